@@ -1,0 +1,60 @@
+// The functions that JavaScript sees, one line each; src/native/binding.ts declares the same names. All run on the
+// JavaScript thread, take their tensor from the exchange frame and leave the outcome in `frame->status`.
+#ifndef DLPACK_NODE_BINDINGS_H_
+#define DLPACK_NODE_BINDINGS_H_
+
+#include "environment.h"
+
+namespace dlpack {
+
+// The environment a function was made for: its callback data.
+inline Environment* EnvironmentOf(napi_env env, napi_callback_info info) {
+  void* data = nullptr;
+  napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data);
+  return static_cast<Environment*>(data);
+}
+
+// The same, with one argument. `*value` is undefined when the call has none.
+inline Environment* EnvironmentOf(napi_env env, napi_callback_info info, napi_value* value) {
+  void* data = nullptr;
+  size_t count = 1;
+  napi_get_cb_info(env, info, &count, value, nullptr, &data);
+  return static_cast<Environment*>(data);
+}
+
+// Puts a reference that the caller owns into the table and its number into the frame.
+inline void HoldInFrame(Environment* self, Storage* storage) {
+  self->frame->handle = Hold(self, storage, static_cast<int64_t>(storage->nbytes));
+  if (self->frame->handle == 0) self->frame->status = kOutOfMemory;
+}
+
+// exchange.cc
+napi_value ImportVersioned(napi_env env, napi_callback_info info);
+napi_value ImportLegacy(napi_env env, napi_callback_info info);
+napi_value ExportVersioned(napi_env env, napi_callback_info info);
+napi_value ExportLegacy(napi_env env, napi_callback_info info);
+napi_value DeleteVersioned(napi_env env, napi_callback_info info);
+napi_value DeleteLegacy(napi_env env, napi_callback_info info);
+napi_value ImportExternal(napi_env env, napi_callback_info info);
+napi_value ExportExternal(napi_env env, napi_callback_info info);
+napi_value IssueTicketBinding(napi_env env, napi_callback_info info);
+napi_value RedeemTicketBinding(napi_env env, napi_callback_info info);
+napi_value ExchangeApiAddress(napi_env env, napi_callback_info info);
+napi_value ReadCounts(napi_env env, napi_callback_info info);
+napi_value ReadTraces(napi_env env, napi_callback_info info);
+
+// memory.cc
+napi_value AttachFrame(napi_env env, napi_callback_info info);
+napi_value Allocate(napi_env env, napi_callback_info info);
+napi_value Release(napi_env env, napi_callback_info info);
+napi_value AddressOf(napi_env env, napi_callback_info info);
+napi_value PinArray(napi_env env, napi_callback_info info);
+napi_value PinAddress(napi_env env, napi_callback_info info);
+napi_value CreateBuffer(napi_env env, napi_callback_info info);
+napi_value DetachBuffer(napi_env env, napi_callback_info info);
+napi_value ReadInto(napi_env env, napi_callback_info info);
+napi_value WriteFrom(napi_env env, napi_callback_info info);
+
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_BINDINGS_H_

@@ -1,0 +1,51 @@
+// Environment: what one JavaScript environment (the main thread, a worker) holds. JavaScript thread only.
+#ifndef DLPACK_NODE_ENVIRONMENT_H_
+#define DLPACK_NODE_ENVIRONMENT_H_
+
+#define NAPI_VERSION 8
+#include <node_api.h>
+
+#include "frame.h"
+#include "release_queue.h"
+#include "storage.h"
+
+namespace dlpack {
+
+// A reference to a Storage that JavaScript holds, by its number in the table. Slot 0 is never used.
+struct Held {
+  Storage* storage;   // NULL: free
+  uint32_t next;      // the next free slot
+  int64_t reported;   // bytes told to the garbage collector
+};
+
+struct Environment {
+  napi_env env;
+  Frame* frame;
+  napi_ref frame_ref;
+  ReleaseQueue* queue;
+  Held* table;
+  uint32_t capacity;
+  uint32_t free_slot;
+  int64_t unreported;  // bytes not yet told to the garbage collector
+};
+
+// The environment of a call, made by InitEnvironment. Never NULL there.
+Environment* InitEnvironment(napi_env env);
+
+// Puts the caller's reference into the table; 0 when out of memory (the reference is then released).
+uint32_t Hold(Environment* self, Storage* storage, int64_t reported_bytes);
+
+// NULL for a number that is not held.
+inline Storage* GetHeld(Environment* self, uint32_t handle) {
+  return handle < self->capacity ? self->table[handle].storage : nullptr;
+}
+
+// Gives the reference back; a number that is not held does nothing.
+void Drop(Environment* self, uint32_t handle);
+
+// Tells the garbage collector about memory, in steps large enough to be worth a call.
+void Report(Environment* self, int64_t delta);
+
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_ENVIRONMENT_H_

@@ -1,0 +1,85 @@
+#include "exchange_api.h"
+
+#include "managed_tensor.h"
+
+namespace dlpack {
+
+// Any thread, no JavaScript: the tensor is released by plain C as well.
+static int Allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_ctx,
+                    void (*SetError)(void* error_ctx, const char* kind, const char* message)) {
+  *out = nullptr;
+  Frame frame = {};
+  if (prototype->device.device_type != kDLCPU) {
+    SetError(error_ctx, "BufferError", "Expected device kDLCPU for an allocation: no other device is available here");
+    return -1;
+  }
+  if (prototype->ndim < 0 || prototype->ndim > kMaxNdim || (prototype->ndim > 0 && prototype->shape == nullptr)) {
+    SetError(error_ctx, "ValueError", "Expected 0 to 64 axes with a shape for an allocation");
+    return -1;
+  }
+  const int64_t item_bits = int64_t{prototype->dtype.bits} * prototype->dtype.lanes;
+  if (item_bits == 0) {
+    SetError(error_ctx, "ValueError", "Expected a dtype of at least one bit for an allocation");
+    return -1;
+  }
+  frame.ndim = prototype->ndim;
+  frame.dtype_code = prototype->dtype.code;
+  frame.dtype_bits = prototype->dtype.bits;
+  frame.dtype_lanes = prototype->dtype.lanes;
+  frame.device_type = kDLCPU;
+  frame.addressable = 1;
+  int64_t step = 1;
+  bool empty = false;
+  bool overflow = false;
+  for (int32_t i = prototype->ndim - 1; i >= 0; --i) {
+    const int64_t length = prototype->shape[i];
+    if (length < 0) {
+      SetError(error_ctx, "ValueError", "Expected lengths of zero or more for an allocation");
+      return -1;
+    }
+    frame.shape[i] = static_cast<double>(length);
+    frame.strides[i] = static_cast<double>(step);
+    if (length == 0) empty = true;
+    overflow |= __builtin_mul_overflow(step, length == 0 ? int64_t{1} : length, &step) || step >> 53 != 0;
+  }
+  int64_t bits = 0;
+  overflow |= __builtin_mul_overflow(step, item_bits, &bits);
+  if (overflow) {
+    SetError(error_ctx, "ValueError", "Expected a shape of at most 2^53 - 1 elements for an allocation");
+    return -1;
+  }
+  Storage* storage = AllocateStorage(empty ? 0 : static_cast<uint64_t>(bits / 8 + (bits % 8 != 0)));
+  *out = storage == nullptr ? nullptr : ExportManaged<DLManagedTensorVersioned>(frame, storage);
+  if (storage != nullptr) ReleaseStorage(storage);  // the export holds its own
+  if (*out == nullptr) {
+    SetError(error_ctx, "MemoryError", "Out of memory for a tensor");
+    return -1;
+  }
+  return 0;
+}
+
+// Python's side of the table is filled in when an interpreter is attached. Until then there is no PyObject to convert,
+// and no Python error indicator to set.
+static int FromPyObject(void*, DLManagedTensorVersioned** out) {
+  *out = nullptr;
+  return -1;
+}
+static int ToPyObject(DLManagedTensorVersioned*, void** out) {
+  *out = nullptr;
+  return -1;
+}
+
+// Host memory has no streams.
+static int CurrentWorkStream(DLDeviceType, int32_t, void** out) {
+  *out = nullptr;
+  return 0;
+}
+
+static DLPackExchangeAPI api = {
+    {{DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION}, nullptr}, Allocate, FromPyObject, ToPyObject, nullptr,
+    CurrentWorkStream,
+};
+
+DLPackExchangeAPI* ExchangeApi() { return &api; }
+
+}  // namespace dlpack

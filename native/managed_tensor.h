@@ -1,0 +1,29 @@
+// Managed tensors: ours on the way out, anybody's on the way in. No Node-API here: everything works on any thread.
+#ifndef DLPACK_NODE_MANAGED_TENSOR_H_
+#define DLPACK_NODE_MANAGED_TENSOR_H_
+
+#include "abi/dlpack_abi.h"
+#include "frame.h"
+#include "storage.h"
+
+namespace dlpack {
+
+// Makes a managed tensor that holds one reference to `storage` and describes what `frame` says. NULL when out of memory.
+// Managed is DLManagedTensor or DLManagedTensorVersioned.
+template <class Managed>
+Managed* ExportManaged(const Frame& frame, Storage* storage);
+
+// Takes a managed tensor over: on success `frame` describes it and the result owns it; on failure the result is NULL,
+// `frame->status` says why and the deleter has been called once.
+template <class Managed>
+Storage* ImportManaged(Managed* managed, Frame* frame);
+
+// Calls the deleter, if there is one.
+template <class Managed>
+inline void DeleteManaged(Managed* managed) {
+  if (managed->deleter != nullptr) managed->deleter(managed);
+}
+
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_MANAGED_TENSOR_H_

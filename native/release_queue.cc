@@ -1,0 +1,122 @@
+#include "release_queue.h"
+
+#include <stdlib.h>
+
+#include <new>
+
+#include "lock.h"
+
+namespace dlpack {
+
+struct Released {
+  uint64_t id;
+  Released* next;
+};
+
+struct ReleaseQueue {
+  std::atomic<uint32_t> refs;
+  Lock lock;  // guards all below
+  napi_threadsafe_function wake;
+  bool closed;
+  Released* head;
+};
+
+static void Unref(ReleaseQueue* queue) {
+  if (queue->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  for (Released* node = queue->head; node != nullptr;) {
+    Released* next = node->next;
+    free(node);
+    node = next;
+  }
+  free(queue);
+}
+
+// JavaScript thread, from the event loop.
+static void Drain(napi_env env, napi_value on_release, void* context, void*) {
+  ReleaseQueue* queue = static_cast<ReleaseQueue*>(context);
+  Released* node;
+  {
+    LockScope scope(&queue->lock);
+    node = queue->head;
+    queue->head = nullptr;
+  }
+  while (node != nullptr) {
+    if (env != nullptr && on_release != nullptr) {
+      napi_handle_scope scope;
+      if (napi_open_handle_scope(env, &scope) == napi_ok) {
+        napi_value undefined, id;
+        if (napi_get_undefined(env, &undefined) == napi_ok &&
+            napi_create_double(env, static_cast<double>(node->id), &id) == napi_ok) {
+          // The function catches what deleters throw; a termination of the environment is all that can fail here.
+          napi_call_function(env, undefined, on_release, 1, &id, nullptr);
+        }
+        napi_close_handle_scope(env, scope);
+      }
+    }
+    Released* next = node->next;
+    free(node);
+    node = next;
+  }
+}
+
+// JavaScript thread, before Node-API takes the thread-safe function down.
+static void Close(void* data) {
+  ReleaseQueue* queue = static_cast<ReleaseQueue*>(data);
+  {
+    LockScope scope(&queue->lock);
+    queue->closed = true;
+  }
+  Unref(queue);
+}
+
+ReleaseQueue* CreateReleaseQueue(napi_env env, napi_value on_release) {
+  void* block = malloc(sizeof(ReleaseQueue));
+  if (block == nullptr) return nullptr;
+  ReleaseQueue* queue = new (block) ReleaseQueue();
+  queue->refs.store(1, std::memory_order_relaxed);
+  napi_value name;
+  if (napi_create_string_utf8(env, "dlpack.release", NAPI_AUTO_LENGTH, &name) != napi_ok ||
+      napi_create_threadsafe_function(env, on_release, nullptr, name, 0, 1, nullptr, nullptr, queue, Drain,
+                                      &queue->wake) != napi_ok) {
+    free(queue);
+    return nullptr;
+  }
+  // A tensor waiting for its release must not keep the process running.
+  napi_unref_threadsafe_function(env, queue->wake);
+  // Cleanup hooks run last in, first out: this one after the thread-safe function's own was added, so before it.
+  queue->refs.fetch_add(1, std::memory_order_relaxed);
+  napi_add_env_cleanup_hook(env, Close, queue);
+  return queue;
+}
+
+static void DestroyQueued(Storage* self) {
+  ReleaseQueue* queue = static_cast<ReleaseQueue*>(self->owner);
+  Released* node = static_cast<Released*>(malloc(sizeof(Released)));
+  if (node != nullptr) node->id = self->owner_id;
+  free(self);
+  Count(counts.imports, -1);
+  if (node != nullptr) {
+    LockScope scope(&queue->lock);
+    if (queue->closed) {
+      free(node);
+    } else {
+      const bool was_empty = queue->head == nullptr;
+      node->next = queue->head;
+      queue->head = node;
+      if (was_empty) napi_call_threadsafe_function(queue->wake, nullptr, napi_tsfn_nonblocking);
+    }
+  }
+  Unref(queue);
+}
+
+Storage* WrapQueued(ReleaseQueue* queue, uint64_t id, void* data, uint64_t nbytes) {
+  Storage* storage = WrapStorage(data, nbytes, DestroyQueued, queue, id);
+  if (storage == nullptr) return nullptr;
+  queue->refs.fetch_add(1, std::memory_order_relaxed);
+  Count(counts.imports, 1);
+  return storage;
+}
+
+void ReleaseReleaseQueue(ReleaseQueue* queue) { Unref(queue); }
+
+}  // namespace dlpack

@@ -1,0 +1,30 @@
+// Release queue: how memory that JavaScript owns is given back from any thread. The last release of such a Storage puts
+// its number here and wakes the environment, which then drops the JavaScript object that kept the memory alive.
+//
+// The queue outlives its environment as long as a Storage refers to it. Once the environment is gone its JavaScript
+// objects are too, so a number that arrives afterwards is dropped.
+#ifndef DLPACK_NODE_RELEASE_QUEUE_H_
+#define DLPACK_NODE_RELEASE_QUEUE_H_
+
+#define NAPI_VERSION 8
+#include <node_api.h>
+#include <stdint.h>
+
+#include "storage.h"
+
+namespace dlpack {
+
+struct ReleaseQueue;
+
+// `on_release` is a JavaScript function that takes a number. NULL on failure. JavaScript thread.
+ReleaseQueue* CreateReleaseQueue(napi_env env, napi_value on_release);
+
+// A Storage over memory that JavaScript keeps alive under `id` until the number is handed to `on_release`. Any thread.
+Storage* WrapQueued(ReleaseQueue* queue, uint64_t id, void* data, uint64_t nbytes);
+
+// Drops the environment's own reference. JavaScript thread, at the end of the environment.
+void ReleaseReleaseQueue(ReleaseQueue* queue);
+
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_RELEASE_QUEUE_H_

@@ -1,0 +1,67 @@
+#include "storage.h"
+
+#include <stdlib.h>
+
+#if defined(_WIN32)
+#include <malloc.h>
+#endif
+
+namespace dlpack {
+
+Counts counts;
+
+// What dlpack.h asks for; XLA on a processor needs 64.
+static const size_t kAlignment = 256;
+
+static void* AlignedAllocate(size_t nbytes) {
+#if defined(_WIN32)
+  return _aligned_malloc(nbytes, kAlignment);
+#else
+  void* data = nullptr;
+  return posix_memalign(&data, kAlignment, nbytes) == 0 ? data : nullptr;
+#endif
+}
+
+static void AlignedFree(void* data) {
+#if defined(_WIN32)
+  _aligned_free(data);
+#else
+  free(data);
+#endif
+}
+
+static void DestroyOwned(Storage* self) {
+  Count(counts.bytes, -static_cast<int64_t>(self->nbytes));
+  Count(counts.storages, -1);
+  AlignedFree(self->data);
+  free(self);
+}
+
+Storage* WrapStorage(void* data, uint64_t nbytes, void (*destroy)(Storage*), void* owner, uint64_t owner_id) {
+  Storage* storage = static_cast<Storage*>(malloc(sizeof(Storage)));
+  if (storage == nullptr) return nullptr;
+  storage->refs.store(1, std::memory_order_relaxed);
+  storage->data = data;
+  storage->nbytes = nbytes;
+  storage->destroy = destroy;
+  storage->owner = owner;
+  storage->owner_id = owner_id;
+  return storage;
+}
+
+Storage* AllocateStorage(uint64_t nbytes) {
+  if (nbytes > SIZE_MAX) return nullptr;
+  // An empty tensor has an address too, so that a consumer that insists on one is served.
+  void* data = AlignedAllocate(nbytes == 0 ? 1 : static_cast<size_t>(nbytes));
+  if (data == nullptr) return nullptr;
+  Storage* storage = WrapStorage(data, nbytes, DestroyOwned, nullptr, 0);
+  if (storage == nullptr) {
+    AlignedFree(data);
+    return nullptr;
+  }
+  Count(counts.storages, 1);
+  Count(counts.bytes, static_cast<int64_t>(nbytes));
+  return storage;
+}
+
+}  // namespace dlpack

@@ -1,0 +1,51 @@
+// Storage: a reference-counted block of memory. Plain C underneath: it may be released on any thread, with or without a
+// JavaScript environment.
+#ifndef DLPACK_NODE_STORAGE_H_
+#define DLPACK_NODE_STORAGE_H_
+
+#include <stdint.h>
+
+#include <atomic>
+
+namespace dlpack {
+
+struct Storage {
+  std::atomic<uint32_t> refs;
+  void* data;
+  uint64_t nbytes;
+  // Gives the memory back and frees the Storage. Any thread.
+  void (*destroy)(Storage* self);
+  // What `destroy` needs: a managed tensor, or the release queue of an environment and a number in it.
+  void* owner;
+  uint64_t owner_id;
+};
+
+// Memory of our own, aligned for every consumer. Returns NULL when there is none left. Any thread.
+Storage* AllocateStorage(uint64_t nbytes);
+
+// A Storage over memory that `destroy` gives back. Returns NULL when out of memory; then nothing was taken. Any thread.
+Storage* WrapStorage(void* data, uint64_t nbytes, void (*destroy)(Storage*), void* owner, uint64_t owner_id);
+
+// Any thread.
+inline void RetainStorage(Storage* storage) { storage->refs.fetch_add(1, std::memory_order_relaxed); }
+
+// Any thread; runs `destroy` on the one that drops the last reference.
+inline void ReleaseStorage(Storage* storage) {
+  if (storage->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) storage->destroy(storage);
+}
+
+// What is alive in this process.
+struct Counts {
+  std::atomic<int64_t> storages;
+  std::atomic<int64_t> bytes;
+  std::atomic<int64_t> imports;
+  std::atomic<int64_t> exports;
+  std::atomic<int64_t> tickets;
+};
+extern Counts counts;
+
+inline void Count(std::atomic<int64_t>& counter, int64_t delta) { counter.fetch_add(delta, std::memory_order_relaxed); }
+
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_STORAGE_H_

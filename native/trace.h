@@ -1,0 +1,22 @@
+// Traces: a list of the live exports whose place of origin JavaScript recorded (debug mode). Any thread.
+#ifndef DLPACK_NODE_TRACE_H_
+#define DLPACK_NODE_TRACE_H_
+
+#include <stddef.h>
+
+namespace dlpack {
+
+struct Trace;
+
+// NULL when out of memory: the export is then alive without a trace.
+Trace* BeginTrace(double place);
+
+// NULL is fine.
+void EndTrace(Trace* trace);
+
+// Writes up to `capacity` places and returns how many there are.
+size_t ListTraces(double* places, size_t capacity);
+
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_TRACE_H_

@@ -1,0 +1,44 @@
+/**
+ * What the core asks of native code, when there is any. The core imports no addon: an entry for Node, Bun and Deno
+ * hands a backend in, a browser never does.
+ *
+ * @module
+ */
+
+import type { Descriptor } from './descriptor.js';
+import type { DeviceInfo } from './device.js';
+import { BufferStorage, type Storage } from './storage.js';
+
+export interface Backend {
+  /** Memory on a device, or null when this backend cannot. */
+  allocate(nbytes: number, device: DeviceInfo): Storage | null;
+  /** Takes over a buffer that nobody else refers to, so that native code may keep its address; null when it cannot. */
+  adopt(buffer: ArrayBuffer, start: number, nbytes: number): Storage | null;
+  /** The tensor in a type-tagged native external, or null when the value is none. */
+  importExternal(value: unknown): Descriptor | null;
+  /** Memory at a native address that lives until `deleter` is called, on this thread. */
+  importAddress(address: bigint, nbytes: number, deleter: () => void): Storage;
+  /** A type-tagged native external with a reference of its own, or null when the memory has no stable address. */
+  exportExternal(descriptor: Descriptor): unknown;
+}
+
+let backend: (() => Backend | null) | null = null;
+
+/** Called by the entry of a runtime with native code. `load` runs once, on first need. */
+export function setBackend(load: () => Backend | null): void {
+  let loaded: Backend | null | undefined;
+  backend = () => {
+    if (loaded === undefined) loaded = load();
+    return loaded;
+  };
+}
+
+/** The backend, or null where there is none. */
+export function getBackend(): Backend | null {
+  return backend === null ? null : backend();
+}
+
+/** Host memory: native where there is a backend, a JavaScript buffer elsewhere. Not initialised. */
+export function allocateHost(nbytes: number, device: DeviceInfo): Storage {
+  return getBackend()?.allocate(nbytes, device) ?? new BufferStorage(new ArrayBuffer(nbytes), 0, nbytes);
+}

@@ -1,0 +1,171 @@
+/**
+ * Descriptor: memory and how to read it. The immutable inside of every TensorView and Tensor, shared between those
+ * that describe the same elements.
+ *
+ * @module
+ */
+
+import type { DeviceInfo } from './device.js';
+import { type DTypeInfo, sizeBytes, strideBits, type TypedArray } from './dtype.js';
+import { LayoutError, UnsupportedDeviceError } from './errors.js';
+import { isContiguous, type Layout, sizeOf, spanOf } from './layout.js';
+import type { Storage } from './storage.js';
+
+/** `DLPACK_FLAG_BITMASK_*` of dlpack.h. */
+export const Flag = {
+  readOnly: 1, // READ_ONLY
+  isCopied: 2, // IS_COPIED
+  subBytePadded: 4, // IS_SUBBYTE_TYPE_PADDED
+} as const;
+
+/** The flags that have a meaning here; others are accepted and not passed on. */
+export const KNOWN_FLAGS = Flag.readOnly | Flag.isCopied | Flag.subBytePadded;
+
+export class Descriptor {
+  readonly storage: Storage;
+  readonly dtype: DTypeInfo;
+  readonly device: DeviceInfo;
+  readonly shape: readonly number[];
+  readonly strides: readonly number[];
+  /** From byte 0 of the storage to the first element. A multiple of eight except inside packed sub-byte types. */
+  readonly bitOffset: number;
+  readonly flags: number;
+  #data: TypedArray | null = null;
+
+  constructor(
+    storage: Storage,
+    dtype: DTypeInfo,
+    device: DeviceInfo,
+    shape: readonly number[],
+    strides: readonly number[],
+    bitOffset: number,
+    flags: number,
+  ) {
+    this.storage = storage;
+    this.dtype = dtype;
+    this.device = device;
+    this.shape = shape;
+    this.strides = strides;
+    this.bitOffset = bitOffset;
+    this.flags = flags;
+  }
+
+  get size(): number {
+    return sizeOf(this.shape);
+  }
+
+  get isPadded(): boolean {
+    return (this.flags & Flag.subBytePadded) !== 0;
+  }
+
+  get isReadOnly(): boolean {
+    return (this.flags & Flag.readOnly) !== 0;
+  }
+
+  /** Bits from one element to the next in memory order. */
+  get strideBits(): number {
+    return strideBits(this.dtype, this.isPadded);
+  }
+
+  get nbytes(): number {
+    return sizeBytes(this.dtype, this.size, this.isPadded);
+  }
+
+  get isContiguous(): boolean {
+    return isContiguous(this.shape, this.strides);
+  }
+
+  get layout(): Layout {
+    return { shape: this.shape, strides: this.strides, offset: 0 };
+  }
+
+  /** Another arrangement of elements of this one. A copy's sole ownership does not extend to views of it. */
+  derive(layout: Layout): Descriptor {
+    return new Descriptor(
+      this.storage,
+      this.dtype,
+      this.device,
+      layout.shape,
+      layout.strides,
+      this.bitOffset + layout.offset * this.strideBits,
+      this.flags & ~Flag.isCopied,
+    );
+  }
+
+  /** The same elements in another storage that holds the same bytes. */
+  withStorage(storage: Storage): Descriptor {
+    return new Descriptor(storage, this.dtype, this.device, this.shape, this.strides, this.bitOffset, this.flags);
+  }
+
+  /** The same elements as a second owner sees them. */
+  shared(): Descriptor {
+    return (this.flags & Flag.isCopied) === 0 ? this : this.derive(this.layout);
+  }
+
+  /** Throws unless every element lies inside the storage and starts where the dtype allows. */
+  checkBounds(): this {
+    const { shape, strides, storage, dtype } = this;
+    if (this.bitOffset % (dtype.isSubByte && !this.isPadded ? 8 : dtype.alignment * 8) !== 0) {
+      throw new LayoutError(
+        `Expected a byte offset that is a multiple of ${dtype.alignment} for ${dtype.name} but received ${this.bitOffset / 8}`,
+        shape,
+        strides,
+      );
+    }
+    const span = spanOf(shape, strides);
+    const first = this.bitOffset + (span?.low ?? 0) * this.strideBits;
+    const end = span === null ? this.bitOffset : this.bitOffset + span.high * this.strideBits + dtype.itemBits;
+    if (first < 0 || end > storage.nbytes * 8) {
+      throw new LayoutError(
+        `Expected memory of ${Math.ceil(end / 8)} bytes for ${dtype.name} of shape [${shape.join(', ')}] with strides ` +
+          `[${strides.join(', ')}] at byte ${this.bitOffset / 8} but there are ${storage.nbytes}` +
+          (first < 0 ? `; negative strides reach ${-Math.floor(first / 8)} bytes before its start` : ''),
+        shape,
+        strides,
+      );
+    }
+    return this;
+  }
+
+  /** Host memory of the storage, for element access. */
+  view(): DataView {
+    this.checkHost();
+    const { storage } = this;
+    return new DataView(storage.buffer(), storage.start, storage.nbytes);
+  }
+
+  checkHost(): void {
+    if (!this.device.isHostAccessible) {
+      throw new UnsupportedDeviceError(
+        this.device.name,
+        `Expected host memory but this tensor is on '${this.device.name}'; copy it first with to('cpu')`,
+      );
+    }
+  }
+
+  /** The elements as one typed array without a copy. */
+  data(): TypedArray {
+    this.checkHost();
+    const { storage, dtype } = this;
+    const buffer = storage.buffer();
+    if (this.#data !== null && this.#data.buffer === buffer) return this.#data;
+    if (!this.isContiguous) {
+      throw new LayoutError(
+        `Expected a contiguous tensor for data but shape [${this.shape.join(', ')}] has strides ` +
+          `[${this.strides.join(', ')}]; call contiguous() for a packed copy, or read with get() and toArray()`,
+        this.shape,
+        this.strides,
+      );
+    }
+    if (this.bitOffset % 8 !== 0) {
+      throw new LayoutError(
+        `Expected ${dtype.name} elements that start on a byte for data; call contiguous() for a packed copy`,
+        this.shape,
+        this.strides,
+      );
+    }
+    const start = storage.start + this.bitOffset / 8;
+    this.#data = new dtype.array(buffer, start, this.nbytes / dtype.array.BYTES_PER_ELEMENT);
+    return this.#data;
+  }
+}

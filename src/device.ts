@@ -1,0 +1,130 @@
+/**
+ * Devices: every device type of DLPack 1.3, as a string (`'cpu'`, `'cuda:1'`) and as `(type, id)`.
+ *
+ * @module
+ */
+
+import { ArgumentTypeError, describe, UnsupportedDeviceError } from './errors.js';
+
+/** `DLDeviceType` of dlpack.h 1.3. Numbers 5 and 6 were never given out. */
+export const DeviceType = {
+  cpu: 1, // kDLCPU
+  cuda: 2, // kDLCUDA
+  cuda_host: 3, // kDLCUDAHost
+  opencl: 4, // kDLOpenCL
+  vulkan: 7, // kDLVulkan
+  metal: 8, // kDLMetal
+  vpi: 9, // kDLVPI
+  rocm: 10, // kDLROCM
+  rocm_host: 11, // kDLROCMHost
+  ext_dev: 12, // kDLExtDev
+  cuda_managed: 13, // kDLCUDAManaged
+  oneapi: 14, // kDLOneAPI
+  webgpu: 15, // kDLWebGPU
+  hexagon: 16, // kDLHexagon
+  maia: 17, // kDLMAIA
+  trn: 18, // kDLTrn
+} as const;
+
+/** Names of device types. */
+export type DeviceKind = keyof typeof DeviceType;
+/** A device: the kind, and its number where it has one. `'cpu'` is `'cpu:0'`. */
+export type Device = DeviceKind | `${DeviceKind}:${number}`;
+
+/** The two numbers of `DLDevice`. */
+export interface DLDevice {
+  readonly type: number;
+  readonly id: number;
+}
+
+/** One frozen object for each device met so far. */
+export interface DeviceInfo extends DLDevice {
+  readonly name: Device;
+  readonly kind: DeviceKind;
+  /** The processor can read and write this memory through its address. */
+  readonly isHostAccessible: boolean;
+  /** `data` is an address to which a byte offset may be added (not an opaque handle). */
+  readonly isAddressable: boolean;
+}
+
+/** Memory without a meaningful number is written without one. */
+const unnumbered: ReadonlySet<DeviceKind> = new Set(['cpu', 'cuda_host', 'rocm_host', 'cuda_managed']);
+const hostAccessible: ReadonlySet<DeviceKind> = new Set(['cpu', 'cuda_host', 'rocm_host', 'cuda_managed']);
+const addressable: ReadonlySet<DeviceKind> = new Set([
+  'cpu',
+  'cuda',
+  'cuda_host',
+  'rocm',
+  'rocm_host',
+  'cuda_managed',
+  'oneapi',
+]);
+
+const kindByType = new Map<number, DeviceKind>(
+  (Object.keys(DeviceType) as DeviceKind[]).map((kind) => [DeviceType[kind], kind]),
+);
+const cache = new Map<string, DeviceInfo>();
+const byType = new Map<number, DeviceInfo>();
+
+function makeDevice(kind: DeviceKind, id: number): DeviceInfo {
+  const name: Device = id === 0 && unnumbered.has(kind) ? kind : `${kind}:${id}`;
+  const known = cache.get(name);
+  if (known !== undefined) return known;
+  const info: DeviceInfo = Object.freeze({
+    name,
+    kind,
+    type: DeviceType[kind],
+    id,
+    isHostAccessible: hostAccessible.has(kind),
+    isAddressable: addressable.has(kind),
+  });
+  cache.set(name, info);
+  byType.set(info.type * 4294967296 + id, info);
+  return info;
+}
+
+/** The device of a `DLDevice`. Refuses types that DLPack 1.3 does not define, naming the number. */
+export function deviceFromType(type: number, id: number): DeviceInfo {
+  // A negative or fractional id must not reach another type's key.
+  const known = (id & 0x7fffffff) === id ? byType.get(type * 4294967296 + id) : undefined;
+  if (known !== undefined) return known;
+  const kind = kindByType.get(type);
+  if (kind === undefined) {
+    throw new UnsupportedDeviceError(
+      `${type}:${id}`,
+      `Expected a device type of DLPack 1.3 (1 to 4, 7 to 18) but received ${type} (device id ${id})`,
+    );
+  }
+  if (!Number.isInteger(id) || id < 0 || id > 0x7fffffff) {
+    throw new UnsupportedDeviceError(
+      `${kind}:${id}`,
+      `Expected a device id from 0 to 2147483647 for '${kind}' but received ${id}`,
+    );
+  }
+  return makeDevice(kind, id);
+}
+
+/** A device given as a name (`'cuda'` means `'cuda:0'`) or as `DLDevice` numbers. */
+export function parseDevice(device: Device | DLDevice): DeviceInfo {
+  if (typeof device === 'object' && device !== null) return deviceFromType(device.type, device.id);
+  const known = cache.get(device);
+  if (known !== undefined) return known;
+  if (typeof device !== 'string') throw new ArgumentTypeError('device', 'a device such as "cpu" or "cuda:0"', device);
+  const match = /^([a-z_]+)(?::([0-9]{1,10}))?$/.exec(device);
+  const kind = match?.[1];
+  if (kind === undefined || !Object.hasOwn(DeviceType, kind)) {
+    throw new UnsupportedDeviceError(
+      String(device),
+      `Expected a device but received ${describe(device)}; kinds are ${Object.keys(DeviceType).join(', ')}, each with a number such as "cuda:1"`,
+    );
+  }
+  return deviceFromType(DeviceType[kind as DeviceKind], match?.[2] === undefined ? 0 : Number(match[2]));
+}
+
+/** The name of a `DLDevice`. */
+export function formatDevice(device: DLDevice): Device {
+  return deviceFromType(device.type, device.id).name;
+}
+
+/** Plain host memory. */
+export const cpu: DeviceInfo = makeDevice('cpu', 0);

@@ -1,0 +1,243 @@
+/**
+ * Every error this package throws. One base class, a literal `tag`, typed fields, a `cause`.
+ *
+ * Errors are recognised by a registered symbol, never by `instanceof`: two copies of the package in one process must
+ * understand each other's errors.
+ *
+ * @module
+ */
+
+const brand: unique symbol = Symbol.for('dlpack.error') as never;
+
+/** The common base: catch it, or narrow with {@link isDLPackError}. */
+export abstract class DLPackError extends Error {
+  abstract readonly tag: string;
+
+  get [brand](): true {
+    return true;
+  }
+
+  override get name(): string {
+    return this.tag;
+  }
+}
+
+/** An argument has the wrong JavaScript type. */
+export class ArgumentTypeError extends DLPackError {
+  readonly tag = 'TypeError';
+  readonly argument: string;
+
+  constructor(argument: string, expected: string, received: unknown) {
+    super(`Expected ${expected} for ${argument} but received ${describe(received)}`);
+    this.argument = argument;
+  }
+}
+
+/** An argument has the right type and an impossible value. */
+export class ArgumentValueError extends DLPackError {
+  readonly tag = 'ValueError';
+  readonly argument: string;
+
+  constructor(argument: string, expected: string, received: unknown) {
+    super(`Expected ${expected} for ${argument} but received ${describe(received)}`);
+    this.argument = argument;
+  }
+}
+
+/** An index or axis lies outside the tensor. */
+export class IndexError extends DLPackError {
+  readonly tag = 'IndexError';
+  readonly index: unknown;
+
+  constructor(message: string, index: unknown) {
+    super(message);
+    this.index = index;
+  }
+}
+
+/** The data cannot be exchanged as requested: a copy would be needed, the device does not match, memory is gone. */
+export class BufferError extends DLPackError {
+  readonly tag = 'BufferError';
+}
+
+/** The dtype is unknown, or the other side has no such type. */
+export class UnsupportedDTypeError extends DLPackError {
+  readonly tag = 'UnsupportedDTypeError';
+  readonly dtype: string;
+
+  constructor(dtype: string, message: string) {
+    super(message);
+    this.dtype = dtype;
+  }
+}
+
+/** The device is unknown, or its memory cannot be reached from here. */
+export class UnsupportedDeviceError extends DLPackError {
+  readonly tag = 'UnsupportedDeviceError';
+  readonly device: string;
+
+  constructor(device: string, message: string) {
+    super(message);
+    this.device = device;
+  }
+}
+
+/** Shape and strides are malformed, overflow, leave their memory, or would need a copy. */
+export class LayoutError extends DLPackError {
+  readonly tag = 'LayoutError';
+  readonly shape: readonly number[];
+  readonly strides: readonly number[] | null;
+
+  constructor(message: string, shape: readonly number[] = [], strides: readonly number[] | null = null) {
+    super(message);
+    this.shape = shape;
+    this.strides = strides;
+  }
+}
+
+/** The major version differs. The deleter has been called and nothing else of the struct was read. */
+export class VersionError extends DLPackError {
+  readonly tag = 'VersionError';
+  readonly found: readonly [number, number];
+  readonly supported: readonly [number, number];
+
+  constructor(found: readonly [number, number], supported: readonly [number, number]) {
+    super(
+      `Expected a tensor of DLPack ${supported[0]}.x but received version ${found[0]}.${found[1]}; ` +
+        'it was released unread. Ask the producer for an older version (maxVersion), or update this package',
+    );
+    this.found = found;
+    this.supported = supported;
+  }
+}
+
+/** {@link expectTensor} found something else. `path` names the property. */
+export class SpecError extends DLPackError {
+  readonly tag = 'SpecError';
+  readonly path: string;
+  readonly expected: string;
+  readonly received: string;
+
+  constructor(path: string, expected: string, received: string) {
+    super(`Expected ${expected} for ${path} but received ${received}`);
+    this.path = path;
+    this.expected = expected;
+    this.received = received;
+  }
+}
+
+/** A managed tensor, capsule or token was offered a second time. */
+export class ConsumedError extends DLPackError {
+  readonly tag = 'ConsumedError';
+}
+
+/** A tensor was used after `dispose()`, or its JavaScript buffer was detached or shrunk by its owner. */
+export class DisposedError extends DLPackError {
+  readonly tag = 'DisposedError';
+}
+
+/** A write to read-only memory, or a request for a writable view of it. */
+export class ReadOnlyError extends DLPackError {
+  readonly tag = 'ReadOnlyError';
+}
+
+/** A native library could not be found or loaded. `tried` lists where, `suggestions` what to do. */
+export class LoadError extends DLPackError {
+  readonly tag = 'LoadError';
+  readonly library: string;
+  readonly tried: readonly string[];
+  readonly suggestions: readonly string[];
+
+  constructor(
+    library: string,
+    tried: readonly string[],
+    suggestions: readonly string[],
+    options?: { cause?: unknown },
+  ) {
+    super(
+      [
+        `Could not load ${library}.`,
+        ...tried.map((t) => `  tried: ${t}`),
+        ...suggestions.map((s) => `  do: ${s}`),
+      ].join('\n'),
+      options,
+    );
+    this.library = library;
+    this.tried = tried;
+    this.suggestions = suggestions;
+  }
+}
+
+/** A foreign producer or library failed. `origin` names it, `cause` is what it threw. */
+export class ForeignError extends DLPackError {
+  readonly tag = 'ForeignError';
+  readonly origin: string;
+
+  constructor(origin: string, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.origin = origin;
+  }
+}
+
+interface ErrorByTag {
+  TypeError: ArgumentTypeError;
+  ValueError: ArgumentValueError;
+  IndexError: IndexError;
+  BufferError: BufferError;
+  UnsupportedDTypeError: UnsupportedDTypeError;
+  UnsupportedDeviceError: UnsupportedDeviceError;
+  LayoutError: LayoutError;
+  VersionError: VersionError;
+  SpecError: SpecError;
+  ConsumedError: ConsumedError;
+  DisposedError: DisposedError;
+  ReadOnlyError: ReadOnlyError;
+  LoadError: LoadError;
+  ForeignError: ForeignError;
+}
+
+/** Literal tags of all errors. */
+export type DLPackErrorTag = keyof ErrorByTag;
+
+/** True for any error of this package (or, with `tag`, for that one), whichever copy of the package made it. */
+export function isDLPackError(error: unknown): error is DLPackError;
+export function isDLPackError<T extends DLPackErrorTag>(error: unknown, tag: T): error is ErrorByTag[T];
+export function isDLPackError(error: unknown, tag?: string): boolean {
+  if (typeof error !== 'object' || error === null) return false;
+  const candidate = error as { [brand]?: unknown; tag?: unknown };
+  return candidate[brand] === true && (tag === undefined || candidate.tag === tag);
+}
+
+/** `value (kind)`, short enough for a message. */
+export function describe(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  switch (typeof value) {
+    case 'string':
+      return value.length > 60 ? `'${value.slice(0, 57)}...' (string)` : `'${value}' (string)`;
+    case 'bigint':
+      return `${value}n (bigint)`;
+    case 'function':
+      return `${value.name || 'anonymous'} (function)`;
+    case 'symbol':
+      return String(value);
+    case 'object': {
+      if (Array.isArray(value)) {
+        const head = value.slice(0, 8).map((v) => (typeof v === 'object' ? typeof v : String(v)));
+        return `[${head.join(', ')}${value.length > 8 ? ', ...' : ''}] (Array)`;
+      }
+      return `an object of ${constructorName(value)}`;
+    }
+    default:
+      return `${String(value)} (${typeof value})`;
+  }
+}
+
+/** A hostile `constructor` getter must not replace the error that is being described. */
+function constructorName(value: object): string {
+  try {
+    const name: unknown = (value.constructor as { name?: unknown } | undefined)?.name;
+    return typeof name === 'string' && name !== '' ? name : 'no class';
+  } catch {
+    return 'no class';
+  }
+}

@@ -1,0 +1,391 @@
+/**
+ * Shape and stride arithmetic. Strides are in elements and may be zero or negative; all results are checked: a value
+ * above 2^53 - 1 is refused instead of rounded, and a derived view never reaches an element its source does not have.
+ *
+ * @module
+ */
+
+import { ArgumentTypeError, ArgumentValueError, describe, IndexError, LayoutError } from './errors.js';
+
+/** NumPy's limit, and the number of axes the native exchange frame holds. */
+export const MAX_NDIM = 64;
+
+/** Shape, strides and the distance of the first element from that of the source, all in elements. */
+export interface Layout {
+  readonly shape: readonly number[];
+  readonly strides: readonly number[];
+  readonly offset: number;
+}
+
+/** One axis of {@link sliceLayout}: an index (drops the axis), `[start, stop, step]` as in Python, or null for all of it. */
+export type SliceRange =
+  | number
+  | null
+  | undefined
+  | readonly [start?: number | null, stop?: number | null, step?: number | null];
+
+function tooLarge(what: string, shape: readonly number[]): LayoutError {
+  return new LayoutError(`Expected ${what} of at most 2^53 - 1 but shape [${shape.join(', ')}] exceeds it`, shape);
+}
+
+function checkedMultiply(a: number, b: number, shape: readonly number[]): number {
+  const product = a * b;
+  if (!Number.isSafeInteger(product)) throw tooLarge('a number of elements', shape);
+  return product;
+}
+
+/** A frozen copy of a shape, or an error that names the entry. The product is checked with empty axes counted as one. */
+export function checkShape(shape: ArrayLike<number>, argument = 'shape'): readonly number[] {
+  const copy = checkIntegers(shape, argument);
+  let product = 1;
+  for (const length of copy) {
+    if (length < 0) throw new ArgumentValueError(argument, 'lengths of zero or more', copy);
+    product = checkedMultiply(product, length === 0 ? 1 : length, copy);
+  }
+  return copy;
+}
+
+/** A frozen copy of strides that go with `shape`. */
+export function checkStrides(strides: ArrayLike<number>, shape: readonly number[]): readonly number[] {
+  const copy = checkIntegers(strides, 'strides');
+  if (copy.length !== shape.length) {
+    throw new LayoutError(
+      `Expected ${shape.length} strides for shape [${shape.join(', ')}] but received ${copy.length}`,
+      shape,
+      copy,
+    );
+  }
+  return copy;
+}
+
+function checkIntegers(values: ArrayLike<number>, argument: string): readonly number[] {
+  if (typeof values !== 'object' || values === null || !Number.isInteger(values.length)) {
+    throw new ArgumentTypeError(argument, 'an array of integers', values);
+  }
+  const length = values.length;
+  if (length > MAX_NDIM) {
+    throw new LayoutError(`Expected at most ${MAX_NDIM} axes for ${argument} but received ${length}`);
+  }
+  const copy: number[] = [];
+  for (let i = 0; i < length; i++) {
+    const value = values[i] as number;
+    if (typeof value !== 'number') throw new ArgumentTypeError(`${argument}[${i}]`, 'an integer', value);
+    if (!Number.isSafeInteger(value)) {
+      throw new ArgumentValueError(`${argument}[${i}]`, 'an integer of at most 2^53 - 1', value);
+    }
+    copy.push(value);
+  }
+  return Object.freeze(copy);
+}
+
+/** Number of elements. */
+export function sizeOf(shape: readonly number[]): number {
+  let size = 1;
+  for (let i = 0; i < shape.length; i++) size = checkedMultiply(size, shape[i] as number, shape);
+  return size;
+}
+
+/** Strides of a row-major tensor; an empty axis counts as one, as NumPy has it. */
+export function rowMajorStrides(shape: readonly number[]): readonly number[] {
+  const strides = new Array<number>(shape.length);
+  let step = 1;
+  for (let i = shape.length - 1; i >= 0; i--) {
+    strides[i] = step;
+    const length = shape[i] as number;
+    step = checkedMultiply(step, length === 0 ? 1 : length, shape);
+  }
+  return Object.freeze(strides);
+}
+
+/** Row-major without gaps. An empty tensor is; an axis of length one does not count, whatever its stride. */
+export function isContiguous(shape: readonly number[], strides: readonly number[]): boolean {
+  let step = 1;
+  let contiguous = true;
+  for (let i = shape.length - 1; i >= 0; i--) {
+    const length = shape[i] as number;
+    if (length === 0) return true;
+    if (length !== 1 && strides[i] !== step) contiguous = false;
+    step *= length;
+  }
+  return contiguous;
+}
+
+/** The lowest and highest element touched, relative to the first one; null when there are none. */
+export function spanOf(shape: readonly number[], strides: readonly number[]): { low: number; high: number } | null {
+  let low = 0;
+  let high = 0;
+  for (let i = 0; i < shape.length; i++) {
+    const length = shape[i] as number;
+    if (length === 0) return null;
+    const reach = (length - 1) * (strides[i] as number);
+    if (reach < 0) low += reach;
+    else high += reach;
+    if (!Number.isSafeInteger(reach) || !Number.isSafeInteger(low) || !Number.isSafeInteger(high)) {
+      throw new LayoutError(
+        `Expected a memory span of at most 2^53 - 1 elements but shape [${shape.join(', ')}] with strides [${strides.join(', ')}] exceeds it`,
+        shape,
+        strides,
+      );
+    }
+  }
+  return { low, high };
+}
+
+function freezeLayout(shape: number[], strides: number[], offset: number): Layout {
+  return { shape: Object.freeze(shape), strides: Object.freeze(strides), offset };
+}
+
+function checkAxis(axis: number, ndim: number, argument = 'axis'): number {
+  if (!Number.isInteger(axis) || axis < -ndim || axis >= ndim) {
+    throw new IndexError(
+      `Expected an axis from ${-ndim} to ${ndim - 1} for ${argument} but received ${describe(axis)}`,
+      axis,
+    );
+  }
+  return axis < 0 ? axis + ndim : axis;
+}
+
+/** Distance in elements of one index from the first element. Negative indices count from the end. */
+export function offsetOf(shape: readonly number[], strides: readonly number[], index: readonly number[]): number {
+  if (index.length !== shape.length) {
+    throw new IndexError(
+      `Expected ${shape.length} indices for shape [${shape.join(', ')}] but received ${index.length}`,
+      index,
+    );
+  }
+  let offset = 0;
+  for (let i = 0; i < shape.length; i++) {
+    const length = shape[i] as number;
+    const at = index[i] as number;
+    if (!Number.isInteger(at) || at < -length || at >= length) {
+      throw new IndexError(
+        `Expected an index from ${-length} to ${length - 1} on axis ${i} but received ${describe(at)}`,
+        at,
+      );
+    }
+    offset += (at < 0 ? at + length : at) * (strides[i] as number);
+  }
+  return offset;
+}
+
+/** Axes in another order; reversed when `axes` is absent. */
+export function transposeLayout(layout: Layout, axes?: readonly number[]): Layout {
+  const { shape, strides, offset } = layout;
+  const ndim = shape.length;
+  const order = axes ?? shape.map((_, i) => ndim - 1 - i);
+  if (!Array.isArray(order) || order.length !== ndim) {
+    throw new ArgumentValueError('axes', `a permutation of ${ndim} axes`, axes);
+  }
+  const seen = new Set<number>();
+  const newShape: number[] = [];
+  const newStrides: number[] = [];
+  for (const axis of order) {
+    const from = checkAxis(axis, ndim, 'axes');
+    if (seen.has(from)) throw new ArgumentValueError('axes', `a permutation of ${ndim} axes`, axes);
+    seen.add(from);
+    newShape.push(shape[from] as number);
+    newStrides.push(strides[from] as number);
+  }
+  return freezeLayout(newShape, newStrides, offset);
+}
+
+/** Basic slicing with Python's rules: bounds are clamped, negative ones count from the end, steps may be negative. */
+export function sliceLayout(layout: Layout, ranges: readonly SliceRange[]): Layout {
+  const { shape, strides } = layout;
+  if (ranges.length > shape.length) {
+    throw new IndexError(
+      `Expected at most ${shape.length} ranges for shape [${shape.join(', ')}] but received ${ranges.length}`,
+      ranges,
+    );
+  }
+  const newShape: number[] = [];
+  const newStrides: number[] = [];
+  let { offset } = layout;
+  for (let i = 0; i < shape.length; i++) {
+    const length = shape[i] as number;
+    const stride = strides[i] as number;
+    const range = ranges[i];
+    if (range === null || range === undefined) {
+      newShape.push(length);
+      newStrides.push(stride);
+    } else if (typeof range === 'number') {
+      offset += offsetOf([length], [stride], [range]);
+    } else {
+      const { start, count, step } = resolveRange(range, length, i);
+      newShape.push(count);
+      newStrides.push(checkedStride(stride * step, shape));
+      offset += start * stride;
+    }
+  }
+  // Where nothing is left to reach, an offset could lie outside the memory: stay at the source's first element.
+  return freezeLayout(newShape, newStrides, newShape.includes(0) ? layout.offset : offset);
+}
+
+function checkedStride(stride: number, shape: readonly number[]): number {
+  if (!Number.isSafeInteger(stride)) throw tooLarge('a stride', shape);
+  return stride + 0; // 0 times a negative step is -0
+}
+
+function resolveRange(
+  range: readonly [start?: number | null, stop?: number | null, step?: number | null],
+  length: number,
+  axis: number,
+): { start: number; count: number; step: number } {
+  if (!Array.isArray(range) || range.length > 3) {
+    throw new ArgumentTypeError(`range ${axis}`, 'an index, null or [start, stop, step]', range);
+  }
+  const step = integerOr(range[2], 1, `range ${axis} step`);
+  if (step === 0) throw new ArgumentValueError(`range ${axis} step`, 'a step other than zero', 0);
+  const [first, last] = step > 0 ? [0, length] : [length - 1, -1];
+  const clamp = (at: number): number => {
+    const fromStart = at < 0 ? at + length : at;
+    return step > 0 ? Math.min(Math.max(fromStart, 0), length) : Math.min(Math.max(fromStart, -1), length - 1);
+  };
+  const start = range[0] == null ? first : clamp(integerOr(range[0], 0, `range ${axis} start`));
+  const stop = range[1] == null ? last : clamp(integerOr(range[1], 0, `range ${axis} stop`));
+  return { start, count: Math.max(0, Math.ceil((stop - start) / step)), step };
+}
+
+function integerOr(value: number | null | undefined, fallback: number, argument: string): number {
+  if (value === null || value === undefined) return fallback;
+  if (!Number.isSafeInteger(value)) throw new ArgumentTypeError(argument, 'an integer', value);
+  return value;
+}
+
+/** One `-1` in a requested shape is worked out from the size. */
+export function inferShape(requested: readonly number[], size: number): readonly number[] {
+  const unknown = Array.isArray(requested) ? requested.indexOf(-1) : -1;
+  if (unknown < 0) {
+    const shape = checkShape(requested);
+    if (sizeOf(shape) !== size) {
+      throw new LayoutError(`Expected a shape of ${size} elements but received [${shape.join(', ')}]`, shape);
+    }
+    return shape;
+  }
+  const known = checkShape(requested.filter((_, i) => i !== unknown));
+  const rest = sizeOf(known);
+  if (rest === 0 || size % rest !== 0) {
+    throw new LayoutError(`Expected a shape of ${size} elements but received [${requested.join(', ')}]`, [
+      ...requested,
+    ]);
+  }
+  return checkShape(requested.map((length, i) => (i === unknown ? size / rest : length)));
+}
+
+/** The same elements in another shape without a copy, or null when strides cannot express it. */
+export function reshapeLayout(layout: Layout, requested: readonly number[]): Layout | null {
+  const { shape, strides, offset } = layout;
+  const size = sizeOf(shape);
+  const target = inferShape(requested, size);
+  if (size === 0) return { shape: target, strides: rowMajorStrides(target), offset };
+
+  // Axes of length one carry no information; the rest is matched group by group, as many old axes as new ones need.
+  const oldAxes = shape.flatMap((length, i) => (length === 1 ? [] : [[length, strides[i] as number] as const]));
+  const newStrides = new Array<number>(target.length);
+  let taken = 0;
+  let i = 0;
+  while (i < target.length) {
+    if (target[i] === 1) {
+      newStrides[i++] = 0;
+      continue;
+    }
+    let have = 1;
+    let want = 1;
+    const from = taken;
+    const first = i;
+    do {
+      if (want <= have) want *= target[i++] as number;
+      else have *= (oldAxes[taken++] as readonly [number, number])[0];
+    } while (want !== have);
+    for (let k = from; k + 1 < taken; k++) {
+      const [, stride] = oldAxes[k] as readonly [number, number];
+      const [nextLength, nextStride] = oldAxes[k + 1] as readonly [number, number];
+      if (stride !== nextLength * nextStride) return null;
+    }
+    let step = (oldAxes[taken - 1] as readonly [number, number])[1];
+    for (let k = i - 1; k >= first; k--) {
+      newStrides[k] = step;
+      step *= target[k] as number;
+    }
+  }
+  // A length-one axis gets the stride it would have in a row-major tensor.
+  for (let k = target.length - 1; k >= 0; k--) {
+    if (target[k] === 1) {
+      newStrides[k] = k + 1 < target.length ? (newStrides[k + 1] as number) * (target[k + 1] as number) : 1;
+    }
+  }
+  return { shape: target, strides: Object.freeze(newStrides), offset };
+}
+
+/** Repeats axes of length one with stride zero, as NumPy's `broadcast_to`. */
+export function broadcastLayout(layout: Layout, requested: readonly number[]): Layout {
+  const { shape, strides, offset } = layout;
+  const target = checkShape(requested);
+  const lead = target.length - shape.length;
+  const newStrides = target.map((length, i) => {
+    const from = i - lead;
+    if (from < 0) return 0;
+    const have = shape[from] as number;
+    if (have === length) return strides[from] as number;
+    return have === 1 ? 0 : Number.NaN;
+  });
+  if (lead < 0 || newStrides.some(Number.isNaN)) {
+    throw new LayoutError(
+      `Expected a shape that [${shape.join(', ')}] broadcasts to but received [${target.join(', ')}]`,
+      target,
+    );
+  }
+  return { shape: target, strides: Object.freeze(newStrides), offset };
+}
+
+/** Drops axes of length one: all of them, or those named. */
+export function squeezeLayout(layout: Layout, axes?: number | readonly number[]): Layout {
+  const { shape, strides, offset } = layout;
+  const named =
+    axes === undefined ? null : (typeof axes === 'number' ? [axes] : axes).map((a) => checkAxis(a, shape.length));
+  for (const axis of named ?? []) {
+    if (shape[axis] !== 1) {
+      throw new LayoutError(
+        `Expected an axis of length 1 to squeeze but axis ${axis} of [${shape.join(', ')}] has ${shape[axis]}`,
+        shape,
+      );
+    }
+  }
+  const keep = (i: number): boolean => (named === null ? shape[i] !== 1 : !named.includes(i));
+  return freezeLayout(
+    shape.filter((_, i) => keep(i)),
+    strides.filter((_, i) => keep(i)),
+    offset,
+  );
+}
+
+/** Inserts an axis of length one before `axis`. */
+export function expandLayout(layout: Layout, axis: number): Layout {
+  const ndim = layout.shape.length;
+  if (ndim === MAX_NDIM) throw new LayoutError(`Expected at most ${MAX_NDIM} axes but this would make ${ndim + 1}`);
+  const at = checkAxis(axis, ndim + 1);
+  const shape = [...layout.shape];
+  const strides = [...layout.strides];
+  const stride = at < ndim ? checkedStride((shape[at] as number) * (strides[at] as number), shape) : 1;
+  shape.splice(at, 0, 1);
+  strides.splice(at, 0, stride);
+  return freezeLayout(shape, strides, layout.offset);
+}
+
+/** Reverses axes: all of them, or those named. */
+export function flipLayout(layout: Layout, axes?: number | readonly number[]): Layout {
+  const { shape } = layout;
+  const named =
+    axes === undefined
+      ? shape.map((_, i) => i)
+      : (typeof axes === 'number' ? [axes] : axes).map((a) => checkAxis(a, shape.length));
+  const strides = [...layout.strides];
+  let { offset } = layout;
+  const empty = shape.includes(0);
+  for (const axis of new Set(named)) {
+    const stride = strides[axis] as number;
+    if (!empty) offset += ((shape[axis] as number) - 1) * stride;
+    strides[axis] = stride === 0 ? 0 : -stride;
+  }
+  return freezeLayout([...shape], strides, offset);
+}

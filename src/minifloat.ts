@@ -1,0 +1,128 @@
+/**
+ * Small floating-point formats: one decoder and one encoder over a table of formats.
+ *
+ * @module
+ */
+
+import type { BaseDType } from './dtype.js';
+
+/** What the top of the range holds: infinities and NaNs, one NaN, NaN in place of -0, or only numbers. */
+type Specials = 'ieee' | 'fn' | 'fnuz' | 'none';
+
+interface Format {
+  readonly exponentBits: number;
+  readonly mantissaBits: number;
+  readonly bias: number;
+  readonly specials: Specials;
+}
+
+function format(exponentBits: number, mantissaBits: number, bias: number, specials: Specials): Format {
+  return { exponentBits, mantissaBits, bias, specials };
+}
+
+const formats: Partial<Record<BaseDType, Format>> = {
+  float16: format(5, 10, 15, 'ieee'),
+  bfloat16: format(8, 7, 127, 'ieee'),
+  float8_e3m4: format(3, 4, 3, 'ieee'),
+  float8_e4m3: format(4, 3, 7, 'ieee'),
+  float8_e4m3b11fnuz: format(4, 3, 11, 'fnuz'),
+  float8_e4m3fn: format(4, 3, 7, 'fn'),
+  float8_e4m3fnuz: format(4, 3, 8, 'fnuz'),
+  float8_e5m2: format(5, 2, 15, 'ieee'),
+  float8_e5m2fnuz: format(5, 2, 16, 'fnuz'),
+  float6_e2m3fn: format(2, 3, 1, 'none'),
+  float6_e3m2fn: format(3, 2, 3, 'none'),
+  float4_e2m1fn: format(2, 1, 1, 'none'),
+};
+
+/** Reads and writes the bit pattern of one format. */
+export interface MiniFloat {
+  decode(bits: number): number;
+  encode(value: number): number;
+}
+
+function make({ exponentBits, mantissaBits, bias, specials }: Format): MiniFloat {
+  const mantissaCount = 2 ** mantissaBits;
+  const signBit = 2 ** (exponentBits + mantissaBits);
+  const topExponent = 2 ** exponentBits - 1;
+  const smallest = 2 ** (1 - bias - mantissaBits);
+  const maxCode = specials === 'ieee' ? topExponent * mantissaCount - 1 : specials === 'fn' ? signBit - 2 : signBit - 1;
+  const nanCode =
+    specials === 'ieee' ? topExponent * mantissaCount + mantissaCount / 2 : specials === 'fn' ? signBit - 1 : signBit;
+
+  const decode = (bits: number): number => {
+    const negative = bits >= signBit;
+    const code = negative ? bits - signBit : bits;
+    if (specials === 'fnuz' && negative && code === 0) return Number.NaN;
+    if (code > maxCode) {
+      if (specials === 'ieee' && code === topExponent * mantissaCount) return negative ? -Infinity : Infinity;
+      return Number.NaN;
+    }
+    const exponent = Math.floor(code / mantissaCount);
+    const mantissa = code % mantissaCount;
+    const magnitude =
+      exponent === 0 ? mantissa * smallest : (mantissaCount + mantissa) * smallest * 2 ** (exponent - 1);
+    return negative ? -magnitude : magnitude;
+  };
+
+  const encode = (value: number): number => {
+    const negative = value < 0 || Object.is(value, -0);
+    const sign = negative ? signBit : 0;
+    if (Number.isNaN(value)) return specials === 'none' ? signBit : nanCode;
+    const overflow =
+      specials === 'ieee'
+        ? sign + topExponent * mantissaCount
+        : specials === 'none'
+          ? sign + maxCode
+          : nanCode + (specials === 'fn' ? sign : 0);
+    const magnitude = Math.abs(value);
+    if (magnitude === Infinity) return overflow;
+    const exponent = Math.max(exponentOf(magnitude), 1 - bias);
+    // Division by a power of two is exact, so the one rounding is the one below.
+    const quotient = magnitude / 2 ** (exponent - mantissaBits);
+    const code = (exponent + bias - 1) * mantissaCount + roundHalfEven(quotient);
+    if (code > maxCode) return overflow;
+    if (specials === 'fnuz' && code === 0) return 0;
+    return sign + code;
+  };
+  return { decode, encode };
+}
+
+/** Powers of two from 2^-127 to 2^127 and one NaN; no sign and no zero. */
+const e8m0fnu: MiniFloat = {
+  decode: (bits) => (bits === 255 ? Number.NaN : 2 ** (bits - 127)),
+  encode: (value) => {
+    if (!(value > 0) || value === Infinity) return value === 0 ? 0 : 255;
+    const exponent = exponentOf(value);
+    const significand = value / 2 ** exponent;
+    // Halfway between two powers the even code wins, as for the other formats.
+    const up = significand > 1.5 || (significand === 1.5 && (exponent + 127) % 2 !== 0);
+    const code = exponent + 127 + (up ? 1 : 0);
+    return code > 254 ? 255 : Math.max(code, 0);
+  },
+};
+
+const scratch = new DataView(new ArrayBuffer(8));
+
+/** floor(log2(x)) for finite x > 0, from the bits: Math.log2 rounds. Subnormal doubles lie below every format here. */
+function exponentOf(value: number): number {
+  scratch.setFloat64(0, value);
+  return ((scratch.getUint16(0) >> 4) & 0x7ff) - 1023;
+}
+
+function roundHalfEven(value: number): number {
+  const down = Math.floor(value);
+  const rest = value - down;
+  return rest > 0.5 || (rest === 0.5 && down % 2 === 1) ? down + 1 : down;
+}
+
+const cache = new Map<BaseDType, MiniFloat>();
+
+/** The codec of a dtype, or undefined when it is not a small float. */
+export function miniFloat(base: BaseDType): MiniFloat | undefined {
+  const known = cache.get(base);
+  if (known !== undefined) return known;
+  const found = base === 'float8_e8m0fnu' ? e8m0fnu : formats[base] && make(formats[base]);
+  if (found !== undefined) cache.set(base, found);
+  return found;
+}

@@ -1,0 +1,32 @@
+/**
+ * The functions of the addon, one member each, as native/addon.cc exports them. They carry their tensor in the exchange
+ * frame; those that return nothing leave the outcome in its status.
+ *
+ * @module
+ */
+
+export interface Binding {
+  attachFrame(options: { frame: ArrayBuffer; onRelease: (id: number) => void }): void;
+  allocate(): void;
+  release(): void;
+  addressOf(): void;
+  pinArray(array: Uint8Array): void;
+  pinAddress(): void;
+  createBuffer(): ArrayBuffer | undefined;
+  detachBuffer(buffer: ArrayBuffer): void;
+  readInto(array: Uint8Array): void;
+  writeFrom(array: Uint8Array): void;
+  importVersioned(): void;
+  importLegacy(): void;
+  exportVersioned(): void;
+  exportLegacy(): void;
+  deleteVersioned(): void;
+  deleteLegacy(): void;
+  importExternal(value: unknown): void;
+  exportExternal(): object | undefined;
+  issueTicket(): void;
+  redeemTicket(): void;
+  exchangeApi(): void;
+  readCounts(): void;
+  readTraces(places: Float64Array): void;
+}

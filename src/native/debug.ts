@@ -1,0 +1,62 @@
+/**
+ * Debug mode: where each live storage and export was made, so that a leak can be named.
+ *
+ * @module
+ */
+
+/** A live import, allocation or export and the stack of its origin. */
+export interface Origin {
+  readonly kind: 'storage' | 'export';
+  readonly stack: string;
+}
+
+let enabled =
+  (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env?.DLPACK_DEBUG === '1';
+const storages = new Map<object, string>();
+const exports = new Map<number, string>();
+let lastPlace = 0;
+
+/** Starts or stops recording; also on from the start with the environment variable DLPACK_DEBUG=1. */
+export function setDebug(on: boolean): void {
+  enabled = on;
+  if (!on) {
+    storages.clear();
+    exports.clear();
+  }
+}
+
+export function isDebug(): boolean {
+  return enabled;
+}
+
+function origin(): string {
+  const stack = new Error('origin').stack ?? '';
+  // Without the message and the frames of this file.
+  return stack.split('\n').slice(3).join('\n');
+}
+
+export function recordStorage(owner: object): void {
+  if (enabled) storages.set(owner, origin());
+}
+
+export function forgetStorage(owner: object): void {
+  if (storages.size > 0) storages.delete(owner);
+}
+
+/** A number for an export that is about to be made; 0 when nobody asked. */
+export function recordExport(): number {
+  if (!enabled) return 0;
+  exports.set(++lastPlace, origin());
+  return lastPlace;
+}
+
+/** Origins of what is alive. `livePlaces` are the exports that native code still lists. */
+export function liveOrigins(livePlaces: ReadonlySet<number>): Origin[] {
+  for (const place of exports.keys()) {
+    if (!livePlaces.has(place)) exports.delete(place);
+  }
+  return [
+    ...Array.from(storages.values(), (stack): Origin => ({ kind: 'storage', stack })),
+    ...Array.from(exports.values(), (stack): Origin => ({ kind: 'export', stack })),
+  ];
+}

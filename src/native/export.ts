@@ -1,0 +1,139 @@
+/**
+ * Tensors into managed tensors.
+ *
+ * @module
+ */
+
+import type { Descriptor } from '../descriptor.js';
+import { ArgumentTypeError, BufferError } from '../errors.js';
+import { BufferStorage } from '../storage.js';
+import { copyDescriptor } from '../tensor.js';
+import { descriptorOf, TensorView } from '../view.js';
+import { recordExport } from './debug.js';
+import { ADDRESS, f64, TRACE, u64, writeDescriptor } from './frame.js';
+import { native } from './load.js';
+import { NativeStorage } from './native-storage.js';
+import { pinBuffer } from './pin-buffer.js';
+import { checkStatus } from './status.js';
+import { isMainThread, isPinnable } from './threads.js';
+
+export interface ExportOptions {
+  /** false: a legacy `DLManagedTensor`, which cannot carry flags. */
+  versioned?: boolean;
+  /** true: always; false: never, throw instead; null: only for memory that native code cannot keep. */
+  copy?: boolean | null;
+}
+
+/**
+ * Unsafe: the address of a new managed tensor that the caller owns. Its deleter is plain C and must be called exactly
+ * once, on any thread, by the consumer or by {@link releaseManaged}.
+ */
+export function exportManaged(tensor: TensorView, options?: ExportOptions): bigint {
+  const source = checkTensor(tensor);
+  const copy = options?.copy ?? null;
+  if (options?.versioned === false) {
+    checkLegacy(source, copy);
+    return withNative(source, copy, exportLegacy);
+  }
+  return withNative(source, copy, exportVersioned);
+}
+
+function exportVersioned(): bigint {
+  native().exportVersioned();
+  checkStatus();
+  return u64[ADDRESS] as bigint;
+}
+
+function exportLegacy(): bigint {
+  native().exportLegacy();
+  checkStatus();
+  return u64[ADDRESS] as bigint;
+}
+
+/** Unsafe: calls the deleter of a managed tensor that the caller owns, for one that found no consumer. */
+export function releaseManaged(address: bigint, options?: { versioned?: boolean }): void {
+  if (typeof address !== 'bigint') throw new ArgumentTypeError('address', 'a bigint', address);
+  const binding = native();
+  u64[ADDRESS] = address;
+  if (options?.versioned === false) binding.deleteLegacy();
+  else binding.deleteVersioned();
+  checkStatus();
+}
+
+/** A type-tagged external; null for memory that JavaScript consumers can share and native ones could not keep. */
+export function exportExternal(descriptor: Descriptor): unknown {
+  if (placeOf(descriptor) === 'copy') return null;
+  return withNative(descriptor, false, () => {
+    const external = native().exportExternal();
+    checkStatus();
+    return external;
+  });
+}
+
+/** The address of the first element. For JavaScript memory it is good until control returns to the event loop. */
+export function addressOf(tensor: TensorView): bigint {
+  const descriptor = checkTensor(tensor);
+  const { storage } = descriptor;
+  const offset = BigInt(Math.floor(descriptor.bitOffset / 8));
+  if (storage instanceof NativeStorage) return storage.address + offset;
+  const pinned = pinBuffer(storage.buffer(), storage.start, storage.nbytes);
+  try {
+    return pinned.address + offset;
+  } finally {
+    pinned.release();
+  }
+}
+
+export function checkTensor(tensor: TensorView): Descriptor {
+  if (!(tensor instanceof TensorView)) throw new ArgumentTypeError('tensor', 'a Tensor', tensor);
+  return descriptorOf(tensor);
+}
+
+function checkLegacy(source: Descriptor, copy: boolean | null): void {
+  if (source.isReadOnly && copy !== true) {
+    throw new BufferError(
+      'Expected a writable tensor for a legacy DLManagedTensor, which cannot say that it is read-only; ask for a versioned one, or for a copy',
+    );
+  }
+  if (source.dtype.isSubByte && source.isPadded) {
+    throw new BufferError(
+      `Expected packed ${source.dtype.name} elements for a legacy DLManagedTensor, which cannot say that they are padded; ask for a versioned one`,
+    );
+  }
+}
+
+/** Native memory as it is, a JavaScript buffer that can be held in place, or neither. */
+function placeOf({ storage, bitOffset }: Descriptor): 'native' | 'pin' | 'copy' {
+  if (bitOffset % 8 !== 0) return 'copy';
+  if (storage instanceof NativeStorage) return storage.isEnvironmentBound && !isMainThread ? 'copy' : 'native';
+  return storage instanceof BufferStorage && isPinnable(storage.buffer()) ? 'pin' : 'copy';
+}
+
+/** Runs `use` with the frame describing the tensor in memory that native code may keep. */
+export function withNative<T>(source: Descriptor, copy: boolean | null, use: () => T): T {
+  const place = copy === true ? 'copy' : placeOf(source);
+  if (place === 'native') return useStorage(source, use);
+  if (place === 'copy' && copy === false) {
+    throw new BufferError(
+      'Expected memory that native code may keep but this tensor lies in a JavaScript buffer that its owner can move ' +
+        'or that ends with its worker; use Tensor.adopt or Tensor.from, or allow a copy',
+    );
+  }
+  const { storage } = source;
+  const temporary =
+    place === 'copy'
+      ? copyDescriptor(source)
+      : source.withStorage(pinBuffer(storage.buffer(), storage.start, storage.nbytes));
+  try {
+    return useStorage(temporary, use);
+  } finally {
+    temporary.storage.release();
+  }
+}
+
+function useStorage<T>(descriptor: Descriptor, use: () => T): T {
+  writeDescriptor(descriptor, (descriptor.storage as NativeStorage).handle);
+  const trace = recordExport();
+  if (trace !== 0) f64[TRACE] = trace;
+  return use();
+}

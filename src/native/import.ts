@@ -1,0 +1,53 @@
+/**
+ * Managed tensors into Tensors.
+ *
+ * @module
+ */
+
+import type { Descriptor } from '../descriptor.js';
+import type { DType } from '../dtype.js';
+import { ArgumentTypeError } from '../errors.js';
+import { Tensor } from '../tensor.js';
+import { ADDRESS, f64, HANDLE, i32, NBYTES, readDescriptor, STATUS, u32, u64 } from './frame.js';
+import { native } from './load.js';
+import { NativeStorage } from './native-storage.js';
+import { checkStatus, Status } from './status.js';
+
+export interface ImportOptions {
+  /** false: the address is of a legacy `DLManagedTensor`. */
+  versioned?: boolean;
+}
+
+/**
+ * Unsafe: takes ownership of the `DLManagedTensorVersioned` at an address. The address is trusted; what the struct holds
+ * is checked, and when it is refused its deleter has been called.
+ */
+export function importManaged<D extends DType = DType>(address: bigint, options?: ImportOptions): Tensor<D> {
+  if (typeof address !== 'bigint') throw new ArgumentTypeError('address', 'a bigint', address);
+  const binding = native();
+  u64[ADDRESS] = address;
+  if (options?.versioned === false) binding.importLegacy();
+  else binding.importVersioned();
+  checkStatus();
+  return new Tensor<D>(takeFrame());
+}
+
+/** What a successful native import left in the frame, as a descriptor that owns it. */
+export function takeFrame(): Descriptor {
+  const storage = new NativeStorage(u32[HANDLE] as number, f64[NBYTES] as number, false);
+  try {
+    return readDescriptor(storage);
+  } catch (error) {
+    storage.release();
+    throw error;
+  }
+}
+
+/** The tensor in a type-tagged external, null when the value is none. */
+export function importExternal(value: unknown): Descriptor | null {
+  if (typeof value !== 'object' || value === null) return null;
+  native().importExternal(value);
+  if (i32[STATUS] === Status.notExternal) return null;
+  checkStatus();
+  return takeFrame();
+}

@@ -1,0 +1,43 @@
+/**
+ * What this runtime and thread allow for memory that JavaScript owns.
+ *
+ * @module
+ */
+
+import * as workerThreads from 'node:worker_threads';
+
+/**
+ * The heap of the main thread lives as long as the process; a worker's ends with it, so memory of a worker's heap is
+ * never lent to native code that could outlive it.
+ */
+export const isMainThread = workerThreads.isMainThread;
+
+const { isMarkedAsUntransferable, markAsUntransferable } = workerThreads as {
+  isMarkedAsUntransferable?: (value: object) => boolean;
+  markAsUntransferable?: (value: object) => void;
+};
+
+/** Whether marking a buffer stops `buffer.transfer()` too. It does on Node 24 and Deno, not on Node 22 and Bun. */
+let markHolds: boolean | undefined;
+
+function probeMark(): boolean {
+  const buffer = new ArrayBuffer(8) as ArrayBuffer & { transfer?: () => ArrayBuffer };
+  if (markAsUntransferable === undefined || typeof buffer.transfer !== 'function') return false;
+  markAsUntransferable(buffer);
+  try {
+    buffer.transfer();
+  } catch {
+    // Expected where the mark holds.
+  }
+  return buffer.byteLength === 8;
+}
+
+/** A buffer that nobody can detach, on a thread whose heap lasts: native code may keep its address. */
+export function isPinnable(buffer: ArrayBufferLike): boolean {
+  if (!isMainThread) return false;
+  if (typeof SharedArrayBuffer !== 'undefined' && buffer instanceof SharedArrayBuffer) return true;
+  if (isMarkedAsUntransferable === undefined || (buffer as { resizable?: boolean }).resizable === true) return false;
+  if (!isMarkedAsUntransferable(buffer)) return false;
+  markHolds ??= probeMark();
+  return markHolds;
+}

@@ -1,0 +1,64 @@
+/**
+ * Nested arrays to a flat list of values, with shape and dtype worked out.
+ *
+ * @module
+ */
+
+import { type Complex, type DType, parseDType } from './dtype.js';
+import { ArgumentTypeError, LayoutError } from './errors.js';
+import { MAX_NDIM } from './layout.js';
+
+/** A value or arrays of values, all of the same depth and lengths. */
+export type NestedSource = number | bigint | boolean | Complex | readonly NestedSource[];
+
+/** Flattens row by row; lanes of a vector dtype are the innermost arrays and stay whole. */
+export function flattenNested(
+  source: NestedSource,
+  dtype: DType | undefined,
+): { shape: number[]; values: unknown[]; dtype: DType } {
+  const lanes = dtype === undefined ? 1 : parseDType(dtype).lanes;
+  const shape: number[] = [];
+  for (let level: unknown = source; Array.isArray(level); level = level[0]) {
+    if (shape.length === MAX_NDIM + 1) throw new LayoutError(`Expected at most ${MAX_NDIM} nested levels`);
+    shape.push(level.length);
+  }
+  if (lanes > 1) {
+    const last = shape.pop();
+    if (last !== lanes)
+      throw new ArgumentTypeError('source', `innermost arrays of ${lanes} values for ${dtype}`, source);
+  }
+  const values: unknown[] = [];
+  collect(source, 0, shape, values);
+  return { shape, values, dtype: dtype ?? inferDType(values) };
+}
+
+function collect(level: unknown, axis: number, shape: readonly number[], values: unknown[]): void {
+  if (axis === shape.length) {
+    values.push(level);
+    return;
+  }
+  if (!Array.isArray(level) || level.length !== shape[axis]) {
+    const found = Array.isArray(level) ? `${level.length}` : 'a value';
+    throw new LayoutError(`Expected rows of equal length ${shape[axis]} on axis ${axis} but received ${found}`, shape);
+  }
+  for (const row of level) collect(row, axis + 1, shape, values);
+}
+
+function inferDType(values: readonly unknown[]): DType {
+  const kinds = new Set(values.map((value) => typeof value));
+  if (kinds.size > 1) throw new ArgumentTypeError('source', 'values of one type, or a dtype', [...kinds].join(' and '));
+  const [kind] = kinds;
+  switch (kind) {
+    case undefined:
+    case 'number':
+      return 'float64';
+    case 'bigint':
+      return 'int64';
+    case 'boolean':
+      return 'bool';
+    case 'object':
+      return 'complex128';
+    default:
+      throw new ArgumentTypeError('source', 'numbers, bigints, booleans or complex numbers', values[0]);
+  }
+}

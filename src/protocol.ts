@@ -1,0 +1,242 @@
+/**
+ * The consumer side of the JavaScript protocol: `fromDLPack`.
+ *
+ * @module
+ */
+
+import { getBackend } from './backend.js';
+import { Descriptor, KNOWN_FLAGS } from './descriptor.js';
+import { type Device, deviceFromType, parseDevice } from './device.js';
+import type { DType } from './dtype.js';
+import { dtypeFromCode } from './dtype.js';
+import {
+  ArgumentTypeError,
+  BufferError,
+  ConsumedError,
+  ForeignError,
+  isDLPackError,
+  LayoutError,
+  UnsupportedDeviceError,
+  VersionError,
+} from './errors.js';
+import { checkShape, checkStrides, rowMajorStrides, spanOf } from './layout.js';
+import { DLPACK, DLPACK_VERSION, type DLPackProducer, type DLPackRequest, type ManagedTensor } from './managed.js';
+import { BufferStorage, type GPUBufferLike, GpuStorage, type Storage } from './storage.js';
+import { shareDescriptor, Tensor } from './tensor.js';
+import { descriptorOf, TensorView } from './view.js';
+
+export interface FromDLPackOptions {
+  /** Where the tensor should be; the producer's device when absent. */
+  device?: Device;
+  /** true: a copy, always; false: never, throw instead; null: only when needed. */
+  copy?: boolean | null;
+  /** The stream this tensor will be used on, for devices that have streams. */
+  stream?: bigint | null;
+}
+
+/** Objects with Python's method names, such as proxies of Python objects. */
+interface ForeignProducer {
+  __dlpack__(request?: DLPackRequest): unknown;
+}
+
+/**
+ * A Tensor over the memory of another library's tensor, without a copy.
+ *
+ * Accepts anything with a `[Symbol.for('dlpack')]` or `__dlpack__` method, and a type-tagged native external.
+ */
+export function fromDLPack<D extends DType>(source: Tensor<D>, options?: FromDLPackOptions): Tensor<D>;
+export function fromDLPack(source: DLPackProducer | object, options?: FromDLPackOptions): Tensor;
+export function fromDLPack(source: unknown, options?: FromDLPackOptions): Tensor {
+  // Our own tensors share the storage: no managed tensor is made only to be taken apart again.
+  if (options === undefined && source instanceof Tensor && source[DLPACK] === ownExport) {
+    return shareDescriptor(descriptorOf(source).shared());
+  }
+  const device = options?.device === undefined ? null : parseDevice(options.device);
+  const copy = options?.copy ?? null;
+  const offered = ask(source, {
+    maxVersion: DLPACK_VERSION,
+    device: device === null ? null : { type: device.type, id: device.id },
+    copy,
+    stream: options?.stream ?? null,
+    native: getBackend() !== null,
+  });
+  const descriptor = getBackend()?.importExternal(offered) ?? consume(offered as ManagedTensor);
+  const tensor = new Tensor(descriptor);
+  if (device !== null && descriptor.device !== device) {
+    tensor.dispose();
+    throw new BufferError(
+      `Expected a tensor on '${device.name}' but the producer sent one on '${descriptor.device.name}'`,
+    );
+  }
+  if (copy === true && !tensor.isCopied) {
+    // The producer ignored the request (NumPy and PyTorch would not notice): make the copy here.
+    try {
+      return tensor.copy();
+    } finally {
+      tensor.dispose();
+    }
+  }
+  return tensor;
+}
+
+const ownExport = Tensor.prototype[DLPACK];
+
+function ask(source: unknown, request: DLPackRequest): unknown {
+  if ((typeof source === 'object' && source !== null) || typeof source === 'function') {
+    const producer = source as Partial<DLPackProducer & ForeignProducer>;
+    if (typeof producer[DLPACK] === 'function') return producer[DLPACK](request);
+    if (typeof producer.__dlpack__ === 'function') return producer.__dlpack__(request);
+    if (source instanceof TensorView) {
+      throw new ArgumentTypeError(
+        'source',
+        'a Tensor (a TensorView does not own its memory; copy it with Tensor.from)',
+        source,
+      );
+    }
+    // A bare native external has no properties at all; importExternal decides.
+    return source;
+  }
+  throw new ArgumentTypeError('source', 'an object with a [Symbol.for("dlpack")] or __dlpack__ method', source);
+}
+
+/** Managed tensors already taken, by any copy of this package and any library that follows the specification. */
+function consumedSet(): WeakSet<object> {
+  const key = Symbol.for('dlpack.consumed');
+  const scope = globalThis as { [key]?: WeakSet<object> };
+  scope[key] ??= new WeakSet();
+  return scope[key];
+}
+
+/** Takes a managed tensor over. Whatever goes wrong after that, its deleter is called exactly once. */
+function consume(managed: ManagedTensor): Descriptor {
+  if (typeof managed !== 'object' || managed === null || !('version' in managed) || !('data' in managed)) {
+    throw new ArgumentTypeError('source', 'a producer that returns a ManagedTensor (docs/spec.md)', managed);
+  }
+  const consumed = consumedSet();
+  if (consumed.has(managed)) {
+    throw new ConsumedError('Expected a fresh managed tensor but this one was consumed before; ask the producer again');
+  }
+  consumed.add(managed);
+  let release: (() => void) | undefined;
+  try {
+    const { deleter } = managed;
+    if (deleter !== undefined && deleter !== null) {
+      if (typeof deleter !== 'function') throw new ArgumentTypeError('deleter', 'a function or null', deleter);
+      release = () => callDeleter(deleter, managed);
+    }
+    return describeManaged(managed, release);
+  } catch (error) {
+    release?.();
+    if (isDLPackError(error)) throw error;
+    throw new ForeignError('producer', `Expected a readable ManagedTensor but reading it failed: ${String(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+function callDeleter(deleter: () => void, managed: ManagedTensor): void {
+  try {
+    deleter.call(managed);
+  } catch (cause) {
+    throw new ForeignError('producer', `Expected a deleter that does not throw but it threw ${String(cause)}`, {
+      cause,
+    });
+  }
+}
+
+/** Each field is read once: a getter that answers differently the second time changes nothing. */
+function describeManaged(managed: ManagedTensor, release: (() => void) | undefined): Descriptor {
+  const { version } = managed;
+  if (!Array.isArray(version) || version.length < 2) {
+    throw new ArgumentTypeError('version', '[major, minor]', version);
+  }
+  if (version[0] !== DLPACK_VERSION[0]) throw new VersionError([version[0], version[1]], DLPACK_VERSION);
+  const {
+    flags,
+    data,
+    byteOffset,
+    shape: offeredShape,
+    strides: offeredStrides,
+    dtype: offeredDType,
+    device: offeredDevice,
+  } = managed;
+  const dtype = dtypeFromCode(offeredDType.code, offeredDType.bits, offeredDType.lanes);
+  const device = deviceFromType(offeredDevice.type, offeredDevice.id);
+  const shape = checkShape(offeredShape);
+  const strides = offeredStrides == null ? rowMajorStrides(shape) : checkStrides(offeredStrides, shape);
+  if (!Number.isSafeInteger(byteOffset) || byteOffset < 0) {
+    throw new ArgumentTypeError('byteOffset', 'an integer of zero or more', byteOffset);
+  }
+  const knownFlags = typeof flags === 'number' ? flags & KNOWN_FLAGS : 0;
+  const describe = (storage: Storage, bitOffset: number): Descriptor =>
+    new Descriptor(storage, dtype, device, shape, strides, bitOffset, knownFlags);
+
+  if (typeof data === 'bigint') {
+    // Lay a storage over exactly the bytes that the elements touch.
+    const probe = describe(new BufferStorage(empty, 0, Number.MAX_SAFE_INTEGER), 0);
+    const span = spanOf(shape, strides);
+    const low = Math.floor(((span?.low ?? 0) * probe.strideBits) / 8);
+    const high = span === null ? 0 : Math.ceil((span.high * probe.strideBits + dtype.itemBits) / 8);
+    const start = data + BigInt(byteOffset) + BigInt(low);
+    const storage = addressStorage(start, high - low, release);
+    return describe(storage, -low * 8);
+  }
+  const buffer = bufferLength(data);
+  if (buffer !== null) {
+    const storage = new BufferStorage(data as ArrayBufferLike, 0, buffer, release);
+    return guarded(storage, release, () => describe(storage, byteOffset * 8).checkBounds());
+  }
+  if (typeof data === 'object' && data !== null && 'gpuBuffer' in data && 'gpuDevice' in data) {
+    if (device.kind !== 'webgpu') {
+      throw new UnsupportedDeviceError(
+        device.name,
+        `Expected device 'webgpu' with a GPUBuffer but received '${device.name}'`,
+      );
+    }
+    const { gpuBuffer, gpuDevice } = data;
+    const storage = new GpuStorage(gpuBuffer as GPUBufferLike, gpuDevice, Number(gpuBuffer.size), release);
+    return guarded(storage, release, () => describe(storage, byteOffset * 8).checkBounds());
+  }
+  throw new ArgumentTypeError('data', 'an ArrayBuffer, { gpuBuffer, gpuDevice } or a bigint address', data);
+}
+
+const empty = new ArrayBuffer(0);
+
+/** A storage that failed its checks is released by `consume`, not by the collector as well. */
+function guarded(storage: Storage, release: (() => void) | undefined, make: () => Descriptor): Descriptor {
+  try {
+    return make();
+  } catch (error) {
+    if (release !== undefined) storage.refs = 0;
+    throw error;
+  }
+}
+
+function addressStorage(address: bigint, nbytes: number, release: (() => void) | undefined): Storage {
+  const backend = getBackend();
+  if (backend === null) {
+    throw new BufferError(
+      'Expected a buffer but the producer sent a native address, and this runtime has no native code to follow it',
+    );
+  }
+  if (nbytes > 0 && address <= 0n) throw new LayoutError('Expected an address for data but received NULL');
+  return backend.importAddress(address, nbytes, release ?? (() => {}));
+}
+
+const arrayBufferLength = Object.getOwnPropertyDescriptor(ArrayBuffer.prototype, 'byteLength')?.get as () => number;
+const sharedBufferLength =
+  typeof SharedArrayBuffer === 'undefined'
+    ? null
+    : (Object.getOwnPropertyDescriptor(SharedArrayBuffer.prototype, 'byteLength')?.get as () => number);
+
+/** The length of a real (Shared)ArrayBuffer of any realm; null for anything that only looks like one. */
+function bufferLength(value: unknown): number | null {
+  for (const length of [arrayBufferLength, sharedBufferLength]) {
+    try {
+      if (length !== null) return length.call(value);
+    } catch {
+      // Not of this kind.
+    }
+  }
+  return null;
+}

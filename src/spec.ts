@@ -1,0 +1,69 @@
+/**
+ * Constraints on a tensor in one object: checked at run time, known to the compiler afterwards.
+ *
+ * @module
+ */
+
+import { type Device, parseDevice } from './device.js';
+import { type DType, parseDType } from './dtype.js';
+import { describe, SpecError } from './errors.js';
+import type { Tensor } from './tensor.js';
+import { descriptorOf, TensorView } from './view.js';
+
+export interface TensorSpec {
+  /** One dtype, or several that are all right. */
+  readonly dtype?: DType | readonly DType[];
+  /** Length of each axis; null for any. */
+  readonly shape?: readonly (number | null)[];
+  readonly device?: Device;
+  readonly contiguous?: boolean;
+  /** true: read-only tensors are refused. */
+  readonly writable?: boolean;
+}
+
+type DTypeOf<S extends TensorSpec> = S['dtype'] extends DType
+  ? S['dtype']
+  : S['dtype'] extends readonly (infer D extends DType)[]
+    ? D
+    : DType;
+type ShapeOf<S extends TensorSpec> = S['shape'] extends readonly (number | null)[]
+  ? { readonly [I in keyof S['shape']]: S['shape'][I] extends number ? S['shape'][I] : number }
+  : readonly number[];
+
+/** A tensor that is known to satisfy a spec. */
+export type Expected<T extends TensorView, S extends TensorSpec> = (T extends Tensor
+  ? Tensor<DTypeOf<S>>
+  : TensorView<DTypeOf<S>>) & { readonly shape: ShapeOf<S> };
+
+/**
+ * Returns `x` itself if it satisfies the spec; throws a `SpecError` that names the property otherwise.
+ * A `Tensor` stays one; anything but a Tensor or TensorView is refused.
+ */
+export function expectTensor<T extends TensorView, const S extends TensorSpec>(x: T, spec: S): Expected<T, S>;
+export function expectTensor<const S extends TensorSpec>(x: unknown, spec: S): Expected<Tensor, S>;
+export function expectTensor(x: unknown, spec: TensorSpec): TensorView {
+  if (!(x instanceof TensorView)) throw new SpecError('tensor', 'a Tensor', describe(x));
+  const descriptor = descriptorOf(x);
+  if (spec.dtype !== undefined) {
+    const allowed = (typeof spec.dtype === 'string' ? [spec.dtype] : spec.dtype).map(parseDType);
+    if (!allowed.includes(descriptor.dtype)) {
+      throw new SpecError('dtype', allowed.map((dtype) => dtype.name).join(' or '), descriptor.dtype.name);
+    }
+  }
+  if (spec.shape !== undefined) {
+    const { shape } = descriptor;
+    const expected = spec.shape;
+    if (shape.length !== expected.length || expected.some((length, i) => length !== null && length !== shape[i])) {
+      throw new SpecError('shape', `[${expected.map((n) => n ?? 'any').join(', ')}]`, `[${shape.join(', ')}]`);
+    }
+  }
+  if (spec.device !== undefined && parseDevice(spec.device) !== descriptor.device) {
+    throw new SpecError('device', `'${parseDevice(spec.device).name}'`, `'${descriptor.device.name}'`);
+  }
+  if (spec.contiguous === true && !descriptor.isContiguous) {
+    throw new SpecError('strides', 'a contiguous tensor', `[${descriptor.strides.join(', ')}]`);
+  }
+  if (spec.writable === true && descriptor.isReadOnly)
+    throw new SpecError('readonly', 'a writable tensor', 'a read-only one');
+  return x;
+}

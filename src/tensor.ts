@@ -1,0 +1,412 @@
+/**
+ * Tensor: owns one reference to its memory.
+ *
+ * @module
+ */
+
+import { allocateHost, getBackend } from './backend.js';
+import { copyElements } from './copy.js';
+import { Descriptor, Flag, KNOWN_FLAGS } from './descriptor.js';
+import { cpu, type Device, type DLDevice, deviceFromType, parseDevice } from './device.js';
+import { type DType, type DTypeInfo, dtypeOfArray, parseDType, sizeBytes, type TypedArray } from './dtype.js';
+import { elementCodec } from './element.js';
+import { ArgumentTypeError, BufferError, UnsupportedDeviceError, VersionError } from './errors.js';
+import { checkShape, checkStrides, inferShape, type Layout, reshapeLayout, rowMajorStrides, sizeOf } from './layout.js';
+import { DLPACK, DLPACK_DEVICE, DLPACK_VERSION, type DLPackRequest, type ManagedTensor } from './managed.js';
+import { flattenNested, type NestedSource } from './nested.js';
+import { BufferStorage, GpuStorage } from './storage.js';
+import { descriptorOf, TensorView, takeDescriptor } from './view.js';
+
+/** The dtype that a typed array naturally has. */
+type NaturalDType<A> = A extends BigInt64Array
+  ? 'int64'
+  : A extends BigUint64Array
+    ? 'uint64'
+    : A extends Float32Array
+      ? 'float32'
+      : A extends Float64Array
+        ? 'float64'
+        : A extends Int8Array
+          ? 'int8'
+          : A extends Int16Array
+            ? 'int16'
+            : A extends Int32Array
+              ? 'int32'
+              : A extends Uint16Array
+                ? 'uint16'
+                : A extends Uint32Array
+                  ? 'uint32'
+                  : A extends Uint8Array | Uint8ClampedArray
+                    ? 'uint8'
+                    : DType;
+
+/** Typed arrays that can be wrapped. */
+export type WrappableArray = TypedArray | Uint8ClampedArray;
+
+export interface FromOptions<D extends DType> {
+  shape?: readonly number[];
+  dtype?: D;
+}
+
+export interface WrapOptions<D extends DType> extends FromOptions<D> {
+  /** In elements; row-major when absent. */
+  strides?: readonly number[];
+  /** Bytes from the start of the array to the first element. */
+  byteOffset?: number;
+  readonly?: boolean;
+}
+
+export interface EmptyOptions {
+  device?: Device;
+}
+
+/** Runtimes without explicit resource management have no such symbol; `dispose()` works everywhere. */
+const disposeSymbol: typeof Symbol.dispose = Symbol.dispose ?? (Symbol.for('Symbol.dispose') as never);
+
+/** Makes a Tensor that owns one more reference to the storage. For this package's other modules. */
+export function shareDescriptor(descriptor: Descriptor): Tensor {
+  descriptor.storage.refs++;
+  return new Tensor(descriptor);
+}
+
+/**
+ * A tensor that owns its memory together with the other Tensors over the same storage. Release it with `dispose()` or
+ * `using`; what is never disposed is released by the garbage collector.
+ */
+export class Tensor<D extends DType = DType> extends TensorView<D> {
+  // Explicit: the implicit constructor of a derived class costs V8 another 10 ns.
+  constructor(descriptor: Descriptor) {
+    super(descriptor);
+  }
+
+  /**
+   * A copy of numbers, nested arrays, a typed array or another tensor in memory that can be shared natively.
+   * Without `dtype`, a typed array keeps its own, numbers become `float64`, bigints `int64`, booleans `bool`.
+   */
+  static from<D extends DType>(
+    source: NestedSource | WrappableArray | TensorView,
+    options: FromOptions<D> & { dtype: D },
+  ): Tensor<D>;
+  static from<A extends WrappableArray>(source: A, options?: { shape?: readonly number[] }): Tensor<NaturalDType<A>>;
+  static from<D extends DType>(source: TensorView<D>, options?: { shape?: readonly number[] }): Tensor<D>;
+  static from(source: NestedSource | TensorView, options?: { shape?: readonly number[] }): Tensor;
+  static from(
+    source: NestedSource | WrappableArray | TensorView,
+    options: { shape?: readonly number[]; dtype?: DType } = {},
+  ): Tensor {
+    if (source instanceof TensorView) {
+      const from = descriptorOf(source);
+      const dtype = options.dtype === undefined ? from.dtype : parseDType(options.dtype);
+      const copy = allocateLike(from.shape, dtype, from.flags & Flag.subBytePadded);
+      return fill(copy, options.shape, () => copyElements(from, copy));
+    }
+    const natural = dtypeOfArray(source);
+    if (natural !== undefined) {
+      const array = source as TypedArray;
+      const from = describeArray(array, natural, { shape: [array.length] });
+      const copy = allocateLike(from.shape, options.dtype === undefined ? natural : parseDType(options.dtype), 0);
+      return fill(copy, options.shape, () => copyElements(from, copy));
+    }
+    const { shape, values, dtype: inferred } = flattenNested(source as NestedSource, options.dtype);
+    const copy = allocateLike(checkShape(shape), parseDType(options.dtype ?? inferred), 0);
+    return fill(copy, options.shape, () => {
+      const codec = elementCodec(copy.dtype);
+      const view = copy.view();
+      for (let i = 0; i < values.length; i++) codec.write(view, i * copy.strideBits, values[i]);
+      copy.storage.commit();
+    });
+  }
+
+  /**
+   * A tensor over JavaScript memory, without a copy. The array stays the caller's: when its buffer is detached or
+   * shrunk, using the tensor throws. Native code that keeps the tensor gets a copy (see `adopt`).
+   */
+  static wrap<D extends DType>(
+    array: WrappableArray | ArrayBufferLike,
+    options: WrapOptions<D> & { dtype: D },
+  ): Tensor<D>;
+  static wrap<A extends WrappableArray>(array: A, options?: WrapOptions<never>): Tensor<NaturalDType<A>>;
+  static wrap(array: WrappableArray | ArrayBufferLike, options: WrapOptions<DType> = {}): Tensor {
+    const view = ArrayBuffer.isView(array) ? (array as TypedArray) : bytesOf(array);
+    const natural = dtypeOfArray(view);
+    if (natural === undefined) throw new ArgumentTypeError('array', 'a typed array or an ArrayBuffer', array);
+    return new Tensor(describeArray(view, options.dtype === undefined ? natural : parseDType(options.dtype), options));
+  }
+
+  /**
+   * A tensor that takes the memory of a typed array over, without a copy: the buffer is moved, and every array over it
+   * becomes detached. Native code may then keep the tensor as long as it likes.
+   */
+  static adopt<D extends DType>(array: WrappableArray, options: FromOptions<D> & { dtype: D }): Tensor<D>;
+  static adopt<A extends WrappableArray>(array: A, options?: { shape?: readonly number[] }): Tensor<NaturalDType<A>>;
+  static adopt(array: WrappableArray, options: FromOptions<DType> = {}): Tensor {
+    const natural = dtypeOfArray(array);
+    if (natural === undefined) throw new ArgumentTypeError('array', 'a typed array', array);
+    // Everything that can fail is checked while the array is still the caller's.
+    const before = describeArray(
+      array as TypedArray,
+      options.dtype === undefined ? natural : parseDType(options.dtype),
+      options,
+    );
+    const buffer = moveBuffer(array as TypedArray);
+    const storage =
+      getBackend()?.adopt(buffer, 0, buffer.byteLength) ?? new BufferStorage(buffer, 0, buffer.byteLength);
+    return new Tensor(
+      new Descriptor(
+        storage,
+        before.dtype,
+        before.device,
+        before.shape,
+        before.strides,
+        before.bitOffset,
+        before.flags,
+      ),
+    );
+  }
+
+  /** Uninitialised memory: whatever was there before. */
+  static empty<D extends DType>(shape: readonly number[], dtype: D, options: EmptyOptions = {}): Tensor<D> {
+    return new Tensor<D>(allocateLike(checkShape(shape), parseDType(dtype), 0, parseDevice(options.device ?? 'cpu')));
+  }
+
+  /** Memory filled with zero bits. */
+  static zeros<D extends DType>(shape: readonly number[], dtype: D, options: EmptyOptions = {}): Tensor<D> {
+    const tensor = Tensor.empty(shape, dtype, options);
+    const { storage } = descriptorOf(tensor);
+    if (storage.nbytes > 0) {
+      new Uint8Array(storage.buffer(), storage.start, storage.nbytes).fill(0);
+      storage.commit();
+    }
+    return tensor;
+  }
+
+  /** The values in another dtype, in memory of their own. */
+  astype<E extends DType>(dtype: E): Tensor<E> {
+    return Tensor.from(this as TensorView, { dtype });
+  }
+
+  /** The same elements in memory of their own, row-major. */
+  copy(): Tensor<D> {
+    return Tensor.from(this as TensorView<D>);
+  }
+
+  /** This tensor if it is row-major (a second owner of it), a packed copy otherwise. */
+  contiguous(): Tensor<D> {
+    const descriptor = descriptorOf(this);
+    return descriptor.isContiguous && descriptor.bitOffset % 8 === 0
+      ? (shareDescriptor(descriptor.shared()) as Tensor<D>)
+      : this.copy();
+  }
+
+  /** The tensor on another device: a second owner when it is there already. */
+  to(device: Device): Tensor<D> {
+    const descriptor = descriptorOf(this);
+    const target = parseDevice(device);
+    if (target === descriptor.device) return shareDescriptor(descriptor.shared()) as Tensor<D>;
+    throw new UnsupportedDeviceError(
+      target.name,
+      `Expected a device that can be copied to from '${descriptor.device.name}' but received '${target.name}'`,
+    );
+  }
+
+  /** Another shape: over the same memory where strides allow it, a copy where not. */
+  override reshape(shape: readonly number[], options: { copy?: false } = {}): this {
+    const reshaped = reshapeLayout(descriptorOf(this).layout, shape);
+    if (reshaped !== null || options.copy === false) return super.reshape(shape);
+    const packed = this.copy();
+    try {
+      return packed.reshape(shape) as this;
+    } finally {
+      packed.dispose();
+    }
+  }
+
+  protected override derive(layout: Layout): this {
+    return shareDescriptor(descriptorOf(this).derive(layout)) as this;
+  }
+
+  /** Gives this owner's reference back. When it was the last one, the memory is released and `.data` is detached. */
+  dispose(): void {
+    takeDescriptor(this)?.storage.release();
+  }
+
+  [disposeSymbol](): void {
+    this.dispose();
+  }
+
+  /** The producer side of the protocol (docs/spec.md). */
+  [DLPACK](request: DLPackRequest = {}): ManagedTensor | object {
+    return produce(descriptorOf(this), request);
+  }
+
+  [DLPACK_DEVICE](): DLDevice {
+    const { type, id } = descriptorOf(this).device;
+    return { type, id };
+  }
+
+  protected override get kind(): string {
+    return 'Tensor';
+  }
+}
+
+function bytesOf(buffer: ArrayBufferLike): TypedArray {
+  try {
+    return new Uint8Array(buffer);
+  } catch (cause) {
+    throw Object.assign(new ArgumentTypeError('array', 'a typed array or an ArrayBuffer', buffer), { cause });
+  }
+}
+
+/** A new tensor with its values written; the memory goes back when that fails. */
+function fill(descriptor: Descriptor, shape: readonly number[] | undefined, write: () => void): Tensor {
+  try {
+    if (descriptor.size > 0) write();
+    if (shape === undefined) return new Tensor(descriptor);
+    const target = inferShape(shape, descriptor.size);
+    return new Tensor(descriptor.derive({ shape: target, strides: rowMajorStrides(target), offset: 0 }));
+  } catch (error) {
+    descriptor.storage.release();
+    throw error;
+  }
+}
+
+function allocateLike(shape: readonly number[], dtype: DTypeInfo, flags: number, device = cpu): Descriptor {
+  const nbytes = sizeBytes(dtype, sizeOf(shape), (flags & Flag.subBytePadded) !== 0);
+  const storage = device.kind === 'cpu' ? allocateHost(nbytes, device) : getBackend()?.allocate(nbytes, device);
+  if (storage === null || storage === undefined) {
+    throw new UnsupportedDeviceError(
+      device.name,
+      `Expected a device this process can allocate on but received '${device.name}'`,
+    );
+  }
+  return new Descriptor(storage, dtype, device, shape, rowMajorStrides(shape), 0, flags);
+}
+
+function describeArray(array: TypedArray, dtype: DTypeInfo, options: WrapOptions<DType>): Descriptor {
+  const { buffer, byteOffset: start, byteLength } = array;
+  const byteOffset = options.byteOffset ?? 0;
+  if (!Number.isSafeInteger(byteOffset) || byteOffset < 0) {
+    throw new ArgumentTypeError('byteOffset', 'an integer of zero or more', byteOffset);
+  }
+  // Alignment counts from the start of the buffer, where typed arrays count from.
+  if ((start + byteOffset) % dtype.alignment !== 0) {
+    throw new BufferError(
+      `Expected memory aligned to ${dtype.alignment} bytes for ${dtype.name} but the array starts at byte ${start + byteOffset} of its buffer; use Tensor.from to copy it`,
+    );
+  }
+  const shape =
+    options.shape === undefined
+      ? checkShape([Math.floor(((byteLength - byteOffset) * 8) / dtype.itemBits)])
+      : options.strides === undefined && options.shape.includes(-1)
+        ? inferShape(options.shape, Math.floor(((byteLength - byteOffset) * 8) / dtype.itemBits))
+        : checkShape(options.shape);
+  const strides = options.strides === undefined ? rowMajorStrides(shape) : checkStrides(options.strides, shape);
+  const flags = options.readonly === true ? Flag.readOnly : 0;
+  const storage = new BufferStorage(buffer, start, byteLength);
+  return new Descriptor(storage, dtype, cpu, shape, strides, byteOffset * 8, flags).checkBounds();
+}
+
+/** The buffer under another object that user code never sees; same address. */
+function moveBuffer(array: TypedArray): ArrayBuffer {
+  const { buffer, byteLength } = array;
+  if (!(buffer instanceof ArrayBuffer)) {
+    throw new BufferError(
+      'Expected a movable ArrayBuffer but this array lies over a SharedArrayBuffer, which cannot be moved; Tensor.wrap shares it without a copy',
+    );
+  }
+  if (buffer.byteLength !== byteLength) {
+    throw new BufferError(
+      `Expected an array over its whole buffer but it covers ${byteLength} of ${buffer.byteLength} bytes, and moving would detach the rest; use Tensor.from or Tensor.wrap`,
+    );
+  }
+  // structuredClone, not buffer.transfer(): it is the one that respects buffers marked as untransferable.
+  let moved: ArrayBuffer;
+  try {
+    moved = structuredClone(buffer, { transfer: [buffer] });
+  } catch (cause) {
+    throw Object.assign(new BufferError('Expected a movable ArrayBuffer but its owner forbids that; use Tensor.from'), {
+      cause,
+    });
+  }
+  if (byteLength > 0 && buffer.byteLength !== 0) {
+    throw new BufferError('Expected a movable ArrayBuffer but its owner forbids that; use Tensor.from');
+  }
+  return moved;
+}
+
+/** Answers a protocol request from memory this package holds. */
+function produce(source: Descriptor, request: DLPackRequest): ManagedTensor | object {
+  const major = request.maxVersion?.[0];
+  if (major !== undefined && major < DLPACK_VERSION[0]) {
+    throw new VersionError(DLPACK_VERSION, [major, request.maxVersion?.[1] ?? 0]);
+  }
+  if (request.device != null) {
+    const device = deviceFromType(request.device.type, request.device.id);
+    if (device !== source.device) {
+      throw new BufferError(
+        `Expected a request for '${source.device.name}' but the consumer asks for '${device.name}'; copy it there first with to()`,
+      );
+    }
+  }
+  if (request.stream != null && source.device.kind === 'cpu') {
+    throw new BufferError(`Expected no stream for a tensor on '${source.device.name}' but received ${request.stream}`);
+  }
+  const descriptor = request.copy === true ? copyDescriptor(source) : source;
+  if (request.native === true) {
+    const external = getBackend()?.exportExternal(descriptor);
+    if (external != null) {
+      if (descriptor !== source) descriptor.storage.release();
+      return external as object;
+    }
+  }
+  if (descriptor === source) descriptor.storage.refs++;
+  return manage(descriptor);
+}
+
+/** A packed copy in memory of its own, flagged as one. For this package's other modules. */
+export function copyDescriptor(source: Descriptor): Descriptor {
+  source.checkHost();
+  const copy = allocateLike(source.shape, source.dtype, (source.flags & Flag.subBytePadded) | Flag.isCopied);
+  copyElements(source, copy);
+  return copy;
+}
+
+/** A managed tensor that gives one reference to the storage back when its deleter is called, once. */
+function manage(descriptor: Descriptor): ManagedTensor {
+  const { storage, dtype, device } = descriptor;
+  let held = true;
+  try {
+    if (descriptor.bitOffset % 8 !== 0) {
+      throw new BufferError(
+        `Expected ${dtype.name} elements that start on a byte but this view starts inside one; export a copy() instead`,
+      );
+    }
+    return {
+      version: DLPACK_VERSION,
+      flags: descriptor.flags & KNOWN_FLAGS,
+      data:
+        storage instanceof GpuStorage
+          ? { gpuBuffer: storage.gpuBuffer, gpuDevice: storage.gpuDevice }
+          : exportBuffer(descriptor),
+      byteOffset: storage.start + descriptor.bitOffset / 8,
+      shape: descriptor.shape,
+      strides: descriptor.strides,
+      dtype: { code: dtype.code, bits: dtype.bits, lanes: dtype.lanes },
+      device: { type: device.type, id: device.id },
+      deleter: () => {
+        if (held) {
+          held = false;
+          storage.release();
+        }
+      },
+    };
+  } catch (error) {
+    storage.release();
+    throw error;
+  }
+}
+
+function exportBuffer(descriptor: Descriptor): ArrayBufferLike {
+  descriptor.checkHost();
+  return descriptor.storage.buffer();
+}

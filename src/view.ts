@@ -1,0 +1,305 @@
+/**
+ * TensorView: describes memory that someone else keeps alive.
+ *
+ * @module
+ */
+
+import { Descriptor } from './descriptor.js';
+import { type Device, parseDevice } from './device.js';
+import { type DType, parseDType, type Scalar, type TypedArrayOf } from './dtype.js';
+import { type ElementValue, elementCodec } from './element.js';
+import { ArgumentTypeError, DisposedError, IndexError, LayoutError, ReadOnlyError } from './errors.js';
+import {
+  broadcastLayout,
+  expandLayout,
+  flipLayout,
+  type Layout,
+  offsetOf,
+  reshapeLayout,
+  type SliceRange,
+  sliceLayout,
+  squeezeLayout,
+  transposeLayout,
+} from './layout.js';
+import { formatTensor } from './print.js';
+
+/** Elements in nested arrays, one level for each axis; the bare value for a tensor without axes. */
+export type NestedArray<T> = T | NestedArray<T>[];
+
+/** Reads the private descriptor; throws `DisposedError` when the memory is gone. For this package's other modules. */
+export let descriptorOf: (view: TensorView) => Descriptor;
+/** Takes the descriptor away; null when it was taken before. For `Tensor.dispose`. */
+export let takeDescriptor: (view: TensorView) => Descriptor | null;
+
+/**
+ * A view of a tensor: shape, strides, dtype, device and memory that it does not own.
+ *
+ * Using a view after its owner was disposed throws `DisposedError`.
+ */
+export class TensorView<D extends DType = DType> {
+  #descriptor: Descriptor | null;
+
+  /** Views are made by `tensor.view()`; the constructor is for this package. */
+  constructor(descriptor: Descriptor) {
+    if (!(descriptor instanceof Descriptor)) {
+      throw new ArgumentTypeError('descriptor', 'a tensor made with Tensor.from, wrap, adopt or empty', descriptor);
+    }
+    this.#descriptor = descriptor;
+  }
+
+  static {
+    descriptorOf = (view) => {
+      const descriptor = view.#descriptor;
+      if (descriptor === null || descriptor.storage.refs === 0) throw disposed();
+      return descriptor;
+    };
+    takeDescriptor = (view) => {
+      const descriptor = view.#descriptor;
+      view.#descriptor = null;
+      return descriptor;
+    };
+  }
+
+  /** True once the memory was released. */
+  get isDisposed(): boolean {
+    return this.#descriptor === null || this.#descriptor.storage.refs === 0;
+  }
+
+  /** Lengths of the axes. Frozen. */
+  get shape(): readonly number[] {
+    return descriptorOf(this).shape;
+  }
+
+  /** Steps of the axes, in elements. Frozen. */
+  get strides(): readonly number[] {
+    return descriptorOf(this).strides;
+  }
+
+  /** The element type, `'float32'`. */
+  get dtype(): D {
+    return descriptorOf(this).dtype.name as D;
+  }
+
+  /** Where the memory is, `'cpu'` or `'cuda:0'`. */
+  get device(): Device {
+    return descriptorOf(this).device.name;
+  }
+
+  /** Number of axes. */
+  get ndim(): number {
+    return descriptorOf(this).shape.length;
+  }
+
+  /** Number of elements. */
+  get size(): number {
+    return descriptorOf(this).size;
+  }
+
+  /** Bytes of the elements when packed. */
+  get nbytes(): number {
+    return descriptorOf(this).nbytes;
+  }
+
+  /** Bytes from the start of the storage to the first element. */
+  get byteOffset(): number {
+    return Math.floor(descriptorOf(this).bitOffset / 8);
+  }
+
+  /** The producer asked that nobody writes here. */
+  get readonly(): boolean {
+    return descriptorOf(this).isReadOnly;
+  }
+
+  /** The producer made this copy for us: nobody else holds it. */
+  get isCopied(): boolean {
+    return (descriptorOf(this).flags & 2) !== 0;
+  }
+
+  /** Elements narrower than a byte lie in a byte each instead of packed. */
+  get isPadded(): boolean {
+    return descriptorOf(this).isPadded;
+  }
+
+  /** Row-major without gaps. */
+  get isContiguous(): boolean {
+    return descriptorOf(this).isContiguous;
+  }
+
+  /** `.data` is a copy, because this runtime forbids buffers over native memory (Electron). */
+  get isDataCopied(): boolean {
+    return descriptorOf(this).storage.isBufferCopied;
+  }
+
+  /**
+   * The elements as a typed array over the same memory. For contiguous, writable host tensors; detached (length 0)
+   * when the last Tensor of the memory is disposed.
+   */
+  get data(): TypedArrayOf<D> {
+    const descriptor = descriptorOf(this);
+    if (descriptor.isReadOnly) {
+      throw new ReadOnlyError(
+        'Expected a writable tensor for data but this one is read-only; read it with get() and toArray(), take a copy(), ' +
+          'or call unsafeData() and do not write',
+      );
+    }
+    return descriptor.data() as TypedArrayOf<D>;
+  }
+
+  /** As `data`, for read-only tensors too. The caller promises not to write. */
+  unsafeData(): TypedArrayOf<D> {
+    return descriptorOf(this).data() as TypedArrayOf<D>;
+  }
+
+  /** True when the dtype is this one; narrows the type. */
+  is<E extends DType>(dtype: E): this is TensorView<E> {
+    return descriptorOf(this).dtype === parseDType(dtype);
+  }
+
+  /** True when the memory is on this device. */
+  on(device: Device): boolean {
+    return descriptorOf(this).device === parseDevice(device);
+  }
+
+  /** One element. Negative indices count from the end. */
+  get(...index: number[]): Scalar<D> {
+    const descriptor = descriptorOf(this);
+    const offset = offsetOf(descriptor.shape, descriptor.strides, index);
+    const bit = descriptor.bitOffset + offset * descriptor.strideBits;
+    return elementCodec(descriptor.dtype).read(descriptor.view(), bit) as Scalar<D>;
+  }
+
+  /** Writes one element: `set(i, j, value)`. A value the dtype cannot hold exactly enough throws. */
+  set(...indexAndValue: [...index: number[], value: Scalar<D>]): void {
+    const descriptor = descriptorOf(this);
+    if (descriptor.isReadOnly)
+      throw new ReadOnlyError('Expected a writable tensor for set() but this one is read-only');
+    const index = indexAndValue.slice(0, -1) as number[];
+    const offset = offsetOf(descriptor.shape, descriptor.strides, index);
+    const bit = descriptor.bitOffset + offset * descriptor.strideBits;
+    elementCodec(descriptor.dtype).write(descriptor.view(), bit, indexAndValue[indexAndValue.length - 1]);
+    descriptor.storage.commit();
+  }
+
+  /** The value of a tensor with exactly one element. */
+  item(): Scalar<D> {
+    const descriptor = descriptorOf(this);
+    if (descriptor.size !== 1) {
+      throw new IndexError(`Expected a tensor of one element for item() but this one has ${descriptor.size}`, null);
+    }
+    return elementCodec(descriptor.dtype).read(descriptor.view(), descriptor.bitOffset) as Scalar<D>;
+  }
+
+  /** Elements in row-major order, read without a copy. */
+  *[Symbol.iterator](): Generator<Scalar<D>> {
+    const { shape, strides, dtype, bitOffset, strideBits, size } = descriptorOf(this);
+    const codec = elementCodec(dtype);
+    const index = new Array<number>(shape.length).fill(0);
+    let offset = 0;
+    for (let n = 0; n < size; n++) {
+      // Asked for anew at each step: the consumer of this iterator may dispose the tensor between two elements.
+      yield codec.read(descriptorOf(this).view(), bitOffset + offset * strideBits) as Scalar<D>;
+      for (let axis = shape.length - 1; axis >= 0; axis--) {
+        offset += strides[axis] as number;
+        if (++(index[axis] as number) < (shape[axis] as number)) break;
+        offset -= (shape[axis] as number) * (strides[axis] as number);
+        index[axis] = 0;
+      }
+    }
+  }
+
+  /** Nested arrays of values, one level for each axis. */
+  toArray(): NestedArray<Scalar<D>> {
+    const { shape, strides, dtype, bitOffset, strideBits, size } = descriptorOf(this);
+    const codec = elementCodec(dtype);
+    const view = size > 0 ? descriptorOf(this).view() : null;
+    const collect = (axis: number, offset: number): NestedArray<ElementValue> => {
+      if (axis === shape.length) return codec.read(view as DataView, bitOffset + offset * strideBits);
+      const length = shape[axis] as number;
+      const rows = new Array<NestedArray<ElementValue>>(length);
+      for (let i = 0; i < length; i++) rows[i] = collect(axis + 1, offset + i * (strides[axis] as number));
+      return rows;
+    };
+    return collect(0, 0) as NestedArray<Scalar<D>>;
+  }
+
+  /** A view of the same elements that does not own them. */
+  view(): TensorView<D> {
+    return new TensorView<D>(descriptorOf(this));
+  }
+
+  /** Axes in another order; reversed without an argument. */
+  transpose(axes?: readonly number[]): this {
+    return this.derive(transposeLayout(descriptorOf(this).layout, axes));
+  }
+
+  /** A part: for each axis an index, `[start, stop, step]` as in Python, or null for all. */
+  slice(...ranges: SliceRange[]): this {
+    return this.derive(sliceLayout(descriptorOf(this).layout, ranges));
+  }
+
+  /** Another shape over the same memory; one length may be -1. Throws when strides cannot express it. */
+  reshape(shape: readonly number[]): this {
+    const { layout } = descriptorOf(this);
+    const reshaped = reshapeLayout(layout, shape);
+    if (reshaped === null) {
+      throw new LayoutError(
+        `Expected strides that allow shape [${shape.join(', ')}] without a copy but [${layout.shape.join(', ')}] has ` +
+          `[${layout.strides.join(', ')}]; copy it first with contiguous()`,
+        layout.shape,
+        layout.strides,
+      );
+    }
+    return this.derive(reshaped);
+  }
+
+  /** Repeats axes of length one without a copy (stride 0). */
+  broadcastTo(shape: readonly number[]): this {
+    return this.derive(broadcastLayout(descriptorOf(this).layout, shape));
+  }
+
+  /** Without axes of length one: all, or those named. */
+  squeeze(axes?: number | readonly number[]): this {
+    return this.derive(squeezeLayout(descriptorOf(this).layout, axes));
+  }
+
+  /** With a new axis of length one before `axis`. */
+  expandDims(axis: number): this {
+    return this.derive(expandLayout(descriptorOf(this).layout, axis));
+  }
+
+  /** In reverse order along all axes, or those named. */
+  flip(axes?: number | readonly number[]): this {
+    return this.derive(flipLayout(descriptorOf(this).layout, axes));
+  }
+
+  /** A thing of the same kind as this one over other elements of the same storage. */
+  protected derive(layout: Layout): this {
+    return new TensorView(descriptorOf(this).derive(layout)) as this;
+  }
+
+  toString(): string {
+    return this.isDisposed ? `${this.kind}(disposed)` : formatTensor(this.kind, descriptorOf(this));
+  }
+
+  /** `console.log` in Node and Bun. */
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return this.toString();
+  }
+
+  /** `console.log` in Deno. */
+  [Symbol.for('Deno.customInspect')](): string {
+    return this.toString();
+  }
+
+  /** The word that `toString` starts with. */
+  protected get kind(): string {
+    return 'TensorView';
+  }
+}
+
+function disposed(): DisposedError {
+  return new DisposedError(
+    'Expected a live tensor but its memory was released by dispose() or the end of a using block; ' +
+      'keep a second owner with fromDLPack(tensor), or a copy(), to use it longer',
+  );
+}
