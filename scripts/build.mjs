@@ -1,0 +1,10 @@
+// npm run build: the package from a fresh clone.
+import { buildNative, buildTypeScript, checkNode, installPackages } from './lib/setup.mjs';
+import { main } from './lib/steps.mjs';
+
+await main(async () => {
+  checkNode();
+  await installPackages();
+  await buildTypeScript();
+  await buildNative();
+});

@@ -1,0 +1,51 @@
+// Runs compiled test files, each in a process of its own, and adds up their results.
+import { readdirSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { at, root, run } from './steps.mjs';
+
+function testFiles(folder) {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return testFiles(path);
+    return entry.name.endsWith('.test.js') ? [path] : [];
+  });
+}
+
+/** Result counts of all test files whose path contains `filter`, run with `command`. */
+export async function runTests({ command, args, filter = '', exclude = () => false }) {
+  const files = testFiles(at('build/tests')).filter(
+    (file) => file.includes(filter) && !exclude(relative(at('build/tests'), file)),
+  );
+  const total = { passed: 0, failed: 0, skipped: 0 };
+  const queue = [...files];
+  const worker = async () => {
+    for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
+      const start = performance.now();
+      const { code, signal, output } = await run(command, [...args, file], { allowFailure: true });
+      const lines = output.trimEnd().split('\n');
+      const result = lines.findLast((line) => line.startsWith('RESULT '));
+      const seconds = ((performance.now() - start) / 1000).toFixed(1);
+      const name = relative(join(root, 'build/tests'), file).replace('.test.js', '');
+      const rest = lines.filter((line) => !line.startsWith('RESULT ')).join('\n');
+      if (result === undefined) {
+        total.failed++;
+        console.log(`  FAILED ${name}: ended with ${signal ?? code} before its tests did (${seconds} s)\n${rest}`);
+        continue;
+      }
+      const count = JSON.parse(result.slice(7));
+      for (const key of Object.keys(total)) total[key] += count[key];
+      const broken = count.failed === 0 && code !== 0;
+      if (broken) total.failed++;
+      const skipped = count.skipped > 0 ? `, ${count.skipped} skipped` : '';
+      const verdict =
+        count.failed > 0 ? `FAILED ${count.failed}` : broken ? `FAILED with ${signal ?? code} at exit` : 'ok';
+      console.log(`  ${verdict} ${name}: ${count.passed} passed${skipped} (${seconds} s)${rest ? `\n${rest}` : ''}`);
+    }
+  };
+  await Promise.all([worker(), worker()]);
+  return total;
+}
+
+export function summary({ passed, failed, skipped }) {
+  return `${passed} passed, ${failed} failed, ${skipped} skipped`;
+}

@@ -1,0 +1,185 @@
+// What a fresh clone needs, each as one step: npm packages, TypeScript, the addon, Python, the second addon, runtimes.
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { at, Missing, run, step, whenChanged } from './steps.mjs';
+
+const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
+const bin = (name) => at('node_modules', '.bin', process.platform === 'win32' ? `${name}.cmd` : name);
+
+export function checkNode() {
+  if (Number(process.versions.node.split('.')[0]) < 20) {
+    throw new Missing(`Node 20 or newer; this is ${process.version}. Install a newer one and run this again.`);
+  }
+}
+
+export const installPackages = () =>
+  step('npm packages', () =>
+    whenChanged('npm', ['package.json', 'package-lock.json'], ['node_modules/typescript'], async () => {
+      await run(npm, ['ci', '--no-audit', '--no-fund']);
+    }),
+  );
+
+export const buildTypeScript = () =>
+  step('TypeScript: src to dist', () =>
+    whenChanged('dist', ['src', 'tsconfig.json'], ['dist/index.js'], async () => {
+      await run(bin('tsc'), ['-p', 'tsconfig.json']);
+    }),
+  );
+
+export const buildTests = () =>
+  step('TypeScript: tests, examples and benchmarks to build', () =>
+    whenChanged(
+      'build',
+      ['src', 'tests', 'bench', 'examples', 'demo', 'tsconfig.json', 'tsconfig.tests.json'],
+      ['build/tests/harness.js'],
+      async () => {
+        await run(bin('tsc'), ['-p', 'tsconfig.tests.json']);
+      },
+    ),
+  );
+
+export const prebuild = () => `prebuilds/${process.platform}-${process.arch}/dlpack.node`;
+
+async function findCompiler() {
+  const candidates = process.env.CXX ? [process.env.CXX] : ['c++', 'g++', 'clang++'];
+  for (const candidate of candidates) {
+    try {
+      await run(candidate, ['--version']);
+      return candidate;
+    } catch {
+      // The next one.
+    }
+  }
+  throw new Missing(
+    `a C++17 compiler; tried ${candidates.join(', ')}. Install g++ or clang++ (Debian: apt install g++; macOS: xcode-select --install), or name one in CXX.`,
+  );
+}
+
+const headers = 'node_modules/node-api-headers/include';
+const sharedFlags = process.platform === 'darwin' ? ['-bundle', '-undefined', 'dynamic_lookup'] : ['-shared'];
+const commonFlags = ['-std=c++17', '-O2', '-Wall', '-Wextra', '-Werror', '-fPIC', '-fvisibility=hidden'];
+
+export const buildNative = () =>
+  step('C++: native to prebuilds', () =>
+    whenChanged('native', ['native', 'include', 'scripts/lib/setup.mjs'], [prebuild()], async () => {
+      const compiler = await findCompiler();
+      mkdirSync(at(prebuild(), '..'), { recursive: true });
+      // No C++ runtime: the addon links nothing but libc.
+      const bare = process.platform === 'linux' ? ['-nodefaultlibs', '-lc'] : [];
+      const sources = readdirSync(at('native'))
+        .filter((file) => file.endsWith('.cc'))
+        .map((file) => `native/${file}`);
+      await run(compiler, [
+        ...commonFlags,
+        '-fno-exceptions',
+        '-fno-rtti',
+        '-fno-threadsafe-statics',
+        `-I${headers}`,
+        ...sharedFlags,
+        ...sources,
+        '-o',
+        prebuild(),
+        ...bare,
+      ]);
+    }),
+  );
+
+const venvPython = at('.venv', process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python');
+
+export const installPython = () =>
+  step('Python packages in .venv', () =>
+    whenChanged('python', ['requirements.txt'], ['.venv/pyvenv.cfg'], async () => {
+      const python = process.env.PYTHON ?? 'python3';
+      try {
+        await run(python, ['-c', 'import sys; sys.exit(0 if sys.version_info >= (3, 9) else 1)']);
+      } catch {
+        throw new Missing(`Python 3.9 or newer as "${python}". Install it, or name one in PYTHON.`);
+      }
+      await run(python, ['-m', 'venv', '.venv']);
+      await run(venvPython, [
+        '-m',
+        'pip',
+        'install',
+        '--quiet',
+        '--disable-pip-version-check',
+        '-r',
+        'requirements.txt',
+      ]);
+    }),
+  );
+
+/** Where the apache-tvm-ffi wheel keeps a real dlpack.h. */
+export async function dlpackHeaderFolder() {
+  const { output } = await run(venvPython, ['-c', 'import tvm_ffi.libinfo as l; print(l.find_dlpack_include_path())']);
+  return output.trim().split('\n').at(-1);
+}
+
+export const buildPeerAddon = () =>
+  step('C++: a second addon and the ABI check, against the dlpack.h of apache-tvm-ffi', () =>
+    whenChanged(
+      'peer',
+      ['tests/native/addon', 'native/abi', 'include', 'requirements.txt', 'scripts/lib/setup.mjs'],
+      ['build/native/peer.node', 'build/native/abi_layout'],
+      async () => {
+        const compiler = await findCompiler();
+        const dlpack = await dlpackHeaderFolder();
+        mkdirSync(at('build/native'), { recursive: true });
+        await run(compiler, [
+          ...commonFlags,
+          `-I${headers}`,
+          `-I${dlpack}`,
+          '-Iinclude',
+          ...sharedFlags,
+          'tests/native/addon/peer.cc',
+          '-o',
+          'build/native/peer.node',
+          '-pthread',
+        ]);
+        const abi = ['-std=c++17', '-Wall', '-Wextra', '-Werror', `-I${dlpack}`, 'tests/native/addon/abi_layout.cc'];
+        await run(compiler, [...abi, '-o', 'build/native/abi_layout']);
+      },
+    ),
+  );
+
+/** Every runtime the package supports, from the npm registry. `folder` names its package in .runtimes. */
+export const runtimes = [
+  { name: 'Node 20', folder: 'node20', package: 'node@20', args: ['--expose-gc'] },
+  { name: 'Node 22', folder: 'node22', package: 'node@22', args: ['--expose-gc'] },
+  { name: 'Node 24', folder: 'node24', package: 'node@24', args: ['--expose-gc'] },
+  { name: 'Node 26', folder: 'node26', package: 'node@26', args: ['--expose-gc'] },
+  { name: 'Bun', folder: 'bun', package: 'bun@1.4.4', args: ['--expose-gc'] },
+  { name: 'Deno', folder: 'deno', package: 'deno@2.9.6', args: ['run', '-A', '--v8-flags=--expose-gc'] },
+];
+
+/** The packages that carry the binaries: the ones of the table fetch them with install scripts, which npm 12 blocks. */
+function binaryOf({ folder, package: name }) {
+  const platform = `${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
+  const version = name.split('@')[1];
+  if (folder === 'bun')
+    return { spec: `@oven/bun-${platform === 'linux-arm64' ? 'linux-aarch64' : platform}@${version}`, path: 'bin/bun' };
+  if (folder === 'deno')
+    return { spec: `@deno/${platform}${process.platform === 'linux' ? '-glibc' : ''}@${version}`, path: 'deno' };
+  return { spec: `node-${platform}@${version}`, path: 'bin/node' };
+}
+
+export const runtimePath = (runtime) => at('.runtimes/node_modules', runtime.folder, binaryOf(runtime).path);
+
+export const installRuntimes = () =>
+  step('runtimes: Node 20, 22, 24, 26, Bun, Deno', () =>
+    whenChanged(
+      'runtimes',
+      ['scripts/lib/setup.mjs'],
+      runtimes.map((r) => runtimePath(r).slice(at('').length)),
+      async () => {
+        mkdirSync(at('.runtimes'), { recursive: true });
+        writeFileSync(at('.runtimes/package.json'), '{ "private": true }\n');
+        const specs = runtimes.map((runtime) => `${runtime.folder}@npm:${binaryOf(runtime).spec}`);
+        await run(npm, ['install', '--no-audit', '--no-fund', '--ignore-scripts', ...specs], { cwd: at('.runtimes') });
+        for (const runtime of runtimes) {
+          if (!existsSync(runtimePath(runtime)))
+            throw new Missing(`${runtime.name}: npm package ${runtime.package} has no binary here`);
+        }
+      },
+    ),
+  );
+
+export const tool = bin;

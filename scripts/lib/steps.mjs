@@ -1,0 +1,85 @@
+// Steps of a set-up: each prints one line with its time, runs only when its inputs changed, and says what is missing.
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = fileURLToPath(new URL('../../', import.meta.url));
+export const at = (...parts) => join(root, ...parts);
+
+/** Something that a person must provide. */
+export class Missing extends Error {}
+
+export async function step(title, action) {
+  process.stdout.write(`- ${title} ... `);
+  const start = performance.now();
+  try {
+    const note = await action();
+    const seconds = ((performance.now() - start) / 1000).toFixed(1);
+    process.stdout.write(`${note ?? 'done'} (${seconds} s)\n`);
+  } catch (error) {
+    process.stdout.write('failed\n');
+    throw error;
+  }
+}
+
+/** Runs a command to its end. Its output is kept and shown only when it fails, or passed through with `show`. */
+export function run(command, args, { cwd = root, env = {}, show = false, allowFailure = false } = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, {
+      cwd,
+      env: { ...process.env, ...env },
+      stdio: ['ignore', show ? 'inherit' : 'pipe', show ? 'inherit' : 'pipe'],
+      shell: process.platform === 'win32',
+    });
+    let output = '';
+    child.stdout?.on('data', (chunk) => (output += chunk));
+    child.stderr?.on('data', (chunk) => (output += chunk));
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      if (code === 0 || allowFailure) resolve({ code, signal, output });
+      else reject(new Error(`${command} ${args.join(' ')} ended with ${signal ?? code}\n${output}`));
+    });
+  });
+}
+
+function filesBelow(path) {
+  if (!existsSync(path)) return [];
+  if (!statSync(path).isDirectory()) return [path];
+  return readdirSync(path, { withFileTypes: true })
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap((entry) => filesBelow(join(path, entry.name)));
+}
+
+/** Runs `action` unless its inputs are what they were the last time and its outputs are there. */
+export async function whenChanged(name, inputs, outputs, action) {
+  const hash = createHash('sha256');
+  for (const input of inputs) {
+    for (const file of filesBelow(at(input))) hash.update(relative(root, file)).update(readFileSync(file));
+  }
+  hash.update(process.platform + process.arch);
+  const digest = hash.digest('hex');
+  const stamp = at('.cache', `${name}.stamp`);
+  if (
+    outputs.every((output) => existsSync(at(output))) &&
+    existsSync(stamp) &&
+    readFileSync(stamp, 'utf8') === digest
+  ) {
+    return 'up to date';
+  }
+  const note = await action();
+  mkdirSync(at('.cache'), { recursive: true });
+  writeFileSync(stamp, digest);
+  return note;
+}
+
+/** Runs a script's main function: a missing tool is one clear message, not a stack. */
+export async function main(action) {
+  try {
+    process.exitCode = (await action()) ?? 0;
+  } catch (error) {
+    console.error(error instanceof Missing ? `\nMissing: ${error.message}` : error);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,40 @@
+// npm run test:runtimes: the suite on every supported runtime, with the same addon. `-- bun` runs one of them.
+import { runTests, summary } from './lib/run-tests.mjs';
+import {
+  buildNative,
+  buildPeerAddon,
+  buildTests,
+  buildTypeScript,
+  checkNode,
+  installPackages,
+  installPython,
+  installRuntimes,
+  runtimePath,
+  runtimes,
+} from './lib/setup.mjs';
+import { main } from './lib/steps.mjs';
+
+await main(async () => {
+  const [only = '', filter = ''] = process.argv.slice(2);
+  checkNode();
+  console.log('Set-up');
+  await installPackages();
+  await buildTypeScript();
+  await buildNative();
+  await installPython();
+  await buildTests();
+  await buildPeerAddon();
+  await installRuntimes();
+  const all = { passed: 0, failed: 0, skipped: 0 };
+  const lines = [];
+  for (const runtime of runtimes.filter((r) => r.folder.includes(only))) {
+    console.log(`Tests on ${runtime.name}`);
+    // What looks at the repository instead of the running package is the same everywhere: npm test has it.
+    const exclude = (file) => file.startsWith('architecture');
+    const total = await runTests({ command: runtimePath(runtime), args: runtime.args, filter, exclude });
+    lines.push(`${runtime.name.padEnd(8)} ${summary(total)}`);
+    for (const key of Object.keys(all)) all[key] += total[key];
+  }
+  console.log(`\n${lines.join('\n')}\n${summary(all)}`);
+  return all.failed > 0 || all.passed === 0 ? 1 : 0;
+});

@@ -1,0 +1,34 @@
+// npm test: set-up, lint, and all tests on this runtime. `npm test -- name` runs the files whose path contains it.
+import { runTests, summary } from './lib/run-tests.mjs';
+import {
+  buildNative,
+  buildPeerAddon,
+  buildTests,
+  buildTypeScript,
+  checkNode,
+  installPackages,
+  installPython,
+  tool,
+} from './lib/setup.mjs';
+import { main, run, step } from './lib/steps.mjs';
+
+await main(async () => {
+  const [filter = ''] = process.argv.slice(2);
+  checkNode();
+  console.log('Set-up');
+  await installPackages();
+  await buildTypeScript();
+  await buildNative();
+  await installPython();
+  await buildTests();
+  await buildPeerAddon();
+  if (filter === '') {
+    await step('lint and format', async () => {
+      await run(tool('biome'), ['check', '--error-on-warnings', '.']);
+    });
+  }
+  console.log(`Tests on Node ${process.versions.node}`);
+  const total = await runTests({ command: process.execPath, args: ['--expose-gc'], filter });
+  console.log(summary(total));
+  return total.failed > 0 || total.passed === 0 ? 1 : 0;
+});

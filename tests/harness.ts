@@ -1,0 +1,77 @@
+/**
+ * A test harness small enough to behave the same on Node, Bun, Deno and in a browser.
+ *
+ * A test file registers tests; they run one after the other once the file is loaded. Results go to the console as TAP-like
+ * lines, and the counts to a last line that scripts/lib/run-tests.mjs adds up.
+ */
+
+type Body = () => void | Promise<void>;
+interface Registered {
+  readonly name: string;
+  readonly body: Body;
+  readonly skip: string | false;
+}
+
+const tests: Registered[] = [];
+
+/** Registers a test. */
+export function test(name: string, body: Body): void {
+  tests.push({ name, body, skip: false });
+  if (tests.length === 1) setTimeout(() => void runAll(), 0);
+}
+
+/** Registers a test that needs something; `missing` names it when it is absent. Where CI is set, that is a failure. */
+export function testWith(missing: string | false, name: string, body: Body): void {
+  test(name, body);
+  const registered = tests.pop() as Registered;
+  tests.push({ ...registered, skip: missing });
+}
+
+const environment = (globalThis as { process?: { env: Record<string, string | undefined> } }).process?.env ?? {};
+
+async function runAll(): Promise<void> {
+  const count = { passed: 0, failed: 0, skipped: 0 };
+  for (const { name, body, skip } of tests) {
+    if (skip !== false && !environment.CI) {
+      count.skipped++;
+      console.log(`skip ${name}: ${skip}`);
+      continue;
+    }
+    try {
+      if (skip !== false) throw new Error(`CI is set and this counterpart is missing: ${skip}`);
+      await body();
+      count.passed++;
+      if (environment.VERBOSE) console.log(`ok ${name}`);
+    } catch (error) {
+      count.failed++;
+      console.log(`not ok ${name}\n${indent(error instanceof Error ? (error.stack ?? String(error)) : String(error))}`);
+    }
+  }
+  console.log(`RESULT ${JSON.stringify(count)}`);
+  const { process } = globalThis as { process?: { exit(code: number): void } };
+  process?.exit(count.failed === 0 ? 0 : 1);
+}
+
+function indent(text: string): string {
+  return text.replace(/^/gm, '    ');
+}
+
+/** Runs the collector and lets its callbacks run, several times over. */
+export async function collect(): Promise<void> {
+  const scope = globalThis as { gc?: () => void; Bun?: { gc(force: boolean): void } };
+  for (let i = 0; i < 6; i++) {
+    if (scope.Bun !== undefined) scope.Bun.gc(true);
+    else if (scope.gc !== undefined) scope.gc();
+    else throw new Error('this test needs --expose-gc');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** Collects until `done`, at most some twenty times: collectors promise no moment. */
+export async function collectUntil(done: () => boolean): Promise<boolean> {
+  for (let i = 0; i < 20 && !done(); i++) await collect();
+  return done();
+}
+
+/** Which runtime this is. */
+export const runtime: 'node' | 'bun' | 'deno' = 'Bun' in globalThis ? 'bun' : 'Deno' in globalThis ? 'deno' : 'node';
