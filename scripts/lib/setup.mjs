@@ -13,8 +13,8 @@ export function checkNode() {
 
 export const installPackages = () =>
   step('npm packages', () =>
-    whenChanged('npm', ['package.json', 'package-lock.json'], ['node_modules/typescript'], async () => {
-      await run(npm, ['ci', '--no-audit', '--no-fund']);
+    whenChanged('npm', ['package.json'], ['node_modules/typescript'], async () => {
+      await run(npm, ['install', '--no-audit', '--no-fund']);
     }),
   );
 
