@@ -166,6 +166,7 @@ export class Descriptor {
     }
     const start = storage.start + this.bitOffset / 8;
     this.#data = new dtype.array(buffer, start, this.nbytes / dtype.array.BYTES_PER_ELEMENT);
+    storage.shownBy(this.#data);
     return this.#data;
   }
 }

@@ -21,7 +21,7 @@ import {
 } from './errors.js';
 import { checkShape, checkStrides, rowMajorStrides, spanOf } from './layout.js';
 import { DLPACK, DLPACK_VERSION, type DLPackProducer, type DLPackRequest, type ManagedTensor } from './managed.js';
-import { BufferStorage, type GPUBufferLike, GpuStorage, type Storage } from './storage.js';
+import { BufferStorage, bufferLength, type GPUBufferLike, GpuStorage, type Storage } from './storage.js';
 import { shareDescriptor, Tensor } from './tensor.js';
 import { descriptorOf, TensorView } from './view.js';
 
@@ -221,22 +221,4 @@ function addressStorage(address: bigint, nbytes: number, release: (() => void) |
   }
   if (nbytes > 0 && address <= 0n) throw new LayoutError('Expected an address for data but received NULL');
   return backend.importAddress(address, nbytes, release ?? (() => {}));
-}
-
-const arrayBufferLength = Object.getOwnPropertyDescriptor(ArrayBuffer.prototype, 'byteLength')?.get as () => number;
-const sharedBufferLength =
-  typeof SharedArrayBuffer === 'undefined'
-    ? null
-    : (Object.getOwnPropertyDescriptor(SharedArrayBuffer.prototype, 'byteLength')?.get as () => number);
-
-/** The length of a real (Shared)ArrayBuffer of any realm; null for anything that only looks like one. */
-function bufferLength(value: unknown): number | null {
-  for (const length of [arrayBufferLength, sharedBufferLength]) {
-    try {
-      if (length !== null) return length.call(value);
-    } catch {
-      // Not of this kind.
-    }
-  }
-  return null;
 }

@@ -43,12 +43,16 @@ export abstract class Storage {
     return false;
   }
 
+  /** Called with each typed array that is handed out: what it shows must live as long as it does. */
+  shownBy(_array: object): void {}
+
   release(): void {
     if (--this.refs === 0) this.owner.free();
   }
 }
 
 const nothing: Owner = { free() {} };
+const keptBy = new WeakMap<object, Storage>();
 
 /** Runs a deleter once. */
 class DeleterOwner implements Owner {
@@ -75,6 +79,11 @@ export class BufferStorage extends Storage {
     this.#buffer = buffer;
     this.start = start;
     if (deleter !== undefined) collectLater(this);
+  }
+
+  override shownBy(array: object): void {
+    // The producer's deleter must wait for a typed array that outlives its tensor.
+    if (this.owner !== nothing) keptBy.set(array, this);
   }
 
   buffer(): ArrayBufferLike {
@@ -107,4 +116,22 @@ export class GpuStorage extends Storage {
       'Expected host memory but this tensor lives in a GPUBuffer; read it back with mapAsync or copyBufferToBuffer first',
     );
   }
+}
+
+const arrayBufferLength = Object.getOwnPropertyDescriptor(ArrayBuffer.prototype, 'byteLength')?.get as () => number;
+const sharedBufferLength =
+  typeof SharedArrayBuffer === 'undefined'
+    ? null
+    : (Object.getOwnPropertyDescriptor(SharedArrayBuffer.prototype, 'byteLength')?.get as () => number);
+
+/** The length of a real (Shared)ArrayBuffer of any realm; null for anything that only looks like one. */
+export function bufferLength(value: unknown): number | null {
+  for (const length of [arrayBufferLength, sharedBufferLength]) {
+    try {
+      if (length !== null) return length.call(value);
+    } catch {
+      // Not of this kind.
+    }
+  }
+  return null;
 }

@@ -14,7 +14,7 @@ import { ArgumentTypeError, BufferError, UnsupportedDeviceError, VersionError } 
 import { checkShape, checkStrides, inferShape, type Layout, reshapeLayout, rowMajorStrides, sizeOf } from './layout.js';
 import { DLPACK, DLPACK_DEVICE, DLPACK_VERSION, type DLPackRequest, type ManagedTensor } from './managed.js';
 import { flattenNested, type NestedSource } from './nested.js';
-import { BufferStorage, GpuStorage } from './storage.js';
+import { BufferStorage, bufferLength, GpuStorage } from './storage.js';
 import { descriptorOf, TensorView, takeDescriptor } from './view.js';
 
 /** The dtype that a typed array naturally has. */
@@ -250,11 +250,8 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
 }
 
 function bytesOf(buffer: ArrayBufferLike): TypedArray {
-  try {
-    return new Uint8Array(buffer);
-  } catch (cause) {
-    throw Object.assign(new ArgumentTypeError('array', 'a typed array or an ArrayBuffer', buffer), { cause });
-  }
+  if (bufferLength(buffer) === null) throw new ArgumentTypeError('array', 'a typed array or an ArrayBuffer', buffer);
+  return new Uint8Array(buffer);
 }
 
 /** A new tensor with its values written; the memory goes back when that fails. */

@@ -1,0 +1,115 @@
+/**
+ * Structs in memory to JavaScript values and back, over any ArrayBuffer. Pointers and 64-bit integers are bigints.
+ *
+ * @module
+ */
+
+import { ArgumentTypeError, ArgumentValueError, LayoutError } from '../errors.js';
+import { layoutOf } from './layout-of.js';
+import type { DataModel } from './model.js';
+import type { Fields, Scalar, Struct } from './structs.js';
+
+type ScalarValue<S extends Scalar> = S extends 'u64' | 'ptr' ? bigint : number;
+
+/** The JavaScript form of a struct: numbers, bigints and nested objects, by C field names. */
+export type StructValue<F extends Fields> = {
+  -readonly [name in keyof F]: F[name] extends Scalar
+    ? ScalarValue<F[name]>
+    : F[name] extends Struct<infer G>
+      ? StructValue<G>
+      : never;
+};
+
+/** Memory and where to look in it. */
+export interface Place {
+  readonly buffer: ArrayBufferLike;
+  readonly byteOffset: number;
+  readonly model: DataModel;
+}
+
+function viewOf(struct: Struct, place: Place): DataView {
+  const { size } = layoutOf(struct, place.model);
+  const { buffer, byteOffset } = place;
+  if (!Number.isSafeInteger(byteOffset) || byteOffset < 0 || byteOffset + size > buffer.byteLength) {
+    throw new LayoutError(
+      `Expected ${size} bytes for a ${struct.name} at byte ${byteOffset} but the buffer has ${buffer.byteLength}`,
+    );
+  }
+  return new DataView(buffer, byteOffset, size);
+}
+
+/** Reads a struct. */
+export function decodeStruct<F extends Fields>(struct: Struct<F>, place: Place): StructValue<F> {
+  return decodeAt(struct, viewOf(struct, place), 0, place.model) as StructValue<F>;
+}
+
+/** Writes a struct. Every field must be there; a number that its C type cannot hold is refused. */
+export function encodeStruct<F extends Fields>(struct: Struct<F>, value: StructValue<F>, place: Place): void {
+  encodeAt(struct, value, viewOf(struct, place), 0, place.model);
+}
+
+function decodeAt(struct: Struct, view: DataView, at: number, model: DataModel): Record<string, unknown> {
+  const { offset } = layoutOf(struct, model);
+  const value: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(struct.fields)) {
+    const from = at + (offset[name] as number);
+    value[name] = typeof field === 'string' ? readScalar(field, view, from, model) : decodeAt(field, view, from, model);
+  }
+  return value;
+}
+
+function readScalar(field: Scalar, view: DataView, at: number, model: DataModel): number | bigint {
+  switch (field) {
+    case 'u8':
+      return view.getUint8(at);
+    case 'u16':
+      return view.getUint16(at, true);
+    case 'u32':
+      return view.getUint32(at, true);
+    case 'i32':
+      return view.getInt32(at, true);
+    case 'u64':
+      return view.getBigUint64(at, true);
+    case 'ptr':
+      return model.pointerSize === 8 ? view.getBigUint64(at, true) : BigInt(view.getUint32(at, true));
+  }
+}
+
+function encodeAt(struct: Struct, value: unknown, view: DataView, at: number, model: DataModel): void {
+  if (typeof value !== 'object' || value === null) throw new ArgumentTypeError(struct.name, 'an object', value);
+  const { offset } = layoutOf(struct, model);
+  for (const [name, field] of Object.entries(struct.fields)) {
+    const to = at + (offset[name] as number);
+    const member = (value as Record<string, unknown>)[name];
+    if (typeof field === 'string') writeScalar(field, `${struct.name}.${name}`, member, view, to, model);
+    else encodeAt(field, member, view, to, model);
+  }
+}
+
+const integerRange: Record<'u8' | 'u16' | 'u32' | 'i32', readonly [number, number]> = {
+  u8: [0, 0xff],
+  u16: [0, 0xffff],
+  u32: [0, 0xffffffff],
+  i32: [-0x80000000, 0x7fffffff],
+};
+
+function writeScalar(field: Scalar, name: string, value: unknown, view: DataView, at: number, model: DataModel): void {
+  if (field === 'u64' || field === 'ptr') {
+    if (typeof value !== 'bigint') throw new ArgumentTypeError(name, 'a bigint', value);
+    const bytes = field === 'u64' ? 8 : model.pointerSize;
+    if (value < 0n || value >> BigInt(bytes * 8) !== 0n) {
+      throw new ArgumentValueError(name, `an unsigned integer of ${bytes * 8} bits`, value);
+    }
+    if (bytes === 8) view.setBigUint64(at, value, true);
+    else view.setUint32(at, Number(value), true);
+    return;
+  }
+  if (typeof value !== 'number') throw new ArgumentTypeError(name, 'a number', value);
+  const [low, high] = integerRange[field];
+  if (!Number.isInteger(value) || value < low || value > high) {
+    throw new ArgumentValueError(name, `an integer from ${low} to ${high}`, value);
+  }
+  if (field === 'u8') view.setUint8(at, value);
+  else if (field === 'u16') view.setUint16(at, value, true);
+  else view.setInt32(at, value, true);
+}

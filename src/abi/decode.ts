@@ -1,0 +1,82 @@
+/**
+ * Bytes to structs, one function for each struct of the C API, and the tensor that a `DLTensor` describes.
+ *
+ * @module
+ */
+
+import { Descriptor } from '../descriptor.js';
+import { deviceFromType } from '../device.js';
+import { dtypeFromCode } from '../dtype.js';
+import { BufferError, LayoutError } from '../errors.js';
+import { checkShape, checkStrides, MAX_NDIM, rowMajorStrides } from '../layout.js';
+import { BufferStorage } from '../storage.js';
+import { TensorView } from '../view.js';
+import { decodeStruct, type Place, type StructValue } from './codec.js';
+import {
+  DLDataType,
+  DLDevice,
+  DLManagedTensor,
+  DLManagedTensorVersioned,
+  DLPackExchangeAPI,
+  DLPackExchangeAPIHeader,
+  DLPackVersion,
+  DLTensor,
+} from './structs.js';
+
+export const decodeVersion = (place: Place) => decodeStruct(DLPackVersion, place);
+export const decodeDevice = (place: Place) => decodeStruct(DLDevice, place);
+export const decodeDataType = (place: Place) => decodeStruct(DLDataType, place);
+export const decodeTensor = (place: Place) => decodeStruct(DLTensor, place);
+export const decodeManagedTensor = (place: Place) => decodeStruct(DLManagedTensor, place);
+export const decodeManagedTensorVersioned = (place: Place) => decodeStruct(DLManagedTensorVersioned, place);
+export const decodeExchangeAPIHeader = (place: Place) => decodeStruct(DLPackExchangeAPIHeader, place);
+export const decodeExchangeAPI = (place: Place) => decodeStruct(DLPackExchangeAPI, place);
+
+/** The decoded form of a `DLTensor`. */
+export type DLTensorValue = StructValue<(typeof DLTensor)['fields']>;
+
+/**
+ * A view of the tensor that a `DLTensor` in WebAssembly memory describes: pointers are offsets into the same buffer. It
+ * dies when the memory grows, as every view of it does.
+ */
+export function viewTensor(place: Place, flags = 0n): TensorView {
+  const tensor = decodeTensor(place);
+  const dtype = dtypeFromCode(tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes);
+  const device = deviceFromType(tensor.device.device_type, tensor.device.device_id);
+  if (!device.isHostAccessible) {
+    throw new BufferError(`Expected host memory for a tensor in this buffer but it is on '${device.name}'`);
+  }
+  if (tensor.ndim < 0 || tensor.ndim > MAX_NDIM) {
+    throw new LayoutError(`Expected 0 to ${MAX_NDIM} axes but received ndim ${tensor.ndim}`);
+  }
+  const shape = checkShape(readIntegers(place, tensor.shape, tensor.ndim, 'shape'));
+  const strides =
+    tensor.strides === 0n
+      ? rowMajorStrides(shape)
+      : checkStrides(readIntegers(place, tensor.strides, tensor.ndim, 'strides'), shape);
+  const { buffer } = place;
+  const empty = shape.includes(0);
+  if (tensor.data === 0n && !empty) throw new LayoutError('Expected memory for a tensor but data is NULL', shape);
+  const offset = empty ? 0 : Number(tensor.data + tensor.byte_offset);
+  const storage = new BufferStorage(buffer, 0, buffer.byteLength);
+  const descriptor = new Descriptor(storage, dtype, device, shape, strides, offset * 8, Number(flags & 7n));
+  return new TensorView(descriptor.checkBounds());
+}
+
+function readIntegers(place: Place, pointer: bigint, count: number, name: string): number[] {
+  if (count === 0) return [];
+  const at = Number(pointer);
+  if (pointer === 0n || at + count * 8 > place.buffer.byteLength) {
+    throw new LayoutError(
+      `Expected ${count} integers for ${name} inside the buffer of ${place.buffer.byteLength} bytes but its address is ${pointer}`,
+    );
+  }
+  const view = new DataView(place.buffer, at, count * 8);
+  return Array.from({ length: count }, (_, i) => {
+    const value = view.getBigInt64(i * 8, true);
+    if (BigInt.asIntN(54, value) !== value) {
+      throw new LayoutError(`Expected integers of at most 2^53 - 1 for ${name} but received ${value}`);
+    }
+    return Number(value);
+  });
+}

@@ -1,0 +1,56 @@
+/**
+ * Offsets and sizes of a struct in a data model, by the rules of C.
+ *
+ * @module
+ */
+
+import type { DataModel } from './model.js';
+import type { Fields, Scalar, Struct } from './structs.js';
+
+export interface StructLayout<F extends Fields = Fields> {
+  readonly size: number;
+  readonly alignment: number;
+  readonly offset: { readonly [name in keyof F]: number };
+}
+
+const scalarSize: Record<Exclude<Scalar, 'ptr'>, number> = { u8: 1, u16: 2, u32: 4, i32: 4, u64: 8 };
+const cache = new WeakMap<Struct, Map<DataModel, StructLayout>>();
+
+/** Where each field of a struct lies. */
+export function layoutOf<F extends Fields>(struct: Struct<F>, model: DataModel): StructLayout<F> {
+  let layouts = cache.get(struct);
+  if (layouts === undefined) {
+    layouts = new Map();
+    cache.set(struct, layouts);
+  }
+  let layout = layouts.get(model);
+  if (layout === undefined) {
+    layout = derive(struct, model);
+    layouts.set(model, layout);
+  }
+  return layout as StructLayout<F>;
+}
+
+function derive(struct: Struct, model: DataModel): StructLayout {
+  const offset: Record<string, number> = {};
+  let end = 0;
+  let alignment = 1;
+  for (const [name, field] of Object.entries(struct.fields)) {
+    const { size, alignment: align } = measure(field, model);
+    end = roundUp(end, align);
+    offset[name] = end;
+    end += size;
+    alignment = Math.max(alignment, align);
+  }
+  return Object.freeze({ size: roundUp(end, alignment), alignment, offset: Object.freeze(offset) });
+}
+
+function measure(field: Scalar | Struct, model: DataModel): { size: number; alignment: number } {
+  if (typeof field !== 'string') return layoutOf(field, model);
+  const size = field === 'ptr' ? model.pointerSize : scalarSize[field];
+  return { size, alignment: size };
+}
+
+function roundUp(value: number, to: number): number {
+  return Math.ceil(value / to) * to;
+}

@@ -1,0 +1,17 @@
+/**
+ * Data models: how wide a pointer is. Both models align 64-bit integers to eight bytes and are little-endian.
+ *
+ * @module
+ */
+
+export interface DataModel {
+  readonly name: 'lp64' | 'wasm32';
+  /** Bytes of a pointer, which is also its alignment. */
+  readonly pointerSize: 4 | 8;
+}
+
+/** 64-bit Linux, macOS, and Windows as far as these structs go (no field is a C `long`). */
+export const lp64: DataModel = Object.freeze({ name: 'lp64', pointerSize: 8 });
+
+/** WebAssembly with 32-bit memory. */
+export const wasm32: DataModel = Object.freeze({ name: 'wasm32', pointerSize: 4 });

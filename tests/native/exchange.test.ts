@@ -1,0 +1,324 @@
+import { DLPACK_VERSION, type DType, dtypes, parseDType, Tensor } from 'dlpack';
+import { addressOf, exchangeApi, exportManaged, importManaged, releaseManaged, stats } from 'dlpack/native';
+import { equal, notEqual, ok, throws } from '../assert.js';
+import { collect, collectUntil, test, testWith } from '../harness.js';
+import { countDeletions, peer, peerMissing } from './peer.js';
+
+testWith(peerMissing, 'an export is a real DLManagedTensorVersioned', () => {
+  const x = Tensor.from(
+    [
+      [1, 2, 3],
+      [4, 5, 6],
+    ],
+    { dtype: 'float32' },
+  );
+  const address = exportManaged(x);
+  const seen = peer.readVersioned(address);
+  equal([seen.major, seen.minor], [...DLPACK_VERSION]);
+  equal([seen.ndim, seen.shape, seen.strides], [2, [2, 3], [3, 1]]);
+  equal([seen.code, seen.bits, seen.lanes, seen.device, seen.deviceId], [2, 32, 1, 1, 0]);
+  equal([seen.flags, seen.byteOffset, seen.hasDeleter], [0, 0, 1]);
+  equal(seen.data, addressOf(x));
+  equal(seen.data % 256n, 0n, 'aligned to 256 bytes');
+  const live = stats().exports;
+  peer.deleteVersioned(address);
+  equal(stats().exports, live - 1);
+});
+
+testWith(peerMissing, 'the exported memory outlives the tensor, and both see writes', () => {
+  const x = Tensor.from([1, 2, 3], { dtype: 'uint8' });
+  const address = exportManaged(x);
+  const { data } = peer.readVersioned(address);
+  peer.pokeByte(data, 77);
+  equal(x.get(0), 77);
+  x.set(1, 88);
+  x.dispose();
+  equal(peer.peekByte(data + 1n), 88);
+  peer.deleteVersioned(address);
+});
+
+testWith(peerMissing, 'views: offset folded into the pointer, strides kept, legacy too', () => {
+  const x = Tensor.from(
+    [
+      [1, 2, 3],
+      [4, 5, 6],
+    ],
+    { dtype: 'int16' },
+  );
+  const view = x.slice([1, null], [null, null, -1]);
+  for (const versioned of [true, false]) {
+    const address = exportManaged(view, { versioned });
+    const seen = versioned ? peer.readVersioned(address) : peer.readLegacy(address);
+    equal(seen.data, addressOf(x) + 10n);
+    equal([seen.shape, seen.strides, seen.byteOffset], [[1, 3], [3, -1], 0]);
+    releaseManaged(address, { versioned });
+  }
+});
+
+testWith(peerMissing, 'zero-size gives NULL data and strides; 0-d works', () => {
+  const address = exportManaged(Tensor.zeros([3, 0, 2], 'float64'));
+  const seen = peer.readVersioned(address);
+  equal([seen.data, seen.shape, seen.strides], [0n, [3, 0, 2], [2, 2, 1]]);
+  const back = importManaged(address);
+  equal([back.shape, back.data.length], [[3, 0, 2], 0]);
+  back.dispose();
+  const scalar = importManaged(exportManaged(Tensor.from(5)));
+  equal([scalar.shape, scalar.item()], [[], 5]);
+});
+
+testWith(peerMissing, 'flags travel both ways', () => {
+  for (const flags of [0, 1, 2, 3]) {
+    const x = importManaged(peer.makeVersioned({ shape: [4n], flags }));
+    equal([x.readonly, x.isCopied, x.isPadded], [(flags & 1) !== 0, (flags & 2) !== 0, false]);
+    const address = exportManaged(x);
+    equal(peer.readVersioned(address).flags, flags);
+    releaseManaged(address);
+    x.dispose();
+  }
+  const padded = importManaged(peer.makeVersioned({ shape: [3n], code: 17, bits: 4, flags: 4 }));
+  equal([padded.isPadded, padded.nbytes, padded.toArray()], [true, 3, [0, 0.5, 1]]);
+  const packed = importManaged(peer.makeVersioned({ shape: [4n], code: 17, bits: 4 }));
+  equal([packed.isPadded, packed.nbytes, packed.toArray()], [false, 2, [0, 0, 0.5, 0]]);
+  const unknown = importManaged(peer.makeVersioned({ shape: [2n], flags: 1024, minor: 99 }));
+  equal([unknown.readonly, unknown.size], [false, 2]);
+  // What a view of a copy shows is no longer owned by one consumer alone.
+  const copied = importManaged(peer.makeVersioned({ shape: [4n], flags: 2 }));
+  equal(copied.slice([0, 2]).isCopied, false);
+  throws('BufferError', 'read-only', () =>
+    exportManaged(Tensor.wrap(new Uint8Array(2), { readonly: true }), { versioned: false }),
+  );
+  throws('BufferError', 'padded', () => exportManaged(padded, { versioned: false }));
+});
+
+testWith(peerMissing, 'every dtype crosses out and in unchanged', () => {
+  for (const name of dtypes.flatMap((base) => [base, `${base}x2`] as DType[])) {
+    const x = Tensor.zeros([2, 4], name);
+    const address = exportManaged(x);
+    const { code, bits, lanes } = parseDType(name);
+    const seen = peer.readVersioned(address);
+    equal([seen.code, seen.bits, seen.lanes], [code, bits, lanes], name);
+    const y = importManaged(address);
+    equal([y.dtype, y.shape, addressOf(y)], [name, [2, 4], addressOf(x)]);
+  }
+});
+
+testWith(peerMissing, 'an import is the producer’s memory: zero-copy, deleted once', () => {
+  const recipe = { shape: [2n, 3n], strides: [3n, 1n], code: 1, bits: 8, byteOffset: 4 };
+  for (const versioned of [true, false]) {
+    const address = versioned ? peer.makeVersioned(recipe) : peer.makeLegacy(recipe);
+    const { data } = versioned ? peer.readVersioned(address) : peer.readLegacy(address);
+    const x = importManaged<'uint8'>(address, { versioned });
+    equal(addressOf(x), data + 4n, 'byte_offset is honoured');
+    equal(x.toArray(), [
+      [4, 5, 6],
+      [7, 8, 9],
+    ]);
+    peer.pokeByte(data + 5n, 200);
+    equal(x.get(0, 1), 200);
+    x.data[5] = 99;
+    equal(peer.peekByte(data + 9n), 99);
+    const y = x.slice(0);
+    equal(
+      countDeletions(() => x.dispose()),
+      0,
+      'a view still owns it',
+    );
+    equal(
+      countDeletions(() => x.dispose()),
+      0,
+    );
+    y.dispose();
+  }
+});
+
+testWith(peerMissing, 'deleted exactly once without .data, after the tick with it', async () => {
+  const recipe = { shape: [4n] };
+  equal(
+    countDeletions(() => importManaged(peer.makeVersioned(recipe)).dispose()),
+    1,
+  );
+  const x = importManaged(peer.makeVersioned(recipe));
+  const { data } = x;
+  await collect(); // what earlier tests left behind
+  const before = peer.deletions();
+  x.dispose();
+  equal(data.length, 0);
+  ok(await collectUntil(() => peer.deletions() > before));
+  await collect();
+  equal(peer.deletions(), before + 1);
+});
+
+testWith(peerMissing, 'NULL strides are row-major; negative strides keep their first element', () => {
+  const x = importManaged(peer.makeVersioned({ shape: [2n, 2n], code: 1, bits: 8 }));
+  equal(
+    [x.strides, x.toArray()],
+    [
+      [2, 1],
+      [
+        [0, 1],
+        [2, 3],
+      ],
+    ],
+  );
+  const y = importManaged(peer.makeVersioned({ shape: [3n], strides: [-2n], byteOffset: 4, code: 1, bits: 8 }));
+  equal([y.toArray(), y.byteOffset], [[4, 2, 0], 4]);
+  const z = importManaged(peer.makeVersioned({ shape: [2n, 3n], strides: [0n, 1n], code: 1, bits: 8 }));
+  equal(z.toArray(), [
+    [0, 1, 2],
+    [0, 1, 2],
+  ]);
+  // A stride along which nobody steps may be anything.
+  const w = importManaged(peer.makeVersioned({ shape: [1n, 2n], strides: [2n ** 62n, 1n], code: 1, bits: 8 }));
+  equal([w.strides, w.toArray()], [[2, 1], [[0, 1]]]);
+});
+
+testWith(peerMissing, 'device memory is described, not touched', () => {
+  const x = importManaged(peer.makeVersioned({ shape: [4n], device: 2, deviceId: 3 }));
+  equal([x.device, x.shape], ['cuda:3', [4]]);
+  throws('UnsupportedDeviceError', 'cuda:3', () => x.data);
+  throws('UnsupportedDeviceError', 'cuda:3', () => x.get(0));
+  equal(String(x), 'Tensor float32 [4] cuda:3');
+  const opaque = importManaged(peer.makeVersioned({ shape: [4n], device: 8, byteOffset: 8 }));
+  const address = exportManaged(opaque.slice([1, null]));
+  const seen = peer.readVersioned(address);
+  equal([seen.byteOffset, seen.data], [12, addressOf(opaque) - 8n], 'an opaque handle keeps its offset apart');
+  releaseManaged(address);
+  const managed = importManaged(peer.makeVersioned({ shape: [4n], device: 13, code: 1, bits: 8 }));
+  equal([managed.device, managed.toArray()], ['cuda_managed', [0, 1, 2, 3]]);
+});
+
+testWith(peerMissing, 'our own export comes home to the same memory, and a moved one does not fool us', async () => {
+  const x = Tensor.from([1, 2, 3, 4], { dtype: 'uint8' });
+  const live = stats();
+  const y = importManaged(exportManaged(x.slice([1, null])));
+  equal([y.toArray(), y.byteOffset, stats().exports, stats().imports], [[2, 3, 4], 1, live.exports, live.imports]);
+  const other = Tensor.from([9, 9, 9, 9], { dtype: 'uint8' });
+  const moved = exportManaged(x);
+  peer.moveData(moved, addressOf(other));
+  const z = importManaged(moved);
+  equal(z.toArray(), [9, 9, 9, 9]);
+  z.dispose();
+  ok(await collectUntil(() => stats().exports === live.exports), 'and its deleter ran');
+});
+
+testWith(peerMissing, 'copies: on request, for JavaScript memory, never silently with copy: false', () => {
+  const x = Tensor.from([1, 2], { dtype: 'uint8' });
+  const address = exportManaged(x, { copy: true });
+  const seen = peer.readVersioned(address);
+  notEqual(seen.data, addressOf(x));
+  equal(seen.flags, 2, 'is-copied');
+  x.set(0, 9);
+  equal(peer.peekByte(seen.data), 1);
+  releaseManaged(address);
+
+  const array = new Uint8Array([5, 6]);
+  const wrapped = Tensor.wrap(array);
+  throws('BufferError', 'Tensor.adopt', () => exportManaged(wrapped, { copy: false }));
+  const copy = importManaged<'uint8'>(exportManaged(wrapped));
+  array[0] = 7;
+  equal([copy.get(0), copy.isCopied], [5, true]);
+
+  const adopted = Tensor.adopt(new Uint8Array([5, 6]));
+  const kept = exportManaged(adopted, { copy: false });
+  equal(peer.readVersioned(kept).data, addressOf(adopted));
+  adopted.dispose();
+  equal(peer.peekByte(peer.readVersioned(kept).data), 5, 'alive without its tensor');
+  releaseManaged(kept);
+
+  const shared = Tensor.wrap(new Uint8Array(new SharedArrayBuffer(2)));
+  const pinned = exportManaged(shared, { copy: false });
+  peer.pokeByte(peer.readVersioned(pinned).data, 42);
+  equal(shared.get(0), 42, 'a SharedArrayBuffer cannot be detached: no copy');
+  releaseManaged(pinned);
+  const nibble = Tensor.wrap(new Uint8Array([0x21, 0x43]), { dtype: 'uint4' }).slice([1, 3]);
+  throws('BufferError', 'copy', () => exportManaged(nibble, { copy: false }));
+  equal(importManaged(exportManaged(nibble)).toArray(), [2, 3]);
+});
+
+testWith(peerMissing, 'hostile structs: a typed error, one deletion, no crash', () => {
+  const hostile: [string, Parameters<typeof peer.makeVersioned>[0], Parameters<typeof throws>[0], string][] = [
+    ['negative length', { shape: [2n, -1n] }, 'LayoutError', '-1'],
+    ['product overflow', { shape: [2n ** 40n, 2n ** 40n] }, 'LayoutError', '2^53'],
+    ['length overflow', { shape: [2n ** 62n] }, 'LayoutError', '2^53'],
+    ['empty with overflow', { shape: [0n, 2n ** 40n, 2n ** 40n] }, 'LayoutError', '2^53'],
+    ['byte overflow', { shape: [2n ** 52n], bits: 64 }, 'LayoutError', '2^53'],
+    ['span overflow', { shape: [3n], strides: [2n ** 62n] }, 'LayoutError', '2^53'],
+    ['negative span', { shape: [2n, 3n], strides: [-(2n ** 61n), 2n ** 50n] }, 'LayoutError', '2^53'],
+    ['stride of -2^63', { shape: [2n], strides: [-(2n ** 63n)] }, 'LayoutError', '2^53'],
+    ['NULL shape', { shape: [2n], nullShape: true }, 'LayoutError', 'NULL'],
+    ['NULL data', { shape: [2n], nullData: true }, 'LayoutError', 'NULL'],
+    ['1000 axes', { shape: [2n], ndim: 1000 }, 'LayoutError', 'ndim 1000'],
+    ['-1 axes', { shape: [], ndim: -1 }, 'LayoutError', 'ndim -1'],
+    ['lanes 0', { shape: [2n], lanes: 0 }, 'UnsupportedDTypeError', 'lanes 0'],
+    ['bits 0', { shape: [2n], bits: 0 }, 'UnsupportedDTypeError', 'bits 0'],
+    ['bits that do not fit the code', { shape: [2n], code: 17, bits: 8 }, 'UnsupportedDTypeError', '8 bits'],
+    ['bool of one bit', { shape: [8n], code: 6, bits: 1 }, 'UnsupportedDTypeError', "'bool'"],
+    ['unknown code', { shape: [2n], code: 200 }, 'UnsupportedDTypeError', '200'],
+    ['unknown device', { shape: [2n], device: 99 }, 'UnsupportedDeviceError', '99'],
+    ['device 0', { shape: [2n], device: 0 }, 'UnsupportedDeviceError', 'received 0'],
+    ['negative device id', { shape: [2n], deviceId: -1 }, 'UnsupportedDeviceError', '-1'],
+    ['misaligned data', { shape: [2n], misalign: 2 }, 'BufferError', 'aligned'],
+    ['misaligned offset', { shape: [2n], byteOffset: 3 }, 'BufferError', 'aligned'],
+    ['misaligned complex part', { shape: [2n], code: 5, bits: 64, misalign: 2 }, 'BufferError', 'aligned'],
+    ['offset beyond memory', { shape: [2n], byteOffset: 2 ** 60 }, 'LayoutError', '2^53'],
+  ];
+  for (const [name, recipe, tag, text] of hostile) {
+    const live = stats();
+    for (const versioned of [true, false]) {
+      const address = versioned ? peer.makeVersioned(recipe) : peer.makeLegacy(recipe);
+      equal(
+        countDeletions(() => throws(tag, text, () => importManaged(address, { versioned }))),
+        1,
+        name,
+      );
+    }
+    equal(stats(), live, name);
+  }
+});
+
+testWith(peerMissing, 'another major version: the deleter is called and nothing else is touched', () => {
+  for (const major of [0, 2, 4294967295]) {
+    // Everything behind the frozen head would crash a reader.
+    const address = peer.makeVersioned({ major, minor: 7, shape: [2n], nullShape: true, nullData: true, ndim: 1000 });
+    const deletions = countDeletions(() => {
+      const error = throws('VersionError', `${major}.7`, () => importManaged(address));
+      equal([...error.found], [major, 7]);
+    });
+    equal(deletions, 1);
+  }
+});
+
+testWith(peerMissing, 'a NULL deleter is not called', () => {
+  const x = importManaged(peer.makeVersioned({ shape: [2n], nullDeleter: true }));
+  equal(x.size, 2);
+  x.dispose();
+  throws('LayoutError', 'ndim', () => importManaged(peer.makeVersioned({ shape: [2n], nullDeleter: true, ndim: -1 })));
+});
+
+test('addresses that cannot be one are refused', () => {
+  for (const address of [0n, 8n, 4095n, 65537n]) throws('ValueError', 'address', () => importManaged(address));
+  throws('TypeError', 'bigint', () => importManaged(4096 as never));
+  throws('TypeError', 'bigint', () => releaseManaged('x' as never));
+  throws('ValueError', 'address', () => releaseManaged(0n));
+  throws('TypeError', 'a Tensor', () => exportManaged({} as never));
+  throws('TypeError', 'a Tensor', () => addressOf(null as never));
+});
+
+testWith(peerMissing, 'the exchange API table allocates and describes itself', () => {
+  const api = exchangeApi();
+  equal(api, exchangeApi());
+  equal(peer.readExchangeApi(api), { major: 1, minor: 3, previous: 0, complete: 1, stream: 1 });
+  const live = stats().storages;
+  const address = peer.allocate(api, { shape: [2n, 3n], code: 2, bits: 64 }) as bigint;
+  const x = importManaged(address);
+  equal([x.dtype, x.shape, x.strides, addressOf(x) % 256n], ['float64', [2, 3], [3, 1], 0n]);
+  x.dispose();
+  equal(stats().storages, live);
+  equal(importManaged(peer.allocate(api, { shape: [0n] }) as bigint).size, 0);
+  equal(importManaged(peer.allocate(api, { shape: [5n], code: 17, bits: 4 }) as bigint).nbytes, 3);
+  ok(String(peer.allocate(api, { shape: [2n], device: 2 })).startsWith('BufferError'));
+  ok(String(peer.allocate(api, { shape: [-2n] })).startsWith('ValueError'));
+  ok(String(peer.allocate(api, { shape: [2n], lanes: 0 })).startsWith('ValueError'));
+  ok(String(peer.allocate(api, { shape: [2n ** 40n, 2n ** 40n] })).startsWith('ValueError'));
+  ok(String(peer.allocate(api, { shape: [2n ** 50n] })).startsWith('MemoryError'));
+});

@@ -1,0 +1,321 @@
+import { DLPACK, DLPACK_DEVICE, type DLPackRequest, fromDLPack, type ManagedTensor, Tensor } from 'dlpack';
+import { addressOf, stats } from 'dlpack/native';
+import { equal, notEqual, ok, throws } from '../assert.js';
+import { collect, collectUntil, test, testWith } from '../harness.js';
+import { countDeletions, peer, peerMissing } from './peer.js';
+
+/** A producer as another library would write it, with a record of what was asked and released. */
+function producer(change: Partial<Record<keyof ManagedTensor, unknown>> = {}) {
+  const array = new Float32Array([1, 2, 3, 4, 5, 6]);
+  const record = { array, deleted: 0, request: undefined as DLPackRequest | undefined };
+  const object = {
+    [DLPACK](request?: DLPackRequest): ManagedTensor {
+      record.request = request;
+      return {
+        version: [1, 3],
+        flags: 0,
+        data: array.buffer,
+        byteOffset: 0,
+        shape: [2, 3],
+        strides: [3, 1],
+        dtype: { code: 2, bits: 32, lanes: 1 },
+        device: { type: 1, id: 0 },
+        deleter: () => {
+          record.deleted++;
+        },
+        ...change,
+      } as ManagedTensor;
+    },
+    [DLPACK_DEVICE]: () => ({ type: 1, id: 0 }),
+  };
+  return { object, record };
+}
+
+test('a foreign producer: zero-copy, released once', () => {
+  const { object, record } = producer();
+  const x = fromDLPack(object);
+  equal(x.toArray(), [
+    [1, 2, 3],
+    [4, 5, 6],
+  ]);
+  record.array[0] = 9;
+  equal(x.get(0, 0), 9);
+  x.set(1, 2, 7);
+  equal(record.array[5], 7);
+  const y = fromDLPack(x);
+  x.dispose();
+  equal(record.deleted, 0);
+  y.dispose();
+  y.dispose();
+  equal(record.deleted, 1);
+});
+
+test('the request carries version, device, copy, stream and what we can take', () => {
+  const { object, record } = producer();
+  fromDLPack(object).dispose();
+  equal(record.request, { maxVersion: [1, 3], device: null, copy: null, stream: null, native: true });
+  fromDLPack(object, { device: 'cpu', copy: false }).dispose();
+  equal(record.request?.device, { type: 1, id: 0 });
+  equal(record.request?.copy, false);
+});
+
+test('copy: true is honoured even when the producer ignores it', () => {
+  const { object, record } = producer();
+  const x = fromDLPack(object, { copy: true });
+  equal(record.deleted, 1);
+  record.array[0] = 9;
+  equal(x.get(0, 0), 1);
+});
+
+test('a producer that sends another device than asked for', () => {
+  const { object, record } = producer();
+  throws('BufferError', "'cuda:0'", () => fromDLPack(object, { device: 'cuda:0' }));
+  equal(record.deleted, 1);
+});
+
+test('__dlpack__ methods and missing strides are accepted', () => {
+  const { object } = producer({ strides: null });
+  const foreign = { __dlpack__: (request: DLPackRequest) => object[DLPACK](request), __dlpack_device__: () => [1, 0] };
+  equal(fromDLPack(foreign).strides, [3, 1]);
+  const callable = Object.assign(() => 0, foreign);
+  equal(fromDLPack(callable).shape, [2, 3]);
+});
+
+test('a managed tensor is consumed exactly once', () => {
+  const { object, record } = producer();
+  const managed = object[DLPACK]();
+  const again = { [DLPACK]: () => managed };
+  const x = fromDLPack(again);
+  throws('ConsumedError', 'consumed', () => fromDLPack(again));
+  equal(record.deleted, 0);
+  x.dispose();
+  throws('ConsumedError', 'consumed', () => fromDLPack(again));
+  equal(record.deleted, 1);
+});
+
+test('bad managed tensors: a typed error and one call of the deleter', () => {
+  const throwing = {
+    get code() {
+      throw new Error('getter');
+    },
+  };
+  const cases: [object, Parameters<typeof throws>[0], string][] = [
+    [{ version: [2, 0] }, 'VersionError', '2.0'],
+    [{ version: 3 }, 'TypeError', 'version'],
+    [{ data: new Uint8Array(4) }, 'TypeError', 'data'],
+    [{ data: { byteLength: 1e9 } }, 'TypeError', 'data'],
+    [{ data: null }, 'TypeError', 'data'],
+    [{ data: new ArrayBuffer(20) }, 'LayoutError', '24 bytes'],
+    [{ byteOffset: 4 }, 'LayoutError', '28 bytes'],
+    [{ byteOffset: -4 }, 'TypeError', 'byteOffset'],
+    [{ byteOffset: 2, shape: [1], strides: [1] }, 'LayoutError', 'multiple of 4'],
+    [{ shape: [2, -3] }, 'ValueError', 'zero or more'],
+    [{ shape: 'ab' }, 'TypeError', 'shape'],
+    [{ shape: { length: 2 ** 31 } }, 'LayoutError', '64 axes'],
+    [{ strides: [3] }, 'LayoutError', '2 strides'],
+    [{ strides: [-3, 1] }, 'LayoutError', 'before its start'],
+    [{ dtype: { code: 99, bits: 8, lanes: 1 } }, 'UnsupportedDTypeError', '99'],
+    [{ dtype: null }, 'ForeignError', 'reading it failed'],
+    [{ dtype: throwing }, 'ForeignError', 'getter'],
+    [{ device: { type: 77, id: 0 } }, 'UnsupportedDeviceError', '77'],
+    [{ data: { gpuBuffer: { size: 64, usage: 0 }, gpuDevice: {} } }, 'UnsupportedDeviceError', 'webgpu'],
+    [{ data: 0n }, 'LayoutError', 'NULL'],
+  ];
+  for (const [change, tag, text] of cases) {
+    const { object, record } = producer(change);
+    throws(tag, text, () => fromDLPack(object));
+    equal(record.deleted, 1, JSON.stringify(Object.keys(change)));
+  }
+  throws('TypeError', 'deleter', () => fromDLPack(producer({ deleter: 5 }).object));
+  for (const value of [null, undefined, 5, 'x', Symbol('s')])
+    throws('TypeError', 'source', () => fromDLPack(value as never));
+  throws('TypeError', 'ManagedTensor', () => fromDLPack({}));
+  throws('TypeError', 'ManagedTensor', () => fromDLPack({ [DLPACK]: () => 5 }));
+  throws('TypeError', 'TensorView', () => fromDLPack(Tensor.from([1]).view()));
+});
+
+test('a deleter that throws is reported by dispose, once, and does not stop the collector', async () => {
+  const { object } = producer({
+    deleter: () => {
+      throw new Error('cannot release');
+    },
+  });
+  const x = fromDLPack(object);
+  throws('ForeignError', 'cannot release', () => x.dispose());
+  x.dispose();
+  (() => fromDLPack(object))();
+  await collectUntil(() => false);
+});
+
+test('never disposed: the collector calls the deleter once', async () => {
+  const { object, record } = producer();
+  (() => fromDLPack(object))();
+  ok(await collectUntil(() => record.deleted === 1));
+  equal(record.deleted, 1);
+});
+
+test('a typed array keeps a foreign producer’s memory alive', async () => {
+  const { object, record } = producer();
+  const data = (() => fromDLPack(object).data)();
+  await collectUntil(() => record.deleted > 0);
+  equal([record.deleted, data.length], [0, 6]);
+});
+
+test('a GPUBuffer travels with its device', () => {
+  const gpuBuffer = { size: 64, usage: 128 };
+  const gpuDevice = {};
+  const { object, record } = producer({ data: { gpuBuffer, gpuDevice }, device: { type: 15, id: 0 } });
+  const x = fromDLPack(object);
+  equal([x.device, x.shape], ['webgpu:0', [2, 3]]);
+  throws('UnsupportedDeviceError', 'webgpu', () => x.data);
+  const managed = x[DLPACK]() as ManagedTensor;
+  const sent = managed.data as { gpuBuffer: unknown; gpuDevice: unknown };
+  ok(sent.gpuBuffer === gpuBuffer && sent.gpuDevice === gpuDevice);
+  managed.deleter?.();
+  x.dispose();
+  equal(record.deleted, 1);
+});
+
+testWith(peerMissing, 'an address is followed, and its deleter runs on this thread', async () => {
+  const memory = Tensor.from([1, 2, 3, 4], { dtype: 'float32' });
+  let deleted = 0;
+  const { object } = producer({
+    data: addressOf(memory),
+    shape: [2],
+    strides: [-2],
+    byteOffset: 8,
+    deleter: () => {
+      deleted++;
+    },
+  });
+  const x = fromDLPack(object);
+  equal(x.toArray(), [3, 1]);
+  equal(addressOf(x), addressOf(memory) + 8n);
+  memory.set(0, 9);
+  equal(x.get(1), 9);
+  x.dispose();
+  ok(await collectUntil(() => deleted === 1));
+});
+
+test('our producer side: versions, devices, copies, buffers', async () => {
+  await collect();
+  const x = Tensor.from(
+    [
+      [1, 2],
+      [3, 4],
+    ],
+    { dtype: 'float32' },
+  );
+  equal(x[DLPACK_DEVICE](), { type: 1, id: 0 });
+  const live = stats().storages;
+  const transposed = x.transpose();
+  const managed = transposed[DLPACK]() as ManagedTensor;
+  transposed.dispose();
+  equal([managed.version, managed.flags, managed.byteOffset], [[1, 3], 0, 0]);
+  equal(
+    [managed.shape, managed.strides],
+    [
+      [2, 2],
+      [1, 2],
+    ],
+  );
+  equal(
+    [managed.dtype, managed.device],
+    [
+      { code: 2, bits: 32, lanes: 1 },
+      { type: 1, id: 0 },
+    ],
+  );
+  new Float32Array(managed.data as ArrayBuffer)[0] = 9;
+  equal(x.get(0, 0), 9);
+  x.dispose();
+  equal((managed.data as ArrayBuffer).byteLength, 16, 'the managed tensor holds a reference of its own');
+  managed.deleter?.();
+  managed.deleter?.();
+  equal((managed.data as ArrayBuffer).byteLength, 0);
+  ok(await collectUntil(() => stats().storages === live - 1));
+
+  const y = Tensor.from([1, 2], { dtype: 'int8' });
+  throws('VersionError', '1.3', () => y[DLPACK]({ maxVersion: [0, 8] }));
+  equal((y[DLPACK]({ maxVersion: [2, 0] }) as ManagedTensor).version, [1, 3]);
+  throws('BufferError', "'cuda:0'", () => y[DLPACK]({ device: { type: 2, id: 0 } }));
+  throws('BufferError', 'stream', () => y[DLPACK]({ stream: 1n }));
+  const copy = y[DLPACK]({ copy: true }) as ManagedTensor;
+  equal(copy.flags, 2);
+  new Int8Array(copy.data as ArrayBuffer)[0] = 9;
+  equal(y.get(0), 1);
+  copy.deleter?.();
+  const nibble = Tensor.wrap(new Uint8Array([0x21]), { dtype: 'uint4' }).slice([1, 2]);
+  throws('BufferError', 'on a byte', () => nibble[DLPACK]());
+});
+
+test('a subclass that overrides the protocol is asked', () => {
+  let asked = 0;
+  class Mine extends Tensor {
+    override [DLPACK](request?: DLPackRequest) {
+      asked++;
+      return super[DLPACK](request);
+    }
+  }
+  const inner = Tensor.from([1, 2]);
+  const mine = Object.setPrototypeOf(inner, Mine.prototype) as Mine;
+  equal(fromDLPack(mine).toArray(), [1, 2]);
+  equal(asked, 1);
+});
+
+testWith(peerMissing, 'native external from another addon: zero-copy, consumed once, released once', async () => {
+  await collect();
+  const before = peer.deletions();
+  const external = peer.makeExternal({ shape: [4n], code: 1, bits: 8 });
+  const x = fromDLPack({ [DLPACK]: () => external });
+  equal(x.toArray(), [0, 1, 2, 3]);
+  peer.pokeByte(addressOf(x) + 1n, 50);
+  equal(x.get(1), 50);
+  throws('ConsumedError', 'consumed', () => fromDLPack({ [DLPACK]: () => external }));
+  equal(peer.takeExternal(external), null, 'nor can the other addon take it again');
+  equal(peer.deletions(), before);
+  x.dispose();
+  ok(await collectUntil(() => peer.deletions() > before));
+  await collect();
+  equal(peer.deletions(), before + 1);
+  equal(fromDLPack(peer.makeExternal({ shape: [2n] })).size, 2, 'a bare external is accepted too');
+});
+
+testWith(peerMissing, 'native external to another addon', () => {
+  const x = Tensor.from([1, 2, 3], { dtype: 'uint8' });
+  const live = stats().exports;
+  const external = x[DLPACK]({ native: true });
+  ok(peer.isExternal(external));
+  const taken = peer.takeExternal(external);
+  ok(taken !== null);
+  equal([taken.data, taken.shape], [addressOf(x), [3]]);
+  x.dispose();
+  peer.pokeByte(taken.data, 9);
+  equal(peer.peekByte(taken.data), 9);
+  equal(stats().exports, live + 1);
+  peer.deleteVersioned(taken.address);
+  equal(stats().exports, live);
+  // JavaScript memory that native code could not keep goes to JavaScript consumers as a buffer.
+  const wrapped = Tensor.wrap(new Uint8Array(2))[DLPACK]({ native: true }) as ManagedTensor;
+  ok(wrapped.data instanceof ArrayBuffer);
+});
+
+testWith(peerMissing, 'externals that nobody consumes are released by the collector', async () => {
+  await collect();
+  const before = peer.deletions();
+  (() => peer.makeExternal({ shape: [4n] }))();
+  ok(await collectUntil(() => peer.deletions() === before + 1));
+  const live = stats().exports;
+  (() => Tensor.from([1])[DLPACK]({ native: true }))();
+  ok(await collectUntil(() => stats().exports === live));
+});
+
+testWith(peerMissing, 'a hostile external is refused and released; a foreign one is not ours', () => {
+  equal(
+    countDeletions(() => throws('LayoutError', '-1', () => fromDLPack(peer.makeExternal({ shape: [-1n] })))),
+    1,
+  );
+  throws('TypeError', 'ManagedTensor', () => fromDLPack(peer.makeForeignExternal()));
+  equal(peer.isExternal(peer.makeForeignExternal()), false);
+  notEqual(peer.isExternal(peer.makeExternal({ shape: [1n] })), false);
+});

@@ -1,0 +1,41 @@
+import { DeviceType, formatDevice, parseDevice } from 'dlpack';
+import { equal, ok, throws } from '../assert.js';
+import { test } from '../harness.js';
+
+test('every device type round-trips by name and number', () => {
+  for (const [kind, type] of Object.entries(DeviceType)) {
+    for (const id of [0, 1, 2147483647]) {
+      const device = parseDevice(`${kind}:${id}` as 'cuda:0');
+      equal([device.type, device.id], [type, id]);
+      ok(parseDevice({ type, id }) === device, 'one shared object for each device');
+      ok(parseDevice(formatDevice({ type, id })) === device, formatDevice({ type, id }));
+    }
+  }
+  equal(Object.values(DeviceType), [1, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18]);
+});
+
+test('short forms', () => {
+  equal(parseDevice('cuda').name, 'cuda:0');
+  equal(parseDevice('cpu:0').name, 'cpu');
+  equal(parseDevice('cpu:1').name, 'cpu:1');
+  equal(formatDevice({ type: 3, id: 0 }), 'cuda_host');
+  equal(formatDevice({ type: 2, id: 1 }), 'cuda:1');
+});
+
+test('what the processor can reach', () => {
+  const reachable = Object.keys(DeviceType).filter((kind) => parseDevice(kind as 'cpu').isHostAccessible);
+  equal(reachable, ['cpu', 'cuda_host', 'rocm_host', 'cuda_managed']);
+});
+
+test('unknown devices are refused by name and number', () => {
+  throws('UnsupportedDeviceError', "'gpu'", () => parseDevice('gpu' as never));
+  throws('UnsupportedDeviceError', "'cuda:-1'", () => parseDevice('cuda:-1' as never));
+  throws('UnsupportedDeviceError', '4294967296', () => parseDevice('cuda:4294967296'));
+  throws('UnsupportedDeviceError', 'received 5', () => formatDevice({ type: 5, id: 0 }));
+  throws('UnsupportedDeviceError', 'received 19', () => formatDevice({ type: 19, id: 0 }));
+  throws('UnsupportedDeviceError', '-1', () => formatDevice({ type: 1, id: -1 }));
+  // -2^32 of type 2 must not be mistaken for 0 of type 1.
+  throws('UnsupportedDeviceError', '-4294967296', () => formatDevice({ type: 2, id: -4294967296 }));
+  throws('UnsupportedDeviceError', "'constructor'", () => parseDevice('constructor' as never));
+  throws('TypeError', '3 (number)', () => parseDevice(3 as never));
+});

@@ -1,0 +1,44 @@
+import * as dlpack from 'dlpack';
+import { equal, ok } from '../assert.js';
+import { test } from '../harness.js';
+
+const { isDLPackError } = dlpack;
+
+test('errors are errors, carry a tag, and are recognised without instanceof', () => {
+  const error = new dlpack.LayoutError('Expected a but received b', [1]);
+  ok(error instanceof Error);
+  equal([error.name, error.tag, error.shape], ['LayoutError', 'LayoutError', [1]]);
+  ok(isDLPackError(error) && isDLPackError(error, 'LayoutError') && !isDLPackError(error, 'BufferError'));
+  // Another copy of the package.
+  const foreign = Object.assign(new Error('x'), { tag: 'BufferError', [Symbol.for('dlpack.error')]: true });
+  ok(isDLPackError(foreign, 'BufferError'));
+  for (const other of [null, undefined, 1, 'x', {}, new Error('x'), { tag: 'BufferError' }]) ok(!isDLPackError(other));
+});
+
+test('every exported error class has a tag of its own', () => {
+  const classes = Object.entries(dlpack).filter(([name]) => name.endsWith('Error') && /^[A-Z]/.test(name));
+  const tags = classes
+    .filter(([name]) => name !== 'DLPackError')
+    .map(([, Class]) => new (Class as new (...a: unknown[]) => { tag: string })('a', ['b'], ['c']).tag);
+  equal(new Set(tags).size, tags.length);
+  equal(tags.length, 14);
+});
+
+test('messages survive hostile values', () => {
+  const hostile = {
+    get constructor() {
+      throw new Error('boo');
+    },
+  };
+  for (const value of [
+    hostile,
+    Object.create(null),
+    new Proxy({}, {}),
+    Symbol('s'),
+    () => 1,
+    [Symbol('t')],
+    2n ** 70n,
+  ]) {
+    ok(new dlpack.ArgumentTypeError('x', 'y', value).message.startsWith('Expected y for x but received'));
+  }
+});

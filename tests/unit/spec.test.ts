@@ -1,0 +1,27 @@
+import { expectTensor, Tensor } from 'dlpack';
+import { equal, ok, throws } from '../assert.js';
+import { test } from '../harness.js';
+
+test('returns the tensor itself when it fits', () => {
+  const x = Tensor.from([[1, 2, 3]], { dtype: 'float32' });
+  ok(expectTensor(x, { dtype: 'float32', shape: [null, 3], device: 'cpu', contiguous: true, writable: true }) === x);
+  ok(expectTensor(x, { dtype: ['float16', 'float32'] }) === x);
+  ok(expectTensor(x, {}) === x);
+});
+
+test('names the property that does not', () => {
+  const x = Tensor.wrap(new Float32Array(6), { shape: [2, 3], readonly: true });
+  const path = (spec: Parameters<typeof expectTensor>[1], y: unknown = x) =>
+    throws('SpecError', 'Expected', () => expectTensor(y, spec)).path;
+  equal(path({ dtype: 'int8' }), 'dtype');
+  equal(path({ dtype: ['int8', 'int16'] }), 'dtype');
+  equal(path({ shape: [2] }), 'shape');
+  equal(path({ shape: [null, 4] }), 'shape');
+  equal(path({ device: 'cuda:0' }), 'device');
+  equal(path({ writable: true }), 'readonly');
+  equal(path({ contiguous: true }, x.transpose()), 'strides');
+  equal(path({}, [1, 2]), 'tensor');
+  equal(path({}, null), 'tensor');
+  const { message } = throws('SpecError', '[any, 4]', () => expectTensor(x, { shape: [null, 4] }));
+  equal(message, 'Expected [any, 4] for shape but received [2, 3]');
+});
