@@ -8,6 +8,7 @@ namespace dlpack {
 static const int64_t kReportStep = 64 * 1024;
 
 void Report(Environment* self, int64_t delta) {
+  self->reported += delta;
   self->unreported += delta;
   if (self->unreported > -kReportStep && self->unreported < kReportStep) return;
   int64_t total;

@@ -26,7 +26,8 @@ struct Environment {
   Held* table;
   uint32_t capacity;
   uint32_t free_slot;
-  int64_t unreported;  // bytes not yet told to the garbage collector
+  int64_t reported;    // bytes that the garbage collector should know of
+  int64_t unreported;  // the part of them that it was not told yet
 };
 
 // The environment of a call, made by InitEnvironment. Never NULL there.

@@ -135,12 +135,14 @@ napi_value ExchangeApiAddress(napi_env env, napi_callback_info info) {
 
 // Into the shape of the frame, in the order src/native/stats.ts reads them.
 napi_value ReadCounts(napi_env env, napi_callback_info info) {
-  double* out = EnvironmentOf(env, info)->frame->shape;
+  Environment* self = EnvironmentOf(env, info);
+  double* out = self->frame->shape;
   out[0] = static_cast<double>(counts.storages.load(std::memory_order_relaxed));
   out[1] = static_cast<double>(counts.bytes.load(std::memory_order_relaxed));
   out[2] = static_cast<double>(counts.imports.load(std::memory_order_relaxed));
   out[3] = static_cast<double>(counts.exports.load(std::memory_order_relaxed));
   out[4] = static_cast<double>(counts.tickets.load(std::memory_order_relaxed));
+  out[5] = static_cast<double>(self->reported);
   return nullptr;
 }
 

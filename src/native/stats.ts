@@ -19,6 +19,8 @@ export interface Stats {
   readonly exports: number;
   /** Tickets for other threads that were posted and not redeemed yet. */
   readonly tickets: number;
+  /** Bytes that this thread told its garbage collector about; memory shown by `.data` is counted by the runtime. */
+  readonly reported: number;
   /** In debug mode: where what this thread holds and exported was made. */
   readonly live?: readonly Origin[];
 }
@@ -27,8 +29,8 @@ export interface Stats {
 export function stats(): Stats {
   const binding = native();
   binding.readCounts();
-  const [storages, bytes, imports, exports, tickets] = f64.subarray(SHAPE) as unknown as number[];
-  const counts = { storages, bytes, imports, exports, tickets } as Stats;
+  const [storages, bytes, imports, exports, tickets, reported] = f64.subarray(SHAPE) as unknown as number[];
+  const counts = { storages, bytes, imports, exports, tickets, reported } as Stats;
   if (!isDebug()) return counts;
   const places = new Float64Array(counts.exports + 64);
   binding.readTraces(places);

@@ -1,0 +1,29 @@
+/** Scripts in a process of their own, on the same runtime: a crash is a result there, not the end of the test run. */
+
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { runtime } from './harness.js';
+
+export interface ChildResult {
+  readonly code: number | null;
+  readonly signal: string | null;
+  readonly output: string;
+}
+
+const runtimeArgs = { node: ['--expose-gc'], bun: ['--expose-gc'], deno: ['run', '-A', '--v8-flags=--expose-gc'] };
+
+/** Runs a compiled script next to `from` to its end. */
+export function runChild(
+  from: string,
+  script: string,
+  options: { args?: string[]; runtimeArgs?: string[]; env?: Record<string, string> } = {},
+): ChildResult {
+  const path = fileURLToPath(new URL(script, from));
+  const args = [...(options.runtimeArgs ?? runtimeArgs[runtime]), path, ...(options.args ?? [])];
+  const { status, signal, stdout, stderr } = spawnSync(process.execPath, args, {
+    encoding: 'utf8',
+    env: { ...process.env, ...options.env },
+    timeout: 120_000,
+  });
+  return { code: status, signal, output: `${stdout}${stderr}` };
+}

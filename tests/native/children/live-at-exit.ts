@@ -1,0 +1,26 @@
+/** Ends the process with everything alive that can be. */
+
+import { Tensor } from 'dlpack';
+import { exportManaged, importManaged, shareTensor, stats } from 'dlpack/native';
+import { peer, peerMissing } from '../peer.js';
+
+const kept: unknown[] = [];
+for (let i = 0; i < 100; i++) {
+  const x = Tensor.from([1, 2, 3]);
+  const adopted = Tensor.adopt(new Float32Array(8));
+  kept.push(x, x.data, adopted, adopted.data, exportManaged(x), exportManaged(adopted));
+  kept.push(shareTensor(x).dlpackTicket);
+  kept.push(x[Symbol.for('dlpack') as never]);
+  if (peerMissing === false) {
+    const imported = importManaged(peer.makeVersioned({ shape: [4n] }));
+    kept.push(imported, imported.data, peer.makeExternal({ shape: [4n] }));
+  }
+}
+(globalThis as { kept?: unknown }).kept = kept;
+console.log('alive', stats().storages > 0);
+const [how] = process.argv.slice(2);
+if (how === 'exit') process.exit(0);
+if (how === 'throw') {
+  process.exitCode = 1;
+  throw new Error('on purpose');
+}

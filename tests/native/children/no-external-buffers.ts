@@ -1,0 +1,41 @@
+/** The path of runtimes that forbid external ArrayBuffers (Electron), simulated by an environment variable. */
+
+import { fromDLPack, Tensor } from 'dlpack';
+import { addressOf, exportManaged, importManaged } from 'dlpack/native';
+import { equal, ok } from '../../assert.js';
+
+const x = Tensor.from(
+  [
+    [1, 2],
+    [3, 4],
+  ],
+  { dtype: 'float32' },
+);
+ok(x.isDataCopied);
+equal([...x.data], [1, 2, 3, 4]);
+x.set(1, 1, 9);
+equal(x.toArray(), [
+  [1, 2],
+  [3, 9],
+]);
+const y = importManaged(exportManaged(x));
+equal(addressOf(y), addressOf(x));
+equal(y.get(1, 1), 9, 'set reaches the memory');
+y.set(0, 0, 7);
+equal(x.get(0, 0), 7, 'and get reads it');
+const { data } = x;
+data[0] = 100;
+equal(y.get(0, 0), 7, 'a write to the copy stays there');
+equal(Tensor.zeros([3], 'int8').toArray(), [0, 0, 0]);
+equal(Tensor.adopt(new Int8Array([1, 2])).toArray(), [1, 2]);
+equal(fromDLPack(x.transpose()).copy().toArray(), [
+  [7, 3],
+  [2, 9],
+]);
+equal(x.astype('int8').toArray(), [
+  [7, 2],
+  [3, 9],
+]);
+x.dispose();
+equal(y.get(0, 0), 7);
+console.log('copied and exchanged');

@@ -1,0 +1,222 @@
+import { fromDLPack, Tensor } from 'dlpack';
+import { addressOf, exportManaged, importManaged, releaseManaged, setDebug, stats } from 'dlpack/native';
+import { equal, ok, throws } from '../assert.js';
+import { runChild } from '../child.js';
+import { collect, collectUntil, runtime, test, testWith } from '../harness.js';
+import { peer, peerMissing } from './peer.js';
+
+// Rule 1: memory we allocate is native and 256-byte aligned; one ArrayBuffer for each storage, made on first use.
+test('rule 1: native, aligned, one buffer for each storage', () => {
+  for (const size of [0, 1, 100, 4097, 1 << 20]) equal(addressOf(Tensor.empty([size], 'uint8')) % 256n, 0n);
+  const x = Tensor.zeros([8], 'float32');
+  const [a, b] = [x.slice([0, 4]), x.reshape([2, 4])];
+  ok(a.data.buffer === b.data.buffer && b.data.buffer === x.data.buffer);
+});
+
+// Rule 2: the last dispose detaches; the collector releases what nobody disposed.
+test('rule 2: released by the collector when never disposed', async () => {
+  await collect();
+  const before = stats().storages;
+  (() => {
+    for (let i = 0; i < 5000; i++) Tensor.empty([4], 'float32');
+  })();
+  ok(stats().storages > before);
+  ok(await collectUntil(() => stats().storages <= before));
+});
+
+test('rule 2: a typed array that outlives its tensor keeps the memory', async () => {
+  const data = (() => Tensor.from([1, 2, 3], { dtype: 'float32' }).data)();
+  for (let i = 0; i < 5; i++) await collect();
+  equal([...data], [1, 2, 3]);
+});
+
+test('rule 2: a tensor collected after its storage was reused releases nothing twice', async () => {
+  for (let round = 0; round < 20; round++) {
+    (() => {
+      const kept: Tensor[] = [];
+      for (let i = 0; i < 200; i++) kept.push(Tensor.empty([4], 'int8'));
+      for (let i = 0; i < 200; i += 2) kept[i]?.dispose();
+    })();
+    await new Promise((resolve) => setTimeout(resolve, 0));
+  }
+  const survivor = Tensor.from([1, 2, 3, 4], { dtype: 'int8' });
+  await collect();
+  equal(survivor.toArray(), [1, 2, 3, 4]);
+});
+
+// Rule 3: JavaScript buffers cannot be pinned. The transfer that crashed other bindings is in children/transfer.ts.
+test('rule 3: transfer of a wrapped, adopted or shown buffer never frees exported memory', () => {
+  const { code, signal, output } = runChild(import.meta.url, './children/transfer.js');
+  equal([code, signal], [0, null], output);
+  ok(output.includes('all read'), output);
+});
+
+test('rule 3: a buffer marked as untransferable is pinned only where the mark holds', async () => {
+  const { markAsUntransferable } = await import('node:worker_threads');
+  const array = new Uint8Array([1, 2, 3]);
+  markAsUntransferable?.(array.buffer);
+  const x = Tensor.wrap(array);
+  let copied: boolean;
+  try {
+    const address = exportManaged(x, { copy: false });
+    copied = false;
+    equal(importManaged(address).get(1), 2);
+  } catch (error) {
+    copied = true;
+    ok(String(error).includes('Tensor.adopt'));
+  }
+  const moved = (array.buffer as { transfer?: () => ArrayBuffer }).transfer;
+  let holds = false;
+  try {
+    if (moved !== undefined) moved.call(array.buffer);
+    holds = moved !== undefined && array.buffer.byteLength === 3;
+  } catch {
+    holds = true;
+  }
+  if (!copied) ok(holds, 'pinned, so the mark must hold');
+});
+
+// Rule 4 (read-only) is in unit/tensor.test.ts; here for imported memory.
+testWith(peerMissing, 'rule 4: an imported read-only tensor stays so through views and exchanges', () => {
+  const x = importManaged(peer.makeVersioned({ shape: [4n], flags: 1, code: 1, bits: 8 }));
+  for (const y of [x, x.slice([0, 2]), x.reshape([2, 2]), fromDLPack(x), importManaged(exportManaged(x))]) {
+    throws('ReadOnlyError', 'unsafeData', () => y.data);
+    throws('ReadOnlyError', 'set', () => y.set(...([...y.shape.map(() => 0), 1] as [number])));
+  }
+  equal(x.copy().readonly, false);
+});
+
+// Rule 5: release is thread-agnostic and re-entrant.
+testWith(peerMissing, 'rule 5: deleters on 16 foreign threads while JavaScript allocates and collects', async () => {
+  await collect();
+  const before = stats();
+  for (let round = 0; round < 4; round++) {
+    const addresses = new BigUint64Array(4000);
+    for (let i = 0; i < addresses.length; i++) {
+      const x = i % 5 === 0 ? Tensor.adopt(new Uint8Array(64)) : Tensor.empty([64], 'uint8');
+      addresses[i] = exportManaged(x);
+      if (i % 2 === 0) x.dispose();
+    }
+    peer.deleteOnThreads(addresses, 16);
+    for (let i = 0; i < 3000; i++) Tensor.empty([i], 'uint8').dispose();
+    await collect();
+    peer.joinThreads();
+  }
+  ok(await collectUntil(() => stats().storages <= before.storages && stats().imports <= before.imports));
+  equal(stats().exports, before.exports);
+});
+
+test('rule 5: a deleter that calls back into the package', () => {
+  let inner: Tensor | undefined;
+  const array = new Uint8Array(8);
+  const x = fromDLPack({
+    [Symbol.for('dlpack')]: () => ({
+      version: [1, 3],
+      flags: 0,
+      data: array.buffer,
+      byteOffset: 0,
+      shape: [8],
+      strides: [1],
+      dtype: { code: 1, bits: 8, lanes: 1 },
+      device: { type: 1, id: 0 },
+      deleter: () => {
+        x.dispose();
+        inner = Tensor.from([1, 2]);
+        Tensor.empty([3], 'int8').dispose();
+      },
+    }),
+  });
+  x.dispose();
+  equal(inner?.toArray(), [1, 2]);
+});
+
+// Rule 6: where the runtime forbids external buffers.
+test('rule 6: without external buffers .data is a marked copy and get, set and exchange still work', () => {
+  const { code, output } = runChild(import.meta.url, './children/no-external-buffers.js', {
+    env: { DLPACK_NO_EXTERNAL_BUFFERS: '1' },
+  });
+  equal(code, 0, output);
+  ok(output.includes('copied and exchanged'), output);
+});
+
+// Rule 7: counts, and where a leak was made.
+testWith(peerMissing, 'rule 7: stats count what is alive', async () => {
+  await collect();
+  const before = stats();
+  const x = Tensor.empty([100], 'uint8');
+  const y = importManaged(peer.makeVersioned({ shape: [1n] }));
+  const address = exportManaged(x);
+  equal(stats(), {
+    storages: before.storages + 1,
+    bytes: before.bytes + 100,
+    imports: before.imports + 1,
+    exports: before.exports + 1,
+    tickets: before.tickets,
+    reported: before.reported + 104,
+  });
+  x.dispose();
+  equal(stats().bytes, before.bytes + 100, 'the export holds it');
+  releaseManaged(address);
+  y.dispose();
+  equal(stats(), before);
+});
+
+test('rule 7: debug mode names the place of a leak', () => {
+  setDebug(true);
+  try {
+    function leakyFunction() {
+      return Tensor.empty([1], 'uint8');
+    }
+    function leakyExport(x: Tensor) {
+      return exportManaged(x);
+    }
+    const x = leakyFunction();
+    const address = leakyExport(x);
+    const places = () => stats().live?.map(({ kind, stack }) => [kind, /leaky\w+/.exec(stack)?.[0]]) ?? [];
+    equal(places(), [
+      ['storage', 'leakyFunction'],
+      ['export', 'leakyExport'],
+    ]);
+    x.dispose();
+    equal(places(), [['export', 'leakyExport']]);
+    releaseManaged(address);
+    equal(places(), []);
+  } finally {
+    setDebug(false);
+  }
+  equal(stats().live, undefined);
+});
+
+// Rule 8: external memory is reported once: by us until .data shows it, by the runtime from then on.
+test('rule 8: external memory is reported to the collector, once', async () => {
+  await collect();
+  const MiB = 1 << 20;
+  const before = stats().reported;
+  const external = () => (runtime === 'node' ? process.memoryUsage().external : 0);
+  const tensors = Array.from({ length: 16 }, () => Tensor.empty([MiB], 'uint8'));
+  const shares = tensors.map((x) => fromDLPack(x));
+  equal(stats().reported - before, 16 * MiB);
+  const shown = external();
+  for (const x of tensors) ok(x.data.length === MiB);
+  equal(stats().reported - before, 0);
+  if (runtime === 'node') ok(external() - shown >= 16 * MiB, 'the runtime counts what .data shows');
+  for (const x of [...tensors, ...shares]) x.dispose();
+  equal(stats().reported - before, 0);
+  const y = Tensor.empty([MiB], 'uint8');
+  y.dispose();
+  equal(stats().reported - before, 0);
+});
+
+test('a million exchanges leave memory flat', () => {
+  const { code, output } = runChild(import.meta.url, './children/million.js');
+  equal(code, 0, output);
+  ok(output.includes('flat'), output);
+});
+
+test('process exit with live tensors, exports, tickets and pins', () => {
+  for (const how of ['end', 'exit', 'throw']) {
+    const { code, signal, output } = runChild(import.meta.url, './children/live-at-exit.js', { args: [how] });
+    equal([code, signal], [how === 'throw' ? 1 : 0, null], output);
+    ok(output.includes('alive'), output);
+  }
+});
