@@ -1,0 +1,89 @@
+/** A worker that keeps one tensor and does what it is told. */
+
+import { parentPort } from 'node:worker_threads';
+import { isDLPackError, Tensor } from 'dlpack';
+import { addressOf, exportManaged, importManaged, receiveTensor, shareTensor, type TensorToken } from 'dlpack/native';
+import { peer } from '../peer.js';
+
+export interface Task {
+  do: 'keep' | 'get' | 'set' | 'dispose' | 'make' | 'adopt' | 'export' | 'hoard' | 'hoard-adopted';
+  token?: TensorToken;
+  index?: number[];
+  value?: number;
+  shape?: number[];
+  count?: number;
+}
+
+export interface Reply {
+  address?: bigint;
+  addresses?: BigUint64Array;
+  shape?: readonly number[];
+  strides?: readonly number[];
+  value?: unknown;
+  token?: TensorToken;
+  error?: string;
+}
+
+let kept: Tensor<'float32'> | undefined;
+const hoard: unknown[] = [];
+
+function answer(task: Task): Reply {
+  const { index = [], value = 0, shape = [], count = 0 } = task;
+  switch (task.do) {
+    case 'keep':
+      kept = receiveTensor<'float32'>(task.token as TensorToken);
+      return { address: addressOf(kept), shape: kept.shape, strides: kept.strides };
+    case 'get':
+      return { value: kept?.get(...index) };
+    case 'set':
+      kept?.set(...index, value);
+      return {};
+    case 'dispose':
+      kept?.dispose();
+      return {};
+    case 'make': {
+      const x = Tensor.zeros(shape, 'float32');
+      x.data.fill(value);
+      hoard.push(x);
+      return { address: addressOf(x), token: shareTensor(x) };
+    }
+    case 'adopt': {
+      const x = Tensor.adopt(new Float32Array(shape[0] as number).fill(value));
+      hoard.push(x);
+      let error = '';
+      try {
+        exportManaged(x, { copy: false });
+      } catch (thrown) {
+        error = isDLPackError(thrown) ? thrown.tag : String(thrown);
+      }
+      return { error, token: shareTensor(x) };
+    }
+    case 'export': {
+      const x = Tensor.zeros(shape, 'float32');
+      x.data.fill(value);
+      return { address: exportManaged(x) };
+    }
+    case 'hoard': {
+      const addresses = new BigUint64Array(count);
+      for (let i = 0; i < count; i++) {
+        const imported = importManaged(peer.makeVersioned({ shape: [4n] }));
+        const own = Tensor.zeros([64], 'uint8');
+        own.set(0, 9);
+        addresses[i] = exportManaged(own);
+        hoard.push(imported, own, i % 2 === 0 ? imported.data : null);
+      }
+      return { addresses };
+    }
+    case 'hoard-adopted': {
+      const addresses = new BigUint64Array(count);
+      for (let i = 0; i < count; i++) {
+        const x = Tensor.adopt(new Uint8Array(64));
+        hoard.push(x, x.data);
+        addresses[i] = exportManaged(x);
+      }
+      return { addresses };
+    }
+  }
+}
+
+parentPort?.on('message', (task: Task) => parentPort?.postMessage(answer(task)));

@@ -1,0 +1,169 @@
+import { Worker } from 'node:worker_threads';
+import { Tensor } from 'dlpack';
+import { addressOf, exportManaged, importManaged, receiveTensor, shareTensor, stats } from 'dlpack/native';
+import { equal, ok, throws } from '../assert.js';
+import { collect, collectUntil, test, testWith } from '../harness.js';
+import type { Reply, Task } from './children/worker.js';
+import { peer, peerMissing } from './peer.js';
+
+/** Starts a worker that answers one message at a time. */
+function startWorker() {
+  const worker = new Worker(new URL('./children/worker.js', import.meta.url));
+  const ask = (task: Task) =>
+    new Promise<Reply>((resolve, reject) => {
+      worker.once('message', resolve);
+      worker.once('error', reject);
+      worker.postMessage(task);
+    });
+  return { worker, ask };
+}
+
+test('a tensor reaches a worker without a copy, and both see writes', async () => {
+  const { worker, ask } = startWorker();
+  const x = Tensor.from(
+    [
+      [1, 2],
+      [3, 4],
+    ],
+    { dtype: 'float32' },
+  );
+  const reply = await ask({ do: 'keep', token: shareTensor(x.transpose()) });
+  equal([reply.address, reply.shape, reply.strides], [addressOf(x), [2, 2], [1, 2]]);
+  x.set(0, 1, 9);
+  equal((await ask({ do: 'get', index: [1, 0] })).value, 9);
+  await ask({ do: 'set', index: [0, 0], value: 50 });
+  equal(x.get(0, 0), 50);
+  await worker.terminate();
+});
+
+test('both sides dispose in any order', async () => {
+  await collect();
+  const before = stats().storages;
+  const { worker, ask } = startWorker();
+  const first = Tensor.from([1, 2, 3], { dtype: 'float32' });
+  await ask({ do: 'keep', token: shareTensor(first) });
+  first.dispose();
+  equal((await ask({ do: 'get', index: [2] })).value, 3, 'the worker’s reference is its own');
+  await ask({ do: 'dispose' });
+  const second = Tensor.from([4, 5], { dtype: 'float32' });
+  await ask({ do: 'keep', token: shareTensor(second) });
+  await ask({ do: 'dispose' });
+  equal(second.get(0), 4);
+  second.dispose();
+  await worker.terminate();
+  ok(await collectUntil(() => stats().storages <= before));
+});
+
+test('a worker’s tensor comes back and outlives the worker', async () => {
+  const { worker, ask } = startWorker();
+  const reply = await ask({ do: 'make', shape: [3], value: 7 });
+  await worker.terminate();
+  const x = receiveTensor<'float32'>(reply.token as never);
+  equal([addressOf(x), x.toArray()], [reply.address, [7, 7, 7]]);
+});
+
+test('one token serves several workers, each message once', async () => {
+  const workers = [startWorker(), startWorker()];
+  const x = Tensor.from([1], { dtype: 'float32' });
+  const token = shareTensor(x);
+  for (const { ask } of workers) equal((await ask({ do: 'keep', token })).address, addressOf(x));
+  const message = structuredClone(token);
+  receiveTensor(message).dispose();
+  throws('ConsumedError', 'used before', () => receiveTensor(message));
+  for (const { worker } of workers) await worker.terminate();
+});
+
+test('forged, stale, revoked and unread tokens do no harm', async () => {
+  const before = stats().tickets;
+  for (const forged of [
+    null,
+    {},
+    { dlpackTicket: 5 },
+    { dlpackTicket: 'x' },
+    { dlpackTicket: 'g'.repeat(32) },
+    'token',
+  ]) {
+    throws('TypeError', 'token', () => receiveTensor(forged as never));
+  }
+  for (let i = 0; i < 100; i++) {
+    const dlpackTicket = Array.from({ length: 32 }, () => Math.floor(Math.random() * 16).toString(16)).join('');
+    throws('ConsumedError', 'never issued', () => receiveTensor({ dlpackTicket }));
+  }
+  const x = Tensor.from([1, 2]);
+  const unposted = shareTensor(x);
+  equal(stats().tickets, before, 'a token that was never posted holds nothing');
+  const lost = [structuredClone(unposted), structuredClone(unposted)];
+  equal(stats().tickets, before + 2);
+  equal(unposted.revoke(), 2);
+  equal(stats().tickets, before);
+  for (const token of lost) throws('ConsumedError', 'revoked', () => receiveTensor(token));
+  const late = shareTensor(x);
+  x.dispose();
+  throws('DisposedError', 'released', () => structuredClone(late));
+  throws('DisposedError', 'released', () => shareTensor(x));
+  throws('TypeError', 'a Tensor', () => shareTensor({} as never));
+});
+
+test('JavaScript memory of a worker is copied on its way out', async () => {
+  const { worker, ask } = startWorker();
+  const reply = await ask({ do: 'adopt', shape: [4], value: 6 });
+  equal(reply.error, 'BufferError', 'copy: false says so instead');
+  await worker.terminate();
+  await collect();
+  equal(receiveTensor(reply.token as never).toArray(), [6, 6, 6, 6]);
+});
+
+testWith(peerMissing, 'a worker terminated with live imports and exports', async () => {
+  await collect();
+  const before = { deletions: peer.deletions(), ...stats() };
+  const { worker, ask } = startWorker();
+  // The worker imports 50 tensors of the peer and exports 50 of its own; it never releases anything.
+  const reply = await ask({ do: 'hoard', count: 50 });
+  const addresses = reply.addresses as BigUint64Array;
+  await worker.terminate();
+  ok(
+    await collectUntil(() => peer.deletions() === before.deletions + 50),
+    `${peer.deletions() - before.deletions} deletions`,
+  );
+  // Its exports are alive without it.
+  for (const address of addresses) {
+    const { data } = peer.readVersioned(address);
+    equal(peer.peekByte(data), 9);
+  }
+  peer.deleteOnThreads(addresses, 4);
+  peer.joinThreads();
+  equal(stats().exports, before.exports);
+  ok(await collectUntil(() => stats().storages <= before.storages), JSON.stringify(stats()));
+});
+
+testWith(peerMissing, 'deleters of a dead worker’s adopted memory arrive late and do nothing', async () => {
+  const { worker, ask } = startWorker();
+  const reply = await ask({ do: 'hoard-adopted', count: 20 });
+  await worker.terminate();
+  await collect();
+  peer.deleteOnThreads(reply.addresses as BigUint64Array, 2);
+  peer.joinThreads();
+});
+
+test('many short workers', async () => {
+  await collect();
+  const before = stats().storages;
+  for (let i = 0; i < 8; i++) {
+    const { worker, ask } = startWorker();
+    const x = Tensor.from([i], { dtype: 'float32' });
+    await ask({ do: 'keep', token: shareTensor(x) });
+    x.dispose();
+    await worker.terminate();
+  }
+  ok(await collectUntil(() => stats().storages <= before), JSON.stringify(stats()));
+});
+
+test('an address from another thread’s export can be imported here', async () => {
+  const { worker, ask } = startWorker();
+  const reply = await ask({ do: 'export', shape: [2], value: 3 });
+  const x = importManaged(reply.address as bigint);
+  await worker.terminate();
+  equal(x.toArray(), [3, 3]);
+  const address = exportManaged(x);
+  equal(addressOf(importManaged(address)), addressOf(x));
+});
