@@ -67,9 +67,10 @@ export {
   type GPUData,
   type ManagedTensor,
 } from './managed.js';
+export type { FromOptions, WrapOptions } from './memory.js';
 export type { NestedSource } from './nested.js';
 export { type FromDLPackOptions, fromDLPack } from './protocol.js';
 export { type Expected, expectTensor, type TensorSpec } from './spec.js';
 export type { GPUBufferLike } from './storage.js';
-export { type EmptyOptions, type FromOptions, Tensor, type WrapOptions, type WrappableArray } from './tensor.js';
+export { type EmptyOptions, Tensor, type WrappableArray } from './tensor.js';
 export { type NestedArray, TensorView } from './view.js';

@@ -1,20 +1,23 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * Tensor: owns one reference to its memory.
  *
  * @module
  */
 
-import { allocateHost, getBackend } from './backend.js';
+import { getBackend } from './backend.js';
 import { copyElements } from './copy.js';
-import { Descriptor, Flag, KNOWN_FLAGS } from './descriptor.js';
-import { cpu, type Device, type DLDevice, deviceFromType, parseDevice } from './device.js';
-import { type DType, type DTypeInfo, dtypeOfArray, parseDType, sizeBytes, type TypedArray } from './dtype.js';
+import { Descriptor, Flag } from './descriptor.js';
+import { type Device, type DLDevice, parseDevice } from './device.js';
+import { type DType, dtypeOfArray, parseDType, type TypedArray } from './dtype.js';
 import { elementCodec } from './element.js';
-import { ArgumentTypeError, BufferError, UnsupportedDeviceError, VersionError } from './errors.js';
-import { checkShape, checkStrides, inferShape, type Layout, reshapeLayout, rowMajorStrides, sizeOf } from './layout.js';
-import { DLPACK, DLPACK_DEVICE, DLPACK_VERSION, type DLPackRequest, type ManagedTensor } from './managed.js';
+import { ArgumentTypeError, UnsupportedDeviceError } from './errors.js';
+import { checkShape, inferShape, type Layout, reshapeLayout, rowMajorStrides } from './layout.js';
+import { DLPACK, DLPACK_DEVICE, type DLPackRequest, type ManagedTensor } from './managed.js';
+import { allocateLike, bytesOf, describeArray, type FromOptions, moveBuffer, type WrapOptions } from './memory.js';
 import { flattenNested, type NestedSource } from './nested.js';
-import { BufferStorage, bufferLength, GpuStorage } from './storage.js';
+import { produce } from './produce.js';
+import { BufferStorage } from './storage.js';
 import { descriptorOf, TensorView, takeDescriptor } from './view.js';
 
 /** The dtype that a typed array naturally has. */
@@ -42,19 +45,6 @@ type NaturalDType<A> = A extends BigInt64Array
 
 /** Typed arrays that can be wrapped. */
 export type WrappableArray = TypedArray | Uint8ClampedArray;
-
-export interface FromOptions<D extends DType> {
-  shape?: readonly number[];
-  dtype?: D;
-}
-
-export interface WrapOptions<D extends DType> extends FromOptions<D> {
-  /** In elements; row-major when absent. */
-  strides?: readonly number[];
-  /** Bytes from the start of the array to the first element. */
-  byteOffset?: number;
-  readonly?: boolean;
-}
 
 export interface EmptyOptions {
   device?: Device;
@@ -249,11 +239,6 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   }
 }
 
-function bytesOf(buffer: ArrayBufferLike): TypedArray {
-  if (bufferLength(buffer) === null) throw new ArgumentTypeError('array', 'a typed array or an ArrayBuffer', buffer);
-  return new Uint8Array(buffer);
-}
-
 /** A new tensor with its values written; the memory goes back when that fails. */
 function fill(descriptor: Descriptor, shape: readonly number[] | undefined, write: () => void): Tensor {
   try {
@@ -265,145 +250,4 @@ function fill(descriptor: Descriptor, shape: readonly number[] | undefined, writ
     descriptor.storage.release();
     throw error;
   }
-}
-
-function allocateLike(shape: readonly number[], dtype: DTypeInfo, flags: number, device = cpu): Descriptor {
-  const nbytes = sizeBytes(dtype, sizeOf(shape), (flags & Flag.subBytePadded) !== 0);
-  const storage = device.kind === 'cpu' ? allocateHost(nbytes, device) : getBackend()?.allocate(nbytes, device);
-  if (storage === null || storage === undefined) {
-    throw new UnsupportedDeviceError(
-      device.name,
-      `Expected a device this process can allocate on but received '${device.name}'`,
-    );
-  }
-  return new Descriptor(storage, dtype, device, shape, rowMajorStrides(shape), 0, flags);
-}
-
-function describeArray(array: TypedArray, dtype: DTypeInfo, options: WrapOptions<DType>): Descriptor {
-  const { buffer, byteOffset: start, byteLength } = array;
-  const byteOffset = options.byteOffset ?? 0;
-  if (!Number.isSafeInteger(byteOffset) || byteOffset < 0) {
-    throw new ArgumentTypeError('byteOffset', 'an integer of zero or more', byteOffset);
-  }
-  // Alignment counts from the start of the buffer, where typed arrays count from.
-  if ((start + byteOffset) % dtype.alignment !== 0) {
-    throw new BufferError(
-      `Expected memory aligned to ${dtype.alignment} bytes for ${dtype.name} but the array starts at byte ${start + byteOffset} of its buffer; use Tensor.from to copy it`,
-    );
-  }
-  const shape =
-    options.shape === undefined
-      ? checkShape([Math.floor(((byteLength - byteOffset) * 8) / dtype.itemBits)])
-      : options.strides === undefined && options.shape.includes(-1)
-        ? inferShape(options.shape, Math.floor(((byteLength - byteOffset) * 8) / dtype.itemBits))
-        : checkShape(options.shape);
-  const strides = options.strides === undefined ? rowMajorStrides(shape) : checkStrides(options.strides, shape);
-  const flags = options.readonly === true ? Flag.readOnly : 0;
-  const storage = new BufferStorage(buffer, start, byteLength);
-  return new Descriptor(storage, dtype, cpu, shape, strides, byteOffset * 8, flags).checkBounds();
-}
-
-/** The buffer under another object that user code never sees; same address. */
-function moveBuffer(array: TypedArray): ArrayBuffer {
-  const { buffer, byteLength } = array;
-  if (!(buffer instanceof ArrayBuffer)) {
-    throw new BufferError(
-      'Expected a movable ArrayBuffer but this array lies over a SharedArrayBuffer, which cannot be moved; Tensor.wrap shares it without a copy',
-    );
-  }
-  if (buffer.byteLength !== byteLength) {
-    throw new BufferError(
-      `Expected an array over its whole buffer but it covers ${byteLength} of ${buffer.byteLength} bytes, and moving would detach the rest; use Tensor.from or Tensor.wrap`,
-    );
-  }
-  // structuredClone, not buffer.transfer(): it is the one that respects buffers marked as untransferable.
-  let moved: ArrayBuffer;
-  try {
-    moved = structuredClone(buffer, { transfer: [buffer] });
-  } catch (cause) {
-    throw Object.assign(new BufferError('Expected a movable ArrayBuffer but its owner forbids that; use Tensor.from'), {
-      cause,
-    });
-  }
-  if (byteLength > 0 && buffer.byteLength !== 0) {
-    throw new BufferError('Expected a movable ArrayBuffer but its owner forbids that; use Tensor.from');
-  }
-  return moved;
-}
-
-/** Answers a protocol request from memory this package holds. */
-function produce(source: Descriptor, request: DLPackRequest): ManagedTensor | object {
-  const major = request.maxVersion?.[0];
-  if (major !== undefined && major < DLPACK_VERSION[0]) {
-    throw new VersionError(DLPACK_VERSION, [major, request.maxVersion?.[1] ?? 0]);
-  }
-  if (request.device != null) {
-    const device = deviceFromType(request.device.type, request.device.id);
-    if (device !== source.device) {
-      throw new BufferError(
-        `Expected a request for '${source.device.name}' but the consumer asks for '${device.name}'; copy it there first with to()`,
-      );
-    }
-  }
-  if (request.stream != null && source.device.kind === 'cpu') {
-    throw new BufferError(`Expected no stream for a tensor on '${source.device.name}' but received ${request.stream}`);
-  }
-  const descriptor = request.copy === true ? copyDescriptor(source) : source;
-  if (request.native === true) {
-    const external = getBackend()?.exportExternal(descriptor);
-    if (external != null) {
-      if (descriptor !== source) descriptor.storage.release();
-      return external as object;
-    }
-  }
-  if (descriptor === source) descriptor.storage.refs++;
-  return manage(descriptor);
-}
-
-/** A packed copy in memory of its own, flagged as one. For this package's other modules. */
-export function copyDescriptor(source: Descriptor): Descriptor {
-  source.checkHost();
-  const copy = allocateLike(source.shape, source.dtype, (source.flags & Flag.subBytePadded) | Flag.isCopied);
-  copyElements(source, copy);
-  return copy;
-}
-
-/** A managed tensor that gives one reference to the storage back when its deleter is called, once. */
-function manage(descriptor: Descriptor): ManagedTensor {
-  const { storage, dtype, device } = descriptor;
-  let held = true;
-  try {
-    if (descriptor.bitOffset % 8 !== 0) {
-      throw new BufferError(
-        `Expected ${dtype.name} elements that start on a byte but this view starts inside one; export a copy() instead`,
-      );
-    }
-    return {
-      version: DLPACK_VERSION,
-      flags: descriptor.flags & KNOWN_FLAGS,
-      data:
-        storage instanceof GpuStorage
-          ? { gpuBuffer: storage.gpuBuffer, gpuDevice: storage.gpuDevice }
-          : exportBuffer(descriptor),
-      byteOffset: storage.start + descriptor.bitOffset / 8,
-      shape: descriptor.shape,
-      strides: descriptor.strides,
-      dtype: { code: dtype.code, bits: dtype.bits, lanes: dtype.lanes },
-      device: { type: device.type, id: device.id },
-      deleter: () => {
-        if (held) {
-          held = false;
-          storage.release();
-        }
-      },
-    };
-  } catch (error) {
-    storage.release();
-    throw error;
-  }
-}
-
-function exportBuffer(descriptor: Descriptor): ArrayBufferLike {
-  descriptor.checkHost();
-  return descriptor.storage.buffer();
 }

@@ -6,8 +6,8 @@
 
 import type { Descriptor } from '../descriptor.js';
 import { ArgumentTypeError, BufferError } from '../errors.js';
+import { copyDescriptor } from '../memory.js';
 import { BufferStorage } from '../storage.js';
-import { copyDescriptor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { recordExport } from './debug.js';
 import { ADDRESS, f64, TRACE, u64, writeDescriptor } from './frame.js';

@@ -1,0 +1,150 @@
+/**
+ * Exchange: our tensors among themselves, against what NumPy does among its own, in one run.
+ *
+ *   npm run bench -- exchange
+ */
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { cpus } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { DLPACK, fromDLPack, type ManagedTensor, Tensor } from 'dlpack';
+import { exportManaged, importManaged, releaseManaged } from 'dlpack/native';
+import { sample, summarise, type Timing } from './measure.js';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const ROUNDS = 5;
+
+interface Peer {
+  makeVersioned(recipe: { shape: bigint[] }): bigint;
+}
+const peer: Peer = createRequire(import.meta.url)('../native/peer.node');
+
+const x = Tensor.from(
+  [
+    [1, 2, 3],
+    [4, 5, 6],
+  ],
+  { dtype: 'float32' },
+);
+const buffer = new Float32Array(6).buffer;
+const foreign = {
+  [DLPACK]: (): ManagedTensor => ({
+    version: [1, 3],
+    flags: 0,
+    data: buffer,
+    byteOffset: 0,
+    shape: [2, 3],
+    strides: [3, 1],
+    dtype: { code: 2, bits: 32, lanes: 1 },
+    device: { type: 1, id: 0 },
+    deleter: null,
+  }),
+};
+
+let sink: unknown;
+const operations: Record<string, (n: number) => void> = {
+  'fromDLPack(tensor), dispose': (n) => {
+    for (let i = 0; i < n; i++) fromDLPack(x).dispose();
+  },
+  'fromDLPack(tensor), left to the collector': (n) => {
+    for (let i = 0; i < n; i++) sink = fromDLPack(x);
+  },
+  'fromDLPack(foreign JavaScript object), dispose': (n) => {
+    for (let i = 0; i < n; i++) fromDLPack(foreign).dispose();
+  },
+  'exportManaged, C deleter': (n) => {
+    for (let i = 0; i < n; i++) releaseManaged(exportManaged(x));
+  },
+  'Tensor.empty, dispose': (n) => {
+    for (let i = 0; i < n; i++) Tensor.empty([2, 3], 'float32').dispose();
+  },
+};
+
+/** Imports need something to import: made before the clock starts. */
+function sampleImports(make: () => bigint, n: number, samples: number): number[] {
+  const times: number[] = [];
+  for (let s = 0; s < samples; s++) {
+    const addresses = Array.from({ length: n }, make);
+    const start = process.hrtime.bigint();
+    for (let i = 0; i < n; i++) importManaged(addresses[i] as bigint).dispose();
+    times.push(Number(process.hrtime.bigint() - start) / n);
+  }
+  return times;
+}
+
+const imports: Record<string, () => bigint> = {
+  'importManaged (another addon’s tensor), dispose': () => peer.makeVersioned({ shape: [2n, 3n] }),
+  'importManaged (our own export), dispose': () => exportManaged(x),
+};
+
+function pythonSamples(): { versions: Record<string, string>; times: Record<string, number[]> } {
+  const python = `${root}.venv/bin/python`;
+  if (!existsSync(python)) throw new Error('bench needs .venv: run npm test once');
+  return JSON.parse(execFileSync(python, [`${root}bench/drivers/exchange.py`], { encoding: 'utf8' }));
+}
+
+const times = new Map<string, number[]>();
+const add = (name: string, more: readonly number[]) => times.set(name, [...(times.get(name) ?? []), ...more]);
+let versions: Record<string, string> = {};
+
+for (const batch of Object.values(operations)) sample(batch, 100_000, 3);
+for (const make of Object.values(imports)) sampleImports(make, 2000, 20);
+for (let round = 0; round < ROUNDS; round++) {
+  for (const [name, batch] of Object.entries(operations)) add(name, sample(batch, 100_000, 5));
+  for (const [name, make] of Object.entries(imports)) add(name, sampleImports(make, 5000, 8));
+  const python = pythonSamples();
+  versions = python.versions;
+  for (const [name, samples] of Object.entries(python.times)) add(name, samples);
+}
+
+/** Bytes and time for each of a million live tensors, in a process of its own. */
+function live(kind: string): { bytes: number; alone: number; crowded: number } {
+  const script = fileURLToPath(new URL('./live.js', import.meta.url));
+  const { stdout, stderr } = spawnSync(process.execPath, ['--expose-gc', script, kind], { encoding: 'utf8' });
+  try {
+    return JSON.parse(stdout);
+  } catch {
+    throw new Error(stderr);
+  }
+}
+
+const reference = 'np.from_dlpack(array)';
+const base = summarise(times.get(reference) as number[]);
+const rows = [...times].map(([name, all]) => {
+  const { median, min }: Timing = summarise(all);
+  return `| ${name} | ${median.toFixed(0)} | ${min.toFixed(0)} | ${(median / base.median).toFixed(2)} |`;
+});
+const kinds = ['share', 'import', 'import-foreign', 'allocate'];
+const liveRows = kinds.map((kind) => {
+  const { bytes, alone, crowded } = live(kind);
+  const ratio = (crowded / alone).toFixed(2);
+  return `| ${kind} | ${bytes.toFixed(0)} | ${alone.toFixed(0)} | ${crowded.toFixed(0)} | ${ratio} |`;
+});
+const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
+const report = `# Exchange
+
+Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- exchange\`; ${cpus()[0]?.model.trim()}, ${cpus().length} cores; dlpack ${version}, Node ${process.versions.node}, ${Object.entries(
+  versions,
+)
+  .map(([name, v]) => `${name} ${v}`)
+  .join(', ')}.
+
+Nanoseconds for one operation on a float32 tensor of shape 2 by 3, medians of ${ROUNDS} rounds in which both sides took
+turns; the ratio is to NumPy's median for \`${reference}\` in the same run.
+
+| operation | median | least | × NumPy |
+|---|---|---|---|
+${rows.join('\n')}
+
+With a million live tensors: bytes for each (all of the process: JavaScript and native, without the elements), and
+nanoseconds for one more exchange with one and with a million alive.
+
+| kind | bytes each | ns, 1 alive | ns, 1,000,000 alive | ratio |
+|---|---|---|---|---|
+${liveRows.join('\n')}
+`;
+writeFileSync(`${root}bench/results/exchange.md`, report);
+console.log(report);
+void sink;

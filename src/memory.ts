@@ -1,0 +1,107 @@
+/**
+ * Descriptors over new memory, over JavaScript memory, and over memory taken from JavaScript.
+ *
+ * @module
+ */
+
+import { allocateHost, getBackend } from './backend.js';
+import { copyElements } from './copy.js';
+import { Descriptor, Flag } from './descriptor.js';
+import { cpu } from './device.js';
+import { type DType, type DTypeInfo, sizeBytes, type TypedArray } from './dtype.js';
+import { ArgumentTypeError, BufferError, UnsupportedDeviceError } from './errors.js';
+import { checkShape, checkStrides, inferShape, rowMajorStrides, sizeOf } from './layout.js';
+import { BufferStorage, bufferLength } from './storage.js';
+
+export interface FromOptions<D extends DType> {
+  shape?: readonly number[];
+  dtype?: D;
+}
+
+export interface WrapOptions<D extends DType> extends FromOptions<D> {
+  /** In elements; row-major when absent. */
+  strides?: readonly number[];
+  /** Bytes from the start of the array to the first element. */
+  byteOffset?: number;
+  readonly?: boolean;
+}
+
+/** Row-major memory of its own, not initialised. */
+export function allocateLike(shape: readonly number[], dtype: DTypeInfo, flags: number, device = cpu): Descriptor {
+  const nbytes = sizeBytes(dtype, sizeOf(shape), (flags & Flag.subBytePadded) !== 0);
+  const storage = device.kind === 'cpu' ? allocateHost(nbytes, device) : getBackend()?.allocate(nbytes, device);
+  if (storage === null || storage === undefined) {
+    throw new UnsupportedDeviceError(
+      device.name,
+      `Expected a device this process can allocate on but received '${device.name}'`,
+    );
+  }
+  return new Descriptor(storage, dtype, device, shape, rowMajorStrides(shape), 0, flags);
+}
+
+/** A packed copy in memory of its own, flagged as one. */
+export function copyDescriptor(source: Descriptor): Descriptor {
+  source.checkHost();
+  const copy = allocateLike(source.shape, source.dtype, (source.flags & Flag.subBytePadded) | Flag.isCopied);
+  copyElements(source, copy);
+  return copy;
+}
+
+/** A typed array as a tensor over the same memory, with everything checked. */
+export function describeArray(array: TypedArray, dtype: DTypeInfo, options: WrapOptions<DType>): Descriptor {
+  const { buffer, byteOffset: start, byteLength } = array;
+  const byteOffset = options.byteOffset ?? 0;
+  if (!Number.isSafeInteger(byteOffset) || byteOffset < 0) {
+    throw new ArgumentTypeError('byteOffset', 'an integer of zero or more', byteOffset);
+  }
+  // Alignment counts from the start of the buffer, where typed arrays count from.
+  if ((start + byteOffset) % dtype.alignment !== 0) {
+    throw new BufferError(
+      `Expected memory aligned to ${dtype.alignment} bytes for ${dtype.name} but the array starts at byte ${start + byteOffset} of its buffer; use Tensor.from to copy it`,
+    );
+  }
+  const shape =
+    options.shape === undefined
+      ? checkShape([Math.floor(((byteLength - byteOffset) * 8) / dtype.itemBits)])
+      : options.strides === undefined && options.shape.includes(-1)
+        ? inferShape(options.shape, Math.floor(((byteLength - byteOffset) * 8) / dtype.itemBits))
+        : checkShape(options.shape);
+  const strides = options.strides === undefined ? rowMajorStrides(shape) : checkStrides(options.strides, shape);
+  const flags = options.readonly === true ? Flag.readOnly : 0;
+  const storage = new BufferStorage(buffer, start, byteLength);
+  return new Descriptor(storage, dtype, cpu, shape, strides, byteOffset * 8, flags).checkBounds();
+}
+
+/** All bytes of an ArrayBuffer. */
+export function bytesOf(buffer: ArrayBufferLike): TypedArray {
+  if (bufferLength(buffer) === null) throw new ArgumentTypeError('array', 'a typed array or an ArrayBuffer', buffer);
+  return new Uint8Array(buffer);
+}
+
+/** The buffer under another object that user code never sees; same address. */
+export function moveBuffer(array: TypedArray): ArrayBuffer {
+  const { buffer, byteLength } = array;
+  if (!(buffer instanceof ArrayBuffer)) {
+    throw new BufferError(
+      'Expected a movable ArrayBuffer but this array lies over a SharedArrayBuffer, which cannot be moved; Tensor.wrap shares it without a copy',
+    );
+  }
+  if (buffer.byteLength !== byteLength) {
+    throw new BufferError(
+      `Expected an array over its whole buffer but it covers ${byteLength} of ${buffer.byteLength} bytes, and moving would detach the rest; use Tensor.from or Tensor.wrap`,
+    );
+  }
+  // structuredClone, not buffer.transfer(): it is the one that respects buffers marked as untransferable.
+  let moved: ArrayBuffer;
+  try {
+    moved = structuredClone(buffer, { transfer: [buffer] });
+  } catch (cause) {
+    throw Object.assign(new BufferError('Expected a movable ArrayBuffer but its owner forbids that; use Tensor.from'), {
+      cause,
+    });
+  }
+  if (byteLength > 0 && buffer.byteLength !== 0) {
+    throw new BufferError('Expected a movable ArrayBuffer but its owner forbids that; use Tensor.from');
+  }
+  return moved;
+}

@@ -1,0 +1,82 @@
+/**
+ * The producer side of the JavaScript protocol: managed tensors from memory this package holds.
+ *
+ * @module
+ */
+
+import { getBackend } from './backend.js';
+import { type Descriptor, KNOWN_FLAGS } from './descriptor.js';
+import { deviceFromType } from './device.js';
+import { BufferError, VersionError } from './errors.js';
+import { DLPACK_VERSION, type DLPackRequest, type ManagedTensor } from './managed.js';
+import { copyDescriptor } from './memory.js';
+import { GpuStorage } from './storage.js';
+
+/** Answers a protocol request from memory this package holds. */
+export function produce(source: Descriptor, request: DLPackRequest): ManagedTensor | object {
+  const major = request.maxVersion?.[0];
+  if (major !== undefined && major < DLPACK_VERSION[0]) {
+    throw new VersionError(DLPACK_VERSION, [major, request.maxVersion?.[1] ?? 0]);
+  }
+  if (request.device != null) {
+    const device = deviceFromType(request.device.type, request.device.id);
+    if (device !== source.device) {
+      throw new BufferError(
+        `Expected a request for '${source.device.name}' but the consumer asks for '${device.name}'; copy it there first with to()`,
+      );
+    }
+  }
+  if (request.stream != null && source.device.kind === 'cpu') {
+    throw new BufferError(`Expected no stream for a tensor on '${source.device.name}' but received ${request.stream}`);
+  }
+  const descriptor = request.copy === true ? copyDescriptor(source) : source;
+  if (request.native === true) {
+    const external = getBackend()?.exportExternal(descriptor);
+    if (external != null) {
+      if (descriptor !== source) descriptor.storage.release();
+      return external as object;
+    }
+  }
+  if (descriptor === source) descriptor.storage.refs++;
+  return manage(descriptor);
+}
+
+/** A managed tensor that gives one reference to the storage back when its deleter is called, once. */
+function manage(descriptor: Descriptor): ManagedTensor {
+  const { storage, dtype, device } = descriptor;
+  let held = true;
+  try {
+    if (descriptor.bitOffset % 8 !== 0) {
+      throw new BufferError(
+        `Expected ${dtype.name} elements that start on a byte but this view starts inside one; export a copy() instead`,
+      );
+    }
+    return {
+      version: DLPACK_VERSION,
+      flags: descriptor.flags & KNOWN_FLAGS,
+      data:
+        storage instanceof GpuStorage
+          ? { gpuBuffer: storage.gpuBuffer, gpuDevice: storage.gpuDevice }
+          : exportBuffer(descriptor),
+      byteOffset: storage.start + descriptor.bitOffset / 8,
+      shape: descriptor.shape,
+      strides: descriptor.strides,
+      dtype: { code: dtype.code, bits: dtype.bits, lanes: dtype.lanes },
+      device: { type: device.type, id: device.id },
+      deleter: () => {
+        if (held) {
+          held = false;
+          storage.release();
+        }
+      },
+    };
+  } catch (error) {
+    storage.release();
+    throw error;
+  }
+}
+
+function exportBuffer(descriptor: Descriptor): ArrayBufferLike {
+  descriptor.checkHost();
+  return descriptor.storage.buffer();
+}

@@ -1,0 +1,104 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { equal, ok } from '../assert.js';
+import { test } from '../harness.js';
+
+const source = fileURLToPath(new URL('../../../src', import.meta.url));
+
+/**
+ * Which module may import which: everything in its own row above it. A module is a file, or a folder of src. Later rows
+ * may import earlier ones, and what `also` names; never the other way round.
+ */
+const layers: readonly (readonly string[])[] = [
+  ['errors'],
+  ['dtype', 'device', 'layout', 'collect'],
+  ['minifloat', 'storage'],
+  ['element', 'managed'],
+  ['descriptor', 'nested'],
+  ['backend', 'copy', 'print'],
+  ['view', 'memory'],
+  ['produce'],
+  ['tensor'],
+  ['protocol', 'spec'],
+  ['abi', 'mdspan', 'webgpu', 'formats', 'adapters', 'index'],
+  ['native'],
+  ['index.node'],
+  ['python', 'tvm-ffi', 'cuda'],
+  ['cli'],
+];
+/** The subpath that tells a program to use native memory loads the entry that does it. */
+const allowed = new Set(['native/index > index.node']);
+
+const nodeAllowed = new Set(['native', 'python', 'tvm-ffi', 'cuda', 'cli']);
+
+interface Import {
+  readonly from: string;
+  readonly to: string;
+  readonly isType: boolean;
+}
+
+function files(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
+    entry.isDirectory() ? files(join(folder, entry.name)) : [join(folder, entry.name)],
+  );
+}
+
+function importsOf(file: string): Import[] {
+  const text = readFileSync(file, 'utf8');
+  const from = relative(source, file).replace(/\.ts$/, '');
+  const statement = /^(?:import|export)\s(type\s)?(?:\{[^}]*\}|\*(?:\sas\s\w+)?)\sfrom\s'([^']+)'|^import\s'([^']+)'/gm;
+  return [...text.matchAll(statement)].map((match) => {
+    const path = (match[2] ?? match[3]) as string;
+    const to = path.startsWith('.') ? relative(source, join(dirname(file), path)).replace(/\.js$/, '') : path;
+    return { from, to, isType: match[1] !== undefined };
+  });
+}
+
+const imports = files(source).flatMap(importsOf);
+const moduleOf = (file: string) => (file.includes('/') ? (file.split('/')[0] as string) : file);
+const levelOf = (module: string) => layers.findIndex((row) => row.includes(module));
+
+test('the table names every module', () => {
+  ok(imports.length > 100, `${imports.length} imports found`);
+  for (const { from } of imports) ok(levelOf(moduleOf(from)) >= 0, `${from} is in no layer`);
+});
+
+test('imports point down', () => {
+  for (const { from, to } of imports) {
+    if (to.startsWith('node:')) {
+      ok(nodeAllowed.has(moduleOf(from)), `${from} imports ${to}`);
+      continue;
+    }
+    ok(levelOf(moduleOf(to)) >= 0, `${from} imports ${to}, which is no module of this package`);
+    if (moduleOf(from) === moduleOf(to) || allowed.has(`${from} > ${to}`)) continue;
+    ok(levelOf(moduleOf(to)) < levelOf(moduleOf(from)), `${from} imports ${to}`);
+  }
+});
+
+test('no cycles between files, types included', () => {
+  const edges = new Map<string, string[]>();
+  for (const { from, to } of imports) edges.set(from, [...(edges.get(from) ?? []), to]);
+  const done = new Set<string>();
+  const visit = (file: string, path: readonly string[]): void => {
+    equal(path.includes(file), false, `cycle: ${[...path, file].join(' > ')}`);
+    if (done.has(file)) return;
+    for (const to of edges.get(file) ?? []) visit(to, [...path, file]);
+    done.add(file);
+  };
+  for (const file of edges.keys()) visit(file, []);
+});
+
+test('no file above 400 lines', () => {
+  for (const file of files(source)) {
+    const lines = readFileSync(file, 'utf8').split('\n').length;
+    ok(lines <= 400, `${relative(source, file)} has ${lines} lines`);
+  }
+});
+
+test('a bare Error is never thrown', () => {
+  for (const file of files(source)) {
+    const text = readFileSync(file, 'utf8');
+    equal(/throw new (Error|TypeError|RangeError)\(/.exec(text)?.[0], undefined, relative(source, file));
+  }
+});

@@ -1,0 +1,156 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { buildSync } from 'esbuild';
+import { publint } from 'publint';
+import { equal, ok } from '../assert.js';
+import { test } from '../harness.js';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const packageJson = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+
+function run(command: string, args: string[], cwd: string): string {
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd, encoding: 'utf8' });
+  equal(status, 0, `${command} ${args.join(' ')}: ${stdout}${stderr}`);
+  return stdout;
+}
+
+test('no runtime dependencies, no install scripts, types first', () => {
+  for (const key of ['dependencies', 'optionalDependencies', 'gypfile']) equal(packageJson[key], undefined);
+  for (const script of ['install', 'preinstall', 'postinstall', 'prepare'])
+    equal(packageJson.scripts[script], undefined);
+  for (const [subpath, entry] of Object.entries(packageJson.exports)) {
+    if (typeof entry === 'object') equal(Object.keys(entry as object)[0], 'types', subpath);
+  }
+});
+
+test('publint finds nothing', async () => {
+  const { messages } = await publint({ pkgDir: root, strict: true, pack: 'npm' });
+  equal(
+    messages.map(({ code, path }) => `${code} ${path.join('.')}`),
+    [],
+  );
+});
+
+test('the packed tarball installs into an empty folder and works there', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'dlpack-'));
+  try {
+    const [packed] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', folder], root));
+    const paths: string[] = packed.files.map(({ path }: { path: string }) => path);
+    ok(paths.includes('dist/index.node.js') && paths.includes('include/dlpack_napi.h') && paths.includes('LICENSE'));
+    ok(paths.some((path) => path.endsWith('dlpack.node')));
+    equal(
+      paths.filter((path) => /test|bench|binding\.gyp|\.venv/.test(path)),
+      [],
+    );
+    const project = join(folder, 'project');
+    mkdirSync(project);
+    writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }');
+    run('npm', ['install', '--no-audit', '--no-fund', '--offline', join(folder, packed.filename)], project);
+    writeFileSync(
+      join(project, 'main.js'),
+      `import { Tensor, fromDLPack } from 'dlpack';
+       import { addressOf, exportManaged, importManaged } from 'dlpack/native';
+       import { DLTensor, layoutOf, lp64 } from 'dlpack/abi';
+       const x = Tensor.from([[1, 2], [3, 4]], { dtype: 'float32' });
+       const y = importManaged(exportManaged(fromDLPack(x).transpose()));
+       if (addressOf(x) !== addressOf(y) || y.get(0, 1) !== 3 || layoutOf(DLTensor, lp64).size !== 48) throw 1;
+       console.log('works');`,
+    );
+    equal(run(process.execPath, ['main.js'], project).trim(), 'works');
+    equal(
+      readdirSync(join(project, 'node_modules')).filter((name) => !name.startsWith('.')),
+      ['dlpack'],
+    );
+    writeFileSync(
+      join(project, 'main.ts'),
+      `import { Tensor } from 'dlpack';
+       import { exportManaged } from 'dlpack/native';
+       const x: Float32Array = Tensor.from([1, 2], { dtype: 'float32' }).data;
+       const address: bigint = exportManaged(Tensor.wrap(x));
+       export { address };`,
+    );
+    const tsc = join(root, 'node_modules/.bin/tsc');
+    const flags = [
+      '--strict',
+      '--noEmit',
+      '--module',
+      'nodenext',
+      '--target',
+      'es2022',
+      '--types',
+      '',
+      '--skipLibCheck',
+      'false',
+    ];
+    run(tsc, [...flags, 'main.ts'], project);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test('the core loads no addon and no node module until it needs memory', () => {
+  const graph = buildSync({
+    entryPoints: [join(root, 'dist/index.js')],
+    bundle: true,
+    format: 'esm',
+    platform: 'browser',
+    write: false,
+    metafile: true,
+  });
+  for (const input of Object.keys(graph.metafile.inputs)) ok(!/native|node:/.test(input), input);
+  const script = `
+    const { Tensor, parseDType } = await import('dlpack');
+    parseDType('float32');
+    const loaded = () => process.report.getReport().sharedObjects.some((path) => path.endsWith('dlpack.node'));
+    if (loaded()) throw new Error('loaded by import');
+    Tensor.wrap(new Float32Array(2)).get(0);
+    if (loaded()) throw new Error('loaded by wrap');
+    Tensor.empty([1], 'float32');
+    if (!loaded()) throw new Error('not loaded by empty');`;
+  run(process.execPath, ['--input-type=module', '-e', script], root);
+});
+
+test('without the addon tensors live in JavaScript memory, and native exchange says what to do', () => {
+  const script = `
+    const { Tensor, fromDLPack, isDLPackError } = await import('dlpack');
+    const { exportManaged } = await import('dlpack/native');
+    const x = Tensor.from([[1, 2], [3, 4]], { dtype: 'float32' });
+    if (fromDLPack(x.transpose()).get(0, 1) !== 3 || Tensor.adopt(new Int8Array(3)).size !== 3) throw new Error('core');
+    try { exportManaged(x); } catch (error) {
+      if (!isDLPackError(error, 'LoadError') || !error.message.includes('--no-addons')) throw error;
+      console.log('said so');
+    }`;
+  equal(run(process.execPath, ['--no-addons', '--input-type=module', '-e', script], root).trim(), 'said so');
+});
+
+function bundleSize(code: string): number {
+  const { outputFiles } = buildSync({
+    stdin: { contents: code, resolveDir: root },
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'browser',
+    write: false,
+  });
+  return gzipSync(outputFiles[0]?.contents ?? new Uint8Array(), { level: 9 }).length;
+}
+
+test('the core is at most 20 KB minified and gzipped, and tree-shakes', () => {
+  const whole = bundleSize(`export * from './dist/index.js'`);
+  ok(whole <= 20_000, `${whole} bytes`);
+  const part = bundleSize(`import { parseDType } from 'dlpack'; console.log(parseDType('float32'));`);
+  ok(part < whole / 3, `${part} of ${whole} bytes`);
+  console.log(`  core ${whole} bytes, parseDType alone ${part} bytes`);
+});
+
+test('documents that the README promises exist', () => {
+  for (const file of ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'LICENSE', 'docs/spec.md']) {
+    ok(existsSync(join(root, file)), file);
+  }
+  const links = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)/g)];
+  for (const [, path] of links) ok(existsSync(join(root, path as string)), `README links to ${path}`);
+});

@@ -1,0 +1,119 @@
+import * as core from 'dlpack';
+import * as abi from 'dlpack/abi';
+import * as native from 'dlpack/native';
+import { equal } from '../assert.js';
+import { test } from '../harness.js';
+
+/** Names that other people's code relies on. Adding one is a decision; removing one breaks them. */
+const names = {
+  dlpack: [
+    'ArgumentTypeError',
+    'ArgumentValueError',
+    'BufferError',
+    'ConsumedError',
+    'DLPACK',
+    'DLPACK_DEVICE',
+    'DLPACK_VERSION',
+    'DLPackError',
+    'DeviceType',
+    'DisposedError',
+    'ForeignError',
+    'IndexError',
+    'LayoutError',
+    'LoadError',
+    'ReadOnlyError',
+    'SpecError',
+    'Tensor',
+    'TensorView',
+    'TypeCode',
+    'UnsupportedDTypeError',
+    'UnsupportedDeviceError',
+    'VersionError',
+    'dtypes',
+    'expectTensor',
+    'formatDType',
+    'formatDevice',
+    'fromDLPack',
+    'isDLPackError',
+    'parseDType',
+    'parseDevice',
+    'sizeBytes',
+  ],
+  'dlpack/abi': [
+    'DLDataType',
+    'DLDataTypeCode',
+    'DLDevice',
+    'DLDeviceType',
+    'DLManagedTensor',
+    'DLManagedTensorVersioned',
+    'DLPACK_FLAG_BITMASK_IS_COPIED',
+    'DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED',
+    'DLPACK_FLAG_BITMASK_READ_ONLY',
+    'DLPACK_MAJOR_VERSION',
+    'DLPACK_MINOR_VERSION',
+    'DLPackExchangeAPI',
+    'DLPackExchangeAPIHeader',
+    'DLPackVersion',
+    'DLTensor',
+    'decodeDataType',
+    'decodeDevice',
+    'decodeExchangeAPI',
+    'decodeExchangeAPIHeader',
+    'decodeManagedTensor',
+    'decodeManagedTensorVersioned',
+    'decodeStruct',
+    'decodeTensor',
+    'decodeVersion',
+    'encodeDataType',
+    'encodeDevice',
+    'encodeExchangeAPI',
+    'encodeExchangeAPIHeader',
+    'encodeManagedTensor',
+    'encodeManagedTensorVersioned',
+    'encodeStruct',
+    'encodeTensor',
+    'encodeVersion',
+    'layoutOf',
+    'lp64',
+    'viewTensor',
+    'wasm32',
+  ],
+  'dlpack/native': [
+    'addressOf',
+    'exchangeApi',
+    'exportManaged',
+    'importManaged',
+    'receiveTensor',
+    'releaseManaged',
+    'setDebug',
+    'shareTensor',
+    'stats',
+  ],
+};
+
+const TensorMembers = [
+  'astype broadcastTo byteOffset constructor contiguous copy data derive device dispose dtype expandDims flip get',
+  'isContiguous isCopied isDataCopied isDisposed is isPadded item kind nbytes ndim on readonly reshape set shape size',
+  'slice squeeze strides to toArray toString transpose unsafeData view',
+].flatMap((line) => line.split(' '));
+
+test('exported names', () => {
+  equal(Object.keys(core).sort(), names.dlpack);
+  equal(Object.keys(abi).sort(), names['dlpack/abi']);
+  equal(Object.keys(native).sort(), names['dlpack/native']);
+});
+
+test('members of Tensor', () => {
+  const own = Object.getOwnPropertyNames(core.Tensor.prototype);
+  const inherited = Object.getOwnPropertyNames(core.TensorView.prototype);
+  equal([...new Set([...own, ...inherited])].sort(), [...TensorMembers].sort());
+  const statics = Object.getOwnPropertyNames(core.Tensor).filter(
+    (name) => typeof core.Tensor[name as 'from'] === 'function',
+  );
+  equal(statics.sort(), ['adopt', 'empty', 'from', 'wrap', 'zeros']);
+});
+
+test('the protocol symbols are registered, so that two copies meet', () => {
+  equal(core.DLPACK, Symbol.for('dlpack'));
+  equal(core.DLPACK_DEVICE, Symbol.for('dlpack.device'));
+});
