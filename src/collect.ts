@@ -13,10 +13,11 @@ export interface Owner {
   free(): void;
 }
 
-/** Something with an owner that has been released when `refs` is zero. */
+/** Something that has been released when `refs` is zero. */
 export interface Collectable {
   refs: number;
-  readonly owner: Owner;
+  /** Called once, when the storage has outlived its tick: what the collector is to release. */
+  makeOwner(): Owner;
 }
 
 const BATCH = 1024;
@@ -44,6 +45,6 @@ function registerPending(): void {
   pending = [];
   for (let i = 0; i < batch.length; i++) {
     const storage = batch[i] as Collectable;
-    if (storage.refs > 0) registry.register(storage, storage.owner);
+    if (storage.refs > 0) registry.register(storage, storage.makeOwner());
   }
 }

@@ -14,7 +14,7 @@ export function copyElements(source: Descriptor, target: Descriptor): void {
   const from = source.view();
   const to = target.view();
   const same = source.dtype === target.dtype && source.isPadded === target.isPadded;
-  if (same && source.isContiguous && source.bitOffset % 8 === 0) {
+  if (same && source.isContiguous && (source.bitOffset & 7) === 0) {
     copyBytes(from, source.bitOffset, to, target.bitOffset, source.nbytes);
   } else {
     const { itemBits, isSubByte, bits, lanes } = source.dtype;

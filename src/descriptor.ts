@@ -30,7 +30,9 @@ export class Descriptor {
   /** From byte 0 of the storage to the first element. A multiple of eight except inside packed sub-byte types. */
   readonly bitOffset: number;
   readonly flags: number;
-  #data: TypedArray | null = null;
+  private typedArray: TypedArray | null;
+  private frozenShape: readonly number[] | null;
+  private frozenStrides: readonly number[] | null;
 
   constructor(
     storage: Storage,
@@ -48,6 +50,21 @@ export class Descriptor {
     this.strides = strides;
     this.bitOffset = bitOffset;
     this.flags = flags;
+    this.typedArray = null;
+    this.frozenShape = null;
+    this.frozenStrides = null;
+  }
+
+  /** The shape as user code may see it: nothing it does can change what the native core relies on. */
+  get publicShape(): readonly number[] {
+    this.frozenShape ??= Object.freeze(this.shape.slice());
+    return this.frozenShape;
+  }
+
+  /** The strides as user code may see them. */
+  get publicStrides(): readonly number[] {
+    this.frozenStrides ??= Object.freeze(this.strides.slice());
+    return this.frozenStrides;
   }
 
   get size(): number {
@@ -148,7 +165,7 @@ export class Descriptor {
     this.checkHost();
     const { storage, dtype } = this;
     const buffer = storage.buffer();
-    if (this.#data !== null && this.#data.buffer === buffer) return this.#data;
+    if (this.typedArray !== null && this.typedArray.buffer === buffer) return this.typedArray;
     if (!this.isContiguous) {
       throw new LayoutError(
         `Expected a contiguous tensor for data but shape [${this.shape.join(', ')}] has strides ` +
@@ -157,7 +174,7 @@ export class Descriptor {
         this.strides,
       );
     }
-    if (this.bitOffset % 8 !== 0) {
+    if ((this.bitOffset & 7) !== 0) {
       throw new LayoutError(
         `Expected ${dtype.name} elements that start on a byte for data; call contiguous() for a packed copy`,
         this.shape,
@@ -165,8 +182,8 @@ export class Descriptor {
       );
     }
     const start = storage.start + this.bitOffset / 8;
-    this.#data = new dtype.array(buffer, start, this.nbytes / dtype.array.BYTES_PER_ELEMENT);
-    storage.shownBy(this.#data);
-    return this.#data;
+    this.typedArray = new dtype.array(buffer, start, this.nbytes / dtype.array.BYTES_PER_ELEMENT);
+    storage.shownBy(this.typedArray);
+    return this.typedArray;
   }
 }

@@ -90,8 +90,8 @@ export class LayoutError extends DLPackError {
 
   constructor(message: string, shape: readonly number[] = [], strides: readonly number[] | null = null) {
     super(message);
-    this.shape = shape;
-    this.strides = strides;
+    this.shape = [...shape];
+    this.strides = strides === null ? null : [...strides];
   }
 }
 

@@ -46,7 +46,7 @@ function manage(descriptor: Descriptor): ManagedTensor {
   const { storage, dtype, device } = descriptor;
   let held = true;
   try {
-    if (descriptor.bitOffset % 8 !== 0) {
+    if ((descriptor.bitOffset & 7) !== 0) {
       throw new BufferError(
         `Expected ${dtype.name} elements that start on a byte but this view starts inside one; export a copy() instead`,
       );
@@ -59,8 +59,8 @@ function manage(descriptor: Descriptor): ManagedTensor {
           ? { gpuBuffer: storage.gpuBuffer, gpuDevice: storage.gpuDevice }
           : exportBuffer(descriptor),
       byteOffset: storage.start + descriptor.bitOffset / 8,
-      shape: descriptor.shape,
-      strides: descriptor.strides,
+      shape: descriptor.publicShape,
+      strides: descriptor.publicStrides,
       dtype: { code: dtype.code, bits: dtype.bits, lanes: dtype.lanes },
       device: { type: device.type, id: device.id },
       deleter: () => {

@@ -20,14 +20,19 @@ export interface GPUBufferLike {
 
 export abstract class Storage {
   /** Owning Tensors. Zero: released. */
-  refs = 1;
-  readonly owner: Owner;
+  refs: number;
   readonly nbytes: number;
 
-  constructor(nbytes: number, owner: Owner) {
+  constructor(nbytes: number) {
+    this.refs = 1;
     this.nbytes = nbytes;
-    this.owner = owner;
   }
+
+  /** Gives the memory back. Called once, by the last release. */
+  protected abstract free(): void;
+
+  /** What gives the memory back when the collector finds the storage unreachable; must not refer to the storage. */
+  abstract makeOwner(): Owner;
 
   /** Where byte 0 lies in {@link buffer}. */
   abstract readonly start: number;
@@ -47,67 +52,86 @@ export abstract class Storage {
   shownBy(_array: object): void {}
 
   release(): void {
-    if (--this.refs === 0) this.owner.free();
+    if (--this.refs === 0) this.free();
   }
 }
 
-const nothing: Owner = { free() {} };
 const keptBy = new WeakMap<object, Storage>();
 
 /** Runs a deleter once. */
 class DeleterOwner implements Owner {
-  #deleter: (() => void) | null;
+  private deleter: (() => void) | undefined;
 
-  constructor(deleter: () => void) {
-    this.#deleter = deleter;
+  constructor(deleter: (() => void) | undefined) {
+    this.deleter = deleter;
   }
 
   free(): void {
-    const deleter = this.#deleter;
-    this.#deleter = null;
+    const { deleter } = this;
+    this.deleter = undefined;
     deleter?.();
   }
 }
 
-/** Memory of a JavaScript buffer, which its owner may still detach, transfer or shrink: checked at each use. */
-export class BufferStorage extends Storage {
-  readonly start: number;
-  readonly #buffer: ArrayBufferLike;
+/** Memory that somebody else releases: a deleter, or nobody. */
+abstract class LentStorage extends Storage {
+  private readonly owner: DeleterOwner | null;
 
-  constructor(buffer: ArrayBufferLike, start: number, nbytes: number, deleter?: () => void) {
-    super(nbytes, deleter === undefined ? nothing : new DeleterOwner(deleter));
-    this.#buffer = buffer;
-    this.start = start;
+  constructor(nbytes: number, deleter: (() => void) | undefined) {
+    super(nbytes);
+    this.owner = deleter === undefined ? null : new DeleterOwner(deleter);
     if (deleter !== undefined) collectLater(this);
+  }
+
+  protected free(): void {
+    this.owner?.free();
+  }
+
+  makeOwner(): Owner {
+    return this.owner as Owner;
   }
 
   override shownBy(array: object): void {
     // The producer's deleter must wait for a typed array that outlives its tensor.
-    if (this.owner !== nothing) keptBy.set(array, this);
+    if (this.owner !== null) keptBy.set(array, this);
+  }
+}
+
+/** Memory of a JavaScript buffer, which its owner may still detach, transfer or shrink: checked at each use. */
+export class BufferStorage extends LentStorage {
+  readonly start: number;
+  private readonly source: ArrayBufferLike;
+
+  constructor(buffer: ArrayBufferLike, start: number, nbytes: number, deleter?: () => void) {
+    super(nbytes, deleter);
+    this.source = buffer;
+    this.start = start;
   }
 
   buffer(): ArrayBufferLike {
-    if (this.#buffer.byteLength < this.start + this.nbytes) {
+    if (this.source.byteLength < this.start + this.nbytes) {
       throw new DisposedError(
-        `Expected ${this.start + this.nbytes} bytes under this tensor but its buffer has ${this.#buffer.byteLength}: ` +
+        `Expected ${this.start + this.nbytes} bytes under this tensor but its buffer has ${this.source.byteLength}: ` +
           'it was detached, transferred or resized by its owner. Use Tensor.from (copies) or Tensor.adopt (takes it over)',
       );
     }
-    return this.#buffer;
+    return this.source;
   }
 }
 
 /** A GPUBuffer and the GPUDevice it belongs to. */
-export class GpuStorage extends Storage {
-  readonly start = 0;
+export class GpuStorage extends LentStorage {
   readonly gpuBuffer: GPUBufferLike;
   readonly gpuDevice: object;
 
   constructor(gpuBuffer: GPUBufferLike, gpuDevice: object, nbytes: number, deleter?: () => void) {
-    super(nbytes, deleter === undefined ? nothing : new DeleterOwner(deleter));
+    super(nbytes, deleter);
     this.gpuBuffer = gpuBuffer;
     this.gpuDevice = gpuDevice;
-    if (deleter !== undefined) collectLater(this);
+  }
+
+  get start(): number {
+    return 0;
   }
 
   buffer(): never {

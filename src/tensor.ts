@@ -183,7 +183,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   /** This tensor if it is row-major (a second owner of it), a packed copy otherwise. */
   contiguous(): Tensor<D> {
     const descriptor = descriptorOf(this);
-    return descriptor.isContiguous && descriptor.bitOffset % 8 === 0
+    return descriptor.isContiguous && (descriptor.bitOffset & 7) === 0
       ? (shareDescriptor(descriptor.shared()) as Tensor<D>)
       : this.copy();
   }

@@ -67,12 +67,12 @@ export class TensorView<D extends DType = DType> {
 
   /** Lengths of the axes. Frozen. */
   get shape(): readonly number[] {
-    return descriptorOf(this).shape;
+    return descriptorOf(this).publicShape;
   }
 
   /** Steps of the axes, in elements. Frozen. */
   get strides(): readonly number[] {
-    return descriptorOf(this).strides;
+    return descriptorOf(this).publicStrides;
   }
 
   /** The element type, `'float32'`. */

@@ -12,7 +12,7 @@ export interface Origin {
 
 let enabled =
   (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env?.DLPACK_DEBUG === '1';
-const storages = new Map<object, string>();
+const storages = new Map<number, string>();
 const exports = new Map<number, string>();
 let lastPlace = 0;
 
@@ -35,12 +35,13 @@ function origin(): string {
   return stack.split('\n').slice(3).join('\n');
 }
 
-export function recordStorage(owner: object): void {
-  if (enabled) storages.set(owner, origin());
+/** In debug mode: a storage was made for a handle. */
+export function recordStorage(handle: number): void {
+  storages.set(handle, origin());
 }
 
-export function forgetStorage(owner: object): void {
-  if (storages.size > 0) storages.delete(owner);
+export function forgetStorage(handle: number): void {
+  storages.delete(handle);
 }
 
 /** A number for an export that is about to be made; 0 when nobody asked. */

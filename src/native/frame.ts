@@ -82,7 +82,7 @@ export function readDescriptor(storage: Storage): Descriptor {
 }
 
 // Most tensors have the dtype, and the shape, of one seen just before; looking those up again would double the cost of
-// an import, and freezing two arrays triple it.
+// an import.
 let lastDType: DTypeInfo = dtypeFromCode(2, 32, 1);
 
 function readDType(packed: number): DTypeInfo {
@@ -101,23 +101,17 @@ interface Dims {
   readonly strides: readonly number[];
 }
 
-const seen: Dims[] = new Array<Dims>(64).fill({ shape: Object.freeze([]), strides: Object.freeze([]) });
+const seen: Dims[] = new Array<Dims>(64).fill({ shape: [], strides: [] });
+let lastDims = seen[0] as Dims;
 
 function readDims(ndim: number): Dims {
+  if (matches(lastDims, ndim)) return lastDims;
   let hash = ndim;
-  for (let i = 0; i < ndim; i++) hash = (hash * 31 + (f64[SHAPE + i] as number)) | 0;
+  for (let i = 0; i < ndim; i++) hash = (Math.imul(hash, 31) + (f64[SHAPE + i] as number)) | 0;
   const slot = hash & 63;
-  const known = seen[slot] as Dims;
-  if (matches(known, ndim)) return known;
-  const shape: number[] = [];
-  const strides: number[] = [];
-  for (let i = 0; i < ndim; i++) {
-    shape.push(f64[SHAPE + i] as number);
-    strides.push(f64[STRIDES + i] as number);
-  }
-  const dims = { shape: Object.freeze(shape), strides: Object.freeze(strides) };
-  seen[slot] = dims;
-  return dims;
+  if (!matches(seen[slot] as Dims, ndim)) seen[slot] = makeDims(ndim);
+  lastDims = seen[slot] as Dims;
+  return lastDims;
 }
 
 function matches({ shape, strides }: Dims, ndim: number): boolean {
@@ -126,4 +120,20 @@ function matches({ shape, strides }: Dims, ndim: number): boolean {
     if (shape[i] !== f64[SHAPE + i] || strides[i] !== f64[STRIDES + i]) return false;
   }
   return true;
+}
+
+function makeDims(ndim: number): Dims {
+  const shape: number[] = [];
+  const strides: number[] = [];
+  for (let i = 0; i < ndim; i++) {
+    shape.push(toInteger(f64[SHAPE + i] as number));
+    strides.push(toInteger(f64[STRIDES + i] as number));
+  }
+  return { shape, strides };
+}
+
+/** The same number, as a small integer where it is one: engines keep those without a box. */
+function toInteger(value: number): number {
+  const small = value | 0;
+  return small === value ? small : value;
 }

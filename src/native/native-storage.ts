@@ -6,12 +6,17 @@
 
 import { collectLater, type Owner } from '../collect.js';
 import { Storage } from '../storage.js';
-import { forgetStorage, recordStorage } from './debug.js';
+import { forgetStorage, isDebug, recordStorage } from './debug.js';
 import { ADDRESS, HANDLE, i32, STATUS, u32, u64 } from './frame.js';
 import { native } from './load.js';
 import { checkStatus, Status } from './status.js';
 
-/** Holds the reference. Apart from the storage, so that the collector can release it when the storage is gone. */
+function drop(handle: number): void {
+  u32[HANDLE] = handle;
+  native().release();
+}
+
+/** Holds the reference for the collector, for storages that outlive the tick they were made in. */
 class Handle implements Owner {
   number: number;
 
@@ -23,31 +28,48 @@ class Handle implements Owner {
     const { number } = this;
     if (number === 0) return;
     this.number = 0;
-    u32[HANDLE] = number;
-    native().release();
-    forgetStorage(this);
+    drop(number);
+    forgetStorage(number);
   }
 }
 
 export class NativeStorage extends Storage {
-  readonly start = 0;
+  /** The number in the native table; 0 once released. */
+  handle: number;
   /** The memory belongs to this environment's JavaScript heap and ends with it. */
   readonly isEnvironmentBound: boolean;
   // Not private fields: V8 makes derived classes that have some three times as slow to construct.
-  private cached: ArrayBuffer | null = null;
-  private isCopy = false;
+  private cached: ArrayBuffer | null;
+  private isCopy: boolean;
+  private owner: Handle | null;
 
   /** Takes over the reference that native code put into the table of this environment. */
   constructor(handle: number, nbytes: number, isEnvironmentBound: boolean) {
-    super(nbytes, new Handle(handle));
+    super(nbytes);
+    this.handle = handle;
     this.isEnvironmentBound = isEnvironmentBound;
+    this.cached = null;
+    this.isCopy = false;
+    this.owner = null;
     collectLater(this);
-    recordStorage(this.owner);
+    if (isDebug()) recordStorage(handle);
   }
 
-  /** The number in the native table; 0 once released. */
-  get handle(): number {
-    return (this.owner as Handle).number;
+  get start(): number {
+    return 0;
+  }
+
+  makeOwner(): Owner {
+    this.owner = new Handle(this.handle);
+    return this.owner;
+  }
+
+  protected free(): void {
+    const { handle } = this;
+    this.handle = 0;
+    if (this.owner !== null) this.owner.number = 0;
+    drop(handle);
+    if (isDebug()) forgetStorage(handle);
   }
 
   get address(): bigint {
