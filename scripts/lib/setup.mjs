@@ -140,6 +140,33 @@ export const buildPeerAddon = () =>
     ),
   );
 
+/** The addon of examples/addon. Its dlpack.h is the wheel's where there is one, our own declaration elsewhere. */
+export const buildExampleAddon = () =>
+  step('C++: the example addon', () =>
+    whenChanged('example', ['examples/addon', 'native/abi', 'include'], ['build/native/scale.node'], async () => {
+      const compiler = await findCompiler();
+      let dlpack;
+      try {
+        dlpack = await dlpackHeaderFolder();
+      } catch {
+        dlpack = '.cache/include';
+        mkdirSync(at(dlpack, 'dlpack'), { recursive: true });
+        writeFileSync(at(dlpack, 'dlpack/dlpack.h'), '#include "../../../native/abi/dlpack_abi.h"\n');
+      }
+      mkdirSync(at('build/native'), { recursive: true });
+      await run(compiler, [
+        ...commonFlags,
+        `-I${headers}`,
+        `-I${dlpack}`,
+        '-Iinclude',
+        ...sharedFlags,
+        'examples/addon/scale.cc',
+        '-o',
+        'build/native/scale.node',
+      ]);
+    }),
+  );
+
 /** Every runtime the package supports, from the npm registry. `folder` names its package in .runtimes. */
 export const runtimes = [
   { name: 'Node 20', folder: 'node20', package: 'node@20', args: ['--expose-gc'] },

@@ -1,0 +1,84 @@
+/** One tensor through a second addon and a worker and back: one address, no copies. */
+
+import { createRequire } from 'node:module';
+import { Worker } from 'node:worker_threads';
+import { DLPACK, fromDLPack, Tensor } from 'dlpack';
+import { addressOf, receiveTensor, shareTensor, type TensorToken } from 'dlpack/native';
+
+interface Hop {
+  readonly to: string;
+  readonly how: string;
+  /** The tensor as it comes out of the hop. */
+  run(x: Tensor<'float32'>): Tensor<'float32'> | Promise<Tensor<'float32'>>;
+}
+
+const scaler = createRequire(import.meta.url)('../native/scale.node') as { scale(external: object): object };
+const worker = new Worker(new URL('./worker.js', import.meta.url));
+const viaWorker = (token: TensorToken) =>
+  new Promise<TensorToken>((resolve) => {
+    worker.once('message', resolve);
+    worker.postMessage(token);
+  });
+await viaWorker(shareTensor(Tensor.zeros([1], 'float32'))); // started
+
+const hops: Hop[] = [
+  { to: 'JavaScript', how: 'fromDLPack(tensor)', run: (x) => fromDLPack(x) },
+  {
+    to: 'second addon and back',
+    how: 'native external; C++ doubles 16 elements',
+    run: (x) => fromDLPack(scaler.scale(x.slice([0, 16])[DLPACK]({ native: true }))) as Tensor<'float32'>,
+  },
+  {
+    to: 'worker and back',
+    how: 'token; the worker adds 1 to one element',
+    run: async (x) => receiveTensor<'float32'>(await viaWorker(shareTensor(x))),
+  },
+];
+
+const REPEAT = 101;
+const hex = (address: bigint) => `0x${address.toString(16)}`;
+const array = new Float32Array(1 << 20).fill(2 ** -REPEAT);
+const start = performance.now();
+const x = Tensor.from(array);
+const microseconds = (performance.now() - start) * 1e3;
+const rows = [['hop', 'by', 'time', 'copies', 'address']];
+rows.push([
+  'JavaScript',
+  'Tensor.from(Float32Array)',
+  `${microseconds.toFixed(0)} µs`,
+  '1, at the door',
+  hex(addressOf(x)),
+]);
+
+let sound = true;
+for (const hop of hops) {
+  const times: number[] = [];
+  let address = 0n;
+  for (let k = 0; k < REPEAT; k++) {
+    const begin = performance.now();
+    const y = await hop.run(x);
+    times.push((performance.now() - begin) * 1e3);
+    address = addressOf(y);
+    sound &&= address === addressOf(x);
+    y.dispose();
+  }
+  times.sort((a, b) => a - b);
+  const median = times[REPEAT >> 1] as number;
+  rows.push([
+    `→ ${hop.to}`,
+    hop.how,
+    `${median.toFixed(1)} µs`,
+    address === addressOf(x) ? '0' : 'COPIED',
+    hex(address),
+  ]);
+}
+await worker.terminate();
+
+const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => (row[column] as string).length))) as number[];
+console.log(`\nA float32 tensor of ${array.length} elements (4 MiB), medians of ${REPEAT} runs:\n`);
+for (const row of rows)
+  console.log(`  ${row.map((cell, column) => cell.padEnd(widths[column] as number)).join('   ')}`);
+// Doubled by the addon and then incremented by the worker, each as often as the hop ran.
+sound &&= x.get(0) === 1 + REPEAT && x.get(1) === 1 && x.get(-1) === 2 ** -REPEAT;
+console.log(sound ? '\nOne address all the way, every write seen by the next in line.' : '\nFAILED: a write was lost.');
+process.exitCode = sound ? 0 : 1;

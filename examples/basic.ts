@@ -1,0 +1,18 @@
+/** The README's first screen. */
+
+import { fromDLPack, Tensor } from 'dlpack';
+import { addressOf, exportManaged, importManaged } from 'dlpack/native';
+
+const x = Tensor.from(
+  [
+    [1, 2, 3],
+    [4, 5, 6],
+  ],
+  { dtype: 'float32' },
+); // native memory, ready to be shared
+const y = fromDLPack(x.transpose()); // another owner of the same memory
+y.set(2, 1, 60);
+console.log(x.get(1, 2)); // 60
+const address = exportManaged(x); // a real DLManagedTensorVersioned* for C
+const z = importManaged(address); // and back: ownership taken over
+console.log(addressOf(z) === addressOf(x), z); // true, and the values

@@ -1,0 +1,22 @@
+// npm run demo: from a fresh clone to a tensor that crosses into an addon and a worker and back.
+import {
+  buildExampleAddon,
+  buildNative,
+  buildTests,
+  buildTypeScript,
+  checkNode,
+  installPackages,
+} from './lib/setup.mjs';
+import { at, main, run } from './lib/steps.mjs';
+
+await main(async () => {
+  checkNode();
+  console.log('Set-up');
+  await installPackages();
+  await buildTypeScript();
+  await buildNative();
+  await buildTests();
+  await buildExampleAddon();
+  const { code } = await run(process.execPath, [at('build/demo/demo.js')], { show: true, allowFailure: true });
+  return code ?? 1;
+});

@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { equal, ok } from '../assert.js';
+import { runChild } from '../child.js';
+import { test } from '../harness.js';
+
+/** What each example prints, as its own comments say. */
+const outputs: Record<string, string[]> = {
+  basic: ['60', 'true', '[[ 1,  2,  3],'],
+  producer: ['42\n42'],
+  addon: ['2', '4', '6'],
+};
+
+for (const [name, expected] of Object.entries(outputs)) {
+  test(`examples/${name}.ts`, () => {
+    const { code, output } = runChild(import.meta.url, `../../examples/${name}.js`);
+    equal(code, 0, output);
+    for (const text of expected) ok(output.includes(text), `expected ${text} in\n${output}`);
+  });
+}
+
+test('the README shows examples/basic.ts, word for word but for spacing', () => {
+  const read = (path: string) => readFileSync(fileURLToPath(new URL(`../../../${path}`, import.meta.url)), 'utf8');
+  const [, block] = /```js\n([\s\S]*?)```/.exec(read('README.md')) as unknown as [string, string];
+  const normal = (text: string) =>
+    text
+      .replace(/\/\*\*[\s\S]*?\*\//, '')
+      .replace(/import \{ (.*?) \}/g, (_, names: string) => `import { ${names.split(', ').sort().join(', ')} }`)
+      .replace(/\s+/g, '')
+      .replace(/,([\])])/g, '$1');
+  equal(normal(block), normal(read('examples/basic.ts')));
+});
