@@ -1,5 +1,6 @@
 // Entry of the addon: one line for each function. No logic here.
 #include "bindings.h"
+#include "python/bindings.h"
 
 namespace dlpack {
 
@@ -12,6 +13,7 @@ static const Export kExports[] = {
     {"attachFrame", AttachFrame},
     {"allocate", Allocate},
     {"release", Release},
+    {"collect", Collect},
     {"addressOf", AddressOf},
     {"pinArray", PinArray},
     {"pinAddress", PinAddress},
@@ -32,6 +34,7 @@ static const Export kExports[] = {
     {"exchangeApi", ExchangeApiAddress},
     {"readCounts", ReadCounts},
     {"readTraces", ReadTraces},
+    {"startPython", python::StartPython},
 };
 
 }  // namespace dlpack

@@ -24,7 +24,9 @@ inline Environment* EnvironmentOf(napi_env env, napi_callback_info info, napi_va
 
 // Puts a reference that the caller owns into the table and its number into the frame.
 inline void HoldInFrame(Environment* self, Storage* storage) {
-  self->frame->handle = Hold(self, storage, static_cast<int64_t>(storage->nbytes));
+  const int32_t device = self->frame->device_type;
+  const bool is_host = device == 1 || device == 3 || device == 11 || device == 13;
+  self->frame->handle = Hold(self, storage, is_host);
   if (self->frame->handle == 0) self->frame->status = kOutOfMemory;
 }
 
@@ -47,6 +49,7 @@ napi_value ReadTraces(napi_env env, napi_callback_info info);
 napi_value AttachFrame(napi_env env, napi_callback_info info);
 napi_value Allocate(napi_env env, napi_callback_info info);
 napi_value Release(napi_env env, napi_callback_info info);
+napi_value Collect(napi_env env, napi_callback_info info);
 napi_value AddressOf(napi_env env, napi_callback_info info);
 napi_value PinArray(napi_env env, napi_callback_info info);
 napi_value PinAddress(napi_env env, napi_callback_info info);

@@ -22,15 +22,15 @@ static bool Grow(Environment* self) {
   Held* table = static_cast<Held*>(realloc(self->table, sizeof(Held) * capacity));
   if (table == nullptr) return false;
   const uint32_t first = self->capacity == 0 ? 1 : self->capacity;
-  if (self->capacity == 0) table[0] = Held{nullptr, 0, 0};
-  for (uint32_t i = first; i < capacity; ++i) table[i] = Held{nullptr, i + 1 == capacity ? 0 : i + 1, 0};
+  if (self->capacity == 0) table[0] = Held{nullptr, 0, false};
+  for (uint32_t i = first; i < capacity; ++i) table[i] = Held{nullptr, i + 1 == capacity ? 0 : i + 1, false};
   self->table = table;
   self->free_slot = first;
   self->capacity = capacity;
   return true;
 }
 
-uint32_t Hold(Environment* self, Storage* storage, int64_t reported_bytes) {
+uint32_t Hold(Environment* self, Storage* storage, bool report) {
   if (self->free_slot == 0 && !Grow(self)) {
     ReleaseStorage(storage);
     return 0;
@@ -39,16 +39,24 @@ uint32_t Hold(Environment* self, Storage* storage, int64_t reported_bytes) {
   Held* held = &self->table[handle];
   self->free_slot = held->next;
   held->storage = storage;
-  held->reported = reported_bytes;
-  Report(self, reported_bytes);
+  held->is_reporter = report && !storage->is_reported.exchange(true, std::memory_order_relaxed);
+  if (held->is_reporter) Report(self, static_cast<int64_t>(storage->nbytes));
   return handle;
+}
+
+void TakeReportBack(Environment* self, uint32_t handle) {
+  Held* held = &self->table[handle];
+  if (!held->is_reporter) return;
+  held->is_reporter = false;
+  held->storage->is_reported.store(false, std::memory_order_relaxed);
+  Report(self, -static_cast<int64_t>(held->storage->nbytes));
 }
 
 void Drop(Environment* self, uint32_t handle) {
   Storage* storage = GetHeld(self, handle);
   if (storage == nullptr) return;
+  TakeReportBack(self, handle);
   Held* held = &self->table[handle];
-  Report(self, -held->reported);
   held->storage = nullptr;
   held->next = self->free_slot;
   self->free_slot = handle;
@@ -73,6 +81,8 @@ Environment* InitEnvironment(napi_env env) {
   Environment* self = static_cast<Environment*>(calloc(1, sizeof(Environment)));
   if (self == nullptr) return nullptr;
   self->env = env;
+  // As in runtimes that keep their heap in a cage. The variable lets that path be tested everywhere.
+  self->forbids_external_buffers = getenv("DLPACK_NO_EXTERNAL_BUFFERS") != nullptr;
   if (napi_add_env_cleanup_hook(env, Destroy, self) != napi_ok) {
     free(self);
     return nullptr;

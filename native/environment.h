@@ -15,7 +15,7 @@ namespace dlpack {
 struct Held {
   Storage* storage;   // NULL: free
   uint32_t next;      // the next free slot
-  int64_t reported;   // bytes told to the garbage collector
+  bool is_reporter;   // this reference is the one whose memory the garbage collector was told about
 };
 
 struct Environment {
@@ -26,6 +26,7 @@ struct Environment {
   Held* table;
   uint32_t capacity;
   uint32_t free_slot;
+  bool forbids_external_buffers;
   int64_t reported;    // bytes that the garbage collector should know of
   int64_t unreported;  // the part of them that it was not told yet
 };
@@ -33,8 +34,12 @@ struct Environment {
 // The environment of a call, made by InitEnvironment. Never NULL there.
 Environment* InitEnvironment(napi_env env);
 
-// Puts the caller's reference into the table; 0 when out of memory (the reference is then released).
-uint32_t Hold(Environment* self, Storage* storage, int64_t reported_bytes);
+// Puts the caller's reference into the table; 0 when out of memory (the reference is then released). With `report` the
+// garbage collector is told about the memory, unless some environment did that before.
+uint32_t Hold(Environment* self, Storage* storage, bool report);
+
+// The runtime counts the memory itself from now on, or nobody holds it any more.
+void TakeReportBack(Environment* self, uint32_t handle);
 
 // NULL for a number that is not held.
 inline Storage* GetHeld(Environment* self, uint32_t handle) {

@@ -35,11 +35,11 @@ napi_value ImportLegacy(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// The storage and the axes that the frame names; JavaScript has checked the rest.
+// The storage that the frame names, if the tensor lies inside it.
 static Storage* FrameStorage(Environment* self) {
   Frame* frame = self->frame;
   Storage* storage = GetHeld(self, frame->handle);
-  frame->status = frame->ndim < 0 || frame->ndim > kMaxNdim ? kNdim : storage == nullptr ? kConsumed : kOk;
+  frame->status = storage == nullptr ? kConsumed : CheckFrame(*frame, *storage);
   return frame->status == kOk ? storage : nullptr;
 }
 
@@ -67,8 +67,9 @@ napi_value ExportLegacy(napi_env env, napi_callback_info info) {
 template <class Managed>
 static void DeleteAt(Environment* self) {
   const uint64_t address = self->frame->address;
-  self->frame->status = IsPlausible(address) ? kOk : kNullManaged;
-  if (self->frame->status == kOk) DeleteManaged(reinterpret_cast<Managed*>(address));
+  const bool plausible = IsPlausible(address);
+  if (plausible) DeleteManaged(reinterpret_cast<Managed*>(address));
+  self->frame->status = plausible ? kOk : kNullManaged;  // last: the deleter may use the frame
 }
 
 napi_value DeleteVersioned(napi_env env, napi_callback_info info) {

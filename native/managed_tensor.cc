@@ -95,26 +95,76 @@ static bool IsAddressable(int32_t device_type) {
   }
 }
 
-// Row-major strides for the axes whose stride is absent or, for an axis that is never stepped along, meaningless.
-static bool FillStrides(const DLTensor& tensor, bool empty, Frame* frame) {
+// Strides as they are; row-major ones where they are absent or, for an axis that is never stepped along, meaningless.
+static bool FillStrides(int32_t ndim, const int64_t* shape, const int64_t* given, bool empty, int64_t* strides) {
   int64_t step = 1;
-  for (int32_t i = tensor.ndim - 1; i >= 0; --i) {
-    const int64_t length = tensor.shape[i];
-    int64_t stride = tensor.strides == nullptr ? step : tensor.strides[i];
-    if (stride > kMaxSafe || stride < -kMaxSafe) {
-      if (length > 1 && !empty) return false;
-      stride = step;
+  for (int32_t i = ndim - 1; i >= 0; --i) {
+    strides[i] = given == nullptr ? step : given[i];
+    if (strides[i] > kMaxSafe || strides[i] < -kMaxSafe) {
+      if (shape[i] > 1 && !empty) return false;
+      strides[i] = step;
     }
-    frame->strides[i] = static_cast<double>(stride);
-    if (__builtin_mul_overflow(step, length == 0 ? int64_t{1} : length, &step) || step > kMaxSafe) return false;
+    if (__builtin_mul_overflow(step, shape[i] == 0 ? int64_t{1} : shape[i], &step) || step > kMaxSafe) return false;
   }
   return true;
 }
 
-// Checks a foreign tensor and describes it. On success `*low` and `*nbytes` are the bytes it touches, from the first
-// element on. Reads every field once: another thread cannot change what was checked.
-static Status Describe(const DLTensor& source, uint64_t flags, Frame* frame, int64_t* low, int64_t* nbytes) {
-  DLTensor tensor = source;
+// The bytes that a tensor touches, from `low` (zero or less) to `high`, relative to its first element. False when they do
+// not fit into what JavaScript can count.
+static bool SpanOf(int32_t ndim, const int64_t* shape, const int64_t* strides, DLDataType dtype, uint64_t flags,
+                   int64_t* low, int64_t* high) {
+  const int64_t item_bits = int64_t{dtype.bits} * dtype.lanes;
+  const bool padded = (flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;
+  const int64_t stride_bits = padded ? (item_bits + 7) / 8 * 8 : item_bits;
+  int64_t low_bits = 0;
+  int64_t high_bits = item_bits;
+  for (int32_t i = 0; i < ndim; ++i) {
+    if (shape[i] == 0) {
+      *low = *high = 0;
+      return true;
+    }
+    int64_t reach;
+    if (__builtin_mul_overflow(shape[i] - 1, strides[i], &reach) ||
+        __builtin_mul_overflow(reach, stride_bits, &reach) ||
+        __builtin_add_overflow(reach < 0 ? low_bits : high_bits, reach, reach < 0 ? &low_bits : &high_bits)) {
+      return false;
+    }
+  }
+  if (low_bits < -kMaxSafe * 8 || high_bits > kMaxSafe * 8) return false;
+  *low = low_bits >= 0 ? 0 : -((-low_bits + 7) / 8);
+  *high = high_bits / 8 + (high_bits % 8 != 0);
+  return *high - *low <= kMaxSafe;
+}
+
+Status CheckFrame(const Frame& frame, const Storage& storage) {
+  if (frame.ndim < 0 || frame.ndim > kMaxNdim) return kNdim;
+  if (frame.dtype_lanes == 0 || frame.dtype_bits == 0) return kDType;
+  int64_t shape[kMaxNdim];
+  int64_t strides[kMaxNdim];
+  bool empty = false;
+  for (int32_t i = 0; i < frame.ndim; ++i) {
+    // The comparisons are false for NaN, too.
+    if (!(frame.shape[i] >= 0 && frame.shape[i] <= static_cast<double>(kMaxSafe))) return kTooLarge;
+    if (!(frame.strides[i] >= -static_cast<double>(kMaxSafe) && frame.strides[i] <= static_cast<double>(kMaxSafe))) {
+      return kTooLarge;
+    }
+    shape[i] = static_cast<int64_t>(frame.shape[i]);
+    strides[i] = static_cast<int64_t>(frame.strides[i]);
+    if (shape[i] == 0) empty = true;
+  }
+  int64_t low;
+  int64_t high;
+  const DLDataType dtype = {frame.dtype_code, frame.dtype_bits, frame.dtype_lanes};
+  if (!SpanOf(frame.ndim, shape, strides, dtype, frame.flags, &low, &high)) return kTooLarge;
+  if (!(frame.byte_offset >= 0 && frame.byte_offset <= static_cast<double>(kMaxSafe))) return kTooLarge;
+  const int64_t offset = static_cast<int64_t>(frame.byte_offset);
+  const int64_t nbytes = static_cast<int64_t>(storage.nbytes);
+  return empty || (offset + low >= 0 && offset + high <= nbytes) ? kOk : kTooLarge;
+}
+
+// Checks a foreign tensor and describes it. `tensor` is a copy, read from the producer once: another thread cannot change
+// what was checked. On success `*low` and `*nbytes` are the bytes it touches, from the first element on.
+static Status Describe(const DLTensor& tensor, uint64_t flags, Frame* frame, int64_t* low, int64_t* nbytes) {
   frame->ndim = tensor.ndim;
   frame->dtype_code = tensor.dtype.code;
   frame->dtype_bits = tensor.dtype.bits;
@@ -122,6 +172,8 @@ static Status Describe(const DLTensor& source, uint64_t flags, Frame* frame, int
   frame->device_type = tensor.device.device_type;
   frame->device_id = tensor.device.device_id;
   frame->flags = static_cast<uint32_t>(flags);
+  frame->addressable = IsAddressable(tensor.device.device_type);
+  *low = *nbytes = 0;
   if (tensor.ndim < 0 || tensor.ndim > kMaxNdim) return kNdim;
   if (tensor.dtype.lanes == 0 || tensor.dtype.bits == 0) return kDType;
   if (tensor.ndim > 0 && tensor.shape == nullptr) return kNullShape;
@@ -139,41 +191,25 @@ static Status Describe(const DLTensor& source, uint64_t flags, Frame* frame, int
       return kTooLarge;
     }
   }
-  tensor.shape = shape;
-  if (!FillStrides(tensor, empty, frame)) return kTooLarge;
+  int64_t strides[kMaxNdim];
+  if (!FillStrides(tensor.ndim, shape, tensor.strides, empty, strides)) return kTooLarge;
+  for (int32_t i = 0; i < tensor.ndim; ++i) frame->strides[i] = static_cast<double>(strides[i]);
+  int64_t high;
+  if (!SpanOf(tensor.ndim, shape, strides, tensor.dtype, flags, low, &high)) return kTooLarge;
+  *nbytes = high - *low;
 
-  const int64_t item_bits = int64_t{tensor.dtype.bits} * tensor.dtype.lanes;
-  const bool padded = (flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;
-  const int64_t stride_bits = padded ? (item_bits + 7) / 8 * 8 : item_bits;
-  int64_t low_bits = 0;
-  int64_t high_bits = empty ? 0 : item_bits;
-  for (int32_t i = 0; i < tensor.ndim && !empty; ++i) {
-    int64_t reach;
-    if (__builtin_mul_overflow(shape[i] - 1, static_cast<int64_t>(frame->strides[i]), &reach) ||
-        __builtin_mul_overflow(reach, stride_bits, &reach) ||
-        __builtin_add_overflow(reach < 0 ? low_bits : high_bits, reach, reach < 0 ? &low_bits : &high_bits)) {
-      return kTooLarge;
-    }
-  }
-  const int64_t low_bytes = low_bits >= 0 ? 0 : -((-low_bits + 7) / 8);
-  const int64_t high_bytes = high_bits / 8 + (high_bits % 8 != 0);
-  if (high_bytes - low_bytes > kMaxSafe) return kTooLarge;
-  *low = low_bytes;
-  *nbytes = high_bytes - low_bytes;
-
-  frame->addressable = IsAddressable(tensor.device.device_type);
   if (empty) return kOk;
   if (tensor.data == nullptr) return kNullData;
   if (tensor.byte_offset > static_cast<uint64_t>(kMaxSafe)) return kTooLarge;
   if (frame->addressable) {
     uint64_t first;
     if (__builtin_add_overflow(reinterpret_cast<uint64_t>(tensor.data), tensor.byte_offset, &first)) return kTooLarge;
-    if (low_bytes < 0 && first < static_cast<uint64_t>(-low_bytes)) return kTooLarge;
-    if (first + static_cast<uint64_t>(high_bytes) < first) return kTooLarge;
+    if (*low < 0 && first < static_cast<uint64_t>(-*low)) return kTooLarge;
+    if (first + static_cast<uint64_t>(high) < first) return kTooLarge;
     // A typed array cannot start between its elements. Wider scalars are shown as bytes.
     const uint64_t part = (tensor.dtype.code == kDLComplex ? tensor.dtype.bits / 2 : tensor.dtype.bits) / 8;
     if (part > 1 && part <= 8 && first % part != 0) return kMisaligned;
-  } else if (low_bytes < 0 && tensor.byte_offset < static_cast<uint64_t>(-low_bytes)) {
+  } else if (*low < 0 && tensor.byte_offset < static_cast<uint64_t>(-*low)) {
     return kTooLarge;
   }
   return kOk;
@@ -190,15 +226,18 @@ static void DestroyImported(Storage* self) {
 // One of our own exports comes home: its reference to the storage is taken back, the struct is not needed any more.
 // NULL when it is not ours, or when somebody pointed it at other memory meanwhile.
 template <class Managed>
-static Storage* Unwrap(Managed* managed, int64_t low, int64_t nbytes, Frame* frame) {
+static Storage* Unwrap(Managed* managed, const DLTensor& tensor, int64_t low, int64_t nbytes, Frame* frame) {
   if (managed->deleter != DeleteExported<Managed>) return nullptr;
   Exported<Managed>* exported = reinterpret_cast<Exported<Managed>*>(managed);
   Storage* storage = exported->storage;
-  const DLTensor& tensor = managed->dl_tensor;
   uint64_t offset = 0;
-  if (tensor.data != nullptr) {
+  if (nbytes > 0) {
     offset = tensor.byte_offset;
-    if (frame->addressable) offset += static_cast<char*>(tensor.data) - static_cast<char*>(storage->data);
+    if (frame->addressable) {
+      offset += static_cast<char*>(tensor.data) - static_cast<char*>(storage->data);
+    } else if (tensor.data != storage->data) {
+      return nullptr;
+    }
     const uint64_t first = offset + static_cast<uint64_t>(low);  // wraps around when it lies before the storage
     if (first > storage->nbytes || static_cast<uint64_t>(nbytes) > storage->nbytes - first) return nullptr;
   }
@@ -210,42 +249,49 @@ static Storage* Unwrap(Managed* managed, int64_t low, int64_t nbytes, Frame* fra
   return storage;
 }
 
+// Refuses a managed tensor. The status is written last: a deleter may come back into this addon and use the frame.
+template <class Managed>
+static Storage* Refuse(Managed* managed, Status status, Frame* frame) {
+  const uint32_t major = frame->version_major;
+  const uint32_t minor = frame->version_minor;
+  DeleteManaged(managed);
+  frame->version_major = major;
+  frame->version_minor = minor;
+  frame->status = status;
+  return nullptr;
+}
+
 template <class Managed>
 Storage* ImportManaged(Managed* managed, Frame* frame) {
   const uint64_t flags = ReadVersion(managed, frame);
-  if (!IsVersionSupported(managed)) {
-    // Another layout: nothing but the deleter may be touched.
-    frame->status = kVersion;
-    DeleteManaged(managed);
-    return nullptr;
-  }
-  int64_t low = 0;
-  int64_t nbytes = 0;
-  frame->status = Describe(managed->dl_tensor, flags, frame, &low, &nbytes);
-  if (frame->status != kOk) {
-    DeleteManaged(managed);
-    return nullptr;
-  }
-  Storage* own = Unwrap(managed, low, nbytes, frame);
+  // Another major version has another layout: nothing but the deleter may be touched.
+  if (!IsVersionSupported(managed)) return Refuse(managed, kVersion, frame);
+  const DLTensor tensor = managed->dl_tensor;
+  int64_t low;
+  int64_t nbytes;
+  const Status status = Describe(tensor, flags, frame, &low, &nbytes);
+  if (status != kOk) return Refuse(managed, status, frame);
+  frame->status = kOk;
+  Storage* own = Unwrap(managed, tensor, low, nbytes, frame);
   if (own != nullptr) return own;
 
-  const DLTensor& tensor = managed->dl_tensor;
-  char* data = static_cast<char*>(tensor.data);
-  if (data != nullptr && frame->addressable) {
-    data += tensor.byte_offset + static_cast<uint64_t>(low);
-    frame->byte_offset = static_cast<double>(-low);
-  } else {
-    frame->byte_offset = static_cast<double>(data == nullptr ? 0 : tensor.byte_offset);
-    if (data != nullptr) nbytes += low + static_cast<int64_t>(tensor.byte_offset);
+  char* data = nullptr;
+  frame->byte_offset = 0;
+  if (nbytes > 0) {
+    data = static_cast<char*>(tensor.data);
+    if (frame->addressable) {
+      // The storage begins at the lowest byte that the elements touch.
+      data += tensor.byte_offset + static_cast<uint64_t>(low);
+      frame->byte_offset = static_cast<double>(-low);
+    } else {
+      nbytes += low + static_cast<int64_t>(tensor.byte_offset);
+      frame->byte_offset = static_cast<double>(tensor.byte_offset);
+    }
   }
   frame->nbytes = static_cast<double>(nbytes);
   Storage* storage =
       WrapStorage(data, static_cast<uint64_t>(nbytes), DestroyImported<Managed>, managed, 0);
-  if (storage == nullptr) {
-    frame->status = kOutOfMemory;
-    DeleteManaged(managed);
-    return nullptr;
-  }
+  if (storage == nullptr) return Refuse(managed, kOutOfMemory, frame);
   Count(counts.imports, 1);
   return storage;
 }

@@ -27,11 +27,15 @@ napi_value AttachFrame(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+// A number of bytes that JavaScript can count; false for NaN, too.
+static bool IsSize(double nbytes) { return nbytes >= 0 && nbytes <= 9007199254740991.0; }
+
 napi_value Allocate(napi_env env, napi_callback_info info) {
   Environment* self = EnvironmentOf(env, info);
   Frame* frame = self->frame;
-  Storage* storage = AllocateStorage(static_cast<uint64_t>(frame->nbytes));
+  Storage* storage = IsSize(frame->nbytes) ? AllocateStorage(static_cast<uint64_t>(frame->nbytes)) : nullptr;
   frame->status = storage == nullptr ? kOutOfMemory : kOk;
+  frame->device_type = 1;
   if (storage != nullptr) HoldInFrame(self, storage);
   return nullptr;
 }
@@ -40,6 +44,12 @@ napi_value Release(napi_env env, napi_callback_info info) {
   Environment* self = EnvironmentOf(env, info);
   Drop(self, self->frame->handle);
   return nullptr;
+}
+
+// Release, from a finalizer of the collector.
+napi_value Collect(napi_env env, napi_callback_info info) {
+  FinalizerScope scope;
+  return Release(env, info);
 }
 
 napi_value AddressOf(napi_env env, napi_callback_info info) {
@@ -63,7 +73,7 @@ static void HoldQueued(Environment* self, uint64_t id, void* data, uint64_t nbyt
   self->frame->status = storage == nullptr ? kOutOfMemory : kOk;
   if (storage == nullptr) return;
   // Nothing is reported: the collector knows the buffer that JavaScript keeps.
-  self->frame->handle = Hold(self, storage, 0);
+  self->frame->handle = Hold(self, storage, false);
   if (self->frame->handle == 0) self->frame->status = kOutOfMemory;
 }
 
@@ -83,13 +93,20 @@ napi_value PinArray(napi_env env, napi_callback_info info) {
 napi_value PinAddress(napi_env env, napi_callback_info info) {
   Environment* self = EnvironmentOf(env, info);
   Frame* frame = self->frame;
+  if (!IsSize(frame->nbytes) || (frame->nbytes > 0 && frame->address < 4096)) {
+    frame->status = kNullData;
+    return nullptr;
+  }
   HoldQueued(self, static_cast<uint64_t>(frame->byte_offset), reinterpret_cast<void*>(frame->address),
              static_cast<uint64_t>(frame->nbytes));
   return nullptr;
 }
 
 // On the JavaScript thread on Node and Bun, on any thread on Deno: nothing but the count is touched.
-static void FinalizeBuffer(napi_env, void*, void* hint) { ReleaseStorage(static_cast<Storage*>(hint)); }
+static void FinalizeBuffer(napi_env, void*, void* hint) {
+  FinalizerScope scope;
+  ReleaseStorage(static_cast<Storage*>(hint));
+}
 
 napi_value CreateBuffer(napi_env env, napi_callback_info info) {
   Environment* self = EnvironmentOf(env, info);
@@ -99,24 +116,27 @@ napi_value CreateBuffer(napi_env env, napi_callback_info info) {
     frame->status = kConsumed;
     return nullptr;
   }
-  // As in runtimes that keep their heap in a cage. The variable lets that path be tested everywhere.
-  static const bool forbidden = getenv("DLPACK_NO_EXTERNAL_BUFFERS") != nullptr;
   napi_value result = nullptr;
   napi_status status = napi_no_external_buffers_allowed;
   RetainStorage(storage);
-  if (!forbidden) {
+  if (!self->forbids_external_buffers) {
     status = napi_create_external_arraybuffer(env, storage->data, static_cast<size_t>(storage->nbytes), FinalizeBuffer,
                                               storage, &result);
   }
-  if (status != napi_ok) {
+  if (status == napi_no_external_buffers_allowed) {
     ReleaseStorage(storage);
-    frame->status = status == napi_no_external_buffers_allowed ? kNoExternalBuffers : kNapi;
+    frame->status = kNoExternalBuffers;
+    return nullptr;
+  }
+  if (status != napi_ok) {
+    // Node 20 runs the finalizer all the same when a buffer is too large; a leak is better than a second release.
+    napi_value error;
+    napi_get_and_clear_last_exception(env, &error);
+    frame->status = kNapi;
     return nullptr;
   }
   // From here on the runtime counts these bytes itself.
-  Held* held = &self->table[frame->handle];
-  Report(self, -held->reported);
-  held->reported = 0;
+  TakeReportBack(self, frame->handle);
   frame->status = kOk;
   return result;
 }

@@ -33,6 +33,8 @@ static void Unref(ReleaseQueue* queue) {
 
 // JavaScript thread, from the event loop.
 static void Drain(napi_env env, napi_value on_release, void* context, void*) {
+  // Without an environment the function is being taken down, and the queue may be gone already.
+  if (env == nullptr || on_release == nullptr) return;
   ReleaseQueue* queue = static_cast<ReleaseQueue*>(context);
   Released* node;
   {
@@ -41,17 +43,15 @@ static void Drain(napi_env env, napi_value on_release, void* context, void*) {
     queue->head = nullptr;
   }
   while (node != nullptr) {
-    if (env != nullptr && on_release != nullptr) {
-      napi_handle_scope scope;
-      if (napi_open_handle_scope(env, &scope) == napi_ok) {
-        napi_value undefined, id;
-        if (napi_get_undefined(env, &undefined) == napi_ok &&
-            napi_create_double(env, static_cast<double>(node->id), &id) == napi_ok) {
-          // The function catches what deleters throw; a termination of the environment is all that can fail here.
-          napi_call_function(env, undefined, on_release, 1, &id, nullptr);
-        }
-        napi_close_handle_scope(env, scope);
+    napi_handle_scope scope;
+    if (napi_open_handle_scope(env, &scope) == napi_ok) {
+      napi_value undefined, id;
+      if (napi_get_undefined(env, &undefined) == napi_ok &&
+          napi_create_double(env, static_cast<double>(node->id), &id) == napi_ok) {
+        // The function catches what deleters throw; a termination of the environment is all that can fail here.
+        napi_call_function(env, undefined, on_release, 1, &id, nullptr);
       }
+      napi_close_handle_scope(env, scope);
     }
     Released* next = node->next;
     free(node);

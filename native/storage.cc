@@ -10,6 +10,12 @@ namespace dlpack {
 
 Counts counts;
 
+static thread_local int finalizer_scopes;
+
+FinalizerScope::FinalizerScope() { ++finalizer_scopes; }
+FinalizerScope::~FinalizerScope() { --finalizer_scopes; }
+bool FinalizerScope::IsActive() { return finalizer_scopes > 0; }
+
 // What dlpack.h asks for; XLA on a processor needs 64.
 static const size_t kAlignment = 256;
 
@@ -46,6 +52,7 @@ Storage* WrapStorage(void* data, uint64_t nbytes, void (*destroy)(Storage*), voi
   storage->destroy = destroy;
   storage->owner = owner;
   storage->owner_id = owner_id;
+  storage->is_reported.store(false, std::memory_order_relaxed);
   return storage;
 }
 

@@ -18,6 +18,8 @@ struct Storage {
   // What `destroy` needs: a managed tensor, or the release queue of an environment and a number in it.
   void* owner;
   uint64_t owner_id;
+  // Some environment told its garbage collector about these bytes.
+  std::atomic<bool> is_reported;
 };
 
 // Memory of our own, aligned for every consumer. Returns NULL when there is none left. Any thread.
@@ -33,6 +35,15 @@ inline void RetainStorage(Storage* storage) { storage->refs.fetch_add(1, std::me
 inline void ReleaseStorage(Storage* storage) {
   if (storage->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) storage->destroy(storage);
 }
+
+// While one of these is in scope on a thread, a storage whose release might wait for another lock puts it off: the
+// collector's finalizers must never wait.
+class FinalizerScope {
+ public:
+  FinalizerScope();
+  ~FinalizerScope();
+  static bool IsActive();
+};
 
 // What is alive in this process.
 struct Counts {

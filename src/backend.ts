@@ -12,8 +12,8 @@ import { BufferStorage, type Storage } from './storage.js';
 export interface Backend {
   /** Memory on a device, or null when this backend cannot. */
   allocate(nbytes: number, device: DeviceInfo): Storage | null;
-  /** Takes over a buffer that nobody else refers to, so that native code may keep its address; null when it cannot. */
-  adopt(buffer: ArrayBuffer, start: number, nbytes: number): Storage | null;
+  /** Takes over a buffer that nobody else refers to, so that native code may keep its address; null when it must not. */
+  adopt(buffer: ArrayBuffer): Storage | null;
   /** The tensor in a type-tagged native external, or null when the value is none. */
   importExternal(value: unknown): Descriptor | null;
   /** Memory at a native address that lives until `deleter` is called, on this thread. */

@@ -31,11 +31,15 @@ const registry = new FinalizationRegistry<Owner>((owner) => {
   }
 });
 
+// As it was when this module was loaded, and no array methods: patched ones would be handed storages.
+const register = FinalizationRegistry.prototype.register.bind(registry) as (target: object, owner: Owner) => void;
+
 let pending: Collectable[] = [];
 
 /** Has the storage released when it becomes unreachable before its last Tensor is disposed. */
 export function collectLater(storage: Collectable): void {
-  const count = pending.push(storage);
+  const count = pending.length + 1;
+  pending[count - 1] = storage;
   if (count === 1) queueMicrotask(registerPending);
   else if (count >= BATCH) registerPending();
 }
@@ -45,6 +49,6 @@ function registerPending(): void {
   pending = [];
   for (let i = 0; i < batch.length; i++) {
     const storage = batch[i] as Collectable;
-    if (storage.refs > 0) registry.register(storage, storage.makeOwner());
+    if (storage.refs > 0) register(storage, storage.makeOwner());
   }
 }

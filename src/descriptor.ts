@@ -21,6 +21,13 @@ export const Flag = {
 /** The flags that have a meaning here; others are accepted and not passed on. */
 export const KNOWN_FLAGS = Flag.readOnly | Flag.isCopied | Flag.subBytePadded;
 
+/** By hand: a patched Array.prototype.slice would be handed the original. */
+function frozenCopy(values: readonly number[]): readonly number[] {
+  const copy: number[] = [];
+  for (let i = 0; i < values.length; i++) copy[i] = values[i] as number;
+  return Object.freeze(copy);
+}
+
 export class Descriptor {
   readonly storage: Storage;
   readonly dtype: DTypeInfo;
@@ -57,13 +64,13 @@ export class Descriptor {
 
   /** The shape as user code may see it: nothing it does can change what the native core relies on. */
   get publicShape(): readonly number[] {
-    this.frozenShape ??= Object.freeze(this.shape.slice());
+    this.frozenShape ??= frozenCopy(this.shape);
     return this.frozenShape;
   }
 
   /** The strides as user code may see them. */
   get publicStrides(): readonly number[] {
-    this.frozenStrides ??= Object.freeze(this.strides.slice());
+    this.frozenStrides ??= frozenCopy(this.strides);
     return this.frozenStrides;
   }
 

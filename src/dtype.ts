@@ -7,7 +7,7 @@
  * @module
  */
 
-import { ArgumentTypeError, describe, UnsupportedDTypeError } from './errors.js';
+import { ArgumentTypeError, describe, LayoutError, UnsupportedDTypeError } from './errors.js';
 
 /** `DLDataTypeCode` of dlpack.h 1.3. */
 export const TypeCode = {
@@ -284,7 +284,13 @@ export function strideBits(dtype: DTypeInfo, padded: boolean): number {
 
 /** Bytes that `count` consecutive elements occupy. */
 export function sizeBytes(dtype: DTypeInfo, count: number, padded = false): number {
-  return Math.ceil((count * strideBits(dtype, padded)) / 8);
+  const bits = count * strideBits(dtype, padded);
+  if (!(bits <= Number.MAX_SAFE_INTEGER)) {
+    throw new LayoutError(
+      `Expected at most 2^53 - 1 bits of memory but ${count} elements of ${dtype.name} exceed that`,
+    );
+  }
+  return Math.ceil(bits / 8);
 }
 
 const arrayToBase = new Map<string, BaseDType>([

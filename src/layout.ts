@@ -148,6 +148,10 @@ function checkAxis(axis: number, ndim: number, argument = 'axis'): number {
   return axis < 0 ? axis + ndim : axis;
 }
 
+function checkAxes(axes: number | readonly number[], ndim: number): number[] {
+  return (typeof axes === 'number' ? [axes] : checkIntegers(axes, 'axes')).map((axis) => checkAxis(axis, ndim));
+}
+
 /** Distance in elements of one index from the first element. Negative indices count from the end. */
 export function offsetOf(shape: readonly number[], strides: readonly number[], index: readonly number[]): number {
   if (index.length !== shape.length) {
@@ -175,8 +179,8 @@ export function offsetOf(shape: readonly number[], strides: readonly number[], i
 export function transposeLayout(layout: Layout, axes?: readonly number[]): Layout {
   const { shape, strides, offset } = layout;
   const ndim = shape.length;
-  const order = axes ?? shape.map((_, i) => ndim - 1 - i);
-  if (!Array.isArray(order) || order.length !== ndim) {
+  const order = axes === undefined ? shape.map((_, i) => ndim - 1 - i) : checkIntegers(axes, 'axes');
+  if (order.length !== ndim) {
     throw new ArgumentValueError('axes', `a permutation of ${ndim} axes`, axes);
   }
   const seen = new Set<number>();
@@ -237,15 +241,16 @@ function resolveRange(
   if (!Array.isArray(range) || range.length > 3) {
     throw new ArgumentTypeError(`range ${axis}`, 'an index, null or [start, stop, step]', range);
   }
-  const step = integerOr(range[2], 1, `range ${axis} step`);
+  const [from, to, by] = range;
+  const step = integerOr(by, 1, `range ${axis} step`);
   if (step === 0) throw new ArgumentValueError(`range ${axis} step`, 'a step other than zero', 0);
   const [first, last] = step > 0 ? [0, length] : [length - 1, -1];
   const clamp = (at: number): number => {
     const fromStart = at < 0 ? at + length : at;
     return step > 0 ? Math.min(Math.max(fromStart, 0), length) : Math.min(Math.max(fromStart, -1), length - 1);
   };
-  const start = range[0] == null ? first : clamp(integerOr(range[0], 0, `range ${axis} start`));
-  const stop = range[1] == null ? last : clamp(integerOr(range[1], 0, `range ${axis} stop`));
+  const start = from == null ? first : clamp(integerOr(from, 0, `range ${axis} start`));
+  const stop = to == null ? last : clamp(integerOr(to, 0, `range ${axis} stop`));
   return { start, count: Math.max(0, Math.ceil((stop - start) / step)), step };
 }
 
@@ -257,22 +262,19 @@ function integerOr(value: number | null | undefined, fallback: number, argument:
 
 /** One `-1` in a requested shape is worked out from the size. */
 export function inferShape(requested: readonly number[], size: number): readonly number[] {
-  const unknown = Array.isArray(requested) ? requested.indexOf(-1) : -1;
-  if (unknown < 0) {
-    const shape = checkShape(requested);
-    if (sizeOf(shape) !== size) {
-      throw new LayoutError(`Expected a shape of ${size} elements but received [${shape.join(', ')}]`, shape);
-    }
-    return shape;
+  // A copy first: user code may answer differently the second time it is asked.
+  const shape = checkIntegers(requested, 'shape') as number[];
+  const unknown = shape.indexOf(-1);
+  if (unknown >= 0) {
+    shape[unknown] = 1;
+    const rest = sizeOf(checkShape(shape));
+    if (rest > 0 && size % rest === 0) shape[unknown] = size / rest;
+    else shape[unknown] = -1;
   }
-  const known = checkShape(requested.filter((_, i) => i !== unknown));
-  const rest = sizeOf(known);
-  if (rest === 0 || size % rest !== 0) {
-    throw new LayoutError(`Expected a shape of ${size} elements but received [${requested.join(', ')}]`, [
-      ...requested,
-    ]);
+  if (shape[unknown] === -1 || sizeOf(checkShape(shape)) !== size) {
+    throw new LayoutError(`Expected a shape of ${size} elements but received [${shape.join(', ')}]`, shape);
   }
-  return checkShape(requested.map((length, i) => (i === unknown ? size / rest : length)));
+  return shape;
 }
 
 /** The same elements in another shape without a copy, or null when strides cannot express it. */
@@ -344,8 +346,7 @@ export function broadcastLayout(layout: Layout, requested: readonly number[]): L
 /** Drops axes of length one: all of them, or those named. */
 export function squeezeLayout(layout: Layout, axes?: number | readonly number[]): Layout {
   const { shape, strides, offset } = layout;
-  const named =
-    axes === undefined ? null : (typeof axes === 'number' ? [axes] : axes).map((a) => checkAxis(a, shape.length));
+  const named = axes === undefined ? null : checkAxes(axes, shape.length);
   for (const axis of named ?? []) {
     if (shape[axis] !== 1) {
       throw new LayoutError(
@@ -378,10 +379,7 @@ export function expandLayout(layout: Layout, axis: number): Layout {
 /** Reverses axes: all of them, or those named. */
 export function flipLayout(layout: Layout, axes?: number | readonly number[]): Layout {
   const { shape } = layout;
-  const named =
-    axes === undefined
-      ? shape.map((_, i) => i)
-      : (typeof axes === 'number' ? [axes] : axes).map((a) => checkAxis(a, shape.length));
+  const named = axes === undefined ? shape.map((_, i) => i) : checkAxes(axes, shape.length);
   const strides = [...layout.strides];
   let { offset } = layout;
   const empty = shape.includes(0);

@@ -11,7 +11,7 @@ import { cpu } from './device.js';
 import { type DType, type DTypeInfo, sizeBytes, type TypedArray } from './dtype.js';
 import { ArgumentTypeError, BufferError, UnsupportedDeviceError } from './errors.js';
 import { checkShape, checkStrides, inferShape, rowMajorStrides, sizeOf } from './layout.js';
-import { BufferStorage, bufferLength } from './storage.js';
+import { BufferStorage, bufferLength, isShared, regionOf } from './storage.js';
 
 export interface FromOptions<D extends DType> {
   shape?: readonly number[];
@@ -49,7 +49,7 @@ export function copyDescriptor(source: Descriptor): Descriptor {
 
 /** A typed array as a tensor over the same memory, with everything checked. */
 export function describeArray(array: TypedArray, dtype: DTypeInfo, options: WrapOptions<DType>): Descriptor {
-  const { buffer, byteOffset: start, byteLength } = array;
+  const { buffer, start, byteLength } = regionOf(array);
   const byteOffset = options.byteOffset ?? 0;
   if (!Number.isSafeInteger(byteOffset) || byteOffset < 0) {
     throw new ArgumentTypeError('byteOffset', 'an integer of zero or more', byteOffset);
@@ -78,29 +78,33 @@ export function bytesOf(buffer: ArrayBufferLike): TypedArray {
   return new Uint8Array(buffer);
 }
 
+// As it was when this module was loaded: a wrapper put there later would see a buffer that nobody else may.
+const clone = globalThis.structuredClone;
+
 /** The buffer under another object that user code never sees; same address. */
 export function moveBuffer(array: TypedArray): ArrayBuffer {
-  const { buffer, byteLength } = array;
-  if (!(buffer instanceof ArrayBuffer)) {
+  const { buffer, byteLength } = regionOf(array);
+  if (isShared(buffer)) {
     throw new BufferError(
       'Expected a movable ArrayBuffer but this array lies over a SharedArrayBuffer, which cannot be moved; Tensor.wrap shares it without a copy',
     );
   }
-  if (buffer.byteLength !== byteLength) {
+  const whole = bufferLength(buffer) as number;
+  if (whole !== byteLength) {
     throw new BufferError(
-      `Expected an array over its whole buffer but it covers ${byteLength} of ${buffer.byteLength} bytes, and moving would detach the rest; use Tensor.from or Tensor.wrap`,
+      `Expected an array over its whole buffer but it covers ${byteLength} of ${whole} bytes, and moving would detach the rest; use Tensor.from or Tensor.wrap`,
     );
   }
   // structuredClone, not buffer.transfer(): it is the one that respects buffers marked as untransferable.
   let moved: ArrayBuffer;
   try {
-    moved = structuredClone(buffer, { transfer: [buffer] });
+    moved = clone(buffer, { transfer: [buffer] }) as ArrayBuffer;
   } catch (cause) {
     throw Object.assign(new BufferError('Expected a movable ArrayBuffer but its owner forbids that; use Tensor.from'), {
       cause,
     });
   }
-  if (byteLength > 0 && buffer.byteLength !== 0) {
+  if (byteLength > 0 && bufferLength(buffer) !== 0) {
     throw new BufferError('Expected a movable ArrayBuffer but its owner forbids that; use Tensor.from');
   }
   return moved;

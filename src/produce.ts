@@ -7,7 +7,7 @@
 import { getBackend } from './backend.js';
 import { type Descriptor, KNOWN_FLAGS } from './descriptor.js';
 import { deviceFromType } from './device.js';
-import { BufferError, VersionError } from './errors.js';
+import { BufferError } from './errors.js';
 import { DLPACK_VERSION, type DLPackRequest, type ManagedTensor } from './managed.js';
 import { copyDescriptor } from './memory.js';
 import { GpuStorage } from './storage.js';
@@ -16,7 +16,9 @@ import { GpuStorage } from './storage.js';
 export function produce(source: Descriptor, request: DLPackRequest): ManagedTensor | object {
   const major = request.maxVersion?.[0];
   if (major !== undefined && major < DLPACK_VERSION[0]) {
-    throw new VersionError(DLPACK_VERSION, [major, request.maxVersion?.[1] ?? 0]);
+    throw new BufferError(
+      `Expected a consumer of DLPack ${DLPACK_VERSION[0]}.x but it takes at most ${request.maxVersion?.join('.')}`,
+    );
   }
   if (request.device != null) {
     const device = deviceFromType(request.device.type, request.device.id);
@@ -26,8 +28,10 @@ export function produce(source: Descriptor, request: DLPackRequest): ManagedTens
       );
     }
   }
-  if (request.stream != null && source.device.kind === 'cpu') {
-    throw new BufferError(`Expected no stream for a tensor on '${source.device.name}' but received ${request.stream}`);
+  if (request.stream != null && (source.device.kind === 'cpu' || request.stream !== -1n)) {
+    throw new BufferError(
+      `Expected no stream for a tensor on '${source.device.name}' but received ${request.stream}; synchronise it first and pass null or, on a device with streams, -1n`,
+    );
   }
   const descriptor = request.copy === true ? copyDescriptor(source) : source;
   if (request.native === true) {

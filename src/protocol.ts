@@ -21,6 +21,7 @@ import {
 } from './errors.js';
 import { checkShape, checkStrides, rowMajorStrides, spanOf } from './layout.js';
 import { DLPACK, DLPACK_VERSION, type DLPackProducer, type DLPackRequest, type ManagedTensor } from './managed.js';
+import { OwnRequest } from './request.js';
 import { BufferStorage, bufferLength, type GPUBufferLike, GpuStorage, type Storage } from './storage.js';
 import { shareDescriptor, Tensor } from './tensor.js';
 import { descriptorOf, TensorView } from './view.js';
@@ -53,14 +54,13 @@ export function fromDLPack(source: unknown, options?: FromDLPackOptions): Tensor
   }
   const device = options?.device === undefined ? null : parseDevice(options.device);
   const copy = options?.copy ?? null;
-  const offered = ask(source, {
-    maxVersion: DLPACK_VERSION,
-    device: device === null ? null : { type: device.type, id: device.id },
-    copy,
-    stream: options?.stream ?? null,
-    native: getBackend() !== null,
-  });
-  const descriptor = getBackend()?.importExternal(offered) ?? consume(offered as ManagedTensor);
+  const wanted = device === null ? null : { type: device.type, id: device.id };
+  const request = new OwnRequest(DLPACK_VERSION, wanted, copy, options?.stream ?? null, getBackend() !== null);
+  const offered = ask(source, request);
+  const descriptor =
+    offered instanceof Descriptor
+      ? offered
+      : (getBackend()?.importExternal(offered) ?? consume(offered as ManagedTensor));
   const tensor = new Tensor(descriptor);
   if (device !== null && descriptor.device !== device) {
     tensor.dispose();
@@ -177,11 +177,19 @@ function describeManaged(managed: ManagedTensor, release: (() => void) | undefin
     const span = spanOf(shape, strides);
     const low = Math.floor(((span?.low ?? 0) * probe.strideBits) / 8);
     const high = span === null ? 0 : Math.ceil((span.high * probe.strideBits + dtype.itemBits) / 8);
+    if ((data + BigInt(byteOffset)) % BigInt(dtype.alignment) !== 0n) {
+      throw new BufferError(
+        `Expected an address aligned to ${dtype.alignment} bytes for ${dtype.name} but received ${data}`,
+      );
+    }
     const start = data + BigInt(byteOffset) + BigInt(low);
     const storage = addressStorage(start, high - low, release);
     return describe(storage, -low * 8);
   }
   const buffer = bufferLength(data);
+  if (buffer !== null && !device.isHostAccessible) {
+    throw new UnsupportedDeviceError(device.name, `Expected a host device with a buffer but received '${device.name}'`);
+  }
   if (buffer !== null) {
     const storage = new BufferStorage(data as ArrayBufferLike, 0, buffer, release);
     return guarded(storage, release, () => describe(storage, byteOffset * 8).checkBounds());
@@ -219,6 +227,8 @@ function addressStorage(address: bigint, nbytes: number, release: (() => void) |
       'Expected a buffer but the producer sent a native address, and this runtime has no native code to follow it',
     );
   }
-  if (nbytes > 0 && address <= 0n) throw new LayoutError('Expected an address for data but received NULL');
+  if (nbytes > 0 && address < 4096n) {
+    throw new LayoutError(`Expected an address for data but received ${address === 0n ? 'NULL' : address}`);
+  }
   return backend.importAddress(address, nbytes, release ?? (() => {}));
 }

@@ -109,9 +109,10 @@ export class BufferStorage extends LentStorage {
   }
 
   buffer(): ArrayBufferLike {
-    if (this.source.byteLength < this.start + this.nbytes) {
+    const length = bufferLength(this.source) as number;
+    if (length < this.start + this.nbytes) {
       throw new DisposedError(
-        `Expected ${this.start + this.nbytes} bytes under this tensor but its buffer has ${this.source.byteLength}: ` +
+        `Expected ${this.start + this.nbytes} bytes under this tensor but its buffer has ${length}: ` +
           'it was detached, transferred or resized by its owner. Use Tensor.from (copies) or Tensor.adopt (takes it over)',
       );
     }
@@ -142,20 +143,46 @@ export class GpuStorage extends LentStorage {
   }
 }
 
-const arrayBufferLength = Object.getOwnPropertyDescriptor(ArrayBuffer.prototype, 'byteLength')?.get as () => number;
+type Getter<T> = (this: unknown) => T;
+
+/** A getter as it was when this module was loaded: own properties and later patches of user code do not reach it. */
+function getterOf<T>(prototype: object, name: string): Getter<T> | null {
+  return (Object.getOwnPropertyDescriptor(prototype, name)?.get as Getter<T> | undefined) ?? null;
+}
+
+const typedArray = Object.getPrototypeOf(Uint8Array.prototype) as object;
+const bufferOf = getterOf<ArrayBufferLike>(typedArray, 'buffer') as Getter<ArrayBufferLike>;
+const byteOffsetOf = getterOf<number>(typedArray, 'byteOffset') as Getter<number>;
+const byteLengthOf = getterOf<number>(typedArray, 'byteLength') as Getter<number>;
+const arrayBufferLength = getterOf<number>(ArrayBuffer.prototype, 'byteLength');
+const arrayBufferResizable = getterOf<boolean>(ArrayBuffer.prototype, 'resizable');
 const sharedBufferLength =
-  typeof SharedArrayBuffer === 'undefined'
-    ? null
-    : (Object.getOwnPropertyDescriptor(SharedArrayBuffer.prototype, 'byteLength')?.get as () => number);
+  typeof SharedArrayBuffer === 'undefined' ? null : getterOf<number>(SharedArrayBuffer.prototype, 'byteLength');
+
+function call<T>(getter: Getter<T> | null, value: unknown): T | null {
+  try {
+    return getter === null ? null : getter.call(value);
+  } catch {
+    return null; // not an object of that kind
+  }
+}
 
 /** The length of a real (Shared)ArrayBuffer of any realm; null for anything that only looks like one. */
 export function bufferLength(value: unknown): number | null {
-  for (const length of [arrayBufferLength, sharedBufferLength]) {
-    try {
-      if (length !== null) return length.call(value);
-    } catch {
-      // Not of this kind.
-    }
-  }
-  return null;
+  return call(arrayBufferLength, value) ?? call(sharedBufferLength, value);
+}
+
+/** A real SharedArrayBuffer, which nobody can detach. */
+export function isShared(value: unknown): boolean {
+  return call(sharedBufferLength, value) !== null;
+}
+
+/** A real ArrayBuffer whose length can change. */
+export function isResizable(value: unknown): boolean {
+  return call(arrayBufferResizable, value) === true;
+}
+
+/** Where the memory of a typed array really is. */
+export function regionOf(array: ArrayBufferView): { buffer: ArrayBufferLike; start: number; byteLength: number } {
+  return { buffer: bufferOf.call(array), start: byteOffsetOf.call(array), byteLength: byteLengthOf.call(array) };
 }

@@ -7,18 +7,18 @@
 
 import { getBackend } from './backend.js';
 import { copyElements } from './copy.js';
-import { Descriptor, Flag } from './descriptor.js';
+import { type Descriptor, Flag } from './descriptor.js';
 import { type Device, type DLDevice, parseDevice } from './device.js';
 import { type DType, dtypeOfArray, parseDType, type TypedArray } from './dtype.js';
 import { elementCodec } from './element.js';
 import { ArgumentTypeError, UnsupportedDeviceError } from './errors.js';
-import { checkShape, inferShape, type Layout, reshapeLayout, rowMajorStrides } from './layout.js';
+import { checkShape, inferShape, reshapeLayout, rowMajorStrides } from './layout.js';
 import { DLPACK, DLPACK_DEVICE, type DLPackRequest, type ManagedTensor } from './managed.js';
 import { allocateLike, bytesOf, describeArray, type FromOptions, moveBuffer, type WrapOptions } from './memory.js';
 import { flattenNested, type NestedSource } from './nested.js';
 import { produce } from './produce.js';
-import { BufferStorage } from './storage.js';
-import { descriptorOf, TensorView, takeDescriptor } from './view.js';
+import { BufferStorage, bufferLength } from './storage.js';
+import { descriptorOf, setMakeOwner, TensorView, takeDescriptor } from './view.js';
 
 /** The dtype that a typed array naturally has. */
 type NaturalDType<A> = A extends BigInt64Array
@@ -66,7 +66,7 @@ export function shareDescriptor(descriptor: Descriptor): Tensor {
 export class Tensor<D extends DType = DType> extends TensorView<D> {
   // Explicit: the implicit constructor of a derived class costs V8 another 10 ns.
   constructor(descriptor: Descriptor) {
-    super(descriptor);
+    super(descriptor, true);
   }
 
   /**
@@ -125,7 +125,8 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
 
   /**
    * A tensor that takes the memory of a typed array over, without a copy: the buffer is moved, and every array over it
-   * becomes detached. Native code may then keep the tensor as long as it likes.
+   * becomes detached. Native code may then keep the tensor as long as it likes. In a worker, whose heap ends with it, the
+   * memory is copied once instead.
    */
   static adopt<D extends DType>(array: WrappableArray, options: FromOptions<D> & { dtype: D }): Tensor<D>;
   static adopt<A extends WrappableArray>(array: A, options?: { shape?: readonly number[] }): Tensor<NaturalDType<A>>;
@@ -139,19 +140,14 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
       options,
     );
     const buffer = moveBuffer(array as TypedArray);
-    const storage =
-      getBackend()?.adopt(buffer, 0, buffer.byteLength) ?? new BufferStorage(buffer, 0, buffer.byteLength);
-    return new Tensor(
-      new Descriptor(
-        storage,
-        before.dtype,
-        before.device,
-        before.shape,
-        before.strides,
-        before.bitOffset,
-        before.flags,
-      ),
-    );
+    const moved = new BufferStorage(buffer, 0, bufferLength(buffer) as number);
+    // Checked again: getters of the options may have resized the buffer meanwhile.
+    const taken = before.withStorage(moved).checkBounds();
+    const backend = getBackend();
+    const storage = backend === null ? moved : backend.adopt(buffer);
+    if (storage !== null) return new Tensor(taken.withStorage(storage));
+    const copy = allocateLike(taken.shape, taken.dtype, 0);
+    return fill(copy, undefined, () => copyElements(taken, copy));
   }
 
   /** Uninitialised memory: whatever was there before. */
@@ -211,10 +207,6 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     }
   }
 
-  protected override derive(layout: Layout): this {
-    return shareDescriptor(descriptorOf(this).derive(layout)) as this;
-  }
-
   /** Gives this owner's reference back. When it was the last one, the memory is released and `.data` is detached. */
   dispose(): void {
     takeDescriptor(this)?.storage.release();
@@ -233,11 +225,9 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     const { type, id } = descriptorOf(this).device;
     return { type, id };
   }
-
-  protected override get kind(): string {
-    return 'Tensor';
-  }
 }
+
+setMakeOwner(shareDescriptor);
 
 /** A new tensor with its values written; the memory goes back when that fails. */
 function fill(descriptor: Descriptor, shape: readonly number[] | undefined, write: () => void): Tensor {
@@ -245,7 +235,7 @@ function fill(descriptor: Descriptor, shape: readonly number[] | undefined, writ
     if (descriptor.size > 0) write();
     if (shape === undefined) return new Tensor(descriptor);
     const target = inferShape(shape, descriptor.size);
-    return new Tensor(descriptor.derive({ shape: target, strides: rowMajorStrides(target), offset: 0 }));
+    return new Tensor(descriptor.derive({ shape: target, strides: rowMajorStrides(target), offset: 0 }).checkBounds());
   } catch (error) {
     descriptor.storage.release();
     throw error;

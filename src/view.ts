@@ -28,8 +28,17 @@ export type NestedArray<T> = T | NestedArray<T>[];
 
 /** Reads the private descriptor; throws `DisposedError` when the memory is gone. For this package's other modules. */
 export let descriptorOf: (view: TensorView) => Descriptor;
-/** Takes the descriptor away; null when it was taken before. For `Tensor.dispose`. */
+/** Takes the descriptor away; null when it was taken before, or was never owned. For `Tensor.dispose`. */
 export let takeDescriptor: (view: TensorView) => Descriptor | null;
+/** A thing of the same kind as the view, over other elements of the same storage. A function, not a method: user code
+ * must not choose the layout. */
+let derive: (view: TensorView, layout: Layout) => TensorView;
+let makeOwner: (descriptor: Descriptor) => TensorView;
+
+/** Called by tensor.ts: how a second owner of a storage is made. */
+export function setMakeOwner(make: (descriptor: Descriptor) => TensorView): void {
+  makeOwner = make;
+}
 
 /**
  * A view of a tensor: shape, strides, dtype, device and memory that it does not own.
@@ -38,13 +47,15 @@ export let takeDescriptor: (view: TensorView) => Descriptor | null;
  */
 export class TensorView<D extends DType = DType> {
   #descriptor: Descriptor | null;
+  readonly #isOwner: boolean;
 
   /** Views are made by `tensor.view()`; the constructor is for this package. */
-  constructor(descriptor: Descriptor) {
+  constructor(descriptor: Descriptor, isOwner = false) {
     if (!(descriptor instanceof Descriptor)) {
       throw new ArgumentTypeError('descriptor', 'a tensor made with Tensor.from, wrap, adopt or empty', descriptor);
     }
     this.#descriptor = descriptor;
+    this.#isOwner = isOwner;
   }
 
   static {
@@ -56,7 +67,11 @@ export class TensorView<D extends DType = DType> {
     takeDescriptor = (view) => {
       const descriptor = view.#descriptor;
       view.#descriptor = null;
-      return descriptor;
+      return view.#isOwner ? descriptor : null;
+    };
+    derive = (view, layout) => {
+      const descriptor = descriptorOf(view).derive(layout);
+      return view.#isOwner ? makeOwner(descriptor) : new TensorView(descriptor);
     };
   }
 
@@ -173,7 +188,8 @@ export class TensorView<D extends DType = DType> {
     const descriptor = descriptorOf(this);
     if (descriptor.isReadOnly)
       throw new ReadOnlyError('Expected a writable tensor for set() but this one is read-only');
-    const index = indexAndValue.slice(0, -1) as number[];
+    const index: number[] = [];
+    for (let i = 0; i + 1 < indexAndValue.length; i++) index[i] = indexAndValue[i] as number;
     const offset = offsetOf(descriptor.shape, descriptor.strides, index);
     const bit = descriptor.bitOffset + offset * descriptor.strideBits;
     elementCodec(descriptor.dtype).write(descriptor.view(), bit, indexAndValue[indexAndValue.length - 1]);
@@ -229,12 +245,12 @@ export class TensorView<D extends DType = DType> {
 
   /** Axes in another order; reversed without an argument. */
   transpose(axes?: readonly number[]): this {
-    return this.derive(transposeLayout(descriptorOf(this).layout, axes));
+    return derive(this, transposeLayout(descriptorOf(this).layout, axes)) as this;
   }
 
   /** A part: for each axis an index, `[start, stop, step]` as in Python, or null for all. */
   slice(...ranges: SliceRange[]): this {
-    return this.derive(sliceLayout(descriptorOf(this).layout, ranges));
+    return derive(this, sliceLayout(descriptorOf(this).layout, ranges)) as this;
   }
 
   /** Another shape over the same memory; one length may be -1. Throws when strides cannot express it. */
@@ -249,36 +265,32 @@ export class TensorView<D extends DType = DType> {
         layout.strides,
       );
     }
-    return this.derive(reshaped);
+    return derive(this, reshaped) as this;
   }
 
   /** Repeats axes of length one without a copy (stride 0). */
   broadcastTo(shape: readonly number[]): this {
-    return this.derive(broadcastLayout(descriptorOf(this).layout, shape));
+    return derive(this, broadcastLayout(descriptorOf(this).layout, shape)) as this;
   }
 
   /** Without axes of length one: all, or those named. */
   squeeze(axes?: number | readonly number[]): this {
-    return this.derive(squeezeLayout(descriptorOf(this).layout, axes));
+    return derive(this, squeezeLayout(descriptorOf(this).layout, axes)) as this;
   }
 
   /** With a new axis of length one before `axis`. */
   expandDims(axis: number): this {
-    return this.derive(expandLayout(descriptorOf(this).layout, axis));
+    return derive(this, expandLayout(descriptorOf(this).layout, axis)) as this;
   }
 
   /** In reverse order along all axes, or those named. */
   flip(axes?: number | readonly number[]): this {
-    return this.derive(flipLayout(descriptorOf(this).layout, axes));
-  }
-
-  /** A thing of the same kind as this one over other elements of the same storage. */
-  protected derive(layout: Layout): this {
-    return new TensorView(descriptorOf(this).derive(layout)) as this;
+    return derive(this, flipLayout(descriptorOf(this).layout, axes)) as this;
   }
 
   toString(): string {
-    return this.isDisposed ? `${this.kind}(disposed)` : formatTensor(this.kind, descriptorOf(this));
+    const kind = this.#isOwner ? 'Tensor' : 'TensorView';
+    return this.isDisposed ? `${kind}(disposed)` : formatTensor(kind, descriptorOf(this));
   }
 
   /** `console.log` in Node and Bun. */
@@ -289,11 +301,6 @@ export class TensorView<D extends DType = DType> {
   /** `console.log` in Deno. */
   [Symbol.for('Deno.customInspect')](): string {
     return this.toString();
-  }
-
-  /** The word that `toString` starts with. */
-  protected get kind(): string {
-    return 'TensorView';
   }
 }
 

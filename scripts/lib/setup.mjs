@@ -64,8 +64,8 @@ export const buildNative = () =>
       const compiler = await findCompiler();
       mkdirSync(at(prebuild(), '..'), { recursive: true });
       // No C++ runtime: the addon links nothing but libc.
-      const bare = process.platform === 'linux' ? ['-nodefaultlibs', '-lc'] : [];
-      const sources = readdirSync(at('native'))
+      const bare = process.platform === 'linux' ? ['-nodefaultlibs', '-lc', '-ldl'] : [];
+      const sources = readdirSync(at('native'), { recursive: true })
         .filter((file) => file.endsWith('.cc'))
         .map((file) => `native/${file}`);
       await run(compiler, [
@@ -73,6 +73,7 @@ export const buildNative = () =>
         '-fno-exceptions',
         '-fno-rtti',
         '-fno-threadsafe-statics',
+        '-Wno-maybe-uninitialized', // gcc 12 sees arrays that are filled up to ndim as empty
         `-I${headers}`,
         ...sharedFlags,
         ...sources,

@@ -15,23 +15,28 @@ import { NativeStorage } from './native-storage.js';
 import { pinBuffer } from './pin-buffer.js';
 import { pin } from './pins.js';
 import { checkStatus } from './status.js';
+import { isMainThread } from './threads.js';
 
 export const nativeBackend: Backend = {
   allocate(nbytes: number, device: DeviceInfo): Storage | null {
     if (device.kind !== 'cpu' || device.id !== 0) return null;
+    const binding = native();
     f64[NBYTES] = nbytes;
-    native().allocate();
+    binding.allocate();
     checkStatus();
-    return new NativeStorage(u32[HANDLE] as number, nbytes, false);
+    return new NativeStorage(u32[HANDLE] as number, nbytes, false).recorded();
   },
-  adopt: (buffer: ArrayBuffer): Storage => pinBuffer(buffer, 0, buffer.byteLength),
+  // A worker's heap ends with it: there the memory is copied once, into native memory, by the caller.
+  adopt: (buffer: ArrayBuffer): Storage | null => (isMainThread ? pinBuffer(buffer, 0, buffer.byteLength) : null),
   importAddress(address: bigint, nbytes: number, deleter: () => void): Storage {
+    const binding = native();
     u64[ADDRESS] = address;
     f64[NBYTES] = nbytes;
     f64[BYTE_OFFSET] = pin(deleter);
-    native().pinAddress();
+    binding.pinAddress();
     checkStatus();
-    return new NativeStorage(u32[HANDLE] as number, nbytes, false);
+    // Its deleter is JavaScript of this thread and ends with it, and the memory may, too.
+    return new NativeStorage(u32[HANDLE] as number, nbytes, true).recorded();
   },
   importExternal,
   exportExternal,

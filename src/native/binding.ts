@@ -9,6 +9,7 @@ export interface Binding {
   attachFrame(options: { frame: ArrayBuffer; onRelease: (id: number) => void }): void;
   allocate(): void;
   release(): void;
+  collect(): void;
   addressOf(): void;
   pinArray(array: Uint8Array): void;
   pinAddress(): void;
@@ -29,4 +30,5 @@ export interface Binding {
   exchangeApi(): void;
   readCounts(): void;
   readTraces(places: Float64Array): void;
+  startPython(options: { library: string; program: string; frame: ArrayBuffer }): unknown;
 }

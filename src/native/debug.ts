@@ -14,7 +14,8 @@ let enabled =
   (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env?.DLPACK_DEBUG === '1';
 const storages = new Map<number, string>();
 const exports = new Map<number, string>();
-let lastPlace = 0;
+/** Distinct for each thread: native code lists the exports of all of them. */
+let lastPlace = Math.floor(Math.random() * 2 ** 20) * 2 ** 32;
 
 /** Starts or stops recording; also on from the start with the environment variable DLPACK_DEBUG=1. */
 export function setDebug(on: boolean): void {

@@ -54,8 +54,9 @@ function exportLegacy(): bigint {
 export function releaseManaged(address: bigint, options?: { versioned?: boolean }): void {
   if (typeof address !== 'bigint') throw new ArgumentTypeError('address', 'a bigint', address);
   const binding = native();
+  const isLegacy = options?.versioned === false;
   u64[ADDRESS] = address;
-  if (options?.versioned === false) binding.deleteLegacy();
+  if (isLegacy) binding.deleteLegacy();
   else binding.deleteVersioned();
   checkStatus();
 }
@@ -132,8 +133,8 @@ export function withNative<T>(source: Descriptor, copy: boolean | null, use: () 
 }
 
 function useStorage<T>(descriptor: Descriptor, use: () => T): T {
+  const trace = recordExport(); // first: it may run user code that hooks stack traces
   writeDescriptor(descriptor, (descriptor.storage as NativeStorage).handle);
-  const trace = recordExport();
   if (trace !== 0) f64[TRACE] = trace;
   return use();
 }

@@ -25,8 +25,9 @@ export interface ImportOptions {
 export function importManaged<D extends DType = DType>(address: bigint, options?: ImportOptions): Tensor<D> {
   if (typeof address !== 'bigint') throw new ArgumentTypeError('address', 'a bigint', address);
   const binding = native();
+  const isLegacy = options?.versioned === false; // a getter may run user code: before the frame is filled
   u64[ADDRESS] = address;
-  if (options?.versioned === false) binding.importLegacy();
+  if (isLegacy) binding.importLegacy();
   else binding.importVersioned();
   checkStatus();
   return new Tensor<D>(takeFrame());
@@ -36,7 +37,9 @@ export function importManaged<D extends DType = DType>(address: bigint, options?
 export function takeFrame(): Descriptor {
   const storage = new NativeStorage(u32[HANDLE] as number, f64[NBYTES] as number, false);
   try {
-    return readDescriptor(storage);
+    const descriptor = readDescriptor(storage);
+    storage.recorded();
+    return descriptor;
   } catch (error) {
     storage.release();
     throw error;

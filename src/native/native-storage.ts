@@ -5,16 +5,13 @@
  */
 
 import { collectLater, type Owner } from '../collect.js';
+import { BufferError } from '../errors.js';
 import { Storage } from '../storage.js';
 import { forgetStorage, isDebug, recordStorage } from './debug.js';
 import { ADDRESS, HANDLE, i32, STATUS, u32, u64 } from './frame.js';
 import { native } from './load.js';
 import { checkStatus, Status } from './status.js';
-
-function drop(handle: number): void {
-  u32[HANDLE] = handle;
-  native().release();
-}
+import { maxLength } from './threads.js';
 
 /** Holds the reference for the collector, for storages that outlive the tick they were made in. */
 class Handle implements Owner {
@@ -28,7 +25,8 @@ class Handle implements Owner {
     const { number } = this;
     if (number === 0) return;
     this.number = 0;
-    drop(number);
+    u32[HANDLE] = number;
+    native().collect();
     forgetStorage(number);
   }
 }
@@ -52,7 +50,13 @@ export class NativeStorage extends Storage {
     this.isCopy = false;
     this.owner = null;
     collectLater(this);
-    if (isDebug()) recordStorage(handle);
+  }
+
+  /** In debug mode remembers where it was made. Not in the constructor: user code may hook stack traces, and must not run
+   * while the frame still holds what the constructor's caller reads next. */
+  recorded(): this {
+    if (isDebug()) recordStorage(this.handle);
+    return this;
   }
 
   get start(): number {
@@ -68,7 +72,8 @@ export class NativeStorage extends Storage {
     const { handle } = this;
     this.handle = 0;
     if (this.owner !== null) this.owner.number = 0;
-    drop(handle);
+    u32[HANDLE] = handle;
+    native().release();
     if (isDebug()) forgetStorage(handle);
   }
 
@@ -97,6 +102,11 @@ export class NativeStorage extends Storage {
   private create(): ArrayBuffer {
     // Runtimes disagree about buffers over NULL, and no bytes need no memory.
     if (this.nbytes === 0) return new ArrayBuffer(0);
+    if (this.nbytes > maxLength) {
+      throw new BufferError(
+        `Expected at most ${maxLength} bytes for data on this runtime but the tensor has ${this.nbytes}; use a slice of a smaller tensor, or a newer runtime`,
+      );
+    }
     u32[HANDLE] = this.handle;
     const buffer = native().createBuffer();
     if (buffer !== undefined) return buffer;

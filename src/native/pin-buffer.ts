@@ -10,10 +10,15 @@ import { NativeStorage } from './native-storage.js';
 import { pin } from './pins.js';
 import { checkStatus } from './status.js';
 
+// As it was when this module was loaded: a replacement would be handed buffers that nobody may see.
+const Bytes = globalThis.Uint8Array;
+
 /** A storage over a JavaScript buffer that stays alive, unmoved, until native code gives it up. */
 export function pinBuffer(buffer: ArrayBufferLike, start: number, nbytes: number): NativeStorage {
-  f64[BYTE_OFFSET] = pin(() => buffer);
-  native().pinArray(new Uint8Array(buffer, start, nbytes));
+  const binding = native();
+  const array = new Bytes(buffer, start, nbytes);
+  f64[BYTE_OFFSET] = pin(buffer);
+  binding.pinArray(array);
   checkStatus();
-  return new NativeStorage(u32[HANDLE] as number, nbytes, true);
+  return new NativeStorage(u32[HANDLE] as number, nbytes, true).recorded();
 }

@@ -4,22 +4,30 @@
  * @module
  */
 
-const pins = new Map<number, () => void>();
-let lastId = 0;
+/** A buffer that must stay, or a deleter that must wait. */
+type Pinned = ArrayBufferLike | (() => void);
 
-/** Keeps a value alive until `release` is due; the number goes to native code. */
-export function pin(release: () => void): number {
+// A plain object: patched methods of Map would be handed buffers that nobody may see.
+const pins: Record<number, Pinned> = Object.create(null) as Record<number, Pinned>;
+let lastId = 0;
+let count = 0;
+
+/** Keeps a buffer alive, or calls a deleter, until or when native code gives it up. The number goes to native code. */
+export function pin(pinned: Pinned): number {
   lastId++;
-  pins.set(lastId, release);
+  count++;
+  pins[lastId] = pinned;
   return lastId;
 }
 
 /** Called from the event loop of this environment, for each number whose memory native code gave up. */
 export function released(id: number): void {
-  const release = pins.get(id);
-  pins.delete(id);
+  const pinned = pins[id];
+  if (pinned === undefined) return;
+  delete pins[id];
+  count--;
   try {
-    release?.();
+    if (typeof pinned === 'function') pinned();
   } catch {
     // A foreign deleter threw; the memory was given up on another thread or by the collector, and nobody is waiting.
   }
@@ -27,5 +35,5 @@ export function released(id: number): void {
 
 /** For `stats()`. */
 export function pinCount(): number {
-  return pins.size;
+  return count;
 }

@@ -7,6 +7,7 @@
 import { isDebug, liveOrigins, type Origin } from './debug.js';
 import { f64, NBYTES, SHAPE } from './frame.js';
 import { native } from './load.js';
+import { pinCount } from './pins.js';
 
 export interface Stats {
   /** Blocks of memory that this package allocated, in all threads. */
@@ -21,6 +22,8 @@ export interface Stats {
   readonly tickets: number;
   /** Bytes that this thread told its garbage collector about; memory shown by `.data` is counted by the runtime. */
   readonly reported: number;
+  /** JavaScript buffers and deleters that this thread keeps for native code. */
+  readonly pins: number;
   /** In debug mode: where what this thread holds and exported was made. */
   readonly live?: readonly Origin[];
 }
@@ -29,10 +32,22 @@ export interface Stats {
 export function stats(): Stats {
   const binding = native();
   binding.readCounts();
-  const [storages, bytes, imports, exports, tickets, reported] = f64.subarray(SHAPE) as unknown as number[];
-  const counts = { storages, bytes, imports, exports, tickets, reported } as Stats;
+  // By index: a patched iterator or subarray would be handed the frame.
+  const count = (index: number): number => f64[SHAPE + index] as number;
+  const counts: Stats = {
+    storages: count(0),
+    bytes: count(1),
+    imports: count(2),
+    exports: count(3),
+    tickets: count(4),
+    reported: count(5),
+    pins: pinCount(),
+  };
   if (!isDebug()) return counts;
-  const places = new Float64Array(counts.exports + 64);
-  binding.readTraces(places);
-  return { ...counts, live: liveOrigins(new Set(places.subarray(0, Math.min(f64[NBYTES] as number, places.length)))) };
+  // Other threads may export meanwhile: ask again with more room until all fit.
+  let places = new Float64Array(counts.exports + 64);
+  for (binding.readTraces(places); (f64[NBYTES] as number) > places.length; binding.readTraces(places)) {
+    places = new Float64Array(places.length * 2);
+  }
+  return { ...counts, live: liveOrigins(new Set(places)) };
 }

@@ -43,7 +43,8 @@ export function checkStatus(): void {
 
 function errorOfStatus(status: number): DLPackError {
   const ndim = i32[NDIM] as number;
-  const shape = [...f64.subarray(SHAPE, SHAPE + Math.max(0, Math.min(ndim, MAX_NDIM)))];
+  const shape: number[] = [];
+  for (let i = 0; i < Math.min(ndim, MAX_NDIM); i++) shape[i] = f64[SHAPE + i] as number;
   const packed = u32[DTYPE] as number;
   const [code, bits, lanes] = [packed & 0xff, (packed >> 8) & 0xff, packed >>> 16];
   switch (status) {

@@ -1,16 +1,21 @@
 /**
- * What this runtime and thread allow for memory that JavaScript owns.
+ * What this runtime and thread allow for memory that JavaScript shows or owns.
  *
  * @module
  */
 
+import { constants } from 'node:buffer';
 import * as workerThreads from 'node:worker_threads';
+import { isResizable, isShared } from '../storage.js';
 
 /**
  * The heap of the main thread lives as long as the process; a worker's ends with it, so memory of a worker's heap is
- * never lent to native code that could outlive it.
+ * never lent to native code that could outlive it. Deno's web workers call themselves main threads.
  */
-export const isMainThread = workerThreads.isMainThread;
+export const isMainThread = workerThreads.isMainThread && !('WorkerGlobalScope' in globalThis);
+
+/** The largest ArrayBuffer: 4 GiB on Node 20. */
+export const maxLength: number = constants?.MAX_LENGTH ?? Number.MAX_SAFE_INTEGER;
 
 const { isMarkedAsUntransferable, markAsUntransferable } = workerThreads as {
   isMarkedAsUntransferable?: (value: object) => boolean;
@@ -35,9 +40,8 @@ function probeMark(): boolean {
 /** A buffer that nobody can detach, on a thread whose heap lasts: native code may keep its address. */
 export function isPinnable(buffer: ArrayBufferLike): boolean {
   if (!isMainThread) return false;
-  if (typeof SharedArrayBuffer !== 'undefined' && buffer instanceof SharedArrayBuffer) return true;
-  if (isMarkedAsUntransferable === undefined || (buffer as { resizable?: boolean }).resizable === true) return false;
-  if (!isMarkedAsUntransferable(buffer)) return false;
+  if (isShared(buffer)) return true;
+  if (isMarkedAsUntransferable === undefined || isResizable(buffer) || !isMarkedAsUntransferable(buffer)) return false;
   markHolds ??= probeMark();
   return markHolds;
 }

@@ -15,6 +15,7 @@ const layers: readonly (readonly string[])[] = [
   ['dtype', 'device', 'layout', 'collect'],
   ['minifloat', 'storage'],
   ['element', 'managed'],
+  ['request'],
   ['descriptor', 'nested'],
   ['backend', 'copy', 'print'],
   ['view', 'memory'],
@@ -27,7 +28,7 @@ const layers: readonly (readonly string[])[] = [
   ['python', 'tvm-ffi', 'cuda'],
   ['cli'],
 ];
-/** The subpath that tells a program to use native memory loads the entry that does it. */
+/** A subpath with native code loads the entry that gives the core native memory. */
 const allowed = new Set(['native/index > index.node']);
 
 const nodeAllowed = new Set(['native', 'python', 'tvm-ffi', 'cuda', 'cli']);

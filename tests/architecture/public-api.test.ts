@@ -92,8 +92,8 @@ const names = {
 };
 
 const TensorMembers = [
-  'astype broadcastTo byteOffset constructor contiguous copy data derive device dispose dtype expandDims flip get',
-  'isContiguous isCopied isDataCopied isDisposed is isPadded item kind nbytes ndim on readonly reshape set shape size',
+  'astype broadcastTo byteOffset constructor contiguous copy data device dispose dtype expandDims flip get',
+  'isContiguous isCopied isDataCopied isDisposed is isPadded item nbytes ndim on readonly reshape set shape size',
   'slice squeeze strides to toArray toString transpose unsafeData view',
 ].flatMap((line) => line.split(' '));
 

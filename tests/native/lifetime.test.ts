@@ -153,6 +153,7 @@ testWith(peerMissing, 'rule 7: stats count what is alive', async () => {
     exports: before.exports + 1,
     tickets: before.tickets,
     reported: before.reported + 104,
+    pins: before.pins,
   });
   x.dispose();
   equal(stats().bytes, before.bytes + 100, 'the export holds it');

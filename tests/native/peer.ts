@@ -47,6 +47,7 @@ interface Peer {
   makeVersioned(recipe: Recipe): bigint;
   makeLegacy(recipe: Recipe): bigint;
   makeExternal(recipe: Recipe): object;
+  makeCalling(recipe: Recipe, action: () => void): bigint;
   makeForeignExternal(): object;
   readVersioned(address: bigint): Description;
   readLegacy(address: bigint): Description;

@@ -143,6 +143,39 @@ napi_value MakeExternal(napi_env env, napi_callback_info info) {
   return result;
 }
 
+// makeCalling(recipe, function): a tensor whose deleter calls a JavaScript function first. Only for deletion on the thread
+// that made it.
+struct CallingContext {
+  Context* context;
+  napi_env env;
+  napi_ref function;
+};
+
+void DeleteCalling(DLManagedTensorVersioned* self) {
+  CallingContext* calling = static_cast<CallingContext*>(self->manager_ctx);
+  napi_handle_scope scope;
+  napi_value function, undefined;
+  napi_open_handle_scope(calling->env, &scope);
+  napi_get_reference_value(calling->env, calling->function, &function);
+  napi_get_undefined(calling->env, &undefined);
+  napi_call_function(calling->env, undefined, function, 0, nullptr, nullptr);
+  napi_delete_reference(calling->env, calling->function);
+  napi_close_handle_scope(calling->env, scope);
+  self->manager_ctx = calling->context;
+  delete calling;
+  Delete(self);
+}
+
+napi_value MakeCalling(napi_env env, napi_callback_info info) {
+  napi_value function;
+  DLManagedTensorVersioned* managed = Make<DLManagedTensorVersioned>(env, Argument(env, info, &function));
+  CallingContext* calling = new CallingContext{static_cast<Context*>(managed->manager_ctx), env, nullptr};
+  napi_create_reference(env, function, 1, &calling->function);
+  managed->manager_ctx = calling;
+  managed->deleter = DeleteCalling;
+  return Address(env, managed);
+}
+
 // An external without the tag.
 napi_value MakeForeignExternal(napi_env env, napi_callback_info) {
   static int nothing;
@@ -355,6 +388,7 @@ const Export kExports[] = {
     {"makeVersioned", MakeVersioned},
     {"makeLegacy", MakeLegacy},
     {"makeExternal", MakeExternal},
+    {"makeCalling", MakeCalling},
     {"makeForeignExternal", MakeForeignExternal},
     {"readVersioned", ReadVersioned},
     {"readLegacy", ReadLegacy},

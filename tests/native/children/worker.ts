@@ -48,14 +48,15 @@ function answer(task: Task): Reply {
       return { address: addressOf(x), token: shareTensor(x) };
     }
     case 'adopt': {
-      const x = Tensor.adopt(new Float32Array(shape[0] as number).fill(value));
-      hoard.push(x);
+      const array = new Float32Array(shape[0] as number).fill(value);
       let error = '';
       try {
-        exportManaged(x, { copy: false });
+        exportManaged(Tensor.wrap(array), { copy: false });
       } catch (thrown) {
         error = isDLPackError(thrown) ? thrown.tag : String(thrown);
       }
+      const x = Tensor.adopt(array);
+      hoard.push(x);
       return { error, token: shareTensor(x) };
     }
     case 'export': {
@@ -77,7 +78,7 @@ function answer(task: Task): Reply {
     case 'hoard-adopted': {
       const addresses = new BigUint64Array(count);
       for (let i = 0; i < count; i++) {
-        const x = Tensor.adopt(new Uint8Array(64));
+        const x = Tensor.adopt(new Uint8Array(64).fill(5));
         hoard.push(x, x.data);
         addresses[i] = exportManaged(x);
       }

@@ -1,0 +1,232 @@
+/** What a program can try to make native code follow a wrong number. Each of these once crashed or read foreign memory. */
+
+import { fromDLPack, Tensor } from 'dlpack';
+import { addressOf, exportManaged, importManaged, releaseManaged, setDebug, stats } from 'dlpack/native';
+import { equal, ok, throws } from '../assert.js';
+import { runChild } from '../child.js';
+import { collect, collectUntil, test, testWith } from '../harness.js';
+import { peer, peerMissing } from './peer.js';
+
+/** An array whose element answers differently each time it is read. */
+function changing(first: number, ...answers: number[]): number[] {
+  const array = [first, 0];
+  let reads = 0;
+  Object.defineProperty(array, 1, { get: () => answers[Math.min(reads++, answers.length - 1)], enumerable: true });
+  return array;
+}
+
+test('layouts cannot be chosen from outside', () => {
+  const x = Tensor.from([1, 2], { dtype: 'uint8' });
+  const patched = x as unknown as Record<string, unknown>;
+  equal([typeof patched.derive, typeof patched.kind], ['undefined', 'undefined']);
+  class Sneaky extends Tensor {
+    derive() {
+      throw new Error('asked');
+    }
+  }
+  equal((Object.setPrototypeOf(x, Sneaky.prototype) as Tensor).slice(0).get(), 1);
+  const owner = Tensor.from([1, 2]);
+  Tensor.prototype.dispose.call(owner.view() as Tensor);
+  equal(owner.get(0), 1, 'disposing a view releases nothing');
+});
+
+test('arguments are read once', () => {
+  const values = [1, 2, 3, 4, 5, 6];
+  const x = Tensor.from(values, { dtype: 'uint8', shape: changing(-1, 1, 2 ** 27) as never });
+  equal(x.size, 6);
+  throws('LayoutError', '6 elements', () => Tensor.from(values, { shape: changing(6, 2 ** 27) }));
+  throws('TypeError', 'axes', () => x.flip({ map: () => ['foo'] } as never));
+  throws('TypeError', 'axes', () => x.squeeze({ map: () => ['foo'] } as never));
+  const order = changing(0, 1, 0);
+  equal(Tensor.from([[1, 2]]).transpose(order).shape, [1, 2]);
+});
+
+test('a buffer that shrinks or lies while it is adopted', () => {
+  const Resizable = ArrayBuffer as unknown as new (n: number, o: object) => ArrayBuffer & { resize(n: number): void };
+  const buffer = new Resizable(1 << 16, { maxByteLength: 1 << 16 });
+  throws('LayoutError', 'bytes', () =>
+    Tensor.adopt(new Uint8Array(buffer), {
+      get shape() {
+        buffer.resize(16);
+        return [1 << 16];
+      },
+    }),
+  );
+  const plain = new Resizable(64, { maxByteLength: 128 });
+  equal(Tensor.adopt(new Uint8Array(plain)).size, 64, 'a resizable buffer that keeps still');
+  class Liar extends Uint8Array {
+    override get byteLength() {
+      return 1 << 30;
+    }
+  }
+  equal(Tensor.wrap(new Liar(4)).size, 4);
+  const Shared = SharedArrayBuffer as unknown as new (
+    n: number,
+    o: object,
+  ) => SharedArrayBuffer & { grow(n: number): void };
+  const growable = new Shared(8, { maxByteLength: 64 });
+  const x = Tensor.wrap(new Uint8Array(growable, 0, 8));
+  const address = exportManaged(x, { copy: false });
+  growable.grow(64);
+  new Uint8Array(growable)[7] = 5;
+  equal(importManaged(address).get(7), 5, 'a shared buffer grows in place');
+});
+
+test('a buffer that only looks shared or fixed is not pinned', () => {
+  const fake = new ArrayBuffer(8);
+  Object.setPrototypeOf(fake, SharedArrayBuffer.prototype);
+  Object.defineProperty(fake, 'byteLength', { value: 8 });
+  throws('BufferError', 'Tensor.adopt', () => exportManaged(Tensor.wrap(new Uint8Array(fake)), { copy: false }));
+});
+
+test('getters of options run before the frame is filled', () => {
+  const x = Tensor.from([1, 2, 3], { dtype: 'uint8' });
+  const meddle = {
+    get versioned() {
+      addressOf(Tensor.from([9]));
+      stats();
+      return true;
+    },
+  };
+  const y = importManaged(exportManaged(x), meddle);
+  equal([y.toArray(), addressOf(y) === addressOf(x)], [[1, 2, 3], true]);
+  releaseManaged(exportManaged(x), meddle);
+  equal(stats().exports, 0);
+});
+
+test('a hook on stack traces in debug mode does not meet a half-filled frame', () => {
+  const big = Tensor.zeros([4096], 'uint8');
+  const small = Tensor.from([1, 2], { dtype: 'uint8' });
+  const hooked = Error as unknown as { prepareStackTrace?: unknown };
+  const before = hooked.prepareStackTrace;
+  setDebug(true);
+  try {
+    let inside = false;
+    hooked.prepareStackTrace = (error: Error) => {
+      if (!inside) {
+        inside = true;
+        releaseManaged(exportManaged(big));
+        inside = false;
+      }
+      return String(error);
+    };
+    const y = importManaged(exportManaged(small));
+    equal([y.shape, addressOf(y) === addressOf(small)], [[2], true]);
+  } finally {
+    hooked.prepareStackTrace = before;
+    setDebug(false);
+  }
+});
+
+test('patched prototypes are not handed the frame, hidden buffers or storages', () => {
+  const { code, output } = runChild(import.meta.url, './children/patched.js');
+  equal(code, 0, output);
+  ok(output.includes('nothing leaked'), output);
+});
+
+test('sizes that overflow are refused before memory is asked for', () => {
+  throws('LayoutError', '2^53', () => Tensor.empty([2 ** 52], 'float64x512'));
+  throws('LayoutError', '2^53', () => Tensor.empty([2 ** 51], 'float64'));
+  throws('BufferError', 'memory', () => Tensor.empty([2 ** 49], 'uint8'));
+});
+
+test('a tensor of 5 GB: shown where the runtime can, refused where it cannot, released once', async () => {
+  await collect();
+  const before = stats().storages;
+  const x = Tensor.empty([5e9], 'uint8');
+  let shown = false;
+  try {
+    shown = x.data.length === 5e9;
+  } catch (error) {
+    ok(String(error).includes('bytes'), String(error));
+  }
+  equal(stats().storages, before + 1);
+  if (shown) {
+    x.set(5e9 - 1, 7);
+    equal(importManaged(exportManaged(x)).get(5e9 - 1), 7, 'offsets beyond 2^32');
+  }
+  x.dispose();
+  ok(await collectUntil(() => stats().storages <= before));
+});
+
+test('a reused handle is not released by the collector of its first owner', async () => {
+  // Registered with the collector, then disposed: its handle goes to the next tensor, and its owner is collected later.
+  let victims: Tensor[] = [];
+  for (let round = 0; round < 10; round++) {
+    (() => {
+      const first = Array.from({ length: 64 }, () => Tensor.from([round], { dtype: 'uint8' }));
+      victims.push(...first);
+    })();
+    await new Promise((resolve) => setTimeout(resolve, 0)); // the tick ends: all are registered
+    for (const victim of victims) victim.dispose();
+    victims = [];
+    const reusers = Array.from({ length: 64 }, (_, i) => Tensor.from([i], { dtype: 'uint8' }));
+    await collect();
+    const addresses = new Set(reusers.map((x) => addressOf(x)));
+    equal(addresses.size, 64);
+    Tensor.zeros([1], 'uint8');
+    for (const [i, x] of reusers.entries()) equal(x.get(0), i);
+  }
+});
+
+test('pins of adopted memory end with it', async () => {
+  await collect();
+  const before = stats().pins;
+  for (let i = 0; i < 100; i++) Tensor.adopt(new Uint8Array(1024)).dispose();
+  ok(await collectUntil(() => stats().pins <= before), `${stats().pins} pins`);
+});
+
+testWith(peerMissing, 'memory is reported once, however often it comes home, and not for devices', async () => {
+  await collect();
+  const before = stats().reported;
+  const x = Tensor.empty([1 << 20], 'uint8');
+  const again = Array.from({ length: 20 }, () => importManaged(exportManaged(x)));
+  equal(stats().reported - before, 1 << 20);
+  for (const y of again) y.dispose();
+  const gpu = importManaged(peer.makeVersioned({ shape: [1n << 30n], device: 2, code: 1, bits: 8 }));
+  equal(stats().reported - before, 1 << 20);
+  gpu.dispose();
+  x.dispose();
+  equal(stats().reported, before);
+});
+
+testWith(peerMissing, 'empty tensors with wild offsets, and the most negative stride', () => {
+  for (const device of [1, 8]) {
+    const x = importManaged(peer.makeVersioned({ shape: [0n], device, byteOffset: 2 ** 63 }));
+    equal([x.size, x.byteOffset], [0, 0]);
+  }
+  throws('LayoutError', '2^53', () =>
+    importManaged(peer.makeVersioned({ shape: [2n, 2n], strides: [-(2n ** 53n) + 1n, -(2n ** 53n) + 1n], bits: 64 })),
+  );
+});
+
+testWith(peerMissing, 'a deleter that calls into the package while an import is refused', () => {
+  const victim = Tensor.from([1, 2, 3], { dtype: 'uint8' });
+  const address = peer.makeCalling({ shape: [], ndim: -1 }, () => {
+    importManaged(exportManaged(victim)).dispose();
+    addressOf(victim);
+  });
+  throws('LayoutError', 'ndim', () => importManaged(address));
+  equal(victim.toArray(), [1, 2, 3]);
+  const released = peer.makeCalling({ shape: [2n] }, () => {
+    throws('ValueError', 'address', () => releaseManaged(0n));
+  });
+  releaseManaged(released);
+});
+
+test('a buffer with a device that is no host device is refused', () => {
+  const offer = (type: number) => ({
+    [Symbol.for('dlpack')]: () => ({
+      version: [1, 3],
+      flags: 0,
+      data: new ArrayBuffer(8),
+      byteOffset: 0,
+      shape: [8],
+      strides: [1],
+      dtype: { code: 1, bits: 8, lanes: 1 },
+      device: { type, id: 0 },
+    }),
+  });
+  equal(fromDLPack(offer(3)).device, 'cuda_host');
+  throws('UnsupportedDeviceError', "'cuda:0'", () => fromDLPack(offer(2)));
+});
