@@ -1,0 +1,30 @@
+#include "api.h"
+
+#include <dlfcn.h>
+
+namespace dlpack {
+namespace python {
+
+Api api;
+
+const char* LoadApi(void* handle) {
+#define DLPACK_PYTHON_FIND(result, name, arguments)                           \
+  api.name = reinterpret_cast<result(*) arguments>(dlsym(handle, #name)); \
+  if (api.name == nullptr) return #name;
+  DLPACK_PYTHON_FUNCTIONS(DLPACK_PYTHON_FIND)
+#undef DLPACK_PYTHON_FIND
+  api.Py_SetProgramName = reinterpret_cast<void (*)(const wchar_t*)>(dlsym(handle, "Py_SetProgramName"));
+  api.Py_DecodeLocale = reinterpret_cast<wchar_t* (*)(const char*, size_t*)>(dlsym(handle, "Py_DecodeLocale"));
+#define DLPACK_PYTHON_FIND(name, indirect)                                              \
+  {                                                                                     \
+    void* symbol = dlsym(handle, #name);                                                \
+    if (symbol == nullptr) return #name;                                                \
+    api.name = indirect ? *static_cast<Object**>(symbol) : static_cast<Object*>(symbol); \
+  }
+  DLPACK_PYTHON_OBJECTS(DLPACK_PYTHON_FIND)
+#undef DLPACK_PYTHON_FIND
+  return nullptr;
+}
+
+}  // namespace python
+}  // namespace dlpack

@@ -1,0 +1,36 @@
+// Python objects into tensors: the exchange API of their type, then versioned, then legacy capsules.
+#ifndef DLPACK_NODE_PYTHON_CONSUME_H_
+#define DLPACK_NODE_PYTHON_CONSUME_H_
+
+#include "../abi/dlpack_abi.h"
+#include "../frame.h"
+#include "../storage.h"
+#include "api.h"
+
+namespace dlpack {
+namespace python {
+
+// What the consumer asks for.
+struct ConsumeOptions {
+  int copy;           // -1: None, 0: False, 1: True
+  bool has_device;
+  int32_t device_type;
+  int32_t device_id;
+};
+
+// The tensor of an object: the frame describes it and the result owns it. NULL with `frame->status` set, or with a Python
+// exception set and `frame->status` kOk. GIL held.
+Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Frame* frame);
+
+// The table of a type through its chain of older versions, or NULL. Remembered for each type. GIL held.
+struct TypeEntry {
+  Object* type;
+  ::DLPackExchangeAPI* api;
+  bool checks_torch_bits;  // requires_grad, is_conj and is_neg exist: the table does not look at them
+};
+const TypeEntry* LookUpType(Object* type);
+
+}  // namespace python
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_PYTHON_CONSUME_H_

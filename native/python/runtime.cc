@@ -1,0 +1,118 @@
+#include "runtime.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <atomic>
+
+#include "../lock.h"
+#include "tensor_type.h"
+
+namespace dlpack {
+namespace python {
+
+Names names;
+
+namespace {
+
+struct Pending {
+  Pending* next;
+  void (*action)(void*);
+  void* argument;
+};
+
+std::atomic<Pending*> pending{nullptr};
+Lock start_lock;
+bool started;
+
+bool MakeNames() {
+  names.dlpack = api.PyUnicode_InternFromString("__dlpack__");
+  names.max_version = api.PyUnicode_InternFromString("max_version");
+  names.stream = api.PyUnicode_InternFromString("stream");
+  names.dl_device = api.PyUnicode_InternFromString("dl_device");
+  names.copy = api.PyUnicode_InternFromString("copy");
+  names.requires_grad = api.PyUnicode_InternFromString("requires_grad");
+  names.is_conj = api.PyUnicode_InternFromString("is_conj");
+  names.is_neg = api.PyUnicode_InternFromString("is_neg");
+  names.version_tuple = api.PyTuple_New(2);
+  return names.version_tuple != nullptr &&
+         api.PyTuple_SetItem(names.version_tuple, 0, api.PyLong_FromLongLong(1)) == 0 &&
+         api.PyTuple_SetItem(names.version_tuple, 1, api.PyLong_FromLongLong(3)) == 0;
+}
+
+// GIL held.
+const char* Prepare() {
+  Ref builtins(api.PyImport_ImportModule("builtins"));
+  if (!builtins) return "Python has no builtins";
+  Ref object(api.PyObject_GetAttrString(builtins.get(), "object"));
+  Ref size(object ? api.PyObject_GetAttrString(object.get(), "__basicsize__") : nullptr);
+  int overflow = 0;
+  const long long head = size ? api.PyLong_AsLongLongAndOverflow(size.get(), &overflow) : 0;
+  if (head != 16 && head != 32) return "this Python lays its objects out in an unknown way";
+  api.head_size = static_cast<size_t>(head);
+  if (!MakeNames() || !MakeTensorType()) return "Python ran out of memory";
+  return nullptr;
+}
+
+}  // namespace
+
+void Gil::RunPending() {
+  if (pending.load(std::memory_order_relaxed) == nullptr) return;
+  for (Pending* node = pending.exchange(nullptr, std::memory_order_acquire); node != nullptr;) {
+    Pending* next = node->next;
+    node->action(node->argument);
+    free(node);
+    node = next;
+  }
+}
+
+void Defer(void (*action)(void*), void* argument) {
+  Pending* node = static_cast<Pending*>(malloc(sizeof(Pending)));
+  if (node == nullptr) return;  // leaks the object instead of losing the process
+  node->action = action;
+  node->argument = argument;
+  node->next = pending.load(std::memory_order_relaxed);
+  while (!pending.compare_exchange_weak(node->next, node, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+}
+
+void DeferDecRef(Object* object) {
+  Defer([](void* argument) { api.Py_DecRef(static_cast<Object*>(argument)); }, object);
+}
+
+const char* Start(const char* library, const char* program, char* buffer, size_t size) {
+  LockScope scope(&start_lock);
+  if (started) return nullptr;
+  // Global: extension modules of wheels take CPython's symbols from the process.
+  void* handle = dlopen(library, RTLD_NOW | RTLD_GLOBAL);
+  if (handle == nullptr) {
+    snprintf(buffer, size, "%s", dlerror());
+    return buffer;
+  }
+  const char* missing = LoadApi(handle);
+  if (missing != nullptr) {
+    snprintf(buffer, size, "%s has no %s: Python 3.9 or newer is needed", library, missing);
+    return buffer;
+  }
+  const char* error;
+  if (api.Py_IsInitialized()) {
+    // Another embedder was first: its interpreter, its settings.
+    const int state = api.PyGILState_Ensure();
+    error = Prepare();
+    api.PyGILState_Release(state);
+  } else {
+    if (program[0] != '\0' && api.Py_SetProgramName != nullptr && api.Py_DecodeLocale != nullptr) {
+      wchar_t* decoded = api.Py_DecodeLocale(program, nullptr);  // must live as long as the interpreter
+      if (decoded != nullptr) api.Py_SetProgramName(decoded);
+    }
+    api.Py_InitializeEx(0);  // 0: signals stay with the JavaScript runtime
+    error = Prepare();
+    api.PyEval_SaveThread();
+  }
+  started = error == nullptr;
+  return error;
+}
+
+}  // namespace python
+}  // namespace dlpack

@@ -1,0 +1,69 @@
+// The interpreter: one for the process, found at run time, shared by all JavaScript environments, never finalized.
+#ifndef DLPACK_NODE_PYTHON_RUNTIME_H_
+#define DLPACK_NODE_PYTHON_RUNTIME_H_
+
+#include "api.h"
+
+namespace dlpack {
+namespace python {
+
+// Loads libpython and starts, or attaches to, the interpreter. Returns NULL, or what went wrong (static or in `buffer`).
+// Any thread; only the first call does anything.
+const char* Start(const char* library, const char* program, char* buffer, size_t size);
+
+// Holds the GIL. Whatever was put off because nobody held it is done first.
+class Gil {
+ public:
+  Gil() : state_(api.PyGILState_Ensure()) { RunPending(); }
+  ~Gil() { api.PyGILState_Release(state_); }
+
+ private:
+  static void RunPending();
+  int state_;
+};
+
+// Runs `action(argument)` the next time this addon holds the GIL. Any thread, no GIL needed.
+void Defer(void (*action)(void*), void* argument);
+
+// Drops a reference the next time this addon holds the GIL. Any thread, no GIL needed.
+void DeferDecRef(Object* object);
+
+// A reference that is dropped at the end of its scope. GIL needed.
+class Ref {
+ public:
+  explicit Ref(Object* object) : object_(object) {}
+  ~Ref() {
+    if (object_ != nullptr) api.Py_DecRef(object_);
+  }
+  Ref(const Ref&) = delete;
+  Ref& operator=(const Ref&) = delete;
+  Object* get() const { return object_; }
+  Object* take() {
+    Object* object = object_;
+    object_ = nullptr;
+    return object;
+  }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  Object* object_;
+};
+
+// Strings that are looked up often, interned once. GIL needed.
+struct Names {
+  Object* dlpack;
+  Object* max_version;
+  Object* stream;
+  Object* dl_device;
+  Object* copy;
+  Object* requires_grad;
+  Object* is_conj;
+  Object* is_neg;
+  Object* version_tuple;  // (1, 3)
+};
+extern Names names;
+
+}  // namespace python
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_PYTHON_RUNTIME_H_

@@ -1,0 +1,22 @@
+// The Python type of our tensors: __dlpack__, the exchange API table, the buffer protocol and the array interface.
+#ifndef DLPACK_NODE_PYTHON_TENSOR_TYPE_H_
+#define DLPACK_NODE_PYTHON_TENSOR_TYPE_H_
+
+#include "../frame.h"
+#include "../storage.h"
+#include "api.h"
+
+namespace dlpack {
+namespace python {
+
+// Makes the type. GIL held; false with a Python exception set.
+bool MakeTensorType();
+
+// A new Python tensor over what the frame describes, with a reference of its own to the storage. GIL held; NULL with a
+// Python exception set.
+Object* NewTensor(const Frame& frame, Storage* storage);
+
+}  // namespace python
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_PYTHON_TENSOR_TYPE_H_

@@ -1,0 +1,12 @@
+/**
+ * Python in the process: run its libraries and share tensors with them.
+ *
+ * @module
+ */
+
+export { PythonError } from './error.js';
+export type { PythonOptions } from './find.js';
+export { type Python, python } from './interpreter.js';
+export { isPyObject, kwargs, type PyArgument, type PyObject } from './object.js';
+
+import '../index.node.js';
