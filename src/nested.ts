@@ -4,21 +4,24 @@
  * @module
  */
 
-import { type Complex, type DType, parseDType } from './dtype.js';
+import { type Complex, type DType, dtypeOfArray, parseDType, type TypedArray } from './dtype.js';
 import { ArgumentTypeError, LayoutError } from './errors.js';
 import { MAX_NDIM } from './layout.js';
 
 /** A value or arrays of values, all of the same depth and lengths. */
-export type NestedSource = number | bigint | boolean | Complex | readonly NestedSource[];
+export type NestedSource = number | bigint | boolean | Complex | TypedArray | readonly NestedSource[];
 
 /** Flattens row by row; lanes of a vector dtype are the innermost arrays and stay whole. */
 export function flattenNested(
   source: NestedSource,
   dtype: DType | undefined,
 ): { shape: number[]; values: unknown[]; dtype: DType } {
+  if (typeof source === 'object' && source !== null && !Array.isArray(source) && Symbol.iterator in source) {
+    throw new ArgumentTypeError('source', 'nested arrays; spread other iterables: Tensor.from([...values])', source);
+  }
   const lanes = dtype === undefined ? 1 : parseDType(dtype).lanes;
   const shape: number[] = [];
-  for (let level: unknown = source; Array.isArray(level); level = level[0]) {
+  for (let level: unknown = source; isRow(level); level = level[0]) {
     if (shape.length === MAX_NDIM + 1) throw new LayoutError(`Expected at most ${MAX_NDIM} nested levels`);
     shape.push(level.length);
   }
@@ -32,16 +35,21 @@ export function flattenNested(
   return { shape, values, dtype: dtype ?? inferDType(values) };
 }
 
+/** An array, or a typed array as the innermost row. */
+function isRow(value: unknown): value is ArrayLike<unknown> {
+  return Array.isArray(value) || dtypeOfArray(value) !== undefined;
+}
+
 function collect(level: unknown, axis: number, shape: readonly number[], values: unknown[]): void {
   if (axis === shape.length) {
     values.push(level);
     return;
   }
-  if (!Array.isArray(level) || level.length !== shape[axis]) {
-    const found = Array.isArray(level) ? `${level.length}` : 'a value';
+  if (!isRow(level) || level.length !== shape[axis]) {
+    const found = isRow(level) ? `${level.length}` : 'a value';
     throw new LayoutError(`Expected rows of equal length ${shape[axis]} on axis ${axis} but received ${found}`, shape);
   }
-  for (const row of level) collect(row, axis + 1, shape, values);
+  for (let i = 0; i < level.length; i++) collect(level[i], axis + 1, shape, values);
 }
 
 function inferDType(values: readonly unknown[]): DType {

@@ -6,6 +6,7 @@
 
 import type { Descriptor } from './descriptor.js';
 import { type ElementValue, elementCodec } from './element.js';
+import { isDLPackError } from './errors.js';
 
 const THRESHOLD = 1000;
 const EDGE = 3;
@@ -15,7 +16,12 @@ export function formatTensor(kind: string, descriptor: Descriptor): string {
   const { dtype, shape, device, isReadOnly } = descriptor;
   const head = `${kind} ${dtype.name} [${shape.join(', ')}] ${device.name}${isReadOnly ? ' read-only' : ''}`;
   if (!device.isHostAccessible) return head;
-  return `${head}\n${formatBody(descriptor)}`;
+  try {
+    return `${head}\n${formatBody(descriptor)}`;
+  } catch (error) {
+    if (!isDLPackError(error)) throw error;
+    return `${head} (its memory was taken away)`; // printing must not throw
+  }
 }
 
 type Cell = string | null | Cell[]; // null: left out

@@ -93,6 +93,9 @@ function ask(source: unknown, request: DLPackRequest): unknown {
         source,
       );
     }
+    if (ArrayBuffer.isView(source)) {
+      throw new ArgumentTypeError('source', 'a tensor (for a typed array use Tensor.wrap, adopt or from)', source);
+    }
     // A bare native external has no properties at all; importExternal decides.
     return source;
   }

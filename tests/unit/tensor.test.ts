@@ -48,6 +48,18 @@ test('from: nested arrays, scalars, typed arrays, tensors; always a copy', () =>
   );
 });
 
+test('from: typed rows, and hints where something else was meant', () => {
+  equal(Tensor.from([new Float32Array([1, 2]), [3, 4]]).toArray(), [
+    [1, 2],
+    [3, 4],
+  ]);
+  throws('TypeError', 'spread', () => Tensor.from(new Set([1]) as never));
+  throws('TypeError', 'Tensor.wrap', () => fromDLPack(new Float32Array(2)));
+  const x = Tensor.wrap(new Float32Array(2));
+  structuredClone(x.data.buffer, { transfer: [x.data.buffer as ArrayBuffer] });
+  equal(String(x), 'Tensor float32 [2] cpu (its memory was taken away)');
+});
+
 test('from: what cannot become a tensor is refused', () => {
   throws('LayoutError', 'equal length', () => Tensor.from([[1, 2], [3]]));
   throws('LayoutError', 'a value', () => Tensor.from([[1], 2]));
