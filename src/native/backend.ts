@@ -7,7 +7,7 @@
 import type { Backend } from '../backend.js';
 import type { DeviceInfo } from '../device.js';
 import type { Storage } from '../storage.js';
-import { exportExternal } from './export.js';
+import { exportExternal, storageAddress } from './export.js';
 import { ADDRESS, BYTE_OFFSET, f64, HANDLE, NBYTES, u32, u64 } from './frame.js';
 import { importExternal } from './import.js';
 import { native } from './load.js';
@@ -33,6 +33,7 @@ export const nativeBackend: Backend = {
     checkStatus();
     return new NativeStorage(u32[HANDLE] as number, nbytes, false);
   },
+  addressOf: storageAddress,
   importExternal,
   exportExternal,
 };

@@ -6,7 +6,7 @@
 
 import type { Descriptor } from '../descriptor.js';
 import { ArgumentTypeError, BufferError } from '../errors.js';
-import { BufferStorage } from '../storage.js';
+import { BufferStorage, type Storage } from '../storage.js';
 import { copyDescriptor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { recordExport } from './debug.js';
@@ -73,12 +73,15 @@ export function exportExternal(descriptor: Descriptor): unknown {
 /** The address of the first element. For JavaScript memory it is good until control returns to the event loop. */
 export function addressOf(tensor: TensorView): bigint {
   const descriptor = checkTensor(tensor);
-  const { storage } = descriptor;
-  const offset = BigInt(Math.floor(descriptor.bitOffset / 8));
-  if (storage instanceof NativeStorage) return storage.address + offset;
+  return storageAddress(descriptor.storage) + BigInt(Math.floor(descriptor.bitOffset / 8));
+}
+
+/** The address of byte 0 of a storage. */
+export function storageAddress(storage: Storage): bigint {
+  if (storage instanceof NativeStorage) return storage.address;
   const pinned = pinBuffer(storage.buffer(), storage.start, storage.nbytes);
   try {
-    return pinned.address + offset;
+    return pinned.address;
   } finally {
     pinned.release();
   }
