@@ -1,6 +1,7 @@
 // npm run test:runtimes: the suite on every supported runtime, with the same addon. `-- bun` runs one of them.
 import { runTests, summary } from './lib/run-tests.mjs';
 import {
+  buildMdspanTensors,
   buildNative,
   buildPeerAddon,
   buildTests,
@@ -24,6 +25,7 @@ await main(async () => {
   await installPython();
   await buildTests();
   await buildPeerAddon();
+  await buildMdspanTensors();
   await installRuntimes();
   const all = { passed: 0, failed: 0, skipped: 0 };
   const lines = [];

@@ -1,6 +1,7 @@
 // npm test: set-up, lint, and all tests on this runtime. `npm test -- name` runs the files whose path contains it.
 import { runTests, summary } from './lib/run-tests.mjs';
 import {
+  buildMdspanTensors,
   buildNative,
   buildPeerAddon,
   buildTests,
@@ -22,6 +23,7 @@ await main(async () => {
   await installPython();
   await buildTests();
   await buildPeerAddon();
+  await buildMdspanTensors();
   if (filter === '') {
     await step('lint and format', async () => {
       await run(tool('biome'), ['check', '--error-on-warnings', '.']);

@@ -76,7 +76,7 @@ export class Extents<S extends Shape = Shape> {
 
   /** Extents are made by {@link extents} and {@link dims}. */
   constructor(lengths: S, isStatic: readonly boolean[], indexType: IndexType = 'uint64') {
-    this.lengths = checkShape(lengths, 'extents') as S;
+    this.lengths = Object.freeze(checkShape(lengths, 'extents')) as S;
     this.#isStatic = isStatic;
     this.indexType = indexType;
     if (typeof indexType !== 'string' || !Object.hasOwn(indexLimits, indexType)) {

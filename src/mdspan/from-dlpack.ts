@@ -115,7 +115,7 @@ function checkDevice(kind: SpanKind, type: unknown): void {
   if (type !== expected) {
     throw new UnsupportedDeviceError(
       String(type),
-      `Expected device type ${expected} for the DLTensor but received ${String(type)} (device type must be ${name} for ${kind}Mdspan)`,
+      `Expected device type ${expected} for the DLTensor but received ${String(type)} (DLTensor device type must be ${name} for ${kind}Mdspan)`,
     );
   }
 }
@@ -126,7 +126,7 @@ function checkDType({ name, dtype: expected }: ElementInfo, dtype: DLDataType): 
     throw new UnsupportedDTypeError(
       received,
       `Expected '${name}' (code ${expected.code}, bits ${expected.bits}, lanes ${expected.lanes}) for the DLTensor but ` +
-        `received ${received} (data type does not match expected type)`,
+        `received ${received} (DLTensor data type does not match expected type)`,
     );
   }
 }
@@ -168,7 +168,11 @@ function checkedShape(shape: DLTensor['shape'], rank: number): number[] {
 
 function checkedStrides(strides: DLTensor['strides'], rank: number): number[] {
   if (strides === null || strides === undefined) {
-    throw new ArgumentTypeError('strides', 'an array (strides=NULL is not supported since DLPack 1.2)', strides);
+    throw new ArgumentTypeError(
+      'strides',
+      'an array (strides=nullptr is not supported for DLPack v1.2 and later)',
+      strides,
+    );
   }
   return integers(strides, rank, 'strides');
 }

@@ -27,7 +27,7 @@ abstract class StridesMapping<S extends Shape> implements StridedMapping<S> {
 
   constructor(extents: Extents<S>, strides: readonly number[], offset: number) {
     this.extents = extents;
-    this.strides = strides as unknown as PerAxis<S>;
+    this.strides = Object.freeze(strides) as unknown as PerAxis<S>;
     this.offset = offset;
     const span = spanOf(extents.lengths, strides);
     this.requiredSpanSize = span === null ? 0 : extents.checkIndex(offset + span.high + 1, 'requiredSpanSize');
@@ -103,7 +103,7 @@ function packedStrides(lengths: Shape, order: readonly number[]): readonly numbe
     strides[axis] = step;
     step *= lengths[axis] as number;
   }
-  return Object.freeze(strides);
+  return strides;
 }
 
 function checkExtents(extents: Extents): void {
@@ -129,7 +129,11 @@ export function layoutStride<S extends Shape>(extents: Extents<S>, strides: PerA
   checkExtents(extents);
   const checked = checkStrides(strides, extents.lengths);
   if (checked.some((stride) => stride <= 0)) {
-    throw new ArgumentValueError('strides', 'strictly positive strides (layoutStride requires them)', checked);
+    throw new ArgumentValueError(
+      'strides',
+      'strides of one or more (layoutStride requires strictly positive strides)',
+      checked,
+    );
   }
   checkUnique(extents.lengths, checked);
   return new StrideMapping(extents, checked, 0);

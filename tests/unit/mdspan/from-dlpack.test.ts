@@ -127,7 +127,7 @@ test('shape must be there, not negative, and small enough', () => {
 
 test('strides must be there and fit the layout', () => {
   for (const layout of [layoutRight, layoutLeft, layoutStride, layoutStrideRelaxed]) {
-    throws('TypeError', 'strides=NULL is not supported since DLPack 1.2', () => convert({ strides: null }, layout));
+    throws('TypeError', 'strides=nullptr is not supported for DLPack v1.2', () => convert({ strides: null }, layout));
   }
   throws('LayoutError', 'not compatible with layoutRight', () => convert({ strides: [1, 2] }, layoutRight));
   throws('LayoutError', 'not compatible with layoutLeft', () => convert({}, layoutLeft));
