@@ -6,6 +6,7 @@
 
 import type { DLDevice } from '../device.js';
 import type { DLDataType } from '../dtype.js';
+import type { Pointer } from './pointer.js';
 
 export interface DLTensor {
   /**
@@ -23,3 +24,9 @@ export interface DLTensor {
   /** From `data` to the first element. */
   readonly byteOffset: number | bigint;
 }
+
+/**
+ * What the DLTensors made here point at. An address keeps nothing alive; on the way back to a span the memory itself is found
+ * here, so that the round trip cannot outlive a typed array that the collector took.
+ */
+export const origins = new WeakMap<DLTensor, Pointer>();

@@ -15,8 +15,9 @@ import {
   UnsupportedDeviceError,
   UnsupportedDTypeError,
 } from '../errors.js';
+import { spanOf } from '../layout.js';
 import { defaultAccessor, type PointerAccessor } from './accessor.js';
-import type { DLTensor } from './dl-tensor.js';
+import { type DLTensor, origins } from './dl-tensor.js';
 import { type ElementInfo, type ElementType, parseElementType } from './element-type.js';
 import { dims } from './extents.js';
 import {
@@ -101,12 +102,22 @@ function toMdspan(kind: SpanKind, tensor: DLTensor, options: Options): unknown {
   if (byteOffset < 0) throw new ArgumentValueError('byteOffset', 'an integer of zero or more', byteOffset);
   const isEmpty = shape.includes(0);
   checkData(element, data, byteOffset, layout === layoutStrideRelaxed, isEmpty);
-  const offset = layout === layoutStrideRelaxed ? byteOffset / element.storageBytes : 0;
   const strides = rank === 0 ? [] : checkedStrides(givenStrides, rank);
-  const mapping = makeMapping(layout, shape, strides, isEmpty ? 0 : offset);
-  const skipped = layout === layoutStrideRelaxed || isEmpty ? 0 : byteOffset;
+  const first = isEmpty ? 0 : byteOffset;
+  let start = first;
+  let offset = 0;
+  if (layout === layoutStrideRelaxed) {
+    // As in C++ the pointer stays at data and byteOffset becomes the mapping's offset. Where that leaves no room for
+    // negative strides (NumPy's data is the first element, not the lowest), the pointer moves down to the lowest one.
+    const below = -(spanOf(shape, strides)?.low ?? 0);
+    offset = Math.max(first / element.storageBytes, below);
+    start = first - offset * element.storageBytes;
+  }
+  const mapping = makeMapping(layout, shape, strides, offset);
   const deviceId = kind === 'device' ? { deviceId: device.id } : {};
-  const pointer = pointTo(element, isEmpty ? null : data, skipped, mapping, deviceId);
+  const pointer = isEmpty
+    ? pointerTo(0n, { dtype: element.name, size: 0, ...deviceId })
+    : pointTo(element, origins.get(tensor) ?? null, data, start, mapping, deviceId);
   return new spanClasses[kind](pointer as never, mapping, defaultAccessor());
 }
 
@@ -251,22 +262,25 @@ function checkPacked<M extends StridedMapping & { readonly layout: string }>(
   return mapping;
 }
 
+/** The pointer `start` bytes from `data`. */
 function pointTo(
   element: ElementInfo,
+  origin: Pointer | null,
   data: DLTensor['data'],
-  skippedBytes: number,
+  start: number,
   mapping: StridedMapping,
   device: { deviceId?: number },
 ): Pointer {
   const size = mapping.requiredSpanSize;
-  if (data === null) return pointerTo(0n, { dtype: element.name, size: 0, ...device });
+  if (origin !== null && origin.memory.device !== null) return origin.plus(start / element.storageBytes);
   if (typeof data === 'bigint') {
-    return pointerTo(data + BigInt(skippedBytes), { dtype: element.name, size, ...device });
+    return pointerTo(data + BigInt(start), { dtype: element.name, size, ...device });
   }
-  const pointer = pointerTo(data.subarray(skippedBytes), { dtype: element.name });
-  if (size > pointer.available) {
+  const bytes = data as Uint8Array;
+  const pointer = start < 0 ? null : pointerTo(bytes.subarray(start), { dtype: element.name });
+  if (pointer === null || size > pointer.available) {
     throw new LayoutError(
-      `Expected data of ${size} elements of ${element.name} but there are ${pointer.available}`,
+      `Expected data of ${size} elements of ${element.name} from byte ${start} on but there are ${bytes.length} bytes`,
       mapping.extents.lengths,
     );
   }

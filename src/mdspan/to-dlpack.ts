@@ -7,7 +7,7 @@
 import type { DLDevice } from '../device.js';
 import type { DLDataType } from '../dtype.js';
 import { ArgumentTypeError, DisposedError } from '../errors.js';
-import type { DLTensor } from './dl-tensor.js';
+import { type DLTensor, origins } from './dl-tensor.js';
 import type { ElementType } from './element-type.js';
 import type { StridedMapping } from './mapping.js';
 import type { Pointer } from './pointer.js';
@@ -99,7 +99,7 @@ export class DLPackTensor {
   /** The DLTensor. Its fields are read from this wrapper and throw once it is disposed or moved. */
   get(): OwnedDLTensor {
     const owned = this.#take();
-    return Object.freeze({
+    const tensor: OwnedDLTensor = Object.freeze({
       get data() {
         return owned.data();
       },
@@ -123,6 +123,8 @@ export class DLPackTensor {
         return 0;
       },
     });
+    origins.set(tensor, owned.span.pointer);
+    return tensor;
   }
 
   /** A second wrapper of the same elements with storage of its own. */

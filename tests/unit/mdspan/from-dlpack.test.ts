@@ -16,7 +16,7 @@ import {
 } from 'dlpack/mdspan';
 import { addressOf } from 'dlpack/native';
 import { equal, ok, throws } from '../../assert.js';
-import { test } from '../../harness.js';
+import { collect, test } from '../../harness.js';
 
 const memory = Tensor.from([0, 1, 2, 3, 4, 5, 6, 7], { dtype: 'float32' });
 const base = addressOf(memory);
@@ -65,7 +65,11 @@ test('byte_offset moves the pointer, or becomes an offset of the relaxed layout'
 test('relaxed: zero and negative strides', () => {
   equal([...convert({ strides: [0, 1] })], [0, 1, 2, 0, 1, 2]);
   equal([...convert({ strides: [-3, -1], byteOffset: 20 })], [5, 4, 3, 2, 1, 0]);
-  throws('LayoutError', 'insufficient for negative strides', () => convert({ strides: [-3, -1] }));
+  // As NumPy has it: data is the first element, and the others lie below.
+  const below = convert({ data: base + 20n, strides: [-3, -1] });
+  equal([...below], [5, 4, 3, 2, 1, 0]);
+  equal((below.mapping as { offset: number }).offset, 5);
+  equal(convert({ data: base + 16n, strides: [-3, -1], byteOffset: 4 }).get(1, 2), 0);
 });
 
 test('rank 0', () => {
@@ -156,6 +160,31 @@ test('the round trip, with the empty one that C++ refuses', () => {
   }
 });
 
+test('the round trip of negative strides and of constant elements', () => {
+  const data = new Float32Array([1, 2, 3, 4, 5, 6]);
+  const reversed = hostMdspan(data, layoutStrideRelaxed(extents(2, 3), [-3, -1], 5), { readonly: true });
+  using dl = toDLPackTensor(reversed);
+  const back = toHostMdspan(dl.get(), { dtype: 'float32', rank: 2 });
+  equal([...back], [6, 5, 4, 3, 2, 1]);
+  throws('ReadOnlyError', 'constant', () => back.set([0, 0], 1));
+});
+
+test('the round trip keeps a typed array alive that nothing else does', async () => {
+  const make = () => toDLPackTensor(hostMdspan(new Float32Array(1 << 16).fill(7), extents(65536))).get();
+  const spans = Array.from({ length: 20 }, () => toHostMdspan(make(), { dtype: 'float32', rank: 1 }));
+  await collect();
+  new Float32Array(1 << 20).fill(1);
+  for (const span of spans) equal([span.get(0), span.get(65535)], [7, 7]);
+});
+
+test('the round trip notices memory that its owner released', () => {
+  const owner = Tensor.from([1, 2], { dtype: 'float32' });
+  using dl = toDLPackTensor(hostMdspan(owner));
+  const back = toHostMdspan(dl.get(), { dtype: 'float32', rank: 1 });
+  owner.dispose();
+  throws('DisposedError', 'span does not own', () => back.get(0));
+});
+
 test('every element type comes back', () => {
   for (const dtype of ['bool', 'int128', 'float4_e2m1fn', 'float6_e3m2fnx4', 'complex32', 'bfloat16x2'] as const) {
     const buffer = new ArrayBuffer(256);
@@ -187,7 +216,8 @@ test('bytes in place of an address', () => {
   span.set([0, 0], 10);
   equal(new Float32Array(bytes.buffer)[1], 10);
   equal(convert({ ...changes, byteOffset: 4, shape: [1, 2], strides: [2, 1] }, layoutRight).get(0, 0), 2);
-  throws('LayoutError', 'there are 4', () => convert({ ...changes, shape: [2, 3], strides: [3, 1] }));
+  throws('LayoutError', 'there are 16 bytes', () => convert({ ...changes, shape: [2, 3], strides: [3, 1] }));
+  throws('LayoutError', 'from byte -4 on', () => convert({ ...changes, strides: [1, -1] }));
   throws('BufferError', 'must be aligned', () => convert({ ...changes, data: bytes.subarray(1) }));
   throws('LayoutError', 'there are', () => convert({ ...changes, byteOffset: 4000, shape: [1, 1] }));
   ok(convert({ ...changes, data: new Uint8Array(0), shape: [0, 2] }).size === 0);
