@@ -2,15 +2,18 @@
 // facts of each layout mapping, and the text of each refusal of the reverse direction. The fixture tensors.json is its
 // output; tensors.test.ts compares it with this package.
 //
-// Plain g++ compiles all of it; no CUDA compiler is needed. Not covered: device spans without a CUDA driver (the library asks
-// it for the device of the pointer), and `long double`, which is not the same type everywhere.
+// Plain g++ compiles all of it; no CUDA compiler is needed. The library asks the CUDA driver for the device of a pointer: a
+// stand-in answers, so that the output is the same on machines with and without one. Not covered: `long double`, which is not
+// the same type everywhere, and the types that the library refuses to compile.
 
+#include <cuda.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp4.h>
 #include <cuda_fp6.h>
 #include <cuda_fp8.h>
 #include <cuda_runtime.h>
+#include <dlfcn.h>
 #include <dlpack/dlpack.h>
 
 #include <cuda/mdspan>
@@ -19,8 +22,9 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
+#include <exception>
 #include <functional>
-#include <stdexcept>
 #include <string>
 
 namespace {
@@ -33,6 +37,28 @@ using Extents = cuda::std::extents<size_t, Lengths...>;
 // The library compares strides as the index type has them: a negative one of an unsigned type is "too large".
 template <size_t... Lengths>
 using SignedExtents = cuda::std::extents<int64_t, Lengths...>;
+
+// A stand-in for the CUDA driver, to which `memory` belongs to device 5 and nothing else to any.
+
+CUresult stand_in_init(unsigned) {
+  return CUDA_SUCCESS;
+}
+
+CUresult stand_in_attributes(unsigned count, CUpointer_attribute* attributes, void** results, CUdeviceptr pointer) {
+  const auto first = reinterpret_cast<CUdeviceptr>(memory);
+  if (count != 1 || attributes[0] != CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) return CUDA_ERROR_NOT_SUPPORTED;
+  if (pointer < first || pointer >= first + sizeof(memory)) return CUDA_ERROR_INVALID_VALUE;
+  *static_cast<int*>(results[0]) = 5;
+  return CUDA_SUCCESS;
+}
+
+CUresult stand_in_symbol(const char* name, void** function, int, cuuint64_t, CUdriverProcAddressQueryResult* result) {
+  const bool is_init = std::strcmp(name, "cuInit") == 0;
+  if (!is_init && std::strcmp(name, "cuPointerGetAttributes") != 0) return CUDA_ERROR_NOT_FOUND;
+  *function = is_init ? reinterpret_cast<void*>(&stand_in_init) : reinterpret_cast<void*>(&stand_in_attributes);
+  *result = CU_GET_PROC_ADDRESS_SUCCESS;
+  return CUDA_SUCCESS;
+}
 
 /// Commas between the items of a JSON list, one item a line.
 struct List {
@@ -178,6 +204,10 @@ void print_type(const char* name, const char* dtype) {
     const auto wrapper = cuda::to_dlpack_tensor(managed);
     std::printf(", \"managed\": [");
     print_tensor(0, wrapper.get());
+    cuda::device_mdspan<T, Extents<2, 3>> device(data, Extents<2, 3>{});
+    const auto device_wrapper = cuda::to_dlpack_tensor(device);
+    std::printf("], \"device\": [");
+    print_tensor(0, device_wrapper.get());
     std::printf("]");
   }
   std::printf("}");
@@ -222,8 +252,8 @@ void print_refusal(const char* name, const std::function<void()>& action) {
   try {
     action();
     std::printf("{\"case\": \"%s\", \"what\": null}", name);
-  } catch (const std::invalid_argument& error) {
-    // Before the text the library writes where it was thrown, which differs from build to build.
+  } catch (const std::exception& error) {
+    // Some errors have the name of a CUDA error code before the text.
     std::string what = error.what();
     const size_t colon = what.rfind(": ");
     std::printf("{\"case\": \"%s\", \"what\": \"%s\"}", name, colon == std::string::npos ? what.c_str() : what.c_str() + colon + 2);
@@ -286,6 +316,11 @@ void print_refusals() {
     t.strides = steps;
     (void) cuda::to_host_mdspan<float, 3, layout_left>(t);
   });
+  print_refusal("device ordinal", [] {
+    static float elsewhere[6];
+    cuda::device_mdspan<float, Extents<2, 3>> span(elsewhere, Extents<2, 3>{});
+    (void) cuda::to_dlpack_tensor(span);
+  });
   print_refusal("extent too large", [] {
     cuda::host_mdspan<float, Extents<dyn>> span(reinterpret_cast<float*>(memory), Extents<dyn>{size_t{1} << 63});
     (void) cuda::to_dlpack_tensor(span);
@@ -305,6 +340,18 @@ void print_refusals() {
 }
 
 }  // namespace
+
+// The library finds the driver with these two; defined here, they go before those of libc.
+extern "C" void* dlopen(const char*, int) noexcept {
+  return memory;
+}
+extern "C" void* dlsym(void* __restrict, const char* __restrict) noexcept {
+  return reinterpret_cast<void*>(&stand_in_symbol);
+}
+// Of the CUDA runtime, which is not linked; the library puts it into the text of its errors.
+extern "C" const char* cudaGetErrorString(cudaError_t) {
+  return "error";
+}
 
 int main() {
   std::printf("{\n  \"cccl\": %d,\n  \"dlpack\": [%d, %d],\n  \"mappings\": [", CCCL_VERSION, DLPACK_MAJOR_VERSION,

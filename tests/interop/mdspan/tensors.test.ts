@@ -8,7 +8,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { isDLPackError } from 'dlpack';
 import {
+  type DescribableSpan,
   type DLTensor,
+  deviceMdspan,
   dynamic,
   type ElementType,
   Extents,
@@ -24,6 +26,7 @@ import {
   managedMdspan,
   type OwnedDLTensor,
   type StridedMapping,
+  setPointerDriver,
   toDeviceMdspan,
   toDLPackTensor,
   toHostMdspan,
@@ -70,6 +73,7 @@ interface Fixture {
     readonly sizeof: number;
     readonly host: readonly Row[];
     readonly managed?: readonly Row[];
+    readonly device?: readonly Row[];
   }[];
   readonly refusals: readonly { readonly case: string; readonly what: string | null }[];
 }
@@ -131,7 +135,7 @@ test('the fixture is large enough to mean something', () => {
   equal(fixture.dlpack, [1, 3]);
   equal(new Set(fixture.types.map(({ dtype }) => dtype)).size, elementTypes.length, 'every element type');
   equal(new Set(fixture.mappings.map(({ layout }) => layout)).size, 4);
-  ok(fixture.mappings.length > 30 && fixture.types.filter(({ managed }) => managed).length === 3);
+  ok(fixture.mappings.length > 30 && fixture.types.filter(({ managed, device }) => managed && device).length === 3);
 });
 
 test('layouts have the same strides, spans and properties', () => {
@@ -163,20 +167,25 @@ test('layouts have the same strides, spans and properties', () => {
   }
 });
 
+const address = 0x10000n;
+/** As the stand-in driver of tensors.cc: the memory there belongs to device 5, and nothing else to any. */
+setPointerDriver({ deviceOrdinal: (pointer) => (pointer === address ? 5 : null) });
+
 test('every field of every DLTensor is the same', () => {
   let compared = 0;
-  const address = 0x10000n;
   for (const type of fixture.types) {
-    const { dtype, host, managed = [] } = type;
-    for (const row of [...host, ...managed]) {
-      const mapping = mappings[row[0]] as StridedMapping;
-      const span = managed.includes(row)
-        ? managedMdspan(address, mapping, { dtype })
-        : hostMdspan(address, mapping, { dtype });
-      using wrapper = toDLPackTensor(span);
-      equal(rowOf(row[0], address, wrapper.get()), expectedRow(row, type), `${type.type} ${mapping.extents}`);
-      compared++;
-    }
+    const { dtype, host, managed = [], device = [] } = type;
+    const compare = (rows: readonly Row[], make: (mapping: StridedMapping) => DescribableSpan) => {
+      for (const row of rows) {
+        const mapping = mappings[row[0]] as StridedMapping;
+        using wrapper = toDLPackTensor(make(mapping));
+        equal(rowOf(row[0], address, wrapper.get()), expectedRow(row, type), `${type.type} ${mapping.extents}`);
+        compared++;
+      }
+    };
+    compare(host, (mapping) => hostMdspan(address, mapping, { dtype }));
+    compare(managed, (mapping) => managedMdspan(address, mapping, { dtype, readonly: true }));
+    compare(device, (mapping) => deviceMdspan(address, mapping, { dtype }));
   }
   ok(compared > 350, `${compared} DLTensors`);
 });
@@ -190,7 +199,7 @@ test('elements are as large as in C++', () => {
 });
 
 const good: DLTensor = {
-  data: 0x10000n,
+  data: address,
   device: { type: 1, id: 0 },
   ndim: 2,
   dtype: { code: 2, bits: 32, lanes: 1 },
@@ -232,10 +241,11 @@ const cases: Record<string, () => unknown> = {
       { ...good, ndim: 3, shape: [2 ** 40, 2 ** 40, 1], strides: [1, 2 ** 40, 0] },
       { dtype: 'float32', rank: 3, layout: layoutLeft },
     ),
+  'device ordinal': () => toDLPackTensor(deviceMdspan(0x20000n, extents(2, 3), { dtype: 'float32' })),
   'extent too large': () => dynamic(2n ** 63n),
   'stride too large': () => {
     const mapping = { ...layoutRight(extents(1)), offsetAt: () => 0, stride: () => 2 ** 63 };
-    return toDLPackTensor(hostMdspan(0x10000n, mapping, { dtype: 'float32' }));
+    return toDLPackTensor(hostMdspan(address, mapping, { dtype: 'float32' }));
   },
 };
 
