@@ -126,7 +126,7 @@ export const buildMdspanTensors = () =>
     whenChanged(
       'mdspan',
       ['tests/interop/mdspan/tensors.cc', 'requirements.txt', 'scripts/lib/setup.mjs'],
-      [],
+      ['build/native/mdspan_tensors'],
       async () => {
         const folders = await cudaHeaderFolders();
         if (folders === null) return 'no CUDA C++ headers here; the fixture serves';

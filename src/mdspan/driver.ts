@@ -4,7 +4,7 @@
  * @module
  */
 
-import { UnsupportedDeviceError } from '../errors.js';
+import { ArgumentTypeError, UnsupportedDeviceError } from '../errors.js';
 
 export interface PointerDriver {
   /** The number of the device that an address belongs to (`cuPointerGetAttributes`), null when it belongs to none. */
@@ -15,6 +15,9 @@ let driver: PointerDriver | null = null;
 
 /** Hands a driver in; null takes it away. */
 export function setPointerDriver(next: PointerDriver | null): void {
+  if (next !== null && typeof next?.deviceOrdinal !== 'function') {
+    throw new ArgumentTypeError('driver', 'an object with deviceOrdinal(), or null', next);
+  }
   driver = next;
 }
 

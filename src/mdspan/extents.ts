@@ -77,7 +77,10 @@ export class Extents<S extends Shape = Shape> {
   /** Extents are made by {@link extents} and {@link dims}. */
   constructor(lengths: S, isStatic: readonly boolean[], indexType: IndexType = 'uint64') {
     this.lengths = Object.freeze(checkShape(lengths, 'extents')) as S;
-    this.#isStatic = isStatic;
+    if (!Array.isArray(isStatic) || isStatic.length !== this.lengths.length) {
+      throw new ArgumentTypeError('isStatic', `${this.lengths.length} booleans`, isStatic);
+    }
+    this.#isStatic = [...isStatic];
     this.indexType = indexType;
     if (typeof indexType !== 'string' || !Object.hasOwn(indexLimits, indexType)) {
       throw new ArgumentValueError('indexType', `one of ${Object.keys(indexLimits).join(', ')}`, indexType);

@@ -39,14 +39,14 @@ export {
 export {
   type LayoutName,
   type LayoutPolicy,
-  LeftMapping,
+  type LeftMapping,
   layoutLeft,
   layoutRight,
   layoutStride,
   layoutStrideRelaxed,
-  RelaxedMapping,
-  RightMapping,
-  StrideMapping,
+  type RelaxedMapping,
+  type RightMapping,
+  type StrideMapping,
 } from './layouts.js';
 export { deviceMdspan, type HostSpanFactory, hostMdspan, managedMdspan, type SpanFactory } from './make-span.js';
 export type { AxisPart, LayoutMapping, MappingPart, StridedMapping } from './mapping.js';

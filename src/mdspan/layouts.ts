@@ -8,7 +8,7 @@
 import { ArgumentTypeError, ArgumentValueError, LayoutError } from '../errors.js';
 import { checkStrides, spanOf } from '../layout.js';
 import { Extents, type PerAxis, type Shape } from './extents.js';
-import { type LayoutMapping, type StridedMapping, stridesOf } from './mapping.js';
+import { checkMapping, type LayoutMapping, type StridedMapping, stridesOf } from './mapping.js';
 
 /** Names of the layouts of this package. */
 export type LayoutName = 'layoutRight' | 'layoutLeft' | 'layoutStride' | 'layoutStrideRelaxed';
@@ -47,6 +47,7 @@ abstract class StridesMapping<S extends Shape> implements StridedMapping<S> {
 
   /** True when both map every index alike: the same extents, strides and offset. */
   equals(other: LayoutMapping): boolean {
+    checkMapping(other);
     if (!this.extents.equals(other.extents)) return false;
     const strides = stridesOf(other);
     const otherOffset = other instanceof StridesMapping ? other.offset : 0;

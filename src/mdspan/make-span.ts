@@ -84,7 +84,8 @@ const deviceKinds = { host: 'cpu', device: 'cuda', managed: 'cuda_managed' } as 
 const constants = { host: 'kDLCPU', device: 'kDLCUDA', managed: 'kDLCUDAManaged' } as const;
 
 function makeSpan(kind: SpanKind, source: unknown, layout: Layout | undefined, options: AnyOptions): unknown {
-  if (options.accessor !== undefined) return makeCustom(kind, source, layout, options.accessor);
+  if (typeof options !== 'object' || options === null) throw new ArgumentTypeError('options', 'an object', options);
+  if (options.accessor !== undefined) return construct(kind, source, mappingOf(layout), options.accessor);
   if (source instanceof TensorView && layout === undefined) {
     const [pointer, mapping] = elementsOf(source, options);
     return construct(kind, pointer, mapping, defaultAccessor());
@@ -99,18 +100,6 @@ function makeSpan(kind: SpanKind, source: unknown, layout: Layout | undefined, o
     );
   }
   return construct(kind, pointer, mapping, defaultAccessor());
-}
-
-function makeCustom(
-  kind: SpanKind,
-  handle: unknown,
-  layout: Layout | undefined,
-  accessor: Accessor<unknown, unknown>,
-): unknown {
-  if (typeof accessor !== 'object' || accessor === null || typeof accessor.read !== 'function') {
-    throw new ArgumentTypeError('accessor', 'an object with read(), offset() and perhaps write()', accessor);
-  }
-  return construct(kind, handle, mappingOf(layout), accessor);
 }
 
 function construct(kind: SpanKind, handle: unknown, mapping: LayoutMapping, accessor: unknown): unknown {

@@ -117,6 +117,7 @@ export function pointerTo(
   source: bigint | WrappableArray | ArrayBufferLike | TensorView,
   options: Partial<AddressOptions<ElementType>> = {},
 ): Pointer {
+  if (typeof options !== 'object' || options === null) throw new ArgumentTypeError('options', 'an object', options);
   if (typeof source === 'bigint') return pointerToAddress(source, options);
   if (source instanceof TensorView) return pointerToTensor(source, options);
   return pointerToArray(source, options);

@@ -26,6 +26,9 @@ export class StridedSlice {
 
 /** Every `stride`-th of the `extent` elements from `offset` on. */
 export function stridedSlice(slice: { offset: number; extent: number; stride: number }): StridedSlice {
+  if (typeof slice !== 'object' || slice === null) {
+    throw new ArgumentTypeError('slice', '{ offset, extent, stride }', slice);
+  }
   const { offset, extent, stride } = slice;
   for (const [name, value] of Object.entries({ offset, extent, stride })) {
     if (!Number.isSafeInteger(value) || value < 0) {

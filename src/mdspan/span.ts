@@ -40,6 +40,7 @@ export abstract class Mdspan<
   /** Spans are made by `hostMdspan`, `deviceMdspan` and `managedMdspan`. */
   constructor(dataHandle: HandleOf<A>, mapping: M, accessor: A) {
     checkMapping(mapping);
+    checkAccessor(accessor);
     this.dataHandle = dataHandle;
     this.mapping = mapping;
     this.accessor = accessor;
@@ -93,6 +94,13 @@ export abstract class Mdspan<
 
   toString(): string {
     return `${this.constructor.name}(${this.dtype ?? 'custom'}, ${this.extents})`;
+  }
+}
+
+function checkAccessor(accessor: unknown): void {
+  const { read, offset } = (accessor ?? {}) as Partial<Accessor<unknown, unknown>>;
+  if (typeof read !== 'function' || typeof offset !== 'function') {
+    throw new ArgumentTypeError('accessor', 'an object with read(), offset() and perhaps write()', accessor);
   }
 }
 

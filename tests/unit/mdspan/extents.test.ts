@@ -72,4 +72,6 @@ test('lengths that are no lengths are refused', () => {
 
 test('extents are values of a class that programs can ask for', () => {
   ok(extents(1) instanceof Extents);
+  throws('TypeError', '2 booleans', () => new Extents([1, 2], [true]));
+  throws('TypeError', '2 booleans', () => new Extents([1, 2], undefined as never));
 });

@@ -87,6 +87,7 @@ test('comparison of mappings', () => {
   ok(!layoutStrideRelaxed(extents(2, 3), [3, 1], 1).equals(layoutRight(extents(2, 3))));
   ok(!layoutRight(extents(2, 3)).equals(layoutLeft(extents(2, 3))));
   ok(!layoutRight(extents(2, 3)).equals(layoutRight(extents(3, 2))));
+  throws('TypeError', 'layout mapping', () => layoutRight(extents(2)).equals(null as never));
 });
 
 test('the span must be representable in the index type', () => {

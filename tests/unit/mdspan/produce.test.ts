@@ -143,6 +143,15 @@ test('requests are answered as a tensor would', () => {
   equal(span[DLPACK_DEVICE](), { type: 1, id: 0 });
 });
 
+test('a type-tagged external for addons', () => {
+  using memory = Tensor.from([1, 2, 3], { dtype: 'float32' });
+  const external = hostMdspan(memory)[DLPACK]({ native: true });
+  notEqual(typeof (external as ManagedTensor).version, 'object', 'not a plain object');
+  using tensor = fromDLPack(external);
+  tensor.set(0, 10);
+  equal(memory.get(0), 10);
+});
+
 test('through a native managed tensor, as Python and TVM-FFI see it', () => {
   using memory = Tensor.from(
     [

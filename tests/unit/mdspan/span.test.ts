@@ -279,6 +279,8 @@ test('sources and layouts of the wrong kind are refused', () => {
   }
   throws('TypeError', 'layout', () => hostMdspan(new Float32Array(2), [2] as never));
   throws('TypeError', 'layout', () => hostMdspan(new Float32Array(2), undefined as never));
+  throws('TypeError', 'options', () => hostMdspan(new Float32Array(2), extents(2), null as never));
+  throws('TypeError', 'options', () => pointerTo(new Float32Array(2), 7 as never));
 });
 
 /** Element (i, j) of a symmetric matrix: only one triangle is stored. */
@@ -346,7 +348,9 @@ test('a user-written accessor over something that is not memory', () => {
   equal(span.dtype, null);
   throws('ReadOnlyError', 'no write()', () => span.set([0, 0], 'x'));
   throws('TypeError', 'data_handle_type must be a pointer', () => fromDLPack(span));
-  throws('TypeError', 'accessor', () => hostMdspan('x', extents(1), { accessor: {} as never }));
+  for (const accessor of [{}, { read: () => 1 }, null, 7]) {
+    throws('TypeError', 'accessor', () => hostMdspan('x', extents(1), { accessor: accessor as never }));
+  }
 });
 
 test('pointers stay inside their memory', () => {

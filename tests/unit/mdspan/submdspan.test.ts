@@ -104,6 +104,7 @@ test('slices outside the extents are refused', () => {
   throws('TypeError', 'slice 1', () => submdspan(span, 0, [1] as never));
   throws('TypeError', 'an mdspan', () => submdspan([] as never));
   throws('ValueError', 'stride', () => stridedSlice({ offset: 0, extent: 1, stride: 0 }));
+  throws('TypeError', 'slice', () => stridedSlice(undefined as never));
   throws('ValueError', 'extent', () => stridedSlice({ offset: 0, extent: -1, stride: 1 }));
 });
 

@@ -112,7 +112,9 @@ test('the driver finds the device of a pointer', () => {
   }
 });
 
-test('a driver that answers nonsense is caught', () => {
+test('a driver that is none, or answers nonsense, is caught', () => {
+  throws('TypeError', 'deviceOrdinal()', () => setPointerDriver({} as never));
+  throws('TypeError', 'deviceOrdinal()', () => setPointerDriver(undefined as never));
   setPointerDriver({ deviceOrdinal: () => -1 });
   try {
     throws('UnsupportedDeviceError', 'device id', () =>
