@@ -74,8 +74,8 @@ export class Pointer<D extends ElementType = ElementType> {
 
   /** Accessors can be user-written: an offset they made up must not leave the memory. */
   #byteAt(offset: number): number {
-    const at = this.byteOffset + offset * this.element.storageBytes;
-    if (!Number.isSafeInteger(offset) || at < 0 || at + this.element.storageBytes > this.memory.nbytes) {
+    const at = Number.isSafeInteger(offset) ? this.byteOffset + offset * this.element.storageBytes : -1;
+    if (at < 0 || at + this.element.storageBytes > this.memory.nbytes) {
       throw new LayoutError(`Expected an offset inside the memory under this pointer but received ${String(offset)}`);
     }
     return at;
