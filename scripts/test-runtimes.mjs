@@ -1,9 +1,9 @@
 // npm run test:runtimes: the suite on every supported runtime, with the same addon. `-- bun` runs one of them.
 import { runTests, summary } from './lib/run-tests.mjs';
 import {
-  buildMdspanTensors,
   buildNative,
   buildPeerAddon,
+  buildSpanProgram,
   buildTests,
   buildTypeScript,
   checkNode,
@@ -24,8 +24,8 @@ await main(async () => {
   await buildNative();
   await installPython();
   await buildTests();
+  await buildSpanProgram();
   await buildPeerAddon();
-  await buildMdspanTensors();
   await installRuntimes();
   const all = { passed: 0, failed: 0, skipped: 0 };
   const lines = [];

@@ -1,9 +1,9 @@
 // npm test: set-up, lint, and all tests on this runtime. `npm test -- name` runs the files whose path contains it.
 import { runTests, summary } from './lib/run-tests.mjs';
 import {
-  buildMdspanTensors,
   buildNative,
   buildPeerAddon,
+  buildSpanProgram,
   buildTests,
   buildTypeScript,
   checkNode,
@@ -22,8 +22,8 @@ await main(async () => {
   await buildNative();
   await installPython();
   await buildTests();
+  await buildSpanProgram();
   await buildPeerAddon();
-  await buildMdspanTensors();
   if (filter === '') {
     await step('lint and format', async () => {
       await run(tool('biome'), ['check', '--error-on-warnings', '.']);

@@ -121,7 +121,7 @@ async function cudaHeaderFolders() {
   return root === undefined ? null : [`${root}/include`, `${root}/include/cccl`];
 }
 
-export const buildMdspanTensors = () =>
+export const buildSpanProgram = () =>
   step('C++: what CUDA spans become in DLPack', () =>
     whenChanged(
       'mdspan',

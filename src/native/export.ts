@@ -6,7 +6,7 @@
 
 import type { Descriptor } from '../descriptor.js';
 import { ArgumentTypeError, BufferError } from '../errors.js';
-import { BufferStorage, type Storage } from '../storage.js';
+import { BufferStorage } from '../storage.js';
 import { copyDescriptor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { recordExport } from './debug.js';
@@ -77,7 +77,7 @@ export function addressOf(tensor: TensorView): bigint {
 }
 
 /** The address of byte 0 of a storage. */
-export function storageAddress(storage: Storage): bigint {
+export function storageAddress(storage: Descriptor['storage']): bigint {
   if (storage instanceof NativeStorage) return storage.address;
   const pinned = pinBuffer(storage.buffer(), storage.start, storage.nbytes);
   try {
