@@ -4,6 +4,7 @@ import {
   buildExampleAddon,
   buildNative,
   buildPeerAddon,
+  buildSpanProgram,
   buildTests,
   buildTypeScript,
   checkNode,
@@ -22,6 +23,7 @@ await main(async () => {
   await buildNative();
   await installPython();
   await buildTests();
+  await buildSpanProgram();
   await buildPeerAddon();
   await buildExampleAddon();
   if (filter === '') {

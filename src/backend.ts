@@ -18,6 +18,8 @@ export interface Backend {
   importExternal(value: unknown): Descriptor | null;
   /** Memory at a native address that lives until `deleter` is called, on this thread. */
   importAddress(address: bigint, nbytes: number, deleter: () => void): Storage;
+  /** The address of byte 0. For JavaScript memory it is good as long as the buffer is held and not detached. */
+  addressOf(storage: Storage): bigint;
   /** A type-tagged native external with a reference of its own, or null when the memory has no stable address. */
   exportExternal(descriptor: Descriptor): unknown;
 }

@@ -21,7 +21,7 @@ import { BufferStorage, bufferLength } from './storage.js';
 import { descriptorOf, setMakeOwner, TensorView, takeDescriptor } from './view.js';
 
 /** The dtype that a typed array naturally has. */
-type NaturalDType<A> = A extends BigInt64Array
+export type NaturalDType<A> = A extends BigInt64Array
   ? 'int64'
   : A extends BigUint64Array
     ? 'uint64'

@@ -114,6 +114,33 @@ export async function dlpackHeaderFolder() {
   return output.trim().split('\n').at(-1);
 }
 
+/** The include folders of a CUDA C++ library with DLPack spans: the one in .venv, or that of a toolkit; null without. */
+async function cudaHeaderFolders() {
+  const { output } = await run(venvPython, ['-c', 'import site; print(site.getsitepackages()[0])']);
+  const roots = [`${output.trim()}/nvidia/cu13`, process.env.CUDA_HOME ?? '/usr/local/cuda'];
+  const root = roots.find((folder) => existsSync(`${folder}/include/cccl/cuda/__mdspan/mdspan_to_dlpack.h`));
+  return root === undefined ? null : [`${root}/include`, `${root}/include/cccl`];
+}
+
+export const buildSpanProgram = () =>
+  step('C++: what CUDA spans become in DLPack', () =>
+    whenChanged(
+      'mdspan',
+      ['tests/interop/mdspan/tensors.cc', 'requirements.txt', 'scripts/lib/setup.mjs'],
+      ['build/native/mdspan_tensors'],
+      async () => {
+        const folders = await cudaHeaderFolders();
+        if (folders === null) return 'no CUDA C++ headers here; the fixture serves';
+        const compiler = await findCompiler();
+        const dlpack = await dlpackHeaderFolder();
+        mkdirSync(at('build/native'), { recursive: true });
+        // gnu++17: without GNU extensions GCC hides __float128 from the library.
+        const flags = ['-std=gnu++17', ...[...folders, dlpack].map((folder) => `-I${folder}`)];
+        await run(compiler, [...flags, 'tests/interop/mdspan/tensors.cc', '-o', 'build/native/mdspan_tensors', '-ldl']);
+      },
+    ),
+  );
+
 export const buildPeerAddon = () =>
   step('C++: a second addon and the ABI check, against the dlpack.h of apache-tvm-ffi', () =>
     whenChanged(

@@ -7,7 +7,7 @@
 import type { Backend } from '../backend.js';
 import type { DeviceInfo } from '../device.js';
 import type { Storage } from '../storage.js';
-import { exportExternal } from './export.js';
+import { exportExternal, storageAddress } from './export.js';
 import { ADDRESS, BYTE_OFFSET, f64, HANDLE, NBYTES, u32, u64 } from './frame.js';
 import { importExternal } from './import.js';
 import { native } from './load.js';
@@ -38,6 +38,7 @@ export const nativeBackend: Backend = {
     // Its deleter is JavaScript of this thread and ends with it, and the memory may, too.
     return new NativeStorage(u32[HANDLE] as number, nbytes, true).recorded();
   },
+  addressOf: storageAddress,
   importExternal,
   exportExternal,
 };

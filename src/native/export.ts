@@ -74,12 +74,15 @@ export function exportExternal(descriptor: Descriptor): unknown {
 /** The address of the first element. For JavaScript memory it is good until control returns to the event loop. */
 export function addressOf(tensor: TensorView): bigint {
   const descriptor = checkTensor(tensor);
-  const { storage } = descriptor;
-  const offset = BigInt(Math.floor(descriptor.bitOffset / 8));
-  if (storage instanceof NativeStorage) return storage.address + offset;
+  return storageAddress(descriptor.storage) + BigInt(Math.floor(descriptor.bitOffset / 8));
+}
+
+/** The address of byte 0 of a storage. */
+export function storageAddress(storage: Descriptor['storage']): bigint {
+  if (storage instanceof NativeStorage) return storage.address;
   const pinned = pinBuffer(storage.buffer(), storage.start, storage.nbytes);
   try {
-    return pinned.address + offset;
+    return pinned.address;
   } finally {
     pinned.release();
   }

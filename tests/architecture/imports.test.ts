@@ -25,6 +25,7 @@ const layers: readonly (readonly string[])[] = [
   ['abi', 'mdspan', 'webgpu', 'formats', 'adapters', 'index'],
   ['native'],
   ['index.node'],
+  ['mdspan.node'],
   ['python', 'tvm-ffi', 'cuda'],
   ['cli'],
 ];

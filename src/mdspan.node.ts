@@ -1,0 +1,9 @@
+/**
+ * The entry of `dlpack/mdspan` for Node, Bun and Deno: the pure module with native code that knows addresses.
+ *
+ * @module
+ */
+
+import './index.node.js';
+
+export * from './mdspan/index.js';

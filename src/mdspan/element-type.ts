@@ -1,0 +1,142 @@
+/**
+ * Element types: the C++ types that have a `DLDataType`, by the dtype name they map to, and how they lie in memory.
+ *
+ * @module
+ */
+
+import { type DLDataType, type DType, type DTypeInfo, parseDType, type Scalar } from '../dtype.js';
+import { type ElementCodec, elementCodec } from '../element.js';
+import { ArgumentTypeError, UnsupportedDTypeError } from '../errors.js';
+
+type Float8 = 'float8_e4m3fn' | 'float8_e5m2' | 'float8_e8m0fnu';
+type SubByte = 'float6_e2m3fn' | 'float6_e3m2fn' | 'float4_e2m1fn';
+/** CUDA has vectors of two and of four of these: `char2`, `float4`, `__nv_fp8x4_e4m3`... */
+type VectorBase =
+  | 'int8'
+  | 'int16'
+  | 'int32'
+  | 'int64'
+  | 'uint8'
+  | 'uint16'
+  | 'uint32'
+  | 'uint64'
+  | 'float32'
+  | 'float64'
+  | Float8
+  | SubByte;
+type ScalarType =
+  | VectorBase
+  | 'bool'
+  | 'int128'
+  | 'uint128'
+  | 'float16'
+  | 'bfloat16'
+  | 'float128'
+  | 'complex32'
+  | 'complex64'
+  | 'complex128';
+
+/** Every element type of an mdspan. */
+export type ElementType = ScalarType | `${VectorBase}x${2 | 4}` | 'float16x2' | 'bfloat16x2';
+
+/** The JavaScript value of one element. */
+export type ElementValueOf<D extends ElementType> = Scalar<D>;
+
+const vectorLanes = {
+  int8: [2, 4],
+  int16: [2, 4],
+  int32: [2, 4],
+  int64: [2, 4],
+  uint8: [2, 4],
+  uint16: [2, 4],
+  uint32: [2, 4],
+  uint64: [2, 4],
+  float32: [2, 4],
+  float64: [2, 4],
+  float8_e4m3fn: [2, 4],
+  float8_e5m2: [2, 4],
+  float8_e8m0fnu: [2, 4],
+  float6_e2m3fn: [2, 4],
+  float6_e3m2fn: [2, 4],
+  float4_e2m1fn: [2, 4],
+  float16: [2],
+  bfloat16: [2],
+  bool: [],
+  int128: [],
+  uint128: [],
+  float128: [],
+  complex32: [],
+  complex64: [],
+  complex128: [],
+} as const satisfies Record<ScalarType, readonly number[]>;
+
+/** Every element type, scalars first. */
+export const elementTypes: readonly ElementType[] = Object.freeze([
+  ...(Object.keys(vectorLanes) as ScalarType[]),
+  ...Object.entries(vectorLanes).flatMap(([base, lanes]) => lanes.map((n) => `${base}x${n}` as ElementType)),
+]);
+
+/** What a span needs to know about its elements. One frozen object for each, shared. */
+export interface ElementInfo<D extends ElementType = ElementType> {
+  readonly name: D;
+  readonly dtype: DTypeInfo;
+  /** Bytes of one element in C++ memory, `sizeof(T)`. */
+  readonly storageBytes: number;
+  /** The element fills a byte that DLPack would pack tighter: a managed tensor must carry the padded flag. */
+  readonly isPadded: boolean;
+  /** DLPack can say how the elements lie. CUDA's vectors of six-bit floats put each lane in a byte; DLPack packs lanes. */
+  readonly isDescribable: boolean;
+  readonly codec: ElementCodec;
+}
+
+/** Six-bit lanes lie in a byte each. */
+function byteLanesCodec(dtype: DTypeInfo): ElementCodec {
+  const lane = elementCodec(parseDType(dtype.base));
+  const { lanes, name } = dtype;
+  return {
+    read: (view, bit) => Array.from({ length: lanes }, (_, i) => lane.read(view, bit + i * 8)),
+    write: (view, bit, value) => {
+      const values = value as ArrayLike<unknown> | null;
+      if (typeof values !== 'object' || values === null || values.length !== lanes) {
+        throw new ArgumentTypeError('value', `an array of ${lanes} values for ${name}`, value);
+      }
+      for (let i = 0; i < lanes; i++) lane.write(view, bit + i * 8, values[i]);
+    },
+  };
+}
+
+const cache = new Map<DTypeInfo, ElementInfo>();
+
+/** The element type of a dtype; refuses what no C++ type maps to. */
+export function parseElementType<D extends ElementType>(dtype: D | DType | DLDataType): ElementInfo<D> {
+  const info = parseDType(dtype);
+  const known = cache.get(info);
+  if (known !== undefined) return known as ElementInfo<D>;
+  const allowed: readonly number[] | undefined = Object.hasOwn(vectorLanes, info.base)
+    ? vectorLanes[info.base as ScalarType]
+    : undefined;
+  if (allowed === undefined) {
+    throw new UnsupportedDTypeError(
+      info.name,
+      `Expected an element type of mdspan for dtype but received '${info.name}' (unsupported type); they are ${Object.keys(vectorLanes).join(', ')}`,
+    );
+  }
+  if (info.lanes !== 1 && !allowed.includes(info.lanes)) {
+    throw new UnsupportedDTypeError(
+      info.name,
+      `Expected ${['one', ...allowed.map((n) => (n === 2 ? 'two' : 'four'))].join(' or ')} lanes of ${info.base} for dtype ` +
+        `but received '${info.name}' (unsupported vector type)`,
+    );
+  }
+  const hasByteLanes = info.bits === 6 && info.lanes > 1;
+  const element: ElementInfo = Object.freeze({
+    name: info.name as ElementType,
+    dtype: info,
+    storageBytes: hasByteLanes ? info.lanes : Math.ceil(info.itemBits / 8),
+    isPadded: info.isSubByte,
+    isDescribable: !hasByteLanes,
+    codec: hasByteLanes ? byteLanesCodec(info) : elementCodec(info),
+  });
+  cache.set(info, element);
+  return element as ElementInfo<D>;
+}

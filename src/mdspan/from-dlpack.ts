@@ -1,0 +1,288 @@
+/**
+ * DLTensor to spans: `toHostMdspan`, `toDeviceMdspan` and `toManagedMdspan`, with the checks of the C++ library.
+ *
+ * @module
+ */
+
+import { DeviceType } from '../device.js';
+import type { DLDataType } from '../dtype.js';
+import {
+  ArgumentTypeError,
+  ArgumentValueError,
+  BufferError,
+  describe,
+  LayoutError,
+  UnsupportedDeviceError,
+  UnsupportedDTypeError,
+} from '../errors.js';
+import { spanOf } from '../layout.js';
+import { defaultAccessor, type PointerAccessor } from './accessor.js';
+import { type DLTensor, origins } from './dl-tensor.js';
+import { type ElementInfo, type ElementType, parseElementType } from './element-type.js';
+import { dims } from './extents.js';
+import {
+  type LayoutPolicy,
+  layoutLeft,
+  layoutRight,
+  layoutStride,
+  layoutStrideRelaxed,
+  type MappingFor,
+} from './layouts.js';
+import type { StridedMapping } from './mapping.js';
+import { memoryOf, type Pointer, pointerTo } from './pointer.js';
+import { type DeviceMdspan, type HostMdspan, type ManagedMdspan, type SpanKind, spanClasses } from './span.js';
+
+/** A shape of `R` dynamic lengths. */
+export type DynamicShape<R extends number, S extends readonly number[] = readonly []> = number extends R
+  ? readonly number[]
+  : S['length'] extends R
+    ? S
+    : DynamicShape<R, readonly [...S, number]>;
+
+export interface FromDLTensorOptions<D extends ElementType, R extends number, L extends LayoutPolicy> {
+  /** What the elements are; anything else is refused. */
+  dtype: D;
+  /** How many axes there are; any other number is refused. */
+  rank: R;
+  /** `layoutStrideRelaxed` when absent. */
+  layout?: L;
+}
+
+type Relaxed = typeof layoutStrideRelaxed;
+type Mapping<L extends LayoutPolicy, R extends number> = MappingFor<L, DynamicShape<R>>;
+
+/** A span of a DLTensor on the CPU. */
+export function toHostMdspan<D extends ElementType, const R extends number, L extends LayoutPolicy = Relaxed>(
+  tensor: DLTensor,
+  options: FromDLTensorOptions<D, R, L>,
+): HostMdspan<D, DynamicShape<R>, Mapping<L, R>, PointerAccessor<D>> {
+  return toMdspan('host', tensor, options) as never;
+}
+
+/** A span of a DLTensor on a CUDA device. */
+export function toDeviceMdspan<D extends ElementType, const R extends number, L extends LayoutPolicy = Relaxed>(
+  tensor: DLTensor,
+  options: FromDLTensorOptions<D, R, L>,
+): DeviceMdspan<D, DynamicShape<R>, Mapping<L, R>, PointerAccessor<D>> {
+  return toMdspan('device', tensor, options) as never;
+}
+
+/** A span of a DLTensor in CUDA managed memory. */
+export function toManagedMdspan<D extends ElementType, const R extends number, L extends LayoutPolicy = Relaxed>(
+  tensor: DLTensor,
+  options: FromDLTensorOptions<D, R, L>,
+): ManagedMdspan<D, DynamicShape<R>, Mapping<L, R>, PointerAccessor<D>> {
+  return toMdspan('managed', tensor, options) as never;
+}
+
+const deviceTypes = {
+  host: [DeviceType.cpu, 'kDLCPU'],
+  device: [DeviceType.cuda, 'kDLCUDA'],
+  managed: [DeviceType.cuda_managed, 'kDLCUDAManaged'],
+} as const;
+
+type Options = FromDLTensorOptions<ElementType, number, LayoutPolicy>;
+
+/** Each field is read once: a getter that answers differently the second time changes nothing. */
+function toMdspan(kind: SpanKind, tensor: DLTensor, options: Options): unknown {
+  if (typeof tensor !== 'object' || tensor === null) throw new ArgumentTypeError('tensor', 'a DLTensor', tensor);
+  if (typeof options !== 'object' || options === null) {
+    throw new ArgumentTypeError('options', '{ dtype, rank, layout }', options);
+  }
+  const { data, device, ndim, dtype, shape: givenShape, strides: givenStrides, byteOffset: givenOffset } = tensor;
+  const { rank, layout = layoutStrideRelaxed } = options;
+  const element = parseElementType(options.dtype);
+  checkDevice(kind, device?.type);
+  if (ndim !== rank) {
+    throw new ArgumentValueError('ndim', `${rank} (DLTensor rank does not match expected rank)`, ndim);
+  }
+  checkDType(element, dtype);
+  const shape = rank === 0 ? [] : checkedShape(givenShape, rank);
+  const byteOffset = integer(givenOffset, 'byteOffset');
+  if (byteOffset < 0) throw new ArgumentValueError('byteOffset', 'an integer of zero or more', byteOffset);
+  const isEmpty = shape.includes(0);
+  checkData(element, data, byteOffset, layout === layoutStrideRelaxed, isEmpty);
+  const strides = rank === 0 ? [] : checkedStrides(givenStrides, rank);
+  const first = isEmpty ? 0 : byteOffset;
+  let start = first;
+  let offset = 0;
+  if (layout === layoutStrideRelaxed) {
+    // As in C++ the pointer stays at data and byteOffset becomes the mapping's offset. Where that leaves no room for
+    // negative strides (NumPy's data is the first element, not the lowest), the pointer moves down to the lowest one.
+    const below = -(spanOf(shape, strides)?.low ?? 0);
+    offset = Math.max(first / element.storageBytes, below);
+    start = first - offset * element.storageBytes;
+  }
+  const mapping = makeMapping(layout, shape, strides, offset);
+  const deviceId = kind === 'device' ? { deviceId: device.id } : {};
+  const pointer = isEmpty
+    ? pointerTo(0n, { dtype: element.name, size: 0, ...deviceId })
+    : pointTo(element, origins.get(tensor) ?? null, data, start, mapping, deviceId);
+  return new spanClasses[kind](pointer as never, mapping, defaultAccessor());
+}
+
+function checkDevice(kind: SpanKind, type: unknown): void {
+  const [expected, name] = deviceTypes[kind];
+  if (type !== expected) {
+    throw new UnsupportedDeviceError(
+      String(type),
+      `Expected device type ${expected} for the DLTensor but received ${String(type)} (DLTensor device type must be ${name} for ${kind}Mdspan)`,
+    );
+  }
+}
+
+function checkDType({ name, dtype: expected }: ElementInfo, dtype: DLDataType): void {
+  if (dtype?.code !== expected.code || dtype.bits !== expected.bits || dtype.lanes !== expected.lanes) {
+    const received = `(code ${dtype?.code}, bits ${dtype?.bits}, lanes ${dtype?.lanes})`;
+    throw new UnsupportedDTypeError(
+      received,
+      `Expected '${name}' (code ${expected.code}, bits ${expected.bits}, lanes ${expected.lanes}) for the DLTensor but ` +
+        `received ${received} (DLTensor data type does not match expected type)`,
+    );
+  }
+}
+
+function integer(value: number | bigint, argument: string): number {
+  if (typeof value !== 'number' && typeof value !== 'bigint')
+    throw new ArgumentTypeError(argument, 'an integer', value);
+  const number = Number(value);
+  if (!Number.isSafeInteger(number)) {
+    throw new ArgumentValueError(argument, 'an integer of at most 2^53 - 1', value);
+  }
+  return number;
+}
+
+function integers(values: ArrayLike<number | bigint>, rank: number, argument: string): number[] {
+  if (typeof values !== 'object' || values.length !== rank) {
+    throw new ArgumentTypeError(argument, `${rank} integers`, values);
+  }
+  return Array.from(values, (value, axis) => integer(value, `${argument}[${axis}]`));
+}
+
+function checkedShape(shape: DLTensor['shape'], rank: number): number[] {
+  if (shape === null || shape === undefined) {
+    throw new ArgumentTypeError('shape', 'an array (DLTensor shape must be non-null)', shape);
+  }
+  const lengths = integers(shape, rank, 'shape');
+  if (lengths.some((length) => length < 0)) {
+    throw new ArgumentValueError('shape', 'lengths of zero or more (DLTensor shapes must be positive)', lengths);
+  }
+  const product = lengths.reduce((all, length) => all * (length === 0 ? 1 : length), 1);
+  if (!Number.isSafeInteger(product)) {
+    throw new LayoutError(
+      `Expected a number of elements of at most 2^53 - 1 but shape is [${lengths.join(', ')}] (shape overflow)`,
+      lengths,
+    );
+  }
+  return lengths;
+}
+
+function checkedStrides(strides: DLTensor['strides'], rank: number): number[] {
+  if (strides === null || strides === undefined) {
+    throw new ArgumentTypeError(
+      'strides',
+      'an array (strides=nullptr is not supported for DLPack v1.2 and later)',
+      strides,
+    );
+  }
+  return integers(strides, rank, 'strides');
+}
+
+/** Without elements nothing is pointed at: NULL is what `toDLPackTensor` writes there, and is taken back. */
+function checkData(
+  element: ElementInfo,
+  data: DLTensor['data'],
+  byteOffset: number,
+  isRelaxed: boolean,
+  isEmpty: boolean,
+): void {
+  const size = element.storageBytes;
+  if (isRelaxed && byteOffset % size !== 0) {
+    throw new ArgumentValueError(
+      'byteOffset',
+      `a multiple of ${size} (DLTensor byte_offset must be a multiple of element size)`,
+      byteOffset,
+    );
+  }
+  if (data === null || data === undefined || data === 0n) {
+    if (isEmpty) return;
+    throw new ArgumentTypeError('data', 'an address (DLTensor data must be non-null)', data);
+  }
+  if (typeof data !== 'bigint' && !(data instanceof Uint8Array)) {
+    throw new ArgumentTypeError('data', 'an address or a Uint8Array', data);
+  }
+  const first = typeof data === 'bigint' ? data : BigInt(data.byteOffset);
+  const at = first + BigInt(isRelaxed ? 0 : byteOffset);
+  if (at % BigInt(size) !== 0n) {
+    throw new BufferError(
+      `Expected ${element.name} data at a multiple of ${size} bytes but received 0x${at.toString(16)} (DLTensor data must be aligned to the data type)`,
+    );
+  }
+}
+
+function makeMapping(
+  layout: LayoutPolicy,
+  shape: readonly number[],
+  strides: readonly number[],
+  offset: number,
+): StridedMapping {
+  const extents = dims(shape).withIndexType('int64');
+  switch (layout) {
+    case layoutStrideRelaxed:
+      return layoutStrideRelaxed(extents, strides, offset);
+    case layoutStride:
+      return layoutStride(extents, strides);
+    case layoutRight:
+      return checkPacked(layoutRight(extents), strides);
+    case layoutLeft:
+      return checkPacked(layoutLeft(extents), strides);
+    default:
+      throw new ArgumentTypeError(
+        'layout',
+        'layoutRight, layoutLeft, layoutStride or layoutStrideRelaxed (unsupported layout policy)',
+        layout,
+      );
+  }
+}
+
+/** Compared to the letter, as in C++: an axis of length one must have the stride of its place too. */
+function checkPacked<M extends StridedMapping & { readonly layout: string }>(
+  mapping: M,
+  strides: readonly number[],
+): M {
+  const expected = strides.map((_, axis) => mapping.stride(axis));
+  if (expected.some((stride, axis) => stride !== strides[axis])) {
+    throw new LayoutError(
+      `Expected strides [${expected.join(', ')}] for ${mapping.layout} but received ${describe([...strides])} ` +
+        `(DLTensor strides are not compatible with ${mapping.layout})`,
+      mapping.extents.lengths,
+      strides,
+    );
+  }
+  return mapping;
+}
+
+/** The pointer `start` bytes from `data`. */
+function pointTo(
+  element: ElementInfo,
+  origin: Pointer | null,
+  data: DLTensor['data'],
+  start: number,
+  mapping: StridedMapping,
+  device: { deviceId?: number },
+): Pointer {
+  const size = mapping.requiredSpanSize;
+  if (origin !== null && memoryOf(origin).device !== null) return origin.plus(start / element.storageBytes);
+  if (typeof data === 'bigint') {
+    return pointerTo(data + BigInt(start), { dtype: element.name, size, ...device });
+  }
+  const bytes = data as Uint8Array;
+  const pointer = start < 0 ? null : pointerTo(bytes.subarray(start), { dtype: element.name });
+  if (pointer === null || size > pointer.available) {
+    throw new LayoutError(
+      `Expected data of ${size} elements of ${element.name} from byte ${start} on but there are ${bytes.length} bytes`,
+      mapping.extents.lengths,
+    );
+  }
+  return pointer;
+}

@@ -1,0 +1,162 @@
+/**
+ * `hostMdspan`, `deviceMdspan` and `managedMdspan`.
+ *
+ * @module
+ */
+
+import type { DType } from '../dtype.js';
+import { ArgumentTypeError, LayoutError, UnsupportedDeviceError } from '../errors.js';
+import { spanOf } from '../layout.js';
+import type { WrappableArray } from '../tensor.js';
+import { descriptorOf, TensorView } from '../view.js';
+import { type Accessor, defaultAccessor, type PointerAccessor } from './accessor.js';
+import type { ElementType } from './element-type.js';
+import { dims, Extents, type Shape } from './extents.js';
+import { layoutRight, layoutStrideRelaxed, type RelaxedMapping, type RightMapping } from './layouts.js';
+import { checkMapping, type LayoutMapping, type ShapeOf } from './mapping.js';
+import {
+  memoryOf,
+  type NaturalElementType,
+  Pointer,
+  type PointerOptions,
+  pointerTo,
+  pointerToElements,
+} from './pointer.js';
+import { type SpanKind, type SpanOf, spanClasses } from './span.js';
+
+/** Extents are shorthand for `layoutRight` of them. */
+type Layout = Extents | LayoutMapping;
+type MappingOf<L> = L extends Extents<infer S> ? RightMapping<S> : L extends LayoutMapping ? L : never;
+type ElementOf<D> = D extends ElementType ? D : ElementType;
+type SpanOver<K extends SpanKind, D extends ElementType, L extends Layout> =
+  MappingOf<L> extends infer M extends LayoutMapping<ShapeOf<L>>
+    ? SpanOf<K, D, ShapeOf<L>, M, PointerAccessor<D>>
+    : never;
+type SpanWith<K extends SpanKind, L extends Layout, H, V> =
+  MappingOf<L> extends infer M extends LayoutMapping<ShapeOf<L>>
+    ? SpanOf<K, H extends Pointer<infer D> ? D : null, ShapeOf<L>, M, Accessor<V, H>>
+    : never;
+
+export interface AddressSpanOptions<D extends ElementType> extends PointerOptions<D> {
+  dtype: D;
+  /** Device spans: the number of the CUDA device. Found through the driver when absent. */
+  deviceId?: number;
+}
+
+/** Makes spans of one kind. */
+export interface SpanFactory<K extends SpanKind> {
+  /** All of a tensor with its own shape and strides. */
+  <D extends DType>(
+    tensor: TensorView<D>,
+  ): SpanOf<K, ElementOf<D>, Shape, RelaxedMapping<Shape>, PointerAccessor<ElementOf<D>>>;
+  /** The elements of a contiguous tensor under another layout. */
+  <D extends DType, L extends Layout>(
+    tensor: TensorView<D>,
+    layout: L,
+    options?: PointerOptions<ElementOf<D>>,
+  ): SpanOver<K, ElementOf<D>, L>;
+  /** Unsafe: elements at an address, which is trusted. The caller keeps the memory alive. */
+  <D extends ElementType, L extends Layout>(
+    address: bigint,
+    layout: L,
+    options: AddressSpanOptions<D>,
+  ): SpanOver<K, D, L>;
+  /** Elements behind a handle that an accessor understands. */
+  <H, V, L extends Layout>(handle: H, layout: L, options: { accessor: Accessor<V, H> }): SpanWith<K, L, H, V>;
+  /** Elements behind a pointer. */
+  <D extends ElementType, L extends Layout>(pointer: Pointer<D>, layout: L): SpanOver<K, D, L>;
+}
+
+/** Host memory can be JavaScript memory too. */
+export interface HostSpanFactory extends SpanFactory<'host'> {
+  /** Elements of a typed array or an ArrayBuffer, of a type that the array does not have itself. */
+  <D extends ElementType, L extends Layout>(
+    memory: WrappableArray | ArrayBufferLike,
+    layout: L,
+    options: PointerOptions<D> & { dtype: D },
+  ): SpanOver<'host', D, L>;
+  /** Elements of a typed array. */
+  <A extends WrappableArray, L extends Layout>(
+    array: A,
+    layout: L,
+    options?: { readonly?: boolean },
+  ): SpanOver<'host', NaturalElementType<A>, L>;
+}
+
+interface AnyOptions extends Partial<AddressSpanOptions<ElementType>> {
+  accessor?: Accessor<unknown, unknown>;
+}
+
+const deviceKinds = { host: 'cpu', device: 'cuda', managed: 'cuda_managed' } as const;
+const constants = { host: 'kDLCPU', device: 'kDLCUDA', managed: 'kDLCUDAManaged' } as const;
+
+function makeSpan(kind: SpanKind, source: unknown, layout: Layout | undefined, options: AnyOptions): unknown {
+  if (typeof options !== 'object' || options === null) throw new ArgumentTypeError('options', 'an object', options);
+  if (options.accessor !== undefined) return construct(kind, source, mappingOf(layout), options.accessor);
+  if (source instanceof TensorView && layout === undefined) {
+    const [pointer, mapping] = elementsOf(source, options);
+    return construct(kind, pointer, mapping, defaultAccessor());
+  }
+  const mapping = mappingOf(layout);
+  const pointer = pointerFor(kind, source, mapping, options);
+  if (mapping.requiredSpanSize > pointer.available) {
+    throw new LayoutError(
+      `Expected memory of ${mapping.requiredSpanSize} elements of ${pointer.element.name} for extents ` +
+        `[${mapping.extents.lengths.join(', ')}] but there are ${pointer.available}`,
+      mapping.extents.lengths,
+    );
+  }
+  return construct(kind, pointer, mapping, defaultAccessor());
+}
+
+function construct(kind: SpanKind, handle: unknown, mapping: LayoutMapping, accessor: unknown): unknown {
+  if (handle instanceof Pointer) checkPlace(kind, handle);
+  return new spanClasses[kind](handle as never, mapping, accessor as never);
+}
+
+function mappingOf(layout: Layout | undefined): LayoutMapping {
+  if (layout instanceof Extents) return layoutRight(layout);
+  checkMapping(layout as LayoutMapping);
+  return layout as LayoutMapping;
+}
+
+function pointerFor(kind: SpanKind, source: unknown, mapping: LayoutMapping, options: AnyOptions): Pointer {
+  if (source instanceof Pointer) return source;
+  if (typeof source === 'bigint') {
+    return pointerTo(source, { ...options, size: mapping.requiredSpanSize } as never);
+  }
+  if (kind !== 'host' && !(source instanceof TensorView)) {
+    throw new ArgumentTypeError('source', `an address or a tensor on '${deviceKinds[kind]}' for ${kind}Mdspan`, source);
+  }
+  return pointerTo(source as TensorView, options as never);
+}
+
+/** The kind of a span is a promise about its memory: where the memory's place is known, they must agree. */
+function checkPlace(kind: SpanKind, pointer: Pointer): void {
+  const { device } = memoryOf(pointer);
+  if (device === null || device.kind === deviceKinds[kind]) return;
+  throw new UnsupportedDeviceError(
+    device.name,
+    `Expected memory on '${deviceKinds[kind]}' (device type ${constants[kind]}) for ${kind}Mdspan but received memory on '${device.name}'`,
+  );
+}
+
+/** The relaxed layout counts from the lowest element, so that negative strides become an offset. */
+function elementsOf(tensor: TensorView, options: AnyOptions): [Pointer, LayoutMapping] {
+  const { shape, strides } = descriptorOf(tensor);
+  const below = -(spanOf(shape, strides)?.low ?? 0);
+  const first = pointerToElements(tensor, options as PointerOptions<ElementType>);
+  return [first.plus(-below), layoutStrideRelaxed(dims(shape), strides, below)];
+}
+
+/** A span of host memory: typed arrays, tensors on the CPU, pointers, addresses. */
+export const hostMdspan = ((source: unknown, layout?: Layout, options: AnyOptions = {}) =>
+  makeSpan('host', source, layout, options)) as HostSpanFactory;
+
+/** A span of memory of a CUDA device: tensors on `'cuda'`, pointers, addresses. Its elements cannot be read here. */
+export const deviceMdspan = ((source: unknown, layout?: Layout, options: AnyOptions = {}) =>
+  makeSpan('device', source, layout, options)) as SpanFactory<'device'>;
+
+/** A span of CUDA managed memory: tensors on `'cuda_managed'`, pointers, addresses. */
+export const managedMdspan = ((source: unknown, layout?: Layout, options: AnyOptions = {}) =>
+  makeSpan('managed', source, layout, options)) as SpanFactory<'managed'>;

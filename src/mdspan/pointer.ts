@@ -1,0 +1,207 @@
+/**
+ * Pointer: a place in memory and the type of the elements there. The handle of every span that DLPack can describe.
+ *
+ * @module
+ */
+
+import { DeviceType, deviceFromType } from '../device.js';
+import { dtypeOfArray, type TypedArray } from '../dtype.js';
+import { ArgumentTypeError, ArgumentValueError, BufferError, LayoutError, ReadOnlyError } from '../errors.js';
+import type { NaturalDType, WrappableArray } from '../tensor.js';
+import { descriptorOf, TensorView } from '../view.js';
+import { type ElementInfo, type ElementType, type ElementValueOf, parseElementType } from './element-type.js';
+import { addressMemory, bufferMemory, type Memory, storageMemory } from './memory.js';
+
+/** The memory under a pointer. For this module's other files: user code must not reach a storage. */
+export let memoryOf: (pointer: Pointer) => Memory;
+
+/** A typed pointer that does not own. Made by {@link pointerTo}. */
+export class Pointer<D extends ElementType = ElementType> {
+  readonly element: ElementInfo<D>;
+  readonly #memory: Memory;
+  /** From the start of the memory. */
+  readonly byteOffset: number;
+  /** The elements are constant. */
+  readonly readonly: boolean;
+
+  constructor(element: ElementInfo<D>, memory: Memory, byteOffset: number, readonly: boolean) {
+    this.element = element;
+    this.#memory = memory;
+    this.byteOffset = byteOffset;
+    this.readonly = readonly;
+  }
+
+  static {
+    memoryOf = (pointer) => pointer.#memory;
+  }
+
+  /** How many elements lie from here to the end of the memory. */
+  get available(): number {
+    return Math.floor((this.#memory.nbytes - this.byteOffset) / this.element.storageBytes);
+  }
+
+  /** The address, null where no native code can tell. */
+  get address(): bigint | null {
+    const base = this.#memory.address();
+    return base === null ? null : base + BigInt(this.byteOffset);
+  }
+
+  /** The pointer some elements further. */
+  plus(elements: number): Pointer<D> {
+    if (!Number.isSafeInteger(elements)) throw new ArgumentTypeError('elements', 'an integer', elements);
+    const byteOffset = this.byteOffset + elements * this.element.storageBytes;
+    if (byteOffset < 0 || byteOffset > this.#memory.nbytes) {
+      throw new LayoutError(
+        `Expected a pointer inside its memory of ${this.#memory.nbytes} bytes but ${elements} elements further is byte ${byteOffset}`,
+      );
+    }
+    return new Pointer(this.element, this.#memory, byteOffset, this.readonly);
+  }
+
+  /** The element some elements further. Host memory only. */
+  read(offset: number): ElementValueOf<D> {
+    const at = this.#byteAt(offset);
+    const { buffer, start } = this.#host();
+    return this.element.codec.read(new DataView(buffer, start + at), 0) as ElementValueOf<D>;
+  }
+
+  /** Writes the element some elements further. Host memory only. */
+  write(offset: number, value: ElementValueOf<D>): void {
+    if (this.readonly) throw new ReadOnlyError('Expected a writable span for set() but its elements are constant');
+    const at = this.#byteAt(offset);
+    const { buffer, start } = this.#host();
+    this.element.codec.write(new DataView(buffer, start + at), 0, value);
+    this.#memory.storage().commit();
+  }
+
+  #host(): { buffer: ArrayBufferLike; start: number } {
+    const storage = this.#memory.storage();
+    return { buffer: storage.buffer(), start: storage.start };
+  }
+
+  /** Accessors can be user-written: an offset they made up must not leave the memory. */
+  #byteAt(offset: number): number {
+    const at = Number.isSafeInteger(offset) ? this.byteOffset + offset * this.element.storageBytes : -1;
+    if (at < 0 || at + this.element.storageBytes > this.#memory.nbytes) {
+      throw new LayoutError(`Expected an offset inside the memory under this pointer but received ${String(offset)}`);
+    }
+    return at;
+  }
+}
+
+/** The element type that a typed array naturally has. */
+export type NaturalElementType<A> = NaturalDType<A> extends ElementType ? NaturalDType<A> : ElementType;
+
+export interface PointerOptions<D extends ElementType> {
+  dtype?: D;
+  /** Constant elements: they cannot be written, and managed tensors say so. */
+  readonly?: boolean;
+}
+
+export interface AddressOptions<D extends ElementType> extends PointerOptions<D> {
+  dtype: D;
+  /** Elements at the address. */
+  size: number;
+  /** The number of the CUDA device; found through the driver when absent. */
+  deviceId?: number;
+}
+
+/**
+ * A pointer to the first element of a typed array, an ArrayBuffer or a contiguous tensor. Unsafe for an address: it is
+ * trusted, and the caller keeps the memory alive.
+ */
+export function pointerTo<D extends ElementType>(address: bigint, options: AddressOptions<D>): Pointer<D>;
+export function pointerTo<D extends ElementType>(
+  source: WrappableArray | ArrayBufferLike | TensorView,
+  options: PointerOptions<D> & { dtype: D },
+): Pointer<D>;
+export function pointerTo<D extends ElementType>(tensor: TensorView<D>, options?: PointerOptions<D>): Pointer<D>;
+export function pointerTo<A extends WrappableArray>(
+  array: A,
+  options?: PointerOptions<never>,
+): Pointer<NaturalElementType<A>>;
+export function pointerTo(
+  source: bigint | WrappableArray | ArrayBufferLike | TensorView,
+  options: Partial<AddressOptions<ElementType>> = {},
+): Pointer {
+  if (typeof options !== 'object' || options === null) throw new ArgumentTypeError('options', 'an object', options);
+  if (typeof source === 'bigint') return pointerToAddress(source, options);
+  if (source instanceof TensorView) return pointerToTensor(source, options);
+  return pointerToArray(source, options);
+}
+
+function pointerToAddress(address: bigint, options: Partial<AddressOptions<ElementType>>): Pointer {
+  if (options.dtype === undefined) throw new ArgumentTypeError('dtype', 'a dtype for an address', options.dtype);
+  const element = parseElementType(options.dtype);
+  const size = options.size ?? 0;
+  if (!Number.isSafeInteger(size * element.storageBytes) || size < 0) {
+    throw new ArgumentValueError('size', 'a number of elements', size);
+  }
+  const device = options.deviceId === undefined ? null : deviceFromType(DeviceType.cuda, options.deviceId);
+  const memory = addressMemory(address, size * element.storageBytes, device);
+  return new Pointer(element, memory, 0, options.readonly === true);
+}
+
+function pointerToTensor(tensor: TensorView, options: PointerOptions<ElementType>): Pointer {
+  if (!tensor.isContiguous) {
+    throw new LayoutError(
+      `Expected a contiguous tensor under another layout but strides are [${tensor.strides.join(', ')}]; ` +
+        'give the tensor alone to keep them, or copy it with contiguous()',
+      tensor.shape,
+      tensor.strides,
+    );
+  }
+  // The elements of the tensor and no more, though its storage may hold others.
+  return pointerToElements(tensor, options, tensor.nbytes);
+}
+
+/** The first element of a tensor, whatever its strides. */
+export function pointerToElements(
+  tensor: TensorView,
+  options: PointerOptions<ElementType>,
+  nbytes = Number.POSITIVE_INFINITY,
+): Pointer {
+  const descriptor = descriptorOf(tensor);
+  const element = parseElementType(options.dtype ?? descriptor.dtype.name);
+  if (element.dtype !== descriptor.dtype) {
+    throw new ArgumentValueError('dtype', `the tensor's dtype '${descriptor.dtype.name}'`, element.name);
+  }
+  if (!element.isDescribable || descriptor.strideBits !== element.storageBytes * 8) {
+    throw new LayoutError(
+      `Expected ${element.name} elements of ${element.storageBytes} bytes each, as C++ has them, but this tensor packs them`,
+      descriptor.shape,
+      descriptor.strides,
+    );
+  }
+  const { device, storage, bitOffset } = descriptor;
+  const byteOffset = bitOffset / 8;
+  const memory = storageMemory(storage, Math.min(storage.nbytes, byteOffset + nbytes), device);
+  return new Pointer(element, memory, byteOffset, descriptor.isReadOnly || options.readonly === true);
+}
+
+function pointerToArray(source: WrappableArray | ArrayBufferLike, options: PointerOptions<ElementType>): Pointer {
+  const array = ArrayBuffer.isView(source) ? (source as TypedArray) : bytesOf(source);
+  const natural = dtypeOfArray(array);
+  if (natural === undefined) {
+    throw new ArgumentTypeError('source', 'a typed array, an ArrayBuffer, a tensor or an address', source);
+  }
+  const element = parseElementType(options.dtype ?? natural.name);
+  const { alignment } = element.dtype;
+  // Counted from the start of the buffer, where typed arrays count from.
+  if (array.byteOffset % alignment !== 0) {
+    throw new BufferError(
+      `Expected memory aligned to ${alignment} bytes for ${element.name} but the array starts at byte ${array.byteOffset} of its buffer`,
+    );
+  }
+  const memory = bufferMemory(array.buffer, array.byteOffset, array.byteLength);
+  return new Pointer(element, memory, 0, options.readonly === true);
+}
+
+function bytesOf(buffer: ArrayBufferLike): TypedArray {
+  const isBuffer =
+    buffer instanceof ArrayBuffer || (typeof SharedArrayBuffer !== 'undefined' && buffer instanceof SharedArrayBuffer);
+  if (!isBuffer) {
+    throw new ArgumentTypeError('source', 'a typed array, an ArrayBuffer, a tensor or an address', buffer);
+  }
+  return new Uint8Array(buffer);
+}

@@ -1,0 +1,114 @@
+/**
+ * Spans as strided tensors: what DLPack can say about them, and managed tensors made of that.
+ *
+ * @module
+ */
+
+import { Descriptor, Flag } from '../descriptor.js';
+import { cpu, type DeviceInfo, DeviceType, type DLDevice, deviceFromType } from '../device.js';
+import { ArgumentTypeError, BufferError, LayoutError } from '../errors.js';
+import { spanOf } from '../layout.js';
+import { DLPACK, type DLPackRequest, type ManagedTensor } from '../managed.js';
+import { shareDescriptor } from '../tensor.js';
+import { deviceOrdinal } from './driver.js';
+import type { Shape } from './extents.js';
+import { RelaxedMapping } from './layouts.js';
+import { type LayoutMapping, offsetAt, stridesOf } from './mapping.js';
+import { memoryOf, Pointer } from './pointer.js';
+
+/** The part of a span that matters here. */
+interface Exportable {
+  readonly kind: 'host' | 'device' | 'managed';
+  readonly dataHandle: unknown;
+  readonly mapping: LayoutMapping;
+}
+
+/** A span in the terms of DLPack. `pointer` is at the element whose indices are all zero. */
+export interface StridedSpan {
+  readonly pointer: Pointer;
+  readonly shape: readonly number[];
+  readonly strides: readonly number[];
+  readonly size: number;
+}
+
+/** Throws unless pointer, shape and strides say everything about the span. */
+export function describeSpan({ dataHandle, mapping }: Exportable): StridedSpan {
+  if (!(dataHandle instanceof Pointer)) {
+    throw new ArgumentTypeError('dataHandle', 'a Pointer (data_handle_type must be a pointer)', dataHandle);
+  }
+  const { lengths, size } = mapping.extents;
+  const strides = stridesOf(mapping);
+  // The relaxed layout calls itself not strided when it has an offset; its strides are right all the same.
+  if (!mapping.isStrided && !(mapping instanceof RelaxedMapping)) {
+    throw new LayoutError('Expected a strided layout but this mapping says that it is none', lengths, strides);
+  }
+  if (size === 0) return { pointer: dataHandle, shape: lengths, strides, size };
+  const first = offsetAt(
+    mapping,
+    lengths.map(() => 0),
+  );
+  const pointer = dataHandle.plus(first);
+  checkReach(pointer, lengths, strides);
+  return { pointer, shape: lengths, strides, size };
+}
+
+/** Layouts and accessors can be user-written: strides that they made up must not lead out of the memory. */
+function checkReach(pointer: Pointer, shape: Shape, strides: readonly number[]): void {
+  const { byteOffset, element } = pointer;
+  const memory = memoryOf(pointer);
+  const { low, high } = spanOf(shape, strides) ?? { low: 0, high: -1 };
+  const start = byteOffset + low * element.storageBytes;
+  const end = byteOffset + (high + 1) * element.storageBytes;
+  if (start < 0 || end > memory.nbytes) {
+    throw new LayoutError(
+      `Expected strides that stay inside a memory of ${memory.nbytes} bytes but extents [${shape.join(', ')}] with strides ` +
+        `[${strides.join(', ')}] reach from byte ${start} to ${end}`,
+      shape,
+      strides,
+    );
+  }
+}
+
+/** The device of a span. Asks the driver for the number of a device pointer that came without one. */
+export function spanDevice({ kind, dataHandle }: Exportable): DLDevice {
+  const { type, id } = deviceOf(kind, dataHandle);
+  return { type, id };
+}
+
+function deviceOf(kind: Exportable['kind'], dataHandle: unknown): DeviceInfo {
+  if (kind === 'host') return cpu;
+  if (kind === 'managed') return deviceFromType(DeviceType.cuda_managed, 0);
+  if (!(dataHandle instanceof Pointer)) {
+    throw new ArgumentTypeError('dataHandle', 'a Pointer (data_handle_type must be a pointer)', dataHandle);
+  }
+  return memoryOf(dataHandle).device ?? deviceFromType(DeviceType.cuda, deviceOrdinal(dataHandle.address ?? 0n));
+}
+
+/** Answers a protocol request with the memory of a span. */
+export function produceSpan(span: Exportable, request: DLPackRequest): ManagedTensor | object {
+  const { pointer, shape, strides } = describeSpan(span);
+  const { element } = pointer;
+  const memory = memoryOf(pointer);
+  if (!element.isDescribable) {
+    throw new BufferError(
+      `Expected an element type that DLPack can describe in memory but ${element.name} has each lane in a byte; ` +
+        `make the span of '${element.dtype.base}' with one more axis of ${element.dtype.lanes}`,
+    );
+  }
+  const flags = (element.isPadded ? Flag.subBytePadded : 0) | (pointer.readonly ? Flag.readOnly : 0);
+  const descriptor = new Descriptor(
+    memory.storage(),
+    element.dtype,
+    deviceOf(span.kind, pointer),
+    shape,
+    strides,
+    pointer.byteOffset * 8,
+    flags,
+  ).checkBounds();
+  const owner = shareDescriptor(descriptor);
+  try {
+    return owner[DLPACK](request);
+  } finally {
+    owner.dispose();
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * Slices: what `submdspan` takes for each axis.
+ *
+ * @module
+ */
+
+import { ArgumentTypeError, ArgumentValueError, IndexError } from '../errors.js';
+import type { Shape } from './extents.js';
+import type { AxisPart } from './mapping.js';
+
+/** All of an axis. */
+export const fullExtent: unique symbol = Symbol('fullExtent');
+
+/** Every so many elements of a range; made by {@link stridedSlice}. */
+export class StridedSlice {
+  readonly offset: number;
+  readonly extent: number;
+  readonly stride: number;
+
+  constructor(offset: number, extent: number, stride: number) {
+    this.offset = offset;
+    this.extent = extent;
+    this.stride = stride;
+  }
+}
+
+/** Every `stride`-th of the `extent` elements from `offset` on. */
+export function stridedSlice(slice: { offset: number; extent: number; stride: number }): StridedSlice {
+  if (typeof slice !== 'object' || slice === null) {
+    throw new ArgumentTypeError('slice', '{ offset, extent, stride }', slice);
+  }
+  const { offset, extent, stride } = slice;
+  for (const [name, value] of Object.entries({ offset, extent, stride })) {
+    if (!Number.isSafeInteger(value) || value < 0) {
+      throw new ArgumentValueError(name, 'an integer of zero or more', value);
+    }
+  }
+  if (stride === 0) throw new ArgumentValueError('stride', 'a step of one or more', stride);
+  return new StridedSlice(offset, extent, stride);
+}
+
+/** An index (drops the axis), a range `[begin, end]` without its end, a {@link stridedSlice}, or {@link fullExtent}. */
+export type Slice = number | readonly [begin: number, end: number] | StridedSlice | typeof fullExtent;
+
+/** One slice for each axis. */
+export type SlicesFor<S extends Shape> = { readonly [Axis in keyof S]: Slice };
+
+/** The shape that is left: indices drop their axis, `fullExtent` keeps a static length, ranges are dynamic. */
+export type SlicedShape<S extends Shape, P extends readonly unknown[]> = S extends readonly [
+  infer Length extends number,
+  ...infer Lengths extends Shape,
+]
+  ? P extends readonly [infer First, ...infer Rest]
+    ? First extends number
+      ? SlicedShape<Lengths, Rest>
+      : readonly [First extends typeof fullExtent ? Length : number, ...SlicedShape<Lengths, Rest>]
+    : readonly number[]
+  : S extends readonly []
+    ? readonly []
+    : readonly number[];
+
+/** Checks a slice against the length of its axis. Unlike Python's, bounds are neither clamped nor counted from the end. */
+export function resolveSlice(slice: Slice, length: number, axis: number): AxisPart {
+  if (slice === fullExtent) return { start: 0, count: length, step: 1, isIndex: false, isFull: true };
+  if (typeof slice === 'number') {
+    if (!Number.isInteger(slice) || slice < 0 || slice >= length) {
+      throw new IndexError(
+        `Expected an index from 0 to ${length - 1} for slice ${axis} but received ${slice} (index)`,
+        slice,
+      );
+    }
+    return { start: slice, count: 1, step: 1, isIndex: true, isFull: false };
+  }
+  if (slice instanceof StridedSlice) {
+    const { offset, extent, stride } = slice;
+    checkRange(offset, offset + extent, length, axis);
+    const count = Math.ceil(extent / stride);
+    // One element has no neighbour: its axis keeps the stride it had.
+    return { start: offset, count, step: count > 1 ? stride : 1, isIndex: false, isFull: false };
+  }
+  if (Array.isArray(slice) && slice.length === 2) {
+    const [begin, end] = slice as readonly [number, number];
+    checkRange(begin, end, length, axis);
+    return { start: begin, count: end - begin, step: 1, isIndex: false, isFull: false };
+  }
+  throw new ArgumentTypeError(`slice ${axis}`, 'an index, [begin, end], stridedSlice() or fullExtent', slice);
+}
+
+function checkRange(begin: number, end: number, length: number, axis: number): void {
+  if (!Number.isInteger(begin) || !Number.isInteger(end) || begin < 0 || begin > end || end > length) {
+    throw new IndexError(
+      `Expected a range inside 0 to ${length} for slice ${axis} but received [${begin}, ${end}] (range)`,
+      [begin, end],
+    );
+  }
+}

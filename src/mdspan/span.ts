@@ -1,0 +1,185 @@
+/**
+ * Spans: a handle, a layout and an accessor. What can be reached from here is a matter of type: host and managed spans
+ * have `get` and `set`, a device span has neither.
+ *
+ * @module
+ */
+
+import type { DLDevice } from '../device.js';
+import { ArgumentTypeError, ReadOnlyError } from '../errors.js';
+import { DLPACK, DLPACK_DEVICE, type DLPackRequest, type ManagedTensor } from '../managed.js';
+import type { Accessor, HandleOf, PointerAccessor, ValueOf } from './accessor.js';
+import type { ElementType } from './element-type.js';
+import type { Extents, PerAxis, Shape } from './extents.js';
+import { checkMapping, type LayoutMapping, offsetAt, stridesOf } from './mapping.js';
+import { Pointer } from './pointer.js';
+import { produceSpan, spanDevice } from './produce.js';
+
+/** Where the elements are. */
+export type SpanKind = 'host' | 'device' | 'managed';
+
+type AnyAccessor = Accessor<never, never>;
+/** The accessor of spans over pointers. */
+export type DefaultAccessor<D> = D extends ElementType ? PointerAccessor<D> : AnyAccessor;
+
+/**
+ * A view of elements that someone else keeps alive. `D` is their dtype (null when the handle is not a pointer), `S` the
+ * extents, `M` the layout mapping, `A` the accessor.
+ */
+export abstract class Mdspan<
+  D extends ElementType | null = ElementType | null,
+  S extends Shape = Shape,
+  M extends LayoutMapping<S> = LayoutMapping<S>,
+  A = DefaultAccessor<D>,
+> {
+  abstract readonly kind: SpanKind;
+  readonly dataHandle: HandleOf<A>;
+  readonly mapping: M;
+  readonly accessor: A;
+
+  /** Spans are made by `hostMdspan`, `deviceMdspan` and `managedMdspan`. */
+  constructor(dataHandle: HandleOf<A>, mapping: M, accessor: A) {
+    checkMapping(mapping);
+    checkAccessor(accessor);
+    this.dataHandle = dataHandle;
+    this.mapping = mapping;
+    this.accessor = accessor;
+  }
+
+  get extents(): Extents<S> {
+    return this.mapping.extents;
+  }
+
+  /** Lengths of the axes. */
+  get shape(): S {
+    return this.mapping.extents.lengths;
+  }
+
+  /** Steps of the axes, in elements. */
+  get strides(): PerAxis<S> {
+    return stridesOf(this.mapping) as unknown as PerAxis<S>;
+  }
+
+  get rank(): S['length'] {
+    return this.mapping.extents.rank;
+  }
+
+  /** Number of elements. */
+  get size(): number {
+    return this.mapping.extents.size;
+  }
+
+  /** The element type; null when the handle is not a pointer. */
+  get dtype(): D {
+    const handle: unknown = this.dataHandle;
+    return (handle instanceof Pointer ? handle.element.name : null) as D;
+  }
+
+  extent(axis: number): number {
+    return this.mapping.extents.extent(axis);
+  }
+
+  stride(axis: number): number {
+    return stridesOf(this.mapping)[this.mapping.extents.checkAxis(axis)] as number;
+  }
+
+  /** The producer side of the protocol: the same memory, not a copy. */
+  [DLPACK](request: DLPackRequest = {}): ManagedTensor | object {
+    return produceSpan(this, request);
+  }
+
+  [DLPACK_DEVICE](): DLDevice {
+    return spanDevice(this);
+  }
+
+  toString(): string {
+    return `${this.constructor.name}(${this.dtype ?? 'custom'}, ${this.extents})`;
+  }
+}
+
+function checkAccessor(accessor: unknown): void {
+  const { read, offset } = (accessor ?? {}) as Partial<Accessor<unknown, unknown>>;
+  if (typeof read !== 'function' || typeof offset !== 'function') {
+    throw new ArgumentTypeError('accessor', 'an object with read(), offset() and perhaps write()', accessor);
+  }
+}
+
+/** A span whose elements the processor can reach. */
+abstract class ReachableMdspan<
+  D extends ElementType | null,
+  S extends Shape,
+  M extends LayoutMapping<S>,
+  A,
+> extends Mdspan<D, S, M, A> {
+  /** One element: one index for each axis, from zero. */
+  get(...index: PerAxis<S>): ValueOf<A> {
+    return this.#access().read(this.dataHandle as never, offsetAt(this.mapping, index)) as ValueOf<A>;
+  }
+
+  /** Writes one element: `set([i, j], value)`. */
+  set(index: PerAxis<S>, value: ValueOf<A>): void {
+    const accessor = this.#access();
+    if (!Array.isArray(index)) throw new ArgumentTypeError('index', 'an array with an index for each axis', index);
+    if (accessor.write === undefined) {
+      throw new ReadOnlyError('Expected a writable span for set() but its accessor has no write()');
+    }
+    accessor.write(this.dataHandle as never, offsetAt(this.mapping, index), value as never);
+  }
+
+  /** The values in row-major order of their indices, whatever the layout. */
+  *[Symbol.iterator](): Generator<ValueOf<A>> {
+    const { lengths } = this.extents;
+    const index = lengths.map(() => 0);
+    for (let left = this.size; left > 0; left--) {
+      yield this.get(...(index as unknown as PerAxis<S>));
+      for (let axis = lengths.length - 1; axis >= 0; axis--) {
+        const next = (index[axis] as number) + 1;
+        index[axis] = next === lengths[axis] ? 0 : next;
+        if (index[axis] !== 0) break;
+      }
+    }
+  }
+
+  #access(): Accessor<unknown, never> {
+    return this.accessor as Accessor<unknown, never>;
+  }
+}
+
+/** Elements in plain host memory. */
+export class HostMdspan<
+  D extends ElementType | null = ElementType | null,
+  S extends Shape = Shape,
+  M extends LayoutMapping<S> = LayoutMapping<S>,
+  A = DefaultAccessor<D>,
+> extends ReachableMdspan<D, S, M, A> {
+  readonly kind = 'host';
+}
+
+/** Elements in memory of a CUDA device. They cannot be reached from here: there is no `get` and no `set`. */
+export class DeviceMdspan<
+  D extends ElementType | null = ElementType | null,
+  S extends Shape = Shape,
+  M extends LayoutMapping<S> = LayoutMapping<S>,
+  A = DefaultAccessor<D>,
+> extends Mdspan<D, S, M, A> {
+  readonly kind = 'device';
+}
+
+/** Elements in CUDA managed memory, which host and device reach alike. */
+export class ManagedMdspan<
+  D extends ElementType | null = ElementType | null,
+  S extends Shape = Shape,
+  M extends LayoutMapping<S> = LayoutMapping<S>,
+  A = DefaultAccessor<D>,
+> extends ReachableMdspan<D, S, M, A> {
+  readonly kind = 'managed';
+}
+
+/** The span of a kind. */
+export type SpanOf<K extends SpanKind, D extends ElementType | null, S extends Shape, M extends LayoutMapping<S>, A> = {
+  host: HostMdspan<D, S, M, A>;
+  device: DeviceMdspan<D, S, M, A>;
+  managed: ManagedMdspan<D, S, M, A>;
+}[K];
+
+export const spanClasses = { host: HostMdspan, device: DeviceMdspan, managed: ManagedMdspan } as const;

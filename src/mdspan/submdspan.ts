@@ -1,0 +1,119 @@
+/**
+ * Parts of spans, over the same memory.
+ *
+ * @module
+ */
+
+import { ArgumentTypeError, IndexError, LayoutError } from '../errors.js';
+import type { Accessor } from './accessor.js';
+import type { ElementType } from './element-type.js';
+import { Extents, type Shape } from './extents.js';
+import {
+  LeftMapping,
+  layoutLeft,
+  layoutRight,
+  layoutStride,
+  layoutStrideRelaxed,
+  RelaxedMapping,
+  RightMapping,
+} from './layouts.js';
+import {
+  type AxisPart,
+  isStridedMapping,
+  type LayoutMapping,
+  type MappingPart,
+  type StridedMapping,
+  stridesOf,
+} from './mapping.js';
+import { resolveSlice, type Slice, type SlicedShape, type SlicesFor } from './slices.js';
+import { type DeviceMdspan, type HostMdspan, type ManagedMdspan, Mdspan, spanClasses } from './span.js';
+
+type AnyMdspan = Mdspan<ElementType | null, Shape, LayoutMapping, Accessor<unknown, unknown>>;
+type PartMapping<M, S extends Shape> = M extends StridedMapping ? StridedMapping<S> : LayoutMapping<S>;
+
+/**
+ * The part of a span that one slice for each axis selects. No element is copied. Row-major and column-major layouts are
+ * kept where the part has them; other parts of strided layouts are strided.
+ */
+export function submdspan<
+  D extends ElementType | null,
+  S extends Shape,
+  M extends LayoutMapping<S>,
+  A,
+  const P extends SlicesFor<S>,
+>(span: HostMdspan<D, S, M, A>, ...slices: P): HostMdspan<D, SlicedShape<S, P>, PartMapping<M, SlicedShape<S, P>>, A>;
+export function submdspan<
+  D extends ElementType | null,
+  S extends Shape,
+  M extends LayoutMapping<S>,
+  A,
+  const P extends SlicesFor<S>,
+>(
+  span: DeviceMdspan<D, S, M, A>,
+  ...slices: P
+): DeviceMdspan<D, SlicedShape<S, P>, PartMapping<M, SlicedShape<S, P>>, A>;
+export function submdspan<
+  D extends ElementType | null,
+  S extends Shape,
+  M extends LayoutMapping<S>,
+  A,
+  const P extends SlicesFor<S>,
+>(
+  span: ManagedMdspan<D, S, M, A>,
+  ...slices: P
+): ManagedMdspan<D, SlicedShape<S, P>, PartMapping<M, SlicedShape<S, P>>, A>;
+export function submdspan(source: unknown, ...slices: readonly Slice[]): unknown {
+  if (!(source instanceof Mdspan)) throw new ArgumentTypeError('span', 'an mdspan', source);
+  const span: AnyMdspan = source;
+  const { mapping, accessor } = span;
+  const { lengths } = mapping.extents;
+  if (slices.length !== lengths.length) {
+    throw new IndexError(
+      `Expected ${lengths.length} slices for extents [${lengths.join(', ')}] but received ${slices.length}`,
+      slices,
+    );
+  }
+  const parts = slices.map((slice, axis) => resolveSlice(slice, lengths[axis] as number, axis));
+  const part = partOf(mapping, parts);
+  const handle = accessor.offset(span.dataHandle, part.offset);
+  return new spanClasses[span.kind](handle as never, part.mapping, accessor as never);
+}
+
+function partOf(mapping: LayoutMapping, parts: readonly AxisPart[]): MappingPart {
+  if (typeof mapping.part === 'function') return mapping.part(parts);
+  if (!isStridedMapping(mapping) || !(mapping.isStrided || mapping instanceof RelaxedMapping)) {
+    throw new LayoutError(
+      'Expected a strided layout or one with a part() method for submdspan but this one has neither',
+      mapping.extents.lengths,
+    );
+  }
+  const extents = partExtents(mapping.extents, parts);
+  // Where nothing is left to reach, an offset could lie outside the memory: stay at the start.
+  const offset = extents.lengths.includes(0) ? 0 : mapping.offsetAt(...parts.map((part) => part.start));
+  const all = stridesOf(mapping);
+  const strides = parts.flatMap((part, axis) => (part.isIndex ? [] : [(all[axis] as number) * part.step]));
+  // A relaxed mapping keeps its handle and moves its own offset, so that negative strides still have room below.
+  if (mapping instanceof RelaxedMapping) return { mapping: layoutStrideRelaxed(extents, strides, offset), offset: 0 };
+  if (mapping instanceof RightMapping && isOuterBlock(parts)) return { mapping: layoutRight(extents), offset };
+  if (mapping instanceof LeftMapping && isOuterBlock([...parts].reverse())) {
+    return { mapping: layoutLeft(extents), offset };
+  }
+  const isPositive = strides.every((stride) => stride > 0);
+  return { mapping: isPositive ? layoutStride(extents, strides) : layoutStrideRelaxed(extents, strides), offset };
+}
+
+function partExtents(extents: Extents, parts: readonly AxisPart[]): Extents {
+  const kept = parts.flatMap((part, axis) => (part.isIndex ? [] : [{ part, axis }]));
+  return new Extents(
+    kept.map(({ part }) => part.count),
+    kept.map(({ part, axis }) => part.isFull && extents.staticExtent(axis) !== null),
+    extents.indexType,
+  );
+}
+
+/** From the outermost axis in: indices, then at most one range of neighbours, then whole axes. Such a part has no gaps. */
+function isOuterBlock(parts: readonly AxisPart[]): boolean {
+  const first = parts.findIndex((part) => !part.isIndex);
+  if (first < 0) return true;
+  return parts.slice(first).every((part, i) => part.isFull || (i === 0 && !part.isIndex && part.step === 1));
+}

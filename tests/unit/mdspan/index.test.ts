@@ -1,0 +1,34 @@
+import * as mdspan from 'dlpack/mdspan';
+import { equal } from '../../assert.js';
+import { test } from '../../harness.js';
+
+test('exported names', () => {
+  equal(Object.keys(mdspan).sort(), [
+    'DeviceMdspan',
+    'Extents',
+    'HostMdspan',
+    'ManagedMdspan',
+    'Mdspan',
+    'defaultAccessor',
+    'deviceMdspan',
+    'dims',
+    'dynamic',
+    'elementTypes',
+    'extents',
+    'fullExtent',
+    'hostMdspan',
+    'layoutLeft',
+    'layoutRight',
+    'layoutStride',
+    'layoutStrideRelaxed',
+    'managedMdspan',
+    'pointerTo',
+    'setPointerDriver',
+    'stridedSlice',
+    'submdspan',
+    'toDLPackTensor',
+    'toDeviceMdspan',
+    'toHostMdspan',
+    'toManagedMdspan',
+  ]);
+});
