@@ -198,10 +198,38 @@ bool ReadRequest(const Body& body, Object* const* values, ptrdiff_t positional, 
   return true;
 }
 
+// PyTorch up to 2.13 ends the process when it meets a negative stride (pytorch#188047). Its from_dlpack is Python code: the
+// frame that called us tells.
+bool IsCalledByTorch() {
+  Ref sys(api.PyImport_ImportModule("sys"));
+  Ref get_frame(sys ? api.PyObject_GetAttrString(sys.get(), "_getframe") : nullptr);
+  Ref frame(get_frame ? api.PyObject_CallObject(get_frame.get(), nullptr) : nullptr);
+  Ref globals(frame ? api.PyObject_GetAttrString(frame.get(), "f_globals") : nullptr);
+  Ref key(api.PyUnicode_InternFromString("__name__"));
+  Ref name(globals && key ? api.PyObject_GetItem(globals.get(), key.get()) : nullptr);
+  const char* text = name ? api.PyUnicode_AsUTF8AndSize(name.get(), nullptr) : nullptr;
+  api.PyErr_Clear();
+  return text != nullptr && (strcmp(text, "torch") == 0 || strncmp(text, "torch.", 6) == 0);
+}
+
+bool HasNegativeStride(const DLTensor& tensor) {
+  for (int32_t i = 0; i < tensor.ndim; ++i) {
+    if (tensor.strides[i] < 0) return true;
+  }
+  return false;
+}
+
 Object* DLPack(Object* self, Object* const* values, ptrdiff_t positional, Object* keywords) {
   const Body& body = *BodyOf(self);
   Request request = {false, -1};
   if (!ReadRequest(body, values, positional, keywords, &request)) return nullptr;
+  if (request.copy != 1 && HasNegativeStride(body.tensor) && IsCalledByTorch()) {
+    if (request.copy == 0) {
+      api.PyErr_SetString(api.PyExc_BufferError, "Expected no negative strides for PyTorch, which cannot have them; allow a copy");
+      return nullptr;
+    }
+    request.copy = 1;
+  }
   if (!request.versioned && request.copy != 1 && (body.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0) {
     api.PyErr_SetString(api.PyExc_BufferError,
                         "Expected max_version=(1, 0) or newer for a read-only tensor: an old capsule cannot say so; or copy=True");

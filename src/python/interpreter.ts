@@ -7,6 +7,7 @@
 import { LoadError } from '../errors.js';
 import { native } from '../native/load.js';
 import type { PythonBinding } from './binding.js';
+import { PythonError } from './error.js';
 import { findPython, type PythonOptions } from './find.js';
 import { objectFrame } from './frame.js';
 import {
@@ -24,6 +25,10 @@ import {
 export interface Python {
   /** `import name` of Python. */
   import(name: string): PyObject;
+  /** The value of an expression, in the namespace of `__main__`. */
+  eval(expression: string): PyObject;
+  /** Runs statements in the namespace of `__main__`. */
+  exec(statements: string): void;
   /** Keyword arguments for the end of a call. */
   kwargs: typeof kwargs;
   /** A tuple; JavaScript arrays become lists. */
@@ -54,7 +59,9 @@ export function python(options: PythonOptions = {}): Python {
   }
   setBinding(started as PythonBinding);
   interpreter = {
-    import: importModule,
+    import: importOrExplain,
+    eval: (expression) => importModule('builtins').eval(expression, importModule('__main__').__dict__),
+    exec: (statements) => importModule('builtins').exec(statements, importModule('__main__').__dict__),
     kwargs,
     tuple: (...values) => makeTuple(values),
     getItem,
@@ -64,12 +71,30 @@ export function python(options: PythonOptions = {}): Python {
   return interpreter;
 }
 
+/** A module; where Python has none of that name, what to do about it. */
+function importOrExplain(name: string): PyObject {
+  try {
+    return importModule(name);
+  } catch (error) {
+    if (!(error instanceof PythonError) || error.type !== 'ModuleNotFoundError') throw error;
+    const { executable } = importModule('sys') as { executable: string };
+    throw new LoadError(
+      `the Python module ${name}`,
+      [error.message],
+      [`install it: ${executable} -m pip install ${name}`],
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
 /** Newer Pythons take no program name: their packages are found by this. */
 function enterEnvironment(venv: string): void {
-  const sys = importModule('sys') as unknown as { prefix: string; version_info: PyObject };
+  const sys = importModule('sys') as { prefix: string; version_info: Iterable<number> };
   if (sys.prefix === venv) return;
-  const [major, minor] = [...sys.version_info] as unknown as [number, number];
-  const { addsitedir } = importModule('site') as unknown as { addsitedir(folder: string): void };
+  const [major, minor] = [...sys.version_info];
+  const { addsitedir } = importModule('site') as { addsitedir(folder: string): void };
   addsitedir(
     process.platform === 'win32' ? `${venv}\\Lib\\site-packages` : `${venv}/lib/python${major}.${minor}/site-packages`,
   );

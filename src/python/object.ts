@@ -7,7 +7,7 @@
 import type { Descriptor } from '../descriptor.js';
 import type { DLDevice } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError, DisposedError } from '../errors.js';
-import { DLPACK, DLPACK_DEVICE, type DLPackRequest, type ManagedTensor } from '../managed.js';
+import { DLPACK, DLPACK_DEVICE, type DLPackRequest } from '../managed.js';
 import { withNative } from '../native/export.js';
 import { takeFrame } from '../native/import.js';
 import { checkStatus } from '../native/status.js';
@@ -32,33 +32,19 @@ import {
   writeCell,
 } from './frame.js';
 
-/** What can be passed to Python. Arrays become lists, objects with plain keys become dicts. */
-export type PyArgument =
-  | null
-  | undefined
-  | boolean
-  | number
-  | bigint
-  | string
-  | Uint8Array
-  | PyObject
-  | TensorView
-  | Keywords
-  | readonly PyArgument[]
-  | { readonly [key: string]: PyArgument };
-
 /**
  * A Python object. Attributes read as properties, calls as calls: `torch.relu(x)`, `array.shape`. Numbers, strings, bytes,
- * booleans and None arrive as JavaScript values; everything else as a PyObject.
+ * booleans and None arrive as JavaScript values; everything else as an object of this kind, which can be called, iterated,
+ * printed, released with `[Symbol.dispose]()` and, if it is a tensor, passed to `fromDLPack`.
  */
-export interface PyObject {
-  (...args: PyArgument[]): PyObject;
-  readonly [name: string]: PyObject;
-  [Symbol.iterator](): IterableIterator<PyObject>;
-  [DLPACK](request?: DLPackRequest): ManagedTensor | object;
-  [DLPACK_DEVICE](): DLDevice;
-  [Symbol.dispose](): void;
-}
+// biome-ignore lint/suspicious/noExplicitAny: what a Python object has is known to Python alone
+export type PyObject = any;
+
+/**
+ * What can be passed to Python: null, booleans, numbers, bigints, strings, Uint8Arrays, PyObjects, Tensors, arrays (lists),
+ * objects with plain keys (dicts), and keyword arguments at the end of a call.
+ */
+export type PyArgument = PyObject;
 
 /** Keyword arguments, made with `kwargs({ ... })`, as the last argument of a call. */
 export class Keywords {
@@ -111,17 +97,17 @@ function handleOf(object: object): number {
 }
 
 /** True for objects of Python. */
-export function isPyObject(value: unknown): value is PyObject {
+export function isPyObject(value: unknown): boolean {
   return typeof value === 'function' && references.has(value);
 }
 
 function wrap(handle: number): PyObject {
   const reference = new Reference(handle);
   const target = () => {};
-  const proxy = new Proxy(target, traps) as unknown as PyObject;
+  const proxy = new Proxy(target, traps);
   references.set(target, reference);
-  references.set(proxy as unknown as object, reference);
-  registry.register(proxy as unknown as object, reference);
+  references.set(proxy, reference);
+  registry.register(proxy, reference);
   return proxy;
 }
 
@@ -281,7 +267,7 @@ const methods = {
     }
   },
   [DLPACK_DEVICE](this: PyObject): DLDevice {
-    const [type, id] = [...(this.__dlpack_device__ as PyObject)()] as unknown as [number, number];
+    const [type, id] = [...this.__dlpack_device__()] as [number, number];
     return { type, id };
   },
   [Symbol.iterator](this: object) {

@@ -1,0 +1,141 @@
+import { isDLPackError } from 'dlpack';
+import { isPyObject, kwargs, type PyObject, PythonError } from 'dlpack/python';
+import { equal, ok } from '../../assert.js';
+import { collect, testWith } from '../../harness.js';
+import { probe, py, pythonMissing, value } from './available.js';
+
+const builtins = () => py.import('builtins');
+const evaluate = (code: string): PyObject => py.eval(code);
+
+function raised(action: () => unknown): PythonError {
+  try {
+    action();
+  } catch (error) {
+    ok(error instanceof PythonError, String(error));
+    return error;
+  }
+  throw new Error('nothing was raised');
+}
+
+testWith(pythonMissing, 'values cross both ways unchanged', () => {
+  const identity = evaluate('lambda x: x');
+  const values = [
+    null,
+    true,
+    false,
+    0,
+    1,
+    -1,
+    2 ** 53 - 1,
+    -(2 ** 53) + 1,
+    1.5,
+    -0.25,
+    1e300,
+    'text',
+    'ümläut 🎉',
+    '',
+    2n ** 70n,
+    -(2n ** 63n),
+  ];
+  for (const x of values) equal(value(identity(x)), x);
+  ok(Number.isNaN(value<number>(identity(Number.NaN))));
+  equal(value(identity(Number.POSITIVE_INFINITY)), Number.POSITIVE_INFINITY);
+  equal(value(identity(undefined)), null);
+  equal([...value<Uint8Array>(identity(new Uint8Array([0, 1, 255])))], [0, 1, 255]);
+  equal(value(builtins().type(-0).__name__), 'float');
+  equal(value(builtins().type(5).__name__), 'int');
+  equal(value(builtins().type(2n ** 70n).__name__), 'int');
+  equal(value(identity(9007199254740993n)), 9007199254740993n, 'integers beyond 2^53 arrive as bigints');
+});
+
+testWith(pythonMissing, 'lists, dicts and tuples', () => {
+  const text = (x: unknown) => value<string>(builtins().repr(x));
+  equal(text([1, [2, 'a'], null] as never), "[1, [2, 'a'], None]");
+  equal(text({ a: 1, b: [true] } as never), "{'a': 1, 'b': [True]}");
+  equal(text(py.tuple(1, 2)), '(1, 2)');
+  const list = evaluate('[10, 20, 30]');
+  equal([...list].map(Number), [10, 20, 30]);
+  equal(value(py.getItem(list, -1)), 30);
+  py.setItem(list, 0, 5);
+  equal(String(list), '[5, 20, 30]');
+  const dict = evaluate('{"k": 7}');
+  equal(value(py.getItem(dict, 'k')), 7);
+});
+
+testWith(pythonMissing, 'attributes, calls, keywords', () => {
+  const types = py.import('types');
+  const space = types.SimpleNamespace(kwargs({ a: 1, b: 'x' }));
+  equal([value(space.a), value(space.b)], [1, 'x']);
+  space.a = 9;
+  equal(value(space.a), 9);
+  equal(String(evaluate('lambda *a, **k: (len(a), sorted(k))')(1, 2, kwargs({ z: 1, y: 2 }))), "(2, ['y', 'z'])");
+  equal(String(py.import('math').floor), '<built-in function floor>');
+  ok(isPyObject(space) && !isPyObject(() => 1) && !isPyObject({}));
+});
+
+testWith(pythonMissing, 'exceptions arrive with type, message and traceback, and none is left behind', () => {
+  const error = raised(() => evaluate('1/0'));
+  equal(
+    [error.type, error.message, error.tag],
+    ['ZeroDivisionError', 'ZeroDivisionError: division by zero', 'PythonError'],
+  );
+  ok(error.traceback.includes('Traceback (most recent call last)') && error.traceback.includes('1/0') === false);
+  ok(isPyObject(error.exception));
+  equal(raised(() => evaluate('{}["a"]')).type, 'KeyError');
+  equal(raised(() => builtins().nothing_here).type, 'AttributeError');
+  equal(raised(() => builtins().int('x')).type, 'ValueError');
+  equal(raised(() => builtins().iter(5)).type, 'TypeError');
+  equal(value(evaluate('1 + 1')), 2);
+  try {
+    py.import('no_such_module_here');
+    throw new Error('found');
+  } catch (missing) {
+    ok(isDLPackError(missing, 'LoadError') && missing.message.includes('pip install no_such_module_here'));
+  }
+});
+
+testWith(pythonMissing, 'what Python cannot take is refused before it is asked', () => {
+  const identity = evaluate('lambda x: x');
+  for (const bad of [Symbol('s'), () => 1, new Map(), new Date()]) {
+    let error: unknown;
+    try {
+      identity(bad as never);
+    } catch (thrown) {
+      error = thrown;
+    }
+    ok(isDLPackError(error, 'TypeError'), String(error));
+  }
+});
+
+testWith(pythonMissing, 'references: dispose drops one, the collector drops the rest', async () => {
+  const weakref = py.import('weakref');
+  const make = evaluate('type("Thing", (), {})');
+  const thing = make();
+  const alive = weakref.ref(thing);
+  thing[Symbol.dispose]();
+  thing[Symbol.dispose]();
+  equal(value(alive()), null);
+  let error: unknown;
+  try {
+    thing.x;
+  } catch (thrown) {
+    error = thrown;
+  }
+  ok(isDLPackError(error, 'DisposedError'));
+  const forgotten = (() => weakref.ref(make()))();
+  await collect();
+  equal(value(forgotten()), null);
+});
+
+const gc = probe('gc');
+testWith(gc.missing, 'ten thousand calls leave no objects behind', async () => {
+  const sys = py.import('sys');
+  const marker = evaluate('object()');
+  const identity = evaluate('lambda x: x');
+  const before = value<number>(sys.getrefcount(marker));
+  for (let i = 0; i < 10_000; i++) identity(marker)[Symbol.dispose]();
+  for (let i = 0; i < 1000; i++) identity(marker);
+  await collect();
+  await collect();
+  equal(value<number>(sys.getrefcount(marker)), before);
+});

@@ -1,0 +1,360 @@
+import { DLPACK, DLPACK_DEVICE, type DType, fromDLPack, isDLPackError, type ManagedTensor, Tensor } from 'dlpack';
+import { addressOf, stats } from 'dlpack/native';
+import { kwargs, type PyObject, PythonError } from 'dlpack/python';
+import { equal, ok, throws } from '../../assert.js';
+import { runChild } from '../../child.js';
+import { collect, collectUntil, testWith } from '../../harness.js';
+import { probe, py, value } from './available.js';
+
+const numpy = probe('numpy');
+const np = numpy.module;
+const torch = probe('torch');
+const jax = probe('jax');
+const pyarrow = probe('pyarrow');
+const tvmFfi = probe('tvm_ffi');
+
+function raises(type: string, text: string, action: () => unknown): void {
+  try {
+    action();
+  } catch (error) {
+    ok(error instanceof PythonError && error.type === type && error.message.includes(text), String(error));
+    return;
+  }
+  throw new Error(`expected ${type}`);
+}
+
+/** What earlier tests left behind is gone: the collector ran, and Python dropped what it was told to. */
+async function settle(): Promise<void> {
+  await collect();
+  np.zeros(1);
+}
+
+const item = (object: PyObject, ...index: number[]): unknown => value(py.getItem(object, py.tuple(...index)).item());
+
+testWith(numpy.missing, 'JavaScript to NumPy and back: one address, writes seen by all', () => {
+  const x = Tensor.from(
+    [
+      [1, 2, 3],
+      [4, 5, 6],
+    ],
+    { dtype: 'float32' },
+  );
+  const a = np.from_dlpack(x);
+  equal([value(a.dtype.name), [...a.shape].map(Number)], ['float32', [2, 3]]);
+  x.set(0, 1, 20);
+  equal(item(a, 0, 1), 20);
+  py.setItem(a, py.tuple(1, 2), 60);
+  equal(x.get(1, 2), 60);
+  const y = fromDLPack(a);
+  equal(
+    [addressOf(y), y.toArray()],
+    [
+      addressOf(x),
+      [
+        [1, 20, 3],
+        [4, 5, 60],
+      ],
+    ],
+  );
+  const t = fromDLPack(a.T);
+  equal([t.strides, t.get(1, 0)], [[1, 3], 20]);
+  x.dispose();
+  equal(item(a, 0, 0), 1, 'NumPy holds its own reference');
+});
+
+testWith(numpy.missing, 'NumPy memory in JavaScript outlives its array, and is given back once', async () => {
+  await settle();
+  const weakref = py.import('weakref');
+  const a = np.arange(6, kwargs({ dtype: 'int64' }));
+  const alive = py.eval('lambda r: lambda: r() is not None')(weakref.ref(a));
+  const imports = stats().imports;
+  const x = fromDLPack(a);
+  equal(stats().imports, imports + 1);
+  a[Symbol.dispose]();
+  equal(value(alive()), true);
+  equal(x.toArray(), [0n, 1n, 2n, 3n, 4n, 5n]);
+  x.dispose();
+  ok(await collectUntil(() => stats().imports === imports));
+  np.zeros(1); // whatever was put off happens when Python is next used
+  equal(value(alive()), false);
+});
+
+testWith(numpy.missing, 'every dtype that NumPy has', () => {
+  const names: DType[] = [
+    'bool',
+    'int8',
+    'int16',
+    'int32',
+    'int64',
+    'uint8',
+    'uint16',
+    'uint32',
+    'uint64',
+    'float16',
+    'float32',
+    'float64',
+    'complex64',
+    'complex128',
+  ];
+  for (const dtype of names) {
+    const x = Tensor.zeros([2, 2], dtype);
+    const a = np.from_dlpack(x);
+    equal(value(a.dtype.name), dtype);
+    const y = fromDLPack(np.ones([2, 2] as never, kwargs({ dtype })));
+    equal(
+      [y.dtype, y.get(0, 0)],
+      [
+        dtype,
+        dtype === 'bool'
+          ? true
+          : dtype.startsWith('complex')
+            ? { re: 1, im: 0 }
+            : dtype.endsWith('64') && dtype !== 'float64'
+              ? 1n
+              : 1,
+      ],
+    );
+  }
+});
+
+testWith(numpy.missing, 'strides, offsets, scalars and empty arrays', () => {
+  const a = np.arange(24).reshape(2, 3, 4);
+  const part = py.getItem(
+    a,
+    py.tuple(1, py.import('builtins').slice(null, null, -1), py.import('builtins').slice(1, 3)),
+  );
+  const x = fromDLPack(part);
+  equal([x.shape, x.strides, x.get(0, 0)], [[3, 2], [-4, 1], 21n]);
+  const back = np.from_dlpack(x.transpose().flip(0));
+  equal(value(np.array_equal(back, np.flip(part.T, 0))), true);
+  equal(fromDLPack(np.array(7.5)).item(), 7.5);
+  equal(value(np.from_dlpack(Tensor.from(3)).item()), 3);
+  equal(fromDLPack(np.zeros([0, 3] as never)).shape, [0, 3]);
+  equal([...np.from_dlpack(Tensor.zeros([2, 0], 'int8')).shape].map(Number), [2, 0]);
+  equal(fromDLPack(np.broadcast_to(np.arange(3), [2, 3] as never)).strides, [0, 1]);
+});
+
+testWith(numpy.missing, 'read-only stays read-only, in both directions', () => {
+  const a = np.arange(3);
+  a.setflags(kwargs({ write: false }));
+  const x = fromDLPack(a);
+  equal(x.readonly, true);
+  throws('ReadOnlyError', 'unsafeData', () => x.data);
+  const back = np.from_dlpack(x);
+  equal(value(back.flags.writeable), false);
+  raises('BufferError', 'read-only', () => callDlpack(x));
+  equal(value(np.from_dlpack(x, kwargs({ copy: true })).flags.writeable), true);
+});
+
+/** `tensor.__dlpack__(**keywords)` in Python. */
+function callDlpack(x: Tensor, keywords: Record<string, unknown> = {}, ...positional: unknown[]): PyObject {
+  const call = py.eval('lambda x, a, k: x.__dlpack__(*a, **k)');
+  return call(x, positional as never, keywords as never);
+}
+
+testWith(numpy.missing, 'the producer’s keywords', () => {
+  const x = Tensor.from([1, 2], { dtype: 'float32' });
+  const name = (capsule: PyObject) => /"(\w+)"/.exec(String(capsule))?.[1];
+  equal(name(callDlpack(x)), 'dltensor');
+  equal(name(callDlpack(x, { max_version: null })), 'dltensor');
+  equal(name(callDlpack(x, { max_version: py.tuple(0, 8) })), 'dltensor');
+  for (const version of [
+    [1, 0],
+    [1, 3],
+    [2, 0],
+    [100, 3],
+  ] as const) {
+    equal(name(callDlpack(x, { max_version: py.tuple(...version) })), 'dltensor_versioned');
+  }
+  raises('TypeError', 'keyword', () => callDlpack(x, {}, null));
+  raises('TypeError', 'keyword', () => callDlpack(x, { unknown: 1 }));
+  raises('TypeError', 'max_version', () => callDlpack(x, { max_version: 1 }));
+  raises('TypeError', 'max_version', () => callDlpack(x, { max_version: py.tuple(1, 'a') }));
+  raises('TypeError', 'dl_device', () => callDlpack(x, { dl_device: 'cpu' }));
+  raises('BufferError', 'device', () => callDlpack(x, { dl_device: py.tuple(2, 0) }));
+  equal(name(callDlpack(x, { dl_device: py.tuple(1, 0), copy: false, stream: null })), 'dltensor');
+  raises('ValueError', 'copy', () => callDlpack(x, { copy: 1 }));
+  raises('ValueError', 'stream', () => callDlpack(x, { stream: 1 }));
+  const copy = np.from_dlpack(x, kwargs({ copy: true }));
+  x.set(0, 9);
+  equal(item(copy, 0), 1);
+  const device = py.eval('lambda x: x.__dlpack_device__()');
+  equal([...device(x)].map(Number), [1, 0]);
+  raises('TypeError', 'made by', () => py.import('builtins').type(x)());
+});
+
+testWith(numpy.missing, 'capsules that nobody consumes are released, even with an exception in flight', async () => {
+  await settle();
+  const x = Tensor.from([1, 2, 3]);
+  const before = stats().exports;
+  for (const keywords of [{}, { max_version: py.tuple(1, 0) }]) callDlpack(x, keywords)[Symbol.dispose]();
+  equal(stats().exports, before);
+  const failing = py.eval('lambda x: [x.__dlpack__(), 1 / 0]');
+  raises('ZeroDivisionError', 'zero', () => failing(x));
+  ok(await collectUntil(() => stats().exports === before));
+});
+
+testWith(numpy.missing, 'a capsule is consumed once', () => {
+  const x = Tensor.from([1, 2, 3], { dtype: 'float32' });
+  const holder = py.eval(
+    'lambda c: type("Once", (), {"__dlpack__": lambda self, **k: c, "__dlpack_device__": lambda self: (1, 0)})()',
+  );
+  const once = holder(callDlpack(x, { max_version: py.tuple(1, 0) }));
+  equal(fromDLPack(once).toArray(), [1, 2, 3]);
+  raises('TypeError', 'unconsumed', () => fromDLPack(once));
+});
+
+testWith(numpy.missing, 'the buffer protocol and the array interface', () => {
+  const x = Tensor.from(
+    [
+      [1, 2],
+      [3, 4],
+    ],
+    { dtype: 'int16' },
+  );
+  const view = py.import('builtins').memoryview(x);
+  equal([value(view.format), value(view.nbytes), value(view.readonly)], ['h', 8, false]);
+  equal(String(view.tolist()), '[[1, 2], [3, 4]]');
+  equal(String(py.import('builtins').memoryview(x.transpose()).tolist()), '[[1, 3], [2, 4]]');
+  const a = np.asarray(x);
+  x.set(0, 0, 9);
+  equal(item(a, 0, 0), 9);
+  raises(
+    'BufferError',
+    'not contiguous',
+    () =>
+      py.import('builtins').bytes(x.transpose().slice([0, 2], [0, 2])).nothing ??
+      py.import('io').BytesIO(x.transpose()),
+  );
+  raises('BufferError', 'dtype', () => py.import('builtins').memoryview(Tensor.zeros([2], 'bfloat16')));
+});
+
+testWith(numpy.missing, 'JavaScript memory is copied for Python; a foreign consumer gets a managed tensor', () => {
+  const array = new Float32Array([1, 2]);
+  const a = np.from_dlpack(Tensor.wrap(array));
+  array[0] = 9;
+  equal(item(a, 0), 1);
+  const source = np.arange(3);
+  equal(source[DLPACK_DEVICE](), { type: 1, id: 0 });
+  const managed = source[DLPACK]() as ManagedTensor;
+  equal([managed.version, managed.shape, managed.dtype], [[1, 3], [3], { code: 0, bits: 64, lanes: 1 }]);
+  equal([...new BigInt64Array(managed.data as ArrayBuffer, managed.byteOffset, 3)], [0n, 1n, 2n]);
+  managed.deleter?.();
+});
+
+testWith(numpy.missing, 'copy and device are asked of the producer', () => {
+  const a = np.arange(3);
+  const x = fromDLPack(a, { copy: true });
+  equal(x.isCopied, true);
+  py.setItem(a, 0, 50);
+  equal(x.get(0), 0n);
+  equal(fromDLPack(a, { device: 'cpu', copy: false }).get(0), 50n);
+  raises('BufferError', '', () => fromDLPack(a, { device: 'cuda:0' }));
+  raises('AttributeError', '__dlpack__', () => fromDLPack(py.import('math')));
+  raises('BufferError', '', () => fromDLPack(np.array(['a', 'b'] as never)));
+});
+
+testWith(torch.missing, 'PyTorch: exchange API, zero-copy, and the checks that it skips', () => {
+  const t = torch.module.arange(6, kwargs({ dtype: torch.module.float32 })).reshape(2, 3);
+  const x = fromDLPack(t);
+  equal([addressOf(x), x.dtype], [BigInt(value<number>(t.data_ptr())), 'float32']);
+  t.add_(1);
+  equal(x.toArray(), [
+    [1, 2, 3],
+    [4, 5, 6],
+  ]);
+  const back = torch.module.from_dlpack(x);
+  equal(BigInt(value<number>(back.data_ptr())), addressOf(x));
+  raises('BufferError', 'detach', () => fromDLPack(torch.module.ones(2, kwargs({ requires_grad: true }))));
+  const complex = torch.module.tensor([1, 2] as never, kwargs({ dtype: torch.module.complex64 }));
+  raises('BufferError', 'resolve_conj', () => fromDLPack(complex.conj()));
+  raises('BufferError', 'resolve_neg', () => fromDLPack(complex.conj().imag));
+  equal(fromDLPack(complex.conj().imag.resolve_neg()).toArray(), [-0, -0]);
+  for (const name of ['bfloat16', 'float8_e4m3fn', 'float8_e5m2', 'float8_e4m3fnuz', 'float8_e5m2fnuz'] as const) {
+    const y = fromDLPack(torch.module.ones(3).to(torch.module[name]));
+    equal([y.dtype, y.toArray()], [name, [1, 1, 1]]);
+    equal(
+      String(torch.module.from_dlpack(Tensor.from([1, 2], { dtype: name })).to(torch.module.float32)),
+      'tensor([1., 2.])',
+    );
+  }
+});
+
+testWith(torch.missing, 'PyTorch aborts on negative strides: it gets a copy, or an error', () => {
+  const x = Tensor.from([1, 2, 3], { dtype: 'float32' }).flip();
+  equal(String(torch.module.from_dlpack(x)), 'tensor([3., 2., 1.])');
+  raises('BufferError', 'negative', () => torch.module.from_dlpack(x, kwargs({ copy: false })));
+});
+
+function readonlyArray(): PyObject {
+  const a = np.arange(3, kwargs({ dtype: 'float32' }));
+  a.setflags(kwargs({ write: false }));
+  return a;
+}
+
+testWith(jax.missing, 'JAX: legacy capsules, aligned memory shared, read-only refused', () => {
+  const jnp = py.import('jax.numpy');
+  const x = Tensor.from(
+    [
+      [1, 2],
+      [3, 4],
+    ],
+    { dtype: 'float32' },
+  );
+  const a = jnp.from_dlpack(x);
+  equal(BigInt(value<number>(a.unsafe_buffer_pointer())), addressOf(x), '256-byte alignment is enough to share');
+  const y = fromDLPack(jnp.arange(4, kwargs({ dtype: 'float32' })));
+  equal(y.toArray(), [0, 1, 2, 3]);
+  raises('BufferError', 'read-only', () => jnp.from_dlpack(fromDLPack(readonlyArray())));
+  equal(fromDLPack(jnp.ones(2, kwargs({ dtype: 'bfloat16' }))).toArray(), [1, 1]);
+});
+
+testWith(pyarrow.missing, 'pyarrow: no keywords, no strides', () => {
+  equal(fromDLPack(pyarrow.module.array([1, 2, 3] as never)).toArray(), [1n, 2n, 3n]);
+});
+
+testWith(tvmFfi.missing, 'tvm_ffi takes our exchange table, and we take its', () => {
+  const x = Tensor.from([1, 2, 3], { dtype: 'float32' });
+  const t = tvmFfi.module.from_dlpack(x);
+  const y = fromDLPack(t);
+  equal([addressOf(y), y.toArray()], [addressOf(x), [1, 2, 3]]);
+  y.set(0, 9);
+  equal(x.get(0), 9);
+});
+
+testWith(numpy.missing, 'deleters on a Python thread', () => {
+  const threading = py.import('threading');
+  const x = Tensor.from([1, 2, 3]);
+  const exports = stats().exports;
+  const holder = np.from_dlpack(x);
+  const box = py.eval('lambda a: [a]')(holder);
+  holder[Symbol.dispose]();
+  const thread = threading.Thread(kwargs({ target: box.clear }));
+  thread.start();
+  thread.join();
+  equal(stats().exports, exports);
+});
+
+testWith(numpy.missing, 'three hundred thousand round trips leave both sides flat', () => {
+  const { code, output } = runChild(import.meta.url, './children/round-trips.js');
+  equal(code, 0, output);
+  ok(output.includes('flat'), output);
+});
+
+testWith(numpy.missing, 'the process ends cleanly with live objects', () => {
+  for (const how of ['end', 'exit']) {
+    const { code, signal, output } = runChild(import.meta.url, './children/live-objects.js', { args: [how] });
+    equal([code, signal], [0, null], output);
+    ok(output.includes('alive'), output);
+  }
+});
+
+testWith(numpy.missing, 'errors of the package stay what they are', () => {
+  let error: unknown;
+  try {
+    fromDLPack(np.zeros(3, kwargs({ dtype: 'datetime64[s]' })));
+  } catch (thrown) {
+    error = thrown;
+  }
+  ok(isDLPackError(error), String(error));
+});
