@@ -335,7 +335,7 @@ testWith(numpy.missing, 'deleters on a Python thread', () => {
   equal(stats().exports, exports);
 });
 
-testWith(numpy.missing, 'three hundred thousand round trips leave both sides flat', () => {
+testWith(numpy.missing, 'six hundred thousand round trips leave both sides flat', () => {
   const { code, output } = runChild(import.meta.url, './children/round-trips.js');
   equal(code, 0, output);
   ok(output.includes('flat'), output);
