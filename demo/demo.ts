@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import { DLPACK, fromDLPack, Tensor } from 'dlpack';
 import { addressOf, receiveTensor, shareTensor, type TensorToken } from 'dlpack/native';
+import { python } from 'dlpack/python';
 
 interface Hop {
   readonly to: string;
@@ -34,6 +35,26 @@ const hops: Hop[] = [
     run: async (x) => receiveTensor<'float32'>(await viaWorker(shareTensor(x))),
   },
 ];
+
+/** The legs through Python, where there is one with NumPy; what is missing is said at the end. */
+const leftOut: string[] = [];
+try {
+  const py = python();
+  const np = py.import('numpy');
+  hops.push({
+    to: 'NumPy and back',
+    how: 'np.from_dlpack, fromDLPack; Python in the process',
+    run: (x) => fromDLPack(np.from_dlpack(x)) as Tensor<'float32'>,
+  });
+  const torch = py.import('torch');
+  hops.push({
+    to: 'NumPy, PyTorch and back',
+    how: 'torch.from_dlpack(np.from_dlpack(x))',
+    run: (x) => fromDLPack(torch.from_dlpack(np.from_dlpack(x))) as Tensor<'float32'>,
+  });
+} catch (error) {
+  leftOut.push((error as Error).message);
+}
 
 const REPEAT = 101;
 const hex = (address: bigint) => `0x${address.toString(16)}`;
@@ -81,4 +102,5 @@ for (const row of rows)
 // Doubled by the addon and then incremented by the worker, each as often as the hop ran.
 sound &&= x.get(0) === 1 + REPEAT && x.get(1) === 1 && x.get(-1) === 2 ** -REPEAT;
 console.log(sound ? '\nOne address all the way, every write seen by the next in line.' : '\nFAILED: a write was lost.');
+for (const reason of leftOut) console.log(`\nLeft out: ${reason}`);
 process.exitCode = sound ? 0 : 1;

@@ -5,6 +5,7 @@ import {
   buildTests,
   buildTypeScript,
   checkNode,
+  installNumPy,
   installPackages,
 } from './lib/setup.mjs';
 import { at, main, run } from './lib/steps.mjs';
@@ -17,6 +18,7 @@ await main(async () => {
   await buildNative();
   await buildTests();
   await buildExampleAddon();
+  await installNumPy();
   const { code } = await run(process.execPath, [at('build/demo/demo.js')], { show: true, allowFailure: true });
   return code ?? 1;
 });

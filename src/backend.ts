@@ -24,6 +24,24 @@ export interface Backend {
   exportExternal(descriptor: Descriptor): unknown;
 }
 
+/** What a consumer asks a foreign object for, in the words of the array API. */
+export interface ImportRequest {
+  readonly copy: boolean | null;
+  readonly device: DeviceInfo | null;
+}
+
+let importObject: ((source: object, request: ImportRequest | null) => Descriptor | null) | null = null;
+
+/** Called by a module that knows objects of another world (Python's): their tensors without the detour over the protocol. */
+export function setObjectImporter(load: (source: object, request: ImportRequest | null) => Descriptor | null): void {
+  importObject = load;
+}
+
+/** The tensor of an object that such a module knows, or null. */
+export function importForeign(source: object, request: ImportRequest | null): Descriptor | null {
+  return importObject === null ? null : importObject(source, request);
+}
+
 let backend: (() => Backend | null) | null = null;
 
 /** Called by the entry of a runtime with native code. `load` runs once, on first need. */

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { getBackend } from './backend.js';
+import { getBackend, importForeign } from './backend.js';
 import { Descriptor, KNOWN_FLAGS } from './descriptor.js';
-import { type Device, deviceFromType, parseDevice } from './device.js';
+import { type Device, type DeviceInfo, deviceFromType, parseDevice } from './device.js';
 import type { DType } from './dtype.js';
 import { dtypeFromCode } from './dtype.js';
 import {
@@ -21,7 +21,6 @@ import {
 } from './errors.js';
 import { checkShape, checkStrides, rowMajorStrides, spanOf } from './layout.js';
 import { DLPACK, DLPACK_VERSION, type DLPackProducer, type DLPackRequest, type ManagedTensor } from './managed.js';
-import { OwnRequest } from './request.js';
 import { BufferStorage, bufferLength, type GPUBufferLike, GpuStorage, type Storage } from './storage.js';
 import { shareDescriptor, Tensor } from './tensor.js';
 import { descriptorOf, TensorView } from './view.js';
@@ -54,13 +53,7 @@ export function fromDLPack(source: unknown, options?: FromDLPackOptions): Tensor
   }
   const device = options?.device === undefined ? null : parseDevice(options.device);
   const copy = options?.copy ?? null;
-  const wanted = device === null ? null : { type: device.type, id: device.id };
-  const request = new OwnRequest(DLPACK_VERSION, wanted, copy, options?.stream ?? null, getBackend() !== null);
-  const offered = ask(source, request);
-  const descriptor =
-    offered instanceof Descriptor
-      ? offered
-      : (getBackend()?.importExternal(offered) ?? consume(offered as ManagedTensor));
+  const descriptor = take(source, device, copy, options?.stream ?? null);
   const tensor = new Tensor(descriptor);
   if (device !== null && descriptor.device !== device) {
     tensor.dispose();
@@ -80,6 +73,19 @@ export function fromDLPack(source: unknown, options?: FromDLPackOptions): Tensor
 }
 
 const ownExport = Tensor.prototype[DLPACK];
+
+/** The tensor of a source that is not one of ours. */
+function take(source: unknown, device: DeviceInfo | null, copy: boolean | null, stream: bigint | null): Descriptor {
+  // Objects of Python are callable, so functions to JavaScript.
+  if (typeof source === 'function') {
+    const foreign = importForeign(source, copy === null && device === null ? null : { copy, device });
+    if (foreign !== null) return foreign;
+  }
+  const backend = getBackend();
+  const wanted = device === null ? null : { type: device.type, id: device.id };
+  const offered = ask(source, { maxVersion: DLPACK_VERSION, device: wanted, copy, stream, native: backend !== null });
+  return backend?.importExternal(offered) ?? consume(offered as ManagedTensor);
+}
 
 function ask(source: unknown, request: DLPackRequest): unknown {
   if ((typeof source === 'object' && source !== null) || typeof source === 'function') {

@@ -81,11 +81,11 @@ static bool IsTrue(Object* object, Object* name, bool call) {
 }
 
 // What PyTorch's own export refuses or, for the neg bit, gets wrong. False with a BufferError set.
-static bool CheckTorchBits(Object* object) {
+static bool CheckTorchBits(Object* object, bool may_be_complex) {
   const char* message = nullptr;
   if (IsTrue(object, names.requires_grad, false)) {
     message = "Expected a tensor without gradient but it has requires_grad; call detach() first";
-  } else if (!api.PyErr_Occurred() && IsTrue(object, names.is_conj, true)) {
+  } else if (may_be_complex && !api.PyErr_Occurred() && IsTrue(object, names.is_conj, true)) {
     message = "Expected a tensor without conjugate bit but it has one; call resolve_conj() first";
   } else if (!api.PyErr_Occurred() && IsTrue(object, names.is_neg, true)) {
     message = "Expected a tensor without negative bit but it has one, and its values would have the wrong sign; call resolve_neg() first";
@@ -94,9 +94,15 @@ static bool CheckTorchBits(Object* object) {
   return message == nullptr && !api.PyErr_Occurred();
 }
 
-static Storage* ConsumeTable(DLPackExchangeAPI* table, Object* object, Frame* frame) {
+// Checks after the export, which is cheaper: then the dtype is known, and only complex tensors have a conjugate bit.
+static Storage* ConsumeTable(const TypeEntry& entry, Object* object, Frame* frame) {
   DLManagedTensorVersioned* managed = nullptr;
-  if (table->managed_tensor_from_py_object_no_sync(object, &managed) != 0 || managed == nullptr) return nullptr;
+  if (entry.api->managed_tensor_from_py_object_no_sync(object, &managed) != 0 || managed == nullptr) return nullptr;
+  if (entry.checks_torch_bits && managed->version.major == DLPACK_MAJOR_VERSION &&
+      !CheckTorchBits(object, managed->dl_tensor.dtype.code == kDLComplex)) {
+    DeleteManaged(managed);
+    return nullptr;
+  }
   return Import(managed, frame);
 }
 
@@ -155,8 +161,8 @@ Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Frame* fra
     frame->status = kOutOfMemory;
     return nullptr;
   }
-  if (entry->checks_torch_bits && !CheckTorchBits(object)) return nullptr;
-  if (entry->api != nullptr && options.copy != 1 && !options.has_device) return ConsumeTable(entry->api, object, frame);
+  if (entry->api != nullptr && options.copy != 1 && !options.has_device) return ConsumeTable(*entry, object, frame);
+  if (entry->checks_torch_bits && !CheckTorchBits(object, true)) return nullptr;
   Ref capsule(CallProducer(object, options));
   return capsule ? ConsumeCapsule(capsule.get(), frame) : nullptr;
 }

@@ -14,7 +14,7 @@ namespace dlpack {
 namespace python {
 
 // src/python/frame.ts has the same numbers.
-enum Kind : uint32_t { kNone, kBool, kInt, kFloat, kString, kBytes, kBigInt, kHandle, kEnd };
+enum Kind : uint32_t { kNone, kBool, kInt, kFloat, kString, kBytes, kBigInt, kHandle, kEnd, kTaken };
 enum Operation : uint32_t {
   kImport, kCall, kGetAttribute, kSetAttribute, kGetItem, kSetItem, kIterate, kNext, kText, kTuple, kList, kDict
 };
@@ -137,6 +137,11 @@ static Object* ToPython(Objects* self, const Cell& cell, Texts* texts) {
       if (texts->at >= texts->count) break;
       napi_value value = texts->values[texts->at++];
       return cell.kind == kBytes ? BytesToPython(texts->env, value) : TextToPython(texts->env, value, cell.kind == kBigInt);
+    }
+    case kTaken: {
+      Object* object = DropObject(self, cell.handle);
+      if (object == nullptr) break;
+      return object;
     }
     case kHandle: {
       Object* object = GetObject(self, cell.handle);

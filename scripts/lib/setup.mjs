@@ -1,5 +1,5 @@
 // What a fresh clone needs, each as one step: npm packages, TypeScript, the addon, Python, the second addon, runtimes.
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { at, Missing, run, step, whenChanged } from './steps.mjs';
 
 const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
@@ -107,6 +107,21 @@ export const installPython = () =>
       ]);
     }),
   );
+
+/** What the demo shows of Python: NumPy alone. The demo goes on without it, and says so. */
+export const installNumPy = () =>
+  step('NumPy in .venv', async () => {
+    const hasNumPy = async () => (await run(venvPython, ['-c', 'import numpy'], { allowFailure: true })).code === 0;
+    try {
+      if (existsSync(venvPython) && (await hasNumPy())) return 'up to date';
+      const [line] = readFileSync(at('requirements.txt'), 'utf8').match(/^numpy==.*$/m);
+      await run(process.env.PYTHON ?? 'python3', ['-m', 'venv', '.venv']);
+      await run(venvPython, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', line]);
+      return 'done';
+    } catch (error) {
+      return `left out (${String(error.message).split('\n')[0]})`;
+    }
+  });
 
 /** Where the apache-tvm-ffi wheel keeps a real dlpack.h. */
 export async function dlpackHeaderFolder() {

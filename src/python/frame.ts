@@ -20,6 +20,8 @@ export const Kind = {
   bigint: 6,
   handle: 7,
   end: 8,
+  /** A handle that the operation takes over. */
+  taken: 9,
 } as const;
 
 export const Operation = {

@@ -4,15 +4,15 @@
  * @module
  */
 
+import { type ImportRequest, setObjectImporter } from '../backend.js';
 import type { Descriptor } from '../descriptor.js';
-import type { DLDevice } from '../device.js';
+import { type DLDevice, deviceFromType } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError, DisposedError } from '../errors.js';
 import { DLPACK, DLPACK_DEVICE, type DLPackRequest } from '../managed.js';
 import { withNative } from '../native/export.js';
 import { takeFrame } from '../native/import.js';
 import { checkStatus } from '../native/status.js';
 import { produce } from '../produce.js';
-import { OwnRequest } from '../request.js';
 import { descriptorOf, TensorView } from '../view.js';
 import type { PythonBinding } from './binding.js';
 import { PythonError } from './error.js';
@@ -59,7 +59,7 @@ export function kwargs(values: { readonly [name: string]: PyArgument }): Keyword
   return new Keywords(values);
 }
 
-/** A reference to a Python object, by its number in the native table. */
+/** A reference to a Python object, by its number in the native table; 0 once it was dropped. */
 class Reference {
   handle: number;
   constructor(handle: number) {
@@ -67,11 +67,18 @@ class Reference {
   }
 }
 
+/** What a proxy stands for. A function, so that the proxy can be called. */
+interface Target {
+  (): void;
+  reference: Reference;
+}
+
 const references = new WeakMap<object, Reference>();
 let binding: PythonBinding | null = null;
 
 export function setBinding(loaded: PythonBinding): void {
   binding = loaded;
+  setObjectImporter(importObject);
 }
 
 function python(): PythonBinding {
@@ -81,7 +88,19 @@ function python(): PythonBinding {
 // Never waits for the GIL: the reference is dropped by whoever holds it next.
 const registry = new FinalizationRegistry<Reference>((reference) => release(reference, false));
 
-function release(reference: Reference, now: boolean): void {
+// Registering costs more than a call. As in collect.ts it waits for the end of the tick, and for those still alive.
+const BATCH = 1024;
+let pending: { proxy: object; reference: Reference }[] = [];
+
+function registerPending(): void {
+  const batch = pending;
+  pending = [];
+  for (const { proxy, reference } of batch) {
+    if (reference.handle !== 0) registry.register(proxy, reference);
+  }
+}
+
+function release(reference: { handle: number }, now: boolean): void {
   const { handle } = reference;
   if (handle === 0) return;
   reference.handle = 0;
@@ -90,10 +109,9 @@ function release(reference: Reference, now: boolean): void {
   else python().releaseLater();
 }
 
-function handleOf(object: object): number {
-  const handle = (references.get(object) as Reference).handle;
-  if (handle === 0) throw new DisposedError('Expected a live Python object but it was disposed');
-  return handle;
+function handleOf(reference: Reference): number {
+  if (reference.handle === 0) throw new DisposedError('Expected a live Python object but it was disposed');
+  return reference.handle;
 }
 
 /** True for objects of Python. */
@@ -103,42 +121,82 @@ export function isPyObject(value: unknown): boolean {
 
 function wrap(handle: number): PyObject {
   const reference = new Reference(handle);
-  const target = () => {};
+  const target = (() => {}) as Target;
+  target.reference = reference;
   const proxy = new Proxy(target, traps);
-  references.set(target, reference);
   references.set(proxy, reference);
-  registry.register(proxy, reference);
+  if (pending.push({ proxy, reference }) === 1) queueMicrotask(registerPending);
+  else if (pending.length >= BATCH) registerPending();
   return proxy;
 }
 
-/** Runs one operation. `temporaries` are handles that are let go afterwards. */
-function perform(operation: number, args: readonly PyArgument[], keywords?: Keywords): unknown {
-  const temporaries: number[] = [];
-  try {
-    const names = keywords === undefined ? [] : Object.keys(keywords.values);
-    const all = [...args, ...names.flatMap((name) => [name, keywords?.values[name] as PyArgument])];
-    if (all.length > MAX_CELLS) {
-      throw new ArgumentValueError('arguments', `at most ${MAX_CELLS} of them`, all.length);
-    }
-    // Containers and tensors first: making them uses the frame.
-    const ready = all.map((value) => prepare(value, temporaries));
-    const texts: (string | Uint8Array)[] = [];
-    for (let i = 0; i < ready.length; i++) encode(i, ready[i] as Prepared, texts);
-    u32[OPERATION] = operation;
-    u32[COUNT] = ready.length;
-    u32[KEYWORDS] = names.length;
-    return decode(python().do(...texts));
-  } finally {
-    for (const handle of temporaries) {
-      writeCell(0, Kind.handle, handle, 0);
-      python().releaseNow();
-    }
+/** A value on its way to Python: as it is, or as a handle. */
+type Prepared = null | boolean | number | bigint | string | Uint8Array | Taken | Reference;
+
+/** A handle that was made for one use: native code takes it over with the cell. */
+class Taken {
+  handle: number;
+  constructor(handle: number) {
+    this.handle = handle;
   }
 }
 
-type Prepared = null | boolean | number | bigint | string | Uint8Array | { handle: number };
+const noArguments: readonly PyArgument[] = [];
 
-function prepare(value: PyArgument, temporaries: number[]): Prepared {
+/** Runs one operation on an object, if it has one, and arguments. */
+function perform(
+  operation: number,
+  subject: Reference | null,
+  args: readonly PyArgument[] = noArguments,
+  keywords?: Keywords,
+): unknown {
+  if (subject !== null) handleOf(subject);
+  let all = args;
+  let names: string[] | null = null;
+  if (keywords !== undefined) {
+    names = Object.keys(keywords.values);
+    all = [...args, ...names.flatMap((name) => [name, keywords.values[name]])];
+  }
+  return decode(send(operation, subject, prepareAll(all), names === null ? 0 : names.length));
+}
+
+/** Containers and tensors are made before the frame is filled, because making them uses it. */
+function prepareAll(args: readonly PyArgument[]): Prepared[] {
+  const ready: Prepared[] = [];
+  try {
+    for (let i = 0; i < args.length; i++) ready[i] = prepare(args[i]);
+    return ready;
+  } catch (error) {
+    for (const value of ready) if (value instanceof Taken) release(value, true);
+    throw error;
+  }
+}
+
+/** Fills the frame and calls. */
+function send(operation: number, subject: Reference | null, ready: readonly Prepared[], keywords: number): unknown {
+  const first = subject === null ? 0 : 1;
+  if (ready.length + first > MAX_CELLS) {
+    throw new ArgumentValueError(
+      'arguments',
+      `at most ${MAX_CELLS} of them; pass many numbers as a Tensor`,
+      ready.length,
+    );
+  }
+  let texts: (string | Uint8Array)[] | null = null;
+  if (subject !== null) writeCell(0, Kind.handle, subject.handle, 0);
+  for (let i = 0; i < ready.length; i++) {
+    const text = encode(i + first, ready[i] as Prepared);
+    if (text === null) continue;
+    texts ??= [];
+    texts.push(text);
+  }
+  u32[OPERATION] = operation;
+  u32[COUNT] = ready.length + first;
+  u32[KEYWORDS] = keywords;
+  return texts === null ? python().do() : python().do(...texts);
+}
+
+function prepare(value: PyArgument): Prepared {
   switch (typeof value) {
     case 'undefined':
       return null;
@@ -147,64 +205,58 @@ function prepare(value: PyArgument, temporaries: number[]): Prepared {
     case 'bigint':
     case 'string':
       return value;
-    case 'function':
-      if (references.has(value)) return { handle: handleOf(value) };
-      break;
-    case 'object': {
-      if (value === null || value instanceof Uint8Array) return value;
-      const made = value instanceof TensorView ? makeTensor(value) : makeContainer(value, temporaries);
-      temporaries.push(made);
-      return { handle: made };
+    case 'function': {
+      const reference = references.get(value);
+      if (reference === undefined) break;
+      handleOf(reference);
+      return reference;
     }
+    case 'object':
+      if (value === null || value instanceof Uint8Array) return value;
+      return new Taken(value instanceof TensorView ? makeTensor(value) : makeContainer(value));
   }
   throw new ArgumentTypeError('argument', 'a value that Python can take', value);
 }
 
-function makeContainer(value: object, temporaries: number[]): number {
+function makeContainer(value: object): number {
   const isArray = Array.isArray(value);
   if (!isArray && Object.getPrototypeOf(value) !== Object.prototype && Object.getPrototypeOf(value) !== null) {
     throw new ArgumentTypeError('argument', 'a value that Python can take', value);
   }
-  const flat: PyArgument[] = isArray ? value : Object.entries(value).flat();
-  if (flat.length > MAX_CELLS)
-    throw new ArgumentValueError('argument', `at most ${MAX_CELLS} entries; pass a Tensor`, flat.length);
-  const ready = flat.map((entry) => prepare(entry, temporaries));
-  const texts: (string | Uint8Array)[] = [];
-  for (let i = 0; i < ready.length; i++) encode(i, ready[i] as Prepared, texts);
-  u32[OPERATION] = isArray ? Operation.list : Operation.dict;
-  u32[COUNT] = ready.length;
-  u32[KEYWORDS] = 0;
-  python().do(...texts);
-  return takeHandle();
+  const entries: PyArgument[] = isArray ? value : Object.entries(value).flat();
+  const failure = send(isArray ? Operation.list : Operation.dict, null, prepareAll(entries), 0);
+  if (u32[FAILED] === 1) throw toError(failure);
+  return u32[RESULT_HANDLE] as number;
 }
 
 /** A tensor as a Python object that owns a reference to its memory; JavaScript memory is copied for it. */
 function makeTensor(tensor: TensorView): number {
-  return withNative(descriptorOf(tensor), null, () => {
-    const failure = python().makeTensor();
-    checkStatus();
-    if (u32[FAILED] === 1) throw toError(failure);
-    return takeHandle();
-  });
+  return withNative(descriptorOf(tensor), null, sendTensor);
 }
 
-function takeHandle(): number {
+function sendTensor(): number {
+  const failure = python().makeTensor();
+  checkStatus();
+  if (u32[FAILED] === 1) throw toError(failure);
   return u32[RESULT_HANDLE] as number;
 }
 
-function encode(index: number, value: Prepared, texts: (string | Uint8Array)[]): void {
-  if (value === null) writeCell(index, Kind.none, 0, 0);
-  else if (typeof value === 'boolean') writeCell(index, Kind.bool, 0, value ? 1 : 0);
+/** Writes one cell; what does not fit into it is returned. */
+function encode(index: number, value: Prepared): string | Uint8Array | null {
+  if (value instanceof Taken) writeCell(index, Kind.taken, value.handle, 0);
+  else if (value instanceof Reference) writeCell(index, Kind.handle, value.handle, 0);
   else if (typeof value === 'number') {
     // -0 is a float, and so is everything that a 64-bit integer does not hold exactly.
     const kind = Number.isSafeInteger(value) && !Object.is(value, -0) ? Kind.int : Kind.float;
     writeCell(index, kind, 0, value);
-  } else if (typeof value === 'object' && 'handle' in value) writeCell(index, Kind.handle, value.handle, 0);
+  } else if (value === null) writeCell(index, Kind.none, 0, 0);
+  else if (typeof value === 'boolean') writeCell(index, Kind.bool, 0, value ? 1 : 0);
   else {
     const kind = typeof value === 'string' ? Kind.string : typeof value === 'bigint' ? Kind.bigint : Kind.bytes;
     writeCell(index, kind, 0, 0);
-    texts.push(typeof value === 'bigint' ? String(value) : (value as string | Uint8Array));
+    return typeof value === 'bigint' ? String(value) : value;
   }
+  return null;
 }
 
 function decode(text: unknown): unknown {
@@ -221,7 +273,7 @@ function decode(text: unknown): unknown {
     case Kind.bigint:
       return BigInt(text as string);
     case Kind.handle:
-      return wrap(takeHandle());
+      return wrap(u32[RESULT_HANDLE] as number);
     default:
       return null;
   }
@@ -229,83 +281,85 @@ function decode(text: unknown): unknown {
 
 function toError(raised: unknown): PythonError {
   const { type, message, traceback = '' } = raised as Record<'type' | 'message' | 'traceback', string>;
-  const exception = u32[RESULT_KIND] === Kind.handle ? wrap(takeHandle()) : null;
+  const exception = u32[RESULT_KIND] === Kind.handle ? wrap(u32[RESULT_HANDLE] as number) : null;
   return new PythonError(type, message, traceback, exception);
 }
 
 /** The tensor of a Python object: its type's exchange API, then versioned, then legacy. */
-function consume(object: object, request: DLPackRequest): Descriptor {
-  writeCell(0, Kind.handle, handleOf(object), 0);
-  const { copy = null } = request;
+function consume(reference: Reference, request: ImportRequest | null): Descriptor {
+  writeCell(0, Kind.handle, handleOf(reference), 0);
+  const copy = request === null ? null : request.copy;
+  const device = request === null ? null : request.device;
   writeCell(1, Kind.int, 0, copy === null ? -1 : copy ? 1 : 0);
-  writeCell(2, Kind.int, 0, request.device?.type ?? 0);
-  writeCell(3, Kind.int, 0, request.device?.id ?? 0);
-  u32[COUNT] = request.device == null ? 1 : 4;
+  writeCell(2, Kind.int, 0, device === null ? 0 : device.type);
+  writeCell(3, Kind.int, 0, device === null ? 0 : device.id);
+  u32[COUNT] = device === null ? 1 : 4;
   const failure = python().consume();
   if (u32[FAILED] === 1) throw toError(failure);
   checkStatus();
   return takeFrame();
 }
 
-function* iterate(object: object): Generator<unknown> {
-  const iterator = perform(Operation.iterate, [object as PyObject]) as PyObject;
+function importObject(source: object, request: ImportRequest | null): Descriptor | null {
+  const reference = references.get(source);
+  return reference === undefined ? null : consume(reference, request);
+}
+
+function* iterate(reference: Reference): Generator<unknown> {
+  const iterator = references.get(perform(Operation.iterate, reference) as object) as Reference;
   for (;;) {
-    const value = perform(Operation.next, [iterator]);
+    const value = perform(Operation.next, iterator);
     if (u32[RESULT_KIND] === Kind.end) return;
     yield value;
   }
 }
 
-const methods = {
-  [DLPACK](this: object, request: DLPackRequest = {}): object {
-    const descriptor = consume(this, request);
-    if (request instanceof OwnRequest) return descriptor;
+/** What every Python object can do besides what Python knows of it. */
+const methods: Record<symbol, (reference: Reference, ...args: never[]) => unknown> = {
+  /** For other consumers; `fromDLPack` takes the shorter way. */
+  [DLPACK]: (reference, request: DLPackRequest = {}) => {
+    const device = request.device == null ? null : deviceFromType(request.device.type, request.device.id);
+    const descriptor = consume(reference, { copy: request.copy ?? null, device });
     try {
       return produce(descriptor, { ...request, copy: null, device: null });
     } finally {
       descriptor.storage.release();
     }
   },
-  [DLPACK_DEVICE](this: PyObject): DLDevice {
-    const [type, id] = [...this.__dlpack_device__()] as [number, number];
+  [DLPACK_DEVICE]: (reference): DLDevice => {
+    const method = perform(Operation.getAttribute, reference, ['__dlpack_device__']) as () => Iterable<number>;
+    const [type = 0, id = 0] = [...method()];
     return { type, id };
   },
-  [Symbol.iterator](this: object) {
-    return iterate(this);
-  },
-  [Symbol.dispose](this: object): void {
-    release(references.get(this) as Reference, true);
-  },
-  [Symbol.toPrimitive](this: object, hint: string): unknown {
-    const text = perform(Operation.text, [this as PyObject]) as string;
+  [Symbol.iterator]: (reference) => iterate(reference),
+  [Symbol.dispose]: (reference) => release(reference, true),
+  [Symbol.toPrimitive]: (reference, hint: string) => {
+    const text = perform(Operation.text, reference) as string;
     return hint === 'number' ? Number(text) : text;
   },
-  [Symbol.for('nodejs.util.inspect.custom')](this: object): string {
-    return `PyObject ${perform(Operation.text, [this as PyObject])}`;
-  },
+  [Symbol.for('nodejs.util.inspect.custom')]: (reference) => `PyObject ${perform(Operation.text, reference)}`,
 };
 
-const traps: ProxyHandler<() => void> = {
-  get(_target, name, receiver) {
+const traps: ProxyHandler<Target> = {
+  get({ reference }, name) {
     if (typeof name === 'symbol') {
-      const method = (methods as Record<symbol, unknown>)[name];
-      return typeof method === 'function' ? method.bind(receiver) : undefined;
+      const method = methods[name];
+      return method === undefined ? undefined : (...args: never[]) => method(reference, ...args);
     }
     // A promise is recognised by `then`: a Python object is none, or awaiting one would call into Python.
     if (name === 'then') return undefined;
-    if (name === 'toString') return () => perform(Operation.text, [receiver as PyObject]);
-    return perform(Operation.getAttribute, [receiver as PyObject, name]);
+    if (name === 'toString') return () => perform(Operation.text, reference);
+    return perform(Operation.getAttribute, reference, [name]);
   },
-  set(_target, name, value, receiver) {
+  set({ reference }, name, value) {
     if (typeof name === 'symbol') return false;
-    perform(Operation.setAttribute, [receiver as PyObject, name, value as PyArgument]);
+    perform(Operation.setAttribute, reference, [name, value]);
     return true;
   },
-  apply(target, _this, args: PyArgument[]) {
-    const last = args.at(-1);
-    const keywords = last instanceof Keywords ? last : undefined;
-    const positional = keywords === undefined ? args : args.slice(0, -1);
-    return perform(Operation.call, [target as unknown as PyObject, ...positional], keywords);
+  apply({ reference }, _this, args: PyArgument[]) {
+    const last = args.length > 0 ? args[args.length - 1] : undefined;
+    if (!(last instanceof Keywords)) return perform(Operation.call, reference, args);
+    return perform(Operation.call, reference, args.slice(0, -1), last);
   },
   has: (_target, name) => typeof name === 'symbol' && name in methods,
   ownKeys: () => [],
@@ -313,23 +367,29 @@ const traps: ProxyHandler<() => void> = {
   getPrototypeOf: () => Function.prototype,
 };
 
+function referenceOf(object: PyObject): Reference {
+  const reference = typeof object === 'function' ? references.get(object) : undefined;
+  if (reference === undefined) throw new ArgumentTypeError('object', 'a Python object', object);
+  return reference;
+}
+
 /** `object[key]` of Python. */
 export function getItem(object: PyObject, key: PyArgument): PyObject {
-  return perform(Operation.getItem, [object, key]) as PyObject;
+  return perform(Operation.getItem, referenceOf(object), [key]);
 }
 
 /** `object[key] = value` of Python. */
 export function setItem(object: PyObject, key: PyArgument, value: PyArgument): void {
-  perform(Operation.setItem, [object, key, value]);
+  perform(Operation.setItem, referenceOf(object), [key, value]);
 }
 
 /** A module. */
 export function importModule(name: string): PyObject {
   if (typeof name !== 'string') throw new ArgumentTypeError('name', 'the name of a module', name);
-  return perform(Operation.import, [name]) as PyObject;
+  return perform(Operation.import, null, [name]);
 }
 
 /** A tuple of Python. */
 export function makeTuple(values: readonly PyArgument[]): PyObject {
-  return perform(Operation.tuple, values) as PyObject;
+  return perform(Operation.tuple, null, values);
 }

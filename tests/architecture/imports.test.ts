@@ -15,7 +15,6 @@ const layers: readonly (readonly string[])[] = [
   ['dtype', 'device', 'layout', 'collect'],
   ['minifloat', 'storage'],
   ['element', 'managed'],
-  ['request'],
   ['descriptor', 'nested'],
   ['backend', 'copy', 'print'],
   ['view', 'memory'],

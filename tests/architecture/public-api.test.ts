@@ -1,6 +1,7 @@
 import * as core from 'dlpack';
 import * as abi from 'dlpack/abi';
 import * as native from 'dlpack/native';
+import * as python from 'dlpack/python';
 import { equal } from '../assert.js';
 import { test } from '../harness.js';
 
@@ -89,6 +90,7 @@ const names = {
     'shareTensor',
     'stats',
   ],
+  'dlpack/python': ['PythonError', 'isPyObject', 'kwargs', 'python'],
 };
 
 const TensorMembers = [
@@ -101,6 +103,7 @@ test('exported names', () => {
   equal(Object.keys(core).sort(), names.dlpack);
   equal(Object.keys(abi).sort(), names['dlpack/abi']);
   equal(Object.keys(native).sort(), names['dlpack/native']);
+  equal(Object.keys(python).sort(), names['dlpack/python']);
 });
 
 test('members of Tensor', () => {

@@ -9,6 +9,8 @@ const outputs: Record<string, string[]> = {
   basic: ['60', 'true', '[[ 1,  2,  3],'],
   producer: ['42\n42'],
   addon: ['2', '4', '6'],
+  python: ['7', '5n'],
+  mdspan: [],
 };
 
 for (const [name, expected] of Object.entries(outputs)) {
