@@ -7,25 +7,14 @@
 #include "../exchange_api.h"
 #include "../managed_tensor.h"
 #include "runtime.h"
+#include "tensor_body.h"
 
 namespace dlpack {
 namespace python {
 
 namespace {
 
-// What a Python tensor holds behind its head.
-struct Body {
-  Storage* storage;
-  DLTensor tensor;  // shape and strides point into `dims`
-  uint32_t flags;
-  int64_t* dims;
-  ptrdiff_t* buffer_dims;  // shape and strides in bytes for the buffer protocol, made on demand
-  char format[8];
-};
-
 Object* type;
-
-Body* BodyOf(Object* self) { return reinterpret_cast<Body*>(reinterpret_cast<char*>(self) + api.head_size); }
 
 // The frame form of a body, for the exporters of managed_tensor.cc.
 void FillFrame(const Body& body, Frame* frame) {
@@ -275,118 +264,6 @@ Object* Pair(long long first, long long second) {
 Object* DLPackDevice(Object* self, Object*) {
   const DLDevice& device = BodyOf(self)->tensor.device;
   return Pair(device.device_type, device.device_id);
-}
-
-// NumPy's kind letter and the format of the struct module; 0 for what they have no letter for.
-char KindOf(const DLDataType& dtype, char* format) {
-  static const char kSigned[] = {0, 'b', 'h', 0, 'i', 0, 0, 0, 'q'};
-  static const char kUnsigned[] = {0, 'B', 'H', 0, 'I', 0, 0, 0, 'Q'};
-  const int bytes = dtype.bits / 8;
-  format[0] = format[1] = format[2] = 0;
-  if (dtype.lanes != 1 || dtype.bits % 8 != 0) return 0;
-  switch (dtype.code) {
-    case 0: format[0] = bytes <= 8 ? kSigned[bytes] : 0; return format[0] ? 'i' : 0;
-    case 1: format[0] = bytes <= 8 ? kUnsigned[bytes] : 0; return format[0] ? 'u' : 0;
-    case 2: format[0] = bytes == 2 ? 'e' : bytes == 4 ? 'f' : bytes == 8 ? 'd' : 0; return format[0] ? 'f' : 0;
-    case 5:
-      if (bytes != 8 && bytes != 16) return 0;
-      format[0] = 'Z';
-      format[1] = bytes == 8 ? 'f' : 'd';
-      return 'c';
-    case 6: format[0] = '?'; return bytes == 1 ? 'b' : 0;
-    default: return 0;
-  }
-}
-
-Object* IntegerTuple(const int64_t* values, int32_t count, int64_t factor) {
-  Object* tuple = api.PyTuple_New(count);
-  for (int32_t i = 0; tuple != nullptr && i < count; ++i) {
-    api.PyTuple_SetItem(tuple, i, api.PyLong_FromLongLong(values[i] * factor));
-  }
-  return tuple;
-}
-
-Object* Shape(Object* self, void*) {
-  const DLTensor& tensor = BodyOf(self)->tensor;
-  return IntegerTuple(tensor.shape, tensor.ndim, 1);
-}
-
-Object* ArrayInterface(Object* self, void*) {
-  const Body& body = *BodyOf(self);
-  const DLTensor& tensor = body.tensor;
-  char format[8];
-  const char kind = KindOf(tensor.dtype, format);
-  if (kind == 0 || tensor.device.device_type != kDLCPU) {
-    api.PyErr_SetString(api.PyExc_AttributeError, "__array_interface__ needs host memory and a dtype that NumPy has");
-    return nullptr;
-  }
-  char typestr[16];
-  const int bytes = tensor.dtype.bits / 8;
-  snprintf(typestr, sizeof(typestr), "%c%c%d", bytes == 1 ? '|' : '<', kind, bytes);
-  Ref dict(api.PyDict_New());
-  Ref shape(IntegerTuple(tensor.shape, tensor.ndim, 1));
-  Ref strides(IntegerTuple(tensor.strides, tensor.ndim, bytes));
-  Ref typestr_object(api.PyUnicode_FromStringAndSize(typestr, static_cast<ptrdiff_t>(strlen(typestr))));
-  Ref version(api.PyLong_FromLongLong(3));
-  Ref data(api.PyTuple_New(2));
-  if (!dict || !shape || !strides || !typestr_object || !version || !data) return nullptr;
-  api.PyTuple_SetItem(data.get(), 0, api.PyLong_FromVoidPtr(tensor.data));
-  api.PyTuple_SetItem(data.get(), 1, api.PyBool_FromLong((body.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0));
-  const bool good = api.PyDict_SetItemString(dict.get(), "shape", shape.get()) == 0 &&
-                    api.PyDict_SetItemString(dict.get(), "strides", strides.get()) == 0 &&
-                    api.PyDict_SetItemString(dict.get(), "typestr", typestr_object.get()) == 0 &&
-                    api.PyDict_SetItemString(dict.get(), "version", version.get()) == 0 &&
-                    api.PyDict_SetItemString(dict.get(), "data", data.get()) == 0;
-  return good ? dict.take() : nullptr;
-}
-
-const int kBufferWritable = 0x1, kBufferFormat = 0x4, kBufferNd = 0x8, kBufferStrides = 0x18;
-
-int GetBuffer(Object* self, Buffer* view, int flags) {
-  Body* body = BodyOf(self);
-  const DLTensor& tensor = body->tensor;
-  view->obj = nullptr;
-  const bool readonly = (body->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
-  const char* problem = nullptr;
-  int64_t step = 1;
-  bool contiguous = true;
-  for (int32_t i = tensor.ndim - 1; i >= 0; --i) {
-    if (tensor.shape[i] > 1 && tensor.strides[i] != step) contiguous = false;
-    step *= tensor.shape[i];
-  }
-  if (tensor.device.device_type != kDLCPU || KindOf(tensor.dtype, body->format) == 0) {
-    problem = "Expected host memory and a dtype that the buffer protocol has";
-  } else if (readonly && (flags & kBufferWritable) != 0) {
-    problem = "Expected a read-only request: this tensor is read-only";
-  } else if (!contiguous && step > 0 && (flags & kBufferStrides) != kBufferStrides) {
-    problem = "Expected a request with strides: this tensor is not contiguous";
-  }
-  const ptrdiff_t item = tensor.dtype.bits / 8;
-  if (problem == nullptr && body->buffer_dims == nullptr && tensor.ndim > 0) {
-    body->buffer_dims = static_cast<ptrdiff_t*>(malloc(sizeof(ptrdiff_t) * 2 * static_cast<size_t>(tensor.ndim)));
-    if (body->buffer_dims == nullptr) problem = "Out of memory for a buffer";
-    for (int32_t i = 0; problem == nullptr && i < tensor.ndim; ++i) {
-      body->buffer_dims[i] = static_cast<ptrdiff_t>(tensor.shape[i]);
-      body->buffer_dims[tensor.ndim + i] = static_cast<ptrdiff_t>(tensor.strides[i]) * item;
-    }
-  }
-  if (problem != nullptr) {
-    api.PyErr_SetString(api.PyExc_BufferError, problem);
-    return -1;
-  }
-  view->buf = tensor.data;
-  view->len = static_cast<ptrdiff_t>(step) * item;
-  view->itemsize = item;
-  view->readonly = readonly;
-  view->ndim = tensor.ndim;
-  view->format = (flags & kBufferFormat) != 0 ? body->format : nullptr;
-  view->shape = (flags & kBufferNd) != 0 ? body->buffer_dims : nullptr;
-  view->strides = (flags & kBufferStrides) == kBufferStrides ? body->buffer_dims + tensor.ndim : nullptr;
-  view->suboffsets = nullptr;
-  view->internal = nullptr;
-  api.Py_IncRef(self);
-  view->obj = self;
-  return 0;
 }
 
 void Dealloc(Object* self) {

@@ -1,0 +1,203 @@
+#include "values.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime.h"
+
+namespace dlpack {
+namespace python {
+
+uint32_t HoldObject(Objects* self, Object* object) {
+  if (self->free_slot == 0) {
+    const uint32_t capacity = self->capacity == 0 ? 64 : self->capacity * 2;
+    Object** table = static_cast<Object**>(realloc(self->table, sizeof(Object*) * capacity));
+    if (table != nullptr) self->table = table;
+    uint32_t* next = static_cast<uint32_t*>(realloc(self->next_free, sizeof(uint32_t) * capacity));
+    if (next != nullptr) self->next_free = next;
+    if (table == nullptr || next == nullptr) return 0;
+    const uint32_t first = self->capacity == 0 ? 1 : self->capacity;
+    self->table[0] = nullptr;
+    for (uint32_t i = first; i < capacity; ++i) {
+      table[i] = nullptr;
+      next[i] = i + 1 == capacity ? 0 : i + 1;
+    }
+    self->free_slot = first;
+    self->capacity = capacity;
+  }
+  const uint32_t handle = self->free_slot;
+  self->free_slot = self->next_free[handle];
+  self->table[handle] = object;
+  return handle;
+}
+
+Object* DropObject(Objects* self, uint32_t handle) {
+  Object* object = GetObject(self, handle);
+  if (object == nullptr) return nullptr;
+  self->table[handle] = nullptr;
+  self->next_free[handle] = self->free_slot;
+  self->free_slot = handle;
+  return object;
+}
+
+static Object* TextToPython(napi_env env, napi_value value, bool number) {
+  size_t length = 0;
+  char small[256];
+  if (napi_get_value_string_utf8(env, value, nullptr, 0, &length) != napi_ok) {
+    api.PyErr_SetString(api.PyExc_TypeError, "Expected a string");
+    return nullptr;
+  }
+  char* text = length < sizeof(small) ? small : static_cast<char*>(malloc(length + 1));
+  if (text == nullptr) {
+    api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for a string");
+    return nullptr;
+  }
+  napi_get_value_string_utf8(env, value, text, length + 1, &length);
+  Object* result = number ? api.PyLong_FromString(text, nullptr, 10)
+                          : api.PyUnicode_FromStringAndSize(text, static_cast<ptrdiff_t>(length));
+  if (text != small) free(text);
+  return result;
+}
+
+static Object* BytesToPython(napi_env env, napi_value value) {
+  napi_typedarray_type type;
+  size_t length = 0;
+  void* data = nullptr;
+  if (napi_get_typedarray_info(env, value, &type, &length, &data, nullptr, nullptr) != napi_ok) length = 0;
+  return api.PyBytes_FromStringAndSize(static_cast<char*>(data), static_cast<ptrdiff_t>(length));
+}
+
+Object* ToPython(Objects* self, const Cell& cell, Texts* texts) {
+  switch (cell.kind) {
+    case kNone: api.Py_IncRef(api._Py_NoneStruct); return api._Py_NoneStruct;
+    case kBool: return api.PyBool_FromLong(cell.number != 0);
+    case kInt: return api.PyLong_FromLongLong(static_cast<long long>(cell.number));
+    case kFloat: return api.PyFloat_FromDouble(cell.number);
+    case kString: case kBigInt: case kBytes: {
+      if (texts->at >= texts->count) break;
+      napi_value value = texts->values[texts->at++];
+      return cell.kind == kBytes ? BytesToPython(texts->env, value) : TextToPython(texts->env, value, cell.kind == kBigInt);
+    }
+    case kTaken: {
+      Object* object = DropObject(self, cell.handle);
+      if (object == nullptr) break;
+      return object;
+    }
+    case kHandle: {
+      Object* object = GetObject(self, cell.handle);
+      if (object == nullptr) break;
+      api.Py_IncRef(object);
+      return object;
+    }
+    default: break;
+  }
+  api.PyErr_SetString(api.PyExc_RuntimeError, "Expected a live Python object but it was released");
+  return nullptr;
+}
+
+static napi_value MakeString(napi_env env, Object* text) {
+  ptrdiff_t length = 0;
+  napi_value result = nullptr;
+  const char* utf8 = text == nullptr ? nullptr : api.PyUnicode_AsUTF8AndSize(text, &length);
+  if (utf8 == nullptr) {
+    // Lone surrogates have no UTF-8.
+    api.PyErr_Clear();
+    utf8 = "?";
+    length = 1;
+  }
+  napi_create_string_utf8(env, utf8, static_cast<size_t>(length), &result);
+  return result;
+}
+
+napi_value FromPython(napi_env env, Objects* self, Object* object) {
+  Cell* result = &self->frame->result;
+  Object* type = TypeOf(object);
+  napi_value text = nullptr;
+  bool keep = false;
+  if (object == api._Py_NoneStruct) {
+    result->kind = kNone;
+  } else if (type == api.PyBool_Type) {
+    result->kind = kBool;
+    result->number = object == api._Py_TrueStruct;
+  } else if (type == api.PyFloat_Type) {
+    result->kind = kFloat;
+    result->number = api.PyFloat_AsDouble(object);
+  } else if (type == api.PyLong_Type) {
+    int overflow = 0;
+    const long long value = api.PyLong_AsLongLongAndOverflow(object, &overflow);
+    result->number = static_cast<double>(value);
+    result->kind = overflow == 0 && value >= -((1LL << 53) - 1) && value <= (1LL << 53) - 1 ? kInt : kBigInt;
+    if (result->kind == kBigInt) {
+      Ref digits(api.PyNumber_ToBase(object, 10));
+      text = MakeString(env, digits.get());
+    }
+  } else if (type == api.PyUnicode_Type) {
+    result->kind = kString;
+    text = MakeString(env, object);
+  } else if (type == api.PyBytes_Type) {
+    result->kind = kBytes;
+    char* data = nullptr;
+    ptrdiff_t length = 0;
+    void* copy = nullptr;
+    napi_value buffer;
+    if (api.PyBytes_AsStringAndSize(object, &data, &length) == 0 &&
+        napi_create_arraybuffer(env, static_cast<size_t>(length), &copy, &buffer) == napi_ok) {
+      if (length > 0) memcpy(copy, data, static_cast<size_t>(length));
+      napi_create_typedarray(env, napi_uint8_array, static_cast<size_t>(length), buffer, 0, &text);
+    }
+  } else {
+    result->kind = kHandle;
+    result->number = api.PyCallable_Check(object);
+    result->handle = HoldObject(self, object);
+    keep = result->handle != 0;
+  }
+  if (!keep) api.Py_DecRef(object);
+  return text;
+}
+
+static void SetString(napi_env env, napi_value object, const char* name, Object* text) {
+  napi_set_named_property(env, object, name, MakeString(env, text));
+}
+
+napi_value TakeException(napi_env env, Objects* self) {
+  Object *type = nullptr, *value = nullptr, *traceback = nullptr;
+  api.PyErr_Fetch(&type, &value, &traceback);
+  api.PyErr_NormalizeException(&type, &value, &traceback);
+  Ref type_ref(type), traceback_ref(traceback);
+  napi_value result;
+  napi_create_object(env, &result);
+  Ref name(type == nullptr ? nullptr : api.PyObject_GetAttrString(type, "__name__"));
+  SetString(env, result, "type", name.get());
+  Ref message(value == nullptr ? nullptr : api.PyObject_Str(value));
+  SetString(env, result, "message", message.get());
+  Ref module(api.PyImport_ImportModule("traceback"));
+  Ref format(module ? api.PyObject_GetAttrString(module.get(), "format_exception") : nullptr);
+  Ref arguments(api.PyTuple_New(3));
+  if (format && arguments && value != nullptr) {
+    Object* items[3] = {type, value, traceback == nullptr ? api._Py_NoneStruct : traceback};
+    for (int i = 0; i < 3; ++i) {
+      api.Py_IncRef(items[i]);
+      api.PyTuple_SetItem(arguments.get(), i, items[i]);
+    }
+    Ref lines(api.PyObject_CallObject(format.get(), arguments.get()));
+    Ref empty(api.PyUnicode_FromStringAndSize("", 0));
+    Ref join(empty ? api.PyObject_GetAttrString(empty.get(), "join") : nullptr);
+    Ref one(api.PyTuple_New(1));
+    if (lines && join && one) {
+      api.PyTuple_SetItem(one.get(), 0, lines.take());
+      Ref text(api.PyObject_CallObject(join.get(), one.get()));
+      SetString(env, result, "traceback", text.get());
+    }
+  }
+  api.PyErr_Clear();
+  self->frame->failed = 1;
+  self->frame->result.kind = kNone;
+  if (value != nullptr) {
+    self->frame->result.handle = HoldObject(self, value);
+    self->frame->result.kind = self->frame->result.handle == 0 ? kNone : kHandle;
+  }
+  return result;
+}
+
+}  // namespace python
+}  // namespace dlpack
