@@ -1,0 +1,100 @@
+"""Expected values from NumPy and ml_dtypes. Writes blocks of bytes, each behind its length in eight bytes."""
+import sys
+import warnings
+
+import ml_dtypes
+import numpy as np
+
+warnings.simplefilter("ignore")
+
+SMALL_FLOATS = [
+    "float16", "bfloat16", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz",
+    "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn",
+]
+
+
+def dtype_of(name):
+    return np.dtype(getattr(ml_dtypes, name, name))
+
+
+def write(data):
+    raw = data if isinstance(data, bytes) else np.ascontiguousarray(data).tobytes()
+    sys.stdout.buffer.write(len(raw).to_bytes(8, "little") + raw)
+
+
+def bits_of(name):
+    return {"float16": 16, "bfloat16": 16}.get(name) or int(name[5])
+
+
+def code_type(name):
+    return np.uint16 if bits_of(name) == 16 else np.uint8
+
+
+def all_values(name):
+    codes = np.arange(2 ** bits_of(name), dtype=code_type(name))
+    return codes.view(dtype_of(name)).astype(np.float64)
+
+
+def decode(name):
+    write(all_values(name))
+
+
+def interesting(name):
+    """Every value, every midpoint, their float32 neighbours, the special ones: all exact in float32."""
+    finite = np.unique(all_values(name)[np.isfinite(all_values(name))])
+    middle = (finite[1:] + finite[:-1]) / 2
+    step = finite[-1] - finite[-2]
+    beyond = finite[-1] + step * np.array([0.25, 0.5, 0.75, 1, 2])
+    chosen = np.concatenate([finite, middle, beyond, -beyond, [0.0, -0.0, np.inf, -np.inf, np.nan]])
+    chosen = chosen.astype(np.float32)
+    up, down = np.nextafter(chosen, np.float32(np.inf)), np.nextafter(chosen, np.float32(-np.inf))
+    tiny = np.array([1e-45, 2.0**-127, 2.0**-128, 2.0**-126, 3.4028235e38], dtype=np.float32)
+    return np.concatenate([chosen, up, down, tiny, -tiny])
+
+
+def random_float32(name, count):
+    """Half of them any bit pattern, half near the range of the type. The one NaN of JavaScript is positive."""
+    rng = np.random.default_rng(20260101)
+    anything = rng.integers(0, 2**32, count, dtype=np.uint32).view(np.float32)
+    finite = all_values(name)[np.isfinite(all_values(name))]
+    scale = np.exp2(rng.uniform(-3, 0.1, count)) * np.abs(rng.choice(finite, count))
+    near = (scale * rng.choice([-1, 1], count)).astype(np.float32)
+    both = np.concatenate([anything, near])
+    both[np.isnan(both)] = np.float32(np.nan)
+    return both
+
+
+def encode32(name):
+    values = np.concatenate([interesting(name), random_float32(name, 600_000)])
+    if name == "float8_e8m0fnu":
+        # ml_dtypes 0.6.0 takes subnormal float32 above 2^-127 to 2^-126 even where 2^-127 is nearer; encode64 covers them.
+        values = values[~((values > 2.0**-127) & (values < 1.5 * 2.0**-127))]
+    write(values)
+    write(values.astype(dtype_of(name)).view(code_type(name)))
+
+
+def encode64(name):
+    """One rounding from float64, by search among exact midpoints: ml_dtypes goes through float32 and rounds twice."""
+    rng = np.random.default_rng(7)
+    table = all_values(name)
+    codes = np.flatnonzero(np.isfinite(table) & ~np.signbit(table))
+    finite = table[codes]
+    middle = (finite[1:] + finite[:-1]) / 2
+    values = np.concatenate([
+        np.nextafter(middle, np.inf), np.nextafter(middle, 0), middle,
+        np.exp2(rng.uniform(np.log2(finite[finite > 0][0]) - 2, np.log2(finite[-1]), 1_000_000)),
+    ])
+    values = values[values <= finite[-1]]
+    below = np.searchsorted(middle, values, side="left")
+    tie = np.append(middle, np.inf)[below] == values
+    # The even code wins; e8m0 has no mantissa, its two candidates are 1 and 2 in units of the lower: 2 is even.
+    up = tie & (np.ones_like(below, dtype=bool) if name == "float8_e8m0fnu" else codes[below] % 2 == 1)
+    write(values)
+    write(codes[below + up].astype(code_type(name)))
+
+
+COMMANDS = {"decode": decode, "encode32": encode32, "encode64": encode64}
+
+if __name__ == "__main__":
+    for argument in sys.argv[2:] or SMALL_FLOATS:
+        COMMANDS[sys.argv[1]](argument)
