@@ -8,6 +8,7 @@
 import type { Descriptor } from './descriptor.js';
 import type { DeviceInfo } from './device.js';
 import { BufferStorage, type Storage } from './storage.js';
+import type { Pass } from './values/pass.js';
 
 export interface Backend {
   /** Memory on a device, or null when this backend cannot. */
@@ -20,6 +21,12 @@ export interface Backend {
   importAddress(address: bigint, nbytes: number, deleter: () => void): Storage;
   /** A type-tagged native external with a reference of its own, or null when the memory has no stable address. */
   exportExternal(descriptor: Descriptor): unknown;
+  /** Runs one pass of a copy or cast; false, with nothing written, when this backend has none for it. */
+  convert?(pass: Pass, source: Storage, target: Storage): boolean;
+  /** The same on another thread, or null. The caller keeps both storages until it is done. */
+  convertAsync?(pass: Pass, source: Storage, target: Storage): Promise<void> | null;
+  /** True when two storages may share memory. */
+  overlaps?(a: Storage, b: Storage): boolean;
 }
 
 let backend: (() => Backend | null) | null = null;

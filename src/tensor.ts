@@ -4,18 +4,22 @@
  * @module
  */
 
-import { allocateHost, getBackend } from './backend.js';
-import { copyElements } from './copy.js';
+import { allocateLike } from './allocate.js';
+import { getBackend } from './backend.js';
 import { Descriptor, Flag, KNOWN_FLAGS } from './descriptor.js';
-import { cpu, type Device, type DLDevice, deviceFromType, parseDevice } from './device.js';
-import { type DType, type DTypeInfo, dtypeOfArray, parseDType, sizeBytes, type TypedArray } from './dtype.js';
+import { type Device, type DLDevice, deviceFromType, parseDevice } from './device.js';
+import { type DType, type DTypeInfo, dtypeOfArray, parseDType, type TypedArray } from './dtype.js';
 import { elementCodec } from './element.js';
 import { ArgumentTypeError, BufferError, UnsupportedDeviceError, VersionError } from './errors.js';
-import { checkShape, checkStrides, inferShape, type Layout, reshapeLayout, rowMajorStrides, sizeOf } from './layout.js';
+import { checkShape, inferShape, type Layout, reshapeLayout, rowMajorStrides } from './layout.js';
 import { DLPACK, DLPACK_DEVICE, DLPACK_VERSION, type DLPackRequest, type ManagedTensor } from './managed.js';
 import { flattenNested, type NestedSource } from './nested.js';
 import { BufferStorage, GpuStorage } from './storage.js';
+import { convertElements, convertElementsAsync } from './values/convert.js';
 import { descriptorOf, TensorView, takeDescriptor } from './view.js';
+import { bytesOf, describeArray, type FromOptions, moveBuffer, type WrapOptions, type WrappableArray } from './wrap.js';
+
+export type { FromOptions, WrapOptions, WrappableArray } from './wrap.js';
 
 /** The dtype that a typed array naturally has. */
 type NaturalDType<A> = A extends BigInt64Array
@@ -40,24 +44,10 @@ type NaturalDType<A> = A extends BigInt64Array
                     ? 'uint8'
                     : DType;
 
-/** Typed arrays that can be wrapped. */
-export type WrappableArray = TypedArray | Uint8ClampedArray;
-
-export interface FromOptions<D extends DType> {
-  shape?: readonly number[];
-  dtype?: D;
-}
-
-export interface WrapOptions<D extends DType> extends FromOptions<D> {
-  /** In elements; row-major when absent. */
-  strides?: readonly number[];
-  /** Bytes from the start of the array to the first element. */
-  byteOffset?: number;
-  readonly?: boolean;
-}
-
 export interface EmptyOptions {
   device?: Device;
+  /** Elements narrower than a byte get a byte each, as in NumPy, instead of lying packed. */
+  padded?: boolean;
 }
 
 /** Runtimes without explicit resource management have no such symbol; `dispose()` works everywhere. */
@@ -81,7 +71,8 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
 
   /**
    * A copy of numbers, nested arrays, a typed array or another tensor in memory that can be shared natively.
-   * Without `dtype`, a typed array keeps its own, numbers become `float64`, bigints `int64`, booleans `bool`.
+   * Without `dtype`, a typed array keeps its own, numbers become `float64`, bigints `int64` (`uint64` from 2^63 on),
+   * booleans `bool`, and `{ re, im }` `complex128`.
    */
   static from<D extends DType>(
     source: NestedSource | WrappableArray | TensorView,
@@ -98,18 +89,18 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
       const from = descriptorOf(source);
       const dtype = options.dtype === undefined ? from.dtype : parseDType(options.dtype);
       const copy = allocateLike(from.shape, dtype, from.flags & Flag.subBytePadded);
-      return fill(copy, options.shape, () => copyElements(from, copy));
+      return written(copy, options.shape, () => convertElements(from, copy));
     }
     const natural = dtypeOfArray(source);
     if (natural !== undefined) {
       const array = source as TypedArray;
       const from = describeArray(array, natural, { shape: [array.length] });
       const copy = allocateLike(from.shape, options.dtype === undefined ? natural : parseDType(options.dtype), 0);
-      return fill(copy, options.shape, () => copyElements(from, copy));
+      return written(copy, options.shape, () => convertElements(from, copy));
     }
     const { shape, values, dtype: inferred } = flattenNested(source as NestedSource, options.dtype);
     const copy = allocateLike(checkShape(shape), parseDType(options.dtype ?? inferred), 0);
-    return fill(copy, options.shape, () => {
+    return written(copy, options.shape, () => {
       const codec = elementCodec(copy.dtype);
       const view = copy.view();
       for (let i = 0; i < values.length; i++) codec.write(view, i * copy.strideBits, values[i]);
@@ -166,7 +157,10 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
 
   /** Uninitialised memory: whatever was there before. */
   static empty<D extends DType>(shape: readonly number[], dtype: D, options: EmptyOptions = {}): Tensor<D> {
-    return new Tensor<D>(allocateLike(checkShape(shape), parseDType(dtype), 0, parseDevice(options.device ?? 'cpu')));
+    const flags = options.padded === true ? Flag.subBytePadded : 0;
+    return new Tensor<D>(
+      allocateLike(checkShape(shape), parseDType(dtype), flags, parseDevice(options.device ?? 'cpu')),
+    );
   }
 
   /** Memory filled with zero bits. */
@@ -180,14 +174,25 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     return tensor;
   }
 
-  /** The values in another dtype, in memory of their own. */
+  /** The values in another dtype, in memory of their own, by the rules of docs/concepts/values.md. */
   astype<E extends DType>(dtype: E): Tensor<E> {
     return Tensor.from(this as TensorView, { dtype });
+  }
+
+  /** As `astype`, without blocking the event loop. The tensor may be disposed meanwhile; writes to it are a race. */
+  async astypeAsync<E extends DType>(dtype: E): Promise<Tensor<E>> {
+    return convertedAsync(descriptorOf(this), parseDType(dtype)) as Promise<Tensor<E>>;
   }
 
   /** The same elements in memory of their own, row-major. */
   copy(): Tensor<D> {
     return Tensor.from(this as TensorView<D>);
+  }
+
+  /** As `copy`, without blocking the event loop. */
+  async copyAsync(): Promise<Tensor<D>> {
+    const descriptor = descriptorOf(this);
+    return convertedAsync(descriptor, descriptor.dtype) as Promise<Tensor<D>>;
   }
 
   /** This tensor if it is row-major (a second owner of it), a packed copy otherwise. */
@@ -249,16 +254,25 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   }
 }
 
-function bytesOf(buffer: ArrayBufferLike): TypedArray {
+/** Holds the source until the copy is made, so that it may be disposed meanwhile. */
+async function convertedAsync(source: Descriptor, dtype: DTypeInfo): Promise<Tensor> {
+  source.storage.refs++;
   try {
-    return new Uint8Array(buffer);
-  } catch (cause) {
-    throw Object.assign(new ArgumentTypeError('array', 'a typed array or an ArrayBuffer', buffer), { cause });
+    const copy = allocateLike(source.shape, dtype, source.flags & Flag.subBytePadded);
+    try {
+      await convertElementsAsync(source, copy);
+      return new Tensor(copy);
+    } catch (error) {
+      copy.storage.release();
+      throw error;
+    }
+  } finally {
+    source.storage.release();
   }
 }
 
 /** A new tensor with its values written; the memory goes back when that fails. */
-function fill(descriptor: Descriptor, shape: readonly number[] | undefined, write: () => void): Tensor {
+function written(descriptor: Descriptor, shape: readonly number[] | undefined, write: () => void): Tensor {
   try {
     if (descriptor.size > 0) write();
     if (shape === undefined) return new Tensor(descriptor);
@@ -268,70 +282,6 @@ function fill(descriptor: Descriptor, shape: readonly number[] | undefined, writ
     descriptor.storage.release();
     throw error;
   }
-}
-
-function allocateLike(shape: readonly number[], dtype: DTypeInfo, flags: number, device = cpu): Descriptor {
-  const nbytes = sizeBytes(dtype, sizeOf(shape), (flags & Flag.subBytePadded) !== 0);
-  const storage = device.kind === 'cpu' ? allocateHost(nbytes, device) : getBackend()?.allocate(nbytes, device);
-  if (storage === null || storage === undefined) {
-    throw new UnsupportedDeviceError(
-      device.name,
-      `Expected a device this process can allocate on but received '${device.name}'`,
-    );
-  }
-  return new Descriptor(storage, dtype, device, shape, rowMajorStrides(shape), 0, flags);
-}
-
-function describeArray(array: TypedArray, dtype: DTypeInfo, options: WrapOptions<DType>): Descriptor {
-  const { buffer, byteOffset: start, byteLength } = array;
-  const byteOffset = options.byteOffset ?? 0;
-  if (!Number.isSafeInteger(byteOffset) || byteOffset < 0) {
-    throw new ArgumentTypeError('byteOffset', 'an integer of zero or more', byteOffset);
-  }
-  // Alignment counts from the start of the buffer, where typed arrays count from.
-  if ((start + byteOffset) % dtype.alignment !== 0) {
-    throw new BufferError(
-      `Expected memory aligned to ${dtype.alignment} bytes for ${dtype.name} but the array starts at byte ${start + byteOffset} of its buffer; use Tensor.from to copy it`,
-    );
-  }
-  const shape =
-    options.shape === undefined
-      ? checkShape([Math.floor(((byteLength - byteOffset) * 8) / dtype.itemBits)])
-      : options.strides === undefined && options.shape.includes(-1)
-        ? inferShape(options.shape, Math.floor(((byteLength - byteOffset) * 8) / dtype.itemBits))
-        : checkShape(options.shape);
-  const strides = options.strides === undefined ? rowMajorStrides(shape) : checkStrides(options.strides, shape);
-  const flags = options.readonly === true ? Flag.readOnly : 0;
-  const storage = new BufferStorage(buffer, start, byteLength);
-  return new Descriptor(storage, dtype, cpu, shape, strides, byteOffset * 8, flags).checkBounds();
-}
-
-/** The buffer under another object that user code never sees; same address. */
-function moveBuffer(array: TypedArray): ArrayBuffer {
-  const { buffer, byteLength } = array;
-  if (!(buffer instanceof ArrayBuffer)) {
-    throw new BufferError(
-      'Expected a movable ArrayBuffer but this array lies over a SharedArrayBuffer, which cannot be moved; Tensor.wrap shares it without a copy',
-    );
-  }
-  if (buffer.byteLength !== byteLength) {
-    throw new BufferError(
-      `Expected an array over its whole buffer but it covers ${byteLength} of ${buffer.byteLength} bytes, and moving would detach the rest; use Tensor.from or Tensor.wrap`,
-    );
-  }
-  // structuredClone, not buffer.transfer(): it is the one that respects buffers marked as untransferable.
-  let moved: ArrayBuffer;
-  try {
-    moved = structuredClone(buffer, { transfer: [buffer] });
-  } catch (cause) {
-    throw Object.assign(new BufferError('Expected a movable ArrayBuffer but its owner forbids that; use Tensor.from'), {
-      cause,
-    });
-  }
-  if (byteLength > 0 && buffer.byteLength !== 0) {
-    throw new BufferError('Expected a movable ArrayBuffer but its owner forbids that; use Tensor.from');
-  }
-  return moved;
 }
 
 /** Answers a protocol request from memory this package holds. */
@@ -367,7 +317,7 @@ function produce(source: Descriptor, request: DLPackRequest): ManagedTensor | ob
 export function copyDescriptor(source: Descriptor): Descriptor {
   source.checkHost();
   const copy = allocateLike(source.shape, source.dtype, (source.flags & Flag.subBytePadded) | Flag.isCopied);
-  copyElements(source, copy);
+  convertElements(source, copy);
   return copy;
 }
 
