@@ -22,5 +22,10 @@ export function allocateLike(shape: readonly number[], dtype: DTypeInfo, flags: 
     );
   }
   const kept = dtype.isSubByte ? flags : flags & ~Flag.subBytePadded;
+  if ((kept & Flag.subBytePadded) !== 0 && nbytes > 0) {
+    // Elements are written without touching the bits around them, and padding is zero for those who read whole bytes.
+    new Uint8Array(storage.buffer(), storage.start, nbytes).fill(0);
+    storage.commit();
+  }
   return new Descriptor(storage, dtype, device, shape, rowMajorStrides(shape), 0, kept);
 }

@@ -65,14 +65,20 @@ export const buildNative = () =>
       mkdirSync(at(prebuild(), '..'), { recursive: true });
       // No C++ runtime: the addon links nothing but libc.
       const bare = process.platform === 'linux' ? ['-nodefaultlibs', '-lc'] : [];
-      const sources = readdirSync(at('native'))
-        .filter((file) => file.endsWith('.cc'))
-        .map((file) => `native/${file}`);
+      const sources = ['native', 'native/convert'].flatMap((folder) =>
+        readdirSync(at(folder))
+          .filter((file) => file.endsWith('.cc'))
+          .map((file) => `${folder}/${file}`),
+      );
       await run(compiler, [
         ...commonFlags,
         '-fno-exceptions',
         '-fno-rtti',
         '-fno-threadsafe-statics',
+        // Loops over elements become vector code at this level; a product and a sum stay two roundings.
+        '-O3',
+        '-fno-trapping-math',
+        '-ffp-contract=off',
         `-I${headers}`,
         ...sharedFlags,
         ...sources,

@@ -7,6 +7,7 @@
 import type { Backend } from '../backend.js';
 import type { DeviceInfo } from '../device.js';
 import type { Storage } from '../storage.js';
+import { convert, convertAsync, overlaps } from './convert.js';
 import { exportExternal } from './export.js';
 import { ADDRESS, BYTE_OFFSET, f64, HANDLE, NBYTES, u32, u64 } from './frame.js';
 import { importExternal } from './import.js';
@@ -35,4 +36,7 @@ export const nativeBackend: Backend = {
   },
   importExternal,
   exportExternal,
+  convert,
+  convertAsync,
+  overlaps,
 };
