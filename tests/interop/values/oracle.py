@@ -163,7 +163,47 @@ def astype(_):
     write(b"")
 
 
-COMMANDS = {"astype": astype, "decode": decode, "encode32": encode32, "encode64": encode64}
+PRINTED = ["int8", "int64", "uint64", "float16", "float32", "float64", "complex64", "complex128"]
+SHAPES = [(), (1,), (5,), (40,), (3, 4), (2, 3, 2), (2, 2, 2, 3), (1001,), (30, 100), (7, 1, 200), (3, 0)]
+
+
+def printed_sample(name, kind, shape, rng):
+    count = int(np.prod(shape))
+    if is_integer(name):
+        low, high = range_of(name)
+        return rng.integers(low // (1 << kind * 6), high // (1 << kind * 6) + 1, count, dtype=np.dtype(name))
+    spread = [0, 1, 3, 40][kind] if name != "float16" else [0, 1, 2, 4][kind]
+    values = rng.normal(0, 1, count) * 10 ** rng.uniform(-spread, spread, count)
+    if kind == 1:
+        values = np.round(values * 4) / 4
+    if kind == 2 and count > 2:
+        values[:3] = [np.nan, -np.inf, -0.0]
+    if "complex" in name:
+        values = values + 1j * rng.permutation(values)
+    return values.astype(name)
+
+
+def printed(_):
+    """Arrays and their text: name, shape, bytes, text; an empty name ends."""
+    rng = np.random.default_rng(11)
+    special = [np.array([0.001953125, 1.0]), np.array([1e8, 1]), np.array([99999999.0, 1e6]), np.array([1e-4, 0.09]),
+               np.array([9.9e-5, 1]), np.array([0.1, 100.1]), np.array([1e100, 1]), np.array([1e-300, 1.5]),
+               np.array([0.0, -0.0]), np.array([np.nan]), np.array([np.inf, 1]), np.array([-np.inf, 1.25]),
+               np.array([5e-324]), np.array([1.7976931348623157e308]), np.array([123456.789, 0.5]),
+               np.array([0.1, 0.2, 0.1 + 0.2]), np.array([2.5, 1e-9]), np.array([999999.9], dtype=np.float32),
+               np.array([1e6], dtype=np.float32), np.array([65504, 1000], dtype=np.float16),
+               np.array([1e-45, 1], dtype=np.float32), np.array([16777216, 0.1], dtype=np.float32),
+               np.array([0.000244140625, 0.0001220703125]), np.array([0.30000000000000004, 3.00000000005])]
+    arrays = special + [printed_sample(n, k, s, rng).reshape(s) for n in PRINTED for k in range(4) for s in SHAPES]
+    for array in arrays:
+        write(array.dtype.name.encode())
+        write(",".join(map(str, array.shape)).encode())
+        write(array)
+        write(np.array2string(array, separator=", ").encode())
+    write(b"")
+
+
+COMMANDS = {"printed": printed, "astype": astype, "decode": decode, "encode32": encode32, "encode64": encode64}
 
 if __name__ == "__main__":
     for argument in sys.argv[2:] or [""]:
