@@ -5,6 +5,18 @@
 #include <signal.h>
 #endif
 
+// The C library of Debian 12 has newer names for the same functions, which would keep the addon from loading on older
+// systems; there they are in a library that every JavaScript runtime has loaded.
+#if defined(__GLIBC__) && defined(__x86_64__)
+__asm__(".symver pthread_create, pthread_create@GLIBC_2.2.5");
+__asm__(".symver pthread_join, pthread_join@GLIBC_2.2.5");
+__asm__(".symver pthread_sigmask, pthread_sigmask@GLIBC_2.2.5");
+#elif defined(__GLIBC__) && defined(__aarch64__)
+__asm__(".symver pthread_create, pthread_create@GLIBC_2.17");
+__asm__(".symver pthread_join, pthread_join@GLIBC_2.17");
+__asm__(".symver pthread_sigmask, pthread_sigmask@GLIBC_2.17");
+#endif
+
 namespace dlpack {
 
 #if defined(_WIN32)

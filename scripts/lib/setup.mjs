@@ -63,8 +63,8 @@ export const buildNative = () =>
     whenChanged('native', ['native', 'include', 'scripts/lib/setup.mjs'], [prebuild()], async () => {
       const compiler = await findCompiler();
       mkdirSync(at(prebuild(), '..'), { recursive: true });
-      // No C++ runtime: the addon links nothing but libc.
-      const bare = process.platform === 'linux' ? ['-nodefaultlibs', '-lc'] : [];
+      // No C++ runtime: the addon links nothing but libc. The helpers of the compiler (atomics on ARM) are linked in.
+      const bare = process.platform === 'linux' ? ['-nodefaultlibs', '-lc', '-lgcc'] : [];
       const sources = ['native', 'native/convert'].flatMap((folder) =>
         readdirSync(at(folder))
           .filter((file) => file.endsWith('.cc'))

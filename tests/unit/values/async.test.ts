@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import { stats } from 'dlpack/native';
 import { equal, ok, throws } from '../../assert.js';
 import { cores } from '../../cores.js';
@@ -79,4 +81,18 @@ test('every storage is released when its conversion has ended', async () => {
   for (const result of await Promise.all(running)) result.dispose();
   // The buffer that zeros() wrote through goes with the collector.
   ok(await collectUntil(() => stats().storages === before), `${stats().storages} instead of ${before}`);
+});
+
+test('a worker may end while its conversions run', async () => {
+  const code = `
+    import { parentPort } from 'node:worker_threads';
+    const { Tensor } = await import(${JSON.stringify(import.meta.resolve('dlpack'))});
+    const source = Tensor.zeros([1 << 24], 'float32');
+    for (let i = 0; i < 4; i++) void source.astypeAsync('float8_e4m3fn');
+    parentPort.postMessage('started');
+  `;
+  const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(code)}`));
+  const [message] = await once(worker, 'message');
+  equal(message, 'started');
+  await worker.terminate();
 });

@@ -130,7 +130,7 @@ const isChild = process.env.DLPACK_CPU !== undefined;
 for (const cpu of runtime === 'node' && !isChild ? ['portable', 'avx2'] : []) {
   test(`the same with DLPACK_CPU=${cpu}`, () => {
     const { stdout } = spawnSync(process.execPath, [...process.execArgv, fileURLToPath(import.meta.url)], {
-      env: { ...process.env, DLPACK_CPU: cpu, DLPACK_NUM_THREADS: '3' },
+      env: { ...process.env, DLPACK_CPU: cpu, DLPACK_NUM_THREADS: '3', DLPACK_CACHE_BYTES: '1' },
       encoding: 'utf8',
     });
     ok(stdout.includes('RESULT {"passed":4,"failed":0'), stdout);
