@@ -24,11 +24,20 @@ function handleOf(storage: Storage): number {
 function writeRequest(pass: Pass, source: Storage, target: Storage): void {
   const { shape, fromSteps, toSteps } = pass;
   const ndim = shape.length;
-  request.set([0, handleOf(source), handleOf(target), pass.from.packed, pass.to.packed]);
-  request.set([pass.fromBit, pass.toBit, ndim, threads], 5);
-  request.set(shape, AXES);
-  request.set(fromSteps, AXES + ndim);
-  request.set(toSteps, AXES + 2 * ndim);
+  request[0] = 0;
+  request[1] = handleOf(source);
+  request[2] = handleOf(target);
+  request[3] = pass.from.packed;
+  request[4] = pass.to.packed;
+  request[5] = pass.fromBit;
+  request[6] = pass.toBit;
+  request[7] = ndim;
+  request[8] = threads;
+  for (let axis = 0; axis < ndim; axis++) {
+    request[AXES + axis] = shape[axis] as number;
+    request[AXES + ndim + axis] = fromSteps[axis] as number;
+    request[AXES + 2 * ndim + axis] = toSteps[axis] as number;
+  }
 }
 
 function bytesOf(storage: Storage): Uint8Array | undefined {

@@ -47,11 +47,16 @@ export function passesOf(source: Descriptor, target: Descriptor): Pass[] {
   let to = scalarOf(target.dtype);
   const { lanes } = source.dtype;
   if (from !== to || lanes !== target.dtype.lanes) checkConvertible(source.dtype, target.dtype);
-  const axes: Axis[] = source.shape.map((length, i) => ({
-    length,
-    from: (source.strides[i] as number) * source.strideBits,
-    to: (target.strides[i] as number) * target.strideBits,
-  }));
+  const { strideBits: fromBits } = source;
+  const { strideBits: toBits } = target;
+  const axes: Axis[] =
+    source.isContiguous && target.isContiguous
+      ? [{ length: source.size, from: fromBits, to: toBits }]
+      : source.shape.map((length, i) => ({
+          length,
+          from: (source.strides[i] as number) * fromBits,
+          to: (target.strides[i] as number) * toBits,
+        }));
   if (lanes > 1) axes.push({ length: lanes, from: from.bits, to: to.bits });
   if (from !== to && to.code !== TypeCode.bool) {
     // Real and imaginary parts are one more axis; a cast to a real type reads the first of them alone.
