@@ -18,23 +18,28 @@ export interface Operation {
   readonly to?: string;
   readonly shape?: readonly number[];
   readonly axes?: readonly number[];
+  readonly count: number;
+  /** How often a repetition does it: what is short is timed together. */
+  readonly times: number;
 }
 
-const COUNT = 2 ** 24;
-const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 7);
+const LARGE = { count: 2 ** 24, times: 1 };
+const SMALL = { count: 2 ** 18, times: 50 };
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 10);
 const REPETITIONS = 4;
 
-function cast(from: string, to: string, bits: number): Operation {
-  return { name: `${from} to ${to}`, kind: 'cast', from, to, bits };
+function cast(from: string, to: string, bits: number, size = LARGE): Operation {
+  const name = `${from} to ${to}${size === LARGE ? '' : ', 2^18 elements'}`;
+  return { name, kind: 'cast', from, to, bits, ...size };
 }
 
 function permute(name: string, shape: number[], axes: number[]): Operation {
-  return { name, kind: 'permute', shape, axes, bits: 64 };
+  return { name, kind: 'permute', shape, axes, bits: 64, ...LARGE };
 }
 
 const operations: readonly Operation[] = [
-  { name: 'copy of 64 MiB into existing memory', kind: 'copy', bits: 64 },
-  { name: 'copy of 64 MiB into fresh memory', kind: 'fresh', to: 'float32', bits: 64 },
+  { name: 'copy of 64 MiB into existing memory', kind: 'copy', bits: 64, ...LARGE },
+  { name: 'copy of 64 MiB into fresh memory', kind: 'fresh', to: 'float32', bits: 64, ...LARGE },
   permute('transpose of 4096 x 4096 float32', [4096, 4096], [1, 0]),
   permute('permutation (2, 0, 1) of 256 x 256 x 256 float32', [256, 256, 256], [2, 0, 1]),
   permute('permutation (1, 2, 0) of 256 x 256 x 256 float32', [256, 256, 256], [1, 2, 0]),
@@ -49,6 +54,10 @@ const operations: readonly Operation[] = [
   cast('int4', 'float32', 36),
   cast('float6_e2m3fn', 'float32', 38),
   cast('float6_e3m2fn', 'float32', 38),
+  cast('float4_e2m1fn', 'float32', 36, SMALL),
+  cast('int4', 'float32', 36, SMALL),
+  cast('float6_e2m3fn', 'float32', 38, SMALL),
+  cast('float6_e3m2fn', 'float32', 38, SMALL),
 ];
 
 type Peer = 'dlpack' | 'memcpy' | 'numpy' | 'torch';
@@ -121,6 +130,8 @@ async function measure(threads: number): Promise<{ versions: Record<string, stri
   return { versions, lines };
 }
 
+const format = (seconds: number) => (seconds * 1e3).toFixed(seconds < 1e-3 ? 3 : 1);
+
 function row(
   op: Operation,
   own: Timing | null,
@@ -129,16 +140,16 @@ function row(
   torch: Timing | null,
 ): string {
   if (own === null || memcpy === null) throw new Error(`no timing for ${op.name}`);
-  const bytes = (op.bits / 8) * COUNT;
-  const speed = (timing: Timing, moved: number) => moved / timing.median / 1e9;
-  const milliseconds = (timing: Timing) => `${(timing.best * 1e3).toFixed(1)} / ${(timing.median * 1e3).toFixed(1)}`;
+  const bytes = (op.bits / 8) * op.count;
+  const speed = (timing: Timing, moved: number) => moved / timing.best / 1e9;
+  const milliseconds = (timing: Timing) => `${format(timing.best)} / ${format(timing.median)}`;
   const against = (peer: Timing | null) =>
-    peer === null ? '-' : `${milliseconds(peer)} (${(peer.median / own.median).toFixed(1)}x)`;
-  const limit = speed(memcpy, 8 * COUNT);
+    peer === null ? '-' : `${milliseconds(peer)} (${(peer.best / own.best).toFixed(1)}x)`;
+  const limit = speed(memcpy, 8 * op.count);
   const cells = [
     op.name,
     milliseconds(own),
-    (bytes / 2 ** 20).toFixed(0),
+    (bytes / 2 ** 20).toFixed(bytes < 2 ** 24 ? 1 : 0),
     speed(own, bytes).toFixed(1),
     `${(speed(own, bytes) / limit).toFixed(2)} of ${limit.toFixed(1)}`,
     against(numpy),
@@ -169,9 +180,10 @@ const page = [
     .map(([name, version]) => `${name} ${version}`)
     .join(', ')}.`,
   '',
-  'All arrays have 2^24 elements. Times are the best and the median of',
-  `${ROUNDS * REPETITIONS} runs, taken in turns with the peers; ratios and bandwidths are those of medians. "Moved" counts each`,
-  "source and target byte once. memcpy is libc's, of 64 MiB, on as many threads, in the same turns. A ratio behind a peer is its",
+  'Arrays have 2^24 elements where nothing else is said. Times are the best and the median of',
+  `${ROUNDS * REPETITIONS} runs, taken in turns with the peers, so that the caches hold what another has used; ratios and bandwidths are`,
+  'those of the best, which other users of the machine disturb least. "Moved" counts each source and target byte once. memcpy is',
+  "libc's, of as many float32, on as many threads, in the same turns. A ratio behind a peer is its",
   'time in units of ours: above 1, this package is faster. NumPy uses one thread always, and types below a byte lie in a byte',
   'each there; PyTorch has no casts for them. Except for "fresh memory", everything writes into memory that exists.',
   '',

@@ -31,6 +31,7 @@ export class Descriptor {
   readonly bitOffset: number;
   readonly flags: number;
   #data: TypedArray | null = null;
+  #view: DataView | null = null;
 
   constructor(
     storage: Storage,
@@ -131,7 +132,11 @@ export class Descriptor {
   view(): DataView {
     this.checkHost();
     const { storage } = this;
-    return new DataView(storage.buffer(), storage.start, storage.nbytes);
+    const buffer = storage.buffer();
+    if (this.#view === null || this.#view.buffer !== buffer) {
+      this.#view = new DataView(buffer, storage.start, storage.nbytes);
+    }
+    return this.#view;
   }
 
   checkHost(): void {

@@ -18,7 +18,6 @@ except ImportError:
     torch = None
 
 warnings.simplefilter("ignore")
-COUNT = 1 << 24
 libc = ctypes.CDLL(None)
 libc.memcpy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
 libc.memcpy.restype = ctypes.c_void_p
@@ -28,12 +27,12 @@ def dtype_of(name):
     return np.dtype(getattr(ml_dtypes, name, name))
 
 
-def values_of(shape=(COUNT,)):
-    return (np.arange(COUNT, dtype=np.float32) % 13 - 6).reshape(shape)
+def values_of(op):
+    return (np.arange(op["count"], dtype=np.float32) % 13 - 6).reshape(op.get("shape", op["count"]))
 
 
-def memcpy(threads):
-    source, target = values_of(), np.zeros(COUNT, np.float32)
+def memcpy(op, threads):
+    source, target = values_of(op), np.zeros(op["count"], np.float32)
     step = source.nbytes // threads
     pool = ThreadPoolExecutor(threads)
 
@@ -48,17 +47,17 @@ def memcpy(threads):
 
 def numpy_action(op):
     if op["kind"] == "copy":
-        source, target = values_of(), np.zeros(COUNT, np.float32)
+        source, target = values_of(op), np.zeros(op["count"], np.float32)
         return lambda: np.copyto(target, source)
     if op["kind"] == "fresh":
-        source = values_of()
+        source = values_of(op)
         return lambda: source.astype(dtype_of(op["to"]), copy=True)
     if op["kind"] == "permute":
-        source = values_of(op["shape"]).transpose(op["axes"])
+        source = values_of(op).transpose(op["axes"])
         target = np.zeros(source.shape, np.float32)
         return lambda: np.copyto(target, source)
-    source = values_of().astype(dtype_of(op["from"]))
-    target = np.zeros(COUNT, dtype_of(op["to"]))
+    source = values_of(op).astype(dtype_of(op["from"]))
+    target = np.zeros(op["count"], dtype_of(op["to"]))
     return lambda: np.copyto(target, source, casting="unsafe")
 
 
@@ -66,25 +65,26 @@ def torch_action(op):
     kinds = {"float32", "bfloat16", "float16", "float8_e4m3fn"}
     if torch is None or not {op.get("from", "float32"), op.get("to", "float32")} <= kinds:
         return None
-    values = torch.from_numpy(values_of())
+    values = torch.from_numpy(values_of(op))
     if op["kind"] == "copy":
-        target = torch.zeros(COUNT)
+        target = torch.zeros(op["count"])
         return lambda: target.copy_(values)
     if op["kind"] == "fresh":
         to = getattr(torch, op["to"])
         return lambda: values.to(to, copy=True)
     if op["kind"] == "permute":
-        source = values.reshape(op["shape"]).permute(op["axes"])
+        source = values.permute(op["axes"])
         target = torch.zeros(source.shape)
         return lambda: target.copy_(source)
     source = values.to(getattr(torch, op["from"]))
-    target = torch.zeros(COUNT, dtype=torch.float32).to(getattr(torch, op["to"]))
+    target = torch.zeros(op["count"], dtype=torch.float32).to(getattr(torch, op["to"]))
     return lambda: target.copy_(source)
 
 
 def action_of(peer, op, threads):
     if peer == "memcpy":
-        return memcpy(threads)
+        # What is short is over before a second thread has begun.
+        return memcpy(op, threads if op["times"] == 1 else 1)
     return numpy_action(op) if peer == "numpy" else torch_action(op)
 
 
@@ -106,8 +106,9 @@ def main():
         action, seconds = known[key], []
         for _ in range(request["repetitions"] if action is not None else 0):
             start = time.perf_counter()
-            action()
-            seconds.append(time.perf_counter() - start)
+            for _ in range(request["op"]["times"]):
+                action()
+            seconds.append((time.perf_counter() - start) / request["op"]["times"])
         print(json.dumps(seconds if action is not None else None), flush=True)
 
 

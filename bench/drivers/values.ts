@@ -4,19 +4,17 @@ import { createInterface } from 'node:readline';
 import { type BaseDType, Tensor } from 'dlpack';
 import type { Operation } from '../values.bench.js';
 
-const COUNT = 2 ** 24;
-
-function values(): Tensor<'float32'> {
-  const tensor = Tensor.empty([COUNT], 'float32');
+function values(count: number): Tensor<'float32'> {
+  const tensor = Tensor.empty([count], 'float32');
   const { data } = tensor;
-  for (let i = 0; i < COUNT; i++) data[i] = (i % 13) - 6;
+  for (let i = 0; i < count; i++) data[i] = (i % 13) - 6;
   return tensor;
 }
 
 function actionOf(op: Operation): () => void {
-  const source = values();
+  const source = values(op.count);
   if (op.kind === 'copy') {
-    const target = Tensor.zeros([COUNT], 'float32');
+    const target = Tensor.zeros([op.count], 'float32');
     return () => target.copyFrom(source);
   }
   if (op.kind === 'fresh') return () => source.astype(op.to as BaseDType).dispose();
@@ -26,7 +24,7 @@ function actionOf(op: Operation): () => void {
     return () => target.copyFrom(turned);
   }
   const from = source.astype(op.from as BaseDType);
-  const to = Tensor.zeros([COUNT], op.to as BaseDType);
+  const to = Tensor.zeros([op.count], op.to as BaseDType);
   return () => to.copyFrom(from);
 }
 
@@ -43,8 +41,8 @@ for await (const line of createInterface({ input: process.stdin })) {
   const seconds: number[] = [];
   for (let i = 0; i < repetitions; i++) {
     const start = performance.now();
-    known.action();
-    seconds.push((performance.now() - start) / 1000);
+    for (let j = 0; j < op.times; j++) known.action();
+    seconds.push((performance.now() - start) / 1000 / op.times);
   }
   console.log(JSON.stringify(seconds));
 }

@@ -76,7 +76,9 @@ void PackedToF32(const void* in, void* out, size_t count) {
     const uint8_t* bytes = from + i / kGroup * kGroupBytes;
     uint32_t bits = bytes[0];
     if (kGroupBytes == 3) bits |= static_cast<uint32_t>(bytes[1]) << 8 | static_cast<uint32_t>(bytes[2]) << 16;
-    for (size_t k = 0; k < kGroup; ++k) to[i + k] = Type::F32(static_cast<uint8_t>(bits >> (k * kBits) & ((1 << kBits) - 1)));
+    for (size_t k = 0; k < kGroup; ++k) {
+      to[i + k] = Type::F32(static_cast<uint8_t>(bits >> (k * kBits) & ((1 << kBits) - 1)));
+    }
   }
   for (; i < count; ++i) {
     const uint8_t* bytes = from + i * kBits / 8;

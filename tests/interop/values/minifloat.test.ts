@@ -1,4 +1,4 @@
-import { type BaseDType, parseDType } from 'dlpack';
+import { type BaseDType, parseDType, Tensor } from 'dlpack';
 import { miniFloat } from '../../../src/minifloat.js';
 import { equal, ok } from '../../assert.js';
 import { testWith } from '../../harness.js';
@@ -81,3 +81,18 @@ testWith(missingPython, 'every code survives decode and encode', () => {
     }
   }
 });
+
+testWith(
+  missingPython,
+  'every bit pattern of every integer of a byte or less decodes as in NumPy and ml_dtypes',
+  () => {
+    const integers: BaseDType[] = ['int1', 'int2', 'int4', 'int8', 'uint1', 'uint2', 'uint4', 'uint8'];
+    const expected = oracle('decode', integers);
+    for (const dtype of integers) {
+      const values = expected.float64();
+      const codes = Uint8Array.from(values, (_, code) => code);
+      equal(values.length, 2 ** parseDType(dtype).bits, dtype);
+      equal(Tensor.wrap(codes, { dtype, padded: true }).toArray(), [...values], dtype);
+    }
+  },
+);

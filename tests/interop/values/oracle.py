@@ -23,6 +23,8 @@ def write(data):
 
 
 def bits_of(name):
+    if is_integer(name):
+        return int(name.lstrip("uint"))
     return {"float16": 16, "bfloat16": 16}.get(name) or int(name[5])
 
 
