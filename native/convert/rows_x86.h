@@ -8,7 +8,7 @@ namespace DLPACK_ISA {
 
 template <class Type>
 struct Half {
-  static constexpr bool kPossible = false;
+  static constexpr bool kIsSmall = false, kPossible = false;
 };
 
 // A format with at most the exponent of float16 is one, shifted, times a power of two: the processor then handles
@@ -16,6 +16,7 @@ struct Half {
 template <int kE, int kM, int kBias, Specials kSpecials>
 struct Half<Small<kE, kM, kBias, kSpecials>> {
   typedef Mini<kE, kM, kBias, kSpecials> Format;
+  static constexpr bool kIsSmall = true;
   static constexpr bool kPossible = kE < 5 || (kSpecials == kIeee && kBias == 15);
   static constexpr float kScale = static_cast<float>(PowerOfTwo(15 - kBias));
 
@@ -66,11 +67,77 @@ DLPACK_INLINE size_t ToF32ByHand(const uint8_t* in, uint8_t* out, size_t count) 
   return i;
 }
 
+#if defined(DLPACK_AVX512)
+
+// Sixteen numbers into codes, as Mini::Encode does it, with one rounding for normal and subnormal numbers: the sum with a
+// number whose last bit is that of the code.
+template <int kE, int kM, int kBias, Specials kSpecials>
+DLPACK_INLINE __m512i EncodeSixteen(Small<kE, kM, kBias, kSpecials>, __m512 value) {
+  typedef Mini<kE, kM, kBias, kSpecials> Format;
+  constexpr int kShift = 23 - kM;
+  constexpr int32_t kNormal = (128 - kBias) << 23;
+  // The largest float that still rounds to a number: half a step above the last one, if halfway goes down there.
+  constexpr int32_t kLargest = static_cast<int32_t>(Format::kMax << kShift) + ((127 - kBias) << 23);
+  constexpr int32_t kLast = kLargest + (1 << (kShift - 1)) - (Format::kMax % 2 == 0 ? 0 : 1);
+  constexpr int32_t kBeyond = kSpecials == kFnuz ? Format::kNan : kSpecials == kNone ? Format::kMax : Format::kMax + 1;
+  const __m512i bits = _mm512_castps_si512(value);
+  const __m512i magnitude = _mm512_and_si512(bits, _mm512_set1_epi32(INT32_MAX));
+  const __m512i power = _mm512_max_epi32(_mm512_and_si512(bits, _mm512_set1_epi32(0x7f800000)),
+                                         _mm512_set1_epi32(kNormal));
+  const __m512i unit = _mm512_add_epi32(power, _mm512_set1_epi32(kShift << 23));
+  const __m512i sum = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(magnitude), _mm512_castsi512_ps(unit)));
+  const __m512i exponent = _mm512_srli_epi32(_mm512_sub_epi32(power, _mm512_set1_epi32(kNormal)), kShift);
+  const __m512i code = _mm512_add_epi32(_mm512_sub_epi32(sum, unit), exponent);
+  const __mmask16 beyond = _mm512_cmpgt_epi32_mask(magnitude, _mm512_set1_epi32(kLast));
+  const __m512i sign = _mm512_and_si512(_mm512_srli_epi32(bits, 31 - kE - kM), _mm512_set1_epi32(Format::kSign));
+  const __m512i nan = _mm512_set1_epi32(Format::kNan);
+  const __m512i limit = _mm512_set1_epi32(kBeyond);
+  const __mmask16 is_nan = _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q);
+  __m512i result;
+  if (kSpecials == kFnuz) {
+    const __m512i number = _mm512_mask_or_epi32(code, _mm512_test_epi32_mask(code, code), code, sign);
+    result = _mm512_mask_mov_epi32(number, beyond, limit);
+  } else {
+    result = _mm512_or_si512(_mm512_mask_mov_epi32(code, beyond, limit), sign);
+  }
+  return _mm512_mask_mov_epi32(result, is_nan, nan);
+}
+
+// The upper half of a float, rounded into.
+DLPACK_INLINE __m512i RoundUpperHalf(const float* from) {
+  const __m512 value = _mm512_loadu_ps(from);
+  const __m512i bits = _mm512_castps_si512(value);
+  const __m512i last = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+  const __m512i rounded = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), last);
+  const __mmask16 is_nan = _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q);
+  return _mm512_mask_mov_epi32(rounded, is_nan, _mm512_set1_epi32(static_cast<int>(kNan32)));
+}
+
+#endif
+
 template <class Type>
 DLPACK_INLINE size_t FromF32ByHand(const uint8_t* in, uint8_t* out, size_t count) {
+  const float* from = reinterpret_cast<const float*>(in);
   size_t i = 0;
+#if defined(DLPACK_AVX512)
+  if constexpr (Half<Type>::kIsSmall) {
+    for (; i + 16 <= count; i += 16) {
+      const __m512i codes = EncodeSixteen(Type(), _mm512_loadu_ps(from + i));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i), _mm512_cvtepi32_epi8(codes));
+    }
+    return i;
+  } else if constexpr (__is_same(Type, BFloat16)) {
+    alignas(64) uint16_t upper[32];
+    for (uint16_t k = 0; k < 32; ++k) upper[k] = static_cast<uint16_t>(2 * k + 1);
+    const __m512i halves = _mm512_load_si512(upper);
+    for (; i + 32 <= count; i += 32) {
+      const __m512i both = _mm512_permutex2var_epi16(RoundUpperHalf(from + i), halves, RoundUpperHalf(from + i + 16));
+      _mm512_storeu_si512(out + i * 2, both);
+    }
+    return i;
+  }
+#endif
   if constexpr (__is_same(Type, Float16)) {
-    const float* from = reinterpret_cast<const float*>(in);
     // NaN as a number first, so that its sign and payload do not get through.
     const __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32(static_cast<int>(kNan32)));
     for (; i + 8 <= count; i += 8) {
