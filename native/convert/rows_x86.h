@@ -54,6 +54,13 @@ DLPACK_INLINE size_t ToF32ByHand(const uint8_t* in, uint8_t* out, size_t count) 
   float* to = reinterpret_cast<float*>(out);
   size_t i = 0;
   if constexpr (__is_same(Type, Float16)) {
+#if defined(DLPACK_AVX512)
+    const __m512 quiet = _mm512_castsi512_ps(_mm512_set1_epi32(static_cast<int>(kNan32)));
+    for (; i + 16 <= count; i += 16) {
+      const __m512 wide = _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(in + i * 2)));
+      _mm512_storeu_ps(to + i, _mm512_mask_mov_ps(wide, _mm512_cmp_ps_mask(wide, wide, _CMP_UNORD_Q), quiet));
+    }
+#endif
     const __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32(static_cast<int>(kNan32)));
     for (; i + 8 <= count; i += 8) {
       const __m256 wide = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(in + i * 2)));
@@ -124,6 +131,15 @@ DLPACK_INLINE size_t FromF32ByHand(const uint8_t* in, uint8_t* out, size_t count
     for (; i + 16 <= count; i += 16) {
       const __m512i codes = EncodeSixteen(Type(), _mm512_loadu_ps(from + i));
       _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i), _mm512_cvtepi32_epi8(codes));
+    }
+    return i;
+  } else if constexpr (__is_same(Type, Float16)) {
+    for (; i + 16 <= count; i += 16) {
+      const __m512 wide = _mm512_loadu_ps(from + i);
+      const __m256i half = _mm512_cvtps_ph(wide, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+      const __mmask16 is_nan = _mm512_cmp_ps_mask(wide, wide, _CMP_UNORD_Q);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i * 2),
+                          _mm256_mask_mov_epi16(half, is_nan, _mm256_set1_epi16(0x7e00)));
     }
     return i;
   } else if constexpr (__is_same(Type, BFloat16)) {
