@@ -21,6 +21,8 @@ static const Export kExports[] = {
     {"detachBuffer", DetachBuffer},
     {"readInto", ReadInto},
     {"writeFrom", WriteFrom},
+    {"convert", Convert},
+    {"convertAsync", ConvertAsync},
     {"importVersioned", ImportVersioned},
     {"importLegacy", ImportLegacy},
     {"exportVersioned", ExportVersioned},

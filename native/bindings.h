@@ -58,6 +58,10 @@ napi_value DetachBuffer(napi_env env, napi_callback_info info);
 napi_value ReadInto(napi_env env, napi_callback_info info);
 napi_value WriteFrom(napi_env env, napi_callback_info info);
 
+// convert/binding.cc
+napi_value Convert(napi_env env, napi_callback_info info);
+napi_value ConvertAsync(napi_env env, napi_callback_info info);
+
 }  // namespace dlpack
 
 #endif  // DLPACK_NODE_BINDINGS_H_

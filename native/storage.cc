@@ -4,6 +4,8 @@
 
 #if defined(_WIN32)
 #include <malloc.h>
+#elif defined(__linux__)
+#include <sys/mman.h>
 #endif
 
 namespace dlpack {
@@ -19,11 +21,24 @@ bool FinalizerScope::IsActive() { return finalizer_scopes > 0; }
 // What dlpack.h asks for; XLA on a processor needs 64.
 static const size_t kAlignment = 256;
 
+#if defined(__linux__)
+// Large blocks lie in large pages where the system has them: first use of a page costs more than what is written to it.
+static const size_t kLargePage = size_t{2} << 20;
+static const size_t kLargeBlock = 2 * kLargePage;
+#endif
+
 static void* AlignedAllocate(size_t nbytes) {
 #if defined(_WIN32)
   return _aligned_malloc(nbytes, kAlignment);
 #else
   void* data = nullptr;
+#if defined(__linux__)
+  if (nbytes >= kLargeBlock) {
+    if (posix_memalign(&data, kLargePage, nbytes) != 0) return nullptr;
+    madvise(data, nbytes, MADV_HUGEPAGE);
+    return data;
+  }
+#endif
   return posix_memalign(&data, kAlignment, nbytes) == 0 ? data : nullptr;
 #endif
 }

@@ -7,6 +7,7 @@
 
 import type { Descriptor } from './descriptor.js';
 import type { DeviceInfo } from './device.js';
+import type { Pass } from './pass.js';
 import { BufferStorage, type Storage } from './storage.js';
 
 export interface Backend {
@@ -22,6 +23,12 @@ export interface Backend {
   addressOf(storage: Storage): bigint;
   /** A type-tagged native external with a reference of its own, or null when the memory has no stable address. */
   exportExternal(descriptor: Descriptor): unknown;
+  /** Runs one pass of a copy or cast; false, with nothing written, when this backend has none for it. */
+  convert?(pass: Pass, source: Storage, target: Storage): boolean;
+  /** The same on another thread, or null. The caller keeps both storages until it is done. */
+  convertAsync?(pass: Pass, source: Storage, target: Storage): Promise<void> | null;
+  /** True when two storages may share memory. */
+  overlaps?(a: Storage, b: Storage): boolean;
 }
 
 /** What a consumer asks a foreign object for, in the words of the array API. */

@@ -38,6 +38,7 @@ export class Descriptor {
   readonly bitOffset: number;
   readonly flags: number;
   private typedArray: TypedArray | null;
+  private dataView: DataView | null;
   private frozenShape: readonly number[] | null;
   private frozenStrides: readonly number[] | null;
 
@@ -58,6 +59,7 @@ export class Descriptor {
     this.bitOffset = bitOffset;
     this.flags = flags;
     this.typedArray = null;
+    this.dataView = null;
     this.frozenShape = null;
     this.frozenStrides = null;
   }
@@ -155,7 +157,11 @@ export class Descriptor {
   view(): DataView {
     this.checkHost();
     const { storage } = this;
-    return new DataView(storage.buffer(), storage.start, storage.nbytes);
+    const buffer = storage.buffer();
+    if (this.dataView === null || this.dataView.buffer !== buffer) {
+      this.dataView = new DataView(buffer, storage.start, storage.nbytes);
+    }
+    return this.dataView;
   }
 
   checkHost(): void {

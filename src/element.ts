@@ -105,17 +105,26 @@ function checkNumber(value: unknown, name: string): number {
   throw new ArgumentTypeError('value', `a number for ${name}`, value);
 }
 
+/** Engines differ in the sign and payload that they write for NaN: every NaN becomes the positive quiet one. */
 function floatCodec({ name, bits, base }: DTypeInfo): ElementCodec {
   if (bits === 64) {
     return {
       read: (view, bit) => view.getFloat64(bit / 8, true),
-      write: (view, bit, value) => view.setFloat64(bit / 8, checkNumber(value, name), true),
+      write: (view, bit, value) => {
+        const number = checkNumber(value, name);
+        if (!Number.isNaN(number)) view.setFloat64(bit / 8, number, true);
+        else view.setBigUint64(bit / 8, 0x7ff8000000000000n, true);
+      },
     };
   }
   if (bits === 32) {
     return {
       read: (view, bit) => view.getFloat32(bit / 8, true),
-      write: (view, bit, value) => view.setFloat32(bit / 8, checkNumber(value, name), true),
+      write: (view, bit, value) => {
+        const number = checkNumber(value, name);
+        if (!Number.isNaN(number)) view.setFloat32(bit / 8, number, true);
+        else view.setUint32(bit / 8, 0x7fc00000, true);
+      },
     };
   }
   if (bits === 128) {

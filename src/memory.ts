@@ -1,17 +1,17 @@
 /**
- * Descriptors over new memory, over JavaScript memory, and over memory taken from JavaScript.
+ * Descriptors over JavaScript memory, over memory taken from JavaScript, and copies.
  *
  * @module
  */
 
-import { allocateHost, getBackend } from './backend.js';
-import { copyElements } from './copy.js';
+import { allocateLike } from './allocate.js';
 import { Descriptor, Flag } from './descriptor.js';
 import { cpu } from './device.js';
-import { type DType, type DTypeInfo, sizeBytes, type TypedArray } from './dtype.js';
-import { ArgumentTypeError, BufferError, UnsupportedDeviceError } from './errors.js';
-import { checkShape, checkStrides, inferShape, rowMajorStrides, sizeOf } from './layout.js';
+import { type DType, type DTypeInfo, strideBits, type TypedArray } from './dtype.js';
+import { ArgumentTypeError, BufferError } from './errors.js';
+import { checkShape, checkStrides, inferShape, rowMajorStrides } from './layout.js';
 import { BufferStorage, bufferLength, isShared, regionOf } from './storage.js';
+import { convertElements } from './values/convert.js';
 
 export interface FromOptions<D extends DType> {
   shape?: readonly number[];
@@ -24,26 +24,15 @@ export interface WrapOptions<D extends DType> extends FromOptions<D> {
   /** Bytes from the start of the array to the first element. */
   byteOffset?: number;
   readonly?: boolean;
-}
-
-/** Row-major memory of its own, not initialised. */
-export function allocateLike(shape: readonly number[], dtype: DTypeInfo, flags: number, device = cpu): Descriptor {
-  const nbytes = sizeBytes(dtype, sizeOf(shape), (flags & Flag.subBytePadded) !== 0);
-  const storage = device.kind === 'cpu' ? allocateHost(nbytes, device) : getBackend()?.allocate(nbytes, device);
-  if (storage === null || storage === undefined) {
-    throw new UnsupportedDeviceError(
-      device.name,
-      `Expected a device this process can allocate on but received '${device.name}'`,
-    );
-  }
-  return new Descriptor(storage, dtype, device, shape, rowMajorStrides(shape), 0, flags);
+  /** Elements narrower than a byte lie in a byte each, as in NumPy, instead of packed. */
+  padded?: boolean;
 }
 
 /** A packed copy in memory of its own, flagged as one. */
 export function copyDescriptor(source: Descriptor): Descriptor {
   source.checkHost();
   const copy = allocateLike(source.shape, source.dtype, (source.flags & Flag.subBytePadded) | Flag.isCopied);
-  copyElements(source, copy);
+  convertElements(source, copy);
   return copy;
 }
 
@@ -60,16 +49,20 @@ export function describeArray(array: TypedArray, dtype: DTypeInfo, options: Wrap
       `Expected memory aligned to ${dtype.alignment} bytes for ${dtype.name} but the array starts at byte ${start + byteOffset} of its buffer; use Tensor.from to copy it`,
     );
   }
+  const padded = options.padded === true;
+  const room = Math.floor(((byteLength - byteOffset) * 8) / strideBits(dtype, padded));
+  const { shape: wanted, strides: steps } = options; // once: getters may answer differently
   const shape =
-    options.shape === undefined
-      ? checkShape([Math.floor(((byteLength - byteOffset) * 8) / dtype.itemBits)])
-      : options.strides === undefined && options.shape.includes(-1)
-        ? inferShape(options.shape, Math.floor(((byteLength - byteOffset) * 8) / dtype.itemBits))
-        : checkShape(options.shape);
-  const strides = options.strides === undefined ? rowMajorStrides(shape) : checkStrides(options.strides, shape);
-  const flags = options.readonly === true ? Flag.readOnly : 0;
+    wanted === undefined ? checkShape([room]) : steps === undefined ? inferRoom(wanted, room) : checkShape(wanted);
+  const strides = steps === undefined ? rowMajorStrides(shape) : checkStrides(steps, shape);
+  const flags = (options.readonly === true ? Flag.readOnly : 0) | (padded && dtype.isSubByte ? Flag.subBytePadded : 0);
   const storage = new BufferStorage(buffer, start, byteLength);
   return new Descriptor(storage, dtype, cpu, shape, strides, byteOffset * 8, flags).checkBounds();
+}
+
+/** A shape; one length of -1 is what the room allows. */
+function inferRoom(wanted: readonly number[], room: number): readonly number[] {
+  return Array.isArray(wanted) && wanted.includes(-1) ? inferShape(wanted, room) : checkShape(wanted);
 }
 
 /** All bytes of an ArrayBuffer. */

@@ -92,12 +92,10 @@ function make({ exponentBits, mantissaBits, bias, specials }: Format): MiniFloat
 const e8m0fnu: MiniFloat = {
   decode: (bits) => (bits === 255 ? Number.NaN : 2 ** (bits - 127)),
   encode: (value) => {
-    if (!(value > 0) || value === Infinity) return value === 0 ? 0 : 255;
+    if (!(value > 0) || value === Infinity) return 255;
     const exponent = exponentOf(value);
-    const significand = value / 2 ** exponent;
-    // Halfway between two powers the even code wins, as for the other formats.
-    const up = significand > 1.5 || (significand === 1.5 && (exponent + 127) % 2 !== 0);
-    const code = exponent + 127 + (up ? 1 : 0);
+    // Halfway lies 1.5 between 1 and 2, in units of the lower power: 2 is the even one.
+    const code = exponent + 127 + (value / 2 ** exponent >= 1.5 ? 1 : 0);
     return code > 254 ? 255 : Math.max(code, 0);
   },
 };

@@ -54,6 +54,8 @@ function collect(level: unknown, axis: number, shape: readonly number[], values:
 
 function inferDType(values: readonly unknown[]): DType {
   const kinds = new Set(values.map((value) => typeof value));
+  // A number is a complex one too.
+  if (kinds.has('object')) kinds.delete('number');
   if (kinds.size > 1) throw new ArgumentTypeError('source', 'values of one type, or a dtype', [...kinds].join(' and '));
   const [kind] = kinds;
   switch (kind) {
@@ -61,7 +63,7 @@ function inferDType(values: readonly unknown[]): DType {
     case 'number':
       return 'float64';
     case 'bigint':
-      return 'int64';
+      return values.some((value) => (value as bigint) >= 2n ** 63n) ? 'uint64' : 'int64';
     case 'boolean':
       return 'bool';
     case 'object':

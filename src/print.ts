@@ -1,5 +1,5 @@
 /**
- * Tensors as text: a head line and a body with aligned columns, summarised when large.
+ * Tensors as text: a head line and a body laid out as NumPy lays it out, summarised when large.
  *
  * @module
  */
@@ -7,9 +7,12 @@
 import type { Descriptor } from './descriptor.js';
 import { type ElementValue, elementCodec } from './element.js';
 import { isDLPackError } from './errors.js';
+import { formatFor } from './values/format.js';
 
+/** Larger tensors show {@link EDGE} items at both ends of each axis. */
 const THRESHOLD = 1000;
 const EDGE = 3;
+const LINE = 75;
 
 /** `Tensor float32 [2, 3] cpu` and the values below it. Reads only the elements it shows. */
 export function formatTensor(kind: string, descriptor: Descriptor): string {
@@ -24,64 +27,61 @@ export function formatTensor(kind: string, descriptor: Descriptor): string {
   }
 }
 
-type Cell = string | null | Cell[]; // null: left out
+type Shown = ElementValue | null | { readonly items: readonly Shown[] }; // null: left out
 
 function formatBody(descriptor: Descriptor): string {
-  const { shape, strides, bitOffset, strideBits, dtype } = descriptor;
   if (descriptor.size === 0) return '[]';
-  const codec = elementCodec(dtype);
+  const values: ElementValue[] = [];
+  const shown = collectShown(descriptor, values);
+  const format = formatFor(values, descriptor.dtype);
+  const ndim = descriptor.shape.length;
+  const render = (cell: Shown, axis: number): string => {
+    if (cell === null) return '...';
+    if (axis === ndim) return format(cell as ElementValue);
+    const texts = (cell as { items: readonly Shown[] }).items.map((item) => render(item, axis + 1));
+    const indent = ' '.repeat(axis + 1);
+    return axis === ndim - 1
+      ? `[${wrap(texts, indent, LINE - axis)}]`
+      : `[${texts.join(`,${'\n'.repeat(ndim - axis - 1)}${indent}`)}]`;
+  };
+  return render(shown, 0);
+}
+
+function collectShown(descriptor: Descriptor, values: ElementValue[]): Shown {
+  const { shape, strides, bitOffset, strideBits } = descriptor;
+  const codec = elementCodec(descriptor.dtype);
   const view = descriptor.view();
   const summarise = descriptor.size > THRESHOLD;
-  let width = 0;
-
-  const collect = (axis: number, offset: number): Cell => {
+  const collect = (axis: number, offset: number): Shown => {
     if (axis === shape.length) {
-      const text = formatValue(codec.read(view, bitOffset + offset * strideBits));
-      width = Math.max(width, text.length);
-      return text;
+      const value = codec.read(view, bitOffset + offset * strideBits);
+      values.push(value);
+      return value;
     }
     const length = shape[axis] as number;
-    const step = strides[axis] as number;
-    const cells: Cell[] = [];
+    const items: Shown[] = [];
     for (let i = 0; i < length; i++) {
       if (summarise && length > 2 * EDGE && i === EDGE) {
-        cells.push(null);
+        items.push(null);
         i = length - EDGE;
       }
-      cells.push(collect(axis + 1, offset + i * step));
+      items.push(collect(axis + 1, offset + i * (strides[axis] as number)));
     }
-    return cells;
+    return { items };
   };
-
-  const render = (cell: Cell, indent: number): string => {
-    if (cell === null) return '...';
-    if (typeof cell === 'string') return cell.padStart(width);
-    const nested = cell.some(Array.isArray);
-    const depth = nested ? depthOf(cell) : 1;
-    const separator = nested ? `,${'\n'.repeat(depth - 1)}${' '.repeat(indent + 1)}` : ', ';
-    return `[${cell.map((c) => render(c, indent + 1)).join(separator)}]`;
-  };
-  return render(collect(0, 0), 0);
+  return collect(0, 0);
 }
 
-function depthOf(cell: Cell): number {
-  return Array.isArray(cell) ? 1 + Math.max(0, ...cell.map(depthOf)) : 0;
-}
-
-function formatValue(value: ElementValue): string {
-  if (typeof value === 'number') return formatNumber(value);
-  if (typeof value === 'bigint' || typeof value === 'boolean') return String(value);
-  if (value instanceof Uint8Array)
-    return `0x${[...value]
-      .reverse()
-      .map((b) => b.toString(16).padStart(2, '0'))
-      .join('')}`;
-  if (Array.isArray(value)) return `(${value.map(formatValue).join(', ')})`;
-  const { re, im } = value as { re: number; im: number };
-  return `${formatNumber(re)}${im < 0 || Object.is(im, -0) ? '-' : '+'}${formatNumber(Math.abs(im))}i`;
-}
-
-function formatNumber(value: number): string {
-  if (Number.isInteger(value) && Math.abs(value) < 1e15) return Object.is(value, -0) ? '-0' : String(value);
-  return String(Number(value.toPrecision(6)));
+/** One row, broken into lines of at most `width` characters with the bracket or comma behind them. */
+function wrap(texts: readonly string[], indent: string, width: number): string {
+  const lines: string[] = [];
+  let line = indent;
+  for (const text of texts) {
+    if (line.length + text.length > width - 1 && line.length > indent.length) {
+      lines.push(line.trimEnd());
+      line = indent;
+    }
+    line += `${text}, `;
+  }
+  return [...lines, line.slice(0, -2)].join('\n').slice(indent.length);
 }

@@ -5,19 +5,20 @@
  * @module
  */
 
+import { allocateLike } from './allocate.js';
 import { getBackend } from './backend.js';
-import { copyElements } from './copy.js';
 import { type Descriptor, Flag } from './descriptor.js';
 import { type Device, type DLDevice, parseDevice } from './device.js';
-import { type DType, dtypeOfArray, parseDType, type TypedArray } from './dtype.js';
+import { type DType, type DTypeInfo, dtypeOfArray, parseDType, type TypedArray } from './dtype.js';
 import { elementCodec } from './element.js';
 import { ArgumentTypeError, UnsupportedDeviceError } from './errors.js';
 import { checkShape, inferShape, reshapeLayout, rowMajorStrides } from './layout.js';
 import { DLPACK, DLPACK_DEVICE, type DLPackRequest, type ManagedTensor } from './managed.js';
-import { allocateLike, bytesOf, describeArray, type FromOptions, moveBuffer, type WrapOptions } from './memory.js';
+import { bytesOf, describeArray, type FromOptions, moveBuffer, type WrapOptions } from './memory.js';
 import { flattenNested, type NestedSource } from './nested.js';
 import { produce } from './produce.js';
 import { BufferStorage, bufferLength } from './storage.js';
+import { convertElements, convertElementsAsync } from './values/convert.js';
 import { descriptorOf, setMakeOwner, TensorView, takeDescriptor } from './view.js';
 
 /** The dtype that a typed array naturally has. */
@@ -48,6 +49,8 @@ export type WrappableArray = TypedArray | Uint8ClampedArray;
 
 export interface EmptyOptions {
   device?: Device;
+  /** Elements narrower than a byte get a byte each, as in NumPy, instead of lying packed. */
+  padded?: boolean;
 }
 
 /** Runtimes without explicit resource management have no such symbol; `dispose()` works everywhere. */
@@ -71,7 +74,8 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
 
   /**
    * A copy of numbers, nested arrays, a typed array or another tensor in memory that can be shared natively.
-   * Without `dtype`, a typed array keeps its own, numbers become `float64`, bigints `int64`, booleans `bool`.
+   * Without `dtype`, a typed array keeps its own, numbers become `float64`, bigints `int64` (`uint64` from 2^63 on),
+   * booleans `bool`, and `{ re, im }` `complex128`.
    */
   static from<D extends DType>(
     source: NestedSource | WrappableArray | TensorView,
@@ -88,18 +92,18 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
       const from = descriptorOf(source);
       const dtype = options.dtype === undefined ? from.dtype : parseDType(options.dtype);
       const copy = allocateLike(from.shape, dtype, from.flags & Flag.subBytePadded);
-      return fill(copy, options.shape, () => copyElements(from, copy));
+      return written(copy, options.shape, () => convertElements(from, copy));
     }
     const natural = dtypeOfArray(source);
     if (natural !== undefined) {
       const array = source as TypedArray;
       const from = describeArray(array, natural, { shape: [array.length] });
       const copy = allocateLike(from.shape, options.dtype === undefined ? natural : parseDType(options.dtype), 0);
-      return fill(copy, options.shape, () => copyElements(from, copy));
+      return written(copy, options.shape, () => convertElements(from, copy));
     }
     const { shape, values, dtype: inferred } = flattenNested(source as NestedSource, options.dtype);
     const copy = allocateLike(checkShape(shape), parseDType(options.dtype ?? inferred), 0);
-    return fill(copy, options.shape, () => {
+    return written(copy, options.shape, () => {
       const codec = elementCodec(copy.dtype);
       const view = copy.view();
       for (let i = 0; i < values.length; i++) codec.write(view, i * copy.strideBits, values[i]);
@@ -147,12 +151,15 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     const storage = backend === null ? moved : backend.adopt(buffer);
     if (storage !== null) return new Tensor(taken.withStorage(storage));
     const copy = allocateLike(taken.shape, taken.dtype, 0);
-    return fill(copy, undefined, () => copyElements(taken, copy));
+    return written(copy, undefined, () => convertElements(taken, copy));
   }
 
   /** Uninitialised memory: whatever was there before. */
   static empty<D extends DType>(shape: readonly number[], dtype: D, options: EmptyOptions = {}): Tensor<D> {
-    return new Tensor<D>(allocateLike(checkShape(shape), parseDType(dtype), 0, parseDevice(options.device ?? 'cpu')));
+    const flags = options.padded === true ? Flag.subBytePadded : 0;
+    return new Tensor<D>(
+      allocateLike(checkShape(shape), parseDType(dtype), flags, parseDevice(options.device ?? 'cpu')),
+    );
   }
 
   /** Memory filled with zero bits. */
@@ -166,14 +173,25 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     return tensor;
   }
 
-  /** The values in another dtype, in memory of their own. */
+  /** The values in another dtype, in memory of their own, by the rules of docs/concepts/values.md. */
   astype<E extends DType>(dtype: E): Tensor<E> {
     return Tensor.from(this as TensorView, { dtype });
+  }
+
+  /** As `astype`, without blocking the event loop. The tensor may be disposed meanwhile; writes to it are a race. */
+  async astypeAsync<E extends DType>(dtype: E): Promise<Tensor<E>> {
+    return convertedAsync(descriptorOf(this), parseDType(dtype)) as Promise<Tensor<E>>;
   }
 
   /** The same elements in memory of their own, row-major. */
   copy(): Tensor<D> {
     return Tensor.from(this as TensorView<D>);
+  }
+
+  /** As `copy`, without blocking the event loop. */
+  async copyAsync(): Promise<Tensor<D>> {
+    const descriptor = descriptorOf(this);
+    return convertedAsync(descriptor, descriptor.dtype) as Promise<Tensor<D>>;
   }
 
   /** This tensor if it is row-major (a second owner of it), a packed copy otherwise. */
@@ -229,8 +247,25 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
 
 setMakeOwner(shareDescriptor);
 
+/** Holds the source until the copy is made, so that it may be disposed meanwhile. */
+async function convertedAsync(source: Descriptor, dtype: DTypeInfo): Promise<Tensor> {
+  source.storage.refs++;
+  try {
+    const copy = allocateLike(source.shape, dtype, source.flags & Flag.subBytePadded);
+    try {
+      await convertElementsAsync(source, copy);
+      return new Tensor(copy);
+    } catch (error) {
+      copy.storage.release();
+      throw error;
+    }
+  } finally {
+    source.storage.release();
+  }
+}
+
 /** A new tensor with its values written; the memory goes back when that fails. */
-function fill(descriptor: Descriptor, shape: readonly number[] | undefined, write: () => void): Tensor {
+function written(descriptor: Descriptor, shape: readonly number[] | undefined, write: () => void): Tensor {
   try {
     if (descriptor.size > 0) write();
     if (shape === undefined) return new Tensor(descriptor);

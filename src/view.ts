@@ -22,6 +22,8 @@ import {
   transposeLayout,
 } from './layout.js';
 import { formatTensor } from './print.js';
+import { copyInto } from './values/assign.js';
+import { fillElements } from './values/convert.js';
 
 /** Elements in nested arrays, one level for each axis; the bare value for a tensor without axes. */
 export type NestedArray<T> = T | NestedArray<T>[];
@@ -185,15 +187,31 @@ export class TensorView<D extends DType = DType> {
 
   /** Writes one element: `set(i, j, value)`. A value the dtype cannot hold exactly enough throws. */
   set(...indexAndValue: [...index: number[], value: Scalar<D>]): void {
-    const descriptor = descriptorOf(this);
-    if (descriptor.isReadOnly)
-      throw new ReadOnlyError('Expected a writable tensor for set() but this one is read-only');
+    const descriptor = this.#writable('set()');
     const index: number[] = [];
     for (let i = 0; i + 1 < indexAndValue.length; i++) index[i] = indexAndValue[i] as number;
     const offset = offsetOf(descriptor.shape, descriptor.strides, index);
     const bit = descriptor.bitOffset + offset * descriptor.strideBits;
     elementCodec(descriptor.dtype).write(descriptor.view(), bit, indexAndValue[indexAndValue.length - 1]);
     descriptor.storage.commit();
+  }
+
+  /** Writes one value into every element, checked as `set` checks it. */
+  fill(value: Scalar<D>): this {
+    fillElements(this.#writable('fill()'), value);
+    return this;
+  }
+
+  /** Writes the elements of another tensor here, repeated to this shape and converted as `astype` converts. */
+  copyFrom(source: TensorView): this {
+    copyInto(descriptorOf(source), this.#writable('copyFrom()'));
+    return this;
+  }
+
+  #writable(action: string): Descriptor {
+    const descriptor = descriptorOf(this);
+    if (!descriptor.isReadOnly) return descriptor;
+    throw new ReadOnlyError(`Expected a writable tensor for ${action} but this one is read-only`);
   }
 
   /** The value of a tensor with exactly one element. */

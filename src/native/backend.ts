@@ -7,6 +7,7 @@
 import type { Backend } from '../backend.js';
 import type { DeviceInfo } from '../device.js';
 import type { Storage } from '../storage.js';
+import { convert, convertAsync, overlaps } from './convert.js';
 import { exportExternal, storageAddress } from './export.js';
 import { ADDRESS, BYTE_OFFSET, f64, HANDLE, NBYTES, u32, u64 } from './frame.js';
 import { importExternal } from './import.js';
@@ -41,4 +42,7 @@ export const nativeBackend: Backend = {
   addressOf: storageAddress,
   importExternal,
   exportExternal,
+  convert,
+  convertAsync,
+  overlaps,
 };

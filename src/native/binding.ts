@@ -17,6 +17,8 @@ export interface Binding {
   detachBuffer(buffer: ArrayBuffer): void;
   readInto(array: Uint8Array): void;
   writeFrom(array: Uint8Array): void;
+  convert(request: Float64Array, source: Uint8Array | undefined, target: Uint8Array | undefined): void;
+  convertAsync(request: Float64Array): Promise<boolean> | undefined;
   importVersioned(): void;
   importLegacy(): void;
   exportVersioned(): void;

@@ -94,7 +94,7 @@ const names = {
 };
 
 const TensorMembers = [
-  'astype broadcastTo byteOffset constructor contiguous copy data device dispose dtype expandDims flip get',
+  'astype astypeAsync broadcastTo byteOffset constructor contiguous copy copyAsync copyFrom data device dispose dtype expandDims fill flip get',
   'isContiguous isCopied isDataCopied isDisposed is isPadded item nbytes ndim on readonly reshape set shape size',
   'slice squeeze strides to toArray toString transpose unsafeData view',
 ].flatMap((line) => line.split(' '));

@@ -6,7 +6,7 @@ import { test } from '../harness.js';
 
 /** What each example prints, as its own comments say. */
 const outputs: Record<string, string[]> = {
-  basic: ['60', 'true', '[[ 1,  2,  3],'],
+  basic: ['60', 'true', '[[ 1.,  2.,  3.],'],
   producer: ['42\n42'],
   addon: ['2', '4', '6'],
   python: ['7', '5n'],

@@ -13,7 +13,7 @@ test('a head line and aligned rows', () => {
         { dtype: 'float32' },
       ),
     ),
-    'Tensor float32 [2, 2] cpu\n[[  1,  20],\n [ -3, 4.5]]',
+    'Tensor float32 [2, 2] cpu\n[[ 1. , 20. ],\n [-3. ,  4.5]]',
   );
   equal(String(Tensor.from(7n)), 'Tensor int64 [] cpu\n7');
   equal(String(Tensor.zeros([0, 2], 'int8')), 'Tensor int8 [0, 2] cpu\n[]');

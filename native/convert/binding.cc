@@ -1,0 +1,176 @@
+// convert and convertAsync: a pass described by JavaScript in a Float64Array, over storages or over typed arrays.
+#include <stdlib.h>
+
+#include "../bindings.h"
+#include "pass.h"
+
+namespace dlpack {
+
+// Fields of the request, the indices of src/native/convert.ts.
+enum Field { kOutcome, kFromHandle, kToHandle, kFromType, kToType, kFromBit, kToBit, kAxisCount, kThreads, kAxes };
+
+static ElementType TypeOfPacked(double packed, int64_t* bits) {
+  const uint32_t number = static_cast<uint32_t>(packed);
+  *bits = number >> 8 & 0xff;
+  return ElementTypeOf(number & 0xff, number >> 8 & 0xff);
+}
+
+// An integer that both sides count alike; false for NaN, too.
+static bool IsInteger(double number) { return number >= -9007199254740991.0 && number <= 9007199254740991.0; }
+
+// Whether every element of one side lies inside its memory. The request is written by JavaScript: a mistake there must not
+// become a pointer.
+static bool FitsInside(const Pass& pass, int64_t bit, const int64_t* steps, int64_t bits, uint64_t nbytes) {
+  int64_t low = bit;
+  int64_t high = bit;
+  for (int32_t i = 0; i < pass.ndim; ++i) {
+    if (pass.shape[i] <= 0) return pass.shape[i] == 0;
+    int64_t reach;
+    if (__builtin_mul_overflow(pass.shape[i] - 1, steps[i], &reach) ||
+        __builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high)) {
+      return false;
+    }
+  }
+  if (__builtin_add_overflow(high, bits, &high) || low < 0 || nbytes > (uint64_t{1} << 59)) return false;
+  return high <= static_cast<int64_t>(nbytes * 8);
+}
+
+static bool ReadPass(const double* request, Pass* pass) {
+  pass->from_type = TypeOfPacked(request[kFromType], &pass->from_bits);
+  pass->to_type = TypeOfPacked(request[kToType], &pass->to_bits);
+  // Types without a row of their own are copied as they are, and only among themselves.
+  if (pass->from_type == kRaw && request[kFromType] != request[kToType]) pass->to_bits = 0;
+  const double axis_count = request[kAxisCount];
+  if (!(axis_count >= 0 && axis_count <= kMaxAxes)) return false;
+  if (!IsInteger(request[kFromBit]) || !IsInteger(request[kToBit])) return false;
+  pass->from_bit = static_cast<int64_t>(request[kFromBit]);
+  pass->to_bit = static_cast<int64_t>(request[kToBit]);
+  pass->ndim = static_cast<int32_t>(request[kAxisCount]);
+  pass->threads = static_cast<int32_t>(request[kThreads]);
+  const double* axes = request + kAxes;
+  for (int32_t i = 0; i < 3 * pass->ndim; ++i) {
+    if (!IsInteger(axes[i])) return false;
+  }
+  for (int32_t i = 0; i < pass->ndim; ++i) {
+    pass->shape[i] = static_cast<int64_t>(axes[i]);
+    pass->from_step[i] = static_cast<int64_t>(axes[pass->ndim + i]);
+    pass->to_step[i] = static_cast<int64_t>(axes[2 * pass->ndim + i]);
+  }
+  return true;
+}
+
+static bool ArrayOf(napi_env env, napi_value value, napi_typedarray_type wanted, void** data, size_t* length) {
+  napi_typedarray_type type;
+  return napi_get_typedarray_info(env, value, &type, length, data, nullptr, nullptr) == napi_ok && type == wanted;
+}
+
+// The request, long enough for all its axes.
+static double* RequestOf(napi_env env, napi_value value) {
+  void* data = nullptr;
+  size_t length = 0;
+  const bool is_request = ArrayOf(env, value, napi_float64_array, &data, &length) && length >= kAxes + 3 * kMaxAxes;
+  return is_request ? static_cast<double*>(data) : nullptr;
+}
+
+// Memory of a storage that this environment holds, or of the typed array given in its place.
+static uint8_t* MemoryOf(Environment* self, double handle, napi_value array, uint64_t* nbytes) {
+  void* data = nullptr;
+  size_t length = 0;
+  if (handle == 0) {
+    if (!ArrayOf(self->env, array, napi_uint8_array, &data, &length)) return nullptr;
+    *nbytes = length;
+    return static_cast<uint8_t*>(data);
+  }
+  Storage* storage = GetHeld(self, static_cast<uint32_t>(handle));
+  if (storage == nullptr) return nullptr;
+  *nbytes = storage->nbytes;
+  return static_cast<uint8_t*>(storage->data);
+}
+
+// Whether the pass can run, and stays inside the memory of both sides.
+static bool IsSound(const Pass& pass, uint64_t from_nbytes, uint64_t to_nbytes) {
+  return CanRun(pass) && FitsInside(pass, pass.from_bit, pass.from_step, pass.from_bits, from_nbytes) &&
+         FitsInside(pass, pass.to_bit, pass.to_step, pass.to_bits, to_nbytes);
+}
+
+// convert(request, source, target), on the JavaScript thread. Leaves 1 in the first field when it was done.
+napi_value Convert(napi_env env, napi_callback_info info) {
+  napi_value arguments[3];
+  size_t count = 3;
+  void* self = nullptr;
+  napi_get_cb_info(env, info, &count, arguments, nullptr, &self);
+  double* request = RequestOf(env, arguments[0]);
+  Environment* environment = static_cast<Environment*>(self);
+  Pass pass;
+  if (request == nullptr || !ReadPass(request, &pass)) return nullptr;
+  uint64_t from_nbytes = 0;
+  uint64_t to_nbytes = 0;
+  pass.from = MemoryOf(environment, request[kFromHandle], arguments[1], &from_nbytes);
+  pass.to = MemoryOf(environment, request[kToHandle], arguments[2], &to_nbytes);
+  if (pass.from == nullptr || pass.to == nullptr || !IsSound(pass, from_nbytes, to_nbytes)) return nullptr;
+  RunPass(pass);
+  request[kOutcome] = 1;
+  return nullptr;
+}
+
+struct AsyncPass {
+  Pass pass;
+  Storage* from;
+  Storage* to;
+  napi_async_work work;
+  napi_deferred deferred;
+};
+
+// On a thread of the runtime's pool.
+static void Execute(napi_env, void* data) { RunPass(static_cast<AsyncPass*>(data)->pass); }
+
+// On the JavaScript thread.
+static void Complete(napi_env env, napi_status status, void* data) {
+  AsyncPass* self = static_cast<AsyncPass*>(data);
+  ReleaseStorage(self->from);
+  ReleaseStorage(self->to);
+  napi_value result;
+  if (napi_get_boolean(env, status == napi_ok, &result) == napi_ok) napi_resolve_deferred(env, self->deferred, result);
+  napi_delete_async_work(env, self->work);
+  free(self);
+}
+
+static napi_value Queue(napi_env env, AsyncPass* pass) {
+  napi_value promise, name;
+  if (napi_create_promise(env, &pass->deferred, &promise) != napi_ok) return nullptr;
+  if (napi_create_string_utf8(env, "dlpack", NAPI_AUTO_LENGTH, &name) != napi_ok ||
+      napi_create_async_work(env, nullptr, name, Execute, Complete, pass, &pass->work) != napi_ok) {
+    return nullptr;
+  }
+  if (napi_queue_async_work(env, pass->work) == napi_ok) return promise;
+  napi_delete_async_work(env, pass->work);
+  return nullptr;
+}
+
+// convertAsync(request), for two storages: a promise of whether it was done, or undefined. Both are kept until then.
+napi_value ConvertAsync(napi_env env, napi_callback_info info) {
+  napi_value argument;
+  Environment* self = EnvironmentOf(env, info, &argument);
+  const double* request = RequestOf(env, argument);
+  if (request == nullptr) return nullptr;
+  Storage* from = GetHeld(self, static_cast<uint32_t>(request[kFromHandle]));
+  Storage* to = GetHeld(self, static_cast<uint32_t>(request[kToHandle]));
+  AsyncPass* pass = from == nullptr || to == nullptr ? nullptr : static_cast<AsyncPass*>(malloc(sizeof(AsyncPass)));
+  if (pass == nullptr) return nullptr;
+  const bool is_read = ReadPass(request, &pass->pass);
+  pass->pass.from = static_cast<uint8_t*>(from->data);
+  pass->pass.to = static_cast<uint8_t*>(to->data);
+  pass->from = from;
+  pass->to = to;
+  const bool is_sound = is_read && IsSound(pass->pass, from->nbytes, to->nbytes);
+  napi_value promise = is_sound ? Queue(env, pass) : nullptr;
+  if (promise == nullptr) {
+    free(pass);
+    return nullptr;
+  }
+  RetainStorage(from);
+  RetainStorage(to);
+  return promise;
+}
+
+}  // namespace dlpack

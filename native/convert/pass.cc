@@ -1,0 +1,295 @@
+// A pass is cut into units: a place on the outer axes, a strip of the axis that is innermost in the source (where that is
+// another one), and a stretch of the innermost axis of the target. Threads take units until there are none left.
+#include "pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+#if !defined(_WIN32)
+#include <unistd.h>
+#endif
+
+#include <atomic>
+
+#include "strided.h"
+#include "threads.h"
+
+namespace dlpack {
+
+// Elements that a stage hands to the next: a few of them stay in the first-level cache together.
+static const size_t kBlock = 1024;
+// Elements of a unit along the innermost axis. A multiple of eight, so that units of packed types end on bytes.
+static const int64_t kStretch = 16384;
+// Rows and columns of a tile: long enough to use whole cache lines on both sides.
+static const int64_t kTile = 64;
+static const int64_t kTileBytes = 32768;
+// Bytes that are worth threads, and those that are worth one each.
+static const int64_t kLarge = 4 << 20;
+static const int64_t kPerThread = 1 << 20;
+
+struct Kernel {
+  Row first;   // NULL: the source is the intermediate already
+  Row second;  // NULL: the target is
+  Row packed;  // instead of `first`, from packed memory
+  size_t from_size;
+  size_t middle_size;
+  size_t to_size;
+};
+
+struct Job {
+  const Pass* pass;
+  const Rows* rows;
+  Kernel kernel;
+  int32_t last;         // the innermost axis of the target, -1 for a single element
+  int32_t across;       // the axis on which the source lies side by side, -1 when that is `last`, or none
+  int64_t length;       // of the innermost axis
+  int64_t from_step;
+  int64_t to_step;
+  int64_t strips;
+  int64_t strip;        // elements of a strip
+  int64_t stretches;
+  int64_t units;
+  bool from_is_dense;   // bytes side by side along the innermost axis
+  bool to_is_dense;
+  bool streams;
+  std::atomic<int64_t> next;
+};
+
+// Where a unit, a block of it, starts: bits in both memories.
+struct Place {
+  int64_t from;
+  int64_t to;
+};
+
+static size_t UnitSize(int64_t bits) { return static_cast<size_t>(bits < 8 ? 1 : bits / 8); }
+
+static bool IsInteger(ElementType type) { return type <= kHandle; }
+
+static bool FindKernel(const Pass& pass, const Rows& rows, Kernel* kernel) {
+  const ElementType from = pass.from_type;
+  const ElementType to = pass.to_type;
+  *kernel = Kernel{nullptr, nullptr, nullptr, UnitSize(pass.from_bits), 0, UnitSize(pass.to_bits)};
+  kernel->middle_size = kernel->from_size;
+  if (from == to && pass.from_bits == pass.to_bits) {
+    return pass.from_bits < 8 || pass.from_bits == 8 || pass.from_bits == 16 || pass.from_bits == 32 ||
+           pass.from_bits == 64 || pass.from_bits == 128;
+  }
+  if (from >= kElementTypes || to >= kElementTypes) return false;
+  if (from == kFloat64) {
+    kernel->second = rows.from_f64[to];
+    return true;
+  }
+  const bool wide = from == kInt32 || from == kInt64 || from == kUInt32 || from == kUInt64 || from == kHandle;
+  if (wide || (IsInteger(from) && IsInteger(to))) {
+    const bool is_unsigned = from == kUInt64 || from == kHandle;
+    kernel->first = from == kInt64 || is_unsigned ? nullptr : rows.to_i64[from];
+    kernel->middle_size = 8;
+    kernel->second = (is_unsigned ? rows.from_u64 : rows.from_i64)[to];
+    return true;
+  }
+  kernel->middle_size = 4;
+  kernel->first = from == kFloat32 ? nullptr : rows.to_f32[from];
+  kernel->packed = rows.packed_to_f32[from];
+  kernel->second = to == kFloat32 ? nullptr : rows.from_f32[to];
+  return true;
+}
+
+bool CanRun(const Pass& pass) {
+  Kernel kernel;
+  return FindKernel(pass, BestRows(), &kernel);
+}
+
+// Elements side by side into elements side by side, at most kBlock of them.
+static void Apply(const Kernel& kernel, Row first, const uint8_t* in, uint8_t* out, size_t count) {
+  alignas(64) uint8_t middle[kBlock * 8];
+  if (first == nullptr && kernel.second == nullptr) {
+    memcpy(out, in, count * kernel.to_size);
+  } else if (first == nullptr) {
+    kernel.second(in, out, count);
+  } else if (kernel.second == nullptr) {
+    first(in, out, count);
+  } else {
+    first(in, middle, count);
+    kernel.second(middle, out, count);
+  }
+}
+
+// From `in`, elements side by side, to their places.
+static void Store(const Job& job, Row first, const uint8_t* in, int64_t to_bit, size_t count) {
+  alignas(64) uint8_t buffer[kBlock * 16];
+  const Pass& pass = *job.pass;
+  uint8_t* to = pass.to + to_bit / 8;
+  const bool is_copy = first == nullptr && job.kernel.second == nullptr;
+  if (job.to_is_dense && !job.streams) return Apply(job.kernel, first, in, to, count);
+  if (!is_copy) Apply(job.kernel, first, in, buffer, count);
+  const uint8_t* elements = is_copy ? in : buffer;
+  if (job.streams) return job.rows->stream(elements, to, count * job.kernel.to_size);
+  Scatter(pass.to, to_bit, job.to_step, pass.to_bits, elements, count);
+}
+
+// Asks for what comes two blocks later: processors look ahead no further than a page. Behind the end that does nothing.
+static void Prefetch(const uint8_t* block, size_t bytes) {
+  for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch(block + 2 * bytes + i, 0, 2);
+}
+
+// A stretch of the innermost axis.
+static void RunStretch(const Job& job, Place at, int64_t count) {
+  alignas(64) uint8_t buffer[kBlock * 16];
+  const Pass& pass = *job.pass;
+  const bool is_packed =
+      job.kernel.packed != nullptr && job.from_step == pass.from_bits && at.from % 8 == 0;
+  const bool is_copy = job.kernel.first == nullptr && job.kernel.second == nullptr;
+  if (is_copy && job.from_is_dense && job.to_is_dense) {
+    const Row copy = job.streams ? job.rows->stream : nullptr;
+    const size_t bytes = static_cast<size_t>(count) * job.kernel.to_size;
+    if (copy != nullptr) copy(pass.from + at.from / 8, pass.to + at.to / 8, bytes);
+    else memcpy(pass.to + at.to / 8, pass.from + at.from / 8, bytes);
+    return;
+  }
+  for (int64_t i = 0; i < count; i += static_cast<int64_t>(kBlock)) {
+    const int64_t left = count - i;
+    const size_t block = left < static_cast<int64_t>(kBlock) ? static_cast<size_t>(left) : kBlock;
+    const int64_t from = at.from + i * job.from_step;
+    const int64_t to = at.to + i * job.to_step;
+    if (job.from_is_dense || is_packed) Prefetch(pass.from + from / 8, block * static_cast<size_t>(pass.from_bits) / 8);
+    if (is_packed) {
+      Store(job, job.kernel.packed, pass.from + from / 8, to, block);
+    } else if (job.from_is_dense) {
+      Store(job, job.kernel.first, pass.from + from / 8, to, block);
+    } else {
+      Gather(pass.from, from, job.from_step, pass.from_bits, buffer, block);
+      Store(job, job.kernel.first, buffer, to, block);
+    }
+  }
+}
+
+static int Log2(size_t size) { return size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : size == 8 ? 3 : 4; }
+
+// A stretch of the innermost axis by a strip of the one that is innermost in the source, turned tile by tile in a buffer
+// that stays in the cache: both memories are then touched in whole lines, whatever their distances.
+static void RunTiles(const Job& job, Place at, int64_t strip, int64_t count) {
+  alignas(64) uint8_t buffer[kTileBytes];
+  const Pass& pass = *job.pass;
+  const int64_t size = static_cast<int64_t>(job.kernel.from_size);
+  const int64_t width = kTileBytes / (size * strip) < static_cast<int64_t>(kBlock) ? kTileBytes / (size * strip)
+                                                                                  : static_cast<int64_t>(kBlock);
+  // Multiples of eight elements are what vector code turns, and multiples of a line what is written at once.
+  const int64_t step = width > kTile ? kTile : width;
+  const Transpose transpose = job.rows->transpose[Log2(job.kernel.from_size)];
+  for (int64_t j = 0; j < count; j += step) {
+    const int64_t rows = count - j < step ? count - j : step;
+    transpose(pass.from + (at.from + j * job.from_step) / 8, job.from_step / 8, buffer, static_cast<size_t>(rows),
+              static_cast<size_t>(rows), static_cast<size_t>(strip));
+    for (int64_t i = 0; i < strip; ++i) {
+      const int64_t to = at.to + j * job.to_step + i * pass.to_step[job.across];
+      Store(job, job.kernel.first, buffer + i * rows * size, to, static_cast<size_t>(rows));
+    }
+  }
+}
+
+static void RunUnit(const Job& job, int64_t unit) {
+  const Pass& pass = *job.pass;
+  const int64_t stretch = unit % job.stretches * kStretch;
+  int64_t rest = unit / job.stretches;
+  const int64_t strip = rest % job.strips * job.strip;
+  rest /= job.strips;
+  Place at = {pass.from_bit + stretch * job.from_step, pass.to_bit + stretch * job.to_step};
+  for (int32_t axis = job.last - 1; axis >= 0; --axis) {
+    if (axis == job.across) continue;
+    const int64_t index = rest % pass.shape[axis];
+    rest /= pass.shape[axis];
+    at.from += index * pass.from_step[axis];
+    at.to += index * pass.to_step[axis];
+  }
+  const int64_t count = job.length - stretch < kStretch ? job.length - stretch : kStretch;
+  if (job.across < 0) return RunStretch(job, at, count);
+  at.from += strip * pass.from_step[job.across];
+  at.to += strip * pass.to_step[job.across];
+  const int64_t left = pass.shape[job.across] - strip;
+  RunTiles(job, at, left < job.strip ? left : job.strip, count);
+}
+
+// Any thread, several at a time.
+static void Work(void* data) {
+  Job* job = static_cast<Job*>(data);
+  const int64_t grain = job->units / (job->pass->threads * 8) + 1;
+  for (;;) {
+    const int64_t start = job->next.fetch_add(grain, std::memory_order_relaxed);
+    if (start >= job->units) break;
+    const int64_t end = start + grain < job->units ? start + grain : job->units;
+    for (int64_t unit = start; unit < end; ++unit) RunUnit(*job, unit);
+  }
+#if defined(__x86_64__)
+  // Streamed stores are not ordered with others: they must be visible before anyone is told.
+  __asm__ volatile("sfence" ::: "memory");
+#endif
+}
+
+// Where the source lies side by side, when that is not the innermost axis of the target.
+static int32_t FindAcross(const Pass& pass, int32_t last) {
+  if (last < 1 || pass.from_bits < 8 || pass.from_step[last] == pass.from_bits || pass.from_step[last] == 0) return -1;
+  for (int32_t axis = last - 1; axis >= 0; --axis) {
+    if (pass.from_step[axis] == pass.from_bits && pass.shape[axis] >= 4) return axis;
+  }
+  return -1;
+}
+
+// Threads may share a target only where no two units write to the same byte.
+static bool IsDivisible(const Pass& pass, const Job& job) {
+  if (pass.to_bits >= 8) return true;
+  if (pass.to_bit % 8 != 0 || job.across >= 0 || job.to_step != pass.to_bits) return false;
+  for (int32_t axis = 0; axis < job.last; ++axis) {
+    if (pass.to_step[axis] % 8 != 0) return false;
+  }
+  return true;
+}
+
+// Bytes of source and target together that the caches no longer hold when they are used next. Processors share their last
+// cache among more than this process, so that even a large one counts for little. DLPACK_CACHE_BYTES says otherwise.
+static int64_t CacheBytes() {
+  const char* asked = getenv("DLPACK_CACHE_BYTES");
+  if (asked != nullptr) return atoll(asked);
+  const int64_t most = 32 << 20;
+  const int64_t least = 8 << 20;
+#if defined(_SC_LEVEL3_CACHE_SIZE)
+  const int64_t share = static_cast<int64_t>(sysconf(_SC_LEVEL3_CACHE_SIZE)) / 8 * 3;
+  return share > most ? most : share < least ? least : share;
+#else
+  return (most + least) / 4;
+#endif
+}
+
+void RunPass(const Pass& pass) {
+  Job job;
+  job.rows = &BestRows();
+  if (!FindKernel(pass, *job.rows, &job.kernel)) return;
+  Pass adjusted = pass;
+  job.pass = &adjusted;
+  job.last = pass.ndim - 1;
+  job.length = job.last < 0 ? 1 : pass.shape[job.last];
+  job.from_step = job.last < 0 ? pass.from_bits : pass.from_step[job.last];
+  job.to_step = job.last < 0 ? pass.to_bits : pass.to_step[job.last];
+  job.from_is_dense = pass.from_bits >= 8 && job.from_step == pass.from_bits;
+  job.to_is_dense = pass.to_bits >= 8 && job.to_step == pass.to_bits;
+  job.across = FindAcross(pass, job.last);
+  job.strip = kTile;
+  job.strips = job.across < 0 ? 1 : (pass.shape[job.across] + job.strip - 1) / job.strip;
+  job.stretches = (job.length + kStretch - 1) / kStretch;
+  job.units = job.strips * job.stretches;
+  int64_t count = job.length;
+  for (int32_t axis = 0; axis < job.last; ++axis) {
+    count *= pass.shape[axis];
+    if (axis != job.across) job.units *= pass.shape[axis];
+  }
+  const int64_t bytes = count * static_cast<int64_t>(job.kernel.to_size);
+  const int64_t read = count * pass.from_bits / 8;
+  // A stream saves reading the target first, which matters where more is written than read.
+  job.streams = job.to_is_dense && bytes >= kLarge && bytes >= read && bytes + read >= CacheBytes() &&
+                job.length * static_cast<int64_t>(job.kernel.to_size) >= 64;
+  job.next.store(0, std::memory_order_relaxed);
+  int64_t threads = bytes < kLarge || !IsDivisible(pass, job) ? 1 : bytes / kPerThread;
+  if (threads > pass.threads) threads = pass.threads;
+  adjusted.threads = static_cast<int32_t>(threads < 1 ? 1 : threads);
+  RunOnThreads(adjusted.threads, Work, &job);
+}
+
+}  // namespace dlpack

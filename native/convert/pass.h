@@ -1,0 +1,36 @@
+// Pass: one copy or cast over memory, as src/pass.ts describes it. Any thread.
+#ifndef DLPACK_NODE_CONVERT_PASS_H_
+#define DLPACK_NODE_CONVERT_PASS_H_
+
+#include "rows.h"
+
+namespace dlpack {
+
+static const int32_t kMaxAxes = 66;  // those of a tensor, lanes, and the parts of complex numbers
+
+// Offsets and steps are bits; axes are the outermost first, and steps in the target fall from there. JavaScript has
+// merged the axes; binding.cc has checked that everything lies inside the memory.
+struct Pass {
+  const uint8_t* from;
+  uint8_t* to;
+  ElementType from_type;
+  ElementType to_type;
+  int64_t from_bits;
+  int64_t to_bits;
+  int64_t from_bit;
+  int64_t to_bit;
+  int32_t ndim;
+  int32_t threads;
+  int64_t shape[kMaxAxes];
+  int64_t from_step[kMaxAxes];
+  int64_t to_step[kMaxAxes];
+};
+
+// False, with nothing written, when there is no row for these types.
+bool CanRun(const Pass& pass);
+
+void RunPass(const Pass& pass);
+
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_CONVERT_PASS_H_

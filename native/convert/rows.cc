@@ -1,0 +1,51 @@
+#include "rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace dlpack {
+
+#if defined(__x86_64__)
+
+static uint64_t EnabledState() {
+  uint32_t low, high;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (static_cast<uint64_t>(high) << 32) | low;
+}
+
+// Asked of the processor itself: the compiler's helper for this lives in a library that the addon does not link.
+static const Rows* Detect() {
+  uint32_t a, b, c, d;
+  if (!__get_cpuid(1, &a, &b, &c, &d)) return &kPortableRows;
+  const bool has_state = (c & bit_OSXSAVE) != 0 && (c & bit_AVX) != 0;
+  if (!has_state || (c & bit_F16C) == 0) return &kPortableRows;
+  const uint64_t enabled = EnabledState();
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (b & bit_AVX2) == 0 || (enabled & 0x6) != 0x6) return &kPortableRows;
+  const uint32_t wanted = bit_AVX512F | bit_AVX512BW | bit_AVX512VL | bit_AVX512DQ;
+  return (b & wanted) == wanted && (enabled & 0xe6) == 0xe6 ? &kAvx512Rows : &kAvx2Rows;
+}
+
+const Rows& BestRows() {
+  // Two threads that come here first find the same answer.
+  static const Rows* best = nullptr;
+  const Rows* known = __atomic_load_n(&best, __ATOMIC_RELAXED);
+  if (known != nullptr) return *known;
+  known = Detect();
+  const char* asked = getenv("DLPACK_CPU");
+  if (asked != nullptr && strcmp(asked, "portable") == 0) known = &kPortableRows;
+  if (asked != nullptr && strcmp(asked, "avx2") == 0 && known == &kAvx512Rows) known = &kAvx2Rows;
+  __atomic_store_n(&best, known, __ATOMIC_RELAXED);
+  return *known;
+}
+
+#else
+
+const Rows& BestRows() { return kPortableRows; }
+
+#endif
+
+}  // namespace dlpack

@@ -1,0 +1,34 @@
+// Rows for processors with AVX-512. Compiled for every x86-64, chosen at run time.
+#if defined(__x86_64__)
+#include <immintrin.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,f16c,avx512f,avx512bw,avx512vl,avx512dq"))), apply_to = function)
+#else
+// The headers of GCC before 13 use an uninitialised variable on purpose for "any value".
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC target("avx2,f16c,avx512f,avx512bw,avx512vl,avx512dq,prefer-vector-width=512")
+#endif
+
+#define DLPACK_ISA avx512
+#define DLPACK_AVX512
+#include "codec.h"
+#include "rows_x86.h"
+#include "rows_common.h"
+
+namespace dlpack {
+
+const Rows kAvx512Rows = []() constexpr -> Rows {
+  using namespace avx512;
+  return DLPACK_DEFINE_ROWS;
+}();
+
+}  // namespace dlpack
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+#endif

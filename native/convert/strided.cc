@@ -1,0 +1,101 @@
+#include "strided.h"
+
+#include <string.h>
+
+namespace dlpack {
+
+struct Unit16 {
+  uint64_t low, high;
+};
+
+template <class Unit>
+static void GatherUnits(const uint8_t* memory, int64_t step, uint8_t* out, size_t count) {
+  Unit* to = reinterpret_cast<Unit*>(out);
+  if (step == 0) {
+    const Unit value = *reinterpret_cast<const Unit*>(memory);
+    for (size_t i = 0; i < count; ++i) to[i] = value;
+    return;
+  }
+  for (size_t i = 0; i < count; ++i, memory += step) to[i] = *reinterpret_cast<const Unit*>(memory);
+}
+
+template <class Unit>
+static void ScatterUnits(uint8_t* memory, int64_t step, const uint8_t* in, size_t count) {
+  const Unit* from = reinterpret_cast<const Unit*>(in);
+  for (size_t i = 0; i < count; ++i, memory += step) *reinterpret_cast<Unit*>(memory) = from[i];
+}
+
+// The byte behind is read only where the element reaches into it: it may lie outside of the memory.
+static void GatherBits(const uint8_t* memory, int64_t bit, int64_t step, int64_t bits, uint8_t* out, size_t count) {
+  const uint32_t mask = (1u << bits) - 1;
+  for (size_t i = 0; i < count; ++i, bit += step) {
+    const uint8_t* byte = memory + (bit >> 3);
+    const int64_t shift = bit & 7;
+    const uint32_t pair = byte[0] | (shift + bits > 8 ? static_cast<uint32_t>(byte[1]) << 8 : 0);
+    out[i] = static_cast<uint8_t>((pair >> shift) & mask);
+  }
+}
+
+// Neighbours keep their bits.
+static void ScatterBits(uint8_t* memory, int64_t bit, int64_t step, int64_t bits, const uint8_t* in, size_t count) {
+  for (size_t i = 0; i < count; ++i, bit += step) {
+    uint8_t* byte = memory + (bit >> 3);
+    const int64_t shift = bit & 7;
+    const uint32_t mask = ((1u << bits) - 1) << shift;
+    const uint32_t value = (static_cast<uint32_t>(in[i]) << shift) & mask;
+    byte[0] = static_cast<uint8_t>((byte[0] & ~mask) | value);
+    if (shift + bits > 8) byte[1] = static_cast<uint8_t>((byte[1] & ~(mask >> 8)) | (value >> 8));
+  }
+}
+
+// Eight elements at a time make `bits` whole bytes.
+static size_t PackBytes(uint8_t* memory, int64_t bits, const uint8_t* in, size_t count) {
+  const uint64_t mask = (1u << bits) - 1;
+  size_t i = 0;
+  for (; i + 8 <= count; i += 8, memory += bits) {
+    uint64_t word = 0;
+    for (int64_t k = 0; k < 8; ++k) word |= (in[i + static_cast<size_t>(k)] & mask) << (k * bits);
+    for (int64_t k = 0; k < bits; ++k) memory[k] = static_cast<uint8_t>(word >> (k * 8));
+  }
+  return i;
+}
+
+void Gather(const uint8_t* memory, int64_t bit, int64_t step, int64_t bits, uint8_t* out, size_t count) {
+  if (bits < 8) return GatherBits(memory, bit, step, bits, out, count);
+  const uint8_t* start = memory + bit / 8;
+  switch (bits) {
+    case 8:
+      return GatherUnits<uint8_t>(start, step / 8, out, count);
+    case 16:
+      return GatherUnits<uint16_t>(start, step / 8, out, count);
+    case 32:
+      return GatherUnits<uint32_t>(start, step / 8, out, count);
+    case 64:
+      return GatherUnits<uint64_t>(start, step / 8, out, count);
+    default:
+      return GatherUnits<Unit16>(start, step / 8, out, count);
+  }
+}
+
+void Scatter(uint8_t* memory, int64_t bit, int64_t step, int64_t bits, const uint8_t* in, size_t count) {
+  if (bits < 8) {
+    const size_t packed = step == bits && bit % 8 == 0 ? PackBytes(memory + bit / 8, bits, in, count) : 0;
+    const int64_t done = static_cast<int64_t>(packed);
+    return ScatterBits(memory, bit + done * step, step, bits, in + packed, count - packed);
+  }
+  uint8_t* start = memory + bit / 8;
+  switch (bits) {
+    case 8:
+      return ScatterUnits<uint8_t>(start, step / 8, in, count);
+    case 16:
+      return ScatterUnits<uint16_t>(start, step / 8, in, count);
+    case 32:
+      return ScatterUnits<uint32_t>(start, step / 8, in, count);
+    case 64:
+      return ScatterUnits<uint64_t>(start, step / 8, in, count);
+    default:
+      return ScatterUnits<Unit16>(start, step / 8, in, count);
+  }
+}
+
+}  // namespace dlpack

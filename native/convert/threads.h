@@ -1,0 +1,15 @@
+// Threads for one large piece of work. Any thread.
+#ifndef DLPACK_NODE_CONVERT_THREADS_H_
+#define DLPACK_NODE_CONVERT_THREADS_H_
+
+#include <stdint.h>
+
+namespace dlpack {
+
+// Runs `work` on `count` threads, the calling one among them, and returns when all have ended. Where the system gives
+// fewer threads, those have to do: the work shares itself out.
+void RunOnThreads(int32_t count, void (*work)(void*), void* data);
+
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_CONVERT_THREADS_H_

@@ -1,0 +1,31 @@
+/**
+ * Memory for new tensors.
+ *
+ * @module
+ */
+
+import { allocateHost, getBackend } from './backend.js';
+import { Descriptor, Flag } from './descriptor.js';
+import { cpu } from './device.js';
+import { type DTypeInfo, sizeBytes } from './dtype.js';
+import { UnsupportedDeviceError } from './errors.js';
+import { rowMajorStrides, sizeOf } from './layout.js';
+
+/** Row-major memory for a shape. Only a type below a byte can be padded; other flags pass through. */
+export function allocateLike(shape: readonly number[], dtype: DTypeInfo, flags: number, device = cpu): Descriptor {
+  const nbytes = sizeBytes(dtype, sizeOf(shape), (flags & Flag.subBytePadded) !== 0);
+  const storage = device.kind === 'cpu' ? allocateHost(nbytes, device) : getBackend()?.allocate(nbytes, device);
+  if (storage === null || storage === undefined) {
+    throw new UnsupportedDeviceError(
+      device.name,
+      `Expected a device this process can allocate on but received '${device.name}'`,
+    );
+  }
+  const kept = dtype.isSubByte ? flags : flags & ~Flag.subBytePadded;
+  if ((kept & Flag.subBytePadded) !== 0 && nbytes > 0) {
+    // Elements are written without touching the bits around them, and padding is zero for those who read whole bytes.
+    new Uint8Array(storage.buffer(), storage.start, nbytes).fill(0);
+    storage.commit();
+  }
+  return new Descriptor(storage, dtype, device, shape, rowMajorStrides(shape), 0, kept);
+}

@@ -1,0 +1,164 @@
+/**
+ * A copy or cast as passes over memory: every lane, complex part and bit offset spelled out, axes merged, so that one
+ * small loop (here or in native code) serves all dtypes and layouts.
+ *
+ * @module
+ */
+
+import type { Descriptor } from './descriptor.js';
+import { type DTypeInfo, dtypeFromName, TypeCode } from './dtype.js';
+import { UnsupportedDTypeError } from './errors.js';
+
+/** Elements of one scalar type into another. Offsets and steps are bits; axes are the outermost first. */
+export interface Pass {
+  readonly from: DTypeInfo;
+  readonly to: DTypeInfo;
+  readonly fromBit: number;
+  readonly toBit: number;
+  readonly shape: readonly number[];
+  readonly fromSteps: readonly number[];
+  readonly toSteps: readonly number[];
+}
+
+interface Axis {
+  length: number;
+  from: number;
+  to: number;
+}
+
+/** The scalar type of a lane. */
+export function scalarOf(dtype: DTypeInfo): DTypeInfo {
+  return dtypeFromName(dtype.base);
+}
+
+export function isComplex(dtype: DTypeInfo): boolean {
+  return dtype.code === TypeCode.complex;
+}
+
+const parts = { 32: 'float16', 64: 'float32', 128: 'float64' } as const;
+
+function partOf(dtype: DTypeInfo): DTypeInfo {
+  return dtypeFromName(parts[dtype.bits as keyof typeof parts]);
+}
+
+/** The passes that write `source` into `target`, of the same shape and with elements. */
+export function passesOf(source: Descriptor, target: Descriptor): Pass[] {
+  let from = scalarOf(source.dtype);
+  let to = scalarOf(target.dtype);
+  const { lanes } = source.dtype;
+  if (from !== to || lanes !== target.dtype.lanes) checkConvertible(source.dtype, target.dtype);
+  const { strideBits: fromBits } = source;
+  const { strideBits: toBits } = target;
+  const axes: Axis[] =
+    source.isContiguous && target.isContiguous
+      ? [{ length: source.size, from: fromBits, to: toBits }]
+      : source.shape.map((length, i) => ({
+          length,
+          from: (source.strides[i] as number) * fromBits,
+          to: (target.strides[i] as number) * toBits,
+        }));
+  if (lanes > 1) axes.push({ length: lanes, from: from.bits, to: to.bits });
+  if (from !== to && to.code !== TypeCode.bool) {
+    // Real and imaginary parts are one more axis; a cast to a real type reads the first of them alone.
+    if (isComplex(from) && isComplex(to)) axes.push({ length: 2, from: from.bits / 2, to: to.bits / 2 });
+    if (isComplex(from)) from = partOf(from);
+    if (isComplex(to)) to = partOf(to);
+  }
+  return wholeBytes(merge(from, to, source.bitOffset, target.bitOffset, axes));
+}
+
+function checkConvertible(from: DTypeInfo, to: DTypeInfo): void {
+  if (from.lanes !== to.lanes) {
+    throw new UnsupportedDTypeError(
+      to.name,
+      `Expected a dtype of ${from.lanes} lanes to convert ${from.name} to but received '${to.name}'`,
+    );
+  }
+  if (from.base === 'float128' || to.base === 'float128') {
+    throw new UnsupportedDTypeError(
+      'float128',
+      `Expected dtypes that JavaScript has values for but received a cast from '${from.name}' to '${to.name}'; float128 can be copied, not converted`,
+    );
+  }
+}
+
+/** Sorts axes by the distance in the target, turns those it walks backwards, and joins what lies behind each other. */
+function merge(from: DTypeInfo, to: DTypeInfo, fromStart: number, toStart: number, axes: Axis[]): Pass {
+  let fromBit = fromStart;
+  let toBit = toStart;
+  for (const axis of axes) {
+    if (axis.to >= 0) continue;
+    fromBit += (axis.length - 1) * axis.from;
+    toBit += (axis.length - 1) * axis.to;
+    axis.from = -axis.from;
+    axis.to = -axis.to;
+  }
+  const merged: Axis[] = [];
+  for (const axis of axes.filter(({ length }) => length !== 1).sort((a, b) => b.to - a.to)) {
+    const outer = merged[merged.length - 1];
+    if (outer !== undefined && outer.from === axis.from * axis.length && outer.to === axis.to * axis.length) {
+      outer.length *= axis.length;
+      outer.from = axis.from;
+      outer.to = axis.to;
+    } else merged.push({ ...axis });
+  }
+  return {
+    from,
+    to,
+    fromBit,
+    toBit,
+    shape: merged.map(({ length }) => length),
+    fromSteps: merged.map((axis) => axis.from),
+    toSteps: merged.map((axis) => axis.to),
+  };
+}
+
+/** Types below a byte that are copied as they are, side by side on both ends, are copied by bytes: the rest by bits. */
+function wholeBytes(pass: Pass): Pass[] {
+  const { from, to, shape, fromSteps, toSteps } = pass;
+  const last = shape.length - 1;
+  const { bits } = from;
+  if (from !== to || bits >= 8 || fromSteps[last] !== bits || toSteps[last] !== bits) return [pass];
+  const isAligned = (bit: number, steps: readonly number[]) =>
+    bit % 8 === 0 && steps.every((step, i) => i === last || step % 8 === 0);
+  if (!isAligned(pass.fromBit, fromSteps) || !isAligned(pass.toBit, toSteps)) return [pass];
+  const length = shape[last] as number;
+  const inBytes = length - (length % (bits === 6 ? 4 : 8 / bits));
+  const byte = dtypeFromName('uint8');
+  const outer = (steps: readonly number[], step: number) => [...steps.slice(0, -1), step];
+  const passes: Pass[] = [];
+  if (inBytes > 0) {
+    const steps = { fromSteps: outer(fromSteps, 8), toSteps: outer(toSteps, 8) };
+    passes.push({ ...pass, ...steps, from: byte, to: byte, shape: outer(shape, (inBytes * bits) / 8) });
+  }
+  if (inBytes < length) {
+    const offsets = { fromBit: pass.fromBit + inBytes * bits, toBit: pass.toBit + inBytes * bits };
+    passes.push({ ...pass, ...offsets, shape: outer(shape, length - inBytes) });
+  }
+  return passes;
+}
+
+/** The same pass in pieces of at most `limit` elements, so that something else can run between them. */
+export function* piecesOf(pass: Pass, limit: number): Generator<Pass> {
+  const { shape, fromSteps, toSteps } = pass;
+  const size = shape.reduce((product, length) => product * length, 1);
+  const [length = 1] = shape;
+  if (size <= limit || shape.length === 0) {
+    yield pass;
+    return;
+  }
+  const rows = Math.max(1, Math.floor(limit / (size / length)));
+  for (let row = 0; row < length; row += rows) {
+    const piece = {
+      ...pass,
+      fromBit: pass.fromBit + row * (fromSteps[0] as number),
+      toBit: pass.toBit + row * (toSteps[0] as number),
+    };
+    if (rows === 1) {
+      yield* piecesOf(
+        { ...piece, shape: shape.slice(1), fromSteps: fromSteps.slice(1), toSteps: toSteps.slice(1) },
+        limit,
+      );
+    } else yield { ...piece, shape: [Math.min(rows, length - row), ...shape.slice(1)] };
+  }
+}

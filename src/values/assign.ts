@@ -1,0 +1,39 @@
+/**
+ * Writes into a tensor that exists already.
+ *
+ * @module
+ */
+
+import { allocateLike } from '../allocate.js';
+import { getBackend } from '../backend.js';
+import { type Descriptor, Flag } from '../descriptor.js';
+import { LayoutError } from '../errors.js';
+import { broadcastLayout } from '../layout.js';
+import { BufferStorage, type Storage } from '../storage.js';
+import { convertElements } from './convert.js';
+
+/** Broadcasts, converts and copies `source` into `target`; where they share memory, as if it were read first. */
+export function copyInto(source: Descriptor, target: Descriptor): void {
+  const { shape, strides } = target;
+  if (strides.some((stride, axis) => stride === 0 && (shape[axis] as number) > 1)) {
+    throw new LayoutError('Expected one place for each element but this tensor repeats an axis', shape, strides);
+  }
+  const from = source.derive(broadcastLayout(source.layout, shape));
+  if (!mayOverlap(source.storage, target.storage)) {
+    convertElements(from, target);
+    return;
+  }
+  const copy = allocateLike(source.shape, source.dtype, source.flags & Flag.subBytePadded);
+  try {
+    convertElements(source, copy);
+    convertElements(copy.derive(broadcastLayout(copy.layout, shape)), target);
+  } finally {
+    copy.storage.release();
+  }
+}
+
+function mayOverlap(a: Storage, b: Storage): boolean {
+  if (a === b) return true;
+  if (a instanceof BufferStorage && b instanceof BufferStorage) return a.buffer() === b.buffer();
+  return getBackend()?.overlaps?.(a, b) ?? false;
+}

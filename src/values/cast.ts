@@ -1,0 +1,69 @@
+/**
+ * What a value becomes in another dtype (docs/concepts/values.md). native/convert has the same rules.
+ *
+ * @module
+ */
+
+import { type Complex, type DTypeInfo, TypeCode } from '../dtype.js';
+import type { ElementValue } from '../element.js';
+
+type Cast = (value: ElementValue) => number | bigint | boolean;
+
+function isInteger({ code }: DTypeInfo): boolean {
+  return code === TypeCode.int || code === TypeCode.uint || code === TypeCode.handle;
+}
+
+/** From the value of an element of one scalar type to one that the other can write. */
+export function castBetween(from: DTypeInfo, to: DTypeInfo): Cast {
+  if (to.code === TypeCode.bool) return isTrue;
+  if (isInteger(to)) return isInteger(from) || from.code === TypeCode.bool ? wrapTo(to) : saturateTo(to);
+  // One rounding: to float64 that of Number(), elsewhere that of the target.
+  return to.bits === 64
+    ? (value) => Number(value)
+    : (value) => (typeof value === 'bigint' ? toOdd(value) : Number(value));
+}
+
+function isTrue(value: ElementValue): boolean {
+  if (typeof value !== 'object') return typeof value === 'bigint' ? value !== 0n : value !== 0 && value !== false;
+  const { re, im } = value as Complex;
+  return re !== 0 || im !== 0;
+}
+
+/** Modulo 2^bits, as in C and NumPy. */
+function wrapTo({ code, bits }: DTypeInfo): Cast {
+  const signed = code === TypeCode.int;
+  if (bits > 32) {
+    const wrap = signed ? BigInt.asIntN : BigInt.asUintN;
+    return (value) => wrap(bits, BigInt(value as bigint | number | boolean));
+  }
+  const unused = 32 - bits;
+  return (value) => {
+    const low = typeof value === 'bigint' ? Number(BigInt.asIntN(32, value)) : Number(value);
+    return signed ? (low << unused) >> unused : (low << unused) >>> unused;
+  };
+}
+
+/** Cut off towards zero, held inside the range; NaN becomes zero. C leaves both open, and so does NumPy. */
+function saturateTo({ code, bits }: DTypeInfo): Cast {
+  const limit = code === TypeCode.int ? 2 ** (bits - 1) : 2 ** bits;
+  const low = code === TypeCode.int ? -limit : 0;
+  if (bits <= 32) {
+    return (value) => (Number.isNaN(value) ? 0 : Math.trunc(Math.min(Math.max(value as number, low), limit - 1)));
+  }
+  const highest = BigInt(limit) - 1n;
+  return (value) => {
+    const number = value as number;
+    if (!(number > low)) return Number.isNaN(number) ? 0n : BigInt(low);
+    return number >= limit ? highest : BigInt(Math.trunc(number));
+  };
+}
+
+/** A number of 53 bits whose last bit tells that some were cut off: rounding it again is rounding the integer once. */
+function toOdd(value: bigint): number {
+  const magnitude = value < 0n ? -value : value;
+  const cut = magnitude.toString(2).length - 53;
+  if (cut <= 0) return Number(value);
+  const kept = magnitude >> BigInt(cut);
+  const odd = Number(kept << BigInt(cut) === magnitude ? kept : kept | 1n) * 2 ** cut;
+  return value < 0n ? -odd : odd;
+}

@@ -1,0 +1,101 @@
+/**
+ * Copies and casts between two descriptors of the same shape: native where there is a backend that can, in TypeScript
+ * everywhere else, with the same results.
+ *
+ * @module
+ */
+
+import { getBackend } from '../backend.js';
+import type { Descriptor } from '../descriptor.js';
+import { elementCodec, readBits, writeBits } from '../element.js';
+import { isComplex, type Pass, passesOf, piecesOf } from '../pass.js';
+import { castBetween } from './cast.js';
+import { scalarSource } from './scalar.js';
+
+/** Elements that TypeScript converts before it lets the event loop run: some ten milliseconds. */
+const PIECE = 2 ** 18;
+
+/** Writes every element of `source` into `target`, converting the dtype where they differ. */
+export function convertElements(source: Descriptor, target: Descriptor): void {
+  for (const { pass, from } of preparePasses(source, target)) {
+    if (getBackend()?.convert?.(pass, from.storage, target.storage) !== true) runPass(pass, from, target);
+  }
+  target.storage.commit();
+}
+
+/** The same without blocking. The caller keeps both storages alive. */
+export async function convertElementsAsync(source: Descriptor, target: Descriptor): Promise<void> {
+  for (const { pass, from } of preparePasses(source, target)) {
+    const running = getBackend()?.convertAsync?.(pass, from.storage, target.storage);
+    if (running != null) {
+      await running;
+      continue;
+    }
+    for (const piece of piecesOf(pass, PIECE)) {
+      if (getBackend()?.convert?.(piece, from.storage, target.storage) !== true) runPass(piece, from, target);
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
+  }
+  target.storage.commit();
+}
+
+/** Writes one value, which the caller has checked as `set` does, into every element. */
+export function fillElements(target: Descriptor, value: unknown): void {
+  if (target.size > 0) convertElements(scalarSource(target, value), target);
+}
+
+function preparePasses(source: Descriptor, target: Descriptor): { pass: Pass; from: Descriptor }[] {
+  source.checkHost();
+  target.checkHost();
+  if (target.size === 0) return [];
+  const passes = passesOf(source, target).map((pass) => ({ pass, from: source }));
+  if (isComplex(source.dtype) || !isComplex(target.dtype)) return passes;
+  const zero = scalarSource(target, target.dtype.lanes > 1 ? new Array(target.dtype.lanes).fill(0) : 0);
+  return [...passesOf(zero, target).map((pass) => ({ pass, from: zero })), ...passes];
+}
+
+type Move = (at: number, into: number) => void;
+
+function runPass(pass: Pass, source: Descriptor, target: Descriptor): void {
+  const from = source.view();
+  const to = target.view();
+  const { shape, fromSteps, toSteps } = pass;
+  const last = shape.length - 1;
+  const { bits } = pass.to;
+  const isBlock = pass.from === pass.to && bits >= 8 && fromSteps[last] === bits && toSteps[last] === bits;
+  const move = pass.from === pass.to ? moveBits(pass, from, to) : moveValue(pass, from, to);
+  const walk = (axis: number, at: number, into: number): void => {
+    if (axis > last) {
+      move(at, into);
+      return;
+    }
+    const length = shape[axis] as number;
+    if (isBlock && axis === last) {
+      const bytes = new Uint8Array(from.buffer, from.byteOffset + at / 8, (length * bits) / 8);
+      new Uint8Array(to.buffer, to.byteOffset + into / 8, bytes.length).set(bytes);
+      return;
+    }
+    const step = fromSteps[axis] as number;
+    const toStep = toSteps[axis] as number;
+    if (axis === last) for (let i = 0; i < length; i++) move(at + i * step, into + i * toStep);
+    else for (let i = 0; i < length; i++) walk(axis + 1, at + i * step, into + i * toStep);
+  };
+  walk(0, pass.fromBit, pass.toBit);
+}
+
+/** Bits, not values: a NaN keeps its payload. */
+function moveBits({ to: { bits } }: Pass, from: DataView, to: DataView): Move {
+  if (bits <= 16) return (at, into) => writeBits(to, into, bits, readBits(from, at, bits));
+  return (at, into) => {
+    for (let byte = 0; byte < bits / 8; byte += 4) {
+      to.setUint32(into / 8 + byte, from.getUint32(at / 8 + byte, true), true);
+    }
+  };
+}
+
+function moveValue(pass: Pass, from: DataView, to: DataView): Move {
+  const reader = elementCodec(pass.from);
+  const writer = elementCodec(pass.to);
+  const cast = castBetween(pass.from, pass.to);
+  return (at, into) => writer.write(to, into, cast(reader.read(from, at)));
+}

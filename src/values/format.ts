@@ -1,0 +1,142 @@
+/**
+ * Numbers as text in columns: as many digits as the type needs to tell its values apart, at most eight behind the point,
+ * aligned at the point, with an exponent where plain digits would hide the small or the large.
+ *
+ * @module
+ */
+
+import { type Complex, type DTypeInfo, dtypeFromName, TypeCode } from '../dtype.js';
+import type { ElementValue } from '../element.js';
+import { miniFloat } from '../minifloat.js';
+
+type Format<T> = (value: T) => string;
+
+const PRECISION = 8;
+
+/** The nearest value of the type: what text has to lead back to. */
+type Round = (value: number) => number;
+
+function roundOf(dtype: DTypeInfo): Round {
+  // Types of a byte and less show their values in full: telling them apart needs so few digits that they would mislead.
+  const codec = dtype.bits === 16 ? miniFloat(dtype.base) : undefined;
+  if (codec !== undefined) return (value) => codec.decode(codec.encode(value));
+  return dtype.bits === 32 ? Math.fround : (value) => value;
+}
+
+/** Digits and exponent of a finite magnitude: the fewest that lead back to it, at most `most`. */
+function shortest(magnitude: number, round: Round, most: number): { digits: string; exponent: number } {
+  for (let count = 0; ; count++) {
+    const text = magnitude.toExponential(Math.min(count, most));
+    const isEnough = count === 17 || round(Number(text)) === magnitude;
+    if (!isEnough && count < most) continue;
+    const [digits = '', exponent] = (isEnough ? text : halfToEven(magnitude, most)).split('e');
+    return { digits: digits.replace('.', '').replace(/0+$/, ''), exponent: Number(exponent) };
+  }
+}
+
+/** As `toExponential`, which takes halves up: cut off where exactly half is left behind an even digit. */
+function halfToEven(magnitude: number, digits: number): string {
+  const [exact = '', exponent = ''] = magnitude.toExponential(Math.min(100, digits + 30)).split('e');
+  const kept = exact.slice(0, digits + 2);
+  const isHalf = /^50*$/.test(exact.slice(digits + 2));
+  return isHalf && Number(kept.at(-1)) % 2 === 0 ? `${kept}e${exponent}` : magnitude.toExponential(digits);
+}
+
+function plain(magnitude: number, round: Round): [whole: string, fraction: string] {
+  if (magnitude === 0) return ['0', ''];
+  const { exponent } = shortest(magnitude, round, 20);
+  if (exponent < -PRECISION - 1) return ['0', ''];
+  const { digits, exponent: rounded } = shortest(magnitude, round, Math.max(0, exponent + PRECISION));
+  const padded = rounded < 0 ? '0'.repeat(-rounded) + digits : digits.padEnd(rounded + 1, '0');
+  const point = Math.max(rounded, 0) + 1;
+  return [padded.slice(0, point), padded.slice(point)];
+}
+
+function scientific(magnitude: number, round: Round): [first: string, fraction: string, exponent: string] {
+  if (magnitude === 0) return ['0', '', '+00'];
+  const { digits, exponent } = shortest(magnitude, round, PRECISION);
+  const size = String(Math.abs(exponent)).padStart(2, '0');
+  return [digits.slice(0, 1), digits.slice(1), (exponent < 0 ? '-' : '+') + size];
+}
+
+/** Above this, NumPy writes exponents: fewer digits than that tell the values of a narrow type apart. */
+function limitOf({ base }: DTypeInfo): number {
+  return base === 'float32' ? 1e6 : base === 'float16' ? 1e3 : 1e8;
+}
+
+function floatFormat(values: readonly number[], dtype: DTypeInfo, plus = ''): Format<number> {
+  const round = roundOf(dtype);
+  const finite = values.filter(Number.isFinite);
+  const magnitudes = finite.map(Math.abs).filter((value) => value !== 0);
+  const [low, high] = magnitudes.reduce(([a, b], m) => [Math.min(a, m), Math.max(b, m)], [Infinity, 0]);
+  const isScientific = high > 0 && (high >= limitOf(dtype) || low < 1e-4 || high / low > 1000);
+  const signOf = (value: number) => (value < 0 || Object.is(value, -0) ? '-' : plus);
+  const partsOf = (value: number): readonly string[] =>
+    isScientific ? scientific(Math.abs(value), round) : plain(Math.abs(value), round);
+  const parts = finite.map((value) => [signOf(value), ...partsOf(value)] as const);
+  const most = (lengthOf: (part: readonly string[]) => number) => Math.max(0, ...parts.map(lengthOf));
+  const fraction = most((part) => (part[2] as string).length);
+  const exponent = most((part) => (part[3] ?? '').length);
+  const right = fraction + (isScientific ? exponent + 1 : 0);
+  const special = (value: number) => (Number.isNaN(value) ? `${plus}nan` : `${signOf(value)}inf`);
+  const specials = values.filter((value) => !Number.isFinite(value)).map((value) => special(value).length - right - 1);
+  const left = Math.max(
+    most(([sign = '', whole = '']) => sign.length + whole.length),
+    0,
+    ...specials,
+  );
+  return (value) => {
+    if (!Number.isFinite(value)) return special(value).padStart(left + 1 + right);
+    const [whole = '', digits = '', power = ''] = partsOf(value);
+    const head = `${signOf(value)}${whole}`.padStart(left);
+    if (!isScientific) return `${head}.${digits.padEnd(fraction)}`;
+    // All columns have the digits of the longest, so those that need fewer show what lies behind them.
+    const [mantissa = ''] = halfToEven(Math.abs(value), fraction).split('e');
+    return `${head}.${mantissa.slice(2)}e${power[0]}${power.slice(1).padStart(exponent - 1, '0')}`;
+  };
+}
+
+const parts = { 32: 'float16', 64: 'float32', 128: 'float64' } as const;
+
+function complexFormat(values: readonly Complex[], { bits }: DTypeInfo): Format<Complex> {
+  const part = dtypeFromName(parts[bits as keyof typeof parts]);
+  const real = floatFormat(
+    values.map(({ re }) => re),
+    part,
+  );
+  const imaginary = floatFormat(
+    values.map(({ im }) => im),
+    part,
+    '+',
+  );
+  return ({ re, im }) => {
+    const text = imaginary(im);
+    const end = text.trimEnd();
+    return `${real(re)}${end}j${text.slice(end.length)}`;
+  };
+}
+
+function scalarFormat(values: readonly ElementValue[], dtype: DTypeInfo): Format<ElementValue> {
+  if (dtype.code === TypeCode.complex) {
+    return complexFormat(values as readonly Complex[], dtype) as Format<ElementValue>;
+  }
+  const isFloat = typeof values[0] === 'number' && dtype.code !== TypeCode.int && dtype.code !== TypeCode.uint;
+  if (isFloat) return floatFormat(values as readonly number[], dtype) as Format<ElementValue>;
+  const textOf = (value: ElementValue) => (value instanceof Uint8Array ? hexOf(value) : String(value));
+  const width = Math.max(...values.map((value) => textOf(value).length));
+  return (value) => textOf(value).padStart(width);
+}
+
+function hexOf(bytes: Uint8Array): string {
+  return `0x${[...bytes]
+    .reverse()
+    .map((byte) => byte.toString(16).padStart(2, '0'))
+    .join('')}`;
+}
+
+/** A format in which all of these values are equally wide. */
+export function formatFor(values: readonly ElementValue[], dtype: DTypeInfo): Format<ElementValue> {
+  if (dtype.lanes === 1) return scalarFormat(values, dtype);
+  const format = scalarFormat((values as readonly ElementValue[][]).flat(), dtypeFromName(dtype.base));
+  return (value) => `(${(value as readonly ElementValue[]).map(format).join(', ')})`;
+}

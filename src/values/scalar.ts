@@ -1,0 +1,28 @@
+/**
+ * One value, repeated without memory for the repetitions.
+ *
+ * @module
+ */
+
+import { Descriptor, Flag } from '../descriptor.js';
+import { cpu } from '../device.js';
+import { sizeBytes } from '../dtype.js';
+import { elementCodec } from '../element.js';
+import { BufferStorage } from '../storage.js';
+
+/** A descriptor of the shape and dtype of `target` in which every element is `value`, checked as `set` checks it. */
+export function scalarSource(target: Descriptor, value: unknown): Descriptor {
+  const { dtype, shape } = target;
+  const nbytes = sizeBytes(dtype, 1);
+  const storage = new BufferStorage(new ArrayBuffer(nbytes), 0, nbytes);
+  elementCodec(dtype).write(new DataView(storage.buffer()), 0, value);
+  return new Descriptor(
+    storage,
+    dtype,
+    cpu,
+    shape,
+    new Array(shape.length).fill(0),
+    0,
+    target.flags & Flag.subBytePadded,
+  );
+}
