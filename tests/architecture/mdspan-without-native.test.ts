@@ -2,8 +2,8 @@
 
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { equal } from '../../assert.js';
-import { runtime, test } from '../../harness.js';
+import { equal } from '../assert.js';
+import { test } from '../harness.js';
 
 const script = `
 import { fromDLPack, isDLPackError } from 'dlpack';
@@ -40,23 +40,21 @@ console.log(JSON.stringify({
 `;
 
 // The condition that bundlers for browsers set is a command-line flag of Node's; the code under test is the same everywhere.
-if (runtime === 'node') {
-  test('spans without native code', () => {
-    const { status, stdout, stderr } = spawnSync(
-      process.execPath,
-      ['--conditions=browser', '--input-type=module', '--eval', script],
-      { cwd: fileURLToPath(new URL('../../../../', import.meta.url)), encoding: 'utf8' },
-    );
-    equal(status, 0, stderr);
-    equal(JSON.parse(stdout), {
-      data: [9, 10, 2, 3, 4, 5, 60],
-      bytes: [true, true, 4],
-      address: null,
-      strides: [1, 2],
-      back: [10, 3, 5, 2, 4, 60],
-      empty: null,
-      followed: 'BufferError',
-      named: true,
-    });
+test('spans without native code', () => {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--conditions=browser', '--input-type=module', '--eval', script],
+    { cwd: fileURLToPath(new URL('../../../', import.meta.url)), encoding: 'utf8' },
+  );
+  equal(status, 0, stderr);
+  equal(JSON.parse(stdout), {
+    data: [9, 10, 2, 3, 4, 5, 60],
+    bytes: [true, true, 4],
+    address: null,
+    strides: [1, 2],
+    back: [10, 3, 5, 2, 4, 60],
+    empty: null,
+    followed: 'BufferError',
+    named: true,
   });
-}
+});
