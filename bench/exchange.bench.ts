@@ -17,7 +17,8 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const ROUNDS = 5;
 
 interface Peer {
-  makeVersioned(recipe: { shape: bigint[] }): bigint;
+  makeLean(): bigint;
+  deleteAll(addresses: BigUint64Array): void;
 }
 const peer: Peer = createRequire(import.meta.url)('../native/peer.node');
 
@@ -44,6 +45,7 @@ const foreign = {
 };
 
 let sink: unknown;
+const batch = new BigUint64Array(100);
 const operations: Record<string, (n: number) => void> = {
   'fromDLPack(tensor), dispose': (n) => {
     for (let i = 0; i < n; i++) fromDLPack(x).dispose();
@@ -54,7 +56,13 @@ const operations: Record<string, (n: number) => void> = {
   'fromDLPack(foreign JavaScript object), dispose': (n) => {
     for (let i = 0; i < n; i++) fromDLPack(foreign).dispose();
   },
-  'exportManaged, C deleter': (n) => {
+  'exportManaged, deleter called from C': (n) => {
+    for (let i = 0; i < n; i += batch.length) {
+      for (let k = 0; k < batch.length; k++) batch[k] = exportManaged(x);
+      peer.deleteAll(batch);
+    }
+  },
+  'exportManaged, releaseManaged': (n) => {
     for (let i = 0; i < n; i++) releaseManaged(exportManaged(x));
   },
   'Tensor.empty, dispose': (n) => {
@@ -75,7 +83,7 @@ function sampleImports(make: () => bigint, n: number, samples: number): number[]
 }
 
 const imports: Record<string, () => bigint> = {
-  'importManaged (another addon’s tensor), dispose': () => peer.makeVersioned({ shape: [2n, 3n] }),
+  'importManaged (another addon’s tensor), dispose': () => peer.makeLean(),
   'importManaged (our own export), dispose': () => exportManaged(x),
 };
 

@@ -6,7 +6,7 @@ import { exportManaged, importManaged } from 'dlpack/native';
 import { sample, summarise } from './measure.js';
 
 const COUNT = 1_000_000;
-const peer = createRequire(import.meta.url)('../native/peer.node') as { makeVersioned(recipe: object): bigint };
+const peer = createRequire(import.meta.url)('../native/peer.node') as { makeLean(): bigint };
 const x = Tensor.from(
   [
     [1, 2, 3],
@@ -17,7 +17,7 @@ const x = Tensor.from(
 const kinds: Record<string, () => Tensor> = {
   share: () => fromDLPack(x),
   import: () => importManaged(exportManaged(x)),
-  'import-foreign': () => importManaged(peer.makeVersioned({ shape: [2n, 3n], nbytes: 0 })),
+  'import-foreign': () => importManaged(peer.makeLean()),
   allocate: () => Tensor.empty([0], 'float32'),
 };
 const make = kinds[process.argv[2] ?? ''] as () => Tensor;

@@ -51,10 +51,13 @@ static void AlignedFree(void* data) {
 #endif
 }
 
+// The address of all tensors without elements: a consumer that insists on one is served.
+alignas(256) static char empty_block[256];
+
 static void DestroyOwned(Storage* self) {
   Count(counts.bytes, -static_cast<int64_t>(self->nbytes));
   Count(counts.storages, -1);
-  AlignedFree(self->data);
+  if (self->data != empty_block) AlignedFree(self->data);
   free(self);
 }
 
@@ -73,12 +76,11 @@ Storage* WrapStorage(void* data, uint64_t nbytes, void (*destroy)(Storage*), voi
 
 Storage* AllocateStorage(uint64_t nbytes) {
   if (nbytes > SIZE_MAX) return nullptr;
-  // An empty tensor has an address too, so that a consumer that insists on one is served.
-  void* data = AlignedAllocate(nbytes == 0 ? 1 : static_cast<size_t>(nbytes));
+  void* data = nbytes == 0 ? empty_block : AlignedAllocate(static_cast<size_t>(nbytes));
   if (data == nullptr) return nullptr;
   Storage* storage = WrapStorage(data, nbytes, DestroyOwned, nullptr, 0);
   if (storage == nullptr) {
-    AlignedFree(data);
+    if (nbytes > 0) AlignedFree(data);
     return nullptr;
   }
   Count(counts.storages, 1);

@@ -28,6 +28,14 @@ function frozenCopy(values: readonly number[]): readonly number[] {
   return Object.freeze(copy);
 }
 
+/** What is made of a descriptor on demand: most tensors that pass through need none of it. */
+interface Made {
+  data: TypedArray | null;
+  view: DataView | null;
+  shape: readonly number[] | null;
+  strides: readonly number[] | null;
+}
+
 export class Descriptor {
   readonly storage: Storage;
   readonly dtype: DTypeInfo;
@@ -37,10 +45,7 @@ export class Descriptor {
   /** From byte 0 of the storage to the first element. A multiple of eight except inside packed sub-byte types. */
   readonly bitOffset: number;
   readonly flags: number;
-  private typedArray: TypedArray | null;
-  private dataView: DataView | null;
-  private frozenShape: readonly number[] | null;
-  private frozenStrides: readonly number[] | null;
+  private made: Made | null;
 
   constructor(
     storage: Storage,
@@ -58,22 +63,26 @@ export class Descriptor {
     this.strides = strides;
     this.bitOffset = bitOffset;
     this.flags = flags;
-    this.typedArray = null;
-    this.dataView = null;
-    this.frozenShape = null;
-    this.frozenStrides = null;
+    this.made = null;
+  }
+
+  private cache(): Made {
+    this.made ??= { data: null, view: null, shape: null, strides: null };
+    return this.made;
   }
 
   /** The shape as user code may see it: nothing it does can change what the native core relies on. */
   get publicShape(): readonly number[] {
-    this.frozenShape ??= frozenCopy(this.shape);
-    return this.frozenShape;
+    const made = this.cache();
+    made.shape ??= frozenCopy(this.shape);
+    return made.shape;
   }
 
   /** The strides as user code may see them. */
   get publicStrides(): readonly number[] {
-    this.frozenStrides ??= frozenCopy(this.strides);
-    return this.frozenStrides;
+    const made = this.cache();
+    made.strides ??= frozenCopy(this.strides);
+    return made.strides;
   }
 
   get size(): number {
@@ -158,10 +167,11 @@ export class Descriptor {
     this.checkHost();
     const { storage } = this;
     const buffer = storage.buffer();
-    if (this.dataView === null || this.dataView.buffer !== buffer) {
-      this.dataView = new DataView(buffer, storage.start, storage.nbytes);
+    const made = this.cache();
+    if (made.view === null || made.view.buffer !== buffer) {
+      made.view = new DataView(buffer, storage.start, storage.nbytes);
     }
-    return this.dataView;
+    return made.view;
   }
 
   checkHost(): void {
@@ -178,7 +188,8 @@ export class Descriptor {
     this.checkHost();
     const { storage, dtype } = this;
     const buffer = storage.buffer();
-    if (this.typedArray !== null && this.typedArray.buffer === buffer) return this.typedArray;
+    const made = this.cache();
+    if (made.data !== null && made.data.buffer === buffer) return made.data;
     if (!this.isContiguous) {
       throw new LayoutError(
         `Expected a contiguous tensor for data but shape [${this.shape.join(', ')}] has strides ` +
@@ -195,8 +206,8 @@ export class Descriptor {
       );
     }
     const start = storage.start + this.bitOffset / 8;
-    this.typedArray = new dtype.array(buffer, start, this.nbytes / dtype.array.BYTES_PER_ELEMENT);
-    storage.shownBy(this.typedArray);
-    return this.typedArray;
+    made.data = new dtype.array(buffer, start, this.nbytes / dtype.array.BYTES_PER_ELEMENT);
+    storage.shownBy(made.data);
+    return made.data;
   }
 }

@@ -9,7 +9,7 @@ import { ArgumentTypeError, BufferError } from '../errors.js';
 import { copyDescriptor } from '../memory.js';
 import { BufferStorage } from '../storage.js';
 import { descriptorOf, TensorView } from '../view.js';
-import { recordExport } from './debug.js';
+import { isDebug, recordExport } from './debug.js';
 import { ADDRESS, f64, TRACE, u64, writeDescriptor } from './frame.js';
 import { native } from './load.js';
 import { NativeStorage } from './native-storage.js';
@@ -30,6 +30,11 @@ export interface ExportOptions {
  */
 export function exportManaged(tensor: TensorView, options?: ExportOptions): bigint {
   const source = checkTensor(tensor);
+  // Without the detour over a closure: this is what an exchange with native code costs.
+  if (options === undefined && placeOf(source) === 'native') {
+    prepareFrame(source);
+    return exportVersioned();
+  }
   const copy = options?.copy ?? null;
   if (options?.versioned === false) {
     checkLegacy(source, copy);
@@ -136,8 +141,12 @@ export function withNative<T>(source: Descriptor, copy: boolean | null, use: () 
 }
 
 function useStorage<T>(descriptor: Descriptor, use: () => T): T {
-  const trace = recordExport(); // first: it may run user code that hooks stack traces
+  prepareFrame(descriptor);
+  return use();
+}
+
+function prepareFrame(descriptor: Descriptor): void {
+  const trace = isDebug() ? recordExport() : 0; // first: it may run user code that hooks stack traces
   writeDescriptor(descriptor, (descriptor.storage as NativeStorage).handle);
   if (trace !== 0) f64[TRACE] = trace;
-  return use();
 }

@@ -143,6 +143,49 @@ napi_value MakeExternal(napi_env env, napi_callback_info info) {
   return result;
 }
 
+// makeLean(): a 2 by 3 float32 tensor in one allocation, for benchmarks: what it costs is not the producer's.
+struct Lean {
+  DLManagedTensorVersioned managed;
+  int64_t dims[4];
+  float data[8];
+};
+
+void DeleteLean(DLManagedTensorVersioned* self) {
+  free(self);
+  deletions.fetch_add(1, std::memory_order_relaxed);
+}
+
+napi_value MakeLean(napi_env env, napi_callback_info) {
+  Lean* lean = static_cast<Lean*>(calloc(1, sizeof(Lean)));
+  lean->managed.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
+  lean->managed.deleter = DeleteLean;
+  lean->dims[0] = 2;
+  lean->dims[1] = lean->dims[2] = 3;
+  lean->dims[3] = 1;
+  DLTensor& tensor = lean->managed.dl_tensor;
+  tensor.data = lean->data;
+  tensor.device = {kDLCPU, 0};
+  tensor.ndim = 2;
+  tensor.dtype = {kDLFloat, 32, 1};
+  tensor.shape = lean->dims;
+  tensor.strides = lean->dims + 2;
+  return Address(env, lean);
+}
+
+// deleteAll(addresses: BigUint64Array): every deleter, from C.
+napi_value DeleteAll(napi_env env, napi_callback_info info) {
+  napi_value array = Argument(env, info);
+  void* data = nullptr;
+  size_t length = 0;
+  napi_typedarray_type type;
+  napi_get_typedarray_info(env, array, &type, &length, &data, nullptr, nullptr);
+  for (size_t i = 0; i < length; ++i) {
+    auto* managed = reinterpret_cast<DLManagedTensorVersioned*>(static_cast<uint64_t*>(data)[i]);
+    managed->deleter(managed);
+  }
+  return nullptr;
+}
+
 // makeCalling(recipe, function): a tensor whose deleter calls a JavaScript function first. Only for deletion on the thread
 // that made it.
 struct CallingContext {
@@ -388,6 +431,8 @@ const Export kExports[] = {
     {"makeVersioned", MakeVersioned},
     {"makeLegacy", MakeLegacy},
     {"makeExternal", MakeExternal},
+    {"makeLean", MakeLean},
+    {"deleteAll", DeleteAll},
     {"makeCalling", MakeCalling},
     {"makeForeignExternal", MakeForeignExternal},
     {"readVersioned", ReadVersioned},
