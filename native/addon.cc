@@ -32,6 +32,8 @@ static const Export kExports[] = {
     {"exchangeApi", ExchangeApiAddress},
     {"readCounts", ReadCounts},
     {"readTraces", ReadTraces},
+    {"loadTvmFfi", LoadTvmFfi},
+    {"attachTvmFfi", AttachTvmFfi},
 };
 
 }  // namespace dlpack

@@ -55,6 +55,10 @@ napi_value DetachBuffer(napi_env env, napi_callback_info info);
 napi_value ReadInto(napi_env env, napi_callback_info info);
 napi_value WriteFrom(napi_env env, napi_callback_info info);
 
+// tvm_ffi/context.cc
+napi_value LoadTvmFfi(napi_env env, napi_callback_info info);
+napi_value AttachTvmFfi(napi_env env, napi_callback_info info);
+
 }  // namespace dlpack
 
 #endif  // DLPACK_NODE_BINDINGS_H_

@@ -33,6 +33,8 @@ static void Unref(ReleaseQueue* queue) {
 
 // JavaScript thread, from the event loop.
 static void Drain(napi_env env, napi_value on_release, void* context, void*) {
+  // The environment has ended, and the queue may have gone with it; its last owner frees what is in it.
+  if (env == nullptr) return;
   ReleaseQueue* queue = static_cast<ReleaseQueue*>(context);
   Released* node;
   {
@@ -41,7 +43,7 @@ static void Drain(napi_env env, napi_value on_release, void* context, void*) {
     queue->head = nullptr;
   }
   while (node != nullptr) {
-    if (env != nullptr && on_release != nullptr) {
+    if (on_release != nullptr) {
       napi_handle_scope scope;
       if (napi_open_handle_scope(env, &scope) == napi_ok) {
         napi_value undefined, id;

@@ -30,6 +30,8 @@ export class Descriptor {
   /** From byte 0 of the storage to the first element. A multiple of eight except inside packed sub-byte types. */
   readonly bitOffset: number;
   readonly flags: number;
+  /** What a module above made of this descriptor in native memory. It goes with the storage. */
+  native: object | null;
   private typedArray: TypedArray | null;
   private frozenShape: readonly number[] | null;
   private frozenStrides: readonly number[] | null;
@@ -50,6 +52,7 @@ export class Descriptor {
     this.strides = strides;
     this.bitOffset = bitOffset;
     this.flags = flags;
+    this.native = null;
     this.typedArray = null;
     this.frozenShape = null;
     this.frozenStrides = null;

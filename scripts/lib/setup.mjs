@@ -65,7 +65,7 @@ export const buildNative = () =>
       mkdirSync(at(prebuild(), '..'), { recursive: true });
       // No C++ runtime: the addon links nothing but libc.
       const bare = process.platform === 'linux' ? ['-nodefaultlibs', '-lc'] : [];
-      const sources = readdirSync(at('native'))
+      const sources = readdirSync(at('native'), { recursive: true })
         .filter((file) => file.endsWith('.cc'))
         .map((file) => `native/${file}`);
       await run(compiler, [

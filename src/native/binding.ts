@@ -29,4 +29,8 @@ export interface Binding {
   exchangeApi(): void;
   readCounts(): void;
   readTraces(places: Float64Array): void;
+  /** Returns what went wrong. */
+  loadTvmFfi(path: string): string | undefined;
+  /** The functions that src/tvm-ffi/binding.ts declares. */
+  attachTvmFfi<T>(options: { frame: ArrayBuffer; onCall: () => void }): T;
 }

@@ -1,0 +1,89 @@
+// What one JavaScript environment needs for TVM-FFI. JavaScript thread only.
+#ifndef DLPACK_NODE_TVM_FFI_CONTEXT_H_
+#define DLPACK_NODE_TVM_FFI_CONTEXT_H_
+
+#include "../environment.h"
+#include "call_frame.h"
+#include "library.h"
+
+namespace dlpack {
+
+struct Owned {
+  TVMFFIObjectHandle object;  // NULL: free
+  uint32_t next;              // the next free slot
+};
+
+struct Context {
+  Environment* environment;
+  CallFrame* frame;
+  napi_ref frame_ref;
+  napi_ref on_call;   // runs the JavaScript function that frame->callback names
+  uint64_t serial;    // never used again in this process
+  DLPackManagedTensorAllocator allocator;  // what kernels allocate with during a call
+  // References that JavaScript holds, by number; they go with the environment. Slot 0 is never used.
+  Owned* owned;
+  uint32_t capacity;
+  uint32_t free_slot;
+};
+
+// Puts the caller's reference into the table; 0 when out of memory (the reference is then released).
+uint32_t Own(Context* self, TVMFFIObjectHandle object);
+
+// Releases what the table still holds.
+void DisownAll(Context* self);
+
+// The context of this thread, NULL on threads without one.
+Context* CurrentContext();
+
+inline Context* ContextOf(napi_env env, napi_callback_info info) {
+  void* data = nullptr;
+  napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data);
+  return static_cast<Context*>(data);
+}
+
+// With up to `count` arguments; those that the call does not have are undefined.
+inline Context* ContextOf(napi_env env, napi_callback_info info, size_t count, napi_value* values) {
+  void* data = nullptr;
+  napi_get_cb_info(env, info, &count, values, nullptr, &data);
+  return static_cast<Context*>(data);
+}
+
+inline void* Pointer(uint64_t address) { return reinterpret_cast<void*>(address); }
+
+// call.cc
+napi_value CallFunction(napi_env env, napi_callback_info info);
+napi_value CallFunctionLocked(napi_env env, napi_callback_info info);
+napi_value TakeSlot(napi_env env, napi_callback_info info);
+
+// objects.cc
+napi_value OwnObject(napi_env env, napi_callback_info info);
+napi_value DisownObject(napi_env env, napi_callback_info info);
+napi_value DecRefObject(napi_env env, napi_callback_info info);
+napi_value MakeString(napi_env env, napi_callback_info info);
+napi_value MakeBytes(napi_env env, napi_callback_info info);
+napi_value MakeTensorObject(napi_env env, napi_callback_info info);
+napi_value ReadSequence(napi_env env, napi_callback_info info);
+napi_value ReadTypeKey(napi_env env, napi_callback_info info);
+
+// functions.cc
+napi_value GetGlobal(napi_env env, napi_callback_info info);
+napi_value SetGlobal(napi_env env, napi_callback_info info);
+napi_value MakeCallback(napi_env env, napi_callback_info info);
+
+// raised.cc
+napi_value MoveRaised(napi_env env, napi_callback_info info);
+napi_value ReadError(napi_env env, napi_callback_info info);
+napi_value SetRaised(napi_env env, napi_callback_info info);
+
+// streams.cc
+napi_value SetStream(napi_env env, napi_callback_info info);
+napi_value GetStream(napi_env env, napi_callback_info info);
+napi_value SetAllocator(napi_env env, napi_callback_info info);
+
+// The value of an owned slot that is an object with contents to convert (string, bytes, tensor): its reference is given
+// back, and a tensor is left in the exchange frame. NULL for every other kind, which stays as it is.
+napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* slot);
+
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_TVM_FFI_CONTEXT_H_

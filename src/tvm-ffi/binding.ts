@@ -1,0 +1,33 @@
+/**
+ * The functions of the addon for TVM-FFI, as native/tvm_ffi/context.cc exports them. They carry their values in the call
+ * frame.
+ *
+ * @module
+ */
+
+export interface FFIBinding {
+  /** Calls OBJECT with COUNT arguments from BASE. A string or bytes result is returned, others are in the slot. */
+  call(): unknown;
+  /** The same, while no other thread uses the table of global functions. */
+  callLocked(): unknown;
+  /** Converts the owned value in SLOT where it has contents: a string, bytes, a tensor. */
+  take(): unknown;
+  own(): void;
+  disown(): void;
+  decRef(): void;
+  makeString(value: string): void;
+  makeBytes(value: Uint8Array): void;
+  makeTensor(): void;
+  readSequence(): void;
+  readTypeKey(): string | undefined;
+  getGlobal(name: string): void;
+  setGlobal(name: string, override: boolean): void;
+  makeCallback(): void;
+  moveRaised(): void;
+  readError(): [kind: string, message: string, backtrace: string];
+  setRaised(kind: string, message: string, backtrace: string): void;
+  setStream(): void;
+  getStream(): void;
+  setAllocator(): void;
+  readonly path: string;
+}

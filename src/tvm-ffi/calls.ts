@@ -1,0 +1,231 @@
+/**
+ * Calls of native functions, and their results.
+ *
+ * @module
+ */
+
+import { deviceFromType, formatDevice } from '../device.js';
+import { dtypeFromCode } from '../dtype.js';
+import { takeFrame } from '../native/import.js';
+import { checkStatus } from '../native/status.js';
+import { Tensor } from '../tensor.js';
+import { TensorView } from '../view.js';
+import { reserve, writeArgument } from './arguments.js';
+import {
+  BASE,
+  bytesAt,
+  COUNT,
+  f64,
+  i32,
+  i64,
+  OBJECT,
+  payloadAt,
+  SLOT,
+  STATUS,
+  TOP,
+  Type,
+  typeAt,
+  u8,
+  u32,
+  u64,
+} from './call-frame.js';
+import { errorAt, takeRaised } from './errors.js';
+import { builtin } from './globals.js';
+import { ffi } from './library.js';
+import {
+  adoptObject,
+  functionHandles,
+  hasTemporaries,
+  type ObjectHandle,
+  releaseTemporaries,
+  scratch,
+  TemporaryObject,
+} from './objects.js';
+import { writeStream } from './streams.js';
+import { DataType, DeviceValue, FFIObject, OpaquePointer, Shape } from './values.js';
+
+/** A native function. */
+export type FFIFunction = (...args: unknown[]) => unknown;
+
+/** Calls the function at `pointer`. `locked`: while no other thread uses the table of global functions. */
+export function invoke(pointer: number, args: readonly unknown[], locked = false): unknown {
+  const count = args.length;
+  const { text, device } = scratch;
+  const mark = scratch.temporaries.length;
+  const base = reserve(count);
+  scratch.device = null;
+  try {
+    for (let i = 0; i < count; i++) writeArgument(base + i, args[i]);
+    if (scratch.device !== null) writeStream(scratch.device);
+    f64[OBJECT] = pointer;
+    u32[BASE] = base;
+    i32[COUNT] = count;
+    const value = locked ? ffi.callLocked() : ffi.call();
+    if (i32[STATUS] !== 0) throw takeRaised();
+    return readValue(base + count, value);
+  } finally {
+    u32[TOP] = base;
+    scratch.text = text;
+    scratch.device = device;
+    if (hasTemporaries(mark)) releaseTemporaries(mark);
+  }
+}
+
+/** The JavaScript function that stands for a native one. */
+export function wrapFunction(handle: ObjectHandle): FFIFunction {
+  const call = (...args: unknown[]): unknown => invoke(handle.pointer, args);
+  functionHandles.set(call, handle);
+  return call;
+}
+
+/** The value of a slot that owns it. */
+export function takeValue(slot: number): unknown {
+  switch (i32[typeAt(slot)]) {
+    case Type.string:
+    case Type.bytes:
+    case Type.tensor:
+    case Type.tensorView:
+      u32[SLOT] = slot;
+      return readValue(slot, ffi.take());
+    default:
+      return readValue(slot, undefined);
+  }
+}
+
+/** The value of a slot whose contents, if it has any, were taken: `taken`, or a tensor in the exchange frame. */
+function readValue(slot: number, taken: unknown): unknown {
+  const at = typeAt(slot);
+  switch (i32[at]) {
+    case Type.none:
+      return undefined;
+    case Type.int: {
+      const high = i32[at + 3] as number;
+      const value = high * 2 ** 32 + (u32[at + 2] as number);
+      return Number.isSafeInteger(value) ? value : i64[payloadAt(slot)];
+    }
+    case Type.bool:
+      return i32[at + 2] !== 0;
+    case Type.float:
+      return f64[payloadAt(slot)];
+    case Type.smallString:
+      return readSmallString(slot, i32[at + 1] as number);
+    case Type.smallBytes:
+      return u8.slice(bytesAt(slot), bytesAt(slot) + (i32[at + 1] as number));
+    case Type.string:
+    case Type.bytes:
+      return taken;
+    case Type.tensor:
+      checkStatus();
+      return new Tensor(takeFrame());
+    case Type.tensorView:
+      return borrowedView();
+    case Type.dtype: {
+      const packed = u32[at + 2] as number;
+      return new DataType(dtypeFromCode(packed & 0xff, (packed >> 8) & 0xff, packed >>> 16).name);
+    }
+    case Type.device:
+      return new DeviceValue(formatDevice(deviceFromType(i32[at + 2] as number, i32[at + 3] as number)));
+    case Type.opaquePointer:
+      return new OpaquePointer(u64[payloadAt(slot)] as bigint);
+    default:
+      return readObject(i32[at] as number, f64[payloadAt(slot)] as number);
+  }
+}
+
+const decoder = new TextDecoder();
+
+function readSmallString(slot: number, length: number): string {
+  const start = bytesAt(slot);
+  let value = '';
+  for (let i = 0; i < length; i++) {
+    const code = u8[start + i] as number;
+    if (code > 0x7f) return decoder.decode(u8.subarray(start, start + length));
+    value += String.fromCharCode(code);
+  }
+  return value;
+}
+
+/** A view that native code lends for the length of a callback. */
+function borrowedView(): TensorView {
+  checkStatus();
+  const descriptor = takeFrame();
+  scratch.temporaries.push(descriptor.storage);
+  return new TensorView(descriptor);
+}
+
+/** An object whose reference is the caller's. */
+function readObject(type: number, pointer: number): unknown {
+  switch (type) {
+    case Type.error:
+      return errorAt(pointer);
+    case Type.function:
+      return wrapFunction(adoptObject(pointer, type));
+    case Type.shape:
+      return consume(pointer, () => new Shape(readSequence(pointer) as number[]));
+    case Type.array:
+    case Type.list:
+      return consume(pointer, () => readSequence(pointer));
+    case Type.map:
+      return readEntries(pointer, type, 'ffi.MapSize', 'ffi.MapForwardIterFunctor');
+    case Type.dict:
+      return readEntries(pointer, type, 'ffi.DictSize', 'ffi.DictForwardIterFunctor');
+    default:
+      return new FFIObject(adoptObject(pointer, type));
+  }
+}
+
+function consume<T>(pointer: number, read: () => T): T {
+  try {
+    return read();
+  } finally {
+    new TemporaryObject(pointer).release();
+  }
+}
+
+const CHUNK = 32;
+
+function readSequence(pointer: number): unknown[] {
+  const values: unknown[] = [];
+  const base = reserve(CHUNK);
+  try {
+    for (let written = CHUNK; written === CHUNK; ) {
+      f64[OBJECT] = pointer;
+      u32[SLOT] = values.length;
+      u32[BASE] = base;
+      i32[COUNT] = CHUNK;
+      ffi.readSequence();
+      written = i32[COUNT] as number;
+      takeValues(base, written, values);
+    }
+  } finally {
+    u32[TOP] = base;
+  }
+  return values;
+}
+
+/** The values of all slots, each taken even when an earlier one cannot be represented. */
+export function takeValues(base: number, count: number, values: unknown[]): void {
+  let failure: { error: unknown } | null = null;
+  for (let i = 0; i < count; i++) {
+    try {
+      values.push(takeValue(base + i));
+    } catch (error) {
+      failure ??= { error };
+    }
+  }
+  if (failure !== null) throw failure.error;
+}
+
+/** The entries of a map: its layout is the library's own, so its functions walk it. */
+function readEntries(pointer: number, type: number, size: string, iterator: string): Map<unknown, unknown> {
+  const map = new FFIObject(adoptObject(pointer, type));
+  const entries = new Map<unknown, unknown>();
+  let left = invoke(builtin(size), [map]) as number;
+  if (left === 0) return entries;
+  const step = invoke(builtin(iterator), [map]) as FFIFunction;
+  for (; left > 0; left--) {
+    entries.set(step(0), step(1));
+    step(2);
+  }
+  return entries;
+}

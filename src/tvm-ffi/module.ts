@@ -1,0 +1,71 @@
+/**
+ * Libraries of kernels.
+ *
+ * @module
+ */
+
+import { resolve } from 'node:path';
+import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import { type FFIFunction, invoke } from './calls.js';
+import { builtin } from './globals.js';
+import { library } from './library.js';
+import type { FFIObject } from './values.js';
+
+/** A loaded library: its functions by name, each looked up on first use. */
+export type KernelModule = { readonly [name: string]: FFIFunction };
+
+const objects = new WeakMap<object, FFIObject>();
+
+/**
+ * Loads a library that was compiled for TVM-FFI. It stays loaded to the end of the process: what its functions return may
+ * have its deleter there.
+ */
+export function loadModule(path: string): KernelModule {
+  if (typeof path !== 'string') throw new ArgumentTypeError('path', 'a string', path);
+  library();
+  const module = invoke(builtin('ffi.ModuleLoadFromFile'), [resolve(path)], true) as FFIObject;
+  invoke(builtin('ffi.ModuleGlobalsAdd'), [module]);
+  return wrapModule(module, path);
+}
+
+/** Functions as properties. `then` and `toJSON` are none, so that a module can be awaited and printed. */
+export function wrapModule(module: FFIObject, path: string): KernelModule {
+  const functions = new Map<string, FFIFunction>();
+  const find = (name: string): FFIFunction | undefined => {
+    let fn = functions.get(name);
+    if (fn === undefined) {
+      fn = invoke(builtin('ffi.ModuleGetFunction'), [module, name, true]) as FFIFunction | undefined;
+      if (fn !== undefined) functions.set(name, fn);
+    }
+    return fn;
+  };
+  const proxy: KernelModule = new Proxy(Object.create(null), {
+    get: (_, name) => {
+      if (typeof name === 'symbol' || name === 'then' || name === 'toJSON') return undefined;
+      const fn = find(name);
+      if (fn !== undefined) return fn;
+      throw new ArgumentValueError('name', `a function of the module ${path}`, name);
+    },
+    has: (_, name) => typeof name === 'string' && find(name) !== undefined,
+    set: () => false,
+    defineProperty: () => false,
+    deleteProperty: () => false,
+  });
+  objects.set(proxy, module);
+  return proxy;
+}
+
+export interface FunctionDescription {
+  /** JSON with the type of the function, null when the module carries none. */
+  readonly metadata: string | null;
+  /** Its documentation, null when the module carries none. */
+  readonly doc: string | null;
+}
+
+/** What a module says about one of its functions. */
+export function describeFunction(module: KernelModule, name: string): FunctionDescription {
+  const object = objects.get(module);
+  if (object === undefined) throw new ArgumentTypeError('module', 'a module of loadModule', module);
+  const read = (builtinName: string) => (invoke(builtin(builtinName), [object, name, true]) ?? null) as string | null;
+  return { metadata: read('ffi.ModuleGetFunctionMetadata'), doc: read('ffi.ModuleGetFunctionDoc') };
+}

@@ -1,0 +1,123 @@
+/**
+ * References to native objects, and what lives no longer than a call.
+ *
+ * @module
+ */
+
+import { collectLater, type Owner } from '../collect.js';
+import type { DeviceInfo } from '../device.js';
+import { f64, OBJECT, SLOT, TOP, u32 } from './call-frame.js';
+import { ffi } from './library.js';
+
+/** Something to give back when a call is over. */
+export interface Temporary {
+  release(): void;
+}
+
+/** What the call that is being prepared has used so far. Restored when it is over. */
+export const scratch = {
+  /** Bytes of the frame's text in use. */
+  text: 0,
+  /** The first device other than the host among the arguments. */
+  device: null as DeviceInfo | null,
+  temporaries: [] as Temporary[],
+};
+
+/** References given up during a call: the arguments of a call must outlive it. */
+const deferred: number[] = [];
+
+function disown(number: number): void {
+  if (u32[TOP] !== 0) {
+    deferred.push(number);
+    return;
+  }
+  u32[SLOT] = number;
+  ffi.disown();
+}
+
+/** Gives back what was made since there were `mark` temporaries, and what was given up meanwhile. */
+export function releaseTemporaries(mark: number): void {
+  const { temporaries } = scratch;
+  while (temporaries.length > mark) temporaries.pop()?.release();
+  if (u32[TOP] !== 0) return;
+  for (let number = deferred.pop(); number !== undefined; number = deferred.pop()) disown(number);
+}
+
+/** True when the end of a call has something to give back. */
+export function hasTemporaries(mark: number): boolean {
+  return scratch.temporaries.length > mark || (deferred.length > 0 && u32[TOP] === 0);
+}
+
+/** A reference until the end of the call. */
+export class TemporaryObject implements Temporary {
+  private readonly pointer: number;
+
+  constructor(pointer: number) {
+    this.pointer = pointer;
+  }
+
+  release(): void {
+    f64[OBJECT] = this.pointer;
+    ffi.decRef();
+  }
+}
+
+/** Gives one numbered reference back, once. */
+export class ObjectOwner implements Owner {
+  private number: number;
+  /** The other owners that go with the same memory. */
+  private readonly siblings: Set<Owner> | null;
+
+  constructor(number: number, siblings: Set<Owner> | null) {
+    this.number = number;
+    this.siblings = siblings;
+    siblings?.add(this);
+  }
+
+  get isFreed(): boolean {
+    return this.number === 0;
+  }
+
+  free(): void {
+    const { number } = this;
+    if (number === 0) return;
+    this.number = 0;
+    this.siblings?.delete(this);
+    disown(number);
+  }
+}
+
+/** A native object that JavaScript holds one reference to, until the collector finds the handle unreachable. */
+export class ObjectHandle {
+  /** The address, as the double with the same bits. */
+  readonly pointer: number;
+  /** The number of its class. */
+  readonly type: number;
+  private readonly owner: ObjectOwner;
+
+  constructor(pointer: number, type: number, number: number, siblings: Set<Owner> | null) {
+    this.pointer = pointer;
+    this.type = type;
+    this.owner = new ObjectOwner(number, siblings);
+    collectLater(this);
+  }
+
+  /** For the collector. */
+  get refs(): number {
+    return this.owner.isFreed ? 0 : 1;
+  }
+
+  makeOwner(): Owner {
+    return this.owner;
+  }
+}
+
+/** A handle for a reference that the caller owns. */
+export function adoptObject(pointer: number, type: number): ObjectHandle {
+  f64[OBJECT] = pointer;
+  ffi.own();
+  return new ObjectHandle(pointer, type, u32[SLOT] as number, null);
+}
+
+/** The native functions behind the JavaScript functions that stand for them. */
+export const functionHandles = new WeakMap<object, ObjectHandle>();
