@@ -1,5 +1,5 @@
 // The part of the TVM-FFI C ABI (0.1.x) that this addon uses, in our own declaration.
-// tests/interop/tvm-ffi/abi_layout.cc proves it against a real c_api.h.
+// tests/interop/tvm-ffi/kernels/abi_layout.cc proves it against a real c_api.h.
 #ifndef DLPACK_NODE_ABI_TVM_FFI_ABI_H_
 #define DLPACK_NODE_ABI_TVM_FFI_ABI_H_
 

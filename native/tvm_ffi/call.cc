@@ -100,8 +100,9 @@ napi_value CallFunction(napi_env env, napi_callback_info info) {
   void* function = Pointer(frame->object);
 
   // Both are per thread and belong to whoever called us: they are put back whatever happens.
+  const DLPackManagedTensorAllocator own = self->allocator;
   DLPackManagedTensorAllocator allocator = nullptr;
-  tvm_ffi.EnvSetDLPackManagedTensorAllocator(self->allocator, 0, &allocator);
+  if (own != nullptr) tvm_ffi.EnvSetDLPackManagedTensorAllocator(own, 0, &allocator);
   const int32_t device_type = frame->device_type;
   const int32_t device_id = frame->device_id;
   frame->device_type = 0;  // for this call, not for those that callbacks make
@@ -111,7 +112,7 @@ napi_value CallFunction(napi_env env, napi_callback_info info) {
   const int status = CellOf<TVMFFIFunctionCell>(function)->safe_call(function, args, count, result);
 
   if (device_type != 0) tvm_ffi.EnvSetStream(device_type, device_id, stream, nullptr);
-  tvm_ffi.EnvSetDLPackManagedTensorAllocator(allocator, 0, nullptr);
+  if (own != nullptr) tvm_ffi.EnvSetDLPackManagedTensorAllocator(allocator, 0, nullptr);
   frame->status = status;
   if (status != 0 || result->type_index < kTVMFFIStaticObjectBegin) return nullptr;
   return TakeObject(self, env, result);

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "../bindings.h"
-#include "../exchange_api.h"
 
 namespace dlpack {
 
@@ -38,6 +37,7 @@ static const Export kExports[] = {
     {"setStream", SetStream},
     {"getStream", GetStream},
     {"setAllocator", SetAllocator},
+    {"allocTensor", AllocTensor},
 };
 
 static void Destroy(void* data) {
@@ -90,7 +90,7 @@ napi_value AttachTvmFfi(napi_env env, napi_callback_info info) {
   }
   self->environment = environment;
   self->serial = last_serial.fetch_add(1, std::memory_order_relaxed) + 1;
-  self->allocator = ExchangeApi()->managed_tensor_allocator;
+  UseOwnAllocator(self);
   current = self;
   napi_add_env_cleanup_hook(env, Destroy, self);
   for (const Export& entry : kExports) {

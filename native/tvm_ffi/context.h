@@ -19,7 +19,7 @@ struct Context {
   napi_ref frame_ref;
   napi_ref on_call;   // runs the JavaScript function that frame->callback names
   uint64_t serial;    // never used again in this process
-  DLPackManagedTensorAllocator allocator;  // what kernels allocate with during a call
+  DLPackManagedTensorAllocator allocator;  // set for the length of each call; NULL: the thread's is used
   // References that JavaScript holds, by number; they go with the environment. Slot 0 is never used.
   Owned* owned;
   uint32_t capacity;
@@ -31,6 +31,10 @@ uint32_t Own(Context* self, TVMFFIObjectHandle object);
 
 // Releases what the table still holds.
 void DisownAll(Context* self);
+
+// Makes our own allocator the one of this thread, unless a host of ours has set one: that one is put aside for the length
+// of each call. Setting it at each call would cost as much as all else that a call does in C++.
+void UseOwnAllocator(Context* self);
 
 // The context of this thread, NULL on threads without one.
 Context* CurrentContext();
@@ -79,6 +83,7 @@ napi_value SetRaised(napi_env env, napi_callback_info info);
 napi_value SetStream(napi_env env, napi_callback_info info);
 napi_value GetStream(napi_env env, napi_callback_info info);
 napi_value SetAllocator(napi_env env, napi_callback_info info);
+napi_value AllocTensor(napi_env env, napi_callback_info info);
 
 // The value of an owned slot that is an object with contents to convert (string, bytes, tensor): its reference is given
 // back, and a tensor is left in the exchange frame. NULL for every other kind, which stays as it is.

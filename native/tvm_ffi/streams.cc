@@ -57,14 +57,50 @@ static int AllocateInJavaScript(DLTensor* prototype, DLManagedTensorVersioned** 
   return -1;
 }
 
+void UseOwnAllocator(Context* self) {
+  const DLPackManagedTensorAllocator own = ExchangeApi()->managed_tensor_allocator;
+  DLPackManagedTensorAllocator before = nullptr;
+  tvm_ffi.EnvSetDLPackManagedTensorAllocator(own, 0, &before);
+  const bool is_hosted = before != nullptr && before != own;
+  if (is_hosted) tvm_ffi.EnvSetDLPackManagedTensorAllocator(before, 0, nullptr);
+  self->allocator = is_hosted ? own : nullptr;
+}
+
 // What kernels called by this environment allocate with: `object` is a C function, 1 stands for JavaScript's allocator, 0
 // for our own.
 napi_value SetAllocator(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   const uint64_t wanted = self->frame->object;
-  self->allocator = wanted == 0   ? ExchangeApi()->managed_tensor_allocator
-                    : wanted == 1 ? AllocateInJavaScript
-                                  : reinterpret_cast<DLPackManagedTensorAllocator>(wanted);
+  if (wanted == 0) {
+    UseOwnAllocator(self);
+  } else {
+    self->allocator = wanted == 1 ? AllocateInJavaScript : reinterpret_cast<DLPackManagedTensorAllocator>(wanted);
+  }
+  return nullptr;
+}
+
+// As a kernel would ask for it: what the exchange frame describes, row-major, into the exchange frame.
+napi_value AllocTensor(napi_env env, napi_callback_info info) {
+  Context* self = ContextOf(env, info);
+  const Frame* frame = self->environment->frame;
+  int64_t shape[kMaxNdim];
+  for (int32_t i = 0; i < frame->ndim; ++i) shape[i] = static_cast<int64_t>(frame->shape[i]);
+  DLTensor prototype = {};
+  prototype.device = DLDevice{frame->device_type, frame->device_id};
+  prototype.ndim = frame->ndim;
+  prototype.dtype = DLDataType{frame->dtype_code, frame->dtype_bits, frame->dtype_lanes};
+  prototype.shape = shape;
+  TVMFFIAny result = {};
+  result.type_index = kTVMFFITensor;
+  TVMFFIObjectHandle object = nullptr;
+  DLPackManagedTensorAllocator before = nullptr;
+  if (self->allocator != nullptr) tvm_ffi.EnvSetDLPackManagedTensorAllocator(self->allocator, 0, &before);
+  const int status = tvm_ffi.EnvTensorAlloc(&prototype, &object);
+  if (self->allocator != nullptr) tvm_ffi.EnvSetDLPackManagedTensorAllocator(before, 0, nullptr);
+  self->frame->status = status;
+  if (status != 0) return nullptr;
+  result.v_obj = static_cast<TVMFFIObject*>(object);
+  TakeObject(self, env, &result);
   return nullptr;
 }
 

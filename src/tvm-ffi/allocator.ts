@@ -4,12 +4,19 @@
  * @module
  */
 
-import type { Device } from '../device.js';
-import type { DType } from '../dtype.js';
+import { Descriptor } from '../descriptor.js';
+import type { Device, DeviceInfo } from '../device.js';
+import type { DType, DTypeInfo } from '../dtype.js';
 import { ArgumentTypeError } from '../errors.js';
+import { rowMajorStrides } from '../layout.js';
+import { writeDescriptor } from '../native/frame.js';
+import { takeFrame } from '../native/import.js';
+import { checkStatus } from '../native/status.js';
+import { setEnvAllocator } from '../nd-alloc.js';
+import { BufferStorage } from '../storage.js';
 import { Tensor } from '../tensor.js';
-import { f64, OBJECT, u64 } from './call-frame.js';
-import { TVMFFIError } from './errors.js';
+import { f64, i32, OBJECT, STATUS, u64 } from './call-frame.js';
+import { TVMFFIError, takeRaised } from './errors.js';
 import { ffi, library } from './library.js';
 import type { DataType, DeviceValue } from './values.js';
 
@@ -33,6 +40,17 @@ export function setAllocator(next: TensorAllocator | bigint | null): void {
   else u64[OBJECT] = next === null ? 0n : 1n;
   ffi.setAllocator();
   f64[OBJECT] = 0;
+  setEnvAllocator(next === null ? null : allocateLikeKernels);
+}
+
+/** What a kernel would get, for JavaScript. */
+function allocateLikeKernels(shape: readonly number[], dtype: DTypeInfo, device: DeviceInfo): Descriptor {
+  const nothing = new BufferStorage(new ArrayBuffer(0), 0, 0);
+  writeDescriptor(new Descriptor(nothing, dtype, device, shape, rowMajorStrides(shape), 0, 0), 0);
+  ffi.allocTensor();
+  if (i32[STATUS] !== 0) throw takeRaised();
+  checkStatus();
+  return takeFrame();
 }
 
 /** Answers a kernel: dtype, device and the lengths of the axes. */

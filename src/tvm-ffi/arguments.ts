@@ -5,7 +5,7 @@
  * @module
  */
 
-import { cpu, parseDevice } from '../device.js';
+import { cpu, type DeviceInfo, parseDevice } from '../device.js';
 import { parseDType } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError, BufferError } from '../errors.js';
 import { Tensor } from '../tensor.js';
@@ -22,6 +22,7 @@ import {
   SLOT,
   SLOTS,
   STATUS,
+  TENSOR_BITS,
   TOP,
   Type,
   text,
@@ -36,7 +37,7 @@ import { type JavaScriptFunction, makeCallback } from './callbacks.js';
 import { TVMFFIError, takeRaised } from './errors.js';
 import { builtin } from './globals.js';
 import { ffi } from './library.js';
-import { functionHandles, scratch, TemporaryObject } from './objects.js';
+import { functionHandles, keepForCall, scratch, TemporaryObject } from './objects.js';
 import { borrowTensor, type TensorObject, tensorObject } from './tensor-object.js';
 import { DataType, DeviceValue, Dict, FFIObject, handleOf, List, OpaquePointer, Shape } from './values.js';
 
@@ -77,15 +78,26 @@ export function writeArgument(slot: number, value: unknown): void {
 function writeTensor(slot: number, tensor: Tensor): void {
   const descriptor = descriptorOf(tensor);
   const object = (descriptor.native as TensorObject | null) ?? tensorObject(descriptor);
-  if (descriptor.device !== cpu && scratch.device === null) scratch.device = descriptor.device;
-  if (object === null) writeSlot(slot, Type.tensorView, borrowTensor(descriptor));
-  else writeSlot(slot, Type.tensor, object.pointer);
+  if (descriptor.device !== cpu) noteDevice(descriptor.device);
+  if (object === null) {
+    writeSlot(slot, Type.tensorView, borrowTensor(descriptor));
+    return;
+  }
+  const at = payloadAt(slot);
+  f64[at - 1] = TENSOR_BITS;
+  f64[at] = object.pointer;
 }
 
 function writeView(slot: number, view: TensorView): void {
   const descriptor = descriptorOf(view);
-  if (descriptor.device !== cpu && scratch.device === null) scratch.device = descriptor.device;
+  if (descriptor.device !== cpu) noteDevice(descriptor.device);
   writeSlot(slot, Type.tensorView, tensorObject(descriptor)?.view ?? borrowTensor(descriptor));
+}
+
+/** The first device other than the host sets the stream of the call. */
+function noteDevice(device: DeviceInfo): void {
+  scratch.isUsed = true;
+  scratch.device ??= device;
 }
 
 function writeNumber(slot: number, value: number): void {
@@ -138,6 +150,7 @@ function writeString(slot: number, value: string): void {
   }
   const end = start + writeText(value, start);
   text[end] = 0;
+  scratch.isUsed = true;
   scratch.text = end + 1;
   i32[typeAt(slot)] = Type.rawString;
   i32[typeAt(slot) + 1] = 0;
@@ -160,7 +173,7 @@ function writeText(value: string, start: number): number {
 function keepTemporary(slot: number): void {
   if (i32[STATUS] !== 0) throw takeRaised();
   if ((i32[typeAt(slot)] as number) >= Type.object) {
-    scratch.temporaries.push(new TemporaryObject(f64[payloadAt(slot)] as number));
+    keepForCall(new TemporaryObject(f64[payloadAt(slot)] as number));
   }
 }
 
@@ -171,7 +184,7 @@ function writeFunction(slot: number, value: JavaScriptFunction): void {
     return;
   }
   const pointer = makeCallback(value);
-  scratch.temporaries.push(new TemporaryObject(pointer));
+  keepForCall(new TemporaryObject(pointer));
   writeSlot(slot, Type.function, pointer);
 }
 
@@ -227,7 +240,7 @@ function writeError(slot: number, error: TVMFFIError): void {
   ffi.setRaised(error.kind, error.message, error.backtrace.split('\n').reverse().join('\n'));
   ffi.moveRaised();
   writeSlot(slot, Type.error, f64[OBJECT] as number);
-  scratch.temporaries.push(new TemporaryObject(f64[OBJECT] as number));
+  keepForCall(new TemporaryObject(f64[OBJECT] as number));
 }
 
 /** Takes slots off the stack of the frame, `count` of them and one for a result. */

@@ -29,5 +29,7 @@ export interface FFIBinding {
   setStream(): void;
   getStream(): void;
   setAllocator(): void;
+  /** Has the allocator make what the exchange frame describes, and leaves it there. */
+  allocTensor(): void;
   readonly path: string;
 }

@@ -71,6 +71,9 @@ export function writeSlot(slot: number, type: number, pointer: number): void {
   f64[payloadAt(slot)] = pointer;
 }
 
+/** The double whose bits are those of {@link Type.tensor} and the zeros behind it, for writing both in one store. */
+export const TENSOR_BITS = 70 * Number.MIN_VALUE;
+
 /** `TVMFFITypeIndex` of the ABI. */
 export const Type = {
   none: 0,

@@ -6,6 +6,7 @@
 
 import { deviceFromType, formatDevice } from '../device.js';
 import { dtypeFromCode } from '../dtype.js';
+import { BufferError } from '../errors.js';
 import { takeFrame } from '../native/import.js';
 import { checkStatus } from '../native/status.js';
 import { Tensor } from '../tensor.js';
@@ -35,7 +36,7 @@ import { ffi } from './library.js';
 import {
   adoptObject,
   functionHandles,
-  hasTemporaries,
+  keepForCall,
   type ObjectHandle,
   releaseTemporaries,
   scratch,
@@ -47,13 +48,31 @@ import { DataType, DeviceValue, FFIObject, OpaquePointer, Shape } from './values
 /** A native function. */
 export type FFIFunction = (...args: unknown[]) => unknown;
 
-/** Calls the function at `pointer`. `locked`: while no other thread uses the table of global functions. */
-export function invoke(pointer: number, args: readonly unknown[], locked = false): unknown {
-  const count = args.length;
+/** Calls the function at `pointer`. */
+export function invoke(pointer: number, args: readonly unknown[]): unknown {
+  return scratch.isUsed ? invokeInside(pointer, args, false) : invokeWith(pointer, args, 0, false);
+}
+
+/** The same, while no other thread uses the table of global functions. */
+export function invokeLocked(pointer: number, args: readonly unknown[]): unknown {
+  return invokeInside(pointer, args, true);
+}
+
+/** A call inside another one that uses more than its slots: what belongs to that one is left as it is. */
+function invokeInside(pointer: number, args: readonly unknown[], locked: boolean): unknown {
   const { text, device } = scratch;
-  const mark = scratch.temporaries.length;
-  const base = reserve(count);
   scratch.device = null;
+  try {
+    return invokeWith(pointer, args, scratch.temporaries.length, locked);
+  } finally {
+    scratch.text = text;
+    scratch.device = device;
+  }
+}
+
+function invokeWith(pointer: number, args: readonly unknown[], mark: number, locked: boolean): unknown {
+  const count = args.length;
+  const base = reserve(count);
   try {
     for (let i = 0; i < count; i++) writeArgument(base + i, args[i]);
     if (scratch.device !== null) writeStream(scratch.device);
@@ -62,12 +81,10 @@ export function invoke(pointer: number, args: readonly unknown[], locked = false
     i32[COUNT] = count;
     const value = locked ? ffi.callLocked() : ffi.call();
     if (i32[STATUS] !== 0) throw takeRaised();
-    return readValue(base + count, value);
+    return i32[typeAt(base + count)] === Type.none ? undefined : readValue(base + count, value);
   } finally {
     u32[TOP] = base;
-    scratch.text = text;
-    scratch.device = device;
-    if (hasTemporaries(mark)) releaseTemporaries(mark);
+    if (scratch.isUsed) releaseTemporaries(mark);
   }
 }
 
@@ -84,9 +101,12 @@ export function takeValue(slot: number): unknown {
     case Type.string:
     case Type.bytes:
     case Type.tensor:
-    case Type.tensorView:
       u32[SLOT] = slot;
       return readValue(slot, ffi.take());
+    case Type.tensorView:
+      u32[SLOT] = slot;
+      ffi.take();
+      return borrowedView();
     default:
       return readValue(slot, undefined);
   }
@@ -118,7 +138,10 @@ function readValue(slot: number, taken: unknown): unknown {
       checkStatus();
       return new Tensor(takeFrame());
     case Type.tensorView:
-      return borrowedView();
+      throw new BufferError(
+        'Expected a Tensor as result but received a DLTensor*, which nobody keeps alive once the call is over; ' +
+          'pass memory that native code may keep (Tensor.from, Tensor.adopt) to functions that return their argument',
+      );
     case Type.dtype: {
       const packed = u32[at + 2] as number;
       return new DataType(dtypeFromCode(packed & 0xff, (packed >> 8) & 0xff, packed >>> 16).name);
@@ -149,7 +172,7 @@ function readSmallString(slot: number, length: number): string {
 function borrowedView(): TensorView {
   checkStatus();
   const descriptor = takeFrame();
-  scratch.temporaries.push(descriptor.storage);
+  keepForCall(descriptor.storage);
   return new TensorView(descriptor);
 }
 

@@ -14,7 +14,7 @@ import { ALLOCATOR, callbackOf } from './callbacks.js';
 import { takeValues } from './calls.js';
 import { raise, TVMFFIError } from './errors.js';
 import { setDispatcher } from './library.js';
-import { scratch, type Temporary } from './objects.js';
+import { keepForCall, scratch, type Temporary } from './objects.js';
 
 /** Never throws: an error is raised for the native caller. */
 function dispatch(): void {
@@ -48,7 +48,7 @@ function run(number: number, args: unknown[]): unknown {
 function writeResult(slot: number, value: unknown): void {
   if (value instanceof Tensor && placeOf(descriptorOf(value)) === 'copy') {
     const copy = value.copy();
-    scratch.temporaries.push({ release: () => copy.dispose() });
+    keepForCall({ release: () => copy.dispose() });
     writeArgument(slot, copy);
     return;
   }

@@ -7,7 +7,7 @@
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { f64, i32, OBJECT, STATUS, Type } from './call-frame.js';
 import { type JavaScriptFunction, makeCallback } from './callbacks.js';
-import { type FFIFunction, invoke, wrapFunction } from './calls.js';
+import { type FFIFunction, invokeLocked, wrapFunction } from './calls.js';
 import { takeRaised } from './errors.js';
 import { builtin, findGlobal } from './globals.js';
 import { ffi, library } from './library.js';
@@ -52,20 +52,20 @@ export function registerGlobalFunc(name: string, fn: JavaScriptFunction, options
 export function removeGlobalFunc(name: string): boolean {
   if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
   if (findGlobal(name) === null) return false;
-  invoke(builtin('ffi.FunctionRemoveGlobal'), [name], true);
+  invokeLocked(builtin('ffi.FunctionRemoveGlobal'), [name]);
   return true;
 }
 
 /** Names of all global functions, sorted. */
 export function globalFuncNames(): string[] {
-  const at = invoke(builtin('ffi.FunctionListGlobalNamesFunctor'), [], true) as FFIFunction;
+  const at = invokeLocked(builtin('ffi.FunctionListGlobalNamesFunctor'), []) as FFIFunction;
   const count = at(-1) as number;
   return Array.from({ length: count }, (_, i) => at(i) as string).sort();
 }
 
 /** What the library knows about a global function: a JSON text with its type, empty when it has none. */
 export function globalFuncMetadata(name: string): string {
-  return invoke(builtin('ffi.GetGlobalFuncMetadata'), [name], true) as string;
+  return invokeLocked(builtin('ffi.GetGlobalFuncMetadata'), [name]) as string;
 }
 
 /**

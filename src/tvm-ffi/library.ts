@@ -4,7 +4,7 @@
  * @module
  */
 
-import { LoadError } from '../errors.js';
+import { ArgumentTypeError, LoadError } from '../errors.js';
 import { native } from '../native/load.js';
 import type { FFIBinding } from './binding.js';
 import { callBuffer } from './call-frame.js';
@@ -28,6 +28,9 @@ export interface LoadOptions {
 
 /** Loads libtvm_ffi unless that has been done. The copy that the process has already is used, whatever the path. */
 export function library(options: LoadOptions = {}): FFIBinding {
+  if (options.path !== undefined && typeof options.path !== 'string') {
+    throw new ArgumentTypeError('path', 'a string', options.path);
+  }
   if (attached !== null) return attached;
   const binding = native();
   const tried: string[] = [];

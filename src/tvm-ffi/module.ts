@@ -6,7 +6,7 @@
 
 import { resolve } from 'node:path';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
-import { type FFIFunction, invoke } from './calls.js';
+import { type FFIFunction, invoke, invokeLocked } from './calls.js';
 import { builtin } from './globals.js';
 import { library } from './library.js';
 import type { FFIObject } from './values.js';
@@ -23,7 +23,7 @@ const objects = new WeakMap<object, FFIObject>();
 export function loadModule(path: string): KernelModule {
   if (typeof path !== 'string') throw new ArgumentTypeError('path', 'a string', path);
   library();
-  const module = invoke(builtin('ffi.ModuleLoadFromFile'), [resolve(path)], true) as FFIObject;
+  const module = invokeLocked(builtin('ffi.ModuleLoadFromFile'), [resolve(path)]) as FFIObject;
   invoke(builtin('ffi.ModuleGlobalsAdd'), [module]);
   return wrapModule(module, path);
 }

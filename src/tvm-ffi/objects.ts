@@ -14,8 +14,10 @@ export interface Temporary {
   release(): void;
 }
 
-/** What the call that is being prepared has used so far. Restored when it is over. */
+/** What the calls that are under way use besides their slots. */
 export const scratch = {
+  /** False: all below is as it is between calls, and a call that ends has nothing to give back. */
+  isUsed: false,
   /** Bytes of the frame's text in use. */
   text: 0,
   /** The first device other than the host among the arguments. */
@@ -29,23 +31,28 @@ const deferred: number[] = [];
 function disown(number: number): void {
   if (u32[TOP] !== 0) {
     deferred.push(number);
+    scratch.isUsed = true;
     return;
   }
   u32[SLOT] = number;
   ffi.disown();
 }
 
-/** Gives back what was made since there were `mark` temporaries, and what was given up meanwhile. */
+/** Has something given back when the call that is being prepared is over. */
+export function keepForCall(temporary: Temporary): void {
+  scratch.isUsed = true;
+  scratch.temporaries.push(temporary);
+}
+
+/** Gives back what was made since there were `mark` temporaries, and at the end of the outermost call all else. */
 export function releaseTemporaries(mark: number): void {
   const { temporaries } = scratch;
   while (temporaries.length > mark) temporaries.pop()?.release();
   if (u32[TOP] !== 0) return;
+  scratch.isUsed = false;
+  scratch.text = 0;
+  scratch.device = null;
   for (let number = deferred.pop(); number !== undefined; number = deferred.pop()) disown(number);
-}
-
-/** True when the end of a call has something to give back. */
-export function hasTemporaries(mark: number): boolean {
-  return scratch.temporaries.length > mark || (deferred.length > 0 && u32[TOP] === 0);
 }
 
 /** A reference until the end of the call. */

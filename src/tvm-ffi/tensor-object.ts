@@ -12,7 +12,7 @@ import { pinBuffer } from '../native/pin-buffer.js';
 import { checkStatus } from '../native/status.js';
 import { f64, OBJECT, SLOT, Type, u32, VIEW } from './call-frame.js';
 import { ffi } from './library.js';
-import { ObjectHandle, ObjectOwner, scratch } from './objects.js';
+import { keepForCall, ObjectHandle, ObjectOwner } from './objects.js';
 
 /** A native object for the elements of a descriptor, and the `DLTensor` inside it. */
 export class TensorObject extends ObjectHandle {
@@ -51,12 +51,12 @@ export function borrowTensor(descriptor: Descriptor): number {
   }
   const { storage } = descriptor;
   const pinned = pinBuffer(storage.buffer(), storage.start, storage.nbytes);
-  scratch.temporaries.push(pinned);
+  keepForCall(pinned);
   writeDescriptor(descriptor, pinned.handle);
   ffi.makeTensor();
   checkStatus();
   const view = f64[VIEW] as number;
   const owner = new ObjectOwner(u32[SLOT] as number, null);
-  scratch.temporaries.push({ release: () => owner.free() });
+  keepForCall({ release: () => owner.free() });
   return view;
 }

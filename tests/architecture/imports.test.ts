@@ -17,7 +17,7 @@ const layers: readonly (readonly string[])[] = [
   ['element', 'managed'],
   ['descriptor', 'nested'],
   ['backend', 'copy', 'print'],
-  ['view', 'memory'],
+  ['view', 'memory', 'nd-alloc'],
   ['produce'],
   ['tensor'],
   ['protocol', 'spec'],

@@ -3,7 +3,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { isDLPackError } from 'dlpack';
-import { type FFIFunction, getGlobalFunc, loadModule, TVMFFIError } from 'dlpack/tvm-ffi';
+import { type FFIFunction, getGlobalFunc, type KernelModule, loadModule, TVMFFIError } from 'dlpack/tvm-ffi';
 import { ok } from '../../assert.js';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
@@ -21,9 +21,17 @@ function findLibraries(): string | null {
 export const libraries = findLibraries();
 export const ffiMissing = libraries === null ? 'libtvm_ffi.so in .venv (needs Python)' : false;
 
-const kernelFile = `${root}build/kernels/kernels.so`;
-export const kernelsPath = kernelFile;
-export const kernelsMissing = existsSync(kernelFile) ? ffiMissing : 'build/kernels/kernels.so (needs a C++ compiler)';
+export const kernelsPath = `${root}build/kernels/kernels.so`;
+const probePath = `${root}build/kernels/probe.so`;
+export const kernelsMissing = existsSync(kernelsPath) ? ffiMissing : 'build/kernels/kernels.so (needs a C++ compiler)';
+
+let probes: KernelModule | null = null;
+
+/** A function of tests/interop/tvm-ffi/kernels/probe.cc. */
+export function probe(name: string): FFIFunction {
+  probes ??= loadModule(probePath);
+  return probes[name] as FFIFunction;
+}
 
 let isLoaded = false;
 
