@@ -26,6 +26,7 @@ static const Export kExports[] = {
     {"makeString", MakeString},
     {"makeBytes", MakeBytes},
     {"makeTensor", MakeTensorObject},
+    {"borrowTensor", BorrowTensorObject},
     {"readSequence", ReadSequence},
     {"readTypeKey", ReadTypeKey},
     {"getGlobal", GetGlobal},

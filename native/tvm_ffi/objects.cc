@@ -94,17 +94,42 @@ napi_value MakeBytes(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// The tensor that the exchange frame describes, as an object owned under the number `slot`, and the DLTensor inside it.
-napi_value MakeTensorObject(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
+// The object under the number `slot`, and the DLTensor inside it.
+static void OwnTensor(Context* self, TensorObject* object) {
   Frame* frame = self->environment->frame;
-  Storage* storage = GetHeld(self->environment, frame->handle);
-  TensorObject* object = storage == nullptr ? nullptr : CreateTensorObject(*frame, storage);
-  frame->status = object != nullptr ? kOk : storage == nullptr ? kConsumed : kOutOfMemory;
+  frame->status = object == nullptr ? kOutOfMemory : kOk;
   self->frame->object = reinterpret_cast<uint64_t>(object);
   self->frame->view = object == nullptr ? 0 : reinterpret_cast<uint64_t>(&object->tensor);
   self->frame->slot = object == nullptr ? 0 : Own(self, object);
   if (object != nullptr && self->frame->slot == 0) frame->status = kOutOfMemory;
+}
+
+// The tensor that the exchange frame describes.
+napi_value MakeTensorObject(napi_env env, napi_callback_info info) {
+  Context* self = ContextOf(env, info);
+  Frame* frame = self->environment->frame;
+  Storage* storage = GetHeld(self->environment, frame->handle);
+  if (storage == nullptr) {
+    frame->status = kConsumed;
+    return nullptr;
+  }
+  OwnTensor(self, CreateTensorObject(*frame, storage->data, storage));
+  return nullptr;
+}
+
+// borrowTensor(Uint8Array): the same over memory that JavaScript keeps, good as long as that is where it is.
+napi_value BorrowTensorObject(napi_env env, napi_callback_info info) {
+  napi_value value;
+  Context* self = ContextOf(env, info, 1, &value);
+  Frame* frame = self->environment->frame;
+  napi_typedarray_type type;
+  size_t length = 0;
+  void* data = nullptr;
+  if (napi_get_typedarray_info(env, value, &type, &length, &data, nullptr, nullptr) != napi_ok) {
+    frame->status = kNapi;
+    return nullptr;
+  }
+  OwnTensor(self, CreateTensorObject(*frame, data, nullptr));
   return nullptr;
 }
 

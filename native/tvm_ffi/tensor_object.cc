@@ -10,12 +10,12 @@ static void DeleteTensorObject(void* self, int flags) {
   if ((flags & kTVMFFIObjectDeleterFlagBitMaskStrong) != 0) {
     EndTrace(object->trace);
     Count(counts.exports, -1);
-    ReleaseStorage(object->storage);
+    if (object->storage != nullptr) ReleaseStorage(object->storage);
   }
   if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) free(object);
 }
 
-TensorObject* CreateTensorObject(const Frame& frame, Storage* storage) {
+TensorObject* CreateTensorObject(const Frame& frame, void* data, Storage* storage) {
   const int32_t ndim = frame.ndim;
   void* block = malloc(sizeof(TensorObject) + sizeof(int64_t) * 2 * static_cast<size_t>(ndim));
   if (block == nullptr) return nullptr;
@@ -30,7 +30,7 @@ TensorObject* CreateTensorObject(const Frame& frame, Storage* storage) {
   // The offset goes into the pointer wherever it can: kernels that read data_ptr() know of no other.
   const uint64_t offset = static_cast<uint64_t>(frame.byte_offset);
   DLTensor& tensor = object->tensor;
-  tensor.data = empty ? nullptr : static_cast<char*>(storage->data) + (frame.addressable ? offset : 0);
+  tensor.data = empty ? nullptr : static_cast<char*>(data) + (frame.addressable ? offset : 0);
   tensor.byte_offset = empty || frame.addressable ? 0 : offset;
   tensor.device = DLDevice{frame.device_type, frame.device_id};
   tensor.ndim = ndim;
@@ -41,13 +41,15 @@ TensorObject* CreateTensorObject(const Frame& frame, Storage* storage) {
   object->trace = frame.trace == 0 ? nullptr : BeginTrace(frame.trace);
   object->flags = frame.flags;
   object->byte_offset = frame.byte_offset;
-  RetainStorage(storage);
+  if (storage != nullptr) RetainStorage(storage);
   Count(counts.exports, 1);
   return object;
 }
 
 TensorObject* AsOwnTensor(TVMFFIObject* object) {
-  return object->deleter == DeleteTensorObject ? reinterpret_cast<TensorObject*>(object) : nullptr;
+  if (object->deleter != DeleteTensorObject) return nullptr;
+  TensorObject* own = reinterpret_cast<TensorObject*>(object);
+  return own->storage == nullptr ? nullptr : own;
 }
 
 Storage* DescribeTensorObject(const TensorObject& object, Frame* frame) {

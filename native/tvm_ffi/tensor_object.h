@@ -12,7 +12,7 @@ namespace dlpack {
 struct TensorObject {
   TVMFFIObject header;
   DLTensor tensor;  // what the ABI promises ends here
-  Storage* storage;
+  Storage* storage;  // NULL: lent by JavaScript
   Trace* trace;
   uint64_t flags;   // DLPACK_FLAG_BITMASK_*, for which the library has no place
   double byte_offset;
@@ -21,10 +21,11 @@ struct TensorObject {
 
 static_assert(offsetof(TensorObject, tensor) == 24 && offsetof(TensorObject, storage) == 72, "TensorObj of the ABI");
 
-// One reference for the caller, and one to `storage`. NULL when out of memory.
-TensorObject* CreateTensorObject(const Frame& frame, Storage* storage);
+// One reference for the caller, and one to `storage` if there is one. `data` is where the storage begins. NULL when out of
+// memory.
+TensorObject* CreateTensorObject(const Frame& frame, void* data, Storage* storage);
 
-// The object as ours, NULL when somebody else made it.
+// The object as ours, NULL when somebody else made it, or when the memory is only lent.
 TensorObject* AsOwnTensor(TVMFFIObject* object);
 
 // Describes an object of ours in `frame` and returns its storage with a reference for the caller.

@@ -22,7 +22,6 @@ import {
   SLOT,
   SLOTS,
   STATUS,
-  TENSOR_BITS,
   TOP,
   Type,
   text,
@@ -38,7 +37,7 @@ import { TVMFFIError, takeRaised } from './errors.js';
 import { builtin } from './globals.js';
 import { ffi } from './library.js';
 import { functionHandles, keepForCall, scratch, TemporaryObject } from './objects.js';
-import { borrowTensor, type TensorObject, tensorObject } from './tensor-object.js';
+import { tensorObject } from './tensor-object.js';
 import { DataType, DeviceValue, Dict, FFIObject, handleOf, List, OpaquePointer, Shape } from './values.js';
 
 /** Writes one argument. */
@@ -77,21 +76,16 @@ export function writeArgument(slot: number, value: unknown): void {
 /** An owning tensor, which callees that take a view accept too. Memory that JavaScript owns can only be viewed. */
 function writeTensor(slot: number, tensor: Tensor): void {
   const descriptor = descriptorOf(tensor);
-  const object = (descriptor.native as TensorObject | null) ?? tensorObject(descriptor);
   if (descriptor.device !== cpu) noteDevice(descriptor.device);
-  if (object === null) {
-    writeSlot(slot, Type.tensorView, borrowTensor(descriptor));
-    return;
-  }
-  const at = payloadAt(slot);
-  f64[at - 1] = TENSOR_BITS;
-  f64[at] = object.pointer;
+  const object = tensorObject(descriptor);
+  if (object.isOwning) writeSlot(slot, Type.tensor, object.pointer);
+  else writeSlot(slot, Type.tensorView, object.view);
 }
 
 function writeView(slot: number, view: TensorView): void {
   const descriptor = descriptorOf(view);
   if (descriptor.device !== cpu) noteDevice(descriptor.device);
-  writeSlot(slot, Type.tensorView, tensorObject(descriptor)?.view ?? borrowTensor(descriptor));
+  writeSlot(slot, Type.tensorView, tensorObject(descriptor).view);
 }
 
 /** The first device other than the host sets the stream of the call. */
@@ -243,14 +237,17 @@ function writeError(slot: number, error: TVMFFIError): void {
   keepForCall(new TemporaryObject(f64[OBJECT] as number));
 }
 
+export function frameIsFull(count: number): BufferError {
+  const left = SLOTS - (u32[TOP] as number) - 1;
+  return new BufferError(
+    `Expected at most ${left} more values in this call but received ${count}: too many arguments or nested calls`,
+  );
+}
+
 /** Takes slots off the stack of the frame, `count` of them and one for a result. */
 export function reserve(count: number): number {
   const base = u32[TOP] as number;
-  if (base + count >= SLOTS) {
-    throw new BufferError(
-      `Expected at most ${SLOTS - base - 1} more values in this call but received ${count}: too many arguments or nested calls`,
-    );
-  }
+  if (base + count >= SLOTS) throw frameIsFull(count);
   u32[TOP] = base + count + 1;
   return base;
 }

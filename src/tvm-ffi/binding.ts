@@ -18,6 +18,7 @@ export interface FFIBinding {
   makeString(value: string): void;
   makeBytes(value: Uint8Array): void;
   makeTensor(): void;
+  borrowTensor(bytes: Uint8Array): void;
   readSequence(): void;
   readTypeKey(): string | undefined;
   getGlobal(name: string): void;

@@ -48,10 +48,15 @@ export const CALLBACK = 14;
 /** u32: the slot, element or reference a request is about. */
 export const SLOT = 15;
 
+/** i32: the type of slot 0; the next slot is 4 further. */
+export const FIRST_TYPE = 16;
+/** f64, i64, u64: the payload of slot 0; the next slot is 2 further. */
+export const FIRST_PAYLOAD = 9;
+
 /** i32: the type of a slot; the length of a small string and the two halves of the payload follow. */
-export const typeAt = (slot: number): number => (SLOTS_START >> 2) + slot * 4;
+export const typeAt = (slot: number): number => FIRST_TYPE + slot * 4;
 /** f64, i64, u64: the payload of a slot. */
-export const payloadAt = (slot: number): number => (SLOTS_START >> 3) + slot * 2 + 1;
+export const payloadAt = (slot: number): number => FIRST_PAYLOAD + slot * 2;
 /** u8: the payload of a slot. */
 export const bytesAt = (slot: number): number => SLOTS_START + slot * 16 + 8;
 

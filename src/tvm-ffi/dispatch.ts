@@ -21,12 +21,13 @@ function dispatch(): void {
   const base = u32[BASE] as number;
   const count = i32[COUNT] as number;
   const number = u32[CALLBACK] as number;
-  const mark = scratch.temporaries.length;
+  const { temporaries } = scratch;
+  const mark = temporaries.length;
   const args: unknown[] = [];
-  let lent: Temporary[] = [];
+  let lent: Temporary[] | null = null;
   try {
     takeValues(base, count, args);
-    lent = scratch.temporaries.splice(mark);
+    if (temporaries.length > mark) lent = temporaries.splice(mark);
     writeResult(base + count, run(number, args));
     i32[STATUS] = 0;
   } catch (error) {
@@ -34,7 +35,7 @@ function dispatch(): void {
     i32[STATUS] = -1;
   }
   // Views of arguments end with the callback; what its result needs is given back when the call around it is over.
-  for (const view of lent) view.release();
+  if (lent !== null) for (const view of lent) view.release();
 }
 
 function run(number: number, args: unknown[]): unknown {

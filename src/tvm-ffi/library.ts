@@ -14,9 +14,9 @@ import { candidates } from './find.js';
 export let ffi: FFIBinding;
 
 let attached: FFIBinding | null = null;
-let dispatch: () => void = () => {};
+let dispatch: (() => void) | null = null;
 
-/** Names what runs when native code calls a JavaScript function. */
+/** Names what runs when native code calls a JavaScript function. Done before the library is loaded. */
 export function setDispatcher(dispatcher: () => void): void {
   dispatch = dispatcher;
 }
@@ -37,7 +37,7 @@ export function library(options: LoadOptions = {}): FFIBinding {
   for (const { path, from } of candidates(options.path)) {
     const problem = binding.loadTvmFfi(path);
     if (problem === undefined) {
-      ffi = binding.attachTvmFfi<FFIBinding>({ frame: callBuffer, onCall: () => dispatch() });
+      ffi = binding.attachTvmFfi<FFIBinding>({ frame: callBuffer, onCall: dispatch as () => void });
       attached = ffi;
       return ffi;
     }

@@ -8,55 +8,59 @@ import type { Descriptor } from '../descriptor.js';
 import { BufferError } from '../errors.js';
 import { placeOf, withNative } from '../native/export.js';
 import { writeDescriptor } from '../native/frame.js';
-import { pinBuffer } from '../native/pin-buffer.js';
 import { checkStatus } from '../native/status.js';
 import { f64, OBJECT, SLOT, Type, u32, VIEW } from './call-frame.js';
 import { ffi } from './library.js';
-import { keepForCall, ObjectHandle, ObjectOwner } from './objects.js';
+import { ObjectHandle } from './objects.js';
 
-/** A native object for the elements of a descriptor, and the `DLTensor` inside it. */
+/**
+ * A native object for the elements of a descriptor, and the `DLTensor` inside it. It goes with the storage, and with the
+ * descriptor when the collector finds that first.
+ */
 export class TensorObject extends ObjectHandle {
   readonly view: number;
+  /** False: the memory is JavaScript's, and native code may look at it during a call only. */
+  readonly isOwning: boolean;
 
-  constructor(pointer: number, view: number, number: number, descriptor: Descriptor) {
+  constructor(descriptor: Descriptor, isOwning: boolean) {
     const { storage } = descriptor;
     storage.attached ??= new Set();
-    super(pointer, Type.tensor, number, storage.attached);
-    this.view = view;
+    super(f64[OBJECT] as number, Type.tensor, u32[SLOT] as number, storage.attached);
+    this.view = f64[VIEW] as number;
+    this.isOwning = isOwning;
   }
 }
 
-/**
- * The object of a tensor, or null for memory that native code must not keep. It goes with the storage, and with the
- * descriptor when the collector finds that first.
- */
-export function tensorObject(descriptor: Descriptor): TensorObject | null {
-  if (descriptor.native !== null) return descriptor.native as TensorObject;
-  if (placeOf(descriptor) === 'copy') return null;
-  const object = withNative(descriptor, false, () => {
-    ffi.makeTensor();
-    checkStatus();
-    return new TensorObject(f64[OBJECT] as number, f64[VIEW] as number, u32[SLOT] as number, descriptor);
-  });
-  descriptor.native = object;
+/** The object of a tensor. Throws when its memory was taken away. */
+export function tensorObject(descriptor: Descriptor): TensorObject {
+  let object = descriptor.native as TensorObject | null;
+  if (object === null) {
+    object = placeOf(descriptor) === 'copy' ? borrow(descriptor) : own(descriptor);
+    descriptor.native = object;
+  }
+  // A buffer that is still there lies where it lay: engines move none.
+  if (!object.isOwning) descriptor.storage.buffer();
   return object;
 }
 
-/** The `DLTensor` of memory that JavaScript owns, good until the call is over. */
-export function borrowTensor(descriptor: Descriptor): number {
+function own(descriptor: Descriptor): TensorObject {
+  return withNative(descriptor, false, () => {
+    ffi.makeTensor();
+    checkStatus();
+    return new TensorObject(descriptor, true);
+  });
+}
+
+function borrow(descriptor: Descriptor): TensorObject {
   if ((descriptor.bitOffset & 7) !== 0) {
     throw new BufferError(
       `Expected ${descriptor.dtype.name} elements that start on a byte but this view starts inside one; pass a copy() instead`,
     );
   }
   const { storage } = descriptor;
-  const pinned = pinBuffer(storage.buffer(), storage.start, storage.nbytes);
-  keepForCall(pinned);
-  writeDescriptor(descriptor, pinned.handle);
-  ffi.makeTensor();
+  const bytes = new Uint8Array(storage.buffer(), storage.start, storage.nbytes);
+  writeDescriptor(descriptor, 0);
+  ffi.borrowTensor(bytes);
   checkStatus();
-  const view = f64[VIEW] as number;
-  const owner = new ObjectOwner(u32[SLOT] as number, null);
-  keepForCall({ release: () => owner.free() });
-  return view;
+  return new TensorObject(descriptor, false);
 }
