@@ -1,4 +1,4 @@
-// npm run demo: from a fresh clone to a tensor that crosses into an addon and a worker and back.
+// npm run demo: from a fresh clone to a tensor that crosses into an addon, a worker and a kernel and back.
 import {
   buildExampleAddon,
   buildKernels,

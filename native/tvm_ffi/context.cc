@@ -19,6 +19,7 @@ struct Export {
 static const Export kExports[] = {
     {"call", CallFunction},
     {"callLocked", CallFunctionLocked},
+    {"callAsync", CallFunctionAsync},
     {"take", TakeSlot},
     {"own", OwnObject},
     {"disown", DisownObject},

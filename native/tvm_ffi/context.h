@@ -59,6 +59,9 @@ napi_value CallFunction(napi_env env, napi_callback_info info);
 napi_value CallFunctionLocked(napi_env env, napi_callback_info info);
 napi_value TakeSlot(napi_env env, napi_callback_info info);
 
+// async_call.cc
+napi_value CallFunctionAsync(napi_env env, napi_callback_info info);
+
 // objects.cc
 napi_value OwnObject(napi_env env, napi_callback_info info);
 napi_value DisownObject(napi_env env, napi_callback_info info);

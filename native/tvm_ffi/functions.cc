@@ -116,6 +116,19 @@ static int RunJavaScript(Context* self) {
   return -1;
 }
 
+void SettleCall(Context* self, uint32_t id, int status, const TVMFFIAny& result, TVMFFIObjectHandle error) {
+  CallFrame* frame = self->frame;
+  const uint32_t base = frame->top;
+  frame->slots[base] = result;
+  frame->top = base + 1;
+  frame->base = base;
+  frame->count = status == 0 ? kFulfilled : kRejected;
+  frame->object = reinterpret_cast<uint64_t>(error);
+  frame->callback = id;
+  RunJavaScript(self);
+  frame->top = base;
+}
+
 int RunCallback(Context* self, uint32_t id, const TVMFFIAny* args, int32_t count, TVMFFIAny* result) {
   CallFrame* frame = self->frame;
   const uint32_t base = frame->top;

@@ -10,6 +10,8 @@ export interface FFIBinding {
   call(): unknown;
   /** The same, while no other thread uses the table of global functions. */
   callLocked(): unknown;
+  /** Runs the call on another thread; CALLBACK numbers its promise. */
+  callAsync(): void;
   /** Converts the owned value in SLOT where it has contents: a string, bytes, a tensor. */
   take(): unknown;
   own(): void;

@@ -9,6 +9,7 @@ import { Tensor } from '../tensor.js';
 import { descriptorOf } from '../view.js';
 import { allocate } from './allocator.js';
 import { writeArgument } from './arguments.js';
+import { settle } from './async.js';
 import { BASE, CALLBACK, COUNT, i32, STATUS, u32 } from './call-frame.js';
 import { ALLOCATOR, callbackOf } from './callbacks.js';
 import { takeValues } from './calls.js';
@@ -21,6 +22,10 @@ function dispatch(): void {
   const base = u32[BASE] as number;
   const count = i32[COUNT] as number;
   const number = u32[CALLBACK] as number;
+  if (count < 0) {
+    settle(number, base, count);
+    return;
+  }
   const { temporaries } = scratch;
   const mark = temporaries.length;
   const args: unknown[] = [];

@@ -15,6 +15,7 @@
  */
 
 export { setAllocator, type TensorAllocator } from './allocator.js';
+export { callAsync } from './async.js';
 export type { JavaScriptFunction } from './callbacks.js';
 export type { FFIFunction } from './calls.js';
 export { TVMFFIError } from './errors.js';

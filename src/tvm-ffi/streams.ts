@@ -34,6 +34,15 @@ export function writeStream(device: DeviceInfo): void {
   i32[DEVICE + 1] = device.id;
 }
 
+/** The same for a call on another thread, which does not see the streams of this one. */
+export function captureStream(device: DeviceInfo): void {
+  const stream = provider?.(device.name) ?? currentStream(device.name);
+  checkHandle(stream);
+  u64[STREAM] = stream;
+  i32[DEVICE] = device.type;
+  i32[DEVICE + 1] = device.id;
+}
+
 function checkHandle(handle: bigint): void {
   if (typeof handle !== 'bigint') throw new ArgumentTypeError('handle', 'a bigint', handle);
   if (BigInt.asUintN(64, handle) !== handle) {

@@ -88,6 +88,7 @@ const names = {
     'OpaquePointer',
     'Shape',
     'TVMFFIError',
+    'callAsync',
     'currentStream',
     'describeFunction',
     'getGlobalFunc',
