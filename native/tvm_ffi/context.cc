@@ -24,6 +24,7 @@ static const Export kExports[] = {
     {"own", OwnObject},
     {"disown", DisownObject},
     {"decRef", DecRefObject},
+    {"retain", RetainSlot},
     {"makeString", MakeString},
     {"makeBytes", MakeBytes},
     {"makeTensor", MakeTensorObject},

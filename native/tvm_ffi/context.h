@@ -65,6 +65,7 @@ napi_value CallFunctionAsync(napi_env env, napi_callback_info info);
 // objects.cc
 napi_value OwnObject(napi_env env, napi_callback_info info);
 napi_value DisownObject(napi_env env, napi_callback_info info);
+napi_value RetainSlot(napi_env env, napi_callback_info info);
 napi_value DecRefObject(napi_env env, napi_callback_info info);
 napi_value MakeString(napi_env env, napi_callback_info info);
 napi_value MakeBytes(napi_env env, napi_callback_info info);

@@ -63,6 +63,12 @@ napi_value DisownObject(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+napi_value RetainSlot(napi_env env, napi_callback_info info) {
+  CallFrame* frame = ContextOf(env, info)->frame;
+  tvm_ffi.ObjectIncRef(frame->slots[frame->slot].v_obj);
+  return nullptr;
+}
+
 napi_value DecRefObject(napi_env env, napi_callback_info info) {
   tvm_ffi.ObjectDecRef(Pointer(ContextOf(env, info)->frame->object));
   return nullptr;

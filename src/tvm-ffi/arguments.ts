@@ -22,6 +22,7 @@ import {
   SLOT,
   SLOTS,
   STATUS,
+  TEXT_START,
   TOP,
   Type,
   text,
@@ -29,16 +30,16 @@ import {
   u8,
   u32,
   u64,
+  writeFrameAddress,
   writeSlot,
-  writeTextAddress,
 } from './call-frame.js';
 import { type JavaScriptFunction, makeCallback } from './callbacks.js';
 import { TVMFFIError, takeRaised } from './errors.js';
 import { builtin } from './globals.js';
 import { ffi } from './library.js';
-import { functionHandles, keepForCall, scratch, TemporaryObject } from './objects.js';
+import { keepForCall, scratch, standIns, TemporaryObject } from './objects.js';
 import { tensorObject } from './tensor-object.js';
-import { DataType, DeviceValue, Dict, FFIObject, handleOf, List, OpaquePointer, Shape } from './values.js';
+import { DataType, DeviceValue, Dict, FFIObject, handleOf, List, OpaquePointer, RValue, Shape } from './values.js';
 
 /** Writes one argument. */
 export function writeArgument(slot: number, value: unknown): void {
@@ -148,7 +149,7 @@ function writeString(slot: number, value: string): void {
   scratch.text = end + 1;
   i32[typeAt(slot)] = Type.rawString;
   i32[typeAt(slot) + 1] = 0;
-  writeTextAddress(slot, start);
+  writeFrameAddress(slot, TEXT_START + start);
 }
 
 /** The UTF-8 of a string at `start`; returns its length. The encoder is worth its call for long strings only. */
@@ -172,7 +173,7 @@ function keepTemporary(slot: number): void {
 }
 
 function writeFunction(slot: number, value: JavaScriptFunction): void {
-  const handle = functionHandles.get(value);
+  const handle = standIns.get(value);
   if (handle !== undefined) {
     writeSlot(slot, Type.function, handle.pointer);
     return;
@@ -183,7 +184,10 @@ function writeFunction(slot: number, value: JavaScriptFunction): void {
 }
 
 function writeObject(slot: number, value: object): void {
-  if (value instanceof TensorView) writeView(slot, value);
+  // First, because nothing may be asked of the proxy that stands for a module.
+  const handle = standIns.get(value);
+  if (handle !== undefined) writeSlot(slot, handle.type, handle.pointer);
+  else if (value instanceof TensorView) writeView(slot, value);
   else if (Array.isArray(value)) writeContainer(slot, 'ffi.Array', value);
   else if (value instanceof Uint8Array) writeBytes(slot, value);
   else if (value instanceof Map) writeContainer(slot, 'ffi.Map', [...value].flat());
@@ -202,7 +206,8 @@ function writeObject(slot: number, value: object): void {
   } else if (value instanceof OpaquePointer) {
     writeSlot(slot, Type.opaquePointer, 0);
     u64[payloadAt(slot)] = value.address;
-  } else if (value instanceof TVMFFIError) writeError(slot, value);
+  } else if (value instanceof RValue) writeRValue(slot, value.value);
+  else if (value instanceof TVMFFIError) writeError(slot, value);
   else if (isRecord(value)) writeContainer(slot, 'ffi.Map', Object.entries(value).flat());
   else {
     throw new ArgumentTypeError(
@@ -228,6 +233,28 @@ function writeBytes(slot: number, value: Uint8Array): void {
 function writeHandle(slot: number, value: FFIObject): void {
   const { pointer, type } = handleOf(value);
   writeSlot(slot, type, pointer);
+}
+
+/** An object that the callee may take over: a reference of its own, in a slot above, that the argument points to. */
+function writeRValue(slot: number, value: unknown): void {
+  const cell = u32[TOP] as number;
+  if (cell >= SLOTS) throw frameIsFull(1);
+  u32[TOP] = cell + 1;
+  const mark = scratch.temporaries.length;
+  writeArgument(cell, value);
+  if ((i32[typeAt(cell)] as number) < Type.object) throw new ArgumentTypeError('an RValue', 'an object', value);
+  u32[SLOT] = cell;
+  ffi.retain();
+  // What was made for it is the callee's alone.
+  while (scratch.temporaries.length > mark) scratch.temporaries.pop()?.release();
+  keepForCall({
+    release: () => {
+      const pointer = f64[payloadAt(cell)] as number;
+      if (pointer !== 0) new TemporaryObject(pointer).release();
+    },
+  });
+  writeSlot(slot, Type.rvalue, 0);
+  writeFrameAddress(slot, bytesAt(cell));
 }
 
 function writeError(slot: number, error: TVMFFIError): void {

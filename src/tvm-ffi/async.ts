@@ -10,7 +10,7 @@ import { BASE, CALLBACK, COUNT, f64, i32, OBJECT, STATUS, TOP, Type, typeAt, u32
 import { type FFIFunction, takeValue } from './calls.js';
 import { errorAt, TVMFFIError, takeRaised } from './errors.js';
 import { ffi } from './library.js';
-import { functionHandles, releaseTemporaries, scratch } from './objects.js';
+import { releaseTemporaries, scratch, standIns } from './objects.js';
 import { captureStream } from './streams.js';
 
 interface Waiting {
@@ -29,7 +29,7 @@ const FULFILLED = -1;
  * it is done, disposed or not; nothing may write to them meanwhile. JavaScript functions cannot be called from there.
  */
 export async function callAsync(fn: FFIFunction, ...args: unknown[]): Promise<unknown> {
-  const handle = functionHandles.get(fn);
+  const handle = standIns.get(fn);
   if (handle === undefined) throw new ArgumentTypeError('fn', 'a native function', fn);
   return begin(handle.pointer, args);
 }

@@ -17,6 +17,8 @@ export interface FFIBinding {
   own(): void;
   disown(): void;
   decRef(): void;
+  /** One more reference to the object in SLOT. */
+  retain(): void;
   makeString(value: string): void;
   makeBytes(value: Uint8Array): void;
   makeTensor(): void;

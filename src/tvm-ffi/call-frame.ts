@@ -12,7 +12,8 @@
 export const SLOTS = 2048;
 const TEXT_BYTES = 16384;
 const SLOTS_START = 64;
-const TEXT_START = SLOTS_START + 16 * SLOTS;
+/** u8: where {@link text} begins. */
+export const TEXT_START = SLOTS_START + 16 * SLOTS;
 
 export const callBuffer = new ArrayBuffer(TEXT_START + TEXT_BYTES);
 export const f64 = new Float64Array(callBuffer);
@@ -60,9 +61,9 @@ export const payloadAt = (slot: number): number => FIRST_PAYLOAD + slot * 2;
 /** u8: the payload of a slot. */
 export const bytesAt = (slot: number): number => SLOTS_START + slot * 16 + 8;
 
-/** Writes the address of byte `offset` of {@link text} as the payload of a slot. */
-export function writeTextAddress(slot: number, offset: number): void {
-  const low = (u32[ADDRESS] as number) + TEXT_START + offset;
+/** Writes the address of byte `offset` of the frame as the payload of a slot. */
+export function writeFrameAddress(slot: number, offset: number): void {
+  const low = (u32[ADDRESS] as number) + offset;
   const at = typeAt(slot) + 2;
   u32[at] = low;
   u32[at + 1] = (u32[ADDRESS + 1] as number) + (low > 0xffffffff ? 1 : 0);

@@ -39,11 +39,11 @@ import { builtin } from './globals.js';
 import { ffi } from './library.js';
 import {
   adoptObject,
-  functionHandles,
   keepForCall,
   type ObjectHandle,
   releaseTemporaries,
   scratch,
+  standIns,
   TemporaryObject,
 } from './objects.js';
 import { writeStream } from './streams.js';
@@ -122,7 +122,7 @@ function invokeWith(pointer: number, args: readonly unknown[], mark: number, loc
 /** The JavaScript function that stands for a native one. */
 export function wrapFunction(handle: ObjectHandle): FFIFunction {
   const call = (...args: unknown[]): unknown => invoke(handle.pointer, args);
-  functionHandles.set(call, handle);
+  standIns.set(call, handle);
   return call;
 }
 

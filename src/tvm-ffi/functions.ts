@@ -11,7 +11,7 @@ import { type FFIFunction, invokeLocked, wrapFunction } from './calls.js';
 import { takeRaised } from './errors.js';
 import { builtin, findGlobal } from './globals.js';
 import { ffi, library } from './library.js';
-import { adoptObject, functionHandles, type ObjectHandle } from './objects.js';
+import { adoptObject, type ObjectHandle, standIns } from './objects.js';
 
 export interface GetGlobalOptions {
   /** Return null for a name that is not registered instead of throwing. */
@@ -79,5 +79,5 @@ export function toFunction(fn: JavaScriptFunction): FFIFunction {
 
 function handleOfFunction(fn: JavaScriptFunction): ObjectHandle {
   if (typeof fn !== 'function') throw new ArgumentTypeError('fn', 'a function', fn);
-  return functionHandles.get(fn) ?? adoptObject(makeCallback(fn), Type.function);
+  return standIns.get(fn) ?? adoptObject(makeCallback(fn), Type.function);
 }

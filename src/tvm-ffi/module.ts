@@ -6,30 +6,38 @@
 
 import { resolve } from 'node:path';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import { Type } from './call-frame.js';
 import { type FFIFunction, invoke, invokeLocked } from './calls.js';
 import { builtin } from './globals.js';
 import { library } from './library.js';
-import type { FFIObject } from './values.js';
+import { standIns } from './objects.js';
+import { FFIObject, handleOf } from './values.js';
 
 /** A loaded library: its functions by name, each looked up on first use. */
 export type KernelModule = { readonly [name: string]: FFIFunction };
-
-const objects = new WeakMap<object, FFIObject>();
 
 /**
  * Loads a library that was compiled for TVM-FFI. It stays loaded to the end of the process: what its functions return may
  * have its deleter there.
  */
-export function loadModule(path: string): KernelModule {
+export function loadModule<M extends object = KernelModule>(path: string): M {
   if (typeof path !== 'string') throw new ArgumentTypeError('path', 'a string', path);
   library();
   const module = invokeLocked(builtin('ffi.ModuleLoadFromFile'), [resolve(path)]) as FFIObject;
   invoke(builtin('ffi.ModuleGlobalsAdd'), [module]);
-  return wrapModule(module, path);
+  return wrapModule(module, path) as M;
+}
+
+/** The functions of a module that native code returned as a value. */
+export function asModule<M extends object = KernelModule>(value: unknown): M {
+  if (!(value instanceof FFIObject) || handleOf(value).type !== Type.module) {
+    throw new ArgumentTypeError('value', 'a module', value);
+  }
+  return wrapModule(value, value.typeKey) as M;
 }
 
 /** Functions as properties. `then` and `toJSON` are none, so that a module can be awaited and printed. */
-export function wrapModule(module: FFIObject, path: string): KernelModule {
+function wrapModule(module: FFIObject, path: string): KernelModule {
   const functions = new Map<string, FFIFunction>();
   const find = (name: string): FFIFunction | undefined => {
     let fn = functions.get(name);
@@ -51,7 +59,7 @@ export function wrapModule(module: FFIObject, path: string): KernelModule {
     defineProperty: () => false,
     deleteProperty: () => false,
   });
-  objects.set(proxy, module);
+  standIns.set(proxy, handleOf(module));
   return proxy;
 }
 
@@ -63,9 +71,8 @@ export interface FunctionDescription {
 }
 
 /** What a module says about one of its functions. */
-export function describeFunction(module: KernelModule, name: string): FunctionDescription {
-  const object = objects.get(module);
-  if (object === undefined) throw new ArgumentTypeError('module', 'a module of loadModule', module);
-  const read = (builtinName: string) => (invoke(builtin(builtinName), [object, name, true]) ?? null) as string | null;
+export function describeFunction(module: object, name: string): FunctionDescription {
+  if (!standIns.has(module)) throw new ArgumentTypeError('module', 'a module of loadModule', module);
+  const read = (builtinName: string) => (invoke(builtin(builtinName), [module, name, true]) ?? null) as string | null;
   return { metadata: read('ffi.ModuleGetFunctionMetadata'), doc: read('ffi.ModuleGetFunctionDoc') };
 }

@@ -126,5 +126,5 @@ export function adoptObject(pointer: number, type: number): ObjectHandle {
   return new ObjectHandle(pointer, type, u32[SLOT] as number, null);
 }
 
-/** The native functions behind the JavaScript functions that stand for them. */
-export const functionHandles = new WeakMap<object, ObjectHandle>();
+/** The native objects behind the JavaScript functions and modules that stand for them. */
+export const standIns = new WeakMap<object, ObjectHandle>();

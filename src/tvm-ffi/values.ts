@@ -109,6 +109,15 @@ export class Dict {
   }
 }
 
+/** Passes an object so that the callee may take it over instead of sharing it: `ObjectRValueRef`. */
+export class RValue {
+  readonly value: unknown;
+
+  constructor(value: unknown) {
+    this.value = value;
+  }
+}
+
 /** Reads the private handle of an {@link FFIObject}. For this module's other files. */
 export let handleOf: (object: FFIObject) => ObjectHandle;
 

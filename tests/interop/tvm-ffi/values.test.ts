@@ -6,13 +6,14 @@ import {
   FFIObject,
   List,
   OpaquePointer,
+  RValue,
   Shape,
   TVMFFIError,
   toFunction,
 } from 'dlpack/tvm-ffi';
 import { equal, ok, throws } from '../../assert.js';
 import { testWith } from '../../harness.js';
-import { ffiMissing, raises, testing } from './peer.js';
+import { ffiMissing, kernelsMissing, probe, raises, testing } from './peer.js';
 
 /** What goes out and what comes back. */
 const plain: [string, unknown, unknown][] = [
@@ -120,6 +121,19 @@ testWith(ffiMissing, 'objects that only native code knows pass through', () => {
   const again = testing('echo')(object);
   ok(again instanceof FFIObject);
   equal(count(object), 2);
+});
+
+testWith(kernelsMissing, 'an rvalue is the callee’s to take over', () => {
+  const unique = probe('unique_array');
+  equal([unique([1, 'two']), unique(new RValue([1, 'two']))], [2, 1]);
+  equal(testing('echo')(new RValue(['a longer string', 2])), ['a longer string', 2]);
+  // A callee that does not take it over.
+  equal(testing('nop')(new RValue([1])), undefined);
+  throws('TypeError', 'an RValue', () => testing('echo')(new RValue(5)));
+  equal(
+    testing('apply')((...args: unknown[]) => args, new RValue([3])),
+    [[3]],
+  );
 });
 
 testWith(ffiMissing, 'values without a type are refused, and nothing stays behind', () => {

@@ -4,6 +4,7 @@
 #include <tvm/ffi/error.h>
 #include <tvm/ffi/extra/c_env_api.h>
 #include <tvm/ffi/function.h>
+#include <tvm/ffi/rvalue_ref.h>
 
 #include <optional>
 #include <string>
@@ -87,6 +88,10 @@ static int64_t LiveBlocks() { return live_blocks; }
 
 // Takes its argument over, as C++ callers that are done with a value pass it.
 static int64_t Unique(ffi::Tensor x) { return x.use_count(); }
+static int64_t UniqueArray(ffi::RValueRef<ffi::Array<ffi::Any>> x) {
+  const ffi::Array<ffi::Any> array = *std::move(x);
+  return array.use_count();
+}
 static void FailWithCause(ffi::String inner, ffi::String outer) {
   ffi::Error cause("KeyError", std::string(inner), "");
   throw ffi::Error("ValueError", std::string(outer), "", cause, std::nullopt);
@@ -118,5 +123,6 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(allocate, Allocate);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(make_tensor, MakeTensor);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(live_blocks, LiveBlocks);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(unique, Unique);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(unique_array, UniqueArray);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(fail_with_cause, FailWithCause);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(host_allocator, HostAllocator);
