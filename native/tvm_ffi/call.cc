@@ -1,5 +1,6 @@
 // The call: the one function that must be fast.
 #include <stdlib.h>
+#include <string.h>
 
 #include "../bindings.h"
 #include "../managed_tensor.h"
@@ -65,10 +66,20 @@ static void BorrowTensor(Context* self, const DLTensor& tensor) {
   if (storage != nullptr) HoldInFrame(environment, storage);
 }
 
-napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* slot) {
+napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* slot, bool is_owned) {
   napi_value value = nullptr;
   TVMFFIObject* object = slot->v_obj;
   switch (slot->type_index) {
+    case kTVMFFIRawStr:
+      return TakeText(env, TVMFFIByteArray{slot->v_c_str, strlen(slot->v_c_str)});
+    case kTVMFFIByteArrayPtr:
+      return TakeBytes(env, *static_cast<TVMFFIByteArray*>(slot->v_ptr));
+    case kTVMFFIObjectRValueRef: {
+      TVMFFIAny moved = {};
+      tvm_ffi.AnyViewToOwnedAny(slot, &moved);
+      *slot = moved;
+      return TakeObject(self, env, slot, true);
+    }
     case kTVMFFIStr:
       value = TakeText(env, *CellOf<TVMFFIByteArray>(object));
       break;
@@ -82,9 +93,12 @@ napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* slot) {
       BorrowTensor(self, *static_cast<DLTensor*>(slot->v_ptr));
       return nullptr;
     default:
+      if (slot->type_index < kTVMFFIStaticObjectBegin) return nullptr;
+      if (!is_owned) tvm_ffi.ObjectIncRef(object);
+      self->frame->slot = Own(self, object);
       return nullptr;
   }
-  tvm_ffi.ObjectDecRef(object);
+  if (is_owned) tvm_ffi.ObjectDecRef(object);
   return value;
 }
 
@@ -115,7 +129,7 @@ napi_value CallFunction(napi_env env, napi_callback_info info) {
   if (own != nullptr) tvm_ffi.EnvSetDLPackManagedTensorAllocator(allocator, 0, nullptr);
   frame->status = status;
   if (status != 0 || result->type_index < kTVMFFIStaticObjectBegin) return nullptr;
-  return TakeObject(self, env, result);
+  return TakeObject(self, env, result, true);
 }
 
 napi_value CallFunctionLocked(napi_env env, napi_callback_info info) {
@@ -125,7 +139,7 @@ napi_value CallFunctionLocked(napi_env env, napi_callback_info info) {
 
 napi_value TakeSlot(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  return TakeObject(self, env, self->frame->slots + self->frame->slot);
+  return TakeObject(self, env, self->frame->slots + self->frame->slot, false);
 }
 
 }  // namespace dlpack

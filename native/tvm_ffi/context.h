@@ -63,10 +63,9 @@ napi_value TakeSlot(napi_env env, napi_callback_info info);
 napi_value CallFunctionAsync(napi_env env, napi_callback_info info);
 
 // objects.cc
-napi_value OwnObject(napi_env env, napi_callback_info info);
 napi_value DisownObject(napi_env env, napi_callback_info info);
 napi_value RetainSlot(napi_env env, napi_callback_info info);
-napi_value DecRefObject(napi_env env, napi_callback_info info);
+napi_value DropSlot(napi_env env, napi_callback_info info);
 napi_value MakeString(napi_env env, napi_callback_info info);
 napi_value MakeBytes(napi_env env, napi_callback_info info);
 napi_value MakeTensorObject(napi_env env, napi_callback_info info);
@@ -90,9 +89,10 @@ napi_value GetStream(napi_env env, napi_callback_info info);
 napi_value SetAllocator(napi_env env, napi_callback_info info);
 napi_value AllocTensor(napi_env env, napi_callback_info info);
 
-// The value of an owned slot that is an object with contents to convert (string, bytes, tensor): its reference is given
-// back, and a tensor is left in the exchange frame. NULL for every other kind, which stays as it is.
-napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* slot);
+// What JavaScript is to have of a slot. Strings and bytes are the result, a tensor is left in the exchange frame, and for
+// every other object `slot` of the call frame becomes the number of a reference: JavaScript may be terminated at any time,
+// so no reference is ever in its hands alone. `is_owned`: the slot's own reference is used up.
+napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* slot, bool is_owned);
 
 }  // namespace dlpack
 

@@ -10,7 +10,7 @@
 
 namespace dlpack {
 
-// getGlobal(name): `object` is the function, owned by the caller, or 0.
+// getGlobal(name): `object` is the function, under the number `slot`, or 0.
 napi_value GetGlobal(napi_env env, napi_callback_info info) {
   napi_value value;
   Context* self = ContextOf(env, info, 1, &value);
@@ -21,6 +21,7 @@ napi_value GetGlobal(napi_env env, napi_callback_info info) {
     self->frame->status = tvm_ffi.FunctionGetGlobal(name.bytes(), &function);
   }
   self->frame->object = reinterpret_cast<uint64_t>(function);
+  self->frame->slot = function == nullptr ? 0 : Own(self, function);
   return nullptr;
 }
 
@@ -61,7 +62,8 @@ static int CallCallback(void* handle, const TVMFFIAny* args, int32_t count, TVMF
   return RunCallback(self, callback->id, args, count, result);
 }
 
-// makeCallback(): `object` becomes a function that calls `callback`; frame->byte_offset of the exchange frame is its pin.
+// makeCallback(): `object` becomes a function that calls `callback`, under the number `slot`; byte_offset of the exchange
+// frame is its pin.
 napi_value MakeCallback(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   CallFrame* frame = self->frame;
@@ -79,26 +81,8 @@ napi_value MakeCallback(napi_env env, napi_callback_info info) {
   frame->status = tvm_ffi.FunctionCreate(callback, CallCallback, DeleteCallback, &function);
   if (frame->status != 0) DeleteCallback(callback);
   frame->object = reinterpret_cast<uint64_t>(function);
+  frame->slot = function == nullptr ? 0 : Own(self, function);
   return nullptr;
-}
-
-// Arguments are borrowed: JavaScript gets references of its own. A DLTensor has none to give.
-static int OwnArguments(const TVMFFIAny* args, int32_t count, TVMFFIAny* slots) {
-  for (int32_t i = 0; i < count; ++i) {
-    const int32_t type = args[i].type_index;
-    const bool is_plain = type < kTVMFFIRawStr || type == kTVMFFISmallStr || type == kTVMFFISmallBytes;
-    if (is_plain) {
-      slots[i] = args[i];
-      continue;
-    }
-    slots[i] = TVMFFIAny{};
-    if (tvm_ffi.AnyViewToOwnedAny(&args[i], &slots[i]) == 0) continue;
-    for (int32_t k = 0; k < i; ++k) {
-      if (slots[k].type_index >= kTVMFFIStaticObjectBegin) tvm_ffi.ObjectDecRef(slots[k].v_obj);
-    }
-    return -1;
-  }
-  return 0;
 }
 
 // Calls JavaScript's onCall, which never throws: 0, or -1 with an error raised.
@@ -124,9 +108,11 @@ void SettleCall(Context* self, uint32_t id, int status, const TVMFFIAny& result,
   frame->base = base;
   frame->count = status == 0 ? kFulfilled : kRejected;
   frame->object = reinterpret_cast<uint64_t>(error);
+  frame->slot = error == nullptr ? 0 : Own(self, error);
   frame->callback = id;
   RunJavaScript(self);
   frame->top = base;
+  if (result.type_index >= kTVMFFIStaticObjectBegin) tvm_ffi.ObjectDecRef(result.v_obj);
 }
 
 int RunCallback(Context* self, uint32_t id, const TVMFFIAny* args, int32_t count, TVMFFIAny* result) {
@@ -136,7 +122,8 @@ int RunCallback(Context* self, uint32_t id, const TVMFFIAny* args, int32_t count
     tvm_ffi.ErrorSetRaisedFromCStr("RecursionError", "Expected fewer nested calls: the call frame is full");
     return -1;
   }
-  if (OwnArguments(args, count, frame->slots + base) != 0) return -1;
+  // Borrowed, as they are: the caller keeps them for the length of the callback.
+  for (int32_t i = 0; i < count; ++i) frame->slots[base + i] = args[i];
   frame->top = base + static_cast<uint32_t>(count) + 1;
   frame->base = base;
   frame->count = count;

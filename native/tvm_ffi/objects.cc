@@ -43,13 +43,6 @@ void DisownAll(Context* self) {
   self->capacity = 0;
 }
 
-// The caller's reference to `object` under the number `slot`.
-napi_value OwnObject(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
-  self->frame->slot = Own(self, Pointer(self->frame->object));
-  return nullptr;
-}
-
 // Gives the reference `slot` back; a number that is not held does nothing.
 napi_value DisownObject(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
@@ -69,21 +62,31 @@ napi_value RetainSlot(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-napi_value DecRefObject(napi_env env, napi_callback_info info) {
-  tvm_ffi.ObjectDecRef(Pointer(ContextOf(env, info)->frame->object));
+napi_value DropSlot(napi_env env, napi_callback_info info) {
+  CallFrame* frame = ContextOf(env, info)->frame;
+  tvm_ffi.ObjectDecRef(frame->slots[frame->slot].v_obj);
   return nullptr;
 }
 
-// makeString(text): an owned string in the slot.
+// The object of an owned slot under the number `slot`, 0 when it is none.
+static void OwnSlot(Context* self) {
+  CallFrame* frame = self->frame;
+  const TVMFFIAny& value = frame->slots[frame->slot];
+  const bool is_object = frame->status == 0 && value.type_index >= kTVMFFIStaticObjectBegin;
+  frame->slot = is_object ? Own(self, value.v_obj) : 0;
+}
+
+// makeString(text): a string in the slot; `slot` becomes the number of its reference.
 napi_value MakeString(napi_env env, napi_callback_info info) {
   napi_value value;
   Context* self = ContextOf(env, info, 1, &value);
   const Text text(env, value);
   self->frame->status = tvm_ffi.StringFromByteArray(text.bytes(), self->frame->slots + self->frame->slot);
+  OwnSlot(self);
   return nullptr;
 }
 
-// makeBytes(Uint8Array): owned bytes in the slot.
+// makeBytes(Uint8Array): the same for bytes.
 napi_value MakeBytes(napi_env env, napi_callback_info info) {
   napi_value value;
   Context* self = ContextOf(env, info, 1, &value);
@@ -97,6 +100,7 @@ napi_value MakeBytes(napi_env env, napi_callback_info info) {
   }
   const TVMFFIByteArray bytes{length == 0 ? "" : static_cast<char*>(data), length};
   self->frame->status = tvm_ffi.BytesFromByteArray(&bytes, self->frame->slots + self->frame->slot);
+  OwnSlot(self);
   return nullptr;
 }
 
@@ -139,8 +143,8 @@ napi_value BorrowTensorObject(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// Elements `slot` to `slot + count` of an Array, List or Shape as owned values in the slots from `base` on. `count` becomes
-// how many there were.
+// Elements `slot` to `slot + count` of an Array, List or Shape, borrowed, in the slots from `base` on. `count` becomes how
+// many there were.
 napi_value ReadSequence(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   CallFrame* frame = self->frame;
@@ -168,7 +172,6 @@ napi_value ReadSequence(napi_env env, napi_callback_info info) {
       continue;
     }
     slot = values[i];
-    if (slot.type_index >= kTVMFFIStaticObjectBegin) tvm_ffi.ObjectIncRef(slot.v_obj);
   }
   frame->count = written;
   return nullptr;

@@ -4,16 +4,17 @@
 
 namespace dlpack {
 
-// The raised error of this thread, as an object the caller owns; 0 when there is none.
+// The raised error of this thread, under the number `slot`; 0 when there is none.
 napi_value MoveRaised(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   TVMFFIObjectHandle error = nullptr;
   tvm_ffi.ErrorMoveFromRaised(&error);
   self->frame->object = reinterpret_cast<uint64_t>(error);
+  self->frame->slot = error == nullptr ? 0 : Own(self, error);
   return nullptr;
 }
 
-// [kind, message, backtrace] of the error `object`, which then becomes its cause, owned by the caller, or 0.
+// [kind, message, backtrace] of the error `object`, which then becomes its cause, under the number `slot`, or 0.
 napi_value ReadError(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   const TVMFFIErrorCell* cell = CellOf<TVMFFIErrorCell>(Pointer(self->frame->object));
@@ -28,6 +29,7 @@ napi_value ReadError(napi_env env, napi_callback_info info) {
   }
   if (cell->cause_chain != nullptr) tvm_ffi.ObjectIncRef(cell->cause_chain);
   self->frame->object = reinterpret_cast<uint64_t>(cell->cause_chain);
+  self->frame->slot = cell->cause_chain == nullptr ? 0 : Own(self, cell->cause_chain);
   return result;
 }
 

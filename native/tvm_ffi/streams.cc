@@ -100,7 +100,7 @@ napi_value AllocTensor(napi_env env, napi_callback_info info) {
   self->frame->status = status;
   if (status != 0) return nullptr;
   result.v_obj = static_cast<TVMFFIObject*>(object);
-  TakeObject(self, env, &result);
+  TakeObject(self, env, &result, true);
   return nullptr;
 }
 

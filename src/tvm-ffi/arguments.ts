@@ -164,12 +164,10 @@ function writeText(value: string, start: number): number {
   return encoder.encodeInto(value, text.subarray(start)).written;
 }
 
-/** The slot holds an owned value: its reference is given back after the call. */
+/** The request that just ended made an object for the slot: its reference is given back after the call. */
 function keepTemporary(slot: number): void {
   if (i32[STATUS] !== 0) throw takeRaised();
-  if ((i32[typeAt(slot)] as number) >= Type.object) {
-    keepForCall(new TemporaryObject(f64[payloadAt(slot)] as number));
-  }
+  if ((i32[typeAt(slot)] as number) >= Type.object) keepForCall(new TemporaryObject(u32[SLOT] as number));
 }
 
 function writeFunction(slot: number, value: JavaScriptFunction): void {
@@ -179,7 +177,7 @@ function writeFunction(slot: number, value: JavaScriptFunction): void {
     return;
   }
   const pointer = makeCallback(value);
-  keepForCall(new TemporaryObject(pointer));
+  keepForCall(new TemporaryObject(u32[SLOT] as number));
   writeSlot(slot, Type.function, pointer);
 }
 
@@ -249,8 +247,9 @@ function writeRValue(slot: number, value: unknown): void {
   while (scratch.temporaries.length > mark) scratch.temporaries.pop()?.release();
   keepForCall({
     release: () => {
-      const pointer = f64[payloadAt(cell)] as number;
-      if (pointer !== 0) new TemporaryObject(pointer).release();
+      if (f64[payloadAt(cell)] === 0) return;
+      u32[SLOT] = cell;
+      ffi.drop();
     },
   });
   writeSlot(slot, Type.rvalue, 0);
@@ -261,7 +260,7 @@ function writeError(slot: number, error: TVMFFIError): void {
   ffi.setRaised(error.kind, error.message, error.backtrace.split('\n').reverse().join('\n'));
   ffi.moveRaised();
   writeSlot(slot, Type.error, f64[OBJECT] as number);
-  keepForCall(new TemporaryObject(f64[OBJECT] as number));
+  keepForCall(new TemporaryObject(u32[SLOT] as number));
 }
 
 export function frameIsFull(count: number): BufferError {

@@ -12,13 +12,13 @@ export interface FFIBinding {
   callLocked(): unknown;
   /** Runs the call on another thread; CALLBACK numbers its promise. */
   callAsync(): void;
-  /** Converts the owned value in SLOT where it has contents: a string, bytes, a tensor. */
+  /** What the borrowed value in SLOT stands for: a string, bytes, a tensor in the exchange frame, a reference in SLOT. */
   take(): unknown;
-  own(): void;
   disown(): void;
-  decRef(): void;
   /** One more reference to the object in SLOT. */
   retain(): void;
+  /** One less. */
+  drop(): void;
   makeString(value: string): void;
   makeBytes(value: Uint8Array): void;
   makeTensor(): void;

@@ -91,6 +91,7 @@ export const Type = {
   device: 6,
   tensorView: 7,
   rawString: 8,
+  byteArray: 9,
   rvalue: 10,
   smallString: 11,
   smallBytes: 12,

@@ -18,7 +18,7 @@ export const ALLOCATOR = 0;
 const functions = new Map<number, JavaScriptFunction>();
 let lastNumber = ALLOCATOR;
 
-/** A native function that calls `target`; its reference is the caller's. `target` lives as long as native code needs it. */
+/** A native function that calls `target`; its reference is in SLOT. `target` lives as long as native code needs it. */
 export function makeCallback(target: JavaScriptFunction): number {
   const number = ++lastNumber;
   functions.set(number, target);

@@ -39,12 +39,12 @@ import { builtin } from './globals.js';
 import { ffi } from './library.js';
 import {
   adoptObject,
+  disown,
   keepForCall,
   type ObjectHandle,
   releaseTemporaries,
   scratch,
   standIns,
-  TemporaryObject,
 } from './objects.js';
 import { writeStream } from './streams.js';
 import type { TensorObject } from './tensor-object.js';
@@ -126,21 +126,14 @@ export function wrapFunction(handle: ObjectHandle): FFIFunction {
   return call;
 }
 
-/** The value of a slot that owns it. */
+/** The value of a slot that somebody else keeps alive. */
 export function takeValue(slot: number): unknown {
-  switch (i32[typeAt(slot)]) {
-    case Type.string:
-    case Type.bytes:
-    case Type.tensor:
-      u32[SLOT] = slot;
-      return readValue(slot, ffi.take());
-    case Type.tensorView:
-      u32[SLOT] = slot;
-      ffi.take();
-      return borrowedView();
-    default:
-      return readValue(slot, undefined);
-  }
+  const type = i32[typeAt(slot)] as number;
+  if (type < Type.tensorView || type === Type.smallString || type === Type.smallBytes)
+    return readValue(slot, undefined);
+  u32[SLOT] = slot;
+  const taken = ffi.take();
+  return type === Type.tensorView ? borrowedView() : readValue(slot, taken);
 }
 
 /** The value of a slot whose contents, if it has any, were taken: `taken`, or a tensor in the exchange frame. */
@@ -164,6 +157,8 @@ function readValue(slot: number, taken: unknown): unknown {
       return u8.slice(bytesAt(slot), bytesAt(slot) + (i32[at + 1] as number));
     case Type.string:
     case Type.bytes:
+    case Type.rawString:
+    case Type.byteArray:
       return taken;
     case Type.tensor:
       checkStatus();
@@ -207,7 +202,7 @@ function borrowedView(): TensorView {
   return new TensorView(descriptor);
 }
 
-/** An object whose reference is the caller's. */
+/** An object whose reference is in SLOT. */
 function readObject(type: number, pointer: number): unknown {
   switch (type) {
     case Type.error:
@@ -215,10 +210,10 @@ function readObject(type: number, pointer: number): unknown {
     case Type.function:
       return wrapFunction(adoptObject(pointer, type));
     case Type.shape:
-      return consume(pointer, () => new Shape(readSequence(pointer) as number[]));
+      return new Shape(readSequence(pointer) as number[]);
     case Type.array:
     case Type.list:
-      return consume(pointer, () => readSequence(pointer));
+      return readSequence(pointer);
     case Type.map:
       return readEntries(pointer, type, 'ffi.MapSize', 'ffi.MapForwardIterFunctor');
     case Type.dict:
@@ -228,18 +223,11 @@ function readObject(type: number, pointer: number): unknown {
   }
 }
 
-function consume<T>(pointer: number, read: () => T): T {
-  try {
-    return read();
-  } finally {
-    new TemporaryObject(pointer).release();
-  }
-}
-
 const CHUNK = 32;
 
 function readSequence(pointer: number): unknown[] {
   const values: unknown[] = [];
+  const number = u32[SLOT] as number;
   const base = reserve(CHUNK);
   try {
     for (let written = CHUNK; written === CHUNK; ) {
@@ -253,29 +241,14 @@ function readSequence(pointer: number): unknown[] {
     }
   } finally {
     u32[TOP] = base;
+    disown(number);
   }
   return values;
 }
 
-/** The values of all slots, each taken even when an earlier one cannot be represented. */
+/** The values of all slots. */
 export function takeValues(base: number, count: number, values: unknown[]): void {
-  let i = 0;
-  try {
-    for (; i < count; i++) values.push(takeValue(base + i));
-  } catch (error) {
-    takeRest(base + i + 1, base + count);
-    throw error;
-  }
-}
-
-function takeRest(slot: number, end: number): void {
-  for (let next = slot; next < end; next++) {
-    try {
-      takeValue(next);
-    } catch {
-      // The first error is the one that is told.
-    }
-  }
+  for (let i = 0; i < count; i++) values.push(takeValue(base + i));
 }
 
 /** The entries of a map: its layout is the library's own, so its functions walk it. */

@@ -5,7 +5,7 @@
  */
 
 import { DLPackError } from '../errors.js';
-import { f64, OBJECT } from './call-frame.js';
+import { f64, OBJECT, SLOT, u32 } from './call-frame.js';
 import { ffi } from './library.js';
 
 /** A native function failed. `kind` is its class there, such as `'ValueError'`. */
@@ -34,16 +34,17 @@ export function takeRaised(): TVMFFIError {
   return errorAt(pointer);
 }
 
-/** The error object at an address, whose reference the caller gives away. */
+/** The error object of a request that just ended; its reference, in SLOT, is given back. */
 export function errorAt(pointer: number): TVMFFIError {
+  const number = u32[SLOT] as number;
   f64[OBJECT] = pointer;
   const [kind, message, backtrace] = ffi.readError();
   const causePointer = f64[OBJECT] as number;
   const own = raised.pointer === pointer ? raised.error : undefined;
   if (own !== undefined) raised = { pointer: 0, error: null };
   const cause = causePointer === 0 ? own : errorAt(causePointer);
-  f64[OBJECT] = pointer;
-  ffi.decRef();
+  u32[SLOT] = number;
+  ffi.disown();
   const lines = backtrace.split('\n').filter((line) => line !== '');
   return new TVMFFIError(kind, message, { backtrace: lines.reverse().join('\n'), cause });
 }

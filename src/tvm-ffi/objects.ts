@@ -6,7 +6,7 @@
 
 import { collectLater, type Owner } from '../collect.js';
 import type { DeviceInfo } from '../device.js';
-import { f64, OBJECT, SLOT, TOP, u32 } from './call-frame.js';
+import { SLOT, TOP, u32 } from './call-frame.js';
 import { ffi } from './library.js';
 
 /** Something to give back when a call is over. */
@@ -28,14 +28,19 @@ export const scratch = {
 /** References given up during a call: the arguments of a call must outlive it. */
 const deferred: number[] = [];
 
-function disown(number: number): void {
-  if (u32[TOP] !== 0) {
-    deferred.push(number);
-    scratch.isUsed = true;
-    return;
-  }
+/** Gives a reference back now. */
+export function disown(number: number): void {
   u32[SLOT] = number;
   ffi.disown();
+}
+
+function disownAfterCall(number: number): void {
+  if (u32[TOP] === 0) {
+    disown(number);
+    return;
+  }
+  deferred.push(number);
+  scratch.isUsed = true;
 }
 
 /** Has something given back when the call that is being prepared is over. */
@@ -57,15 +62,14 @@ export function releaseTemporaries(mark: number): void {
 
 /** A reference until the end of the call. */
 export class TemporaryObject implements Temporary {
-  private readonly pointer: number;
+  private readonly number: number;
 
-  constructor(pointer: number) {
-    this.pointer = pointer;
+  constructor(number: number) {
+    this.number = number;
   }
 
   release(): void {
-    f64[OBJECT] = this.pointer;
-    ffi.decRef();
+    disown(this.number);
   }
 }
 
@@ -90,7 +94,7 @@ export class ObjectOwner implements Owner {
     if (number === 0) return;
     this.number = 0;
     this.siblings?.delete(this);
-    disown(number);
+    disownAfterCall(number);
   }
 }
 
@@ -119,10 +123,8 @@ export class ObjectHandle {
   }
 }
 
-/** A handle for a reference that the caller owns. */
+/** A handle for the object of a request that just ended, whose reference is in SLOT. */
 export function adoptObject(pointer: number, type: number): ObjectHandle {
-  f64[OBJECT] = pointer;
-  ffi.own();
   return new ObjectHandle(pointer, type, u32[SLOT] as number, null);
 }
 

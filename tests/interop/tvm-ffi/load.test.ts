@@ -21,7 +21,9 @@ testWith(ffiMissing, 'found in .venv, once for the process', () => {
 testWith(ffiMissing, 'WebAssembly traps still throw after the library took SIGSEGV', () => {
   const { code, signal, output } = runChild(import.meta.url, './children/wasm-trap.js');
   equal([code, signal], [0, null], output);
-  equal(JSON.parse(output), ['memory access out of bounds', 'memory access out of bounds']);
+  const [before, after] = JSON.parse(output) as string[];
+  ok(/out of bounds/i.test(before ?? ''), output);
+  equal(after, before);
 });
 
 testWith(ffiMissing, 'a path, and TVM_FFI_LIBDIR', () => {

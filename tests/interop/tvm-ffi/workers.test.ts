@@ -2,10 +2,8 @@ import { Worker } from 'node:worker_threads';
 import { stats } from 'dlpack/native';
 import { getGlobalFunc } from 'dlpack/tvm-ffi';
 import { equal, ok } from '../../assert.js';
-import { collectUntil, runtime, testWith } from '../../harness.js';
+import { collectUntil, testWith } from '../../harness.js';
 import { ffiMissing, libraries, raises, testing } from './peer.js';
-
-const missing = runtime === 'node' ? ffiMissing : `workers that can be awaited to their end on ${runtime}`;
 
 /** Runs a worker to its end; resolves to its only message. */
 function runWorker(id: number): Promise<{ sum: number; kept: number }> {
@@ -21,7 +19,7 @@ function runWorker(id: number): Promise<{ sum: number; kept: number }> {
   });
 }
 
-testWith(missing, 'several workers share the table of functions; what they held goes with them', async () => {
+testWith(ffiMissing, 'several workers share the table of functions; what they held goes with them', async () => {
   testing('nop');
   const before = stats();
   const results = await Promise.all([1, 2, 3, 4].map(runWorker));
@@ -36,4 +34,23 @@ testWith(missing, 'several workers share the table of functions; what they held 
   );
   const orphan = getGlobalFunc('dlpack.worker.1.0');
   raises('RuntimeError', 'after its end', () => orphan(1));
+});
+
+testWith(ffiMissing, 'workers that are terminated inside calls leave nothing behind and no lock held', async () => {
+  testing('nop');
+  const before = stats();
+  for (let round = 0; round < 4; round++) {
+    const workerData = { testingPath: `${libraries}/libtvm_ffi_testing.so` };
+    const worker = new Worker(new URL('./children/busy.js', import.meta.url), { workerData });
+    await new Promise((resolve, reject) => {
+      worker.once('message', resolve);
+      worker.once('error', reject);
+    });
+    await worker.terminate();
+  }
+  ok(
+    await collectUntil(() => stats().storages <= before.storages && stats().exports <= before.exports),
+    JSON.stringify({ before, now: stats() }),
+  );
+  equal(testing('add_one')(1), 2);
 });
