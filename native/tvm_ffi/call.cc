@@ -32,38 +32,36 @@ static napi_value TakeBytes(napi_env env, const TVMFFIByteArray& bytes) {
   return value;
 }
 
-// The tensor goes into the exchange frame, as an import does.
-static void TakeTensor(Context* self, TVMFFIObject* object) {
-  Environment* environment = self->environment;
-  Frame* frame = environment->frame;
-  const TensorObject* own = AsOwnTensor(object);
-  Storage* storage = nullptr;
-  if (own != nullptr) {
-    storage = DescribeTensorObject(*own, frame);
-  } else {
-    DLManagedTensorVersioned* managed = nullptr;
-    if (tvm_ffi.TensorToDLPackVersioned(object, &managed) == 0) {
-      storage = ImportManaged(managed, frame);
-    } else {
-      frame->status = kOutOfMemory;
-    }
-  }
-  if (storage != nullptr) HoldInFrame(environment, storage);
+// Any thread.
+static void DeleteTensorReference(DLManagedTensorVersioned* self) {
+  TVMFFIObjectHandle object = self->manager_ctx;
+  free(self);
+  if (object != nullptr) tvm_ffi.ObjectDecRef(object);
 }
 
-static void DeleteBorrowed(DLManagedTensorVersioned* self) { free(self); }
-
-// A DLTensor that somebody else keeps alive, only until the callback that was given it returns.
-static void BorrowTensor(Context* self, const DLTensor& tensor) {
+// A tensor into the exchange frame, as an import does, with a reference to `object`. Without one somebody else keeps the
+// tensor alive, only until the callback that was given it returns.
+static void ImportTensor(Context* self, const DLTensor& tensor, TVMFFIObject* object) {
   Environment* environment = self->environment;
   DLManagedTensorVersioned* managed = static_cast<DLManagedTensorVersioned*>(malloc(sizeof(DLManagedTensorVersioned)));
   if (managed == nullptr) {
     environment->frame->status = kOutOfMemory;
     return;
   }
-  *managed = DLManagedTensorVersioned{{DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION}, nullptr, DeleteBorrowed, 0, tensor};
+  if (object != nullptr) tvm_ffi.ObjectIncRef(object);
+  *managed = DLManagedTensorVersioned{
+      {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION}, object, DeleteTensorReference, 0, tensor};
   Storage* storage = ImportManaged(managed, environment->frame);
   if (storage != nullptr) HoldInFrame(environment, storage);
+}
+
+static void TakeTensor(Context* self, TVMFFIObject* object) {
+  const TensorObject* own = AsOwnTensor(object);
+  if (own != nullptr) {
+    HoldInFrame(self->environment, DescribeTensorObject(*own, self->environment->frame));
+  } else {
+    ImportTensor(self, *CellOf<DLTensor>(object), object);
+  }
 }
 
 napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* slot, bool is_owned) {
@@ -90,7 +88,7 @@ napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* slot, bool is_owne
       TakeTensor(self, object);
       break;
     case kTVMFFIDLTensorPtr:
-      BorrowTensor(self, *static_cast<DLTensor*>(slot->v_ptr));
+      ImportTensor(self, *static_cast<DLTensor*>(slot->v_ptr), nullptr);
       return nullptr;
     default:
       if (slot->type_index < kTVMFFIStaticObjectBegin) return nullptr;

@@ -23,7 +23,6 @@ namespace dlpack {
   X(ErrorSetRaisedFromCStr, void, (const char*, const char*))                                                       \
   X(ErrorCreate, int,                                                                                               \
     (const TVMFFIByteArray*, const TVMFFIByteArray*, const TVMFFIByteArray*, TVMFFIObjectHandle*))                  \
-  X(TensorToDLPackVersioned, int, (TVMFFIObjectHandle, DLManagedTensorVersioned**))                                 \
   X(EnvSetStream, int, (int32_t, int32_t, TVMFFIStreamHandle, TVMFFIStreamHandle*))                                 \
   X(EnvGetStream, TVMFFIStreamHandle, (int32_t, int32_t))                                                           \
   X(EnvTensorAlloc, int, (DLTensor*, TVMFFIObjectHandle*))                                                          \

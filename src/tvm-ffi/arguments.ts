@@ -14,9 +14,7 @@ import {
   BASE,
   bytesAt,
   COUNT,
-  f64,
-  i32,
-  i64,
+  frame,
   OBJECT,
   payloadAt,
   SLOT,
@@ -27,9 +25,6 @@ import {
   Type,
   text,
   typeAt,
-  u8,
-  u32,
-  u64,
   writeFrameAddress,
   writeSlot,
 } from './call-frame.js';
@@ -40,6 +35,9 @@ import { ffi } from './library.js';
 import { keepForCall, scratch, standIns, TemporaryObject } from './objects.js';
 import { tensorObject } from './tensor-object.js';
 import { DataType, DeviceValue, Dict, FFIObject, handleOf, List, OpaquePointer, RValue, Shape } from './values.js';
+
+// Constants of this module, for the reason that call-frame.ts gives.
+const { f64, i64, u64, i32, u32, u8 } = frame;
 
 /** Writes one argument. */
 export function writeArgument(slot: number, value: unknown): void {

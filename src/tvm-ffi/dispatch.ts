@@ -10,12 +10,15 @@ import { descriptorOf } from '../view.js';
 import { allocate } from './allocator.js';
 import { writeArgument } from './arguments.js';
 import { settle } from './async.js';
-import { BASE, CALLBACK, COUNT, i32, STATUS, u32 } from './call-frame.js';
+import { BASE, CALLBACK, COUNT, frame, STATUS } from './call-frame.js';
 import { ALLOCATOR, callbackOf } from './callbacks.js';
 import { takeValues } from './calls.js';
 import { raise, TVMFFIError } from './errors.js';
 import { setDispatcher } from './library.js';
 import { keepForCall, scratch, type Temporary } from './objects.js';
+
+// Constants of this module, for the reason that call-frame.ts gives.
+const { i32, u32 } = frame;
 
 /** Never throws: an error is raised for the native caller. */
 function dispatch(): void {
