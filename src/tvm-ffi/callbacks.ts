@@ -32,8 +32,3 @@ export function makeCallback(target: JavaScriptFunction): number {
 export function callbackOf(number: number): JavaScriptFunction | undefined {
   return functions.get(number);
 }
-
-/** JavaScript functions that native code holds at the moment. */
-export function callbackCount(): number {
-  return functions.size;
-}
