@@ -1,10 +1,13 @@
-/** One tensor through a second addon and a worker and back: one address, no copies. */
+/** One tensor through a second addon, a worker, Python and a TVM-FFI kernel and back: one address, no copies. */
 
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { DLPACK, fromDLPack, Tensor } from 'dlpack';
+import { DLPACK, fromDLPack, isDLPackError, Tensor } from 'dlpack';
 import { addressOf, receiveTensor, shareTensor, type TensorToken } from 'dlpack/native';
 import { python } from 'dlpack/python';
+import { type FFIFunction, loadModule } from 'dlpack/tvm-ffi';
 
 interface Hop {
   readonly to: string;
@@ -56,6 +59,33 @@ try {
   leftOut.push((error as Error).message);
 }
 
+/** The kernel of examples/kernels, or what is missing for it. */
+function loadKernel(): FFIFunction | string {
+  const file = fileURLToPath(new URL('../kernels/kernels.so', import.meta.url));
+  if (!existsSync(file))
+    return 'build/kernels/kernels.so, which needs the apache-tvm-ffi wheel in .venv (run npm test once)';
+  try {
+    return loadModule(file).add_one as FFIFunction;
+  } catch (error) {
+    if (isDLPackError(error, 'LoadError')) return error.message;
+    throw error;
+  }
+}
+
+const addOne = loadKernel();
+if (typeof addOne !== 'string') {
+  hops.push({
+    to: 'TVM-FFI kernel and back',
+    how: 'add_one of kernels.so on 16 elements',
+    run: (x) => {
+      const part = x.slice([16, 32]);
+      addOne(part, part);
+      part.dispose();
+      return fromDLPack(x);
+    },
+  });
+}
+
 const REPEAT = 101;
 const hex = (address: bigint) => `0x${address.toString(16)}`;
 const array = new Float32Array(1 << 20).fill(2 ** -REPEAT);
@@ -101,6 +131,8 @@ for (const row of rows)
   console.log(`  ${row.map((cell, column) => cell.padEnd(widths[column] as number)).join('   ')}`);
 // Doubled by the addon and then incremented by the worker, each as often as the hop ran.
 sound &&= x.get(0) === 1 + REPEAT && x.get(1) === 1 && x.get(-1) === 2 ** -REPEAT;
+if (typeof addOne === 'string') leftOut.push(`the kernel call; missing ${addOne}`);
+else sound &&= x.get(16) === REPEAT;
 console.log(sound ? '\nOne address all the way, every write seen by the next in line.' : '\nFAILED: a write was lost.');
 for (const reason of leftOut) console.log(`\nLeft out: ${reason}`);
 process.exitCode = sound ? 0 : 1;

@@ -39,7 +39,7 @@ napi_value ImportLegacy(napi_env env, napi_callback_info info) {
 static Storage* FrameStorage(Environment* self) {
   Frame* frame = self->frame;
   Storage* storage = GetHeld(self, frame->handle);
-  frame->status = storage == nullptr ? kConsumed : CheckFrame(*frame, *storage);
+  frame->status = storage == nullptr ? kConsumed : CheckFrame(*frame, storage->nbytes);
   return frame->status == kOk ? storage : nullptr;
 }
 

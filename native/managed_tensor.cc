@@ -136,7 +136,7 @@ static bool SpanOf(int32_t ndim, const int64_t* shape, const int64_t* strides, D
   return *high - *low <= kMaxSafe;
 }
 
-Status CheckFrame(const Frame& frame, const Storage& storage) {
+Status CheckFrame(const Frame& frame, uint64_t nbytes) {
   if (frame.ndim < 0 || frame.ndim > kMaxNdim) return kNdim;
   if (frame.dtype_lanes == 0 || frame.dtype_bits == 0) return kDType;
   int64_t shape[kMaxNdim];
@@ -158,8 +158,7 @@ Status CheckFrame(const Frame& frame, const Storage& storage) {
   if (!SpanOf(frame.ndim, shape, strides, dtype, frame.flags, &low, &high)) return kTooLarge;
   if (!(frame.byte_offset >= 0 && frame.byte_offset <= static_cast<double>(kMaxSafe))) return kTooLarge;
   const int64_t offset = static_cast<int64_t>(frame.byte_offset);
-  const int64_t nbytes = static_cast<int64_t>(storage.nbytes);
-  return empty || (offset + low >= 0 && offset + high <= nbytes) ? kOk : kTooLarge;
+  return empty || (offset + low >= 0 && static_cast<uint64_t>(offset + high) <= nbytes) ? kOk : kTooLarge;
 }
 
 // Checks a foreign tensor and describes it. `tensor` is a copy, read from the producer once: another thread cannot change

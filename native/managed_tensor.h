@@ -13,9 +13,9 @@ namespace dlpack {
 template <class Managed>
 Managed* ExportManaged(const Frame& frame, Storage* storage);
 
-// Whether what the frame describes lies inside the storage. The frame is written by JavaScript: a mistake there must not
+// Whether what the frame describes lies inside so many bytes. The frame is written by JavaScript: a mistake there must not
 // become a pointer that somebody follows.
-Status CheckFrame(const Frame& frame, const Storage& storage);
+Status CheckFrame(const Frame& frame, uint64_t nbytes);
 
 // Takes a managed tensor over: on success `frame` describes it and the result owns it; on failure the result is NULL,
 // `frame->status` says why and the deleter has been called once.

@@ -1,6 +1,7 @@
 // npm run bench: all benchmarks, or those named: npm run bench -- exchange. Results go to bench/results.
 import { readdirSync } from 'node:fs';
 import {
+  buildKernels,
   buildNative,
   buildPeerAddon,
   buildTests,
@@ -20,6 +21,7 @@ await main(async () => {
   await installPython();
   await buildTests();
   await buildPeerAddon();
+  await buildKernels();
   for (const file of readdirSync(at('build/bench')).filter((f) => f.endsWith('.bench.js') && f.includes(filter))) {
     console.log(`\n${file}`);
     await run(process.execPath, ['--expose-gc', at('build/bench', file)], { show: true });

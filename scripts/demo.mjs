@@ -1,6 +1,7 @@
-// npm run demo: from a fresh clone to a tensor that crosses into an addon and a worker and back.
+// npm run demo: from a fresh clone to a tensor that crosses into an addon, a worker and a kernel and back.
 import {
   buildExampleAddon,
+  buildKernels,
   buildNative,
   buildTests,
   buildTypeScript,
@@ -19,6 +20,7 @@ await main(async () => {
   await buildTests();
   await buildExampleAddon();
   await installNumPy();
+  await buildKernels();
   const { code } = await run(process.execPath, [at('build/demo/demo.js')], { show: true, allowFailure: true });
   return code ?? 1;
 });

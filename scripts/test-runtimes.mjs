@@ -2,6 +2,7 @@
 import { runTests, summary } from './lib/run-tests.mjs';
 import {
   buildExampleAddon,
+  buildKernels,
   buildNative,
   buildPeerAddon,
   buildSpanProgram,
@@ -28,6 +29,7 @@ await main(async () => {
   await buildSpanProgram();
   await buildPeerAddon();
   await buildExampleAddon();
+  await buildKernels();
   await installRuntimes();
   const all = { passed: 0, failed: 0, skipped: 0 };
   const lines = [];

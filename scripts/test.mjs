@@ -2,6 +2,7 @@
 import { runTests, summary } from './lib/run-tests.mjs';
 import {
   buildExampleAddon,
+  buildKernels,
   buildNative,
   buildPeerAddon,
   buildSpanProgram,
@@ -26,6 +27,7 @@ await main(async () => {
   await buildSpanProgram();
   await buildPeerAddon();
   await buildExampleAddon();
+  await buildKernels();
   if (filter === '') {
     await step('lint and format', async () => {
       await run(tool('biome'), ['check', '--error-on-warnings', '.']);

@@ -68,6 +68,7 @@ export {
   type ManagedTensor,
 } from './managed.js';
 export type { FromOptions, WrapOptions } from './memory.js';
+export type { AllocatedData, AllocRequest, NDAllocator } from './nd-alloc.js';
 export type { NestedSource } from './nested.js';
 export { type FromDLPackOptions, fromDLPack } from './protocol.js';
 export { type Expected, expectTensor, type TensorSpec } from './spec.js';

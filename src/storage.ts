@@ -22,10 +22,13 @@ export abstract class Storage {
   /** Owning Tensors. Zero: released. */
   refs: number;
   readonly nbytes: number;
+  /** Native objects over this memory that JavaScript holds for its descriptors; freed with it. */
+  attached: Set<Owner> | null;
 
   constructor(nbytes: number) {
     this.refs = 1;
     this.nbytes = nbytes;
+    this.attached = null;
   }
 
   /** Gives the memory back. Called once, by the last release. */
@@ -52,7 +55,9 @@ export abstract class Storage {
   shownBy(_array: object): void {}
 
   release(): void {
-    if (--this.refs === 0) this.free();
+    if (--this.refs !== 0) return;
+    if (this.attached !== null) for (const owner of this.attached) owner.free();
+    this.free();
   }
 }
 

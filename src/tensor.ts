@@ -12,9 +12,10 @@ import { type Device, type DLDevice, parseDevice } from './device.js';
 import { type DType, type DTypeInfo, dtypeOfArray, parseDType, type TypedArray } from './dtype.js';
 import { elementCodec } from './element.js';
 import { ArgumentTypeError, UnsupportedDeviceError } from './errors.js';
-import { checkShape, inferShape, reshapeLayout, rowMajorStrides } from './layout.js';
+import { checkShape, checkStrides, inferShape, reshapeLayout, rowMajorStrides } from './layout.js';
 import { DLPACK, DLPACK_DEVICE, type DLPackRequest, type ManagedTensor } from './managed.js';
 import { bytesOf, describeArray, type FromOptions, moveBuffer, type WrapOptions } from './memory.js';
+import { allocateWith, getEnvAllocator, type NDAllocator } from './nd-alloc.js';
 import { flattenNested, type NestedSource } from './nested.js';
 import { produce } from './produce.js';
 import { BufferStorage, bufferLength } from './storage.js';
@@ -171,6 +172,39 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
       storage.commit();
     }
     return tensor;
+  }
+
+  /**
+   * Uninitialised memory of a user's allocator, row-major. Its `freeData` is called once, when the last owner of the
+   * memory is done with it.
+   */
+  static fromNDAlloc<D extends DType>(
+    allocator: NDAllocator,
+    shape: readonly number[],
+    dtype: D,
+    device: Device = 'cpu',
+  ): Tensor<D> {
+    return Tensor.fromNDAllocStrided(allocator, shape, rowMajorStrides(checkShape(shape)), dtype, device);
+  }
+
+  /** The same, with strides in elements. */
+  static fromNDAllocStrided<D extends DType>(
+    allocator: NDAllocator,
+    shape: readonly number[],
+    strides: readonly number[],
+    dtype: D,
+    device: Device = 'cpu',
+  ): Tensor<D> {
+    const lengths = checkShape(shape);
+    const steps = checkStrides(strides, lengths);
+    return new Tensor<D>(allocateWith(allocator, lengths, steps, parseDType(dtype), parseDevice(device)));
+  }
+
+  /** Uninitialised memory of the environment's allocator, the one that kernels use: `setAllocator` of dlpack/tvm-ffi. */
+  static fromEnvAlloc<D extends DType>(shape: readonly number[], dtype: D, device: Device = 'cpu'): Tensor<D> {
+    const environment = getEnvAllocator();
+    if (environment === null) return Tensor.empty(shape, dtype, { device });
+    return new Tensor<D>(environment(checkShape(shape), parseDType(dtype), parseDevice(device)));
   }
 
   /** The values in another dtype, in memory of their own, by the rules of docs/concepts/values.md. */

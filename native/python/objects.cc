@@ -116,7 +116,7 @@ static napi_value MakeTensor(napi_env env, napi_callback_info info) {
   Objects* self = ObjectsOf(env, info, nullptr, nullptr);
   Storage* storage = GetHeld(self->environment, self->environment->frame->handle);
   Frame* tensor_frame = self->environment->frame;
-  tensor_frame->status = storage == nullptr ? kConsumed : CheckFrame(*tensor_frame, *storage);
+  tensor_frame->status = storage == nullptr ? kConsumed : CheckFrame(*tensor_frame, storage->nbytes);
   if (tensor_frame->status != kOk) return nullptr;
   Gil gil;
   self->frame->failed = 0;

@@ -214,6 +214,51 @@ export const buildExampleAddon = () =>
     }),
   );
 
+/** The kernels of examples/kernels and those of the tests, against the headers of the apache-tvm-ffi wheel. */
+export const buildKernels = () =>
+  step('C and C++: kernels for TVM-FFI, against the headers of apache-tvm-ffi', () =>
+    whenChanged(
+      'kernels',
+      ['examples/kernels', 'tests/interop/tvm-ffi/kernels', 'native/abi', 'requirements.txt', 'scripts/lib/setup.mjs'],
+      ['build/kernels/kernels.so', 'build/kernels/probe.so', 'build/kernels/abi_layout'],
+      async () => {
+        const compiler = await findCompiler();
+        let folders;
+        try {
+          const script =
+            'import tvm_ffi.libinfo as l; print(l.find_include_path()); print(l.find_dlpack_include_path())';
+          const { output } = await run(venvPython, ['-c', script]);
+          folders = output.trim().split('\n').slice(-2);
+        } catch {
+          return 'left out: apache-tvm-ffi is not installed in .venv';
+        }
+        mkdirSync(at('build/kernels'), { recursive: true });
+        const flags = ['-O2', '-Wall', '-Wextra', '-Werror', '-fPIC', ...folders.map((folder) => `-isystem${folder}`)];
+        const c = [...flags, '-xc', '-c', 'examples/kernels/add_one.c', '-o', 'build/kernels/add_one.o'];
+        await run(compiler, c);
+        // The library's functions come from the one copy that the process has loaded.
+        const library = (source, out, objects = []) =>
+          run(compiler, [
+            ...flags,
+            '-std=c++17',
+            '-DTVM_FFI_DLL_EXPORT_INCLUDE_METADATA=1',
+            ...sharedFlags,
+            source,
+            ...objects,
+            '-o',
+            out,
+            '-pthread',
+          ]);
+        await Promise.all([
+          library('examples/kernels/kernels.cc', 'build/kernels/kernels.so', ['build/kernels/add_one.o']),
+          library('tests/interop/tvm-ffi/kernels/probe.cc', 'build/kernels/probe.so'),
+        ]);
+        const abi = ['tests/interop/tvm-ffi/kernels/abi_layout.cc', '-o', 'build/kernels/abi_layout'];
+        await run(compiler, [...flags, '-std=c++17', ...abi]);
+      },
+    ),
+  );
+
 /** Every runtime the package supports, from the npm registry. `folder` names its package in .runtimes. */
 export const runtimes = [
   { name: 'Node 20', folder: 'node20', package: 'node@20', args: ['--expose-gc'] },

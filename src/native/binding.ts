@@ -33,4 +33,8 @@ export interface Binding {
   readCounts(): void;
   readTraces(places: Float64Array): void;
   startPython(options: { library: string; program: string; frame: ArrayBuffer }): unknown;
+  /** Returns what went wrong. */
+  loadTvmFfi(path: string): string | undefined;
+  /** The functions that src/tvm-ffi/binding.ts declares. */
+  attachTvmFfi<T>(options: { frame: ArrayBuffer; onCall: () => void }): T;
 }

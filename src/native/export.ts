@@ -112,7 +112,7 @@ function checkLegacy(source: Descriptor, copy: boolean | null): void {
 }
 
 /** Native memory as it is, a JavaScript buffer that can be held in place, or neither. */
-function placeOf({ storage, bitOffset }: Descriptor): 'native' | 'pin' | 'copy' {
+export function placeOf({ storage, bitOffset }: Descriptor): 'native' | 'pin' | 'copy' {
   if ((bitOffset & 7) !== 0) return 'copy';
   if (storage instanceof NativeStorage) return storage.isEnvironmentBound && !isMainThread ? 'copy' : 'native';
   return storage instanceof BufferStorage && isPinnable(storage.buffer()) ? 'pin' : 'copy';

@@ -21,7 +21,7 @@ const layers: readonly (readonly string[])[] = [
   ['allocate'],
   ['values'],
   ['memory', 'print'],
-  ['view'],
+  ['view', 'nd-alloc'],
   ['produce'],
   ['tensor'],
   ['protocol', 'spec'],

@@ -2,6 +2,7 @@ import * as core from 'dlpack';
 import * as abi from 'dlpack/abi';
 import * as native from 'dlpack/native';
 import * as python from 'dlpack/python';
+import * as tvmFfi from 'dlpack/tvm-ffi';
 import { equal } from '../assert.js';
 import { test } from '../harness.js';
 
@@ -79,6 +80,33 @@ const names = {
     'viewTensor',
     'wasm32',
   ],
+  'dlpack/tvm-ffi': [
+    'DataType',
+    'DeviceValue',
+    'Dict',
+    'FFIObject',
+    'List',
+    'OpaquePointer',
+    'RValue',
+    'Shape',
+    'TVMFFIError',
+    'asModule',
+    'callAsync',
+    'currentStream',
+    'describeFunction',
+    'getGlobalFunc',
+    'globalFuncMetadata',
+    'globalFuncNames',
+    'loadLibrary',
+    'loadModule',
+    'moduleDeclarations',
+    'registerGlobalFunc',
+    'removeGlobalFunc',
+    'setAllocator',
+    'setStreamProvider',
+    'toFunction',
+    'withStream',
+  ],
   'dlpack/native': [
     'addressOf',
     'exchangeApi',
@@ -104,6 +132,7 @@ test('exported names', () => {
   equal(Object.keys(abi).sort(), names['dlpack/abi']);
   equal(Object.keys(native).sort(), names['dlpack/native']);
   equal(Object.keys(python).sort(), names['dlpack/python']);
+  equal(Object.keys(tvmFfi).sort(), names['dlpack/tvm-ffi']);
 });
 
 test('members of Tensor', () => {
@@ -113,7 +142,16 @@ test('members of Tensor', () => {
   const statics = Object.getOwnPropertyNames(core.Tensor).filter(
     (name) => typeof core.Tensor[name as 'from'] === 'function',
   );
-  equal(statics.sort(), ['adopt', 'empty', 'from', 'wrap', 'zeros']);
+  equal(statics.sort(), [
+    'adopt',
+    'empty',
+    'from',
+    'fromEnvAlloc',
+    'fromNDAlloc',
+    'fromNDAllocStrided',
+    'wrap',
+    'zeros',
+  ]);
 });
 
 test('the protocol symbols are registered, so that two copies meet', () => {

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { equal, ok } from '../assert.js';
 import { runChild } from '../child.js';
-import { test } from '../harness.js';
+import { test, testWith } from '../harness.js';
 
 /** What each example prints, as its own comments say. */
 const outputs: Record<string, string[]> = {
@@ -13,8 +13,14 @@ const outputs: Record<string, string[]> = {
   mdspan: [],
 };
 
-for (const [name, expected] of Object.entries(outputs)) {
-  test(`examples/${name}.ts`, () => {
+const kernelOutputs: Record<string, string[]> = {
+  kernels: ['[ 2, 3, 4 ]', '[ 3, 5, 7 ]', 'ValueError as asked'],
+};
+const kernels = fileURLToPath(new URL('../../kernels/kernels.so', import.meta.url));
+const kernelsMissing = existsSync(kernels) ? false : 'build/kernels/kernels.so (needs apache-tvm-ffi in .venv)';
+
+for (const [name, expected] of Object.entries({ ...outputs, ...kernelOutputs })) {
+  testWith(name in kernelOutputs ? kernelsMissing : false, `examples/${name}.ts`, () => {
     const { code, output } = runChild(import.meta.url, `../../examples/${name}.js`);
     equal(code, 0, output);
     for (const text of expected) ok(output.includes(text), `expected ${text} in\n${output}`);

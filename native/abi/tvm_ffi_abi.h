@@ -1,0 +1,135 @@
+// The part of the TVM-FFI C ABI (0.1.x) that this addon uses, in our own declaration.
+// tests/interop/tvm-ffi/kernels/abi_layout.cc proves it against a real c_api.h.
+#ifndef DLPACK_NODE_ABI_TVM_FFI_ABI_H_
+#define DLPACK_NODE_ABI_TVM_FFI_ABI_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dlpack_abi.h"
+
+extern "C" {
+
+// Values below kTVMFFIStaticObjectBegin carry no reference count.
+enum TVMFFITypeIndex : int32_t {
+  kTVMFFINone = 0,
+  kTVMFFIInt = 1,
+  kTVMFFIBool = 2,
+  kTVMFFIFloat = 3,
+  kTVMFFIOpaquePtr = 4,
+  kTVMFFIDataType = 5,
+  kTVMFFIDevice = 6,
+  kTVMFFIDLTensorPtr = 7,
+  kTVMFFIRawStr = 8,
+  kTVMFFIByteArrayPtr = 9,
+  kTVMFFIObjectRValueRef = 10,
+  kTVMFFISmallStr = 11,
+  kTVMFFISmallBytes = 12,
+  kTVMFFIStaticObjectBegin = 64,
+  kTVMFFIStr = 65,
+  kTVMFFIBytes = 66,
+  kTVMFFIError = 67,
+  kTVMFFIFunction = 68,
+  kTVMFFIShape = 69,
+  kTVMFFITensor = 70,
+  kTVMFFIArray = 71,
+  kTVMFFIMap = 72,
+  kTVMFFIModule = 73,
+  kTVMFFIOpaquePyObject = 74,
+  kTVMFFIList = 75,
+  kTVMFFIDict = 76,
+};
+
+enum TVMFFIObjectDeleterFlagBitMask : int32_t {
+  kTVMFFIObjectDeleterFlagBitMaskStrong = 1,
+  kTVMFFIObjectDeleterFlagBitMaskWeak = 2,
+};
+
+typedef void* TVMFFIObjectHandle;
+typedef void* TVMFFIStreamHandle;
+
+struct TVMFFIVersion {
+  uint32_t major;
+  uint32_t minor;
+  uint32_t patch;
+};
+
+struct TVMFFIObject {
+  uint64_t combined_ref_count;  // strong in the low half, weak in the high one
+  int32_t type_index;
+  uint32_t __padding;
+  void (*deleter)(void* self, int flags);
+};
+
+struct TVMFFIAny {
+  int32_t type_index;
+  union {
+    uint32_t zero_padding;
+    uint32_t small_str_len;
+  };
+  union {
+    int64_t v_int64;
+    double v_float64;
+    void* v_ptr;
+    const char* v_c_str;
+    TVMFFIObject* v_obj;
+    DLDataType v_dtype;
+    DLDevice v_device;
+    char v_bytes[8];
+    uint64_t v_uint64;
+  };
+};
+
+struct TVMFFIByteArray {
+  const char* data;
+  size_t size;
+};
+
+struct TVMFFIShapeCell {
+  const int64_t* data;
+  size_t size;
+};
+
+struct TVMFFISeqCell {
+  void* data;
+  int64_t size;
+  int64_t capacity;
+  void (*data_deleter)(void*);
+};
+
+struct TVMFFIErrorCell {
+  TVMFFIByteArray kind;
+  TVMFFIByteArray message;
+  TVMFFIByteArray backtrace;
+  void (*update_backtrace)(TVMFFIObjectHandle self, const TVMFFIByteArray* backtrace, int32_t update_mode);
+  TVMFFIObjectHandle cause_chain;
+  TVMFFIObjectHandle extra_context;
+};
+
+typedef int (*TVMFFISafeCallType)(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result);
+
+struct TVMFFIFunctionCell {
+  TVMFFISafeCallType safe_call;
+  void* cpp_call;
+};
+
+// The prefix whose meaning has not changed within 0.1; the rest is reflection.
+struct TVMFFITypeInfo {
+  int32_t type_index;
+  int32_t type_depth;
+  TVMFFIByteArray type_key;
+};
+
+}  // extern "C"
+
+namespace dlpack {
+
+// Every object's own part follows its header.
+template <class Cell>
+inline Cell* CellOf(TVMFFIObjectHandle object) {
+  return reinterpret_cast<Cell*>(static_cast<char*>(object) + sizeof(TVMFFIObject));
+}
+
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_ABI_TVM_FFI_ABI_H_

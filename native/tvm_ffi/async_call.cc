@@ -1,0 +1,97 @@
+// Calls on a thread of the pool: everything they need is taken along, everything they leave is settled on the JavaScript
+// thread.
+#include <stdlib.h>
+
+#include "../exchange_api.h"
+#include "callback.h"
+#include "context.h"
+
+namespace dlpack {
+
+struct AsyncCall {
+  uint64_t serial;  // of the context that waits
+  napi_async_work work;
+  uint32_t id;      // of the promise
+  TVMFFIObjectHandle function;
+  DLPackManagedTensorAllocator allocator;
+  int32_t device_type;  // 0: no stream
+  int32_t device_id;
+  TVMFFIStreamHandle stream;
+  int status;
+  TVMFFIObjectHandle error;
+  TVMFFIAny result;
+  int32_t count;
+  TVMFFIAny args[];
+};
+
+// Any thread.
+static void FreeCall(AsyncCall* call) {
+  for (int32_t i = 0; i < call->count; ++i) {
+    if (call->args[i].type_index >= kTVMFFIStaticObjectBegin) tvm_ffi.ObjectDecRef(call->args[i].v_obj);
+  }
+  tvm_ffi.ObjectDecRef(call->function);
+  free(call);
+}
+
+// A thread of the pool. Its stream and allocator are put back: the next task is not ours.
+static void Execute(napi_env, void* data) {
+  AsyncCall* call = static_cast<AsyncCall*>(data);
+  DLPackManagedTensorAllocator allocator = nullptr;
+  TVMFFIStreamHandle stream = nullptr;
+  tvm_ffi.EnvSetDLPackManagedTensorAllocator(call->allocator, 0, &allocator);
+  if (call->device_type != 0) tvm_ffi.EnvSetStream(call->device_type, call->device_id, call->stream, &stream);
+  const TVMFFIFunctionCell* cell = CellOf<TVMFFIFunctionCell>(call->function);
+  call->status = cell->safe_call(call->function, call->args, call->count, &call->result);
+  if (call->device_type != 0) tvm_ffi.EnvSetStream(call->device_type, call->device_id, stream, nullptr);
+  tvm_ffi.EnvSetDLPackManagedTensorAllocator(allocator, 0, nullptr);
+  // Raised errors are per thread too.
+  if (call->status != 0) tvm_ffi.ErrorMoveFromRaised(&call->error);
+}
+
+// JavaScript thread, from the event loop. When the environment is ending nobody waits any more.
+static void Complete(napi_env env, napi_status status, void* data) {
+  AsyncCall* call = static_cast<AsyncCall*>(data);
+  napi_delete_async_work(env, call->work);
+  Context* self = CurrentContext();
+  if (status == napi_ok && self != nullptr && self->serial == call->serial) {
+    SettleCall(self, call->id, call->status, call->result, call->error);
+  } else {
+    if (call->result.type_index >= kTVMFFIStaticObjectBegin) tvm_ffi.ObjectDecRef(call->result.v_obj);
+    if (call->error != nullptr) tvm_ffi.ObjectDecRef(call->error);
+  }
+  FreeCall(call);
+}
+
+// Copies the call that the frame describes and runs it on another thread; `callback` numbers its promise.
+napi_value CallFunctionAsync(napi_env env, napi_callback_info info) {
+  Context* self = ContextOf(env, info);
+  CallFrame* frame = self->frame;
+  const int32_t count = frame->count;
+  AsyncCall* call = static_cast<AsyncCall*>(calloc(1, sizeof(AsyncCall) + sizeof(TVMFFIAny) * static_cast<size_t>(count)));
+  frame->status = kOutOfMemory;
+  if (call == nullptr) return nullptr;
+  call->serial = self->serial;
+  call->id = frame->callback;
+  call->function = Pointer(frame->object);
+  call->allocator = self->allocator != nullptr ? self->allocator : ExchangeApi()->managed_tensor_allocator;
+  call->device_type = frame->device_type;
+  call->device_id = frame->device_id;
+  call->stream = Pointer(frame->stream);
+  frame->device_type = 0;
+  tvm_ffi.ObjectIncRef(call->function);
+  frame->status = 0;
+  for (; call->count < count && frame->status == 0; ++call->count) {
+    frame->status = tvm_ffi.AnyViewToOwnedAny(&frame->slots[frame->base + call->count], &call->args[call->count]);
+  }
+  napi_value name;
+  if (frame->status == 0 &&
+      (napi_create_string_utf8(env, "dlpack.callAsync", NAPI_AUTO_LENGTH, &name) != napi_ok ||
+       napi_create_async_work(env, nullptr, name, Execute, Complete, call, &call->work) != napi_ok ||
+       napi_queue_async_work(env, call->work) != napi_ok)) {
+    frame->status = kNapi;
+  }
+  if (frame->status != 0) FreeCall(call);
+  return nullptr;
+}
+
+}  // namespace dlpack

@@ -1,0 +1,143 @@
+// The call: the one function that must be fast.
+#include <stdlib.h>
+#include <string.h>
+
+#include "../bindings.h"
+#include "../managed_tensor.h"
+#include "context.h"
+#include "table_scope.h"
+#include "tensor_object.h"
+
+namespace dlpack {
+
+// Strings and bytes come from the library as they are; most are plain ASCII, which the engine takes without decoding.
+static napi_value TakeText(napi_env env, const TVMFFIByteArray& bytes) {
+  bool is_ascii = true;
+  for (size_t i = 0; i < bytes.size && is_ascii; ++i) is_ascii = static_cast<signed char>(bytes.data[i]) >= 0;
+  napi_value value = nullptr;
+  if (is_ascii) {
+    napi_create_string_latin1(env, bytes.data, bytes.size, &value);
+  } else {
+    napi_create_string_utf8(env, bytes.data, bytes.size, &value);
+  }
+  return value;
+}
+
+static napi_value TakeBytes(napi_env env, const TVMFFIByteArray& bytes) {
+  napi_value buffer, value = nullptr;
+  void* data = nullptr;
+  if (napi_create_arraybuffer(env, bytes.size, &data, &buffer) != napi_ok) return nullptr;
+  for (size_t i = 0; i < bytes.size; ++i) static_cast<char*>(data)[i] = bytes.data[i];
+  napi_create_typedarray(env, napi_uint8_array, bytes.size, buffer, 0, &value);
+  return value;
+}
+
+// Any thread.
+static void DeleteTensorReference(DLManagedTensorVersioned* self) {
+  TVMFFIObjectHandle object = self->manager_ctx;
+  free(self);
+  if (object != nullptr) tvm_ffi.ObjectDecRef(object);
+}
+
+// A tensor into the exchange frame, as an import does, with a reference to `object`. Without one somebody else keeps the
+// tensor alive, only until the callback that was given it returns.
+static void ImportTensor(Context* self, const DLTensor& tensor, TVMFFIObject* object) {
+  Environment* environment = self->environment;
+  DLManagedTensorVersioned* managed = static_cast<DLManagedTensorVersioned*>(malloc(sizeof(DLManagedTensorVersioned)));
+  if (managed == nullptr) {
+    environment->frame->status = kOutOfMemory;
+    return;
+  }
+  if (object != nullptr) tvm_ffi.ObjectIncRef(object);
+  *managed = DLManagedTensorVersioned{
+      {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION}, object, DeleteTensorReference, 0, tensor};
+  Storage* storage = ImportManaged(managed, environment->frame);
+  if (storage != nullptr) HoldInFrame(environment, storage);
+}
+
+static void TakeTensor(Context* self, TVMFFIObject* object) {
+  const TensorObject* own = AsOwnTensor(object);
+  if (own != nullptr) {
+    HoldInFrame(self->environment, DescribeTensorObject(*own, self->environment->frame));
+  } else {
+    ImportTensor(self, *CellOf<DLTensor>(object), object);
+  }
+}
+
+napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* slot, bool is_owned) {
+  napi_value value = nullptr;
+  TVMFFIObject* object = slot->v_obj;
+  switch (slot->type_index) {
+    case kTVMFFIRawStr:
+      return TakeText(env, TVMFFIByteArray{slot->v_c_str, strlen(slot->v_c_str)});
+    case kTVMFFIByteArrayPtr:
+      return TakeBytes(env, *static_cast<TVMFFIByteArray*>(slot->v_ptr));
+    case kTVMFFIObjectRValueRef: {
+      TVMFFIAny moved = {};
+      tvm_ffi.AnyViewToOwnedAny(slot, &moved);
+      *slot = moved;
+      return TakeObject(self, env, slot, true);
+    }
+    case kTVMFFIStr:
+      value = TakeText(env, *CellOf<TVMFFIByteArray>(object));
+      break;
+    case kTVMFFIBytes:
+      value = TakeBytes(env, *CellOf<TVMFFIByteArray>(object));
+      break;
+    case kTVMFFITensor:
+      TakeTensor(self, object);
+      break;
+    case kTVMFFIDLTensorPtr:
+      ImportTensor(self, *static_cast<DLTensor*>(slot->v_ptr), nullptr);
+      return nullptr;
+    default:
+      if (slot->type_index < kTVMFFIStaticObjectBegin) return nullptr;
+      if (!is_owned) tvm_ffi.ObjectIncRef(object);
+      self->frame->slot = Own(self, object);
+      return nullptr;
+  }
+  if (is_owned) tvm_ffi.ObjectDecRef(object);
+  return value;
+}
+
+napi_value CallFunction(napi_env env, napi_callback_info info) {
+  Context* self = ContextOf(env, info);
+  CallFrame* frame = self->frame;
+  TVMFFIAny* args = frame->slots + frame->base;
+  const int32_t count = frame->count;
+  TVMFFIAny* result = args + count;
+  result->type_index = kTVMFFINone;
+  result->zero_padding = 0;
+  result->v_int64 = 0;
+  void* function = Pointer(frame->object);
+
+  // Both are per thread and belong to whoever called us: they are put back whatever happens.
+  const DLPackManagedTensorAllocator own = self->allocator;
+  DLPackManagedTensorAllocator allocator = nullptr;
+  if (own != nullptr) tvm_ffi.EnvSetDLPackManagedTensorAllocator(own, 0, &allocator);
+  const int32_t device_type = frame->device_type;
+  const int32_t device_id = frame->device_id;
+  frame->device_type = 0;  // for this call, not for those that callbacks make
+  TVMFFIStreamHandle stream = nullptr;
+  if (device_type != 0) tvm_ffi.EnvSetStream(device_type, device_id, Pointer(frame->stream), &stream);
+
+  const int status = CellOf<TVMFFIFunctionCell>(function)->safe_call(function, args, count, result);
+
+  if (device_type != 0) tvm_ffi.EnvSetStream(device_type, device_id, stream, nullptr);
+  if (own != nullptr) tvm_ffi.EnvSetDLPackManagedTensorAllocator(allocator, 0, nullptr);
+  frame->status = status;
+  if (status != 0 || result->type_index < kTVMFFIStaticObjectBegin) return nullptr;
+  return TakeObject(self, env, result, true);
+}
+
+napi_value CallFunctionLocked(napi_env env, napi_callback_info info) {
+  TableScope scope;
+  return CallFunction(env, info);
+}
+
+napi_value TakeSlot(napi_env env, napi_callback_info info) {
+  Context* self = ContextOf(env, info);
+  return TakeObject(self, env, self->frame->slots + self->frame->slot, false);
+}
+
+}  // namespace dlpack

@@ -1,0 +1,110 @@
+#include "context.h"
+
+#include <stdlib.h>
+
+#include "../bindings.h"
+
+namespace dlpack {
+
+static thread_local Context* current = nullptr;
+static std::atomic<uint64_t> last_serial;
+
+Context* CurrentContext() { return current; }
+
+struct Export {
+  const char* name;
+  napi_callback function;
+};
+
+static const Export kExports[] = {
+    {"call", CallFunction},
+    {"callLocked", CallFunctionLocked},
+    {"callAsync", CallFunctionAsync},
+    {"take", TakeSlot},
+    {"disown", DisownObject},
+    {"retain", RetainSlot},
+    {"drop", DropSlot},
+    {"makeString", MakeString},
+    {"makeBytes", MakeBytes},
+    {"makeTensor", MakeTensorObject},
+    {"borrowTensor", BorrowTensorObject},
+    {"readSequence", ReadSequence},
+    {"readTypeKey", ReadTypeKey},
+    {"getGlobal", GetGlobal},
+    {"setGlobal", SetGlobal},
+    {"makeCallback", MakeCallback},
+    {"moveRaised", MoveRaised},
+    {"readError", ReadError},
+    {"setRaised", SetRaised},
+    {"setStream", SetStream},
+    {"getStream", GetStream},
+    {"setAllocator", SetAllocator},
+    {"allocTensor", AllocTensor},
+};
+
+static void Destroy(void* data) {
+  Context* self = static_cast<Context*>(data);
+  DisownAll(self);
+  if (current == self) current = nullptr;
+  free(self);
+}
+
+static bool Attach(napi_env env, napi_value options, Context* self) {
+  napi_value frame, on_call;
+  void* data = nullptr;
+  size_t length = 0;
+  if (napi_get_named_property(env, options, "frame", &frame) != napi_ok ||
+      napi_get_named_property(env, options, "onCall", &on_call) != napi_ok ||
+      napi_get_arraybuffer_info(env, frame, &data, &length) != napi_ok || length < sizeof(CallFrame) ||
+      napi_create_reference(env, frame, 1, &self->frame_ref) != napi_ok ||
+      napi_create_reference(env, on_call, 1, &self->on_call) != napi_ok) {
+    return false;
+  }
+  self->frame = static_cast<CallFrame*>(data);
+  self->frame->address = reinterpret_cast<uint64_t>(data);
+  return true;
+}
+
+static napi_value Text(napi_env env, const char* text) {
+  napi_value value = nullptr;
+  napi_create_string_utf8(env, text, NAPI_AUTO_LENGTH, &value);
+  return value;
+}
+
+napi_value LoadTvmFfi(napi_env env, napi_callback_info info) {
+  napi_value path;
+  EnvironmentOf(env, info, &path);
+  char text[4096];
+  size_t length = 0;
+  if (napi_get_value_string_utf8(env, path, text, sizeof(text), &length) != napi_ok) return Text(env, "not a path");
+  const char* problem = LoadLibrary(text);
+  return problem == nullptr ? nullptr : Text(env, problem);
+}
+
+napi_value AttachTvmFfi(napi_env env, napi_callback_info info) {
+  napi_value options, result;
+  Environment* environment = EnvironmentOf(env, info, &options);
+  Context* self = static_cast<Context*>(calloc(1, sizeof(Context)));
+  if (self == nullptr || !Attach(env, options, self) || napi_create_object(env, &result) != napi_ok) {
+    free(self);
+    napi_throw_error(env, nullptr, "attachTvmFfi needs an ArrayBuffer of the size of the call frame and a function");
+    return nullptr;
+  }
+  self->environment = environment;
+  self->serial = last_serial.fetch_add(1, std::memory_order_relaxed) + 1;
+  UseOwnAllocator(self);
+  current = self;
+  napi_add_env_cleanup_hook(env, Destroy, self);
+  for (const Export& entry : kExports) {
+    napi_value function;
+    if (napi_create_function(env, entry.name, NAPI_AUTO_LENGTH, entry.function, self, &function) != napi_ok ||
+        napi_set_named_property(env, result, entry.name, function) != napi_ok) {
+      napi_throw_error(env, nullptr, "attachTvmFfi could not define its functions");
+      return nullptr;
+    }
+  }
+  napi_set_named_property(env, result, "path", Text(env, LibraryPath()));
+  return result;
+}
+
+}  // namespace dlpack

@@ -1,0 +1,84 @@
+#include "library.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "../lock.h"
+
+namespace dlpack {
+
+Library tvm_ffi;
+
+static Lock load_lock;
+static bool loaded = false;
+static char loaded_path[4096];
+static thread_local char failure[1024];
+
+#if defined(__APPLE__)
+static const char kLibraryName[] = "libtvm_ffi.dylib";
+#else
+static const char kLibraryName[] = "libtvm_ffi.so";
+#endif
+
+// The library's constructor takes SIGSEGV for itself, from V8, whose WebAssembly traps arrive as that signal.
+static void* OpenKeepingSignals(const char* path) {
+  struct sigaction saved;
+  const bool is_saved = sigaction(SIGSEGV, nullptr, &saved) == 0;
+  void* handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+  if (is_saved) sigaction(SIGSEGV, &saved, nullptr);
+  return handle;
+}
+
+static const char* Fail(const char* text, const char* detail) {
+  snprintf(failure, sizeof(failure), text, detail);
+  return failure;
+}
+
+static const char* Resolve(void* handle, Library* library) {
+#define DLPACK_RESOLVE(name, result, arguments)                                          \
+  *reinterpret_cast<void**>(&library->name) = dlsym(handle, "TVMFFI" #name);             \
+  if (library->name == nullptr) return Fail("it has no function %s", "TVMFFI" #name);
+  DLPACK_TVM_FFI_SYMBOLS(DLPACK_RESOLVE)
+#undef DLPACK_RESOLVE
+  library->GetVersion(&library->version);
+  if (library->version.major != 0 || library->version.minor != 1) {
+    char found[64];
+    snprintf(found, sizeof(found), "%u.%u.%u", library->version.major, library->version.minor, library->version.patch);
+    return Fail("expected TVM-FFI 0.1.x but it is %s, whose layouts may differ", found);
+  }
+  return nullptr;
+}
+
+const char* LoadLibrary(const char* path) {
+  LockScope scope(&load_lock);
+  if (loaded) return nullptr;
+  // A copy that another part of the process brought (a Python interpreter) is the one: two would have two tables of
+  // functions and types.
+  void* handle = dlopen(kLibraryName, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
+  if (handle == nullptr) handle = OpenKeepingSignals(path);
+  if (handle == nullptr) {
+    const char* reason = dlerror();
+    return Fail("%s", reason == nullptr ? "it cannot be loaded" : reason);
+  }
+  Library library;
+  const char* problem = Resolve(handle, &library);
+  if (problem != nullptr) {
+    dlclose(handle);
+    return problem;
+  }
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void*>(library.GetVersion), &info) != 0 && info.dli_fname != nullptr) {
+    snprintf(loaded_path, sizeof(loaded_path), "%s", info.dli_fname);
+  }
+  tvm_ffi = library;
+  loaded = true;
+  return nullptr;
+}
+
+const char* LibraryPath() {
+  LockScope scope(&load_lock);
+  return loaded_path;
+}
+
+}  // namespace dlpack

@@ -1,0 +1,51 @@
+// libtvm_ffi: found at run time, one copy for the process. Its functions may be called on any thread.
+#ifndef DLPACK_NODE_TVM_FFI_LIBRARY_H_
+#define DLPACK_NODE_TVM_FFI_LIBRARY_H_
+
+#include "../abi/tvm_ffi_abi.h"
+
+namespace dlpack {
+
+// One line for each symbol, and its type.
+#define DLPACK_TVM_FFI_SYMBOLS(X)                                                                                   \
+  X(GetVersion, void, (TVMFFIVersion*))                                                                             \
+  X(ObjectIncRef, int, (TVMFFIObjectHandle))                                                                        \
+  X(ObjectDecRef, int, (TVMFFIObjectHandle))                                                                        \
+  X(FunctionCreate, int, (void*, TVMFFISafeCallType, void (*)(void*), TVMFFIObjectHandle*))                         \
+  X(FunctionGetGlobal, int, (const TVMFFIByteArray*, TVMFFIObjectHandle*))                                          \
+  X(FunctionSetGlobal, int, (const TVMFFIByteArray*, TVMFFIObjectHandle, int))                                      \
+  X(AnyViewToOwnedAny, int, (const TVMFFIAny*, TVMFFIAny*))                                                         \
+  X(StringFromByteArray, int, (const TVMFFIByteArray*, TVMFFIAny*))                                                 \
+  X(BytesFromByteArray, int, (const TVMFFIByteArray*, TVMFFIAny*))                                                  \
+  X(GetTypeInfo, const TVMFFITypeInfo*, (int32_t))                                                                  \
+  X(ErrorMoveFromRaised, void, (TVMFFIObjectHandle*))                                                               \
+  X(ErrorSetRaised, void, (TVMFFIObjectHandle))                                                                     \
+  X(ErrorSetRaisedFromCStr, void, (const char*, const char*))                                                       \
+  X(ErrorCreate, int,                                                                                               \
+    (const TVMFFIByteArray*, const TVMFFIByteArray*, const TVMFFIByteArray*, TVMFFIObjectHandle*))                  \
+  X(EnvSetStream, int, (int32_t, int32_t, TVMFFIStreamHandle, TVMFFIStreamHandle*))                                 \
+  X(EnvGetStream, TVMFFIStreamHandle, (int32_t, int32_t))                                                           \
+  X(EnvTensorAlloc, int, (DLTensor*, TVMFFIObjectHandle*))                                                          \
+  X(EnvSetDLPackManagedTensorAllocator, int,                                                                        \
+    (DLPackManagedTensorAllocator, int, DLPackManagedTensorAllocator*))
+
+struct Library {
+#define DLPACK_DECLARE(name, result, arguments) result(*name) arguments;
+  DLPACK_TVM_FFI_SYMBOLS(DLPACK_DECLARE)
+#undef DLPACK_DECLARE
+  TVMFFIVersion version;
+};
+
+// Filled by LoadLibrary and never changed afterwards.
+extern Library tvm_ffi;
+
+// Loads the file, or takes the copy that the process has already. NULL on success, else what went wrong, in memory that
+// lives until the next call on this thread. Any thread.
+const char* LoadLibrary(const char* path);
+
+// The file that was loaded; empty when none was.
+const char* LibraryPath();
+
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_TVM_FFI_LIBRARY_H_

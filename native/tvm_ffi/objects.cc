@@ -1,0 +1,189 @@
+// Objects: references, and what JavaScript makes of their contents.
+#include <stdlib.h>
+
+#include "../managed_tensor.h"
+#include "../bindings.h"
+#include "context.h"
+#include "tensor_object.h"
+#include "text.h"
+
+namespace dlpack {
+
+static bool Grow(Context* self) {
+  const uint32_t capacity = self->capacity == 0 ? 256 : self->capacity * 2;
+  if (capacity <= self->capacity) return false;
+  Owned* owned = static_cast<Owned*>(realloc(self->owned, sizeof(Owned) * capacity));
+  if (owned == nullptr) return false;
+  const uint32_t first = self->capacity == 0 ? 1 : self->capacity;
+  for (uint32_t i = self->capacity; i < capacity; ++i) owned[i] = Owned{nullptr, i + 1 == capacity ? 0 : i + 1};
+  self->owned = owned;
+  self->free_slot = first;
+  self->capacity = capacity;
+  return true;
+}
+
+uint32_t Own(Context* self, TVMFFIObjectHandle object) {
+  if (self->free_slot == 0 && !Grow(self)) {
+    tvm_ffi.ObjectDecRef(object);
+    return 0;
+  }
+  const uint32_t number = self->free_slot;
+  self->free_slot = self->owned[number].next;
+  self->owned[number].object = object;
+  return number;
+}
+
+void DisownAll(Context* self) {
+  for (uint32_t i = 1; i < self->capacity; ++i) {
+    TVMFFIObjectHandle object = self->owned[i].object;
+    self->owned[i].object = nullptr;
+    if (object != nullptr) tvm_ffi.ObjectDecRef(object);
+  }
+  free(self->owned);
+  self->owned = nullptr;
+  self->capacity = 0;
+}
+
+// Gives the reference `slot` back; a number that is not held does nothing.
+napi_value DisownObject(napi_env env, napi_callback_info info) {
+  Context* self = ContextOf(env, info);
+  const uint32_t number = self->frame->slot;
+  if (number >= self->capacity || self->owned[number].object == nullptr) return nullptr;
+  TVMFFIObjectHandle object = self->owned[number].object;
+  self->owned[number] = Owned{nullptr, self->free_slot};
+  self->free_slot = number;
+  // Last: a foreign deleter may come back into this addon.
+  tvm_ffi.ObjectDecRef(object);
+  return nullptr;
+}
+
+napi_value RetainSlot(napi_env env, napi_callback_info info) {
+  CallFrame* frame = ContextOf(env, info)->frame;
+  tvm_ffi.ObjectIncRef(frame->slots[frame->slot].v_obj);
+  return nullptr;
+}
+
+napi_value DropSlot(napi_env env, napi_callback_info info) {
+  CallFrame* frame = ContextOf(env, info)->frame;
+  tvm_ffi.ObjectDecRef(frame->slots[frame->slot].v_obj);
+  return nullptr;
+}
+
+// The object of an owned slot under the number `slot`, 0 when it is none.
+static void OwnSlot(Context* self) {
+  CallFrame* frame = self->frame;
+  const TVMFFIAny& value = frame->slots[frame->slot];
+  const bool is_object = frame->status == 0 && value.type_index >= kTVMFFIStaticObjectBegin;
+  frame->slot = is_object ? Own(self, value.v_obj) : 0;
+}
+
+// makeString(text): a string in the slot; `slot` becomes the number of its reference.
+napi_value MakeString(napi_env env, napi_callback_info info) {
+  napi_value value;
+  Context* self = ContextOf(env, info, 1, &value);
+  const Text text(env, value);
+  self->frame->status = tvm_ffi.StringFromByteArray(text.bytes(), self->frame->slots + self->frame->slot);
+  OwnSlot(self);
+  return nullptr;
+}
+
+// makeBytes(Uint8Array): the same for bytes.
+napi_value MakeBytes(napi_env env, napi_callback_info info) {
+  napi_value value;
+  Context* self = ContextOf(env, info, 1, &value);
+  napi_typedarray_type type;
+  size_t length = 0;
+  void* data = nullptr;
+  if (napi_get_typedarray_info(env, value, &type, &length, &data, nullptr, nullptr) != napi_ok ||
+      type != napi_uint8_array) {
+    self->frame->status = kNapi;
+    return nullptr;
+  }
+  const TVMFFIByteArray bytes{length == 0 ? "" : static_cast<char*>(data), length};
+  self->frame->status = tvm_ffi.BytesFromByteArray(&bytes, self->frame->slots + self->frame->slot);
+  OwnSlot(self);
+  return nullptr;
+}
+
+// The object under the number `slot`, and the DLTensor inside it.
+static void OwnTensor(Context* self, TensorObject* object) {
+  Frame* frame = self->environment->frame;
+  frame->status = object == nullptr ? kOutOfMemory : kOk;
+  self->frame->object = reinterpret_cast<uint64_t>(object);
+  self->frame->view = object == nullptr ? 0 : reinterpret_cast<uint64_t>(&object->tensor);
+  self->frame->slot = object == nullptr ? 0 : Own(self, object);
+  if (object != nullptr && self->frame->slot == 0) frame->status = kOutOfMemory;
+}
+
+// The tensor that the exchange frame describes.
+napi_value MakeTensorObject(napi_env env, napi_callback_info info) {
+  Context* self = ContextOf(env, info);
+  Frame* frame = self->environment->frame;
+  Storage* storage = GetHeld(self->environment, frame->handle);
+  frame->status = storage == nullptr ? kConsumed : CheckFrame(*frame, storage->nbytes);
+  if (frame->status == kOk) OwnTensor(self, CreateTensorObject(*frame, storage->data, storage));
+  return nullptr;
+}
+
+// borrowTensor(Uint8Array): the same over memory that JavaScript keeps, good as long as that is where it is.
+napi_value BorrowTensorObject(napi_env env, napi_callback_info info) {
+  napi_value value;
+  Context* self = ContextOf(env, info, 1, &value);
+  Frame* frame = self->environment->frame;
+  napi_typedarray_type type;
+  size_t length = 0;
+  void* data = nullptr;
+  if (napi_get_typedarray_info(env, value, &type, &length, &data, nullptr, nullptr) != napi_ok || type != napi_uint8_array) {
+    frame->status = kNapi;
+    return nullptr;
+  }
+  frame->status = CheckFrame(*frame, length);
+  if (frame->status == kOk) OwnTensor(self, CreateTensorObject(*frame, data, nullptr));
+  return nullptr;
+}
+
+// Elements `slot` to `slot + count` of an Array, List or Shape, borrowed, in the slots from `base` on. `count` becomes how
+// many there were.
+napi_value ReadSequence(napi_env env, napi_callback_info info) {
+  Context* self = ContextOf(env, info);
+  CallFrame* frame = self->frame;
+  TVMFFIObject* object = static_cast<TVMFFIObject*>(Pointer(frame->object));
+  TVMFFIAny* out = frame->slots + frame->base;
+  int64_t size;
+  const TVMFFIAny* values = nullptr;
+  const int64_t* lengths = nullptr;
+  if (object->type_index == kTVMFFIShape) {
+    const TVMFFIShapeCell* cell = CellOf<TVMFFIShapeCell>(object);
+    size = static_cast<int64_t>(cell->size);
+    lengths = cell->data;
+  } else {
+    const TVMFFISeqCell* cell = CellOf<TVMFFISeqCell>(object);
+    size = cell->size;
+    values = static_cast<const TVMFFIAny*>(cell->data);
+  }
+  int32_t written = 0;
+  for (int64_t i = frame->slot; i < size && written < frame->count; ++i, ++written) {
+    TVMFFIAny& slot = out[written];
+    if (values == nullptr) {
+      slot.type_index = kTVMFFIInt;
+      slot.zero_padding = 0;
+      slot.v_int64 = lengths[i];
+      continue;
+    }
+    slot = values[i];
+  }
+  frame->count = written;
+  return nullptr;
+}
+
+// The registered name of the object's type.
+napi_value ReadTypeKey(napi_env env, napi_callback_info info) {
+  Context* self = ContextOf(env, info);
+  const TVMFFIObject* object = static_cast<TVMFFIObject*>(Pointer(self->frame->object));
+  const TVMFFITypeInfo* type = tvm_ffi.GetTypeInfo(object->type_index);
+  napi_value value = nullptr;
+  if (type != nullptr) napi_create_string_utf8(env, type->type_key.data, type->type_key.size, &value);
+  return value;
+}
+
+}  // namespace dlpack

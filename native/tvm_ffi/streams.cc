@@ -1,0 +1,107 @@
+// The environment of a call: the stream of a device and the allocator, both per thread.
+#include "../exchange_api.h"
+#include "../managed_tensor.h"
+#include "callback.h"
+#include "context.h"
+#include "tensor_object.h"
+
+namespace dlpack {
+
+// Makes `stream` the one of the device on this thread; `stream` becomes the one before.
+napi_value SetStream(napi_env env, napi_callback_info info) {
+  CallFrame* frame = ContextOf(env, info)->frame;
+  TVMFFIStreamHandle before = nullptr;
+  frame->status = tvm_ffi.EnvSetStream(frame->device_type, frame->device_id, Pointer(frame->stream), &before);
+  frame->stream = reinterpret_cast<uint64_t>(before);
+  return nullptr;
+}
+
+napi_value GetStream(napi_env env, napi_callback_info info) {
+  CallFrame* frame = ContextOf(env, info)->frame;
+  frame->stream = reinterpret_cast<uint64_t>(tvm_ffi.EnvGetStream(frame->device_type, frame->device_id));
+  return nullptr;
+}
+
+// Asks JavaScript for a tensor: [dtype, device, ...shape] in, a tensor object of ours out.
+static int AllocateInJavaScript(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_ctx,
+                                void (*SetError)(void* error_ctx, const char* kind, const char* message)) {
+  *out = nullptr;
+  Context* self = CurrentContext();
+  if (self == nullptr || prototype->ndim < 0 || prototype->ndim > kMaxNdim) {
+    SetError(error_ctx, "RuntimeError", "Expected an allocation on the JavaScript thread of 0 to 64 axes");
+    return -1;
+  }
+  TVMFFIAny args[kMaxNdim + 2] = {};
+  args[0].type_index = kTVMFFIDataType;
+  args[0].v_dtype = prototype->dtype;
+  args[1].type_index = kTVMFFIDevice;
+  args[1].v_device = prototype->device;
+  for (int32_t i = 0; i < prototype->ndim; ++i) {
+    args[i + 2].type_index = kTVMFFIInt;
+    args[i + 2].v_int64 = prototype->shape[i];
+  }
+  TVMFFIAny result = {};
+  // The error that JavaScript raised stays raised.
+  if (RunCallback(self, kAllocatorCallback, args, prototype->ndim + 2, &result) != 0) return -1;
+  const TensorObject* own = result.type_index == kTVMFFITensor ? AsOwnTensor(result.v_obj) : nullptr;
+  if (own != nullptr) {
+    Frame frame = {};
+    frame.addressable = own->tensor.byte_offset == 0;
+    Storage* storage = DescribeTensorObject(*own, &frame);
+    *out = ExportManaged<DLManagedTensorVersioned>(frame, storage);
+    ReleaseStorage(storage);
+  }
+  if (result.type_index >= kTVMFFIStaticObjectBegin) tvm_ffi.ObjectDecRef(result.v_obj);
+  if (*out != nullptr) return 0;
+  SetError(error_ctx, "MemoryError", "Expected a Tensor from the allocator");
+  return -1;
+}
+
+void UseOwnAllocator(Context* self) {
+  const DLPackManagedTensorAllocator own = ExchangeApi()->managed_tensor_allocator;
+  DLPackManagedTensorAllocator before = nullptr;
+  tvm_ffi.EnvSetDLPackManagedTensorAllocator(own, 0, &before);
+  const bool is_hosted = before != nullptr && before != own;
+  if (is_hosted) tvm_ffi.EnvSetDLPackManagedTensorAllocator(before, 0, nullptr);
+  self->allocator = is_hosted ? own : nullptr;
+}
+
+// What kernels called by this environment allocate with: `object` is a C function, 1 stands for JavaScript's allocator, 0
+// for our own.
+napi_value SetAllocator(napi_env env, napi_callback_info info) {
+  Context* self = ContextOf(env, info);
+  const uint64_t wanted = self->frame->object;
+  if (wanted == 0) {
+    UseOwnAllocator(self);
+  } else {
+    self->allocator = wanted == 1 ? AllocateInJavaScript : reinterpret_cast<DLPackManagedTensorAllocator>(wanted);
+  }
+  return nullptr;
+}
+
+// As a kernel would ask for it: what the exchange frame describes, row-major, into the exchange frame.
+napi_value AllocTensor(napi_env env, napi_callback_info info) {
+  Context* self = ContextOf(env, info);
+  const Frame* frame = self->environment->frame;
+  int64_t shape[kMaxNdim];
+  for (int32_t i = 0; i < frame->ndim; ++i) shape[i] = static_cast<int64_t>(frame->shape[i]);
+  DLTensor prototype = {};
+  prototype.device = DLDevice{frame->device_type, frame->device_id};
+  prototype.ndim = frame->ndim;
+  prototype.dtype = DLDataType{frame->dtype_code, frame->dtype_bits, frame->dtype_lanes};
+  prototype.shape = shape;
+  TVMFFIAny result = {};
+  result.type_index = kTVMFFITensor;
+  TVMFFIObjectHandle object = nullptr;
+  DLPackManagedTensorAllocator before = nullptr;
+  if (self->allocator != nullptr) tvm_ffi.EnvSetDLPackManagedTensorAllocator(self->allocator, 0, &before);
+  const int status = tvm_ffi.EnvTensorAlloc(&prototype, &object);
+  if (self->allocator != nullptr) tvm_ffi.EnvSetDLPackManagedTensorAllocator(before, 0, nullptr);
+  self->frame->status = status;
+  if (status != 0) return nullptr;
+  result.v_obj = static_cast<TVMFFIObject*>(object);
+  TakeObject(self, env, &result, true);
+  return nullptr;
+}
+
+}  // namespace dlpack

@@ -1,0 +1,37 @@
+// The UTF-8 of a JavaScript string, for the length of a native call. JavaScript thread only.
+#ifndef DLPACK_NODE_TVM_FFI_TEXT_H_
+#define DLPACK_NODE_TVM_FFI_TEXT_H_
+
+#define NAPI_VERSION 8
+#include <node_api.h>
+#include <stdlib.h>
+
+#include "../abi/tvm_ffi_abi.h"
+
+namespace dlpack {
+
+class Text {
+ public:
+  // Empty for a value that is no string.
+  Text(napi_env env, napi_value value) : bytes_{"", 0}, block_(nullptr) {
+    size_t length = 0;
+    if (napi_get_value_string_utf8(env, value, nullptr, 0, &length) != napi_ok || length == 0) return;
+    block_ = static_cast<char*>(malloc(length + 1));
+    if (block_ == nullptr) return;
+    napi_get_value_string_utf8(env, value, block_, length + 1, &length);
+    bytes_ = TVMFFIByteArray{block_, length};
+  }
+  ~Text() { free(block_); }
+  Text(const Text&) = delete;
+  Text& operator=(const Text&) = delete;
+
+  const TVMFFIByteArray* bytes() const { return &bytes_; }
+
+ private:
+  TVMFFIByteArray bytes_;
+  char* block_;
+};
+
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_TVM_FFI_TEXT_H_

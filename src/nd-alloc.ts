@@ -1,0 +1,115 @@
+/**
+ * Tensors in memory of a user's allocator, and of the environment's.
+ *
+ * @module
+ */
+
+import { getBackend } from './backend.js';
+import { Descriptor } from './descriptor.js';
+import type { Device, DeviceInfo } from './device.js';
+import type { DType, DTypeInfo } from './dtype.js';
+import { ArgumentTypeError, BufferError, LayoutError } from './errors.js';
+import { spanOf } from './layout.js';
+import { BufferStorage, bufferLength, type Storage } from './storage.js';
+
+/** What is to be allocated. */
+export interface AllocRequest {
+  readonly shape: readonly number[];
+  /** In elements. */
+  readonly strides: readonly number[];
+  readonly dtype: DType;
+  readonly device: Device;
+  /** Bytes that the elements reach over. */
+  readonly nbytes: number;
+}
+
+/** Memory: a native address (trusted), or a JavaScript buffer. */
+export type AllocatedData = bigint | ArrayBufferLike | ArrayBufferView;
+
+/** A user's allocator. `freeData` is called exactly once for each `allocData` that returned. */
+export interface NDAllocator {
+  allocData(request: AllocRequest): AllocatedData;
+  /** Gets the same request, and what `allocData` returned for it. */
+  freeData(request: AllocRequest, data: AllocatedData): void;
+}
+
+/** Asks `allocator` for memory for a tensor of checked shape and strides. */
+export function allocateWith(
+  allocator: NDAllocator,
+  shape: readonly number[],
+  strides: readonly number[],
+  dtype: DTypeInfo,
+  device: DeviceInfo,
+): Descriptor {
+  if (typeof allocator?.allocData !== 'function' || typeof allocator.freeData !== 'function') {
+    throw new ArgumentTypeError('allocator', 'an object with allocData and freeData', allocator);
+  }
+  const span = spanOf(shape, strides);
+  const bits = span === null ? 0 : (span.high - span.low) * dtype.itemBits + dtype.itemBits;
+  const offset = span === null ? 0 : -span.low * dtype.itemBits;
+  if (!Number.isSafeInteger(bits)) {
+    throw new LayoutError('Expected memory within 2^53 - 1 bits but shape and strides reach beyond', shape, strides);
+  }
+  if ((offset & 7) !== 0) {
+    throw new LayoutError(
+      `Expected ${dtype.name} elements that start on a byte but negative strides do not`,
+      shape,
+      strides,
+    );
+  }
+  const request: AllocRequest = Object.freeze({
+    shape: Object.freeze(shape.slice()),
+    strides: Object.freeze(strides.slice()),
+    dtype: dtype.name as DType,
+    device: device.name,
+    nbytes: Math.ceil(bits / 8),
+  });
+  const data = allocator.allocData(request);
+  let isHeld = true;
+  const free = () => {
+    if (!isHeld) return;
+    isHeld = false;
+    allocator.freeData(request, data);
+  };
+  try {
+    return new Descriptor(storageOver(data, request.nbytes, device, free), dtype, device, shape, strides, offset, 0);
+  } catch (error) {
+    free();
+    throw error;
+  }
+}
+
+function storageOver(data: AllocatedData, nbytes: number, device: DeviceInfo, free: () => void): Storage {
+  if (typeof data === 'bigint') {
+    const backend = getBackend();
+    if (backend === null) {
+      throw new BufferError('Expected a buffer from allocData but received an address, which needs native code');
+    }
+    if (data === 0n && nbytes > 0) throw new BufferError('Expected memory from allocData but received address 0');
+    return backend.importAddress(data, nbytes, free);
+  }
+  const isView = ArrayBuffer.isView(data);
+  const buffer = isView ? data.buffer : data;
+  if (bufferLength(buffer) === null)
+    throw new ArgumentTypeError('the result of allocData', 'an address or a buffer', data);
+  const length = isView ? data.byteLength : buffer.byteLength;
+  if (device.kind !== 'cpu') {
+    throw new BufferError(`Expected an address on '${device.name}' from allocData but received a JavaScript buffer`);
+  }
+  if (length < nbytes) throw new BufferError(`Expected ${nbytes} bytes from allocData but received ${length}`);
+  return new BufferStorage(buffer, isView ? data.byteOffset : 0, nbytes, free);
+}
+
+/** Makes a descriptor for a row-major tensor; null leaves it to this package. */
+export type EnvAllocator = (shape: readonly number[], dtype: DTypeInfo, device: DeviceInfo) => Descriptor;
+
+let environment: EnvAllocator | null = null;
+
+/** The allocator that kernels use too. For this package's other modules. */
+export function setEnvAllocator(allocator: EnvAllocator | null): void {
+  environment = allocator;
+}
+
+export function getEnvAllocator(): EnvAllocator | null {
+  return environment;
+}

@@ -1,0 +1,62 @@
+/**
+ * The allocator: where kernels get memory for the tensors they return.
+ *
+ * @module
+ */
+
+import { Descriptor } from '../descriptor.js';
+import type { Device, DeviceInfo } from '../device.js';
+import type { DType, DTypeInfo } from '../dtype.js';
+import { ArgumentTypeError } from '../errors.js';
+import { rowMajorStrides } from '../layout.js';
+import { writeDescriptor } from '../native/frame.js';
+import { takeFrame } from '../native/import.js';
+import { checkStatus } from '../native/status.js';
+import { setEnvAllocator } from '../nd-alloc.js';
+import { BufferStorage } from '../storage.js';
+import { Tensor } from '../tensor.js';
+import { f64, i32, OBJECT, STATUS, u64 } from './call-frame.js';
+import { TVMFFIError, takeRaised } from './errors.js';
+import { ffi, library } from './library.js';
+import type { DataType, DeviceValue } from './values.js';
+
+/** Makes a tensor for a kernel. Runs on this thread, inside the call of the kernel. */
+export type TensorAllocator = (shape: readonly number[], dtype: DType, device: Device) => Tensor;
+
+let allocator: TensorAllocator | null = null;
+
+/**
+ * Names what `TVMFFIEnvTensorAlloc` uses inside kernels that this thread calls: a JavaScript function, the address of a
+ * `DLPackManagedTensorAllocator` (unsafe: it is trusted), or null for this package's own. Other hosts in the process keep
+ * theirs: it is set for the length of a call.
+ */
+export function setAllocator(next: TensorAllocator | bigint | null): void {
+  if (next !== null && typeof next !== 'function' && typeof next !== 'bigint') {
+    throw new ArgumentTypeError('allocator', 'a function, the address of a C allocator, or null', next);
+  }
+  library();
+  allocator = typeof next === 'function' ? next : null;
+  if (typeof next === 'bigint') u64[OBJECT] = next;
+  else u64[OBJECT] = next === null ? 0n : 1n;
+  ffi.setAllocator();
+  f64[OBJECT] = 0;
+  setEnvAllocator(next === null ? null : allocateLikeKernels);
+}
+
+/** What a kernel would get, for JavaScript. */
+function allocateLikeKernels(shape: readonly number[], dtype: DTypeInfo, device: DeviceInfo): Descriptor {
+  const nothing = new BufferStorage(new ArrayBuffer(0), 0, 0);
+  writeDescriptor(new Descriptor(nothing, dtype, device, shape, rowMajorStrides(shape), 0, 0), 0);
+  ffi.allocTensor();
+  if (i32[STATUS] !== 0) throw takeRaised();
+  checkStatus();
+  return takeFrame();
+}
+
+/** Answers a kernel: dtype, device and the lengths of the axes. */
+export function allocate([dtype, device, ...shape]: unknown[]): Tensor {
+  if (allocator === null) throw new TVMFFIError('RuntimeError', 'Expected an allocator but none is set');
+  const tensor: unknown = allocator(shape as number[], (dtype as DataType).name, (device as DeviceValue).name);
+  if (!(tensor instanceof Tensor)) throw new ArgumentTypeError('the result of the allocator', 'a Tensor', tensor);
+  return tensor;
+}

@@ -1,0 +1,295 @@
+/**
+ * JavaScript values into the slots of the call frame. Arguments are borrowed: what is made for one is given back when the
+ * call is over.
+ *
+ * @module
+ */
+
+import { cpu, type DeviceInfo, parseDevice } from '../device.js';
+import { parseDType } from '../dtype.js';
+import { ArgumentTypeError, ArgumentValueError, BufferError } from '../errors.js';
+import { Tensor } from '../tensor.js';
+import { descriptorOf, TensorView } from '../view.js';
+import {
+  BASE,
+  bytesAt,
+  COUNT,
+  frame,
+  OBJECT,
+  payloadAt,
+  SLOT,
+  SLOTS,
+  STATUS,
+  TEXT_START,
+  TOP,
+  Type,
+  text,
+  typeAt,
+  writeFrameAddress,
+  writeSlot,
+} from './call-frame.js';
+import { type JavaScriptFunction, makeCallback } from './callbacks.js';
+import { TVMFFIError, takeRaised } from './errors.js';
+import { builtin } from './globals.js';
+import { ffi } from './library.js';
+import { keepForCall, scratch, standIns, TemporaryObject } from './objects.js';
+import { tensorObject } from './tensor-object.js';
+import { DataType, DeviceValue, Dict, FFIObject, handleOf, List, OpaquePointer, RValue, Shape } from './values.js';
+
+// Constants of this module, for the reason that call-frame.ts gives.
+const { f64, i64, u64, i32, u32, u8 } = frame;
+
+/** Writes one argument. */
+export function writeArgument(slot: number, value: unknown): void {
+  switch (typeof value) {
+    case 'object':
+      if (value instanceof Tensor) writeTensor(slot, value);
+      else if (value === null) writeSlot(slot, Type.none, 0);
+      else writeObject(slot, value);
+      return;
+    case 'number':
+      writeNumber(slot, value);
+      return;
+    case 'string':
+      writeString(slot, value);
+      return;
+    case 'boolean': {
+      writeSlot(slot, Type.bool, 0);
+      i32[typeAt(slot) + 2] = value ? 1 : 0;
+      return;
+    }
+    case 'undefined':
+      writeSlot(slot, Type.none, 0);
+      return;
+    case 'bigint':
+      writeBigInt(slot, value);
+      return;
+    case 'function':
+      writeFunction(slot, value as JavaScriptFunction);
+      return;
+    default:
+      throw new ArgumentTypeError('an argument', 'a value that TVM-FFI has a type for', value);
+  }
+}
+
+/** An owning tensor, which callees that take a view accept too. Memory that JavaScript owns can only be viewed. */
+function writeTensor(slot: number, tensor: Tensor): void {
+  const descriptor = descriptorOf(tensor);
+  if (descriptor.device !== cpu) noteDevice(descriptor.device);
+  const object = tensorObject(descriptor);
+  if (object.isOwning) writeSlot(slot, Type.tensor, object.pointer);
+  else writeSlot(slot, Type.tensorView, object.view);
+}
+
+function writeView(slot: number, view: TensorView): void {
+  const descriptor = descriptorOf(view);
+  if (descriptor.device !== cpu) noteDevice(descriptor.device);
+  writeSlot(slot, Type.tensorView, tensorObject(descriptor).view);
+}
+
+/** The first device other than the host sets the stream of the call. */
+function noteDevice(device: DeviceInfo): void {
+  scratch.isUsed = true;
+  scratch.device ??= device;
+}
+
+function writeNumber(slot: number, value: number): void {
+  const at = typeAt(slot);
+  i32[at + 1] = 0;
+  if (Number.isSafeInteger(value) && !Object.is(value, -0)) {
+    i32[at] = Type.int;
+    i32[at + 2] = value;
+    i32[at + 3] = Math.floor(value / 2 ** 32);
+  } else {
+    i32[at] = Type.float;
+    f64[payloadAt(slot)] = value;
+  }
+}
+
+function writeBigInt(slot: number, value: bigint): void {
+  if (BigInt.asIntN(64, value) !== value) {
+    throw new ArgumentValueError('an integer argument', 'a value within 64 signed bits', value);
+  }
+  writeSlot(slot, Type.int, 0);
+  i64[payloadAt(slot)] = value;
+}
+
+const SMALL = 7;
+const encoder = new TextEncoder();
+
+/** Up to seven bytes travel in the slot; more in the text of the frame; the rest, and strings with zeros, as objects. */
+function writeString(slot: number, value: string): void {
+  const { length } = value;
+  if (length <= SMALL) {
+    writeSlot(slot, Type.smallString, 0);
+    const start = bytesAt(slot);
+    let i = 0;
+    for (; i < length; i++) {
+      const code = value.charCodeAt(i);
+      if (code > 0x7f) break;
+      u8[start + i] = code;
+    }
+    if (i === length) {
+      i32[typeAt(slot) + 1] = length;
+      return;
+    }
+  }
+  const start = scratch.text;
+  if (start + 3 * length + 1 > text.length || value.includes('\0')) {
+    u32[SLOT] = slot;
+    ffi.makeString(value);
+    keepTemporary(slot);
+    return;
+  }
+  const end = start + writeText(value, start);
+  text[end] = 0;
+  scratch.isUsed = true;
+  scratch.text = end + 1;
+  i32[typeAt(slot)] = Type.rawString;
+  i32[typeAt(slot) + 1] = 0;
+  writeFrameAddress(slot, TEXT_START + start);
+}
+
+/** The UTF-8 of a string at `start`; returns its length. The encoder is worth its call for long strings only. */
+function writeText(value: string, start: number): number {
+  const { length } = value;
+  for (let i = 0; i < length && length <= 64; i++) {
+    const code = value.charCodeAt(i);
+    if (code > 0x7f) break;
+    text[start + i] = code;
+    if (i === length - 1) return length;
+  }
+  return encoder.encodeInto(value, text.subarray(start)).written;
+}
+
+/** The request that just ended made an object for the slot: its reference is given back after the call. */
+function keepTemporary(slot: number): void {
+  if (i32[STATUS] !== 0) throw takeRaised();
+  if ((i32[typeAt(slot)] as number) >= Type.object) keepForCall(new TemporaryObject(u32[SLOT] as number));
+}
+
+function writeFunction(slot: number, value: JavaScriptFunction): void {
+  const handle = standIns.get(value);
+  if (handle !== undefined) {
+    writeSlot(slot, Type.function, handle.pointer);
+    return;
+  }
+  const pointer = makeCallback(value);
+  keepForCall(new TemporaryObject(u32[SLOT] as number));
+  writeSlot(slot, Type.function, pointer);
+}
+
+function writeObject(slot: number, value: object): void {
+  // First, because nothing may be asked of the proxy that stands for a module.
+  const handle = standIns.get(value);
+  if (handle !== undefined) writeSlot(slot, handle.type, handle.pointer);
+  else if (value instanceof TensorView) writeView(slot, value);
+  else if (Array.isArray(value)) writeContainer(slot, 'ffi.Array', value);
+  else if (value instanceof Uint8Array) writeBytes(slot, value);
+  else if (value instanceof Map) writeContainer(slot, 'ffi.Map', [...value].flat());
+  else if (value instanceof Shape) writeContainer(slot, 'ffi.Shape', value.dims);
+  else if (value instanceof List) writeContainer(slot, 'ffi.List', value.items);
+  else if (value instanceof Dict) writeContainer(slot, 'ffi.Dict', value.entries.flat());
+  else if (value instanceof FFIObject) writeHandle(slot, value);
+  else if (value instanceof DataType) {
+    writeSlot(slot, Type.dtype, 0);
+    u32[typeAt(slot) + 2] = parseDType(value.name).packed;
+  } else if (value instanceof DeviceValue) {
+    const { type, id } = parseDevice(value.name);
+    writeSlot(slot, Type.device, 0);
+    i32[typeAt(slot) + 2] = type;
+    i32[typeAt(slot) + 3] = id;
+  } else if (value instanceof OpaquePointer) {
+    writeSlot(slot, Type.opaquePointer, 0);
+    u64[payloadAt(slot)] = value.address;
+  } else if (value instanceof RValue) writeRValue(slot, value.value);
+  else if (value instanceof TVMFFIError) writeError(slot, value);
+  else if (isRecord(value)) writeContainer(slot, 'ffi.Map', Object.entries(value).flat());
+  else {
+    throw new ArgumentTypeError(
+      'an argument',
+      'a Tensor, number, bigint, boolean, string, Uint8Array, function, array, Map, plain object or a value of this module',
+      value,
+    );
+  }
+}
+
+function isRecord(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function writeBytes(slot: number, value: Uint8Array): void {
+  u32[SLOT] = slot;
+  // A view of the same bytes: subclasses (Buffer) are typed arrays of another name to some runtimes.
+  ffi.makeBytes(value);
+  keepTemporary(slot);
+}
+
+function writeHandle(slot: number, value: FFIObject): void {
+  const { pointer, type } = handleOf(value);
+  writeSlot(slot, type, pointer);
+}
+
+/** An object that the callee may take over: a reference of its own, in a slot above, that the argument points to. */
+function writeRValue(slot: number, value: unknown): void {
+  const cell = u32[TOP] as number;
+  if (cell >= SLOTS) throw frameIsFull(1);
+  u32[TOP] = cell + 1;
+  const mark = scratch.temporaries.length;
+  writeArgument(cell, value);
+  if ((i32[typeAt(cell)] as number) < Type.object) throw new ArgumentTypeError('an RValue', 'an object', value);
+  u32[SLOT] = cell;
+  ffi.retain();
+  // What was made for it is the callee's alone.
+  while (scratch.temporaries.length > mark) scratch.temporaries.pop()?.release();
+  keepForCall({
+    release: () => {
+      if (f64[payloadAt(cell)] === 0) return;
+      u32[SLOT] = cell;
+      ffi.drop();
+    },
+  });
+  writeSlot(slot, Type.rvalue, 0);
+  writeFrameAddress(slot, bytesAt(cell));
+}
+
+function writeError(slot: number, error: TVMFFIError): void {
+  ffi.setRaised(error.kind, error.message, error.backtrace.split('\n').reverse().join('\n'));
+  ffi.moveRaised();
+  writeSlot(slot, Type.error, f64[OBJECT] as number);
+  keepForCall(new TemporaryObject(u32[SLOT] as number));
+}
+
+export function frameIsFull(count: number): BufferError {
+  const left = SLOTS - (u32[TOP] as number) - 1;
+  return new BufferError(
+    `Expected at most ${left} more values in this call but received ${count}: too many arguments or nested calls`,
+  );
+}
+
+/** Takes slots off the stack of the frame, `count` of them and one for a result. */
+export function reserve(count: number): number {
+  const base = u32[TOP] as number;
+  if (base + count >= SLOTS) throw frameIsFull(count);
+  u32[TOP] = base + count + 1;
+  return base;
+}
+
+/** Calls a constructor of a container with values as they are, and puts the object into the slot until the call is over. */
+function writeContainer(slot: number, maker: string, values: readonly unknown[]): void {
+  const pointer = builtin(maker);
+  const count = values.length;
+  const base = reserve(count);
+  try {
+    for (let i = 0; i < count; i++) writeArgument(base + i, values[i]);
+    f64[OBJECT] = pointer;
+    u32[BASE] = base;
+    i32[COUNT] = count;
+    ffi.call();
+    keepTemporary(base + count);
+    writeSlot(slot, i32[typeAt(base + count)] as number, f64[payloadAt(base + count)] as number);
+  } finally {
+    u32[TOP] = base;
+  }
+}

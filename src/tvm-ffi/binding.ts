@@ -1,0 +1,40 @@
+/**
+ * The functions of the addon for TVM-FFI, as native/tvm_ffi/context.cc exports them. They carry their values in the call
+ * frame.
+ *
+ * @module
+ */
+
+export interface FFIBinding {
+  /** Calls OBJECT with COUNT arguments from BASE. A string or bytes result is returned, others are in the slot. */
+  call(): unknown;
+  /** The same, while no other thread uses the table of global functions. */
+  callLocked(): unknown;
+  /** Runs the call on another thread; CALLBACK numbers its promise. */
+  callAsync(): void;
+  /** What the borrowed value in SLOT stands for: a string, bytes, a tensor in the exchange frame, a reference in SLOT. */
+  take(): unknown;
+  disown(): void;
+  /** One more reference to the object in SLOT. */
+  retain(): void;
+  /** One less. */
+  drop(): void;
+  makeString(value: string): void;
+  makeBytes(value: Uint8Array): void;
+  makeTensor(): void;
+  borrowTensor(bytes: Uint8Array): void;
+  readSequence(): void;
+  readTypeKey(): string | undefined;
+  getGlobal(name: string): void;
+  setGlobal(name: string, override: boolean): void;
+  makeCallback(): void;
+  moveRaised(): void;
+  readError(): [kind: string, message: string, backtrace: string];
+  setRaised(kind: string, message: string, backtrace: string): void;
+  setStream(): void;
+  getStream(): void;
+  setAllocator(): void;
+  /** Has the allocator make what the exchange frame describes, and leaves it there. */
+  allocTensor(): void;
+  readonly path: string;
+}

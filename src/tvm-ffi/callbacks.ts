@@ -1,0 +1,34 @@
+/**
+ * JavaScript functions that native code can call.
+ *
+ * @module
+ */
+
+import { BYTE_OFFSET, f64 as exchange } from '../native/frame.js';
+import { pin } from '../native/pins.js';
+import { CALLBACK, f64, i32, OBJECT, STATUS, u32 } from './call-frame.js';
+import { takeRaised } from './errors.js';
+import { ffi } from './library.js';
+
+export type JavaScriptFunction = (...args: never[]) => unknown;
+
+/** The number of the function that allocates; others count from 1. native/tvm_ffi/callback.h has the same. */
+export const ALLOCATOR = 0;
+
+const functions = new Map<number, JavaScriptFunction>();
+let lastNumber = ALLOCATOR;
+
+/** A native function that calls `target`; its reference is in SLOT. `target` lives as long as native code needs it. */
+export function makeCallback(target: JavaScriptFunction): number {
+  const number = ++lastNumber;
+  functions.set(number, target);
+  exchange[BYTE_OFFSET] = pin(() => functions.delete(number));
+  u32[CALLBACK] = number;
+  ffi.makeCallback();
+  if (i32[STATUS] !== 0) throw takeRaised();
+  return f64[OBJECT] as number;
+}
+
+export function callbackOf(number: number): JavaScriptFunction | undefined {
+  return functions.get(number);
+}

@@ -1,0 +1,260 @@
+/**
+ * Calls of native functions, and their results.
+ *
+ * @module
+ */
+
+import { cpu, deviceFromType, formatDevice } from '../device.js';
+import { dtypeFromCode } from '../dtype.js';
+import { BufferError } from '../errors.js';
+import { takeFrame } from '../native/import.js';
+import { checkStatus } from '../native/status.js';
+import { Tensor } from '../tensor.js';
+import { descriptorOf, TensorView } from '../view.js';
+import { frameIsFull, reserve, writeArgument } from './arguments.js';
+import {
+  BASE,
+  bytesAt,
+  COUNT,
+  FIRST_PAYLOAD,
+  FIRST_TYPE,
+  frame,
+  OBJECT,
+  payloadAt,
+  SLOT,
+  SLOTS,
+  STATUS,
+  TENSOR_BITS,
+  TOP,
+  Type,
+  typeAt,
+} from './call-frame.js';
+import { errorAt, takeRaised } from './errors.js';
+import { builtin } from './globals.js';
+import { ffi } from './library.js';
+import {
+  adoptObject,
+  disown,
+  keepForCall,
+  type ObjectHandle,
+  releaseTemporaries,
+  scratch,
+  standIns,
+} from './objects.js';
+import { writeStream } from './streams.js';
+import type { TensorObject } from './tensor-object.js';
+import { DataType, DeviceValue, FFIObject, OpaquePointer, Shape } from './values.js';
+
+// Constants of this module, for the reason that call-frame.ts gives.
+const { f64, i64, u64, i32, u32, u8 } = frame;
+const OwnTensor = Tensor;
+const readDescriptor = descriptorOf;
+const host = cpu;
+const used = scratch;
+
+/** A native function. */
+export type FFIFunction = (...args: unknown[]) => unknown;
+
+/** Calls the function at `pointer`. */
+export function invoke(pointer: number, args: readonly unknown[]): unknown {
+  return used.isUsed ? invokeInside(pointer, args, false) : invokeWith(pointer, args, 0, false);
+}
+
+/** The same, while no other thread uses the table of global functions. */
+export function invokeLocked(pointer: number, args: readonly unknown[]): unknown {
+  return invokeInside(pointer, args, true);
+}
+
+/** A call inside another one that uses more than its slots: what belongs to that one is left as it is. */
+function invokeInside(pointer: number, args: readonly unknown[], locked: boolean): unknown {
+  const { text, device } = scratch;
+  scratch.device = null;
+  try {
+    return invokeWith(pointer, args, scratch.temporaries.length, locked);
+  } finally {
+    scratch.text = text;
+    scratch.device = device;
+  }
+}
+
+function invokeWith(pointer: number, args: readonly unknown[], mark: number, locked: boolean): unknown {
+  const count = args.length;
+  const base = u32[TOP] as number;
+  const result = base + count;
+  if (result >= SLOTS) throw frameIsFull(count);
+  u32[TOP] = result + 1;
+  try {
+    for (let i = 0; i < count; i++) {
+      const value = args[i];
+      if (value instanceof OwnTensor) {
+        const descriptor = readDescriptor(value);
+        const object = descriptor.native as TensorObject | null;
+        if (object?.isOwning === true && descriptor.device === host) {
+          const at = FIRST_PAYLOAD + (base + i) * 2;
+          f64[at - 1] = TENSOR_BITS;
+          f64[at] = object.pointer;
+          continue;
+        }
+      }
+      writeArgument(base + i, value);
+    }
+    if (used.device !== null) writeStream(used.device);
+    f64[OBJECT] = pointer;
+    u32[BASE] = base;
+    i32[COUNT] = count;
+    const value = locked ? ffi.callLocked() : ffi.call();
+    if (i32[STATUS] !== 0) throw takeRaised();
+    return i32[FIRST_TYPE + result * 4] === Type.none ? undefined : readValue(result, value);
+  } finally {
+    u32[TOP] = base;
+    if (used.isUsed) releaseTemporaries(mark);
+  }
+}
+
+/** The JavaScript function that stands for a native one. */
+export function wrapFunction(handle: ObjectHandle): FFIFunction {
+  const { pointer } = handle;
+  const call = (...args: unknown[]): unknown => invoke(pointer, args);
+  // Keeps the handle as long as the function.
+  standIns.set(call, handle);
+  return call;
+}
+
+/** The value of a slot that somebody else keeps alive. */
+export function takeValue(slot: number): unknown {
+  const type = i32[typeAt(slot)] as number;
+  if (type < Type.tensorView || type === Type.smallString || type === Type.smallBytes)
+    return readValue(slot, undefined);
+  u32[SLOT] = slot;
+  const taken = ffi.take();
+  return type === Type.tensorView ? borrowedView() : readValue(slot, taken);
+}
+
+/** The value of a slot whose contents, if it has any, were taken: `taken`, or a tensor in the exchange frame. */
+function readValue(slot: number, taken: unknown): unknown {
+  const at = typeAt(slot);
+  switch (i32[at]) {
+    case Type.none:
+      return undefined;
+    case Type.int: {
+      const high = i32[at + 3] as number;
+      const value = high * 2 ** 32 + (u32[at + 2] as number);
+      return Number.isSafeInteger(value) ? value : i64[payloadAt(slot)];
+    }
+    case Type.bool:
+      return i32[at + 2] !== 0;
+    case Type.float:
+      return f64[payloadAt(slot)];
+    case Type.smallString:
+      return readSmallString(slot, i32[at + 1] as number);
+    case Type.smallBytes:
+      return u8.slice(bytesAt(slot), bytesAt(slot) + (i32[at + 1] as number));
+    case Type.string:
+    case Type.bytes:
+    case Type.rawString:
+    case Type.byteArray:
+      return taken;
+    case Type.tensor:
+      checkStatus();
+      return new Tensor(takeFrame());
+    case Type.tensorView:
+      throw new BufferError(
+        'Expected a Tensor as result but received a DLTensor*, which nobody keeps alive once the call is over; ' +
+          'pass memory that native code may keep (Tensor.from, Tensor.adopt) to functions that return their argument',
+      );
+    case Type.dtype: {
+      const packed = u32[at + 2] as number;
+      return new DataType(dtypeFromCode(packed & 0xff, (packed >> 8) & 0xff, packed >>> 16).name);
+    }
+    case Type.device:
+      return new DeviceValue(formatDevice(deviceFromType(i32[at + 2] as number, i32[at + 3] as number)));
+    case Type.opaquePointer:
+      return new OpaquePointer(u64[payloadAt(slot)] as bigint);
+    default:
+      return readObject(i32[at] as number, f64[payloadAt(slot)] as number);
+  }
+}
+
+const decoder = new TextDecoder();
+
+function readSmallString(slot: number, length: number): string {
+  const start = bytesAt(slot);
+  let value = '';
+  for (let i = 0; i < length; i++) {
+    const code = u8[start + i] as number;
+    if (code > 0x7f) return decoder.decode(u8.subarray(start, start + length));
+    value += String.fromCharCode(code);
+  }
+  return value;
+}
+
+/** A view that native code lends for the length of a callback. */
+function borrowedView(): TensorView {
+  checkStatus();
+  const descriptor = takeFrame();
+  keepForCall(descriptor.storage);
+  return new TensorView(descriptor);
+}
+
+/** An object whose reference is in SLOT. */
+function readObject(type: number, pointer: number): unknown {
+  switch (type) {
+    case Type.error:
+      return errorAt(pointer);
+    case Type.function:
+      return wrapFunction(adoptObject(pointer, type));
+    case Type.shape:
+      return new Shape(readSequence(pointer) as number[]);
+    case Type.array:
+    case Type.list:
+      return readSequence(pointer);
+    case Type.map:
+      return readEntries(pointer, type, 'ffi.MapSize', 'ffi.MapForwardIterFunctor');
+    case Type.dict:
+      return readEntries(pointer, type, 'ffi.DictSize', 'ffi.DictForwardIterFunctor');
+    default:
+      return new FFIObject(adoptObject(pointer, type));
+  }
+}
+
+const CHUNK = 32;
+
+function readSequence(pointer: number): unknown[] {
+  const values: unknown[] = [];
+  const number = u32[SLOT] as number;
+  const base = reserve(CHUNK);
+  try {
+    for (let written = CHUNK; written === CHUNK; ) {
+      f64[OBJECT] = pointer;
+      u32[SLOT] = values.length;
+      u32[BASE] = base;
+      i32[COUNT] = CHUNK;
+      ffi.readSequence();
+      written = i32[COUNT] as number;
+      takeValues(base, written, values);
+    }
+  } finally {
+    u32[TOP] = base;
+    disown(number);
+  }
+  return values;
+}
+
+/** The values of all slots. */
+export function takeValues(base: number, count: number, values: unknown[]): void {
+  for (let i = 0; i < count; i++) values.push(takeValue(base + i));
+}
+
+/** The entries of a map: its layout is the library's own, so its functions walk it. */
+function readEntries(pointer: number, type: number, size: string, iterator: string): Map<unknown, unknown> {
+  const map = new FFIObject(adoptObject(pointer, type));
+  const entries = new Map<unknown, unknown>();
+  let left = invoke(builtin(size), [map]) as number;
+  if (left === 0) return entries;
+  const step = invoke(builtin(iterator), [map]) as FFIFunction;
+  for (; left > 0; left--) {
+    entries.set(step(0), step(1));
+    step(2);
+  }
+  return entries;
+}

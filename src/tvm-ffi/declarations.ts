@@ -1,0 +1,126 @@
+/**
+ * TypeScript declarations from what a library of kernels says about its functions.
+ *
+ * @module
+ */
+
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { describeFunction, loadModule } from './module.js';
+
+/** The type schema of TVM-FFI: a name and its parameters. */
+interface Schema {
+  readonly type: string;
+  readonly args?: readonly Schema[];
+  readonly named_args?: { readonly return: readonly Schema[]; readonly params: readonly Schema[] };
+}
+
+/** What may be passed, and what comes back. */
+interface Declared {
+  readonly parameter: string;
+  readonly result: string;
+}
+
+const both = (type: string): Declared => ({ parameter: type, result: type });
+
+const plain: Readonly<Record<string, Declared>> = {
+  Any: both('unknown'),
+  None: { parameter: 'null | undefined', result: 'undefined' },
+  int: both('number | bigint'),
+  bool: both('boolean'),
+  float: both('number'),
+  'void*': both('OpaquePointer'),
+  DataType: { parameter: 'DataType | DType', result: 'DataType' },
+  Device: both('DeviceValue'),
+  'DLTensor*': both('TensorView'),
+  'ffi.Tensor': both('Tensor'),
+  'ffi.String': both('string'),
+  'const char*': both('string'),
+  'ffi.Bytes': both('Uint8Array'),
+  'ffi.Shape': both('Shape'),
+  'ffi.Error': both('TVMFFIError'),
+};
+
+const union = (types: readonly string[]): string => [...new Set(types)].join(' | ');
+const item = (type: string): string => (type.includes(' ') ? `(${type})` : type);
+
+function declare(schema: Schema): Declared {
+  const known = plain[schema.type];
+  if (known !== undefined) return known;
+  const args = (schema.args ?? []).map(declare);
+  const [first = both('unknown'), second = both('unknown')] = args;
+  switch (schema.type) {
+    case 'Optional':
+      return { parameter: `${first.parameter} | null | undefined`, result: `${first.result} | undefined` };
+    case 'Variant':
+      return { parameter: union(args.map((arg) => arg.parameter)), result: union(args.map((arg) => arg.result)) };
+    case 'ffi.Array':
+      return { parameter: `readonly ${item(first.parameter)}[]`, result: `${item(first.result)}[]` };
+    case 'ffi.List':
+      return { parameter: 'List', result: `${item(first.result)}[]` };
+    case 'ffi.Map': {
+      const map = `ReadonlyMap<${first.parameter}, ${second.parameter}>`;
+      const parameter = first.parameter === 'string' ? `${map} | Record<string, ${second.parameter}>` : map;
+      return { parameter, result: `Map<${first.result}, ${second.result}>` };
+    }
+    case 'ffi.Dict':
+      return { parameter: 'Dict', result: `Map<${first.result}, ${second.result}>` };
+    case 'ffi.Function': {
+      const signature = signatureOf(schema);
+      return both(signature === null ? 'FFIFunction' : `((${signature.parameters}) => ${signature.result})`);
+    }
+    default:
+      return both('FFIObject');
+  }
+}
+
+/** Older libraries name the result first among the parameters. */
+function signatureOf({ named_args, args }: Schema): { parameters: string; result: string } | null {
+  const [result, parameters] = named_args
+    ? [named_args.return[0], named_args.params]
+    : [args?.[0], args?.slice(1) ?? []];
+  if (result === undefined) return null;
+  return {
+    parameters: parameters.map((parameter, i) => `arg${i}: ${declare(parameter).parameter}`).join(', '),
+    result: result.type === 'None' ? 'void' : declare(result).result,
+  };
+}
+
+/** Names of the functions that a file exports for TVM-FFI. Symbols are found by their prefix, in any file format. */
+export function functionNames(path: string): string[] {
+  const text = readFileSync(path, 'latin1');
+  const names = [...text.matchAll(/\0__tvm_ffi_([A-Za-z][\w.]*)(?=\0)/g)].map((match) => match[1] as string);
+  return [...new Set(names)].filter((name) => name !== 'main').sort();
+}
+
+function memberOf(name: string, metadata: string | null, doc: string | null): string {
+  const schema = metadata === null ? null : (JSON.parse(metadata) as { type_schema?: string }).type_schema;
+  const signature = schema === null || schema === undefined ? null : signatureOf(JSON.parse(schema) as Schema);
+  const lines = doc === null ? [] : doc.replaceAll('*/', '* /').trim().split('\n');
+  const comment =
+    lines.length === 0 ? '' : `  /**\n${lines.map((line) => `   * ${line}`.trimEnd()).join('\n')}\n   */\n`;
+  const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
+  const type = signature === null ? ': FFIFunction' : `(${signature.parameters}): ${signature.result}`;
+  return `${comment}  ${key}${type};`;
+}
+
+/** A `.d.ts` with one interface, `Kernels`, for `loadModule<Kernels>(path)`. */
+export function moduleDeclarations(path: string): string {
+  const module = loadModule(path);
+  const members = functionNames(path).map((name) => {
+    const { metadata, doc } = describeFunction(module, name);
+    return memberOf(name, metadata, doc);
+  });
+  const body = members.join('\n');
+  const imports = (names: readonly string[], from: string): string => {
+    const used = names.filter((name) => new RegExp(`\\b${name}\\b`).test(body));
+    return used.length === 0 ? '' : `import type { ${used.join(', ')} } from '${from}';\n`;
+  };
+  const values = ['DataType', 'DeviceValue', 'Dict', 'FFIFunction', 'FFIObject', 'List', 'OpaquePointer', 'Shape'];
+  return (
+    `// Written by dlpack-tvm-ffi-types from the metadata of ${basename(path)}.\n` +
+    imports(['DType', 'Tensor', 'TensorView'], 'dlpack') +
+    imports([...values, 'TVMFFIError'], 'dlpack/tvm-ffi') +
+    `\nexport interface Kernels {\n${body}\n}\n`
+  );
+}

@@ -1,0 +1,67 @@
+/**
+ * What runs when native code calls a JavaScript function: on this thread, inside a call that this thread made.
+ *
+ * @module
+ */
+
+import { placeOf } from '../native/export.js';
+import { Tensor } from '../tensor.js';
+import { descriptorOf } from '../view.js';
+import { allocate } from './allocator.js';
+import { writeArgument } from './arguments.js';
+import { settle } from './async.js';
+import { BASE, CALLBACK, COUNT, frame, STATUS } from './call-frame.js';
+import { ALLOCATOR, callbackOf } from './callbacks.js';
+import { takeValues } from './calls.js';
+import { raise, TVMFFIError } from './errors.js';
+import { setDispatcher } from './library.js';
+import { keepForCall, scratch, type Temporary } from './objects.js';
+
+// Constants of this module, for the reason that call-frame.ts gives.
+const { i32, u32 } = frame;
+
+/** Never throws: an error is raised for the native caller. */
+function dispatch(): void {
+  const base = u32[BASE] as number;
+  const count = i32[COUNT] as number;
+  const number = u32[CALLBACK] as number;
+  if (count < 0) {
+    settle(number, base, count);
+    return;
+  }
+  const { temporaries } = scratch;
+  const mark = temporaries.length;
+  const args: unknown[] = [];
+  let lent: Temporary[] | null = null;
+  try {
+    takeValues(base, count, args);
+    if (temporaries.length > mark) lent = temporaries.splice(mark);
+    writeResult(base + count, run(number, args));
+    i32[STATUS] = 0;
+  } catch (error) {
+    raise(error);
+    i32[STATUS] = -1;
+  }
+  // Views of arguments end with the callback; what its result needs is given back when the call around it is over.
+  if (lent !== null) for (const view of lent) view.release();
+}
+
+function run(number: number, args: unknown[]): unknown {
+  if (number === ALLOCATOR) return allocate(args);
+  const target = callbackOf(number);
+  if (target === undefined) throw new TVMFFIError('InternalError', `Expected a live function but ${number} is none`);
+  return target(...(args as never[]));
+}
+
+/** Native code keeps what it is given: memory that it could not keep is copied. */
+function writeResult(slot: number, value: unknown): void {
+  if (value instanceof Tensor && placeOf(descriptorOf(value)) === 'copy') {
+    const copy = value.copy();
+    keepForCall({ release: () => copy.dispose() });
+    writeArgument(slot, copy);
+    return;
+  }
+  writeArgument(slot, value);
+}
+
+setDispatcher(dispatch);

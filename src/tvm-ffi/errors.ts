@@ -1,0 +1,75 @@
+/**
+ * Errors in both directions.
+ *
+ * @module
+ */
+
+import { DLPackError } from '../errors.js';
+import { f64, OBJECT, SLOT, u32 } from './call-frame.js';
+import { ffi } from './library.js';
+
+/** A native function failed. `kind` is its class there, such as `'ValueError'`. */
+export class TVMFFIError extends DLPackError {
+  readonly tag = 'TVMFFIError';
+  readonly kind: string;
+  /** Native frames, most recent call last. */
+  readonly backtrace: string;
+
+  constructor(kind: string, message: string, options: { backtrace?: string; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.kind = kind;
+    this.backtrace = options.backtrace ?? '';
+  }
+}
+
+/** The JavaScript error that was raised last, so that it comes back as the cause of what it became. */
+let raised = { pointer: 0, error: null as unknown };
+
+/** The error that a native call raised on this thread, taken away from it. */
+export function takeRaised(): TVMFFIError {
+  ffi.moveRaised();
+  const pointer = f64[OBJECT] as number;
+  if (pointer === 0)
+    return new TVMFFIError('InternalError', 'Expected an error from a call that failed but found none');
+  return errorAt(pointer);
+}
+
+/** The error object of a request that just ended; its reference, in SLOT, is given back. */
+export function errorAt(pointer: number): TVMFFIError {
+  const number = u32[SLOT] as number;
+  f64[OBJECT] = pointer;
+  const [kind, message, backtrace] = ffi.readError();
+  const causePointer = f64[OBJECT] as number;
+  const own = raised.pointer === pointer ? raised.error : undefined;
+  if (own !== undefined) raised = { pointer: 0, error: null };
+  const cause = causePointer === 0 ? own : errorAt(causePointer);
+  u32[SLOT] = number;
+  ffi.disown();
+  const lines = backtrace.split('\n').filter((line) => line !== '');
+  return new TVMFFIError(kind, message, { backtrace: lines.reverse().join('\n'), cause });
+}
+
+/** Raises a JavaScript error on this thread, for the native code that called. */
+export function raise(error: unknown): void {
+  const { kind, message, backtrace } = describeError(error);
+  ffi.setRaised(kind, message, backtrace);
+  raised = { pointer: f64[OBJECT] as number, error };
+}
+
+/** What native code is told of anything that was thrown. Hostile getters must not throw again. */
+export function describeError(error: unknown): { kind: string; message: string; backtrace: string } {
+  try {
+    if (error instanceof TVMFFIError) {
+      const backtrace = error.backtrace.split('\n').reverse().join('\n');
+      return { kind: error.kind, message: error.message, backtrace };
+    }
+    if (error instanceof Error) return { kind: String(error.name), message: String(error.message), backtrace: '' };
+    return { kind: 'RuntimeError', message: String(error), backtrace: '' };
+  } catch {
+    return {
+      kind: 'RuntimeError',
+      message: 'a JavaScript function threw something that cannot be read',
+      backtrace: '',
+    };
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * Functions by name, and JavaScript functions under a name.
+ *
+ * @module
+ */
+
+import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import { f64, i32, OBJECT, STATUS, Type } from './call-frame.js';
+import { type JavaScriptFunction, makeCallback } from './callbacks.js';
+import { type FFIFunction, invokeLocked, wrapFunction } from './calls.js';
+import { takeRaised } from './errors.js';
+import { builtin, findGlobal } from './globals.js';
+import { ffi, library } from './library.js';
+import { adoptObject, type ObjectHandle, standIns } from './objects.js';
+
+export interface GetGlobalOptions {
+  /** Return null for a name that is not registered instead of throwing. */
+  allowMissing?: boolean;
+}
+
+/** The function that native code, or {@link registerGlobalFunc}, registered under a name. */
+export function getGlobalFunc(name: string): FFIFunction;
+export function getGlobalFunc(name: string, options: { allowMissing: true }): FFIFunction | null;
+export function getGlobalFunc(name: string, options: GetGlobalOptions = {}): FFIFunction | null {
+  if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
+  const handle = findGlobal(name);
+  if (handle !== null) return wrapFunction(handle);
+  if (options.allowMissing === true) return null;
+  throw new ArgumentValueError('name', 'a registered global function; globalFuncNames() lists them', name);
+}
+
+export interface RegisterOptions {
+  /** Replace a function of the same name. */
+  override?: boolean;
+}
+
+/**
+ * Registers a JavaScript function for native code under a name, for the whole process. It runs on this thread only: a call
+ * from another one fails there. Returns it as a native function.
+ */
+export function registerGlobalFunc(name: string, fn: JavaScriptFunction, options: RegisterOptions = {}): FFIFunction {
+  if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
+  library();
+  const handle = handleOfFunction(fn);
+  f64[OBJECT] = handle.pointer;
+  ffi.setGlobal(name, options.override === true);
+  if (i32[STATUS] !== 0) throw takeRaised();
+  return wrapFunction(handle);
+}
+
+/** Removes a global function. False when there was none. */
+export function removeGlobalFunc(name: string): boolean {
+  if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
+  if (findGlobal(name) === null) return false;
+  invokeLocked(builtin('ffi.FunctionRemoveGlobal'), [name]);
+  return true;
+}
+
+/** Names of all global functions, sorted. */
+export function globalFuncNames(): string[] {
+  const at = invokeLocked(builtin('ffi.FunctionListGlobalNamesFunctor'), []) as FFIFunction;
+  const count = at(-1) as number;
+  return Array.from({ length: count }, (_, i) => at(i) as string).sort();
+}
+
+/** What the library knows about a global function: a JSON text with its type, empty when it has none. */
+export function globalFuncMetadata(name: string): string {
+  return invokeLocked(builtin('ffi.GetGlobalFuncMetadata'), [name]) as string;
+}
+
+/**
+ * A JavaScript function as a native one, for functions that are passed often: made once, not at each call. Native code may
+ * keep it; it runs on this thread only.
+ */
+export function toFunction(fn: JavaScriptFunction): FFIFunction {
+  library();
+  return wrapFunction(handleOfFunction(fn));
+}
+
+function handleOfFunction(fn: JavaScriptFunction): ObjectHandle {
+  if (typeof fn !== 'function') throw new ArgumentTypeError('fn', 'a function', fn);
+  return standIns.get(fn) ?? adoptObject(makeCallback(fn), Type.function);
+}

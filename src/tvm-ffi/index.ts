@@ -1,0 +1,39 @@
+/**
+ * Kernels compiled for TVM-FFI, called with tensors of this package.
+ *
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { loadModule } from 'dlpack/tvm-ffi';
+ * const kernels = loadModule('./kernels.so');
+ * const x = Tensor.from([1, 2, 3], { dtype: 'float32' });
+ * const y = Tensor.empty([3], 'float32');
+ * kernels.add_one(x, y);
+ * ```
+ *
+ * @module
+ */
+
+export { setAllocator, type TensorAllocator } from './allocator.js';
+export { callAsync } from './async.js';
+export type { JavaScriptFunction } from './callbacks.js';
+export type { FFIFunction } from './calls.js';
+export { moduleDeclarations } from './declarations.js';
+export { TVMFFIError } from './errors.js';
+export {
+  type GetGlobalOptions,
+  getGlobalFunc,
+  globalFuncMetadata,
+  globalFuncNames,
+  type RegisterOptions,
+  registerGlobalFunc,
+  removeGlobalFunc,
+  toFunction,
+} from './functions.js';
+export { type LoadOptions, loadLibrary } from './load.js';
+export { asModule, describeFunction, type FunctionDescription, type KernelModule, loadModule } from './module.js';
+export { currentStream, type StreamProvider, setStreamProvider, withStream } from './streams.js';
+export { DataType, DeviceValue, Dict, FFIObject, List, OpaquePointer, RValue, Shape } from './values.js';
+
+import '../index.node.js';
+import './dispatch.js';

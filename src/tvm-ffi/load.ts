@@ -1,0 +1,14 @@
+/**
+ * Loading on request: what every other function here does by itself when it is first used.
+ *
+ * @module
+ */
+
+import { type LoadOptions, library } from './library.js';
+
+export type { LoadOptions } from './library.js';
+
+/** Loads libtvm_ffi from a path, or from the usual places. Returns the file: the first one loaded serves the process. */
+export function loadLibrary(options: LoadOptions = {}): string {
+  return library(options).path;
+}

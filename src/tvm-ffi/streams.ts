@@ -1,0 +1,90 @@
+/**
+ * Streams: where kernels of a device queue their work. Per thread, and for the length of a call.
+ *
+ * @module
+ */
+
+import { type Device, type DeviceInfo, parseDevice } from '../device.js';
+import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import { DEVICE, i32, STATUS, STREAM, u64 } from './call-frame.js';
+import { takeRaised } from './errors.js';
+import { ffi, library } from './library.js';
+
+/** Names the stream that a call with tensors of a device runs on; null leaves it as it is. */
+export type StreamProvider = (device: Device) => bigint | null;
+
+let provider: StreamProvider | null = null;
+
+/**
+ * From now on the first argument of a call that is not on the host sets the stream of its device, to what the provider
+ * says, until the call returns or throws. Null: streams are what `withStream` set.
+ */
+export function setStreamProvider(next: StreamProvider | null): void {
+  if (next !== null && typeof next !== 'function') throw new ArgumentTypeError('provider', 'a function or null', next);
+  provider = next;
+}
+
+/** Has the call that follows set the stream of a device. */
+export function writeStream(device: DeviceInfo): void {
+  const stream = provider?.(device.name) ?? null;
+  if (stream === null) return;
+  checkHandle(stream);
+  u64[STREAM] = stream;
+  i32[DEVICE] = device.type;
+  i32[DEVICE + 1] = device.id;
+}
+
+/** The same for a call on another thread, which does not see the streams of this one. */
+export function captureStream(device: DeviceInfo): void {
+  const stream = provider?.(device.name) ?? currentStream(device.name);
+  checkHandle(stream);
+  u64[STREAM] = stream;
+  i32[DEVICE] = device.type;
+  i32[DEVICE + 1] = device.id;
+}
+
+function checkHandle(handle: bigint): void {
+  if (typeof handle !== 'bigint') throw new ArgumentTypeError('handle', 'a bigint', handle);
+  if (BigInt.asUintN(64, handle) !== handle) {
+    throw new ArgumentValueError('handle', 'an unsigned 64-bit stream handle', handle);
+  }
+}
+
+/** Sets the stream of a device and returns the one before. */
+function exchangeStream(device: DeviceInfo, handle: bigint): bigint {
+  i32[DEVICE] = device.type;
+  i32[DEVICE + 1] = device.id;
+  u64[STREAM] = handle;
+  ffi.setStream();
+  i32[DEVICE] = 0;
+  if (i32[STATUS] !== 0) throw takeRaised();
+  return u64[STREAM] as bigint;
+}
+
+/** The stream of a device on this thread; 0n when none was set. */
+export function currentStream(device: Device): bigint {
+  const { type, id } = parseDevice(device);
+  library();
+  i32[DEVICE] = type;
+  i32[DEVICE + 1] = id;
+  ffi.getStream();
+  i32[DEVICE] = 0;
+  return u64[STREAM] as bigint;
+}
+
+/**
+ * Runs `action` with a stream as the current one of a device, and puts the one before back when it returns or throws. The
+ * handle is the caller's; it is neither kept nor synchronised with. For an async function that is when it first awaits:
+ * what runs afterwards, interleaved with other tasks, must set its stream itself.
+ */
+export function withStream<T>(device: Device, handle: bigint, action: () => T): T {
+  const info = parseDevice(device);
+  checkHandle(handle);
+  library();
+  const before = exchangeStream(info, handle);
+  try {
+    return action();
+  } finally {
+    exchangeStream(info, before);
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * Tensors as objects of TVM-FFI: made once for each descriptor, so that passing a tensor is two stores.
+ *
+ * @module
+ */
+
+import type { Descriptor } from '../descriptor.js';
+import { BufferError } from '../errors.js';
+import { placeOf, withNative } from '../native/export.js';
+import { writeDescriptor } from '../native/frame.js';
+import { checkStatus } from '../native/status.js';
+import { f64, OBJECT, SLOT, Type, u32, VIEW } from './call-frame.js';
+import { ffi } from './library.js';
+import { ObjectHandle } from './objects.js';
+
+/**
+ * A native object for the elements of a descriptor, and the `DLTensor` inside it. It goes with the storage, and with the
+ * descriptor when the collector finds that first.
+ */
+export class TensorObject extends ObjectHandle {
+  readonly view: number;
+  /** False: the memory is JavaScript's, and native code may look at it during a call only. */
+  readonly isOwning: boolean;
+
+  constructor(descriptor: Descriptor, isOwning: boolean) {
+    const { storage } = descriptor;
+    storage.attached ??= new Set();
+    super(f64[OBJECT] as number, Type.tensor, u32[SLOT] as number, storage.attached);
+    this.view = f64[VIEW] as number;
+    this.isOwning = isOwning;
+  }
+}
+
+/** The object of a tensor. Throws when its memory was taken away. */
+export function tensorObject(descriptor: Descriptor): TensorObject {
+  let object = descriptor.native as TensorObject | null;
+  if (object === null) {
+    object = placeOf(descriptor) === 'copy' ? borrow(descriptor) : own(descriptor);
+    descriptor.native = object;
+  }
+  // A buffer that is still there lies where it lay: engines move none.
+  if (!object.isOwning) descriptor.storage.buffer();
+  return object;
+}
+
+function own(descriptor: Descriptor): TensorObject {
+  return withNative(descriptor, false, () => {
+    ffi.makeTensor();
+    checkStatus();
+    return new TensorObject(descriptor, true);
+  });
+}
+
+function borrow(descriptor: Descriptor): TensorObject {
+  if ((descriptor.bitOffset & 7) !== 0) {
+    throw new BufferError(
+      `Expected ${descriptor.dtype.name} elements that start on a byte but this view starts inside one; pass a copy() instead`,
+    );
+  }
+  const { storage } = descriptor;
+  const bytes = new Uint8Array(storage.buffer(), storage.start, storage.nbytes);
+  writeDescriptor(descriptor, 0);
+  ffi.borrowTensor(bytes);
+  checkStatus();
+  return new TensorObject(descriptor, false);
+}

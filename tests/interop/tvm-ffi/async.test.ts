@@ -1,0 +1,79 @@
+import { Tensor } from 'dlpack';
+import { addressOf, stats } from 'dlpack/native';
+import { callAsync, DataType, type FFIFunction, loadModule, Shape, TVMFFIError, withStream } from 'dlpack/tvm-ffi';
+import { equal, ok } from '../../assert.js';
+import { collectUntil, testWith } from '../../harness.js';
+import { kernelsMissing, kernelsPath, probe, testing } from './peer.js';
+
+/** The error that a promise is rejected with. */
+async function rejection(promise: Promise<unknown>): Promise<Error> {
+  try {
+    await promise;
+  } catch (error) {
+    return error as Error;
+  }
+  throw new Error('expected a rejection');
+}
+
+testWith(kernelsMissing, 'a kernel on another thread writes into our memory; others run meanwhile', async () => {
+  const addOne = loadModule(kernelsPath).add_one as FFIFunction;
+  const tensors = Array.from({ length: 20 }, (_, i) => Tensor.from([i, i], { dtype: 'float32' }));
+  const pending = tensors.map((x) => callAsync(addOne, x, x));
+  equal(testing('add_one')(1), 2);
+  // Far more calls under way than the frame has slots.
+  const echo = testing('echo');
+  const many = Array.from({ length: 3000 }, (_, i) => callAsync(echo, i));
+  equal((await Promise.all(many)).at(-1), 2999);
+  await Promise.all(pending);
+  equal(
+    tensors.map((x) => x.get(1)),
+    tensors.map((_, i) => i + 1),
+  );
+});
+
+testWith(kernelsMissing, 'results and errors of all kinds arrive', async () => {
+  const echo = testing('echo');
+  equal(await callAsync(echo, 5), 5);
+  equal(await callAsync(echo, 'a string of some length'), 'a string of some length');
+  equal(await callAsync(echo, [1, 'two', null]), [1, 'two', undefined]);
+  const x = Tensor.from([1, 2], { dtype: 'float32' });
+  equal(addressOf((await callAsync(echo, x)) as Tensor), addressOf(x));
+  const made = (await callAsync(probe('allocate'), new Shape([3]), new DataType('int8'))) as Tensor;
+  equal(made.nbytes, 3);
+  const error = await rejection(callAsync(loadModule(kernelsPath).fail as FFIFunction, 'as asked'));
+  ok(error instanceof TVMFFIError && error.kind === 'ValueError' && error.message === 'as asked');
+  equal(testing('add_one')(1), 2);
+});
+
+testWith(
+  kernelsMissing,
+  'tensors disposed meanwhile stay alive for the call, and are given back after it',
+  async () => {
+    const before = stats().storages;
+    const x = Tensor.from([1, 2, 3], { dtype: 'float32' });
+    const sum = callAsync(probe('sum_owned'), x);
+    x.dispose();
+    equal(await sum, 6);
+    ok(await collectUntil(() => stats().storages <= before));
+  },
+);
+
+testWith(kernelsMissing, 'the stream goes along, and does not stay on the other thread', async () => {
+  const memory = Tensor.zeros([1], 'float32');
+  const allocator = { allocData: () => addressOf(memory), freeData() {} };
+  const x = Tensor.fromNDAlloc(allocator, [1], 'float32', 'cuda:2');
+  const inside = withStream('cuda:2', 0x55n, () => callAsync(probe('stream_of'), x));
+  equal(await inside, 0x55);
+  equal(await callAsync(probe('stream_of'), x), 0);
+});
+
+testWith(kernelsMissing, 'what another thread could not use is refused', async () => {
+  const wrapped = await rejection(callAsync(probe('sum_view'), Tensor.wrap(new Float32Array(2))));
+  ok(wrapped.message.includes('may keep for an asynchronous call'), wrapped.message);
+  const x = Tensor.zeros([1], 'float32');
+  ok((await rejection(callAsync(probe('sum_view'), x.view()))).message.includes('asynchronous call'));
+  const callback = await rejection(callAsync(testing('apply'), () => 1));
+  ok(callback.message.includes('on the JavaScript thread'), callback.message);
+  ok((await rejection(callAsync(() => 1))).message.includes('a native function'));
+  equal(await callAsync(testing('echo'), 1), 1);
+});

@@ -1,0 +1,154 @@
+import { type Device, Tensor } from 'dlpack';
+import { addressOf, exchangeApi } from 'dlpack/native';
+import {
+  currentStream,
+  DataType,
+  type FFIFunction,
+  loadModule,
+  Shape,
+  setAllocator,
+  setStreamProvider,
+  withStream,
+} from 'dlpack/tvm-ffi';
+import { equal, ok, throws } from '../../assert.js';
+import { testWith } from '../../harness.js';
+import { ffiMissing, kernelsMissing, kernelsPath, probe, raises } from './peer.js';
+
+testWith(ffiMissing, 'withStream sets the stream of a device and puts the one before back', () => {
+  equal(currentStream('cuda:1'), 0n);
+  const result = withStream('cuda:1', 0x1234n, () => {
+    equal([currentStream('cuda:1'), currentStream('cuda:0')], [0x1234n, 0n]);
+    withStream('cuda:1', 2n ** 63n, () => equal(currentStream('cuda:1'), 2n ** 63n));
+    equal(currentStream('cuda:1'), 0x1234n);
+    return 'done';
+  });
+  equal([result, currentStream('cuda:1')], ['done', 0n]);
+  let message = '';
+  try {
+    withStream('cuda:1', 5n, () => {
+      throw new RangeError('inside');
+    });
+  } catch (error) {
+    message = (error as Error).message;
+  }
+  equal([message, currentStream('cuda:1')], ['inside', 0n]);
+});
+
+testWith(ffiMissing, 'a stream does not leak over an await', async () => {
+  let inside = 0n;
+  let after = 1n;
+  await withStream('cuda:0', 7n, async () => {
+    inside = currentStream('cuda:0');
+    await Promise.resolve();
+    after = currentStream('cuda:0');
+  });
+  equal([inside, after], [7n, 0n]);
+});
+
+testWith(ffiMissing, 'streams are bigints, devices are devices', () => {
+  throws('TypeError', 'a bigint', () => withStream('cuda:0', 1 as never, () => {}));
+  throws('ValueError', '64-bit', () => withStream('cuda:0', -1n, () => {}));
+  throws('UnsupportedDeviceError', 'gpu', () => currentStream('gpu:0' as Device));
+});
+
+testWith(kernelsMissing, 'the host’s own stream is what a kernel sees', () => {
+  const x = Tensor.from([1], { dtype: 'float32' });
+  equal(probe('stream_of')(x), 0);
+  withStream('cpu', 99n, () => equal(probe('stream_of')(x), 99));
+});
+
+/** A tensor that is on a device as far as anybody can tell without touching it. */
+function deviceTensor(device: Device): Tensor {
+  const memory = Tensor.zeros([1], 'float32');
+  return Tensor.fromNDAlloc(
+    { allocData: () => addressOf(memory), freeData: () => memory.dispose() },
+    [1],
+    'float32',
+    device,
+  );
+}
+
+testWith(
+  kernelsMissing,
+  'the first tensor that is not on the host sets the stream of the call, even when it fails',
+  () => {
+    const asked: string[] = [];
+    setStreamProvider((device) => {
+      asked.push(device);
+      return device === 'cuda:1' ? 0x77n : 0x88n;
+    });
+    try {
+      const host = Tensor.zeros([1], 'float32');
+      const first = deviceTensor('cuda:1');
+      const second = deviceTensor('cuda:0');
+      equal(probe('stream_of')(first), 0x77);
+      equal([asked, currentStream('cuda:1')], [['cuda:1'], 0n]);
+      raises('RuntimeError', `on stream ${0x77}`, () => probe('stream_then_fail')(first));
+      equal(currentStream('cuda:1'), 0n);
+      probe('type_of')(host);
+      equal(asked.length, 2);
+      probe('with_view')(
+        (_: unknown) => equal([probe('stream_of')(second), currentStream('cuda:1')], [0x88, 0x77n]),
+        first,
+      );
+      equal([currentStream('cuda:0'), currentStream('cuda:1')], [0n, 0n]);
+    } finally {
+      setStreamProvider(null);
+    }
+    throws('TypeError', 'a function or null', () => setStreamProvider(3 as never));
+  },
+);
+
+testWith(kernelsMissing, 'kernels allocate from this package', () => {
+  const iota = loadModule(kernelsPath).iota as FFIFunction;
+  const y = iota(4) as Tensor<'float32'>;
+  ok(y instanceof Tensor);
+  equal([y.toArray(), y.dtype, y.device], [[0, 1, 2, 3], 'float32', 'cpu']);
+  equal(addressOf(y) % 256n, 0n);
+  equal((iota(0) as Tensor).shape, [0]);
+  raises('ValueError', 'zero or more', () => iota(-1));
+  raises('ValueError', '2^53', () => probe('allocate')(new Shape([2 ** 40, 2 ** 40]), new DataType('int8')));
+});
+
+testWith(kernelsMissing, 'kernels allocate from JavaScript', () => {
+  const made: Tensor[] = [];
+  setAllocator((shape, dtype, device) => {
+    equal([dtype, device], ['int16', 'cpu']);
+    const tensor = Tensor.zeros(shape, dtype);
+    made.push(tensor);
+    return tensor;
+  });
+  try {
+    const y = probe('allocate')(new Shape([2, 3]), new DataType('int16')) as Tensor<'int16'>;
+    equal([y.shape, y.dtype, made.length], [[2, 3], 'int16', 1]);
+    equal(addressOf(y), addressOf(made[0] as Tensor));
+    equal(addressOf(Tensor.fromEnvAlloc([2], 'int16')), addressOf(made[1] as Tensor));
+    setAllocator(() => {
+      throw new RangeError('no memory today');
+    });
+    raises('RangeError', 'no memory today', () => probe('allocate')(new Shape([1]), new DataType('int8')));
+    setAllocator((() => 5) as never);
+    raises('TypeError', 'a Tensor', () => probe('allocate')(new Shape([1]), new DataType('int8')));
+    raises('TypeError', 'a Tensor', () => Tensor.fromEnvAlloc([2], 'int16'));
+    setAllocator(allocatorAddress());
+    equal(Tensor.fromEnvAlloc([2, 3], 'float64').nbytes, 48);
+    equal((probe('allocate')(new Shape([1]), new DataType('int8')) as Tensor).nbytes, 1);
+  } finally {
+    setAllocator(null);
+  }
+  equal((probe('allocate')(new Shape([5]), new DataType('int8')) as Tensor).nbytes, 5);
+  throws('TypeError', 'a function', () => setAllocator('malloc' as never));
+});
+
+/** The C allocator of the exchange table, read out of it. */
+function allocatorAddress(): bigint {
+  const table = Tensor.fromNDAlloc({ allocData: () => exchangeApi(), freeData() {} }, [7], 'uint64', 'cpu');
+  return (table as Tensor<'uint64'>).get(2) as bigint;
+}
+
+testWith(kernelsMissing, 'the allocator of another host stays its own', () => {
+  equal(
+    probe('host_allocator')(() => probe('type_of')(1)),
+    1,
+  );
+});

@@ -1,0 +1,160 @@
+import { Tensor } from 'dlpack';
+import { stats } from 'dlpack/native';
+import {
+  getGlobalFunc,
+  globalFuncMetadata,
+  globalFuncNames,
+  registerGlobalFunc,
+  removeGlobalFunc,
+  TVMFFIError,
+  toFunction,
+} from 'dlpack/tvm-ffi';
+import { equal, ok, throws } from '../../assert.js';
+import { collectUntil, testWith } from '../../harness.js';
+import { ffiMissing, kernelsMissing, probe, raises, testing } from './peer.js';
+
+testWith(ffiMissing, 'global functions: found, listed, missing', () => {
+  equal(testing('add_one')(1), 2);
+  const names = globalFuncNames();
+  ok(names.includes('testing.add_one') && names.includes('ffi.Array'));
+  equal(names, [...names].sort());
+  equal(getGlobalFunc('no.such.function', { allowMissing: true }), null);
+  throws('ValueError', 'no.such.function', () => getGlobalFunc('no.such.function'));
+  throws('TypeError', 'a string', () => getGlobalFunc(1 as never));
+  ok(globalFuncMetadata('testing.add_one').includes('type_schema'));
+});
+
+testWith(ffiMissing, 'JavaScript functions under a name', () => {
+  const native = registerGlobalFunc('dlpack.test.double', (x: number) => x * 2);
+  equal([native(4), getGlobalFunc('dlpack.test.double')(5)], [8, 10]);
+  raises('RuntimeError', 'already registered', () => registerGlobalFunc('dlpack.test.double', () => 0));
+  registerGlobalFunc('dlpack.test.double', (x: number) => x + x + 1, { override: true });
+  equal(getGlobalFunc('dlpack.test.double')(5), 11);
+  equal([removeGlobalFunc('dlpack.test.double'), removeGlobalFunc('dlpack.test.double')], [true, false]);
+  equal(getGlobalFunc('dlpack.test.double', { allowMissing: true }), null);
+});
+
+testWith(ffiMissing, 'callbacks get every kind of argument and return every kind of result', () => {
+  const apply = testing('apply');
+  const x = Tensor.from([1, 2], { dtype: 'float32' });
+  const seen = apply((...args: unknown[]) => args, 1, 2.5, 'text', 'a longer text', null, true, [1], x) as unknown[];
+  equal(seen.slice(0, 7), [1, 2.5, 'text', 'a longer text', undefined, true, [1]]);
+  (seen[7] as Tensor<'float32'>).set(0, 9);
+  equal(x.get(0), 9);
+  equal(
+    apply(() => undefined),
+    undefined,
+  );
+  equal(
+    apply(() => 'a string that is longer than seven bytes'),
+    'a string that is longer than seven bytes',
+  );
+  equal((apply(() => (y: number) => y + 1) as (y: number) => number)(1), 2);
+  equal((apply(() => Tensor.wrap(new Float32Array([5]))) as Tensor).toArray(), [5]);
+});
+
+testWith(ffiMissing, 'calls nest as deep as the frame allows, then fail', () => {
+  const apply = testing('apply');
+  const countDown = (n: number): number => (n === 0 ? 0 : 1 + (apply(countDown, n - 1) as number));
+  equal(countDown(100), 100);
+  const forever = (text: string): unknown => apply(forever, `${text}, again`);
+  let message = '';
+  try {
+    forever('once');
+  } catch (error) {
+    message = (error as Error).message;
+  }
+  ok(/nested calls|call stack/.test(message), message);
+  equal(countDown(3), 3);
+});
+
+testWith(ffiMissing, 'errors of JavaScript cross native code and come back as the cause', () => {
+  const apply = testing('apply');
+  const thrown = new RangeError('too far');
+  const error = raises('RangeError', 'too far', () =>
+    apply(() => {
+      throw thrown;
+    }),
+  );
+  equal(error.cause === thrown, true);
+  raises('KeyError', 'by kind', () =>
+    apply(() => {
+      throw new TVMFFIError('KeyError', 'by kind');
+    }),
+  );
+  raises('RuntimeError', 'just text', () =>
+    apply(() => {
+      throw 'just text';
+    }),
+  );
+  raises('RuntimeError', 'cannot be read', () =>
+    apply(() => {
+      throw {
+        toString() {
+          throw new Error('hostile');
+        },
+      };
+    }),
+  );
+  raises('TypeError', 'Promise', () => apply(async () => 1));
+});
+
+testWith(ffiMissing, 'errors of native code have a kind, a message and a backtrace', () => {
+  const error = raises('ValueError', 'as asked', () => testing('test_raise_error')('ValueError', 'as asked'));
+  equal([error.name, error.tag], ['TVMFFIError', 'TVMFFIError']);
+  ok(error.backtrace.includes('TestRaiseError'), error.backtrace);
+});
+
+testWith(kernelsMissing, 'errors carry their cause', () => {
+  const error = raises('ValueError', 'outer', () => probe('fail_with_cause')('inner', 'outer'));
+  ok(error.cause instanceof TVMFFIError);
+  equal([error.cause.kind, error.cause.message], ['KeyError', 'inner']);
+});
+
+testWith(kernelsMissing, 'a call from another thread fails there and says why', () => {
+  let calls = 0;
+  const message = probe('call_on_thread')(() => ++calls) as string;
+  ok(message.startsWith('RuntimeError: Expected a call on the JavaScript thread'), message);
+  equal(calls, 0);
+});
+
+testWith(kernelsMissing, 'a function that native code keeps lives until it is let go, on any thread', async () => {
+  const before = stats().imports;
+  let calls = 0;
+  probe('keep')(() => ++calls);
+  await collectUntil(() => false);
+  (probe('kept')() as () => number)();
+  equal(calls, 1);
+  probe('forget_on_thread')();
+  ok(await collectUntil(() => stats().imports <= before), `${stats().imports - before} functions pinned`);
+});
+
+testWith(ffiMissing, 'nothing is left of a thousand calls with values of all kinds', async () => {
+  const echo = testing('echo');
+  const apply = testing('apply');
+  const x = Tensor.from([1], { dtype: 'float32' });
+  echo(x);
+  const before = stats();
+  const isBack = () => {
+    const now = stats();
+    return now.storages <= before.storages && now.imports <= before.imports && now.exports <= before.exports;
+  };
+  for (let i = 0; i < 1000; i++) {
+    echo([x, 'a string of some length', { key: new Uint8Array(100) }]);
+    apply((y: Tensor) => y, x);
+    try {
+      apply(() => {
+        throw new RangeError('again');
+      }, [x]);
+    } catch {
+      // Counted, not looked at.
+    }
+  }
+  ok(await collectUntil(isBack), JSON.stringify({ before, now: stats() }));
+});
+
+testWith(ffiMissing, 'toFunction takes functions only', () => {
+  throws('TypeError', 'a function', () => toFunction('x' as never));
+  const add = testing('add_one');
+  equal(toFunction(add as never)(1), 2);
+});

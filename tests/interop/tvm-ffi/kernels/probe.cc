@@ -1,0 +1,128 @@
+// What tests need to see from the native side of a call: retained arguments, threads, streams, both kinds of tensor.
+#include <tvm/ffi/container/array.h>
+#include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/error.h>
+#include <tvm/ffi/extra/c_env_api.h>
+#include <tvm/ffi/function.h>
+#include <tvm/ffi/rvalue_ref.h>
+
+#include <optional>
+#include <string>
+#include <thread>
+
+namespace ffi = tvm::ffi;
+
+static ffi::Any kept;
+static void Keep(ffi::Any value) { kept = std::move(value); }
+static ffi::Any Kept() { return kept; }
+static void Forget() { kept = ffi::Any(); }
+static void ForgetOnThread() {
+  std::thread([] { kept = ffi::Any(); }).join();
+}
+
+// The message of the error that a call on another thread ends with.
+static ffi::String CallOnThread(ffi::Function function) {
+  std::string message = "no error";
+  std::thread([&] {
+    try {
+      function(1);
+    } catch (const ffi::Error& error) {
+      message = std::string(error.kind()) + ": " + std::string(error.message());
+    }
+  }).join();
+  return message;
+}
+
+static double SumOwned(ffi::Tensor x) {
+  double sum = 0;
+  for (int64_t i = 0; i < x.numel(); ++i) sum += static_cast<const float*>(x.data_ptr())[i];
+  return sum;
+}
+static double SumView(ffi::TensorView x) {
+  double sum = 0;
+  for (int64_t i = 0; i < x.numel(); ++i) sum += static_cast<const float*>(x.data_ptr())[i];
+  return sum;
+}
+
+// Everything a callee can ask a view for.
+static ffi::Array<ffi::Any> Describe(ffi::TensorView x) {
+  return {x.ndim(), x.numel(), static_cast<int64_t>(x.byte_offset()), x.dtype(), x.device(), ffi::Shape(x.shape()),
+          ffi::Shape(x.strides()), x.data_ptr()};
+}
+
+static int64_t TypeOf(ffi::AnyView value) { return value.type_index(); }
+static int64_t StreamOf(ffi::TensorView x) {
+  return reinterpret_cast<int64_t>(TVMFFIEnvGetStream(x.device().device_type, x.device().device_id));
+}
+static int64_t StreamThenFail(ffi::TensorView x) {
+  TVM_FFI_THROW(RuntimeError) << "on stream " << StreamOf(x);
+  return 0;
+}
+
+// A callback that gets a tensor which only lives as long as the call.
+static ffi::Any WithView(ffi::Function function, ffi::TensorView x) { return function(x); }
+
+static ffi::Tensor Allocate(ffi::Shape shape, DLDataType dtype) {
+  return ffi::Tensor::FromEnvAlloc(TVMFFIEnvTensorAlloc, shape, dtype, DLDevice{kDLCPU, 0});
+}
+
+// A tensor whose memory belongs to this library.
+static int64_t live_blocks = 0;
+struct BlockAlloc {
+  void AllocData(DLTensor* tensor) {
+    tensor->data = ::operator new(ffi::GetDataSize(*tensor));
+    ++live_blocks;
+  }
+  void FreeData(DLTensor* tensor) {
+    ::operator delete(tensor->data);
+    --live_blocks;
+  }
+};
+static ffi::Tensor MakeTensor(int64_t length) {
+  ffi::Tensor tensor =
+      ffi::Tensor::FromNDAlloc(BlockAlloc(), ffi::Shape({length}), DLDataType{kDLFloat, 32, 1}, DLDevice{kDLCPU, 0});
+  for (int64_t i = 0; i < length; ++i) static_cast<float*>(tensor.data_ptr())[i] = static_cast<float>(i);
+  return tensor;
+}
+static int64_t LiveBlocks() { return live_blocks; }
+
+// Takes its argument over, as C++ callers that are done with a value pass it.
+static int64_t Unique(ffi::Tensor x) { return x.use_count(); }
+static int64_t UniqueArray(ffi::RValueRef<ffi::Array<ffi::Any>> x) {
+  const ffi::Array<ffi::Any> array = *std::move(x);
+  return array.use_count();
+}
+static void FailWithCause(ffi::String inner, ffi::String outer) {
+  ffi::Error cause("KeyError", std::string(inner), "");
+  throw ffi::Error("ValueError", std::string(outer), "", cause, std::nullopt);
+}
+static int64_t HostAllocator(ffi::Function function) {
+  static DLPackManagedTensorAllocator host = [](DLTensor*, DLManagedTensorVersioned**, void*,
+                                                void (*)(void*, const char*, const char*)) { return -1; };
+  DLPackManagedTensorAllocator before = nullptr;
+  TVMFFIEnvSetDLPackManagedTensorAllocator(host, 0, &before);
+  function();
+  const bool is_kept = TVMFFIEnvGetDLPackManagedTensorAllocator() == host;
+  TVMFFIEnvSetDLPackManagedTensorAllocator(before, 0, nullptr);
+  return is_kept;
+}
+
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(keep, Keep);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(kept, Kept);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(forget, Forget);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(forget_on_thread, ForgetOnThread);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(call_on_thread, CallOnThread);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(sum_owned, SumOwned);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(sum_view, SumView);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(describe, Describe);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(type_of, TypeOf);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(stream_of, StreamOf);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(stream_then_fail, StreamThenFail);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(with_view, WithView);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(allocate, Allocate);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(make_tensor, MakeTensor);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(live_blocks, LiveBlocks);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(unique, Unique);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(unique_array, UniqueArray);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(fail_with_cause, FailWithCause);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(host_allocator, HostAllocator);

@@ -1,0 +1,107 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Tensor } from 'dlpack';
+import { asModule, describeFunction, type FFIFunction, loadModule, moduleDeclarations } from 'dlpack/tvm-ffi';
+import { equal, ok, throws } from '../../assert.js';
+import { testWith } from '../../harness.js';
+import { kernelsMissing, kernelsPath, raises, testing } from './peer.js';
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
+
+testWith(kernelsMissing, 'functions are properties, looked up once', () => {
+  const kernels = loadModule(kernelsPath);
+  const { add_one } = kernels;
+  ok(add_one !== undefined && add_one === kernels.add_one);
+  equal(['add_one' in kernels, 'no_such' in kernels], [true, false]);
+  throws('ValueError', 'no_such', () => kernels.no_such);
+  throws('TypeError', 'a string', () => loadModule(7 as never));
+  raises('InternalError', '/no/such.so', () => loadModule('/no/such.so'));
+  raises('RuntimeError', 'not registered', () => loadModule(`${root}package.json`));
+  let name = '';
+  try {
+    (kernels as Record<string, unknown>).add_one = 1;
+  } catch (error) {
+    name = (error as Error).name;
+  }
+  equal(name, 'TypeError');
+});
+
+testWith(kernelsMissing, 'a module can be awaited, passed on and returned', async () => {
+  const kernels = await Promise.resolve(loadModule(kernelsPath));
+  const back = asModule(testing('echo')(kernels));
+  ok((back.iota as FFIFunction)(2) instanceof Tensor);
+  throws('TypeError', 'a module', () => asModule({}));
+  throws('TypeError', 'a module', () => asModule(testing('make_unregistered_object')()));
+});
+
+testWith(kernelsMissing, 'errors of a kernel have its kind and message', () => {
+  const { fail, add_one } = loadModule<Record<'fail' | 'add_one', FFIFunction>>(kernelsPath);
+  raises('ValueError', 'what was said', () => fail('what was said'));
+  raises('TypeError', 'expected float32', () => add_one(Tensor.zeros([1], 'int32'), Tensor.zeros([1], 'float32')));
+  raises('TypeError', 'Expected 2 but got 1', () => add_one(Tensor.zeros([1], 'float32')));
+  raises('TypeError', 'argument #', () => add_one('x', 'y'));
+});
+
+testWith(kernelsMissing, 'metadata and documentation', () => {
+  const kernels = loadModule(kernelsPath);
+  const { metadata, doc } = describeFunction(kernels, 'add_one');
+  ok(metadata?.includes('DLTensor*'));
+  equal(doc, 'Writes x + 1 into y.');
+  equal(describeFunction(kernels, 'add_one_c'), { metadata: null, doc: null });
+  throws('TypeError', 'a module', () => describeFunction({}, 'x'));
+});
+
+testWith(kernelsMissing, 'declarations from metadata', () => {
+  const text = moduleDeclarations(kernelsPath);
+  for (const line of [
+    'add_one(arg0: TensorView, arg1: TensorView): void;',
+    'add_one_c: FFIFunction;',
+    'iota(arg0: number | bigint): Tensor;',
+    'fail(arg0: string): void;',
+    '   * Writes x + 1 into y.',
+  ]) {
+    ok(text.includes(line), `${line} in ${text}`);
+  }
+});
+
+testWith(kernelsMissing, 'the command writes declarations that TypeScript accepts', () => {
+  const cli = join(root, 'dist/cli/tvm-ffi-types.js');
+  const target = 'build/declarations.d.ts';
+  const run = (...args: string[]) => spawnSync(process.execPath, [cli, ...args], { cwd: root, encoding: 'utf8' });
+  try {
+    equal(run('build/kernels/probe.so', target).status, 0);
+    const flags = [
+      '--ignoreConfig',
+      '--noEmit',
+      '--strict',
+      '--module',
+      'nodenext',
+      '--target',
+      'es2022',
+      '--types',
+      '',
+    ];
+    const tsc = spawnSync(join(root, 'node_modules/.bin/tsc'), [...flags, target], { cwd: root, encoding: 'utf8' });
+    equal([tsc.status, tsc.stdout], [0, '']);
+  } finally {
+    rmSync(join(root, target), { force: true });
+  }
+  ok(run('build/kernels/probe.so').stdout.includes('describe(arg0: TensorView): unknown[];'));
+  equal(run().status, 2);
+  const missing = run('/no/such.so');
+  equal([missing.status, missing.stderr.includes('no/such.so')], [1, true]);
+});
+
+testWith(kernelsMissing, 'the same file serves Python', () => {
+  const script = `
+import numpy as np, tvm_ffi, sys
+kernels = tvm_ffi.load_module(sys.argv[1])
+x = np.array([1, 2, 3], dtype=np.float32); y = np.zeros(3, dtype=np.float32)
+kernels.add_one(x, y); print(y.tolist())
+kernels.add_one_c(y, y); print(y.tolist())`;
+  const python = join(root, '.venv/bin/python');
+  const output = execFileSync(python, ['-I', '-c', script, kernelsPath], { encoding: 'utf8' });
+  equal(output.trim().split('\n'), ['[2.0, 3.0, 4.0]', '[3.0, 4.0, 5.0]']);
+});

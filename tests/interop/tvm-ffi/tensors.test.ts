@@ -1,0 +1,168 @@
+import { Tensor, TensorView } from 'dlpack';
+import { addressOf, stats } from 'dlpack/native';
+import { type DataType, type DeviceValue, loadModule, type OpaquePointer, type Shape } from 'dlpack/tvm-ffi';
+import { equal, ok, throws } from '../../assert.js';
+import { collectUntil, testWith } from '../../harness.js';
+import { ffiMissing, kernelsMissing, kernelsPath, probe, raises, testing } from './peer.js';
+
+const floats = (values: number[]) => Tensor.from(values, { dtype: 'float32' });
+
+testWith(kernelsMissing, 'add_one in C++ and in C writes into our memory', () => {
+  const kernels = loadModule(kernelsPath);
+  for (const name of ['add_one', 'add_one_c']) {
+    const x = floats([1, 2, 3]);
+    const y = Tensor.zeros([3], 'float32');
+    equal(kernels[name]?.(x, y), undefined);
+    equal(y.toArray(), [2, 3, 4]);
+    kernels[name]?.(x, x);
+    equal(x.toArray(), [2, 3, 4]);
+  }
+});
+
+testWith(kernelsMissing, 'strides, offsets and flips reach the kernel', () => {
+  const { sum_rows } = loadModule(kernelsPath);
+  const matrix = Tensor.from(
+    [
+      [1, 2, 3],
+      [4, 5, 6],
+    ],
+    { dtype: 'float32' },
+  );
+  const sums = (m: TensorView) => {
+    const out = Tensor.zeros([m.shape[0] as number], 'float32');
+    sum_rows?.(m, out);
+    return out.toArray();
+  };
+  equal(sums(matrix), [6, 15]);
+  equal(sums(matrix.transpose()), [5, 7, 9]);
+  equal(sums(matrix.slice(null, [1, 3])), [5, 11]);
+  equal(sums(matrix.flip(0)), [15, 6]);
+  equal(sums(matrix.slice(0).broadcastTo([3, 3])), [6, 6, 6]);
+});
+
+testWith(kernelsMissing, 'a Tensor serves callees that own and callees that view; a TensorView only the latter', () => {
+  const x = floats([1, 2, 3]);
+  equal([probe('sum_owned')(x), probe('sum_view')(x)], [6, 6]);
+  equal([probe('type_of')(x), probe('type_of')(x.view())], [70, 7]);
+  equal(probe('sum_view')(x.view()), 6);
+  raises('TypeError', 'ffi.Tensor', () => probe('sum_owned')(x.view()));
+});
+
+testWith(kernelsMissing, 'JavaScript memory is lent for the call, and cannot be kept', () => {
+  const array = new Float32Array([1, 2, 3]);
+  const x = Tensor.wrap(array);
+  equal([probe('type_of')(x), probe('sum_view')(x)], [7, 6]);
+  loadModule(kernelsPath).add_one?.(x, x);
+  equal([...array], [2, 3, 4]);
+  raises('TypeError', 'ffi.Tensor', () => probe('sum_owned')(x));
+  throws('BufferError', 'nobody keeps alive', () => testing('echo')(x));
+  // A SharedArrayBuffer cannot be taken away: it may be kept.
+  const shared = Tensor.wrap(new Float32Array(new SharedArrayBuffer(8)));
+  equal(probe('type_of')(shared), 70);
+  structuredClone(array.buffer, { transfer: [array.buffer] });
+  throws('DisposedError', 'detached', () => probe('sum_view')(x));
+});
+
+testWith(kernelsMissing, 'what a callee sees of a tensor', () => {
+  const x = Tensor.from(
+    [
+      [1, 2, 3],
+      [4, 5, 6],
+    ],
+    { dtype: 'int16' },
+  ).slice([1, 2]);
+  const [ndim, numel, offset, dtype, device, shape, strides, data] = probe('describe')(x) as [
+    number,
+    number,
+    number,
+    DataType,
+    DeviceValue,
+    Shape,
+    Shape,
+    OpaquePointer,
+  ];
+  equal([ndim, numel, offset, dtype.name, device.name], [2, 3, 0, 'int16', 'cpu']);
+  equal([shape.dims, strides.dims, data.address], [[1, 3], [3, 1], addressOf(x)]);
+  const scalar = probe('describe')(Tensor.from([5]).slice(0)) as unknown[];
+  equal(scalar.slice(0, 2), [0, 1]);
+  const empty = probe('describe')(Tensor.empty([0, 2], 'float32')) as [number, number];
+  equal(empty.slice(0, 2), [2, 0]);
+});
+
+testWith(ffiMissing, 'a tensor comes home to its own memory, read-only as it left', () => {
+  const x = floats([1, 2]);
+  const y = testing('echo')(x) as Tensor<'float32'>;
+  ok(y instanceof Tensor && y !== x);
+  equal(addressOf(y), addressOf(x));
+  x.dispose();
+  equal(y.toArray(), [1, 2]);
+  const shared = new Float32Array(new SharedArrayBuffer(8));
+  const readonly = Tensor.wrap(shared, { readonly: true });
+  equal((testing('echo')(readonly) as Tensor).readonly, true);
+  equal((testing('echo')(floats([1, 2, 3]).slice([1, 3])) as Tensor).toArray(), [2, 3]);
+});
+
+testWith(kernelsMissing, 'tensors of native memory arrive without a copy and are given back once', async () => {
+  const before = probe('live_blocks')();
+  const y = probe('make_tensor')(4) as Tensor<'float32'>;
+  equal(y.toArray(), [0, 1, 2, 3]);
+  equal(probe('live_blocks')(), (before as number) + 1);
+  y.set(0, 7);
+  equal(probe('sum_owned')(y), 13);
+  y.dispose();
+  y.dispose();
+  ok(await collectUntil(() => probe('live_blocks')() === before));
+  (() => probe('make_tensor')(4))();
+  ok(await collectUntil(() => probe('live_blocks')() === before));
+});
+
+testWith(kernelsMissing, 'a kernel may keep a tensor that JavaScript disposed', async () => {
+  const before = stats().storages;
+  const x = floats([1, 2, 3]);
+  probe('keep')(x);
+  x.dispose();
+  equal(stats().storages, before + 1);
+  equal(probe('sum_owned')(probe('kept')()), 6);
+  probe('forget_on_thread')();
+  ok(await collectUntil(() => stats().storages <= before));
+});
+
+testWith(kernelsMissing, 'a tensor disposed by a callback outlives the call it is an argument of', async () => {
+  const before = stats().storages;
+  const x = floats([1, 2, 3]);
+  const seen = probe('with_view')((view: TensorView) => {
+    x.dispose();
+    return view.get(0) as number;
+  }, x);
+  equal(seen, 1);
+  ok(await collectUntil(() => stats().storages <= before));
+  throws('DisposedError', '', () => probe('sum_view')(x));
+});
+
+testWith(kernelsMissing, 'a view that native code lends ends with the callback', () => {
+  let kept: TensorView | null = null;
+  const sum = probe('with_view')((view: TensorView) => {
+    ok(view instanceof TensorView && !(view instanceof Tensor));
+    kept = view;
+    return (view.get(0) as number) + (view.get(1) as number);
+  }, floats([3, 4]).view());
+  equal(sum, 7);
+  throws('DisposedError', '', () => (kept as TensorView | null)?.get(0));
+});
+
+testWith(ffiMissing, 'views of one tensor cost an object each, and give it back', async () => {
+  const x = floats([1, 2, 3, 4]);
+  const nop = testing('nop');
+  const before = stats().exports;
+  for (let i = 0; i < 1000; i++) nop(x.slice([i % 4, 4]), x);
+  ok(await collectUntil(() => stats().exports <= before + 2), `${stats().exports - before} objects alive`);
+  nop(x);
+  x.dispose();
+  equal(stats().exports, before);
+});
+
+testWith(kernelsMissing, 'one use count for the call, none for the cache', () => {
+  const x = floats([1]);
+  equal(probe('unique')(x), 2);
+  equal(probe('unique')(x), 2);
+});

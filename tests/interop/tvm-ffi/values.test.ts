@@ -1,0 +1,188 @@
+import { Tensor } from 'dlpack';
+import {
+  DataType,
+  DeviceValue,
+  Dict,
+  FFIObject,
+  List,
+  OpaquePointer,
+  RValue,
+  Shape,
+  TVMFFIError,
+  toFunction,
+} from 'dlpack/tvm-ffi';
+import { equal, ok, throws } from '../../assert.js';
+import { testWith } from '../../harness.js';
+import { ffiMissing, kernelsMissing, probe, raises, testing } from './peer.js';
+
+/** What goes out and what comes back. */
+const plain: [string, unknown, unknown][] = [
+  ['none', null, undefined],
+  ['undefined', undefined, undefined],
+  ['a small int', 7, 7],
+  ['a negative int', -1, -1],
+  ['int32 limits', [2 ** 31 - 1, -(2 ** 31)], [2 ** 31 - 1, -(2 ** 31)]],
+  ['more than 32 bits', 2 ** 40 + 3, 2 ** 40 + 3],
+  ['less than -32 bits', -(2 ** 40) - 3, -(2 ** 40) - 3],
+  ['the largest safe integer', Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
+  ['the least safe integer', Number.MIN_SAFE_INTEGER, Number.MIN_SAFE_INTEGER],
+  ['a bigint that fits a number', 5n, 5],
+  ['int64 limits', [2n ** 63n - 1n, -(2n ** 63n)], [2n ** 63n - 1n, -(2n ** 63n)]],
+  ['a float', 1.5, 1.5],
+  ['an integer beyond the safe ones', 1e300, 1e300],
+  ['minus zero', -0, -0],
+  ['NaN', Number.NaN, Number.NaN],
+  ['infinity', -Infinity, -Infinity],
+  ['true', true, true],
+  ['false', false, false],
+  ['an empty string', '', ''],
+  ['a string in the slot', 'seven77', 'seven77'],
+  ['a string in the frame', 'eight888', 'eight888'],
+  ['a short string of wide characters', 'é', 'é'],
+  ['a longer string of wide characters', 'Ωμέγα, 한국어, 🙂', 'Ωμέγα, 한국어, 🙂'],
+  ['a string with zeros', 'a\0b\0cdefghi', 'a\0b\0cdefghi'],
+  ['a short string with zeros', '\0\0', '\0\0'],
+  ['a string longer than the frame', 'x'.repeat(100_000), 'x'.repeat(100_000)],
+  ['many strings', Array(200).fill('y'.repeat(50)), Array(200).fill('y'.repeat(50))],
+  ['bytes in the slot', new Uint8Array([1, 2, 3]), new Uint8Array([1, 2, 3])],
+  ['bytes as an object', new Uint8Array(40).fill(9), new Uint8Array(40).fill(9)],
+  ['no bytes', new Uint8Array(0), new Uint8Array(0)],
+  ['a nested array', [1, ['x', [true, null]]], [1, ['x', [true, undefined]]]],
+  ['an empty array', [], []],
+  ['an array longer than a chunk', Array.from({ length: 100 }, (_, i) => i), Array.from({ length: 100 }, (_, i) => i)],
+  ['a list', new List([1, 'two']), [1, 'two']],
+];
+
+for (const [name, value, expected] of plain) {
+  testWith(ffiMissing, `echo: ${name}`, () => equal(testing('echo')(value), expected));
+}
+
+testWith(ffiMissing, 'echo: maps, with keys of any kind', () => {
+  const echo = testing('echo');
+  const map = new Map<unknown, unknown>([
+    ['a', 1],
+    [2, ['b']],
+    [true, new Map([['deep', 0.5]])],
+  ]);
+  const back = echo(map) as Map<unknown, unknown>;
+  equal([...back.keys()], ['a', 2, true]);
+  equal((back.get(true) as Map<string, number>).get('deep'), 0.5);
+  equal(
+    [...(echo({ x: 1, y: 2 }) as Map<string, number>)],
+    [
+      ['x', 1],
+      ['y', 2],
+    ],
+  );
+  equal([...(echo(new Dict([['k', 1]])) as Map<string, number>)], [['k', 1]]);
+  equal((echo(new Map()) as Map<unknown, unknown>).size, 0);
+});
+
+testWith(ffiMissing, 'echo: shapes, dtypes, devices, pointers, errors, functions', () => {
+  const echo = testing('echo');
+  const shape = echo(new Shape([2, 0, 3]));
+  ok(shape instanceof Shape);
+  equal([shape.dims, shape.length, shape.size], [[2, 0, 3], 3, 0]);
+  const dtype = echo(new DataType('float8_e4m3fn'));
+  ok(dtype instanceof DataType && dtype.name === 'float8_e4m3fn');
+  const device = echo(new DeviceValue('cuda:3'));
+  ok(device instanceof DeviceValue && String(device) === 'cuda:3');
+  const pointer = echo(new OpaquePointer(0xdeadbeefcafen));
+  ok(pointer instanceof OpaquePointer && pointer.address === 0xdeadbeefcafen);
+  const error = echo(new TVMFFIError('KeyError', 'no such key'));
+  ok(error instanceof TVMFFIError && error.kind === 'KeyError' && error.message === 'no such key');
+  equal((echo(testing('add_one')) as (x: number) => number)(41), 42);
+  equal((echo((x: number) => x * 2) as (x: number) => number)(21), 42);
+});
+
+testWith(ffiMissing, 'callees get the types they are declared with', () => {
+  equal(testing('schema_id_int')(3), 3);
+  equal(testing('schema_id_float')(3), 3);
+  equal(testing('schema_id_bool')(true), true);
+  equal(testing('schema_id_string')('a string of some length'), 'a string of some length');
+  equal(testing('schema_id_bytes')(new Uint8Array([5])), new Uint8Array([5]));
+  equal(String(testing('schema_id_dtype')(new DataType('int8'))), 'int8');
+  equal(String(testing('schema_id_dtype')('int8')), 'int8');
+  equal(String(testing('schema_id_device')(new DeviceValue('cpu'))), 'cpu');
+  equal(testing('schema_id_arr_int')([1, 2]), [1, 2]);
+  equal(testing('schema_id_list_str')(new List(['a'])), ['a']);
+  equal(testing('schema_id_opt_str')(null), undefined);
+  equal([...(testing('schema_id_map_str_int')({ a: 1 }) as Map<string, number>)], [['a', 1]]);
+  raises('TypeError', 'Expected `int`', () => testing('schema_id_int')('3'));
+  raises('TypeError', 'Expected 1 but got 0', () => testing('schema_id_int')());
+});
+
+testWith(ffiMissing, 'objects that only native code knows pass through', () => {
+  const object = testing('make_unregistered_object')();
+  ok(object instanceof FFIObject);
+  equal(object.typeKey, 'testing.TestUnregisteredObject');
+  const count = testing('object_use_count');
+  equal(count(object), 1);
+  const again = testing('echo')(object);
+  ok(again instanceof FFIObject);
+  equal(count(object), 2);
+});
+
+testWith(kernelsMissing, 'an rvalue is the callee’s to take over', () => {
+  const unique = probe('unique_array');
+  equal([unique([1, 'two']), unique(new RValue([1, 'two']))], [2, 1]);
+  equal(testing('echo')(new RValue(['a longer string', 2])), ['a longer string', 2]);
+  // A callee that does not take it over.
+  equal(testing('nop')(new RValue([1])), undefined);
+  throws('TypeError', 'an RValue', () => testing('echo')(new RValue(5)));
+  equal(
+    testing('apply')((...args: unknown[]) => args, new RValue([3])),
+    [[3]],
+  );
+});
+
+testWith(ffiMissing, 'values without a type are refused, and nothing stays behind', () => {
+  const echo = testing('echo');
+  throws('TypeError', 'an argument', () => echo(Symbol('s')));
+  throws('TypeError', 'Promise', () => echo(Promise.resolve()));
+  throws('TypeError', 'Date', () => echo([1, new Date(0)]));
+  throws('ValueError', '64 signed bits', () => echo(2n ** 63n));
+  throws('ValueError', '64 signed bits', () => echo(-(2n ** 63n) - 1n));
+  const hostile = {
+    get x() {
+      throw new RangeError('from a getter');
+    },
+  };
+  let message = '';
+  try {
+    echo('text', hostile);
+  } catch (error) {
+    message = (error as Error).message;
+  }
+  equal(message, 'from a getter');
+  equal(echo('still works, all of it'), 'still works, all of it');
+});
+
+testWith(ffiMissing, 'a cycle in an argument ends with an error, not with the process', () => {
+  const cycle: unknown[] = [];
+  cycle.push(cycle);
+  throws('BufferError', 'too many arguments or nested calls', () => testing('echo')(cycle));
+  equal(testing('echo')(1), 1);
+});
+
+testWith(ffiMissing, 'more arguments than the frame holds are refused', () => {
+  throws('BufferError', 'too many arguments', () => testing('nop')(...Array(5000).fill(1)));
+  equal(testing('nop')(...Array(2000).fill(1)), undefined);
+});
+
+testWith(ffiMissing, 'tensors inside containers come back as tensors over the same memory', () => {
+  const x = Tensor.from([1, 2], { dtype: 'float32' });
+  const [y, n, text] = testing('make_array_with_mixed')(x, 5) as [Tensor<'float32'>, number, string];
+  equal([n, text], [5, 'hello']);
+  y.set(0, 9);
+  equal(x.get(0), 9);
+  const map = testing('make_map_with_tensor')(x) as Map<string, unknown>;
+  ok([...map.values()].some((value) => value instanceof Tensor));
+});
+
+testWith(ffiMissing, 'a function is the same native function wherever it goes', () => {
+  const fn = toFunction(() => 1);
+  const count = testing('object_use_count');
+  equal(count(fn), 1);
+  equal((testing('echo')(fn) as () => number)(), 1);
+});

@@ -1,0 +1,29 @@
+/** Compiled, never run: what the types of dlpack/tvm-ffi promise. */
+
+import type { Tensor, TensorView } from 'dlpack';
+import { callAsync, type FFIFunction, getGlobalFunc, loadModule, setAllocator, withStream } from 'dlpack/tvm-ffi';
+
+interface Kernels {
+  add_one(x: TensorView, y: TensorView): void;
+  iota(length: number): Tensor;
+}
+
+const kernels = loadModule<Kernels>('kernels.so');
+const made: Tensor = kernels.iota(3);
+kernels.add_one(made, made.view());
+// @ts-expect-error a number is no tensor
+kernels.add_one(1, made);
+// @ts-expect-error not a function of the interface
+kernels.add_two(made, made);
+
+const untyped: FFIFunction | undefined = loadModule('kernels.so').add_one;
+const found: FFIFunction = getGlobalFunc('name');
+const maybe: FFIFunction | null = getGlobalFunc('name', { allowMissing: true });
+const pending: Promise<unknown> = callAsync(found, made);
+const inside: number = withStream('cuda:0', 1n, () => 1);
+// @ts-expect-error a stream is a bigint
+withStream('cuda:0', 1, () => 1);
+// @ts-expect-error an allocator returns a tensor
+setAllocator(() => 5);
+
+export { inside, maybe, pending, untyped };
