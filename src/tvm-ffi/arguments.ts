@@ -8,6 +8,8 @@
 import { cpu, type DeviceInfo, parseDevice } from '../device.js';
 import { parseDType } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError, BufferError } from '../errors.js';
+import { DLPACK, type DLPackProducer } from '../managed.js';
+import { fromDLPack } from '../protocol.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import {
@@ -204,6 +206,7 @@ function writeObject(slot: number, value: object): void {
     u64[payloadAt(slot)] = value.address;
   } else if (value instanceof RValue) writeRValue(slot, value.value);
   else if (value instanceof TVMFFIError) writeError(slot, value);
+  else if (isProducer(value)) writeProducer(slot, value);
   else if (isRecord(value)) writeContainer(slot, 'ffi.Map', Object.entries(value).flat());
   else {
     throw new ArgumentTypeError(
@@ -212,6 +215,17 @@ function writeObject(slot: number, value: object): void {
       value,
     );
   }
+}
+
+function isProducer(value: object): value is DLPackProducer {
+  return typeof (value as Partial<DLPackProducer>)[DLPACK] === 'function';
+}
+
+/** A tensor of another library: taken in for the length of the call. */
+function writeProducer(slot: number, producer: DLPackProducer): void {
+  const tensor = fromDLPack(producer);
+  keepForCall({ release: () => tensor.dispose() });
+  writeTensor(slot, tensor);
 }
 
 function isRecord(value: object): boolean {

@@ -1,4 +1,4 @@
-import { Tensor, TensorView } from 'dlpack';
+import { DLPACK, DLPACK_DEVICE, type ManagedTensor, Tensor, TensorView } from 'dlpack';
 import { addressOf, stats } from 'dlpack/native';
 import { type DataType, type DeviceValue, loadModule, type OpaquePointer, type Shape } from 'dlpack/tvm-ffi';
 import { equal, ok, throws } from '../../assert.js';
@@ -159,6 +159,30 @@ testWith(ffiMissing, 'views of one tensor cost an object each, and give it back'
   nop(x);
   x.dispose();
   equal(stats().exports, before);
+});
+
+testWith(kernelsMissing, 'tensors of other libraries are taken in for the call and given back', () => {
+  let deleted = 0;
+  const data = new Float32Array([1, 2, 3]);
+  const producer = {
+    [DLPACK]: (): ManagedTensor => ({
+      version: [1, 3],
+      flags: 0,
+      data: data.buffer,
+      byteOffset: 0,
+      shape: [3],
+      dtype: { code: 2, bits: 32, lanes: 1 },
+      device: { type: 1, id: 0 },
+      deleter: () => deleted++,
+    }),
+    [DLPACK_DEVICE]: () => ({ type: 1, id: 0 }),
+  };
+  equal(probe('sum_view')(producer), 6);
+  equal(deleted, 1);
+  loadModule(kernelsPath).add_one?.(producer, producer);
+  equal([[...data], deleted], [[2, 3, 4], 3]);
+  raises('TypeError', 'ffi.Tensor', () => probe('sum_owned')(producer));
+  equal(deleted, 4);
 });
 
 testWith(kernelsMissing, 'one use count for the call, none for the cache', () => {

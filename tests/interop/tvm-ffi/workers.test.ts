@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { stats } from 'dlpack/native';
 import { getGlobalFunc } from 'dlpack/tvm-ffi';
 import { equal, ok } from '../../assert.js';
-import { collectUntil, testWith } from '../../harness.js';
+import { collectUntil, runtime, testWith } from '../../harness.js';
 import { ffiMissing, libraries, raises, testing } from './peer.js';
 
 /** Runs a worker to its end; resolves to its only message. */
@@ -36,7 +36,7 @@ testWith(ffiMissing, 'several workers share the table of functions; what they he
   raises('RuntimeError', 'after its end', () => orphan(1));
 });
 
-testWith(ffiMissing, 'workers that are terminated inside calls leave nothing behind and no lock held', async () => {
+async function terminateInsideCalls(): Promise<void> {
   testing('nop');
   const before = stats();
   for (let round = 0; round < 4; round++) {
@@ -53,4 +53,9 @@ testWith(ffiMissing, 'workers that are terminated inside calls leave nothing beh
     JSON.stringify({ before, now: stats() }),
   );
   equal(testing('add_one')(1), 2);
-});
+}
+
+// Deno does not stop a worker that never returns to its event loop.
+if (runtime !== 'deno') {
+  testWith(ffiMissing, 'workers that are terminated inside calls leave nothing behind', terminateInsideCalls);
+}
