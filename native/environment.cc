@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lock.h"
+
 namespace dlpack {
 
 static const int64_t kReportStep = 64 * 1024;
@@ -14,6 +16,26 @@ void Report(Environment* self, int64_t delta) {
   int64_t total;
   napi_adjust_external_memory(self->env, self->unreported, &total);
   self->unreported = 0;
+}
+
+static Environment* environments;
+static Lock environments_lock;
+
+int64_t ExportsMade() {
+  LockScope scope(&environments_lock);
+  int64_t sum = 0;
+  for (Environment* self = environments; self != nullptr; self = self->next) {
+    sum += self->exports_made.load(std::memory_order_relaxed);
+  }
+  return sum;
+}
+
+static void Unlist(Environment* self) {
+  LockScope scope(&environments_lock);
+  Environment** at = &environments;
+  while (*at != self) at = &(*at)->next;
+  *at = self->next;
+  Count(counts.exports, self->exports_made.load(std::memory_order_relaxed));
 }
 
 static bool Grow(Environment* self) {
@@ -72,6 +94,7 @@ static void Destroy(void* data) {
     self->table[i].storage = nullptr;
     if (storage != nullptr) ReleaseStorage(storage);
   }
+  Unlist(self);
   if (self->queue != nullptr) ReleaseReleaseQueue(self->queue);
   free(self->table);
   free(self);
@@ -87,6 +110,9 @@ Environment* InitEnvironment(napi_env env) {
     free(self);
     return nullptr;
   }
+  LockScope scope(&environments_lock);
+  self->next = environments;
+  environments = self;
   return self;
 }
 

@@ -19,6 +19,8 @@ struct Held {
 };
 
 struct Environment {
+  Environment* next;                  // all environments of the process
+  std::atomic<int64_t> exports_made;  // written by this environment's thread alone
   napi_env env;
   Frame* frame;
   napi_ref frame_ref;
@@ -48,6 +50,9 @@ inline Storage* GetHeld(Environment* self, uint32_t handle) {
 
 // Gives the reference back; a number that is not held does nothing.
 void Drop(Environment* self, uint32_t handle);
+
+// Exports that environments made; counts.exports holds those made elsewhere, less all that were deleted. Any thread.
+int64_t ExportsMade();
 
 // Tells the garbage collector about memory, in steps large enough to be worth a call.
 void Report(Environment* self, int64_t delta);

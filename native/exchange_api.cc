@@ -49,12 +49,14 @@ static int Allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* e
     return -1;
   }
   Storage* storage = AllocateStorage(empty ? 0 : static_cast<uint64_t>(bits / 8 + (bits % 8 != 0)));
-  *out = storage == nullptr ? nullptr : ExportManaged<DLManagedTensorVersioned>(frame, storage);
+  Status status;
+  *out = storage == nullptr ? nullptr : ExportManaged<DLManagedTensorVersioned>(frame, storage, &status);
   if (storage != nullptr) ReleaseStorage(storage);  // the export holds its own
   if (*out == nullptr) {
     SetError(error_ctx, "MemoryError", "Out of memory for a tensor");
     return -1;
   }
+  Count(counts.exports, 1);
   return 0;
 }
 

@@ -36,43 +36,6 @@ static void SetVersion(DLManagedTensorVersioned* managed, const Frame& frame) {
   managed->flags = frame.flags;
 }
 
-template <class Managed>
-Managed* ExportManaged(const Frame& frame, Storage* storage) {
-  const int32_t ndim = frame.ndim;
-  void* block = malloc(sizeof(Exported<Managed>) + sizeof(int64_t) * 2 * static_cast<size_t>(ndim));
-  if (block == nullptr) return nullptr;
-  Exported<Managed>* exported = static_cast<Exported<Managed>*>(block);
-  Managed* managed = &exported->managed;
-  SetVersion(managed, frame);
-  managed->manager_ctx = exported;
-  managed->deleter = DeleteExported<Managed>;
-  exported->storage = storage;
-  exported->trace = frame.trace == 0 ? nullptr : BeginTrace(frame.trace);
-
-  DLTensor& tensor = managed->dl_tensor;
-  bool empty = false;
-  for (int32_t i = 0; i < ndim; ++i) {
-    exported->dims[i] = static_cast<int64_t>(frame.shape[i]);
-    exported->dims[ndim + i] = static_cast<int64_t>(frame.strides[i]);
-    if (exported->dims[i] == 0) empty = true;
-  }
-  // The offset goes into the pointer wherever it can: several consumers ignore byte_offset.
-  const uint64_t offset = static_cast<uint64_t>(frame.byte_offset);
-  tensor.data = empty ? nullptr : static_cast<char*>(storage->data) + (frame.addressable ? offset : 0);
-  tensor.byte_offset = empty || frame.addressable ? 0 : offset;
-  tensor.device.device_type = frame.device_type;
-  tensor.device.device_id = frame.device_id;
-  tensor.ndim = ndim;
-  tensor.dtype.code = frame.dtype_code;
-  tensor.dtype.bits = frame.dtype_bits;
-  tensor.dtype.lanes = frame.dtype_lanes;
-  tensor.shape = exported->dims;
-  tensor.strides = exported->dims + ndim;
-  RetainStorage(storage);
-  Count(counts.exports, 1);
-  return managed;
-}
-
 static uint64_t ReadVersion(const DLManagedTensor*, Frame*) { return 0; }
 static uint64_t ReadVersion(const DLManagedTensorVersioned* managed, Frame* frame) {
   frame->version_major = managed->version.major;
@@ -136,29 +99,74 @@ static bool SpanOf(int32_t ndim, const int64_t* shape, const int64_t* strides, D
   return *high - *low <= kMaxSafe;
 }
 
-Status CheckFrame(const Frame& frame, uint64_t nbytes) {
-  if (frame.ndim < 0 || frame.ndim > kMaxNdim) return kNdim;
+// Shape and strides of the frame as integers, if they are such and the tensor lies inside so many bytes.
+static Status ReadFrame(const Frame& frame, uint64_t nbytes, int64_t* shape, int64_t* strides, bool* empty) {
+  const double most = static_cast<double>(kMaxSafe);
   if (frame.dtype_lanes == 0 || frame.dtype_bits == 0) return kDType;
-  int64_t shape[kMaxNdim];
-  int64_t strides[kMaxNdim];
-  bool empty = false;
+  *empty = false;
   for (int32_t i = 0; i < frame.ndim; ++i) {
     // The comparisons are false for NaN, too.
-    if (!(frame.shape[i] >= 0 && frame.shape[i] <= static_cast<double>(kMaxSafe))) return kTooLarge;
-    if (!(frame.strides[i] >= -static_cast<double>(kMaxSafe) && frame.strides[i] <= static_cast<double>(kMaxSafe))) {
-      return kTooLarge;
-    }
+    if (!(frame.shape[i] >= 0 && frame.shape[i] <= most)) return kTooLarge;
+    if (!(frame.strides[i] >= -most && frame.strides[i] <= most)) return kTooLarge;
     shape[i] = static_cast<int64_t>(frame.shape[i]);
     strides[i] = static_cast<int64_t>(frame.strides[i]);
-    if (shape[i] == 0) empty = true;
+    if (shape[i] == 0) *empty = true;
   }
+  if (!(frame.byte_offset >= 0 && frame.byte_offset <= most)) return kTooLarge;
+  if (*empty) return kOk;
   int64_t low;
   int64_t high;
   const DLDataType dtype = {frame.dtype_code, frame.dtype_bits, frame.dtype_lanes};
   if (!SpanOf(frame.ndim, shape, strides, dtype, frame.flags, &low, &high)) return kTooLarge;
-  if (!(frame.byte_offset >= 0 && frame.byte_offset <= static_cast<double>(kMaxSafe))) return kTooLarge;
   const int64_t offset = static_cast<int64_t>(frame.byte_offset);
-  return empty || (offset + low >= 0 && static_cast<uint64_t>(offset + high) <= nbytes) ? kOk : kTooLarge;
+  return offset + low >= 0 && static_cast<uint64_t>(offset + high) <= nbytes ? kOk : kTooLarge;
+}
+
+Status CheckFrame(const Frame& frame, uint64_t nbytes) {
+  if (frame.ndim < 0 || frame.ndim > kMaxNdim) return kNdim;
+  int64_t shape[kMaxNdim];
+  int64_t strides[kMaxNdim];
+  bool empty;
+  return ReadFrame(frame, nbytes, shape, strides, &empty);
+}
+
+template <class Managed>
+Managed* ExportManaged(const Frame& frame, Storage* storage, Status* status) {
+  const int32_t ndim = frame.ndim;
+  *status = ndim < 0 || ndim > kMaxNdim ? kNdim : kOk;
+  if (*status != kOk) return nullptr;
+  void* block = malloc(sizeof(Exported<Managed>) + sizeof(int64_t) * 2 * static_cast<size_t>(ndim));
+  *status = block == nullptr ? kOutOfMemory : kOk;
+  if (block == nullptr) return nullptr;
+  Exported<Managed>* exported = static_cast<Exported<Managed>*>(block);
+  bool empty;
+  *status = ReadFrame(frame, storage->nbytes, exported->dims, exported->dims + ndim, &empty);
+  if (*status != kOk) {
+    free(block);
+    return nullptr;
+  }
+  Managed* managed = &exported->managed;
+  SetVersion(managed, frame);
+  managed->manager_ctx = exported;
+  managed->deleter = DeleteExported<Managed>;
+  exported->storage = storage;
+  exported->trace = frame.trace == 0 ? nullptr : BeginTrace(frame.trace);
+
+  DLTensor& tensor = managed->dl_tensor;
+  // The offset goes into the pointer wherever it can: several consumers ignore byte_offset.
+  const uint64_t offset = static_cast<uint64_t>(frame.byte_offset);
+  tensor.data = empty ? nullptr : static_cast<char*>(storage->data) + (frame.addressable ? offset : 0);
+  tensor.byte_offset = empty || frame.addressable ? 0 : offset;
+  tensor.device.device_type = frame.device_type;
+  tensor.device.device_id = frame.device_id;
+  tensor.ndim = ndim;
+  tensor.dtype.code = frame.dtype_code;
+  tensor.dtype.bits = frame.dtype_bits;
+  tensor.dtype.lanes = frame.dtype_lanes;
+  tensor.shape = exported->dims;
+  tensor.strides = exported->dims + ndim;
+  RetainStorage(storage);
+  return managed;
 }
 
 // Checks a foreign tensor and describes it. `tensor` is a copy, read from the producer once: another thread cannot change
@@ -295,8 +303,8 @@ Storage* ImportManaged(Managed* managed, Frame* frame) {
   return storage;
 }
 
-template DLManagedTensor* ExportManaged(const Frame&, Storage*);
-template DLManagedTensorVersioned* ExportManaged(const Frame&, Storage*);
+template DLManagedTensor* ExportManaged(const Frame&, Storage*, Status*);
+template DLManagedTensorVersioned* ExportManaged(const Frame&, Storage*, Status*);
 template Storage* ImportManaged(DLManagedTensor*, Frame*);
 template Storage* ImportManaged(DLManagedTensorVersioned*, Frame*);
 

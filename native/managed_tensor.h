@@ -8,10 +8,11 @@
 
 namespace dlpack {
 
-// Makes a managed tensor that holds one reference to `storage` and describes what `frame` says. NULL when out of memory.
-// Managed is DLManagedTensor or DLManagedTensorVersioned.
+// Makes a managed tensor that holds one reference to `storage` and describes what `frame` says. NULL, with the reason in
+// `status`, when out of memory or when that does not lie inside the storage. Managed is DLManagedTensor or
+// DLManagedTensorVersioned. The caller counts the export, its deleter counts it off.
 template <class Managed>
-Managed* ExportManaged(const Frame& frame, Storage* storage);
+Managed* ExportManaged(const Frame& frame, Storage* storage, Status* status);
 
 // Whether what the frame describes lies inside so many bytes. The frame is written by JavaScript: a mistake there must not
 // become a pointer that somebody follows.

@@ -106,11 +106,13 @@ void DestroyCapsule(Object* capsule) {
 
 template <class Managed>
 Object* MakeCapsule(const Frame& frame, Storage* storage) {
-  Managed* managed = ExportManaged<Managed>(frame, storage);
+  Status status;
+  Managed* managed = ExportManaged<Managed>(frame, storage, &status);
   if (managed == nullptr) {
     api.PyErr_SetString(api.PyExc_BufferError, "Out of memory for a managed tensor");
     return nullptr;
   }
+  Count(counts.exports, 1);
   const char* name = sizeof(Managed) == sizeof(DLManagedTensor) ? kLegacy : kVersioned;
   Object* capsule = api.PyCapsule_New(managed, name, DestroyCapsule<Managed>);
   if (capsule == nullptr) DeleteManaged(managed);
@@ -300,9 +302,14 @@ int FromPyObject(void* object, DLManagedTensorVersioned** out) {
   const Body& body = *BodyOf(static_cast<Object*>(object));
   Frame frame;
   FillFrame(body, &frame);
-  *out = ExportManaged<DLManagedTensorVersioned>(frame, body.storage);
-  if (*out == nullptr) api.PyErr_SetString(api.PyExc_BufferError, "Out of memory for a managed tensor");
-  return *out == nullptr ? -1 : 0;
+  Status status;
+  *out = ExportManaged<DLManagedTensorVersioned>(frame, body.storage, &status);
+  if (*out == nullptr) {
+    api.PyErr_SetString(api.PyExc_BufferError, "Out of memory for a managed tensor");
+    return -1;
+  }
+  Count(counts.exports, 1);
+  return 0;
 }
 
 int ToPyObject(DLManagedTensorVersioned* managed, void** out) {

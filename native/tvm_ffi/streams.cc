@@ -48,7 +48,9 @@ static int AllocateInJavaScript(DLTensor* prototype, DLManagedTensorVersioned** 
     Frame frame = {};
     frame.addressable = own->tensor.byte_offset == 0;
     Storage* storage = DescribeTensorObject(*own, &frame);
-    *out = ExportManaged<DLManagedTensorVersioned>(frame, storage);
+    Status status;
+    *out = ExportManaged<DLManagedTensorVersioned>(frame, storage, &status);
+    if (*out != nullptr) Count(counts.exports, 1);
     ReleaseStorage(storage);
   }
   if (result.type_index >= kTVMFFIStaticObjectBegin) tvm_ffi.ObjectDecRef(result.v_obj);
