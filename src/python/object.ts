@@ -13,6 +13,7 @@ import { withNative } from '../native/export.js';
 import { takeFrame } from '../native/import.js';
 import { checkStatus } from '../native/status.js';
 import { produce } from '../produce.js';
+import { fromDLPack } from '../protocol.js';
 import { descriptorOf, TensorView } from '../view.js';
 import type { PythonBinding } from './binding.js';
 import { PythonError } from './error.js';
@@ -213,7 +214,8 @@ function prepare(value: PyArgument): Prepared {
     }
     case 'object':
       if (value === null || value instanceof Uint8Array) return value;
-      return new Taken(value instanceof TensorView ? makeTensor(value) : makeContainer(value));
+      if (value instanceof TensorView) return new Taken(makeTensor(value));
+      return new Taken(DLPACK in value ? makeShared(value) : makeContainer(value));
   }
   throw new ArgumentTypeError('argument', 'a value that Python can take', value);
 }
@@ -232,6 +234,16 @@ function makeContainer(value: object): number {
 /** A tensor as a Python object that owns a reference to its memory; JavaScript memory is copied for it. */
 function makeTensor(tensor: TensorView): number {
   return withNative(descriptorOf(tensor), null, sendTensor);
+}
+
+/** Any producer of the JavaScript protocol: spans, tensors of other libraries. */
+function makeShared(producer: object): number {
+  const tensor = fromDLPack(producer);
+  try {
+    return makeTensor(tensor);
+  } finally {
+    tensor.dispose();
+  }
 }
 
 function sendTensor(): number {
