@@ -50,7 +50,7 @@ struct CudaAlloc {
 
 static ffi::Tensor ToCuda(ffi::TensorView x) {
   ffi::Tensor y = ffi::Tensor::FromNDAlloc(CudaAlloc(), x.shape(), x.dtype(), DLDevice{kDLCUDA, 0});
-  Check(cudaMemcpy(y.data_ptr(), x.data_ptr(), ffi::GetDataSize(*y.operator->()), cudaMemcpyHostToDevice));
+  Check(cudaMemcpy(y.data_ptr(), x.data_ptr(), ffi::GetDataSize(static_cast<size_t>(x.numel()), x.dtype()), cudaMemcpyHostToDevice));
   return y;
 }
 
@@ -64,11 +64,12 @@ static void* MakeStream() {
   Check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   return stream;
 }
+static int64_t LiveAllocations() { return live; }
 static void WaitFor(void* stream) { Check(cudaStreamSynchronize(static_cast<cudaStream_t>(stream))); }
 
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(add_one_cuda, AddOneCuda);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(to_cuda, ToCuda);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(to_host, ToHost);
-TVM_FFI_DLL_EXPORT_TYPED_FUNC(live_allocations, []() { return live; });
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(live_allocations, LiveAllocations);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(make_stream, MakeStream);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(wait_for, WaitFor);
