@@ -45,7 +45,7 @@ const foreign = {
 };
 
 let sink: unknown;
-const batch = new BigUint64Array(100);
+const batch = new BigUint64Array(5);
 const operations: Record<string, (n: number) => void> = {
   'fromDLPack(tensor), dispose': (n) => {
     for (let i = 0; i < n; i++) fromDLPack(x).dispose();

@@ -44,8 +44,8 @@ static bool Grow(Environment* self) {
   Held* table = static_cast<Held*>(realloc(self->table, sizeof(Held) * capacity));
   if (table == nullptr) return false;
   const uint32_t first = self->capacity == 0 ? 1 : self->capacity;
-  if (self->capacity == 0) table[0] = Held{nullptr, 0, false};
-  for (uint32_t i = first; i < capacity; ++i) table[i] = Held{nullptr, i + 1 == capacity ? 0 : i + 1, false};
+  if (self->capacity == 0) table[0] = Held{nullptr, 0, 0, false};
+  for (uint32_t i = first; i < capacity; ++i) table[i] = Held{nullptr, i + 1 == capacity ? 0 : i + 1, 0, false};
   self->table = table;
   self->free_slot = first;
   self->capacity = capacity;
@@ -61,9 +61,21 @@ uint32_t Hold(Environment* self, Storage* storage, bool report) {
   Held* held = &self->table[handle];
   self->free_slot = held->next;
   held->storage = storage;
+  held->spare = 0;
   held->is_reporter = report && !storage->is_reported.exchange(true, std::memory_order_relaxed);
   if (held->is_reporter) Report(self, static_cast<int64_t>(storage->nbytes));
   return handle;
+}
+
+Storage* TakeReference(Environment* self, uint32_t handle) {
+  static const uint32_t kAdvance = 64;
+  Held* held = &self->table[handle];
+  if (held->spare == 0) {
+    RetainStorage(held->storage, kAdvance);
+    held->spare = kAdvance;
+  }
+  --held->spare;
+  return held->storage;
 }
 
 void TakeReportBack(Environment* self, uint32_t handle) {
@@ -79,11 +91,12 @@ void Drop(Environment* self, uint32_t handle) {
   if (storage == nullptr) return;
   TakeReportBack(self, handle);
   Held* held = &self->table[handle];
+  const uint32_t count = 1 + held->spare;
   held->storage = nullptr;
   held->next = self->free_slot;
   self->free_slot = handle;
   // Last: a foreign deleter may come back into this addon.
-  ReleaseStorage(storage);
+  ReleaseStorage(storage, count);
 }
 
 // The environment ends: JavaScript will not release what it still holds.
@@ -92,7 +105,7 @@ static void Destroy(void* data) {
   for (uint32_t i = 1; i < self->capacity; ++i) {
     Storage* storage = self->table[i].storage;
     self->table[i].storage = nullptr;
-    if (storage != nullptr) ReleaseStorage(storage);
+    if (storage != nullptr) ReleaseStorage(storage, 1 + self->table[i].spare);
   }
   Unlist(self);
   if (self->queue != nullptr) ReleaseReleaseQueue(self->queue);

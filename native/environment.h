@@ -15,6 +15,7 @@ namespace dlpack {
 struct Held {
   Storage* storage;   // NULL: free
   uint32_t next;      // the next free slot
+  uint32_t spare;     // references taken in advance, for exports: one locked instruction for many of them
   bool is_reporter;   // this reference is the one whose memory the garbage collector was told about
 };
 
@@ -47,6 +48,9 @@ void TakeReportBack(Environment* self, uint32_t handle);
 inline Storage* GetHeld(Environment* self, uint32_t handle) {
   return handle < self->capacity ? self->table[handle].storage : nullptr;
 }
+
+// One of the spare references of a number that is held. JavaScript thread.
+Storage* TakeReference(Environment* self, uint32_t handle);
 
 // Gives the reference back; a number that is not held does nothing.
 void Drop(Environment* self, uint32_t handle);

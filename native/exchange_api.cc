@@ -51,8 +51,8 @@ static int Allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* e
   Storage* storage = AllocateStorage(empty ? 0 : static_cast<uint64_t>(bits / 8 + (bits % 8 != 0)));
   Status status;
   *out = storage == nullptr ? nullptr : ExportManaged<DLManagedTensorVersioned>(frame, storage, &status);
-  if (storage != nullptr) ReleaseStorage(storage);  // the export holds its own
   if (*out == nullptr) {
+    if (storage != nullptr) ReleaseStorage(storage);
     SetError(error_ctx, "MemoryError", "Out of memory for a tensor");
     return -1;
   }

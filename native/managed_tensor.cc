@@ -165,7 +165,6 @@ Managed* ExportManaged(const Frame& frame, Storage* storage, Status* status) {
   tensor.dtype.lanes = frame.dtype_lanes;
   tensor.shape = exported->dims;
   tensor.strides = exported->dims + ndim;
-  RetainStorage(storage);
   return managed;
 }
 

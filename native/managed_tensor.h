@@ -8,8 +8,8 @@
 
 namespace dlpack {
 
-// Makes a managed tensor that holds one reference to `storage` and describes what `frame` says. NULL, with the reason in
-// `status`, when out of memory or when that does not lie inside the storage. Managed is DLManagedTensor or
+// Makes a managed tensor that takes over one reference to `storage` and describes what `frame` says. NULL, with the reason
+// in `status` and the reference still the caller's, when out of memory or when that does not lie inside the storage. Managed is DLManagedTensor or
 // DLManagedTensorVersioned. The caller counts the export, its deleter counts it off.
 template <class Managed>
 Managed* ExportManaged(const Frame& frame, Storage* storage, Status* status);

@@ -29,11 +29,13 @@ Storage* AllocateStorage(uint64_t nbytes);
 Storage* WrapStorage(void* data, uint64_t nbytes, void (*destroy)(Storage*), void* owner, uint64_t owner_id);
 
 // Any thread.
-inline void RetainStorage(Storage* storage) { storage->refs.fetch_add(1, std::memory_order_relaxed); }
+inline void RetainStorage(Storage* storage, uint32_t count = 1) {
+  storage->refs.fetch_add(count, std::memory_order_relaxed);
+}
 
 // Any thread; runs `destroy` on the one that drops the last reference.
-inline void ReleaseStorage(Storage* storage) {
-  if (storage->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) storage->destroy(storage);
+inline void ReleaseStorage(Storage* storage, uint32_t count = 1) {
+  if (storage->refs.fetch_sub(count, std::memory_order_acq_rel) == count) storage->destroy(storage);
 }
 
 // While one of these is in scope on a thread, a storage whose release might wait for another lock puts it off: the

@@ -107,8 +107,10 @@ void DestroyCapsule(Object* capsule) {
 template <class Managed>
 Object* MakeCapsule(const Frame& frame, Storage* storage) {
   Status status;
+  RetainStorage(storage);
   Managed* managed = ExportManaged<Managed>(frame, storage, &status);
   if (managed == nullptr) {
+    ReleaseStorage(storage);
     api.PyErr_SetString(api.PyExc_BufferError, "Out of memory for a managed tensor");
     return nullptr;
   }
@@ -303,8 +305,10 @@ int FromPyObject(void* object, DLManagedTensorVersioned** out) {
   Frame frame;
   FillFrame(body, &frame);
   Status status;
+  RetainStorage(body.storage);
   *out = ExportManaged<DLManagedTensorVersioned>(frame, body.storage, &status);
   if (*out == nullptr) {
+    ReleaseStorage(body.storage);
     api.PyErr_SetString(api.PyExc_BufferError, "Out of memory for a managed tensor");
     return -1;
   }

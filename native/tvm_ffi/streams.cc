@@ -50,8 +50,11 @@ static int AllocateInJavaScript(DLTensor* prototype, DLManagedTensorVersioned** 
     Storage* storage = DescribeTensorObject(*own, &frame);
     Status status;
     *out = ExportManaged<DLManagedTensorVersioned>(frame, storage, &status);
-    if (*out != nullptr) Count(counts.exports, 1);
-    ReleaseStorage(storage);
+    if (*out != nullptr) {
+      Count(counts.exports, 1);
+    } else {
+      ReleaseStorage(storage);
+    }
   }
   if (result.type_index >= kTVMFFIStaticObjectBegin) tvm_ffi.ObjectDecRef(result.v_obj);
   if (*out != nullptr) return 0;
