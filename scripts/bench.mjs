@@ -1,27 +1,11 @@
 // npm run bench: all benchmarks, or those named: npm run bench -- exchange. Results go to bench/results.
 import { readdirSync } from 'node:fs';
-import {
-  buildKernels,
-  buildNative,
-  buildPeerAddon,
-  buildTests,
-  buildTypeScript,
-  checkNode,
-  installPackages,
-  installPython,
-} from './lib/setup.mjs';
+import { prepare } from './lib/setup.mjs';
 import { at, main, run } from './lib/steps.mjs';
 
 await main(async () => {
   const [filter = ''] = process.argv.slice(2);
-  checkNode();
-  await installPackages();
-  await buildTypeScript();
-  await buildNative();
-  await installPython();
-  await buildTests();
-  await buildPeerAddon();
-  await buildKernels();
+  await prepare();
   for (const file of readdirSync(at('build/bench')).filter((f) => f.endsWith('.bench.js') && f.includes(filter))) {
     console.log(`\n${file}`);
     await run(process.execPath, ['--expose-gc', at('build/bench', file)], { show: true });

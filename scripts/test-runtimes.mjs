@@ -1,35 +1,11 @@
 // npm run test:runtimes: the suite on every supported runtime, with the same addon. `-- bun` runs one of them.
 import { runTests, summary } from './lib/run-tests.mjs';
-import {
-  buildExampleAddon,
-  buildKernels,
-  buildNative,
-  buildPeerAddon,
-  buildSpanProgram,
-  buildTests,
-  buildTypeScript,
-  checkNode,
-  installPackages,
-  installPython,
-  installRuntimes,
-  runtimePath,
-  runtimes,
-} from './lib/setup.mjs';
+import { installRuntimes, prepare, runtimePath, runtimes } from './lib/setup.mjs';
 import { main } from './lib/steps.mjs';
 
 await main(async () => {
   const [only = '', filter = ''] = process.argv.slice(2);
-  checkNode();
-  console.log('Set-up');
-  await installPackages();
-  await buildTypeScript();
-  await buildNative();
-  await installPython();
-  await buildTests();
-  await buildSpanProgram();
-  await buildPeerAddon();
-  await buildExampleAddon();
-  await buildKernels();
+  await prepare();
   await installRuntimes();
   const all = { passed: 0, failed: 0, skipped: 0 };
   const lines = [];

@@ -1,33 +1,11 @@
 // npm test: set-up, lint, and all tests on this runtime. `npm test -- name` runs the files whose path contains it.
 import { runTests, summary } from './lib/run-tests.mjs';
-import {
-  buildExampleAddon,
-  buildKernels,
-  buildNative,
-  buildPeerAddon,
-  buildSpanProgram,
-  buildTests,
-  buildTypeScript,
-  checkNode,
-  installPackages,
-  installPython,
-  tool,
-} from './lib/setup.mjs';
+import { prepare, tool } from './lib/setup.mjs';
 import { main, run, step } from './lib/steps.mjs';
 
 await main(async () => {
   const [filter = ''] = process.argv.slice(2);
-  checkNode();
-  console.log('Set-up');
-  await installPackages();
-  await buildTypeScript();
-  await buildNative();
-  await installPython();
-  await buildTests();
-  await buildSpanProgram();
-  await buildPeerAddon();
-  await buildExampleAddon();
-  await buildKernels();
+  await prepare();
   if (filter === '') {
     await step('lint and format', async () => {
       await run(tool('biome'), ['check', '--error-on-warnings', '.']);

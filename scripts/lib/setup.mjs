@@ -302,3 +302,18 @@ export const installRuntimes = () =>
   );
 
 export const tool = bin;
+
+/** Everything that tests and benchmarks run with. */
+export async function prepare() {
+  checkNode();
+  console.log('Set-up');
+  await installPackages();
+  await buildTypeScript();
+  await buildNative();
+  await installPython();
+  await buildTests();
+  await buildSpanProgram();
+  await buildPeerAddon();
+  await buildExampleAddon();
+  await buildKernels();
+}
