@@ -7,6 +7,7 @@
 export { PythonError } from './error.js';
 export type { PythonOptions } from './find.js';
 export { type Python, python } from './interpreter.js';
-export { isPyObject, kwargs, type PyArgument, type PyObject } from './object.js';
+export { kwargs } from './keywords.js';
+export { isPyObject, type PyArgument, type PyObject } from './object.js';
 
 import '../index.node.js';

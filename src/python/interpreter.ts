@@ -10,16 +10,8 @@ import type { PythonBinding } from './binding.js';
 import { PythonError } from './error.js';
 import { findPython, type PythonOptions } from './find.js';
 import { objectFrame } from './frame.js';
-import {
-  getItem,
-  importModule,
-  kwargs,
-  makeTuple,
-  type PyArgument,
-  type PyObject,
-  setBinding,
-  setItem,
-} from './object.js';
+import { kwargs } from './keywords.js';
+import { getItem, importModule, makeTuple, type PyArgument, type PyObject, setBinding, setItem } from './object.js';
 
 /** CPython in this process. */
 export interface Python {

@@ -16,6 +16,7 @@ import { produce } from '../produce.js';
 import { fromDLPack } from '../protocol.js';
 import { descriptorOf, TensorView } from '../view.js';
 import type { PythonBinding } from './binding.js';
+import { encode, type Prepared, Reference, Taken } from './cells.js';
 import { PythonError } from './error.js';
 import {
   COUNT,
@@ -32,6 +33,7 @@ import {
   u32,
   writeCell,
 } from './frame.js';
+import { Keywords } from './keywords.js';
 
 /**
  * A Python object. Attributes read as properties, calls as calls: `torch.relu(x)`, `array.shape`. Numbers, strings, bytes,
@@ -46,27 +48,6 @@ export type PyObject = any;
  * objects with plain keys (dicts), and keyword arguments at the end of a call.
  */
 export type PyArgument = PyObject;
-
-/** Keyword arguments, made with `kwargs({ ... })`, as the last argument of a call. */
-export class Keywords {
-  readonly values: { readonly [name: string]: PyArgument };
-  constructor(values: { readonly [name: string]: PyArgument }) {
-    this.values = values;
-  }
-}
-
-/** `f(x, kwargs({ dim: 1 }))` is Python's `f(x, dim=1)`. */
-export function kwargs(values: { readonly [name: string]: PyArgument }): Keywords {
-  return new Keywords(values);
-}
-
-/** A reference to a Python object, by its number in the native table; 0 once it was dropped. */
-class Reference {
-  handle: number;
-  constructor(handle: number) {
-    this.handle = handle;
-  }
-}
 
 /** What a proxy stands for. A function, so that the proxy can be called. */
 interface Target {
@@ -129,17 +110,6 @@ function wrap(handle: number): PyObject {
   if (pending.push({ proxy, reference }) === 1) queueMicrotask(registerPending);
   else if (pending.length >= BATCH) registerPending();
   return proxy;
-}
-
-/** A value on its way to Python: as it is, or as a handle. */
-type Prepared = null | boolean | number | bigint | string | Uint8Array | Taken | Reference;
-
-/** A handle that was made for one use: native code takes it over with the cell. */
-class Taken {
-  handle: number;
-  constructor(handle: number) {
-    this.handle = handle;
-  }
 }
 
 const noArguments: readonly PyArgument[] = [];
@@ -251,24 +221,6 @@ function sendTensor(): number {
   checkStatus();
   if (u32[FAILED] === 1) throw toError(failure);
   return u32[RESULT_HANDLE] as number;
-}
-
-/** Writes one cell; what does not fit into it is returned. */
-function encode(index: number, value: Prepared): string | Uint8Array | null {
-  if (value instanceof Taken) writeCell(index, Kind.taken, value.handle, 0);
-  else if (value instanceof Reference) writeCell(index, Kind.handle, value.handle, 0);
-  else if (typeof value === 'number') {
-    // -0 is a float, and so is everything that a 64-bit integer does not hold exactly.
-    const kind = Number.isSafeInteger(value) && !Object.is(value, -0) ? Kind.int : Kind.float;
-    writeCell(index, kind, 0, value);
-  } else if (value === null) writeCell(index, Kind.none, 0, 0);
-  else if (typeof value === 'boolean') writeCell(index, Kind.bool, 0, value ? 1 : 0);
-  else {
-    const kind = typeof value === 'string' ? Kind.string : typeof value === 'bigint' ? Kind.bigint : Kind.bytes;
-    writeCell(index, kind, 0, 0);
-    return typeof value === 'bigint' ? String(value) : value;
-  }
-  return null;
 }
 
 function decode(text: unknown): unknown {

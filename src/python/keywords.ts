@@ -1,0 +1,18 @@
+/**
+ * Keyword arguments of Python.
+ *
+ * @module
+ */
+
+/** Keyword arguments, made with `kwargs({ ... })`, as the last argument of a call. */
+export class Keywords {
+  readonly values: { readonly [name: string]: unknown };
+  constructor(values: { readonly [name: string]: unknown }) {
+    this.values = values;
+  }
+}
+
+/** `f(x, kwargs({ dim: 1 }))` is Python's `f(x, dim=1)`. */
+export function kwargs(values: { readonly [name: string]: unknown }): Keywords {
+  return new Keywords(values);
+}
