@@ -69,14 +69,14 @@ function checkIntegers(values: ArrayLike<number>, argument: string): readonly nu
   if (length > MAX_NDIM) {
     throw new LayoutError(`Expected at most ${MAX_NDIM} axes for ${argument} but received ${length}`);
   }
-  const copy: number[] = [];
+  const copy = new Array<number>(length); // of just that size: an array that grows takes room for seventeen
   for (let i = 0; i < length; i++) {
     const value = values[i] as number;
     if (typeof value !== 'number') throw new ArgumentTypeError(`${argument}[${i}]`, 'an integer', value);
     if (!Number.isSafeInteger(value)) {
       throw new ArgumentValueError(`${argument}[${i}]`, 'an integer of at most 2^53 - 1', value);
     }
-    copy.push(value);
+    copy[i] = value;
   }
   return copy;
 }
