@@ -108,7 +108,6 @@ static void Destroy(void* data) {
     if (storage != nullptr) ReleaseStorage(storage, 1 + self->table[i].spare);
   }
   Unlist(self);
-  if (self->queue != nullptr) ReleaseReleaseQueue(self->queue);
   free(self->table);
   free(self);
 }

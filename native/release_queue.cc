@@ -13,28 +13,26 @@ struct Released {
   Released* next;
 };
 
+// Never freed: Bun calls a thread-safe function, and Node empties its queue, after the environment's hooks have run.
+// That is one small block for each environment that ever was.
 struct ReleaseQueue {
-  std::atomic<uint32_t> refs;
   Lock lock;  // guards all below
   napi_threadsafe_function wake;
   bool closed;
   Released* head;
 };
 
-static void Unref(ReleaseQueue* queue) {
-  if (queue->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  for (Released* node = queue->head; node != nullptr;) {
+static void FreeAll(Released* node) {
+  while (node != nullptr) {
     Released* next = node->next;
     free(node);
     node = next;
   }
-  free(queue);
 }
 
 // JavaScript thread, from the event loop.
 static void Drain(napi_env env, napi_value on_release, void* context, void*) {
-  // Without an environment the function is being taken down, and the queue may be gone already.
-  if (env == nullptr || on_release == nullptr) return;
+  if (env == nullptr || on_release == nullptr) return;  // the function is being taken down
   ReleaseQueue* queue = static_cast<ReleaseQueue*>(context);
   Released* node;
   {
@@ -62,18 +60,16 @@ static void Drain(napi_env env, napi_value on_release, void* context, void*) {
 // JavaScript thread, before Node-API takes the thread-safe function down.
 static void Close(void* data) {
   ReleaseQueue* queue = static_cast<ReleaseQueue*>(data);
-  {
-    LockScope scope(&queue->lock);
-    queue->closed = true;
-  }
-  Unref(queue);
+  LockScope scope(&queue->lock);
+  queue->closed = true;
+  FreeAll(queue->head);
+  queue->head = nullptr;
 }
 
 ReleaseQueue* CreateReleaseQueue(napi_env env, napi_value on_release) {
   void* block = malloc(sizeof(ReleaseQueue));
   if (block == nullptr) return nullptr;
   ReleaseQueue* queue = new (block) ReleaseQueue();
-  queue->refs.store(1, std::memory_order_relaxed);
   napi_value name;
   if (napi_create_string_utf8(env, "dlpack.release", NAPI_AUTO_LENGTH, &name) != napi_ok ||
       napi_create_threadsafe_function(env, on_release, nullptr, name, 0, 1, nullptr, nullptr, queue, Drain,
@@ -84,7 +80,6 @@ ReleaseQueue* CreateReleaseQueue(napi_env env, napi_value on_release) {
   // A tensor waiting for its release must not keep the process running.
   napi_unref_threadsafe_function(env, queue->wake);
   // Cleanup hooks run last in, first out: this one after the thread-safe function's own was added, so before it.
-  queue->refs.fetch_add(1, std::memory_order_relaxed);
   napi_add_env_cleanup_hook(env, Close, queue);
   return queue;
 }
@@ -106,17 +101,13 @@ static void DestroyQueued(Storage* self) {
       if (was_empty) napi_call_threadsafe_function(queue->wake, nullptr, napi_tsfn_nonblocking);
     }
   }
-  Unref(queue);
 }
 
 Storage* WrapQueued(ReleaseQueue* queue, uint64_t id, void* data, uint64_t nbytes) {
   Storage* storage = WrapStorage(data, nbytes, DestroyQueued, queue, id);
   if (storage == nullptr) return nullptr;
-  queue->refs.fetch_add(1, std::memory_order_relaxed);
   Count(counts.imports, 1);
   return storage;
 }
-
-void ReleaseReleaseQueue(ReleaseQueue* queue) { Unref(queue); }
 
 }  // namespace dlpack

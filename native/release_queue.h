@@ -1,8 +1,8 @@
 // Release queue: how memory that JavaScript owns is given back from any thread. The last release of such a Storage puts
 // its number here and wakes the environment, which then drops the JavaScript object that kept the memory alive.
 //
-// The queue outlives its environment as long as a Storage refers to it. Once the environment is gone its JavaScript
-// objects are too, so a number that arrives afterwards is dropped.
+// The queue outlives its environment. Once that is gone its JavaScript objects are too, so a number that arrives
+// afterwards is dropped.
 #ifndef DLPACK_NODE_RELEASE_QUEUE_H_
 #define DLPACK_NODE_RELEASE_QUEUE_H_
 
@@ -21,9 +21,6 @@ ReleaseQueue* CreateReleaseQueue(napi_env env, napi_value on_release);
 
 // A Storage over memory that JavaScript keeps alive under `id` until the number is handed to `on_release`. Any thread.
 Storage* WrapQueued(ReleaseQueue* queue, uint64_t id, void* data, uint64_t nbytes);
-
-// Drops the environment's own reference. JavaScript thread, at the end of the environment.
-void ReleaseReleaseQueue(ReleaseQueue* queue);
 
 }  // namespace dlpack
 
