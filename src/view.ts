@@ -4,7 +4,7 @@
  * @module
  */
 
-import { Descriptor } from './descriptor.js';
+import { Descriptor, Flag } from './descriptor.js';
 import { type Device, parseDevice } from './device.js';
 import { type DType, parseDType, type Scalar, type TypedArrayOf } from './dtype.js';
 import { type ElementValue, elementCodec } from './element.js';
@@ -129,7 +129,7 @@ export class TensorView<D extends DType = DType> {
 
   /** The producer made this copy for us: nobody else holds it. */
   get isCopied(): boolean {
-    return (descriptorOf(this).flags & 2) !== 0;
+    return (descriptorOf(this).flags & Flag.isCopied) !== 0;
   }
 
   /** Elements narrower than a byte lie in a byte each instead of packed. */

@@ -52,7 +52,6 @@ struct Buffer {
   F(Object*, PyEval_SaveThread, (void))                                              \
   F(int, PyGILState_Ensure, (void))                                                  \
   F(void, PyGILState_Release, (int))                                                 \
-  F(const char*, Py_GetVersion, (void))                                              \
   F(void, Py_IncRef, (Object*))                                                      \
   F(void, Py_DecRef, (Object*))                                                      \
   F(Object*, PyImport_ImportModule, (const char*))                                   \
@@ -73,7 +72,6 @@ struct Buffer {
   F(Object*, PyLong_FromLongLong, (long long))                                       \
   F(Object*, PyLong_FromString, (const char*, char**, int))                          \
   F(Object*, PyLong_FromVoidPtr, (void*))                                            \
-  F(void*, PyLong_AsVoidPtr, (Object*))                                              \
   F(long long, PyLong_AsLongLongAndOverflow, (Object*, int*))                        \
   F(Object*, PyNumber_ToBase, (Object*, int))                                        \
   F(Object*, PyFloat_FromDouble, (double))                                           \
@@ -97,7 +95,6 @@ struct Buffer {
   F(Object*, PyCapsule_New, (void*, const char*, void (*)(Object*)))                 \
   F(void*, PyCapsule_GetPointer, (Object*, const char*))                             \
   F(int, PyCapsule_IsValid, (Object*, const char*))                                  \
-  F(const char*, PyCapsule_GetName, (Object*))                                       \
   F(int, PyCapsule_SetName, (Object*, const char*))                                  \
   F(Object*, PyErr_Occurred, (void))                                                 \
   F(void, PyErr_Fetch, (Object**, Object**, Object**))                               \

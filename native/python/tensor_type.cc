@@ -122,9 +122,8 @@ Object* MakeCapsule(const Frame& frame, Storage* storage) {
 }
 
 bool ReadPair(Object* value, long long* first, long long* second, const char* what) {
-  bool good = TypeOf(value) != nullptr;
   Ref tuple_type(api.PyObject_Type(names.version_tuple));
-  good = tuple_type && api.PyType_IsSubtype(TypeOf(value), tuple_type.get()) && api.PyTuple_Size(value) == 2;
+  bool good = tuple_type && api.PyType_IsSubtype(TypeOf(value), tuple_type.get()) && api.PyTuple_Size(value) == 2;
   int overflow[2] = {0, 0};
   if (good) {
     *first = api.PyLong_AsLongLongAndOverflow(api.PyTuple_GetItem(value, 0), &overflow[0]);

@@ -163,6 +163,13 @@ export const buildSpanProgram = () =>
     ),
   );
 
+/** An addon of one file that uses dlpack.h and the published header. */
+async function compileAddon(compiler, dlpack, source, output, more = []) {
+  mkdirSync(at(output, '..'), { recursive: true });
+  const includes = [`-I${headers}`, `-I${dlpack}`, '-Iinclude'];
+  await run(compiler, [...commonFlags, ...includes, ...sharedFlags, source, '-o', output, ...more]);
+}
+
 export const buildPeerAddon = () =>
   step('C++: a second addon and the ABI check, against the dlpack.h of apache-tvm-ffi', () =>
     whenChanged(
@@ -172,18 +179,7 @@ export const buildPeerAddon = () =>
       async () => {
         const compiler = await findCompiler();
         const dlpack = await dlpackHeaderFolder();
-        mkdirSync(at('build/native'), { recursive: true });
-        await run(compiler, [
-          ...commonFlags,
-          `-I${headers}`,
-          `-I${dlpack}`,
-          '-Iinclude',
-          ...sharedFlags,
-          'tests/native/addon/peer.cc',
-          '-o',
-          'build/native/peer.node',
-          '-pthread',
-        ]);
+        await compileAddon(compiler, dlpack, 'tests/native/addon/peer.cc', 'build/native/peer.node', ['-pthread']);
         const abi = ['-std=c++17', '-Wall', '-Wextra', '-Werror', `-I${dlpack}`, 'tests/native/addon/abi_layout.cc'];
         await run(compiler, [...abi, '-o', 'build/native/abi_layout']);
       },
@@ -203,17 +199,7 @@ export const buildExampleAddon = () =>
         mkdirSync(at(dlpack, 'dlpack'), { recursive: true });
         writeFileSync(at(dlpack, 'dlpack/dlpack.h'), '#include "../../../native/abi/dlpack_abi.h"\n');
       }
-      mkdirSync(at('build/native'), { recursive: true });
-      await run(compiler, [
-        ...commonFlags,
-        `-I${headers}`,
-        `-I${dlpack}`,
-        '-Iinclude',
-        ...sharedFlags,
-        'examples/addon/scale.cc',
-        '-o',
-        'build/native/scale.node',
-      ]);
+      await compileAddon(compiler, dlpack, 'examples/addon/scale.cc', 'build/native/scale.node');
     }),
   );
 
