@@ -1,0 +1,24 @@
+// The copy kernels of a device.
+#ifndef DLPACK_NODE_CUDA_COPY_KERNELS_H_
+#define DLPACK_NODE_CUDA_COPY_KERNELS_H_
+
+#include "device.h"
+
+namespace dlpack {
+namespace cuda {
+
+// Items of 1 << log2 bytes.
+inline int LogSize(int64_t item) { return item == 1 ? 0 : item == 2 ? 1 : item == 4 ? 2 : item == 8 ? 3 : 4; }
+
+// Rows and columns of a matrix that one block of transpose_copy moves; copy_kernels.cu has the same.
+inline uint32_t TileOf(int log_size) { return log_size == 0 ? 128 : log_size <= 2 ? 64 : 32; }
+
+enum { kCopyThreads = 256, kItemsPerThread = 4 };
+
+// Compiles them for the device on first use. Any thread; the device's context is current.
+Result LoadCopyKernels(Device* device);
+
+}  // namespace cuda
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_CUDA_COPY_KERNELS_H_

@@ -1,0 +1,27 @@
+// Memory of devices, and of the host where devices reach it.
+#ifndef DLPACK_NODE_CUDA_MEMORY_H_
+#define DLPACK_NODE_CUDA_MEMORY_H_
+
+#include "../storage.h"
+#include "streams.h"
+
+namespace dlpack {
+namespace cuda {
+
+// `DLDeviceType` of dlpack.h.
+enum MemoryKind : int32_t { kDeviceMemory = 2, kPinnedMemory = 3, kManagedMemoryKind = 13 };
+
+// Memory of a kind, for work that is queued on `stream`. NULL with the reason in `result`. Any thread.
+Storage* AllocateMemory(MemoryKind kind, Device* device, uint64_t nbytes, StreamHandle stream, Result* result);
+
+// The stream that memory of our own was allocated on and goes back on; NULL for all other memory. `destroy` is the one the
+// storage was made with.
+StreamHandle HomeStream(const Storage* storage, void (*destroy)(Storage*));
+
+// Gives what the pool of a device keeps for later back to the device, after work that is queued now.
+Result TrimPool(const Device* device);
+
+}  // namespace cuda
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_CUDA_MEMORY_H_
