@@ -24,7 +24,8 @@ int32_t DeviceCount();
 // The device of a number, with its context made on first use. NULL with the reason in `result`.
 Device* GetDevice(int32_t id, Result* result);
 
-// Makes a context current on this thread for its lifetime, unless it is already.
+// Makes a context current on this thread for its lifetime. A thread that had none keeps it, as with the CUDA runtime:
+// pushing and popping costs more than most calls.
 class ContextScope {
  public:
   explicit ContextScope(const Device* device) : is_pushed_(false), result_(kSuccess) {
@@ -32,7 +33,7 @@ class ContextScope {
     driver.CtxGetCurrent(&current);
     if (current == device->context) return;
     result_ = driver.CtxPushCurrent(device->context);
-    is_pushed_ = result_ == kSuccess;
+    is_pushed_ = result_ == kSuccess && current != nullptr;
   }
   ~ContextScope() {
     Context popped;

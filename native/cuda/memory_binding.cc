@@ -284,6 +284,13 @@ napi_value PointerAttributesBinding(napi_env env, napi_callback_info info) {
                                    kPointerIsManaged, kPointerDeviceOrdinal, kPointerRangeStart, kPointerRangeSize};
   void* values[] = {&context, &type, &device_pointer, &host_pointer, &is_managed, &ordinal, &start, &size};
   frame->status = driver.PointerGetAttributes(8, attributes, values, frame->address);
+  Result result;
+  const Device* device = frame->status == kSuccess && type != 0 && device_pointer == 0 ? GetDevice(ordinal, &result) : nullptr;
+  if (device != nullptr) {
+    // What the device calls it is known only in its context.
+    ContextScope scope(device);
+    driver.PointerGetAttributes(1, &attributes[2], &values[2], frame->address);
+  }
   frame->values[0] = reinterpret_cast<uint64_t>(context);
   frame->values[1] = static_cast<uint64_t>(type);
   frame->values[2] = device_pointer;
