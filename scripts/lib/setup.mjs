@@ -203,6 +203,25 @@ export const buildExampleAddon = () =>
     }),
   );
 
+/** A CUDA driver in host memory and the addon that commands it, in one file: what tests of dlpack/cuda open by its path. */
+export const buildFakeDriver = () =>
+  step('C++: a CUDA driver without a device', () =>
+    whenChanged(
+      'fake-cuda',
+      ['tests/cuda/driver', 'native/cuda/driver.h', 'native/cuda/copy_plan.h', 'scripts/lib/setup.mjs'],
+      ['build/native/fake_cuda.node'],
+      async () => {
+        const compiler = await findCompiler();
+        mkdirSync(at('build/native'), { recursive: true });
+        const sources = readdirSync(at('tests/cuda/driver'))
+          .filter((file) => file.endsWith('.cc') && file !== 'cuda_abi.cc')
+          .map((file) => `tests/cuda/driver/${file}`);
+        const flags = [...commonFlags, `-I${headers}`, ...sharedFlags, '-pthread'];
+        await run(compiler, [...flags, ...sources, '-o', 'build/native/fake_cuda.node', '-ldl']);
+      },
+    ),
+  );
+
 /** The kernels of examples/kernels and those of the tests, against the headers of the apache-tvm-ffi wheel. */
 export const buildKernels = () =>
   step('C and C++: kernels for TVM-FFI, against the headers of apache-tvm-ffi', () =>
@@ -305,4 +324,5 @@ export async function prepare() {
   await buildPeerAddon();
   await buildExampleAddon();
   await buildKernels();
+  await buildFakeDriver();
 }
