@@ -2,6 +2,7 @@
 #ifndef DLPACK_NODE_CUDA_DEVICE_H_
 #define DLPACK_NODE_CUDA_DEVICE_H_
 
+#include "block_cache.h"
 #include "driver.h"
 
 namespace dlpack {
@@ -14,6 +15,7 @@ struct Device {
   Context context;
   MemoryPool pool;          // NULL: the device has no pools
   StreamHandle side_stream;  // for allocations while the current stream is captured into a graph
+  BlockCache cache;          // of the legacy default stream
   Function strided_copy[kItemSizes];
   Function transpose_copy[kItemSizes];  // NULL until the first strided copy
 };

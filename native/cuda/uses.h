@@ -10,11 +10,11 @@ namespace dlpack {
 namespace cuda {
 
 // Work that `stream` gets from now on starts after all that was noted on other streams. Any thread that holds a reference.
-Result OrderAfterUses(Storage* storage, const Device* device, StreamHandle stream);
+Result OrderAfterUses(Storage* storage, const Place& stream);
 
-// Remembers that work on the memory was queued on a stream of a device, or is about to be. Any thread that holds a
+// Remembers that work on the memory was queued on a stream, or is about to be. Any thread that holds a
 // reference.
-Result NoteUse(Storage* storage, const Device* device, StreamHandle stream);
+Result NoteUse(Storage* storage, const Place& stream);
 
 }  // namespace cuda
 }  // namespace dlpack
