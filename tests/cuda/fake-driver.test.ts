@@ -94,6 +94,12 @@ fakeTest('work waits until something forces it', () => {
   fill(memory, 2, 4, on);
   equal(fake.run(on), 0);
   equal(fake.peek(memory, 4), bytes(4, 2));
+  fake.configure({ queriesRun: true });
+  equal(call('cuStreamQuery', on), code.success);
+  fill(memory, 3, 4, on);
+  must('cuEventRecord', done, on);
+  equal(call('cuEventQuery', done), code.success);
+  equal(fake.peek(memory, 4), bytes(4, 3));
   fill(memory, 3, 4, on);
   must('cuCtxSynchronize');
   equal(fake.peek(memory, 4), bytes(4, 3));

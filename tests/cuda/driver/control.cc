@@ -83,7 +83,8 @@ napi_value Configure(napi_env env, napi_callback_info info) {
   Machine& m = machine();
   m.version = static_cast<int>(arguments.Number(0, m.version));
   m.patience = arguments.Number(1, m.patience);
-  m.unknown_pointers_fail = arguments.Flag(2);
+  m.unknown_pointers_fail = arguments.Flag(2, m.unknown_pointers_fail);
+  m.queries_run = arguments.Flag(3, m.queries_run);
   return nullptr;
 }
 
@@ -181,7 +182,7 @@ napi_value Forget(napi_env, napi_callback_info) {
   m.initialised = false;
   m.version = 13000;
   m.patience = 5000;
-  m.unknown_pointers_fail = false;
+  m.unknown_pointers_fail = m.queries_run = false;
   SetDevices(1);
   return nullptr;
 }

@@ -252,6 +252,7 @@ FAKE_EXPORT(StreamQuery, cuStreamQuery)(StreamHandle stream) {
   code = MayAsk(found, "cuStreamQuery");
   if (code != kSuccess) return code;
   for (const OperationRef& last : LastOf(found)) {
+    if (machine().queries_run) RunTo(last);
     if (!last->done) return kNotReady;
   }
   return kSuccess;
@@ -351,6 +352,7 @@ FAKE_EXPORT(EventQuery, cuEventQuery)(EventHandle event) {
   }
   const Result code = Forbidden("cuEventQuery");
   if (code != kSuccess) return code;
+  if (machine().queries_run) RunTo(found->record);
   return found->record == nullptr || found->record->done ? kSuccess : kNotReady;
 }
 
