@@ -137,7 +137,6 @@ struct Injection {
 struct Machine {
   std::mutex mutex;
   std::condition_variable changed;  // a gate opened
-  bool set_up = false;
   bool initialised = false;
   int version = 13000;
   bool unknown_pointers_fail = false;
