@@ -59,6 +59,22 @@ fakeTest('memory: limits, double frees and use after free', () => {
   expectErrors(/of bytes up to 5 of 4/);
 });
 
+fakeTest('a block as large as a card costs only what is used', () => {
+  const size = 100 * 2 ** 30;
+  fake.setMemory(0, size);
+  const memory = alloc(size);
+  const end = memory + BigInt(size);
+  const on = stream();
+  fill(end - 4n, 7, 4, on);
+  must('cuMemcpyAsync', memory + 2n ** 33n, end - 4n, 4, on);
+  must('cuStreamSynchronize', on);
+  equal(fake.peek(memory + 2n ** 33n, 4), bytes(4, 7));
+  equal(call('cuMemsetD8Async', end - 4n, 0, 5, on), code.invalidValue);
+  expectErrors(/of bytes up to/);
+  must('cuMemFree_v2', memory);
+  equal(fake.live().deviceBytes, 0);
+});
+
 fakeTest('memory of a pool begins and ends in the order of streams', () => {
   const from = pool();
   const [a, b] = [stream(), stream()];

@@ -123,15 +123,14 @@ napi_value Live(napi_env env, napi_callback_info) {
     counts[kind] += 1;
     counts[kind + "Bytes"] += static_cast<double>(entry.second.bytes);
   }
-  double streams = 0, events = 0, operations = 0, contexts = 0;
+  double streams = 0, operations = 0, contexts = 0;
   for (const Stream* stream : m.streams) {
     streams += stream->own && !stream->destroyed;
     operations += static_cast<double>(stream->queue.size());
   }
-  for (const Event* event : m.events) events += !event->destroyed;
   for (const auto& device : m.devices) contexts += device->context.retained;
   counts["streams"] = streams;
-  counts["events"] = events;
+  counts["events"] = static_cast<double>(m.events.size());
   counts["operations"] = operations;
   counts["contexts"] = contexts;
   counts["pools"] = static_cast<double>(m.pools.size());

@@ -100,7 +100,6 @@ struct Stream {
 struct Event {
   PrimaryContext* context;
   uint32_t flags;
-  bool destroyed = false;
   OperationRef record;
   std::shared_ptr<Capture> capture;  // when it was recorded in one
 };
