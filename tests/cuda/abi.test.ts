@@ -1,0 +1,14 @@
+import { equal, match } from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { testWith } from '../harness.js';
+
+const program = fileURLToPath(new URL('../../native/cuda_abi', import.meta.url));
+const missing = existsSync(program) ? false : 'build/native/cuda_abi (needs the cuda.h of requirements.txt)';
+
+testWith(missing, 'our declaration of the driver is that of cuda.h', () => {
+  const { status, stdout } = spawnSync(program, { encoding: 'utf8' });
+  match(stdout, /^\d\d functions of CUDA \d+\n$/);
+  equal(status, 0);
+});
