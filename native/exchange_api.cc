@@ -1,5 +1,6 @@
 #include "exchange_api.h"
 
+#include "cuda/imports.h"
 #include "managed_tensor.h"
 
 namespace dlpack {
@@ -71,9 +72,12 @@ static int ToPyObject(DLManagedTensorVersioned*, void** out) {
   return -1;
 }
 
-// Host memory has no streams.
-static int CurrentWorkStream(DLDeviceType, int32_t, void** out) {
+// Host memory has no streams; NULL is how the legacy default stream is known to all.
+static int CurrentWorkStream(DLDeviceType device_type, int32_t device_id, void** out) {
   *out = nullptr;
+  if (!cuda::IsLoaded() || !cuda::IsCudaDevice(device_type)) return 0;
+  const cuda::StreamHandle stream = cuda::CurrentStream(cuda::OrdinalOf(device_type, device_id));
+  if (stream != cuda::kLegacyStream) *out = stream;
   return 0;
 }
 

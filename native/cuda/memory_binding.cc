@@ -283,6 +283,10 @@ napi_value PointerAttributesBinding(napi_env env, napi_callback_info info) {
   PointerAttribute attributes[] = {kPointerContext,   kPointerMemoryType,    kPointerDevice,     kPointerHost,
                                    kPointerIsManaged, kPointerDeviceOrdinal, kPointerRangeStart, kPointerRangeSize};
   void* values[] = {&context, &type, &device_pointer, &host_pointer, &is_managed, &ordinal, &start, &size};
+  // Any context will do, and there must be one.
+  const Device* device = GetDevice(0, &frame->status);
+  if (device == nullptr) return nullptr;
+  ContextScope scope(device);
   frame->status = driver.PointerGetAttributes(8, attributes, values, frame->address);
   frame->values[0] = reinterpret_cast<uint64_t>(context);
   frame->values[1] = static_cast<uint64_t>(type);

@@ -17,6 +17,7 @@ struct Use {
   Stream* stream;            // keeps a stream of ours; NULL for others
   EventHandle event;         // for the stream of a thread, which others cannot name: recorded when the work was queued
   StreamHandle ordered_for;  // a stream that waits for this work already
+  bool is_ready_only;        // nothing of ours is queued there: only the wait for the one who made the data
   Use* next;
 };
 
@@ -60,6 +61,10 @@ void Retire(Storage* storage) {
   while (uses->first != nullptr) {
     Use* use = uses->first;
     uses->first = use->next;
+    if (use->is_ready_only) {
+      FreeUse(use);
+      continue;
+    }
     const Device* device = use->device;
     ContextScope scope(device);
     RelaxedScope relaxed;
@@ -120,6 +125,23 @@ bool IsHomeAlone(const Storage* storage, StreamHandle stream) {
   return storage->uses == nullptr && HomeStream(storage, storage->destroy) == stream;
 }
 
+// The stream of a thread is known to that thread only: an event stands for it.
+Result RecordThreadUse(Use* use, const Device* device, StreamHandle stream) {
+  if (stream != kPerThreadStream) return kSuccess;
+  ContextScope scope(device);
+  Result result;
+  EventHandle event = RecordEvent(device, stream, &result);
+  if (event == nullptr) return result;
+  // Threads have streams of their own under this name: the new event comes behind the old one.
+  if (use->event != nullptr) {
+    driver.StreamWaitEvent(stream, use->event, 0);
+    driver.EventRecord(event, stream);
+    driver.EventDestroy(use->event);
+  }
+  use->event = event;
+  return kSuccess;
+}
+
 }  // namespace
 
 Result OrderAfterUses(Storage* storage, const Device* device, StreamHandle stream) {
@@ -146,19 +168,23 @@ Result NoteUse(Storage* storage, const Device* device, StreamHandle stream) {
   if (use == nullptr && uses != nullptr) use = AddUse(uses, device, stream);
   if (use == nullptr) return kOutOfDeviceMemory;
   use->ordered_for = nullptr;
-  if (stream != kPerThreadStream) return kSuccess;
-  ContextScope scope(device);
-  Result result;
-  EventHandle event = RecordEvent(device, stream, &result);
-  if (event == nullptr) return result;
-  // Threads have streams of their own under this name: the new event comes behind the old one.
-  if (use->event != nullptr) {
-    driver.StreamWaitEvent(stream, use->event, 0);
-    driver.EventRecord(event, stream);
-    driver.EventDestroy(use->event);
+  use->is_ready_only = false;
+  return RecordThreadUse(use, device, stream);
+}
+
+Result NoteReady(Storage* storage, const Device* device, StreamHandle stream) {
+  LockScope lock(&uses_lock);
+  if (IsHomeAlone(storage, stream)) return kSuccess;
+  Uses* uses = MakeUses(storage, device);
+  if (uses == nullptr) return kOutOfDeviceMemory;
+  Use* use = FindUse(uses, device, stream);
+  if (use == nullptr) {
+    use = AddUse(uses, device, stream);
+    if (use == nullptr) return kOutOfDeviceMemory;
+    use->is_ready_only = true;
   }
-  use->event = event;
-  return kSuccess;
+  use->ordered_for = nullptr;
+  return RecordThreadUse(use, device, stream);
 }
 
 }  // namespace cuda
