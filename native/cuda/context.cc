@@ -128,6 +128,7 @@ static const Export kExports[] = {
     {"noteUse", NoteUseBinding},
     {"handOver", HandOverBinding},
     {"pointerAttributes", PointerAttributesBinding},
+    {"admit", AdmitBinding},
     {"createStream", CreateStreamBinding},
     {"createEvent", CreateEventBinding},
     {"releaseOwned", ReleaseOwnedBinding},

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "../managed_tensor.h"
+#include "device_import.h"
 #include "runtime.h"
 
 namespace dlpack {
@@ -68,6 +69,7 @@ const TypeEntry* LookUpType(Object* type) {
   api.Py_IncRef(type);  // kept: its address must not become another type's
   node->entry.type = type;
   node->entry.api = FindTable(type);
+  node->entry.is_host = IsHostType(type);
   node->entry.checks_torch_bits = HasAttribute(type, names.requires_grad) && HasAttribute(type, names.is_neg);
   node->next = *bucket;
   *bucket = node;
@@ -103,14 +105,28 @@ static Storage* ConsumeTable(const TypeEntry& entry, Object* object, Frame* fram
     DeleteManaged(managed);
     return nullptr;
   }
-  return Import(managed, frame);
+  return FollowProducer(Import(managed, frame), *frame, entry.api);
 }
 
-// object.__dlpack__(...) with what was asked for; without arguments where the producer does not know them.
-static Object* CallProducer(Object* object, const ConsumeOptions& options) {
-  Object* arguments[4] = {object, names.version_tuple, nullptr, nullptr};
-  Object* keywords[3] = {names.max_version};
+// As producers before version 1 have it.
+static Object* CallWithStream(Object* object, Object* stream) {
+  Object* arguments[2] = {object, stream};
+  Ref kwnames(api.PyTuple_New(1));
+  if (!kwnames) return nullptr;
+  api.Py_IncRef(names.stream);
+  api.PyTuple_SetItem(kwnames.get(), 0, names.stream);
+  return api.PyObject_VectorcallMethod(names.dlpack, arguments, 1, kwnames.get());
+}
+
+// object.__dlpack__(...) with what was asked for; without the newer arguments where the producer does not know them.
+static Object* CallProducer(Object* object, const ConsumeOptions& options, Object* stream) {
+  Object* arguments[5] = {object, names.version_tuple};
+  Object* keywords[4] = {names.max_version};
   ptrdiff_t count = 1;
+  if (stream != nullptr) {
+    keywords[count] = names.stream;
+    arguments[++count] = stream;
+  }
   Ref device(options.has_device ? api.PyTuple_New(2) : nullptr);
   if (options.has_device) {
     if (!device) return nullptr;
@@ -132,7 +148,8 @@ static Object* CallProducer(Object* object, const ConsumeOptions& options) {
   Object* capsule = api.PyObject_VectorcallMethod(names.dlpack, arguments, 1, kwnames.get());
   if (capsule == nullptr && !options.has_device && options.copy < 0 && api.PyErr_ExceptionMatches(api.PyExc_TypeError)) {
     api.PyErr_Clear();
-    capsule = api.PyObject_VectorcallMethod(names.dlpack, arguments, 1, nullptr);
+    capsule = stream == nullptr ? api.PyObject_VectorcallMethod(names.dlpack, arguments, 1, nullptr)
+                                : CallWithStream(object, stream);
   }
   return capsule;
 }
@@ -163,8 +180,10 @@ Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Frame* fra
   }
   if (entry->api != nullptr && options.copy != 1 && !options.has_device) return ConsumeTable(*entry, object, frame);
   if (entry->checks_torch_bits && !CheckTorchBits(object, true)) return nullptr;
-  Ref capsule(CallProducer(object, options));
-  return capsule ? ConsumeCapsule(capsule.get(), frame) : nullptr;
+  // What comes to another device comes by the producer's own means.
+  Ref stream(entry->is_host || options.has_device ? nullptr : StreamArgument(object));
+  Ref capsule(CallProducer(object, options, stream.get()));
+  return capsule ? FollowProducer(ConsumeCapsule(capsule.get(), frame), *frame, nullptr) : nullptr;
 }
 
 }  // namespace python

@@ -26,6 +26,7 @@ Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Frame* fra
 struct TypeEntry {
   Object* type;
   ::DLPackExchangeAPI* api;
+  bool is_host;            // never on a device
   bool checks_torch_bits;  // requires_grad, is_conj and is_neg exist: the table does not look at them
 };
 const TypeEntry* LookUpType(Object* type);

@@ -7,6 +7,7 @@
 #include "../managed_tensor.h"
 #include "bindings.h"
 #include "consume.h"
+#include "cuda_array.h"
 #include "runtime.h"
 #include "values.h"
 #include "tensor_type.h"
@@ -181,6 +182,7 @@ struct Export {
 };
 static const Export kExports[] = {
     {"do", Do}, {"makeTensor", MakeTensor}, {"consume", Consume}, {"releaseLater", ReleaseLater}, {"releaseNow", ReleaseNow},
+    {"readArray", ReadArray},
 };
 
 static bool GetString(napi_env env, napi_value object, const char* name, char* out, size_t size) {

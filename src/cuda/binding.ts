@@ -19,6 +19,7 @@ export interface CudaBinding {
   noteUse(): void;
   handOver(): void;
   pointerAttributes(): void;
+  admit(): void;
   createStream(): void;
   createEvent(): void;
   releaseOwned(): void;

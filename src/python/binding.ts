@@ -11,6 +11,8 @@ export interface PythonBinding {
   makeTensor(): unknown;
   /** The object in cell 0 as a tensor in the exchange frame. */
   consume(): unknown;
+  /** The CUDA Array Interface of the object in cell 0, into the array frame. */
+  readArray(): unknown;
   releaseLater(): void;
   releaseNow(): void;
 }

@@ -6,6 +6,7 @@
 
 import { LoadError } from '../errors.js';
 import { native } from '../native/load.js';
+import { registerArrayReader } from './array-interface.js';
 import type { PythonBinding } from './binding.js';
 import { PythonError } from './error.js';
 import { findPython, type PythonOptions } from './find.js';
@@ -50,6 +51,7 @@ export function python(options: PythonOptions = {}): Python {
     );
   }
   setBinding(started as PythonBinding);
+  registerArrayReader();
   interpreter = {
     import: importOrExplain,
     eval: (expression) => importModule('builtins').eval(expression, importModule('__main__').__dict__),

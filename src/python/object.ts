@@ -63,7 +63,7 @@ export function setBinding(loaded: PythonBinding): void {
   setObjectImporter(importObject);
 }
 
-function python(): PythonBinding {
+export function python(): PythonBinding {
   return binding as PythonBinding;
 }
 
@@ -91,9 +91,14 @@ function release(reference: { handle: number }, now: boolean): void {
   else python().releaseLater();
 }
 
-function handleOf(reference: Reference): number {
+export function handleOf(reference: Reference): number {
   if (reference.handle === 0) throw new DisposedError('Expected a live Python object but it was disposed');
   return reference.handle;
+}
+
+/** What a value of Python stands for; undefined for values of JavaScript. */
+export function findReference(value: object): Reference | undefined {
+  return references.get(value);
 }
 
 /** True for objects of Python. */
@@ -223,7 +228,7 @@ function sendTensor(): number {
   return u32[RESULT_HANDLE] as number;
 }
 
-function decode(text: unknown): unknown {
+export function decode(text: unknown): unknown {
   if (u32[FAILED] === 1) throw toError(text);
   switch (u32[RESULT_KIND]) {
     case Kind.bool:

@@ -9,6 +9,7 @@ import { collectUntil, test } from '../harness.js';
 import { address, main, peers, values, write } from './peers.js';
 
 const sequence = [0, 1, 2, 3, 4, 5];
+const flat = (tensor: Tensor) => tensor.to('cpu').reshape([-1]).toArray();
 
 for (const { name, make, give, take, isMutable } of peers) {
   for (const [route, into] of Object.entries(give)) {
@@ -17,10 +18,10 @@ for (const { name, make, give, take, isMutable } of peers) {
       const tensor = into(object);
       equal([tensor.device, tensor.dtype, tensor.shape], ['cuda:0', 'float32', [2, 3]]);
       equal(addressOf(tensor), address(object), 'one address');
-      equal(tensor.to('cpu').toArray().flat(), sequence);
+      equal(flat(tensor), sequence);
       if (isMutable) {
         write(object, 7);
-        equal(tensor.to('cpu').toArray().flat(), [7, 7, 7, 7, 7, 7], 'what Python writes is seen');
+        equal(flat(tensor), [7, 7, 7, 7, 7, 7], 'what Python writes is seen');
         if (!tensor.readonly) {
           tensor.fill(8);
           synchronize();
@@ -42,7 +43,7 @@ for (const { name, make, give, take, isMutable } of peers) {
       equal(values(object), [3, 3, 3, 3, 3, 3], 'what JavaScript writes is seen');
       if (isMutable) {
         write(object, 9);
-        equal(tensor.to('cpu').toArray().flat(), [9, 9, 9, 9, 9, 9], 'what Python writes is seen');
+        equal(flat(tensor), [9, 9, 9, 9, 9, 9], 'what Python writes is seen');
       }
       object[Symbol.dispose]();
       tensor.dispose();
@@ -57,10 +58,10 @@ test('views keep their strides and offsets', () => {
   );
   const there = base.to('cuda:0');
   const view = there.slice([1, 3], [0, 6, 2]).transpose();
-  const host = base.slice([1, 3], [0, 6, 2]).transpose().toArray();
-  equal(values(main.torch.from_dlpack(view)), host.flat());
-  equal(values(main.cp.from_dlpack(view)), host.flat());
-  equal(values(main.cp.asarray(view)), host.flat());
+  const host = flat(base.slice([1, 3], [0, 6, 2]).transpose());
+  equal(values(main.torch.from_dlpack(view)), host);
+  equal(values(main.cp.from_dlpack(view)), host);
+  equal(values(main.cp.asarray(view)), host);
 });
 
 test('Python keeps the memory after JavaScript let go, and gives it back', async () => {
@@ -83,7 +84,7 @@ test('JavaScript keeps the memory after Python let go', async () => {
   const tensor = peers[1]?.give['CUDA Array Interface']?.(object) as Tensor;
   object[Symbol.dispose]();
   for (let i = 0; i < 10; i++) main.cupy_array();
-  equal(tensor.to('cpu').toArray().flat(), sequence);
+  equal(flat(tensor), sequence);
   tensor.dispose();
 });
 
