@@ -48,7 +48,8 @@ export function fromDLPack<D extends DType>(source: Tensor<D>, options?: FromDLP
 export function fromDLPack(source: DLPackProducer | object, options?: FromDLPackOptions): Tensor;
 export function fromDLPack(source: unknown, options?: FromDLPackOptions): Tensor {
   // Our own tensors share the storage: no managed tensor is made only to be taken apart again.
-  if (options === undefined && source instanceof Tensor && source[DLPACK] === ownExport) {
+  // Not a function: `instanceof` would ask an object of Python for its prototype.
+  if (options === undefined && typeof source === 'object' && source instanceof Tensor && source[DLPACK] === ownExport) {
     return shareDescriptor(descriptorOf(source).shared());
   }
   const device = options?.device === undefined ? null : parseDevice(options.device);

@@ -7,10 +7,19 @@
 export interface PythonBinding {
   /** Performs the operation in the object frame. Texts are what does not fit into a cell, in order. */
   do(...texts: (string | Uint8Array)[]): unknown;
-  /** The tensor in the exchange frame as a Python object. */
-  makeTensor(): unknown;
-  /** The object in cell 0 as a tensor in the exchange frame. */
+  /** The object in the object frame as a tensor in the exchange frame. */
   consume(): unknown;
   releaseLater(): void;
   releaseNow(): void;
+}
+
+let loaded: PythonBinding | null = null;
+
+export function setBinding(binding: PythonBinding): void {
+  loaded = binding;
+}
+
+/** Never without: objects and operations exist once an interpreter runs. */
+export function binding(): PythonBinding {
+  return loaded as PythonBinding;
 }

@@ -6,12 +6,14 @@
 
 import { LoadError } from '../errors.js';
 import { native } from '../native/load.js';
-import type { PythonBinding } from './binding.js';
+import { isMainThread } from '../native/threads.js';
+import { type PythonBinding, setBinding } from './binding.js';
 import { PythonError } from './error.js';
 import { findPython, type PythonOptions } from './find.js';
 import { objectFrame } from './frame.js';
 import { kwargs } from './keywords.js';
-import { getItem, importModule, makeTuple, type PyArgument, type PyObject, setBinding, setItem } from './object.js';
+import { getItem, importModule, importObjects, makeTuple, type PyArgument, type PyObject, setItem } from './object.js';
+import { makeTensor, type TensorOptions, type TensorSource } from './tensor.js';
 
 /** CPython in this process. */
 export interface Python {
@@ -25,6 +27,15 @@ export interface Python {
   kwargs: typeof kwargs;
   /** A tuple; JavaScript arrays become lists. */
   tuple(...values: PyArgument[]): PyObject;
+  /**
+   * A JavaScript tensor as an object of Python over the same memory: `py.tensor(x, torch.Tensor)`. A class with an exchange
+   * table makes it directly, which is the fastest way into such a library; for other classes `from_dlpack` of their module
+   * is called. Without a class it is an object with `__dlpack__` and the buffer protocol, to be passed on many times.
+   *
+   * A class that cannot have the memory as it is gets a copy: PyTorch for negative strides, and what takes no notice of
+   * read-only memory for such. With `copy: false` that is a `BufferError`, with `copy: true` there is always one.
+   */
+  tensor(source: TensorSource, type?: PyObject, options?: TensorOptions): PyObject;
   /** `object[key]`. */
   getItem(object: PyObject, key: PyArgument): PyObject;
   /** `object[key] = value`. */
@@ -41,7 +52,7 @@ export function python(options: PythonOptions = {}): Python {
   if (interpreter !== null) return interpreter;
   const binding = native();
   const { library, program, venv } = findPython(options);
-  const started = binding.startPython({ library, program, frame: objectFrame });
+  const started = binding.startPython({ library, program, frame: objectFrame, isWorker: !isMainThread });
   if (typeof started === 'string') {
     throw new LoadError(
       'Python',
@@ -50,12 +61,14 @@ export function python(options: PythonOptions = {}): Python {
     );
   }
   setBinding(started as PythonBinding);
+  importObjects();
   interpreter = {
     import: importOrExplain,
     eval: (expression) => importModule('builtins').eval(expression, importModule('__main__').__dict__),
     exec: (statements) => importModule('builtins').exec(statements, importModule('__main__').__dict__),
     kwargs,
     tuple: (...values) => makeTuple(values),
+    tensor: makeTensor,
     getItem,
     setItem,
   };

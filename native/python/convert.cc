@@ -1,0 +1,110 @@
+#include "convert.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "../exchange_api.h"
+#include "../managed_tensor.h"
+#include "calls.h"
+#include "consume.h"
+#include "runtime.h"
+#include "tensor_type.h"
+
+namespace dlpack {
+namespace python {
+
+// `module.from_dlpack`, without an exception when there is none.
+static Object* FromDLPackOf(const char* module_name) {
+  Ref module(api.PyImport_ImportModule(module_name));
+  Object* function = module ? api.PyObject_GetAttr(module.get(), names.from_dlpack) : nullptr;
+  if (function == nullptr) api.PyErr_Clear();
+  return function;
+}
+
+// The function of the module that a class is from, or of one around it: numpy.from_dlpack, jax.dlpack.from_dlpack.
+static Object* FindFromDLPack(Object* type) {
+  Ref module(api.PyObject_GetAttrString(type, "__module__"));
+  const char* text = module ? api.PyUnicode_AsUTF8AndSize(module.get(), nullptr) : nullptr;
+  char name[256];
+  if (text != nullptr && strlen(text) + sizeof(".dlpack") <= sizeof(name)) {
+    strcpy(name, text);
+    for (char* end = name + strlen(name); end != nullptr; end = strrchr(name, '.')) {
+      *end = '\0';
+      Object* function = FromDLPackOf(name);
+      if (function != nullptr) return function;
+      strcpy(end, ".dlpack");
+      function = FromDLPackOf(name);
+      if (function != nullptr) return function;
+      *end = '\0';
+    }
+  }
+  api.PyErr_Clear();
+  api.PyErr_SetString(api.PyExc_TypeError,
+                      "Expected a class with an exchange table, or from a module that has from_dlpack; call a function of "
+                      "its library with the tensor instead");
+  return nullptr;
+}
+
+// Through the table of the class: no Python code runs.
+static Object* ConvertByTable(Objects* self, const TypeEntry& entry, const Cell& cell) {
+  Frame frame;
+  if (ReadTensor(self, cell, &frame) == nullptr) return nullptr;
+  // What is behind a table does not look at the read-only flag, and PyTorch up to 2.13 ends the process when it meets a
+  // negative stride (pytorch#188047).
+  bool must_copy = (frame.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 && entry.api != ExchangeApi();
+  for (int32_t i = 0; i < frame.ndim && entry.is_torch; ++i) must_copy |= frame.strides[i] < 0;
+  if (must_copy) {
+    self->frame->result.kind = kMustCopy;
+    return nullptr;
+  }
+  Storage* storage = TakeReference(self->environment, cell.handle);
+  Status status;
+  DLManagedTensorVersioned* managed = ExportManaged<DLManagedTensorVersioned>(frame, storage, &status);
+  if (managed == nullptr) {
+    ReleaseStorage(storage);
+    api.PyErr_SetString(api.PyExc_BufferError, "Out of memory for a managed tensor");
+    return nullptr;
+  }
+  Count(counts.exports, 1);
+  void* object = nullptr;
+  // Takes the managed tensor over, whatever comes of it.
+  if (entry.api->managed_tensor_to_py_object_no_sync(managed, &object) != 0) return nullptr;
+  Ref result(static_cast<Object*>(object));
+  if (!result || api.PyType_IsSubtype(TypeOf(result.get()), entry.type)) return result.take();
+  api.PyErr_SetString(api.PyExc_TypeError, "Expected a class that its exchange table makes objects of, not one derived from it");
+  return nullptr;
+}
+
+static Object* ConvertByFunction(Objects* self, TypeEntry* entry, const Cell& cell, bool may_copy) {
+  if (entry->from_dlpack == nullptr) entry->from_dlpack = FindFromDLPack(entry->type);
+  if (entry->from_dlpack == nullptr) return nullptr;
+  Ref tensor(ToPython(self, cell, nullptr));
+  if (!tensor) return nullptr;
+  Object* arguments[3] = {nullptr, tensor.get(), api._Py_FalseStruct};
+  return CallVector(entry->from_dlpack, arguments + 1, 1, may_copy ? nullptr : names.copy_tuple);
+}
+
+Object* ConvertTensor(Objects* self, const Cell* cells, uint32_t count) {
+  const Cell& cell = cells[count == 3 ? 1 : 0];
+  if ((count != 1 && count != 3) || cell.kind != kTensor || (count == 3 && cells[0].kind != kHandle)) {
+    api.PyErr_SetString(api.PyExc_RuntimeError, "Expected a tensor, or a class, a tensor and a number");
+    return nullptr;
+  }
+  if (count == 1) return ToPython(self, cell, nullptr);
+  const bool may_copy = cells[2].number != 0;
+  Ref type(ToPython(self, cells[0], nullptr));
+  if (!type) return nullptr;
+  if (!api.PyType_IsSubtype(TypeOf(type.get()), api.PyType_Type)) {
+    api.PyErr_SetString(api.PyExc_TypeError, "Expected a class of tensors, such as torch.Tensor or numpy.ndarray");
+    return nullptr;
+  }
+  TypeEntry* entry = LookUpType(type.get());
+  if (entry == nullptr) {
+    api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for a class");
+    return nullptr;
+  }
+  return entry->api != nullptr ? ConvertByTable(self, *entry, cell) : ConvertByFunction(self, entry, cell, may_copy);
+}
+
+}  // namespace python
+}  // namespace dlpack
