@@ -34,21 +34,37 @@ const registry = new FinalizationRegistry<Owner>((owner) => {
 // As it was when this module was loaded, and no array methods: patched ones would be handed storages.
 const register = FinalizationRegistry.prototype.register.bind(registry) as (target: object, owner: Owner) => void;
 
-let pending: Collectable[] = [];
+const pending: (Collectable | null)[] = [];
+let pendingCount = 0;
+let isRegistering = false;
 
 /** Has the storage released when it becomes unreachable before its last Tensor is disposed. */
 export function collectLater(storage: Collectable): void {
-  const count = pending.length + 1;
-  pending[count - 1] = storage;
-  if (count === 1) queueMicrotask(registerPending);
-  else if (count >= BATCH) registerPending();
+  const count = pendingCount;
+  pending[count] = storage;
+  pendingCount = count + 1;
+  if (!isRegistering) {
+    isRegistering = true;
+    queueMicrotask(registerTick);
+  } else if (count >= BATCH) registerPending();
+}
+
+/** The storage was released. What is released at once, as most are, leaves the list as it was. */
+export function collectNever(storage: Collectable): void {
+  if (pendingCount > 0 && pending[pendingCount - 1] === storage) pending[--pendingCount] = null;
+}
+
+function registerTick(): void {
+  isRegistering = false;
+  registerPending();
 }
 
 function registerPending(): void {
-  const batch = pending;
-  pending = [];
-  for (let i = 0; i < batch.length; i++) {
-    const storage = batch[i] as Collectable;
+  const count = pendingCount;
+  pendingCount = 0;
+  for (let i = 0; i < count; i++) {
+    const storage = pending[i] as Collectable;
+    pending[i] = null;
     if (storage.refs > 0) register(storage, storage.makeOwner());
   }
 }

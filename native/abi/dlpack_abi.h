@@ -16,7 +16,7 @@ extern "C" {
 
 // Only the values this code names; src/device.ts and src/dtype.ts hold the whole tables.
 enum DLDeviceType : int32_t { kDLCPU = 1 };
-enum DLDataTypeCode { kDLInt = 0, kDLUInt = 1, kDLComplex = 5, kDLBool = 6 };
+enum DLDataTypeCode { kDLComplex = 5 };
 
 struct DLPackVersion {
   uint32_t major;

@@ -70,6 +70,7 @@ struct Buffer {
   F(Object*, PyLong_FromLongLong, (long long))                                       \
   F(Object*, PyLong_FromString, (const char*, char**, int))                          \
   F(Object*, PyLong_FromVoidPtr, (void*))                                            \
+  F(void*, PyLong_AsVoidPtr, (Object*))                                              \
   F(long long, PyLong_AsLongLongAndOverflow, (Object*, int*))                        \
   F(Object*, PyNumber_ToBase, (Object*, int))                                        \
   F(Object*, PyFloat_FromDouble, (double))                                           \

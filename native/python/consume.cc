@@ -5,8 +5,9 @@
 #include <atomic>
 
 #include "../managed_tensor.h"
-#include "calls.h"
+#include "numpy_array.h"
 #include "runtime.h"
+#include "torch_bits.h"
 
 namespace dlpack {
 namespace python {
@@ -72,6 +73,7 @@ TypeEntry* LookUpType(Object* type) {
   node->entry.api = FindTable(type);
   node->entry.is_torch = requires_grad && is_neg;
   node->entry.is_neg = node->entry.is_torch ? is_neg.take() : nullptr;
+  node->entry.is_numpy = node->entry.api == nullptr && IsNumPyArray(type);
   node->entry.from_dlpack = nullptr;
   // Another thread may have added the same type meanwhile: either entry will do.
   node->next = bucket.load(std::memory_order_relaxed);
@@ -80,45 +82,17 @@ TypeEntry* LookUpType(Object* type) {
   return &node->entry;
 }
 
-// True when the value is True; takes the reference over.
-static bool IsTrue(Object* value) {
-  const bool is_true = value == api._Py_TrueStruct;
-  if (value != nullptr) api.Py_DecRef(value);
-  return is_true;
-}
-
-// What PyTorch's own export refuses or, for the neg bit, gets wrong. False with a BufferError set. Only numbers with a
-// fraction have gradients, and only complex ones a conjugate bit.
-static bool CheckTorchBits(const TypeEntry& entry, Object* object, bool may_have_grad, bool may_be_complex) {
-  const char* message = nullptr;
-  Object* arguments[2] = {nullptr, object};
-  if (may_have_grad && IsTrue(api.PyObject_GetAttr(object, names.requires_grad))) {
-    message = "Expected a tensor without gradient but it has requires_grad; call detach() first";
-  } else if (may_be_complex && !api.PyErr_Occurred() &&
-             IsTrue(api.PyObject_VectorcallMethod(names.is_conj, arguments + 1, 1, nullptr))) {
-    message = "Expected a tensor without conjugate bit but it has one; call resolve_conj() first";
-  } else if (!api.PyErr_Occurred() && IsTrue(CallVector(entry.is_neg, arguments + 1, 1, nullptr))) {
-    message = "Expected a tensor without negative bit but it has one, and its values would have the wrong sign; call resolve_neg() first";
-  }
-  if (message != nullptr) api.PyErr_SetString(api.PyExc_BufferError, message);
-  return message == nullptr && !api.PyErr_Occurred();
-}
-
-// Checks after the export, which is cheaper: then the dtype is known.
 static Storage* ConsumeTable(const TypeEntry& entry, Object* object, Frame* frame) {
   DLManagedTensorVersioned* managed = nullptr;
   if (entry.api->managed_tensor_from_py_object_no_sync(object, &managed) != 0 || managed == nullptr) return nullptr;
-  if (entry.is_torch && managed->version.major == DLPACK_MAJOR_VERSION) {
-    const uint8_t code = managed->dl_tensor.dtype.code;
-    const bool is_whole = code == kDLInt || code == kDLUInt || code == kDLBool;
-    if (!CheckTorchBits(entry, object, !is_whole, code == kDLComplex)) {
-      // The deleter may run Python code, which must not meet the exception.
-      Object *kind, *value, *traceback;
-      api.PyErr_Fetch(&kind, &value, &traceback);
-      DeleteManaged(managed);
-      api.PyErr_Restore(kind, value, traceback);
-      return nullptr;
-    }
+  if (entry.is_torch && managed->version.major == DLPACK_MAJOR_VERSION &&
+      !CheckTorchBits(object, entry.is_neg, managed)) {
+    // The deleter may run Python code, which must not meet the exception.
+    Object *kind, *value, *traceback;
+    api.PyErr_Fetch(&kind, &value, &traceback);
+    DeleteManaged(managed);
+    api.PyErr_Restore(kind, value, traceback);
+    return nullptr;
   }
   return Import(managed, frame);
 }
@@ -179,7 +153,7 @@ Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Frame* fra
     return nullptr;
   }
   if (entry->api != nullptr && options.copy != 1 && !options.has_device) return ConsumeTable(*entry, object, frame);
-  if (entry->is_torch && !CheckTorchBits(*entry, object, true, true)) return nullptr;
+  if (entry->is_torch && !CheckTorchBits(object, entry->is_neg, nullptr)) return nullptr;
   Ref capsule(CallProducer(object, options));
   return capsule ? ConsumeCapsule(capsule.get(), frame) : nullptr;
 }

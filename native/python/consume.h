@@ -26,6 +26,7 @@ Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Frame* fra
 struct TypeEntry {
   Object* type;
   ::DLPackExchangeAPI* api;
+  bool is_numpy;        // numpy.ndarray, which numpy_array.h makes
   bool is_torch;        // has requires_grad, is_conj and is_neg, which the table does not look at
   Object* is_neg;       // the method, unbound
   Object* from_dlpack;  // of the module of the type; NULL until somebody needs it

@@ -7,6 +7,7 @@
 #include "../managed_tensor.h"
 #include "calls.h"
 #include "consume.h"
+#include "numpy_array.h"
 #include "runtime.h"
 #include "tensor_type.h"
 
@@ -62,10 +63,11 @@ static Object* ConvertByTable(Objects* self, const TypeEntry& entry, const Cell&
   DLManagedTensorVersioned* managed = ExportManaged<DLManagedTensorVersioned>(frame, storage, &status);
   if (managed == nullptr) {
     ReleaseStorage(storage);
-    api.PyErr_SetString(api.PyExc_BufferError, "Out of memory for a managed tensor");
+    api.PyErr_SetString(api.PyExc_BufferError,
+                        status == kOutOfMemory ? "Out of memory for a managed tensor" : "Expected a tensor that lies inside its memory");
     return nullptr;
   }
-  Count(counts.exports, 1);
+  CountExport(self->environment);
   void* object = nullptr;
   // Takes the managed tensor over, whatever comes of it.
   if (entry.api->managed_tensor_to_py_object_no_sync(managed, &object) != 0) return nullptr;
@@ -103,7 +105,12 @@ Object* ConvertTensor(Objects* self, const Cell* cells, uint32_t count) {
     api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for a class");
     return nullptr;
   }
-  return entry->api != nullptr ? ConvertByTable(self, *entry, cell) : ConvertByFunction(self, entry, cell, may_copy);
+  if (entry->api != nullptr) return ConvertByTable(self, *entry, cell);
+  Frame frame;
+  Storage* storage = ReadTensor(self, cell, &frame);
+  if (storage == nullptr) return nullptr;
+  return entry->is_numpy && FitsNumPy(frame) ? NewNumPyArray(frame, storage)
+                                             : ConvertByFunction(self, entry, cell, may_copy);
 }
 
 }  // namespace python

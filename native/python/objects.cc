@@ -18,7 +18,7 @@ namespace python {
 // src/python/frame.ts has the same numbers.
 enum Operation : uint32_t {
   kImport, kCall, kGetAttribute, kSetAttribute, kGetItem, kSetItem, kIterate, kNext, kText, kTuple, kList, kDict, kName,
-  kTensorOf
+  kTensorOf, kCallTensor
 };
 
 static Objects* all_objects;
@@ -41,7 +41,7 @@ class Depth {
   std::atomic<uint32_t>& depth_;
 };
 struct OperationScope {
-  explicit OperationScope(Objects* self) : depth(self) {}
+  explicit OperationScope(Objects* self) : depth(self) { DropReleased(self); }
   Depth depth;
   Gil gil;
 };
@@ -141,10 +141,21 @@ static Object* Call(Objects* self, const Request& request, Texts* texts) {
   return CallVector(arguments[-1], arguments, positional - 1, names.get());
 }
 
+// The tensor of an object into the exchange frame, whose status says what went wrong when no exception is set.
+static void TakeTensor(Objects* self, Object* object, const ConsumeOptions& options) {
+  Storage* storage = ConsumeObject(object, options, self->environment->frame);
+  if (storage != nullptr) HoldInFrame(self->environment, storage);
+}
+
 // NULL with an exception set, or with the result cell filled. All cells are read before Python code that they are for runs.
 static Object* Perform(Objects* self, const Request& request, Texts* texts) {
   const uint32_t operation = request.operation, count = request.count;
   if (operation == kCall) return Call(self, request, texts);
+  if (operation == kCallTensor) {
+    Ref result(Call(self, request, texts));
+    if (result) TakeTensor(self, result.get(), {-1, false, 0, 0});
+    return nullptr;
+  }
   if (operation == kTuple || operation == kList) return Collect(self, request.cells, count, operation == kList, texts);
   if (operation == kDict) return CollectDict(self, request.cells, count, texts);
   if (operation == kTensorOf) return ConvertTensor(self, request.cells, count);
@@ -231,13 +242,9 @@ static napi_value Consume(napi_env env, napi_callback_info info) {
   }
   api.Py_IncRef(held);
   Ref object(held);
-  Storage* storage = ConsumeObject(object.get(), options, tensor);
+  TakeTensor(self, object.get(), options);
   frame->failed = 0;
-  if (storage != nullptr) {
-    HoldInFrame(self->environment, storage);
-    return nullptr;
-  }
-  return tensor->status == kOk ? TakeException(env, self) : nullptr;
+  return api.PyErr_Occurred() ? TakeException(env, self) : nullptr;
 }
 
 // From the collector: nothing here waits for the GIL.
@@ -248,12 +255,9 @@ static napi_value ReleaseLater(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-static napi_value ReleaseNow(napi_env env, napi_callback_info info) {
-  Objects* self = ObjectsOf(env, info);
-  Object* object = DropObject(self, self->frame->handle);
-  if (object == nullptr) return nullptr;
-  OperationScope scope(self);
-  api.Py_DecRef(object);
+// Drops what was released, without an operation that would do it on the way.
+static napi_value Settle(napi_env env, napi_callback_info info) {
+  OperationScope scope(ObjectsOf(env, info));
   return nullptr;
 }
 
@@ -291,7 +295,7 @@ struct Export {
   napi_callback function;
 };
 static const Export kExports[] = {
-    {"do", Do}, {"consume", Consume}, {"releaseLater", ReleaseLater}, {"releaseNow", ReleaseNow},
+    {"do", Do}, {"consume", Consume}, {"releaseLater", ReleaseLater}, {"settle", Settle},
 };
 
 static bool GetString(napi_env env, napi_value object, const char* name, char* out, size_t size) {

@@ -44,6 +44,10 @@ class Ref {
   Ref(const Ref&) = delete;
   Ref& operator=(const Ref&) = delete;
   Object* get() const { return object_; }
+  void reset(Object* object) {
+    if (object_ != nullptr) api.Py_DecRef(object_);
+    object_ = object;
+  }
   Object* take() {
     Object* object = object_;
     object_ = nullptr;

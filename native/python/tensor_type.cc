@@ -387,6 +387,10 @@ bool MakeTensorType() {
 }
 
 Object* NewTensor(const Frame& frame, Storage* storage) {
+  if (CheckFrame(frame, storage->nbytes) != kOk) {
+    api.PyErr_SetString(api.PyExc_ValueError, "Expected a tensor that lies inside its memory");
+    return nullptr;
+  }
   Object* self = api.PyType_GenericAlloc(type, 0);  // zeroed: Dealloc is safe from here on
   if (self == nullptr) return nullptr;
   Body* body = BodyOf(self);

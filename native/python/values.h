@@ -21,6 +21,7 @@ struct Cell {
 
 static const uint32_t kCells = 1024;
 static const uint32_t kWords = 4096;
+static const uint32_t kReleased = 64;
 
 // A stack: an operation during another one, from JavaScript that Python called, uses the cells and words above.
 struct ObjectFrame {
@@ -32,11 +33,12 @@ struct ObjectFrame {
   uint32_t failed;    // out: 1 with an exception
   Cell result;        // out
   uint32_t handle;    // the object of operations that have no cells
-  uint32_t unused;
+  uint32_t released_count;
   Cell cells[kCells];
   double words[kWords];  // tensors, one behind the other: see TensorWords
+  uint32_t released[kReleased];  // objects that JavaScript is done with, for the next operation to drop
 };
-static_assert(sizeof(ObjectFrame) == 48 + 16 * kCells + 8 * kWords, "src/python/frame.ts has this size");
+static_assert(sizeof(ObjectFrame) == 48 + 16 * kCells + 8 * kWords + 4 * kReleased, "src/python/frame.ts has this size");
 
 // A tensor in the words: the fields of frame.h that Python needs, then shape and strides.
 struct TensorWords {
@@ -88,7 +90,11 @@ inline Object* GetObject(Objects* self, uint32_t handle) {
 // Gives the reference to the caller, or NULL.
 Object* DropObject(Objects* self, uint32_t handle);
 
-// Describes the tensor of a cell. Its storage, or NULL with an exception set.
+// Drops what JavaScript released since the last operation. Runs Python code. GIL held.
+void DropReleased(Objects* self);
+
+// Describes the tensor of a cell, which may still lie outside of the storage that is returned: see CheckFrame. NULL with an
+// exception set.
 Storage* ReadTensor(Objects* self, const Cell& cell, Frame* frame);
 
 // A new reference, or NULL with an exception set. `texts` may be NULL for cells that need none.

@@ -9,8 +9,10 @@ export interface PythonBinding {
   do(...texts: (string | Uint8Array)[]): unknown;
   /** The object in the object frame as a tensor in the exchange frame. */
   consume(): unknown;
+  /** Drops the object in the object frame when somebody next holds the GIL. */
   releaseLater(): void;
-  releaseNow(): void;
+  /** Drops what was released. */
+  settle(): void;
 }
 
 let loaded: PythonBinding | null = null;

@@ -9,7 +9,9 @@ import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { DLPACK } from '../managed.js';
 import { isDebug, recordExport } from '../native/debug.js';
 import { placeOf, withMemory } from '../native/export.js';
+import { takeFrame } from '../native/import.js';
 import type { NativeStorage } from '../native/native-storage.js';
+import { checkStatus } from '../native/status.js';
 import { fromDLPack } from '../protocol.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { binding } from './binding.js';
@@ -17,6 +19,7 @@ import {
   BASE,
   CELLS,
   COUNT,
+  FAILED,
   FIRST_KIND,
   FIRST_NUMBER,
   FIRST_WORD,
@@ -31,7 +34,7 @@ import {
 } from './frame.js';
 import type { Keywords } from './keywords.js';
 import { liveHandle, REFERENCE, Reference, releaseHandle } from './reference.js';
-import { takeHandle, takeResult } from './results.js';
+import { takeHandle, takeResult, toError } from './results.js';
 
 // Constants of this module, for the reason that frame.ts gives.
 const { u32, i32, f64 } = frame;
@@ -58,6 +61,14 @@ export function perform(
   keywords: Keywords | null = null,
 ): unknown {
   return takeResult(send(operation, subject, name, args, keywords));
+}
+
+/** A call whose result is a tensor, which native code leaves in the exchange frame. */
+export function performTensor(subject: Reference, args: readonly unknown[], keywords: Keywords | null): Descriptor {
+  const raised = send(Operation.callTensor, subject, null, args, keywords);
+  if (u32[FAILED] === 1) throw toError(raised);
+  checkStatus();
+  return takeFrame();
 }
 
 /** The same for an operation that makes an object: its number in the native table. */

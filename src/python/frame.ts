@@ -12,8 +12,11 @@ export const CELLS = 1024;
 export const WORDS = 4096;
 const CELLS_START = 48;
 const WORDS_START = CELLS_START + 16 * CELLS;
+/** How many objects wait for an operation that drops them, at most. */
+export const MAX_RELEASED = 64;
+const RELEASED_START = WORDS_START + 8 * WORDS;
 
-export const objectFrame = new ArrayBuffer(WORDS_START + 8 * WORDS);
+export const objectFrame = new ArrayBuffer(RELEASED_START + 4 * MAX_RELEASED);
 
 /** To be taken apart into constants of the importing module, which V8 folds into its code; it does not fold imports. */
 export const frame = {
@@ -55,6 +58,7 @@ export const Operation = {
   dict: 11,
   name: 12,
   tensor: 13,
+  callTensor: 14,
 } as const;
 
 // Indices into the array that a field is used with; u32 where nothing else is said.
@@ -73,6 +77,7 @@ export const RESULT_HANDLE = 7;
 export const RESULT_NUMBER = 4;
 /** The object of operations that have no cells. */
 export const HANDLE = 10;
+export const RELEASED_COUNT = 11;
 
 /** u32: the kind of cell 0, with the handle behind it; the next cell is 4 further. */
 export const FIRST_KIND = CELLS_START / 4;
@@ -80,5 +85,7 @@ export const FIRST_KIND = CELLS_START / 4;
 export const FIRST_NUMBER = CELLS_START / 8 + 1;
 /** f64: word 0. */
 export const FIRST_WORD = WORDS_START / 8;
+/** u32: the first released handle. */
+export const FIRST_RELEASED = RELEASED_START / 4;
 /** Words in front of the shape. */
 export const TENSOR_WORDS = 5;

@@ -7,12 +7,22 @@
 import { LoadError } from '../errors.js';
 import { native } from '../native/load.js';
 import { isMainThread } from '../native/threads.js';
+import type { Tensor } from '../tensor.js';
 import { type PythonBinding, setBinding } from './binding.js';
 import { PythonError } from './error.js';
 import { findPython, type PythonOptions } from './find.js';
 import { objectFrame } from './frame.js';
 import { kwargs } from './keywords.js';
-import { getItem, importModule, importObjects, makeTuple, type PyArgument, type PyObject, setItem } from './object.js';
+import {
+  callTensor,
+  getItem,
+  importModule,
+  importObjects,
+  makeTuple,
+  type PyArgument,
+  type PyObject,
+  setItem,
+} from './object.js';
 import { makeTensor, type TensorOptions, type TensorSource } from './tensor.js';
 
 /** CPython in this process. */
@@ -36,6 +46,8 @@ export interface Python {
    * read-only memory for such. With `copy: false` that is a `BufferError`, with `copy: true` there is always one.
    */
   tensor(source: TensorSource, type?: PyObject, options?: TensorOptions): PyObject;
+  /** Calls what returns a tensor: `fromDLPack(callable(...args))` in one step, without the object in between. */
+  callTensor(callable: PyObject, ...args: PyArgument[]): Tensor;
   /** `object[key]`. */
   getItem(object: PyObject, key: PyArgument): PyObject;
   /** `object[key] = value`. */
@@ -69,6 +81,7 @@ export function python(options: PythonOptions = {}): Python {
     kwargs,
     tuple: (...values) => makeTuple(values),
     tensor: makeTensor,
+    callTensor: (callable, ...args) => callTensor(callable, args),
     getItem,
     setItem,
   };

@@ -9,12 +9,14 @@ import type { Descriptor } from '../descriptor.js';
 import { type DLDevice, deviceFromType } from '../device.js';
 import { ArgumentTypeError } from '../errors.js';
 import { DLPACK, DLPACK_DEVICE, type DLPackRequest } from '../managed.js';
+import { beforeStats } from '../native/stats.js';
 import { produce } from '../produce.js';
-import { perform } from './cells.js';
+import { Tensor } from '../tensor.js';
+import { perform, performTensor } from './cells.js';
 import { consume } from './consume.js';
 import { frame, Kind, Operation, RESULT_KIND } from './frame.js';
 import { Keywords } from './keywords.js';
-import { findReference, REFERENCE, Reference, releaseLater, releaseNow } from './reference.js';
+import { findReference, REFERENCE, Reference, release, releaseLater, settle } from './reference.js';
 import { setWrap } from './results.js';
 
 const { u32 } = frame;
@@ -43,15 +45,35 @@ const registry = new FinalizationRegistry<Reference>(releaseLater);
 // Registering costs more than a call. As in collect.ts it waits for the end of the tick, and for those still alive. Pairs of
 // a proxy and its reference.
 const BATCH = 2048;
-let pending: object[] = [];
+const pending: (object | null)[] = [];
+let pendingCount = 0;
 
 function registerPending(): void {
-  const batch = pending;
-  pending = [];
-  for (let i = 0; i < batch.length; i += 2) {
-    const reference = batch[i + 1] as Reference;
-    if (reference.handle !== 0) registry.register(batch[i] as object, reference);
+  const count = pendingCount;
+  pendingCount = 0;
+  for (let i = 0; i < count; i += 2) {
+    const proxy = pending[i] as object;
+    const reference = pending[i + 1] as Reference;
+    pending[i] = null;
+    pending[i + 1] = null;
+    if (reference.handle !== 0) registry.register(proxy, reference);
   }
+}
+
+let isRegistering = false;
+
+function registerTick(): void {
+  isRegistering = false;
+  registerPending();
+}
+
+/** What is disposed at once, as most results are, leaves the list as it was. */
+function disposeReference(reference: Reference): void {
+  if (pendingCount > 0 && pending[pendingCount - 1] === reference) {
+    pending[--pendingCount] = null;
+    pending[--pendingCount] = null;
+  }
+  release(reference);
 }
 
 /** What all proxies stand for. A function, so that they can be called; nothing of it is ever seen or changed. */
@@ -60,11 +82,14 @@ const target = () => {};
 function wrap(handle: number): object {
   const reference = new Traps(handle);
   const proxy = new Proxy(target, reference);
-  const count = pending.length;
+  const count = pendingCount;
   pending[count] = proxy;
   pending[count + 1] = reference;
-  if (count === 0) queueMicrotask(registerPending);
-  else if (count >= BATCH) registerPending();
+  pendingCount = count + 2;
+  if (!isRegistering) {
+    isRegistering = true;
+    queueMicrotask(registerTick);
+  } else if (count >= BATCH) registerPending();
   return proxy;
 }
 
@@ -78,6 +103,7 @@ function importObject(source: object, request: ImportRequest | null): Descriptor
 /** Called once an interpreter runs. */
 export function importObjects(): void {
   setObjectImporter(importObject);
+  beforeStats(settle);
 }
 
 function* iterate(reference: Reference): Generator<unknown> {
@@ -107,7 +133,7 @@ const methods: Record<symbol, (reference: Reference, ...args: never[]) => unknow
     return { type, id };
   },
   [Symbol.iterator]: (reference) => iterate(reference),
-  [Symbol.dispose]: (reference) => releaseNow(reference),
+  [Symbol.dispose]: (reference) => disposeReference(reference),
   [Symbol.toPrimitive]: (reference, hint: string) => {
     const text = perform(Operation.text, reference) as string;
     return hint === 'number' ? Number(text) : text;
@@ -117,34 +143,8 @@ const methods: Record<symbol, (reference: Reference, ...args: never[]) => unknow
 
 const dispose = Symbol.dispose;
 
-/** The reference of an object is the handler of its proxy: one object for both. */
-class Traps extends Reference implements ProxyHandler<typeof target> {
-  get(_target: unknown, name: string | symbol): unknown {
-    if (typeof name === 'symbol') {
-      if (name === REFERENCE) return this;
-      if (name === dispose) return () => releaseNow(this);
-      const method = methods[name];
-      return method === undefined ? undefined : (...args: never[]) => method(this, ...args);
-    }
-    // A promise is recognised by `then`: a Python object is none, or awaiting one would call into Python.
-    if (name === 'then') return undefined;
-    if (name === 'toString') return () => perform(Operation.text, this);
-    return perform(Operation.getAttribute, this, name);
-  }
-
-  set(_target: unknown, name: string | symbol, value: unknown): boolean {
-    if (typeof name === 'symbol') return false;
-    perform(Operation.setAttribute, this, name, [value]);
-    return true;
-  }
-
-  apply(_target: unknown, _this: unknown, args: PyArgument[]): unknown {
-    const last: unknown = args.length > 0 ? args[args.length - 1] : undefined;
-    // Not `instanceof` at once: that would ask a proxy for its prototype, which costs as much as the call.
-    if (typeof last !== 'object' || !(last instanceof Keywords)) return perform(Operation.call, this, null, args);
-    return perform(Operation.call, this, null, args.slice(0, -1), last);
-  }
-
+/** The traps that nobody waits for. Apart, because V8 looks a trap up at each use, through all of a class's methods. */
+class RareTraps extends Reference {
   has(_target: unknown, name: string | symbol): boolean {
     return typeof name === 'symbol' && name in methods;
   }
@@ -179,10 +179,55 @@ class Traps extends Reference implements ProxyHandler<typeof target> {
   }
 }
 
+/** Not `instanceof` at once: that would ask an object of Python for its prototype, which costs as much as a call. */
+function keywordsOf(args: readonly unknown[]): Keywords | null {
+  const last = args.length > 0 ? args[args.length - 1] : undefined;
+  return typeof last === 'object' && last instanceof Keywords ? last : null;
+}
+
+/** The reference of an object is the handler of its proxy: one object for both. */
+class Traps extends RareTraps implements ProxyHandler<typeof target> {
+  // Explicit: the implicit one costs V8 another 10 ns.
+  constructor(handle: number) {
+    super(handle);
+  }
+
+  get(_target: unknown, name: string | symbol): unknown {
+    if (typeof name === 'symbol') {
+      if (name === REFERENCE) return this;
+      if (name === dispose) return () => disposeReference(this);
+      const method = methods[name];
+      return method === undefined ? undefined : (...args: never[]) => method(this, ...args);
+    }
+    // A promise is recognised by `then`: a Python object is none, or awaiting one would call into Python.
+    if (name === 'then') return undefined;
+    if (name === 'toString') return () => perform(Operation.text, this);
+    return perform(Operation.getAttribute, this, name);
+  }
+
+  set(_target: unknown, name: string | symbol, value: unknown): boolean {
+    if (typeof name === 'symbol') return false;
+    perform(Operation.setAttribute, this, name, [value]);
+    return true;
+  }
+
+  apply(_target: unknown, _this: unknown, args: PyArgument[]): unknown {
+    const keywords = keywordsOf(args);
+    return perform(Operation.call, this, null, keywords === null ? args : args.slice(0, -1), keywords);
+  }
+}
+
 function referenceOf(object: PyObject): Reference {
   const reference = findReference(object);
   if (reference === null) throw new ArgumentTypeError('object', 'a Python object', object);
   return reference;
+}
+
+/** `fromDLPack(callable(...args))` in one step, without the object in between. */
+export function callTensor(callable: PyObject, args: PyArgument[]): Tensor {
+  const keywords = keywordsOf(args);
+  const descriptor = performTensor(referenceOf(callable), keywords === null ? args : args.slice(0, -1), keywords);
+  return new Tensor(descriptor);
 }
 
 /** `object[key]` of Python. */

@@ -6,7 +6,7 @@
 
 import { DisposedError } from '../errors.js';
 import { binding } from './binding.js';
-import { frame, HANDLE } from './frame.js';
+import { FIRST_RELEASED, frame, HANDLE, MAX_RELEASED, RELEASED_COUNT } from './frame.js';
 
 const { u32 } = frame;
 
@@ -36,8 +36,10 @@ export function liveHandle(reference: Reference): number {
   return reference.handle;
 }
 
-/** Drops the reference at once. */
-export function releaseNow(reference: Reference): void {
+let isSettling = false;
+
+/** The next operation drops the reference on its way, the end of the tick if there is none. */
+export function release(reference: Reference): void {
   const { handle } = reference;
   if (handle === 0) return;
   reference.handle = 0;
@@ -45,8 +47,24 @@ export function releaseNow(reference: Reference): void {
 }
 
 export function releaseHandle(handle: number): void {
-  u32[HANDLE] = handle;
-  binding().releaseNow();
+  const count = u32[RELEASED_COUNT] as number;
+  u32[FIRST_RELEASED + count] = handle;
+  u32[RELEASED_COUNT] = count + 1;
+  if (count + 1 === MAX_RELEASED) settle();
+  else if (!isSettling) {
+    isSettling = true;
+    queueMicrotask(settleTick);
+  }
+}
+
+function settleTick(): void {
+  isSettling = false;
+  settle();
+}
+
+/** Drops what was released. */
+export function settle(): void {
+  if (u32[RELEASED_COUNT] !== 0) binding().settle();
 }
 
 /** Never waits for the GIL: the reference is dropped by whoever holds it next. */

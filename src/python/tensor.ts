@@ -7,7 +7,7 @@
 import type { Descriptor } from '../descriptor.js';
 import { ArgumentTypeError, BufferError } from '../errors.js';
 import { DLPACK, type DLPackProducer } from '../managed.js';
-import { withMemory } from '../native/export.js';
+import { placeOf, withMemory } from '../native/export.js';
 import { fromDLPack } from '../protocol.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { perform } from './cells.js';
@@ -47,9 +47,10 @@ export function makeTensor(source: TensorSource, type?: PyObject, options?: Tens
 function convert(source: TensorView, type: Reference | null, copy: boolean | null): unknown {
   if (copy === true) return convertCopy(source, type);
   const descriptor = descriptorOf(source);
-  const result = withMemory(descriptor, copy, (ready) => {
-    return send(ready === descriptor ? source : new TensorView(ready), type, copy);
-  });
+  const result =
+    placeOf(descriptor) === 'native'
+      ? send(source, type, copy)
+      : withMemory(descriptor, copy, (ready) => send(new TensorView(ready), type, copy));
   if (result !== undefined) return result;
   if (copy === false) {
     throw new BufferError(
