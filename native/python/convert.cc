@@ -1,7 +1,8 @@
 #include "convert.h"
 
-#include <stdio.h>
 #include <string.h>
+
+#include <atomic>
 
 #include "../exchange_api.h"
 #include "../managed_tensor.h"
@@ -14,8 +15,10 @@
 namespace dlpack {
 namespace python {
 
+namespace {
+
 // `module.from_dlpack`, without an exception when there is none.
-static Object* FromDLPackOf(const char* module_name) {
+Object* FromDLPackOf(const char* module_name) {
   Ref module(api.PyImport_ImportModule(module_name));
   Object* function = module ? api.PyObject_GetAttr(module.get(), names.from_dlpack) : nullptr;
   if (function == nullptr) api.PyErr_Clear();
@@ -23,7 +26,7 @@ static Object* FromDLPackOf(const char* module_name) {
 }
 
 // The function of the module that a class is from, or of one around it: numpy.from_dlpack, jax.dlpack.from_dlpack.
-static Object* FindFromDLPack(Object* type) {
+Object* FindFromDLPack(Object* type) {
   Ref module(api.PyObject_GetAttrString(type, "__module__"));
   const char* text = module ? api.PyUnicode_AsUTF8AndSize(module.get(), nullptr) : nullptr;
   char name[256];
@@ -46,8 +49,39 @@ static Object* FindFromDLPack(Object* type) {
   return nullptr;
 }
 
+// Hands a managed tensor to a table, which should take it over whatever comes of it; PyTorch 2.13 leaves it behind when it
+// refuses the dtype. A deleter that is there for the length of the call tells.
+struct Handover {
+  DLManagedTensorVersioned* managed;
+  bool is_deleted;
+};
+thread_local Handover* handover;
+std::atomic<void (*)(DLManagedTensorVersioned*)> exported_deleter;  // always the same one
+
+void DeleteDuringHandover(DLManagedTensorVersioned* managed) {
+  if (handover != nullptr && handover->managed == managed) handover->is_deleted = true;
+  exported_deleter.load(std::memory_order_relaxed)(managed);
+}
+
+// Returns the object, or NULL with an exception set. The managed tensor is gone then.
+Object* HandOver(const DLPackExchangeAPI& table, DLManagedTensorVersioned* managed) {
+  auto* deleter = managed->deleter;
+  exported_deleter.store(deleter, std::memory_order_relaxed);
+  managed->deleter = DeleteDuringHandover;
+  Handover current = {managed, false};
+  Handover* outer = handover;
+  handover = &current;
+  void* object = nullptr;
+  const bool good = table.managed_tensor_to_py_object_no_sync(managed, &object) == 0;
+  handover = outer;
+  if (!current.is_deleted) managed->deleter = deleter;
+  if (good) return static_cast<Object*>(object);
+  if (!current.is_deleted) DeleteManaged(managed);  // ours: plain C, which leaves the exception as it is
+  return nullptr;
+}
+
 // Through the table of the class: no Python code runs.
-static Object* ConvertByTable(Objects* self, const TypeEntry& entry, const Cell& cell) {
+Object* ConvertByTable(Objects* self, const TypeEntry& entry, const Cell& cell) {
   Frame frame;
   if (ReadTensor(self, cell, &frame) == nullptr) return nullptr;
   // What is behind a table does not look at the read-only flag, and PyTorch up to 2.13 ends the process when it meets a
@@ -68,16 +102,13 @@ static Object* ConvertByTable(Objects* self, const TypeEntry& entry, const Cell&
     return nullptr;
   }
   CountExport(self->environment);
-  void* object = nullptr;
-  // Takes the managed tensor over, whatever comes of it.
-  if (entry.api->managed_tensor_to_py_object_no_sync(managed, &object) != 0) return nullptr;
-  Ref result(static_cast<Object*>(object));
+  Ref result(HandOver(*entry.api, managed));
   if (!result || api.PyType_IsSubtype(TypeOf(result.get()), entry.type)) return result.take();
   api.PyErr_SetString(api.PyExc_TypeError, "Expected a class that its exchange table makes objects of, not one derived from it");
   return nullptr;
 }
 
-static Object* ConvertByFunction(Objects* self, TypeEntry* entry, const Cell& cell, bool may_copy) {
+Object* ConvertByFunction(Objects* self, TypeEntry* entry, const Cell& cell, bool may_copy) {
   if (entry->from_dlpack == nullptr) entry->from_dlpack = FindFromDLPack(entry->type);
   if (entry->from_dlpack == nullptr) return nullptr;
   Ref tensor(ToPython(self, cell, nullptr));
@@ -85,6 +116,8 @@ static Object* ConvertByFunction(Objects* self, TypeEntry* entry, const Cell& ce
   Object* arguments[3] = {nullptr, tensor.get(), api._Py_FalseStruct};
   return CallVector(entry->from_dlpack, arguments + 1, 1, may_copy ? nullptr : names.copy_tuple);
 }
+
+}  // namespace
 
 Object* ConvertTensor(Objects* self, const Cell* cells, uint32_t count) {
   const Cell& cell = cells[count == 3 ? 1 : 0];

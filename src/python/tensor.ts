@@ -17,7 +17,7 @@ import { findReference, type Reference } from './reference.js';
 
 const { u32 } = frame;
 
-/** What can become a tensor of Python. */
+/** What can become a tensor of Python: a tensor, or anything else that `fromDLPack` takes. */
 export type TensorSource = TensorView | DLPackProducer;
 
 export interface TensorOptions {
@@ -32,8 +32,9 @@ export function makeTensor(source: TensorSource, type?: PyObject, options?: Tens
     throw new ArgumentTypeError('type', 'a class of Python, such as torch.Tensor', type);
   }
   const copy = options?.copy ?? null;
-  if (source instanceof TensorView) return convert(source, reference, copy);
-  if (typeof source !== 'object' || source === null || !(DLPACK in source)) {
+  // Not `instanceof` for a function, which would ask an object of Python for its prototype.
+  if (typeof source === 'object' && source instanceof TensorView) return convert(source, reference, copy);
+  if ((typeof source !== 'object' && typeof source !== 'function') || source === null || !(DLPACK in source)) {
     throw new ArgumentTypeError('source', 'a Tensor', source);
   }
   const tensor = fromDLPack(source);
