@@ -59,11 +59,20 @@ static DLPackExchangeAPI* FindTable(Object* type) {
   return reinterpret_cast<DLPackExchangeAPI*>(header);
 }
 
-TypeEntry* LookUpType(Object* type) {
-  std::atomic<TypeNode*>& bucket = types[reinterpret_cast<uintptr_t>(type) / 64 % kBuckets];
-  for (TypeNode* node = bucket.load(std::memory_order_acquire); node != nullptr; node = node->next) {
+static std::atomic<TypeNode*>& BucketOf(Object* type) {
+  return types[reinterpret_cast<uintptr_t>(type) / 64 % kBuckets];
+}
+
+TypeEntry* FindType(Object* type) {
+  for (TypeNode* node = BucketOf(type).load(std::memory_order_acquire); node != nullptr; node = node->next) {
     if (node->entry.type == type) return &node->entry;
   }
+  return nullptr;
+}
+
+TypeEntry* LookUpType(Object* type) {
+  TypeEntry* found = FindType(type);
+  if (found != nullptr) return found;
   TypeNode* node = static_cast<TypeNode*>(malloc(sizeof(TypeNode)));
   if (node == nullptr) return nullptr;
   api.Py_IncRef(type);  // kept: its address must not become another type's
@@ -75,6 +84,7 @@ TypeEntry* LookUpType(Object* type) {
   node->entry.is_neg = node->entry.is_torch ? is_neg.take() : nullptr;
   node->entry.is_numpy = node->entry.api == nullptr && IsNumPyArray(type);
   node->entry.from_dlpack = nullptr;
+  std::atomic<TypeNode*>& bucket = BucketOf(type);
   // Another thread may have added the same type meanwhile: either entry will do.
   node->next = bucket.load(std::memory_order_relaxed);
   while (!bucket.compare_exchange_weak(node->next, node, std::memory_order_release, std::memory_order_relaxed)) {

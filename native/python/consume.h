@@ -33,6 +33,9 @@ struct TypeEntry {
 };
 TypeEntry* LookUpType(Object* type);
 
+// The same for a type that was looked up before, NULL for anything else.
+TypeEntry* FindType(Object* type);
+
 }  // namespace python
 }  // namespace dlpack
 

@@ -103,7 +103,7 @@ Object* ConvertByTable(Objects* self, const TypeEntry& entry, const Cell& cell) 
   }
   CountExport(self->environment);
   Ref result(HandOver(*entry.api, managed));
-  if (!result || api.PyType_IsSubtype(TypeOf(result.get()), entry.type)) return result.take();
+  if (!result || TypeOf(result.get()) == entry.type || api.PyType_IsSubtype(TypeOf(result.get()), entry.type)) return result.take();
   api.PyErr_SetString(api.PyExc_TypeError, "Expected a class that its exchange table makes objects of, not one derived from it");
   return nullptr;
 }
@@ -129,11 +129,12 @@ Object* ConvertTensor(Objects* self, const Cell* cells, uint32_t count) {
   const bool may_copy = cells[2].number != 0;
   Ref type(ToPython(self, cells[0], nullptr));
   if (!type) return nullptr;
-  if (!api.PyType_IsSubtype(TypeOf(type.get()), api.PyType_Type)) {
+  TypeEntry* entry = FindType(type.get());
+  if (entry == nullptr && !api.PyType_IsSubtype(TypeOf(type.get()), api.PyType_Type)) {
     api.PyErr_SetString(api.PyExc_TypeError, "Expected a class of tensors, such as torch.Tensor or numpy.ndarray");
     return nullptr;
   }
-  TypeEntry* entry = LookUpType(type.get());
+  if (entry == nullptr) entry = LookUpType(type.get());
   if (entry == nullptr) {
     api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for a class");
     return nullptr;

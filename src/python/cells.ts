@@ -28,19 +28,20 @@ import {
   Kind,
   OPERATION,
   Operation,
+  RESULT_KIND,
   TENSOR_WORDS,
   TEXTS,
   WORDS,
 } from './frame.js';
 import type { Keywords } from './keywords.js';
-import { liveHandle, REFERENCE, Reference, releaseHandle } from './reference.js';
+import { findReference, liveHandle, type Reference, releaseHandle } from './reference.js';
 import { takeHandle, takeResult, toError } from './results.js';
 
 // Constants of this module, for the reason that frame.ts gives.
 const { u32, i32, f64 } = frame;
-const OwnReference = Reference;
 const OwnView = TensorView;
-const referenceKey: typeof REFERENCE = REFERENCE;
+const readDescriptor = descriptorOf;
+const findPlace = placeOf;
 
 /** The first free cell and the first free word. */
 let top = 0;
@@ -69,6 +70,29 @@ export function performTensor(subject: Reference, args: readonly unknown[], keyw
   if (u32[FAILED] === 1) throw toError(raised);
   checkStatus();
   return takeFrame();
+}
+
+/** A tensor in native memory as an object of a class, without the detour over arguments; undefined when the class needs a copy. */
+export function performConversion(type: Reference, descriptor: Descriptor, mayCopy: boolean): unknown {
+  const base = top;
+  const words = wordsTop;
+  if (base + 3 > CELLS) throw tooMany(3);
+  top = base + 3;
+  try {
+    writeCell(base, Kind.handle, liveHandle(type), 0);
+    writeWords(base + 1, descriptor);
+    writeCell(base + 2, Kind.int, 0, mayCopy ? 1 : 0);
+    u32[OPERATION] = Operation.tensor;
+    u32[BASE] = base;
+    u32[COUNT] = 3;
+    u32[KEYWORDS] = 0;
+    u32[TEXTS] = 0;
+    const result = takeResult(binding().do());
+    return u32[RESULT_KIND] === Kind.mustCopy ? undefined : result;
+  } finally {
+    top = base;
+    wordsTop = words;
+  }
 }
 
 /** The same for an operation that makes an object: its number in the native table. */
@@ -159,8 +183,8 @@ function writeTaken(index: number, handle: number): void {
 function writeArgument(index: number, value: unknown): void {
   switch (typeof value) {
     case 'function': {
-      const reference = (value as unknown as { [referenceKey]?: unknown })[referenceKey];
-      if (!(reference instanceof OwnReference)) break;
+      const reference = findReference(value);
+      if (reference === null) break;
       writeCell(index, Kind.handle, liveHandle(reference), 0);
       return;
     }
@@ -171,7 +195,7 @@ function writeArgument(index: number, value: unknown): void {
       return;
     }
     case 'object':
-      if (value instanceof OwnView) writeTensor(index, descriptorOf(value));
+      if (value instanceof OwnView) writeTensor(index, readDescriptor(value));
       else if (value === null) writeCell(index, Kind.none, 0, 0);
       else if (value instanceof Uint8Array) writeText(index, Kind.bytes, value);
       else if (DLPACK in value) writeShared(index, value);
@@ -221,7 +245,7 @@ function writeName(index: number, name: string): void {
 
 /** A tensor as an object of Python that owns a reference to its memory; JavaScript memory is copied for it. */
 function writeTensor(index: number, descriptor: Descriptor): void {
-  if (placeOf(descriptor) === 'native') writeWords(index, descriptor);
+  if (findPlace(descriptor) === 'native') writeWords(index, descriptor);
   else {
     const makeTensor = (ready: Descriptor): number => make(Operation.tensor, [new TensorView(ready)]);
     writeTaken(index, withMemory(descriptor, null, makeTensor));

@@ -42,25 +42,25 @@ export function isPyObject(value: unknown): boolean {
 
 const registry = new FinalizationRegistry<Reference>(releaseLater);
 
-// Registering costs more than a call. As in collect.ts it waits for the end of the tick, and for those still alive. Pairs of
-// a proxy and its reference.
-const BATCH = 2048;
-const pending: (object | null)[] = [];
+// Registering costs more than a call. As in collect.ts it waits for the end of the tick, and for those still alive. A list
+// through the references: an array would be old, and each young object that is stored in it would be noted by the collector.
+const BATCH = 1024;
+let pending: Traps | null = null;
 let pendingCount = 0;
+let isRegistering = false;
 
 function registerPending(): void {
-  const count = pendingCount;
+  let reference = pending;
+  pending = null;
   pendingCount = 0;
-  for (let i = 0; i < count; i += 2) {
-    const proxy = pending[i] as object;
-    const reference = pending[i + 1] as Reference;
-    pending[i] = null;
-    pending[i + 1] = null;
-    if (reference.handle !== 0) registry.register(proxy, reference);
+  while (reference !== null) {
+    const { proxy, next } = reference as Traps;
+    reference.proxy = null;
+    reference.next = null;
+    if (reference.handle !== 0) registry.register(proxy as object, reference);
+    reference = next;
   }
 }
-
-let isRegistering = false;
 
 function registerTick(): void {
   isRegistering = false;
@@ -68,10 +68,12 @@ function registerTick(): void {
 }
 
 /** What is disposed at once, as most results are, leaves the list as it was. */
-function disposeReference(reference: Reference): void {
-  if (pendingCount > 0 && pending[pendingCount - 1] === reference) {
-    pending[--pendingCount] = null;
-    pending[--pendingCount] = null;
+function disposeReference(reference: Traps): void {
+  if (pending === reference) {
+    pending = reference.next;
+    reference.proxy = null;
+    reference.next = null;
+    pendingCount--;
   }
   release(reference);
 }
@@ -82,14 +84,14 @@ const target = () => {};
 function wrap(handle: number): object {
   const reference = new Traps(handle);
   const proxy = new Proxy(target, reference);
-  const count = pendingCount;
-  pending[count] = proxy;
-  pending[count + 1] = reference;
-  pendingCount = count + 2;
+  reference.proxy = proxy;
+  reference.next = pending;
+  pending = reference;
+  pendingCount++;
   if (!isRegistering) {
     isRegistering = true;
     queueMicrotask(registerTick);
-  } else if (count >= BATCH) registerPending();
+  } else if (pendingCount >= BATCH) registerPending();
   return proxy;
 }
 
@@ -116,7 +118,7 @@ function* iterate(reference: Reference): Generator<unknown> {
 }
 
 /** What every Python object can do besides what Python knows of it. */
-const methods: Record<symbol, (reference: Reference, ...args: never[]) => unknown> = {
+const methods: Record<symbol, (reference: Traps, ...args: never[]) => unknown> = {
   /** For other consumers; `fromDLPack` takes the shorter way. */
   [DLPACK]: (reference, request: DLPackRequest = {}) => {
     const device = request.device == null ? null : deviceFromType(request.device.type, request.device.id);
@@ -187,9 +189,14 @@ function keywordsOf(args: readonly unknown[]): Keywords | null {
 
 /** The reference of an object is the handler of its proxy: one object for both. */
 class Traps extends RareTraps implements ProxyHandler<typeof target> {
-  // Explicit: the implicit one costs V8 another 10 ns.
+  /** Until it is registered with the collector: its proxy, and the one made before it. */
+  proxy: object | null;
+  next: Traps | null;
+
   constructor(handle: number) {
     super(handle);
+    this.proxy = null;
+    this.next = null;
   }
 
   get(_target: unknown, name: string | symbol): unknown {

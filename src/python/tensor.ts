@@ -10,12 +10,15 @@ import { DLPACK, type DLPackProducer } from '../managed.js';
 import { placeOf, withMemory } from '../native/export.js';
 import { fromDLPack } from '../protocol.js';
 import { descriptorOf, TensorView } from '../view.js';
-import { perform } from './cells.js';
-import { frame, Kind, Operation, RESULT_KIND } from './frame.js';
+import { perform, performConversion } from './cells.js';
+import { Operation } from './frame.js';
 import type { PyObject } from './object.js';
 import { findReference, type Reference } from './reference.js';
 
-const { u32 } = frame;
+// Constants of this module, for the reason that frame.ts gives.
+const readDescriptor = descriptorOf;
+const findPlace = placeOf;
+const OwnView = TensorView;
 
 /** What can become a tensor of Python: a tensor, or anything else that `fromDLPack` takes. */
 export type TensorSource = TensorView | DLPackProducer;
@@ -33,7 +36,7 @@ export function makeTensor(source: TensorSource, type?: PyObject, options?: Tens
   }
   const copy = options?.copy ?? null;
   // Not `instanceof` for a function, which would ask an object of Python for its prototype.
-  if (typeof source === 'object' && source instanceof TensorView) return convert(source, reference, copy);
+  if (typeof source === 'object' && source instanceof OwnView) return convert(source, reference, copy);
   if ((typeof source !== 'object' && typeof source !== 'function') || source === null || !(DLPACK in source)) {
     throw new ArgumentTypeError('source', 'a Tensor', source);
   }
@@ -46,28 +49,22 @@ export function makeTensor(source: TensorSource, type?: PyObject, options?: Tens
 }
 
 function convert(source: TensorView, type: Reference | null, copy: boolean | null): unknown {
-  if (copy === true) return convertCopy(source, type);
-  const descriptor = descriptorOf(source);
+  const descriptor = readDescriptor(source);
+  const isCopied = copy === true;
   const result =
-    placeOf(descriptor) === 'native'
-      ? send(source, type, copy)
-      : withMemory(descriptor, copy, (ready) => send(new TensorView(ready), type, copy));
+    !isCopied && findPlace(descriptor) === 'native'
+      ? convertNative(descriptor, type, copy)
+      : withMemory(descriptor, copy, (ready) => convertNative(ready, type, copy));
   if (result !== undefined) return result;
   if (copy === false) {
     throw new BufferError(
       'Expected a writable tensor without negative strides for this class of Python, which has no other; allow a copy',
     );
   }
-  return convertCopy(source, type);
+  return withMemory(descriptor, true, (ready) => convertNative(ready, type, copy));
 }
 
-function convertCopy(source: TensorView, type: Reference | null): unknown {
-  return withMemory(descriptorOf(source), true, (ready: Descriptor) => send(new TensorView(ready), type, true));
-}
-
-/** Undefined when the class cannot take the tensor as it is. */
-function send(tensor: TensorView, type: Reference | null, copy: boolean | null): unknown {
-  const args = type === null ? [tensor] : [tensor, copy === false ? 0 : 1];
-  const result = perform(Operation.tensor, type, null, args);
-  return u32[RESULT_KIND] === Kind.mustCopy ? undefined : result;
+function convertNative(descriptor: Descriptor, type: Reference | null, copy: boolean | null): unknown {
+  if (type === null) return perform(Operation.tensor, null, null, [new TensorView(descriptor)]);
+  return performConversion(type, descriptor, copy !== false);
 }
