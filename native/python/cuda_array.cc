@@ -6,6 +6,7 @@
 
 #include "../cuda/imports.h"
 #include "device_export.h"
+#include "operation_scope.h"
 #include "runtime.h"
 #include "tensor_body.h"
 
@@ -135,20 +136,26 @@ napi_value ReadArray(napi_env env, napi_callback_info info) {
   napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data);
   Objects* self = static_cast<Objects*>(data);
   ObjectFrame* frame = self->frame;
-  ArrayFrame* array = reinterpret_cast<ArrayFrame*>(&frame->cells[2]);
-  Object* object = GetObject(self, frame->cells[0].handle);
-  const bool is_interface = frame->cells[1].number != 0;
+  ArrayFrame* array = reinterpret_cast<ArrayFrame*>(&frame->words[kWords - kArrayWords]);
+  const uint32_t handle = frame->handle;
+  const bool is_interface = frame->count == 1;
+  OperationScope scope(self);
+  Object* object = GetObject(self, handle);
   frame->failed = 0;
   frame->result.kind = kNone;
   array->flags = 0;
   array->storage = 0;
   if (object == nullptr) return nullptr;
-  Gil gil;
   if (!MakeArrayNames()) return TakeException(env, self);
   api.Py_IncRef(object);
   Ref owner(object);
   if (is_interface) api.Py_IncRef(object);
   Ref dict(is_interface ? object : api.PyObject_GetAttr(object, array_names.interface));
+  // Its getter may be Python code that came back here.
+  frame->failed = 0;
+  frame->result.kind = kNone;
+  array->flags = 0;
+  array->storage = 0;
   if (!dict) return TakeException(env, self);
   const bool is_plain = ReadPlain(dict.get(), array);
   if (!is_plain) {

@@ -7,7 +7,8 @@
 namespace dlpack {
 namespace python {
 
-// In the object frame, over the cells behind the first two. src/python/array-interface.ts is its twin.
+// At the end of the words of the object frame. src/python/array-interface.ts is its twin.
+static const uint32_t kArrayWords = 144;
 struct ArrayFrame {
   uint64_t pointer;
   uint64_t stream;
@@ -23,10 +24,11 @@ struct ArrayFrame {
 enum ArrayFlag : uint32_t { kArrayReadOnly = 1, kArrayHasStrides = 2, kArrayHasStream = 4, kArrayIsPlain = 8 };
 
 static_assert(offsetof(ArrayFrame, ndim) == 24 && offsetof(ArrayFrame, shape) == 40 &&
-                  sizeof(ArrayFrame) <= sizeof(Cell) * (kMaxCells - 2),
+                  sizeof(ArrayFrame) <= sizeof(double) * kArrayWords,
               "src/python/array-interface.ts has these offsets");
 
-// readArray(): the interface of the object in cell 0, or what cell 1 says is the interface itself. JavaScript thread.
+// readArray(): the interface of the object in the frame, or, with `count` 1, the object as the interface itself. JavaScript
+// thread.
 napi_value ReadArray(napi_env env, napi_callback_info info);
 
 // Getter of our tensor type. GIL held.

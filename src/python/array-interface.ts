@@ -10,11 +10,16 @@ import { u32 as exchange, HANDLE } from '../native/frame.js';
 import { native } from '../native/load.js';
 import { NativeStorage } from '../native/native-storage.js';
 import type { Storage } from '../storage.js';
-import { f64, Kind, objectFrame, u32, writeCell } from './frame.js';
-import { decode, findReference, handleOf, importModule, isPyObject, type PyObject, python } from './object.js';
+import { binding } from './binding.js';
+import { COUNT, FIRST_WORD, frame, HANDLE as OBJECT, objectFrame, WORDS } from './frame.js';
+import { importModule, isPyObject, type PyObject } from './object.js';
+import { findReference, liveHandle } from './reference.js';
+import { takeResult } from './results.js';
 
-// The array frame begins at the third cell. native/python/cuda_array.h is its twin.
-const START = 64;
+const { u32, f64 } = frame;
+
+// The array frame is the end of the words. native/python/cuda_array.h is its twin.
+const START = (FIRST_WORD + WORDS - 144) * 8;
 const u64 = new BigUint64Array(objectFrame);
 const POINTER = START / 8; // u64
 const STREAM = START / 8 + 1; // u64
@@ -107,14 +112,14 @@ function dropStorage(handle: number): void {
 
 function readArray(source: object, isInterface: boolean): ForeignArray | null {
   const reference = findReference(source);
-  if (reference === undefined) return null;
-  writeCell(0, Kind.handle, handleOf(reference), 0);
-  writeCell(1, Kind.bool, 0, isInterface ? 1 : 0);
-  const text = python().readArray();
+  if (reference === null) return null;
+  u32[OBJECT] = liveHandle(reference);
+  u32[COUNT] = isInterface ? 1 : 0;
+  const text = binding().readArray();
   const handle = u32[STORAGE] as number;
   if (((u32[FLAGS] as number) & Flag.isPlain) !== 0) return new PythonArray(handle, readPlain(), null);
   try {
-    return new PythonArray(handle, null, toEntries(decode(text)));
+    return new PythonArray(handle, null, toEntries(takeResult(text)));
   } catch (error) {
     dropStorage(handle);
     throw error;
