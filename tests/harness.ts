@@ -39,9 +39,10 @@ async function runAll(): Promise<void> {
     }
     try {
       if (skip !== false) throw new Error(`CI is set and this counterpart is missing: ${skip}`);
+      const start = performance.now();
       await body();
       count.passed++;
-      if (environment.VERBOSE) console.log(`ok ${name}`);
+      if (environment.VERBOSE) console.log(`ok ${name} (${(performance.now() - start).toFixed(0)} ms)`);
     } catch (error) {
       count.failed++;
       console.log(`not ok ${name}\n${indent(error instanceof Error ? (error.stack ?? String(error)) : String(error))}`);

@@ -105,7 +105,7 @@ static napi_value MemoryInfo(napi_env env, napi_callback_info info) {
 
 static napi_value Trim(napi_env env, napi_callback_info info) {
   CudaFrame* frame = ContextOf(env, info)->frame;
-  const Device* device = DeviceOf(frame);
+  Device* device = DeviceOf(frame);
   if (device != nullptr) frame->status = TrimPool(device);
   return nullptr;
 }

@@ -107,11 +107,11 @@ Result Launch(const Device* device, const CopyRequest& request, int64_t count, S
     add_axis(rows);
     add_axis(last);
   }
-  const uint64_t tile = TileOf(log_size);
+  const TileShape tile = kTiles[log_size];
   const uint64_t per_block = kCopyThreads * kItemsPerThread;
   const uint64_t blocks = rows < 0 ? (static_cast<uint64_t>(count) + per_block - 1) / per_block
-                                   : matrices * ((static_cast<uint64_t>(request.shape[rows]) + tile - 1) / tile) *
-                                         ((static_cast<uint64_t>(request.shape[last]) + tile - 1) / tile);
+                                   : matrices * ((static_cast<uint64_t>(request.shape[rows]) + tile.rows - 1) / tile.rows) *
+                                         ((static_cast<uint64_t>(request.shape[last]) + tile.columns - 1) / tile.columns);
   void* parameters[] = {&plan};
   Function function = rows < 0 ? device->strided_copy[log_size] : device->transpose_copy[log_size];
   return driver.LaunchKernel(function, static_cast<uint32_t>(blocks), 1, 1, kCopyThreads, 1, 1, 0, stream, parameters,

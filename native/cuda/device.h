@@ -2,6 +2,7 @@
 #ifndef DLPACK_NODE_CUDA_DEVICE_H_
 #define DLPACK_NODE_CUDA_DEVICE_H_
 
+#include "block_cache.h"
 #include "driver.h"
 
 namespace dlpack {
@@ -14,6 +15,7 @@ struct Device {
   Context context;
   MemoryPool pool;          // NULL: the device has no pools
   StreamHandle side_stream;  // for allocations while the current stream is captured into a graph
+  BlockCache cache;          // of the legacy default stream
   Function strided_copy[kItemSizes];
   Function transpose_copy[kItemSizes];  // NULL until the first strided copy
 };
@@ -24,7 +26,8 @@ int32_t DeviceCount();
 // The device of a number, with its context made on first use. NULL with the reason in `result`.
 Device* GetDevice(int32_t id, Result* result);
 
-// Makes a context current on this thread for its lifetime, unless it is already.
+// Makes a context current on this thread for its lifetime. A thread that had none keeps it, as with the CUDA runtime:
+// pushing and popping costs more than most calls.
 class ContextScope {
  public:
   explicit ContextScope(const Device* device) : is_pushed_(false), result_(kSuccess) {
@@ -32,7 +35,7 @@ class ContextScope {
     driver.CtxGetCurrent(&current);
     if (current == device->context) return;
     result_ = driver.CtxPushCurrent(device->context);
-    is_pushed_ = result_ == kSuccess;
+    is_pushed_ = result_ == kSuccess && current != nullptr;
   }
   ~ContextScope() {
     Context popped;

@@ -14,12 +14,15 @@ enum MemoryKind : int32_t { kDeviceMemory = 2, kPinnedMemory = 3, kManagedMemory
 // Memory of a kind, for work that is queued on `stream`. NULL with the reason in `result`. Any thread.
 Storage* AllocateMemory(MemoryKind kind, Device* device, uint64_t nbytes, StreamHandle stream, Result* result);
 
-// The stream that memory of our own was allocated on and goes back on; NULL for all other memory. `destroy` is the one the
-// storage was made with.
-StreamHandle HomeStream(const Storage* storage, void (*destroy)(Storage*));
+// The stream that memory of our own was allocated on and goes back on; none for all other memory. `destroy` is the one
+// that the storage was made with.
+Place HomeOf(const Storage* storage, void (*destroy)(Storage*));
+
+// Gives blocks that were kept for a stream back to the pool. Any thread.
+void FlushCache(BlockCache* cache);
 
 // Gives what the pool of a device keeps for later back to the device, after work that is queued now.
-Result TrimPool(const Device* device);
+Result TrimPool(Device* device);
 
 }  // namespace cuda
 }  // namespace dlpack

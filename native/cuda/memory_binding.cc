@@ -45,11 +45,11 @@ napi_value ClearBinding(napi_env env, napi_callback_info info) {
   if (storage == nullptr || storage->nbytes == 0) return nullptr;
   ContextScope scope(device);
   const StreamHandle stream = StreamOf(frame);
-  frame->status = OrderAfterUses(storage, device, stream);
+  frame->status = OrderAfterUses(storage, Place{device, stream});
   if (frame->status == kSuccess) {
     frame->status = driver.MemsetD8Async(reinterpret_cast<Address>(storage->data), 0, static_cast<size_t>(storage->nbytes), stream);
   }
-  if (frame->status == kSuccess) frame->status = NoteUse(storage, device, stream);
+  if (frame->status == kSuccess) frame->status = NoteUse(storage, Place{device, stream});
   return nullptr;
 }
 
@@ -57,7 +57,7 @@ napi_value NoteUseBinding(napi_env env, napi_callback_info info) {
   CudaContext* self = ContextOf(env, info);
   const Device* device = DeviceOf(self->frame);
   Storage* storage = device == nullptr ? nullptr : StorageOf(self);
-  if (storage != nullptr) self->frame->status = NoteUse(storage, device, StreamOf(self->frame));
+  if (storage != nullptr) self->frame->status = NoteUse(storage, Place{device, StreamOf(self->frame)});
   return nullptr;
 }
 
@@ -68,8 +68,8 @@ napi_value HandOverBinding(napi_env env, napi_callback_info info) {
   Storage* storage = device == nullptr ? nullptr : StorageOf(self);
   if (storage == nullptr) return nullptr;
   const StreamHandle stream = StreamOf(self->frame);
-  self->frame->status = OrderAfterUses(storage, device, stream);
-  if (self->frame->status == kSuccess) self->frame->status = NoteUse(storage, device, stream);
+  self->frame->status = OrderAfterUses(storage, Place{device, stream});
+  if (self->frame->status == kSuccess) self->frame->status = NoteUse(storage, Place{device, stream});
   return nullptr;
 }
 
@@ -151,11 +151,11 @@ static Result Run(Device* device, const CudaFrame* frame, const Side& source, co
   const Side* sides[] = {&source, &target};
   const int32_t kinds[] = {frame->source_kind, frame->target_kind};
   for (int i = 0; i < 2 && result == kSuccess; ++i) {
-    if (HasUses(kinds[i], *sides[i])) result = OrderAfterUses(sides[i]->storage, device, stream);
+    if (HasUses(kinds[i], *sides[i])) result = OrderAfterUses(sides[i]->storage, Place{device, stream});
   }
   if (result == kSuccess) result = QueueCopy(device, request, stream);
   for (int i = 0; i < 2 && result == kSuccess; ++i) {
-    if (HasUses(kinds[i], *sides[i])) result = NoteUse(sides[i]->storage, device, stream);
+    if (HasUses(kinds[i], *sides[i])) result = NoteUse(sides[i]->storage, Place{device, stream});
   }
   return result;
 }
@@ -254,8 +254,8 @@ napi_value CopyAsyncBinding(napi_env env, napi_callback_info info) {
   const int32_t kinds[] = {frame->source_kind, frame->target_kind};
   for (int i = 0; i < 2 && frame->status == kSuccess; ++i) {
     if (kinds[i] == 1) continue;
-    frame->status = OrderAfterUses(sides[i], device, copy->stream);
-    if (frame->status == kSuccess) frame->status = NoteUse(sides[i], device, copy->stream);
+    frame->status = OrderAfterUses(sides[i], Place{device, copy->stream});
+    if (frame->status == kSuccess) frame->status = NoteUse(sides[i], Place{device, copy->stream});
   }
   RetainStorage(copy->source);
   RetainStorage(copy->target);
@@ -283,11 +283,14 @@ napi_value PointerAttributesBinding(napi_env env, napi_callback_info info) {
   PointerAttribute attributes[] = {kPointerContext,   kPointerMemoryType,    kPointerDevice,     kPointerHost,
                                    kPointerIsManaged, kPointerDeviceOrdinal, kPointerRangeStart, kPointerRangeSize};
   void* values[] = {&context, &type, &device_pointer, &host_pointer, &is_managed, &ordinal, &start, &size};
-  // Any context will do, and there must be one.
-  const Device* device = GetDevice(0, &frame->status);
-  if (device == nullptr) return nullptr;
-  ContextScope scope(device);
   frame->status = driver.PointerGetAttributes(8, attributes, values, frame->address);
+  Result result;
+  const Device* device = frame->status == kSuccess && type != 0 && device_pointer == 0 ? GetDevice(ordinal, &result) : nullptr;
+  if (device != nullptr) {
+    // What the device calls it is known only in its context.
+    ContextScope scope(device);
+    driver.PointerGetAttributes(1, &attributes[2], &values[2], frame->address);
+  }
   frame->values[0] = reinterpret_cast<uint64_t>(context);
   frame->values[1] = static_cast<uint64_t>(type);
   frame->values[2] = device_pointer;

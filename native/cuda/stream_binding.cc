@@ -111,18 +111,12 @@ napi_value WaitBinding(napi_env env, napi_callback_info info) {
 // The stream waits for another, whose handle is in `address`; `priority` is the device of that one.
 napi_value OrderBinding(napi_env env, napi_callback_info info) {
   CudaFrame* frame = ContextOf(env, info)->frame;
-  Result result;
   const Device* device = DeviceOf(frame);
-  const Device* other = device == nullptr ? nullptr : GetDevice(frame->priority, &result);
   if (device == nullptr) return nullptr;
-  frame->status = result;
+  const Device* other = GetDevice(frame->priority, &frame->status);
   if (other == nullptr) return nullptr;
-  EventHandle event = RecordEvent(other, Normalize(reinterpret_cast<StreamHandle>(frame->address)), &result);
-  frame->status = result;
-  if (event == nullptr) return nullptr;
-  ContextScope scope(device);
-  frame->status = driver.StreamWaitEvent(StreamOf(frame), event, 0);
-  driver.EventDestroy(event);
+  const StreamHandle awaited = Normalize(reinterpret_cast<StreamHandle>(frame->address));
+  frame->status = OrderStreams(Place{device, StreamOf(frame)}, Place{other, awaited});
   return nullptr;
 }
 

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "../lock.h"
+#include "memory.h"
 
 namespace dlpack {
 namespace cuda {
@@ -56,10 +57,18 @@ void ReleaseStream(Stream* stream) {
     while (*at != stream) at = &(*at)->next;
     *at = stream->next;
   }
+  FlushCache(&stream->cache);
   ContextScope scope(stream->device);
   RelaxedScope relaxed;
   driver.StreamDestroy(stream->handle);
   free(stream);
+}
+
+void ForEachStream(const Device* device, void (*action)(Stream* stream)) {
+  LockScope lock(&streams_lock);
+  for (Stream* stream = streams; stream != nullptr; stream = stream->next) {
+    if (stream->device == device) action(stream);
+  }
 }
 
 StreamHandle CurrentStream(int32_t device) {
@@ -82,13 +91,13 @@ EventHandle RecordEvent(const Device* device, StreamHandle stream, Result* resul
   return nullptr;
 }
 
-Result OrderStreams(const Device* device, StreamHandle waiting, StreamHandle awaited) {
+Result OrderStreams(const Place& waiting, const Place& awaited) {
   if (waiting == awaited) return kSuccess;
   Result result;
-  ContextScope scope(device);
-  EventHandle event = RecordEvent(device, awaited, &result);
+  EventHandle event = RecordEvent(awaited.device, awaited.handle, &result);
   if (event == nullptr) return result;
-  result = driver.StreamWaitEvent(waiting, event, 0);
+  ContextScope scope(waiting.device);
+  result = driver.StreamWaitEvent(waiting.handle, event, 0);
   // The driver keeps what it still needs of it.
   driver.EventDestroy(event);
   return result;
@@ -96,6 +105,7 @@ Result OrderStreams(const Device* device, StreamHandle waiting, StreamHandle awa
 
 bool IsCapturing(StreamHandle stream) {
   CaptureStatus status = kCaptureNone;
+  if (stream == kLegacyStream) return false;
   return driver.StreamIsCapturing(stream, &status) == kSuccess && status == kCaptureActive;
 }
 

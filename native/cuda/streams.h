@@ -14,6 +14,7 @@ struct Stream {
   std::atomic<uint32_t> refs;
   StreamHandle handle;
   const Device* device;
+  BlockCache cache;
   Stream* next;  // all live ones
 };
 
@@ -29,16 +30,28 @@ Stream* FindStream(StreamHandle handle);
 // Any thread. The last reference destroys it; the driver finishes what is queued.
 void ReleaseStream(Stream* stream);
 
+// Calls `action` for each live stream of a device. It must not release any.
+void ForEachStream(const Device* device, void (*action)(Stream* stream));
+
 // Where work on a device is queued by this thread: the legacy default stream until something else is set. Any thread.
 StreamHandle CurrentStream(int32_t device);
 void SetCurrentStream(int32_t device, StreamHandle handle);
 
-// Work that `waiting` gets from now on starts after what `awaited` has now. Both on `device`. Any thread.
-Result OrderStreams(const Device* device, StreamHandle waiting, StreamHandle awaited);
+// A stream of a device. Default streams of all devices have the same handles.
+struct Place {
+  const Device* device;
+  StreamHandle handle;
+
+  bool operator==(const Place& other) const { return device == other.device && handle == other.handle; }
+};
+
+// Work that `waiting` gets from now on starts after what `awaited` has now. Any thread.
+Result OrderStreams(const Place& waiting, const Place& awaited);
 
 // An event of work that a stream has now; without timing. NULL with the reason in `result`.
 EventHandle RecordEvent(const Device* device, StreamHandle stream, Result* result);
 
+// The legacy default stream never is.
 bool IsCapturing(StreamHandle stream);
 
 }  // namespace cuda

@@ -12,12 +12,11 @@ namespace cuda {
 namespace {
 
 struct Use {
-  const Device* device;
-  StreamHandle handle;
-  Stream* stream;            // keeps a stream of ours; NULL for others
-  EventHandle event;         // for the stream of a thread, which others cannot name: recorded when the work was queued
-  StreamHandle ordered_for;  // a stream that waits for this work already
-  bool is_ready_only;        // nothing of ours is queued there: only the wait for the one who made the data
+  Place place;
+  Stream* stream;     // keeps a stream of ours; NULL for others
+  EventHandle event;  // for the stream of a thread, which others cannot name: recorded when the work was queued
+  Place ordered_for;  // a stream that waits for this work already
+  bool is_ready_only;  // nothing of ours is queued there: only the wait for the one who made the data
   Use* next;
 };
 
@@ -38,10 +37,25 @@ void FreeUse(Use* use) {
 }
 
 // Work that `waiting` gets from now on starts after this.
-Result OrderAfter(const Use& use, StreamHandle waiting) {
-  if (use.event == nullptr) return OrderStreams(use.device, waiting, use.handle);
-  ContextScope scope(use.device);
-  return driver.StreamWaitEvent(waiting, use.event, 0);
+Result OrderAfter(const Use& use, const Place& waiting) {
+  if (use.event == nullptr) return OrderStreams(waiting, use.place);
+  ContextScope scope(waiting.device);
+  return driver.StreamWaitEvent(waiting.handle, use.event, 0);
+}
+
+// Whether there is anything to wait for. Work that is captured into a graph has not been queued: its memory is for the
+// graph's maker to keep.
+bool IsPending(const Use& use) {
+  if (use.event != nullptr) return driver.EventQuery(use.event) == kNotReady;
+  return !IsCapturing(use.place.handle) && driver.StreamQuery(use.place.handle) == kNotReady;
+}
+
+// An event of what is to be waited for; the use's own, or a new one.
+EventHandle TakeEvent(Use* use) {
+  EventHandle event = use->event;
+  use->event = nullptr;
+  Result result;
+  return event != nullptr ? event : RecordEvent(use->place.device, use->place.handle, &result);
 }
 
 void Finish(Storage* storage, Uses* uses) {
@@ -57,7 +71,7 @@ void RetireStep(void* argument);
 // watcher waits for one use after the other. Nobody else refers to the storage any more.
 void Retire(Storage* storage) {
   Uses* uses = UsesOf(storage);
-  const StreamHandle home = HomeStream(storage, uses->destroy);
+  const Place home = HomeOf(storage, uses->destroy);
   while (uses->first != nullptr) {
     Use* use = uses->first;
     uses->first = use->next;
@@ -65,21 +79,16 @@ void Retire(Storage* storage) {
       FreeUse(use);
       continue;
     }
-    const Device* device = use->device;
+    const Device* device = use->place.device;
     ContextScope scope(device);
     RelaxedScope relaxed;
-    Result result = kSuccess;
-    EventHandle event = nullptr;
-    // Work that is captured into a graph has not been queued: its memory is for the graph's maker to keep.
-    const bool is_queued = use->handle != home && !(use->event == nullptr && IsCapturing(use->handle));
-    if (is_queued && (home == nullptr || OrderAfter(*use, home) != kSuccess)) {
-      event = use->event != nullptr ? use->event : RecordEvent(device, use->handle, &result);
-      use->event = nullptr;
-    }
+    const bool is_ordered = use->place == home || !IsPending(*use) ||
+                            (home.device != nullptr && OrderAfter(*use, home) == kSuccess);
+    EventHandle event = is_ordered ? nullptr : TakeEvent(use);
     FreeUse(use);
     if (event == nullptr) continue;
-    if (driver.EventQuery(event) == kNotReady && WatchAndDestroy(device, event, RetireStep, storage)) return;
-    driver.EventSynchronize(event);  // has happened, unless there was no thread to be had
+    if (WatchAndDestroy(device, event, RetireStep, storage)) return;
+    driver.EventSynchronize(event);
     driver.EventDestroy(event);
   }
   Finish(storage, uses);
@@ -87,31 +96,30 @@ void Retire(Storage* storage) {
 
 void RetireStep(void* argument) { Retire(static_cast<Storage*>(argument)); }
 
-Use* FindUse(Uses* uses, const Device* device, StreamHandle handle) {
+Use* FindUse(Uses* uses, const Place& place) {
   for (Use* use = uses->first; use != nullptr; use = use->next) {
-    if (use->device == device && use->handle == handle) return use;
+    if (use->place == place) return use;
   }
   return nullptr;
 }
 
-Use* AddUse(Uses* uses, const Device* device, StreamHandle handle) {
+Use* AddUse(Uses* uses, const Place& place) {
   Use* use = static_cast<Use*>(calloc(1, sizeof(Use)));
   if (use == nullptr) return nullptr;
-  use->device = device;
-  use->handle = handle;
-  use->stream = FindStream(handle);
+  use->place = place;
+  use->stream = FindStream(place.handle);
   use->next = uses->first;
   uses->first = use;
   return use;
 }
 
 // The list of a storage, made on first need; memory of our own was used by its home stream before.
-Uses* MakeUses(Storage* storage, const Device* device) {
+Uses* MakeUses(Storage* storage) {
   if (storage->uses != nullptr) return UsesOf(storage);
   Uses* uses = static_cast<Uses*>(calloc(1, sizeof(Uses)));
   if (uses == nullptr) return nullptr;
-  const StreamHandle home = HomeStream(storage, storage->destroy);
-  if (home != nullptr && AddUse(uses, device, home) == nullptr) {
+  const Place home = HomeOf(storage, storage->destroy);
+  if (home.device != nullptr && AddUse(uses, home) == nullptr) {
     free(uses);
     return nullptr;
   }
@@ -121,21 +129,21 @@ Uses* MakeUses(Storage* storage, const Device* device) {
   return uses;
 }
 
-bool IsHomeAlone(const Storage* storage, StreamHandle stream) {
-  return storage->uses == nullptr && HomeStream(storage, storage->destroy) == stream;
+bool IsHomeAlone(const Storage* storage, const Place& stream) {
+  return storage->uses == nullptr && HomeOf(storage, storage->destroy) == stream;
 }
 
 // The stream of a thread is known to that thread only: an event stands for it.
-Result RecordThreadUse(Use* use, const Device* device, StreamHandle stream) {
-  if (stream != kPerThreadStream) return kSuccess;
-  ContextScope scope(device);
+Result RecordThreadUse(Use* use) {
+  if (use->place.handle != kPerThreadStream) return kSuccess;
   Result result;
-  EventHandle event = RecordEvent(device, stream, &result);
+  EventHandle event = RecordEvent(use->place.device, use->place.handle, &result);
   if (event == nullptr) return result;
   // Threads have streams of their own under this name: the new event comes behind the old one.
   if (use->event != nullptr) {
-    driver.StreamWaitEvent(stream, use->event, 0);
-    driver.EventRecord(event, stream);
+    ContextScope scope(use->place.device);
+    driver.StreamWaitEvent(use->place.handle, use->event, 0);
+    driver.EventRecord(event, use->place.handle);
     driver.EventDestroy(use->event);
   }
   use->event = event;
@@ -144,15 +152,14 @@ Result RecordThreadUse(Use* use, const Device* device, StreamHandle stream) {
 
 }  // namespace
 
-Result OrderAfterUses(Storage* storage, const Device* device, StreamHandle stream) {
+Result OrderAfterUses(Storage* storage, const Place& stream) {
   LockScope lock(&uses_lock);
   if (IsHomeAlone(storage, stream)) return kSuccess;
-  const bool has_home = HomeStream(storage, storage->destroy) != nullptr;
-  if (storage->uses == nullptr && !has_home) return kSuccess;
-  Uses* uses = MakeUses(storage, device);
+  if (storage->uses == nullptr && HomeOf(storage, storage->destroy).device == nullptr) return kSuccess;
+  Uses* uses = MakeUses(storage);
   if (uses == nullptr) return kOutOfDeviceMemory;
   for (Use* use = uses->first; use != nullptr; use = use->next) {
-    if (use->ordered_for == stream || (use->handle == stream && use->event == nullptr)) continue;
+    if (use->ordered_for == stream || (use->place == stream && use->event == nullptr)) continue;
     const Result result = OrderAfter(*use, stream);
     if (result != kSuccess) return result;
     use->ordered_for = stream;
@@ -160,31 +167,31 @@ Result OrderAfterUses(Storage* storage, const Device* device, StreamHandle strea
   return kSuccess;
 }
 
-Result NoteUse(Storage* storage, const Device* device, StreamHandle stream) {
+Result NoteUse(Storage* storage, const Place& stream) {
   LockScope lock(&uses_lock);
   if (IsHomeAlone(storage, stream)) return kSuccess;
-  Uses* uses = MakeUses(storage, device);
-  Use* use = uses == nullptr ? nullptr : FindUse(uses, device, stream);
-  if (use == nullptr && uses != nullptr) use = AddUse(uses, device, stream);
+  Uses* uses = MakeUses(storage);
+  Use* use = uses == nullptr ? nullptr : FindUse(uses, stream);
+  if (use == nullptr && uses != nullptr) use = AddUse(uses, stream);
   if (use == nullptr) return kOutOfDeviceMemory;
-  use->ordered_for = nullptr;
+  use->ordered_for = Place{nullptr, nullptr};
   use->is_ready_only = false;
-  return RecordThreadUse(use, device, stream);
+  return RecordThreadUse(use);
 }
 
-Result NoteReady(Storage* storage, const Device* device, StreamHandle stream) {
+Result NoteReady(Storage* storage, const Place& stream) {
   LockScope lock(&uses_lock);
   if (IsHomeAlone(storage, stream)) return kSuccess;
-  Uses* uses = MakeUses(storage, device);
+  Uses* uses = MakeUses(storage);
   if (uses == nullptr) return kOutOfDeviceMemory;
-  Use* use = FindUse(uses, device, stream);
+  Use* use = FindUse(uses, stream);
   if (use == nullptr) {
-    use = AddUse(uses, device, stream);
+    use = AddUse(uses, stream);
     if (use == nullptr) return kOutOfDeviceMemory;
     use->is_ready_only = true;
   }
-  use->ordered_for = nullptr;
-  return RecordThreadUse(use, device, stream);
+  use->ordered_for = Place{nullptr, nullptr};
+  return RecordThreadUse(use);
 }
 
 }  // namespace cuda

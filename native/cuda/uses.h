@@ -10,15 +10,15 @@ namespace dlpack {
 namespace cuda {
 
 // Work that `stream` gets from now on starts after all that was noted on other streams. Any thread that holds a reference.
-Result OrderAfterUses(Storage* storage, const Device* device, StreamHandle stream);
+Result OrderAfterUses(Storage* storage, const Place& stream);
 
-// Remembers that work on the memory was queued on a stream of a device, or is about to be. Any thread that holds a
+// Remembers that work on the memory was queued on a stream, or is about to be. Any thread that holds a
 // reference.
-Result NoteUse(Storage* storage, const Device* device, StreamHandle stream);
+Result NoteUse(Storage* storage, const Place& stream);
 
 // Remembers that a stream of ours waits for whoever made the data of foreign memory: work on others is ordered after it, and
 // the release waits for nothing. Any thread that holds a reference.
-Result NoteReady(Storage* storage, const Device* device, StreamHandle stream);
+Result NoteReady(Storage* storage, const Place& stream);
 
 }  // namespace cuda
 }  // namespace dlpack

@@ -87,10 +87,10 @@ cuda::Result QueueElements(const Body& body, cuda::Device* device, Storage* targ
   request.is_source_reachable = true;
   request.is_target_reachable = is_target_reachable;
   cuda::ContextScope scope(device);
-  cuda::Result result = cuda::OrderAfterUses(body.storage, device, stream);
+  cuda::Result result = cuda::OrderAfterUses(body.storage, cuda::Place{device, stream});
   if (result == cuda::kSuccess) result = cuda::QueueCopy(device, request, stream);
-  if (result == cuda::kSuccess) result = cuda::NoteUse(body.storage, device, stream);
-  if (result == cuda::kSuccess && is_target_reachable) result = cuda::NoteUse(target, device, stream);
+  if (result == cuda::kSuccess) result = cuda::NoteUse(body.storage, cuda::Place{device, stream});
+  if (result == cuda::kSuccess && is_target_reachable) result = cuda::NoteUse(target, cuda::Place{device, stream});
   return result;
 }
 
@@ -115,8 +115,8 @@ bool HandOver(Storage* storage, const DLDevice& device, ConsumerStream stream) {
   if (stream == nullptr || !cuda::IsLoaded()) return true;
   cuda::Result result;
   const cuda::Device* found = cuda::GetDevice(cuda::OrdinalOf(device.device_type, device.device_id), &result);
-  if (found != nullptr) result = cuda::OrderAfterUses(storage, found, stream);
-  if (result == cuda::kSuccess) result = cuda::NoteUse(storage, found, stream);
+  if (found != nullptr) result = cuda::OrderAfterUses(storage, cuda::Place{found, stream});
+  if (result == cuda::kSuccess) result = cuda::NoteUse(storage, cuda::Place{found, stream});
   return result == cuda::kSuccess || Raise(result, "the consumer's stream to wait for the tensor");
 }
 
@@ -158,7 +158,7 @@ Storage* CopyDeviceElements(const Body& body, bool to_host) {
     cuda::ContextScope scope(device);
     result = cuda::driver.MemcpyAsync(reinterpret_cast<uintptr_t>(target->data), reinterpret_cast<uintptr_t>(packed->data),
                                       static_cast<size_t>(nbytes), stream);
-    if (result == cuda::kSuccess) result = cuda::NoteUse(packed, device, stream);
+    if (result == cuda::kSuccess) result = cuda::NoteUse(packed, cuda::Place{device, stream});
     ReleaseStorage(packed);
   }
   if (result == cuda::kSuccess && to_host && nbytes > 0) {

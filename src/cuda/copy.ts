@@ -132,6 +132,15 @@ function finish({ device, stream }: Run): void {
   check(`work on '${device.name}' to succeed`);
 }
 
+/** One element of the host into new memory of a device. The driver has read it when the call returns: it is small, and lies
+ * in memory that no device reaches by itself. */
+function upload(source: Descriptor, target: Descriptor, run: Run): void {
+  withTemporary([], source, cpu, (one) => {
+    convertElements(source, one);
+    queue(one, target, run);
+  });
+}
+
 /** Every element, on the current stream. Memory of the host is read or written when this returns. */
 export function copyElements(source: Descriptor, target: Descriptor, run = runOf(source, target)): void {
   if (target.size === 0) return;
@@ -149,7 +158,7 @@ function isRepeated({ shape, strides, device, dtype }: Descriptor): boolean {
 /** One element travels, and is spread on the device. */
 function repeat(source: Descriptor, target: Descriptor, run: Run): void {
   withTemporary([], source, target.device, (one) => {
-    copyElements(source.derive({ shape: [], strides: [], offset: 0 }), one, run);
+    upload(source.derive({ shape: [], strides: [], offset: 0 }), one, run);
     copyElements(one.derive({ shape: source.shape, strides: source.shape.map(() => 0), offset: 0 }), target, run);
   });
 }

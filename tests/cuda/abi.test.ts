@@ -1,7 +1,7 @@
-import { equal, match } from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { equal, ok } from '../assert.js';
 import { testWith } from '../harness.js';
 
 const program = fileURLToPath(new URL('../../native/cuda_abi', import.meta.url));
@@ -9,6 +9,6 @@ const missing = existsSync(program) ? false : 'build/native/cuda_abi (needs the 
 
 testWith(missing, 'our declaration of the driver is that of cuda.h', () => {
   const { status, stdout } = spawnSync(program, { encoding: 'utf8' });
-  match(stdout, /^\d\d functions of CUDA \d+\n$/);
+  ok(/^\d\d functions of CUDA \d+\n$/.test(stdout), stdout);
   equal(status, 0);
 });

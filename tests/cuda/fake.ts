@@ -41,7 +41,7 @@ interface Addon {
   setDevices(count: number): void;
   setMemory(device: number, bytes: number): void;
   setAttribute(device: number, attribute: number, value: number): void;
-  configure(version: number | undefined, patience: number | undefined, unknownPointersFail: boolean): void;
+  configure(version?: number, patience?: number, unknownPointersFail?: boolean, queriesRun?: boolean): void;
   failNext(symbol: string, code: number, skip: number): void;
   calls(symbol: string): number;
   live(): Live;
@@ -105,6 +105,8 @@ export interface Configuration {
   patience?: number;
   /** cuPointerGetAttributes fails for memory it does not know, as older drivers do: false. */
   unknownPointersFail?: boolean;
+  /** cuEventQuery and cuStreamQuery let work run that no delay holds back, as if time had passed: false. */
+  queriesRun?: boolean;
 }
 
 export const fake = {
@@ -115,8 +117,9 @@ export const fake = {
   /** A device attribute by its number in CUdevice_attribute. */
   setAttribute: (device: number, attribute: number, value: number): void =>
     addon.setAttribute(device, attribute, value),
-  configure: ({ version, patience, unknownPointersFail = false }: Configuration): void =>
-    addon.configure(version, patience, unknownPointersFail),
+  /** Sets what is named; `forget` brings the first values back. */
+  configure: ({ version, patience, unknownPointersFail, queriesRun }: Configuration): void =>
+    addon.configure(version, patience, unknownPointersFail, queriesRun),
 
   /** The next call of the function, after `skip` more, does nothing and returns `code`. */
   failNext: (symbol: string, code: number, skip = 0): void => addon.failNext(symbol, code, skip),
@@ -157,7 +160,7 @@ export const fake = {
 
 /** A driver whose functions a test calls itself. */
 export interface Driver {
-  /** Calls the function and returns its code. */
+  /** Calls the function and returns its code. One that is not in our table takes its arguments unchecked. */
   call(symbol: string, ...args: DriverArgument[]): number;
   /** Calls it and throws unless it succeeds. */
   must(symbol: string, ...args: DriverArgument[]): void;

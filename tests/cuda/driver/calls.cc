@@ -11,10 +11,8 @@ namespace fake {
 
 namespace {
 
-using dlpack::cuda::DriverTable;
-
 std::mutex drivers_mutex;
-std::deque<DriverTable> drivers;  // a table stays where it is
+std::deque<Library> drivers;  // each stays where it is
 
 // Arguments as the driver takes them. Strings live as long as this.
 struct Words {
@@ -54,7 +52,7 @@ bool WordsOf(napi_env env, napi_value array, Words* out) {
 }
 
 // The fake driver is 0; NULL after a throw.
-DriverTable* DriverAt(const Arguments& arguments, int i) {
+Library* DriverAt(const Arguments& arguments, int i) {
   std::lock_guard<std::mutex> guard(drivers_mutex);
   const size_t index = static_cast<size_t>(arguments.Number(i));
   if (index < drivers.size()) return &drivers[index];
@@ -63,11 +61,11 @@ DriverTable* DriverAt(const Arguments& arguments, int i) {
 }
 
 const char* Open(const char* path) {
-  DriverTable table;
-  const char* missing = LoadTable(path, &table);
+  Library library;
+  const char* missing = LoadTable(path, &library);
   if (missing != nullptr) return missing;
   std::lock_guard<std::mutex> guard(drivers_mutex);
-  drivers.push_back(table);
+  drivers.push_back(library);
   return nullptr;
 }
 
@@ -85,12 +83,12 @@ napi_value OpenDriver(napi_env env, napi_callback_info info) {
 
 napi_value CallDriver(napi_env env, napi_callback_info info) {
   const Arguments arguments(env, info);
-  const DriverTable* driver = DriverAt(arguments, 0);
+  const Library* driver = DriverAt(arguments, 0);
   Words words;
   if (driver == nullptr || !WordsOf(env, arguments.values[2], &words)) return nullptr;
   Result result;
   if (!CallBySymbol(*driver, arguments.Text(1), words.words, &result)) {
-    Throw(env, "not in the table with so many arguments: " + arguments.Text(1));
+    Throw(env, "no such function with so many arguments: " + arguments.Text(1));
     return nullptr;
   }
   return Number(env, result);
@@ -107,13 +105,13 @@ double next_task = 1;
 
 napi_value StartCall(napi_env env, napi_callback_info info) {
   const Arguments arguments(env, info);
-  DriverTable* driver = DriverAt(arguments, 0);
+  Library* driver = DriverAt(arguments, 0);
   auto task = std::make_unique<Task>();
   if (driver == nullptr || !WordsOf(env, arguments.values[3], &task->words)) return nullptr;
   task->symbol = arguments.Text(2);
   void* context = reinterpret_cast<void*>(arguments.Word(1));
   task->thread = std::thread([driver, context, at = task.get()] {
-    Result result = context == nullptr ? 0 : driver->CtxPushCurrent(context);
+    Result result = context == nullptr ? 0 : driver->table.CtxPushCurrent(context);
     if (result == 0 && !CallBySymbol(*driver, at->symbol, at->words.words, &result)) result = -2;
     at->result = result;
   });

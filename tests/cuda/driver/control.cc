@@ -83,7 +83,8 @@ napi_value Configure(napi_env env, napi_callback_info info) {
   Machine& m = machine();
   m.version = static_cast<int>(arguments.Number(0, m.version));
   m.patience = arguments.Number(1, m.patience);
-  m.unknown_pointers_fail = arguments.Flag(2);
+  m.unknown_pointers_fail = arguments.Flag(2, m.unknown_pointers_fail);
+  m.queries_run = arguments.Flag(3, m.queries_run);
   return nullptr;
 }
 
@@ -122,15 +123,14 @@ napi_value Live(napi_env env, napi_callback_info) {
     counts[kind] += 1;
     counts[kind + "Bytes"] += static_cast<double>(entry.second.bytes);
   }
-  double streams = 0, events = 0, operations = 0, contexts = 0;
+  double streams = 0, operations = 0, contexts = 0;
   for (const Stream* stream : m.streams) {
     streams += stream->own && !stream->destroyed;
     operations += static_cast<double>(stream->queue.size());
   }
-  for (const Event* event : m.events) events += !event->destroyed;
   for (const auto& device : m.devices) contexts += device->context.retained;
   counts["streams"] = streams;
-  counts["events"] = events;
+  counts["events"] = static_cast<double>(m.events.size());
   counts["operations"] = operations;
   counts["contexts"] = contexts;
   counts["pools"] = static_cast<double>(m.pools.size());
@@ -181,7 +181,7 @@ napi_value Forget(napi_env, napi_callback_info) {
   m.initialised = false;
   m.version = 13000;
   m.patience = 5000;
-  m.unknown_pointers_fail = false;
+  m.unknown_pointers_fail = m.queries_run = false;
   SetDevices(1);
   return nullptr;
 }

@@ -21,8 +21,8 @@ struct Arguments {
     napi_get_value_double(env, values[i], &result);
     return result;
   }
-  bool Flag(int i) const {
-    bool result = false;
+  bool Flag(int i, bool fallback = false) const {
+    bool result = fallback;
     napi_get_value_bool(env, values[i], &result);
     return result;
   }

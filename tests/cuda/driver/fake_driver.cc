@@ -2,13 +2,10 @@
 // through which tests command that driver. A process has one copy of it, so both see the same state.
 #include "control.h"
 
+// For whoever loads the file first.
+__attribute__((constructor)) static void SetUp() { fake::SetDevices(1); }
+
 NAPI_MODULE_INIT() {
-  {
-    fake::Lock lock(fake::machine().mutex);
-    // Once for the process: a worker that loads the addon finds the machine as it is.
-    if (fake::machine().devices.empty() && !fake::machine().set_up) fake::SetDevices(1);
-    fake::machine().set_up = true;
-  }
   fake::AddControls(env, exports);
   fake::AddCalls(env, exports);
   return exports;

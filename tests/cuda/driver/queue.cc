@@ -16,6 +16,11 @@ Stream* NewStream(PrimaryContext* context, bool blocking) {
   return stream;
 }
 
+// The object stays, so that its handle never means another stream.
+void DropWhenDone(Stream* stream) {
+  if (stream->destroyed && stream->queue.empty()) machine().streams.erase(stream);
+}
+
 Stream* FindStream(void* handle, Result* code) {
   Machine& m = machine();
   *code = kSuccess;
@@ -41,7 +46,7 @@ Stream* FindStream(void* handle, Result* code) {
 
 Event* FindEvent(void* handle) {
   Event* event = static_cast<Event*>(handle);
-  if (machine().events.count(event) != 0 && !event->destroyed) return event;
+  if (machine().events.count(event) != 0) return event;
   if (handle != nullptr) Report("error: event %p does not exist", handle);
   return nullptr;
 }
@@ -131,6 +136,7 @@ bool RunTo(const OperationRef& operation) {
     top->time = Now();
     if (top->effect) top->effect();
     top->effect = nullptr;
+    DropWhenDone(top->stream);
     stack.pop_back();
   }
   return true;
@@ -227,6 +233,7 @@ FAKE_EXPORT(StreamDestroy, cuStreamDestroy_v2)(StreamHandle stream) {
   if (found == nullptr) return code;
   // What is queued still runs, as the driver promises.
   found->destroyed = true;
+  DropWhenDone(found);
   return kSuccess;
 }
 
@@ -252,6 +259,7 @@ FAKE_EXPORT(StreamQuery, cuStreamQuery)(StreamHandle stream) {
   code = MayAsk(found, "cuStreamQuery");
   if (code != kSuccess) return code;
   for (const OperationRef& last : LastOf(found)) {
+    if (machine().queries_run) RunTo(last);
     if (!last->done) return kNotReady;
   }
   return kSuccess;
@@ -322,8 +330,8 @@ FAKE_EXPORT(EventDestroy, cuEventDestroy_v2)(EventHandle event) {
   ENTER("cuEventDestroy_v2");
   Event* found = FindEvent(event);
   if (found == nullptr) return kInvalidHandle;
-  found->destroyed = true;
   found->record = nullptr;
+  machine().events.erase(found);
   return kSuccess;
 }
 
@@ -351,6 +359,7 @@ FAKE_EXPORT(EventQuery, cuEventQuery)(EventHandle event) {
   }
   const Result code = Forbidden("cuEventQuery");
   if (code != kSuccess) return code;
+  if (machine().queries_run) RunTo(found->record);
   return found->record == nullptr || found->record->done ? kSuccess : kNotReady;
 }
 

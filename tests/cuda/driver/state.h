@@ -100,7 +100,6 @@ struct Stream {
 struct Event {
   PrimaryContext* context;
   uint32_t flags;
-  bool destroyed = false;
   OperationRef record;
   std::shared_ptr<Capture> capture;  // when it was recorded in one
 };
@@ -137,10 +136,10 @@ struct Injection {
 struct Machine {
   std::mutex mutex;
   std::condition_variable changed;  // a gate opened
-  bool set_up = false;
   bool initialised = false;
   int version = 13000;
   bool unknown_pointers_fail = false;
+  bool queries_run = false;
   double patience = 5000;  // milliseconds that a call waits for a gate
   std::vector<std::unique_ptr<Device>> devices;
   // By start; a freed one stays so that its use is recognised.
@@ -215,12 +214,17 @@ void Write(const char* name, Address to, size_t bytes, const void* from);
 void ForgetMemory();
 
 // symbols.cc
+struct Library {
+  void* handle;
+  dlpack::cuda::DriverTable table;
+};
 // Every function of the table from the library at `path`; the first symbol that is missing, or NULL.
-const char* LoadTable(const char* path, dlpack::cuda::DriverTable* table);
+const char* LoadTable(const char* path, Library* library);
 bool IsSymbol(const std::string& symbol);
-// Calls one with integers and pointers as 64 bits each. False for an unknown symbol or a wrong number of them.
-bool CallBySymbol(const dlpack::cuda::DriverTable& table, const std::string& symbol,
-                  const std::vector<uint64_t>& arguments, Result* result);
+// Calls one with integers and pointers as 64 bits each, at most six for one that is not in the table. False for an unknown
+// symbol or a wrong number of them.
+bool CallBySymbol(const Library& library, const std::string& symbol, const std::vector<uint64_t>& arguments,
+                  Result* result);
 
 }  // namespace fake
 

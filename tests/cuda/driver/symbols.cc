@@ -35,11 +35,12 @@ bool Apply(Result (*function)(Parameters...), const std::vector<uint64_t>& argum
 
 }  // namespace
 
-const char* LoadTable(const char* path, DriverTable* table) {
-  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return "the library";
+const char* LoadTable(const char* path, Library* library) {
+  library->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library->handle == nullptr) return "the library";
+  DriverTable* const table = &library->table;
 #define FAKE_LOAD(name, symbol, parameters)                                            \
-  table->name = reinterpret_cast<decltype(table->name)>(dlsym(library, symbol)); \
+  table->name = reinterpret_cast<decltype(table->name)>(dlsym(library->handle, symbol)); \
   if (table->name == nullptr) return symbol;
   DLPACK_CUDA_FUNCTIONS(FAKE_LOAD)
 #undef FAKE_LOAD
@@ -54,13 +55,19 @@ bool IsSymbol(const std::string& symbol) {
   return false;
 }
 
-bool CallBySymbol(const DriverTable& table, const std::string& symbol, const std::vector<uint64_t>& arguments,
+bool CallBySymbol(const Library& library, const std::string& symbol, const std::vector<uint64_t>& arguments,
                   Result* result) {
 #define FAKE_CALL(name, text, parameters) \
-  if (symbol == text) return Apply(table.name, arguments, result);
+  if (symbol == text) return Apply(library.table.name, arguments, result);
   DLPACK_CUDA_FUNCTIONS(FAKE_CALL)
 #undef FAKE_CALL
-  return false;
+  // Six words are registers wherever there is CUDA; a function finds those that it takes.
+  using Six = Result (*)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+  const Six function = reinterpret_cast<Six>(dlsym(library.handle, symbol.c_str()));
+  if (function == nullptr || arguments.size() > 6) return false;
+  std::vector<uint64_t> six = arguments;
+  six.resize(6);
+  return Apply(function, six, result);
 }
 
 }  // namespace fake
