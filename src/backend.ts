@@ -132,6 +132,16 @@ export function setDeviceBackend(kinds: readonly DeviceKind[], backend: DeviceBa
   for (const kind of kinds) deviceBackends.set(kind, backend);
 }
 
+/** The stream that a consumer on this thread names to a producer: the current one of a device that streams are known of. */
+export function consumerStream(device: DeviceInfo): bigint | null {
+  return device.isHostAccessible ? null : (getDeviceBackend(device)?.currentStream(device) ?? null);
+}
+
+/** True when some module for a device is loaded. */
+export function hasDeviceBackend(): boolean {
+  return deviceBackends.size > 0;
+}
+
 /** The backend of a device, or null while no module for it is loaded. */
 export function getDeviceBackend(device: DeviceInfo): DeviceBackend | null {
   return deviceBackends.get(device.kind) ?? null;

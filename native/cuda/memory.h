@@ -11,6 +11,10 @@ namespace cuda {
 // `DLDeviceType` of dlpack.h.
 enum MemoryKind : int32_t { kDeviceMemory = 2, kPinnedMemory = 3, kManagedMemoryKind = 13 };
 
+inline bool IsMemoryKind(int32_t device_type) {
+  return device_type == kDeviceMemory || device_type == kPinnedMemory || device_type == kManagedMemoryKind;
+}
+
 // Memory of a kind, for work that is queued on `stream`. NULL with the reason in `result`. Any thread.
 Storage* AllocateMemory(MemoryKind kind, Device* device, uint64_t nbytes, StreamHandle stream, Result* result);
 

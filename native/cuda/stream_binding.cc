@@ -79,13 +79,20 @@ napi_value SynchronizeBinding(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+// What `flags` names: 0 the stream, 1 the event, 2 the device itself, by a stream that has nothing to do.
 napi_value QueryBinding(napi_env env, napi_callback_info info) {
   CudaFrame* frame = ContextOf(env, info)->frame;
   const Device* device = DeviceOf(frame);
   if (device == nullptr) return nullptr;
   ContextScope scope(device);
-  frame->status = frame->flags == 1 ? driver.EventQuery(reinterpret_cast<EventHandle>(frame->event))
-                                    : driver.StreamQuery(StreamOf(frame));
+  if (frame->flags == 1) {
+    frame->status = driver.EventQuery(reinterpret_cast<EventHandle>(frame->event));
+  } else if (frame->flags == 2) {
+    RelaxedScope relaxed;
+    frame->status = driver.StreamQuery(device->side_stream);
+  } else {
+    frame->status = driver.StreamQuery(StreamOf(frame));
+  }
   return nullptr;
 }
 

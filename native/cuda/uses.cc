@@ -129,6 +129,15 @@ Uses* MakeUses(Storage* storage) {
   return uses;
 }
 
+// A graph cannot wait for what is outside of it: that is over before it is recorded.
+Result FinishUse(const Use& use) {
+  ContextScope scope(use.place.device);
+  RelaxedScope relaxed;
+  if (!IsPending(use)) return kSuccess;
+  if (use.event != nullptr) return driver.EventSynchronize(use.event);
+  return driver.StreamSynchronize(use.place.handle);
+}
+
 bool IsHomeAlone(const Storage* storage, const Place& stream) {
   return storage->uses == nullptr && HomeOf(storage, storage->destroy) == stream;
 }
@@ -158,9 +167,11 @@ Result OrderAfterUses(Storage* storage, const Place& stream) {
   if (storage->uses == nullptr && HomeOf(storage, storage->destroy).device == nullptr) return kSuccess;
   Uses* uses = MakeUses(storage);
   if (uses == nullptr) return kOutOfDeviceMemory;
+  const bool is_capturing = IsCapturing(stream.handle);
   for (Use* use = uses->first; use != nullptr; use = use->next) {
     if (use->ordered_for == stream || (use->place == stream && use->event == nullptr)) continue;
-    const Result result = OrderAfter(*use, stream);
+    const bool is_inside = !is_capturing || IsCapturing(use->place.handle);
+    const Result result = is_inside ? OrderAfter(*use, stream) : FinishUse(*use);
     if (result != kSuccess) return result;
     use->ordered_for = stream;
   }

@@ -183,7 +183,7 @@ function detour(source: Descriptor, target: Descriptor, run: Run): void {
   if (isOnDevice(source) && isBitwise(source)) {
     if (source.device === target.device) throw bitwiseError(source);
     copySpan(source, target);
-  } else if (!source.isContiguous) {
+  } else if (!source.isContiguous || isBitwise(source)) {
     withTemporary(source.shape, source, source.device, (packed) => {
       convertElements(source, packed);
       copyElements(packed, target, run);
@@ -252,7 +252,7 @@ async function detourAsync(source: Descriptor, target: Descriptor, run: Run): Pr
   const isDownload = isOnDevice(source);
   const isHostPacked = isDownload
     ? target.isContiguous && target.storage instanceof NativeStorage
-    : source.isContiguous && source.storage instanceof NativeStorage;
+    : source.isContiguous && !isBitwise(source) && source.storage instanceof NativeStorage;
   if (isHostPacked && (isDownload ? isBitwise(source) : isBitwise(target))) {
     detour(source, target, run);
     return;

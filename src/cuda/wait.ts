@@ -41,8 +41,9 @@ export function whenDone(awaited: Awaited, device: number, what: string): Promis
     const binding = cuda();
     const id = pin(() => {
       ended();
-      // That it is over the watcher tells; how it ended the device does.
-      select(awaited, device);
+      // That it is over the watcher tells; how it ended the device does, whatever became of the stream or event meanwhile.
+      i32[DEVICE] = device;
+      u32[FLAGS] = 2;
       binding.query();
       const code = i32[STATUS] as number;
       if (code === 0 || code === NOT_READY) resolve();

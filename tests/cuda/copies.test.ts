@@ -67,9 +67,8 @@ for (const dtype of dtypes) {
 cudaTest('matrices larger than a tile, at whole and odd sizes and offsets', () => {
   for (const dtype of ['uint8', 'int16', 'float32', 'float64', 'complex128'] as const) {
     for (const [rows, columns] of [
-      [256, 256],
-      [257, 130],
-      [512, 128],
+      [256, 128],
+      [130, 69],
       [9, 300],
     ] as const) {
       const host = randomTensor([rows, columns], dtype, rows);
@@ -119,6 +118,7 @@ cudaTest('one value for many: one element travels', () => {
 });
 
 cudaTest('without blocking: every pair of places', async () => {
+  fake.configure({ queriesRun: true });
   const host = randomTensor([5, 6, 9], 'float32', 5);
   const want = bytesOf(host.transpose());
   const wrapped = Tensor.wrap(

@@ -17,6 +17,7 @@ export function cudaTest(name: string, body: () => void | Promise<void>): void {
     await collect();
     for (const device of ['cuda:0', 'cuda:1'] as const) emptyCache(device);
     fake.reset();
+    fake.configure({});
     const before = fake.live();
     const { storages, imports } = stats();
     await body();

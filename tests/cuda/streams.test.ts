@@ -93,8 +93,8 @@ cudaTest('memory goes back only when the streams that use it are done', async ()
   for (const owned of [x, big, pinned]) owned.dispose();
   ok(fake.calls('cuMemFreeAsync') > frees, 'the large block is freed behind the work');
   equal(fake.live().pinned >= held, true);
+  fake.configure({ queriesRun: true });
   fake.release(stream.handle);
-  fake.runAll();
   (await copied).dispose();
   stream.dispose();
   ok(await collectUntil(() => fake.live().pinned === held - 1));
@@ -130,7 +130,7 @@ cudaTest('events: recorded, waited for, measured', async () => {
   fake.runAll();
   await waiting;
   b.synchronize();
-  const [start, end] = [new Event({ timing: true }).record(), a.record({ timing: true })];
+  const [start, end] = [new Event({ timing: true }).record(a), a.record({ timing: true })];
   end.synchronize();
   start.synchronize();
   ok(end.elapsed(start) >= 0);
@@ -224,6 +224,7 @@ cudaTest('while a graph is captured: allocation, copies and release leave the ca
 });
 
 cudaTest('a device that failed: waiting rejects', async () => {
+  fake.configure({ queriesRun: true });
   const stream = new Stream();
   fake.failNext('cuStreamQuery', code.launchTimeout);
   let caught = '';
