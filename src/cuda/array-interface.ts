@@ -173,6 +173,10 @@ function refuseMask({ mask }: ArrayEntries): void {
   );
 }
 
+// The two halves of an address: arithmetic with bigints costs more than the rest of the checks.
+const words = new BigUint64Array(1);
+const halves = new Uint32Array(words.buffer);
+
 function makeTensor(entries: ArrayEntries, settings: Settings, keeper: Keeper): Tensor {
   const { dtype, bytes } = elementsOf(entries.typestr, settings.dtype);
   const outer = checkShape(entries.shape);
@@ -196,11 +200,13 @@ function makeTensor(entries: ArrayEntries, settings: Settings, keeper: Keeper): 
       strides,
     );
   }
-  if (pointer < 4096n || pointer + BigInt(low) < 4096n) {
+  words[0] = pointer;
+  const lowWord = halves[0] as number;
+  if ((halves[1] === 0 && lowWord < 4096) || (low < 0 && pointer + BigInt(low) < 4096n)) {
     const received = pointer === 0n ? 'NULL' : `address ${pointer}`;
     throw new LayoutError(`Expected memory for shape [${shape.join(', ')}] but data is ${received}`, shape, strides);
   }
-  if (pointer % BigInt(dtype.alignment) !== 0n) {
+  if (lowWord % dtype.alignment !== 0) {
     throw new BufferError(
       `Expected an address aligned to ${dtype.alignment} bytes for ${dtype.name} but received ${pointer}; ask the maker for a copy`,
     );
