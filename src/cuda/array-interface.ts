@@ -27,8 +27,23 @@ import { type CudaArrayInterface, readEntries } from './array-entries.js';
 import { cudaBackend, ordinalOf } from './backend.js';
 import { currentHandle } from './current.js';
 import { parseCudaDevice } from './devices.js';
-import { check, cuda } from './driver.js';
-import { ADDRESS, DEVICE, FLAGS, f64, HANDLE, i32, KIND, NBYTES, NUMBER, STREAM, u32, u64, VALUES } from './frame.js';
+import { check, cuda, driverError } from './driver.js';
+import {
+  ADDRESS,
+  DEVICE,
+  FLAGS,
+  f64,
+  HANDLE,
+  i32,
+  KIND,
+  NBYTES,
+  NUMBER,
+  STATUS,
+  STREAM,
+  u32,
+  u64,
+  VALUES,
+} from './frame.js';
 import { deviceOfPointer } from './pointer.js';
 import { elementsOf, formatTypeString } from './typestr.js';
 
@@ -220,7 +235,8 @@ function makeTensor(entries: ArrayEntries, settings: Settings, keeper: Keeper): 
     f64[NBYTES] = high;
     u32[HANDLE] = (storage as NativeStorage).handle;
     binding.admit();
-    check(`memory at ${pointer} whose maker's stream can be waited for`);
+    // Not check(): the text of an address costs as much as the call.
+    if (i32[STATUS] !== 0) throw driverError(`memory at ${pointer} whose maker's stream can be waited for`);
     if (u32[FLAGS] !== 1) throw refused(entries, low, high, shape, strides);
     const device = deviceFromType(i32[KIND] as number, i32[DEVICE] as number);
     return new Tensor(new Descriptor(storage, dtype, device, shape, strides, -low * 8, flags));
