@@ -15,17 +15,12 @@ struct Location {
 
 static Result FindLocation(Address address, Location* location) {
   *location = Location{};
-  // Any context will do, and there must be one.
-  Result result;
-  const Device* device = GetDevice(0, &result);
-  if (device == nullptr) return result;
-  ContextScope scope(device);
   MemoryType type = MemoryType{};
   uint32_t is_managed = 0;
   PointerAttribute attributes[] = {kPointerMemoryType, kPointerIsManaged, kPointerDeviceOrdinal, kPointerRangeStart,
                                    kPointerRangeSize};
   void* values[] = {&type, &is_managed, &location->ordinal, &location->start, &location->size};
-  result = driver.PointerGetAttributes(5, attributes, values, address);
+  const Result result = driver.PointerGetAttributes(5, attributes, values, address);
   // Older drivers refuse addresses they do not know, newer ones know nothing of them.
   if (result == kInvalidValue || (result == kSuccess && type == 0)) return kSuccess;
   location->kind = is_managed ? kManagedMemoryKind : type == kMemoryHost ? kPinnedMemory : kDeviceMemory;

@@ -5,17 +5,17 @@ namespace cuda {
 
 Result FollowMaker(Storage* storage, int32_t maker, int32_t consumer, StreamHandle stream) {
   Result result;
-  const StreamHandle ours = CurrentStream(consumer);
   const Device* device = GetDevice(consumer, &result);
-  if (device == nullptr) return result;
-  if (stream != nullptr && (stream != ours || maker != consumer)) {
-    const Device* other = GetDevice(maker, &result);
-    if (other == nullptr) return result;
-    ContextScope other_scope(other);
-    if (!IsCapturing(stream)) result = OrderStreams(Place{device, ours}, Place{other, stream});
+  const Device* other = device == nullptr ? nullptr : GetDevice(maker, &result);
+  if (other == nullptr) return result;
+  const Place ours = {device, CurrentStream(consumer)};
+  const Place theirs = {other, stream};
+  if (stream != nullptr && !(theirs == ours)) {
+    ContextScope scope(other);
+    result = IsCapturing(stream) ? kSuccess : OrderStreams(ours, theirs);
     if (result != kSuccess) return result;
   }
-  return NoteReady(storage, Place{device, ours});
+  return NoteReady(storage, ours);
 }
 
 }  // namespace cuda

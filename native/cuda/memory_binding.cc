@@ -283,10 +283,6 @@ napi_value PointerAttributesBinding(napi_env env, napi_callback_info info) {
   PointerAttribute attributes[] = {kPointerContext,   kPointerMemoryType,    kPointerDevice,     kPointerHost,
                                    kPointerIsManaged, kPointerDeviceOrdinal, kPointerRangeStart, kPointerRangeSize};
   void* values[] = {&context, &type, &device_pointer, &host_pointer, &is_managed, &ordinal, &start, &size};
-  // Any context will do, and there must be one.
-  const Device* device = GetDevice(0, &frame->status);
-  if (device == nullptr) return nullptr;
-  ContextScope scope(device);
   frame->status = driver.PointerGetAttributes(8, attributes, values, frame->address);
   Result result;
   const Device* owner = frame->status == kSuccess && type != 0 && ordinal > 0 ? GetDevice(ordinal, &result) : nullptr;

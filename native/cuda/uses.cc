@@ -13,9 +13,9 @@ namespace {
 
 struct Use {
   Place place;
-  Stream* stream;      // keeps a stream of ours; NULL for others
-  EventHandle event;   // for the stream of a thread, which others cannot name: recorded when the work was queued
-  Place ordered_for;   // a stream that waits for this work already
+  Stream* stream;     // keeps a stream of ours; NULL for others
+  EventHandle event;  // for the stream of a thread, which others cannot name: recorded when the work was queued
+  Place ordered_for;  // a stream that waits for this work already
   bool is_ready_only;  // nothing of ours is queued there: only the wait for the one who made the data
   Use* next;
 };
@@ -144,16 +144,15 @@ bool IsHomeAlone(const Storage* storage, const Place& stream) {
 
 // The stream of a thread is known to that thread only: an event stands for it.
 Result RecordThreadUse(Use* use) {
-  const Place& stream = use->place;
-  if (stream.handle != kPerThreadStream) return kSuccess;
+  if (use->place.handle != kPerThreadStream) return kSuccess;
   Result result;
-  EventHandle event = RecordEvent(stream.device, stream.handle, &result);
+  EventHandle event = RecordEvent(use->place.device, use->place.handle, &result);
   if (event == nullptr) return result;
   // Threads have streams of their own under this name: the new event comes behind the old one.
   if (use->event != nullptr) {
-    ContextScope scope(stream.device);
-    driver.StreamWaitEvent(stream.handle, use->event, 0);
-    driver.EventRecord(event, stream.handle);
+    ContextScope scope(use->place.device);
+    driver.StreamWaitEvent(use->place.handle, use->event, 0);
+    driver.EventRecord(event, use->place.handle);
     driver.EventDestroy(use->event);
   }
   use->event = event;

@@ -27,8 +27,23 @@ import { type CudaArrayInterface, readEntries } from './array-entries.js';
 import { cudaBackend, ordinalOf } from './backend.js';
 import { currentHandle } from './current.js';
 import { parseCudaDevice } from './devices.js';
-import { check, cuda } from './driver.js';
-import { ADDRESS, DEVICE, FLAGS, f64, HANDLE, i32, KIND, NBYTES, NUMBER, STREAM, u32, u64, VALUES } from './frame.js';
+import { check, cuda, driverError } from './driver.js';
+import {
+  ADDRESS,
+  DEVICE,
+  FLAGS,
+  f64,
+  HANDLE,
+  i32,
+  KIND,
+  NBYTES,
+  NUMBER,
+  STATUS,
+  STREAM,
+  u32,
+  u64,
+  VALUES,
+} from './frame.js';
 import { deviceOfPointer } from './pointer.js';
 import { elementsOf, formatTypeString } from './typestr.js';
 
@@ -173,6 +188,10 @@ function refuseMask({ mask }: ArrayEntries): void {
   );
 }
 
+// The two halves of an address: arithmetic with bigints costs more than the rest of the checks.
+const words = new BigUint64Array(1);
+const halves = new Uint32Array(words.buffer);
+
 function makeTensor(entries: ArrayEntries, settings: Settings, keeper: Keeper): Tensor {
   const { dtype, bytes } = elementsOf(entries.typestr, settings.dtype);
   const outer = checkShape(entries.shape);
@@ -196,11 +215,13 @@ function makeTensor(entries: ArrayEntries, settings: Settings, keeper: Keeper): 
       strides,
     );
   }
-  if (pointer < 4096n || pointer + BigInt(low) < 4096n) {
+  words[0] = pointer;
+  const lowWord = halves[0] as number;
+  if ((halves[1] === 0 && lowWord < 4096) || (low < 0 && pointer + BigInt(low) < 4096n)) {
     const received = pointer === 0n ? 'NULL' : `address ${pointer}`;
     throw new LayoutError(`Expected memory for shape [${shape.join(', ')}] but data is ${received}`, shape, strides);
   }
-  if (pointer % BigInt(dtype.alignment) !== 0n) {
+  if (lowWord % dtype.alignment !== 0) {
     throw new BufferError(
       `Expected an address aligned to ${dtype.alignment} bytes for ${dtype.name} but received ${pointer}; ask the maker for a copy`,
     );
@@ -214,7 +235,8 @@ function makeTensor(entries: ArrayEntries, settings: Settings, keeper: Keeper): 
     f64[NBYTES] = high;
     u32[HANDLE] = (storage as NativeStorage).handle;
     binding.admit();
-    check(`memory at ${pointer} whose maker's stream can be waited for`);
+    // Not check(): the text of an address costs as much as the call.
+    if (i32[STATUS] !== 0) throw driverError(`memory at ${pointer} whose maker's stream can be waited for`);
     if (u32[FLAGS] !== 1) throw refused(entries, low, high, shape, strides);
     const device = deviceFromType(i32[KIND] as number, i32[DEVICE] as number);
     return new Tensor(new Descriptor(storage, dtype, device, shape, strides, -low * 8, flags));

@@ -7,6 +7,8 @@ import {
   type CudaArrayInterface,
   fromCudaArrayInterface,
   loadDriver,
+  type PointerAttributes,
+  pointerAttributes,
   Stream,
   synchronize,
   toCudaArrayInterface,
@@ -177,6 +179,12 @@ cudaTest('bit fields, as masks of cuDF have them', () => {
   );
 });
 
+/** Where the allocation around an address ends: it may be larger than what was asked for. */
+function endOf(address: bigint): bigint {
+  const { rangeStart, rangeSize } = pointerAttributes(address) as PointerAttributes;
+  return rangeStart + BigInt(rangeSize);
+}
+
 /** Each malformed entry: what is wrong, the tag of the error, a part of its message. */
 const malformed: readonly (readonly [string, Entries | ((address: bigint) => Entries), DLPackErrorTag, string])[] = [
   ['no shape', { shape: undefined }, 'TypeError', 'for shape'],
@@ -192,7 +200,7 @@ const malformed: readonly (readonly [string, Entries | ((address: bigint) => Ent
   ['shape too large', { shape: [2 ** 30, 2 ** 30] }, 'LayoutError', '2^53'],
   ['shape of a huge bigint', { shape: [2n ** 70n] }, 'ValueError', 'shape[0]'],
   ['65 axes', { shape: Array(65).fill(1) }, 'LayoutError', '64 axes'],
-  ['shape beyond the allocation', { shape: [5, 6] }, 'LayoutError', 'inside the allocation'],
+  ['shape beyond the allocation', { shape: [500, 600] }, 'LayoutError', 'inside the allocation'],
   ['no typestr', { typestr: undefined }, 'TypeError', 'for typestr'],
   ['typestr null', { typestr: null }, 'TypeError', 'for typestr'],
   ['typestr a number', { typestr: 4 }, 'TypeError', 'for typestr'],
@@ -240,7 +248,12 @@ const malformed: readonly (readonly [string, Entries | ((address: bigint) => Ent
   ['a flag that is a number', (p) => ({ data: [p, 0] }), 'TypeError', 'data[1]'],
   ['a flag of null', (p) => ({ data: [p, null] }), 'TypeError', 'data[1]'],
   ['a misaligned pointer', (p) => ({ data: [p + 2n, false], shape: [2] }), 'BufferError', 'aligned to 4'],
-  ['a pointer near the end', (p) => ({ data: [p + 92n, false], shape: [2] }), 'LayoutError', 'inside the allocation'],
+  [
+    'a pointer near the end',
+    (p) => ({ data: [endOf(p) - 4n, false], shape: [2] }),
+    'LayoutError',
+    'inside the allocation',
+  ],
   ['no version', { version: undefined }, 'TypeError', 'for version'],
   ['version null', { version: null }, 'TypeError', 'for version'],
   ['version in text', { version: '3' }, 'TypeError', 'for version'],
@@ -252,7 +265,7 @@ const malformed: readonly (readonly [string, Entries | ((address: bigint) => Ent
   ['strides for no axes', { shape: [], strides: [4] }, 'LayoutError', '0 strides'],
   ['strides with text', { strides: ['24', 4] }, 'TypeError', 'strides[0]'],
   ['strides between elements', { strides: [26, 4] }, 'LayoutError', 'multiples of 4'],
-  ['strides beyond the allocation', { strides: [28, 4] }, 'LayoutError', 'inside the allocation'],
+  ['strides beyond the allocation', { strides: [2800000, 4] }, 'LayoutError', 'inside the allocation'],
   ['strides before the allocation', { strides: [-24, 4] }, 'LayoutError', 'inside the allocation'],
   ['strides that overflow', { strides: [2 ** 53 - 8, 4] }, 'LayoutError', ''],
   ['descr a string', { descr: 'a' }, 'TypeError', 'for descr'],

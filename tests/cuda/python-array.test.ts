@@ -109,12 +109,12 @@ const malformed = [
   ['shape=None', 'TypeError', 'for shape'],
   ['shape=24', 'TypeError', 'for shape'],
   ['shape=(4, "6")', 'TypeError', 'shape[1]'],
-  ['shape=(4, 6.0)', 'LayoutError', 'inside the allocation', 'shape=(4, 7)'],
+  ['shape=(4, 1.5)', 'ValueError', 'shape[1]'],
   ['shape=(4, None)', 'TypeError', 'shape[1]'],
   ['shape=(4, -6)', 'ValueError', 'zero or more'],
   ['shape=(2**70,)', 'ValueError', 'shape[0]'],
   ['shape=(1,) * 65', 'LayoutError', '64 axes'],
-  ['shape=(5, 6)', 'LayoutError', 'inside the allocation'],
+  ['shape=(500, 600)', 'LayoutError', 'inside the allocation'],
   ['typestr=...', 'TypeError', 'for typestr'],
   ['typestr=b"<f4"', 'TypeError', 'for typestr'],
   ['typestr="<f4\\0"', 'ValueError', 'typestr'],
@@ -153,11 +153,11 @@ const malformed = [
   ['mask=Array(1)', 'BufferError', 'asMaskedCudaArray'],
 ] as const;
 
-for (const [changes, tag, text, other] of malformed) {
-  pyTest(`malformed: ${other ?? changes}`, () => {
+for (const [changes, tag, text] of malformed) {
+  pyTest(`malformed: ${changes}`, () => {
     const { address } = floats();
     const before = stats().imports;
-    const array = written(address, other ?? changes);
+    const array = written(address, changes);
     const alive = main.weakref.ref(array);
     throws(tag, text, () => asCudaArray(array));
     array[Symbol.dispose]();
@@ -233,7 +233,7 @@ pyTest('many reads leave nothing behind', () => {
   const { address } = floats();
   const array = make(address);
   const strange = written(address, 'shape=[4, 6]');
-  const bad = written(address, 'shape=(5, 6)');
+  const bad = written(address, 'shape=(500, 600)');
   const before = stats().imports;
   const count = py.eval('lambda a: __import__("sys").getrefcount(a)');
   const counts = [count(array), count(strange), count(bad)];

@@ -1,7 +1,7 @@
 /** `__dlpack__` and its streams between our tensors and Python, on the fake driver. */
 
 import { fromDLPack, Tensor } from 'dlpack';
-import { loadDriver, Stream, synchronize } from 'dlpack/cuda';
+import { emptyCache, loadDriver, Stream, synchronize } from 'dlpack/cuda';
 import { addressOf } from 'dlpack/native';
 import { type PyObject, PythonError } from 'dlpack/python';
 import { equal, ok } from '../assert.js';
@@ -181,10 +181,11 @@ pyTest('copies that fail give everything back', () => {
     ['cuMemAllocFromPoolAsync', 'BufferError'],
     ['cuMemcpyAsync', 'BufferError'],
   ] as const) {
+    emptyCache();
     const { pool } = fake.live();
     fake.failNext(symbol, 201);
     raises(tag, 'CUDA_ERROR_INVALID_CONTEXT', () => dlpack(x, py.kwargs({ copy: true })));
-    synchronize();
+    emptyCache();
     equal([symbol, fake.live().pool], [symbol, pool]);
   }
   fake.failNext('cuStreamSynchronize', 700);
