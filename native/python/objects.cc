@@ -5,6 +5,7 @@
 
 #include "../bindings.h"
 #include "../managed_tensor.h"
+#include "../signals.h"
 #include "bindings.h"
 #include "consume.h"
 #include "runtime.h"
@@ -76,7 +77,11 @@ static Object* Perform(Objects* self, Texts* texts, bool* ended) {
   switch (operation) {
     case kImport: {
       const char* name = api.PyUnicode_AsUTF8AndSize(first.get(), nullptr);
-      return name == nullptr ? nullptr : api.PyImport_ImportModule(name);
+      if (name == nullptr) return nullptr;
+      KeepSegmentationSignal();
+      Object* module = api.PyImport_ImportModule(name);
+      KeepSegmentationSignal();
+      return module;
     }
     case kGetAttribute: return api.PyObject_GetAttr(first.get(), second.get());
     case kGetItem: return api.PyObject_GetItem(first.get(), second.get());

@@ -122,6 +122,7 @@ int RunCallback(Context* self, uint32_t id, const TVMFFIAny* args, int32_t count
     tvm_ffi.ErrorSetRaisedFromCStr("RecursionError", "Expected fewer nested calls: the call frame is full");
     return -1;
   }
+  const AllocatorScope allocator(self);
   // Borrowed, as they are: the caller keeps them for the length of the callback.
   for (int32_t i = 0; i < count; ++i) frame->slots[base + i] = args[i];
   frame->top = base + static_cast<uint32_t>(count) + 1;

@@ -27,7 +27,8 @@ namespace dlpack {
   X(EnvGetStream, TVMFFIStreamHandle, (int32_t, int32_t))                                                           \
   X(EnvTensorAlloc, int, (DLTensor*, TVMFFIObjectHandle*))                                                          \
   X(EnvSetDLPackManagedTensorAllocator, int,                                                                        \
-    (DLPackManagedTensorAllocator, int, DLPackManagedTensorAllocator*))
+    (DLPackManagedTensorAllocator, int, DLPackManagedTensorAllocator*))                                             \
+  X(EnvGetDLPackManagedTensorAllocator, DLPackManagedTensorAllocator, ())
 
 struct Library {
 #define DLPACK_DECLARE(name, result, arguments) result(*name) arguments;

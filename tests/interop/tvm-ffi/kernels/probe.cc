@@ -66,6 +66,24 @@ static ffi::Tensor Allocate(ffi::Shape shape, DLDataType dtype) {
   return ffi::Tensor::FromEnvAlloc(TVMFFIEnvTensorAlloc, shape, dtype, DLDevice{kDLCPU, 0});
 }
 
+static ffi::Tensor AllocateLike(ffi::TensorView x) {
+  return ffi::Tensor::FromEnvAlloc(TVMFFIEnvTensorAlloc, ffi::Shape(x.shape()), x.dtype(), x.device());
+}
+// What a kernel would allocate with, as an address.
+static int64_t Allocator(ffi::AnyView) {
+  return reinterpret_cast<int64_t>(TVMFFIEnvGetDLPackManagedTensorAllocator());
+}
+// Calls the function with the tensor: what does a call inside of it see, and what is there afterwards?
+static int64_t AllocatorAfter(ffi::Function function, ffi::AnyView x) {
+  function(x);
+  return Allocator(x);
+}
+static int64_t StreamAt(int64_t type, int64_t id) {
+  return reinterpret_cast<int64_t>(TVMFFIEnvGetStream(static_cast<int32_t>(type), static_cast<int32_t>(id)));
+}
+// Which copy of the library this one is linked to.
+static int64_t LibraryAddress() { return reinterpret_cast<int64_t>(&TVMFFIGetVersion); }
+
 // A tensor whose memory belongs to this library.
 static int64_t live_blocks = 0;
 struct BlockAlloc {
@@ -126,3 +144,8 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(unique, Unique);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(unique_array, UniqueArray);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(fail_with_cause, FailWithCause);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(host_allocator, HostAllocator);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(allocate_like, AllocateLike);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(allocator, Allocator);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(allocator_after, AllocatorAfter);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(stream_at, StreamAt);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(library_address, LibraryAddress);
