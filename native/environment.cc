@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "lock.h"
-#include "signals.h"
 
 namespace dlpack {
 
@@ -117,7 +116,6 @@ Environment* InitEnvironment(napi_env env) {
   Environment* self = static_cast<Environment*>(calloc(1, sizeof(Environment)));
   if (self == nullptr) return nullptr;
   self->env = env;
-  KeepSegmentationSignal();
   // As in runtimes that keep their heap in a cage. The variable lets that path be tested everywhere.
   self->forbids_external_buffers = getenv("DLPACK_NO_EXTERNAL_BUFFERS") != nullptr;
   if (napi_add_env_cleanup_hook(env, Destroy, self) != napi_ok) {

@@ -12,24 +12,7 @@ import { DLPACK, type DLPackProducer } from '../managed.js';
 import { fromDLPack } from '../protocol.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
-import {
-  BASE,
-  bytesAt,
-  COUNT,
-  frame,
-  OBJECT,
-  payloadAt,
-  SLOT,
-  SLOTS,
-  STATUS,
-  TEXT_START,
-  TOP,
-  Type,
-  text,
-  typeAt,
-  writeFrameAddress,
-  writeSlot,
-} from './call-frame.js';
+import { frame, writeFrameAddress } from './call-frame.js';
 import { type JavaScriptFunction, makeCallback } from './callbacks.js';
 import { TVMFFIError, takeRaised } from './errors.js';
 import { builtin } from './globals.js';
@@ -39,7 +22,8 @@ import { tensorObject } from './tensor-object.js';
 import { DataType, DeviceValue, Dict, FFIObject, handleOf, List, OpaquePointer, RValue, Shape } from './values.js';
 
 // Constants of this module, for the reason that call-frame.ts gives.
-const { f64, i64, u64, i32, u32, u8 } = frame;
+const { f64, i64, u64, i32, u32, u8, text, OBJECT, STATUS, TOP, COUNT, BASE, SLOT, SLOTS, TEXT_START } = frame;
+const { Type, typeAt, payloadAt, bytesAt, writeSlot } = frame;
 
 /** Writes one argument. */
 export function writeArgument(slot: number, value: unknown): void {

@@ -50,6 +50,12 @@ static ffi::Array<ffi::Any> Describe(ffi::TensorView x) {
           ffi::Shape(x.strides()), x.data_ptr()};
 }
 
+// Gives its argument back, after JavaScript had its say.
+static ffi::Tensor CallThenReturn(ffi::Function function, ffi::Tensor x) {
+  function();
+  return x;
+}
+
 static int64_t TypeOf(ffi::AnyView value) { return value.type_index(); }
 static int64_t StreamOf(ffi::TensorView x) {
   return reinterpret_cast<int64_t>(TVMFFIEnvGetStream(x.device().device_type, x.device().device_id));
@@ -149,3 +155,4 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(allocator, Allocator);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(allocator_after, AllocatorAfter);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(stream_at, StreamAt);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(library_address, LibraryAddress);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(call_then_return, CallThenReturn);
