@@ -65,6 +65,11 @@ static int64_t StreamThenFail(ffi::TensorView x) {
   return 0;
 }
 
+// For benchmarks: callbacks without the cost of a call around each.
+static void InvokeTimes(ffi::Function function, int64_t count, ffi::AnyView a, ffi::AnyView b, ffi::AnyView c) {
+  for (int64_t i = 0; i < count; ++i) function(a, b, c);
+}
+
 // A callback that gets a tensor which only lives as long as the call.
 static ffi::Any WithView(ffi::Function function, ffi::TensorView x) { return function(x); }
 
@@ -156,3 +161,4 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(allocator_after, AllocatorAfter);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(stream_at, StreamAt);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(library_address, LibraryAddress);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(call_then_return, CallThenReturn);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(invoke_times, InvokeTimes);
