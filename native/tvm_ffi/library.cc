@@ -32,6 +32,8 @@ static const char* Resolve(void* handle, Library* library) {
   if (library->name == nullptr) return Fail("it has no function %s", "TVMFFI" #name);
   DLPACK_TVM_FFI_SYMBOLS(DLPACK_RESOLVE)
 #undef DLPACK_RESOLVE
+  *reinterpret_cast<void**>(&library->ErrorCreateWithCauseAndExtraContext) =
+      dlsym(handle, "TVMFFIErrorCreateWithCauseAndExtraContext");
   library->GetVersion(&library->version);
   if (library->version.major != 0 || library->version.minor != 1) {
     char found[64];

@@ -34,6 +34,9 @@ struct Library {
 #define DLPACK_DECLARE(name, result, arguments) result(*name) arguments;
   DLPACK_TVM_FFI_SYMBOLS(DLPACK_DECLARE)
 #undef DLPACK_DECLARE
+  // NULL in versions whose errors have no causes.
+  int (*ErrorCreateWithCauseAndExtraContext)(const TVMFFIByteArray*, const TVMFFIByteArray*, const TVMFFIByteArray*,
+                                             TVMFFIObjectHandle, TVMFFIObjectHandle, TVMFFIObjectHandle*);
   TVMFFIVersion version;
 };
 

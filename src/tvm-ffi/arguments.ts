@@ -14,7 +14,7 @@ import { Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { frame, writeFrameAddress } from './call-frame.js';
 import { type JavaScriptFunction, makeCallback } from './callbacks.js';
-import { TVMFFIError, takeRaised } from './errors.js';
+import { makeError, TVMFFIError, takeRaised } from './errors.js';
 import { builtin } from './globals.js';
 import { ffi } from './library.js';
 import { keepForCall, scratch, standIns, TemporaryObject } from './objects.js';
@@ -253,9 +253,7 @@ function writeRValue(slot: number, value: unknown): void {
 }
 
 function writeError(slot: number, error: TVMFFIError): void {
-  ffi.setRaised(error.kind, error.message, error.backtrace.split('\n').reverse().join('\n'));
-  ffi.moveRaised();
-  writeSlot(slot, Type.error, f64[OBJECT] as number);
+  writeSlot(slot, Type.error, makeError(error));
   keepForCall(new TemporaryObject(u32[SLOT] as number));
 }
 

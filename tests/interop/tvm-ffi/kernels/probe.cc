@@ -125,6 +125,31 @@ static void FailWithCause(ffi::String inner, ffi::String outer) {
   ffi::Error cause("KeyError", std::string(inner), "");
   throw ffi::Error("ValueError", std::string(outer), "", cause, std::nullopt);
 }
+// The kinds and messages of the error that a function ends with, and of its causes.
+static ffi::Array<ffi::String> CausesOf(ffi::Function function) {
+  ffi::Array<ffi::String> texts;
+  try {
+    function();
+  } catch (const ffi::Error& error) {
+    const ffi::ErrorObj* at = error.get();
+    while (at != nullptr) {
+      texts.push_back(std::string(at->kind.data, at->kind.size) + ": " + std::string(at->message.data, at->message.size));
+      if (at->cause_chain == nullptr) break;
+      const auto* cell = reinterpret_cast<const TVMFFIErrorCell*>(static_cast<TVMFFIObject*>(at->cause_chain) + 1);
+      at = static_cast<const ffi::ErrorObj*>(cell);
+    }
+  }
+  return texts;
+}
+
+// Arguments that exist for the length of a call only: a C string, bytes by address, a tensor by address, an rvalue.
+static ffi::Any CallWithBorrowed(ffi::Function function, ffi::TensorView x) {
+  static const char kBytes[] = {0, 1, 2, 3};
+  TVMFFIByteArray bytes{kBytes, sizeof(kBytes)};
+  ffi::Array<ffi::Any> array{1, ffi::String("two")};
+  return function("a C string", &bytes, x, ffi::RValueRef(std::move(array)));
+}
+
 static int64_t HostAllocator(ffi::Function function) {
   static DLPackManagedTensorAllocator host = [](DLTensor*, DLManagedTensorVersioned**, void*,
                                                 void (*)(void*, const char*, const char*)) { return -1; };
@@ -162,3 +187,5 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(stream_at, StreamAt);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(library_address, LibraryAddress);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(call_then_return, CallThenReturn);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(invoke_times, InvokeTimes);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(causes_of, CausesOf);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(call_with_borrowed, CallWithBorrowed);
