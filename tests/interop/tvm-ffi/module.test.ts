@@ -44,7 +44,7 @@ testWith(kernelsMissing, 'what a module returned outlives its handle', () => {
   try {
     const { code, signal, output } = runChild(import.meta.url, './children/pinned.js', { args: [copy] });
     equal([code, signal], [0, null], output);
-    equal(JSON.parse(output), { isMapped: true, values: [0, 1, 2], blocks: 0 });
+    equal(JSON.parse(output), { wasMapped: true, values: [0, 1, 2], blocks: 0 });
   } finally {
     rmSync(copy, { force: true });
   }
