@@ -78,7 +78,7 @@ export function upstreamRows(nop: FFIFunction, invokeTimes: FFIFunction): Record
     'torch.add[cpu]': { published: [633, 544] },
     'tvm_ffi.nop+from_dlpack(torch)': {
       here: {
-        what: 'three tensors of another addon taken in',
+        what: 'three tensors (2 by 3) of another addon taken in',
         batch: fresh(nop, () => importManaged(peer.makeLean())),
       },
       published: [4368],

@@ -106,6 +106,13 @@ class Table {
     return [show(own?.median), show(own?.min), show(peer?.median), show(peer?.min), ratio, least].join(' | ');
   }
 
+  /** Node's time for one row over Python's for another: of medians, and of the least. */
+  against(name: string, other: string): string {
+    const own = summarise(this.ours.get(name) as number[]);
+    const peer = summarise(this.theirs.get(other) ?? []);
+    return `${(own.median / peer.median).toFixed(2)} (least ${(own.min / peer.min).toFixed(2)})`;
+  }
+
   get names(): string[] {
     return [...new Set([...this.batches.map(([name]) => name), ...this.theirs.keys()])];
   }
@@ -142,6 +149,8 @@ the slow one, for seconds at a time: medians fall into either, the least are of 
 | call | Node median | least | Python median | least | × Python | least |
 |---|---|---|---|---|---|---|
 ${calls.names.map((name) => `| ${name} | ${calls.cells(name)} |`).join('\n')}
+
+\`nop(3 tensors)\` is ${calls.against('nop(3 tensors)', 'nop(3 torch tensors)')} × what Python takes for it with torch tensors.
 
 ## Upstream's benchmark, row by row
 
