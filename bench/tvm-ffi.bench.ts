@@ -143,9 +143,8 @@ Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- tvm-ffi\`; ${c
 
 Nanoseconds for one call into the same native function, medians and least of ${ROUNDS} rounds in which both sides took
 turns. The ratio is to Python's tvm_ffi. Tensors are float32 of six elements; results are disposed. "Arrays of the host
-language" are a wrapped Float32Array here and a NumPy array there. The machine runs at one of two speeds, half as fast in
-the slow one, for seconds at a time, and had other work beside this: medians suffer from both, by different amounts on
-either side. The ratio of the least is the one to go by.
+language" are a wrapped Float32Array here and a NumPy array there. Where the machine changes its speed or does
+other work meanwhile, medians suffer, by different amounts on either side: the ratio of the least is the one to go by.
 
 | call | Node median | least | Python median | least | × Python | least |
 |---|---|---|---|---|---|---|
