@@ -5,6 +5,7 @@
 
 #include "../bindings.h"
 #include "../lock.h"
+#include "../signals.h"
 #include "bindings.h"
 #include "calls.h"
 #include "consume.h"
@@ -155,7 +156,11 @@ static Object* Perform(Objects* self, const Request& request, Texts* texts) {
   switch (operation) {
     case kImport: {
       const char* name = api.PyUnicode_AsUTF8AndSize(first.get(), nullptr);
-      return name == nullptr ? nullptr : api.PyImport_ImportModule(name);
+      if (name == nullptr) return nullptr;
+      KeepSegmentationSignal();
+      Object* module = api.PyImport_ImportModule(name);
+      KeepSegmentationSignal();
+      return module;
     }
     case kName: {
       Object* name = first.take();

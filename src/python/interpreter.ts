@@ -78,8 +78,8 @@ export function python(options: PythonOptions = {}): Python {
   registerArrayReader();
   interpreter = {
     import: importOrExplain,
-    eval: (expression) => importModule('builtins').eval(expression, importModule('__main__').__dict__),
-    exec: (statements) => importModule('builtins').exec(statements, importModule('__main__').__dict__),
+    eval: (expression) => runInMain('eval', expression),
+    exec: (statements) => void runInMain('exec', statements),
     kwargs,
     tuple: (...values) => makeTuple(values),
     tensor: makeTensor,
@@ -89,6 +89,15 @@ export function python(options: PythonOptions = {}): Python {
   };
   if (venv !== null) enterEnvironment(venv);
   return interpreter;
+}
+
+/** Runs code of the user, which may import: the import at the end has signals that a library took given back. */
+function runInMain(name: 'eval' | 'exec', code: string): PyObject {
+  try {
+    return importModule('builtins')[name](code, importModule('__main__').__dict__);
+  } finally {
+    importModule('builtins');
+  }
 }
 
 /** A module; where Python has none of that name, what to do about it. */

@@ -12,26 +12,9 @@ import { DLPACK, type DLPackProducer } from '../managed.js';
 import { fromDLPack } from '../protocol.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
-import {
-  BASE,
-  bytesAt,
-  COUNT,
-  frame,
-  OBJECT,
-  payloadAt,
-  SLOT,
-  SLOTS,
-  STATUS,
-  TEXT_START,
-  TOP,
-  Type,
-  text,
-  typeAt,
-  writeFrameAddress,
-  writeSlot,
-} from './call-frame.js';
+import { frame, writeFrameAddress } from './call-frame.js';
 import { type JavaScriptFunction, makeCallback } from './callbacks.js';
-import { TVMFFIError, takeRaised } from './errors.js';
+import { makeError, TVMFFIError, takeRaised } from './errors.js';
 import { builtin } from './globals.js';
 import { ffi } from './library.js';
 import { keepForCall, scratch, standIns, TemporaryObject } from './objects.js';
@@ -39,7 +22,8 @@ import { tensorObject } from './tensor-object.js';
 import { DataType, DeviceValue, Dict, FFIObject, handleOf, List, OpaquePointer, RValue, Shape } from './values.js';
 
 // Constants of this module, for the reason that call-frame.ts gives.
-const { f64, i64, u64, i32, u32, u8 } = frame;
+const { f64, i64, u64, i32, u32, u8, text, OBJECT, STATUS, TOP, COUNT, BASE, SLOT, SLOTS, TEXT_START } = frame;
+const { Type, typeAt, payloadAt, bytesAt, writeSlot } = frame;
 
 /** Writes one argument. */
 export function writeArgument(slot: number, value: unknown): void {
@@ -269,9 +253,7 @@ function writeRValue(slot: number, value: unknown): void {
 }
 
 function writeError(slot: number, error: TVMFFIError): void {
-  ffi.setRaised(error.kind, error.message, error.backtrace.split('\n').reverse().join('\n'));
-  ffi.moveRaised();
-  writeSlot(slot, Type.error, f64[OBJECT] as number);
+  writeSlot(slot, Type.error, makeError(error));
   keepForCall(new TemporaryObject(u32[SLOT] as number));
 }
 
