@@ -120,8 +120,6 @@ export interface DeviceBackend {
    * the array API; null is the default stream, -1 asks for nothing.
    */
   handOver(descriptor: Descriptor, stream: bigint | null): void;
-  /** Work on the tensor is about to be queued on the current stream, by someone else. */
-  noteUse(descriptor: Descriptor): void;
   /** The current stream of a device on this thread, as the driver names it. */
   currentStream(device: DeviceInfo): bigint;
 }

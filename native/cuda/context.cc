@@ -125,7 +125,6 @@ static const Export kExports[] = {
     {"clear", ClearBinding},
     {"copy", CopyBinding},
     {"copyAsync", CopyAsyncBinding},
-    {"noteUse", NoteUseBinding},
     {"handOver", HandOverBinding},
     {"pointerAttributes", PointerAttributesBinding},
     {"admit", AdmitBinding},

@@ -92,7 +92,6 @@ napi_value AllocateBinding(napi_env env, napi_callback_info info);
 napi_value ClearBinding(napi_env env, napi_callback_info info);
 napi_value CopyBinding(napi_env env, napi_callback_info info);
 napi_value CopyAsyncBinding(napi_env env, napi_callback_info info);
-napi_value NoteUseBinding(napi_env env, napi_callback_info info);
 napi_value HandOverBinding(napi_env env, napi_callback_info info);
 napi_value PointerAttributesBinding(napi_env env, napi_callback_info info);
 // array_binding.cc

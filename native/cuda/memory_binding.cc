@@ -53,14 +53,6 @@ napi_value ClearBinding(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-napi_value NoteUseBinding(napi_env env, napi_callback_info info) {
-  CudaContext* self = ContextOf(env, info);
-  const Device* device = DeviceOf(self->frame);
-  Storage* storage = device == nullptr ? nullptr : StorageOf(self);
-  if (storage != nullptr) self->frame->status = NoteUse(storage, Place{device, StreamOf(self->frame)});
-  return nullptr;
-}
-
 // The stream may use the storage from now on.
 napi_value HandOverBinding(napi_env env, napi_callback_info info) {
   CudaContext* self = ContextOf(env, info);

@@ -57,12 +57,6 @@ export const cudaBackend: DeviceBackend = {
     binding.handOver();
     check(`a stream of '${device.name}' to wait for the tensor`);
   },
-  noteUse({ storage, device }: Descriptor): void {
-    const binding = cuda();
-    select(storage, ordinalOf(device), currentHandle(ordinalOf(device)));
-    binding.noteUse();
-    check(`the use of a tensor on '${device.name}' to be noted`);
-  },
   currentStream(device: DeviceInfo): bigint {
     return currentHandle(ordinalOf(device));
   },

@@ -16,7 +16,6 @@ export interface CudaBinding {
   clear(): void;
   copy(source: Uint8Array | undefined, target: Uint8Array | undefined): void;
   copyAsync(): Promise<number> | undefined;
-  noteUse(): void;
   handOver(): void;
   pointerAttributes(): void;
   admit(): void;

@@ -5,7 +5,8 @@
  * @module
  */
 
-import { cpu, type DeviceInfo, parseDevice } from '../device.js';
+import type { Descriptor } from '../descriptor.js';
+import { cpu, parseDevice } from '../device.js';
 import { parseDType } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError, BufferError } from '../errors.js';
 import { DLPACK, type DLPackProducer } from '../managed.js';
@@ -18,6 +19,7 @@ import { makeError, TVMFFIError, takeRaised } from './errors.js';
 import { builtin } from './globals.js';
 import { ffi } from './library.js';
 import { keepForCall, scratch, standIns, TemporaryObject } from './objects.js';
+import { useOnStream } from './streams.js';
 import { tensorObject } from './tensor-object.js';
 import { DataType, DeviceValue, Dict, FFIObject, handleOf, List, OpaquePointer, RValue, Shape } from './values.js';
 
@@ -61,7 +63,7 @@ export function writeArgument(slot: number, value: unknown): void {
 /** An owning tensor, which callees that take a view accept too. Memory that JavaScript owns can only be viewed. */
 function writeTensor(slot: number, tensor: Tensor): void {
   const descriptor = descriptorOf(tensor);
-  if (descriptor.device !== cpu) noteDevice(descriptor.device);
+  if (descriptor.device !== cpu) noteDevice(descriptor);
   const object = tensorObject(descriptor);
   if (object.isOwning) writeSlot(slot, Type.tensor, object.pointer);
   else writeSlot(slot, Type.tensorView, object.view);
@@ -69,12 +71,14 @@ function writeTensor(slot: number, tensor: Tensor): void {
 
 function writeView(slot: number, view: TensorView): void {
   const descriptor = descriptorOf(view);
-  if (descriptor.device !== cpu) noteDevice(descriptor.device);
+  if (descriptor.device !== cpu) noteDevice(descriptor);
   writeSlot(slot, Type.tensorView, tensorObject(descriptor).view);
 }
 
 /** The first device other than the host sets the stream of the call. */
-function noteDevice(device: DeviceInfo): void {
+function noteDevice(descriptor: Descriptor): void {
+  const { device } = descriptor;
+  useOnStream(descriptor);
   scratch.isUsed = true;
   scratch.device ??= device;
 }
