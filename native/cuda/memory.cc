@@ -83,6 +83,11 @@ void DestroyPinned(Storage* self) {
   FreeBlock(self);
 }
 
+void FlushCaches(Device* device) {
+  FlushCache(&device->cache);
+  ForEachStream(device, [](Stream* stream) { FlushCache(&stream->cache); });
+}
+
 // Where an allocation is queued: the stream it is for, or one beside it while that is captured into a graph, or the
 // one that orders itself with the streams of all threads where a thread's own has no name on others.
 StreamHandle ChooseHome(const Device* device, StreamHandle stream) {
@@ -91,10 +96,14 @@ StreamHandle ChooseHome(const Device* device, StreamHandle stream) {
 }
 
 Result AllocatePooled(Device* device, size_t bytes, StreamHandle home, Address* address) {
+  RelaxedScope relaxed;
   Result result = driver.MemAllocFromPoolAsync(address, bytes, device->pool, home);
   if (result != kOutOfDeviceMemory) return result;
-  // Memory that was released may be behind queued work, kept for later, or in pieces too small.
-  result = TrimPool(device);
+  // Memory that was released may be behind queued work, kept for later, or in pieces too small. Not by waiting for the whole
+  // device: that would break graphs that others are capturing.
+  FlushCaches(device);
+  result = driver.StreamSynchronize(home);
+  if (result == kSuccess) result = driver.MemPoolTrimTo(device->pool, 0);
   return result == kSuccess ? driver.MemAllocFromPoolAsync(address, bytes, device->pool, home) : result;
 }
 
@@ -202,8 +211,7 @@ void FlushCache(BlockCache* cache) {
 
 Result TrimPool(Device* device) {
   if (device->pool == nullptr) return kSuccess;
-  FlushCache(&device->cache);
-  ForEachStream(device, [](Stream* stream) { FlushCache(&stream->cache); });
+  FlushCaches(device);
   ContextScope scope(device);
   RelaxedScope relaxed;
   const Result result = driver.CtxSynchronize();

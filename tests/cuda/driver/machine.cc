@@ -236,6 +236,6 @@ FAKE_EXPORT(CtxPopCurrent, cuCtxPopCurrent_v2)(dlpack::cuda::Context* context) {
 
 FAKE_EXPORT(CtxSynchronize, cuCtxSynchronize)() {
   ENTER("cuCtxSynchronize");
-  const Result forbidden = Forbidden("cuCtxSynchronize");
+  const Result forbidden = ForbiddenToAll("cuCtxSynchronize");
   return forbidden != kSuccess ? forbidden : AwaitContext(call.lock, Current(), "cuCtxSynchronize");
 }

@@ -334,8 +334,13 @@ FAKE_EXPORT(MemAllocFromPoolAsync, cuMemAllocFromPoolAsync)(Address* address, si
   Result code;
   Stream* found = FindStream(stream, &code);
   if (found == nullptr) return code;
-  if (bytes == 0) return kInvalidValue;
-  code = Accepts(found);
+  if (bytes == 0) {
+    *address = 0;
+    return kSuccess;
+  }
+  // The pool may have to grow, which is no work of a stream.
+  code = found->capture == nullptr ? Forbidden("cuMemAllocFromPoolAsync") : kSuccess;
+  if (code == kSuccess) code = Accepts(found);
   if (code != kSuccess) return code;
   Allocation* made = Allocate(Kind::kPool, static_cast<Pool*>(pool)->device, bytes);
   if (made == nullptr) return kOutOfDeviceMemory;

@@ -175,6 +175,16 @@ Result AwaitContext(Lock& lock, PrimaryContext* context, const char* symbol) {
   return kSuccess;
 }
 
+Result ForbiddenToAll(const char* symbol) {
+  Result code = kSuccess;
+  for (const auto& capture : machine().captures) {
+    if (!capture->invalidated) Report("error: %s breaks the capture of %s", symbol, NameOf(capture->origin).c_str());
+    capture->invalidated = true;
+    code = kCaptureUnsupported;
+  }
+  return code;
+}
+
 Result Forbidden(const char* symbol) {
   const Thread& self = thread();
   if (self.mode == kCaptureRelaxed) return kSuccess;

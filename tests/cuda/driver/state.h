@@ -200,6 +200,8 @@ Result AwaitContext(Lock& lock, PrimaryContext* context, const char* symbol);
 std::set<const Operation*> Before(const OperationRef& operation);
 // What the call must return when captures forbid it to this thread; success otherwise. It breaks those captures.
 Result Forbidden(const char* symbol);
+// The same for a call that every capture forbids to every thread.
+Result ForbiddenToAll(const char* symbol);
 std::string NameOf(const Stream* stream);
 
 // memory.cc
