@@ -3,7 +3,6 @@
 #define DLPACK_NODE_PYTHON_TENSOR_BODY_H_
 
 #include "../abi/dlpack_abi.h"
-#include "../frame.h"
 #include "../storage.h"
 #include "api.h"
 
@@ -22,12 +21,6 @@ struct Body {
 };
 
 inline Body* BodyOf(Object* self) { return reinterpret_cast<Body*>(reinterpret_cast<char*>(self) + api.head_size); }
-
-// dlpack_method.cc: __dlpack__ and __dlpack_device__. GIL held.
-Object* DLPack(Object* self, Object* const* values, ptrdiff_t positional, Object* keywords);
-Object* DLPackDevice(Object* self, Object*);
-// The frame form of a body, for the exporters of managed_tensor.cc.
-void FillFrame(const Body& body, Frame* frame);
 
 // array_views.cc: the buffer protocol and the attributes that describe memory to NumPy. GIL held.
 int GetBuffer(Object* self, Buffer* view, int flags);

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../exchange_api.h"
 #include "../managed_tensor.h"
@@ -15,11 +16,259 @@ namespace {
 
 Object* type;
 
+// The frame form of a body, for the exporters of managed_tensor.cc.
+void FillFrame(const Body& body, Frame* frame) {
+  const DLTensor& tensor = body.tensor;
+  frame->ndim = tensor.ndim;
+  frame->dtype_code = tensor.dtype.code;
+  frame->dtype_bits = tensor.dtype.bits;
+  frame->dtype_lanes = tensor.dtype.lanes;
+  frame->device_type = tensor.device.device_type;
+  frame->device_id = tensor.device.device_id;
+  frame->flags = body.flags;
+  frame->trace = 0;
+  frame->addressable = tensor.byte_offset == 0;
+  frame->byte_offset = static_cast<double>(tensor.byte_offset);
+  if (frame->addressable && tensor.data != nullptr) {
+    frame->byte_offset = static_cast<double>(static_cast<char*>(tensor.data) - static_cast<char*>(body.storage->data));
+  }
+  for (int32_t i = 0; i < tensor.ndim; ++i) {
+    frame->shape[i] = static_cast<double>(tensor.shape[i]);
+    frame->strides[i] = static_cast<double>(tensor.strides[i]);
+  }
+}
+
 bool IsEmpty(const DLTensor& tensor) {
   for (int32_t i = 0; i < tensor.ndim; ++i) {
     if (tensor.shape[i] == 0) return true;
   }
   return false;
+}
+
+// Copies the elements, row-major, into new memory. Whole bytes only. NULL with an exception set.
+Storage* CopyElements(const DLTensor& tensor, bool padded) {
+  const int64_t bits = int64_t{tensor.dtype.bits} * tensor.dtype.lanes;
+  const int64_t item = (padded || bits % 8 == 0) ? (bits + 7) / 8 : 0;
+  int64_t count = 1;
+  for (int32_t i = 0; i < tensor.ndim; ++i) count *= tensor.shape[i];
+  if (item == 0) {
+    // Packed: only a contiguous block can be copied byte by byte.
+    int64_t step = 1;
+    for (int32_t i = tensor.ndim - 1; i >= 0; --i) {
+      if (tensor.shape[i] > 1 && tensor.strides[i] != step && count > 0) {
+        api.PyErr_SetString(api.PyExc_BufferError, "Expected contiguous packed elements for a copy");
+        return nullptr;
+      }
+      step *= tensor.shape[i];
+    }
+  }
+  const int64_t nbytes = item == 0 ? (count * bits + 7) / 8 : count * item;
+  Storage* copy = AllocateStorage(static_cast<uint64_t>(nbytes));
+  if (copy == nullptr) {
+    api.PyErr_SetString(api.PyExc_BufferError, "Out of memory for a copy of the tensor");
+    return nullptr;
+  }
+  char* out = static_cast<char*>(copy->data);
+  const char* in = static_cast<char*>(tensor.data) + tensor.byte_offset;
+  if (item == 0) {
+    if (nbytes > 0) memcpy(out, in, static_cast<size_t>(nbytes));
+    return copy;
+  }
+  int64_t index[kMaxNdim] = {};
+  for (int64_t n = 0; n < count; ++n) {
+    memcpy(out, in, static_cast<size_t>(item));
+    out += item;
+    for (int32_t axis = tensor.ndim - 1; axis >= 0; --axis) {
+      in += tensor.strides[axis] * item;
+      if (++index[axis] < tensor.shape[axis]) break;
+      in -= tensor.shape[axis] * tensor.strides[axis] * item;
+      index[axis] = 0;
+    }
+  }
+  return copy;
+}
+
+// Names are static: consumers keep the pointer.
+const char* const kLegacy = "dltensor";
+const char* const kVersioned = "dltensor_versioned";
+
+// Runs when a capsule is collected: a tensor that nobody consumed is released. An exception may be in flight.
+template <class Managed>
+void DestroyCapsule(Object* capsule) {
+  const char* name = sizeof(Managed) == sizeof(DLManagedTensor) ? kLegacy : kVersioned;
+  if (!api.PyCapsule_IsValid(capsule, name)) return;  // consumed, and renamed
+  Object *kind, *value, *traceback;
+  api.PyErr_Fetch(&kind, &value, &traceback);
+  Managed* managed = static_cast<Managed*>(api.PyCapsule_GetPointer(capsule, name));
+  if (managed != nullptr) DeleteManaged(managed);
+  api.PyErr_Restore(kind, value, traceback);
+}
+
+template <class Managed>
+Object* MakeCapsule(const Frame& frame, Storage* storage) {
+  Status status;
+  RetainStorage(storage);
+  Managed* managed = ExportManaged<Managed>(frame, storage, &status);
+  if (managed == nullptr) {
+    ReleaseStorage(storage);
+    api.PyErr_SetString(api.PyExc_BufferError, "Out of memory for a managed tensor");
+    return nullptr;
+  }
+  Count(counts.exports, 1);
+  const char* name = sizeof(Managed) == sizeof(DLManagedTensor) ? kLegacy : kVersioned;
+  Object* capsule = api.PyCapsule_New(managed, name, DestroyCapsule<Managed>);
+  if (capsule == nullptr) DeleteManaged(managed);
+  return capsule;
+}
+
+bool ReadPair(Object* value, long long* first, long long* second, const char* what) {
+  Object* type = TypeOf(value);
+  bool good = (type == api.PyTuple_Type || api.PyType_IsSubtype(type, api.PyTuple_Type)) && api.PyTuple_Size(value) == 2;
+  int overflow[2] = {0, 0};
+  if (good) {
+    *first = api.PyLong_AsLongLongAndOverflow(api.PyTuple_GetItem(value, 0), &overflow[0]);
+    *second = api.PyErr_Occurred() ? 0 : api.PyLong_AsLongLongAndOverflow(api.PyTuple_GetItem(value, 1), &overflow[1]);
+    good = !api.PyErr_Occurred() && overflow[0] == 0 && overflow[1] == 0;
+  }
+  if (good) return true;
+  api.PyErr_Clear();
+  char message[96];
+  snprintf(message, sizeof(message), "Expected a tuple of two integers for %s", what);
+  api.PyErr_SetString(api.PyExc_TypeError, message);
+  return false;
+}
+
+struct Request {
+  bool versioned;
+  int copy;  // -1: None
+};
+
+bool SameName(Object* name, Object* interned) {
+  return name == interned || api.PyUnicode_Compare(name, interned) == 0;
+}
+
+// Keyword arguments of __dlpack__. False with an exception set.
+bool ReadRequest(const Body& body, Object* const* values, ptrdiff_t positional, Object* keywords, Request* request) {
+  if (positional != 0) {
+    api.PyErr_SetString(api.PyExc_TypeError, "Expected keyword arguments only for __dlpack__");
+    return false;
+  }
+  const ptrdiff_t count = keywords == nullptr ? 0 : api.PyTuple_Size(keywords);
+  for (ptrdiff_t i = 0; i < count; ++i) {
+    Object* name = api.PyTuple_GetItem(keywords, i);
+    Object* value = values[i];
+    const bool none = value == api._Py_NoneStruct;
+    if (SameName(name, names.max_version)) {
+      long long major = 0, minor = 0;
+      if (!none && !ReadPair(value, &major, &minor, "max_version")) return false;
+      request->versioned = major >= 1;
+    } else if (SameName(name, names.copy)) {
+      if (!none && value != api._Py_TrueStruct && value != api._Py_FalseStruct) {
+        api.PyErr_SetString(api.PyExc_ValueError, "Expected True, False or None for copy");
+        return false;
+      }
+      request->copy = none ? -1 : value == api._Py_TrueStruct;
+    } else if (SameName(name, names.dl_device)) {
+      long long device_type = 0, device_id = 0;
+      if (none) continue;
+      if (!ReadPair(value, &device_type, &device_id, "dl_device")) return false;
+      if (device_type != body.tensor.device.device_type || device_id != body.tensor.device.device_id) {
+        api.PyErr_SetString(api.PyExc_BufferError, "Expected the tensor's own device for dl_device");
+        return false;
+      }
+    } else if (SameName(name, names.stream)) {
+      if (!none && body.tensor.device.device_type == kDLCPU) {
+        api.PyErr_SetString(api.PyExc_ValueError, "Expected None for stream: this tensor is in host memory");
+        return false;
+      }
+    } else {
+      api.PyErr_SetString(api.PyExc_TypeError,
+                          "Expected stream, max_version, dl_device or copy as keyword of __dlpack__");
+      return false;
+    }
+  }
+  return true;
+}
+
+// PyTorch up to 2.13 ends the process when it meets a negative stride (pytorch#188047), and writes to read-only memory. Its
+// from_dlpack is Python code: the frame that called us tells.
+bool IsCalledByTorch() {
+  Ref sys(api.PyImport_ImportModule("sys"));
+  Ref get_frame(sys ? api.PyObject_GetAttrString(sys.get(), "_getframe") : nullptr);
+  Ref frame(get_frame ? api.PyObject_CallObject(get_frame.get(), nullptr) : nullptr);
+  Ref globals(frame ? api.PyObject_GetAttrString(frame.get(), "f_globals") : nullptr);
+  Ref key(api.PyUnicode_InternFromString("__name__"));
+  Ref name(globals && key ? api.PyObject_GetItem(globals.get(), key.get()) : nullptr);
+  const char* text = name ? api.PyUnicode_AsUTF8AndSize(name.get(), nullptr) : nullptr;
+  api.PyErr_Clear();
+  return text != nullptr && (strcmp(text, "torch") == 0 || strncmp(text, "torch.", 6) == 0);
+}
+
+bool HasNegativeStride(const DLTensor& tensor) {
+  for (int32_t i = 0; i < tensor.ndim; ++i) {
+    if (tensor.strides[i] < 0) return true;
+  }
+  return false;
+}
+
+Object* DLPack(Object* self, Object* const* values, ptrdiff_t positional, Object* keywords) {
+  const Body& body = *BodyOf(self);
+  Request request = {false, -1};
+  if (!ReadRequest(body, values, positional, keywords, &request)) return nullptr;
+  const bool readonly = (body.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
+  if (request.copy != 1 && (readonly || HasNegativeStride(body.tensor)) && IsCalledByTorch()) {
+    if (request.copy == 0) {
+      api.PyErr_SetString(api.PyExc_BufferError,
+                          "Expected a writable tensor without negative strides for PyTorch, which has no other; allow a copy");
+      return nullptr;
+    }
+    request.copy = 1;
+  }
+  if (!request.versioned && request.copy != 1 && readonly) {
+    api.PyErr_SetString(api.PyExc_BufferError,
+                        "Expected max_version=(1, 0) or newer for a read-only tensor: an old capsule cannot say so; or copy=True");
+    return nullptr;
+  }
+  const bool padded = (body.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;
+  if (!request.versioned && padded) {
+    api.PyErr_SetString(api.PyExc_BufferError, "Expected max_version=(1, 1) or newer for padded elements");
+    return nullptr;
+  }
+  Frame frame;
+  FillFrame(body, &frame);
+  Storage* storage = body.storage;
+  if (request.copy == 1) {
+    if (body.tensor.device.device_type != kDLCPU) {
+      api.PyErr_SetString(api.PyExc_BufferError, "Expected host memory for a copy");
+      return nullptr;
+    }
+    storage = CopyElements(body.tensor, padded);
+    if (storage == nullptr) return nullptr;
+    frame.byte_offset = 0;
+    frame.flags = (body.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) | DLPACK_FLAG_BITMASK_IS_COPIED;
+    double step = 1;
+    for (int32_t i = frame.ndim - 1; i >= 0; --i) {
+      frame.strides[i] = step;
+      step *= frame.shape[i] == 0 ? 1 : frame.shape[i];
+    }
+  }
+  Object* capsule = request.versioned ? MakeCapsule<DLManagedTensorVersioned>(frame, storage)
+                                      : MakeCapsule<DLManagedTensor>(frame, storage);
+  if (request.copy == 1) ReleaseStorage(storage);
+  return capsule;
+}
+
+Object* Pair(long long first, long long second) {
+  Object* pair = api.PyTuple_New(2);
+  if (pair == nullptr) return nullptr;
+  api.PyTuple_SetItem(pair, 0, api.PyLong_FromLongLong(first));
+  api.PyTuple_SetItem(pair, 1, api.PyLong_FromLongLong(second));
+  return pair;
+}
+
+Object* DLPackDevice(Object* self, Object*) {
+  const DLDevice& device = BodyOf(self)->tensor.device;
+  return Pair(device.device_type, device.device_id);
 }
 
 void Dealloc(Object* self) {
