@@ -109,11 +109,15 @@ export function importObjects(): void {
 }
 
 function* iterate(reference: Reference): Generator<unknown> {
-  const iterator = findReference(perform(Operation.iterate, reference)) as Reference;
-  for (;;) {
-    const value = perform(Operation.next, iterator);
-    if (u32[RESULT_KIND] === Kind.end) return;
-    yield value;
+  const iterator = findReference(perform(Operation.iterate, reference)) as Traps;
+  try {
+    for (;;) {
+      const value = perform(Operation.next, iterator);
+      if (u32[RESULT_KIND] === Kind.end) return;
+      yield value;
+    }
+  } finally {
+    disposeReference(iterator);
   }
 }
 
