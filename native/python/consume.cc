@@ -1,8 +1,10 @@
 #include "consume.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "../managed_tensor.h"
+#include "ml_dtypes.h"
 #include "runtime.h"
 
 namespace dlpack {
@@ -42,6 +44,13 @@ static bool HasAttribute(Object* object, Object* name) {
   return static_cast<bool>(value);
 }
 
+static bool IsOfModule(Object* type, const char* prefix) {
+  Ref module(api.PyObject_GetAttrString(type, "__module__"));
+  const char* name = module ? api.PyUnicode_AsUTF8AndSize(module.get(), nullptr) : nullptr;
+  api.PyErr_Clear();
+  return name != nullptr && strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
 static DLPackExchangeAPI* FindTable(Object* type) {
   Ref attribute(api.PyObject_GetAttrString(type, "__dlpack_c_exchange_api__"));
   if (!attribute) {
@@ -68,6 +77,8 @@ const TypeEntry* LookUpType(Object* type) {
   api.Py_IncRef(type);  // kept: its address must not become another type's
   node->entry.type = type;
   node->entry.api = FindTable(type);
+  node->entry.is_immutable = IsOfModule(type, "jaxlib.");  // its capsules do not say so
+  node->entry.is_copy_wrong = IsOfModule(type, "pyarrow.");
   node->entry.checks_torch_bits = HasAttribute(type, names.requires_grad) && HasAttribute(type, names.is_neg);
   node->next = *bucket;
   *bucket = node;
@@ -106,7 +117,8 @@ static Storage* ConsumeTable(const TypeEntry& entry, Object* object, Frame* fram
   return Import(managed, frame);
 }
 
-// object.__dlpack__(...) with what was asked for; without arguments where the producer does not know them.
+// object.__dlpack__(...) with what was asked for; without arguments where the producer does not know them. Whether the
+// request was met is then for fromDLPack to see: it copies what was not copied, and refuses another device.
 static Object* CallProducer(Object* object, const ConsumeOptions& options) {
   Object* arguments[4] = {object, names.version_tuple, nullptr, nullptr};
   Object* keywords[3] = {names.max_version};
@@ -130,10 +142,31 @@ static Object* CallProducer(Object* object, const ConsumeOptions& options) {
     api.PyTuple_SetItem(kwnames.get(), i, keywords[i]);
   }
   Object* capsule = api.PyObject_VectorcallMethod(names.dlpack, arguments, 1, kwnames.get());
-  if (capsule == nullptr && !options.has_device && options.copy < 0 && api.PyErr_ExceptionMatches(api.PyExc_TypeError)) {
+  if (capsule == nullptr && api.PyErr_ExceptionMatches(api.PyExc_TypeError)) {
     api.PyErr_Clear();
     capsule = api.PyObject_VectorcallMethod(names.dlpack, arguments, 1, nullptr);
   }
+  return capsule;
+}
+
+// As CallProducer; where the producer cannot make a copy (TVM-FFI) or makes a wrong one (Arrow, of tensors with gaps) it is
+// asked for the tensor itself, and fromDLPack copies.
+static Object* CallForCopy(Object* object, const ConsumeOptions& options, bool is_copy_wrong) {
+  ConsumeOptions plain = options;
+  plain.copy = -1;
+  if (options.copy == 1 && is_copy_wrong) return CallProducer(object, plain);
+  Object* capsule = CallProducer(object, options);
+  if (capsule != nullptr || options.copy != 1 || !api.PyErr_ExceptionMatches(api.PyExc_BufferError)) return capsule;
+  Object *kind, *value, *traceback;
+  api.PyErr_Fetch(&kind, &value, &traceback);
+  capsule = CallProducer(object, plain);
+  if (capsule == nullptr) {
+    // What it said first says more.
+    api.PyErr_Clear();
+    api.PyErr_Restore(kind, value, traceback);
+    return nullptr;
+  }
+  Ref kind_ref(kind), value_ref(value), traceback_ref(traceback);
   return capsule;
 }
 
@@ -154,6 +187,26 @@ static Storage* ConsumeCapsule(Object* capsule, Frame* frame) {
   return nullptr;
 }
 
+// After NumPy refused with the BufferError that is set; it stays unless the array is of ml_dtypes.
+static Storage* ConsumeMlDTypes(Object* array, const ConsumeOptions& options, Frame* frame) {
+  Object *kind, *value, *traceback;
+  api.PyErr_Fetch(&kind, &value, &traceback);
+  DLDataType dtype;
+  Ref view(ViewMlDTypes(array, &dtype));
+  if (!view) {
+    api.PyErr_Restore(kind, value, traceback);
+    return nullptr;
+  }
+  Ref kind_ref(kind), value_ref(value), traceback_ref(traceback);
+  Ref capsule(CallProducer(view.get(), options));
+  Storage* storage = capsule ? ConsumeCapsule(capsule.get(), frame) : nullptr;
+  if (storage == nullptr) return nullptr;
+  frame->dtype_code = dtype.code;
+  frame->dtype_bits = dtype.bits;
+  if (dtype.bits < 8) frame->flags |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
+  return storage;
+}
+
 Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Frame* frame) {
   frame->status = kOk;
   const TypeEntry* entry = LookUpType(TypeOf(object));
@@ -163,8 +216,11 @@ Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Frame* fra
   }
   if (entry->api != nullptr && options.copy != 1 && !options.has_device) return ConsumeTable(*entry, object, frame);
   if (entry->checks_torch_bits && !CheckTorchBits(object, true)) return nullptr;
-  Ref capsule(CallProducer(object, options));
-  return capsule ? ConsumeCapsule(capsule.get(), frame) : nullptr;
+  Ref capsule(CallForCopy(object, options, entry->is_copy_wrong));
+  if (!capsule && api.PyErr_ExceptionMatches(api.PyExc_BufferError)) return ConsumeMlDTypes(object, options, frame);
+  Storage* storage = capsule ? ConsumeCapsule(capsule.get(), frame) : nullptr;
+  if (storage != nullptr && entry->is_immutable && options.copy != 1) frame->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
+  return storage;
 }
 
 }  // namespace python

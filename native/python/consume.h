@@ -26,6 +26,8 @@ Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Frame* fra
 struct TypeEntry {
   Object* type;
   ::DLPackExchangeAPI* api;
+  bool is_immutable;       // its tensors are shared read-only
+  bool is_copy_wrong;      // its copies are not asked for
   bool checks_torch_bits;  // requires_grad, is_conj and is_neg exist: the table does not look at them
 };
 const TypeEntry* LookUpType(Object* type);
