@@ -187,6 +187,17 @@ static Storage* ConsumeCapsule(Object* capsule, Frame* frame) {
   return nullptr;
 }
 
+// As ConsumeCapsule, and drops the capsule: its destructor may be Python code, which must not run with an exception set.
+static Storage* TakeCapsule(Object* capsule, Frame* frame) {
+  if (capsule == nullptr) return nullptr;
+  Storage* storage = ConsumeCapsule(capsule, frame);
+  Object *kind = nullptr, *value = nullptr, *traceback = nullptr;
+  if (storage == nullptr) api.PyErr_Fetch(&kind, &value, &traceback);
+  api.Py_DecRef(capsule);
+  if (storage == nullptr) api.PyErr_Restore(kind, value, traceback);
+  return storage;
+}
+
 // After NumPy refused with the BufferError that is set; it stays unless the array is of ml_dtypes.
 static Storage* ConsumeMlDTypes(Object* array, const ConsumeOptions& options, Frame* frame) {
   Object *kind, *value, *traceback;
@@ -198,8 +209,7 @@ static Storage* ConsumeMlDTypes(Object* array, const ConsumeOptions& options, Fr
     return nullptr;
   }
   Ref kind_ref(kind), value_ref(value), traceback_ref(traceback);
-  Ref capsule(CallProducer(view.get(), options));
-  Storage* storage = capsule ? ConsumeCapsule(capsule.get(), frame) : nullptr;
+  Storage* storage = TakeCapsule(CallProducer(view.get(), options), frame);
   if (storage == nullptr) return nullptr;
   frame->dtype_code = dtype.code;
   frame->dtype_bits = dtype.bits;
@@ -216,9 +226,11 @@ Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Frame* fra
   }
   if (entry->api != nullptr && options.copy != 1 && !options.has_device) return ConsumeTable(*entry, object, frame);
   if (entry->checks_torch_bits && !CheckTorchBits(object, true)) return nullptr;
-  Ref capsule(CallForCopy(object, options, entry->is_copy_wrong));
-  if (!capsule && api.PyErr_ExceptionMatches(api.PyExc_BufferError)) return ConsumeMlDTypes(object, options, frame);
-  Storage* storage = capsule ? ConsumeCapsule(capsule.get(), frame) : nullptr;
+  Object* capsule = CallForCopy(object, options, entry->is_copy_wrong);
+  if (capsule == nullptr && api.PyErr_ExceptionMatches(api.PyExc_BufferError)) {
+    return ConsumeMlDTypes(object, options, frame);
+  }
+  Storage* storage = TakeCapsule(capsule, frame);
   if (storage != nullptr && entry->is_immutable && options.copy != 1) frame->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
   return storage;
 }
