@@ -55,7 +55,13 @@ const peers: readonly Peer[] = [
       ...(nodedir.npm_config_nodedir ? [`--nodedir=${prefix}`] : []),
     ],
   },
-  { name: 'node-calls-python', version: '1.11.1', addon: 'build/Release', overrides: {}, build: ['run', 'install'] },
+  {
+    name: 'node-calls-python',
+    version: '1.11.1',
+    addon: 'build/Release',
+    overrides: {},
+    build: ['rebuild', '--foreground-scripts'],
+  },
 ];
 
 function npm(args: readonly string[], cwd: string): string | null {

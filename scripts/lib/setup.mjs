@@ -142,12 +142,12 @@ export async function dlpackHeaderFolder() {
   return output.trim().split('\n').at(-1);
 }
 
-/** The include folders of a CUDA C++ library with DLPack spans: the one in .venv, or that of a toolkit; null without. */
-async function cudaHeaderFolders() {
+/** The include folder of a CUDA that has the header: the one in .venv, or that of a toolkit; null without. */
+async function cudaHeaderFolder(header) {
   const { output } = await run(venvPython, ['-c', 'import site; print(site.getsitepackages()[0])']);
   const roots = [`${output.trim()}/nvidia/cu13`, process.env.CUDA_HOME ?? '/usr/local/cuda'];
-  const root = roots.find((folder) => existsSync(`${folder}/include/cccl/cuda/__mdspan/mdspan_to_dlpack.h`));
-  return root === undefined ? null : [`${root}/include`, `${root}/include/cccl`];
+  const root = roots.find((folder) => existsSync(`${folder}/include/${header}`));
+  return root === undefined ? null : `${root}/include`;
 }
 
 export const buildSpanProgram = () =>
@@ -157,13 +157,13 @@ export const buildSpanProgram = () =>
       ['tests/interop/mdspan/tensors.cc', 'requirements.txt', 'scripts/lib/setup.mjs'],
       ['build/native/mdspan_tensors'],
       async () => {
-        const folders = await cudaHeaderFolders();
-        if (folders === null) return 'no CUDA C++ headers here; the fixture serves';
+        const folder = await cudaHeaderFolder('cccl/cuda/__mdspan/mdspan_to_dlpack.h');
+        if (folder === null) return 'no CUDA C++ headers here; the fixture serves';
         const compiler = await findCompiler();
         const dlpack = await dlpackHeaderFolder();
         mkdirSync(at('build/native'), { recursive: true });
         // gnu++17: without GNU extensions GCC hides __float128 from the library.
-        const flags = ['-std=gnu++17', ...[...folders, dlpack].map((folder) => `-I${folder}`)];
+        const flags = ['-std=gnu++17', `-I${folder}`, `-I${folder}/cccl`, `-I${dlpack}`];
         await run(compiler, [...flags, 'tests/interop/mdspan/tensors.cc', '-o', 'build/native/mdspan_tensors', '-ldl']);
       },
     ),
@@ -207,6 +207,43 @@ export const buildExampleAddon = () =>
       }
       await compileAddon(compiler, dlpack, 'examples/addon/scale.cc', 'build/native/scale.node');
     }),
+  );
+
+/** A CUDA driver in host memory and the addon that commands it, in one file: what tests of dlpack/cuda open by its path. */
+export const buildFakeDriver = () =>
+  step('C++: a CUDA driver without a device', () =>
+    whenChanged(
+      'fake-cuda',
+      ['tests/cuda/driver', 'native/cuda/driver.h', 'native/cuda/copy_plan.h', 'scripts/lib/setup.mjs'],
+      process.platform === 'win32' ? [] : ['build/native/fake_cuda.node'],
+      async () => {
+        if (process.platform === 'win32') return 'left out: it needs POSIX; its tests say so';
+        const compiler = await findCompiler();
+        mkdirSync(at('build/native'), { recursive: true });
+        const sources = readdirSync(at('tests/cuda/driver'))
+          .filter((file) => file.endsWith('.cc') && file !== 'cuda_abi.cc')
+          .map((file) => `tests/cuda/driver/${file}`);
+        const flags = [...commonFlags, `-I${headers}`, ...sharedFlags, '-pthread'];
+        await run(compiler, [...flags, ...sources, '-o', 'build/native/fake_cuda.node', '-ldl']);
+      },
+    ),
+  );
+
+export const buildCudaCheck = () =>
+  step('C++: our declaration of the CUDA driver against a real cuda.h', () =>
+    whenChanged(
+      'cuda-abi',
+      ['tests/cuda/driver/cuda_abi.cc', 'native/cuda/driver.h', 'requirements.txt', 'scripts/lib/setup.mjs'],
+      ['build/native/cuda_abi'],
+      async () => {
+        const folder = await cudaHeaderFolder('cuda.h');
+        if (folder === null) return 'no cuda.h here; its test says so';
+        const compiler = await findCompiler();
+        mkdirSync(at('build/native'), { recursive: true });
+        const flags = ['-std=c++17', '-Wall', '-Wextra', '-Werror', `-I${folder}`];
+        await run(compiler, [...flags, 'tests/cuda/driver/cuda_abi.cc', '-o', 'build/native/cuda_abi']);
+      },
+    ),
   );
 
 /** The kernels of examples/kernels and those of the tests, against the headers of the apache-tvm-ffi wheel. */
@@ -312,4 +349,6 @@ export async function prepare() {
   await buildPeerAddon();
   await buildExampleAddon();
   await buildKernels();
+  await buildFakeDriver();
+  await buildCudaCheck();
 }

@@ -33,6 +33,10 @@ export interface Binding {
   readCounts(): void;
   readTraces(places: Float64Array): void;
   startPython(options: { library: string; program: string; frame: ArrayBuffer }): unknown;
+  /** Returns what went wrong. An empty path is the system's driver. */
+  loadCuda(path: string): string | undefined;
+  /** The functions that src/cuda/binding.ts declares. */
+  attachCuda<T>(frame: ArrayBuffer): T;
   /** Returns what went wrong. */
   loadTvmFfi(path: string): string | undefined;
   /** The functions that src/tvm-ffi/binding.ts declares. */

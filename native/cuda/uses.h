@@ -1,0 +1,22 @@
+// Uses: the streams that have work on a piece of memory. Work on another stream is ordered after it, and whoever releases
+// the memory last, on whatever thread, it goes back only when that work is done, and nobody waits for it.
+#ifndef DLPACK_NODE_CUDA_USES_H_
+#define DLPACK_NODE_CUDA_USES_H_
+
+#include "../storage.h"
+#include "streams.h"
+
+namespace dlpack {
+namespace cuda {
+
+// Work that `stream` gets from now on starts after all that was noted on other streams. Any thread that holds a reference.
+Result OrderAfterUses(Storage* storage, const Place& stream);
+
+// Remembers that work on the memory was queued on a stream, or is about to be. Any thread that holds a
+// reference.
+Result NoteUse(Storage* storage, const Place& stream);
+
+}  // namespace cuda
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_CUDA_USES_H_
