@@ -35,7 +35,9 @@ const groups: readonly (readonly [venv: string, names: readonly string[]])[] = [
 async function runGroup(venv: string, names: readonly string[]): Promise<Run> {
   if (!existsSync(`${root}${venv}/pyvenv.cfg`)) return { findings: [], contexts: [], missing: [...names] };
   const script = fileURLToPath(new URL('./children/run.js', import.meta.url));
-  const child = spawn(process.execPath, [...runtimeArgs[runtime], script, `${root}${venv}`, folder, ...names]);
+  const child = spawn(process.execPath, [...runtimeArgs[runtime], script, `${root}${venv}`, folder, ...names], {
+    timeout: 300_000,
+  });
   let output = '';
   let errors = '';
   child.stdout.on('data', (chunk) => (output += chunk));

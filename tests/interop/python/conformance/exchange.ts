@@ -77,6 +77,8 @@ const release = (object: PyObject | null): void => {
 /** The functions of peers.py, and cells run through them. */
 export class Exchange {
   readonly #functions: PyObject;
+  /** Cells that left something behind. A few are enough to know. */
+  #culprits = 0;
 
   constructor(python: Python, folder: string) {
     python.import('sys').path.insert(0, folder);
@@ -99,24 +101,30 @@ export class Exchange {
 
   /**
    * Cells, one after the other. Afterwards everything that was made for them is gone: memory was given back once, on either
-   * side. If not, they are run one by one, and the outcome of the culprit says what is left.
+   * side. If not, they are run again by halves until the culprit is found; its outcome says what is left.
    */
   async run(peer: PeerRow, cells: readonly Cell[]): Promise<Outcome[]> {
     for (const { dtype } of cells) templateOf(dtype, peer.isPadded === true);
     const before = await this.#settle(null);
     const outcomes = cells.map((cell) => this.#runOne(peer, cell));
+    if (this.#culprits >= 3) return outcomes;
     const after = await this.#settle(before);
     if (after === before) return outcomes;
     if (cells.length === 1) {
+      this.#culprits++;
       const { outcome, message } = outcomes[0] as Outcome;
       return [{ outcome: `broken: ${after} alive, not ${before}; ${outcome}`, message }];
     }
-    const single: Outcome[] = [];
-    for (const cell of cells) single.push(...(await this.run(peer, [cell])));
-    if (single.every(({ outcome }) => !outcome.startsWith('broken'))) {
-      single[0] = { outcome: `broken: ${after} alive, not ${before}, in a group of cells`, message: '' };
-    }
-    return single;
+    const culprits = this.#culprits;
+    const middle = cells.length >> 1;
+    const again = [...(await this.run(peer, cells.slice(0, middle))), ...(await this.run(peer, cells.slice(middle)))];
+    if (this.#culprits > culprits) return again;
+    // Only together do they leave something behind.
+    this.#culprits++;
+    return [
+      { outcome: `broken: ${after} alive, not ${before}, after ${cells.length} cells`, message: '' },
+      ...again.slice(1),
+    ];
   }
 
   #runOne(peer: PeerRow, cell: Cell): Outcome {
