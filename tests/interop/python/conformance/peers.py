@@ -458,6 +458,8 @@ def itself(peer, case, route):
         return "absent"
     except Exception as error:
         return f"refused: {type(error).__name__}"
+    if 0 in made.block.shape:
+        return "empty"
     return "shared" if made.peer.describe(back)["address"] == made.block.address else "copied"
 
 
