@@ -1,5 +1,6 @@
 #include "exchange_api.h"
 
+#include "cuda/imports.h"
 #include "cuda/memory.h"
 #include "managed_tensor.h"
 
@@ -84,12 +85,12 @@ static int ToPyObject(DLManagedTensorVersioned*, void** out) {
   return -1;
 }
 
-// Host memory has no streams; the default stream of a device goes by no handle at all, as elsewhere.
+// Host memory has no streams; NULL is how the legacy default stream is known to all.
 static int CurrentWorkStream(DLDeviceType device_type, int32_t device_id, void** out) {
   *out = nullptr;
-  if (static_cast<int32_t>(device_type) != cuda::kDeviceMemory) return 0;
-  const cuda::StreamHandle current = cuda::CurrentStream(device_id);
-  if (current != cuda::kLegacyStream) *out = current;
+  if (!cuda::IsLoaded() || !cuda::IsCudaDevice(device_type)) return 0;
+  const cuda::StreamHandle stream = cuda::CurrentStream(cuda::OrdinalOf(device_type, device_id));
+  if (stream != cuda::kLegacyStream) *out = stream;
   return 0;
 }
 

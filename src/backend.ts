@@ -49,6 +49,47 @@ export function importForeign(source: object, request: ImportRequest | null): De
   return importObject === null ? null : importObject(source, request);
 }
 
+/** The entries of a `__cuda_array_interface__`, each of its own type and otherwise unchecked. */
+export interface ArrayEntries {
+  readonly shape: readonly number[];
+  readonly typestr: string;
+  readonly pointer: bigint;
+  readonly isReadOnly: boolean;
+  readonly version: number;
+  /** Bytes; null: row-major. */
+  readonly strides: readonly number[] | null;
+  /** The maker's; null when there is nothing to wait for. */
+  readonly stream: bigint | null;
+  /** An object with an interface of its own. */
+  readonly mask: unknown;
+}
+
+/** The CUDA Array Interface of an object of another world, which is kept until one of the functions is called. */
+export interface ForeignArray {
+  /** null: something is out of the ordinary, and the caller has to look at `raw`. */
+  readonly entries: ArrayEntries | null;
+  /** The interface as JavaScript values. */
+  readonly raw: unknown;
+  /** A storage that keeps the object, over memory that it does not know yet. */
+  hold(nbytes: number): Storage;
+  /** Lets go of the object. */
+  drop(): void;
+}
+
+type ArrayReader = (source: object, isInterface: boolean) => ForeignArray | null;
+
+let readArray: ArrayReader | null = null;
+
+/** Called by a module that knows objects of another world: how their CUDA Array Interface is read in one go. */
+export function setArrayReader(read: ArrayReader): void {
+  readArray = read;
+}
+
+/** The interface of an object that such a module knows, or null. `isInterface`: the object is the interface itself. */
+export function readForeignArray(source: object, isInterface: boolean): ForeignArray | null {
+  return readArray === null ? null : readArray(source, isInterface);
+}
+
 let backend: (() => Backend | null) | null = null;
 
 /** Called by the entry of a runtime with native code. `load` runs once, on first need. */
@@ -79,8 +120,6 @@ export interface DeviceBackend {
    * the array API; null is the default stream, -1 asks for nothing.
    */
   handOver(descriptor: Descriptor, stream: bigint | null): void;
-  /** Work on the tensor is about to be queued on the current stream, by someone else. */
-  noteUse(descriptor: Descriptor): void;
   /** The current stream of a device on this thread, as the driver names it. */
   currentStream(device: DeviceInfo): bigint;
 }

@@ -92,9 +92,10 @@ napi_value AllocateBinding(napi_env env, napi_callback_info info);
 napi_value ClearBinding(napi_env env, napi_callback_info info);
 napi_value CopyBinding(napi_env env, napi_callback_info info);
 napi_value CopyAsyncBinding(napi_env env, napi_callback_info info);
-napi_value NoteUseBinding(napi_env env, napi_callback_info info);
 napi_value HandOverBinding(napi_env env, napi_callback_info info);
 napi_value PointerAttributesBinding(napi_env env, napi_callback_info info);
+// array_binding.cc
+napi_value AdmitBinding(napi_env env, napi_callback_info info);
 // stream_binding.cc
 napi_value CreateStreamBinding(napi_env env, napi_callback_info info);
 napi_value CreateEventBinding(napi_env env, napi_callback_info info);

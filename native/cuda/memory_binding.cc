@@ -53,14 +53,6 @@ napi_value ClearBinding(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-napi_value NoteUseBinding(napi_env env, napi_callback_info info) {
-  CudaContext* self = ContextOf(env, info);
-  const Device* device = DeviceOf(self->frame);
-  Storage* storage = device == nullptr ? nullptr : StorageOf(self);
-  if (storage != nullptr) self->frame->status = NoteUse(storage, Place{device, StreamOf(self->frame)});
-  return nullptr;
-}
-
 // The stream may use the storage from now on.
 napi_value HandOverBinding(napi_env env, napi_callback_info info) {
   CudaContext* self = ContextOf(env, info);
@@ -285,10 +277,10 @@ napi_value PointerAttributesBinding(napi_env env, napi_callback_info info) {
   void* values[] = {&context, &type, &device_pointer, &host_pointer, &is_managed, &ordinal, &start, &size};
   frame->status = driver.PointerGetAttributes(8, attributes, values, frame->address);
   Result result;
-  const Device* device = frame->status == kSuccess && type != 0 && device_pointer == 0 ? GetDevice(ordinal, &result) : nullptr;
-  if (device != nullptr) {
+  const Device* owner = frame->status == kSuccess && type != 0 && ordinal > 0 ? GetDevice(ordinal, &result) : nullptr;
+  if (owner != nullptr) {
     // What the device calls it is known only in its context.
-    ContextScope scope(device);
+    ContextScope owner_scope(owner);
     driver.PointerGetAttributes(1, &attributes[2], &values[2], frame->address);
   }
   frame->values[0] = reinterpret_cast<uint64_t>(context);

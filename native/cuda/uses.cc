@@ -16,6 +16,7 @@ struct Use {
   Stream* stream;     // keeps a stream of ours; NULL for others
   EventHandle event;  // for the stream of a thread, which others cannot name: recorded when the work was queued
   Place ordered_for;  // a stream that waits for this work already
+  bool is_ready_only;  // nothing of ours is queued there: only the wait for the one who made the data
   Use* next;
 };
 
@@ -74,6 +75,10 @@ void Retire(Storage* storage) {
   while (uses->first != nullptr) {
     Use* use = uses->first;
     uses->first = use->next;
+    if (use->is_ready_only) {
+      FreeUse(use);
+      continue;
+    }
     const Device* device = use->place.device;
     ContextScope scope(device);
     RelaxedScope relaxed;
@@ -137,6 +142,23 @@ bool IsHomeAlone(const Storage* storage, const Place& stream) {
   return storage->uses == nullptr && HomeOf(storage, storage->destroy) == stream;
 }
 
+// The stream of a thread is known to that thread only: an event stands for it.
+Result RecordThreadUse(Use* use) {
+  if (use->place.handle != kPerThreadStream) return kSuccess;
+  Result result;
+  EventHandle event = RecordEvent(use->place.device, use->place.handle, &result);
+  if (event == nullptr) return result;
+  // Threads have streams of their own under this name: the new event comes behind the old one.
+  if (use->event != nullptr) {
+    ContextScope scope(use->place.device);
+    driver.StreamWaitEvent(use->place.handle, use->event, 0);
+    driver.EventRecord(event, use->place.handle);
+    driver.EventDestroy(use->event);
+  }
+  use->event = event;
+  return kSuccess;
+}
+
 }  // namespace
 
 Result OrderAfterUses(Storage* storage, const Place& stream) {
@@ -164,19 +186,23 @@ Result NoteUse(Storage* storage, const Place& stream) {
   if (use == nullptr && uses != nullptr) use = AddUse(uses, stream);
   if (use == nullptr) return kOutOfDeviceMemory;
   use->ordered_for = Place{nullptr, nullptr};
-  if (stream.handle != kPerThreadStream) return kSuccess;
-  Result result;
-  EventHandle event = RecordEvent(stream.device, stream.handle, &result);
-  if (event == nullptr) return result;
-  // Threads have streams of their own under this name: the new event comes behind the old one.
-  if (use->event != nullptr) {
-    ContextScope scope(stream.device);
-    driver.StreamWaitEvent(stream.handle, use->event, 0);
-    driver.EventRecord(event, stream.handle);
-    driver.EventDestroy(use->event);
+  use->is_ready_only = false;
+  return RecordThreadUse(use);
+}
+
+Result NoteReady(Storage* storage, const Place& stream) {
+  LockScope lock(&uses_lock);
+  if (IsHomeAlone(storage, stream)) return kSuccess;
+  Uses* uses = MakeUses(storage);
+  if (uses == nullptr) return kOutOfDeviceMemory;
+  Use* use = FindUse(uses, stream);
+  if (use == nullptr) {
+    use = AddUse(uses, stream);
+    if (use == nullptr) return kOutOfDeviceMemory;
+    use->is_ready_only = true;
   }
-  use->event = event;
-  return kSuccess;
+  use->ordered_for = Place{nullptr, nullptr};
+  return RecordThreadUse(use);
 }
 
 }  // namespace cuda

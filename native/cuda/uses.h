@@ -16,6 +16,10 @@ Result OrderAfterUses(Storage* storage, const Place& stream);
 // reference.
 Result NoteUse(Storage* storage, const Place& stream);
 
+// Remembers that a stream of ours waits for whoever made the data of foreign memory: work on others is ordered after it, and
+// the release waits for nothing. Any thread that holds a reference.
+Result NoteReady(Storage* storage, const Place& stream);
+
 }  // namespace cuda
 }  // namespace dlpack
 

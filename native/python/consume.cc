@@ -3,9 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <atomic>
+
 #include "../managed_tensor.h"
+#include "device_import.h"
 #include "ml_dtypes.h"
+#include "numpy_array.h"
 #include "runtime.h"
+#include "torch_bits.h"
 
 namespace dlpack {
 namespace python {
@@ -36,12 +41,13 @@ struct TypeNode {
   TypeEntry entry;
   TypeNode* next;
 };
-static TypeNode* types[kBuckets];  // guarded by the GIL
+// Lists that only grow. Without the GIL, in a free-threaded build, two threads may add a type at once.
+static std::atomic<TypeNode*> types[kBuckets];
 
-static bool HasAttribute(Object* object, Object* name) {
-  Ref value(api.PyObject_GetAttr(object, name));
-  if (!value) api.PyErr_Clear();
-  return static_cast<bool>(value);
+static Object* GetOrNull(Object* object, Object* name) {
+  Object* value = api.PyObject_GetAttr(object, name);
+  if (value == nullptr) api.PyErr_Clear();
+  return value;
 }
 
 static bool IsOfModule(Object* type, const char* prefix) {
@@ -52,13 +58,9 @@ static bool IsOfModule(Object* type, const char* prefix) {
 }
 
 static DLPackExchangeAPI* FindTable(Object* type) {
-  Ref attribute(api.PyObject_GetAttrString(type, "__dlpack_c_exchange_api__"));
-  if (!attribute) {
-    api.PyErr_Clear();
-    return nullptr;
-  }
+  Ref attribute(GetOrNull(type, names.dlpack_api));
   void* pointer = nullptr;
-  if (api.PyCapsule_IsValid(attribute.get(), "dlpack_exchange_api")) {
+  if (attribute && api.PyCapsule_IsValid(attribute.get(), "dlpack_exchange_api")) {
     pointer = api.PyCapsule_GetPointer(attribute.get(), "dlpack_exchange_api");
   }
   auto* header = static_cast<DLPackExchangeAPIHeader*>(pointer);
@@ -67,62 +69,77 @@ static DLPackExchangeAPI* FindTable(Object* type) {
   return reinterpret_cast<DLPackExchangeAPI*>(header);
 }
 
-const TypeEntry* LookUpType(Object* type) {
-  TypeNode** bucket = &types[reinterpret_cast<uintptr_t>(type) / 64 % kBuckets];
-  for (TypeNode* node = *bucket; node != nullptr; node = node->next) {
+static std::atomic<TypeNode*>& BucketOf(Object* type) {
+  return types[reinterpret_cast<uintptr_t>(type) / 64 % kBuckets];
+}
+
+TypeEntry* FindType(Object* type) {
+  for (TypeNode* node = BucketOf(type).load(std::memory_order_acquire); node != nullptr; node = node->next) {
     if (node->entry.type == type) return &node->entry;
   }
+  return nullptr;
+}
+
+TypeEntry* LookUpType(Object* type) {
+  TypeEntry* found = FindType(type);
+  if (found != nullptr) return found;
   TypeNode* node = static_cast<TypeNode*>(malloc(sizeof(TypeNode)));
   if (node == nullptr) return nullptr;
   api.Py_IncRef(type);  // kept: its address must not become another type's
+  Ref requires_grad(GetOrNull(type, names.requires_grad));
+  Ref is_neg(GetOrNull(type, names.is_neg));
   node->entry.type = type;
   node->entry.api = FindTable(type);
   node->entry.is_immutable = IsOfModule(type, "jaxlib.");  // its capsules do not say so
   node->entry.is_copy_wrong = IsOfModule(type, "pyarrow.");
-  node->entry.checks_torch_bits = HasAttribute(type, names.requires_grad) && HasAttribute(type, names.is_neg);
-  node->next = *bucket;
-  *bucket = node;
+  node->entry.is_host = IsHostType(type);
+  node->entry.is_torch = requires_grad && is_neg;
+  node->entry.is_neg = node->entry.is_torch ? is_neg.take() : nullptr;
+  node->entry.is_numpy = node->entry.api == nullptr && IsNumPyArray(type);
+  node->entry.from_dlpack = nullptr;
+  std::atomic<TypeNode*>& bucket = BucketOf(type);
+  // Another thread may have added the same type meanwhile: either entry will do.
+  node->next = bucket.load(std::memory_order_relaxed);
+  while (!bucket.compare_exchange_weak(node->next, node, std::memory_order_release, std::memory_order_relaxed)) {
+  }
   return &node->entry;
 }
 
-// True when the attribute, or what calling it returns, is True. False with an exception set on an error.
-static bool IsTrue(Object* object, Object* name, bool call) {
-  Ref value(call ? api.PyObject_VectorcallMethod(name, &object, 1, nullptr) : api.PyObject_GetAttr(object, name));
-  return value && value.get() == api._Py_TrueStruct;
-}
-
-// What PyTorch's own export refuses or, for the neg bit, gets wrong. False with a BufferError set.
-static bool CheckTorchBits(Object* object, bool may_be_complex) {
-  const char* message = nullptr;
-  if (IsTrue(object, names.requires_grad, false)) {
-    message = "Expected a tensor without gradient but it has requires_grad; call detach() first";
-  } else if (may_be_complex && !api.PyErr_Occurred() && IsTrue(object, names.is_conj, true)) {
-    message = "Expected a tensor without conjugate bit but it has one; call resolve_conj() first";
-  } else if (!api.PyErr_Occurred() && IsTrue(object, names.is_neg, true)) {
-    message = "Expected a tensor without negative bit but it has one, and its values would have the wrong sign; call resolve_neg() first";
-  }
-  if (message != nullptr) api.PyErr_SetString(api.PyExc_BufferError, message);
-  return message == nullptr && !api.PyErr_Occurred();
-}
-
-// Checks after the export, which is cheaper: then the dtype is known, and only complex tensors have a conjugate bit.
 static Storage* ConsumeTable(const TypeEntry& entry, Object* object, Frame* frame) {
   DLManagedTensorVersioned* managed = nullptr;
   if (entry.api->managed_tensor_from_py_object_no_sync(object, &managed) != 0 || managed == nullptr) return nullptr;
-  if (entry.checks_torch_bits && managed->version.major == DLPACK_MAJOR_VERSION &&
-      !CheckTorchBits(object, managed->dl_tensor.dtype.code == kDLComplex)) {
+  if (entry.is_torch && managed->version.major == DLPACK_MAJOR_VERSION &&
+      !CheckTorchBits(object, entry.is_neg, managed)) {
+    // The deleter may run Python code, which must not meet the exception.
+    Object *kind, *value, *traceback;
+    api.PyErr_Fetch(&kind, &value, &traceback);
     DeleteManaged(managed);
+    api.PyErr_Restore(kind, value, traceback);
     return nullptr;
   }
-  return Import(managed, frame);
+  return FollowProducer(Import(managed, frame), *frame, entry.api);
 }
 
-// object.__dlpack__(...) with what was asked for; without arguments where the producer does not know them. Whether the
-// request was met is then for fromDLPack to see: it copies what was not copied, and refuses another device.
-static Object* CallProducer(Object* object, const ConsumeOptions& options) {
-  Object* arguments[4] = {object, names.version_tuple, nullptr, nullptr};
-  Object* keywords[3] = {names.max_version};
+// As producers before version 1 have it.
+static Object* CallWithStream(Object* object, Object* stream) {
+  Object* arguments[2] = {object, stream};
+  Ref kwnames(api.PyTuple_New(1));
+  if (!kwnames) return nullptr;
+  api.Py_IncRef(names.stream);
+  api.PyTuple_SetItem(kwnames.get(), 0, names.stream);
+  return api.PyObject_VectorcallMethod(names.dlpack, arguments, 1, kwnames.get());
+}
+
+// object.__dlpack__(...) with what was asked for; without the newer arguments where the producer does not know them. Whether
+// the request was met is then for fromDLPack to see: it copies what was not copied, and refuses another device.
+static Object* CallProducer(Object* object, const ConsumeOptions& options, Object* stream) {
+  Object* arguments[5] = {object, names.version_tuple};
+  Object* keywords[4] = {names.max_version};
   ptrdiff_t count = 1;
+  if (stream != nullptr) {
+    keywords[count] = names.stream;
+    arguments[++count] = stream;
+  }
   Ref device(options.has_device ? api.PyTuple_New(2) : nullptr);
   if (options.has_device) {
     if (!device) return nullptr;
@@ -144,22 +161,23 @@ static Object* CallProducer(Object* object, const ConsumeOptions& options) {
   Object* capsule = api.PyObject_VectorcallMethod(names.dlpack, arguments, 1, kwnames.get());
   if (capsule == nullptr && api.PyErr_ExceptionMatches(api.PyExc_TypeError)) {
     api.PyErr_Clear();
-    capsule = api.PyObject_VectorcallMethod(names.dlpack, arguments, 1, nullptr);
+    capsule = stream == nullptr ? api.PyObject_VectorcallMethod(names.dlpack, arguments, 1, nullptr)
+                                : CallWithStream(object, stream);
   }
   return capsule;
 }
 
 // As CallProducer; where the producer cannot make a copy (TVM-FFI) or makes a wrong one (Arrow, of tensors with gaps) it is
 // asked for the tensor itself, and fromDLPack copies.
-static Object* CallForCopy(Object* object, const ConsumeOptions& options, bool is_copy_wrong) {
+static Object* CallForCopy(Object* object, const ConsumeOptions& options, Object* stream, bool is_copy_wrong) {
   ConsumeOptions plain = options;
   plain.copy = -1;
-  if (options.copy == 1 && is_copy_wrong) return CallProducer(object, plain);
-  Object* capsule = CallProducer(object, options);
+  if (options.copy == 1 && is_copy_wrong) return CallProducer(object, plain, stream);
+  Object* capsule = CallProducer(object, options, stream);
   if (capsule != nullptr || options.copy != 1 || !api.PyErr_ExceptionMatches(api.PyExc_BufferError)) return capsule;
   Object *kind, *value, *traceback;
   api.PyErr_Fetch(&kind, &value, &traceback);
-  capsule = CallProducer(object, plain);
+  capsule = CallProducer(object, plain, stream);
   if (capsule == nullptr) {
     // What it said first says more.
     api.PyErr_Clear();
@@ -209,7 +227,7 @@ static Storage* ConsumeMlDTypes(Object* array, const ConsumeOptions& options, Fr
     return nullptr;
   }
   Ref kind_ref(kind), value_ref(value), traceback_ref(traceback);
-  Storage* storage = TakeCapsule(CallProducer(view.get(), options), frame);
+  Storage* storage = TakeCapsule(CallProducer(view.get(), options, nullptr), frame);
   if (storage == nullptr) return nullptr;
   frame->dtype_code = dtype.code;
   frame->dtype_bits = dtype.bits;
@@ -219,18 +237,20 @@ static Storage* ConsumeMlDTypes(Object* array, const ConsumeOptions& options, Fr
 
 Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Frame* frame) {
   frame->status = kOk;
-  const TypeEntry* entry = LookUpType(TypeOf(object));
+  TypeEntry* entry = LookUpType(TypeOf(object));
   if (entry == nullptr) {
     frame->status = kOutOfMemory;
     return nullptr;
   }
   if (entry->api != nullptr && options.copy != 1 && !options.has_device) return ConsumeTable(*entry, object, frame);
-  if (entry->checks_torch_bits && !CheckTorchBits(object, true)) return nullptr;
-  Object* capsule = CallForCopy(object, options, entry->is_copy_wrong);
+  if (entry->is_torch && !CheckTorchBits(object, entry->is_neg, nullptr)) return nullptr;
+  // What comes to another device comes by the producer's own means.
+  Ref stream(entry->is_host || options.has_device ? nullptr : StreamArgument(object));
+  Object* capsule = CallForCopy(object, options, stream.get(), entry->is_copy_wrong);
   if (capsule == nullptr && api.PyErr_ExceptionMatches(api.PyExc_BufferError)) {
     return ConsumeMlDTypes(object, options, frame);
   }
-  Storage* storage = TakeCapsule(capsule, frame);
+  Storage* storage = FollowProducer(TakeCapsule(capsule, frame), *frame, nullptr);
   if (storage != nullptr && entry->is_immutable && options.copy != 1) frame->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
   return storage;
 }

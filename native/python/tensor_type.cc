@@ -6,6 +6,8 @@
 
 #include "../exchange_api.h"
 #include "../managed_tensor.h"
+#include "cuda_array.h"
+#include "device_export.h"
 #include "runtime.h"
 #include "tensor_body.h"
 
@@ -122,8 +124,8 @@ Object* MakeCapsule(const Frame& frame, Storage* storage) {
 }
 
 bool ReadPair(Object* value, long long* first, long long* second, const char* what) {
-  Ref tuple_type(api.PyObject_Type(names.version_tuple));
-  bool good = tuple_type && api.PyType_IsSubtype(TypeOf(value), tuple_type.get()) && api.PyTuple_Size(value) == 2;
+  Object* type = TypeOf(value);
+  bool good = (type == api.PyTuple_Type || api.PyType_IsSubtype(type, api.PyTuple_Type)) && api.PyTuple_Size(value) == 2;
   int overflow[2] = {0, 0};
   if (good) {
     *first = api.PyLong_AsLongLongAndOverflow(api.PyTuple_GetItem(value, 0), &overflow[0]);
@@ -141,6 +143,8 @@ bool ReadPair(Object* value, long long* first, long long* second, const char* wh
 struct Request {
   bool versioned;
   int copy;  // -1: None
+  bool to_host;
+  Object* stream;  // borrowed; NULL: not given
 };
 
 bool SameName(Object* name, Object* interned) {
@@ -172,7 +176,9 @@ bool ReadRequest(const Body& body, Object* const* values, ptrdiff_t positional, 
       long long device_type = 0, device_id = 0;
       if (none) continue;
       if (!ReadPair(value, &device_type, &device_id, "dl_device")) return false;
-      if (device_type != body.tensor.device.device_type || device_id != body.tensor.device.device_id) {
+      const DLDevice& device = body.tensor.device;
+      request->to_host = device_type == kDLCPU && device_id == 0 && cuda::IsCudaDevice(device.device_type);
+      if (!request->to_host && (device_type != device.device_type || device_id != device.device_id)) {
         api.PyErr_SetString(api.PyExc_BufferError, "Expected the tensor's own device for dl_device");
         return false;
       }
@@ -181,6 +187,7 @@ bool ReadRequest(const Body& body, Object* const* values, ptrdiff_t positional, 
         api.PyErr_SetString(api.PyExc_ValueError, "Expected None for stream: this tensor is in host memory");
         return false;
       }
+      request->stream = value;
     } else {
       api.PyErr_SetString(api.PyExc_TypeError,
                           "Expected stream, max_version, dl_device or copy as keyword of __dlpack__");
@@ -199,8 +206,8 @@ bool IsFrameOfTorch(Object* frame) {
   return text != nullptr && (strcmp(text, "torch") == 0 || strncmp(text, "torch.", 6) == 0);
 }
 
-// PyTorch up to 2.13 ends the process when it meets a negative stride (pytorch#188047). Its from_dlpack is Python code: one of
-// the frames that called us tells, also when another producer stands between.
+// PyTorch up to 2.13 ends the process when it meets a negative stride (pytorch#188047), and writes to read-only memory. Its
+// from_dlpack is Python code: one of the frames that called us tells, also when another producer stands between.
 bool IsCalledByTorch() {
   Ref sys(api.PyImport_ImportModule("sys"));
   Ref get_frame(sys ? api.PyObject_GetAttrString(sys.get(), "_getframe") : nullptr);
@@ -224,16 +231,28 @@ bool HasNegativeStride(const DLTensor& tensor) {
 
 Object* DLPack(Object* self, Object* const* values, ptrdiff_t positional, Object* keywords) {
   const Body& body = *BodyOf(self);
-  Request request = {false, -1};
+  Request request = {false, -1, false, nullptr};
   if (!ReadRequest(body, values, positional, keywords, &request)) return nullptr;
-  if (request.copy != 1 && HasNegativeStride(body.tensor) && IsCalledByTorch()) {
+  const bool on_cuda = cuda::IsCudaDevice(body.tensor.device.device_type);
+  ConsumerStream stream = nullptr;
+  if (on_cuda && !ReadStream(request.stream == nullptr ? api._Py_NoneStruct : request.stream, &stream)) return nullptr;
+  if (request.to_host) {
     if (request.copy == 0) {
-      api.PyErr_SetString(api.PyExc_BufferError, "Expected no negative strides for PyTorch, which cannot have them; allow a copy");
+      api.PyErr_SetString(api.PyExc_BufferError, "Expected copy=None or True: the tensor is not in host memory");
       return nullptr;
     }
     request.copy = 1;
   }
-  if (!request.versioned && request.copy != 1 && (body.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0) {
+  const bool readonly = (body.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
+  if (request.copy != 1 && (readonly || HasNegativeStride(body.tensor)) && IsCalledByTorch()) {
+    if (request.copy == 0) {
+      api.PyErr_SetString(api.PyExc_BufferError,
+                          "Expected a writable tensor without negative strides for PyTorch, which has no other; allow a copy");
+      return nullptr;
+    }
+    request.copy = 1;
+  }
+  if (!request.versioned && request.copy != 1 && readonly) {
     api.PyErr_SetString(api.PyExc_BufferError,
                         "Expected max_version=(1, 0) or newer for a read-only tensor: an old capsule cannot say so; or copy=True");
     return nullptr;
@@ -247,12 +266,17 @@ Object* DLPack(Object* self, Object* const* values, ptrdiff_t positional, Object
   FillFrame(body, &frame);
   Storage* storage = body.storage;
   if (request.copy == 1) {
-    if (body.tensor.device.device_type != kDLCPU) {
+    if (!on_cuda && body.tensor.device.device_type != kDLCPU) {
       api.PyErr_SetString(api.PyExc_BufferError, "Expected host memory for a copy");
       return nullptr;
     }
-    storage = CopyElements(body.tensor, padded);
+    storage = on_cuda ? CopyDeviceElements(body, request.to_host) : CopyElements(body.tensor, padded);
     if (storage == nullptr) return nullptr;
+    if (request.to_host) {
+      frame.device_type = kDLCPU;
+      frame.device_id = 0;
+    }
+    frame.addressable = 1;
     frame.byte_offset = 0;
     frame.flags = (body.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) | DLPACK_FLAG_BITMASK_IS_COPIED;
     double step = 1;
@@ -261,8 +285,10 @@ Object* DLPack(Object* self, Object* const* values, ptrdiff_t positional, Object
       step *= frame.shape[i] == 0 ? 1 : frame.shape[i];
     }
   }
-  Object* capsule = request.versioned ? MakeCapsule<DLManagedTensorVersioned>(frame, storage)
-                                      : MakeCapsule<DLManagedTensor>(frame, storage);
+  const bool is_ready = !on_cuda || request.to_host || HandOver(storage, body.tensor.device, stream);
+  Object* capsule = !is_ready           ? nullptr
+                    : request.versioned ? MakeCapsule<DLManagedTensorVersioned>(frame, storage)
+                                        : MakeCapsule<DLManagedTensor>(frame, storage);
   if (request.copy == 1) ReleaseStorage(storage);
   return capsule;
 }
@@ -283,7 +309,7 @@ Object* DLPackDevice(Object* self, Object*) {
 void Dealloc(Object* self) {
   Body* body = BodyOf(self);
   if (body->storage != nullptr) ReleaseStorage(body->storage);
-  free(body->dims);
+  if (body->dims != body->small_dims) free(body->dims);
   free(body->buffer_dims);
   Object* own_type = TypeOf(self);
   api.PyObject_Free(self);
@@ -309,9 +335,16 @@ Object* Represent(Object* self) {
   return api.PyUnicode_FromStringAndSize(text, at);
 }
 
-// The exchange API: a C caller with the GIL.
+// The exchange API: a C caller with the GIL. It works on our current stream, or lets its own wait for that.
+bool IsOffered(const Body& body) {
+  uint64_t stream;
+  return !cuda::IsCudaDevice(body.tensor.device.device_type) || OfferOnCurrentStream(body, &stream);
+}
+
 int FromPyObject(void* object, DLManagedTensorVersioned** out) {
   const Body& body = *BodyOf(static_cast<Object*>(object));
+  *out = nullptr;
+  if (!IsOffered(body)) return -1;
   Frame frame;
   FillFrame(body, &frame);
   Status status;
@@ -340,6 +373,7 @@ int ToPyObject(DLManagedTensorVersioned* managed, void** out) {
 }
 
 int Borrow(void* object, DLTensor* out) {
+  if (!IsOffered(*BodyOf(static_cast<Object*>(object)))) return -1;
   *out = BodyOf(static_cast<Object*>(object))->tensor;
   return 0;
 }
@@ -364,6 +398,7 @@ MethodDef methods[] = {
 GetSetDef getters[] = {
     {"shape", reinterpret_cast<void*>(Shape), nullptr, "Lengths of the axes.", nullptr},
     {"__array_interface__", reinterpret_cast<void*>(ArrayInterface), nullptr, "NumPy's array interface.", nullptr},
+    {"__cuda_array_interface__", reinterpret_cast<void*>(CudaArrayInterface), nullptr, "The CUDA Array Interface.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
@@ -396,10 +431,15 @@ bool MakeTensorType() {
 }
 
 Object* NewTensor(const Frame& frame, Storage* storage) {
+  if (CheckFrame(frame, storage->nbytes) != kOk) {
+    api.PyErr_SetString(api.PyExc_ValueError, "Expected a tensor that lies inside its memory");
+    return nullptr;
+  }
   Object* self = api.PyType_GenericAlloc(type, 0);  // zeroed: Dealloc is safe from here on
   if (self == nullptr) return nullptr;
   Body* body = BodyOf(self);
-  body->dims = static_cast<int64_t*>(malloc(sizeof(int64_t) * 2 * static_cast<size_t>(frame.ndim) + 1));
+  const size_t room = sizeof(int64_t) * 2 * static_cast<size_t>(frame.ndim);
+  body->dims = room <= sizeof(body->small_dims) ? body->small_dims : static_cast<int64_t*>(malloc(room));
   if (body->dims == nullptr) {
     api.PyErr_SetString(api.PyExc_BufferError, "Out of memory for a tensor");
     api.Py_DecRef(self);

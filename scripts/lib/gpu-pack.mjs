@@ -2,6 +2,7 @@
 import {
   chmodSync,
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -75,6 +76,17 @@ const packNode = () =>
     }),
   );
 
+/** libtvm_ffi, its headers and the kernel that the suite compiles. */
+async function copyTvmFfi() {
+  const script = 'import tvm_ffi, pathlib; print(pathlib.Path(tvm_ffi.__file__).parent)';
+  const { output } = await run(at('.venv/bin/python'), ['-c', script]);
+  const from = output.trim().split('\n').at(-1);
+  cpSync(join(from, 'include'), at(folder, 'tvm_ffi/include'), { recursive: true });
+  mkdirSync(at(folder, 'tvm_ffi/lib'), { recursive: true });
+  copyFileSync(join(from, 'lib/libtvm_ffi.so'), at(folder, 'tvm_ffi/lib/libtvm_ffi.so'));
+  copyInto('examples/kernels/add_one_cuda.cu');
+}
+
 /** Packs, after everything is built. */
 export async function packGpuSuite() {
   try {
@@ -91,6 +103,7 @@ export async function packGpuSuite() {
     const scripts = filesBelow('tests/gpu').filter((file) => !file.endsWith('.ts'));
     const built = [...filesBelow('dist'), ...filesBelow('prebuilds')].filter((file) => /\.(js|node)$/.test(file));
     for (const file of [...withReferences(compiled), ...scripts, ...built, 'package.json']) copyInto(file);
+    await copyTvmFfi();
     copyFileSync(at('scripts/lib/gpu-suite.mjs'), at(folder, 'gpu-suite.mjs'));
     copyFileSync(at('.cache/node.xz'), at(folder, 'node.xz'));
     writeFileSync(at(folder, 'run.sh'), runScript);

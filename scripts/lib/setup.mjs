@@ -251,7 +251,14 @@ export const buildKernels = () =>
   step('C and C++: kernels for TVM-FFI, against the headers of apache-tvm-ffi', () =>
     whenChanged(
       'kernels',
-      ['examples/kernels', 'tests/interop/tvm-ffi/kernels', 'native/abi', 'requirements.txt', 'scripts/lib/setup.mjs'],
+      [
+        'examples/kernels',
+        'tests/interop/tvm-ffi/kernels',
+        'native/abi',
+        'native/tvm_ffi/library.h',
+        'requirements.txt',
+        'scripts/lib/setup.mjs',
+      ],
       ['build/kernels/kernels.so', 'build/kernels/probe.so', 'build/kernels/abi_layout'],
       async () => {
         const compiler = await findCompiler();
@@ -264,7 +271,7 @@ export const buildKernels = () =>
         } catch {
           return 'left out: apache-tvm-ffi is not installed in .venv';
         }
-        mkdirSync(at('build/kernels'), { recursive: true });
+        mkdirSync(at('build/kernels/other_version'), { recursive: true });
         const flags = ['-O2', '-Wall', '-Wextra', '-Werror', '-fPIC', ...folders.map((folder) => `-isystem${folder}`)];
         const c = [...flags, '-xc', '-c', 'examples/kernels/add_one.c', '-o', 'build/kernels/add_one.o'];
         await run(compiler, c);
@@ -284,6 +291,7 @@ export const buildKernels = () =>
         await Promise.all([
           library('examples/kernels/kernels.cc', 'build/kernels/kernels.so', ['build/kernels/add_one.o']),
           library('tests/interop/tvm-ffi/kernels/probe.cc', 'build/kernels/probe.so'),
+          library('tests/interop/tvm-ffi/kernels/other_version.cc', 'build/kernels/other_version/libtvm_ffi.so'),
         ]);
         const abi = ['tests/interop/tvm-ffi/kernels/abi_layout.cc', '-o', 'build/kernels/abi_layout'];
         await run(compiler, [...flags, '-std=c++17', ...abi]);

@@ -18,7 +18,7 @@ import { DEVICE, f64, HANDLE, i32, KIND, NBYTES, STREAM, u32, u64 } from './fram
 import { pointerAttributes } from './pointer.js';
 
 /** Pinned and managed memory is made by a device, and belongs to none: its number is 0. */
-function ordinalOf(device: DeviceInfo): number {
+export function ordinalOf(device: DeviceInfo): number {
   return device.kind === 'cuda' ? device.id : 0;
 }
 
@@ -29,7 +29,7 @@ function select(storage: Storage, id: number, stream: bigint): void {
   u64[STREAM] = stream;
 }
 
-const cudaBackend: DeviceBackend = {
+export const cudaBackend: DeviceBackend = {
   allocate(nbytes: number, device: DeviceInfo): Storage {
     const id = ordinalOf(device);
     const binding = cuda();
@@ -56,12 +56,6 @@ const cudaBackend: DeviceBackend = {
     select(storage, ordinalOf(device), handle);
     binding.handOver();
     check(`a stream of '${device.name}' to wait for the tensor`);
-  },
-  noteUse({ storage, device }: Descriptor): void {
-    const binding = cuda();
-    select(storage, ordinalOf(device), currentHandle(ordinalOf(device)));
-    binding.noteUse();
-    check(`the use of a tensor on '${device.name}' to be noted`);
   },
   currentStream(device: DeviceInfo): bigint {
     return currentHandle(ordinalOf(device));

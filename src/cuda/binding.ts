@@ -16,9 +16,9 @@ export interface CudaBinding {
   clear(): void;
   copy(source: Uint8Array | undefined, target: Uint8Array | undefined): void;
   copyAsync(): Promise<number> | undefined;
-  noteUse(): void;
   handOver(): void;
   pointerAttributes(): void;
+  admit(): void;
   createStream(): void;
   createEvent(): void;
   releaseOwned(): void;

@@ -9,6 +9,17 @@ import { register } from './backend.js';
 
 register();
 
+export type { CudaArrayInterface } from './array-entries.js';
+export {
+  asCudaArray,
+  asMaskedCudaArray,
+  type CudaArrayExportOptions,
+  type CudaArrayOptions,
+  fromCudaArrayInterface,
+  type MaskedCudaArray,
+  type TensorCudaArrayInterface,
+  toCudaArrayInterface,
+} from './array-interface.js';
 export {
   type CudaDevice,
   devices,

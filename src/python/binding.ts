@@ -7,10 +7,23 @@
 export interface PythonBinding {
   /** Performs the operation in the object frame. Texts are what does not fit into a cell, in order. */
   do(...texts: (string | Uint8Array)[]): unknown;
-  /** The tensor in the exchange frame as a Python object. */
-  makeTensor(): unknown;
-  /** The object in cell 0 as a tensor in the exchange frame. */
+  /** The object in the object frame as a tensor in the exchange frame. */
   consume(): unknown;
+  /** The CUDA Array Interface of the object in the object frame, into the array frame. */
+  readArray(): unknown;
+  /** Drops the object in the object frame when somebody next holds the GIL. */
   releaseLater(): void;
-  releaseNow(): void;
+  /** Drops what was released. */
+  settle(): void;
+}
+
+let loaded: PythonBinding | null = null;
+
+export function setBinding(binding: PythonBinding): void {
+  loaded = binding;
+}
+
+/** Never without: objects and operations exist once an interpreter runs. */
+export function binding(): PythonBinding {
+  return loaded as PythonBinding;
 }

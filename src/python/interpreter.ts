@@ -6,12 +6,25 @@
 
 import { LoadError } from '../errors.js';
 import { native } from '../native/load.js';
-import type { PythonBinding } from './binding.js';
+import { isMainThread } from '../native/threads.js';
+import type { Tensor } from '../tensor.js';
+import { registerArrayReader } from './array-interface.js';
+import { type PythonBinding, setBinding } from './binding.js';
 import { PythonError } from './error.js';
 import { findPython, type PythonOptions } from './find.js';
 import { objectFrame } from './frame.js';
 import { kwargs } from './keywords.js';
-import { getItem, importModule, makeTuple, type PyArgument, type PyObject, setBinding, setItem } from './object.js';
+import {
+  callTensor,
+  getItem,
+  importModule,
+  importObjects,
+  makeTuple,
+  type PyArgument,
+  type PyObject,
+  setItem,
+} from './object.js';
+import { makeTensor, type TensorOptions, type TensorSource } from './tensor.js';
 
 /** CPython in this process. */
 export interface Python {
@@ -25,6 +38,17 @@ export interface Python {
   kwargs: typeof kwargs;
   /** A tuple; JavaScript arrays become lists. */
   tuple(...values: PyArgument[]): PyObject;
+  /**
+   * A JavaScript tensor as an object of Python over the same memory: `py.tensor(x, torch.Tensor)`. A class with an exchange
+   * table makes it directly, which is the fastest way into such a library; for other classes `from_dlpack` of their module
+   * is called. Without a class it is an object with `__dlpack__` and the buffer protocol, to be passed on many times.
+   *
+   * A class that cannot have the memory as it is gets a copy: PyTorch for negative strides, and what takes no notice of
+   * read-only memory for such. With `copy: false` that is a `BufferError`, with `copy: true` there is always one.
+   */
+  tensor(source: TensorSource, type?: PyObject, options?: TensorOptions): PyObject;
+  /** Calls what returns a tensor: `fromDLPack(callable(...args))` in one step, without the object in between. */
+  callTensor(callable: PyObject, ...args: PyArgument[]): Tensor;
   /** `object[key]`. */
   getItem(object: PyObject, key: PyArgument): PyObject;
   /** `object[key] = value`. */
@@ -41,7 +65,7 @@ export function python(options: PythonOptions = {}): Python {
   if (interpreter !== null) return interpreter;
   const binding = native();
   const { library, program, venv } = findPython(options);
-  const started = binding.startPython({ library, program, frame: objectFrame });
+  const started = binding.startPython({ library, program, frame: objectFrame, isWorker: !isMainThread });
   if (typeof started === 'string') {
     throw new LoadError(
       'Python',
@@ -50,17 +74,30 @@ export function python(options: PythonOptions = {}): Python {
     );
   }
   setBinding(started as PythonBinding);
+  importObjects();
+  registerArrayReader();
   interpreter = {
     import: importOrExplain,
-    eval: (expression) => importModule('builtins').eval(expression, importModule('__main__').__dict__),
-    exec: (statements) => importModule('builtins').exec(statements, importModule('__main__').__dict__),
+    eval: (expression) => runInMain('eval', expression),
+    exec: (statements) => void runInMain('exec', statements),
     kwargs,
     tuple: (...values) => makeTuple(values),
+    tensor: makeTensor,
+    callTensor: (callable, ...args) => callTensor(callable, args),
     getItem,
     setItem,
   };
   if (venv !== null) enterEnvironment(venv);
   return interpreter;
+}
+
+/** Runs code of the user, which may import: the import at the end has signals that a library took given back. */
+function runInMain(name: 'eval' | 'exec', code: string): PyObject {
+  try {
+    return importModule('builtins')[name](code, importModule('__main__').__dict__);
+  } finally {
+    importModule('builtins');
+  }
 }
 
 /** A module; where Python has none of that name, what to do about it. */

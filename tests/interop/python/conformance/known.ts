@@ -36,6 +36,8 @@ const float8OfJax = isIn('float8_e3m4', 'float8_e4m3', 'float8_e4m3b11fnuz');
 const isFlipped = hasLayout('negative stride');
 const unknownToTorch = (cell: Cell) =>
   float8OfJax(cell) || isIn('float6_e2m3fn', 'float6_e3m2fn', 'float4_e2m1fn', 'int4', 'uint4')(cell);
+/** PyTorch would end the process, or write. */
+const unfitForTorch = (cell: Cell) => isFlipped(cell) || cell.readonly;
 const unknownToJax = isIn(
   'complex32',
   'float6_e2m3fn',
@@ -186,19 +188,18 @@ export const known: readonly Known[] = [
   {
     peers: ['PyTorch'],
     direction: 'from JavaScript',
-    when: (cell) => isLegacy(cell) && isFlipped(cell) && !unknownToTorch(cell),
-    what: 'a negative stride through an object without keywords',
+    when: (cell) => isLegacy(cell) && unfitForTorch(cell) && !unknownToTorch(cell),
+    what: 'a negative stride, or read-only, through an object without keywords',
     outcome: 'copied',
-    why: 'PyTorch up to 2.13 would end the process, so it gets a copy, also with `copy=False`, which never reached this package',
+    why: 'PyTorch up to 2.13 would end the process, or write: it gets a copy, also with `copy=False`, which never reached this package',
     link: 'https://github.com/pytorch/pytorch/issues/188023',
   },
   {
-    peers: ['NumPy', 'NumPy 1', 'PyTorch', 'JAX', 'TVM-FFI'],
+    peers: ['NumPy', 'NumPy 1', 'JAX', 'TVM-FFI'],
     direction: 'from JavaScript',
     when: (cell) =>
       cell.readonly &&
-      (isLegacy(cell) || cell.peer === 'JAX' || (cell.peer === 'NumPy 1' && cell.route === 'from_dlpack')) &&
-      !(cell.peer === 'PyTorch' && isFlipped(cell)),
+      (isLegacy(cell) || cell.peer === 'JAX' || (cell.peer === 'NumPy 1' && cell.route === 'from_dlpack')),
     what: 'a read-only tensor in a legacy capsule',
     outcome: 'refused: BufferError',
     message: 'read-only tensor',
@@ -209,11 +210,11 @@ export const known: readonly Known[] = [
   {
     peers: ['PyTorch'],
     direction: 'from JavaScript',
-    when: (cell) => isFlipped(cell) && cell.copy === false && !isLegacy(cell),
-    what: 'a negative stride with `copy=False`',
+    when: (cell) => unfitForTorch(cell) && cell.copy === false && !isLegacy(cell),
+    what: 'a negative stride, or read-only, with `copy=False`',
     outcome: 'refused: BufferError',
     message: 'negative strides',
-    why: 'PyTorch up to 2.13 would end the process; this package refuses first',
+    why: 'PyTorch up to 2.13 would end the process, or write; this package refuses first',
     link: 'https://github.com/pytorch/pytorch/issues/188023',
   },
   {
@@ -229,20 +230,20 @@ export const known: readonly Known[] = [
   {
     peers: ['PyTorch'],
     direction: 'from JavaScript',
-    when: (cell) => isFlipped(cell) && cell.copy === null,
-    what: 'a negative stride',
+    when: (cell) => unfitForTorch(cell) && cell.copy === null,
+    what: 'a negative stride, or read-only',
     outcome: 'copied',
-    why: 'PyTorch tensors cannot have one; up to 2.13 the attempt ends the process',
+    why: 'PyTorch tensors cannot have one (up to 2.13 the attempt ends the process) and cannot be read-only',
     link: 'https://github.com/pytorch/pytorch/issues/188023',
   },
   {
-    peers: ['PyTorch', 'TVM-FFI'],
+    peers: ['TVM-FFI'],
     direction: 'from JavaScript',
     when: (cell) =>
       cell.readonly && cell.copy !== true && !(cell.peer === 'TVM-FFI' && /^complex/.test(cell.dtype.name)),
     what: 'a read-only tensor',
     outcome: 'shared; read-only lost',
-    why: 'they have no read-only tensors and ignore the mark, as the standard allows: do not write there',
+    why: 'it has no read-only tensors and ignores the mark, as the standard allows: do not write there',
     link: 'https://github.com/data-apis/array-api/pull/749',
   },
   {
