@@ -26,6 +26,8 @@ Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Frame* fra
 struct TypeEntry {
   Object* type;
   ::DLPackExchangeAPI* api;
+  bool is_immutable;       // its tensors are shared read-only
+  bool is_copy_wrong;      // its copies are not asked for
   bool is_host;         // never on a device
   bool is_numpy;        // numpy.ndarray, which numpy_array.h makes
   bool is_torch;        // has requires_grad, is_conj and is_neg, which the table does not look at

@@ -197,18 +197,29 @@ bool ReadRequest(const Body& body, Object* const* values, ptrdiff_t positional, 
   return true;
 }
 
-// PyTorch up to 2.13 ends the process when it meets a negative stride (pytorch#188047), and writes to read-only memory. Its
-// from_dlpack is Python code: the frame that called us tells.
-bool IsCalledByTorch() {
-  Ref sys(api.PyImport_ImportModule("sys"));
-  Ref get_frame(sys ? api.PyObject_GetAttrString(sys.get(), "_getframe") : nullptr);
-  Ref frame(get_frame ? api.PyObject_CallObject(get_frame.get(), nullptr) : nullptr);
-  Ref globals(frame ? api.PyObject_GetAttrString(frame.get(), "f_globals") : nullptr);
+bool IsFrameOfTorch(Object* frame) {
+  Ref globals(api.PyObject_GetAttrString(frame, "f_globals"));
   Ref key(api.PyUnicode_InternFromString("__name__"));
   Ref name(globals && key ? api.PyObject_GetItem(globals.get(), key.get()) : nullptr);
   const char* text = name ? api.PyUnicode_AsUTF8AndSize(name.get(), nullptr) : nullptr;
   api.PyErr_Clear();
   return text != nullptr && (strcmp(text, "torch") == 0 || strncmp(text, "torch.", 6) == 0);
+}
+
+// PyTorch up to 2.13 ends the process when it meets a negative stride (pytorch#188047), and writes to read-only memory. Its
+// from_dlpack is Python code: one of the frames that called us tells, also when another producer stands between.
+bool IsCalledByTorch() {
+  Ref sys(api.PyImport_ImportModule("sys"));
+  Ref get_frame(sys ? api.PyObject_GetAttrString(sys.get(), "_getframe") : nullptr);
+  Object* next = get_frame ? api.PyObject_CallObject(get_frame.get(), nullptr) : nullptr;
+  bool found = false;
+  while (next != nullptr && !found) {
+    Ref frame(next);
+    found = IsFrameOfTorch(frame.get());
+    next = found || frame.get() == api._Py_NoneStruct ? nullptr : api.PyObject_GetAttrString(frame.get(), "f_back");
+  }
+  api.PyErr_Clear();
+  return found;
 }
 
 bool HasNegativeStride(const DLTensor& tensor) {

@@ -91,29 +91,35 @@ export const buildNative = () =>
     }),
   );
 
-const venvPython = at('.venv', process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python');
+const pythonOf = (venv) => at(venv, process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python');
+const venvPython = pythonOf('.venv');
 
-export const installPython = () =>
-  step('Python packages in .venv', () =>
-    whenChanged('python', ['requirements.txt'], ['.venv/pyvenv.cfg'], async () => {
+/** The packages of a requirements file in a virtual environment of their own. */
+const installEnvironment = (venv, requirements) =>
+  step(`Python packages in ${venv}`, () =>
+    whenChanged(`python${venv.slice(5)}`, [requirements], [`${venv}/pyvenv.cfg`], async () => {
       const python = process.env.PYTHON ?? 'python3';
       try {
         await run(python, ['-c', 'import sys; sys.exit(0 if sys.version_info >= (3, 9) else 1)']);
       } catch {
         throw new Missing(`Python 3.9 or newer as "${python}". Install it, or name one in PYTHON.`);
       }
-      await run(python, ['-m', 'venv', '.venv']);
-      await run(venvPython, [
-        '-m',
-        'pip',
-        'install',
-        '--quiet',
-        '--disable-pip-version-check',
-        '-r',
-        'requirements.txt',
-      ]);
+      await run(python, ['-m', 'venv', venv]);
+      const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
+      await run(pythonOf(venv), [...pip, '-r', requirements]);
     }),
   );
+
+export const installPython = () => installEnvironment('.venv', 'requirements.txt');
+
+/** One interpreter has one NumPy: the old one lives in an environment of its own. No newer Python than 3.12 has it. */
+export async function installOldNumPy() {
+  try {
+    await installEnvironment('.venv-numpy1', 'requirements-numpy1.txt');
+  } catch (error) {
+    console.log(`  left out: ${String(error.message).split('\n')[0]}`);
+  }
+}
 
 /** What the demo shows of Python: NumPy alone. The demo goes on without it, and says so. */
 export const installNumPy = () =>
@@ -345,6 +351,7 @@ export async function prepare() {
   await buildTypeScript();
   await buildNative();
   await installPython();
+  await installOldNumPy();
   await buildTests();
   await buildSpanProgram();
   await buildPeerAddon();
