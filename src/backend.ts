@@ -35,6 +35,8 @@ export interface Backend {
 export interface ImportRequest {
   readonly copy: boolean | null;
   readonly device: DeviceInfo | null;
+  /** The stream that the consumer named, -1 for none; null: the current one. */
+  readonly stream: bigint | null;
 }
 
 let importObject: ((source: object, request: ImportRequest | null) => Descriptor | null) | null = null;

@@ -91,7 +91,10 @@ const ownExport = Tensor.prototype[DLPACK];
 function take(source: unknown, device: DeviceInfo | null, copy: boolean | null, stream: bigint | null): Descriptor {
   // Objects of Python are callable, so functions to JavaScript.
   if (typeof source === 'function') {
-    const foreign = importForeign(source, copy === null && device === null ? null : { copy, device });
+    const foreign = importForeign(
+      source,
+      copy === null && device === null && stream === null ? null : { copy, device, stream },
+    );
     if (foreign !== null) return foreign;
   }
   const backend = getBackend();

@@ -242,10 +242,14 @@ Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Frame* fra
     frame->status = kOutOfMemory;
     return nullptr;
   }
-  if (entry->api != nullptr && options.copy != 1 && !options.has_device) return ConsumeTable(*entry, object, frame);
+  if (entry->api != nullptr && options.copy != 1 && !options.has_device && options.stream == 0) {
+    return ConsumeTable(*entry, object, frame);
+  }
   if (entry->is_torch && !CheckTorchBits(object, entry->is_neg, nullptr)) return nullptr;
   // What comes to another device comes by the producer's own means.
-  Ref stream(entry->is_host || options.has_device ? nullptr : StreamArgument(object));
+  Ref stream(options.stream != 0                         ? api.PyLong_FromLongLong(options.stream)
+             : entry->is_host || options.has_device ? nullptr
+                                                    : StreamArgument(object));
   Object* capsule = CallForCopy(object, options, stream.get(), entry->is_copy_wrong);
   if (capsule == nullptr && api.PyErr_ExceptionMatches(api.PyExc_BufferError)) {
     return ConsumeMlDTypes(object, options, frame);

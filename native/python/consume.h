@@ -16,6 +16,7 @@ struct ConsumeOptions {
   bool has_device;
   int32_t device_type;
   int32_t device_id;
+  int64_t stream;     // as the consumer named it; 0: our current one
 };
 
 // The tensor of an object: the frame describes it and the result owns it. NULL with `frame->status` set, or with a Python

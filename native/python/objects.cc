@@ -143,7 +143,7 @@ static Object* Perform(Objects* self, const Request& request, Texts* texts) {
   if (operation == kCall) return Call(self, request, texts);
   if (operation == kCallTensor) {
     Ref result(Call(self, request, texts));
-    if (result) TakeTensor(self, result.get(), {-1, false, 0, 0});
+    if (result) TakeTensor(self, result.get(), {-1, false, 0, 0, 0});
     return nullptr;
   }
   if (operation == kTuple || operation == kList) return Collect(self, request.cells, count, operation == kList, texts);
@@ -227,18 +227,19 @@ static napi_value Do(napi_env env, napi_callback_info info) {
   return Run(env, self, &none);
 }
 
-// The object as a tensor in the exchange frame. Three cells: copy (-1, 0, 1) and a device; or none.
+// The object as a tensor in the exchange frame. Four cells: copy (-1, 0, 1), a device and a stream; or none.
 static napi_value Consume(napi_env env, napi_callback_info info) {
   Objects* self = ObjectsOf(env, info);
   ObjectFrame* frame = self->frame;
   Frame* tensor = self->environment->frame;
   const Request request = ReadRequest(*frame);
-  ConsumeOptions options = {-1, false, 0, 0};
-  if (request.count == 3) {
+  ConsumeOptions options = {-1, false, 0, 0, 0};
+  if (request.count == 4) {
     options.copy = static_cast<int>(request.cells[0].number);
     options.device_type = static_cast<int32_t>(request.cells[1].number);
     options.device_id = static_cast<int32_t>(request.cells[2].number);
     options.has_device = options.device_type != 0;
+    options.stream = static_cast<int64_t>(request.cells[3].number);
   }
   const uint32_t handle = frame->handle;
   OperationScope scope(self);

@@ -44,7 +44,7 @@ fakeTest('a capture takes work in and is broken by calls that wait', (context) =
   }
   // Another thread does not break a capture that is its thread's own affair.
   fake.beginCapture(on, captureMode.threadLocal);
-  equal(start(context, 'cuCtxSynchronize').wait(), code.success);
+  equal(start(context, 'cuMemAlloc_v2', new BigUint64Array(1), 4).wait(), code.success);
   equal(call('cuCtxSynchronize'), code.captureUnsupported);
   fake.endCapture(on);
   expectErrors(/cuCtxSynchronize breaks/);

@@ -27,7 +27,8 @@ FAKE_EXPORT(PointerGetAttributes, cuPointerGetAttributes)(uint32_t count, Pointe
         if (found != nullptr) value = found->kind == Kind::kPinned ? kMemoryHost : kMemoryDevice;
         break;
       case kPointerDevice: value = found == nullptr ? 0 : address; break;
-      case kPointerHost: value = found != nullptr && found->OnHost() ? address : 0; break;
+      // Memory that the driver does not know is the host's.
+      case kPointerHost: value = found == nullptr || found->OnHost() ? address : 0; break;
       case kPointerIsManaged:
         width = 4;
         value = found != nullptr && found->kind == Kind::kManaged;
@@ -36,7 +37,10 @@ FAKE_EXPORT(PointerGetAttributes, cuPointerGetAttributes)(uint32_t count, Pointe
         width = 4;
         value = static_cast<uint32_t>(found == nullptr ? -2 : found->device);
         break;
-      case kPointerRangeStart: value = found == nullptr ? 0 : found->start; break;
+      case kPointerRangeStart:
+        if (found == nullptr) width = 0;
+        value = found == nullptr ? 0 : found->start;
+        break;
       case kPointerRangeSize: value = found == nullptr ? 0 : found->bytes; break;
       default: return kInvalidValue;
     }
