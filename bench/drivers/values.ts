@@ -2,30 +2,31 @@
 
 import { createInterface } from 'node:readline';
 import { type BaseDType, Tensor } from 'dlpack';
-import type { Operation } from '../values.bench.js';
+import type { Operation } from '../values/operations.js';
 
-function values(count: number): Tensor<'float32'> {
-  const tensor = Tensor.empty([count], 'float32');
-  const { data } = tensor;
+function sourceOf({ count, from, padded }: Operation): Tensor {
+  const floats = Tensor.empty([count], 'float32');
+  const { data } = floats;
   for (let i = 0; i < count; i++) data[i] = (i % 13) - 6;
-  return tensor;
+  if (from === 'float32') return floats;
+  const source = Tensor.empty([count], from as BaseDType, { padded });
+  source.copyFrom(floats);
+  floats.dispose();
+  return source;
 }
 
 function actionOf(op: Operation): () => void {
-  const source = values(op.count);
-  if (op.kind === 'copy') {
-    const target = Tensor.zeros([op.count], 'float32');
-    return () => target.copyFrom(source);
-  }
-  if (op.kind === 'fresh') return () => source.astype(op.to as BaseDType).dispose();
-  if (op.kind === 'permute') {
+  const { count, kind, fresh } = op;
+  const to = op.to as BaseDType;
+  const source = sourceOf(op);
+  if (fresh) return () => source.astype(to).dispose();
+  if (kind === 'permute') {
     const turned = source.reshape(op.shape as number[]).transpose(op.axes as number[]);
-    const target = Tensor.zeros(turned.shape, 'float32');
+    const target = Tensor.zeros(turned.shape, to);
     return () => target.copyFrom(turned);
   }
-  const from = source.astype(op.from as BaseDType);
-  const to = Tensor.zeros([op.count], op.to as BaseDType);
-  return () => to.copyFrom(from);
+  const target = Tensor.zeros([count], to);
+  return () => target.copyFrom(source);
 }
 
 console.log(JSON.stringify({ node: process.versions.node }));
