@@ -57,6 +57,7 @@ struct Job {
   bool to_is_dense;
   bool streams;
   bool reads_ahead;     // more than the caches of a core hold
+  int32_t threads;
   std::atomic<int64_t> next;
 };
 
@@ -225,7 +226,7 @@ static void RunUnit(const Job& job, int64_t unit) {
 // Any thread, several at a time.
 static void Work(void* data) {
   Job* job = static_cast<Job*>(data);
-  const int64_t grain = job->units / (job->pass->threads * 8) + 1;
+  const int64_t grain = job->units / (job->threads * 8) + 1;
   for (;;) {
     const int64_t start = job->next.fetch_add(grain, std::memory_order_relaxed);
     if (start >= job->units) break;
@@ -285,8 +286,7 @@ void RunPass(const Pass& pass) {
   Job job;
   job.rows = &BestRows();
   if (!FindKernel(pass, *job.rows, &job.kernel)) return;
-  Pass adjusted = pass;
-  job.pass = &adjusted;
+  job.pass = &pass;
   job.last = pass.ndim - 1;
   job.length = job.last < 0 ? 1 : pass.shape[job.last];
   job.from_step = job.last < 0 ? pass.from_bits : pass.from_step[job.last];
@@ -314,8 +314,8 @@ void RunPass(const Pass& pass) {
   job.next.store(0, std::memory_order_relaxed);
   int64_t threads = bytes < kLarge || !IsDivisible(pass, job) ? 1 : bytes / kPerThread;
   if (threads > pass.threads) threads = pass.threads;
-  adjusted.threads = static_cast<int32_t>(threads < 1 ? 1 : threads);
-  RunOnThreads(adjusted.threads, Work, &job);
+  job.threads = static_cast<int32_t>(threads < 1 ? 1 : threads);
+  RunOnThreads(job.threads, Work, &job);
 }
 
 }  // namespace dlpack
