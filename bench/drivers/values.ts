@@ -15,6 +15,18 @@ function sourceOf({ count, from, padded }: Operation): Tensor {
   return source;
 }
 
+/** Writing the result alone. */
+function fillOf({ count, to, fresh }: Operation): () => void {
+  if (fresh) {
+    return () =>
+      Tensor.empty([count], to as BaseDType)
+        .fill(1)
+        .dispose();
+  }
+  const target = Tensor.zeros([count], to as BaseDType);
+  return () => void target.fill(1);
+}
+
 function actionOf(op: Operation): () => void {
   const { count, kind, fresh } = op;
   const to = op.to as BaseDType;
@@ -30,19 +42,20 @@ function actionOf(op: Operation): () => void {
 }
 
 console.log(JSON.stringify({ node: process.versions.node }));
-let known = { key: '', action: () => {} };
+let known: { key: string; actions: Record<string, () => void> } = { key: '', actions: {} };
 for await (const line of createInterface({ input: process.stdin })) {
-  const { op, repetitions } = JSON.parse(line) as { op: Operation; repetitions: number };
+  const { op, peer, repetitions } = JSON.parse(line) as { op: Operation; peer: string; repetitions: number };
   const key = JSON.stringify(op);
   if (known.key !== key) {
-    known = { key: '', action: () => {} };
+    known = { key: '', actions: {} };
     (globalThis as { gc?: () => void }).gc?.();
-    known = { key, action: actionOf(op) };
+    known = { key, actions: { dlpack: actionOf(op), fill: fillOf(op) } };
   }
+  const action = known.actions[peer] as () => void;
   const seconds: number[] = [];
   for (let i = 0; i < repetitions; i++) {
     const start = performance.now();
-    for (let j = 0; j < op.times; j++) known.action();
+    for (let j = 0; j < op.times; j++) action();
     seconds.push((performance.now() - start) / 1000 / op.times);
   }
   console.log(JSON.stringify(seconds));

@@ -167,7 +167,8 @@ static void RunStretch(const Job& job, Place at, int64_t count) {
     const int64_t to_bit = at.to + i * job.to_step;
     const uint8_t* from = pass.from + from_bit / 8;
     if (!is_packed && !is_dense) {
-      Gather(pass.from, from_bit, job.from_step, pass.from_bits, buffer, block);
+      // One value for all: no block after the first is longer.
+      if (i == 0 || job.from_step != 0) Gather(pass.from, from_bit, job.from_step, pass.from_bits, buffer, block);
       Store(job, kernel.first, buffer, to_bit, block);
       continue;
     }

@@ -171,6 +171,10 @@ DLPACK_INLINE __m256i RoundUpperHalf(const float* from) {
   return _mm256_srli_epi32(_mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), last), 16);
 }
 
+DLPACK_INLINE __m128i EncodeHalf(const float* from) {
+  return _mm256_cvtps_ph(CleanNan(_mm256_loadu_ps(from)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
 template <class Type>
 constexpr bool CanStreamFromF32() {
   return Half<Type>::kIsSmall || __is_same(Type, Float16) || __is_same(Type, BFloat16);
@@ -191,11 +195,8 @@ DLPACK_INLINE size_t FromF32ByHand(const uint8_t* in, uint8_t* out, size_t count
       StoreBytes<kStream>(out + i, _mm256_permutevar8x32_epi32(mixed, order));
     }
   } else if constexpr (__is_same(Type, Float16)) {
-    const auto encode = [](const float* at) {
-      return _mm256_cvtps_ph(CleanNan(_mm256_loadu_ps(at)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-    };
     for (; i + 16 <= count; i += 16) {
-      StoreBytes<kStream>(out + i * 2, _mm256_set_m128i(encode(from + i + 8), encode(from + i)));
+      StoreBytes<kStream>(out + i * 2, _mm256_set_m128i(EncodeHalf(from + i + 8), EncodeHalf(from + i)));
     }
   } else if constexpr (__is_same(Type, BFloat16)) {
     for (; i + 16 <= count; i += 16) {
