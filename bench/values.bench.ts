@@ -132,7 +132,8 @@ function pageOf({ sharing, versions, rows }: Results): string {
   return lines.join('\n');
 }
 
-const kept = fileURLToPath(new URL('values/results.json', import.meta.url));
+// Not under build/bench, which every change empties.
+const kept = `${root}build/values-results.json`;
 const wanted = process.argv.slice(2).map((argument) => argument.split(':') as [string, string?]);
 for (const [name] of wanted) {
   if (!(name in groups))
