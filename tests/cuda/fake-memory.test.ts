@@ -140,7 +140,7 @@ fakeTest('pointers know where they point', () => {
   equal(look(pinned), [context, 1n, pinned, pinned, 0n, 0n, pinned, 8n]);
   const managed = make('cuMemAllocManaged', 8, 1);
   equal(look(managed), [context, 2n, managed, managed, 1n, 0n, managed, 8n]);
-  equal(look(4096n), [0n, 0n, 0n, 0n, 0n, 0xfffffffen, 0n, 0n]);
+  equal(look(4096n), [0n, 0n, 0n, 4096n, 0n, 0xfffffffen, 0n, 0n]);
   fake.configure({ unknownPointersFail: true });
   const value = new BigUint64Array(1);
   equal(call('cuPointerGetAttributes', 1, new Int32Array([2]), value, 4096n), code.invalidValue);

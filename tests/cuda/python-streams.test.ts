@@ -152,7 +152,9 @@ pyTest('copies keep every element, whatever the strides and the size', () => {
   equal([copied.device, copied.toArray()], ['cuda_managed', [6, 6, 6, 6]]);
   const packed = Tensor.from([1, 0, 1, 1, 0, 1, 0, 1, 1, 1], { dtype: 'uint1' }).to('cuda:0');
   equal(values(fromDLPack(main.Wrapper(packed), { copy: true })), [1, 0, 1, 1, 0, 1, 0, 1, 1, 1]);
-  throws('UnsupportedDTypeError', "to('cpu')", () => fromDLPack(main.Wrapper(packed.slice([0, 10, 2])), { copy: true }));
+  throws('UnsupportedDTypeError', "to('cpu')", () =>
+    fromDLPack(main.Wrapper(packed.slice([0, 10, 2])), { copy: true }),
+  );
   const empty = fromDLPack(main.Wrapper(Tensor.empty([0, 3], 'int8', { device: 'cuda:0' })), { device: 'cpu' });
   equal([empty.shape, empty.device], [[0, 3], 'cpu']);
 });
