@@ -27,7 +27,7 @@ function busyCupy(): PyObject {
   py.exec(`
 busy_stream = cp.cuda.Stream(non_blocking=True)
 busy = cp.zeros(4, dtype=cp.float32)
-busy.fill(0)
+busy.fill(5)
 cp.cuda.runtime.deviceSynchronize()
 sleep(busy_stream.ptr)
 busy_stream.use()
