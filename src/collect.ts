@@ -34,21 +34,33 @@ const registry = new FinalizationRegistry<Owner>((owner) => {
 // As it was when this module was loaded, and no array methods: patched ones would be handed storages.
 const register = FinalizationRegistry.prototype.register.bind(registry) as (target: object, owner: Owner) => void;
 
-let pending: Collectable[] = [];
+const endOfTick = globalThis.queueMicrotask;
+
+const pending: (Collectable | null)[] = new Array<Collectable | null>(BATCH).fill(null);
+let count = 0;
+let isScheduled = false;
 
 /** Has the storage released when it becomes unreachable before its last Tensor is disposed. */
 export function collectLater(storage: Collectable): void {
-  const count = pending.length + 1;
-  pending[count - 1] = storage;
-  if (count === 1) queueMicrotask(registerPending);
-  else if (count >= BATCH) registerPending();
+  pending[count++] = storage;
+  if (!isScheduled || count === BATCH) schedule();
+}
+
+function schedule(): void {
+  if (count === BATCH) registerPending();
+  if (isScheduled) return;
+  isScheduled = true;
+  endOfTick(() => {
+    isScheduled = false;
+    registerPending();
+  });
 }
 
 function registerPending(): void {
-  const batch = pending;
-  pending = [];
-  for (let i = 0; i < batch.length; i++) {
-    const storage = batch[i] as Collectable;
+  for (let i = 0; i < count; i++) {
+    const storage = pending[i] as Collectable;
+    pending[i] = null;
     if (storage.refs > 0) register(storage, storage.makeOwner());
   }
+  count = 0;
 }

@@ -56,9 +56,13 @@ export abstract class Storage {
 
   release(): void {
     if (--this.refs !== 0) return;
-    if (this.attached !== null) for (const owner of this.attached) owner.free();
+    if (this.attached !== null) freeAll(this.attached);
     this.free();
   }
+}
+
+function freeAll(owners: ReadonlySet<Owner>): void {
+  for (const owner of owners) owner.free();
 }
 
 const keptBy = new WeakMap<object, Storage>();

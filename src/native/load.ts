@@ -7,7 +7,7 @@
 import { createRequire } from 'node:module';
 import { LoadError } from '../errors.js';
 import type { Binding } from './binding.js';
-import { frameBuffer } from './frame.js';
+import { frame } from './frame.js';
 import { released } from './pins.js';
 
 let binding: Binding | null = null;
@@ -37,9 +37,11 @@ function load(): Binding {
   for (const folder of process.platform === 'linux' ? [target, `${target}-musl`] : [target]) {
     try {
       const loaded = createRequire(import.meta.url)(`../../prebuilds/${folder}/dlpack.node`) as Binding;
-      loaded.attachFrame({ frame: frameBuffer, onRelease: released });
-      binding = loaded;
-      return loaded;
+      loaded.attachFrame({ frame: frame.buffer, onRelease: released });
+      // V8 keeps objects with many properties added by native code as hash tables; a copy has fixed slots, and looking
+      // a function up costs nothing. 
+      binding = { ...loaded };
+      return binding;
     } catch (error) {
       cause ??= error;
       const reason = error instanceof Error ? error.message.split('\n')[0] : String(error);
