@@ -36,7 +36,9 @@ const register = FinalizationRegistry.prototype.register.bind(registry) as (targ
 
 const endOfTick = globalThis.queueMicrotask;
 
-const pending: (Collectable | null)[] = new Array<Collectable | null>(BATCH).fill(null);
+// Filled when this module is loaded: a setter that user code puts on Array.prototype is not asked for indices that exist.
+const pending: (Collectable | null)[] = [];
+for (let i = 0; i < BATCH; i++) pending[i] = null;
 let count = 0;
 let isScheduled = false;
 
@@ -57,10 +59,11 @@ function schedule(): void {
 }
 
 function registerPending(): void {
-  for (let i = 0; i < count; i++) {
+  const length = count;
+  count = 0;
+  for (let i = 0; i < length; i++) {
     const storage = pending[i] as Collectable;
     pending[i] = null;
     if (storage.refs > 0) register(storage, storage.makeOwner());
   }
-  count = 0;
 }

@@ -109,7 +109,7 @@ abstract class LentStorage extends Storage {
 /** Memory of a JavaScript buffer, which its owner may still detach, transfer or shrink: checked at each use. */
 export class BufferStorage extends LentStorage {
   readonly start: number;
-  private readonly source: ArrayBufferLike;
+  protected readonly source: ArrayBufferLike;
 
   constructor(buffer: ArrayBufferLike, start: number, nbytes: number, deleter?: () => void) {
     super(nbytes, deleter);
@@ -126,6 +126,34 @@ export class BufferStorage extends LentStorage {
       );
     }
     return this.source;
+  }
+}
+
+/** As it was when this module was loaded: a replacement would be handed buffers that nobody may see. */
+export const clone = globalThis.structuredClone;
+
+/** A JavaScript buffer that this package made or took over: where there is no native memory. */
+export class HeapStorage extends BufferStorage {
+  private isShown: boolean;
+
+  constructor(buffer: ArrayBuffer) {
+    super(buffer, 0, bufferLength(buffer) as number);
+    this.isShown = false;
+  }
+
+  override shownBy(array: object): void {
+    super.shownBy(array);
+    this.isShown = true;
+  }
+
+  /** Stale typed arrays become empty, as those over native memory do. */
+  protected override free(): void {
+    if (!this.isShown || bufferLength(this.source) === 0) return;
+    try {
+      clone(this.source, { transfer: [this.source as ArrayBuffer] });
+    } catch {
+      // Somebody marked it as untransferable: the memory stays with the arrays.
+    }
   }
 }
 

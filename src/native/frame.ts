@@ -60,7 +60,22 @@ export const Field = {
 } as const;
 
 const { f64, u64, u32, i32 } = frame;
-const { ADDRESS, HANDLE, NBYTES, KIND, BYTE_OFFSET, DTYPE, NDIM, DEVICE_TYPE, DEVICE_ID, FLAGS, ADDRESSABLE, TRACE, SHAPE, STRIDES } = Field;
+const {
+  ADDRESS,
+  HANDLE,
+  NBYTES,
+  KIND,
+  BYTE_OFFSET,
+  DTYPE,
+  NDIM,
+  DEVICE_TYPE,
+  DEVICE_ID,
+  FLAGS,
+  ADDRESSABLE,
+  TRACE,
+  SHAPE,
+  STRIDES,
+} = Field;
 
 /** Describes a tensor whose storage is held under `handle`. */
 export function writeDescriptor(descriptor: Descriptor, handle: number): void {
@@ -112,26 +127,28 @@ export function forgetKind(): void {
   u32[KIND] = 0;
 }
 
-/** The tensor that native code described, over a storage made for its handle. */
-export function readDescriptor(storage: Storage): Descriptor {
-  const number = u32[KIND] as number;
-  if (number === 0 || number !== lastNumber) {
-    lastKind = readKind();
-    lastNumber = number;
-  }
-  const { dtype, device, shape, strides, flags } = lastKind;
-  return new Descriptor(storage, dtype, device, shape, strides, toInteger((f64[BYTE_OFFSET] as number) * 8), flags);
+/** Whether {@link readDescriptor} can be called without {@link readKind} before it. */
+export function isKindKnown(): boolean {
+  return u32[KIND] === lastNumber && lastNumber !== 0;
 }
 
-function readKind(): Kind {
+/** Reads what native code described, but for the memory. Throws for a dtype or a device that is none. */
+export function readKind(): void {
   const { shape, strides } = readDims(i32[NDIM] as number);
-  return {
+  lastKind = {
     dtype: readDType(u32[DTYPE] as number),
     device: readDevice(i32[DEVICE_TYPE] as number, i32[DEVICE_ID] as number),
     shape,
     strides,
     flags: (u32[FLAGS] as number) & KNOWN_FLAGS,
   };
+  lastNumber = u32[KIND] as number;
+}
+
+/** A tensor of the kind read last, over a storage made for its handle. */
+export function readDescriptor(storage: Storage): Descriptor {
+  const { dtype, device, shape, strides, flags } = lastKind;
+  return new Descriptor(storage, dtype, device, shape, strides, toInteger((f64[BYTE_OFFSET] as number) * 8), flags);
 }
 
 /** Bytes of the storage. */

@@ -8,7 +8,8 @@ import type { Descriptor } from '../descriptor.js';
 import type { DType } from '../dtype.js';
 import { ArgumentTypeError } from '../errors.js';
 import { Tensor } from '../tensor.js';
-import { Field, forgetKind, frame, readBytes, readDescriptor, writeImport } from './frame.js';
+import { isDebug } from './debug.js';
+import { Field, forgetKind, frame, isKindKnown, readBytes, readDescriptor, readKind, writeImport } from './frame.js';
 import { native } from './load.js';
 import { NativeStorage } from './native-storage.js';
 import { checkStatus, Status } from './status.js';
@@ -44,14 +45,23 @@ export function takeFrame(): Descriptor {
 
 function takeImport(): Descriptor {
   const storage = new NativeStorage(u32[HANDLE] as number, readBytes(), false);
+  if (!isKindKnown()) takeKind(storage);
+  const descriptor = readDescriptor(storage);
+  return isDebug() ? recorded(descriptor, storage) : descriptor;
+}
+
+function takeKind(storage: NativeStorage): void {
   try {
-    const descriptor = readDescriptor(storage);
-    storage.recorded();
-    return descriptor;
+    readKind();
   } catch (error) {
     storage.release();
     throw error;
   }
+}
+
+function recorded(descriptor: Descriptor, storage: NativeStorage): Descriptor {
+  storage.recorded();
+  return descriptor;
 }
 
 /** The tensor in a type-tagged external, null when the value is none. */

@@ -39,7 +39,7 @@ function load(): Binding {
       const loaded = createRequire(import.meta.url)(`../../prebuilds/${folder}/dlpack.node`) as Binding;
       loaded.attachFrame({ frame: frame.buffer, onRelease: released });
       // V8 keeps objects with many properties added by native code as hash tables; a copy has fixed slots, and looking
-      // a function up costs nothing. 
+      // a function up costs nothing.
       binding = { ...loaded };
       return binding;
     } catch (error) {
