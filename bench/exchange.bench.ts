@@ -15,6 +15,8 @@ import { sample, summarise, type Timing } from './measure.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const ROUNDS = 5;
+const IMPORTS = 5000;
+let deletedCount = 0;
 
 interface Peer {
   makeLean(): bigint;
@@ -71,12 +73,12 @@ const operations: Record<string, (n: number) => void> = {
   },
 };
 
-type Use = (addresses: BigUint64Array) => void;
+type Use = (addresses: bigint[]) => void;
 
 /** Imports need something to import: made before the clock starts. */
 function sampleImports(make: () => bigint, use: Use, n: number, samples: number): number[] {
   const times: number[] = [];
-  const addresses = new BigUint64Array(n);
+  const addresses = new Array<bigint>(n).fill(0n);
   for (let s = 0; s < samples; s++) {
     for (let i = 0; i < n; i++) addresses[i] = make();
     const start = process.hrtime.bigint();
@@ -89,9 +91,13 @@ function sampleImports(make: () => bigint, use: Use, n: number, samples: number)
 const importAll: Use = (addresses) => {
   for (let i = 0; i < addresses.length; i++) importManaged(addresses[i] as bigint).dispose();
 };
+const deleted = new BigUint64Array(IMPORTS);
 const imports: Record<string, [make: () => bigint, use: Use]> = {
   'importManaged (another addon’s tensor), dispose': [() => peer.makeLean(), importAll],
-  'of that, the other addon’s own deleter': [() => peer.makeLean(), (addresses) => peer.deleteAll(addresses)],
+  'of that, the other addon’s own deleter': [
+    () => (deleted[deletedCount++ % IMPORTS] = peer.makeLean()),
+    () => peer.deleteAll(deleted),
+  ],
   'importManaged (our own export), dispose': [() => exportManaged(x), importAll],
 };
 
@@ -106,10 +112,10 @@ const add = (name: string, more: readonly number[]) => times.set(name, [...(time
 let versions: Record<string, string> = {};
 
 for (const batch of Object.values(operations)) sample(batch, 100_000, 3);
-for (const [make, use] of Object.values(imports)) sampleImports(make, use, 2000, 20);
+for (const [make, use] of Object.values(imports)) sampleImports(make, use, IMPORTS, 8);
 for (let round = 0; round < ROUNDS; round++) {
   for (const [name, batch] of Object.entries(operations)) add(name, sample(batch, 100_000, 5));
-  for (const [name, [make, use]] of Object.entries(imports)) add(name, sampleImports(make, use, 5000, 8));
+  for (const [name, [make, use]] of Object.entries(imports)) add(name, sampleImports(make, use, IMPORTS, 8));
   const python = pythonSamples();
   versions = python.versions;
   for (const [name, samples] of Object.entries(python.times)) add(name, samples);

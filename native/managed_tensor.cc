@@ -217,7 +217,7 @@ static Status DescribeShape(const DLTensor& tensor, uint64_t flags, Frame* frame
 }
 
 // Whether the memory of a foreign tensor can be what its shape reaches.
-static Status CheckMemory(const DLTensor& tensor, bool is_addressable, const Reach& reach) {
+static inline Status CheckMemory(const DLTensor& tensor, bool is_addressable, const Reach& reach) {
   if (reach.is_empty) return kOk;
   if (tensor.data == nullptr) return kNullData;
   if (tensor.byte_offset > static_cast<uint64_t>(kMaxSafe)) return kTooLarge;
@@ -234,7 +234,7 @@ static Status CheckMemory(const DLTensor& tensor, bool is_addressable, const Rea
 }
 
 // Whether the tensor is of this kind. Its shape is read once, and what was read is what the kind holds.
-static bool IsOfKind(const DLTensor& tensor, uint64_t flags, const Kind& kind) {
+static inline bool IsOfKind(const DLTensor& tensor, uint64_t flags, const Kind& kind) {
   if (!kind.is_comparable || tensor.ndim != kind.ndim || flags != kind.flags || tensor.dtype.code != kind.dtype.code ||
       tensor.dtype.bits != kind.dtype.bits || tensor.dtype.lanes != kind.dtype.lanes ||
       tensor.device.device_type != kind.device.device_type || tensor.device.device_id != kind.device.device_id ||
@@ -268,7 +268,7 @@ static void BecomeKind(const DLTensor& tensor, uint64_t flags, const Frame& fram
 
 // Checks a foreign tensor and describes it. `tensor` is a copy, read from the producer once: another thread cannot change
 // what was checked. With a kind that JavaScript remembers and that fits, the frame's shape and strides stay as they are.
-static Status Describe(const DLTensor& tensor, uint64_t flags, Frame* frame, Kind* kind, Reach* reach) {
+static inline Status Describe(const DLTensor& tensor, uint64_t flags, Frame* frame, Kind* kind, Reach* reach) {
   frame->ndim = tensor.ndim;
   frame->dtype_code = tensor.dtype.code;
   frame->dtype_bits = tensor.dtype.bits;

@@ -8,6 +8,7 @@ Counts counts;
 __thread ThreadCache* this_thread;
 
 static const size_t kCounters = sizeof(Counts) / sizeof(std::atomic<int64_t>);
+static_assert(sizeof(Counts) == 5 * sizeof(std::atomic<int64_t>), "counters are found by their position");
 
 static ThreadCache* caches;
 static Lock caches_lock;

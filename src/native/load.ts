@@ -38,8 +38,7 @@ function load(): Binding {
     try {
       const loaded = createRequire(import.meta.url)(`../../prebuilds/${folder}/dlpack.node`) as Binding;
       loaded.attachFrame({ frame: frame.buffer, onRelease: released });
-      // V8 keeps objects with many properties added by native code as hash tables; a copy has fixed slots, and looking
-      // a function up costs nothing.
+      // A copy: V8 keeps an object that native code gave many properties as a hash table, and each call would search it.
       binding = { ...loaded };
       return binding;
     } catch (error) {

@@ -72,6 +72,8 @@ const run = files.filter(
   (file) => path === null || tools.canCollect(path) || !readFileSync(join(built, file), 'utf8').includes('collect'),
 );
 
+for (const file of files) if (!run.includes(file)) console.log(`skip in a browser: ${file}: this one has no gc()`);
+
 testWith(missing, 'a browser runs them all and leaves no process behind', async () => {
   const server = await serve(run, imports);
   const page = tools.openPage(path as string, server.url);
