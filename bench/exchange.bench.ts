@@ -4,7 +4,7 @@
  *   npm run bench -- exchange
  */
 
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, fork } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { cpus } from 'node:os';
@@ -15,6 +15,8 @@ import { sample, summarise, type Timing } from './measure.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const ROUNDS = 5;
+const IMPORTS = 100;
+let deletedCount = 0;
 
 interface Peer {
   makeLean(): bigint;
@@ -45,7 +47,7 @@ const foreign = {
 };
 
 let sink: unknown;
-const batch = new BigUint64Array(5);
+const batch = new BigUint64Array(64);
 const operations: Record<string, (n: number) => void> = {
   'fromDLPack(tensor), dispose': (n) => {
     for (let i = 0; i < n; i++) fromDLPack(x).dispose();
@@ -56,6 +58,7 @@ const operations: Record<string, (n: number) => void> = {
   'fromDLPack(foreign JavaScript object), dispose': (n) => {
     for (let i = 0; i < n; i++) fromDLPack(foreign).dispose();
   },
+  // One call into the other addon for 64 deleters: that call is the harness, not the exchange.
   'exportManaged, deleter called from C': (n) => {
     for (let i = 0; i < n; i += batch.length) {
       for (let k = 0; k < batch.length; k++) batch[k] = exportManaged(x);
@@ -70,21 +73,36 @@ const operations: Record<string, (n: number) => void> = {
   },
 };
 
-/** Imports need something to import: made before the clock starts. */
-function sampleImports(make: () => bigint, n: number, samples: number): number[] {
+type Use = (addresses: bigint[]) => void;
+
+/** Imports need something to import: made before the clock starts, and few at a time, as fresh as in a program. */
+function sampleImports(make: () => bigint, use: Use, n: number, samples: number): number[] {
   const times: number[] = [];
+  const addresses = new Array<bigint>(n).fill(0n);
   for (let s = 0; s < samples; s++) {
-    const addresses = Array.from({ length: n }, make);
-    const start = process.hrtime.bigint();
-    for (let i = 0; i < n; i++) importManaged(addresses[i] as bigint).dispose();
-    times.push(Number(process.hrtime.bigint() - start) / n);
+    let total = 0n;
+    for (let turn = 0; turn < 50; turn++) {
+      for (let i = 0; i < n; i++) addresses[i] = make();
+      const start = process.hrtime.bigint();
+      use(addresses);
+      total += process.hrtime.bigint() - start;
+    }
+    times.push(Number(total) / n / 50);
   }
   return times;
 }
 
-const imports: Record<string, () => bigint> = {
-  'importManaged (another addon’s tensor), dispose': () => peer.makeLean(),
-  'importManaged (our own export), dispose': () => exportManaged(x),
+const importAll: Use = (addresses) => {
+  for (let i = 0; i < addresses.length; i++) importManaged(addresses[i] as bigint).dispose();
+};
+const deleted = new BigUint64Array(IMPORTS);
+const imports: Record<string, [make: () => bigint, use: Use]> = {
+  'importManaged (another addon’s tensor), dispose': [() => peer.makeLean(), importAll],
+  'of that, the other addon’s own deleter': [
+    () => (deleted[deletedCount++ % IMPORTS] = peer.makeLean()),
+    () => peer.deleteAll(deleted),
+  ],
+  'importManaged (our own export), dispose': [() => exportManaged(x), importAll],
 };
 
 function pythonSamples(): { versions: Record<string, string>; times: Record<string, number[]> } {
@@ -98,24 +116,41 @@ const add = (name: string, more: readonly number[]) => times.set(name, [...(time
 let versions: Record<string, string> = {};
 
 for (const batch of Object.values(operations)) sample(batch, 100_000, 3);
-for (const make of Object.values(imports)) sampleImports(make, 2000, 20);
+for (const [make, use] of Object.values(imports)) sampleImports(make, use, IMPORTS, 8);
 for (let round = 0; round < ROUNDS; round++) {
   for (const [name, batch] of Object.entries(operations)) add(name, sample(batch, 100_000, 5));
-  for (const [name, make] of Object.entries(imports)) add(name, sampleImports(make, 5000, 8));
+  for (const [name, [make, use]] of Object.entries(imports)) add(name, sampleImports(make, use, IMPORTS, 8));
   const python = pythonSamples();
   versions = python.versions;
   for (const [name, samples] of Object.entries(python.times)) add(name, samples);
 }
 
-/** Bytes and time for each of a million live tensors, in a process of its own. */
-function live(kind: string): { bytes: number; alone: number; crowded: number } {
+/** Bytes and times with one and with a million tensors alive: two processes that take turns. */
+async function live(kind: string): Promise<{ bytes: number; alone: number; crowded: number }> {
   const script = fileURLToPath(new URL('./live.js', import.meta.url));
-  const { stdout, stderr } = spawnSync(process.execPath, ['--expose-gc', script, kind], { encoding: 'utf8' });
-  try {
-    return JSON.parse(stdout);
-  } catch {
-    throw new Error(stderr);
+  const start = async (count: number) => {
+    const child = fork(script, [kind, String(count)], { execArgv: ['--expose-gc'] });
+    const answer = () =>
+      new Promise<number>((resolve, reject) => {
+        child.once('message', (value) => resolve(value as number));
+        child.once('exit', (code) => reject(new Error(`live.js ${kind} ended with ${code}`)));
+      }).finally(() => child.removeAllListeners('exit'));
+    const bytes = await answer();
+    const ask = () => {
+      child.send('sample');
+      return answer();
+    };
+    return { bytes, ask, end: () => child.disconnect() };
+  };
+  const [one, many] = [await start(1), await start(1_000_000)];
+  const [alone, crowded]: [number[], number[]] = [[], []];
+  for (let turn = 0; turn < 40; turn++) {
+    alone.push(await one.ask());
+    crowded.push(await many.ask());
   }
+  one.end();
+  many.end();
+  return { bytes: many.bytes, alone: summarise(alone).median, crowded: summarise(crowded).median };
 }
 
 const reference = 'np.from_dlpack(array)';
@@ -125,11 +160,12 @@ const rows = [...times].map(([name, all]) => {
   return `| ${name} | ${median.toFixed(0)} | ${min.toFixed(0)} | ${(median / base.median).toFixed(2)} |`;
 });
 const kinds = ['share', 'import', 'import-foreign', 'allocate'];
-const liveRows = kinds.map((kind) => {
-  const { bytes, alone, crowded } = live(kind);
+const liveRows: string[] = [];
+for (const kind of kinds) {
+  const { bytes, alone, crowded } = await live(kind);
   const ratio = (crowded / alone).toFixed(2);
-  return `| ${kind} | ${bytes.toFixed(0)} | ${alone.toFixed(0)} | ${crowded.toFixed(0)} | ${ratio} |`;
-});
+  liveRows.push(`| ${kind} | ${bytes.toFixed(0)} | ${alone.toFixed(0)} | ${crowded.toFixed(0)} | ${ratio} |`);
+}
 const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
 const report = `# Exchange
 
@@ -147,7 +183,7 @@ turns; the ratio is to NumPy's median for \`${reference}\` in the same run.
 ${rows.join('\n')}
 
 With a million live tensors: bytes for each (all of the process: JavaScript and native, without the elements), and
-nanoseconds for one more exchange with one and with a million alive.
+nanoseconds for one more exchange with one and with a million alive, medians of 40 turns that two processes took.
 
 | kind | bytes each | ns, 1 alive | ns, 1,000,000 alive | ratio |
 |---|---|---|---|---|

@@ -1,11 +1,10 @@
-/** One kind of exchange with one and with a million tensors alive; prints JSON. */
+/** One kind of exchange with so many tensors alive. Tells the bytes of each, then times a batch whenever it is asked. */
 
 import { createRequire } from 'node:module';
 import { fromDLPack, Tensor } from 'dlpack';
 import { exportManaged, importManaged } from 'dlpack/native';
 import { sample, summarise } from './measure.js';
 
-const COUNT = 1_000_000;
 const peer = createRequire(import.meta.url)('../native/peer.node') as { makeLean(): bigint };
 const x = Tensor.from(
   [
@@ -20,12 +19,12 @@ const kinds: Record<string, () => Tensor> = {
   'import-foreign': () => importManaged(peer.makeLean()),
   allocate: () => Tensor.empty([0], 'float32'),
 };
-const make = kinds[process.argv[2] ?? ''] as () => Tensor;
+const [, , kind = '', count = '1'] = process.argv;
+const make = kinds[kind] as () => Tensor;
+const COUNT = Number(count);
 const batch = (n: number) => {
   for (let i = 0; i < n; i++) make().dispose();
 };
-const time = () => summarise(sample(batch, 20_000, 15)).median;
-
 async function settledBytes(): Promise<number> {
   for (let i = 0; i < 5; i++) {
     (globalThis as { gc?: () => void }).gc?.();
@@ -35,12 +34,12 @@ async function settledBytes(): Promise<number> {
   return rss - heapTotal + heapUsed;
 }
 
-time();
-const alone = time();
-const kept = new Array<Tensor>(COUNT);
+sample(batch, 20_000, 15);
 const before = await settledBytes();
+const kept = new Array<Tensor>(COUNT);
 for (let i = 0; i < COUNT; i++) kept[i] = make();
 await new Promise((resolve) => setTimeout(resolve, 10));
-const bytes = ((await settledBytes()) - before) / COUNT;
-time();
-console.log(JSON.stringify({ bytes, alone, crowded: time(), kept: kept.length }));
+process.send?.(((await settledBytes()) - before) / COUNT);
+sample(batch, 20_000, 15);
+process.on('message', () => process.send?.(summarise(sample(batch, 10_000, 3)).median));
+process.on('disconnect', () => process.exit(kept.length === COUNT ? 0 : 1));

@@ -6,6 +6,7 @@
 #include <node_api.h>
 
 #include "frame.h"
+#include "kind.h"
 #include "release_queue.h"
 #include "storage.h"
 
@@ -13,18 +14,18 @@ namespace dlpack {
 
 // A reference to a Storage that JavaScript holds, by its number in the table. Slot 0 is never used.
 struct Held {
-  Storage* storage;   // NULL: free
-  uint32_t next;      // the next free slot
-  uint32_t spare;     // references taken in advance, for exports: one locked instruction for many of them
-  bool is_reporter;   // this reference is the one whose memory the garbage collector was told about
+  Storage* storage;  // NULL: free
+  uint32_t next;     // the next free slot
+  bool is_reporter;  // this reference is the one whose memory the garbage collector was told about
+  bool is_at_home;   // this thread is the storage's home
 };
 
 struct Environment {
-  Environment* next;                  // all environments of the process
-  std::atomic<int64_t> exports_made;  // written by this environment's thread alone
   napi_env env;
+  ThreadCache* thread;
   Frame* frame;
   napi_ref frame_ref;
+  Kind kind;  // of the last import
   ReleaseQueue* queue;
   Held* table;
   uint32_t capacity;
@@ -49,19 +50,8 @@ inline Storage* GetHeld(Environment* self, uint32_t handle) {
   return handle < self->capacity ? self->table[handle].storage : nullptr;
 }
 
-// One of the spare references of a number that is held. JavaScript thread.
-Storage* TakeReference(Environment* self, uint32_t handle);
-
 // Gives the reference back; a number that is not held does nothing.
 void Drop(Environment* self, uint32_t handle);
-
-// Counts an export. JavaScript thread: one writer, so no locked instruction, which is most of what an export costs.
-inline void CountExport(Environment* self) {
-  self->exports_made.store(self->exports_made.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-}
-
-// Exports that environments made; counts.exports holds those made elsewhere, less all that were deleted. Any thread.
-int64_t ExportsMade();
 
 // Tells the garbage collector about memory, in steps large enough to be worth a call.
 void Report(Environment* self, int64_t delta);

@@ -19,7 +19,7 @@ static void ImportAt(Environment* self, uint64_t address) {
     self->frame->status = kNullManaged;
     return;
   }
-  Storage* storage = ImportManaged(reinterpret_cast<Managed*>(address), self->frame);
+  Storage* storage = ImportManaged(reinterpret_cast<Managed*>(address), self->frame, &self->kind);
   if (storage != nullptr) HoldInFrame(self, storage);
 }
 
@@ -48,11 +48,11 @@ static Managed* ExportFrame(Environment* self) {
   Frame* frame = self->frame;
   Storage* storage = GetHeld(self, frame->handle);
   Status status = kConsumed;
-  if (storage != nullptr) TakeReference(self, frame->handle);
-  Managed* managed = storage == nullptr ? nullptr : ExportManaged<Managed>(*frame, storage, &status);
+  if (storage != nullptr) RetainStorage(storage, self->thread);
+  Managed* managed = storage == nullptr ? nullptr : ExportManaged<Managed>(*frame, storage, &status, self->thread);
   frame->status = status;
   if (storage != nullptr && managed == nullptr) ReleaseStorage(storage);
-  if (managed != nullptr) CountExport(self);
+  if (managed != nullptr) Count(self->thread, counts.exports, 1);
   return managed;
 }
 
@@ -142,11 +142,11 @@ napi_value ExchangeApiAddress(napi_env env, napi_callback_info info) {
 napi_value ReadCounts(napi_env env, napi_callback_info info) {
   Environment* self = EnvironmentOf(env, info);
   double* out = self->frame->shape;
-  out[0] = static_cast<double>(counts.storages.load(std::memory_order_relaxed));
-  out[1] = static_cast<double>(counts.bytes.load(std::memory_order_relaxed));
-  out[2] = static_cast<double>(counts.imports.load(std::memory_order_relaxed));
-  out[3] = static_cast<double>(counts.exports.load(std::memory_order_relaxed) + ExportsMade());
-  out[4] = static_cast<double>(counts.tickets.load(std::memory_order_relaxed));
+  out[0] = static_cast<double>(CountOf(counts.storages));
+  out[1] = static_cast<double>(CountOf(counts.bytes));
+  out[2] = static_cast<double>(CountOf(counts.imports));
+  out[3] = static_cast<double>(CountOf(counts.exports));
+  out[4] = static_cast<double>(CountOf(counts.tickets));
   out[5] = static_cast<double>(self->reported);
   return nullptr;
 }

@@ -30,13 +30,16 @@ struct Frame {
   double trace;  // number of the place an export is made at, 0 when nobody asked
   double shape[kMaxNdim];  // doubles hold every length that JavaScript can express
   double strides[kMaxNdim];
+  uint32_t kind;  // number of a description that JavaScript remembers, see kind.h
+  uint32_t unused;
 };
 
 static_assert(offsetof(Frame, status) == 8 && offsetof(Frame, nbytes) == 16 && offsetof(Frame, dtype_code) == 32 &&
                   offsetof(Frame, ndim) == 36 && offsetof(Frame, device_type) == 40 && offsetof(Frame, flags) == 48 &&
                   offsetof(Frame, addressable) == 60 && offsetof(Frame, ticket) == 64 &&
                   offsetof(Frame, trace) == 80 && offsetof(Frame, shape) == 88 &&
-                  offsetof(Frame, strides) == 600 && sizeof(Frame) == 1112,
+                  offsetof(Frame, strides) == 600 && offsetof(Frame, kind) == 1112 &&
+                  sizeof(Frame) == 1120,
               "src/native/frame.ts has these offsets");
 
 // Outcomes. src/native/status.ts turns each into a typed error.

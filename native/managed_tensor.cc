@@ -14,19 +14,30 @@ template <class Managed>
 struct Exported {
   Managed managed;  // first: the deleter gets its address
   Storage* storage;
-  Trace* trace;  // NULL unless JavaScript asked to know where exports are made
+  Trace* trace;      // NULL unless JavaScript asked to know where exports are made
+  size_t block_size;  // of the block; nothing that a consumer can write says how many axes there were
   int64_t dims[];
 };
+
+template <class Managed>
+static void FreeExported(Exported<Managed>* exported, ThreadCache* cache) {
+  if (exported->trace != nullptr) EndTrace(exported->trace);
+  if (exported->block_size == kLargeBlock) {
+    GiveBlockBack(cache, kLargeBlock, exported);
+  } else {
+    free(exported);
+  }
+  Count(cache, counts.exports, -1);
+}
 
 // Any thread, any time: no JavaScript is involved.
 template <class Managed>
 static void DeleteExported(Managed* self) {
   Exported<Managed>* exported = reinterpret_cast<Exported<Managed>*>(self);
   Storage* storage = exported->storage;
-  EndTrace(exported->trace);
-  free(exported);
-  Count(counts.exports, -1);
-  ReleaseStorage(storage);
+  ThreadCache* cache = this_thread;
+  FreeExported(exported, cache);
+  ReleaseStorage(storage, cache);
 }
 
 static void SetVersion(DLManagedTensor*, const Frame&) {}
@@ -74,33 +85,36 @@ static bool FillStrides(int32_t ndim, const int64_t* shape, const int64_t* given
 
 // The bytes that a tensor touches, from `low` (zero or less) to `high`, relative to its first element. False when they do
 // not fit into what JavaScript can count.
-static bool SpanOf(int32_t ndim, const int64_t* shape, const int64_t* strides, DLDataType dtype, uint64_t flags,
-                   int64_t* low, int64_t* high) {
+static inline bool SpanOf(int32_t ndim, const int64_t* shape, const int64_t* strides, DLDataType dtype,
+                          uint64_t flags, int64_t* low, int64_t* high) {
   const int64_t item_bits = int64_t{dtype.bits} * dtype.lanes;
   const bool padded = (flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;
   const int64_t stride_bits = padded ? (item_bits + 7) / 8 * 8 : item_bits;
-  int64_t low_bits = 0;
-  int64_t high_bits = item_bits;
+  // In elements first, so that what can overflow is multiplied once.
+  int64_t first = 0;
+  int64_t last = 0;
+  bool overflow = false;
   for (int32_t i = 0; i < ndim; ++i) {
     if (shape[i] == 0) {
       *low = *high = 0;
       return true;
     }
     int64_t reach;
-    if (__builtin_mul_overflow(shape[i] - 1, strides[i], &reach) ||
-        __builtin_mul_overflow(reach, stride_bits, &reach) ||
-        __builtin_add_overflow(reach < 0 ? low_bits : high_bits, reach, reach < 0 ? &low_bits : &high_bits)) {
-      return false;
-    }
+    overflow |= __builtin_mul_overflow(shape[i] - 1, strides[i], &reach);
+    overflow |= __builtin_add_overflow(first, reach < 0 ? reach : 0, &first);
+    overflow |= __builtin_add_overflow(last, reach < 0 ? 0 : reach, &last);
   }
-  if (low_bits < -kMaxSafe * 8 || high_bits > kMaxSafe * 8) return false;
-  *low = low_bits >= 0 ? 0 : -((-low_bits + 7) / 8);
-  *high = high_bits / 8 + (high_bits % 8 != 0);
+  overflow |= __builtin_mul_overflow(first, stride_bits, &first);
+  overflow |= __builtin_mul_overflow(last, stride_bits, &last);
+  overflow |= __builtin_add_overflow(last, item_bits, &last);
+  if (overflow || first < -kMaxSafe * 8 || last > kMaxSafe * 8) return false;
+  *low = -((-first + 7) >> 3);
+  *high = (last + 7) >> 3;
   return *high - *low <= kMaxSafe;
 }
 
 // Shape and strides of the frame as integers, if they are such and the tensor lies inside so many bytes.
-static Status ReadFrame(const Frame& frame, uint64_t nbytes, int64_t* shape, int64_t* strides, bool* empty) {
+static inline Status ReadFrame(const Frame& frame, uint64_t nbytes, int64_t* shape, int64_t* strides, bool* empty) {
   const double most = static_cast<double>(kMaxSafe);
   if (frame.dtype_lanes == 0 || frame.dtype_bits == 0) return kDType;
   *empty = false;
@@ -131,14 +145,17 @@ Status CheckFrame(const Frame& frame, uint64_t nbytes) {
 }
 
 template <class Managed>
-Managed* ExportManaged(const Frame& frame, Storage* storage, Status* status) {
+Managed* ExportManaged(const Frame& frame, Storage* storage, Status* status, ThreadCache* cache) {
   const int32_t ndim = frame.ndim;
   *status = ndim < 0 || ndim > kMaxNdim ? kNdim : kOk;
   if (*status != kOk) return nullptr;
-  void* block = malloc(sizeof(Exported<Managed>) + sizeof(int64_t) * 2 * static_cast<size_t>(ndim));
+  const size_t size = sizeof(Exported<Managed>) + sizeof(int64_t) * 2 * static_cast<size_t>(ndim);
+  void* block = size <= kLargeBlock ? AllocateBlock(cache, kLargeBlock) : malloc(size);
   *status = block == nullptr ? kOutOfMemory : kOk;
   if (block == nullptr) return nullptr;
   Exported<Managed>* exported = static_cast<Exported<Managed>*>(block);
+  exported->block_size = size <= kLargeBlock ? kLargeBlock : size;
+  exported->trace = nullptr;
   bool empty;
   *status = ReadFrame(frame, storage->nbytes, exported->dims, exported->dims + ndim, &empty);
   if (*status != kOk) {
@@ -150,7 +167,7 @@ Managed* ExportManaged(const Frame& frame, Storage* storage, Status* status) {
   managed->manager_ctx = exported;
   managed->deleter = DeleteExported<Managed>;
   exported->storage = storage;
-  exported->trace = frame.trace == 0 ? nullptr : BeginTrace(frame.trace);
+  if (frame.trace != 0) exported->trace = BeginTrace(frame.trace);
 
   DLTensor& tensor = managed->dl_tensor;
   // The offset goes into the pointer wherever it can: several consumers ignore byte_offset.
@@ -168,9 +185,90 @@ Managed* ExportManaged(const Frame& frame, Storage* storage, Status* status) {
   return managed;
 }
 
+// What a tensor's elements touch, from the first one on.
+struct Reach {
+  int64_t low;
+  int64_t high;
+  bool is_empty;
+};
+
+// Checks the shape of a foreign tensor and describes it.
+static Status DescribeShape(const DLTensor& tensor, uint64_t flags, Frame* frame, Reach* reach) {
+  *reach = Reach{0, 0, false};
+  if (tensor.ndim < 0 || tensor.ndim > kMaxNdim) return kNdim;
+  if (tensor.dtype.lanes == 0 || tensor.dtype.bits == 0) return kDType;
+  if (tensor.ndim > 0 && tensor.shape == nullptr) return kNullShape;
+  int64_t shape[kMaxNdim];
+  int64_t count = 1;
+  for (int32_t i = 0; i < tensor.ndim; ++i) {
+    shape[i] = tensor.shape[i];
+    frame->shape[i] = static_cast<double>(shape[i]);
+    if (shape[i] < 0) return kNegativeShape;
+    if (shape[i] > kMaxSafe) return kTooLarge;
+    if (shape[i] == 0) reach->is_empty = true;
+    if (__builtin_mul_overflow(count, shape[i] == 0 ? int64_t{1} : shape[i], &count) || count > kMaxSafe) {
+      return kTooLarge;
+    }
+  }
+  int64_t strides[kMaxNdim];
+  if (!FillStrides(tensor.ndim, shape, tensor.strides, reach->is_empty, strides)) return kTooLarge;
+  for (int32_t i = 0; i < tensor.ndim; ++i) frame->strides[i] = static_cast<double>(strides[i]);
+  return SpanOf(tensor.ndim, shape, strides, tensor.dtype, flags, &reach->low, &reach->high) ? kOk : kTooLarge;
+}
+
+// Whether the memory of a foreign tensor can be what its shape reaches.
+static inline Status CheckMemory(const DLTensor& tensor, bool is_addressable, const Reach& reach) {
+  if (reach.is_empty) return kOk;
+  if (tensor.data == nullptr) return kNullData;
+  if (tensor.byte_offset > static_cast<uint64_t>(kMaxSafe)) return kTooLarge;
+  const uint64_t before = static_cast<uint64_t>(-reach.low);
+  if (!is_addressable) return tensor.byte_offset < before ? kTooLarge : kOk;
+  uint64_t first;
+  if (__builtin_add_overflow(reinterpret_cast<uint64_t>(tensor.data), tensor.byte_offset, &first)) return kTooLarge;
+  if (first < before) return kTooLarge;
+  if (first + static_cast<uint64_t>(reach.high) < first) return kTooLarge;
+  // A typed array cannot start between its elements. Wider scalars are shown as bytes.
+  const uint64_t part = (tensor.dtype.code == kDLComplex ? tensor.dtype.bits / 2 : tensor.dtype.bits) / 8;
+  const bool is_aligned = part <= 1 || part > 8 || ((part & (part - 1)) == 0 ? first & (part - 1) : first % part) == 0;
+  return is_aligned ? kOk : kMisaligned;
+}
+
+// Whether the tensor is of this kind. Its shape is read once, and what was read is what the kind holds.
+static inline bool IsOfKind(const DLTensor& tensor, uint64_t flags, const Kind& kind) {
+  if (!kind.is_comparable || tensor.ndim != kind.ndim || flags != kind.flags || tensor.dtype.code != kind.dtype.code ||
+      tensor.dtype.bits != kind.dtype.bits || tensor.dtype.lanes != kind.dtype.lanes ||
+      tensor.device.device_type != kind.device.device_type || tensor.device.device_id != kind.device.device_id ||
+      (tensor.strides != nullptr) != kind.has_strides || (tensor.shape == nullptr && kind.ndim > 0)) {
+    return false;
+  }
+  for (int32_t i = 0; i < kind.ndim; ++i) {
+    if (tensor.shape[i] != kind.shape[i] || (kind.has_strides && tensor.strides[i] != kind.strides[i])) return false;
+  }
+  return true;
+}
+
+// Remembers what the frame describes as a new kind. The strides are those the producer gave: absent ones stay absent.
+static void BecomeKind(const DLTensor& tensor, uint64_t flags, const Frame& frame, const Reach& reach, Kind* kind) {
+  if (++kind->number == 0) kind->number = 1;
+  kind->ndim = tensor.ndim;
+  kind->dtype = tensor.dtype;
+  kind->device = tensor.device;
+  kind->flags = flags;
+  kind->has_strides = tensor.strides != nullptr;
+  kind->is_empty = reach.is_empty;
+  kind->low = reach.low;
+  kind->high = reach.high;
+  kind->is_comparable = tensor.ndim <= kMaxKindNdim;
+  if (!kind->is_comparable) return;
+  for (int32_t i = 0; i < tensor.ndim; ++i) {
+    kind->shape[i] = static_cast<int64_t>(frame.shape[i]);
+    kind->strides[i] = static_cast<int64_t>(frame.strides[i]);
+  }
+}
+
 // Checks a foreign tensor and describes it. `tensor` is a copy, read from the producer once: another thread cannot change
-// what was checked. On success `*low` and `*nbytes` are the bytes it touches, from the first element on.
-static Status Describe(const DLTensor& tensor, uint64_t flags, Frame* frame, int64_t* low, int64_t* nbytes) {
+// what was checked. With a kind that JavaScript remembers and that fits, the frame's shape and strides stay as they are.
+static inline Status Describe(const DLTensor& tensor, uint64_t flags, Frame* frame, Kind* kind, Reach* reach) {
   frame->ndim = tensor.ndim;
   frame->dtype_code = tensor.dtype.code;
   frame->dtype_bits = tensor.dtype.bits;
@@ -179,46 +277,22 @@ static Status Describe(const DLTensor& tensor, uint64_t flags, Frame* frame, int
   frame->device_id = tensor.device.device_id;
   frame->flags = static_cast<uint32_t>(flags);
   frame->addressable = IsAddressable(tensor.device.device_type);
-  *low = *nbytes = 0;
-  if (tensor.ndim < 0 || tensor.ndim > kMaxNdim) return kNdim;
-  if (tensor.dtype.lanes == 0 || tensor.dtype.bits == 0) return kDType;
-  if (tensor.ndim > 0 && tensor.shape == nullptr) return kNullShape;
-
-  int64_t shape[kMaxNdim];
-  bool empty = false;
-  int64_t count = 1;
-  for (int32_t i = 0; i < tensor.ndim; ++i) {
-    shape[i] = tensor.shape[i];
-    frame->shape[i] = static_cast<double>(shape[i]);
-    if (shape[i] < 0) return kNegativeShape;
-    if (shape[i] > kMaxSafe) return kTooLarge;
-    if (shape[i] == 0) empty = true;
-    if (__builtin_mul_overflow(count, shape[i] == 0 ? int64_t{1} : shape[i], &count) || count > kMaxSafe) {
-      return kTooLarge;
+  if (kind != nullptr && frame->kind == kind->number && IsOfKind(tensor, flags, *kind)) {
+    *reach = Reach{kind->low, kind->high, kind->is_empty};
+    const Status status = CheckMemory(tensor, frame->addressable, *reach);
+    if (status != kOk) {
+      Reach again;
+      DescribeShape(tensor, flags, frame, &again);  // for the message
     }
+    return status;
   }
-  int64_t strides[kMaxNdim];
-  if (!FillStrides(tensor.ndim, shape, tensor.strides, empty, strides)) return kTooLarge;
-  for (int32_t i = 0; i < tensor.ndim; ++i) frame->strides[i] = static_cast<double>(strides[i]);
-  int64_t high;
-  if (!SpanOf(tensor.ndim, shape, strides, tensor.dtype, flags, low, &high)) return kTooLarge;
-  *nbytes = high - *low;
-
-  if (empty) return kOk;
-  if (tensor.data == nullptr) return kNullData;
-  if (tensor.byte_offset > static_cast<uint64_t>(kMaxSafe)) return kTooLarge;
-  if (frame->addressable) {
-    uint64_t first;
-    if (__builtin_add_overflow(reinterpret_cast<uint64_t>(tensor.data), tensor.byte_offset, &first)) return kTooLarge;
-    if (*low < 0 && first < static_cast<uint64_t>(-*low)) return kTooLarge;
-    if (first + static_cast<uint64_t>(high) < first) return kTooLarge;
-    // A typed array cannot start between its elements. Wider scalars are shown as bytes.
-    const uint64_t part = (tensor.dtype.code == kDLComplex ? tensor.dtype.bits / 2 : tensor.dtype.bits) / 8;
-    if (part > 1 && part <= 8 && first % part != 0) return kMisaligned;
-  } else if (*low < 0 && tensor.byte_offset < static_cast<uint64_t>(-*low)) {
-    return kTooLarge;
+  Status status = DescribeShape(tensor, flags, frame, reach);
+  if (status == kOk) status = CheckMemory(tensor, frame->addressable, *reach);
+  if (status == kOk && kind != nullptr) {
+    BecomeKind(tensor, flags, *frame, *reach, kind);
+    frame->kind = kind->number;
   }
-  return kOk;
+  return status;
 }
 
 // A Storage over the bytes that a described tensor touches; NULL when out of memory.
@@ -246,7 +320,7 @@ static Storage* WrapDescribed(const DLTensor& tensor, int64_t low, int64_t nbyte
 template <class Managed>
 static void DestroyImported(Storage* self) {
   Managed* managed = static_cast<Managed*>(self->owner);
-  free(self);
+  FreeStorage(self);
   Count(counts.imports, -1);
   DeleteManaged(managed);
 }
@@ -271,9 +345,7 @@ static Storage* Unwrap(Managed* managed, const DLTensor& tensor, int64_t low, in
   }
   frame->byte_offset = static_cast<double>(offset);
   frame->nbytes = static_cast<double>(storage->nbytes);
-  EndTrace(exported->trace);
-  free(exported);
-  Count(counts.exports, -1);
+  FreeExported(exported, this_thread);
   return storage;
 }
 
@@ -290,15 +362,16 @@ static Storage* Refuse(Managed* managed, Status status, Frame* frame) {
 }
 
 template <class Managed>
-Storage* ImportManaged(Managed* managed, Frame* frame) {
+Storage* ImportManaged(Managed* managed, Frame* frame, Kind* kind) {
   const uint64_t flags = ReadVersion(managed, frame);
   // Another major version has another layout: nothing but the deleter may be touched.
   if (!IsVersionSupported(managed)) return Refuse(managed, kVersion, frame);
   const DLTensor tensor = managed->dl_tensor;
-  int64_t low;
-  int64_t nbytes;
-  const Status status = Describe(tensor, flags, frame, &low, &nbytes);
+  Reach reach;
+  const Status status = Describe(tensor, flags, frame, kind, &reach);
   if (status != kOk) return Refuse(managed, status, frame);
+  const int64_t low = reach.low;
+  int64_t nbytes = reach.high - reach.low;
   frame->status = kOk;
   Storage* own = Unwrap(managed, tensor, low, nbytes, frame);
   if (own != nullptr) return own;
@@ -308,18 +381,17 @@ Storage* ImportManaged(Managed* managed, Frame* frame) {
 }
 
 Storage* WrapTensor(const DLTensor& tensor, Frame* frame, void (*destroy)(Storage*), void* owner) {
-  int64_t low;
-  int64_t nbytes;
-  frame->status = Describe(tensor, 0, frame, &low, &nbytes);
+  Reach reach;
+  frame->status = Describe(tensor, 0, frame, nullptr, &reach);
   if (frame->status != kOk) return nullptr;
-  Storage* storage = WrapDescribed(tensor, low, nbytes, frame, destroy, owner);
+  Storage* storage = WrapDescribed(tensor, reach.low, reach.high - reach.low, frame, destroy, owner);
   if (storage == nullptr) frame->status = kOutOfMemory;
   return storage;
 }
 
-template DLManagedTensor* ExportManaged(const Frame&, Storage*, Status*);
-template DLManagedTensorVersioned* ExportManaged(const Frame&, Storage*, Status*);
-template Storage* ImportManaged(DLManagedTensor*, Frame*);
-template Storage* ImportManaged(DLManagedTensorVersioned*, Frame*);
+template DLManagedTensor* ExportManaged(const Frame&, Storage*, Status*, ThreadCache*);
+template DLManagedTensorVersioned* ExportManaged(const Frame&, Storage*, Status*, ThreadCache*);
+template Storage* ImportManaged(DLManagedTensor*, Frame*, Kind*);
+template Storage* ImportManaged(DLManagedTensorVersioned*, Frame*, Kind*);
 
 }  // namespace dlpack

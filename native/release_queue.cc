@@ -88,7 +88,7 @@ static void DestroyQueued(Storage* self) {
   ReleaseQueue* queue = static_cast<ReleaseQueue*>(self->owner);
   Released* node = static_cast<Released*>(malloc(sizeof(Released)));
   if (node != nullptr) node->id = self->owner_id;
-  free(self);
+  FreeStorage(self);
   Count(counts.imports, -1);
   if (node != nullptr) {
     LockScope scope(&queue->lock);

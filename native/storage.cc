@@ -10,8 +10,6 @@
 
 namespace dlpack {
 
-Counts counts;
-
 static thread_local int finalizer_scopes;
 
 FinalizerScope::FinalizerScope() { ++finalizer_scopes; }
@@ -24,7 +22,7 @@ static const size_t kAlignment = 256;
 #if defined(__linux__)
 // Large blocks lie in large pages where the system has them: first use of a page costs more than what is written to it.
 static const size_t kLargePage = size_t{2} << 20;
-static const size_t kLargeBlock = 2 * kLargePage;
+static const size_t kLargeAllocation = 2 * kLargePage;
 #endif
 
 static void* AlignedAllocate(size_t nbytes) {
@@ -33,7 +31,7 @@ static void* AlignedAllocate(size_t nbytes) {
 #else
   void* data = nullptr;
 #if defined(__linux__)
-  if (nbytes >= kLargeBlock) {
+  if (nbytes >= kLargeAllocation) {
     if (posix_memalign(&data, kLargePage, nbytes) != 0) return nullptr;
     madvise(data, nbytes, MADV_HUGEPAGE);
     return data;
@@ -58,11 +56,11 @@ static void DestroyOwned(Storage* self) {
   Count(counts.bytes, -static_cast<int64_t>(self->nbytes));
   Count(counts.storages, -1);
   if (self->data != empty_block) AlignedFree(self->data);
-  free(self);
+  FreeStorage(self);
 }
 
 Storage* WrapStorage(void* data, uint64_t nbytes, void (*destroy)(Storage*), void* owner, uint64_t owner_id) {
-  Storage* storage = static_cast<Storage*>(malloc(sizeof(Storage)));
+  Storage* storage = static_cast<Storage*>(AllocateBlock(this_thread, kSmallBlock));
   if (storage == nullptr) return nullptr;
   storage->refs.store(1, std::memory_order_relaxed);
   storage->data = data;
@@ -72,6 +70,9 @@ Storage* WrapStorage(void* data, uint64_t nbytes, void (*destroy)(Storage*), voi
   storage->owner_id = owner_id;
   storage->uses = nullptr;
   storage->is_reported.store(false, std::memory_order_relaxed);
+  storage->home.store(nullptr, std::memory_order_relaxed);
+  storage->spares = 0;
+  storage->holds = 0;
   return storage;
 }
 

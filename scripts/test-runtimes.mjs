@@ -12,7 +12,7 @@ await main(async () => {
   for (const runtime of runtimes.filter((r) => r.folder.includes(only))) {
     console.log(`Tests on ${runtime.name}`);
     // What looks at the repository instead of the running package is the same everywhere: npm test has it.
-    const exclude = (file) => file.startsWith('architecture');
+    const exclude = (file) => /^(architecture|browser)/.test(file);
     const total = await runTests({ command: runtimePath(runtime), args: runtime.args, filter, exclude });
     lines.push(`${runtime.name.padEnd(8)} ${summary(total)}`);
     for (const key of Object.keys(all)) all[key] += total[key];

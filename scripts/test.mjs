@@ -1,11 +1,12 @@
 // npm test: set-up, lint, and all tests on this runtime. `npm test -- name` runs the files whose path contains it.
 import { runTests, summary } from './lib/run-tests.mjs';
-import { prepare, tool } from './lib/setup.mjs';
+import { installBrowser, prepare, tool } from './lib/setup.mjs';
 import { main, run, step } from './lib/steps.mjs';
 
 await main(async () => {
   const [filter = ''] = process.argv.slice(2);
   await prepare();
+  await installBrowser();
   if (filter === '') {
     await step('lint and format', async () => {
       await run(tool('biome'), ['check', '--error-on-warnings', '.']);

@@ -8,7 +8,7 @@
 import type { Descriptor } from './descriptor.js';
 import type { DeviceInfo, DeviceKind } from './device.js';
 import type { Pass } from './pass.js';
-import { BufferStorage, type Storage } from './storage.js';
+import { HeapStorage, type Storage } from './storage.js';
 
 export interface Backend {
   /** Memory on a device, or null when this backend cannot. */
@@ -149,5 +149,5 @@ export function getDeviceBackend(device: DeviceInfo): DeviceBackend | null {
 
 /** Host memory: native where there is a backend, a JavaScript buffer elsewhere. Not initialised. */
 export function allocateHost(nbytes: number, device: DeviceInfo): Storage {
-  return getBackend()?.allocate(nbytes, device) ?? new BufferStorage(new ArrayBuffer(nbytes), 0, nbytes);
+  return getBackend()?.allocate(nbytes, device) ?? new HeapStorage(new ArrayBuffer(nbytes));
 }

@@ -36,6 +36,8 @@ const registry = new FinalizationRegistry<Owner>((owner) => {
 // As it was when this module was loaded, and no array methods: patched ones would be handed storages.
 const register = FinalizationRegistry.prototype.register.bind(registry) as (target: object, owner: Owner) => void;
 
+const endOfTick = globalThis.queueMicrotask;
+
 // A list through the storages: an array would be old, and each young storage that is put into it would be noted by the
 // garbage collector.
 let pending: Collectable | null = null;
@@ -49,7 +51,7 @@ export function collectLater(storage: Collectable): void {
   pendingCount++;
   if (!isRegistering) {
     isRegistering = true;
-    queueMicrotask(registerTick);
+    endOfTick(registerTick);
   } else if (pendingCount >= BATCH) registerPending();
 }
 

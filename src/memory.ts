@@ -10,7 +10,7 @@ import { cpu } from './device.js';
 import { type DType, type DTypeInfo, strideBits, type TypedArray } from './dtype.js';
 import { ArgumentTypeError, BufferError } from './errors.js';
 import { checkShape, checkStrides, inferShape, rowMajorStrides } from './layout.js';
-import { BufferStorage, bufferLength, isShared, regionOf } from './storage.js';
+import { BufferStorage, bufferLength, clone, isShared, regionOf } from './storage.js';
 import { convertElements } from './values/convert.js';
 
 export interface FromOptions<D extends DType> {
@@ -74,9 +74,6 @@ export function bytesOf(buffer: ArrayBufferLike): TypedArray {
   if (bufferLength(buffer) === null) throw new ArgumentTypeError('array', 'a typed array or an ArrayBuffer', buffer);
   return new Uint8Array(buffer);
 }
-
-// As it was when this module was loaded: a wrapper put there later would see a buffer that nobody else may.
-const clone = globalThis.structuredClone;
 
 /** The buffer under another object that user code never sees; same address. */
 export function moveBuffer(array: TypedArray): ArrayBuffer {

@@ -59,9 +59,13 @@ export abstract class Storage {
 
   release(): void {
     if (--this.refs !== 0) return;
-    if (this.attached !== null) for (const owner of this.attached) owner.free();
+    if (this.attached !== null) freeAll(this.attached);
     this.free();
   }
+}
+
+function freeAll(owners: ReadonlySet<Owner>): void {
+  for (const owner of owners) owner.free();
 }
 
 const keptBy = new WeakMap<object, Storage>();
@@ -108,7 +112,7 @@ abstract class LentStorage extends Storage {
 /** Memory of a JavaScript buffer, which its owner may still detach, transfer or shrink: checked at each use. */
 export class BufferStorage extends LentStorage {
   readonly start: number;
-  private readonly source: ArrayBufferLike;
+  protected readonly source: ArrayBufferLike;
 
   constructor(buffer: ArrayBufferLike, start: number, nbytes: number, deleter?: () => void) {
     super(nbytes, deleter);
@@ -125,6 +129,34 @@ export class BufferStorage extends LentStorage {
       );
     }
     return this.source;
+  }
+}
+
+/** As it was when this module was loaded: a replacement would be handed buffers that nobody may see. */
+export const clone = globalThis.structuredClone;
+
+/** A JavaScript buffer that this package made or took over: where there is no native memory. */
+export class HeapStorage extends BufferStorage {
+  private isShown: boolean;
+
+  constructor(buffer: ArrayBuffer) {
+    super(buffer, 0, bufferLength(buffer) as number);
+    this.isShown = false;
+  }
+
+  override shownBy(array: object): void {
+    super.shownBy(array);
+    this.isShown = true;
+  }
+
+  /** Stale typed arrays become empty, as those over native memory do. */
+  protected override free(): void {
+    if (!this.isShown || bufferLength(this.source) === 0) return;
+    try {
+      clone(this.source, { transfer: [this.source as ArrayBuffer] });
+    } catch {
+      // Somebody marked it as untransferable: the memory stays with the arrays.
+    }
   }
 }
 

@@ -18,7 +18,7 @@ import { bytesOf, describeArray, type FromOptions, moveBuffer, type WrapOptions 
 import { allocateWith, getEnvAllocator, type NDAllocator } from './nd-alloc.js';
 import { flattenNested, type NestedSource } from './nested.js';
 import { produce } from './produce.js';
-import { BufferStorage, bufferLength } from './storage.js';
+import { HeapStorage } from './storage.js';
 import { convertElements, convertElementsAsync } from './values/convert.js';
 import { descriptorOf, setMakeOwner, TensorView, takeDescriptor } from './view.js';
 
@@ -145,7 +145,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
       options,
     );
     const buffer = moveBuffer(array as TypedArray);
-    const moved = new BufferStorage(buffer, 0, bufferLength(buffer) as number);
+    const moved = new HeapStorage(buffer);
     // Checked again: getters of the options may have resized the buffer meanwhile.
     const taken = before.withStorage(moved).checkBounds();
     const backend = getBackend();

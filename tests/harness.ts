@@ -27,7 +27,12 @@ export function testWith(missing: string | false, name: string, body: Body): voi
   tests.push({ ...registered, skip: missing });
 }
 
-const environment = (globalThis as { process?: { env: Record<string, string | undefined> } }).process?.env ?? {};
+const scope = globalThis as {
+  process?: { env: Record<string, string | undefined> };
+  testEnvironment?: Record<string, string | undefined>;
+};
+/** A page has no environment variables; tests/browser/server.ts hands it some. */
+const environment = scope.process?.env ?? scope.testEnvironment ?? {};
 
 async function runAll(): Promise<void> {
   const count = { passed: 0, failed: 0, skipped: 0 };

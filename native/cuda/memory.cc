@@ -25,7 +25,7 @@ void FreeBlock(Storage* self) {
   Block* block = BlockOf(self);
   if (block->stream != nullptr) ReleaseStream(block->stream);
   free(block);
-  free(self);
+  FreeStorage(self);
 }
 
 Address AddressOf(const Storage* storage) { return reinterpret_cast<Address>(storage->data); }

@@ -19,7 +19,7 @@ namespace python {
 template <class Managed>
 static void DestroyFromPython(Storage* self) {
   Managed* managed = static_cast<Managed*>(self->owner);
-  free(self);
+  FreeStorage(self);
   Count(counts.imports, -1);
   if (FinalizerScope::IsActive()) {
     Defer([](void* argument) { DeleteManaged(static_cast<Managed*>(argument)); }, managed);

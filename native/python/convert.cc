@@ -90,7 +90,8 @@ Object* ConvertByTable(Objects* self, const TypeEntry& entry, const Cell& cell, 
     self->frame->result.kind = kMustCopy;
     return nullptr;
   }
-  Storage* storage = TakeReference(self->environment, cell.handle);
+  Storage* storage = GetHeld(self->environment, cell.handle);
+  RetainStorage(storage, self->environment->thread);
   Status status;
   DLManagedTensorVersioned* managed = ExportManaged<DLManagedTensorVersioned>(frame, storage, &status);
   if (managed == nullptr) {
@@ -99,7 +100,7 @@ Object* ConvertByTable(Objects* self, const TypeEntry& entry, const Cell& cell, 
                         status == kOutOfMemory ? "Out of memory for a managed tensor" : "Expected a tensor that lies inside its memory");
     return nullptr;
   }
-  CountExport(self->environment);
+  Count(self->environment->thread, counts.exports, 1);
   Ref result(HandToTable(*entry.api, managed));
   if (!result || TypeOf(result.get()) == entry.type || api.PyType_IsSubtype(TypeOf(result.get()), entry.type)) return result.take();
   api.PyErr_SetString(api.PyExc_TypeError, "Expected a class that its exchange table makes objects of, not one derived from it");

@@ -44,7 +44,7 @@ bool MakeArrayNames() {
 // The object that an array's memory belongs to. Any thread: finalizers of the collector must not wait for the GIL.
 void DropOwner(Storage* self) {
   Object* owner = static_cast<Object*>(self->owner);
-  free(self);
+  FreeStorage(self);
   Count(counts.imports, -1);
   if (FinalizerScope::IsActive()) {
     DeferDecRef(owner);

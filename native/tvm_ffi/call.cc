@@ -35,7 +35,7 @@ static napi_value TakeBytes(napi_env env, const TVMFFIByteArray& bytes) {
 // Any thread.
 static void DestroyTensorReference(Storage* self) {
   TVMFFIObjectHandle object = self->owner;
-  free(self);
+  FreeStorage(self);
   Count(counts.imports, -1);
   if (object != nullptr) tvm_ffi.ObjectDecRef(object);
 }

@@ -1,5 +1,6 @@
 // What a fresh clone needs, each as one step: npm packages, TypeScript, the addon, Python, the second addon, runtimes.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { browserMissing, findBrowser } from './browser.mjs';
 import { at, Missing, run, step, whenChanged } from './steps.mjs';
 
 const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
@@ -340,6 +341,22 @@ export const installRuntimes = () =>
       },
     ),
   );
+
+/** A browser for tests/browser. Where a missing one would fail the run and this can install it, it does. */
+export const installBrowser = () =>
+  step('a browser', async () => {
+    const found = findBrowser();
+    if (found !== null) return found;
+    if (!process.env.CI) return 'none found: its tests are skipped';
+    if (process.env.CHROME_PATH || process.getuid?.() !== 0 || !existsSync('/etc/debian_version')) {
+      throw new Missing(browserMissing);
+    }
+    console.log('apt install chromium');
+    const apt = (...args) => run('apt-get', args, { show: true, env: { DEBIAN_FRONTEND: 'noninteractive' } });
+    await apt('update');
+    await apt('install', '--yes', '--no-install-recommends', 'chromium');
+    if (findBrowser() === null) throw new Missing(browserMissing);
+  });
 
 export const tool = bin;
 

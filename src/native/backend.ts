@@ -9,7 +9,7 @@ import type { DeviceInfo } from '../device.js';
 import type { Storage } from '../storage.js';
 import { convert, convertAsync, overlaps } from './convert.js';
 import { exportExternal, storageAddress } from './export.js';
-import { ADDRESS, BYTE_OFFSET, f64, HANDLE, NBYTES, u32, u64 } from './frame.js';
+import { Field, frame } from './frame.js';
 import { importExternal } from './import.js';
 import { native } from './load.js';
 import { NativeStorage } from './native-storage.js';
@@ -17,6 +17,9 @@ import { pinBuffer } from './pin-buffer.js';
 import { pin } from './pins.js';
 import { checkStatus } from './status.js';
 import { isMainThread } from './threads.js';
+
+const { f64, u32, u64 } = frame;
+const { ADDRESS, BYTE_OFFSET, HANDLE, NBYTES } = Field;
 
 export const nativeBackend: Backend = {
   allocate(nbytes: number, device: DeviceInfo): Storage | null {

@@ -4,8 +4,11 @@
  * @module
  */
 
-import { ADDRESS, u64 } from './frame.js';
+import { Field, frame } from './frame.js';
 import { native } from './load.js';
+
+const { u64 } = frame;
+const { ADDRESS } = Field;
 
 /**
  * The address of the table: an allocator for host tensors and the current stream of host memory. It lives as long as the

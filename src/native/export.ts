@@ -10,12 +10,15 @@ import { copyDescriptor } from '../memory.js';
 import { BufferStorage } from '../storage.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { isDebug, recordExport } from './debug.js';
-import { ADDRESS, f64, TRACE, u64, writeDescriptor } from './frame.js';
+import { Field, frame, writeDescriptor } from './frame.js';
 import { native } from './load.js';
 import { NativeStorage } from './native-storage.js';
 import { pinBuffer } from './pin-buffer.js';
 import { checkStatus } from './status.js';
 import { isMainThread, isPinnable } from './threads.js';
+
+const { f64, u64 } = frame;
+const { ADDRESS, TRACE } = Field;
 
 export interface ExportOptions {
   /** false: a legacy `DLManagedTensor`, which cannot carry flags. */

@@ -10,43 +10,72 @@
 import { Descriptor, KNOWN_FLAGS } from '../descriptor.js';
 import { cpu, type DeviceInfo, deviceFromType } from '../device.js';
 import { type DTypeInfo, dtypeFromCode } from '../dtype.js';
-import { MAX_NDIM } from '../layout.js';
 import type { Storage } from '../storage.js';
 
-export const frameBuffer = new ArrayBuffer(2048);
-export const f64 = new Float64Array(frameBuffer);
-export const u64 = new BigUint64Array(frameBuffer);
-export const u32 = new Uint32Array(frameBuffer);
-export const i32 = new Int32Array(frameBuffer);
+const buffer = new ArrayBuffer(2048);
 
-// Indices into the array that a field is used with.
-/** u64: a managed tensor, or memory. */
-export const ADDRESS = 0;
-/** i32: the outcome of the last call. */
-export const STATUS = 2;
-/** u32: a storage held by this environment. */
-export const HANDLE = 3;
-/** f64 */
-export const NBYTES = 2;
-/** f64: bytes to the first element; the number of a pin in calls that take one. */
-export const BYTE_OFFSET = 3;
-/** u32: {@link DTypeInfo.packed} */
-export const DTYPE = 8;
-/** i32 */
-export const NDIM = 9;
-const DEVICE_TYPE = 10;
-const DEVICE_ID = 11;
-const FLAGS = 12;
-/** u32, and the minor version behind it. */
-export const VERSION = 13;
-const ADDRESSABLE = 15;
-/** u64, two of them. */
-export const TICKET = 8;
-/** f64: the number of the place an export is made at. */
-export const TRACE = 10;
-/** f64, one for each axis; counts in `readCounts`. */
-export const SHAPE = 11;
-const STRIDES = SHAPE + MAX_NDIM;
+/**
+ * The block, and arrays over it. To be taken apart into constants of the importing module, like {@link Field}: V8 folds a
+ * module's own constants into its optimised code; what a module imports costs a load and a check at each use.
+ */
+export const frame = {
+  buffer,
+  f64: new Float64Array(buffer),
+  u64: new BigUint64Array(buffer),
+  u32: new Uint32Array(buffer),
+  i32: new Int32Array(buffer),
+} as const;
+
+/** Indices, each into the array that the field is used with. */
+export const Field = {
+  /** u64: a managed tensor, or memory. */
+  ADDRESS: 0,
+  /** i32: the outcome of the last call. */
+  STATUS: 2,
+  /** u32: a storage held by this environment. */
+  HANDLE: 3,
+  /** f64 */
+  NBYTES: 2,
+  /** f64: bytes to the first element; the number of a pin in calls that take one. */
+  BYTE_OFFSET: 3,
+  /** u32: {@link DTypeInfo.packed} */
+  DTYPE: 8,
+  /** i32 */
+  NDIM: 9,
+  DEVICE_TYPE: 10,
+  DEVICE_ID: 11,
+  FLAGS: 12,
+  /** u32, and the minor version behind it. */
+  VERSION: 13,
+  ADDRESSABLE: 15,
+  /** u64, two of them. */
+  TICKET: 8,
+  /** f64: the number of the place an export is made at. */
+  TRACE: 10,
+  /** f64, one for each axis; counts in `readCounts`. */
+  SHAPE: 11,
+  STRIDES: 11 + 64,
+  /** u32: the number of a {@link Kind} before and after an import. */
+  KIND: 278,
+} as const;
+
+const { f64, u64, u32, i32 } = frame;
+const {
+  ADDRESS,
+  HANDLE,
+  NBYTES,
+  KIND,
+  BYTE_OFFSET,
+  DTYPE,
+  NDIM,
+  DEVICE_TYPE,
+  DEVICE_ID,
+  FLAGS,
+  ADDRESSABLE,
+  TRACE,
+  SHAPE,
+  STRIDES,
+} = Field;
 
 /** Describes a tensor whose storage is held under `handle`. */
 export function writeDescriptor(descriptor: Descriptor, handle: number): void {
@@ -67,18 +96,64 @@ export function writeDescriptor(descriptor: Descriptor, handle: number): void {
   }
 }
 
-/** The tensor that native code described, over a storage made for its handle. */
+/** Everything about a tensor but its memory. */
+interface Kind {
+  readonly dtype: DTypeInfo;
+  readonly device: DeviceInfo;
+  readonly shape: readonly number[];
+  readonly strides: readonly number[];
+  readonly flags: number;
+}
+
+// Most imports are like the one before. Native code remembers that one, too, under a number, and when the next is the same
+// describes it by the number alone.
+let lastKind: Kind = {
+  dtype: dtypeFromCode(2, 32, 1),
+  device: cpu,
+  shape: [],
+  strides: [],
+  flags: 0,
+};
+let lastNumber = 0;
+
+/** Asks for the managed tensor at an address. */
+export function writeImport(address: bigint): void {
+  u64[ADDRESS] = address;
+  u32[KIND] = lastNumber;
+}
+
+/** For calls that describe without a number. */
+export function forgetKind(): void {
+  u32[KIND] = 0;
+}
+
+/** Whether {@link readDescriptor} can be called without {@link readKind} before it. */
+export function isKindKnown(): boolean {
+  return u32[KIND] === lastNumber && lastNumber !== 0;
+}
+
+/** Reads what native code described, but for the memory. Throws for a dtype or a device that is none. */
+export function readKind(): void {
+  const { shape, strides } = readDims(i32[NDIM] as number);
+  lastKind = {
+    dtype: readDType(u32[DTYPE] as number),
+    device: readDevice(i32[DEVICE_TYPE] as number, i32[DEVICE_ID] as number),
+    shape,
+    strides,
+    flags: (u32[FLAGS] as number) & KNOWN_FLAGS,
+  };
+  lastNumber = u32[KIND] as number;
+}
+
+/** A tensor of the kind read last, over a storage made for its handle. */
 export function readDescriptor(storage: Storage): Descriptor {
-  const dims = readDims(i32[NDIM] as number);
-  return new Descriptor(
-    storage,
-    readDType(u32[DTYPE] as number),
-    readDevice(i32[DEVICE_TYPE] as number, i32[DEVICE_ID] as number),
-    dims.shape,
-    dims.strides,
-    (f64[BYTE_OFFSET] as number) * 8,
-    (u32[FLAGS] as number) & KNOWN_FLAGS,
-  );
+  const { dtype, device, shape, strides, flags } = lastKind;
+  return new Descriptor(storage, dtype, device, shape, strides, toInteger((f64[BYTE_OFFSET] as number) * 8), flags);
+}
+
+/** Bytes of the storage. */
+export function readBytes(): number {
+  return toInteger(f64[NBYTES] as number);
 }
 
 // Most tensors have the dtype, and the shape, of one seen just before; looking those up again would double the cost of

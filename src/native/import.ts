@@ -8,10 +8,14 @@ import type { Descriptor } from '../descriptor.js';
 import type { DType } from '../dtype.js';
 import { ArgumentTypeError } from '../errors.js';
 import { Tensor } from '../tensor.js';
-import { ADDRESS, f64, HANDLE, i32, NBYTES, readDescriptor, STATUS, u32, u64 } from './frame.js';
+import { isDebug } from './debug.js';
+import { Field, forgetKind, frame, isKindKnown, readBytes, readDescriptor, readKind, writeImport } from './frame.js';
 import { native } from './load.js';
 import { NativeStorage } from './native-storage.js';
 import { checkStatus, Status } from './status.js';
+
+const { i32, u32 } = frame;
+const { HANDLE, STATUS } = Field;
 
 export interface ImportOptions {
   /** false: the address is of a legacy `DLManagedTensor`. */
@@ -26,31 +30,47 @@ export function importManaged<D extends DType = DType>(address: bigint, options?
   if (typeof address !== 'bigint') throw new ArgumentTypeError('address', 'a bigint', address);
   const binding = native();
   const isLegacy = options?.versioned === false; // a getter may run user code: before the frame is filled
-  u64[ADDRESS] = address;
+  writeImport(address);
   if (isLegacy) binding.importLegacy();
   else binding.importVersioned();
   checkStatus();
-  return new Tensor<D>(takeFrame());
+  return new Tensor<D>(takeImport());
 }
 
-/** What a successful native import left in the frame, as a descriptor that owns it. */
+/** What a successful native call left in the frame, as a descriptor that owns it. */
 export function takeFrame(): Descriptor {
-  const storage = new NativeStorage(u32[HANDLE] as number, f64[NBYTES] as number, false);
+  forgetKind();
+  return takeImport();
+}
+
+function takeImport(): Descriptor {
+  const storage = new NativeStorage(u32[HANDLE] as number, readBytes(), false);
+  if (!isKindKnown()) takeKind(storage);
+  const descriptor = readDescriptor(storage);
+  return isDebug() ? recorded(descriptor, storage) : descriptor;
+}
+
+function takeKind(storage: NativeStorage): void {
   try {
-    const descriptor = readDescriptor(storage);
-    storage.recorded();
-    return descriptor;
+    readKind();
   } catch (error) {
     storage.release();
     throw error;
   }
 }
 
+function recorded(descriptor: Descriptor, storage: NativeStorage): Descriptor {
+  storage.recorded();
+  return descriptor;
+}
+
 /** The tensor in a type-tagged external, null when the value is none. */
 export function importExternal(value: unknown): Descriptor | null {
   if (typeof value !== 'object' || value === null) return null;
-  native().importExternal(value);
+  const binding = native();
+  writeImport(0n);
+  binding.importExternal(value);
   if (i32[STATUS] === Status.notExternal) return null;
   checkStatus();
-  return takeFrame();
+  return takeImport();
 }

@@ -7,7 +7,7 @@
 import { createRequire } from 'node:module';
 import { LoadError } from '../errors.js';
 import type { Binding } from './binding.js';
-import { frameBuffer } from './frame.js';
+import { frame } from './frame.js';
 import { released } from './pins.js';
 
 let binding: Binding | null = null;
@@ -37,8 +37,8 @@ function load(): Binding {
   for (const folder of process.platform === 'linux' ? [target, `${target}-musl`] : [target]) {
     try {
       const loaded = createRequire(import.meta.url)(`../../prebuilds/${folder}/dlpack.node`) as Binding;
-      loaded.attachFrame({ frame: frameBuffer, onRelease: released });
-      // Copied: V8 keeps an object that native code filled as a dictionary, and would search it at each call.
+      loaded.attachFrame({ frame: frame.buffer, onRelease: released });
+      // A copy: V8 keeps an object that native code gave many properties as a hash table, and each call would search it.
       binding = { ...loaded };
       return binding;
     } catch (error) {

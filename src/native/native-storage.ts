@@ -8,10 +8,13 @@ import { collectLater, collectNever, type Owner } from '../collect.js';
 import { BufferError } from '../errors.js';
 import { Storage } from '../storage.js';
 import { forgetStorage, isDebug, recordStorage } from './debug.js';
-import { ADDRESS, HANDLE, i32, STATUS, u32, u64 } from './frame.js';
+import { Field, frame } from './frame.js';
 import { native } from './load.js';
 import { checkStatus, Status } from './status.js';
 import { maxLength } from './threads.js';
+
+const { i32, u32, u64 } = frame;
+const { ADDRESS, HANDLE, STATUS } = Field;
 
 /** Holds the reference for the collector, for storages that outlive the tick they were made in. */
 class Handle implements Owner {
@@ -76,6 +79,15 @@ export class NativeStorage extends Storage {
     u32[HANDLE] = handle;
     native().release();
     if (isDebug()) forgetStorage(handle);
+    if (this.cached !== null) this.detach();
+  }
+
+  /** Explicitly disposed: stale typed arrays become empty instead of keeping the memory. Not so when the collector
+   * releases the storage, because a typed array may then be all that the program kept. */
+  private detach(): void {
+    const buffer = this.cached as ArrayBuffer;
+    this.cached = null;
+    if (!this.isCopy) native().detachBuffer(buffer);
   }
 
   get address(): bigint {
@@ -129,15 +141,5 @@ export class NativeStorage extends Storage {
     u32[HANDLE] = this.handle;
     native().writeFrom(new Uint8Array(this.cached));
     checkStatus();
-  }
-
-  override release(): void {
-    super.release();
-    if (this.refs > 0 || this.cached === null) return;
-    // Explicitly disposed: stale typed arrays become empty instead of keeping the memory. Not so when the collector
-    // releases the storage, because a typed array may then be all that the program kept.
-    const buffer = this.cached;
-    this.cached = null;
-    if (!this.isCopy) native().detachBuffer(buffer);
   }
 }

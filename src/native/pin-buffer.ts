@@ -4,11 +4,14 @@
  * @module
  */
 
-import { BYTE_OFFSET, f64, HANDLE, u32 } from './frame.js';
+import { Field, frame } from './frame.js';
 import { native } from './load.js';
 import { NativeStorage } from './native-storage.js';
 import { pin } from './pins.js';
 import { checkStatus } from './status.js';
+
+const { f64, u32 } = frame;
+const { BYTE_OFFSET, HANDLE } = Field;
 
 // As it was when this module was loaded: a replacement would be handed buffers that nobody may see.
 const Bytes = globalThis.Uint8Array;

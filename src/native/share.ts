@@ -9,10 +9,13 @@ import { ArgumentTypeError } from '../errors.js';
 import { Tensor } from '../tensor.js';
 import type { TensorView } from '../view.js';
 import { checkTensor, withNative } from './export.js';
-import { i32, STATUS, TICKET, u64 } from './frame.js';
+import { Field, frame } from './frame.js';
 import { takeFrame } from './import.js';
 import { native } from './load.js';
 import { checkStatus, Status } from './status.js';
+
+const { i32, u64 } = frame;
+const { STATUS, TICKET } = Field;
 
 /**
  * Stands for a tensor in a message. Each time it is serialised it issues a ticket with a reference of its own, good for

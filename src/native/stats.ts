@@ -5,9 +5,12 @@
  */
 
 import { isDebug, liveOrigins, type Origin } from './debug.js';
-import { f64, NBYTES, SHAPE } from './frame.js';
+import { Field, frame } from './frame.js';
 import { native } from './load.js';
 import { pinCount } from './pins.js';
+
+const { f64 } = frame;
+const { NBYTES, SHAPE } = Field;
 
 export interface Stats {
   /** Blocks of memory that this package allocated, in all threads. */

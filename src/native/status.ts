@@ -15,7 +15,10 @@ import {
 } from '../errors.js';
 import { MAX_NDIM } from '../layout.js';
 import { DLPACK_VERSION } from '../managed.js';
-import { ADDRESS, DTYPE, f64, i32, NBYTES, NDIM, SHAPE, STATUS, u32, u64, VERSION } from './frame.js';
+import { Field, frame } from './frame.js';
+
+const { f64, i32, u32, u64 } = frame;
+const { ADDRESS, DTYPE, NBYTES, NDIM, SHAPE, STATUS, VERSION } = Field;
 
 export const Status = {
   ok: 0,
@@ -38,10 +41,11 @@ export const Status = {
 
 /** Throws the error of the last native call unless it succeeded. */
 export function checkStatus(): void {
-  if (i32[STATUS] !== Status.ok) throw errorOfStatus(i32[STATUS] as number);
+  if (i32[STATUS] !== 0) throw errorOfStatus();
 }
 
-function errorOfStatus(status: number): DLPackError {
+function errorOfStatus(): DLPackError {
+  const status = i32[STATUS] as number;
   const ndim = i32[NDIM] as number;
   const shape: number[] = [];
   for (let i = 0; i < Math.min(ndim, MAX_NDIM); i++) shape[i] = f64[SHAPE + i] as number;

@@ -6,7 +6,7 @@
 
 import { type ArrayEntries, type ForeignArray, setArrayReader } from '../backend.js';
 import { MAX_NDIM } from '../layout.js';
-import { u32 as exchange, HANDLE } from '../native/frame.js';
+import { frame as exchange, Field } from '../native/frame.js';
 import { native } from '../native/load.js';
 import { NativeStorage } from '../native/native-storage.js';
 import type { Storage } from '../storage.js';
@@ -106,7 +106,7 @@ class PythonArray implements ForeignArray {
 }
 
 function dropStorage(handle: number): void {
-  exchange[HANDLE] = handle;
+  exchange.u32[Field.HANDLE] = handle;
   native().release();
 }
 

@@ -4,11 +4,14 @@
  * @module
  */
 
-import { BYTE_OFFSET, f64 as exchange } from '../native/frame.js';
+import { Field, frame } from '../native/frame.js';
 import { pin } from '../native/pins.js';
 import { CALLBACK, f64, i32, OBJECT, STATUS, u32 } from './call-frame.js';
 import { takeRaised } from './errors.js';
 import { ffi } from './library.js';
+
+const { f64: exchange } = frame;
+const { BYTE_OFFSET } = Field;
 
 export type JavaScriptFunction = (...args: never[]) => unknown;
 

@@ -1,11 +1,11 @@
 /** What a program can try to make native code follow a wrong number. Each of these once crashed or read foreign memory. */
 
-import { fromDLPack, Tensor } from 'dlpack';
+import { fromDLPack, isDLPackError, Tensor } from 'dlpack';
 import { addressOf, exportManaged, importManaged, releaseManaged, setDebug, stats } from 'dlpack/native';
 import { equal, ok, throws } from '../assert.js';
 import { runChild } from '../child.js';
 import { collect, collectUntil, test, testWith } from '../harness.js';
-import { peer, peerMissing } from './peer.js';
+import { countDeletions, peer, peerMissing, type Recipe } from './peer.js';
 
 /** An array whose element answers differently each time it is read. */
 function changing(first: number, ...answers: number[]): number[] {
@@ -212,6 +212,109 @@ testWith(peerMissing, 'a deleter that calls into the package while an import is 
     throws('ValueError', 'address', () => releaseManaged(0n));
   });
   releaseManaged(released);
+});
+
+testWith(peerMissing, 'an import that is like the one before is taken for nothing else', () => {
+  const sound: Recipe = { shape: [2n, 3n], strides: [3n, 1n] };
+  const described = (recipe: Recipe, versioned: boolean) => {
+    const x = importManaged(versioned ? peer.makeVersioned(recipe) : peer.makeLegacy(recipe), { versioned });
+    const { shape, strides, dtype, device, readonly } = x;
+    x.dispose();
+    return { shape, strides, dtype, device, readonly };
+  };
+  const usual = { shape: [2, 3], strides: [3, 1], dtype: 'float32', device: 'cpu', readonly: false };
+  // Each differs from the sound one in one thing: fine ones and refused ones, right after it and right before it.
+  const others: [Recipe, object | string][] = [
+    [
+      { ...sound, shape: [3n, 2n] },
+      { ...usual, shape: [3, 2] },
+    ],
+    [
+      { ...sound, strides: [1n, 2n] },
+      { ...usual, strides: [1, 2] },
+    ],
+    [{ shape: [2n, 3n] }, usual],
+    [{ shape: [6n] }, { ...usual, shape: [6], strides: [1] }],
+    [{ shape: [] }, { ...usual, shape: [], strides: [] }],
+    [
+      { ...sound, code: 0 },
+      { ...usual, dtype: 'int32' },
+    ],
+    [
+      { ...sound, bits: 16 },
+      { ...usual, dtype: 'float16' },
+    ],
+    [
+      { ...sound, lanes: 2 },
+      { ...usual, dtype: 'float32x2' },
+    ],
+    [
+      { ...sound, device: 2 },
+      { ...usual, device: 'cuda:0' },
+    ],
+    [
+      { ...sound, device: 2, deviceId: 1 },
+      { ...usual, device: 'cuda:1' },
+    ],
+    [
+      { shape: Array<bigint>(9).fill(1n) },
+      { ...usual, shape: Array<number>(9).fill(1), strides: Array<number>(9).fill(1) },
+    ],
+    [{ ...sound, nullData: true }, '[2, 3]'],
+    [{ ...sound, nullShape: true }, 'NULL'],
+    [{ ...sound, misalign: 2 }, 'aligned'],
+    [{ ...sound, byteOffset: 2 ** 60 }, '[2, 3]'],
+    [{ ...sound, ndim: 65 }, 'ndim 65'],
+    [{ ...sound, strides: [2n ** 62n, 1n] }, '2^53'],
+    [{ ...sound, code: 200 }, '200'],
+    [{ ...sound, device: 99 }, '99'],
+  ];
+  const before = stats();
+  const deletions = countDeletions(() => {
+    for (const versioned of [true, false]) {
+      for (const [recipe, expected] of others) {
+        // Twice: what was refused must not be remembered as known, nor what it replaced.
+        for (let i = 0; i < 2; i++) {
+          equal(described(sound, versioned), usual);
+          let found: object | string;
+          try {
+            found = described(recipe, versioned);
+          } catch (error) {
+            found = isDLPackError(error) ? error.message : String(error);
+          }
+          if (typeof expected === 'string') ok(typeof found === 'string' && found.includes(expected), String(found));
+          else equal(found, expected);
+          equal(described(sound, versioned), usual);
+        }
+      }
+    }
+  });
+  equal(deletions, others.length * 2 * 2 * 3);
+  equal(stats(), before);
+  // Read-only is a flag: only versioned tensors have it.
+  equal(described({ ...sound, flags: 1 }, true), { ...usual, readonly: true });
+  equal(described(sound, true), usual);
+});
+
+test('a thread gives up and takes back being the home of a storage', () => {
+  const before = stats();
+  const x = Tensor.zeros([4], 'uint8');
+  // More than are taken at a time, and deleted after the tensor that they came from is gone.
+  const exports = Array.from({ length: 200 }, () => exportManaged(x));
+  const homes = exports.splice(0, 100).map((address) => importManaged<'uint8'>(address));
+  x.dispose();
+  for (const address of exports.splice(0, 50)) releaseManaged(address);
+  for (const home of homes) home.dispose();
+  // Nobody here holds it now: only the structs do.
+  equal(stats().storages, before.storages + 1);
+  for (const address of exports.splice(0, 25)) releaseManaged(address);
+  const again = importManaged<'uint8'>(exports.pop() as bigint);
+  again.set(0, 9);
+  exports.push(exportManaged(again));
+  again.dispose();
+  const last = exports.pop() as bigint;
+  for (const address of exports) releaseManaged(address);
+  equal(importManaged<'uint8'>(last).get(0), 9);
 });
 
 test('a buffer with a device that is no host device is refused', () => {

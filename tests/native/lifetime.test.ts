@@ -216,6 +216,17 @@ test('a million exchanges leave memory flat', () => {
   ok(output.includes('flat'), output);
 });
 
+test('rule 5: memory of an environment that ends is given up before, while and after it does', () => {
+  for (let round = 0; round < 4; round++) {
+    const { code, signal, output } = runChild(import.meta.url, './children/late-release.js', { args: ['exit'] });
+    equal([code, signal], [0, null], output);
+    ok(output.includes('late'), output);
+  }
+  const { code, signal, output } = runChild(import.meta.url, './children/late-release.js', { args: ['workers'] });
+  equal([code, signal], [0, null], output);
+  ok(output.includes('none is left'), output);
+});
+
 test('process exit with live tensors, exports, tickets and pins', () => {
   for (const how of ['end', 'exit', 'throw']) {
     const { code, signal, output } = runChild(import.meta.url, './children/live-at-exit.js', { args: [how] });

@@ -57,6 +57,7 @@ interface Peer {
   deleteLegacy(address: bigint): void;
   deleteOnThreads(addresses: BigUint64Array, threads: number): void;
   joinThreads(): void;
+  leaveThreads(): void;
   deletions(): number;
   peekByte(address: bigint): number;
   pokeByte(address: bigint, value: number): void;

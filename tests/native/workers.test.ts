@@ -1,8 +1,18 @@
 import { Worker } from 'node:worker_threads';
 import { Tensor } from 'dlpack';
-import { addressOf, exportManaged, importManaged, receiveTensor, shareTensor, stats } from 'dlpack/native';
+import {
+  addressOf,
+  exportManaged,
+  importManaged,
+  receiveTensor,
+  releaseManaged,
+  setDebug,
+  shareTensor,
+  stats,
+  type TensorToken,
+} from 'dlpack/native';
 import { equal, ok, throws } from '../assert.js';
-import { collect, collectUntil, test, testWith } from '../harness.js';
+import { collect, collectUntil, runtime, test, testWith } from '../harness.js';
 import type { Reply, Task } from './children/worker.js';
 import { peer, peerMissing } from './peer.js';
 
@@ -168,3 +178,68 @@ test('an address from another thread’s export can be imported here', async () 
   const address = exportManaged(x);
   equal(addressOf(importManaged(address)), addressOf(x));
 });
+
+test('debug mode: exports of other threads are neither counted nor confused with those made here', async () => {
+  const { worker, ask } = startWorker();
+  setDebug(true);
+  try {
+    const places = () => stats().live?.filter(({ kind }) => kind === 'export').length;
+    const reply = await ask({ do: 'trace', count: 100 });
+    equal(reply.value, 100, 'the worker’s own');
+    equal(places(), 0);
+    const x = Tensor.zeros([1], 'uint8');
+    const here = Array.from({ length: 100 }, () => exportManaged(x));
+    equal(places(), 100);
+    // Were both threads to count from the same number, these would pass for the worker’s, which are alive ...
+    for (const address of here.slice(0, 50)) releaseManaged(address);
+    equal(places(), 50);
+    // ... and these for those that are gone.
+    for (const address of reply.addresses as BigUint64Array) releaseManaged(address);
+    equal(places(), 50);
+    for (const address of here.slice(50)) releaseManaged(address);
+    equal(places(), 0);
+  } finally {
+    setDebug(false);
+    await worker.terminate();
+  }
+});
+
+// Node has no web workers.
+if (runtime !== 'node') {
+  test('a web worker is a thread like any other: its heap is not lent, its tensors outlive it', async () => {
+    const { Worker: WebWorker } = globalThis as unknown as {
+      Worker: new (
+        url: URL,
+        options: object,
+      ) => {
+        onmessage: (event: { data: WebReply }) => void;
+        onerror: (event: unknown) => void;
+        postMessage(message: unknown): void;
+        terminate(): void;
+      };
+    };
+    const worker = new WebWorker(new URL('./children/web-worker.js', import.meta.url), { type: 'module' });
+    const x = Tensor.from([1, 2], { dtype: 'float32' });
+    const reply = await new Promise<WebReply>((resolve, reject) => {
+      worker.onmessage = ({ data }) => resolve(data);
+      worker.onerror = reject;
+      worker.postMessage(shareTensor(x));
+    });
+    equal(reply.address, addressOf(x), 'the same memory');
+    equal(x.get(0), 50);
+    equal(reply.refused, 'BufferError');
+    const received = receiveTensor(reply.token);
+    worker.terminate();
+    await collect();
+    equal(received.toArray(), [6, 7]);
+    equal(importManaged(reply.exported).toArray(), [6, 7]);
+    equal(x.toArray(), [50, 2], 'the worker’s reference is gone, this one is not');
+  });
+}
+
+interface WebReply {
+  address: bigint;
+  token: TensorToken;
+  exported: bigint;
+  refused: string;
+}

@@ -345,6 +345,13 @@ napi_value DeleteOnThreads(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+// leaveThreads(): they go on alone, also while the process ends.
+napi_value LeaveThreads(napi_env, napi_callback_info) {
+  for (std::thread& thread : threads) thread.detach();
+  threads.clear();
+  return nullptr;
+}
+
 napi_value JoinThreads(napi_env, napi_callback_info) {
   for (std::thread& thread : threads) thread.join();
   threads.clear();
@@ -443,6 +450,7 @@ const Export kExports[] = {
     {"deleteLegacy", DeleteLegacy},
     {"deleteOnThreads", DeleteOnThreads},
     {"joinThreads", JoinThreads},
+    {"leaveThreads", LeaveThreads},
     {"deletions", Deletions},
     {"peekByte", PeekByte},
     {"pokeByte", PokeByte},

@@ -2,14 +2,24 @@
 
 import { parentPort } from 'node:worker_threads';
 import { isDLPackError, Tensor } from 'dlpack';
-import { addressOf, exportManaged, importManaged, receiveTensor, shareTensor, type TensorToken } from 'dlpack/native';
+import {
+  addressOf,
+  exportManaged,
+  importManaged,
+  receiveTensor,
+  setDebug,
+  shareTensor,
+  stats,
+  type TensorToken,
+} from 'dlpack/native';
 import { peer } from '../peer.js';
 
 export interface Task {
-  do: 'keep' | 'get' | 'set' | 'dispose' | 'make' | 'adopt' | 'export' | 'hoard' | 'hoard-adopted';
+  do: 'keep' | 'get' | 'set' | 'dispose' | 'make' | 'adopt' | 'export' | 'hoard' | 'hoard-adopted' | 'queue' | 'trace';
   token?: TensorToken;
   index?: number[];
   value?: number;
+  address?: bigint;
   shape?: number[];
   count?: number;
 }
@@ -74,6 +84,23 @@ function answer(task: Task): Reply {
         hoard.push(imported, own, i % 2 === 0 ? imported.data : null);
       }
       return { addresses };
+    }
+    // Memory whose release JavaScript of this thread is told about, given up right before the thread ends, or never.
+    case 'queue': {
+      const allocator = { allocData: () => task.address as bigint, freeData: () => {} };
+      for (let i = 0; i < count; i++) {
+        const x = Tensor.fromNDAlloc(allocator, [4], 'uint8');
+        if (i % 2 === 0) x.dispose();
+        else hoard.push(x, x.data);
+      }
+      return {};
+    }
+    case 'trace': {
+      setDebug(true);
+      const x = Tensor.zeros([1], 'uint8');
+      const addresses = new BigUint64Array(count);
+      for (let i = 0; i < count; i++) addresses[i] = exportManaged(x);
+      return { addresses, value: stats().live?.filter(({ kind }) => kind === 'export').length };
     }
     case 'hoard-adopted': {
       const addresses = new BigUint64Array(count);

@@ -1,0 +1,68 @@
+#include "thread_cache.h"
+
+#include "lock.h"
+
+namespace dlpack {
+
+Counts counts;
+__thread ThreadCache* this_thread;
+
+static const size_t kCounters = sizeof(Counts) / sizeof(std::atomic<int64_t>);
+static_assert(sizeof(Counts) == 5 * sizeof(std::atomic<int64_t>), "counters are found by their position");
+
+static ThreadCache* caches;
+static Lock caches_lock;
+
+ThreadCache* OpenThreadCache() {
+  ThreadCache* cache = this_thread;
+  if (cache == nullptr) {
+    cache = static_cast<ThreadCache*>(calloc(1, sizeof(ThreadCache)));
+    if (cache == nullptr) return nullptr;
+    LockScope scope(&caches_lock);
+    cache->next = caches;
+    caches = cache;
+    this_thread = cache;
+  }
+  ++cache->environments;
+  return cache;
+}
+
+static void FreeAll(FreeList* list) {
+  while (list->first != nullptr) {
+    FreeBlock* block = list->first;
+    list->first = block->next;
+    free(block);
+  }
+  list->length = 0;
+}
+
+void CloseThreadCache(ThreadCache* cache) {
+  // A runtime that ends an environment on a thread of its own: the cache stays, because its thread still knows it.
+  if (--cache->environments > 0 || cache != this_thread) return;
+  this_thread = nullptr;
+  FreeAll(&cache->small);
+  FreeAll(&cache->large);
+  {
+    LockScope scope(&caches_lock);
+    ThreadCache** at = &caches;
+    while (*at != cache) at = &(*at)->next;
+    *at = cache->next;
+    for (size_t i = 0; i < kCounters; ++i) {
+      (&counts.storages)[i].fetch_add((&cache->counts.storages)[i].load(std::memory_order_relaxed),
+                                      std::memory_order_relaxed);
+    }
+  }
+  free(cache);
+}
+
+int64_t CountOf(std::atomic<int64_t>& counter) {
+  const ptrdiff_t index = &counter - &counts.storages;
+  LockScope scope(&caches_lock);
+  int64_t sum = counter.load(std::memory_order_relaxed);
+  for (ThreadCache* cache = caches; cache != nullptr; cache = cache->next) {
+    sum += (&cache->counts.storages)[index].load(std::memory_order_relaxed);
+  }
+  return sum;
+}
+
+}  // namespace dlpack

@@ -1,0 +1,97 @@
+// Thread cache: what a thread that runs JavaScript keeps to itself, so that an exchange on it takes no lock, no locked
+// instruction and no call of malloc. Other threads have none, and take the slower way.
+#ifndef DLPACK_NODE_THREAD_CACHE_H_
+#define DLPACK_NODE_THREAD_CACHE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <atomic>
+
+namespace dlpack {
+
+// What is alive in this process, or what one thread added to it.
+struct Counts {
+  std::atomic<int64_t> storages;
+  std::atomic<int64_t> bytes;
+  std::atomic<int64_t> imports;
+  std::atomic<int64_t> exports;
+  std::atomic<int64_t> tickets;
+};
+
+// Counted by threads without a cache, and by those that are gone.
+extern Counts counts;
+
+struct FreeBlock {
+  FreeBlock* next;
+};
+
+// Blocks of one size that were given back on this thread.
+struct FreeList {
+  FreeBlock* first;
+  uint32_t length;
+};
+
+static const size_t kSmallBlock = 72;   // a Storage; what malloc makes of it is 80, as of 64
+static const size_t kLargeBlock = 192;  // a managed tensor of a few axes
+static const uint32_t kKeptBlocks = 1024;  // of each size: more than a burst of exchanges has alive at once
+
+struct ThreadCache {
+  ThreadCache* next;      // all of the process
+  Counts counts;          // written by this thread alone
+  FreeList small;
+  FreeList large;
+  uint32_t environments;  // JavaScript environments of this thread
+};
+
+// NULL on a thread that runs no JavaScript. Not `thread_local`, which would be a function call away.
+extern __thread ThreadCache* this_thread;
+
+// The cache of this thread for one more environment; NULL when out of memory.
+ThreadCache* OpenThreadCache();
+
+// An environment of this thread ends.
+void CloseThreadCache(ThreadCache* cache);
+
+// `counter` is one of `counts`. Any thread; `cache` is its own.
+inline void Count(ThreadCache* cache, std::atomic<int64_t>& counter, int64_t delta) {
+  if (cache == nullptr) {
+    counter.fetch_add(delta, std::memory_order_relaxed);
+    return;
+  }
+  std::atomic<int64_t>& own = (&cache->counts.storages)[&counter - &counts.storages];
+  own.store(own.load(std::memory_order_relaxed) + delta, std::memory_order_relaxed);
+}
+inline void Count(std::atomic<int64_t>& counter, int64_t delta) { Count(this_thread, counter, delta); }
+
+// The sum over all threads. Any thread.
+int64_t CountOf(std::atomic<int64_t>& counter);
+
+// Blocks of kSmallBlock or kLargeBlock bytes, from malloc when the thread has none and to free when it has enough. Any
+// thread, `cache` is its own: a block may be given back on another one than it was made on.
+inline void* AllocateBlock(ThreadCache* cache, size_t size) {
+  if (cache == nullptr) return malloc(size);
+  FreeList* list = size == kSmallBlock ? &cache->small : &cache->large;
+  FreeBlock* block = list->first;
+  if (block == nullptr) return malloc(size);
+  list->first = block->next;
+  --list->length;
+  return block;
+}
+
+inline void GiveBlockBack(ThreadCache* cache, size_t size, void* pointer) {
+  FreeList* list = cache == nullptr ? nullptr : size == kSmallBlock ? &cache->small : &cache->large;
+  if (list == nullptr || list->length >= kKeptBlocks) {
+    free(pointer);
+    return;
+  }
+  FreeBlock* block = static_cast<FreeBlock*>(pointer);
+  block->next = list->first;
+  list->first = block;
+  ++list->length;
+}
+
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_THREAD_CACHE_H_

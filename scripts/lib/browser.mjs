@@ -1,0 +1,97 @@
+// Finds a browser and runs it without a window. It ends with the process that started it.
+import { spawn } from 'node:child_process';
+import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+
+const names = [
+  'chromium',
+  'chromium-browser',
+  'google-chrome',
+  'google-chrome-stable',
+  'chrome',
+  'firefox',
+  'firefox-esr',
+];
+
+/** What is said where there is none. */
+export const browserMissing = `a browser; tried CHROME_PATH and ${names.join(', ')} on PATH. Install one (Debian: apt install chromium), or name one in CHROME_PATH.`;
+
+function isExecutable(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The path of a browser, or null. A CHROME_PATH that names none is not made up for. */
+export function findBrowser() {
+  const named = process.env.CHROME_PATH;
+  if (named !== undefined && named !== '') return isExecutable(named) ? named : null;
+  const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
+  for (const name of names) {
+    const path = folders.map((folder) => join(folder, name)).find(isExecutable);
+    if (path !== undefined) return path;
+  }
+  return null;
+}
+
+const isFirefox = (path) => /firefox[^/\\]*$/.test(path);
+
+/** Whether pages can ask for a garbage collection (`gc()`). */
+export const canCollect = (path) => !isFirefox(path);
+
+function argumentsFor(path, profile, url) {
+  if (isFirefox(path)) return ['--headless', '--no-remote', '--profile', profile, url];
+  return [
+    '--headless',
+    '--no-sandbox', // the pages are our own, and root has no sandbox
+    '--disable-gpu',
+    '--disable-quic',
+    '--disable-dev-shm-usage', // containers have little of it
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+    '--remote-debugging-pipe', // ends when this process does, however that ends
+    '--js-flags=--expose-gc',
+    `--user-data-dir=${profile}`,
+    url,
+  ];
+}
+
+/** Opens a page in a new profile. `close()` ends the browser with all of its processes; `ended` tells how it ended. */
+export function openPage(path, url) {
+  const profile = mkdtempSync(join(tmpdir(), 'dlpack-browser-'));
+  const child = spawn(path, argumentsFor(path, profile, url), {
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
+    detached: process.platform !== 'win32', // a process group of its own
+  });
+  let errors = '';
+  child.stderr.on('data', (chunk) => {
+    errors = (errors + chunk).slice(-4000);
+  });
+  for (const pipe of child.stdio.slice(3)) pipe.on('error', () => {}); // closed by the browser, or by its end
+  const ended = new Promise((resolve) => {
+    child.on('error', (error) => resolve(String(error)));
+    child.on('exit', (code, signal) => resolve(`ended with ${signal ?? code}\n${errors}`));
+  });
+  const signalAll = (signal) => {
+    try {
+      if (child.pid === undefined) return false;
+      return process.platform === 'win32' ? child.kill(signal) : process.kill(-child.pid, signal);
+    } catch {
+      return false; // no process of the group is left
+    }
+  };
+  const close = async () => {
+    signalAll('SIGKILL');
+    await ended;
+    for (let i = 0; i < 100 && signalAll(0); i++) await new Promise((resolve) => setTimeout(resolve, 50));
+    rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+    return !signalAll(0);
+  };
+  return { ended, close };
+}

@@ -1,0 +1,123 @@
+/** The pure core in a real browser: the unit tests that need no Node, and what only a browser has. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, posix } from 'node:path';
+import { equal, ok } from '../assert.js';
+import { test, testWith } from '../harness.js';
+import { importMap, type Report, root, serve } from './server.js';
+
+interface Page {
+  readonly ended: Promise<string>;
+  close(): Promise<boolean>;
+}
+interface BrowserTools {
+  browserMissing: string;
+  findBrowser(): string | null;
+  canCollect(path: string): boolean;
+  openPage(path: string, url: string): Page;
+}
+const tools: BrowserTools = await import(new URL('../../../scripts/lib/browser.mjs', import.meta.url).href);
+
+/** What a page can import of the package. The others begin with native code. */
+const subpaths = ['.', './abi', './mdspan'];
+
+/** Unit tests of what only Node has: child processes, a compiler, native memory. */
+const needNode = [
+  'unit/abi/layout-of.test.js',
+  'unit/abi/wasm32.test.js',
+  'unit/mdspan/from-dlpack.test.js',
+  'unit/mdspan/produce.test.js',
+  'unit/mdspan/span.test.js',
+  'unit/mdspan/to-dlpack.test.js',
+  'unit/values/async.test.js',
+  'unit/values/identical.test.js',
+  'unit/values/print.test.js',
+];
+
+const built = join(root, 'build/tests');
+const filesIn = (folder: string, ending: string): string[] =>
+  readdirSync(join(built, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith(ending))
+    .map((file) => posix.join(folder, ...file.split(/[\\/]/)))
+    .sort();
+
+const imports = importMap(subpaths);
+
+/** Whether a compiled file, with everything it imports of the tests, runs in a page. */
+function runsInPage(file: string, seen = new Set<string>()): boolean {
+  if (seen.has(file)) return true;
+  seen.add(file);
+  const text = readFileSync(join(built, file), 'utf8');
+  return [...text.matchAll(/^import (?:[^'"]*from )?['"]([^'"]+)['"]/gm)].every(([, specifier = '']) => {
+    if (!specifier.startsWith('.')) return specifier in imports;
+    const path = posix.join(dirname(file), specifier);
+    return path.startsWith('..') || runsInPage(path, seen);
+  });
+}
+
+test('every unit test runs in a page, but for those known to need Node', () => {
+  const left = filesIn('unit', '.test.js').filter((file) => !runsInPage(file));
+  equal(left, needNode, 'tests that need Node:');
+});
+
+const path = tools.findBrowser();
+const missing = path === null ? tools.browserMissing : false;
+let reports: Report[] = [];
+let requested = new Set<string>();
+const files = [
+  ...filesIn('unit', '.test.js').filter((file) => !needNode.includes(file)),
+  ...filesIn('browser/page', '.page.js'),
+];
+const run = files.filter(
+  (file) => path === null || tools.canCollect(path) || !readFileSync(join(built, file), 'utf8').includes('collect'),
+);
+
+for (const file of files) if (!run.includes(file)) console.log(`skip in a browser: ${file}: this one has no gc()`);
+
+testWith(missing, 'a browser runs them all and leaves no process behind', async () => {
+  const server = await serve(run, imports);
+  const page = tools.openPage(path as string, server.url);
+  let timer: NodeJS.Timeout | undefined;
+  const tooLong = new Promise<string>((resolve) => {
+    timer = setTimeout(() => resolve(`stopped after 100 seconds; asked for ${[...server.requested].at(-1)}`), 100_000);
+  });
+  let closed = false;
+  try {
+    const result = await Promise.race([server.finished, page.ended, tooLong]);
+    if (typeof result === 'string') throw new Error(`the browser ${result}`);
+    reports = result;
+  } finally {
+    clearTimeout(timer);
+    requested = server.requested;
+    closed = await page.close();
+    server.close();
+  }
+  ok(closed, 'a process of the browser is still there');
+  equal(
+    reports.map(({ file }) => file),
+    run,
+  );
+});
+
+for (const file of run) {
+  testWith(missing, `in a browser: ${file.replace(/\.(test|page)\.js$/, '')}`, () => {
+    const lines = reports.find((report) => report.file === file)?.lines ?? [];
+    const results = lines.filter((line) => line.startsWith('RESULT '));
+    if (process.env.VERBOSE) for (const line of lines) console.log(`  ${line}`);
+    else for (const line of lines.filter((l) => l.startsWith('skip '))) console.log(`  ${line}`);
+    const failures = lines.filter((line) => line.startsWith('not ok '));
+    equal(failures, [], 'failures:');
+    equal(results.length, 1, `results of\n${lines.join('\n')}\n`);
+    const { passed, failed } = JSON.parse(results[0]?.slice(7) as string) as Record<string, number>;
+    ok(failed === 0 && (passed as number) > 0, results[0]);
+  });
+}
+
+testWith(missing, 'a page is served no native code', () => {
+  const modules = [...requested].filter((name) => name.endsWith('.js'));
+  ok(modules.includes('/dist/index.js') && modules.includes('/dist/abi/index.js'));
+  equal(
+    modules.filter((name) => /\.node\.js$|\/(dist|src)\/(native|python|tvm-ffi|cli)\//.test(name)),
+    [],
+  );
+});

@@ -1,0 +1,35 @@
+/** A web worker (Bun, Deno): a thread that has no parentPort and, on Deno, calls itself the main thread. */
+
+import { isDLPackError, Tensor } from 'dlpack';
+import { addressOf, exportManaged, receiveTensor, shareTensor, type TensorToken } from 'dlpack/native';
+
+const scope = globalThis as unknown as {
+  onmessage: (event: { data: TensorToken }) => void;
+  postMessage(message: unknown): void;
+};
+
+const kept: unknown[] = [];
+
+function tagOf(action: () => unknown): string {
+  try {
+    action();
+    return 'nothing';
+  } catch (error) {
+    return isDLPackError(error) ? error.tag : String(error);
+  }
+}
+
+scope.onmessage = ({ data }) => {
+  const taken = receiveTensor<'float32'>(data);
+  taken.set(0, 50);
+  const adopted = Tensor.adopt(new Float32Array([6, 7]));
+  const shared = Tensor.wrap(new Float32Array(new SharedArrayBuffer(8)));
+  kept.push(taken, taken.data, adopted, adopted.data);
+  scope.postMessage({
+    address: addressOf(taken),
+    token: shareTensor(adopted),
+    exported: exportManaged(adopted),
+    // The heap of this thread ends with it: none of its memory may be lent, not even what cannot be moved.
+    refused: tagOf(() => exportManaged(shared, { copy: false })),
+  });
+};
