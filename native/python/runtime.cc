@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "../lock.h"
+#include "function_type.h"
 #include "tensor_type.h"
 
 namespace dlpack {
@@ -51,7 +52,7 @@ const char* Prepare() {
   const long long head = size ? api.PyLong_AsLongLongAndOverflow(size.get(), &overflow) : 0;
   if (head != 16 && head != 32) return "this Python lays its objects out in an unknown way";
   api.head_size = static_cast<size_t>(head);
-  if (!MakeNames() || !MakeTensorType()) return "Python ran out of memory";
+  if (!MakeNames() || !MakeTensorType() || !MakeFunctionType()) return "Python ran out of memory";
   return nullptr;
 }
 

@@ -38,6 +38,8 @@ class Ref {
   Ref(const Ref&) = delete;
   Ref& operator=(const Ref&) = delete;
   Object* get() const { return object_; }
+  // For one that holds nothing yet.
+  void set(Object* object) { object_ = object; }
   Object* take() {
     Object* object = object_;
     object_ = nullptr;

@@ -32,7 +32,14 @@ export interface Binding {
   exchangeApi(): void;
   readCounts(): void;
   readTraces(places: Float64Array): void;
-  startPython(options: { library: string; program: string; frame: ArrayBuffer }): unknown;
+  startPython(options: {
+    library: string;
+    program: string;
+    frame: ArrayBuffer;
+    threads: number;
+    onCall: (...texts: unknown[]) => unknown;
+    onSettle: (...texts: unknown[]) => void;
+  }): unknown;
   /** Returns what went wrong. */
   loadTvmFfi(path: string): string | undefined;
   /** The functions that src/tvm-ffi/binding.ts declares. */

@@ -16,6 +16,8 @@ export interface PythonOptions {
   venv?: string;
   /** The shared library of Python itself. */
   library?: string;
+  /** How many calls of `callAsync` run at once, 1 to 128; by itself as many as there are cores, 4 to 16. */
+  threads?: number;
 }
 
 export interface FoundPython {

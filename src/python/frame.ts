@@ -55,3 +55,7 @@ export function writeCell(index: number, kind: number, handle: number, number: n
   u32[9 + index * 4] = handle;
   f64[5 + index * 2] = number;
 }
+
+export const cellKind = (index: number): number => u32[8 + index * 4] as number;
+export const cellHandle = (index: number): number => u32[9 + index * 4] as number;
+export const cellNumber = (index: number): number => f64[5 + index * 2] as number;

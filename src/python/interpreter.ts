@@ -4,9 +4,11 @@
  * @module
  */
 
-import { LoadError } from '../errors.js';
+import { ArgumentValueError, LoadError } from '../errors.js';
 import { native } from '../native/load.js';
+import { callAsync, onSettle } from './async.js';
 import type { PythonBinding } from './binding.js';
+import { callable, causeOf, onCall, prepareFunction } from './callbacks.js';
 import { PythonError } from './error.js';
 import { findPython, type PythonOptions } from './find.js';
 import { objectFrame } from './frame.js';
@@ -16,17 +18,21 @@ import { getItem, importModule, makeTuple, type PyArgument, type PyObject, setBi
 /** CPython in this process. */
 export interface Python {
   /** `import name` of Python. */
-  import(name: string): PyObject;
+  import<T = PyObject>(name: string): T;
   /** The value of an expression, in the namespace of `__main__`. */
-  eval(expression: string): PyObject;
+  eval<T = PyObject>(expression: string): T;
   /** Runs statements in the namespace of `__main__`. */
   exec(statements: string): void;
   /** Keyword arguments for the end of a call. */
   kwargs: typeof kwargs;
+  /** A call on another thread, as a promise. */
+  callAsync: typeof callAsync;
+  /** A JavaScript function as a Python object, to keep and to release; passed as an argument it becomes one by itself. */
+  callable: typeof callable;
   /** A tuple; JavaScript arrays become lists. */
   tuple(...values: PyArgument[]): PyObject;
   /** `object[key]`. */
-  getItem(object: PyObject, key: PyArgument): PyObject;
+  getItem<T = PyObject>(object: PyObject, key: PyArgument): T;
   /** `object[key] = value`. */
   setItem(object: PyObject, key: PyArgument, value: PyArgument): void;
 }
@@ -41,7 +47,11 @@ export function python(options: PythonOptions = {}): Python {
   if (interpreter !== null) return interpreter;
   const binding = native();
   const { library, program, venv } = findPython(options);
-  const started = binding.startPython({ library, program, frame: objectFrame });
+  const { threads = 0 } = options;
+  if (!Number.isInteger(threads) || threads < 0 || threads > 128) {
+    throw new ArgumentValueError('threads', 'a number from 1 to 128', threads);
+  }
+  const started = binding.startPython({ library, program, threads, frame: objectFrame, onCall, onSettle });
   if (typeof started === 'string') {
     throw new LoadError(
       'Python',
@@ -49,12 +59,14 @@ export function python(options: PythonOptions = {}): Python {
       ['use a CPython 3.9 or newer with a shared library: python({ executable: "/path/to/python3" })'],
     );
   }
-  setBinding(started as PythonBinding);
+  setBinding(started as PythonBinding, { prepareFunction, causeOf });
   interpreter = {
     import: importOrExplain,
     eval: (expression) => importModule('builtins').eval(expression, importModule('__main__').__dict__),
     exec: (statements) => importModule('builtins').exec(statements, importModule('__main__').__dict__),
     kwargs,
+    callAsync,
+    callable,
     tuple: (...values) => makeTuple(values),
     getItem,
     setItem,

@@ -17,7 +17,7 @@ import { fromDLPack } from '../protocol.js';
 import { descriptorOf, TensorView } from '../view.js';
 import type { PythonBinding } from './binding.js';
 import { encode, type Prepared, Reference, Taken } from './cells.js';
-import { PythonError } from './error.js';
+import { JAVASCRIPT_ERROR, PythonError } from './error.js';
 import {
   COUNT,
   FAILED,
@@ -44,8 +44,8 @@ import { Keywords } from './keywords.js';
 export type PyObject = any;
 
 /**
- * What can be passed to Python: null, booleans, numbers, bigints, strings, Uint8Arrays, PyObjects, Tensors, arrays (lists),
- * objects with plain keys (dicts), and keyword arguments at the end of a call.
+ * What can be passed to Python: null, booleans, numbers, bigints, strings, Uint8Arrays, PyObjects, Tensors, functions, arrays
+ * (lists), objects with plain keys (dicts), and keyword arguments at the end of a call.
  */
 export type PyArgument = PyObject;
 
@@ -58,12 +58,23 @@ interface Target {
 const references = new WeakMap<object, Reference>();
 let binding: PythonBinding | null = null;
 
-export function setBinding(loaded: PythonBinding): void {
+/** What callbacks.ts knows of JavaScript functions and errors that Python holds; it builds on this file. */
+export interface Callbacks {
+  /** A handle of a Python callable. */
+  prepareFunction(target: (...args: never[]) => unknown): Taken;
+  /** What JavaScript threw, for an exception that stands for it. */
+  causeOf(exception: object): { cause: unknown } | undefined;
+}
+
+let callbacks: Callbacks | null = null;
+
+export function setBinding(loaded: PythonBinding, functions: Callbacks): void {
   binding = loaded;
+  callbacks = functions;
   setObjectImporter(importObject);
 }
 
-function python(): PythonBinding {
+export function python(): PythonBinding {
   return binding as PythonBinding;
 }
 
@@ -82,7 +93,7 @@ function registerPending(): void {
   }
 }
 
-function release(reference: { handle: number }, now: boolean): void {
+export function release(reference: { handle: number }, now: boolean): void {
   const { handle } = reference;
   if (handle === 0) return;
   reference.handle = 0;
@@ -101,7 +112,7 @@ export function isPyObject(value: unknown): boolean {
   return typeof value === 'function' && references.has(value);
 }
 
-function wrap(handle: number): PyObject {
+export function wrap(handle: number): PyObject {
   const reference = new Reference(handle);
   const target = (() => {}) as Target;
   target.reference = reference;
@@ -115,7 +126,7 @@ function wrap(handle: number): PyObject {
 const noArguments: readonly PyArgument[] = [];
 
 /** Runs one operation on an object, if it has one, and arguments. */
-function perform(
+export function perform(
   operation: number,
   subject: Reference | null,
   args: readonly PyArgument[] = noArguments,
@@ -132,7 +143,7 @@ function perform(
 }
 
 /** Containers and tensors are made before the frame is filled, because making them uses it. */
-function prepareAll(args: readonly PyArgument[]): Prepared[] {
+export function prepareAll(args: readonly PyArgument[]): Prepared[] {
   const ready: Prepared[] = [];
   try {
     for (let i = 0; i < args.length; i++) ready[i] = prepare(args[i]);
@@ -144,9 +155,15 @@ function prepareAll(args: readonly PyArgument[]): Prepared[] {
 }
 
 /** Fills the frame and calls. */
-function send(operation: number, subject: Reference | null, ready: readonly Prepared[], keywords: number): unknown {
+export function send(
+  operation: number,
+  subject: Reference | null,
+  ready: readonly Prepared[],
+  keywords: number,
+): unknown {
   const first = subject === null ? 0 : 1;
   if (ready.length + first > MAX_CELLS) {
+    for (const value of ready) if (value instanceof Taken) release(value, true);
     throw new ArgumentValueError(
       'arguments',
       `at most ${MAX_CELLS} of them; pass many numbers as a Tensor`,
@@ -167,7 +184,7 @@ function send(operation: number, subject: Reference | null, ready: readonly Prep
   return texts === null ? python().do() : python().do(...texts);
 }
 
-function prepare(value: PyArgument): Prepared {
+export function prepare(value: PyArgument): Prepared {
   switch (typeof value) {
     case 'undefined':
       return null;
@@ -178,7 +195,7 @@ function prepare(value: PyArgument): Prepared {
       return value;
     case 'function': {
       const reference = references.get(value);
-      if (reference === undefined) break;
+      if (reference === undefined) return (callbacks as Callbacks).prepareFunction(value);
       handleOf(reference);
       return reference;
     }
@@ -223,7 +240,7 @@ function sendTensor(): number {
   return u32[RESULT_HANDLE] as number;
 }
 
-function decode(text: unknown): unknown {
+export function decode(text: unknown): unknown {
   if (u32[FAILED] === 1) throw toError(text);
   switch (u32[RESULT_KIND]) {
     case Kind.bool:
@@ -243,10 +260,11 @@ function decode(text: unknown): unknown {
   }
 }
 
-function toError(raised: unknown): PythonError {
+export function toError(raised: unknown): PythonError {
   const { type, message, traceback = '' } = raised as Record<'type' | 'message' | 'traceback', string>;
   const exception = u32[RESULT_KIND] === Kind.handle ? wrap(u32[RESULT_HANDLE] as number) : null;
-  return new PythonError(type, message, traceback, exception);
+  const isOurs = type === JAVASCRIPT_ERROR && exception !== null;
+  return new PythonError(type, message, traceback, exception, isOurs ? callbacks?.causeOf(exception) : undefined);
 }
 
 /** The tensor of a Python object: its type's exchange API, then versioned, then legacy. */
@@ -331,7 +349,7 @@ const traps: ProxyHandler<Target> = {
   getPrototypeOf: () => Function.prototype,
 };
 
-function referenceOf(object: PyObject): Reference {
+export function referenceOf(object: PyObject): Reference {
   const reference = typeof object === 'function' ? references.get(object) : undefined;
   if (reference === undefined) throw new ArgumentTypeError('object', 'a Python object', object);
   return reference;
