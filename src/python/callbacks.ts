@@ -90,9 +90,8 @@ function nameOf(target: JavaScriptFunction): string {
 
 /** A JavaScript function as a Python object, to keep and to release. Passing the function itself makes one too. */
 export function callable(target: JavaScriptFunction): PyObject {
-  if (typeof target !== 'function' || isPyObject(target)) {
-    throw new ArgumentTypeError('target', 'a JavaScript function', target);
-  }
+  if (isPyObject(target)) return target;
+  if (typeof target !== 'function') throw new ArgumentTypeError('target', 'a JavaScript function', target);
   return wrap(prepareFunction(target).handle);
 }
 
