@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "runtime.h"
@@ -44,10 +46,27 @@ uint32_t DefaultLimit() {
   return cores < 4 ? 4 : cores > 16 ? 16 : static_cast<uint32_t>(cores);
 }
 
+#if defined(__GLIBC__)
+// The thread that ends the process. Libraries would take down what our threads compute with, or wait for it to end: OpenBLAS
+// joins threads that never do. A process that ends in the middle of a computation ends without that.
+void LeaveAtOnce(int status, void*) {
+  pthread_mutex_lock(&mutex);
+  const bool is_busy = running > 0;
+  pthread_mutex_unlock(&mutex);
+  if (!is_busy) return;
+  fflush(nullptr);
+  _exit(status);
+}
+#endif
+
 void* Work(void*);
 
 // Mutex held.
 void StartThread() {
+#if defined(__GLIBC__)
+  // Now, not earlier: what is registered last runs first, before the libraries that were loaded until here.
+  if (threads == 0) on_exit(LeaveAtOnce, nullptr);
+#endif
   // Signals belong to the threads that the program knows of.
   sigset_t all, before;
   sigfillset(&all);

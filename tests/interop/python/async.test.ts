@@ -64,15 +64,19 @@ testWith(pythonMissing, 'results are those of the synchronous form', async () =>
 testWith(pythonMissing, 'the event loop turns while Python computes, with and without the GIL', async () => {
   const event = py.import('threading').Event();
   const waits = callAsync(event.wait);
-  const [spin, flag] = define('flag = []\ndef spin():\n  n = 0\n  while not flag: n += 1\n  return n', 'spin', 'flag');
+  const [spin, begun, flag] = define(
+    'begun = []\nflag = []\ndef spin():\n  begun.append(1)\n  while not flag: pass\n  return "spun"',
+    'spin',
+    'begun',
+    'flag',
+  );
   const spins = callAsync(spin);
-  await turn();
   // Synchronous calls go through meanwhile.
-  equal(py.eval('1 + 1'), 2);
+  while (begun.__len__() === 0) await turn();
+  for (let i = 0; i < 5; i++) await turn();
   flag.append(1);
   event.set();
-  equal(await waits, true);
-  ok(Number(await spins) > 0);
+  equal([await waits, await spins], [true, 'spun']);
 });
 
 testWith(pythonMissing, 'many are in flight, several run at once, on a bounded number of threads', async () => {
