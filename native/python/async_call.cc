@@ -177,5 +177,11 @@ napi_value Abandon(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+// leave(): the process ends after this.
+napi_value Leave(napi_env, napi_callback_info) {
+  PrepareExit();
+  return nullptr;
+}
+
 }  // namespace python
 }  // namespace dlpack

@@ -70,6 +70,7 @@ inline Channel* ChannelOf(napi_env env, napi_callback_info info, napi_value* val
 // async_call.cc
 napi_value CallAsync(napi_env env, napi_callback_info info);
 napi_value Abandon(napi_env env, napi_callback_info info);
+napi_value Leave(napi_env env, napi_callback_info info);
 
 // function_type.cc
 napi_value MakeFunction(napi_env env, napi_callback_info info);

@@ -46,10 +46,9 @@ uint32_t DefaultLimit() {
   return cores < 4 ? 4 : cores > 16 ? 16 : static_cast<uint32_t>(cores);
 }
 
-#if defined(__GLIBC__)
 // The thread that ends the process. Libraries would take down what our threads compute with, or wait for it to end: OpenBLAS
 // joins threads that never do. A process that ends in the middle of a computation ends without that.
-void LeaveAtOnce(int status, void*) {
+[[maybe_unused]] void LeaveAtOnce(int status, void*) {
   pthread_mutex_lock(&mutex);
   const bool is_busy = running > 0;
   pthread_mutex_unlock(&mutex);
@@ -57,16 +56,12 @@ void LeaveAtOnce(int status, void*) {
   fflush(nullptr);
   _exit(status);
 }
-#endif
 
 void* Work(void*);
 
 // Mutex held.
 void StartThread() {
-#if defined(__GLIBC__)
-  // Now, not earlier: what is registered last runs first, before the libraries that were loaded until here.
-  if (threads == 0) on_exit(LeaveAtOnce, nullptr);
-#endif
+  if (threads == 0) PrepareExit();
   // Signals belong to the threads that the program knows of.
   sigset_t all, before;
   sigfillset(&all);
@@ -124,6 +119,12 @@ void* Work(void*) {
 }
 
 }  // namespace
+
+void PrepareExit() {
+#if defined(__GLIBC__)
+  on_exit(LeaveAtOnce, nullptr);
+#endif
+}
 
 void SetPoolLimit(uint32_t count) {
   pthread_mutex_lock(&mutex);

@@ -1,6 +1,7 @@
 #include "runtime.h"
 
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -56,6 +57,21 @@ const char* Prepare() {
   return nullptr;
 }
 
+// The signal module takes Ctrl-C when it is first imported, asked or not, wherever nobody else has it (Bun and Deno). So it
+// is imported now, and told to give it back. GIL held.
+void ForgetInterrupt() {
+  Ref module(api.PyImport_ImportModule("signal"));
+  Ref handler(module ? api.PyObject_GetAttrString(module.get(), "SIG_DFL") : nullptr);
+  Ref signal(handler ? api.PyObject_GetAttrString(module.get(), "signal") : nullptr);
+  Ref arguments(signal ? api.PyTuple_New(2) : nullptr);
+  if (arguments) {
+    api.PyTuple_SetItem(arguments.get(), 0, api.PyLong_FromLongLong(SIGINT));
+    api.PyTuple_SetItem(arguments.get(), 1, handler.take());
+    Ref before(api.PyObject_CallObject(signal.get(), arguments.get()));
+  }
+  api.PyErr_Clear();
+}
+
 }  // namespace
 
 void Gil::RunPending() {
@@ -107,8 +123,12 @@ const char* Start(const char* library, const char* program, char* buffer, size_t
       wchar_t* decoded = api.Py_DecodeLocale(program, nullptr);  // must live as long as the interpreter
       if (decoded != nullptr) api.Py_SetProgramName(decoded);
     }
+    struct sigaction interrupt;
+    const bool has_interrupt = sigaction(SIGINT, nullptr, &interrupt) == 0;
     api.Py_InitializeEx(0);  // 0: signals stay with the JavaScript runtime
     error = Prepare();
+    ForgetInterrupt();
+    if (has_interrupt) sigaction(SIGINT, &interrupt, nullptr);
     api.PyEval_SaveThread();
   }
   started = error == nullptr;

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { isMainThread } from '../native/threads.js';
 import { encode, type Prepared, Taken } from './cells.js';
 import { FAILED, Kind, OPERATION, Operation, RESULT_HANDLE, u32, writeCell } from './frame.js';
 import { Keywords } from './keywords.js';
@@ -67,6 +68,7 @@ function start(call: readonly PyArgument[], keywords: Keywords | null): number {
     release(tuple, true);
     throw error;
   }
+  if (lastNumber === 0 && isMainThread) process.on('exit', () => python().leave());
   const number = ++lastNumber;
   encode(0, tuple);
   encode(1, dict);

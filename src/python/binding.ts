@@ -17,6 +17,8 @@ export interface PythonBinding {
   callAsync(): unknown;
   /** Nobody waits any more for the call that cell 0 numbers. */
   abandon(): void;
+  /** The process ends next: libraries must not go while calls run in them. */
+  leave(): void;
   /** A Python callable for the JavaScript function that cell 0 numbers. */
   makeFunction(name: string): unknown;
   /** The number of the JavaScript function that the object in cell 0 is, or 0. */

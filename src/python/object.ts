@@ -288,11 +288,16 @@ function importObject(source: object, request: ImportRequest | null): Descriptor
 }
 
 function* iterate(reference: Reference): Generator<unknown> {
-  const iterator = references.get(perform(Operation.iterate, reference) as object) as Reference;
-  for (;;) {
-    const value = perform(Operation.next, iterator);
-    if (u32[RESULT_KIND] === Kind.end) return;
-    yield value;
+  // Held for all of the loop, which may go on over many ticks: the collector would release an iterator that nobody has.
+  const iterator = perform(Operation.iterate, reference) as object;
+  try {
+    for (;;) {
+      const value = perform(Operation.next, references.get(iterator) as Reference);
+      if (u32[RESULT_KIND] === Kind.end) return;
+      yield value;
+    }
+  } finally {
+    release(references.get(iterator) as Reference, true);
   }
 }
 

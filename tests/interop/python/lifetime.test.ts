@@ -16,6 +16,28 @@ for (const what of ['sleep', 'spin', 'numpy', 'torch', 'promise', 'calls', 'thre
   });
 }
 
+const workers: Record<string, string> = {
+  objects: 'refused\nrefused\n2',
+  calls: '2',
+  callback: 'refused\n2',
+  promise: 'refused\n2',
+  thread: 'refused\n2',
+};
+
+for (const [how, expected] of Object.entries(workers)) {
+  testWith(missing.numpy ?? pythonMissing, `workers end with Python at work for them: ${how}`, () => {
+    for (const when of ['before', 'after']) {
+      const { code, signal, output } = runChild(import.meta.url, './children/workers.js', { args: [how, when] });
+      equal([code, signal, output.trim()], [0, null, expected], `${when}: ${output}`);
+    }
+  });
+}
+
+testWith(pythonMissing, 'a function of another JavaScript thread is called from threads of Python only', () => {
+  const { code, signal, output } = runChild(import.meta.url, './children/workers.js', { args: ['foreign'] });
+  equal([code, signal, output.trim()], [0, null, 'refused\n1'], output);
+});
+
 /** The output of a child that gets SIGINT once it said it is ready. */
 function interrupt(...args: string[]): Promise<{ code: number | null; signal: string | null; output: string }> {
   const script = fileURLToPath(new URL('./children/idle.js', import.meta.url));
@@ -38,13 +60,15 @@ function interrupt(...args: string[]): Promise<{ code: number | null; signal: st
 }
 
 for (const what of ['idle', 'sync', 'async']) {
-  testWith(pythonMissing, `Ctrl-C behaves as in JavaScript: ${what}`, async () => {
+  testWith(pythonMissing, `Ctrl-C behaves as in a program without Python: ${what}`, async () => {
     const plain = await interrupt(what);
-    // A runtime that catches the signal to clean up ends with 128 + 2.
-    ok(plain.signal === 'SIGINT' || plain.code === 130, JSON.stringify(plain));
-    equal(plain.output, 'ready');
+    const { code, signal } = await interrupt('none');
+    ok(signal === 'SIGINT' || code === 130, `${code} ${signal}`);
+    equal([plain.code, plain.signal, plain.output], [code, signal, 'ready']);
+    const expected = await interrupt('none', 'handler');
+    equal(expected.output, 'ready\nhandled');
     const handled = await interrupt(what, 'handler');
-    equal([handled.code, handled.signal], [7, null], handled.output);
+    equal([handled.code, handled.signal], [expected.code, expected.signal], handled.output);
     equal(handled.output, what === 'sync' ? 'ready\ncomputed\nhandled' : 'ready\nhandled');
   });
 }

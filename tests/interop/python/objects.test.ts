@@ -127,6 +127,24 @@ testWith(pythonMissing, 'references: dispose drops one, the collector drops the 
   equal(value(forgotten()), null);
 });
 
+testWith(
+  pythonMissing,
+  'a loop over a Python object goes on over many ticks, and lets go of it at its end',
+  async () => {
+    const list = evaluate('[1, 2, 3]');
+    const { getrefcount } = py.import('sys');
+    const before = value<number>(getrefcount(list));
+    const seen: unknown[] = [];
+    for (const x of list) {
+      seen.push(x);
+      await collect();
+    }
+    equal(seen, [1, 2, 3]);
+    for (const _ of list) break;
+    equal(value<number>(getrefcount(list)), before);
+  },
+);
+
 const gc = probe('gc');
 testWith(gc.missing, 'ten thousand calls leave no objects behind', async () => {
   const sys = py.import('sys');

@@ -1,17 +1,21 @@
-/** Waits for SIGINT: idle, in a synchronous call of Python, or beside an asynchronous one; with and without a handler. */
+/**
+ * Waits for SIGINT: without Python, idle, in a synchronous call of Python, or beside an asynchronous one; with and without a
+ * handler.
+ */
 
 import { callAsync, python } from 'dlpack/python';
 
 const [what, handler] = process.argv.slice(2);
-const py = python();
-py.exec(`
+const py = what === 'none' ? null : python();
+py?.exec(`
 import signal, sys, time
 def spin(seconds):
   end = time.monotonic() + seconds
   while time.monotonic() < end: pass
 `);
-if (py.eval('signal.getsignal(signal.SIGINT) is signal.default_int_handler') === true) console.log('handler of Python');
-const { spin } = py.import('__main__');
+if (py?.eval('signal.getsignal(signal.SIGINT) is signal.default_int_handler') === true)
+  console.log('handler of Python');
+const spin = py?.import('__main__').spin;
 if (handler === 'handler') {
   process.on('SIGINT', () => {
     console.log('handled');
