@@ -27,14 +27,14 @@ const workers: Record<string, string> = {
 for (const [how, expected] of Object.entries(workers)) {
   testWith(missing.numpy ?? pythonMissing, `workers end with Python at work for them: ${how}`, () => {
     for (const when of ['before', 'after']) {
-      const { code, signal, output } = runChild(import.meta.url, './children/workers.js', { args: [how, when] });
+      const { code, signal, output } = runChild(import.meta.url, './children/ending-workers.js', { args: [how, when] });
       equal([code, signal, output.trim()], [0, null, expected], `${when}: ${output}`);
     }
   });
 }
 
 testWith(pythonMissing, 'a function of another JavaScript thread is called from threads of Python only', () => {
-  const { code, signal, output } = runChild(import.meta.url, './children/workers.js', { args: ['foreign'] });
+  const { code, signal, output } = runChild(import.meta.url, './children/ending-workers.js', { args: ['foreign'] });
   equal([code, signal, output.trim()], [0, null, 'refused\n1'], output);
 });
 
