@@ -52,6 +52,16 @@ static bool Grow(Environment* self) {
   return true;
 }
 
+// A storage with one owner is nobody else's to report: no locked instruction.
+static bool BecomesReporter(Storage* storage) {
+  if (storage->refs.load(std::memory_order_acquire) != 1) {
+    return !storage->is_reported.exchange(true, std::memory_order_relaxed);
+  }
+  const bool was_reported = storage->is_reported.load(std::memory_order_relaxed);
+  storage->is_reported.store(true, std::memory_order_relaxed);
+  return !was_reported;
+}
+
 uint32_t Hold(Environment* self, Storage* storage, bool report) {
   if (self->free_slot == 0 && !Grow(self)) {
     ReleaseStorage(storage);
@@ -62,7 +72,7 @@ uint32_t Hold(Environment* self, Storage* storage, bool report) {
   self->free_slot = held->next;
   held->storage = storage;
   held->spare = 0;
-  held->is_reporter = report && !storage->is_reported.exchange(true, std::memory_order_relaxed);
+  held->is_reporter = report && BecomesReporter(storage);
   if (held->is_reporter) Report(self, static_cast<int64_t>(storage->nbytes));
   return handle;
 }

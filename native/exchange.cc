@@ -52,10 +52,7 @@ static Managed* ExportFrame(Environment* self) {
   Managed* managed = storage == nullptr ? nullptr : ExportManaged<Managed>(*frame, storage, &status);
   frame->status = status;
   if (storage != nullptr && managed == nullptr) ReleaseStorage(storage);
-  if (managed != nullptr) {
-    // One writer, so no locked instruction: those are most of what an export costs.
-    self->exports_made.store(self->exports_made.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  }
+  if (managed != nullptr) CountExport(self);
   return managed;
 }
 

@@ -35,7 +35,11 @@ inline void RetainStorage(Storage* storage, uint32_t count = 1) {
 
 // Any thread; runs `destroy` on the one that drops the last reference.
 inline void ReleaseStorage(Storage* storage, uint32_t count = 1) {
-  if (storage->refs.fetch_sub(count, std::memory_order_acq_rel) == count) storage->destroy(storage);
+  // Whoever holds all references needs no locked instruction: nobody else is left to take one.
+  if (storage->refs.load(std::memory_order_acquire) == count ||
+      storage->refs.fetch_sub(count, std::memory_order_acq_rel) == count) {
+    storage->destroy(storage);
+  }
 }
 
 // While one of these is in scope on a thread, a storage whose release might wait for another lock puts it off: the

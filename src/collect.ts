@@ -16,6 +16,8 @@ export interface Owner {
 /** Something that has been released when `refs` is zero. */
 export interface Collectable {
   refs: number;
+  /** The one that waits behind it to be registered. */
+  nextPending: Collectable | null;
   /** Called once, when the storage has outlived its tick: what the collector is to release. */
   makeOwner(): Owner;
 }
@@ -34,21 +36,44 @@ const registry = new FinalizationRegistry<Owner>((owner) => {
 // As it was when this module was loaded, and no array methods: patched ones would be handed storages.
 const register = FinalizationRegistry.prototype.register.bind(registry) as (target: object, owner: Owner) => void;
 
-let pending: Collectable[] = [];
+// A list through the storages: an array would be old, and each young storage that is put into it would be noted by the
+// garbage collector.
+let pending: Collectable | null = null;
+let pendingCount = 0;
+let isRegistering = false;
 
 /** Has the storage released when it becomes unreachable before its last Tensor is disposed. */
 export function collectLater(storage: Collectable): void {
-  const count = pending.length + 1;
-  pending[count - 1] = storage;
-  if (count === 1) queueMicrotask(registerPending);
-  else if (count >= BATCH) registerPending();
+  storage.nextPending = pending;
+  pending = storage;
+  pendingCount++;
+  if (!isRegistering) {
+    isRegistering = true;
+    queueMicrotask(registerTick);
+  } else if (pendingCount >= BATCH) registerPending();
+}
+
+/** The storage was released. What is released at once, as most are, leaves the list as it was. */
+export function collectNever(storage: Collectable): void {
+  if (pending !== storage) return;
+  pending = storage.nextPending;
+  storage.nextPending = null;
+  pendingCount--;
+}
+
+function registerTick(): void {
+  isRegistering = false;
+  registerPending();
 }
 
 function registerPending(): void {
-  const batch = pending;
-  pending = [];
-  for (let i = 0; i < batch.length; i++) {
-    const storage = batch[i] as Collectable;
+  let storage = pending;
+  pending = null;
+  pendingCount = 0;
+  while (storage !== null) {
+    const next: Collectable | null = storage.nextPending;
+    storage.nextPending = null;
     if (storage.refs > 0) register(storage, storage.makeOwner());
+    storage = next;
   }
 }

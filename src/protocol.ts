@@ -48,8 +48,14 @@ export function fromDLPack<D extends DType>(source: Tensor<D>, options?: FromDLP
 export function fromDLPack(source: DLPackProducer | object, options?: FromDLPackOptions): Tensor;
 export function fromDLPack(source: unknown, options?: FromDLPackOptions): Tensor {
   // Our own tensors share the storage: no managed tensor is made only to be taken apart again.
-  if (options === undefined && source instanceof Tensor && source[DLPACK] === ownExport) {
-    return shareDescriptor(descriptorOf(source).shared());
+  if (options === undefined) {
+    // Objects of Python are callable. Not `instanceof` for them, which would ask for their prototype.
+    if (typeof source === 'function') {
+      const foreign = importForeign(source, null);
+      if (foreign !== null) return new Tensor(foreign);
+    } else if (source instanceof Tensor && source[DLPACK] === ownExport) {
+      return shareDescriptor(descriptorOf(source).shared());
+    }
   }
   const device = options?.device === undefined ? null : parseDevice(options.device);
   const copy = options?.copy ?? null;

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { collectLater, type Owner } from './collect.js';
+import { type Collectable, collectLater, type Owner } from './collect.js';
 import { DisposedError, UnsupportedDeviceError } from './errors.js';
 
 export type { Owner } from './collect.js';
@@ -24,11 +24,14 @@ export abstract class Storage {
   readonly nbytes: number;
   /** Native objects over this memory that JavaScript holds for its descriptors; freed with it. */
   attached: Set<Owner> | null;
+  /** For the collector. */
+  nextPending: Collectable | null;
 
   constructor(nbytes: number) {
     this.refs = 1;
     this.nbytes = nbytes;
     this.attached = null;
+    this.nextPending = null;
   }
 
   /** Gives the memory back. Called once, by the last release. */

@@ -13,6 +13,8 @@ const char* LoadApi(void* handle) {
   if (api.name == nullptr) return #name;
   DLPACK_PYTHON_FUNCTIONS(DLPACK_PYTHON_FIND)
 #undef DLPACK_PYTHON_FIND
+  api.PyObject_Vectorcall = reinterpret_cast<Object* (*)(Object*, Object* const*, size_t, Object*)>(
+      dlsym(handle, "PyObject_Vectorcall"));
   api.Py_SetProgramName = reinterpret_cast<void (*)(const wchar_t*)>(dlsym(handle, "Py_SetProgramName"));
   api.Py_DecodeLocale = reinterpret_cast<wchar_t* (*)(const char*, size_t*)>(dlsym(handle, "Py_DecodeLocale"));
 #define DLPACK_PYTHON_FIND(name, indirect)                                              \

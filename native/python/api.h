@@ -64,15 +64,14 @@ struct Buffer {
   F(Object*, PyObject_CallObject, (Object*, Object*))                                \
   F(Object*, PyObject_VectorcallMethod, (Object*, Object* const*, size_t, Object*))  \
   F(Object*, PyObject_Str, (Object*))                                                \
-  F(Object*, PyObject_Type, (Object*))                                               \
   F(Object*, PyObject_GetItem, (Object*, Object*))                                   \
   F(int, PyObject_SetItem, (Object*, Object*, Object*))                              \
   F(Object*, PyObject_GetIter, (Object*))                                            \
   F(Object*, PyIter_Next, (Object*))                                                 \
-  F(int, PyCallable_Check, (Object*))                                                \
   F(Object*, PyLong_FromLongLong, (long long))                                       \
   F(Object*, PyLong_FromString, (const char*, char**, int))                          \
   F(Object*, PyLong_FromVoidPtr, (void*))                                            \
+  F(void*, PyLong_AsVoidPtr, (Object*))                                              \
   F(long long, PyLong_AsLongLongAndOverflow, (Object*, int*))                        \
   F(Object*, PyNumber_ToBase, (Object*, int))                                        \
   F(Object*, PyFloat_FromDouble, (double))                                           \
@@ -81,6 +80,7 @@ struct Buffer {
   F(Object*, PyUnicode_FromStringAndSize, (const char*, ptrdiff_t))                  \
   F(Object*, PyUnicode_InternFromString, (const char*))                              \
   F(const char*, PyUnicode_AsUTF8AndSize, (Object*, ptrdiff_t*))                     \
+  F(void, PyUnicode_InternInPlace, (Object**))                                       \
   F(int, PyUnicode_Compare, (Object*, Object*))                                      \
   F(Object*, PyBytes_FromStringAndSize, (const char*, ptrdiff_t))                    \
   F(int, PyBytes_AsStringAndSize, (Object*, char**, ptrdiff_t*))                     \
@@ -111,6 +111,7 @@ struct Buffer {
   F(int, PyException_SetTraceback, (Object*, Object*))                               \
   F(Object*, PyType_FromSpec, (TypeSpec*))                                           \
   F(Object*, PyType_GenericAlloc, (Object*, ptrdiff_t))                              \
+  F(Object*, PyWeakref_NewRef, (Object*, Object*))                                   \
   F(int, PyType_IsSubtype, (Object*, Object*))                                       \
   F(void, PyObject_ClearWeakRefs, (Object*))                                         \
   F(void, PyObject_Free, (void*))
@@ -119,6 +120,7 @@ struct Buffer {
 #define DLPACK_PYTHON_OBJECTS(F)                                                                     \
   F(_Py_NoneStruct, false) F(_Py_TrueStruct, false) F(_Py_FalseStruct, false) F(PyLong_Type, false)  \
   F(PyFloat_Type, false) F(PyUnicode_Type, false) F(PyBytes_Type, false) F(PyBool_Type, false)       \
+  F(PyTuple_Type, false) F(PyType_Type, false)                                                       \
   F(PyExc_BufferError, true) F(PyExc_TypeError, true) F(PyExc_ValueError, true)                      \
   F(PyExc_RuntimeError, true) F(PyExc_AttributeError, true) F(PyExc_BaseException, true)
 
@@ -129,6 +131,8 @@ struct Api {
 #define DLPACK_PYTHON_MEMBER(name, indirect) Object* name;
   DLPACK_PYTHON_OBJECTS(DLPACK_PYTHON_MEMBER)
 #undef DLPACK_PYTHON_MEMBER
+  // Exported by every version seen, in the stable ABI since 3.12: NULL where it is missing.
+  Object* (*PyObject_Vectorcall)(Object*, Object* const*, size_t, Object*);
   // Until 3.13; NULL later.
   void (*Py_SetProgramName)(const wchar_t*);
   wchar_t* (*Py_DecodeLocale)(const char*, size_t*);

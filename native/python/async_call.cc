@@ -70,22 +70,17 @@ static void SettleCall(Channel* channel, Message* message) {
   if (!call->is_abandoned.load(std::memory_order_relaxed)) {
     Unlist(call);
     napi_env env = channel->env;
-    ObjectFrame* frame = channel->objects->frame;
-    napi_value values[3];
-    size_t count = 1;
-    Cell unused;
-    frame->operation = call->number;
-    frame->failed = call->has_failed;
+    // The number of the promise and the value; after an exception, type, message and traceback.
+    napi_value values[7];
+    napi_create_uint32(env, call->number, &values[0]);
+    Deliver(env, channel->objects, &call->result, &values[1]);
+    size_t count = 3;
     if (call->has_failed) {
-      values[0] = Deliver(env, channel->objects, &call->type_name, &unused);
-      values[1] = Deliver(env, channel->objects, &call->text, &unused);
-      values[2] = Deliver(env, channel->objects, &call->traceback, &unused);
-      count = 3;
-    }
-    napi_value text = Deliver(env, channel->objects, &call->result, &frame->result);
-    if (!call->has_failed) values[0] = text;
-    for (size_t i = 0; i < count; ++i) {
-      if (values[i] == nullptr) napi_get_undefined(env, &values[i]);
+      for (Carried* text : {&call->type_name, &call->text, &call->traceback}) {
+        Deliver(env, channel->objects, text, &values[count]);  // its kind gives way to the next text
+        values[count] = values[count + 1];
+        ++count;
+      }
     }
     CallJavaScript(channel, channel->on_settle, count, values, nullptr);
   }
@@ -124,18 +119,16 @@ static void RunCall(Task* task) {
   if (!Post(call->channel, &call->message)) FreeCall(call);
 }
 
-// callAsync(): cell 0 is a tuple of the function and its arguments, cell 1 a dict of keyword arguments or None, both taken
-// over; cell 2 numbers the promise. Fails only before the call begins.
+// callAsync(tuple, dict, number): a tuple of the function and its arguments, a dict of keyword arguments or 0, both taken
+// over, and the number of the promise. Fails only before the call begins.
 napi_value CallAsync(napi_env env, napi_callback_info info) {
-  Channel* channel = ChannelOf(env, info);
+  napi_value values[3];
+  Channel* channel = ChannelOf(env, info, values);
   Objects* objects = channel->objects;
-  ObjectFrame* frame = objects->frame;
-  const Cell cells[2] = {frame->cells[0], frame->cells[1]};
-  const uint32_t number = static_cast<uint32_t>(frame->cells[2].number);
+  objects->frame->failed = 0;
   Gil gil;
-  Texts none = {env, nullptr, 0, 0};
-  Ref arguments(ToPython(objects, cells[0], &none));
-  Ref keywords(cells[1].kind == kNone ? nullptr : ToPython(objects, cells[1], &none));
+  Ref arguments(DropObject(objects, NumberIn(env, values[0])));
+  Ref keywords(DropObject(objects, NumberIn(env, values[1])));
   void* block = malloc(sizeof(AsyncCall));
   Ref module(block == nullptr || !arguments ? nullptr : api.PyImport_ImportModule("contextvars"));
   Ref copy_context(module ? api.PyObject_GetAttrString(module.get(), "copy_context") : nullptr);
@@ -147,13 +140,12 @@ napi_value CallAsync(napi_env env, napi_callback_info info) {
     call->message.deliver = SettleCall;
     call->message.drop = DropCall;
     call->channel = channel;
-    call->number = number;
+    call->number = NumberIn(env, values[2]);
     call->run = run.take();
     call->arguments = arguments.take();
     call->keywords = keywords.take();
     if (Submit(&call->task)) {
       List(call);
-      frame->failed = 0;
       return nullptr;
     }
     FreeCall(call);
@@ -165,10 +157,11 @@ napi_value CallAsync(napi_env env, napi_callback_info info) {
   return TakeException(env, objects);
 }
 
-// abandon(): nobody waits for the call that cell 0 numbers any more. It does not begin, if it has not yet.
+// abandon(number): nobody waits for the call any more. It does not begin, if it has not yet.
 napi_value Abandon(napi_env env, napi_callback_info info) {
-  Channel* channel = ChannelOf(env, info);
-  const uint32_t number = static_cast<uint32_t>(channel->objects->frame->cells[0].number);
+  napi_value values[1];
+  Channel* channel = ChannelOf(env, info, values);
+  const uint32_t number = NumberIn(env, values[0]);
   AsyncCall* call = channel->calls;
   while (call != nullptr && call->number != number) call = call->next;
   if (call == nullptr) return nullptr;

@@ -73,32 +73,34 @@ void Carry(Object* object, Carried* out) {
     return;
   }
   out->kind = kHandle;
-  out->number = api.PyCallable_Check(object);
   out->object = object;
 }
 
-napi_value Deliver(napi_env env, Objects* self, Carried* value, Cell* cell) {
-  napi_value text = nullptr;
-  *cell = Cell{value->kind, 0, value->number};
-  if (value->kind == kHandle) {
-    cell->handle = HoldObject(self, value->object);
-    if (cell->handle != 0) {
-      value->object = nullptr;
-    } else {
-      cell->kind = kNone;
-    }
-  } else if (value->kind == kBytes) {
+void Deliver(napi_env env, Objects* self, Carried* value, napi_value out[2]) {
+  uint32_t kind = value->kind;
+  napi_status status = napi_generic_failure;
+  if (kind == kHandle) {
+    const uint32_t handle = HoldObject(self, value->object);
+    if (handle != 0) value->object = nullptr;
+    status = handle == 0 ? napi_generic_failure : napi_create_uint32(env, handle, &out[1]);
+  } else if (kind == kBytes) {
     void* copy = nullptr;
     napi_value buffer;
     if (napi_create_arraybuffer(env, value->length, &copy, &buffer) == napi_ok) {
       if (value->length > 0) memcpy(copy, value->text, value->length);
-      napi_create_typedarray(env, napi_uint8_array, value->length, buffer, 0, &text);
+      status = napi_create_typedarray(env, napi_uint8_array, value->length, buffer, 0, &out[1]);
     }
   } else if (value->text != nullptr) {
-    napi_create_string_utf8(env, value->text, value->length, &text);
+    status = napi_create_string_utf8(env, value->text, value->length, &out[1]);
+  } else {
+    status = napi_create_double(env, value->number, &out[1]);
   }
+  if (status != napi_ok) {
+    kind = kNone;  // out of memory
+    napi_get_undefined(env, &out[1]);
+  }
+  napi_create_uint32(env, kind, &out[0]);
   DropCarried(value);
-  return text;
 }
 
 void DropCarried(Carried* value) {

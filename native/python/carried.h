@@ -22,8 +22,8 @@ void Carry(Object* object, Carried* out);
 // A string; `object` is borrowed and may be NULL. GIL held, any thread.
 void CarryText(Object* object, Carried* out);
 
-// Writes the cell that JavaScript reads; what does not fit into it is returned, else NULL. JavaScript thread, no GIL.
-napi_value Deliver(napi_env env, Objects* self, Carried* value, Cell* cell);
+// Two values for JavaScript: the kind, and what it is of that kind; a handle as its number. JavaScript thread, no GIL.
+void Deliver(napi_env env, Objects* self, Carried* value, napi_value out[2]);
 
 // For a value that was not delivered. Any thread, no GIL needed.
 void DropCarried(Carried* value);

@@ -12,7 +12,7 @@ namespace python {
 
 struct AsyncCall;
 struct Channel;
-struct Request;
+struct FunctionRequest;
 
 struct Message {
   Message* next;
@@ -26,7 +26,7 @@ struct Channel {
   napi_threadsafe_function wake;
   Message* first;
   Message* last;
-  Request* requests;  // calls of JavaScript functions that nobody answered yet
+  FunctionRequest* requests;  // calls of JavaScript functions that nobody answered yet
   uint32_t last_request;
   // JavaScript thread only.
   napi_env env;
@@ -60,11 +60,20 @@ bool IsOwnThread(const Channel* channel);
 // True on the JavaScript thread of any environment.
 bool IsJavaScriptThread();
 
-inline Channel* ChannelOf(napi_env env, napi_callback_info info, napi_value* value = nullptr) {
+// The channel of a function that JavaScript called, and its arguments, as many as it was made for.
+template <size_t n>
+Channel* ChannelOf(napi_env env, napi_callback_info info, napi_value (&values)[n]) {
   void* data = nullptr;
-  size_t count = value == nullptr ? 0 : 1;
-  napi_get_cb_info(env, info, &count, value, nullptr, &data);
+  size_t count = n;
+  napi_get_cb_info(env, info, &count, values, nullptr, &data);
   return static_cast<Channel*>(data);
+}
+
+// 0 for what is none.
+inline uint32_t NumberIn(napi_env env, napi_value value) {
+  uint32_t number = 0;
+  napi_get_value_uint32(env, value, &number);
+  return number;
 }
 
 // async_call.cc

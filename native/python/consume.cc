@@ -2,8 +2,12 @@
 
 #include <stdlib.h>
 
+#include <atomic>
+
 #include "../managed_tensor.h"
+#include "numpy_array.h"
 #include "runtime.h"
+#include "torch_bits.h"
 
 namespace dlpack {
 namespace python {
@@ -34,22 +38,19 @@ struct TypeNode {
   TypeEntry entry;
   TypeNode* next;
 };
-static TypeNode* types[kBuckets];  // guarded by the GIL
+// Lists that only grow. Without the GIL, in a free-threaded build, two threads may add a type at once.
+static std::atomic<TypeNode*> types[kBuckets];
 
-static bool HasAttribute(Object* object, Object* name) {
-  Ref value(api.PyObject_GetAttr(object, name));
-  if (!value) api.PyErr_Clear();
-  return static_cast<bool>(value);
+static Object* GetOrNull(Object* object, Object* name) {
+  Object* value = api.PyObject_GetAttr(object, name);
+  if (value == nullptr) api.PyErr_Clear();
+  return value;
 }
 
 static DLPackExchangeAPI* FindTable(Object* type) {
-  Ref attribute(api.PyObject_GetAttrString(type, "__dlpack_c_exchange_api__"));
-  if (!attribute) {
-    api.PyErr_Clear();
-    return nullptr;
-  }
+  Ref attribute(GetOrNull(type, names.dlpack_api));
   void* pointer = nullptr;
-  if (api.PyCapsule_IsValid(attribute.get(), "dlpack_exchange_api")) {
+  if (attribute && api.PyCapsule_IsValid(attribute.get(), "dlpack_exchange_api")) {
     pointer = api.PyCapsule_GetPointer(attribute.get(), "dlpack_exchange_api");
   }
   auto* header = static_cast<DLPackExchangeAPIHeader*>(pointer);
@@ -58,49 +59,49 @@ static DLPackExchangeAPI* FindTable(Object* type) {
   return reinterpret_cast<DLPackExchangeAPI*>(header);
 }
 
-const TypeEntry* LookUpType(Object* type) {
-  TypeNode** bucket = &types[reinterpret_cast<uintptr_t>(type) / 64 % kBuckets];
-  for (TypeNode* node = *bucket; node != nullptr; node = node->next) {
+static std::atomic<TypeNode*>& BucketOf(Object* type) {
+  return types[reinterpret_cast<uintptr_t>(type) / 64 % kBuckets];
+}
+
+TypeEntry* FindType(Object* type) {
+  for (TypeNode* node = BucketOf(type).load(std::memory_order_acquire); node != nullptr; node = node->next) {
     if (node->entry.type == type) return &node->entry;
   }
+  return nullptr;
+}
+
+TypeEntry* LookUpType(Object* type) {
+  TypeEntry* found = FindType(type);
+  if (found != nullptr) return found;
   TypeNode* node = static_cast<TypeNode*>(malloc(sizeof(TypeNode)));
   if (node == nullptr) return nullptr;
   api.Py_IncRef(type);  // kept: its address must not become another type's
+  Ref requires_grad(GetOrNull(type, names.requires_grad));
+  Ref is_neg(GetOrNull(type, names.is_neg));
   node->entry.type = type;
   node->entry.api = FindTable(type);
-  node->entry.checks_torch_bits = HasAttribute(type, names.requires_grad) && HasAttribute(type, names.is_neg);
-  node->next = *bucket;
-  *bucket = node;
+  node->entry.is_torch = requires_grad && is_neg;
+  node->entry.is_neg = node->entry.is_torch ? is_neg.take() : nullptr;
+  node->entry.is_numpy = node->entry.api == nullptr && IsNumPyArray(type);
+  node->entry.from_dlpack = nullptr;
+  std::atomic<TypeNode*>& bucket = BucketOf(type);
+  // Another thread may have added the same type meanwhile: either entry will do.
+  node->next = bucket.load(std::memory_order_relaxed);
+  while (!bucket.compare_exchange_weak(node->next, node, std::memory_order_release, std::memory_order_relaxed)) {
+  }
   return &node->entry;
 }
 
-// True when the attribute, or what calling it returns, is True. False with an exception set on an error.
-static bool IsTrue(Object* object, Object* name, bool call) {
-  Ref value(call ? api.PyObject_VectorcallMethod(name, &object, 1, nullptr) : api.PyObject_GetAttr(object, name));
-  return value && value.get() == api._Py_TrueStruct;
-}
-
-// What PyTorch's own export refuses or, for the neg bit, gets wrong. False with a BufferError set.
-static bool CheckTorchBits(Object* object, bool may_be_complex) {
-  const char* message = nullptr;
-  if (IsTrue(object, names.requires_grad, false)) {
-    message = "Expected a tensor without gradient but it has requires_grad; call detach() first";
-  } else if (may_be_complex && !api.PyErr_Occurred() && IsTrue(object, names.is_conj, true)) {
-    message = "Expected a tensor without conjugate bit but it has one; call resolve_conj() first";
-  } else if (!api.PyErr_Occurred() && IsTrue(object, names.is_neg, true)) {
-    message = "Expected a tensor without negative bit but it has one, and its values would have the wrong sign; call resolve_neg() first";
-  }
-  if (message != nullptr) api.PyErr_SetString(api.PyExc_BufferError, message);
-  return message == nullptr && !api.PyErr_Occurred();
-}
-
-// Checks after the export, which is cheaper: then the dtype is known, and only complex tensors have a conjugate bit.
 static Storage* ConsumeTable(const TypeEntry& entry, Object* object, Frame* frame) {
   DLManagedTensorVersioned* managed = nullptr;
   if (entry.api->managed_tensor_from_py_object_no_sync(object, &managed) != 0 || managed == nullptr) return nullptr;
-  if (entry.checks_torch_bits && managed->version.major == DLPACK_MAJOR_VERSION &&
-      !CheckTorchBits(object, managed->dl_tensor.dtype.code == kDLComplex)) {
+  if (entry.is_torch && managed->version.major == DLPACK_MAJOR_VERSION &&
+      !CheckTorchBits(object, entry.is_neg, managed)) {
+    // The deleter may run Python code, which must not meet the exception.
+    Object *kind, *value, *traceback;
+    api.PyErr_Fetch(&kind, &value, &traceback);
     DeleteManaged(managed);
+    api.PyErr_Restore(kind, value, traceback);
     return nullptr;
   }
   return Import(managed, frame);
@@ -156,13 +157,13 @@ static Storage* ConsumeCapsule(Object* capsule, Frame* frame) {
 
 Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Frame* frame) {
   frame->status = kOk;
-  const TypeEntry* entry = LookUpType(TypeOf(object));
+  TypeEntry* entry = LookUpType(TypeOf(object));
   if (entry == nullptr) {
     frame->status = kOutOfMemory;
     return nullptr;
   }
   if (entry->api != nullptr && options.copy != 1 && !options.has_device) return ConsumeTable(*entry, object, frame);
-  if (entry->checks_torch_bits && !CheckTorchBits(object, true)) return nullptr;
+  if (entry->is_torch && !CheckTorchBits(object, entry->is_neg, nullptr)) return nullptr;
   Ref capsule(CallProducer(object, options));
   return capsule ? ConsumeCapsule(capsule.get(), frame) : nullptr;
 }

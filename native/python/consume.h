@@ -26,9 +26,15 @@ Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Frame* fra
 struct TypeEntry {
   Object* type;
   ::DLPackExchangeAPI* api;
-  bool checks_torch_bits;  // requires_grad, is_conj and is_neg exist: the table does not look at them
+  bool is_numpy;        // numpy.ndarray, which numpy_array.h makes
+  bool is_torch;        // has requires_grad, is_conj and is_neg, which the table does not look at
+  Object* is_neg;       // the method, unbound
+  Object* from_dlpack;  // of the module of the type; NULL until somebody needs it
 };
-const TypeEntry* LookUpType(Object* type);
+TypeEntry* LookUpType(Object* type);
+
+// The same for a type that was looked up before, NULL for anything else.
+TypeEntry* FindType(Object* type);
 
 }  // namespace python
 }  // namespace dlpack

@@ -14,19 +14,18 @@ namespace python {
 
 static const char kEnding[] = "Expected a running JavaScript environment for this function but it is ending, or its stack is full";
 
-// In place of `failed`, until JavaScript has read its arguments; src/python/callbacks.ts overwrites it.
-static const uint32_t kUnread = 0xffffffff;
+static const uint32_t kMaxArguments = 120;
 
 // Arguments of one call, positional first, then names and values.
 struct Arguments {
-  Carried values[kMaxCells];
+  Carried values[kMaxArguments];
   uint32_t count;
   uint32_t keywords;
 };
 
-struct Request {
+struct FunctionRequest {
   Message message;
-  Request* next;  // of those without an answer
+  FunctionRequest* next;  // of those without an answer
   Channel* channel;
   uint32_t id;
   uint32_t function;
@@ -43,9 +42,9 @@ struct Request {
 static bool Read(Object* positional, Object* keywords, Arguments* out) {
   const ptrdiff_t count = api.PyTuple_Size(positional);
   const ptrdiff_t pairs = keywords == nullptr ? 0 : api.PyDict_Size(keywords);
-  if (count + 2 * pairs > kMaxCells) {
+  if (count + 2 * pairs > kMaxArguments) {
     char text[80];
-    snprintf(text, sizeof(text), "Expected at most %u arguments for a JavaScript function", kMaxCells);
+    snprintf(text, sizeof(text), "Expected at most %u arguments for a JavaScript function", kMaxArguments);
     api.PyErr_SetString(api.PyExc_TypeError, text);
     return false;
   }
@@ -70,33 +69,32 @@ static void DropArguments(Arguments* arguments) {
   for (uint32_t i = 0; i < arguments->count; ++i) DropCarried(&arguments->values[i]);
 }
 
-// Hands a call to JavaScript: `request` is 0 for one that is answered at once. False when JavaScript could not run it.
-// JavaScript thread, without the GIL.
+// Hands a call to JavaScript: the number of the function, that of the request (0: the result is the answer), how many of the
+// arguments are keywords, then kind and value of each. False when JavaScript could not run it. JavaScript thread, without
+// the GIL.
 static bool Dispatch(Channel* channel, uint32_t function, uint32_t request, Arguments* arguments, napi_value* result) {
   napi_env env = channel->env;
-  Objects* objects = channel->objects;
-  ObjectFrame* frame = objects->frame;
-  napi_value texts[kMaxCells];
-  size_t count = 0;
-  const uint32_t cells = arguments->count;  // an answer frees the arguments
-  for (uint32_t i = 0; i < cells; ++i) {
-    const bool has_text = arguments->values[i].text != nullptr;
-    napi_value text = Deliver(env, objects, &arguments->values[i], &frame->cells[i]);
-    if (has_text && text == nullptr) napi_get_undefined(env, &text);
-    if (has_text) texts[count++] = text;
+  napi_value values[3 + 2 * kMaxArguments];
+  const size_t count = 3 + 2 * arguments->count;
+  napi_create_uint32(env, function, &values[0]);
+  napi_create_uint32(env, request, &values[1]);
+  napi_create_uint32(env, arguments->keywords, &values[2]);
+  for (uint32_t i = 0; i < arguments->count; ++i) {
+    Deliver(env, channel->objects, &arguments->values[i], &values[3 + 2 * i]);
   }
-  frame->operation = function;
-  frame->count = cells;
-  frame->keywords = arguments->keywords;
-  frame->result.handle = request;
-  frame->failed = kUnread;
-  if (CallJavaScript(channel, channel->on_call, count, texts, result)) return true;
-  // It failed before it had read all: then nothing else has used the frame, and what was read is marked.
-  for (uint32_t i = 0; frame->failed == kUnread && i < cells; ++i) {
-    Object* object = frame->cells[i].kind == kHandle ? DropObject(objects, frame->cells[i].handle) : nullptr;
-    if (object != nullptr) DeferDecRef(object);
+  return CallJavaScript(channel, channel->on_call, count, values, result);
+}
+
+// What JavaScript answered: the one element of a tuple, which is taken over. NULL with an exception set. GIL held.
+static Object* TakeAnswer(Objects* objects, uint32_t handle) {
+  Ref tuple(DropObject(objects, handle));
+  Object* value = tuple ? api.PyTuple_GetItem(tuple.get(), 0) : nullptr;
+  if (value != nullptr) {
+    api.Py_IncRef(value);
+  } else if (!tuple) {
+    api.PyErr_SetString(api.PyExc_RuntimeError, kEnding);
   }
-  return false;
+  return value;
 }
 
 // Raises an exception, or a RuntimeError with that text; the reference is taken over. GIL held.
@@ -114,6 +112,20 @@ static Object* Raise(Object* exception) {
   return nullptr;
 }
 
+// What an operation leaves in the frame for JavaScript to read; the list of released objects is nobody's.
+class FrameHead {
+ public:
+  explicit FrameHead(const ObjectFrame& frame) : failed_(frame.failed), result_(frame.result) {}
+  void Restore(ObjectFrame* frame) const {
+    frame->failed = failed_;
+    frame->result = result_;
+  }
+
+ private:
+  uint32_t failed_;
+  Cell result_;
+};
+
 // JavaScript thread, GIL held: let go of while JavaScript runs.
 static Object* CallHere(Channel* channel, uint32_t function, Arguments* arguments) {
   Objects* objects = channel->objects;
@@ -124,34 +136,33 @@ static Object* CallHere(Channel* channel, uint32_t function, Arguments* argument
     api.PyErr_SetString(api.PyExc_RuntimeError, kEnding);
     return nullptr;
   }
-  // Python runs code wherever it frees or allocates something: an operation may be halfway through the frames.
-  const ObjectFrame saved = *objects->frame;
+  // Python runs code wherever it frees or allocates something: an operation may be halfway. Its cells are below those that
+  // JavaScript uses now; the rest of the frames stays as it was.
+  const FrameHead saved(*objects->frame);
   const Frame saved_exchange = *objects->environment->frame;
   Object* thread = api.PyEval_SaveThread();
-  napi_value text = nullptr;
-  const bool is_done = Dispatch(channel, function, 0, arguments, &text);
-  const Cell cell = objects->frame->cells[0];
-  const bool has_failed = objects->frame->failed != 0;
-  *objects->frame = saved;
+  napi_value answer = nullptr;
+  double outcome = 0;
+  const bool is_done = Dispatch(channel, function, 0, arguments, &answer) &&
+                       napi_get_value_double(env, answer, &outcome) == napi_ok;
+  napi_close_handle_scope(env, scope);
+  saved.Restore(objects->frame);
   *objects->environment->frame = saved_exchange;
   api.PyEval_RestoreThread(thread);
-  Object* result = nullptr;
-  if (is_done) {
-    Texts texts = {env, &text, 1, 0};
-    result = ToPython(objects, cell, &texts);
-    if (has_failed) result = Raise(result);
-  } else {
+  if (!is_done) {
     api.PyErr_SetString(api.PyExc_RuntimeError, kEnding);
+    return nullptr;
   }
-  napi_close_handle_scope(env, scope);
-  return result;
+  // A handle, negative for an exception.
+  Object* value = TakeAnswer(objects, static_cast<uint32_t>(outcome < 0 ? -outcome : outcome));
+  return outcome < 0 ? Raise(value) : value;
 }
 
-static Request* OfMessage(Message* message) { return reinterpret_cast<Request*>(message); }
+static FunctionRequest* OfMessage(Message* message) { return reinterpret_cast<FunctionRequest*>(message); }
 
 // Mutex held, GIL not needed: `result` was made with it. The thread that waits may be gone with the request afterwards.
-static void Fulfil(Request* request, Object* result, bool has_failed) {
-  Request** at = &request->channel->requests;
+static void Fulfil(FunctionRequest* request, Object* result, bool has_failed) {
+  FunctionRequest** at = &request->channel->requests;
   while (*at != request) at = &(*at)->next;
   *at = request->next;
   request->result = result;
@@ -163,7 +174,7 @@ static void Fulfil(Request* request, Object* result, bool has_failed) {
 // Answers the request of this number; false, with nothing taken, when there is none. Any thread.
 static bool FulfilById(Channel* channel, uint32_t id, Object* result, bool has_failed) {
   pthread_mutex_lock(&channel->mutex);
-  Request* request = channel->requests;
+  FunctionRequest* request = channel->requests;
   while (request != nullptr && request->id != id) request = request->next;
   if (request != nullptr) Fulfil(request, result, has_failed);
   pthread_mutex_unlock(&channel->mutex);
@@ -176,7 +187,7 @@ void RefuseRequests(Channel* channel) {
 
 // JavaScript thread, from the event loop. The request is on the stack of a thread that waits: until it has its answer.
 static void DeliverRequest(Channel* channel, Message* message) {
-  Request* request = OfMessage(message);
+  FunctionRequest* request = OfMessage(message);
   const uint32_t id = request->id;
   if (!Dispatch(channel, request->function, id, &request->arguments, nullptr)) FulfilById(channel, id, nullptr, true);
 }
@@ -185,7 +196,7 @@ static void DeliverRequest(Channel* channel, Message* message) {
 static void DropRequest(Message*) {}
 
 // Any other thread, GIL held: let go of while it waits.
-static Object* CallThere(Channel* channel, uint32_t function, Request* request) {
+static Object* CallThere(Channel* channel, uint32_t function, FunctionRequest* request) {
   request->message.deliver = DeliverRequest;
   request->message.drop = DropRequest;
   request->channel = channel;
@@ -229,7 +240,7 @@ Object* CallFunction(Object* self, Object* positional, Object* keywords) {
                         "received one on another JavaScript thread; use callAsync there");
     return nullptr;
   }
-  Request* request = static_cast<Request*>(malloc(sizeof(Request)));
+  FunctionRequest* request = static_cast<FunctionRequest*>(malloc(sizeof(FunctionRequest)));
   if (request == nullptr) {
     api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for a call");
     return nullptr;
@@ -242,39 +253,36 @@ Object* CallFunction(Object* self, Object* positional, Object* keywords) {
   return result;
 }
 
-// answer(text): cell 0 is the value, or the exception where `failed` is set, for the request in the result cell.
+// answer(request, tuple, failed): the one element of the tuple, or the exception that it is.
 napi_value Answer(napi_env env, napi_callback_info info) {
-  napi_value text;
-  Channel* channel = ChannelOf(env, info, &text);
-  Objects* objects = channel->objects;
-  const Cell cell = objects->frame->cells[0];
-  const uint32_t id = objects->frame->result.handle;
-  bool has_failed = objects->frame->failed != 0;
+  napi_value values[3];
+  Channel* channel = ChannelOf(env, info, values);
+  bool has_failed = false;
+  napi_get_value_bool(env, values[2], &has_failed);
   Gil gil;
-  Texts texts = {env, &text, 1, 0};
-  Object* result = ToPython(objects, cell, &texts);
+  Object* result = TakeAnswer(channel->objects, NumberIn(env, values[1]));
   if (result == nullptr) {
     Raised raised;
     result = raised.exception.take();
     has_failed = true;
   }
-  if (!FulfilById(channel, id, result, has_failed) && result != nullptr) api.Py_DecRef(result);
+  if (!FulfilById(channel, NumberIn(env, values[0]), result, has_failed) && result != nullptr) api.Py_DecRef(result);
   return nullptr;
 }
 
-// postpone(): the request in the result cell waits for a promise. `failed` becomes 1 when too many do.
+// postpone(request): waits for a promise. False when too many do.
 napi_value Postpone(napi_env env, napi_callback_info info) {
-  Channel* channel = ChannelOf(env, info);
-  ObjectFrame* frame = channel->objects->frame;
-  const uint32_t id = frame->result.handle;
+  napi_value values[1], result = nullptr;
+  Channel* channel = ChannelOf(env, info, values);
+  const uint32_t id = NumberIn(env, values[0]);
   pthread_mutex_lock(&channel->mutex);
-  Request* request = channel->requests;
+  FunctionRequest* request = channel->requests;
   while (request != nullptr && request->id != id) request = request->next;
   bool good = request != nullptr;
   if (good && request->is_of_pool) good = request->is_postponed = BeginPoolWait();
   pthread_mutex_unlock(&channel->mutex);
-  frame->failed = !good;
-  return nullptr;
+  napi_get_boolean(env, good, &result);
+  return result;
 }
 
 }  // namespace python

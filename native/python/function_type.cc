@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include <initializer_list>
+
 #include "../release_queue.h"
 #include "runtime.h"
 
@@ -91,27 +93,43 @@ bool MakeFunctionType() {
   return error && api.PyObject_SetAttrString(type, "JavaScriptError", error.get()) == 0;
 }
 
-// makeFunction(name): the result cell holds a new callable for the function that cell 0 numbers; byte_offset of the exchange
-// frame is its pin.
+static bool SetNumber(napi_env env, napi_value array, uint32_t index, uint32_t number) {
+  napi_value value;
+  return napi_create_uint32(env, number, &value) == napi_ok && napi_set_element(env, array, index, value) == napi_ok;
+}
+
+// makeFunction(number, pin, name): handles of a new callable for the function of that number, and of a weak reference to it.
 napi_value MakeFunction(napi_env env, napi_callback_info info) {
-  napi_value name;
-  Channel* channel = ChannelOf(env, info, &name);
+  napi_value values[3], result;
+  Channel* channel = ChannelOf(env, info, values);
   Objects* objects = channel->objects;
-  Environment* environment = objects->environment;
-  const uint32_t number = static_cast<uint32_t>(objects->frame->cells[0].number);
+  double pin_number = 0;
+  napi_get_value_double(env, values[1], &pin_number);
+  objects->frame->failed = 0;
   // First: from here on the pin is released whatever happens.
-  Storage* pin = WrapQueued(environment->queue, static_cast<uint64_t>(environment->frame->byte_offset), nullptr, 0);
+  Storage* pin = WrapQueued(objects->environment->queue, static_cast<uint64_t>(pin_number), nullptr, 0);
   Gil gil;
   Ref self(pin == nullptr ? nullptr : api.PyType_GenericAlloc(type, 0));  // zeroed: Dealloc is safe from here on
-  Texts texts = {env, &name, 1, 0};
   if (self) {
     FunctionBody* body = FunctionBodyOf(self.get());
     body->channel = channel;
-    body->number = number;
+    body->number = NumberIn(env, values[0]);
     body->pin = pin;
+    Texts texts = {env, &values[2], 1, 0};
     body->name = ToPython(objects, Cell{kString, 0, 0}, &texts);
-    objects->frame->failed = 0;
-    if (body->name != nullptr) return FromPython(env, objects, self.take());
+    Ref weak(body->name == nullptr ? nullptr : api.PyWeakref_NewRef(self.get(), nullptr));
+    if (weak && napi_create_array_with_length(env, 2, &result) == napi_ok) {
+      const uint32_t handle = HoldObject(objects, self.get());
+      if (handle != 0) self.take();
+      const uint32_t weak_handle = HoldObject(objects, weak.get());
+      if (weak_handle != 0) weak.take();
+      if (handle != 0 && weak_handle != 0 && SetNumber(env, result, 0, handle) && SetNumber(env, result, 1, weak_handle)) {
+        return result;
+      }
+      for (uint32_t held : {handle, weak_handle}) {
+        Ref object(held == 0 ? nullptr : DropObject(objects, held));
+      }
+    }
   } else if (pin != nullptr) {
     ReleaseStorage(pin);
   }
@@ -119,17 +137,15 @@ napi_value MakeFunction(napi_env env, napi_callback_info info) {
   return TakeException(env, objects);
 }
 
-// numberOf(): the number of the result cell is that of the function, of this environment, that cell 0 is; 0 for all else.
+// numberOf(handle): the number of the function, of this environment, that an object is; 0 for all else.
 napi_value NumberOf(napi_env env, napi_callback_info info) {
-  Channel* channel = ChannelOf(env, info);
-  ObjectFrame* frame = channel->objects->frame;
-  Object* object = GetObject(channel->objects, frame->cells[0].handle);
-  frame->result.number = 0;
+  napi_value values[1], result = nullptr;
+  Channel* channel = ChannelOf(env, info, values);
+  Object* object = GetObject(channel->objects, NumberIn(env, values[0]));
   // The type of a live object does not change, and the body is written once: no GIL is needed to look.
-  if (object != nullptr && TypeOf(object) == type && FunctionBodyOf(object)->channel == channel) {
-    frame->result.number = FunctionBodyOf(object)->number;
-  }
-  return nullptr;
+  const bool is_ours = object != nullptr && TypeOf(object) == type && FunctionBodyOf(object)->channel == channel;
+  napi_create_uint32(env, is_ours ? FunctionBodyOf(object)->number : 0, &result);
+  return result;
 }
 
 }  // namespace python

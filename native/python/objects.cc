@@ -4,80 +4,179 @@
 #include <string.h>
 
 #include "../bindings.h"
-#include "../managed_tensor.h"
+#include "../lock.h"
 #include "bindings.h"
+#include "calls.h"
 #include "channel.h"
 #include "consume.h"
+#include "convert.h"
 #include "runtime.h"
 #include "values.h"
-#include "tensor_type.h"
 
 namespace dlpack {
 namespace python {
 
 // src/python/frame.ts has the same numbers.
 enum Operation : uint32_t {
-  kImport, kCall, kGetAttribute, kSetAttribute, kGetItem, kSetItem, kIterate, kNext, kText, kTuple, kList, kDict
+  kImport, kCall, kGetAttribute, kSetAttribute, kGetItem, kSetItem, kIterate, kNext, kText, kTuple, kList, kDict, kName,
+  kTensorOf, kCallTensor
 };
 
-static Objects* ObjectsOf(napi_env env, napi_callback_info info, size_t* count, napi_value* values) {
+static Objects* all_objects;
+static Lock all_objects_lock;
+
+static Objects* ObjectsOf(napi_env env, napi_callback_info info) {
   void* data = nullptr;
-  napi_get_cb_info(env, info, count, values, nullptr, &data);
+  napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data);
   return static_cast<Objects*>(data);
 }
 
-// Cells [from, to) as a tuple, or a list. A new reference, or NULL with an exception set.
-static Object* Collect(Objects* self, uint32_t from, uint32_t to, bool list, Texts* texts) {
-  Ref result(list ? api.PyList_New(to - from) : api.PyTuple_New(to - from));
-  for (uint32_t i = from; result && i < to; ++i) {
-    Object* value = ToPython(self, self->frame->cells[i], texts);
+// An operation of an environment, which holds the GIL for its length.
+class Depth {
+ public:
+  explicit Depth(Objects* self) : depth_(self->depth) { Add(1); }
+  ~Depth() { Add(static_cast<uint32_t>(-1)); }
+
+ private:
+  void Add(uint32_t change) { depth_.store(depth_.load(std::memory_order_relaxed) + change, std::memory_order_relaxed); }
+  std::atomic<uint32_t>& depth_;
+};
+struct OperationScope {
+  explicit OperationScope(Objects* self) : depth(self) { DropReleased(self); }
+  Depth depth;
+  Gil gil;
+};
+
+// What JavaScript asked for. Read from the frame before the GIL is taken: whatever was put off until then may be Python
+// code that calls JavaScript, which uses the frame. Its cells stay, because such calls work above them.
+struct Request {
+  uint32_t operation;
+  const Cell* cells;
+  uint32_t count;
+  uint32_t keywords;  // cells
+};
+
+static Request ReadRequest(const ObjectFrame& frame) {
+  const uint32_t base = frame.base < kCells ? frame.base : kCells;
+  const uint32_t count = frame.count < kCells - base ? frame.count : kCells - base;
+  return {frame.operation, frame.cells + base, count, frame.keywords <= count / 2 ? frame.keywords * 2 : 0};
+}
+
+// References that are dropped together.
+class Values {
+ public:
+  Values() : values_(small_), count_(0) {}
+  ~Values() {
+    while (count_ > 0) api.Py_DecRef(values_[--count_]);
+    if (values_ != small_) free(values_);
+  }
+  // False with an exception set.
+  bool Reserve(uint32_t count) {
+    if (count <= kSmall) return true;
+    values_ = static_cast<Object**>(malloc(sizeof(Object*) * count));
+    if (values_ != nullptr) return true;
+    values_ = small_;
+    api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for arguments");
+    return false;
+  }
+  bool Add(Object* value) {
+    if (value != nullptr) values_[count_++] = value;
+    return value != nullptr;
+  }
+  Object** get() { return values_; }
+
+ private:
+  static const uint32_t kSmall = 32;
+  Object** values_;
+  uint32_t count_;
+  Object* small_[kSmall];
+};
+
+// A tuple or a list of cells. A new reference, or NULL with an exception set.
+static Object* Collect(Objects* self, const Cell* cells, uint32_t count, bool list, Texts* texts) {
+  Ref result(list ? api.PyList_New(count) : api.PyTuple_New(count));
+  for (uint32_t i = 0; result && i < count; ++i) {
+    Object* value = ToPython(self, cells[i], texts);
     if (value == nullptr) return nullptr;
     if (list) {
-      api.PyList_SetItem(result.get(), i - from, value);
+      api.PyList_SetItem(result.get(), i, value);
     } else {
-      api.PyTuple_SetItem(result.get(), i - from, value);
+      api.PyTuple_SetItem(result.get(), i, value);
     }
   }
   return result.take();
 }
 
-static Object* CollectDict(Objects* self, uint32_t from, uint32_t to, Texts* texts) {
+static Object* CollectDict(Objects* self, const Cell* cells, uint32_t count, Texts* texts) {
   Ref dict(api.PyDict_New());
-  for (uint32_t i = from; dict && i + 1 < to; i += 2) {
-    Ref key(ToPython(self, self->frame->cells[i], texts));
-    Ref value(key ? ToPython(self, self->frame->cells[i + 1], texts) : nullptr);
+  for (uint32_t i = 0; dict && i + 1 < count; i += 2) {
+    Ref key(ToPython(self, cells[i], texts));
+    Ref value(key ? ToPython(self, cells[i + 1], texts) : nullptr);
     if (!value || api.PyDict_SetItem(dict.get(), key.get(), value.get()) != 0) return nullptr;
   }
   return dict.take();
 }
 
-// NULL with an exception set, or with `*ended` at the end of an iterator. All cells are read before Python code runs: it
-// may call back into JavaScript, which uses the frame again.
-static Object* Perform(Objects* self, Texts* texts, bool* ended) {
-  ObjectFrame* frame = self->frame;
-  const uint32_t operation = frame->operation;
-  const uint32_t count = frame->count > kMaxCells ? kMaxCells : frame->count;
-  const uint32_t keywords = frame->keywords * 2 > count ? 0 : frame->keywords * 2;
-  if (operation == kTuple || operation == kList) return Collect(self, 0, count, operation == kList, texts);
-  if (operation == kDict) return CollectDict(self, 0, count, texts);
-  Ref first(count > 0 ? ToPython(self, frame->cells[0], texts) : nullptr);
-  if (!first) return nullptr;
-  if (operation == kCall) {
-    Ref arguments(Collect(self, 1, count - keywords, false, texts));
-    if (!arguments) return nullptr;
-    if (keywords == 0) return api.PyObject_CallObject(first.get(), arguments.get());
-    Ref dict(CollectDict(self, count - keywords, count, texts));
-    return dict ? api.PyObject_Call(first.get(), arguments.get(), dict.get()) : nullptr;
+// Cell 0 with the others as arguments.
+static Object* Call(Objects* self, const Request& request, Texts* texts) {
+  if (request.count < request.keywords + 1) {
+    api.PyErr_SetString(api.PyExc_RuntimeError, "Expected an object to call");
+    return nullptr;
   }
-  Ref second(count > 1 ? ToPython(self, frame->cells[1], texts) : nullptr);
+  Values values;
+  const uint32_t positional = request.count - request.keywords;
+  if (!values.Reserve(request.count)) return nullptr;
+  for (uint32_t i = 0; i < positional; ++i) {
+    if (!values.Add(ToPython(self, request.cells[i], texts))) return nullptr;
+  }
+  Ref names(request.keywords == 0 ? nullptr : api.PyTuple_New(request.keywords / 2));
+  if (request.keywords != 0 && !names) return nullptr;
+  for (uint32_t i = 0; i < request.keywords; i += 2) {
+    Object* name = ToPython(self, request.cells[positional + i], texts);
+    if (name == nullptr) return nullptr;
+    api.PyTuple_SetItem(names.get(), i / 2, name);
+    if (!values.Add(ToPython(self, request.cells[positional + i + 1], texts))) return nullptr;
+  }
+  // The callable is in front of its arguments: a place that Python may use. It is dropped by its own reference.
+  Object** arguments = values.get() + 1;
+  return CallVector(arguments[-1], arguments, positional - 1, names.get());
+}
+
+// The tensor of an object into the exchange frame, whose status says what went wrong when no exception is set.
+static void TakeTensor(Objects* self, Object* object, const ConsumeOptions& options) {
+  Storage* storage = ConsumeObject(object, options, self->environment->frame);
+  if (storage != nullptr) HoldInFrame(self->environment, storage);
+}
+
+// NULL with an exception set, or with the result cell filled. All cells are read before Python code that they are for runs.
+static Object* Perform(Objects* self, const Request& request, Texts* texts) {
+  const uint32_t operation = request.operation, count = request.count;
+  if (operation == kCall) return Call(self, request, texts);
+  if (operation == kCallTensor) {
+    Ref result(Call(self, request, texts));
+    if (result) TakeTensor(self, result.get(), {-1, false, 0, 0});
+    return nullptr;
+  }
+  if (operation == kTuple || operation == kList) return Collect(self, request.cells, count, operation == kList, texts);
+  if (operation == kDict) return CollectDict(self, request.cells, count, texts);
+  if (operation == kTensorOf) return ConvertTensor(self, request.cells, count);
+  Ref first(count > 0 ? ToPython(self, request.cells[0], texts) : nullptr);
+  if (!first) return nullptr;
+  Ref second(count > 1 ? ToPython(self, request.cells[1], texts) : nullptr);
   if (count > 1 && !second) return nullptr;
-  Ref third(count > 2 ? ToPython(self, frame->cells[2], texts) : nullptr);
+  Ref third(count > 2 ? ToPython(self, request.cells[2], texts) : nullptr);
   if (count > 2 && !third) return nullptr;
   int status = 0;
   switch (operation) {
     case kImport: {
       const char* name = api.PyUnicode_AsUTF8AndSize(first.get(), nullptr);
       return name == nullptr ? nullptr : api.PyImport_ImportModule(name);
+    }
+    case kName: {
+      Object* name = first.take();
+      api.PyUnicode_InternInPlace(&name);
+      HoldResult(self, name);
+      return nullptr;
     }
     case kGetAttribute: return api.PyObject_GetAttr(first.get(), second.get());
     case kGetItem: return api.PyObject_GetItem(first.get(), second.get());
@@ -87,7 +186,7 @@ static Object* Perform(Objects* self, Texts* texts, bool* ended) {
     case kSetItem: status = api.PyObject_SetItem(first.get(), second.get(), third.get()); break;
     case kNext: {
       Object* next = api.PyIter_Next(first.get());
-      *ended = next == nullptr && !api.PyErr_Occurred();
+      if (next == nullptr) self->frame->result.kind = kEnd;
       return next;
     }
     default: break;
@@ -97,80 +196,96 @@ static Object* Perform(Objects* self, Texts* texts, bool* ended) {
   return api._Py_NoneStruct;
 }
 
+static napi_value Run(napi_env env, Objects* self, Texts* texts) {
+  const Request request = ReadRequest(*self->frame);
+  OperationScope scope(self);
+  Object* result = Perform(self, request, texts);
+  self->frame->failed = 0;
+  if (result != nullptr) return FromPython(env, self, result);
+  return api.PyErr_Occurred() ? TakeException(env, self) : nullptr;
+}
+
+// Apart, for the room that the arguments take on the stack.
+__attribute__((noinline)) static napi_value RunWithTexts(napi_env env, napi_callback_info info, Objects* self) {
+  napi_value values[kCells];
+  Texts texts = {env, values, self->frame->texts < kCells ? self->frame->texts : kCells, 0};
+  napi_get_cb_info(env, info, &texts.count, values, nullptr, nullptr);
+  return Run(env, self, &texts);
+}
+
 static napi_value Do(napi_env env, napi_callback_info info) {
-  napi_value values[kMaxCells];
-  Texts texts = {env, values, kMaxCells, 0};
-  Objects* self = ObjectsOf(env, info, &texts.count, values);
-  Gil gil;
-  bool ended = false;
-  Object* result = Perform(self, &texts, &ended);
-  self->frame->failed = 0;
-  if (ended) {
-    self->frame->result.kind = kEnd;
-    return nullptr;
-  }
-  return result == nullptr ? TakeException(env, self) : FromPython(env, self, result);
+  Objects* self = ObjectsOf(env, info);
+  if (self->frame->texts != 0) return RunWithTexts(env, info, self);
+  Texts none = {env, nullptr, 0, 0};
+  return Run(env, self, &none);
 }
 
-// The tensor in the exchange frame as a Python object; its handle goes into the result cell.
-static napi_value MakeTensor(napi_env env, napi_callback_info info) {
-  Objects* self = ObjectsOf(env, info, nullptr, nullptr);
-  Storage* storage = GetHeld(self->environment, self->environment->frame->handle);
-  Frame* tensor_frame = self->environment->frame;
-  tensor_frame->status = storage == nullptr ? kConsumed : CheckFrame(*tensor_frame, storage->nbytes);
-  if (tensor_frame->status != kOk) return nullptr;
-  Gil gil;
-  self->frame->failed = 0;
-  Object* tensor = NewTensor(*tensor_frame, storage);
-  return tensor == nullptr ? TakeException(env, self) : FromPython(env, self, tensor);
-}
-
-// The object in cell 0 as a tensor in the exchange frame. Cell 1: copy (-1, 0, 1); cells 2 and 3: device, if any.
+// The object as a tensor in the exchange frame. Three cells: copy (-1, 0, 1) and a device; or none.
 static napi_value Consume(napi_env env, napi_callback_info info) {
-  Objects* self = ObjectsOf(env, info, nullptr, nullptr);
+  Objects* self = ObjectsOf(env, info);
   ObjectFrame* frame = self->frame;
   Frame* tensor = self->environment->frame;
-  frame->failed = 0;
-  Object* object = GetObject(self, frame->cells[0].handle);
-  if (object == nullptr) {
+  const Request request = ReadRequest(*frame);
+  ConsumeOptions options = {-1, false, 0, 0};
+  if (request.count == 3) {
+    options.copy = static_cast<int>(request.cells[0].number);
+    options.device_type = static_cast<int32_t>(request.cells[1].number);
+    options.device_id = static_cast<int32_t>(request.cells[2].number);
+    options.has_device = options.device_type != 0;
+  }
+  const uint32_t handle = frame->handle;
+  OperationScope scope(self);
+  Object* held = GetObject(self, handle);
+  if (held == nullptr) {
+    frame->failed = 0;
     tensor->status = kConsumed;
     return nullptr;
   }
-  const ConsumeOptions options = {static_cast<int>(frame->cells[1].number), frame->count > 2,
-                                  static_cast<int32_t>(frame->cells[2].number),
-                                  static_cast<int32_t>(frame->cells[3].number)};
-  Gil gil;
-  Storage* storage = ConsumeObject(object, options, tensor);
-  if (storage != nullptr) {
-    HoldInFrame(self->environment, storage);
-    return nullptr;
-  }
-  return tensor->status == kOk ? TakeException(env, self) : nullptr;
+  api.Py_IncRef(held);
+  Ref object(held);
+  TakeTensor(self, object.get(), options);
+  frame->failed = 0;
+  return api.PyErr_Occurred() ? TakeException(env, self) : nullptr;
 }
 
 // From the collector: nothing here waits for the GIL.
 static napi_value ReleaseLater(napi_env env, napi_callback_info info) {
-  Objects* self = ObjectsOf(env, info, nullptr, nullptr);
-  Object* object = DropObject(self, self->frame->cells[0].handle);
+  Objects* self = ObjectsOf(env, info);
+  Object* object = DropObject(self, self->frame->handle);
   if (object != nullptr) DeferDecRef(object);
   return nullptr;
 }
 
-static napi_value ReleaseNow(napi_env env, napi_callback_info info) {
-  Objects* self = ObjectsOf(env, info, nullptr, nullptr);
-  Object* object = DropObject(self, self->frame->cells[0].handle);
-  if (object == nullptr) return nullptr;
-  Gil gil;
-  api.Py_DecRef(object);
+// Drops what was released, without an operation that would do it on the way.
+static napi_value Settle(napi_env env, napi_callback_info info) {
+  OperationScope scope(ObjectsOf(env, info));
   return nullptr;
+}
+
+// Whether another JavaScript thread is inside an operation. It may be in JavaScript that Python called, hold the GIL, and
+// wait for this thread to end.
+static bool IsAnyInside() {
+  LockScope scope(&all_objects_lock);
+  for (Objects* other = all_objects; other != nullptr; other = other->next) {
+    if (other->depth.load(std::memory_order_relaxed) != 0) return true;
+  }
+  return false;
 }
 
 // The environment ends: its references are dropped by whoever holds the GIL next.
 static void EndObjects(void* data) {
   Objects* self = static_cast<Objects*>(data);
+  {
+    LockScope scope(&all_objects_lock);
+    Objects** at = &all_objects;
+    while (*at != self) at = &(*at)->next;
+    *at = self->next;
+  }
   for (uint32_t i = 1; i < self->capacity; ++i) {
     if (self->table[i] != nullptr) DeferDecRef(self->table[i]);
   }
+  // The main thread ends with the process, which should not wait for a computation.
+  DetachThread(self->is_worker && !IsAnyInside());
   free(self->table);
   free(self->next_free);
   free(self);
@@ -181,7 +296,7 @@ struct Export {
   napi_callback function;
 };
 static const Export kExports[] = {
-    {"do", Do}, {"makeTensor", MakeTensor}, {"consume", Consume}, {"releaseLater", ReleaseLater}, {"releaseNow", ReleaseNow},
+    {"do", Do}, {"consume", Consume}, {"releaseLater", ReleaseLater}, {"settle", Settle},
 };
 
 static bool GetString(napi_env env, napi_value object, const char* name, char* out, size_t size) {
@@ -191,9 +306,10 @@ static bool GetString(napi_env env, napi_value object, const char* name, char* o
          napi_get_value_string_utf8(env, value, out, size, &length) == napi_ok && length + 1 < size;
 }
 
-// startPython({ library, program, frame, onCall, onSettle }): an object with the functions above, or a string that says what went wrong.
+// startPython({ library, program, frame, isWorker, threads, onCall, onSettle }): an object with the functions above and those
+// of the channel, or a string that says what went wrong.
 napi_value StartPython(napi_env env, napi_callback_info info) {
-  napi_value options, frame, result;
+  napi_value options, frame, worker, result;
   Environment* environment = EnvironmentOf(env, info, &options);
   static const size_t kPath = 4096;
   char library[kPath], program[kPath], message[512];
@@ -211,9 +327,18 @@ napi_value StartPython(napi_env env, napi_callback_info info) {
     napi_create_string_utf8(env, error == nullptr ? "out of memory" : error, NAPI_AUTO_LENGTH, &result);
     return result;
   }
+  if (napi_get_named_property(env, options, "isWorker", &worker) == napi_ok) {
+    napi_get_value_bool(env, worker, &self->is_worker);
+  }
+  AttachThread();
   self->environment = environment;
   self->frame = static_cast<ObjectFrame*>(data);
   napi_create_reference(env, frame, 1, &self->frame_ref);
+  {
+    LockScope scope(&all_objects_lock);
+    self->next = all_objects;
+    all_objects = self;
+  }
   napi_add_env_cleanup_hook(env, EndObjects, self);
   napi_create_object(env, &result);
   for (const Export& entry : kExports) {

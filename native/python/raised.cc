@@ -28,13 +28,13 @@ Raised::Raised() : type_name(nullptr), message(nullptr), traceback(nullptr), exc
   api.PyErr_Fetch(&type, &value, &trace);
   api.PyErr_NormalizeException(&type, &value, &trace);
   Ref type_ref(type), trace_ref(trace);
-  exception.set(value);
-  if (type != nullptr) type_name.set(api.PyObject_GetAttrString(type, "__name__"));
+  exception.reset(value);
+  if (type != nullptr) type_name.reset(api.PyObject_GetAttrString(type, "__name__"));
   if (value != nullptr) {
     // So that the exception keeps it where JavaScript raises it again.
     if (trace != nullptr) api.PyException_SetTraceback(value, trace);
-    message.set(api.PyObject_Str(value));
-    if (type != nullptr) traceback.set(FormatTraceback(type, value, trace));
+    message.reset(api.PyObject_Str(value));
+    if (type != nullptr) traceback.reset(FormatTraceback(type, value, trace));
   }
   api.PyErr_Clear();
 }

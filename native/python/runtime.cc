@@ -34,11 +34,16 @@ bool MakeNames() {
   names.stream = api.PyUnicode_InternFromString("stream");
   names.dl_device = api.PyUnicode_InternFromString("dl_device");
   names.copy = api.PyUnicode_InternFromString("copy");
+  names.dlpack_api = api.PyUnicode_InternFromString("__dlpack_c_exchange_api__");
+  names.from_dlpack = api.PyUnicode_InternFromString("from_dlpack");
   names.requires_grad = api.PyUnicode_InternFromString("requires_grad");
   names.is_conj = api.PyUnicode_InternFromString("is_conj");
   names.is_neg = api.PyUnicode_InternFromString("is_neg");
   names.version_tuple = api.PyTuple_New(2);
-  return names.version_tuple != nullptr &&
+  names.copy_tuple = api.PyTuple_New(1);
+  if (names.copy == nullptr || names.copy_tuple == nullptr) return false;
+  api.Py_IncRef(names.copy);
+  return names.version_tuple != nullptr && api.PyTuple_SetItem(names.copy_tuple, 0, names.copy) == 0 &&
          api.PyTuple_SetItem(names.version_tuple, 0, api.PyLong_FromLongLong(1)) == 0 &&
          api.PyTuple_SetItem(names.version_tuple, 1, api.PyLong_FromLongLong(3)) == 0;
 }
@@ -82,6 +87,24 @@ void Gil::RunPending() {
     free(node);
     node = next;
   }
+}
+
+// Values of PyGILState_STATE.
+static const int kWasLocked = 0, kWasUnlocked = 1;
+
+static thread_local uint32_t attached;
+
+void AttachThread() {
+  if (attached++ > 0) return;
+  // Never released: the count keeps the state, which may be somebody else's, alive.
+  if (api.PyGILState_Ensure() == kWasUnlocked) api.PyEval_SaveThread();
+}
+
+void DetachThread(bool may_wait) {
+  if (--attached > 0 || !may_wait) return;
+  api.PyGILState_Ensure();
+  api.PyGILState_Release(kWasLocked);
+  api.PyGILState_Release(kWasUnlocked);  // the last one: deletes a state that AttachThread made, and drops the GIL
 }
 
 void Defer(void (*action)(void*), void* argument) {

@@ -14,7 +14,8 @@ struct Body {
   Storage* storage;
   DLTensor tensor;  // shape and strides point into `dims`
   uint32_t flags;
-  int64_t* dims;
+  int64_t* dims;                // `small_dims`, or memory of their own when there are more
+  int64_t small_dims[2 * 4];
   ptrdiff_t* buffer_dims;  // shape and strides in bytes for the buffer protocol, made on demand
   char format[8];
 };

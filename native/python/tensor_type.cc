@@ -122,8 +122,8 @@ Object* MakeCapsule(const Frame& frame, Storage* storage) {
 }
 
 bool ReadPair(Object* value, long long* first, long long* second, const char* what) {
-  Ref tuple_type(api.PyObject_Type(names.version_tuple));
-  bool good = tuple_type && api.PyType_IsSubtype(TypeOf(value), tuple_type.get()) && api.PyTuple_Size(value) == 2;
+  Object* type = TypeOf(value);
+  bool good = (type == api.PyTuple_Type || api.PyType_IsSubtype(type, api.PyTuple_Type)) && api.PyTuple_Size(value) == 2;
   int overflow[2] = {0, 0};
   if (good) {
     *first = api.PyLong_AsLongLongAndOverflow(api.PyTuple_GetItem(value, 0), &overflow[0]);
@@ -190,8 +190,8 @@ bool ReadRequest(const Body& body, Object* const* values, ptrdiff_t positional, 
   return true;
 }
 
-// PyTorch up to 2.13 ends the process when it meets a negative stride (pytorch#188047). Its from_dlpack is Python code: the
-// frame that called us tells.
+// PyTorch up to 2.13 ends the process when it meets a negative stride (pytorch#188047), and writes to read-only memory. Its
+// from_dlpack is Python code: the frame that called us tells.
 bool IsCalledByTorch() {
   Ref sys(api.PyImport_ImportModule("sys"));
   Ref get_frame(sys ? api.PyObject_GetAttrString(sys.get(), "_getframe") : nullptr);
@@ -215,14 +215,16 @@ Object* DLPack(Object* self, Object* const* values, ptrdiff_t positional, Object
   const Body& body = *BodyOf(self);
   Request request = {false, -1};
   if (!ReadRequest(body, values, positional, keywords, &request)) return nullptr;
-  if (request.copy != 1 && HasNegativeStride(body.tensor) && IsCalledByTorch()) {
+  const bool readonly = (body.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
+  if (request.copy != 1 && (readonly || HasNegativeStride(body.tensor)) && IsCalledByTorch()) {
     if (request.copy == 0) {
-      api.PyErr_SetString(api.PyExc_BufferError, "Expected no negative strides for PyTorch, which cannot have them; allow a copy");
+      api.PyErr_SetString(api.PyExc_BufferError,
+                          "Expected a writable tensor without negative strides for PyTorch, which has no other; allow a copy");
       return nullptr;
     }
     request.copy = 1;
   }
-  if (!request.versioned && request.copy != 1 && (body.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0) {
+  if (!request.versioned && request.copy != 1 && readonly) {
     api.PyErr_SetString(api.PyExc_BufferError,
                         "Expected max_version=(1, 0) or newer for a read-only tensor: an old capsule cannot say so; or copy=True");
     return nullptr;
@@ -272,7 +274,7 @@ Object* DLPackDevice(Object* self, Object*) {
 void Dealloc(Object* self) {
   Body* body = BodyOf(self);
   if (body->storage != nullptr) ReleaseStorage(body->storage);
-  free(body->dims);
+  if (body->dims != body->small_dims) free(body->dims);
   free(body->buffer_dims);
   Object* own_type = TypeOf(self);
   api.PyObject_Free(self);
@@ -385,10 +387,15 @@ bool MakeTensorType() {
 }
 
 Object* NewTensor(const Frame& frame, Storage* storage) {
+  if (CheckFrame(frame, storage->nbytes) != kOk) {
+    api.PyErr_SetString(api.PyExc_ValueError, "Expected a tensor that lies inside its memory");
+    return nullptr;
+  }
   Object* self = api.PyType_GenericAlloc(type, 0);  // zeroed: Dealloc is safe from here on
   if (self == nullptr) return nullptr;
   Body* body = BodyOf(self);
-  body->dims = static_cast<int64_t*>(malloc(sizeof(int64_t) * 2 * static_cast<size_t>(frame.ndim) + 1));
+  const size_t room = sizeof(int64_t) * 2 * static_cast<size_t>(frame.ndim);
+  body->dims = room <= sizeof(body->small_dims) ? body->small_dims : static_cast<int64_t*>(malloc(room));
   if (body->dims == nullptr) {
     api.PyErr_SetString(api.PyExc_BufferError, "Out of memory for a tensor");
     api.Py_DecRef(self);

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../managed_tensor.h"
 #include "raised.h"
+#include "tensor_type.h"
 
 namespace dlpack {
 namespace python {
@@ -40,6 +42,19 @@ Object* DropObject(Objects* self, uint32_t handle) {
   return object;
 }
 
+void DropReleased(Objects* self) {
+  ObjectFrame* frame = self->frame;
+  if (frame->released_count == 0) return;
+  const uint32_t count = frame->released_count < kReleased ? frame->released_count : kReleased;
+  Object* objects[kReleased];
+  // All out of the frame first: finalizers may call JavaScript, which releases more.
+  for (uint32_t i = 0; i < count; ++i) objects[i] = DropObject(self, frame->released[i]);
+  frame->released_count = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (objects[i] != nullptr) api.Py_DecRef(objects[i]);
+  }
+}
+
 static Object* TextToPython(napi_env env, napi_value value, bool number) {
   size_t length = 0;
   char small[256];
@@ -67,6 +82,34 @@ static Object* BytesToPython(napi_env env, napi_value value) {
   return api.PyBytes_FromStringAndSize(static_cast<char*>(data), static_cast<ptrdiff_t>(length));
 }
 
+Storage* ReadTensor(Objects* self, const Cell& cell, Frame* frame) {
+  static const uint32_t kHead = sizeof(TensorWords) / sizeof(double);
+  Storage* storage = GetHeld(self->environment, cell.handle);
+  // False for NaN, too.
+  const uint32_t first = cell.number >= 0 && cell.number <= kWords - kHead ? static_cast<uint32_t>(cell.number) : kWords;
+  const TensorWords* words = reinterpret_cast<TensorWords*>(self->frame->words + first);
+  const int32_t ndim = first < kWords ? words->ndim : -1;
+  if (storage == nullptr || ndim < 0 || ndim > kMaxNdim || first + kHead + 2 * static_cast<uint32_t>(ndim) > kWords) {
+    api.PyErr_SetString(api.PyExc_RuntimeError, "Expected a live tensor but it was disposed");
+    return nullptr;
+  }
+  frame->byte_offset = words->byte_offset;
+  frame->trace = words->trace;
+  frame->dtype_code = words->dtype_code;
+  frame->dtype_bits = words->dtype_bits;
+  frame->dtype_lanes = words->dtype_lanes;
+  frame->ndim = ndim;
+  frame->device_type = words->device_type;
+  frame->device_id = words->device_id;
+  frame->flags = words->flags;
+  frame->addressable = words->addressable;
+  for (int32_t i = 0; i < ndim; ++i) {
+    frame->shape[i] = words->dims[i];
+    frame->strides[i] = words->dims[ndim + i];
+  }
+  return storage;
+}
+
 Object* ToPython(Objects* self, const Cell& cell, Texts* texts) {
   switch (cell.kind) {
     case kNone: api.Py_IncRef(api._Py_NoneStruct); return api._Py_NoneStruct;
@@ -74,9 +117,14 @@ Object* ToPython(Objects* self, const Cell& cell, Texts* texts) {
     case kInt: return api.PyLong_FromLongLong(static_cast<long long>(cell.number));
     case kFloat: return api.PyFloat_FromDouble(cell.number);
     case kString: case kBigInt: case kBytes: {
-      if (texts->at >= texts->count) break;
+      if (texts == nullptr || texts->at >= texts->count) break;
       napi_value value = texts->values[texts->at++];
       return cell.kind == kBytes ? BytesToPython(texts->env, value) : TextToPython(texts->env, value, cell.kind == kBigInt);
+    }
+    case kTensor: {
+      Frame frame;
+      Storage* storage = ReadTensor(self, cell, &frame);
+      return storage == nullptr ? nullptr : NewTensor(frame, storage);
     }
     case kTaken: {
       Object* object = DropObject(self, cell.handle);
@@ -109,11 +157,17 @@ static napi_value MakeString(napi_env env, Object* text) {
   return result;
 }
 
+void HoldResult(Objects* self, Object* object) {
+  Cell* result = &self->frame->result;
+  result->kind = kHandle;
+  result->handle = HoldObject(self, object);
+  if (result->handle == 0) api.Py_DecRef(object);
+}
+
 napi_value FromPython(napi_env env, Objects* self, Object* object) {
   Cell* result = &self->frame->result;
   Object* type = TypeOf(object);
   napi_value text = nullptr;
-  bool keep = false;
   if (object == api._Py_NoneStruct) {
     result->kind = kNone;
   } else if (type == api.PyBool_Type) {
@@ -146,12 +200,10 @@ napi_value FromPython(napi_env env, Objects* self, Object* object) {
       napi_create_typedarray(env, napi_uint8_array, static_cast<size_t>(length), buffer, 0, &text);
     }
   } else {
-    result->kind = kHandle;
-    result->number = api.PyCallable_Check(object);
-    result->handle = HoldObject(self, object);
-    keep = result->handle != 0;
+    HoldResult(self, object);
+    return nullptr;
   }
-  if (!keep) api.Py_DecRef(object);
+  api.Py_DecRef(object);
   return text;
 }
 

@@ -3,6 +3,8 @@
 #ifndef DLPACK_NODE_PYTHON_VALUES_H_
 #define DLPACK_NODE_PYTHON_VALUES_H_
 
+#include <atomic>
+
 #include "../environment.h"
 #include "api.h"
 
@@ -10,24 +12,49 @@ namespace dlpack {
 namespace python {
 
 // src/python/frame.ts has the same numbers.
-enum Kind : uint32_t { kNone, kBool, kInt, kFloat, kString, kBytes, kBigInt, kHandle, kEnd, kTaken };
+enum Kind : uint32_t { kNone, kBool, kInt, kFloat, kString, kBytes, kBigInt, kHandle, kEnd, kTaken, kTensor, kMustCopy };
 struct Cell {
   uint32_t kind;
-  uint32_t handle;
-  double number;
+  uint32_t handle;  // of an object; of the storage of a tensor
+  double number;    // of a tensor: the first of its words
 };
 
-static const uint32_t kMaxCells = 120;
+static const uint32_t kCells = 1024;
+static const uint32_t kWords = 4096;
+static const uint32_t kReleased = 64;
 
+// A stack: an operation during another one, from JavaScript that Python called, uses the cells and words above.
 struct ObjectFrame {
   uint32_t operation;
+  uint32_t base;      // the first cell
   uint32_t count;     // cells in use
   uint32_t keywords;  // the last so many pairs of cells are names and values
+  uint32_t texts;     // arguments of the call into this addon
   uint32_t failed;    // out: 1 with an exception
-  Cell result;        // out; `number` of a handle: 1 if it can be called
-  Cell cells[kMaxCells];
+  Cell result;        // out
+  uint32_t handle;    // the object of operations that have no cells
+  uint32_t released_count;
+  Cell cells[kCells];
+  double words[kWords];  // tensors, one behind the other: see TensorWords
+  uint32_t released[kReleased];  // objects that JavaScript is done with, for the next operation to drop
 };
-static_assert(sizeof(ObjectFrame) == 32 + 16 * kMaxCells, "src/python/frame.ts has this size");
+static_assert(sizeof(ObjectFrame) == 48 + 16 * kCells + 8 * kWords + 4 * kReleased, "src/python/frame.ts has this size");
+
+// A tensor in the words: the fields of frame.h that Python needs, then shape and strides.
+struct TensorWords {
+  double byte_offset;
+  double trace;
+  uint8_t dtype_code;
+  uint8_t dtype_bits;
+  uint16_t dtype_lanes;
+  int32_t ndim;
+  int32_t device_type;
+  int32_t device_id;
+  uint32_t flags;
+  uint32_t addressable;
+  double dims[];
+};
+static_assert(sizeof(TensorWords) == 5 * sizeof(double), "src/python/frame.ts has this size");
 
 // What one environment holds of Python. A table like environment.h's, of references.
 struct Objects {
@@ -38,6 +65,10 @@ struct Objects {
   uint32_t* next_free;
   uint32_t capacity;
   uint32_t free_slot;
+  bool is_worker;
+  Objects* next;  // all of the process
+  // Operations in progress on this thread, one inside the other. Written by it alone.
+  std::atomic<uint32_t> depth;
 };
 
 // The values that do not fit into a cell, in order.
@@ -59,8 +90,18 @@ inline Object* GetObject(Objects* self, uint32_t handle) {
 // Gives the reference to the caller, or NULL.
 Object* DropObject(Objects* self, uint32_t handle);
 
-// A new reference, or NULL with an exception set.
+// Drops what JavaScript released since the last operation. Runs Python code. GIL held.
+void DropReleased(Objects* self);
+
+// Describes the tensor of a cell, which may still lie outside of the storage that is returned: see CheckFrame. NULL with an
+// exception set.
+Storage* ReadTensor(Objects* self, const Cell& cell, Frame* frame);
+
+// A new reference, or NULL with an exception set. `texts` may be NULL for cells that need none.
 Object* ToPython(Objects* self, const Cell& cell, Texts* texts);
+
+// Takes the reference over and puts its number into the result cell.
+void HoldResult(Objects* self, Object* object);
 
 // Takes the reference over. What does not fit into the result cell is returned.
 napi_value FromPython(napi_env env, Objects* self, Object* object);

@@ -36,9 +36,10 @@ export interface Binding {
     library: string;
     program: string;
     frame: ArrayBuffer;
+    isWorker: boolean;
     threads: number;
-    onCall: (...texts: unknown[]) => unknown;
-    onSettle: (...texts: unknown[]) => void;
+    onCall: (...values: never[]) => unknown;
+    onSettle: (...values: never[]) => void;
   }): unknown;
   /** Returns what went wrong. */
   loadTvmFfi(path: string): string | undefined;

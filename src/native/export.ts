@@ -120,8 +120,16 @@ export function placeOf({ storage, bitOffset }: Descriptor): 'native' | 'pin' | 
 
 /** Runs `use` with the frame describing the tensor in memory that native code may keep. */
 export function withNative<T>(source: Descriptor, copy: boolean | null, use: () => T): T {
+  return withMemory(source, copy, (ready) => {
+    prepareFrame(ready);
+    return use();
+  });
+}
+
+/** Runs `use` with the tensor in memory that native code may keep: as it is, or a temporary. */
+export function withMemory<T>(source: Descriptor, copy: boolean | null, use: (ready: Descriptor) => T): T {
   const place = copy === true ? 'copy' : placeOf(source);
-  if (place === 'native') return useStorage(source, use);
+  if (place === 'native') return use(source);
   if (place === 'copy' && copy === false) {
     throw new BufferError(
       'Expected memory that native code may keep but this tensor lies in a JavaScript buffer that its owner can move ' +
@@ -134,15 +142,10 @@ export function withNative<T>(source: Descriptor, copy: boolean | null, use: () 
       ? copyDescriptor(source)
       : source.withStorage(pinBuffer(storage.buffer(), storage.start, storage.nbytes));
   try {
-    return useStorage(temporary, use);
+    return use(temporary);
   } finally {
     temporary.storage.release();
   }
-}
-
-function useStorage<T>(descriptor: Descriptor, use: () => T): T {
-  prepareFrame(descriptor);
-  return use();
 }
 
 function prepareFrame(descriptor: Descriptor): void {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { collectLater, type Owner } from '../collect.js';
+import { collectLater, collectNever, type Owner } from '../collect.js';
 import { BufferError } from '../errors.js';
 import { Storage } from '../storage.js';
 import { forgetStorage, isDebug, recordStorage } from './debug.js';
@@ -72,6 +72,7 @@ export class NativeStorage extends Storage {
     const { handle } = this;
     this.handle = 0;
     if (this.owner !== null) this.owner.number = 0;
+    else collectNever(this);
     u32[HANDLE] = handle;
     native().release();
     if (isDebug()) forgetStorage(handle);

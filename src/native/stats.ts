@@ -28,9 +28,17 @@ export interface Stats {
   readonly live?: readonly Origin[];
 }
 
+let settle: (() => void) | null = null;
+
+/** Called by a module that puts releases off for a moment: `stats` has them done first. */
+export function beforeStats(action: () => void): void {
+  settle = action;
+}
+
 /** Counts of live storages, imports, exports and tickets. */
 export function stats(): Stats {
   const binding = native();
+  if (settle !== null) settle();
   binding.readCounts();
   // By index: a patched iterator or subarray would be handed the frame.
   const count = (index: number): number => f64[SHAPE + index] as number;

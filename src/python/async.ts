@@ -5,10 +5,15 @@
  */
 
 import { isMainThread } from '../native/threads.js';
-import { encode, type Prepared, Taken } from './cells.js';
-import { FAILED, Kind, OPERATION, Operation, RESULT_HANDLE, u32, writeCell } from './frame.js';
+import { binding } from './binding.js';
+import { make } from './cells.js';
+import { FAILED, frame, Kind, Operation } from './frame.js';
 import { Keywords } from './keywords.js';
-import { decode, type PyArgument, prepareAll, python, referenceOf, release, send, toError } from './object.js';
+import { type PyArgument, referenceOf } from './object.js';
+import { releaseHandle } from './reference.js';
+import { makeError, toError, toValue } from './results.js';
+
+const { u32 } = frame;
 
 interface Waiting {
   readonly resolve: (value: unknown) => void;
@@ -48,8 +53,7 @@ export async function callAsync<F extends AnyFunction>(
   return new Promise<Awaited<ReturnType<F>>>((resolve, reject) => {
     const stop = () => {
       waiting.delete(number);
-      writeCell(0, Kind.int, 0, number);
-      python().abandon();
+      binding().abandon(number);
       reject(signal?.reason);
     };
     signal?.addEventListener('abort', stop, { once: true });
@@ -61,40 +65,37 @@ export async function callAsync<F extends AnyFunction>(
 /** Hands function and arguments to native code. Returns the number of the promise. */
 function start(call: readonly PyArgument[], keywords: Keywords | null): number {
   const tuple = make(Operation.tuple, call);
-  let dict: Taken | null = null;
+  let dict = 0;
   try {
     if (keywords !== null) dict = make(Operation.dict, Object.entries(keywords.values).flat());
   } catch (error) {
-    release(tuple, true);
+    releaseHandle(tuple);
     throw error;
   }
-  if (lastNumber === 0 && isMainThread) process.on('exit', () => python().leave());
+  if (lastNumber === 0 && isMainThread) process.on('exit', () => binding().leave());
   const number = ++lastNumber;
-  encode(0, tuple);
-  encode(1, dict);
-  writeCell(2, Kind.int, 0, number);
-  const failure = python().callAsync();
+  const failure = binding().callAsync(tuple, dict, number);
   if (u32[FAILED] === 1) throw toError(failure);
   return number;
 }
 
-function make(operation: number, values: readonly PyArgument[]): Taken {
-  const ready: Prepared[] = prepareAll(values);
-  const failure = send(operation, null, ready, 0);
-  if (u32[FAILED] === 1) throw toError(failure);
-  return new Taken(u32[RESULT_HANDLE] as number);
-}
-
-/** What native code left of a call: its value, or what describes its exception. From the event loop, on this thread. */
-export function onSettle(text: unknown, message?: unknown, traceback?: unknown): void {
-  const number = u32[OPERATION] as number;
+/**
+ * What native code left of a call: its value; with a type, message and traceback the exception. From the event loop, on
+ * this thread.
+ */
+export function onSettle(
+  number: number,
+  kind: number,
+  value: unknown,
+  type?: string,
+  message?: string,
+  traceback?: string,
+): void {
   const promise = waiting.get(number);
   waiting.delete(number);
   promise?.forget();
-  try {
-    const value = decode(u32[FAILED] === 1 ? { type: text, message, traceback } : text);
-    promise?.resolve(value);
-  } catch (error) {
-    promise?.reject(error);
-  }
+  const result = toValue(kind, value);
+  if (type === undefined) promise?.resolve(result);
+  else
+    promise?.reject(makeError(type, message ?? '', traceback ?? '', kind === Kind.handle ? (result as object) : null));
 }

@@ -7,24 +7,38 @@
 export interface PythonBinding {
   /** Performs the operation in the object frame. Texts are what does not fit into a cell, in order. */
   do(...texts: (string | Uint8Array)[]): unknown;
-  /** The tensor in the exchange frame as a Python object. */
-  makeTensor(): unknown;
-  /** The object in cell 0 as a tensor in the exchange frame. */
+  /** The object in the object frame as a tensor in the exchange frame. */
   consume(): unknown;
+  /** Drops the object in the object frame when somebody next holds the GIL. */
   releaseLater(): void;
-  releaseNow(): void;
-  /** Starts the call of a tuple (function, ...arguments) in cell 0 and a dict in cell 1; cell 2 numbers its promise. */
-  callAsync(): unknown;
-  /** Nobody waits any more for the call that cell 0 numbers. */
-  abandon(): void;
+  /** Drops what was released. */
+  settle(): void;
+  /**
+   * Starts the call of a tuple (function, ...arguments) with a dict of keywords, or 0; both handles are taken over. `number`
+   * is that of its promise.
+   */
+  callAsync(tuple: number, dict: number, number: number): unknown;
+  /** Nobody waits any more for the call of this number. */
+  abandon(number: number): void;
   /** The process ends next: libraries must not go while calls run in them. */
   leave(): void;
-  /** A Python callable for the JavaScript function that cell 0 numbers. */
-  makeFunction(name: string): unknown;
-  /** The number of the JavaScript function that the object in cell 0 is, or 0. */
-  numberOf(): void;
-  /** The value in cell 0 for the thread that waits. */
-  answer(text: string | Uint8Array | null): void;
-  /** The thread will wait for a promise. */
-  postpone(): void;
+  /** Handles of a new Python callable for the JavaScript function of a number, and of a weak reference to it. */
+  makeFunction(number: number, pin: number, name: string): unknown;
+  /** The number of the JavaScript function that an object is, or 0. */
+  numberOf(handle: number): number;
+  /** For the thread that waits: the one element of a tuple, which is taken over, or with `failed` an exception. */
+  answer(request: number, tuple: number, failed: boolean): void;
+  /** The thread will wait for a promise; false when too many do. */
+  postpone(request: number): boolean;
+}
+
+let loaded: PythonBinding | null = null;
+
+export function setBinding(binding: PythonBinding): void {
+  loaded = binding;
+}
+
+/** Never without: objects and operations exist once an interpreter runs. */
+export function binding(): PythonBinding {
+  return loaded as PythonBinding;
 }

@@ -8,41 +8,16 @@
  */
 
 import { ArgumentTypeError, BufferError } from '../errors.js';
-import { BYTE_OFFSET, f64 as exchange } from '../native/frame.js';
 import { pin } from '../native/pins.js';
-import { encode, type Prepared, Reference, Taken } from './cells.js';
+import { binding } from './binding.js';
+import { callForHandle, make, perform, setMakeCallable } from './cells.js';
 import { PythonError } from './error.js';
-import {
-  COUNT,
-  cellHandle,
-  cellKind,
-  cellNumber,
-  FAILED,
-  f64,
-  KEYWORDS,
-  Kind,
-  OPERATION,
-  Operation,
-  RESULT_HANDLE,
-  RESULT_KIND,
-  RESULT_NUMBER,
-  u32,
-  writeCell,
-} from './frame.js';
-import {
-  decode,
-  importModule,
-  isPyObject,
-  type PyObject,
-  perform,
-  prepare,
-  python,
-  referenceOf,
-  release,
-  send,
-  toError,
-  wrap,
-} from './object.js';
+import { FAILED, frame, Operation } from './frame.js';
+import { isPyObject, type PyObject, referenceOf } from './object.js';
+import { liveHandle, releaseHandle } from './reference.js';
+import { setCauseOf, toError, toValue, wrapHandle } from './results.js';
+
+const { u32 } = frame;
 
 export type JavaScriptFunction = (...args: never[]) => unknown;
 
@@ -53,34 +28,27 @@ let lastNumber = 0;
 /** Weak references of Python to the callables of functions. */
 const callables = new WeakMap<JavaScriptFunction, PyObject>();
 
-/** A handle of a new Python object that stands for a JavaScript value and keeps it alive. */
-function hold(value: unknown, name: string): Taken {
+/** Handles of a new Python object that stands for a JavaScript value and keeps it alive, and of a weak reference to it. */
+function hold(value: unknown, name: string): [object: number, weak: number] {
   const number = ++lastNumber;
   held.set(number, value);
-  exchange[BYTE_OFFSET] = pin(() => held.delete(number));
-  writeCell(0, Kind.int, 0, number);
-  const failure = python().makeFunction(name);
-  if (u32[FAILED] === 1) throw toError(failure);
-  return new Taken(u32[RESULT_HANDLE] as number);
+  const made = binding().makeFunction(
+    number,
+    pin(() => held.delete(number)),
+    name,
+  );
+  if (u32[FAILED] === 1) throw toError(made);
+  return made as [number, number];
 }
 
-/** The Python callable of a function: the one that Python has, or a new one. */
-export function prepareFunction(target: JavaScriptFunction): Taken {
+/** A handle of the Python callable of a function: the one that Python has, or a new one. */
+function makeCallable(target: JavaScriptFunction): number {
   const known = callables.get(target);
-  if (known !== undefined) {
-    const failure = send(Operation.call, referenceOf(known), [], 0);
-    if (u32[FAILED] === 1) throw toError(failure);
-    if (u32[RESULT_KIND] === Kind.handle) return new Taken(u32[RESULT_HANDLE] as number);
-  }
-  const made = hold(target, nameOf(target));
-  try {
-    const makeWeak = referenceOf(importModule('weakref').ref);
-    callables.set(target, decode(send(Operation.call, makeWeak, [new Reference(made.handle)], 0)));
-  } catch (error) {
-    release(made, true);
-    throw error;
-  }
-  return made;
+  const alive = known === undefined ? 0 : callForHandle(referenceOf(known));
+  if (alive !== 0) return alive;
+  const [handle, weak] = hold(target, nameOf(target));
+  callables.set(target, wrapHandle(weak));
+  return handle;
 }
 
 function nameOf(target: JavaScriptFunction): string {
@@ -92,17 +60,16 @@ function nameOf(target: JavaScriptFunction): string {
 export function callable(target: JavaScriptFunction): PyObject {
   if (isPyObject(target)) return target;
   if (typeof target !== 'function') throw new ArgumentTypeError('target', 'a JavaScript function', target);
-  return wrap(prepareFunction(target).handle);
+  return wrapHandle(makeCallable(target));
 }
 
 /**
  * Runs a function for Python, on this thread. `request` is 0 when Python waits for the return of this call; else a thread
- * waits for an answer, now or later. Throws only where no code can run any more; native code knows what to do then.
+ * waits for an answer, now or later. `values` are kinds and values by turns, the last `pairs` of them names and values of
+ * keywords. Throws only where no code can run any more; native code knows what to do then.
  */
-export function onCall(...texts: unknown[]): unknown {
-  const number = u32[OPERATION] as number;
-  const request = u32[RESULT_HANDLE] as number;
-  const args = readArguments(texts);
+export function onCall(number: number, request: number, pairs: number, ...values: unknown[]): unknown {
+  const args = readArguments(pairs, values);
   try {
     const value = (held.get(number) as (...args: unknown[]) => unknown)(...args);
     if (!isPromise(value)) return give(request, value);
@@ -117,88 +84,69 @@ export function onCall(...texts: unknown[]): unknown {
       (result) => give(request, result),
       (error) => refuse(request, error),
     );
-    postpone(request);
-    return null;
+    // Another call may run while this one waits: the promise may need it.
+    if (!binding().postpone(request)) {
+      throw new BufferError('Expected fewer calls of Python that wait for promises of JavaScript');
+    }
+    return 0;
   } catch (error) {
     return refuse(request, error);
   }
 }
 
-/** Everything is read before anything else uses the frame. Keyword arguments are an object at the end. */
-function readArguments(texts: readonly unknown[]): unknown[] {
-  const count = u32[COUNT] as number;
-  const pairs = u32[KEYWORDS] as number;
-  const values: unknown[] = [];
-  let at = 0;
-  for (let i = 0; i < count; i++) {
-    const kind = cellKind(i);
-    if (kind === Kind.handle) {
-      const handle = cellHandle(i);
-      writeCell(i, Kind.none, 0, 0); // native code releases what was not taken
-      values.push(wrap(handle));
-    } else if (kind === Kind.string || kind === Kind.bytes) values.push(texts[at++]);
-    else if (kind === Kind.bigint) values.push(BigInt(texts[at++] as string));
-    else if (kind === Kind.none) values.push(null);
-    else values.push(kind === Kind.bool ? cellNumber(i) === 1 : cellNumber(i));
-  }
-  u32[FAILED] = 0;
-  if (pairs === 0) return values;
+/** Keyword arguments are an object at the end. */
+function readArguments(pairs: number, values: readonly unknown[]): unknown[] {
+  const args: unknown[] = [];
+  for (let i = 0; i < values.length; i += 2) args.push(toValue(values[i] as number, values[i + 1]));
+  if (pairs === 0) return args;
   const keywords = Object.create(null) as Record<string, unknown>;
-  for (let i = count - 2 * pairs; i < count; i += 2) keywords[values[i] as string] = values[i + 1];
-  return [...values.slice(0, count - 2 * pairs), keywords];
+  const first = args.length - 2 * pairs;
+  for (let i = first; i < args.length; i += 2) keywords[args[i] as string] = args[i + 1];
+  return [...args.slice(0, first), keywords];
 }
 
 function isPromise(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
 }
 
-function give(request: number, value: unknown): unknown {
-  let ready: Prepared;
+function give(request: number, value: unknown): number {
+  let tuple: number;
   try {
-    ready = prepare(value);
+    tuple = make(Operation.tuple, [value]);
   } catch (error) {
     return refuse(request, error);
   }
-  return finish(request, ready, 0);
+  return finish(request, tuple, false);
 }
 
-function refuse(request: number, error: unknown): unknown {
-  let ready: Prepared;
+function refuse(request: number, error: unknown): number {
+  let tuple: number;
   try {
-    ready = toException(error);
+    tuple = make(Operation.tuple, [toException(error)]);
   } catch {
-    ready = textOf(error);
+    tuple = make(Operation.tuple, [textOf(error)]);
   }
-  return finish(request, ready, 1);
+  return finish(request, tuple, true);
 }
 
-/** Leaves the outcome in cell 0, for the caller or for the thread that waits. */
-function finish(request: number, ready: Prepared, failed: number): unknown {
-  const text = encode(0, ready);
-  u32[FAILED] = failed;
-  if (request === 0) return text;
-  u32[RESULT_HANDLE] = request;
-  python().answer(text);
-  return null;
-}
-
-/** Another call may run while this one waits: the promise may need it. */
-function postpone(request: number): void {
-  u32[RESULT_HANDLE] = request;
-  python().postpone();
-  if (u32[FAILED] === 1) throw new BufferError('Expected fewer calls of Python that wait for promises of JavaScript');
+/** The outcome for the thread that waits; or for the caller, negative after an error. */
+function finish(request: number, tuple: number, failed: boolean): number {
+  if (request === 0) return failed ? -tuple : tuple;
+  binding().answer(request, tuple, failed);
+  return 0;
 }
 
 /** The exception that a PythonError came from, or a new one that carries what was thrown. */
-function toException(error: unknown): Prepared {
-  if (error instanceof PythonError && isPyObject(error.exception)) {
-    const reference = referenceOf(error.exception);
-    if (reference.handle !== 0) return reference;
+function toException(error: unknown): PyObject {
+  if (error instanceof PythonError && isPyObject(error.exception) && referenceOf(error.exception).handle !== 0) {
+    return error.exception;
   }
-  const carrier = wrap(hold(error, 'error').handle);
+  const [handle, weak] = hold(error, 'error');
+  releaseHandle(weak);
+  const carrier = wrapHandle(handle) as PyObject;
   const exception = carrier.JavaScriptError(textOf(error));
   exception.error = carrier;
-  return referenceOf(exception);
+  return exception;
 }
 
 function textOf(error: unknown): string {
@@ -210,14 +158,18 @@ function textOf(error: unknown): string {
 }
 
 /** What a JavaScript function threw, where that is what the exception stands for. */
-export function causeOf(exception: object): { cause: unknown } | undefined {
+function causeOf(exception: object): { cause: unknown } | undefined {
   try {
-    const carrier = perform(Operation.getAttribute, referenceOf(exception), ['error']);
-    writeCell(0, Kind.handle, referenceOf(carrier).handle, 0);
-    python().numberOf();
-    const number = f64[RESULT_NUMBER] as number;
+    const carrier = perform(Operation.getAttribute, referenceOf(exception), 'error');
+    const number = binding().numberOf(liveHandle(referenceOf(carrier)));
     return held.has(number) ? { cause: held.get(number) } : undefined;
   } catch {
     return undefined; // somebody else's exception of that name
   }
+}
+
+/** Called once an interpreter runs. */
+export function connectFunctions(): void {
+  setMakeCallable(makeCallable);
+  setCauseOf(causeOf);
 }

@@ -1,14 +1,29 @@
 /**
- * The object frame: cells that carry the arguments and the result of one operation on Python objects.
- * native/python/objects.cc is its twin.
+ * The object frame: cells that carry the arguments and the result of one operation on Python objects, and words that
+ * describe tensors among them. native/python/values.h is its twin.
+ *
+ * Cells and words are stacks: an operation during another one works above it.
  *
  * @module
  */
 
-export const MAX_CELLS = 120;
-export const objectFrame = new ArrayBuffer(32 + 16 * MAX_CELLS);
-export const u32 = new Uint32Array(objectFrame);
-export const f64 = new Float64Array(objectFrame);
+export const CELLS = 1024;
+/** Room for tensors, eight bytes each. */
+export const WORDS = 4096;
+const CELLS_START = 48;
+const WORDS_START = CELLS_START + 16 * CELLS;
+/** How many objects wait for an operation that drops them, at most. */
+export const MAX_RELEASED = 64;
+const RELEASED_START = WORDS_START + 8 * WORDS;
+
+export const objectFrame = new ArrayBuffer(RELEASED_START + 4 * MAX_RELEASED);
+
+/** To be taken apart into constants of the importing module, which V8 folds into its code; it does not fold imports. */
+export const frame = {
+  u32: new Uint32Array(objectFrame),
+  i32: new Int32Array(objectFrame),
+  f64: new Float64Array(objectFrame),
+};
 
 export const Kind = {
   none: 0,
@@ -22,6 +37,10 @@ export const Kind = {
   end: 8,
   /** A handle that the operation takes over. */
   taken: 9,
+  /** `handle` is of the storage, the number says which words describe it. */
+  tensor: 10,
+  /** As a result: the class cannot take the tensor as it is. */
+  mustCopy: 11,
 } as const;
 
 export const Operation = {
@@ -37,25 +56,36 @@ export const Operation = {
   tuple: 9,
   list: 10,
   dict: 11,
+  name: 12,
+  tensor: 13,
+  callTensor: 14,
 } as const;
 
-// Indices into u32.
+// Indices into the array that a field is used with; u32 where nothing else is said.
 export const OPERATION = 0;
-export const COUNT = 1;
-export const KEYWORDS = 2;
-export const FAILED = 3;
-export const RESULT_KIND = 4;
-export const RESULT_HANDLE = 5;
+/** The first cell. */
+export const BASE = 1;
+export const COUNT = 2;
+/** The last so many pairs of cells are names and values. */
+export const KEYWORDS = 3;
+/** Arguments of the call into native code. */
+export const TEXTS = 4;
+export const FAILED = 5;
+export const RESULT_KIND = 6;
+export const RESULT_HANDLE = 7;
 /** f64 */
-export const RESULT_NUMBER = 3;
+export const RESULT_NUMBER = 4;
+/** The object of operations that have no cells. */
+export const HANDLE = 10;
+export const RELEASED_COUNT = 11;
 
-/** Writes one cell. */
-export function writeCell(index: number, kind: number, handle: number, number: number): void {
-  u32[8 + index * 4] = kind;
-  u32[9 + index * 4] = handle;
-  f64[5 + index * 2] = number;
-}
-
-export const cellKind = (index: number): number => u32[8 + index * 4] as number;
-export const cellHandle = (index: number): number => u32[9 + index * 4] as number;
-export const cellNumber = (index: number): number => f64[5 + index * 2] as number;
+/** u32: the kind of cell 0, with the handle behind it; the next cell is 4 further. */
+export const FIRST_KIND = CELLS_START / 4;
+/** f64: the number of cell 0; the next cell is 2 further. */
+export const FIRST_NUMBER = CELLS_START / 8 + 1;
+/** f64: word 0. */
+export const FIRST_WORD = WORDS_START / 8;
+/** u32: the first released handle. */
+export const FIRST_RELEASED = RELEASED_START / 4;
+/** Words in front of the shape. */
+export const TENSOR_WORDS = 5;

@@ -11,5 +11,6 @@ export type { PythonOptions } from './find.js';
 export { type Python, python } from './interpreter.js';
 export { type Keywords, kwargs } from './keywords.js';
 export { isPyObject, type PyArgument, type PyObject } from './object.js';
+export type { TensorOptions, TensorSource } from './tensor.js';
 
 import '../index.node.js';

@@ -6,14 +6,26 @@
 
 import { ArgumentValueError, LoadError } from '../errors.js';
 import { native } from '../native/load.js';
+import { isMainThread } from '../native/threads.js';
+import type { Tensor } from '../tensor.js';
 import { callAsync, onSettle } from './async.js';
-import type { PythonBinding } from './binding.js';
-import { callable, causeOf, onCall, prepareFunction } from './callbacks.js';
+import { type PythonBinding, setBinding } from './binding.js';
+import { callable, connectFunctions, onCall } from './callbacks.js';
 import { PythonError } from './error.js';
 import { findPython, type PythonOptions } from './find.js';
 import { objectFrame } from './frame.js';
 import { kwargs } from './keywords.js';
-import { getItem, importModule, makeTuple, type PyArgument, type PyObject, setBinding, setItem } from './object.js';
+import {
+  callTensor,
+  getItem,
+  importModule,
+  importObjects,
+  makeTuple,
+  type PyArgument,
+  type PyObject,
+  setItem,
+} from './object.js';
+import { makeTensor, type TensorOptions, type TensorSource } from './tensor.js';
 
 /** CPython in this process. */
 export interface Python {
@@ -31,6 +43,17 @@ export interface Python {
   callable: typeof callable;
   /** A tuple; JavaScript arrays become lists. */
   tuple(...values: PyArgument[]): PyObject;
+  /**
+   * A JavaScript tensor as an object of Python over the same memory: `py.tensor(x, torch.Tensor)`. A class with an exchange
+   * table makes it directly, which is the fastest way into such a library; for other classes `from_dlpack` of their module
+   * is called. Without a class it is an object with `__dlpack__` and the buffer protocol, to be passed on many times.
+   *
+   * A class that cannot have the memory as it is gets a copy: PyTorch for negative strides, and what takes no notice of
+   * read-only memory for such. With `copy: false` that is a `BufferError`, with `copy: true` there is always one.
+   */
+  tensor(source: TensorSource, type?: PyObject, options?: TensorOptions): PyObject;
+  /** Calls what returns a tensor: `fromDLPack(callable(...args))` in one step, without the object in between. */
+  callTensor(callable: PyObject, ...args: PyArgument[]): Tensor;
   /** `object[key]`. */
   getItem<T = PyObject>(object: PyObject, key: PyArgument): T;
   /** `object[key] = value`. */
@@ -51,7 +74,8 @@ export function python(options: PythonOptions = {}): Python {
   if (!Number.isInteger(threads) || threads < 0 || threads > 128) {
     throw new ArgumentValueError('threads', 'a number from 1 to 128', threads);
   }
-  const started = binding.startPython({ library, program, threads, frame: objectFrame, onCall, onSettle });
+  const isWorker = !isMainThread;
+  const started = binding.startPython({ library, program, frame: objectFrame, isWorker, threads, onCall, onSettle });
   if (typeof started === 'string') {
     throw new LoadError(
       'Python',
@@ -59,7 +83,9 @@ export function python(options: PythonOptions = {}): Python {
       ['use a CPython 3.9 or newer with a shared library: python({ executable: "/path/to/python3" })'],
     );
   }
-  setBinding(started as PythonBinding, { prepareFunction, causeOf });
+  setBinding(started as PythonBinding);
+  importObjects();
+  connectFunctions();
   interpreter = {
     import: importOrExplain,
     eval: (expression) => importModule('builtins').eval(expression, importModule('__main__').__dict__),
@@ -68,6 +94,8 @@ export function python(options: PythonOptions = {}): Python {
     callAsync,
     callable,
     tuple: (...values) => makeTuple(values),
+    tensor: makeTensor,
+    callTensor: (callable, ...args) => callTensor(callable, args),
     getItem,
     setItem,
   };

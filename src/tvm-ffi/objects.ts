@@ -4,7 +4,7 @@
  * @module
  */
 
-import { collectLater, type Owner } from '../collect.js';
+import { type Collectable, collectLater, type Owner } from '../collect.js';
 import type { DeviceInfo } from '../device.js';
 import { SLOT, TOP, u32 } from './call-frame.js';
 import { ffi } from './library.js';
@@ -104,11 +104,14 @@ export class ObjectHandle {
   readonly pointer: number;
   /** The number of its class. */
   readonly type: number;
+  /** For the collector. */
+  nextPending: Collectable | null;
   private readonly owner: ObjectOwner;
 
   constructor(pointer: number, type: number, number: number, siblings: Set<Owner> | null) {
     this.pointer = pointer;
     this.type = type;
+    this.nextPending = null;
     this.owner = new ObjectOwner(number, siblings);
     collectLater(this);
   }

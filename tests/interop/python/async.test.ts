@@ -110,7 +110,7 @@ testWith(pythonMissing, 'what cannot be called or passed rejects', async () => {
   equal(await tag(callAsync(() => 1)), 'TypeError');
   equal(await tag(callAsync(f, Symbol('s'))), 'TypeError');
   equal(await tag(callAsync(f, kwargs({ x: new Map() }))), 'TypeError');
-  equal(await tag(callAsync(f, ...new Array(200).fill([]))), 'ValueError');
+  equal(await tag(callAsync(f, ...new Array(2000).fill([]))), 'ValueError');
   equal(((await rejection(callAsync(py.eval('5 .__class__'), 1, 2, 3))) as PythonError).type, 'TypeError');
   f[Symbol.dispose]();
   equal(await tag(callAsync(f, 1)), 'DisposedError');
@@ -181,7 +181,7 @@ testWith(pythonMissing, 'a call that is aborted before a thread is free never be
   );
   const running = Array.from({ length: 16 }, () => callAsync(block));
   const controller = new AbortController();
-  const queued = Array.from({ length: 50 }, () => callAsync(block, controller.signal));
+  const queued = Array.from({ length: 8 }, () => callAsync(block, controller.signal));
   const rejected = Promise.all(queued.map(rejection));
   await turn();
   controller.abort();
@@ -214,7 +214,7 @@ testWith(pythonMissing, 'references before and after are equal: success, failure
     ['failure', py.eval('lambda *a, **k: 1 / 0'), () => [marker, { marker }]],
     ['wrong arguments', py.eval('lambda: 1'), () => [marker, kwargs({ k: marker })]],
     ['unconvertible', py.eval('lambda *a: a'), () => [[marker], Symbol('s')]],
-    ['too many', py.eval('lambda *a: a'), () => [[marker], ...new Array(130).fill(marker)]],
+    ['too many', py.eval('lambda *a: a'), () => [[marker], ...new Array(1100).fill(marker)]],
     ['aborted before', py.eval('lambda *a: a'), () => [marker, AbortSignal.abort()]],
     ['aborted meanwhile', py.eval('lambda *a: a'), () => [marker, AbortSignal.timeout(0)]],
   ];

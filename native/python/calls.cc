@@ -1,0 +1,32 @@
+#include "calls.h"
+
+#include "runtime.h"
+
+namespace dlpack {
+namespace python {
+
+// Where Python has no vectorcall.
+static Object* CallTuple(Object* callable, Object** arguments, size_t positional, Object* names) {
+  Ref tuple(api.PyTuple_New(static_cast<ptrdiff_t>(positional)));
+  if (!tuple) return nullptr;
+  for (size_t i = 0; i < positional; ++i) {
+    api.Py_IncRef(arguments[i]);
+    api.PyTuple_SetItem(tuple.get(), static_cast<ptrdiff_t>(i), arguments[i]);
+  }
+  if (names == nullptr) return api.PyObject_CallObject(callable, tuple.get());
+  Ref dict(api.PyDict_New());
+  if (!dict) return nullptr;
+  for (ptrdiff_t i = 0; i < api.PyTuple_Size(names); ++i) {
+    if (api.PyDict_SetItem(dict.get(), api.PyTuple_GetItem(names, i), arguments[positional + i]) != 0) return nullptr;
+  }
+  return api.PyObject_Call(callable, tuple.get(), dict.get());
+}
+
+Object* CallVector(Object* callable, Object** arguments, size_t positional, Object* names) {
+  if (api.PyObject_Vectorcall == nullptr) return CallTuple(callable, arguments, positional, names);
+  const size_t kOffset = size_t{1} << (8 * sizeof(size_t) - 1);  // PY_VECTORCALL_ARGUMENTS_OFFSET
+  return api.PyObject_Vectorcall(callable, arguments, positional | kOffset, names);
+}
+
+}  // namespace python
+}  // namespace dlpack

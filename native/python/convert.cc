@@ -1,0 +1,151 @@
+#include "convert.h"
+
+#include <string.h>
+
+#include <atomic>
+
+#include "../exchange_api.h"
+#include "../managed_tensor.h"
+#include "calls.h"
+#include "consume.h"
+#include "numpy_array.h"
+#include "runtime.h"
+#include "tensor_type.h"
+
+namespace dlpack {
+namespace python {
+
+namespace {
+
+// `module.from_dlpack`, without an exception when there is none.
+Object* FromDLPackOf(const char* module_name) {
+  Ref module(api.PyImport_ImportModule(module_name));
+  Object* function = module ? api.PyObject_GetAttr(module.get(), names.from_dlpack) : nullptr;
+  if (function == nullptr) api.PyErr_Clear();
+  return function;
+}
+
+// The function of the module that a class is from, or of one around it: numpy.from_dlpack, jax.dlpack.from_dlpack.
+Object* FindFromDLPack(Object* type) {
+  Ref module(api.PyObject_GetAttrString(type, "__module__"));
+  const char* text = module ? api.PyUnicode_AsUTF8AndSize(module.get(), nullptr) : nullptr;
+  char name[256];
+  if (text != nullptr && strlen(text) + sizeof(".dlpack") <= sizeof(name)) {
+    strcpy(name, text);
+    for (char* end = name + strlen(name); end != nullptr; end = strrchr(name, '.')) {
+      *end = '\0';
+      Object* function = FromDLPackOf(name);
+      if (function != nullptr) return function;
+      strcpy(end, ".dlpack");
+      function = FromDLPackOf(name);
+      if (function != nullptr) return function;
+      *end = '\0';
+    }
+  }
+  api.PyErr_Clear();
+  api.PyErr_SetString(api.PyExc_TypeError,
+                      "Expected a class with an exchange table, or from a module that has from_dlpack; call a function of "
+                      "its library with the tensor instead");
+  return nullptr;
+}
+
+// Hands a managed tensor to a table, which should take it over whatever comes of it; PyTorch 2.13 leaves it behind when it
+// refuses the dtype. A deleter that is there for the length of the call tells.
+struct Handover {
+  DLManagedTensorVersioned* managed;
+  bool is_deleted;
+};
+thread_local Handover* handover;
+std::atomic<void (*)(DLManagedTensorVersioned*)> exported_deleter;  // always the same one
+
+void DeleteDuringHandover(DLManagedTensorVersioned* managed) {
+  if (handover != nullptr && handover->managed == managed) handover->is_deleted = true;
+  exported_deleter.load(std::memory_order_relaxed)(managed);
+}
+
+// Returns the object, or NULL with an exception set. The managed tensor is gone then.
+Object* HandOver(const DLPackExchangeAPI& table, DLManagedTensorVersioned* managed) {
+  auto* deleter = managed->deleter;
+  exported_deleter.store(deleter, std::memory_order_relaxed);
+  managed->deleter = DeleteDuringHandover;
+  Handover current = {managed, false};
+  Handover* outer = handover;
+  handover = &current;
+  void* object = nullptr;
+  const bool good = table.managed_tensor_to_py_object_no_sync(managed, &object) == 0;
+  handover = outer;
+  if (!current.is_deleted) managed->deleter = deleter;
+  if (good) return static_cast<Object*>(object);
+  if (!current.is_deleted) DeleteManaged(managed);  // ours: plain C, which leaves the exception as it is
+  return nullptr;
+}
+
+// Through the table of the class: no Python code runs.
+Object* ConvertByTable(Objects* self, const TypeEntry& entry, const Cell& cell) {
+  Frame frame;
+  if (ReadTensor(self, cell, &frame) == nullptr) return nullptr;
+  // What is behind a table does not look at the read-only flag, and PyTorch up to 2.13 ends the process when it meets a
+  // negative stride (pytorch#188047).
+  bool must_copy = (frame.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 && entry.api != ExchangeApi();
+  for (int32_t i = 0; i < frame.ndim && entry.is_torch; ++i) must_copy |= frame.strides[i] < 0;
+  if (must_copy) {
+    self->frame->result.kind = kMustCopy;
+    return nullptr;
+  }
+  Storage* storage = TakeReference(self->environment, cell.handle);
+  Status status;
+  DLManagedTensorVersioned* managed = ExportManaged<DLManagedTensorVersioned>(frame, storage, &status);
+  if (managed == nullptr) {
+    ReleaseStorage(storage);
+    api.PyErr_SetString(api.PyExc_BufferError,
+                        status == kOutOfMemory ? "Out of memory for a managed tensor" : "Expected a tensor that lies inside its memory");
+    return nullptr;
+  }
+  CountExport(self->environment);
+  Ref result(HandOver(*entry.api, managed));
+  if (!result || TypeOf(result.get()) == entry.type || api.PyType_IsSubtype(TypeOf(result.get()), entry.type)) return result.take();
+  api.PyErr_SetString(api.PyExc_TypeError, "Expected a class that its exchange table makes objects of, not one derived from it");
+  return nullptr;
+}
+
+Object* ConvertByFunction(Objects* self, TypeEntry* entry, const Cell& cell, bool may_copy) {
+  if (entry->from_dlpack == nullptr) entry->from_dlpack = FindFromDLPack(entry->type);
+  if (entry->from_dlpack == nullptr) return nullptr;
+  Ref tensor(ToPython(self, cell, nullptr));
+  if (!tensor) return nullptr;
+  Object* arguments[3] = {nullptr, tensor.get(), api._Py_FalseStruct};
+  return CallVector(entry->from_dlpack, arguments + 1, 1, may_copy ? nullptr : names.copy_tuple);
+}
+
+}  // namespace
+
+Object* ConvertTensor(Objects* self, const Cell* cells, uint32_t count) {
+  const Cell& cell = cells[count == 3 ? 1 : 0];
+  if ((count != 1 && count != 3) || cell.kind != kTensor || (count == 3 && cells[0].kind != kHandle)) {
+    api.PyErr_SetString(api.PyExc_RuntimeError, "Expected a tensor, or a class, a tensor and a number");
+    return nullptr;
+  }
+  if (count == 1) return ToPython(self, cell, nullptr);
+  const bool may_copy = cells[2].number != 0;
+  Ref type(ToPython(self, cells[0], nullptr));
+  if (!type) return nullptr;
+  TypeEntry* entry = FindType(type.get());
+  if (entry == nullptr && !api.PyType_IsSubtype(TypeOf(type.get()), api.PyType_Type)) {
+    api.PyErr_SetString(api.PyExc_TypeError, "Expected a class of tensors, such as torch.Tensor or numpy.ndarray");
+    return nullptr;
+  }
+  if (entry == nullptr) entry = LookUpType(type.get());
+  if (entry == nullptr) {
+    api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for a class");
+    return nullptr;
+  }
+  if (entry->api != nullptr) return ConvertByTable(self, *entry, cell);
+  Frame frame;
+  Storage* storage = ReadTensor(self, cell, &frame);
+  if (storage == nullptr) return nullptr;
+  return entry->is_numpy && FitsNumPy(frame) ? NewNumPyArray(frame, storage)
+                                             : ConvertByFunction(self, entry, cell, may_copy);
+}
+
+}  // namespace python
+}  // namespace dlpack

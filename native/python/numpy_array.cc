@@ -1,0 +1,117 @@
+#include "numpy_array.h"
+
+#include <string.h>
+
+#include "runtime.h"
+#include "tensor_body.h"
+#include "tensor_type.h"
+
+namespace dlpack {
+namespace python {
+
+namespace {
+
+// Places in NumPy's table of functions, which its binary interface keeps from version to version.
+enum : int { kGetVersion = 0, kDescrFromType = 45, kNewFromDescr = 94, kSetBaseObject = 282 };
+
+struct NumPy {
+  Object* array_type;
+  Object* (*descr_from_type)(int type);
+  Object* (*new_from_descr)(Object* subtype, Object* descr, int nd, const intptr_t* dims, const intptr_t* strides, void* data,
+                            int flags, Object* object);
+  int (*set_base_object)(Object* array, Object* base);
+};
+NumPy numpy;  // written once, before a class is known as NumPy's
+
+void** FindTable() {
+  Ref module(api.PyImport_ImportModule("numpy._core._multiarray_umath"));
+  if (!module) {
+    api.PyErr_Clear();
+    Ref older(api.PyImport_ImportModule("numpy.core._multiarray_umath"));  // before 2.0
+    if (!older) return nullptr;
+    module.reset(older.take());
+  }
+  Ref capsule(api.PyObject_GetAttrString(module.get(), "_ARRAY_API"));
+  return capsule && api.PyCapsule_IsValid(capsule.get(), nullptr)
+             ? static_cast<void**>(api.PyCapsule_GetPointer(capsule.get(), nullptr))
+             : nullptr;
+}
+
+bool Load(Object* type) {
+  void** table = FindTable();
+  api.PyErr_Clear();
+  if (table == nullptr) return false;
+  const unsigned version = reinterpret_cast<unsigned (*)()>(table[kGetVersion])();
+  if (version != 0x01000009 && version != 0x02000000) return false;
+  numpy.descr_from_type = reinterpret_cast<decltype(numpy.descr_from_type)>(table[kDescrFromType]);
+  numpy.new_from_descr = reinterpret_cast<decltype(numpy.new_from_descr)>(table[kNewFromDescr]);
+  numpy.set_base_object = reinterpret_cast<decltype(numpy.set_base_object)>(table[kSetBaseObject]);
+  numpy.array_type = type;  // kept by whoever asked
+  return true;
+}
+
+bool HasText(Object* type, const char* attribute, const char* text) {
+  Ref value(api.PyObject_GetAttrString(type, attribute));
+  const char* found = value ? api.PyUnicode_AsUTF8AndSize(value.get(), nullptr) : nullptr;
+  api.PyErr_Clear();
+  return found != nullptr && strcmp(found, text) == 0;
+}
+
+// NPY_TYPES of a dtype; -1 for what NumPy has not.
+int TypeNumber(const Frame& frame) {
+  if (frame.dtype_lanes != 1) return -1;
+  const int wide = sizeof(long) == 8 ? 7 : 9;  // NPY_LONG, or NPY_LONGLONG where a long is short
+  switch (frame.dtype_code << 8 | frame.dtype_bits) {
+    case 0 << 8 | 8: return 1;
+    case 0 << 8 | 16: return 3;
+    case 0 << 8 | 32: return 5;
+    case 0 << 8 | 64: return wide;
+    case 1 << 8 | 8: return 2;
+    case 1 << 8 | 16: return 4;
+    case 1 << 8 | 32: return 6;
+    case 1 << 8 | 64: return wide + 1;
+    case 2 << 8 | 16: return 23;
+    case 2 << 8 | 32: return 11;
+    case 2 << 8 | 64: return 12;
+    case 5 << 8 | 64: return 14;
+    case 5 << 8 | 128: return 15;
+    case 6 << 8 | 8: return 0;
+    default: return -1;
+  }
+}
+
+}  // namespace
+
+bool IsNumPyArray(Object* type) {
+  if (!HasText(type, "__name__", "ndarray") || !HasText(type, "__module__", "numpy")) return false;
+  return numpy.array_type == type || (numpy.array_type == nullptr && Load(type));
+}
+
+bool FitsNumPy(const Frame& frame) {
+  // An array without elements would get memory of its own.
+  for (int32_t i = 0; i < frame.ndim; ++i) {
+    if (frame.shape[i] == 0) return false;
+  }
+  return frame.device_type == kDLCPU && frame.ndim <= 32 && TypeNumber(frame) >= 0;
+}
+
+Object* NewNumPyArray(const Frame& frame, Storage* storage) {
+  Ref tensor(NewTensor(frame, storage));
+  Ref descr(tensor ? numpy.descr_from_type(TypeNumber(frame)) : nullptr);
+  if (!descr) return nullptr;
+  const Body& body = *BodyOf(tensor.get());
+  const intptr_t item = body.tensor.dtype.bits / 8;
+  intptr_t dims[32], strides[32];
+  for (int32_t i = 0; i < frame.ndim; ++i) {
+    dims[i] = static_cast<intptr_t>(body.tensor.shape[i]);
+    strides[i] = static_cast<intptr_t>(body.tensor.strides[i]) * item;
+  }
+  const int kWriteable = 0x0400;  // NPY_ARRAY_WRITEABLE
+  const int flags = (frame.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 ? 0 : kWriteable;
+  Ref array(numpy.new_from_descr(numpy.array_type, descr.take(), frame.ndim, dims, strides, body.tensor.data, flags, nullptr));
+  if (!array || numpy.set_base_object(array.get(), tensor.take()) != 0) return nullptr;
+  return array.take();
+}
+
+}  // namespace python
+}  // namespace dlpack

@@ -1,0 +1,26 @@
+// NumPy arrays over our tensors, made with NumPy's own C API.
+#ifndef DLPACK_NODE_PYTHON_NUMPY_ARRAY_H_
+#define DLPACK_NODE_PYTHON_NUMPY_ARRAY_H_
+
+#include "../frame.h"
+#include "../storage.h"
+#include "api.h"
+
+namespace dlpack {
+namespace python {
+
+// Whether a class is numpy.ndarray, of a NumPy whose C API is known here. GIL held.
+bool IsNumPyArray(Object* type);
+
+// Whether NumPy has the dtype and can reach the memory.
+bool FitsNumPy(const Frame& frame);
+
+// An array over memory that `IsNumPyArray` and `FitsNumPy` were true for. What np.from_dlpack does takes three times as long:
+// a managed tensor, two capsules and a call with keywords, for an array that holds the same. GIL held; NULL with an exception
+// set.
+Object* NewNumPyArray(const Frame& frame, Storage* storage);
+
+}  // namespace python
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_PYTHON_NUMPY_ARRAY_H_

@@ -1,0 +1,32 @@
+/**
+ * Tensors of Python objects.
+ *
+ * @module
+ */
+
+import type { ImportRequest } from '../backend.js';
+import type { Descriptor } from '../descriptor.js';
+import { takeFrame } from '../native/import.js';
+import { checkStatus } from '../native/status.js';
+import { binding } from './binding.js';
+import { writeNumbers } from './cells.js';
+import { COUNT, FAILED, frame, HANDLE } from './frame.js';
+import { liveHandle, type Reference } from './reference.js';
+import { toError } from './results.js';
+
+const { u32 } = frame;
+
+/** The tensor of a Python object: its type's exchange API, then versioned, then legacy. */
+export function consume(reference: Reference, request: ImportRequest | null): Descriptor {
+  const handle = liveHandle(reference);
+  if (request === null) u32[COUNT] = 0;
+  else {
+    const { copy, device } = request;
+    writeNumbers(copy === null ? -1 : copy ? 1 : 0, device === null ? 0 : device.type, device === null ? 0 : device.id);
+  }
+  u32[HANDLE] = handle;
+  const failure = binding().consume();
+  if (u32[FAILED] === 1) throw toError(failure);
+  checkStatus();
+  return takeFrame();
+}

@@ -1,0 +1,70 @@
+/**
+ * JavaScript tensors as objects of Python classes.
+ *
+ * @module
+ */
+
+import type { Descriptor } from '../descriptor.js';
+import { ArgumentTypeError, BufferError } from '../errors.js';
+import { DLPACK, type DLPackProducer } from '../managed.js';
+import { placeOf, withMemory } from '../native/export.js';
+import { fromDLPack } from '../protocol.js';
+import { descriptorOf, TensorView } from '../view.js';
+import { perform, performConversion } from './cells.js';
+import { Operation } from './frame.js';
+import type { PyObject } from './object.js';
+import { findReference, type Reference } from './reference.js';
+
+// Constants of this module, for the reason that frame.ts gives.
+const readDescriptor = descriptorOf;
+const findPlace = placeOf;
+const OwnView = TensorView;
+
+/** What can become a tensor of Python: a tensor, or anything else that `fromDLPack` takes. */
+export type TensorSource = TensorView | DLPackProducer;
+
+export interface TensorOptions {
+  /** true: a copy, always; false: never, throw instead; null: only when needed. */
+  copy?: boolean | null;
+}
+
+/** The tensor as an object of a class of Python, of our own without one. */
+export function makeTensor(source: TensorSource, type?: PyObject, options?: TensorOptions): PyObject {
+  const reference = type === undefined || type === null ? null : findReference(type);
+  if (reference === null && type !== undefined && type !== null) {
+    throw new ArgumentTypeError('type', 'a class of Python, such as torch.Tensor', type);
+  }
+  const copy = options?.copy ?? null;
+  // Not `instanceof` for a function, which would ask an object of Python for its prototype.
+  if (typeof source === 'object' && source instanceof OwnView) return convert(source, reference, copy);
+  if ((typeof source !== 'object' && typeof source !== 'function') || source === null || !(DLPACK in source)) {
+    throw new ArgumentTypeError('source', 'a Tensor', source);
+  }
+  const tensor = fromDLPack(source);
+  try {
+    return convert(tensor, reference, copy);
+  } finally {
+    tensor.dispose();
+  }
+}
+
+function convert(source: TensorView, type: Reference | null, copy: boolean | null): unknown {
+  const descriptor = readDescriptor(source);
+  const isCopied = copy === true;
+  const result =
+    !isCopied && findPlace(descriptor) === 'native'
+      ? convertNative(descriptor, type, copy)
+      : withMemory(descriptor, copy, (ready) => convertNative(ready, type, copy));
+  if (result !== undefined) return result;
+  if (copy === false) {
+    throw new BufferError(
+      'Expected a writable tensor without negative strides for this class of Python, which has no other; allow a copy',
+    );
+  }
+  return withMemory(descriptor, true, (ready) => convertNative(ready, type, copy));
+}
+
+function convertNative(descriptor: Descriptor, type: Reference | null, copy: boolean | null): unknown {
+  if (type === null) return perform(Operation.tensor, null, null, [new TensorView(descriptor)]);
+  return performConversion(type, descriptor, copy !== false);
+}
