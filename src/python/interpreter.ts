@@ -110,10 +110,12 @@ function importOrExplain(name: string): PyObject {
   } catch (error) {
     if (!(error instanceof PythonError) || error.type !== 'ModuleNotFoundError') throw error;
     const { executable } = importModule('sys') as { executable: string };
+    // Of a module of a package, or one that it needs itself, the package is what can be installed.
+    const missing = /'([^'.]+)[^']*'/.exec(error.message)?.[1] ?? name;
     throw new LoadError(
       `the Python module ${name}`,
       [error.message],
-      [`install it: ${executable} -m pip install ${name}`],
+      [`install it: ${executable} -m pip install ${missing}`],
       {
         cause: error,
       },

@@ -3,8 +3,8 @@ import { stats } from 'dlpack/native';
 import { callAsync, isPyObject, kwargs, type PyObject, PythonError } from 'dlpack/python';
 import { equal, ok } from '../../assert.js';
 import { runChild } from '../../child.js';
-import { collect, collectUntil, testWith } from '../../harness.js';
-import { probe, py, pythonMissing } from './available.js';
+import { collect, testWith } from '../../harness.js';
+import { probe, py, pythonMissing, settleUntil } from './available.js';
 
 const numpy = probe('numpy');
 
@@ -135,7 +135,7 @@ testWith(numpy.missing, 'tensors disposed meanwhile stay alive for the call, and
   equal(back.toArray(), [11, 22, 33]);
   back.dispose();
   array[Symbol.dispose]();
-  ok(await collectUntil(() => stats().storages <= before), `${stats().storages} of ${before}`);
+  ok(await settleUntil(() => stats().storages <= before), `${stats().storages} of ${before}`);
 });
 
 testWith(
@@ -165,7 +165,7 @@ def result(): return len(alive), alive[0]() is None`,
     equal((await rejection(promise)) === reason, true);
     go.set();
     await callAsync(done.wait);
-    ok(await collectUntil(() => String(result()) === '(1, True)'), String(result()));
+    ok(await settleUntil(() => String(result()) === '(1, True)'), String(result()));
     const late = new AbortController();
     equal(await callAsync(py.eval('lambda: 5'), late.signal), 5);
     late.abort();
@@ -227,7 +227,7 @@ testWith(pythonMissing, 'references before and after are equal: success, failure
         ok(error instanceof PythonError || isDLPackError(error) || error instanceof DOMException, String(error));
       }
     }
-    ok(await collectUntil(() => getrefcount(marker) === before), `${name}: ${getrefcount(marker) - before} more`);
+    ok(await settleUntil(() => getrefcount(marker) === before), `${name}: ${getrefcount(marker) - before} more`);
   }
 });
 

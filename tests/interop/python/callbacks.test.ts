@@ -2,8 +2,8 @@ import { fromDLPack, isDLPackError, Tensor } from 'dlpack';
 import { addressOf, stats } from 'dlpack/native';
 import { callAsync, isPyObject, type PyObject, PythonError } from 'dlpack/python';
 import { equal, ok, throws } from '../../assert.js';
-import { collect, collectUntil, testWith } from '../../harness.js';
-import { probe, py, pythonMissing } from './available.js';
+import { collect, testWith } from '../../harness.js';
+import { probe, py, pythonMissing, settleUntil } from './available.js';
 
 const numpy = probe('numpy');
 
@@ -303,7 +303,7 @@ testWith(pythonMissing, 'functions are released once, by whichever side lets go 
   equal([freed.length, stats().imports], [0, before + 1]);
   equal(py.getItem(keep, 0)(), 'python');
   keep.clear();
-  const isFreed = (count: number) => collectUntil(() => py.eval('0') === 0 && freed.length === count);
+  const isFreed = (count: number) => settleUntil(() => py.eval('0') === 0 && freed.length === count);
   ok(await isFreed(1), 'JavaScript forgets what Python gave up');
   equal(stats().imports, before);
   // Given up on a thread of Python.
@@ -313,7 +313,7 @@ testWith(pythonMissing, 'functions are released once, by whichever side lets go 
   // JavaScript holds it, Python does not.
   const mine = () => 1;
   for (let i = 0; i < 100; i++) py.eval('lambda f: f()')(mine);
-  ok(await collectUntil(() => stats().imports === before), `${stats().imports} of ${before}`);
+  ok(await settleUntil(() => stats().imports === before), `${stats().imports} of ${before}`);
 });
 
 testWith(pythonMissing, 'references before and after are equal, for every way a call can end', async () => {
@@ -349,7 +349,7 @@ testWith(pythonMissing, 'references before and after are equal, for every way a 
         py.eval('0');
         return getrefcount(marker) === before;
       };
-      ok(await collectUntil(settled), `${way} ${i}: ${getrefcount(marker) - before} more`);
+      ok(await settleUntil(settled), `${way} ${i}: ${getrefcount(marker) - before} more`);
     }
   }
 });

@@ -1,9 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { fromDLPack } from 'dlpack';
+import { exportManaged, stats } from 'dlpack/native';
+import type { PyObject } from 'dlpack/python';
 import { equal, ok } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { runtime, testWith } from '../../harness.js';
-import { probe, pythonMissing } from './available.js';
+import { peer, peerMissing } from '../../native/peer.js';
+import { probe, py, pythonMissing, settleUntil } from './available.js';
 
 const missing: Record<string, string | false> = { numpy: probe('numpy').missing, torch: probe('torch').missing };
 
@@ -15,6 +19,35 @@ for (const what of ['sleep', 'spin', 'numpy', 'torch', 'promise', 'calls', 'thre
     }
   });
 }
+
+for (const library of ['numpy', 'torch']) {
+  testWith(missing[library] ?? pythonMissing, `a million exchanges with ${library} leave both sides flat`, () => {
+    const { code, output } = runChild(import.meta.url, './children/round-trips.js', { args: [library] });
+    equal([code, output.trim()], [0, 'flat'], output);
+  });
+}
+
+testWith(missing.numpy || peerMissing, 'deleters of Python’s arrays on native threads without the GIL', async () => {
+  const np = py.import('numpy');
+  const { ref } = py.import('weakref');
+  const imports = stats().imports;
+  const alive: PyObject[] = [];
+  const addresses = Array.from({ length: 40 }, (_, i) => {
+    const array = np.arange(i + 1);
+    alive.push(ref(array));
+    const tensor = fromDLPack(array);
+    array[Symbol.dispose]();
+    const address = exportManaged(tensor);
+    tensor.dispose();
+    return address;
+  });
+  equal(alive.filter((weak) => weak() !== null).length, 40);
+  peer.deleteOnThreads(new BigUint64Array(addresses), 4);
+  // Meanwhile this thread uses Python, too.
+  for (let i = 0; i < 1000; i++) np.zeros(1)[Symbol.dispose]();
+  peer.joinThreads();
+  ok(await settleUntil(() => stats().imports === imports && alive.every((weak) => weak() === null)));
+});
 
 const workers: Record<string, string> = {
   objects: 'refused\nrefused\n2',

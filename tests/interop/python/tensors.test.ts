@@ -335,12 +335,6 @@ testWith(numpy.missing, 'deleters on a Python thread', () => {
   equal(stats().exports, exports);
 });
 
-testWith(numpy.missing, 'six hundred thousand round trips leave both sides flat', () => {
-  const { code, output } = runChild(import.meta.url, './children/round-trips.js');
-  equal(code, 0, output);
-  ok(output.includes('flat'), output);
-});
-
 testWith(numpy.missing, 'the process ends cleanly with live objects', () => {
   for (const how of ['end', 'exit']) {
     const { code, signal, output } = runChild(import.meta.url, './children/live-objects.js', { args: [how] });
