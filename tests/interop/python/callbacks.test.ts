@@ -286,9 +286,7 @@ testWith(pythonMissing, 'the same function is the same object while Python has i
 });
 
 testWith(pythonMissing, 'functions are released once, by whichever side lets go last', async () => {
-  await collect();
-  py.eval('0');
-  await collect();
+  await settleUntil(() => stats().imports === 0); // what earlier tests left
   const before = stats().imports;
   const keep = py.eval('[]');
   const freed: string[] = [];
