@@ -64,7 +64,7 @@ void DeleteDuringHandover(DLManagedTensorVersioned* managed) {
 }
 
 // Returns the object, or NULL with an exception set. The managed tensor is gone then.
-Object* HandOver(const DLPackExchangeAPI& table, DLManagedTensorVersioned* managed) {
+Object* HandToTable(const DLPackExchangeAPI& table, DLManagedTensorVersioned* managed) {
   auto* deleter = managed->deleter;
   exported_deleter.store(deleter, std::memory_order_relaxed);
   managed->deleter = DeleteDuringHandover;
@@ -81,9 +81,7 @@ Object* HandOver(const DLPackExchangeAPI& table, DLManagedTensorVersioned* manag
 }
 
 // Through the table of the class: no Python code runs.
-Object* ConvertByTable(Objects* self, const TypeEntry& entry, const Cell& cell) {
-  Frame frame;
-  if (ReadTensor(self, cell, &frame) == nullptr) return nullptr;
+Object* ConvertByTable(Objects* self, const TypeEntry& entry, const Cell& cell, const Frame& frame) {
   // What is behind a table does not look at the read-only flag, and PyTorch up to 2.13 ends the process when it meets a
   // negative stride (pytorch#188047).
   bool must_copy = (frame.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 && entry.api != ExchangeApi();
@@ -102,7 +100,7 @@ Object* ConvertByTable(Objects* self, const TypeEntry& entry, const Cell& cell) 
     return nullptr;
   }
   CountExport(self->environment);
-  Ref result(HandOver(*entry.api, managed));
+  Ref result(HandToTable(*entry.api, managed));
   if (!result || TypeOf(result.get()) == entry.type || api.PyType_IsSubtype(TypeOf(result.get()), entry.type)) return result.take();
   api.PyErr_SetString(api.PyExc_TypeError, "Expected a class that its exchange table makes objects of, not one derived from it");
   return nullptr;
@@ -139,12 +137,13 @@ Object* ConvertTensor(Objects* self, const Cell* cells, uint32_t count) {
     api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for a class");
     return nullptr;
   }
-  if (entry->api != nullptr) return ConvertByTable(self, *entry, cell);
   Frame frame;
   Storage* storage = ReadTensor(self, cell, &frame);
   if (storage == nullptr) return nullptr;
-  return entry->is_numpy && FitsNumPy(frame) ? NewNumPyArray(frame, storage)
-                                             : ConvertByFunction(self, entry, cell, may_copy);
+  // A table does not synchronise: memory of other devices goes through __dlpack__, with a stream.
+  if (entry->api != nullptr && frame.device_type == kDLCPU) return ConvertByTable(self, *entry, cell, frame);
+  if (entry->is_numpy && FitsNumPy(frame)) return NewNumPyArray(frame, storage);
+  return ConvertByFunction(self, entry, cell, may_copy);
 }
 
 }  // namespace python

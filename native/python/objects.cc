@@ -1,7 +1,6 @@
 // Python objects for JavaScript: one operation for each call, arguments in a frame of cells, results by kind. JavaScript
 // thread, which takes the GIL for the length of the call.
 #include <stdlib.h>
-#include <string.h>
 
 #include "../bindings.h"
 #include "../lock.h"
@@ -129,17 +128,21 @@ static Object* Call(Objects* self, const Request& request, Texts* texts) {
   for (uint32_t i = 0; i < positional; ++i) {
     if (!values.Add(ToPython(self, request.cells[i], texts))) return nullptr;
   }
-  Ref names(request.keywords == 0 ? nullptr : api.PyTuple_New(request.keywords / 2));
-  if (request.keywords != 0 && !names) return nullptr;
+  Ref name_tuple(request.keywords == 0 ? nullptr : api.PyTuple_New(request.keywords / 2));
+  if (request.keywords != 0 && !name_tuple) return nullptr;
   for (uint32_t i = 0; i < request.keywords; i += 2) {
     Object* name = ToPython(self, request.cells[positional + i], texts);
     if (name == nullptr) return nullptr;
-    api.PyTuple_SetItem(names.get(), i / 2, name);
+    api.PyTuple_SetItem(name_tuple.get(), i / 2, name);
+    if (TypeOf(name) != api.PyUnicode_Type) {  // functions written in C rely on it
+      api.PyErr_SetString(api.PyExc_TypeError, "Expected strings as keywords");
+      return nullptr;
+    }
     if (!values.Add(ToPython(self, request.cells[positional + i + 1], texts))) return nullptr;
   }
   // The callable is in front of its arguments: a place that Python may use. It is dropped by its own reference.
   Object** arguments = values.get() + 1;
-  return CallVector(arguments[-1], arguments, positional - 1, names.get());
+  return CallVector(arguments[-1], arguments, positional - 1, name_tuple.get());
 }
 
 // The tensor of an object into the exchange frame, whose status says what went wrong when no exception is set.
@@ -196,20 +199,34 @@ static Object* Perform(Objects* self, const Request& request, Texts* texts) {
   return api._Py_NoneStruct;
 }
 
+// After an operation that failed before it had taken all that was made for it.
+static void DropTaken(Objects* self, const Request& request) {
+  for (uint32_t i = 0; i < request.count; ++i) {
+    if (request.cells[i].kind != kTaken) continue;
+    Ref object(ToPython(self, request.cells[i], nullptr));
+    if (!object) api.PyErr_Clear();
+  }
+}
+
 static napi_value Run(napi_env env, Objects* self, Texts* texts) {
   const Request request = ReadRequest(*self->frame);
   OperationScope scope(self);
   Object* result = Perform(self, request, texts);
   self->frame->failed = 0;
   if (result != nullptr) return FromPython(env, self, result);
-  return api.PyErr_Occurred() ? TakeException(env, self) : nullptr;
+  if (!api.PyErr_Occurred()) return nullptr;
+  napi_value raised = TakeException(env, self);
+  DropTaken(self, request);
+  return raised;
 }
 
 // Apart, for the room that the arguments take on the stack.
 __attribute__((noinline)) static napi_value RunWithTexts(napi_env env, napi_callback_info info, Objects* self) {
   napi_value values[kCells];
-  Texts texts = {env, values, self->frame->texts < kCells ? self->frame->texts : kCells, 0};
+  const size_t room = self->frame->texts < kCells ? self->frame->texts : kCells;
+  Texts texts = {env, values, room, 0};
   napi_get_cb_info(env, info, &texts.count, values, nullptr, nullptr);
+  if (texts.count > room) texts.count = room;  // more arguments than were announced
   return Run(env, self, &texts);
 }
 

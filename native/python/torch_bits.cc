@@ -20,7 +20,8 @@ const char kNegative[] =
 // Asked through Python the three take longer than the whole exchange: is_neg() gives the GIL up and takes it again. PyTorch
 // exports functions that read them, for a TensorImpl* or for an at::Tensor, which is a pointer to one. The context of a
 // managed tensor of PyTorch begins with such an at::Tensor. That was seen to be so in this process before it is relied on:
-// the first tensor is compared with its `_cdata`, every other one with the first, by where the struct lies in its context.
+// the first tensor is compared with its `_cdata`, every other one with the first, by its deleter and by where the struct lies
+// in its context.
 struct Readers {
   bool (*requires_grad)(const void* impl);
   bool (*is_conj)(const void* tensor);
@@ -29,7 +30,8 @@ struct Readers {
 Readers readers;
 enum State { kUnknown, kTrusted, kMissing };
 std::atomic<int> state{kUnknown};
-ptrdiff_t offset_in_context;
+ptrdiff_t trusted_offset;
+void (*trusted_deleter)(DLManagedTensorVersioned*);
 
 #if defined(__APPLE__)
 const char* const kTensorLibrary = "libtorch_cpu.dylib";
@@ -65,7 +67,8 @@ State Probe(Object* object, const DLManagedTensorVersioned* managed) {
       *static_cast<void**>(managed->manager_ctx) != impl) {
     return kMissing;
   }
-  offset_in_context = offset;
+  trusted_offset = offset;
+  trusted_deleter = managed->deleter;
   return kTrusted;
 }
 
@@ -101,7 +104,8 @@ bool CheckTorchBits(Object* object, Object* is_neg, const DLManagedTensorVersion
   if (has_context && state.load(std::memory_order_acquire) == kUnknown) {
     state.store(Probe(object, managed), std::memory_order_release);
   }
-  if (has_context && state.load(std::memory_order_acquire) == kTrusted && OffsetInContext(managed) == offset_in_context) {
+  if (has_context && state.load(std::memory_order_acquire) == kTrusted && managed->deleter == trusted_deleter &&
+      OffsetInContext(managed) == trusted_offset) {
     problem = AskReaders(managed->manager_ctx);
   } else {
     problem = AskPython(object, is_neg);

@@ -129,6 +129,9 @@ Object* ToPython(Objects* self, const Cell& cell, Texts* texts) {
     case kTaken: {
       Object* object = DropObject(self, cell.handle);
       if (object == nullptr) break;
+      // Taken: nobody gives it back a second time.
+      Cell* cells = self->frame->cells;
+      if (&cell >= cells && &cell < cells + kCells) cells[&cell - cells].kind = kNone;
       return object;
     }
     case kHandle: {

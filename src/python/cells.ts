@@ -151,12 +151,16 @@ function send(
     taken = null; // native code has them now
     return ready === null ? binding().do() : binding().do(...ready);
   } finally {
-    if (taken !== null) for (const handle of taken as number[]) releaseHandle(handle);
+    if (taken !== null) releaseAll(taken);
     top = base;
     wordsTop = words;
     texts = outerTexts;
     taken = outerTaken;
   }
+}
+
+function releaseAll(handles: readonly number[]): void {
+  for (let i = 0; i < handles.length; i++) releaseHandle(handles[i] as number);
 }
 
 function tooMany(count: number): ArgumentValueError {

@@ -113,12 +113,12 @@ function* iterate(reference: Reference): Generator<unknown> {
   const iterator = perform(Operation.iterate, reference);
   try {
     for (;;) {
-      const value = perform(Operation.next, findReference(iterator) as Reference);
+      const value = perform(Operation.next, findReference(iterator) as Traps);
       if (u32[RESULT_KIND] === Kind.end) return;
       yield value;
     }
   } finally {
-    release(findReference(iterator) as Reference);
+    disposeReference(findReference(iterator) as Traps);
   }
 }
 
