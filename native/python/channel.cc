@@ -7,13 +7,13 @@
 namespace dlpack {
 namespace python {
 
-// How many channels this thread has: one, or more where two copies of the package are loaded. Its address is another on each
-// thread.
-static thread_local uint32_t channels_here;
+// Stays true when the environment ends: whatever Python does then must not wait for another event loop. Its address is
+// another on each thread.
+static thread_local bool is_javascript_thread;
 
-bool IsOwnThread(const Channel* channel) { return channel->thread == &channels_here && channel->objects != nullptr; }
+bool IsOwnThread(const Channel* channel) { return channel->thread == &is_javascript_thread && channel->objects != nullptr; }
 
-bool IsJavaScriptThread() { return channels_here > 0; }
+bool IsJavaScriptThread() { return is_javascript_thread; }
 
 void PostLocked(Channel* channel, Message* message) {
   message->next = nullptr;
@@ -77,7 +77,6 @@ static void Close(void* data) {
   pthread_mutex_unlock(&channel->mutex);
   channel->objects = nullptr;
   channel->calls = nullptr;
-  --channels_here;
 }
 
 bool CallJavaScript(Channel* channel, napi_ref function, size_t count, const napi_value* values, napi_value* result) {
@@ -139,8 +138,8 @@ const char* OpenChannel(napi_env env, Objects* objects, napi_value options, napi
   }
   KeepRunning(channel, false);
   channel->objects = objects;
-  channel->thread = &channels_here;
-  ++channels_here;
+  channel->thread = &is_javascript_thread;
+  is_javascript_thread = true;
   // Cleanup hooks run last in, first out: before those of the objects and of the thread-safe function.
   napi_add_env_cleanup_hook(env, Close, channel);
   for (const Export& entry : kExports) {

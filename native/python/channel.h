@@ -57,7 +57,7 @@ bool CallJavaScript(Channel* channel, napi_ref function, size_t count, const nap
 // True on the JavaScript thread of this environment, while it lasts.
 bool IsOwnThread(const Channel* channel);
 
-// True on the JavaScript thread of any environment.
+// True on the JavaScript thread of any environment, and after its end.
 bool IsJavaScriptThread();
 
 // The channel of a function that JavaScript called, and its arguments, as many as it was made for.

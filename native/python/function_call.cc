@@ -185,7 +185,7 @@ void RefuseRequests(Channel* channel) {
   while (channel->requests != nullptr) Fulfil(channel->requests, nullptr, true);
 }
 
-// JavaScript thread, from the event loop. The request is on the stack of a thread that waits: until it has its answer.
+// JavaScript thread, from the event loop. The request belongs to a thread that waits: until it has its answer.
 static void DeliverRequest(Channel* channel, Message* message) {
   FunctionRequest* request = OfMessage(message);
   const uint32_t id = request->id;
