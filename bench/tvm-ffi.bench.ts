@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { Tensor } from 'dlpack';
 import { type FFIFunction, getGlobalFunc, loadModule, toFunction } from 'dlpack/tvm-ffi';
 import { sample, summarise } from './measure.js';
+import { sources, upstreamRows } from './tvm-ffi-upstream.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const ROUNDS = 5;
@@ -21,7 +22,8 @@ const sitePackages = readdirSync(`${root}.venv/lib`).map((name) => `${root}.venv
 const testingFile = `${sitePackages[0]}/tvm_ffi/lib/libtvm_ffi_testing.so`;
 loadModule(testingFile);
 const addOne = loadModule(kernelFile).add_one as FFIFunction;
-const makeTensor = loadModule(probeFile).make_tensor as FFIFunction;
+const { make_tensor: makeTensor, invoke_times: invokeTimes } =
+  loadModule<Record<'make_tensor' | 'invoke_times', FFIFunction>>(probeFile);
 const nop = getGlobalFunc('testing.nop');
 const echo = getGlobalFunc('testing.echo');
 const apply = getGlobalFunc('testing.apply');
@@ -71,6 +73,7 @@ const operations: Record<string, (n: number) => void> = {
 interface PythonRun {
   readonly versions: Record<string, string>;
   readonly times: Record<string, number[]>;
+  readonly upstream: Record<string, number[]>;
 }
 
 function pythonSamples(): PythonRun {
@@ -78,49 +81,93 @@ function pythonSamples(): PythonRun {
   return JSON.parse(execFileSync(`${root}.venv/bin/python`, args, { encoding: 'utf8' }));
 }
 
-const ours = new Map<string, number[]>();
-const theirs = new Map<string, number[]>();
-const add = (times: Map<string, number[]>, name: string, more: readonly number[]) =>
-  times.set(name, [...(times.get(name) ?? []), ...more]);
-let versions: Record<string, string> = {};
+/** Samples of one table, from both sides. */
+class Table {
+  private readonly ours = new Map<string, number[]>();
+  private readonly theirs = new Map<string, number[]>();
+  private readonly batches: readonly (readonly [string, (n: number) => void])[];
 
-for (const batch of Object.values(operations)) sample(batch, 50_000, 6);
-for (let round = 0; round < ROUNDS; round++) {
-  for (const [name, batch] of Object.entries(operations)) add(ours, name, sample(batch, 50_000, 7));
-  const python = pythonSamples();
-  versions = python.versions;
-  for (const [name, samples] of Object.entries(python.times)) add(theirs, name, samples);
+  constructor(batches: Iterable<readonly [string, (n: number) => void]>) {
+    this.batches = [...batches];
+    for (const [, batch] of this.batches) sample(batch, 20_000, 6);
+  }
+
+  round(python: Record<string, number[]>): void {
+    for (const [name, batch] of this.batches) add(this.ours, name, sample(batch, 20_000, 9));
+    for (const [name, samples] of Object.entries(python)) add(this.theirs, name, samples);
+  }
+
+  /** Cells of a row: Node's median and least, Python's, and both ratios. */
+  cells(name: string): string {
+    const own = this.ours.has(name) ? summarise(this.ours.get(name) as number[]) : undefined;
+    const peer = this.theirs.has(name) ? summarise(this.theirs.get(name) as number[]) : undefined;
+    const ratio = own && peer ? (own.median / peer.median).toFixed(2) : '';
+    const least = own && peer ? (own.min / peer.min).toFixed(2) : '';
+    return [show(own?.median), show(own?.min), show(peer?.median), show(peer?.min), ratio, least].join(' | ');
+  }
+
+  /** Node's time for one row over Python's for another: of medians, and of the least. */
+  against(name: string, other: string): string {
+    const own = summarise(this.ours.get(name) as number[]);
+    const peer = summarise(this.theirs.get(other) ?? []);
+    return `${(own.median / peer.median).toFixed(2)} (least ${(own.min / peer.min).toFixed(2)})`;
+  }
+
+  get names(): string[] {
+    return [...new Set([...this.batches.map(([name]) => name), ...this.theirs.keys()])];
+  }
 }
 
+const add = (times: Map<string, number[]>, name: string, more: readonly number[]) =>
+  times.set(name, [...(times.get(name) ?? []), ...more]);
 const show = (value: number | undefined) => (value === undefined ? '' : value.toFixed(0));
-const names = [...new Set([...ours.keys(), ...theirs.keys()])];
-const rows = names.map((name) => {
-  const own = ours.has(name) ? summarise(ours.get(name) as number[]) : undefined;
-  const peer = theirs.has(name) ? summarise(theirs.get(name) as number[]) : undefined;
-  const ratio = own && peer ? (own.median / peer.median).toFixed(2) : '';
-  const least = own && peer ? (own.min / peer.min).toFixed(2) : '';
-  return `| ${name} | ${show(own?.median)} | ${show(own?.min)} | ${show(peer?.median)} | ${show(peer?.min)} | ${ratio} | ${least} |`;
-});
+
+const upstream = upstreamRows(nop, invokeTimes);
+const calls = new Table(Object.entries(operations));
+const rows = new Table(
+  Object.entries(upstream).flatMap(([name, { here }]) => (here ? [[name, here.batch] as const] : [])),
+);
+let versions: Record<string, string> = {};
+for (let round = 0; round < ROUNDS; round++) {
+  const python = pythonSamples();
+  versions = python.versions;
+  calls.round(python.times);
+  rows.round(python.upstream);
+}
 
 const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
+const named = Object.entries(versions).map(([name, v]) => `${name} ${v}`);
 const report = `# Calls through TVM-FFI
 
-Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- tvm-ffi\`; ${cpus()[0]?.model.trim()}, ${cpus().length} cores; dlpack ${version}, Node ${process.versions.node}, ${Object.entries(
-  versions,
-)
-  .map(([name, v]) => `${name} ${v}`)
-  .join(', ')}.
+Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- tvm-ffi\`; ${cpus()[0]?.model.trim()}, ${cpus().length} cores; dlpack ${version}, Node ${process.versions.node}, ${named.join(', ')}.
 
 Nanoseconds for one call into the same native function, medians and least of ${ROUNDS} rounds in which both sides took
 turns. The ratio is to Python's tvm_ffi. Tensors are float32 of six elements; results are disposed. "Arrays of the host
-language" are a wrapped Float32Array here and a NumPy array there.
+language" are a wrapped Float32Array here and a NumPy array there. Where the machine changes its speed or does
+other work meanwhile, medians suffer, by different amounts on either side: the ratio of the least is the one to go by.
 
 | call | Node median | least | Python median | least | × Python | least |
 |---|---|---|---|---|---|---|
-${rows.join('\n')}
+${calls.names.map((name) => `| ${name} | ${calls.cells(name)} |`).join('\n')}
 
-Published for other machines (upstream's benchmark and its Julia port, 2025): \`nop(3 tensors)\` Python 72 and 398, Julia 70;
-\`nop()\` Julia 12; \`nop\` with NumPy arrays Python 298; with torch tensors Python 809; callbacks in Julia 100 to 300.
+\`nop(3 tensors)\` is ${calls.against('nop(3 tensors)', 'nop(3 torch tensors)')} × what Python takes for it with torch tensors.
+
+## Upstream's benchmark, row by row
+
+The rows of apache/tvm-ffi \`tests/scripts/benchmark_dlpack.py\` and \`benchmark_pycallback.py\` that need no GPU, measured in the same
+run as above; tensors of one element. Python runs what upstream's script runs. Where this package has an operation of the same
+purpose its own figure stands beside it, and the second column says what it is.
+
+| row | in Node | Node median | least | Python median | least | × Python | least | published Python 2025-05 | published Python 2025-11 | published Julia 2025-11 |
+|---|---|---|---|---|---|---|---|---|---|---|
+${Object.entries(upstream)
+  .map(([name, { here, published = [] }]) => {
+    const figures = [0, 1, 2].map((i) => published[i] ?? '').join(' | ');
+    return `| ${name} | ${here?.what ?? ''} | ${rows.cells(name)} | ${figures} |`;
+  })
+  .join('\n')}
+
+${sources} Also there: Julia's \`nop()\` 11 and \`func(Int64)\` 20; a Julia callback 161, with an integer 210.
 `;
 writeFileSync(`${root}bench/results/tvm-ffi.md`, report);
 console.log(report);

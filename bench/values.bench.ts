@@ -1,98 +1,34 @@
 /**
- * Copies and casts against NumPy, ml_dtypes, PyTorch and memcpy, side by side: `node build/bench/values.bench.js` writes
- * bench/results/values.md. Every operation is run in turns by all of them, so that a busy machine is busy for all.
+ * Copies and casts against NumPy, ml_dtypes, PyTorch, memcpy and memset, side by side. `node build/bench/values.bench.js`
+ * writes bench/results/values.md; with names of groups, `copies` or `copies:2` for two threads alone, it measures those and
+ * keeps the rows that it has of others.
+ * Every operation is run in turns by all of them, so that a busy machine is busy for all.
  */
 
-import { type ChildProcess, spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { Driver } from './values/driver.js';
+import { groups, type Operation } from './values/operations.js';
+import { sharing } from './values/sharing.js';
 
-export interface Operation {
-  readonly name: string;
-  readonly kind: 'copy' | 'fresh' | 'permute' | 'cast';
-  /** Bits of an element that are read and written: what has to move at least. */
-  readonly bits: number;
-  readonly from?: string;
-  readonly to?: string;
-  readonly shape?: readonly number[];
-  readonly axes?: readonly number[];
-  readonly count: number;
-  /** How often a repetition does it: what is short is timed together. */
-  readonly times: number;
-}
-
-const LARGE = { count: 2 ** 24, times: 1 };
-const SMALL = { count: 2 ** 18, times: 50 };
-const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 10);
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
 const REPETITIONS = 4;
 
-function cast(from: string, to: string, bits: number, size = LARGE): Operation {
-  const name = `${from} to ${to}${size === LARGE ? '' : ', 2^18 elements'}`;
-  return { name, kind: 'cast', from, to, bits, ...size };
-}
-
-function permute(name: string, shape: number[], axes: number[]): Operation {
-  return { name, kind: 'permute', shape, axes, bits: 64, ...LARGE };
-}
-
-const operations: readonly Operation[] = [
-  { name: 'copy of 64 MiB into existing memory', kind: 'copy', bits: 64, ...LARGE },
-  { name: 'copy of 64 MiB into fresh memory', kind: 'fresh', to: 'float32', bits: 64, ...LARGE },
-  permute('transpose of 4096 x 4096 float32', [4096, 4096], [1, 0]),
-  permute('permutation (2, 0, 1) of 256 x 256 x 256 float32', [256, 256, 256], [2, 0, 1]),
-  permute('permutation (1, 2, 0) of 256 x 256 x 256 float32', [256, 256, 256], [1, 2, 0]),
-  permute('permutation (2, 1, 0) of 256 x 256 x 256 float32', [256, 256, 256], [2, 1, 0]),
-  cast('bfloat16', 'float32', 48),
-  cast('float32', 'bfloat16', 48),
-  cast('float16', 'float32', 48),
-  cast('float32', 'float16', 48),
-  cast('float8_e4m3fn', 'float32', 40),
-  cast('float32', 'float8_e4m3fn', 40),
-  cast('float4_e2m1fn', 'float32', 36),
-  cast('int4', 'float32', 36),
-  cast('float6_e2m3fn', 'float32', 38),
-  cast('float6_e3m2fn', 'float32', 38),
-  cast('float4_e2m1fn', 'float32', 36, SMALL),
-  cast('int4', 'float32', 36, SMALL),
-  cast('float6_e2m3fn', 'float32', 38, SMALL),
-  cast('float6_e3m2fn', 'float32', 38, SMALL),
-];
-
-type Peer = 'dlpack' | 'memcpy' | 'numpy' | 'torch';
-
-/** A process that answers requests, one line each. */
-class Driver {
-  readonly #child: ChildProcess;
-  readonly #lines: AsyncIterator<string>;
-
-  constructor(command: string, args: string[], env: Record<string, string> = {}) {
-    this.#child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, ...env } });
-    const { stdout } = this.#child;
-    if (stdout === null) throw new Error('a driver without output');
-    this.#lines = createInterface({ input: stdout })[Symbol.asyncIterator]();
-  }
-
-  async read<T>(): Promise<T> {
-    const { value, done } = await this.#lines.next();
-    if (done) throw new Error('a driver ended early');
-    return JSON.parse(value) as T;
-  }
-
-  ask(request: object): Promise<number[] | null> {
-    this.#child.stdin?.write(`${JSON.stringify(request)}\n`);
-    return this.read();
-  }
-
-  end(): void {
-    this.#child.stdin?.end();
-  }
-}
+const peers = ['dlpack', 'memcpy', 'fill', 'memset', 'numpy', 'torch'] as const;
+type Peer = (typeof peers)[number];
 
 interface Timing {
   readonly best: number;
   readonly median: number;
+}
+
+/** What is kept between runs of single groups. */
+interface Results {
+  sharing: number;
+  versions: Record<string, string>;
+  /** By group, then by number of threads. */
+  rows: Record<string, Record<string, string[]>>;
 }
 
 function timingOf(seconds: readonly number[]): Timing | null {
@@ -104,89 +40,119 @@ function timingOf(seconds: readonly number[]): Timing | null {
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const python = `${root}.venv/${process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python'}`;
 
-async function measure(threads: number): Promise<{ versions: Record<string, string>; lines: string[] }> {
+async function measure(threads: number, operations: readonly Operation[], results: Results): Promise<string[]> {
   const own = fileURLToPath(new URL('drivers/values.js', import.meta.url));
   const dlpack = new Driver(process.execPath, ['--expose-gc', own], { DLPACK_NUM_THREADS: String(threads) });
-  const peers = new Driver(python, [`${root}bench/drivers/values.py`, String(threads)]);
-  const versions = { ...(await dlpack.read<object>()), ...(await peers.read<object>()) } as Record<string, string>;
+  const others = new Driver(python, [`${root}bench/drivers/values.py`, String(threads)]);
+  results.versions = { ...(await dlpack.read<object>()), ...(await others.read<object>()) } as Results['versions'];
   const lines: string[] = [];
   for (const op of operations) {
-    const seconds: Record<Peer, number[]> = { dlpack: [], memcpy: [], numpy: [], torch: [] };
+    const seconds: Record<Peer, number[]> = { dlpack: [], memcpy: [], fill: [], memset: [], numpy: [], torch: [] };
     // The first round warms up and is not counted.
     for (let round = 0; round <= ROUNDS; round++) {
-      for (const peer of ['dlpack', 'memcpy', 'numpy', 'torch'] as const) {
-        const driver = peer === 'dlpack' ? dlpack : peers;
+      for (const peer of peers) {
+        const driver = peer === 'dlpack' || peer === 'fill' ? dlpack : others;
         const answer = await driver.ask({ op, peer, repetitions: round === 0 ? 1 : REPETITIONS });
         if (round > 0 && answer !== null) seconds[peer].push(...answer);
       }
     }
-    lines.push(
-      row(op, timingOf(seconds.dlpack), timingOf(seconds.memcpy), timingOf(seconds.numpy), timingOf(seconds.torch)),
-    );
+    const timings = Object.fromEntries(peers.map((peer) => [peer, timingOf(seconds[peer])]));
+    lines.push(row(op, timings as Record<Peer, Timing | null>));
     console.log(lines.at(-1));
   }
   dlpack.end();
-  peers.end();
-  return { versions, lines };
+  others.end();
+  return lines;
 }
 
-const format = (seconds: number) => (seconds * 1e3).toFixed(seconds < 1e-3 ? 3 : 1);
+const format = (seconds: number) => (seconds * 1e3).toFixed(seconds < 1e-3 ? 4 : 2);
 
-function row(
-  op: Operation,
-  own: Timing | null,
-  memcpy: Timing | null,
-  numpy: Timing | null,
-  torch: Timing | null,
-): string {
-  if (own === null || memcpy === null) throw new Error(`no timing for ${op.name}`);
-  const bytes = (op.bits / 8) * op.count;
+function row(op: Operation, timings: Record<Peer, Timing | null>): string {
+  const { dlpack, memcpy, fill, memset, numpy, torch } = timings;
+  if (dlpack === null || memcpy === null || fill === null || memset === null || numpy === null) {
+    throw new Error(`no time of ${op.name}`);
+  }
+  const write = Math.min(fill.best, memset.best);
+  const bytes = ((op.readBits + op.writtenBits) / 8) * op.count;
   const speed = (timing: Timing, moved: number) => moved / timing.best / 1e9;
   const milliseconds = (timing: Timing) => `${format(timing.best)} / ${format(timing.median)}`;
   const against = (peer: Timing | null) =>
-    peer === null ? '-' : `${milliseconds(peer)} (${(peer.best / own.best).toFixed(1)}x)`;
+    peer === null ? '-' : `${milliseconds(peer)} (${(peer.best / dlpack.best).toFixed(1)}x)`;
   const limit = speed(memcpy, 8 * op.count);
   const cells = [
     op.name,
-    milliseconds(own),
-    (bytes / 2 ** 20).toFixed(bytes < 2 ** 24 ? 1 : 0),
-    speed(own, bytes).toFixed(1),
-    `${(speed(own, bytes) / limit).toFixed(2)} of ${limit.toFixed(1)}`,
+    milliseconds(dlpack),
+    (bytes / 2 ** 20).toFixed(bytes < 2 ** 24 ? 2 : 0),
+    speed(dlpack, bytes).toFixed(1),
+    `${(speed(dlpack, bytes) / limit).toFixed(2)} of ${limit.toFixed(1)}`,
     against(numpy),
+    `${format(write)} (${(numpy.best / write).toFixed(1)}x)`,
     against(torch),
   ];
   return `| ${cells.join(' | ')} |`;
 }
 
 const head = [
-  '| operation | dlpack, ms | MiB moved | GB/s | of memcpy, GB/s | NumPy, ml_dtypes, ms | PyTorch, ms |',
-  '|---|---|---|---|---|---|---|',
+  '| operation | dlpack, ms | MiB moved | GB/s | of memcpy, GB/s | NumPy, ml_dtypes, ms | writing alone, ms | PyTorch, ms |',
+  '|---|---|---|---|---|---|---|---|',
 ];
 
-const counts = [...new Set([1, availableParallelism()])];
-const sections: string[] = [];
-let versions: Record<string, string> = {};
-for (const threads of counts) {
-  console.log(`${threads} threads`);
-  const result = await measure(threads);
-  versions = result.versions;
-  sections.push(`## ${threads === 1 ? 'One thread' : `${threads} threads`}`, '', ...head, ...result.lines, '');
+function pageOf({ sharing, versions, rows }: Results): string {
+  const named = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
+  const lines = [
+    '# Copies and casts',
+    '',
+    `${new Date().toISOString().slice(0, 10)}, ${cpus()[0]?.model.trim()}, ${availableParallelism()} processors, ${process.platform} ${process.arch}.`,
+    `Command: \`npm run bench -- values\` (\`node build/bench/values.bench.js GROUP:THREADS\` for a part; groups are ${Object.keys(groups).join(', ')}).`,
+    `Versions: ${named.join(', ')}.`,
+    '',
+    `Times are the best and the median of ${ROUNDS * REPETITIONS} runs in milliseconds, taken in turns with the peers, so that the caches hold`,
+    'what another has used. Ratios and bandwidths are those of the best, which other users of the machine disturb least.',
+    '',
+    '- "Moved" counts each byte of source and result once; GB/s is that over the time.',
+    "- memcpy is libc's, of as many float32 on as many threads in the same turns: the measured bandwidth of this memory.",
+    '- A ratio behind a peer is its time in units of ours: above 1, this package is faster.',
+    '- NumPy and ml_dtypes use one thread always, and have types below a byte in a byte each: "(padded)" is the same form here,',
+    '  the others are packed. PyTorch has no casts for these.',
+    '- "Writing alone" is the faster of memset over the result, on as many threads, and `fill` of this package: about the least that',
+    "  a cast can take. The ratio behind it is NumPy's time in units of it, the most that anyone could gain there.",
+    '- "Fresh" allocates the result and releases it inside the measured time, as `astype` of all three does (memcpy and memset',
+    "  then go into a new array of NumPy's). The system has to find and clear the pages first. Elsewhere results go into memory",
+    '  that exists.',
+    `- Two threads of integer multiplications take ${sharing.toFixed(1)} times as long side by side as one alone. 1 would mean two cores, 2 two`,
+    '  threads of one core, which share its caches and its paths to memory.',
+    '',
+  ];
+  for (const [name, { title }] of Object.entries(groups)) {
+    for (const [threads, ofGroup] of Object.entries(rows[name] ?? {})) {
+      const count = threads === '1' ? 'one thread' : `${threads} threads`;
+      lines.push(`## ${title}, ${count}`, '', ...head, ...ofGroup, '');
+    }
+  }
+  return lines.join('\n');
 }
-const page = [
-  '# Copies and casts',
-  '',
-  `${new Date().toISOString().slice(0, 10)}, ${cpus()[0]?.model.trim()}, ${availableParallelism()} cores, ${process.platform} ${process.arch}.`,
-  `Command: \`node build/bench/values.bench.js\`. Versions: ${Object.entries(versions)
-    .map(([name, version]) => `${name} ${version}`)
-    .join(', ')}.`,
-  '',
-  'Arrays have 2^24 elements where nothing else is said. Times are the best and the median of',
-  `${ROUNDS * REPETITIONS} runs, taken in turns with the peers, so that the caches hold what another has used; ratios and bandwidths are`,
-  'those of the best, which other users of the machine disturb least. "Moved" counts each source and target byte once. memcpy is',
-  "libc's, of as many float32, on as many threads, in the same turns. A ratio behind a peer is its",
-  'time in units of ours: above 1, this package is faster. NumPy uses one thread always, and types below a byte lie in a byte',
-  'each there; PyTorch has no casts for them. Except for "fresh memory", everything writes into memory that exists.',
-  '',
-  ...sections,
-].join('\n');
-writeFileSync(`${root}bench/results/values.md`, page);
+
+// Not under build/bench, which every change empties.
+const kept = `${root}build/values-results.json`;
+const wanted = process.argv.slice(2).map((argument) => argument.split(':') as [string, string?]);
+for (const [name] of wanted) {
+  if (!(name in groups))
+    throw new Error(`expected groups among ${Object.keys(groups).join(', ')} but received ${name}`);
+}
+const isWanted = (name: string, threads: number) =>
+  wanted.length === 0 || wanted.some(([group, count = threads]) => group === name && Number(count) === threads);
+const results: Results =
+  wanted.length > 0 && existsSync(kept)
+    ? JSON.parse(readFileSync(kept, 'utf8'))
+    : { sharing: 0, versions: {}, rows: {} };
+results.sharing ||= await sharing();
+for (const [name, { title, threads: kinds, operations }] of Object.entries(groups)) {
+  for (const threads of kinds === 'one' ? [1] : new Set([1, availableParallelism()])) {
+    if (!isWanted(name, threads)) continue;
+    console.log(`${title}, ${threads} threads`);
+    const lines = await measure(threads, operations, results);
+    results.rows[name] = { ...results.rows[name], [threads]: lines };
+    writeFileSync(kept, JSON.stringify(results));
+  }
+}
+writeFileSync(`${root}bench/results/values.md`, pageOf(results));

@@ -38,6 +38,8 @@ static const Export kExports[] = {
     {"readCounts", ReadCounts},
     {"readTraces", ReadTraces},
     {"startPython", python::StartPython},
+    {"loadCuda", LoadCuda},
+    {"attachCuda", AttachCuda},
     {"loadTvmFfi", LoadTvmFfi},
     {"attachTvmFfi", AttachTvmFfi},
 };

@@ -62,6 +62,10 @@ napi_value WriteFrom(napi_env env, napi_callback_info info);
 napi_value Convert(napi_env env, napi_callback_info info);
 napi_value ConvertAsync(napi_env env, napi_callback_info info);
 
+// cuda/context.cc
+napi_value LoadCuda(napi_env env, napi_callback_info info);
+napi_value AttachCuda(napi_env env, napi_callback_info info);
+
 // tvm_ffi/context.cc
 napi_value LoadTvmFfi(napi_env env, napi_callback_info info);
 napi_value AttachTvmFfi(napi_env env, napi_callback_info info);

@@ -1,16 +1,28 @@
 #include "exchange_api.h"
 
+#include "cuda/imports.h"
+#include "cuda/memory.h"
 #include "managed_tensor.h"
 
 namespace dlpack {
+
+// For work on the stream that is current on this thread.
+static Storage* AllocateOnDevice(const DLDevice& device, uint64_t nbytes) {
+  cuda::Result result;
+  const int32_t id = device.device_type == cuda::kDeviceMemory ? device.device_id : 0;
+  cuda::Device* opened = cuda::GetDevice(id, &result);
+  if (opened == nullptr) return nullptr;
+  return cuda::AllocateMemory(static_cast<cuda::MemoryKind>(device.device_type), opened, nbytes, cuda::CurrentStream(id), &result);
+}
 
 // Any thread, no JavaScript: the tensor is released by plain C as well.
 static int Allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_ctx,
                     void (*SetError)(void* error_ctx, const char* kind, const char* message)) {
   *out = nullptr;
   Frame frame = {};
-  if (prototype->device.device_type != kDLCPU) {
-    SetError(error_ctx, "BufferError", "Expected device kDLCPU for an allocation: no other device is available here");
+  const int32_t device_type = prototype->device.device_type;
+  if (device_type != kDLCPU && !(cuda::IsLoaded() && cuda::IsMemoryKind(device_type))) {
+    SetError(error_ctx, "BufferError", "Expected a device that this process can allocate on: the host, or with dlpack/cuda its devices");
     return -1;
   }
   if (prototype->ndim < 0 || prototype->ndim > kMaxNdim || (prototype->ndim > 0 && prototype->shape == nullptr)) {
@@ -26,7 +38,8 @@ static int Allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* e
   frame.dtype_code = prototype->dtype.code;
   frame.dtype_bits = prototype->dtype.bits;
   frame.dtype_lanes = prototype->dtype.lanes;
-  frame.device_type = kDLCPU;
+  frame.device_type = device_type;
+  frame.device_id = prototype->device.device_id;
   frame.addressable = 1;
   int64_t step = 1;
   bool empty = false;
@@ -48,7 +61,8 @@ static int Allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* e
     SetError(error_ctx, "ValueError", "Expected a shape of at most 2^53 - 1 elements for an allocation");
     return -1;
   }
-  Storage* storage = AllocateStorage(empty ? 0 : static_cast<uint64_t>(bits / 8 + (bits % 8 != 0)));
+  const uint64_t nbytes = empty ? 0 : static_cast<uint64_t>(bits / 8 + (bits % 8 != 0));
+  Storage* storage = device_type == kDLCPU ? AllocateStorage(nbytes) : AllocateOnDevice(prototype->device, nbytes);
   Status status;
   *out = storage == nullptr ? nullptr : ExportManaged<DLManagedTensorVersioned>(frame, storage, &status);
   if (*out == nullptr) {
@@ -71,9 +85,12 @@ static int ToPyObject(DLManagedTensorVersioned*, void** out) {
   return -1;
 }
 
-// Host memory has no streams.
-static int CurrentWorkStream(DLDeviceType, int32_t, void** out) {
+// Host memory has no streams; NULL is how the legacy default stream is known to all.
+static int CurrentWorkStream(DLDeviceType device_type, int32_t device_id, void** out) {
   *out = nullptr;
+  if (!cuda::IsLoaded() || !cuda::IsCudaDevice(device_type)) return 0;
+  const cuda::StreamHandle stream = cuda::CurrentStream(cuda::OrdinalOf(device_type, device_id));
+  if (stream != cuda::kLegacyStream) *out = stream;
   return 0;
 }
 

@@ -221,6 +221,28 @@ static Status Describe(const DLTensor& tensor, uint64_t flags, Frame* frame, int
   return kOk;
 }
 
+// A Storage over the bytes that a described tensor touches; NULL when out of memory.
+static Storage* WrapDescribed(const DLTensor& tensor, int64_t low, int64_t nbytes, Frame* frame,
+                              void (*destroy)(Storage*), void* owner) {
+  char* data = nullptr;
+  frame->byte_offset = 0;
+  if (nbytes > 0) {
+    data = static_cast<char*>(tensor.data);
+    if (frame->addressable) {
+      // The storage begins at the lowest byte that the elements touch.
+      data += tensor.byte_offset + static_cast<uint64_t>(low);
+      frame->byte_offset = static_cast<double>(-low);
+    } else {
+      nbytes += low + static_cast<int64_t>(tensor.byte_offset);
+      frame->byte_offset = static_cast<double>(tensor.byte_offset);
+    }
+  }
+  frame->nbytes = static_cast<double>(nbytes);
+  Storage* storage = WrapStorage(data, static_cast<uint64_t>(nbytes), destroy, owner, 0);
+  if (storage != nullptr) Count(counts.imports, 1);
+  return storage;
+}
+
 template <class Managed>
 static void DestroyImported(Storage* self) {
   Managed* managed = static_cast<Managed*>(self->owner);
@@ -281,24 +303,17 @@ Storage* ImportManaged(Managed* managed, Frame* frame) {
   Storage* own = Unwrap(managed, tensor, low, nbytes, frame);
   if (own != nullptr) return own;
 
-  char* data = nullptr;
-  frame->byte_offset = 0;
-  if (nbytes > 0) {
-    data = static_cast<char*>(tensor.data);
-    if (frame->addressable) {
-      // The storage begins at the lowest byte that the elements touch.
-      data += tensor.byte_offset + static_cast<uint64_t>(low);
-      frame->byte_offset = static_cast<double>(-low);
-    } else {
-      nbytes += low + static_cast<int64_t>(tensor.byte_offset);
-      frame->byte_offset = static_cast<double>(tensor.byte_offset);
-    }
-  }
-  frame->nbytes = static_cast<double>(nbytes);
-  Storage* storage =
-      WrapStorage(data, static_cast<uint64_t>(nbytes), DestroyImported<Managed>, managed, 0);
-  if (storage == nullptr) return Refuse(managed, kOutOfMemory, frame);
-  Count(counts.imports, 1);
+  Storage* storage = WrapDescribed(tensor, low, nbytes, frame, DestroyImported<Managed>, managed);
+  return storage == nullptr ? Refuse(managed, kOutOfMemory, frame) : storage;
+}
+
+Storage* WrapTensor(const DLTensor& tensor, Frame* frame, void (*destroy)(Storage*), void* owner) {
+  int64_t low;
+  int64_t nbytes;
+  frame->status = Describe(tensor, 0, frame, &low, &nbytes);
+  if (frame->status != kOk) return nullptr;
+  Storage* storage = WrapDescribed(tensor, low, nbytes, frame, destroy, owner);
+  if (storage == nullptr) frame->status = kOutOfMemory;
   return storage;
 }
 

@@ -23,6 +23,10 @@ Status CheckFrame(const Frame& frame, uint64_t nbytes);
 template <class Managed>
 Storage* ImportManaged(Managed* managed, Frame* frame);
 
+// A Storage over the memory of a tensor that `owner` keeps alive; `destroy` counts the import off and lets go of it. On
+// success `frame` describes the tensor; on failure the result is NULL, `frame->status` says why and nothing was taken.
+Storage* WrapTensor(const DLTensor& tensor, Frame* frame, void (*destroy)(Storage*), void* owner);
+
 // Calls the deleter, if there is one.
 template <class Managed>
 inline void DeleteManaged(Managed* managed) {

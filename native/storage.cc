@@ -70,6 +70,7 @@ Storage* WrapStorage(void* data, uint64_t nbytes, void (*destroy)(Storage*), voi
   storage->destroy = destroy;
   storage->owner = owner;
   storage->owner_id = owner_id;
+  storage->uses = nullptr;
   storage->is_reported.store(false, std::memory_order_relaxed);
   return storage;
 }

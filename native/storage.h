@@ -18,6 +18,8 @@ struct Storage {
   // What `destroy` needs: a managed tensor, or the release queue of an environment and a number in it.
   void* owner;
   uint64_t owner_id;
+  // Streams with work on this memory, for `destroy` to wait for; see cuda/uses.h. NULL for nearly all.
+  void* uses;
   // Some environment told its garbage collector about these bytes.
   std::atomic<bool> is_reported;
 };

@@ -4,12 +4,13 @@
  * @module
  */
 
-import { allocateHost, getBackend } from './backend.js';
+import { allocateHost, type DeviceBackend, getDeviceBackend } from './backend.js';
 import { Descriptor, Flag } from './descriptor.js';
-import { cpu } from './device.js';
+import { cpu, type DeviceInfo } from './device.js';
 import { type DTypeInfo, sizeBytes } from './dtype.js';
 import { UnsupportedDeviceError } from './errors.js';
 import { rowMajorStrides, sizeOf } from './layout.js';
+import type { Storage } from './storage.js';
 
 // Most tensors have the shape of the one before, and arrays never change once made: those two are shared.
 let lastShape: readonly number[] = [];
@@ -23,21 +24,35 @@ function rememberShape(shape: readonly number[]): void {
   lastStrides = rowMajorStrides(shape);
 }
 
+function allocateOn(nbytes: number, device: DeviceInfo): Storage {
+  const backend = getDeviceBackend(device);
+  if (backend !== null) return backend.allocate(nbytes, device);
+  const hint = device.kind.startsWith('cuda') ? '; import "dlpack/cuda" first' : '';
+  throw new UnsupportedDeviceError(
+    device.name,
+    `Expected a device this process can allocate on but received '${device.name}'${hint}`,
+  );
+}
+
+/** Zero bits in all of a storage. */
+export function clearStorage(storage: Storage, device: DeviceInfo): void {
+  if (storage.nbytes === 0) return;
+  if (!device.isHostAccessible) {
+    (getDeviceBackend(device) as DeviceBackend).clear(storage, device);
+    return;
+  }
+  new Uint8Array(storage.buffer(), storage.start, storage.nbytes).fill(0);
+  storage.commit();
+}
+
 /** Row-major memory for a shape. Only a type below a byte can be padded; other flags pass through. */
 export function allocateLike(shape: readonly number[], dtype: DTypeInfo, flags: number, device = cpu): Descriptor {
   const nbytes = sizeBytes(dtype, sizeOf(shape), (flags & Flag.subBytePadded) !== 0);
-  const storage = device.kind === 'cpu' ? allocateHost(nbytes, device) : getBackend()?.allocate(nbytes, device);
-  if (storage === null || storage === undefined) {
-    throw new UnsupportedDeviceError(
-      device.name,
-      `Expected a device this process can allocate on but received '${device.name}'`,
-    );
-  }
+  const storage = device.kind === 'cpu' ? allocateHost(nbytes, device) : allocateOn(nbytes, device);
   const kept = dtype.isSubByte ? flags : flags & ~Flag.subBytePadded;
   if ((kept & Flag.subBytePadded) !== 0 && nbytes > 0) {
     // Elements are written without touching the bits around them, and padding is zero for those who read whole bytes.
-    new Uint8Array(storage.buffer(), storage.start, nbytes).fill(0);
-    storage.commit();
+    clearStorage(storage, device);
   }
   rememberShape(shape);
   return new Descriptor(storage, dtype, device, lastShape, lastStrides, 0, kept);

@@ -217,7 +217,7 @@ export function describe(value: unknown): string {
     case 'bigint':
       return `${value}n (bigint)`;
     case 'function':
-      return `${value.name || 'anonymous'} (function)`;
+      return `${functionName(value)} (function)`;
     case 'symbol':
       return String(value);
     case 'object': {
@@ -229,6 +229,15 @@ export function describe(value: unknown): string {
     }
     default:
       return `${String(value)} (${typeof value})`;
+  }
+}
+
+/** Objects of other languages are functions, too, and may have no name. */
+function functionName(value: { name?: unknown }): string {
+  try {
+    return typeof value.name === 'string' && value.name !== '' ? value.name : 'anonymous';
+  } catch {
+    return 'anonymous';
   }
 }
 

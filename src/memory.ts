@@ -28,12 +28,16 @@ export interface WrapOptions<D extends DType> extends FromOptions<D> {
   padded?: boolean;
 }
 
-/** A packed copy in memory of its own, flagged as one. */
-export function copyDescriptor(source: Descriptor): Descriptor {
-  source.checkHost();
-  const copy = allocateLike(source.shape, source.dtype, (source.flags & Flag.subBytePadded) | Flag.isCopied);
-  convertElements(source, copy);
-  return copy;
+/** A packed copy in memory of its own, flagged as one; where the source is, unless told otherwise. */
+export function copyDescriptor(source: Descriptor, device = source.device): Descriptor {
+  const copy = allocateLike(source.shape, source.dtype, (source.flags & Flag.subBytePadded) | Flag.isCopied, device);
+  try {
+    convertElements(source, copy);
+    return copy;
+  } catch (error) {
+    copy.storage.release();
+    throw error;
+  }
 }
 
 /** A typed array as a tensor over the same memory, with everything checked. */

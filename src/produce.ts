@@ -4,7 +4,7 @@
  * @module
  */
 
-import { getBackend } from './backend.js';
+import { getBackend, getDeviceBackend } from './backend.js';
 import { type Descriptor, KNOWN_FLAGS } from './descriptor.js';
 import { deviceFromType } from './device.js';
 import { BufferError } from './errors.js';
@@ -20,20 +20,19 @@ export function produce(source: Descriptor, request: DLPackRequest): ManagedTens
       `Expected a consumer of DLPack ${DLPACK_VERSION[0]}.x but it takes at most ${request.maxVersion?.join('.')}`,
     );
   }
-  if (request.device != null) {
-    const device = deviceFromType(request.device.type, request.device.id);
-    if (device !== source.device) {
-      throw new BufferError(
-        `Expected a request for '${source.device.name}' but the consumer asks for '${device.name}'; copy it there first with to()`,
-      );
-    }
-  }
-  if (request.stream != null && (source.device.kind === 'cpu' || request.stream !== -1n)) {
+  const device = request.device == null ? source.device : deviceFromType(request.device.type, request.device.id);
+  const isMoved = device !== source.device;
+  if (isMoved && (request.copy === false || getDeviceBackend(source.device) === null)) {
     throw new BufferError(
-      `Expected no stream for a tensor on '${source.device.name}' but received ${request.stream}; synchronise it first and pass null or, on a device with streams, -1n`,
+      `Expected a request for '${source.device.name}' but the consumer asks for '${device.name}'; copy it there first with to()`,
     );
   }
-  const descriptor = request.copy === true ? copyDescriptor(source) : source;
+  const stream = request.stream ?? null;
+  if (stream !== null && device.isHostAccessible && device.kind !== 'cuda_managed') {
+    throw new BufferError(`Expected no stream for a tensor on '${device.name}' but received ${stream}; pass null`);
+  }
+  const descriptor = request.copy === true || isMoved ? copyDescriptor(source, device) : source;
+  handOver(descriptor, source, stream);
   if (request.native === true) {
     const external = getBackend()?.exportExternal(descriptor);
     if (external != null) {
@@ -43,6 +42,25 @@ export function produce(source: Descriptor, request: DLPackRequest): ManagedTens
   }
   if (descriptor === source) descriptor.storage.refs++;
   return manage(descriptor);
+}
+
+/** What the consumer queues on its stream finds the data ready. A copy that cannot be handed over goes back. */
+function handOver(descriptor: Descriptor, source: Descriptor, stream: bigint | null): void {
+  const { device } = descriptor;
+  if (device.isHostAccessible) return;
+  const backend = getDeviceBackend(device);
+  if (backend === null) {
+    if (stream === null || stream === -1n) return;
+    throw new BufferError(
+      `Expected stream null or -1n for a tensor on '${device.name}', whose streams this process does not know, but received ${stream}`,
+    );
+  }
+  try {
+    backend.handOver(descriptor, stream);
+  } catch (error) {
+    if (descriptor !== source) descriptor.storage.release();
+    throw error;
+  }
 }
 
 /** A managed tensor that gives one reference to the storage back when its deleter is called, once. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { getBackend, importForeign } from './backend.js';
+import { consumerStream, getBackend, hasDeviceBackend, importForeign } from './backend.js';
 import { Descriptor, KNOWN_FLAGS } from './descriptor.js';
 import { type Device, type DeviceInfo, deviceFromType, parseDevice } from './device.js';
 import type { DType } from './dtype.js';
@@ -20,7 +20,14 @@ import {
   VersionError,
 } from './errors.js';
 import { checkShape, checkStrides, rowMajorStrides, spanOf } from './layout.js';
-import { DLPACK, DLPACK_VERSION, type DLPackProducer, type DLPackRequest, type ManagedTensor } from './managed.js';
+import {
+  DLPACK,
+  DLPACK_DEVICE,
+  DLPACK_VERSION,
+  type DLPackProducer,
+  type DLPackRequest,
+  type ManagedTensor,
+} from './managed.js';
 import { BufferStorage, bufferLength, type GPUBufferLike, GpuStorage, type Storage } from './storage.js';
 import { shareDescriptor, Tensor } from './tensor.js';
 import { descriptorOf, TensorView } from './view.js';
@@ -84,13 +91,32 @@ const ownExport = Tensor.prototype[DLPACK];
 function take(source: unknown, device: DeviceInfo | null, copy: boolean | null, stream: bigint | null): Descriptor {
   // Objects of Python are callable, so functions to JavaScript.
   if (typeof source === 'function') {
-    const foreign = importForeign(source, copy === null && device === null ? null : { copy, device });
+    const foreign = importForeign(
+      source,
+      copy === null && device === null && stream === null ? null : { copy, device, stream },
+    );
     if (foreign !== null) return foreign;
   }
   const backend = getBackend();
   const wanted = device === null ? null : { type: device.type, id: device.id };
-  const offered = ask(source, { maxVersion: DLPACK_VERSION, device: wanted, copy, stream, native: backend !== null });
+  const offered = ask(source, {
+    maxVersion: DLPACK_VERSION,
+    device: wanted,
+    copy,
+    stream: stream ?? streamFor(source, device),
+    native: backend !== null,
+  });
   return backend?.importExternal(offered) ?? consume(offered as ManagedTensor);
+}
+
+/** The stream that this thread will use the tensor on, where it is on a device with streams that we know. */
+function streamFor(source: unknown, device: DeviceInfo | null): bigint | null {
+  if (!hasDeviceBackend()) return null;
+  if (device !== null) return consumerStream(device);
+  const producer = source as Partial<DLPackProducer> | null;
+  if (typeof producer?.[DLPACK_DEVICE] !== 'function') return null;
+  const { type, id } = producer[DLPACK_DEVICE]();
+  return consumerStream(deviceFromType(type, id));
 }
 
 function ask(source: unknown, request: DLPackRequest): unknown {

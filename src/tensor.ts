@@ -5,13 +5,13 @@
  * @module
  */
 
-import { allocateLike } from './allocate.js';
+import { allocateLike, clearStorage } from './allocate.js';
 import { getBackend } from './backend.js';
 import { type Descriptor, Flag } from './descriptor.js';
 import { type Device, type DLDevice, parseDevice } from './device.js';
 import { type DType, type DTypeInfo, dtypeOfArray, parseDType, type TypedArray } from './dtype.js';
 import { elementCodec } from './element.js';
-import { ArgumentTypeError, UnsupportedDeviceError } from './errors.js';
+import { ArgumentTypeError } from './errors.js';
 import { checkShape, checkStrides, inferShape, reshapeLayout, rowMajorStrides } from './layout.js';
 import { DLPACK, DLPACK_DEVICE, type DLPackRequest, type ManagedTensor } from './managed.js';
 import { bytesOf, describeArray, type FromOptions, moveBuffer, type WrapOptions } from './memory.js';
@@ -92,7 +92,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     if (source instanceof TensorView) {
       const from = descriptorOf(source);
       const dtype = options.dtype === undefined ? from.dtype : parseDType(options.dtype);
-      const copy = allocateLike(from.shape, dtype, from.flags & Flag.subBytePadded);
+      const copy = allocateLike(from.shape, dtype, from.flags & Flag.subBytePadded, from.device);
       return written(copy, options.shape, () => convertElements(from, copy));
     }
     const natural = dtypeOfArray(source);
@@ -166,11 +166,8 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   /** Memory filled with zero bits. */
   static zeros<D extends DType>(shape: readonly number[], dtype: D, options: EmptyOptions = {}): Tensor<D> {
     const tensor = Tensor.empty(shape, dtype, options);
-    const { storage } = descriptorOf(tensor);
-    if (storage.nbytes > 0) {
-      new Uint8Array(storage.buffer(), storage.start, storage.nbytes).fill(0);
-      storage.commit();
-    }
+    const { storage, device } = descriptorOf(tensor);
+    clearStorage(storage, device);
     return tensor;
   }
 
@@ -236,15 +233,24 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
       : this.copy();
   }
 
-  /** The tensor on another device: a second owner when it is there already. */
+  /**
+   * The tensor on another device, row-major: a second owner when it is there already, a copy otherwise. What is copied to the
+   * host is there when this returns; what is copied to a device is there for all that is queued on its current stream.
+   */
   to(device: Device): Tensor<D> {
     const descriptor = descriptorOf(this);
     const target = parseDevice(device);
     if (target === descriptor.device) return shareDescriptor(descriptor.shared()) as Tensor<D>;
-    throw new UnsupportedDeviceError(
-      target.name,
-      `Expected a device that can be copied to from '${descriptor.device.name}' but received '${target.name}'`,
-    );
+    const copy = allocateLike(descriptor.shape, descriptor.dtype, descriptor.flags & Flag.subBytePadded, target);
+    return written(copy, undefined, () => convertElements(descriptor, copy)) as Tensor<D>;
+  }
+
+  /** As `to`, without blocking the event loop: the tensor is there when the promise resolves. It may be disposed meanwhile. */
+  async toAsync(device: Device): Promise<Tensor<D>> {
+    const descriptor = descriptorOf(this);
+    const target = parseDevice(device);
+    if (target === descriptor.device) return shareDescriptor(descriptor.shared()) as Tensor<D>;
+    return convertedAsync(descriptor, descriptor.dtype, target) as Promise<Tensor<D>>;
   }
 
   /** Another shape: over the same memory where strides allow it, a copy where not. */
@@ -282,10 +288,10 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
 setMakeOwner(shareDescriptor);
 
 /** Holds the source until the copy is made, so that it may be disposed meanwhile. */
-async function convertedAsync(source: Descriptor, dtype: DTypeInfo): Promise<Tensor> {
+async function convertedAsync(source: Descriptor, dtype: DTypeInfo, device = source.device): Promise<Tensor> {
   source.storage.refs++;
   try {
-    const copy = allocateLike(source.shape, dtype, source.flags & Flag.subBytePadded);
+    const copy = allocateLike(source.shape, dtype, source.flags & Flag.subBytePadded, device);
     try {
       await convertElementsAsync(source, copy);
       return new Tensor(copy);

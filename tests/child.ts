@@ -10,7 +10,12 @@ export interface ChildResult {
   readonly output: string;
 }
 
-const runtimeArgs = { node: ['--expose-gc'], bun: ['--expose-gc'], deno: ['run', '-A', '--v8-flags=--expose-gc'] };
+/** What each runtime needs to run a script with the collector in reach. */
+export const runtimeArgs = {
+  node: ['--expose-gc'],
+  bun: ['--expose-gc'],
+  deno: ['run', '-A', '--v8-flags=--expose-gc'],
+};
 
 /** Runs a compiled script next to `from` to its end. */
 export function runChild(

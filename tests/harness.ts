@@ -39,9 +39,10 @@ async function runAll(): Promise<void> {
     }
     try {
       if (skip !== false) throw new Error(`CI is set and this counterpart is missing: ${skip}`);
-      await body();
+      const start = performance.now();
+      await ended(body);
       count.passed++;
-      if (environment.VERBOSE) console.log(`ok ${name}`);
+      if (environment.VERBOSE) console.log(`ok ${name} (${(performance.now() - start).toFixed(0)} ms)`);
     } catch (error) {
       count.failed++;
       console.log(`not ok ${name}\n${indent(error instanceof Error ? (error.stack ?? String(error)) : String(error))}`);
@@ -50,6 +51,19 @@ async function runAll(): Promise<void> {
   console.log(`RESULT ${JSON.stringify(count)}`);
   const { process } = globalThis as { process?: { exit(code: number): void } };
   process?.exit(count.failed === 0 ? 0 : 1);
+}
+
+/** The body to its end; one that waits for something that never comes fails instead of holding up the run. */
+async function ended(body: Body): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const never = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('still waiting after two minutes')), 120_000);
+  });
+  try {
+    await Promise.race([body(), never]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function indent(text: string): string {

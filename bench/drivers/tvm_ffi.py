@@ -3,6 +3,7 @@
 Run with -I: this file has the name of the package it imports.
 """
 import json
+import pathlib
 import platform
 import sys
 import time
@@ -21,15 +22,13 @@ vector = tvm_ffi.from_dlpack(np.arange(6, dtype=np.float32))
 identity = tvm_ffi.convert(lambda value: value)
 
 
-def samples(batch, n=50_000, count=5):
+def samples(batch, n=20_000, count=5):
     times = []
     for _ in range(count):
         start = time.perf_counter_ns()
         batch(n)
         times.append((time.perf_counter_ns() - start) / n)
     return times
-
-
 
 
 def nop_tensors(n):
@@ -112,12 +111,22 @@ try:
             nop(t, t, t)
 
     operations["nop(3 torch tensors)"] = nop_torch
+    sys.path.append(str(pathlib.Path(__file__).parent))
+    from tvm_ffi_upstream import rows
+
+    upstream = rows(nop, probe.invoke_times)
 except ImportError:
     torch = None
+    upstream = {}
 
-for batch in operations.values():
-    batch(10_000)
+for batch in [*operations.values(), *upstream.values()]:
+    batch(5_000)
 versions = {"Python": platform.python_version(), "tvm_ffi": tvm_ffi.__version__, "NumPy": np.__version__}
 if torch is not None:
     versions["torch"] = torch.__version__
-print(json.dumps({"times": {name: samples(batch) for name, batch in operations.items()}, "versions": versions}))
+measured = {
+    "times": {name: samples(batch) for name, batch in operations.items()},
+    "upstream": {name: samples(batch) for name, batch in upstream.items()},
+    "versions": versions,
+}
+print(json.dumps(measured))

@@ -1,4 +1,4 @@
-"""The peers of bench/values.bench.ts: NumPy, ml_dtypes, PyTorch where it can be imported, and memcpy of libc.
+"""The peers of bench/values.bench.ts: NumPy, ml_dtypes, PyTorch where it can be imported, memcpy and memset of libc.
 
 Reads one request in JSON per line, answers each with one line: seconds of every repetition, or null for what is absent.
 """
@@ -21,6 +21,12 @@ warnings.simplefilter("ignore")
 libc = ctypes.CDLL(None)
 libc.memcpy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
 libc.memcpy.restype = ctypes.c_void_p
+libc.memset.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t]
+libc.memset.restype = ctypes.c_void_p
+
+
+# Arrays of which only the address is used.
+KEPT = []
 
 
 def dtype_of(name):
@@ -31,60 +37,69 @@ def values_of(op):
     return (np.arange(op["count"], dtype=np.float32) % 13 - 6).reshape(op.get("shape", op["count"]))
 
 
-def memcpy(op, threads):
-    source, target = values_of(op), np.zeros(op["count"], np.float32)
-    step = source.nbytes // threads
+def libc_action(op, threads, size, part):
+    """part(target, offset, nbytes) on every thread, over a result of `size` bytes for each element."""
+    total = op["count"] * size
+    nbytes = total // threads
     pool = ThreadPoolExecutor(threads)
 
-    def part(i):
-        # ctypes lets go of the interpreter lock for the call.
-        libc.memcpy(target.ctypes.data + i * step, source.ctypes.data + i * step, step)
+    def write(address):
+        if threads == 1:
+            part(address, 0, total)
+        else:
+            # ctypes lets go of the interpreter lock for the call.
+            list(pool.map(lambda i: part(address + i * nbytes, i * nbytes, nbytes), range(threads)))
 
-    if threads == 1:
-        return lambda: part(0)
-    return lambda: list(pool.map(part, range(threads)))
+    def write_fresh():
+        target = np.empty(total, np.uint8)
+        write(target.ctypes.data)
+
+    if op["fresh"]:
+        return write_fresh
+    kept = np.zeros(total, np.uint8)
+    KEPT.append(kept)
+    address = kept.ctypes.data
+    return lambda: write(address)
+
+
+def memcpy(op, threads):
+    source = values_of(op)
+    KEPT.append(source)
+    start = source.ctypes.data
+    return libc_action(op, threads, 4, lambda target, offset, nbytes: libc.memcpy(target, start + offset, nbytes))
+
+
+def memset(op, threads):
+    size = op["writtenBits"] // 8
+    return libc_action(op, threads, size, lambda target, offset, nbytes: libc.memset(target, 1, nbytes))
 
 
 def numpy_action(op):
-    if op["kind"] == "copy":
-        source, target = values_of(op), np.zeros(op["count"], np.float32)
-        return lambda: np.copyto(target, source)
-    if op["kind"] == "fresh":
-        source = values_of(op)
+    source = values_of(op).astype(dtype_of(op["from"]))
+    if op["fresh"]:
         return lambda: source.astype(dtype_of(op["to"]), copy=True)
     if op["kind"] == "permute":
-        source = values_of(op).transpose(op["axes"])
-        target = np.zeros(source.shape, np.float32)
-        return lambda: np.copyto(target, source)
-    source = values_of(op).astype(dtype_of(op["from"]))
-    target = np.zeros(op["count"], dtype_of(op["to"]))
+        source = source.transpose(op["axes"])
+    target = np.zeros(source.shape, dtype_of(op["to"]))
     return lambda: np.copyto(target, source, casting="unsafe")
 
 
 def torch_action(op):
-    kinds = {"float32", "bfloat16", "float16", "float8_e4m3fn"}
-    if torch is None or not {op.get("from", "float32"), op.get("to", "float32")} <= kinds:
+    if torch is None or not {op["from"], op["to"]} <= {"float32", "bfloat16", "float16", "float8_e4m3fn"}:
         return None
-    values = torch.from_numpy(values_of(op))
-    if op["kind"] == "copy":
-        target = torch.zeros(op["count"])
-        return lambda: target.copy_(values)
-    if op["kind"] == "fresh":
-        to = getattr(torch, op["to"])
-        return lambda: values.to(to, copy=True)
+    to = getattr(torch, op["to"])
+    source = torch.from_numpy(values_of(op)).to(getattr(torch, op["from"]))
+    if op["fresh"]:
+        return lambda: source.to(to, copy=True)
     if op["kind"] == "permute":
-        source = values.permute(op["axes"])
-        target = torch.zeros(source.shape)
-        return lambda: target.copy_(source)
-    source = values.to(getattr(torch, op["from"]))
-    target = torch.zeros(op["count"], dtype=torch.float32).to(getattr(torch, op["to"]))
+        source = source.permute(op["axes"])
+    target = torch.zeros(source.shape, dtype=torch.float32).to(to)
     return lambda: target.copy_(source)
 
 
 def action_of(peer, op, threads):
-    if peer == "memcpy":
-        # What is short is over before a second thread has begun.
-        return memcpy(op, threads if op["times"] == 1 else 1)
+    if peer in ("memcpy", "memset"):
+        return (memcpy if peer == "memcpy" else memset)(op, threads)
     return numpy_action(op) if peer == "numpy" else torch_action(op)
 
 
@@ -101,7 +116,9 @@ def main():
         key = (request["peer"], json.dumps(request["op"]))
         # One operation at a time keeps its arrays: all together would not fit everywhere.
         if key not in known:
-            known = {k: v for k, v in known.items() if k[1] == key[1]}
+            if not any(k[1] == key[1] for k in known):
+                known = {}
+                KEPT.clear()
             known[key] = action_of(request["peer"], request["op"], threads)
         action, seconds = known[key], []
         for _ in range(request["repetitions"] if action is not None else 0):

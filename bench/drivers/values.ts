@@ -2,46 +2,60 @@
 
 import { createInterface } from 'node:readline';
 import { type BaseDType, Tensor } from 'dlpack';
-import type { Operation } from '../values.bench.js';
+import type { Operation } from '../values/operations.js';
 
-function values(count: number): Tensor<'float32'> {
-  const tensor = Tensor.empty([count], 'float32');
-  const { data } = tensor;
+function sourceOf({ count, from, padded }: Operation): Tensor {
+  const floats = Tensor.empty([count], 'float32');
+  const { data } = floats;
   for (let i = 0; i < count; i++) data[i] = (i % 13) - 6;
-  return tensor;
+  if (from === 'float32') return floats;
+  const source = Tensor.empty([count], from as BaseDType, { padded });
+  source.copyFrom(floats);
+  floats.dispose();
+  return source;
+}
+
+/** Writing the result alone. */
+function fillOf({ count, to, fresh }: Operation): () => void {
+  if (fresh) {
+    return () =>
+      Tensor.empty([count], to as BaseDType)
+        .fill(1)
+        .dispose();
+  }
+  const target = Tensor.zeros([count], to as BaseDType);
+  return () => void target.fill(1);
 }
 
 function actionOf(op: Operation): () => void {
-  const source = values(op.count);
-  if (op.kind === 'copy') {
-    const target = Tensor.zeros([op.count], 'float32');
-    return () => target.copyFrom(source);
-  }
-  if (op.kind === 'fresh') return () => source.astype(op.to as BaseDType).dispose();
-  if (op.kind === 'permute') {
+  const { count, kind, fresh } = op;
+  const to = op.to as BaseDType;
+  const source = sourceOf(op);
+  if (fresh) return () => source.astype(to).dispose();
+  if (kind === 'permute') {
     const turned = source.reshape(op.shape as number[]).transpose(op.axes as number[]);
-    const target = Tensor.zeros(turned.shape, 'float32');
+    const target = Tensor.zeros(turned.shape, to);
     return () => target.copyFrom(turned);
   }
-  const from = source.astype(op.from as BaseDType);
-  const to = Tensor.zeros([op.count], op.to as BaseDType);
-  return () => to.copyFrom(from);
+  const target = Tensor.zeros([count], to);
+  return () => target.copyFrom(source);
 }
 
 console.log(JSON.stringify({ node: process.versions.node }));
-let known = { key: '', action: () => {} };
+let known: { key: string; actions: Record<string, () => void> } = { key: '', actions: {} };
 for await (const line of createInterface({ input: process.stdin })) {
-  const { op, repetitions } = JSON.parse(line) as { op: Operation; repetitions: number };
+  const { op, peer, repetitions } = JSON.parse(line) as { op: Operation; peer: string; repetitions: number };
   const key = JSON.stringify(op);
   if (known.key !== key) {
-    known = { key: '', action: () => {} };
+    known = { key: '', actions: {} };
     (globalThis as { gc?: () => void }).gc?.();
-    known = { key, action: actionOf(op) };
+    known = { key, actions: { dlpack: actionOf(op), fill: fillOf(op) } };
   }
+  const action = known.actions[peer] as () => void;
   const seconds: number[] = [];
   for (let i = 0; i < repetitions; i++) {
     const start = performance.now();
-    for (let j = 0; j < op.times; j++) known.action();
+    for (let j = 0; j < op.times; j++) action();
     seconds.push((performance.now() - start) / 1000 / op.times);
   }
   console.log(JSON.stringify(seconds));

@@ -54,6 +54,9 @@ static ffi::Tensor ToCuda(ffi::TensorView x) {
   return y;
 }
 
+// In memory of the caller's allocator.
+static ffi::Tensor AllocLike(ffi::TensorView x) { return ffi::Tensor::FromEnvAlloc(TVMFFIEnvTensorAlloc, x.shape(), x.dtype(), x.device()); }
+
 static void ToHost(ffi::TensorView x, ffi::TensorView y) {
   CheckPair(x, y);
   Check(cudaMemcpy(y.data_ptr(), x.data_ptr(), static_cast<size_t>(x.numel()) * sizeof(float), cudaMemcpyDeviceToHost));
@@ -68,6 +71,7 @@ static int64_t LiveAllocations() { return live; }
 static void WaitFor(void* stream) { Check(cudaStreamSynchronize(static_cast<cudaStream_t>(stream))); }
 
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(add_one_cuda, AddOneCuda);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(alloc_like, AllocLike);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(to_cuda, ToCuda);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(to_host, ToHost);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(live_allocations, LiveAllocations);

@@ -10,6 +10,7 @@
 
 #include <atomic>
 
+#include "fresh.h"
 #include "strided.h"
 #include "threads.h"
 
@@ -22,6 +23,8 @@ static const int64_t kStretch = 16384;
 // Rows and columns of a tile: long enough to use whole cache lines on both sides.
 static const int64_t kTile = 64;
 static const int64_t kTileBytes = 32768;
+// A line of the caches, which streams write as a whole.
+static const int64_t kLine = 64;
 // Bytes that are worth threads, and those that are worth one each.
 static const int64_t kLarge = 4 << 20;
 static const int64_t kPerThread = 1 << 20;
@@ -30,6 +33,8 @@ struct Kernel {
   Row first;   // NULL: the source is the intermediate already
   Row second;  // NULL: the target is
   Row packed;  // instead of `first`, from packed memory
+  Row stream;  // instead of both, past the caches; NULL where there is none
+  Row stream_packed;
   size_t from_size;
   size_t middle_size;
   size_t to_size;
@@ -48,9 +53,11 @@ struct Job {
   int64_t strip;        // elements of a strip
   int64_t stretches;
   int64_t units;
-  bool from_is_dense;   // bytes side by side along the innermost axis
+  bool from_is_dense;   // units of memory side by side along the innermost axis
   bool to_is_dense;
   bool streams;
+  bool reads_ahead;     // more than the caches of a core hold
+  int32_t threads;
   std::atomic<int64_t> next;
 };
 
@@ -67,7 +74,7 @@ static bool IsInteger(ElementType type) { return type <= kHandle; }
 static bool FindKernel(const Pass& pass, const Rows& rows, Kernel* kernel) {
   const ElementType from = pass.from_type;
   const ElementType to = pass.to_type;
-  *kernel = Kernel{nullptr, nullptr, nullptr, UnitSize(pass.from_bits), 0, UnitSize(pass.to_bits)};
+  *kernel = Kernel{nullptr, nullptr, nullptr, nullptr, nullptr, UnitSize(pass.from_bits), 0, UnitSize(pass.to_bits)};
   kernel->middle_size = kernel->from_size;
   if (from == to && pass.from_bits == pass.to_bits) {
     return pass.from_bits < 8 || pass.from_bits == 8 || pass.from_bits == 16 || pass.from_bits == 32 ||
@@ -90,6 +97,9 @@ static bool FindKernel(const Pass& pass, const Rows& rows, Kernel* kernel) {
   kernel->first = from == kFloat32 ? nullptr : rows.to_f32[from];
   kernel->packed = rows.packed_to_f32[from];
   kernel->second = to == kFloat32 ? nullptr : rows.from_f32[to];
+  if (kernel->first == nullptr) kernel->stream = rows.stream_from_f32[to];
+  if (kernel->second == nullptr) kernel->stream = rows.stream_to_f32[from];
+  if (kernel->second == nullptr) kernel->stream_packed = rows.stream_packed_to_f32[from];
   return true;
 }
 
@@ -131,34 +141,40 @@ static void Prefetch(const uint8_t* block, size_t bytes) {
   for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch(block + 2 * bytes + i, 0, 2);
 }
 
+static void Copy(const Job& job, Place at, int64_t count) {
+  const uint8_t* from = job.pass->from + at.from / 8;
+  uint8_t* to = job.pass->to + at.to / 8;
+  const size_t bytes = static_cast<size_t>(count) * job.kernel.to_size;
+  if (job.streams) job.rows->stream(from, to, bytes);
+  else memcpy(to, from, bytes);
+}
+
 // A stretch of the innermost axis.
 static void RunStretch(const Job& job, Place at, int64_t count) {
   alignas(64) uint8_t buffer[kBlock * 16];
   const Pass& pass = *job.pass;
-  const bool is_packed =
-      job.kernel.packed != nullptr && job.from_step == pass.from_bits && at.from % 8 == 0;
-  const bool is_copy = job.kernel.first == nullptr && job.kernel.second == nullptr;
-  if (is_copy && job.from_is_dense && job.to_is_dense) {
-    const Row copy = job.streams ? job.rows->stream : nullptr;
-    const size_t bytes = static_cast<size_t>(count) * job.kernel.to_size;
-    if (copy != nullptr) copy(pass.from + at.from / 8, pass.to + at.to / 8, bytes);
-    else memcpy(pass.to + at.to / 8, pass.from + at.from / 8, bytes);
-    return;
-  }
+  const Kernel& kernel = job.kernel;
+  const bool is_packed = kernel.packed != nullptr && job.from_step == pass.from_bits && at.from % 8 == 0;
+  const bool is_dense = job.from_is_dense && at.from % 8 == 0;
+  const bool is_copy = kernel.first == nullptr && kernel.second == nullptr;
+  if (is_copy && is_dense && job.to_is_dense) return Copy(job, at, count);
+  const bool is_on_line = (reinterpret_cast<uintptr_t>(pass.to) + static_cast<uintptr_t>(at.to / 8)) % kLine == 0;
+  const Row stream = !job.streams || !is_on_line ? nullptr : is_packed ? kernel.stream_packed : kernel.stream;
   for (int64_t i = 0; i < count; i += static_cast<int64_t>(kBlock)) {
     const int64_t left = count - i;
     const size_t block = left < static_cast<int64_t>(kBlock) ? static_cast<size_t>(left) : kBlock;
-    const int64_t from = at.from + i * job.from_step;
-    const int64_t to = at.to + i * job.to_step;
-    if (job.from_is_dense || is_packed) Prefetch(pass.from + from / 8, block * static_cast<size_t>(pass.from_bits) / 8);
-    if (is_packed) {
-      Store(job, job.kernel.packed, pass.from + from / 8, to, block);
-    } else if (job.from_is_dense) {
-      Store(job, job.kernel.first, pass.from + from / 8, to, block);
-    } else {
-      Gather(pass.from, from, job.from_step, pass.from_bits, buffer, block);
-      Store(job, job.kernel.first, buffer, to, block);
+    const int64_t from_bit = at.from + i * job.from_step;
+    const int64_t to_bit = at.to + i * job.to_step;
+    const uint8_t* from = pass.from + from_bit / 8;
+    if (!is_packed && !is_dense) {
+      // One value for all: no block after the first is longer.
+      if (i == 0 || job.from_step != 0) Gather(pass.from, from_bit, job.from_step, pass.from_bits, buffer, block);
+      Store(job, kernel.first, buffer, to_bit, block);
+      continue;
     }
+    if (job.reads_ahead) Prefetch(from, block * static_cast<size_t>(job.from_step) / 8);
+    if (stream != nullptr) stream(from, pass.to + to_bit / 8, block);
+    else Store(job, is_packed ? kernel.packed : kernel.first, from, to_bit, block);
   }
 }
 
@@ -211,7 +227,7 @@ static void RunUnit(const Job& job, int64_t unit) {
 // Any thread, several at a time.
 static void Work(void* data) {
   Job* job = static_cast<Job*>(data);
-  const int64_t grain = job->units / (job->pass->threads * 8) + 1;
+  const int64_t grain = job->units / (job->threads * 8) + 1;
   for (;;) {
     const int64_t start = job->next.fetch_add(grain, std::memory_order_relaxed);
     if (start >= job->units) break;
@@ -245,7 +261,7 @@ static bool IsDivisible(const Pass& pass, const Job& job) {
 
 // Bytes of source and target together that the caches no longer hold when they are used next. Processors share their last
 // cache among more than this process, so that even a large one counts for little. DLPACK_CACHE_BYTES says otherwise.
-static int64_t CacheBytes() {
+static int64_t FindCacheBytes() {
   const char* asked = getenv("DLPACK_CACHE_BYTES");
   if (asked != nullptr) return atoll(asked);
   const int64_t most = 32 << 20;
@@ -258,17 +274,25 @@ static int64_t CacheBytes() {
 #endif
 }
 
+// Asked once: the answer comes from the processor, which takes as long as a small copy. Two threads that come here first
+// find the same.
+static int64_t CacheBytes() {
+  static int64_t bytes = -1;
+  int64_t known = __atomic_load_n(&bytes, __ATOMIC_RELAXED);
+  if (known < 0) __atomic_store_n(&bytes, known = FindCacheBytes(), __ATOMIC_RELAXED);
+  return known;
+}
+
 void RunPass(const Pass& pass) {
   Job job;
   job.rows = &BestRows();
   if (!FindKernel(pass, *job.rows, &job.kernel)) return;
-  Pass adjusted = pass;
-  job.pass = &adjusted;
+  job.pass = &pass;
   job.last = pass.ndim - 1;
   job.length = job.last < 0 ? 1 : pass.shape[job.last];
   job.from_step = job.last < 0 ? pass.from_bits : pass.from_step[job.last];
   job.to_step = job.last < 0 ? pass.to_bits : pass.to_step[job.last];
-  job.from_is_dense = pass.from_bits >= 8 && job.from_step == pass.from_bits;
+  job.from_is_dense = job.from_step == static_cast<int64_t>(job.kernel.from_size) * 8;
   job.to_is_dense = pass.to_bits >= 8 && job.to_step == pass.to_bits;
   job.across = FindAcross(pass, job.last);
   job.strip = kTile;
@@ -282,14 +306,17 @@ void RunPass(const Pass& pass) {
   }
   const int64_t bytes = count * static_cast<int64_t>(job.kernel.to_size);
   const int64_t read = count * pass.from_bits / 8;
-  // A stream saves reading the target first, which matters where more is written than read.
-  job.streams = job.to_is_dense && bytes >= kLarge && bytes >= read && bytes + read >= CacheBytes() &&
-                job.length * static_cast<int64_t>(job.kernel.to_size) >= 64;
+  // A stream saves reading the target first, which matters where more is written than read or one row does it all. Fresh
+  // memory the system has to fill with zeros first, and then the caches hold it.
+  const bool is_worth_it = bytes >= read || job.kernel.stream != nullptr;
+  job.streams = job.to_is_dense && is_worth_it && bytes + read >= CacheBytes() &&
+                job.length * static_cast<int64_t>(job.kernel.to_size) >= kLine && !IsFresh(pass.to + pass.to_bit / 8, bytes);
+  job.reads_ahead = bytes + read >= kPerThread;
   job.next.store(0, std::memory_order_relaxed);
   int64_t threads = bytes < kLarge || !IsDivisible(pass, job) ? 1 : bytes / kPerThread;
   if (threads > pass.threads) threads = pass.threads;
-  adjusted.threads = static_cast<int32_t>(threads < 1 ? 1 : threads);
-  RunOnThreads(adjusted.threads, Work, &job);
+  job.threads = static_cast<int32_t>(threads < 1 ? 1 : threads);
+  RunOnThreads(job.threads, Work, &job);
 }
 
 }  // namespace dlpack

@@ -28,6 +28,10 @@ struct Rows {
   Transpose transpose[5];  // by log2 of the size of an element
   // As memcpy, past the caches: for more bytes than they hold.
   Row stream;
+  // The same casts past the caches, into memory that starts on a cache line; NULL where a cast and `stream` have to do.
+  Row stream_to_f32[kElementTypes];
+  Row stream_from_f32[kElementTypes];
+  Row stream_packed_to_f32[kElementTypes];
 };
 
 extern const Rows kPortableRows;
@@ -36,7 +40,7 @@ extern const Rows kAvx2Rows;
 extern const Rows kAvx512Rows;
 #endif
 
-// The best set for this processor; DLPACK_CPU=portable or avx2 asks for less.
+// The best set for this processor; DLPACK_CPU=portable or avx2 asks for less, anything else for no less.
 const Rows& BestRows();
 
 }  // namespace dlpack

@@ -12,7 +12,7 @@
 
 #define DLPACK_ISA avx2
 #include "codec.h"
-#include "rows_x86.h"
+#include "rows_avx2.h"
 #include "rows_common.h"
 
 namespace dlpack {

@@ -14,9 +14,8 @@
 #endif
 
 #define DLPACK_ISA avx512
-#define DLPACK_AVX512
 #include "codec.h"
-#include "rows_x86.h"
+#include "rows_avx512.h"
 #include "rows_common.h"
 
 namespace dlpack {

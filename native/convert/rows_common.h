@@ -1,6 +1,6 @@
 // The rows of one instruction set, in the namespace DLPACK_ISA: loops over codecs that compilers turn into vector code.
-// Files that know better for some of them (rows_x86.h, rows_neon.h) come between codec.h and this one and define
-// DLPACK_ROWS_BY_HAND.
+// Files that know better for some of them (rows_avx2.h, rows_avx512.h, rows_neon.h) come between codec.h and this one and
+// define DLPACK_ROWS_BY_HAND.
 #if defined(__x86_64__)
 #include <emmintrin.h>
 #endif
@@ -11,25 +11,40 @@ namespace dlpack {
 namespace DLPACK_ISA {
 
 #if defined(DLPACK_ROWS_BY_HAND)
-#define DLPACK_TRY_BY_HAND(function, Type, in, out, count) \
-  const size_t done = function<Type>(static_cast<const uint8_t*>(in), static_cast<uint8_t*>(out), count)
+#define DLPACK_TRY_BY_HAND(function) \
+  const size_t done = function<Type, kStream>(static_cast<const uint8_t*>(in), static_cast<uint8_t*>(out), count)
 #else
-#define DLPACK_TRY_BY_HAND(function, Type, in, out, count) const size_t done = 0
+#define DLPACK_TRY_BY_HAND(function) const size_t done = 0
 #endif
 
+#if !defined(__x86_64__) || !defined(DLPACK_ROWS_BY_HAND)
 template <class Type>
+constexpr bool CanStreamToF32() {
+  return false;
+}
+template <class Type>
+constexpr bool CanStreamFromF32() {
+  return false;
+}
+template <class Type>
+constexpr bool CanStreamPacked() {
+  return false;
+}
+#endif
+
+template <class Type, bool kStream>
 void ToF32(const void* in, void* out, size_t count) {
   typedef typename Type::Unit Unit;
-  DLPACK_TRY_BY_HAND(ToF32ByHand, Type, in, out, count);
+  DLPACK_TRY_BY_HAND(ToF32ByHand);
   const Unit* __restrict from = static_cast<const Unit*>(in);
   float* __restrict to = static_cast<float*>(out);
   for (size_t i = done; i < count; ++i) to[i] = Type::F32(from[i]);
 }
 
-template <class Type>
+template <class Type, bool kStream>
 void FromF32(const void* in, void* out, size_t count) {
   typedef typename Type::Unit Unit;
-  DLPACK_TRY_BY_HAND(FromF32ByHand, Type, in, out, count);
+  DLPACK_TRY_BY_HAND(FromF32ByHand);
   const float* __restrict from = static_cast<const float*>(in);
   Unit* __restrict to = static_cast<Unit*>(out);
   for (size_t i = done; i < count; ++i) to[i] = Type::FromF32(from[i]);
@@ -64,9 +79,9 @@ void FromU64(const void* in, void* out, size_t count) {
 }
 
 // From packed elements that start on a byte.
-template <class Type, int kBits>
+template <class Type, int kBits, bool kStream>
 void PackedToF32(const void* in, void* out, size_t count) {
-  DLPACK_TRY_BY_HAND(PackedToF32ByHand, Type, in, out, count);
+  DLPACK_TRY_BY_HAND(PackedToF32ByHand);
   const uint8_t* __restrict from = static_cast<const uint8_t*>(in);
   float* __restrict to = static_cast<float*>(out);
   constexpr size_t kGroup = kBits == 6 ? 4 : 8 / kBits;
@@ -145,9 +160,9 @@ static void Stream(const void* in, void* out, size_t count) {
 #endif
 }
 
-template <class Type>
+template <class Type, bool kStream>
 constexpr Row ToF32Row() {
-  if constexpr (Type::kInF32) return ToF32<Type>;
+  if constexpr (Type::kInF32 && (!kStream || CanStreamToF32<Type>())) return ToF32<Type, kStream>;
   else return nullptr;
 }
 template <class Type>
@@ -155,9 +170,9 @@ constexpr Row ToI64Row() {
   if constexpr (Type::kInI64) return ToI64<Type>;
   else return nullptr;
 }
-template <class Type>
+template <class Type, bool kStream>
 constexpr Row FromF32Row() {
-  if constexpr (!__is_same(Type, Float32)) return FromF32<Type>;
+  if constexpr (!__is_same(Type, Float32) && (!kStream || CanStreamFromF32<Type>())) return FromF32<Type, kStream>;
   else return nullptr;
 }
 template <class Type>
@@ -165,19 +180,25 @@ constexpr Row FromF64Row() {
   if constexpr (!__is_same(Type, Float64)) return FromF64<Type>;
   else return nullptr;
 }
-template <class Type, int kBits>
+template <class Type, int kBits, bool kStream>
 constexpr Row PackedRow() {
-  if constexpr (kBits < 8 && Type::kInF32) return PackedToF32<Type, kBits>;
-  else return nullptr;
+  if constexpr (kBits < 8 && Type::kInF32 && (!kStream || CanStreamPacked<Type>())) {
+    return PackedToF32<Type, kBits, kStream>;
+  } else {
+    return nullptr;
+  }
 }
 
-#define DLPACK_TO_F32(name, code, bits) ToF32Row<name>(),
+#define DLPACK_TO_F32(name, code, bits) ToF32Row<name, false>(),
 #define DLPACK_TO_I64(name, code, bits) ToI64Row<name>(),
-#define DLPACK_FROM_F32(name, code, bits) FromF32Row<name>(),
+#define DLPACK_FROM_F32(name, code, bits) FromF32Row<name, false>(),
 #define DLPACK_FROM_F64(name, code, bits) FromF64Row<name>(),
 #define DLPACK_FROM_I64(name, code, bits) FromI64<name>,
 #define DLPACK_FROM_U64(name, code, bits) FromU64<name>,
-#define DLPACK_PACKED(name, code, bits) PackedRow<name, bits>(),
+#define DLPACK_PACKED(name, code, bits) PackedRow<name, bits, false>(),
+#define DLPACK_STREAM_TO_F32(name, code, bits) ToF32Row<name, true>(),
+#define DLPACK_STREAM_FROM_F32(name, code, bits) FromF32Row<name, true>(),
+#define DLPACK_STREAM_PACKED(name, code, bits) PackedRow<name, bits, true>(),
 
 #define DLPACK_DEFINE_ROWS                                                                          \
   {{DLPACK_ELEMENT_TYPES(DLPACK_TO_F32)},                                                           \
@@ -189,7 +210,10 @@ constexpr Row PackedRow() {
    {DLPACK_ELEMENT_TYPES(DLPACK_PACKED)},                                                           \
    {TransposeUnits<uint8_t>, TransposeUnits<uint16_t>, TransposeUnits4, TransposeUnits<uint64_t>,       \
     TransposeUnits<Unit16>},                                                                        \
-   Stream}
+   Stream,                                                                                          \
+   {DLPACK_ELEMENT_TYPES(DLPACK_STREAM_TO_F32)},                                                    \
+   {DLPACK_ELEMENT_TYPES(DLPACK_STREAM_FROM_F32)},                                                  \
+   {DLPACK_ELEMENT_TYPES(DLPACK_STREAM_PACKED)}}
 
 }  // namespace DLPACK_ISA
 }  // namespace dlpack

@@ -45,7 +45,7 @@ DLPACK_INLINE float32x4_t CleanNan(float32x4_t value) {
   return vbslq_f32(vceqq_f32(value, value), value, vreinterpretq_f32_u32(vdupq_n_u32(kNan32)));
 }
 
-template <class Type>
+template <class Type, bool>
 DLPACK_INLINE size_t ToF32ByHand(const uint8_t* in, uint8_t* out, size_t count) {
   float* to = reinterpret_cast<float*>(out);
   size_t i = 0;
@@ -60,7 +60,7 @@ DLPACK_INLINE size_t ToF32ByHand(const uint8_t* in, uint8_t* out, size_t count) 
   return i;
 }
 
-template <class Type>
+template <class Type, bool>
 DLPACK_INLINE size_t FromF32ByHand(const uint8_t* in, uint8_t* out, size_t count) {
   size_t i = 0;
   if constexpr (__is_same(Type, Float16)) {
@@ -72,7 +72,7 @@ DLPACK_INLINE size_t FromF32ByHand(const uint8_t* in, uint8_t* out, size_t count
   return i;
 }
 
-template <class Type>
+template <class Type, bool>
 DLPACK_INLINE size_t PackedToF32ByHand(const uint8_t* in, uint8_t* out, size_t count) {
   float* to = reinterpret_cast<float*>(out);
   size_t i = 0;

@@ -60,8 +60,31 @@ static size_t PackBytes(uint8_t* memory, int64_t bits, const uint8_t* in, size_t
   return i;
 }
 
+// The same backwards: `bits` whole bytes are eight elements.
+static size_t UnpackBytes(const uint8_t* memory, int64_t bits, uint8_t* out, size_t count) {
+  const uint64_t mask = (1u << bits) - 1;
+  size_t i = 0;
+  for (; i + 8 <= count; i += 8, memory += bits) {
+    uint64_t word = 0;
+    for (int64_t k = 0; k < bits; ++k) word |= static_cast<uint64_t>(memory[k]) << (k * 8);
+    for (int64_t k = 0; k < 8; ++k) out[i + static_cast<size_t>(k)] = static_cast<uint8_t>(word >> (k * bits) & mask);
+  }
+  return i;
+}
+
+// Elements with a byte each, of which they take the lowest bits.
+static size_t FillBytes(uint8_t* memory, int64_t bits, const uint8_t* in, size_t count) {
+  const uint8_t mask = static_cast<uint8_t>((1u << bits) - 1);
+  for (size_t i = 0; i < count; ++i) memory[i] = static_cast<uint8_t>((memory[i] & ~mask) | (in[i] & mask));
+  return count;
+}
+
 void Gather(const uint8_t* memory, int64_t bit, int64_t step, int64_t bits, uint8_t* out, size_t count) {
-  if (bits < 8) return GatherBits(memory, bit, step, bits, out, count);
+  if (bits < 8) {
+    const size_t packed = step == bits && bit % 8 == 0 ? UnpackBytes(memory + bit / 8, bits, out, count) : 0;
+    const int64_t done = static_cast<int64_t>(packed);
+    return GatherBits(memory, bit + done * step, step, bits, out + packed, count - packed);
+  }
   const uint8_t* start = memory + bit / 8;
   switch (bits) {
     case 8:
@@ -79,9 +102,11 @@ void Gather(const uint8_t* memory, int64_t bit, int64_t step, int64_t bits, uint
 
 void Scatter(uint8_t* memory, int64_t bit, int64_t step, int64_t bits, const uint8_t* in, size_t count) {
   if (bits < 8) {
-    const size_t packed = step == bits && bit % 8 == 0 ? PackBytes(memory + bit / 8, bits, in, count) : 0;
-    const int64_t done = static_cast<int64_t>(packed);
-    return ScatterBits(memory, bit + done * step, step, bits, in + packed, count - packed);
+    size_t whole = 0;
+    if (step == bits && bit % 8 == 0) whole = PackBytes(memory + bit / 8, bits, in, count);
+    if (step == 8 && bit % 8 == 0) whole = FillBytes(memory + bit / 8, bits, in, count);
+    const int64_t done = static_cast<int64_t>(whole);
+    return ScatterBits(memory, bit + done * step, step, bits, in + whole, count - whole);
   }
   uint8_t* start = memory + bit / 8;
   switch (bits) {

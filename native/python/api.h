@@ -92,6 +92,7 @@ struct Buffer {
   F(int, PyList_SetItem, (Object*, ptrdiff_t, Object*))                              \
   F(Object*, PyDict_New, (void))                                                     \
   F(int, PyDict_SetItem, (Object*, Object*, Object*))                                \
+  F(Object*, PyDict_GetItemWithError, (Object*, Object*))                            \
   F(int, PyDict_SetItemString, (Object*, const char*, Object*))                      \
   F(int, PyDict_Next, (Object*, ptrdiff_t*, Object**, Object**))                     \
   F(ptrdiff_t, PyDict_Size, (Object*))                                               \
@@ -120,7 +121,7 @@ struct Buffer {
 #define DLPACK_PYTHON_OBJECTS(F)                                                                     \
   F(_Py_NoneStruct, false) F(_Py_TrueStruct, false) F(_Py_FalseStruct, false) F(PyLong_Type, false)  \
   F(PyFloat_Type, false) F(PyUnicode_Type, false) F(PyBytes_Type, false) F(PyBool_Type, false)       \
-  F(PyTuple_Type, false) F(PyType_Type, false)                                                       \
+  F(PyTuple_Type, false) F(PyList_Type, false) F(PyDict_Type, false) F(PyType_Type, false)            \
   F(PyExc_BufferError, true) F(PyExc_TypeError, true) F(PyExc_ValueError, true)                      \
   F(PyExc_RuntimeError, true) F(PyExc_AttributeError, true) F(PyExc_BaseException, true)
 

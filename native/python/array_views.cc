@@ -50,14 +50,18 @@ Object* ArrayInterface(Object* self, void*) {
   const Body& body = *BodyOf(self);
   const DLTensor& tensor = body.tensor;
   char format[8];
-  const char kind = KindOf(tensor.dtype, format);
+  char kind = KindOf(tensor.dtype, format);
+  const int bits = tensor.dtype.bits * tensor.dtype.lanes;
+  const bool padded = (body.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;
+  // As NumPy shows dtypes that are not its own: so many bytes. ml_dtypes, for one, can view them as what they are.
+  if (kind == 0 && (bits % 8 == 0 || padded)) kind = 'V';
   if (kind == 0 || tensor.device.device_type != kDLCPU) {
-    api.PyErr_SetString(api.PyExc_AttributeError, "__array_interface__ needs host memory and a dtype that NumPy has");
+    api.PyErr_SetString(api.PyExc_AttributeError, "__array_interface__ needs host memory and elements of whole bytes");
     return nullptr;
   }
   char typestr[16];
-  const int bytes = tensor.dtype.bits / 8;
-  snprintf(typestr, sizeof(typestr), "%c%c%d", bytes == 1 ? '|' : '<', kind, bytes);
+  const int bytes = (bits + 7) / 8;
+  snprintf(typestr, sizeof(typestr), "%c%c%d", bytes == 1 || kind == 'V' ? '|' : '<', kind, bytes);
   Ref dict(api.PyDict_New());
   Ref shape(IntegerTuple(tensor.shape, tensor.ndim, 1));
   Ref strides(IntegerTuple(tensor.strides, tensor.ndim, bytes));
@@ -65,7 +69,9 @@ Object* ArrayInterface(Object* self, void*) {
   Ref version(api.PyLong_FromLongLong(3));
   Ref data(api.PyTuple_New(2));
   if (!dict || !shape || !strides || !typestr_object || !version || !data) return nullptr;
-  api.PyTuple_SetItem(data.get(), 0, api.PyLong_FromVoidPtr(tensor.data));
+  // NumPy 1 takes NULL for an object without memory, also where there are no elements.
+  static char nothing;
+  api.PyTuple_SetItem(data.get(), 0, api.PyLong_FromVoidPtr(tensor.data == nullptr ? &nothing : tensor.data));
   api.PyTuple_SetItem(data.get(), 1, api.PyBool_FromLong((body.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0));
   const bool good = api.PyDict_SetItemString(dict.get(), "shape", shape.get()) == 0 &&
                     api.PyDict_SetItemString(dict.get(), "strides", strides.get()) == 0 &&

@@ -1,10 +1,13 @@
 #include "consume.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include <atomic>
 
 #include "../managed_tensor.h"
+#include "device_import.h"
+#include "ml_dtypes.h"
 #include "numpy_array.h"
 #include "runtime.h"
 #include "torch_bits.h"
@@ -47,6 +50,13 @@ static Object* GetOrNull(Object* object, Object* name) {
   return value;
 }
 
+static bool IsOfModule(Object* type, const char* prefix) {
+  Ref module(api.PyObject_GetAttrString(type, "__module__"));
+  const char* name = module ? api.PyUnicode_AsUTF8AndSize(module.get(), nullptr) : nullptr;
+  api.PyErr_Clear();
+  return name != nullptr && strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
 static DLPackExchangeAPI* FindTable(Object* type) {
   Ref attribute(GetOrNull(type, names.dlpack_api));
   void* pointer = nullptr;
@@ -80,6 +90,9 @@ TypeEntry* LookUpType(Object* type) {
   Ref is_neg(GetOrNull(type, names.is_neg));
   node->entry.type = type;
   node->entry.api = FindTable(type);
+  node->entry.is_immutable = IsOfModule(type, "jaxlib.");  // its capsules do not say so
+  node->entry.is_copy_wrong = IsOfModule(type, "pyarrow.");
+  node->entry.is_host = IsHostType(type);
   node->entry.is_torch = requires_grad && is_neg;
   node->entry.is_neg = node->entry.is_torch ? is_neg.take() : nullptr;
   node->entry.is_numpy = node->entry.api == nullptr && IsNumPyArray(type);
@@ -104,14 +117,29 @@ static Storage* ConsumeTable(const TypeEntry& entry, Object* object, Frame* fram
     api.PyErr_Restore(kind, value, traceback);
     return nullptr;
   }
-  return Import(managed, frame);
+  return FollowProducer(Import(managed, frame), *frame, entry.api);
 }
 
-// object.__dlpack__(...) with what was asked for; without arguments where the producer does not know them.
-static Object* CallProducer(Object* object, const ConsumeOptions& options) {
-  Object* arguments[4] = {object, names.version_tuple, nullptr, nullptr};
-  Object* keywords[3] = {names.max_version};
+// As producers before version 1 have it.
+static Object* CallWithStream(Object* object, Object* stream) {
+  Object* arguments[2] = {object, stream};
+  Ref kwnames(api.PyTuple_New(1));
+  if (!kwnames) return nullptr;
+  api.Py_IncRef(names.stream);
+  api.PyTuple_SetItem(kwnames.get(), 0, names.stream);
+  return api.PyObject_VectorcallMethod(names.dlpack, arguments, 1, kwnames.get());
+}
+
+// object.__dlpack__(...) with what was asked for; without the newer arguments where the producer does not know them. Whether
+// the request was met is then for fromDLPack to see: it copies what was not copied, and refuses another device.
+static Object* CallProducer(Object* object, const ConsumeOptions& options, Object* stream) {
+  Object* arguments[5] = {object, names.version_tuple};
+  Object* keywords[4] = {names.max_version};
   ptrdiff_t count = 1;
+  if (stream != nullptr) {
+    keywords[count] = names.stream;
+    arguments[++count] = stream;
+  }
   Ref device(options.has_device ? api.PyTuple_New(2) : nullptr);
   if (options.has_device) {
     if (!device) return nullptr;
@@ -131,10 +159,32 @@ static Object* CallProducer(Object* object, const ConsumeOptions& options) {
     api.PyTuple_SetItem(kwnames.get(), i, keywords[i]);
   }
   Object* capsule = api.PyObject_VectorcallMethod(names.dlpack, arguments, 1, kwnames.get());
-  if (capsule == nullptr && !options.has_device && options.copy < 0 && api.PyErr_ExceptionMatches(api.PyExc_TypeError)) {
+  if (capsule == nullptr && api.PyErr_ExceptionMatches(api.PyExc_TypeError)) {
     api.PyErr_Clear();
-    capsule = api.PyObject_VectorcallMethod(names.dlpack, arguments, 1, nullptr);
+    capsule = stream == nullptr ? api.PyObject_VectorcallMethod(names.dlpack, arguments, 1, nullptr)
+                                : CallWithStream(object, stream);
   }
+  return capsule;
+}
+
+// As CallProducer; where the producer cannot make a copy (TVM-FFI) or makes a wrong one (Arrow, of tensors with gaps) it is
+// asked for the tensor itself, and fromDLPack copies.
+static Object* CallForCopy(Object* object, const ConsumeOptions& options, Object* stream, bool is_copy_wrong) {
+  ConsumeOptions plain = options;
+  plain.copy = -1;
+  if (options.copy == 1 && is_copy_wrong) return CallProducer(object, plain, stream);
+  Object* capsule = CallProducer(object, options, stream);
+  if (capsule != nullptr || options.copy != 1 || !api.PyErr_ExceptionMatches(api.PyExc_BufferError)) return capsule;
+  Object *kind, *value, *traceback;
+  api.PyErr_Fetch(&kind, &value, &traceback);
+  capsule = CallProducer(object, plain, stream);
+  if (capsule == nullptr) {
+    // What it said first says more.
+    api.PyErr_Clear();
+    api.PyErr_Restore(kind, value, traceback);
+    return nullptr;
+  }
+  Ref kind_ref(kind), value_ref(value), traceback_ref(traceback);
   return capsule;
 }
 
@@ -155,6 +205,36 @@ static Storage* ConsumeCapsule(Object* capsule, Frame* frame) {
   return nullptr;
 }
 
+// As ConsumeCapsule, and drops the capsule: its destructor may be Python code, which must not run with an exception set.
+static Storage* TakeCapsule(Object* capsule, Frame* frame) {
+  if (capsule == nullptr) return nullptr;
+  Storage* storage = ConsumeCapsule(capsule, frame);
+  Object *kind = nullptr, *value = nullptr, *traceback = nullptr;
+  if (storage == nullptr) api.PyErr_Fetch(&kind, &value, &traceback);
+  api.Py_DecRef(capsule);
+  if (storage == nullptr) api.PyErr_Restore(kind, value, traceback);
+  return storage;
+}
+
+// After NumPy refused with the BufferError that is set; it stays unless the array is of ml_dtypes.
+static Storage* ConsumeMlDTypes(Object* array, const ConsumeOptions& options, Frame* frame) {
+  Object *kind, *value, *traceback;
+  api.PyErr_Fetch(&kind, &value, &traceback);
+  DLDataType dtype;
+  Ref view(ViewMlDTypes(array, &dtype));
+  if (!view) {
+    api.PyErr_Restore(kind, value, traceback);
+    return nullptr;
+  }
+  Ref kind_ref(kind), value_ref(value), traceback_ref(traceback);
+  Storage* storage = TakeCapsule(CallProducer(view.get(), options, nullptr), frame);
+  if (storage == nullptr) return nullptr;
+  frame->dtype_code = dtype.code;
+  frame->dtype_bits = dtype.bits;
+  if (dtype.bits < 8) frame->flags |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
+  return storage;
+}
+
 Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Frame* frame) {
   frame->status = kOk;
   TypeEntry* entry = LookUpType(TypeOf(object));
@@ -162,10 +242,21 @@ Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Frame* fra
     frame->status = kOutOfMemory;
     return nullptr;
   }
-  if (entry->api != nullptr && options.copy != 1 && !options.has_device) return ConsumeTable(*entry, object, frame);
+  if (entry->api != nullptr && options.copy != 1 && !options.has_device && options.stream == 0) {
+    return ConsumeTable(*entry, object, frame);
+  }
   if (entry->is_torch && !CheckTorchBits(object, entry->is_neg, nullptr)) return nullptr;
-  Ref capsule(CallProducer(object, options));
-  return capsule ? ConsumeCapsule(capsule.get(), frame) : nullptr;
+  // What comes to another device comes by the producer's own means.
+  Ref stream(options.stream != 0                         ? api.PyLong_FromLongLong(options.stream)
+             : entry->is_host || options.has_device ? nullptr
+                                                    : StreamArgument(object));
+  Object* capsule = CallForCopy(object, options, stream.get(), entry->is_copy_wrong);
+  if (capsule == nullptr && api.PyErr_ExceptionMatches(api.PyExc_BufferError)) {
+    return ConsumeMlDTypes(object, options, frame);
+  }
+  Storage* storage = FollowProducer(TakeCapsule(capsule, frame), *frame, nullptr);
+  if (storage != nullptr && entry->is_immutable && options.copy != 1) frame->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
+  return storage;
 }
 
 }  // namespace python

@@ -16,6 +16,7 @@ struct ConsumeOptions {
   bool has_device;
   int32_t device_type;
   int32_t device_id;
+  int64_t stream;     // as the consumer named it; 0: our current one
 };
 
 // The tensor of an object: the frame describes it and the result owns it. NULL with `frame->status` set, or with a Python
@@ -26,6 +27,9 @@ Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Frame* fra
 struct TypeEntry {
   Object* type;
   ::DLPackExchangeAPI* api;
+  bool is_immutable;       // its tensors are shared read-only
+  bool is_copy_wrong;      // its copies are not asked for
+  bool is_host;         // never on a device
   bool is_numpy;        // numpy.ndarray, which numpy_array.h makes
   bool is_torch;        // has requires_grad, is_conj and is_neg, which the table does not look at
   Object* is_neg;       // the method, unbound

@@ -4,11 +4,14 @@
 
 #include "../bindings.h"
 #include "../lock.h"
+#include "../signals.h"
 #include "bindings.h"
 #include "calls.h"
 #include "channel.h"
 #include "consume.h"
 #include "convert.h"
+#include "cuda_array.h"
+#include "operation_scope.h"
 #include "runtime.h"
 #include "values.h"
 
@@ -29,22 +32,6 @@ static Objects* ObjectsOf(napi_env env, napi_callback_info info) {
   napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data);
   return static_cast<Objects*>(data);
 }
-
-// An operation of an environment, which holds the GIL for its length.
-class Depth {
- public:
-  explicit Depth(Objects* self) : depth_(self->depth) { Add(1); }
-  ~Depth() { Add(static_cast<uint32_t>(-1)); }
-
- private:
-  void Add(uint32_t change) { depth_.store(depth_.load(std::memory_order_relaxed) + change, std::memory_order_relaxed); }
-  std::atomic<uint32_t>& depth_;
-};
-struct OperationScope {
-  explicit OperationScope(Objects* self) : depth(self) { DropReleased(self); }
-  Depth depth;
-  Gil gil;
-};
 
 // What JavaScript asked for. Read from the frame before the GIL is taken: whatever was put off until then may be Python
 // code that calls JavaScript, which uses the frame. Its cells stay, because such calls work above them.
@@ -157,7 +144,7 @@ static Object* Perform(Objects* self, const Request& request, Texts* texts) {
   if (operation == kCall) return Call(self, request, texts);
   if (operation == kCallTensor) {
     Ref result(Call(self, request, texts));
-    if (result) TakeTensor(self, result.get(), {-1, false, 0, 0});
+    if (result) TakeTensor(self, result.get(), {-1, false, 0, 0, 0});
     return nullptr;
   }
   if (operation == kTuple || operation == kList) return Collect(self, request.cells, count, operation == kList, texts);
@@ -173,7 +160,11 @@ static Object* Perform(Objects* self, const Request& request, Texts* texts) {
   switch (operation) {
     case kImport: {
       const char* name = api.PyUnicode_AsUTF8AndSize(first.get(), nullptr);
-      return name == nullptr ? nullptr : api.PyImport_ImportModule(name);
+      if (name == nullptr) return nullptr;
+      KeepSegmentationSignal();
+      Object* module = api.PyImport_ImportModule(name);
+      KeepSegmentationSignal();
+      return module;
     }
     case kName: {
       Object* name = first.take();
@@ -237,18 +228,19 @@ static napi_value Do(napi_env env, napi_callback_info info) {
   return Run(env, self, &none);
 }
 
-// The object as a tensor in the exchange frame. Three cells: copy (-1, 0, 1) and a device; or none.
+// The object as a tensor in the exchange frame. Four cells: copy (-1, 0, 1), a device and a stream; or none.
 static napi_value Consume(napi_env env, napi_callback_info info) {
   Objects* self = ObjectsOf(env, info);
   ObjectFrame* frame = self->frame;
   Frame* tensor = self->environment->frame;
   const Request request = ReadRequest(*frame);
-  ConsumeOptions options = {-1, false, 0, 0};
-  if (request.count == 3) {
+  ConsumeOptions options = {-1, false, 0, 0, 0};
+  if (request.count == 4) {
     options.copy = static_cast<int>(request.cells[0].number);
     options.device_type = static_cast<int32_t>(request.cells[1].number);
     options.device_id = static_cast<int32_t>(request.cells[2].number);
     options.has_device = options.device_type != 0;
+    options.stream = static_cast<int64_t>(request.cells[3].number);
   }
   const uint32_t handle = frame->handle;
   OperationScope scope(self);
@@ -313,7 +305,7 @@ struct Export {
   napi_callback function;
 };
 static const Export kExports[] = {
-    {"do", Do}, {"consume", Consume}, {"releaseLater", ReleaseLater}, {"settle", Settle},
+    {"do", Do}, {"consume", Consume}, {"releaseLater", ReleaseLater}, {"settle", Settle}, {"readArray", ReadArray},
 };
 
 static bool GetString(napi_env env, napi_value object, const char* name, char* out, size_t size) {

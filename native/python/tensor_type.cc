@@ -6,6 +6,8 @@
 
 #include "../exchange_api.h"
 #include "../managed_tensor.h"
+#include "cuda_array.h"
+#include "device_export.h"
 #include "runtime.h"
 #include "tensor_body.h"
 
@@ -141,6 +143,8 @@ bool ReadPair(Object* value, long long* first, long long* second, const char* wh
 struct Request {
   bool versioned;
   int copy;  // -1: None
+  bool to_host;
+  Object* stream;  // borrowed; NULL: not given
 };
 
 bool SameName(Object* name, Object* interned) {
@@ -172,7 +176,9 @@ bool ReadRequest(const Body& body, Object* const* values, ptrdiff_t positional, 
       long long device_type = 0, device_id = 0;
       if (none) continue;
       if (!ReadPair(value, &device_type, &device_id, "dl_device")) return false;
-      if (device_type != body.tensor.device.device_type || device_id != body.tensor.device.device_id) {
+      const DLDevice& device = body.tensor.device;
+      request->to_host = device_type == kDLCPU && device_id == 0 && cuda::IsCudaDevice(device.device_type);
+      if (!request->to_host && (device_type != device.device_type || device_id != device.device_id)) {
         api.PyErr_SetString(api.PyExc_BufferError, "Expected the tensor's own device for dl_device");
         return false;
       }
@@ -181,6 +187,7 @@ bool ReadRequest(const Body& body, Object* const* values, ptrdiff_t positional, 
         api.PyErr_SetString(api.PyExc_ValueError, "Expected None for stream: this tensor is in host memory");
         return false;
       }
+      request->stream = value;
     } else {
       api.PyErr_SetString(api.PyExc_TypeError,
                           "Expected stream, max_version, dl_device or copy as keyword of __dlpack__");
@@ -190,18 +197,29 @@ bool ReadRequest(const Body& body, Object* const* values, ptrdiff_t positional, 
   return true;
 }
 
-// PyTorch up to 2.13 ends the process when it meets a negative stride (pytorch#188047), and writes to read-only memory. Its
-// from_dlpack is Python code: the frame that called us tells.
-bool IsCalledByTorch() {
-  Ref sys(api.PyImport_ImportModule("sys"));
-  Ref get_frame(sys ? api.PyObject_GetAttrString(sys.get(), "_getframe") : nullptr);
-  Ref frame(get_frame ? api.PyObject_CallObject(get_frame.get(), nullptr) : nullptr);
-  Ref globals(frame ? api.PyObject_GetAttrString(frame.get(), "f_globals") : nullptr);
+bool IsFrameOfTorch(Object* frame) {
+  Ref globals(api.PyObject_GetAttrString(frame, "f_globals"));
   Ref key(api.PyUnicode_InternFromString("__name__"));
   Ref name(globals && key ? api.PyObject_GetItem(globals.get(), key.get()) : nullptr);
   const char* text = name ? api.PyUnicode_AsUTF8AndSize(name.get(), nullptr) : nullptr;
   api.PyErr_Clear();
   return text != nullptr && (strcmp(text, "torch") == 0 || strncmp(text, "torch.", 6) == 0);
+}
+
+// PyTorch up to 2.13 ends the process when it meets a negative stride (pytorch#188047), and writes to read-only memory. Its
+// from_dlpack is Python code: one of the frames that called us tells, also when another producer stands between.
+bool IsCalledByTorch() {
+  Ref sys(api.PyImport_ImportModule("sys"));
+  Ref get_frame(sys ? api.PyObject_GetAttrString(sys.get(), "_getframe") : nullptr);
+  Object* next = get_frame ? api.PyObject_CallObject(get_frame.get(), nullptr) : nullptr;
+  bool found = false;
+  while (next != nullptr && !found) {
+    Ref frame(next);
+    found = IsFrameOfTorch(frame.get());
+    next = found || frame.get() == api._Py_NoneStruct ? nullptr : api.PyObject_GetAttrString(frame.get(), "f_back");
+  }
+  api.PyErr_Clear();
+  return found;
 }
 
 bool HasNegativeStride(const DLTensor& tensor) {
@@ -213,8 +231,18 @@ bool HasNegativeStride(const DLTensor& tensor) {
 
 Object* DLPack(Object* self, Object* const* values, ptrdiff_t positional, Object* keywords) {
   const Body& body = *BodyOf(self);
-  Request request = {false, -1};
+  Request request = {false, -1, false, nullptr};
   if (!ReadRequest(body, values, positional, keywords, &request)) return nullptr;
+  const bool on_cuda = cuda::IsCudaDevice(body.tensor.device.device_type);
+  ConsumerStream stream = nullptr;
+  if (on_cuda && !ReadStream(request.stream == nullptr ? api._Py_NoneStruct : request.stream, &stream)) return nullptr;
+  if (request.to_host) {
+    if (request.copy == 0) {
+      api.PyErr_SetString(api.PyExc_BufferError, "Expected copy=None or True: the tensor is not in host memory");
+      return nullptr;
+    }
+    request.copy = 1;
+  }
   const bool readonly = (body.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
   if (request.copy != 1 && (readonly || HasNegativeStride(body.tensor)) && IsCalledByTorch()) {
     if (request.copy == 0) {
@@ -238,12 +266,17 @@ Object* DLPack(Object* self, Object* const* values, ptrdiff_t positional, Object
   FillFrame(body, &frame);
   Storage* storage = body.storage;
   if (request.copy == 1) {
-    if (body.tensor.device.device_type != kDLCPU) {
+    if (!on_cuda && body.tensor.device.device_type != kDLCPU) {
       api.PyErr_SetString(api.PyExc_BufferError, "Expected host memory for a copy");
       return nullptr;
     }
-    storage = CopyElements(body.tensor, padded);
+    storage = on_cuda ? CopyDeviceElements(body, request.to_host) : CopyElements(body.tensor, padded);
     if (storage == nullptr) return nullptr;
+    if (request.to_host) {
+      frame.device_type = kDLCPU;
+      frame.device_id = 0;
+    }
+    frame.addressable = 1;
     frame.byte_offset = 0;
     frame.flags = (body.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) | DLPACK_FLAG_BITMASK_IS_COPIED;
     double step = 1;
@@ -252,8 +285,10 @@ Object* DLPack(Object* self, Object* const* values, ptrdiff_t positional, Object
       step *= frame.shape[i] == 0 ? 1 : frame.shape[i];
     }
   }
-  Object* capsule = request.versioned ? MakeCapsule<DLManagedTensorVersioned>(frame, storage)
-                                      : MakeCapsule<DLManagedTensor>(frame, storage);
+  const bool is_ready = !on_cuda || request.to_host || HandOver(storage, body.tensor.device, stream);
+  Object* capsule = !is_ready           ? nullptr
+                    : request.versioned ? MakeCapsule<DLManagedTensorVersioned>(frame, storage)
+                                        : MakeCapsule<DLManagedTensor>(frame, storage);
   if (request.copy == 1) ReleaseStorage(storage);
   return capsule;
 }
@@ -300,9 +335,16 @@ Object* Represent(Object* self) {
   return api.PyUnicode_FromStringAndSize(text, at);
 }
 
-// The exchange API: a C caller with the GIL.
+// The exchange API: a C caller with the GIL. It works on our current stream, or lets its own wait for that.
+bool IsOffered(const Body& body) {
+  uint64_t stream;
+  return !cuda::IsCudaDevice(body.tensor.device.device_type) || OfferOnCurrentStream(body, &stream);
+}
+
 int FromPyObject(void* object, DLManagedTensorVersioned** out) {
   const Body& body = *BodyOf(static_cast<Object*>(object));
+  *out = nullptr;
+  if (!IsOffered(body)) return -1;
   Frame frame;
   FillFrame(body, &frame);
   Status status;
@@ -331,6 +373,7 @@ int ToPyObject(DLManagedTensorVersioned* managed, void** out) {
 }
 
 int Borrow(void* object, DLTensor* out) {
+  if (!IsOffered(*BodyOf(static_cast<Object*>(object)))) return -1;
   *out = BodyOf(static_cast<Object*>(object))->tensor;
   return 0;
 }
@@ -355,6 +398,7 @@ MethodDef methods[] = {
 GetSetDef getters[] = {
     {"shape", reinterpret_cast<void*>(Shape), nullptr, "Lengths of the axes.", nullptr},
     {"__array_interface__", reinterpret_cast<void*>(ArrayInterface), nullptr, "NumPy's array interface.", nullptr},
+    {"__cuda_array_interface__", reinterpret_cast<void*>(CudaArrayInterface), nullptr, "The CUDA Array Interface.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 

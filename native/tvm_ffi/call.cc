@@ -33,35 +33,36 @@ static napi_value TakeBytes(napi_env env, const TVMFFIByteArray& bytes) {
 }
 
 // Any thread.
-static void DeleteTensorReference(DLManagedTensorVersioned* self) {
-  TVMFFIObjectHandle object = self->manager_ctx;
+static void DestroyTensorReference(Storage* self) {
+  TVMFFIObjectHandle object = self->owner;
   free(self);
+  Count(counts.imports, -1);
   if (object != nullptr) tvm_ffi.ObjectDecRef(object);
 }
 
-// A tensor into the exchange frame, as an import does, with a reference to `object`. Without one somebody else keeps the
-// tensor alive, only until the callback that was given it returns.
-static void ImportTensor(Context* self, const DLTensor& tensor, TVMFFIObject* object) {
+// A tensor into the exchange frame, as an import does; on success the reference to `object` is the storage's. Without one
+// somebody else keeps the tensor alive, only until the callback that was given it returns.
+static bool ImportTensor(Context* self, const DLTensor& tensor, TVMFFIObject* object) {
   Environment* environment = self->environment;
-  DLManagedTensorVersioned* managed = static_cast<DLManagedTensorVersioned*>(malloc(sizeof(DLManagedTensorVersioned)));
-  if (managed == nullptr) {
-    environment->frame->status = kOutOfMemory;
-    return;
-  }
-  if (object != nullptr) tvm_ffi.ObjectIncRef(object);
-  *managed = DLManagedTensorVersioned{
-      {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION}, object, DeleteTensorReference, 0, tensor};
-  Storage* storage = ImportManaged(managed, environment->frame);
+  Storage* storage = WrapTensor(tensor, environment->frame, DestroyTensorReference, object);
   if (storage != nullptr) HoldInFrame(environment, storage);
+  return storage != nullptr;
 }
 
-static void TakeTensor(Context* self, TVMFFIObject* object) {
+static void TakeTensor(Context* self, TVMFFIObject* object, bool is_owned) {
   const TensorObject* own = AsOwnTensor(object);
   if (own != nullptr) {
     HoldInFrame(self->environment, DescribeTensorObject(*own, self->environment->frame));
-  } else {
-    ImportTensor(self, *CellOf<DLTensor>(object), object);
+    if (is_owned) tvm_ffi.ObjectDecRef(object);
+    return;
   }
+  if (!is_owned) tvm_ffi.ObjectIncRef(object);
+  if (ImportTensor(self, *CellOf<DLTensor>(object), object)) return;
+  // The status is written last: a deleter may come back into this addon and use the frame.
+  Frame* frame = self->environment->frame;
+  const Frame refused = *frame;
+  tvm_ffi.ObjectDecRef(object);
+  *frame = refused;
 }
 
 napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* slot, bool is_owned) {
@@ -85,8 +86,8 @@ napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* slot, bool is_owne
       value = TakeBytes(env, *CellOf<TVMFFIByteArray>(object));
       break;
     case kTVMFFITensor:
-      TakeTensor(self, object);
-      break;
+      TakeTensor(self, object, is_owned);
+      return nullptr;
     case kTVMFFIDLTensorPtr:
       ImportTensor(self, *static_cast<DLTensor*>(slot->v_ptr), nullptr);
       return nullptr;
@@ -98,6 +99,19 @@ napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* slot, bool is_owne
   }
   if (is_owned) tvm_ffi.ObjectDecRef(object);
   return value;
+}
+
+// Whether the result is one of the arguments, which JavaScript has a tensor for: `slot` is then its place, from 1 on, and
+// the result's reference is given back, the argument's being enough. Else 0.
+static bool FindArgument(CallFrame* frame, const TVMFFIAny* args, int32_t count, const TVMFFIAny& result) {
+  frame->slot = 0;
+  for (int32_t i = 0; i < count; ++i) {
+    if (args[i].v_obj != result.v_obj || args[i].type_index != kTVMFFITensor) continue;
+    tvm_ffi.ObjectDecRef(result.v_obj);
+    frame->slot = static_cast<uint32_t>(i) + 1;
+    return true;
+  }
+  return false;
 }
 
 napi_value CallFunction(napi_env env, napi_callback_info info) {
@@ -127,6 +141,7 @@ napi_value CallFunction(napi_env env, napi_callback_info info) {
   if (own != nullptr) tvm_ffi.EnvSetDLPackManagedTensorAllocator(allocator, 0, nullptr);
   frame->status = status;
   if (status != 0 || result->type_index < kTVMFFIStaticObjectBegin) return nullptr;
+  if (result->type_index == kTVMFFITensor && FindArgument(frame, args, count, *result)) return nullptr;
   return TakeObject(self, env, result, true);
 }
 

@@ -36,6 +36,20 @@ void DisownAll(Context* self);
 // of each call. Setting it at each call would cost as much as all else that a call does in C++.
 void UseOwnAllocator(Context* self);
 
+// For the length of a callback: another host of the process (Python) may have set its allocator for the call that the
+// callback runs in, and kernels that JavaScript calls meanwhile have ours.
+class AllocatorScope {
+ public:
+  explicit AllocatorScope(const Context* self);
+  ~AllocatorScope();
+  AllocatorScope(const AllocatorScope&) = delete;
+  AllocatorScope& operator=(const AllocatorScope&) = delete;
+
+ private:
+  bool is_changed_;
+  DLPackManagedTensorAllocator before_;
+};
+
 // The context of this thread, NULL on threads without one.
 Context* CurrentContext();
 

@@ -90,10 +90,9 @@ static int RunJavaScript(Context* self) {
   napi_env env = self->environment->env;
   napi_handle_scope scope;
   if (napi_open_handle_scope(env, &scope) != napi_ok) return -1;
-  napi_value on_call, receiver;
+  napi_value on_call;
   const bool is_done = napi_get_reference_value(env, self->on_call, &on_call) == napi_ok &&
-                       napi_get_undefined(env, &receiver) == napi_ok &&
-                       napi_call_function(env, receiver, on_call, 0, nullptr, nullptr) == napi_ok;
+                       napi_call_function(env, on_call, on_call, 0, nullptr, nullptr) == napi_ok;
   napi_close_handle_scope(env, scope);
   if (is_done) return self->frame->status;
   tvm_ffi.ErrorSetRaisedFromCStr("RuntimeError", "Expected a running JavaScript environment but this one is ending");
@@ -122,6 +121,7 @@ int RunCallback(Context* self, uint32_t id, const TVMFFIAny* args, int32_t count
     tvm_ffi.ErrorSetRaisedFromCStr("RecursionError", "Expected fewer nested calls: the call frame is full");
     return -1;
   }
+  const AllocatorScope allocator(self);
   // Borrowed, as they are: the caller keeps them for the length of the callback.
   for (int32_t i = 0; i < count; ++i) frame->slots[base + i] = args[i];
   frame->top = base + static_cast<uint32_t>(count) + 1;

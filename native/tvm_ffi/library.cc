@@ -1,10 +1,10 @@
 #include "library.h"
 
 #include <dlfcn.h>
-#include <signal.h>
 #include <stdio.h>
 
 #include "../lock.h"
+#include "../signals.h"
 
 namespace dlpack {
 
@@ -21,15 +21,6 @@ static const char kLibraryName[] = "libtvm_ffi.dylib";
 static const char kLibraryName[] = "libtvm_ffi.so";
 #endif
 
-// The library's constructor takes SIGSEGV for itself, from V8, whose WebAssembly traps arrive as that signal.
-static void* OpenKeepingSignals(const char* path) {
-  struct sigaction saved;
-  const bool is_saved = sigaction(SIGSEGV, nullptr, &saved) == 0;
-  void* handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-  if (is_saved) sigaction(SIGSEGV, &saved, nullptr);
-  return handle;
-}
-
 static const char* Fail(const char* text, const char* detail) {
   snprintf(failure, sizeof(failure), text, detail);
   return failure;
@@ -41,6 +32,8 @@ static const char* Resolve(void* handle, Library* library) {
   if (library->name == nullptr) return Fail("it has no function %s", "TVMFFI" #name);
   DLPACK_TVM_FFI_SYMBOLS(DLPACK_RESOLVE)
 #undef DLPACK_RESOLVE
+  *reinterpret_cast<void**>(&library->ErrorCreateWithCauseAndExtraContext) =
+      dlsym(handle, "TVMFFIErrorCreateWithCauseAndExtraContext");
   library->GetVersion(&library->version);
   if (library->version.major != 0 || library->version.minor != 1) {
     char found[64];
@@ -56,7 +49,9 @@ const char* LoadLibrary(const char* path) {
   // A copy that another part of the process brought (a Python interpreter) is the one: two would have two tables of
   // functions and types.
   void* handle = dlopen(kLibraryName, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
-  if (handle == nullptr) handle = OpenKeepingSignals(path);
+  KeepSegmentationSignal();
+  if (handle == nullptr) handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+  KeepSegmentationSignal();
   if (handle == nullptr) {
     const char* reason = dlerror();
     return Fail("%s", reason == nullptr ? "it cannot be loaded" : reason);

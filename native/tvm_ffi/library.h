@@ -27,12 +27,16 @@ namespace dlpack {
   X(EnvGetStream, TVMFFIStreamHandle, (int32_t, int32_t))                                                           \
   X(EnvTensorAlloc, int, (DLTensor*, TVMFFIObjectHandle*))                                                          \
   X(EnvSetDLPackManagedTensorAllocator, int,                                                                        \
-    (DLPackManagedTensorAllocator, int, DLPackManagedTensorAllocator*))
+    (DLPackManagedTensorAllocator, int, DLPackManagedTensorAllocator*))                                             \
+  X(EnvGetDLPackManagedTensorAllocator, DLPackManagedTensorAllocator, ())
 
 struct Library {
 #define DLPACK_DECLARE(name, result, arguments) result(*name) arguments;
   DLPACK_TVM_FFI_SYMBOLS(DLPACK_DECLARE)
 #undef DLPACK_DECLARE
+  // NULL in versions whose errors have no causes.
+  int (*ErrorCreateWithCauseAndExtraContext)(const TVMFFIByteArray*, const TVMFFIByteArray*, const TVMFFIByteArray*,
+                                             TVMFFIObjectHandle, TVMFFIObjectHandle, TVMFFIObjectHandle*);
   TVMFFIVersion version;
 };
 

@@ -33,14 +33,25 @@ napi_value ReadError(napi_env env, napi_callback_info info) {
   return result;
 }
 
-// setRaised(kind, message, backtrace): raises a new error on this thread. `object` is its address, for comparison only.
+static int CreateError(const Text& kind, const Text& message, const Text& backtrace, TVMFFIObjectHandle cause,
+                       TVMFFIObjectHandle* out) {
+  if (cause == nullptr || tvm_ffi.ErrorCreateWithCauseAndExtraContext == nullptr) {
+    return tvm_ffi.ErrorCreate(kind.bytes(), message.bytes(), backtrace.bytes(), out);
+  }
+  return tvm_ffi.ErrorCreateWithCauseAndExtraContext(kind.bytes(), message.bytes(), backtrace.bytes(), cause, nullptr,
+                                                     out);
+}
+
+// setRaised(kind, message, backtrace): raises a new error on this thread, caused by the error `object` unless that is 0.
+// `object` becomes its address, for comparison only.
 napi_value SetRaised(napi_env env, napi_callback_info info) {
   napi_value values[3];
   Context* self = ContextOf(env, info, 3, values);
   const Text kind(env, values[0]), message(env, values[1]), backtrace(env, values[2]);
   TVMFFIObjectHandle error = nullptr;
+  const TVMFFIObjectHandle cause = Pointer(self->frame->object);
   self->frame->object = 0;
-  if (tvm_ffi.ErrorCreate(kind.bytes(), message.bytes(), backtrace.bytes(), &error) != 0) return nullptr;
+  if (CreateError(kind, message, backtrace, cause, &error) != 0) return nullptr;
   tvm_ffi.ErrorSetRaised(error);
   self->frame->object = reinterpret_cast<uint64_t>(error);
   tvm_ffi.ObjectDecRef(error);

@@ -64,11 +64,22 @@ static int AllocateInJavaScript(DLTensor* prototype, DLManagedTensorVersioned** 
 
 void UseOwnAllocator(Context* self) {
   const DLPackManagedTensorAllocator own = ExchangeApi()->managed_tensor_allocator;
-  DLPackManagedTensorAllocator before = nullptr;
-  tvm_ffi.EnvSetDLPackManagedTensorAllocator(own, 0, &before);
+  const DLPackManagedTensorAllocator before = tvm_ffi.EnvGetDLPackManagedTensorAllocator();
   const bool is_hosted = before != nullptr && before != own;
-  if (is_hosted) tvm_ffi.EnvSetDLPackManagedTensorAllocator(before, 0, nullptr);
+  if (!is_hosted) tvm_ffi.EnvSetDLPackManagedTensorAllocator(own, 0, nullptr);
   self->allocator = is_hosted ? own : nullptr;
+}
+
+AllocatorScope::AllocatorScope(const Context* self) : is_changed_(false), before_(nullptr) {
+  if (self->allocator != nullptr) return;
+  const DLPackManagedTensorAllocator own = ExchangeApi()->managed_tensor_allocator;
+  if (tvm_ffi.EnvGetDLPackManagedTensorAllocator() == own) return;
+  is_changed_ = true;
+  tvm_ffi.EnvSetDLPackManagedTensorAllocator(own, 0, &before_);
+}
+
+AllocatorScope::~AllocatorScope() {
+  if (is_changed_) tvm_ffi.EnvSetDLPackManagedTensorAllocator(before_, 0, nullptr);
 }
 
 // What kernels called by this environment allocate with: `object` is a C function, 1 stands for JavaScript's allocator, 0

@@ -1,5 +1,5 @@
 // Runs compiled test files, each in a process of its own, and adds up their results.
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { at, root, run } from './steps.mjs';
 
@@ -11,10 +11,16 @@ function testFiles(folder) {
   });
 }
 
-/** Result counts of all test files whose path contains `filter`, run with `command`. */
+/** Result counts of all test files whose path contains `filter`, run with `command`. Those of tests/gpu have a run of their own. */
 export async function runTests({ command, args, filter = '', exclude = () => false, env = {} }) {
+  const gpu = existsSync(at('build/tests/gpu')) ? testFiles(at('build/tests/gpu')) : [];
+  if (gpu.length > 0) console.log(`  tests/gpu: ${gpu.length} files, run them with npm run gpu`);
   const files = testFiles(at('build/tests')).filter(
-    (file) => file.includes(filter) && !exclude(relative(at('build/tests'), file)),
+    // The path below the repository: a clone's own folder selects nothing.
+    (file) =>
+      !gpu.includes(file) &&
+      relative(at('build'), file).includes(filter) &&
+      !exclude(relative(at('build/tests'), file)),
   );
   const total = { passed: 0, failed: 0, skipped: 0 };
   const queue = [...files];

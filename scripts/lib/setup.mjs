@@ -91,29 +91,35 @@ export const buildNative = () =>
     }),
   );
 
-const venvPython = at('.venv', process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python');
+const pythonOf = (venv) => at(venv, process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python');
+const venvPython = pythonOf('.venv');
 
-export const installPython = () =>
-  step('Python packages in .venv', () =>
-    whenChanged('python', ['requirements.txt'], ['.venv/pyvenv.cfg'], async () => {
+/** The packages of a requirements file in a virtual environment of their own. */
+const installEnvironment = (venv, requirements) =>
+  step(`Python packages in ${venv}`, () =>
+    whenChanged(`python${venv.slice(5)}`, [requirements], [`${venv}/pyvenv.cfg`], async () => {
       const python = process.env.PYTHON ?? 'python3';
       try {
         await run(python, ['-c', 'import sys; sys.exit(0 if sys.version_info >= (3, 9) else 1)']);
       } catch {
         throw new Missing(`Python 3.9 or newer as "${python}". Install it, or name one in PYTHON.`);
       }
-      await run(python, ['-m', 'venv', '.venv']);
-      await run(venvPython, [
-        '-m',
-        'pip',
-        'install',
-        '--quiet',
-        '--disable-pip-version-check',
-        '-r',
-        'requirements.txt',
-      ]);
+      await run(python, ['-m', 'venv', venv]);
+      const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
+      await run(pythonOf(venv), [...pip, '-r', requirements]);
     }),
   );
+
+export const installPython = () => installEnvironment('.venv', 'requirements.txt');
+
+/** One interpreter has one NumPy: the old one lives in an environment of its own. No newer Python than 3.12 has it. */
+export async function installOldNumPy() {
+  try {
+    await installEnvironment('.venv-numpy1', 'requirements-numpy1.txt');
+  } catch (error) {
+    console.log(`  left out: ${String(error.message).split('\n')[0]}`);
+  }
+}
 
 /** What the demo shows of Python: NumPy alone. The demo goes on without it, and says so. */
 export const installNumPy = () =>
@@ -136,12 +142,12 @@ export async function dlpackHeaderFolder() {
   return output.trim().split('\n').at(-1);
 }
 
-/** The include folders of a CUDA C++ library with DLPack spans: the one in .venv, or that of a toolkit; null without. */
-async function cudaHeaderFolders() {
+/** The include folder of a CUDA that has the header: the one in .venv, or that of a toolkit; null without. */
+async function cudaHeaderFolder(header) {
   const { output } = await run(venvPython, ['-c', 'import site; print(site.getsitepackages()[0])']);
   const roots = [`${output.trim()}/nvidia/cu13`, process.env.CUDA_HOME ?? '/usr/local/cuda'];
-  const root = roots.find((folder) => existsSync(`${folder}/include/cccl/cuda/__mdspan/mdspan_to_dlpack.h`));
-  return root === undefined ? null : [`${root}/include`, `${root}/include/cccl`];
+  const root = roots.find((folder) => existsSync(`${folder}/include/${header}`));
+  return root === undefined ? null : `${root}/include`;
 }
 
 export const buildSpanProgram = () =>
@@ -151,13 +157,13 @@ export const buildSpanProgram = () =>
       ['tests/interop/mdspan/tensors.cc', 'requirements.txt', 'scripts/lib/setup.mjs'],
       ['build/native/mdspan_tensors'],
       async () => {
-        const folders = await cudaHeaderFolders();
-        if (folders === null) return 'no CUDA C++ headers here; the fixture serves';
+        const folder = await cudaHeaderFolder('cccl/cuda/__mdspan/mdspan_to_dlpack.h');
+        if (folder === null) return 'no CUDA C++ headers here; the fixture serves';
         const compiler = await findCompiler();
         const dlpack = await dlpackHeaderFolder();
         mkdirSync(at('build/native'), { recursive: true });
         // gnu++17: without GNU extensions GCC hides __float128 from the library.
-        const flags = ['-std=gnu++17', ...[...folders, dlpack].map((folder) => `-I${folder}`)];
+        const flags = ['-std=gnu++17', `-I${folder}`, `-I${folder}/cccl`, `-I${dlpack}`];
         await run(compiler, [...flags, 'tests/interop/mdspan/tensors.cc', '-o', 'build/native/mdspan_tensors', '-ldl']);
       },
     ),
@@ -203,12 +209,56 @@ export const buildExampleAddon = () =>
     }),
   );
 
+/** A CUDA driver in host memory and the addon that commands it, in one file: what tests of dlpack/cuda open by its path. */
+export const buildFakeDriver = () =>
+  step('C++: a CUDA driver without a device', () =>
+    whenChanged(
+      'fake-cuda',
+      ['tests/cuda/driver', 'native/cuda/driver.h', 'native/cuda/copy_plan.h', 'scripts/lib/setup.mjs'],
+      process.platform === 'win32' ? [] : ['build/native/fake_cuda.node'],
+      async () => {
+        if (process.platform === 'win32') return 'left out: it needs POSIX; its tests say so';
+        const compiler = await findCompiler();
+        mkdirSync(at('build/native'), { recursive: true });
+        const sources = readdirSync(at('tests/cuda/driver'))
+          .filter((file) => file.endsWith('.cc') && file !== 'cuda_abi.cc')
+          .map((file) => `tests/cuda/driver/${file}`);
+        const flags = [...commonFlags, `-I${headers}`, ...sharedFlags, '-pthread'];
+        await run(compiler, [...flags, ...sources, '-o', 'build/native/fake_cuda.node', '-ldl']);
+      },
+    ),
+  );
+
+export const buildCudaCheck = () =>
+  step('C++: our declaration of the CUDA driver against a real cuda.h', () =>
+    whenChanged(
+      'cuda-abi',
+      ['tests/cuda/driver/cuda_abi.cc', 'native/cuda/driver.h', 'requirements.txt', 'scripts/lib/setup.mjs'],
+      ['build/native/cuda_abi'],
+      async () => {
+        const folder = await cudaHeaderFolder('cuda.h');
+        if (folder === null) return 'no cuda.h here; its test says so';
+        const compiler = await findCompiler();
+        mkdirSync(at('build/native'), { recursive: true });
+        const flags = ['-std=c++17', '-Wall', '-Wextra', '-Werror', `-I${folder}`];
+        await run(compiler, [...flags, 'tests/cuda/driver/cuda_abi.cc', '-o', 'build/native/cuda_abi']);
+      },
+    ),
+  );
+
 /** The kernels of examples/kernels and those of the tests, against the headers of the apache-tvm-ffi wheel. */
 export const buildKernels = () =>
   step('C and C++: kernels for TVM-FFI, against the headers of apache-tvm-ffi', () =>
     whenChanged(
       'kernels',
-      ['examples/kernels', 'tests/interop/tvm-ffi/kernels', 'native/abi', 'requirements.txt', 'scripts/lib/setup.mjs'],
+      [
+        'examples/kernels',
+        'tests/interop/tvm-ffi/kernels',
+        'native/abi',
+        'native/tvm_ffi/library.h',
+        'requirements.txt',
+        'scripts/lib/setup.mjs',
+      ],
       ['build/kernels/kernels.so', 'build/kernels/probe.so', 'build/kernels/abi_layout'],
       async () => {
         const compiler = await findCompiler();
@@ -221,7 +271,7 @@ export const buildKernels = () =>
         } catch {
           return 'left out: apache-tvm-ffi is not installed in .venv';
         }
-        mkdirSync(at('build/kernels'), { recursive: true });
+        mkdirSync(at('build/kernels/other_version'), { recursive: true });
         const flags = ['-O2', '-Wall', '-Wextra', '-Werror', '-fPIC', ...folders.map((folder) => `-isystem${folder}`)];
         const c = [...flags, '-xc', '-c', 'examples/kernels/add_one.c', '-o', 'build/kernels/add_one.o'];
         await run(compiler, c);
@@ -241,6 +291,7 @@ export const buildKernels = () =>
         await Promise.all([
           library('examples/kernels/kernels.cc', 'build/kernels/kernels.so', ['build/kernels/add_one.o']),
           library('tests/interop/tvm-ffi/kernels/probe.cc', 'build/kernels/probe.so'),
+          library('tests/interop/tvm-ffi/kernels/other_version.cc', 'build/kernels/other_version/libtvm_ffi.so'),
         ]);
         const abi = ['tests/interop/tvm-ffi/kernels/abi_layout.cc', '-o', 'build/kernels/abi_layout'];
         await run(compiler, [...flags, '-std=c++17', ...abi]);
@@ -300,9 +351,12 @@ export async function prepare() {
   await buildTypeScript();
   await buildNative();
   await installPython();
+  await installOldNumPy();
   await buildTests();
   await buildSpanProgram();
   await buildPeerAddon();
   await buildExampleAddon();
   await buildKernels();
+  await buildFakeDriver();
+  await buildCudaCheck();
 }

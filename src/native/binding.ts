@@ -41,6 +41,10 @@ export interface Binding {
     onCall: (...values: never[]) => unknown;
     onSettle: (...values: never[]) => void;
   }): unknown;
+  /** Returns what went wrong. An empty path is the system's driver. */
+  loadCuda(path: string): string | undefined;
+  /** The functions that src/cuda/binding.ts declares. */
+  attachCuda<T>(frame: ArrayBuffer): T;
   /** Returns what went wrong. */
   loadTvmFfi(path: string): string | undefined;
   /** The functions that src/tvm-ffi/binding.ts declares. */

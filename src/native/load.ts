@@ -38,8 +38,9 @@ function load(): Binding {
     try {
       const loaded = createRequire(import.meta.url)(`../../prebuilds/${folder}/dlpack.node`) as Binding;
       loaded.attachFrame({ frame: frameBuffer, onRelease: released });
-      binding = loaded;
-      return loaded;
+      // Copied: V8 keeps an object that native code filled as a dictionary, and would search it at each call.
+      binding = { ...loaded };
+      return binding;
     } catch (error) {
       cause ??= error;
       const reason = error instanceof Error ? error.message.split('\n')[0] : String(error);

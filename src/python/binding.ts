@@ -9,6 +9,8 @@ export interface PythonBinding {
   do(...texts: (string | Uint8Array)[]): unknown;
   /** The object in the object frame as a tensor in the exchange frame. */
   consume(): unknown;
+  /** The CUDA Array Interface of the object in the object frame, into the array frame. */
+  readArray(): unknown;
   /** Drops the object in the object frame when somebody next holds the GIL. */
   releaseLater(): void;
   /** Drops what was released. */

@@ -175,13 +175,14 @@ function writeCell(index: number, kind: number, handle: number, number: number):
 }
 
 /** Three numbers for an operation that reads them before anything else can run. */
-export function writeNumbers(a: number, b: number, c: number): void {
-  if (top + 3 > CELLS) throw tooMany(3);
+export function writeNumbers(a: number, b: number, c: number, d: number): void {
+  if (top + 4 > CELLS) throw tooMany(4);
   writeCell(top, Kind.int, 0, a);
   writeCell(top + 1, Kind.int, 0, b);
   writeCell(top + 2, Kind.int, 0, c);
+  writeCell(top + 3, Kind.int, 0, d);
   u32[BASE] = top;
-  u32[COUNT] = 3;
+  u32[COUNT] = 4;
 }
 
 function writeText(index: number, kind: number, text: string | Uint8Array): void {

@@ -21,8 +21,13 @@ export function consume(reference: Reference, request: ImportRequest | null): De
   const handle = liveHandle(reference);
   if (request === null) u32[COUNT] = 0;
   else {
-    const { copy, device } = request;
-    writeNumbers(copy === null ? -1 : copy ? 1 : 0, device === null ? 0 : device.type, device === null ? 0 : device.id);
+    const { copy, device, stream } = request;
+    writeNumbers(
+      copy === null ? -1 : copy ? 1 : 0,
+      device === null ? 0 : device.type,
+      device === null ? 0 : device.id,
+      stream === null ? 0 : Number(stream),
+    );
   }
   u32[HANDLE] = handle;
   const failure = binding().consume();

@@ -8,6 +8,7 @@ import { ArgumentValueError, LoadError } from '../errors.js';
 import { native } from '../native/load.js';
 import { isMainThread } from '../native/threads.js';
 import type { Tensor } from '../tensor.js';
+import { registerArrayReader } from './array-interface.js';
 import { callAsync, onSettle } from './async.js';
 import { type PythonBinding, setBinding } from './binding.js';
 import { callable, connectFunctions, onCall } from './callbacks.js';
@@ -86,10 +87,11 @@ export function python(options: PythonOptions = {}): Python {
   setBinding(started as PythonBinding);
   importObjects();
   connectFunctions();
+  registerArrayReader();
   interpreter = {
     import: importOrExplain,
-    eval: (expression) => importModule('builtins').eval(expression, importModule('__main__').__dict__),
-    exec: (statements) => importModule('builtins').exec(statements, importModule('__main__').__dict__),
+    eval: (expression) => runInMain('eval', expression),
+    exec: (statements) => void runInMain('exec', statements),
     kwargs,
     callAsync,
     callable,
@@ -101,6 +103,15 @@ export function python(options: PythonOptions = {}): Python {
   };
   if (venv !== null) enterEnvironment(venv);
   return interpreter;
+}
+
+/** Runs code of the user, which may import: the import at the end has signals that a library took given back. */
+function runInMain(name: 'eval' | 'exec', code: string): PyObject {
+  try {
+    return importModule('builtins')[name](code, importModule('__main__').__dict__);
+  } finally {
+    importModule('builtins');
+  }
 }
 
 /** A module; where Python has none of that name, what to do about it. */

@@ -127,7 +127,7 @@ const methods: Record<symbol, (reference: Traps, ...args: never[]) => unknown> =
   /** For other consumers; `fromDLPack` takes the shorter way. */
   [DLPACK]: (reference, request: DLPackRequest = {}) => {
     const device = request.device == null ? null : deviceFromType(request.device.type, request.device.id);
-    const descriptor = consume(reference, { copy: request.copy ?? null, device });
+    const descriptor = consume(reference, { copy: request.copy ?? null, device, stream: request.stream ?? null });
     try {
       return produce(descriptor, { ...request, copy: null, device: null });
     } finally {

@@ -54,7 +54,7 @@ function allocateLikeKernels(shape: readonly number[], dtype: DTypeInfo, device:
 }
 
 /** Answers a kernel: dtype, device and the lengths of the axes. */
-export function allocate([dtype, device, ...shape]: unknown[]): Tensor {
+export function allocate(dtype: unknown, device: unknown, ...shape: unknown[]): Tensor {
   if (allocator === null) throw new TVMFFIError('RuntimeError', 'Expected an allocator but none is set');
   const tensor: unknown = allocator(shape as number[], (dtype as DataType).name, (device as DeviceValue).name);
   if (!(tensor instanceof Tensor)) throw new ArgumentTypeError('the result of the allocator', 'a Tensor', tensor);

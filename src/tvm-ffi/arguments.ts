@@ -5,41 +5,27 @@
  * @module
  */
 
-import { cpu, type DeviceInfo, parseDevice } from '../device.js';
+import type { Descriptor } from '../descriptor.js';
+import { cpu, parseDevice } from '../device.js';
 import { parseDType } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError, BufferError } from '../errors.js';
 import { DLPACK, type DLPackProducer } from '../managed.js';
 import { fromDLPack } from '../protocol.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
-import {
-  BASE,
-  bytesAt,
-  COUNT,
-  frame,
-  OBJECT,
-  payloadAt,
-  SLOT,
-  SLOTS,
-  STATUS,
-  TEXT_START,
-  TOP,
-  Type,
-  text,
-  typeAt,
-  writeFrameAddress,
-  writeSlot,
-} from './call-frame.js';
+import { frame, writeFrameAddress } from './call-frame.js';
 import { type JavaScriptFunction, makeCallback } from './callbacks.js';
-import { TVMFFIError, takeRaised } from './errors.js';
+import { makeError, TVMFFIError, takeRaised } from './errors.js';
 import { builtin } from './globals.js';
 import { ffi } from './library.js';
 import { keepForCall, scratch, standIns, TemporaryObject } from './objects.js';
+import { useOnStream } from './streams.js';
 import { tensorObject } from './tensor-object.js';
 import { DataType, DeviceValue, Dict, FFIObject, handleOf, List, OpaquePointer, RValue, Shape } from './values.js';
 
 // Constants of this module, for the reason that call-frame.ts gives.
-const { f64, i64, u64, i32, u32, u8 } = frame;
+const { f64, i64, u64, i32, u32, u8, text, OBJECT, STATUS, TOP, COUNT, BASE, SLOT, SLOTS, TEXT_START } = frame;
+const { Type, typeAt, payloadAt, bytesAt, writeSlot } = frame;
 
 /** Writes one argument. */
 export function writeArgument(slot: number, value: unknown): void {
@@ -77,7 +63,7 @@ export function writeArgument(slot: number, value: unknown): void {
 /** An owning tensor, which callees that take a view accept too. Memory that JavaScript owns can only be viewed. */
 function writeTensor(slot: number, tensor: Tensor): void {
   const descriptor = descriptorOf(tensor);
-  if (descriptor.device !== cpu) noteDevice(descriptor.device);
+  if (descriptor.device !== cpu) noteDevice(descriptor);
   const object = tensorObject(descriptor);
   if (object.isOwning) writeSlot(slot, Type.tensor, object.pointer);
   else writeSlot(slot, Type.tensorView, object.view);
@@ -85,12 +71,14 @@ function writeTensor(slot: number, tensor: Tensor): void {
 
 function writeView(slot: number, view: TensorView): void {
   const descriptor = descriptorOf(view);
-  if (descriptor.device !== cpu) noteDevice(descriptor.device);
+  if (descriptor.device !== cpu) noteDevice(descriptor);
   writeSlot(slot, Type.tensorView, tensorObject(descriptor).view);
 }
 
 /** The first device other than the host sets the stream of the call. */
-function noteDevice(device: DeviceInfo): void {
+function noteDevice(descriptor: Descriptor): void {
+  const { device } = descriptor;
+  useOnStream(descriptor);
   scratch.isUsed = true;
   scratch.device ??= device;
 }
@@ -269,9 +257,7 @@ function writeRValue(slot: number, value: unknown): void {
 }
 
 function writeError(slot: number, error: TVMFFIError): void {
-  ffi.setRaised(error.kind, error.message, error.backtrace.split('\n').reverse().join('\n'));
-  ffi.moveRaised();
-  writeSlot(slot, Type.error, f64[OBJECT] as number);
+  writeSlot(slot, Type.error, makeError(error));
   keepForCall(new TemporaryObject(u32[SLOT] as number));
 }
 

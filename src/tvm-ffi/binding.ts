@@ -30,6 +30,7 @@ export interface FFIBinding {
   makeCallback(): void;
   moveRaised(): void;
   readError(): [kind: string, message: string, backtrace: string];
+  /** Raises an error; OBJECT is its cause, or 0, and becomes its address. */
   setRaised(kind: string, message: string, backtrace: string): void;
   setStream(): void;
   getStream(): void;

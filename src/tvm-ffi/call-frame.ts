@@ -25,12 +25,6 @@ export const u8 = new Uint8Array(callBuffer);
 /** String arguments, each ended by a zero. */
 export const text = new Uint8Array(callBuffer, TEXT_START);
 
-/**
- * The same arrays, to be taken apart into constants of the importing module. V8 folds a module's own constants into its
- * optimised code; what a module imports costs a load and a check at each use, together half of what a call takes.
- */
-export const frame = { f64, i64, u64, i32, u32, u8 };
-
 // Indices into the array that a field is used with.
 /** f64: the function of a call, the object of other requests. */
 export const OBJECT = 0;
@@ -114,3 +108,35 @@ export const Type = {
   list: 75,
   dict: 76,
 } as const;
+
+/**
+ * All of it, to be taken apart into constants of the importing module. V8 folds a module's own constants into its
+ * optimised code; what a module imports, numbers too, costs a load and checks at each use, together half of what a call
+ * takes.
+ */
+export const frame = {
+  f64,
+  i64,
+  u64,
+  i32,
+  u32,
+  u8,
+  text,
+  OBJECT,
+  STATUS,
+  TOP,
+  COUNT,
+  BASE,
+  CALLBACK,
+  SLOT,
+  SLOTS,
+  FIRST_TYPE,
+  FIRST_PAYLOAD,
+  TENSOR_BITS,
+  TEXT_START,
+  Type,
+  typeAt,
+  payloadAt,
+  bytesAt,
+  writeSlot,
+};

@@ -15,14 +15,20 @@ export type JavaScriptFunction = (...args: never[]) => unknown;
 /** The number of the function that allocates; others count from 1. native/tvm_ffi/callback.h has the same. */
 export const ALLOCATOR = 0;
 
-const functions = new Map<number, JavaScriptFunction>();
-let lastNumber = ALLOCATOR;
+/** By number; a number is used again once native code has let go of its function. */
+const functions: (JavaScriptFunction | undefined)[] = [undefined];
+const freeNumbers: number[] = [];
+
+function forget(number: number): void {
+  functions[number] = undefined;
+  freeNumbers.push(number);
+}
 
 /** A native function that calls `target`; its reference is in SLOT. `target` lives as long as native code needs it. */
 export function makeCallback(target: JavaScriptFunction): number {
-  const number = ++lastNumber;
-  functions.set(number, target);
-  exchange[BYTE_OFFSET] = pin(() => functions.delete(number));
+  const number = freeNumbers.pop() ?? functions.length;
+  functions[number] = target;
+  exchange[BYTE_OFFSET] = pin(() => forget(number));
   u32[CALLBACK] = number;
   ffi.makeCallback();
   if (i32[STATUS] !== 0) throw takeRaised();
@@ -30,5 +36,5 @@ export function makeCallback(target: JavaScriptFunction): number {
 }
 
 export function callbackOf(number: number): JavaScriptFunction | undefined {
-  return functions.get(number);
+  return functions[number];
 }

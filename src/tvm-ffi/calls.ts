@@ -9,26 +9,10 @@ import { dtypeFromCode } from '../dtype.js';
 import { BufferError } from '../errors.js';
 import { takeFrame } from '../native/import.js';
 import { checkStatus } from '../native/status.js';
-import { Tensor } from '../tensor.js';
+import { shareDescriptor, Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { frameIsFull, reserve, writeArgument } from './arguments.js';
-import {
-  BASE,
-  bytesAt,
-  COUNT,
-  FIRST_PAYLOAD,
-  FIRST_TYPE,
-  frame,
-  OBJECT,
-  payloadAt,
-  SLOT,
-  SLOTS,
-  STATUS,
-  TENSOR_BITS,
-  TOP,
-  Type,
-  typeAt,
-} from './call-frame.js';
+import { frame } from './call-frame.js';
 import { errorAt, takeRaised } from './errors.js';
 import { builtin } from './globals.js';
 import { ffi } from './library.js';
@@ -46,7 +30,8 @@ import type { TensorObject } from './tensor-object.js';
 import { DataType, DeviceValue, FFIObject, OpaquePointer, Shape } from './values.js';
 
 // Constants of this module, for the reason that call-frame.ts gives.
-const { f64, i64, u64, i32, u32, u8 } = frame;
+const { f64, i64, u64, i32, u32, u8, OBJECT, STATUS, TOP, COUNT, BASE, SLOT, SLOTS, FIRST_TYPE, FIRST_PAYLOAD } = frame;
+const { TENSOR_BITS, Type, typeAt, payloadAt, bytesAt } = frame;
 const OwnTensor = Tensor;
 const readDescriptor = descriptorOf;
 const host = cpu;
@@ -104,11 +89,23 @@ function invokeWith(pointer: number, args: readonly unknown[], mark: number, loc
     i32[COUNT] = count;
     const value = locked ? ffi.callLocked() : ffi.call();
     if (i32[STATUS] !== 0) throw takeRaised();
-    return i32[FIRST_TYPE + result * 4] === Type.none ? undefined : readValue(result, value);
+    const type = i32[FIRST_TYPE + result * 4] as number;
+    if (type === Type.none) return undefined;
+    return type === Type.tensor ? readTensor(result, args) : readValue(result, value);
   } finally {
     u32[TOP] = base;
     if (used.isUsed) releaseTemporaries(mark);
   }
+}
+
+/** A tensor that a call returned: one more owner of an argument when it is one, else what is in the exchange frame. */
+function readTensor(slot: number, args: readonly unknown[]): Tensor {
+  const place = u32[SLOT] as number;
+  if (place === 0) return readValue(slot, undefined) as Tensor;
+  const argument = args[place - 1];
+  if (argument instanceof OwnTensor && !argument.isDisposed) return shareDescriptor(readDescriptor(argument).shared());
+  // Disposed by a callback, or made for the call only: its native object lives until the call is over.
+  return takeValue(slot) as Tensor;
 }
 
 /** The JavaScript function that stands for a native one. */

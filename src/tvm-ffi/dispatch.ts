@@ -10,15 +10,19 @@ import { descriptorOf } from '../view.js';
 import { allocate } from './allocator.js';
 import { writeArgument } from './arguments.js';
 import { settle } from './async.js';
-import { BASE, CALLBACK, COUNT, frame, STATUS } from './call-frame.js';
-import { ALLOCATOR, callbackOf } from './callbacks.js';
-import { takeValues } from './calls.js';
+import { frame } from './call-frame.js';
+import { ALLOCATOR, callbackOf, type JavaScriptFunction } from './callbacks.js';
+import { takeValue, takeValues } from './calls.js';
 import { raise, TVMFFIError } from './errors.js';
 import { setDispatcher } from './library.js';
 import { keepForCall, scratch, type Temporary } from './objects.js';
 
 // Constants of this module, for the reason that call-frame.ts gives.
-const { i32, u32 } = frame;
+const { i32, u32, BASE, CALLBACK, COUNT, STATUS } = frame;
+const OwnTensor = Tensor;
+const used = scratch;
+const take = takeValue;
+const write = writeArgument;
 
 /** Never throws: an error is raised for the native caller. */
 function dispatch(): void {
@@ -29,14 +33,24 @@ function dispatch(): void {
     settle(number, base, count);
     return;
   }
-  const { temporaries } = scratch;
+  const { temporaries } = used;
   const mark = temporaries.length;
-  const args: unknown[] = [];
   let lent: Temporary[] | null = null;
   try {
-    takeValues(base, count, args);
-    if (temporaries.length > mark) lent = temporaries.splice(mark);
-    writeResult(base + count, run(number, args));
+    const target = targetOf(number);
+    let value: unknown;
+    // Most callbacks have one argument, and an array of arguments costs as much as all else here.
+    if (count === 1) {
+      const argument = take(base);
+      if (temporaries.length > mark) lent = temporaries.splice(mark);
+      value = target(argument as never);
+    } else {
+      const args: unknown[] = [];
+      takeValues(base, count, args);
+      if (temporaries.length > mark) lent = temporaries.splice(mark);
+      value = target(...(args as never[]));
+    }
+    writeResult(base + count, value);
     i32[STATUS] = 0;
   } catch (error) {
     raise(error);
@@ -46,22 +60,22 @@ function dispatch(): void {
   if (lent !== null) for (const view of lent) view.release();
 }
 
-function run(number: number, args: unknown[]): unknown {
-  if (number === ALLOCATOR) return allocate(args);
+function targetOf(number: number): JavaScriptFunction {
+  if (number === ALLOCATOR) return allocate;
   const target = callbackOf(number);
   if (target === undefined) throw new TVMFFIError('InternalError', `Expected a live function but ${number} is none`);
-  return target(...(args as never[]));
+  return target;
 }
 
 /** Native code keeps what it is given: memory that it could not keep is copied. */
 function writeResult(slot: number, value: unknown): void {
-  if (value instanceof Tensor && placeOf(descriptorOf(value)) === 'copy') {
+  if (value instanceof OwnTensor && placeOf(descriptorOf(value)) === 'copy') {
     const copy = value.copy();
     keepForCall({ release: () => copy.dispose() });
     writeArgument(slot, copy);
     return;
   }
-  writeArgument(slot, value);
+  write(slot, value);
 }
 
 setDispatcher(dispatch);

@@ -40,24 +40,66 @@ export function errorAt(pointer: number): TVMFFIError {
   f64[OBJECT] = pointer;
   const [kind, message, backtrace] = ffi.readError();
   const causePointer = f64[OBJECT] as number;
+  const causeNumber = u32[SLOT] as number;
   const own = raised.pointer === pointer ? raised.error : undefined;
   if (own !== undefined) raised = { pointer: 0, error: null };
-  const cause = causePointer === 0 ? own : errorAt(causePointer);
-  u32[SLOT] = number;
-  ffi.disown();
+  let cause = own;
+  if (own !== undefined) giveBack(causeNumber);
+  else if (causePointer !== 0) cause = errorAt(causePointer);
+  giveBack(number);
   const lines = backtrace.split('\n').filter((line) => line !== '');
   return new TVMFFIError(kind, message, { backtrace: lines.reverse().join('\n'), cause });
 }
 
+/** Gives the reference with a number back; 0 is none. */
+function giveBack(number: number): void {
+  u32[SLOT] = number;
+  ffi.disown();
+}
+
+/** Causes of causes that native code is told of. Chains may be cycles. */
+const MAX_CAUSES = 16;
+
 /** Raises a JavaScript error on this thread, for the native code that called. */
 export function raise(error: unknown): void {
-  const { kind, message, backtrace } = describeError(error);
-  ffi.setRaised(kind, message, backtrace);
+  raiseWithCauses(error, MAX_CAUSES);
   raised = { pointer: f64[OBJECT] as number, error };
 }
 
+/** Leaves the address of the error in OBJECT. */
+function raiseWithCauses(error: unknown, left: number): void {
+  const { kind, message, backtrace } = describeError(error);
+  const cause = left === 0 ? null : causeOf(error);
+  let number = 0;
+  if (cause !== null) {
+    raiseWithCauses(cause, left - 1);
+    ffi.moveRaised();
+    number = u32[SLOT] as number;
+  } else {
+    f64[OBJECT] = 0;
+  }
+  ffi.setRaised(kind, message, backtrace);
+  giveBack(number);
+}
+
+/** Makes a native error, with a reference in SLOT; returns its address. */
+export function makeError(error: TVMFFIError): number {
+  raiseWithCauses(error, MAX_CAUSES);
+  ffi.moveRaised();
+  return f64[OBJECT] as number;
+}
+
+function causeOf(error: unknown): Error | null {
+  try {
+    const cause = error instanceof Error ? error.cause : null;
+    return cause instanceof Error ? cause : null;
+  } catch {
+    return null;
+  }
+}
+
 /** What native code is told of anything that was thrown. Hostile getters must not throw again. */
-export function describeError(error: unknown): { kind: string; message: string; backtrace: string } {
+function describeError(error: unknown): { kind: string; message: string; backtrace: string } {
   try {
     if (error instanceof TVMFFIError) {
       const backtrace = error.backtrace.split('\n').reverse().join('\n');

@@ -37,7 +37,8 @@ export function library(options: LoadOptions = {}): FFIBinding {
   for (const { path, from } of candidates(options.path)) {
     const problem = binding.loadTvmFfi(path);
     if (problem === undefined) {
-      ffi = binding.attachTvmFfi<FFIBinding>({ frame: callBuffer, onCall: dispatch as () => void });
+      // Copied, for the reason that native/load.ts gives.
+      ffi = { ...binding.attachTvmFfi<FFIBinding>({ frame: callBuffer, onCall: dispatch as () => void }) };
       attached = ffi;
       return ffi;
     }

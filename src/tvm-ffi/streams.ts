@@ -4,6 +4,8 @@
  * @module
  */
 
+import { getDeviceBackend } from '../backend.js';
+import type { Descriptor } from '../descriptor.js';
 import { type Device, type DeviceInfo, parseDevice } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { DEVICE, i32, STATUS, STREAM, u64 } from './call-frame.js';
@@ -24,11 +26,34 @@ export function setStreamProvider(next: StreamProvider | null): void {
   provider = next;
 }
 
+/** The streams that `withStream` set, by the name of their device; the innermost last. */
+const explicit = new Map<Device, bigint[]>();
+
+/** Where the call runs: what the provider says, what `withStream` set, the current stream of `dlpack/cuda`; null: nobody knows. */
+function streamOf(device: DeviceInfo): bigint | null {
+  const stream = provider?.(device.name) ?? explicit.get(device.name)?.at(-1);
+  if (stream !== undefined) {
+    checkHandle(stream);
+    return stream;
+  }
+  if (device.isHostAccessible) return null;
+  const current = getDeviceBackend(device)?.currentStream(device) ?? null;
+  // The legacy default stream goes by no handle here.
+  return current === 1n ? 0n : current;
+}
+
+/** Has kernels find the memory ready on the stream that they run on, and the memory wait for them when it is released. */
+export function useOnStream(descriptor: Descriptor): void {
+  const backend = getDeviceBackend(descriptor.device);
+  if (backend === null || descriptor.device.isHostAccessible) return;
+  const stream = streamOf(descriptor.device);
+  backend.handOver(descriptor, stream === 0n ? null : stream);
+}
+
 /** Has the call that follows set the stream of a device. */
 export function writeStream(device: DeviceInfo): void {
-  const stream = provider?.(device.name) ?? null;
+  const stream = streamOf(device);
   if (stream === null) return;
-  checkHandle(stream);
   u64[STREAM] = stream;
   i32[DEVICE] = device.type;
   i32[DEVICE + 1] = device.id;
@@ -36,8 +61,7 @@ export function writeStream(device: DeviceInfo): void {
 
 /** The same for a call on another thread, which does not see the streams of this one. */
 export function captureStream(device: DeviceInfo): void {
-  const stream = provider?.(device.name) ?? currentStream(device.name);
-  checkHandle(stream);
+  const stream = streamOf(device) ?? currentStream(device.name);
   u64[STREAM] = stream;
   i32[DEVICE] = device.type;
   i32[DEVICE + 1] = device.id;
@@ -82,9 +106,13 @@ export function withStream<T>(device: Device, handle: bigint, action: () => T): 
   checkHandle(handle);
   library();
   const before = exchangeStream(info, handle);
+  const handles = explicit.get(info.name) ?? [];
+  explicit.set(info.name, handles);
+  handles.push(handle);
   try {
     return action();
   } finally {
+    handles.pop();
     exchangeStream(info, before);
   }
 }

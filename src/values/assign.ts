@@ -23,7 +23,7 @@ export function copyInto(source: Descriptor, target: Descriptor): void {
     convertElements(from, target);
     return;
   }
-  const copy = allocateLike(source.shape, source.dtype, source.flags & Flag.subBytePadded);
+  const copy = allocateLike(source.shape, source.dtype, source.flags & Flag.subBytePadded, source.device);
   try {
     convertElements(source, copy);
     convertElements(copy.derive(broadcastLayout(copy.layout, shape)), target);

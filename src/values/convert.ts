@@ -5,9 +5,10 @@
  * @module
  */
 
-import { getBackend } from '../backend.js';
+import { type DeviceBackend, getBackend, getDeviceBackend } from '../backend.js';
 import type { Descriptor } from '../descriptor.js';
 import { elementCodec, readBits, writeBits } from '../element.js';
+import { UnsupportedDeviceError, UnsupportedDTypeError } from '../errors.js';
 import { isComplex, type Pass, passesOf, piecesOf } from '../pass.js';
 import { castBetween } from './cast.js';
 import { scalarSource } from './scalar.js';
@@ -17,6 +18,11 @@ const PIECE = 2 ** 18;
 
 /** Writes every element of `source` into `target`, converting the dtype where they differ. */
 export function convertElements(source: Descriptor, target: Descriptor): void {
+  const device = deviceOf(source, target);
+  if (device !== null) {
+    device.copy(source, target);
+    return;
+  }
   for (const { pass, from } of preparePasses(source, target)) {
     if (getBackend()?.convert?.(pass, from.storage, target.storage) !== true) runPass(pass, from, target);
   }
@@ -25,6 +31,8 @@ export function convertElements(source: Descriptor, target: Descriptor): void {
 
 /** The same without blocking. The caller keeps both storages alive. */
 export async function convertElementsAsync(source: Descriptor, target: Descriptor): Promise<void> {
+  const device = deviceOf(source, target);
+  if (device !== null) return device.copyAsync(source, target);
   for (const { pass, from } of preparePasses(source, target)) {
     const running = getBackend()?.convertAsync?.(pass, from.storage, target.storage);
     if (running != null) {
@@ -37,6 +45,24 @@ export async function convertElementsAsync(source: Descriptor, target: Descripto
     }
   }
   target.storage.commit();
+}
+
+/** Who copies between two places of which one is out of the processor's reach; null when both are in it. */
+function deviceOf(source: Descriptor, target: Descriptor): DeviceBackend | null {
+  if (source.device.isHostAccessible && target.device.isHostAccessible) return null;
+  const there = source.device.isHostAccessible ? target.device : source.device;
+  const backend = getDeviceBackend(there);
+  if (backend === null) {
+    const hint = there.kind === 'cuda' ? '; import "dlpack/cuda" to copy it' : '';
+    throw new UnsupportedDeviceError(there.name, `Expected host memory but this tensor is on '${there.name}'${hint}`);
+  }
+  if (source.dtype !== target.dtype) {
+    throw new UnsupportedDTypeError(
+      target.dtype.name,
+      `Expected '${source.dtype.name}', which can be copied on '${there.name}', but received '${target.dtype.name}'; convert on the host: to('cpu').astype('${target.dtype.name}')`,
+    );
+  }
+  return backend;
 }
 
 /** Writes one value, which the caller has checked as `set` does, into every element. */

@@ -1,5 +1,6 @@
 import * as core from 'dlpack';
 import * as abi from 'dlpack/abi';
+import * as cuda from 'dlpack/cuda';
 import * as native from 'dlpack/native';
 import * as python from 'dlpack/python';
 import * as tvmFfi from 'dlpack/tvm-ffi';
@@ -107,6 +108,21 @@ const names = {
     'toFunction',
     'withStream',
   ],
+  'dlpack/cuda': [
+    'CudaError',
+    'Event',
+    'Stream',
+    'asCudaArray',
+    'asMaskedCudaArray',
+    'devices',
+    'emptyCache',
+    'fromCudaArrayInterface',
+    'loadDriver',
+    'memoryInfo',
+    'pointerAttributes',
+    'synchronize',
+    'toCudaArrayInterface',
+  ],
   'dlpack/native': [
     'addressOf',
     'exchangeApi',
@@ -124,12 +140,13 @@ const names = {
 const TensorMembers = [
   'astype astypeAsync broadcastTo byteOffset constructor contiguous copy copyAsync copyFrom data device dispose dtype expandDims fill flip get',
   'isContiguous isCopied isDataCopied isDisposed is isPadded item nbytes ndim on readonly reshape set shape size',
-  'slice squeeze strides to toArray toString transpose unsafeData view',
+  'slice squeeze strides to toArray toAsync toString transpose unsafeData view',
 ].flatMap((line) => line.split(' '));
 
 test('exported names', () => {
   equal(Object.keys(core).sort(), names.dlpack);
   equal(Object.keys(abi).sort(), names['dlpack/abi']);
+  equal(Object.keys(cuda).sort(), names['dlpack/cuda']);
   equal(Object.keys(native).sort(), names['dlpack/native']);
   equal(Object.keys(python).sort(), names['dlpack/python']);
   equal(Object.keys(tvmFfi).sort(), names['dlpack/tvm-ffi']);

@@ -16,6 +16,7 @@ const outputs: Record<string, string[]> = {
 
 const kernelOutputs: Record<string, string[]> = {
   kernels: ['[ 2, 3, 4 ]', '[ 3, 5, 7 ]', 'ValueError as asked'],
+  'kernels-python': ['[ 3, 4, 5 ]', 'tensor([2., 3., 4.])', 'ValueError: as asked', '[ 0, 1, 2 ]'],
 };
 const kernels = fileURLToPath(new URL('../../kernels/kernels.so', import.meta.url));
 const kernelsMissing = existsSync(kernels) ? false : 'build/kernels/kernels.so (needs apache-tvm-ffi in .venv)';

@@ -1,15 +1,6 @@
 import { type Device, Tensor } from 'dlpack';
 import { addressOf, exchangeApi } from 'dlpack/native';
-import {
-  currentStream,
-  DataType,
-  type FFIFunction,
-  loadModule,
-  Shape,
-  setAllocator,
-  setStreamProvider,
-  withStream,
-} from 'dlpack/tvm-ffi';
+import { currentStream, DataType, type FFIFunction, loadModule, Shape, setAllocator, withStream } from 'dlpack/tvm-ffi';
 import { equal, ok, throws } from '../../assert.js';
 import { testWith } from '../../harness.js';
 import { ffiMissing, kernelsMissing, kernelsPath, probe, raises } from './peer.js';
@@ -56,48 +47,6 @@ testWith(kernelsMissing, 'the host’s own stream is what a kernel sees', () => 
   equal(probe('stream_of')(x), 0);
   withStream('cpu', 99n, () => equal(probe('stream_of')(x), 99));
 });
-
-/** A tensor that is on a device as far as anybody can tell without touching it. */
-function deviceTensor(device: Device): Tensor {
-  const memory = Tensor.zeros([1], 'float32');
-  return Tensor.fromNDAlloc(
-    { allocData: () => addressOf(memory), freeData: () => memory.dispose() },
-    [1],
-    'float32',
-    device,
-  );
-}
-
-testWith(
-  kernelsMissing,
-  'the first tensor that is not on the host sets the stream of the call, even when it fails',
-  () => {
-    const asked: string[] = [];
-    setStreamProvider((device) => {
-      asked.push(device);
-      return device === 'cuda:1' ? 0x77n : 0x88n;
-    });
-    try {
-      const host = Tensor.zeros([1], 'float32');
-      const first = deviceTensor('cuda:1');
-      const second = deviceTensor('cuda:0');
-      equal(probe('stream_of')(first), 0x77);
-      equal([asked, currentStream('cuda:1')], [['cuda:1'], 0n]);
-      raises('RuntimeError', `on stream ${0x77}`, () => probe('stream_then_fail')(first));
-      equal(currentStream('cuda:1'), 0n);
-      probe('type_of')(host);
-      equal(asked.length, 2);
-      probe('with_view')(
-        (_: unknown) => equal([probe('stream_of')(second), currentStream('cuda:1')], [0x88, 0x77n]),
-        first,
-      );
-      equal([currentStream('cuda:0'), currentStream('cuda:1')], [0n, 0n]);
-    } finally {
-      setStreamProvider(null);
-    }
-    throws('TypeError', 'a function or null', () => setStreamProvider(3 as never));
-  },
-);
 
 testWith(kernelsMissing, 'kernels allocate from this package', () => {
   const iota = loadModule(kernelsPath).iota as FFIFunction;

@@ -111,6 +111,42 @@ testWith(kernelsMissing, 'errors carry their cause', () => {
   equal([error.cause.kind, error.cause.message], ['KeyError', 'inner']);
 });
 
+testWith(kernelsMissing, 'errors of JavaScript reach native code with their causes', () => {
+  const causesOf = (error: unknown) =>
+    probe('causes_of')(() => {
+      throw error;
+    });
+  const inner = new RangeError('inner');
+  equal(causesOf(new Error('outer', { cause: new TVMFFIError('KeyError', 'middle', { cause: inner }) })), [
+    'Error: outer',
+    'KeyError: middle',
+    'RangeError: inner',
+  ]);
+  equal(causesOf(new Error('alone', { cause: 'no error' })), ['Error: alone']);
+  const cycle = new Error('again');
+  cycle.cause = cycle;
+  equal((causesOf(cycle) as string[]).length, 17);
+  const hostile = new Error('hostile');
+  Object.defineProperty(hostile, 'cause', {
+    get() {
+      throw new RangeError('from a getter');
+    },
+  });
+  equal(causesOf(hostile), ['Error: hostile']);
+  // As a value, and back.
+  const error = testing('echo')(new TVMFFIError('ValueError', 'outer', { cause: inner, backtrace: 'a\nb' }));
+  ok(error instanceof TVMFFIError && error.cause instanceof TVMFFIError);
+  equal([error.backtrace, error.cause.kind, error.cause.message], ['a\nb', 'RangeError', 'inner']);
+  // What comes back to JavaScript is what was thrown.
+  const thrown = new Error('outer', { cause: inner });
+  const back = raises('Error', 'outer', () =>
+    testing('apply')(() => {
+      throw thrown;
+    }),
+  );
+  equal([back.cause === thrown, thrown.cause === inner], [true, true]);
+});
+
 testWith(kernelsMissing, 'a call from another thread fails there and says why', () => {
   let calls = 0;
   const message = probe('call_on_thread')(() => ++calls) as string;

@@ -1,4 +1,7 @@
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadLibrary } from 'dlpack/tvm-ffi';
 import { equal, ok, throws } from '../../assert.js';
@@ -35,6 +38,33 @@ testWith(ffiMissing, 'a path, and TVM_FFI_LIBDIR', () => {
   equal(JSON.parse(found.output).loaded, path);
   const twice = runChild(import.meta.url, './children/load.js', { args: [path, '/no/such.so'], env: nowhere });
   equal(JSON.parse(twice.output).again, path);
+});
+
+testWith(ffiMissing, 'an active virtual environment, tvm-ffi-config, and the path of the loader', () => {
+  const environment = (libraries as string).split('/lib/')[0] as string;
+  // The command of the wheel, without the Python that its first line names.
+  const commands = mkdtempSync(join(tmpdir(), 'dlpack-'));
+  writeFileSync(join(commands, 'tvm-ffi-config'), `#!/bin/sh\ntest "$1" = --libdir && echo "${libraries}"\n`, {
+    mode: 0o755,
+  });
+  try {
+    for (const env of [{ VIRTUAL_ENV: environment }, { PATH: commands }, { LD_LIBRARY_PATH: libraries as string }]) {
+      const { output } = runChild(import.meta.url, './children/load.js', { env: { ...nowhere, ...env } });
+      equal((JSON.parse(output) as { loaded?: string }).loaded, `${libraries}/libtvm_ffi.so`, JSON.stringify(env));
+    }
+  } finally {
+    rmSync(commands, { recursive: true });
+  }
+});
+
+testWith(kernelsMissing, 'another version is refused, and the next place is tried', () => {
+  const other = fileURLToPath(new URL('../../../kernels/other_version', import.meta.url));
+  const alone = runChild(import.meta.url, './children/load.js', { env: { ...nowhere, TVM_FFI_LIBDIR: other } });
+  const { tried } = JSON.parse(alone.output) as { tried: string[] };
+  ok(tried[0]?.includes('TVM_FFI_LIBDIR') && tried[0].includes('expected TVM-FFI 0.1.x but it is 0.2.7'), alone.output);
+  const env = { ...nowhere, TVM_FFI_LIBDIR: other, VIRTUAL_ENV: (libraries as string).split('/lib/')[0] as string };
+  const next = runChild(import.meta.url, './children/load.js', { env });
+  equal((JSON.parse(next.output) as { loaded?: string }).loaded, `${libraries}/libtvm_ffi.so`, next.output);
 });
 
 testWith(kernelsMissing, 'where it is missing, the error says how to get it, and the rest of the package works', () => {

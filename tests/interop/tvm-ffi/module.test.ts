@@ -1,12 +1,13 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Tensor } from 'dlpack';
 import { asModule, describeFunction, type FFIFunction, loadModule, moduleDeclarations } from 'dlpack/tvm-ffi';
 import { equal, ok, throws } from '../../assert.js';
+import { runChild } from '../../child.js';
 import { testWith } from '../../harness.js';
-import { kernelsMissing, kernelsPath, raises, testing } from './peer.js';
+import { kernelsMissing, kernelsPath, probePath, raises, testing } from './peer.js';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
@@ -34,6 +35,19 @@ testWith(kernelsMissing, 'a module can be awaited, passed on and returned', asyn
   ok((back.iota as FFIFunction)(2) instanceof Tensor);
   throws('TypeError', 'a module', () => asModule({}));
   throws('TypeError', 'a module', () => asModule(testing('make_unregistered_object')()));
+});
+
+testWith(kernelsMissing, 'what a module returned outlives its handle', () => {
+  // A copy under a name of its own: nothing else keeps it loaded.
+  const copy = join(root, 'build/kernels/pinned.so');
+  copyFileSync(probePath, copy);
+  try {
+    const { code, signal, output } = runChild(import.meta.url, './children/pinned.js', { args: [copy] });
+    equal([code, signal], [0, null], output);
+    equal(JSON.parse(output), { wasMapped: true, values: [0, 1, 2], blocks: 0 });
+  } finally {
+    rmSync(copy, { force: true });
+  }
 });
 
 testWith(kernelsMissing, 'errors of a kernel have its kind and message', () => {

@@ -22,7 +22,7 @@ export const libraries = findLibraries();
 export const ffiMissing = libraries === null ? 'libtvm_ffi.so in .venv (needs Python)' : false;
 
 export const kernelsPath = `${root}build/kernels/kernels.so`;
-const probePath = `${root}build/kernels/probe.so`;
+export const probePath = `${root}build/kernels/probe.so`;
 export const kernelsMissing = existsSync(kernelsPath) ? ffiMissing : 'build/kernels/kernels.so (needs a C++ compiler)';
 
 let probes: KernelModule | null = null;

@@ -102,6 +102,37 @@ testWith(ffiMissing, 'a tensor comes home to its own memory, read-only as it lef
   equal((testing('echo')(floats([1, 2, 3]).slice([1, 3])) as Tensor).toArray(), [2, 3]);
 });
 
+testWith(
+  kernelsMissing,
+  'an argument that comes back is one more owner of it, even if it was disposed meanwhile',
+  async () => {
+    const before = stats();
+    const x = floats([1, 2, 3]);
+    const y = probe('call_then_return')(() => {}, x) as Tensor;
+    ok(y !== x && y instanceof Tensor);
+    const z = probe('call_then_return')(() => x.dispose(), x) as Tensor;
+    equal([x.isDisposed, addressOf(z) === addressOf(y), z.toArray()], [true, true, [1, 2, 3]]);
+    y.dispose();
+    const last = probe('call_then_return')(() => z.dispose(), z) as Tensor;
+    equal([z.isDisposed, last.toArray()], [true, [1, 2, 3]]);
+    // A tensor of another library, made for the call only.
+    const producer = {
+      [DLPACK]: (request?: object) => last[DLPACK](request),
+      [DLPACK_DEVICE]: () => last[DLPACK_DEVICE](),
+    };
+    const taken = probe('call_then_return')(() => last.dispose(), producer) as Tensor;
+    equal(taken.toArray(), [1, 2, 3]);
+    // Twice among the arguments, and inside a container, where it is no argument.
+    const [inside] = testing('echo')([taken]) as [Tensor];
+    equal(addressOf(inside), addressOf(taken));
+    for (const tensor of [inside, taken]) tensor.dispose();
+    ok(
+      await collectUntil(() => stats().storages <= before.storages && stats().exports <= before.exports),
+      JSON.stringify({ before, now: stats() }),
+    );
+  },
+);
+
 testWith(kernelsMissing, 'tensors of native memory arrive without a copy and are given back once', async () => {
   const before = probe('live_blocks')();
   const y = probe('make_tensor')(4) as Tensor<'float32'>;

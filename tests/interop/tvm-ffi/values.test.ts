@@ -1,4 +1,4 @@
-import { Tensor } from 'dlpack';
+import { Tensor, TensorView } from 'dlpack';
 import {
   DataType,
   DeviceValue,
@@ -110,6 +110,63 @@ testWith(ffiMissing, 'callees get the types they are declared with', () => {
   equal([...(testing('schema_id_map_str_int')({ a: 1 }) as Map<string, number>)], [['a', 1]]);
   raises('TypeError', 'Expected `int`', () => testing('schema_id_int')('3'));
   raises('TypeError', 'Expected 1 but got 0', () => testing('schema_id_int')());
+});
+
+/** Every typed function of the testing library: what goes in, and what comes out. */
+const typed: [string, unknown[], unknown][] = [
+  ['schema_id_any', [5], 5],
+  ['schema_id_opt_int', [null], undefined],
+  ['schema_id_opt_int', [4], 4],
+  ['schema_id_opt_obj', [null], undefined],
+  ['schema_id_arr_str', [['a', 'longer than seven']], ['a', 'longer than seven']],
+  ['schema_id_arr', [[1, 'x', null]], [1, 'x', undefined]],
+  ['schema_id_list_int', [new List([1, 2])], [1, 2]],
+  ['schema_id_map_str_str', [{ a: 'b' }], new Map([['a', 'b']])],
+  ['schema_id_map', [new Map([[1, 2.5]])], new Map([[1, 2.5]])],
+  ['schema_id_dict_str_int', [new Dict([['k', 7]])], new Map([['k', 7]])],
+  ['schema_id_dict_str_str', [new Dict([['k', 'v']])], new Map([['k', 'v']])],
+  ['schema_id_variant_int_str', [3], 3],
+  ['schema_id_variant_int_str', ['three'], 'three'],
+  ['schema_arr_map_opt', [[1, null], { k: [1, 2] }, 'x'], new Map(Object.entries({ k: [1, 2], x: [1] }))],
+  ['schema_variant_mix', [[1, 2]], [1, 2]],
+  ['schema_no_args', [], 1],
+  ['schema_no_return', [1], undefined],
+  ['schema_no_args_no_return', [], undefined],
+];
+
+for (const [name, args, expected] of typed) {
+  testWith(ffiMissing, `testing.${name}(${JSON.stringify(args).slice(1, -1)})`, () => {
+    const result = testing(name)(...args);
+    equal(result instanceof Map ? [...result] : result, expected instanceof Map ? [...expected] : expected);
+  });
+}
+
+testWith(ffiMissing, 'functions, objects and tensors through typed functions', () => {
+  equal((testing('schema_id_func')((x: number) => x + 1) as (x: number) => number)(1), 2);
+  const object = testing('make_unregistered_object')();
+  equal((testing('schema_id_object')(object) as FFIObject).typeKey, 'testing.TestUnregisteredObject');
+  equal((testing('schema_id_arr_obj')([object]) as FFIObject[])[0]?.typeKey, 'testing.TestUnregisteredObject');
+  const x = Tensor.from([1, 2], { dtype: 'float32' });
+  equal((testing('schema_id_tensor')(x) as Tensor).toArray(), [1, 2]);
+  equal(testing('schema_tensor_view_input')(x), undefined);
+  equal([testing('optional_tensor_view_has_value')(x), testing('optional_tensor_view_has_value')(null)], [true, false]);
+  equal((testing('make_array_with_tensor')(x) as Tensor[])[0]?.toArray(), [1, 2]);
+  const [tensor, number] = testing('make_list_with_tensor')(x, 9) as [Tensor, number];
+  equal([tensor.toArray(), number], [[1, 2], 9]);
+  for (const maker of ['make_map_with_tensor', 'make_dict_with_tensor']) {
+    const [value] = [...(testing(maker)(x) as Map<string, Tensor>).values()];
+    equal(value?.toArray(), [1, 2], maker);
+  }
+});
+
+testWith(kernelsMissing, 'what only lives for a call arrives in a callback: C strings, bytes, views, rvalues', () => {
+  let seen: unknown[] = [];
+  const x = Tensor.from([7], { dtype: 'float32' });
+  const result = probe('call_with_borrowed')((...args: unknown[]) => {
+    seen = args.map((value) => (value instanceof TensorView ? value.toArray() : value));
+    return args[0];
+  }, x);
+  equal([result, seen], ['a C string', ['a C string', new Uint8Array([0, 1, 2, 3]), [7], [1, 'two']]]);
 });
 
 testWith(ffiMissing, 'objects that only native code knows pass through', () => {

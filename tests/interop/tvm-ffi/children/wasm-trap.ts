@@ -1,23 +1,7 @@
-/** A WebAssembly load out of bounds, before and after libtvm_ffi is loaded: V8 gets it as a SIGSEGV. */
+/** A WebAssembly trap before and after libtvm_ffi is loaded. */
 
 import { loadLibrary } from 'dlpack/tvm-ffi';
-
-// One page of memory; the exported function loads from address -16.
-const bytes = Uint8Array.from(
-  '0061736d 01000000 01050160 00017f 03020100 0503010001 070501016600 00 0a0901 07 00 4170 280200 0b'
-    .replaceAll(' ', '')
-    .match(/../g) ?? [],
-  (pair) => Number.parseInt(pair, 16),
-);
-const { f } = new WebAssembly.Instance(new WebAssembly.Module(bytes)).exports as { f: () => number };
-
-function trap(): string {
-  try {
-    return String(f());
-  } catch (error) {
-    return (error as Error).message;
-  }
-}
+import { trap } from './trap.js';
 
 const before = trap();
 loadLibrary();

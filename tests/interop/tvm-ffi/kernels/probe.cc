@@ -50,6 +50,12 @@ static ffi::Array<ffi::Any> Describe(ffi::TensorView x) {
           ffi::Shape(x.strides()), x.data_ptr()};
 }
 
+// Gives its argument back, after JavaScript had its say.
+static ffi::Tensor CallThenReturn(ffi::Function function, ffi::Tensor x) {
+  function();
+  return x;
+}
+
 static int64_t TypeOf(ffi::AnyView value) { return value.type_index(); }
 static int64_t StreamOf(ffi::TensorView x) {
   return reinterpret_cast<int64_t>(TVMFFIEnvGetStream(x.device().device_type, x.device().device_id));
@@ -59,12 +65,35 @@ static int64_t StreamThenFail(ffi::TensorView x) {
   return 0;
 }
 
+// For benchmarks: callbacks without the cost of a call around each.
+static void InvokeTimes(ffi::Function function, int64_t count, ffi::AnyView a, ffi::AnyView b, ffi::AnyView c) {
+  for (int64_t i = 0; i < count; ++i) function(a, b, c);
+}
+
 // A callback that gets a tensor which only lives as long as the call.
 static ffi::Any WithView(ffi::Function function, ffi::TensorView x) { return function(x); }
 
 static ffi::Tensor Allocate(ffi::Shape shape, DLDataType dtype) {
   return ffi::Tensor::FromEnvAlloc(TVMFFIEnvTensorAlloc, shape, dtype, DLDevice{kDLCPU, 0});
 }
+
+static ffi::Tensor AllocateLike(ffi::TensorView x) {
+  return ffi::Tensor::FromEnvAlloc(TVMFFIEnvTensorAlloc, ffi::Shape(x.shape()), x.dtype(), x.device());
+}
+// What a kernel would allocate with, as an address.
+static int64_t Allocator(ffi::AnyView) {
+  return reinterpret_cast<int64_t>(TVMFFIEnvGetDLPackManagedTensorAllocator());
+}
+// Calls the function with the tensor: what does a call inside of it see, and what is there afterwards?
+static int64_t AllocatorAfter(ffi::Function function, ffi::AnyView x) {
+  function(x);
+  return Allocator(x);
+}
+static int64_t StreamAt(int64_t type, int64_t id) {
+  return reinterpret_cast<int64_t>(TVMFFIEnvGetStream(static_cast<int32_t>(type), static_cast<int32_t>(id)));
+}
+// Which copy of the library this one is linked to.
+static int64_t LibraryAddress() { return reinterpret_cast<int64_t>(&TVMFFIGetVersion); }
 
 // A tensor whose memory belongs to this library.
 static int64_t live_blocks = 0;
@@ -96,6 +125,31 @@ static void FailWithCause(ffi::String inner, ffi::String outer) {
   ffi::Error cause("KeyError", std::string(inner), "");
   throw ffi::Error("ValueError", std::string(outer), "", cause, std::nullopt);
 }
+// The kinds and messages of the error that a function ends with, and of its causes.
+static ffi::Array<ffi::String> CausesOf(ffi::Function function) {
+  ffi::Array<ffi::String> texts;
+  try {
+    function();
+  } catch (const ffi::Error& error) {
+    const ffi::ErrorObj* at = error.get();
+    while (at != nullptr) {
+      texts.push_back(std::string(at->kind.data, at->kind.size) + ": " + std::string(at->message.data, at->message.size));
+      if (at->cause_chain == nullptr) break;
+      const auto* cell = reinterpret_cast<const TVMFFIErrorCell*>(static_cast<TVMFFIObject*>(at->cause_chain) + 1);
+      at = static_cast<const ffi::ErrorObj*>(cell);
+    }
+  }
+  return texts;
+}
+
+// Arguments that exist for the length of a call only: a C string, bytes by address, a tensor by address, an rvalue.
+static ffi::Any CallWithBorrowed(ffi::Function function, ffi::TensorView x) {
+  static const char kBytes[] = {0, 1, 2, 3};
+  TVMFFIByteArray bytes{kBytes, sizeof(kBytes)};
+  ffi::Array<ffi::Any> array{1, ffi::String("two")};
+  return function("a C string", &bytes, x, ffi::RValueRef(std::move(array)));
+}
+
 static int64_t HostAllocator(ffi::Function function) {
   static DLPackManagedTensorAllocator host = [](DLTensor*, DLManagedTensorVersioned**, void*,
                                                 void (*)(void*, const char*, const char*)) { return -1; };
@@ -126,3 +180,12 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(unique, Unique);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(unique_array, UniqueArray);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(fail_with_cause, FailWithCause);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(host_allocator, HostAllocator);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(allocate_like, AllocateLike);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(allocator, Allocator);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(allocator_after, AllocatorAfter);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(stream_at, StreamAt);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(library_address, LibraryAddress);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(call_then_return, CallThenReturn);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(invoke_times, InvokeTimes);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(causes_of, CausesOf);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(call_with_borrowed, CallWithBorrowed);

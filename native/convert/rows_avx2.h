@@ -1,0 +1,211 @@
+// Rows that AVX2 has instructions for which compilers do not find. Each returns how many elements it did; the loop behind
+// it does the rest. Where kStream is true the target starts on a cache line and is written past the caches.
+#include "rows_x86.h"
+
+namespace dlpack {
+namespace DLPACK_ISA {
+
+template <bool kStream>
+DLPACK_INLINE void StoreEight(float* to, __m256 values) {
+  if (kStream) _mm256_stream_ps(to, values);
+  else _mm256_storeu_ps(to, values);
+}
+
+template <bool kStream>
+DLPACK_INLINE void StoreBytes(uint8_t* to, __m256i bytes) {
+  if (kStream) _mm256_stream_si256(reinterpret_cast<__m256i*>(to), bytes);
+  else _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), bytes);
+}
+
+DLPACK_INLINE __m128i LoadBytes(const uint8_t* at) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at)); }
+
+// Sign and payload of a NaN do not get through.
+DLPACK_INLINE __m256 CleanNan(__m256 value) {
+  const __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32(static_cast<int>(kNan32)));
+  return _mm256_blendv_ps(value, nan, _mm256_cmp_ps(value, value, _CMP_UNORD_Q));
+}
+
+// Sixteen codes, each in sixteen bits.
+template <int kE, int kM, int kBias, Specials kSpecials>
+DLPACK_INLINE __m256i HalvesOf(Small<kE, kM, kBias, kSpecials>, __m256i codes) {
+  typedef Small<kE, kM, kBias, kSpecials> Type;
+  const __m256i half = Half<Type>::Numbers(codes);
+  if constexpr (kSpecials == kNone) return half;
+  const __m256i nan = _mm256_set1_epi16(0x7e00);
+  if constexpr (kSpecials == kFnuz) {
+    return _mm256_blendv_epi8(half, nan, _mm256_cmpeq_epi16(codes, _mm256_set1_epi16(Type::kNan)));
+  }
+  const __m256i magnitude = _mm256_and_si256(codes, _mm256_set1_epi16(Type::kSign - 1));
+  const __m256i last = _mm256_set1_epi16(kSpecials == kIeee ? Type::kTop : Type::kMax);
+  const __m256i number = _mm256_blendv_epi8(half, nan, _mm256_cmpgt_epi16(magnitude, last));
+  if constexpr (kSpecials == kFn || kE == 5) return number;
+  const __m256i infinity = _mm256_or_si256(half, _mm256_set1_epi16(0x7c00));
+  return _mm256_blendv_epi8(number, infinity, _mm256_cmpeq_epi16(magnitude, _mm256_set1_epi16(Type::kTop)));
+}
+
+template <class Type, bool kStream>
+DLPACK_INLINE void StoreHalves(__m256i codes, float* to) {
+  const __m256i half = HalvesOf(Type(), codes);
+  const __m256 scale = _mm256_set1_ps(Half<Type>::kScale);
+  StoreEight<kStream>(to, _mm256_mul_ps(_mm256_cvtph_ps(_mm256_castsi256_si128(half)), scale));
+  StoreEight<kStream>(to + 8, _mm256_mul_ps(_mm256_cvtph_ps(_mm256_extracti128_si256(half, 1)), scale));
+}
+
+template <class Type>
+constexpr bool CanStreamToF32() {
+  return Half<Type>::kPossible || __is_same(Type, Float16) || __is_same(Type, BFloat16) || __is_same(Type, Int4) ||
+         __is_same(Type, UInt4);
+}
+
+// Elements of four bits in the highest bits of their lanes.
+template <class Type>
+DLPACK_INLINE __m256 FromHighest(__m256i high) {
+  if constexpr (__is_same(Type, E2M1FN)) {
+    const __m256 magnitudes = _mm256_loadu_ps(Type::kTable.values);
+    const __m256 value = _mm256_permutevar8x32_ps(magnitudes, _mm256_srli_epi32(high, 28));
+    const __m256i sign = _mm256_and_si256(high, _mm256_set1_epi32(INT32_MIN));
+    return _mm256_or_ps(value, _mm256_castsi256_ps(sign));
+  } else {
+    return _mm256_cvtepi32_ps(__is_same(Type, Int4) ? _mm256_srai_epi32(high, 28) : _mm256_srli_epi32(high, 28));
+  }
+}
+
+template <class Type, bool kStream>
+DLPACK_INLINE size_t ToF32ByHand(const uint8_t* in, uint8_t* out, size_t count) {
+  float* to = reinterpret_cast<float*>(out);
+  size_t i = 0;
+  if constexpr (__is_same(Type, Float16)) {
+    for (; i + 8 <= count; i += 8) StoreEight<kStream>(to + i, CleanNan(_mm256_cvtph_ps(LoadBytes(in + i * 2))));
+  } else if constexpr (__is_same(Type, BFloat16)) {
+    for (; i + 8 <= count; i += 8) {
+      const __m256i wide = _mm256_slli_epi32(_mm256_cvtepu16_epi32(LoadBytes(in + i * 2)), 16);
+      StoreEight<kStream>(to + i, CleanNan(_mm256_castsi256_ps(wide)));
+    }
+  } else if constexpr (__is_same(Type, Int4) || __is_same(Type, UInt4) || __is_same(Type, E2M1FN)) {
+    for (; i + 8 <= count; i += 8) {
+      const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(in + i));
+      StoreEight<kStream>(to + i, FromHighest<Type>(_mm256_slli_epi32(_mm256_cvtepu8_epi32(bytes), 28)));
+    }
+  } else if constexpr (Half<Type>::kPossible) {
+    for (; i + 16 <= count; i += 16) {
+      StoreHalves<Type, kStream>(_mm256_cvtepu8_epi16(LoadBytes(in + i)), to + i);
+    }
+  }
+  return i;
+}
+
+template <class Type>
+constexpr bool CanStreamPacked() {
+  return __is_same(Type, Int4) || __is_same(Type, UInt4) || __is_same(Type, E2M1FN) || __is_same(Type, E2M3FN) ||
+         __is_same(Type, E3M2FN);
+}
+
+template <class Type, bool kStream>
+DLPACK_INLINE size_t PackedToF32ByHand(const uint8_t* in, uint8_t* out, size_t count) {
+  float* to = reinterpret_cast<float*>(out);
+  size_t i = 0;
+  if constexpr (__is_same(Type, Int4) || __is_same(Type, UInt4) || __is_same(Type, E2M1FN)) {
+    const __m256i shifts = _mm256_setr_epi32(28, 24, 20, 16, 12, 8, 4, 0);
+    for (; i + 8 <= count; i += 8) {
+      uint32_t word;
+      memcpy(&word, in + i / 2, 4);
+      StoreEight<kStream>(
+          to + i, FromHighest<Type>(_mm256_sllv_epi32(_mm256_set1_epi32(static_cast<int>(word)), shifts)));
+    }
+  } else if constexpr (__is_same(Type, E2M3FN) || __is_same(Type, E3M2FN)) {
+    // Eight elements lie in six bytes, and take two of them each. Eight bytes are read: those of the first eight
+    // elements and two behind, those of the second and two before.
+    const __m256i first = _mm256_setr_epi8(0, 1, -1, -1, 0, 1, -1, -1, 1, 2, -1, -1, 2, 3, -1, -1, 3, 4, -1, -1, 3, 4,
+                                           -1, -1, 4, 5, -1, -1, 5, 6, -1, -1);
+    const __m256i second = _mm256_add_epi8(first, _mm256_set1_epi32(0x0202));
+    const __m256i shifts = _mm256_setr_epi32(0, 6, 4, 2, 0, 6, 4, 2);
+    const __m256i mask = _mm256_set1_epi32(63);
+    const auto codes_at = [&](const uint8_t* at, __m256i places) {
+      const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(at));
+      const __m256i pairs = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(bytes), places);
+      return _mm256_and_si256(_mm256_srlv_epi32(pairs, shifts), mask);
+    };
+    for (; i + 16 <= count; i += 16) {
+      const uint8_t* at = in + i / 4 * 3;
+      const __m256i mixed = _mm256_packus_epi32(codes_at(at, first), codes_at(at + 4, second));
+      StoreHalves<Type, kStream>(_mm256_permute4x64_epi64(mixed, 0xd8), to + i);
+    }
+  }
+  return i;
+}
+
+// Eight numbers into codes, as Mini::Encode does it, with one rounding for normal and subnormal numbers: the sum with a
+// number whose last bit is that of the code.
+template <int kE, int kM, int kBias, Specials kSpecials>
+DLPACK_INLINE __m256i EncodeEight(Small<kE, kM, kBias, kSpecials>, __m256 value) {
+  typedef Mini<kE, kM, kBias, kSpecials> Format;
+  constexpr int kShift = 23 - kM;
+  constexpr int32_t kNormal = (128 - kBias) << 23;
+  // What is larger than the code behind the last number rounds to that code, which is infinity or NaN where there is one.
+  constexpr uint32_t kLastCode = kSpecials == kNone ? Format::kMax : Format::kMax + 1;
+  constexpr int32_t kLast = static_cast<int32_t>(kLastCode << kShift) + ((127 - kBias) << 23);
+  const __m256i bits = _mm256_castps_si256(kSpecials == kFn ? CleanNan(value) : value);
+  const __m256i magnitude = _mm256_min_epi32(_mm256_and_si256(bits, _mm256_set1_epi32(INT32_MAX)),
+                                             _mm256_set1_epi32(kLast));
+  const __m256i power = _mm256_max_epi32(_mm256_and_si256(magnitude, _mm256_set1_epi32(0x7f800000)),
+                                         _mm256_set1_epi32(kNormal));
+  const __m256i unit = _mm256_add_epi32(power, _mm256_set1_epi32(kShift << 23));
+  const __m256i sum = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(magnitude), _mm256_castsi256_ps(unit)));
+  const __m256i exponent = _mm256_srli_epi32(_mm256_sub_epi32(power, _mm256_set1_epi32(kNormal)), kShift);
+  const __m256i code = _mm256_add_epi32(_mm256_sub_epi32(sum, unit), exponent);
+  const __m256i sign = _mm256_and_si256(_mm256_srli_epi32(bits, 31 - kE - kM), _mm256_set1_epi32(Format::kSign));
+  if (kSpecials == kFnuz) {
+    const __m256i is_zero = _mm256_cmpeq_epi32(code, _mm256_setzero_si256());
+    return _mm256_or_si256(code, _mm256_andnot_si256(is_zero, sign));
+  }
+  const __m256i number = _mm256_or_si256(code, sign);
+  if (kSpecials == kFn) return number;
+  const __m256i is_nan = _mm256_castps_si256(_mm256_cmp_ps(value, value, _CMP_UNORD_Q));
+  return _mm256_blendv_epi8(number, _mm256_set1_epi32(Format::kNan), is_nan);
+}
+
+// The upper half of a float, rounded into, in the lower half of its lane.
+DLPACK_INLINE __m256i RoundUpperHalf(const float* from) {
+  const __m256i bits = _mm256_castps_si256(CleanNan(_mm256_loadu_ps(from)));
+  const __m256i last = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+  return _mm256_srli_epi32(_mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), last), 16);
+}
+
+DLPACK_INLINE __m128i EncodeHalf(const float* from) {
+  return _mm256_cvtps_ph(CleanNan(_mm256_loadu_ps(from)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+template <class Type>
+constexpr bool CanStreamFromF32() {
+  return Half<Type>::kIsSmall || __is_same(Type, Float16) || __is_same(Type, BFloat16);
+}
+
+template <class Type, bool kStream>
+DLPACK_INLINE size_t FromF32ByHand(const uint8_t* in, uint8_t* out, size_t count) {
+  const float* from = reinterpret_cast<const float*>(in);
+  size_t i = 0;
+  if constexpr (Half<Type>::kIsSmall) {
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    for (; i + 32 <= count; i += 32) {
+      __m256i codes[4];
+      for (size_t k = 0; k < 4; ++k) codes[k] = EncodeEight(Type(), _mm256_loadu_ps(from + i + k * 8));
+      // Packing works in lanes of sixteen bytes and mixes fours of elements.
+      const __m256i mixed = _mm256_packus_epi16(_mm256_packus_epi32(codes[0], codes[1]),
+                                                _mm256_packus_epi32(codes[2], codes[3]));
+      StoreBytes<kStream>(out + i, _mm256_permutevar8x32_epi32(mixed, order));
+    }
+  } else if constexpr (__is_same(Type, Float16)) {
+    for (; i + 16 <= count; i += 16) {
+      StoreBytes<kStream>(out + i * 2, _mm256_set_m128i(EncodeHalf(from + i + 8), EncodeHalf(from + i)));
+    }
+  } else if constexpr (__is_same(Type, BFloat16)) {
+    for (; i + 16 <= count; i += 16) {
+      const __m256i mixed = _mm256_packus_epi32(RoundUpperHalf(from + i), RoundUpperHalf(from + i + 8));
+      StoreBytes<kStream>(out + i * 2, _mm256_permute4x64_epi64(mixed, 0xd8));
+    }
+  }
+  return i;
+}
+
+}  // namespace DLPACK_ISA
+}  // namespace dlpack

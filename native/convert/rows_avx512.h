@@ -1,0 +1,249 @@
+// Rows that AVX-512 has instructions for which compilers do not find. Each returns how many elements it did; the loop
+// behind it does the rest. Where kStream is true the target starts on a cache line and is written past the caches.
+#include "rows_x86.h"
+
+namespace dlpack {
+namespace DLPACK_ISA {
+
+template <bool kStream>
+DLPACK_INLINE void StoreLine(void* to, __m512i line) {
+  if (kStream) _mm512_stream_si512(static_cast<__m512i*>(to), line);
+  else _mm512_storeu_si512(to, line);
+}
+
+template <bool kStream>
+DLPACK_INLINE void StoreLine(void* to, __m512 line) {
+  StoreLine<kStream>(to, _mm512_castps_si512(line));
+}
+
+DLPACK_INLINE __m128i LoadBytes(const uint8_t* at) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at)); }
+
+// Sign and payload of a NaN do not get through: the instruction takes the first operand for NaN, else the second.
+DLPACK_INLINE __m512 CleanNan(__m512 value) {
+  const __m512 nan = _mm512_castsi512_ps(_mm512_set1_epi32(static_cast<int>(kNan32)));
+  return _mm512_fixupimm_ps(nan, value, _mm512_set1_epi32(0x11111100), 0);
+}
+
+// Sixteen elements, one in each unit of memory, as floats.
+template <class Type>
+struct Sixteen {
+  static constexpr bool kPossible = Half<Type>::kPossible;
+
+  template <int kE, int kM, int kBias, Specials kSpecials>
+  DLPACK_INLINE __m512 Decode(Small<kE, kM, kBias, kSpecials>, __m128i codes) {
+    typedef Half<Type> Shape;
+    __m256i half = Shape::Numbers(_mm256_cvtepu8_epi16(codes));
+    const __m512 scale = _mm512_set1_ps(Shape::kScale);
+    if constexpr (kSpecials == kNone) return _mm512_mul_ps(_mm512_cvtph_ps(half), scale);
+    const __m512 nan = _mm512_castsi512_ps(_mm512_set1_epi32(static_cast<int>(kNan32)));
+    if constexpr (kSpecials == kFnuz) {
+      const __mmask16 number = _mm_cmpneq_epi8_mask(codes, _mm_set1_epi8(static_cast<char>(Type::kNan)));
+      return _mm512_mask_mul_ps(nan, number, _mm512_cvtph_ps(half), scale);
+    }
+    const __m128i magnitude = _mm_and_si128(codes, _mm_set1_epi8(Type::kSign - 1));
+    if constexpr (kSpecials == kIeee && kE < 5) {
+      const __mmask16 infinite = _mm_cmpeq_epi8_mask(magnitude, _mm_set1_epi8(Type::kTop));
+      half = _mm256_mask_mov_epi16(half, infinite, _mm256_or_si256(half, _mm256_set1_epi16(0x7c00)));
+    }
+    const __m128i last = _mm_set1_epi8(kSpecials == kIeee ? Type::kTop : Type::kMax);
+    const __mmask16 number = _mm_cmple_epi8_mask(magnitude, last);
+    return _mm512_mask_mul_ps(nan, number, _mm512_cvtph_ps(half), scale);
+  }
+
+  DLPACK_INLINE __m512 Load(const uint8_t* at) { return Decode(Type(), LoadBytes(at)); }
+};
+
+template <>
+struct Sixteen<Float16> {
+  static constexpr bool kPossible = true;
+  DLPACK_INLINE __m512 Load(const uint8_t* at) {
+    return CleanNan(_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at))));
+  }
+};
+
+template <>
+struct Sixteen<BFloat16> {
+  static constexpr bool kPossible = true;
+  DLPACK_INLINE __m512 Load(const uint8_t* at) {
+    const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)));
+    return CleanNan(_mm512_castsi512_ps(_mm512_slli_epi32(wide, 16)));
+  }
+};
+
+// The sixteen values of four bits by their codes; bits above do not matter.
+template <class Type>
+DLPACK_INLINE __m512 LookUp4(__m512i codes) {
+  float table[16];
+  for (uint8_t code = 0; code < 16; ++code) table[code] = Type::F32(code);
+  return _mm512_permutexvar_ps(codes, _mm512_loadu_ps(table));
+}
+
+// Floats of six bits: the magnitudes come from a table, the sign from the code; bits above do not matter.
+template <class Type>
+DLPACK_INLINE __m512 LookUp6(__m512i codes) {
+  const __m512 low = _mm512_loadu_ps(Type::kTable.values);
+  const __m512 high = _mm512_loadu_ps(Type::kTable.values + 16);
+  const __m512i magnitude = _mm512_castps_si512(_mm512_permutex2var_ps(low, codes, high));
+  const __m512i sign = _mm512_and_si512(_mm512_slli_epi32(codes, 26), _mm512_set1_epi32(INT32_MIN));
+  return _mm512_castsi512_ps(_mm512_or_si512(magnitude, sign));
+}
+
+template <class Type>
+struct FourBits {
+  static constexpr bool kPossible = true;
+  DLPACK_INLINE __m512 Load(const uint8_t* at) { return LookUp4<Type>(_mm512_cvtepu8_epi32(LoadBytes(at))); }
+};
+template <>
+struct Sixteen<Int4> : FourBits<Int4> {};
+template <>
+struct Sixteen<UInt4> : FourBits<UInt4> {};
+template <>
+struct Sixteen<E2M1FN> : FourBits<E2M1FN> {};
+
+template <class Type>
+struct SixBits {
+  static constexpr bool kPossible = true;
+  DLPACK_INLINE __m512 Load(const uint8_t* at) { return LookUp6<Type>(_mm512_cvtepu8_epi32(LoadBytes(at))); }
+};
+template <>
+struct Sixteen<E2M3FN> : SixBits<E2M3FN> {};
+template <>
+struct Sixteen<E3M2FN> : SixBits<E3M2FN> {};
+
+template <class Type>
+constexpr bool CanStreamToF32() {
+  return Sixteen<Type>::kPossible;
+}
+
+template <class Type, bool kStream>
+DLPACK_INLINE size_t ToF32ByHand(const uint8_t* in, uint8_t* out, size_t count) {
+  size_t i = 0;
+  if constexpr (Sixteen<Type>::kPossible) {
+    for (; i + 16 <= count; i += 16) {
+      StoreLine<kStream>(out + i * 4, Sixteen<Type>::Load(in + i * sizeof(typename Type::Unit)));
+    }
+  }
+  return i;
+}
+
+template <class Type>
+constexpr bool IsFourBits() {
+  return __is_same(Type, Int4) || __is_same(Type, UInt4) || __is_same(Type, E2M1FN);
+}
+
+template <class Type>
+constexpr bool IsSixBits() {
+  return __is_same(Type, E2M3FN) || __is_same(Type, E3M2FN);
+}
+
+template <class Type>
+constexpr bool CanStreamPacked() {
+  return IsFourBits<Type>() || IsSixBits<Type>();
+}
+
+template <class Type, bool kStream>
+DLPACK_INLINE size_t PackedToF32ByHand(const uint8_t* in, uint8_t* out, size_t count) {
+  size_t i = 0;
+  if constexpr (IsFourBits<Type>()) {
+    const __m512i half = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
+    const __m512i shifts = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 0, 4, 8, 12, 16, 20, 24, 28);
+    for (; i + 16 <= count; i += 16) {
+      const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(in + i / 2));
+      const __m512i spread = _mm512_permutexvar_epi32(half, _mm512_castsi128_si512(bytes));
+      StoreLine<kStream>(out + i * 4, LookUp4<Type>(_mm512_srlv_epi32(spread, shifts)));
+    }
+  } else if constexpr (IsSixBits<Type>()) {
+    // Four elements lie in three bytes: each lane of sixteen bytes takes its own three, in pairs for each element.
+    alignas(64) int8_t places[64];
+    for (int k = 0; k < 64; ++k) {
+      const int element = k / 4;
+      places[k] = static_cast<int8_t>(k % 4 < 2 ? element * 6 / 8 + k % 4 : -1);
+    }
+    const __m512i starts = _mm512_load_si512(places);
+    const __m512i shifts = _mm512_broadcast_i32x4(_mm_setr_epi32(0, 6, 4, 2));
+    for (; i + 16 <= count; i += 16) {
+      const __m128i bytes = _mm_maskz_loadu_epi8(0xfff, in + i / 4 * 3);
+      const __m512i pairs = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(bytes), starts);
+      StoreLine<kStream>(out + i * 4, LookUp6<Type>(_mm512_srlv_epi32(pairs, shifts)));
+    }
+  }
+  return i;
+}
+
+// Sixteen numbers into codes, as Mini::Encode does it, with one rounding for normal and subnormal numbers: the sum with a
+// number whose last bit is that of the code.
+template <int kE, int kM, int kBias, Specials kSpecials>
+DLPACK_INLINE __m512i EncodeSixteen(Small<kE, kM, kBias, kSpecials>, __m512 value) {
+  typedef Mini<kE, kM, kBias, kSpecials> Format;
+  constexpr int kShift = 23 - kM;
+  constexpr int32_t kNormal = (128 - kBias) << 23;
+  // What is larger than the code behind the last number rounds to that code, which is infinity or NaN where there is one.
+  constexpr uint32_t kLastCode = kSpecials == kNone ? Format::kMax : Format::kMax + 1;
+  constexpr int32_t kLast = static_cast<int32_t>(kLastCode << kShift) + ((127 - kBias) << 23);
+  const __m512i bits = _mm512_castps_si512(kSpecials == kFn ? CleanNan(value) : value);
+  const __m512i magnitude = _mm512_min_epi32(_mm512_and_si512(bits, _mm512_set1_epi32(INT32_MAX)),
+                                             _mm512_set1_epi32(kLast));
+  const __m512i power = _mm512_max_epi32(_mm512_and_si512(magnitude, _mm512_set1_epi32(0x7f800000)),
+                                         _mm512_set1_epi32(kNormal));
+  const __m512i unit = _mm512_add_epi32(power, _mm512_set1_epi32(kShift << 23));
+  const __m512i sum = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(magnitude), _mm512_castsi512_ps(unit)));
+  const __m512i exponent = _mm512_srli_epi32(_mm512_sub_epi32(power, _mm512_set1_epi32(kNormal)), kShift);
+  const __m512i code = _mm512_add_epi32(_mm512_sub_epi32(sum, unit), exponent);
+  const __m512i sign = _mm512_and_si512(_mm512_srli_epi32(bits, 31 - kE - kM), _mm512_set1_epi32(Format::kSign));
+  if (kSpecials == kFnuz) return _mm512_mask_or_epi32(code, _mm512_test_epi32_mask(code, code), code, sign);
+  const __m512i number = _mm512_or_si512(code, sign);
+  if (kSpecials == kFn) return number;
+  const __mmask16 is_nan = _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q);
+  return _mm512_mask_mov_epi32(number, is_nan, _mm512_set1_epi32(Format::kNan));
+}
+
+// The upper half of a float, rounded into.
+DLPACK_INLINE __m512i RoundUpperHalf(const float* from) {
+  const __m512i bits = _mm512_castps_si512(CleanNan(_mm512_loadu_ps(from)));
+  const __m512i last = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+  return _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), last);
+}
+
+DLPACK_INLINE __m256i EncodeHalf(const float* from) {
+  return _mm512_cvtps_ph(CleanNan(_mm512_loadu_ps(from)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+template <class Type>
+constexpr bool CanStreamFromF32() {
+  return Half<Type>::kIsSmall || __is_same(Type, Float16) || __is_same(Type, BFloat16);
+}
+
+// A cache line at a time, so that it can be streamed.
+template <class Type, bool kStream>
+DLPACK_INLINE size_t FromF32ByHand(const uint8_t* in, uint8_t* out, size_t count) {
+  const float* from = reinterpret_cast<const float*>(in);
+  size_t i = 0;
+  if constexpr (Half<Type>::kIsSmall) {
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    for (; i + 64 <= count; i += 64) {
+      __m512i codes[4];
+      for (size_t k = 0; k < 4; ++k) codes[k] = EncodeSixteen(Type(), _mm512_loadu_ps(from + i + k * 16));
+      // Packing works in lanes of sixteen bytes and mixes fours of elements.
+      const __m512i mixed = _mm512_packus_epi16(_mm512_packus_epi32(codes[0], codes[1]),
+                                                _mm512_packus_epi32(codes[2], codes[3]));
+      StoreLine<kStream>(out + i, _mm512_permutexvar_epi32(order, mixed));
+    }
+  } else if constexpr (__is_same(Type, Float16)) {
+    for (; i + 32 <= count; i += 32) {
+      const __m512i low = _mm512_castsi256_si512(EncodeHalf(from + i));
+      StoreLine<kStream>(out + i * 2, _mm512_inserti64x4(low, EncodeHalf(from + i + 16), 1));
+    }
+  } else if constexpr (__is_same(Type, BFloat16)) {
+    alignas(64) uint16_t upper[32];
+    for (uint16_t k = 0; k < 32; ++k) upper[k] = static_cast<uint16_t>(2 * k + 1);
+    const __m512i halves = _mm512_load_si512(upper);
+    for (; i + 32 <= count; i += 32) {
+      const __m512i both = _mm512_permutex2var_epi16(RoundUpperHalf(from + i), halves, RoundUpperHalf(from + i + 16));
+      StoreLine<kStream>(out + i * 2, both);
+    }
+  }
+  return i;
+}
+
+}  // namespace DLPACK_ISA
+}  // namespace dlpack

@@ -1,0 +1,30 @@
+// Copies between memory of a device, of the host, and of both.
+#ifndef DLPACK_NODE_CUDA_COPY_H_
+#define DLPACK_NODE_CUDA_COPY_H_
+
+#include "../frame.h"
+#include "streams.h"
+
+namespace dlpack {
+namespace cuda {
+
+// Items of one size between two places. Steps are bytes; axes are the outermost first, sorted by the target's steps.
+struct CopyRequest {
+  char* source;
+  char* target;
+  bool is_source_reachable;  // for the device that runs the copy; plain host memory is not
+  bool is_target_reachable;
+  int64_t item;
+  int32_t ndim;
+  int64_t shape[kMaxNdim];
+  int64_t source_steps[kMaxNdim];
+  int64_t target_steps[kMaxNdim];
+};
+
+// Queues the copy. kNotSupported, with nothing queued, for strides that only the device or only the host could follow.
+Result QueueCopy(Device* device, const CopyRequest& request, StreamHandle stream);
+
+}  // namespace cuda
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_CUDA_COPY_H_

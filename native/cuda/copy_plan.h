@@ -1,0 +1,36 @@
+// A strided copy as the kernels of copy_kernels.cu take it: one struct, by value. Compiled by NVRTC too, so it stays free
+// of includes.
+#ifndef DLPACK_NODE_CUDA_COPY_PLAN_H_
+#define DLPACK_NODE_CUDA_COPY_PLAN_H_
+
+namespace dlpack {
+namespace cuda {
+
+enum { kMaxPlanAxes = 8 };
+
+// A length and how to divide by it with a multiplication: q = (mulhi(n, multiplier) + n) >> shift, for n below 2^31.
+struct PlanAxis {
+  unsigned int length;
+  unsigned int multiplier;
+  unsigned int shift;
+  unsigned int unused;
+  long long source_step;  // in items
+  long long target_step;
+};
+
+// Items of 1, 2, 4, 8 or 16 bytes. Axes are the outermost first. `count` is the product of all lengths, below 2^31.
+// strided_copy_N takes all of them in turn. transpose_copy_N takes the last two as a matrix, [row][column]: the source is
+// contiguous along rows (source_step of the second last is 1), the target along columns (target_step of the last is 1), and
+// the axes before them number the matrices.
+struct CopyPlan {
+  unsigned long long source;
+  unsigned long long target;
+  unsigned int count;
+  unsigned int ndim;
+  PlanAxis axes[kMaxPlanAxes];
+};
+
+}  // namespace cuda
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_CUDA_COPY_PLAN_H_

@@ -1,0 +1,71 @@
+#include "device.h"
+
+#include <atomic>
+
+#include "../lock.h"
+
+namespace dlpack {
+namespace cuda {
+
+// Freed memory that a pool keeps for the next allocation instead of giving it back to the device.
+static uint64_t kept_by_pool = uint64_t{512} << 20;
+
+static Device devices[kMaxDevices];
+static std::atomic<Device*> opened[kMaxDevices];
+static Lock devices_lock;
+
+int32_t DeviceCount() {
+  int32_t count = 0;
+  if (!IsLoaded() || driver.DeviceGetCount(&count) != kSuccess) return 0;
+  return count < kMaxDevices ? count : kMaxDevices;
+}
+
+static MemoryPool MakePool(Ordinal ordinal, int32_t id) {
+  int32_t supported = 0;
+  if (driver.DeviceGetAttribute(&supported, kMemoryPoolsSupported, ordinal) != kSuccess || supported == 0) return nullptr;
+  PoolProperties properties = {};
+  properties.allocation_type = 1;
+  properties.location_type = 1;
+  properties.location_id = id;
+  MemoryPool pool = nullptr;
+  if (driver.MemPoolCreate(&pool, &properties) != kSuccess) return nullptr;
+  driver.MemPoolSetAttribute(pool, kPoolReleaseThreshold, &kept_by_pool);
+  return pool;
+}
+
+// The primary context is retained for the life of the process: tensors are released on any thread, at any time.
+static Result Open(int32_t id, Device* device) {
+  Ordinal ordinal = 0;
+  Result result = driver.DeviceGet(&ordinal, id);
+  Context context = nullptr;
+  if (result == kSuccess) result = driver.DevicePrimaryCtxRetain(&context, ordinal);
+  if (result != kSuccess) return result;
+  device->id = id;
+  device->context = context;
+  ContextScope scope(device);
+  RelaxedScope relaxed;
+  device->pool = MakePool(ordinal, id);
+  return driver.StreamCreateWithPriority(&device->side_stream, kStreamNonBlocking, 0);
+}
+
+Device* GetDevice(int32_t id, Result* result) {
+  *result = kSuccess;
+  if (id >= 0 && id < kMaxDevices) {
+    Device* device = opened[id].load(std::memory_order_acquire);
+    if (device != nullptr) return device;
+  }
+  if (id < 0 || id >= DeviceCount()) {
+    *result = IsLoaded() ? kInvalidDevice : kNotInitialized;
+    return nullptr;
+  }
+  LockScope scope(&devices_lock);
+  Device* device = opened[id].load(std::memory_order_relaxed);
+  if (device != nullptr) return device;
+  *result = Open(id, &devices[id]);
+  if (*result != kSuccess) return nullptr;
+  opened[id].store(&devices[id], std::memory_order_release);
+  return &devices[id];
+}
+
+}  // namespace cuda
+}  // namespace dlpack

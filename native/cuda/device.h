@@ -1,0 +1,64 @@
+// Devices: each with its primary context, the one that the CUDA runtime, PyTorch, JAX and CuPy use too. Any thread.
+#ifndef DLPACK_NODE_CUDA_DEVICE_H_
+#define DLPACK_NODE_CUDA_DEVICE_H_
+
+#include "block_cache.h"
+#include "driver.h"
+
+namespace dlpack {
+namespace cuda {
+
+enum { kMaxDevices = 64, kItemSizes = 5 };  // items of 1, 2, 4, 8 and 16 bytes
+
+struct Device {
+  int32_t id;
+  Context context;
+  MemoryPool pool;          // NULL: the device has no pools
+  StreamHandle side_stream;  // for allocations while the current stream is captured into a graph
+  BlockCache cache;          // of the legacy default stream
+  Function strided_copy[kItemSizes];
+  Function transpose_copy[kItemSizes];  // NULL until the first strided copy
+};
+
+// How many there are; 0 without a driver.
+int32_t DeviceCount();
+
+// The device of a number, with its context made on first use. NULL with the reason in `result`.
+Device* GetDevice(int32_t id, Result* result);
+
+// Makes a context current on this thread for its lifetime. A thread that had none keeps it, as with the CUDA runtime:
+// pushing and popping costs more than most calls.
+class ContextScope {
+ public:
+  explicit ContextScope(const Device* device) : is_pushed_(false), result_(kSuccess) {
+    Context current = nullptr;
+    driver.CtxGetCurrent(&current);
+    if (current == device->context) return;
+    result_ = driver.CtxPushCurrent(device->context);
+    is_pushed_ = result_ == kSuccess && current != nullptr;
+  }
+  ~ContextScope() {
+    Context popped;
+    if (is_pushed_) driver.CtxPopCurrent(&popped);
+  }
+  Result result() const { return result_; }
+
+ private:
+  bool is_pushed_;
+  Result result_;
+};
+
+// Lets this thread make calls that are forbidden to it while some stream is captured into a graph.
+class RelaxedScope {
+ public:
+  RelaxedScope() : mode_(kCaptureRelaxed) { driver.ThreadExchangeStreamCaptureMode(&mode_); }
+  ~RelaxedScope() { driver.ThreadExchangeStreamCaptureMode(&mode_); }
+
+ private:
+  CaptureMode mode_;
+};
+
+}  // namespace cuda
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_CUDA_DEVICE_H_

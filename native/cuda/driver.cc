@@ -1,0 +1,58 @@
+#include "driver.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+
+#include <atomic>
+
+#include "../lock.h"
+
+namespace dlpack {
+namespace cuda {
+
+DriverTable driver;
+
+static std::atomic<bool> is_loaded;
+static Lock load_lock;
+static char problem[512];
+
+bool IsLoaded() { return is_loaded.load(std::memory_order_acquire); }
+
+static bool Resolve(void* library) {
+#define DLPACK_CUDA_RESOLVE(name, symbol, parameters)                        \
+  driver.name = reinterpret_cast<Result(*) parameters>(dlsym(library, symbol)); \
+  if (driver.name == nullptr) {                                              \
+    snprintf(problem, sizeof(problem), "it has no %s", symbol);              \
+    return false;                                                            \
+  }
+  DLPACK_CUDA_FUNCTIONS(DLPACK_CUDA_RESOLVE)
+#undef DLPACK_CUDA_RESOLVE
+  return true;
+}
+
+const char* LoadDriver(const char* path) {
+  LockScope scope(&load_lock);
+  if (IsLoaded()) return nullptr;
+  void* library = dlopen(path[0] == 0 ? "libcuda.so.1" : path, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* reason = dlerror();
+    snprintf(problem, sizeof(problem), "%s", reason == nullptr ? "it cannot be loaded" : reason);
+    return problem;
+  }
+  if (!Resolve(library)) return problem;
+  const Result result = driver.Init(0);
+  if (result != kSuccess) {
+    const char* name = nullptr;
+    const char* text = nullptr;
+    driver.GetErrorName(result, &name);
+    driver.GetErrorString(result, &text);
+    snprintf(problem, sizeof(problem), "cuInit: %s (%s)", name == nullptr ? "unknown error" : name,
+             text == nullptr ? "no text" : text);
+    return problem;
+  }
+  is_loaded.store(true, std::memory_order_release);
+  return nullptr;
+}
+
+}  // namespace cuda
+}  // namespace dlpack

@@ -1,0 +1,177 @@
+// The CUDA driver by dlopen: its types in our own words, its functions in one table. No CUDA at build time; a test holds
+// these declarations against cuda.h.
+#ifndef DLPACK_NODE_CUDA_DRIVER_H_
+#define DLPACK_NODE_CUDA_DRIVER_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace dlpack {
+namespace cuda {
+
+typedef int32_t Result;     // CUresult
+typedef int32_t Ordinal;    // CUdevice
+typedef uint64_t Address;   // CUdeviceptr
+typedef void* Context;      // CUcontext
+typedef void* StreamHandle;  // CUstream
+typedef void* EventHandle;   // CUevent
+typedef void* Module;       // CUmodule
+typedef void* Function;     // CUfunction
+typedef void* MemoryPool;   // CUmemoryPool
+
+enum : Result {
+  kSuccess = 0,
+  kInvalidValue = 1,
+  kOutOfDeviceMemory = 2,
+  kNotInitialized = 3,
+  kDeinitialized = 4,
+  kNoDevice = 100,
+  kInvalidDevice = 101,
+  kInvalidContext = 201,
+  kInvalidHandle = 400,
+  kNotFound = 500,
+  kNotReady = 600,
+  kNotSupported = 801,
+};
+
+// Streams that every device has, by handles of the driver.
+static StreamHandle const kLegacyStream = reinterpret_cast<StreamHandle>(uintptr_t{1});     // CU_STREAM_LEGACY
+static StreamHandle const kPerThreadStream = reinterpret_cast<StreamHandle>(uintptr_t{2});  // CU_STREAM_PER_THREAD
+
+enum StreamFlag : uint32_t { kStreamDefault = 0, kStreamNonBlocking = 1 };
+enum EventFlag : uint32_t { kEventDefault = 0, kEventBlockingSync = 1, kEventDisableTiming = 2 };
+enum HostAllocFlag : uint32_t { kHostPortable = 1 };
+enum ManagedFlag : uint32_t { kAttachGlobal = 1 };
+enum CaptureMode : int32_t { kCaptureGlobal = 0, kCaptureThreadLocal = 1, kCaptureRelaxed = 2 };
+enum CaptureStatus : int32_t { kCaptureNone = 0, kCaptureActive = 1, kCaptureInvalidated = 2 };
+
+enum DeviceAttribute : int32_t {
+  kMultiprocessorCount = 16,
+  kUnifiedAddressing = 41,
+  kComputeMajor = 75,
+  kComputeMinor = 76,
+  kManagedMemory = 83,
+  kConcurrentManagedAccess = 89,
+  kMemoryPoolsSupported = 115,
+};
+
+enum PointerAttribute : int32_t {
+  kPointerContext = 1,
+  kPointerMemoryType = 2,
+  kPointerDevice = 3,
+  kPointerHost = 4,
+  kPointerIsManaged = 8,
+  kPointerDeviceOrdinal = 9,
+  kPointerRangeStart = 11,
+  kPointerRangeSize = 12,
+};
+
+enum MemoryType : int32_t { kMemoryHost = 1, kMemoryDevice = 2, kMemoryArray = 3, kMemoryUnified = 4 };
+
+enum PoolAttribute : int32_t { kPoolReleaseThreshold = 4 };
+
+// CUDA_MEMCPY2D_v2
+struct Copy2D {
+  size_t source_x;
+  size_t source_y;
+  MemoryType source_type;
+  const void* source_host;
+  Address source_device;
+  void* source_array;
+  size_t source_pitch;
+  size_t target_x;
+  size_t target_y;
+  MemoryType target_type;
+  void* target_host;
+  Address target_device;
+  void* target_array;
+  size_t target_pitch;
+  size_t width;
+  size_t height;
+};
+
+// CUmemPoolProps_v1: pinned memory of one device, handed to nobody else.
+struct PoolProperties {
+  int32_t allocation_type;  // 1: pinned
+  int32_t handle_types;     // 0: none
+  int32_t location_type;    // 1: a device
+  int32_t location_id;
+  void* security;
+  size_t max_size;
+  uint16_t usage;
+  uint8_t reserved[54];
+};
+
+// name, symbol, parameters. Symbols carry the version whose parameters these are.
+#define DLPACK_CUDA_FUNCTIONS(X)                                                                                       \
+  X(Init, "cuInit", (uint32_t flags))                                                                                  \
+  X(DriverGetVersion, "cuDriverGetVersion", (int32_t * version))                                                       \
+  X(GetErrorName, "cuGetErrorName", (Result error, const char** text))                                                 \
+  X(GetErrorString, "cuGetErrorString", (Result error, const char** text))                                             \
+  X(DeviceGetCount, "cuDeviceGetCount", (int32_t * count))                                                             \
+  X(DeviceGet, "cuDeviceGet", (Ordinal * device, int32_t index))                                                       \
+  X(DeviceGetName, "cuDeviceGetName", (char* name, int32_t length, Ordinal device))                                    \
+  X(DeviceTotalMem, "cuDeviceTotalMem_v2", (size_t * bytes, Ordinal device))                                           \
+  X(DeviceGetAttribute, "cuDeviceGetAttribute", (int32_t * value, DeviceAttribute attribute, Ordinal device))          \
+  X(DevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (Context * context, Ordinal device))                           \
+  X(CtxGetCurrent, "cuCtxGetCurrent", (Context * context))                                                             \
+  X(CtxPushCurrent, "cuCtxPushCurrent_v2", (Context context))                                                          \
+  X(CtxPopCurrent, "cuCtxPopCurrent_v2", (Context * context))                                                          \
+  X(CtxSynchronize, "cuCtxSynchronize", ())                                                                            \
+  X(MemGetInfo, "cuMemGetInfo_v2", (size_t * free, size_t* total))                                                     \
+  X(MemAlloc, "cuMemAlloc_v2", (Address * address, size_t bytes))                                                      \
+  X(MemFree, "cuMemFree_v2", (Address address))                                                                        \
+  X(MemAllocFromPoolAsync, "cuMemAllocFromPoolAsync",                                                                  \
+    (Address * address, size_t bytes, MemoryPool pool, StreamHandle stream))                                           \
+  X(MemFreeAsync, "cuMemFreeAsync", (Address address, StreamHandle stream))                                            \
+  X(MemPoolCreate, "cuMemPoolCreate", (MemoryPool * pool, const PoolProperties* properties))                           \
+  X(MemPoolSetAttribute, "cuMemPoolSetAttribute", (MemoryPool pool, PoolAttribute attribute, void* value))             \
+  X(MemPoolTrimTo, "cuMemPoolTrimTo", (MemoryPool pool, size_t keep))                                                  \
+  X(MemHostAlloc, "cuMemHostAlloc", (void** memory, size_t bytes, uint32_t flags))                                     \
+  X(MemFreeHost, "cuMemFreeHost", (void* memory))                                                                      \
+  X(MemAllocManaged, "cuMemAllocManaged", (Address * address, size_t bytes, uint32_t flags))                           \
+  X(MemcpyAsync, "cuMemcpyAsync", (Address target, Address source, size_t bytes, StreamHandle stream))                 \
+  X(Memcpy2DAsync, "cuMemcpy2DAsync_v2", (const Copy2D* copy, StreamHandle stream))                                    \
+  X(MemsetD8Async, "cuMemsetD8Async", (Address target, uint8_t value, size_t bytes, StreamHandle stream))              \
+  X(PointerGetAttributes, "cuPointerGetAttributes",                                                                    \
+    (uint32_t count, PointerAttribute * attributes, void** values, Address address))                                   \
+  X(StreamCreateWithPriority, "cuStreamCreateWithPriority",                                                            \
+    (StreamHandle * stream, uint32_t flags, int32_t priority))                                                         \
+  X(StreamDestroy, "cuStreamDestroy_v2", (StreamHandle stream))                                                        \
+  X(StreamSynchronize, "cuStreamSynchronize", (StreamHandle stream))                                                   \
+  X(StreamQuery, "cuStreamQuery", (StreamHandle stream))                                                               \
+  X(StreamWaitEvent, "cuStreamWaitEvent", (StreamHandle stream, EventHandle event, uint32_t flags))                    \
+  X(StreamIsCapturing, "cuStreamIsCapturing", (StreamHandle stream, CaptureStatus * status))                           \
+  X(ThreadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode", (CaptureMode * mode))                        \
+  X(EventCreate, "cuEventCreate", (EventHandle * event, uint32_t flags))                                               \
+  X(EventDestroy, "cuEventDestroy_v2", (EventHandle event))                                                            \
+  X(EventRecord, "cuEventRecord", (EventHandle event, StreamHandle stream))                                            \
+  X(EventQuery, "cuEventQuery", (EventHandle event))                                                                   \
+  X(EventSynchronize, "cuEventSynchronize", (EventHandle event))                                                       \
+  X(EventElapsedTime, "cuEventElapsedTime", (float* milliseconds, EventHandle start, EventHandle end))                 \
+  X(ModuleLoadData, "cuModuleLoadData", (Module * module, const void* image))                                          \
+  X(ModuleGetFunction, "cuModuleGetFunction", (Function * function, Module module, const char* name))                  \
+  X(LaunchKernel, "cuLaunchKernel",                                                                                    \
+    (Function function, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z, uint32_t block_x, uint32_t block_y,         \
+     uint32_t block_z, uint32_t shared_bytes, StreamHandle stream, void** parameters, void** extra))
+
+struct DriverTable {
+#define DLPACK_CUDA_MEMBER(name, symbol, parameters) Result(*name) parameters;
+  DLPACK_CUDA_FUNCTIONS(DLPACK_CUDA_MEMBER)
+#undef DLPACK_CUDA_MEMBER
+};
+
+// Filled once by LoadDriver. Read only while IsLoaded().
+extern DriverTable driver;
+
+// True when a driver with at least one device was loaded and initialised. Any thread.
+bool IsLoaded();
+
+// Loads the driver of the process: `path`, or the system's own when it is empty. Later calls find it loaded, whatever
+// they name. Returns NULL, or what went wrong, in a block that lives until the next call. JavaScript threads.
+const char* LoadDriver(const char* path);
+
+}  // namespace cuda
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_CUDA_DRIVER_H_

@@ -1,0 +1,27 @@
+// The consumer's side of an exchange: our stream behind the work of whoever made the data.
+#ifndef DLPACK_NODE_CUDA_IMPORTS_H_
+#define DLPACK_NODE_CUDA_IMPORTS_H_
+
+#include "memory.h"
+#include "uses.h"
+
+namespace dlpack {
+namespace cuda {
+
+// The current stream of device `consumer` waits for what `stream` of device `maker` has now, and work of ours on other streams
+// will wait for it. NULL: the maker asks for no wait. A stream that is captured into a graph is not waited for, because nothing
+// runs on it and the wait would become part of the graph. Any thread that holds a reference.
+Result FollowMaker(Storage* storage, int32_t maker, int32_t consumer, StreamHandle stream);
+
+// True for memory that streams of CUDA work on.
+inline bool IsCudaDevice(int32_t device_type) {
+  return device_type == kDeviceMemory || device_type == kManagedMemoryKind;
+}
+
+// Its device number for streams: managed memory belongs to none, and is worked on by the first one.
+inline int32_t OrdinalOf(int32_t device_type, int32_t device_id) { return device_type == kDeviceMemory ? device_id : 0; }
+
+}  // namespace cuda
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_CUDA_IMPORTS_H_

@@ -1,0 +1,222 @@
+#include "memory.h"
+
+#include <stdlib.h>
+
+namespace dlpack {
+namespace cuda {
+
+namespace {
+
+struct Block {
+  Device* device;
+  StreamHandle home;
+  Stream* stream;   // keeps the home stream if it is one of ours
+  int size_class;   // of the cache; -1: not for it
+};
+
+Block* BlockOf(const Storage* storage) { return static_cast<Block*>(storage->owner); }
+
+void CountOff(const Storage* self) {
+  Count(counts.bytes, -static_cast<int64_t>(self->nbytes));
+  Count(counts.storages, -1);
+}
+
+void FreeBlock(Storage* self) {
+  Block* block = BlockOf(self);
+  if (block->stream != nullptr) ReleaseStream(block->stream);
+  free(block);
+  free(self);
+}
+
+Address AddressOf(const Storage* storage) { return reinterpret_cast<Address>(storage->data); }
+
+// The cache of a home stream; NULL for streams of others, whose end nobody tells.
+BlockCache* CacheOf(const Block* block) {
+  if (block->home == kLegacyStream) return &block->device->cache;
+  return block->stream == nullptr ? nullptr : &block->stream->cache;
+}
+
+// Behind the work that the home stream has.
+void FreePooled(Storage* self) {
+  const Block* block = BlockOf(self);
+  ContextScope scope(block->device);
+  // A stream that is captured into a graph would free the memory each time the graph runs.
+  const StreamHandle stream = IsCapturing(block->home) ? block->device->side_stream : block->home;
+  if (self->data != nullptr) driver.MemFreeAsync(AddressOf(self), stream);
+}
+
+void DestroyPooled(Storage* self) {
+  Block* block = BlockOf(self);
+  CountOff(self);
+  BlockCache* cache = block->size_class < 0 ? nullptr : CacheOf(block);
+  if (cache != nullptr && !IsCapturing(block->home)) {
+    Stream* stream = block->stream;
+    block->stream = nullptr;  // the cache is the stream's own
+    if (cache->Put(block->size_class, self)) {
+      if (stream != nullptr) ReleaseStream(stream);
+      return;
+    }
+    block->stream = stream;
+  }
+  FreePooled(self);
+  FreeBlock(self);
+}
+
+// The driver waits for the device here; uses.cc has waited for what we know of without blocking.
+void DestroyDevice(Storage* self) {
+  CountOff(self);
+  {
+    ContextScope scope(BlockOf(self)->device);
+    RelaxedScope relaxed;
+    if (self->data != nullptr) driver.MemFree(AddressOf(self));
+  }
+  FreeBlock(self);
+}
+
+void DestroyPinned(Storage* self) {
+  CountOff(self);
+  {
+    ContextScope scope(BlockOf(self)->device);
+    RelaxedScope relaxed;
+    if (self->data != nullptr) driver.MemFreeHost(self->data);
+  }
+  FreeBlock(self);
+}
+
+void FlushCaches(Device* device) {
+  FlushCache(&device->cache);
+  ForEachStream(device, [](Stream* stream) { FlushCache(&stream->cache); });
+}
+
+// Where an allocation is queued: the stream it is for, or one beside it while that is captured into a graph, or the
+// one that orders itself with the streams of all threads where a thread's own has no name on others.
+StreamHandle ChooseHome(const Device* device, StreamHandle stream) {
+  if (stream == kPerThreadStream) return kLegacyStream;
+  return IsCapturing(stream) ? device->side_stream : stream;
+}
+
+Result AllocatePooled(Device* device, size_t bytes, StreamHandle home, Address* address) {
+  RelaxedScope relaxed;
+  Result result = driver.MemAllocFromPoolAsync(address, bytes, device->pool, home);
+  if (result != kOutOfDeviceMemory) return result;
+  // Memory that was released may be behind queued work, kept for later, or in pieces too small. Not by waiting for the whole
+  // device: that would break graphs that others are capturing.
+  FlushCaches(device);
+  result = driver.StreamSynchronize(home);
+  if (result == kSuccess) result = driver.MemPoolTrimTo(device->pool, 0);
+  return result == kSuccess ? driver.MemAllocFromPoolAsync(address, bytes, device->pool, home) : result;
+}
+
+Storage* Counted(Storage* storage, uint64_t nbytes) {
+  Count(counts.storages, 1);
+  Count(counts.bytes, static_cast<int64_t>(nbytes));
+  return storage;
+}
+
+// A small block that is there already, for a stream that may keep some.
+Storage* TakeCached(BlockCache* cache, int size_class, uint64_t nbytes, Stream* stream) {
+  Storage* storage = size_class < 0 || cache == nullptr ? nullptr : cache->Take(size_class);
+  if (storage == nullptr) return nullptr;
+  BlockOf(storage)->stream = stream;
+  storage->refs.store(1, std::memory_order_relaxed);
+  storage->nbytes = nbytes;
+  storage->is_reported.store(false, std::memory_order_relaxed);
+  return Counted(storage, nbytes);
+}
+
+Storage* NewBlock(Device* device, uint64_t nbytes, void (*destroy)(Storage*), Result* result) {
+  Block* block = static_cast<Block*>(malloc(sizeof(Block)));
+  Storage* storage = block == nullptr ? nullptr : WrapStorage(nullptr, nbytes, destroy, block, 0);
+  if (storage == nullptr) {
+    free(block);
+    *result = kOutOfDeviceMemory;
+    return nullptr;
+  }
+  *block = Block{device, nullptr, nullptr, -1};
+  return storage;
+}
+
+Storage* AllocateOnStream(Device* device, uint64_t nbytes, StreamHandle stream, Result* result) {
+  const StreamHandle home = ChooseHome(device, stream);
+  Stream* own = home == kLegacyStream ? nullptr : FindStream(home);
+  BlockCache* cache = home == kLegacyStream ? &device->cache : own == nullptr ? nullptr : &own->cache;
+  const int size_class = nbytes == 0 ? -1 : BlockCache::ClassOf(nbytes);
+  *result = kSuccess;
+  Storage* storage = TakeCached(cache, size_class, nbytes, own);
+  if (storage != nullptr) return storage;
+  storage = NewBlock(device, nbytes, DestroyPooled, result);
+  Address address = 0;
+  if (storage != nullptr && nbytes > 0) {
+    ContextScope scope(device);
+    const size_t bytes = static_cast<size_t>(size_class < 0 ? nbytes : BlockCache::BytesOf(size_class));
+    *result = AllocatePooled(device, bytes, home, &address);
+    if (*result == kSuccess && home == device->side_stream) {
+      // Nobody else waits for this stream.
+      RelaxedScope relaxed;
+      *result = driver.StreamSynchronize(home);
+    }
+  }
+  if (storage == nullptr || *result != kSuccess) {
+    if (own != nullptr) ReleaseStream(own);
+    if (storage != nullptr) FreeBlock(storage);
+    return nullptr;
+  }
+  *BlockOf(storage) = Block{device, home, own, size_class};
+  storage->data = reinterpret_cast<void*>(address);
+  return Counted(storage, nbytes);
+}
+
+Storage* AllocateDirectly(MemoryKind kind, Device* device, uint64_t nbytes, Result* result) {
+  Storage* storage = NewBlock(device, nbytes, kind == kPinnedMemory ? DestroyPinned : DestroyDevice, result);
+  if (storage == nullptr) return nullptr;
+  ContextScope scope(device);
+  RelaxedScope relaxed;
+  const size_t bytes = static_cast<size_t>(nbytes);
+  Address address = 0;
+  void* memory = nullptr;
+  *result = scope.result();
+  if (*result == kSuccess && bytes > 0) {
+    *result = kind == kPinnedMemory        ? driver.MemHostAlloc(&memory, bytes, kHostPortable)
+              : kind == kManagedMemoryKind ? driver.MemAllocManaged(&address, bytes, kAttachGlobal)
+                                           : driver.MemAlloc(&address, bytes);
+  }
+  if (*result != kSuccess) {
+    FreeBlock(storage);
+    return nullptr;
+  }
+  storage->data = memory != nullptr ? memory : reinterpret_cast<void*>(address);
+  return Counted(storage, nbytes);
+}
+
+}  // namespace
+
+Place HomeOf(const Storage* storage, void (*destroy)(Storage*)) {
+  if (destroy != DestroyPooled) return Place{nullptr, nullptr};
+  return Place{BlockOf(storage)->device, BlockOf(storage)->home};
+}
+
+Storage* AllocateMemory(MemoryKind kind, Device* device, uint64_t nbytes, StreamHandle stream, Result* result) {
+  return kind == kDeviceMemory && device->pool != nullptr ? AllocateOnStream(device, nbytes, stream, result)
+                                                          : AllocateDirectly(kind, device, nbytes, result);
+}
+
+void FlushCache(BlockCache* cache) {
+  for (int size_class = 0; size_class <= BlockCache::kLargest - BlockCache::kSmallest; ++size_class) {
+    for (Storage* storage = cache->Take(size_class); storage != nullptr; storage = cache->Take(size_class)) {
+      FreePooled(storage);
+      FreeBlock(storage);
+    }
+  }
+}
+
+Result TrimPool(Device* device) {
+  if (device->pool == nullptr) return kSuccess;
+  FlushCaches(device);
+  ContextScope scope(device);
+  RelaxedScope relaxed;
+  const Result result = driver.CtxSynchronize();
+  return result == kSuccess ? driver.MemPoolTrimTo(device->pool, 0) : result;
+}
+
+}  // namespace cuda
+}  // namespace dlpack

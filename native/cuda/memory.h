@@ -1,0 +1,34 @@
+// Memory of devices, and of the host where devices reach it.
+#ifndef DLPACK_NODE_CUDA_MEMORY_H_
+#define DLPACK_NODE_CUDA_MEMORY_H_
+
+#include "../storage.h"
+#include "streams.h"
+
+namespace dlpack {
+namespace cuda {
+
+// `DLDeviceType` of dlpack.h.
+enum MemoryKind : int32_t { kDeviceMemory = 2, kPinnedMemory = 3, kManagedMemoryKind = 13 };
+
+inline bool IsMemoryKind(int32_t device_type) {
+  return device_type == kDeviceMemory || device_type == kPinnedMemory || device_type == kManagedMemoryKind;
+}
+
+// Memory of a kind, for work that is queued on `stream`. NULL with the reason in `result`. Any thread.
+Storage* AllocateMemory(MemoryKind kind, Device* device, uint64_t nbytes, StreamHandle stream, Result* result);
+
+// The stream that memory of our own was allocated on and goes back on; none for all other memory. `destroy` is the one
+// that the storage was made with.
+Place HomeOf(const Storage* storage, void (*destroy)(Storage*));
+
+// Gives blocks that were kept for a stream back to the pool. Any thread.
+void FlushCache(BlockCache* cache);
+
+// Gives what the pool of a device keeps for later back to the device, after work that is queued now.
+Result TrimPool(Device* device);
+
+}  // namespace cuda
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_CUDA_MEMORY_H_

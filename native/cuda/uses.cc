@@ -1,0 +1,209 @@
+#include "uses.h"
+
+#include <stdlib.h>
+
+#include "../lock.h"
+#include "memory.h"
+#include "watcher.h"
+
+namespace dlpack {
+namespace cuda {
+
+namespace {
+
+struct Use {
+  Place place;
+  Stream* stream;     // keeps a stream of ours; NULL for others
+  EventHandle event;  // for the stream of a thread, which others cannot name: recorded when the work was queued
+  Place ordered_for;  // a stream that waits for this work already
+  bool is_ready_only;  // nothing of ours is queued there: only the wait for the one who made the data
+  Use* next;
+};
+
+// Of one storage.
+struct Uses {
+  void (*destroy)(Storage*);  // the storage's own
+  Use* first;
+};
+
+Lock uses_lock;
+
+Uses* UsesOf(Storage* storage) { return static_cast<Uses*>(storage->uses); }
+
+void FreeUse(Use* use) {
+  if (use->stream != nullptr) ReleaseStream(use->stream);
+  if (use->event != nullptr) driver.EventDestroy(use->event);
+  free(use);
+}
+
+// Work that `waiting` gets from now on starts after this.
+Result OrderAfter(const Use& use, const Place& waiting) {
+  if (use.event == nullptr) return OrderStreams(waiting, use.place);
+  ContextScope scope(waiting.device);
+  return driver.StreamWaitEvent(waiting.handle, use.event, 0);
+}
+
+// Whether there is anything to wait for. Work that is captured into a graph has not been queued: its memory is for the
+// graph's maker to keep.
+bool IsPending(const Use& use) {
+  if (use.event != nullptr) return driver.EventQuery(use.event) == kNotReady;
+  return !IsCapturing(use.place.handle) && driver.StreamQuery(use.place.handle) == kNotReady;
+}
+
+// An event of what is to be waited for; the use's own, or a new one.
+EventHandle TakeEvent(Use* use) {
+  EventHandle event = use->event;
+  use->event = nullptr;
+  Result result;
+  return event != nullptr ? event : RecordEvent(use->place.device, use->place.handle, &result);
+}
+
+void Finish(Storage* storage, Uses* uses) {
+  storage->uses = nullptr;
+  storage->destroy = uses->destroy;
+  free(uses);
+  storage->destroy(storage);
+}
+
+void RetireStep(void* argument);
+
+// Instead of the storage's own destructor. Memory of our pool goes back behind the work, on the device; for all other, the
+// watcher waits for one use after the other. Nobody else refers to the storage any more.
+void Retire(Storage* storage) {
+  Uses* uses = UsesOf(storage);
+  const Place home = HomeOf(storage, uses->destroy);
+  while (uses->first != nullptr) {
+    Use* use = uses->first;
+    uses->first = use->next;
+    if (use->is_ready_only) {
+      FreeUse(use);
+      continue;
+    }
+    const Device* device = use->place.device;
+    ContextScope scope(device);
+    RelaxedScope relaxed;
+    const bool is_ordered = use->place == home || !IsPending(*use) ||
+                            (home.device != nullptr && OrderAfter(*use, home) == kSuccess);
+    EventHandle event = is_ordered ? nullptr : TakeEvent(use);
+    FreeUse(use);
+    if (event == nullptr) continue;
+    if (WatchAndDestroy(device, event, RetireStep, storage)) return;
+    driver.EventSynchronize(event);
+    driver.EventDestroy(event);
+  }
+  Finish(storage, uses);
+}
+
+void RetireStep(void* argument) { Retire(static_cast<Storage*>(argument)); }
+
+Use* FindUse(Uses* uses, const Place& place) {
+  for (Use* use = uses->first; use != nullptr; use = use->next) {
+    if (use->place == place) return use;
+  }
+  return nullptr;
+}
+
+Use* AddUse(Uses* uses, const Place& place) {
+  Use* use = static_cast<Use*>(calloc(1, sizeof(Use)));
+  if (use == nullptr) return nullptr;
+  use->place = place;
+  use->stream = FindStream(place.handle);
+  use->next = uses->first;
+  uses->first = use;
+  return use;
+}
+
+// The list of a storage, made on first need; memory of our own was used by its home stream before.
+Uses* MakeUses(Storage* storage) {
+  if (storage->uses != nullptr) return UsesOf(storage);
+  Uses* uses = static_cast<Uses*>(calloc(1, sizeof(Uses)));
+  if (uses == nullptr) return nullptr;
+  const Place home = HomeOf(storage, storage->destroy);
+  if (home.device != nullptr && AddUse(uses, home) == nullptr) {
+    free(uses);
+    return nullptr;
+  }
+  uses->destroy = storage->destroy;
+  storage->uses = uses;
+  storage->destroy = Retire;
+  return uses;
+}
+
+// A graph cannot wait for what is outside of it: that is over before it is recorded.
+Result FinishUse(const Use& use) {
+  ContextScope scope(use.place.device);
+  RelaxedScope relaxed;
+  if (!IsPending(use)) return kSuccess;
+  if (use.event != nullptr) return driver.EventSynchronize(use.event);
+  return driver.StreamSynchronize(use.place.handle);
+}
+
+bool IsHomeAlone(const Storage* storage, const Place& stream) {
+  return storage->uses == nullptr && HomeOf(storage, storage->destroy) == stream;
+}
+
+// The stream of a thread is known to that thread only: an event stands for it.
+Result RecordThreadUse(Use* use) {
+  if (use->place.handle != kPerThreadStream) return kSuccess;
+  Result result;
+  EventHandle event = RecordEvent(use->place.device, use->place.handle, &result);
+  if (event == nullptr) return result;
+  // Threads have streams of their own under this name: the new event comes behind the old one.
+  if (use->event != nullptr) {
+    ContextScope scope(use->place.device);
+    driver.StreamWaitEvent(use->place.handle, use->event, 0);
+    driver.EventRecord(event, use->place.handle);
+    driver.EventDestroy(use->event);
+  }
+  use->event = event;
+  return kSuccess;
+}
+
+}  // namespace
+
+Result OrderAfterUses(Storage* storage, const Place& stream) {
+  LockScope lock(&uses_lock);
+  if (IsHomeAlone(storage, stream)) return kSuccess;
+  if (storage->uses == nullptr && HomeOf(storage, storage->destroy).device == nullptr) return kSuccess;
+  Uses* uses = MakeUses(storage);
+  if (uses == nullptr) return kOutOfDeviceMemory;
+  const bool is_capturing = IsCapturing(stream.handle);
+  for (Use* use = uses->first; use != nullptr; use = use->next) {
+    if (use->ordered_for == stream || (use->place == stream && use->event == nullptr)) continue;
+    const bool is_inside = !is_capturing || IsCapturing(use->place.handle);
+    const Result result = is_inside ? OrderAfter(*use, stream) : FinishUse(*use);
+    if (result != kSuccess) return result;
+    use->ordered_for = stream;
+  }
+  return kSuccess;
+}
+
+Result NoteUse(Storage* storage, const Place& stream) {
+  LockScope lock(&uses_lock);
+  if (IsHomeAlone(storage, stream)) return kSuccess;
+  Uses* uses = MakeUses(storage);
+  Use* use = uses == nullptr ? nullptr : FindUse(uses, stream);
+  if (use == nullptr && uses != nullptr) use = AddUse(uses, stream);
+  if (use == nullptr) return kOutOfDeviceMemory;
+  use->ordered_for = Place{nullptr, nullptr};
+  use->is_ready_only = false;
+  return RecordThreadUse(use);
+}
+
+Result NoteReady(Storage* storage, const Place& stream) {
+  LockScope lock(&uses_lock);
+  if (IsHomeAlone(storage, stream)) return kSuccess;
+  Uses* uses = MakeUses(storage);
+  if (uses == nullptr) return kOutOfDeviceMemory;
+  Use* use = FindUse(uses, stream);
+  if (use == nullptr) {
+    use = AddUse(uses, stream);
+    if (use == nullptr) return kOutOfDeviceMemory;
+    use->is_ready_only = true;
+  }
+  use->ordered_for = Place{nullptr, nullptr};
+  return RecordThreadUse(use);
+}
+
+}  // namespace cuda
+}  // namespace dlpack

@@ -1,0 +1,26 @@
+// Uses: the streams that have work on a piece of memory. Work on another stream is ordered after it, and whoever releases
+// the memory last, on whatever thread, it goes back only when that work is done, and nobody waits for it.
+#ifndef DLPACK_NODE_CUDA_USES_H_
+#define DLPACK_NODE_CUDA_USES_H_
+
+#include "../storage.h"
+#include "streams.h"
+
+namespace dlpack {
+namespace cuda {
+
+// Work that `stream` gets from now on starts after all that was noted on other streams. Any thread that holds a reference.
+Result OrderAfterUses(Storage* storage, const Place& stream);
+
+// Remembers that work on the memory was queued on a stream, or is about to be. Any thread that holds a
+// reference.
+Result NoteUse(Storage* storage, const Place& stream);
+
+// Remembers that a stream of ours waits for whoever made the data of foreign memory: work on others is ordered after it, and
+// the release waits for nothing. Any thread that holds a reference.
+Result NoteReady(Storage* storage, const Place& stream);
+
+}  // namespace cuda
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_CUDA_USES_H_

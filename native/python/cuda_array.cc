@@ -1,0 +1,264 @@
+#include "cuda_array.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../cuda/imports.h"
+#include "device_export.h"
+#include "operation_scope.h"
+#include "runtime.h"
+#include "tensor_body.h"
+
+namespace dlpack {
+namespace python {
+
+namespace {
+
+// Interned on first use. GIL held.
+struct ArrayNames {
+  Object* interface;
+  Object* shape;
+  Object* typestr;
+  Object* data;
+  Object* version;
+  Object* strides;
+  Object* descr;
+  Object* mask;
+};
+ArrayNames array_names;
+
+bool MakeArrayNames() {
+  if (array_names.mask != nullptr) return true;
+  array_names.interface = api.PyUnicode_InternFromString("__cuda_array_interface__");
+  array_names.shape = api.PyUnicode_InternFromString("shape");
+  array_names.typestr = api.PyUnicode_InternFromString("typestr");
+  array_names.data = api.PyUnicode_InternFromString("data");
+  array_names.version = api.PyUnicode_InternFromString("version");
+  array_names.strides = api.PyUnicode_InternFromString("strides");
+  array_names.descr = api.PyUnicode_InternFromString("descr");
+  array_names.mask = api.PyUnicode_InternFromString("mask");
+  return array_names.mask != nullptr;
+}
+
+// The object that an array's memory belongs to. Any thread: finalizers of the collector must not wait for the GIL.
+void DropOwner(Storage* self) {
+  Object* owner = static_cast<Object*>(self->owner);
+  free(self);
+  Count(counts.imports, -1);
+  if (FinalizerScope::IsActive()) {
+    DeferDecRef(owner);
+  } else {
+    Gil gil;
+    api.Py_DecRef(owner);
+  }
+}
+
+// Borrowed; NULL for None and for what is not there.
+Object* Entry(Object* dict, Object* name) {
+  Object* value = api.PyDict_GetItemWithError(dict, name);
+  return value == api._Py_NoneStruct ? nullptr : value;
+}
+
+bool ReadInteger(Object* value, long long* out) {
+  int overflow = 0;
+  if (value == nullptr || TypeOf(value) != api.PyLong_Type) return false;
+  *out = api.PyLong_AsLongLongAndOverflow(value, &overflow);
+  return overflow == 0;
+}
+
+bool ReadIntegers(Object* tuple, double* out, int32_t* count) {
+  static const long long kSafe = (1LL << 53) - 1;
+  if (tuple == nullptr || TypeOf(tuple) != api.PyTuple_Type) return false;
+  const ptrdiff_t length = api.PyTuple_Size(tuple);
+  if (length > kMaxNdim) return false;
+  for (ptrdiff_t i = 0; i < length; ++i) {
+    long long value = 0;
+    if (!ReadInteger(api.PyTuple_GetItem(tuple, i), &value) || value < -kSafe || value > kSafe) return false;
+    out[i] = static_cast<double>(value);
+  }
+  *count = static_cast<int32_t>(length);
+  return true;
+}
+
+// The entries of an interface as nearly all objects have them. False, with no exception set, for what is out of the ordinary:
+// JavaScript looks at that entry by entry and says what is wrong.
+bool ReadPlain(Object* dict, ArrayFrame* frame) {
+  if (TypeOf(dict) != api.PyDict_Type) return false;
+  frame->flags = 0;
+  if (!ReadIntegers(Entry(dict, array_names.shape), frame->shape, &frame->ndim)) return false;
+  Object* strides = Entry(dict, array_names.strides);
+  int32_t steps = frame->ndim;
+  if (strides != nullptr) {
+    if (!ReadIntegers(strides, frame->strides, &steps) || steps != frame->ndim) return false;
+    frame->flags |= kArrayHasStrides;
+  }
+  Object* typestr = Entry(dict, array_names.typestr);
+  ptrdiff_t length = 0;
+  const char* text = typestr != nullptr && TypeOf(typestr) == api.PyUnicode_Type
+                         ? api.PyUnicode_AsUTF8AndSize(typestr, &length)
+                         : nullptr;
+  if (text == nullptr || length > 6 || memchr(text, 0, static_cast<size_t>(length)) != nullptr) return false;
+  memset(frame->typestr, 0, sizeof(frame->typestr));
+  memcpy(frame->typestr, text, static_cast<size_t>(length));
+  Object* data = Entry(dict, array_names.data);
+  if (data == nullptr || TypeOf(data) != api.PyTuple_Type || api.PyTuple_Size(data) != 2) return false;
+  long long pointer = 0, version = 0, stream = 0;
+  Object* readonly = api.PyTuple_GetItem(data, 1);
+  if (!ReadInteger(api.PyTuple_GetItem(data, 0), &pointer) || pointer < 0) return false;
+  if (readonly == api._Py_TrueStruct) {
+    frame->flags |= kArrayReadOnly;
+  } else if (readonly != api._Py_FalseStruct) {
+    return false;
+  }
+  if (!ReadInteger(Entry(dict, array_names.version), &version) || version < 0 || version > 1000) return false;
+  Object* descr = Entry(dict, array_names.descr);
+  if (descr != nullptr && TypeOf(descr) != api.PyList_Type) return false;
+  if (Entry(dict, array_names.mask) != nullptr) return false;
+  Object* stream_entry = version >= 3 ? Entry(dict, names.stream) : nullptr;
+  if (stream_entry != nullptr) {
+    if (!ReadInteger(stream_entry, &stream) || stream <= 0) return false;
+    frame->flags |= kArrayHasStream;
+  }
+  frame->pointer = static_cast<uint64_t>(pointer);
+  frame->stream = static_cast<uint64_t>(stream);
+  frame->version = static_cast<int32_t>(version);
+  frame->flags |= kArrayIsPlain;
+  return true;
+}
+
+}  // namespace
+
+// The interface goes into the array frame, or, out of the ordinary, into the result cell as it is. Either way a storage that
+// keeps the object is in the table of the environment, without memory yet.
+napi_value ReadArray(napi_env env, napi_callback_info info) {
+  void* data = nullptr;
+  napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data);
+  Objects* self = static_cast<Objects*>(data);
+  ObjectFrame* frame = self->frame;
+  ArrayFrame* array = reinterpret_cast<ArrayFrame*>(&frame->words[kWords - kArrayWords]);
+  const uint32_t handle = frame->handle;
+  const bool is_interface = frame->count == 1;
+  OperationScope scope(self);
+  Object* object = GetObject(self, handle);
+  frame->failed = 0;
+  frame->result.kind = kNone;
+  array->flags = 0;
+  array->storage = 0;
+  if (object == nullptr) return nullptr;
+  if (!MakeArrayNames()) return TakeException(env, self);
+  api.Py_IncRef(object);
+  Ref owner(object);
+  if (is_interface) api.Py_IncRef(object);
+  Ref dict(is_interface ? object : api.PyObject_GetAttr(object, array_names.interface));
+  // Its getter may be Python code that came back here.
+  frame->failed = 0;
+  frame->result.kind = kNone;
+  array->flags = 0;
+  array->storage = 0;
+  if (!dict) return TakeException(env, self);
+  const bool is_plain = ReadPlain(dict.get(), array);
+  if (!is_plain) {
+    // A lookup may have failed in code of a key: what it raised is of no interest, the entry is.
+    api.PyErr_Clear();
+    array->flags = 0;
+  }
+  Storage* storage = WrapStorage(nullptr, 0, DropOwner, object, 0);
+  if (storage == nullptr) {
+    api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for a tensor");
+    return TakeException(env, self);
+  }
+  owner.take();
+  Count(counts.imports, 1);
+  array->storage = Hold(self->environment, storage, false);
+  return is_plain ? nullptr : FromPython(env, self, dict.take());
+}
+
+namespace {
+
+// The type string of a dtype: NumPy's letter, raw bytes for types that it has none for, bit fields for packed unsigned ones.
+// src/cuda/typestr.ts has the same rules. False for packed elements that no byte ends.
+bool WriteTypeString(const DLDataType& dtype, bool padded, char* out, size_t size) {
+  const int bits = dtype.bits * dtype.lanes;
+  if (bits % 8 != 0 && !padded) {
+    if (dtype.code != 1 || dtype.lanes != 1) return false;
+    snprintf(out, size, "|t%d", bits);
+    return true;
+  }
+  char kind = 'V';
+  if (dtype.lanes == 1 && bits % 8 == 0) {
+    static const char kKinds[] = {'i', 'u', 'f', 'V', 'V', 'c', 'b'};  // by DLDataTypeCode
+    if (dtype.code < sizeof(kKinds)) kind = kKinds[dtype.code];
+  }
+  const int bytes = (bits + 7) / 8;
+  snprintf(out, size, "%c%c%d", bytes == 1 ? '|' : '<', kind, bytes);
+  return true;
+}
+
+bool IsRowMajor(const DLTensor& tensor) {
+  int64_t step = 1;
+  bool contiguous = true;
+  for (int32_t i = tensor.ndim - 1; i >= 0; --i) {
+    if (tensor.shape[i] == 0) return true;
+    if (tensor.shape[i] != 1 && tensor.strides[i] != step) contiguous = false;
+    step *= tensor.shape[i];
+  }
+  return contiguous;
+}
+
+// Takes the reference over. False with an exception set.
+bool SetEntry(Object* dict, Object* name, Object* value) {
+  Ref ref(value);
+  return ref && api.PyDict_SetItem(dict, name, value) == 0;
+}
+
+Object* Integers(const int64_t* values, int32_t count, int64_t factor) {
+  Object* tuple = api.PyTuple_New(count);
+  for (int32_t i = 0; tuple != nullptr && i < count; ++i) {
+    api.PyTuple_SetItem(tuple, i, api.PyLong_FromLongLong(values[i] * factor));
+  }
+  return tuple;
+}
+
+}  // namespace
+
+Object* CudaArrayInterface(Object* self, void*) {
+  const Body& body = *BodyOf(self);
+  const DLTensor& tensor = body.tensor;
+  const bool padded = (body.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;
+  const bool row_major = IsRowMajor(tensor);
+  char typestr[16];
+  const char* problem = nullptr;
+  if (!cuda::IsCudaDevice(tensor.device.device_type)) {
+    problem = "__cuda_array_interface__ needs memory of a CUDA device";
+  } else if (!WriteTypeString(tensor.dtype, padded, typestr, sizeof(typestr)) || (typestr[1] == 't' && !row_major)) {
+    problem = "__cuda_array_interface__ needs elements of whole bytes, or contiguous bits";
+  }
+  if (problem != nullptr) {
+    api.PyErr_SetString(api.PyExc_AttributeError, problem);
+    return nullptr;
+  }
+  if (!MakeArrayNames()) return nullptr;
+  uint64_t stream = 1;
+  if (tensor.data != nullptr && !OfferOnCurrentStream(body, &stream)) return nullptr;
+  const int64_t item = (int64_t{tensor.dtype.bits} * tensor.dtype.lanes + 7) / 8;
+  Ref dict(api.PyDict_New());
+  Ref data(api.PyTuple_New(2));
+  if (!dict || !data) return nullptr;
+  api.PyTuple_SetItem(data.get(), 0, api.PyLong_FromVoidPtr(static_cast<char*>(tensor.data) + tensor.byte_offset));
+  api.PyTuple_SetItem(data.get(), 1, api.PyBool_FromLong((body.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0));
+  api.Py_IncRef(api._Py_NoneStruct);
+  Object* strides = row_major ? api._Py_NoneStruct : Integers(tensor.strides, tensor.ndim, item);
+  if (!row_major) api.Py_DecRef(api._Py_NoneStruct);
+  Object* text = api.PyUnicode_FromStringAndSize(typestr, static_cast<ptrdiff_t>(strlen(typestr)));
+  const bool good = SetEntry(dict.get(), array_names.strides, strides) &
+                    SetEntry(dict.get(), array_names.typestr, text) &
+                    SetEntry(dict.get(), array_names.shape, Integers(tensor.shape, tensor.ndim, 1)) &
+                    SetEntry(dict.get(), array_names.version, api.PyLong_FromLongLong(3)) &
+                    SetEntry(dict.get(), names.stream, api.PyLong_FromLongLong(static_cast<long long>(stream))) &
+                    SetEntry(dict.get(), array_names.data, data.take());
+  return good ? dict.take() : nullptr;
+}
+
+}  // namespace python
+}  // namespace dlpack

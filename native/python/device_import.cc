@@ -1,0 +1,62 @@
+#include "device_import.h"
+
+#include <string.h>
+
+#include "../cuda/imports.h"
+#include "runtime.h"
+
+namespace dlpack {
+namespace python {
+
+bool IsHostType(Object* type) {
+  Ref module(api.PyObject_GetAttrString(type, "__module__"));
+  const char* name = module && TypeOf(module.get()) == api.PyUnicode_Type
+                         ? api.PyUnicode_AsUTF8AndSize(module.get(), nullptr)
+                         : nullptr;
+  api.PyErr_Clear();
+  return name != nullptr && strcmp(name, "numpy") == 0;
+}
+
+Object* StreamArgument(Object* object) {
+  if (!cuda::IsLoaded()) return nullptr;
+  static Object* dlpack_device = api.PyUnicode_InternFromString("__dlpack_device__");
+  Ref pair(api.PyObject_VectorcallMethod(dlpack_device, &object, 1, nullptr));
+  long long numbers[2] = {0, 0};
+  if (pair && TypeOf(pair.get()) == api.PyTuple_Type && api.PyTuple_Size(pair.get()) == 2) {
+    for (int i = 0; i < 2; ++i) {
+      int overflow = 0;
+      // Members of an enum are integers, too.
+      numbers[i] = api.PyLong_AsLongLongAndOverflow(api.PyTuple_GetItem(pair.get(), i), &overflow);
+      if (api.PyErr_Occurred()) break;
+    }
+  }
+  const bool failed = api.PyErr_Occurred() != nullptr;
+  // An object that cannot say where it is may still hand its tensor out.
+  api.PyErr_Clear();
+  if (failed || !cuda::IsCudaDevice(static_cast<int32_t>(numbers[0]))) return nullptr;
+  const int32_t ordinal = cuda::OrdinalOf(static_cast<int32_t>(numbers[0]), static_cast<int32_t>(numbers[1]));
+  return api.PyLong_FromVoidPtr(cuda::CurrentStream(ordinal));
+}
+
+Storage* FollowProducer(Storage* storage, const Frame& frame, DLPackExchangeAPI* table) {
+  if (storage == nullptr || !cuda::IsLoaded() || !cuda::IsCudaDevice(frame.device_type) || storage->nbytes == 0) return storage;
+  const int32_t ordinal = cuda::OrdinalOf(frame.device_type, frame.device_id);
+  cuda::StreamHandle stream = nullptr;
+  if (table != nullptr && table->current_work_stream != nullptr) {
+    void* current = nullptr;
+    const auto type = static_cast<DLDeviceType>(frame.device_type);
+    if (table->current_work_stream(type, frame.device_id, &current) != 0) {
+      ReleaseStorage(storage);
+      if (!api.PyErr_Occurred()) api.PyErr_SetString(api.PyExc_BufferError, "Expected the producer's current stream");
+      return nullptr;
+    }
+    stream = cuda::Normalize(static_cast<cuda::StreamHandle>(current));
+  }
+  if (cuda::FollowMaker(storage, ordinal, ordinal, stream) == cuda::kSuccess) return storage;
+  ReleaseStorage(storage);
+  api.PyErr_SetString(api.PyExc_BufferError, "Expected our stream to wait for the producer's but the CUDA driver refused");
+  return nullptr;
+}
+
+}  // namespace python
+}  // namespace dlpack

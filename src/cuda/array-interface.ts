@@ -1,0 +1,387 @@
+/**
+ * The CUDA Array Interface, versions 0 to 3, both ways.
+ *
+ * It describes memory and keeps nobody alive; the maker names its stream, and the consumer waits for it.
+ *
+ * @module
+ */
+
+import { type ArrayEntries, getBackend, readForeignArray } from '../backend.js';
+import { Descriptor, Flag } from '../descriptor.js';
+import { type Device, type DeviceInfo, deviceFromType } from '../device.js';
+import type { DType, DTypeInfo } from '../dtype.js';
+import {
+  ArgumentTypeError,
+  ArgumentValueError,
+  BufferError,
+  LayoutError,
+  UnsupportedDeviceError,
+  UnsupportedDTypeError,
+} from '../errors.js';
+import { broadcastLayout, checkShape, rowMajorStrides, spanOf } from '../layout.js';
+import type { NativeStorage } from '../native/native-storage.js';
+import type { Storage } from '../storage.js';
+import { Tensor } from '../tensor.js';
+import { descriptorOf, TensorView } from '../view.js';
+import { type CudaArrayInterface, readEntries } from './array-entries.js';
+import { cudaBackend, ordinalOf } from './backend.js';
+import { currentHandle } from './current.js';
+import { parseCudaDevice } from './devices.js';
+import { check, cuda, driverError } from './driver.js';
+import {
+  ADDRESS,
+  DEVICE,
+  FLAGS,
+  f64,
+  HANDLE,
+  i32,
+  KIND,
+  NBYTES,
+  NUMBER,
+  STATUS,
+  STREAM,
+  u32,
+  u64,
+  VALUES,
+} from './frame.js';
+import { deviceOfPointer } from './pointer.js';
+import { elementsOf, formatTypeString } from './typestr.js';
+
+export interface CudaArrayOptions {
+  /**
+   * What the elements are, for type strings that do not say so: of the same size, as `'bfloat16'` for `'<V2'`; or `'uint8'`, which
+   * makes the bytes of each element a last axis.
+   */
+  dtype?: DType;
+  /** false: does not wait for the maker's stream. */
+  sync?: boolean;
+  /** Of an array without elements, whose address says nothing: `'cuda:0'`. */
+  device?: Device;
+}
+
+/** An array and the one that says which of its elements are valid. */
+export interface MaskedCudaArray {
+  readonly data: Tensor;
+  /** Broadcasts to the shape of the data; null when all elements are valid. */
+  readonly mask: Tensor | null;
+}
+
+/** Whose memory it is: makes the storage that the tensor will hold. */
+interface Keeper {
+  hold(start: bigint, nbytes: number): Storage;
+}
+
+interface Settings {
+  readonly dtype: DType | undefined;
+  readonly sync: boolean;
+  readonly device: DeviceInfo | null;
+}
+
+const defaults: Settings = { dtype: undefined, sync: true, device: null };
+
+/** Options are read before anything is held: a getter of theirs may throw. */
+function readOptions(options: CudaArrayOptions | undefined): Settings {
+  if (options === undefined) return defaults;
+  const { dtype, sync = true, device } = options;
+  if (typeof sync !== 'boolean') throw new ArgumentTypeError('sync', 'a boolean', sync);
+  return { dtype, sync, device: device === undefined ? null : parseCudaDevice(device) };
+}
+
+/**
+ * Unsafe: a Tensor over the memory that an interface describes. It keeps `owner` until its memory is released, and nothing when
+ * there is none: then the memory must outlive it. The address is looked up with the driver, and all elements lie inside the
+ * allocation around it.
+ */
+export function fromCudaArrayInterface(
+  description: CudaArrayInterface | object,
+  owner?: unknown,
+  options?: CudaArrayOptions,
+): Tensor {
+  const settings = readOptions(options);
+  const foreign = typeof description === 'function' ? readForeignArray(description, true) : null;
+  // What Python keeps here is the dict, not the memory.
+  foreign?.drop();
+  const entries = foreign === null ? readEntries(description) : (foreign.entries ?? readEntries(foreign.raw));
+  refuseMask(entries);
+  return makeTensor(entries, settings, keeperOf(owner));
+}
+
+/**
+ * A Tensor over the memory of an object with `__cuda_array_interface__`, of JavaScript or of Python, without a copy. It keeps the
+ * object until its memory is released. The current stream of the device waits for the object's.
+ */
+export function asCudaArray(object: object, options?: CudaArrayOptions): Tensor {
+  const settings = readOptions(options);
+  return useArray(object, (entries, keeper) => {
+    refuseMask(entries);
+    return makeTensor(entries, settings, keeper);
+  });
+}
+
+/** As {@link asCudaArray}, for arrays that may have a mask, which is a tensor of its own. */
+export function asMaskedCudaArray(object: object, options?: CudaArrayOptions): MaskedCudaArray {
+  const settings = readOptions(options);
+  return useArray(object, (entries, keeper) => {
+    const data = makeTensor(entries, settings, keeper);
+    if (entries.mask === null) return { data, mask: null };
+    try {
+      const mask = asCudaArray(entries.mask as object, { sync: settings.sync });
+      try {
+        broadcastLayout(descriptorOf(mask).layout, data.shape);
+      } catch (error) {
+        mask.dispose();
+        throw error;
+      }
+      return { data, mask };
+    } catch (error) {
+      data.dispose();
+      throw error;
+    }
+  });
+}
+
+/** Reads the interface of an object and hands it to `use` with what keeps the object. */
+function useArray<T>(object: object, use: (entries: ArrayEntries, keeper: Keeper) => T): T {
+  const foreign = typeof object === 'function' ? readForeignArray(object, false) : null;
+  if (foreign === null) {
+    if ((typeof object !== 'object' && typeof object !== 'function') || object === null) {
+      throw new ArgumentTypeError('object', 'an object with __cuda_array_interface__', object);
+    }
+    const description = (object as { __cuda_array_interface__?: unknown }).__cuda_array_interface__;
+    if (description === undefined) {
+      throw new ArgumentTypeError('object', 'an object with __cuda_array_interface__', object);
+    }
+    return use(readEntries(description), keeperOf(object));
+  }
+  let isHeld = false;
+  const keeper: Keeper = {
+    hold(_start, nbytes) {
+      isHeld = true;
+      return foreign.hold(nbytes);
+    },
+  };
+  try {
+    return use(foreign.entries ?? readEntries(foreign.raw), keeper);
+  } finally {
+    if (!isHeld) foreign.drop();
+  }
+}
+
+/** A function that refers to the owner is all that keeps it. */
+const keep = (owner: unknown) => (): unknown => owner;
+
+function keeperOf(owner: unknown): Keeper {
+  return {
+    hold(start, nbytes) {
+      const backend = getBackend();
+      if (backend === null)
+        throw new BufferError('Expected native code for memory at an address but there is none here');
+      return backend.importAddress(start, nbytes, keep(owner));
+    },
+  };
+}
+
+function refuseMask({ mask }: ArrayEntries): void {
+  if (mask === null) return;
+  throw new BufferError(
+    'Expected an array whose elements are all valid but it has a mask; take both with asMaskedCudaArray()',
+  );
+}
+
+// The two halves of an address: arithmetic with bigints costs more than the rest of the checks.
+const words = new BigUint64Array(1);
+const halves = new Uint32Array(words.buffer);
+
+function makeTensor(entries: ArrayEntries, settings: Settings, keeper: Keeper): Tensor {
+  const { dtype, bytes } = elementsOf(entries.typestr, settings.dtype);
+  const outer = checkShape(entries.shape);
+  const { shape, strides } =
+    bytes === null
+      ? { shape: outer, strides: stridesOf(entries.strides, outer, dtype) }
+      : byteAxes(outer, stridesOf(entries.strides, outer, dtype, bytes * 8), bytes);
+  const flags = entries.isReadOnly ? Flag.readOnly : 0;
+  const span = spanOf(shape, strides);
+  if (span === null) {
+    const device = emptyDevice(entries.pointer, settings.device);
+    return new Tensor(new Descriptor(keeper.hold(0n, 0), dtype, device, shape, strides, 0, flags));
+  }
+  const low = (span.low * dtype.itemBits) / 8;
+  const high = Math.ceil(((span.high + 1) * dtype.itemBits) / 8);
+  const { pointer } = entries;
+  if (!Number.isSafeInteger(high - low)) {
+    throw new LayoutError(
+      `Expected at most 2^53 - 1 bytes but shape [${shape.join(', ')}] exceeds that`,
+      shape,
+      strides,
+    );
+  }
+  words[0] = pointer;
+  const lowWord = halves[0] as number;
+  if ((halves[1] === 0 && lowWord < 4096) || (low < 0 && pointer + BigInt(low) < 4096n)) {
+    const received = pointer === 0n ? 'NULL' : `address ${pointer}`;
+    throw new LayoutError(`Expected memory for shape [${shape.join(', ')}] but data is ${received}`, shape, strides);
+  }
+  if (lowWord % dtype.alignment !== 0) {
+    throw new BufferError(
+      `Expected an address aligned to ${dtype.alignment} bytes for ${dtype.name} but received ${pointer}; ask the maker for a copy`,
+    );
+  }
+  const binding = cuda();
+  const storage = keeper.hold(low === 0 ? pointer : pointer + BigInt(low), high - low);
+  try {
+    u64[ADDRESS] = pointer;
+    u64[STREAM] = settings.sync && entries.stream !== null ? entries.stream : 0n;
+    f64[NUMBER] = low;
+    f64[NBYTES] = high;
+    u32[HANDLE] = (storage as NativeStorage).handle;
+    binding.admit();
+    // Not check(): the text of an address costs as much as the call.
+    if (i32[STATUS] !== 0) throw driverError(`memory at ${pointer} whose maker's stream can be waited for`);
+    if (u32[FLAGS] !== 1) throw refused(entries, low, high, shape, strides);
+    const device = deviceFromType(i32[KIND] as number, i32[DEVICE] as number);
+    return new Tensor(new Descriptor(storage, dtype, device, shape, strides, -low * 8, flags));
+  } catch (error) {
+    storage.release();
+    throw error;
+  }
+}
+
+/** The elements of an array are not where it says. */
+function refused(
+  { pointer }: ArrayEntries,
+  low: number,
+  high: number,
+  shape: readonly number[],
+  strides: readonly number[],
+): BufferError | LayoutError {
+  if (i32[KIND] === 0) {
+    return new BufferError(
+      `Expected memory that the CUDA driver knows but it does not know address ${pointer}; was it freed, or is it host memory?`,
+    );
+  }
+  const start = u64[VALUES] as bigint;
+  const end = start + (u64[VALUES + 1] as bigint);
+  return new LayoutError(
+    `Expected elements inside the allocation from ${start} to ${end} but shape [${shape.join(', ')}] with strides ` +
+      `[${strides.join(', ')}] reaches from ${pointer + BigInt(low)} to ${pointer + BigInt(high)}`,
+    shape,
+    strides,
+  );
+}
+
+/** Strides in elements. Those of axes that nobody steps along are not looked at: versions 0 and 1 leave them open. */
+function stridesOf(
+  inBytes: readonly number[] | null,
+  shape: readonly number[],
+  dtype: DTypeInfo,
+  itemBits: number = dtype.itemBits,
+): readonly number[] {
+  const rowMajor = rowMajorStrides(shape);
+  if (inBytes === null) return rowMajor;
+  if (inBytes.length !== shape.length) {
+    throw new LayoutError(
+      `Expected ${shape.length} strides for shape [${shape.join(', ')}] but received ${inBytes.length}`,
+      shape,
+      inBytes,
+    );
+  }
+  if (shape.includes(0)) return rowMajor;
+  return shape.map((length, axis) => {
+    const step = ((inBytes[axis] as number) * 8) / itemBits;
+    if (length === 1) return Number.isSafeInteger(step) ? step + 0 : (rowMajor[axis] as number);
+    if (!Number.isSafeInteger(step) || itemBits % 8 !== 0) {
+      throw new LayoutError(
+        `Expected strides that are multiples of ${itemBits / 8} bytes for ${dtype.name} but axis ${axis} has ${inBytes[axis]}; ` +
+          'pass { dtype: "uint8" } for the bytes of the elements, or ask the maker for a copy',
+        shape,
+        inBytes,
+      );
+    }
+    return step + 0; // a quotient can be -0
+  });
+}
+
+/** The bytes of each element as a last axis. */
+function byteAxes(shape: readonly number[], strides: readonly number[], bytes: number) {
+  const all = checkShape([...shape, bytes]);
+  return { shape: all, strides: [...strides.map((step) => step * bytes), 1] };
+}
+
+/** An address of nothing may be any: its device counts if there is one. */
+function emptyDevice(pointer: bigint, wanted: DeviceInfo | null): DeviceInfo {
+  const fallback = wanted ?? parseCudaDevice('cuda:0');
+  return wanted !== null || pointer < 4096n ? fallback : (deviceOfPointer(pointer) ?? fallback);
+}
+
+export interface CudaArrayExportOptions {
+  /** 0 to 3, the version of the interface. Before 3 it has no stream: the work on the tensor is waited for. */
+  version?: 0 | 1 | 2 | 3;
+  /** false: neither waits nor names a stream; the consumer sees to it. */
+  sync?: boolean;
+}
+
+/** The interface of a tensor. */
+export interface TensorCudaArrayInterface {
+  readonly shape: readonly number[];
+  readonly typestr: string;
+  readonly data: readonly [pointer: bigint, readOnly: boolean];
+  readonly version: number;
+  readonly strides: readonly number[] | null;
+  readonly stream?: bigint | null;
+}
+
+/**
+ * The CUDA Array Interface of a tensor on a device or in managed memory. It keeps nothing alive: hold the tensor as long as
+ * somebody uses it. Work on `stream` that starts after this finds the data ready.
+ */
+export function toCudaArrayInterface(
+  tensor: TensorView,
+  options: CudaArrayExportOptions = {},
+): TensorCudaArrayInterface {
+  if (!(tensor instanceof TensorView)) throw new ArgumentTypeError('tensor', 'a Tensor', tensor);
+  const { version = 3, sync = true } = options;
+  if (![0, 1, 2, 3].includes(version)) throw new ArgumentValueError('version', 'a version from 0 to 3', version);
+  if (typeof sync !== 'boolean') throw new ArgumentTypeError('sync', 'a boolean', sync);
+  const descriptor = descriptorOf(tensor);
+  const { device, dtype, shape, strides, isPadded, storage } = descriptor;
+  if (device.kind !== 'cuda' && device.kind !== 'cuda_managed') {
+    throw new UnsupportedDeviceError(
+      device.name,
+      `Expected a tensor on 'cuda' or 'cuda_managed' but it is on '${device.name}'; copy it first with to('cuda:0')`,
+    );
+  }
+  const typestr = formatTypeString(dtype, isPadded);
+  const isEmpty = shape.includes(0);
+  if (dtype.isSubByte && !isPadded && !isEmpty && (!descriptor.isContiguous || descriptor.bitOffset % 8 !== 0)) {
+    throw new UnsupportedDTypeError(
+      dtype.name,
+      `Expected packed ${dtype.name} elements in order from a byte on: strides of the interface are bytes; call contiguous() first`,
+    );
+  }
+  let stream: bigint | null = null;
+  if (sync && !isEmpty) {
+    stream = currentHandle(ordinalOf(device));
+    cudaBackend.handOver(descriptor, stream);
+    if (version < 3) waitFor(device, stream);
+  }
+  const step = descriptor.strideBits / 8;
+  const pointer = isEmpty ? 0n : (storage as NativeStorage).address + BigInt(Math.floor(descriptor.bitOffset / 8));
+  return {
+    shape: [...shape],
+    typestr,
+    data: [pointer, descriptor.isReadOnly],
+    version,
+    strides: descriptor.isContiguous ? null : strides.map((stride) => stride * step + 0),
+    ...(version === 3 ? { stream } : {}),
+  };
+}
+
+/** Versions without a stream promise data that is there. */
+function waitFor(device: DeviceInfo, stream: bigint): void {
+  const binding = cuda();
+  i32[DEVICE] = ordinalOf(device);
+  u64[STREAM] = stream;
+  u32[FLAGS] = 0;
+  binding.synchronize();
+  check(`work on '${device.name}' to succeed`);
+}

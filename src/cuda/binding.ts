@@ -1,0 +1,34 @@
+/**
+ * The functions of native/cuda/context.cc. Arguments and results are in the frame, outcomes in its status.
+ *
+ * @module
+ */
+
+export interface CudaBinding {
+  countDevices(): void;
+  /** Returns the name. */
+  describeDevice(): string;
+  /** Name and text of the error in the status. */
+  describeError(): [name: string, text: string];
+  memoryInfo(): void;
+  trim(): void;
+  allocate(): void;
+  clear(): void;
+  copy(source: Uint8Array | undefined, target: Uint8Array | undefined): void;
+  copyAsync(): Promise<number> | undefined;
+  handOver(): void;
+  pointerAttributes(): void;
+  admit(): void;
+  createStream(): void;
+  createEvent(): void;
+  releaseOwned(): void;
+  setCurrent(): void;
+  synchronize(): void;
+  query(): void;
+  record(): void;
+  wait(): void;
+  order(): void;
+  elapsed(): void;
+  isCapturing(): void;
+  watch(): void;
+}

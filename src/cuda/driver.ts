@@ -1,0 +1,73 @@
+/**
+ * Loads the CUDA driver, once for the process, and attaches this thread to it.
+ *
+ * @module
+ */
+
+import { ArgumentTypeError, LoadError } from '../errors.js';
+import { native } from '../native/load.js';
+import type { CudaBinding } from './binding.js';
+import { CudaError } from './error.js';
+import { cudaFrame, DEVICE, i32, STATUS } from './frame.js';
+
+let attached: CudaBinding | null = null;
+
+export interface DriverOptions {
+  /** The file itself; without it `DLPACK_CUDA_DRIVER` of the environment, then the system's libcuda. */
+  path?: string;
+}
+
+/** Loads the driver unless that has been done. The one that the process has already is used, whatever the path. */
+export function loadDriver(options: DriverOptions = {}): void {
+  const { path = process.env.DLPACK_CUDA_DRIVER ?? '' } = options;
+  if (typeof path !== 'string') throw new ArgumentTypeError('path', 'a string', path);
+  if (attached !== null) return;
+  const binding = native();
+  const problem = binding.loadCuda(path);
+  if (problem !== undefined) {
+    throw new LoadError(
+      'a CUDA driver with a device',
+      [`${path === '' ? 'libcuda.so.1' : path}: ${problem}`],
+      [
+        'install the NVIDIA driver of this machine, and in a container allow its devices (docker run --gpus all)',
+        'or name the library with DLPACK_CUDA_DRIVER or loadDriver({ path })',
+        'nothing else in this package needs it',
+      ],
+    );
+  }
+  attached = binding.attachCuda<CudaBinding>(cudaFrame);
+}
+
+/** The functions of this thread; loads the driver on first need. */
+export function cuda(): CudaBinding {
+  if (attached === null) loadDriver();
+  return attached as unknown as CudaBinding;
+}
+
+/** Throws unless the driver did what it was asked for: `what`, after "Expected". */
+export function check(what: string): void {
+  if (i32[STATUS] !== 0) throw driverError(what);
+}
+
+/** The error in the status. */
+export function driverError(what: string, code: number = i32[STATUS] as number): CudaError {
+  i32[STATUS] = code;
+  const [name, text] = cuda().describeError();
+  return new CudaError(what, code, name, text);
+}
+
+/** CUDA_ERROR_NOT_READY: queued, and not done. */
+export const NOT_READY = 600;
+/** CUDA_ERROR_NOT_SUPPORTED */
+export const NOT_SUPPORTED = 801;
+
+/** How many devices there are; 0 where no driver can be loaded. */
+export function countDevices(): number {
+  try {
+    cuda().countDevices();
+  } catch (error) {
+    if (error instanceof LoadError) return 0;
+    throw error;
+  }
+  return i32[DEVICE] as number;
+}

@@ -1,0 +1,26 @@
+/**
+ * What the driver refused.
+ *
+ * @module
+ */
+
+import { DLPackError } from '../errors.js';
+
+/** The CUDA driver reported an error. `code` and `cudaName` are its own: 2 and `'CUDA_ERROR_OUT_OF_MEMORY'`. */
+export class CudaError extends DLPackError {
+  readonly tag = 'CudaError';
+  readonly code: number;
+  readonly cudaName: string;
+
+  constructor(what: string, code: number, cudaName: string, text: string) {
+    super(`Expected ${what} but the CUDA driver answered ${cudaName}: ${text}${hints[cudaName] ?? ''}`);
+    this.code = code;
+    this.cudaName = cudaName;
+  }
+}
+
+const hints: Readonly<Record<string, string>> = {
+  CUDA_ERROR_OUT_OF_MEMORY: '; dispose tensors that are done, or give what the pool keeps back with emptyCache()',
+  CUDA_ERROR_INVALID_DEVICE: '; devices() lists those there are',
+  CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED: '; a stream is being captured into a graph, and this cannot be part of one',
+};

@@ -1,0 +1,34 @@
+/**
+ * `dlpack/cuda`: tensors on NVIDIA devices. The driver is loaded on first use; without one, `devices()` is empty.
+ *
+ * @module
+ */
+
+import '../index.node.js';
+import { register } from './backend.js';
+
+register();
+
+export type { CudaArrayInterface } from './array-entries.js';
+export {
+  asCudaArray,
+  asMaskedCudaArray,
+  type CudaArrayExportOptions,
+  type CudaArrayOptions,
+  fromCudaArrayInterface,
+  type MaskedCudaArray,
+  type TensorCudaArrayInterface,
+  toCudaArrayInterface,
+} from './array-interface.js';
+export {
+  type CudaDevice,
+  devices,
+  emptyCache,
+  memoryInfo,
+  synchronize,
+} from './devices.js';
+export { type DriverOptions, loadDriver } from './driver.js';
+export { CudaError } from './error.js';
+export { Event, type EventOptions } from './event.js';
+export { type PointerAttributes, pointerAttributes } from './pointer.js';
+export { Stream, type StreamOptions } from './stream.js';

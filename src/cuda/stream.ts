@@ -1,0 +1,185 @@
+/**
+ * Stream: where work on a device is queued, in order.
+ *
+ * @module
+ */
+
+import type { Device, DeviceInfo } from '../device.js';
+import { ArgumentTypeError, ArgumentValueError, DisposedError } from '../errors.js';
+import { checkHandle, currentHandle, LEGACY_STREAM, PER_THREAD_STREAM, setCurrentHandle } from './current.js';
+import { parseCudaDevice } from './devices.js';
+import { check, cuda, NOT_READY } from './driver.js';
+import { Event, type EventOptions } from './event.js';
+import { ADDRESS, DEVICE, EVENT, FLAGS, f64, i32, NUMBER, PRIORITY, STATUS, STREAM, u32, u64 } from './frame.js';
+import { disposeSymbol, Owned } from './owned.js';
+import { whenDone } from './wait.js';
+
+export interface StreamOptions {
+  device?: Device;
+  /** Lower numbers run first; 0 is the lowest priority. */
+  priority?: number;
+  /** true: ordered with the legacy default stream, as streams of the CUDA runtime are unless told otherwise. */
+  blocking?: boolean;
+}
+
+/** A handle that is somebody else's. Not exported: only this module makes streams of handles. */
+class Foreign {
+  readonly handle: bigint;
+
+  constructor(handle: bigint) {
+    this.handle = handle;
+  }
+}
+
+/** The streams that {@link Stream.use} set on this thread, by device number. */
+const current: (Stream | undefined)[] = [];
+
+/**
+ * A stream of a device. The driver keeps one that was disposed until its work is done, and memory that its work uses keeps
+ * it, too.
+ */
+export class Stream {
+  readonly #device: DeviceInfo;
+  readonly #handle: bigint;
+  readonly #owned: Owned | null;
+
+  constructor(options: StreamOptions = {}, foreign?: Foreign) {
+    this.#device = parseCudaDevice(options.device ?? 'cuda:0');
+    if (foreign instanceof Foreign) {
+      this.#handle = foreign.handle;
+      this.#owned = null;
+      return;
+    }
+    const { priority = 0, blocking = false } = options;
+    if (!Number.isInteger(priority) || Math.abs(priority) > 1000) {
+      throw new ArgumentValueError('priority', 'a small integer', priority);
+    }
+    const binding = cuda();
+    i32[DEVICE] = this.#device.id;
+    i32[PRIORITY] = priority;
+    u32[FLAGS] = blocking ? 0 : 1;
+    binding.createStream();
+    check(`a stream on '${this.#device.name}'`);
+    this.#handle = u64[STREAM] as bigint;
+    this.#owned = new Owned(this, u64[ADDRESS] as bigint);
+  }
+
+  /** The one that libraries use which were told of no other: the legacy default stream. */
+  static default(device: Device = 'cuda:0'): Stream {
+    return new Stream({ device }, new Foreign(LEGACY_STREAM));
+  }
+
+  /** The default stream of this thread. */
+  static perThread(device: Device = 'cuda:0'): Stream {
+    return new Stream({ device }, new Foreign(PER_THREAD_STREAM));
+  }
+
+  /** Where this thread queues work on a device: what {@link use} set, or the default stream. */
+  static current(device: Device = 'cuda:0'): Stream {
+    const { id, name } = parseCudaDevice(device);
+    return current[id] ?? Stream.default(name);
+  }
+
+  /** Unsafe: a stream of another library by its handle (`cudaStream_t`), which must outlive all that is queued on it here. */
+  static from(handle: bigint, device: Device = 'cuda:0'): Stream {
+    return new Stream({ device }, new Foreign(checkHandle(handle)));
+  }
+
+  get device(): Device {
+    return this.#device.name;
+  }
+
+  /** The driver's own: `1n` and `2n` for the default streams, an address for others. The number that Python libraries take. */
+  get handle(): bigint {
+    if (this.#owned?.isDisposed === true) throw new DisposedError('Expected a live stream but it was disposed');
+    return this.#handle;
+  }
+
+  /**
+   * Runs `action` with this stream as the current one of its device, and puts the one before back when it returns or throws.
+   * For an async function that is when it first awaits.
+   */
+  use<T>(action: () => T): T {
+    if (typeof action !== 'function') throw new ArgumentTypeError('action', 'a function', action);
+    const { handle } = this;
+    const { id } = this.#device;
+    const before = current[id];
+    const handleBefore = currentHandle(id);
+    current[id] = this;
+    setCurrentHandle(id, handle);
+    try {
+      return action();
+    } finally {
+      current[id] = before;
+      setCurrentHandle(id, handleBefore);
+    }
+  }
+
+  /** Blocks until all that is queued is done. */
+  synchronize(): void {
+    this.#select();
+    cuda().synchronize();
+    check(`work on a stream of '${this.#device.name}' to succeed`);
+  }
+
+  /** Resolves when all that is queued now is done. */
+  async done(): Promise<void> {
+    await whenDone({ stream: this.handle }, this.#device.id, `work on a stream of '${this.#device.name}' to succeed`);
+  }
+
+  /** True when nothing is queued. */
+  get isDone(): boolean {
+    this.#select();
+    cuda().query();
+    if (i32[STATUS] === NOT_READY) return false;
+    check(`work on a stream of '${this.#device.name}' to succeed`);
+    return true;
+  }
+
+  /** True while what is queued goes into a graph instead of running. */
+  get isCapturing(): boolean {
+    this.#select();
+    cuda().isCapturing();
+    check('the state of a stream');
+    return f64[NUMBER] === 1;
+  }
+
+  /** What is queued from now on starts after an event, or after what another stream has now. */
+  wait(other: Stream | Event): void {
+    if (other instanceof Event) {
+      const { handle } = other;
+      this.#select();
+      u64[EVENT] = handle;
+      cuda().wait();
+    } else if (other instanceof Stream) {
+      const { handle } = other;
+      this.#select();
+      u64[ADDRESS] = handle;
+      i32[PRIORITY] = other.#device.id;
+      cuda().order();
+    } else throw new ArgumentTypeError('other', 'a Stream or an Event', other);
+    check(`a stream of '${this.#device.name}' to wait`);
+  }
+
+  /** A new event of what is queued now. */
+  record(options: EventOptions = {}): Event {
+    const event = new Event({ ...options, device: this.#device.name });
+    event.record(this);
+    return event;
+  }
+
+  #select(): void {
+    u64[STREAM] = this.handle;
+    i32[DEVICE] = this.#device.id;
+    u32[FLAGS] = 0;
+  }
+
+  /** Gives the stream back. What is queued still runs. Streams of others stay theirs. */
+  dispose(): void {
+    this.#owned?.release();
+  }
+
+  [disposeSymbol](): void {
+    this.dispose();
+  }
+}

@@ -1,0 +1,149 @@
+import { type DType, Tensor } from 'dlpack';
+import { equal, throws } from '../assert.js';
+import { randomFrom } from '../random.js';
+import { fake } from './fake.js';
+import { cudaTest } from './machine.js';
+
+/** Dtypes of every item size, of several lanes, and below a byte. */
+const dtypes: DType[] = ['uint8', 'float16', 'float32', 'float64', 'complex128', 'float32x3', 'bool', 'bfloat16'];
+
+/** Bytes of a tensor on the host, in order. */
+function bytesOf(tensor: Tensor): Uint8Array {
+  const packed = tensor.contiguous();
+  const data = packed.unsafeData();
+  return new Uint8Array(data.buffer, data.byteOffset, packed.nbytes).slice();
+}
+
+function randomTensor(shape: number[], dtype: DType, seed: number): Tensor {
+  const tensor = Tensor.empty(shape, dtype);
+  const data = tensor.unsafeData();
+  const bytes = new Uint8Array(data.buffer, data.byteOffset, tensor.nbytes);
+  bytes.set(
+    randomFrom(seed)
+      .bytes(bytes.length)
+      .map((value) => (dtype === 'bool' ? value & 1 : value)),
+  );
+  return tensor;
+}
+
+/** Views that no memcpy can do, by name. */
+const views: Record<string, (x: Tensor) => Tensor> = {
+  whole: (x) => x,
+  transposed: (x) => x.transpose() as Tensor,
+  rotated: (x) => x.transpose([2, 0, 1]) as Tensor,
+  'inner two swapped': (x) => x.transpose([0, 2, 1]) as Tensor,
+  'outer two swapped': (x) => x.transpose([1, 0, 2]) as Tensor,
+  'part of rows': (x) => x.slice(null, null, [1, 5]) as Tensor,
+  'every second': (x) => x.slice(null, [0, 7, 2], [0, 9, 3]) as Tensor,
+  backwards: (x) => x.flip(2) as Tensor,
+  'backwards and turned': (x) => x.flip(0).transpose() as Tensor,
+  'one plane': (x) => x.slice(1) as Tensor,
+  repeated: (x) => x.slice([0, 1]).broadcastTo([4, 7, 9]) as Tensor,
+};
+
+for (const dtype of dtypes) {
+  cudaTest(`${dtype}: any view to and from a device, and on it`, () => {
+    const host = randomTensor([3, 7, 9], dtype, 7);
+    const there = host.to('cuda:0');
+    for (const [name, view] of Object.entries(views)) {
+      const want = bytesOf(view(host));
+      equal(bytesOf(view(there).to('cpu')), want, `${name} to the host`);
+      equal(bytesOf(view(there).copy().to('cpu')), want, `${name} on the device`);
+      equal(bytesOf(view(host).to('cuda:0').to('cpu')), want, `${name} to the device`);
+      equal(bytesOf(view(there).to('cuda:1').to('cpu')), want, `${name} to another device`);
+      equal(bytesOf(view(there).to('cuda_host')), want, `${name} to pinned memory`);
+      if (name === 'repeated') continue;
+      const target = Tensor.zeros([3, 7, 9], dtype, { device: 'cuda:0' });
+      const expected = Tensor.zeros([3, 7, 9], dtype);
+      view(target).copyFrom(view(there));
+      view(expected).copyFrom(view(host));
+      equal(bytesOf(target.to('cpu')), bytesOf(expected), `${name} into the same of another`);
+      view(target).copyFrom(view(host));
+      equal(bytesOf(target.to('cpu')), bytesOf(expected), `${name} of the host into it`);
+    }
+  });
+}
+
+cudaTest('matrices larger than a tile, at whole and odd sizes and offsets', () => {
+  for (const dtype of ['uint8', 'int16', 'float32', 'float64', 'complex128'] as const) {
+    for (const [rows, columns] of [
+      [256, 128],
+      [130, 69],
+      [9, 300],
+    ] as const) {
+      const host = randomTensor([rows, columns], dtype, rows);
+      const there = host.to('cuda:0');
+      equal(bytesOf(there.transpose().copy().to('cpu')), bytesOf(host.transpose()), `${dtype} ${rows} x ${columns}`);
+      const inner = (x: Tensor) => x.slice([1, rows], [1, columns]).transpose();
+      equal(bytesOf(inner(there).copy().to('cpu')), bytesOf(inner(host)), `${dtype} inside ${rows} x ${columns}`);
+    }
+  }
+});
+
+cudaTest('more axes than a launch takes', () => {
+  const shape = [2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3];
+  const axes = [...shape.keys()].reverse();
+  const host = randomTensor(shape, 'int16', 3);
+  const there = host.to('cuda:0');
+  equal(bytesOf(there.transpose(axes).copy().to('cpu')), bytesOf(host.transpose(axes)));
+});
+
+cudaTest('types below a byte travel packed; at odd places the host takes them apart', () => {
+  for (const dtype of ['int4', 'float4_e2m1fn', 'uint2', 'int1', 'float6_e2m3fn'] as const) {
+    const host = randomTensor([4, 6], dtype, 11);
+    const there = host.to('cuda:0');
+    const views = [
+      (x: Tensor) => x,
+      (x: Tensor) => x.transpose() as Tensor,
+      (x: Tensor) => x.slice([1, 3], [1, 6, 2]) as Tensor,
+      (x: Tensor) => x.slice(1, [1, 4]) as Tensor,
+    ];
+    for (const view of views) {
+      equal(view(there).to('cpu').toArray(), view(host).toArray(), dtype);
+      equal(view(host).to('cuda:0').to('cpu').toArray(), view(host).toArray(), dtype);
+    }
+    throws('UnsupportedDTypeError', "to('cpu')", () => there.transpose().copy());
+  }
+  const odd = Tensor.from([1, 2, 3], { dtype: 'int4' });
+  equal(odd.to('cuda:0').copy().to('cpu').toArray(), [1, 2, 3]);
+});
+
+cudaTest('one value for many: one element travels', () => {
+  const before = fake.calls('cuMemcpyAsync');
+  const x = Tensor.empty([100, 100], 'float64', { device: 'cuda:0' });
+  x.fill(3);
+  x.copyFrom(Tensor.from([[4.5]]).broadcastTo([100, 100]));
+  equal(fake.calls('cuMemcpyAsync') - before, 2);
+  equal(x.to('cpu').get(99, 99), 4.5);
+});
+
+cudaTest('without blocking: every pair of places', async () => {
+  fake.configure({ queriesRun: true });
+  const host = randomTensor([5, 6, 9], 'float32', 5);
+  const want = bytesOf(host.transpose());
+  const wrapped = Tensor.wrap(
+    Float32Array.from({ length: 270 }, (_, i) => i),
+    { shape: [5, 6, 9] },
+  );
+  for (const source of [host, wrapped, host.to('cuda_host')]) {
+    const there = await source.transpose().toAsync('cuda:0');
+    equal(bytesOf(await there.toAsync('cpu')), bytesOf(source.transpose()));
+    equal(bytesOf(await there.transpose().toAsync('cpu')), bytesOf(source));
+    equal(bytesOf(await there.transpose().toAsync('cuda_host')), bytesOf(source));
+    equal(bytesOf(await (await there.toAsync('cuda:1')).toAsync('cpu')), bytesOf(source.transpose()));
+  }
+  const there = host.to('cuda:0');
+  const copying = there.transpose().copyAsync();
+  there.dispose();
+  equal(bytesOf((await copying).to('cpu')), want);
+  equal((await Tensor.empty([0], 'int8').toAsync('cuda:0')).device, 'cuda:0');
+  const packed = Tensor.from(
+    [
+      [1, 2, 3],
+      [4, 5, 6],
+    ],
+    { dtype: 'int4' },
+  );
+  const away = await packed.toAsync('cuda:0');
+  equal((await away.transpose().toAsync('cpu')).toArray(), packed.transpose().toArray());
+});

@@ -1,0 +1,164 @@
+// Modules, and the two copy kernels of native/cuda as plain loops over their plan.
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../../native/cuda/copy_plan.h"
+#include "state.h"
+
+using namespace fake;
+using namespace dlpack::cuda;
+
+namespace {
+
+constexpr uint32_t kMaxThreads = 1024;
+constexpr uint32_t kMaxGridY = 65535;
+constexpr uint32_t kMaxSharedBytes = 48 << 10;
+
+// As the device divides; a wrong multiplier or shift shows.
+uint32_t Divide(uint32_t n, const PlanAxis& axis, bool* agrees) {
+  const uint32_t high = static_cast<uint32_t>((static_cast<uint64_t>(n) * axis.multiplier) >> 32);
+  const uint32_t sum = high + n;
+  const uint32_t quotient = axis.shift < 32 ? sum >> axis.shift : 0;
+  const uint32_t truth = n / axis.length;
+  if (quotient != truth && *agrees) {
+    Report("error: a plan divides %u by %u with multiplier %u and shift %u and gets %u", n, axis.length,
+           axis.multiplier, axis.shift, quotient);
+    *agrees = false;
+  }
+  return truth;
+}
+
+bool IsSane(const Kernel& kernel, const CopyPlan& plan) {
+  if (plan.ndim > kMaxPlanAxes || (kernel.transposes && plan.ndim < 2)) {
+    Report("error: %s with a plan of %u axes", kernel.name.c_str(), plan.ndim);
+    return false;
+  }
+  uint64_t count = 1;
+  for (uint32_t i = 0; i < plan.ndim; ++i) count *= plan.axes[i].length;
+  if (count != plan.count || count == 0 || count >= uint64_t{1} << 31) {
+    Report("error: %s with a plan of %u items, and axes of %llu", kernel.name.c_str(), plan.count,
+           static_cast<unsigned long long>(count));
+    return false;
+  }
+  const bool contiguous = !kernel.transposes || (plan.axes[plan.ndim - 2].source_step == 1 &&
+                                                 plan.axes[plan.ndim - 1].target_step == 1);
+  if (!contiguous) Report("error: %s with a plan whose last axes do not lie as it needs", kernel.name.c_str());
+  if (plan.source % kernel.item != 0 || plan.target % kernel.item != 0) {
+    Report("violation: %s with misaligned memory", kernel.name.c_str());
+    return false;
+  }
+  return contiguous;
+}
+
+// The bytes from the lowest to the highest item.
+Touch RangeOf(const CopyPlan& plan, Address base, size_t item, long long PlanAxis::*step, bool writes) {
+  long long low = 0, high = 0;
+  for (uint32_t i = 0; i < plan.ndim; ++i) {
+    const long long reach = plan.axes[i].*step * (static_cast<long long>(plan.axes[i].length) - 1);
+    (reach < 0 ? low : high) += reach;
+  }
+  const long long size = static_cast<long long>(item);
+  return {base + static_cast<Address>(low * size), static_cast<size_t>((high - low + 1) * size), writes};
+}
+
+void RunPlan(const Kernel& kernel, const CopyPlan& plan) {
+  const char* name = kernel.name.c_str();
+  // The tiles of a transpose need no division by the last two lengths.
+  const uint32_t divided = kernel.transposes ? plan.ndim - 2 : plan.ndim;
+  bool agrees = true;
+  for (uint32_t n = 0; n < plan.count; ++n) {
+    uint32_t rest = n;
+    long long from = 0, to = 0;
+    for (uint32_t i = plan.ndim; i-- > 0;) {
+      const PlanAxis& axis = plan.axes[i];
+      const bool divides = i > 0 && i < divided;
+      const uint32_t quotient = i == 0 ? 0 : divides ? Divide(rest, axis, &agrees) : rest / axis.length;
+      const long long index = rest - quotient * axis.length;
+      from += index * axis.source_step;
+      to += index * axis.target_step;
+      rest = quotient;
+    }
+    const size_t before = machine().errors.size();
+    char item[16];
+    const long long size = static_cast<long long>(kernel.item);
+    Read(name, plan.source + static_cast<Address>(from * size), kernel.item, item);
+    Write(name, plan.target + static_cast<Address>(to * size), kernel.item, item);
+    // On a device the first bad access ends the kernel.
+    if (machine().errors.size() != before) return;
+  }
+}
+
+bool IsKernel(const std::string& name, Kernel* kernel) {
+  for (const char* prefix : {"strided_copy_", "transpose_copy_"}) {
+    for (size_t item = 1; item <= 16; item *= 2) {
+      if (name != prefix + std::to_string(item)) continue;
+      *kernel = {name, item, prefix[0] == 't', nullptr};
+      return true;
+    }
+  }
+  return false;
+}
+
+// The name as a word of the text: strided_copy_1 is no part of strided_copy_16.
+bool Mentions(const std::string& text, const std::string& name) {
+  for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+    const size_t end = at + name.size();
+    if (end == text.size() || (!isalnum(static_cast<unsigned char>(text[end])) && text[end] != '_')) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+FAKE_EXPORT(ModuleLoadData, cuModuleLoadData)(dlpack::cuda::Module* module, const void* image) {
+  ENTER("cuModuleLoadData");
+  if (module == nullptr || image == nullptr) return kInvalidValue;
+  const Result forbidden = Forbidden("cuModuleLoadData");
+  if (forbidden != kSuccess) return forbidden;
+  LoadedModule* made = new LoadedModule{static_cast<const char*>(image), Current()};
+  machine().modules.insert(made);
+  *module = made;
+  return kSuccess;
+}
+
+FAKE_EXPORT(ModuleGetFunction, cuModuleGetFunction)(dlpack::cuda::Function* function, dlpack::cuda::Module module, const char* name) {
+  ENTER("cuModuleGetFunction");
+  LoadedModule* loaded = static_cast<LoadedModule*>(module);
+  if (machine().modules.count(loaded) == 0) return kInvalidHandle;
+  Kernel kernel;
+  if (!IsKernel(name, &kernel) || !Mentions(loaded->text, name)) return kNotFound;
+  kernel.context = loaded->context;
+  Kernel* made = new Kernel(kernel);
+  machine().kernels.insert(made);
+  *function = made;
+  return kSuccess;
+}
+
+FAKE_EXPORT(LaunchKernel, cuLaunchKernel)(dlpack::cuda::Function function, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z,
+                           uint32_t block_x, uint32_t block_y, uint32_t block_z, uint32_t shared_bytes,
+                           StreamHandle stream, void** parameters, void** extra) {
+  ENTER("cuLaunchKernel");
+  const Kernel* kernel = static_cast<Kernel*>(function);
+  if (machine().kernels.count(static_cast<Kernel*>(function)) == 0) return kInvalidHandle;
+  if (kernel->context != Current()) return kInvalidContext;
+  Result code;
+  Stream* found = FindStream(stream, &code);
+  if (found == nullptr) return code;
+  const uint64_t threads = uint64_t{block_x} * block_y * block_z;
+  if (grid_x == 0 || grid_y == 0 || grid_z == 0 || threads == 0 || threads > kMaxThreads || block_z > 64 ||
+      grid_x > 2147483647u || grid_y > kMaxGridY || grid_z > kMaxGridY || shared_bytes > kMaxSharedBytes ||
+      parameters == nullptr || extra != nullptr) {
+    Report("error: a launch of %s with grid %u %u %u, block %u %u %u and %u shared bytes", kernel->name.c_str(), grid_x,
+           grid_y, grid_z, block_x, block_y, block_z, shared_bytes);
+    return kInvalidValue;
+  }
+  code = Accepts(found);
+  if (code != kSuccess) return code;
+  CopyPlan plan;
+  memcpy(&plan, parameters[0], sizeof plan);
+  if (!IsSane(*kernel, plan)) return kInvalidValue;
+  const std::vector<Touch> touches{RangeOf(plan, plan.source, kernel->item, &PlanAxis::source_step, false),
+                                   RangeOf(plan, plan.target, kernel->item, &PlanAxis::target_step, true)};
+  Enqueue(found, kernel->name, touches, [copy = *kernel, plan] { RunPlan(copy, plan); });
+  return kSuccess;
+}

@@ -1,0 +1,44 @@
+/** A machine of two fake devices for the tests of dlpack/cuda, and what must hold after each of them. */
+
+import { CudaError, emptyCache, loadDriver } from 'dlpack/cuda';
+import { stats } from 'dlpack/native';
+import { equal, ok } from '../assert.js';
+import { collect, testWith } from '../harness.js';
+import { fake, fakeDriverPath, fakeMissing } from './fake.js';
+
+if (fakeMissing === false) {
+  fake.setDevices(2);
+  loadDriver({ path: fakeDriverPath });
+}
+
+/** Registers a test after which no error, race or violation was seen, and all memory, streams and events are back. */
+export function cudaTest(name: string, body: () => void | Promise<void>): void {
+  testWith(fakeMissing, name, async () => {
+    await collect();
+    for (const device of ['cuda:0', 'cuda:1'] as const) emptyCache(device);
+    fake.reset();
+    fake.configure({});
+    const before = fake.live();
+    const { storages, imports } = stats();
+    await body();
+    await collect();
+    for (const device of ['cuda:0', 'cuda:1'] as const) emptyCache(device);
+    fake.runAll();
+    equal(fake.errors(), []);
+    const after = fake.live();
+    equal({ ...after, modules: 0 }, { ...before, modules: 0 }, 'what the driver has');
+    equal({ storages: stats().storages, imports: stats().imports }, { storages, imports }, 'what this package has');
+  });
+}
+
+/** The action throws what the driver reported. */
+export function throwsCuda(cudaName: string, action: () => unknown): CudaError {
+  try {
+    action();
+  } catch (error) {
+    ok(error instanceof CudaError, `expected a CudaError but received ${String(error)}`);
+    equal(error.cudaName, cudaName);
+    return error;
+  }
+  throw new Error(`expected ${cudaName} but nothing was thrown`);
+}

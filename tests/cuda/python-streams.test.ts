@@ -1,0 +1,278 @@
+/** `__dlpack__` and its streams between our tensors and Python, on the fake driver. */
+
+import { fromDLPack, Tensor } from 'dlpack';
+import { emptyCache, loadDriver, Stream, synchronize } from 'dlpack/cuda';
+import { addressOf } from 'dlpack/native';
+import { type PyObject, PythonError } from 'dlpack/python';
+import { equal, ok, throws } from '../assert.js';
+import { testWith } from '../harness.js';
+import { probe, py, pythonMissing } from '../interop/python/available.js';
+import { fake, fakeDriverPath, fakeMissing } from './fake.js';
+
+const missing = fakeMissing || pythonMissing;
+if (missing === false) {
+  fake.setDevices(2);
+  loadDriver({ path: fakeDriverPath });
+  py.exec(`
+class Wrapper:
+    """A producer without an exchange table: __dlpack__ only."""
+    def __init__(self, tensor): self.tensor = tensor; self.calls = []
+    def __dlpack_device__(self):
+        self.calls.append("device")
+        return self.tensor.__dlpack_device__()
+    def __dlpack__(self, **keywords):
+        self.calls.append(repr(sorted(keywords.items())))
+        return self.tensor.__dlpack__(**keywords)
+class Old(Wrapper):
+    """As before version 1: stream, and nothing else."""
+    def __dlpack__(self, *, stream=None):
+        self.calls.append(f"stream {stream}")
+        return self.tensor.__dlpack__(stream=stream)
+class Silent(Wrapper):
+    def __dlpack_device__(self): raise RuntimeError("not telling")
+class Odd(Wrapper):
+    def __dlpack_device__(self): return "somewhere"
+`);
+}
+const main = missing === false ? py.import('__main__') : (null as never);
+const numpy = probe('numpy');
+
+function pyTest(name: string, body: () => void | Promise<void>, without: string | false = false): void {
+  testWith(missing || without, name, async () => {
+    fake.reset();
+    await body();
+    equal(fake.errors(), []);
+  });
+}
+
+function floats(count = 24): { x: Tensor; late: Tensor } {
+  const x = Tensor.from(new Float32Array(count).map((_, i) => i)).to('cuda:0');
+  const late = Tensor.from(new Float32Array(count).fill(8)).to('cuda:0');
+  synchronize();
+  return { x, late };
+}
+
+function raises(type: string, text: string, action: () => unknown): void {
+  try {
+    action();
+  } catch (error) {
+    ok(error instanceof PythonError && error.type === type && error.message.includes(text), String(error));
+    return;
+  }
+  throw new Error(`expected ${type}`);
+}
+
+const calls = (wrapper: PyObject): string[] => [...wrapper.calls];
+const values = (t: Tensor): unknown => t.to('cpu').toArray();
+const dlpack = missing === false ? py.eval('lambda t, **k: t.__dlpack__(**k)') : (null as never);
+
+pyTest('stream numbers of the array API', () => {
+  const { x } = floats();
+  const stream = new Stream();
+  for (const number of [null, -1, 1, 2, stream.handle]) dlpack(x, py.kwargs({ stream: number }));
+  for (const number of [0, -2, 2n ** 70n])
+    raises('ValueError', 'stream', () => dlpack(x, py.kwargs({ stream: number })));
+  raises('TypeError', '', () => dlpack(x, py.kwargs({ stream: '1' })));
+  raises('ValueError', 'host memory', () => dlpack(Tensor.from([1]), py.kwargs({ stream: 1 })));
+  raises('TypeError', 'keyword', () => dlpack(x, py.kwargs({ streams: 1 })));
+});
+
+pyTest('the producer makes the consumer wait; -1 asks for nothing', () => {
+  const { x, late } = floats();
+  const [work, consumer] = [new Stream(), new Stream()];
+  const waits = (stream: bigint | number | null): string[] => {
+    fake.reset();
+    fake.delay(work.handle);
+    work.use(() => x.copyFrom(late));
+    dlpack(x, py.kwargs({ stream }));
+    const on = stream === null ? 1n : BigInt(stream);
+    const pending = on < 0n ? [] : fake.pending(on);
+    fake.release(work.handle);
+    synchronize();
+    return pending;
+  };
+  equal(waits(consumer.handle).includes('wait'), true);
+  equal(waits(null).includes('wait'), true);
+  equal(waits(1).includes('wait'), true);
+  const before = fake.calls('cuStreamWaitEvent');
+  dlpack(x, py.kwargs({ stream: -1 }));
+  equal(fake.calls('cuStreamWaitEvent'), before);
+});
+
+pyTest('a driver that refuses the wait is a BufferError', () => {
+  const { x, late } = floats();
+  const [work, consumer] = [new Stream(), new Stream()];
+  work.use(() => x.copyFrom(late));
+  fake.failNext('cuStreamWaitEvent', 2);
+  raises('BufferError', 'CUDA_ERROR_OUT_OF_MEMORY', () => dlpack(x, py.kwargs({ stream: consumer.handle })));
+});
+
+pyTest('a copy on the device, handed over to the consumer', () => {
+  const { x, late } = floats();
+  const [work, consumer] = [new Stream(), new Stream()];
+  fake.delay(work.handle);
+  work.use(() => x.copyFrom(late));
+  const wrapper = main.Wrapper(x.reshape([4, 6]).transpose());
+  const copy = consumer.use(() => fromDLPack(wrapper, { copy: true }));
+  fake.release(work.handle);
+  equal([copy.device, copy.shape, copy.strides, copy.isCopied], ['cuda:0', [6, 4], [4, 1], true]);
+  ok(addressOf(copy) !== addressOf(x));
+  const again = consumer.use(() => copy.copy());
+  equal((values(again) as number[][])[5], [8, 8, 8, 8]);
+});
+
+pyTest('copies keep every element, whatever the strides and the size', () => {
+  const source = Tensor.from(
+    new Int16Array(120).map((_, i) => i),
+    { shape: [2, 3, 4, 5] },
+  );
+  const x = source.to('cuda:0');
+  const lanes = Tensor.empty([3, 2], 'float32x3', { device: 'cuda:0' });
+  const views = [
+    x,
+    x.transpose(),
+    x.flip(),
+    x.slice([0, 1], null, [1, 4, 2]),
+    x.transpose([0, 2, 1, 3]),
+    x.slice(1, 2, 3, 4),
+  ];
+  for (const view of views) {
+    for (const device of [undefined, 'cpu'] as const) {
+      const copy = fromDLPack(main.Wrapper(view), { copy: true, ...(device === undefined ? {} : { device }) });
+      equal([copy.shape, copy.device, copy.isCopied], [view.shape, device ?? 'cuda:0', true]);
+      equal(values(copy), values(view));
+    }
+  }
+  const turned = fromDLPack(main.Wrapper(lanes.transpose()), { copy: true });
+  equal([turned.shape, turned.dtype], [[2, 3], 'float32x3']);
+  const managed = Tensor.empty([4], 'int32', { device: 'cuda_managed' });
+  managed.fill(6);
+  const copied = fromDLPack(main.Wrapper(managed), { copy: true });
+  synchronize();
+  equal([copied.device, copied.toArray()], ['cuda_managed', [6, 6, 6, 6]]);
+  const packed = Tensor.from([1, 0, 1, 1, 0, 1, 0, 1, 1, 1], { dtype: 'uint1' }).to('cuda:0');
+  equal(values(fromDLPack(main.Wrapper(packed), { copy: true })), [1, 0, 1, 1, 0, 1, 0, 1, 1, 1]);
+  throws('UnsupportedDTypeError', "to('cpu')", () =>
+    fromDLPack(main.Wrapper(packed.slice([0, 10, 2])), { copy: true }),
+  );
+  const empty = fromDLPack(main.Wrapper(Tensor.empty([0, 3], 'int8', { device: 'cuda:0' })), { device: 'cpu' });
+  equal([empty.shape, empty.device], [[0, 3], 'cpu']);
+});
+
+pyTest(
+  'a copy on the host, synchronised, for NumPy',
+  () => {
+    const { x, late } = floats();
+    const work = new Stream();
+    work.use(() => x.copyFrom(late));
+    const array = numpy.module.from_dlpack(x.reshape([4, 6]), py.kwargs({ device: 'cpu' }));
+    equal(array.tolist().__len__(), 4);
+    equal(array.sum().item(), 192);
+    const host = dlpack(x, py.kwargs({ dl_device: py.tuple(1, 0), max_version: py.tuple(1, 0) }));
+    equal(String(host).includes('dltensor_versioned'), true);
+    raises('BufferError', 'copy', () => dlpack(x, py.kwargs({ dl_device: py.tuple(1, 0), copy: false })));
+    raises('BufferError', 'own device', () => dlpack(x, py.kwargs({ dl_device: py.tuple(2, 1) })));
+    raises('BufferError', 'own device', () => dlpack(Tensor.from([1]), py.kwargs({ dl_device: py.tuple(2, 0) })));
+  },
+  numpy.missing,
+);
+
+pyTest('copies that fail give everything back', () => {
+  const { x } = floats();
+  for (const [symbol, tag] of [
+    ['cuMemAllocFromPoolAsync', 'BufferError'],
+    ['cuMemcpyAsync', 'BufferError'],
+  ] as const) {
+    emptyCache();
+    const { pool } = fake.live();
+    fake.failNext(symbol, 201);
+    raises(tag, 'CUDA_ERROR_INVALID_CONTEXT', () => dlpack(x, py.kwargs({ copy: true })));
+    emptyCache();
+    equal([symbol, fake.live().pool], [symbol, pool]);
+  }
+  fake.failNext('cuStreamSynchronize', 700);
+  raises('BufferError', 'CUDA', () => dlpack(x, py.kwargs({ dl_device: py.tuple(1, 0) })));
+});
+
+pyTest('as a consumer we pass our current stream', () => {
+  const { x } = floats();
+  const stream = new Stream();
+  const wrapper = main.Wrapper(x);
+  fromDLPack(wrapper);
+  stream.use(() => fromDLPack(wrapper));
+  equal(calls(wrapper), [
+    'device',
+    "[('max_version', (1, 3)), ('stream', 1)]",
+    'device',
+    `[('max_version', (1, 3)), ('stream', ${stream.handle})]`,
+  ]);
+  const old = main.Old(x);
+  const y = stream.use(() => fromDLPack(old));
+  equal(calls(old), ['device', `stream ${stream.handle}`]);
+  equal(addressOf(y), addressOf(x));
+  const second = main.Wrapper(Tensor.empty([2], 'int8', { device: 'cuda:1' }));
+  stream.use(() => fromDLPack(second));
+  equal(calls(second)[1], "[('max_version', (1, 3)), ('stream', 1)]");
+});
+
+pyTest('tensors of the host get no stream, nor do those that do not tell', () => {
+  const host = main.Wrapper(Tensor.from([1, 2]));
+  equal(fromDLPack(host).toArray(), [1, 2]);
+  equal(calls(host), ['device', "[('max_version', (1, 3))]"]);
+  const { x } = floats();
+  for (const kind of [main.Silent, main.Odd]) {
+    const wrapper = kind(x);
+    fromDLPack(wrapper);
+    equal(calls(wrapper), ["[('max_version', (1, 3))]"]);
+  }
+});
+
+pyTest('a delayed producer shows no race, by capsule and by exchange table', () => {
+  const { x, late } = floats();
+  const [work, consumer, third] = [new Stream(), new Stream(), new Stream()];
+  const identity = py.eval('lambda t: t');
+  for (const source of [main.Wrapper(x), main.Old(x), identity(x)]) {
+    x.fill(0);
+    synchronize();
+    fake.delay(work.handle);
+    work.use(() => x.copyFrom(late));
+    const y = consumer.use(() => fromDLPack(source));
+    // Used on yet another stream.
+    const copy = third.use(() => y.copy());
+    fake.release(work.handle);
+    equal((values(copy) as number[])[0], 8);
+    equal(fake.errors(), []);
+  }
+});
+
+pyTest(
+  'NumPy is not asked where it is',
+  () => {
+    py.exec(
+      'import numpy\nclass Counted(numpy.ndarray):\n  asked = 0\n  def __dlpack_device__(self):\n    Counted.asked += 1\n    return (1, 0)',
+    );
+    const np = numpy.module;
+    equal(fromDLPack(np.arange(3)).size, 3);
+    const counted = np.arange(3).view(main.Counted);
+    fromDLPack(counted);
+    equal(main.Counted.asked, 1);
+  },
+  numpy.missing,
+);
+
+pyTest('the table names our current stream', () => {
+  // tvm-ffi and PyTorch ask it; ctypes stands for them.
+  py.exec(`
+import ctypes
+def current_stream(address, device_type, device_id):
+    table = ctypes.cast(address, ctypes.POINTER(ctypes.c_void_p))
+    call = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))(table[6])
+    out = ctypes.c_void_p(77)
+    return out.value if call(device_type, device_id, ctypes.byref(out)) == 0 else "failed", out.value
+`);
+  const address = py.eval('lambda t: type(t).__c_dlpack_exchange_api__')(floats().x);
+  const current = (type: number, id: number): unknown => [...main.current_stream(address, type, id)][1];
+  const stream = new Stream();
+  equal([current(2, 0), current(1, 0), current(13, 0)], [null, null, null]);
+  stream.use(() => equal([current(2, 0), current(1, 0), current(2, 1)], [Number(stream.handle), null, null]));
+});

@@ -1,0 +1,13 @@
+/** What the machine of the GPU suite has. */
+
+import { type Driver, openDriver } from '../cuda/fake.js';
+
+/** The Python whose torch, cupy and jax the suite uses; scripts/lib/gpu-suite.mjs names it. */
+export const pythonExecutable = process.env.DLPACK_PYTHON || 'python3';
+
+/** The functions of the machine's own driver, initialised. */
+export function realDriver(): Driver {
+  const driver = openDriver('libcuda.so.1');
+  driver.must('cuInit', 0);
+  return driver;
+}

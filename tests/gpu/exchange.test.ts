@@ -1,0 +1,101 @@
+/** Tensors of PyTorch, CuPy and JAX on the GPU, both ways, by every route, without a copy. */
+
+import { Tensor } from 'dlpack';
+import { pointerAttributes, synchronize } from 'dlpack/cuda';
+import { addressOf, stats } from 'dlpack/native';
+import { kwargs } from 'dlpack/python';
+import { equal, ok } from '../assert.js';
+import { collectUntil, test } from '../harness.js';
+import { address, main, peers, values, write } from './peers.js';
+
+const sequence = [0, 1, 2, 3, 4, 5];
+const flat = (tensor: Tensor) => tensor.to('cpu').reshape([-1]).toArray();
+
+for (const { name, make, give, take, isMutable } of peers) {
+  for (const [route, into] of Object.entries(give)) {
+    test(`${name} into JavaScript: ${route}`, () => {
+      const object = make();
+      const tensor = into(object);
+      equal([tensor.device, tensor.dtype, tensor.shape], ['cuda:0', 'float32', [2, 3]]);
+      equal(addressOf(tensor), address(object), 'one address');
+      equal(flat(tensor), sequence);
+      if (isMutable) {
+        write(object, 7);
+        equal(flat(tensor), [7, 7, 7, 7, 7, 7], 'what Python writes is seen');
+        if (!tensor.readonly) {
+          tensor.fill(8);
+          synchronize();
+          equal(values(object), [8, 8, 8, 8, 8, 8], 'what JavaScript writes is seen');
+        }
+      }
+      tensor.dispose();
+      object[Symbol.dispose]();
+    });
+  }
+  for (const [route, out] of Object.entries(take)) {
+    test(`JavaScript into ${name}: ${route}`, () => {
+      const tensor = Tensor.from(Float32Array.from(sequence), { shape: [2, 3] }).to('cuda:0');
+      const object = out(tensor);
+      equal(address(object), addressOf(tensor), 'one address');
+      equal(values(object), sequence);
+      tensor.fill(3);
+      synchronize();
+      equal(values(object), [3, 3, 3, 3, 3, 3], 'what JavaScript writes is seen');
+      if (isMutable) {
+        write(object, 9);
+        equal(flat(tensor), [9, 9, 9, 9, 9, 9], 'what Python writes is seen');
+      }
+      object[Symbol.dispose]();
+      tensor.dispose();
+    });
+  }
+}
+
+test('views keep their strides and offsets', () => {
+  const base = Tensor.from(
+    Float32Array.from({ length: 24 }, (_, i) => i),
+    { shape: [4, 6] },
+  );
+  const there = base.to('cuda:0');
+  const view = there.slice([1, 3], [0, 6, 2]).transpose();
+  const host = flat(base.slice([1, 3], [0, 6, 2]).transpose());
+  equal(values(main.torch.from_dlpack(view)), host);
+  equal(values(main.cp.from_dlpack(view)), host);
+  equal(values(main.cp.asarray(view)), host);
+});
+
+test('Python keeps the memory after JavaScript let go, and gives it back', async () => {
+  const { storages } = stats();
+  let object = (() => {
+    const tensor = Tensor.from([1, 2, 3], { dtype: 'float32' }).to('cuda:0');
+    const taken = main.torch.from_dlpack(tensor);
+    tensor.dispose();
+    return taken;
+  })();
+  equal(values(object), [1, 2, 3]);
+  object[Symbol.dispose]();
+  object = null;
+  main.values(main.torch_array());
+  ok(await collectUntil(() => stats().storages <= storages));
+});
+
+test('JavaScript keeps the memory after Python let go', async () => {
+  const object = main.cupy_array();
+  const tensor = peers[1]?.give['CUDA Array Interface']?.(object) as Tensor;
+  object[Symbol.dispose]();
+  for (let i = 0; i < 10; i++) main.cupy_array();
+  equal(flat(tensor), sequence);
+  tensor.dispose();
+});
+
+test('the true device of memory of others', () => {
+  equal(pointerAttributes(address(main.torch_array()))?.device, 'cuda:0');
+  const pinned = main.torch.empty(4).pin_memory();
+  equal(pointerAttributes(address(pinned))?.device, 'cuda_host');
+});
+
+test('to the host, on request of the consumer: the producer copies', () => {
+  const tensor = Tensor.from(Float32Array.from(sequence), { shape: [2, 3] }).to('cuda:0');
+  const array = main.np.from_dlpack(tensor, kwargs({ device: 'cpu' }));
+  equal(values(array), sequence);
+});

@@ -1,0 +1,107 @@
+/**
+ * Every peer, route, dtype, layout, mark and request, each way; docs/compatibility.md is what was found.
+ *
+ *   UPDATE=1 npm test -- conformance        writes docs/compatibility.md
+ */
+
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { equal, ok } from '../../../assert.js';
+import { runtimeArgs } from '../../../child.js';
+import { runtime, testWith } from '../../../harness.js';
+import { pythonMissing } from '../available.js';
+import { cellsOf, peers } from './cells.js';
+import { type Context, type Finding, idleRows, join, surprises } from './findings.js';
+import { writeReport } from './report.js';
+
+const root = fileURLToPath(new URL('../../../../../', import.meta.url));
+const folder = `${root}tests/interop/python/conformance`;
+const document = `${root}docs/compatibility.md`;
+
+interface Run {
+  readonly findings: Finding[];
+  readonly contexts: Context[];
+  readonly missing: string[];
+}
+
+/** A process for each environment, and two for the long one: an interpreter cannot change its NumPy. */
+const groups: readonly (readonly [venv: string, names: readonly string[]])[] = [
+  ['.venv', ['PyTorch', 'NumPy', 'JAX']],
+  ['.venv', ['TVM-FFI', 'Arrow Tensor', 'Arrow Array', 'ml_dtypes']],
+  ['.venv-numpy1', ['NumPy 1']],
+];
+
+async function runGroup(venv: string, names: readonly string[]): Promise<Run> {
+  if (!existsSync(`${root}${venv}/pyvenv.cfg`)) return { findings: [], contexts: [], missing: [...names] };
+  const script = fileURLToPath(new URL('./children/run.js', import.meta.url));
+  const child = spawn(process.execPath, [...runtimeArgs[runtime], script, `${root}${venv}`, folder, ...names], {
+    timeout: 300_000,
+  });
+  let output = '';
+  let errors = '';
+  child.stdout.on('data', (chunk) => (output += chunk));
+  child.stderr.on('data', (chunk) => (errors += chunk));
+  const ended = await new Promise((resolve) => child.on('close', (code, signal) => resolve(signal ?? code)));
+  const lines = output.split('\n').filter((line) => line.startsWith('{'));
+  const messages = lines.map(
+    (line) => JSON.parse(line) as Partial<Finding & Context & { missing: string[]; begin: string }>,
+  );
+  const last = messages.findLast(({ begin }) => begin !== undefined)?.begin;
+  equal(ended, 0, `the process for ${names.join(', ')} ended during ${last}\n${errors.slice(-2000)}`);
+  return {
+    findings: messages.filter(({ outcomes }) => outcomes !== undefined) as Finding[],
+    contexts: messages.filter(({ itself }) => itself !== undefined) as Context[],
+    missing: messages.flatMap(({ missing }) => missing ?? []),
+  };
+}
+
+let run: Promise<Run> | null = null;
+/** The whole table, once; two processes at a time. */
+function runAll(): Promise<Run> {
+  const inTwo = async () => {
+    const [first, second, third] = groups.map(
+      ([venv, names]) =>
+        () =>
+          runGroup(venv, names),
+    );
+    const parts = await Promise.all([first?.(), second?.().then(async (found) => [found, await third?.()])]);
+    const runs = parts.flat() as Run[];
+    return {
+      findings: runs.flatMap(({ findings }) => findings),
+      contexts: runs.flatMap(({ contexts }) => contexts),
+      missing: runs.flatMap(({ missing }) => missing),
+    };
+  };
+  run ??= inTwo();
+  return run;
+}
+
+testWith(pythonMissing, 'every cell is as the tables say', async () => {
+  const { findings, missing } = await runAll();
+  if (missing.length > 0) console.log(`# not compared: ${missing.join(', ')}`);
+  ok(missing.length === 0 || !process.env.CI, `CI is set and a counterpart is missing: ${missing.join(', ')}`);
+  const found = join(findings);
+  const cells = peers.filter(({ name }) => !missing.includes(name)).flatMap(cellsOf).length;
+  equal(found.length, cells, 'every cell ran');
+  const wrong = surprises(found);
+  equal(wrong.length, 0, `${wrong.length} cells are not as the tables say:\n${wrong.slice(0, 40).join('\n')}\n`);
+});
+
+testWith(pythonMissing, 'every known limit is one', async () => {
+  const { findings, missing } = await runAll();
+  if (missing.length === 0) equal(idleRows(join(findings)), [], 'rows that apply to no cell');
+});
+
+testWith(pythonMissing, 'docs/compatibility.md is what this run found', async () => {
+  const { findings, contexts, missing } = await runAll();
+  if (missing.length > 0) return;
+  const text = writeReport(join(findings), contexts);
+  if (process.env.UPDATE) writeFileSync(document, text);
+  const committed = existsSync(document) ? readFileSync(document, 'utf8') : '';
+  const differs = text.split('\n').findIndex((line, i) => line !== committed.split('\n')[i]);
+  ok(
+    text === committed,
+    `docs/compatibility.md differs from line ${differs + 1} on; look at it, then: UPDATE=1 npm test -- conformance`,
+  );
+});

@@ -1,0 +1,78 @@
+/** What a run found, against what the tables expect. */
+
+import { type Cell, cellsOf, peers } from './cells.js';
+import type { Outcome } from './exchange.js';
+import { type Known, known } from './known.js';
+
+/** Outcomes of one peer, direction and route, in the order of `cellsOf`. */
+export interface Finding {
+  readonly peer: string;
+  readonly key: string;
+  readonly outcomes: readonly Outcome[];
+}
+
+/** A peer's version, and what it did with tensors of its own: one for each dtype and layout. */
+export interface Context {
+  readonly peer: string;
+  readonly version: string;
+  readonly itself: readonly string[];
+}
+
+export interface Found {
+  readonly cell: Cell;
+  readonly outcome: string;
+  readonly message: string;
+  /** The row of the known limits that applies. */
+  readonly row: Known | undefined;
+}
+
+/** The row of the known limits for a cell. */
+export function rowOf(cell: Cell): Known | undefined {
+  return known.find(
+    ({ peers: names, direction, when }) =>
+      names.includes(cell.peer) && (direction === undefined || direction === cell.direction) && when(cell),
+  );
+}
+
+/** The outcome that the tables expect of a cell. */
+export function expectedOf(cell: Cell, row: Known | undefined): string {
+  const outcome = row?.outcome ?? (cell.copy === true ? 'copied' : 'shared');
+  if (!cell.layout.shape.includes(0)) return outcome;
+  // Without elements there is nothing to share, copy or protect; a dtype is still converted.
+  if (!/^(shared|copied)/.test(outcome)) return outcome;
+  return ['empty', ...outcome.split('; ').filter((note) => note.startsWith('as '))].join('; ');
+}
+
+/** Cells with their outcomes. */
+export function join(findings: readonly Finding[]): Found[] {
+  const byKey = new Map(findings.map((finding) => [`${finding.peer}|${finding.key}`, finding.outcomes]));
+  const next = new Map<string, number>();
+  return peers.flatMap((peer) =>
+    cellsOf(peer).flatMap((cell): Found[] => {
+      const key = `${cell.peer}|${cell.direction}|${cell.route}`;
+      const at = next.get(key) ?? 0;
+      next.set(key, at + 1);
+      const outcome = byKey.get(key)?.[at];
+      return outcome === undefined ? [] : [{ cell, ...outcome, row: rowOf(cell) }];
+    }),
+  );
+}
+
+const nameOf = ({ peer, direction, route, dtype, layout, readonly, copy }: Cell): string =>
+  `${peer}, ${direction}, ${route}, ${dtype.name}, ${layout.name}${readonly ? ', read-only' : ''}, copy ${copy}`;
+
+/** Every cell that is not what the tables expect, in words. */
+export function surprises(found: readonly Found[]): string[] {
+  return found.flatMap(({ cell, outcome, message, row }) => {
+    const expected = expectedOf(cell, row);
+    const said = outcome === expected && row?.message !== undefined && outcome.startsWith('refused');
+    if (outcome === expected && (!said || message.includes(row?.message as string))) return [];
+    return [`${nameOf(cell)}: expected ${expected} (${row?.message ?? ''}) but found ${outcome} (${message})`];
+  });
+}
+
+/** Rows of the known limits that no cell needs. */
+export function idleRows(found: readonly Found[]): string[] {
+  const used = new Set(found.map(({ row }) => row));
+  return known.filter((row) => !used.has(row)).map(({ peers: names, what }) => `${names.join(', ')}: ${what}`);
+}

@@ -1,0 +1,243 @@
+/** docs/compatibility.md from what a run found. */
+
+import { type Cell, cellsOf, type Direction, type PeerRow, peers } from './cells.js';
+import type { Context, Found } from './findings.js';
+import { type Known, known } from './known.js';
+
+type Text = string;
+
+const table = (head: readonly Text[], rows: readonly (readonly Text[])[]): Text =>
+  [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+
+/** An outcome as a reader sees it. */
+function show(outcome: string | undefined): Text {
+  if (outcome === undefined || outcome === 'absent') return '–';
+  return outcome.replace(/^refused: (\w+)$/, '✗ $1').replace('; read-only imposed', ', becomes read-only');
+}
+
+const plainCell = ({ readonly, copy }: Cell) => !readonly && copy === null;
+
+/** What stands for the others where one is shown: a plain tensor of the peer's simplest shape. */
+const layoutOf = ({ name }: PeerRow): string => (name === 'Arrow Array' ? 'vector' : 'matrix');
+const dtypeOf = ({ name }: PeerRow): string => (name === 'ml_dtypes' ? 'bfloat16' : 'float32');
+
+class Book {
+  readonly #found: readonly Found[];
+  readonly #contexts: readonly Context[];
+
+  constructor(found: readonly Found[], contexts: readonly Context[]) {
+    this.#found = found;
+    this.#contexts = contexts;
+  }
+
+  version({ name }: PeerRow): Text {
+    return this.#contexts.find(({ peer }) => peer === name)?.version ?? '';
+  }
+
+  outcomes(peer: PeerRow, wanted: (cell: Cell) => boolean): string[] {
+    return this.#found.filter(({ cell }) => cell.peer === peer.name && wanted(cell)).map(({ outcome }) => outcome);
+  }
+
+  one(peer: PeerRow, direction: Direction, wanted: (cell: Cell) => boolean): string | undefined {
+    const route = direction === 'to JavaScript' ? peer.gives[0] : peer.takes[0];
+    return this.outcomes(peer, (cell) => cell.direction === direction && cell.route === route && wanted(cell))[0];
+  }
+
+  /** What the peer does with a tensor of its own. */
+  itself(peer: PeerRow, wanted: (cell: Cell) => boolean): string | undefined {
+    const own = this.#contexts.find((context) => context.peer === peer.name)?.itself ?? [];
+    const cells = cellsOf(peer).filter(
+      (cell) => cell.direction === 'from JavaScript' && cell.route === peer.takes[0] && plainCell(cell),
+    );
+    return own[cells.findIndex(wanted)];
+  }
+
+  applies(row: Known): number {
+    return this.#found.filter((found) => found.row === row).length;
+  }
+
+  get size(): number {
+    return this.#found.length;
+  }
+
+  get exchanged(): number {
+    return this.#found.filter(({ outcome }) => outcome !== 'absent').length;
+  }
+}
+
+const distinct = (values: readonly string[]): string[] => [...new Set(values)];
+
+function summary(book: Book): Text {
+  const rows = peers.map((peer) => {
+    const at = (direction: Direction, readonly: boolean, copy: Cell['copy']) =>
+      show(
+        book.one(
+          peer,
+          direction,
+          (cell) =>
+            cell.dtype.name === dtypeOf(peer) &&
+            cell.layout.name === layoutOf(peer) &&
+            cell.readonly === readonly &&
+            cell.copy === copy,
+        ),
+      );
+    const shared = (direction: Direction) => {
+      const names = cellsOf(peer)
+        .filter((cell) => plainCell(cell) && cell.layout.name === layoutOf(peer))
+        .map(({ dtype }) => dtype.name);
+      return distinct(names).filter((name) =>
+        book
+          .one(peer, direction, (c) => plainCell(c) && c.dtype.name === name && c.layout.name === layoutOf(peer))
+          ?.startsWith('shared'),
+      ).length;
+    };
+    return [
+      `[${peer.title}](#${anchor(peer)})`,
+      book.version(peer),
+      at('to JavaScript', false, null),
+      String(shared('to JavaScript')),
+      at('to JavaScript', true, null),
+      at('from JavaScript', false, null),
+      String(shared('from JavaScript')),
+      at('from JavaScript', true, null),
+    ];
+  });
+  const head = ['library', 'version', 'to JavaScript', 'dtypes', 'read-only'];
+  return table([...head, 'from JavaScript', 'dtypes', 'read-only'], rows);
+}
+
+const anchor = ({ title }: PeerRow): Text =>
+  title
+    .toLowerCase()
+    .replace(/[^\w -]/g, '')
+    .replaceAll(' ', '-');
+
+/** One table with a row for each value of a property, the rest being plain. */
+function byProperty(
+  book: Book,
+  peer: PeerRow,
+  head: Text,
+  names: readonly string[],
+  is: (cell: Cell, name: string) => boolean,
+): Text {
+  const rows = names.map((name) => {
+    const wanted = (cell: Cell) => plainCell(cell) && is(cell, name);
+    return [
+      name,
+      show(book.one(peer, 'to JavaScript', wanted)),
+      show(book.one(peer, 'from JavaScript', wanted)),
+      show(book.itself(peer, wanted)),
+    ];
+  });
+  return table([head, 'to JavaScript', 'from JavaScript', 'to itself'], rows);
+}
+
+function byRoute(book: Book, peer: PeerRow): Text {
+  const requests: readonly (readonly [Text, boolean, Cell['copy']])[] = [
+    ['writable', false, null],
+    ['read-only', true, null],
+    ['copy: true', false, true],
+    ['copy: false', false, false],
+    ['read-only, copy: true', true, true],
+  ];
+  const directions: readonly (readonly [Direction, readonly string[]])[] = [
+    ['to JavaScript', peer.gives],
+    ['from JavaScript', peer.takes],
+  ];
+  const rows = directions.flatMap(([direction, routes]) =>
+    routes.map((route) => [
+      direction,
+      `\`${route}\``,
+      ...requests.map(([, readonly, copy]) =>
+        show(
+          book.outcomes(
+            peer,
+            (cell) =>
+              cell.direction === direction &&
+              cell.route === route &&
+              cell.dtype.name === dtypeOf(peer) &&
+              cell.layout.name === layoutOf(peer) &&
+              cell.readonly === readonly &&
+              cell.copy === copy,
+          )[0],
+        ),
+      ),
+    ]),
+  );
+  return table(['direction', 'route', ...requests.map(([name]) => name)], rows);
+}
+
+function section(book: Book, peer: PeerRow): Text {
+  const cells = cellsOf(peer);
+  const dtypes = distinct(cells.map(({ dtype }) => dtype.name));
+  const layouts = distinct(cells.map(({ layout }) => layout.name));
+  const dtype = dtypeOf(peer);
+  const layout = layoutOf(peer);
+  return `## ${peer.title}
+
+Version ${book.version(peer)}.
+
+${byProperty(book, peer, `dtype (${layout})`, dtypes, (c, name) => c.dtype.name === name && c.layout.name === layout)}
+
+${byProperty(book, peer, `layout (${dtype})`, layouts, (c, name) => c.layout.name === name && c.dtype.name === dtype)}
+
+${byRoute(book, peer)}`;
+}
+
+const titleOf = (name: string): Text => peers.find((peer) => peer.name === name)?.title ?? name;
+
+function limits(book: Book): Text {
+  const rows = known.map((row) => [
+    row.peers.map(titleOf).join(', '),
+    row.direction ?? 'both',
+    row.what,
+    show(row.outcome),
+    `${row.why} ([more](${row.link}))`,
+    String(book.applies(row)),
+  ]);
+  return table(['library', 'direction', 'what', 'comes to', 'why', 'cells'], rows);
+}
+
+/** The whole document. */
+export function writeReport(found: readonly Found[], contexts: readonly Context[]): Text {
+  const book = new Book(found, contexts);
+  return `# Compatibility
+
+What exchanges with what, as found by [a test](../tests/interop/python/conformance) that runs with every change. It goes through
+every combination of library, direction, dtype, layout, read-only mark and request for a copy, and a good part of them again by
+every other route: ${book.size} cells, of which ${book.exchanged} are exchanges of a real tensor and the others say that the library cannot
+hold such a tensor. This page is written by that test, which fails when it finds anything else:
+\`UPDATE=1 npm test -- conformance\`.
+
+| word | means |
+| --- | --- |
+| shared | one memory: the same address, and what either side writes after the exchange the other side reads |
+| copied | two memories: another address, and neither side sees what the other writes |
+| empty | no elements; shape and dtype arrived |
+| as int32 | the values arrived, in another dtype |
+| read-only lost | the other side could write, and must not |
+| ✗ BufferError | refused with this error; nothing leaked |
+| – | the library has no such tensor, or no such request |
+
+Every exchange also proves that the values, the dtype, the shape and the strides are right, that memory marked as read-only cannot
+be written, and that everything is given back exactly once.
+
+## Summary
+
+A plain float32 tensor (bfloat16 for ml_dtypes) by the route that a user takes: \`fromDLPack(object)\` to JavaScript, the first
+route in the library's section from JavaScript. *dtypes* counts those that are shared.
+
+${summary(book)}
+
+bytes, bytearray, memoryview and array.array have no DLPack: \`fromDLPack(np.frombuffer(object, kwargs({ dtype: 'float32' })))\`.
+
+${peers.map((peer) => section(book, peer)).join('\n\n')}
+
+## Known limits
+
+What is not simply shared, and why. The first row that applies to a cell decides; the last column counts the cells for which one
+does. When a library gets better, the test fails until its row here is gone.
+
+${limits(book)}
+`;
+}

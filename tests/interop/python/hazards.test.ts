@@ -1,0 +1,298 @@
+/** Traps of the protocol and of the libraries: hostile and odd producers made of ctypes, and what our capsules hold. */
+
+import { fileURLToPath } from 'node:url';
+import { type DType, fromDLPack, isDLPackError, Tensor } from 'dlpack';
+import { addressOf, stats } from 'dlpack/native';
+import { kwargs, type PyObject, PythonError } from 'dlpack/python';
+import { equal, ok } from '../../assert.js';
+import { runChild } from '../../child.js';
+import { collectUntil, testWith } from '../../harness.js';
+import { probe, py, pythonMissing, value } from './available.js';
+
+const folder = fileURLToPath(new URL('../../../../tests/interop/python/conformance', import.meta.url));
+if (pythonMissing === false) py.import('sys').path.insert(0, folder);
+const synthetic = probe('synthetic');
+const numpy = probe('numpy');
+const np = numpy.module;
+const torch = probe('torch');
+const jax = probe('jax');
+const pyarrow = probe('pyarrow');
+const builtins = () => py.import('builtins');
+
+/** `BufferError` of Python, `dlpack LayoutError` of this package, or the value as text. */
+function attempt(action: () => unknown): string {
+  try {
+    return String(action());
+  } catch (error) {
+    if (error instanceof PythonError) return error.type;
+    ok(isDLPackError(error), String(error));
+    return `dlpack ${error.tag}`;
+  }
+}
+
+const counts = (): string => `${synthetic.module.deletions.__len__()} ${synthetic.module.unknown_deletions.__len__()}`;
+
+/** A producer of four float32 (1, 2, 3, 4) in a row, with some fields replaced. */
+function producer(fields: Record<string, unknown>, shape: unknown = [4], strides: unknown = [1]): PyObject {
+  const make = py.eval(`lambda Producer, np, shape, strides, fields: (lambda a: Producer(
+    a, None if fields.pop('null', False) else a.ctypes.data + fields.pop('shift', 0), tuple(fields.pop('dtype', (2, 32, 1))), shape, strides,
+    **fields))(np.arange(1, 9, dtype=np.float32))`);
+  return make(synthetic.module.Producer, np, shape as never, strides as never, fields as never);
+}
+
+/** What comes of each: the values, or the error. In all of them the deleter is called exactly once. */
+const cases: readonly (readonly [string, () => PyObject, string])[] = [
+  ['version 1.0', () => producer({ minor: 0 }), '1,2,3,4'],
+  ['version 1.99', () => producer({ minor: 99 }), '1,2,3,4'],
+  ['version 2.0', () => producer({ major: 2 }), 'dlpack VersionError'],
+  ['version 0.8 in the new capsule', () => producer({ major: 0, minor: 8 }), 'dlpack VersionError'],
+  ['the old capsule', () => producer({ versioned: false }), '1,2,3,4'],
+  ['flags that nobody knows', () => producer({ flags: 2 ** 20 }), '1,2,3,4'],
+  ['strides NULL', () => producer({}, [2, 2], null), '1,2,3,4'],
+  ['strides NULL in the old capsule', () => producer({ versioned: false }, [2, 2], null), '1,2,3,4'],
+  ['byte_offset 8', () => producer({ byte_offset: 8 }), '3,4,5,6'],
+  ['byte_offset 3', () => producer({ byte_offset: 3 }), 'dlpack BufferError'],
+  ['data between two elements', () => producer({ shift: 1 }), 'dlpack BufferError'],
+  ['no axes, NULL shape and strides', () => producer({}, null, null), '1'],
+  ['no elements, NULL data', () => producer({ null: true }, [0, 3], [3, 1]), ''],
+  ['elements, NULL data', () => producer({ null: true }), 'dlpack LayoutError'],
+  ['NULL shape', () => producer({ ndim: 1 }, null, [1]), 'dlpack LayoutError'],
+  ['a negative length', () => producer({}, [-1]), 'dlpack LayoutError'],
+  ['more elements than 64 bits count', () => producer({}, [2 ** 40, 2 ** 40], [2 ** 40, 1]), 'dlpack LayoutError'],
+  ['a stride that leaves memory', () => producer({}, [2], [2n ** 62n]), 'dlpack LayoutError'],
+  ['65 axes', () => producer({}, new Array(65).fill(1), new Array(65).fill(1)), 'dlpack LayoutError'],
+  ['ndim of -1', () => producer({ ndim: -1 }), 'dlpack LayoutError'],
+  ['a negative stride', () => producer({ byte_offset: 12 }, [4], [-1]), '4,3,2,1'],
+  ['a stride of zero', () => producer({}, [3], [0]), '1,1,1'],
+  ['an axis of one with a wild stride', () => producer({}, [1, 4], [2n ** 62n, 1]), '1,2,3,4'],
+  ['lanes', () => producer({ dtype: py.tuple(2, 32, 2) }, [2], [1]), '1,2,3,4'],
+  ['lanes 0', () => producer({ lanes: 0 }), 'dlpack UnsupportedDTypeError'],
+  ['bits 0', () => producer({ bits: 0 }), 'dlpack UnsupportedDTypeError'],
+  ['bool of one bit', () => producer({ dtype: py.tuple(6, 1, 1) }), 'dlpack UnsupportedDTypeError'],
+  ['an unknown dtype', () => producer({ code: 99 }), 'dlpack UnsupportedDTypeError'],
+  ['an unknown device', () => producer({ device_type: 99 }), 'dlpack UnsupportedDeviceError'],
+  ['pinned host memory', () => producer({ device_type: 3 }), '1,2,3,4'],
+];
+
+testWith(synthetic.missing, 'odd and hostile capsules: the values or a typed error, the deleter once', async () => {
+  for (const [name, make, expected] of cases) {
+    const source = make();
+    const [before = 0, unknown = 0] = counts().split(' ').map(Number);
+    let x: Tensor | null = null;
+    const found = attempt(() => {
+      x = fromDLPack(source);
+      return [...x].flat();
+    });
+    equal(found, expected, name);
+    (x as Tensor | null)?.dispose();
+    ok(await collectUntil(() => counts() === `${before + 1} ${unknown}`), `${name}: deletions ${counts()}`);
+  }
+});
+
+testWith(synthetic.missing, 'a NULL deleter is not called; a producer that ignores copy is copied here', () => {
+  const before = counts();
+  const x = fromDLPack(producer({ deleter: null }));
+  equal([...x], [1, 2, 3, 4]);
+  x.dispose();
+  equal(counts(), before);
+  const source = producer({});
+  const copy = fromDLPack(source, { copy: true });
+  const shared = fromDLPack(source, { copy: false });
+  shared.set(0, 50);
+  equal([copy.get(0), shared.get(0)], [1, 50]);
+  ok(addressOf(copy) !== addressOf(shared));
+});
+
+testWith(synthetic.missing, 'what is no fresh capsule', () => {
+  equal(
+    attempt(() => fromDLPack(producer({ name: 'used_dltensor_versioned' }))),
+    'TypeError',
+  );
+  equal(
+    attempt(() => fromDLPack(producer({ name: 'something' }))),
+    'TypeError',
+  );
+  const answer = py.eval('lambda v: type("Answer", (), {"__dlpack__": lambda self, **k: v})()');
+  for (const bad of [null, 1, 'dltensor'])
+    equal(
+      attempt(() => fromDLPack(answer(bad))),
+      'TypeError',
+    );
+  const capsule = py.eval('lambda x: x.__dlpack__()')(Tensor.from([1]));
+  equal(
+    attempt(() => fromDLPack(capsule)),
+    'AttributeError',
+    'a capsule is no producer',
+  );
+  capsule[Symbol.dispose]();
+});
+
+testWith(synthetic.missing, 'our capsules: a deleter, strides, no offset, aligned memory, whatever the tensor', () => {
+  const read = py.eval(`lambda find, x, version: (lambda c: (lambda m: (
+    bool(m.deleter), bool(m.tensor.strides), m.tensor.byte_offset, m.tensor.data or 0, getattr(m, 'flags', None)))(find(id(c))))(
+    x.__dlpack__() if version is None else x.__dlpack__(max_version=version))`);
+  const base = Tensor.zeros([4, 6], 'float32');
+  ok(addressOf(base) % 256n === 0n, 'aligned to 256');
+  for (const x of [base, base.transpose(), base.slice(1, [2, 5]), base.flip(0), base.slice([0, 0]), base.slice(0, 0)]) {
+    for (const version of [null, py.tuple(1, 0)]) {
+      const [deleter, strides, offset, data] = [...read(synthetic.module.find_struct, x, version)];
+      equal([deleter, strides, offset], [true, true, 0]);
+      equal(BigInt(Number(data)), x.size === 0 ? 0n : addressOf(x));
+    }
+  }
+  const copied = [...read(synthetic.module.find_struct, base, py.tuple(1, 0))];
+  equal(copied[4], 0);
+  equal(
+    attempt(() => py.eval('lambda x: x.__dlpack__(dl_device=(1, 1))')(base)),
+    'BufferError',
+  );
+  equal(
+    attempt(() => py.eval('lambda x: x.__dlpack__(stream=-1)')(base)),
+    'ValueError',
+  );
+});
+
+testWith(numpy.missing, 'NumPy: what it cannot export says so', () => {
+  const bad: Record<string, () => PyObject> = {
+    'big-endian': () => np.zeros(2, kwargs({ dtype: '>f4' })),
+    'long double': () => np.zeros(2, kwargs({ dtype: 'longdouble' })),
+    datetime: () => np.zeros(2, kwargs({ dtype: 'datetime64[s]' })),
+    object: () => np.zeros(2, kwargs({ dtype: 'object' })),
+    'a field of a record': () =>
+      py.getItem(np.zeros(2, kwargs({ dtype: [py.tuple('a', 'i1'), py.tuple('b', 'f4')] })), 'b'),
+  };
+  for (const [name, make] of Object.entries(bad))
+    equal(
+      attempt(() => fromDLPack(make())),
+      'BufferError',
+      name,
+    );
+  equal(
+    attempt(() => fromDLPack(np.float64(2))),
+    'AttributeError',
+    'a scalar',
+  );
+  const odd = np.frombuffer(builtins().bytes(9), kwargs({ dtype: 'float32', offset: 1 }));
+  equal(
+    attempt(() => fromDLPack(odd)),
+    'dlpack BufferError',
+    'between two addresses',
+  );
+  equal([...fromDLPack(odd, { copy: true })], [0, 0], 'a copy lies where it should');
+});
+
+testWith(numpy.missing, 'integers of 64 bits, and bytes that are no bool', () => {
+  const bounds = [-(2n ** 63n), 2n ** 63n - 1n, 0n, -1n];
+  equal([...fromDLPack(np.array(bounds as never, kwargs({ dtype: 'int64' })))], bounds);
+  equal([...np.from_dlpack(Tensor.from(bounds)).tolist()].map(BigInt), bounds);
+  const most = [2n ** 64n - 1n];
+  equal([...fromDLPack(np.array(most as never, kwargs({ dtype: 'uint64' })))], most);
+  equal(String(np.from_dlpack(Tensor.from(most, { dtype: 'uint64' }))), '[18446744073709551615]');
+  const bytes = np.array([0, 1, 2, 255] as never, kwargs({ dtype: 'uint8' })).view('bool');
+  equal([...fromDLPack(bytes)], [false, true, true, true]);
+});
+
+testWith(torch.missing, 'PyTorch: what its exchange table does not look at, by every route', () => {
+  const t = torch.module;
+  py.import('warnings').simplefilter('ignore'); // quantized tensors are deprecated
+  const complex = t.tensor([1, 2] as never, kwargs({ dtype: t.complex64 }));
+  const bad: Record<string, PyObject> = {
+    requires_grad: t.ones(2, kwargs({ requires_grad: true })),
+    conj: complex.conj(),
+    neg: complex.conj().imag,
+  };
+  for (const [name, tensor] of Object.entries(bad)) {
+    for (const options of [undefined, { copy: true }, { copy: false }, { device: 'cpu' as const }]) {
+      equal(
+        attempt(() => fromDLPack(tensor, options)),
+        'BufferError',
+        `${name} ${JSON.stringify(options)}`,
+      );
+    }
+  }
+  const unfit: Record<string, PyObject> = {
+    sparse: t.ones(2, 2).to_sparse(),
+    meta: t.ones(2, kwargs({ device: 'meta' })),
+    quantized: t.quantize_per_tensor(t.ones(2), 0.1, 0, t.qint8),
+  };
+  for (const [name, tensor] of Object.entries(unfit)) {
+    ok(/^(BufferError|RuntimeError|NotImplementedError|ValueError)$/.test(attempt(() => fromDLPack(tensor))), name);
+    ok(attempt(() => fromDLPack(tensor, { copy: true })).endsWith('Error'), name);
+  }
+  equal(
+    [...fromDLPack(t.nn.Parameter(t.ones(2), kwargs({ requires_grad: false })))],
+    [1, 1],
+    'a subclass has the table too',
+  );
+});
+
+testWith(torch.missing, 'PyTorch: asarray takes bytes for float32; as_tensor and from_dlpack do not', () => {
+  const x = Tensor.from([1, 2, 3], { dtype: 'float64' });
+  equal(String(torch.module.asarray(x).dtype), 'torch.float32');
+  equal(String(torch.module.as_tensor(x)), 'tensor([1., 2., 3.], dtype=torch.float64)');
+});
+
+testWith(jax.missing, 'JAX: 64-bit dtypes are shared where it has them; its arrays are read-only', () => {
+  const { config, numpy: jnp } = jax.module;
+  const x = Tensor.from([1n, 2n], { dtype: 'int64' });
+  config.update('jax_enable_x64', true);
+  try {
+    equal(BigInt(value<number>(jnp.from_dlpack(x).unsafe_buffer_pointer())), addressOf(x));
+  } finally {
+    config.update('jax_enable_x64', false);
+  }
+  const a = jnp.arange(3, kwargs({ dtype: 'float32' }));
+  const y = fromDLPack(a);
+  equal([y.readonly, attempt(() => y.set(0, 9))], [true, 'dlpack ReadOnlyError']);
+  const copy = fromDLPack(a, { copy: true });
+  copy.set(0, 9);
+  equal([copy.get(0), y.get(0)], [9, 0]);
+});
+
+testWith(pyarrow.missing, 'pyarrow: slices, nulls, bits, and copies of tensors with gaps', () => {
+  const pa = pyarrow.module;
+  equal([...fromDLPack(pa.array([1, 2, 3, 4] as never).slice(1, 2))], [2n, 3n]);
+  for (const values of [[1, null], [true, false], ['a']]) {
+    ok(/Arrow|TypeError|BufferError/.test(attempt(() => fromDLPack(pa.array(values as never)))), String(values));
+  }
+  const gaps = py.getItem(
+    np.arange(24, kwargs({ dtype: 'float32' })).reshape(2, 12),
+    py.tuple(builtins().slice(null), builtins().slice(0, 4, 2)),
+  );
+  equal([...fromDLPack(pa.Tensor.from_numpy(gaps), { copy: true })], [0, 2, 12, 14]);
+});
+
+testWith(numpy.missing, 'ml_dtypes: narrow types take a byte each and keep their names', () => {
+  const ml = py.import('ml_dtypes');
+  const names: DType[] = ['bfloat16', 'float8_e4m3fn', 'float6_e2m3fn', 'float4_e2m1fn', 'int4', 'uint2', 'complex32'];
+  for (const name of names) {
+    const a = np.ones(3, kwargs({ dtype: ml[name] }));
+    const x = fromDLPack(a);
+    equal([x.dtype, x.isPadded], [name, /^(float[46]|u?int)/.test(name)]);
+    const before = stats().exports;
+    const back = np.asarray(x).view(ml[name]);
+    equal(value(np.array_equal(a, back)), true, name);
+    equal(stats().exports, before, 'the array interface makes no managed tensor');
+  }
+  equal(
+    attempt(() => fromDLPack(np.zeros(2, kwargs({ dtype: ml.bcomplex32 })))),
+    'BufferError',
+    'DLPack has no such code',
+  );
+});
+
+/** Peers that end the process on what the standard allows. When one stops to, its guard here can go. */
+testWith(torch.missing || jax.missing, 'what would end the process still does, and does not reach the peer', () => {
+  const ends = (name: string) => {
+    const { code, signal, output } = runChild(import.meta.url, './children/hazard.js', { args: [name] });
+    return { ended: signal !== null || (code !== null && code > 128), output };
+  };
+  for (const name of ['torch, negative stride of NumPy', 'jax, NULL deleter']) {
+    const { ended, output } = ends(name);
+    ok(ended && output.includes('about to'), `${name}: ${output}`);
+  }
+  for (const name of ['torch, negative stride of JavaScript', 'torch, behind another producer', 'jax, JavaScript']) {
+    const { ended, output } = ends(name);
+    ok(!ended && output.includes('still here'), `${name}: ${output}`);
+  }
+});

@@ -1,0 +1,215 @@
+/** One process, one library, two hosts: Python's tvm_ffi with PyTorch's tensors, and this package with its own. */
+
+import { fromDLPack, Tensor } from 'dlpack';
+import { addressOf, stats } from 'dlpack/native';
+import { type PyObject, PythonError } from 'dlpack/python';
+import {
+  currentStream,
+  type FFIFunction,
+  FFIObject,
+  getGlobalFunc,
+  loadModule,
+  registerGlobalFunc,
+  setAllocator,
+  TVMFFIError,
+  withStream,
+} from 'dlpack/tvm-ffi';
+import { equal, ok } from '../../assert.js';
+import { runChild } from '../../child.js';
+import { collectUntil, testWith } from '../../harness.js';
+import { probe as probePython, py, value } from '../python/available.js';
+import { kernelsMissing, kernelsPath, probe, probePath, raises } from './peer.js';
+
+const tvmFfi = probePython('tvm_ffi');
+const torch = probePython('torch');
+const pythonMissing = kernelsMissing || tvmFfi.missing;
+const torchMissing = pythonMissing || torch.missing;
+
+const floats = (values: number[]) => Tensor.from(values, { dtype: 'float32' });
+const pythonModule = (path: string): PyObject => tvmFfi.module.load_module(path);
+
+/** The action throws a Python exception of this type. */
+function raisesInPython(type: string, text: string, action: () => unknown): void {
+  try {
+    action();
+  } catch (error) {
+    ok(error instanceof PythonError && error.type === type && error.message.includes(text), String(error));
+    return;
+  }
+  throw new Error(`expected ${type}`);
+}
+
+interface Found {
+  readonly traps: string[];
+  readonly copies: number;
+  readonly addresses: number[];
+  readonly calls: number[];
+}
+
+for (const order of ['import,javascript', 'javascript,import', 'exec,javascript', 'lazily,javascript', 'import']) {
+  testWith(pythonMissing, `one copy of the library, and traps that throw: ${order}`, () => {
+    const { code, signal, output } = runChild(import.meta.url, './children/with-python.js', {
+      args: [probePath, ...order.split(',')],
+    });
+    equal([code, signal], [0, null], output);
+    const { traps, copies, addresses, calls } = JSON.parse(output) as Found;
+    ok(/out of bounds/i.test(traps[0] ?? ''), output);
+    equal(new Set(traps).size, 1, output);
+    equal([copies, new Set(addresses).size, calls], [1, 1, [2, 42]], output);
+  });
+}
+
+testWith(torchMissing, 'the same file with PyTorch’s tensors and with ours', () => {
+  const ours = loadModule<Record<'add_one' | 'sum_rows' | 'fail', FFIFunction>>(kernelsPath);
+  const theirs = pythonModule(kernelsPath);
+  const x = floats([1, 2, 3]);
+  const t = torch.module.from_dlpack(x);
+  const u = torch.module.zeros(3);
+  theirs.add_one(t, u);
+  equal(fromDLPack(u).toArray(), [2, 3, 4]);
+  ours.add_one(x, x);
+  theirs.add_one(t, t);
+  ours.add_one(fromDLPack(u), x);
+  equal([x.toArray(), value(t.tolist())].map(String), ['3,4,5', '[3.0, 4.0, 5.0]']);
+  // Python's binding takes our tensor as it is.
+  theirs.add_one(x, u);
+  equal(fromDLPack(u).toArray(), [4, 5, 6]);
+  raisesInPython('ValueError', 'there', () => theirs.fail('there'));
+  raises('ValueError', 'here', () => ours.fail('here'));
+  raisesInPython('TypeError', 'float32', () =>
+    theirs.add_one(torch.module.zeros(3, py.kwargs({ dtype: torch.module.int32 })), u),
+  );
+  ours.add_one(x, x);
+  equal(x.toArray(), [4, 5, 6]);
+});
+
+testWith(torchMissing, 'each host keeps its allocator, in turns, nested, and after errors', () => {
+  const theirs = pythonModule(probePath);
+  const t = torch.module.ones(2);
+  const x = floats([1, 2]);
+  const own = probe('allocator')(x);
+  const torchs = value<number>(theirs.allocator(t));
+  ok(own !== torchs && torchs !== 0, `${own}, ${torchs}`);
+  const check = () => equal([probe('allocator')(x), value(theirs.allocator(t))], [own, torchs]);
+  check();
+  raisesInPython('RuntimeError', 'on stream', () => theirs.stream_then_fail(t));
+  check();
+  raises('RuntimeError', 'on stream', () => probe('stream_then_fail')(x));
+  check();
+
+  // A JavaScript function inside a call of Python's: our kernels have ours, Python's call gets its own back.
+  const seen: unknown[] = [];
+  registerGlobalFunc('dlpack.test.inside', () => {
+    seen.push(probe('allocator')(x));
+    seen.push(value(theirs.allocator(t)));
+    if (seen.length === 4) throw new RangeError('inside');
+  });
+  const inside = tvmFfi.module.get_global_func('dlpack.test.inside');
+  equal([value(theirs.allocator_after(inside, t)), seen], [torchs, [own, torchs]]);
+  raisesInPython('RuntimeError', 'inside', () => theirs.allocator_after(inside, t));
+  equal(seen, [own, torchs, own, torchs]);
+  check();
+
+  // And Python inside a call of ours.
+  py.exec('def again(module, tensor):\n  return lambda x: module.allocator(tensor)');
+  const again = py.eval('again')(theirs, t);
+  tvmFfi.module.register_global_func('dlpack.test.again', again);
+  equal(probe('allocator_after')(getGlobalFunc('dlpack.test.again'), x), own);
+  check();
+
+  // With an allocator of the user's: for the length of our calls.
+  setAllocator((shape, dtype) => Tensor.zeros(shape, dtype));
+  try {
+    const users = probe('allocator')(x);
+    ok(users !== own && users !== torchs);
+    equal([value(theirs.allocator(t)), probe('allocator')(x)], [torchs, users]);
+  } finally {
+    setAllocator(null);
+  }
+  check();
+});
+
+testWith(torchMissing, 'what kernels allocate belongs to the host that called', async () => {
+  const theirs = pythonModule(probePath);
+  await collectUntil(() => false);
+  py.import('sys'); // what earlier tests left to Python is given back when Python is next used
+  const before = stats().storages;
+  const t = theirs.allocate_like(torch.module.ones(4));
+  equal([value(t.__class__.__name__), stats().storages], ['Tensor', before]);
+  ok(value(torch.module.is_tensor(t)), 'PyTorch’s own class');
+  const y = probe('allocate_like')(floats([1, 2, 3])) as Tensor<'float32'>;
+  ok(stats().storages > before && addressOf(y) % 256n === 0n);
+  // Without a tensor of a framework Python has no allocator: on this thread it finds ours.
+  const plain = pythonModule(kernelsPath).iota(3);
+  equal(fromDLPack(plain).toArray(), [0, 1, 2]);
+});
+
+testWith(pythonMissing, 'streams are the thread’s: either host sees the other’s, and puts it back', () => {
+  py.exec(`
+import tvm_ffi
+def on_stream(device, handle, action):
+    with tvm_ffi.use_raw_stream(tvm_ffi.device(device), handle):
+        return action()
+def fail(): raise KeyError("inside")
+`);
+  const theirs = pythonModule(probePath);
+  const onStream = py.eval('on_stream') as unknown as (device: string, handle: number, action: PyObject) => unknown;
+  const streamAt = () => value<number>(theirs.stream_at(2, 1));
+  registerGlobalFunc('dlpack.test.stream', () => {
+    const outer = currentStream('cuda:1');
+    const inner = withStream('cuda:1', 9n, () => probe('stream_at')(2, 1));
+    equal(currentStream('cuda:1'), outer);
+    return [Number(outer), inner];
+  });
+  const inside = tvmFfi.module.get_global_func('dlpack.test.stream');
+  equal([...fromPython(onStream('cuda:1', 5, inside))], [5, 9]);
+  equal([currentStream('cuda:1'), streamAt()], [0n, 0]);
+  withStream('cuda:1', 7n, () => {
+    equal(streamAt(), 7);
+    raisesInPython('KeyError', 'inside', () => onStream('cuda:1', 8, py.eval('fail')));
+    equal([currentStream('cuda:1'), streamAt()], [7n, 7]);
+  });
+  equal([currentStream('cuda:1'), streamAt()], [0n, 0]);
+});
+
+const fromPython = (list: unknown): Iterable<number> => list as Iterable<number>;
+
+testWith(pythonMissing, 'values and errors cross between the hosts', async () => {
+  const before = stats();
+  py.exec(`
+import tvm_ffi
+class Box: pass
+boxes = []
+def box():
+    boxes.append(Box())
+    return boxes[-1]
+def fail(): raise KeyError("of Python")
+tvm_ffi.register_global_func("dlpack.test.same", lambda x: x)
+tvm_ffi.register_global_func("dlpack.test.box", box)
+tvm_ffi.register_global_func("dlpack.test.is_box", lambda x: x is boxes[-1])
+tvm_ffi.register_global_func("dlpack.test.fail", fail)
+`);
+  const x = floats([1, 2]);
+  const same = getGlobalFunc('dlpack.test.same');
+  equal([same(5), same('a longer text'), same([1, [2]]), same(null)], [5, 'a longer text', [1, [2]], undefined]);
+  const y = same(x) as Tensor;
+  equal(addressOf(y), addressOf(x));
+  // An object of Python's own stays one, and is given back to it.
+  const box = getGlobalFunc('dlpack.test.box')();
+  ok(box instanceof FFIObject && box.typeKey === 'ffi.OpaquePyObject', String(box));
+  equal(getGlobalFunc('dlpack.test.is_box')(box), true);
+  const error = raises('KeyError', 'of Python', () => getGlobalFunc('dlpack.test.fail')());
+  ok(error.backtrace.includes('in fail'), error.backtrace);
+
+  registerGlobalFunc('dlpack.test.throw', (kind: string) => {
+    throw new TVMFFIError(kind, 'of JavaScript');
+  });
+  const thrower = tvmFfi.module.get_global_func('dlpack.test.throw');
+  raisesInPython('ValueError', 'of JavaScript', () => thrower('ValueError'));
+  // Python's exception, through JavaScript, back in Python.
+  registerGlobalFunc('dlpack.test.pass_on', () => getGlobalFunc('dlpack.test.fail')());
+  raisesInPython('KeyError', 'of Python', () => tvmFfi.module.get_global_func('dlpack.test.pass_on')());
+  y.dispose();
+  x.dispose();
+  ok(await collectUntil(() => stats().storages <= before.storages), JSON.stringify({ before, now: stats() }));
+});

@@ -1,0 +1,222 @@
+/** The stream of a call, set by its first tensor that is not on the host. The tensors are another addon's: no device is needed. */
+
+import { type Device, parseDevice, Tensor } from 'dlpack';
+import { importManaged } from 'dlpack/native';
+import { callAsync, currentStream, type FFIFunction, setStreamProvider, withStream } from 'dlpack/tvm-ffi';
+import { equal, ok, throws } from '../../assert.js';
+import { testWith } from '../../harness.js';
+import { peer, peerMissing } from '../../native/peer.js';
+import { kernelsMissing, probe, raises, testing } from './peer.js';
+
+const missing = kernelsMissing || peerMissing;
+
+/** A tensor that is on a device as far as anybody can tell without touching it. */
+function deviceTensor(device: Device): Tensor {
+  const { type, id } = parseDevice(device);
+  return importManaged(peer.makeVersioned({ shape: [1n], code: 2, bits: 32, device: type, deviceId: id }));
+}
+
+/** Runs the action with a provider; returns the devices that it was asked for. */
+function provided<T>(provider: (device: Device) => bigint | null, action: () => T): { asked: Device[]; result: T } {
+  const asked: Device[] = [];
+  setStreamProvider((device) => {
+    asked.push(device);
+    return provider(device);
+  });
+  try {
+    return { asked, result: action() };
+  } finally {
+    setStreamProvider(null);
+  }
+}
+
+const kinds: Device[] = [
+  'cuda:0',
+  'cuda:7',
+  'cuda_host',
+  'cuda_managed',
+  'opencl:0',
+  'vulkan:1',
+  'metal:0',
+  'vpi:0',
+  'rocm:3',
+  'rocm_host',
+  'ext_dev:5',
+  'oneapi:0',
+  'webgpu:0',
+  'hexagon:0',
+  'maia:0',
+  'trn:2',
+];
+
+for (const device of kinds) {
+  testWith(missing, `the stream of a call with a tensor on ${device}`, () => {
+    const x = deviceTensor(device);
+    const { asked } = provided(
+      () => 0x1234n,
+      () => {
+        equal([probe('stream_of')(x), currentStream(device)], [0x1234, 0n]);
+        equal([probe('stream_of')(x.view()), currentStream(device)], [0x1234, 0n]);
+        raises('RuntimeError', `on stream ${0x1234}`, () => probe('stream_then_fail')(x));
+        equal(currentStream(device), 0n);
+      },
+    );
+    equal(asked, [device, device, device]);
+    // Nobody was asked, so nothing was set.
+    equal(probe('stream_of')(x), 0);
+    withStream(device, 5n, () => equal(probe('stream_of')(x), 5));
+  });
+}
+
+testWith(missing, 'the first one wins, wherever it is', () => {
+  const host = Tensor.zeros([1], 'float32');
+  const first = deviceTensor('rocm:1');
+  const second = deviceTensor('cuda:0');
+  const streamAt = (): number[] => [probe('stream_at')(10, 1), probe('stream_at')(2, 0)] as number[];
+  let inside: number[] = [];
+  const look = () => {
+    inside = streamAt();
+  };
+  const calls: [string, () => unknown][] = [
+    ['after the host', () => testing('apply')(look, host, first, second)],
+    ['in an array', () => testing('apply')(look, [host, [first]], second)],
+    ['in a map', () => testing('apply')(look, new Map([['x', first]]), second)],
+  ];
+  for (const [name, call] of calls) {
+    const { asked } = provided((device) => (device === 'rocm:1' ? 0x10n : 0x20n), call);
+    equal([asked, inside, streamAt()], [['rocm:1'], [0x10, 0], [0, 0]], name);
+  }
+  const { asked } = provided(
+    () => 1n,
+    () => testing('apply')(look, host, 3, 'text'),
+  );
+  equal([asked, inside], [[], [0, 0]]);
+});
+
+testWith(missing, 'calls inside callbacks set theirs and put back what the call around them set', () => {
+  const outer = deviceTensor('cuda:1');
+  const inner = deviceTensor('cuda:1');
+  const streams: unknown[] = [];
+  let next = 0x10n;
+  provided(
+    () => next,
+    () => {
+      testing('apply')(() => {
+        streams.push(Number(currentStream('cuda:1')));
+        // A call without a tensor of a device sees the stream of the call around it.
+        streams.push(probe('stream_at')(2, 1));
+        next = 0x20n;
+        streams.push(probe('stream_of')(inner));
+        raises('RuntimeError', `on stream ${0x20}`, () => probe('stream_then_fail')(inner));
+        streams.push(Number(currentStream('cuda:1')));
+        raises('RangeError', 'deeper', () =>
+          testing('apply')(() => {
+            streams.push(Number(currentStream('cuda:1')));
+            throw new RangeError('deeper');
+          }, inner),
+        );
+        streams.push(Number(currentStream('cuda:1')));
+      }, outer);
+    },
+  );
+  equal([streams, currentStream('cuda:1')], [[0x10, 0x10, 0x20, 0x10, 0x20, 0x10], 0n]);
+});
+
+testWith(missing, 'a stream set by withStream is what is put back', () => {
+  const x = deviceTensor('cuda:1');
+  withStream('cuda:1', 3n, () => {
+    provided(
+      () => 4n,
+      () => equal([probe('stream_of')(x), currentStream('cuda:1')], [4, 3n]),
+    );
+    // A provider that has no answer leaves it as it is.
+    provided(
+      () => null,
+      () => equal([probe('stream_of')(x), currentStream('cuda:1')], [3, 3n]),
+    );
+  });
+  equal(currentStream('cuda:1'), 0n);
+});
+
+testWith(missing, 'a provider that throws, lies or calls kernels itself', () => {
+  const x = deviceTensor('cuda:0');
+  let message = '';
+  try {
+    provided(
+      () => {
+        throw new RangeError('no stream today');
+      },
+      () => probe('stream_of')(x),
+    );
+  } catch (error) {
+    message = (error as Error).message;
+  }
+  equal([message, currentStream('cuda:0')], ['no stream today', 0n]);
+  for (const lie of [5, 'x', undefined as never]) {
+    const call = () =>
+      provided(
+        () => lie as never,
+        () => probe('stream_of')(x),
+      ).result;
+    if (lie === undefined) equal(call(), 0);
+    else throws('TypeError', 'a bigint', call);
+  }
+  throws('ValueError', '64-bit', () =>
+    provided(
+      () => -1n,
+      () => probe('stream_of')(x),
+    ),
+  );
+  const y = deviceTensor('rocm:0');
+  const { asked, result } = provided(
+    (device) => (device === 'rocm:0' ? 8n : BigInt(probe('stream_of')(y) as number) + 1n),
+    () => probe('stream_of')(x),
+  );
+  equal([asked, result, currentStream('cuda:0'), currentStream('rocm:0')], [['cuda:0', 'rocm:0'], 9, 0n, 0n]);
+});
+
+async function rejects(promise: Promise<unknown>, text: string): Promise<void> {
+  let message = '';
+  try {
+    await promise;
+  } catch (error) {
+    message = (error as Error).message;
+  }
+  ok(message.includes(text), message);
+}
+
+testWith(missing, 'calls on other threads have the stream, leave none there, and none here', async () => {
+  const x = deviceTensor('ext_dev:1');
+  const streamOf = probe('stream_of');
+  const { asked, result } = provided(
+    () => 0x77n,
+    () => [callAsync(streamOf, x), callAsync(probe('stream_then_fail') as FFIFunction, x), callAsync(streamOf, x)],
+  );
+  equal([asked.length, currentStream('ext_dev:1')], [3, 0n]);
+  equal(await result[0], 0x77);
+  await rejects(result[1] as Promise<unknown>, `on stream ${0x77}`);
+  equal(await result[2], 0x77);
+  // More calls than the pool has threads: each of them was given back as it was.
+  const after = Array.from({ length: 16 }, () => callAsync(probe('stream_at'), 12, 1));
+  equal(new Set(await Promise.all(after)), new Set([0]));
+  await rejects(
+    provided(
+      () => 5 as never,
+      () => callAsync(streamOf, x),
+    ).result,
+    'a bigint',
+  );
+  equal(await callAsync(streamOf, x), 0);
+});
+
+testWith(missing, 'device tensors come back on their device, and are given back once', () => {
+  const before = peer.deletions();
+  const x = deviceTensor('cuda:3');
+  const y = testing('echo')(x) as Tensor;
+  equal([y.device, y.shape], ['cuda:3', [1]]);
+  x.dispose();
+  const z = testing('echo')(y) as Tensor;
+  equal([z.device, peer.deletions()], ['cuda:3', before]);
+  for (const tensor of [y, z]) tensor.dispose();
+  equal(peer.deletions(), before + 1);
+});
