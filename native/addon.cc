@@ -1,6 +1,7 @@
 // Entry of the addon: one line for each function. No logic here.
 #include "bindings.h"
 #include "python/bindings.h"
+#include "stay_loaded.h"
 
 namespace dlpack {
 
@@ -46,6 +47,7 @@ static const Export kExports[] = {
 }  // namespace dlpack
 
 NAPI_MODULE_INIT() {
+  dlpack::StayLoaded();
   dlpack::Environment* self = dlpack::InitEnvironment(env);
   if (self == nullptr) {
     napi_throw_error(env, nullptr, "dlpack could not set up its environment");

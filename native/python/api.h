@@ -50,6 +50,7 @@ struct Buffer {
   F(int, Py_IsInitialized, (void))                                                   \
   F(void, Py_InitializeEx, (int))                                                    \
   F(Object*, PyEval_SaveThread, (void))                                              \
+  F(void, PyEval_RestoreThread, (Object*))                                           \
   F(int, PyGILState_Ensure, (void))                                                  \
   F(void, PyGILState_Release, (int))                                                 \
   F(void, Py_IncRef, (Object*))                                                      \
@@ -93,6 +94,8 @@ struct Buffer {
   F(int, PyDict_SetItem, (Object*, Object*, Object*))                                \
   F(Object*, PyDict_GetItemWithError, (Object*, Object*))                            \
   F(int, PyDict_SetItemString, (Object*, const char*, Object*))                      \
+  F(int, PyDict_Next, (Object*, ptrdiff_t*, Object**, Object**))                     \
+  F(ptrdiff_t, PyDict_Size, (Object*))                                               \
   F(Object*, PyCapsule_New, (void*, const char*, void (*)(Object*)))                 \
   F(void*, PyCapsule_GetPointer, (Object*, const char*))                             \
   F(int, PyCapsule_IsValid, (Object*, const char*))                                  \
@@ -104,9 +107,14 @@ struct Buffer {
   F(void, PyErr_Clear, (void))                                                       \
   F(int, PyErr_ExceptionMatches, (Object*))                                          \
   F(void, PyErr_SetString, (Object*, const char*))                                   \
+  F(void, PyErr_SetObject, (Object*, Object*))                                       \
+  F(Object*, PyErr_NewExceptionWithDoc, (const char*, const char*, Object*, Object*))\
+  F(int, PyException_SetTraceback, (Object*, Object*))                               \
   F(Object*, PyType_FromSpec, (TypeSpec*))                                           \
   F(Object*, PyType_GenericAlloc, (Object*, ptrdiff_t))                              \
+  F(Object*, PyWeakref_NewRef, (Object*, Object*))                                   \
   F(int, PyType_IsSubtype, (Object*, Object*))                                       \
+  F(void, PyObject_ClearWeakRefs, (Object*))                                         \
   F(void, PyObject_Free, (void*))
 
 // Objects that the library exports: names and whether the symbol is the object or a pointer to it.
@@ -115,7 +123,7 @@ struct Buffer {
   F(PyFloat_Type, false) F(PyUnicode_Type, false) F(PyBytes_Type, false) F(PyBool_Type, false)       \
   F(PyTuple_Type, false) F(PyList_Type, false) F(PyDict_Type, false) F(PyType_Type, false)            \
   F(PyExc_BufferError, true) F(PyExc_TypeError, true) F(PyExc_ValueError, true)                      \
-  F(PyExc_RuntimeError, true) F(PyExc_AttributeError, true)
+  F(PyExc_RuntimeError, true) F(PyExc_AttributeError, true) F(PyExc_BaseException, true)
 
 struct Api {
 #define DLPACK_PYTHON_MEMBER(result, name, arguments) result(*name) arguments;

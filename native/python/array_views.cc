@@ -84,6 +84,21 @@ Object* ArrayInterface(Object* self, void*) {
 // Flags of Py_buffer requests.
 static const int kBufferWritable = 0x1, kBufferFormat = 0x4, kBufferNd = 0x8, kBufferStrides = 0x18;
 
+// Made once; where two threads without a GIL make them at once, one pair goes again. False when out of memory.
+static bool MakeBufferDims(Body* body, ptrdiff_t item) {
+  const DLTensor& tensor = body->tensor;
+  if (tensor.ndim == 0 || __atomic_load_n(&body->buffer_dims, __ATOMIC_ACQUIRE) != nullptr) return true;
+  ptrdiff_t* dims = static_cast<ptrdiff_t*>(malloc(sizeof(ptrdiff_t) * 2 * static_cast<size_t>(tensor.ndim)));
+  if (dims == nullptr) return false;
+  for (int32_t i = 0; i < tensor.ndim; ++i) {
+    dims[i] = static_cast<ptrdiff_t>(tensor.shape[i]);
+    dims[tensor.ndim + i] = static_cast<ptrdiff_t>(tensor.strides[i]) * item;
+  }
+  ptrdiff_t* before = nullptr;
+  if (!__atomic_compare_exchange_n(&body->buffer_dims, &before, dims, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) free(dims);
+  return true;
+}
+
 int GetBuffer(Object* self, Buffer* view, int flags) {
   Body* body = BodyOf(self);
   const DLTensor& tensor = body->tensor;
@@ -104,14 +119,7 @@ int GetBuffer(Object* self, Buffer* view, int flags) {
     problem = "Expected a request with strides: this tensor is not contiguous";
   }
   const ptrdiff_t item = tensor.dtype.bits / 8;
-  if (problem == nullptr && body->buffer_dims == nullptr && tensor.ndim > 0) {
-    body->buffer_dims = static_cast<ptrdiff_t*>(malloc(sizeof(ptrdiff_t) * 2 * static_cast<size_t>(tensor.ndim)));
-    if (body->buffer_dims == nullptr) problem = "Out of memory for a buffer";
-    for (int32_t i = 0; problem == nullptr && i < tensor.ndim; ++i) {
-      body->buffer_dims[i] = static_cast<ptrdiff_t>(tensor.shape[i]);
-      body->buffer_dims[tensor.ndim + i] = static_cast<ptrdiff_t>(tensor.strides[i]) * item;
-    }
-  }
+  if (problem == nullptr && !MakeBufferDims(body, item)) problem = "Out of memory for a buffer";
   if (problem != nullptr) {
     api.PyErr_SetString(api.PyExc_BufferError, problem);
     return -1;

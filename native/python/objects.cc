@@ -7,6 +7,7 @@
 #include "../signals.h"
 #include "bindings.h"
 #include "calls.h"
+#include "channel.h"
 #include "consume.h"
 #include "convert.h"
 #include "cuda_array.h"
@@ -314,7 +315,8 @@ static bool GetString(napi_env env, napi_value object, const char* name, char* o
          napi_get_value_string_utf8(env, value, out, size, &length) == napi_ok && length + 1 < size;
 }
 
-// startPython({ library, program, frame, isWorker }): an object with the functions above, or a string that says what went wrong.
+// startPython({ library, program, frame, isWorker, threads, onCall, onSettle }): an object with the functions above and those
+// of the channel, or a string that says what went wrong.
 napi_value StartPython(napi_env env, napi_callback_info info) {
   napi_value options, frame, worker, result;
   Environment* environment = EnvironmentOf(env, info, &options);
@@ -353,6 +355,8 @@ napi_value StartPython(napi_env env, napi_callback_info info) {
     napi_create_function(env, entry.name, NAPI_AUTO_LENGTH, entry.function, self, &function);
     napi_set_named_property(env, result, entry.name, function);
   }
+  error = OpenChannel(env, self, options, result);
+  if (error != nullptr) napi_create_string_utf8(env, error, NAPI_AUTO_LENGTH, &result);
   return result;
 }
 

@@ -1,12 +1,14 @@
 #include "runtime.h"
 
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <atomic>
 
 #include "../lock.h"
+#include "function_type.h"
 #include "tensor_type.h"
 
 namespace dlpack {
@@ -56,8 +58,23 @@ const char* Prepare() {
   const long long head = size ? api.PyLong_AsLongLongAndOverflow(size.get(), &overflow) : 0;
   if (head != 16 && head != 32) return "this Python lays its objects out in an unknown way";
   api.head_size = static_cast<size_t>(head);
-  if (!MakeNames() || !MakeTensorType()) return "Python ran out of memory";
+  if (!MakeNames() || !MakeTensorType() || !MakeFunctionType()) return "Python ran out of memory";
   return nullptr;
+}
+
+// The signal module takes Ctrl-C when it is first imported, asked or not, wherever nobody else has it (Bun and Deno). So it
+// is imported now, and told to give it back. GIL held.
+void ForgetInterrupt() {
+  Ref module(api.PyImport_ImportModule("signal"));
+  Ref handler(module ? api.PyObject_GetAttrString(module.get(), "SIG_DFL") : nullptr);
+  Ref signal(handler ? api.PyObject_GetAttrString(module.get(), "signal") : nullptr);
+  Ref arguments(signal ? api.PyTuple_New(2) : nullptr);
+  if (arguments) {
+    api.PyTuple_SetItem(arguments.get(), 0, api.PyLong_FromLongLong(SIGINT));
+    api.PyTuple_SetItem(arguments.get(), 1, handler.take());
+    Ref before(api.PyObject_CallObject(signal.get(), arguments.get()));
+  }
+  api.PyErr_Clear();
 }
 
 }  // namespace
@@ -118,9 +135,6 @@ const char* Start(const char* library, const char* program, char* buffer, size_t
     snprintf(buffer, size, "%s has no %s: Python 3.9 or newer is needed", library, missing);
     return buffer;
   }
-  // Python keeps our type, so this library must stay even when the environment that loaded it ends.
-  Dl_info self;
-  if (dladdr(&names, &self) != 0) dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
   const char* error;
   if (api.Py_IsInitialized()) {
     // Another embedder was first: its interpreter, its settings.
@@ -132,8 +146,12 @@ const char* Start(const char* library, const char* program, char* buffer, size_t
       wchar_t* decoded = api.Py_DecodeLocale(program, nullptr);  // must live as long as the interpreter
       if (decoded != nullptr) api.Py_SetProgramName(decoded);
     }
+    struct sigaction interrupt;
+    const bool has_interrupt = sigaction(SIGINT, nullptr, &interrupt) == 0;
     api.Py_InitializeEx(0);  // 0: signals stay with the JavaScript runtime
     error = Prepare();
+    ForgetInterrupt();
+    if (has_interrupt) sigaction(SIGINT, &interrupt, nullptr);
     api.PyEval_SaveThread();
   }
   started = error == nullptr;

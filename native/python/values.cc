@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../managed_tensor.h"
-#include "runtime.h"
+#include "raised.h"
 #include "tensor_type.h"
 
 namespace dlpack {
@@ -215,41 +215,20 @@ static void SetString(napi_env env, napi_value object, const char* name, Object*
 }
 
 napi_value TakeException(napi_env env, Objects* self) {
-  Object *type = nullptr, *value = nullptr, *traceback = nullptr;
-  api.PyErr_Fetch(&type, &value, &traceback);
-  api.PyErr_NormalizeException(&type, &value, &traceback);
-  Ref type_ref(type), traceback_ref(traceback);
+  Raised raised;
   napi_value result;
   napi_create_object(env, &result);
-  Ref name(type == nullptr ? nullptr : api.PyObject_GetAttrString(type, "__name__"));
-  SetString(env, result, "type", name.get());
-  Ref message(value == nullptr ? nullptr : api.PyObject_Str(value));
-  SetString(env, result, "message", message.get());
-  Ref module(api.PyImport_ImportModule("traceback"));
-  Ref format(module ? api.PyObject_GetAttrString(module.get(), "format_exception") : nullptr);
-  Ref arguments(api.PyTuple_New(3));
-  if (format && arguments && value != nullptr) {
-    Object* items[3] = {type, value, traceback == nullptr ? api._Py_NoneStruct : traceback};
-    for (int i = 0; i < 3; ++i) {
-      api.Py_IncRef(items[i]);
-      api.PyTuple_SetItem(arguments.get(), i, items[i]);
-    }
-    Ref lines(api.PyObject_CallObject(format.get(), arguments.get()));
-    Ref empty(api.PyUnicode_FromStringAndSize("", 0));
-    Ref join(empty ? api.PyObject_GetAttrString(empty.get(), "join") : nullptr);
-    Ref one(api.PyTuple_New(1));
-    if (lines && join && one) {
-      api.PyTuple_SetItem(one.get(), 0, lines.take());
-      Ref text(api.PyObject_CallObject(join.get(), one.get()));
-      SetString(env, result, "traceback", text.get());
-    }
-  }
-  api.PyErr_Clear();
+  SetString(env, result, "type", raised.type_name.get());
+  SetString(env, result, "message", raised.message.get());
+  if (raised.traceback) SetString(env, result, "traceback", raised.traceback.get());
   self->frame->failed = 1;
   self->frame->result.kind = kNone;
-  if (value != nullptr) {
-    self->frame->result.handle = HoldObject(self, value);
-    self->frame->result.kind = self->frame->result.handle == 0 ? kNone : kHandle;
+  if (raised.exception) {
+    self->frame->result.handle = HoldObject(self, raised.exception.get());
+    if (self->frame->result.handle != 0) {
+      raised.exception.take();
+      self->frame->result.kind = kHandle;
+    }
   }
   return result;
 }

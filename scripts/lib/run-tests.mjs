@@ -12,7 +12,7 @@ function testFiles(folder) {
 }
 
 /** Result counts of all test files whose path contains `filter`, run with `command`. Those of tests/gpu have a run of their own. */
-export async function runTests({ command, args, filter = '', exclude = () => false }) {
+export async function runTests({ command, args, filter = '', exclude = () => false, env = {} }) {
   const gpu = existsSync(at('build/tests/gpu')) ? testFiles(at('build/tests/gpu')) : [];
   if (gpu.length > 0) console.log(`  tests/gpu: ${gpu.length} files, run them with npm run gpu`);
   const files = testFiles(at('build/tests')).filter(
@@ -27,7 +27,7 @@ export async function runTests({ command, args, filter = '', exclude = () => fal
   const worker = async () => {
     for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
       const start = performance.now();
-      const { code, signal, output } = await run(command, [...args, file], { allowFailure: true });
+      const { code, signal, output } = await run(command, [...args, file], { env, allowFailure: true });
       const lines = output.trimEnd().split('\n');
       const result = lines.findLast((line) => line.startsWith('RESULT '));
       const seconds = ((performance.now() - start) / 1000).toFixed(1);

@@ -32,7 +32,15 @@ export interface Binding {
   exchangeApi(): void;
   readCounts(): void;
   readTraces(places: Float64Array): void;
-  startPython(options: { library: string; program: string; frame: ArrayBuffer; isWorker: boolean }): unknown;
+  startPython(options: {
+    library: string;
+    program: string;
+    frame: ArrayBuffer;
+    isWorker: boolean;
+    threads: number;
+    onCall: (...values: never[]) => unknown;
+    onSettle: (...values: never[]) => void;
+  }): unknown;
   /** Returns what went wrong. An empty path is the system's driver. */
   loadCuda(path: string): string | undefined;
   /** The functions that src/cuda/binding.ts declares. */

@@ -15,6 +15,23 @@ export interface PythonBinding {
   releaseLater(): void;
   /** Drops what was released. */
   settle(): void;
+  /**
+   * Starts the call of a tuple (function, ...arguments) with a dict of keywords, or 0; both handles are taken over. `number`
+   * is that of its promise.
+   */
+  callAsync(tuple: number, dict: number, number: number): unknown;
+  /** Nobody waits any more for the call of this number. */
+  abandon(number: number): void;
+  /** The process ends next: libraries must not go while calls run in them. */
+  leave(): void;
+  /** Handles of a new Python callable for the JavaScript function of a number, and of a weak reference to it. */
+  makeFunction(number: number, pin: number, name: string): unknown;
+  /** The number of the JavaScript function that an object is, or 0. */
+  numberOf(handle: number): number;
+  /** For the thread that waits: the one element of a tuple, which is taken over, or with `failed` an exception. */
+  answer(request: number, tuple: number, failed: boolean): void;
+  /** The thread will wait for a promise; false when too many do. */
+  postpone(request: number): boolean;
 }
 
 let loaded: PythonBinding | null = null;

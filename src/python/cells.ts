@@ -95,8 +95,21 @@ export function performConversion(type: Reference, descriptor: Descriptor, mayCo
   }
 }
 
+/** The result of a call without arguments as a number in the native table; 0 when it is no object. */
+export function callForHandle(subject: Reference): number {
+  const handle = takeHandle(send(Operation.call, subject, null, none, null));
+  return u32[RESULT_KIND] === Kind.handle ? handle : 0;
+}
+
+let makeCallable: (target: (...args: never[]) => unknown) => number;
+
+/** Called by the module that makes callables of functions, which is above this one: the handle of a new reference to one. */
+export function setMakeCallable(make: typeof makeCallable): void {
+  makeCallable = make;
+}
+
 /** The same for an operation that makes an object: its number in the native table. */
-function make(operation: number, args: readonly unknown[]): number {
+export function make(operation: number, args: readonly unknown[]): number {
   return takeHandle(send(operation, null, null, args, null));
 }
 
@@ -189,8 +202,8 @@ function writeArgument(index: number, value: unknown): void {
   switch (typeof value) {
     case 'function': {
       const reference = findReference(value);
-      if (reference === null) break;
-      writeCell(index, Kind.handle, liveHandle(reference), 0);
+      if (reference === null) writeTaken(index, makeCallable(value as (...args: never[]) => unknown));
+      else writeCell(index, Kind.handle, liveHandle(reference), 0);
       return;
     }
     case 'number': {

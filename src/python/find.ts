@@ -16,6 +16,8 @@ export interface PythonOptions {
   venv?: string;
   /** The shared library of Python itself. */
   library?: string;
+  /** How many calls of `callAsync` run at once, 1 to 128; by itself as many as there are cores, 4 to 16. */
+  threads?: number;
 }
 
 export interface FoundPython {
@@ -60,7 +62,7 @@ export function findPython(options: PythonOptions): FoundPython {
       { cause: error },
     );
   }
-  const answer = JSON.parse(stdout) as Answer;
+  const answer = parse(executable, stdout);
   if (answer.version[0] !== 3 || answer.version[1] < 9) {
     throw new LoadError('Python', [`${executable} is ${answer.version.join('.')}`], ['use Python 3.9 or newer']);
   }
@@ -74,4 +76,15 @@ export function findPython(options: PythonOptions): FoundPython {
     ]);
   }
   return { library, program: answer.executable, venv: answer.prefix === answer.base ? null : answer.prefix };
+}
+
+/** A start-up file of the user's may print too: the last line counts. */
+function parse(executable: string, text: string): Answer {
+  const line = text.trim().split('\n').at(-1) ?? '';
+  try {
+    return JSON.parse(line) as Answer;
+  } catch (cause) {
+    const tried = [`${executable} said: ${line.slice(0, 200)}`];
+    throw new LoadError('Python', tried, ['name a Python: python({ executable: "/path/to/python3" })'], { cause });
+  }
 }

@@ -4,10 +4,12 @@
  * @module
  */
 
+export { callAsync } from './async.js';
+export type { JavaScriptFunction } from './callbacks.js';
 export { PythonError } from './error.js';
 export type { PythonOptions } from './find.js';
 export { type Python, python } from './interpreter.js';
-export { kwargs } from './keywords.js';
+export { type Keywords, kwargs } from './keywords.js';
 export { isPyObject, type PyArgument, type PyObject } from './object.js';
 export type { TensorOptions, TensorSource } from './tensor.js';
 

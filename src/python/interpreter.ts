@@ -4,12 +4,14 @@
  * @module
  */
 
-import { LoadError } from '../errors.js';
+import { ArgumentValueError, LoadError } from '../errors.js';
 import { native } from '../native/load.js';
 import { isMainThread } from '../native/threads.js';
 import type { Tensor } from '../tensor.js';
 import { registerArrayReader } from './array-interface.js';
+import { callAsync, onSettle } from './async.js';
 import { type PythonBinding, setBinding } from './binding.js';
+import { callable, connectFunctions, onCall } from './callbacks.js';
 import { PythonError } from './error.js';
 import { findPython, type PythonOptions } from './find.js';
 import { objectFrame } from './frame.js';
@@ -29,13 +31,17 @@ import { makeTensor, type TensorOptions, type TensorSource } from './tensor.js';
 /** CPython in this process. */
 export interface Python {
   /** `import name` of Python. */
-  import(name: string): PyObject;
+  import<T = PyObject>(name: string): T;
   /** The value of an expression, in the namespace of `__main__`. */
-  eval(expression: string): PyObject;
+  eval<T = PyObject>(expression: string): T;
   /** Runs statements in the namespace of `__main__`. */
   exec(statements: string): void;
   /** Keyword arguments for the end of a call. */
   kwargs: typeof kwargs;
+  /** A call on another thread, as a promise. */
+  callAsync: typeof callAsync;
+  /** A JavaScript function as a Python object, to keep and to release; passed as an argument it becomes one by itself. */
+  callable: typeof callable;
   /** A tuple; JavaScript arrays become lists. */
   tuple(...values: PyArgument[]): PyObject;
   /**
@@ -50,7 +56,7 @@ export interface Python {
   /** Calls what returns a tensor: `fromDLPack(callable(...args))` in one step, without the object in between. */
   callTensor(callable: PyObject, ...args: PyArgument[]): Tensor;
   /** `object[key]`. */
-  getItem(object: PyObject, key: PyArgument): PyObject;
+  getItem<T = PyObject>(object: PyObject, key: PyArgument): T;
   /** `object[key] = value`. */
   setItem(object: PyObject, key: PyArgument, value: PyArgument): void;
 }
@@ -65,7 +71,12 @@ export function python(options: PythonOptions = {}): Python {
   if (interpreter !== null) return interpreter;
   const binding = native();
   const { library, program, venv } = findPython(options);
-  const started = binding.startPython({ library, program, frame: objectFrame, isWorker: !isMainThread });
+  const { threads = 0 } = options;
+  if (!Number.isInteger(threads) || threads < 0 || threads > 128) {
+    throw new ArgumentValueError('threads', 'a number from 1 to 128', threads);
+  }
+  const isWorker = !isMainThread;
+  const started = binding.startPython({ library, program, frame: objectFrame, isWorker, threads, onCall, onSettle });
   if (typeof started === 'string') {
     throw new LoadError(
       'Python',
@@ -75,12 +86,15 @@ export function python(options: PythonOptions = {}): Python {
   }
   setBinding(started as PythonBinding);
   importObjects();
+  connectFunctions();
   registerArrayReader();
   interpreter = {
     import: importOrExplain,
     eval: (expression) => runInMain('eval', expression),
     exec: (statements) => void runInMain('exec', statements),
     kwargs,
+    callAsync,
+    callable,
     tuple: (...values) => makeTuple(values),
     tensor: makeTensor,
     callTensor: (callable, ...args) => callTensor(callable, args),
@@ -107,10 +121,12 @@ function importOrExplain(name: string): PyObject {
   } catch (error) {
     if (!(error instanceof PythonError) || error.type !== 'ModuleNotFoundError') throw error;
     const { executable } = importModule('sys') as { executable: string };
+    // Of a module of a package, or one that it needs itself, the package is what can be installed.
+    const missing = /'([^'.]+)[^']*'/.exec(error.message)?.[1] ?? name;
     throw new LoadError(
       `the Python module ${name}`,
       [error.message],
-      [`install it: ${executable} -m pip install ${name}`],
+      [`install it: ${executable} -m pip install ${missing}`],
       {
         cause: error,
       },

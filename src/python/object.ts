@@ -30,8 +30,8 @@ const { u32 } = frame;
 export type PyObject = any;
 
 /**
- * What can be passed to Python: null, booleans, numbers, bigints, strings, Uint8Arrays, PyObjects, Tensors, arrays (lists),
- * objects with plain keys (dicts), and keyword arguments at the end of a call.
+ * What can be passed to Python: null, booleans, numbers, bigints, strings, Uint8Arrays, PyObjects, Tensors, functions, arrays
+ * (lists), objects with plain keys (dicts), and keyword arguments at the end of a call.
  */
 export type PyArgument = PyObject;
 
@@ -109,15 +109,16 @@ export function importObjects(): void {
 }
 
 function* iterate(reference: Reference): Generator<unknown> {
-  const iterator = findReference(perform(Operation.iterate, reference)) as Traps;
+  // Held for all of the loop, which may go on over many ticks: the collector would release an iterator that nobody has.
+  const iterator = perform(Operation.iterate, reference);
   try {
     for (;;) {
-      const value = perform(Operation.next, iterator);
+      const value = perform(Operation.next, findReference(iterator) as Traps);
       if (u32[RESULT_KIND] === Kind.end) return;
       yield value;
     }
   } finally {
-    disposeReference(iterator);
+    disposeReference(findReference(iterator) as Traps);
   }
 }
 
@@ -228,7 +229,7 @@ class Traps extends RareTraps implements ProxyHandler<typeof target> {
   }
 }
 
-function referenceOf(object: PyObject): Reference {
+export function referenceOf(object: PyObject): Reference {
   const reference = findReference(object);
   if (reference === null) throw new ArgumentTypeError('object', 'a Python object', object);
   return reference;

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { PythonError } from './error.js';
+import { JAVASCRIPT_ERROR, PythonError } from './error.js';
 import { FAILED, frame, Kind, RESULT_HANDLE, RESULT_KIND, RESULT_NUMBER } from './frame.js';
 
 const { u32, f64 } = frame;
@@ -14,6 +14,18 @@ let wrap: (handle: number) => object;
 /** Called by the module that makes objects, which is above this one. */
 export function setWrap(make: (handle: number) => object): void {
   wrap = make;
+}
+
+/** An object for a handle that native code gave. */
+export function wrapHandle(handle: number): object {
+  return wrap(handle);
+}
+
+let causeOf: (exception: object) => { cause: unknown } | undefined;
+
+/** Called by the module that knows what JavaScript functions threw. */
+export function setCauseOf(find: typeof causeOf): void {
+  causeOf = find;
 }
 
 /** The result of an operation; `text` is what did not fit into its cell. */
@@ -46,5 +58,27 @@ export function takeHandle(text: unknown): number {
 export function toError(raised: unknown): PythonError {
   const { type, message, traceback = '' } = raised as Record<'type' | 'message' | 'traceback', string>;
   const exception = u32[RESULT_KIND] === Kind.handle ? wrap(u32[RESULT_HANDLE] as number) : null;
-  return new PythonError(type, message, traceback, exception);
+  return makeError(type, message, traceback, exception);
+}
+
+/** Where the exception stands for what a JavaScript function threw, that is its cause. */
+export function makeError(type: string, message: string, traceback: string, exception: object | null): PythonError {
+  const isOurs = type === JAVASCRIPT_ERROR && exception !== null;
+  return new PythonError(type, message, traceback, exception, isOurs ? causeOf(exception) : undefined);
+}
+
+/** A value that native code gave as its kind and a number or text, outside of the frame. */
+export function toValue(kind: number, value: unknown): unknown {
+  switch (kind) {
+    case Kind.handle:
+      return wrap(value as number);
+    case Kind.none:
+      return null;
+    case Kind.bool:
+      return value === 1;
+    case Kind.bigint:
+      return BigInt(value as string);
+    default:
+      return value;
+  }
 }

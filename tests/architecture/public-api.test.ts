@@ -134,7 +134,7 @@ const names = {
     'shareTensor',
     'stats',
   ],
-  'dlpack/python': ['PythonError', 'isPyObject', 'kwargs', 'python'],
+  'dlpack/python': ['PythonError', 'callAsync', 'isPyObject', 'kwargs', 'python'],
 };
 
 const TensorMembers = [

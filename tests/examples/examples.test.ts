@@ -10,6 +10,7 @@ const outputs: Record<string, string[]> = {
   producer: ['42\n42'],
   addon: ['2', '4', '6'],
   python: ['7', '5n'],
+  'python-async': ['[ 1, 7, 37 ]', 'JavaScriptError: RangeError: far enough', 'true', 'TimeoutError'],
   mdspan: [],
 };
 

@@ -1,7 +1,14 @@
 /** Types of dlpack/python, checked by the compiler. */
 
 import type { Tensor } from 'dlpack';
-import type { Python, TensorOptions, TensorSource } from 'dlpack/python';
+import {
+  callAsync,
+  type Keywords,
+  type PyObject,
+  type Python,
+  type TensorOptions,
+  type TensorSource,
+} from 'dlpack/python';
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const assert = <_T extends true>(): void => {};
@@ -24,3 +31,42 @@ assert<Equal<typeof sum, Tensor>>();
 assert<Equal<TensorOptions, { copy?: boolean | null }>>();
 const source: TensorSource = x;
 void source;
+
+// Without a type everything goes, and is what Python makes of it.
+const anything: PyObject = py.import('numpy').linalg.norm([1, 2], py.kwargs({ ord: 1 }));
+const fromCallback: PyObject = py.eval('lambda f: f(1)')((n: number) => n + 1);
+
+// With one, calls read and are checked like calls of JavaScript.
+interface Numbers {
+  pi: number;
+  floor(x: number): number;
+  isclose(a: number, b: number, options?: Keywords): boolean;
+  apply(f: (x: number) => number, x: number): number;
+}
+const math = py.import<Numbers>('math');
+const floor: number = math.floor(math.pi);
+math.isclose(1, 2, py.kwargs({ rel_tol: 0.1 }));
+math.apply((x) => x * 2, 1);
+// @ts-expect-error: a string is no number
+math.floor('1');
+// @ts-expect-error: the function takes a number
+math.apply((x: string) => x, 1);
+const two = py.eval<number>('1 + 1');
+assert<Equal<typeof two, number>>();
+
+const later = callAsync(math.floor, 1.5);
+assert<Equal<typeof later, Promise<number>>>();
+const signal = new AbortController().signal;
+const close: Promise<boolean> = py.callAsync(math.isclose, 1, 2, py.kwargs({ rel_tol: 0.1 }), signal);
+void callAsync(math.floor, 1.5, signal);
+// @ts-expect-error: a string is no number
+void callAsync(math.floor, '1');
+// @ts-expect-error: not a function
+void callAsync(math.pi);
+const untyped: Promise<PyObject> = callAsync(torch.matmul, x, x, py.kwargs({ out: x }), signal);
+
+const callback: PyObject = py.callable((n: number, options: { dim: number }) => n * options.dim);
+// @ts-expect-error: a function is wanted
+py.callable(5);
+
+export { anything, callback, close, floor, fromCallback, untyped };

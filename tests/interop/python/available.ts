@@ -1,7 +1,8 @@
 /** Python and its libraries, probed once; each missing one is named for `testWith`. */
 
 import { isDLPackError } from 'dlpack';
-import { type PyObject, type Python, python } from 'dlpack/python';
+import { callAsync, type PyObject, type Python, python } from 'dlpack/python';
+import { collect } from '../../harness.js';
 
 let interpreter: Python | null = null;
 let pythonMissing: string | false = false;
@@ -22,6 +23,24 @@ export function probe(name: string): { module: PyObject; missing: string | false
   } catch (error) {
     return { module: null as never, missing: `the Python module ${name} (${String(error).split('\n')[0]})` };
   }
+}
+
+/** True for a Python whose threads run at the same time. */
+export const isFreeThreaded =
+  interpreter?.eval('getattr(__import__("sys"), "_is_gil_enabled", lambda: True)()') === false;
+
+/**
+ * Collects until `done`, and lets Python's threads run in between. A free-threaded Python gives some objects back only when
+ * the thread that made them runs again, or its collector.
+ */
+export async function settleUntil(done: () => boolean): Promise<boolean> {
+  const pause = py.eval('lambda: [__import__("time").sleep(0.002) for _ in range(2)].clear()');
+  for (let i = 0; i < 20 && !done(); i++) {
+    await collect();
+    await Promise.all(Array.from({ length: 16 }, () => callAsync(pause)));
+    py.exec(isFreeThreaded ? 'import gc; gc.collect()' : 'pass');
+  }
+  return done();
 }
 
 /** A Python value that is no object arrives as a JavaScript value; this says so to the compiler. */

@@ -14,7 +14,10 @@ function raises(type: string, text: string, action: () => unknown): void {
   try {
     action();
   } catch (error) {
-    ok(error instanceof PythonError && error.type === type && error.message.includes(text), String(error));
+    ok(
+      error instanceof PythonError && type.split('|').includes(error.type) && error.message.includes(text),
+      String(error),
+    );
     return;
   }
   throw new Error(`expected ${type}`);
@@ -139,7 +142,7 @@ testWith(numpy.missing, 'an array of NumPy over the same memory', () => {
   raises('ValueError', 'read-only', () => py.setItem(fixed, 0, 1));
   x.dispose();
   equal(itemOf(a, 0, 0), 1, 'NumPy holds its own reference');
-  raises('RuntimeError', '', () => py.tensor(Tensor.zeros([2], 'bfloat16'), np.ndarray));
+  raises('RuntimeError|BufferError', '', () => py.tensor(Tensor.zeros([2], 'bfloat16'), np.ndarray)); // by version
   equal(value(py.tensor(Tensor.zeros(new Array(40).fill(1), 'int8'), np.ndarray).ndim), 40);
 });
 

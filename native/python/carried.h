@@ -1,0 +1,34 @@
+// A value on its way from Python to JavaScript across threads: taken with the GIL on any thread, given to JavaScript without
+// it, so that the event loop never waits for a computation that is over.
+#ifndef DLPACK_NODE_PYTHON_CARRIED_H_
+#define DLPACK_NODE_PYTHON_CARRIED_H_
+
+#include "values.h"
+
+namespace dlpack {
+namespace python {
+
+struct Carried {
+  uint32_t kind;
+  double number;
+  char* text;  // of a string, bytes, or a bigint in decimal
+  size_t length;
+  Object* object;  // of a handle
+};
+
+// Takes the reference over. The same kinds as FromPython makes. GIL held, any thread.
+void Carry(Object* object, Carried* out);
+
+// A string; `object` is borrowed and may be NULL. GIL held, any thread.
+void CarryText(Object* object, Carried* out);
+
+// Two values for JavaScript: the kind, and what it is of that kind; a handle as its number. JavaScript thread, no GIL.
+void Deliver(napi_env env, Objects* self, Carried* value, napi_value out[2]);
+
+// For a value that was not delivered. Any thread, no GIL needed.
+void DropCarried(Carried* value);
+
+}  // namespace python
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_PYTHON_CARRIED_H_

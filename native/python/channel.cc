@@ -1,0 +1,154 @@
+#include "channel.h"
+
+#include <stdlib.h>
+
+#include "pool.h"
+
+namespace dlpack {
+namespace python {
+
+// Stays true when the environment ends: whatever Python does then must not wait for another event loop. Its address is
+// another on each thread.
+static thread_local bool is_javascript_thread;
+
+bool IsOwnThread(const Channel* channel) { return channel->thread == &is_javascript_thread && channel->objects != nullptr; }
+
+bool IsJavaScriptThread() { return is_javascript_thread; }
+
+void PostLocked(Channel* channel, Message* message) {
+  message->next = nullptr;
+  const bool was_empty = channel->first == nullptr;
+  if (was_empty) {
+    channel->first = message;
+  } else {
+    channel->last->next = message;
+  }
+  channel->last = message;
+  if (was_empty) napi_call_threadsafe_function(channel->wake, nullptr, napi_tsfn_nonblocking);
+}
+
+bool Post(Channel* channel, Message* message) {
+  pthread_mutex_lock(&channel->mutex);
+  const bool is_open = !channel->is_closed;
+  if (is_open) PostLocked(channel, message);
+  pthread_mutex_unlock(&channel->mutex);
+  return is_open;
+}
+
+// Mutex held.
+static Message* TakeAll(Channel* channel) {
+  Message* first = channel->first;
+  channel->first = nullptr;
+  return first;
+}
+
+// JavaScript thread, from the event loop; on Bun even after the hooks of the environment have run.
+static void Drain(napi_env env, napi_value, void* context, void*) {
+  Channel* channel = static_cast<Channel*>(context);
+  if (env == nullptr || channel->objects == nullptr) return;
+  pthread_mutex_lock(&channel->mutex);
+  Message* message = TakeAll(channel);
+  pthread_mutex_unlock(&channel->mutex);
+  while (message != nullptr) {
+    Message* next = message->next;  // delivering frees it
+    napi_handle_scope scope;
+    if (napi_open_handle_scope(env, &scope) == napi_ok) {
+      message->deliver(channel, message);
+      napi_close_handle_scope(env, scope);
+    } else {
+      message->drop(message);
+    }
+    message = next;
+  }
+}
+
+// JavaScript thread, before Node-API takes the thread-safe function down.
+static void Close(void* data) {
+  Channel* channel = static_cast<Channel*>(data);
+  pthread_mutex_lock(&channel->mutex);
+  channel->is_closed = true;
+  for (Message* message = TakeAll(channel); message != nullptr;) {
+    Message* next = message->next;
+    message->drop(message);
+    message = next;
+  }
+  // Last: a thread whose request was refused frees it as soon as the mutex is free.
+  RefuseRequests(channel);
+  pthread_mutex_unlock(&channel->mutex);
+  channel->objects = nullptr;
+  channel->calls = nullptr;
+}
+
+bool CallJavaScript(Channel* channel, napi_ref function, size_t count, const napi_value* values, napi_value* result) {
+  napi_env env = channel->env;
+  napi_value target, receiver, thrown;
+  if (napi_get_reference_value(env, function, &target) == napi_ok && napi_get_undefined(env, &receiver) == napi_ok &&
+      napi_call_function(env, receiver, target, count, values, result) == napi_ok) {
+    return true;
+  }
+  bool is_pending = false;
+  if (napi_is_exception_pending(env, &is_pending) == napi_ok && is_pending) {
+    napi_get_and_clear_last_exception(env, &thrown);
+  }
+  return false;
+}
+
+void KeepRunning(Channel* channel, bool keep) {
+  if (keep) {
+    napi_ref_threadsafe_function(channel->env, channel->wake);
+  } else {
+    napi_unref_threadsafe_function(channel->env, channel->wake);
+  }
+}
+
+struct Export {
+  const char* name;
+  napi_callback function;
+};
+static const Export kExports[] = {
+    {"callAsync", CallAsync}, {"abandon", Abandon}, {"leave", Leave},       {"makeFunction", MakeFunction},
+    {"numberOf", NumberOf},   {"answer", Answer},   {"postpone", Postpone},
+};
+
+static bool GetFunction(napi_env env, napi_value options, const char* name, napi_ref* out) {
+  napi_value function;
+  return napi_get_named_property(env, options, name, &function) == napi_ok &&
+         napi_create_reference(env, function, 1, out) == napi_ok;
+}
+
+const char* OpenChannel(napi_env env, Objects* objects, napi_value options, napi_value target) {
+  // Never freed, like a release queue: one small block for each environment that ever was.
+  Channel* channel = static_cast<Channel*>(calloc(1, sizeof(Channel)));
+  if (channel == nullptr) return "out of memory";
+  pthread_mutex_init(&channel->mutex, nullptr);
+  channel->env = env;
+  napi_value name, threads;
+  uint32_t limit = 0;
+  if (napi_get_named_property(env, options, "threads", &threads) == napi_ok) {
+    napi_get_value_uint32(env, threads, &limit);
+  }
+  SetPoolLimit(limit);
+  if (!GetFunction(env, options, "onCall", &channel->on_call) ||
+      !GetFunction(env, options, "onSettle", &channel->on_settle) ||
+      napi_create_string_utf8(env, "dlpack.python", NAPI_AUTO_LENGTH, &name) != napi_ok ||
+      napi_create_threadsafe_function(env, nullptr, nullptr, name, 0, 1, nullptr, nullptr, channel, Drain,
+                                      &channel->wake) != napi_ok) {
+    free(channel);
+    return "expected functions onCall and onSettle";
+  }
+  KeepRunning(channel, false);
+  channel->objects = objects;
+  channel->thread = &is_javascript_thread;
+  is_javascript_thread = true;
+  // Cleanup hooks run last in, first out: before those of the objects and of the thread-safe function.
+  napi_add_env_cleanup_hook(env, Close, channel);
+  for (const Export& entry : kExports) {
+    napi_value function;
+    napi_create_function(env, entry.name, NAPI_AUTO_LENGTH, entry.function, channel, &function);
+    napi_set_named_property(env, target, entry.name, function);
+  }
+  return nullptr;
+}
+
+}  // namespace python
+}  // namespace dlpack

@@ -1,0 +1,289 @@
+// Calls of JavaScript functions by Python: at once on the JavaScript thread, over the channel from every other. Whoever
+// waits here has let go of the GIL.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "carried.h"
+#include "function_type.h"
+#include "pool.h"
+#include "raised.h"
+
+namespace dlpack {
+namespace python {
+
+static const char kEnding[] = "Expected a running JavaScript environment for this function but it is ending, or its stack is full";
+
+static const uint32_t kMaxArguments = 120;
+
+// Arguments of one call, positional first, then names and values.
+struct Arguments {
+  Carried values[kMaxArguments];
+  uint32_t count;
+  uint32_t keywords;
+};
+
+struct FunctionRequest {
+  Message message;
+  FunctionRequest* next;  // of those without an answer
+  Channel* channel;
+  uint32_t id;
+  uint32_t function;
+  Arguments arguments;
+  pthread_cond_t answered;
+  bool is_answered;
+  bool is_of_pool;
+  bool is_postponed;
+  bool has_failed;
+  Object* result;  // or the exception; NULL when the environment is ending
+};
+
+// GIL held.
+static bool Read(Object* positional, Object* keywords, Arguments* out) {
+  const ptrdiff_t count = api.PyTuple_Size(positional);
+  const ptrdiff_t pairs = keywords == nullptr ? 0 : api.PyDict_Size(keywords);
+  if (count + 2 * pairs > kMaxArguments) {
+    char text[80];
+    snprintf(text, sizeof(text), "Expected at most %u arguments for a JavaScript function", kMaxArguments);
+    api.PyErr_SetString(api.PyExc_TypeError, text);
+    return false;
+  }
+  out->count = 0;
+  for (ptrdiff_t i = 0; i < count; ++i) {
+    Object* value = api.PyTuple_GetItem(positional, i);
+    api.Py_IncRef(value);
+    Carry(value, &out->values[out->count++]);
+  }
+  ptrdiff_t at = 0;
+  Object *name, *value;
+  while (pairs > 0 && api.PyDict_Next(keywords, &at, &name, &value)) {
+    CarryText(name, &out->values[out->count++]);
+    api.Py_IncRef(value);
+    Carry(value, &out->values[out->count++]);
+  }
+  out->keywords = static_cast<uint32_t>(pairs);
+  return true;
+}
+
+static void DropArguments(Arguments* arguments) {
+  for (uint32_t i = 0; i < arguments->count; ++i) DropCarried(&arguments->values[i]);
+}
+
+// Hands a call to JavaScript: the number of the function, that of the request (0: the result is the answer), how many of the
+// arguments are keywords, then kind and value of each. False when JavaScript could not run it. JavaScript thread, without
+// the GIL.
+static bool Dispatch(Channel* channel, uint32_t function, uint32_t request, Arguments* arguments, napi_value* result) {
+  napi_env env = channel->env;
+  napi_value values[3 + 2 * kMaxArguments];
+  const size_t count = 3 + 2 * arguments->count;
+  napi_create_uint32(env, function, &values[0]);
+  napi_create_uint32(env, request, &values[1]);
+  napi_create_uint32(env, arguments->keywords, &values[2]);
+  for (uint32_t i = 0; i < arguments->count; ++i) {
+    Deliver(env, channel->objects, &arguments->values[i], &values[3 + 2 * i]);
+  }
+  return CallJavaScript(channel, channel->on_call, count, values, result);
+}
+
+// What JavaScript answered: the one element of a tuple, which is taken over. NULL with an exception set. GIL held.
+static Object* TakeAnswer(Objects* objects, uint32_t handle) {
+  Ref tuple(DropObject(objects, handle));
+  Object* value = tuple ? api.PyTuple_GetItem(tuple.get(), 0) : nullptr;
+  if (value != nullptr) {
+    api.Py_IncRef(value);
+  } else if (!tuple) {
+    api.PyErr_SetString(api.PyExc_RuntimeError, kEnding);
+  }
+  return value;
+}
+
+// Raises an exception, or a RuntimeError with that text; the reference is taken over. GIL held.
+static Object* Raise(Object* exception) {
+  Ref value(exception);
+  if (!value) return nullptr;
+  Object* type = TypeOf(value.get());
+  if (type == api.PyUnicode_Type) {
+    api.PyErr_SetObject(api.PyExc_RuntimeError, value.get());
+  } else if (api.PyType_IsSubtype(type, api.PyExc_BaseException)) {
+    api.PyErr_SetObject(type, value.get());
+  } else {
+    api.PyErr_SetString(api.PyExc_TypeError, "Expected an exception of Python in the PythonError that JavaScript threw");
+  }
+  return nullptr;
+}
+
+// What an operation leaves in the frame for JavaScript to read; the list of released objects is nobody's.
+class FrameHead {
+ public:
+  explicit FrameHead(const ObjectFrame& frame) : failed_(frame.failed), result_(frame.result) {}
+  void Restore(ObjectFrame* frame) const {
+    frame->failed = failed_;
+    frame->result = result_;
+  }
+
+ private:
+  uint32_t failed_;
+  Cell result_;
+};
+
+// JavaScript thread, GIL held: let go of while JavaScript runs.
+static Object* CallHere(Channel* channel, uint32_t function, Arguments* arguments) {
+  Objects* objects = channel->objects;
+  napi_env env = channel->env;
+  napi_handle_scope scope;
+  if (napi_open_handle_scope(env, &scope) != napi_ok) {
+    DropArguments(arguments);
+    api.PyErr_SetString(api.PyExc_RuntimeError, kEnding);
+    return nullptr;
+  }
+  // Python runs code wherever it frees or allocates something: an operation may be halfway. Its cells are below those that
+  // JavaScript uses now; the rest of the frames stays as it was.
+  const FrameHead saved(*objects->frame);
+  const Frame saved_exchange = *objects->environment->frame;
+  Object* thread = api.PyEval_SaveThread();
+  napi_value answer = nullptr;
+  double outcome = 0;
+  const bool is_done = Dispatch(channel, function, 0, arguments, &answer) &&
+                       napi_get_value_double(env, answer, &outcome) == napi_ok;
+  napi_close_handle_scope(env, scope);
+  saved.Restore(objects->frame);
+  *objects->environment->frame = saved_exchange;
+  api.PyEval_RestoreThread(thread);
+  if (!is_done) {
+    api.PyErr_SetString(api.PyExc_RuntimeError, kEnding);
+    return nullptr;
+  }
+  // A handle, negative for an exception.
+  Object* value = TakeAnswer(objects, static_cast<uint32_t>(outcome < 0 ? -outcome : outcome));
+  return outcome < 0 ? Raise(value) : value;
+}
+
+static FunctionRequest* OfMessage(Message* message) { return reinterpret_cast<FunctionRequest*>(message); }
+
+// Mutex held, GIL not needed: `result` was made with it. The thread that waits may be gone with the request afterwards.
+static void Fulfil(FunctionRequest* request, Object* result, bool has_failed) {
+  FunctionRequest** at = &request->channel->requests;
+  while (*at != request) at = &(*at)->next;
+  *at = request->next;
+  request->result = result;
+  request->has_failed = has_failed;
+  request->is_answered = true;
+  pthread_cond_signal(&request->answered);
+}
+
+// Answers the request of this number; false, with nothing taken, when there is none. Any thread.
+static bool FulfilById(Channel* channel, uint32_t id, Object* result, bool has_failed) {
+  pthread_mutex_lock(&channel->mutex);
+  FunctionRequest* request = channel->requests;
+  while (request != nullptr && request->id != id) request = request->next;
+  if (request != nullptr) Fulfil(request, result, has_failed);
+  pthread_mutex_unlock(&channel->mutex);
+  return request != nullptr;
+}
+
+void RefuseRequests(Channel* channel) {
+  while (channel->requests != nullptr) Fulfil(channel->requests, nullptr, true);
+}
+
+// JavaScript thread, from the event loop. The request belongs to a thread that waits: until it has its answer.
+static void DeliverRequest(Channel* channel, Message* message) {
+  FunctionRequest* request = OfMessage(message);
+  const uint32_t id = request->id;
+  if (!Dispatch(channel, request->function, id, &request->arguments, nullptr)) FulfilById(channel, id, nullptr, true);
+}
+
+// Refused already, and perhaps gone.
+static void DropRequest(Message*) {}
+
+// Any other thread, GIL held: let go of while it waits.
+static Object* CallThere(Channel* channel, uint32_t function, FunctionRequest* request) {
+  request->message.deliver = DeliverRequest;
+  request->message.drop = DropRequest;
+  request->channel = channel;
+  request->function = function;
+  request->is_of_pool = IsPoolThread();
+  request->is_answered = request->is_postponed = false;
+  pthread_cond_init(&request->answered, nullptr);
+  Object* thread = api.PyEval_SaveThread();
+  pthread_mutex_lock(&channel->mutex);
+  bool is_open = !channel->is_closed;
+  if (is_open) {
+    request->id = ++channel->last_request;
+    request->next = channel->requests;
+    channel->requests = request;
+    PostLocked(channel, &request->message);
+    while (!request->is_answered) pthread_cond_wait(&request->answered, &channel->mutex);
+  } else {
+    request->result = nullptr;
+    request->has_failed = true;
+  }
+  pthread_mutex_unlock(&channel->mutex);
+  if (request->is_postponed) EndPoolWait();
+  api.PyEval_RestoreThread(thread);
+  pthread_cond_destroy(&request->answered);
+  DropArguments(&request->arguments);  // what was delivered is empty
+  if (request->result == nullptr) {
+    api.PyErr_SetString(api.PyExc_RuntimeError, kEnding);
+    return nullptr;
+  }
+  return request->has_failed ? Raise(request->result) : request->result;
+}
+
+Object* CallFunction(Object* self, Object* positional, Object* keywords) {
+  const FunctionBody* body = FunctionBodyOf(self);
+  Channel* channel = body->channel;
+  const bool is_own = IsOwnThread(channel);
+  if (!is_own && IsJavaScriptThread()) {
+    // Two event loops that wait for each other would wait for ever.
+    api.PyErr_SetString(api.PyExc_RuntimeError,
+                        "Expected a call on the JavaScript thread that made this function, or on a thread of Python, but "
+                        "received one on another JavaScript thread; use callAsync there");
+    return nullptr;
+  }
+  FunctionRequest* request = static_cast<FunctionRequest*>(malloc(sizeof(FunctionRequest)));
+  if (request == nullptr) {
+    api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for a call");
+    return nullptr;
+  }
+  Object* result = nullptr;
+  if (Read(positional, keywords, &request->arguments)) {
+    result = is_own ? CallHere(channel, body->number, &request->arguments) : CallThere(channel, body->number, request);
+  }
+  free(request);
+  return result;
+}
+
+// answer(request, tuple, failed): the one element of the tuple, or the exception that it is.
+napi_value Answer(napi_env env, napi_callback_info info) {
+  napi_value values[3];
+  Channel* channel = ChannelOf(env, info, values);
+  bool has_failed = false;
+  napi_get_value_bool(env, values[2], &has_failed);
+  Gil gil;
+  Object* result = TakeAnswer(channel->objects, NumberIn(env, values[1]));
+  if (result == nullptr) {
+    Raised raised;
+    result = raised.exception.take();
+    has_failed = true;
+  }
+  if (!FulfilById(channel, NumberIn(env, values[0]), result, has_failed) && result != nullptr) api.Py_DecRef(result);
+  return nullptr;
+}
+
+// postpone(request): waits for a promise. False when too many do.
+napi_value Postpone(napi_env env, napi_callback_info info) {
+  napi_value values[1], result = nullptr;
+  Channel* channel = ChannelOf(env, info, values);
+  const uint32_t id = NumberIn(env, values[0]);
+  pthread_mutex_lock(&channel->mutex);
+  FunctionRequest* request = channel->requests;
+  while (request != nullptr && request->id != id) request = request->next;
+  bool good = request != nullptr;
+  if (good && request->is_of_pool) good = request->is_postponed = BeginPoolWait();
+  pthread_mutex_unlock(&channel->mutex);
+  napi_get_boolean(env, good, &result);
+  return result;
+}
+
+}  // namespace python
+}  // namespace dlpack

@@ -1,0 +1,33 @@
+// dlpack.Function: a JavaScript function as a Python callable.
+#ifndef DLPACK_NODE_PYTHON_FUNCTION_TYPE_H_
+#define DLPACK_NODE_PYTHON_FUNCTION_TYPE_H_
+
+#include "../storage.h"
+#include "channel.h"
+
+namespace dlpack {
+namespace python {
+
+// Behind the head of the object. Written once.
+struct FunctionBody {
+  Channel* channel;
+  uint32_t number;  // of the function in JavaScript
+  Storage* pin;     // its release tells JavaScript to forget the function
+  Object* name;
+  Object* weak_references;
+};
+
+inline FunctionBody* FunctionBodyOf(Object* self) {
+  return reinterpret_cast<FunctionBody*>(reinterpret_cast<char*>(self) + api.head_size);
+}
+
+// Makes the type; false with an exception set. GIL held, once.
+bool MakeFunctionType();
+
+// function_call.cc: tp_call of the type. GIL held, any thread.
+Object* CallFunction(Object* self, Object* arguments, Object* keywords);
+
+}  // namespace python
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_PYTHON_FUNCTION_TYPE_H_

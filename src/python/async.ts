@@ -1,0 +1,101 @@
+/**
+ * Calls on another thread.
+ *
+ * @module
+ */
+
+import { isMainThread } from '../native/threads.js';
+import { binding } from './binding.js';
+import { make } from './cells.js';
+import { FAILED, frame, Kind, Operation } from './frame.js';
+import { Keywords } from './keywords.js';
+import { type PyArgument, referenceOf } from './object.js';
+import { releaseHandle } from './reference.js';
+import { makeError, toError, toValue } from './results.js';
+
+const { u32 } = frame;
+
+interface Waiting {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+  /** Takes the listener off the signal. */
+  readonly forget: () => void;
+}
+
+const waiting = new Map<number, Waiting>();
+let lastNumber = 0;
+
+// biome-ignore lint/suspicious/noExplicitAny: a typed form of a Python function takes and returns what its author says
+type AnyFunction = (...args: any[]) => any;
+
+/** The arguments of a function, then keyword arguments and a signal, where they are wanted. */
+type AsyncArguments<F extends AnyFunction> =
+  | Parameters<F>
+  | [...Parameters<F>, Keywords]
+  | [...Parameters<F>, AbortSignal]
+  | [...Parameters<F>, Keywords, AbortSignal];
+
+/**
+ * Calls a Python function on a thread of the pool: `await callAsync(torch.matmul, a, b)`. Keyword arguments and an
+ * `AbortSignal` come last. Tensors stay alive until the call is done, disposed or not. The signal stops the waiting: a call
+ * that runs goes on and its result is dropped, one that has not begun never does.
+ */
+export async function callAsync<F extends AnyFunction>(
+  fn: F,
+  ...args: AsyncArguments<F>
+): Promise<Awaited<ReturnType<F>>> {
+  referenceOf(fn);
+  const rest: PyArgument[] = [...args];
+  const signal = rest.at(-1) instanceof AbortSignal ? (rest.pop() as AbortSignal) : null;
+  const keywords = rest.at(-1) instanceof Keywords ? (rest.pop() as Keywords) : null;
+  signal?.throwIfAborted();
+  const number = start([fn, ...rest], keywords);
+  return new Promise<Awaited<ReturnType<F>>>((resolve, reject) => {
+    const stop = () => {
+      waiting.delete(number);
+      binding().abandon(number);
+      reject(signal?.reason);
+    };
+    signal?.addEventListener('abort', stop, { once: true });
+    const forget = () => signal?.removeEventListener('abort', stop);
+    waiting.set(number, { resolve: resolve as (value: unknown) => void, reject, forget });
+  });
+}
+
+/** Hands function and arguments to native code. Returns the number of the promise. */
+function start(call: readonly PyArgument[], keywords: Keywords | null): number {
+  const tuple = make(Operation.tuple, call);
+  let dict = 0;
+  try {
+    if (keywords !== null) dict = make(Operation.dict, Object.entries(keywords.values).flat());
+  } catch (error) {
+    releaseHandle(tuple);
+    throw error;
+  }
+  if (lastNumber === 0 && isMainThread) process.on('exit', () => binding().leave());
+  const number = ++lastNumber;
+  const failure = binding().callAsync(tuple, dict, number);
+  if (u32[FAILED] === 1) throw toError(failure);
+  return number;
+}
+
+/**
+ * What native code left of a call: its value; with a type, message and traceback the exception. From the event loop, on
+ * this thread.
+ */
+export function onSettle(
+  number: number,
+  kind: number,
+  value: unknown,
+  type?: string,
+  message?: string,
+  traceback?: string,
+): void {
+  const promise = waiting.get(number);
+  waiting.delete(number);
+  promise?.forget();
+  const result = toValue(kind, value);
+  if (type === undefined) promise?.resolve(result);
+  else
+    promise?.reject(makeError(type, message ?? '', traceback ?? '', kind === Kind.handle ? (result as object) : null));
+}

@@ -1,0 +1,246 @@
+import { fromDLPack, isDLPackError, Tensor } from 'dlpack';
+import { stats } from 'dlpack/native';
+import { callAsync, isPyObject, kwargs, type PyObject, PythonError } from 'dlpack/python';
+import { equal, ok } from '../../assert.js';
+import { runChild } from '../../child.js';
+import { collect, testWith } from '../../harness.js';
+import { probe, py, pythonMissing, settleUntil } from './available.js';
+
+const numpy = probe('numpy');
+
+/** The error that a promise is rejected with. */
+async function rejection(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error('expected a rejection');
+}
+
+/** Runs statements and returns what they leave under the names. */
+function define(code: string, ...names: string[]): PyObject[] {
+  const space = py.eval('{}');
+  py.import('builtins').exec(code, space);
+  return names.map((name) => py.getItem(space, name));
+}
+
+/** Lets the event loop turn. */
+const turn = () => new Promise((resolve) => setTimeout(resolve, 1));
+
+testWith(pythonMissing, 'results are those of the synchronous form', async () => {
+  const expressions = [
+    'None',
+    'True',
+    'False',
+    '5',
+    '-(2 ** 53) + 1',
+    '2 ** 53',
+    '-(2 ** 70)',
+    '1.5',
+    'float("inf")',
+    '""',
+    '"text \\U0001f389"',
+    '"\\ud800"',
+    'b""',
+    'b"\\x00\\xff"',
+  ];
+  for (const expression of expressions) {
+    const make = py.eval(`lambda: ${expression}`);
+    equal(await callAsync(make), make(), expression);
+  }
+  for (const expression of ['[1]', '(1,)', '{}', 'print', 'type("Number", (int,), {})(5)']) {
+    const made: unknown = await callAsync(py.eval(`lambda: ${expression}`));
+    ok(isPyObject(made), expression);
+  }
+  const f = py.eval('lambda *a, **k: repr((a, k))');
+  equal(
+    await callAsync(f, 1, 'x', [2], kwargs({ y: null, z: { w: 1 } })),
+    f(1, 'x', [2], kwargs({ y: null, z: { w: 1 } })),
+  );
+  equal(await py.callAsync(f), '((), {})');
+});
+
+testWith(pythonMissing, 'the event loop turns while Python computes, with and without the GIL', async () => {
+  const event = py.import('threading').Event();
+  const waits = callAsync(event.wait);
+  const [spin, begun, flag] = define(
+    'begun = []\nflag = []\ndef spin():\n  begun.append(1)\n  while not flag: pass\n  return "spun"',
+    'spin',
+    'begun',
+    'flag',
+  );
+  const spins = callAsync(spin);
+  // Synchronous calls go through meanwhile.
+  while (begun.__len__() === 0) await turn();
+  for (let i = 0; i < 5; i++) await turn();
+  flag.append(1);
+  event.set();
+  equal([await waits, await spins], [true, 'spun']);
+});
+
+testWith(pythonMissing, 'many are in flight, several run at once, on a bounded number of threads', async () => {
+  const [identify] = define('import threading\ndef identify(i):\n  return (i, threading.get_ident())', 'identify');
+  const all = await Promise.all(Array.from({ length: 2000 }, (_, i) => callAsync(identify, i)));
+  const threads = new Set<number>();
+  for (const [i, pair] of all.entries()) {
+    const [index, thread] = [...pair] as [number, number];
+    equal(index, i);
+    threads.add(thread);
+    pair[Symbol.dispose]();
+  }
+  ok(threads.size <= 16 && !threads.has(py.import('threading').get_ident()), `${threads.size} threads`);
+  const barrier = py.import('threading').Barrier(4);
+  await Promise.all(Array.from({ length: 4 }, () => callAsync(barrier.wait)));
+});
+
+testWith(pythonMissing, 'exceptions reject with type, message, traceback and the exception', async () => {
+  const [fail] = define('class Odd(ValueError): pass\ndef fail(x):\n  raise Odd("no %s" % x)', 'fail');
+  const error = await rejection(callAsync(fail, 'way'));
+  ok(error instanceof PythonError, String(error));
+  equal([error.type, error.message], ['Odd', 'Odd: no way']);
+  ok(error.traceback.includes('Traceback') && error.traceback.includes('in fail'), error.traceback);
+  equal([...(error.exception as PyObject).args], ['no way']);
+  equal(py.eval('__import__("sys").exc_info()[0]'), null);
+});
+
+testWith(pythonMissing, 'what cannot be called or passed rejects', async () => {
+  const f = py.eval('lambda x: x');
+  const tag = async (promise: Promise<unknown>) => ((await rejection(promise)) as { tag: string }).tag;
+  equal(await tag(callAsync(() => 1)), 'TypeError');
+  equal(await tag(callAsync(f, Symbol('s'))), 'TypeError');
+  equal(await tag(callAsync(f, kwargs({ x: new Map() }))), 'TypeError');
+  equal(await tag(callAsync(f, ...new Array(2000).fill([]))), 'ValueError');
+  equal(((await rejection(callAsync(py.eval('5 .__class__'), 1, 2, 3))) as PythonError).type, 'TypeError');
+  f[Symbol.dispose]();
+  equal(await tag(callAsync(f, 1)), 'DisposedError');
+});
+
+testWith(numpy.missing, 'tensors disposed meanwhile stay alive for the call, and are given back after it', async () => {
+  await collect();
+  const before = stats().storages;
+  const event = py.import('threading').Event();
+  const [add] = define(
+    'import numpy\ndef add(event, x, y):\n  event.wait()\n  return numpy.from_dlpack(x) + numpy.from_dlpack(y)',
+    'add',
+  );
+  const x = Tensor.from([1, 2, 3], { dtype: 'float32' });
+  const y = Tensor.from([10, 20, 30], { dtype: 'float32' });
+  const sum = callAsync(add, event, x, kwargs({ y }));
+  x.dispose();
+  y.dispose();
+  event.set();
+  const array = await sum;
+  const back = fromDLPack(array);
+  equal(back.toArray(), [11, 22, 33]);
+  back.dispose();
+  array[Symbol.dispose]();
+  ok(await settleUntil(() => stats().storages <= before), `${stats().storages} of ${before}`);
+});
+
+testWith(
+  pythonMissing,
+  'a signal stops the waiting with its reason; the computation goes on, its result is dropped',
+  async () => {
+    const [wait, go, done, result] = define(
+      `import threading, weakref
+go = threading.Event(); done = threading.Event(); alive = []
+class Thing: pass
+def wait():
+  go.wait(); thing = Thing(); alive.append(weakref.ref(thing)); done.set()
+  return thing
+def result(): return len(alive), alive[0]() is None`,
+      'wait',
+      'go',
+      'done',
+      'result',
+    );
+    const reason = { why: 'enough' };
+    const aborted = AbortSignal.abort(reason);
+    equal((await rejection(callAsync(wait, aborted))) === reason, true);
+    const controller = new AbortController();
+    const promise = callAsync(wait, kwargs({}), controller.signal);
+    await turn();
+    controller.abort(reason);
+    equal((await rejection(promise)) === reason, true);
+    go.set();
+    await callAsync(done.wait);
+    ok(await settleUntil(() => String(result()) === '(1, True)'), String(result()));
+    const late = new AbortController();
+    equal(await callAsync(py.eval('lambda: 5'), late.signal), 5);
+    late.abort();
+  },
+);
+
+testWith(pythonMissing, 'a call that is aborted before a thread is free never begins', async () => {
+  const [block, count, go] = define(
+    'import threading\ngo = threading.Event()\nran = []\ndef block():\n  ran.append(1)\n  go.wait()\ndef count(): return len(ran)',
+    'block',
+    'count',
+    'go',
+  );
+  const running = Array.from({ length: 16 }, () => callAsync(block));
+  const controller = new AbortController();
+  const queued = Array.from({ length: 8 }, () => callAsync(block, controller.signal));
+  const rejected = Promise.all(queued.map(rejection));
+  await turn();
+  controller.abort();
+  for (const error of await rejected) equal((error as Error).name, 'AbortError');
+  go.set();
+  await Promise.all(running);
+  // Those that had begun by then count too, where the pool is larger than the machine of this test.
+  ok(count() <= 16, `${count()}`);
+});
+
+testWith(pythonMissing, 'context variables of the caller go along, those of the call stay there', async () => {
+  const [variable, get, change] = define(
+    'import contextvars\nvariable = contextvars.ContextVar("v", default=0)\nget = variable.get\ndef change(x):\n  variable.set(x)\n  return get()',
+    'variable',
+    'get',
+    'change',
+  );
+  variable.set(7);
+  equal(await callAsync(get), 7);
+  equal(await callAsync(change, 9), 9);
+  equal(await Promise.all(Array.from({ length: 20 }, () => callAsync(get))), new Array(20).fill(7));
+  equal(get(), 7);
+});
+
+testWith(pythonMissing, 'references before and after are equal: success, failure, abort, refusal', async () => {
+  const { getrefcount } = py.import('sys');
+  const marker = py.eval('object()');
+  const ways: [string, PyObject, () => unknown[]][] = [
+    ['success', py.eval('lambda *a, **k: a[0]'), () => [marker, [marker], kwargs({ k: marker })]],
+    ['failure', py.eval('lambda *a, **k: 1 / 0'), () => [marker, { marker }]],
+    ['wrong arguments', py.eval('lambda: 1'), () => [marker, kwargs({ k: marker })]],
+    ['unconvertible', py.eval('lambda *a: a'), () => [[marker], Symbol('s')]],
+    ['too many', py.eval('lambda *a: a'), () => [[marker], ...new Array(1100).fill(marker)]],
+    ['aborted before', py.eval('lambda *a: a'), () => [marker, AbortSignal.abort()]],
+    ['aborted meanwhile', py.eval('lambda *a: a'), () => [marker, AbortSignal.timeout(0)]],
+  ];
+  for (const [name, fn, args] of ways) {
+    const before = getrefcount(marker);
+    for (let i = 0; i < 20; i++) {
+      try {
+        (await callAsync(fn, ...args()))?.[Symbol.dispose]?.();
+      } catch (error) {
+        ok(error instanceof PythonError || isDLPackError(error) || error instanceof DOMException, String(error));
+      }
+    }
+    ok(await settleUntil(() => getrefcount(marker) === before), `${name}: ${getrefcount(marker) - before} more`);
+  }
+});
+
+for (const [how, expected] of [
+  ['waits', 'done'],
+  ['aborted', 'stopped'],
+] as const) {
+  testWith(
+    pythonMissing,
+    `a process with nothing else to do ${how === 'waits' ? 'waits for calls' : 'does not wait for abandoned calls'}`,
+    () => {
+      const { code, signal, output } = runChild(import.meta.url, './children/pending.js', { args: [how] });
+      equal([code, signal, output.trim()], [0, null, expected], output);
+    },
+  );
+}

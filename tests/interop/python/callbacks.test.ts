@@ -1,0 +1,377 @@
+import { fromDLPack, isDLPackError, Tensor } from 'dlpack';
+import { addressOf, stats } from 'dlpack/native';
+import { callAsync, isPyObject, type PyObject, PythonError } from 'dlpack/python';
+import { equal, ok, throws } from '../../assert.js';
+import { collect, testWith } from '../../harness.js';
+import { probe, py, pythonMissing, settleUntil } from './available.js';
+
+const numpy = probe('numpy');
+
+function caught(action: () => unknown): unknown {
+  try {
+    action();
+  } catch (error) {
+    return error;
+  }
+  throw new Error('nothing was thrown');
+}
+
+async function rejection(promise: Promise<unknown>): Promise<PythonError> {
+  try {
+    await promise;
+  } catch (error) {
+    ok(error instanceof PythonError, String(error));
+    return error;
+  }
+  throw new Error('expected a rejection');
+}
+
+/** Calls on the JavaScript thread, and on one of the pool. */
+const ways: [string, (fn: PyObject, ...args: unknown[]) => unknown][] = [
+  ['here', (fn, ...args) => fn(...args)],
+  ['there', (fn, ...args) => callAsync(fn, ...args)],
+];
+
+testWith(pythonMissing, 'arguments arrive as results do, results leave as arguments do', async () => {
+  for (const [way, call] of ways) {
+    const seen: unknown[][] = [];
+    const record = (...args: unknown[]) => {
+      seen.push(args);
+      return args.length;
+    };
+    const apply = py.eval('lambda f: f(None, True, 5, 2 ** 60, 1.5, "ü", b"\\x01", [1], a=1, __proto__="p")');
+    equal(await call(apply, record), 9, way);
+    const [args] = seen as [unknown[]];
+    equal(args.slice(0, 6), [null, true, 5, 2n ** 60n, 1.5, 'ü']);
+    equal([...(args[6] as Uint8Array)], [1]);
+    ok(isPyObject(args[7]));
+    equal(Object.entries(args[8] as object), [
+      ['a', 1],
+      ['__proto__', 'p'],
+    ]);
+    equal(await call(py.eval('lambda f: f()'), record), 0);
+    equal(seen[1], []);
+    const returns = py.eval('lambda f: repr(f())');
+    const values: [unknown, string][] = [
+      [undefined, 'None'],
+      [true, 'True'],
+      [-0, '-0.0'],
+      [2n ** 70n, '1180591620717411303424'],
+      ['é', "'é'"],
+      [new Uint8Array([1]), "b'\\x01'"],
+      [[1, [2]], '[1, [2]]'],
+      [{ a: null }, "{'a': None}"],
+      [py.tuple(1, 2), '(1, 2)'],
+    ];
+    for (const [value, text] of values) equal(await call(returns, () => value), text, way);
+  }
+});
+
+testWith(numpy.missing, 'tensors go through a function without a copy', async () => {
+  for (const [way, call] of ways) {
+    const x = Tensor.from([1, 2, 3], { dtype: 'float32' });
+    const double = (a: PyObject) => {
+      const y = fromDLPack<'float32'>(a);
+      equal(addressOf(y), addressOf(x), way);
+      y.set(0, y.get(0) * 2);
+      return y;
+    };
+    const [apply] = define('import numpy as np\ndef apply(f, x): return np.asarray(f(np.asarray(x)))', 'apply');
+    const back = fromDLPack((await call(apply, double, x)) as PyObject);
+    equal([addressOf(back), back.toArray()], [addressOf(x), [2, 2, 3]]);
+  }
+});
+
+function define(code: string, ...names: string[]): PyObject[] {
+  const space = py.eval('{}');
+  py.import('builtins').exec(code, space);
+  return names.map((name) => py.getItem(space, name));
+}
+
+testWith(
+  pythonMissing,
+  'what a function throws reaches Python as an exception, and comes back by identity',
+  async () => {
+    const apply = py.eval('lambda f: f()');
+    for (const thrown of [
+      new RangeError('mine'),
+      'text',
+      undefined,
+      null,
+      {
+        toString: () => {
+          throw new Error();
+        },
+      },
+    ]) {
+      const fail = () => {
+        throw thrown;
+      };
+      for (const error of [caught(() => apply(fail)), await rejection(callAsync(apply, fail))]) {
+        ok(error instanceof PythonError && error.type === 'JavaScriptError', String(error));
+        ok(Object.is(error.cause, thrown) && 'cause' in error);
+        ok(error.traceback.includes('in <lambda>'), error.traceback);
+      }
+    }
+    const [handled] = define(
+      'def handled(f):\n  try:\n    f()\n  except Exception as e:\n    return type(e).__name__, str(e), isinstance(e, type(f).JavaScriptError)',
+      'handled',
+    );
+    const fail = () => {
+      throw new TypeError('odd');
+    };
+    equal(String(handled(fail)), "('JavaScriptError', 'TypeError: odd', True)");
+    // An exception of that name that is not ours.
+    const [foreign] = define(
+      'class JavaScriptError(Exception): error = 5\ndef foreign(): raise JavaScriptError("x")',
+      'foreign',
+    );
+    const error = caught(foreign) as PythonError;
+    equal([error.type, error.cause, 'cause' in error], ['JavaScriptError', undefined, false]);
+  },
+);
+
+testWith(pythonMissing, 'an exception of Python passes through JavaScript as it is', async () => {
+  const [raise, apply, same] = define(
+    'class Odd(Exception): pass\nlast = []\ndef raise_():\n  last[:] = [Odd("x")]\n  raise last[0]\n' +
+      'def apply(f):\n  try:\n    f()\n  except Odd as e:\n    return e is last[0]\ndef through(f): f()',
+    'raise_',
+    'apply',
+    'through',
+  );
+  equal(
+    apply(() => raise()),
+    true,
+  );
+  equal(await callAsync(apply, () => raise()), true);
+  const error = caught(() => same(() => raise())) as PythonError;
+  equal(error.type, 'Odd');
+  ok(error.traceback.includes('in raise_') && error.traceback.includes('in through'), error.traceback);
+  // What is no exception cannot be raised, and a disposed one is gone.
+  const wrong = () => {
+    throw new PythonError('Odd', 'm', '', py.eval('[]'));
+  };
+  equal((caught(() => same(wrong)) as PythonError).type, 'TypeError');
+  const disposed = () => {
+    const inner = caught(raise) as PythonError;
+    (inner.exception as PyObject)[Symbol.dispose]();
+    throw inner;
+  };
+  equal((caught(() => same(disposed)) as PythonError).type, 'JavaScriptError');
+});
+
+testWith(pythonMissing, 'what Python cannot take as a result is an exception there', async () => {
+  const apply = py.eval('lambda f: f()');
+  for (const [, call] of ways) {
+    for (const bad of [Symbol('s'), new Map(), { x: new Date() }]) {
+      let error: unknown;
+      try {
+        await call(apply, () => bad);
+      } catch (thrown) {
+        error = thrown;
+      }
+      ok(error instanceof PythonError && isDLPackError(error.cause, 'TypeError'), String(error));
+    }
+  }
+});
+
+testWith(pythonMissing, 'a promise is waited for on other threads, and refused where nobody can wait', async () => {
+  const apply = py.eval('lambda f, x: f(x) + 1');
+  const later = async (x: number) => {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    if (x < 0) throw new RangeError('negative');
+    return x * 2;
+  };
+  equal(await callAsync(apply, later, 20), 41);
+  ok((await rejection(callAsync(apply, later, -1))).cause instanceof RangeError);
+  const error = caught(() => apply(later, 1)) as PythonError;
+  ok(isDLPackError(error.cause, 'TypeError') && error.message.includes('callAsync'), error.message);
+  const hostile = Object.defineProperty({}, 'then', {
+    get() {
+      throw new RangeError('getter');
+    },
+  });
+  ok((caught(() => apply(() => hostile, 1)) as PythonError).cause instanceof RangeError);
+  const thenable = { ['th' + 'en']: (resolve: (value: number) => void) => resolve(4) };
+  equal(await callAsync(apply, () => thenable, 1), 5);
+});
+
+testWith(pythonMissing, 'calls that wait for promises leave room for those that these need', async () => {
+  const apply = py.eval('lambda f, n: f(n)');
+  const down = (n: number): unknown => (n === 0 ? 0 : callAsync(apply, down, n - 1).then((x: number) => x + 1));
+  // Deeper than the pool is wide.
+  equal(await callAsync(apply, down, 60), 60);
+  // More than any pool: those that do not fit fail instead of waiting for ever.
+  const many = await Promise.allSettled(Array.from({ length: 40 }, () => callAsync(apply, down, 20)));
+  for (const one of many) {
+    if (one.status === 'fulfilled') equal(one.value, 20);
+    else ok(String((one.reason as Error).message).includes('wait for promises'), String(one.reason));
+  }
+  equal(await callAsync(apply, down, 3), 3);
+});
+
+testWith(pythonMissing, 'a thread of Python calls JavaScript on its own thread', async () => {
+  const [start] = define(
+    'import threading\ndef start(f, n):\n  out = []\n  def work():\n    for i in range(n): out.append(f(i))\n' +
+      '  threads = [threading.Thread(target=work) for _ in range(4)]\n  for t in threads: t.start()\n' +
+      '  def join():\n    for t in threads: t.join()\n    return len(out), sum(out)\n  return join',
+    'start',
+  );
+  let running = 0;
+  const join = start((i: number) => {
+    equal(++running, 1, 'one at a time');
+    const sum = py.eval('lambda x: x + 1')(i); // Python inside, which that thread let go of
+    running--;
+    return sum;
+  }, 50);
+  equal(String(await callAsync(join)), '(200, 5100)');
+});
+
+testWith(pythonMissing, 'synchronous and asynchronous calls and callbacks interleave', async () => {
+  const apply = py.eval('lambda f, x: f(x)');
+  const add = (x: number): number => py.eval('lambda x: x + 1')(x);
+  const pending: Promise<unknown>[] = [];
+  for (let i = 0; i < 200; i++) {
+    pending.push(callAsync(apply, add, i));
+    equal(apply(add, i), i + 1);
+    equal(
+      apply((x: number) => apply(add, x), i),
+      i + 1,
+    );
+  }
+  equal(
+    await Promise.all(pending),
+    Array.from({ length: 200 }, (_, i) => i + 1),
+  );
+});
+
+testWith(pythonMissing, 'a function may run while an operation is halfway: the frames stay as they were', async () => {
+  // What the collector found is dropped when the next operation starts, and the end of such an object calls JavaScript.
+  const [Bell] = define('class Bell:\n  def __init__(self, f): self.f = f\n  def __del__(self): self.f()', 'Bell');
+  let rings = 0;
+  const ring = () => {
+    rings++;
+    equal(py.eval('lambda *a: len(a)')(1, 'two', [3]), 3);
+    Tensor.from([1, 2, 3]).dispose();
+  };
+  const show = py.eval('lambda *a: repr(a)');
+  const operations: [() => unknown, unknown][] = [
+    [() => show(1, 'x', 2.5), "(1, 'x', 2.5)"],
+    [() => show([2, 'y'], { z: 3 }), "([2, 'y'], {'z': 3})"],
+    [() => String(py.tuple(1, 'two')), "(1, 'two')"],
+  ];
+  for (const [operation, expected] of operations) {
+    const before = rings;
+    (() => Bell(ring))();
+    await collect();
+    equal(operation(), expected);
+    equal(rings, before + 1);
+  }
+});
+
+testWith(pythonMissing, 'the same function is the same object while Python has it', async () => {
+  const f = () => 1;
+  const is = py.eval('lambda a, b: a is b');
+  equal([is(f, f), is(f, () => 1)], [true, false]);
+  const object = py.callable(f);
+  equal([is(f, object), String(object), object.__name__, object()], [true, '<dlpack.Function f>', 'f', 1]);
+  ok(isPyObject(object) && !isPyObject(f));
+  object[Symbol.dispose]();
+  equal(is(f, f), true);
+  ok(py.callable(object) === object, 'it is one already');
+  throws('TypeError', 'function', () => py.callable(5 as never));
+  const error = caught(() => py.import('builtins').type(py.callable(f))()) as PythonError;
+  equal(error.type, 'TypeError');
+  equal(String(py.callable(Object.defineProperty(() => 1, 'name', { value: 5 }))), '<dlpack.Function anonymous>');
+});
+
+testWith(pythonMissing, 'functions are released once, by whichever side lets go last', async () => {
+  await settleUntil(() => stats().imports === 0); // what earlier tests left
+  const before = stats().imports;
+  const keep = py.eval('[]');
+  const freed: string[] = [];
+  const registry = new FinalizationRegistry<string>((name) => freed.push(name));
+  const pass = (name: string) => {
+    const fn = () => name;
+    registry.register(fn, name);
+    keep.append(fn);
+  };
+  pass('python');
+  await collect();
+  equal([freed.length, stats().imports], [0, before + 1]);
+  equal(py.getItem(keep, 0)(), 'python');
+  keep.clear();
+  const isFreed = (count: number) => settleUntil(() => py.eval('0') === 0 && freed.length === count);
+  ok(await isFreed(1), 'JavaScript forgets what Python gave up');
+  equal(stats().imports, before);
+  // Given up on a thread of Python.
+  pass('thread');
+  await callAsync(keep.clear);
+  ok(await isFreed(2));
+  // JavaScript holds it, Python does not.
+  const mine = () => 1;
+  for (let i = 0; i < 100; i++) py.eval('lambda f: f()')(mine);
+  ok(await settleUntil(() => stats().imports === before), `${stats().imports} of ${before}`);
+});
+
+testWith(pythonMissing, 'references before and after are equal, for every way a call can end', async () => {
+  const { getrefcount } = py.import('sys');
+  const marker = py.eval('object()');
+  const apply = py.eval('lambda f, x: f(x, x, k=x)');
+  const functions: ((...args: PyObject[]) => unknown)[] = [
+    (x) => x,
+    (x) => [x, { x }],
+    () => {
+      throw new Error('e');
+    },
+    (x) => [x, Symbol('s')],
+    async (x) => x,
+    (x) =>
+      Promise.reject(x).then(
+        () => 1,
+        () => Symbol('s'),
+      ),
+    (x) => py.eval('lambda x: 1 / 0')(x),
+  ];
+  for (const [way, call] of ways) {
+    for (const [i, fn] of functions.entries()) {
+      const before = getrefcount(marker);
+      for (let n = 0; n < 20; n++) {
+        try {
+          await call(apply, fn, marker);
+        } catch (error) {
+          ok(error instanceof PythonError, String(error));
+        }
+      }
+      const settled = () => {
+        py.eval('0');
+        return getrefcount(marker) === before;
+      };
+      ok(await settleUntil(settled), `${way} ${i}: ${getrefcount(marker) - before} more`);
+    }
+  }
+});
+
+testWith(pythonMissing, 'endless recursion through both languages ends with an error', () => {
+  const through = py.eval('lambda f: f()');
+  let depth = 0;
+  const recurse = (): unknown => {
+    depth++;
+    return through(recurse);
+  };
+  const error = caught(recurse);
+  ok(error instanceof PythonError || error instanceof RangeError, String(error));
+  ok(depth > 10, `${depth}`);
+  equal(
+    through(() => 5),
+    5,
+  );
+});
+
+testWith(pythonMissing, 'too many arguments for a function', () => {
+  equal((caught(() => py.eval('lambda f: f(*range(121))')(() => 1)) as PythonError).type, 'TypeError');
+  equal(
+    py.eval('lambda f: f(*range(120))')((...args: number[]) => args.length),
+    120,
+  );
+});

@@ -1,0 +1,112 @@
+/**
+ * Workers that end with Python at work for them. This thread loads the package only where the second argument says so: an
+ * addon that workers alone have loaded must stay in the process too.
+ */
+
+import { fileURLToPath } from 'node:url';
+import { isMainThread, Worker, workerData } from 'node:worker_threads';
+
+const how = (isMainThread ? process.argv[2] : workerData) as string;
+
+const definitions = `
+import sys, threading, time, types
+if not hasattr(sys, 'shared'):
+  sys.shared = types.SimpleNamespace(kept=[], ended=threading.Event(), errors=[])
+  def loop(f):
+    try:
+      while True: f()
+    except RuntimeError as error:
+      sys.shared.errors.append(str(error))
+      sys.shared.ended.set()
+  sys.shared.loop = loop
+`;
+
+async function work(): Promise<void> {
+  const { fromDLPack, Tensor } = await import('dlpack');
+  const { callAsync, python } = await import('dlpack/python');
+  const py = python();
+  py.exec(definitions);
+  const { shared } = py.import('sys');
+  const waits = (promise: Promise<unknown>) => promise.catch(() => {});
+  if (how === 'objects') {
+    const np = py.import('numpy');
+    (globalThis as { kept?: unknown }).kept = Array.from({ length: 50 }, () => [
+      np.arange(3),
+      fromDLPack(np.arange(4)),
+    ]);
+    for (let i = 0; i < 50; i++) shared.kept.append(np.from_dlpack(Tensor.from([i])));
+    shared.kept.append(() => 1);
+  } else if (how === 'calls') {
+    for (let i = 0; i < 200; i++) void waits(callAsync(py.import('time').sleep, 0.05));
+  } else if (how === 'callback') {
+    void waits(callAsync(shared.loop, () => 1));
+  } else if (how === 'promise') {
+    void waits(callAsync(shared.loop, () => new Promise(() => {})));
+  } else if (how === 'thread') {
+    py.import('threading')
+      .Thread(py.kwargs({ target: shared.loop, args: py.tuple(() => 1), daemon: true }))
+      .start();
+  } else if (how === 'foreign') {
+    shared.kept.append(() => 1);
+  }
+  // The main thread ends this worker, in the middle of it all.
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const { parentPort } = await import('node:worker_threads');
+  parentPort?.postMessage('ready');
+  setInterval(() => {}, 1000);
+}
+
+function runWorker(terminate: boolean): Promise<void> {
+  const worker = new Worker(fileURLToPath(import.meta.url), { workerData: how });
+  return new Promise((resolve, reject) => {
+    worker.once('error', reject);
+    worker.once('message', () => resolve(terminate ? worker.terminate().then(() => {}) : undefined));
+  });
+}
+
+async function check(): Promise<void> {
+  const { callAsync, python } = await import('dlpack/python');
+  const py = python();
+  py.exec(definitions);
+  const { shared } = py.import('sys');
+  if (['callback', 'promise', 'thread'].includes(how)) {
+    await callAsync(shared.ended.wait);
+    console.log(
+      [...shared.errors].every((text: string) => text.includes('environment')) ? 'refused' : `${shared.errors}`,
+    );
+  }
+  for (const object of shared.kept) {
+    if (String(object).startsWith('<dlpack.Function')) {
+      try {
+        await callAsync(object);
+      } catch (error) {
+        console.log((error as Error).message.includes('environment') ? 'refused' : String(error));
+      }
+    }
+  }
+  // What the worker's memory is in goes now, on this thread and on another.
+  await callAsync(shared.kept.clear);
+  console.log(py.eval('1 + 1'));
+}
+
+if (!isMainThread) await work();
+else if (how === 'foreign') {
+  // A function of another JavaScript thread that still runs: only from a thread of Python.
+  const { callAsync, python } = await import('dlpack/python');
+  const py = python();
+  py.exec(definitions);
+  await runWorker(false);
+  const [fn] = [...py.import('sys').shared.kept];
+  try {
+    fn();
+  } catch (error) {
+    console.log((error as Error).message.includes('another JavaScript thread') ? 'refused' : String(error));
+  }
+  console.log(await callAsync(fn));
+  process.exit(0);
+} else {
+  if (process.argv[3] === 'before') (await import('dlpack/python')).python();
+  await runWorker(true);
+  await runWorker(true);
+  await check();
+}

@@ -1,0 +1,14 @@
+/** Nothing but an asynchronous call is left to do: the process ends with it, or at once where nobody waits. */
+
+import { callAsync, python } from 'dlpack/python';
+
+const py = python();
+const { sleep } = py.import('time');
+if (process.argv[2] === 'aborted') {
+  const controller = new AbortController();
+  const pending = callAsync(sleep, 3600, controller.signal);
+  pending.catch(() => console.log('stopped'));
+  controller.abort();
+} else {
+  callAsync(sleep, 0.3).then(() => console.log('done'));
+}

@@ -1,0 +1,98 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { LoadError } from 'dlpack';
+import { equal, ok } from '../../assert.js';
+import { runChild } from '../../child.js';
+import { test, testWith } from '../../harness.js';
+import { py, pythonMissing } from './available.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'dlpack-python-'));
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+
+/** An executable that answers as a Python would. */
+function fake(name: string, answer: object | string): string {
+  const path = join(folder, name);
+  const text = typeof answer === 'string' ? answer : `cat <<'END'\n${JSON.stringify(answer)}\nEND`;
+  writeFileSync(path, `#!/bin/sh\n${text}\n`);
+  chmodSync(path, 0o755);
+  return path;
+}
+
+const answer = {
+  version: [3, 11],
+  shared: true,
+  candidates: ['/nowhere/libpython3.11.so'],
+  prefix: folder,
+  base: folder,
+  executable: join(folder, 'python3'),
+};
+
+/** Each in a process of its own: a Python that runs is returned whatever is asked for. */
+function refused(options: object, ...texts: string[]): void {
+  const { code, output } = runChild(import.meta.url, './children/start.js', { args: [JSON.stringify(options)] });
+  equal(code, 0, output);
+  ok(output.includes('LoadError'), output);
+  for (const text of texts) ok(output.includes(text), `expected ${text} in\n${output}`);
+}
+
+test('no Python: what to install, or how to name one', () => {
+  refused({ executable: join(folder, 'missing') }, 'ENOENT', 'install Python 3.9 or newer', 'python({ executable:');
+  refused({ venv: join(folder, 'no-venv') }, 'no-venv/bin/python', 'install Python 3.9');
+  refused({ executable: fake('broken', 'echo "broken pipe" >&2; exit 3') }, 'broken pipe', 'install Python');
+  refused({ executable: fake('chatty', 'echo "no json"') }, 'no json', 'name a Python');
+});
+
+test('a Python that is too old', () => {
+  refused({ executable: fake('python2', { ...answer, version: [2, 7] }) }, 'is 2.7', 'use Python 3.9 or newer');
+  refused({ executable: fake('python38', { ...answer, version: [3, 8] }) }, 'is 3.8', 'use Python 3.9 or newer');
+});
+
+test('a Python without a shared library', () => {
+  const executable = fake('static', { ...answer, shared: false });
+  refused({ executable }, '/nowhere/libpython3.11.so', '--enable-shared', 'python({ library:');
+  const folderLibrary = join(folder, 'libpython3.11.a');
+  writeFileSync(folderLibrary, '');
+  refused({ executable: fake('archive', { ...answer, candidates: [folderLibrary] }) }, '--enable-shared');
+});
+
+test('a library that is none, or not of Python', () => {
+  const broken = join(folder, 'libpython3.11.so');
+  writeFileSync(broken, 'text');
+  refused({ executable: fake('broken-library', { ...answer, candidates: [broken] }) }, broken, 'use a CPython 3.9');
+  mkdirSync(join(folder, 'lib'), { recursive: true });
+  const other = process.platform === 'darwin' ? '/usr/lib/libSystem.B.dylib' : 'libc.so.6';
+  refused({ executable: fake('other-library', answer), library: other }, 'has no Py_', 'Python 3.9 or newer');
+});
+
+testWith(pythonMissing, 'a module that is missing: the command that installs it', () => {
+  let error: unknown;
+  try {
+    py.import('no_such_module_here.part');
+  } catch (thrown) {
+    error = thrown;
+  }
+  ok(error instanceof LoadError, String(error));
+  ok(error.suggestions[0]?.includes('-m pip install no_such_module_here'), error.message);
+  ok((error.cause as { type?: string }).type === 'ModuleNotFoundError');
+});
+
+testWith(pythonMissing, 'a module that is there and lacks another says which', () => {
+  const name = `lacking_${process.pid}`;
+  writeFileSync(join(folder, `${name}.py`), 'import no_such_module_there\n');
+  py.import('sys').path.append(folder);
+  let error: unknown;
+  try {
+    py.import(name);
+  } catch (thrown) {
+    error = thrown;
+  }
+  ok(error instanceof LoadError && error.message.includes('no_such_module_there'), String(error));
+  ok(error.suggestions[0]?.includes('pip install no_such_module_there'), error.message);
+});
+
+testWith(pythonMissing, 'options that make no sense', () => {
+  const { code, output } = runChild(import.meta.url, './children/start.js', { args: ['{"threads":0.5}'] });
+  equal(code, 0, output);
+  ok(output.includes('threads'), output);
+});

@@ -1,0 +1,107 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { fromDLPack } from 'dlpack';
+import { exportManaged, stats } from 'dlpack/native';
+import type { PyObject } from 'dlpack/python';
+import { equal, ok } from '../../assert.js';
+import { runChild } from '../../child.js';
+import { runtime, testWith } from '../../harness.js';
+import { peer, peerMissing } from '../../native/peer.js';
+import { probe, py, pythonMissing, settleUntil } from './available.js';
+
+const missing: Record<string, string | false> = { numpy: probe('numpy').missing, torch: probe('torch').missing };
+
+for (const what of ['sleep', 'spin', 'numpy', 'torch', 'promise', 'calls', 'thread']) {
+  testWith(missing[what] ?? pythonMissing, `the process ends cleanly while Python is at work: ${what}`, () => {
+    for (const how of ['exit', 'end']) {
+      const { code, signal, output } = runChild(import.meta.url, './children/exit.js', { args: [how, what] });
+      equal([code, signal, output.trim()], [0, null, 'leaving'], `${how}: ${output}`);
+    }
+  });
+}
+
+for (const library of ['numpy', 'torch']) {
+  testWith(missing[library] ?? pythonMissing, `a million exchanges with ${library} leave both sides flat`, () => {
+    const { code, output } = runChild(import.meta.url, './children/round-trips.js', { args: [library] });
+    equal([code, output.trim()], [0, 'flat'], output);
+  });
+}
+
+testWith(missing.numpy || peerMissing, 'deleters of Python’s arrays on native threads without the GIL', async () => {
+  const np = py.import('numpy');
+  const { ref } = py.import('weakref');
+  const imports = stats().imports;
+  const alive: PyObject[] = [];
+  const addresses = Array.from({ length: 40 }, (_, i) => {
+    const array = np.arange(i + 1);
+    alive.push(ref(array));
+    const tensor = fromDLPack(array);
+    array[Symbol.dispose]();
+    const address = exportManaged(tensor);
+    tensor.dispose();
+    return address;
+  });
+  equal(alive.filter((weak) => weak() !== null).length, 40);
+  peer.deleteOnThreads(new BigUint64Array(addresses), 4);
+  // Meanwhile this thread uses Python, too.
+  for (let i = 0; i < 1000; i++) np.zeros(1)[Symbol.dispose]();
+  peer.joinThreads();
+  ok(await settleUntil(() => stats().imports === imports && alive.every((weak) => weak() === null)));
+});
+
+const workers: Record<string, string> = {
+  objects: 'refused\nrefused\n2',
+  calls: '2',
+  callback: 'refused\n2',
+  promise: 'refused\n2',
+  thread: 'refused\n2',
+};
+
+for (const [how, expected] of Object.entries(workers)) {
+  testWith(missing.numpy ?? pythonMissing, `workers end with Python at work for them: ${how}`, () => {
+    for (const when of ['before', 'after']) {
+      const { code, signal, output } = runChild(import.meta.url, './children/ending-workers.js', { args: [how, when] });
+      equal([code, signal, output.trim()], [0, null, expected], `${when}: ${output}`);
+    }
+  });
+}
+
+testWith(pythonMissing, 'a function of another JavaScript thread is called from threads of Python only', () => {
+  const { code, signal, output } = runChild(import.meta.url, './children/ending-workers.js', { args: ['foreign'] });
+  equal([code, signal, output.trim()], [0, null, 'refused\n1'], output);
+});
+
+/** The output of a child that gets SIGINT once it said it is ready. */
+function interrupt(...args: string[]): Promise<{ code: number | null; signal: string | null; output: string }> {
+  const script = fileURLToPath(new URL('./children/idle.js', import.meta.url));
+  const runtimeArgs = runtime === 'deno' ? ['run', '-A'] : [];
+  const child: ChildProcess = spawn(process.execPath, [...runtimeArgs, script, ...args], { stdio: 'pipe' });
+  let output = '';
+  let sent = false;
+  return new Promise((resolve) => {
+    const read = (chunk: Buffer) => {
+      output += String(chunk);
+      if (sent || !output.includes('ready')) return;
+      sent = true;
+      // Some turns later: the computation is under way.
+      setTimeout(() => child.kill('SIGINT'), 300);
+    };
+    child.stdout?.on('data', read);
+    child.stderr?.on('data', read);
+    child.on('close', (code, signal) => resolve({ code, signal, output: output.trim() }));
+  });
+}
+
+for (const what of ['idle', 'sync', 'async']) {
+  testWith(pythonMissing, `Ctrl-C behaves as in a program without Python: ${what}`, async () => {
+    const plain = await interrupt(what);
+    const { code, signal } = await interrupt('none');
+    ok(signal === 'SIGINT' || code === 130, `${code} ${signal}`);
+    equal([plain.code, plain.signal, plain.output], [code, signal, 'ready']);
+    const expected = await interrupt('none', 'handler');
+    equal(expected.output, 'ready\nhandled');
+    const handled = await interrupt(what, 'handler');
+    equal([handled.code, handled.signal], [expected.code, expected.signal], handled.output);
+    equal(handled.output, what === 'sync' ? 'ready\ncomputed\nhandled' : 'ready\nhandled');
+  });
+}
