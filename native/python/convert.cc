@@ -8,6 +8,7 @@
 #include "../managed_tensor.h"
 #include "calls.h"
 #include "consume.h"
+#include "device_export.h"
 #include "numpy_array.h"
 #include "runtime.h"
 #include "tensor_type.h"
@@ -80,6 +81,20 @@ Object* HandToTable(const DLPackExchangeAPI& table, DLManagedTensorVersioned* ma
   return nullptr;
 }
 
+// A table does not synchronise: what its library queues on its current stream from now on must find the memory ready. False,
+// without an exception, where nobody knows: then it goes through __dlpack__, with a stream.
+bool OfferToTable(const Frame& frame, Storage* storage, const DLPackExchangeAPI& table) {
+  if (frame.device_type == kDLCPU) return true;
+  if (!cuda::IsLoaded() || !cuda::IsCudaDevice(frame.device_type) || table.current_work_stream == nullptr) return false;
+  const DLDevice device = {frame.device_type, frame.device_id};
+  void* stream = nullptr;
+  const auto type = static_cast<DLDeviceType>(frame.device_type);
+  const bool offered = table.current_work_stream(type, frame.device_id, &stream) == 0 &&
+                       HandOver(storage, device, cuda::Normalize(stream));
+  if (!offered) api.PyErr_Clear();
+  return offered;
+}
+
 // Through the table of the class: no Python code runs.
 Object* ConvertByTable(Objects* self, const TypeEntry& entry, const Cell& cell, const Frame& frame) {
   // What is behind a table does not look at the read-only flag, and PyTorch up to 2.13 ends the process when it meets a
@@ -141,8 +156,7 @@ Object* ConvertTensor(Objects* self, const Cell* cells, uint32_t count) {
   Frame frame;
   Storage* storage = ReadTensor(self, cell, &frame);
   if (storage == nullptr) return nullptr;
-  // A table does not synchronise: memory of other devices goes through __dlpack__, with a stream.
-  if (entry->api != nullptr && frame.device_type == kDLCPU) return ConvertByTable(self, *entry, cell, frame);
+  if (entry->api != nullptr && OfferToTable(frame, storage, *entry->api)) return ConvertByTable(self, *entry, cell, frame);
   if (entry->is_numpy && FitsNumPy(frame)) return NewNumPyArray(frame, storage);
   return ConvertByFunction(self, entry, cell, may_copy);
 }
