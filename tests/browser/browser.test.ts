@@ -32,6 +32,7 @@ const needNode = [
   'unit/values/async.test.js',
   'unit/values/identical.test.js',
   'unit/values/print.test.js',
+  'unit/values/rows.test.js',
 ];
 
 const built = join(root, 'build/tests');

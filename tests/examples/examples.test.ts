@@ -12,6 +12,7 @@ const outputs: Record<string, string[]> = {
   python: ['7', '5n'],
   'python-async': ['[ 1, 7, 37 ]', 'JavaScriptError: RangeError: far enough', 'true', 'TimeoutError'],
   mdspan: [],
+  cuda: [],
 };
 
 const kernelOutputs: Record<string, string[]> = {
