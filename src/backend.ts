@@ -80,11 +80,20 @@ export interface ForeignArray {
 
 type ArrayReader = (source: object, isInterface: boolean) => ForeignArray | null;
 
-let readArray: ArrayReader | null = null;
+type ArrayTaker = (source: object) => Descriptor | null;
 
-/** Called by a module that knows objects of another world: how their CUDA Array Interface is read in one go. */
-export function setArrayReader(read: ArrayReader): void {
+let readArray: ArrayReader | null = null;
+let takeArray: ArrayTaker | null = null;
+
+/** Called by a module that knows objects of another world: how their CUDA Array Interface is read, or taken, in one go. */
+export function setArrayReader(read: ArrayReader, take: ArrayTaker): void {
   readArray = read;
+  takeArray = take;
+}
+
+/** The memory of an object that such a module knows, checked; null where something needs a closer look. */
+export function takeForeignArray(source: object): Descriptor | null {
+  return takeArray === null ? null : takeArray(source);
 }
 
 /** The interface of an object that such a module knows, or null. `isInterface`: the object is the interface itself. */

@@ -5,28 +5,6 @@
 namespace dlpack {
 namespace cuda {
 
-// What the driver knows of an address: the allocation around it and where that is.
-struct Location {
-  int32_t kind;  // DLDeviceType; 0: unknown to the driver
-  int32_t ordinal;
-  Address start;
-  size_t size;  // 0: the driver does not tell
-};
-
-static Result FindLocation(Address address, Location* location) {
-  *location = Location{};
-  MemoryType type = MemoryType{};
-  uint32_t is_managed = 0;
-  PointerAttribute attributes[] = {kPointerMemoryType, kPointerIsManaged, kPointerDeviceOrdinal, kPointerRangeStart,
-                                   kPointerRangeSize};
-  void* values[] = {&type, &is_managed, &location->ordinal, &location->start, &location->size};
-  const Result result = driver.PointerGetAttributes(5, attributes, values, address);
-  // Older drivers refuse addresses they do not know, newer ones know nothing of them.
-  if (result == kInvalidValue || (result == kSuccess && type == 0)) return kSuccess;
-  location->kind = is_managed ? kManagedMemoryKind : type == kMemoryHost ? kPinnedMemory : kDeviceMemory;
-  return result;
-}
-
 // Lays the storage in `handle` over foreign memory: `number` (zero or less) to `nbytes` bytes from `address` on, if that lies
 // inside one allocation. Our current stream waits for the maker's in `stream` unless that is 0. Out: `kind` and `device` of the
 // memory, start and size of the allocation in `values`; `flags`: 1 if all was done, 0 if the memory does not fit.

@@ -3,6 +3,20 @@
 namespace dlpack {
 namespace cuda {
 
+Result FindLocation(Address address, Location* location) {
+  *location = Location{};
+  MemoryType type = MemoryType{};
+  uint32_t is_managed = 0;
+  PointerAttribute attributes[] = {kPointerMemoryType, kPointerIsManaged, kPointerDeviceOrdinal, kPointerRangeStart,
+                                   kPointerRangeSize};
+  void* values[] = {&type, &is_managed, &location->ordinal, &location->start, &location->size};
+  const Result result = driver.PointerGetAttributes(5, attributes, values, address);
+  // Older drivers refuse addresses they do not know, newer ones know nothing of them.
+  if (result == kInvalidValue || (result == kSuccess && type == 0)) return kSuccess;
+  location->kind = is_managed ? kManagedMemoryKind : type == kMemoryHost ? kPinnedMemory : kDeviceMemory;
+  return result;
+}
+
 Result FollowMaker(Storage* storage, int32_t maker, int32_t consumer, StreamHandle stream) {
   Result result;
   const Device* device = GetDevice(consumer, &result);

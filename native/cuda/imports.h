@@ -13,6 +13,17 @@ namespace cuda {
 // runs on it and the wait would become part of the graph. Any thread that holds a reference.
 Result FollowMaker(Storage* storage, int32_t maker, int32_t consumer, StreamHandle stream);
 
+// What the driver knows of an address: the allocation around it and where that is.
+struct Location {
+  int32_t kind;  // DLDeviceType; 0: unknown to the driver
+  int32_t ordinal;
+  Address start;
+  size_t size;  // 0: the driver does not tell
+};
+
+// kind 0, and success, for memory that is not CUDA's. Some context must be current.
+Result FindLocation(Address address, Location* location);
+
 // True for memory that streams of CUDA work on.
 inline bool IsCudaDevice(int32_t device_type) {
   return device_type == kDeviceMemory || device_type == kManagedMemoryKind;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../cuda/imports.h"
+#include "../managed_tensor.h"
 #include "device_export.h"
 #include "operation_scope.h"
 #include "runtime.h"
@@ -46,6 +47,7 @@ void DropOwner(Storage* self) {
   Object* owner = static_cast<Object*>(self->owner);
   FreeStorage(self);
   Count(counts.imports, -1);
+  if (owner == nullptr) return;
   if (FinalizerScope::IsActive()) {
     DeferDecRef(owner);
   } else {
@@ -172,6 +174,85 @@ napi_value ReadArray(napi_env env, napi_callback_info info) {
   Count(counts.imports, 1);
   array->storage = Hold(self->environment, storage, false);
   return is_plain ? nullptr : FromPython(env, self, dict.take());
+}
+
+namespace {
+
+// The dtype of a type string that has a letter and a size of its own. False for others.
+bool ReadTypeString(const char* text, DLDataType* dtype) {
+  const char order = text[0], kind = text[1], size = text[2];
+  const bool is_sixteen = size == '1' && text[3] == '6' && text[4] == 0;
+  const int bytes = is_sixteen ? 16 : size >= '1' && size <= '8' && text[3] == 0 ? size - '0' : 0;
+  if ((bytes & (bytes - 1)) != 0 || (order != '<' && order != '=' && (order != '|' || bytes != 1))) return false;
+  const auto is = [&](char letter, int least, int most) { return kind == letter && bytes >= least && bytes <= most; };
+  const int code = is('i', 1, 8) ? 0 : is('u', 1, 8) ? 1 : is('f', 2, 8) ? 2 : is('c', 8, 16) ? 5 : is('b', 1, 1) ? 6 : -1;
+  *dtype = DLDataType{static_cast<uint8_t>(code), static_cast<uint8_t>(bytes * 8), 1};
+  return code >= 0;
+}
+
+// What a plain interface describes, in the exchange frame. NULL, with nothing taken, when anything does not fit.
+Storage* WrapArray(Environment* environment, const ArrayFrame& array, Object* owner) {
+  DLTensor tensor = {};
+  int64_t shape[kMaxNdim], strides[kMaxNdim];
+  cuda::Location location;
+  if (array.pointer < 4096 || !ReadTypeString(array.typestr, &tensor.dtype)) return nullptr;
+  const int64_t item = tensor.dtype.bits / 8;
+  for (int32_t i = 0; i < array.ndim; ++i) {
+    shape[i] = static_cast<int64_t>(array.shape[i]);
+    if (shape[i] <= 0) return nullptr;
+    if ((array.flags & kArrayHasStrides) == 0) continue;
+    const int64_t step = static_cast<int64_t>(array.strides[i]);
+    if (step % item != 0) return nullptr;
+    strides[i] = step / item;
+  }
+  cuda::Result result;
+  const cuda::Device* any = cuda::GetDevice(0, &result);
+  if (any == nullptr) return nullptr;
+  cuda::ContextScope scope(any);
+  if (cuda::FindLocation(array.pointer, &location) != cuda::kSuccess || !cuda::IsCudaDevice(location.kind)) return nullptr;
+  tensor.data = reinterpret_cast<void*>(array.pointer);
+  tensor.device = {location.kind, cuda::OrdinalOf(location.kind, location.ordinal)};
+  tensor.ndim = array.ndim;
+  tensor.shape = shape;
+  tensor.strides = (array.flags & kArrayHasStrides) == 0 ? nullptr : strides;
+  Frame* frame = environment->frame;
+  Storage* storage = WrapTensor(tensor, frame, DropOwner, owner);
+  if (storage == nullptr) return nullptr;
+  const uint64_t before = reinterpret_cast<uint64_t>(storage->data) - location.start;
+  const bool is_inside = location.size == 0 || (before <= location.size && storage->nbytes <= location.size - before);
+  const auto stream = reinterpret_cast<cuda::StreamHandle>((array.flags & kArrayHasStream) == 0 ? 0 : array.stream);
+  if (is_inside && cuda::FollowMaker(storage, location.ordinal, tensor.device.device_id, stream) == cuda::kSuccess) {
+    if ((array.flags & kArrayReadOnly) != 0) frame->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
+    return storage;
+  }
+  storage->owner = nullptr;  // the caller's still
+  ReleaseStorage(storage);
+  return nullptr;
+}
+
+}  // namespace
+
+napi_value TakeArray(napi_env env, napi_callback_info info) {
+  void* data = nullptr;
+  napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data);
+  Objects* self = static_cast<Objects*>(data);
+  const uint32_t handle = self->frame->handle;
+  OperationScope scope(self);
+  Object* object = GetObject(self, handle);
+  self->frame->count = 0;
+  if (object == nullptr || !cuda::IsLoaded() || !MakeArrayNames()) return nullptr;
+  api.Py_IncRef(object);
+  Ref owner(object);
+  Ref dict(api.PyObject_GetAttr(object, array_names.interface));
+  ArrayFrame array;
+  Storage* storage = dict && ReadPlain(dict.get(), &array) ? WrapArray(self->environment, array, object) : nullptr;
+  api.PyErr_Clear();  // it will be raised again
+  self->frame->count = 0;
+  if (storage == nullptr) return nullptr;
+  owner.take();
+  self->environment->frame->handle = Hold(self->environment, storage, false);
+  self->frame->count = self->environment->frame->handle == 0 ? 0 : 1;
+  return nullptr;
 }
 
 namespace {

@@ -305,7 +305,7 @@ struct Export {
   napi_callback function;
 };
 static const Export kExports[] = {
-    {"do", Do}, {"consume", Consume}, {"releaseLater", ReleaseLater}, {"settle", Settle}, {"readArray", ReadArray},
+    {"do", Do}, {"consume", Consume}, {"releaseLater", ReleaseLater}, {"settle", Settle}, {"readArray", ReadArray}, {"takeArray", TakeArray},
 };
 
 static bool GetString(napi_env env, napi_value object, const char* name, char* out, size_t size) {

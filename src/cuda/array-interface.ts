@@ -6,7 +6,7 @@
  * @module
  */
 
-import { type ArrayEntries, getBackend, readForeignArray } from '../backend.js';
+import { type ArrayEntries, getBackend, readForeignArray, takeForeignArray } from '../backend.js';
 import { Descriptor, Flag } from '../descriptor.js';
 import { type Device, type DeviceInfo, deviceFromType } from '../device.js';
 import type { DType, DTypeInfo } from '../dtype.js';
@@ -111,6 +111,11 @@ export function fromCudaArrayInterface(
  * object until its memory is released. The current stream of the device waits for the object's.
  */
 export function asCudaArray(object: object, options?: CudaArrayOptions): Tensor {
+  if (options === undefined && typeof object === 'function') {
+    cuda(); // without a driver nothing is taken
+    const taken = takeForeignArray(object);
+    if (taken !== null) return new Tensor(taken);
+  }
   const settings = readOptions(options);
   return useArray(object, (entries, keeper) => {
     refuseMask(entries);

@@ -5,8 +5,10 @@
  */
 
 import { type ArrayEntries, type ForeignArray, setArrayReader } from '../backend.js';
+import type { Descriptor } from '../descriptor.js';
 import { MAX_NDIM } from '../layout.js';
 import { frame as exchange, Field } from '../native/frame.js';
+import { takeFrame } from '../native/import.js';
 import { native } from '../native/load.js';
 import { NativeStorage } from '../native/native-storage.js';
 import type { Storage } from '../storage.js';
@@ -126,7 +128,16 @@ function readArray(source: object, isInterface: boolean): ForeignArray | null {
   }
 }
 
+/** The whole of {@link readArray} and of the checks that follow, for arrays as nearly all are; null for the others. */
+function takeArray(source: object): Descriptor | null {
+  const reference = findReference(source);
+  if (reference === null) return null;
+  u32[OBJECT] = liveHandle(reference);
+  binding().takeArray();
+  return u32[COUNT] === 1 ? takeFrame() : null;
+}
+
 /** Tells the core how to read them. */
 export function registerArrayReader(): void {
-  setArrayReader(readArray);
+  setArrayReader(readArray, takeArray);
 }

@@ -11,6 +11,8 @@ export interface PythonBinding {
   consume(): unknown;
   /** The CUDA Array Interface of the object in the object frame, into the array frame. */
   readArray(): unknown;
+  /** The same as a tensor in the exchange frame, if nothing about it is out of the ordinary. */
+  takeArray(): void;
   /** Drops the object in the object frame when somebody next holds the GIL. */
   releaseLater(): void;
   /** Drops what was released. */
