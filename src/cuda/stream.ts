@@ -42,6 +42,9 @@ export class Stream {
   readonly #device: DeviceInfo;
   readonly #handle: bigint;
   readonly #owned: Owned | null;
+  /** How often it is the current one. It must not end meanwhile. */
+  #uses = 0;
+  #isEnding = false;
 
   constructor(options: StreamOptions = {}, foreign?: Foreign) {
     this.#device = parseCudaDevice(options.device ?? 'cuda:0');
@@ -107,11 +110,13 @@ export class Stream {
     const handleBefore = currentHandle(id);
     current[id] = this;
     setCurrentHandle(id, handle);
+    this.#uses++;
     try {
       return action();
     } finally {
       current[id] = before;
       setCurrentHandle(id, handleBefore);
+      if (--this.#uses === 0 && this.#isEnding) this.#owned?.release();
     }
   }
 
@@ -174,9 +179,10 @@ export class Stream {
     u32[FLAGS] = 0;
   }
 
-  /** Gives the stream back. What is queued still runs. Streams of others stay theirs. */
+  /** Gives the stream back, when it is the current one no more. What is queued still runs. Streams of others stay theirs. */
   dispose(): void {
-    this.#owned?.release();
+    if (this.#uses > 0) this.#isEnding = true;
+    else this.#owned?.release();
   }
 
   [disposeSymbol](): void {

@@ -38,6 +38,21 @@ cudaTest('the default stream, one of our own, and the current one', () => {
   throws('ValueError', 'small integer', () => new Stream({ priority: 0.5 }));
 });
 
+cudaTest('a stream that is disposed while it is the current one ends with that', () => {
+  const { streams } = fake.live();
+  const stream = new Stream();
+  const x = Tensor.zeros([4], 'float32', onDevice);
+  stream.use(() => {
+    stream.use(() => stream.dispose());
+    x.fill(3);
+    equal(fake.live().streams, streams + 1);
+  });
+  throws('DisposedError', 'disposed', () => stream.use(() => 0));
+  equal(x.to('cpu').toArray(), [3, 3, 3, 3]);
+  x.dispose();
+  equal(fake.live().streams, streams);
+});
+
 cudaTest('work on a stream runs when it is waited for', async () => {
   const stream = new Stream();
   const x = Tensor.zeros([4], 'float32', onDevice);

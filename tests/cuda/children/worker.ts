@@ -1,0 +1,25 @@
+/** Uses a device in a worker, posts a tensor of it, and ends with everything alive. */
+
+import { parentPort, workerData } from 'node:worker_threads';
+import { Tensor } from 'dlpack';
+import { Event, loadDriver, Stream } from 'dlpack/cuda';
+import { shareTensor } from 'dlpack/native';
+
+loadDriver({ path: workerData as string });
+const stream = new Stream();
+const event = new Event();
+const x = stream.use(() => {
+  const made = Tensor.zeros([4], 'float32', { device: 'cuda:0' });
+  made.fill(2);
+  return made;
+});
+event.record(stream);
+const kept = [
+  stream,
+  event,
+  x,
+  Tensor.empty([8], 'int8', { device: 'cuda_host' }),
+  Tensor.zeros([1 << 20], 'float32', { device: 'cuda:0' }),
+];
+parentPort?.postMessage(shareTensor(x));
+setInterval(() => kept.length, 1000);

@@ -1,0 +1,24 @@
+import { Worker } from 'node:worker_threads';
+import { receiveTensor, stats, type TensorToken } from 'dlpack/native';
+import { equal, ok } from '../assert.js';
+import { collectUntil } from '../harness.js';
+import { fake, fakeDriverPath } from './fake.js';
+import { cudaTest } from './machine.js';
+
+cudaTest('a tensor of a worker outlives it; its streams, events and memory are given back', async () => {
+  fake.configure({ queriesRun: true });
+  const before = fake.live();
+  const { storages } = stats();
+  const worker = new Worker(new URL('./children/worker.js', import.meta.url), { workerData: fakeDriverPath });
+  const token = await new Promise<TensorToken>((resolve, reject) => {
+    worker.on('message', resolve);
+    worker.on('error', reject);
+  });
+  const x = receiveTensor(token);
+  await worker.terminate();
+  equal([x.device, x.to('cpu').toArray()], ['cuda:0', [2, 2, 2, 2]]);
+  x.dispose();
+  ok(await collectUntil(() => stats().storages <= storages), `${stats().storages - storages} storages are left`);
+  ok(await collectUntil(() => fake.live().streams === before.streams && fake.live().events === before.events));
+  equal(fake.live().pinned, before.pinned);
+});
