@@ -9,6 +9,14 @@ import { cudaTest, throwsCuda } from './machine.js';
 const onDevice = { device: 'cuda:0' } as const;
 const ones = () => Tensor.from([1, 1, 1, 1], { dtype: 'float32' });
 
+/** The values of a tensor on a device. */
+function read(x: Tensor): unknown {
+  const copy = x.to('cpu');
+  const values = copy.toArray();
+  copy.dispose();
+  return values;
+}
+
 /** What the driver has in memory right now, whatever is queued. */
 const peek = (x: Tensor) => [...new Float32Array(fake.peek(addressOf(x), x.nbytes).buffer)];
 
@@ -48,7 +56,7 @@ cudaTest('a stream that is disposed while it is the current one ends with that',
     equal(fake.live().streams, streams + 1);
   });
   throws('DisposedError', 'disposed', () => stream.use(() => 0));
-  equal(x.to('cpu').toArray(), [3, 3, 3, 3]);
+  equal(read(x), [3, 3, 3, 3]);
   x.dispose();
   equal(fake.live().streams, streams);
 });
@@ -85,7 +93,7 @@ cudaTest('copies on several streams are ordered by the memory they share', () =>
     a.use(() => x.fill(i));
     const copy = b.use(() => x.copy());
     a.use(() => x.fill(-1));
-    equal(copy.to('cpu').toArray(), [i, i, i, i]);
+    equal(read(copy), [i, i, i, i]);
     copy.dispose();
   }
   for (const owned of [a, b, x]) owned.dispose();
@@ -124,7 +132,7 @@ cudaTest('a stream that is disposed while memory needs it lives on', () => {
     stream.dispose();
   })();
   equal(fake.live().streams, streams + 1);
-  equal(x.to('cpu').toArray(), [4, 4, 4, 4]);
+  equal(read(x), [4, 4, 4, 4]);
   x.dispose();
   equal(fake.live().streams, streams);
 });
@@ -163,7 +171,7 @@ cudaTest('streams of others by their handle', () => {
   const stream = Stream.from(handle);
   const x = Tensor.zeros([4], 'float32', onDevice);
   stream.use(() => x.fill(9));
-  equal(x.to('cpu').toArray(), [9, 9, 9, 9]);
+  equal(read(x), [9, 9, 9, 9]);
   x.dispose();
   stream.dispose();
   fakeDriver.must('cuStreamDestroy_v2', handle);
@@ -182,7 +190,7 @@ cudaTest("the consumer's stream: numbers of the array API, and the producer wait
     (managed as ManagedTensor).deleter?.();
   };
   throws('ValueError', '0 is ambiguous', () => (x as unknown as DLPackProducer)[DLPACK]({ stream: 0n, native: true }));
-  const read = (stream: bigint) => {
+  const readOn = (stream: bigint) => {
     const target = made(fakeDriver, 'cuMemHostAlloc', 16, 0);
     fakeDriver.must('cuMemcpyAsync', target, addressOf(x), 16, stream);
     fakeDriver.must('cuStreamSynchronize', stream);
@@ -191,11 +199,11 @@ cudaTest("the consumer's stream: numbers of the array API, and the producer wait
     return values;
   };
   const external = (x as unknown as DLPackProducer)[DLPACK]({ stream: theirs, native: true });
-  equal(read(theirs), [3, 3, 3, 3]);
+  equal(readOn(theirs), [3, 3, 3, 3]);
   fromDLPack({ [DLPACK]: () => external } as object).dispose();
   own.use(() => x.fill(4));
   fromDLPack(x, { stream: 1n }).dispose();
-  equal(read(1n), [4, 4, 4, 4]);
+  equal(readOn(1n), [4, 4, 4, 4]);
   throws('UnsupportedDeviceError', 'cuda:0', () => take(1n));
   own.dispose();
   x.dispose();
