@@ -1,23 +1,12 @@
 #include "pool.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "../detached_thread.h"
 #include "runtime.h"
-
-// As in convert/threads.cc: the older names of the same functions.
-#if defined(__GLIBC__) && defined(__x86_64__)
-__asm__(".symver pthread_create, pthread_create@GLIBC_2.2.5");
-__asm__(".symver pthread_sigmask, pthread_sigmask@GLIBC_2.2.5");
-__asm__(".symver pthread_attr_setstacksize, pthread_attr_setstacksize@GLIBC_2.2.5");
-#elif defined(__GLIBC__) && defined(__aarch64__)
-__asm__(".symver pthread_create, pthread_create@GLIBC_2.17");
-__asm__(".symver pthread_sigmask, pthread_sigmask@GLIBC_2.17");
-__asm__(".symver pthread_attr_setstacksize, pthread_attr_setstacksize@GLIBC_2.17");
-#endif
 
 namespace dlpack {
 namespace python {
@@ -62,21 +51,9 @@ void* Work(void*);
 // Mutex held.
 void StartThread() {
   if (threads == 0) PrepareExit();
-  // Signals belong to the threads that the program knows of.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, kStackSize);
-  pthread_t thread;
-  if (pthread_create(&thread, &attributes, Work, nullptr) == 0) {
-    ++threads;
-    ++starting;
-  }
-  pthread_attr_destroy(&attributes);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!StartDetachedThread(Work, nullptr, kStackSize)) return;
+  ++threads;
+  ++starting;
 }
 
 // Mutex held. Whoever takes a task and leaves another behind calls this too, so one wake-up is enough for many tasks.

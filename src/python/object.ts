@@ -78,8 +78,19 @@ function disposeReference(reference: Traps): void {
   release(reference);
 }
 
-/** What all proxies stand for. A function, so that they can be called; nothing of it is ever seen or changed. */
-const target = () => {};
+/**
+ * What all proxies stand for. A function, so that they can be called; nothing of it is ever changed. Node's console looks at it
+ * instead of the proxy, and calls what it finds there on the proxy.
+ */
+const target = Object.assign(() => {}, {
+  [Symbol.for('nodejs.util.inspect.custom')](this: unknown): string {
+    try {
+      return `PyObject ${String(this)}`;
+    } catch (error) {
+      return `PyObject (${String(error)})`; // printing must not throw
+    }
+  },
+});
 
 function wrap(handle: number): object {
   const reference = new Traps(handle);

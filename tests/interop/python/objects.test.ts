@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { isDLPackError } from 'dlpack';
 import { isPyObject, kwargs, type PyObject, PythonError } from 'dlpack/python';
 import { equal, ok } from '../../assert.js';
@@ -156,4 +157,10 @@ testWith(gc.missing, 'ten thousand calls leave no objects behind', async () => {
   await collect();
   await collect();
   equal(value<number>(sys.getrefcount(marker)), before);
+});
+
+testWith(pythonMissing, 'the console shows what Python shows, and what Python raises there', () => {
+  equal(inspect(evaluate('[1, 2]')), 'PyObject [1, 2]');
+  py.exec('class Shy:\n  def __str__(self): raise ValueError("not for you")');
+  ok(inspect(evaluate('Shy()')).includes('ValueError: not for you'));
 });
