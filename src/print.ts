@@ -4,9 +4,13 @@
  * @module
  */
 
-import type { Descriptor } from './descriptor.js';
+import { allocateLike } from './allocate.js';
+import { getDeviceBackend } from './backend.js';
+import { type Descriptor, Flag } from './descriptor.js';
 import { type ElementValue, elementCodec } from './element.js';
 import { isDLPackError } from './errors.js';
+import { type Layout, sliceLayout } from './layout.js';
+import { convertElements } from './values/convert.js';
 import { formatFor } from './values/format.js';
 
 /** Larger tensors show {@link EDGE} items at both ends of each axis. */
@@ -14,25 +18,64 @@ const THRESHOLD = 1000;
 const EDGE = 3;
 const LINE = 75;
 
-/** `Tensor float32 [2, 3] cpu` and the values below it. Reads only the elements it shows. */
+/** `Tensor float32 [2, 3] cpu` and the values below it. Reads, and fetches from a device, only the elements it shows. */
 export function formatTensor(kind: string, descriptor: Descriptor): string {
   const { dtype, shape, device, isReadOnly } = descriptor;
   const head = `${kind} ${dtype.name} [${shape.join(', ')}] ${device.name}${isReadOnly ? ' read-only' : ''}`;
-  if (!device.isHostAccessible) return head;
   try {
-    return `${head}\n${formatBody(descriptor)}`;
+    if (device.isHostAccessible) return `${head}\n${formatBody(descriptor, descriptor)}`;
+    if (getDeviceBackend(device) === null) return head;
+    const shown = fetchShown(descriptor);
+    try {
+      return `${head}\n${formatBody(descriptor, shown)}`;
+    } finally {
+      shown.storage.release();
+    }
   } catch (error) {
     if (!isDLPackError(error)) throw error;
-    return `${head} (its memory was taken away)`; // printing must not throw
+    // Printing must not throw.
+    return device.isHostAccessible ? `${head} (its memory was taken away)` : head;
+  }
+}
+
+/** True when an axis shows its two ends only. */
+function isCut(descriptor: Descriptor, axis: number): boolean {
+  return descriptor.size > THRESHOLD && (descriptor.shape[axis] as number) > 2 * EDGE;
+}
+
+/** What is shown of a tensor on a device, packed, on the host: the ends of each axis that is cut. */
+function fetchShown(descriptor: Descriptor): Descriptor {
+  const shape = descriptor.shape.map((length, axis) => (isCut(descriptor, axis) ? 2 * EDGE : length));
+  const shown = allocateLike(shape, descriptor.dtype, descriptor.flags & Flag.subBytePadded);
+  const fetch = (axis: number, from: Layout, to: Layout): void => {
+    if (axis === shape.length) {
+      convertElements(descriptor.derive(from), shown.derive(to));
+      return;
+    }
+    const length = descriptor.shape[axis] as number;
+    const ends = isCut(descriptor, axis) ? [0, length - EDGE] : [0];
+    ends.forEach((start, i) => {
+      const count = ends.length === 1 ? length : EDGE;
+      const part = (first: number) => [...new Array<null>(axis).fill(null), [first, first + count] as const];
+      fetch(axis + 1, sliceLayout(from, part(start)), sliceLayout(to, part(i * EDGE)));
+    });
+  };
+  try {
+    if (descriptor.size > 0) fetch(0, descriptor.layout, shown.layout);
+    return shown;
+  } catch (error) {
+    shown.storage.release();
+    throw error;
   }
 }
 
 type Shown = ElementValue | null | { readonly items: readonly Shown[] }; // null: left out
 
-function formatBody(descriptor: Descriptor): string {
+/** The values of a tensor, read from `source`: the tensor itself, or what {@link fetchShown} fetched of it. */
+function formatBody(descriptor: Descriptor, source: Descriptor): string {
   if (descriptor.size === 0) return '[]';
   const values: ElementValue[] = [];
-  const shown = collectShown(descriptor, values);
+  const shown = collectShown(descriptor, source, values);
   const format = formatFor(values, descriptor.dtype);
   const ndim = descriptor.shape.length;
   const render = (cell: Shown, axis: number): string => {
@@ -47,11 +90,11 @@ function formatBody(descriptor: Descriptor): string {
   return render(shown, 0);
 }
 
-function collectShown(descriptor: Descriptor, values: ElementValue[]): Shown {
-  const { shape, strides, bitOffset, strideBits } = descriptor;
+function collectShown(descriptor: Descriptor, source: Descriptor, values: ElementValue[]): Shown {
+  const { shape } = descriptor;
+  const { strides, bitOffset, strideBits } = source;
   const codec = elementCodec(descriptor.dtype);
-  const view = descriptor.view();
-  const summarise = descriptor.size > THRESHOLD;
+  const view = source.view();
   const collect = (axis: number, offset: number): Shown => {
     if (axis === shape.length) {
       const value = codec.read(view, bitOffset + offset * strideBits);
@@ -59,13 +102,15 @@ function collectShown(descriptor: Descriptor, values: ElementValue[]): Shown {
       return value;
     }
     const length = shape[axis] as number;
+    const skipped = length - (source.shape[axis] as number); // of a tensor that was fetched, the middle is not there
     const items: Shown[] = [];
     for (let i = 0; i < length; i++) {
-      if (summarise && length > 2 * EDGE && i === EDGE) {
+      if (isCut(descriptor, axis) && i === EDGE) {
         items.push(null);
         i = length - EDGE;
       }
-      items.push(collect(axis + 1, offset + i * (strides[axis] as number)));
+      const at = i < EDGE || skipped === 0 ? i : i - skipped;
+      items.push(collect(axis + 1, offset + at * (strides[axis] as number)));
     }
     return { items };
   };

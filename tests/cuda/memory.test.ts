@@ -61,6 +61,25 @@ cudaTest('host access says what to do', () => {
   x.dispose();
 });
 
+cudaTest('printing fetches what it shows', () => {
+  const large = Tensor.from(
+    Float32Array.from({ length: 40 * 50 }, (_, i) => i / 4),
+    { shape: [40, 50] },
+  );
+  const tensors = [large, large.transpose(), large.slice([0, 3], [0, 4]), Tensor.from([1, -2, 3], { dtype: 'int4' })];
+  for (const host of [...tensors, Tensor.zeros([0, 2], 'int8'), large.reshape([2, 20, 50])]) {
+    const there = host.to('cuda:0');
+    const before = fake.calls('cuMemcpyAsync') + fake.calls('cuMemcpy2DAsync_v2');
+    equal(String(there), String(host).replace(' cpu', ' cuda:0'));
+    ok(fake.calls('cuMemcpyAsync') + fake.calls('cuMemcpy2DAsync_v2') - before <= 4, 'one copy for each corner');
+    there.dispose();
+  }
+  const x = large.to('cuda:0');
+  fake.failNext('cuStreamSynchronize', code.invalidContext);
+  equal(String(x), 'Tensor float32 [40, 50] cuda:0');
+  x.dispose();
+});
+
 cudaTest('zeros, fill and copyFrom on a device', () => {
   const x = Tensor.zeros([3, 5], 'float32', onDevice);
   equal(x.to('cpu').toArray(), Tensor.zeros([3, 5], 'float32').toArray());
