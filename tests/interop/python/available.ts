@@ -1,7 +1,8 @@
 /** Python and its libraries, probed once; each missing one is named for `testWith`. */
 
 import { isDLPackError } from 'dlpack';
-import { callAsync, type PyObject, type Python, python } from 'dlpack/python';
+import { callAsync, type PyObject, type Python, PythonError, python } from 'dlpack/python';
+import { ok } from '../../assert.js';
 import { collect } from '../../harness.js';
 
 let interpreter: Python | null = null;
@@ -45,3 +46,17 @@ export async function settleUntil(done: () => boolean): Promise<boolean> {
 
 /** A Python value that is no object arrives as a JavaScript value; this says so to the compiler. */
 export const value = <T>(x: unknown): T => x as T;
+
+/** The action raises one of these exceptions (`'TypeError|ValueError'`), and its message contains `text`. */
+export function raises(type: string, text: string, action: () => unknown): void {
+  try {
+    action();
+  } catch (error) {
+    ok(
+      error instanceof PythonError && type.split('|').includes(error.type) && error.message.includes(text),
+      String(error),
+    );
+    return;
+  }
+  throw new Error(`expected ${type}`);
+}

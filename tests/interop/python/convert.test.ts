@@ -1,27 +1,14 @@
 import { type DType, fromDLPack, isDLPackError, Tensor } from 'dlpack';
 import { addressOf, stats } from 'dlpack/native';
-import { kwargs, type PyObject, PythonError } from 'dlpack/python';
+import { kwargs, type PyObject } from 'dlpack/python';
 import { equal, ok, throws } from '../../assert.js';
 import { testWith } from '../../harness.js';
-import { probe, py, value } from './available.js';
+import { probe, py, raises, value } from './available.js';
 
 const numpy = probe('numpy');
 const np = numpy.module;
 const torch = probe('torch');
 const jax = probe('jax');
-
-function raises(type: string, text: string, action: () => unknown): void {
-  try {
-    action();
-  } catch (error) {
-    ok(
-      error instanceof PythonError && type.split('|').includes(error.type) && error.message.includes(text),
-      String(error),
-    );
-    return;
-  }
-  throw new Error(`expected ${type}`);
-}
 
 const matrix = () =>
   Tensor.from(

@@ -1,10 +1,10 @@
 import { DLPACK, DLPACK_DEVICE, type DType, fromDLPack, isDLPackError, type ManagedTensor, Tensor } from 'dlpack';
 import { addressOf, stats } from 'dlpack/native';
-import { kwargs, type PyObject, PythonError } from 'dlpack/python';
+import { kwargs, type PyObject } from 'dlpack/python';
 import { equal, ok, throws } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { collect, collectUntil, testWith } from '../../harness.js';
-import { probe, py, value } from './available.js';
+import { probe, py, raises, value } from './available.js';
 
 const numpy = probe('numpy');
 const np = numpy.module;
@@ -12,19 +12,6 @@ const torch = probe('torch');
 const jax = probe('jax');
 const pyarrow = probe('pyarrow');
 const tvmFfi = probe('tvm_ffi');
-
-function raises(type: string, text: string, action: () => unknown): void {
-  try {
-    action();
-  } catch (error) {
-    ok(
-      error instanceof PythonError && type.split('|').includes(error.type) && error.message.includes(text),
-      String(error),
-    );
-    return;
-  }
-  throw new Error(`expected ${type}`);
-}
 
 /** What earlier tests left behind is gone: the collector ran, and Python dropped what it was told to. */
 async function settle(): Promise<void> {
