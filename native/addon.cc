@@ -1,14 +1,10 @@
 // Entry of the addon: one line for each function. No logic here.
 #include "bindings.h"
+#include "exports.h"
 #include "python/bindings.h"
 #include "stay_loaded.h"
 
 namespace dlpack {
-
-struct Export {
-  const char* name;
-  napi_callback function;
-};
 
 static const Export kExports[] = {
     {"attachFrame", AttachFrame},
@@ -53,13 +49,9 @@ NAPI_MODULE_INIT() {
     napi_throw_error(env, nullptr, "dlpack could not set up its environment");
     return nullptr;
   }
-  for (const dlpack::Export& entry : dlpack::kExports) {
-    napi_value function;
-    if (napi_create_function(env, entry.name, NAPI_AUTO_LENGTH, entry.function, self, &function) != napi_ok ||
-        napi_set_named_property(env, exports, entry.name, function) != napi_ok) {
-      napi_throw_error(env, nullptr, "dlpack could not define its functions");
-      return nullptr;
-    }
+  if (!dlpack::DefineFunctions(env, exports, dlpack::kExports, self)) {
+    napi_throw_error(env, nullptr, "dlpack could not define its functions");
+    return nullptr;
   }
   return exports;
 }

@@ -42,6 +42,9 @@ static_assert(offsetof(Frame, status) == 8 && offsetof(Frame, nbytes) == 16 && o
                   sizeof(Frame) == 1120,
               "src/native/frame.ts has these offsets");
 
+// A number of bytes that JavaScript can count; false for NaN, too.
+inline bool IsSize(double nbytes) { return nbytes >= 0 && nbytes <= 9007199254740991.0; }
+
 // Outcomes. src/native/status.ts turns each into a typed error.
 enum Status : int32_t {
   kOk = 0,

@@ -27,9 +27,6 @@ napi_value AttachFrame(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// A number of bytes that JavaScript can count; false for NaN, too.
-static bool IsSize(double nbytes) { return nbytes >= 0 && nbytes <= 9007199254740991.0; }
-
 napi_value Allocate(napi_env env, napi_callback_info info) {
   Environment* self = EnvironmentOf(env, info);
   Frame* frame = self->frame;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "../bindings.h"
+#include "../exports.h"
 #include "memory.h"
 
 namespace dlpack {
@@ -91,16 +92,14 @@ static napi_value CountDevices(napi_env env, napi_callback_info info) {
 
 // Free and total bytes of a device.
 static napi_value MemoryInfo(napi_env env, napi_callback_info info) {
-  CudaFrame* frame = ContextOf(env, info)->frame;
-  const Device* device = DeviceOf(frame);
-  if (device == nullptr) return nullptr;
-  ContextScope scope(device);
-  size_t free_bytes = 0;
-  size_t total = 0;
-  frame->status = driver.MemGetInfo(&free_bytes, &total);
-  frame->nbytes = static_cast<double>(free_bytes);
-  frame->number = static_cast<double>(total);
-  return nullptr;
+  return OnDevice(env, info, [](CudaFrame* frame, const Device*) {
+    size_t free_bytes = 0;
+    size_t total = 0;
+    const Result result = driver.MemGetInfo(&free_bytes, &total);
+    frame->nbytes = static_cast<double>(free_bytes);
+    frame->number = static_cast<double>(total);
+    return result;
+  });
 }
 
 static napi_value Trim(napi_env env, napi_callback_info info) {
@@ -109,11 +108,6 @@ static napi_value Trim(napi_env env, napi_callback_info info) {
   if (device != nullptr) frame->status = TrimPool(device);
   return nullptr;
 }
-
-struct Export {
-  const char* name;
-  napi_callback function;
-};
 
 static const Export kExports[] = {
     {"countDevices", CountDevices},
@@ -180,13 +174,9 @@ napi_value AttachCuda(napi_env env, napi_callback_info info) {
   self->frame = static_cast<cuda::CudaFrame*>(data);
   self->owned.before = self->owned.next = &self->owned;
   napi_add_env_cleanup_hook(env, cuda::Destroy, self);
-  for (const cuda::Export& entry : cuda::kExports) {
-    napi_value function;
-    if (napi_create_function(env, entry.name, NAPI_AUTO_LENGTH, entry.function, self, &function) != napi_ok ||
-        napi_set_named_property(env, result, entry.name, function) != napi_ok) {
-      napi_throw_error(env, nullptr, "attachCuda could not define its functions");
-      return nullptr;
-    }
+  if (!DefineFunctions(env, result, cuda::kExports, self)) {
+    napi_throw_error(env, nullptr, "attachCuda could not define its functions");
+    return nullptr;
   }
   return result;
 }

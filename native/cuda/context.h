@@ -80,6 +80,17 @@ inline Device* DeviceOf(CudaFrame* frame) {
   return device;
 }
 
+// Makes the device of the frame current, and what `action(frame, device)` returns its status.
+template <class Action>
+napi_value OnDevice(napi_env env, napi_callback_info info, Action action) {
+  CudaFrame* frame = ContextOf(env, info)->frame;
+  const Device* device = DeviceOf(frame);
+  if (device == nullptr) return nullptr;
+  ContextScope scope(device);
+  frame->status = action(frame, device);
+  return nullptr;
+}
+
 Owned* AddOwned(CudaContext* self, Stream* stream, Event* event);
 void ReleaseOwned(Owned* owned);
 

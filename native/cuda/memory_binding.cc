@@ -10,8 +10,6 @@
 namespace dlpack {
 namespace cuda {
 
-static bool IsSize(double value) { return value >= 0 && value <= 9007199254740991.0; }
-
 napi_value AllocateBinding(napi_env env, napi_callback_info info) {
   CudaContext* self = ContextOf(env, info);
   CudaFrame* frame = self->frame;

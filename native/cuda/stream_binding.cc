@@ -71,48 +71,32 @@ static Result Synchronize(const CudaFrame* frame) {
 }
 
 napi_value SynchronizeBinding(napi_env env, napi_callback_info info) {
-  CudaFrame* frame = ContextOf(env, info)->frame;
-  const Device* device = DeviceOf(frame);
-  if (device == nullptr) return nullptr;
-  ContextScope scope(device);
-  frame->status = Synchronize(frame);
-  return nullptr;
+  return OnDevice(env, info, [](CudaFrame* frame, const Device*) { return Synchronize(frame); });
 }
 
 // What `flags` names: 0 the stream, 1 the event, 2 the device itself, by a stream that has nothing to do.
+static Result Query(const CudaFrame* frame, const Device* device) {
+  if (frame->flags == 1) return driver.EventQuery(reinterpret_cast<EventHandle>(frame->event));
+  if (frame->flags != 2) return driver.StreamQuery(StreamOf(frame));
+  RelaxedScope relaxed;
+  return driver.StreamQuery(device->side_stream);
+}
+
 napi_value QueryBinding(napi_env env, napi_callback_info info) {
-  CudaFrame* frame = ContextOf(env, info)->frame;
-  const Device* device = DeviceOf(frame);
-  if (device == nullptr) return nullptr;
-  ContextScope scope(device);
-  if (frame->flags == 1) {
-    frame->status = driver.EventQuery(reinterpret_cast<EventHandle>(frame->event));
-  } else if (frame->flags == 2) {
-    RelaxedScope relaxed;
-    frame->status = driver.StreamQuery(device->side_stream);
-  } else {
-    frame->status = driver.StreamQuery(StreamOf(frame));
-  }
-  return nullptr;
+  return OnDevice(env, info, [](CudaFrame* frame, const Device* device) { return Query(frame, device); });
 }
 
 napi_value RecordBinding(napi_env env, napi_callback_info info) {
-  CudaFrame* frame = ContextOf(env, info)->frame;
-  const Device* device = DeviceOf(frame);
-  if (device == nullptr) return nullptr;
-  ContextScope scope(device);
-  frame->status = driver.EventRecord(reinterpret_cast<EventHandle>(frame->event), StreamOf(frame));
-  return nullptr;
+  return OnDevice(env, info, [](CudaFrame* frame, const Device*) {
+    return driver.EventRecord(reinterpret_cast<EventHandle>(frame->event), StreamOf(frame));
+  });
 }
 
 // The stream waits for the event.
 napi_value WaitBinding(napi_env env, napi_callback_info info) {
-  CudaFrame* frame = ContextOf(env, info)->frame;
-  const Device* device = DeviceOf(frame);
-  if (device == nullptr) return nullptr;
-  ContextScope scope(device);
-  frame->status = driver.StreamWaitEvent(StreamOf(frame), reinterpret_cast<EventHandle>(frame->event), 0);
-  return nullptr;
+  return OnDevice(env, info, [](CudaFrame* frame, const Device*) {
+    return driver.StreamWaitEvent(StreamOf(frame), reinterpret_cast<EventHandle>(frame->event), 0);
+  });
 }
 
 // The stream waits for another, whose handle is in `address`; `priority` is the device of that one.
@@ -129,24 +113,20 @@ napi_value OrderBinding(napi_env env, napi_callback_info info) {
 
 // Milliseconds from the event in `address` to the one in `event`.
 napi_value ElapsedBinding(napi_env env, napi_callback_info info) {
-  CudaFrame* frame = ContextOf(env, info)->frame;
-  const Device* device = DeviceOf(frame);
-  if (device == nullptr) return nullptr;
-  ContextScope scope(device);
-  float milliseconds = 0;
-  frame->status = driver.EventElapsedTime(&milliseconds, reinterpret_cast<EventHandle>(frame->address),
-                                          reinterpret_cast<EventHandle>(frame->event));
-  frame->number = milliseconds;
-  return nullptr;
+  return OnDevice(env, info, [](CudaFrame* frame, const Device*) {
+    float milliseconds = 0;
+    const Result result = driver.EventElapsedTime(&milliseconds, reinterpret_cast<EventHandle>(frame->address),
+                                                  reinterpret_cast<EventHandle>(frame->event));
+    frame->number = milliseconds;
+    return result;
+  });
 }
 
 napi_value IsCapturingBinding(napi_env env, napi_callback_info info) {
-  CudaFrame* frame = ContextOf(env, info)->frame;
-  const Device* device = DeviceOf(frame);
-  if (device == nullptr) return nullptr;
-  ContextScope scope(device);
-  frame->number = IsCapturing(StreamOf(frame)) ? 1 : 0;
-  return nullptr;
+  return OnDevice(env, info, [](CudaFrame* frame, const Device*) {
+    frame->number = IsCapturing(StreamOf(frame)) ? 1 : 0;
+    return Result{kSuccess};
+  });
 }
 
 struct Wait {

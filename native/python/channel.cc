@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "../exports.h"
 #include "pool.h"
 
 namespace dlpack {
@@ -101,10 +102,6 @@ void KeepRunning(Channel* channel, bool keep) {
   }
 }
 
-struct Export {
-  const char* name;
-  napi_callback function;
-};
 static const Export kExports[] = {
     {"callAsync", CallAsync}, {"abandon", Abandon}, {"leave", Leave},       {"makeFunction", MakeFunction},
     {"numberOf", NumberOf},   {"answer", Answer},   {"postpone", Postpone},
@@ -142,12 +139,7 @@ const char* OpenChannel(napi_env env, Objects* objects, napi_value options, napi
   is_javascript_thread = true;
   // Cleanup hooks run last in, first out: before those of the objects and of the thread-safe function.
   napi_add_env_cleanup_hook(env, Close, channel);
-  for (const Export& entry : kExports) {
-    napi_value function;
-    napi_create_function(env, entry.name, NAPI_AUTO_LENGTH, entry.function, channel, &function);
-    napi_set_named_property(env, target, entry.name, function);
-  }
-  return nullptr;
+  return DefineFunctions(env, target, kExports, channel) ? nullptr : "its functions could not be defined";
 }
 
 }  // namespace python

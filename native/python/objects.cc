@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "../bindings.h"
+#include "../exports.h"
 #include "../lock.h"
 #include "../signals.h"
 #include "bindings.h"
@@ -300,10 +301,6 @@ static void EndObjects(void* data) {
   free(self);
 }
 
-struct Export {
-  const char* name;
-  napi_callback function;
-};
 static const Export kExports[] = {
     {"do", Do}, {"consume", Consume}, {"releaseLater", ReleaseLater}, {"settle", Settle}, {"readArray", ReadArray}, {"takeArray", TakeArray},
 };
@@ -350,11 +347,7 @@ napi_value StartPython(napi_env env, napi_callback_info info) {
   }
   napi_add_env_cleanup_hook(env, EndObjects, self);
   napi_create_object(env, &result);
-  for (const Export& entry : kExports) {
-    napi_value function;
-    napi_create_function(env, entry.name, NAPI_AUTO_LENGTH, entry.function, self, &function);
-    napi_set_named_property(env, result, entry.name, function);
-  }
+  DefineFunctions(env, result, kExports, self);
   error = OpenChannel(env, self, options, result);
   if (error != nullptr) napi_create_string_utf8(env, error, NAPI_AUTO_LENGTH, &result);
   return result;

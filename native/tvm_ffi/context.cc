@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "../bindings.h"
+#include "../exports.h"
 
 namespace dlpack {
 
@@ -10,11 +11,6 @@ static thread_local Context* current = nullptr;
 static std::atomic<uint64_t> last_serial;
 
 Context* CurrentContext() { return current; }
-
-struct Export {
-  const char* name;
-  napi_callback function;
-};
 
 static const Export kExports[] = {
     {"call", CallFunction},
@@ -95,13 +91,9 @@ napi_value AttachTvmFfi(napi_env env, napi_callback_info info) {
   UseOwnAllocator(self);
   current = self;
   napi_add_env_cleanup_hook(env, Destroy, self);
-  for (const Export& entry : kExports) {
-    napi_value function;
-    if (napi_create_function(env, entry.name, NAPI_AUTO_LENGTH, entry.function, self, &function) != napi_ok ||
-        napi_set_named_property(env, result, entry.name, function) != napi_ok) {
-      napi_throw_error(env, nullptr, "attachTvmFfi could not define its functions");
-      return nullptr;
-    }
+  if (!DefineFunctions(env, result, kExports, self)) {
+    napi_throw_error(env, nullptr, "attachTvmFfi could not define its functions");
+    return nullptr;
   }
   napi_set_named_property(env, result, "path", Text(env, LibraryPath()));
   return result;

@@ -1,0 +1,30 @@
+// Functions for JavaScript as a table: one line each, and one way to define them.
+#ifndef DLPACK_NODE_EXPORTS_H_
+#define DLPACK_NODE_EXPORTS_H_
+
+#define NAPI_VERSION 8
+#include <node_api.h>
+
+namespace dlpack {
+
+struct Export {
+  const char* name;
+  napi_callback function;
+};
+
+// Defines them on an object; `data` is what each finds as its callback data. JavaScript thread.
+template <size_t kCount>
+bool DefineFunctions(napi_env env, napi_value object, const Export (&entries)[kCount], void* data) {
+  for (const Export& entry : entries) {
+    napi_value function;
+    if (napi_create_function(env, entry.name, NAPI_AUTO_LENGTH, entry.function, data, &function) != napi_ok ||
+        napi_set_named_property(env, object, entry.name, function) != napi_ok) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_EXPORTS_H_
