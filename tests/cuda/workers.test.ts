@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { receiveTensor, stats, type TensorToken } from 'dlpack/native';
 import { equal, ok } from '../assert.js';
+import { runChild } from '../child.js';
 import { collectUntil } from '../harness.js';
 import { fake, fakeDriverPath } from './fake.js';
 import { cudaTest } from './machine.js';
@@ -21,4 +22,10 @@ cudaTest('a tensor of a worker outlives it; its streams, events and memory are g
   ok(await collectUntil(() => stats().storages <= storages), `${stats().storages - storages} storages are left`);
   ok(await collectUntil(() => fake.live().streams === before.streams && fake.live().events === before.events));
   equal(fake.live().pinned, before.pinned);
+});
+
+cudaTest('the process ends with tensors, streams and queued work alive', () => {
+  const { code, signal, output } = runChild(import.meta.url, './children/exit.js');
+  equal([code, signal], [0, null], output);
+  ok(output.includes('leaving with cuda:0 false'), output);
 });

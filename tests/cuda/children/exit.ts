@@ -1,0 +1,20 @@
+/** Leaves the process with device memory, streams, events and queued work alive, and with a wait for them under way. */
+
+import { Tensor } from 'dlpack';
+import { Event, loadDriver, Stream } from 'dlpack/cuda';
+import { fakeDriverPath } from '../fake.js';
+
+loadDriver({ path: fakeDriverPath });
+const stream = new Stream();
+const x = Tensor.zeros([1 << 20], 'float32', { device: 'cuda:0' });
+const pinned = Tensor.empty([8], 'float32', { device: 'cuda_host' });
+stream.use(() => x.fill(1));
+const event = new Event().record(stream);
+void stream.done();
+// Released while work on it is queued: the watcher has it.
+stream.use(() => void pinned.toAsync('cuda:0'));
+pinned.dispose();
+setTimeout(() => {
+  console.log('leaving with', x.device, event.isDone);
+  process.exit(0);
+}, 20);
