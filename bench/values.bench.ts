@@ -38,7 +38,9 @@ function timingOf(seconds: readonly number[]): Timing | null {
 }
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const python = `${root}.venv/${process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python'}`;
+const ofProject = `${root}.venv/${process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python'}`;
+/** DLPACK_PYTHON has NumPy and ml_dtypes on a machine without the project's own. */
+const python = process.env.DLPACK_PYTHON ?? ofProject;
 
 async function measure(threads: number, operations: readonly Operation[], results: Results): Promise<string[]> {
   const own = fileURLToPath(new URL('drivers/values.js', import.meta.url));

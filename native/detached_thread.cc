@@ -3,7 +3,8 @@
 #include <pthread.h>
 #include <signal.h>
 
-// As in convert/threads.cc: the names that older systems have, too.
+// The C library of Debian 12 has newer names for the same functions, which would keep the addon from loading on older
+// systems; there they are in a library that every JavaScript runtime has loaded.
 #if defined(__GLIBC__) && defined(__x86_64__)
 __asm__(".symver pthread_create, pthread_create@GLIBC_2.2.5");
 __asm__(".symver pthread_sigmask, pthread_sigmask@GLIBC_2.2.5");

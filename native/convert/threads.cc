@@ -1,20 +1,15 @@
+// Starting a thread takes longer than a core needs for a megabyte, so a crew of them is kept. Between two pieces of work its
+// members look out for the next one for a moment, then they sleep.
 #include "threads.h"
 
 #if !defined(_WIN32)
 #include <pthread.h>
-#include <signal.h>
-#endif
+#include <unistd.h>
 
-// The C library of Debian 12 has newer names for the same functions, which would keep the addon from loading on older
-// systems; there they are in a library that every JavaScript runtime has loaded.
-#if defined(__GLIBC__) && defined(__x86_64__)
-__asm__(".symver pthread_create, pthread_create@GLIBC_2.2.5");
-__asm__(".symver pthread_join, pthread_join@GLIBC_2.2.5");
-__asm__(".symver pthread_sigmask, pthread_sigmask@GLIBC_2.2.5");
-#elif defined(__GLIBC__) && defined(__aarch64__)
-__asm__(".symver pthread_create, pthread_create@GLIBC_2.17");
-__asm__(".symver pthread_join, pthread_join@GLIBC_2.17");
-__asm__(".symver pthread_sigmask, pthread_sigmask@GLIBC_2.17");
+#include <atomic>
+
+#include "../detached_thread.h"
+#include "../lock.h"
 #endif
 
 namespace dlpack {
@@ -25,36 +20,150 @@ void RunOnThreads(int32_t, void (*work)(void*), void* data) { work(data); }
 
 #else
 
-static const int32_t kMaxThreads = 64;
+namespace {
 
+const int32_t kMaxThreads = 64;
+// Turns of a loop of some 40 nanoseconds: about as long as it takes to wake somebody up.
+const int32_t kPatience = 2000;
+const size_t kStackSize = 1 << 20;
+
+// On the stack of the thread that waits for it.
 struct Task {
   void (*work)(void*);
   void* data;
+  int32_t wanted;               // members that may still join; guarded by tasks_lock
+  std::atomic<int32_t> joined;  // members at work; written under tasks_lock
+  Task* next;
 };
 
-static void* Start(void* argument) {
-  Task* task = static_cast<Task*>(argument);
-  task->work(task->data);
+Lock tasks_lock;
+Task* tasks;       // guarded by tasks_lock
+int32_t members;   // guarded by tasks_lock
+pid_t home;        // the process that the members live in; guarded by tasks_lock
+
+// Members sleep until this number changes.
+std::atomic<uint32_t> announced;
+pthread_mutex_t sleep_mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t awake = PTHREAD_COND_INITIALIZER;
+pthread_cond_t left = PTHREAD_COND_INITIALIZER;
+
+inline void Breathe() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+// What was written before is seen by everyone who sleeps from now on.
+void Meet() {
+  pthread_mutex_lock(&sleep_mutex);
+  pthread_mutex_unlock(&sleep_mutex);
+}
+
+// Two of those who sleep; each wakes two more. One thread that wakes all would be the last to start.
+void WakeTwo() {
+  Meet();
+  pthread_cond_signal(&awake);
+  pthread_cond_signal(&awake);
+}
+
+// A task that wants somebody, joined; NULL when there is none.
+Task* Join(bool* wants_more) {
+  LockScope lock(&tasks_lock);
+  for (Task* task = tasks; task != nullptr; task = task->next) {
+    if (task->wanted == 0) continue;
+    --task->wanted;
+    task->joined.fetch_add(1, std::memory_order_relaxed);
+    *wants_more = task->wanted > 0;
+    return task;
+  }
   return nullptr;
 }
 
-void RunOnThreads(int32_t count, void (*work)(void*), void* data) {
-  pthread_t threads[kMaxThreads];
-  Task task = {work, data};
-  int32_t started = 0;
-  if (count > 1) {
-    // Signals belong to the threads that the program knows of.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (started < count - 1 && started < kMaxThreads &&
-           pthread_create(&threads[started], nullptr, Start, &task) == 0) {
-      ++started;
-    }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+// The task may be gone when this returns.
+void Leave(Task* task) {
+  tasks_lock.Acquire();
+  const bool is_last = task->joined.fetch_sub(1, std::memory_order_release) == 1;
+  tasks_lock.Release();
+  if (!is_last) return;
+  Meet();
+  pthread_cond_broadcast(&left);
+}
+
+void SleepUnlessAnnounced(uint32_t seen) {
+  for (int32_t i = 0; i < kPatience; ++i) {
+    if (announced.load(std::memory_order_relaxed) != seen) return;
+    Breathe();
   }
+  pthread_mutex_lock(&sleep_mutex);
+  while (announced.load(std::memory_order_relaxed) == seen) pthread_cond_wait(&awake, &sleep_mutex);
+  pthread_mutex_unlock(&sleep_mutex);
+}
+
+// Never ends. It holds nothing that the end of the process would need.
+void* Serve(void*) {
+  for (;;) {
+    const uint32_t seen = announced.load(std::memory_order_acquire);
+    bool wants_more = false;
+    Task* task = Join(&wants_more);
+    if (task == nullptr) {
+      SleepUnlessAnnounced(seen);
+      continue;
+    }
+    if (wants_more) WakeTwo();
+    task->work(task->data);
+    Leave(task);
+  }
+}
+
+// So many members, if the system has them. A process that was forked off has none of its parent's.
+void Enlist(int32_t count) {
+  const pid_t here = getpid();
+  if (home != here) {
+    home = here;
+    members = 0;
+    tasks = nullptr;
+  }
+  while (members < count && StartDetachedThread(Serve, nullptr, kStackSize)) ++members;
+}
+
+void Announce(Task* task, int32_t count) {
+  {
+    LockScope lock(&tasks_lock);
+    Enlist(count);
+    task->next = tasks;
+    tasks = task;
+  }
+  announced.fetch_add(1, std::memory_order_release);
+  WakeTwo();
+}
+
+// From here on nobody joins; waits for those who did.
+void Retract(Task* task) {
+  {
+    LockScope lock(&tasks_lock);
+    Task** at = &tasks;
+    while (*at != task) at = &(*at)->next;
+    *at = task->next;
+  }
+  for (int32_t i = 0; i < kPatience && task->joined.load(std::memory_order_acquire) > 0; ++i) Breathe();
+  pthread_mutex_lock(&sleep_mutex);
+  while (task->joined.load(std::memory_order_acquire) > 0) pthread_cond_wait(&left, &sleep_mutex);
+  pthread_mutex_unlock(&sleep_mutex);
+  // Whoever left last may still hold the lock.
+  LockScope lock(&tasks_lock);
+}
+
+}  // namespace
+
+void RunOnThreads(int32_t count, void (*work)(void*), void* data) {
+  if (count <= 1) return work(data);
+  const int32_t others = count <= kMaxThreads ? count - 1 : kMaxThreads - 1;
+  Task task = {work, data, others, {0}, nullptr};
+  Announce(&task, others);
   work(data);
-  for (int32_t i = 0; i < started; ++i) pthread_join(threads[i], nullptr);
+  Retract(&task);
 }
 
 #endif

@@ -6,8 +6,9 @@
 
 namespace dlpack {
 
-// Runs `work` on `count` threads, the calling one among them, and returns when all have ended. Where the system gives
-// fewer threads, those have to do: the work shares itself out.
+// Runs `work` on up to `count` threads, the calling one among them, and returns when all have ended. The others come from a
+// crew that stays for the next time. Where the system gives fewer threads, or others have work for them, those have to do:
+// the work shares itself out.
 void RunOnThreads(int32_t count, void (*work)(void*), void* data);
 
 }  // namespace dlpack

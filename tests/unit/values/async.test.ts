@@ -25,16 +25,21 @@ for (const [core, { Tensor, isDLPackError }] of cores) {
 
   test(`${core}: timers fire while a large conversion runs`, async () => {
     using source = Tensor.zeros([1 << (core === 'native' ? 24 : 21)], 'float32').fill(2.5);
-    let done = false;
-    const running = source.astypeAsync('float8_e4m3fn').then((result) => {
-      done = true;
-      return result;
-    });
-    // A conversion inside the call would have resolved its promise before any timer.
-    await new Promise((resolve) => setTimeout(resolve, 0));
-    ok(!done, 'a timer fired first');
-    using result = await running;
-    equal([result.get(0), result.get(-1)], [2.5, 2.5]);
+    // A conversion inside the call would always have resolved its promise before any timer. One beside it loses now and then,
+    // when the system has other plans for this thread.
+    let wasFirst = false;
+    for (let attempt = 0; attempt < 20 && !wasFirst; attempt++) {
+      let done = false;
+      const running = source.astypeAsync('float8_e4m3fn').then((result) => {
+        done = true;
+        return result;
+      });
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      wasFirst = !done;
+      using result = await running;
+      equal([result.get(0), result.get(-1)], [2.5, 2.5]);
+    }
+    ok(wasFirst, 'a timer fired first');
   });
 
   test(`${core}: the source may be disposed while it is read`, async () => {
