@@ -30,8 +30,8 @@ struct Frame {
   double trace;  // number of the place an export is made at, 0 when nobody asked
   double shape[kMaxNdim];  // doubles hold every length that JavaScript can express
   double strides[kMaxNdim];
-  uint32_t kind;  // number of a description that JavaScript remembers, see kind.h
-  uint32_t unused;
+  uint32_t kind;   // number of what was described, see kind.h; 0: none, the frame has it all
+  uint32_t known;  // number of the description that JavaScript remembers, 0: none; written by JavaScript
 };
 
 static_assert(offsetof(Frame, status) == 8 && offsetof(Frame, nbytes) == 16 && offsetof(Frame, dtype_code) == 32 &&
@@ -39,7 +39,7 @@ static_assert(offsetof(Frame, status) == 8 && offsetof(Frame, nbytes) == 16 && o
                   offsetof(Frame, addressable) == 60 && offsetof(Frame, ticket) == 64 &&
                   offsetof(Frame, trace) == 80 && offsetof(Frame, shape) == 88 &&
                   offsetof(Frame, strides) == 600 && offsetof(Frame, kind) == 1112 &&
-                  sizeof(Frame) == 1120,
+                  offsetof(Frame, known) == 1116 && sizeof(Frame) == 1120,
               "src/native/frame.ts has these offsets");
 
 // A number of bytes that JavaScript can count; false for NaN, too.

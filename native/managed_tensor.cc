@@ -277,7 +277,9 @@ static inline Status Describe(const DLTensor& tensor, uint64_t flags, Frame* fra
   frame->device_id = tensor.device.device_id;
   frame->flags = static_cast<uint32_t>(flags);
   frame->addressable = IsAddressable(tensor.device.device_type);
-  if (kind != nullptr && frame->kind == kind->number && IsOfKind(tensor, flags, *kind)) {
+  frame->kind = 0;
+  if (kind != nullptr && kind->number != 0 && frame->known == kind->number && IsOfKind(tensor, flags, *kind)) {
+    frame->kind = kind->number;
     *reach = Reach{kind->low, kind->high, kind->is_empty};
     const Status status = CheckMemory(tensor, frame->addressable, *reach);
     if (status != kOk) {
@@ -380,9 +382,10 @@ Storage* ImportManaged(Managed* managed, Frame* frame, Kind* kind) {
   return storage == nullptr ? Refuse(managed, kOutOfMemory, frame) : storage;
 }
 
-Storage* WrapTensor(const DLTensor& tensor, Frame* frame, void (*destroy)(Storage*), void* owner) {
+Storage* WrapTensor(const DLTensor& tensor, uint64_t flags, Frame* frame, Kind* kind, void (*destroy)(Storage*),
+                    void* owner) {
   Reach reach;
-  frame->status = Describe(tensor, 0, frame, nullptr, &reach);
+  frame->status = Describe(tensor, flags, frame, kind, &reach);
   if (frame->status != kOk) return nullptr;
   Storage* storage = WrapDescribed(tensor, reach.low, reach.high - reach.low, frame, destroy, owner);
   if (storage == nullptr) frame->status = kOutOfMemory;

@@ -21,13 +21,14 @@ Status CheckFrame(const Frame& frame, uint64_t nbytes);
 
 // Takes a managed tensor over: on success `frame` describes it and the result owns it; on failure the result is NULL,
 // `frame->status` says why and the deleter has been called once. With `kind`, the last one of this environment, a tensor of
-// the kind that JavaScript remembers (`frame->kind`) is described by that number alone.
+// the kind that JavaScript remembers (`frame->known`) is described by that number alone.
 template <class Managed>
 Storage* ImportManaged(Managed* managed, Frame* frame, Kind* kind = nullptr);
 
 // A Storage over the memory of a tensor that `owner` keeps alive; `destroy` counts the import off and lets go of it. On
-// success `frame` describes the tensor; on failure the result is NULL, `frame->status` says why and nothing was taken.
-Storage* WrapTensor(const DLTensor& tensor, Frame* frame, void (*destroy)(Storage*), void* owner);
+// success `frame` describes the tensor, as above; on failure the result is NULL, `frame->status` says why and nothing was
+// taken.
+Storage* WrapTensor(const DLTensor& tensor, uint64_t flags, Frame* frame, Kind* kind, void (*destroy)(Storage*), void* owner);
 
 // Calls the deleter, if there is one.
 template <class Managed>

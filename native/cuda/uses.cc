@@ -30,6 +30,16 @@ Lock uses_lock;
 
 Uses* UsesOf(Storage* storage) { return static_cast<Uses*>(storage->uses); }
 
+// Most foreign memory is ready on the legacy default stream of its device and never meets another one: that is a mark in
+// place of a list, and nothing to wait for at the release. Lists have even addresses.
+void* ReadyMark(const Device* device) { return reinterpret_cast<void*>(static_cast<uintptr_t>(device->id) << 1 | 1); }
+bool HasMark(const Storage* storage) { return (reinterpret_cast<uintptr_t>(storage->uses) & 1) != 0; }
+
+Place MarkedPlace(const Storage* storage) {
+  Result result;  // the device was there when the mark was made
+  return Place{GetDevice(static_cast<int32_t>(reinterpret_cast<uintptr_t>(storage->uses) >> 1), &result), kLegacyStream};
+}
+
 void FreeUse(Use* use) {
   if (use->stream != nullptr) ReleaseStream(use->stream);
   if (use->event != nullptr) driver.EventDestroy(use->event);
@@ -115,13 +125,18 @@ Use* AddUse(Uses* uses, const Place& place) {
 
 // The list of a storage, made on first need; memory of our own was used by its home stream before.
 Uses* MakeUses(Storage* storage) {
-  if (storage->uses != nullptr) return UsesOf(storage);
+  const bool has_mark = HasMark(storage);
+  if (storage->uses != nullptr && !has_mark) return UsesOf(storage);
   Uses* uses = static_cast<Uses*>(calloc(1, sizeof(Uses)));
   if (uses == nullptr) return nullptr;
-  const Place home = HomeOf(storage, storage->destroy);
-  if (home.device != nullptr && AddUse(uses, home) == nullptr) {
-    free(uses);
-    return nullptr;
+  const Place first = has_mark ? MarkedPlace(storage) : HomeOf(storage, storage->destroy);
+  if (first.device != nullptr) {
+    Use* use = AddUse(uses, first);
+    if (use == nullptr) {
+      free(uses);
+      return nullptr;
+    }
+    use->is_ready_only = has_mark;
   }
   uses->destroy = storage->destroy;
   storage->uses = uses;
@@ -140,6 +155,11 @@ Result FinishUse(const Use& use) {
 
 bool IsHomeAlone(const Storage* storage, const Place& stream) {
   return storage->uses == nullptr && HomeOf(storage, storage->destroy) == stream;
+}
+
+// Whether whatever else happens on this stream comes after all that there is.
+bool IsOrdered(const Storage* storage, const Place& stream) {
+  return IsHomeAlone(storage, stream) || (HasMark(storage) && MarkedPlace(storage) == stream);
 }
 
 // The stream of a thread is known to that thread only: an event stands for it.
@@ -163,7 +183,7 @@ Result RecordThreadUse(Use* use) {
 
 Result OrderAfterUses(Storage* storage, const Place& stream) {
   LockScope lock(&uses_lock);
-  if (IsHomeAlone(storage, stream)) return kSuccess;
+  if (IsOrdered(storage, stream)) return kSuccess;
   if (storage->uses == nullptr && HomeOf(storage, storage->destroy).device == nullptr) return kSuccess;
   Uses* uses = MakeUses(storage);
   if (uses == nullptr) return kOutOfDeviceMemory;
@@ -192,7 +212,11 @@ Result NoteUse(Storage* storage, const Place& stream) {
 
 Result NoteReady(Storage* storage, const Place& stream) {
   LockScope lock(&uses_lock);
-  if (IsHomeAlone(storage, stream)) return kSuccess;
+  if (IsOrdered(storage, stream)) return kSuccess;
+  if (storage->uses == nullptr && stream.handle == kLegacyStream && HomeOf(storage, storage->destroy).device == nullptr) {
+    storage->uses = ReadyMark(stream.device);
+    return kSuccess;
+  }
   Uses* uses = MakeUses(storage);
   if (uses == nullptr) return kOutOfDeviceMemory;
   Use* use = FindUse(uses, stream);

@@ -29,8 +29,8 @@ static void DestroyFromPython(Storage* self) {
 }
 
 template <class Managed>
-static Storage* Import(Managed* managed, Frame* frame) {
-  Storage* storage = ImportManaged(managed, frame);
+static Storage* Import(Managed* managed, Frame* frame, dlpack::Kind* kind) {
+  Storage* storage = ImportManaged(managed, frame, kind);
   // One of our own that comes home is not Python's.
   if (storage != nullptr && storage->owner == managed) storage->destroy = DestroyFromPython<Managed>;
   return storage;
@@ -105,7 +105,7 @@ TypeEntry* LookUpType(Object* type) {
   return &node->entry;
 }
 
-static Storage* ConsumeTable(const TypeEntry& entry, Object* object, Frame* frame) {
+static Storage* ConsumeTable(const TypeEntry& entry, Object* object, Frame* frame, dlpack::Kind* kind) {
   DLManagedTensorVersioned* managed = nullptr;
   if (entry.api->managed_tensor_from_py_object_no_sync(object, &managed) != 0 || managed == nullptr) return nullptr;
   if (entry.is_torch && managed->version.major == DLPACK_MAJOR_VERSION &&
@@ -117,7 +117,7 @@ static Storage* ConsumeTable(const TypeEntry& entry, Object* object, Frame* fram
     api.PyErr_Restore(kind, value, traceback);
     return nullptr;
   }
-  return FollowProducer(Import(managed, frame), *frame, entry.api);
+  return FollowProducer(Import(managed, frame, kind), *frame, entry.api);
 }
 
 // As producers before version 1 have it.
@@ -193,12 +193,12 @@ static Storage* ConsumeCapsule(Object* capsule, Frame* frame) {
   if (api.PyCapsule_IsValid(capsule, "dltensor_versioned")) {
     void* pointer = api.PyCapsule_GetPointer(capsule, "dltensor_versioned");
     if (api.PyCapsule_SetName(capsule, "used_dltensor_versioned") != 0) return nullptr;
-    return Import(static_cast<DLManagedTensorVersioned*>(pointer), frame);
+    return Import(static_cast<DLManagedTensorVersioned*>(pointer), frame, nullptr);
   }
   if (api.PyCapsule_IsValid(capsule, "dltensor")) {
     void* pointer = api.PyCapsule_GetPointer(capsule, "dltensor");
     if (api.PyCapsule_SetName(capsule, "used_dltensor") != 0) return nullptr;
-    return Import(static_cast<DLManagedTensor*>(pointer), frame);
+    return Import(static_cast<DLManagedTensor*>(pointer), frame, nullptr);
   }
   api.PyErr_SetString(api.PyExc_TypeError,
                       "Expected an unconsumed capsule named dltensor or dltensor_versioned from __dlpack__");
@@ -235,7 +235,7 @@ static Storage* ConsumeMlDTypes(Object* array, const ConsumeOptions& options, Fr
   return storage;
 }
 
-Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Frame* frame) {
+Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Frame* frame, dlpack::Kind* kind) {
   frame->status = kOk;
   TypeEntry* entry = LookUpType(TypeOf(object));
   if (entry == nullptr) {
@@ -243,7 +243,7 @@ Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Frame* fra
     return nullptr;
   }
   if (entry->api != nullptr && options.copy != 1 && !options.has_device && options.stream == 0) {
-    return ConsumeTable(*entry, object, frame);
+    return ConsumeTable(*entry, object, frame, kind);
   }
   if (entry->is_torch && !CheckTorchBits(object, entry->is_neg, nullptr)) return nullptr;
   // What comes to another device comes by the producer's own means.

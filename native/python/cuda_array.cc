@@ -56,10 +56,55 @@ void DropOwner(Storage* self) {
   }
 }
 
-// Borrowed; NULL for None and for what is not there.
-Object* Entry(Object* dict, Object* name) {
+// The entries of an interface. Borrowed; NULL for None and for what is not there.
+struct Entries {
+  Object* shape;
+  Object* typestr;
+  Object* data;
+  Object* version;
+  Object* strides;
+  Object* descr;
+  Object* mask;
+  Object* stream;
+};
+
+Object** PlaceOf(Object* key, Entries* entries) {
+  if (key == array_names.shape) return &entries->shape;
+  if (key == array_names.typestr) return &entries->typestr;
+  if (key == array_names.descr) return &entries->descr;
+  if (key == names.stream) return &entries->stream;
+  if (key == array_names.version) return &entries->version;
+  if (key == array_names.strides) return &entries->strides;
+  if (key == array_names.data) return &entries->data;
+  if (key == array_names.mask) return &entries->mask;
+  return nullptr;
+}
+
+// Keys that the code of a library names are the interned strings themselves: walking past them takes a third of the time of
+// looking each one up. False when one is not.
+bool WalkEntries(Object* dict, Entries* entries) {
+  ptrdiff_t at = 0;
+  Object *key, *value;
+  while (api.PyDict_Next(dict, &at, &key, &value)) {
+    Object** place = PlaceOf(key, entries);
+    if (place == nullptr) return false;
+    *place = value == api._Py_NoneStruct ? nullptr : value;
+  }
+  return true;
+}
+
+Object* LookUpEntry(Object* dict, Object* name) {
   Object* value = api.PyDict_GetItemWithError(dict, name);
   return value == api._Py_NoneStruct ? nullptr : value;
+}
+
+Entries ReadEntries(Object* dict) {
+  Entries entries = {};
+  if (WalkEntries(dict, &entries)) return entries;
+  return Entries{LookUpEntry(dict, array_names.shape),   LookUpEntry(dict, array_names.typestr),
+                 LookUpEntry(dict, array_names.data),    LookUpEntry(dict, array_names.version),
+                 LookUpEntry(dict, array_names.strides), LookUpEntry(dict, array_names.descr),
+                 LookUpEntry(dict, array_names.mask),    LookUpEntry(dict, names.stream)};
 }
 
 bool ReadInteger(Object* value, long long* out) {
@@ -87,23 +132,22 @@ bool ReadIntegers(Object* tuple, double* out, int32_t* count) {
 // JavaScript looks at that entry by entry and says what is wrong.
 bool ReadPlain(Object* dict, ArrayFrame* frame) {
   if (TypeOf(dict) != api.PyDict_Type) return false;
+  const Entries entries = ReadEntries(dict);
   frame->flags = 0;
-  if (!ReadIntegers(Entry(dict, array_names.shape), frame->shape, &frame->ndim)) return false;
-  Object* strides = Entry(dict, array_names.strides);
+  if (!ReadIntegers(entries.shape, frame->shape, &frame->ndim)) return false;
   int32_t steps = frame->ndim;
-  if (strides != nullptr) {
-    if (!ReadIntegers(strides, frame->strides, &steps) || steps != frame->ndim) return false;
+  if (entries.strides != nullptr) {
+    if (!ReadIntegers(entries.strides, frame->strides, &steps) || steps != frame->ndim) return false;
     frame->flags |= kArrayHasStrides;
   }
-  Object* typestr = Entry(dict, array_names.typestr);
   ptrdiff_t length = 0;
-  const char* text = typestr != nullptr && TypeOf(typestr) == api.PyUnicode_Type
-                         ? api.PyUnicode_AsUTF8AndSize(typestr, &length)
+  const char* text = entries.typestr != nullptr && TypeOf(entries.typestr) == api.PyUnicode_Type
+                         ? api.PyUnicode_AsUTF8AndSize(entries.typestr, &length)
                          : nullptr;
   if (text == nullptr || length > 6 || memchr(text, 0, static_cast<size_t>(length)) != nullptr) return false;
   memset(frame->typestr, 0, sizeof(frame->typestr));
   memcpy(frame->typestr, text, static_cast<size_t>(length));
-  Object* data = Entry(dict, array_names.data);
+  Object* data = entries.data;
   if (data == nullptr || TypeOf(data) != api.PyTuple_Type || api.PyTuple_Size(data) != 2) return false;
   long long pointer = 0, version = 0, stream = 0;
   Object* readonly = api.PyTuple_GetItem(data, 1);
@@ -113,13 +157,11 @@ bool ReadPlain(Object* dict, ArrayFrame* frame) {
   } else if (readonly != api._Py_FalseStruct) {
     return false;
   }
-  if (!ReadInteger(Entry(dict, array_names.version), &version) || version < 0 || version > 1000) return false;
-  Object* descr = Entry(dict, array_names.descr);
-  if (descr != nullptr && TypeOf(descr) != api.PyList_Type) return false;
-  if (Entry(dict, array_names.mask) != nullptr) return false;
-  Object* stream_entry = version >= 3 ? Entry(dict, names.stream) : nullptr;
-  if (stream_entry != nullptr) {
-    if (!ReadInteger(stream_entry, &stream) || stream <= 0) return false;
+  if (!ReadInteger(entries.version, &version) || version < 0 || version > 1000) return false;
+  if (entries.descr != nullptr && TypeOf(entries.descr) != api.PyList_Type) return false;
+  if (entries.mask != nullptr) return false;
+  if (version >= 3 && entries.stream != nullptr) {
+    if (!ReadInteger(entries.stream, &stream) || stream <= 0) return false;
     frame->flags |= kArrayHasStream;
   }
   frame->pointer = static_cast<uint64_t>(pointer);
@@ -215,16 +257,13 @@ Storage* WrapArray(Environment* environment, const ArrayFrame& array, Object* ow
   tensor.ndim = array.ndim;
   tensor.shape = shape;
   tensor.strides = (array.flags & kArrayHasStrides) == 0 ? nullptr : strides;
-  Frame* frame = environment->frame;
-  Storage* storage = WrapTensor(tensor, frame, DropOwner, owner);
+  const uint64_t flags = (array.flags & kArrayReadOnly) != 0 ? DLPACK_FLAG_BITMASK_READ_ONLY : 0;
+  Storage* storage = WrapTensor(tensor, flags, environment->frame, &environment->kind, DropOwner, owner);
   if (storage == nullptr) return nullptr;
   const uint64_t before = reinterpret_cast<uint64_t>(storage->data) - location.start;
   const bool is_inside = location.size == 0 || (before <= location.size && storage->nbytes <= location.size - before);
   const auto stream = reinterpret_cast<cuda::StreamHandle>((array.flags & kArrayHasStream) == 0 ? 0 : array.stream);
-  if (is_inside && cuda::FollowMaker(storage, location.ordinal, tensor.device.device_id, stream) == cuda::kSuccess) {
-    if ((array.flags & kArrayReadOnly) != 0) frame->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
-    return storage;
-  }
+  if (is_inside && cuda::FollowMaker(storage, location.ordinal, tensor.device.device_id, stream) == cuda::kSuccess) return storage;
   storage->owner = nullptr;  // the caller's still
   ReleaseStorage(storage);
   return nullptr;

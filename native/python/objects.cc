@@ -135,7 +135,7 @@ static Object* Call(Objects* self, const Request& request, Texts* texts) {
 
 // The tensor of an object into the exchange frame, whose status says what went wrong when no exception is set.
 static void TakeTensor(Objects* self, Object* object, const ConsumeOptions& options) {
-  Storage* storage = ConsumeObject(object, options, self->environment->frame);
+  Storage* storage = ConsumeObject(object, options, self->environment->frame, &self->environment->kind);
   if (storage != nullptr) HoldInFrame(self->environment, storage);
 }
 

@@ -44,7 +44,7 @@ static void DestroyTensorReference(Storage* self) {
 // somebody else keeps the tensor alive, only until the callback that was given it returns.
 static bool ImportTensor(Context* self, const DLTensor& tensor, TVMFFIObject* object) {
   Environment* environment = self->environment;
-  Storage* storage = WrapTensor(tensor, environment->frame, DestroyTensorReference, object);
+  Storage* storage = WrapTensor(tensor, 0, environment->frame, nullptr, DestroyTensorReference, object);
   if (storage != nullptr) HoldInFrame(environment, storage);
   return storage != nullptr;
 }

@@ -55,8 +55,10 @@ export const Field = {
   /** f64, one for each axis; counts in `readCounts`. */
   SHAPE: 11,
   STRIDES: 11 + 64,
-  /** u32: the number of a {@link Kind} before and after an import. */
+  /** u32: the number of the {@link Kind} that was described; 0: none. */
   KIND: 278,
+  /** u32: the number of the last one that was read here. */
+  KNOWN: 279,
 } as const;
 
 const { f64, u64, u32, i32 } = frame;
@@ -65,6 +67,7 @@ const {
   HANDLE,
   NBYTES,
   KIND,
+  KNOWN,
   BYTE_OFFSET,
   DTYPE,
   NDIM,
@@ -119,7 +122,6 @@ let lastNumber = 0;
 /** Asks for the managed tensor at an address. */
 export function writeImport(address: bigint): void {
   u64[ADDRESS] = address;
-  u32[KIND] = lastNumber;
 }
 
 /** For calls that describe without a number. */
@@ -143,6 +145,7 @@ export function readKind(): void {
     flags: (u32[FLAGS] as number) & KNOWN_FLAGS,
   };
   lastNumber = u32[KIND] as number;
+  u32[KNOWN] = lastNumber;
 }
 
 /** A tensor of the kind read last, over a storage made for its handle. */

@@ -37,13 +37,14 @@ export function importManaged<D extends DType = DType>(address: bigint, options?
   return new Tensor<D>(takeImport());
 }
 
-/** What a successful native call left in the frame, as a descriptor that owns it. */
+/** What a successful native call that knows no kinds left in the frame, as a descriptor that owns it. */
 export function takeFrame(): Descriptor {
   forgetKind();
   return takeImport();
 }
 
-function takeImport(): Descriptor {
+/** As {@link takeFrame}, after an import. */
+export function takeImport(): Descriptor {
   const storage = new NativeStorage(u32[HANDLE] as number, readBytes(), false);
   if (!isKindKnown()) takeKind(storage);
   const descriptor = readDescriptor(storage);

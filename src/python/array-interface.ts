@@ -8,7 +8,7 @@ import { type ArrayEntries, type ForeignArray, setArrayReader } from '../backend
 import type { Descriptor } from '../descriptor.js';
 import { MAX_NDIM } from '../layout.js';
 import { frame as exchange, Field } from '../native/frame.js';
-import { takeFrame } from '../native/import.js';
+import { takeImport } from '../native/import.js';
 import { native } from '../native/load.js';
 import { NativeStorage } from '../native/native-storage.js';
 import type { Storage } from '../storage.js';
@@ -134,7 +134,7 @@ function takeArray(source: object): Descriptor | null {
   if (reference === null) return null;
   u32[OBJECT] = liveHandle(reference);
   binding().takeArray();
-  return u32[COUNT] === 1 ? takeFrame() : null;
+  return u32[COUNT] === 1 ? takeImport() : null;
 }
 
 /** Tells the core how to read them. */

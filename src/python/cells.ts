@@ -9,7 +9,7 @@ import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { DLPACK } from '../managed.js';
 import { isDebug, recordExport } from '../native/debug.js';
 import { placeOf, withMemory } from '../native/export.js';
-import { takeFrame } from '../native/import.js';
+import { takeImport } from '../native/import.js';
 import type { NativeStorage } from '../native/native-storage.js';
 import { checkStatus } from '../native/status.js';
 import { fromDLPack } from '../protocol.js';
@@ -69,7 +69,7 @@ export function performTensor(subject: Reference, args: readonly unknown[], keyw
   const raised = send(Operation.callTensor, subject, null, args, keywords);
   if (u32[FAILED] === 1) throw toError(raised);
   checkStatus();
-  return takeFrame();
+  return takeImport();
 }
 
 /** A tensor in native memory as an object of a class, without the detour over arguments; undefined when the class needs a copy. */

@@ -6,7 +6,7 @@
 
 import type { ImportRequest } from '../backend.js';
 import type { Descriptor } from '../descriptor.js';
-import { takeFrame } from '../native/import.js';
+import { takeImport } from '../native/import.js';
 import { checkStatus } from '../native/status.js';
 import { binding } from './binding.js';
 import { writeNumbers } from './cells.js';
@@ -33,5 +33,5 @@ export function consume(reference: Reference, request: ImportRequest | null): De
   const failure = binding().consume();
   if (u32[FAILED] === 1) throw toError(failure);
   checkStatus();
-  return takeFrame();
+  return takeImport();
 }

@@ -1,6 +1,6 @@
 /** The CUDA Array Interface with Python objects, on the fake driver. */
 
-import { isDLPackError, Tensor } from 'dlpack';
+import { fromDLPack, isDLPackError, Tensor } from 'dlpack';
 import { asCudaArray, asMaskedCudaArray, fromCudaArrayInterface, loadDriver, Stream, synchronize } from 'dlpack/cuda';
 import { addressOf, stats } from 'dlpack/native';
 import { type PyObject, PythonError } from 'dlpack/python';
@@ -303,4 +303,49 @@ pyTest('what Python is told comes after all that was queued', () => {
 pyTest('an array outlives its interpreter call and its worker', () => {
   const result = runChild(import.meta.url, './children/array-exit.js', { env: { DLPACK_CUDA_DRIVER: fakeDriverPath } });
   equal([result.code, result.signal, result.output.trim()], [0, null, 'ended']);
+});
+
+pyTest('a getter that imports and exports other tensors in JavaScript does not mix them up', () => {
+  const { x, address } = floats();
+  py.exec(`
+class Calls:
+    def __init__(self, entries, before): self.entries, self.before = entries, before
+    @property
+    def __cuda_array_interface__(self):
+        self.before()
+        return self.entries
+`);
+  // The same array again and again, which is remembered, and others before it: of another kind, refused, and handed out.
+  const others = [
+    () => {},
+    () => fromDLPack(py.eval('__import__("numpy").arange(6)')).dispose(),
+    () => asCudaArray(written(address, 'shape=(2, 3)')).dispose(),
+    () => void throws('LayoutError', 'inside the allocation', () => asCudaArray(written(address, 'shape=(4000, 6)'))),
+    () => void py.eval('lambda t: t')(Tensor.zeros([7, 8, 9], 'int16')),
+  ];
+  for (let round = 0; round < 3; round++) {
+    for (const before of others) {
+      using y = asCudaArray(main.Calls(main.entries(address), before));
+      equal([y.shape, y.dtype, y.device, addressOf(y)], [[4, 6], 'float32', 'cuda:0', address]);
+      using readonly = asCudaArray(main.Calls(py.eval(`entries(${address}, data=(${address}, True))`), before));
+      equal([readonly.shape, readonly.readonly], [[4, 6], true]);
+    }
+  }
+  x.dispose();
+});
+
+pyTest('foreign memory that is ready on the default stream is waited for by another one, and released at once', () => {
+  const { x, address } = floats();
+  using ones = Tensor.zeros([24], 'float32').fill(1).to('cuda:0');
+  const stream = new Stream({ device: 'cuda:0' });
+  x.copyFrom(ones); // the maker's work, still in its stream
+  const before = stats().imports;
+  const y = asCudaArray(written(address, 'stream=1'));
+  const z = stream.use(() => y.copy());
+  stream.synchronize();
+  y.dispose();
+  equal(stats().imports, before);
+  equal(values(z), new Array(4).fill(new Array(6).fill(1)));
+  for (const tensor of [x, z]) tensor.dispose();
+  stream.dispose();
 });
