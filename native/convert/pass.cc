@@ -1,5 +1,6 @@
 // A pass is cut into units: a place on the outer axes, a strip of the axis that is innermost in the source (where that is
-// another one), and a stretch of the innermost axis of the target. Threads take units until there are none left.
+// another one), and a stretch of the innermost axis of the target. Each thread has a share of them in a row, and when it is
+// done helps the others with theirs.
 #include "pass.h"
 
 #include <stdlib.h>
@@ -40,6 +41,12 @@ struct Kernel {
   size_t to_size;
 };
 
+// Units in a row. On a line of its own: what one thread writes there should not be in the way of another.
+struct alignas(64) Share {
+  std::atomic<int64_t> next;
+  int64_t end;
+};
+
 struct Job {
   const Pass* pass;
   const Rows* rows;
@@ -58,7 +65,7 @@ struct Job {
   bool streams;
   bool reads_ahead;     // more than the caches of a core hold
   int32_t threads;
-  std::atomic<int64_t> next;
+  Share* shares;        // one for each thread
 };
 
 // Where a unit, a block of it, starts: bits in both memories.
@@ -225,15 +232,20 @@ static void RunUnit(const Job& job, int64_t unit) {
 }
 
 // Any thread, several at a time.
-static void Work(void* data) {
-  Job* job = static_cast<Job*>(data);
-  const int64_t grain = job->units / (job->threads * 8) + 1;
+static void RunShare(const Job& job, Share* share) {
+  const int64_t grain = job.units / (job.threads * 8) + 1;
   for (;;) {
-    const int64_t start = job->next.fetch_add(grain, std::memory_order_relaxed);
-    if (start >= job->units) break;
-    const int64_t end = start + grain < job->units ? start + grain : job->units;
-    for (int64_t unit = start; unit < end; ++unit) RunUnit(*job, unit);
+    const int64_t start = share->next.fetch_add(grain, std::memory_order_relaxed);
+    if (start >= share->end) return;
+    const int64_t end = start + grain < share->end ? start + grain : share->end;
+    for (int64_t unit = start; unit < end; ++unit) RunUnit(job, unit);
   }
+}
+
+// Any thread, several at a time. The same thread begins with the same share every time: its caches may hold that memory.
+static void Work(void* data, int32_t thread) {
+  const Job& job = *static_cast<Job*>(data);
+  for (int32_t i = 0; i < job.threads; ++i) RunShare(job, &job.shares[(thread + i) % job.threads]);
 #if defined(__x86_64__)
   // Streamed stores are not ordered with others: they must be visible before anyone is told.
   __asm__ volatile("sfence" ::: "memory");
@@ -312,10 +324,15 @@ void RunPass(const Pass& pass) {
   job.streams = job.to_is_dense && is_worth_it && bytes + read >= CacheBytes() &&
                 job.length * static_cast<int64_t>(job.kernel.to_size) >= kLine && !IsFresh(pass.to + pass.to_bit / 8, bytes);
   job.reads_ahead = bytes + read >= kPerThread;
-  job.next.store(0, std::memory_order_relaxed);
   int64_t threads = bytes < kLarge || !IsDivisible(pass, job) ? 1 : bytes / kPerThread;
   if (threads > pass.threads) threads = pass.threads;
-  job.threads = static_cast<int32_t>(threads < 1 ? 1 : threads);
+  job.threads = static_cast<int32_t>(threads < 1 ? 1 : threads > kMaxThreads ? kMaxThreads : threads);
+  Share shares[kMaxThreads];
+  job.shares = shares;
+  for (int32_t i = 0; i < job.threads; ++i) {
+    shares[i].next.store(job.units / job.threads * i, std::memory_order_relaxed);
+    shares[i].end = i + 1 == job.threads ? job.units : job.units / job.threads * (i + 1);
+  }
   RunOnThreads(job.threads, Work, &job);
 }
 

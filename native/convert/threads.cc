@@ -16,20 +16,19 @@ namespace dlpack {
 
 #if defined(_WIN32)
 
-void RunOnThreads(int32_t, void (*work)(void*), void* data) { work(data); }
+void RunOnThreads(int32_t, void (*work)(void*, int32_t), void* data) { work(data, 0); }
 
 #else
 
 namespace {
 
-const int32_t kMaxThreads = 64;
 // Turns of a loop of some 40 nanoseconds: about as long as it takes to wake somebody up.
 const int32_t kPatience = 2000;
 const size_t kStackSize = 1 << 20;
 
 // On the stack of the thread that waits for it.
 struct Task {
-  void (*work)(void*);
+  void (*work)(void*, int32_t);
   void* data;
   int32_t wanted;               // members that may still join; guarded by tasks_lock
   std::atomic<int32_t> joined;  // members at work; written under tasks_lock
@@ -102,7 +101,8 @@ void SleepUnlessAnnounced(uint32_t seen) {
 }
 
 // Never ends. It holds nothing that the end of the process would need.
-void* Serve(void*) {
+void* Serve(void* argument) {
+  const int32_t number = static_cast<int32_t>(reinterpret_cast<intptr_t>(argument));
   for (;;) {
     const uint32_t seen = announced.load(std::memory_order_acquire);
     bool wants_more = false;
@@ -112,7 +112,7 @@ void* Serve(void*) {
       continue;
     }
     if (wants_more) WakeTwo();
-    task->work(task->data);
+    task->work(task->data, number);
     Leave(task);
   }
 }
@@ -125,7 +125,7 @@ void Enlist(int32_t count) {
     members = 0;
     tasks = nullptr;
   }
-  while (members < count && StartDetachedThread(Serve, nullptr, kStackSize)) ++members;
+  while (members < count && StartDetachedThread(Serve, reinterpret_cast<void*>(intptr_t{members} + 1), kStackSize)) ++members;
 }
 
 void Announce(Task* task, int32_t count) {
@@ -157,12 +157,12 @@ void Retract(Task* task) {
 
 }  // namespace
 
-void RunOnThreads(int32_t count, void (*work)(void*), void* data) {
-  if (count <= 1) return work(data);
+void RunOnThreads(int32_t count, void (*work)(void*, int32_t), void* data) {
+  if (count <= 1) return work(data, 0);
   const int32_t others = count <= kMaxThreads ? count - 1 : kMaxThreads - 1;
   Task task = {work, data, others, {0}, nullptr};
   Announce(&task, others);
-  work(data);
+  work(data, 0);
   Retract(&task);
 }
 

@@ -42,8 +42,18 @@ Object* DropObject(Objects* self, uint32_t handle) {
   return object;
 }
 
+static void DropReturned(Objects* self) {
+  ObjectFrame* frame = self->frame;
+  const uint32_t count = frame->returned_count < kReleased ? frame->returned_count : kReleased;
+  uint32_t handles[kReleased];
+  for (uint32_t i = 0; i < count; ++i) handles[i] = frame->returned[i];
+  frame->returned_count = 0;
+  for (uint32_t i = 0; i < count; ++i) Drop(self->environment, handles[i]);
+}
+
 void DropReleased(Objects* self) {
   ObjectFrame* frame = self->frame;
+  if (frame->returned_count != 0) DropReturned(self);
   if (frame->released_count == 0) return;
   const uint32_t count = frame->released_count < kReleased ? frame->released_count : kReleased;
   Object* objects[kReleased];

@@ -37,8 +37,11 @@ struct ObjectFrame {
   Cell cells[kCells];
   double words[kWords];  // tensors, one behind the other: see TensorWords
   uint32_t released[kReleased];  // objects that JavaScript is done with, for the next operation to drop
+  uint32_t returned_count;
+  uint32_t returned[kReleased];  // the same for storages of Python's memory
+  uint32_t unused;
 };
-static_assert(sizeof(ObjectFrame) == 48 + 16 * kCells + 8 * kWords + 4 * kReleased, "src/python/frame.ts has this size");
+static_assert(sizeof(ObjectFrame) == 56 + 16 * kCells + 8 * kWords + 8 * kReleased, "src/python/frame.ts has this size");
 
 // A tensor in the words: the fields of frame.h that Python needs, then shape and strides.
 struct TensorWords {

@@ -45,7 +45,11 @@ export function takeFrame(): Descriptor {
 
 /** As {@link takeFrame}, after an import. */
 export function takeImport(): Descriptor {
-  const storage = new NativeStorage(u32[HANDLE] as number, readBytes(), false);
+  return takeInto(new NativeStorage(u32[HANDLE] as number, readBytes(), false));
+}
+
+/** As {@link takeImport}, with a storage that was made for the handle in the frame. */
+export function takeInto(storage: NativeStorage): Descriptor {
   if (!isKindKnown()) takeKind(storage);
   const descriptor = readDescriptor(storage);
   return isDebug() ? recorded(descriptor, storage) : descriptor;

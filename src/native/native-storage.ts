@@ -76,10 +76,15 @@ export class NativeStorage extends Storage {
     this.handle = 0;
     if (this.owner !== null) this.owner.number = 0;
     else collectNever(this);
-    u32[HANDLE] = handle;
-    native().release();
+    this.giveBack(handle);
     if (isDebug()) forgetStorage(handle);
     if (this.cached !== null) this.detach();
+  }
+
+  /** Drops the reference. */
+  protected giveBack(handle: number): void {
+    u32[HANDLE] = handle;
+    native().release();
   }
 
   /** Explicitly disposed: stale typed arrays become empty instead of keeping the memory. Not so when the collector

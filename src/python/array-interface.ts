@@ -7,13 +7,13 @@
 import { type ArrayEntries, type ForeignArray, setArrayReader } from '../backend.js';
 import type { Descriptor } from '../descriptor.js';
 import { MAX_NDIM } from '../layout.js';
-import { frame as exchange, Field } from '../native/frame.js';
-import { takeImport } from '../native/import.js';
+import { frame as exchange, Field, readBytes } from '../native/frame.js';
+import { takeInto } from '../native/import.js';
 import { native } from '../native/load.js';
-import { NativeStorage } from '../native/native-storage.js';
 import type { Storage } from '../storage.js';
 import { binding } from './binding.js';
 import { COUNT, FIRST_WORD, frame, HANDLE as OBJECT, objectFrame, WORDS } from './frame.js';
+import { LentStorage } from './lent-storage.js';
 import { importModule, isPyObject, type PyObject } from './object.js';
 import { findReference, liveHandle } from './reference.js';
 import { takeResult } from './results.js';
@@ -99,7 +99,7 @@ class PythonArray implements ForeignArray {
   }
 
   hold(nbytes: number): Storage {
-    return new NativeStorage(this.handle, nbytes, false).recorded();
+    return new LentStorage(this.handle, nbytes).recorded();
   }
 
   drop(): void {
@@ -134,7 +134,8 @@ function takeArray(source: object): Descriptor | null {
   if (reference === null) return null;
   u32[OBJECT] = liveHandle(reference);
   binding().takeArray();
-  return u32[COUNT] === 1 ? takeImport() : null;
+  if (u32[COUNT] !== 1) return null;
+  return takeInto(new LentStorage(exchange.u32[Field.HANDLE] as number, readBytes()));
 }
 
 /** Tells the core how to read them. */

@@ -15,8 +15,9 @@ const WORDS_START = CELLS_START + 16 * CELLS;
 /** How many objects wait for an operation that drops them, at most. */
 export const MAX_RELEASED = 64;
 const RELEASED_START = WORDS_START + 8 * WORDS;
+const RETURNED_START = RELEASED_START + 4 * MAX_RELEASED;
 
-export const objectFrame = new ArrayBuffer(RELEASED_START + 4 * MAX_RELEASED);
+export const objectFrame = new ArrayBuffer(RETURNED_START + 4 * MAX_RELEASED + 8);
 
 /** To be taken apart into constants of the importing module, which V8 folds into its code; it does not fold imports. */
 export const frame = {
@@ -87,5 +88,8 @@ export const FIRST_NUMBER = CELLS_START / 8 + 1;
 export const FIRST_WORD = WORDS_START / 8;
 /** u32: the first released handle. */
 export const FIRST_RELEASED = RELEASED_START / 4;
+export const RETURNED_COUNT = RETURNED_START / 4;
+/** u32: the first handle of a storage that was returned. */
+export const FIRST_RETURNED = RETURNED_COUNT + 1;
 /** Words in front of the shape. */
 export const TENSOR_WORDS = 5;

@@ -6,7 +6,15 @@
 
 import { DisposedError } from '../errors.js';
 import { binding } from './binding.js';
-import { FIRST_RELEASED, frame, HANDLE, MAX_RELEASED, RELEASED_COUNT } from './frame.js';
+import {
+  FIRST_RELEASED,
+  FIRST_RETURNED,
+  frame,
+  HANDLE,
+  MAX_RELEASED,
+  RELEASED_COUNT,
+  RETURNED_COUNT,
+} from './frame.js';
 
 const { u32 } = frame;
 
@@ -62,7 +70,19 @@ export function releaseHandle(handle: number): void {
   const count = u32[RELEASED_COUNT] as number;
   u32[FIRST_RELEASED + count] = handle;
   u32[RELEASED_COUNT] = count + 1;
-  if (count + 1 === MAX_RELEASED) settle();
+  settleLater(count + 1);
+}
+
+/** The same for a storage over memory of a Python object. */
+export function returnStorage(handle: number): void {
+  const count = u32[RETURNED_COUNT] as number;
+  u32[FIRST_RETURNED + count] = handle;
+  u32[RETURNED_COUNT] = count + 1;
+  settleLater(count + 1);
+}
+
+function settleLater(count: number): void {
+  if (count === MAX_RELEASED) settle();
   else if (!isSettling) {
     isSettling = true;
     queueMicrotask(settleTick);
@@ -76,7 +96,7 @@ function settleTick(): void {
 
 /** Drops what was released. */
 export function settle(): void {
-  if (u32[RELEASED_COUNT] !== 0) binding().settle();
+  if (u32[RELEASED_COUNT] !== 0 || u32[RETURNED_COUNT] !== 0) binding().settle();
 }
 
 /** Never waits for the GIL: the reference is dropped by whoever holds it next. */
