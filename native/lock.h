@@ -12,21 +12,36 @@
 
 namespace dlpack {
 
+// Tells the processor that this is a loop that waits.
+inline void Breathe() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
 class Lock {
  public:
   void Acquire() {
-    while (flag_.test_and_set(std::memory_order_acquire)) {
-#if defined(_WIN32)
-      SwitchToThread();
-#else
-      sched_yield();
-#endif
+    while (is_taken_.exchange(true, std::memory_order_acquire)) {
+      // Whoever has it is nearly done, unless he lost his processor.
+      for (int i = 0; i < 64 && is_taken_.load(std::memory_order_relaxed); ++i) Breathe();
+      if (is_taken_.load(std::memory_order_relaxed)) Yield();
     }
   }
-  void Release() { flag_.clear(std::memory_order_release); }
+  void Release() { is_taken_.store(false, std::memory_order_release); }
 
  private:
-  std::atomic_flag flag_ = ATOMIC_FLAG_INIT;
+  static void Yield() {
+#if defined(_WIN32)
+    SwitchToThread();
+#else
+    sched_yield();
+#endif
+  }
+
+  std::atomic<bool> is_taken_{false};
 };
 
 class LockScope {

@@ -233,7 +233,7 @@ static void RunUnit(const Job& job, int64_t unit) {
 
 // Any thread, several at a time.
 static void RunShare(const Job& job, Share* share) {
-  const int64_t grain = job.units / (job.threads * 8) + 1;
+  const int64_t grain = job.units / (job.threads * 32) + 1;
   for (;;) {
     const int64_t start = share->next.fetch_add(grain, std::memory_order_relaxed);
     if (start >= share->end) return;

@@ -42,27 +42,33 @@ pid_t home;        // the process that the members live in; guarded by tasks_loc
 
 // Members sleep until this number changes.
 std::atomic<uint32_t> announced;
+// Those who sleep, members and callers. Nobody is woken, and no mutex is touched, while all are awake.
+std::atomic<int32_t> sleepers;
 pthread_mutex_t sleep_mutex = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t awake = PTHREAD_COND_INITIALIZER;
 pthread_cond_t left = PTHREAD_COND_INITIALIZER;
 
-inline void Breathe() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  __asm__ volatile("yield");
-#endif
+// Sleeps until `done`, which somebody else makes true before he calls AnyoneAsleep.
+template <class Done>
+void SleepUntil(pthread_cond_t* condition, Done done) {
+  pthread_mutex_lock(&sleep_mutex);
+  sleepers.fetch_add(1);
+  while (!done()) pthread_cond_wait(condition, &sleep_mutex);
+  sleepers.fetch_sub(1);
+  pthread_mutex_unlock(&sleep_mutex);
 }
 
-// What was written before is seen by everyone who sleeps from now on.
-void Meet() {
+// Whoever is not asleep now sees what was written before.
+bool AnyoneAsleep() {
+  if (sleepers.load() == 0) return false;
   pthread_mutex_lock(&sleep_mutex);
   pthread_mutex_unlock(&sleep_mutex);
+  return true;
 }
 
 // Two of those who sleep; each wakes two more. One thread that wakes all would be the last to start.
 void WakeTwo() {
-  Meet();
+  if (!AnyoneAsleep()) return;
   pthread_cond_signal(&awake);
   pthread_cond_signal(&awake);
 }
@@ -83,11 +89,9 @@ Task* Join(bool* wants_more) {
 // The task may be gone when this returns.
 void Leave(Task* task) {
   tasks_lock.Acquire();
-  const bool is_last = task->joined.fetch_sub(1, std::memory_order_release) == 1;
+  const bool is_last = task->joined.fetch_sub(1) == 1;
   tasks_lock.Release();
-  if (!is_last) return;
-  Meet();
-  pthread_cond_broadcast(&left);
+  if (is_last && AnyoneAsleep()) pthread_cond_broadcast(&left);
 }
 
 void SleepUnlessAnnounced(uint32_t seen) {
@@ -95,9 +99,7 @@ void SleepUnlessAnnounced(uint32_t seen) {
     if (announced.load(std::memory_order_relaxed) != seen) return;
     Breathe();
   }
-  pthread_mutex_lock(&sleep_mutex);
-  while (announced.load(std::memory_order_relaxed) == seen) pthread_cond_wait(&awake, &sleep_mutex);
-  pthread_mutex_unlock(&sleep_mutex);
+  SleepUntil(&awake, [seen] { return announced.load() != seen; });
 }
 
 // Never ends. It holds nothing that the end of the process would need.
@@ -135,7 +137,7 @@ void Announce(Task* task, int32_t count) {
     task->next = tasks;
     tasks = task;
   }
-  announced.fetch_add(1, std::memory_order_release);
+  announced.fetch_add(1);
   WakeTwo();
 }
 
@@ -148,9 +150,9 @@ void Retract(Task* task) {
     *at = task->next;
   }
   for (int32_t i = 0; i < kPatience && task->joined.load(std::memory_order_acquire) > 0; ++i) Breathe();
-  pthread_mutex_lock(&sleep_mutex);
-  while (task->joined.load(std::memory_order_acquire) > 0) pthread_cond_wait(&left, &sleep_mutex);
-  pthread_mutex_unlock(&sleep_mutex);
+  if (task->joined.load(std::memory_order_acquire) > 0) {
+    SleepUntil(&left, [task] { return task->joined.load() == 0; });
+  }
   // Whoever left last may still hold the lock.
   LockScope lock(&tasks_lock);
 }

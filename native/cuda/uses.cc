@@ -210,13 +210,18 @@ Result NoteUse(Storage* storage, const Place& stream) {
   return RecordThreadUse(use);
 }
 
+// Whether a mark is enough, and made. New memory is known to its holder alone, and needs no lock.
+static bool MarkReady(Storage* storage, const Place& stream) {
+  if (storage->uses != nullptr || stream.handle != kLegacyStream) return false;
+  if (HomeOf(storage, storage->destroy).device != nullptr) return false;
+  storage->uses = ReadyMark(stream.device);
+  return true;
+}
+
 Result NoteReady(Storage* storage, const Place& stream) {
+  if (storage->refs.load(std::memory_order_acquire) == 1 && MarkReady(storage, stream)) return kSuccess;
   LockScope lock(&uses_lock);
-  if (IsOrdered(storage, stream)) return kSuccess;
-  if (storage->uses == nullptr && stream.handle == kLegacyStream && HomeOf(storage, storage->destroy).device == nullptr) {
-    storage->uses = ReadyMark(stream.device);
-    return kSuccess;
-  }
+  if (IsOrdered(storage, stream) || MarkReady(storage, stream)) return kSuccess;
   Uses* uses = MakeUses(storage);
   if (uses == nullptr) return kOutOfDeviceMemory;
   Use* use = FindUse(uses, stream);

@@ -50,6 +50,8 @@ void DropOwner(Storage* self) {
   if (owner == nullptr) return;
   if (FinalizerScope::IsActive()) {
     DeferDecRef(owner);
+  } else if (ReturnScope::Leave()) {
+    api.Py_DecRef(owner);
   } else {
     Gil gil;
     api.Py_DecRef(owner);
@@ -144,9 +146,11 @@ bool ReadPlain(Object* dict, ArrayFrame* frame) {
   const char* text = entries.typestr != nullptr && TypeOf(entries.typestr) == api.PyUnicode_Type
                          ? api.PyUnicode_AsUTF8AndSize(entries.typestr, &length)
                          : nullptr;
-  if (text == nullptr || length > 6 || memchr(text, 0, static_cast<size_t>(length)) != nullptr) return false;
-  memset(frame->typestr, 0, sizeof(frame->typestr));
-  memcpy(frame->typestr, text, static_cast<size_t>(length));
+  if (text == nullptr || length > 6) return false;
+  for (ptrdiff_t i = 0; i < static_cast<ptrdiff_t>(sizeof(frame->typestr)); ++i) {
+    if (i < length && text[i] == 0) return false;
+    frame->typestr[i] = i < length ? text[i] : 0;
+  }
   Object* data = entries.data;
   if (data == nullptr || TypeOf(data) != api.PyTuple_Type || api.PyTuple_Size(data) != 2) return false;
   long long pointer = 0, version = 0, stream = 0;
@@ -285,9 +289,11 @@ napi_value TakeArray(napi_env env, napi_callback_info info) {
   Ref dict(api.PyObject_GetAttr(object, array_names.interface));
   ArrayFrame array;
   Storage* storage = dict && ReadPlain(dict.get(), &array) ? WrapArray(self->environment, array, object) : nullptr;
-  api.PyErr_Clear();  // it will be raised again
   self->frame->count = 0;
-  if (storage == nullptr) return nullptr;
+  if (storage == nullptr) {
+    api.PyErr_Clear();  // it will be raised again
+    return nullptr;
+  }
   owner.take();
   self->environment->frame->handle = Hold(self->environment, storage, false);
   self->frame->count = self->environment->frame->handle == 0 ? 0 : 1;

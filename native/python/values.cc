@@ -48,7 +48,10 @@ static void DropReturned(Objects* self) {
   uint32_t handles[kReleased];
   for (uint32_t i = 0; i < count; ++i) handles[i] = frame->returned[i];
   frame->returned_count = 0;
-  for (uint32_t i = 0; i < count; ++i) Drop(self->environment, handles[i]);
+  for (uint32_t i = 0; i < count; ++i) {
+    ReturnScope scope;
+    Drop(self->environment, handles[i]);
+  }
 }
 
 void DropReleased(Objects* self) {
