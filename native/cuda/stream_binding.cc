@@ -142,7 +142,7 @@ static void FinishWait(void* argument) {
 }
 
 // Has the function that JavaScript keeps under `number` called when what the stream has now, or with `flags` 1 what the
-// event of the owner in `address` marks, is done or failed.
+// event of the owner in `address` marks, is done or failed. Not when the status is an error: JavaScript takes it back then.
 napi_value WatchBinding(napi_env env, napi_callback_info info) {
   CudaContext* self = ContextOf(env, info);
   CudaFrame* frame = self->frame;
@@ -169,8 +169,9 @@ napi_value WatchBinding(napi_env env, napi_callback_info info) {
     started = event != nullptr && WatchAndDestroy(device, event, FinishWait, wait);
     if (event != nullptr && !started) driver.EventDestroy(event);
   }
-  // The function runs all the same, and finds that it was told.
-  if (!started) FinishWait(wait);
+  if (started) return nullptr;
+  if (frame->status == kSuccess) frame->status = kOutOfDeviceMemory;
+  FinishWait(wait);
   return nullptr;
 }
 
