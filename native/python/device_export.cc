@@ -89,9 +89,11 @@ cuda::Result QueueElements(const Body& body, cuda::Device* device, Storage* targ
   cuda::ContextScope scope(device);
   cuda::Result result = cuda::OrderAfterUses(body.storage, cuda::Place{device, stream});
   if (result == cuda::kSuccess) result = cuda::QueueCopy(device, request, stream);
-  if (result == cuda::kSuccess) result = cuda::NoteUse(body.storage, cuda::Place{device, stream});
-  if (result == cuda::kSuccess && is_target_reachable) result = cuda::NoteUse(target, cuda::Place{device, stream});
-  return result;
+  if (result == cuda::kNotSupported) return result;
+  // Noted when it failed, too: some of its pieces may have been queued.
+  cuda::Result noted = cuda::NoteUse(body.storage, cuda::Place{device, stream});
+  if (noted == cuda::kSuccess && is_target_reachable) noted = cuda::NoteUse(target, cuda::Place{device, stream});
+  return result == cuda::kSuccess ? noted : result;
 }
 
 }  // namespace

@@ -44,6 +44,9 @@ export function cuda(): CudaBinding {
   return attached as unknown as CudaBinding;
 }
 
+/** True once this thread has used the driver. */
+export const isLoaded = (): boolean => attached !== null;
+
 /** Throws unless the driver did what it was asked for: `what`, after "Expected". */
 export function check(what: string): void {
   if (i32[STATUS] !== 0) throw driverError(what);
