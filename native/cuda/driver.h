@@ -32,6 +32,7 @@ enum : Result {
   kNotFound = 500,
   kNotReady = 600,
   kNotSupported = 801,
+  kStreamCaptureUnsupported = 900,
 };
 
 // Streams that every device has, by handles of the driver.

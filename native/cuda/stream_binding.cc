@@ -159,11 +159,17 @@ napi_value WatchBinding(napi_env env, napi_callback_info info) {
     return nullptr;
   }
   bool started = false;
+  ContextScope scope(device);
   if (frame->flags == 1) {
     wait->event = reinterpret_cast<Owned*>(frame->address)->event;
     wait->event->refs.fetch_add(1, std::memory_order_relaxed);
-    started = Watch(device, wait->event->handle, FinishWait, wait);
-    if (started) frame->status = kSuccess;
+    // One that was recorded into a graph never happens, and the watcher could not tell.
+    RelaxedScope relaxed;
+    frame->status = driver.EventQuery(wait->event->handle);
+    if (frame->status == kNotReady) frame->status = kSuccess;
+    started = frame->status == kSuccess && Watch(device, wait->event->handle, FinishWait, wait);
+  } else if (IsCapturing(StreamOf(frame))) {
+    frame->status = kStreamCaptureUnsupported;
   } else {
     EventHandle event = RecordEvent(device, StreamOf(frame), &frame->status);
     started = event != nullptr && WatchAndDestroy(device, event, FinishWait, wait);

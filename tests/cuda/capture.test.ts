@@ -1,5 +1,5 @@
 import { Tensor } from 'dlpack';
-import { emptyCache, Stream, synchronize } from 'dlpack/cuda';
+import { type CudaError, emptyCache, Stream, synchronize } from 'dlpack/cuda';
 import { equal, ok } from '../assert.js';
 import { collectUntil } from '../harness.js';
 import { code, fake } from './fake.js';
@@ -58,6 +58,48 @@ cudaTest('small blocks of a stream that is captured stay with it', () => {
   emptyCache();
   equal(fake.live().pool, pool);
 });
+
+cudaTest('what cannot be part of a graph is refused, and the capture stays whole', async () => {
+  fake.configure({ queriesRun: true });
+  const stream = new Stream();
+  const x = Tensor.zeros([4], 'float32', onDevice);
+  const pinned = Tensor.zeros([4], 'float32', { device: 'cuda_host' });
+  synchronize();
+  const refused = 'CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED';
+  fake.beginCapture(stream.handle);
+  for (const action of [
+    () => x.fill(3),
+    () => x.copyFrom(pinned),
+    () => x.to('cpu'),
+    () => Tensor.from([1, 2]).to('cuda:0'),
+  ]) {
+    throwsCuda(refused, () => stream.use(action));
+  }
+  for (const action of [
+    () => pinned.toAsync('cuda:0'),
+    () => Tensor.from([1, 2]).toAsync('cuda:0'),
+    () => x.toAsync('cpu'),
+    () => x.copyAsync(),
+    () => stream.done(),
+  ]) {
+    equal(await nameOfRejection(() => stream.use<Promise<unknown>>(action)), refused);
+  }
+  equal(fake.endCapture(stream.handle), { code: code.success, operations: [] });
+  fake.beginCapture(stream.handle);
+  const event = stream.record();
+  equal(await nameOfRejection(() => event.done()), 'CUDA_ERROR_CAPTURED_EVENT');
+  fake.endCapture(stream.handle);
+  for (const owned of [event, stream, x, pinned]) owned.dispose();
+});
+
+async function nameOfRejection(action: () => Promise<unknown>): Promise<string> {
+  try {
+    await action();
+    return 'nothing';
+  } catch (error) {
+    return (error as CudaError).cudaName;
+  }
+}
 
 cudaTest('memory that cannot be had during a capture leaves nothing behind', () => {
   const stream = new Stream();
