@@ -139,10 +139,8 @@ Storage* CopyDeviceElements(const Body& body, bool to_host) {
     api.PyErr_SetString(api.PyExc_BufferError, "Expected a CUDA driver for a copy: load dlpack/cuda first");
     return nullptr;
   }
-  int64_t bits = int64_t{tensor.dtype.bits} * tensor.dtype.lanes;
-  if (!IsPacked(body)) bits = (bits + 7) / 8 * 8;
-  for (int32_t i = 0; i < tensor.ndim; ++i) bits *= tensor.shape[i];
-  const uint64_t nbytes = static_cast<uint64_t>((bits + 7) / 8);
+  uint64_t nbytes;
+  if (!CountBytes(tensor, IsPacked(body), &nbytes)) return nullptr;
   const cuda::StreamHandle stream = cuda::CurrentStream(ordinal);
   bool is_possible = true;
   Storage* target = to_host ? AllocateStorage(nbytes)
