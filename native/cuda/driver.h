@@ -33,6 +33,7 @@ enum : Result {
   kNotReady = 600,
   kNotSupported = 801,
   kStreamCaptureUnsupported = 900,
+  kStreamCaptureIsolation = 905,
 };
 
 // Streams that every device has, by handles of the driver.

@@ -40,6 +40,28 @@ for (const [name, length] of [
   });
 }
 
+cudaTest('memory that another stream still uses, released during a capture of its own', async () => {
+  const { pool } = fake.live();
+  const [own, other] = [new Stream(), new Stream()];
+  const x = own.use(() => Tensor.zeros([1 << 22], 'float32', onDevice));
+  own.synchronize();
+  fake.delay(other.handle);
+  other.use(() => x.fill(3));
+  fake.beginCapture(own.handle);
+  x.dispose();
+  throwsCuda('CUDA_ERROR_STREAM_CAPTURE_ISOLATION', () => own.wait(other));
+  equal(fake.endCapture(own.handle), { code: code.success, operations: [] });
+  fake.release(other.handle);
+  for (const stream of [own, other]) stream.dispose();
+  ok(
+    await collectUntil(() => {
+      fake.runAll();
+      emptyCache();
+      return fake.live().pool === pool;
+    }),
+  );
+});
+
 cudaTest('small blocks of a stream that is captured stay with it', () => {
   const { pool } = fake.live();
   const { stream, x } = busy(4);
