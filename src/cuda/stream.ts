@@ -91,7 +91,10 @@ export class Stream {
     return current[id] ?? Stream.default(name);
   }
 
-  /** Unsafe: a stream of another library by its handle (`cudaStream_t`), which must outlive all that is queued on it here. */
+  /**
+   * Unsafe: a stream of another library by its handle (`cudaStream_t`), which must outlive all that is queued on it here and every
+   * tensor that was made or used on it.
+   */
   static from(handle: bigint, device: Device = 'cuda:0'): Stream {
     return new Stream({ device }, new Foreign(checkHandle(handle)));
   }
