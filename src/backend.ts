@@ -131,6 +131,11 @@ export interface DeviceBackend {
    * the array API; null is the default stream, -1 asks for nothing.
    */
   handOver(descriptor: Descriptor, stream: bigint | null): void;
+  /**
+   * The consumer's side: the data is ready for what `stream` gets from now on. Work here starts after that, whatever stream it
+   * is on. Numbers as above.
+   */
+  follow(descriptor: Descriptor, stream: bigint | null): void;
   /** The current stream of a device on this thread, as the driver names it. */
   currentStream(device: DeviceInfo): bigint;
 }

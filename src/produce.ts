@@ -47,7 +47,8 @@ export function produce(source: Descriptor, request: DLPackRequest): ManagedTens
 /** What the consumer queues on its stream finds the data ready. A copy that cannot be handed over goes back. */
 function handOver(descriptor: Descriptor, source: Descriptor, stream: bigint | null): void {
   const { device } = descriptor;
-  if (device.isHostAccessible) return;
+  // Streams work on managed memory, too; without one its consumer is the processor.
+  if (device.isHostAccessible && (device.kind !== 'cuda_managed' || stream === null)) return;
   const backend = getDeviceBackend(device);
   if (backend === null) {
     if (stream === null || stream === -1n) return;

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { consumerStream, getBackend, hasDeviceBackend, importForeign } from './backend.js';
+import { consumerStream, getBackend, getDeviceBackend, hasDeviceBackend, importForeign } from './backend.js';
 import { Descriptor, KNOWN_FLAGS } from './descriptor.js';
 import { type Device, type DeviceInfo, deviceFromType, parseDevice } from './device.js';
 import type { DType } from './dtype.js';
@@ -99,14 +99,27 @@ function take(source: unknown, device: DeviceInfo | null, copy: boolean | null, 
   }
   const backend = getBackend();
   const wanted = device === null ? null : { type: device.type, id: device.id };
+  const named = stream ?? streamFor(source, device);
   const offered = ask(source, {
     maxVersion: DLPACK_VERSION,
     device: wanted,
     copy,
-    stream: stream ?? streamFor(source, device),
+    stream: named,
     native: backend !== null,
   });
-  return backend?.importExternal(offered) ?? consume(offered as ManagedTensor);
+  return followed(backend?.importExternal(offered) ?? consume(offered as ManagedTensor), named);
+}
+
+/** The producer made the data ready for the stream that was named. */
+function followed(descriptor: Descriptor, stream: bigint | null): Descriptor {
+  if (descriptor.device.isHostAccessible) return descriptor;
+  try {
+    getDeviceBackend(descriptor.device)?.follow(descriptor, stream);
+    return descriptor;
+  } catch (error) {
+    descriptor.storage.release();
+    throw error;
+  }
 }
 
 /** The stream that this thread will use the tensor on, where it is on a device with streams that we know. */

@@ -38,5 +38,15 @@ napi_value AdmitBinding(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+// The storage in `handle` is memory of others, ready for what `stream` gets from now on: our current stream of the device
+// waits for that one, and work of ours on others for the current one.
+napi_value FollowBinding(napi_env env, napi_callback_info info) {
+  CudaContext* self = ContextOf(env, info);
+  CudaFrame* frame = self->frame;
+  Storage* storage = GetHeld(self->environment, frame->handle);
+  frame->status = storage == nullptr ? kInvalidHandle : FollowMaker(storage, frame->device, frame->device, StreamOf(frame));
+  return nullptr;
+}
+
 }  // namespace cuda
 }  // namespace dlpack

@@ -122,6 +122,7 @@ static const Export kExports[] = {
     {"handOver", HandOverBinding},
     {"pointerAttributes", PointerAttributesBinding},
     {"admit", AdmitBinding},
+    {"follow", FollowBinding},
     {"createStream", CreateStreamBinding},
     {"createEvent", CreateEventBinding},
     {"releaseOwned", ReleaseOwnedBinding},

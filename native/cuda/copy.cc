@@ -74,6 +74,19 @@ void Widen(CopyRequest* request) {
   request->item = wide;
 }
 
+// Items whose memory is aligned for their parts only, as that of complex numbers may be, travel in parts.
+bool Narrow(CopyRequest* request) {
+  int64_t part = request->item;
+  while ((AsAddress(request->source) | AsAddress(request->target)) % static_cast<uint64_t>(part) != 0) part /= 2;
+  if (part == request->item) return true;
+  if (request->ndim == kMaxNdim) return false;
+  request->shape[request->ndim] = request->item / part;
+  request->source_steps[request->ndim] = request->target_steps[request->ndim] = part;
+  request->item = part;
+  ++request->ndim;
+  return true;
+}
+
 // The axis along which the source is contiguous, when the target is along the last; -1 when there is none.
 int32_t TransposedAxis(const CopyRequest& request) {
   const int32_t last = request.ndim - 1;
@@ -155,9 +168,10 @@ Result QueueCopy(Device* device, const CopyRequest& request, StreamHandle stream
   }
   const Result result = LoadCopyKernels(device);
   if (result != kSuccess) return result;
-  CopyRequest widened = request;
-  Widen(&widened);
-  return LaunchPieces(device, widened, stream);
+  CopyRequest fitted = request;
+  if (!Narrow(&fitted)) return kNotSupported;
+  Widen(&fitted);
+  return LaunchPieces(device, fitted, stream);
 }
 
 }  // namespace cuda

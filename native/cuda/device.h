@@ -26,8 +26,9 @@ int32_t DeviceCount();
 // The device of a number, with its context made on first use. NULL with the reason in `result`.
 Device* GetDevice(int32_t id, Result* result);
 
-// Makes a context current on this thread for its lifetime. A thread that had none keeps it, as with the CUDA runtime:
-// pushing and popping costs more than most calls.
+// Makes a context current on this thread for its lifetime. A thread that had none keeps that of the first device, which the CUDA
+// runtime would take, too: pushing and popping costs more than most calls. Not that of another one, or libraries on this
+// thread would find themselves there.
 class ContextScope {
  public:
   explicit ContextScope(const Device* device) : is_pushed_(false), result_(kSuccess) {
@@ -35,7 +36,7 @@ class ContextScope {
     driver.CtxGetCurrent(&current);
     if (current == device->context) return;
     result_ = driver.CtxPushCurrent(device->context);
-    is_pushed_ = result_ == kSuccess && current != nullptr;
+    is_pushed_ = result_ == kSuccess && (current != nullptr || device->id != 0);
   }
   ~ContextScope() {
     Context popped;

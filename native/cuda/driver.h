@@ -32,6 +32,8 @@ enum : Result {
   kNotFound = 500,
   kNotReady = 600,
   kNotSupported = 801,
+  kStreamCaptureUnsupported = 900,
+  kStreamCaptureIsolation = 905,
 };
 
 // Streams that every device has, by handles of the driver.

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "watcher.h"
+
 namespace dlpack {
 namespace cuda {
 
@@ -36,20 +38,30 @@ BlockCache* CacheOf(const Block* block) {
   return block->stream == nullptr ? nullptr : &block->stream->cache;
 }
 
+bool IsCaptured(const Block* block) {
+  if (block->home == kLegacyStream) return false;
+  ContextScope scope(block->device);
+  return IsCapturing(block->home);
+}
+
 // Behind the work that the home stream has.
 void FreePooled(Storage* self) {
   const Block* block = BlockOf(self);
   ContextScope scope(block->device);
-  // A stream that is captured into a graph would free the memory each time the graph runs.
+  // A stream that ends while it is captured into a graph: it would free the memory each time the graph runs.
   const StreamHandle stream = IsCapturing(block->home) ? block->device->side_stream : block->home;
   if (self->data != nullptr) driver.MemFreeAsync(AddressOf(self), stream);
 }
 
+void DestroyStep(void* argument);
+
 void DestroyPooled(Storage* self) {
   Block* block = BlockOf(self);
+  // What the home stream had before the capture may still use the memory, and nothing can be queued behind it until that is over.
+  if (self->data != nullptr && IsCaptured(block) && WatchCapture(block->device, block->home, DestroyStep, self)) return;
   CountOff(self);
   BlockCache* cache = block->size_class < 0 ? nullptr : CacheOf(block);
-  if (cache != nullptr && !IsCapturing(block->home)) {
+  if (cache != nullptr) {
     Stream* stream = block->stream;
     block->stream = nullptr;  // the cache is the stream's own
     if (cache->Put(block->size_class, self)) {
@@ -61,6 +73,9 @@ void DestroyPooled(Storage* self) {
   FreePooled(self);
   FreeBlock(self);
 }
+
+// The watcher's thread.
+void DestroyStep(void* argument) { DestroyPooled(static_cast<Storage*>(argument)); }
 
 // The driver waits for the device here; uses.cc has waited for what we know of without blocking.
 void DestroyDevice(Storage* self) {
@@ -83,9 +98,13 @@ void DestroyPinned(Storage* self) {
   FreeBlock(self);
 }
 
+// But those of streams that are captured into a graph: nothing can be queued behind what they had before.
 void FlushCaches(Device* device) {
   FlushCache(&device->cache);
-  ForEachStream(device, [](Stream* stream) { FlushCache(&stream->cache); });
+  ContextScope scope(device);
+  ForEachStream(device, [](Stream* stream) {
+    if (!IsCapturing(stream->handle)) FlushCache(&stream->cache);
+  });
 }
 
 // Where an allocation is queued: the stream it is for, or one beside it while that is captured into a graph, or the
@@ -154,6 +173,7 @@ Storage* AllocateOnStream(Device* device, uint64_t nbytes, StreamHandle stream, 
       // Nobody else waits for this stream.
       RelaxedScope relaxed;
       *result = driver.StreamSynchronize(home);
+      if (*result != kSuccess) driver.MemFreeAsync(address, home);
     }
   }
   if (storage == nullptr || *result != kSuccess) {

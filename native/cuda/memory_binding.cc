@@ -144,8 +144,11 @@ static Result Run(Device* device, const CudaFrame* frame, const Side& source, co
     if (HasUses(kinds[i], *sides[i])) result = OrderAfterUses(sides[i]->storage, Place{device, stream});
   }
   if (result == kSuccess) result = QueueCopy(device, request, stream);
-  for (int i = 0; i < 2 && result == kSuccess; ++i) {
-    if (HasUses(kinds[i], *sides[i])) result = NoteUse(sides[i]->storage, Place{device, stream});
+  if (result == kNotSupported) return result;
+  // Noted when it failed, too: some of its pieces may have been queued.
+  for (int i = 0; i < 2; ++i) {
+    const Result noted = HasUses(kinds[i], *sides[i]) ? NoteUse(sides[i]->storage, Place{device, stream}) : kSuccess;
+    if (result == kSuccess) result = noted;
   }
   return result;
 }
@@ -189,8 +192,13 @@ static void Execute(napi_env, void* data) {
   RelaxedScope relaxed;
   self->result = scope.result();
   if (self->result == kSuccess) self->result = QueueCopy(self->device, self->request, self->stream);
-  EventHandle event = self->result == kSuccess ? RecordEvent(self->device, self->stream, &self->result) : nullptr;
-  if (event == nullptr) return;
+  if (self->result != kSuccess) return;
+  EventHandle event = RecordEvent(self->device, self->stream, &self->result);
+  if (event == nullptr) {
+    // Host memory that somebody pinned is still being read or written.
+    driver.StreamSynchronize(self->stream);
+    return;
+  }
   self->result = driver.EventSynchronize(event);
   driver.EventDestroy(event);
 }

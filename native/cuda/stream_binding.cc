@@ -142,7 +142,7 @@ static void FinishWait(void* argument) {
 }
 
 // Has the function that JavaScript keeps under `number` called when what the stream has now, or with `flags` 1 what the
-// event of the owner in `address` marks, is done or failed.
+// event of the owner in `address` marks, is done or failed. Not when the status is an error: JavaScript takes it back then.
 napi_value WatchBinding(napi_env env, napi_callback_info info) {
   CudaContext* self = ContextOf(env, info);
   CudaFrame* frame = self->frame;
@@ -159,18 +159,25 @@ napi_value WatchBinding(napi_env env, napi_callback_info info) {
     return nullptr;
   }
   bool started = false;
+  ContextScope scope(device);
   if (frame->flags == 1) {
     wait->event = reinterpret_cast<Owned*>(frame->address)->event;
     wait->event->refs.fetch_add(1, std::memory_order_relaxed);
-    started = Watch(device, wait->event->handle, FinishWait, wait);
-    if (started) frame->status = kSuccess;
+    // One that was recorded into a graph never happens, and the watcher could not tell.
+    RelaxedScope relaxed;
+    frame->status = driver.EventQuery(wait->event->handle);
+    if (frame->status == kNotReady) frame->status = kSuccess;
+    started = frame->status == kSuccess && Watch(device, wait->event->handle, FinishWait, wait);
+  } else if (IsCapturing(StreamOf(frame))) {
+    frame->status = kStreamCaptureUnsupported;
   } else {
     EventHandle event = RecordEvent(device, StreamOf(frame), &frame->status);
     started = event != nullptr && WatchAndDestroy(device, event, FinishWait, wait);
     if (event != nullptr && !started) driver.EventDestroy(event);
   }
-  // The function runs all the same, and finds that it was told.
-  if (!started) FinishWait(wait);
+  if (started) return nullptr;
+  if (frame->status == kSuccess) frame->status = kOutOfDeviceMemory;
+  FinishWait(wait);
   return nullptr;
 }
 

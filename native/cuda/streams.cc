@@ -94,6 +94,14 @@ EventHandle RecordEvent(const Device* device, StreamHandle stream, Result* resul
 Result OrderStreams(const Place& waiting, const Place& awaited) {
   if (waiting == awaited) return kSuccess;
   Result result;
+  {
+    ContextScope scope(waiting.device);
+    if (IsCapturing(waiting.handle)) {
+      // The driver would say so, too, and break the capture.
+      ContextScope other(awaited.device);
+      if (!IsCapturing(awaited.handle)) return kStreamCaptureIsolation;
+    }
+  }
   EventHandle event = RecordEvent(awaited.device, awaited.handle, &result);
   if (event == nullptr) return result;
   ContextScope scope(waiting.device);

@@ -6,6 +6,7 @@
 
 #include "../detached_thread.h"
 #include "../storage.h"
+#include "streams.h"
 
 namespace dlpack {
 namespace cuda {
@@ -14,8 +15,9 @@ namespace {
 
 struct Watched {
   const Device* device;
-  EventHandle event;
+  EventHandle event;  // NULL: the end of a capture
   bool owns_event;
+  StreamHandle captured;
   void (*done)(void*);
   void* argument;
   Watched* next;
@@ -34,6 +36,7 @@ void Pause(int round) {
 
 bool IsDone(const Watched* watched) {
   ContextScope scope(watched->device);
+  if (watched->event == nullptr) return !IsCapturing(watched->captured);
   if (scope.result() == kSuccess && driver.EventQuery(watched->event) == kNotReady) return false;
   if (watched->owns_event) driver.EventDestroy(watched->event);
   return true;
@@ -72,14 +75,10 @@ void* Run(void*) {
   return nullptr;
 }
 
-bool Add(const Device* device, EventHandle event, bool owns_event, void (*done)(void*), void* argument) {
+bool Add(const Watched& description) {
   Watched* watched = static_cast<Watched*>(malloc(sizeof(Watched)));
   if (watched == nullptr) return false;
-  watched->device = device;
-  watched->event = event;
-  watched->owns_event = owns_event;
-  watched->done = done;
-  watched->argument = argument;
+  *watched = description;
   pthread_mutex_lock(&mutex);
   if (!has_thread) has_thread = StartDetachedThread(Run, nullptr);
   const bool started = has_thread;
@@ -96,11 +95,15 @@ bool Add(const Device* device, EventHandle event, bool owns_event, void (*done)(
 }  // namespace
 
 bool Watch(const Device* device, EventHandle event, void (*done)(void*), void* argument) {
-  return Add(device, event, false, done, argument);
+  return Add(Watched{device, event, false, nullptr, done, argument, nullptr});
 }
 
 bool WatchAndDestroy(const Device* device, EventHandle event, void (*done)(void*), void* argument) {
-  return Add(device, event, true, done, argument);
+  return Add(Watched{device, event, true, nullptr, done, argument, nullptr});
+}
+
+bool WatchCapture(const Device* device, StreamHandle stream, void (*done)(void*), void* argument) {
+  return Add(Watched{device, nullptr, false, stream, done, argument, nullptr});
 }
 
 }  // namespace cuda

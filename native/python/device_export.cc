@@ -89,9 +89,11 @@ cuda::Result QueueElements(const Body& body, cuda::Device* device, Storage* targ
   cuda::ContextScope scope(device);
   cuda::Result result = cuda::OrderAfterUses(body.storage, cuda::Place{device, stream});
   if (result == cuda::kSuccess) result = cuda::QueueCopy(device, request, stream);
-  if (result == cuda::kSuccess) result = cuda::NoteUse(body.storage, cuda::Place{device, stream});
-  if (result == cuda::kSuccess && is_target_reachable) result = cuda::NoteUse(target, cuda::Place{device, stream});
-  return result;
+  if (result == cuda::kNotSupported) return result;
+  // Noted when it failed, too: some of its pieces may have been queued.
+  cuda::Result noted = cuda::NoteUse(body.storage, cuda::Place{device, stream});
+  if (noted == cuda::kSuccess && is_target_reachable) noted = cuda::NoteUse(target, cuda::Place{device, stream});
+  return result == cuda::kSuccess ? noted : result;
 }
 
 }  // namespace
@@ -137,10 +139,8 @@ Storage* CopyDeviceElements(const Body& body, bool to_host) {
     api.PyErr_SetString(api.PyExc_BufferError, "Expected a CUDA driver for a copy: load dlpack/cuda first");
     return nullptr;
   }
-  int64_t bits = int64_t{tensor.dtype.bits} * tensor.dtype.lanes;
-  if (!IsPacked(body)) bits = (bits + 7) / 8 * 8;
-  for (int32_t i = 0; i < tensor.ndim; ++i) bits *= tensor.shape[i];
-  const uint64_t nbytes = static_cast<uint64_t>((bits + 7) / 8);
+  uint64_t nbytes;
+  if (!CountBytes(tensor, IsPacked(body), &nbytes)) return nullptr;
   const cuda::StreamHandle stream = cuda::CurrentStream(ordinal);
   bool is_possible = true;
   Storage* target = to_host ? AllocateStorage(nbytes)

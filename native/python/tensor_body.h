@@ -22,6 +22,21 @@ struct Body {
 
 inline Body* BodyOf(Object* self) { return reinterpret_cast<Body*>(reinterpret_cast<char*>(self) + api.head_size); }
 
+// Bytes of all elements side by side. Repeated axes can make that more than there is: false with an exception set. GIL held.
+inline bool CountBytes(const DLTensor& tensor, bool is_packed, uint64_t* nbytes) {
+  int64_t bits = int64_t{tensor.dtype.bits} * tensor.dtype.lanes;
+  if (!is_packed) bits = (bits + 7) / 8 * 8;
+  bool is_empty = false;
+  bool fits = true;
+  for (int32_t i = 0; i < tensor.ndim; ++i) {
+    is_empty = is_empty || tensor.shape[i] == 0;
+    fits = fits && !__builtin_mul_overflow(bits, tensor.shape[i], &bits);
+  }
+  *nbytes = is_empty ? 0 : (static_cast<uint64_t>(bits) + 7) / 8;
+  if (!fits && !is_empty) api.PyErr_SetString(api.PyExc_BufferError, "Expected less than 2^63 bits for a copy of the tensor");
+  return fits || is_empty;
+}
+
 // array_views.cc: the buffer protocol and the attributes that describe memory to NumPy. GIL held.
 int GetBuffer(Object* self, Buffer* view, int flags);
 Object* Shape(Object* self, void*);

@@ -51,8 +51,9 @@ bool IsEmpty(const DLTensor& tensor) {
 Storage* CopyElements(const DLTensor& tensor, bool padded) {
   const int64_t bits = int64_t{tensor.dtype.bits} * tensor.dtype.lanes;
   const int64_t item = (padded || bits % 8 == 0) ? (bits + 7) / 8 : 0;
-  int64_t count = 1;
-  for (int32_t i = 0; i < tensor.ndim; ++i) count *= tensor.shape[i];
+  uint64_t nbytes;
+  if (!CountBytes(tensor, item == 0, &nbytes)) return nullptr;
+  const int64_t count = nbytes == 0 ? 0 : item == 0 ? 1 : static_cast<int64_t>(nbytes) / item;
   if (item == 0) {
     // Packed: only a contiguous block can be copied byte by byte.
     int64_t step = 1;
@@ -64,8 +65,7 @@ Storage* CopyElements(const DLTensor& tensor, bool padded) {
       step *= tensor.shape[i];
     }
   }
-  const int64_t nbytes = item == 0 ? (count * bits + 7) / 8 : count * item;
-  Storage* copy = AllocateStorage(static_cast<uint64_t>(nbytes));
+  Storage* copy = AllocateStorage(nbytes);
   if (copy == nullptr) {
     api.PyErr_SetString(api.PyExc_BufferError, "Out of memory for a copy of the tensor");
     return nullptr;

@@ -9,7 +9,7 @@
 import { type ArrayEntries, getBackend, readForeignArray, takeForeignArray } from '../backend.js';
 import { Descriptor, Flag } from '../descriptor.js';
 import { type Device, type DeviceInfo, deviceFromType } from '../device.js';
-import type { DType, DTypeInfo } from '../dtype.js';
+import { type DType, type DTypeInfo, dtypeFromName } from '../dtype.js';
 import {
   ArgumentTypeError,
   ArgumentValueError,
@@ -203,7 +203,7 @@ function makeTensor(entries: ArrayEntries, settings: Settings, keeper: Keeper): 
   const { shape, strides } =
     bytes === null
       ? { shape: outer, strides: stridesOf(entries.strides, outer, dtype) }
-      : byteAxes(outer, stridesOf(entries.strides, outer, dtype, bytes * 8), bytes);
+      : byteAxes(outer, entries.strides, bytes);
   const flags = entries.isReadOnly ? Flag.readOnly : 0;
   const span = spanOf(shape, strides);
   if (span === null) {
@@ -274,13 +274,11 @@ function refused(
   );
 }
 
+const uint8 = dtypeFromName('uint8');
+
 /** Strides in elements. Those of axes that nobody steps along are not looked at: versions 0 and 1 leave them open. */
-function stridesOf(
-  inBytes: readonly number[] | null,
-  shape: readonly number[],
-  dtype: DTypeInfo,
-  itemBits: number = dtype.itemBits,
-): readonly number[] {
+function stridesOf(inBytes: readonly number[] | null, shape: readonly number[], dtype: DTypeInfo): readonly number[] {
+  const { itemBits } = dtype;
   const rowMajor = rowMajorStrides(shape);
   if (inBytes === null) return rowMajor;
   if (inBytes.length !== shape.length) {
@@ -306,10 +304,11 @@ function stridesOf(
   });
 }
 
-/** The bytes of each element as a last axis. */
-function byteAxes(shape: readonly number[], strides: readonly number[], bytes: number) {
+/** The bytes of each element as a last axis. Elements may lie anywhere, and need not follow each other in whole ones. */
+function byteAxes(shape: readonly number[], inBytes: readonly number[] | null, bytes: number) {
   const all = checkShape([...shape, bytes]);
-  return { shape: all, strides: [...strides.map((step) => step * bytes), 1] };
+  if (inBytes === null) return { shape: all, strides: rowMajorStrides(all) };
+  return { shape: all, strides: [...stridesOf(inBytes, shape, uint8), 1] };
 }
 
 /** An address of nothing may be any: its device counts if there is one. */

@@ -13,7 +13,7 @@ import { NativeStorage } from '../native/native-storage.js';
 import type { Storage } from '../storage.js';
 import { copyElements, copyElementsAsync } from './copy.js';
 import { currentHandle, streamOfNumber } from './current.js';
-import { check, countDevices, cuda } from './driver.js';
+import { check, countDevices, cuda, isLoaded } from './driver.js';
 import { DEVICE, f64, HANDLE, i32, KIND, NBYTES, STREAM, u32, u64 } from './frame.js';
 import { pointerAttributes } from './pointer.js';
 
@@ -55,6 +55,15 @@ export const cudaBackend: DeviceBackend = {
     const binding = cuda();
     select(storage, ordinalOf(device), handle);
     binding.handOver();
+    check(`a stream of '${device.name}' to wait for the tensor`);
+  },
+  follow({ storage, device, size }: Descriptor, stream: bigint | null): void {
+    const handle = streamOfNumber(stream);
+    // Without a driver there are no streams of ours that could be too early.
+    if (handle === null || size === 0 || !isLoaded()) return;
+    const binding = cuda();
+    select(storage, ordinalOf(device), handle);
+    binding.follow();
     check(`a stream of '${device.name}' to wait for the tensor`);
   },
   currentStream(device: DeviceInfo): bigint {

@@ -19,6 +19,7 @@ export interface CudaBinding {
   handOver(): void;
   pointerAttributes(): void;
   admit(): void;
+  follow(): void;
   createStream(): void;
   createEvent(): void;
   releaseOwned(): void;

@@ -14,15 +14,17 @@ import { NativeStorage } from '../native/native-storage.js';
 import { type Pass, passesOf } from '../pass.js';
 import { BufferStorage, type Storage } from '../storage.js';
 import { convertElements, convertElementsAsync } from '../values/convert.js';
-import { currentHandle } from './current.js';
-import { check, cuda, driverError, NOT_SUPPORTED } from './driver.js';
+import { currentHandle, LEGACY_STREAM } from './current.js';
+import { CAPTURE_UNSUPPORTED, check, cuda, driverError, NOT_SUPPORTED } from './driver.js';
 import {
   DEVICE,
   FLAGS,
   f64,
+  HANDLE,
   ITEM,
   i32,
   NDIM,
+  NUMBER,
   SHAPE,
   SOURCE_HANDLE,
   SOURCE_KIND,
@@ -141,9 +143,20 @@ function upload(source: Descriptor, target: Descriptor, run: Run): void {
   });
 }
 
+/** A graph would use memory of the host each time it runs, whatever became of it, and nobody can wait for it here. */
+function refuseCapture(source: Descriptor, target: Descriptor, { device, stream }: Run): void {
+  if (stream === LEGACY_STREAM) return; // never is
+  i32[DEVICE] = device.id;
+  u64[STREAM] = stream;
+  cuda().isCapturing();
+  check(what(source, target));
+  if (f64[NUMBER] === 1) throw driverError(what(source, target), CAPTURE_UNSUPPORTED);
+}
+
 /** Every element, on the current stream. Memory of the host is read or written when this returns. */
 export function copyElements(source: Descriptor, target: Descriptor, run = runOf(source, target)): void {
   if (target.size === 0) return;
+  if (!isOnDevice(source) || !isOnDevice(target)) refuseCapture(source, target, run);
   if (isRepeated(source)) repeat(source, target, run);
   else if (!queue(source, target, run)) detour(source, target, run);
   else if (!isOnDevice(source) || !isOnDevice(target)) finish(run);
@@ -225,6 +238,7 @@ function copySpan(source: Descriptor, target: Descriptor): void {
 export async function copyElementsAsync(source: Descriptor, target: Descriptor): Promise<void> {
   if (target.size === 0) return;
   const run = runOf(source, target);
+  refuseCapture(source, target, run);
   const isLocal = isOnDevice(source) && isOnDevice(target);
   if (isLocal || isRepeated(source)) copyElements(source, target, run);
   else await copyOverBus(source, target, run);
@@ -245,6 +259,15 @@ async function copyOverBus(source: Descriptor, target: Descriptor, run: Run): Pr
     if (status !== NOT_SUPPORTED) throw driverError(what(source, target), status);
   }
   await detourAsync(source, target, run);
+}
+
+/** The program may dispose the stream before the copy is queued there: memory that it is used for keeps it. */
+function keepStream({ storage, device }: Descriptor, run: Run): void {
+  u32[HANDLE] = handleOf(storage);
+  i32[DEVICE] = run.device.id;
+  u64[STREAM] = run.stream;
+  cuda().handOver();
+  check(`a stream for '${device.name}'`);
 }
 
 /** As {@link detour}: what is long runs on other threads, what is short is queued. */
@@ -278,6 +301,7 @@ async function detourAsync(source: Descriptor, target: Descriptor, run: Run): Pr
       await whenDone({ stream: run.stream }, run.device.id, `work on '${run.device.name}' to succeed`);
       await convertElementsAsync(packed, target);
     } else {
+      keepStream(target, run);
       await convertElementsAsync(source, packed);
       await copyOverBus(packed, target, run);
     }

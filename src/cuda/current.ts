@@ -12,12 +12,6 @@ import { DEVICE, i32, STREAM, u64 } from './frame.js';
 export const LEGACY_STREAM = 1n;
 export const PER_THREAD_STREAM = 2n;
 
-/** What stands for a stream: its handle and the device that it is on. */
-export interface StreamLike {
-  readonly handle: bigint;
-  readonly device: string;
-}
-
 const handles: bigint[] = [];
 
 /** Where this thread queues work on a device. */

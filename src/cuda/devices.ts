@@ -57,23 +57,26 @@ export function parseCudaDevice(device: Device): DeviceInfo {
 
 /** Free and total bytes of a device. */
 export function memoryInfo(device: Device = 'cuda:0'): { free: number; total: number } {
-  i32[DEVICE] = parseCudaDevice(device).id;
+  const { id, name } = parseCudaDevice(device);
+  i32[DEVICE] = id;
   cuda().memoryInfo();
-  check(`the memory of '${device}'`);
+  check(`the memory of '${name}'`);
   return { free: f64[NBYTES] as number, total: f64[NUMBER] as number };
 }
 
 /** Waits for the device, and gives it back what the pool keeps for the next allocations. */
 export function emptyCache(device: Device = 'cuda:0'): void {
-  i32[DEVICE] = parseCudaDevice(device).id;
+  const { id, name } = parseCudaDevice(device);
+  i32[DEVICE] = id;
   cuda().trim();
-  check(`'${device}' to take unused memory back`);
+  check(`'${name}' to take unused memory back`);
 }
 
 /** Blocks until all that is queued on a device is done. */
 export function synchronize(device: Device = 'cuda:0'): void {
-  i32[DEVICE] = parseCudaDevice(device).id;
+  const { id, name } = parseCudaDevice(device);
+  i32[DEVICE] = id;
   u32[FLAGS] = 2;
   cuda().synchronize();
-  check(`work on '${device}' to succeed`);
+  check(`work on '${name}' to succeed`);
 }

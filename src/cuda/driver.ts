@@ -44,6 +44,9 @@ export function cuda(): CudaBinding {
   return attached as unknown as CudaBinding;
 }
 
+/** True once this thread has used the driver. */
+export const isLoaded = (): boolean => attached !== null;
+
 /** Throws unless the driver did what it was asked for: `what`, after "Expected". */
 export function check(what: string): void {
   if (i32[STATUS] !== 0) throw driverError(what);
@@ -60,6 +63,8 @@ export function driverError(what: string, code: number = i32[STATUS] as number):
 export const NOT_READY = 600;
 /** CUDA_ERROR_NOT_SUPPORTED */
 export const NOT_SUPPORTED = 801;
+/** CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED */
+export const CAPTURE_UNSUPPORTED = 900;
 
 /** How many devices there are; 0 where no driver can be loaded. */
 export function countDevices(): number {

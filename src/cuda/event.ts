@@ -6,7 +6,7 @@
 
 import type { Device, DeviceInfo } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError, DisposedError } from '../errors.js';
-import { currentHandle, type StreamLike } from './current.js';
+import { currentHandle } from './current.js';
 import { parseCudaDevice } from './devices.js';
 import { check, cuda, NOT_READY } from './driver.js';
 import { ADDRESS, DEVICE, EVENT, FLAGS, f64, i32, NUMBER, STATUS, STREAM, u32, u64 } from './frame.js';
@@ -19,6 +19,28 @@ export interface EventOptions {
   timing?: boolean;
 }
 
+/** A `Stream`, whose module needs this one. What only looks like it is refused. */
+export interface StreamLike {
+  readonly handle: bigint;
+  readonly device: Device;
+}
+
+/** What an event needs of a stream. */
+interface LiveStream {
+  readonly handle: bigint;
+  readonly device: DeviceInfo;
+}
+
+let readStream: (value: unknown) => LiveStream | null = () => null;
+
+/** Called by the module of streams: how a real one is told from what only looks like it. Handles are followed blindly. */
+export function setStreamReader(read: (value: unknown) => LiveStream | null): void {
+  readStream = read;
+}
+
+/** The handle of an event, whatever a program put over its properties; null for anything else. */
+export let liveEvent: (value: unknown) => bigint | null;
+
 const EVENT_BLOCKING_SYNC = 1;
 const EVENT_DISABLE_TIMING = 2;
 
@@ -29,11 +51,18 @@ export class Event {
   readonly #owned: Owned;
   #isRecorded = false;
 
+  static {
+    liveEvent = (value) =>
+      typeof value === 'object' && value !== null && #handle in value ? (value as Event).#live() : null;
+  }
+
   constructor(options: EventOptions = {}) {
-    this.#device = parseCudaDevice(options.device ?? 'cuda:0');
+    // Getters run before the frame is filled.
+    const { device = 'cuda:0', timing = false } = options;
+    this.#device = parseCudaDevice(device);
     const binding = cuda();
     i32[DEVICE] = this.#device.id;
-    u32[FLAGS] = EVENT_BLOCKING_SYNC | (options.timing === true ? 0 : EVENT_DISABLE_TIMING);
+    u32[FLAGS] = EVENT_BLOCKING_SYNC | (timing === true ? 0 : EVENT_DISABLE_TIMING);
     binding.createEvent();
     check(`an event on '${this.#device.name}'`);
     this.#handle = u64[EVENT] as bigint;
@@ -46,21 +75,23 @@ export class Event {
 
   /** The driver's own. */
   get handle(): bigint {
+    return this.#live();
+  }
+
+  #live(): bigint {
     if (this.#owned.isDisposed) throw new DisposedError('Expected a live event but it was disposed');
     return this.#handle;
   }
 
   /** Moves the event behind what a stream has now; without one, the current stream of its device. */
   record(stream?: StreamLike): this {
-    const { handle } = this;
-    const on = stream === undefined ? currentHandle(this.#device.id) : stream.handle;
-    if (stream !== undefined && stream.device !== this.#device.name) {
-      throw new ArgumentValueError('stream', `a stream of '${this.#device.name}'`, stream.device);
-    }
-    if (typeof on !== 'bigint') throw new ArgumentTypeError('stream', 'a Stream', stream);
-    i32[DEVICE] = this.#device.id;
-    u64[STREAM] = on;
-    u64[EVENT] = handle;
+    const device = this.#device;
+    const on = stream === undefined ? { handle: currentHandle(device.id), device } : readStream(stream);
+    if (on === null) throw new ArgumentTypeError('stream', 'a Stream', stream);
+    if (on.device !== device) throw new ArgumentValueError('stream', `a stream of '${device.name}'`, on.device.name);
+    i32[DEVICE] = device.id;
+    u64[STREAM] = on.handle;
+    u64[EVENT] = this.#live();
     cuda().record();
     check('an event to be recorded');
     this.#isRecorded = true;
@@ -85,7 +116,7 @@ export class Event {
 
   /** Resolves when it has happened. */
   async done(): Promise<void> {
-    const { handle } = this;
+    const handle = this.#live();
     if (this.#isRecorded)
       await whenDone(
         { event: handle, owner: this.#owned.address },
@@ -96,8 +127,8 @@ export class Event {
 
   /** Milliseconds since an earlier event. Both need `timing` and must have happened. */
   elapsed(since: Event): number {
-    if (!(since instanceof Event)) throw new ArgumentTypeError('since', 'an Event', since);
-    const start = since.handle;
+    const start = liveEvent(since);
+    if (start === null) throw new ArgumentTypeError('since', 'an Event', since);
     this.#select(1);
     u64[ADDRESS] = start;
     cuda().elapsed();
@@ -106,7 +137,7 @@ export class Event {
   }
 
   #select(flags: number): void {
-    u64[EVENT] = this.handle;
+    u64[EVENT] = this.#live();
     i32[DEVICE] = this.#device.id;
     u32[FLAGS] = flags;
   }

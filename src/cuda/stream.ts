@@ -9,7 +9,7 @@ import { ArgumentTypeError, ArgumentValueError, DisposedError } from '../errors.
 import { checkHandle, currentHandle, LEGACY_STREAM, PER_THREAD_STREAM, setCurrentHandle } from './current.js';
 import { parseCudaDevice } from './devices.js';
 import { check, cuda, NOT_READY } from './driver.js';
-import { Event, type EventOptions } from './event.js';
+import { Event, type EventOptions, liveEvent, setStreamReader } from './event.js';
 import { ADDRESS, DEVICE, EVENT, FLAGS, f64, i32, NUMBER, PRIORITY, STATUS, STREAM, u32, u64 } from './frame.js';
 import { disposeSymbol, Owned } from './owned.js';
 import { whenDone } from './wait.js';
@@ -45,6 +45,14 @@ export class Stream {
   /** How often it is the current one. It must not end meanwhile. */
   #uses = 0;
   #isEnding = false;
+
+  static {
+    setStreamReader((value) => {
+      if (typeof value !== 'object' || value === null || !(#handle in value)) return null;
+      const stream = value as Stream;
+      return { handle: stream.#live(), device: stream.#device };
+    });
+  }
 
   constructor(options: StreamOptions = {}, foreign?: Foreign) {
     this.#device = parseCudaDevice(options.device ?? 'cuda:0');
@@ -83,7 +91,10 @@ export class Stream {
     return current[id] ?? Stream.default(name);
   }
 
-  /** Unsafe: a stream of another library by its handle (`cudaStream_t`), which must outlive all that is queued on it here. */
+  /**
+   * Unsafe: a stream of another library by its handle (`cudaStream_t`), which must outlive all that is queued on it here and every
+   * tensor that was made or used on it.
+   */
   static from(handle: bigint, device: Device = 'cuda:0'): Stream {
     return new Stream({ device }, new Foreign(checkHandle(handle)));
   }
@@ -94,6 +105,11 @@ export class Stream {
 
   /** The driver's own: `1n` and `2n` for the default streams, an address for others. The number that Python libraries take. */
   get handle(): bigint {
+    return this.#live();
+  }
+
+  /** Not the property, which a program can cover: the driver follows any handle. */
+  #live(): bigint {
     if (this.#owned?.isDisposed === true) throw new DisposedError('Expected a live stream but it was disposed');
     return this.#handle;
   }
@@ -104,12 +120,12 @@ export class Stream {
    */
   use<T>(action: () => T): T {
     if (typeof action !== 'function') throw new ArgumentTypeError('action', 'a function', action);
-    const { handle } = this;
+    const handle = this.#live();
     const { id } = this.#device;
     const before = current[id];
     const handleBefore = currentHandle(id);
-    current[id] = this;
     setCurrentHandle(id, handle);
+    current[id] = this;
     this.#uses++;
     try {
       return action();
@@ -129,7 +145,7 @@ export class Stream {
 
   /** Resolves when all that is queued now is done. */
   async done(): Promise<void> {
-    await whenDone({ stream: this.handle }, this.#device.id, `work on a stream of '${this.#device.name}' to succeed`);
+    await whenDone({ stream: this.#live() }, this.#device.id, `work on a stream of '${this.#device.name}' to succeed`);
   }
 
   /** True when nothing is queued. */
@@ -151,13 +167,13 @@ export class Stream {
 
   /** What is queued from now on starts after an event, or after what another stream has now. */
   wait(other: Stream | Event): void {
-    if (other instanceof Event) {
-      const { handle } = other;
+    const event = liveEvent(other);
+    if (event !== null) {
       this.#select();
-      u64[EVENT] = handle;
+      u64[EVENT] = event;
       cuda().wait();
-    } else if (other instanceof Stream) {
-      const { handle } = other;
+    } else if (typeof other === 'object' && other !== null && #handle in other) {
+      const handle = other.#live();
       this.#select();
       u64[ADDRESS] = handle;
       i32[PRIORITY] = other.#device.id;
@@ -169,12 +185,17 @@ export class Stream {
   /** A new event of what is queued now. */
   record(options: EventOptions = {}): Event {
     const event = new Event({ ...options, device: this.#device.name });
-    event.record(this);
-    return event;
+    try {
+      event.record(this);
+      return event;
+    } catch (error) {
+      event.dispose();
+      throw error;
+    }
   }
 
   #select(): void {
-    u64[STREAM] = this.handle;
+    u64[STREAM] = this.#live();
     i32[DEVICE] = this.#device.id;
     u32[FLAGS] = 0;
   }

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { pin } from '../native/pins.js';
-import { check, cuda, driverError, NOT_READY } from './driver.js';
+import { pin, unpin } from '../native/pins.js';
+import { cuda, driverError, NOT_READY } from './driver.js';
 import { ADDRESS, DEVICE, EVENT, FLAGS, f64, i32, NUMBER, STATUS, STREAM, u32, u64 } from './frame.js';
 
 // A wait keeps the process running, as a timer does; the native queue that ends it does not.
@@ -53,7 +53,9 @@ export function whenDone(awaited: Awaited, device: number, what: string): Promis
     select(awaited, device);
     f64[NUMBER] = id;
     binding.watch();
-    // The token of a watch that did not start was released: the function above will run, and is settled by then.
-    check(what);
+    if (i32[STATUS] === 0) return;
+    unpin(id);
+    ended();
+    reject(driverError(what));
   });
 }

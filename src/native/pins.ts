@@ -33,6 +33,13 @@ export function released(id: number): void {
   }
 }
 
+/** Takes back what native code did not take: it will not be called. */
+export function unpin(id: number): void {
+  if (pins[id] === undefined) return;
+  delete pins[id];
+  count--;
+}
+
 /** For `stats()`. */
 export function pinCount(): number {
   return count;

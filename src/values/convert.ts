@@ -56,6 +56,13 @@ function deviceOf(source: Descriptor, target: Descriptor): DeviceBackend | null 
     const hint = there.kind === 'cuda' ? '; import "dlpack/cuda" to copy it' : '';
     throw new UnsupportedDeviceError(there.name, `Expected host memory but this tensor is on '${there.name}'${hint}`);
   }
+  const other = there === source.device ? target.device : source.device;
+  if (!other.isHostAccessible && getDeviceBackend(other) !== backend) {
+    throw new UnsupportedDeviceError(
+      other.name,
+      `Expected memory of the host or of the same kind of device for a copy with '${there.name}' but received '${other.name}'`,
+    );
+  }
   if (source.dtype !== target.dtype) {
     throw new UnsupportedDTypeError(
       target.dtype.name,

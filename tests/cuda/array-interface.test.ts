@@ -645,6 +645,11 @@ cudaTest('elements read as another dtype of their size, or as bytes', () => {
       [24, 48, 1],
     ],
   );
+  // Fields of records need not follow each other in whole elements.
+  equal(take('<f4', [4], 'uint8', [6]).strides, [6, 1]);
+  equal(take('|V3', [2, 2], 'uint8', [8, 4]).strides, [8, 4, 1]);
+  throws('LayoutError', 'Expected 1 strides', () => take('|V3', [4], 'uint8', [4, 1]));
+  throws('LayoutError', 'dtype: "uint8"', () => take('<f4', [4], 'float32', [6]));
   equal(take('<U3', [2], 'uint8').shape, [2, 12]);
   equal(take('|S5', [2], 'uint8').shape, [2, 5]);
   equal(take('|V12', [0], 'uint8').shape, [0, 12]);

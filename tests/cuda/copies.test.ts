@@ -1,4 +1,6 @@
 import { type DType, Tensor } from 'dlpack';
+import { fromCudaArrayInterface } from 'dlpack/cuda';
+import { addressOf } from 'dlpack/native';
 import { equal, throws } from '../assert.js';
 import { randomFrom } from '../random.js';
 import { fake } from './fake.js';
@@ -77,6 +79,30 @@ cudaTest('matrices larger than a tile, at whole and odd sizes and offsets', () =
       const inner = (x: Tensor) => x.slice([1, rows], [1, columns]).transpose();
       equal(bytesOf(inner(there).copy().to('cpu')), bytesOf(inner(host)), `${dtype} inside ${rows} x ${columns}`);
     }
+  }
+});
+
+cudaTest('complex numbers that are aligned for their parts only', () => {
+  for (const [typestr, dtype, part] of [
+    ['<c16', 'complex128', 'float64'],
+    ['<c8', 'complex64', 'float32'],
+  ] as const) {
+    const numbers = Tensor.from(
+      Array.from({ length: 2 * 15 * 20 + 1 }, (_, i) => i),
+      { dtype: part },
+    );
+    const there = numbers.to('cuda:0');
+    const half = BigInt(there.nbytes / there.size);
+    const data = [addressOf(there) + half, false] as const;
+    const x = fromCudaArrayInterface({ shape: [15, 20], typestr, data, version: 3, stream: 1n }, there);
+    const want = Tensor.empty([15, 20], dtype);
+    want.unsafeData().set(numbers.unsafeData().subarray(1) as never);
+    equal(bytesOf(x.transpose().copy().to('cpu')), bytesOf(want.transpose()), dtype);
+    equal(bytesOf(x.slice(null, [0, 20, 3]).copy().to('cpu')), bytesOf(want.slice(null, [0, 20, 3])), dtype);
+    const target = Tensor.zeros([20, 15], dtype, { device: 'cuda:0' });
+    target.copyFrom(x.transpose());
+    x.copyFrom(target.transpose());
+    equal(bytesOf(x.to('cpu')), bytesOf(want), dtype);
   }
 });
 

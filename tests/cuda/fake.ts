@@ -43,6 +43,7 @@ interface Addon {
   setAttribute(device: number, attribute: number, value: number): void;
   configure(version?: number, patience?: number, unknownPointersFail?: boolean, queriesRun?: boolean): void;
   failNext(symbol: string, code: number, skip: number): void;
+  failDevice(device: number, code: number): void;
   calls(symbol: string): number;
   live(): Live;
   errors(): string[];
@@ -85,6 +86,7 @@ export const code = {
   invalidHandle: 400,
   notFound: 500,
   notReady: 600,
+  illegalAddress: 700,
   launchTimeout: 702,
   notSupported: 801,
   captureUnsupported: 900,
@@ -123,6 +125,8 @@ export const fake = {
 
   /** The next call of the function, after `skip` more, does nothing and returns `code`. */
   failNext: (symbol: string, code: number, skip = 0): void => addon.failNext(symbol, code, skip),
+  /** The device fails, as after an illegal address: what it has does not run, and every call for it ends with `code`. */
+  failDevice: (device: number, code: number): void => addon.failDevice(device, code),
   /** How often the function was called since `reset`. */
   calls: (symbol: string): number => addon.calls(symbol),
   live: (): Live => addon.live(),

@@ -194,6 +194,16 @@ pyTest('copies that fail give everything back', () => {
   raises('BufferError', 'CUDA', () => dlpack(x, py.kwargs({ dl_device: py.tuple(1, 0) })));
 });
 
+pyTest('a copy larger than any memory is refused, not wrapped around', () => {
+  // 2^64 bits and some, which a product in 64 bits would take for half a megabyte.
+  const length = Number((2n ** 58n - 1024n) / 65535n + 1n);
+  for (const device of ['cuda:0', 'cpu'] as const) {
+    const x = Tensor.zeros([1], 'float64x65535', { device });
+    const repeated = x.broadcastTo([length]);
+    raises('BufferError', '2^63 bits', () => dlpack(repeated, py.kwargs({ copy: true })));
+  }
+});
+
 pyTest('as a consumer we pass our current stream', () => {
   const { x } = floats();
   const stream = new Stream();

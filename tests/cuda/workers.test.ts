@@ -24,6 +24,16 @@ cudaTest('a tensor of a worker outlives it; its streams, events and memory are g
   equal(fake.live().pinned, before.pinned);
 });
 
+cudaTest('work on another device leaves a thread on the first one', async () => {
+  const worker = new Worker(new URL('./children/second-device.js', import.meta.url), { workerData: fakeDriverPath });
+  const contexts = await new Promise<bigint[]>((resolve, reject) => {
+    worker.on('message', resolve);
+    worker.on('error', reject);
+  });
+  await worker.terminate();
+  equal(contexts, [0n, 0n]);
+});
+
 cudaTest('the process ends with tensors, streams and queued work alive', () => {
   const { code, signal, output } = runChild(import.meta.url, './children/exit.js');
   equal([code, signal], [0, null], output);

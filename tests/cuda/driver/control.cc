@@ -100,6 +100,25 @@ napi_value FailNext(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+napi_value FailDevice(napi_env env, napi_callback_info info) {
+  const Arguments arguments(env, info);
+  Lock lock(machine().mutex);
+  Device* failed = DeviceAt(arguments, 0);
+  if (failed == nullptr) return nullptr;
+  failed->context.failure = static_cast<Result>(arguments.Number(1));
+  for (Stream* stream : machine().streams) {
+    if (stream->context != &failed->context) continue;
+    for (const OperationRef& operation : stream->queue) {
+      operation->done = true;
+      operation->after.clear();
+      operation->effect = nullptr;
+    }
+    stream->queue.clear();
+  }
+  machine().changed.notify_all();
+  return nullptr;
+}
+
 napi_value Calls(napi_env env, napi_callback_info info) {
   const Arguments arguments(env, info);
   const std::string symbol = arguments.Text(0);
@@ -298,7 +317,7 @@ namespace fake {
 void AddControls(napi_env env, napi_value exports) {
   AddFunctions(env, exports,
                {{"setDevices", SetDeviceCount}, {"setMemory", SetMemory},       {"setAttribute", SetAttribute},
-                {"configure", Configure},       {"failNext", FailNext},         {"calls", Calls},
+                {"configure", Configure},       {"failNext", FailNext},         {"failDevice", FailDevice}, {"calls", Calls},
                 {"live", Live},                 {"errors", Errors},             {"reset", ResetRecords},
                 {"forget", Forget},             {"run", Run},                   {"runAll", RunAll},
                 {"pending", Pending},           {"delay", Delay},               {"release", OpenGate},

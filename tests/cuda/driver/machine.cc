@@ -79,6 +79,8 @@ Call::Call(const char* symbol, Needs needs) : lock(machine().mutex), code(kSucce
     code = kNotInitialized;
   } else if (needs == Needs::kContext && Current() == nullptr) {
     code = kInvalidContext;
+  } else if (needs == Needs::kContext) {
+    code = Current()->failure;
   }
 }
 
@@ -228,7 +230,8 @@ FAKE_EXPORT(CtxPushCurrent, cuCtxPushCurrent_v2)(dlpack::cuda::Context context) 
 }
 
 FAKE_EXPORT(CtxPopCurrent, cuCtxPopCurrent_v2)(dlpack::cuda::Context* context) {
-  ENTER("cuCtxPopCurrent_v2");
+  ENTER("cuCtxPopCurrent_v2", Needs::kInit);
+  if (Current() == nullptr) return kInvalidContext;
   if (context != nullptr) *context = Current();
   thread().contexts.pop_back();
   return kSuccess;

@@ -162,7 +162,7 @@ Result Await(Lock& lock, const OperationRef& operation, const char* symbol) {
     }
     machine().changed.wait_for(lock, std::chrono::duration<double, std::milli>(left));
   }
-  return kSuccess;
+  return kept == nullptr ? Result{kSuccess} : kept->stream->context->failure;
 }
 
 Result AwaitContext(Lock& lock, PrimaryContext* context, const char* symbol) {
@@ -369,6 +369,7 @@ FAKE_EXPORT(EventQuery, cuEventQuery)(EventHandle event) {
   }
   const Result code = Forbidden("cuEventQuery");
   if (code != kSuccess) return code;
+  if (found->context->failure != kSuccess) return found->context->failure;
   if (machine().queries_run) RunTo(found->record);
   return found->record == nullptr || found->record->done ? kSuccess : kNotReady;
 }
@@ -382,6 +383,7 @@ FAKE_EXPORT(EventSynchronize, cuEventSynchronize)(EventHandle event) {
     return kCapturedEvent;
   }
   const Result code = Forbidden("cuEventSynchronize");
+  if (found->context->failure != kSuccess) return found->context->failure;
   return code != kSuccess ? code : Await(call.lock, found->record, "cuEventSynchronize");
 }
 

@@ -83,6 +83,7 @@ struct PrimaryContext {
   int device;
   int retained = 0;
   Stream* legacy;
+  Result failure = dlpack::cuda::kSuccess;  // the device failed: nothing runs any more, and every call ends with this
 };
 
 struct Stream {

@@ -1,0 +1,76 @@
+import { type Device, Tensor } from 'dlpack';
+import { Event, emptyCache, memoryInfo, Stream, synchronize } from 'dlpack/cuda';
+import { equal, ok, throws } from '../assert.js';
+import { runChild } from '../child.js';
+import { fake } from './fake.js';
+import { cudaTest, throwsCuda } from './machine.js';
+
+cudaTest('a wait that cannot start rejects, and keeps no process running', () => {
+  const { code, signal, output } = runChild(import.meta.url, './children/failed-wait.js');
+  equal([code, signal], [0, null], output);
+  ok(output.includes('CUDA_ERROR_INVALID_DEVICE') && output.includes('CUDA_ERROR_INVALID_CONTEXT'), output);
+});
+
+cudaTest('only streams are streams: the driver follows any handle', () => {
+  const event = new Event();
+  const stream = new Stream();
+  const lookalike = (handle: bigint) => ({ handle, device: 'cuda:0' }) as never;
+  throws('TypeError', 'a Stream', () => event.record(lookalike(12345n)));
+  throws('TypeError', 'a Stream', () => event.record(null as never));
+  throws('TypeError', 'a Stream', () => event.record(new Proxy(stream, {})));
+  throws('TypeError', 'a Stream', () => event.record(Object.create(Stream.prototype)));
+  throws('TypeError', 'a Stream or an Event', () => stream.wait(lookalike(12345n)));
+  throws('TypeError', 'a Stream or an Event', () => stream.wait(Object.create(Event.prototype)));
+  throws('TypeError', 'an Event', () => event.elapsed(Object.create(Event.prototype)));
+  stream.dispose();
+  event.dispose();
+});
+
+cudaTest('a property put over the handle of a stream or an event reaches nobody', () => {
+  const stream = new Stream();
+  const event = new Event();
+  for (const owned of [stream, event]) {
+    Object.defineProperty(owned, 'handle', {
+      get() {
+        event.dispose();
+        return 12345n;
+      },
+    });
+  }
+  event.record(stream);
+  stream.wait(event);
+  stream.use(() => Tensor.empty([4], 'int8', { device: 'cuda:0' }).dispose());
+  stream.synchronize();
+  equal([stream.isDone, event.isDone, stream.isCapturing], [true, true, false]);
+  stream.dispose();
+  event.dispose();
+});
+
+cudaTest('getters of options run before anything is asked of the driver', () => {
+  const event = new Event({
+    device: 'cuda:1',
+    get timing() {
+      memoryInfo('cuda:0');
+      return true;
+    },
+  });
+  event.record(Stream.default('cuda:1')).synchronize();
+  event.dispose();
+});
+
+cudaTest('a device may be given by its numbers everywhere', () => {
+  const numbers = Object.assign(Object.create(null), { type: 2, id: 1 }) as Device;
+  equal(memoryInfo(numbers), memoryInfo('cuda:1'));
+  synchronize(numbers);
+  emptyCache(numbers);
+  throwsCuda('CUDA_ERROR_INVALID_DEVICE', () => synchronize({ type: 2, id: 9 } as never));
+});
+
+cudaTest('an event that cannot be recorded is given back at once', () => {
+  const { events } = fake.live();
+  const stream = new Stream();
+  fake.failNext('cuEventRecord', 201);
+  throwsCuda('CUDA_ERROR_INVALID_CONTEXT', () => stream.record());
+  equal(fake.live().events, events);
+  stream.dispose();
+});

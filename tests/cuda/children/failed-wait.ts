@@ -1,0 +1,10 @@
+/** Waits for a device that is not there, and for an event that the driver does not make; ends by itself. */
+
+import { loadDriver, Stream } from 'dlpack/cuda';
+import { fake, fakeDriverPath } from '../fake.js';
+
+loadDriver({ path: fakeDriverPath });
+const report = (error: Error) => console.log(error.message);
+await Stream.default('cuda:7').done().catch(report);
+fake.failNext('cuEventCreate', 201);
+await Stream.default().done().catch(report);

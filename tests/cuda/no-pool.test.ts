@@ -1,0 +1,29 @@
+import { Tensor } from 'dlpack';
+import { devices, Stream } from 'dlpack/cuda';
+import { equal } from '../assert.js';
+import { fake } from './fake.js';
+import { cudaTest } from './machine.js';
+
+// Before anything uses it: memory of this device is not allocated on streams, and has none that it keeps from the start.
+fake.setAttribute(1, 115, 0);
+
+const numbers = Float32Array.from({ length: 64 * 32 }, (_, i) => i);
+
+cudaTest('a stream that is disposed while a copy of another thread is to be queued there lives on', async () => {
+  equal(devices()[1]?.hasMemoryPool, false);
+  fake.configure({ queriesRun: true });
+  const wrapped = Tensor.wrap(numbers, { shape: [64, 32] });
+  for (const source of [wrapped, Tensor.from(wrapped), wrapped.to('cuda_host')]) {
+    for (const view of [source, source.transpose()]) {
+      const up = new Stream({ device: 'cuda:1' });
+      const uploading = up.use(() => view.toAsync('cuda:1'));
+      up.dispose();
+      const there = await uploading;
+      const down = new Stream({ device: 'cuda:1' });
+      const downloading = down.use(() => there.transpose().toAsync('cpu'));
+      down.dispose();
+      there.dispose();
+      equal((await downloading).toArray(), view.transpose().toArray());
+    }
+  }
+});

@@ -1,0 +1,127 @@
+import { DLPACK, DLPACK_DEVICE, type DLPackProducer, type DLPackRequest, fromDLPack, Tensor } from 'dlpack';
+import { Event, Stream, synchronize } from 'dlpack/cuda';
+import { addressOf } from 'dlpack/native';
+import { equal, ok, throws } from '../assert.js';
+import { collectUntil } from '../harness.js';
+import { code, fake, fakeDriver, made } from './fake.js';
+import { cudaTest, throwsCuda } from './machine.js';
+
+const onDevice = { device: 'cuda:0' } as const;
+
+cudaTest('a copy that fails after some of its launches: the memory waits for those', () => {
+  const shape = [2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3];
+  const x = Tensor.zeros([1 << 20], 'int16', onDevice);
+  const view = x
+    .slice([0, 3072])
+    .reshape(shape)
+    .transpose([...shape.keys()].reverse());
+  const stream = new Stream();
+  synchronize();
+  fake.failNext('cuLaunchKernel', code.launchTimeout, 1);
+  throwsCuda('CUDA_ERROR_LAUNCH_TIMEOUT', () => stream.use(() => view.copy()));
+  for (const owned of [x, view, stream]) owned.dispose();
+});
+
+/** A library of JavaScript whose work is queued on a stream of its own. */
+function foreignArray(x: Tensor, stream: bigint, hasDevice: boolean): DLPackProducer {
+  const producer = {
+    [DLPACK]({ stream: named }: DLPackRequest = {}) {
+      const event = new Event().record(Stream.from(stream));
+      Stream.from(named ?? 1n).wait(event);
+      event.dispose();
+      return {
+        version: [1, 3] as const,
+        flags: 0,
+        data: addressOf(x),
+        byteOffset: 0,
+        shape: [4],
+        strides: null,
+        dtype: { code: 1, bits: 32, lanes: 1 },
+        device: { type: 2, id: 0 },
+        deleter: () => {},
+      };
+    },
+    ...(hasDevice ? { [DLPACK_DEVICE]: () => ({ type: 2, id: 0 }) } : {}),
+  };
+  return producer as unknown as DLPackProducer;
+}
+
+for (const [name, hasDevice, stream] of [
+  ['that says where it is', true, undefined],
+  ['that does not say where it is', false, undefined],
+  ['for a stream that was named', true, 1n],
+] as const) {
+  cudaTest(`a tensor ${name} is ready for work on any stream`, () => {
+    const x = Tensor.zeros([4], 'uint32', onDevice);
+    synchronize();
+    const theirs = made(fakeDriver, 'cuStreamCreateWithPriority', 1, 0);
+    const [a, b] = [new Stream(), new Stream()];
+    fakeDriver.must('cuMemsetD8Async', addressOf(x), 1, 16, theirs);
+    const options = stream === undefined ? undefined : { stream };
+    const y = a.use(() => fromDLPack(foreignArray(x, theirs, hasDevice), options));
+    fakeDriver.must('cuStreamDestroy_v2', theirs);
+    const copies = [a, b, Stream.default()].map((on) => on.use(() => y.copy()));
+    for (const copy of copies) equal(copy.to('cpu').toArray(), Array(4).fill(0x01010101));
+    for (const owned of [...copies, y, x, a, b]) owned.dispose();
+  });
+}
+
+cudaTest('a tensor that no stream of ours can wait for is refused, and given back', async () => {
+  const x = Tensor.zeros([4], 'uint32', onDevice);
+  synchronize();
+  let deleted = 0;
+  const managed = {
+    ...((foreignArray(x, 1n, true)[DLPACK] as () => object)() as object),
+    deleter: () => {
+      deleted++;
+    },
+  };
+  const stream = new Stream();
+  fake.failNext('cuEventRecord', code.invalidContext);
+  throwsCuda('CUDA_ERROR_INVALID_CONTEXT', () => stream.use(() => fromDLPack({ [DLPACK]: () => managed } as object)));
+  ok(await collectUntil(() => deleted === 1));
+  stream.dispose();
+  x.dispose();
+});
+
+cudaTest('managed memory is handed to streams as device memory is', async () => {
+  const { managed: others } = fake.live();
+  fake.configure({ queriesRun: true });
+  const managed = Tensor.zeros([4], 'float32', { device: 'cuda_managed' }) as Tensor & DLPackProducer;
+  const theirs = made(fakeDriver, 'cuStreamCreateWithPriority', 1, 0);
+  const stream = new Stream();
+  fake.delay(stream.handle);
+  const copying = stream.use(() => managed.toAsync('cuda:0'));
+  const taken = fromDLPack({ [DLPACK]: () => managed[DLPACK]({ stream: theirs, native: true }) } as object);
+  fakeDriver.must('cuMemsetD8Async', addressOf(managed), 7, 16, theirs);
+  throws('ValueError', '0 is ambiguous', () => managed[DLPACK]({ stream: 0n, native: true }));
+  fake.release(stream.handle);
+  fake.runAll();
+  fakeDriver.must('cuStreamSynchronize', theirs);
+  const copy = await copying;
+  equal(copy.to('cpu').toArray(), [0, 0, 0, 0]);
+  for (const owned of [copy, taken, managed, stream]) owned.dispose();
+  ok(await collectUntil(() => fake.live().managed === others));
+  fakeDriver.must('cuStreamDestroy_v2', theirs);
+});
+
+cudaTest('memory of another kind of device is not what CUDA copies', () => {
+  const x = Tensor.zeros([4], 'float32', onDevice);
+  const foreign = fromDLPack({
+    [DLPACK]: () => ({
+      version: [1, 3],
+      flags: 0,
+      data: addressOf(x),
+      byteOffset: 0,
+      shape: [2, 2],
+      strides: null,
+      dtype: { code: 2, bits: 32, lanes: 1 },
+      device: { type: 10, id: 0 },
+    }),
+  } as object);
+  throws('UnsupportedDeviceError', 'rocm:0', () => foreign.copyFrom(x.reshape([2, 2])));
+  throws('UnsupportedDeviceError', 'rocm:0', () => x.reshape([2, 2]).copyFrom(foreign));
+  throws('UnsupportedDeviceError', 'rocm:0', () => foreign.to('cuda:0'));
+  foreign.dispose();
+  x.dispose();
+});
