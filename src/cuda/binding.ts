@@ -19,6 +19,11 @@ export interface CudaBinding {
   handOver(): void;
   pointerAttributes(): void;
   admit(): void;
+  allocateShareable(): void;
+  shareMemory(): void;
+  shareEvent(): void;
+  openMemory(): void;
+  followEvent(): void;
   createStream(): void;
   createEvent(): void;
   releaseOwned(): void;
