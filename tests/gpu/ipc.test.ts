@@ -1,16 +1,23 @@
 /** Memory of a real device in two processes: this one, which has Python, and one that is started for each test. */
 
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, fork, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { fromDLPack, Tensor } from 'dlpack';
 import { devices, emptyShareable, memoryInfo, openShared, Stream, shareMemory, synchronize } from 'dlpack/cuda';
 import { equal, notEqual, ok, throws } from '../assert.js';
-import { test } from '../harness.js';
+import { testWith } from '../harness.js';
 import type { actions } from './children/ipc-peer.js';
+import { pythonExecutable } from './environment.js';
 import { main, py, sleep, values } from './peers.js';
 
 type Actions = typeof actions;
+
+// Some containers allow no CUDA IPC at all: that is not for these tests to find out.
+const probe = fileURLToPath(new URL('../../../tests/gpu/ipc_probe.py', import.meta.url));
+const { status, stdout, stderr } = spawnSync(pythonExecutable, [probe], { encoding: 'utf8' });
+const missing = status === 0 ? false : `CUDA IPC between processes of this machine: ${stdout}${stderr}`;
+const test = (name: string, body: () => Promise<void>): void => testWith(missing, name, body);
 
 class Peer {
   readonly child: ChildProcess;
