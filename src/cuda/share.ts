@@ -81,27 +81,27 @@ export function emptyShareable<D extends DType>(
 
 /**
  * A description of a tensor on a device for {@link openShared} in another process of this machine, without a copy. Work on it that
- * was queued here comes first there. Keep the tensor until the other process is done: the driver does not know that it is used.
+ * was queued here comes first there. Keep the tensor, and dispose it only when the other process is done: neither the driver nor the collector knows that it is used.
  */
 export function shareMemory(tensor: TensorView, options: ShareOptions = {}): SharedMemory {
   if (!(tensor instanceof TensorView)) throw new ArgumentTypeError('tensor', 'a Tensor', tensor);
   const { sync = true } = options;
   if (typeof sync !== 'boolean') throw new ArgumentTypeError('sync', 'a boolean', sync);
   const descriptor = descriptorOf(tensor);
-  const { device, dtype, shape, strides } = descriptor;
+  const { device, dtype } = descriptor;
   if (device.kind !== 'cuda') {
     throw new UnsupportedDeviceError(
       device.name,
       `Expected a tensor on 'cuda' but it is on '${device.name}'; ${copyFirst}`,
     );
   }
-  const range = shape.includes(0) ? emptyRange(device) : rangeOf(descriptor);
+  const range = descriptor.size === 0 ? emptyRange(device) : rangeOf(descriptor);
   return {
     version: 1,
     ...range,
     dtype: dtype.name,
-    shape: [...shape],
-    strides: [...strides],
+    shape: descriptor.publicShape,
+    strides: descriptor.publicStrides,
     readOnly: descriptor.isReadOnly,
     padded: descriptor.isPadded,
     event: sync && range.memory !== null ? recordEvent(descriptor) : null,

@@ -22,13 +22,23 @@ import { collectUntil } from '../harness.js';
 import { captureMode, code, fake, fakeDriver, fakeDriverPath, made } from './fake.js';
 import { cudaTest as machineTest, throwsCuda } from './machine.js';
 
-/** Memory beside the pool goes back when its work is done, and here that takes a look at it. */
+/** What is open elsewhere must not be left to the collector: the tensors of a test live as long as it runs. */
+const kept: Tensor[] = [];
+
 function cudaTest(name: string, body: () => void | Promise<void>): void {
-  machineTest(name, () => {
+  machineTest(name, async () => {
+    // Memory beside the pool goes back when its work is done, and here that takes a look at it.
     fake.configure({ queriesRun: true });
-    return body();
+    await body();
+    for (const tensor of kept.splice(0)) tensor.dispose();
   });
 }
+
+const empty: typeof emptyShareable = (...args) => {
+  const tensor = emptyShareable(...args);
+  kept.push(tensor);
+  return tensor;
+};
 
 /** A description as another process gets it. */
 const sent = (shared: SharedMemory): SharedMemory => ({
@@ -39,7 +49,7 @@ const open = (tensor: Tensor, stream?: Stream): Tensor =>
   openShared(sent(shareMemory(tensor)), stream === undefined ? {} : { stream });
 
 function shareable(values: number[], device: 'cuda:0' | 'cuda:1' = 'cuda:0'): Tensor<'float32'> {
-  const x = emptyShareable([values.length], 'float32', { device });
+  const x = empty([values.length], 'float32', { device });
   x.copyFrom(Tensor.from(values, { dtype: 'float32' }));
   return x;
 }
@@ -50,7 +60,7 @@ const closed = (): number => fake.calls('cuIpcCloseMemHandle');
 
 cudaTest('memory that can be shared is whole pages beside the pool', () => {
   const before = fake.live();
-  const x = emptyShareable([3, 5], 'float32', { device: 'cuda:1' });
+  const x = empty([3, 5], 'float32', { device: 'cuda:1' });
   equal([x.device, x.shape, x.dtype, x.nbytes, x.isContiguous], ['cuda:1', [3, 5], 'float32', 60, true]);
   equal(fake.live().deviceBytes - before.deviceBytes, 2 ** 21);
   equal(fake.live().poolBytes, before.poolBytes);
@@ -66,7 +76,7 @@ cudaTest('memory that can be shared is whole pages beside the pool', () => {
 });
 
 cudaTest('the description is plain values that every channel carries', () => {
-  const x = emptyShareable([2, 3], 'int16', { device: 'cuda:1' });
+  const x = empty([2, 3], 'int16', { device: 'cuda:1' });
   const shared = shareMemory(x.transpose());
   equal(structuredClone(shared), shared);
   equal(JSON.parse(JSON.stringify(shared)), shared);
@@ -121,7 +131,7 @@ cudaTest('views: offsets, steps, reversed axes, broadcasts, read-only and sub-by
   const fixed = openShared({ ...sent(shareMemory(x)), readOnly: true });
   throws('ReadOnlyError', 'read-only', () => fixed.fill(1));
   fixed.dispose();
-  const nibbles = emptyShareable([8], 'int4');
+  const nibbles = empty([8], 'int4');
   nibbles.copyFrom(Tensor.from([1, -2, 3, -4, 5, -6, 7, -8], { dtype: 'int4' }));
   const half = openShared(sent(shareMemory(nibbles.slice([3, 6]))));
   equal(half.to('cpu').toArray(), [-4, 5, -6]);
@@ -140,7 +150,7 @@ cudaTest('a tensor without elements is shared, too', () => {
 });
 
 cudaTest('the test itself: without an event, the two sides race', () => {
-  const x = emptyShareable([4], 'float32');
+  const x = empty([4], 'float32');
   const [ours, theirs] = [new Stream(), new Stream()];
   ours.use(() => x.fill(6));
   const shared = shareMemory(x, { sync: false });
@@ -153,7 +163,7 @@ cudaTest('the test itself: without an event, the two sides race', () => {
 });
 
 cudaTest('who opens it waits for the work that was queued when it was shared, and no thread does', () => {
-  const x = emptyShareable([4], 'float32');
+  const x = empty([4], 'float32');
   const [ours, theirs, third] = [new Stream(), new Stream(), new Stream()];
   fake.delay(ours.handle);
   ours.use(() => x.fill(6));
@@ -168,7 +178,7 @@ cudaTest('who opens it waits for the work that was queued when it was shared, an
 });
 
 cudaTest('shared again, one event moves on, and covers what was covered before', () => {
-  const x = emptyShareable([4], 'float32');
+  const x = empty([4], 'float32');
   const [first, second, theirs] = [new Stream(), new Stream(), new Stream()];
   const part = x.slice([0, 2]);
   const events = fake.live().events;
@@ -234,23 +244,49 @@ cudaTest('the collector closes what nobody disposed', async () => {
   equal(closed(), 1);
 });
 
-cudaTest('a worker that ends closes what it had open', async () => {
-  const x = shareable([5, 6]);
-  const shared = sent(shareMemory(x));
-  const y = openShared(shared);
-  const worker = new Worker(new URL('./children/ipc-worker.js', import.meta.url), {
-    workerData: { path: fakeDriverPath, shared },
-  });
+async function startWorker(shared: SharedMemory, rounds: number): Promise<[worker: Worker, values: unknown]> {
+  const workerData = { path: fakeDriverPath, shared, rounds };
+  const worker = new Worker(new URL('./children/ipc-worker.js', import.meta.url), { workerData });
   const values = await new Promise((resolve, reject) => {
     worker.on('message', resolve);
     worker.on('error', reject);
   });
+  return [worker, values];
+}
+
+cudaTest('a worker that ends closes what it had open', async () => {
+  const x = shareable([5, 6]);
+  const shared = sent(shareMemory(x));
+  const y = openShared(shared);
+  const [worker, values] = await startWorker(shared, 0);
   equal([values, opened()], [[5, 6], 1]);
   y.dispose();
   equal(live(), 1);
   await worker.terminate();
   ok(await collectUntil(() => live() === 0));
   equal(closed(), 1);
+});
+
+cudaTest('threads that open and close at once: never twice, never too early', async () => {
+  const x = shareable([5, 6]);
+  const shared = { ...sent(shareMemory(x)), event: null };
+  const starting = [1, 2].map(() => startWorker(shared, 500));
+  let rounds = 0;
+  let isOver = false;
+  const ended = Promise.all(starting).finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    for (let i = 0; i < 50; i++) openShared(shared).dispose();
+    rounds++;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  for (const [worker, values] of await ended) {
+    equal(values, [5, 6]);
+    await worker.terminate();
+  }
+  ok(rounds > 0 && (await collectUntil(() => live() === 0)));
+  equal(closed(), opened());
 });
 
 cudaTest('another process: what it cannot open it says, and it ends with memory shared and open', () => {
@@ -423,7 +459,7 @@ cudaTest('every call of the driver may fail', () => {
   failing('cuIpcGetMemHandle', () => shareMemory(x));
   failing('cuIpcGetEventHandle', () => shareMemory(x));
   failing('cuEventRecord', () => shareMemory(x));
-  const other = emptyShareable([1], 'int8');
+  const other = empty([1], 'int8');
   failing('cuEventCreate', () => shareMemory(other));
   failing('cuIpcOpenMemHandle_v2', () => openShared(shared));
   failing('cuPointerGetAttributes', () => openShared(shared));
@@ -464,11 +500,11 @@ cudaTest('while a stream is captured into a graph', () => {
 cudaTest('beyond a thousand events, sharing waits for the work instead', () => {
   const tensors: Tensor[] = [];
   for (let i = 0; i < 1000; i++) {
-    const x = emptyShareable([1], 'int8');
+    const x = empty([1], 'int8');
     notEqual(shareMemory(x).event, null);
     tensors.push(x);
   }
-  const x = emptyShareable([4], 'int8');
+  const x = empty([4], 'int8');
   const stream = new Stream();
   const shared = stream.use(() => {
     x.fill(3);
