@@ -168,8 +168,8 @@ cudaTest('who opens it waits for the work that was queued when it was shared, an
   fake.delay(ours.handle);
   ours.use(() => x.fill(6));
   const y = open(x, theirs);
-  // On the stream that waits, and on one that does not know of it.
-  const copies = [theirs, third].map((stream) => stream.use(() => y.copy()));
+  // First on one that does not know of it, then on the stream that waits.
+  const copies = [third, theirs].map((stream) => stream.use(() => y.copy()));
   fake.runAll();
   for (const stream of [theirs, third]) ok(fake.pending(stream.handle).length > 0, 'nothing ran ahead');
   fake.release(ours.handle);
