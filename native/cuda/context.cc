@@ -1,6 +1,7 @@
 #include "context.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "../bindings.h"
 #include "../exports.h"
@@ -45,7 +46,7 @@ static napi_value Text(napi_env env, const char* text) {
   return value;
 }
 
-// The name of a device; its numbers in the frame.
+// The name of a device; its numbers in the frame, its UUID in the last two.
 static napi_value DescribeDevice(napi_env env, napi_callback_info info) {
   CudaFrame* frame = ContextOf(env, info)->frame;
   Ordinal ordinal = 0;
@@ -61,6 +62,9 @@ static napi_value DescribeDevice(napi_env env, napi_callback_info info) {
     result = driver.DeviceGetAttribute(&value, kAttributes[i], ordinal);
     frame->values[i] = static_cast<uint64_t>(value);
   }
+  Uuid uuid = {};
+  if (result == kSuccess) result = driver.DeviceGetUuid(&uuid, ordinal);
+  memcpy(&frame->values[6], &uuid, sizeof(uuid));
   frame->nbytes = static_cast<double>(bytes);
   frame->status = result;
   return Text(env, name);
@@ -123,6 +127,11 @@ static const Export kExports[] = {
     {"pointerAttributes", PointerAttributesBinding},
     {"admit", AdmitBinding},
     {"follow", FollowBinding},
+    {"allocateShareable", AllocateShareableBinding},
+    {"shareMemory", ShareMemoryBinding},
+    {"shareEvent", ShareEventBinding},
+    {"openMemory", OpenMemoryBinding},
+    {"followEvent", FollowEventBinding},
     {"createStream", CreateStreamBinding},
     {"createEvent", CreateEventBinding},
     {"releaseOwned", ReleaseOwnedBinding},

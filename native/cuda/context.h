@@ -108,6 +108,12 @@ napi_value PointerAttributesBinding(napi_env env, napi_callback_info info);
 // array_binding.cc
 napi_value AdmitBinding(napi_env env, napi_callback_info info);
 napi_value FollowBinding(napi_env env, napi_callback_info info);
+// ipc_binding.cc
+napi_value AllocateShareableBinding(napi_env env, napi_callback_info info);
+napi_value ShareMemoryBinding(napi_env env, napi_callback_info info);
+napi_value ShareEventBinding(napi_env env, napi_callback_info info);
+napi_value OpenMemoryBinding(napi_env env, napi_callback_info info);
+napi_value FollowEventBinding(napi_env env, napi_callback_info info);
 // stream_binding.cc
 napi_value CreateStreamBinding(napi_env env, napi_callback_info info);
 napi_value CreateEventBinding(napi_env env, napi_callback_info info);

@@ -41,9 +41,10 @@ static StreamHandle const kLegacyStream = reinterpret_cast<StreamHandle>(uintptr
 static StreamHandle const kPerThreadStream = reinterpret_cast<StreamHandle>(uintptr_t{2});  // CU_STREAM_PER_THREAD
 
 enum StreamFlag : uint32_t { kStreamDefault = 0, kStreamNonBlocking = 1 };
-enum EventFlag : uint32_t { kEventDefault = 0, kEventBlockingSync = 1, kEventDisableTiming = 2 };
+enum EventFlag : uint32_t { kEventDefault = 0, kEventBlockingSync = 1, kEventDisableTiming = 2, kEventInterprocess = 4 };
 enum HostAllocFlag : uint32_t { kHostPortable = 1 };
 enum ManagedFlag : uint32_t { kAttachGlobal = 1 };
+enum IpcFlag : uint32_t { kIpcLazyPeerAccess = 1 };
 enum CaptureMode : int32_t { kCaptureGlobal = 0, kCaptureThreadLocal = 1, kCaptureRelaxed = 2 };
 enum CaptureStatus : int32_t { kCaptureNone = 0, kCaptureActive = 1, kCaptureInvalidated = 2 };
 
@@ -64,6 +65,7 @@ enum PointerAttribute : int32_t {
   kPointerHost = 4,
   kPointerIsManaged = 8,
   kPointerDeviceOrdinal = 9,
+  kPointerIsIpcCapable = 10,
   kPointerRangeStart = 11,
   kPointerRangeSize = 12,
 };
@@ -104,6 +106,16 @@ struct PoolProperties {
   uint8_t reserved[54];
 };
 
+// CUuuid
+struct Uuid {
+  char bytes[16];
+};
+
+// CUipcMemHandle and CUipcEventHandle: plain bytes that another process can open.
+struct IpcHandle {
+  char bytes[64];
+};
+
 // name, symbol, parameters. Symbols carry the version whose parameters these are.
 #define DLPACK_CUDA_FUNCTIONS(X)                                                                                       \
   X(Init, "cuInit", (uint32_t flags))                                                                                  \
@@ -115,6 +127,7 @@ struct PoolProperties {
   X(DeviceGetName, "cuDeviceGetName", (char* name, int32_t length, Ordinal device))                                    \
   X(DeviceTotalMem, "cuDeviceTotalMem_v2", (size_t * bytes, Ordinal device))                                           \
   X(DeviceGetAttribute, "cuDeviceGetAttribute", (int32_t * value, DeviceAttribute attribute, Ordinal device))          \
+  X(DeviceGetUuid, "cuDeviceGetUuid_v2", (Uuid * uuid, Ordinal device))                                                \
   X(DevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (Context * context, Ordinal device))                           \
   X(CtxGetCurrent, "cuCtxGetCurrent", (Context * context))                                                             \
   X(CtxPushCurrent, "cuCtxPushCurrent_v2", (Context context))                                                          \
@@ -151,6 +164,11 @@ struct PoolProperties {
   X(EventQuery, "cuEventQuery", (EventHandle event))                                                                   \
   X(EventSynchronize, "cuEventSynchronize", (EventHandle event))                                                       \
   X(EventElapsedTime, "cuEventElapsedTime", (float* milliseconds, EventHandle start, EventHandle end))                 \
+  X(IpcGetMemHandle, "cuIpcGetMemHandle", (IpcHandle * handle, Address address))                                       \
+  X(IpcOpenMemHandle, "cuIpcOpenMemHandle_v2", (Address * address, IpcHandle handle, uint32_t flags))                  \
+  X(IpcCloseMemHandle, "cuIpcCloseMemHandle", (Address address))                                                       \
+  X(IpcGetEventHandle, "cuIpcGetEventHandle", (IpcHandle * handle, EventHandle event))                                 \
+  X(IpcOpenEventHandle, "cuIpcOpenEventHandle", (EventHandle * event, IpcHandle handle))                               \
   X(ModuleLoadData, "cuModuleLoadData", (Module * module, const void* image))                                          \
   X(ModuleGetFunction, "cuModuleGetFunction", (Function * function, Module module, const char* name))                  \
   X(LaunchKernel, "cuLaunchKernel",                                                                                    \

@@ -186,12 +186,12 @@ Storage* AllocateOnStream(Device* device, uint64_t nbytes, StreamHandle stream, 
   return Counted(storage, nbytes);
 }
 
-Storage* AllocateDirectly(MemoryKind kind, Device* device, uint64_t nbytes, Result* result) {
+// `bytes` of memory for a storage of `nbytes`.
+Storage* AllocateDirectly(MemoryKind kind, Device* device, uint64_t nbytes, size_t bytes, Result* result) {
   Storage* storage = NewBlock(device, nbytes, kind == kPinnedMemory ? DestroyPinned : DestroyDevice, result);
   if (storage == nullptr) return nullptr;
   ContextScope scope(device);
   RelaxedScope relaxed;
-  const size_t bytes = static_cast<size_t>(nbytes);
   Address address = 0;
   void* memory = nullptr;
   *result = scope.result();
@@ -217,7 +217,13 @@ Place HomeOf(const Storage* storage, void (*destroy)(Storage*)) {
 
 Storage* AllocateMemory(MemoryKind kind, Device* device, uint64_t nbytes, StreamHandle stream, Result* result) {
   return kind == kDeviceMemory && device->pool != nullptr ? AllocateOnStream(device, nbytes, stream, result)
-                                                          : AllocateDirectly(kind, device, nbytes, result);
+                                                          : AllocateDirectly(kind, device, nbytes, static_cast<size_t>(nbytes), result);
+}
+
+Storage* AllocateShareable(Device* device, uint64_t nbytes, Result* result) {
+  // What the driver packs several small blocks into, and what it maps for another process.
+  const uint64_t page = uint64_t{2} << 20;
+  return AllocateDirectly(kDeviceMemory, device, nbytes, static_cast<size_t>((nbytes + page - 1) & ~(page - 1)), result);
 }
 
 void FlushCache(BlockCache* cache) {

@@ -20,6 +20,11 @@ export interface CudaBinding {
   pointerAttributes(): void;
   admit(): void;
   follow(): void;
+  allocateShareable(): void;
+  shareMemory(): void;
+  shareEvent(): void;
+  openMemory(): void;
+  followEvent(): void;
   createStream(): void;
   createEvent(): void;
   releaseOwned(): void;

@@ -8,11 +8,14 @@ import { type Device, type DeviceInfo, parseDevice } from '../device.js';
 import { ArgumentValueError } from '../errors.js';
 import { check, countDevices, cuda } from './driver.js';
 import { DEVICE, FLAGS, f64, i32, NBYTES, NUMBER, u32, u64, VALUES } from './frame.js';
+import { readValues } from './hex.js';
 
 /** What the driver says of a device. */
 export interface CudaDevice {
   readonly device: Device;
   readonly name: string;
+  /** The same in every process of the machine, whatever its number there. */
+  readonly uuid: string;
   /** Bytes. */
   readonly totalMemory: number;
   readonly computeCapability: readonly [major: number, minor: number];
@@ -23,6 +26,19 @@ export interface CudaDevice {
   readonly hasConcurrentManagedAccess: boolean;
   /** Allocation is ordered with the work of a stream. */
   readonly hasMemoryPool: boolean;
+}
+
+/** The UUID in the last two values of the frame. */
+function formatUuid(): string {
+  return readValues(48, 16).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}
+
+/** The UUID of a device. */
+export function uuidOf(id: number): string {
+  i32[DEVICE] = id;
+  cuda().describeDevice();
+  check(`a description of 'cuda:${id}'`);
+  return formatUuid();
 }
 
 /** All devices; none where there is no driver, or no device. */
@@ -37,6 +53,7 @@ export function devices(): CudaDevice[] {
     found.push({
       device: `cuda:${id}`,
       name,
+      uuid: formatUuid(),
       totalMemory: f64[NBYTES] as number,
       computeCapability: [value(0), value(1)],
       multiprocessors: value(2),

@@ -13,6 +13,7 @@ export const disposeSymbol: typeof Symbol.dispose = Symbol.dispose ?? (Symbol.fo
 /** What is to be given back. It does not refer to the object that stands for it. */
 interface Token {
   address: bigint;
+  readonly given: (() => void) | undefined;
 }
 
 function giveBack(token: Token): void {
@@ -21,6 +22,7 @@ function giveBack(token: Token): void {
   token.address = 0n;
   u64[ADDRESS] = address;
   cuda().releaseOwned();
+  token.given?.();
 }
 
 const registry = new FinalizationRegistry<Token>(giveBack);
@@ -28,8 +30,9 @@ const registry = new FinalizationRegistry<Token>(giveBack);
 export class Owned {
   private readonly token: Token;
 
-  constructor(owner: object, address: bigint) {
-    this.token = { address };
+  /** `given` is called once, when it was given back. */
+  constructor(owner: object, address: bigint, given?: () => void) {
+    this.token = { address, given };
     registry.register(owner, this.token, this.token);
   }
 

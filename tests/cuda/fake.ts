@@ -26,6 +26,9 @@ export interface Live {
   pinnedBytes: number;
   managed: number;
   managedBytes: number;
+  /** Memory that was opened by a handle and not closed. */
+  mapped: number;
+  mappedBytes: number;
   /** Made and not destroyed. */
   streams: number;
   events: number;
@@ -41,6 +44,7 @@ interface Addon {
   setDevices(count: number): void;
   setMemory(device: number, bytes: number): void;
   setAttribute(device: number, attribute: number, value: number): void;
+  setUuid(device: number, last: number): void;
   configure(version?: number, patience?: number, unknownPointersFail?: boolean, queriesRun?: boolean): void;
   failNext(symbol: string, code: number, skip: number): void;
   failDevice(device: number, code: number): void;
@@ -83,6 +87,8 @@ export const code = {
   noDevice: 100,
   invalidDevice: 101,
   invalidContext: 201,
+  mapFailed: 205,
+  alreadyMapped: 208,
   invalidHandle: 400,
   notFound: 500,
   notReady: 600,
@@ -119,6 +125,8 @@ export const fake = {
   /** A device attribute by its number in CUdevice_attribute. */
   setAttribute: (device: number, attribute: number, value: number): void =>
     addon.setAttribute(device, attribute, value),
+  /** The UUID of a device by its last byte, which is the number of the device at first. */
+  setUuid: (device: number, last: number): void => addon.setUuid(device, last),
   /** Sets what is named; `forget` brings the first values back. */
   configure: ({ version, patience, unknownPointersFail, queriesRun }: Configuration): void =>
     addon.configure(version, patience, unknownPointersFail, queriesRun),

@@ -241,3 +241,30 @@ same('an event that was recorded in a capture, and the legacy stream beside one'
   codes.push(driver.call('cuMemsetD8Async', memory, 1, 8, 0n));
   return [...codes, subject.endCapture(blocking)];
 });
+
+same('what can be given to other processes', (subject) => {
+  const { driver, make } = subject;
+  const stream = streamOf(subject);
+  const address = make('cuMemAlloc_v2', 4096);
+  const pooled = make('cuMemAllocFromPoolAsync', 4096, poolOf(subject), stream);
+  driver.must('cuStreamSynchronize', stream);
+  const result = make('cuMemHostAlloc', 8, 1);
+  const isCapable = (of: bigint): number => {
+    fake.poke(result, new Uint8Array(8));
+    driver.must('cuPointerGetAttributes', 1, new Int32Array([10]), new BigUint64Array([result]), of);
+    return fake.peek(result, 1)[0] as number;
+  };
+  const handle = new Uint8Array(64);
+  const answers = [
+    isCapable(address),
+    isCapable(pooled),
+    driver.call('cuIpcGetMemHandle', handle, address),
+    driver.call('cuIpcGetMemHandle', handle, pooled) === 0,
+    driver.call('cuIpcGetEventHandle', handle, eventOf(subject, 6)),
+    driver.call('cuIpcGetEventHandle', handle, eventOf(subject, 2)) === 0,
+    driver.call('cuEventCreate', new BigUint64Array(1), 4),
+  ];
+  driver.must('cuMemFreeAsync', pooled, stream);
+  driver.must('cuMemFree_v2', address);
+  return answers;
+});

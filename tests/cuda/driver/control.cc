@@ -77,6 +77,13 @@ napi_value SetAttribute(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+napi_value SetUuid(napi_env env, napi_callback_info info) {
+  const Arguments arguments(env, info);
+  Lock lock(machine().mutex);
+  if (Device* device = DeviceAt(arguments, 0)) device->uuid = static_cast<int>(arguments.Number(1));
+  return nullptr;
+}
+
 napi_value Configure(napi_env env, napi_callback_info info) {
   const Arguments arguments(env, info);
   Lock lock(machine().mutex);
@@ -131,7 +138,7 @@ napi_value Calls(napi_env env, napi_callback_info info) {
 }
 
 napi_value Live(napi_env env, napi_callback_info) {
-  static const char* const kinds[] = {"device", "pool", "pinned", "managed"};
+  static const char* const kinds[] = {"device", "pool", "pinned", "managed", "mapped"};
   Lock lock(machine().mutex);
   Machine& m = machine();
   std::map<std::string, double> counts;
@@ -322,7 +329,7 @@ void AddControls(napi_env env, napi_value exports) {
                 {"forget", Forget},             {"run", Run},                   {"runAll", RunAll},
                 {"pending", Pending},           {"delay", Delay},               {"release", OpenGate},
                 {"beginCapture", BeginCapture}, {"endCapture", FinishCapture},  {"peek", Peek},
-                {"poke", Poke}});
+                {"poke", Poke},                 {"setUuid", SetUuid}});
 }
 
 }  // namespace fake

@@ -57,6 +57,7 @@ void SetDevices(int count) {
   for (int i = 0; i < count; ++i) {
     auto device = std::make_unique<Device>();
     device->context.device = i;
+    device->uuid = i;
     device->context.legacy = NewStream(&device->context, true);
     device->context.legacy->legacy = true;
     device->attributes = {{kMultiprocessorCount, 132}, {kUnifiedAddressing, 1},       {kComputeMajor, 9},
@@ -117,6 +118,8 @@ const ErrorText kErrors[] = {
     {101, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
     {200, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
     {201, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {205, "CUDA_ERROR_MAP_FAILED", "mapping of buffer object failed"},
+    {208, "CUDA_ERROR_ALREADY_MAPPED", "resource already mapped"},
     {218, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
     {400, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
@@ -204,6 +207,14 @@ FAKE_EXPORT(DeviceGetAttribute, cuDeviceGetAttribute)(int32_t* value, DeviceAttr
   const auto found = attributes.find(attribute);
   if (found == attributes.end()) return kInvalidValue;
   *value = found->second;
+  return kSuccess;
+}
+
+FAKE_EXPORT(DeviceGetUuid, cuDeviceGetUuid_v2)(Uuid* uuid, Ordinal device) {
+  ENTER("cuDeviceGetUuid_v2", Needs::kInit);
+  if (DeviceOf(device) == nullptr) return kInvalidDevice;
+  memset(uuid->bytes, 0xFA, sizeof uuid->bytes);
+  uuid->bytes[15] = static_cast<char>(DeviceOf(device)->uuid);
   return kSuccess;
 }
 

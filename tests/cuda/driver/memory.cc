@@ -56,13 +56,16 @@ char* TakeBytes(size_t bytes) {
 }
 
 const char* NameOf(Kind kind) {
-  static const char* const names[] = {"device", "pool", "pinned", "managed"};
+  static const char* const names[] = {"device", "pool", "pinned", "managed", "mapped"};
   return names[static_cast<int>(kind)];
 }
 
-bool IsCounted(Kind kind) { return kind != Kind::kPinned; }
+bool IsCounted(Kind kind) { return kind != Kind::kPinned && kind != Kind::kMapped; }
 
-bool Overlap(const Touch& a, const Touch& b) { return a.start < b.start + b.bytes && b.start < a.start + a.bytes; }
+bool Overlap(const Touch& a, const Touch& b) {
+  const Address first = Original(a.start), second = Original(b.start);
+  return first < second + b.bytes && second < first + a.bytes;
+}
 
 }  // namespace
 
@@ -76,6 +79,21 @@ Allocation* Find(Address address) {
   if (next == allocations.begin()) return nullptr;
   Allocation& found = (--next)->second;
   return address - found.start < found.bytes ? &found : nullptr;
+}
+
+Address Original(Address address) {
+  const Allocation* found = Find(address);
+  return found == nullptr || found->kind != Kind::kMapped ? address : address - found->start + found->origin;
+}
+
+Allocation* Map(Allocation* origin, int device) {
+  Allocation made{};
+  made.kind = Kind::kMapped;
+  made.device = device;
+  made.bytes = origin->bytes;
+  made.origin = origin->start;
+  made.start = TakeSpace(made.bytes);
+  return &(machine().allocations[made.start] = made);
 }
 
 Allocation* Allocate(Kind kind, int device, size_t bytes) {
@@ -110,6 +128,7 @@ void Release(Allocation* allocation) {
   allocation->made = allocation->ended = nullptr;
   allocation->users.clear();
   if (IsCounted(allocation->kind)) machine().devices[allocation->device]->used -= allocation->bytes;
+  if (allocation->kind == Kind::kMapped) return;
   if (!allocation->OnHost()) {
     munmap(allocation->memory, allocation->bytes);
     allocation->memory = nullptr;
@@ -142,7 +161,10 @@ void CheckTouches(const OperationRef& operation) {
   const std::set<const Operation*> before = Before(operation);
   const char* name = operation->name.c_str();
   for (const Touch& touch : operation->touches) {
-    Allocation* allocation = touch.bytes == 0 ? nullptr : Find(touch.start);
+    Allocation* mapped = touch.bytes == 0 ? nullptr : Find(touch.start);
+    if (mapped == nullptr || mapped->freed) continue;
+    if (mapped->kind == Kind::kMapped) mapped->users.push_back(operation);
+    Allocation* allocation = Find(Original(touch.start));
     if (allocation == nullptr || allocation->freed) continue;
     if (allocation->made != nullptr && !allocation->made->done && before.count(allocation->made.get()) == 0) {
       Report("race: %s on %s does not wait for the allocation of its memory", name, NameOf(operation->stream).c_str());
@@ -170,6 +192,10 @@ namespace {
 // The bytes of a range, or NULL with a report.
 char* Bytes(const char* name, Address address, size_t bytes) {
   Allocation* allocation = Find(address);
+  if (allocation != nullptr && allocation->kind == Kind::kMapped && !allocation->freed) {
+    address = Original(address);
+    allocation = Find(address);
+  }
   if (allocation == nullptr) {
     if (!InDeviceSpace(address)) return reinterpret_cast<char*>(address);
     Report("violation: %s touches %zu bytes at %#llx, outside all memory of the device", name, bytes,
@@ -228,20 +254,31 @@ Allocation* ToFree(const char* symbol, Address address, bool on_host) {
   const char* wrong = found == nullptr                           ? "unknown memory"
                       : found->freed || found->ended != nullptr  ? "memory freed before"
                       : found->start != address                  ? "memory that does not start there"
-                      : on_host != (found->kind == Kind::kPinned) ? "memory of another kind"
-                                                                 : nullptr;
+                      : on_host != (found->kind == Kind::kPinned) || found->kind == Kind::kMapped
+                          ? "memory of another kind"
+                          : nullptr;
   if (wrong == nullptr) return found;
   Report("error: %s of %s at %#llx", symbol, wrong, static_cast<unsigned long long>(address));
   return nullptr;
 }
 
-void ReportUsers(const char* symbol, const Allocation* allocation) {
+// The driver cannot know; that no other process has it mapped is for its users to see to.
+void ReportMappings(const char* symbol, const Allocation* allocation) {
+  for (const auto& entry : machine().allocations) {
+    const Allocation& other = entry.second;
+    if (other.kind == Kind::kMapped && !other.freed && other.origin == allocation->start) {
+      Report("error: %s frees memory that another process has mapped", symbol);
+    }
+  }
+}
+}  // namespace
+
+void fake::ReportUsers(const char* symbol, const Allocation* allocation) {
   for (const OperationRef& user : allocation->users) {
     if (user->done) continue;
     Report("race: %s frees memory that %s on %s still uses", symbol, user->name.c_str(), NameOf(user->stream).c_str());
   }
 }
-}  // namespace
 
 FAKE_EXPORT(MemGetInfo, cuMemGetInfo_v2)(size_t* free, size_t* total) {
   ENTER("cuMemGetInfo_v2");
@@ -285,6 +322,7 @@ FAKE_EXPORT(MemFree, cuMemFree_v2)(Address address) {
         AwaitContext(call.lock, &machine().devices[found->device]->context, "cuMemFree_v2");
     if (code != kSuccess) return code;
   }
+  ReportMappings("cuMemFree_v2", found);
   Release(found);
   return kSuccess;
 }

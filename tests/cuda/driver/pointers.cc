@@ -37,6 +37,10 @@ FAKE_EXPORT(PointerGetAttributes, cuPointerGetAttributes)(uint32_t count, Pointe
         width = 4;
         value = static_cast<uint32_t>(found == nullptr ? -2 : found->device);
         break;
+      case kPointerIsIpcCapable:
+        width = 4;
+        value = found != nullptr && found->kind == Kind::kDevice;
+        break;
       case kPointerRangeStart:
         if (found == nullptr) width = 0;
         value = found == nullptr ? 0 : found->start;

@@ -51,6 +51,13 @@ Event* FindEvent(void* handle) {
   return nullptr;
 }
 
+OperationRef RecordOf(const Event* event) {
+  if (event->origin == nullptr) return event->record;
+  if (machine().events.count(event->origin) != 0) return event->origin->record;
+  Report("error: an event is used after the process that made it destroyed it");
+  return nullptr;
+}
+
 std::string NameOf(const Stream* stream) {
   if (stream->legacy) return "the legacy stream";
   char text[32];
@@ -282,7 +289,8 @@ FAKE_EXPORT(StreamWaitEvent, cuStreamWaitEvent)(StreamHandle stream, EventHandle
   if (found == nullptr) return code;
   Event* of = FindEvent(event);
   if (of == nullptr) return kInvalidHandle;
-  if (of->record == nullptr) return kSuccess;
+  const OperationRef record = RecordOf(of);
+  if (record == nullptr) return kSuccess;
   if (of->capture != nullptr) {
     // A stream that waits for captured work joins the capture.
     if (found->capture == nullptr) {
@@ -300,7 +308,6 @@ FAKE_EXPORT(StreamWaitEvent, cuStreamWaitEvent)(StreamHandle stream, EventHandle
   }
   code = Accepts(found);
   if (code != kSuccess) return code;
-  const OperationRef record = of->record;
   const OperationRef wait = Enqueue(found, "wait", {}, nullptr);
   if (!record->done) wait->after.push_back(record);
   return kSuccess;
@@ -327,7 +334,8 @@ FAKE_EXPORT(ThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode)(
 
 FAKE_EXPORT(EventCreate, cuEventCreate)(EventHandle* event, uint32_t flags) {
   ENTER("cuEventCreate");
-  if (event == nullptr || flags > 7) return kInvalidValue;
+  const bool is_plain = (flags & kEventInterprocess) == 0 || (flags & kEventDisableTiming) != 0;
+  if (event == nullptr || flags > 7 || !is_plain) return kInvalidValue;
   Event* made = new Event();
   made->context = Current();
   made->flags = flags;
@@ -370,8 +378,9 @@ FAKE_EXPORT(EventQuery, cuEventQuery)(EventHandle event) {
   const Result code = Forbidden("cuEventQuery");
   if (code != kSuccess) return code;
   if (found->context->failure != kSuccess) return found->context->failure;
-  if (machine().queries_run) RunTo(found->record);
-  return found->record == nullptr || found->record->done ? kSuccess : kNotReady;
+  const OperationRef record = RecordOf(found);
+  if (machine().queries_run) RunTo(record);
+  return record == nullptr || record->done ? kSuccess : kNotReady;
 }
 
 FAKE_EXPORT(EventSynchronize, cuEventSynchronize)(EventHandle event) {
@@ -384,7 +393,7 @@ FAKE_EXPORT(EventSynchronize, cuEventSynchronize)(EventHandle event) {
   }
   const Result code = Forbidden("cuEventSynchronize");
   if (found->context->failure != kSuccess) return found->context->failure;
-  return code != kSuccess ? code : Await(call.lock, found->record, "cuEventSynchronize");
+  return code != kSuccess ? code : Await(call.lock, RecordOf(found), "cuEventSynchronize");
 }
 
 FAKE_EXPORT(EventElapsedTime, cuEventElapsedTime)(float* milliseconds, EventHandle start, EventHandle end) {

@@ -38,14 +38,15 @@ struct Stream;
 struct Operation;
 using OperationRef = std::shared_ptr<Operation>;
 
-enum class Kind { kDevice, kPool, kPinned, kManaged };
+enum class Kind { kDevice, kPool, kPinned, kManaged, kMapped };
 
 struct Allocation {
   Address start;
   size_t bytes;
   Kind kind;
   int device;
-  char* memory;  // NULL once freed on the device: what is read then is 0xDD
+  char* memory;  // NULL once freed on the device: what is read then is 0xDD; NULL for what is mapped
+  Address origin = 0;  // of what is mapped: where its maker has it
   bool freed = false;
   OperationRef made;   // the stream-ordered allocation, until it ran
   OperationRef ended;  // the stream-ordered free
@@ -103,12 +104,14 @@ struct Event {
   uint32_t flags;
   OperationRef record;
   std::shared_ptr<Capture> capture;  // when it was recorded in one
+  Event* origin = nullptr;           // of one that was opened: the maker's
 };
 
 struct Device {
   size_t limit = size_t{8} << 30;
   size_t used = 0;
   PrimaryContext context;
+  int uuid;  // the last byte; the others are 0xFA
   std::map<int32_t, int32_t> attributes;
 };
 
@@ -187,6 +190,8 @@ using Lock = std::unique_lock<std::mutex>;
 // The stream of a handle as the calling thread means it; NULL when there is none.
 Stream* FindStream(void* handle, Result* code);
 Event* FindEvent(void* handle);
+// What the event marks, whichever process recorded it.
+OperationRef RecordOf(const Event* event);
 Stream* NewStream(PrimaryContext* context, bool blocking);
 OperationRef Enqueue(Stream* stream, std::string name, std::vector<Touch> touches, std::function<void()> effect);
 // What keeps `stream` from taking an operation now: a broken capture, or one that the legacy stream would join.
@@ -208,9 +213,14 @@ std::string NameOf(const Stream* stream);
 // memory.cc
 // The allocation that holds the address, freed or not; NULL for memory the driver does not know.
 Allocation* Find(Address address);
+// The same memory as its maker names it; addresses of all other memory are their own.
+Address Original(Address address);
 bool InDeviceSpace(Address address);
 Allocation* Allocate(Kind kind, int device, size_t bytes);
+Allocation* Map(Allocation* origin, int device);
 void Release(Allocation* allocation);
+// Reports work that still uses memory which `symbol` takes away.
+void ReportUsers(const char* symbol, const Allocation* allocation);
 void CheckTouches(const OperationRef& operation);
 void Read(const char* name, Address from, size_t bytes, void* to);
 void Write(const char* name, Address to, size_t bytes, const void* from);

@@ -15,6 +15,8 @@ template <class To>
 To Convert(uint64_t bits) {
   if constexpr (std::is_pointer<To>::value) {
     return reinterpret_cast<To>(bits);
+  } else if constexpr (std::is_class<To>::value) {
+    return *reinterpret_cast<const To*>(bits);  // by the address of one
   } else {
     return static_cast<To>(bits);
   }

@@ -1,0 +1,194 @@
+#include "ipc.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "imports.h"
+
+namespace dlpack {
+namespace cuda {
+
+namespace {
+
+// Memory of another process in our address space.
+struct Mapping {
+  const Device* device;
+  IpcHandle handle;
+  uint64_t process;
+  Address start;  // what the handle stands for
+  Location location;
+  uint32_t count;  // of storages
+  Mapping* next;
+};
+
+// Not a Lock: the driver takes its time to map and unmap.
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+Mapping* mappings;    // guarded by mutex
+uint64_t process_id;  // guarded by mutex; 0: not made yet
+
+class MappingsScope {
+ public:
+  MappingsScope() { pthread_mutex_lock(&mutex); }
+  ~MappingsScope() { pthread_mutex_unlock(&mutex); }
+};
+
+// Under the mutex, all of these.
+
+Mapping* FindMapping(const Device* device, const IpcHandle& handle) {
+  for (Mapping* mapping = mappings; mapping != nullptr; mapping = mapping->next) {
+    if (mapping->device == device && memcmp(&mapping->handle, &handle, sizeof(handle)) == 0) return mapping;
+  }
+  return nullptr;
+}
+
+const Mapping* MappingAround(Address address) {
+  for (const Mapping* mapping = mappings; mapping != nullptr; mapping = mapping->next) {
+    if (address - mapping->location.start < mapping->location.size) return mapping;
+  }
+  return nullptr;
+}
+
+Mapping* Map(const Device* device, const IpcHandle& handle, uint64_t process, Result* result) {
+  Mapping* mapping = static_cast<Mapping*>(calloc(1, sizeof(Mapping)));
+  if (mapping == nullptr) {
+    *result = kOutOfDeviceMemory;
+    return nullptr;
+  }
+  mapping->device = device;
+  mapping->handle = handle;
+  mapping->process = process;
+  ContextScope scope(device);
+  RelaxedScope relaxed;
+  *result = scope.result();
+  if (*result == kSuccess) *result = driver.IpcOpenMemHandle(&mapping->start, handle, kIpcLazyPeerAccess);
+  if (*result == kSuccess) {
+    *result = FindLocation(mapping->start, &mapping->location);
+    if (*result != kSuccess) driver.IpcCloseMemHandle(mapping->start);
+  }
+  if (*result != kSuccess) {
+    free(mapping);
+    return nullptr;
+  }
+  mapping->next = mappings;
+  mappings = mapping;
+  return mapping;
+}
+
+void Unmap(Mapping* mapping) {
+  Mapping** at = &mappings;
+  while (*at != mapping) at = &(*at)->next;
+  *at = mapping->next;
+  ContextScope scope(mapping->device);
+  RelaxedScope relaxed;
+  driver.IpcCloseMemHandle(mapping->start);
+  free(mapping);
+}
+
+// By what the driver knows; where it does not tell, the caller has the maker's word.
+bool Reaches(const Mapping* mapping, uint64_t offset, uint64_t nbytes) {
+  if (mapping->location.size == 0) return true;
+  const uint64_t before = mapping->start - mapping->location.start;
+  const uint64_t size = mapping->location.size;
+  return before <= size && offset <= size - before && nbytes <= size - before - offset;
+}
+
+// Any thread; uses.cc has waited for what we know of.
+void DestroyMapped(Storage* self) {
+  Count(counts.imports, -1);
+  {
+    MappingsScope scope;
+    Mapping* mapping = static_cast<Mapping*>(self->owner);
+    if (--mapping->count == 0) Unmap(mapping);
+  }
+  FreeStorage(self);
+}
+
+}  // namespace
+
+uint64_t ProcessId() {
+  MappingsScope scope;
+  if (process_id != 0) return process_id;
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  const uint64_t nanoseconds = static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+  // Numbers of processes have 22 bits at most.
+  process_id = static_cast<uint64_t>(getpid()) << 42 | (nanoseconds & ((uint64_t{1} << 42) - 1));
+  return process_id;
+}
+
+Result DescribeMemory(Address address, SharedRange* range) {
+  *range = SharedRange{};
+  Location location;
+  Result result = FindLocation(address, &location);
+  if (result != kSuccess || location.kind != kDeviceMemory) return result;
+  range->ordinal = location.ordinal;
+  {
+    MappingsScope scope;
+    const Mapping* mapping = MappingAround(address);
+    if (mapping != nullptr) {
+      range->handle = mapping->handle;
+      range->process = mapping->process;
+      range->start = mapping->start;
+      range->size = mapping->location.size - (mapping->start - mapping->location.start);
+      range->is_shareable = true;
+      return kSuccess;
+    }
+  }
+  uint32_t is_capable = 0;
+  PointerAttribute attribute = kPointerIsIpcCapable;
+  void* value = &is_capable;
+  result = driver.PointerGetAttributes(1, &attribute, &value, address);
+  if (result != kSuccess || is_capable == 0) return result;
+  RelaxedScope relaxed;
+  result = driver.IpcGetMemHandle(&range->handle, location.start);
+  if (result != kSuccess) return result;
+  range->process = ProcessId();
+  range->start = location.start;
+  range->size = location.size;
+  range->is_shareable = true;
+  return kSuccess;
+}
+
+Storage* OpenMemory(const Device* device, const IpcHandle& handle, uint64_t process, uint64_t offset, uint64_t nbytes,
+                    Result* result) {
+  *result = kSuccess;
+  Storage* storage = WrapStorage(nullptr, nbytes, DestroyMapped, nullptr, 0);
+  if (storage == nullptr) {
+    *result = kOutOfDeviceMemory;
+    return nullptr;
+  }
+  MappingsScope scope;
+  Mapping* mapping = FindMapping(device, handle);
+  if (mapping == nullptr) mapping = Map(device, handle, process, result);
+  const bool reaches = mapping != nullptr && Reaches(mapping, offset, nbytes);
+  if (!reaches) {
+    if (mapping != nullptr && mapping->count == 0) Unmap(mapping);
+    FreeStorage(storage);
+    return nullptr;
+  }
+  ++mapping->count;
+  storage->owner = mapping;
+  storage->data = reinterpret_cast<void*>(mapping->start + offset);
+  Count(counts.imports, 1);
+  return storage;
+}
+
+Result FollowEvent(Storage* storage, const Place& stream, const IpcHandle& handle) {
+  ContextScope scope(stream.device);
+  RelaxedScope relaxed;
+  EventHandle event = nullptr;
+  Result result = scope.result();
+  if (result == kSuccess) result = driver.IpcOpenEventHandle(&event, handle);
+  if (result != kSuccess) return result;
+  // A graph cannot wait for what is outside of it: that is over before it is recorded.
+  result = IsCapturing(stream.handle) ? driver.EventSynchronize(event) : driver.StreamWaitEvent(stream.handle, event, 0);
+  // The driver keeps what it still needs of it.
+  driver.EventDestroy(event);
+  return result == kSuccess ? NoteReady(storage, stream) : result;
+}
+
+}  // namespace cuda
+}  // namespace dlpack

@@ -1,0 +1,25 @@
+/** Tries to open memory of the process that started it, and ends with memory of its own shared and open, and a release under way. */
+
+import { CudaError, emptyShareable, loadDriver, openShared, Stream, shareMemory } from 'dlpack/cuda';
+import { stats } from 'dlpack/native';
+import { fake, fakeDriverPath } from '../fake.js';
+
+fake.setDevices(2);
+loadDriver({ path: fakeDriverPath });
+try {
+  openShared(JSON.parse(process.argv.at(-1) as string));
+} catch (error) {
+  console.log('refused with', error instanceof CudaError ? error.cudaName : error);
+}
+const x = emptyShareable([4], 'float32');
+const shared = { ...shareMemory(x), process: '00000000000000ff' };
+const stream = new Stream();
+const kept = [openShared(shared), openShared(shared)];
+// Released while a stream uses it: the watcher has it.
+fake.delay(stream.handle);
+stream.use(() => kept.at(-1)?.fill(1));
+kept.pop()?.dispose();
+setTimeout(() => {
+  console.log('leaving with', stats().imports, 'imports', kept.length);
+  process.exit(0);
+}, 20);

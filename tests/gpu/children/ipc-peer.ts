@@ -1,0 +1,56 @@
+/** Another process with the device: it does what the messages of the one that started it ask for, and answers each. */
+
+import { Tensor } from 'dlpack';
+import { emptyShareable, openShared, type SharedMemory, Stream, shareMemory, synchronize } from 'dlpack/cuda';
+import { addressOf, stats } from 'dlpack/native';
+
+const tensors = new Map<number, Tensor>();
+
+function tensorAt(id: number): Tensor {
+  const tensor = tensors.get(id);
+  if (tensor === undefined) throw new Error(`no tensor ${id}`);
+  return tensor;
+}
+
+function keep(tensor: Tensor): number {
+  const id = tensors.size + 1;
+  tensors.set(id, tensor);
+  return id;
+}
+
+export const actions = {
+  open: (shared: SharedMemory): number => keep(openShared(shared)),
+  /** On a stream that is not the current one. */
+  openBeside: (shared: SharedMemory): number => keep(openShared(shared, { stream: new Stream() })),
+  make(values: number[]): { id: number; shared: SharedMemory } {
+    const tensor = emptyShareable([values.length], 'float32');
+    tensor.copyFrom(Tensor.from(values, { dtype: 'float32' }));
+    return { id: keep(tensor), shared: shareMemory(tensor) };
+  },
+  read: (id: number): unknown => tensorAt(id).to('cpu').toArray(),
+  describe(id: number): unknown {
+    const { device, dtype, shape, strides } = tensorAt(id);
+    return { device, dtype, shape, strides };
+  },
+  address: (id: number): string => String(addressOf(tensorAt(id))),
+  write(id: number, value: number): void {
+    tensorAt(id).fill(value);
+    synchronize();
+  },
+  close: (id: number): void => tensorAt(id).dispose(),
+  imports: (): number => stats().imports,
+};
+
+process.on('message', ({ name, args }: { name: keyof typeof actions; args: unknown[] }) => {
+  const answer = (result: object): void => void process.send?.(result);
+  try {
+    answer({ value: (actions[name] as (...args: unknown[]) => unknown)(...args) });
+  } catch (error) {
+    answer({ error: String(error) });
+  }
+});
+process.on('disconnect', () => process.exit(0));
+// The first use of a device takes a while: whoever asks for something waits for none of it.
+Tensor.zeros([1], 'int8', { device: 'cuda:0' }).dispose();
+synchronize();
+process.send?.({ value: 'ready' });
