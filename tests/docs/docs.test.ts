@@ -10,6 +10,7 @@ import { env, makeProject, removeProject, root } from './project.js';
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 const pages = [
+  'examples/README.md',
   ...readdirSync(root).filter((name) => name.endsWith('.md')),
   ...readdirSync(join(root, 'docs'), { recursive: true })
     .map((path) => `docs/${path}`)

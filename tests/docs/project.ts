@@ -50,6 +50,8 @@ export function makeProject(): string {
     mkdirSync(join(link, '..'), { recursive: true });
     symlinkSync(target, link, 'dir');
   }
+  const addon = join(root, 'build/native/scale.node');
+  if (existsSync(addon)) copyFileSync(addon, join(folder, 'scale.node'));
   const kernels = join(root, 'build/kernels/kernels.so');
   if (existsSync(kernels)) {
     copyFileSync(kernels, join(folder, 'kernels.so'));
