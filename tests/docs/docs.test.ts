@@ -84,6 +84,7 @@ function faultsOf(program: Program, folder: string, compiled: ReadonlyMap<string
 function missingFor({ text }: Program): string | false {
   const needs: [RegExp, string][] = [
     [/'dlpack\/python'/, '.venv/pyvenv.cfg'],
+    [/'dlpack\/cuda'/, 'build/native/fake_cuda.node'],
     [/'dlpack\/tvm-ffi'/, 'build/kernels/kernels.so'],
     [/from '(onnxruntime-node|ndarray|apache-arrow|sharp)'/, '.libraries/package.json'],
   ];

@@ -17,8 +17,13 @@ import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** The environment of its programs: the Python of the set-up, no colours. */
-export const env = { ...process.env, VIRTUAL_ENV: join(root, '.venv'), NO_COLOR: '1' };
+/** The environment of its programs: the Python of the set-up, a GPU of tests/cuda/driver, no colours. */
+export const env = {
+  ...process.env,
+  VIRTUAL_ENV: join(root, '.venv'),
+  DLPACK_CUDA_DRIVER: join(root, 'build/native/fake_cuda.node'),
+  NO_COLOR: '1',
+};
 
 /** Runs to the end; what it printed, or an error with that. */
 function run(command: string, args: string[], cwd: string): string {
