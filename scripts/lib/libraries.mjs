@@ -9,6 +9,8 @@ const libraries = [
   '@types/ndarray@1.1.0',
   'apache-arrow@21.2.0',
   'sharp@0.35.5',
+  '@tensorflow/tfjs-core@4.22.0',
+  '@tensorflow/tfjs-backend-cpu@4.22.0',
 ];
 
 /** Their install scripts, which fetch files from other hosts, do not run: ONNX Runtime's brings CUDA, which nothing here uses. */

@@ -86,7 +86,7 @@ function missingFor({ text }: Program): string | false {
     [/'dlpack\/python'/, '.venv/pyvenv.cfg'],
     [/'dlpack\/cuda'/, 'build/native/fake_cuda.node'],
     [/'dlpack\/tvm-ffi'/, 'build/kernels/kernels.so'],
-    [/from '(onnxruntime-node|ndarray|apache-arrow|sharp)'/, '.libraries/package.json'],
+    [/from '(onnxruntime-node|ndarray|apache-arrow|sharp|@tensorflow\/tfjs-core)'/, '.libraries/package.json'],
   ];
   const missing = needs.find(([pattern, path]) => pattern.test(text) && !existsSync(join(root, path)));
   return missing === undefined ? false : missing[1];

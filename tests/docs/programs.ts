@@ -66,7 +66,8 @@ export function marked(runnable: string): { text: string; prints: string[] } {
   return { text: lines.join('\n'), prints };
 }
 
-const bare = (text: string): string => text.replace(/\s+/g, '');
+/** Runtimes print the same values with other spaces and quotes. */
+const bare = (text: string): string => text.replace(/\s+/g, '').replaceAll('"', "'");
 
 /** What `output` shows that the comments did not say. */
 export function unlike(prints: readonly string[], output: string): string[] {
