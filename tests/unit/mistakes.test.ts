@@ -1,4 +1,6 @@
 import { type DLPackErrorTag, expectTensor, fromDLPack, parseDevice, Tensor } from 'dlpack';
+import { viewTensor } from 'dlpack/abi';
+import { toHostMdspan } from 'dlpack/mdspan';
 import { throws } from '../assert.js';
 import { test } from '../harness.js';
 
@@ -93,6 +95,17 @@ const mistakes: Record<string, [tag: DLPackErrorTag, says: string, action: () =>
     'TypeError',
     'Tensor.wrap(values, { shape })',
     () => fromDLPack({ data: new Float32Array(2), dims: [2] }),
+  ],
+  'viewTensor(buffer)': [
+    'TypeError',
+    '{ buffer, byteOffset, model } with the model lp64 or wasm32 for place',
+    () => viewTensor(any(new ArrayBuffer(64))),
+  ],
+  'viewTensor()': ['TypeError', 'for place but received undefined', () => viewTensor(any(undefined))],
+  'toHostMdspan(tensor)': [
+    'TypeError',
+    'hostMdspan(tensor) makes a span',
+    () => toHostMdspan(any(matrix()), { dtype: 'float32', rank: 2 }),
   ],
   'wrap(detached)': ['BufferError', 'its buffer is detached', () => Tensor.wrap(detached())],
   'from(detached)': ['BufferError', 'its buffer is detached', () => Tensor.from(detached())],
