@@ -42,6 +42,8 @@ test('the packed tarball installs into an empty folder and works there', () => {
     const paths: string[] = packed.files.map(({ path }: { path: string }) => path);
     ok(paths.includes('dist/index.node.js') && paths.includes('include/dlpack_napi.h') && paths.includes('LICENSE'));
     ok(paths.some((path) => path.endsWith('dlpack.node')));
+    // Pages that the header, messages and comments of what is packed name.
+    for (const page of ['docs/spec.md', 'docs/concepts/values.md']) ok(paths.includes(page), page);
     equal(
       paths.filter((path) => /test|bench|binding\.gyp|\.venv/.test(path)),
       [],
