@@ -1,4 +1,4 @@
-/** The README's first screen. */
+/** One memory, three owners: a tensor, a view of it, and C by address. */
 
 import { fromDLPack, Tensor } from 'dlpack';
 import { addressOf, exportManaged, importManaged } from 'dlpack/native';

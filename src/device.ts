@@ -106,7 +106,7 @@ export function deviceFromType(type: number, id: number): DeviceInfo {
 
 /** A device given as a name (`'cuda'` means `'cuda:0'`) or as `DLDevice` numbers. */
 export function parseDevice(device: Device | DLDevice): DeviceInfo {
-  if (typeof device === 'object' && device !== null) return deviceFromType(device.type, device.id);
+  if (typeof device === 'object' && device !== null && 'type' in device) return deviceFromType(device.type, device.id);
   const known = cache.get(device);
   if (known !== undefined) return known;
   if (typeof device !== 'string') throw new ArgumentTypeError('device', 'a device such as "cpu" or "cuda:0"', device);

@@ -258,18 +258,29 @@ export function dtypeFromName(name: string): DTypeInfo {
   const base = match?.[1];
   const lanes = match?.[2] === undefined ? 1 : Number(match[2]);
   if (base === undefined || !Object.hasOwn(baseTable, base) || lanes > 65535) {
+    const meant = otherNames(name);
     throw new UnsupportedDTypeError(
       name,
-      `Expected a dtype name but received ${describe(name)}; names are ${dtypes.join(', ')}, each with lanes such as "float32x4"`,
+      `Expected a dtype name but received ${describe(name)}${meant === undefined ? '' : `, which is '${meant}' here`}; ` +
+        `names are ${dtypes.join(', ')}, each with lanes such as "float32x4"`,
     );
   }
   return makeInfo(base as BaseDType, lanes);
 }
 
+/** What other libraries and languages call a dtype: `torch.float32`, `Float32`, `f32`, `fp16`, `bf16`, `double`. */
+function otherNames(name: string): string | undefined {
+  const short = name.toLowerCase().replace(/^.*\./, '');
+  if (short === 'float' || short === 'double') return short === 'float' ? 'float32' : 'float64';
+  const meant = short.replace(/^(b?)fp?(\d)/, '$1float$2').replace(/^(?:i|(u)i?)(\d)/, '$1int$2');
+  return Object.hasOwn(baseTable, meant) ? meant : undefined;
+}
+
 /** A dtype given as a name or as `DLDataType` numbers. */
 export function parseDType(dtype: DType | DLDataType): DTypeInfo {
-  if (typeof dtype === 'object' && dtype !== null) return dtypeFromCode(dtype.code, dtype.bits, dtype.lanes);
-  return dtypeFromName(dtype);
+  if (typeof dtype === 'object' && dtype !== null && 'code' in dtype)
+    return dtypeFromCode(dtype.code, dtype.bits, dtype.lanes);
+  return dtypeFromName(dtype as DType);
 }
 
 /** The name of a `DLDataType`. */

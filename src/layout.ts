@@ -63,7 +63,7 @@ export function checkStrides(strides: ArrayLike<number>, shape: readonly number[
 
 function checkIntegers(values: ArrayLike<number>, argument: string): readonly number[] {
   if (typeof values !== 'object' || values === null || !Number.isInteger(values.length)) {
-    throw new ArgumentTypeError(argument, 'an array of integers', values);
+    throw new ArgumentTypeError(argument, 'an array of integers such as [2, 3]', values);
   }
   const length = values.length;
   if (length > MAX_NDIM) {
@@ -266,13 +266,15 @@ export function inferShape(requested: readonly number[], size: number): readonly
   const shape = checkIntegers(requested, 'shape') as number[];
   const unknown = shape.indexOf(-1);
   if (unknown >= 0) {
+    if (shape.indexOf(-1, unknown + 1) >= 0) throw new ArgumentValueError('shape', 'at most one length of -1', shape);
     shape[unknown] = 1;
     const rest = sizeOf(checkShape(shape));
     if (rest > 0 && size % rest === 0) shape[unknown] = size / rest;
     else shape[unknown] = -1;
   }
   if (shape[unknown] === -1 || sizeOf(checkShape(shape)) !== size) {
-    throw new LayoutError(`Expected a shape of ${size} elements but received [${shape.join(', ')}]`, shape);
+    const has = shape[unknown] === -1 ? 'which no length fits' : `which has ${sizeOf(shape)}`;
+    throw new LayoutError(`Expected a shape of ${size} elements but received [${shape.join(', ')}], ${has}`, shape);
   }
   return shape;
 }

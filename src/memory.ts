@@ -10,7 +10,7 @@ import { cpu } from './device.js';
 import { type DType, type DTypeInfo, strideBits, type TypedArray } from './dtype.js';
 import { ArgumentTypeError, BufferError } from './errors.js';
 import { checkShape, checkStrides, inferShape, rowMajorStrides } from './layout.js';
-import { BufferStorage, bufferLength, clone, isShared, regionOf } from './storage.js';
+import { BufferStorage, bufferLength, clone, isDetached, isShared, regionOf } from './storage.js';
 import { convertElements } from './values/convert.js';
 
 export interface FromOptions<D extends DType> {
@@ -43,6 +43,11 @@ export function copyDescriptor(source: Descriptor, device = source.device): Desc
 /** A typed array as a tensor over the same memory, with everything checked. */
 export function describeArray(array: TypedArray, dtype: DTypeInfo, options: WrapOptions<DType>): Descriptor {
   const { buffer, start, byteLength } = regionOf(array);
+  if (byteLength === 0 && isDetached(buffer)) {
+    throw new BufferError(
+      'Expected an array with memory but its buffer is detached: transferred, adopted or disposed before',
+    );
+  }
   const byteOffset = options.byteOffset ?? 0;
   if (!Number.isSafeInteger(byteOffset) || byteOffset < 0) {
     throw new ArgumentTypeError('byteOffset', 'an integer of zero or more', byteOffset);

@@ -52,16 +52,23 @@ function collect(level: unknown, axis: number, shape: readonly number[], values:
   for (let i = 0; i < level.length; i++) collect(level[i], axis + 1, shape, values);
 }
 
+const isComplex = (value: unknown): boolean => typeof value === 'object' && value !== null && 're' in value;
+const isScalar = (value: unknown): boolean =>
+  ['number', 'bigint', 'boolean'].includes(typeof value) || isComplex(value);
+
 function inferDType(values: readonly unknown[]): DType {
+  const other = values.findIndex((value) => !isScalar(value));
+  if (other >= 0) {
+    const expected = 'numbers, bigints, booleans or { re, im }, in nested arrays, a typed array or a tensor';
+    throw new ArgumentTypeError('source', expected, values[other]);
+  }
   const kinds = new Set(values.map((value) => typeof value));
   // A number is a complex one too.
   if (kinds.has('object')) kinds.delete('number');
-  if (kinds.size > 1) throw new ArgumentTypeError('source', 'values of one type, or a dtype', [...kinds].join(' and '));
+  if (kinds.size > 1)
+    throw new ArgumentTypeError('source', 'values of one type, or a dtype for all of them,', [...kinds]);
   const [kind] = kinds;
   switch (kind) {
-    case undefined:
-    case 'number':
-      return 'float64';
     case 'bigint':
       return values.some((value) => (value as bigint) >= 2n ** 63n) ? 'uint64' : 'int64';
     case 'boolean':
@@ -69,6 +76,6 @@ function inferDType(values: readonly unknown[]): DType {
     case 'object':
       return 'complex128';
     default:
-      throw new ArgumentTypeError('source', 'numbers, bigints, booleans or complex numbers', values[0]);
+      return 'float64';
   }
 }

@@ -13,6 +13,7 @@ import {
   ArgumentTypeError,
   BufferError,
   ConsumedError,
+  checkOptions,
   ForeignError,
   isDLPackError,
   LayoutError,
@@ -55,7 +56,7 @@ export function fromDLPack<D extends DType>(source: Tensor<D>, options?: FromDLP
 export function fromDLPack(source: DLPackProducer | object, options?: FromDLPackOptions): Tensor;
 export function fromDLPack(source: unknown, options?: FromDLPackOptions): Tensor {
   // Our own tensors share the storage: no managed tensor is made only to be taken apart again.
-  if (options === undefined) {
+  if (options === undefined || options === null) {
     // Objects of Python are callable. Not `instanceof` for them, which would ask for their prototype.
     if (typeof source === 'function') {
       const foreign = importForeign(source, null);
@@ -63,9 +64,12 @@ export function fromDLPack(source: unknown, options?: FromDLPackOptions): Tensor
     } else if (source instanceof Tensor && source[DLPACK] === ownExport) {
       return shareDescriptor(descriptorOf(source).shared());
     }
+  } else {
+    checkOptions(options, '{ copy: true }');
   }
   const device = options?.device === undefined ? null : parseDevice(options.device);
   const copy = options?.copy ?? null;
+  if (copy !== null && typeof copy !== 'boolean') throw new ArgumentTypeError('copy', 'true, false or null', copy);
   const descriptor = take(source, device, copy, options?.stream ?? null);
   const tensor = new Tensor(descriptor);
   if (device !== null && descriptor.device !== device) {
@@ -107,7 +111,7 @@ function take(source: unknown, device: DeviceInfo | null, copy: boolean | null, 
     stream: named,
     native: backend !== null,
   });
-  return followed(backend?.importExternal(offered) ?? consume(offered as ManagedTensor), named);
+  return followed(backend?.importExternal(offered) ?? consume(offered as ManagedTensor, source), named);
 }
 
 /** The producer made the data ready for the stream that was named. */
@@ -144,13 +148,30 @@ function ask(source: unknown, request: DLPackRequest): unknown {
         source,
       );
     }
-    if (ArrayBuffer.isView(source)) {
-      throw new ArgumentTypeError('source', 'a tensor (for a typed array use Tensor.wrap, adopt or from)', source);
+    if (ArrayBuffer.isView(source) || bufferLength(source) !== null) {
+      throw new ArgumentTypeError(
+        'source',
+        'a tensor (for a typed array or buffer use Tensor.wrap, adopt or from)',
+        source,
+      );
+    }
+    if (Array.isArray(source)) {
+      throw new ArgumentTypeError('source', 'a tensor (for an array of values use Tensor.from)', source);
     }
     // A bare native external has no properties at all; importExternal decides.
     return source;
   }
-  throw new ArgumentTypeError('source', 'an object with a [Symbol.for("dlpack")] or __dlpack__ method', source);
+  throw notProducer(source);
+}
+
+function notProducer(source: unknown): ArgumentTypeError {
+  const hint =
+    typeof source === 'bigint'
+      ? ' (for an address use importManaged of dlpack/native)'
+      : source instanceof Promise
+        ? ' (await a promise first)'
+        : ' (for one with an array of values use Tensor.wrap(values, { shape }))';
+  return new ArgumentTypeError('source', `an object with a [Symbol.for("dlpack")] or __dlpack__ method${hint}`, source);
 }
 
 /** Managed tensors already taken, by any copy of this package and any library that follows the specification. */
@@ -162,8 +183,9 @@ function consumedSet(): WeakSet<object> {
 }
 
 /** Takes a managed tensor over. Whatever goes wrong after that, its deleter is called exactly once. */
-function consume(managed: ManagedTensor): Descriptor {
+function consume(managed: ManagedTensor, source: unknown): Descriptor {
   if (typeof managed !== 'object' || managed === null || !('version' in managed) || !('data' in managed)) {
+    if (managed === source) throw notProducer(source);
     throw new ArgumentTypeError('source', 'a producer that returns a ManagedTensor (docs/spec.md)', managed);
   }
   const consumed = consumedSet();

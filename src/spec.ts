@@ -6,7 +6,7 @@
 
 import { type Device, parseDevice } from './device.js';
 import { type DType, parseDType } from './dtype.js';
-import { describe, SpecError } from './errors.js';
+import { checkOptions, describe, SpecError } from './errors.js';
 import type { Tensor } from './tensor.js';
 import { descriptorOf, TensorView } from './view.js';
 
@@ -42,6 +42,7 @@ export type Expected<T extends TensorView, S extends TensorSpec> = (T extends Te
 export function expectTensor<T extends TensorView, const S extends TensorSpec>(x: T, spec: S): Expected<T, S>;
 export function expectTensor<const S extends TensorSpec>(x: unknown, spec: S): Expected<Tensor, S>;
 export function expectTensor(x: unknown, spec: TensorSpec): TensorView {
+  checkOptions(spec, "{ dtype: 'float32', shape: [null, 3] }");
   if (!(x instanceof TensorView)) throw new SpecError('tensor', 'a Tensor', describe(x));
   const descriptor = descriptorOf(x);
   if (spec.dtype !== undefined) {

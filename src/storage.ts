@@ -222,6 +222,15 @@ export function isResizable(value: unknown): boolean {
   return call(arrayBufferResizable, value) === true;
 }
 
+/** A buffer whose memory went elsewhere. Asked by making an array, which a detached buffer refuses: Node 20 has no `detached`. */
+export function isDetached(buffer: ArrayBufferLike): boolean {
+  try {
+    return new Uint8Array(buffer) === undefined;
+  } catch {
+    return true;
+  }
+}
+
 /** Where the memory of a typed array really is. */
 export function regionOf(array: ArrayBufferView): { buffer: ArrayBufferLike; start: number; byteLength: number } {
   return { buffer: bufferOf.call(array), start: byteOffsetOf.call(array), byteLength: byteLengthOf.call(array) };

@@ -11,7 +11,7 @@ import { type Descriptor, Flag } from './descriptor.js';
 import { type Device, type DLDevice, parseDevice } from './device.js';
 import { type DType, type DTypeInfo, dtypeOfArray, parseDType, type TypedArray } from './dtype.js';
 import { elementCodec } from './element.js';
-import { ArgumentTypeError } from './errors.js';
+import { ArgumentTypeError, checkOptions } from './errors.js';
 import { checkShape, checkStrides, inferShape, reshapeLayout, rowMajorStrides } from './layout.js';
 import { DLPACK, DLPACK_DEVICE, type DLPackRequest, type ManagedTensor } from './managed.js';
 import { bytesOf, describeArray, type FromOptions, moveBuffer, type WrapOptions } from './memory.js';
@@ -89,6 +89,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     source: NestedSource | WrappableArray | TensorView,
     options: { shape?: readonly number[]; dtype?: DType } = {},
   ): Tensor {
+    checkOptions(options, "{ dtype: 'float32', shape: [2, 3] }");
     if (source instanceof TensorView) {
       const from = descriptorOf(source);
       const dtype = options.dtype === undefined ? from.dtype : parseDType(options.dtype);
@@ -122,6 +123,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   ): Tensor<D>;
   static wrap<A extends WrappableArray>(array: A, options?: WrapOptions<never>): Tensor<NaturalDType<A>>;
   static wrap(array: WrappableArray | ArrayBufferLike, options: WrapOptions<DType> = {}): Tensor {
+    checkOptions(options, '{ shape: [2, 3] }');
     const view = ArrayBuffer.isView(array) ? (array as TypedArray) : bytesOf(array);
     const natural = dtypeOfArray(view);
     if (natural === undefined) throw new ArgumentTypeError('array', 'a typed array or an ArrayBuffer', array);
@@ -136,6 +138,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   static adopt<D extends DType>(array: WrappableArray, options: FromOptions<D> & { dtype: D }): Tensor<D>;
   static adopt<A extends WrappableArray>(array: A, options?: { shape?: readonly number[] }): Tensor<NaturalDType<A>>;
   static adopt(array: WrappableArray, options: FromOptions<DType> = {}): Tensor {
+    checkOptions(options, '{ shape: [2, 3] }');
     const natural = dtypeOfArray(array);
     if (natural === undefined) throw new ArgumentTypeError('array', 'a typed array', array);
     // Everything that can fail is checked while the array is still the caller's.
@@ -157,6 +160,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
 
   /** Uninitialised memory: whatever was there before. */
   static empty<D extends DType>(shape: readonly number[], dtype: D, options: EmptyOptions = {}): Tensor<D> {
+    checkOptions(options, "{ device: 'cuda:0' }");
     const flags = options.padded === true ? Flag.subBytePadded : 0;
     return new Tensor<D>(
       allocateLike(checkShape(shape), parseDType(dtype), flags, parseDevice(options.device ?? 'cpu')),
@@ -206,7 +210,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
 
   /** The values in another dtype, in memory of their own, by the rules of docs/concepts/values.md. */
   astype<E extends DType>(dtype: E): Tensor<E> {
-    return Tensor.from(this as TensorView, { dtype });
+    return Tensor.from(this as TensorView, { dtype: parseDType(dtype).name as E });
   }
 
   /** As `astype`, without blocking the event loop. The tensor may be disposed meanwhile; writes to it are a race. */

@@ -188,6 +188,7 @@ export class TensorView<D extends DType = DType> {
   /** Writes one element: `set(i, j, value)`. A value the dtype cannot hold exactly enough throws. */
   set(...indexAndValue: [...index: number[], value: Scalar<D>]): void {
     const descriptor = this.#writable('set()');
+    if (indexAndValue.length !== descriptor.shape.length + 1) throw wrongCount(descriptor, indexAndValue);
     const index: number[] = [];
     for (let i = 0; i + 1 < indexAndValue.length; i++) index[i] = indexAndValue[i] as number;
     const offset = offsetOf(descriptor.shape, descriptor.strides, index);
@@ -204,6 +205,13 @@ export class TensorView<D extends DType = DType> {
 
   /** Writes the elements of another tensor here, repeated to this shape and converted as `astype` converts. */
   copyFrom(source: TensorView): this {
+    if (typeof source !== 'object' || source === null || !(#descriptor in source)) {
+      throw new ArgumentTypeError(
+        'source',
+        'a tensor (Tensor.wrap makes one of a typed array, Tensor.from of values)',
+        source,
+      );
+    }
     copyInto(descriptorOf(source), this.#writable('copyFrom()'));
     return this;
   }
@@ -320,6 +328,13 @@ export class TensorView<D extends DType = DType> {
   [Symbol.for('Deno.customInspect')](): string {
     return this.toString();
   }
+}
+
+function wrongCount({ shape }: Descriptor, given: readonly unknown[]): IndexError {
+  return new IndexError(
+    `Expected ${shape.length} indices and then a value for shape [${shape.join(', ')}] but received ${given.length} arguments`,
+    given,
+  );
 }
 
 function disposed(): DisposedError {

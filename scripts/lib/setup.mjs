@@ -1,6 +1,8 @@
-// What a fresh clone needs, each as one step: npm packages, TypeScript, the addon, Python, the second addon, runtimes.
+// What a fresh clone needs, each as one step: npm packages, TypeScript, the addon, Python, JavaScript libraries, the second
+// addon, runtimes.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { browserMissing, findBrowser } from './browser.mjs';
+import { installLibraries } from './libraries.mjs';
 import { at, Missing, run, step, whenChanged } from './steps.mjs';
 
 const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
@@ -369,6 +371,7 @@ export async function prepare() {
   await buildNative();
   await installPython();
   await installOldNumPy();
+  await installLibraries();
   await buildTests();
   await buildSpanProgram();
   await buildPeerAddon();

@@ -5,6 +5,7 @@
  */
 
 import { ArgumentTypeError, ArgumentValueError, LayoutError } from '../errors.js';
+import { bufferLength } from '../storage.js';
 import { layoutOf } from './layout-of.js';
 import type { DataModel } from './model.js';
 import type { Fields, Scalar, Struct } from './structs.js';
@@ -28,6 +29,9 @@ export interface Place {
 }
 
 function viewOf(struct: Struct, place: Place): DataView {
+  if (typeof place !== 'object' || place === null || bufferLength(place.buffer) === null || !place.model?.pointerSize) {
+    throw new ArgumentTypeError('place', '{ buffer, byteOffset, model } with the model lp64 or wasm32', place);
+  }
   const { size } = layoutOf(struct, place.model);
   const { buffer, byteOffset } = place;
   if (!Number.isSafeInteger(byteOffset) || byteOffset < 0 || byteOffset + size > buffer.byteLength) {

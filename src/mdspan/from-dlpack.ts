@@ -92,6 +92,9 @@ function toMdspan(kind: SpanKind, tensor: DLTensor, options: Options): unknown {
   const { data, device, ndim, dtype, shape: givenShape, strides: givenStrides, byteOffset: givenOffset } = tensor;
   const { rank, layout = layoutStrideRelaxed } = options;
   const element = parseElementType(options.dtype);
+  if (typeof device === 'string') {
+    throw new ArgumentTypeError('tensor', `a DLTensor (of a tensor ${kind}Mdspan(tensor) makes a span)`, tensor);
+  }
   checkDevice(kind, device?.type);
   if (ndim !== rank) {
     throw new ArgumentValueError('ndim', `${rank} (DLTensor rank does not match expected rank)`, ndim);

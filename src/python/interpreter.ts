@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ArgumentValueError, LoadError } from '../errors.js';
+import { ArgumentValueError, checkOptions, LoadError } from '../errors.js';
 import { native } from '../native/load.js';
 import { isMainThread } from '../native/threads.js';
 import type { Tensor } from '../tensor.js';
@@ -68,6 +68,7 @@ let interpreter: Python | null = null;
  * stopped: later calls return the same, whatever their options.
  */
 export function python(options: PythonOptions = {}): Python {
+  checkOptions(options, '{ executable: "/path/to/python3" }');
   if (interpreter !== null) return interpreter;
   const binding = native();
   const { library, program, venv } = findPython(options);

@@ -56,7 +56,7 @@ export function writeArgument(slot: number, value: unknown): void {
       writeFunction(slot, value as JavaScriptFunction);
       return;
     default:
-      throw new ArgumentTypeError('an argument', 'a value that TVM-FFI has a type for', value);
+      throw new ArgumentTypeError('an argument', 'a value with a type in TVM-FFI', value);
   }
 }
 
@@ -199,7 +199,7 @@ function writeObject(slot: number, value: object): void {
   else {
     throw new ArgumentTypeError(
       'an argument',
-      'a Tensor, number, bigint, boolean, string, Uint8Array, function, array, Map, plain object or a value of this module',
+      'a Tensor (Tensor.wrap of a typed array), number, bigint, boolean, string, Uint8Array, function, array, Map, plain object or a value of this module',
       value,
     );
   }

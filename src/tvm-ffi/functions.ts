@@ -26,7 +26,7 @@ export function getGlobalFunc(name: string, options: GetGlobalOptions = {}): FFI
   const handle = findGlobal(name);
   if (handle !== null) return wrapFunction(handle);
   if (options.allowMissing === true) return null;
-  throw new ArgumentValueError('name', 'a registered global function; globalFuncNames() lists them', name);
+  throw new ArgumentValueError('name', 'a registered global function (globalFuncNames() lists them)', name);
 }
 
 export interface RegisterOptions {

@@ -1,8 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { equal, ok } from '../assert.js';
 import { runChild } from '../child.js';
-import { test, testWith } from '../harness.js';
+import { testWith } from '../harness.js';
 
 /** What each example prints, as its own comments say. */
 const outputs: Record<string, string[]> = {
@@ -29,15 +29,3 @@ for (const [name, expected] of Object.entries({ ...outputs, ...kernelOutputs }))
     for (const text of expected) ok(output.includes(text), `expected ${text} in\n${output}`);
   });
 }
-
-test('the README shows examples/basic.ts, word for word but for spacing', () => {
-  const read = (path: string) => readFileSync(fileURLToPath(new URL(`../../../${path}`, import.meta.url)), 'utf8');
-  const [, block] = /```js\n([\s\S]*?)```/.exec(read('README.md')) as unknown as [string, string];
-  const normal = (text: string) =>
-    text
-      .replace(/\/\*\*[\s\S]*?\*\//, '')
-      .replace(/import \{ (.*?) \}/g, (_, names: string) => `import { ${names.split(', ').sort().join(', ')} }`)
-      .replace(/\s+/g, '')
-      .replace(/,([\])])/g, '$1');
-  equal(normal(block), normal(read('examples/basic.ts')));
-});

@@ -88,7 +88,7 @@ test('reshape shares memory whenever strides can express it', () => {
   equal(x.transpose().reshape([24]).get(1), 6, 'a copy where strides cannot');
   throws('LayoutError', '24 elements', () => x.reshape([5, 5]));
   throws('LayoutError', '24 elements', () => x.reshape([7, -1]));
-  throws('ValueError', 'zero or more', () => x.reshape([-1, -1]));
+  throws('ValueError', 'at most one length of -1', () => x.reshape([-1, -1]));
 });
 
 test('reshape equals a copy over random views', () => {

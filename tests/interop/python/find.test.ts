@@ -2,7 +2,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LoadError } from 'dlpack';
-import { equal, ok } from '../../assert.js';
+import { python } from 'dlpack/python';
+import { equal, ok, throws } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { test, testWith } from '../../harness.js';
 import { py, pythonMissing } from './available.js';
@@ -95,4 +96,8 @@ testWith(pythonMissing, 'options that make no sense', () => {
   const { code, output } = runChild(import.meta.url, './children/start.js', { args: ['{"threads":0.5}'] });
   equal(code, 0, output);
   ok(output.includes('threads'), output);
+});
+
+test('options that are a path are refused', () => {
+  throws('TypeError', '{ executable: "/path/to/python3" } for options', () => python('/usr/bin/python3' as never));
 });

@@ -197,6 +197,7 @@ testWith(ffiMissing, 'values without a type are refused, and nothing stays behin
   const echo = testing('echo');
   throws('TypeError', 'an argument', () => echo(Symbol('s')));
   throws('TypeError', 'Promise', () => echo(Promise.resolve()));
+  throws('TypeError', 'Tensor.wrap of a typed array', () => echo(new Float32Array(2)));
   throws('TypeError', 'Date', () => echo([1, new Date(0)]));
   throws('ValueError', '64 signed bits', () => echo(2n ** 63n));
   throws('ValueError', '64 signed bits', () => echo(-(2n ** 63n) - 1n));

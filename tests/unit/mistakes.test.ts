@@ -1,0 +1,133 @@
+import { type DLPackErrorTag, expectTensor, fromDLPack, parseDevice, Tensor } from 'dlpack';
+import { viewTensor } from 'dlpack/abi';
+import { toHostMdspan } from 'dlpack/mdspan';
+import { throws } from '../assert.js';
+import { test } from '../harness.js';
+
+/** What a newcomer writes, as the compiler would refuse it. */
+const any = (value: unknown): never => value as never;
+const matrix = () => Tensor.from([1, 2, 3, 4, 5, 6], { dtype: 'float32', shape: [2, 3] });
+const detached = () => {
+  const array = new Float32Array(3);
+  structuredClone(array, { transfer: [array.buffer] });
+  return array;
+};
+
+/** The mistake, the error, and what its message has to say: what was expected, what came, or what to do. */
+const mistakes: Record<string, [tag: DLPackErrorTag, says: string, action: () => unknown]> = {
+  "Tensor.empty([1], 'torch.float32')": [
+    'UnsupportedDTypeError',
+    "received 'torch.float32' (string), which is 'float32' here; names are bool",
+    () => Tensor.empty([1], any('torch.float32')),
+  ],
+  "astype('Float32')": ['UnsupportedDTypeError', "which is 'float32' here", () => matrix().astype(any('Float32'))],
+  "astype('u8')": ['UnsupportedDTypeError', "which is 'uint8' here", () => matrix().astype(any('u8'))],
+  "astype('bf16')": ['UnsupportedDTypeError', "which is 'bfloat16' here", () => matrix().astype(any('bf16'))],
+  "astype('double')": ['UnsupportedDTypeError', "which is 'float64' here", () => matrix().astype(any('double'))],
+  "astype('32')": ['UnsupportedDTypeError', "received '32' (string); names are", () => matrix().astype(any('32'))],
+  'astype()': ['TypeError', 'a dtype name such as "float32"', () => matrix().astype(any(undefined))],
+  "empty([1], { dtype: 'float32' })": [
+    'TypeError',
+    'a dtype name such as "float32" for dtype but received an object of Object',
+    () => Tensor.empty([1], any({ dtype: 'float32' })),
+  ],
+  "from([1], 'float32')": [
+    'TypeError',
+    "an object such as { dtype: 'float32', shape: [2, 3] } for options but received 'float32'",
+    () => Tensor.from([1], any('float32')),
+  ],
+  'from([1], null)': ['TypeError', 'for options but received null', () => Tensor.from([1], any(null))],
+  'wrap(array, [2, 3])': [
+    'TypeError',
+    'an object such as { shape: [2, 3] } for options but received [2, 3]',
+    () => Tensor.wrap(new Float32Array(6), any([2, 3])),
+  ],
+  'adopt(array, [2, 3])': ['TypeError', 'for options', () => Tensor.adopt(new Float32Array(6), any([2, 3]))],
+  "empty([1], 'float32', 'cuda:0')": [
+    'TypeError',
+    "an object such as { device: 'cuda:0' } for options",
+    () => Tensor.empty([1], 'float32', any('cuda:0')),
+  ],
+  "fromDLPack(x, 'cpu')": ['TypeError', '{ copy: true } for options', () => fromDLPack(matrix(), any('cpu'))],
+  "fromDLPack(x, { copy: 'yes' })": [
+    'TypeError',
+    "true, false or null for copy but received 'yes'",
+    () => fromDLPack(matrix(), { copy: any('yes') }),
+  ],
+  'expectTensor(x)': [
+    'TypeError',
+    "{ dtype: 'float32', shape: [null, 3] }",
+    () => expectTensor(matrix(), any(undefined)),
+  ],
+  'parseDevice({})': ['TypeError', 'a device such as "cpu" or "cuda:0"', () => parseDevice(any({}))],
+  'zeros(2, 3)': ['TypeError', 'an array of integers such as [2, 3] for shape', () => Tensor.zeros(any(2), any(3))],
+  'from([1, null])': ['TypeError', 'numbers, bigints, booleans or { re, im }', () => Tensor.from([1, any(null)])],
+  'from({})': ['TypeError', 'received an object of Object', () => Tensor.from(any({}))],
+  'from(promise)': ['TypeError', 'received an object of Promise', () => Tensor.from(any(Promise.resolve([1])))],
+  'from([1, 2n])': [
+    'TypeError',
+    'values of one type, or a dtype for all of them, for source but received [number, bigint]',
+    () => Tensor.from([1, 2n]),
+  ],
+  'reshape([4])': ['LayoutError', 'a shape of 6 elements but received [4], which has 4', () => matrix().reshape([4])],
+  'reshape([-1, 4])': ['LayoutError', '[-1, 4], which no length fits', () => matrix().reshape([-1, 4])],
+  'reshape([-1, -1])': [
+    'ValueError',
+    'at most one length of -1 for shape but received [-1, -1]',
+    () => matrix().reshape([-1, -1]),
+  ],
+  'set(0, 0)': [
+    'IndexError',
+    '2 indices and then a value for shape [2, 3] but received 2 arguments',
+    () => matrix().set(0, 0),
+  ],
+  'copyFrom(typed array)': [
+    'TypeError',
+    'a tensor (Tensor.wrap makes one of a typed array',
+    () => matrix().copyFrom(any(new Float32Array(6))),
+  ],
+  'copyFrom()': ['TypeError', 'for source but received undefined', () => matrix().copyFrom(any(undefined))],
+  'fromDLPack([1, 2])': ['TypeError', 'for an array of values use Tensor.from', () => fromDLPack([1, 2])],
+  'fromDLPack(ArrayBuffer)': ['TypeError', 'use Tensor.wrap, adopt or from', () => fromDLPack(new ArrayBuffer(8))],
+  'fromDLPack(promise)': ['TypeError', 'await a promise first', () => fromDLPack(Promise.resolve(matrix()))],
+  'fromDLPack(address)': ['TypeError', 'importManaged of dlpack/native', () => fromDLPack(any(4096n))],
+  'fromDLPack({ data, dims })': [
+    'TypeError',
+    'Tensor.wrap(values, { shape })',
+    () => fromDLPack({ data: new Float32Array(2), dims: [2] }),
+  ],
+  'viewTensor(buffer)': [
+    'TypeError',
+    '{ buffer, byteOffset, model } with the model lp64 or wasm32 for place',
+    () => viewTensor(any(new ArrayBuffer(64))),
+  ],
+  'viewTensor()': ['TypeError', 'for place but received undefined', () => viewTensor(any(undefined))],
+  'toHostMdspan(tensor)': [
+    'TypeError',
+    'hostMdspan(tensor) makes a span',
+    () => toHostMdspan(any(matrix()), { dtype: 'float32', rank: 2 }),
+  ],
+  'wrap(detached)': ['BufferError', 'its buffer is detached', () => Tensor.wrap(detached())],
+  'from(detached)': ['BufferError', 'its buffer is detached', () => Tensor.from(detached())],
+  'adopt twice': [
+    'BufferError',
+    'its buffer is detached: transferred, adopted or disposed before',
+    () => {
+      const array = new Float32Array(3);
+      Tensor.adopt(array);
+      Tensor.adopt(array);
+    },
+  ],
+};
+
+for (const [mistake, [tag, says, action]] of Object.entries(mistakes)) {
+  test(mistake, () => {
+    throws(tag, says, action);
+  });
+}
+
+test('arrays without elements are no mistake', () => {
+  for (const make of [Tensor.wrap, Tensor.from, Tensor.adopt]) {
+    if (make(new Float32Array(0)).size !== 0) throw new Error('expected a tensor without elements');
+  }
+});
