@@ -38,6 +38,15 @@ export function setStreamReader(read: (value: unknown) => LiveStream | null): vo
   readStream = read;
 }
 
+/** The handle of a stream of a device; without one, of its current stream. */
+export function handleOn(device: DeviceInfo, stream: StreamLike | undefined): bigint {
+  if (stream === undefined) return currentHandle(device.id);
+  const on = readStream(stream);
+  if (on === null) throw new ArgumentTypeError('stream', 'a Stream', stream);
+  if (on.device !== device) throw new ArgumentValueError('stream', `a stream of '${device.name}'`, on.device.name);
+  return on.handle;
+}
+
 /** The handle of an event, whatever a program put over its properties; null for anything else. */
 export let liveEvent: (value: unknown) => bigint | null;
 
@@ -86,11 +95,9 @@ export class Event {
   /** Moves the event behind what a stream has now; without one, the current stream of its device. */
   record(stream?: StreamLike): this {
     const device = this.#device;
-    const on = stream === undefined ? { handle: currentHandle(device.id), device } : readStream(stream);
-    if (on === null) throw new ArgumentTypeError('stream', 'a Stream', stream);
-    if (on.device !== device) throw new ArgumentValueError('stream', `a stream of '${device.name}'`, on.device.name);
+    const handle = handleOn(device, stream);
     i32[DEVICE] = device.id;
-    u64[STREAM] = on.handle;
+    u64[STREAM] = handle;
     u64[EVENT] = this.#live();
     cuda().record();
     check('an event to be recorded');

@@ -12,9 +12,9 @@ import { checkShape, checkStrides, spanOf } from '../layout.js';
 import { NativeStorage } from '../native/native-storage.js';
 import { Tensor } from '../tensor.js';
 import { cudaBackend } from './backend.js';
-import { currentHandle, type StreamLike } from './current.js';
 import { devices } from './devices.js';
 import { check, cuda } from './driver.js';
+import { handleOn, type StreamLike } from './event.js';
 import { ADDRESS, DEVICE, FLAGS, f64, HANDLE, i32, NBYTES, NUMBER, STREAM, u32, u64 } from './frame.js';
 import { writeValues } from './hex.js';
 import type { SharedMemory } from './share.js';
@@ -46,7 +46,7 @@ interface Fields {
 export function openShared(shared: SharedMemory, options: OpenOptions = {}): Tensor {
   const fields = readFields(shared);
   const device = findDevice(fields.uuid);
-  const stream = streamOf(options.stream, device);
+  const stream = handleOn(device, options.stream);
   const { dtype, shape, strides, bitOffset, flags } = fields;
   const span = spanOf(shape, strides);
   if (span === null || fields.memory === null) {
@@ -125,15 +125,6 @@ function findDevice(uuid: string): DeviceInfo {
     uuid,
     `Expected the device with UUID ${uuid} but this process has ${known}; CUDA_VISIBLE_DEVICES decides which it has`,
   );
-}
-
-function streamOf(stream: StreamLike | undefined, device: DeviceInfo): bigint {
-  if (stream === undefined) return currentHandle(device.id);
-  if (typeof stream !== 'object' || stream === null) throw new ArgumentTypeError('stream', 'a Stream', stream);
-  const { handle, device: on } = stream;
-  if (typeof handle !== 'bigint') throw new ArgumentTypeError('stream', 'a Stream', stream);
-  if (on !== device.name) throw new ArgumentValueError('stream', `a stream of '${device.name}'`, on);
-  return handle;
 }
 
 /** Getters of the object run here and nowhere else, once each. */
