@@ -156,6 +156,7 @@ struct IpcHandle {
   X(StreamSynchronize, "cuStreamSynchronize", (StreamHandle stream))                                                   \
   X(StreamQuery, "cuStreamQuery", (StreamHandle stream))                                                               \
   X(StreamWaitEvent, "cuStreamWaitEvent", (StreamHandle stream, EventHandle event, uint32_t flags))                    \
+  X(StreamGetFlags, "cuStreamGetFlags", (StreamHandle stream, uint32_t* flags))                                        \
   X(StreamIsCapturing, "cuStreamIsCapturing", (StreamHandle stream, CaptureStatus * status))                           \
   X(ThreadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode", (CaptureMode * mode))                        \
   X(EventCreate, "cuEventCreate", (EventHandle * event, uint32_t flags))                                               \

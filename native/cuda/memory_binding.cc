@@ -58,8 +58,7 @@ napi_value HandOverBinding(napi_env env, napi_callback_info info) {
   Storage* storage = device == nullptr ? nullptr : StorageOf(self);
   if (storage == nullptr) return nullptr;
   const StreamHandle stream = StreamOf(self->frame);
-  self->frame->status = OrderAfterUses(storage, Place{device, stream});
-  if (self->frame->status == kSuccess) self->frame->status = NoteUse(storage, Place{device, stream});
+  self->frame->status = Lend(storage, Place{device, stream});
   return nullptr;
 }
 

@@ -50,6 +50,8 @@ void FreeUse(Use* use) {
 Result OrderAfter(const Use& use, const Place& waiting) {
   if (use.event == nullptr) return OrderStreams(waiting, use.place);
   ContextScope scope(waiting.device);
+  // As in OrderStreams: the driver would break the capture.
+  if (IsCapturing(waiting.handle) && !IsCapturing(use.place.handle)) return kStreamCaptureIsolation;
   return driver.StreamWaitEvent(waiting.handle, use.event, 0);
 }
 
@@ -144,13 +146,31 @@ Uses* MakeUses(Storage* storage) {
   return uses;
 }
 
-// A graph cannot wait for what is outside of it: that is over before it is recorded.
+// A graph cannot wait for what is outside of it: that is over before it is recorded. Uses stay where they are as long as there
+// is a reference, so that others need not wait for the lock meanwhile; an event may be replaced.
 Result FinishUse(const Use& use) {
   ContextScope scope(use.place.device);
   RelaxedScope relaxed;
   if (!IsPending(use)) return kSuccess;
   if (use.event != nullptr) return driver.EventSynchronize(use.event);
-  return driver.StreamSynchronize(use.place.handle);
+  uses_lock.Release();
+  const Result result = driver.StreamSynchronize(use.place.handle);
+  uses_lock.Acquire();
+  return result;
+}
+
+// The legacy default stream in place of a stream of somebody else's that is ordered with it.
+Place LastingPlace(const Place& stream) {
+  if (stream.handle == kLegacyStream || stream.handle == kPerThreadStream) return stream;
+  Stream* own = FindStream(stream.handle);
+  if (own != nullptr) {
+    ReleaseStream(own);
+    return stream;
+  }
+  ContextScope scope(stream.device);
+  uint32_t flags = 0;
+  const bool is_blocking = driver.StreamGetFlags(stream.handle, &flags) == kSuccess && (flags & kStreamNonBlocking) == 0;
+  return is_blocking ? Place{stream.device, kLegacyStream} : stream;
 }
 
 bool IsHomeAlone(const Storage* storage, const Place& stream) {
@@ -188,8 +208,10 @@ Result OrderAfterUses(Storage* storage, const Place& stream) {
   Uses* uses = MakeUses(storage);
   if (uses == nullptr) return kOutOfDeviceMemory;
   const bool is_capturing = IsCapturing(stream.handle);
+  // Streams of ours are kept while they are in the list; another may have had the handle of one that is not.
+  const bool is_listed = FindUse(uses, stream) != nullptr;
   for (Use* use = uses->first; use != nullptr; use = use->next) {
-    if (use->ordered_for == stream || (use->place == stream && use->event == nullptr)) continue;
+    if ((is_listed && use->ordered_for == stream) || (use->place == stream && use->event == nullptr)) continue;
     const bool is_inside = !is_capturing || IsCapturing(use->place.handle);
     const Result result = is_inside ? OrderAfter(*use, stream) : FinishUse(*use);
     if (result != kSuccess) return result;
@@ -208,6 +230,11 @@ Result NoteUse(Storage* storage, const Place& stream) {
   use->ordered_for = Place{nullptr, nullptr};
   use->is_ready_only = false;
   return RecordThreadUse(use);
+}
+
+Result Lend(Storage* storage, const Place& stream) {
+  const Result result = OrderAfterUses(storage, stream);
+  return result == kSuccess ? NoteUse(storage, LastingPlace(stream)) : result;
 }
 
 // Whether a mark is enough, and made. New memory is known to its holder alone, and needs no lock.

@@ -117,8 +117,7 @@ bool HandOver(Storage* storage, const DLDevice& device, ConsumerStream stream) {
   if (stream == nullptr || !cuda::IsLoaded()) return true;
   cuda::Result result;
   const cuda::Device* found = cuda::GetDevice(cuda::OrdinalOf(device.device_type, device.device_id), &result);
-  if (found != nullptr) result = cuda::OrderAfterUses(storage, cuda::Place{found, stream});
-  if (result == cuda::kSuccess) result = cuda::NoteUse(storage, cuda::Place{found, stream});
+  if (found != nullptr) result = cuda::Lend(storage, cuda::Place{found, stream});
   return result == cuda::kSuccess || Raise(result, "the consumer's stream to wait for the tensor");
 }
 

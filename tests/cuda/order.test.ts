@@ -125,3 +125,25 @@ cudaTest('memory of another kind of device is not what CUDA copies', () => {
   foreign.dispose();
   x.dispose();
 });
+
+for (const how of ['gone', 'busy'] as const) {
+  cudaTest(`a consumer's blocking stream that is ${how} when the memory is used and released`, () => {
+    const theirs = made(fakeDriver, 'cuStreamCreateWithPriority', 0, 0);
+    const x = Tensor.zeros([4], 'uint8', onDevice) as Tensor & DLPackProducer;
+    synchronize();
+    fromDLPack({ [DLPACK]: () => x[DLPACK]({ stream: theirs, native: true }) } as object).dispose();
+    const address = addressOf(x);
+    fakeDriver.must('cuMemsetD8Async', address, 7, 4, theirs);
+    if (how === 'gone') {
+      fakeDriver.must('cuStreamSynchronize', theirs);
+      fakeDriver.must('cuStreamDestroy_v2', theirs);
+    }
+    // A stream of ours that nothing but an event orders with theirs.
+    const stream = new Stream();
+    const copy = stream.use(() => x.copy());
+    stream.synchronize();
+    equal(copy.to('cpu').toArray(), [7, 7, 7, 7]);
+    for (const owned of [x, copy, stream]) owned.dispose();
+    if (how === 'busy') fakeDriver.must('cuStreamDestroy_v2', theirs);
+  });
+}

@@ -313,6 +313,15 @@ FAKE_EXPORT(StreamWaitEvent, cuStreamWaitEvent)(StreamHandle stream, EventHandle
   return kSuccess;
 }
 
+FAKE_EXPORT(StreamGetFlags, cuStreamGetFlags)(StreamHandle stream, uint32_t* flags) {
+  ENTER("cuStreamGetFlags");
+  Result code;
+  Stream* found = FindStream(stream, &code);
+  if (found == nullptr) return code;
+  *flags = found->blocking ? 0 : 1;
+  return kSuccess;
+}
+
 FAKE_EXPORT(StreamIsCapturing, cuStreamIsCapturing)(StreamHandle stream, CaptureStatus* status) {
   ENTER("cuStreamIsCapturing");
   Result code;
