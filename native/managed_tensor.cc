@@ -314,8 +314,9 @@ static Storage* WrapDescribed(const DLTensor& tensor, int64_t low, int64_t nbyte
     }
   }
   frame->nbytes = static_cast<double>(nbytes);
-  Storage* storage = WrapStorage(data, static_cast<uint64_t>(nbytes), destroy, owner, 0);
-  if (storage != nullptr) Count(counts.imports, 1);
+  ThreadCache* cache = this_thread;
+  Storage* storage = WrapStorage(data, static_cast<uint64_t>(nbytes), destroy, owner, 0, cache);
+  if (storage != nullptr) Count(cache, counts.imports, 1);
   return storage;
 }
 

@@ -59,8 +59,9 @@ static void DestroyOwned(Storage* self) {
   FreeStorage(self);
 }
 
-Storage* WrapStorage(void* data, uint64_t nbytes, void (*destroy)(Storage*), void* owner, uint64_t owner_id) {
-  Storage* storage = static_cast<Storage*>(AllocateBlock(this_thread, kSmallBlock));
+Storage* WrapStorage(void* data, uint64_t nbytes, void (*destroy)(Storage*), void* owner, uint64_t owner_id,
+                     ThreadCache* cache) {
+  Storage* storage = static_cast<Storage*>(AllocateBlock(cache, kSmallBlock));
   if (storage == nullptr) return nullptr;
   storage->refs.store(1, std::memory_order_relaxed);
   storage->data = data;

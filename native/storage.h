@@ -39,7 +39,8 @@ static_assert(sizeof(Storage) <= kSmallBlock, "a Storage is a small block");
 Storage* AllocateStorage(uint64_t nbytes);
 
 // A Storage over memory that `destroy` gives back. Returns NULL when out of memory; then nothing was taken. Any thread.
-Storage* WrapStorage(void* data, uint64_t nbytes, void (*destroy)(Storage*), void* owner, uint64_t owner_id);
+Storage* WrapStorage(void* data, uint64_t nbytes, void (*destroy)(Storage*), void* owner, uint64_t owner_id,
+                     ThreadCache* cache = this_thread);
 
 // Frees the Storage itself, for `destroy`. Any thread.
 inline void FreeStorage(Storage* storage) { GiveBlockBack(this_thread, kSmallBlock, storage); }

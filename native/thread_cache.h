@@ -43,6 +43,7 @@ struct ThreadCache {
   FreeList small;
   FreeList large;
   uint32_t environments;  // JavaScript environments of this thread
+  bool is_returning;      // python::ReturnScope
 };
 
 // NULL on a thread that runs no JavaScript. Not `thread_local`, which would be a function call away.

@@ -10,7 +10,14 @@ Result FindLocation(Address address, Location* location) {
   PointerAttribute attributes[] = {kPointerMemoryType, kPointerIsManaged, kPointerDeviceOrdinal, kPointerRangeStart,
                                    kPointerRangeSize};
   void* values[] = {&type, &is_managed, &location->ordinal, &location->start, &location->size};
-  const Result result = driver.PointerGetAttributes(5, attributes, values, address);
+  Result result = driver.PointerGetAttributes(5, attributes, values, address);
+  if (result == kInvalidContext) {
+    // Older drivers want one to be current, and any will do.
+    const Device* any = GetDevice(0, &result);
+    if (any == nullptr) return result;
+    ContextScope scope(any);
+    result = driver.PointerGetAttributes(5, attributes, values, address);
+  }
   // Older drivers refuse addresses they do not know, newer ones know nothing of them.
   if (result == kInvalidValue || (result == kSuccess && type == 0)) return kSuccess;
   location->kind = is_managed ? kManagedMemoryKind : type == kMemoryHost ? kPinnedMemory : kDeviceMemory;
@@ -20,7 +27,7 @@ Result FindLocation(Address address, Location* location) {
 Result FollowMaker(Storage* storage, int32_t maker, int32_t consumer, StreamHandle stream) {
   Result result;
   const Device* device = GetDevice(consumer, &result);
-  const Device* other = device == nullptr ? nullptr : GetDevice(maker, &result);
+  const Device* other = device == nullptr || maker == consumer ? device : GetDevice(maker, &result);
   if (other == nullptr) return result;
   const Place ours = {device, CurrentStream(consumer)};
   const Place theirs = {other, stream};

@@ -21,7 +21,7 @@ struct Location {
   size_t size;  // 0: the driver does not tell
 };
 
-// kind 0, and success, for memory that is not CUDA's. Some context must be current.
+// kind 0, and success, for memory that is not CUDA's. Any thread.
 Result FindLocation(Address address, Location* location);
 
 // True for memory that streams of CUDA work on.

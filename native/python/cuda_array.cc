@@ -45,12 +45,13 @@ bool MakeArrayNames() {
 // The object that an array's memory belongs to. Any thread: finalizers of the collector must not wait for the GIL.
 void DropOwner(Storage* self) {
   Object* owner = static_cast<Object*>(self->owner);
-  FreeStorage(self);
-  Count(counts.imports, -1);
+  ThreadCache* thread = this_thread;
+  GiveBlockBack(thread, kSmallBlock, self);
+  Count(thread, counts.imports, -1);
   if (owner == nullptr) return;
   if (FinalizerScope::IsActive()) {
     DeferDecRef(owner);
-  } else if (ReturnScope::Leave()) {
+  } else if (ReturnScope::Leave(thread)) {
     api.Py_DecRef(owner);
   } else {
     Gil gil;
@@ -251,10 +252,6 @@ Storage* WrapArray(Environment* environment, const ArrayFrame& array, Object* ow
     if (step % item != 0) return nullptr;
     strides[i] = step / item;
   }
-  cuda::Result result;
-  const cuda::Device* any = cuda::GetDevice(0, &result);
-  if (any == nullptr) return nullptr;
-  cuda::ContextScope scope(any);
   if (cuda::FindLocation(array.pointer, &location) != cuda::kSuccess || !cuda::IsCudaDevice(location.kind)) return nullptr;
   tensor.data = reinterpret_cast<void*>(array.pointer);
   tensor.device = {location.kind, cuda::OrdinalOf(location.kind, location.ordinal)};

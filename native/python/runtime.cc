@@ -79,8 +79,6 @@ void ForgetInterrupt() {
 
 }  // namespace
 
-__thread bool ReturnScope::is_active_;
-
 void Gil::RunPending() {
   if (pending.load(std::memory_order_relaxed) == nullptr) return;
   for (Pending* node = pending.exchange(nullptr, std::memory_order_acquire); node != nullptr;) {

@@ -2,6 +2,7 @@
 #ifndef DLPACK_NODE_PYTHON_RUNTIME_H_
 #define DLPACK_NODE_PYTHON_RUNTIME_H_
 
+#include "../thread_cache.h"
 #include "api.h"
 
 namespace dlpack {
@@ -32,16 +33,17 @@ class Gil {
 // some 20 ns. Ends with the first one who leaves it, because Python code that runs then may let go of the GIL.
 class ReturnScope {
  public:
-  ReturnScope() { is_active_ = true; }
-  ~ReturnScope() { is_active_ = false; }
-  static bool Leave() {
-    const bool was_active = is_active_;
-    is_active_ = false;
-    return was_active;
+  explicit ReturnScope(ThreadCache* thread) : thread_(thread) { thread->is_returning = true; }
+  ~ReturnScope() { thread_->is_returning = false; }
+  // False outside of one.
+  static bool Leave(ThreadCache* thread) {
+    if (thread == nullptr || !thread->is_returning) return false;
+    thread->is_returning = false;
+    return true;
   }
 
  private:
-  static __thread bool is_active_;
+  ThreadCache* thread_;
 };
 
 // Runs `action(argument)` the next time this addon holds the GIL. Any thread, no GIL needed.

@@ -49,7 +49,7 @@ static void DropReturned(Objects* self) {
   for (uint32_t i = 0; i < count; ++i) handles[i] = frame->returned[i];
   frame->returned_count = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    ReturnScope scope;
+    ReturnScope scope(self->environment->thread);
     Drop(self->environment, handles[i]);
   }
 }

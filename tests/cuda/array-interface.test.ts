@@ -426,14 +426,17 @@ cudaTest('the true device, pinned and managed memory', () => {
     fromCudaArrayInterface({ shape: [1], typestr: '<i4', data: [0x7000_0000n, false], version: 3 }),
   );
   fake.configure({});
+  // A driver that wants a context gets one.
   fake.failNext('cuPointerGetAttributes', 201);
+  equal(fromCudaArrayInterface(toCudaArrayInterface(second)).device, second.device);
+  fake.failNext('cuPointerGetAttributes', 702);
   let code: unknown;
   try {
     fromCudaArrayInterface(toCudaArrayInterface(second));
   } catch (error) {
     code = isDLPackError(error) && (error as { code?: unknown }).code;
   }
-  equal(code, 201);
+  equal(code, 702);
 });
 
 cudaTest('the consumer waits: a delayed maker would show a race', () => {
