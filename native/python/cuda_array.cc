@@ -26,11 +26,14 @@ struct ArrayNames {
   Object* strides;
   Object* descr;
   Object* mask;
+  // What nearly all have as stream and as version. Python has one object of each small integer.
+  Object* one;
+  Object* three;
 };
 ArrayNames array_names;
 
 bool MakeArrayNames() {
-  if (array_names.mask != nullptr) return true;
+  if (array_names.three != nullptr) return true;
   array_names.interface = api.PyUnicode_InternFromString("__cuda_array_interface__");
   array_names.shape = api.PyUnicode_InternFromString("shape");
   array_names.typestr = api.PyUnicode_InternFromString("typestr");
@@ -39,7 +42,9 @@ bool MakeArrayNames() {
   array_names.strides = api.PyUnicode_InternFromString("strides");
   array_names.descr = api.PyUnicode_InternFromString("descr");
   array_names.mask = api.PyUnicode_InternFromString("mask");
-  return array_names.mask != nullptr;
+  array_names.one = api.PyLong_FromLongLong(1);
+  array_names.three = array_names.mask == nullptr ? nullptr : api.PyLong_FromLongLong(3);
+  return array_names.three != nullptr;
 }
 
 // The object that an array's memory belongs to. Any thread: finalizers of the collector must not wait for the GIL.
@@ -111,6 +116,10 @@ Entries ReadEntries(Object* dict) {
 }
 
 bool ReadInteger(Object* value, long long* out) {
+  if (value == array_names.three || value == array_names.one) {
+    *out = value == array_names.one ? 1 : 3;
+    return true;
+  }
   int overflow = 0;
   if (value == nullptr || TypeOf(value) != api.PyLong_Type) return false;
   *out = api.PyLong_AsLongLongAndOverflow(value, &overflow);
