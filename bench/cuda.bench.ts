@@ -87,6 +87,7 @@ function compare(what: string, ours: () => void, peers: Record<string, string>, 
 const torchTensor = main.torch_tensor;
 const cupyArray = main.cupy_array;
 const torchClass = main.torch.Tensor;
+const cupyClass = main.cp.ndarray;
 const x = Tensor.zeros([16], 'float32', { device: 'cuda:0' });
 
 const rows: Row[] = [
@@ -118,6 +119,12 @@ const rows: Row[] = [
     'a JavaScript tensor into PyTorch: torch.from_dlpack(x), and dispose',
     () => main.torch.from_dlpack(x)[Symbol.dispose](),
     { 'torch.from_dlpack(torch)': 'torch_from_torch' },
+    'at most 0.5',
+  ),
+  compare(
+    'a JavaScript tensor into CuPy: py.tensor(x, cupy.ndarray), and dispose',
+    () => py.tensor(x, cupyClass)[Symbol.dispose](),
+    { 'cupy.from_dlpack(torch)': 'cupy_from_torch', 'cupy.from_dlpack(cupy)': 'cupy_from_cupy' },
     'at most 0.5',
   ),
   compare(

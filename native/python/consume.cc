@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "../managed_tensor.h"
+#include "cupy_array.h"
 #include "device_import.h"
 #include "ml_dtypes.h"
 #include "numpy_array.h"
@@ -96,6 +97,7 @@ TypeEntry* LookUpType(Object* type) {
   node->entry.is_torch = requires_grad && is_neg;
   node->entry.is_neg = node->entry.is_torch ? is_neg.take() : nullptr;
   node->entry.is_numpy = node->entry.api == nullptr && IsNumPyArray(type);
+  node->entry.is_cupy = node->entry.api == nullptr && IsCuPyArray(type);
   node->entry.from_dlpack = nullptr;
   std::atomic<TypeNode*>& bucket = BucketOf(type);
   // Another thread may have added the same type meanwhile: either entry will do.

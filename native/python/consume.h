@@ -32,6 +32,7 @@ struct TypeEntry {
   bool is_copy_wrong;      // its copies are not asked for
   bool is_host;         // never on a device
   bool is_numpy;        // numpy.ndarray, which numpy_array.h makes
+  bool is_cupy;         // cupy.ndarray, which cupy_array.h makes
   bool is_torch;        // has requires_grad, is_conj and is_neg, which the table does not look at
   Object* is_neg;       // the method, unbound
   Object* from_dlpack;  // of the module of the type; NULL until somebody needs it

@@ -8,6 +8,7 @@
 #include "../managed_tensor.h"
 #include "calls.h"
 #include "consume.h"
+#include "cupy_array.h"
 #include "device_export.h"
 #include "numpy_array.h"
 #include "runtime.h"
@@ -158,6 +159,11 @@ Object* ConvertTensor(Objects* self, const Cell* cells, uint32_t count) {
   if (storage == nullptr) return nullptr;
   if (entry->api != nullptr && OfferToTable(frame, storage, *entry->api)) return ConvertByTable(self, *entry, cell, frame);
   if (entry->is_numpy && FitsNumPy(frame)) return NewNumPyArray(frame, storage);
+  if (entry->is_cupy && cuda::IsLoaded() && FitsCuPy(frame)) {
+    Object* array = NewCuPyArray(frame, storage);
+    if (array != nullptr) return array;
+    api.PyErr_Clear();  // another CuPy than we know has from_dlpack as well
+  }
   return ConvertByFunction(self, entry, cell, may_copy);
 }
 

@@ -327,29 +327,10 @@ bool WriteTypeString(const DLDataType& dtype, bool padded, char* out, size_t siz
   return true;
 }
 
-bool IsRowMajor(const DLTensor& tensor) {
-  int64_t step = 1;
-  bool contiguous = true;
-  for (int32_t i = tensor.ndim - 1; i >= 0; --i) {
-    if (tensor.shape[i] == 0) return true;
-    if (tensor.shape[i] != 1 && tensor.strides[i] != step) contiguous = false;
-    step *= tensor.shape[i];
-  }
-  return contiguous;
-}
-
 // Takes the reference over. False with an exception set.
 bool SetEntry(Object* dict, Object* name, Object* value) {
   Ref ref(value);
   return ref && api.PyDict_SetItem(dict, name, value) == 0;
-}
-
-Object* Integers(const int64_t* values, int32_t count, int64_t factor) {
-  Object* tuple = api.PyTuple_New(count);
-  for (int32_t i = 0; tuple != nullptr && i < count; ++i) {
-    api.PyTuple_SetItem(tuple, i, api.PyLong_FromLongLong(values[i] * factor));
-  }
-  return tuple;
 }
 
 }  // namespace

@@ -50,13 +50,6 @@ bool Load(Object* type) {
   return true;
 }
 
-bool HasText(Object* type, const char* attribute, const char* text) {
-  Ref value(api.PyObject_GetAttrString(type, attribute));
-  const char* found = value ? api.PyUnicode_AsUTF8AndSize(value.get(), nullptr) : nullptr;
-  api.PyErr_Clear();
-  return found != nullptr && strcmp(found, text) == 0;
-}
-
 // NPY_TYPES of a dtype; -1 for what NumPy has not.
 int TypeNumber(const Frame& frame) {
   if (frame.dtype_lanes != 1) return -1;

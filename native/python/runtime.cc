@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <atomic>
 
@@ -78,6 +79,13 @@ void ForgetInterrupt() {
 }
 
 }  // namespace
+
+bool HasText(Object* object, const char* attribute, const char* text) {
+  Ref value(api.PyObject_GetAttrString(object, attribute));
+  const char* found = value ? api.PyUnicode_AsUTF8AndSize(value.get(), nullptr) : nullptr;
+  api.PyErr_Clear();
+  return found != nullptr && strcmp(found, text) == 0;
+}
 
 void Gil::RunPending() {
   if (pending.load(std::memory_order_relaxed) == nullptr) return;

@@ -52,6 +52,9 @@ void Defer(void (*action)(void*), void* argument);
 // Drops a reference the next time this addon holds the GIL. Any thread, no GIL needed.
 void DeferDecRef(Object* object);
 
+// Whether an attribute is this text. GIL needed; leaves no exception.
+bool HasText(Object* object, const char* attribute, const char* text);
+
 // A reference that is dropped at the end of its scope. GIL needed.
 class Ref {
  public:

@@ -42,6 +42,27 @@ int GetBuffer(Object* self, Buffer* view, int flags);
 Object* Shape(Object* self, void*);
 Object* ArrayInterface(Object* self, void*);
 
+// Elements side by side in the order of the axes, or none at all.
+inline bool IsRowMajor(const DLTensor& tensor) {
+  int64_t step = 1;
+  bool contiguous = true;
+  for (int32_t i = tensor.ndim - 1; i >= 0; --i) {
+    if (tensor.shape[i] == 0) return true;
+    if (tensor.shape[i] != 1 && tensor.strides[i] != step) contiguous = false;
+    step *= tensor.shape[i];
+  }
+  return contiguous;
+}
+
+// A new tuple of the values, each times the factor. GIL held; NULL with an exception set.
+inline Object* Integers(const int64_t* values, int32_t count, int64_t factor) {
+  Object* tuple = api.PyTuple_New(count);
+  for (int32_t i = 0; tuple != nullptr && i < count; ++i) {
+    api.PyTuple_SetItem(tuple, i, api.PyLong_FromLongLong(values[i] * factor));
+  }
+  return tuple;
+}
+
 }  // namespace python
 }  // namespace dlpack
 

@@ -1,7 +1,7 @@
 /** `__dlpack__` and its streams between our tensors and Python, on the fake driver. */
 
 import { fromDLPack, Tensor } from 'dlpack';
-import { emptyCache, loadDriver, Stream, synchronize } from 'dlpack/cuda';
+import { emptyCache, fromCudaArrayInterface, loadDriver, Stream, synchronize, toCudaArrayInterface } from 'dlpack/cuda';
 import { addressOf } from 'dlpack/native';
 import { type PyObject, PythonError } from 'dlpack/python';
 import { equal, ok, throws } from '../assert.js';
@@ -285,4 +285,60 @@ def current_stream(address, device_type, device_id):
   const stream = new Stream();
   equal([current(2, 0), current(1, 0), current(13, 0)], [null, null, null]);
   stream.use(() => equal([current(2, 0), current(1, 0), current(2, 1)], [Number(stream.handle), null, null]));
+});
+
+function readonlyOf(x: Tensor): Tensor {
+  const description = toCudaArrayInterface(x);
+  return fromCudaArrayInterface({ ...description, data: [description.data[0], true] }, x);
+}
+
+// The library itself needs a GPU, tests/gpu has it. Here its names stand for what it is asked.
+pyTest('an array of CuPy by its class: memory that keeps the tensor, and its stream behind our work', () => {
+  py.exec(`
+import sys, types
+class UnownedMemory:
+    def __init__(self, ptr, size, owner, device_id): self.args, self.owner = (ptr, size, device_id), owner
+class MemoryPointer:
+    def __init__(self, mem, offset): self.mem, self.offset = mem, offset
+class ndarray:
+    __module__ = "cupy"
+    def __init__(self, shape, dtype, memptr, strides=None):
+        self.shape, self.dtype, self.memptr, self.strides = shape, dtype, memptr, strides
+class CupyStream:
+    ptr = 0
+class Cupy:
+    fails = False
+    def get_current_stream(device):
+        if Cupy.fails: raise RuntimeError("no stream")
+        return CupyStream
+    def from_dlpack(tensor): return "from_dlpack"
+package, cuda = types.ModuleType("cupy"), types.ModuleType("cupy.cuda")
+package.ndarray, package.cuda, package.from_dlpack = ndarray, cuda, Cupy.from_dlpack
+cuda.UnownedMemory, cuda.MemoryPointer, cuda.get_current_stream = UnownedMemory, MemoryPointer, Cupy.get_current_stream
+sys.modules["cupy"], sys.modules["cupy.cuda"] = package, cuda
+`);
+  const { x, late } = floats();
+  const type = main.ndarray;
+  const stream = new Stream();
+  const theirs = stream.handle;
+  py.exec(`CupyStream.ptr = ${theirs}`);
+  x.copyFrom(late); // on the default stream, still to run
+  const array = py.tensor(x.reshape([4, 6]), type);
+  equal([[...array.shape], String(array.dtype), array.strides], [[4, 6], 'float32', null]);
+  equal([...array.memptr.mem.args].map(Number), [Number(addressOf(x)), 96, 0]);
+  equal(array.memptr.offset, 0);
+  stream.synchronize();
+  equal(x.to('cpu').get(23), 8, 'their stream waited for ours');
+  const view = py.tensor(x.reshape([4, 6]).slice([3, 0, -1], [1, 6, 2]), type);
+  equal([[...view.shape], [...view.strides], view.memptr.offset], [[3, 3], [-24, 8], 76]);
+  equal(py.tensor(readonlyOf(x), type), 'from_dlpack');
+  equal(py.tensor(Tensor.zeros([2], 'bfloat16', { device: 'cuda:0' }), type), 'from_dlpack');
+  py.exec('Cupy.fails = True');
+  equal(py.tensor(x, type), 'from_dlpack', 'a CuPy that is not as we know it');
+  const address = addressOf(x);
+  x.dispose();
+  equal([...array.memptr.mem.owner.__dlpack_device__()].map(Number), [2, 0]);
+  ok(fake.live().poolBytes > 0, `${address} is kept`);
+  for (const object of [array, view]) object[Symbol.dispose]();
+  stream.dispose();
 });

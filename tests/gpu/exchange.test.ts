@@ -6,7 +6,7 @@ import { addressOf, stats } from 'dlpack/native';
 import { kwargs } from 'dlpack/python';
 import { equal, ok } from '../assert.js';
 import { collectUntil, test } from '../harness.js';
-import { address, main, peers, values, write } from './peers.js';
+import { address, main, peers, py, values, write } from './peers.js';
 
 const sequence = [0, 1, 2, 3, 4, 5];
 const flat = (tensor: Tensor) => tensor.to('cpu').reshape([-1]).toArray();
@@ -62,22 +62,52 @@ test('views keep their strides and offsets', () => {
   equal(values(main.torch.from_dlpack(view)), host);
   equal(values(main.cp.from_dlpack(view)), host);
   equal(values(main.cp.asarray(view)), host);
+  equal(values(py.tensor(view, main.cp.ndarray)), host);
+  const backwards = there.slice([3, 0, -1], [5, 0, -2]);
+  equal(values(py.tensor(backwards, main.cp.ndarray)), flat(base.slice([3, 0, -1], [5, 0, -2])));
 });
 
-test('Python keeps the memory after JavaScript let go, and gives it back', async () => {
-  const { storages } = stats();
-  let object = (() => {
-    const tensor = Tensor.from([1, 2, 3], { dtype: 'float32' }).to('cuda:0');
-    const taken = main.torch.from_dlpack(tensor);
-    tensor.dispose();
-    return taken;
-  })();
-  equal(values(object), [1, 2, 3]);
-  object[Symbol.dispose]();
-  object = null;
-  main.values(main.torch_array());
-  ok(await collectUntil(() => stats().storages <= storages));
+test('arrays of CuPy by their class: every dtype it has', () => {
+  const dtypes = [
+    'int8',
+    'int16',
+    'int32',
+    'int64',
+    'uint8',
+    'uint16',
+    'uint32',
+    'uint64',
+    'float16',
+    'float32',
+    'float64',
+  ];
+  for (const dtype of [...dtypes, 'complex64', 'complex128', 'bool']) {
+    const tensor = Tensor.from([1, 0, 1], { dtype: dtype as 'int8' }).to('cuda:0');
+    const array = py.tensor(tensor, main.cp.ndarray);
+    equal([String(array.dtype), address(array)], [dtype, addressOf(tensor)], dtype);
+    array[Symbol.dispose]();
+  }
 });
+
+for (const [name, take] of [
+  ['PyTorch', (tensor: Tensor) => main.torch.from_dlpack(tensor)],
+  ['CuPy, by its class', (tensor: Tensor) => py.tensor(tensor, main.cp.ndarray)],
+] as const) {
+  test(`${name} keeps the memory after JavaScript let go, and gives it back`, async () => {
+    const { storages } = stats();
+    let object = (() => {
+      const tensor = Tensor.from([1, 2, 3], { dtype: 'float32' }).to('cuda:0');
+      const taken = take(tensor);
+      tensor.dispose();
+      return taken;
+    })();
+    equal(values(object), [1, 2, 3]);
+    object[Symbol.dispose]();
+    object = null;
+    main.values(main.torch_array());
+    ok(await collectUntil(() => stats().storages <= storages));
+  });
+}
 
 test('JavaScript keeps the memory after Python let go', async () => {
   const object = main.cupy_array();

@@ -67,6 +67,7 @@ test('DLPack: consumers find our tensor ready, whatever stream wrote it', () => 
   for (const take of [
     (tensor: Tensor) => main.torch.from_dlpack(tensor),
     (tensor: Tensor) => main.cp.from_dlpack(tensor),
+    (tensor: Tensor) => py.tensor(tensor, main.cp.ndarray),
     (tensor: Tensor) => main.cp.asarray(main.Interface(tensor)),
   ]) {
     const own = new Stream();

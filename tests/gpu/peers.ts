@@ -101,6 +101,7 @@ export const peers: readonly Peer[] = [
     make: () => main.cupy_array(),
     give,
     take: {
+      'its class': (tensor) => py.tensor(tensor, main.cp.ndarray),
       from_dlpack: (tensor) => main.cp.from_dlpack(tensor),
       'from_dlpack, legacy': (tensor) => main.cp.from_dlpack(main.Legacy(tensor)),
       'CUDA Array Interface': (tensor) => main.cp.asarray(main.Interface(tensor)),
