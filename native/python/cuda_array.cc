@@ -16,16 +16,14 @@ namespace python {
 
 namespace {
 
-// Interned on first use. GIL held.
+// The entries of an interface, in the order in which CuPy has them.
+enum Key { kShape, kTypestr, kDescr, kStream, kVersion, kStrides, kData, kMask, kKeyCount };
+const char* const kKeyNames[kKeyCount] = {"shape", "typestr", "descr", "stream", "version", "strides", "data", "mask"};
+
+// Made on first use. GIL held.
 struct ArrayNames {
   Object* interface;
-  Object* shape;
-  Object* typestr;
-  Object* data;
-  Object* version;
-  Object* strides;
-  Object* descr;
-  Object* mask;
+  Object* keys[kKeyCount];  // interned
   // What nearly all have as stream and as version. Python has one object of each small integer.
   Object* one;
   Object* three;
@@ -35,15 +33,13 @@ ArrayNames array_names;
 bool MakeArrayNames() {
   if (array_names.three != nullptr) return true;
   array_names.interface = api.PyUnicode_InternFromString("__cuda_array_interface__");
-  array_names.shape = api.PyUnicode_InternFromString("shape");
-  array_names.typestr = api.PyUnicode_InternFromString("typestr");
-  array_names.data = api.PyUnicode_InternFromString("data");
-  array_names.version = api.PyUnicode_InternFromString("version");
-  array_names.strides = api.PyUnicode_InternFromString("strides");
-  array_names.descr = api.PyUnicode_InternFromString("descr");
-  array_names.mask = api.PyUnicode_InternFromString("mask");
-  array_names.one = api.PyLong_FromLongLong(1);
-  array_names.three = array_names.mask == nullptr ? nullptr : api.PyLong_FromLongLong(3);
+  bool is_good = array_names.interface != nullptr;
+  for (int i = 0; i < kKeyCount && is_good; ++i) {
+    array_names.keys[i] = api.PyUnicode_InternFromString(kKeyNames[i]);
+    is_good = array_names.keys[i] != nullptr;
+  }
+  array_names.one = is_good ? api.PyLong_FromLongLong(1) : nullptr;
+  array_names.three = array_names.one != nullptr ? api.PyLong_FromLongLong(3) : nullptr;
   return array_names.three != nullptr;
 }
 
@@ -64,29 +60,12 @@ void DropOwner(Storage* self) {
   }
 }
 
-// The entries of an interface. Borrowed; NULL for None and for what is not there.
+// Borrowed; NULL for None and for what is not there.
 struct Entries {
-  Object* shape;
-  Object* typestr;
-  Object* data;
-  Object* version;
-  Object* strides;
-  Object* descr;
-  Object* mask;
-  Object* stream;
+  Object* of[kKeyCount];
 };
 
-Object** PlaceOf(Object* key, Entries* entries) {
-  if (key == array_names.shape) return &entries->shape;
-  if (key == array_names.typestr) return &entries->typestr;
-  if (key == array_names.descr) return &entries->descr;
-  if (key == names.stream) return &entries->stream;
-  if (key == array_names.version) return &entries->version;
-  if (key == array_names.strides) return &entries->strides;
-  if (key == array_names.data) return &entries->data;
-  if (key == array_names.mask) return &entries->mask;
-  return nullptr;
-}
+Object* OrNull(Object* value) { return value == api._Py_NoneStruct ? nullptr : value; }
 
 // Keys that the code of a library names are the interned strings themselves: walking past them takes a third of the time of
 // looking each one up. False when one is not.
@@ -94,25 +73,22 @@ bool WalkEntries(Object* dict, Entries* entries) {
   ptrdiff_t at = 0;
   Object *key, *value;
   while (api.PyDict_Next(dict, &at, &key, &value)) {
-    Object** place = PlaceOf(key, entries);
-    if (place == nullptr) return false;
-    *place = value == api._Py_NoneStruct ? nullptr : value;
+    int i = 0;
+    while (i < kKeyCount && key != array_names.keys[i]) ++i;
+    if (i == kKeyCount) return false;
+    entries->of[i] = OrNull(value);
   }
   return true;
-}
-
-Object* LookUpEntry(Object* dict, Object* name) {
-  Object* value = api.PyDict_GetItemWithError(dict, name);
-  return value == api._Py_NoneStruct ? nullptr : value;
 }
 
 Entries ReadEntries(Object* dict) {
   Entries entries = {};
   if (WalkEntries(dict, &entries)) return entries;
-  return Entries{LookUpEntry(dict, array_names.shape),   LookUpEntry(dict, array_names.typestr),
-                 LookUpEntry(dict, array_names.data),    LookUpEntry(dict, array_names.version),
-                 LookUpEntry(dict, array_names.strides), LookUpEntry(dict, array_names.descr),
-                 LookUpEntry(dict, array_names.mask),    LookUpEntry(dict, names.stream)};
+  for (int i = 0; i < kKeyCount; ++i) {
+    entries.of[i] = OrNull(api.PyDict_GetItemWithError(dict, array_names.keys[i]));
+    if (api.PyErr_Occurred()) return Entries{};  // of the code of a key
+  }
+  return entries;
 }
 
 bool ReadInteger(Object* value, long long* out) {
@@ -146,22 +122,22 @@ bool ReadPlain(Object* dict, ArrayFrame* frame) {
   if (TypeOf(dict) != api.PyDict_Type) return false;
   const Entries entries = ReadEntries(dict);
   frame->flags = 0;
-  if (!ReadIntegers(entries.shape, frame->shape, &frame->ndim)) return false;
+  if (!ReadIntegers(entries.of[kShape], frame->shape, &frame->ndim)) return false;
   int32_t steps = frame->ndim;
-  if (entries.strides != nullptr) {
-    if (!ReadIntegers(entries.strides, frame->strides, &steps) || steps != frame->ndim) return false;
+  if (entries.of[kStrides] != nullptr) {
+    if (!ReadIntegers(entries.of[kStrides], frame->strides, &steps) || steps != frame->ndim) return false;
     frame->flags |= kArrayHasStrides;
   }
   ptrdiff_t length = 0;
-  const char* text = entries.typestr != nullptr && TypeOf(entries.typestr) == api.PyUnicode_Type
-                         ? api.PyUnicode_AsUTF8AndSize(entries.typestr, &length)
+  const char* text = entries.of[kTypestr] != nullptr && TypeOf(entries.of[kTypestr]) == api.PyUnicode_Type
+                         ? api.PyUnicode_AsUTF8AndSize(entries.of[kTypestr], &length)
                          : nullptr;
   if (text == nullptr || length > 6) return false;
   for (ptrdiff_t i = 0; i < static_cast<ptrdiff_t>(sizeof(frame->typestr)); ++i) {
     if (i < length && text[i] == 0) return false;
     frame->typestr[i] = i < length ? text[i] : 0;
   }
-  Object* data = entries.data;
+  Object* data = entries.of[kData];
   if (data == nullptr || TypeOf(data) != api.PyTuple_Type || api.PyTuple_Size(data) != 2) return false;
   long long pointer = 0, version = 0, stream = 0;
   Object* readonly = api.PyTuple_GetItem(data, 1);
@@ -171,11 +147,11 @@ bool ReadPlain(Object* dict, ArrayFrame* frame) {
   } else if (readonly != api._Py_FalseStruct) {
     return false;
   }
-  if (!ReadInteger(entries.version, &version) || version < 0 || version > 1000) return false;
-  if (entries.descr != nullptr && TypeOf(entries.descr) != api.PyList_Type) return false;
-  if (entries.mask != nullptr) return false;
-  if (version >= 3 && entries.stream != nullptr) {
-    if (!ReadInteger(entries.stream, &stream) || stream <= 0) return false;
+  if (!ReadInteger(entries.of[kVersion], &version) || version < 0 || version > 1000) return false;
+  if (entries.of[kDescr] != nullptr && TypeOf(entries.of[kDescr]) != api.PyList_Type) return false;
+  if (entries.of[kMask] != nullptr) return false;
+  if (version >= 3 && entries.of[kStream] != nullptr) {
+    if (!ReadInteger(entries.of[kStream], &stream) || stream <= 0) return false;
     frame->flags |= kArrayHasStream;
   }
   frame->pointer = static_cast<uint64_t>(pointer);
@@ -364,12 +340,12 @@ Object* CudaArrayInterface(Object* self, void*) {
   Object* strides = row_major ? api._Py_NoneStruct : Integers(tensor.strides, tensor.ndim, item);
   if (!row_major) api.Py_DecRef(api._Py_NoneStruct);
   Object* text = api.PyUnicode_FromStringAndSize(typestr, static_cast<ptrdiff_t>(strlen(typestr)));
-  const bool good = SetEntry(dict.get(), array_names.strides, strides) &
-                    SetEntry(dict.get(), array_names.typestr, text) &
-                    SetEntry(dict.get(), array_names.shape, Integers(tensor.shape, tensor.ndim, 1)) &
-                    SetEntry(dict.get(), array_names.version, api.PyLong_FromLongLong(3)) &
-                    SetEntry(dict.get(), names.stream, api.PyLong_FromLongLong(static_cast<long long>(stream))) &
-                    SetEntry(dict.get(), array_names.data, data.take());
+  const bool good = SetEntry(dict.get(), array_names.keys[kStrides], strides) &
+                    SetEntry(dict.get(), array_names.keys[kTypestr], text) &
+                    SetEntry(dict.get(), array_names.keys[kShape], Integers(tensor.shape, tensor.ndim, 1)) &
+                    SetEntry(dict.get(), array_names.keys[kVersion], api.PyLong_FromLongLong(3)) &
+                    SetEntry(dict.get(), array_names.keys[kStream], api.PyLong_FromLongLong(static_cast<long long>(stream))) &
+                    SetEntry(dict.get(), array_names.keys[kData], data.take());
   return good ? dict.take() : nullptr;
 }
 

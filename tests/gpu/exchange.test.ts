@@ -68,20 +68,9 @@ test('views keep their strides and offsets', () => {
 });
 
 test('arrays of CuPy by their class: every dtype it has', () => {
-  const dtypes = [
-    'int8',
-    'int16',
-    'int32',
-    'int64',
-    'uint8',
-    'uint16',
-    'uint32',
-    'uint64',
-    'float16',
-    'float32',
-    'float64',
-  ];
-  for (const dtype of [...dtypes, 'complex64', 'complex128', 'bool']) {
+  const bits = [8, 16, 32, 64];
+  const integers = bits.flatMap((width) => [`int${width}`, `uint${width}`]);
+  for (const dtype of [...integers, 'float16', 'float32', 'float64', 'complex64', 'complex128', 'bool']) {
     const tensor = Tensor.from([1, 0, 1], { dtype: dtype as 'int8' }).to('cuda:0');
     const array = py.tensor(tensor, main.cp.ndarray);
     equal([String(array.dtype), address(array)], [dtype, addressOf(tensor)], dtype);
