@@ -1,0 +1,64 @@
+/** Finalizers of what a CUDA Array Interface is made of: Python code that calls JavaScript while an array is taken. */
+
+import { Tensor } from 'dlpack';
+import { asCudaArray, loadDriver, synchronize } from 'dlpack/cuda';
+import { addressOf, stats } from 'dlpack/native';
+import type { PyObject } from 'dlpack/python';
+import { equal, ok } from '../assert.js';
+import { testWith } from '../harness.js';
+import { py, pythonMissing, settleUntil } from '../interop/python/available.js';
+import { fake, fakeDriverPath, fakeMissing } from './fake.js';
+
+const missing = fakeMissing || pythonMissing;
+if (missing === false) {
+  loadDriver({ path: fakeDriverPath });
+  py.exec(`
+class Noisy:
+    def __init__(self, call): self.call = call
+    def __del__(self): self.call()
+class Fresh:
+    # An array whose interface is made for each reading, with something that says when it goes.
+    def __init__(self, address, shape, call=None): self.address, self.shape, self.call = address, shape, call
+    @property
+    def __cuda_array_interface__(self):
+        entries = dict(shape=self.shape, typestr="<f4", data=(self.address, False), version=3)
+        if self.call is not None: entries["descr"] = [Noisy(self.call)]
+        return entries
+fresh = lambda address, *shape, call=None: Fresh(address, shape, call)
+`);
+}
+
+const main = missing === false ? py.import('__main__') : (null as never);
+const fresh = (address: bigint, shape: number[], call: (() => void) | null = null): PyObject =>
+  main.fresh(address, ...shape, py.kwargs({ call }));
+const layoutOf = ({ shape, strides, dtype }: Tensor): unknown => [shape, strides, dtype];
+
+testWith(missing, 'other arrays are taken when the interface goes', async () => {
+  fake.reset();
+  const x = Tensor.from(new Float32Array(24).map((_, i) => i)).to('cuda:0');
+  synchronize();
+  const address = addressOf(x);
+  const before = stats().imports;
+  const shapes: readonly number[][] = [[4, 6], [24], [0, 3], [2, 3, 4], [5]];
+  let calls = 0;
+  for (const shape of shapes) {
+    for (const other of shapes) {
+      const plain = asCudaArray(fresh(address, shape));
+      const array = fresh(address, shape, () => {
+        calls++;
+        const inner = asCudaArray(fresh(address, other));
+        equal(inner.shape, other);
+        inner.dispose();
+      });
+      const y = asCudaArray(array);
+      array[Symbol.dispose]();
+      equal(layoutOf(y), layoutOf(plain), `${shape} and ${other}`);
+      equal(y.to('cpu').toArray(), plain.to('cpu').toArray(), `${shape} and ${other}`);
+      y.dispose();
+      plain.dispose();
+    }
+  }
+  ok(calls >= shapes.length ** 2, String(calls));
+  ok(await settleUntil(() => stats().imports === before), 'released');
+  equal(fake.errors(), []);
+});
