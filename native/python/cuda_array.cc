@@ -101,9 +101,20 @@ Object* LookUpEntry(Object* dict, Object* name) {
   return value == api._Py_NoneStruct ? nullptr : value;
 }
 
+// Looking up runs code of keys that are no plain strings, and what it was told before may be gone then.
+bool HasStringKeys(Object* dict) {
+  ptrdiff_t at = 0;
+  Object *key, *value;
+  while (api.PyDict_Next(dict, &at, &key, &value)) {
+    if (TypeOf(key) != api.PyUnicode_Type) return false;
+  }
+  return true;
+}
+
 Entries ReadEntries(Object* dict) {
   Entries entries = {};
   if (WalkEntries(dict, &entries)) return entries;
+  if (!HasStringKeys(dict)) return Entries{};
   return Entries{LookUpEntry(dict, array_names.shape),   LookUpEntry(dict, array_names.typestr),
                  LookUpEntry(dict, array_names.data),    LookUpEntry(dict, array_names.version),
                  LookUpEntry(dict, array_names.strides), LookUpEntry(dict, array_names.descr),

@@ -4,7 +4,7 @@ import { Tensor } from 'dlpack';
 import { asCudaArray, loadDriver, synchronize } from 'dlpack/cuda';
 import { addressOf, stats } from 'dlpack/native';
 import type { PyObject } from 'dlpack/python';
-import { equal, ok } from '../assert.js';
+import { equal, ok, throws } from '../assert.js';
 import { testWith } from '../harness.js';
 import { py, pythonMissing, settleUntil } from '../interop/python/available.js';
 import { fake, fakeDriverPath, fakeMissing } from './fake.js';
@@ -60,5 +60,39 @@ testWith(missing, 'other arrays are taken when the interface goes', async () => 
   }
   ok(calls >= shapes.length ** 2, String(calls));
   ok(await settleUntil(() => stats().imports === before), 'released');
+  equal(fake.errors(), []);
+});
+
+testWith(missing, 'a key whose comparison empties the interface', () => {
+  fake.reset();
+  const x = Tensor.from(new Float32Array(24)).to('cuda:0');
+  synchronize();
+  py.exec(`
+class Emptying:
+    def __init__(self, name): self.name, self.armed, self.entries = name, False, None
+    def __hash__(self): return hash(self.name)
+    def __eq__(self, other):
+        if not self.armed: return False
+        self.armed = False
+        # The type string is gone, and its memory is another's.
+        self.entries.clear()
+        Emptying.others = ["<u%d" % (i % 2 + 1) for i in range(50)]
+        return False
+class Emptied:
+    def __init__(self, address, name): self.data, self.name = (address, False), name
+    @property
+    def __cuda_array_interface__(self):
+        key = Emptying(self.name)
+        entries = {key: 1}
+        entries.update(data=self.data, version=3, typestr="<f%d" % len(self.data * 2), shape=())
+        key.entries, key.armed = entries, True
+        return entries
+`);
+  for (const name of ['shape', 'typestr', 'data', 'version']) {
+    throws('TypeError', 'for ', () => asCudaArray(main.Emptied(addressOf(x), name)));
+  }
+  for (const name of ['strides', 'descr', 'mask', 'stream']) {
+    equal(layoutOf(asCudaArray(main.Emptied(addressOf(x), name))), [[], [], 'float32'], name);
+  }
   equal(fake.errors(), []);
 });
