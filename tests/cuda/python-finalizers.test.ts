@@ -5,7 +5,7 @@ import { asCudaArray, loadDriver, synchronize } from 'dlpack/cuda';
 import { addressOf, stats } from 'dlpack/native';
 import type { PyObject } from 'dlpack/python';
 import { equal, ok, throws } from '../assert.js';
-import { testWith } from '../harness.js';
+import { collect, testWith } from '../harness.js';
 import { py, pythonMissing, settleUntil } from '../interop/python/available.js';
 import { fake, fakeDriverPath, fakeMissing } from './fake.js';
 
@@ -94,5 +94,38 @@ class Emptied:
   for (const name of ['strides', 'descr', 'mask', 'stream']) {
     equal(layoutOf(asCudaArray(main.Emptied(addressOf(x), name))), [[], [], 'float32'], name);
   }
+  equal(fake.errors(), []);
+});
+
+testWith(missing, 'a finalizer that releases more when as many are released as can wait', async () => {
+  fake.reset();
+  const x = Tensor.from(new Float32Array(24).map((_, i) => i)).to('cuda:0');
+  synchronize();
+  const address = addressOf(x);
+  const array = fresh(address, [24]);
+  // The number of a storage that was given back, and the next one that has it.
+  asCudaArray(array).dispose();
+  py.exec('pass');
+  const live = asCudaArray(array);
+  const objects = Array.from({ length: 64 }, () => py.eval('type("Object", (), {})()'));
+  const last = py.eval('type("Last", (), {})()');
+  const isGone = py.eval('lambda weakref, last: (lambda r: lambda: r() is None)(weakref.ref(last))')(
+    py.import('weakref'),
+    last,
+  );
+  let calls = 0;
+  const noisy = (): void =>
+    void main.Noisy(() => {
+      calls++;
+      last[Symbol.dispose]();
+    });
+  noisy();
+  // The collector puts it off to the next operation, which is the one that the last of these is.
+  for (let i = 0; i < 5; i++) await collect();
+  equal(calls, 0);
+  for (const object of objects) object[Symbol.dispose]();
+  equal((live.to('cpu').toArray() as number[])[23], 23);
+  equal([calls, isGone()], [1, true]);
+  live.dispose();
   equal(fake.errors(), []);
 });
