@@ -45,7 +45,11 @@ Storage* RedeemTicket(Frame* frame) {
   }
   if (found == nullptr) return nullptr;
   Storage* storage = found->storage;
+  // Numbers of kinds are those of the environment that issued it.
+  const uint32_t known = frame->known;
   memcpy(frame, &found->frame, sizeof(Frame));
+  frame->kind = 0;
+  frame->known = known;
   free(found);
   Count(counts.tickets, -1);
   return storage;

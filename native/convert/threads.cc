@@ -4,7 +4,6 @@
 
 #if !defined(_WIN32)
 #include <pthread.h>
-#include <unistd.h>
 
 #include <atomic>
 
@@ -36,9 +35,8 @@ struct Task {
 };
 
 Lock tasks_lock;
-Task* tasks;       // guarded by tasks_lock
-int32_t members;   // guarded by tasks_lock
-pid_t home;        // the process that the members live in; guarded by tasks_lock
+Task* tasks;      // guarded by tasks_lock
+int32_t members;  // guarded by tasks_lock
 
 // Members sleep until this number changes.
 std::atomic<uint32_t> announced;
@@ -119,14 +117,8 @@ void* Serve(void* argument) {
   }
 }
 
-// So many members, if the system has them. A process that was forked off has none of its parent's.
+// So many members, if the system has them. A process that was forked off never comes here: it has no heap of JavaScript's.
 void Enlist(int32_t count) {
-  const pid_t here = getpid();
-  if (home != here) {
-    home = here;
-    members = 0;
-    tasks = nullptr;
-  }
   while (members < count && StartDetachedThread(Serve, reinterpret_cast<void*>(intptr_t{members} + 1), kStackSize)) ++members;
 }
 

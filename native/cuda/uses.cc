@@ -16,6 +16,7 @@ struct Use {
   Stream* stream;     // keeps a stream of ours; NULL for others
   EventHandle event;  // for the stream of a thread, which others cannot name: recorded when the work was queued
   Place ordered_for;  // a stream that waits for this work already
+  uint32_t notes;     // how often there was more of it
   bool is_ready_only;  // nothing of ours is queued there: only the wait for the one who made the data
   Use* next;
 };
@@ -213,9 +214,11 @@ Result OrderAfterUses(Storage* storage, const Place& stream) {
   for (Use* use = uses->first; use != nullptr; use = use->next) {
     if ((is_listed && use->ordered_for == stream) || (use->place == stream && use->event == nullptr)) continue;
     const bool is_inside = !is_capturing || IsCapturing(use->place.handle);
+    const uint32_t notes = use->notes;
     const Result result = is_inside ? OrderAfter(*use, stream) : FinishUse(*use);
     if (result != kSuccess) return result;
-    use->ordered_for = stream;
+    // While the lock was free others may have queued what nobody waited for.
+    if (use->notes == notes) use->ordered_for = stream;
   }
   return kSuccess;
 }
@@ -228,6 +231,7 @@ Result NoteUse(Storage* storage, const Place& stream) {
   if (use == nullptr && uses != nullptr) use = AddUse(uses, stream);
   if (use == nullptr) return kOutOfDeviceMemory;
   use->ordered_for = Place{nullptr, nullptr};
+  ++use->notes;
   use->is_ready_only = false;
   return RecordThreadUse(use);
 }
@@ -258,6 +262,7 @@ Result NoteReady(Storage* storage, const Place& stream) {
     use->is_ready_only = true;
   }
   use->ordered_for = Place{nullptr, nullptr};
+  ++use->notes;
   return RecordThreadUse(use);
 }
 

@@ -81,13 +81,21 @@ bool WalkEntries(Object* dict, Entries* entries) {
   return true;
 }
 
+// Looking up runs code of keys that are no plain strings, and what it was told before may be gone then.
+bool HasStringKeys(Object* dict) {
+  ptrdiff_t at = 0;
+  Object *key, *value;
+  while (api.PyDict_Next(dict, &at, &key, &value)) {
+    if (TypeOf(key) != api.PyUnicode_Type) return false;
+  }
+  return true;
+}
+
 Entries ReadEntries(Object* dict) {
   Entries entries = {};
   if (WalkEntries(dict, &entries)) return entries;
-  for (int i = 0; i < kKeyCount; ++i) {
-    entries.of[i] = OrNull(api.PyDict_GetItemWithError(dict, array_names.keys[i]));
-    if (api.PyErr_Occurred()) return Entries{};  // of the code of a key
-  }
+  if (!HasStringKeys(dict)) return Entries{};
+  for (int i = 0; i < kKeyCount; ++i) entries.of[i] = OrNull(api.PyDict_GetItemWithError(dict, array_names.keys[i]));
   return entries;
 }
 
@@ -163,6 +171,33 @@ bool ReadPlain(Object* dict, ArrayFrame* frame) {
 
 }  // namespace
 
+// As ReadArray, with the array frame apart.
+static napi_value ReadInto(napi_env env, Objects* self, Object* object, bool is_interface, ArrayFrame* array) {
+  if (!MakeArrayNames()) return TakeException(env, self);
+  api.Py_IncRef(object);
+  Ref owner(object);
+  if (is_interface) api.Py_IncRef(object);
+  Ref dict(is_interface ? object : api.PyObject_GetAttr(object, array_names.interface));
+  if (!dict) return TakeException(env, self);
+  const bool is_plain = ReadPlain(dict.get(), array);
+  if (!is_plain) {
+    // A lookup may have failed in code of a key: what it raised is of no interest, the entry is.
+    api.PyErr_Clear();
+    array->flags = 0;
+  }
+  Storage* storage = WrapStorage(nullptr, 0, DropOwner, object, 0);
+  if (storage == nullptr) {
+    api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for a tensor");
+    return TakeException(env, self);
+  }
+  owner.take();
+  Count(counts.imports, 1);
+  array->storage = Hold(self->environment, storage, false);
+  self->frame->failed = 0;
+  self->frame->result.kind = kNone;
+  return is_plain ? nullptr : FromPython(env, self, dict.take());
+}
+
 // The interface goes into the array frame, or, out of the ordinary, into the result cell as it is. Either way a storage that
 // keeps the object is in the table of the environment, without memory yet.
 napi_value ReadArray(napi_env env, napi_callback_info info) {
@@ -180,32 +215,11 @@ napi_value ReadArray(napi_env env, napi_callback_info info) {
   array->flags = 0;
   array->storage = 0;
   if (object == nullptr) return nullptr;
-  if (!MakeArrayNames()) return TakeException(env, self);
-  api.Py_IncRef(object);
-  Ref owner(object);
-  if (is_interface) api.Py_IncRef(object);
-  Ref dict(is_interface ? object : api.PyObject_GetAttr(object, array_names.interface));
-  // Its getter may be Python code that came back here.
-  frame->failed = 0;
-  frame->result.kind = kNone;
-  array->flags = 0;
-  array->storage = 0;
-  if (!dict) return TakeException(env, self);
-  const bool is_plain = ReadPlain(dict.get(), array);
-  if (!is_plain) {
-    // A lookup may have failed in code of a key: what it raised is of no interest, the entry is.
-    api.PyErr_Clear();
-    array->flags = 0;
-  }
-  Storage* storage = WrapStorage(nullptr, 0, DropOwner, object, 0);
-  if (storage == nullptr) {
-    api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for a tensor");
-    return TakeException(env, self);
-  }
-  owner.take();
-  Count(counts.imports, 1);
-  array->storage = Hold(self->environment, storage, false);
-  return is_plain ? nullptr : FromPython(env, self, dict.take());
+  ArrayFrame read = {};
+  napi_value result = ReadInto(env, self, object, is_interface, &read);
+  // Written last: getters and finalizers are Python code that may have come back here.
+  *array = read;
+  return result;
 }
 
 namespace {
@@ -270,10 +284,14 @@ napi_value TakeArray(napi_env env, napi_callback_info info) {
   Ref owner(object);
   Ref dict(api.PyObject_GetAttr(object, array_names.interface));
   ArrayFrame array;
-  Storage* storage = dict && ReadPlain(dict.get(), &array) ? WrapArray(self->environment, array, object) : nullptr;
-  self->frame->count = 0;
+  const bool is_plain = dict && ReadPlain(dict.get(), &array);
+  api.PyErr_Clear();  // it will be raised again
+  // Before the frames are filled: what goes now may run Python code that comes back here.
+  dict.reset(nullptr);
+  Storage* storage = is_plain ? WrapArray(self->environment, array, object) : nullptr;
   if (storage == nullptr) {
-    api.PyErr_Clear();  // it will be raised again
+    owner.reset(nullptr);
+    self->frame->count = 0;
     return nullptr;
   }
   owner.take();

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../saved_frame.h"
 #include "carried.h"
 #include "function_type.h"
 #include "pool.h"
@@ -139,7 +140,7 @@ static Object* CallHere(Channel* channel, uint32_t function, Arguments* argument
   // Python runs code wherever it frees or allocates something: an operation may be halfway. Its cells are below those that
   // JavaScript uses now; the rest of the frames stays as it was.
   const FrameHead saved(*objects->frame);
-  const Frame saved_exchange = *objects->environment->frame;
+  const SavedFrame saved_exchange(objects->environment);
   Object* thread = api.PyEval_SaveThread();
   napi_value answer = nullptr;
   double outcome = 0;
@@ -147,7 +148,7 @@ static Object* CallHere(Channel* channel, uint32_t function, Arguments* argument
                        napi_get_value_double(env, answer, &outcome) == napi_ok;
   napi_close_handle_scope(env, scope);
   saved.Restore(objects->frame);
-  *objects->environment->frame = saved_exchange;
+  saved_exchange.Restore();
   api.PyEval_RestoreThread(thread);
   if (!is_done) {
     api.PyErr_SetString(api.PyExc_RuntimeError, kEnding);

@@ -4,6 +4,7 @@
 
 #include "../bindings.h"
 #include "../managed_tensor.h"
+#include "../saved_frame.h"
 #include "context.h"
 #include "table_scope.h"
 #include "tensor_object.h"
@@ -59,10 +60,9 @@ static void TakeTensor(Context* self, TVMFFIObject* object, bool is_owned) {
   if (!is_owned) tvm_ffi.ObjectIncRef(object);
   if (ImportTensor(self, *CellOf<DLTensor>(object), object)) return;
   // The status is written last: a deleter may come back into this addon and use the frame.
-  Frame* frame = self->environment->frame;
-  const Frame refused = *frame;
+  const SavedFrame refused(self->environment);
   tvm_ffi.ObjectDecRef(object);
-  *frame = refused;
+  refused.Restore();
 }
 
 napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* slot, bool is_owned) {

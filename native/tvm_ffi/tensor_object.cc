@@ -67,6 +67,7 @@ Storage* DescribeTensorObject(const TensorObject& object, Frame* frame) {
     frame->shape[i] = static_cast<double>(object.dims[i]);
     frame->strides[i] = static_cast<double>(object.dims[tensor.ndim + i]);
   }
+  frame->kind = 0;
   frame->status = kOk;
   RetainStorage(object.storage);
   return object.storage;

@@ -7,7 +7,14 @@
 import { Descriptor, Flag } from '../descriptor.js';
 import { type DeviceInfo, parseDevice } from '../device.js';
 import { type DTypeInfo, parseDType, strideBits } from '../dtype.js';
-import { ArgumentTypeError, ArgumentValueError, BufferError, LayoutError, UnsupportedDeviceError } from '../errors.js';
+import {
+  ArgumentTypeError,
+  ArgumentValueError,
+  BufferError,
+  checkOptions,
+  LayoutError,
+  UnsupportedDeviceError,
+} from '../errors.js';
 import { checkShape, checkStrides, spanOf } from '../layout.js';
 import { NativeStorage } from '../native/native-storage.js';
 import { Tensor } from '../tensor.js';
@@ -44,6 +51,7 @@ interface Fields {
  * must keep its tensor that long.
  */
 export function openShared(shared: SharedMemory, options: OpenOptions = {}): Tensor {
+  checkOptions(options, '{ stream }');
   const fields = readFields(shared);
   const device = findDevice(fields.uuid);
   const stream = handleOn(device, options.stream);

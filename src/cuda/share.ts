@@ -8,7 +8,7 @@ import type { Owner } from '../collect.js';
 import { Descriptor } from '../descriptor.js';
 import type { Device, DeviceInfo } from '../device.js';
 import { type DType, parseDType, sizeBytes } from '../dtype.js';
-import { ArgumentTypeError, BufferError, UnsupportedDeviceError } from '../errors.js';
+import { ArgumentTypeError, BufferError, checkOptions, UnsupportedDeviceError } from '../errors.js';
 import { checkShape, rowMajorStrides, sizeOf } from '../layout.js';
 import { NativeStorage } from '../native/native-storage.js';
 import type { Storage } from '../storage.js';
@@ -66,6 +66,7 @@ export function emptyShareable<D extends DType>(
   dtype: D,
   options: ShareableOptions = {},
 ): Tensor<D> {
+  checkOptions(options, "{ device: 'cuda:0' }");
   const lengths = checkShape(shape);
   const type = parseDType(dtype);
   const device = parseCudaDevice(options.device ?? 'cuda:0');
@@ -85,6 +86,7 @@ export function emptyShareable<D extends DType>(
  */
 export function shareMemory(tensor: TensorView, options: ShareOptions = {}): SharedMemory {
   if (!(tensor instanceof TensorView)) throw new ArgumentTypeError('tensor', 'a Tensor', tensor);
+  checkOptions(options, '{ sync: false }');
   const { sync = true } = options;
   if (typeof sync !== 'boolean') throw new ArgumentTypeError('sync', 'a boolean', sync);
   const descriptor = descriptorOf(tensor);

@@ -67,7 +67,7 @@ export function release(reference: Reference): void {
 }
 
 export function releaseHandle(handle: number): void {
-  const count = u32[RELEASED_COUNT] as number;
+  const count = roomIn(RELEASED_COUNT);
   u32[FIRST_RELEASED + count] = handle;
   u32[RELEASED_COUNT] = count + 1;
   settleLater(count + 1);
@@ -75,10 +75,16 @@ export function releaseHandle(handle: number): void {
 
 /** The same for a storage over memory of a Python object. */
 export function returnStorage(handle: number): void {
-  const count = u32[RETURNED_COUNT] as number;
+  const count = roomIn(RETURNED_COUNT);
   u32[FIRST_RETURNED + count] = handle;
   u32[RETURNED_COUNT] = count + 1;
   settleLater(count + 1);
+}
+
+/** How many wait already. The list is full when finalizers that are run on the way to it release more. */
+function roomIn(list: number): number {
+  if (u32[list] === MAX_RELEASED) settle();
+  return u32[list] as number;
 }
 
 function settleLater(count: number): void {

@@ -413,6 +413,11 @@ cudaTest('malformed descriptions are refused before the driver is asked', () => 
   }
   for (const value of [null, undefined, 'x', 5]) throws('TypeError', 'shared', () => openShared(value as never));
   throws('ValueError', 'version', () => openShared([] as never));
+  for (const value of [null, 'cuda:1', 5, true, []]) {
+    throws('TypeError', 'for options', () => openShared(good, value as never));
+    throws('TypeError', 'for options', () => shareMemory(x, value as never));
+    throws('TypeError', 'for options', () => emptyShareable([4], 'float32', value as never));
+  }
   equal(opened(), 0);
   const stream = new Stream({ device: 'cuda:1' });
   throws('ValueError', "a stream of 'cuda:0'", () => openShared(good, { stream }));
