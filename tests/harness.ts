@@ -86,9 +86,10 @@ export async function collect(): Promise<void> {
   }
 }
 
-/** Collects until `done`, at most some twenty times: collectors promise no moment. */
+/** Collects until `done`, some twenty times and for some ten seconds: collectors promise no moment, and machines are busy. */
 export async function collectUntil(done: () => boolean): Promise<boolean> {
-  for (let i = 0; i < 20 && !done(); i++) await collect();
+  const start = Date.now();
+  for (let i = 0; (i < 20 || Date.now() - start < 10_000) && !done(); i++) await collect();
   return done();
 }
 
