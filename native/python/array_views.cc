@@ -31,14 +31,6 @@ char KindOf(const DLDataType& dtype, char* format) {
   }
 }
 
-Object* IntegerTuple(const int64_t* values, int32_t count, int64_t factor) {
-  Object* tuple = api.PyTuple_New(count);
-  for (int32_t i = 0; tuple != nullptr && i < count; ++i) {
-    api.PyTuple_SetItem(tuple, i, api.PyLong_FromLongLong(values[i] * factor));
-  }
-  return tuple;
-}
-
 }  // namespace
 
 Object* Shape(Object* self, void*) {

@@ -355,12 +355,12 @@ Object* CudaArrayInterface(Object* self, void*) {
   api.PyTuple_SetItem(data.get(), 0, api.PyLong_FromVoidPtr(static_cast<char*>(tensor.data) + tensor.byte_offset));
   api.PyTuple_SetItem(data.get(), 1, api.PyBool_FromLong((body.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0));
   api.Py_IncRef(api._Py_NoneStruct);
-  Object* strides = row_major ? api._Py_NoneStruct : Integers(tensor.strides, tensor.ndim, item);
+  Object* strides = row_major ? api._Py_NoneStruct : IntegerTuple(tensor.strides, tensor.ndim, item);
   if (!row_major) api.Py_DecRef(api._Py_NoneStruct);
   Object* text = api.PyUnicode_FromStringAndSize(typestr, static_cast<ptrdiff_t>(strlen(typestr)));
   const bool good = SetEntry(dict.get(), array_names.keys[kStrides], strides) &
                     SetEntry(dict.get(), array_names.keys[kTypestr], text) &
-                    SetEntry(dict.get(), array_names.keys[kShape], Integers(tensor.shape, tensor.ndim, 1)) &
+                    SetEntry(dict.get(), array_names.keys[kShape], IntegerTuple(tensor.shape, tensor.ndim, 1)) &
                     SetEntry(dict.get(), array_names.keys[kVersion], api.PyLong_FromLongLong(3)) &
                     SetEntry(dict.get(), array_names.keys[kStream], api.PyLong_FromLongLong(static_cast<long long>(stream))) &
                     SetEntry(dict.get(), array_names.keys[kData], data.take());

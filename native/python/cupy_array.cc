@@ -100,7 +100,7 @@ Object* NewCuPyArray(const Frame& frame, Storage* storage) {
   Ref start(api.PyLong_FromVoidPtr(storage->data));
   Ref size(api.PyLong_FromLongLong(static_cast<long long>(storage->nbytes)));
   Ref offset(api.PyLong_FromLongLong(first - static_cast<char*>(storage->data)));
-  Ref shape(Integers(described.shape, described.ndim, 1));
+  Ref shape(IntegerTuple(described.shape, described.ndim, 1));
   if (!start || !size || !offset || !shape) return nullptr;
   Object* of_memory[5] = {nullptr, start.get(), size.get(), tensor.get(), device.get()};
   Ref memory(CallVector(cupy.memory, of_memory + 1, 4, nullptr));
@@ -109,7 +109,7 @@ Object* NewCuPyArray(const Frame& frame, Storage* storage) {
   Ref pointer(CallVector(cupy.pointer, of_pointer + 1, 2, nullptr));
   if (!pointer) return nullptr;
   const bool is_row_major = IsRowMajor(described);
-  Ref strides(is_row_major ? nullptr : Integers(described.strides, described.ndim, described.dtype.bits / 8));
+  Ref strides(is_row_major ? nullptr : IntegerTuple(described.strides, described.ndim, described.dtype.bits / 8));
   if (!is_row_major && !strides) return nullptr;
   Object* of_array[5] = {nullptr, shape.get(), cupy.dtypes[FindDType(frame)], pointer.get(), strides.get()};
   return CallVector(cupy.array_type, of_array + 1, is_row_major ? 3 : 4, nullptr);

@@ -36,13 +36,7 @@ bool PlanCopy(const Body& body, char* target, int64_t nbytes, cuda::CopyRequest*
   request->item = item;
   int64_t lengths[kMaxNdim + 1], steps[kMaxNdim + 1];
   int32_t axes = 0;
-  bool is_row_major = true;
-  int64_t step = 1;
-  for (int32_t i = tensor.ndim - 1; i >= 0; --i) {
-    if (tensor.shape[i] > 1 && tensor.strides[i] != step) is_row_major = false;
-    step *= tensor.shape[i];
-  }
-  if (is_row_major) {
+  if (IsRowMajor(tensor)) {
     request->item = 1;
     request->ndim = 1;
     request->shape[0] = nbytes;

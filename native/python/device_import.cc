@@ -1,7 +1,5 @@
 #include "device_import.h"
 
-#include <string.h>
-
 #include "../cuda/imports.h"
 #include "runtime.h"
 
@@ -9,12 +7,7 @@ namespace dlpack {
 namespace python {
 
 bool IsHostType(Object* type) {
-  Ref module(api.PyObject_GetAttrString(type, "__module__"));
-  const char* name = module && TypeOf(module.get()) == api.PyUnicode_Type
-                         ? api.PyUnicode_AsUTF8AndSize(module.get(), nullptr)
-                         : nullptr;
-  api.PyErr_Clear();
-  return name != nullptr && strcmp(name, "numpy") == 0;
+  return HasText(type, "__module__", "numpy");
 }
 
 Object* StreamArgument(Object* object) {

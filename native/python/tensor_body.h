@@ -55,7 +55,7 @@ inline bool IsRowMajor(const DLTensor& tensor) {
 }
 
 // A new tuple of the values, each times the factor. GIL held; NULL with an exception set.
-inline Object* Integers(const int64_t* values, int32_t count, int64_t factor) {
+inline Object* IntegerTuple(const int64_t* values, int32_t count, int64_t factor) {
   Object* tuple = api.PyTuple_New(count);
   for (int32_t i = 0; tuple != nullptr && i < count; ++i) {
     api.PyTuple_SetItem(tuple, i, api.PyLong_FromLongLong(values[i] * factor));

@@ -54,16 +54,10 @@ Storage* CopyElements(const DLTensor& tensor, bool padded) {
   uint64_t nbytes;
   if (!CountBytes(tensor, item == 0, &nbytes)) return nullptr;
   const int64_t count = nbytes == 0 ? 0 : item == 0 ? 1 : static_cast<int64_t>(nbytes) / item;
-  if (item == 0) {
-    // Packed: only a contiguous block can be copied byte by byte.
-    int64_t step = 1;
-    for (int32_t i = tensor.ndim - 1; i >= 0; --i) {
-      if (tensor.shape[i] > 1 && tensor.strides[i] != step && count > 0) {
-        api.PyErr_SetString(api.PyExc_BufferError, "Expected contiguous packed elements for a copy");
-        return nullptr;
-      }
-      step *= tensor.shape[i];
-    }
+  // Packed: only a contiguous block can be copied byte by byte.
+  if (item == 0 && !IsRowMajor(tensor)) {
+    api.PyErr_SetString(api.PyExc_BufferError, "Expected contiguous packed elements for a copy");
+    return nullptr;
   }
   Storage* copy = AllocateStorage(nbytes);
   if (copy == nullptr) {

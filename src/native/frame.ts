@@ -57,7 +57,7 @@ export const Field = {
   STRIDES: 11 + 64,
   /** u32: the number of the {@link Kind} that was described; 0: none. */
   KIND: 278,
-  /** u32: the number of the last one that was read here. */
+  /** u32: the number of the last one that was read here; native code never changes it. */
   KNOWN: 279,
 } as const;
 
@@ -117,7 +117,6 @@ let lastKind: Kind = {
   strides: [],
   flags: 0,
 };
-let lastNumber = 0;
 
 /** Asks for the managed tensor at an address. */
 export function writeImport(address: bigint): void {
@@ -131,7 +130,7 @@ export function forgetKind(): void {
 
 /** Whether {@link readDescriptor} can be called without {@link readKind} before it. */
 export function isKindKnown(): boolean {
-  return u32[KIND] === lastNumber && lastNumber !== 0;
+  return u32[KIND] === u32[KNOWN] && u32[KIND] !== 0;
 }
 
 /** Reads what native code described, but for the memory. Throws for a dtype or a device that is none. */
@@ -144,8 +143,7 @@ export function readKind(): void {
     strides,
     flags: (u32[FLAGS] as number) & KNOWN_FLAGS,
   };
-  lastNumber = u32[KIND] as number;
-  u32[KNOWN] = lastNumber;
+  u32[KNOWN] = u32[KIND] as number;
 }
 
 /** A tensor of the kind read last, over a storage made for its handle. */

@@ -1,4 +1,4 @@
-/** Ends with arrays of Python alive on the main thread, after a worker ended with some. */
+/** Ends with arrays of Python alive, and just disposed, on the main thread, after a worker ended with some. */
 
 import { isMainThread, Worker } from 'node:worker_threads';
 import { Tensor } from 'dlpack';
@@ -15,6 +15,7 @@ function hold(): Tensor[] {
   const make = py.eval(
     'lambda p: (lambda a: (setattr(a, "__cuda_array_interface__", dict(shape=(4,), typestr="<f4", data=(p, False), version=3)), a)[1])(Array())',
   );
+  asCudaArray(make(addressOf(x))).dispose();
   return [x, asCudaArray(make(addressOf(x))), asCudaArray(make(addressOf(x)))];
 }
 
@@ -24,6 +25,7 @@ const held = hold();
 if (isMainThread) {
   const worker = new Worker(new URL(import.meta.url));
   worker.on('exit', () => {
+    held[2]?.dispose(); // to go back with an operation that never comes
     console.log('ended');
     process.exit(held.length === 3 ? 0 : 1);
   });
