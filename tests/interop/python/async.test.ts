@@ -142,15 +142,16 @@ testWith(
   pythonMissing,
   'a signal stops the waiting with its reason; the computation goes on, its result is dropped',
   async () => {
-    const [wait, go, done, result] = define(
+    const [wait, begun, go, done, result] = define(
       `import threading, weakref
-go = threading.Event(); done = threading.Event(); alive = []
+begun = threading.Event(); go = threading.Event(); done = threading.Event(); alive = []
 class Thing: pass
 def wait():
-  go.wait(); thing = Thing(); alive.append(weakref.ref(thing)); done.set()
+  begun.set(); go.wait(); thing = Thing(); alive.append(weakref.ref(thing)); done.set()
   return thing
 def result(): return len(alive), alive[0]() is None`,
       'wait',
+      'begun',
       'go',
       'done',
       'result',
@@ -160,7 +161,8 @@ def result(): return len(alive), alive[0]() is None`,
     equal((await rejection(callAsync(wait, aborted))) === reason, true);
     const controller = new AbortController();
     const promise = callAsync(wait, kwargs({}), controller.signal);
-    await turn();
+    // One that has not begun never would.
+    await callAsync(begun.wait);
     controller.abort(reason);
     equal((await rejection(promise)) === reason, true);
     go.set();

@@ -31,7 +31,7 @@ for (const how of ['end', 'wait', 'end', 'wait', 'end', 'wait']) {
 }
 // Deno reports the end of a worker before its thread has ended.
 let left = Number(states()) - before;
-for (let i = 0; i < 200 && left > 0; i++) {
+for (let i = 0; i < 2000 && left > 0; i++) {
   await new Promise((resolve) => setTimeout(resolve, 10));
   left = Number(states()) - before;
 }

@@ -134,7 +134,7 @@ export class Exchange {
   /** What is alive, once it is `expected` or has no reason to change any more. */
   async #settle(expected: string | null): Promise<string> {
     for (let i = 0; i < 3; i++) await new Promise((resolve) => setTimeout(resolve, 0));
-    for (let i = 0; i < (expected === null ? 1 : 5) && this.#live() !== expected; i++) {
+    for (let i = 0; i < (expected === null ? 1 : 16) && this.#live() !== expected; i++) {
       this.#functions.collect();
       await new Promise((resolve) => setTimeout(resolve, i * 10));
     }
