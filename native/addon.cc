@@ -1,6 +1,7 @@
 // Entry of the addon: one line for each function. No logic here.
 #include "bindings.h"
 #include "exports.h"
+#include "forked.h"
 #include "python/bindings.h"
 #include "stay_loaded.h"
 
@@ -44,6 +45,7 @@ static const Export kExports[] = {
 
 NAPI_MODULE_INIT() {
   dlpack::StayLoaded();
+  dlpack::WatchForks();
   dlpack::Environment* self = dlpack::InitEnvironment(env);
   if (self == nullptr) {
     napi_throw_error(env, nullptr, "dlpack could not set up its environment");

@@ -4,6 +4,7 @@
 
 #include <new>
 
+#include "forked.h"
 #include "lock.h"
 
 namespace dlpack {
@@ -86,7 +87,8 @@ ReleaseQueue* CreateReleaseQueue(napi_env env, napi_value on_release) {
 
 static void DestroyQueued(Storage* self) {
   ReleaseQueue* queue = static_cast<ReleaseQueue*>(self->owner);
-  Released* node = static_cast<Released*>(malloc(sizeof(Released)));
+  // In a process forked off there is nobody to hear of it, and the lock may be held by a thread that is not there.
+  Released* node = is_forked ? nullptr : static_cast<Released*>(malloc(sizeof(Released)));
   if (node != nullptr) node->id = self->owner_id;
   FreeStorage(self);
   Count(counts.imports, -1);

@@ -8,6 +8,7 @@
 #include <atomic>
 
 #include "../detached_thread.h"
+#include "../forked.h"
 #include "../lock.h"
 #endif
 
@@ -117,7 +118,7 @@ void* Serve(void* argument) {
   }
 }
 
-// So many members, if the system has them. A process that was forked off never comes here: it has no heap of JavaScript's.
+// So many members, if the system has them.
 void Enlist(int32_t count) {
   while (members < count && StartDetachedThread(Serve, reinterpret_cast<void*>(intptr_t{members} + 1), kStackSize)) ++members;
 }
@@ -152,7 +153,7 @@ void Retract(Task* task) {
 }  // namespace
 
 void RunOnThreads(int32_t count, void (*work)(void*, int32_t), void* data) {
-  if (count <= 1) return work(data, 0);
+  if (count <= 1 || is_forked) return work(data, 0);  // the crew stayed behind
   const int32_t others = count <= kMaxThreads ? count - 1 : kMaxThreads - 1;
   Task task = {work, data, others, {0}, nullptr};
   Announce(&task, others);

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <new>
 
+#include "../forked.h"
 #include "carried.h"
 #include "channel.h"
 #include "pool.h"
@@ -98,6 +99,7 @@ static void RunCall(Task* task) {
     return;
   }
   Object* result = api.PyObject_Call(call->run, call->arguments, call->keywords);
+  if (is_forked) LeaveForked();
   call->has_failed = result == nullptr;
   // Before JavaScript hears of the end: what the call alone kept is gone then. An exception stays what it is meanwhile.
   Object *kind = nullptr, *value = nullptr, *traceback = nullptr;

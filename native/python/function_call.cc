@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../forked.h"
 #include "../saved_frame.h"
 #include "carried.h"
 #include "function_type.h"
@@ -233,6 +234,12 @@ static Object* CallThere(Channel* channel, uint32_t function, FunctionRequest* r
 Object* CallFunction(Object* self, Object* positional, Object* keywords) {
   const FunctionBody* body = FunctionBodyOf(self);
   Channel* channel = body->channel;
+  if (is_forked) {
+    api.PyErr_SetString(api.PyExc_RuntimeError,
+                        "Expected a call in the process that made this JavaScript function but received one in a process "
+                        "that was forked off from it, where there is no JavaScript; call it in the parent");
+    return nullptr;
+  }
   const bool is_own = IsOwnThread(channel);
   if (!is_own && IsJavaScriptThread()) {
     // Two event loops that wait for each other would wait for ever.

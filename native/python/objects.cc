@@ -4,6 +4,7 @@
 
 #include "../bindings.h"
 #include "../exports.h"
+#include "../forked.h"
 #include "../lock.h"
 #include "../signals.h"
 #include "bindings.h"
@@ -204,6 +205,7 @@ static napi_value Run(napi_env env, Objects* self, Texts* texts) {
   const Request request = ReadRequest(*self->frame);
   OperationScope scope(self);
   Object* result = Perform(self, request, texts);
+  if (is_forked) LeaveForked();
   self->frame->failed = 0;
   if (result != nullptr) return FromPython(env, self, result);
   if (!api.PyErr_Occurred()) return nullptr;

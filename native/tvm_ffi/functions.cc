@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../bindings.h"
+#include "../forked.h"
 #include "callback.h"
 #include "context.h"
 #include "table_scope.h"
@@ -53,10 +54,10 @@ static void DeleteCallback(void* data) {
 static int CallCallback(void* handle, const TVMFFIAny* args, int32_t count, TVMFFIAny* result) {
   const Callback* callback = static_cast<const Callback*>(handle);
   Context* self = CurrentContext();
-  if (self == nullptr || self->serial != callback->serial) {
+  if (self == nullptr || self->serial != callback->serial || is_forked) {
     tvm_ffi.ErrorSetRaisedFromCStr("RuntimeError",
                                    "Expected a call on the JavaScript thread that made this function, while it runs, but "
-                                   "received one on another thread or after its end");
+                                   "received one on another thread, after its end, or in a process forked off from it");
     return -1;
   }
   return RunCallback(self, callback->id, args, count, result);

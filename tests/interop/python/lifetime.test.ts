@@ -71,6 +71,28 @@ testWith(pythonMissing, 'a function of another JavaScript thread is called from 
   equal([code, signal, output.trim()], [0, null, 'refused\n1'], output);
 });
 
+testWith(
+  missing.numpy ?? pythonMissing,
+  'processes that Python forks off: Python goes on, JavaScript is not there',
+  () => {
+    const { code, signal, output } = runChild(import.meta.url, './children/fork.js');
+    equal([code, signal], [0, null], output);
+    const refused = 'Expected a call in the process that made this JavaScript function';
+    for (const line of [
+      'memory 3 [2097152.0, 2097152.0, 2097152.0]',
+      'adopted 3 (8,) 1',
+      `function 3 RuntimeError: ${refused}`,
+      `function on a thread 3 ${refused}`,
+      'in this process 5',
+      'returns 1',
+      'returns on a thread of the pool 1',
+    ]) {
+      ok(output.includes(line), `${line}: ${output}`);
+    }
+    equal(output.split('returned to JavaScript there').length - 1, 2, output);
+  },
+);
+
 /** The output of a child that gets SIGINT once it said it is ready. */
 function interrupt(...args: string[]): Promise<{ code: number | null; signal: string | null; output: string }> {
   const script = fileURLToPath(new URL('./children/idle.js', import.meta.url));

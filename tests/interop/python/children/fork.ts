@@ -1,0 +1,63 @@
+/**
+ * Processes that Python forks off: what Python does there goes on, memory included; JavaScript is not there, and whoever asks
+ * for it is told so.
+ */
+
+import { Tensor } from 'dlpack';
+import { callAsync, python } from 'dlpack/python';
+
+const py = python();
+py.exec(`
+import os, threading
+import numpy as np
+
+def status(action):
+  read, write = os.pipe()
+  pid = os.fork()
+  if pid == 0:
+    os.close(read)
+    try: said = str(action())
+    except BaseException as error: said = '%s: %s' % (type(error).__name__, error)
+    os.write(write, said.encode())
+    os._exit(3)
+  os.close(write)
+  with os.fdopen(read, 'rb') as pipe: said = pipe.read().decode()
+  return '%d %s' % (os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), said)
+
+def sums(tensor): return lambda: [float(np.from_dlpack(tensor, copy=copy).sum()) for copy in (None, True, True)]
+
+def on_thread(function):
+  said = []
+  def run():
+    try: said.append(function())
+    except RuntimeError as error: said.append(error)
+  thread = threading.Thread(target=run)
+  thread.start(); thread.join()
+  return said[0]
+
+def take(holder): return lambda: holder.pop().shape
+
+def waited(pid): return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+`);
+const main = py.import('__main__');
+const { status, sums, on_thread: onThread, take, waited } = main;
+
+// Large enough for the crew, which is at work here before.
+const x = Tensor.zeros([1 << 22], 'float32').fill(0.5);
+x.copy().dispose();
+console.log('memory', status(sums(x)));
+const adopted = Tensor.adopt(new Float32Array(8).fill(2));
+const holder = py.eval('[]');
+holder.append(adopted);
+adopted.dispose();
+console.log('adopted', status(take(holder)), holder.__len__());
+console.log(
+  'function',
+  status(() => 1),
+);
+console.log('function on a thread', status(py.eval('lambda thread, f: lambda: thread(f)')(onThread, () => 1)));
+console.log('in this process', await callAsync(onThread, () => 5));
+
+// Each of these returns twice: here, and in a process that ends at once.
+console.log('returns', waited(main.os.fork()));
+console.log('returns on a thread of the pool', waited(await callAsync(main.os.fork)));
