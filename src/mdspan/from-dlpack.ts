@@ -10,6 +10,7 @@ import {
   ArgumentTypeError,
   ArgumentValueError,
   BufferError,
+  checkOptions,
   describe,
   LayoutError,
   UnsupportedDeviceError,
@@ -86,9 +87,7 @@ type Options = FromDLTensorOptions<ElementType, number, LayoutPolicy>;
 /** Each field is read once: a getter that answers differently the second time changes nothing. */
 function toMdspan(kind: SpanKind, tensor: DLTensor, options: Options): unknown {
   if (typeof tensor !== 'object' || tensor === null) throw new ArgumentTypeError('tensor', 'a DLTensor', tensor);
-  if (typeof options !== 'object' || options === null) {
-    throw new ArgumentTypeError('options', '{ dtype, rank, layout }', options);
-  }
+  checkOptions(options, '{ dtype, rank, layout }');
   const { data, device, ndim, dtype, shape: givenShape, strides: givenStrides, byteOffset: givenOffset } = tensor;
   const { rank, layout = layoutStrideRelaxed } = options;
   const element = parseElementType(options.dtype);

@@ -5,7 +5,7 @@
  */
 
 import type { DType } from '../dtype.js';
-import { ArgumentTypeError, LayoutError, UnsupportedDeviceError } from '../errors.js';
+import { ArgumentTypeError, checkOptions, LayoutError, UnsupportedDeviceError } from '../errors.js';
 import { spanOf } from '../layout.js';
 import type { WrappableArray } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
@@ -91,7 +91,7 @@ const deviceKinds = { host: 'cpu', device: 'cuda', managed: 'cuda_managed' } as 
 const constants = { host: 'kDLCPU', device: 'kDLCUDA', managed: 'kDLCUDAManaged' } as const;
 
 function makeSpan(kind: SpanKind, source: unknown, layout: Layout | undefined, options: AnyOptions): unknown {
-  if (typeof options !== 'object' || options === null) throw new ArgumentTypeError('options', 'an object', options);
+  checkOptions(options, "{ dtype: 'float32' }");
   if (options.accessor !== undefined) return construct(kind, source, mappingOf(layout), options.accessor);
   if (source instanceof TensorView && layout === undefined) {
     const [pointer, mapping] = elementsOf(source, options);

@@ -6,7 +6,14 @@
 
 import { DeviceType, deviceFromType } from '../device.js';
 import { dtypeOfArray, type TypedArray } from '../dtype.js';
-import { ArgumentTypeError, ArgumentValueError, BufferError, LayoutError, ReadOnlyError } from '../errors.js';
+import {
+  ArgumentTypeError,
+  ArgumentValueError,
+  BufferError,
+  checkOptions,
+  LayoutError,
+  ReadOnlyError,
+} from '../errors.js';
 import type { NaturalDType, WrappableArray } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { type ElementInfo, type ElementType, type ElementValueOf, parseElementType } from './element-type.js';
@@ -124,7 +131,7 @@ export function pointerTo(
   source: bigint | WrappableArray | ArrayBufferLike | TensorView,
   options: Partial<AddressOptions<ElementType>> = {},
 ): Pointer {
-  if (typeof options !== 'object' || options === null) throw new ArgumentTypeError('options', 'an object', options);
+  checkOptions(options, "{ dtype: 'float32' }");
   if (typeof source === 'bigint') return pointerToAddress(source, options);
   if (source instanceof TensorView) return pointerToTensor(source, options);
   return pointerToArray(source, options);

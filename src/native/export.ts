@@ -5,7 +5,7 @@
  */
 
 import type { Descriptor } from '../descriptor.js';
-import { ArgumentTypeError, BufferError } from '../errors.js';
+import { ArgumentTypeError, BufferError, checkOptions } from '../errors.js';
 import { copyDescriptor } from '../memory.js';
 import { BufferStorage } from '../storage.js';
 import { descriptorOf, TensorView } from '../view.js';
@@ -38,6 +38,7 @@ export function exportManaged(tensor: TensorView, options?: ExportOptions): bigi
     prepareFrame(source);
     return exportVersioned();
   }
+  if (options !== undefined) checkOptions(options, '{ copy: false }');
   const copy = options?.copy ?? null;
   if (options?.versioned === false) {
     checkLegacy(source, copy);
@@ -62,6 +63,7 @@ function exportLegacy(): bigint {
 export function releaseManaged(address: bigint, options?: { versioned?: boolean }): void {
   if (typeof address !== 'bigint') throw new ArgumentTypeError('address', 'a bigint', address);
   const binding = native();
+  if (options !== undefined) checkOptions(options, '{ versioned: false }');
   const isLegacy = options?.versioned === false;
   u64[ADDRESS] = address;
   if (isLegacy) binding.deleteLegacy();

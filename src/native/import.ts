@@ -6,7 +6,7 @@
 
 import type { Descriptor } from '../descriptor.js';
 import type { DType } from '../dtype.js';
-import { ArgumentTypeError } from '../errors.js';
+import { ArgumentTypeError, checkOptions } from '../errors.js';
 import { Tensor } from '../tensor.js';
 import { isDebug } from './debug.js';
 import { Field, forgetKind, frame, isKindKnown, readBytes, readDescriptor, readKind, writeImport } from './frame.js';
@@ -29,6 +29,7 @@ export interface ImportOptions {
 export function importManaged<D extends DType = DType>(address: bigint, options?: ImportOptions): Tensor<D> {
   if (typeof address !== 'bigint') throw new ArgumentTypeError('address', 'a bigint', address);
   const binding = native();
+  if (options !== undefined) checkOptions(options, '{ versioned: false }');
   const isLegacy = options?.versioned === false; // a getter may run user code: before the frame is filled
   writeImport(address);
   if (isLegacy) binding.importLegacy();

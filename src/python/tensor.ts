@@ -5,7 +5,7 @@
  */
 
 import type { Descriptor } from '../descriptor.js';
-import { ArgumentTypeError, BufferError } from '../errors.js';
+import { ArgumentTypeError, BufferError, checkOptions } from '../errors.js';
 import { DLPACK, type DLPackProducer } from '../managed.js';
 import { placeOf, withMemory } from '../native/export.js';
 import { fromDLPack } from '../protocol.js';
@@ -34,6 +34,7 @@ export function makeTensor(source: TensorSource, type?: PyObject, options?: Tens
   if (reference === null && type !== undefined && type !== null) {
     throw new ArgumentTypeError('type', 'a class of Python, such as torch.Tensor', type);
   }
+  if (options !== undefined) checkOptions(options, '{ copy: true }');
   const copy = options?.copy ?? null;
   // Not `instanceof` for a function, which would ask an object of Python for its prototype.
   if (typeof source === 'object' && source instanceof OwnView) return convert(source, reference, copy);

@@ -28,21 +28,20 @@ export interface LoadOptions {
 
 /** Loads libtvm_ffi unless that has been done. The copy that the process has already is used, whatever the path. */
 export function library(options: LoadOptions = {}): FFIBinding {
-  if (options.path !== undefined && typeof options.path !== 'string') {
-    throw new ArgumentTypeError('path', 'a string', options.path);
-  }
+  const { path } = options;
+  if (path !== undefined && typeof path !== 'string') throw new ArgumentTypeError('path', 'a string', path);
   if (attached !== null) return attached;
   const binding = native();
   const tried: string[] = [];
-  for (const { path, from } of candidates(options.path)) {
-    const problem = binding.loadTvmFfi(path);
+  for (const { path: file, from } of candidates(path)) {
+    const problem = binding.loadTvmFfi(file);
     if (problem === undefined) {
       // Copied, for the reason that native/load.ts gives.
       ffi = { ...binding.attachTvmFfi<FFIBinding>({ frame: callBuffer, onCall: dispatch as () => void }) };
       attached = ffi;
       return ffi;
     }
-    tried.push(`${path} (${from}): ${problem}`);
+    tried.push(`${file} (${from}): ${problem}`);
   }
   throw new LoadError('libtvm_ffi, the library of TVM-FFI', tried, [
     'install it with "pip install apache-tvm-ffi" into .venv or into the active virtual environment',

@@ -1,5 +1,5 @@
 import { type Device, Tensor } from 'dlpack';
-import { Event, emptyCache, memoryInfo, Stream, synchronize } from 'dlpack/cuda';
+import { asCudaArray, Event, emptyCache, loadDriver, memoryInfo, Stream, synchronize } from 'dlpack/cuda';
 import { equal, ok, throws } from '../assert.js';
 import { runChild } from '../child.js';
 import { fake } from './fake.js';
@@ -9,6 +9,22 @@ cudaTest('a wait that cannot start rejects, and keeps no process running', () =>
   const { code, signal, output } = runChild(import.meta.url, './children/failed-wait.js');
   equal([code, signal], [0, null], output);
   ok(output.includes('CUDA_ERROR_INVALID_DEVICE') && output.includes('CUDA_ERROR_INVALID_CONTEXT'), output);
+});
+
+cudaTest('options are an object', () => {
+  const stream = new Stream();
+  const x = Tensor.zeros([1], 'float32', { device: 'cuda:0' });
+  for (const bad of ['cuda:0', null, true, ['cuda:0']]) {
+    const options = bad as never;
+    const says = 'an object such as {';
+    throws('TypeError', says, () => new Stream(options));
+    throws('TypeError', says, () => new Event(options));
+    throws('TypeError', says, () => stream.record(options));
+    throws('TypeError', says, () => loadDriver(options));
+    throws('TypeError', says, () => asCudaArray(x, options));
+  }
+  x.dispose();
+  stream.dispose();
 });
 
 cudaTest('only streams are streams: the driver follows any handle', () => {

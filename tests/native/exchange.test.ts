@@ -90,6 +90,21 @@ testWith(peerMissing, 'flags travel both ways', () => {
   throws('BufferError', 'padded', () => exportManaged(padded, { versioned: false }));
 });
 
+testWith(peerMissing, 'options are an object, and nothing is taken or given before that is sure', async () => {
+  const before = stats();
+  for (const bad of [false, null, 'legacy', []]) {
+    const options = bad as never;
+    const address = exportManaged(Tensor.from([1], { dtype: 'uint8' }));
+    throws('TypeError', 'an object such as { versioned: false }', () => importManaged(address, options));
+    throws('TypeError', 'an object such as { versioned: false }', () => releaseManaged(address, options));
+    const x = importManaged(address);
+    throws('TypeError', 'an object such as { copy: false }', () => exportManaged(x, options));
+    equal(x.toArray(), [1]);
+    x.dispose();
+  }
+  ok(await collectUntil(() => stats().exports <= before.exports && stats().storages <= before.storages));
+});
+
 testWith(peerMissing, 'every dtype crosses out and in unchanged', () => {
   for (const name of dtypes.flatMap((base) => [base, `${base}x2`] as DType[])) {
     const x = Tensor.zeros([2, 4], name);

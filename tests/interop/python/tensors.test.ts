@@ -232,6 +232,13 @@ testWith(numpy.missing, 'JavaScript memory is copied for Python; a foreign consu
   managed.deleter?.();
 });
 
+testWith(numpy.missing, 'options of py.tensor are an object', () => {
+  const x = Tensor.from([1]);
+  for (const bad of [true, null, 'copy', []]) {
+    throws('TypeError', 'an object such as { copy: true }', () => py.tensor(x, np.ndarray, bad as never));
+  }
+});
+
 testWith(numpy.missing, 'copy and device are asked of the producer', () => {
   const a = np.arange(3);
   const x = fromDLPack(a, { copy: true });

@@ -4,6 +4,7 @@ import {
   getGlobalFunc,
   globalFuncMetadata,
   globalFuncNames,
+  loadLibrary,
   registerGlobalFunc,
   removeGlobalFunc,
   TVMFFIError,
@@ -32,6 +33,22 @@ testWith(ffiMissing, 'JavaScript functions under a name', () => {
   equal(getGlobalFunc('dlpack.test.double')(5), 11);
   equal([removeGlobalFunc('dlpack.test.double'), removeGlobalFunc('dlpack.test.double')], [true, false]);
   equal(getGlobalFunc('dlpack.test.double', { allowMissing: true }), null);
+  const meddling = {
+    get override() {
+      equal(testing('add_one')(1), 2);
+      toFunction(() => 'another');
+      return true;
+    },
+  };
+  registerGlobalFunc('dlpack.test.own', () => 'own', meddling);
+  equal(getGlobalFunc('dlpack.test.own')(), 'own');
+  removeGlobalFunc('dlpack.test.own');
+  for (const bad of [true, null, 'name', []]) {
+    const options = bad as never;
+    throws('TypeError', 'an object such as', () => getGlobalFunc('testing.add_one', options));
+    throws('TypeError', 'an object such as', () => registerGlobalFunc('dlpack.test.own', () => 0, options));
+    throws('TypeError', 'an object such as', () => loadLibrary(options));
+  }
 });
 
 testWith(ffiMissing, 'callbacks get every kind of argument and return every kind of result', () => {
