@@ -160,9 +160,10 @@ Result FinishUse(const Use& use) {
   return result;
 }
 
-// The legacy default stream in place of a stream of somebody else's that is ordered with it.
+// The legacy default stream in place of a stream of somebody else's that is ordered with it. That of a thread is, and an event
+// of it would not be behind what its library queues from now on.
 Place LastingPlace(const Place& stream) {
-  if (stream.handle == kLegacyStream || stream.handle == kPerThreadStream) return stream;
+  if (stream.handle == kLegacyStream || stream.handle == kPerThreadStream) return Place{stream.device, kLegacyStream};
   Stream* own = FindStream(stream.handle);
   if (own != nullptr) {
     ReleaseStream(own);

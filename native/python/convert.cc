@@ -97,7 +97,7 @@ bool OfferToTable(const Frame& frame, Storage* storage, const DLPackExchangeAPI&
 }
 
 // Through the table of the class: no Python code runs.
-Object* ConvertByTable(Objects* self, const TypeEntry& entry, const Cell& cell, const Frame& frame) {
+Object* ConvertByTable(Objects* self, const TypeEntry& entry, const Frame& frame, Storage* storage) {
   // What is behind a table does not look at the read-only flag, and PyTorch up to 2.13 ends the process when it meets a
   // negative stride (pytorch#188047).
   bool must_copy = (frame.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 && entry.api != ExchangeApi();
@@ -106,7 +106,6 @@ Object* ConvertByTable(Objects* self, const TypeEntry& entry, const Cell& cell, 
     self->frame->result.kind = kMustCopy;
     return nullptr;
   }
-  Storage* storage = GetHeld(self->environment, cell.handle);
   RetainStorage(storage, self->environment->thread);
   Status status;
   DLManagedTensorVersioned* managed = ExportManaged<DLManagedTensorVersioned>(frame, storage, &status);
@@ -123,13 +122,25 @@ Object* ConvertByTable(Objects* self, const TypeEntry& entry, const Cell& cell, 
   return nullptr;
 }
 
-Object* ConvertByFunction(Objects* self, TypeEntry* entry, const Cell& cell, bool may_copy) {
+Object* ConvertByFunction(TypeEntry* entry, Object* tensor, bool may_copy) {
   if (entry->from_dlpack == nullptr) entry->from_dlpack = FindFromDLPack(entry->type);
   if (entry->from_dlpack == nullptr) return nullptr;
-  Ref tensor(ToPython(self, cell, nullptr));
-  if (!tensor) return nullptr;
-  Object* arguments[3] = {nullptr, tensor.get(), api._Py_FalseStruct};
+  Object* arguments[3] = {nullptr, tensor, api._Py_FalseStruct};
   return CallVector(entry->from_dlpack, arguments + 1, 1, may_copy ? nullptr : names.copy_tuple);
+}
+
+Object* ConvertTo(Objects* self, TypeEntry* entry, const Frame& frame, Storage* storage, bool may_copy) {
+  if (entry->api != nullptr && OfferToTable(frame, storage, *entry->api)) return ConvertByTable(self, *entry, frame, storage);
+  if (entry->is_numpy && FitsNumPy(frame)) return NewNumPyArray(frame, storage);
+  // From here on libraries run code, and JavaScript that it calls may dispose the tensor: this one keeps the memory.
+  Ref tensor(NewTensor(frame, storage));
+  if (!tensor) return nullptr;
+  if (entry->is_cupy && cuda::IsLoaded() && FitsCuPy(tensor.get())) {
+    Object* array = NewCuPyArray(tensor.get());
+    if (array != nullptr) return array;
+    api.PyErr_Clear();  // another CuPy than we know has from_dlpack as well
+  }
+  return ConvertByFunction(entry, tensor.get(), may_copy);
 }
 
 }  // namespace
@@ -144,27 +155,30 @@ Object* ConvertTensor(Objects* self, const Cell* cells, uint32_t count) {
   const bool may_copy = cells[2].number != 0;
   Ref type(ToPython(self, cells[0], nullptr));
   if (!type) return nullptr;
-  TypeEntry* entry = FindType(type.get());
-  if (entry == nullptr && !api.PyType_IsSubtype(TypeOf(type.get()), api.PyType_Type)) {
-    api.PyErr_SetString(api.PyExc_TypeError, "Expected a class of tensors, such as torch.Tensor or numpy.ndarray");
-    return nullptr;
-  }
-  if (entry == nullptr) entry = LookUpType(type.get());
-  if (entry == nullptr) {
-    api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for a class");
-    return nullptr;
-  }
   Frame frame;
   Storage* storage = ReadTensor(self, cell, &frame);
   if (storage == nullptr) return nullptr;
-  if (entry->api != nullptr && OfferToTable(frame, storage, *entry->api)) return ConvertByTable(self, *entry, cell, frame);
-  if (entry->is_numpy && FitsNumPy(frame)) return NewNumPyArray(frame, storage);
-  if (entry->is_cupy && cuda::IsLoaded() && FitsCuPy(frame)) {
-    Object* array = NewCuPyArray(frame, storage);
-    if (array != nullptr) return array;
-    api.PyErr_Clear();  // another CuPy than we know has from_dlpack as well
+  TypeEntry* entry = FindType(type.get());
+  if (entry != nullptr) return ConvertTo(self, entry, frame, storage, may_copy);
+  if (!api.PyType_IsSubtype(TypeOf(type.get()), api.PyType_Type)) {
+    api.PyErr_SetString(api.PyExc_TypeError, "Expected a class of tensors, such as torch.Tensor or numpy.ndarray");
+    return nullptr;
   }
-  return ConvertByFunction(self, entry, cell, may_copy);
+  // The first look at a class runs code of its own, in which JavaScript may dispose the tensor.
+  RetainStorage(storage);
+  entry = LookUpType(type.get());
+  Object* result = nullptr;
+  if (entry != nullptr) {
+    result = ConvertTo(self, entry, frame, storage, may_copy);
+  } else {
+    api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for a class");
+  }
+  // Of a tensor that was disposed: its deleter may run Python code, which must not meet an exception.
+  Object *kind, *value, *traceback;
+  api.PyErr_Fetch(&kind, &value, &traceback);
+  ReleaseStorage(storage);
+  api.PyErr_Restore(kind, value, traceback);
+  return result;
 }
 
 }  // namespace python

@@ -30,9 +30,9 @@ struct CuPy {
 };
 CuPy cupy;  // written once, before a class is known as CuPy's
 
-int FindDType(const Frame& frame) {
-  for (int i = 0; i < kDTypeCount && frame.dtype_lanes == 1; ++i) {
-    if (kDTypes[i].code == frame.dtype_code && kDTypes[i].bits == frame.dtype_bits) return i;
+int FindDType(const DLDataType& dtype) {
+  for (int i = 0; i < kDTypeCount && dtype.lanes == 1; ++i) {
+    if (kDTypes[i].code == dtype.code && kDTypes[i].bits == dtype.bits) return i;
   }
   return -1;
 }
@@ -62,16 +62,16 @@ bool Load(Object* type) {
 }
 
 // The current stream of CuPy waits for our work on the memory.
-bool OfferToCuPy(const Frame& frame, Storage* storage, Object* device) {
+bool OfferToCuPy(const Body& body, Object* device) {
   Object* arguments[2] = {nullptr, device};
   Ref stream(CallVector(cupy.get_current_stream, arguments + 1, 1, nullptr));
   Ref pointer(stream ? api.PyObject_GetAttr(stream.get(), cupy.ptr) : nullptr);
   if (!pointer) return false;
   int overflow = 0;
   const long long handle = api.PyLong_AsLongLongAndOverflow(pointer.get(), &overflow);
-  if (api.PyErr_Occurred()) return false;
+  if (api.PyErr_Occurred() || overflow != 0 || handle < 0) return false;
   const auto named = reinterpret_cast<ConsumerStream>(static_cast<uintptr_t>(handle));
-  return HandOver(storage, DLDevice{frame.device_type, frame.device_id}, cuda::Normalize(named));
+  return HandOver(body.storage, body.tensor.device, cuda::Normalize(named));
 }
 
 }  // namespace
@@ -83,26 +83,26 @@ bool IsCuPyArray(Object* type) {
   return is_known;
 }
 
-bool FitsCuPy(const Frame& frame) {
-  for (int32_t i = 0; i < frame.ndim; ++i) {
-    if (frame.shape[i] == 0) return false;  // an array without elements has no memory
-  }
-  return frame.device_type == cuda::kDeviceMemory && (frame.flags & DLPACK_FLAG_BITMASK_READ_ONLY) == 0 && FindDType(frame) >= 0;
+bool FitsCuPy(Object* tensor) {
+  const Body& body = *BodyOf(tensor);
+  // An array without elements has no memory.
+  return body.tensor.data != nullptr && body.tensor.device.device_type == cuda::kDeviceMemory &&
+         (body.flags & DLPACK_FLAG_BITMASK_READ_ONLY) == 0 && FindDType(body.tensor.dtype) >= 0;
 }
 
-Object* NewCuPyArray(const Frame& frame, Storage* storage) {
-  Ref device(api.PyLong_FromLongLong(frame.device_id));
-  if (!device || !OfferToCuPy(frame, storage, device.get())) return nullptr;
-  Ref tensor(NewTensor(frame, storage));
-  if (!tensor) return nullptr;
-  const DLTensor& described = BodyOf(tensor.get())->tensor;
+Object* NewCuPyArray(Object* tensor) {
+  const Body& body = *BodyOf(tensor);
+  const DLTensor& described = body.tensor;
+  Ref device(api.PyLong_FromLongLong(described.device.device_id));
+  if (!device || !OfferToCuPy(body, device.get())) return nullptr;
+  const Storage* storage = body.storage;
   const auto first = static_cast<char*>(described.data) + described.byte_offset;
   Ref start(api.PyLong_FromVoidPtr(storage->data));
   Ref size(api.PyLong_FromLongLong(static_cast<long long>(storage->nbytes)));
   Ref offset(api.PyLong_FromLongLong(first - static_cast<char*>(storage->data)));
   Ref shape(IntegerTuple(described.shape, described.ndim, 1));
   if (!start || !size || !offset || !shape) return nullptr;
-  Object* of_memory[5] = {nullptr, start.get(), size.get(), tensor.get(), device.get()};
+  Object* of_memory[5] = {nullptr, start.get(), size.get(), tensor, device.get()};
   Ref memory(CallVector(cupy.memory, of_memory + 1, 4, nullptr));
   if (!memory) return nullptr;
   Object* of_pointer[3] = {nullptr, memory.get(), offset.get()};
@@ -111,7 +111,7 @@ Object* NewCuPyArray(const Frame& frame, Storage* storage) {
   const bool is_row_major = IsRowMajor(described);
   Ref strides(is_row_major ? nullptr : IntegerTuple(described.strides, described.ndim, described.dtype.bits / 8));
   if (!is_row_major && !strides) return nullptr;
-  Object* of_array[5] = {nullptr, shape.get(), cupy.dtypes[FindDType(frame)], pointer.get(), strides.get()};
+  Object* of_array[5] = {nullptr, shape.get(), cupy.dtypes[FindDType(described.dtype)], pointer.get(), strides.get()};
   return CallVector(cupy.array_type, of_array + 1, is_row_major ? 3 : 4, nullptr);
 }
 

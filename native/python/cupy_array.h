@@ -2,8 +2,6 @@
 #ifndef DLPACK_NODE_PYTHON_CUPY_ARRAY_H_
 #define DLPACK_NODE_PYTHON_CUPY_ARRAY_H_
 
-#include "../frame.h"
-#include "../storage.h"
 #include "api.h"
 
 namespace dlpack {
@@ -12,12 +10,12 @@ namespace python {
 // Whether a class is cupy.ndarray, of a CuPy with the classes that are needed. GIL held.
 bool IsCuPyArray(Object* type);
 
-// Whether CuPy has the dtype and the memory is one that it may write.
-bool FitsCuPy(const Frame& frame);
+// Whether CuPy has the dtype of a Python tensor and the memory is one that it may write.
+bool FitsCuPy(Object* tensor);
 
-// An array over memory that `IsCuPyArray` and `FitsCuPy` were true for, ready on CuPy's current stream. What cupy.from_dlpack does
-// takes three times as long. GIL held; NULL with an exception set.
-Object* NewCuPyArray(const Frame& frame, Storage* storage);
+// An array over a tensor that `FitsCuPy` was true for, of a class that `IsCuPyArray` was true for, ready on CuPy's current
+// stream. What cupy.from_dlpack does takes three times as long. GIL held; NULL with an exception set.
+Object* NewCuPyArray(Object* tensor);
 
 }  // namespace python
 }  // namespace dlpack

@@ -7,7 +7,7 @@ import { type PyObject, PythonError } from 'dlpack/python';
 import { equal, ok, throws } from '../assert.js';
 import { testWith } from '../harness.js';
 import { probe, py, pythonMissing } from '../interop/python/available.js';
-import { fake, fakeDriverPath, fakeMissing } from './fake.js';
+import { fake, fakeDriver, fakeDriverPath, fakeMissing, made } from './fake.js';
 
 const missing = fakeMissing || pythonMissing;
 if (missing === false) {
@@ -98,6 +98,34 @@ pyTest('the producer makes the consumer wait; -1 asks for nothing', () => {
   dlpack(x, py.kwargs({ stream: -1 }));
   equal(fake.calls('cuStreamWaitEvent'), before);
 });
+
+for (const kind of ['of its thread', 'that blocks', 'that does not block'] as const) {
+  pyTest(`what a consumer queues on a stream ${kind} is over before the memory is used again`, () => {
+    const own = new Stream();
+    const flags = kind === 'that blocks' ? 0 : 1;
+    const theirs = kind === 'of its thread' ? 2n : made(fakeDriver, 'cuStreamCreateWithPriority', flags, 0);
+    const target = made(fakeDriver, 'cuMemAlloc_v2', 64);
+    const x = own.use(() => Tensor.zeros([16], 'float32', { device: 'cuda:0' }));
+    synchronize();
+    const capsule = dlpack(x, py.kwargs({ stream: theirs }));
+    // Behind the hand-over, on a stream that nothing but an event orders with ours.
+    fake.delay(theirs);
+    fakeDriver.must('cuMemcpyAsync', target, addressOf(x), 64, theirs);
+    const address = addressOf(x);
+    capsule[Symbol.dispose]();
+    py.exec('pass');
+    x.dispose();
+    const next = own.use(() => Tensor.zeros([16], 'float32', { device: 'cuda:0' }).fill(9));
+    equal(addressOf(next), address, 'the same block');
+    fake.runAll();
+    fake.release(theirs);
+    synchronize();
+    equal([...fake.peek(target, 4)], [0, 0, 0, 0]);
+    for (const owned of [next, own]) owned.dispose();
+    fakeDriver.must('cuMemFree_v2', target);
+    if (theirs !== 2n) fakeDriver.must('cuStreamDestroy_v2', theirs);
+  });
+}
 
 pyTest('a driver that refuses the wait is a BufferError', () => {
   const { x, late } = floats();
@@ -307,8 +335,10 @@ class ndarray:
 class CupyStream:
     ptr = 0
 class Cupy:
-    fails = False
+    asked, fails, hook = [], False, None
     def get_current_stream(device):
+        Cupy.asked.append(device)
+        if Cupy.hook is not None: Cupy.hook()
         if Cupy.fails: raise RuntimeError("no stream")
         return CupyStream
     def from_dlpack(tensor): return "from_dlpack"
@@ -322,23 +352,44 @@ sys.modules["cupy"], sys.modules["cupy.cuda"] = package, cuda
   const stream = new Stream();
   const theirs = stream.handle;
   py.exec(`CupyStream.ptr = ${theirs}`);
+  fake.delay(1n);
   x.copyFrom(late); // on the default stream, still to run
   const array = py.tensor(x.reshape([4, 6]), type);
+  ok(fake.pending(theirs).includes('wait'), 'their stream waits for ours');
+  fake.release(1n);
   equal([[...array.shape], String(array.dtype), array.strides], [[4, 6], 'float32', null]);
   equal([...array.memptr.mem.args].map(Number), [Number(addressOf(x)), 96, 0]);
   equal(array.memptr.offset, 0);
-  stream.synchronize();
-  equal(x.to('cpu').get(23), 8, 'their stream waited for ours');
   const view = py.tensor(x.reshape([4, 6]).slice([3, 0, -1], [1, 6, 2]), type);
   equal([[...view.shape], [...view.strides], view.memptr.offset], [[3, 3], [-24, 8], 76]);
   equal(py.tensor(readonlyOf(x), type), 'from_dlpack');
   equal(py.tensor(Tensor.zeros([2], 'bfloat16', { device: 'cuda:0' }), type), 'from_dlpack');
-  py.exec('Cupy.fails = True');
+  py.exec('CupyStream.ptr = 0');
+  const second = py.tensor(Tensor.zeros([2], 'int8', { device: 'cuda:1' }), type);
+  equal([[...second.memptr.mem.args][2], [...main.Cupy.asked]], [1, [0, 0, 1]], 'the stream of its device');
+  for (const handle of ['2 ** 64 - 1', '-5', 'None']) {
+    py.exec(`CupyStream.ptr = ${handle}`);
+    equal(py.tensor(x, type), 'from_dlpack', `a stream that is ${handle}`);
+  }
+  py.exec(`CupyStream.ptr = ${theirs}; Cupy.fails = True`);
   equal(py.tensor(x, type), 'from_dlpack', 'a CuPy that is not as we know it');
+  py.exec('Cupy.fails = False');
+  // What CuPy runs may come back here: the array is of the tensor as it was, not of one that has its place.
+  const gone = floats().x;
+  const place = addressOf(gone);
+  let next: Tensor | undefined;
+  main.Cupy.hook = () => {
+    gone.dispose();
+    next = floats().x;
+  };
+  const last = py.tensor(gone, type);
+  main.Cupy.hook = null;
+  equal(BigInt([...last.memptr.mem.args][0] as number), place);
+  ok(next !== undefined && addressOf(next) !== place, 'its memory is kept');
   const address = addressOf(x);
   x.dispose();
   equal([...array.memptr.mem.owner.__dlpack_device__()].map(Number), [2, 0]);
   ok(fake.live().poolBytes > 0, `${address} is kept`);
-  for (const object of [array, view]) object[Symbol.dispose]();
+  for (const object of [array, view, second, last]) object[Symbol.dispose]();
   stream.dispose();
 });

@@ -1,9 +1,9 @@
 import { type DType, fromDLPack, isDLPackError, Tensor } from 'dlpack';
-import { addressOf, stats } from 'dlpack/native';
+import { addressOf, exportManaged, importManaged, stats } from 'dlpack/native';
 import { kwargs, type PyObject } from 'dlpack/python';
 import { equal, ok, throws } from '../../assert.js';
-import { testWith } from '../../harness.js';
-import { probe, py, raises, value } from './available.js';
+import { collect, testWith } from '../../harness.js';
+import { probe, py, raises, settleUntil, value } from './available.js';
 
 const numpy = probe('numpy');
 const np = numpy.module;
@@ -200,3 +200,42 @@ testWith(numpy.missing, 'calls that return tensors, in one step', () => {
   }
   ok(isDLPackError(error), String(error));
 });
+
+testWith(
+  numpy.missing,
+  'a class whose first look disposes the tensor: the array is of that one, not of another in its place',
+  async () => {
+    py.exec(`
+look = None
+class Curious(type):
+    def __getattr__(cls, name):
+        global look
+        call, look = look, None
+        if call is not None: call()
+        raise AttributeError(name)
+class Watched(metaclass=Curious):
+    __module__ = "numpy"
+`);
+    const main = py.import('__main__');
+    const native = (fill: number): Tensor => importManaged(exportManaged(Tensor.zeros([16], 'float32').fill(fill)));
+    // Not what tests before this one left: a leak would hide behind it.
+    await collect();
+    py.exec('pass');
+    await collect();
+    const { storages } = stats();
+    const x = native(1);
+    const place = addressOf(x);
+    let other: Tensor | undefined;
+    main.look = () => {
+      x.dispose();
+      other = native(2);
+    };
+    (() => {
+      const array = py.tensor(x, main.Watched);
+      equal([BigInt(value<number>(array.ctypes.data)), itemOf(array, 15)], [place, 1]);
+      array[Symbol.dispose]();
+    })();
+    other?.dispose();
+    ok(await settleUntil(() => stats().storages <= storages), 'given back');
+  },
+);
