@@ -5,7 +5,7 @@ import { pointerAttributes, synchronize } from 'dlpack/cuda';
 import { addressOf, stats } from 'dlpack/native';
 import { kwargs } from 'dlpack/python';
 import { equal, ok } from '../assert.js';
-import { collectUntil, test } from '../harness.js';
+import { collect, collectUntil, test } from '../harness.js';
 import { address, main, peers, py, values, write } from './peers.js';
 
 const sequence = [0, 1, 2, 3, 4, 5];
@@ -75,6 +75,7 @@ test('arrays of CuPy by their class: every dtype it has', () => {
     const array = py.tensor(tensor, main.cp.ndarray);
     equal([String(array.dtype), address(array)], [dtype, addressOf(tensor)], dtype);
     array[Symbol.dispose]();
+    tensor.dispose();
   }
 });
 
@@ -83,6 +84,10 @@ for (const [name, take] of [
   ['CuPy, by its class', (tensor: Tensor) => py.tensor(tensor, main.cp.ndarray)],
 ] as const) {
   test(`${name} keeps the memory after JavaScript let go, and gives it back`, async () => {
+    // Not what tests before this one left: a leak would hide behind it.
+    await collect();
+    py.exec('pass');
+    await collect();
     const { storages } = stats();
     let object = (() => {
       const tensor = Tensor.from([1, 2, 3], { dtype: 'float32' }).to('cuda:0');

@@ -85,6 +85,24 @@ test('DLPack: consumers find our tensor ready, whatever stream wrote it', () => 
   }
 });
 
+test("by its class: CuPy's current stream waits, whichever that is", () => {
+  py.exec(`
+theirs = cp.cuda.Stream(non_blocking=True)
+with theirs: cp.zeros(4, dtype=cp.float32) + 0
+`);
+  const own = new Stream();
+  const tensor = Tensor.zeros([4], 'float32', { device: 'cuda:0' });
+  synchronize();
+  sleep(own.handle);
+  own.use(() => tensor.fill(6));
+  py.exec('theirs.use()');
+  main.__dict__.__setitem__('copied', py.tensor(tensor, main.cp.ndarray));
+  py.exec('copied = copied + 0; cp.cuda.Stream.null.use()');
+  equal(values(main.copied), sixes);
+  tensor.dispose();
+  own.dispose();
+});
+
 test("CUDA Array Interface: the consumer waits for the producer's stream", () => {
   const tensor = asCudaArray(busyCupy());
   py.exec('cp.cuda.Stream.null.use()');
