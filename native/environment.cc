@@ -107,9 +107,19 @@ void Drop(Environment* self, uint32_t handle) {
   TakeReportBack(self, handle);
   Held* held = &self->table[handle];
   held->storage = nullptr;
-  held->next = self->free_slot;
-  self->free_slot = handle;
+  uint32_t* list = self->readers == 0 ? &self->free_slot : &self->resting_slot;
+  held->next = *list;
+  *list = handle;
   GiveBack(storage, held->is_at_home);
+}
+
+void EndReading(Environment* self) {
+  if (--self->readers != 0 || self->resting_slot == 0) return;
+  uint32_t last = self->resting_slot;
+  while (self->table[last].next != 0) last = self->table[last].next;
+  self->table[last].next = self->free_slot;
+  self->free_slot = self->resting_slot;
+  self->resting_slot = 0;
 }
 
 // The environment ends: JavaScript will not release what it still holds.

@@ -30,6 +30,8 @@ struct Environment {
   Held* table;
   uint32_t capacity;
   uint32_t free_slot;
+  uint32_t resting_slot;  // the first of those that came free while somebody reads
+  uint32_t readers;       // operations that have numbers still to look up: no slot is used again meanwhile
   bool forbids_external_buffers;
   int64_t reported;    // bytes that the garbage collector should know of
   int64_t unreported;  // the part of them that it was not told yet
@@ -52,6 +54,11 @@ inline Storage* GetHeld(Environment* self, uint32_t handle) {
 
 // Gives the reference back; a number that is not held does nothing.
 void Drop(Environment* self, uint32_t handle);
+
+// Whatever runs between these finds the numbers that were held before, or nothing: JavaScript that runs in between may let go
+// of them.
+inline void BeginReading(Environment* self) { ++self->readers; }
+void EndReading(Environment* self);
 
 // Tells the garbage collector about memory, in steps large enough to be worth a call.
 void Report(Environment* self, int64_t delta);

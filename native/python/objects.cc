@@ -106,7 +106,7 @@ static Object* CollectDict(Objects* self, const Cell* cells, uint32_t count, Tex
 }
 
 // Cell 0 with the others as arguments.
-static Object* Call(Objects* self, const Request& request, Texts* texts) {
+static Object* Call(Objects* self, const Request& request, Texts* texts, Reading* reading) {
   if (request.count < request.keywords + 1) {
     api.PyErr_SetString(api.PyExc_RuntimeError, "Expected an object to call");
     return nullptr;
@@ -131,6 +131,7 @@ static Object* Call(Objects* self, const Request& request, Texts* texts) {
   }
   // The callable is in front of its arguments: a place that Python may use. It is dropped by its own reference.
   Object** arguments = values.get() + 1;
+  reading->End();
   return CallVector(arguments[-1], arguments, positional - 1, name_tuple.get());
 }
 
@@ -141,11 +142,11 @@ static void TakeTensor(Objects* self, Object* object, const ConsumeOptions& opti
 }
 
 // NULL with an exception set, or with the result cell filled. All cells are read before Python code that they are for runs.
-static Object* Perform(Objects* self, const Request& request, Texts* texts) {
+static Object* Perform(Objects* self, const Request& request, Texts* texts, Reading* reading) {
   const uint32_t operation = request.operation, count = request.count;
-  if (operation == kCall) return Call(self, request, texts);
+  if (operation == kCall) return Call(self, request, texts, reading);
   if (operation == kCallTensor) {
-    Ref result(Call(self, request, texts));
+    Ref result(Call(self, request, texts, reading));
     if (result) TakeTensor(self, result.get(), {-1, false, 0, 0, 0});
     return nullptr;
   }
@@ -158,6 +159,7 @@ static Object* Perform(Objects* self, const Request& request, Texts* texts) {
   if (count > 1 && !second) return nullptr;
   Ref third(count > 2 ? ToPython(self, request.cells[2], texts) : nullptr);
   if (count > 2 && !third) return nullptr;
+  reading->End();
   int status = 0;
   switch (operation) {
     case kImport: {
@@ -204,7 +206,7 @@ static void DropTaken(Objects* self, const Request& request) {
 static napi_value Run(napi_env env, Objects* self, Texts* texts) {
   const Request request = ReadRequest(*self->frame);
   OperationScope scope(self);
-  Object* result = Perform(self, request, texts);
+  Object* result = Perform(self, request, texts, &scope.reading);
   if (is_forked) LeaveForked();
   self->frame->failed = 0;
   if (result != nullptr) return FromPython(env, self, result);

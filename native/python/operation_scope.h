@@ -17,9 +17,28 @@ class Depth {
   void Add(uint32_t change) { depth_.store(depth_.load(std::memory_order_relaxed) + change, std::memory_order_relaxed); }
   std::atomic<uint32_t>& depth_;
 };
+
+// The part of an operation that looks up the numbers in its cells. Python code that runs meanwhile, finalizers above all, may
+// call JavaScript that disposes what they stand for: then there is nothing, never something else.
+class Reading {
+ public:
+  explicit Reading(Objects* self) : self_(self) { BeginReading(self->environment); }
+  ~Reading() { End(); }
+  void End() {
+    if (self_ == nullptr) return;
+    EndReading(self_->environment);
+    EndResting(self_);
+    self_ = nullptr;
+  }
+
+ private:
+  Objects* self_;
+};
+
 struct OperationScope {
-  explicit OperationScope(Objects* self) : depth(self) { DropReleased(self); }
+  explicit OperationScope(Objects* self) : depth(self), reading(self) { DropReleased(self); }
   Depth depth;
+  Reading reading;
   Gil gil;
 };
 

@@ -37,9 +37,19 @@ Object* DropObject(Objects* self, uint32_t handle) {
   Object* object = GetObject(self, handle);
   if (object == nullptr) return nullptr;
   self->table[handle] = nullptr;
-  self->next_free[handle] = self->free_slot;
-  self->free_slot = handle;
+  uint32_t* list = self->environment->readers == 0 ? &self->free_slot : &self->resting_slot;
+  self->next_free[handle] = *list;
+  *list = handle;
   return object;
+}
+
+void EndResting(Objects* self) {
+  if (self->environment->readers != 0 || self->resting_slot == 0) return;
+  uint32_t last = self->resting_slot;
+  while (self->next_free[last] != 0) last = self->next_free[last];
+  self->next_free[last] = self->free_slot;
+  self->free_slot = self->resting_slot;
+  self->resting_slot = 0;
 }
 
 static void DropReturned(Objects* self) {

@@ -68,6 +68,7 @@ struct Objects {
   uint32_t* next_free;
   uint32_t capacity;
   uint32_t free_slot;
+  uint32_t resting_slot;  // as that of the environment
   bool is_worker;
   Objects* next;  // all of the process
   // Operations in progress on this thread, one inside the other. Written by it alone.
@@ -89,6 +90,9 @@ uint32_t HoldObject(Objects* self, Object* object);
 inline Object* GetObject(Objects* self, uint32_t handle) {
   return handle < self->capacity ? self->table[handle] : nullptr;
 }
+
+// Slots that came free while numbers were looked up may be used again. After EndReading of the environment.
+void EndResting(Objects* self);
 
 // Gives the reference to the caller, or NULL.
 Object* DropObject(Objects* self, uint32_t handle);

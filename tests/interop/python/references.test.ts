@@ -3,7 +3,7 @@ import { isPyObject, kwargs, type PyObject } from 'dlpack/python';
 import { equal, ok, throws } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { collect, testWith } from '../../harness.js';
-import { probe, py, pythonMissing, value } from './available.js';
+import { probe, py, pythonMissing, raises, value } from './available.js';
 
 const numpy = probe('numpy');
 const np = numpy.module;
@@ -155,4 +155,40 @@ testWith(numpy.missing, 'workers that use Python, ended and terminated, with obj
   const { code, signal, output } = runChild(import.meta.url, './children/workers.js');
   equal([code, signal], [0, null], output);
   ok(output.includes('no thread states left'), output);
+});
+
+testWith(numpy.missing, 'what a finalizer disposes in the middle of an operation is gone, not something else', () => {
+  py.exec(`
+class Last:
+  def __init__(self, call): self.call = call
+  def __del__(self): self.call()
+`);
+  const { Last } = py.import('__main__');
+  const shown = py.eval('lambda x: str(__import__("numpy").from_dlpack(x))');
+  const { str } = py.import('builtins');
+  const { ndarray } = np;
+  /** Runs an operation whose first step is the end of an object that calls `end`. */
+  const during = (end: () => void, operation: () => unknown): unknown => {
+    Last(end)[Symbol.dispose]();
+    return operation();
+  };
+  for (const take of [(x: Tensor) => shown(x), (x: Tensor) => py.tensor(x, ndarray), (x: Tensor) => shown(x, 1)]) {
+    const x = Tensor.from([1, 2, 3]);
+    let other: Tensor | undefined;
+    const end = () => {
+      x.dispose();
+      other = Tensor.from([7, 8, 9]);
+    };
+    raises('RuntimeError', 'a live tensor', () => during(end, () => take(x)));
+    equal(shown(other as Tensor), '[7. 8. 9.]');
+    other?.dispose();
+  }
+  const list = py.eval('[1]');
+  let other: PyObject | undefined;
+  const end = () => {
+    list[Symbol.dispose]();
+    other = py.eval('[2]');
+  };
+  raises('RuntimeError', 'a live Python object', () => during(end, () => str(list)));
+  equal(str(other as PyObject), '[2]');
 });
