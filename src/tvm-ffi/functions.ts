@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, checkOptions } from '../errors.js';
 import { f64, i32, OBJECT, STATUS, Type } from './call-frame.js';
 import { type JavaScriptFunction, makeCallback } from './callbacks.js';
 import { type FFIFunction, invokeLocked, wrapFunction } from './calls.js';
@@ -23,6 +23,7 @@ export function getGlobalFunc(name: string): FFIFunction;
 export function getGlobalFunc(name: string, options: { allowMissing: true }): FFIFunction | null;
 export function getGlobalFunc(name: string, options: GetGlobalOptions = {}): FFIFunction | null {
   if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
+  checkOptions(options, '{ allowMissing: true }');
   const handle = findGlobal(name);
   if (handle !== null) return wrapFunction(handle);
   if (options.allowMissing === true) return null;
@@ -40,10 +41,12 @@ export interface RegisterOptions {
  */
 export function registerGlobalFunc(name: string, fn: JavaScriptFunction, options: RegisterOptions = {}): FFIFunction {
   if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
+  checkOptions(options, '{ override: true }');
   library();
+  const isOverride = options.override === true; // a getter may run user code: before the frame is filled
   const handle = handleOfFunction(fn);
   f64[OBJECT] = handle.pointer;
-  ffi.setGlobal(name, options.override === true);
+  ffi.setGlobal(name, isOverride);
   if (i32[STATUS] !== 0) throw takeRaised();
   return wrapFunction(handle);
 }
