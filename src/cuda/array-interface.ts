@@ -14,6 +14,7 @@ import {
   ArgumentTypeError,
   ArgumentValueError,
   BufferError,
+  checkOptions,
   LayoutError,
   UnsupportedDeviceError,
   UnsupportedDTypeError,
@@ -82,6 +83,7 @@ const defaults: Settings = { dtype: undefined, sync: true, device: null };
 /** Options are read before anything is held: a getter of theirs may throw. */
 function readOptions(options: CudaArrayOptions | undefined): Settings {
   if (options === undefined) return defaults;
+  checkOptions(options, '{ sync: false }');
   const { dtype, sync = true, device } = options;
   if (typeof sync !== 'boolean') throw new ArgumentTypeError('sync', 'a boolean', sync);
   return { dtype, sync, device: device === undefined ? null : parseCudaDevice(device) };
@@ -343,6 +345,7 @@ export function toCudaArrayInterface(
   options: CudaArrayExportOptions = {},
 ): TensorCudaArrayInterface {
   if (!(tensor instanceof TensorView)) throw new ArgumentTypeError('tensor', 'a Tensor', tensor);
+  checkOptions(options, '{ version: 2 }');
   const { version = 3, sync = true } = options;
   if (![0, 1, 2, 3].includes(version)) throw new ArgumentValueError('version', 'a version from 0 to 3', version);
   if (typeof sync !== 'boolean') throw new ArgumentTypeError('sync', 'a boolean', sync);

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ArgumentTypeError, LoadError } from '../errors.js';
+import { ArgumentTypeError, checkOptions, LoadError } from '../errors.js';
 import { native } from '../native/load.js';
 import type { CudaBinding } from './binding.js';
 import { CudaError } from './error.js';
@@ -19,6 +19,7 @@ export interface DriverOptions {
 
 /** Loads the driver unless that has been done. The one that the process has already is used, whatever the path. */
 export function loadDriver(options: DriverOptions = {}): void {
+  checkOptions(options, '{ path: "/path/to/libcuda.so.1" }');
   const { path = process.env.DLPACK_CUDA_DRIVER ?? '' } = options;
   if (typeof path !== 'string') throw new ArgumentTypeError('path', 'a string', path);
   if (attached !== null) return;

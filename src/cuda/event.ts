@@ -5,7 +5,7 @@
  */
 
 import type { Device, DeviceInfo } from '../device.js';
-import { ArgumentTypeError, ArgumentValueError, DisposedError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, checkOptions, DisposedError } from '../errors.js';
 import { currentHandle } from './current.js';
 import { parseCudaDevice } from './devices.js';
 import { check, cuda, NOT_READY } from './driver.js';
@@ -66,6 +66,7 @@ export class Event {
   }
 
   constructor(options: EventOptions = {}) {
+    checkOptions(options, '{ timing: true }');
     // Getters run before the frame is filled.
     const { device = 'cuda:0', timing = false } = options;
     this.#device = parseCudaDevice(device);

@@ -5,7 +5,7 @@
  */
 
 import type { Device, DeviceInfo } from '../device.js';
-import { ArgumentTypeError, ArgumentValueError, DisposedError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, checkOptions, DisposedError } from '../errors.js';
 import { checkHandle, currentHandle, LEGACY_STREAM, PER_THREAD_STREAM, setCurrentHandle } from './current.js';
 import { parseCudaDevice } from './devices.js';
 import { check, cuda, NOT_READY } from './driver.js';
@@ -55,6 +55,7 @@ export class Stream {
   }
 
   constructor(options: StreamOptions = {}, foreign?: Foreign) {
+    checkOptions(options, "{ device: 'cuda:0' }");
     this.#device = parseCudaDevice(options.device ?? 'cuda:0');
     if (foreign instanceof Foreign) {
       this.#handle = foreign.handle;
@@ -184,6 +185,7 @@ export class Stream {
 
   /** A new event of what is queued now. */
   record(options: EventOptions = {}): Event {
+    checkOptions(options, '{ timing: true }');
     const event = new Event({ ...options, device: this.#device.name });
     try {
       event.record(this);

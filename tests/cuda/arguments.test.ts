@@ -1,5 +1,14 @@
 import { type Device, Tensor } from 'dlpack';
-import { Event, emptyCache, memoryInfo, Stream, synchronize } from 'dlpack/cuda';
+import {
+  asCudaArray,
+  Event,
+  emptyCache,
+  loadDriver,
+  memoryInfo,
+  Stream,
+  synchronize,
+  toCudaArrayInterface,
+} from 'dlpack/cuda';
 import { equal, ok, throws } from '../assert.js';
 import { runChild } from '../child.js';
 import { fake } from './fake.js';
@@ -44,6 +53,21 @@ cudaTest('a property put over the handle of a stream or an event reaches nobody'
   equal([stream.isDone, event.isDone, stream.isCapturing], [true, true, false]);
   stream.dispose();
   event.dispose();
+});
+
+cudaTest('options are an object', () => {
+  const tensor = Tensor.empty([2], 'int8', { device: 'cuda:0' });
+  const stream = new Stream();
+  for (const wrong of [null, 5, 'cuda:1', ['cuda:1']] as never[]) {
+    throws('TypeError', 'for options', () => new Stream(wrong));
+    throws('TypeError', 'for options', () => new Event(wrong));
+    throws('TypeError', 'for options', () => stream.record(wrong));
+    throws('TypeError', 'for options', () => loadDriver(wrong));
+    throws('TypeError', 'for options', () => toCudaArrayInterface(tensor, wrong));
+    throws('TypeError', 'for options', () => asCudaArray(tensor, wrong));
+  }
+  stream.dispose();
+  tensor.dispose();
 });
 
 cudaTest('getters of options run before anything is asked of the driver', () => {

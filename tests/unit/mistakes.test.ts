@@ -157,7 +157,11 @@ const mistakes: Record<string, [tag: DLPackErrorTag, says: string, action: () =>
   'sizeBytes(dtype, 5n)': ['TypeError', 'zero or more for count', () => sizeBytes(parseDType('int8'), any(5n))],
   'zeros({ length: -1 })': ['TypeError', 'an array of integers', () => Tensor.zeros(any({ length: -1 }), 'int8')],
   'a request that is none': ['TypeError', 'for options but received null', () => matrix()[DLPACK](any(null))],
-  'a stream that is no bigint': ['TypeError', 'a bigint or null', () => matrix()[DLPACK]({ stream: any(5) })],
+  'a stream that has no number': [
+    'BufferError',
+    'no stream for a tensor on',
+    () => matrix()[DLPACK]({ stream: any(Symbol('s')) }),
+  ],
   'a deleter that throws something without a text': [
     'ForeignError',
     'an object of no class',
