@@ -245,7 +245,9 @@ function describeReadable(value: unknown): string {
     case 'object': {
       if (Array.isArray(value)) {
         // Not the text of functions: objects of other languages are some, and would be asked for theirs.
-        const head = value.slice(0, 8).map((v) => (/^[of]/.test(typeof v) ? typeof v : String(v)));
+        const head = value
+          .slice(0, 8)
+          .map((v) => (typeof v === 'object' || typeof v === 'function' ? typeof v : String(v)));
         return `[${head.join(', ')}${value.length > 8 ? ', ...' : ''}] (Array)`;
       }
       return `an object of ${nameOf(value.constructor, 'no class')}`;
