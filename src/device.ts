@@ -85,6 +85,9 @@ function makeDevice(kind: DeviceKind, id: number): DeviceInfo {
 
 /** The device of a `DLDevice`. Refuses types that DLPack 1.3 does not define, naming the number. */
 export function deviceFromType(type: number, id: number): DeviceInfo {
+  if (typeof type !== 'number' || typeof id !== 'number') {
+    throw new ArgumentTypeError('device', 'the numbers type and id', [type, id]);
+  }
   // A negative or fractional id must not reach another type's key.
   const known = (id & 0x7fffffff) === id ? byType.get(type * 4294967296 + id) : undefined;
   if (known !== undefined) return known;
@@ -123,7 +126,7 @@ export function parseDevice(device: Device | DLDevice): DeviceInfo {
 
 /** The name of a `DLDevice`. */
 export function formatDevice(device: DLDevice): Device {
-  return deviceFromType(device.type, device.id).name;
+  return parseDevice(device).name;
 }
 
 /** Plain host memory. */

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { ArgumentTypeError, describe, LayoutError, UnsupportedDTypeError } from './errors.js';
+import { ArgumentTypeError, checkCount, describe, LayoutError, UnsupportedDTypeError } from './errors.js';
 
 /** `DLDataTypeCode` of dlpack.h 1.3. */
 export const TypeCode = {
@@ -228,6 +228,9 @@ function makeInfo(base: BaseDType, lanes: number): DTypeInfo {
 
 /** The dtype of a `DLDataType`. Refuses what DLPack 1.3 does not define, naming the numbers. */
 export function dtypeFromCode(code: number, bits: number, lanes: number): DTypeInfo {
+  if (typeof code !== 'number' || typeof bits !== 'number' || typeof lanes !== 'number') {
+    throw new ArgumentTypeError('dtype', 'the numbers code, bits and lanes', [code, bits, lanes]);
+  }
   // The key packs a byte, a byte and sixteen bits: a number outside its field must not reach a neighbour's.
   const fits = (code & 0xff) === code && (bits & 0xff) === bits && (lanes & 0xffff) === lanes;
   const known = fits ? byKey.get(keyOf(code, bits, lanes)) : undefined;
@@ -285,7 +288,7 @@ export function parseDType(dtype: DType | DLDataType): DTypeInfo {
 
 /** The name of a `DLDataType`. */
 export function formatDType(dtype: DLDataType): DType {
-  return dtypeFromCode(dtype.code, dtype.bits, dtype.lanes).name;
+  return parseDType(dtype).name;
 }
 
 /** Bits from one element to the next: packed types lie side by side, padded ones start on a byte. */
@@ -295,6 +298,7 @@ export function strideBits(dtype: DTypeInfo, padded: boolean): number {
 
 /** Bytes that `count` consecutive elements occupy. */
 export function sizeBytes(dtype: DTypeInfo, count: number, padded = false): number {
+  checkCount(count, 'count');
   const bits = count * strideBits(dtype, padded);
   if (!(bits <= Number.MAX_SAFE_INTEGER)) {
     throw new LayoutError(

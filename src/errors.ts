@@ -215,8 +215,23 @@ export function checkOptions(options: unknown, example: string): void {
   }
 }
 
-/** `value (kind)`, short enough for a message. */
+/** A number of bytes or elements. */
+export function checkCount(count: number, argument: string): void {
+  if (!Number.isSafeInteger(count) || count < 0) {
+    throw new ArgumentTypeError(argument, 'an integer of zero or more', count);
+  }
+}
+
+/** `value (kind)`, short enough for a message. A hostile value must not replace the error that is being described. */
 export function describe(value: unknown): string {
+  try {
+    return describeReadable(value);
+  } catch {
+    return typeof value === 'function' ? 'anonymous (function)' : 'an object of no class';
+  }
+}
+
+function describeReadable(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   switch (typeof value) {
     case 'string':
@@ -224,36 +239,35 @@ export function describe(value: unknown): string {
     case 'bigint':
       return `${value}n (bigint)`;
     case 'function':
-      return `${functionName(value)} (function)`;
+      return `${nameOf(value, 'anonymous')} (function)`;
     case 'symbol':
       return String(value);
     case 'object': {
       if (Array.isArray(value)) {
-        const head = value.slice(0, 8).map((v) => (typeof v === 'object' ? typeof v : String(v)));
+        // Not the text of functions: objects of other languages are some, and would be asked for theirs.
+        const head = value
+          .slice(0, 8)
+          .map((v) => (typeof v === 'object' || typeof v === 'function' ? typeof v : String(v)));
         return `[${head.join(', ')}${value.length > 8 ? ', ...' : ''}] (Array)`;
       }
-      return `an object of ${constructorName(value)}`;
+      return `an object of ${nameOf(value.constructor, 'no class')}`;
     }
     default:
       return `${String(value)} (${typeof value})`;
   }
 }
 
-/** Objects of other languages are functions, too, and may have no name. */
-function functionName(value: { name?: unknown }): string {
+/** What somebody threw, which need not have a text. */
+export function textOf(error: unknown): string {
   try {
-    return typeof value.name === 'string' && value.name !== '' ? value.name : 'anonymous';
+    return String(error);
   } catch {
-    return 'anonymous';
+    return describe(error);
   }
 }
 
-/** A hostile `constructor` getter must not replace the error that is being described. */
-function constructorName(value: object): string {
-  try {
-    const name: unknown = (value.constructor as { name?: unknown } | undefined)?.name;
-    return typeof name === 'string' && name !== '' ? name : 'no class';
-  } catch {
-    return 'no class';
-  }
+/** Objects of other languages are functions, too, and may have no name. */
+function nameOf(named: { name?: unknown } | undefined, otherwise: string): string {
+  const name = named?.name;
+  return typeof name === 'string' && name !== '' ? name : otherwise;
 }

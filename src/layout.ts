@@ -62,10 +62,10 @@ export function checkStrides(strides: ArrayLike<number>, shape: readonly number[
 }
 
 function checkIntegers(values: ArrayLike<number>, argument: string): readonly number[] {
-  if (typeof values !== 'object' || values === null || !Number.isInteger(values.length)) {
+  const length = typeof values === 'object' && values !== null ? values.length : -1;
+  if (!Number.isInteger(length) || length < 0) {
     throw new ArgumentTypeError(argument, 'an array of integers such as [2, 3]', values);
   }
-  const length = values.length;
   if (length > MAX_NDIM) {
     throw new LayoutError(`Expected at most ${MAX_NDIM} axes for ${argument} but received ${length}`);
   }

@@ -8,7 +8,7 @@ import { allocateLike } from './allocate.js';
 import { Descriptor, Flag } from './descriptor.js';
 import { cpu } from './device.js';
 import { type DType, type DTypeInfo, strideBits, type TypedArray } from './dtype.js';
-import { ArgumentTypeError, BufferError } from './errors.js';
+import { ArgumentTypeError, BufferError, checkCount } from './errors.js';
 import { checkShape, checkStrides, inferShape, rowMajorStrides } from './layout.js';
 import { BufferStorage, bufferLength, clone, isDetached, isShared, regionOf } from './storage.js';
 import { convertElements } from './values/convert.js';
@@ -43,15 +43,9 @@ export function copyDescriptor(source: Descriptor, device = source.device): Desc
 /** A typed array as a tensor over the same memory, with everything checked. */
 export function describeArray(array: TypedArray, dtype: DTypeInfo, options: WrapOptions<DType>): Descriptor {
   const { buffer, start, byteLength } = regionOf(array);
-  if (byteLength === 0 && isDetached(buffer)) {
-    throw new BufferError(
-      'Expected an array with memory but its buffer is detached: transferred, adopted or disposed before',
-    );
-  }
+  if (byteLength === 0) checkAttached(buffer);
   const byteOffset = options.byteOffset ?? 0;
-  if (!Number.isSafeInteger(byteOffset) || byteOffset < 0) {
-    throw new ArgumentTypeError('byteOffset', 'an integer of zero or more', byteOffset);
-  }
+  checkCount(byteOffset, 'byteOffset');
   // Alignment counts from the start of the buffer, where typed arrays count from.
   if ((start + byteOffset) % dtype.alignment !== 0) {
     throw new BufferError(
@@ -74,9 +68,18 @@ function inferRoom(wanted: readonly number[], room: number): readonly number[] {
   return Array.isArray(wanted) && wanted.includes(-1) ? inferShape(wanted, room) : checkShape(wanted);
 }
 
+/** Memory that went elsewhere leaves a buffer without bytes, which cannot be told from an empty one by its length. */
+export function checkAttached(buffer: ArrayBufferLike): void {
+  if (!isDetached(buffer)) return;
+  throw new BufferError(
+    'Expected an array with memory but its buffer is detached: transferred, adopted or disposed before',
+  );
+}
+
 /** All bytes of an ArrayBuffer. */
 export function bytesOf(buffer: ArrayBufferLike): TypedArray {
   if (bufferLength(buffer) === null) throw new ArgumentTypeError('array', 'a typed array or an ArrayBuffer', buffer);
+  checkAttached(buffer);
   return new Uint8Array(buffer);
 }
 

@@ -72,14 +72,21 @@ export function allocateWith(
     allocator.freeData(request, data);
   };
   try {
-    return new Descriptor(storageOver(data, request.nbytes, device, free), dtype, device, shape, strides, offset, 0);
+    const storage = storageOver(data, request.nbytes, dtype.alignment, device, free);
+    return new Descriptor(storage, dtype, device, shape, strides, offset, 0);
   } catch (error) {
     free();
     throw error;
   }
 }
 
-function storageOver(data: AllocatedData, nbytes: number, device: DeviceInfo, free: () => void): Storage {
+function storageOver(
+  data: AllocatedData,
+  nbytes: number,
+  alignment: number,
+  device: DeviceInfo,
+  free: () => void,
+): Storage {
   if (typeof data === 'bigint') {
     const backend = getBackend();
     if (backend === null) {
@@ -97,7 +104,13 @@ function storageOver(data: AllocatedData, nbytes: number, device: DeviceInfo, fr
     throw new BufferError(`Expected an address on '${device.name}' from allocData but received a JavaScript buffer`);
   }
   if (length < nbytes) throw new BufferError(`Expected ${nbytes} bytes from allocData but received ${length}`);
-  return new BufferStorage(buffer, isView ? data.byteOffset : 0, nbytes, free);
+  const start = isView ? data.byteOffset : 0;
+  if (start % alignment !== 0) {
+    throw new BufferError(
+      `Expected memory aligned to ${alignment} bytes from allocData but it starts at byte ${start}`,
+    );
+  }
+  return new BufferStorage(buffer, start, nbytes, free);
 }
 
 /** Makes a descriptor for a row-major tensor; null leaves it to this package. */

@@ -19,7 +19,7 @@ export function flattenNested(
   if (typeof source === 'object' && source !== null && !Array.isArray(source) && Symbol.iterator in source) {
     throw new ArgumentTypeError('source', 'nested arrays; spread other iterables: Tensor.from([...values])', source);
   }
-  const lanes = dtype === undefined ? 1 : parseDType(dtype).lanes;
+  const { name, lanes } = dtype === undefined ? { name: '', lanes: 1 } : parseDType(dtype);
   const shape: number[] = [];
   for (let level: unknown = source; isRow(level); level = level[0]) {
     if (shape.length === MAX_NDIM + 1) throw new LayoutError(`Expected at most ${MAX_NDIM} nested levels`);
@@ -28,7 +28,7 @@ export function flattenNested(
   if (lanes > 1) {
     const last = shape.pop();
     if (last !== lanes)
-      throw new ArgumentTypeError('source', `innermost arrays of ${lanes} values for ${dtype}`, source);
+      throw new ArgumentTypeError('source', `innermost arrays of ${lanes} values for ${name}`, source);
   }
   const values: unknown[] = [];
   collect(source, 0, shape, values);

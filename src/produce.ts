@@ -7,20 +7,22 @@
 import { getBackend, getDeviceBackend } from './backend.js';
 import { type Descriptor, KNOWN_FLAGS } from './descriptor.js';
 import { deviceFromType } from './device.js';
-import { BufferError } from './errors.js';
+import { BufferError, checkOptions } from './errors.js';
 import { DLPACK_VERSION, type DLPackRequest, type ManagedTensor } from './managed.js';
 import { copyDescriptor } from './memory.js';
 import { GpuStorage } from './storage.js';
 
 /** Answers a protocol request from memory this package holds. */
 export function produce(source: Descriptor, request: DLPackRequest): ManagedTensor | object {
-  const major = request.maxVersion?.[0];
-  if (major !== undefined && major < DLPACK_VERSION[0]) {
+  checkOptions(request, '{ copy: true }');
+  const { maxVersion, device: wanted } = request;
+  const major = maxVersion?.[0];
+  if (typeof major === 'number' && major < DLPACK_VERSION[0]) {
     throw new BufferError(
-      `Expected a consumer of DLPack ${DLPACK_VERSION[0]}.x but it takes at most ${request.maxVersion?.join('.')}`,
+      `Expected a consumer of DLPack ${DLPACK_VERSION[0]}.x but it takes at most ${major}.${String(maxVersion?.[1])}`,
     );
   }
-  const device = request.device == null ? source.device : deviceFromType(request.device.type, request.device.id);
+  const device = wanted == null ? source.device : deviceFromType(wanted.type, wanted.id);
   const isMoved = device !== source.device;
   if (isMoved && (request.copy === false || getDeviceBackend(source.device) === null)) {
     throw new BufferError(
@@ -29,7 +31,9 @@ export function produce(source: Descriptor, request: DLPackRequest): ManagedTens
   }
   const stream = request.stream ?? null;
   if (stream !== null && device.isHostAccessible && device.kind !== 'cuda_managed') {
-    throw new BufferError(`Expected no stream for a tensor on '${device.name}' but received ${stream}; pass null`);
+    throw new BufferError(
+      `Expected no stream for a tensor on '${device.name}' but received ${String(stream)}; pass null`,
+    );
   }
   const descriptor = request.copy === true || isMoved ? copyDescriptor(source, device) : source;
   handOver(descriptor, source, stream);
@@ -53,7 +57,7 @@ function handOver(descriptor: Descriptor, source: Descriptor, stream: bigint | n
   if (backend === null) {
     if (stream === null || stream === -1n) return;
     throw new BufferError(
-      `Expected stream null or -1n for a tensor on '${device.name}', whose streams this process does not know, but received ${stream}`,
+      `Expected stream null or -1n for a tensor on '${device.name}', whose streams this process does not know, but received ${String(stream)}`,
     );
   }
   try {

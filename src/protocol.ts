@@ -13,10 +13,12 @@ import {
   ArgumentTypeError,
   BufferError,
   ConsumedError,
+  checkCount,
   checkOptions,
   ForeignError,
   isDLPackError,
   LayoutError,
+  textOf,
   UnsupportedDeviceError,
   VersionError,
 } from './errors.js';
@@ -204,7 +206,7 @@ function consume(managed: ManagedTensor, source: unknown): Descriptor {
   } catch (error) {
     release?.();
     if (isDLPackError(error)) throw error;
-    throw new ForeignError('producer', `Expected a readable ManagedTensor but reading it failed: ${String(error)}`, {
+    throw new ForeignError('producer', `Expected a readable ManagedTensor but reading it failed: ${textOf(error)}`, {
       cause: error,
     });
   }
@@ -214,7 +216,7 @@ function callDeleter(deleter: () => void, managed: ManagedTensor): void {
   try {
     deleter.call(managed);
   } catch (cause) {
-    throw new ForeignError('producer', `Expected a deleter that does not throw but it threw ${String(cause)}`, {
+    throw new ForeignError('producer', `Expected a deleter that does not throw but it threw ${textOf(cause)}`, {
       cause,
     });
   }
@@ -240,9 +242,7 @@ function describeManaged(managed: ManagedTensor, release: (() => void) | undefin
   const device = deviceFromType(offeredDevice.type, offeredDevice.id);
   const shape = checkShape(offeredShape);
   const strides = offeredStrides == null ? rowMajorStrides(shape) : checkStrides(offeredStrides, shape);
-  if (!Number.isSafeInteger(byteOffset) || byteOffset < 0) {
-    throw new ArgumentTypeError('byteOffset', 'an integer of zero or more', byteOffset);
-  }
+  checkCount(byteOffset, 'byteOffset');
   const knownFlags = typeof flags === 'number' ? flags & KNOWN_FLAGS : 0;
   const describe = (storage: Storage, bitOffset: number): Descriptor =>
     new Descriptor(storage, dtype, device, shape, strides, bitOffset, knownFlags);

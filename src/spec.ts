@@ -6,7 +6,7 @@
 
 import { type Device, parseDevice } from './device.js';
 import { type DType, parseDType } from './dtype.js';
-import { checkOptions, describe, SpecError } from './errors.js';
+import { ArgumentTypeError, checkOptions, describe, SpecError } from './errors.js';
 import type { Tensor } from './tensor.js';
 import { descriptorOf, TensorView } from './view.js';
 
@@ -46,7 +46,7 @@ export function expectTensor(x: unknown, spec: TensorSpec): TensorView {
   if (!(x instanceof TensorView)) throw new SpecError('tensor', 'a Tensor', describe(x));
   const descriptor = descriptorOf(x);
   if (spec.dtype !== undefined) {
-    const allowed = (typeof spec.dtype === 'string' ? [spec.dtype] : spec.dtype).map(parseDType);
+    const allowed = (Array.isArray(spec.dtype) ? spec.dtype : [spec.dtype]).map(parseDType);
     if (!allowed.includes(descriptor.dtype)) {
       throw new SpecError('dtype', allowed.map((dtype) => dtype.name).join(' or '), descriptor.dtype.name);
     }
@@ -54,6 +54,7 @@ export function expectTensor(x: unknown, spec: TensorSpec): TensorView {
   if (spec.shape !== undefined) {
     const { shape } = descriptor;
     const expected = spec.shape;
+    if (!Array.isArray(expected)) throw new ArgumentTypeError('shape', 'lengths such as [null, 3]', expected);
     if (shape.length !== expected.length || expected.some((length, i) => length !== null && length !== shape[i])) {
       throw new SpecError('shape', `[${expected.map((n) => n ?? 'any').join(', ')}]`, `[${shape.join(', ')}]`);
     }

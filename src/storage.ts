@@ -122,7 +122,7 @@ export class BufferStorage extends LentStorage {
 
   buffer(): ArrayBufferLike {
     const length = bufferLength(this.source) as number;
-    if (length < this.start + this.nbytes) {
+    if (length < this.start + this.nbytes || (length === 0 && isDetached(this.source))) {
       throw new DisposedError(
         `Expected ${this.start + this.nbytes} bytes under this tensor but its buffer has ${length}: ` +
           'it was detached, transferred or resized by its owner. Use Tensor.from (copies) or Tensor.adopt (takes it over)',

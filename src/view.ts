@@ -36,6 +36,8 @@ export let takeDescriptor: (view: TensorView) => Descriptor | null;
  * must not choose the layout. */
 let derive: (view: TensorView, layout: Layout) => TensorView;
 let makeOwner: (descriptor: Descriptor) => TensorView;
+/** The descriptor, alive or not. Methods can be called on anything, and a proxy has no private fields. */
+let readDescriptor: (view: TensorView) => Descriptor | null;
 
 /** Called by tensor.ts: how a second owner of a storage is made. */
 export function setMakeOwner(make: (descriptor: Descriptor) => TensorView): void {
@@ -61,13 +63,20 @@ export class TensorView<D extends DType = DType> {
   }
 
   static {
+    readDescriptor = (view) => {
+      try {
+        return view.#descriptor;
+      } catch {
+        throw new ArgumentTypeError('tensor', 'a Tensor or TensorView itself, not a proxy of one', view);
+      }
+    };
     descriptorOf = (view) => {
-      const descriptor = view.#descriptor;
+      const descriptor = readDescriptor(view);
       if (descriptor === null || descriptor.storage.refs === 0) throw disposed();
       return descriptor;
     };
     takeDescriptor = (view) => {
-      const descriptor = view.#descriptor;
+      const descriptor = readDescriptor(view);
       view.#descriptor = null;
       return view.#isOwner ? descriptor : null;
     };
@@ -79,7 +88,7 @@ export class TensorView<D extends DType = DType> {
 
   /** True once the memory was released. */
   get isDisposed(): boolean {
-    return this.#descriptor === null || this.#descriptor.storage.refs === 0;
+    return (readDescriptor(this)?.storage.refs ?? 0) === 0;
   }
 
   /** Lengths of the axes. Frozen. */
@@ -187,7 +196,7 @@ export class TensorView<D extends DType = DType> {
 
   /** Writes one element: `set(i, j, value)`. A value the dtype cannot hold exactly enough throws. */
   set(...indexAndValue: [...index: number[], value: Scalar<D>]): void {
-    const descriptor = this.#writable('set()');
+    const descriptor = writable(this, 'set()');
     if (indexAndValue.length !== descriptor.shape.length + 1) throw wrongCount(descriptor, indexAndValue);
     const index: number[] = [];
     for (let i = 0; i + 1 < indexAndValue.length; i++) index[i] = indexAndValue[i] as number;
@@ -199,7 +208,7 @@ export class TensorView<D extends DType = DType> {
 
   /** Writes one value into every element, checked as `set` checks it. */
   fill(value: Scalar<D>): this {
-    fillElements(this.#writable('fill()'), value);
+    fillElements(writable(this, 'fill()'), value);
     return this;
   }
 
@@ -212,14 +221,8 @@ export class TensorView<D extends DType = DType> {
         source,
       );
     }
-    copyInto(descriptorOf(source), this.#writable('copyFrom()'));
+    copyInto(descriptorOf(source), writable(this, 'copyFrom()'));
     return this;
-  }
-
-  #writable(action: string): Descriptor {
-    const descriptor = descriptorOf(this);
-    if (!descriptor.isReadOnly) return descriptor;
-    throw new ReadOnlyError(`Expected a writable tensor for ${action} but this one is read-only`);
   }
 
   /** The value of a tensor with exactly one element. */
@@ -315,8 +318,9 @@ export class TensorView<D extends DType = DType> {
   }
 
   toString(): string {
+    const descriptor = readDescriptor(this);
     const kind = this.#isOwner ? 'Tensor' : 'TensorView';
-    return this.isDisposed ? `${kind}(disposed)` : formatTensor(kind, descriptorOf(this));
+    return descriptor === null || descriptor.storage.refs === 0 ? `${kind}(disposed)` : formatTensor(kind, descriptor);
   }
 
   /** `console.log` in Node and Bun. */
@@ -328,6 +332,12 @@ export class TensorView<D extends DType = DType> {
   [Symbol.for('Deno.customInspect')](): string {
     return this.toString();
   }
+}
+
+function writable(view: TensorView, action: string): Descriptor {
+  const descriptor = descriptorOf(view);
+  if (!descriptor.isReadOnly) return descriptor;
+  throw new ReadOnlyError(`Expected a writable tensor for ${action} but this one is read-only`);
 }
 
 function wrongCount({ shape }: Descriptor, given: readonly unknown[]): IndexError {

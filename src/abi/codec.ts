@@ -28,15 +28,22 @@ export interface Place {
   readonly model: DataModel;
 }
 
-function viewOf(struct: Struct, place: Place): DataView {
-  if (typeof place !== 'object' || place === null || bufferLength(place.buffer) === null || !place.model?.pointerSize) {
+/** A copy, read once: getters may answer differently. */
+export function checkPlace(place: Place): Place {
+  const { buffer, byteOffset, model } = (place ?? {}) as Place;
+  if (bufferLength(buffer) === null || typeof byteOffset !== 'number' || !model?.pointerSize) {
     throw new ArgumentTypeError('place', '{ buffer, byteOffset, model } with the model lp64 or wasm32', place);
   }
+  return { buffer, byteOffset, model };
+}
+
+function viewOf(struct: Struct, place: Place): DataView {
   const { size } = layoutOf(struct, place.model);
   const { buffer, byteOffset } = place;
-  if (!Number.isSafeInteger(byteOffset) || byteOffset < 0 || byteOffset + size > buffer.byteLength) {
+  const length = bufferLength(buffer) as number;
+  if (!Number.isSafeInteger(byteOffset) || byteOffset < 0 || byteOffset + size > length) {
     throw new LayoutError(
-      `Expected ${size} bytes for a ${struct.name} at byte ${byteOffset} but the buffer has ${buffer.byteLength}`,
+      `Expected ${size} bytes for a ${struct.name} at byte ${byteOffset} but the buffer has ${length}`,
     );
   }
   return new DataView(buffer, byteOffset, size);
@@ -44,12 +51,14 @@ function viewOf(struct: Struct, place: Place): DataView {
 
 /** Reads a struct. */
 export function decodeStruct<F extends Fields>(struct: Struct<F>, place: Place): StructValue<F> {
-  return decodeAt(struct, viewOf(struct, place), 0, place.model) as StructValue<F>;
+  const at = checkPlace(place);
+  return decodeAt(struct, viewOf(struct, at), 0, at.model) as StructValue<F>;
 }
 
 /** Writes a struct. Every field must be there; a number that its C type cannot hold is refused. */
 export function encodeStruct<F extends Fields>(struct: Struct<F>, value: StructValue<F>, place: Place): void {
-  encodeAt(struct, value, viewOf(struct, place), 0, place.model);
+  const at = checkPlace(place);
+  encodeAt(struct, value, viewOf(struct, at), 0, at.model);
 }
 
 function decodeAt(struct: Struct, view: DataView, at: number, model: DataModel): Record<string, unknown> {

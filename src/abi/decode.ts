@@ -7,11 +7,11 @@
 import { Descriptor } from '../descriptor.js';
 import { deviceFromType } from '../device.js';
 import { dtypeFromCode } from '../dtype.js';
-import { BufferError, LayoutError } from '../errors.js';
+import { ArgumentTypeError, BufferError, LayoutError } from '../errors.js';
 import { checkShape, checkStrides, MAX_NDIM, rowMajorStrides } from '../layout.js';
 import { BufferStorage } from '../storage.js';
 import { TensorView } from '../view.js';
-import { decodeStruct, type Place, type StructValue } from './codec.js';
+import { checkPlace, decodeStruct, type Place, type StructValue } from './codec.js';
 import {
   DLDataType,
   DLDevice,
@@ -39,7 +39,9 @@ export type DLTensorValue = StructValue<(typeof DLTensor)['fields']>;
  * A view of the tensor that a `DLTensor` in WebAssembly memory describes: pointers are offsets into the same buffer. It
  * dies when the memory grows, as every view of it does.
  */
-export function viewTensor(place: Place, flags = 0n): TensorView {
+export function viewTensor(at: Place, flags = 0n): TensorView {
+  if (typeof flags !== 'bigint') throw new ArgumentTypeError('flags', 'a bigint', flags);
+  const place = checkPlace(at);
   const tensor = decodeTensor(place);
   const dtype = dtypeFromCode(tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes);
   const device = deviceFromType(tensor.device.device_type, tensor.device.device_id);

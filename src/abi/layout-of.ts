@@ -4,7 +4,8 @@
  * @module
  */
 
-import type { DataModel } from './model.js';
+import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import { type DataModel, lp64, wasm32 } from './model.js';
 import type { Fields, Scalar, Struct } from './structs.js';
 
 export interface StructLayout<F extends Fields = Fields> {
@@ -18,6 +19,10 @@ const cache = new WeakMap<Struct, Map<DataModel, StructLayout>>();
 
 /** Where each field of a struct lies. */
 export function layoutOf<F extends Fields>(struct: Struct<F>, model: DataModel): StructLayout<F> {
+  if (model !== lp64 && model !== wasm32) throw new ArgumentTypeError('model', 'lp64 or wasm32', model);
+  if (typeof struct?.fields !== 'object' || struct.fields === null) {
+    throw new ArgumentTypeError('struct', 'a table of this module, such as DLTensor', struct);
+  }
   let layouts = cache.get(struct);
   if (layouts === undefined) {
     layouts = new Map();
@@ -48,6 +53,7 @@ function derive(struct: Struct, model: DataModel): StructLayout {
 function measure(field: Scalar | Struct, model: DataModel): { size: number; alignment: number } {
   if (typeof field !== 'string') return layoutOf(field, model);
   const size = field === 'ptr' ? model.pointerSize : scalarSize[field];
+  if (size === undefined) throw new ArgumentValueError('field', 'u8, u16, u32, i32, u64, ptr or a struct', field);
   return { size, alignment: size };
 }
 

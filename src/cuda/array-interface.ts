@@ -345,6 +345,7 @@ export function toCudaArrayInterface(
   options: CudaArrayExportOptions = {},
 ): TensorCudaArrayInterface {
   if (!(tensor instanceof TensorView)) throw new ArgumentTypeError('tensor', 'a Tensor', tensor);
+  checkOptions(options, '{ version: 2 }');
   const { version = 3, sync = true } = options;
   if (![0, 1, 2, 3].includes(version)) throw new ArgumentValueError('version', 'a version from 0 to 3', version);
   if (typeof sync !== 'boolean') throw new ArgumentTypeError('sync', 'a boolean', sync);

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { ArgumentTypeError, ArgumentValueError, IndexError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, describe, IndexError } from '../errors.js';
 import { checkShape } from '../layout.js';
 
 /** Lengths of axes in a type: literals for static ones, `number` for dynamic ones. */
@@ -131,7 +131,10 @@ export class Extents<S extends Shape = Shape> {
   /** Throws unless `axis` is one of these axes. */
   checkAxis(axis: number): number {
     if (!Number.isInteger(axis) || axis < 0 || axis >= this.lengths.length) {
-      throw new IndexError(`Expected an axis from 0 to ${this.lengths.length - 1} but received ${String(axis)}`, axis);
+      throw new IndexError(
+        `Expected an axis from 0 to ${this.lengths.length - 1} but received ${describe(axis)}`,
+        axis,
+      );
     }
     return axis;
   }

@@ -11,9 +11,11 @@ import {
   ArgumentValueError,
   BufferError,
   checkOptions,
+  describe,
   LayoutError,
   ReadOnlyError,
 } from '../errors.js';
+import { checkAttached } from '../memory.js';
 import type { NaturalDType, WrappableArray } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { type ElementInfo, type ElementType, type ElementValueOf, parseElementType } from './element-type.js';
@@ -90,7 +92,7 @@ export class Pointer<D extends ElementType = ElementType> {
   #byteAt(offset: number): number {
     const at = Number.isSafeInteger(offset) ? this.byteOffset + offset * this.element.storageBytes : -1;
     if (at < 0 || at + this.element.storageBytes > this.#memory.nbytes) {
-      throw new LayoutError(`Expected an offset inside the memory under this pointer but received ${String(offset)}`);
+      throw new LayoutError(`Expected an offset inside the memory under this pointer but received ${describe(offset)}`);
     }
     return at;
   }
@@ -210,5 +212,6 @@ function bytesOf(buffer: ArrayBufferLike): TypedArray {
   if (!isBuffer) {
     throw new ArgumentTypeError('source', 'a typed array, an ArrayBuffer, a tensor or an address', buffer);
   }
+  checkAttached(buffer);
   return new Uint8Array(buffer);
 }

@@ -80,7 +80,11 @@ export function submdspan(source: unknown, ...slices: readonly Slice[]): unknown
 }
 
 function partOf(mapping: LayoutMapping, parts: readonly AxisPart[]): MappingPart {
-  if (typeof mapping.part === 'function') return mapping.part(parts);
+  if (typeof mapping.part === 'function') {
+    const part: MappingPart | undefined = mapping.part(parts);
+    if (!Number.isSafeInteger(part?.offset)) throw new ArgumentTypeError('part()', '{ mapping, offset }', part);
+    return part as MappingPart;
+  }
   if (!isStridedMapping(mapping) || !(mapping.isStrided || mapping instanceof RelaxedMapping)) {
     throw new LayoutError(
       'Expected a strided layout or one with a part() method for submdspan but this one has neither',

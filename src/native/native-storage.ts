@@ -6,7 +6,7 @@
 
 import { collectLater, collectNever, type Owner } from '../collect.js';
 import { BufferError } from '../errors.js';
-import { Storage } from '../storage.js';
+import { isDetached, Storage } from '../storage.js';
 import { forgetStorage, isDebug, recordStorage } from './debug.js';
 import { Field, frame } from './frame.js';
 import { native } from './load.js';
@@ -111,7 +111,7 @@ export class NativeStorage extends Storage {
     if (this.cached !== null) {
       if (this.isCopy) this.refresh(this.cached);
       // The holder of an external buffer can detach it; the memory is still here and gets another one.
-      if (this.cached.byteLength === this.nbytes) return this.cached;
+      if (this.nbytes === 0 ? !isDetached(this.cached) : this.cached.byteLength === this.nbytes) return this.cached;
     }
     this.cached = this.create();
     return this.cached;

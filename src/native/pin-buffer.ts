@@ -7,8 +7,7 @@
 import { Field, frame } from './frame.js';
 import { native } from './load.js';
 import { NativeStorage } from './native-storage.js';
-import { pin } from './pins.js';
-import { checkStatus } from './status.js';
+import { checkPinned, pin } from './pins.js';
 
 const { f64, u32 } = frame;
 const { BYTE_OFFSET, HANDLE } = Field;
@@ -20,8 +19,9 @@ const Bytes = globalThis.Uint8Array;
 export function pinBuffer(buffer: ArrayBufferLike, start: number, nbytes: number): NativeStorage {
   const binding = native();
   const array = new Bytes(buffer, start, nbytes);
-  f64[BYTE_OFFSET] = pin(buffer);
+  const id = pin(buffer);
+  f64[BYTE_OFFSET] = id;
   binding.pinArray(array);
-  checkStatus();
+  checkPinned(id);
   return new NativeStorage(u32[HANDLE] as number, nbytes, true).recorded();
 }

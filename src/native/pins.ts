@@ -4,6 +4,8 @@
  * @module
  */
 
+import { checkStatus } from './status.js';
+
 /** A buffer that must stay, or a deleter that must wait. */
 type Pinned = ArrayBufferLike | (() => void);
 
@@ -38,6 +40,16 @@ export function unpin(id: number): void {
   if (pins[id] === undefined) return;
   delete pins[id];
   count--;
+}
+
+/** After a call that takes a pin: what native code refused is not kept. */
+export function checkPinned(id: number): void {
+  try {
+    checkStatus();
+  } catch (error) {
+    unpin(id);
+    throw error;
+  }
 }
 
 /** For `stats()`. */

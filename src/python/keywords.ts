@@ -4,6 +4,8 @@
  * @module
  */
 
+import { checkOptions } from '../errors.js';
+
 /** Keyword arguments, made with `kwargs({ ... })`, as the last argument of a call. */
 export class Keywords {
   readonly values: { readonly [name: string]: unknown };
@@ -14,5 +16,6 @@ export class Keywords {
 
 /** `f(x, kwargs({ dim: 1 }))` is Python's `f(x, dim=1)`. */
 export function kwargs(values: { readonly [name: string]: unknown }): Keywords {
+  checkOptions(values, '{ dim: 1 }');
   return new Keywords(values);
 }

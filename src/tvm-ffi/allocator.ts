@@ -7,7 +7,7 @@
 import { Descriptor } from '../descriptor.js';
 import type { Device, DeviceInfo } from '../device.js';
 import type { DType, DTypeInfo } from '../dtype.js';
-import { ArgumentTypeError } from '../errors.js';
+import { ArgumentTypeError, BufferError } from '../errors.js';
 import { rowMajorStrides } from '../layout.js';
 import { writeDescriptor } from '../native/frame.js';
 import { takeFrame } from '../native/import.js';
@@ -15,6 +15,7 @@ import { checkStatus } from '../native/status.js';
 import { setEnvAllocator } from '../nd-alloc.js';
 import { BufferStorage } from '../storage.js';
 import { Tensor } from '../tensor.js';
+import { descriptorOf } from '../view.js';
 import { f64, i32, OBJECT, STATUS, u64 } from './call-frame.js';
 import { TVMFFIError, takeRaised } from './errors.js';
 import { ffi, library } from './library.js';
@@ -56,7 +57,25 @@ function allocateLikeKernels(shape: readonly number[], dtype: DTypeInfo, device:
 /** Answers a kernel: dtype, device and the lengths of the axes. */
 export function allocate(dtype: unknown, device: unknown, ...shape: unknown[]): Tensor {
   if (allocator === null) throw new TVMFFIError('RuntimeError', 'Expected an allocator but none is set');
-  const tensor: unknown = allocator(shape as number[], (dtype as DataType).name, (device as DeviceValue).name);
+  const { name } = dtype as DataType;
+  const { name: place } = device as DeviceValue;
+  const lengths = shape.slice() as number[];
+  const tensor: unknown = allocator(shape as number[], name, place);
   if (!(tensor instanceof Tensor)) throw new ArgumentTypeError('the result of the allocator', 'a Tensor', tensor);
+  const made = descriptorOf(tensor);
+  // The kernel writes what it asked for, whatever it got.
+  const isAsked =
+    made.dtype.name === name &&
+    made.device.name === place &&
+    made.shape.length === lengths.length &&
+    made.shape.every((length, axis) => length === lengths[axis]) &&
+    made.isContiguous &&
+    !made.isReadOnly;
+  if (!isAsked) {
+    throw new BufferError(
+      `Expected a writable row-major tensor of ${name} [${lengths.join(', ')}] on '${place}' from the allocator but received ` +
+        `${made.dtype.name} [${made.shape.join(', ')}] with strides [${made.strides.join(', ')}] on '${made.device.name}'`,
+    );
+  }
   return tensor;
 }

@@ -18,7 +18,7 @@ import { type JavaScriptFunction, makeCallback } from './callbacks.js';
 import { makeError, TVMFFIError, takeRaised } from './errors.js';
 import { builtin } from './globals.js';
 import { ffi } from './library.js';
-import { keepForCall, scratch, standIns, TemporaryObject } from './objects.js';
+import { keepForCall, releaseTemporaries, scratch, standIns, TemporaryObject } from './objects.js';
 import { useOnStream } from './streams.js';
 import { tensorObject } from './tensor-object.js';
 import { DataType, DeviceValue, Dict, FFIObject, handleOf, List, OpaquePointer, RValue, Shape } from './values.js';
@@ -243,15 +243,16 @@ function writeRValue(slot: number, value: unknown): void {
   if ((i32[typeAt(cell)] as number) < Type.object) throw new ArgumentTypeError('an RValue', 'an object', value);
   u32[SLOT] = cell;
   ffi.retain();
-  // What was made for it is the callee's alone.
-  while (scratch.temporaries.length > mark) scratch.temporaries.pop()?.release();
-  keepForCall({
-    release: () => {
-      if (f64[payloadAt(cell)] === 0) return;
-      u32[SLOT] = cell;
-      ffi.drop();
-    },
-  });
+  const release = () => {
+    if (f64[payloadAt(cell)] === 0) return;
+    u32[SLOT] = cell;
+    ffi.drop();
+  };
+  try {
+    releaseTemporaries(mark); // what was made for it is the callee's alone
+  } finally {
+    keepForCall({ release });
+  }
   writeSlot(slot, Type.rvalue, 0);
   writeFrameAddress(slot, bytesAt(cell));
 }
@@ -276,20 +277,39 @@ export function reserve(count: number): number {
   return base;
 }
 
+/** A container may outlive the call: a view in it would lead to memory that is gone. */
+function writeElement(slot: number, value: unknown): void {
+  writeArgument(slot, value);
+  if (i32[typeAt(slot)] === Type.tensorView) {
+    throw new BufferError(
+      'Expected memory that native code may keep inside of a container but this tensor is a view, or lies in a ' +
+        'JavaScript buffer that its owner can move; use Tensor.from or Tensor.adopt',
+    );
+  }
+}
+
 /** Calls a constructor of a container with values as they are, and puts the object into the slot until the call is over. */
 function writeContainer(slot: number, maker: string, values: readonly unknown[]): void {
   const pointer = builtin(maker);
   const count = values.length;
+  const mark = scratch.temporaries.length;
   const base = reserve(count);
+  let number = 0;
   try {
-    for (let i = 0; i < count; i++) writeArgument(base + i, values[i]);
+    for (let i = 0; i < count; i++) writeElement(base + i, values[i]);
     f64[OBJECT] = pointer;
     u32[BASE] = base;
     i32[COUNT] = count;
     ffi.call();
-    keepTemporary(base + count);
+    if (i32[STATUS] !== 0) throw takeRaised();
+    number = u32[SLOT] as number;
     writeSlot(slot, i32[typeAt(base + count)] as number, f64[payloadAt(base + count)] as number);
   } finally {
-    u32[TOP] = base;
+    try {
+      releaseTemporaries(mark); // the container has its own references
+    } finally {
+      u32[TOP] = base;
+      if (number !== 0) keepForCall(new TemporaryObject(number));
+    }
   }
 }

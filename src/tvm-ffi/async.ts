@@ -6,11 +6,11 @@
 
 import { ArgumentTypeError, BufferError } from '../errors.js';
 import { reserve, writeArgument } from './arguments.js';
-import { BASE, CALLBACK, COUNT, f64, i32, OBJECT, STATUS, TOP, Type, typeAt, u32 } from './call-frame.js';
-import { type FFIFunction, takeValue } from './calls.js';
+import { BASE, CALLBACK, COUNT, f64, i32, OBJECT, STATUS, Type, typeAt, u32 } from './call-frame.js';
+import { endCall, type FFIFunction, takeValue } from './calls.js';
 import { errorAt, TVMFFIError, takeRaised } from './errors.js';
 import { ffi } from './library.js';
-import { releaseTemporaries, scratch, standIns } from './objects.js';
+import { scratch, standIns } from './objects.js';
 import { captureStream } from './streams.js';
 
 interface Waiting {
@@ -36,8 +36,9 @@ export async function callAsync(fn: FFIFunction, ...args: unknown[]): Promise<un
 
 /** Copies the arguments to native code. The frame is free again when this returns. */
 function begin(pointer: number, args: readonly unknown[]): Promise<unknown> {
-  const { text, device, temporaries } = scratch;
+  const { text, device, temporaries, lent } = scratch;
   const mark = temporaries.length;
+  const lentBefore = lent.length;
   const base = reserve(args.length);
   scratch.device = null;
   try {
@@ -45,10 +46,10 @@ function begin(pointer: number, args: readonly unknown[]): Promise<unknown> {
     if (scratch.device !== null) captureStream(scratch.device);
     return start(pointer, base, args.length);
   } finally {
-    u32[TOP] = base;
     scratch.text = text;
     scratch.device = device;
-    releaseTemporaries(mark);
+    lent.length = lentBefore;
+    endCall(base, mark);
   }
 }
 

@@ -18,8 +18,10 @@ import { builtin } from './globals.js';
 import { ffi } from './library.js';
 import {
   adoptObject,
+  checkLent,
   disown,
   keepForCall,
+  leaveCall,
   type ObjectHandle,
   releaseTemporaries,
   scratch,
@@ -64,6 +66,8 @@ function invokeInside(pointer: number, args: readonly unknown[], locked: boolean
 
 function invokeWith(pointer: number, args: readonly unknown[], mark: number, locked: boolean): unknown {
   const count = args.length;
+  const { lent } = used;
+  const lentBefore = lent.length;
   const base = u32[TOP] as number;
   const result = base + count;
   if (result >= SLOTS) throw frameIsFull(count);
@@ -84,6 +88,7 @@ function invokeWith(pointer: number, args: readonly unknown[], mark: number, loc
       writeArgument(base + i, value);
     }
     if (used.device !== null) writeStream(used.device);
+    if (lent.length > lentBefore) checkLent(lentBefore);
     f64[OBJECT] = pointer;
     u32[BASE] = base;
     i32[COUNT] = count;
@@ -93,8 +98,18 @@ function invokeWith(pointer: number, args: readonly unknown[], mark: number, loc
     if (type === Type.none) return undefined;
     return type === Type.tensor ? readTensor(result, args) : readValue(result, value);
   } finally {
-    u32[TOP] = base;
-    if (used.isUsed) releaseTemporaries(mark);
+    if (lent.length > lentBefore) lent.length = lentBefore;
+    if (used.isUsed) endCall(base, mark);
+    else u32[TOP] = base;
+  }
+}
+
+/** Gives back what a call used. */
+export function endCall(base: number, mark: number): void {
+  try {
+    releaseTemporaries(mark);
+  } finally {
+    leaveCall(base);
   }
 }
 

@@ -15,7 +15,8 @@ import { ALLOCATOR, callbackOf, type JavaScriptFunction } from './callbacks.js';
 import { takeValue, takeValues } from './calls.js';
 import { raise, TVMFFIError } from './errors.js';
 import { setDispatcher } from './library.js';
-import { keepForCall, scratch, type Temporary } from './objects.js';
+import { checkLent, keepForCall, scratch, type Temporary } from './objects.js';
+import { RValue } from './values.js';
 
 // Constants of this module, for the reason that call-frame.ts gives.
 const { i32, u32, BASE, CALLBACK, COUNT, STATUS } = frame;
@@ -51,6 +52,8 @@ function dispatch(): void {
       value = target(...(args as never[]));
     }
     writeResult(base + count, value);
+    // The caller may go on with memory that was lent to it: not with what the callback took away.
+    if (used.lent.length > 0) checkLent(0);
     i32[STATUS] = 0;
   } catch (error) {
     raise(error);
@@ -68,7 +71,10 @@ function targetOf(number: number): JavaScriptFunction {
 }
 
 /** Native code keeps what it is given: memory that it could not keep is copied. */
-function writeResult(slot: number, value: unknown): void {
+function writeResult(slot: number, result: unknown): void {
+  // The slots of a callback are gone when its caller gets the result, which is the caller's own in any case.
+  let value = result;
+  while (value instanceof RValue) value = value.value;
   if (value instanceof OwnTensor && placeOf(descriptorOf(value)) === 'copy') {
     const copy = value.copy();
     keepForCall({ release: () => copy.dispose() });

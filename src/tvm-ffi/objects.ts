@@ -14,6 +14,11 @@ export interface Temporary {
   release(): void;
 }
 
+/** Memory of JavaScript. Throws when its owner took it away. */
+interface Lent {
+  buffer(): unknown;
+}
+
 /** What the calls that are under way use besides their slots. */
 export const scratch = {
   /** False: all below is as it is between calls, and a call that ends has nothing to give back. */
@@ -23,6 +28,8 @@ export const scratch = {
   /** The first device other than the host among the arguments. */
   device: null as DeviceInfo | null,
   temporaries: [] as Temporary[],
+  /** JavaScript memory among the arguments, which its owner can take away. */
+  lent: [] as Lent[],
 };
 
 /** References given up during a call: the arguments of a call must outlive it. */
@@ -43,17 +50,38 @@ function disownAfterCall(number: number): void {
   scratch.isUsed = true;
 }
 
+/**
+ * Throws unless what was lent since there were `mark` is still there. After the last code of the user that runs before native
+ * code looks at the memory: an argument may be an object whose methods detach the buffer of the one before.
+ */
+export function checkLent(mark: number): void {
+  const { lent } = scratch;
+  for (let i = mark; i < lent.length; i++) (lent[i] as Lent).buffer();
+}
+
 /** Has something given back when the call that is being prepared is over. */
 export function keepForCall(temporary: Temporary): void {
   scratch.isUsed = true;
   scratch.temporaries.push(temporary);
 }
 
-/** Gives back what was made since there were `mark` temporaries, and at the end of the outermost call all else. */
+/**
+ * Gives back what was made since there were `mark` temporaries, all of it, whatever a deleter throws. Before the slots are given
+ * back: a deleter may be code of the user, and what it calls would write over those that are still to be dropped.
+ */
 export function releaseTemporaries(mark: number): void {
   const { temporaries } = scratch;
-  while (temporaries.length > mark) temporaries.pop()?.release();
-  if (u32[TOP] !== 0) return;
+  try {
+    while (temporaries.length > mark) temporaries.pop()?.release();
+  } finally {
+    if (temporaries.length > mark) releaseTemporaries(mark);
+  }
+}
+
+/** Gives the slots from `base` on back, and at the end of the outermost call all else. */
+export function leaveCall(base: number): void {
+  u32[TOP] = base;
+  if (base !== 0 || !scratch.isUsed) return;
   scratch.isUsed = false;
   scratch.text = 0;
   scratch.device = null;

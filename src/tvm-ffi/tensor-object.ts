@@ -11,7 +11,7 @@ import { writeDescriptor } from '../native/frame.js';
 import { checkStatus } from '../native/status.js';
 import { f64, OBJECT, SLOT, Type, u32, VIEW } from './call-frame.js';
 import { ffi } from './library.js';
-import { ObjectHandle } from './objects.js';
+import { ObjectHandle, scratch } from './objects.js';
 
 /**
  * A native object for the elements of a descriptor, and the `DLTensor` inside it. It goes with the storage, and with the
@@ -31,15 +31,15 @@ export class TensorObject extends ObjectHandle {
   }
 }
 
-/** The object of a tensor. Throws when its memory was taken away. */
+/** The object of a tensor. What lies in JavaScript memory is noted: whoever calls native code checks it first. */
 export function tensorObject(descriptor: Descriptor): TensorObject {
   let object = descriptor.native as TensorObject | null;
   if (object === null) {
     object = placeOf(descriptor) === 'copy' ? borrow(descriptor) : own(descriptor);
     descriptor.native = object;
   }
-  // A buffer that is still there lies where it lay: engines move none.
-  if (!object.isOwning) descriptor.storage.buffer();
+  // A buffer that is still there when the call begins lies where it lay: engines move none.
+  if (!object.isOwning) scratch.lent.push(descriptor.storage);
   return object;
 }
 

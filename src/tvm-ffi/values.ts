@@ -9,14 +9,21 @@ import { type DType, parseDType } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { f64, OBJECT } from './call-frame.js';
 import { ffi } from './library.js';
-import type { ObjectHandle } from './objects.js';
+import { ObjectHandle } from './objects.js';
+
+function listOf<T>(values: Iterable<T>, argument: string): T[] {
+  if (typeof (values as Partial<Iterable<T>> | null)?.[Symbol.iterator] !== 'function') {
+    throw new ArgumentTypeError(argument, 'an array or another iterable', values);
+  }
+  return [...values];
+}
 
 /** A shape as a value: `ffi.Shape`. Immutable. */
 export class Shape implements Iterable<number> {
   readonly dims: readonly number[];
 
   constructor(dims: Iterable<number>) {
-    const list = [...dims];
+    const list = listOf(dims, 'shape');
     for (const length of list) {
       if (!Number.isSafeInteger(length)) throw new ArgumentTypeError('shape', 'integers', length);
     }
@@ -96,7 +103,7 @@ export class List {
   readonly items: readonly unknown[];
 
   constructor(items: Iterable<unknown>) {
-    this.items = [...items];
+    this.items = listOf(items, 'items');
   }
 }
 
@@ -105,7 +112,10 @@ export class Dict {
   readonly entries: readonly (readonly [unknown, unknown])[];
 
   constructor(entries: Iterable<readonly [unknown, unknown]>) {
-    this.entries = [...entries];
+    this.entries = listOf(entries, 'entries');
+    for (const entry of this.entries) {
+      if (!Array.isArray(entry) || entry.length !== 2) throw new ArgumentTypeError('entries', '[key, value]', entry);
+    }
   }
 }
 
@@ -125,7 +135,12 @@ export let handleOf: (object: FFIObject) => ObjectHandle;
 export class FFIObject {
   readonly #handle: ObjectHandle;
 
+  /** Objects come from native code; the constructor is for this package. */
   constructor(handle: ObjectHandle) {
+    // Native code follows its pointer.
+    if (!(handle instanceof ObjectHandle)) {
+      throw new ArgumentTypeError('handle', 'an object that a native function returned', handle);
+    }
     this.#handle = handle;
   }
 

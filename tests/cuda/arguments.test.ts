@@ -1,5 +1,14 @@
 import { type Device, Tensor } from 'dlpack';
-import { asCudaArray, Event, emptyCache, loadDriver, memoryInfo, Stream, synchronize } from 'dlpack/cuda';
+import {
+  asCudaArray,
+  Event,
+  emptyCache,
+  loadDriver,
+  memoryInfo,
+  Stream,
+  synchronize,
+  toCudaArrayInterface,
+} from 'dlpack/cuda';
 import { equal, ok, throws } from '../assert.js';
 import { runChild } from '../child.js';
 import { fake } from './fake.js';
@@ -9,22 +18,6 @@ cudaTest('a wait that cannot start rejects, and keeps no process running', () =>
   const { code, signal, output } = runChild(import.meta.url, './children/failed-wait.js');
   equal([code, signal], [0, null], output);
   ok(output.includes('CUDA_ERROR_INVALID_DEVICE') && output.includes('CUDA_ERROR_INVALID_CONTEXT'), output);
-});
-
-cudaTest('options are an object', () => {
-  const stream = new Stream();
-  const x = Tensor.zeros([1], 'float32', { device: 'cuda:0' });
-  for (const bad of ['cuda:0', null, true, ['cuda:0']]) {
-    const options = bad as never;
-    const says = 'an object such as {';
-    throws('TypeError', says, () => new Stream(options));
-    throws('TypeError', says, () => new Event(options));
-    throws('TypeError', says, () => stream.record(options));
-    throws('TypeError', says, () => loadDriver(options));
-    throws('TypeError', says, () => asCudaArray(x, options));
-  }
-  x.dispose();
-  stream.dispose();
 });
 
 cudaTest('only streams are streams: the driver follows any handle', () => {
@@ -60,6 +53,21 @@ cudaTest('a property put over the handle of a stream or an event reaches nobody'
   equal([stream.isDone, event.isDone, stream.isCapturing], [true, true, false]);
   stream.dispose();
   event.dispose();
+});
+
+cudaTest('options are an object', () => {
+  const tensor = Tensor.empty([2], 'int8', { device: 'cuda:0' });
+  const stream = new Stream();
+  for (const wrong of [null, 5, 'cuda:1', ['cuda:1']] as never[]) {
+    throws('TypeError', 'for options', () => new Stream(wrong));
+    throws('TypeError', 'for options', () => new Event(wrong));
+    throws('TypeError', 'for options', () => stream.record(wrong));
+    throws('TypeError', 'for options', () => loadDriver(wrong));
+    throws('TypeError', 'for options', () => toCudaArrayInterface(tensor, wrong));
+    throws('TypeError', 'for options', () => asCudaArray(tensor, wrong));
+  }
+  stream.dispose();
+  tensor.dispose();
 });
 
 cudaTest('getters of options run before anything is asked of the driver', () => {

@@ -176,6 +176,31 @@ test('pins of adopted memory end with it', async () => {
   ok(await collectUntil(() => stats().pins <= before), `${stats().pins} pins`);
 });
 
+test('memory that native code refuses is not pinned', async () => {
+  await collect();
+  const before = stats().pins;
+  const at = (address: bigint) => Tensor.fromNDAlloc({ allocData: () => address, freeData() {} }, [4], 'uint8');
+  throws('LayoutError', 'NULL', () => at(5n));
+  throws('ValueError', 'an unsigned 64-bit bigint', () => at(-5n));
+  throws('ValueError', 'an unsigned 64-bit bigint', () => at(2n ** 64n));
+  equal(stats().pins, before);
+});
+
+test('data of an empty tensor whose buffer was taken away', () => {
+  const x = Tensor.empty([0, 3], 'float32');
+  const { data } = x;
+  equal([data.length, x.data === data], [0, true]);
+  structuredClone(data, { transfer: [data.buffer as ArrayBuffer] });
+  equal(x.data.length, 0);
+});
+
+test('memory of a numbered host can be kept by native code, too', () => {
+  const x = Tensor.from([1, 2], { dtype: 'uint8' }).to('cpu:1');
+  const y = importManaged(exportManaged(x, { copy: true }));
+  equal([y.toArray(), y.device], [[1, 2], 'cpu:1']);
+  equal(addressOf(importManaged(exportManaged(x))), addressOf(x));
+});
+
 testWith(peerMissing, 'memory is reported once, however often it comes home, and not for devices', async () => {
   await collect();
   const before = stats().reported;

@@ -24,6 +24,12 @@ test('every exported error class has a tag of its own', () => {
   equal(tags.length, 14);
 });
 
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
+
 test('messages survive hostile values', () => {
   const hostile = {
     get constructor() {
@@ -37,6 +43,9 @@ test('messages survive hostile values', () => {
     Symbol('s'),
     () => 1,
     [Symbol('t')],
+    [() => 1, Object.create(null)],
+    Object.assign([1], { slice: 5 }),
+    revoked(),
     2n ** 70n,
   ]) {
     ok(new dlpack.ArgumentTypeError('x', 'y', value).message.startsWith('Expected y for x but received'));

@@ -1,5 +1,16 @@
-import { type DLPackErrorTag, expectTensor, fromDLPack, parseDevice, Tensor } from 'dlpack';
-import { viewTensor } from 'dlpack/abi';
+import {
+  DLPACK,
+  type DLPackErrorTag,
+  expectTensor,
+  formatDevice,
+  formatDType,
+  fromDLPack,
+  parseDevice,
+  parseDType,
+  sizeBytes,
+  Tensor,
+} from 'dlpack';
+import { DLTensor, layoutOf, lp64, viewTensor } from 'dlpack/abi';
 import { toHostMdspan } from 'dlpack/mdspan';
 import { throws } from '../assert.js';
 import { test } from '../harness.js';
@@ -106,6 +117,85 @@ const mistakes: Record<string, [tag: DLPackErrorTag, says: string, action: () =>
     'TypeError',
     'hostMdspan(tensor) makes a span',
     () => toHostMdspan(any(matrix()), { dtype: 'float32', rank: 2 }),
+  ],
+  'a proxy of a tensor': ['TypeError', 'not a proxy of one', () => new Proxy(matrix(), {}).shape],
+  'set() of a proxy': ['TypeError', 'not a proxy of one', () => new Proxy(matrix(), {}).set(0, 0, 1)],
+  'isDisposed of a proxy': ['TypeError', 'not a proxy of one', () => new Proxy(matrix(), {}).isDisposed],
+  'from(a proxy of a tensor)': ['TypeError', 'not a proxy of one', () => Tensor.from(new Proxy(matrix(), {}))],
+  'a method without its tensor': [
+    'TypeError',
+    'a Tensor or TensorView itself, not a proxy of one for tensor but received undefined',
+    () => {
+      const { toArray } = matrix();
+      toArray();
+    },
+  ],
+  'toString of something else': ['TypeError', 'received 5 (number)', () => Tensor.prototype.toString.call(any(5))],
+  'dispose of something else': ['TypeError', 'an object of Object', () => Tensor.prototype.dispose.call(any({}))],
+  'expectTensor(x, { shape: 6 })': [
+    'TypeError',
+    'lengths such as [null, 3] for shape but received 6',
+    () => expectTensor(matrix(), { shape: any(6) }),
+  ],
+  'expectTensor(x, { dtype: 6 })': [
+    'TypeError',
+    'a dtype name such as "float32"',
+    () => expectTensor(matrix(), { dtype: any(6) }),
+  ],
+  'formatDType()': ['TypeError', 'for dtype but received undefined', () => formatDType(any(undefined))],
+  'formatDevice()': ['TypeError', 'for device but received undefined', () => formatDevice(any(undefined))],
+  'parseDType of bigints': [
+    'TypeError',
+    'the numbers code, bits and lanes for dtype but received [2, 32, 1] (Array)',
+    () => parseDType(any({ code: 2n, bits: 32n, lanes: 1n })),
+  ],
+  'parseDevice of bigints': [
+    'TypeError',
+    'the numbers type and id for device but received [1, 0] (Array)',
+    () => parseDevice(any({ type: 1n, id: 0n })),
+  ],
+  'sizeBytes(dtype, 5n)': ['TypeError', 'zero or more for count', () => sizeBytes(parseDType('int8'), any(5n))],
+  'zeros({ length: -1 })': ['TypeError', 'an array of integers', () => Tensor.zeros(any({ length: -1 }), 'int8')],
+  'a request that is none': ['TypeError', 'for options but received null', () => matrix()[DLPACK](any(null))],
+  'a stream that has no number': [
+    'BufferError',
+    'no stream for a tensor on',
+    () => matrix()[DLPACK]({ stream: any(Symbol('s')) }),
+  ],
+  'a deleter that throws something without a text': [
+    'ForeignError',
+    'an object of no class',
+    () =>
+      fromDLPack({
+        [DLPACK]: () => ({
+          ...matrix()[DLPACK](),
+          deleter: () => {
+            throw Object.create(null);
+          },
+        }),
+      }).dispose(),
+  ],
+  'layoutOf(struct, something)': ['TypeError', 'lp64 or wasm32 for model', () => layoutOf(DLTensor, any(matrix()))],
+  'layoutOf(something)': ['TypeError', 'such as DLTensor', () => layoutOf(any({}), lp64)],
+  'viewTensor(place, flags)': [
+    'TypeError',
+    'a bigint for flags',
+    () => viewTensor({ buffer: new ArrayBuffer(64), byteOffset: 0, model: lp64 }, any(1)),
+  ],
+  'wrap(detached buffer)': [
+    'BufferError',
+    'its buffer is detached',
+    () => Tensor.wrap(detached().buffer, { dtype: 'int8' }),
+  ],
+  'data of no elements over a detached buffer': [
+    'DisposedError',
+    'detached',
+    () => {
+      const array = new Float32Array(0);
+      const x = Tensor.wrap(array);
+      structuredClone(array, { transfer: [array.buffer] });
+      return x.data;
+    },
   ],
   'wrap(detached)': ['BufferError', 'its buffer is detached', () => Tensor.wrap(detached())],
   'from(detached)': ['BufferError', 'its buffer is detached', () => Tensor.from(detached())],

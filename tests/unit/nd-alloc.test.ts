@@ -64,6 +64,8 @@ test('allocators that fail, or return too little, or nothing', () => {
   const small = { ...allocator, allocData: () => new Uint8Array(3), freeData: () => counts.freed++ };
   throws('BufferError', '4 bytes', () => Tensor.fromNDAlloc(small, [1], 'int32'));
   equal(counts.freed, 1);
+  const misaligned = { ...small, allocData: () => new Uint8Array(new ArrayBuffer(8), 2, 4), freeData: () => {} };
+  throws('BufferError', 'aligned to 4 bytes', () => Tensor.fromNDAlloc(misaligned, [1], 'int32'));
   const nothing = { ...small, allocData: () => undefined as never };
   throws('TypeError', 'an address or a buffer', () => Tensor.fromNDAlloc(nothing, [1], 'int32'));
   equal(counts.freed, 2);

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { isDLPackError } from 'dlpack';
 import { isPyObject, kwargs, type PyObject, PythonError } from 'dlpack/python';
-import { equal, ok } from '../../assert.js';
+import { equal, ok, throws } from '../../assert.js';
 import { collect, testWith } from '../../harness.js';
 import { probe, py, pythonMissing, value } from './available.js';
 
@@ -66,6 +66,7 @@ testWith(pythonMissing, 'lists, dicts and tuples', () => {
 testWith(pythonMissing, 'attributes, calls, keywords', () => {
   const types = py.import('types');
   const space = types.SimpleNamespace(kwargs({ a: 1, b: 'x' }));
+  for (const wrong of [undefined, null, 5, ['a']]) throws('TypeError', '{ dim: 1 }', () => kwargs(wrong as never));
   equal([value(space.a), value(space.b)], [1, 'x']);
   space.a = 9;
   equal(value(space.a), 9);

@@ -239,6 +239,20 @@ testWith(numpy.missing, 'options of py.tensor are an object', () => {
   }
 });
 
+testWith(numpy.missing, 'memory of a numbered host is that of the host', () => {
+  const x = Tensor.from([1, 2, 3], { dtype: 'float32' }).to('cpu:1');
+  equal(value(np.asarray(x).sum().item()), 6);
+  equal(
+    value(
+      np
+        .asarray(Tensor.zeros([2], 'int8', { device: 'cpu:2' }))
+        .sum()
+        .item(),
+    ),
+    0,
+  );
+});
+
 testWith(numpy.missing, 'copy and device are asked of the producer', () => {
   const a = np.arange(3);
   const x = fromDLPack(a, { copy: true });

@@ -61,6 +61,7 @@ testWith(kernelsMissing, 'kernels allocate from this package', () => {
 
 testWith(kernelsMissing, 'kernels allocate from JavaScript', () => {
   const made: Tensor[] = [];
+  const iota = loadModule(kernelsPath).iota as FFIFunction;
   setAllocator((shape, dtype, device) => {
     equal([dtype, device], ['int16', 'cpu']);
     const tensor = Tensor.zeros(shape, dtype);
@@ -79,6 +80,17 @@ testWith(kernelsMissing, 'kernels allocate from JavaScript', () => {
     setAllocator((() => 5) as never);
     raises('TypeError', 'a Tensor', () => probe('allocate')(new Shape([1]), new DataType('int8')));
     raises('TypeError', 'a Tensor', () => Tensor.fromEnvAlloc([2], 'int16'));
+    // Kernels write what they asked for.
+    for (const wrong of [
+      () => Tensor.zeros([1], 'float32'),
+      () => Tensor.zeros([4], 'int8'),
+      () => Tensor.zeros([4], 'float32', { device: 'cpu:1' as Device }),
+      () => Tensor.zeros([8], 'float32').slice([null, null, 2]),
+      () => Tensor.wrap(new Float32Array(4), { readonly: true }),
+    ]) {
+      setAllocator(wrong);
+      raises('BufferError', 'a writable row-major tensor of float32 [4]', () => iota(4));
+    }
     setAllocator(allocatorAddress());
     equal(Tensor.fromEnvAlloc([2, 3], 'float64').nbytes, 48);
     equal((probe('allocate')(new Shape([1]), new DataType('int8')) as Tensor).nbytes, 1);

@@ -6,6 +6,11 @@ import { test } from '../../harness.js';
 const { extents, hostMdspan, layoutRight, pointerTo, toDLPackTensor } = mdspan;
 
 const data = new Float32Array(6);
+function detached(): ArrayBuffer {
+  const buffer = new ArrayBuffer(8);
+  structuredClone(buffer, { transfer: [buffer] });
+  return buffer;
+}
 const span = hostMdspan(data, extents(2, 3));
 // Real arguments among the nonsense, so that it gets past the first check. No address: a wrong one is never checked.
 const values: readonly unknown[] = [
@@ -36,6 +41,8 @@ const values: readonly unknown[] = [
   data,
   data.buffer,
   new DataView(data.buffer),
+  detached(),
+  { ...layoutRight(extents(2, 3)), offsetAt: () => 0, part: () => undefined },
   span,
   extents(2, 3),
   layoutRight(extents(2, 3)),
@@ -87,7 +94,9 @@ test('nor does it in methods', () => {
     withIndexType: mapping.extents.withIndexType.bind(mapping.extents) as never,
     staticExtent: mapping.extents.staticExtent.bind(mapping.extents) as never,
   };
+  const bare: unknown = Object.create(null); // has no text
   for (const [name, call] of Object.entries(methods)) {
+    refuses(name, call, [bare, bare]);
     for (const a of values) for (const b of values) refuses(name, call, [a, b]);
   }
 });
