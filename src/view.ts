@@ -67,11 +67,17 @@ export class TensorView<D extends DType = DType> {
       try {
         return view.#descriptor;
       } catch {
-        throw new ArgumentTypeError('tensor', 'a Tensor or TensorView itself, not a proxy of one', view);
+        throw notTensor(view);
       }
     };
     descriptorOf = (view) => {
-      const descriptor = readDescriptor(view);
+      let descriptor: Descriptor | null;
+      // Not through the function above: this is in every exchange.
+      try {
+        descriptor = view.#descriptor;
+      } catch {
+        throw notTensor(view);
+      }
       if (descriptor === null || descriptor.storage.refs === 0) throw disposed();
       return descriptor;
     };
@@ -332,6 +338,10 @@ export class TensorView<D extends DType = DType> {
   [Symbol.for('Deno.customInspect')](): string {
     return this.toString();
   }
+}
+
+function notTensor(value: unknown): Error {
+  return new ArgumentTypeError('tensor', 'a Tensor or TensorView itself, not a proxy of one', value);
 }
 
 function writable(view: TensorView, action: string): Descriptor {
