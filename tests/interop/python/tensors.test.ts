@@ -232,6 +232,12 @@ testWith(numpy.missing, 'JavaScript memory is copied for Python; a foreign consu
   managed.deleter?.();
 });
 
+testWith(numpy.missing, 'a request is an object', () => {
+  const x = np.zeros(2);
+  for (const wrong of [null, 5, []]) throws('TypeError', 'for options', () => x[DLPACK](wrong));
+  throws('TypeError', 'the numbers type and id', () => x[DLPACK]({ device: 'cpu' }));
+});
+
 testWith(numpy.missing, 'memory of a numbered host is that of the host', () => {
   const x = Tensor.from([1, 2, 3], { dtype: 'float32' }).to('cpu:1');
   equal(value(np.asarray(x).sum().item()), 6);
