@@ -236,6 +236,7 @@ testWith(numpy.missing, 'a request is an object', () => {
   const x = np.zeros(2);
   for (const wrong of [null, 5, []]) throws('TypeError', 'for options', () => x[DLPACK](wrong));
   throws('TypeError', 'the numbers type and id', () => x[DLPACK]({ device: 'cpu' }));
+  throws('TypeError', 'a bigint or null', () => fromDLPack(x, { stream: {} as never }));
 });
 
 testWith(numpy.missing, 'memory of a numbered host is that of the host', () => {
