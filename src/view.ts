@@ -71,7 +71,12 @@ export class TensorView<D extends DType = DType> {
       }
     };
     descriptorOf = (view) => {
-      const descriptor = readDescriptor(view);
+      let descriptor: Descriptor | null;
+      try {
+        descriptor = view.#descriptor;
+      } catch {
+        descriptor = readDescriptor(view); // says what is wrong; apart, because this function is in every hot path
+      }
       if (descriptor === null || descriptor.storage.refs === 0) throw disposed();
       return descriptor;
     };
