@@ -109,9 +109,10 @@ function invokeWith(
 
 /** Gives back what a call used. */
 export function endCall(base: number, mark: number, lentMark: number): void {
-  while (used.lent.length > lentMark) used.lent.pop(); // cheaper than a length
+  const { lent, temporaries } = used;
+  for (let i = lent.length; i > lentMark; i--) lent.pop(); // cheaper than a length
   try {
-    releaseTemporaries(mark);
+    if (temporaries.length > mark) releaseTemporaries(mark);
   } finally {
     leaveCall(base);
   }
