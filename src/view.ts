@@ -67,16 +67,15 @@ export class TensorView<D extends DType = DType> {
       try {
         return view.#descriptor;
       } catch {
-        throw notTensor(view);
+        throw new ArgumentTypeError('tensor', 'a Tensor or TensorView itself, not a proxy of one', view);
       }
     };
     descriptorOf = (view) => {
       let descriptor: Descriptor | null;
-      // Not through the function above: this is in every exchange.
       try {
         descriptor = view.#descriptor;
       } catch {
-        throw notTensor(view);
+        descriptor = readDescriptor(view); // says what is wrong; apart, because this function is in every hot path
       }
       if (descriptor === null || descriptor.storage.refs === 0) throw disposed();
       return descriptor;
@@ -338,10 +337,6 @@ export class TensorView<D extends DType = DType> {
   [Symbol.for('Deno.customInspect')](): string {
     return this.toString();
   }
-}
-
-function notTensor(value: unknown): Error {
-  return new ArgumentTypeError('tensor', 'a Tensor or TensorView itself, not a proxy of one', value);
 }
 
 function writable(view: TensorView, action: string): Descriptor {

@@ -108,13 +108,17 @@ export class NativeStorage extends Storage {
   }
 
   buffer(): ArrayBuffer {
-    if (this.cached !== null) {
+    if (this.isShown(this.cached)) {
       if (this.isCopy) this.refresh(this.cached);
-      // The holder of an external buffer can detach it; the memory is still here and gets another one.
-      if (this.nbytes === 0 ? !isDetached(this.cached) : this.cached.byteLength === this.nbytes) return this.cached;
+      return this.cached;
     }
     this.cached = this.create();
     return this.cached;
+  }
+
+  /** Whoever has the buffer can detach it; the memory is still here and gets another one. */
+  private isShown(buffer: ArrayBuffer | null): buffer is ArrayBuffer {
+    return buffer !== null && (this.nbytes === 0 ? !isDetached(buffer) : buffer.byteLength === this.nbytes);
   }
 
   private create(): ArrayBuffer {
@@ -142,7 +146,7 @@ export class NativeStorage extends Storage {
   }
 
   override commit(): void {
-    if (!this.isCopy || this.cached === null) return;
+    if (!this.isCopy || !this.isShown(this.cached)) return;
     u32[HANDLE] = this.handle;
     native().writeFrom(new Uint8Array(this.cached));
     checkStatus();

@@ -6,6 +6,7 @@
 
 import type { ImportRequest } from '../backend.js';
 import type { Descriptor } from '../descriptor.js';
+import { ArgumentTypeError } from '../errors.js';
 import { takeImport } from '../native/import.js';
 import { checkStatus } from '../native/status.js';
 import { binding } from './binding.js';
@@ -15,6 +16,12 @@ import { liveHandle, type Reference } from './reference.js';
 import { toError } from './results.js';
 
 const { u32 } = frame;
+
+/** A program may give anything. */
+function numberOf(stream: unknown): number {
+  if (typeof stream === 'bigint' || typeof stream === 'number') return Number(stream);
+  throw new ArgumentTypeError('stream', 'a bigint or null', stream);
+}
 
 /** The tensor of a Python object: its type's exchange API, then versioned, then legacy. */
 export function consume(reference: Reference, request: ImportRequest | null): Descriptor {
@@ -26,7 +33,7 @@ export function consume(reference: Reference, request: ImportRequest | null): De
       copy === null ? -1 : copy ? 1 : 0,
       device === null ? 0 : device.type,
       device === null ? 0 : device.id,
-      stream === null ? 0 : Number(stream),
+      stream === null ? 0 : numberOf(stream),
     );
   }
   u32[HANDLE] = handle;

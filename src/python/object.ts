@@ -7,7 +7,7 @@
 import { type ImportRequest, setObjectImporter } from '../backend.js';
 import type { Descriptor } from '../descriptor.js';
 import { type DLDevice, deviceFromType } from '../device.js';
-import { ArgumentTypeError } from '../errors.js';
+import { ArgumentTypeError, checkOptions } from '../errors.js';
 import { DLPACK, DLPACK_DEVICE, type DLPackRequest } from '../managed.js';
 import { beforeStats } from '../native/stats.js';
 import { produce } from '../produce.js';
@@ -137,8 +137,10 @@ function* iterate(reference: Reference): Generator<unknown> {
 const methods: Record<symbol, (reference: Traps, ...args: never[]) => unknown> = {
   /** For other consumers; `fromDLPack` takes the shorter way. */
   [DLPACK]: (reference, request: DLPackRequest = {}) => {
-    const device = request.device == null ? null : deviceFromType(request.device.type, request.device.id);
-    const descriptor = consume(reference, { copy: request.copy ?? null, device, stream: request.stream ?? null });
+    checkOptions(request, '{ copy: true }');
+    const { device: wanted, copy = null, stream = null } = request;
+    const device = wanted == null ? null : deviceFromType(wanted.type, wanted.id);
+    const descriptor = consume(reference, { copy, device, stream });
     try {
       return produce(descriptor, { ...request, copy: null, device: null });
     } finally {

@@ -38,7 +38,7 @@ export async function callAsync(fn: FFIFunction, ...args: unknown[]): Promise<un
 function begin(pointer: number, args: readonly unknown[]): Promise<unknown> {
   const { text, device, temporaries, lent } = scratch;
   const mark = temporaries.length;
-  const lentBefore = lent.length;
+  const lentMark = lent.length;
   const base = reserve(args.length);
   scratch.device = null;
   try {
@@ -48,8 +48,7 @@ function begin(pointer: number, args: readonly unknown[]): Promise<unknown> {
   } finally {
     scratch.text = text;
     scratch.device = device;
-    lent.length = lentBefore;
-    endCall(base, mark);
+    endCall(base, mark, lentMark);
   }
 }
 

@@ -44,7 +44,7 @@ export type FFIFunction = (...args: unknown[]) => unknown;
 
 /** Calls the function at `pointer`. */
 export function invoke(pointer: number, args: readonly unknown[]): unknown {
-  return used.isUsed ? invokeInside(pointer, args, false) : invokeWith(pointer, args, 0, false);
+  return used.isUsed ? invokeInside(pointer, args, false) : invokeWith(pointer, args, 0, 0, false);
 }
 
 /** The same, while no other thread uses the table of global functions. */
@@ -57,17 +57,21 @@ function invokeInside(pointer: number, args: readonly unknown[], locked: boolean
   const { text, device } = scratch;
   scratch.device = null;
   try {
-    return invokeWith(pointer, args, scratch.temporaries.length, locked);
+    return invokeWith(pointer, args, scratch.temporaries.length, scratch.lent.length, locked);
   } finally {
     scratch.text = text;
     scratch.device = device;
   }
 }
 
-function invokeWith(pointer: number, args: readonly unknown[], mark: number, locked: boolean): unknown {
+function invokeWith(
+  pointer: number,
+  args: readonly unknown[],
+  mark: number,
+  lentMark: number,
+  locked: boolean,
+): unknown {
   const count = args.length;
-  const { lent } = used;
-  const lentBefore = lent.length;
   const base = u32[TOP] as number;
   const result = base + count;
   if (result >= SLOTS) throw frameIsFull(count);
@@ -88,7 +92,7 @@ function invokeWith(pointer: number, args: readonly unknown[], mark: number, loc
       writeArgument(base + i, value);
     }
     if (used.device !== null) writeStream(used.device);
-    if (lent.length > lentBefore) checkLent(lentBefore);
+    if (used.isUsed) checkLent(lentMark);
     f64[OBJECT] = pointer;
     u32[BASE] = base;
     i32[COUNT] = count;
@@ -98,16 +102,17 @@ function invokeWith(pointer: number, args: readonly unknown[], mark: number, loc
     if (type === Type.none) return undefined;
     return type === Type.tensor ? readTensor(result, args) : readValue(result, value);
   } finally {
-    if (lent.length > lentBefore) lent.length = lentBefore;
-    if (used.isUsed) endCall(base, mark);
+    if (used.isUsed) endCall(base, mark, lentMark);
     else u32[TOP] = base;
   }
 }
 
 /** Gives back what a call used. */
-export function endCall(base: number, mark: number): void {
+export function endCall(base: number, mark: number, lentMark: number): void {
+  const { lent, temporaries } = used;
+  for (let i = lent.length; i > lentMark; i--) lent.pop(); // cheaper than a length
   try {
-    releaseTemporaries(mark);
+    if (temporaries.length > mark) releaseTemporaries(mark);
   } finally {
     leaveCall(base);
   }

@@ -50,6 +50,12 @@ function disownAfterCall(number: number): void {
   scratch.isUsed = true;
 }
 
+/** Notes JavaScript memory that the call being prepared gets. */
+export function lend(memory: Lent): void {
+  scratch.isUsed = true;
+  scratch.lent.push(memory);
+}
+
 /**
  * Throws unless what was lent since there were `mark` is still there. After the last code of the user that runs before native
  * code looks at the memory: an argument may be an object whose methods detach the buffer of the one before.

@@ -11,7 +11,7 @@ import { writeDescriptor } from '../native/frame.js';
 import { checkStatus } from '../native/status.js';
 import { f64, OBJECT, SLOT, Type, u32, VIEW } from './call-frame.js';
 import { ffi } from './library.js';
-import { ObjectHandle, scratch } from './objects.js';
+import { lend, ObjectHandle } from './objects.js';
 
 /**
  * A native object for the elements of a descriptor, and the `DLTensor` inside it. It goes with the storage, and with the
@@ -39,7 +39,7 @@ export function tensorObject(descriptor: Descriptor): TensorObject {
     descriptor.native = object;
   }
   // A buffer that is still there when the call begins lies where it lay: engines move none.
-  if (!object.isOwning) scratch.lent.push(descriptor.storage);
+  if (!object.isOwning) lend(descriptor.storage);
   return object;
 }
 

@@ -239,6 +239,13 @@ testWith(numpy.missing, 'options of py.tensor are an object', () => {
   }
 });
 
+testWith(numpy.missing, 'a request is an object', () => {
+  const x = np.zeros(2);
+  for (const wrong of [null, 5, []]) throws('TypeError', 'for options', () => x[DLPACK](wrong));
+  throws('TypeError', 'the numbers type and id', () => x[DLPACK]({ device: 'cpu' }));
+  throws('TypeError', 'a bigint or null', () => fromDLPack(x, { stream: {} as never }));
+});
+
 testWith(numpy.missing, 'memory of a numbered host is that of the host', () => {
   const x = Tensor.from([1, 2, 3], { dtype: 'float32' }).to('cpu:1');
   equal(value(np.asarray(x).sum().item()), 6);

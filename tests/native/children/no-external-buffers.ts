@@ -26,6 +26,10 @@ equal(x.get(0, 0), 7, 'and get reads it');
 const { data } = x;
 data[0] = 100;
 equal(y.get(0, 0), 7, 'a write to the copy stays there');
+structuredClone(data.buffer, { transfer: [data.buffer] });
+x.set(0, 1, 5);
+equal([x.get(0, 1), y.get(0, 1), x.data.length, data.length], [5, 5, 4, 0], 'a copy that was taken away is made anew');
+x.set(0, 1, 2);
 equal(Tensor.zeros([3], 'int8').toArray(), [0, 0, 0]);
 equal(Tensor.adopt(new Int8Array([1, 2])).toArray(), [1, 2]);
 equal(fromDLPack(x.transpose()).copy().toArray(), [
