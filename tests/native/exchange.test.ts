@@ -94,7 +94,9 @@ testWith(peerMissing, 'options are an object, and nothing is taken or given befo
   const before = stats();
   for (const bad of [false, null, 'legacy', []]) {
     const options = bad as never;
-    const address = exportManaged(Tensor.from([1], { dtype: 'uint8' }));
+    const made = Tensor.from([1], { dtype: 'uint8' });
+    const address = exportManaged(made);
+    made.dispose();
     throws('TypeError', 'an object such as { versioned: false }', () => importManaged(address, options));
     throws('TypeError', 'an object such as { versioned: false }', () => releaseManaged(address, options));
     const x = importManaged(address);

@@ -153,7 +153,9 @@ testWith(kernelsMissing, 'a kernel may keep a tensor that JavaScript disposed', 
   probe('keep')(x);
   x.dispose();
   equal(stats().storages, before + 1);
-  equal(probe('sum_owned')(probe('kept')()), 6);
+  const kept = probe('kept')() as Tensor;
+  equal(probe('sum_owned')(kept), 6);
+  kept.dispose();
   probe('forget_on_thread')();
   ok(await collectUntil(() => stats().storages <= before));
 });
