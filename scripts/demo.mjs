@@ -6,7 +6,7 @@ import {
   buildTests,
   buildTypeScript,
   checkNode,
-  installNumPy,
+  installDemoPackages,
   installPackages,
 } from './lib/setup.mjs';
 import { at, main, run } from './lib/steps.mjs';
@@ -19,7 +19,7 @@ await main(async () => {
   await buildNative();
   await buildTests();
   await buildExampleAddon();
-  await installNumPy();
+  await installDemoPackages();
   await buildKernels();
   const { code } = await run(process.execPath, [at('build/demo/demo.js')], { show: true, allowFailure: true });
   return code ?? 1;

@@ -124,15 +124,16 @@ export async function installOldNumPy() {
   }
 }
 
-/** What the demo shows of Python: NumPy alone. The demo goes on without it, and says so. */
-export const installNumPy = () =>
-  step('NumPy in .venv', async () => {
-    const hasNumPy = async () => (await run(venvPython, ['-c', 'import numpy'], { allowFailure: true })).code === 0;
+/** What the demo shows of Python and of kernels, without PyTorch's gigabyte. The demo goes on without them, and says so. */
+export const installDemoPackages = () =>
+  step('NumPy and apache-tvm-ffi in .venv', async () => {
+    const hasBoth = async () =>
+      (await run(venvPython, ['-c', 'import numpy, tvm_ffi'], { allowFailure: true })).code === 0;
     try {
-      if (existsSync(venvPython) && (await hasNumPy())) return 'up to date';
-      const [line] = readFileSync(at('requirements.txt'), 'utf8').match(/^numpy==.*$/m);
+      if (existsSync(venvPython) && (await hasBoth())) return 'up to date';
+      const lines = readFileSync(at('requirements.txt'), 'utf8').match(/^(numpy|apache-tvm-ffi)==.*$/gm);
       await run(process.env.PYTHON ?? 'python3', ['-m', 'venv', '.venv']);
-      await run(venvPython, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', line]);
+      await run(venvPython, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...lines]);
       return 'done';
     } catch (error) {
       return `left out (${String(error.message).split('\n')[0]})`;
