@@ -4,9 +4,9 @@
  * @module
  */
 
-import { setBackend } from './backend.js';
 import { nativeBackend } from './native/backend.js';
 import { isNativeAvailable } from './native/load.js';
+import { setBackend } from './storage/backend.js';
 
 setBackend(() => (isNativeAvailable() ? nativeBackend : null));
 

@@ -57,6 +57,7 @@ export {
   UnsupportedDTypeError,
   VersionError,
 } from './errors.js';
+export { type FromDLPackOptions, fromDLPack } from './from-dlpack.js';
 export type { SliceRange } from './layout.js';
 export {
   DLPACK,
@@ -66,12 +67,11 @@ export {
   type DLPackRequest,
   type GPUData,
   type ManagedTensor,
-} from './managed.js';
-export type { FromOptions, WrapOptions } from './memory.js';
-export type { AllocatedData, AllocRequest, NDAllocator } from './nd-alloc.js';
-export type { NestedSource } from './nested.js';
-export { type FromDLPackOptions, fromDLPack } from './protocol.js';
+} from './protocol/managed.js';
 export { type Expected, expectTensor, type TensorSpec } from './spec.js';
-export type { GPUBufferLike } from './storage.js';
+export type { FromOptions, WrapOptions } from './storage/arrays.js';
+export type { AllocatedData, AllocRequest, NDAllocator } from './storage/nd-alloc.js';
+export type { GPUBufferLike } from './storage/storage.js';
 export { type EmptyOptions, Tensor, type WrappableArray } from './tensor.js';
+export type { NestedSource } from './values/nested.js';
 export { type NestedArray, TensorView } from './view.js';

@@ -5,21 +5,21 @@
  * @module
  */
 
-import { allocateLike, clearStorage } from './allocate.js';
-import { getBackend } from './backend.js';
-import { type Descriptor, Flag } from './descriptor.js';
 import { type Device, type DLDevice, parseDevice } from './device.js';
 import { type DType, type DTypeInfo, dtypeOfArray, parseDType, type TypedArray } from './dtype.js';
-import { elementCodec } from './element.js';
 import { ArgumentTypeError, checkOptions } from './errors.js';
 import { checkShape, checkStrides, inferShape, reshapeLayout, rowMajorStrides } from './layout.js';
-import { DLPACK, DLPACK_DEVICE, type DLPackRequest, type ManagedTensor } from './managed.js';
-import { bytesOf, describeArray, type FromOptions, moveBuffer, type WrapOptions } from './memory.js';
-import { allocateWith, getEnvAllocator, type NDAllocator } from './nd-alloc.js';
-import { flattenNested, type NestedSource } from './nested.js';
-import { produce } from './produce.js';
-import { HeapStorage } from './storage.js';
+import { DLPACK, DLPACK_DEVICE, type DLPackRequest, type ManagedTensor } from './protocol/managed.js';
+import { produce } from './protocol/produce.js';
+import { allocateLike, clearStorage } from './storage/allocate.js';
+import { bytesOf, describeArray, type FromOptions, moveBuffer, type WrapOptions } from './storage/arrays.js';
+import { getBackend } from './storage/backend.js';
+import { type Descriptor, Flag } from './storage/descriptor.js';
+import { allocateWith, getEnvAllocator, type NDAllocator } from './storage/nd-alloc.js';
+import { HeapStorage } from './storage/storage.js';
 import { convertElements, convertElementsAsync } from './values/convert.js';
+import { elementCodec } from './values/element.js';
+import { flattenNested, type NestedSource } from './values/nested.js';
 import { descriptorOf, setMakeOwner, TensorView, takeDescriptor } from './view.js';
 
 /** The dtype that a typed array naturally has. */

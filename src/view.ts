@@ -4,10 +4,8 @@
  * @module
  */
 
-import { Descriptor, Flag } from './descriptor.js';
 import { type Device, parseDevice } from './device.js';
 import { type DType, parseDType, type Scalar, type TypedArrayOf } from './dtype.js';
-import { type ElementValue, elementCodec } from './element.js';
 import { ArgumentTypeError, DisposedError, IndexError, LayoutError, ReadOnlyError } from './errors.js';
 import {
   broadcastLayout,
@@ -21,9 +19,11 @@ import {
   squeezeLayout,
   transposeLayout,
 } from './layout.js';
-import { formatTensor } from './print.js';
+import { Descriptor, Flag } from './storage/descriptor.js';
 import { copyInto } from './values/assign.js';
 import { fillElements } from './values/convert.js';
+import { type ElementValue, elementCodec } from './values/element.js';
+import { formatTensor } from './values/print.js';
 
 /** Elements in nested arrays, one level for each axis; the bare value for a tensor without axes. */
 export type NestedArray<T> = T | NestedArray<T>[];

@@ -5,7 +5,7 @@
  */
 
 import { ArgumentTypeError, ArgumentValueError, LayoutError } from '../errors.js';
-import { bufferLength } from '../storage.js';
+import { bufferLength } from '../storage/storage.js';
 import { layoutOf } from './layout-of.js';
 import type { DataModel } from './model.js';
 import type { Fields, Scalar, Struct } from './structs.js';

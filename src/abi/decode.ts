@@ -4,12 +4,12 @@
  * @module
  */
 
-import { Descriptor } from '../descriptor.js';
 import { deviceFromType } from '../device.js';
 import { dtypeFromCode } from '../dtype.js';
 import { ArgumentTypeError, BufferError, LayoutError } from '../errors.js';
 import { checkShape, checkStrides, MAX_NDIM, rowMajorStrides } from '../layout.js';
-import { BufferStorage } from '../storage.js';
+import { Descriptor } from '../storage/descriptor.js';
+import { BufferStorage } from '../storage/storage.js';
 import { TensorView } from '../view.js';
 import { checkPlace, decodeStruct, type Place, type StructValue } from './codec.js';
 import {

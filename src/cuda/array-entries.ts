@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { ArrayEntries } from '../backend.js';
 import { ArgumentTypeError, ArgumentValueError, LayoutError } from '../errors.js';
 import { MAX_NDIM } from '../layout.js';
+import type { ArrayEntries } from '../storage/foreign.js';
 
 /** The interface of an array, as an object of JavaScript. Numbers may be bigints everywhere. */
 export interface CudaArrayInterface {

@@ -6,8 +6,6 @@
  * @module
  */
 
-import { type ArrayEntries, getBackend, readForeignArray, takeForeignArray } from '../backend.js';
-import { Descriptor, Flag } from '../descriptor.js';
 import { type Device, type DeviceInfo, deviceFromType } from '../device.js';
 import { type DType, type DTypeInfo, dtypeFromName } from '../dtype.js';
 import {
@@ -21,7 +19,10 @@ import {
 } from '../errors.js';
 import { broadcastLayout, checkShape, rowMajorStrides, spanOf } from '../layout.js';
 import type { NativeStorage } from '../native/native-storage.js';
-import type { Storage } from '../storage.js';
+import { getBackend } from '../storage/backend.js';
+import { Descriptor, Flag } from '../storage/descriptor.js';
+import { type ArrayEntries, readForeignArray, takeForeignArray } from '../storage/foreign.js';
+import type { Storage } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { type CudaArrayInterface, readEntries } from './array-entries.js';

@@ -4,13 +4,13 @@
  * @module
  */
 
-import { type DeviceBackend, setDeviceBackend } from '../backend.js';
-import type { Descriptor } from '../descriptor.js';
 import type { DeviceInfo } from '../device.js';
 import { BufferError } from '../errors.js';
 import { setPointerDriver } from '../mdspan/driver.js';
 import { NativeStorage } from '../native/native-storage.js';
-import type { Storage } from '../storage.js';
+import type { Descriptor } from '../storage/descriptor.js';
+import { type DeviceBackend, setDeviceBackend } from '../storage/device-backend.js';
+import type { Storage } from '../storage/storage.js';
 import { copyElements, copyElementsAsync } from './copy.js';
 import { currentHandle, streamOfNumber } from './current.js';
 import { check, countDevices, cuda, isLoaded } from './driver.js';

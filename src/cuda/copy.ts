@@ -4,16 +4,17 @@
  * @module
  */
 
-import { allocateLike } from '../allocate.js';
-import { Descriptor, Flag } from '../descriptor.js';
 import { cpu, type DeviceInfo } from '../device.js';
 import { dtypeFromName } from '../dtype.js';
 import { UnsupportedDTypeError } from '../errors.js';
 import { sizeOf, spanOf } from '../layout.js';
 import { NativeStorage } from '../native/native-storage.js';
-import { type Pass, passesOf } from '../pass.js';
-import { BufferStorage, type Storage } from '../storage.js';
+import { allocateLike } from '../storage/allocate.js';
+import type { Pass } from '../storage/backend.js';
+import { Descriptor, Flag } from '../storage/descriptor.js';
+import { BufferStorage, type Storage } from '../storage/storage.js';
 import { convertElements, convertElementsAsync } from '../values/convert.js';
+import { passesOf } from '../values/pass.js';
 import { currentHandle, LEGACY_STREAM } from './current.js';
 import { CAPTURE_UNSUPPORTED, check, cuda, driverError, NOT_SUPPORTED } from './driver.js';
 import {

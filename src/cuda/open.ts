@@ -4,7 +4,6 @@
  * @module
  */
 
-import { Descriptor, Flag } from '../descriptor.js';
 import { type DeviceInfo, parseDevice } from '../device.js';
 import { type DTypeInfo, parseDType, strideBits } from '../dtype.js';
 import {
@@ -17,6 +16,7 @@ import {
 } from '../errors.js';
 import { checkShape, checkStrides, spanOf } from '../layout.js';
 import { NativeStorage } from '../native/native-storage.js';
+import { Descriptor, Flag } from '../storage/descriptor.js';
 import { Tensor } from '../tensor.js';
 import { cudaBackend } from './backend.js';
 import { devices } from './devices.js';

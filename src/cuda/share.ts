@@ -4,14 +4,14 @@
  * @module
  */
 
-import type { Owner } from '../collect.js';
-import { Descriptor } from '../descriptor.js';
 import type { Device, DeviceInfo } from '../device.js';
 import { type DType, parseDType, sizeBytes } from '../dtype.js';
 import { ArgumentTypeError, BufferError, checkOptions, UnsupportedDeviceError } from '../errors.js';
 import { checkShape, rowMajorStrides, sizeOf } from '../layout.js';
 import { NativeStorage } from '../native/native-storage.js';
-import type { Storage } from '../storage.js';
+import type { Owner } from '../storage/collect.js';
+import { Descriptor } from '../storage/descriptor.js';
+import type { Storage } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { cudaBackend } from './backend.js';

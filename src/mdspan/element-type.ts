@@ -5,8 +5,8 @@
  */
 
 import { type DLDataType, type DType, type DTypeInfo, parseDType, type Scalar } from '../dtype.js';
-import { type ElementCodec, elementCodec } from '../element.js';
 import { ArgumentTypeError, UnsupportedDTypeError } from '../errors.js';
+import { type ElementCodec, elementCodec } from '../values/element.js';
 
 type Float8 = 'float8_e4m3fn' | 'float8_e5m2' | 'float8_e8m0fnu';
 type SubByte = 'float6_e2m3fn' | 'float6_e3m2fn' | 'float4_e2m1fn';

@@ -4,10 +4,10 @@
  * @module
  */
 
-import { getBackend } from '../backend.js';
 import { cpu, type DeviceInfo } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError, BufferError, DisposedError } from '../errors.js';
-import { BufferStorage, type Storage } from '../storage.js';
+import { getBackend } from '../storage/backend.js';
+import { BufferStorage, type Storage } from '../storage/storage.js';
 
 export interface Memory {
   readonly nbytes: number;

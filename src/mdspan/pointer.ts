@@ -15,7 +15,7 @@ import {
   LayoutError,
   ReadOnlyError,
 } from '../errors.js';
-import { checkAttached } from '../memory.js';
+import { checkAttached } from '../storage/arrays.js';
 import type { NaturalDType, WrappableArray } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { type ElementInfo, type ElementType, type ElementValueOf, parseElementType } from './element-type.js';

@@ -4,11 +4,11 @@
  * @module
  */
 
-import { Descriptor, Flag } from '../descriptor.js';
 import { cpu, type DeviceInfo, DeviceType, type DLDevice, deviceFromType } from '../device.js';
 import { ArgumentTypeError, BufferError, LayoutError } from '../errors.js';
 import { spanOf } from '../layout.js';
-import { DLPACK, type DLPackRequest, type ManagedTensor } from '../managed.js';
+import { DLPACK, type DLPackRequest, type ManagedTensor } from '../protocol/managed.js';
+import { Descriptor, Flag } from '../storage/descriptor.js';
 import { shareDescriptor } from '../tensor.js';
 import { deviceOrdinal } from './driver.js';
 import type { Shape } from './extents.js';

@@ -7,7 +7,7 @@
 
 import type { DLDevice } from '../device.js';
 import { ArgumentTypeError, ReadOnlyError } from '../errors.js';
-import { DLPACK, DLPACK_DEVICE, type DLPackRequest, type ManagedTensor } from '../managed.js';
+import { DLPACK, DLPACK_DEVICE, type DLPackRequest, type ManagedTensor } from '../protocol/managed.js';
 import type { Accessor, HandleOf, PointerAccessor, ValueOf } from './accessor.js';
 import type { ElementType } from './element-type.js';
 import type { Extents, PerAxis, Shape } from './extents.js';

@@ -4,10 +4,10 @@
  * @module
  */
 
-import type { Backend } from '../backend.js';
 import type { DeviceInfo } from '../device.js';
 import { ArgumentValueError } from '../errors.js';
-import type { Storage } from '../storage.js';
+import type { Backend } from '../storage/backend.js';
+import type { Storage } from '../storage/storage.js';
 import { convert, convertAsync, overlaps } from './convert.js';
 import { exportExternal, storageAddress } from './export.js';
 import { Field, frame } from './frame.js';

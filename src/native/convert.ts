@@ -6,8 +6,8 @@
 
 import { availableParallelism } from 'node:os';
 import { BufferError } from '../errors.js';
-import type { Pass } from '../pass.js';
-import { BufferStorage, type Storage } from '../storage.js';
+import type { Pass } from '../storage/backend.js';
+import { BufferStorage, type Storage } from '../storage/storage.js';
 import { native } from './load.js';
 import { NativeStorage } from './native-storage.js';
 

@@ -4,10 +4,10 @@
  * @module
  */
 
-import type { Descriptor } from '../descriptor.js';
 import { ArgumentTypeError, BufferError, checkOptions } from '../errors.js';
-import { copyDescriptor } from '../memory.js';
-import { BufferStorage } from '../storage.js';
+import type { Descriptor } from '../storage/descriptor.js';
+import { BufferStorage } from '../storage/storage.js';
+import { copyDescriptor } from '../values/copy.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { isDebug, recordExport } from './debug.js';
 import { Field, frame, writeDescriptor } from './frame.js';

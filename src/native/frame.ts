@@ -7,10 +7,10 @@
  * @module
  */
 
-import { Descriptor, KNOWN_FLAGS } from '../descriptor.js';
 import { cpu, type DeviceInfo, deviceFromType } from '../device.js';
 import { type DTypeInfo, dtypeFromCode } from '../dtype.js';
-import type { Storage } from '../storage.js';
+import { Descriptor, KNOWN_FLAGS } from '../storage/descriptor.js';
+import type { Storage } from '../storage/storage.js';
 
 const buffer = new ArrayBuffer(2048);
 

@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { Descriptor } from '../descriptor.js';
 import type { DType } from '../dtype.js';
 import { ArgumentTypeError, checkOptions } from '../errors.js';
+import type { Descriptor } from '../storage/descriptor.js';
 import { Tensor } from '../tensor.js';
 import { isDebug } from './debug.js';
 import { Field, forgetKind, frame, isKindKnown, readBytes, readDescriptor, readKind, writeImport } from './frame.js';

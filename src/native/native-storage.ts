@@ -4,9 +4,9 @@
  * @module
  */
 
-import { collectLater, collectNever, type Owner } from '../collect.js';
 import { BufferError } from '../errors.js';
-import { isDetached, Storage } from '../storage.js';
+import { collectLater, collectNever, type Owner } from '../storage/collect.js';
+import { isDetached, Storage } from '../storage/storage.js';
 import { forgetStorage, isDebug, recordStorage } from './debug.js';
 import { Field, frame } from './frame.js';
 import { native } from './load.js';

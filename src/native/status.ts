@@ -14,7 +14,7 @@ import {
   VersionError,
 } from '../errors.js';
 import { MAX_NDIM } from '../layout.js';
-import { DLPACK_VERSION } from '../managed.js';
+import { DLPACK_VERSION } from '../protocol/managed.js';
 import { Field, frame } from './frame.js';
 
 const { f64, i32, u32, u64 } = frame;

@@ -6,7 +6,7 @@
 
 import { constants } from 'node:buffer';
 import * as workerThreads from 'node:worker_threads';
-import { isResizable, isShared } from '../storage.js';
+import { isResizable, isShared } from '../storage/storage.js';
 
 /**
  * The heap of the main thread lives as long as the process; a worker's ends with it, so memory of a worker's heap is

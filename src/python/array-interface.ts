@@ -4,13 +4,13 @@
  * @module
  */
 
-import { type ArrayEntries, type ForeignArray, setArrayReader } from '../backend.js';
-import type { Descriptor } from '../descriptor.js';
 import { MAX_NDIM } from '../layout.js';
 import { frame as exchange, Field, readBytes } from '../native/frame.js';
 import { takeInto } from '../native/import.js';
 import { native } from '../native/load.js';
-import type { Storage } from '../storage.js';
+import type { Descriptor } from '../storage/descriptor.js';
+import { type ArrayEntries, type ForeignArray, setArrayReader } from '../storage/foreign.js';
+import type { Storage } from '../storage/storage.js';
 import { binding } from './binding.js';
 import { COUNT, FIRST_WORD, frame, HANDLE as OBJECT, objectFrame, WORDS } from './frame.js';
 import { LentStorage } from './lent-storage.js';

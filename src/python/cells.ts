@@ -4,15 +4,15 @@
  * @module
  */
 
-import type { Descriptor } from '../descriptor.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
-import { DLPACK } from '../managed.js';
+import { fromDLPack } from '../from-dlpack.js';
 import { isDebug, recordExport } from '../native/debug.js';
 import { placeOf, withMemory } from '../native/export.js';
 import { takeImport } from '../native/import.js';
 import type { NativeStorage } from '../native/native-storage.js';
 import { checkStatus } from '../native/status.js';
-import { fromDLPack } from '../protocol.js';
+import { DLPACK } from '../protocol/managed.js';
+import type { Descriptor } from '../storage/descriptor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { binding } from './binding.js';
 import {

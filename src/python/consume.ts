@@ -4,11 +4,11 @@
  * @module
  */
 
-import type { ImportRequest } from '../backend.js';
-import type { Descriptor } from '../descriptor.js';
 import { ArgumentTypeError } from '../errors.js';
 import { takeImport } from '../native/import.js';
 import { checkStatus } from '../native/status.js';
+import type { Descriptor } from '../storage/descriptor.js';
+import type { ImportRequest } from '../storage/foreign.js';
 import { binding } from './binding.js';
 import { writeNumbers } from './cells.js';
 import { COUNT, FAILED, frame, HANDLE } from './frame.js';

@@ -4,13 +4,13 @@
  * @module
  */
 
-import { type ImportRequest, setObjectImporter } from '../backend.js';
-import type { Descriptor } from '../descriptor.js';
 import { type DLDevice, deviceFromType } from '../device.js';
 import { ArgumentTypeError, checkOptions } from '../errors.js';
-import { DLPACK, DLPACK_DEVICE, type DLPackRequest } from '../managed.js';
 import { beforeStats } from '../native/stats.js';
-import { produce } from '../produce.js';
+import { DLPACK, DLPACK_DEVICE, type DLPackRequest } from '../protocol/managed.js';
+import { produce } from '../protocol/produce.js';
+import type { Descriptor } from '../storage/descriptor.js';
+import { type ImportRequest, setObjectImporter } from '../storage/foreign.js';
 import { Tensor } from '../tensor.js';
 import { perform, performTensor } from './cells.js';
 import { consume } from './consume.js';

@@ -4,11 +4,11 @@
  * @module
  */
 
-import type { Descriptor } from '../descriptor.js';
 import { ArgumentTypeError, BufferError, checkOptions } from '../errors.js';
-import { DLPACK, type DLPackProducer } from '../managed.js';
+import { fromDLPack } from '../from-dlpack.js';
 import { placeOf, withMemory } from '../native/export.js';
-import { fromDLPack } from '../protocol.js';
+import { DLPACK, type DLPackProducer } from '../protocol/managed.js';
+import type { Descriptor } from '../storage/descriptor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { perform, performConversion } from './cells.js';
 import { Operation } from './frame.js';

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { Descriptor } from '../descriptor.js';
 import type { Device, DeviceInfo } from '../device.js';
 import type { DType, DTypeInfo } from '../dtype.js';
 import { ArgumentTypeError, BufferError } from '../errors.js';
@@ -12,8 +11,9 @@ import { rowMajorStrides } from '../layout.js';
 import { writeDescriptor } from '../native/frame.js';
 import { takeFrame } from '../native/import.js';
 import { checkStatus } from '../native/status.js';
-import { setEnvAllocator } from '../nd-alloc.js';
-import { BufferStorage } from '../storage.js';
+import { Descriptor } from '../storage/descriptor.js';
+import { setEnvAllocator } from '../storage/nd-alloc.js';
+import { BufferStorage } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf } from '../view.js';
 import { f64, i32, OBJECT, STATUS, u64 } from './call-frame.js';

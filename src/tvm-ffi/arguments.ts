@@ -5,12 +5,12 @@
  * @module
  */
 
-import type { Descriptor } from '../descriptor.js';
 import { cpu, parseDevice } from '../device.js';
 import { parseDType } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError, BufferError } from '../errors.js';
-import { DLPACK, type DLPackProducer } from '../managed.js';
-import { fromDLPack } from '../protocol.js';
+import { fromDLPack } from '../from-dlpack.js';
+import { DLPACK, type DLPackProducer } from '../protocol/managed.js';
+import type { Descriptor } from '../storage/descriptor.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { frame, writeFrameAddress } from './call-frame.js';

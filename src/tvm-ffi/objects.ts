@@ -4,8 +4,8 @@
  * @module
  */
 
-import { type Collectable, collectLater, type Owner } from '../collect.js';
 import type { DeviceInfo } from '../device.js';
+import { type Collectable, collectLater, type Owner } from '../storage/collect.js';
 import { SLOT, TOP, u32 } from './call-frame.js';
 import { ffi } from './library.js';
 

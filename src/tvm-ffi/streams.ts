@@ -4,10 +4,10 @@
  * @module
  */
 
-import { getDeviceBackend } from '../backend.js';
-import type { Descriptor } from '../descriptor.js';
 import { type Device, type DeviceInfo, parseDevice } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import type { Descriptor } from '../storage/descriptor.js';
+import { getDeviceBackend } from '../storage/device-backend.js';
 import { DEVICE, i32, STATUS, STREAM, u64 } from './call-frame.js';
 import { takeRaised } from './errors.js';
 import { ffi, library } from './library.js';

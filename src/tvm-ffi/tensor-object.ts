@@ -4,11 +4,11 @@
  * @module
  */
 
-import type { Descriptor } from '../descriptor.js';
 import { BufferError } from '../errors.js';
 import { placeOf, withNative } from '../native/export.js';
 import { writeDescriptor } from '../native/frame.js';
 import { checkStatus } from '../native/status.js';
+import type { Descriptor } from '../storage/descriptor.js';
 import { f64, OBJECT, SLOT, Type, u32, VIEW } from './call-frame.js';
 import { ffi } from './library.js';
 import { lend, ObjectHandle } from './objects.js';

@@ -4,12 +4,12 @@
  * @module
  */
 
-import { allocateLike } from '../allocate.js';
-import { getBackend } from '../backend.js';
-import { type Descriptor, Flag } from '../descriptor.js';
 import { LayoutError } from '../errors.js';
 import { broadcastLayout } from '../layout.js';
-import { BufferStorage, type Storage } from '../storage.js';
+import { allocateLike } from '../storage/allocate.js';
+import { getBackend } from '../storage/backend.js';
+import { type Descriptor, Flag } from '../storage/descriptor.js';
+import { BufferStorage, type Storage } from '../storage/storage.js';
 import { convertElements } from './convert.js';
 
 /** Broadcasts, converts and copies `source` into `target`; where they share memory, as if it were read first. */

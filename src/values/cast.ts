@@ -5,7 +5,7 @@
  */
 
 import { type Complex, type DTypeInfo, TypeCode } from '../dtype.js';
-import type { ElementValue } from '../element.js';
+import type { ElementValue } from './element.js';
 
 type Cast = (value: ElementValue) => number | bigint | boolean;
 

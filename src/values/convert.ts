@@ -5,12 +5,13 @@
  * @module
  */
 
-import { type DeviceBackend, getBackend, getDeviceBackend } from '../backend.js';
-import type { Descriptor } from '../descriptor.js';
-import { elementCodec, readBits, writeBits } from '../element.js';
 import { UnsupportedDeviceError, UnsupportedDTypeError } from '../errors.js';
-import { isComplex, type Pass, passesOf, piecesOf } from '../pass.js';
+import { getBackend, type Pass } from '../storage/backend.js';
+import type { Descriptor } from '../storage/descriptor.js';
+import { type DeviceBackend, getDeviceBackend } from '../storage/device-backend.js';
 import { castBetween } from './cast.js';
+import { elementCodec, readBits, writeBits } from './element.js';
+import { isComplex, passesOf, piecesOf } from './pass.js';
 import { scalarSource } from './scalar.js';
 
 /** Elements that TypeScript converts before it lets the event loop run: some ten milliseconds. */

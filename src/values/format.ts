@@ -6,8 +6,8 @@
  */
 
 import { type Complex, type DTypeInfo, dtypeFromName, TypeCode } from '../dtype.js';
-import type { ElementValue } from '../element.js';
-import { miniFloat } from '../minifloat.js';
+import type { ElementValue } from './element.js';
+import { miniFloat } from './minifloat.js';
 
 type Format<T> = (value: T) => string;
 

@@ -4,11 +4,11 @@
  * @module
  */
 
-import { Descriptor, Flag } from '../descriptor.js';
 import { cpu } from '../device.js';
 import { sizeBytes } from '../dtype.js';
-import { elementCodec } from '../element.js';
-import { BufferStorage } from '../storage.js';
+import { Descriptor, Flag } from '../storage/descriptor.js';
+import { BufferStorage } from '../storage/storage.js';
+import { elementCodec } from './element.js';
 
 /** A descriptor of the shape and dtype of `target` in which every element is `value`, checked as `set` checks it. */
 export function scalarSource(target: Descriptor, value: unknown): Descriptor {

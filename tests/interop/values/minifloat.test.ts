@@ -1,5 +1,5 @@
 import { type BaseDType, parseDType, Tensor } from 'dlpack';
-import { miniFloat } from '../../../src/minifloat.js';
+import { miniFloat } from '../../../src/values/minifloat.js';
 import { equal, ok } from '../../assert.js';
 import { testWith } from '../../harness.js';
 import { missingPython, oracle } from './python.js';

@@ -4,8 +4,6 @@
  * @module
  */
 
-import { consumerStream, getBackend, getDeviceBackend, hasDeviceBackend, importForeign } from './backend.js';
-import { Descriptor, KNOWN_FLAGS } from './descriptor.js';
 import { type Device, type DeviceInfo, deviceFromType, parseDevice } from './device.js';
 import type { DType } from './dtype.js';
 import { dtypeFromCode } from './dtype.js';
@@ -30,8 +28,12 @@ import {
   type DLPackProducer,
   type DLPackRequest,
   type ManagedTensor,
-} from './managed.js';
-import { BufferStorage, bufferLength, type GPUBufferLike, GpuStorage, type Storage } from './storage.js';
+} from './protocol/managed.js';
+import { getBackend } from './storage/backend.js';
+import { Descriptor, KNOWN_FLAGS } from './storage/descriptor.js';
+import { consumerStream, getDeviceBackend, hasDeviceBackend } from './storage/device-backend.js';
+import { importForeign } from './storage/foreign.js';
+import { BufferStorage, bufferLength, type GPUBufferLike, GpuStorage, type Storage } from './storage/storage.js';
 import { shareDescriptor, Tensor } from './tensor.js';
 import { descriptorOf, TensorView } from './view.js';
 

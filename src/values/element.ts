@@ -4,8 +4,8 @@
  * @module
  */
 
-import { type Complex, type DTypeInfo, dtypeFromName, TypeCode } from './dtype.js';
-import { ArgumentTypeError, ArgumentValueError } from './errors.js';
+import { type Complex, type DTypeInfo, dtypeFromName, TypeCode } from '../dtype.js';
+import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { miniFloat } from './minifloat.js';
 
 /** What an element reads as. */

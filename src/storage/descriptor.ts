@@ -5,10 +5,10 @@
  * @module
  */
 
-import type { DeviceInfo } from './device.js';
-import { type DTypeInfo, sizeBytes, strideBits, type TypedArray } from './dtype.js';
-import { LayoutError, UnsupportedDeviceError } from './errors.js';
-import { isContiguous, type Layout, sizeOf, spanOf } from './layout.js';
+import type { DeviceInfo } from '../device.js';
+import { type DTypeInfo, sizeBytes, strideBits, type TypedArray } from '../dtype.js';
+import { LayoutError, UnsupportedDeviceError } from '../errors.js';
+import { isContiguous, type Layout, sizeOf, spanOf } from '../layout.js';
 import type { Storage } from './storage.js';
 
 /** `DLPACK_FLAG_BITMASK_*` of dlpack.h. */

@@ -1,17 +1,15 @@
 /**
- * Descriptors over JavaScript memory, over memory taken from JavaScript, and copies.
+ * Descriptors over typed arrays: the memory shared, or taken from JavaScript.
  *
  * @module
  */
 
-import { allocateLike } from './allocate.js';
+import { cpu } from '../device.js';
+import { type DType, type DTypeInfo, strideBits, type TypedArray } from '../dtype.js';
+import { ArgumentTypeError, BufferError, checkCount } from '../errors.js';
+import { checkShape, checkStrides, inferShape, rowMajorStrides } from '../layout.js';
 import { Descriptor, Flag } from './descriptor.js';
-import { cpu } from './device.js';
-import { type DType, type DTypeInfo, strideBits, type TypedArray } from './dtype.js';
-import { ArgumentTypeError, BufferError, checkCount } from './errors.js';
-import { checkShape, checkStrides, inferShape, rowMajorStrides } from './layout.js';
 import { BufferStorage, bufferLength, clone, isDetached, isShared, regionOf } from './storage.js';
-import { convertElements } from './values/convert.js';
 
 export interface FromOptions<D extends DType> {
   shape?: readonly number[];
@@ -26,18 +24,6 @@ export interface WrapOptions<D extends DType> extends FromOptions<D> {
   readonly?: boolean;
   /** Elements narrower than a byte lie in a byte each, as in NumPy, instead of packed. */
   padded?: boolean;
-}
-
-/** A packed copy in memory of its own, flagged as one; where the source is, unless told otherwise. */
-export function copyDescriptor(source: Descriptor, device = source.device): Descriptor {
-  const copy = allocateLike(source.shape, source.dtype, (source.flags & Flag.subBytePadded) | Flag.isCopied, device);
-  try {
-    convertElements(source, copy);
-    return copy;
-  } catch (error) {
-    copy.storage.release();
-    throw error;
-  }
 }
 
 /** A typed array as a tensor over the same memory, with everything checked. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { BaseDType } from './dtype.js';
+import type { BaseDType } from '../dtype.js';
 
 /** What the top of the range holds: infinities and NaNs, one NaN, NaN in place of -0, or only numbers. */
 type Specials = 'ieee' | 'fn' | 'fnuz' | 'none';

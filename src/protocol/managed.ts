@@ -5,9 +5,9 @@
  * @module
  */
 
-import type { DLDevice } from './device.js';
-import type { DLDataType } from './dtype.js';
-import type { GPUBufferLike } from './storage.js';
+import type { DLDevice } from '../device.js';
+import type { DLDataType } from '../dtype.js';
+import type { GPUBufferLike } from '../storage/storage.js';
 
 /** `obj[DLPACK](request)` hands out a managed tensor. The JavaScript counterpart of Python's `__dlpack__`. */
 export const DLPACK: unique symbol = Symbol.for('dlpack') as never;

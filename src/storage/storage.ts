@@ -7,8 +7,8 @@
  * @module
  */
 
+import { DisposedError, UnsupportedDeviceError } from '../errors.js';
 import { type Collectable, collectLater, type Owner } from './collect.js';
-import { DisposedError, UnsupportedDeviceError } from './errors.js';
 
 export type { Owner } from './collect.js';
 

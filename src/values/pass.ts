@@ -5,20 +5,10 @@
  * @module
  */
 
-import type { Descriptor } from './descriptor.js';
-import { type DTypeInfo, dtypeFromName, TypeCode } from './dtype.js';
-import { UnsupportedDTypeError } from './errors.js';
-
-/** Elements of one scalar type into another. Offsets and steps are bits; axes are the outermost first. */
-export interface Pass {
-  readonly from: DTypeInfo;
-  readonly to: DTypeInfo;
-  readonly fromBit: number;
-  readonly toBit: number;
-  readonly shape: readonly number[];
-  readonly fromSteps: readonly number[];
-  readonly toSteps: readonly number[];
-}
+import { type DTypeInfo, dtypeFromName, TypeCode } from '../dtype.js';
+import { UnsupportedDTypeError } from '../errors.js';
+import type { Pass } from '../storage/backend.js';
+import type { Descriptor } from '../storage/descriptor.js';
 
 interface Axis {
   length: number;

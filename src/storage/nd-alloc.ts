@@ -4,12 +4,12 @@
  * @module
  */
 
+import type { Device, DeviceInfo } from '../device.js';
+import type { DType, DTypeInfo } from '../dtype.js';
+import { ArgumentTypeError, BufferError, LayoutError } from '../errors.js';
+import { spanOf } from '../layout.js';
 import { getBackend } from './backend.js';
 import { Descriptor } from './descriptor.js';
-import type { Device, DeviceInfo } from './device.js';
-import type { DType, DTypeInfo } from './dtype.js';
-import { ArgumentTypeError, BufferError, LayoutError } from './errors.js';
-import { spanOf } from './layout.js';
 import { BufferStorage, bufferLength, type Storage } from './storage.js';
 
 /** What is to be allocated. */

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { type Complex, type DType, dtypeOfArray, parseDType, type TypedArray } from './dtype.js';
-import { ArgumentTypeError, LayoutError } from './errors.js';
-import { MAX_NDIM } from './layout.js';
+import { type Complex, type DType, dtypeOfArray, parseDType, type TypedArray } from '../dtype.js';
+import { ArgumentTypeError, LayoutError } from '../errors.js';
+import { MAX_NDIM } from '../layout.js';
 
 /** A value or arrays of values, all of the same depth and lengths. */
 export type NestedSource = number | bigint | boolean | Complex | TypedArray | readonly NestedSource[];

@@ -4,12 +4,13 @@
  * @module
  */
 
-import { allocateHost, type DeviceBackend, getDeviceBackend } from './backend.js';
+import { cpu, type DeviceInfo } from '../device.js';
+import { type DTypeInfo, sizeBytes } from '../dtype.js';
+import { UnsupportedDeviceError } from '../errors.js';
+import { rowMajorStrides, sizeOf } from '../layout.js';
+import { allocateHost } from './backend.js';
 import { Descriptor, Flag } from './descriptor.js';
-import { cpu, type DeviceInfo } from './device.js';
-import { type DTypeInfo, sizeBytes } from './dtype.js';
-import { UnsupportedDeviceError } from './errors.js';
-import { rowMajorStrides, sizeOf } from './layout.js';
+import { type DeviceBackend, getDeviceBackend } from './device-backend.js';
 import type { Storage } from './storage.js';
 
 // Most tensors have the shape of the one before, and arrays never change once made: those two are shared.

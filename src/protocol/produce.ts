@@ -4,13 +4,14 @@
  * @module
  */
 
-import { getBackend, getDeviceBackend } from './backend.js';
-import { type Descriptor, KNOWN_FLAGS } from './descriptor.js';
-import { deviceFromType } from './device.js';
-import { BufferError, checkOptions } from './errors.js';
+import { deviceFromType } from '../device.js';
+import { BufferError, checkOptions } from '../errors.js';
+import { getBackend } from '../storage/backend.js';
+import { type Descriptor, KNOWN_FLAGS } from '../storage/descriptor.js';
+import { getDeviceBackend } from '../storage/device-backend.js';
+import { GpuStorage } from '../storage/storage.js';
+import { copyDescriptor } from '../values/copy.js';
 import { DLPACK_VERSION, type DLPackRequest, type ManagedTensor } from './managed.js';
-import { copyDescriptor } from './memory.js';
-import { GpuStorage } from './storage.js';
 
 /** Answers a protocol request from memory this package holds. */
 export function produce(source: Descriptor, request: DLPackRequest): ManagedTensor | object {

@@ -4,14 +4,14 @@
  * @module
  */
 
-import { allocateLike } from './allocate.js';
-import { getDeviceBackend } from './backend.js';
-import { type Descriptor, Flag } from './descriptor.js';
+import { isDLPackError } from '../errors.js';
+import { type Layout, sliceLayout } from '../layout.js';
+import { allocateLike } from '../storage/allocate.js';
+import { type Descriptor, Flag } from '../storage/descriptor.js';
+import { getDeviceBackend } from '../storage/device-backend.js';
+import { convertElements } from './convert.js';
 import { type ElementValue, elementCodec } from './element.js';
-import { isDLPackError } from './errors.js';
-import { type Layout, sliceLayout } from './layout.js';
-import { convertElements } from './values/convert.js';
-import { formatFor } from './values/format.js';
+import { formatFor } from './format.js';
 
 /** Larger tensors show {@link EDGE} items at both ends of each axis. */
 const THRESHOLD = 1000;
