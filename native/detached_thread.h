@@ -6,8 +6,8 @@
 
 namespace dlpack {
 
-// Runs `work` on a new thread that takes no signals: those belong to threads that the program knows of. 0 is the system's
-// size of a stack. False when there is no thread to be had. Any thread.
+// Runs `work` on a new thread that takes no signals: those belong to threads that the program knows of. 0 is the
+// system's size of a stack. False when there is no thread to be had. Any thread.
 bool StartDetachedThread(void* (*work)(void*), void* argument, size_t stack_size = 0);
 
 }  // namespace dlpack

@@ -30,8 +30,8 @@ static bool Grow(Environment* self) {
   return true;
 }
 
-// Makes this thread the home of a storage that has none, and counts one more hold where it is the home. A thread gives up
-// being the home with its last hold, so while it is one the storage stays alive without a look at `refs`.
+// Makes this thread the home of a storage that has none, and counts one more hold where it is the home. A thread gives
+// up being the home with its last hold, so while it is one the storage stays alive without a look at `refs`.
 static bool EnterHome(Environment* self, Storage* storage) {
   ThreadCache* home = storage->home.load(std::memory_order_acquire);
   if (home == nullptr) {

@@ -55,8 +55,8 @@ inline Storage* GetHeld(Environment* self, uint32_t handle) {
 // Gives the reference back; a number that is not held does nothing.
 void Drop(Environment* self, uint32_t handle);
 
-// Whatever runs between these finds the numbers that were held before, or nothing: JavaScript that runs in between may let go
-// of them.
+// Whatever runs between these finds the numbers that were held before, or nothing: JavaScript that runs in between may
+// let go of them.
 inline void BeginReading(Environment* self) { ++self->readers; }
 void EndReading(Environment* self);
 

@@ -12,7 +12,8 @@ static Storage* AllocateOnDevice(const DLDevice& device, uint64_t nbytes) {
   const int32_t id = device.device_type == cuda::kDeviceMemory ? device.device_id : 0;
   cuda::Device* opened = cuda::GetDevice(id, &result);
   if (opened == nullptr) return nullptr;
-  return cuda::AllocateMemory(static_cast<cuda::MemoryKind>(device.device_type), opened, nbytes, cuda::CurrentStream(id), &result);
+  return cuda::AllocateMemory(static_cast<cuda::MemoryKind>(device.device_type), opened, nbytes,
+                              cuda::CurrentStream(id), &result);
 }
 
 // Any thread, no JavaScript: the tensor is released by plain C as well.
@@ -22,7 +23,8 @@ static int Allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* e
   Frame frame = {};
   const int32_t device_type = prototype->device.device_type;
   if (device_type != kDLCPU && !(cuda::IsLoaded() && cuda::IsMemoryKind(device_type))) {
-    SetError(error_ctx, "BufferError", "Expected a device that this process can allocate on: the host, or with dlpack/cuda its devices");
+    SetError(error_ctx, "BufferError",
+             "Expected a device that this process can allocate on: the host, or with dlpack/cuda its devices");
     return -1;
   }
   if (prototype->ndim < 0 || prototype->ndim > kMaxNdim || (prototype->ndim > 0 && prototype->shape == nullptr)) {
@@ -95,7 +97,11 @@ static int CurrentWorkStream(DLDeviceType device_type, int32_t device_id, void**
 }
 
 static DLPackExchangeAPI api = {
-    {{DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION}, nullptr}, Allocate, FromPyObject, ToPyObject, nullptr,
+    {{DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION}, nullptr},
+    Allocate,
+    FromPyObject,
+    ToPyObject,
+    nullptr,
     CurrentWorkStream,
 };
 

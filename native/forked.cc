@@ -26,7 +26,8 @@ void WatchForks() {
 
 void LeaveForked() {
   static const char text[] =
-      "dlpack: Expected Python code that ends the process it forked off, but it returned to JavaScript there, which has "
+      "dlpack: Expected Python code that ends the process it forked off, but it returned to JavaScript there, which "
+      "has "
       "stayed behind; end it with os._exit, or use subprocess or multiprocessing\n";
   if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0) _exit(2);
   _exit(1);

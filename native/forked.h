@@ -1,5 +1,5 @@
-// A process that Python forked off (os.fork, multiprocessing) has one thread and, on V8, no heap of JavaScript's. Python goes
-// on in it; JavaScript cannot.
+// A process that Python forked off (os.fork, multiprocessing) has one thread and, on V8, no heap of JavaScript's.
+// Python goes on in it; JavaScript cannot.
 #ifndef DLPACK_NODE_FORKED_H_
 #define DLPACK_NODE_FORKED_H_
 

@@ -27,7 +27,7 @@ struct Frame {
   uint32_t version_minor;
   uint32_t addressable;  // `address` is memory to which an offset may be added, not an opaque handle
   uint64_t ticket[2];
-  double trace;  // number of the place an export is made at, 0 when nobody asked
+  double trace;            // number of the place an export is made at, 0 when nobody asked
   double shape[kMaxNdim];  // doubles hold every length that JavaScript can express
   double strides[kMaxNdim];
   uint32_t kind;   // number of what was described, see kind.h; 0: none, the frame has it all
@@ -36,9 +36,8 @@ struct Frame {
 
 static_assert(offsetof(Frame, status) == 8 && offsetof(Frame, nbytes) == 16 && offsetof(Frame, dtype_code) == 32 &&
                   offsetof(Frame, ndim) == 36 && offsetof(Frame, device_type) == 40 && offsetof(Frame, flags) == 48 &&
-                  offsetof(Frame, addressable) == 60 && offsetof(Frame, ticket) == 64 &&
-                  offsetof(Frame, trace) == 80 && offsetof(Frame, shape) == 88 &&
-                  offsetof(Frame, strides) == 600 && offsetof(Frame, kind) == 1112 &&
+                  offsetof(Frame, addressable) == 60 && offsetof(Frame, ticket) == 64 && offsetof(Frame, trace) == 80 &&
+                  offsetof(Frame, shape) == 88 && offsetof(Frame, strides) == 600 && offsetof(Frame, kind) == 1112 &&
                   offsetof(Frame, known) == 1116 && sizeof(Frame) == 1120,
               "src/native/frame.ts has these offsets");
 

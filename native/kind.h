@@ -1,5 +1,5 @@
-// Kind: what one import was like, everything but its memory. Most imports are like the one before; then nothing needs to be
-// checked again but the pointer, and JavaScript has the arrays. JavaScript thread only.
+// Kind: what one import was like, everything but its memory. Most imports are like the one before; then nothing needs
+// to be checked again but the pointer, and JavaScript has the arrays. JavaScript thread only.
 #ifndef DLPACK_NODE_KIND_H_
 #define DLPACK_NODE_KIND_H_
 

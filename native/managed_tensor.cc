@@ -14,7 +14,7 @@ template <class Managed>
 struct Exported {
   Managed managed;  // first: the deleter gets its address
   Storage* storage;
-  Trace* trace;      // NULL unless JavaScript asked to know where exports are made
+  Trace* trace;       // NULL unless JavaScript asked to know where exports are made
   size_t block_size;  // of the block; nothing that a consumer can write says how many axes there were
   int64_t dims[];
 };
@@ -62,10 +62,14 @@ static bool IsVersionSupported(const DLManagedTensorVersioned* managed) {
 // Device types whose `data` is an address: the same list as in src/device.ts.
 static bool IsAddressable(int32_t device_type) {
   switch (device_type) {
-    case 1: case 2: case 3: case 10: case 11: case 13: case 14:
-      return true;
-    default:
-      return false;
+    case 1:
+    case 2:
+    case 3:
+    case 10:
+    case 11:
+    case 13:
+    case 14: return true;
+    default: return false;
   }
 }
 
@@ -83,10 +87,10 @@ static bool FillStrides(int32_t ndim, const int64_t* shape, const int64_t* given
   return true;
 }
 
-// The bytes that a tensor touches, from `low` (zero or less) to `high`, relative to its first element. False when they do
-// not fit into what JavaScript can count.
-static inline bool SpanOf(int32_t ndim, const int64_t* shape, const int64_t* strides, DLDataType dtype,
-                          uint64_t flags, int64_t* low, int64_t* high) {
+// The bytes that a tensor touches, from `low` (zero or less) to `high`, relative to its first element. False when they
+// do not fit into what JavaScript can count.
+static inline bool SpanOf(int32_t ndim, const int64_t* shape, const int64_t* strides, DLDataType dtype, uint64_t flags,
+                          int64_t* low, int64_t* high) {
   const int64_t item_bits = int64_t{dtype.bits} * dtype.lanes;
   const bool padded = (flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;
   const int64_t stride_bits = padded ? (item_bits + 7) / 8 * 8 : item_bits;
@@ -266,8 +270,9 @@ static void BecomeKind(const DLTensor& tensor, uint64_t flags, const Frame& fram
   }
 }
 
-// Checks a foreign tensor and describes it. `tensor` is a copy, read from the producer once: another thread cannot change
-// what was checked. With a kind that JavaScript remembers and that fits, the frame's shape and strides stay as they are.
+// Checks a foreign tensor and describes it. `tensor` is a copy, read from the producer once: another thread cannot
+// change what was checked. With a kind that JavaScript remembers and that fits, the frame's shape and strides stay as
+// they are.
 static inline Status Describe(const DLTensor& tensor, uint64_t flags, Frame* frame, Kind* kind, Reach* reach) {
   frame->ndim = tensor.ndim;
   frame->dtype_code = tensor.dtype.code;

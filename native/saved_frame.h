@@ -1,5 +1,5 @@
-// SavedFrame: the exchange frame of a call that is halfway while foreign code, and JavaScript that it calls, may use the frame.
-// JavaScript thread only.
+// SavedFrame: the exchange frame of a call that is halfway while foreign code, and JavaScript that it calls, may use
+// the frame. JavaScript thread only.
 #ifndef DLPACK_NODE_SAVED_FRAME_H_
 #define DLPACK_NODE_SAVED_FRAME_H_
 

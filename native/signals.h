@@ -4,9 +4,9 @@
 
 namespace dlpack {
 
-// To be called before and after anything that may load libtvm_ffi, whose constructor takes the signal for itself: remembers
-// the handler that is installed, or puts the one remembered back over that library's. Handlers of anybody else stay. Any
-// thread.
+// To be called before and after anything that may load libtvm_ffi, whose constructor takes the signal for itself:
+// remembers the handler that is installed, or puts the one remembered back over that library's. Handlers of anybody
+// else stay. Any thread.
 void KeepSegmentationSignal();
 
 }  // namespace dlpack

@@ -33,13 +33,13 @@ struct FreeList {
   uint32_t length;
 };
 
-static const size_t kSmallBlock = 72;   // a Storage; what malloc makes of it is 80, as of 64
-static const size_t kLargeBlock = 192;  // a managed tensor of a few axes
+static const size_t kSmallBlock = 72;      // a Storage; what malloc makes of it is 80, as of 64
+static const size_t kLargeBlock = 192;     // a managed tensor of a few axes
 static const uint32_t kKeptBlocks = 1024;  // of each size: more than a burst of exchanges has alive at once
 
 struct ThreadCache {
-  ThreadCache* next;      // all of the process
-  Counts counts;          // written by this thread alone
+  ThreadCache* next;  // all of the process
+  Counts counts;      // written by this thread alone
   FreeList small;
   FreeList large;
   uint32_t environments;  // JavaScript environments of this thread

@@ -11,8 +11,8 @@ namespace dlpack {
 // Issues `frame.ticket` for what the frame describes, with a reference of its own. False when out of memory.
 bool IssueTicket(const Frame& frame, Storage* storage);
 
-// Redeems `frame->ticket`: the frame then describes the tensor and the caller owns the reference. NULL for a number that
-// was never issued, or redeemed or revoked before.
+// Redeems `frame->ticket`: the frame then describes the tensor and the caller owns the reference. NULL for a number
+// that was never issued, or redeemed or revoked before.
 Storage* RedeemTicket(Frame* frame);
 
 }  // namespace dlpack

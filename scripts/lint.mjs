@@ -1,9 +1,12 @@
-// npm run lint: formatter and linter; npm run fix mends what can be mended.
-import { checkNode, installPackages, tool } from './lib/setup.mjs';
+// npm run lint: formatters and linter. npm run fix (lint --fix) applies what they can.
+import { checkNode, formatNative, installFormatter, installPackages, tool } from './lib/setup.mjs';
 import { main, run } from './lib/steps.mjs';
 
 await main(async () => {
   checkNode();
   await installPackages();
-  await run(tool('biome'), ['check', '--error-on-warnings', '.'], { show: true });
+  await installFormatter();
+  const fixes = process.argv.includes('--fix');
+  await formatNative(fixes ? ['-i'] : ['--dry-run', '--Werror'], { show: true });
+  await run(tool('biome'), ['check', fixes ? '--write' : '--error-on-warnings', '.'], { show: true });
 });

@@ -1,6 +1,6 @@
 // npm test: set-up, lint, and all tests on this runtime. `npm test -- name` runs the files whose path contains it.
 import { runTests, summary } from './lib/run-tests.mjs';
-import { installBrowser, prepare, tool } from './lib/setup.mjs';
+import { formatNative, installBrowser, installFormatter, prepare, tool } from './lib/setup.mjs';
 import { main, run, step } from './lib/steps.mjs';
 
 await main(async () => {
@@ -8,7 +8,9 @@ await main(async () => {
   await prepare();
   await installBrowser();
   if (filter === '') {
+    await installFormatter();
     await step('lint and format', async () => {
+      await formatNative(['--dry-run', '--Werror']);
       await run(tool('biome'), ['check', '--error-on-warnings', '.']);
     });
   }

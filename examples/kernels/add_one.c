@@ -1,4 +1,5 @@
-// One kernel in C, by hand against the ABI: no C++ and no exceptions. TVM-FFI finds it by its name, __tvm_ffi_add_one_c.
+// One kernel in C, by hand against the ABI: no C++ and no exceptions. TVM-FFI finds it by its name,
+// __tvm_ffi_add_one_c.
 #include <tvm/ffi/c_api.h>
 
 // The DLTensor of an argument, owning or not.

@@ -17,7 +17,8 @@ static void CheckFloats(const ffi::TensorView& tensor, int ndim) {
 static void AddOne(ffi::TensorView x, ffi::TensorView y) {
   CheckFloats(x, 1);
   CheckFloats(y, 1);
-  if (x.size(0) != y.size(0)) TVM_FFI_THROW(ValueError) << "expected one length, got " << x.size(0) << " and " << y.size(0);
+  if (x.size(0) != y.size(0))
+    TVM_FFI_THROW(ValueError) << "expected one length, got " << x.size(0) << " and " << y.size(0);
   const float* from = static_cast<const float*>(x.data_ptr());
   float* to = static_cast<float*>(y.data_ptr());
   for (int64_t i = 0; i < x.size(0); ++i) to[i * y.stride(0)] = from[i * x.stride(0)] + 1;
@@ -40,8 +41,8 @@ static void SumRows(ffi::TensorView matrix, ffi::TensorView sums) {
 // 0, 1, 2, ... in memory of the caller's allocator.
 static ffi::Tensor Iota(int64_t length) {
   if (length < 0) TVM_FFI_THROW(ValueError) << "expected a length of zero or more, got " << length;
-  ffi::Tensor tensor =
-      ffi::Tensor::FromEnvAlloc(TVMFFIEnvTensorAlloc, ffi::Shape({length}), DLDataType{kDLFloat, 32, 1}, DLDevice{kDLCPU, 0});
+  ffi::Tensor tensor = ffi::Tensor::FromEnvAlloc(TVMFFIEnvTensorAlloc, ffi::Shape({length}),
+                                                 DLDataType{kDLFloat, 32, 1}, DLDevice{kDLCPU, 0});
   for (int64_t i = 0; i < length; ++i) static_cast<float*>(tensor.data_ptr())[i] = static_cast<float>(i);
   return tensor;
 }

@@ -1,5 +1,5 @@
-// The structs of the DLPack C API, version 1.3, in our own declaration. tests/native/abi_layout.cc proves them against a
-// real dlpack.h.
+// The structs of the DLPack C API, version 1.3, in our own declaration. tests/native/abi_layout.cc proves them against
+// a real dlpack.h.
 #ifndef DLPACK_NODE_ABI_DLPACK_ABI_H_
 #define DLPACK_NODE_ABI_DLPACK_ABI_H_
 

@@ -18,8 +18,8 @@ static ElementType TypeOfPacked(double packed, int64_t* bits) {
 // An integer that both sides count alike; false for NaN, too.
 static bool IsInteger(double number) { return number >= -9007199254740991.0 && number <= 9007199254740991.0; }
 
-// Whether every element of one side lies inside its memory. The request is written by JavaScript: a mistake there must not
-// become a pointer.
+// Whether every element of one side lies inside its memory. The request is written by JavaScript: a mistake there must
+// not become a pointer.
 static bool FitsInside(const Pass& pass, int64_t bit, const int64_t* steps, int64_t bits, uint64_t nbytes) {
   int64_t low = bit;
   int64_t high = bit;

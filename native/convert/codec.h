@@ -70,8 +70,9 @@ struct Mini {
     const uint32_t code = bits & (kSign - 1);
     const bool negative = (bits & kSign) != 0;
     if (kSpecials == kFnuz && negative && code == 0) return __builtin_nanf("");
-    if (code > kMax) return kSpecials == kIeee && code == kTop ? (negative ? -__builtin_inff() : __builtin_inff())
-                                                              : __builtin_nanf("");
+    if (code > kMax)
+      return kSpecials == kIeee && code == kTop ? (negative ? -__builtin_inff() : __builtin_inff())
+                                                : __builtin_nanf("");
     const int exponent = static_cast<int>(code >> kM);
     const uint32_t mantissa = code & ((1u << kM) - 1);
     const double magnitude = exponent == 0 ? mantissa * PowerOfTwo(1 - kFormatBias - kM)

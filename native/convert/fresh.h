@@ -6,8 +6,8 @@
 
 namespace dlpack {
 
-// Whether the system still has to find pages for this memory. A guess from a few places; false where the system does not
-// tell.
+// Whether the system still has to find pages for this memory. A guess from a few places; false where the system does
+// not tell.
 bool IsFresh(const uint8_t* memory, int64_t bytes);
 
 }  // namespace dlpack

@@ -1,6 +1,6 @@
-// A pass is cut into units: a place on the outer axes, a strip of the axis that is innermost in the source (where that is
-// another one), and a stretch of the innermost axis of the target. Each thread has a share of them in a row, and when it is
-// done helps the others with theirs.
+// A pass is cut into units: a place on the outer axes, a strip of the axis that is innermost in the source (where that
+// is another one), and a stretch of the innermost axis of the target. Each thread has a share of them in a row, and
+// when it is done helps the others with theirs.
 #include "pass.h"
 
 #include <stdlib.h>
@@ -51,21 +51,21 @@ struct Job {
   const Pass* pass;
   const Rows* rows;
   Kernel kernel;
-  int32_t last;         // the innermost axis of the target, -1 for a single element
-  int32_t across;       // the axis on which the source lies side by side, -1 when that is `last`, or none
-  int64_t length;       // of the innermost axis
+  int32_t last;    // the innermost axis of the target, -1 for a single element
+  int32_t across;  // the axis on which the source lies side by side, -1 when that is `last`, or none
+  int64_t length;  // of the innermost axis
   int64_t from_step;
   int64_t to_step;
   int64_t strips;
-  int64_t strip;        // elements of a strip
+  int64_t strip;  // elements of a strip
   int64_t stretches;
   int64_t units;
-  bool from_is_dense;   // units of memory side by side along the innermost axis
+  bool from_is_dense;  // units of memory side by side along the innermost axis
   bool to_is_dense;
   bool streams;
-  bool reads_ahead;     // more than the caches of a core hold
+  bool reads_ahead;  // more than the caches of a core hold
   int32_t threads;
-  Share* shares;        // one for each thread
+  Share* shares;  // one for each thread
 };
 
 // Where a unit, a block of it, starts: bits in both memories.
@@ -152,8 +152,10 @@ static void Copy(const Job& job, Place at, int64_t count) {
   const uint8_t* from = job.pass->from + at.from / 8;
   uint8_t* to = job.pass->to + at.to / 8;
   const size_t bytes = static_cast<size_t>(count) * job.kernel.to_size;
-  if (job.streams) job.rows->stream(from, to, bytes);
-  else memcpy(to, from, bytes);
+  if (job.streams)
+    job.rows->stream(from, to, bytes);
+  else
+    memcpy(to, from, bytes);
 }
 
 // A stretch of the innermost axis.
@@ -180,21 +182,23 @@ static void RunStretch(const Job& job, Place at, int64_t count) {
       continue;
     }
     if (job.reads_ahead) Prefetch(from, block * static_cast<size_t>(job.from_step) / 8);
-    if (stream != nullptr) stream(from, pass.to + to_bit / 8, block);
-    else Store(job, is_packed ? kernel.packed : kernel.first, from, to_bit, block);
+    if (stream != nullptr)
+      stream(from, pass.to + to_bit / 8, block);
+    else
+      Store(job, is_packed ? kernel.packed : kernel.first, from, to_bit, block);
   }
 }
 
 static int Log2(size_t size) { return size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : size == 8 ? 3 : 4; }
 
-// A stretch of the innermost axis by a strip of the one that is innermost in the source, turned tile by tile in a buffer
-// that stays in the cache: both memories are then touched in whole lines, whatever their distances.
+// A stretch of the innermost axis by a strip of the one that is innermost in the source, turned tile by tile in a
+// buffer that stays in the cache: both memories are then touched in whole lines, whatever their distances.
 static void RunTiles(const Job& job, Place at, int64_t strip, int64_t count) {
   alignas(64) uint8_t buffer[kTileBytes];
   const Pass& pass = *job.pass;
   const int64_t size = static_cast<int64_t>(job.kernel.from_size);
   const int64_t width = kTileBytes / (size * strip) < static_cast<int64_t>(kBlock) ? kTileBytes / (size * strip)
-                                                                                  : static_cast<int64_t>(kBlock);
+                                                                                   : static_cast<int64_t>(kBlock);
   // Multiples of eight elements are what vector code turns, and multiples of a line what is written at once.
   const int64_t step = width > kTile ? kTile : width;
   const Transpose transpose = job.rows->transpose[Log2(job.kernel.from_size)];
@@ -242,7 +246,8 @@ static void RunShare(const Job& job, Share* share) {
   }
 }
 
-// Any thread, several at a time. The same thread begins with the same share every time: its caches may hold that memory.
+// Any thread, several at a time. The same thread begins with the same share every time: its caches may hold that
+// memory.
 static void Work(void* data, int32_t thread) {
   const Job& job = *static_cast<Job*>(data);
   for (int32_t i = 0; i < job.threads; ++i) RunShare(job, &job.shares[(thread + i) % job.threads]);
@@ -271,8 +276,9 @@ static bool IsDivisible(const Pass& pass, const Job& job) {
   return true;
 }
 
-// Bytes of source and target together that the caches no longer hold when they are used next. Processors share their last
-// cache among more than this process, so that even a large one counts for little. DLPACK_CACHE_BYTES says otherwise.
+// Bytes of source and target together that the caches no longer hold when they are used next. Processors share their
+// last cache among more than this process, so that even a large one counts for little. DLPACK_CACHE_BYTES says
+// otherwise.
 static int64_t FindCacheBytes() {
   const char* asked = getenv("DLPACK_CACHE_BYTES");
   if (asked != nullptr) return atoll(asked);
@@ -286,8 +292,8 @@ static int64_t FindCacheBytes() {
 #endif
 }
 
-// Asked once: the answer comes from the processor, which takes as long as a small copy. Two threads that come here first
-// find the same.
+// Asked once: the answer comes from the processor, which takes as long as a small copy. Two threads that come here
+// first find the same.
 static int64_t CacheBytes() {
   static int64_t bytes = -1;
   int64_t known = __atomic_load_n(&bytes, __ATOMIC_RELAXED);
@@ -318,11 +324,12 @@ void RunPass(const Pass& pass) {
   }
   const int64_t bytes = count * static_cast<int64_t>(job.kernel.to_size);
   const int64_t read = count * pass.from_bits / 8;
-  // A stream saves reading the target first, which matters where more is written than read or one row does it all. Fresh
-  // memory the system has to fill with zeros first, and then the caches hold it.
+  // A stream saves reading the target first, which matters where more is written than read or one row does it all.
+  // Fresh memory the system has to fill with zeros first, and then the caches hold it.
   const bool is_worth_it = bytes >= read || job.kernel.stream != nullptr;
   job.streams = job.to_is_dense && is_worth_it && bytes + read >= CacheBytes() &&
-                job.length * static_cast<int64_t>(job.kernel.to_size) >= kLine && !IsFresh(pass.to + pass.to_bit / 8, bytes);
+                job.length * static_cast<int64_t>(job.kernel.to_size) >= kLine &&
+                !IsFresh(pass.to + pass.to_bit / 8, bytes);
   job.reads_ahead = bytes + read >= kPerThread;
   int64_t threads = bytes < kLarge || !IsDivisible(pass, job) ? 1 : bytes / kPerThread;
   if (threads > pass.threads) threads = pass.threads;

@@ -1,5 +1,5 @@
-// Rows that AVX2 has instructions for which compilers do not find. Each returns how many elements it did; the loop behind
-// it does the rest. Where kStream is true the target starts on a cache line and is written past the caches.
+// Rows that AVX2 has instructions for which compilers do not find. Each returns how many elements it did; the loop
+// behind it does the rest. Where kStream is true the target starts on a cache line and is written past the caches.
 #include "rows_x86.h"
 
 namespace dlpack {
@@ -7,14 +7,18 @@ namespace DLPACK_ISA {
 
 template <bool kStream>
 DLPACK_INLINE void StoreEight(float* to, __m256 values) {
-  if (kStream) _mm256_stream_ps(to, values);
-  else _mm256_storeu_ps(to, values);
+  if (kStream)
+    _mm256_stream_ps(to, values);
+  else
+    _mm256_storeu_ps(to, values);
 }
 
 template <bool kStream>
 DLPACK_INLINE void StoreBytes(uint8_t* to, __m256i bytes) {
-  if (kStream) _mm256_stream_si256(reinterpret_cast<__m256i*>(to), bytes);
-  else _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), bytes);
+  if (kStream)
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(to), bytes);
+  else
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), bytes);
 }
 
 DLPACK_INLINE __m128i LoadBytes(const uint8_t* at) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at)); }
@@ -109,8 +113,8 @@ DLPACK_INLINE size_t PackedToF32ByHand(const uint8_t* in, uint8_t* out, size_t c
     for (; i + 8 <= count; i += 8) {
       uint32_t word;
       memcpy(&word, in + i / 2, 4);
-      StoreEight<kStream>(
-          to + i, FromHighest<Type>(_mm256_sllv_epi32(_mm256_set1_epi32(static_cast<int>(word)), shifts)));
+      StoreEight<kStream>(to + i,
+                          FromHighest<Type>(_mm256_sllv_epi32(_mm256_set1_epi32(static_cast<int>(word)), shifts)));
     }
   } else if constexpr (__is_same(Type, E2M3FN) || __is_same(Type, E3M2FN)) {
     // Eight elements lie in six bytes, and take two of them each. Eight bytes are read: those of the first eight
@@ -141,14 +145,15 @@ DLPACK_INLINE __m256i EncodeEight(Small<kE, kM, kBias, kSpecials>, __m256 value)
   typedef Mini<kE, kM, kBias, kSpecials> Format;
   constexpr int kShift = 23 - kM;
   constexpr int32_t kNormal = (128 - kBias) << 23;
-  // What is larger than the code behind the last number rounds to that code, which is infinity or NaN where there is one.
+  // What is larger than the code behind the last number rounds to that code, which is infinity or NaN where there is
+  // one.
   constexpr uint32_t kLastCode = kSpecials == kNone ? Format::kMax : Format::kMax + 1;
   constexpr int32_t kLast = static_cast<int32_t>(kLastCode << kShift) + ((127 - kBias) << 23);
   const __m256i bits = _mm256_castps_si256(kSpecials == kFn ? CleanNan(value) : value);
-  const __m256i magnitude = _mm256_min_epi32(_mm256_and_si256(bits, _mm256_set1_epi32(INT32_MAX)),
-                                             _mm256_set1_epi32(kLast));
-  const __m256i power = _mm256_max_epi32(_mm256_and_si256(magnitude, _mm256_set1_epi32(0x7f800000)),
-                                         _mm256_set1_epi32(kNormal));
+  const __m256i magnitude =
+      _mm256_min_epi32(_mm256_and_si256(bits, _mm256_set1_epi32(INT32_MAX)), _mm256_set1_epi32(kLast));
+  const __m256i power =
+      _mm256_max_epi32(_mm256_and_si256(magnitude, _mm256_set1_epi32(0x7f800000)), _mm256_set1_epi32(kNormal));
   const __m256i unit = _mm256_add_epi32(power, _mm256_set1_epi32(kShift << 23));
   const __m256i sum = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(magnitude), _mm256_castsi256_ps(unit)));
   const __m256i exponent = _mm256_srli_epi32(_mm256_sub_epi32(power, _mm256_set1_epi32(kNormal)), kShift);
@@ -190,8 +195,8 @@ DLPACK_INLINE size_t FromF32ByHand(const uint8_t* in, uint8_t* out, size_t count
       __m256i codes[4];
       for (size_t k = 0; k < 4; ++k) codes[k] = EncodeEight(Type(), _mm256_loadu_ps(from + i + k * 8));
       // Packing works in lanes of sixteen bytes and mixes fours of elements.
-      const __m256i mixed = _mm256_packus_epi16(_mm256_packus_epi32(codes[0], codes[1]),
-                                                _mm256_packus_epi32(codes[2], codes[3]));
+      const __m256i mixed =
+          _mm256_packus_epi16(_mm256_packus_epi32(codes[0], codes[1]), _mm256_packus_epi32(codes[2], codes[3]));
       StoreBytes<kStream>(out + i, _mm256_permutevar8x32_epi32(mixed, order));
     }
   } else if constexpr (__is_same(Type, Float16)) {

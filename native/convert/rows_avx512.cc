@@ -5,7 +5,8 @@
 #include <string.h>
 
 #if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2,f16c,avx512f,avx512bw,avx512vl,avx512dq"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx2,f16c,avx512f,avx512bw,avx512vl,avx512dq"))), \
+                             apply_to = function)
 #else
 // The headers of GCC before 13 use an uninitialised variable on purpose for "any value".
 #pragma GCC diagnostic ignored "-Wuninitialized"

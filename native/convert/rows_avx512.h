@@ -7,8 +7,10 @@ namespace DLPACK_ISA {
 
 template <bool kStream>
 DLPACK_INLINE void StoreLine(void* to, __m512i line) {
-  if (kStream) _mm512_stream_si512(static_cast<__m512i*>(to), line);
-  else _mm512_storeu_si512(to, line);
+  if (kStream)
+    _mm512_stream_si512(static_cast<__m512i*>(to), line);
+  else
+    _mm512_storeu_si512(to, line);
 }
 
 template <bool kStream>
@@ -170,21 +172,22 @@ DLPACK_INLINE size_t PackedToF32ByHand(const uint8_t* in, uint8_t* out, size_t c
   return i;
 }
 
-// Sixteen numbers into codes, as Mini::Encode does it, with one rounding for normal and subnormal numbers: the sum with a
-// number whose last bit is that of the code.
+// Sixteen numbers into codes, as Mini::Encode does it, with one rounding for normal and subnormal numbers: the sum with
+// a number whose last bit is that of the code.
 template <int kE, int kM, int kBias, Specials kSpecials>
 DLPACK_INLINE __m512i EncodeSixteen(Small<kE, kM, kBias, kSpecials>, __m512 value) {
   typedef Mini<kE, kM, kBias, kSpecials> Format;
   constexpr int kShift = 23 - kM;
   constexpr int32_t kNormal = (128 - kBias) << 23;
-  // What is larger than the code behind the last number rounds to that code, which is infinity or NaN where there is one.
+  // What is larger than the code behind the last number rounds to that code, which is infinity or NaN where there is
+  // one.
   constexpr uint32_t kLastCode = kSpecials == kNone ? Format::kMax : Format::kMax + 1;
   constexpr int32_t kLast = static_cast<int32_t>(kLastCode << kShift) + ((127 - kBias) << 23);
   const __m512i bits = _mm512_castps_si512(kSpecials == kFn ? CleanNan(value) : value);
-  const __m512i magnitude = _mm512_min_epi32(_mm512_and_si512(bits, _mm512_set1_epi32(INT32_MAX)),
-                                             _mm512_set1_epi32(kLast));
-  const __m512i power = _mm512_max_epi32(_mm512_and_si512(magnitude, _mm512_set1_epi32(0x7f800000)),
-                                         _mm512_set1_epi32(kNormal));
+  const __m512i magnitude =
+      _mm512_min_epi32(_mm512_and_si512(bits, _mm512_set1_epi32(INT32_MAX)), _mm512_set1_epi32(kLast));
+  const __m512i power =
+      _mm512_max_epi32(_mm512_and_si512(magnitude, _mm512_set1_epi32(0x7f800000)), _mm512_set1_epi32(kNormal));
   const __m512i unit = _mm512_add_epi32(power, _mm512_set1_epi32(kShift << 23));
   const __m512i sum = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(magnitude), _mm512_castsi512_ps(unit)));
   const __m512i exponent = _mm512_srli_epi32(_mm512_sub_epi32(power, _mm512_set1_epi32(kNormal)), kShift);
@@ -224,8 +227,8 @@ DLPACK_INLINE size_t FromF32ByHand(const uint8_t* in, uint8_t* out, size_t count
       __m512i codes[4];
       for (size_t k = 0; k < 4; ++k) codes[k] = EncodeSixteen(Type(), _mm512_loadu_ps(from + i + k * 16));
       // Packing works in lanes of sixteen bytes and mixes fours of elements.
-      const __m512i mixed = _mm512_packus_epi16(_mm512_packus_epi32(codes[0], codes[1]),
-                                                _mm512_packus_epi32(codes[2], codes[3]));
+      const __m512i mixed =
+          _mm512_packus_epi16(_mm512_packus_epi32(codes[0], codes[1]), _mm512_packus_epi32(codes[2], codes[3]));
       StoreLine<kStream>(out + i, _mm512_permutexvar_epi32(order, mixed));
     }
   } else if constexpr (__is_same(Type, Float16)) {

@@ -1,6 +1,6 @@
 // The rows of one instruction set, in the namespace DLPACK_ISA: loops over codecs that compilers turn into vector code.
-// Files that know better for some of them (rows_avx2.h, rows_avx512.h, rows_neon.h) come between codec.h and this one and
-// define DLPACK_ROWS_BY_HAND.
+// Files that know better for some of them (rows_avx2.h, rows_avx512.h, rows_neon.h) come between codec.h and this one
+// and define DLPACK_ROWS_BY_HAND.
 #if defined(__x86_64__)
 #include <emmintrin.h>
 #endif
@@ -162,23 +162,31 @@ static void Stream(const void* in, void* out, size_t count) {
 
 template <class Type, bool kStream>
 constexpr Row ToF32Row() {
-  if constexpr (Type::kInF32 && (!kStream || CanStreamToF32<Type>())) return ToF32<Type, kStream>;
-  else return nullptr;
+  if constexpr (Type::kInF32 && (!kStream || CanStreamToF32<Type>()))
+    return ToF32<Type, kStream>;
+  else
+    return nullptr;
 }
 template <class Type>
 constexpr Row ToI64Row() {
-  if constexpr (Type::kInI64) return ToI64<Type>;
-  else return nullptr;
+  if constexpr (Type::kInI64)
+    return ToI64<Type>;
+  else
+    return nullptr;
 }
 template <class Type, bool kStream>
 constexpr Row FromF32Row() {
-  if constexpr (!__is_same(Type, Float32) && (!kStream || CanStreamFromF32<Type>())) return FromF32<Type, kStream>;
-  else return nullptr;
+  if constexpr (!__is_same(Type, Float32) && (!kStream || CanStreamFromF32<Type>()))
+    return FromF32<Type, kStream>;
+  else
+    return nullptr;
 }
 template <class Type>
 constexpr Row FromF64Row() {
-  if constexpr (!__is_same(Type, Float64)) return FromF64<Type>;
-  else return nullptr;
+  if constexpr (!__is_same(Type, Float64))
+    return FromF64<Type>;
+  else
+    return nullptr;
 }
 template <class Type, int kBits, bool kStream>
 constexpr Row PackedRow() {
@@ -200,20 +208,18 @@ constexpr Row PackedRow() {
 #define DLPACK_STREAM_FROM_F32(name, code, bits) FromF32Row<name, true>(),
 #define DLPACK_STREAM_PACKED(name, code, bits) PackedRow<name, bits, true>(),
 
-#define DLPACK_DEFINE_ROWS                                                                          \
-  {{DLPACK_ELEMENT_TYPES(DLPACK_TO_F32)},                                                           \
-   {DLPACK_ELEMENT_TYPES(DLPACK_TO_I64)},                                                           \
-   {DLPACK_ELEMENT_TYPES(DLPACK_FROM_F32)},                                                         \
-   {DLPACK_ELEMENT_TYPES(DLPACK_FROM_F64)},                                                         \
-   {DLPACK_ELEMENT_TYPES(DLPACK_FROM_I64)},                                                         \
-   {DLPACK_ELEMENT_TYPES(DLPACK_FROM_U64)},                                                         \
-   {DLPACK_ELEMENT_TYPES(DLPACK_PACKED)},                                                           \
-   {TransposeUnits<uint8_t>, TransposeUnits<uint16_t>, TransposeUnits4, TransposeUnits<uint64_t>,       \
-    TransposeUnits<Unit16>},                                                                        \
-   Stream,                                                                                          \
-   {DLPACK_ELEMENT_TYPES(DLPACK_STREAM_TO_F32)},                                                    \
-   {DLPACK_ELEMENT_TYPES(DLPACK_STREAM_FROM_F32)},                                                  \
-   {DLPACK_ELEMENT_TYPES(DLPACK_STREAM_PACKED)}}
+#define DLPACK_DEFINE_ROWS                                                                                      \
+  {                                                                                                             \
+    {DLPACK_ELEMENT_TYPES(DLPACK_TO_F32)}, {DLPACK_ELEMENT_TYPES(DLPACK_TO_I64)},                               \
+        {DLPACK_ELEMENT_TYPES(DLPACK_FROM_F32)}, {DLPACK_ELEMENT_TYPES(DLPACK_FROM_F64)},                       \
+        {DLPACK_ELEMENT_TYPES(DLPACK_FROM_I64)}, {DLPACK_ELEMENT_TYPES(DLPACK_FROM_U64)},                       \
+        {DLPACK_ELEMENT_TYPES(DLPACK_PACKED)},                                                                  \
+        {TransposeUnits<uint8_t>, TransposeUnits<uint16_t>, TransposeUnits4, TransposeUnits<uint64_t>,          \
+         TransposeUnits<Unit16>},                                                                               \
+        Stream, {DLPACK_ELEMENT_TYPES(DLPACK_STREAM_TO_F32)}, {DLPACK_ELEMENT_TYPES(DLPACK_STREAM_FROM_F32)}, { \
+      DLPACK_ELEMENT_TYPES(DLPACK_STREAM_PACKED)                                                                \
+    }                                                                                                           \
+  }
 
 }  // namespace DLPACK_ISA
 }  // namespace dlpack

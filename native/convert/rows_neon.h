@@ -1,5 +1,5 @@
-// Rows that NEON has instructions for which compilers do not find. Each returns how many elements it did; the loop behind
-// it does the rest. Part of every 64-bit ARM processor, so nothing is chosen at run time.
+// Rows that NEON has instructions for which compilers do not find. Each returns how many elements it did; the loop
+// behind it does the rest. Part of every 64-bit ARM processor, so nothing is chosen at run time.
 #include <arm_neon.h>
 
 #define DLPACK_ROWS_BY_HAND

@@ -19,7 +19,8 @@ struct Half<Small<kE, kM, kBias, kSpecials>> {
   static constexpr bool kPossible = kE < 5 || (kSpecials == kIeee && kBias == 15);
   static constexpr float kScale = static_cast<float>(PowerOfTwo(15 - kBias));
 
-  // Sixteen codes, each in sixteen bits; bits above a code do not matter. What is no number comes out as something else.
+  // Sixteen codes, each in sixteen bits; bits above a code do not matter. What is no number comes out as something
+  // else.
   DLPACK_INLINE __m256i Numbers(__m256i codes) {
     constexpr int kGap = kE < 5 ? 5 - kE : 0;
     constexpr int kCopies = ((1 << kGap) - 1) << (15 - kGap);

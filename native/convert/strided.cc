@@ -87,16 +87,11 @@ void Gather(const uint8_t* memory, int64_t bit, int64_t step, int64_t bits, uint
   }
   const uint8_t* start = memory + bit / 8;
   switch (bits) {
-    case 8:
-      return GatherUnits<uint8_t>(start, step / 8, out, count);
-    case 16:
-      return GatherUnits<uint16_t>(start, step / 8, out, count);
-    case 32:
-      return GatherUnits<uint32_t>(start, step / 8, out, count);
-    case 64:
-      return GatherUnits<uint64_t>(start, step / 8, out, count);
-    default:
-      return GatherUnits<Unit16>(start, step / 8, out, count);
+    case 8: return GatherUnits<uint8_t>(start, step / 8, out, count);
+    case 16: return GatherUnits<uint16_t>(start, step / 8, out, count);
+    case 32: return GatherUnits<uint32_t>(start, step / 8, out, count);
+    case 64: return GatherUnits<uint64_t>(start, step / 8, out, count);
+    default: return GatherUnits<Unit16>(start, step / 8, out, count);
   }
 }
 
@@ -110,16 +105,11 @@ void Scatter(uint8_t* memory, int64_t bit, int64_t step, int64_t bits, const uin
   }
   uint8_t* start = memory + bit / 8;
   switch (bits) {
-    case 8:
-      return ScatterUnits<uint8_t>(start, step / 8, in, count);
-    case 16:
-      return ScatterUnits<uint16_t>(start, step / 8, in, count);
-    case 32:
-      return ScatterUnits<uint32_t>(start, step / 8, in, count);
-    case 64:
-      return ScatterUnits<uint64_t>(start, step / 8, in, count);
-    default:
-      return ScatterUnits<Unit16>(start, step / 8, in, count);
+    case 8: return ScatterUnits<uint8_t>(start, step / 8, in, count);
+    case 16: return ScatterUnits<uint16_t>(start, step / 8, in, count);
+    case 32: return ScatterUnits<uint32_t>(start, step / 8, in, count);
+    case 64: return ScatterUnits<uint64_t>(start, step / 8, in, count);
+    default: return ScatterUnits<Unit16>(start, step / 8, in, count);
   }
 }
 

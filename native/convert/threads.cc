@@ -1,5 +1,5 @@
-// Starting a thread takes longer than a core needs for a megabyte, so a crew of them is kept. Between two pieces of work its
-// members look out for the next one for a moment, then they sleep.
+// Starting a thread takes longer than a core needs for a megabyte, so a crew of them is kept. Between two pieces of
+// work its members look out for the next one for a moment, then they sleep.
 #include "threads.h"
 
 #if !defined(_WIN32)
@@ -120,7 +120,8 @@ void* Serve(void* argument) {
 
 // So many members, if the system has them.
 void Enlist(int32_t count) {
-  while (members < count && StartDetachedThread(Serve, reinterpret_cast<void*>(intptr_t{members} + 1), kStackSize)) ++members;
+  while (members < count && StartDetachedThread(Serve, reinterpret_cast<void*>(intptr_t{members} + 1), kStackSize))
+    ++members;
 }
 
 void Announce(Task* task, int32_t count) {

@@ -5,9 +5,10 @@
 namespace dlpack {
 namespace cuda {
 
-// Lays the storage in `handle` over foreign memory: `number` (zero or less) to `nbytes` bytes from `address` on, if that lies
-// inside one allocation. Our current stream waits for the maker's in `stream` unless that is 0. Out: `kind` and `device` of the
-// memory, start and size of the allocation in `values`; `flags`: 1 if all was done, 0 if the memory does not fit.
+// Lays the storage in `handle` over foreign memory: `number` (zero or less) to `nbytes` bytes from `address` on, if
+// that lies inside one allocation. Our current stream waits for the maker's in `stream` unless that is 0. Out: `kind`
+// and `device` of the memory, start and size of the allocation in `values`; `flags`: 1 if all was done, 0 if the memory
+// does not fit.
 napi_value AdmitBinding(napi_env env, napi_callback_info info) {
   CudaContext* self = ContextOf(env, info);
   CudaFrame* frame = self->frame;
@@ -29,7 +30,7 @@ napi_value AdmitBinding(napi_env env, napi_callback_info info) {
   uint64_t end;
   const bool fits = !__builtin_add_overflow(frame->address, static_cast<uint64_t>(high), &end) &&
                     (location.size == 0 || (static_cast<uint64_t>(-low) <= before && before <= location.size &&
-                                         static_cast<uint64_t>(high) <= location.size - before));
+                                            static_cast<uint64_t>(high) <= location.size - before));
   if (!fits) return nullptr;
   storage->data = reinterpret_cast<void*>(frame->address + static_cast<uint64_t>(low));
   storage->nbytes = static_cast<uint64_t>(high - low);
@@ -38,13 +39,14 @@ napi_value AdmitBinding(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// The storage in `handle` is memory of others, ready for what `stream` gets from now on: our current stream of the device
-// waits for that one, and work of ours on others for the current one.
+// The storage in `handle` is memory of others, ready for what `stream` gets from now on: our current stream of the
+// device waits for that one, and work of ours on others for the current one.
 napi_value FollowBinding(napi_env env, napi_callback_info info) {
   CudaContext* self = ContextOf(env, info);
   CudaFrame* frame = self->frame;
   Storage* storage = GetHeld(self->environment, frame->handle);
-  frame->status = storage == nullptr ? kInvalidHandle : FollowMaker(storage, frame->device, frame->device, StreamOf(frame));
+  frame->status =
+      storage == nullptr ? kInvalidHandle : FollowMaker(storage, frame->device, frame->device, StreamOf(frame));
   return nullptr;
 }
 

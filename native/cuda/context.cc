@@ -55,8 +55,9 @@ static napi_value DescribeDevice(napi_env env, napi_callback_info info) {
   Result result = driver.DeviceGet(&ordinal, frame->device);
   if (result == kSuccess) result = driver.DeviceGetName(name, sizeof(name) - 1, ordinal);
   if (result == kSuccess) result = driver.DeviceTotalMem(&bytes, ordinal);
-  static const DeviceAttribute kAttributes[] = {kComputeMajor,   kComputeMinor,         kMultiprocessorCount,
-                                                kManagedMemory, kConcurrentManagedAccess, kMemoryPoolsSupported};
+  static const DeviceAttribute kAttributes[] = {
+      kComputeMajor,        kComputeMinor, kMultiprocessorCount, kManagedMemory, kConcurrentManagedAccess,
+      kMemoryPoolsSupported};
   for (int i = 0; i < 6 && result == kSuccess; ++i) {
     int32_t value = 0;
     result = driver.DeviceGetAttribute(&value, kAttributes[i], ordinal);
@@ -162,7 +163,8 @@ napi_value LoadCuda(napi_env env, napi_callback_info info) {
   EnvironmentOf(env, info, &path);
   char text[4096];
   size_t length = 0;
-  if (napi_get_value_string_utf8(env, path, text, sizeof(text), &length) != napi_ok) return cuda::Text(env, "not a path");
+  if (napi_get_value_string_utf8(env, path, text, sizeof(text), &length) != napi_ok)
+    return cuda::Text(env, "not a path");
   const char* problem = cuda::LoadDriver(text);
   return problem == nullptr ? nullptr : cuda::Text(env, problem);
 }

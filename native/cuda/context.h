@@ -70,7 +70,9 @@ inline CudaContext* ContextOf(napi_env env, napi_callback_info info) {
   return static_cast<CudaContext*>(data);
 }
 
-inline StreamHandle StreamOf(const CudaFrame* frame) { return Normalize(reinterpret_cast<StreamHandle>(frame->stream)); }
+inline StreamHandle StreamOf(const CudaFrame* frame) {
+  return Normalize(reinterpret_cast<StreamHandle>(frame->stream));
+}
 
 // The device of the frame; NULL with the reason in its status.
 inline Device* DeviceOf(CudaFrame* frame) {

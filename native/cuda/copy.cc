@@ -11,8 +11,8 @@ namespace {
 Address AsAddress(const void* pointer) { return reinterpret_cast<Address>(pointer); }
 
 bool IsBlock(const CopyRequest& request) {
-  return request.ndim == 0 || (request.ndim == 1 && request.source_steps[0] == request.item &&
-                               request.target_steps[0] == request.item);
+  return request.ndim == 0 ||
+         (request.ndim == 1 && request.source_steps[0] == request.item && request.target_steps[0] == request.item);
 }
 
 Result QueueBlock(const CopyRequest& request, StreamHandle stream) {
@@ -23,7 +23,8 @@ Result QueueBlock(const CopyRequest& request, StreamHandle stream) {
 
 // Rows of the same length at a fixed distance: what the copy engine does by itself, over the bus too.
 bool IsPitched(const CopyRequest& request) {
-  if (request.ndim != 2 || request.source_steps[1] != request.item || request.target_steps[1] != request.item) return false;
+  if (request.ndim != 2 || request.source_steps[1] != request.item || request.target_steps[1] != request.item)
+    return false;
   const int64_t width = request.shape[1] * request.item;
   return request.source_steps[0] >= width && request.target_steps[0] >= width;
 }
@@ -48,7 +49,8 @@ PlanAxis MakeAxis(int64_t length, int64_t source_step, int64_t target_step) {
   PlanAxis axis = {};
   axis.length = static_cast<uint32_t>(length);
   while ((uint64_t{1} << axis.shift) < axis.length) ++axis.shift;
-  axis.multiplier = static_cast<uint32_t>(((uint64_t{1} << 32) * ((uint64_t{1} << axis.shift) - axis.length)) / axis.length + 1);
+  axis.multiplier =
+      static_cast<uint32_t>(((uint64_t{1} << 32) * ((uint64_t{1} << axis.shift) - axis.length)) / axis.length + 1);
   axis.source_step = source_step;
   axis.target_step = target_step;
   return axis;
@@ -108,8 +110,8 @@ Result Launch(const Device* device, const CopyRequest& request, int64_t count, S
   const int32_t last = request.ndim - 1;
   uint64_t matrices = 1;
   const auto add_axis = [&](int32_t i) {
-    plan.axes[plan.ndim++] = MakeAxis(request.shape[i], request.source_steps[i] / request.item,
-                                      request.target_steps[i] / request.item);
+    plan.axes[plan.ndim++] =
+        MakeAxis(request.shape[i], request.source_steps[i] / request.item, request.target_steps[i] / request.item);
   };
   for (int32_t i = 0; i < request.ndim; ++i) {
     if (rows >= 0 && (i == rows || i == last)) continue;
@@ -122,9 +124,10 @@ Result Launch(const Device* device, const CopyRequest& request, int64_t count, S
   }
   const TileShape tile = kTiles[log_size];
   const uint64_t per_block = kCopyThreads * kItemsPerThread;
-  const uint64_t blocks = rows < 0 ? (static_cast<uint64_t>(count) + per_block - 1) / per_block
-                                   : matrices * ((static_cast<uint64_t>(request.shape[rows]) + tile.rows - 1) / tile.rows) *
-                                         ((static_cast<uint64_t>(request.shape[last]) + tile.columns - 1) / tile.columns);
+  const uint64_t blocks = rows < 0
+                              ? (static_cast<uint64_t>(count) + per_block - 1) / per_block
+                              : matrices * ((static_cast<uint64_t>(request.shape[rows]) + tile.rows - 1) / tile.rows) *
+                                    ((static_cast<uint64_t>(request.shape[last]) + tile.columns - 1) / tile.columns);
   void* parameters[] = {&plan};
   Function function = rows < 0 ? device->strided_copy[log_size] : device->transpose_copy[log_size];
   return driver.LaunchKernel(function, static_cast<uint32_t>(blocks), 1, 1, kCopyThreads, 1, 1, 0, stream, parameters,

@@ -10,8 +10,8 @@ namespace cuda {
 // Items of 1 << log2 bytes.
 inline int LogSize(int64_t item) { return item == 1 ? 0 : item == 2 ? 1 : item == 4 ? 2 : item == 8 ? 3 : 4; }
 
-// Rows and columns of a matrix that one block of transpose_copy moves; copy_kernels.cu has the same. Measured on an H200:
-// smaller ones have too little under way, and reach half of the copy bandwidth instead of nine tenths.
+// Rows and columns of a matrix that one block of transpose_copy moves; copy_kernels.cu has the same. Measured on an
+// H200: smaller ones have too little under way, and reach half of the copy bandwidth instead of nine tenths.
 struct TileShape {
   uint32_t rows;
   uint32_t columns;

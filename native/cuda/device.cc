@@ -22,7 +22,8 @@ int32_t DeviceCount() {
 
 static MemoryPool MakePool(Ordinal ordinal, int32_t id) {
   int32_t supported = 0;
-  if (driver.DeviceGetAttribute(&supported, kMemoryPoolsSupported, ordinal) != kSuccess || supported == 0) return nullptr;
+  if (driver.DeviceGetAttribute(&supported, kMemoryPoolsSupported, ordinal) != kSuccess || supported == 0)
+    return nullptr;
   PoolProperties properties = {};
   properties.allocation_type = 1;
   properties.location_type = 1;

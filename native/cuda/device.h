@@ -13,7 +13,7 @@ enum { kMaxDevices = 64, kItemSizes = 5 };  // items of 1, 2, 4, 8 and 16 bytes
 struct Device {
   int32_t id;
   Context context;
-  MemoryPool pool;          // NULL: the device has no pools
+  MemoryPool pool;           // NULL: the device has no pools
   StreamHandle side_stream;  // for allocations while the current stream is captured into a graph
   BlockCache cache;          // of the legacy default stream
   Function strided_copy[kItemSizes];
@@ -26,9 +26,9 @@ int32_t DeviceCount();
 // The device of a number, with its context made on first use. NULL with the reason in `result`.
 Device* GetDevice(int32_t id, Result* result);
 
-// Makes a context current on this thread for its lifetime. A thread that had none keeps that of the first device, which the CUDA
-// runtime would take, too: pushing and popping costs more than most calls. Not that of another one, or libraries on this
-// thread would find themselves there.
+// Makes a context current on this thread for its lifetime. A thread that had none keeps that of the first device, which
+// the CUDA runtime would take, too: pushing and popping costs more than most calls. Not that of another one, or
+// libraries on this thread would find themselves there.
 class ContextScope {
  public:
   explicit ContextScope(const Device* device) : is_pushed_(false), result_(kSuccess) {

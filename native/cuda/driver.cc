@@ -19,11 +19,11 @@ static char problem[512];
 bool IsLoaded() { return is_loaded.load(std::memory_order_acquire); }
 
 static bool Resolve(void* library) {
-#define DLPACK_CUDA_RESOLVE(name, symbol, parameters)                        \
+#define DLPACK_CUDA_RESOLVE(name, symbol, parameters)                           \
   driver.name = reinterpret_cast<Result(*) parameters>(dlsym(library, symbol)); \
-  if (driver.name == nullptr) {                                              \
-    snprintf(problem, sizeof(problem), "it has no %s", symbol);              \
-    return false;                                                            \
+  if (driver.name == nullptr) {                                                 \
+    snprintf(problem, sizeof(problem), "it has no %s", symbol);                 \
+    return false;                                                               \
   }
   DLPACK_CUDA_FUNCTIONS(DLPACK_CUDA_RESOLVE)
 #undef DLPACK_CUDA_RESOLVE

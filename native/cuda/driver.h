@@ -1,5 +1,5 @@
-// The CUDA driver by dlopen: its types in our own words, its functions in one table. No CUDA at build time; a test holds
-// these declarations against cuda.h.
+// The CUDA driver by dlopen: its types in our own words, its functions in one table. No CUDA at build time; a test
+// holds these declarations against cuda.h.
 #ifndef DLPACK_NODE_CUDA_DRIVER_H_
 #define DLPACK_NODE_CUDA_DRIVER_H_
 
@@ -9,15 +9,15 @@
 namespace dlpack {
 namespace cuda {
 
-typedef int32_t Result;     // CUresult
-typedef int32_t Ordinal;    // CUdevice
-typedef uint64_t Address;   // CUdeviceptr
-typedef void* Context;      // CUcontext
+typedef int32_t Result;      // CUresult
+typedef int32_t Ordinal;     // CUdevice
+typedef uint64_t Address;    // CUdeviceptr
+typedef void* Context;       // CUcontext
 typedef void* StreamHandle;  // CUstream
 typedef void* EventHandle;   // CUevent
-typedef void* Module;       // CUmodule
-typedef void* Function;     // CUfunction
-typedef void* MemoryPool;   // CUmemoryPool
+typedef void* Module;        // CUmodule
+typedef void* Function;      // CUfunction
+typedef void* MemoryPool;    // CUmemoryPool
 
 enum : Result {
   kSuccess = 0,
@@ -41,7 +41,12 @@ static StreamHandle const kLegacyStream = reinterpret_cast<StreamHandle>(uintptr
 static StreamHandle const kPerThreadStream = reinterpret_cast<StreamHandle>(uintptr_t{2});  // CU_STREAM_PER_THREAD
 
 enum StreamFlag : uint32_t { kStreamDefault = 0, kStreamNonBlocking = 1 };
-enum EventFlag : uint32_t { kEventDefault = 0, kEventBlockingSync = 1, kEventDisableTiming = 2, kEventInterprocess = 4 };
+enum EventFlag : uint32_t {
+  kEventDefault = 0,
+  kEventBlockingSync = 1,
+  kEventDisableTiming = 2,
+  kEventInterprocess = 4
+};
 enum HostAllocFlag : uint32_t { kHostPortable = 1 };
 enum ManagedFlag : uint32_t { kAttachGlobal = 1 };
 enum IpcFlag : uint32_t { kIpcLazyPeerAccess = 1 };
@@ -119,21 +124,21 @@ struct IpcHandle {
 // name, symbol, parameters. Symbols carry the version whose parameters these are.
 #define DLPACK_CUDA_FUNCTIONS(X)                                                                                       \
   X(Init, "cuInit", (uint32_t flags))                                                                                  \
-  X(DriverGetVersion, "cuDriverGetVersion", (int32_t * version))                                                       \
+  X(DriverGetVersion, "cuDriverGetVersion", (int32_t* version))                                                        \
   X(GetErrorName, "cuGetErrorName", (Result error, const char** text))                                                 \
   X(GetErrorString, "cuGetErrorString", (Result error, const char** text))                                             \
-  X(DeviceGetCount, "cuDeviceGetCount", (int32_t * count))                                                             \
+  X(DeviceGetCount, "cuDeviceGetCount", (int32_t* count))                                                              \
   X(DeviceGet, "cuDeviceGet", (Ordinal * device, int32_t index))                                                       \
   X(DeviceGetName, "cuDeviceGetName", (char* name, int32_t length, Ordinal device))                                    \
-  X(DeviceTotalMem, "cuDeviceTotalMem_v2", (size_t * bytes, Ordinal device))                                           \
-  X(DeviceGetAttribute, "cuDeviceGetAttribute", (int32_t * value, DeviceAttribute attribute, Ordinal device))          \
+  X(DeviceTotalMem, "cuDeviceTotalMem_v2", (size_t* bytes, Ordinal device))                                            \
+  X(DeviceGetAttribute, "cuDeviceGetAttribute", (int32_t* value, DeviceAttribute attribute, Ordinal device))           \
   X(DeviceGetUuid, "cuDeviceGetUuid_v2", (Uuid * uuid, Ordinal device))                                                \
   X(DevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (Context * context, Ordinal device))                           \
   X(CtxGetCurrent, "cuCtxGetCurrent", (Context * context))                                                             \
   X(CtxPushCurrent, "cuCtxPushCurrent_v2", (Context context))                                                          \
   X(CtxPopCurrent, "cuCtxPopCurrent_v2", (Context * context))                                                          \
   X(CtxSynchronize, "cuCtxSynchronize", ())                                                                            \
-  X(MemGetInfo, "cuMemGetInfo_v2", (size_t * free, size_t* total))                                                     \
+  X(MemGetInfo, "cuMemGetInfo_v2", (size_t* free, size_t* total))                                                      \
   X(MemAlloc, "cuMemAlloc_v2", (Address * address, size_t bytes))                                                      \
   X(MemFree, "cuMemFree_v2", (Address address))                                                                        \
   X(MemAllocFromPoolAsync, "cuMemAllocFromPoolAsync",                                                                  \
@@ -149,9 +154,8 @@ struct IpcHandle {
   X(Memcpy2DAsync, "cuMemcpy2DAsync_v2", (const Copy2D* copy, StreamHandle stream))                                    \
   X(MemsetD8Async, "cuMemsetD8Async", (Address target, uint8_t value, size_t bytes, StreamHandle stream))              \
   X(PointerGetAttributes, "cuPointerGetAttributes",                                                                    \
-    (uint32_t count, PointerAttribute * attributes, void** values, Address address))                                   \
-  X(StreamCreateWithPriority, "cuStreamCreateWithPriority",                                                            \
-    (StreamHandle * stream, uint32_t flags, int32_t priority))                                                         \
+    (uint32_t count, PointerAttribute* attributes, void** values, Address address))                                    \
+  X(StreamCreateWithPriority, "cuStreamCreateWithPriority", (StreamHandle * stream, uint32_t flags, int32_t priority)) \
   X(StreamDestroy, "cuStreamDestroy_v2", (StreamHandle stream))                                                        \
   X(StreamSynchronize, "cuStreamSynchronize", (StreamHandle stream))                                                   \
   X(StreamQuery, "cuStreamQuery", (StreamHandle stream))                                                               \

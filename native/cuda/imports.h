@@ -8,9 +8,9 @@
 namespace dlpack {
 namespace cuda {
 
-// The current stream of device `consumer` waits for what `stream` of device `maker` has now, and work of ours on other streams
-// will wait for it. NULL: the maker asks for no wait. A stream that is captured into a graph is not waited for, because nothing
-// runs on it and the wait would become part of the graph. Any thread that holds a reference.
+// The current stream of device `consumer` waits for what `stream` of device `maker` has now, and work of ours on other
+// streams will wait for it. NULL: the maker asks for no wait. A stream that is captured into a graph is not waited for,
+// because nothing runs on it and the wait would become part of the graph. Any thread that holds a reference.
 Result FollowMaker(Storage* storage, int32_t maker, int32_t consumer, StreamHandle stream);
 
 // What the driver knows of an address: the allocation around it and where that is.
@@ -30,7 +30,9 @@ inline bool IsCudaDevice(int32_t device_type) {
 }
 
 // Its device number for streams: managed memory belongs to none, and is worked on by the first one.
-inline int32_t OrdinalOf(int32_t device_type, int32_t device_id) { return device_type == kDeviceMemory ? device_id : 0; }
+inline int32_t OrdinalOf(int32_t device_type, int32_t device_id) {
+  return device_type == kDeviceMemory ? device_id : 0;
+}
 
 }  // namespace cuda
 }  // namespace dlpack

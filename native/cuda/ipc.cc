@@ -184,7 +184,8 @@ Result FollowEvent(Storage* storage, const Place& stream, const IpcHandle& handl
   if (result == kSuccess) result = driver.IpcOpenEventHandle(&event, handle);
   if (result != kSuccess) return result;
   // A graph cannot wait for what is outside of it: that is over before it is recorded.
-  result = IsCapturing(stream.handle) ? driver.EventSynchronize(event) : driver.StreamWaitEvent(stream.handle, event, 0);
+  result =
+      IsCapturing(stream.handle) ? driver.EventSynchronize(event) : driver.StreamWaitEvent(stream.handle, event, 0);
   // The driver keeps what it still needs of it.
   driver.EventDestroy(event);
   return result == kSuccess ? NoteReady(storage, stream) : result;

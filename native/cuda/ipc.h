@@ -8,7 +8,8 @@
 namespace dlpack {
 namespace cuda {
 
-// A number that no other process of this machine has; numbers of the system alone repeat between containers. Any thread.
+// A number that no other process of this machine has; numbers of the system alone repeat between containers. Any
+// thread.
 uint64_t ProcessId();
 
 // What another process opens: a whole allocation.
@@ -21,11 +22,13 @@ struct SharedRange {
   bool is_shareable;  // false: all else is unknown
 };
 
-// The allocation around an address. One that was opened here is described as its maker did. Some context must be current.
+// The allocation around an address. One that was opened here is described as its maker did. Some context must be
+// current.
 Result DescribeMemory(Address address, SharedRange* range);
 
-// `nbytes` bytes at `offset` of memory that `process` shared, mapped once however often it is opened, and until the last of those
-// storages goes. NULL with the reason in `result`, which is success when it does not reach so far. Any thread.
+// `nbytes` bytes at `offset` of memory that `process` shared, mapped once however often it is opened, and until the
+// last of those storages goes. NULL with the reason in `result`, which is success when it does not reach so far. Any
+// thread.
 Storage* OpenMemory(const Device* device, const IpcHandle& handle, uint64_t process, uint64_t offset, uint64_t nbytes,
                     Result* result);
 

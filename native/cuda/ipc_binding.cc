@@ -35,9 +35,9 @@ napi_value AllocateShareableBinding(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// What another process needs to open the allocation around the storage in `handle`. Out: the driver's handle in `values`, the
-// owner in `address`, the allocation's size in `nbytes`, where the storage starts in it in `number`, its device in `device`;
-// `flags`: 1 if all was done, 0 for memory that others cannot open.
+// What another process needs to open the allocation around the storage in `handle`. Out: the driver's handle in
+// `values`, the owner in `address`, the allocation's size in `nbytes`, where the storage starts in it in `number`, its
+// device in `device`; `flags`: 1 if all was done, 0 for memory that others cannot open.
 napi_value ShareMemoryBinding(napi_env env, napi_callback_info info) {
   CudaContext* self = ContextOf(env, info);
   CudaFrame* frame = self->frame;
@@ -73,8 +73,8 @@ napi_value ShareEventBinding(napi_env env, napi_callback_info info) {
   });
 }
 
-// A storage over `nbytes` bytes at `number` of the memory whose handle is in `values`, of the process in `address`; `flags`: 1 if
-// all was done, 0 if the memory does not reach so far, 2 if it is our own.
+// A storage over `nbytes` bytes at `number` of the memory whose handle is in `values`, of the process in `address`;
+// `flags`: 1 if all was done, 0 if the memory does not reach so far, 2 if it is our own.
 napi_value OpenMemoryBinding(napi_env env, napi_callback_info info) {
   CudaContext* self = ContextOf(env, info);
   CudaFrame* frame = self->frame;

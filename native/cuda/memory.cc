@@ -12,8 +12,8 @@ namespace {
 struct Block {
   Device* device;
   StreamHandle home;
-  Stream* stream;   // keeps the home stream if it is one of ours
-  int size_class;   // of the cache; -1: not for it
+  Stream* stream;  // keeps the home stream if it is one of ours
+  int size_class;  // of the cache; -1: not for it
 };
 
 Block* BlockOf(const Storage* storage) { return static_cast<Block*>(storage->owner); }
@@ -57,7 +57,8 @@ void DestroyStep(void* argument);
 
 void DestroyPooled(Storage* self) {
   Block* block = BlockOf(self);
-  // What the home stream had before the capture may still use the memory, and nothing can be queued behind it until that is over.
+  // What the home stream had before the capture may still use the memory, and nothing can be queued behind it until
+  // that is over.
   if (self->data != nullptr && IsCaptured(block) && WatchCapture(block->device, block->home, DestroyStep, self)) return;
   CountOff(self);
   BlockCache* cache = block->size_class < 0 ? nullptr : CacheOf(block);
@@ -118,8 +119,8 @@ Result AllocatePooled(Device* device, size_t bytes, StreamHandle home, Address* 
   RelaxedScope relaxed;
   Result result = driver.MemAllocFromPoolAsync(address, bytes, device->pool, home);
   if (result != kOutOfDeviceMemory) return result;
-  // Memory that was released may be behind queued work, kept for later, or in pieces too small. Not by waiting for the whole
-  // device: that would break graphs that others are capturing.
+  // Memory that was released may be behind queued work, kept for later, or in pieces too small. Not by waiting for the
+  // whole device: that would break graphs that others are capturing.
   FlushCaches(device);
   result = driver.StreamSynchronize(home);
   if (result == kSuccess) result = driver.MemPoolTrimTo(device->pool, 0);
@@ -216,14 +217,16 @@ Place HomeOf(const Storage* storage, void (*destroy)(Storage*)) {
 }
 
 Storage* AllocateMemory(MemoryKind kind, Device* device, uint64_t nbytes, StreamHandle stream, Result* result) {
-  return kind == kDeviceMemory && device->pool != nullptr ? AllocateOnStream(device, nbytes, stream, result)
-                                                          : AllocateDirectly(kind, device, nbytes, static_cast<size_t>(nbytes), result);
+  return kind == kDeviceMemory && device->pool != nullptr
+             ? AllocateOnStream(device, nbytes, stream, result)
+             : AllocateDirectly(kind, device, nbytes, static_cast<size_t>(nbytes), result);
 }
 
 Storage* AllocateShareable(Device* device, uint64_t nbytes, Result* result) {
   // What the driver packs several small blocks into, and what it maps for another process.
   const uint64_t page = uint64_t{2} << 20;
-  return AllocateDirectly(kDeviceMemory, device, nbytes, static_cast<size_t>((nbytes + page - 1) & ~(page - 1)), result);
+  return AllocateDirectly(kDeviceMemory, device, nbytes, static_cast<size_t>((nbytes + page - 1) & ~(page - 1)),
+                          result);
 }
 
 void FlushCache(BlockCache* cache) {

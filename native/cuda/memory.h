@@ -18,8 +18,8 @@ inline bool IsMemoryKind(int32_t device_type) {
 // Memory of a kind, for work that is queued on `stream`. NULL with the reason in `result`. Any thread.
 Storage* AllocateMemory(MemoryKind kind, Device* device, uint64_t nbytes, StreamHandle stream, Result* result);
 
-// Memory of a device that other processes can open: beside the pool, and whole pages of it, so that nothing of others is opened
-// along with it. NULL with the reason in `result`. Any thread.
+// Memory of a device that other processes can open: beside the pool, and whole pages of it, so that nothing of others
+// is opened along with it. NULL with the reason in `result`. Any thread.
 Storage* AllocateShareable(Device* device, uint64_t nbytes, Result* result);
 
 // The stream that memory of our own was allocated on and goes back on; none for all other memory. `destroy` is the one

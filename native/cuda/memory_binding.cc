@@ -19,8 +19,8 @@ napi_value AllocateBinding(napi_env env, napi_callback_info info) {
     frame->status = kInvalidValue;
     return nullptr;
   }
-  Storage* storage = AllocateMemory(static_cast<MemoryKind>(frame->kind), device,
-                                    static_cast<uint64_t>(frame->nbytes), StreamOf(frame), &frame->status);
+  Storage* storage = AllocateMemory(static_cast<MemoryKind>(frame->kind), device, static_cast<uint64_t>(frame->nbytes),
+                                    StreamOf(frame), &frame->status);
   if (storage == nullptr) return nullptr;
   // The collector is told of memory that the host has less of, not of the device's.
   frame->handle = Hold(self->environment, storage, frame->kind != kDeviceMemory);
@@ -45,7 +45,8 @@ napi_value ClearBinding(napi_env env, napi_callback_info info) {
   const StreamHandle stream = StreamOf(frame);
   frame->status = OrderAfterUses(storage, Place{device, stream});
   if (frame->status == kSuccess) {
-    frame->status = driver.MemsetD8Async(reinterpret_cast<Address>(storage->data), 0, static_cast<size_t>(storage->nbytes), stream);
+    frame->status =
+        driver.MemsetD8Async(reinterpret_cast<Address>(storage->data), 0, static_cast<size_t>(storage->nbytes), stream);
   }
   if (frame->status == kSuccess) frame->status = NoteUse(storage, Place{device, stream});
   return nullptr;
@@ -90,8 +91,8 @@ static bool FindSide(CudaContext* self, napi_env env, uint32_t handle, napi_valu
   return true;
 }
 
-// Whether offset, steps and shape stay inside so many bytes. The frame is written by JavaScript: a mistake there must not
-// become an address that the device follows.
+// Whether offset, steps and shape stay inside so many bytes. The frame is written by JavaScript: a mistake there must
+// not become an address that the device follows.
 static bool FitsInside(const CopyRequest& request, const int64_t* steps, int64_t offset, uint64_t nbytes) {
   int64_t low = offset;
   int64_t high = offset;
@@ -107,14 +108,17 @@ static bool FitsInside(const CopyRequest& request, const int64_t* steps, int64_t
 static bool IsStep(double value) { return value >= -9007199254740991.0 && value <= 9007199254740991.0; }
 
 static bool ReadRequest(const CudaFrame* frame, const Side& source, const Side& target, CopyRequest* request) {
-  if (frame->ndim < 0 || frame->ndim > kMaxNdim || !IsSize(frame->source_offset) || !IsSize(frame->target_offset)) return false;
+  if (frame->ndim < 0 || frame->ndim > kMaxNdim || !IsSize(frame->source_offset) || !IsSize(frame->target_offset))
+    return false;
   request->item = static_cast<int64_t>(frame->item);
   request->ndim = frame->ndim;
   request->is_source_reachable = frame->source_kind != 1;
   request->is_target_reachable = frame->target_kind != 1;
   if (request->item < 1 || request->item > 16 || (request->item & (request->item - 1)) != 0) return false;
   for (int32_t i = 0; i < frame->ndim; ++i) {
-    if (!(frame->shape[i] >= 1) || !IsSize(frame->shape[i]) || !IsStep(frame->source_steps[i]) || !IsStep(frame->target_steps[i])) return false;
+    if (!(frame->shape[i] >= 1) || !IsSize(frame->shape[i]) || !IsStep(frame->source_steps[i]) ||
+        !IsStep(frame->target_steps[i]))
+      return false;
     request->shape[i] = static_cast<int64_t>(frame->shape[i]);
     request->source_steps[i] = static_cast<int64_t>(frame->source_steps[i]);
     request->target_steps[i] = static_cast<int64_t>(frame->target_steps[i]);
@@ -236,7 +240,8 @@ napi_value CopyAsyncBinding(napi_env env, napi_callback_info info) {
   AsyncCopy* copy = static_cast<AsyncCopy*>(calloc(1, sizeof(AsyncCopy)));
   frame->status = kInvalidValue;
   if (copy == nullptr || !FindSide(self, env, frame->source_handle, nullptr, &source) ||
-      !FindSide(self, env, frame->target_handle, nullptr, &target) || !ReadRequest(frame, source, target, &copy->request)) {
+      !FindSide(self, env, frame->target_handle, nullptr, &target) ||
+      !ReadRequest(frame, source, target, &copy->request)) {
     free(copy);
     return nullptr;
   }

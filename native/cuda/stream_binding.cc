@@ -142,7 +142,8 @@ static void FinishWait(void* argument) {
 }
 
 // Has the function that JavaScript keeps under `number` called when what the stream has now, or with `flags` 1 what the
-// event of the owner in `address` marks, is done or failed. Not when the status is an error: JavaScript takes it back then.
+// event of the owner in `address` marks, is done or failed. Not when the status is an error: JavaScript takes it back
+// then.
 napi_value WatchBinding(napi_env env, napi_callback_info info) {
   CudaContext* self = ContextOf(env, info);
   CudaFrame* frame = self->frame;

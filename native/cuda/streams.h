@@ -45,8 +45,8 @@ struct Place {
   bool operator==(const Place& other) const { return device == other.device && handle == other.handle; }
 };
 
-// Work that `waiting` gets from now on starts after what `awaited` has now. An error, and the capture stays whole, when `waiting`
-// is captured into a graph that `awaited` is no part of. Any thread.
+// Work that `waiting` gets from now on starts after what `awaited` has now. An error, and the capture stays whole, when
+// `waiting` is captured into a graph that `awaited` is no part of. Any thread.
 Result OrderStreams(const Place& waiting, const Place& awaited);
 
 // An event of work that a stream has now; without timing. NULL with the reason in `result`.

@@ -13,10 +13,10 @@ namespace {
 
 struct Use {
   Place place;
-  Stream* stream;     // keeps a stream of ours; NULL for others
-  EventHandle event;  // for the stream of a thread, which others cannot name: recorded when the work was queued
-  Place ordered_for;  // a stream that waits for this work already
-  uint32_t notes;     // how often there was more of it
+  Stream* stream;      // keeps a stream of ours; NULL for others
+  EventHandle event;   // for the stream of a thread, which others cannot name: recorded when the work was queued
+  Place ordered_for;   // a stream that waits for this work already
+  uint32_t notes;      // how often there was more of it
   bool is_ready_only;  // nothing of ours is queued there: only the wait for the one who made the data
   Use* next;
 };
@@ -31,14 +31,15 @@ Lock uses_lock;
 
 Uses* UsesOf(Storage* storage) { return static_cast<Uses*>(storage->uses); }
 
-// Most foreign memory is ready on the legacy default stream of its device and never meets another one: that is a mark in
-// place of a list, and nothing to wait for at the release. Lists have even addresses.
+// Most foreign memory is ready on the legacy default stream of its device and never meets another one: that is a mark
+// in place of a list, and nothing to wait for at the release. Lists have even addresses.
 void* ReadyMark(const Device* device) { return reinterpret_cast<void*>(static_cast<uintptr_t>(device->id) << 1 | 1); }
 bool HasMark(const Storage* storage) { return (reinterpret_cast<uintptr_t>(storage->uses) & 1) != 0; }
 
 Place MarkedPlace(const Storage* storage) {
   Result result;  // the device was there when the mark was made
-  return Place{GetDevice(static_cast<int32_t>(reinterpret_cast<uintptr_t>(storage->uses) >> 1), &result), kLegacyStream};
+  return Place{GetDevice(static_cast<int32_t>(reinterpret_cast<uintptr_t>(storage->uses) >> 1), &result),
+               kLegacyStream};
 }
 
 void FreeUse(Use* use) {
@@ -80,8 +81,8 @@ void Finish(Storage* storage, Uses* uses) {
 
 void RetireStep(void* argument);
 
-// Instead of the storage's own destructor. Memory of our pool goes back behind the work, on the device; for all other, the
-// watcher waits for one use after the other. Nobody else refers to the storage any more.
+// Instead of the storage's own destructor. Memory of our pool goes back behind the work, on the device; for all other,
+// the watcher waits for one use after the other. Nobody else refers to the storage any more.
 void Retire(Storage* storage) {
   Uses* uses = UsesOf(storage);
   const Place home = HomeOf(storage, uses->destroy);
@@ -95,8 +96,8 @@ void Retire(Storage* storage) {
     const Device* device = use->place.device;
     ContextScope scope(device);
     RelaxedScope relaxed;
-    const bool is_ordered = use->place == home || !IsPending(*use) ||
-                            (home.device != nullptr && OrderAfter(*use, home) == kSuccess);
+    const bool is_ordered =
+        use->place == home || !IsPending(*use) || (home.device != nullptr && OrderAfter(*use, home) == kSuccess);
     EventHandle event = is_ordered ? nullptr : TakeEvent(use);
     FreeUse(use);
     if (event == nullptr) continue;
@@ -147,8 +148,8 @@ Uses* MakeUses(Storage* storage) {
   return uses;
 }
 
-// A graph cannot wait for what is outside of it: that is over before it is recorded. Uses stay where they are as long as there
-// is a reference, so that others need not wait for the lock meanwhile; an event may be replaced.
+// A graph cannot wait for what is outside of it: that is over before it is recorded. Uses stay where they are as long
+// as there is a reference, so that others need not wait for the lock meanwhile; an event may be replaced.
 Result FinishUse(const Use& use) {
   ContextScope scope(use.place.device);
   RelaxedScope relaxed;
@@ -160,8 +161,8 @@ Result FinishUse(const Use& use) {
   return result;
 }
 
-// The legacy default stream in place of a stream of somebody else's that is ordered with it. That of a thread is, and an event
-// of it would not be behind what its library queues from now on.
+// The legacy default stream in place of a stream of somebody else's that is ordered with it. That of a thread is, and
+// an event of it would not be behind what its library queues from now on.
 Place LastingPlace(const Place& stream) {
   if (stream.handle == kLegacyStream || stream.handle == kPerThreadStream) return Place{stream.device, kLegacyStream};
   Stream* own = FindStream(stream.handle);
@@ -171,7 +172,8 @@ Place LastingPlace(const Place& stream) {
   }
   ContextScope scope(stream.device);
   uint32_t flags = 0;
-  const bool is_blocking = driver.StreamGetFlags(stream.handle, &flags) == kSuccess && (flags & kStreamNonBlocking) == 0;
+  const bool is_blocking =
+      driver.StreamGetFlags(stream.handle, &flags) == kSuccess && (flags & kStreamNonBlocking) == 0;
   return is_blocking ? Place{stream.device, kLegacyStream} : stream;
 }
 

@@ -25,8 +25,8 @@ struct Watched {
 
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t arrived = PTHREAD_COND_INITIALIZER;
-Watched* incoming;      // guarded by mutex
-bool has_thread;        // guarded by mutex
+Watched* incoming;  // guarded by mutex
+bool has_thread;    // guarded by mutex
 
 // Queries cost a microsecond: often at first, for work that is nearly done, then a thousand times a second.
 void Pause(int round) {

@@ -15,7 +15,8 @@ bool Watch(const Device* device, EventHandle event, void (*done)(void* argument)
 // The same, for an event that is destroyed before `done` is called.
 bool WatchAndDestroy(const Device* device, EventHandle event, void (*done)(void* argument), void* argument);
 
-// Calls `done(argument)` on the watcher's thread once a stream, which must live until then, is captured into a graph no more.
+// Calls `done(argument)` on the watcher's thread once a stream, which must live until then, is captured into a graph no
+// more.
 bool WatchCapture(const Device* device, StreamHandle stream, void (*done)(void* argument), void* argument);
 
 }  // namespace cuda

@@ -8,19 +8,19 @@ namespace python {
 Api api;
 
 const char* LoadApi(void* handle) {
-#define DLPACK_PYTHON_FIND(result, name, arguments)                           \
+#define DLPACK_PYTHON_FIND(result, name, arguments)                       \
   api.name = reinterpret_cast<result(*) arguments>(dlsym(handle, #name)); \
   if (api.name == nullptr) return #name;
   DLPACK_PYTHON_FUNCTIONS(DLPACK_PYTHON_FIND)
 #undef DLPACK_PYTHON_FIND
-  api.PyObject_Vectorcall = reinterpret_cast<Object* (*)(Object*, Object* const*, size_t, Object*)>(
-      dlsym(handle, "PyObject_Vectorcall"));
+  api.PyObject_Vectorcall =
+      reinterpret_cast<Object* (*)(Object*, Object* const*, size_t, Object*)>(dlsym(handle, "PyObject_Vectorcall"));
   api.Py_SetProgramName = reinterpret_cast<void (*)(const wchar_t*)>(dlsym(handle, "Py_SetProgramName"));
   api.Py_DecodeLocale = reinterpret_cast<wchar_t* (*)(const char*, size_t*)>(dlsym(handle, "Py_DecodeLocale"));
-#define DLPACK_PYTHON_FIND(name, indirect)                                              \
-  {                                                                                     \
-    void* symbol = dlsym(handle, #name);                                                \
-    if (symbol == nullptr) return #name;                                                \
+#define DLPACK_PYTHON_FIND(name, indirect)                                               \
+  {                                                                                      \
+    void* symbol = dlsym(handle, #name);                                                 \
+    if (symbol == nullptr) return #name;                                                 \
     api.name = indirect ? *static_cast<Object**>(symbol) : static_cast<Object*>(symbol); \
   }
   DLPACK_PYTHON_OBJECTS(DLPACK_PYTHON_FIND)

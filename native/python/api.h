@@ -1,5 +1,5 @@
-// The part of CPython's stable ABI that is used here, found at run time: one addon serves every CPython from 3.9 on, and
-// nothing of Python is needed at build time or without it.
+// The part of CPython's stable ABI that is used here, found at run time: one addon serves every CPython from 3.9 on,
+// and nothing of Python is needed at build time or without it.
 #ifndef DLPACK_NODE_PYTHON_API_H_
 #define DLPACK_NODE_PYTHON_API_H_
 
@@ -46,84 +46,85 @@ struct Buffer {
 };
 
 // One row for each function: result, name, arguments.
-#define DLPACK_PYTHON_FUNCTIONS(F)                                                   \
-  F(int, Py_IsInitialized, (void))                                                   \
-  F(void, Py_InitializeEx, (int))                                                    \
-  F(Object*, PyEval_SaveThread, (void))                                              \
-  F(void, PyEval_RestoreThread, (Object*))                                           \
-  F(int, PyGILState_Ensure, (void))                                                  \
-  F(void, PyGILState_Release, (int))                                                 \
-  F(void, Py_IncRef, (Object*))                                                      \
-  F(void, Py_DecRef, (Object*))                                                      \
-  F(Object*, PyImport_ImportModule, (const char*))                                   \
-  F(Object*, PyObject_GetAttr, (Object*, Object*))                                   \
-  F(Object*, PyObject_GetAttrString, (Object*, const char*))                         \
-  F(int, PyObject_SetAttr, (Object*, Object*, Object*))                              \
-  F(int, PyObject_SetAttrString, (Object*, const char*, Object*))                    \
-  F(Object*, PyObject_Call, (Object*, Object*, Object*))                             \
-  F(Object*, PyObject_CallObject, (Object*, Object*))                                \
-  F(Object*, PyObject_VectorcallMethod, (Object*, Object* const*, size_t, Object*))  \
-  F(Object*, PyObject_Str, (Object*))                                                \
-  F(Object*, PyObject_GetItem, (Object*, Object*))                                   \
-  F(int, PyObject_SetItem, (Object*, Object*, Object*))                              \
-  F(Object*, PyObject_GetIter, (Object*))                                            \
-  F(Object*, PyIter_Next, (Object*))                                                 \
-  F(Object*, PyLong_FromLongLong, (long long))                                       \
-  F(Object*, PyLong_FromString, (const char*, char**, int))                          \
-  F(Object*, PyLong_FromVoidPtr, (void*))                                            \
-  F(void*, PyLong_AsVoidPtr, (Object*))                                              \
-  F(long long, PyLong_AsLongLongAndOverflow, (Object*, int*))                        \
-  F(Object*, PyNumber_ToBase, (Object*, int))                                        \
-  F(Object*, PyFloat_FromDouble, (double))                                           \
-  F(double, PyFloat_AsDouble, (Object*))                                             \
-  F(Object*, PyBool_FromLong, (long))                                                \
-  F(Object*, PyUnicode_FromStringAndSize, (const char*, ptrdiff_t))                  \
-  F(Object*, PyUnicode_InternFromString, (const char*))                              \
-  F(const char*, PyUnicode_AsUTF8AndSize, (Object*, ptrdiff_t*))                     \
-  F(void, PyUnicode_InternInPlace, (Object**))                                       \
-  F(int, PyUnicode_Compare, (Object*, Object*))                                      \
-  F(Object*, PyBytes_FromStringAndSize, (const char*, ptrdiff_t))                    \
-  F(int, PyBytes_AsStringAndSize, (Object*, char**, ptrdiff_t*))                     \
-  F(Object*, PyTuple_New, (ptrdiff_t))                                               \
-  F(int, PyTuple_SetItem, (Object*, ptrdiff_t, Object*))                             \
-  F(Object*, PyTuple_GetItem, (Object*, ptrdiff_t))                                  \
-  F(ptrdiff_t, PyTuple_Size, (Object*))                                              \
-  F(Object*, PyList_New, (ptrdiff_t))                                                \
-  F(int, PyList_SetItem, (Object*, ptrdiff_t, Object*))                              \
-  F(Object*, PyDict_New, (void))                                                     \
-  F(int, PyDict_SetItem, (Object*, Object*, Object*))                                \
-  F(Object*, PyDict_GetItemWithError, (Object*, Object*))                            \
-  F(int, PyDict_SetItemString, (Object*, const char*, Object*))                      \
-  F(int, PyDict_Next, (Object*, ptrdiff_t*, Object**, Object**))                     \
-  F(ptrdiff_t, PyDict_Size, (Object*))                                               \
-  F(Object*, PyCapsule_New, (void*, const char*, void (*)(Object*)))                 \
-  F(void*, PyCapsule_GetPointer, (Object*, const char*))                             \
-  F(int, PyCapsule_IsValid, (Object*, const char*))                                  \
-  F(int, PyCapsule_SetName, (Object*, const char*))                                  \
-  F(Object*, PyErr_Occurred, (void))                                                 \
-  F(void, PyErr_Fetch, (Object**, Object**, Object**))                               \
-  F(void, PyErr_NormalizeException, (Object**, Object**, Object**))                  \
-  F(void, PyErr_Restore, (Object*, Object*, Object*))                                \
-  F(void, PyErr_Clear, (void))                                                       \
-  F(int, PyErr_ExceptionMatches, (Object*))                                          \
-  F(void, PyErr_SetString, (Object*, const char*))                                   \
-  F(void, PyErr_SetObject, (Object*, Object*))                                       \
-  F(Object*, PyErr_NewExceptionWithDoc, (const char*, const char*, Object*, Object*))\
-  F(int, PyException_SetTraceback, (Object*, Object*))                               \
-  F(Object*, PyType_FromSpec, (TypeSpec*))                                           \
-  F(Object*, PyType_GenericAlloc, (Object*, ptrdiff_t))                              \
-  F(Object*, PyWeakref_NewRef, (Object*, Object*))                                   \
-  F(int, PyType_IsSubtype, (Object*, Object*))                                       \
-  F(void, PyObject_ClearWeakRefs, (Object*))                                         \
+#define DLPACK_PYTHON_FUNCTIONS(F)                                                    \
+  F(int, Py_IsInitialized, (void))                                                    \
+  F(void, Py_InitializeEx, (int))                                                     \
+  F(Object*, PyEval_SaveThread, (void))                                               \
+  F(void, PyEval_RestoreThread, (Object*))                                            \
+  F(int, PyGILState_Ensure, (void))                                                   \
+  F(void, PyGILState_Release, (int))                                                  \
+  F(void, Py_IncRef, (Object*))                                                       \
+  F(void, Py_DecRef, (Object*))                                                       \
+  F(Object*, PyImport_ImportModule, (const char*))                                    \
+  F(Object*, PyObject_GetAttr, (Object*, Object*))                                    \
+  F(Object*, PyObject_GetAttrString, (Object*, const char*))                          \
+  F(int, PyObject_SetAttr, (Object*, Object*, Object*))                               \
+  F(int, PyObject_SetAttrString, (Object*, const char*, Object*))                     \
+  F(Object*, PyObject_Call, (Object*, Object*, Object*))                              \
+  F(Object*, PyObject_CallObject, (Object*, Object*))                                 \
+  F(Object*, PyObject_VectorcallMethod, (Object*, Object* const*, size_t, Object*))   \
+  F(Object*, PyObject_Str, (Object*))                                                 \
+  F(Object*, PyObject_GetItem, (Object*, Object*))                                    \
+  F(int, PyObject_SetItem, (Object*, Object*, Object*))                               \
+  F(Object*, PyObject_GetIter, (Object*))                                             \
+  F(Object*, PyIter_Next, (Object*))                                                  \
+  F(Object*, PyLong_FromLongLong, (long long))                                        \
+  F(Object*, PyLong_FromString, (const char*, char**, int))                           \
+  F(Object*, PyLong_FromVoidPtr, (void*))                                             \
+  F(void*, PyLong_AsVoidPtr, (Object*))                                               \
+  F(long long, PyLong_AsLongLongAndOverflow, (Object*, int*))                         \
+  F(Object*, PyNumber_ToBase, (Object*, int))                                         \
+  F(Object*, PyFloat_FromDouble, (double))                                            \
+  F(double, PyFloat_AsDouble, (Object*))                                              \
+  F(Object*, PyBool_FromLong, (long))                                                 \
+  F(Object*, PyUnicode_FromStringAndSize, (const char*, ptrdiff_t))                   \
+  F(Object*, PyUnicode_InternFromString, (const char*))                               \
+  F(const char*, PyUnicode_AsUTF8AndSize, (Object*, ptrdiff_t*))                      \
+  F(void, PyUnicode_InternInPlace, (Object**))                                        \
+  F(int, PyUnicode_Compare, (Object*, Object*))                                       \
+  F(Object*, PyBytes_FromStringAndSize, (const char*, ptrdiff_t))                     \
+  F(int, PyBytes_AsStringAndSize, (Object*, char**, ptrdiff_t*))                      \
+  F(Object*, PyTuple_New, (ptrdiff_t))                                                \
+  F(int, PyTuple_SetItem, (Object*, ptrdiff_t, Object*))                              \
+  F(Object*, PyTuple_GetItem, (Object*, ptrdiff_t))                                   \
+  F(ptrdiff_t, PyTuple_Size, (Object*))                                               \
+  F(Object*, PyList_New, (ptrdiff_t))                                                 \
+  F(int, PyList_SetItem, (Object*, ptrdiff_t, Object*))                               \
+  F(Object*, PyDict_New, (void))                                                      \
+  F(int, PyDict_SetItem, (Object*, Object*, Object*))                                 \
+  F(Object*, PyDict_GetItemWithError, (Object*, Object*))                             \
+  F(int, PyDict_SetItemString, (Object*, const char*, Object*))                       \
+  F(int, PyDict_Next, (Object*, ptrdiff_t*, Object**, Object**))                      \
+  F(ptrdiff_t, PyDict_Size, (Object*))                                                \
+  F(Object*, PyCapsule_New, (void*, const char*, void (*)(Object*)))                  \
+  F(void*, PyCapsule_GetPointer, (Object*, const char*))                              \
+  F(int, PyCapsule_IsValid, (Object*, const char*))                                   \
+  F(int, PyCapsule_SetName, (Object*, const char*))                                   \
+  F(Object*, PyErr_Occurred, (void))                                                  \
+  F(void, PyErr_Fetch, (Object**, Object**, Object**))                                \
+  F(void, PyErr_NormalizeException, (Object**, Object**, Object**))                   \
+  F(void, PyErr_Restore, (Object*, Object*, Object*))                                 \
+  F(void, PyErr_Clear, (void))                                                        \
+  F(int, PyErr_ExceptionMatches, (Object*))                                           \
+  F(void, PyErr_SetString, (Object*, const char*))                                    \
+  F(void, PyErr_SetObject, (Object*, Object*))                                        \
+  F(Object*, PyErr_NewExceptionWithDoc, (const char*, const char*, Object*, Object*)) \
+  F(int, PyException_SetTraceback, (Object*, Object*))                                \
+  F(Object*, PyType_FromSpec, (TypeSpec*))                                            \
+  F(Object*, PyType_GenericAlloc, (Object*, ptrdiff_t))                               \
+  F(Object*, PyWeakref_NewRef, (Object*, Object*))                                    \
+  F(int, PyType_IsSubtype, (Object*, Object*))                                        \
+  F(void, PyObject_ClearWeakRefs, (Object*))                                          \
   F(void, PyObject_Free, (void*))
 
 // Objects that the library exports: names and whether the symbol is the object or a pointer to it.
-#define DLPACK_PYTHON_OBJECTS(F)                                                                     \
-  F(_Py_NoneStruct, false) F(_Py_TrueStruct, false) F(_Py_FalseStruct, false) F(PyLong_Type, false)  \
-  F(PyFloat_Type, false) F(PyUnicode_Type, false) F(PyBytes_Type, false) F(PyBool_Type, false)       \
-  F(PyTuple_Type, false) F(PyList_Type, false) F(PyDict_Type, false) F(PyType_Type, false)            \
-  F(PyExc_BufferError, true) F(PyExc_TypeError, true) F(PyExc_ValueError, true)                      \
-  F(PyExc_RuntimeError, true) F(PyExc_AttributeError, true) F(PyExc_BaseException, true)
+#define DLPACK_PYTHON_OBJECTS(F)                                                                                      \
+  F(_Py_NoneStruct, false)                                                                                            \
+  F(_Py_TrueStruct, false)                                                                                            \
+  F(_Py_FalseStruct, false) F(PyLong_Type, false) F(PyFloat_Type, false) F(PyUnicode_Type, false)                     \
+      F(PyBytes_Type, false) F(PyBool_Type, false) F(PyTuple_Type, false) F(PyList_Type, false) F(PyDict_Type, false) \
+          F(PyType_Type, false) F(PyExc_BufferError, true) F(PyExc_TypeError, true) F(PyExc_ValueError, true)         \
+              F(PyExc_RuntimeError, true) F(PyExc_AttributeError, true) F(PyExc_BaseException, true)
 
 struct Api {
 #define DLPACK_PYTHON_MEMBER(result, name, arguments) result(*name) arguments;
@@ -147,8 +148,8 @@ extern Api api;
 // Finds every symbol. Returns the name of the first one missing, or NULL. `handle` is of dlopen.
 const char* LoadApi(void* handle);
 
-// The type of an object without a reference. The head is {count, type}, longer in free-threaded builds but with the type
-// last.
+// The type of an object without a reference. The head is {count, type}, longer in free-threaded builds but with the
+// type last.
 inline Object* TypeOf(Object* object) {
   return *reinterpret_cast<Object**>(reinterpret_cast<char*>(object) + api.head_size - sizeof(void*));
 }

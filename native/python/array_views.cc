@@ -87,7 +87,8 @@ static bool MakeBufferDims(Body* body, ptrdiff_t item) {
     dims[tensor.ndim + i] = static_cast<ptrdiff_t>(tensor.strides[i]) * item;
   }
   ptrdiff_t* before = nullptr;
-  if (!__atomic_compare_exchange_n(&body->buffer_dims, &before, dims, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) free(dims);
+  if (!__atomic_compare_exchange_n(&body->buffer_dims, &before, dims, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    free(dims);
   return true;
 }
 

@@ -1,5 +1,5 @@
-// Calls on a thread of the pool. Everything they need is taken along, everything they leave is carried to the JavaScript
-// thread that waits.
+// Calls on a thread of the pool. Everything they need is taken along, everything they leave is carried to the
+// JavaScript thread that waits.
 #include <stdlib.h>
 
 #include <atomic>
@@ -121,8 +121,8 @@ static void RunCall(Task* task) {
   if (!Post(call->channel, &call->message)) FreeCall(call);
 }
 
-// callAsync(tuple, dict, number): a tuple of the function and its arguments, a dict of keyword arguments or 0, both taken
-// over, and the number of the promise. Fails only before the call begins.
+// callAsync(tuple, dict, number): a tuple of the function and its arguments, a dict of keyword arguments or 0, both
+// taken over, and the number of the promise. Fails only before the call begins.
 napi_value CallAsync(napi_env env, napi_callback_info info) {
   napi_value values[3];
   Channel* channel = ChannelOf(env, info, values);

@@ -1,5 +1,5 @@
-// A value on its way from Python to JavaScript across threads: taken with the GIL on any thread, given to JavaScript without
-// it, so that the event loop never waits for a computation that is over.
+// A value on its way from Python to JavaScript across threads: taken with the GIL on any thread, given to JavaScript
+// without it, so that the event loop never waits for a computation that is over.
 #ifndef DLPACK_NODE_PYTHON_CARRIED_H_
 #define DLPACK_NODE_PYTHON_CARRIED_H_
 

@@ -12,7 +12,9 @@ namespace python {
 // another on each thread.
 static thread_local bool is_javascript_thread;
 
-bool IsOwnThread(const Channel* channel) { return channel->thread == &is_javascript_thread && channel->objects != nullptr; }
+bool IsOwnThread(const Channel* channel) {
+  return channel->thread == &is_javascript_thread && channel->objects != nullptr;
+}
 
 bool IsJavaScriptThread() { return is_javascript_thread; }
 

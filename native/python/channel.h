@@ -1,5 +1,6 @@
 // The way from any thread to the JavaScript thread of one environment: finished calls and calls of JavaScript functions
-// queue here and are delivered by its event loop. Outlives its environment, because threads and Python objects refer to it.
+// queue here and are delivered by its event loop. Outlives its environment, because threads and Python objects refer to
+// it.
 #ifndef DLPACK_NODE_PYTHON_CHANNEL_H_
 #define DLPACK_NODE_PYTHON_CHANNEL_H_
 
@@ -33,12 +34,12 @@ struct Channel {
   Objects* objects;
   napi_ref on_call;
   napi_ref on_settle;
-  AsyncCall* calls;  // that JavaScript waits for
+  AsyncCall* calls;    // that JavaScript waits for
   const void* thread;  // an address of that thread alone; compared on any
 };
 
-// Makes the channel of an environment and adds its functions to `target`. `options` has the JavaScript functions `onCall`
-// and `onSettle`, and `threads`, the limit of the pool. NULL, or what went wrong. JavaScript thread.
+// Makes the channel of an environment and adds its functions to `target`. `options` has the JavaScript functions
+// `onCall` and `onSettle`, and `threads`, the limit of the pool. NULL, or what went wrong. JavaScript thread.
 const char* OpenChannel(napi_env env, Objects* objects, napi_value options, napi_value target);
 
 // Queues a message; false when the environment has ended. Any thread.
@@ -50,8 +51,8 @@ void PostLocked(Channel* channel, Message* message);
 // Keeps the process running for asynchronous calls, or no more. JavaScript thread.
 void KeepRunning(Channel* channel, bool keep);
 
-// Calls one of the two JavaScript functions; false when it threw, which it never does by itself: the stack is full or the
-// environment ends. Nothing is pending afterwards. JavaScript thread, with a handle scope.
+// Calls one of the two JavaScript functions; false when it threw, which it never does by itself: the stack is full or
+// the environment ends. Nothing is pending afterwards. JavaScript thread, with a handle scope.
 bool CallJavaScript(Channel* channel, napi_ref function, size_t count, const napi_value* values, napi_value* result);
 
 // True on the JavaScript thread of this environment, while it lasts.

@@ -132,8 +132,8 @@ static Object* CallWithStream(Object* object, Object* stream) {
   return api.PyObject_VectorcallMethod(names.dlpack, arguments, 1, kwnames.get());
 }
 
-// object.__dlpack__(...) with what was asked for; without the newer arguments where the producer does not know them. Whether
-// the request was met is then for fromDLPack to see: it copies what was not copied, and refuses another device.
+// object.__dlpack__(...) with what was asked for; without the newer arguments where the producer does not know them.
+// Whether the request was met is then for fromDLPack to see: it copies what was not copied, and refuses another device.
 static Object* CallProducer(Object* object, const ConsumeOptions& options, Object* stream) {
   Object* arguments[5] = {object, names.version_tuple};
   Object* keywords[4] = {names.max_version};
@@ -169,8 +169,8 @@ static Object* CallProducer(Object* object, const ConsumeOptions& options, Objec
   return capsule;
 }
 
-// As CallProducer; where the producer cannot make a copy (TVM-FFI) or makes a wrong one (Arrow, of tensors with gaps) it is
-// asked for the tensor itself, and fromDLPack copies.
+// As CallProducer; where the producer cannot make a copy (TVM-FFI) or makes a wrong one (Arrow, of tensors with gaps)
+// it is asked for the tensor itself, and fromDLPack copies.
 static Object* CallForCopy(Object* object, const ConsumeOptions& options, Object* stream, bool is_copy_wrong) {
   ConsumeOptions plain = options;
   plain.copy = -1;
@@ -207,7 +207,8 @@ static Storage* ConsumeCapsule(Object* capsule, Frame* frame) {
   return nullptr;
 }
 
-// As ConsumeCapsule, and drops the capsule: its destructor may be Python code, which must not run with an exception set.
+// As ConsumeCapsule, and drops the capsule: its destructor may be Python code, which must not run with an exception
+// set.
 static Storage* TakeCapsule(Object* capsule, Frame* frame) {
   if (capsule == nullptr) return nullptr;
   Storage* storage = ConsumeCapsule(capsule, frame);
@@ -249,7 +250,7 @@ Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Frame* fra
   }
   if (entry->is_torch && !CheckTorchBits(object, entry->is_neg, nullptr)) return nullptr;
   // What comes to another device comes by the producer's own means.
-  Ref stream(options.stream != 0                         ? api.PyLong_FromLongLong(options.stream)
+  Ref stream(options.stream != 0                    ? api.PyLong_FromLongLong(options.stream)
              : entry->is_host || options.has_device ? nullptr
                                                     : StreamArgument(object));
   Object* capsule = CallForCopy(object, options, stream.get(), entry->is_copy_wrong);

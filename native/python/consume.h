@@ -13,11 +13,11 @@ namespace python {
 
 // What the consumer asks for.
 struct ConsumeOptions {
-  int copy;           // -1: None, 0: False, 1: True
+  int copy;  // -1: None, 0: False, 1: True
   bool has_device;
   int32_t device_type;
   int32_t device_id;
-  int64_t stream;     // as the consumer named it; 0: our current one
+  int64_t stream;  // as the consumer named it; 0: our current one
 };
 
 // The tensor of an object: the frame describes it and the result owns it, with a kind as in managed_tensor.h. NULL with
@@ -28,8 +28,8 @@ Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Frame* fra
 struct TypeEntry {
   Object* type;
   ::DLPackExchangeAPI* api;
-  bool is_immutable;       // its tensors are shared read-only
-  bool is_copy_wrong;      // its copies are not asked for
+  bool is_immutable;    // its tensors are shared read-only
+  bool is_copy_wrong;   // its copies are not asked for
   bool is_host;         // never on a device
   bool is_numpy;        // numpy.ndarray, which numpy_array.h makes
   bool is_cupy;         // cupy.ndarray, which cupy_array.h makes

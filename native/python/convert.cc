@@ -45,14 +45,15 @@ Object* FindFromDLPack(Object* type) {
     }
   }
   api.PyErr_Clear();
-  api.PyErr_SetString(api.PyExc_TypeError,
-                      "Expected a class with an exchange table, or from a module that has from_dlpack; call a function of "
-                      "its library with the tensor instead");
+  api.PyErr_SetString(
+      api.PyExc_TypeError,
+      "Expected a class with an exchange table, or from a module that has from_dlpack; call a function of "
+      "its library with the tensor instead");
   return nullptr;
 }
 
-// Hands a managed tensor to a table, which should take it over whatever comes of it; PyTorch 2.13 leaves it behind when it
-// refuses the dtype. A deleter that is there for the length of the call tells.
+// Hands a managed tensor to a table, which should take it over whatever comes of it; PyTorch 2.13 leaves it behind when
+// it refuses the dtype. A deleter that is there for the length of the call tells.
 struct Handover {
   DLManagedTensorVersioned* managed;
   bool is_deleted;
@@ -82,8 +83,8 @@ Object* HandToTable(const DLPackExchangeAPI& table, DLManagedTensorVersioned* ma
   return nullptr;
 }
 
-// A table does not synchronise: what its library queues on its current stream from now on must find the memory ready. False,
-// without an exception, where nobody knows: then it goes through __dlpack__, with a stream.
+// A table does not synchronise: what its library queues on its current stream from now on must find the memory ready.
+// False, without an exception, where nobody knows: then it goes through __dlpack__, with a stream.
 bool OfferToTable(const Frame& frame, Storage* storage, const DLPackExchangeAPI& table) {
   if (frame.device_type == kDLCPU) return true;
   if (!cuda::IsLoaded() || !cuda::IsCudaDevice(frame.device_type) || table.current_work_stream == nullptr) return false;
@@ -111,14 +112,17 @@ Object* ConvertByTable(Objects* self, const TypeEntry& entry, const Frame& frame
   DLManagedTensorVersioned* managed = ExportManaged<DLManagedTensorVersioned>(frame, storage, &status);
   if (managed == nullptr) {
     ReleaseStorage(storage);
-    api.PyErr_SetString(api.PyExc_BufferError,
-                        status == kOutOfMemory ? "Out of memory for a managed tensor" : "Expected a tensor that lies inside its memory");
+    api.PyErr_SetString(api.PyExc_BufferError, status == kOutOfMemory
+                                                   ? "Out of memory for a managed tensor"
+                                                   : "Expected a tensor that lies inside its memory");
     return nullptr;
   }
   Count(self->environment->thread, counts.exports, 1);
   Ref result(HandToTable(*entry.api, managed));
-  if (!result || TypeOf(result.get()) == entry.type || api.PyType_IsSubtype(TypeOf(result.get()), entry.type)) return result.take();
-  api.PyErr_SetString(api.PyExc_TypeError, "Expected a class that its exchange table makes objects of, not one derived from it");
+  if (!result || TypeOf(result.get()) == entry.type || api.PyType_IsSubtype(TypeOf(result.get()), entry.type))
+    return result.take();
+  api.PyErr_SetString(api.PyExc_TypeError,
+                      "Expected a class that its exchange table makes objects of, not one derived from it");
   return nullptr;
 }
 
@@ -130,7 +134,8 @@ Object* ConvertByFunction(TypeEntry* entry, Object* tensor, bool may_copy) {
 }
 
 Object* ConvertTo(Objects* self, TypeEntry* entry, const Frame& frame, Storage* storage, bool may_copy) {
-  if (entry->api != nullptr && OfferToTable(frame, storage, *entry->api)) return ConvertByTable(self, *entry, frame, storage);
+  if (entry->api != nullptr && OfferToTable(frame, storage, *entry->api))
+    return ConvertByTable(self, *entry, frame, storage);
   if (entry->is_numpy && FitsNumPy(frame)) return NewNumPyArray(frame, storage);
   // From here on libraries run code, and JavaScript that it calls may dispose the tensor: this one keeps the memory.
   Ref tensor(NewTensor(frame, storage));

@@ -67,8 +67,8 @@ struct Entries {
 
 Object* OrNull(Object* value) { return value == api._Py_NoneStruct ? nullptr : value; }
 
-// Keys that the code of a library names are the interned strings themselves: walking past them takes a third of the time of
-// looking each one up. False when one is not.
+// Keys that the code of a library names are the interned strings themselves: walking past them takes a third of the
+// time of looking each one up. False when one is not.
 bool WalkEntries(Object* dict, Entries* entries) {
   ptrdiff_t at = 0;
   Object *key, *value;
@@ -124,8 +124,8 @@ bool ReadIntegers(Object* tuple, double* out, int32_t* count) {
   return true;
 }
 
-// The entries of an interface as nearly all objects have them. False, with no exception set, for what is out of the ordinary:
-// JavaScript looks at that entry by entry and says what is wrong.
+// The entries of an interface as nearly all objects have them. False, with no exception set, for what is out of the
+// ordinary: JavaScript looks at that entry by entry and says what is wrong.
 bool ReadPlain(Object* dict, ArrayFrame* frame) {
   if (TypeOf(dict) != api.PyDict_Type) return false;
   const Entries entries = ReadEntries(dict);
@@ -198,8 +198,8 @@ static napi_value ReadInto(napi_env env, Objects* self, Object* object, bool is_
   return is_plain ? nullptr : FromPython(env, self, dict.take());
 }
 
-// The interface goes into the array frame, or, out of the ordinary, into the result cell as it is. Either way a storage that
-// keeps the object is in the table of the environment, without memory yet.
+// The interface goes into the array frame, or, out of the ordinary, into the result cell as it is. Either way a storage
+// that keeps the object is in the table of the environment, without memory yet.
 napi_value ReadArray(napi_env env, napi_callback_info info) {
   void* data = nullptr;
   napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data);
@@ -231,7 +231,12 @@ bool ReadTypeString(const char* text, DLDataType* dtype) {
   const int bytes = is_sixteen ? 16 : size >= '1' && size <= '8' && text[3] == 0 ? size - '0' : 0;
   if ((bytes & (bytes - 1)) != 0 || (order != '<' && order != '=' && (order != '|' || bytes != 1))) return false;
   const auto is = [&](char letter, int least, int most) { return kind == letter && bytes >= least && bytes <= most; };
-  const int code = is('i', 1, 8) ? 0 : is('u', 1, 8) ? 1 : is('f', 2, 8) ? 2 : is('c', 8, 16) ? 5 : is('b', 1, 1) ? 6 : -1;
+  const int code = is('i', 1, 8)    ? 0
+                   : is('u', 1, 8)  ? 1
+                   : is('f', 2, 8)  ? 2
+                   : is('c', 8, 16) ? 5
+                   : is('b', 1, 1)  ? 6
+                                    : -1;
   *dtype = DLDataType{static_cast<uint8_t>(code), static_cast<uint8_t>(bytes * 8), 1};
   return code >= 0;
 }
@@ -251,7 +256,8 @@ Storage* WrapArray(Environment* environment, const ArrayFrame& array, Object* ow
     if (step % item != 0) return nullptr;
     strides[i] = step / item;
   }
-  if (cuda::FindLocation(array.pointer, &location) != cuda::kSuccess || !cuda::IsCudaDevice(location.kind)) return nullptr;
+  if (cuda::FindLocation(array.pointer, &location) != cuda::kSuccess || !cuda::IsCudaDevice(location.kind))
+    return nullptr;
   tensor.data = reinterpret_cast<void*>(array.pointer);
   tensor.device = {location.kind, cuda::OrdinalOf(location.kind, location.ordinal)};
   tensor.ndim = array.ndim;
@@ -263,7 +269,8 @@ Storage* WrapArray(Environment* environment, const ArrayFrame& array, Object* ow
   const uint64_t before = reinterpret_cast<uint64_t>(storage->data) - location.start;
   const bool is_inside = location.size == 0 || (before <= location.size && storage->nbytes <= location.size - before);
   const auto stream = reinterpret_cast<cuda::StreamHandle>((array.flags & kArrayHasStream) == 0 ? 0 : array.stream);
-  if (is_inside && cuda::FollowMaker(storage, location.ordinal, tensor.device.device_id, stream) == cuda::kSuccess) return storage;
+  if (is_inside && cuda::FollowMaker(storage, location.ordinal, tensor.device.device_id, stream) == cuda::kSuccess)
+    return storage;
   storage->owner = nullptr;  // the caller's still
   ReleaseStorage(storage);
   return nullptr;
@@ -302,8 +309,8 @@ napi_value TakeArray(napi_env env, napi_callback_info info) {
 
 namespace {
 
-// The type string of a dtype: NumPy's letter, raw bytes for types that it has none for, bit fields for packed unsigned ones.
-// src/cuda/typestr.ts has the same rules. False for packed elements that no byte ends.
+// The type string of a dtype: NumPy's letter, raw bytes for types that it has none for, bit fields for packed unsigned
+// ones. src/cuda/typestr.ts has the same rules. False for packed elements that no byte ends.
 bool WriteTypeString(const DLDataType& dtype, bool padded, char* out, size_t size) {
   const int bits = dtype.bits * dtype.lanes;
   if (bits % 8 != 0 && !padded) {
@@ -358,12 +365,13 @@ Object* CudaArrayInterface(Object* self, void*) {
   Object* strides = row_major ? api._Py_NoneStruct : IntegerTuple(tensor.strides, tensor.ndim, item);
   if (!row_major) api.Py_DecRef(api._Py_NoneStruct);
   Object* text = api.PyUnicode_FromStringAndSize(typestr, static_cast<ptrdiff_t>(strlen(typestr)));
-  const bool good = SetEntry(dict.get(), array_names.keys[kStrides], strides) &
-                    SetEntry(dict.get(), array_names.keys[kTypestr], text) &
-                    SetEntry(dict.get(), array_names.keys[kShape], IntegerTuple(tensor.shape, tensor.ndim, 1)) &
-                    SetEntry(dict.get(), array_names.keys[kVersion], api.PyLong_FromLongLong(3)) &
-                    SetEntry(dict.get(), array_names.keys[kStream], api.PyLong_FromLongLong(static_cast<long long>(stream))) &
-                    SetEntry(dict.get(), array_names.keys[kData], data.take());
+  const bool good =
+      SetEntry(dict.get(), array_names.keys[kStrides], strides) &
+      SetEntry(dict.get(), array_names.keys[kTypestr], text) &
+      SetEntry(dict.get(), array_names.keys[kShape], IntegerTuple(tensor.shape, tensor.ndim, 1)) &
+      SetEntry(dict.get(), array_names.keys[kVersion], api.PyLong_FromLongLong(3)) &
+      SetEntry(dict.get(), array_names.keys[kStream], api.PyLong_FromLongLong(static_cast<long long>(stream))) &
+      SetEntry(dict.get(), array_names.keys[kData], data.take());
   return good ? dict.take() : nullptr;
 }
 

@@ -27,12 +27,12 @@ static_assert(offsetof(ArrayFrame, ndim) == 24 && offsetof(ArrayFrame, shape) ==
                   sizeof(ArrayFrame) <= sizeof(double) * kArrayWords,
               "src/python/array-interface.ts has these offsets");
 
-// readArray(): the interface of the object in the frame, or, with `count` 1, the object as the interface itself. JavaScript
-// thread.
+// readArray(): the interface of the object in the frame, or, with `count` 1, the object as the interface itself.
+// JavaScript thread.
 napi_value ReadArray(napi_env env, napi_callback_info info);
 
-// takeArray(): the object in the frame as a tensor in the exchange frame, as an import does; `count` is 1 then. 0, with nothing
-// taken, for whatever is out of the ordinary or wrong, which is for readArray to look at. JavaScript thread.
+// takeArray(): the object in the frame as a tensor in the exchange frame, as an import does; `count` is 1 then. 0, with
+// nothing taken, for whatever is out of the ordinary or wrong, which is for readArray to look at. JavaScript thread.
 napi_value TakeArray(napi_env env, napi_callback_info info);
 
 // Getter of our tensor type. GIL held.

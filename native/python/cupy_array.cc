@@ -15,9 +15,10 @@ struct DTypeName {
   uint8_t bits;
   const char* name;
 };
-const DTypeName kDTypes[] = {{0, 8, "int8"},     {0, 16, "int16"},   {0, 32, "int32"},    {0, 64, "int64"},     {1, 8, "uint8"},
-                             {1, 16, "uint16"},  {1, 32, "uint32"},  {1, 64, "uint64"},   {2, 16, "float16"},   {2, 32, "float32"},
-                             {2, 64, "float64"}, {5, 64, "complex64"}, {5, 128, "complex128"}, {6, 8, "bool"}};
+const DTypeName kDTypes[] = {{0, 8, "int8"},         {0, 16, "int16"},   {0, 32, "int32"},   {0, 64, "int64"},
+                             {1, 8, "uint8"},        {1, 16, "uint16"},  {1, 32, "uint32"},  {1, 64, "uint64"},
+                             {2, 16, "float16"},     {2, 32, "float32"}, {2, 64, "float64"}, {5, 64, "complex64"},
+                             {5, 128, "complex128"}, {6, 8, "bool"}};
 const int kDTypeCount = sizeof(kDTypes) / sizeof(kDTypes[0]);
 
 struct CuPy {
@@ -54,7 +55,8 @@ bool Load(Object* type) {
   if (!module) return false;
   cupy.memory = api.PyObject_GetAttrString(module.get(), "UnownedMemory");
   cupy.pointer = cupy.memory == nullptr ? nullptr : api.PyObject_GetAttrString(module.get(), "MemoryPointer");
-  cupy.get_current_stream = cupy.pointer == nullptr ? nullptr : api.PyObject_GetAttrString(module.get(), "get_current_stream");
+  cupy.get_current_stream =
+      cupy.pointer == nullptr ? nullptr : api.PyObject_GetAttrString(module.get(), "get_current_stream");
   cupy.ptr = api.PyUnicode_InternFromString("ptr");
   if (cupy.get_current_stream == nullptr || cupy.ptr == nullptr || !LoadDTypes()) return false;
   cupy.array_type = type;  // kept by whoever asked

@@ -13,8 +13,8 @@ bool IsCuPyArray(Object* type);
 // Whether CuPy has the dtype of a Python tensor and the memory is one that it may write.
 bool FitsCuPy(Object* tensor);
 
-// An array over a tensor that `FitsCuPy` was true for, of a class that `IsCuPyArray` was true for, ready on CuPy's current
-// stream. What cupy.from_dlpack does takes three times as long. GIL held; NULL with an exception set.
+// An array over a tensor that `FitsCuPy` was true for, of a class that `IsCuPyArray` was true for, ready on CuPy's
+// current stream. What cupy.from_dlpack does takes three times as long. GIL held; NULL with an exception set.
 Object* NewCuPyArray(Object* tensor);
 
 }  // namespace python

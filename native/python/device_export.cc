@@ -23,8 +23,8 @@ bool IsPacked(const Body& body) {
   return bits % 8 != 0 && (body.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) == 0;
 }
 
-// A copy into row-major memory. Axes that lie side by side are one, those of one element none. False for packed elements in
-// another order, which bytes cannot follow.
+// A copy into row-major memory. Axes that lie side by side are one, those of one element none. False for packed
+// elements in another order, which bytes cannot follow.
 bool PlanCopy(const Body& body, char* target, int64_t nbytes, cuda::CopyRequest* request) {
   const DLTensor& tensor = body.tensor;
   const int64_t whole = (int64_t{tensor.dtype.bits} * tensor.dtype.lanes + 7) / 8;
@@ -99,8 +99,9 @@ bool ReadStream(Object* value, ConsumerStream* stream) {
   const long long number = api.PyLong_AsLongLongAndOverflow(value, &overflow);
   if (api.PyErr_Occurred()) return false;
   if (overflow != 0 || number == 0 || number < -1) {
-    api.PyErr_SetString(api.PyExc_ValueError,
-                        "Expected None, -1, 1 (legacy default), 2 (per-thread default) or a handle for stream; 0 is ambiguous");
+    api.PyErr_SetString(
+        api.PyExc_ValueError,
+        "Expected None, -1, 1 (legacy default), 2 (per-thread default) or a handle for stream; 0 is ambiguous");
     return false;
   }
   *stream = number == -1 ? nullptr : reinterpret_cast<ConsumerStream>(static_cast<uintptr_t>(number));
@@ -117,8 +118,9 @@ bool HandOver(Storage* storage, const DLDevice& device, ConsumerStream stream) {
 
 bool OfferOnCurrentStream(const Body& body, uint64_t* stream) {
   const DLDevice& device = body.tensor.device;
-  const ConsumerStream current =
-      cuda::IsLoaded() ? cuda::CurrentStream(cuda::OrdinalOf(device.device_type, device.device_id)) : cuda::kLegacyStream;
+  const ConsumerStream current = cuda::IsLoaded()
+                                     ? cuda::CurrentStream(cuda::OrdinalOf(device.device_type, device.device_id))
+                                     : cuda::kLegacyStream;
   *stream = reinterpret_cast<uint64_t>(current);
   return HandOver(body.storage, device, current);
 }
@@ -137,8 +139,8 @@ Storage* CopyDeviceElements(const Body& body, bool to_host) {
   const cuda::StreamHandle stream = cuda::CurrentStream(ordinal);
   bool is_possible = true;
   Storage* target = to_host ? AllocateStorage(nbytes)
-                            : cuda::AllocateMemory(static_cast<cuda::MemoryKind>(tensor.device.device_type), device, nbytes,
-                                                   stream, &result);
+                            : cuda::AllocateMemory(static_cast<cuda::MemoryKind>(tensor.device.device_type), device,
+                                                   nbytes, stream, &result);
   if (target == nullptr && to_host) result = cuda::kOutOfDeviceMemory;
   if (target != nullptr && nbytes > 0) result = QueueElements(body, device, target, !to_host, stream, &is_possible);
   if (result == cuda::kNotSupported && is_possible && to_host) {
@@ -149,8 +151,8 @@ Storage* CopyDeviceElements(const Body& body, bool to_host) {
       return nullptr;
     }
     cuda::ContextScope scope(device);
-    result = cuda::driver.MemcpyAsync(reinterpret_cast<uintptr_t>(target->data), reinterpret_cast<uintptr_t>(packed->data),
-                                      static_cast<size_t>(nbytes), stream);
+    result = cuda::driver.MemcpyAsync(reinterpret_cast<uintptr_t>(target->data),
+                                      reinterpret_cast<uintptr_t>(packed->data), static_cast<size_t>(nbytes), stream);
     if (result == cuda::kSuccess) result = cuda::NoteUse(packed, cuda::Place{device, stream});
     ReleaseStorage(packed);
   }

@@ -6,9 +6,7 @@
 namespace dlpack {
 namespace python {
 
-bool IsHostType(Object* type) {
-  return HasText(type, "__module__", "numpy");
-}
+bool IsHostType(Object* type) { return HasText(type, "__module__", "numpy"); }
 
 Object* StreamArgument(Object* object) {
   if (!cuda::IsLoaded()) return nullptr;
@@ -32,7 +30,8 @@ Object* StreamArgument(Object* object) {
 }
 
 Storage* FollowProducer(Storage* storage, const Frame& frame, DLPackExchangeAPI* table) {
-  if (storage == nullptr || !cuda::IsLoaded() || !cuda::IsCudaDevice(frame.device_type) || storage->nbytes == 0) return storage;
+  if (storage == nullptr || !cuda::IsLoaded() || !cuda::IsCudaDevice(frame.device_type) || storage->nbytes == 0)
+    return storage;
   const int32_t ordinal = cuda::OrdinalOf(frame.device_type, frame.device_id);
   cuda::StreamHandle stream = nullptr;
   if (table != nullptr && table->current_work_stream != nullptr) {
@@ -47,7 +46,8 @@ Storage* FollowProducer(Storage* storage, const Frame& frame, DLPackExchangeAPI*
   }
   if (cuda::FollowMaker(storage, ordinal, ordinal, stream) == cuda::kSuccess) return storage;
   ReleaseStorage(storage);
-  api.PyErr_SetString(api.PyExc_BufferError, "Expected our stream to wait for the producer's but the CUDA driver refused");
+  api.PyErr_SetString(api.PyExc_BufferError,
+                      "Expected our stream to wait for the producer's but the CUDA driver refused");
   return nullptr;
 }
 

@@ -13,12 +13,12 @@ namespace python {
 // Whether objects of a type are never anywhere but in host memory: those need not be asked.
 bool IsHostType(Object* type);
 
-// The stream argument for the object's __dlpack__: our current stream of its device, which the producer is to make wait. NULL,
-// with no exception set, for tensors of the host and while there is no driver.
+// The stream argument for the object's __dlpack__: our current stream of its device, which the producer is to make
+// wait. NULL, with no exception set, for tensors of the host and while there is no driver.
 Object* StreamArgument(Object* object);
 
-// What was imported, as the frame describes it, is ready on our current stream: the producer saw to that, or (`table`) we wait
-// for the producer's own. Takes the reference over; NULL with an exception set.
+// What was imported, as the frame describes it, is ready on our current stream: the producer saw to that, or (`table`)
+// we wait for the producer's own. Takes the reference over; NULL with an exception set.
 Storage* FollowProducer(Storage* storage, const Frame& frame, DLPackExchangeAPI* table);
 
 }  // namespace python

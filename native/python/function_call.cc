@@ -14,7 +14,8 @@
 namespace dlpack {
 namespace python {
 
-static const char kEnding[] = "Expected a running JavaScript environment for this function but it is ending, or its stack is full";
+static const char kEnding[] =
+    "Expected a running JavaScript environment for this function but it is ending, or its stack is full";
 
 static const uint32_t kMaxArguments = 120;
 
@@ -71,9 +72,9 @@ static void DropArguments(Arguments* arguments) {
   for (uint32_t i = 0; i < arguments->count; ++i) DropCarried(&arguments->values[i]);
 }
 
-// Hands a call to JavaScript: the number of the function, that of the request (0: the result is the answer), how many of the
-// arguments are keywords, then kind and value of each. False when JavaScript could not run it. JavaScript thread, without
-// the GIL.
+// Hands a call to JavaScript: the number of the function, that of the request (0: the result is the answer), how many
+// of the arguments are keywords, then kind and value of each. False when JavaScript could not run it. JavaScript
+// thread, without the GIL.
 static bool Dispatch(Channel* channel, uint32_t function, uint32_t request, Arguments* arguments, napi_value* result) {
   napi_env env = channel->env;
   napi_value values[3 + 2 * kMaxArguments];
@@ -109,7 +110,8 @@ static Object* Raise(Object* exception) {
   } else if (api.PyType_IsSubtype(type, api.PyExc_BaseException)) {
     api.PyErr_SetObject(type, value.get());
   } else {
-    api.PyErr_SetString(api.PyExc_TypeError, "Expected an exception of Python in the PythonError that JavaScript threw");
+    api.PyErr_SetString(api.PyExc_TypeError,
+                        "Expected an exception of Python in the PythonError that JavaScript threw");
   }
   return nullptr;
 }
@@ -138,15 +140,15 @@ static Object* CallHere(Channel* channel, uint32_t function, Arguments* argument
     api.PyErr_SetString(api.PyExc_RuntimeError, kEnding);
     return nullptr;
   }
-  // Python runs code wherever it frees or allocates something: an operation may be halfway. Its cells are below those that
-  // JavaScript uses now; the rest of the frames stays as it was.
+  // Python runs code wherever it frees or allocates something: an operation may be halfway. Its cells are below those
+  // that JavaScript uses now; the rest of the frames stays as it was.
   const FrameHead saved(*objects->frame);
   const SavedFrame saved_exchange(objects->environment);
   Object* thread = api.PyEval_SaveThread();
   napi_value answer = nullptr;
   double outcome = 0;
-  const bool is_done = Dispatch(channel, function, 0, arguments, &answer) &&
-                       napi_get_value_double(env, answer, &outcome) == napi_ok;
+  const bool is_done =
+      Dispatch(channel, function, 0, arguments, &answer) && napi_get_value_double(env, answer, &outcome) == napi_ok;
   napi_close_handle_scope(env, scope);
   saved.Restore(objects->frame);
   saved_exchange.Restore();
@@ -235,17 +237,19 @@ Object* CallFunction(Object* self, Object* positional, Object* keywords) {
   const FunctionBody* body = FunctionBodyOf(self);
   Channel* channel = body->channel;
   if (is_forked) {
-    api.PyErr_SetString(api.PyExc_RuntimeError,
-                        "Expected a call in the process that made this JavaScript function but received one in a process "
-                        "that was forked off from it, where there is no JavaScript; call it in the parent");
+    api.PyErr_SetString(
+        api.PyExc_RuntimeError,
+        "Expected a call in the process that made this JavaScript function but received one in a process "
+        "that was forked off from it, where there is no JavaScript; call it in the parent");
     return nullptr;
   }
   const bool is_own = IsOwnThread(channel);
   if (!is_own && IsJavaScriptThread()) {
     // Two event loops that wait for each other would wait for ever.
-    api.PyErr_SetString(api.PyExc_RuntimeError,
-                        "Expected a call on the JavaScript thread that made this function, or on a thread of Python, but "
-                        "received one on another JavaScript thread; use callAsync there");
+    api.PyErr_SetString(
+        api.PyExc_RuntimeError,
+        "Expected a call on the JavaScript thread that made this function, or on a thread of Python, but "
+        "received one on another JavaScript thread; use callAsync there");
     return nullptr;
   }
   FunctionRequest* request = static_cast<FunctionRequest*>(malloc(sizeof(FunctionRequest)));

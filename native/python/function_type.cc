@@ -88,8 +88,8 @@ bool MakeFunctionType() {
   TypeSpec spec = {"dlpack.Function", static_cast<int>(api.head_size + sizeof(FunctionBody)), 0, 1u << 18, slots};
   type = api.PyType_FromSpec(&spec);
   if (type == nullptr) return false;
-  Ref error(api.PyErr_NewExceptionWithDoc("dlpack.JavaScriptError",
-                                          "A JavaScript function threw. `error` stands for what it threw.", nullptr, nullptr));
+  Ref error(api.PyErr_NewExceptionWithDoc(
+      "dlpack.JavaScriptError", "A JavaScript function threw. `error` stands for what it threw.", nullptr, nullptr));
   return error && api.PyObject_SetAttrString(type, "JavaScriptError", error.get()) == 0;
 }
 
@@ -98,7 +98,8 @@ static bool SetNumber(napi_env env, napi_value array, uint32_t index, uint32_t n
   return napi_create_uint32(env, number, &value) == napi_ok && napi_set_element(env, array, index, value) == napi_ok;
 }
 
-// makeFunction(number, pin, name): handles of a new callable for the function of that number, and of a weak reference to it.
+// makeFunction(number, pin, name): handles of a new callable for the function of that number, and of a weak reference
+// to it.
 napi_value MakeFunction(napi_env env, napi_callback_info info) {
   napi_value values[3], result;
   Channel* channel = ChannelOf(env, info, values);
@@ -123,7 +124,8 @@ napi_value MakeFunction(napi_env env, napi_callback_info info) {
       if (handle != 0) self.take();
       const uint32_t weak_handle = HoldObject(objects, weak.get());
       if (weak_handle != 0) weak.take();
-      if (handle != 0 && weak_handle != 0 && SetNumber(env, result, 0, handle) && SetNumber(env, result, 1, weak_handle)) {
+      if (handle != 0 && weak_handle != 0 && SetNumber(env, result, 0, handle) &&
+          SetNumber(env, result, 1, weak_handle)) {
         return result;
       }
       for (uint32_t held : {handle, weak_handle}) {

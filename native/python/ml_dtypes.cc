@@ -15,15 +15,24 @@ struct Row {
 };
 
 const Row kRows[] = {
-    {"bfloat16", {4, 16, 1}},          {"complex32", {5, 32, 1}},
-    {"float8_e3m4", {7, 8, 1}},        {"float8_e4m3", {8, 8, 1}},
-    {"float8_e4m3b11fnuz", {9, 8, 1}}, {"float8_e4m3fn", {10, 8, 1}},
-    {"float8_e4m3fnuz", {11, 8, 1}},   {"float8_e5m2", {12, 8, 1}},
-    {"float8_e5m2fnuz", {13, 8, 1}},   {"float8_e8m0fnu", {14, 8, 1}},
-    {"float6_e2m3fn", {15, 6, 1}},     {"float6_e3m2fn", {16, 6, 1}},
-    {"float4_e2m1fn", {17, 4, 1}},     {"int4", {0, 4, 1}},
-    {"uint4", {1, 4, 1}},              {"int2", {0, 2, 1}},
-    {"uint2", {1, 2, 1}},              {"int1", {0, 1, 1}},
+    {"bfloat16", {4, 16, 1}},
+    {"complex32", {5, 32, 1}},
+    {"float8_e3m4", {7, 8, 1}},
+    {"float8_e4m3", {8, 8, 1}},
+    {"float8_e4m3b11fnuz", {9, 8, 1}},
+    {"float8_e4m3fn", {10, 8, 1}},
+    {"float8_e4m3fnuz", {11, 8, 1}},
+    {"float8_e5m2", {12, 8, 1}},
+    {"float8_e5m2fnuz", {13, 8, 1}},
+    {"float8_e8m0fnu", {14, 8, 1}},
+    {"float6_e2m3fn", {15, 6, 1}},
+    {"float6_e3m2fn", {16, 6, 1}},
+    {"float4_e2m1fn", {17, 4, 1}},
+    {"int4", {0, 4, 1}},
+    {"uint4", {1, 4, 1}},
+    {"int2", {0, 2, 1}},
+    {"uint2", {1, 2, 1}},
+    {"int1", {0, 1, 1}},
     {"uint1", {1, 1, 1}},
 };
 
@@ -44,7 +53,9 @@ Object* ViewMlDTypes(Object* array, DLDataType* dtype) {
       if (!AttributeIs(type.get(), "__name__", row.name)) continue;
       *dtype = row.dtype;
       Ref method(api.PyObject_GetAttrString(array, "view"));
-      Ref name(api.PyUnicode_InternFromString(row.dtype.bits <= 8 ? "uint8" : row.dtype.bits == 16 ? "uint16" : "uint32"));
+      Ref name(api.PyUnicode_InternFromString(row.dtype.bits <= 8    ? "uint8"
+                                              : row.dtype.bits == 16 ? "uint16"
+                                                                     : "uint32"));
       Ref arguments(api.PyTuple_New(1));
       if (!method || !name || !arguments) break;
       api.PyTuple_SetItem(arguments.get(), 0, name.take());

@@ -8,8 +8,8 @@
 namespace dlpack {
 namespace python {
 
-// NumPy refuses to export these dtypes by itself. A view of the same memory as unsigned integers, which it does export, with
-// the dtype that the view stands for; elements narrower than a byte take one each. NULL, without an exception, for
+// NumPy refuses to export these dtypes by itself. A view of the same memory as unsigned integers, which it does export,
+// with the dtype that the view stands for; elements narrower than a byte take one each. NULL, without an exception, for
 // everything else. GIL held.
 Object* ViewMlDTypes(Object* array, DLDataType* dtype);
 

@@ -17,8 +17,8 @@ enum : int { kGetVersion = 0, kDescrFromType = 45, kNewFromDescr = 94, kSetBaseO
 struct NumPy {
   Object* array_type;
   Object* (*descr_from_type)(int type);
-  Object* (*new_from_descr)(Object* subtype, Object* descr, int nd, const intptr_t* dims, const intptr_t* strides, void* data,
-                            int flags, Object* object);
+  Object* (*new_from_descr)(Object* subtype, Object* descr, int nd, const intptr_t* dims, const intptr_t* strides,
+                            void* data, int flags, Object* object);
   int (*set_base_object)(Object* array, Object* base);
 };
 NumPy numpy;  // written once, before a class is known as NumPy's
@@ -101,7 +101,8 @@ Object* NewNumPyArray(const Frame& frame, Storage* storage) {
   }
   const int kWriteable = 0x0400;  // NPY_ARRAY_WRITEABLE
   const int flags = (frame.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 ? 0 : kWriteable;
-  Ref array(numpy.new_from_descr(numpy.array_type, descr.take(), frame.ndim, dims, strides, body.tensor.data, flags, nullptr));
+  Ref array(numpy.new_from_descr(numpy.array_type, descr.take(), frame.ndim, dims, strides, body.tensor.data, flags,
+                                 nullptr));
   if (!array || numpy.set_base_object(array.get(), tensor.take()) != 0) return nullptr;
   return array.take();
 }

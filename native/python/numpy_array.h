@@ -15,9 +15,9 @@ bool IsNumPyArray(Object* type);
 // Whether NumPy has the dtype and can reach the memory.
 bool FitsNumPy(const Frame& frame);
 
-// An array over memory that `IsNumPyArray` and `FitsNumPy` were true for. What np.from_dlpack does takes three times as long:
-// a managed tensor, two capsules and a call with keywords, for an array that holds the same. GIL held; NULL with an exception
-// set.
+// An array over memory that `IsNumPyArray` and `FitsNumPy` were true for. What np.from_dlpack does takes three times as
+// long: a managed tensor, two capsules and a call with keywords, for an array that holds the same. GIL held; NULL with
+// an exception set.
 Object* NewNumPyArray(const Frame& frame, Storage* storage);
 
 }  // namespace python

@@ -1,5 +1,5 @@
-// Python objects for JavaScript: one operation for each call, arguments in a frame of cells, results by kind. JavaScript
-// thread, which takes the GIL for the length of the call.
+// Python objects for JavaScript: one operation for each call, arguments in a frame of cells, results by kind.
+// JavaScript thread, which takes the GIL for the length of the call.
 #include <stdlib.h>
 
 #include "../bindings.h"
@@ -22,8 +22,21 @@ namespace python {
 
 // src/python/frame.ts has the same numbers.
 enum Operation : uint32_t {
-  kImport, kCall, kGetAttribute, kSetAttribute, kGetItem, kSetItem, kIterate, kNext, kText, kTuple, kList, kDict, kName,
-  kTensorOf, kCallTensor
+  kImport,
+  kCall,
+  kGetAttribute,
+  kSetAttribute,
+  kGetItem,
+  kSetItem,
+  kIterate,
+  kNext,
+  kText,
+  kTuple,
+  kList,
+  kDict,
+  kName,
+  kTensorOf,
+  kCallTensor
 };
 
 static Objects* all_objects;
@@ -141,7 +154,8 @@ static void TakeTensor(Objects* self, Object* object, const ConsumeOptions& opti
   if (storage != nullptr) HoldInFrame(self->environment, storage);
 }
 
-// NULL with an exception set, or with the result cell filled. All cells are read before Python code that they are for runs.
+// NULL with an exception set, or with the result cell filled. All cells are read before Python code that they are for
+// runs.
 static Object* Perform(Objects* self, const Request& request, Texts* texts, Reading* reading) {
   const uint32_t operation = request.operation, count = request.count;
   if (operation == kCall) return Call(self, request, texts, reading);
@@ -276,8 +290,8 @@ static napi_value Settle(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// Whether another JavaScript thread is inside an operation. It may be in JavaScript that Python called, hold the GIL, and
-// wait for this thread to end.
+// Whether another JavaScript thread is inside an operation. It may be in JavaScript that Python called, hold the GIL,
+// and wait for this thread to end.
 static bool IsAnyInside() {
   LockScope scope(&all_objects_lock);
   for (Objects* other = all_objects; other != nullptr; other = other->next) {
@@ -306,7 +320,8 @@ static void EndObjects(void* data) {
 }
 
 static const Export kExports[] = {
-    {"do", Do}, {"consume", Consume}, {"releaseLater", ReleaseLater}, {"settle", Settle}, {"readArray", ReadArray}, {"takeArray", TakeArray},
+    {"do", Do},         {"consume", Consume},     {"releaseLater", ReleaseLater},
+    {"settle", Settle}, {"readArray", ReadArray}, {"takeArray", TakeArray},
 };
 
 static bool GetString(napi_env env, napi_value object, const char* name, char* out, size_t size) {
@@ -316,8 +331,8 @@ static bool GetString(napi_env env, napi_value object, const char* name, char* o
          napi_get_value_string_utf8(env, value, out, size, &length) == napi_ok && length + 1 < size;
 }
 
-// startPython({ library, program, frame, isWorker, threads, onCall, onSettle }): an object with the functions above and those
-// of the channel, or a string that says what went wrong.
+// startPython({ library, program, frame, isWorker, threads, onCall, onSettle }): an object with the functions above and
+// those of the channel, or a string that says what went wrong.
 napi_value StartPython(napi_env env, napi_callback_info info) {
   napi_value options, frame, worker, result;
   Environment* environment = EnvironmentOf(env, info, &options);

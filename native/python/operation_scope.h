@@ -14,12 +14,14 @@ class Depth {
   ~Depth() { Add(static_cast<uint32_t>(-1)); }
 
  private:
-  void Add(uint32_t change) { depth_.store(depth_.load(std::memory_order_relaxed) + change, std::memory_order_relaxed); }
+  void Add(uint32_t change) {
+    depth_.store(depth_.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
+  }
   std::atomic<uint32_t>& depth_;
 };
 
-// The part of an operation that looks up the numbers in its cells. Python code that runs meanwhile, finalizers above all, may
-// call JavaScript that disposes what they stand for: then there is nothing, never something else.
+// The part of an operation that looks up the numbers in its cells. Python code that runs meanwhile, finalizers above
+// all, may call JavaScript that disposes what they stand for: then there is nothing, never something else.
 class Reading {
  public:
   explicit Reading(Objects* self) : self_(self) { BeginReading(self->environment); }

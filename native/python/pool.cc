@@ -35,8 +35,8 @@ uint32_t DefaultLimit() {
   return cores < 4 ? 4 : cores > 16 ? 16 : static_cast<uint32_t>(cores);
 }
 
-// The thread that ends the process. Libraries would take down what our threads compute with, or wait for it to end: OpenBLAS
-// joins threads that never do. A process that ends in the middle of a computation ends without that.
+// The thread that ends the process. Libraries would take down what our threads compute with, or wait for it to end:
+// OpenBLAS joins threads that never do. A process that ends in the middle of a computation ends without that.
 [[maybe_unused]] void LeaveAtOnce(int status, void*) {
   pthread_mutex_lock(&mutex);
   const bool is_busy = running > 0;
@@ -66,8 +66,8 @@ void WakeOne() {
   }
 }
 
-// Its thread state lasts as long as the thread: thread-local values of Python stay from one task to the next, as they do in
-// Python's own pools.
+// Its thread state lasts as long as the thread: thread-local values of Python stay from one task to the next, as they
+// do in Python's own pools.
 void* Work(void*) {
   is_pool_thread = true;
   api.PyGILState_Ensure();

@@ -1,5 +1,5 @@
-// The threads that run asynchronous calls: one pool for the process, made on demand, never ended. Not libuv's, whose few
-// threads serve files and names: a computation of a minute must not keep a file from being read.
+// The threads that run asynchronous calls: one pool for the process, made on demand, never ended. Not libuv's, whose
+// few threads serve files and names: a computation of a minute must not keep a file from being read.
 #ifndef DLPACK_NODE_PYTHON_POOL_H_
 #define DLPACK_NODE_PYTHON_POOL_H_
 
@@ -19,8 +19,8 @@ void SetPoolLimit(uint32_t limit);
 // Queues a task. False, with nothing taken, when there is no thread to run it. Any thread.
 bool Submit(Task* task);
 
-// The process is about to end. What is registered last runs first: called again when JavaScript ends, this comes before all
-// libraries that were loaded meanwhile. Any thread.
+// The process is about to end. What is registered last runs first: called again when JavaScript ends, this comes before
+// all libraries that were loaded meanwhile. Any thread.
 void PrepareExit();
 
 // True on a thread of the pool.

@@ -63,8 +63,8 @@ const char* Prepare() {
   return nullptr;
 }
 
-// The signal module takes Ctrl-C when it is first imported, asked or not, wherever nobody else has it (Bun and Deno). So it
-// is imported now, and told to give it back. GIL held.
+// The signal module takes Ctrl-C when it is first imported, asked or not, wherever nobody else has it (Bun and Deno).
+// So it is imported now, and told to give it back. GIL held.
 void ForgetInterrupt() {
   Ref module(api.PyImport_ImportModule("signal"));
   Ref handler(module ? api.PyObject_GetAttrString(module.get(), "SIG_DFL") : nullptr);

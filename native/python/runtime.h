@@ -8,12 +8,12 @@
 namespace dlpack {
 namespace python {
 
-// Loads libpython and starts, or attaches to, the interpreter. Returns NULL, or what went wrong (static or in `buffer`).
-// Any thread; only the first call does anything.
+// Loads libpython and starts, or attaches to, the interpreter. Returns NULL, or what went wrong (static or in
+// `buffer`). Any thread; only the first call does anything.
 const char* Start(const char* library, const char* program, char* buffer, size_t size);
 
-// A JavaScript thread keeps its thread state between operations: one made anew for each costs ten times as much as taking
-// the GIL. Both on that thread; an environment that starts attaches, and detaches when it ends.
+// A JavaScript thread keeps its thread state between operations: one made anew for each costs ten times as much as
+// taking the GIL. Both on that thread; an environment that starts attaches, and detaches when it ends.
 void AttachThread();
 // Deletes the thread state, for which it takes the GIL, unless `may_wait` is false: then it stays behind.
 void DetachThread(bool may_wait);
@@ -29,8 +29,9 @@ class Gil {
   int state_;
 };
 
-// Drops a storage of Python's memory where this thread is known to have the GIL: to ask for it again, and to let go of it, takes
-// some 20 ns. Ends with the first one who leaves it, because Python code that runs then may let go of the GIL.
+// Drops a storage of Python's memory where this thread is known to have the GIL: to ask for it again, and to let go of
+// it, takes some 20 ns. Ends with the first one who leaves it, because Python code that runs then may let go of the
+// GIL.
 class ReturnScope {
  public:
   explicit ReturnScope(ThreadCache* thread) : thread_(thread) { thread->is_returning = true; }

@@ -14,7 +14,7 @@ struct Body {
   Storage* storage;
   DLTensor tensor;  // shape and strides point into `dims`
   uint32_t flags;
-  int64_t* dims;                // `small_dims`, or memory of their own when there are more
+  int64_t* dims;  // `small_dims`, or memory of their own when there are more
   int64_t small_dims[2 * 4];
   ptrdiff_t* buffer_dims;  // shape and strides in bytes for the buffer protocol, made on demand
   char format[8];
@@ -22,7 +22,8 @@ struct Body {
 
 inline Body* BodyOf(Object* self) { return reinterpret_cast<Body*>(reinterpret_cast<char*>(self) + api.head_size); }
 
-// Bytes of all elements side by side. Repeated axes can make that more than there is: false with an exception set. GIL held.
+// Bytes of all elements side by side. Repeated axes can make that more than there is: false with an exception set. GIL
+// held.
 inline bool CountBytes(const DLTensor& tensor, bool is_packed, uint64_t* nbytes) {
   int64_t bits = int64_t{tensor.dtype.bits} * tensor.dtype.lanes;
   if (!is_packed) bits = (bits + 7) / 8 * 8;
@@ -33,7 +34,8 @@ inline bool CountBytes(const DLTensor& tensor, bool is_packed, uint64_t* nbytes)
     fits = fits && !__builtin_mul_overflow(bits, tensor.shape[i], &bits);
   }
   *nbytes = is_empty ? 0 : (static_cast<uint64_t>(bits) + 7) / 8;
-  if (!fits && !is_empty) api.PyErr_SetString(api.PyExc_BufferError, "Expected less than 2^63 bits for a copy of the tensor");
+  if (!fits && !is_empty)
+    api.PyErr_SetString(api.PyExc_BufferError, "Expected less than 2^63 bits for a copy of the tensor");
   return fits || is_empty;
 }
 

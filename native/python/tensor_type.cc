@@ -119,7 +119,8 @@ Object* MakeCapsule(const Frame& frame, Storage* storage) {
 
 bool ReadPair(Object* value, long long* first, long long* second, const char* what) {
   Object* type = TypeOf(value);
-  bool good = (type == api.PyTuple_Type || api.PyType_IsSubtype(type, api.PyTuple_Type)) && api.PyTuple_Size(value) == 2;
+  bool good =
+      (type == api.PyTuple_Type || api.PyType_IsSubtype(type, api.PyTuple_Type)) && api.PyTuple_Size(value) == 2;
   int overflow[2] = {0, 0};
   if (good) {
     *first = api.PyLong_AsLongLongAndOverflow(api.PyTuple_GetItem(value, 0), &overflow[0]);
@@ -141,9 +142,7 @@ struct Request {
   Object* stream;  // borrowed; NULL: not given
 };
 
-bool SameName(Object* name, Object* interned) {
-  return name == interned || api.PyUnicode_Compare(name, interned) == 0;
-}
+bool SameName(Object* name, Object* interned) { return name == interned || api.PyUnicode_Compare(name, interned) == 0; }
 
 // Keyword arguments of __dlpack__. False with an exception set.
 bool ReadRequest(const Body& body, Object* const* values, ptrdiff_t positional, Object* keywords, Request* request) {
@@ -200,8 +199,8 @@ bool IsFrameOfTorch(Object* frame) {
   return text != nullptr && (strcmp(text, "torch") == 0 || strncmp(text, "torch.", 6) == 0);
 }
 
-// PyTorch up to 2.13 ends the process when it meets a negative stride (pytorch#188047), and writes to read-only memory. Its
-// from_dlpack is Python code: one of the frames that called us tells, also when another producer stands between.
+// PyTorch up to 2.13 ends the process when it meets a negative stride (pytorch#188047), and writes to read-only memory.
+// Its from_dlpack is Python code: one of the frames that called us tells, also when another producer stands between.
 bool IsCalledByTorch() {
   Ref sys(api.PyImport_ImportModule("sys"));
   Ref get_frame(sys ? api.PyObject_GetAttrString(sys.get(), "_getframe") : nullptr);
@@ -240,15 +239,17 @@ Object* DLPack(Object* self, Object* const* values, ptrdiff_t positional, Object
   const bool readonly = (body.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
   if (request.copy != 1 && (readonly || HasNegativeStride(body.tensor)) && IsCalledByTorch()) {
     if (request.copy == 0) {
-      api.PyErr_SetString(api.PyExc_BufferError,
-                          "Expected a writable tensor without negative strides for PyTorch, which has no other; allow a copy");
+      api.PyErr_SetString(
+          api.PyExc_BufferError,
+          "Expected a writable tensor without negative strides for PyTorch, which has no other; allow a copy");
       return nullptr;
     }
     request.copy = 1;
   }
   if (!request.versioned && request.copy != 1 && readonly) {
-    api.PyErr_SetString(api.PyExc_BufferError,
-                        "Expected max_version=(1, 0) or newer for a read-only tensor: an old capsule cannot say so; or copy=True");
+    api.PyErr_SetString(
+        api.PyExc_BufferError,
+        "Expected max_version=(1, 0) or newer for a read-only tensor: an old capsule cannot say so; or copy=True");
     return nullptr;
   }
   const bool padded = (body.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;
@@ -321,7 +322,8 @@ Object* Represent(Object* self) {
   char text[512];
   int at = snprintf(text, sizeof(text), "<dlpack.Tensor shape=(");
   for (int32_t i = 0; i < tensor.ndim && at < 400; ++i) {
-    at += snprintf(text + at, sizeof(text) - static_cast<size_t>(at), "%lld, ", static_cast<long long>(tensor.shape[i]));
+    at +=
+        snprintf(text + at, sizeof(text) - static_cast<size_t>(at), "%lld, ", static_cast<long long>(tensor.shape[i]));
   }
   at += snprintf(text + at, sizeof(text) - static_cast<size_t>(at), ") dtype=(%d, %d, %d) device=(%d, %d)>",
                  tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes, tensor.device.device_type,
@@ -392,7 +394,8 @@ MethodDef methods[] = {
 GetSetDef getters[] = {
     {"shape", reinterpret_cast<void*>(Shape), nullptr, "Lengths of the axes.", nullptr},
     {"__array_interface__", reinterpret_cast<void*>(ArrayInterface), nullptr, "NumPy's array interface.", nullptr},
-    {"__cuda_array_interface__", reinterpret_cast<void*>(CudaArrayInterface), nullptr, "The CUDA Array Interface.", nullptr},
+    {"__cuda_array_interface__", reinterpret_cast<void*>(CudaArrayInterface), nullptr, "The CUDA Array Interface.",
+     nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 

@@ -15,13 +15,14 @@ namespace {
 const char kGradient[] = "Expected a tensor without gradient but it has requires_grad; call detach() first";
 const char kConjugate[] = "Expected a tensor without conjugate bit but it has one; call resolve_conj() first";
 const char kNegative[] =
-    "Expected a tensor without negative bit but it has one, and its values would have the wrong sign; call resolve_neg() first";
+    "Expected a tensor without negative bit but it has one, and its values would have the wrong sign; call "
+    "resolve_neg() first";
 
-// Asked through Python the three take longer than the whole exchange: is_neg() gives the GIL up and takes it again. PyTorch
-// exports functions that read them, for a TensorImpl* or for an at::Tensor, which is a pointer to one. The context of a
-// managed tensor of PyTorch begins with such an at::Tensor. That was seen to be so in this process before it is relied on:
-// the first tensor is compared with its `_cdata`, every other one with the first, by its deleter and by where the struct lies
-// in its context.
+// Asked through Python the three take longer than the whole exchange: is_neg() gives the GIL up and takes it again.
+// PyTorch exports functions that read them, for a TensorImpl* or for an at::Tensor, which is a pointer to one. The
+// context of a managed tensor of PyTorch begins with such an at::Tensor. That was seen to be so in this process before
+// it is relied on: the first tensor is compared with its `_cdata`, every other one with the first, by its deleter and
+// by where the struct lies in its context.
 struct Readers {
   bool (*requires_grad)(const void* impl);
   bool (*is_conj)(const void* tensor);

@@ -8,8 +8,8 @@
 namespace dlpack {
 namespace python {
 
-// False with a BufferError set when the values are not what the memory says. `managed` is what the table exported, or NULL;
-// `is_neg` the method of the object's type. GIL held.
+// False with a BufferError set when the values are not what the memory says. `managed` is what the table exported, or
+// NULL; `is_neg` the method of the object's type. GIL held.
 bool CheckTorchBits(Object* object, Object* is_neg, const DLManagedTensorVersioned* managed);
 
 }  // namespace python

@@ -109,7 +109,8 @@ Storage* ReadTensor(Objects* self, const Cell& cell, Frame* frame) {
   static const uint32_t kHead = sizeof(TensorWords) / sizeof(double);
   Storage* storage = GetHeld(self->environment, cell.handle);
   // False for NaN, too.
-  const uint32_t first = cell.number >= 0 && cell.number <= kWords - kHead ? static_cast<uint32_t>(cell.number) : kWords;
+  const uint32_t first =
+      cell.number >= 0 && cell.number <= kWords - kHead ? static_cast<uint32_t>(cell.number) : kWords;
   const TensorWords* words = reinterpret_cast<TensorWords*>(self->frame->words + first);
   const int32_t ndim = first < kWords ? words->ndim : -1;
   if (storage == nullptr || ndim < 0 || ndim > kMaxNdim || first + kHead + 2 * static_cast<uint32_t>(ndim) > kWords) {
@@ -139,10 +140,13 @@ Object* ToPython(Objects* self, const Cell& cell, Texts* texts) {
     case kBool: return api.PyBool_FromLong(cell.number != 0);
     case kInt: return api.PyLong_FromLongLong(static_cast<long long>(cell.number));
     case kFloat: return api.PyFloat_FromDouble(cell.number);
-    case kString: case kBigInt: case kBytes: {
+    case kString:
+    case kBigInt:
+    case kBytes: {
       if (texts == nullptr || texts->at >= texts->count) break;
       napi_value value = texts->values[texts->at++];
-      return cell.kind == kBytes ? BytesToPython(texts->env, value) : TextToPython(texts->env, value, cell.kind == kBigInt);
+      return cell.kind == kBytes ? BytesToPython(texts->env, value)
+                                 : TextToPython(texts->env, value, cell.kind == kBigInt);
     }
     case kTensor: {
       Frame frame;

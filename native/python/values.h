@@ -1,5 +1,5 @@
-// Values between JavaScript and Python: the frame of cells, the table of references, and conversion both ways. JavaScript
-// thread, GIL held.
+// Values between JavaScript and Python: the frame of cells, the table of references, and conversion both ways.
+// JavaScript thread, GIL held.
 #ifndef DLPACK_NODE_PYTHON_VALUES_H_
 #define DLPACK_NODE_PYTHON_VALUES_H_
 
@@ -12,7 +12,20 @@ namespace dlpack {
 namespace python {
 
 // src/python/frame.ts has the same numbers.
-enum Kind : uint32_t { kNone, kBool, kInt, kFloat, kString, kBytes, kBigInt, kHandle, kEnd, kTaken, kTensor, kMustCopy };
+enum Kind : uint32_t {
+  kNone,
+  kBool,
+  kInt,
+  kFloat,
+  kString,
+  kBytes,
+  kBigInt,
+  kHandle,
+  kEnd,
+  kTaken,
+  kTensor,
+  kMustCopy
+};
 struct Cell {
   uint32_t kind;
   uint32_t handle;  // of an object; of the storage of a tensor
@@ -35,13 +48,14 @@ struct ObjectFrame {
   uint32_t handle;    // the object of operations that have no cells
   uint32_t released_count;
   Cell cells[kCells];
-  double words[kWords];  // tensors, one behind the other: see TensorWords
+  double words[kWords];          // tensors, one behind the other: see TensorWords
   uint32_t released[kReleased];  // objects that JavaScript is done with, for the next operation to drop
   uint32_t returned_count;
   uint32_t returned[kReleased];  // the same for storages of Python's memory
   uint32_t unused;
 };
-static_assert(sizeof(ObjectFrame) == 56 + 16 * kCells + 8 * kWords + 8 * kReleased, "src/python/frame.ts has this size");
+static_assert(sizeof(ObjectFrame) == 56 + 16 * kCells + 8 * kWords + 8 * kReleased,
+              "src/python/frame.ts has this size");
 
 // A tensor in the words: the fields of frame.h that Python needs, then shape and strides.
 struct TensorWords {
@@ -100,8 +114,8 @@ Object* DropObject(Objects* self, uint32_t handle);
 // Drops what JavaScript released since the last operation. Runs Python code. GIL held.
 void DropReleased(Objects* self);
 
-// Describes the tensor of a cell, which may still lie outside of the storage that is returned: see CheckFrame. NULL with an
-// exception set.
+// Describes the tensor of a cell, which may still lie outside of the storage that is returned: see CheckFrame. NULL
+// with an exception set.
 Storage* ReadTensor(Objects* self, const Cell& cell, Frame* frame);
 
 // A new reference, or NULL with an exception set. `texts` may be NULL for cells that need none.

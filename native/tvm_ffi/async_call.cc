@@ -1,5 +1,5 @@
-// Calls on a thread of the pool: everything they need is taken along, everything they leave is settled on the JavaScript
-// thread.
+// Calls on a thread of the pool: everything they need is taken along, everything they leave is settled on the
+// JavaScript thread.
 #include <stdlib.h>
 
 #include "../exchange_api.h"
@@ -11,7 +11,7 @@ namespace dlpack {
 struct AsyncCall {
   uint64_t serial;  // of the context that waits
   napi_async_work work;
-  uint32_t id;      // of the promise
+  uint32_t id;  // of the promise
   TVMFFIObjectHandle function;
   DLPackManagedTensorAllocator allocator;
   int32_t device_type;  // 0: no stream
@@ -67,7 +67,8 @@ napi_value CallFunctionAsync(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   CallFrame* frame = self->frame;
   const int32_t count = frame->count;
-  AsyncCall* call = static_cast<AsyncCall*>(calloc(1, sizeof(AsyncCall) + sizeof(TVMFFIAny) * static_cast<size_t>(count)));
+  AsyncCall* call =
+      static_cast<AsyncCall*>(calloc(1, sizeof(AsyncCall) + sizeof(TVMFFIAny) * static_cast<size_t>(count)));
   frame->status = kOutOfMemory;
   if (call == nullptr) return nullptr;
   call->serial = self->serial;

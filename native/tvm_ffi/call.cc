@@ -41,8 +41,8 @@ static void DestroyTensorReference(Storage* self) {
   if (object != nullptr) tvm_ffi.ObjectDecRef(object);
 }
 
-// A tensor into the exchange frame, as an import does; on success the reference to `object` is the storage's. Without one
-// somebody else keeps the tensor alive, only until the callback that was given it returns.
+// A tensor into the exchange frame, as an import does; on success the reference to `object` is the storage's. Without
+// one somebody else keeps the tensor alive, only until the callback that was given it returns.
 static bool ImportTensor(Context* self, const DLTensor& tensor, TVMFFIObject* object) {
   Environment* environment = self->environment;
   Storage* storage = WrapTensor(tensor, 0, environment->frame, nullptr, DestroyTensorReference, object);
@@ -69,28 +69,18 @@ napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* slot, bool is_owne
   napi_value value = nullptr;
   TVMFFIObject* object = slot->v_obj;
   switch (slot->type_index) {
-    case kTVMFFIRawStr:
-      return TakeText(env, TVMFFIByteArray{slot->v_c_str, strlen(slot->v_c_str)});
-    case kTVMFFIByteArrayPtr:
-      return TakeBytes(env, *static_cast<TVMFFIByteArray*>(slot->v_ptr));
+    case kTVMFFIRawStr: return TakeText(env, TVMFFIByteArray{slot->v_c_str, strlen(slot->v_c_str)});
+    case kTVMFFIByteArrayPtr: return TakeBytes(env, *static_cast<TVMFFIByteArray*>(slot->v_ptr));
     case kTVMFFIObjectRValueRef: {
       TVMFFIAny moved = {};
       tvm_ffi.AnyViewToOwnedAny(slot, &moved);
       *slot = moved;
       return TakeObject(self, env, slot, true);
     }
-    case kTVMFFIStr:
-      value = TakeText(env, *CellOf<TVMFFIByteArray>(object));
-      break;
-    case kTVMFFIBytes:
-      value = TakeBytes(env, *CellOf<TVMFFIByteArray>(object));
-      break;
-    case kTVMFFITensor:
-      TakeTensor(self, object, is_owned);
-      return nullptr;
-    case kTVMFFIDLTensorPtr:
-      ImportTensor(self, *static_cast<DLTensor*>(slot->v_ptr), nullptr);
-      return nullptr;
+    case kTVMFFIStr: value = TakeText(env, *CellOf<TVMFFIByteArray>(object)); break;
+    case kTVMFFIBytes: value = TakeBytes(env, *CellOf<TVMFFIByteArray>(object)); break;
+    case kTVMFFITensor: TakeTensor(self, object, is_owned); return nullptr;
+    case kTVMFFIDLTensorPtr: ImportTensor(self, *static_cast<DLTensor*>(slot->v_ptr), nullptr); return nullptr;
     default:
       if (slot->type_index < kTVMFFIStaticObjectBegin) return nullptr;
       if (!is_owned) tvm_ffi.ObjectIncRef(object);
@@ -101,8 +91,8 @@ napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* slot, bool is_owne
   return value;
 }
 
-// Whether the result is one of the arguments, which JavaScript has a tensor for: `slot` is then its place, from 1 on, and
-// the result's reference is given back, the argument's being enough. Else 0.
+// Whether the result is one of the arguments, which JavaScript has a tensor for: `slot` is then its place, from 1 on,
+// and the result's reference is given back, the argument's being enough. Else 0.
 static bool FindArgument(CallFrame* frame, const TVMFFIAny* args, int32_t count, const TVMFFIAny& result) {
   frame->slot = 0;
   for (int32_t i = 0; i < count; ++i) {

@@ -1,5 +1,5 @@
-// The call frame: a block that JavaScript and C++ both see. JavaScript writes the arguments of a call into its slots as the
-// ABI wants them; src/tvm-ffi/call-frame.ts is its twin. JavaScript thread only.
+// The call frame: a block that JavaScript and C++ both see. JavaScript writes the arguments of a call into its slots as
+// the ABI wants them; src/tvm-ffi/call-frame.ts is its twin. JavaScript thread only.
 //
 // The slots are a stack. A call takes `count` arguments from `base` on and leaves its result in the slot behind them;
 // `top` is the first slot that is free, so that a callback during the call works above its caller.
@@ -14,13 +14,13 @@ static const uint32_t kCallSlots = 2048;
 static const uint32_t kCallText = 16384;
 
 struct CallFrame {
-  uint64_t object;   // the function of a call; the object of other requests
-  int32_t status;    // 0: done; -1: an error is raised on this thread; above 0: a Status of frame.h
+  uint64_t object;  // the function of a call; the object of other requests
+  int32_t status;   // 0: done; -1: an error is raised on this thread; above 0: a Status of frame.h
   uint32_t top;
   int32_t count;
   uint32_t base;
-  uint64_t view;     // the DLTensor inside `object`
-  uint64_t address;  // of this block
+  uint64_t view;        // the DLTensor inside `object`
+  uint64_t address;     // of this block
   int32_t device_type;  // 0: the call sets no stream
   int32_t device_id;
   uint64_t stream;

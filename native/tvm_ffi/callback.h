@@ -13,8 +13,8 @@ static const uint32_t kAllocatorCallback = 0;
 static const int32_t kFulfilled = -1;
 static const int32_t kRejected = -2;
 
-// Calls the JavaScript function `id` with borrowed arguments. 0 with an owned result, or -1 with an error raised. Without
-// `result` the value stays in the slot behind the arguments, borrowed.
+// Calls the JavaScript function `id` with borrowed arguments. 0 with an owned result, or -1 with an error raised.
+// Without `result` the value stays in the slot behind the arguments, borrowed.
 int RunCallback(Context* self, uint32_t id, const TVMFFIAny* args, int32_t count, TVMFFIAny* result);
 
 // Hands the outcome of an asynchronous call to JavaScript: `id` numbers its promise. Takes both references over.

@@ -17,8 +17,8 @@ struct Context {
   Environment* environment;
   CallFrame* frame;
   napi_ref frame_ref;
-  napi_ref on_call;   // runs the JavaScript function that frame->callback names
-  uint64_t serial;    // never used again in this process
+  napi_ref on_call;                        // runs the JavaScript function that frame->callback names
+  uint64_t serial;                         // never used again in this process
   DLPackManagedTensorAllocator allocator;  // set for the length of each call; NULL: the thread's is used
   // References that JavaScript holds, by number; they go with the environment. Slot 0 is never used.
   Owned* owned;
@@ -32,8 +32,8 @@ uint32_t Own(Context* self, TVMFFIObjectHandle object);
 // Releases what the table still holds.
 void DisownAll(Context* self);
 
-// Makes our own allocator the one of this thread, unless a host of ours has set one: that one is put aside for the length
-// of each call. Setting it at each call would cost as much as all else that a call does in C++.
+// Makes our own allocator the one of this thread, unless a host of ours has set one: that one is put aside for the
+// length of each call. Setting it at each call would cost as much as all else that a call does in C++.
 void UseOwnAllocator(Context* self);
 
 // For the length of a callback: another host of the process (Python) may have set its allocator for the call that the
@@ -103,9 +103,9 @@ napi_value GetStream(napi_env env, napi_callback_info info);
 napi_value SetAllocator(napi_env env, napi_callback_info info);
 napi_value AllocTensor(napi_env env, napi_callback_info info);
 
-// What JavaScript is to have of a slot. Strings and bytes are the result, a tensor is left in the exchange frame, and for
-// every other object `slot` of the call frame becomes the number of a reference: JavaScript may be terminated at any time,
-// so no reference is ever in its hands alone. `is_owned`: the slot's own reference is used up.
+// What JavaScript is to have of a slot. Strings and bytes are the result, a tensor is left in the exchange frame, and
+// for every other object `slot` of the call frame becomes the number of a reference: JavaScript may be terminated at
+// any time, so no reference is ever in its hands alone. `is_owned`: the slot's own reference is used up.
 napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* slot, bool is_owned);
 
 }  // namespace dlpack

@@ -39,9 +39,9 @@ napi_value SetGlobal(napi_env env, napi_callback_info info) {
 }
 
 struct Callback {
-  uint64_t serial;   // of the context whose thread may call it
+  uint64_t serial;  // of the context whose thread may call it
   uint32_t id;
-  Storage* pin;      // its release tells JavaScript to forget the function
+  Storage* pin;  // its release tells JavaScript to forget the function
 };
 
 // Any thread: whichever drops the last reference.
@@ -55,16 +55,17 @@ static int CallCallback(void* handle, const TVMFFIAny* args, int32_t count, TVMF
   const Callback* callback = static_cast<const Callback*>(handle);
   Context* self = CurrentContext();
   if (self == nullptr || self->serial != callback->serial || is_forked) {
-    tvm_ffi.ErrorSetRaisedFromCStr("RuntimeError",
-                                   "Expected a call on the JavaScript thread that made this function, while it runs, but "
-                                   "received one on another thread, after its end, or in a process forked off from it");
+    tvm_ffi.ErrorSetRaisedFromCStr(
+        "RuntimeError",
+        "Expected a call on the JavaScript thread that made this function, while it runs, but "
+        "received one on another thread, after its end, or in a process forked off from it");
     return -1;
   }
   return RunCallback(self, callback->id, args, count, result);
 }
 
-// makeCallback(): `object` becomes a function that calls `callback`, under the number `slot`; byte_offset of the exchange
-// frame is its pin.
+// makeCallback(): `object` becomes a function that calls `callback`, under the number `slot`; byte_offset of the
+// exchange frame is its pin.
 napi_value MakeCallback(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   CallFrame* frame = self->frame;

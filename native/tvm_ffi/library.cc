@@ -27,8 +27,8 @@ static const char* Fail(const char* text, const char* detail) {
 }
 
 static const char* Resolve(void* handle, Library* library) {
-#define DLPACK_RESOLVE(name, result, arguments)                                          \
-  *reinterpret_cast<void**>(&library->name) = dlsym(handle, "TVMFFI" #name);             \
+#define DLPACK_RESOLVE(name, result, arguments)                              \
+  *reinterpret_cast<void**>(&library->name) = dlsym(handle, "TVMFFI" #name); \
   if (library->name == nullptr) return Fail("it has no function %s", "TVMFFI" #name);
   DLPACK_TVM_FFI_SYMBOLS(DLPACK_RESOLVE)
 #undef DLPACK_RESOLVE

@@ -7,27 +7,25 @@
 namespace dlpack {
 
 // One line for each symbol, and its type.
-#define DLPACK_TVM_FFI_SYMBOLS(X)                                                                                   \
-  X(GetVersion, void, (TVMFFIVersion*))                                                                             \
-  X(ObjectIncRef, int, (TVMFFIObjectHandle))                                                                        \
-  X(ObjectDecRef, int, (TVMFFIObjectHandle))                                                                        \
-  X(FunctionCreate, int, (void*, TVMFFISafeCallType, void (*)(void*), TVMFFIObjectHandle*))                         \
-  X(FunctionGetGlobal, int, (const TVMFFIByteArray*, TVMFFIObjectHandle*))                                          \
-  X(FunctionSetGlobal, int, (const TVMFFIByteArray*, TVMFFIObjectHandle, int))                                      \
-  X(AnyViewToOwnedAny, int, (const TVMFFIAny*, TVMFFIAny*))                                                         \
-  X(StringFromByteArray, int, (const TVMFFIByteArray*, TVMFFIAny*))                                                 \
-  X(BytesFromByteArray, int, (const TVMFFIByteArray*, TVMFFIAny*))                                                  \
-  X(GetTypeInfo, const TVMFFITypeInfo*, (int32_t))                                                                  \
-  X(ErrorMoveFromRaised, void, (TVMFFIObjectHandle*))                                                               \
-  X(ErrorSetRaised, void, (TVMFFIObjectHandle))                                                                     \
-  X(ErrorSetRaisedFromCStr, void, (const char*, const char*))                                                       \
-  X(ErrorCreate, int,                                                                                               \
-    (const TVMFFIByteArray*, const TVMFFIByteArray*, const TVMFFIByteArray*, TVMFFIObjectHandle*))                  \
-  X(EnvSetStream, int, (int32_t, int32_t, TVMFFIStreamHandle, TVMFFIStreamHandle*))                                 \
-  X(EnvGetStream, TVMFFIStreamHandle, (int32_t, int32_t))                                                           \
-  X(EnvTensorAlloc, int, (DLTensor*, TVMFFIObjectHandle*))                                                          \
-  X(EnvSetDLPackManagedTensorAllocator, int,                                                                        \
-    (DLPackManagedTensorAllocator, int, DLPackManagedTensorAllocator*))                                             \
+#define DLPACK_TVM_FFI_SYMBOLS(X)                                                                                    \
+  X(GetVersion, void, (TVMFFIVersion*))                                                                              \
+  X(ObjectIncRef, int, (TVMFFIObjectHandle))                                                                         \
+  X(ObjectDecRef, int, (TVMFFIObjectHandle))                                                                         \
+  X(FunctionCreate, int, (void*, TVMFFISafeCallType, void (*)(void*), TVMFFIObjectHandle*))                          \
+  X(FunctionGetGlobal, int, (const TVMFFIByteArray*, TVMFFIObjectHandle*))                                           \
+  X(FunctionSetGlobal, int, (const TVMFFIByteArray*, TVMFFIObjectHandle, int))                                       \
+  X(AnyViewToOwnedAny, int, (const TVMFFIAny*, TVMFFIAny*))                                                          \
+  X(StringFromByteArray, int, (const TVMFFIByteArray*, TVMFFIAny*))                                                  \
+  X(BytesFromByteArray, int, (const TVMFFIByteArray*, TVMFFIAny*))                                                   \
+  X(GetTypeInfo, const TVMFFITypeInfo*, (int32_t))                                                                   \
+  X(ErrorMoveFromRaised, void, (TVMFFIObjectHandle*))                                                                \
+  X(ErrorSetRaised, void, (TVMFFIObjectHandle))                                                                      \
+  X(ErrorSetRaisedFromCStr, void, (const char*, const char*))                                                        \
+  X(ErrorCreate, int, (const TVMFFIByteArray*, const TVMFFIByteArray*, const TVMFFIByteArray*, TVMFFIObjectHandle*)) \
+  X(EnvSetStream, int, (int32_t, int32_t, TVMFFIStreamHandle, TVMFFIStreamHandle*))                                  \
+  X(EnvGetStream, TVMFFIStreamHandle, (int32_t, int32_t))                                                            \
+  X(EnvTensorAlloc, int, (DLTensor*, TVMFFIObjectHandle*))                                                           \
+  X(EnvSetDLPackManagedTensorAllocator, int, (DLPackManagedTensorAllocator, int, DLPackManagedTensorAllocator*))     \
   X(EnvGetDLPackManagedTensorAllocator, DLPackManagedTensorAllocator, ())
 
 struct Library {

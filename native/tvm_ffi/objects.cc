@@ -1,8 +1,8 @@
 // Objects: references, and what JavaScript makes of their contents.
 #include <stdlib.h>
 
-#include "../managed_tensor.h"
 #include "../bindings.h"
+#include "../managed_tensor.h"
 #include "context.h"
 #include "tensor_object.h"
 #include "text.h"
@@ -133,7 +133,8 @@ napi_value BorrowTensorObject(napi_env env, napi_callback_info info) {
   napi_typedarray_type type;
   size_t length = 0;
   void* data = nullptr;
-  if (napi_get_typedarray_info(env, value, &type, &length, &data, nullptr, nullptr) != napi_ok || type != napi_uint8_array) {
+  if (napi_get_typedarray_info(env, value, &type, &length, &data, nullptr, nullptr) != napi_ok ||
+      type != napi_uint8_array) {
     frame->status = kNapi;
     return nullptr;
   }
@@ -142,8 +143,8 @@ napi_value BorrowTensorObject(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// Elements `slot` to `slot + count` of an Array, List or Shape, borrowed, in the slots from `base` on. `count` becomes how
-// many there were.
+// Elements `slot` to `slot + count` of an Array, List or Shape, borrowed, in the slots from `base` on. `count` becomes
+// how many there were.
 napi_value ReadSequence(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   CallFrame* frame = self->frame;

@@ -42,8 +42,8 @@ static int CreateError(const Text& kind, const Text& message, const Text& backtr
                                                      out);
 }
 
-// setRaised(kind, message, backtrace): raises a new error on this thread, caused by the error `object` unless that is 0.
-// `object` becomes its address, for comparison only.
+// setRaised(kind, message, backtrace): raises a new error on this thread, caused by the error `object` unless that is
+// 0. `object` becomes its address, for comparison only.
 napi_value SetRaised(napi_env env, napi_callback_info info) {
   napi_value values[3];
   Context* self = ContextOf(env, info, 3, values);

@@ -82,8 +82,8 @@ AllocatorScope::~AllocatorScope() {
   if (is_changed_) tvm_ffi.EnvSetDLPackManagedTensorAllocator(before_, 0, nullptr);
 }
 
-// What kernels called by this environment allocate with: `object` is a C function, 1 stands for JavaScript's allocator, 0
-// for our own.
+// What kernels called by this environment allocate with: `object` is a C function, 1 stands for JavaScript's allocator,
+// 0 for our own.
 napi_value SetAllocator(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   const uint64_t wanted = self->frame->object;

@@ -1,4 +1,5 @@
-// Our tensors as TVM-FFI tensor objects: reference-counted, laid out as the ABI says, released by plain C on any thread.
+// Our tensors as TVM-FFI tensor objects: reference-counted, laid out as the ABI says, released by plain C on any
+// thread.
 #ifndef DLPACK_NODE_TVM_FFI_TENSOR_OBJECT_H_
 #define DLPACK_NODE_TVM_FFI_TENSOR_OBJECT_H_
 
@@ -11,18 +12,18 @@ namespace dlpack {
 
 struct TensorObject {
   TVMFFIObject header;
-  DLTensor tensor;  // what the ABI promises ends here
+  DLTensor tensor;   // what the ABI promises ends here
   Storage* storage;  // NULL: lent by JavaScript
   Trace* trace;
-  uint64_t flags;   // DLPACK_FLAG_BITMASK_*, for which the library has no place
+  uint64_t flags;  // DLPACK_FLAG_BITMASK_*, for which the library has no place
   double byte_offset;
   int64_t dims[];
 };
 
 static_assert(offsetof(TensorObject, tensor) == 24 && offsetof(TensorObject, storage) == 72, "TensorObj of the ABI");
 
-// One reference for the caller, and one to `storage` if there is one. `data` is where the storage begins. NULL when out of
-// memory.
+// One reference for the caller, and one to `storage` if there is one. `data` is where the storage begins. NULL when out
+// of memory.
 TensorObject* CreateTensorObject(const Frame& frame, void* data, Storage* storage);
 
 // The object as ours, NULL when somebody else made it, or when the memory is only lent.

@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { browserMissing, findBrowser } from './browser.mjs';
 import { installLibraries } from './libraries.mjs';
-import { at, Missing, run, step, whenChanged } from './steps.mjs';
+import { at, inParallel, Missing, run, step, whenChanged } from './steps.mjs';
 
 const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
 const bin = (name) => at('node_modules', '.bin', process.platform === 'win32' ? `${name}.cmd` : name);
@@ -64,33 +64,33 @@ const headers = 'node_modules/node-api-headers/include';
 const sharedFlags = process.platform === 'darwin' ? ['-bundle', '-undefined', 'dynamic_lookup'] : ['-shared'];
 const commonFlags = ['-std=c++17', '-O2', '-Wall', '-Wextra', '-Werror', '-fPIC', '-fvisibility=hidden'];
 
+const nativeFlags = [
+  ...commonFlags,
+  '-fno-exceptions',
+  '-fno-rtti',
+  '-fno-threadsafe-statics',
+  '-Wno-maybe-uninitialized', // gcc 12 takes arrays that are filled up to ndim for empty ones
+  // At this level loops over elements become vector code. A product and a sum stay two roundings.
+  '-O3',
+  '-fno-trapping-math',
+  '-ffp-contract=off',
+  `-I${headers}`,
+];
+
 export const buildNative = () =>
   step('C++: native to prebuilds', () =>
     whenChanged('native', ['native', 'include', 'scripts/lib/setup.mjs'], [prebuild()], async () => {
       const compiler = await findCompiler();
       mkdirSync(at(prebuild(), '..'), { recursive: true });
-      // No C++ runtime: the addon links nothing but libc. The helpers of the compiler (atomics on ARM) are linked in.
+      mkdirSync(at('.cache/objects'), { recursive: true });
+      // No C++ runtime: the addon links nothing but libc. The compiler's helpers (atomics on ARM) are linked in.
       const bare = process.platform === 'linux' ? ['-nodefaultlibs', '-lc', '-ldl', '-lgcc'] : [];
-      const sources = readdirSync(at('native'), { recursive: true })
-        .filter((file) => file.endsWith('.cc'))
-        .map((file) => `native/${file}`);
-      await run(compiler, [
-        ...commonFlags,
-        '-fno-exceptions',
-        '-fno-rtti',
-        '-fno-threadsafe-statics',
-        '-Wno-maybe-uninitialized', // gcc 12 sees arrays that are filled up to ndim as empty
-        // Loops over elements become vector code at this level; a product and a sum stay two roundings.
-        '-O3',
-        '-fno-trapping-math',
-        '-ffp-contract=off',
-        `-I${headers}`,
-        ...sharedFlags,
-        ...sources,
-        '-o',
-        prebuild(),
-        ...bare,
-      ]);
+      const sources = readdirSync(at('native'), { recursive: true }).filter((file) => file.endsWith('.cc'));
+      const objectOf = (source) => `.cache/objects/${source.replaceAll(/[\\/]/g, '-')}.o`;
+      await inParallel(sources, (source) =>
+        run(compiler, [...nativeFlags, '-c', `native/${source}`, '-o', objectOf(source)]),
+      );
+      await run(compiler, [...sharedFlags, ...sources.map(objectOf), '-o', prebuild(), ...bare]);
     }),
   );
 
@@ -114,6 +114,23 @@ const installEnvironment = (venv, requirements) =>
   );
 
 export const installPython = () => installEnvironment('.venv', 'requirements.txt');
+
+/** clang-format, the same version for everyone. */
+export const installFormatter = () => installEnvironment('.venv-lint', 'requirements-lint.txt');
+
+const formatted = ['native', 'include', 'tests', 'examples'];
+const unformatted = /copy_kernels_ptx\.h$/; // a compiler's output
+
+/** Runs clang-format over our C and C++ with these flags. */
+export function formatNative(flags, options) {
+  const files = formatted.flatMap((folder) =>
+    readdirSync(at(folder), { recursive: true })
+      .filter((file) => /\.(cc|c|h)$/.test(file) && !unformatted.test(file))
+      .map((file) => `${folder}/${file}`),
+  );
+  const folder = process.platform === 'win32' ? 'Scripts' : 'bin';
+  return run(at('.venv-lint', folder, 'clang-format'), [...flags, ...files], options);
+}
 
 /** One interpreter has one NumPy: the old one lives in an environment of its own. No newer Python than 3.12 has it. */
 export async function installOldNumPy() {

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -42,6 +43,15 @@ export function run(command, args, { cwd = root, env = {}, show = false, allowFa
       else reject(new Error(`${command} ${args.join(' ')} ended with ${signal ?? code}\n${output}`));
     });
   });
+}
+
+/** Runs `action` for every item, as many at a time as there are processors. */
+export async function inParallel(items, action) {
+  const queue = [...items];
+  const worker = async () => {
+    for (let item = queue.shift(); item !== undefined; item = queue.shift()) await action(item);
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, worker));
 }
 
 function filesBelow(path) {

@@ -323,13 +323,27 @@ namespace fake {
 
 void AddControls(napi_env env, napi_value exports) {
   AddFunctions(env, exports,
-               {{"setDevices", SetDeviceCount}, {"setMemory", SetMemory},       {"setAttribute", SetAttribute},
-                {"configure", Configure},       {"failNext", FailNext},         {"failDevice", FailDevice}, {"calls", Calls},
-                {"live", Live},                 {"errors", Errors},             {"reset", ResetRecords},
-                {"forget", Forget},             {"run", Run},                   {"runAll", RunAll},
-                {"pending", Pending},           {"delay", Delay},               {"release", OpenGate},
-                {"beginCapture", BeginCapture}, {"endCapture", FinishCapture},  {"peek", Peek},
-                {"poke", Poke},                 {"setUuid", SetUuid}});
+               {{"setDevices", SetDeviceCount},
+                {"setMemory", SetMemory},
+                {"setAttribute", SetAttribute},
+                {"configure", Configure},
+                {"failNext", FailNext},
+                {"failDevice", FailDevice},
+                {"calls", Calls},
+                {"live", Live},
+                {"errors", Errors},
+                {"reset", ResetRecords},
+                {"forget", Forget},
+                {"run", Run},
+                {"runAll", RunAll},
+                {"pending", Pending},
+                {"delay", Delay},
+                {"release", OpenGate},
+                {"beginCapture", BeginCapture},
+                {"endCapture", FinishCapture},
+                {"peek", Peek},
+                {"poke", Poke},
+                {"setUuid", SetUuid}});
 }
 
 }  // namespace fake

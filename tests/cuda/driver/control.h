@@ -30,7 +30,8 @@ struct Arguments {
   uint64_t Word(int i) const {
     uint64_t result = 0;
     bool lossless;
-    if (napi_get_value_bigint_uint64(env, values[i], &result, &lossless) != napi_ok) return static_cast<uint64_t>(Number(i));
+    if (napi_get_value_bigint_uint64(env, values[i], &result, &lossless) != napi_ok)
+      return static_cast<uint64_t>(Number(i));
     return result;
   }
   static std::string TextOf(napi_env env, napi_value value) {

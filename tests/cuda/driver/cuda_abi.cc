@@ -1,5 +1,5 @@
-// Holds native/cuda/driver.h against a real cuda.h: every function, value and struct. Compiling it is the check of types
-// and layouts; running it compares the symbols and says how much was compared.
+// Holds native/cuda/driver.h against a real cuda.h: every function, value and struct. Compiling it is the check of
+// types and layouts; running it compares the symbols and says how much was compared.
 #include <cuda.h>
 #include <stdio.h>
 #include <string.h>
@@ -121,9 +121,10 @@ SAME_VALUE(kMemoryArray, CU_MEMORYTYPE_ARRAY);
 SAME_VALUE(kMemoryUnified, CU_MEMORYTYPE_UNIFIED);
 SAME_VALUE(kPoolReleaseThreshold, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
 // Numbers that comments of PoolProperties name.
-static_assert(CU_MEM_ALLOCATION_TYPE_PINNED == 1 && CU_MEM_HANDLE_TYPE_NONE == 0 && CU_MEM_LOCATION_TYPE_DEVICE == 1, "");
+static_assert(CU_MEM_ALLOCATION_TYPE_PINNED == 1 && CU_MEM_HANDLE_TYPE_NONE == 0 && CU_MEM_LOCATION_TYPE_DEVICE == 1,
+              "");
 
-#define SAME_FIELD(A, a, B, b)                                                                    \
+#define SAME_FIELD(A, a, B, b) \
   static_assert(offsetof(ours::A, a) == offsetof(B, b) && sizeof(ours::A::a) == sizeof(B::b), #A "." #a)
 #define COPY_FIELD(a, b) SAME_FIELD(Copy2D, a, CUDA_MEMCPY2D, b)
 COPY_FIELD(source_x, srcXInBytes);

@@ -1,5 +1,6 @@
-// Memory and events of other processes. Here the other process is this one: what is opened lies at an address of its own, over
-// the same bytes, and a race between the two shows. Stricter than newer drivers: what is open cannot be opened again.
+// Memory and events of other processes. Here the other process is this one: what is opened lies at an address of its
+// own, over the same bytes, and a race between the two shows. Stricter than newer drivers: what is open cannot be
+// opened again.
 #include <string.h>
 #include <unistd.h>
 

@@ -40,8 +40,8 @@ bool IsSane(const Kernel& kernel, const CopyPlan& plan) {
            static_cast<unsigned long long>(count));
     return false;
   }
-  const bool contiguous = !kernel.transposes || (plan.axes[plan.ndim - 2].source_step == 1 &&
-                                                 plan.axes[plan.ndim - 1].target_step == 1);
+  const bool contiguous =
+      !kernel.transposes || (plan.axes[plan.ndim - 2].source_step == 1 && plan.axes[plan.ndim - 1].target_step == 1);
   if (!contiguous) Report("error: %s with a plan whose last axes do not lie as it needs", kernel.name.c_str());
   if (plan.source % kernel.item != 0 || plan.target % kernel.item != 0) {
     Report("violation: %s with misaligned memory", kernel.name.c_str());
@@ -51,7 +51,7 @@ bool IsSane(const Kernel& kernel, const CopyPlan& plan) {
 }
 
 // The bytes from the lowest to the highest item.
-Touch RangeOf(const CopyPlan& plan, Address base, size_t item, long long PlanAxis::*step, bool writes) {
+Touch RangeOf(const CopyPlan& plan, Address base, size_t item, long long PlanAxis::* step, bool writes) {
   long long low = 0, high = 0;
   for (uint32_t i = 0; i < plan.ndim; ++i) {
     const long long reach = plan.axes[i].*step * (static_cast<long long>(plan.axes[i].length) - 1);
@@ -121,7 +121,8 @@ FAKE_EXPORT(ModuleLoadData, cuModuleLoadData)(dlpack::cuda::Module* module, cons
   return kSuccess;
 }
 
-FAKE_EXPORT(ModuleGetFunction, cuModuleGetFunction)(dlpack::cuda::Function* function, dlpack::cuda::Module module, const char* name) {
+FAKE_EXPORT(ModuleGetFunction, cuModuleGetFunction)(dlpack::cuda::Function* function, dlpack::cuda::Module module,
+                                                    const char* name) {
   ENTER("cuModuleGetFunction");
   LoadedModule* loaded = static_cast<LoadedModule*>(module);
   if (machine().modules.count(loaded) == 0) return kInvalidHandle;
@@ -134,9 +135,9 @@ FAKE_EXPORT(ModuleGetFunction, cuModuleGetFunction)(dlpack::cuda::Function* func
   return kSuccess;
 }
 
-FAKE_EXPORT(LaunchKernel, cuLaunchKernel)(dlpack::cuda::Function function, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z,
-                           uint32_t block_x, uint32_t block_y, uint32_t block_z, uint32_t shared_bytes,
-                           StreamHandle stream, void** parameters, void** extra) {
+FAKE_EXPORT(LaunchKernel, cuLaunchKernel)(dlpack::cuda::Function function, uint32_t grid_x, uint32_t grid_y,
+                                          uint32_t grid_z, uint32_t block_x, uint32_t block_y, uint32_t block_z,
+                                          uint32_t shared_bytes, StreamHandle stream, void** parameters, void** extra) {
   ENTER("cuLaunchKernel");
   const Kernel* kernel = static_cast<Kernel*>(function);
   if (machine().kernels.count(static_cast<Kernel*>(function)) == 0) return kInvalidHandle;

@@ -60,8 +60,8 @@ void SetDevices(int count) {
     device->uuid = i;
     device->context.legacy = NewStream(&device->context, true);
     device->context.legacy->legacy = true;
-    device->attributes = {{kMultiprocessorCount, 132}, {kUnifiedAddressing, 1},       {kComputeMajor, 9},
-                          {kComputeMinor, 0},          {kManagedMemory, 1},           {kConcurrentManagedAccess, 1},
+    device->attributes = {{kMultiprocessorCount, 132}, {kUnifiedAddressing, 1}, {kComputeMajor, 9},
+                          {kComputeMinor, 0},          {kManagedMemory, 1},     {kConcurrentManagedAccess, 1},
                           {kMemoryPoolsSupported, 1}};
     m.devices.push_back(std::move(device));
   }
@@ -132,12 +132,13 @@ const ErrorText kErrors[] = {
     {901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "operation failed due to a previous error during capture"},
     {904, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED", "capturing stream has unjoined work"},
     {905, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION", "dependency created on uncaptured work in another stream"},
-    {906, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT", "operation would make the legacy stream depend on a capturing blocking stream"},
+    {906, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT",
+     "operation would make the legacy stream depend on a capturing blocking stream"},
     {907, "CUDA_ERROR_CAPTURED_EVENT", "operation not permitted on an event last recorded in a capturing stream"},
     {999, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
 
-Result ErrorField(const char* symbol, Result error, const char** text, const char* ErrorText::*field) {
+Result ErrorField(const char* symbol, Result error, const char** text, const char* ErrorText::* field) {
   ENTER(symbol, Needs::kNothing);
   for (const ErrorText& row : kErrors) {
     if (row.code == error) {

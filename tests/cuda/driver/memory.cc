@@ -17,7 +17,7 @@ using namespace dlpack::cuda;
 namespace {
 
 constexpr size_t kAlign = 512;
-constexpr size_t kFillUpTo = size_t{1} << 20;      // larger blocks start as zeros that cost nothing
+constexpr size_t kFillUpTo = size_t{1} << 20;        // larger blocks start as zeros that cost nothing
 constexpr size_t kKeepHostBytes = size_t{64} << 20;  // freed pinned and managed memory that stays readable
 
 Address space_start = 0;
@@ -251,9 +251,9 @@ Result AllocateNow(Kind kind, size_t bytes, Address* address) {
 // The live block that starts at the address; NULL with a report when there is none to free.
 Allocation* ToFree(const char* symbol, Address address, bool on_host) {
   Allocation* found = Find(address);
-  const char* wrong = found == nullptr                           ? "unknown memory"
-                      : found->freed || found->ended != nullptr  ? "memory freed before"
-                      : found->start != address                  ? "memory that does not start there"
+  const char* wrong = found == nullptr                          ? "unknown memory"
+                      : found->freed || found->ended != nullptr ? "memory freed before"
+                      : found->start != address                 ? "memory that does not start there"
                       : on_host != (found->kind == Kind::kPinned) || found->kind == Kind::kMapped
                           ? "memory of another kind"
                           : nullptr;
@@ -318,8 +318,7 @@ FAKE_EXPORT(MemFree, cuMemFree_v2)(Address address) {
     // No wait for memory of a pool.
     ReportUsers("cuMemFree_v2", found);
   } else {
-    const Result code =
-        AwaitContext(call.lock, &machine().devices[found->device]->context, "cuMemFree_v2");
+    const Result code = AwaitContext(call.lock, &machine().devices[found->device]->context, "cuMemFree_v2");
     if (code != kSuccess) return code;
   }
   ReportMappings("cuMemFree_v2", found);
@@ -366,7 +365,8 @@ FAKE_EXPORT(MemPoolTrimTo, cuMemPoolTrimTo)(MemoryPool pool, size_t) {
   return machine().pools.count(static_cast<Pool*>(pool)) == 0 ? kInvalidHandle : static_cast<Result>(kSuccess);
 }
 
-FAKE_EXPORT(MemAllocFromPoolAsync, cuMemAllocFromPoolAsync)(Address* address, size_t bytes, MemoryPool pool, StreamHandle stream) {
+FAKE_EXPORT(MemAllocFromPoolAsync, cuMemAllocFromPoolAsync)(Address* address, size_t bytes, MemoryPool pool,
+                                                            StreamHandle stream) {
   ENTER("cuMemAllocFromPoolAsync");
   if (machine().pools.count(static_cast<Pool*>(pool)) == 0) return kInvalidHandle;
   Result code;

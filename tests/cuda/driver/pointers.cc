@@ -6,7 +6,8 @@
 using namespace fake;
 using namespace dlpack::cuda;
 
-FAKE_EXPORT(PointerGetAttributes, cuPointerGetAttributes)(uint32_t count, PointerAttribute* attributes, void** values, Address address) {
+FAKE_EXPORT(PointerGetAttributes, cuPointerGetAttributes)(uint32_t count, PointerAttribute* attributes, void** values,
+                                                          Address address) {
   ENTER("cuPointerGetAttributes");
   if (attributes == nullptr || values == nullptr) return kInvalidValue;
   const Allocation* found = Find(address);

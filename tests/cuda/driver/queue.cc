@@ -328,7 +328,7 @@ FAKE_EXPORT(StreamIsCapturing, cuStreamIsCapturing)(StreamHandle stream, Capture
   Stream* found = FindStream(stream, &code);
   if (found == nullptr) return code;
   if (found->legacy && Accepts(found) != kSuccess) return kCaptureImplicit;
-  *status = found->capture == nullptr ? kCaptureNone
+  *status = found->capture == nullptr     ? kCaptureNone
             : found->capture->invalidated ? kCaptureInvalidated
                                           : kCaptureActive;
   return kSuccess;
@@ -409,7 +409,8 @@ FAKE_EXPORT(EventElapsedTime, cuEventElapsedTime)(float* milliseconds, EventHand
   ENTER("cuEventElapsedTime", Needs::kInit);
   const Event* events[] = {FindEvent(start), FindEvent(end)};
   for (const Event* event : events) {
-    if (event == nullptr || event->record == nullptr || (event->flags & kEventDisableTiming) != 0) return kInvalidHandle;
+    if (event == nullptr || event->record == nullptr || (event->flags & kEventDisableTiming) != 0)
+      return kInvalidHandle;
     if (event->capture != nullptr) return kCapturedEvent;
   }
   if (!events[0]->record->done || !events[1]->record->done) return kNotReady;

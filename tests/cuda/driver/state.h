@@ -45,7 +45,7 @@ struct Allocation {
   size_t bytes;
   Kind kind;
   int device;
-  char* memory;  // NULL once freed on the device: what is read then is 0xDD; NULL for what is mapped
+  char* memory;        // NULL once freed on the device: what is read then is 0xDD; NULL for what is mapped
   Address origin = 0;  // of what is mapped: where its maker has it
   bool freed = false;
   OperationRef made;   // the stream-ordered allocation, until it ran
@@ -92,7 +92,7 @@ struct Stream {
   bool blocking;
   bool legacy = false;
   bool destroyed = false;
-  bool own = false;               // made by cuStreamCreate, not one that every context has
+  bool own = false;                 // made by cuStreamCreate, not one that every context has
   std::vector<OperationRef> queue;  // what did not run yet, the oldest first
   OperationRef last;                // what ran or was queued last
   std::shared_ptr<Capture> capture;
@@ -234,8 +234,8 @@ struct Library {
 // Every function of the table from the library at `path`; the first symbol that is missing, or NULL.
 const char* LoadTable(const char* path, Library* library);
 bool IsSymbol(const std::string& symbol);
-// Calls one with integers and pointers as 64 bits each, at most six for one that is not in the table. False for an unknown
-// symbol or a wrong number of them.
+// Calls one with integers and pointers as 64 bits each, at most six for one that is not in the table. False for an
+// unknown symbol or a wrong number of them.
 bool CallBySymbol(const Library& library, const std::string& symbol, const std::vector<uint64_t>& arguments,
                   Result* result);
 
@@ -248,8 +248,8 @@ bool CallBySymbol(const Library& library, const std::string& symbol, const std::
 
 // Declares an exported function as the table does, and begins its definition.
 #define FAKE_EXPORT(name, symbol)                                                                          \
-  extern "C" __attribute__((visibility("default"))) std::remove_pointer<decltype(dlpack::cuda::DriverTable::name)>::type \
-      symbol;                                                                                              \
+  extern "C" __attribute__((                                                                               \
+      visibility("default"))) std::remove_pointer<decltype(dlpack::cuda::DriverTable::name)>::type symbol; \
   dlpack::cuda::Result symbol
 
 #endif  // DLPACK_TESTS_FAKE_CUDA_STATE_H_

@@ -41,7 +41,7 @@ const char* LoadTable(const char* path, Library* library) {
   library->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library->handle == nullptr) return "the library";
   DriverTable* const table = &library->table;
-#define FAKE_LOAD(name, symbol, parameters)                                            \
+#define FAKE_LOAD(name, symbol, parameters)                                              \
   table->name = reinterpret_cast<decltype(table->name)>(dlsym(library->handle, symbol)); \
   if (table->name == nullptr) return symbol;
   DLPACK_CUDA_FUNCTIONS(FAKE_LOAD)

@@ -1,10 +1,10 @@
-// Prints what the CUDA C++ library makes of spans, as JSON: every DLTensor field for element types x extents x layouts, the
-// facts of each layout mapping, and the text of each refusal of the reverse direction. The fixture tensors.json is its
-// output; tensors.test.ts compares it with this package.
+// Prints what the CUDA C++ library makes of spans, as JSON: every DLTensor field for element types x extents x layouts,
+// the facts of each layout mapping, and the text of each refusal of the reverse direction. The fixture tensors.json is
+// its output; tensors.test.ts compares it with this package.
 //
-// Plain g++ compiles all of it; no CUDA compiler is needed. The library asks the CUDA driver for the device of a pointer: a
-// stand-in answers, so that the output is the same on machines with and without one. Not covered: `long double`, which is not
-// the same type everywhere, and the types that the library refuses to compile.
+// Plain g++ compiles all of it; no CUDA compiler is needed. The library asks the CUDA driver for the device of a
+// pointer: a stand-in answers, so that the output is the same on machines with and without one. Not covered: `long
+// double`, which is not the same type everywhere, and the types that the library refuses to compile.
 
 #include <cuda.h>
 #include <cuda_bf16.h>
@@ -40,9 +40,7 @@ using SignedExtents = cuda::std::extents<int64_t, Lengths...>;
 
 // A stand-in for the CUDA driver, to which `memory` belongs to device 5 and nothing else to any.
 
-CUresult stand_in_init(unsigned) {
-  return CUDA_SUCCESS;
-}
+CUresult stand_in_init(unsigned) { return CUDA_SUCCESS; }
 
 CUresult stand_in_attributes(unsigned count, CUpointer_attribute* attributes, void** results, CUdeviceptr pointer) {
   const auto first = reinterpret_cast<CUdeviceptr>(memory);
@@ -127,8 +125,8 @@ void each_other_mapping(Use use) {
   relaxed(SignedExtents<0, 3>{}, cuda::std::array<int64_t, 2>{-3, 0}, 2);
 }
 
-/// Calls `use` with each mapping of the table and its layout's name. Every type is tried with the first four, a few types with
-/// all: each pair costs the compiler some 50 ms.
+/// Calls `use` with each mapping of the table and its layout's name. Every type is tried with the first four, a few
+/// types with all: each pair costs the compiler some 50 ms.
 template <bool All, class Use>
 void each_mapping(Use use) {
   use("layoutRight", cuda::std::layout_right::mapping<Extents<2, 3>>());
@@ -154,17 +152,19 @@ void print_mapping(const char* layout, const Mapping& mapping) {
   std::printf("{\"layout\": \"%s\", \"extents\": ", layout);
   print_array(E::rank(), [&](size_t i) { return mapping.extents().extent(i); });
   std::printf(", \"static\": ");
-  print_array(E::rank(), [&](size_t i) { return E::static_extent(i) == dyn ? -1 : static_cast<long long>(E::static_extent(i)); });
+  print_array(E::rank(),
+              [&](size_t i) { return E::static_extent(i) == dyn ? -1 : static_cast<long long>(E::static_extent(i)); });
   std::printf(", \"strides\": ");
   if constexpr (E::rank() == 0) {
     std::printf("[]");
   } else {
     print_array(E::rank(), [&](size_t i) { return mapping.stride(i); });
   }
-  std::printf(", \"offset\": %lld, \"requiredSpanSize\": %lld, \"isUnique\": %s, \"isExhaustive\": %s, \"isStrided\": %s}",
-              offset_of(mapping, 0), static_cast<long long>(mapping.required_span_size()),
-              mapping.is_unique() ? "true" : "false", mapping.is_exhaustive() ? "true" : "false",
-              mapping.is_strided() ? "true" : "false");
+  std::printf(
+      ", \"offset\": %lld, \"requiredSpanSize\": %lld, \"isUnique\": %s, \"isExhaustive\": %s, \"isStrided\": %s}",
+      offset_of(mapping, 0), static_cast<long long>(mapping.required_span_size()),
+      mapping.is_unique() ? "true" : "false", mapping.is_exhaustive() ? "true" : "false",
+      mapping.is_strided() ? "true" : "false");
 }
 
 /// One row: mapping, data (bytes from the handle, null for NULL) and the other fields.
@@ -217,33 +217,44 @@ void print_type(const char* name, const char* dtype) {
 #define TYPE_ALL(type, dtype) print_type<type, true>(#type, dtype);
 #define VECTORS(base, dtype) TYPE(base##2, dtype "x2") TYPE(base##4, dtype "x4")
 
-void print_types() {
-  TYPE(bool, "bool")
-  TYPE(signed char, "int8") TYPE(short, "int16") TYPE(int, "int32") TYPE(long, "int64") TYPE(long long, "int64")
-  TYPE(__int128, "int128")
-  TYPE(unsigned char, "uint8") TYPE(unsigned short, "uint16") TYPE(unsigned, "uint32") TYPE(unsigned long, "uint64")
-  TYPE(unsigned long long, "uint64") TYPE(unsigned __int128, "uint128")
-  TYPE(__half, "float16") TYPE(__nv_bfloat16, "bfloat16") TYPE_ALL(float, "float32") TYPE(double, "float64")
-  TYPE(__float128, "float128")
-  TYPE(__nv_fp8_e4m3, "float8_e4m3fn") TYPE(__nv_fp8_e5m2, "float8_e5m2") TYPE(__nv_fp8_e8m0, "float8_e8m0fnu")
-  TYPE(__nv_fp6_e2m3, "float6_e2m3fn") TYPE(__nv_fp6_e3m2, "float6_e3m2fn") TYPE_ALL(__nv_fp4_e2m1, "float4_e2m1fn")
-  TYPE(cuda::std::complex<__half>, "complex32") TYPE(cuda::std::complex<float>, "complex64")
-  TYPE(cuda::std::complex<double>, "complex128")
-  VECTORS(char, "int8") VECTORS(uchar, "uint8") VECTORS(short, "int16") VECTORS(ushort, "uint16") VECTORS(int, "int32")
-  VECTORS(uint, "uint32") VECTORS(float, "float32")
-  TYPE(long2, "int64x2") TYPE(ulong2, "uint64x2") TYPE(longlong2, "int64x2") TYPE(ulonglong2, "uint64x2")
-  TYPE(double2, "float64x2")
-  TYPE(long4_16a, "int64x4") TYPE(long4_32a, "int64x4") TYPE(ulong4_16a, "uint64x4") TYPE(ulong4_32a, "uint64x4")
-  TYPE(longlong4_16a, "int64x4") TYPE(longlong4_32a, "int64x4") TYPE(ulonglong4_16a, "uint64x4")
-  TYPE(ulonglong4_32a, "uint64x4") TYPE_ALL(double4_16a, "float64x4") TYPE(double4_32a, "float64x4")
-  TYPE(__half2, "float16x2") TYPE(__nv_bfloat162, "bfloat16x2")
-  TYPE(__nv_fp8x2_e4m3, "float8_e4m3fnx2") TYPE(__nv_fp8x4_e4m3, "float8_e4m3fnx4")
-  TYPE(__nv_fp8x2_e5m2, "float8_e5m2x2") TYPE(__nv_fp8x4_e5m2, "float8_e5m2x4")
-  TYPE(__nv_fp8x2_e8m0, "float8_e8m0fnux2") TYPE(__nv_fp8x4_e8m0, "float8_e8m0fnux4")
-  TYPE(__nv_fp6x2_e2m3, "float6_e2m3fnx2") TYPE(__nv_fp6x4_e2m3, "float6_e2m3fnx4")
-  TYPE(__nv_fp6x2_e3m2, "float6_e3m2fnx2") TYPE(__nv_fp6x4_e3m2, "float6_e3m2fnx4")
-  TYPE(__nv_fp4x2_e2m1, "float4_e2m1fnx2") TYPE(__nv_fp4x4_e2m1, "float4_e2m1fnx4")
-}
+void print_types(){
+    TYPE(bool, "bool") TYPE(signed char,
+                            "int8") TYPE(short, "int16") TYPE(int, "int32") TYPE(long, "int64") TYPE(long long, "int64")
+        TYPE(__int128, "int128") TYPE(unsigned char, "uint8") TYPE(unsigned short, "uint16") TYPE(unsigned, "uint32")
+            TYPE(unsigned long, "uint64") TYPE(unsigned long long, "uint64") TYPE(unsigned __int128, "uint128") TYPE(
+                __half, "float16") TYPE(__nv_bfloat16, "bfloat16") TYPE_ALL(float, "float32") TYPE(double, "float64")
+                TYPE(__float128, "float128") TYPE(__nv_fp8_e4m3, "float8_e4m3fn") TYPE(__nv_fp8_e5m2, "float8_e5m2")
+                    TYPE(__nv_fp8_e8m0, "float8_e8m0fnu") TYPE(__nv_fp6_e2m3, "float6_e2m3fn") TYPE(__nv_fp6_e3m2,
+                                                                                                    "float6_e3m2fn")
+                        TYPE_ALL(__nv_fp4_e2m1, "float4_e2m1fn") TYPE(cuda::std::complex<__half>, "complex32")
+                            TYPE(cuda::std::complex<float>, "complex64") TYPE(cuda::std::complex<double>, "complex128")
+                                VECTORS(char, "int8") VECTORS(uchar, "uint8") VECTORS(short, "int16") VECTORS(ushort,
+                                                                                                              "uint16")
+                                    VECTORS(int, "int32") VECTORS(uint, "uint32") VECTORS(float, "float32")
+                                        TYPE(long2, "int64x2") TYPE(ulong2, "uint64x2") TYPE(longlong2, "int64x2")
+                                            TYPE(ulonglong2, "uint64x2") TYPE(double2, "float64x2") TYPE(
+                                                long4_16a, "int64x4") TYPE(long4_32a, "int64x4") TYPE(ulong4_16a,
+                                                                                                      "uint64x4")
+                                                TYPE(ulong4_32a, "uint64x4") TYPE(longlong4_16a, "int64x4") TYPE(
+                                                    longlong4_32a, "int64x4") TYPE(ulonglong4_16a, "uint64x4")
+                                                    TYPE(ulonglong4_32a, "uint64x4") TYPE_ALL(double4_16a, "float64x4")
+                                                        TYPE(double4_32a, "float64x4") TYPE(__half2, "float16x2") TYPE(
+                                                            __nv_bfloat162,
+                                                            "bfloat16x2") TYPE(__nv_fp8x2_e4m3, "float8_e4m3fnx2")
+                                                            TYPE(__nv_fp8x4_e4m3, "float8_e4m3fnx4") TYPE(
+                                                                __nv_fp8x2_e5m2,
+                                                                "float8_e5m2x2") TYPE(__nv_fp8x4_e5m2, "float8_e5m2x4")
+                                                                TYPE(__nv_fp8x2_e8m0, "float8_e8m0fnux2")
+                                                                    TYPE(__nv_fp8x4_e8m0, "float8_e8m0fnux4")
+                                                                        TYPE(__nv_fp6x2_e2m3, "float6_e2m3fnx2")
+                                                                            TYPE(__nv_fp6x4_e2m3, "float6_e2m3fnx4")
+                                                                                TYPE(__nv_fp6x2_e3m2, "float6_e3m2fnx2")
+                                                                                    TYPE(__nv_fp6x4_e3m2,
+                                                                                         "float6_e3m2fnx4")
+                                                                                        TYPE(__nv_fp4x2_e2m1,
+                                                                                             "float4_e2m1fnx2")
+                                                                                            TYPE(__nv_fp4x4_e2m1,
+                                                                                                 "float4_e2m1fnx4")}
 
 List refusals;
 
@@ -256,7 +267,8 @@ void print_refusal(const char* name, const std::function<void()>& action) {
     // Some errors have the name of a CUDA error code before the text.
     std::string what = error.what();
     const size_t colon = what.rfind(": ");
-    std::printf("{\"case\": \"%s\", \"what\": \"%s\"}", name, colon == std::string::npos ? what.c_str() : what.c_str() + colon + 2);
+    std::printf("{\"case\": \"%s\", \"what\": \"%s\"}", name,
+                colon == std::string::npos ? what.c_str() : what.c_str() + colon + 2);
   }
 }
 
@@ -271,18 +283,18 @@ void print_refusals() {
   using cuda::std::layout_stride;
   using relaxed = cuda::layout_stride_relaxed;
 
-#define REFUSAL(name, to, layout, change)    \
-  print_refusal(name, [=] {                  \
-    DLTensor t = good;                       \
-    change;                                  \
-    (void) cuda::to<float, 2, layout>(t);    \
+#define REFUSAL(name, to, layout, change) \
+  print_refusal(name, [=] {               \
+    DLTensor t = good;                    \
+    change;                               \
+    (void)cuda::to<float, 2, layout>(t);  \
   });
 
-  REFUSAL("good", to_host_mdspan, relaxed, (void) t)
+  REFUSAL("good", to_host_mdspan, relaxed, (void)t)
   REFUSAL("host from cuda", to_host_mdspan, relaxed, t.device.device_type = kDLCUDA)
   REFUSAL("host from cuda_host", to_host_mdspan, relaxed, t.device.device_type = kDLCUDAHost)
-  REFUSAL("device from cpu", to_device_mdspan, relaxed, (void) t)
-  REFUSAL("managed from cpu", to_managed_mdspan, relaxed, (void) t)
+  REFUSAL("device from cpu", to_device_mdspan, relaxed, (void)t)
+  REFUSAL("managed from cpu", to_managed_mdspan, relaxed, (void)t)
   REFUSAL("rank", to_host_mdspan, relaxed, t.ndim = 3)
   REFUSAL("dtype code", to_host_mdspan, relaxed, t.dtype.code = kDLInt)
   REFUSAL("dtype bits", to_host_mdspan, relaxed, t.dtype.bits = 64)
@@ -297,7 +309,7 @@ void print_refusals() {
   REFUSAL("null strides", to_host_mdspan, relaxed, t.strides = nullptr)
   REFUSAL("null strides right", to_host_mdspan, layout_right, t.strides = nullptr)
   REFUSAL("right with left strides", to_host_mdspan, layout_right, t.strides = left)
-  REFUSAL("left with right strides", to_host_mdspan, layout_left, (void) t)
+  REFUSAL("left with right strides", to_host_mdspan, layout_left, (void)t)
   static int64_t one[] = {1, 3};
   static int64_t odd[] = {7, 1};
   REFUSAL("right with length one", to_host_mdspan, layout_right, (t.shape = one, t.strides = odd))
@@ -314,44 +326,40 @@ void print_refusals() {
     t.ndim = 3;
     t.shape = huge;
     t.strides = steps;
-    (void) cuda::to_host_mdspan<float, 3, layout_left>(t);
+    (void)cuda::to_host_mdspan<float, 3, layout_left>(t);
   });
   print_refusal("device ordinal", [] {
     static float elsewhere[6];
     cuda::device_mdspan<float, Extents<2, 3>> span(elsewhere, Extents<2, 3>{});
-    (void) cuda::to_dlpack_tensor(span);
+    (void)cuda::to_dlpack_tensor(span);
   });
   print_refusal("extent too large", [] {
     cuda::host_mdspan<float, Extents<dyn>> span(reinterpret_cast<float*>(memory), Extents<dyn>{size_t{1} << 63});
-    (void) cuda::to_dlpack_tensor(span);
+    (void)cuda::to_dlpack_tensor(span);
   });
   print_refusal("negative stride of an unsigned index type", [] {
     using Mapping = cuda::layout_stride_relaxed::mapping<Extents<2>>;
     cuda::host_mdspan<float, Extents<2>, cuda::layout_stride_relaxed> span(
-      reinterpret_cast<float*>(memory), Mapping({}, Mapping::strides_type(cuda::std::array<int64_t, 1>{-1}), 1));
-    (void) cuda::to_dlpack_tensor(span);
+        reinterpret_cast<float*>(memory), Mapping({}, Mapping::strides_type(cuda::std::array<int64_t, 1>{-1}), 1));
+    (void)cuda::to_dlpack_tensor(span);
   });
   print_refusal("stride too large", [] {
     using Mapping = cuda::std::layout_stride::mapping<Extents<1>>;
     cuda::host_mdspan<float, Extents<1>, cuda::std::layout_stride> span(
-      reinterpret_cast<float*>(memory), Mapping(Extents<1>{}, cuda::std::array<size_t, 1>{size_t{1} << 63}));
-    (void) cuda::to_dlpack_tensor(span);
+        reinterpret_cast<float*>(memory), Mapping(Extents<1>{}, cuda::std::array<size_t, 1>{size_t{1} << 63}));
+    (void)cuda::to_dlpack_tensor(span);
   });
 }
 
 }  // namespace
 
 // The library finds the driver with these two; defined here, they go before those of libc.
-extern "C" void* dlopen(const char*, int) noexcept {
-  return memory;
-}
+extern "C" void* dlopen(const char*, int) noexcept { return memory; }
 extern "C" void* dlsym(void* __restrict, const char* __restrict) noexcept {
   return reinterpret_cast<void*>(&stand_in_symbol);
 }
 // Of the CUDA runtime, which is not linked; the library puts it into the text of its errors.
-extern "C" const char* cudaGetErrorString(cudaError_t) {
-  return "error";
-}
+extern "C" const char* cudaGetErrorString(cudaError_t) { return "error"; }
 
 int main() {
   std::printf("{\n  \"cccl\": %d,\n  \"dlpack\": [%d, %d],\n  \"mappings\": [", CCCL_VERSION, DLPACK_MAJOR_VERSION,

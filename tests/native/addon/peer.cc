@@ -186,8 +186,8 @@ napi_value DeleteAll(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// makeCalling(recipe, function): a tensor whose deleter calls a JavaScript function first. Only for deletion on the thread
-// that made it.
+// makeCalling(recipe, function): a tensor whose deleter calls a JavaScript function first. Only for deletion on the
+// thread that made it.
 struct CallingContext {
   Context* context;
   napi_env env;
@@ -317,8 +317,8 @@ napi_value DeleteLegacy(napi_env env, napi_callback_info info) {
 
 std::vector<std::thread> threads;
 
-// deleteOnThreads(addresses: BigUint64Array, threadCount): each address's deleter on one of so many threads, which run on
-// after the call.
+// deleteOnThreads(addresses: BigUint64Array, threadCount): each address's deleter on one of so many threads, which run
+// on after the call.
 napi_value DeleteOnThreads(napi_env env, napi_callback_info info) {
   napi_value second;
   napi_value array = Argument(env, info, &second);
@@ -404,8 +404,7 @@ napi_value Allocate(napi_env env, napi_callback_info info) {
   DLManagedTensorVersioned* managed = nullptr;
   std::string error;
   const int code = api->managed_tensor_allocator(
-      &prototype, &managed, &error,
-      [](void* context, const char* kind, const char* message) {
+      &prototype, &managed, &error, [](void* context, const char* kind, const char* message) {
         *static_cast<std::string*>(context) = std::string(kind) + ": " + message;
       });
   if (code == 0) return Address(env, managed);

@@ -7,7 +7,7 @@
 namespace real {
 #include <tvm/ffi/c_api.h>
 #include <tvm/ffi/extra/c_env_api.h>
-}
+}  // namespace real
 // Our header declares the same names and macros; the real macros have served.
 #undef DLPACK_MAJOR_VERSION
 #undef DLPACK_MINOR_VERSION
@@ -19,35 +19,81 @@ namespace ours {
 }
 
 #define SAME_SIZE(S) static_assert(sizeof(real::S) == sizeof(ours::S) && alignof(real::S) == alignof(ours::S), #S)
-#define SAME(S, F)                                                                                       \
-  static_assert(offsetof(real::S, F) == offsetof(ours::S, F) && sizeof(real::S::F) == sizeof(ours::S::F), \
-                #S "." #F)
+#define SAME(S, F) \
+  static_assert(offsetof(real::S, F) == offsetof(ours::S, F) && sizeof(real::S::F) == sizeof(ours::S::F), #S "." #F)
 #define SAME_VALUE(V) static_assert(static_cast<int>(real::V) == static_cast<int>(ours::V), #V)
 
-SAME_SIZE(TVMFFIVersion); SAME(TVMFFIVersion, major); SAME(TVMFFIVersion, minor); SAME(TVMFFIVersion, patch);
-SAME_SIZE(TVMFFIObject); SAME(TVMFFIObject, combined_ref_count); SAME(TVMFFIObject, type_index);
+SAME_SIZE(TVMFFIVersion);
+SAME(TVMFFIVersion, major);
+SAME(TVMFFIVersion, minor);
+SAME(TVMFFIVersion, patch);
+SAME_SIZE(TVMFFIObject);
+SAME(TVMFFIObject, combined_ref_count);
+SAME(TVMFFIObject, type_index);
 SAME(TVMFFIObject, deleter);
-SAME_SIZE(TVMFFIAny); SAME(TVMFFIAny, type_index); SAME(TVMFFIAny, zero_padding); SAME(TVMFFIAny, small_str_len);
-SAME(TVMFFIAny, v_int64); SAME(TVMFFIAny, v_float64); SAME(TVMFFIAny, v_ptr); SAME(TVMFFIAny, v_obj);
-SAME(TVMFFIAny, v_dtype); SAME(TVMFFIAny, v_device); SAME(TVMFFIAny, v_bytes);
-SAME_SIZE(TVMFFIByteArray); SAME(TVMFFIByteArray, data); SAME(TVMFFIByteArray, size);
-SAME_SIZE(TVMFFIShapeCell); SAME(TVMFFIShapeCell, data); SAME(TVMFFIShapeCell, size);
-SAME_SIZE(TVMFFISeqCell); SAME(TVMFFISeqCell, data); SAME(TVMFFISeqCell, size); SAME(TVMFFISeqCell, capacity);
+SAME_SIZE(TVMFFIAny);
+SAME(TVMFFIAny, type_index);
+SAME(TVMFFIAny, zero_padding);
+SAME(TVMFFIAny, small_str_len);
+SAME(TVMFFIAny, v_int64);
+SAME(TVMFFIAny, v_float64);
+SAME(TVMFFIAny, v_ptr);
+SAME(TVMFFIAny, v_obj);
+SAME(TVMFFIAny, v_dtype);
+SAME(TVMFFIAny, v_device);
+SAME(TVMFFIAny, v_bytes);
+SAME_SIZE(TVMFFIByteArray);
+SAME(TVMFFIByteArray, data);
+SAME(TVMFFIByteArray, size);
+SAME_SIZE(TVMFFIShapeCell);
+SAME(TVMFFIShapeCell, data);
+SAME(TVMFFIShapeCell, size);
+SAME_SIZE(TVMFFISeqCell);
+SAME(TVMFFISeqCell, data);
+SAME(TVMFFISeqCell, size);
+SAME(TVMFFISeqCell, capacity);
 SAME(TVMFFISeqCell, data_deleter);
-SAME_SIZE(TVMFFIErrorCell); SAME(TVMFFIErrorCell, kind); SAME(TVMFFIErrorCell, message);
-SAME(TVMFFIErrorCell, backtrace); SAME(TVMFFIErrorCell, update_backtrace); SAME(TVMFFIErrorCell, cause_chain);
+SAME_SIZE(TVMFFIErrorCell);
+SAME(TVMFFIErrorCell, kind);
+SAME(TVMFFIErrorCell, message);
+SAME(TVMFFIErrorCell, backtrace);
+SAME(TVMFFIErrorCell, update_backtrace);
+SAME(TVMFFIErrorCell, cause_chain);
 SAME(TVMFFIErrorCell, extra_context);
-SAME_SIZE(TVMFFIFunctionCell); SAME(TVMFFIFunctionCell, safe_call); SAME(TVMFFIFunctionCell, cpp_call);
+SAME_SIZE(TVMFFIFunctionCell);
+SAME(TVMFFIFunctionCell, safe_call);
+SAME(TVMFFIFunctionCell, cpp_call);
 // A prefix: the rest is reflection, which this package does not read.
-SAME(TVMFFITypeInfo, type_index); SAME(TVMFFITypeInfo, type_key);
+SAME(TVMFFITypeInfo, type_index);
+SAME(TVMFFITypeInfo, type_key);
 
-SAME_VALUE(kTVMFFINone); SAME_VALUE(kTVMFFIInt); SAME_VALUE(kTVMFFIBool); SAME_VALUE(kTVMFFIFloat);
-SAME_VALUE(kTVMFFIOpaquePtr); SAME_VALUE(kTVMFFIDataType); SAME_VALUE(kTVMFFIDevice); SAME_VALUE(kTVMFFIDLTensorPtr);
-SAME_VALUE(kTVMFFIRawStr); SAME_VALUE(kTVMFFIByteArrayPtr); SAME_VALUE(kTVMFFIObjectRValueRef);
-SAME_VALUE(kTVMFFISmallStr); SAME_VALUE(kTVMFFISmallBytes); SAME_VALUE(kTVMFFIStaticObjectBegin); SAME_VALUE(kTVMFFIStr);
-SAME_VALUE(kTVMFFIBytes); SAME_VALUE(kTVMFFIError); SAME_VALUE(kTVMFFIFunction); SAME_VALUE(kTVMFFIShape);
-SAME_VALUE(kTVMFFITensor); SAME_VALUE(kTVMFFIArray); SAME_VALUE(kTVMFFIMap); SAME_VALUE(kTVMFFIModule);
-SAME_VALUE(kTVMFFIOpaquePyObject); SAME_VALUE(kTVMFFIList); SAME_VALUE(kTVMFFIDict);
-SAME_VALUE(kTVMFFIObjectDeleterFlagBitMaskStrong); SAME_VALUE(kTVMFFIObjectDeleterFlagBitMaskWeak);
+SAME_VALUE(kTVMFFINone);
+SAME_VALUE(kTVMFFIInt);
+SAME_VALUE(kTVMFFIBool);
+SAME_VALUE(kTVMFFIFloat);
+SAME_VALUE(kTVMFFIOpaquePtr);
+SAME_VALUE(kTVMFFIDataType);
+SAME_VALUE(kTVMFFIDevice);
+SAME_VALUE(kTVMFFIDLTensorPtr);
+SAME_VALUE(kTVMFFIRawStr);
+SAME_VALUE(kTVMFFIByteArrayPtr);
+SAME_VALUE(kTVMFFIObjectRValueRef);
+SAME_VALUE(kTVMFFISmallStr);
+SAME_VALUE(kTVMFFISmallBytes);
+SAME_VALUE(kTVMFFIStaticObjectBegin);
+SAME_VALUE(kTVMFFIStr);
+SAME_VALUE(kTVMFFIBytes);
+SAME_VALUE(kTVMFFIError);
+SAME_VALUE(kTVMFFIFunction);
+SAME_VALUE(kTVMFFIShape);
+SAME_VALUE(kTVMFFITensor);
+SAME_VALUE(kTVMFFIArray);
+SAME_VALUE(kTVMFFIMap);
+SAME_VALUE(kTVMFFIModule);
+SAME_VALUE(kTVMFFIOpaquePyObject);
+SAME_VALUE(kTVMFFIList);
+SAME_VALUE(kTVMFFIDict);
+SAME_VALUE(kTVMFFIObjectDeleterFlagBitMaskStrong);
+SAME_VALUE(kTVMFFIObjectDeleterFlagBitMaskWeak);
 
 int main() { return 0; }

@@ -46,8 +46,14 @@ static double SumView(ffi::TensorView x) {
 
 // Everything a callee can ask a view for.
 static ffi::Array<ffi::Any> Describe(ffi::TensorView x) {
-  return {x.ndim(), x.numel(), static_cast<int64_t>(x.byte_offset()), x.dtype(), x.device(), ffi::Shape(x.shape()),
-          ffi::Shape(x.strides()), x.data_ptr()};
+  return {x.ndim(),
+          x.numel(),
+          static_cast<int64_t>(x.byte_offset()),
+          x.dtype(),
+          x.device(),
+          ffi::Shape(x.shape()),
+          ffi::Shape(x.strides()),
+          x.data_ptr()};
 }
 
 // Gives its argument back, after JavaScript had its say.
@@ -81,9 +87,7 @@ static ffi::Tensor AllocateLike(ffi::TensorView x) {
   return ffi::Tensor::FromEnvAlloc(TVMFFIEnvTensorAlloc, ffi::Shape(x.shape()), x.dtype(), x.device());
 }
 // What a kernel would allocate with, as an address.
-static int64_t Allocator(ffi::AnyView) {
-  return reinterpret_cast<int64_t>(TVMFFIEnvGetDLPackManagedTensorAllocator());
-}
+static int64_t Allocator(ffi::AnyView) { return reinterpret_cast<int64_t>(TVMFFIEnvGetDLPackManagedTensorAllocator()); }
 // Calls the function with the tensor: what does a call inside of it see, and what is there afterwards?
 static int64_t AllocatorAfter(ffi::Function function, ffi::AnyView x) {
   function(x);
@@ -133,7 +137,8 @@ static ffi::Array<ffi::String> CausesOf(ffi::Function function) {
   } catch (const ffi::Error& error) {
     const ffi::ErrorObj* at = error.get();
     while (at != nullptr) {
-      texts.push_back(std::string(at->kind.data, at->kind.size) + ": " + std::string(at->message.data, at->message.size));
+      texts.push_back(std::string(at->kind.data, at->kind.size) + ": " +
+                      std::string(at->message.data, at->message.size));
       if (at->cause_chain == nullptr) break;
       const auto* cell = reinterpret_cast<const TVMFFIErrorCell*>(static_cast<TVMFFIObject*>(at->cause_chain) + 1);
       at = static_cast<const ffi::ErrorObj*>(cell);
