@@ -27,8 +27,8 @@ export class ArgumentTypeError extends DLPackError {
   readonly tag = 'TypeError';
   readonly argument: string;
 
-  constructor(argument: string, expected: string, received: unknown) {
-    super(`Expected ${expected} for ${argument} but received ${describe(received)}`);
+  constructor(argument: string, expected: string, received: unknown, advice = '') {
+    super(`Expected ${expected} for ${argument} but received ${describe(received)}${advice && `; ${advice}`}`);
     this.argument = argument;
   }
 }
@@ -38,8 +38,8 @@ export class ArgumentValueError extends DLPackError {
   readonly tag = 'ValueError';
   readonly argument: string;
 
-  constructor(argument: string, expected: string, received: unknown) {
-    super(`Expected ${expected} for ${argument} but received ${describe(received)}`);
+  constructor(argument: string, expected: string, received: unknown, advice = '') {
+    super(`Expected ${expected} for ${argument} but received ${describe(received)}${advice && `; ${advice}`}`);
     this.argument = argument;
   }
 }

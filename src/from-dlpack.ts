@@ -12,7 +12,6 @@ import {
   BufferError,
   ConsumedError,
   checkCount,
-  checkOptions,
   ForeignError,
   isDLPackError,
   LayoutError,
@@ -21,6 +20,7 @@ import {
   VersionError,
 } from './errors.js';
 import { checkShape, checkStrides, rowMajorStrides, spanOf } from './layout.js';
+import { checkOptions, type OptionNames } from './options.js';
 import {
   DLPACK,
   DLPACK_DEVICE,
@@ -46,6 +46,8 @@ export interface FromDLPackOptions {
   stream?: bigint | null;
 }
 
+const optionNames: OptionNames<FromDLPackOptions> = { device: true, copy: true, stream: true };
+
 /** Objects with Python's method names, such as proxies of Python objects. */
 interface ForeignProducer {
   __dlpack__(request?: DLPackRequest): unknown;
@@ -69,7 +71,7 @@ export function fromDLPack(source: unknown, options?: FromDLPackOptions): Tensor
       return shareDescriptor(descriptorOf(source).shared());
     }
   } else {
-    checkOptions(options, '{ copy: true }');
+    checkOptions(options, optionNames, '{ copy: true }');
   }
   const device = options?.device === undefined ? null : parseDevice(options.device);
   const copy = options?.copy ?? null;

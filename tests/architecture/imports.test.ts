@@ -12,6 +12,7 @@ const source = fileURLToPath(new URL('../../../src', import.meta.url));
  */
 const layers: readonly (readonly string[])[] = [
   ['errors'],
+  ['options'],
   ['dtype', 'device', 'layout'],
   ['storage'],
   ['values'],

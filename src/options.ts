@@ -1,0 +1,71 @@
+/**
+ * Options of the functions that a program calls: an object, and no name that the function does not know. A misspelt
+ * option would otherwise be ignored in silence. A protocol request is different: it ignores unknown fields (docs/spec.md).
+ *
+ * @module
+ */
+
+import { ArgumentTypeError } from './errors.js';
+
+/** Every option of an interface, so that the compiler finds a forgotten one: `{ copy: true, device: true }`. */
+export type OptionNames<T> = { readonly [Name in keyof T]-?: true };
+
+/** Throws unless `options` is an object: a shape, a name or a flag in its place would be ignored in silence. */
+export function checkObject(options: unknown, example: string, argument = 'options'): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new ArgumentTypeError(argument, `an object such as ${example}`, options);
+  }
+}
+
+/** Throws unless `options` is an object and `names` holds each of its keys. Callers without options skip the call. */
+export function checkOptions<T extends object>(options: T, names: OptionNames<T>, example: string): void {
+  checkObject(options, example);
+  for (const name in options) {
+    // Compared with true: names have a prototype, and an option could be called 'constructor'.
+    if (names[name] !== true && Object.hasOwn(options, name)) throw unknownOption(name, Object.keys(names));
+  }
+}
+
+function unknownOption(name: string, known: readonly string[]): ArgumentTypeError {
+  const meant = nearest(name, known);
+  return new ArgumentTypeError(
+    'options',
+    known.join(', ').replace(/, (\w+)$/, ' or $1'),
+    name,
+    meant === null ? '' : `did you mean '${meant}'?`,
+  );
+}
+
+/** The known name with the fewest changed letters; null when more than a third of the letters differ. */
+function nearest(name: string, known: readonly string[]): string | null {
+  const given = plain(name);
+  let best: string | null = null;
+  let fewest = Math.max(2, Math.floor(given.length / 3)) + 1;
+  for (const candidate of known) {
+    const changes = distance(given, plain(candidate));
+    if (changes < fewest) {
+      best = candidate;
+      fewest = changes;
+    }
+  }
+  return best;
+}
+
+/** Names from other languages differ in case and underscores: `require_contiguous`, `readOnly`. */
+function plain(name: string): string {
+  return name.slice(0, 40).toLowerCase().replace(/_/g, '');
+}
+
+/** Letters to insert, delete or replace to make `b` of `a` (Levenshtein). */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next[j] = Math.min(replaced, (row[j] as number) + 1, (next[j - 1] as number) + 1);
+    }
+    row = next;
+  }
+  return row[b.length] as number;
+}
