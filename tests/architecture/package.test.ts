@@ -141,9 +141,9 @@ function bundleSize(code: string): number {
   return gzipSync(outputFiles[0]?.contents ?? new Uint8Array(), { level: 9 }).length;
 }
 
-test('the core is at most 20 KB minified and gzipped, and tree-shakes', () => {
+test('the core is at most 24 KB minified and gzipped, and tree-shakes', () => {
   const whole = bundleSize(`export * from './dist/index.js'`);
-  ok(whole <= 20_000, `${whole} bytes`);
+  ok(whole <= 24_000, `${whole} bytes`);
   const part = bundleSize(`import { parseDType } from 'dlpack'; console.log(parseDType('float32'));`);
   ok(part < whole / 3, `${part} of ${whole} bytes`);
   console.log(`  core ${whole} bytes, parseDType alone ${part} bytes`);
