@@ -7,6 +7,7 @@
 #include "context.h"
 
 namespace dlpack {
+namespace tvm_ffi {
 
 struct AsyncCall {
   uint64_t serial;  // of the context that waits
@@ -27,28 +28,28 @@ struct AsyncCall {
 // Any thread.
 static void FreeCall(AsyncCall* call) {
   for (int32_t i = 0; i < call->count; ++i) {
-    if (call->args[i].type_index >= kTVMFFIStaticObjectBegin) tvm_ffi.ObjectDecRef(call->args[i].v_obj);
+    if (call->args[i].type_index >= kTVMFFIStaticObjectBegin) library.ObjectDecRef(call->args[i].v_obj);
   }
-  tvm_ffi.ObjectDecRef(call->function);
+  library.ObjectDecRef(call->function);
   free(call);
 }
 
-// A thread of the pool. Its stream and allocator are put back: the next task is not ours.
+// A thread of the pool. Its stream and allocator are restored: the next task is not ours.
 static void Execute(napi_env, void* data) {
   AsyncCall* call = static_cast<AsyncCall*>(data);
   DLPackManagedTensorAllocator allocator = nullptr;
   TVMFFIStreamHandle stream = nullptr;
-  tvm_ffi.EnvSetDLPackManagedTensorAllocator(call->allocator, 0, &allocator);
-  if (call->device_type != 0) tvm_ffi.EnvSetStream(call->device_type, call->device_id, call->stream, &stream);
+  library.EnvSetDLPackManagedTensorAllocator(call->allocator, 0, &allocator);
+  if (call->device_type != 0) library.EnvSetStream(call->device_type, call->device_id, call->stream, &stream);
   const TVMFFIFunctionCell* cell = CellOf<TVMFFIFunctionCell>(call->function);
   call->status = cell->safe_call(call->function, call->args, call->count, &call->result);
-  if (call->device_type != 0) tvm_ffi.EnvSetStream(call->device_type, call->device_id, stream, nullptr);
-  tvm_ffi.EnvSetDLPackManagedTensorAllocator(allocator, 0, nullptr);
+  if (call->device_type != 0) library.EnvSetStream(call->device_type, call->device_id, stream, nullptr);
+  library.EnvSetDLPackManagedTensorAllocator(allocator, 0, nullptr);
   // Raised errors are per thread too.
-  if (call->status != 0) tvm_ffi.ErrorMoveFromRaised(&call->error);
+  if (call->status != 0) library.ErrorMoveFromRaised(&call->error);
 }
 
-// JavaScript thread, from the event loop. When the environment is ending nobody waits any more.
+// JavaScript thread, from the event loop. When the environment is ending, no promise waits any more.
 static void Complete(napi_env env, napi_status status, void* data) {
   AsyncCall* call = static_cast<AsyncCall*>(data);
   napi_delete_async_work(env, call->work);
@@ -56,8 +57,8 @@ static void Complete(napi_env env, napi_status status, void* data) {
   if (status == napi_ok && self != nullptr && self->serial == call->serial) {
     SettleCall(self, call->id, call->status, call->result, call->error);
   } else {
-    if (call->result.type_index >= kTVMFFIStaticObjectBegin) tvm_ffi.ObjectDecRef(call->result.v_obj);
-    if (call->error != nullptr) tvm_ffi.ObjectDecRef(call->error);
+    if (call->result.type_index >= kTVMFFIStaticObjectBegin) library.ObjectDecRef(call->result.v_obj);
+    if (call->error != nullptr) library.ObjectDecRef(call->error);
   }
   FreeCall(call);
 }
@@ -79,10 +80,10 @@ napi_value CallFunctionAsync(napi_env env, napi_callback_info info) {
   call->device_id = frame->device_id;
   call->stream = Pointer(frame->stream);
   frame->device_type = 0;
-  tvm_ffi.ObjectIncRef(call->function);
+  library.ObjectIncRef(call->function);
   frame->status = 0;
   for (; call->count < count && frame->status == 0; ++call->count) {
-    frame->status = tvm_ffi.AnyViewToOwnedAny(&frame->slots[frame->base + call->count], &call->args[call->count]);
+    frame->status = library.AnyViewToOwnedAny(&frame->slots[frame->base + call->count], &call->args[call->count]);
   }
   napi_value name;
   if (frame->status == 0 &&
@@ -95,4 +96,5 @@ napi_value CallFunctionAsync(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+}  // namespace tvm_ffi
 }  // namespace dlpack

@@ -6,10 +6,10 @@
 #include "../managed_tensor.h"
 #include "../saved_frame.h"
 #include "context.h"
-#include "table_scope.h"
 #include "tensor_object.h"
 
 namespace dlpack {
+namespace tvm_ffi {
 
 // Strings and bytes come from the library as they are; most are plain ASCII, which the engine takes without decoding.
 static napi_value TakeText(napi_env env, const TVMFFIByteArray& bytes) {
@@ -38,7 +38,7 @@ static void DestroyTensorReference(Storage* self) {
   TVMFFIObjectHandle object = self->owner;
   FreeStorage(self);
   Count(counts.imports, -1);
-  if (object != nullptr) tvm_ffi.ObjectDecRef(object);
+  if (object != nullptr) library.ObjectDecRef(object);
 }
 
 // A tensor into the exchange frame, as an import does; on success the reference to `object` is the storage's. Without
@@ -54,14 +54,14 @@ static void TakeTensor(Context* self, TVMFFIObject* object, bool is_owned) {
   const TensorObject* own = AsOwnTensor(object);
   if (own != nullptr) {
     HoldInFrame(self->environment, DescribeTensorObject(*own, self->environment->frame));
-    if (is_owned) tvm_ffi.ObjectDecRef(object);
+    if (is_owned) library.ObjectDecRef(object);
     return;
   }
-  if (!is_owned) tvm_ffi.ObjectIncRef(object);
+  if (!is_owned) library.ObjectIncRef(object);
   if (ImportTensor(self, *CellOf<DLTensor>(object), object)) return;
   // The status is written last: a deleter may come back into this addon and use the frame.
   const SavedFrame refused(self->environment);
-  tvm_ffi.ObjectDecRef(object);
+  library.ObjectDecRef(object);
   refused.Restore();
 }
 
@@ -73,7 +73,7 @@ napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* slot, bool is_owne
     case kTVMFFIByteArrayPtr: return TakeBytes(env, *static_cast<TVMFFIByteArray*>(slot->v_ptr));
     case kTVMFFIObjectRValueRef: {
       TVMFFIAny moved = {};
-      tvm_ffi.AnyViewToOwnedAny(slot, &moved);
+      library.AnyViewToOwnedAny(slot, &moved);
       *slot = moved;
       return TakeObject(self, env, slot, true);
     }
@@ -83,21 +83,21 @@ napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* slot, bool is_owne
     case kTVMFFIDLTensorPtr: ImportTensor(self, *static_cast<DLTensor*>(slot->v_ptr), nullptr); return nullptr;
     default:
       if (slot->type_index < kTVMFFIStaticObjectBegin) return nullptr;
-      if (!is_owned) tvm_ffi.ObjectIncRef(object);
+      if (!is_owned) library.ObjectIncRef(object);
       self->frame->slot = Own(self, object);
       return nullptr;
   }
-  if (is_owned) tvm_ffi.ObjectDecRef(object);
+  if (is_owned) library.ObjectDecRef(object);
   return value;
 }
 
 // Whether the result is one of the arguments, which JavaScript has a tensor for: `slot` is then its place, from 1 on,
-// and the result's reference is given back, the argument's being enough. Else 0.
+// and the result's reference is released, because the argument has its own. Else 0.
 static bool FindArgument(CallFrame* frame, const TVMFFIAny* args, int32_t count, const TVMFFIAny& result) {
   frame->slot = 0;
   for (int32_t i = 0; i < count; ++i) {
     if (args[i].v_obj != result.v_obj || args[i].type_index != kTVMFFITensor) continue;
-    tvm_ffi.ObjectDecRef(result.v_obj);
+    library.ObjectDecRef(result.v_obj);
     frame->slot = static_cast<uint32_t>(i) + 1;
     return true;
   }
@@ -115,20 +115,20 @@ napi_value CallFunction(napi_env env, napi_callback_info info) {
   result->v_int64 = 0;
   void* function = Pointer(frame->object);
 
-  // Both are per thread and belong to whoever called us: they are put back whatever happens.
+  // Both are per thread and belong to our caller: they are restored in every case.
   const DLPackManagedTensorAllocator own = self->allocator;
   DLPackManagedTensorAllocator allocator = nullptr;
-  if (own != nullptr) tvm_ffi.EnvSetDLPackManagedTensorAllocator(own, 0, &allocator);
+  if (own != nullptr) library.EnvSetDLPackManagedTensorAllocator(own, 0, &allocator);
   const int32_t device_type = frame->device_type;
   const int32_t device_id = frame->device_id;
   frame->device_type = 0;  // for this call, not for those that callbacks make
   TVMFFIStreamHandle stream = nullptr;
-  if (device_type != 0) tvm_ffi.EnvSetStream(device_type, device_id, Pointer(frame->stream), &stream);
+  if (device_type != 0) library.EnvSetStream(device_type, device_id, Pointer(frame->stream), &stream);
 
   const int status = CellOf<TVMFFIFunctionCell>(function)->safe_call(function, args, count, result);
 
-  if (device_type != 0) tvm_ffi.EnvSetStream(device_type, device_id, stream, nullptr);
-  if (own != nullptr) tvm_ffi.EnvSetDLPackManagedTensorAllocator(allocator, 0, nullptr);
+  if (device_type != 0) library.EnvSetStream(device_type, device_id, stream, nullptr);
+  if (own != nullptr) library.EnvSetDLPackManagedTensorAllocator(allocator, 0, nullptr);
   frame->status = status;
   if (status != 0 || result->type_index < kTVMFFIStaticObjectBegin) return nullptr;
   if (result->type_index == kTVMFFITensor && FindArgument(frame, args, count, *result)) return nullptr;
@@ -145,4 +145,5 @@ napi_value TakeSlot(napi_env env, napi_callback_info info) {
   return TakeObject(self, env, self->frame->slots + self->frame->slot, false);
 }
 
+}  // namespace tvm_ffi
 }  // namespace dlpack

@@ -9,6 +9,7 @@
 #include "../abi/tvm_ffi_abi.h"
 
 namespace dlpack {
+namespace tvm_ffi {
 
 static const uint32_t kCallSlots = 2048;
 static const uint32_t kCallText = 16384;
@@ -36,6 +37,7 @@ static_assert(offsetof(CallFrame, status) == 8 && offsetof(CallFrame, count) == 
                   offsetof(CallFrame, slots) == 64 && offsetof(CallFrame, text) == 64 + 16 * kCallSlots,
               "src/tvm-ffi/call-frame.ts has these offsets");
 
+}  // namespace tvm_ffi
 }  // namespace dlpack
 
 #endif  // DLPACK_NODE_TVM_FFI_CALL_FRAME_H_

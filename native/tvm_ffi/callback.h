@@ -5,6 +5,7 @@
 #include "context.h"
 
 namespace dlpack {
+namespace tvm_ffi {
 
 // The function that asks JavaScript for memory, by its number.
 static const uint32_t kAllocatorCallback = 0;
@@ -20,6 +21,7 @@ int RunCallback(Context* self, uint32_t id, const TVMFFIAny* args, int32_t count
 // Hands the outcome of an asynchronous call to JavaScript: `id` numbers its promise. Takes both references over.
 void SettleCall(Context* self, uint32_t id, int status, const TVMFFIAny& result, TVMFFIObjectHandle error);
 
+}  // namespace tvm_ffi
 }  // namespace dlpack
 
 #endif  // DLPACK_NODE_TVM_FFI_CALLBACK_H_

@@ -6,6 +6,7 @@
 #include "../exports.h"
 
 namespace dlpack {
+namespace tvm_ffi {
 
 static thread_local Context* current = nullptr;
 static std::atomic<uint64_t> last_serial;
@@ -67,35 +68,38 @@ static napi_value Text(napi_env env, const char* text) {
   return value;
 }
 
+}  // namespace tvm_ffi
+
 napi_value LoadTvmFfi(napi_env env, napi_callback_info info) {
   napi_value path;
   EnvironmentOf(env, info, &path);
   char text[4096];
   size_t length = 0;
-  if (napi_get_value_string_utf8(env, path, text, sizeof(text), &length) != napi_ok) return Text(env, "not a path");
-  const char* problem = LoadLibrary(text);
-  return problem == nullptr ? nullptr : Text(env, problem);
+  if (napi_get_value_string_utf8(env, path, text, sizeof(text), &length) != napi_ok)
+    return tvm_ffi::Text(env, "not a path");
+  const char* problem = tvm_ffi::LoadLibrary(text);
+  return problem == nullptr ? nullptr : tvm_ffi::Text(env, problem);
 }
 
 napi_value AttachTvmFfi(napi_env env, napi_callback_info info) {
   napi_value options, result;
   Environment* environment = EnvironmentOf(env, info, &options);
-  Context* self = static_cast<Context*>(calloc(1, sizeof(Context)));
-  if (self == nullptr || !Attach(env, options, self) || napi_create_object(env, &result) != napi_ok) {
+  tvm_ffi::Context* self = static_cast<tvm_ffi::Context*>(calloc(1, sizeof(tvm_ffi::Context)));
+  if (self == nullptr || !tvm_ffi::Attach(env, options, self) || napi_create_object(env, &result) != napi_ok) {
     free(self);
     napi_throw_error(env, nullptr, "attachTvmFfi needs an ArrayBuffer of the size of the call frame and a function");
     return nullptr;
   }
   self->environment = environment;
-  self->serial = last_serial.fetch_add(1, std::memory_order_relaxed) + 1;
-  UseOwnAllocator(self);
-  current = self;
-  napi_add_env_cleanup_hook(env, Destroy, self);
-  if (!DefineFunctions(env, result, kExports, self)) {
+  self->serial = tvm_ffi::last_serial.fetch_add(1, std::memory_order_relaxed) + 1;
+  tvm_ffi::UseOwnAllocator(self);
+  tvm_ffi::current = self;
+  napi_add_env_cleanup_hook(env, tvm_ffi::Destroy, self);
+  if (!DefineFunctions(env, result, tvm_ffi::kExports, self)) {
     napi_throw_error(env, nullptr, "attachTvmFfi could not define its functions");
     return nullptr;
   }
-  napi_set_named_property(env, result, "path", Text(env, LibraryPath()));
+  napi_set_named_property(env, result, "path", tvm_ffi::Text(env, tvm_ffi::LibraryPath()));
   return result;
 }
 

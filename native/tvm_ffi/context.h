@@ -7,6 +7,7 @@
 #include "library.h"
 
 namespace dlpack {
+namespace tvm_ffi {
 
 struct Owned {
   TVMFFIObjectHandle object;  // NULL: free
@@ -33,7 +34,7 @@ uint32_t Own(Context* self, TVMFFIObjectHandle object);
 void DisownAll(Context* self);
 
 // Makes our own allocator the one of this thread, unless a host of ours has set one: that one is put aside for the
-// length of each call. Setting it at each call would cost as much as all else that a call does in C++.
+// length of each call. Setting it at each call would cost as much as the rest of a call in C++.
 void UseOwnAllocator(Context* self);
 
 // For the length of a callback: another host of the process (Python) may have set its allocator for the call that the
@@ -108,6 +109,7 @@ napi_value AllocTensor(napi_env env, napi_callback_info info);
 // any time, so no reference is ever in its hands alone. `is_owned`: the slot's own reference is used up.
 napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* slot, bool is_owned);
 
+}  // namespace tvm_ffi
 }  // namespace dlpack
 
 #endif  // DLPACK_NODE_TVM_FFI_CONTEXT_H_

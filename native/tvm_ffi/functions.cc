@@ -6,10 +6,10 @@
 #include "../forked.h"
 #include "callback.h"
 #include "context.h"
-#include "table_scope.h"
 #include "text.h"
 
 namespace dlpack {
+namespace tvm_ffi {
 
 // getGlobal(name): `object` is the function, under the number `slot`, or 0.
 napi_value GetGlobal(napi_env env, napi_callback_info info) {
@@ -19,7 +19,7 @@ napi_value GetGlobal(napi_env env, napi_callback_info info) {
   TVMFFIObjectHandle function = nullptr;
   {
     TableScope scope;
-    self->frame->status = tvm_ffi.FunctionGetGlobal(name.bytes(), &function);
+    self->frame->status = library.FunctionGetGlobal(name.bytes(), &function);
   }
   self->frame->object = reinterpret_cast<uint64_t>(function);
   self->frame->slot = function == nullptr ? 0 : Own(self, function);
@@ -34,7 +34,7 @@ napi_value SetGlobal(napi_env env, napi_callback_info info) {
   bool can_override = false;
   napi_get_value_bool(env, values[1], &can_override);
   TableScope scope;
-  self->frame->status = tvm_ffi.FunctionSetGlobal(name.bytes(), Pointer(self->frame->object), can_override ? 1 : 0);
+  self->frame->status = library.FunctionSetGlobal(name.bytes(), Pointer(self->frame->object), can_override ? 1 : 0);
   return nullptr;
 }
 
@@ -55,7 +55,7 @@ static int CallCallback(void* handle, const TVMFFIAny* args, int32_t count, TVMF
   const Callback* callback = static_cast<const Callback*>(handle);
   Context* self = CurrentContext();
   if (self == nullptr || self->serial != callback->serial || is_forked) {
-    tvm_ffi.ErrorSetRaisedFromCStr(
+    library.ErrorSetRaisedFromCStr(
         "RuntimeError",
         "Expected a call on the JavaScript thread that made this function, while it runs, but "
         "received one on another thread, after its end, or in a process forked off from it");
@@ -80,7 +80,7 @@ napi_value MakeCallback(napi_env env, napi_callback_info info) {
   }
   *callback = Callback{self->serial, frame->callback, storage};
   TVMFFIObjectHandle function = nullptr;
-  frame->status = tvm_ffi.FunctionCreate(callback, CallCallback, DeleteCallback, &function);
+  frame->status = library.FunctionCreate(callback, CallCallback, DeleteCallback, &function);
   if (frame->status != 0) DeleteCallback(callback);
   frame->object = reinterpret_cast<uint64_t>(function);
   frame->slot = function == nullptr ? 0 : Own(self, function);
@@ -97,7 +97,7 @@ static int RunJavaScript(Context* self) {
                        napi_call_function(env, on_call, on_call, 0, nullptr, nullptr) == napi_ok;
   napi_close_handle_scope(env, scope);
   if (is_done) return self->frame->status;
-  tvm_ffi.ErrorSetRaisedFromCStr("RuntimeError", "Expected a running JavaScript environment but this one is ending");
+  library.ErrorSetRaisedFromCStr("RuntimeError", "Expected a running JavaScript environment but this one is ending");
   return -1;
 }
 
@@ -113,14 +113,14 @@ void SettleCall(Context* self, uint32_t id, int status, const TVMFFIAny& result,
   frame->callback = id;
   RunJavaScript(self);
   frame->top = base;
-  if (result.type_index >= kTVMFFIStaticObjectBegin) tvm_ffi.ObjectDecRef(result.v_obj);
+  if (result.type_index >= kTVMFFIStaticObjectBegin) library.ObjectDecRef(result.v_obj);
 }
 
 int RunCallback(Context* self, uint32_t id, const TVMFFIAny* args, int32_t count, TVMFFIAny* result) {
   CallFrame* frame = self->frame;
   const uint32_t base = frame->top;
   if (count < 0 || static_cast<uint32_t>(count) + 1 > kCallSlots - base) {
-    tvm_ffi.ErrorSetRaisedFromCStr("RecursionError", "Expected fewer nested calls: the call frame is full");
+    library.ErrorSetRaisedFromCStr("RecursionError", "Expected fewer nested calls: the call frame is full");
     return -1;
   }
   const AllocatorScope allocator(self);
@@ -137,10 +137,11 @@ int RunCallback(Context* self, uint32_t id, const TVMFFIAny* args, int32_t count
     if (slot->type_index < kTVMFFIDLTensorPtr || slot->type_index == kTVMFFISmallStr) {
       *result = *slot;
     } else {
-      status = tvm_ffi.AnyViewToOwnedAny(slot, result);
+      status = library.AnyViewToOwnedAny(slot, result);
     }
   }
   return status;
 }
 
+}  // namespace tvm_ffi
 }  // namespace dlpack

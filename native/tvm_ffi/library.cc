@@ -7,8 +7,9 @@
 #include "../signals.h"
 
 namespace dlpack {
+namespace tvm_ffi {
 
-Library tvm_ffi;
+Library library;
 
 static Lock load_lock;
 static bool loaded = false;
@@ -26,19 +27,19 @@ static const char* Fail(const char* text, const char* detail) {
   return failure;
 }
 
-static const char* Resolve(void* handle, Library* library) {
-#define DLPACK_RESOLVE(name, result, arguments)                              \
-  *reinterpret_cast<void**>(&library->name) = dlsym(handle, "TVMFFI" #name); \
-  if (library->name == nullptr) return Fail("it has no function %s", "TVMFFI" #name);
+static const char* Resolve(void* handle, Library* found) {
+#define DLPACK_RESOLVE(name, result, arguments)                            \
+  *reinterpret_cast<void**>(&found->name) = dlsym(handle, "TVMFFI" #name); \
+  if (found->name == nullptr) return Fail("it has no function %s", "TVMFFI" #name);
   DLPACK_TVM_FFI_SYMBOLS(DLPACK_RESOLVE)
 #undef DLPACK_RESOLVE
-  *reinterpret_cast<void**>(&library->ErrorCreateWithCauseAndExtraContext) =
+  *reinterpret_cast<void**>(&found->ErrorCreateWithCauseAndExtraContext) =
       dlsym(handle, "TVMFFIErrorCreateWithCauseAndExtraContext");
-  library->GetVersion(&library->version);
-  if (library->version.major != 0 || library->version.minor != 1) {
-    char found[64];
-    snprintf(found, sizeof(found), "%u.%u.%u", library->version.major, library->version.minor, library->version.patch);
-    return Fail("expected TVM-FFI 0.1.x but it is %s, whose layouts may differ", found);
+  found->GetVersion(&found->version);
+  if (found->version.major != 0 || found->version.minor != 1) {
+    char version[64];
+    snprintf(version, sizeof(version), "%u.%u.%u", found->version.major, found->version.minor, found->version.patch);
+    return Fail("expected TVM-FFI 0.1.x but it is %s, whose layouts may differ", version);
   }
   return nullptr;
 }
@@ -56,17 +57,17 @@ const char* LoadLibrary(const char* path) {
     const char* reason = dlerror();
     return Fail("%s", reason == nullptr ? "it cannot be loaded" : reason);
   }
-  Library library;
-  const char* problem = Resolve(handle, &library);
+  Library found;
+  const char* problem = Resolve(handle, &found);
   if (problem != nullptr) {
     dlclose(handle);
     return problem;
   }
   Dl_info info;
-  if (dladdr(reinterpret_cast<void*>(library.GetVersion), &info) != 0 && info.dli_fname != nullptr) {
+  if (dladdr(reinterpret_cast<void*>(found.GetVersion), &info) != 0 && info.dli_fname != nullptr) {
     snprintf(loaded_path, sizeof(loaded_path), "%s", info.dli_fname);
   }
-  tvm_ffi = library;
+  library = found;
   loaded = true;
   return nullptr;
 }
@@ -76,4 +77,16 @@ const char* LibraryPath() {
   return loaded_path;
 }
 
+static Lock table_lock;
+static thread_local int depth = 0;
+
+TableScope::TableScope() {
+  if (depth++ == 0) table_lock.Acquire();
+}
+
+TableScope::~TableScope() {
+  if (--depth == 0) table_lock.Release();
+}
+
+}  // namespace tvm_ffi
 }  // namespace dlpack

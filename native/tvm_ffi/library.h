@@ -5,6 +5,7 @@
 #include "../abi/tvm_ffi_abi.h"
 
 namespace dlpack {
+namespace tvm_ffi {
 
 // One line for each symbol, and its type.
 #define DLPACK_TVM_FFI_SYMBOLS(X)                                                                                    \
@@ -39,7 +40,7 @@ struct Library {
 };
 
 // Filled by LoadLibrary and never changed afterwards.
-extern Library tvm_ffi;
+extern Library library;
 
 // Loads the file, or takes the copy that the process has already. NULL on success, else what went wrong, in memory that
 // lives until the next call on this thread. Any thread.
@@ -48,6 +49,15 @@ const char* LoadLibrary(const char* path);
 // The file that was loaded; empty when none was.
 const char* LibraryPath();
 
+// The library keeps its global functions in a table without a lock. Every use of the table from here holds this one.
+// Any thread. Scopes nest: a module loader written in JavaScript may look functions up.
+class TableScope {
+ public:
+  TableScope();
+  ~TableScope();
+};
+
+}  // namespace tvm_ffi
 }  // namespace dlpack
 
 #endif  // DLPACK_NODE_TVM_FFI_LIBRARY_H_

@@ -8,6 +8,7 @@
 #include "text.h"
 
 namespace dlpack {
+namespace tvm_ffi {
 
 static bool Grow(Context* self) {
   const uint32_t capacity = self->capacity == 0 ? 256 : self->capacity * 2;
@@ -24,7 +25,7 @@ static bool Grow(Context* self) {
 
 uint32_t Own(Context* self, TVMFFIObjectHandle object) {
   if (self->free_slot == 0 && !Grow(self)) {
-    tvm_ffi.ObjectDecRef(object);
+    library.ObjectDecRef(object);
     return 0;
   }
   const uint32_t number = self->free_slot;
@@ -37,14 +38,14 @@ void DisownAll(Context* self) {
   for (uint32_t i = 1; i < self->capacity; ++i) {
     TVMFFIObjectHandle object = self->owned[i].object;
     self->owned[i].object = nullptr;
-    if (object != nullptr) tvm_ffi.ObjectDecRef(object);
+    if (object != nullptr) library.ObjectDecRef(object);
   }
   free(self->owned);
   self->owned = nullptr;
   self->capacity = 0;
 }
 
-// Gives the reference `slot` back; a number that is not held does nothing.
+// Releases the reference `slot`; a number that is not held does nothing.
 napi_value DisownObject(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   const uint32_t number = self->frame->slot;
@@ -53,23 +54,23 @@ napi_value DisownObject(napi_env env, napi_callback_info info) {
   self->owned[number] = Owned{nullptr, self->free_slot};
   self->free_slot = number;
   // Last: a foreign deleter may come back into this addon.
-  tvm_ffi.ObjectDecRef(object);
+  library.ObjectDecRef(object);
   return nullptr;
 }
 
 napi_value RetainSlot(napi_env env, napi_callback_info info) {
   CallFrame* frame = ContextOf(env, info)->frame;
-  tvm_ffi.ObjectIncRef(frame->slots[frame->slot].v_obj);
+  library.ObjectIncRef(frame->slots[frame->slot].v_obj);
   return nullptr;
 }
 
 napi_value DropSlot(napi_env env, napi_callback_info info) {
   CallFrame* frame = ContextOf(env, info)->frame;
-  tvm_ffi.ObjectDecRef(frame->slots[frame->slot].v_obj);
+  library.ObjectDecRef(frame->slots[frame->slot].v_obj);
   return nullptr;
 }
 
-// The object of an owned slot under the number `slot`, 0 when it is none.
+// The object of an owned slot under the number `slot`, or 0 when the slot holds no object.
 static void OwnSlot(Context* self) {
   CallFrame* frame = self->frame;
   const TVMFFIAny& value = frame->slots[frame->slot];
@@ -82,7 +83,7 @@ napi_value MakeString(napi_env env, napi_callback_info info) {
   napi_value value;
   Context* self = ContextOf(env, info, 1, &value);
   const Text text(env, value);
-  self->frame->status = tvm_ffi.StringFromByteArray(text.bytes(), self->frame->slots + self->frame->slot);
+  self->frame->status = library.StringFromByteArray(text.bytes(), self->frame->slots + self->frame->slot);
   OwnSlot(self);
   return nullptr;
 }
@@ -100,7 +101,7 @@ napi_value MakeBytes(napi_env env, napi_callback_info info) {
     return nullptr;
   }
   const TVMFFIByteArray bytes{length == 0 ? "" : static_cast<char*>(data), length};
-  self->frame->status = tvm_ffi.BytesFromByteArray(&bytes, self->frame->slots + self->frame->slot);
+  self->frame->status = library.BytesFromByteArray(&bytes, self->frame->slots + self->frame->slot);
   OwnSlot(self);
   return nullptr;
 }
@@ -181,10 +182,11 @@ napi_value ReadSequence(napi_env env, napi_callback_info info) {
 napi_value ReadTypeKey(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   const TVMFFIObject* object = static_cast<TVMFFIObject*>(Pointer(self->frame->object));
-  const TVMFFITypeInfo* type = tvm_ffi.GetTypeInfo(object->type_index);
+  const TVMFFITypeInfo* type = library.GetTypeInfo(object->type_index);
   napi_value value = nullptr;
   if (type != nullptr) napi_create_string_utf8(env, type->type_key.data, type->type_key.size, &value);
   return value;
 }
 
+}  // namespace tvm_ffi
 }  // namespace dlpack

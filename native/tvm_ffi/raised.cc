@@ -3,12 +3,13 @@
 #include "text.h"
 
 namespace dlpack {
+namespace tvm_ffi {
 
 // The raised error of this thread, under the number `slot`; 0 when there is none.
 napi_value MoveRaised(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   TVMFFIObjectHandle error = nullptr;
-  tvm_ffi.ErrorMoveFromRaised(&error);
+  library.ErrorMoveFromRaised(&error);
   self->frame->object = reinterpret_cast<uint64_t>(error);
   self->frame->slot = error == nullptr ? 0 : Own(self, error);
   return nullptr;
@@ -27,7 +28,7 @@ napi_value ReadError(napi_env env, napi_callback_info info) {
       napi_set_element(env, result, i, text);
     }
   }
-  if (cell->cause_chain != nullptr) tvm_ffi.ObjectIncRef(cell->cause_chain);
+  if (cell->cause_chain != nullptr) library.ObjectIncRef(cell->cause_chain);
   self->frame->object = reinterpret_cast<uint64_t>(cell->cause_chain);
   self->frame->slot = cell->cause_chain == nullptr ? 0 : Own(self, cell->cause_chain);
   return result;
@@ -35,10 +36,10 @@ napi_value ReadError(napi_env env, napi_callback_info info) {
 
 static int CreateError(const Text& kind, const Text& message, const Text& backtrace, TVMFFIObjectHandle cause,
                        TVMFFIObjectHandle* out) {
-  if (cause == nullptr || tvm_ffi.ErrorCreateWithCauseAndExtraContext == nullptr) {
-    return tvm_ffi.ErrorCreate(kind.bytes(), message.bytes(), backtrace.bytes(), out);
+  if (cause == nullptr || library.ErrorCreateWithCauseAndExtraContext == nullptr) {
+    return library.ErrorCreate(kind.bytes(), message.bytes(), backtrace.bytes(), out);
   }
-  return tvm_ffi.ErrorCreateWithCauseAndExtraContext(kind.bytes(), message.bytes(), backtrace.bytes(), cause, nullptr,
+  return library.ErrorCreateWithCauseAndExtraContext(kind.bytes(), message.bytes(), backtrace.bytes(), cause, nullptr,
                                                      out);
 }
 
@@ -52,10 +53,11 @@ napi_value SetRaised(napi_env env, napi_callback_info info) {
   const TVMFFIObjectHandle cause = Pointer(self->frame->object);
   self->frame->object = 0;
   if (CreateError(kind, message, backtrace, cause, &error) != 0) return nullptr;
-  tvm_ffi.ErrorSetRaised(error);
+  library.ErrorSetRaised(error);
   self->frame->object = reinterpret_cast<uint64_t>(error);
-  tvm_ffi.ObjectDecRef(error);
+  library.ObjectDecRef(error);
   return nullptr;
 }
 
+}  // namespace tvm_ffi
 }  // namespace dlpack

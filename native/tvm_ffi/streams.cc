@@ -6,19 +6,20 @@
 #include "tensor_object.h"
 
 namespace dlpack {
+namespace tvm_ffi {
 
 // Makes `stream` the one of the device on this thread; `stream` becomes the one before.
 napi_value SetStream(napi_env env, napi_callback_info info) {
   CallFrame* frame = ContextOf(env, info)->frame;
   TVMFFIStreamHandle before = nullptr;
-  frame->status = tvm_ffi.EnvSetStream(frame->device_type, frame->device_id, Pointer(frame->stream), &before);
+  frame->status = library.EnvSetStream(frame->device_type, frame->device_id, Pointer(frame->stream), &before);
   frame->stream = reinterpret_cast<uint64_t>(before);
   return nullptr;
 }
 
 napi_value GetStream(napi_env env, napi_callback_info info) {
   CallFrame* frame = ContextOf(env, info)->frame;
-  frame->stream = reinterpret_cast<uint64_t>(tvm_ffi.EnvGetStream(frame->device_type, frame->device_id));
+  frame->stream = reinterpret_cast<uint64_t>(library.EnvGetStream(frame->device_type, frame->device_id));
   return nullptr;
 }
 
@@ -56,7 +57,7 @@ static int AllocateInJavaScript(DLTensor* prototype, DLManagedTensorVersioned** 
       ReleaseStorage(storage);
     }
   }
-  if (result.type_index >= kTVMFFIStaticObjectBegin) tvm_ffi.ObjectDecRef(result.v_obj);
+  if (result.type_index >= kTVMFFIStaticObjectBegin) library.ObjectDecRef(result.v_obj);
   if (*out != nullptr) return 0;
   SetError(error_ctx, "MemoryError", "Expected a Tensor from the allocator");
   return -1;
@@ -64,22 +65,22 @@ static int AllocateInJavaScript(DLTensor* prototype, DLManagedTensorVersioned** 
 
 void UseOwnAllocator(Context* self) {
   const DLPackManagedTensorAllocator own = ExchangeApi()->managed_tensor_allocator;
-  const DLPackManagedTensorAllocator before = tvm_ffi.EnvGetDLPackManagedTensorAllocator();
+  const DLPackManagedTensorAllocator before = library.EnvGetDLPackManagedTensorAllocator();
   const bool is_hosted = before != nullptr && before != own;
-  if (!is_hosted) tvm_ffi.EnvSetDLPackManagedTensorAllocator(own, 0, nullptr);
+  if (!is_hosted) library.EnvSetDLPackManagedTensorAllocator(own, 0, nullptr);
   self->allocator = is_hosted ? own : nullptr;
 }
 
 AllocatorScope::AllocatorScope(const Context* self) : is_changed_(false), before_(nullptr) {
   if (self->allocator != nullptr) return;
   const DLPackManagedTensorAllocator own = ExchangeApi()->managed_tensor_allocator;
-  if (tvm_ffi.EnvGetDLPackManagedTensorAllocator() == own) return;
+  if (library.EnvGetDLPackManagedTensorAllocator() == own) return;
   is_changed_ = true;
-  tvm_ffi.EnvSetDLPackManagedTensorAllocator(own, 0, &before_);
+  library.EnvSetDLPackManagedTensorAllocator(own, 0, &before_);
 }
 
 AllocatorScope::~AllocatorScope() {
-  if (is_changed_) tvm_ffi.EnvSetDLPackManagedTensorAllocator(before_, 0, nullptr);
+  if (is_changed_) library.EnvSetDLPackManagedTensorAllocator(before_, 0, nullptr);
 }
 
 // What kernels called by this environment allocate with: `object` is a C function, 1 stands for JavaScript's allocator,
@@ -110,9 +111,9 @@ napi_value AllocTensor(napi_env env, napi_callback_info info) {
   result.type_index = kTVMFFITensor;
   TVMFFIObjectHandle object = nullptr;
   DLPackManagedTensorAllocator before = nullptr;
-  if (self->allocator != nullptr) tvm_ffi.EnvSetDLPackManagedTensorAllocator(self->allocator, 0, &before);
-  const int status = tvm_ffi.EnvTensorAlloc(&prototype, &object);
-  if (self->allocator != nullptr) tvm_ffi.EnvSetDLPackManagedTensorAllocator(before, 0, nullptr);
+  if (self->allocator != nullptr) library.EnvSetDLPackManagedTensorAllocator(self->allocator, 0, &before);
+  const int status = library.EnvTensorAlloc(&prototype, &object);
+  if (self->allocator != nullptr) library.EnvSetDLPackManagedTensorAllocator(before, 0, nullptr);
   self->frame->status = status;
   if (status != 0) return nullptr;
   result.v_obj = static_cast<TVMFFIObject*>(object);
@@ -120,4 +121,5 @@ napi_value AllocTensor(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+}  // namespace tvm_ffi
 }  // namespace dlpack

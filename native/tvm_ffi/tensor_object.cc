@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 namespace dlpack {
+namespace tvm_ffi {
 
 // Any thread. Strong: the contents go; weak: the block does.
 static void DeleteTensorObject(void* self, int flags) {
@@ -73,4 +74,5 @@ Storage* DescribeTensorObject(const TensorObject& object, Frame* frame) {
   return object.storage;
 }
 
+}  // namespace tvm_ffi
 }  // namespace dlpack

@@ -9,6 +9,7 @@
 #include "../trace.h"
 
 namespace dlpack {
+namespace tvm_ffi {
 
 struct TensorObject {
   TVMFFIObject header;
@@ -32,6 +33,7 @@ TensorObject* AsOwnTensor(TVMFFIObject* object);
 // Describes an object of ours in `frame` and returns its storage with a reference for the caller.
 Storage* DescribeTensorObject(const TensorObject& object, Frame* frame);
 
+}  // namespace tvm_ffi
 }  // namespace dlpack
 
 #endif  // DLPACK_NODE_TVM_FFI_TENSOR_OBJECT_H_

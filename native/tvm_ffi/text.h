@@ -9,10 +9,11 @@
 #include "../abi/tvm_ffi_abi.h"
 
 namespace dlpack {
+namespace tvm_ffi {
 
 class Text {
  public:
-  // Empty for a value that is no string.
+  // Empty for a value that is not a string.
   Text(napi_env env, napi_value value) : bytes_{"", 0}, block_(nullptr) {
     size_t length = 0;
     if (napi_get_value_string_utf8(env, value, nullptr, 0, &length) != napi_ok || length == 0) return;
@@ -32,6 +33,7 @@ class Text {
   char* block_;
 };
 
+}  // namespace tvm_ffi
 }  // namespace dlpack
 
 #endif  // DLPACK_NODE_TVM_FFI_TEXT_H_

@@ -45,8 +45,8 @@ export class Descriptor {
   /** From byte 0 of the storage to the first element. A multiple of eight except inside packed sub-byte types. */
   readonly bitOffset: number;
   readonly flags: number;
-  /** What a module above made of this descriptor in native memory. It goes with the storage. */
-  native: object | null;
+  /** The TVM-FFI object of this tensor, once a call has needed one. It is released with the storage. */
+  tvmObject: object | null;
   private made: Made | null;
 
   constructor(
@@ -65,7 +65,7 @@ export class Descriptor {
     this.strides = strides;
     this.bitOffset = bitOffset;
     this.flags = flags;
-    this.native = null;
+    this.tvmObject = null;
     this.made = null;
   }
 

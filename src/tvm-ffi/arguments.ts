@@ -1,6 +1,6 @@
 /**
- * JavaScript values into the slots of the call frame. Arguments are borrowed: what is made for one is given back when the
- * call is over.
+ * JavaScript values into the slots of the call frame. Arguments are borrowed: an object made for one is released
+ * when the call ends.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import { type JavaScriptFunction, makeCallback } from './callbacks.js';
 import { makeError, TVMFFIError, takeRaised } from './errors.js';
 import { builtin } from './globals.js';
 import { ffi } from './library.js';
-import { keepForCall, releaseTemporaries, scratch, standIns, TemporaryObject } from './objects.js';
+import { callState, keepForCall, releaseTemporaries, standIns, TemporaryObject } from './objects.js';
 import { useOnStream } from './streams.js';
 import { tensorObject } from './tensor-object.js';
 import { DataType, DeviceValue, Dict, FFIObject, handleOf, List, OpaquePointer, RValue, Shape } from './values.js';
@@ -79,8 +79,8 @@ function writeView(slot: number, view: TensorView): void {
 function noteDevice(descriptor: Descriptor): void {
   const { device } = descriptor;
   useOnStream(descriptor);
-  scratch.isUsed = true;
-  scratch.device ??= device;
+  callState.isUsed = true;
+  callState.device ??= device;
 }
 
 function writeNumber(slot: number, value: number): void {
@@ -124,7 +124,7 @@ function writeString(slot: number, value: string): void {
       return;
     }
   }
-  const start = scratch.text;
+  const start = callState.text;
   if (start + 3 * length + 1 > text.length || value.includes('\0')) {
     u32[SLOT] = slot;
     ffi.makeString(value);
@@ -133,8 +133,8 @@ function writeString(slot: number, value: string): void {
   }
   const end = start + writeText(value, start);
   text[end] = 0;
-  scratch.isUsed = true;
-  scratch.text = end + 1;
+  callState.isUsed = true;
+  callState.text = end + 1;
   i32[typeAt(slot)] = Type.rawString;
   i32[typeAt(slot) + 1] = 0;
   writeFrameAddress(slot, TEXT_START + start);
@@ -152,7 +152,7 @@ function writeText(value: string, start: number): number {
   return encoder.encodeInto(value, text.subarray(start)).written;
 }
 
-/** The request that just ended made an object for the slot: its reference is given back after the call. */
+/** The request that just ended made an object for the slot. Its reference is released after the call. */
 function keepTemporary(slot: number): void {
   if (i32[STATUS] !== 0) throw takeRaised();
   if ((i32[typeAt(slot)] as number) >= Type.object) keepForCall(new TemporaryObject(u32[SLOT] as number));
@@ -238,7 +238,7 @@ function writeRValue(slot: number, value: unknown): void {
   const cell = u32[TOP] as number;
   if (cell >= SLOTS) throw frameIsFull(1);
   u32[TOP] = cell + 1;
-  const mark = scratch.temporaries.length;
+  const mark = callState.temporaries.length;
   writeArgument(cell, value);
   if ((i32[typeAt(cell)] as number) < Type.object) throw new ArgumentTypeError('an RValue', 'an object', value);
   u32[SLOT] = cell;
@@ -277,7 +277,7 @@ export function reserve(count: number): number {
   return base;
 }
 
-/** A container may outlive the call: a view in it would lead to memory that is gone. */
+/** A container may outlive the call, and a view in it would then point to freed memory. */
 function writeElement(slot: number, value: unknown): void {
   writeArgument(slot, value);
   if (i32[typeAt(slot)] === Type.tensorView) {
@@ -292,7 +292,7 @@ function writeElement(slot: number, value: unknown): void {
 function writeContainer(slot: number, maker: string, values: readonly unknown[]): void {
   const pointer = builtin(maker);
   const count = values.length;
-  const mark = scratch.temporaries.length;
+  const mark = callState.temporaries.length;
   const base = reserve(count);
   let number = 0;
   try {

@@ -10,7 +10,7 @@ import { BASE, CALLBACK, COUNT, f64, i32, OBJECT, STATUS, Type, typeAt, u32 } fr
 import { endCall, type FFIFunction, takeValue } from './calls.js';
 import { errorAt, TVMFFIError, takeRaised } from './errors.js';
 import { ffi } from './library.js';
-import { scratch, standIns } from './objects.js';
+import { callState, standIns } from './objects.js';
 import { captureStream } from './streams.js';
 
 interface Waiting {
@@ -36,18 +36,18 @@ export async function callAsync(fn: FFIFunction, ...args: unknown[]): Promise<un
 
 /** Copies the arguments to native code. The frame is free again when this returns. */
 function begin(pointer: number, args: readonly unknown[]): Promise<unknown> {
-  const { text, device, temporaries, lent } = scratch;
+  const { text, device, temporaries, lent } = callState;
   const mark = temporaries.length;
   const lentMark = lent.length;
   const base = reserve(args.length);
-  scratch.device = null;
+  callState.device = null;
   try {
     for (const [i, value] of args.entries()) writeOwned(base + i, value);
-    if (scratch.device !== null) captureStream(scratch.device);
+    if (callState.device !== null) captureStream(callState.device);
     return start(pointer, base, args.length);
   } finally {
-    scratch.text = text;
-    scratch.device = device;
+    callState.text = text;
+    callState.device = device;
     endCall(base, mark, lentMark);
   }
 }

@@ -18,7 +18,7 @@ export type JavaScriptFunction = (...args: never[]) => unknown;
 /** The number of the function that allocates; others count from 1. native/tvm_ffi/callback.h has the same. */
 export const ALLOCATOR = 0;
 
-/** By number; a number is used again once native code has let go of its function. */
+/** By number; a number is used again once native code has released its function. */
 const functions: (JavaScriptFunction | undefined)[] = [undefined];
 const freeNumbers: number[] = [];
 

@@ -24,7 +24,7 @@ import {
   leaveCall,
   type ObjectHandle,
   releaseTemporaries,
-  scratch,
+  callState as sharedState,
   standIns,
 } from './objects.js';
 import { writeStream } from './streams.js';
@@ -37,14 +37,14 @@ const { TENSOR_BITS, Type, typeAt, payloadAt, bytesAt } = frame;
 const OwnTensor = Tensor;
 const readDescriptor = descriptorOf;
 const host = cpu;
-const used = scratch;
+const callState = sharedState;
 
 /** A native function. */
 export type FFIFunction = (...args: unknown[]) => unknown;
 
 /** Calls the function at `pointer`. */
 export function invoke(pointer: number, args: readonly unknown[]): unknown {
-  return used.isUsed ? invokeInside(pointer, args, false) : invokeWith(pointer, args, 0, 0, false);
+  return callState.isUsed ? invokeInside(pointer, args, false) : invokeWith(pointer, args, 0, 0, false);
 }
 
 /** The same, while no other thread uses the table of global functions. */
@@ -54,13 +54,13 @@ export function invokeLocked(pointer: number, args: readonly unknown[]): unknown
 
 /** A call inside another one that uses more than its slots: what belongs to that one is left as it is. */
 function invokeInside(pointer: number, args: readonly unknown[], locked: boolean): unknown {
-  const { text, device } = scratch;
-  scratch.device = null;
+  const { text, device } = callState;
+  callState.device = null;
   try {
-    return invokeWith(pointer, args, scratch.temporaries.length, scratch.lent.length, locked);
+    return invokeWith(pointer, args, callState.temporaries.length, callState.lent.length, locked);
   } finally {
-    scratch.text = text;
-    scratch.device = device;
+    callState.text = text;
+    callState.device = device;
   }
 }
 
@@ -81,7 +81,7 @@ function invokeWith(
       const value = args[i];
       if (value instanceof OwnTensor) {
         const descriptor = readDescriptor(value);
-        const object = descriptor.native as TensorObject | null;
+        const object = descriptor.tvmObject as TensorObject | null;
         if (object?.isOwning === true && descriptor.device === host) {
           const at = FIRST_PAYLOAD + (base + i) * 2;
           f64[at - 1] = TENSOR_BITS;
@@ -91,8 +91,8 @@ function invokeWith(
       }
       writeArgument(base + i, value);
     }
-    if (used.device !== null) writeStream(used.device);
-    if (used.isUsed) checkLent(lentMark);
+    if (callState.device !== null) writeStream(callState.device);
+    if (callState.isUsed) checkLent(lentMark);
     f64[OBJECT] = pointer;
     u32[BASE] = base;
     i32[COUNT] = count;
@@ -102,14 +102,14 @@ function invokeWith(
     if (type === Type.none) return undefined;
     return type === Type.tensor ? readTensor(result, args) : readValue(result, value);
   } finally {
-    if (used.isUsed) endCall(base, mark, lentMark);
+    if (callState.isUsed) endCall(base, mark, lentMark);
     else u32[TOP] = base;
   }
 }
 
-/** Gives back what a call used. */
+/** Releases what a call used. */
 export function endCall(base: number, mark: number, lentMark: number): void {
-  const { lent, temporaries } = used;
+  const { lent, temporaries } = callState;
   for (let i = lent.length; i > lentMark; i--) lent.pop(); // cheaper than a length
   try {
     if (temporaries.length > mark) releaseTemporaries(mark);
@@ -176,7 +176,7 @@ function readValue(slot: number, taken: unknown): unknown {
       return new Tensor(takeFrame());
     case Type.tensorView:
       throw new BufferError(
-        'Expected a Tensor as result but received a DLTensor*, which nobody keeps alive once the call is over; ' +
+        'Expected a Tensor as result but received a DLTensor*, whose memory nothing keeps alive after the call; ' +
           'pass memory that native code may keep (Tensor.from, Tensor.adopt) to functions that return their argument',
       );
     case Type.dtype: {

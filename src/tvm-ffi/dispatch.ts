@@ -15,13 +15,13 @@ import { ALLOCATOR, callbackOf, type JavaScriptFunction } from './callbacks.js';
 import { takeValue, takeValues } from './calls.js';
 import { raise, TVMFFIError } from './errors.js';
 import { setDispatcher } from './library.js';
-import { checkLent, keepForCall, scratch, type Temporary } from './objects.js';
+import { checkLent, keepForCall, callState as sharedState, type Temporary } from './objects.js';
 import { RValue } from './values.js';
 
 // Constants of this module, for the reason that call-frame.ts gives.
 const { i32, u32, BASE, CALLBACK, COUNT, STATUS } = frame;
 const OwnTensor = Tensor;
-const used = scratch;
+const callState = sharedState;
 const take = takeValue;
 const write = writeArgument;
 
@@ -34,13 +34,13 @@ function dispatch(): void {
     settle(number, base, count);
     return;
   }
-  const { temporaries } = used;
+  const { temporaries } = callState;
   const mark = temporaries.length;
   let lent: Temporary[] | null = null;
   try {
     const target = targetOf(number);
     let value: unknown;
-    // Most callbacks have one argument, and an array of arguments costs as much as all else here.
+    // Most callbacks have one argument, and an array of arguments costs as much as the rest of this function.
     if (count === 1) {
       const argument = take(base);
       if (temporaries.length > mark) lent = temporaries.splice(mark);
@@ -52,21 +52,21 @@ function dispatch(): void {
       value = target(...(args as never[]));
     }
     writeResult(base + count, value);
-    // The caller may go on with memory that was lent to it: not with what the callback took away.
-    if (used.lent.length > 0) checkLent(0);
+    // The caller may use the memory that was lent to it, unless the callback detached it.
+    if (callState.lent.length > 0) checkLent(0);
     i32[STATUS] = 0;
   } catch (error) {
     raise(error);
     i32[STATUS] = -1;
   }
-  // Views of arguments end with the callback; what its result needs is given back when the call around it is over.
+  // Views of arguments end with the callback. What the result needs is released when the call around it ends.
   if (lent !== null) for (const view of lent) view.release();
 }
 
 function targetOf(number: number): JavaScriptFunction {
   if (number === ALLOCATOR) return allocate;
   const target = callbackOf(number);
-  if (target === undefined) throw new TVMFFIError('InternalError', `Expected a live function but ${number} is none`);
+  if (target === undefined) throw new TVMFFIError('InternalError', `JavaScript function ${number} no longer exists`);
   return target;
 }
 

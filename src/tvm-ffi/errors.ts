@@ -34,7 +34,7 @@ export function takeRaised(): TVMFFIError {
   return errorAt(pointer);
 }
 
-/** The error object of a request that just ended; its reference, in SLOT, is given back. */
+/** The error object of a request that just ended; its reference, in SLOT, is released. */
 export function errorAt(pointer: number): TVMFFIError {
   const number = u32[SLOT] as number;
   f64[OBJECT] = pointer;
@@ -44,15 +44,15 @@ export function errorAt(pointer: number): TVMFFIError {
   const own = raised.pointer === pointer ? raised.error : undefined;
   if (own !== undefined) raised = { pointer: 0, error: null };
   let cause = own;
-  if (own !== undefined) giveBack(causeNumber);
+  if (own !== undefined) release(causeNumber);
   else if (causePointer !== 0) cause = errorAt(causePointer);
-  giveBack(number);
+  release(number);
   const lines = backtrace.split('\n').filter((line) => line !== '');
   return new TVMFFIError(kind, message, { backtrace: lines.reverse().join('\n'), cause });
 }
 
-/** Gives the reference with a number back; 0 is none. */
-function giveBack(number: number): void {
+/** Releases the reference with a number; 0 is no reference. */
+function release(number: number): void {
   u32[SLOT] = number;
   ffi.disown();
 }
@@ -79,7 +79,7 @@ function raiseWithCauses(error: unknown, left: number): void {
     f64[OBJECT] = 0;
   }
   ffi.setRaised(kind, message, backtrace);
-  giveBack(number);
+  release(number);
 }
 
 /** Makes a native error, with a reference in SLOT; returns its address. */

@@ -1,5 +1,5 @@
 /**
- * Where libtvm_ffi may be. The Python package apache-tvm-ffi carries it; no Python runs here.
+ * The places where libtvm_ffi may be. The Python package apache-tvm-ffi carries it; no Python runs here.
  *
  * @module
  */
@@ -11,13 +11,10 @@ import { join, resolve } from 'node:path';
 const fileName =
   process.platform === 'darwin' ? 'libtvm_ffi.dylib' : process.platform === 'win32' ? 'tvm_ffi.dll' : 'libtvm_ffi.so';
 
-/** A place to look at, and why. */
-export interface Candidate {
-  readonly path: string;
-  readonly from: string;
-}
+/** A documented place: the file to try there, or why there is none. */
+export type Candidate = { readonly from: string } & ({ readonly path: string } | { readonly missing: string });
 
-/** Files to try, in order. Lazy: the last ones cost a process. */
+/** Places to try, in the order that the guide gives. Lazy: the last ones cost a process. */
 export function* candidates(explicit?: string): Generator<Candidate> {
   if (explicit !== undefined) {
     yield { path: resolve(explicit), from: 'the given path' };
@@ -25,14 +22,23 @@ export function* candidates(explicit?: string): Generator<Candidate> {
   }
   const { TVM_FFI_LIBDIR, VIRTUAL_ENV } = process.env;
   if (TVM_FFI_LIBDIR) yield { path: join(TVM_FFI_LIBDIR, fileName), from: 'TVM_FFI_LIBDIR' };
+  else yield { missing: 'the variable is not set', from: 'TVM_FFI_LIBDIR' };
   if (VIRTUAL_ENV) yield* inEnvironment(VIRTUAL_ENV, 'VIRTUAL_ENV');
+  else yield { missing: 'the variable is not set', from: 'VIRTUAL_ENV' };
   yield* inEnvironment(resolve('.venv'), '.venv');
   const configured = runConfig();
   if (configured !== null) yield { path: join(configured, fileName), from: 'tvm-ffi-config --libdir' };
+  else yield { missing: 'the command is not on the PATH, or failed', from: 'tvm-ffi-config --libdir' };
   yield { path: fileName, from: 'the search path of the loader' };
 }
 
 function* inEnvironment(root: string, from: string): Generator<Candidate> {
+  const files = filesIn(root);
+  for (const path of files) yield { path, from };
+  if (files.length === 0) yield { missing: `no Python in ${root} has apache-tvm-ffi`, from };
+}
+
+function filesIn(root: string): string[] {
   const libraries = [join(root, 'Lib')];
   try {
     for (const name of readdirSync(join(root, 'lib'))) {
@@ -41,10 +47,7 @@ function* inEnvironment(root: string, from: string): Generator<Candidate> {
   } catch {
     // No such environment, or one laid out as on Windows.
   }
-  for (const folder of libraries) {
-    const path = join(folder, 'site-packages', 'tvm_ffi', 'lib', fileName);
-    if (existsSync(path)) yield { path, from };
-  }
+  return libraries.map((folder) => join(folder, 'site-packages', 'tvm_ffi', 'lib', fileName)).filter(existsSync);
 }
 
 function runConfig(): string | null {

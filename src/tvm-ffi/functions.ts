@@ -66,11 +66,6 @@ export function globalFuncNames(): string[] {
   return Array.from({ length: count }, (_, i) => at(i) as string).sort();
 }
 
-/** What the library knows about a global function: a JSON text with its type, empty when it has none. */
-export function globalFuncMetadata(name: string): string {
-  return invokeLocked(builtin('ffi.GetGlobalFuncMetadata'), [name]) as string;
-}
-
 /**
  * A JavaScript function as a native one, for functions that are passed often: made once, not at each call. Native code may
  * keep it; it runs on this thread only.

@@ -18,19 +18,17 @@ export { setAllocator, type TensorAllocator } from './allocator.js';
 export { callAsync } from './async.js';
 export type { JavaScriptFunction } from './callbacks.js';
 export type { FFIFunction } from './calls.js';
-export { moduleDeclarations } from './declarations.js';
 export { TVMFFIError } from './errors.js';
 export {
   type GetGlobalOptions,
   getGlobalFunc,
-  globalFuncMetadata,
   globalFuncNames,
   type RegisterOptions,
   registerGlobalFunc,
   removeGlobalFunc,
   toFunction,
 } from './functions.js';
-export { type LoadOptions, loadLibrary } from './load.js';
+export { type LoadOptions, loadLibrary } from './library.js';
 export { asModule, describeFunction, type FunctionDescription, type KernelModule, loadModule } from './module.js';
 export { currentStream, type StreamProvider, setStreamProvider, withStream } from './streams.js';
 export { DataType, DeviceValue, Dict, FFIObject, List, OpaquePointer, RValue, Shape } from './values.js';

@@ -4,7 +4,8 @@
  * @module
  */
 
-import { ArgumentTypeError, LoadError } from '../errors.js';
+import { realpathSync } from 'node:fs';
+import { ArgumentTypeError, ArgumentValueError, checkOptions, LoadError } from '../errors.js';
 import { native } from '../native/load.js';
 import type { FFIBinding } from './binding.js';
 import { callBuffer } from './call-frame.js';
@@ -21,31 +22,56 @@ export function setDispatcher(dispatcher: () => void): void {
   dispatch = dispatcher;
 }
 
-export interface LoadOptions {
-  /** The file itself; without it the usual places are tried. */
-  path?: string;
-}
-
-/** Loads libtvm_ffi unless that has been done. The copy that the process has already is used, whatever the path. */
-export function library(options: LoadOptions = {}): FFIBinding {
-  const { path } = options;
-  if (path !== undefined && typeof path !== 'string') throw new ArgumentTypeError('path', 'a string', path);
+/** Loads libtvm_ffi from `path`, or from the usual places, unless this thread has it. */
+export function library(path?: string): FFIBinding {
   if (attached !== null) return attached;
   const binding = native();
   const tried: string[] = [];
-  for (const { path: file, from } of candidates(path)) {
-    const problem = binding.loadTvmFfi(file);
+  for (const candidate of candidates(path)) {
+    if ('missing' in candidate) {
+      tried.push(`${candidate.from}: ${candidate.missing}`);
+      continue;
+    }
+    const problem = binding.loadTvmFfi(candidate.path);
     if (problem === undefined) {
       // Copied, for the reason that native/load.ts gives.
       ffi = { ...binding.attachTvmFfi<FFIBinding>({ frame: callBuffer, onCall: dispatch as () => void }) };
       attached = ffi;
       return ffi;
     }
-    tried.push(`${file} (${from}): ${problem}`);
+    tried.push(`${candidate.from}: ${candidate.path}: ${problem}`);
   }
   throw new LoadError('libtvm_ffi, the library of TVM-FFI', tried, [
     'install it with "pip install apache-tvm-ffi" into .venv or into the active virtual environment',
     'or name the folder it is in with the environment variable TVM_FFI_LIBDIR, or the file with loadLibrary({ path })',
     'nothing else in this package needs it',
   ]);
+}
+
+export interface LoadOptions {
+  /** The file itself; without it the usual places are tried. */
+  path?: string;
+}
+
+/**
+ * Loads libtvm_ffi, as every other function here does when it is first used. Returns the file. One copy serves the process:
+ * a path that names another file than the one already loaded throws.
+ */
+export function loadLibrary(options: LoadOptions = {}): string {
+  checkOptions(options, "{ path: '/path/to/libtvm_ffi.so' }");
+  const { path } = options;
+  if (path !== undefined && typeof path !== 'string') throw new ArgumentTypeError('path', 'a string', path);
+  const loaded = library(path).path;
+  if (path !== undefined && !isSameFile(path, loaded)) {
+    throw new ArgumentValueError('path', `the libtvm_ffi that this process has loaded already, ${loaded}`, path);
+  }
+  return loaded;
+}
+
+function isSameFile(path: string, loaded: string): boolean {
+  try {
+    return realpathSync(path) === realpathSync(loaded);
+  } catch {
+    return false; // a path without a file names no library that could be loaded
+  }
 }

@@ -36,7 +36,7 @@ export function asModule<M extends object = KernelModule>(value: unknown): M {
   return wrapModule(value, value.typeKey) as M;
 }
 
-/** Functions as properties. `then` and `toJSON` are none, so that a module can be awaited and printed. */
+/** Functions as properties. `then` and `toJSON` are not functions, so that a module can be awaited and printed. */
 function wrapModule(module: FFIObject, path: string): KernelModule {
   const functions = new Map<string, FFIFunction>();
   const find = (name: string): FFIFunction | undefined => {

@@ -9,33 +9,33 @@ import { type Collectable, collectLater, type Owner } from '../storage/collect.j
 import { SLOT, TOP, u32 } from './call-frame.js';
 import { ffi } from './library.js';
 
-/** Something to give back when a call is over. */
+/** Something to release when a call ends. */
 export interface Temporary {
   release(): void;
 }
 
-/** Memory of JavaScript. Throws when its owner took it away. */
+/** JavaScript memory. `buffer` throws when its owner has detached it. */
 interface Lent {
   buffer(): unknown;
 }
 
 /** What the calls that are under way use besides their slots. */
-export const scratch = {
-  /** False: all below is as it is between calls, and a call that ends has nothing to give back. */
+export const callState = {
+  /** False: everything below is as it is between calls, and a call that ends has nothing to release. */
   isUsed: false,
   /** Bytes of the frame's text in use. */
   text: 0,
   /** The first device other than the host among the arguments. */
   device: null as DeviceInfo | null,
   temporaries: [] as Temporary[],
-  /** JavaScript memory among the arguments, which its owner can take away. */
+  /** JavaScript memory among the arguments, which its owner can detach. */
   lent: [] as Lent[],
 };
 
-/** References given up during a call: the arguments of a call must outlive it. */
+/** References dropped during a call. They are released after it, because the arguments of a call must outlive it. */
 const deferred: number[] = [];
 
-/** Gives a reference back now. */
+/** Releases a reference now. */
 export function disown(number: number): void {
   u32[SLOT] = number;
   ffi.disown();
@@ -47,36 +47,36 @@ function disownAfterCall(number: number): void {
     return;
   }
   deferred.push(number);
-  scratch.isUsed = true;
+  callState.isUsed = true;
 }
 
 /** Notes JavaScript memory that the call being prepared gets. */
 export function lend(memory: Lent): void {
-  scratch.isUsed = true;
-  scratch.lent.push(memory);
+  callState.isUsed = true;
+  callState.lent.push(memory);
 }
 
 /**
- * Throws unless what was lent since there were `mark` is still there. After the last code of the user that runs before native
- * code looks at the memory: an argument may be an object whose methods detach the buffer of the one before.
+ * Throws when memory that was lent after the first `mark` has been detached. This runs after all user code and before native
+ * code reads the memory: an argument may be an object whose methods detach the buffer of the argument before it.
  */
 export function checkLent(mark: number): void {
-  const { lent } = scratch;
+  const { lent } = callState;
   for (let i = mark; i < lent.length; i++) (lent[i] as Lent).buffer();
 }
 
-/** Has something given back when the call that is being prepared is over. */
+/** Releases something when the call that is being prepared ends. */
 export function keepForCall(temporary: Temporary): void {
-  scratch.isUsed = true;
-  scratch.temporaries.push(temporary);
+  callState.isUsed = true;
+  callState.temporaries.push(temporary);
 }
 
 /**
- * Gives back what was made since there were `mark` temporaries, all of it, whatever a deleter throws. Before the slots are given
- * back: a deleter may be code of the user, and what it calls would write over those that are still to be dropped.
+ * Releases all temporaries after the first `mark`, even when a deleter throws. This happens before the slots are free: a deleter
+ * may be user code, and the calls that it makes would overwrite slots that still hold references.
  */
 export function releaseTemporaries(mark: number): void {
-  const { temporaries } = scratch;
+  const { temporaries } = callState;
   try {
     while (temporaries.length > mark) temporaries.pop()?.release();
   } finally {
@@ -84,13 +84,13 @@ export function releaseTemporaries(mark: number): void {
   }
 }
 
-/** Gives the slots from `base` on back, and at the end of the outermost call all else. */
+/** Frees the slots from `base` on. At the end of the outermost call, resets the rest of the state. */
 export function leaveCall(base: number): void {
   u32[TOP] = base;
-  if (base !== 0 || !scratch.isUsed) return;
-  scratch.isUsed = false;
-  scratch.text = 0;
-  scratch.device = null;
+  if (base !== 0 || !callState.isUsed) return;
+  callState.isUsed = false;
+  callState.text = 0;
+  callState.device = null;
   for (let number = deferred.pop(); number !== undefined; number = deferred.pop()) disown(number);
 }
 
@@ -107,10 +107,10 @@ export class TemporaryObject implements Temporary {
   }
 }
 
-/** Gives one numbered reference back, once. */
+/** Releases one numbered reference, once. */
 export class ObjectOwner implements Owner {
   private number: number;
-  /** The other owners that go with the same memory. */
+  /** The other owners that are released with the same memory. */
   private readonly siblings: Set<Owner> | null;
 
   constructor(number: number, siblings: Set<Owner> | null) {

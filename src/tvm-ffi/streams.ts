@@ -29,7 +29,7 @@ export function setStreamProvider(next: StreamProvider | null): void {
 /** The streams that `withStream` set, by the name of their device; the innermost last. */
 const explicit = new Map<Device, bigint[]>();
 
-/** Where the call runs: what the provider says, what `withStream` set, the current stream of `dlpack/cuda`; null: nobody knows. */
+/** The stream of a call: from the provider, from `withStream`, or the current stream of `dlpack/cuda`; null when none of them has one. */
 function streamOf(device: DeviceInfo): bigint | null {
   const stream = provider?.(device.name) ?? explicit.get(device.name)?.at(-1);
   if (stream !== undefined) {
@@ -38,7 +38,7 @@ function streamOf(device: DeviceInfo): bigint | null {
   }
   if (device.isHostAccessible) return null;
   const current = getDeviceBackend(device)?.currentStream(device) ?? null;
-  // The legacy default stream goes by no handle here.
+  // TVM-FFI knows the legacy default stream as a null handle.
   return current === 1n ? 0n : current;
 }
 

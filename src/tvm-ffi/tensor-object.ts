@@ -19,7 +19,7 @@ import { lend, ObjectHandle } from './objects.js';
  */
 export class TensorObject extends ObjectHandle {
   readonly view: number;
-  /** False: the memory is JavaScript's, and native code may look at it during a call only. */
+  /** False: the memory belongs to JavaScript, and native code may use it during a call only. */
   readonly isOwning: boolean;
 
   constructor(descriptor: Descriptor, isOwning: boolean) {
@@ -31,14 +31,14 @@ export class TensorObject extends ObjectHandle {
   }
 }
 
-/** The object of a tensor. What lies in JavaScript memory is noted: whoever calls native code checks it first. */
+/** The object of a tensor. Memory that belongs to JavaScript is noted, and checked right before native code runs. */
 export function tensorObject(descriptor: Descriptor): TensorObject {
-  let object = descriptor.native as TensorObject | null;
+  let object = descriptor.tvmObject as TensorObject | null;
   if (object === null) {
     object = placeOf(descriptor) === 'copy' ? borrow(descriptor) : own(descriptor);
-    descriptor.native = object;
+    descriptor.tvmObject = object;
   }
-  // A buffer that is still there when the call begins lies where it lay: engines move none.
+  // Engines never move a buffer, so one that is not detached is still at the address in the object.
   if (!object.isOwning) lend(descriptor.storage);
   return object;
 }

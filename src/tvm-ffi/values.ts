@@ -86,7 +86,7 @@ export class DeviceValue {
   }
 }
 
-/** An address that nobody owns: `void*`. */
+/** An address without an owner: `void*`. */
 export class OpaquePointer {
   readonly address: bigint;
 
@@ -131,7 +131,7 @@ export class RValue {
 /** Reads the private handle of an {@link FFIObject}. For this module's other files. */
 export let handleOf: (object: FFIObject) => ObjectHandle;
 
-/** An object of a class that only native code knows. It can be passed on; the collector gives its reference back. */
+/** An object of a class that only native code knows. It can be passed on; the collector releases its reference. */
 export class FFIObject {
   readonly #handle: ObjectHandle;
 

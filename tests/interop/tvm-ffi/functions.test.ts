@@ -2,7 +2,6 @@ import { Tensor } from 'dlpack';
 import { stats } from 'dlpack/native';
 import {
   getGlobalFunc,
-  globalFuncMetadata,
   globalFuncNames,
   loadLibrary,
   registerGlobalFunc,
@@ -22,7 +21,6 @@ testWith(ffiMissing, 'global functions: found, listed, missing', () => {
   equal(getGlobalFunc('no.such.function', { allowMissing: true }), null);
   throws('ValueError', 'no.such.function', () => getGlobalFunc('no.such.function'));
   throws('TypeError', 'a string', () => getGlobalFunc(1 as never));
-  ok(globalFuncMetadata('testing.add_one').includes('type_schema'));
 });
 
 testWith(ffiMissing, 'JavaScript functions under a name', () => {

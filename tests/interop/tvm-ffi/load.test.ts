@@ -18,7 +18,6 @@ testWith(kernelsMissing, 'our declaration of the ABI is that of a real c_api.h',
 
 testWith(ffiMissing, 'found in .venv, once for the process', () => {
   ok(loadLibrary().endsWith('/tvm_ffi/lib/libtvm_ffi.so'));
-  equal(loadLibrary({ path: '/no/such/file.so' }), loadLibrary());
 });
 
 testWith(ffiMissing, 'WebAssembly traps still throw after the library took SIGSEGV', () => {
@@ -36,7 +35,7 @@ testWith(ffiMissing, 'a path, and TVM_FFI_LIBDIR', () => {
   const env = { ...nowhere, TVM_FFI_LIBDIR: libraries as string };
   const found = runChild(import.meta.url, './children/load.js', { env });
   equal(JSON.parse(found.output).loaded, path);
-  const twice = runChild(import.meta.url, './children/load.js', { args: [path, '/no/such.so'], env: nowhere });
+  const twice = runChild(import.meta.url, './children/load.js', { args: [path, path], env: nowhere });
   equal(JSON.parse(twice.output).again, path);
 });
 
@@ -71,10 +70,22 @@ testWith(kernelsMissing, 'where it is missing, the error says how to get it, and
   const { output } = runChild(import.meta.url, './children/load.js', { env: nowhere });
   const { message, tried, rest } = JSON.parse(output) as { message: string; tried: string[]; rest: number[] };
   ok(message.includes('pip install apache-tvm-ffi') && message.includes('TVM_FFI_LIBDIR'), message);
-  ok(tried.some((line) => line.includes('the search path of the loader')));
+  const places = ['TVM_FFI_LIBDIR', 'VIRTUAL_ENV', '.venv', 'tvm-ffi-config --libdir', 'the search path of the loader'];
+  equal(
+    tried.map((line) => line.split(': ')[0]),
+    places,
+  );
   equal(rest, [1, 2]);
   const wrong = runChild(import.meta.url, './children/load.js', { args: [kernelsPath], env: nowhere });
   equal((JSON.parse(wrong.output) as { tried: string[] }).tried.length, 1);
+});
+
+testWith(ffiMissing, 'a path that names another file than the one loaded throws', () => {
+  const loaded = loadLibrary();
+  throws('ValueError', loaded, () => loadLibrary({ path: '/no/such/file.so' }));
+  throws('ValueError', loaded, () => loadLibrary({ path: `${libraries}/libtvm_ffi_testing.so` }));
+  equal(loadLibrary({ path: loaded }), loaded);
+  equal(loadLibrary({ path: `${libraries}/../lib/libtvm_ffi.so` }), loaded);
 });
 
 testWith(ffiMissing, 'a path must be a string', () => {

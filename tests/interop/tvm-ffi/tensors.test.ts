@@ -55,7 +55,7 @@ testWith(kernelsMissing, 'JavaScript memory is lent for the call, and cannot be 
   loadModule(kernelsPath).add_one?.(x, x);
   equal([...array], [2, 3, 4]);
   raises('TypeError', 'ffi.Tensor', () => probe('sum_owned')(x));
-  throws('BufferError', 'nobody keeps alive', () => testing('echo')(x));
+  throws('BufferError', 'nothing keeps alive', () => testing('echo')(x));
   // A SharedArrayBuffer cannot be taken away: it may be kept.
   const shared = Tensor.wrap(new Float32Array(new SharedArrayBuffer(8)));
   equal(probe('type_of')(shared), 70);
