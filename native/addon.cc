@@ -2,8 +2,8 @@
 #include "bindings.h"
 #include "exports.h"
 #include "forked.h"
+#include "platform/platform.h"
 #include "python/bindings.h"
-#include "stay_loaded.h"
 
 namespace dlpack {
 
@@ -44,7 +44,9 @@ static const Export kExports[] = {
 }  // namespace dlpack
 
 NAPI_MODULE_INIT() {
-  dlpack::StayLoaded();
+  // Node unloads an addon with the last worker that loaded it, but its deleters, its threads and its Python types live
+  // on.
+  dlpack::platform::KeepLoaded(dlpack::kExports);
   dlpack::WatchForks();
   dlpack::Environment* self = dlpack::InitEnvironment(env);
   if (self == nullptr) {

@@ -1,38 +1,26 @@
 #include "forked.h"
 
-#include <stdlib.h>
-
-#if !defined(_WIN32)
-#include <pthread.h>
-#include <unistd.h>
-#endif
+#include "lock.h"
+#include "platform/platform.h"
 
 namespace dlpack {
 
 bool is_forked = false;
 
-#if defined(_WIN32)
-
-void WatchForks() {}
-
-void LeaveForked() { abort(); }
-
-#else
+static Lock watch_lock;
+static bool is_watching = false;
 
 void WatchForks() {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, [] { pthread_atfork(nullptr, nullptr, [] { is_forked = true; }); });
+  LockScope scope(&watch_lock);
+  if (!is_watching) platform::OnFork([] { is_forked = true; });
+  is_watching = true;
 }
 
 void LeaveForked() {
-  static const char text[] =
-      "dlpack: Expected Python code that ends the process it forked off, but it returned to JavaScript there, which "
-      "has "
-      "stayed behind; end it with os._exit, or use subprocess or multiprocessing\n";
-  if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0) _exit(2);
-  _exit(1);
+  platform::EndProcess(1,
+                       "dlpack: Expected Python code that ends the process it forked off, but it returned to "
+                       "JavaScript there, which has "
+                       "stayed behind; end it with os._exit, or use subprocess or multiprocessing\n");
 }
-
-#endif
 
 }  // namespace dlpack

@@ -4,11 +4,7 @@
 
 #include <atomic>
 
-#if defined(_WIN32)
-#include <windows.h>
-#else
-#include <sched.h>
-#endif
+#include "platform/platform.h"
 
 namespace dlpack {
 
@@ -27,20 +23,12 @@ class Lock {
     while (is_taken_.exchange(true, std::memory_order_acquire)) {
       // Whoever has it is nearly done, unless he lost his processor.
       for (int i = 0; i < 64 && is_taken_.load(std::memory_order_relaxed); ++i) Breathe();
-      if (is_taken_.load(std::memory_order_relaxed)) Yield();
+      if (is_taken_.load(std::memory_order_relaxed)) platform::YieldThread();
     }
   }
   void Release() { is_taken_.store(false, std::memory_order_release); }
 
  private:
-  static void Yield() {
-#if defined(_WIN32)
-    SwitchToThread();
-#else
-    sched_yield();
-#endif
-  }
-
   std::atomic<bool> is_taken_{false};
 };
 

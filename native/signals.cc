@@ -1,37 +1,35 @@
 #include "signals.h"
 
-#include <dlfcn.h>
-#include <signal.h>
 #include <string.h>
 
 #include "lock.h"
+#include "platform/platform.h"
 
 namespace dlpack {
 
 static Lock lock;
 static bool is_remembered = false;
-static struct sigaction remembered;
+static platform::SignalHandler remembered;
 
-static bool IsOfTvmFfi(const struct sigaction& action) {
-  // The two members share their place, and the two defaults are no addresses.
-  void* handler = reinterpret_cast<void*>(action.sa_handler);
-  Dl_info info;
-  if (handler == nullptr || dladdr(handler, &info) == 0 || info.dli_fname == nullptr) return false;
-  const char* slash = strrchr(info.dli_fname, '/');
+static bool IsOfTvmFfi(const platform::SignalHandler& handler) {
+  char path[4096];
+  // The two defaults are not addresses.
+  if (handler.address() == nullptr || !platform::FindLibraryOf(handler.address(), path, sizeof(path))) return false;
+  const char* slash = strrchr(path, '/');
   static const char kPrefix[] = "libtvm_ffi";
-  return strncmp(slash == nullptr ? info.dli_fname : slash + 1, kPrefix, sizeof(kPrefix) - 1) == 0;
+  return strncmp(slash == nullptr ? path : slash + 1, kPrefix, sizeof(kPrefix) - 1) == 0;
 }
 
 void KeepSegmentationSignal() {
   LockScope scope(&lock);
-  struct sigaction current;
-  if (sigaction(SIGSEGV, nullptr, &current) != 0) return;
-  if (is_remembered && current.sa_handler == remembered.sa_handler) return;
+  platform::SignalHandler current;
+  if (!current.Read(platform::Signal::kSegmentation)) return;
+  if (is_remembered && current.address() == remembered.address()) return;
   if (!IsOfTvmFfi(current)) {
     remembered = current;
     is_remembered = true;
   } else if (is_remembered) {
-    sigaction(SIGSEGV, &remembered, nullptr);
+    remembered.Install(platform::Signal::kSegmentation);
   }
 }
 

@@ -1,12 +1,6 @@
 #include "storage.h"
 
-#include <stdlib.h>
-
-#if defined(_WIN32)
-#include <malloc.h>
-#elif defined(__linux__)
-#include <sys/mman.h>
-#endif
+#include "platform/platform.h"
 
 namespace dlpack {
 
@@ -16,46 +10,13 @@ FinalizerScope::FinalizerScope() { ++finalizer_scopes; }
 FinalizerScope::~FinalizerScope() { --finalizer_scopes; }
 bool FinalizerScope::IsActive() { return finalizer_scopes > 0; }
 
-// What dlpack.h asks for; XLA on a processor needs 64.
-static const size_t kAlignment = 256;
-
-#if defined(__linux__)
-// Large blocks lie in large pages where the system has them: first use of a page costs more than what is written to it.
-static const size_t kLargePage = size_t{2} << 20;
-static const size_t kLargeAllocation = 2 * kLargePage;
-#endif
-
-static void* AlignedAllocate(size_t nbytes) {
-#if defined(_WIN32)
-  return _aligned_malloc(nbytes, kAlignment);
-#else
-  void* data = nullptr;
-#if defined(__linux__)
-  if (nbytes >= kLargeAllocation) {
-    if (posix_memalign(&data, kLargePage, nbytes) != 0) return nullptr;
-    madvise(data, nbytes, MADV_HUGEPAGE);
-    return data;
-  }
-#endif
-  return posix_memalign(&data, kAlignment, nbytes) == 0 ? data : nullptr;
-#endif
-}
-
-static void AlignedFree(void* data) {
-#if defined(_WIN32)
-  _aligned_free(data);
-#else
-  free(data);
-#endif
-}
-
 // The address of all tensors without elements: a consumer that insists on one is served.
 alignas(256) static char empty_block[256];
 
 static void DestroyOwned(Storage* self) {
   Count(counts.bytes, -static_cast<int64_t>(self->nbytes));
   Count(counts.storages, -1);
-  if (self->data != empty_block) AlignedFree(self->data);
+  if (self->data != empty_block) platform::FreeMemory(self->data);
   FreeStorage(self);
 }
 
@@ -79,11 +40,11 @@ Storage* WrapStorage(void* data, uint64_t nbytes, void (*destroy)(Storage*), voi
 
 Storage* AllocateStorage(uint64_t nbytes) {
   if (nbytes > SIZE_MAX) return nullptr;
-  void* data = nbytes == 0 ? empty_block : AlignedAllocate(static_cast<size_t>(nbytes));
+  void* data = nbytes == 0 ? empty_block : platform::AllocateMemory(static_cast<size_t>(nbytes));
   if (data == nullptr) return nullptr;
   Storage* storage = WrapStorage(data, nbytes, DestroyOwned, nullptr, 0);
   if (storage == nullptr) {
-    if (nbytes > 0) AlignedFree(data);
+    if (nbytes > 0) platform::FreeMemory(data);
     return nullptr;
   }
   Count(counts.storages, 1);

@@ -5,12 +5,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#if !defined(_WIN32)
-#include <unistd.h>
-#endif
 
 #include <atomic>
 
+#include "../platform/platform.h"
 #include "fresh.h"
 #include "strided.h"
 #include "threads.h"
@@ -284,12 +282,10 @@ static int64_t FindCacheBytes() {
   if (asked != nullptr) return atoll(asked);
   const int64_t most = 32 << 20;
   const int64_t least = 8 << 20;
-#if defined(_SC_LEVEL3_CACHE_SIZE)
-  const int64_t share = static_cast<int64_t>(sysconf(_SC_LEVEL3_CACHE_SIZE)) / 8 * 3;
+  const int64_t cache = platform::LastCacheBytes();
+  if (cache == 0) return (most + least) / 4;
+  const int64_t share = cache / 8 * 3;
   return share > most ? most : share < least ? least : share;
-#else
-  return (most + least) / 4;
-#endif
 }
 
 // Asked once: the answer comes from the processor, which takes as long as a small copy. Two threads that come here

@@ -2,23 +2,13 @@
 // work its members look out for the next one for a moment, then they sleep.
 #include "threads.h"
 
-#if !defined(_WIN32)
-#include <pthread.h>
-
 #include <atomic>
 
-#include "../detached_thread.h"
 #include "../forked.h"
 #include "../lock.h"
-#endif
+#include "../platform/platform.h"
 
 namespace dlpack {
-
-#if defined(_WIN32)
-
-void RunOnThreads(int32_t, void (*work)(void*, int32_t), void* data) { work(data, 0); }
-
-#else
 
 namespace {
 
@@ -43,33 +33,33 @@ int32_t members;  // guarded by tasks_lock
 std::atomic<uint32_t> announced;
 // Those who sleep, members and callers. Nobody is woken, and no mutex is touched, while all are awake.
 std::atomic<int32_t> sleepers;
-pthread_mutex_t sleep_mutex = PTHREAD_MUTEX_INITIALIZER;
-pthread_cond_t awake = PTHREAD_COND_INITIALIZER;
-pthread_cond_t left = PTHREAD_COND_INITIALIZER;
+platform::Mutex sleep_mutex;
+platform::Condition awake;
+platform::Condition left;
 
 // Sleeps until `done`, which somebody else makes true before he calls AnyoneAsleep.
 template <class Done>
-void SleepUntil(pthread_cond_t* condition, Done done) {
-  pthread_mutex_lock(&sleep_mutex);
+void SleepUntil(platform::Condition* condition, Done done) {
+  sleep_mutex.Acquire();
   sleepers.fetch_add(1);
-  while (!done()) pthread_cond_wait(condition, &sleep_mutex);
+  while (!done()) condition->Wait(&sleep_mutex);
   sleepers.fetch_sub(1);
-  pthread_mutex_unlock(&sleep_mutex);
+  sleep_mutex.Release();
 }
 
 // Whoever is not asleep now sees what was written before.
 bool AnyoneAsleep() {
   if (sleepers.load() == 0) return false;
-  pthread_mutex_lock(&sleep_mutex);
-  pthread_mutex_unlock(&sleep_mutex);
+  sleep_mutex.Acquire();
+  sleep_mutex.Release();
   return true;
 }
 
 // Two of those who sleep; each wakes two more. One thread that wakes all would be the last to start.
 void WakeTwo() {
   if (!AnyoneAsleep()) return;
-  pthread_cond_signal(&awake);
-  pthread_cond_signal(&awake);
+  awake.Signal();
+  awake.Signal();
 }
 
 // A task that wants somebody, joined; NULL when there is none.
@@ -90,7 +80,7 @@ void Leave(Task* task) {
   tasks_lock.Acquire();
   const bool is_last = task->joined.fetch_sub(1) == 1;
   tasks_lock.Release();
-  if (is_last && AnyoneAsleep()) pthread_cond_broadcast(&left);
+  if (is_last && AnyoneAsleep()) left.Broadcast();
 }
 
 void SleepUnlessAnnounced(uint32_t seen) {
@@ -120,7 +110,7 @@ void* Serve(void* argument) {
 
 // So many members, if the system has them.
 void Enlist(int32_t count) {
-  while (members < count && StartDetachedThread(Serve, reinterpret_cast<void*>(intptr_t{members} + 1), kStackSize))
+  while (members < count && platform::StartThread(Serve, reinterpret_cast<void*>(intptr_t{members} + 1), kStackSize))
     ++members;
 }
 
@@ -161,7 +151,5 @@ void RunOnThreads(int32_t count, void (*work)(void*, int32_t), void* data) {
   work(data, 0);
   Retract(&task);
 }
-
-#endif
 
 }  // namespace dlpack

@@ -1,11 +1,11 @@
 #include "driver.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 
 #include <atomic>
 
 #include "../lock.h"
+#include "../platform/platform.h"
 
 namespace dlpack {
 namespace cuda {
@@ -19,11 +19,11 @@ static char problem[512];
 bool IsLoaded() { return is_loaded.load(std::memory_order_acquire); }
 
 static bool Resolve(void* library) {
-#define DLPACK_CUDA_RESOLVE(name, symbol, parameters)                           \
-  driver.name = reinterpret_cast<Result(*) parameters>(dlsym(library, symbol)); \
-  if (driver.name == nullptr) {                                                 \
-    snprintf(problem, sizeof(problem), "it has no %s", symbol);                 \
-    return false;                                                               \
+#define DLPACK_CUDA_RESOLVE(name, symbol, parameters)                                          \
+  driver.name = reinterpret_cast<Result(*) parameters>(platform::FindSymbol(library, symbol)); \
+  if (driver.name == nullptr) {                                                                \
+    snprintf(problem, sizeof(problem), "it has no %s", symbol);                                \
+    return false;                                                                              \
   }
   DLPACK_CUDA_FUNCTIONS(DLPACK_CUDA_RESOLVE)
 #undef DLPACK_CUDA_RESOLVE
@@ -33,12 +33,9 @@ static bool Resolve(void* library) {
 const char* LoadDriver(const char* path) {
   LockScope scope(&load_lock);
   if (IsLoaded()) return nullptr;
-  void* library = dlopen(path[0] == 0 ? "libcuda.so.1" : path, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    const char* reason = dlerror();
-    snprintf(problem, sizeof(problem), "%s", reason == nullptr ? "it cannot be loaded" : reason);
-    return problem;
-  }
+  void* library = platform::OpenLibrary(path[0] == 0 ? DLPACK_CUDA_DRIVER : path, platform::Symbols::kLocal, problem,
+                                        sizeof(problem));
+  if (library == nullptr) return problem;
   if (!Resolve(library)) return problem;
   const Result result = driver.Init(0);
   if (result != kSuccess) {

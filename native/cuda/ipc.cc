@@ -1,11 +1,9 @@
 #include "ipc.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "../platform/platform.h"
 #include "imports.h"
 
 namespace dlpack {
@@ -25,14 +23,13 @@ struct Mapping {
 };
 
 // Not a Lock: the driver takes its time to map and unmap.
-pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+platform::Mutex mutex;
 Mapping* mappings;    // guarded by mutex
 uint64_t process_id;  // guarded by mutex; 0: not made yet
 
-class MappingsScope {
+class MappingsScope : platform::MutexScope {
  public:
-  MappingsScope() { pthread_mutex_lock(&mutex); }
-  ~MappingsScope() { pthread_mutex_unlock(&mutex); }
+  MappingsScope() : MutexScope(&mutex) {}
 };
 
 // Under the mutex, all of these.
@@ -111,11 +108,8 @@ void DestroyMapped(Storage* self) {
 uint64_t ProcessId() {
   MappingsScope scope;
   if (process_id != 0) return process_id;
-  timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  const uint64_t nanoseconds = static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
   // Numbers of processes have 22 bits at most.
-  process_id = static_cast<uint64_t>(getpid()) << 42 | (nanoseconds & ((uint64_t{1} << 42) - 1));
+  process_id = uint64_t{platform::ProcessNumber()} << 42 | (platform::WallNanoseconds() & ((uint64_t{1} << 42) - 1));
   return process_id;
 }
 

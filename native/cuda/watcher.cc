@@ -1,10 +1,8 @@
 #include "watcher.h"
 
-#include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
-#include "../detached_thread.h"
+#include "../platform/platform.h"
 #include "../storage.h"
 #include "streams.h"
 
@@ -23,16 +21,13 @@ struct Watched {
   Watched* next;
 };
 
-pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-pthread_cond_t arrived = PTHREAD_COND_INITIALIZER;
+platform::Mutex mutex;
+platform::Condition arrived;
 Watched* incoming;  // guarded by mutex
 bool has_thread;    // guarded by mutex
 
 // Queries cost a microsecond: often at first, for work that is nearly done, then a thousand times a second.
-void Pause(int round) {
-  timespec time = {0, round < 20 ? 20000 : round < 100 ? 100000 : 1000000};
-  nanosleep(&time, nullptr);
-}
+void Pause(int round) { platform::SleepMicroseconds(round < 20 ? 20 : round < 100 ? 100 : 1000); }
 
 bool IsDone(const Watched* watched) {
   ContextScope scope(watched->device);
@@ -48,8 +43,8 @@ void* Run(void*) {
   driver.ThreadExchangeStreamCaptureMode(&mode);
   Watched* pending = nullptr;
   for (int round = 0;; ++round) {
-    pthread_mutex_lock(&mutex);
-    while (pending == nullptr && incoming == nullptr) pthread_cond_wait(&arrived, &mutex);
+    mutex.Acquire();
+    while (pending == nullptr && incoming == nullptr) arrived.Wait(&mutex);
     if (incoming != nullptr) round = 0;
     while (incoming != nullptr) {
       Watched* watched = incoming;
@@ -57,7 +52,7 @@ void* Run(void*) {
       watched->next = pending;
       pending = watched;
     }
-    pthread_mutex_unlock(&mutex);
+    mutex.Release();
     for (Watched** at = &pending; *at != nullptr;) {
       Watched* watched = *at;
       if (!IsDone(watched)) {
@@ -79,15 +74,15 @@ bool Add(const Watched& description) {
   Watched* watched = static_cast<Watched*>(malloc(sizeof(Watched)));
   if (watched == nullptr) return false;
   *watched = description;
-  pthread_mutex_lock(&mutex);
-  if (!has_thread) has_thread = StartDetachedThread(Run, nullptr);
+  mutex.Acquire();
+  if (!has_thread) has_thread = platform::StartThread(Run, nullptr);
   const bool started = has_thread;
   if (started) {
     watched->next = incoming;
     incoming = watched;
-    pthread_cond_signal(&arrived);
+    arrived.Signal();
   }
-  pthread_mutex_unlock(&mutex);
+  mutex.Release();
   if (!started) free(watched);
   return started;
 }

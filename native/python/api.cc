@@ -1,6 +1,6 @@
 #include "api.h"
 
-#include <dlfcn.h>
+#include "../platform/platform.h"
 
 namespace dlpack {
 namespace python {
@@ -8,18 +8,19 @@ namespace python {
 Api api;
 
 const char* LoadApi(void* handle) {
-#define DLPACK_PYTHON_FIND(result, name, arguments)                       \
-  api.name = reinterpret_cast<result(*) arguments>(dlsym(handle, #name)); \
+#define DLPACK_PYTHON_FIND(result, name, arguments)                                      \
+  api.name = reinterpret_cast<result(*) arguments>(platform::FindSymbol(handle, #name)); \
   if (api.name == nullptr) return #name;
   DLPACK_PYTHON_FUNCTIONS(DLPACK_PYTHON_FIND)
 #undef DLPACK_PYTHON_FIND
-  api.PyObject_Vectorcall =
-      reinterpret_cast<Object* (*)(Object*, Object* const*, size_t, Object*)>(dlsym(handle, "PyObject_Vectorcall"));
-  api.Py_SetProgramName = reinterpret_cast<void (*)(const wchar_t*)>(dlsym(handle, "Py_SetProgramName"));
-  api.Py_DecodeLocale = reinterpret_cast<wchar_t* (*)(const char*, size_t*)>(dlsym(handle, "Py_DecodeLocale"));
+  api.PyObject_Vectorcall = reinterpret_cast<Object* (*)(Object*, Object* const*, size_t, Object*)>(
+      platform::FindSymbol(handle, "PyObject_Vectorcall"));
+  api.Py_SetProgramName = reinterpret_cast<void (*)(const wchar_t*)>(platform::FindSymbol(handle, "Py_SetProgramName"));
+  api.Py_DecodeLocale =
+      reinterpret_cast<wchar_t* (*)(const char*, size_t*)>(platform::FindSymbol(handle, "Py_DecodeLocale"));
 #define DLPACK_PYTHON_FIND(name, indirect)                                               \
   {                                                                                      \
-    void* symbol = dlsym(handle, #name);                                                 \
+    void* symbol = platform::FindSymbol(handle, #name);                                  \
     if (symbol == nullptr) return #name;                                                 \
     api.name = indirect ? *static_cast<Object**>(symbol) : static_cast<Object*>(symbol); \
   }

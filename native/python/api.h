@@ -159,7 +159,7 @@ struct Api {
 // Filled by LoadApi, read-only afterwards.
 extern Api api;
 
-// Finds every symbol. Returns the name of the first one missing, or NULL. `handle` is of dlopen.
+// Finds every symbol. Returns the name of the first one missing, or NULL. `handle` is of platform::OpenLibrary.
 const char* LoadApi(void* handle);
 
 // The type of an object without a reference. The head is {count, type}, longer in free-threaded builds but with the

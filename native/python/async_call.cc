@@ -91,9 +91,9 @@ static void SettleCall(Channel* channel, Message* message) {
 // A thread of the pool, GIL held.
 static void RunCall(Task* task) {
   AsyncCall* call = OfTask(task);
-  pthread_mutex_lock(&call->channel->mutex);
+  call->channel->mutex.Acquire();
   const bool is_closed = call->channel->is_closed;
-  pthread_mutex_unlock(&call->channel->mutex);
+  call->channel->mutex.Release();
   if (is_closed || call->is_abandoned.load(std::memory_order_relaxed)) {
     FreeCall(call);  // nobody waits, and nothing has begun
     return;
@@ -172,9 +172,11 @@ napi_value Abandon(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// leave(): the process ends after this.
-napi_value Leave(napi_env, napi_callback_info) {
-  PrepareExit();
+// leave(status): the process ends after this.
+napi_value Leave(napi_env env, napi_callback_info info) {
+  napi_value values[1];
+  ChannelOf(env, info, values);
+  PrepareExit(static_cast<int>(NumberIn(env, values[0])));
   return nullptr;
 }
 

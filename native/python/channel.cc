@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include <new>
+
 #include "../exports.h"
 #include "pool.h"
 
@@ -31,10 +33,10 @@ void PostLocked(Channel* channel, Message* message) {
 }
 
 bool Post(Channel* channel, Message* message) {
-  pthread_mutex_lock(&channel->mutex);
+  channel->mutex.Acquire();
   const bool is_open = !channel->is_closed;
   if (is_open) PostLocked(channel, message);
-  pthread_mutex_unlock(&channel->mutex);
+  channel->mutex.Release();
   return is_open;
 }
 
@@ -49,9 +51,9 @@ static Message* TakeAll(Channel* channel) {
 static void Drain(napi_env env, napi_value, void* context, void*) {
   Channel* channel = static_cast<Channel*>(context);
   if (env == nullptr || channel->objects == nullptr) return;
-  pthread_mutex_lock(&channel->mutex);
+  channel->mutex.Acquire();
   Message* message = TakeAll(channel);
-  pthread_mutex_unlock(&channel->mutex);
+  channel->mutex.Release();
   while (message != nullptr) {
     Message* next = message->next;  // delivering frees it
     napi_handle_scope scope;
@@ -68,7 +70,7 @@ static void Drain(napi_env env, napi_value, void* context, void*) {
 // JavaScript thread, before Node-API takes the thread-safe function down.
 static void Close(void* data) {
   Channel* channel = static_cast<Channel*>(data);
-  pthread_mutex_lock(&channel->mutex);
+  channel->mutex.Acquire();
   channel->is_closed = true;
   for (Message* message = TakeAll(channel); message != nullptr;) {
     Message* next = message->next;
@@ -77,7 +79,7 @@ static void Close(void* data) {
   }
   // Last: a thread whose request was refused frees it as soon as the mutex is free.
   RefuseRequests(channel);
-  pthread_mutex_unlock(&channel->mutex);
+  channel->mutex.Release();
   channel->objects = nullptr;
   channel->calls = nullptr;
 }
@@ -117,9 +119,9 @@ static bool GetFunction(napi_env env, napi_value options, const char* name, napi
 
 const char* OpenChannel(napi_env env, Objects* objects, napi_value options, napi_value target) {
   // Never freed, like a release queue: one small block for each environment that ever was.
-  Channel* channel = static_cast<Channel*>(calloc(1, sizeof(Channel)));
-  if (channel == nullptr) return "out of memory";
-  pthread_mutex_init(&channel->mutex, nullptr);
+  void* block = malloc(sizeof(Channel));
+  if (block == nullptr) return "out of memory";
+  Channel* channel = new (block) Channel();
   channel->env = env;
   napi_value name, threads;
   uint32_t limit = 0;

@@ -4,8 +4,7 @@
 #ifndef DLPACK_NODE_PYTHON_CHANNEL_H_
 #define DLPACK_NODE_PYTHON_CHANNEL_H_
 
-#include <pthread.h>
-
+#include "../platform/platform.h"
 #include "values.h"
 
 namespace dlpack {
@@ -22,7 +21,7 @@ struct Message {
 };
 
 struct Channel {
-  pthread_mutex_t mutex;  // guards the next six
+  platform::Mutex mutex;  // guards the next six
   bool is_closed;
   napi_threadsafe_function wake;
   Message* first;

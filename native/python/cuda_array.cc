@@ -365,13 +365,13 @@ Object* CudaArrayInterface(Object* self, void*) {
   Object* strides = row_major ? api._Py_NoneStruct : IntegerTuple(tensor.strides, tensor.ndim, item);
   if (!row_major) api.Py_DecRef(api._Py_NoneStruct);
   Object* text = api.PyUnicode_FromStringAndSize(typestr, static_cast<ptrdiff_t>(strlen(typestr)));
-  const bool good =
-      SetEntry(dict.get(), array_names.keys[kStrides], strides) &
-      SetEntry(dict.get(), array_names.keys[kTypestr], text) &
-      SetEntry(dict.get(), array_names.keys[kShape], IntegerTuple(tensor.shape, tensor.ndim, 1)) &
-      SetEntry(dict.get(), array_names.keys[kVersion], api.PyLong_FromLongLong(3)) &
-      SetEntry(dict.get(), array_names.keys[kStream], api.PyLong_FromLongLong(static_cast<long long>(stream))) &
-      SetEntry(dict.get(), array_names.keys[kData], data.take());
+  // Every entry is set, because SetEntry takes its value over.
+  bool good = SetEntry(dict.get(), array_names.keys[kStrides], strides);
+  good &= SetEntry(dict.get(), array_names.keys[kTypestr], text);
+  good &= SetEntry(dict.get(), array_names.keys[kShape], IntegerTuple(tensor.shape, tensor.ndim, 1));
+  good &= SetEntry(dict.get(), array_names.keys[kVersion], api.PyLong_FromLongLong(3));
+  good &= SetEntry(dict.get(), array_names.keys[kStream], api.PyLong_FromLongLong(static_cast<long long>(stream)));
+  good &= SetEntry(dict.get(), array_names.keys[kData], data.take());
   return good ? dict.take() : nullptr;
 }
 

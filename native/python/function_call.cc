@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <new>
+
 #include "../forked.h"
 #include "../saved_frame.h"
 #include "carried.h"
@@ -33,7 +35,7 @@ struct FunctionRequest {
   uint32_t id;
   uint32_t function;
   Arguments arguments;
-  pthread_cond_t answered;
+  platform::Condition answered;
   bool is_answered;
   bool is_of_pool;
   bool is_postponed;
@@ -172,16 +174,16 @@ static void Fulfil(FunctionRequest* request, Object* result, bool has_failed) {
   request->result = result;
   request->has_failed = has_failed;
   request->is_answered = true;
-  pthread_cond_signal(&request->answered);
+  request->answered.Signal();
 }
 
 // Answers the request of this number; false, with nothing taken, when there is none. Any thread.
 static bool FulfilById(Channel* channel, uint32_t id, Object* result, bool has_failed) {
-  pthread_mutex_lock(&channel->mutex);
+  channel->mutex.Acquire();
   FunctionRequest* request = channel->requests;
   while (request != nullptr && request->id != id) request = request->next;
   if (request != nullptr) Fulfil(request, result, has_failed);
-  pthread_mutex_unlock(&channel->mutex);
+  channel->mutex.Release();
   return request != nullptr;
 }
 
@@ -207,24 +209,23 @@ static Object* CallThere(Channel* channel, uint32_t function, FunctionRequest* r
   request->function = function;
   request->is_of_pool = IsPoolThread();
   request->is_answered = request->is_postponed = false;
-  pthread_cond_init(&request->answered, nullptr);
+  new (&request->answered) platform::Condition();
   Object* thread = api.PyEval_SaveThread();
-  pthread_mutex_lock(&channel->mutex);
+  channel->mutex.Acquire();
   bool is_open = !channel->is_closed;
   if (is_open) {
     request->id = ++channel->last_request;
     request->next = channel->requests;
     channel->requests = request;
     PostLocked(channel, &request->message);
-    while (!request->is_answered) pthread_cond_wait(&request->answered, &channel->mutex);
+    while (!request->is_answered) request->answered.Wait(&channel->mutex);
   } else {
     request->result = nullptr;
     request->has_failed = true;
   }
-  pthread_mutex_unlock(&channel->mutex);
+  channel->mutex.Release();
   if (request->is_postponed) EndPoolWait();
   api.PyEval_RestoreThread(thread);
-  pthread_cond_destroy(&request->answered);
   DropArguments(&request->arguments);  // what was delivered is empty
   if (request->result == nullptr) {
     api.PyErr_SetString(api.PyExc_RuntimeError, kEnding);
@@ -287,12 +288,12 @@ napi_value Postpone(napi_env env, napi_callback_info info) {
   napi_value values[1], result = nullptr;
   Channel* channel = ChannelOf(env, info, values);
   const uint32_t id = NumberIn(env, values[0]);
-  pthread_mutex_lock(&channel->mutex);
+  channel->mutex.Acquire();
   FunctionRequest* request = channel->requests;
   while (request != nullptr && request->id != id) request = request->next;
   bool good = request != nullptr;
   if (good && request->is_of_pool) good = request->is_postponed = BeginPoolWait();
-  pthread_mutex_unlock(&channel->mutex);
+  channel->mutex.Release();
   napi_get_boolean(env, good, &result);
   return result;
 }

@@ -1,11 +1,9 @@
 #include "pool.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "../detached_thread.h"
+#include "../platform/platform.h"
 #include "runtime.h"
 
 namespace dlpack {
@@ -17,8 +15,8 @@ const uint32_t kMaxThreads = 256;
 // What Python's own main thread has: macOS and musl give other threads far less.
 const size_t kStackSize = 8 * 1024 * 1024;
 
-pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;  // guards all below
-pthread_cond_t has_task = PTHREAD_COND_INITIALIZER;
+platform::Mutex mutex;  // guards all below
+platform::Condition has_task;
 Task* first;
 Task* last;
 uint32_t threads;
@@ -31,27 +29,27 @@ uint32_t limit;
 thread_local bool is_pool_thread;
 
 uint32_t DefaultLimit() {
-  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  return cores < 4 ? 4 : cores > 16 ? 16 : static_cast<uint32_t>(cores);
+  const uint32_t cores = platform::CountProcessors();
+  return cores < 4 ? 4 : cores > 16 ? 16 : cores;
 }
 
 // The thread that ends the process. Libraries would take down what our threads compute with, or wait for it to end:
 // OpenBLAS joins threads that never do. A process that ends in the middle of a computation ends without that.
-[[maybe_unused]] void LeaveAtOnce(int status, void*) {
-  pthread_mutex_lock(&mutex);
+void LeaveAtOnce(int status) {
+  mutex.Acquire();
   const bool is_busy = running > 0;
-  pthread_mutex_unlock(&mutex);
+  mutex.Release();
   if (!is_busy) return;
   fflush(nullptr);
-  _exit(status);
+  platform::EndProcess(status, nullptr);
 }
 
 void* Work(void*);
 
 // Mutex held.
 void StartThread() {
-  if (threads == 0) PrepareExit();
-  if (!StartDetachedThread(Work, nullptr, kStackSize)) return;
+  if (threads == 0) PrepareExit(0);
+  if (!platform::StartThread(Work, nullptr, kStackSize)) return;
   ++threads;
   ++starting;
 }
@@ -60,7 +58,7 @@ void StartThread() {
 void WakeOne() {
   if (first == nullptr || running >= limit) return;
   if (idle > 0) {
-    pthread_cond_signal(&has_task);
+    has_task.Signal();
   } else if (running + starting < limit && threads < kMaxThreads) {
     StartThread();
   }
@@ -72,24 +70,24 @@ void* Work(void*) {
   is_pool_thread = true;
   api.PyGILState_Ensure();
   api.PyEval_SaveThread();
-  pthread_mutex_lock(&mutex);
+  mutex.Acquire();
   --starting;
   for (;;) {
     while (first == nullptr || running >= limit) {
       ++idle;
-      pthread_cond_wait(&has_task, &mutex);
+      has_task.Wait(&mutex);
       --idle;
     }
     Task* task = first;
     first = task->next;
     ++running;
     WakeOne();
-    pthread_mutex_unlock(&mutex);
+    mutex.Release();
     {
       Gil gil;
       task->run(task);
     }
-    pthread_mutex_lock(&mutex);
+    mutex.Acquire();
     --running;
   }
   return nullptr;
@@ -97,21 +95,17 @@ void* Work(void*) {
 
 }  // namespace
 
-void PrepareExit() {
-#if defined(__GLIBC__)
-  on_exit(LeaveAtOnce, nullptr);
-#endif
-}
+void PrepareExit(int status) { platform::OnExit(LeaveAtOnce, status); }
 
 void SetPoolLimit(uint32_t count) {
-  pthread_mutex_lock(&mutex);
+  mutex.Acquire();
   if (limit == 0) limit = count == 0 ? DefaultLimit() : count > kMaxThreads / 2 ? kMaxThreads / 2 : count;
-  pthread_mutex_unlock(&mutex);
+  mutex.Release();
 }
 
 bool Submit(Task* task) {
   task->next = nullptr;
-  pthread_mutex_lock(&mutex);
+  mutex.Acquire();
   Task* const behind = first == nullptr ? nullptr : last;
   if (behind == nullptr) {
     first = task;
@@ -122,29 +116,29 @@ bool Submit(Task* task) {
   WakeOne();
   const bool good = threads > 0;
   if (!good) first = nullptr;  // the queue held this task alone: nobody was ever there to take one
-  pthread_mutex_unlock(&mutex);
+  mutex.Release();
   return good;
 }
 
 bool IsPoolThread() { return is_pool_thread; }
 
 bool BeginPoolWait() {
-  pthread_mutex_lock(&mutex);
+  mutex.Acquire();
   const bool good = waiting + limit < kMaxThreads;
   if (good) {
     ++waiting;
     --running;
     WakeOne();
   }
-  pthread_mutex_unlock(&mutex);
+  mutex.Release();
   return good;
 }
 
 void EndPoolWait() {
-  pthread_mutex_lock(&mutex);
+  mutex.Acquire();
   --waiting;
   ++running;
-  pthread_mutex_unlock(&mutex);
+  mutex.Release();
 }
 
 }  // namespace python

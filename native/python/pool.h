@@ -19,9 +19,9 @@ void SetPoolLimit(uint32_t limit);
 // Queues a task. False, with nothing taken, when there is no thread to run it. Any thread.
 bool Submit(Task* task);
 
-// The process is about to end. What is registered last runs first: called again when JavaScript ends, this comes before
-// all libraries that were loaded meanwhile. Any thread.
-void PrepareExit();
+// The process is about to end, with this status. What is registered last runs first: called again when JavaScript ends,
+// this comes before all libraries that were loaded meanwhile. Any thread.
+void PrepareExit(int status);
 
 // True on a thread of the pool.
 bool IsPoolThread();

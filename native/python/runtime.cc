@@ -1,7 +1,5 @@
 #include "runtime.h"
 
-#include <dlfcn.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +7,7 @@
 #include <atomic>
 
 #include "../lock.h"
+#include "../platform/platform.h"
 #include "function_type.h"
 #include "tensor_type.h"
 
@@ -71,7 +70,7 @@ void ForgetInterrupt() {
   Ref signal(handler ? api.PyObject_GetAttrString(module.get(), "signal") : nullptr);
   Ref arguments(signal ? api.PyTuple_New(2) : nullptr);
   if (arguments) {
-    api.PyTuple_SetItem(arguments.get(), 0, api.PyLong_FromLongLong(SIGINT));
+    api.PyTuple_SetItem(arguments.get(), 0, api.PyLong_FromLongLong(static_cast<int>(platform::Signal::kInterrupt)));
     api.PyTuple_SetItem(arguments.get(), 1, handler.take());
     Ref before(api.PyObject_CallObject(signal.get(), arguments.get()));
   }
@@ -133,11 +132,8 @@ const char* Start(const char* library, const char* program, char* buffer, size_t
   LockScope scope(&start_lock);
   if (started) return nullptr;
   // Global: extension modules of wheels take CPython's symbols from the process.
-  void* handle = dlopen(library, RTLD_NOW | RTLD_GLOBAL);
-  if (handle == nullptr) {
-    snprintf(buffer, size, "%s", dlerror());
-    return buffer;
-  }
+  void* handle = platform::OpenLibrary(library, platform::Symbols::kGlobal, buffer, size);
+  if (handle == nullptr) return buffer;
   const char* missing = LoadApi(handle);
   if (missing != nullptr) {
     snprintf(buffer, size, "%s has no %s: Python 3.9 or newer is needed", library, missing);
@@ -154,12 +150,12 @@ const char* Start(const char* library, const char* program, char* buffer, size_t
       wchar_t* decoded = api.Py_DecodeLocale(program, nullptr);  // must live as long as the interpreter
       if (decoded != nullptr) api.Py_SetProgramName(decoded);
     }
-    struct sigaction interrupt;
-    const bool has_interrupt = sigaction(SIGINT, nullptr, &interrupt) == 0;
+    platform::SignalHandler interrupt;
+    const bool has_interrupt = interrupt.Read(platform::Signal::kInterrupt);
     api.Py_InitializeEx(0);  // 0: signals stay with the JavaScript runtime
     error = Prepare();
     ForgetInterrupt();
-    if (has_interrupt) sigaction(SIGINT, &interrupt, nullptr);
+    if (has_interrupt) interrupt.Install(platform::Signal::kInterrupt);
     api.PyEval_SaveThread();
   }
   started = error == nullptr;

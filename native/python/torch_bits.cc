@@ -1,9 +1,8 @@
 #include "torch_bits.h"
 
-#include <dlfcn.h>
-
 #include <atomic>
 
+#include "../platform/platform.h"
 #include "calls.h"
 #include "runtime.h"
 
@@ -34,17 +33,9 @@ std::atomic<int> state{kUnknown};
 ptrdiff_t trusted_offset;
 void (*trusted_deleter)(DLManagedTensorVersioned*);
 
-#if defined(__APPLE__)
-const char* const kTensorLibrary = "libtorch_cpu.dylib";
-const char* const kCoreLibrary = "libc10.dylib";
-#else
-const char* const kTensorLibrary = "libtorch_cpu.so";
-const char* const kCoreLibrary = "libc10.so";
-#endif
-
 template <class Function>
 bool Find(void* library, const char* name, Function* out) {
-  *out = library == nullptr ? nullptr : reinterpret_cast<Function>(dlsym(library, name));
+  *out = library == nullptr ? nullptr : reinterpret_cast<Function>(platform::FindSymbol(library, name));
   return *out != nullptr;
 }
 
@@ -54,8 +45,8 @@ ptrdiff_t OffsetInContext(const DLManagedTensorVersioned* managed) {
 
 // Looks once, at a tensor that PyTorch has just exported.
 State Probe(Object* object, const DLManagedTensorVersioned* managed) {
-  void* tensors = dlopen(kTensorLibrary, RTLD_NOW | RTLD_NOLOAD);
-  void* core = dlopen(kCoreLibrary, RTLD_NOW | RTLD_NOLOAD);
+  void* tensors = platform::FindLoadedLibrary(DLPACK_LIBRARY("torch_cpu"), platform::Symbols::kLocal);
+  void* core = platform::FindLoadedLibrary(DLPACK_LIBRARY("c10"), platform::Symbols::kLocal);
   const bool found = Find(tensors, "_ZN2at6native6is_negERKNS_6TensorE", &readers.is_neg) &&
                      Find(tensors, "_ZN2at6native7is_conjERKNS_6TensorE", &readers.is_conj) &&
                      Find(core, "_ZNK3c1010TensorImpl13requires_gradEv", &readers.requires_grad);

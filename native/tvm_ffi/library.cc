@@ -1,9 +1,9 @@
 #include "library.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 
 #include "../lock.h"
+#include "../platform/platform.h"
 #include "../signals.h"
 
 namespace dlpack {
@@ -16,25 +16,19 @@ static bool loaded = false;
 static char loaded_path[4096];
 static thread_local char failure[1024];
 
-#if defined(__APPLE__)
-static const char kLibraryName[] = "libtvm_ffi.dylib";
-#else
-static const char kLibraryName[] = "libtvm_ffi.so";
-#endif
-
 static const char* Fail(const char* text, const char* detail) {
   snprintf(failure, sizeof(failure), text, detail);
   return failure;
 }
 
 static const char* Resolve(void* handle, Library* found) {
-#define DLPACK_RESOLVE(name, result, arguments)                            \
-  *reinterpret_cast<void**>(&found->name) = dlsym(handle, "TVMFFI" #name); \
+#define DLPACK_RESOLVE(name, result, arguments)                                           \
+  *reinterpret_cast<void**>(&found->name) = platform::FindSymbol(handle, "TVMFFI" #name); \
   if (found->name == nullptr) return Fail("it has no function %s", "TVMFFI" #name);
   DLPACK_TVM_FFI_SYMBOLS(DLPACK_RESOLVE)
 #undef DLPACK_RESOLVE
   *reinterpret_cast<void**>(&found->ErrorCreateWithCauseAndExtraContext) =
-      dlsym(handle, "TVMFFIErrorCreateWithCauseAndExtraContext");
+      platform::FindSymbol(handle, "TVMFFIErrorCreateWithCauseAndExtraContext");
   found->GetVersion(&found->version);
   if (found->version.major != 0 || found->version.minor != 1) {
     char version[64];
@@ -49,24 +43,18 @@ const char* LoadLibrary(const char* path) {
   if (loaded) return nullptr;
   // A copy that another part of the process brought (a Python interpreter) is the one: two would have two tables of
   // functions and types.
-  void* handle = dlopen(kLibraryName, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
+  void* handle = platform::FindLoadedLibrary(DLPACK_LIBRARY("tvm_ffi"), platform::Symbols::kGlobal);
   KeepSegmentationSignal();
-  if (handle == nullptr) handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+  if (handle == nullptr) handle = platform::OpenLibrary(path, platform::Symbols::kGlobal, failure, sizeof(failure));
   KeepSegmentationSignal();
-  if (handle == nullptr) {
-    const char* reason = dlerror();
-    return Fail("%s", reason == nullptr ? "it cannot be loaded" : reason);
-  }
+  if (handle == nullptr) return failure;
   Library found;
   const char* problem = Resolve(handle, &found);
   if (problem != nullptr) {
-    dlclose(handle);
+    platform::CloseLibrary(handle);
     return problem;
   }
-  Dl_info info;
-  if (dladdr(reinterpret_cast<void*>(found.GetVersion), &info) != 0 && info.dli_fname != nullptr) {
-    snprintf(loaded_path, sizeof(loaded_path), "%s", info.dli_fname);
-  }
+  platform::FindLibraryOf(reinterpret_cast<void*>(found.GetVersion), loaded_path, sizeof(loaded_path));
   library = found;
   loaded = true;
   return nullptr;

@@ -72,7 +72,7 @@ function start(call: readonly PyArgument[], keywords: Keywords | null): number {
     releaseHandle(tuple);
     throw error;
   }
-  if (lastNumber === 0 && isMainThread) process.on('exit', () => binding().leave());
+  if (lastNumber === 0 && isMainThread) process.on('exit', (status) => binding().leave(status));
   const number = ++lastNumber;
   const failure = binding().callAsync(tuple, dict, number);
   if (u32[FAILED] === 1) throw toError(failure);

@@ -25,7 +25,7 @@ export interface PythonBinding {
   /** Nobody waits any more for the call of this number. */
   abandon(number: number): void;
   /** The process ends next: libraries must not go while calls run in them. */
-  leave(): void;
+  leave(status: number): void;
   /** Handles of a new Python callable for the JavaScript function of a number, and of a weak reference to it. */
   makeFunction(number: number, pin: number, name: string): unknown;
   /** The number of the JavaScript function that an object is, or 0. */

@@ -1,0 +1,207 @@
+// Linux and macOS.
+#if !defined(_WIN32)
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <new>
+
+#include "platform.h"
+
+// The C library of Debian 12 has newer names for the same functions, which would keep the addon from loading on older
+// systems; there they are in a library that every JavaScript runtime has loaded.
+#if defined(__GLIBC__) && defined(__x86_64__)
+#define DLPACK_OLDEST "GLIBC_2.2.5"
+#elif defined(__GLIBC__) && defined(__aarch64__)
+#define DLPACK_OLDEST "GLIBC_2.17"
+#endif
+#if defined(DLPACK_OLDEST)
+#define DLPACK_OLD(name) __asm__(".symver " name ", " name "@" DLPACK_OLDEST);
+DLPACK_OLD("dlopen")
+DLPACK_OLD("dlsym")
+DLPACK_OLD("dlclose")
+DLPACK_OLD("dlerror")
+DLPACK_OLD("dladdr")
+DLPACK_OLD("pthread_create")
+DLPACK_OLD("pthread_sigmask")
+DLPACK_OLD("pthread_attr_setstacksize")
+#endif
+
+namespace dlpack {
+namespace platform {
+
+static int ModeOf(Symbols symbols) { return RTLD_NOW | (symbols == Symbols::kGlobal ? RTLD_GLOBAL : RTLD_LOCAL); }
+
+void* OpenLibrary(const char* path, Symbols symbols, char* problem, size_t size) {
+  void* library = dlopen(path, ModeOf(symbols));
+  if (library == nullptr) {
+    const char* reason = dlerror();
+    snprintf(problem, size, "%s", reason == nullptr ? "it cannot be loaded" : reason);
+  }
+  return library;
+}
+
+void* FindLoadedLibrary(const char* name, Symbols symbols) { return dlopen(name, ModeOf(symbols) | RTLD_NOLOAD); }
+
+void* FindSymbol(void* library, const char* name) { return dlsym(library, name); }
+
+void CloseLibrary(void* library) { dlclose(library); }
+
+bool FindLibraryOf(const void* address, char* path, size_t size) {
+  Dl_info info;
+  if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return false;
+  snprintf(path, size, "%s", info.dli_fname);
+  return true;
+}
+
+void KeepLoaded(const void* address) {
+  Dl_info info;
+  if (dladdr(address, &info) != 0) dlopen(info.dli_fname, RTLD_NOW | RTLD_NODELETE);
+}
+
+bool StartThread(void* (*work)(void*), void* argument, size_t stack_size) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  if (stack_size > 0) pthread_attr_setstacksize(&attributes, stack_size);
+  pthread_t thread;
+  const bool started = pthread_create(&thread, &attributes, work, argument) == 0;
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return started;
+}
+
+void YieldThread() { sched_yield(); }
+
+void SleepMicroseconds(uint32_t microseconds) {
+  const timespec time = {static_cast<time_t>(microseconds / 1000000), static_cast<long>(microseconds % 1000000) * 1000};
+  nanosleep(&time, nullptr);
+}
+
+template <class System>
+static System* SystemOf(unsigned char (&state)[64]) {
+  static_assert(sizeof(System) <= sizeof(state), "the class is too small for what the system keeps in it");
+  return reinterpret_cast<System*>(state);
+}
+
+Mutex::Mutex() { pthread_mutex_init(new (state_) pthread_mutex_t, nullptr); }
+void Mutex::Acquire() { pthread_mutex_lock(SystemOf<pthread_mutex_t>(state_)); }
+void Mutex::Release() { pthread_mutex_unlock(SystemOf<pthread_mutex_t>(state_)); }
+
+Condition::Condition() { pthread_cond_init(new (state_) pthread_cond_t, nullptr); }
+void Condition::Wait(Mutex* mutex) {
+  pthread_cond_wait(SystemOf<pthread_cond_t>(state_), SystemOf<pthread_mutex_t>(mutex->state_));
+}
+void Condition::Signal() { pthread_cond_signal(SystemOf<pthread_cond_t>(state_)); }
+void Condition::Broadcast() { pthread_cond_broadcast(SystemOf<pthread_cond_t>(state_)); }
+
+void* AllocateMemory(size_t nbytes) {
+  void* data = nullptr;
+#if defined(__linux__)
+  const size_t large_page = size_t{2} << 20;
+  if (nbytes >= 2 * large_page) {
+    if (posix_memalign(&data, large_page, nbytes) != 0) return nullptr;
+    madvise(data, nbytes, MADV_HUGEPAGE);
+    return data;
+  }
+#endif
+  return posix_memalign(&data, 256, nbytes) == 0 ? data : nullptr;
+}
+
+void FreeMemory(void* block) { free(block); }
+
+bool IsPagePresent(const void* address) {
+#if defined(__linux__)
+  const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  unsigned char is_present = 1;
+  void* start = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(address) & ~(page - 1));
+  return mincore(start, page, &is_present) != 0 || (is_present & 1) != 0;
+#else
+  return address != nullptr;
+#endif
+}
+
+static_assert(static_cast<int>(Signal::kInterrupt) == SIGINT && static_cast<int>(Signal::kSegmentation) == SIGSEGV,
+              "numbers of signals");
+
+bool SignalHandler::Read(Signal signal) {
+  struct sigaction action;
+  static_assert(sizeof(action) <= sizeof(state_), "the class is too small for what the system keeps in it");
+  if (sigaction(static_cast<int>(signal), nullptr, &action) != 0) return false;
+  memcpy(state_, &action, sizeof(action));
+  // The two members share their place.
+  address_ = reinterpret_cast<const void*>(action.sa_handler);
+  return true;
+}
+
+void SignalHandler::Install(Signal signal) const {
+  struct sigaction action;
+  memcpy(&action, state_, sizeof(action));
+  sigaction(static_cast<int>(signal), &action, nullptr);
+}
+
+uint32_t CountProcessors() {
+  const long count = sysconf(_SC_NPROCESSORS_ONLN);
+  return count < 1 ? 1 : static_cast<uint32_t>(count);
+}
+
+int64_t LastCacheBytes() {
+#if defined(_SC_LEVEL3_CACHE_SIZE)
+  const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return bytes < 0 ? 0 : bytes;
+#else
+  return 0;
+#endif
+}
+
+uint32_t ProcessNumber() { return static_cast<uint32_t>(getpid()); }
+
+uint64_t WallNanoseconds() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+void OnFork(void (*handler)()) { pthread_atfork(nullptr, nullptr, handler); }
+
+#if defined(__GLIBC__)
+
+void OnExit(void (*handler)(int), int) {
+  on_exit([](int status, void* argument) { reinterpret_cast<void (*)(int)>(argument)(status); },
+          reinterpret_cast<void*>(handler));
+}
+
+#else
+
+static std::atomic<void (*)(int)> exit_handler;
+static std::atomic<int> exit_status;
+
+void OnExit(void (*handler)(int), int status) {
+  exit_handler.store(handler);
+  exit_status.store(status);
+  atexit([] { exit_handler.load()(exit_status.load()); });
+}
+
+#endif
+
+void EndProcess(int status, const char* text) {
+  if (text != nullptr && write(STDERR_FILENO, text, strlen(text)) < 0) _exit(2);
+  _exit(status);
+}
+
+}  // namespace platform
+}  // namespace dlpack
+
+#endif

@@ -1,0 +1,201 @@
+// Windows 10 and newer.
+#if defined(_WIN32)
+
+#define WIN32_LEAN_AND_MEAN
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <windows.h>
+
+#include <new>
+
+#include "platform.h"
+
+namespace dlpack {
+namespace platform {
+
+// The longest path that the system knows.
+static const int kMaxPath = 32768;
+
+// UTF-16 of a text in UTF-8, in memory of its own; NULL when out of memory.
+class WideText {
+ public:
+  explicit WideText(const char* text) {
+    const int length = MultiByteToWideChar(CP_UTF8, 0, text, -1, nullptr, 0);
+    data_ = static_cast<wchar_t*>(malloc(sizeof(wchar_t) * static_cast<size_t>(length + 1)));
+    if (data_ != nullptr) MultiByteToWideChar(CP_UTF8, 0, text, -1, data_, length);
+  }
+  WideText(const WideText&) = delete;
+  WideText& operator=(const WideText&) = delete;
+  ~WideText() { free(data_); }
+  wchar_t* get() { return data_; }
+
+ private:
+  wchar_t* data_;
+};
+
+static bool WriteUtf8(const wchar_t* text, char* out, size_t size) {
+  const int written = WideCharToMultiByte(CP_UTF8, 0, text, -1, out, static_cast<int>(size), nullptr, nullptr);
+  if (written == 0 && size > 0) out[0] = 0;
+  return written > 0;
+}
+
+static void DescribeLastError(const char* path, char* out, size_t size) {
+  const DWORD code = GetLastError();
+  wchar_t text[512];
+  DWORD length = FormatMessageW(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS, nullptr, code, 0, text,
+                                static_cast<DWORD>(sizeof(text) / sizeof(*text)), nullptr);
+  while (length > 0 && text[length - 1] <= L' ') text[--length] = 0;
+  char reason[512] = "it cannot be loaded";
+  if (length > 0) WriteUtf8(text, reason, sizeof(reason));
+  snprintf(out, size, "%s: %s (error %lu)", path, reason, code);
+}
+
+static HMODULE ModuleOf(const void* address, DWORD flags) {
+  HMODULE module = nullptr;
+  const BOOL found =
+      GetModuleHandleExW(flags | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, static_cast<const wchar_t*>(address), &module);
+  return found ? module : nullptr;
+}
+
+void* OpenLibrary(const char* path, Symbols, char* problem, size_t size) {
+  WideText wide(path);
+  if (wide.get() == nullptr) {
+    snprintf(problem, size, "out of memory");
+    return nullptr;
+  }
+  for (wchar_t* at = wide.get(); *at != 0; ++at) {
+    if (*at == L'/') *at = L'\\';
+  }
+  // Libraries that it needs are looked for beside it first; the flag asks for a whole path.
+  const bool is_whole = wcschr(wide.get(), L'\\') != nullptr;
+  HMODULE module = LoadLibraryExW(wide.get(), nullptr, is_whole ? LOAD_WITH_ALTERED_SEARCH_PATH : 0);
+  if (module == nullptr) DescribeLastError(path, problem, size);
+  return module;
+}
+
+void* FindLoadedLibrary(const char* name, Symbols) {
+  WideText wide(name);
+  HMODULE module = nullptr;
+  if (wide.get() == nullptr || !GetModuleHandleExW(0, wide.get(), &module)) return nullptr;
+  return module;
+}
+
+void* FindSymbol(void* library, const char* name) {
+  return reinterpret_cast<void*>(GetProcAddress(static_cast<HMODULE>(library), name));
+}
+
+void CloseLibrary(void* library) { FreeLibrary(static_cast<HMODULE>(library)); }
+
+bool FindLibraryOf(const void* address, char* path, size_t size) {
+  HMODULE module = ModuleOf(address, GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT);
+  wchar_t* wide = static_cast<wchar_t*>(malloc(sizeof(wchar_t) * kMaxPath));
+  const bool found = module != nullptr && wide != nullptr && GetModuleFileNameW(module, wide, kMaxPath) > 0 &&
+                     WriteUtf8(wide, path, size);
+  free(wide);
+  return found;
+}
+
+void KeepLoaded(const void* address) { ModuleOf(address, GET_MODULE_HANDLE_EX_FLAG_PIN); }
+
+struct Start {
+  void* (*work)(void*);
+  void* argument;
+};
+
+static DWORD WINAPI RunThread(void* data) {
+  const Start start = *static_cast<Start*>(data);
+  free(data);
+  start.work(start.argument);
+  return 0;
+}
+
+bool StartThread(void* (*work)(void*), void* argument, size_t stack_size) {
+  Start* start = static_cast<Start*>(malloc(sizeof(Start)));
+  if (start == nullptr) return false;
+  *start = Start{work, argument};
+  HANDLE thread = CreateThread(nullptr, stack_size, RunThread, start, STACK_SIZE_PARAM_IS_A_RESERVATION, nullptr);
+  if (thread == nullptr) {
+    free(start);
+    return false;
+  }
+  CloseHandle(thread);
+  return true;
+}
+
+void YieldThread() { SwitchToThread(); }
+
+#if !defined(CREATE_WAITABLE_TIMER_HIGH_RESOLUTION)
+#define CREATE_WAITABLE_TIMER_HIGH_RESOLUTION 2
+#endif
+
+// Sleep() counts in ticks of 15.6 milliseconds; these timers, which Windows has since 2018, in half milliseconds.
+void SleepMicroseconds(uint32_t microseconds) {
+  HANDLE timer = CreateWaitableTimerExW(nullptr, nullptr, CREATE_WAITABLE_TIMER_HIGH_RESOLUTION, TIMER_ALL_ACCESS);
+  LARGE_INTEGER due;
+  due.QuadPart = -static_cast<LONGLONG>(microseconds) * 10;
+  if (timer != nullptr && SetWaitableTimer(timer, &due, 0, nullptr, nullptr, FALSE)) {
+    WaitForSingleObject(timer, INFINITE);
+  } else {
+    Sleep((microseconds + 999) / 1000);
+  }
+  if (timer != nullptr) CloseHandle(timer);
+}
+
+template <class System>
+static System* SystemOf(unsigned char (&state)[64]) {
+  static_assert(sizeof(System) <= sizeof(state), "the class is too small for what the system keeps in it");
+  return reinterpret_cast<System*>(state);
+}
+
+Mutex::Mutex() { InitializeSRWLock(new (state_) SRWLOCK); }
+void Mutex::Acquire() { AcquireSRWLockExclusive(SystemOf<SRWLOCK>(state_)); }
+void Mutex::Release() { ReleaseSRWLockExclusive(SystemOf<SRWLOCK>(state_)); }
+
+Condition::Condition() { InitializeConditionVariable(new (state_) CONDITION_VARIABLE); }
+void Condition::Wait(Mutex* mutex) {
+  SleepConditionVariableSRW(SystemOf<CONDITION_VARIABLE>(state_), SystemOf<SRWLOCK>(mutex->state_), INFINITE, 0);
+}
+void Condition::Signal() { WakeConditionVariable(SystemOf<CONDITION_VARIABLE>(state_)); }
+void Condition::Broadcast() { WakeAllConditionVariable(SystemOf<CONDITION_VARIABLE>(state_)); }
+
+void* AllocateMemory(size_t nbytes) { return _aligned_malloc(nbytes, 256); }
+void FreeMemory(void* block) { _aligned_free(block); }
+
+bool IsPagePresent(const void*) { return true; }
+
+bool SignalHandler::Read(Signal) { return false; }
+void SignalHandler::Install(Signal) const {}
+
+uint32_t CountProcessors() { return GetActiveProcessorCount(ALL_PROCESSOR_GROUPS); }
+
+int64_t LastCacheBytes() { return 0; }
+
+uint32_t ProcessNumber() { return GetCurrentProcessId(); }
+
+uint64_t WallNanoseconds() {
+  FILETIME time;
+  GetSystemTimePreciseAsFileTime(&time);
+  // Hundreds of nanoseconds since 1601.
+  const uint64_t ticks = uint64_t{time.dwHighDateTime} << 32 | time.dwLowDateTime;
+  return (ticks - 116444736000000000u) * 100;
+}
+
+void OnFork(void (*)()) {}
+
+void OnExit(void (*)(int), int) {}
+
+void EndProcess(int status, const char* text) {
+  DWORD written;
+  if (text != nullptr) {
+    WriteFile(GetStdHandle(STD_ERROR_HANDLE), text, static_cast<DWORD>(strlen(text)), &written, nullptr);
+  }
+  TerminateProcess(GetCurrentProcess(), static_cast<UINT>(status));
+  abort();
+}
+
+}  // namespace platform
+}  // namespace dlpack
+
+#endif

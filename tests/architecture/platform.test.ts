@@ -1,0 +1,31 @@
+/** What differs between operating systems is in native/platform: no other native file sees the system. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { equal, ok } from '../assert.js';
+import { test } from '../harness.js';
+
+const root = fileURLToPath(new URL('../../../native/', import.meta.url));
+const files = (readdirSync(root, { recursive: true }) as string[])
+  .map((file) => file.replaceAll('\\', '/'))
+  .filter((file) => /\.(cc|h)$/.test(file));
+
+const systemHeader =
+  /#include <(windows|dlfcn|pthread|unistd|signal|sched|time|malloc|fcntl|sys\/[\w/]+|mach\/[\w/]+|linux\/[\w/]+)\.h>/g;
+const systemMacro = /\b(_WIN32|__linux__|__APPLE__|__GLIBC__|_MSC_VER|__MINGW32__)\b/g;
+
+test('platform: only native/platform includes headers of the system or asks which system it is', () => {
+  const found = files
+    .filter((file) => !file.startsWith('platform/'))
+    .flatMap((file) => {
+      const text = readFileSync(join(root, file), 'utf8');
+      return [...text.matchAll(systemHeader), ...text.matchAll(systemMacro)].map(([match]) => `${file}: ${match}`);
+    });
+  equal(found, [], 'call platform.h instead, and extend it where it lacks something');
+});
+
+test('platform: the rule sees what it forbids', () => {
+  const text = ['posix.cc', 'windows.cc'].map((file) => readFileSync(join(root, 'platform', file), 'utf8')).join('\n');
+  const headers = [...text.matchAll(systemHeader)].map(([, name]) => name);
+  for (const name of ['windows', 'dlfcn', 'pthread', 'unistd', 'signal', 'sys/mman']) ok(headers.includes(name), name);
+});
