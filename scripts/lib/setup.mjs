@@ -2,6 +2,7 @@
 // addon, runtimes.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { browserMissing, findBrowser } from './browser.mjs';
+import { bundleDist } from './dist.mjs';
 import { installLibraries } from './libraries.mjs';
 import { at, inParallel, Missing, run, step, whenChanged } from './steps.mjs';
 
@@ -21,10 +22,14 @@ export const installPackages = () =>
     }),
   );
 
+const distInputs = ['src', 'tsconfig.json', 'package.json', 'scripts/lib/dist.mjs'];
+
 export const buildTypeScript = () =>
   step('TypeScript: src to dist', () =>
-    whenChanged('dist', ['src', 'tsconfig.json'], ['dist/index.js'], async () => {
+    whenChanged('dist', distInputs, ['dist/index.js'], async () => {
+      rmSync(at('dist'), { recursive: true, force: true });
       await run(bin('tsc'), ['-p', 'tsconfig.json']);
+      await bundleDist();
     }),
   );
 

@@ -118,7 +118,7 @@ testWith(missing, 'a page is served no native code', () => {
   const modules = [...requested].filter((name) => name.endsWith('.js'));
   ok(modules.includes('/dist/index.js') && modules.includes('/dist/abi/index.js'));
   equal(
-    modules.filter((name) => /\.node\.js$|\/(dist|src)\/(native|python|tvm-ffi|cli)\//.test(name)),
+    modules.filter((name) => /\.node\.js$|\/chunks\/node-|\/(dist|src)\/(native|python|tvm-ffi|cli)\//.test(name)),
     [],
   );
 });

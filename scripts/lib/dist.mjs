@@ -1,0 +1,94 @@
+// What is published as JavaScript: one file for each entry of package.json, and few chunks that entries share. A file costs
+// most of a millisecond when Node imports it, and src has more than a hundred.
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { at } from './steps.mjs';
+
+const targetsOf = (entry) =>
+  typeof entry === 'string'
+    ? [entry]
+    : Object.entries(entry).flatMap(([condition, inner]) => (condition === 'types' ? [] : targetsOf(inner)));
+
+/** Every JavaScript file in dist that package.json names, without "./". */
+export function entriesOf({ exports, bin }) {
+  const targets = [...Object.values(exports).flatMap(targetsOf), ...Object.values(bin)];
+  return [...new Set(targets)].filter((path) => /^\.\/dist\/.*\.js$/.test(path)).map((path) => path.slice(2));
+}
+
+const sourceOf = (entry) => entry.replace(/^dist/, 'src').replace(/\.js$/, '.ts');
+
+/**
+ * The lowest layers get a chunk of their own. A bundler leaves out a chunk as a whole or keeps every statement with an effect
+ * in it, and the classes above have some: programs that need only dtypes would carry them all.
+ */
+const basics = ['errors', 'dtype', 'device', 'layout'];
+
+/** Resolves imports in src. All have side effects here: package.json says which files in dist have none. */
+const sources = {
+  name: 'src',
+  setup(build) {
+    build.onResolve({ filter: /^\.\.?\// }, ({ path, resolveDir }) => ({
+      path: resolve(resolveDir, path).replace(/\.js$/, '.ts'),
+      sideEffects: true,
+    }));
+    // Each pure entry reaches the whole core, so that the core above the basics is one chunk and not one for each set of entries.
+    build.onLoad({ filter: /[\\/]src[\\/]\w+[\\/]index\.ts$/ }, ({ path }) => ({
+      contents: `${readFileSync(path, 'utf8')}\nimport '../index.js';\n`,
+      loader: 'ts',
+    }));
+  },
+};
+
+/** Output files that `start` loads, itself included. */
+function loadedBy(start, outputs, found = new Set()) {
+  if (found.has(start)) return found;
+  found.add(start);
+  for (const { path, external } of outputs[start].imports) if (!external) loadedBy(path, outputs, found);
+  return found;
+}
+
+/** A class that names itself becomes `var Tensor = class _Tensor`, and the inner name is the one that people see. */
+const withOwnNames = (text) =>
+  [...text.matchAll(/^var (\w+) = class _\1\b/gm)].reduce(
+    (result, [, name]) => result.replaceAll(new RegExp(`\\b_${name}\\b`, 'g'), name),
+    text,
+  );
+
+export async function bundleDist() {
+  const { build } = await import('esbuild');
+  const packageJson = JSON.parse(readFileSync(at('package.json'), 'utf8'));
+  const entries = entriesOf(packageJson);
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: at(''),
+    entryPoints: entries.map(sourceOf),
+    stdin: { contents: basics.map((name) => `export * from './${name}.js';`).join('\n'), resolveDir: at('src') },
+    outbase: 'src',
+    outdir: 'dist',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'es2022',
+    chunkNames: 'chunks/pure-[hash]',
+    sourcemap: 'linked',
+    sourcesContent: false, // src is in the package
+    metafile: true,
+    write: false,
+    plugins: [sources],
+  });
+  // Chunks that only entries with native code load keep their side effects; package.json names them by their prefix.
+  const pureEntries = entries.filter((entry) => !packageJson.sideEffects.includes(`./${entry}`));
+  const pure = new Set(pureEntries.flatMap((entry) => [...loadedBy(entry, metafile.outputs)]));
+  const renamed = Object.keys(metafile.outputs)
+    .filter((path) => /chunks\/pure-\w+\.js$/.test(path) && !pure.has(path))
+    .map((path) => /pure-\w+/.exec(path)[0]);
+  const rename = (text) =>
+    renamed.reduce((result, name) => result.replaceAll(name, name.replace('pure', 'node')), text);
+  rmSync(at('dist/chunks'), { recursive: true, force: true });
+  for (const { path, text } of outputFiles) {
+    if (/[\\/]stdin\.js(\.map)?$/.test(path)) continue;
+    const target = rename(path);
+    mkdirSync(dirname(target), { recursive: true });
+    writeFileSync(target, path.endsWith('.js') ? withOwnNames(rename(text)) : rename(text));
+  }
+}
