@@ -10,7 +10,7 @@ const md = hostMdspan(data, extents(dynamic(rows), 3)); // rows known at run tim
 console.log(md.get(1, 2)); // 5
 
 const column = submdspan(md, fullExtent, 1);
-column.set([0], 10);
+column.set(0, 10);
 console.log([...data]); // [ 0, 10, 2, 3, 4, 5 ]
 
 const dl = toDLPackTensor(md); // owns shape and strides, not the elements
@@ -19,7 +19,7 @@ console.log(ndim, device, dtype, shape, strides);
 // 2 { type: 1, id: 0 } { code: 0, bits: 32, lanes: 1 } BigInt64Array(2) [ 2n, 3n ] BigInt64Array(2) [ 3n, 1n ]
 
 const back = toHostMdspan(dl.get(), { dtype: 'int32', rank: 2 });
-back.set([1, 1], 40);
+back.set(1, 1, 40);
 console.log(md.get(1, 1)); // 40
 dl.dispose();
 

@@ -308,20 +308,28 @@ export function sizeBytes(dtype: DTypeInfo, count: number, padded = false): numb
   return Math.ceil(bits / 8);
 }
 
-const arrayToBase = new Map<string, BaseDType>([
-  ['Int8Array', 'int8'],
-  ['Int16Array', 'int16'],
-  ['Int32Array', 'int32'],
-  ['BigInt64Array', 'int64'],
-  ['Uint8Array', 'uint8'],
-  ['Uint8ClampedArray', 'uint8'],
-  ['Uint16Array', 'uint16'],
-  ['Uint32Array', 'uint32'],
-  ['BigUint64Array', 'uint64'],
-  ['Float16Array', 'float16'],
-  ['Float32Array', 'float32'],
-  ['Float64Array', 'float64'],
-]);
+/** The dtype of each class of typed arrays, by the name that `Symbol.toStringTag` tells. */
+const naturalDTypes = {
+  Int8Array: 'int8',
+  Int16Array: 'int16',
+  Int32Array: 'int32',
+  BigInt64Array: 'int64',
+  Uint8Array: 'uint8',
+  Uint8ClampedArray: 'uint8',
+  Uint16Array: 'uint16',
+  Uint32Array: 'uint32',
+  BigUint64Array: 'uint64',
+  Float16Array: 'float16',
+  Float32Array: 'float32',
+  Float64Array: 'float64',
+} as const;
+
+/** The dtype that a typed array naturally has. */
+export type NaturalDType<A> = A extends { readonly [Symbol.toStringTag]: infer Name }
+  ? Name extends keyof typeof naturalDTypes
+    ? (typeof naturalDTypes)[Name]
+    : DType
+  : DType;
 
 const tagOf = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag)?.get as (
   this: unknown,
@@ -329,9 +337,8 @@ const tagOf = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.p
 
 /** The dtype a typed array naturally has, or undefined for anything else. Works across realms and subclasses. */
 export function dtypeOfArray(value: unknown): DTypeInfo | undefined {
-  const kind = tagOf.call(value);
-  const base = kind === undefined ? undefined : arrayToBase.get(kind);
-  return base === undefined ? undefined : dtypeFromName(base);
+  const name = tagOf.call(value);
+  return name === undefined ? undefined : dtypeFromName(naturalDTypes[name as keyof typeof naturalDTypes]);
 }
 
 for (const base of dtypes) makeInfo(base, 1);

@@ -22,10 +22,15 @@ export abstract class DLPackError extends Error {
   }
 }
 
-/** An argument has the wrong JavaScript type. */
+/** An argument has the wrong JavaScript type. Its tag is the name that Python gives such an error. */
 export class ArgumentTypeError extends DLPackError {
   readonly tag = 'TypeError';
   readonly argument: string;
+
+  /** Not the tag: this is not JavaScript's own TypeError. */
+  override get name(): string {
+    return 'ArgumentTypeError';
+  }
 
   constructor(argument: string, expected: string, received: unknown, advice = '') {
     super(`Expected ${expected} for ${argument} but received ${describe(received)}${advice && `; ${advice}`}`);
@@ -37,6 +42,10 @@ export class ArgumentTypeError extends DLPackError {
 export class ArgumentValueError extends DLPackError {
   readonly tag = 'ValueError';
   readonly argument: string;
+
+  override get name(): string {
+    return 'ArgumentValueError';
+  }
 
   constructor(argument: string, expected: string, received: unknown, advice = '') {
     super(`Expected ${expected} for ${argument} but received ${describe(received)}${advice && `; ${advice}`}`);
@@ -179,7 +188,11 @@ export class ForeignError extends DLPackError {
   }
 }
 
-interface ErrorByTag {
+/**
+ * Every error by its tag. Modules with errors of their own add them (`declare module '../errors.js'`), so that
+ * `isDLPackError(e, 'CudaError')` type-checks in a program that imports `dlpack/cuda`.
+ */
+export interface DLPackErrors {
   TypeError: ArgumentTypeError;
   ValueError: ArgumentValueError;
   IndexError: IndexError;
@@ -196,12 +209,12 @@ interface ErrorByTag {
   ForeignError: ForeignError;
 }
 
-/** Literal tags of all errors. */
-export type DLPackErrorTag = keyof ErrorByTag;
+/** Literal tags of all errors that the program imports. */
+export type DLPackErrorTag = keyof DLPackErrors;
 
 /** True for any error of this package (or, with `tag`, for that one), whichever copy of the package made it. */
 export function isDLPackError(error: unknown): error is DLPackError;
-export function isDLPackError<T extends DLPackErrorTag>(error: unknown, tag: T): error is ErrorByTag[T];
+export function isDLPackError<T extends DLPackErrorTag>(error: unknown, tag: T): error is DLPackErrors[T];
 export function isDLPackError(error: unknown, tag?: string): boolean {
   if (typeof error !== 'object' || error === null) return false;
   const candidate = error as { [brand]?: unknown; tag?: unknown };

@@ -34,6 +34,7 @@ import { Descriptor, KNOWN_FLAGS } from './storage/descriptor.js';
 import { consumerStream, getDeviceBackend, hasDeviceBackend } from './storage/device-backend.js';
 import { importForeign } from './storage/foreign.js';
 import { BufferStorage, bufferLength, type GPUBufferLike, GpuStorage, type Storage } from './storage/storage.js';
+import { type StreamLike, streamHandle } from './stream.js';
 import { shareDescriptor, Tensor } from './tensor.js';
 import { descriptorOf, TensorView } from './view.js';
 
@@ -43,7 +44,7 @@ export interface FromDLPackOptions {
   /** true: a copy, always; false: never, throw instead; null: only when needed. */
   copy?: boolean | null;
   /** The stream this tensor will be used on, for devices that have streams. */
-  stream?: bigint | null;
+  stream?: StreamLike | bigint | null;
 }
 
 const optionNames: OptionNames<FromDLPackOptions> = { device: true, copy: true, stream: true };
@@ -76,7 +77,7 @@ export function fromDLPack(source: unknown, options?: FromDLPackOptions): Tensor
   const device = options?.device === undefined ? null : parseDevice(options.device);
   const copy = options?.copy ?? null;
   if (copy !== null && typeof copy !== 'boolean') throw new ArgumentTypeError('copy', 'true, false or null', copy);
-  const descriptor = take(source, device, copy, options?.stream ?? null);
+  const descriptor = take(source, device, copy, streamHandle(options?.stream));
   const tensor = new Tensor(descriptor);
   if (device !== null && descriptor.device !== device) {
     tensor.dispose();

@@ -45,6 +45,7 @@ export {
   ConsumedError,
   DisposedError,
   DLPackError,
+  type DLPackErrors,
   type DLPackErrorTag,
   ForeignError,
   IndexError,
@@ -72,6 +73,7 @@ export { type Expected, expectTensor, type TensorSpec } from './spec.js';
 export type { FromOptions, WrapOptions } from './storage/arrays.js';
 export type { AllocatedData, AllocRequest, NDAllocator } from './storage/nd-alloc.js';
 export type { GPUBufferLike } from './storage/storage.js';
+export type { StreamLike } from './stream.js';
 export { type EmptyOptions, Tensor, type WrappableArray } from './tensor.js';
 export type { NestedSource } from './values/nested.js';
 export { type NestedArray, TensorView } from './view.js';

@@ -6,7 +6,8 @@
 
 import { type Device, parseDevice } from './device.js';
 import { type DType, parseDType } from './dtype.js';
-import { ArgumentTypeError, checkOptions, describe, SpecError } from './errors.js';
+import { ArgumentTypeError, describe, SpecError } from './errors.js';
+import { checkOptions, type OptionNames } from './options.js';
 import type { Tensor } from './tensor.js';
 import { descriptorOf, TensorView } from './view.js';
 
@@ -20,6 +21,8 @@ export interface TensorSpec {
   /** true: read-only tensors are refused. */
   readonly writable?: boolean;
 }
+
+const specNames: OptionNames<TensorSpec> = { dtype: true, shape: true, device: true, contiguous: true, writable: true };
 
 type DTypeOf<S extends TensorSpec> = S['dtype'] extends DType
   ? S['dtype']
@@ -42,7 +45,7 @@ export type Expected<T extends TensorView, S extends TensorSpec> = (T extends Te
 export function expectTensor<T extends TensorView, const S extends TensorSpec>(x: T, spec: S): Expected<T, S>;
 export function expectTensor<const S extends TensorSpec>(x: unknown, spec: S): Expected<Tensor, S>;
 export function expectTensor(x: unknown, spec: TensorSpec): TensorView {
-  checkOptions(spec, "{ dtype: 'float32', shape: [null, 3] }");
+  checkOptions(spec, specNames, "{ dtype: 'float32', shape: [null, 3] }");
   if (!(x instanceof TensorView)) throw new SpecError('tensor', 'a Tensor', describe(x));
   const descriptor = descriptorOf(x);
   if (spec.dtype !== undefined) {

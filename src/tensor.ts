@@ -6,9 +6,10 @@
  */
 
 import { type Device, type DLDevice, parseDevice } from './device.js';
-import { type DType, type DTypeInfo, dtypeOfArray, parseDType, type TypedArray } from './dtype.js';
-import { ArgumentTypeError, checkOptions } from './errors.js';
+import { type DType, type DTypeInfo, dtypeOfArray, type NaturalDType, parseDType, type TypedArray } from './dtype.js';
+import { ArgumentTypeError } from './errors.js';
 import { checkShape, checkStrides, inferShape, reshapeLayout, rowMajorStrides } from './layout.js';
+import { checkOptions, type OptionNames } from './options.js';
 import { DLPACK, DLPACK_DEVICE, type DLPackRequest, type ManagedTensor } from './protocol/managed.js';
 import { produce } from './protocol/produce.js';
 import { allocateLike, clearStorage } from './storage/allocate.js';
@@ -19,31 +20,8 @@ import { allocateWith, getEnvAllocator, type NDAllocator } from './storage/nd-al
 import { HeapStorage } from './storage/storage.js';
 import { convertElements, convertElementsAsync } from './values/convert.js';
 import { elementCodec } from './values/element.js';
-import { flattenNested, type NestedSource } from './values/nested.js';
+import { flattenNested, type NestedDType, type NestedSource } from './values/nested.js';
 import { descriptorOf, setMakeOwner, TensorView, takeDescriptor } from './view.js';
-
-/** The dtype that a typed array naturally has. */
-export type NaturalDType<A> = A extends BigInt64Array
-  ? 'int64'
-  : A extends BigUint64Array
-    ? 'uint64'
-    : A extends Float32Array
-      ? 'float32'
-      : A extends Float64Array
-        ? 'float64'
-        : A extends Int8Array
-          ? 'int8'
-          : A extends Int16Array
-            ? 'int16'
-            : A extends Int32Array
-              ? 'int32'
-              : A extends Uint16Array
-                ? 'uint16'
-                : A extends Uint32Array
-                  ? 'uint32'
-                  : A extends Uint8Array | Uint8ClampedArray
-                    ? 'uint8'
-                    : DType;
 
 /** Typed arrays that can be wrapped. */
 export type WrappableArray = TypedArray | Uint8ClampedArray;
@@ -53,6 +31,16 @@ export interface EmptyOptions {
   /** Elements narrower than a byte get a byte each, as in NumPy, instead of lying packed. */
   padded?: boolean;
 }
+
+const fromNames: OptionNames<FromOptions<DType>> = { shape: true, dtype: true };
+const wrapNames: OptionNames<WrapOptions<DType>> = {
+  ...fromNames,
+  strides: true,
+  byteOffset: true,
+  readonly: true,
+  padded: true,
+};
+const emptyNames: OptionNames<EmptyOptions> = { device: true, padded: true };
 
 /** Runtimes without explicit resource management have no such symbol; `dispose()` works everywhere. */
 const disposeSymbol: typeof Symbol.dispose = Symbol.dispose ?? (Symbol.for('Symbol.dispose') as never);
@@ -84,12 +72,13 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   ): Tensor<D>;
   static from<A extends WrappableArray>(source: A, options?: { shape?: readonly number[] }): Tensor<NaturalDType<A>>;
   static from<D extends DType>(source: TensorView<D>, options?: { shape?: readonly number[] }): Tensor<D>;
+  static from<S extends NestedSource>(source: S, options?: { shape?: readonly number[] }): Tensor<NestedDType<S>>;
   static from(source: NestedSource | TensorView, options?: { shape?: readonly number[] }): Tensor;
   static from(
     source: NestedSource | WrappableArray | TensorView,
     options: { shape?: readonly number[]; dtype?: DType } = {},
   ): Tensor {
-    checkOptions(options, "{ dtype: 'float32', shape: [2, 3] }");
+    checkOptions(options, fromNames, "{ dtype: 'float32', shape: [2, 3] }");
     if (source instanceof TensorView) {
       const from = descriptorOf(source);
       const dtype = options.dtype === undefined ? from.dtype : parseDType(options.dtype);
@@ -123,7 +112,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   ): Tensor<D>;
   static wrap<A extends WrappableArray>(array: A, options?: WrapOptions<never>): Tensor<NaturalDType<A>>;
   static wrap(array: WrappableArray | ArrayBufferLike, options: WrapOptions<DType> = {}): Tensor {
-    checkOptions(options, '{ shape: [2, 3] }');
+    checkOptions(options, wrapNames, '{ shape: [2, 3] }');
     const view = ArrayBuffer.isView(array) ? (array as TypedArray) : bytesOf(array);
     const natural = dtypeOfArray(view);
     if (natural === undefined) throw new ArgumentTypeError('array', 'a typed array or an ArrayBuffer', array);
@@ -138,7 +127,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   static adopt<D extends DType>(array: WrappableArray, options: FromOptions<D> & { dtype: D }): Tensor<D>;
   static adopt<A extends WrappableArray>(array: A, options?: { shape?: readonly number[] }): Tensor<NaturalDType<A>>;
   static adopt(array: WrappableArray, options: FromOptions<DType> = {}): Tensor {
-    checkOptions(options, '{ shape: [2, 3] }');
+    checkOptions(options, fromNames, '{ shape: [2, 3] }');
     const natural = dtypeOfArray(array);
     if (natural === undefined) throw new ArgumentTypeError('array', 'a typed array', array);
     // Everything that can fail is checked while the array is still the caller's.
@@ -160,7 +149,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
 
   /** Uninitialised memory: whatever was there before. */
   static empty<D extends DType>(shape: readonly number[], dtype: D, options: EmptyOptions = {}): Tensor<D> {
-    checkOptions(options, "{ device: 'cuda:0' }");
+    checkOptions(options, emptyNames, "{ device: 'cuda:0' }");
     const flags = options.padded === true ? Flag.subBytePadded : 0;
     return new Tensor<D>(
       allocateLike(checkShape(shape), parseDType(dtype), flags, parseDevice(options.device ?? 'cpu')),
@@ -259,6 +248,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
 
   /** Another shape: over the same memory where strides allow it, a copy where not. */
   override reshape(shape: readonly number[], options: { copy?: false } = {}): this {
+    checkOptions(options, { copy: true }, '{ copy: false }');
     const reshaped = reshapeLayout(descriptorOf(this).layout, shape);
     if (reshaped !== null || options.copy === false) return super.reshape(shape);
     const packed = this.copy();

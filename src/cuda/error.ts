@@ -6,6 +6,12 @@
 
 import { DLPackError } from '../errors.js';
 
+declare module '../errors.js' {
+  interface DLPackErrors {
+    CudaError: CudaError;
+  }
+}
+
 /** The CUDA driver reported an error. `code` and `cudaName` are its own: 2 and `'CUDA_ERROR_OUT_OF_MEMORY'`. */
 export class CudaError extends DLPackError {
   readonly tag = 'CudaError';

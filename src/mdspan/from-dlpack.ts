@@ -10,13 +10,13 @@ import {
   ArgumentTypeError,
   ArgumentValueError,
   BufferError,
-  checkOptions,
   describe,
   LayoutError,
   UnsupportedDeviceError,
   UnsupportedDTypeError,
 } from '../errors.js';
 import { spanOf } from '../layout.js';
+import { checkOptions, type OptionNames } from '../options.js';
 import { defaultAccessor, type PointerAccessor } from './accessor.js';
 import { type DLTensor, origins } from './dl-tensor.js';
 import { type ElementInfo, type ElementType, parseElementType } from './element-type.js';
@@ -83,11 +83,12 @@ const deviceTypes = {
 } as const;
 
 type Options = FromDLTensorOptions<ElementType, number, LayoutPolicy>;
+const optionNames: OptionNames<Options> = { dtype: true, rank: true, layout: true };
 
 /** Each field is read once: a getter that answers differently the second time changes nothing. */
 function toMdspan(kind: SpanKind, tensor: DLTensor, options: Options): unknown {
   if (typeof tensor !== 'object' || tensor === null) throw new ArgumentTypeError('tensor', 'a DLTensor', tensor);
-  checkOptions(options, '{ dtype, rank, layout }');
+  checkOptions(options, optionNames, '{ dtype, rank, layout }');
   const { data, device, ndim, dtype, shape: givenShape, strides: givenStrides, byteOffset: givenOffset } = tensor;
   const { rank, layout = layoutStrideRelaxed } = options;
   const element = parseElementType(options.dtype);

@@ -5,8 +5,9 @@
  */
 
 import type { DType } from '../dtype.js';
-import { ArgumentTypeError, checkOptions, LayoutError, UnsupportedDeviceError } from '../errors.js';
+import { ArgumentTypeError, LayoutError, UnsupportedDeviceError } from '../errors.js';
 import { spanOf } from '../layout.js';
+import { checkOptions, type OptionNames } from '../options.js';
 import type { WrappableArray } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { type Accessor, defaultAccessor, type PointerAccessor } from './accessor.js';
@@ -87,18 +88,21 @@ interface AnyOptions extends Partial<AddressSpanOptions<ElementType>> {
   accessor?: Accessor<unknown, unknown>;
 }
 
+const optionNames: OptionNames<AnyOptions> = { dtype: true, readonly: true, deviceId: true, accessor: true };
+
 const deviceKinds = { host: 'cpu', device: 'cuda', managed: 'cuda_managed' } as const;
 const constants = { host: 'kDLCPU', device: 'kDLCUDA', managed: 'kDLCUDAManaged' } as const;
 
 function makeSpan(kind: SpanKind, source: unknown, layout: Layout | undefined, options: AnyOptions): unknown {
-  checkOptions(options, "{ dtype: 'float32' }");
-  if (options.accessor !== undefined) return construct(kind, source, mappingOf(layout), options.accessor);
+  checkOptions(options, optionNames, "{ dtype: 'float32' }");
+  const { accessor, ...pointing } = options;
+  if (accessor !== undefined) return construct(kind, source, mappingOf(layout), accessor);
   if (source instanceof TensorView && layout === undefined) {
-    const [pointer, mapping] = elementsOf(source, options);
+    const [pointer, mapping] = elementsOf(source, pointing);
     return construct(kind, pointer, mapping, defaultAccessor());
   }
   const mapping = mappingOf(layout);
-  const pointer = pointerFor(kind, source, mapping, options);
+  const pointer = pointerFor(kind, source, mapping, pointing);
   if (mapping.requiredSpanSize > pointer.available) {
     throw new LayoutError(
       `Expected memory of ${mapping.requiredSpanSize} elements of ${pointer.element.name} for extents ` +

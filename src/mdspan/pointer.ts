@@ -5,18 +5,11 @@
  */
 
 import { DeviceType, deviceFromType } from '../device.js';
-import { dtypeOfArray, type TypedArray } from '../dtype.js';
-import {
-  ArgumentTypeError,
-  ArgumentValueError,
-  BufferError,
-  checkOptions,
-  describe,
-  LayoutError,
-  ReadOnlyError,
-} from '../errors.js';
+import { dtypeOfArray, type NaturalDType, type TypedArray } from '../dtype.js';
+import { ArgumentTypeError, ArgumentValueError, BufferError, describe, LayoutError, ReadOnlyError } from '../errors.js';
+import { checkOptions, type OptionNames } from '../options.js';
 import { checkAttached } from '../storage/arrays.js';
-import type { NaturalDType, WrappableArray } from '../tensor.js';
+import type { WrappableArray } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { type ElementInfo, type ElementType, type ElementValueOf, parseElementType } from './element-type.js';
 import { addressMemory, bufferMemory, type Memory, storageMemory } from './memory.js';
@@ -115,6 +108,9 @@ export interface AddressOptions<D extends ElementType> extends PointerOptions<D>
   deviceId?: number;
 }
 
+const pointerNames: OptionNames<PointerOptions<ElementType>> = { dtype: true, readonly: true };
+const addressNames: OptionNames<AddressOptions<ElementType>> = { ...pointerNames, size: true, deviceId: true };
+
 /**
  * A pointer to the first element of a typed array, an ArrayBuffer or a contiguous tensor. Unsafe for an address: it is
  * trusted, and the caller keeps the memory alive.
@@ -133,7 +129,7 @@ export function pointerTo(
   source: bigint | WrappableArray | ArrayBufferLike | TensorView,
   options: Partial<AddressOptions<ElementType>> = {},
 ): Pointer {
-  checkOptions(options, "{ dtype: 'float32' }");
+  checkOptions(options, typeof source === 'bigint' ? addressNames : pointerNames, "{ dtype: 'float32' }");
   if (typeof source === 'bigint') return pointerToAddress(source, options);
   if (source instanceof TensorView) return pointerToTensor(source, options);
   return pointerToArray(source, options);

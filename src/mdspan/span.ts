@@ -6,7 +6,7 @@
  */
 
 import type { DLDevice } from '../device.js';
-import { ArgumentTypeError, ReadOnlyError } from '../errors.js';
+import { ArgumentTypeError, IndexError, ReadOnlyError } from '../errors.js';
 import { DLPACK, DLPACK_DEVICE, type DLPackRequest, type ManagedTensor } from '../protocol/managed.js';
 import type { Accessor, HandleOf, PointerAccessor, ValueOf } from './accessor.js';
 import type { ElementType } from './element-type.js';
@@ -116,10 +116,12 @@ abstract class ReachableMdspan<
     return this.#access().read(this.dataHandle as never, offsetAt(this.mapping, index)) as ValueOf<A>;
   }
 
-  /** Writes one element: `set([i, j], value)`. */
-  set(index: PerAxis<S>, value: ValueOf<A>): void {
+  /** Writes one element: `set(i, j, value)`. */
+  set(...indexAndValue: [...index: PerAxis<S>, value: ValueOf<A>]): void {
     const accessor = this.#access();
-    if (!Array.isArray(index)) throw new ArgumentTypeError('index', 'an array with an index for each axis', index);
+    const index = indexAndValue.slice(0, -1) as unknown as PerAxis<S>;
+    if (index.length !== this.rank) throw wrongCount(this.shape, indexAndValue);
+    const value = indexAndValue[indexAndValue.length - 1] as ValueOf<A>;
     if (accessor.write === undefined) {
       throw new ReadOnlyError('Expected a writable span for set() but its accessor has no write()');
     }
@@ -143,6 +145,13 @@ abstract class ReachableMdspan<
   #access(): Accessor<unknown, never> {
     return this.accessor as Accessor<unknown, never>;
   }
+}
+
+function wrongCount(shape: Shape, given: readonly unknown[]): IndexError {
+  return new IndexError(
+    `Expected ${shape.length} indices and then a value for extents [${shape.join(', ')}] but received ${given.length} arguments`,
+    given,
+  );
 }
 
 /** Elements in plain host memory. */

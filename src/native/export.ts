@@ -4,7 +4,8 @@
  * @module
  */
 
-import { ArgumentTypeError, BufferError, checkOptions } from '../errors.js';
+import { ArgumentTypeError, BufferError } from '../errors.js';
+import { checkOptions, type OptionNames } from '../options.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { BufferStorage } from '../storage/storage.js';
 import { copyDescriptor } from '../values/copy.js';
@@ -27,6 +28,8 @@ export interface ExportOptions {
   copy?: boolean | null;
 }
 
+const exportNames: OptionNames<ExportOptions> = { versioned: true, copy: true };
+
 /**
  * Unsafe: the address of a new managed tensor that the caller owns. Its deleter is plain C and must be called exactly
  * once, on any thread, by the consumer or by {@link releaseManaged}.
@@ -38,7 +41,7 @@ export function exportManaged(tensor: TensorView, options?: ExportOptions): bigi
     prepareFrame(source);
     return exportVersioned();
   }
-  if (options !== undefined) checkOptions(options, '{ copy: false }');
+  if (options !== undefined) checkOptions(options, exportNames, '{ copy: false }');
   const copy = options?.copy ?? null;
   if (options?.versioned === false) {
     checkLegacy(source, copy);
@@ -63,7 +66,7 @@ function exportLegacy(): bigint {
 export function releaseManaged(address: bigint, options?: { versioned?: boolean }): void {
   if (typeof address !== 'bigint') throw new ArgumentTypeError('address', 'a bigint', address);
   const binding = native();
-  if (options !== undefined) checkOptions(options, '{ versioned: false }');
+  if (options !== undefined) checkOptions(options, { versioned: true }, '{ versioned: false }');
   const isLegacy = options?.versioned === false;
   u64[ADDRESS] = address;
   if (isLegacy) binding.deleteLegacy();

@@ -5,7 +5,8 @@
  */
 
 import type { DType } from '../dtype.js';
-import { ArgumentTypeError, checkOptions } from '../errors.js';
+import { ArgumentTypeError } from '../errors.js';
+import { checkOptions, type OptionNames } from '../options.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { Tensor } from '../tensor.js';
 import { isDebug } from './debug.js';
@@ -22,6 +23,8 @@ export interface ImportOptions {
   versioned?: boolean;
 }
 
+const importNames: OptionNames<ImportOptions> = { versioned: true };
+
 /**
  * Unsafe: takes ownership of the `DLManagedTensorVersioned` at an address. The address is trusted; what the struct holds
  * is checked, and when it is refused its deleter has been called.
@@ -29,7 +32,7 @@ export interface ImportOptions {
 export function importManaged<D extends DType = DType>(address: bigint, options?: ImportOptions): Tensor<D> {
   if (typeof address !== 'bigint') throw new ArgumentTypeError('address', 'a bigint', address);
   const binding = native();
-  if (options !== undefined) checkOptions(options, '{ versioned: false }');
+  if (options !== undefined) checkOptions(options, importNames, '{ versioned: false }');
   const isLegacy = options?.versioned === false; // a getter may run user code: before the frame is filled
   writeImport(address);
   if (isLegacy) binding.importLegacy();

@@ -5,7 +5,8 @@
  */
 
 import { deviceFromType } from '../device.js';
-import { BufferError, checkOptions } from '../errors.js';
+import { BufferError } from '../errors.js';
+import { checkObject } from '../options.js';
 import { getBackend } from '../storage/backend.js';
 import { type Descriptor, KNOWN_FLAGS } from '../storage/descriptor.js';
 import { getDeviceBackend } from '../storage/device-backend.js';
@@ -15,7 +16,7 @@ import { DLPACK_VERSION, type DLPackRequest, type ManagedTensor } from './manage
 
 /** Answers a protocol request from memory this package holds. */
 export function produce(source: Descriptor, request: DLPackRequest): ManagedTensor | object {
-  checkOptions(request, '{ copy: true }');
+  checkObject(request, '{ copy: true }', 'request');
   const { maxVersion, device: wanted } = request;
   const major = maxVersion?.[0];
   if (typeof major === 'number' && major < DLPACK_VERSION[0]) {

@@ -6,6 +6,12 @@
 
 import { DLPackError } from '../errors.js';
 
+declare module '../errors.js' {
+  interface DLPackErrors {
+    PythonError: PythonError;
+  }
+}
+
 /** The class of the exceptions that stand for what a JavaScript function threw. */
 export const JAVASCRIPT_ERROR = 'JavaScriptError';
 

@@ -4,9 +4,15 @@
  * @module
  */
 
-import { DLPackError } from '../errors.js';
+import { DLPackError, isDLPackError } from '../errors.js';
 import { f64, OBJECT, SLOT, u32 } from './call-frame.js';
 import { ffi } from './library.js';
+
+declare module '../errors.js' {
+  interface DLPackErrors {
+    TVMFFIError: TVMFFIError;
+  }
+}
 
 /** A native function failed. `kind` is its class there, such as `'ValueError'`. */
 export class TVMFFIError extends DLPackError {
@@ -105,6 +111,8 @@ function describeError(error: unknown): { kind: string; message: string; backtra
       const backtrace = error.backtrace.split('\n').reverse().join('\n');
       return { kind: error.kind, message: error.message, backtrace };
     }
+    // The tag: native code knows the names that Python gives errors.
+    if (isDLPackError(error)) return { kind: error.tag, message: error.message, backtrace: '' };
     if (error instanceof Error) return { kind: String(error.name), message: String(error.message), backtrace: '' };
     return { kind: 'RuntimeError', message: String(error), backtrace: '' };
   } catch {

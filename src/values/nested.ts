@@ -11,6 +11,32 @@ import { MAX_NDIM } from '../layout.js';
 /** A value or arrays of values, all of the same depth and lengths. */
 export type NestedSource = number | bigint | boolean | Complex | TypedArray | readonly NestedSource[];
 
+/** The values in nested arrays, up to twelve levels deep: types such as that of `toArray()` have no end. */
+type LeafOf<S, Levels extends unknown[] = []> = Levels['length'] extends 12
+  ? never
+  : S extends readonly (infer Row)[]
+    ? LeafOf<Row, [...Levels, unknown]>
+    : S extends BigInt64Array | BigUint64Array
+      ? bigint
+      : S extends TypedArray
+        ? number
+        : S;
+
+type DTypeOfValues<V> = 0 extends 1 & V // any
+  ? DType
+  : [V] extends [number]
+    ? 'float64'
+    : [V] extends [bigint]
+      ? 'int64' | 'uint64'
+      : [V] extends [boolean]
+        ? 'bool'
+        : [V] extends [number | Complex]
+          ? 'complex128'
+          : DType;
+
+/** The dtype that nested arrays of values get: `NestedDType<number[][]>` is `'float64'`. */
+export type NestedDType<S> = DTypeOfValues<LeafOf<S>>;
+
 /** Flattens row by row; lanes of a vector dtype are the innermost arrays and stay whole. */
 export function flattenNested(
   source: NestedSource,

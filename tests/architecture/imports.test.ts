@@ -13,7 +13,7 @@ const source = fileURLToPath(new URL('../../../src', import.meta.url));
 const layers: readonly (readonly string[])[] = [
   ['errors'],
   ['options'],
-  ['dtype', 'device', 'layout'],
+  ['dtype', 'device', 'layout', 'stream'],
   ['storage'],
   ['values'],
   ['protocol'],

@@ -17,7 +17,7 @@ tensor.set(1, 2, 60);
 const wrapper = toDLPackTensor(span);
 const dl = wrapper.get();
 const back = toHostMdspan(dl, { dtype: 'float32', rank: 2 });
-back.set([0, 0], 10);
+back.set(0, 0, 10);
 
 const empty = toDLPackTensor(hostMdspan(data, extents(0)));
 const attempt = (action) => {

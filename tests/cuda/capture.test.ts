@@ -93,7 +93,7 @@ cudaTest('what cannot be part of a graph is refused, and the capture stays whole
     () => x.fill(3),
     () => x.copyFrom(pinned),
     () => x.to('cpu'),
-    () => Tensor.from([1, 2]).to('cuda:0'),
+    () => Tensor.from([1, 2], { dtype: 'float32' }).to('cuda:0'),
   ]) {
     throwsCuda(refused, () => stream.use(action));
   }

@@ -321,6 +321,18 @@ test('addresses that cannot be one are refused', () => {
   throws('TypeError', 'a Tensor', () => addressOf(null as never));
 });
 
+test('options that a function does not know are refused before anything is exchanged', () => {
+  const x = Tensor.from([1, 2]);
+  const { exports } = stats();
+  throws('TypeError', "did you mean 'versioned'?", () => exportManaged(x, { version: 1 } as never));
+  equal(stats().exports, exports);
+  const address = exportManaged(x, { versioned: true, copy: null });
+  throws('TypeError', "did you mean 'versioned'?", () => importManaged(address, { Versioned: true } as never));
+  throws('TypeError', "received 'copy'", () => releaseManaged(address, { copy: true } as never));
+  releaseManaged(address, { versioned: true });
+  equal(stats().exports, exports);
+});
+
 testWith(peerMissing, 'the exchange API table allocates and describes itself', () => {
   const api = exchangeApi();
   equal(api, exchangeApi());

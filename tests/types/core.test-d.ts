@@ -1,6 +1,17 @@
 /** Types that users rely on. Compiling this file is the test. */
 
-import { type DLPackProducer, expectTensor, fromDLPack, Tensor, type TensorView } from 'dlpack';
+import {
+  type ArgumentTypeError,
+  type DLPackProducer,
+  expectTensor,
+  fromDLPack,
+  isDLPackError,
+  Tensor,
+  type TensorView,
+} from 'dlpack';
+import type { CudaError, Stream } from 'dlpack/cuda';
+import type { PythonError } from 'dlpack/python';
+import type { TVMFFIError } from 'dlpack/tvm-ffi';
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 function type<_T extends true>(): void {}
@@ -29,6 +40,46 @@ const empty = Tensor.empty([2], 'uint8');
 type<Equal<typeof empty, Tensor<'uint8'>>>();
 const cast = empty.astype('int64');
 type<Equal<typeof cast, Tensor<'int64'>>>();
+
+// So do nested arrays of values.
+type<Equal<ReturnType<typeof numbers.get>, number>>();
+const numbers = Tensor.from([1, 2, 3]);
+type<Equal<typeof numbers, Tensor<'float64'>>>();
+const wide = Tensor.from([[1n], [2n]]);
+type<Equal<typeof wide, Tensor<'int64' | 'uint64'>>>();
+const flags = Tensor.from(true);
+type<Equal<typeof flags, Tensor<'bool'>>>();
+const complex = Tensor.from([1, { re: 1, im: 2 }]);
+type<Equal<typeof complex, Tensor<'complex128'>>>();
+const rows = Tensor.from([new Float32Array(2), new Float32Array(2)]);
+type<Equal<typeof rows, Tensor<'float64'>>>();
+const again = Tensor.from(numbers.toArray());
+type<Equal<typeof again, Tensor<'float64'>>>();
+const mixed = Tensor.from([1, 2n] as (number | bigint)[]);
+type<Equal<typeof mixed, Tensor>>();
+const parsed = Tensor.from(JSON.parse('[1]'));
+type<Equal<typeof parsed, Tensor>>();
+const clamped = Tensor.from(new Uint8ClampedArray(2));
+type<Equal<typeof clamped, Tensor<'uint8'>>>();
+
+// A stream is an object of dlpack/cuda, a number or null.
+declare const stream: Stream;
+fromDLPack(natural, { stream });
+fromDLPack(natural, { stream: 1n });
+fromDLPack(natural, { stream: null });
+// @ts-expect-error: a bigint
+fromDLPack(natural, { stream: 1 });
+// @ts-expect-error: no such option
+fromDLPack(natural, { devise: 'cuda:0' });
+
+// Tags narrow, those of other subpaths too.
+declare const error: unknown;
+if (isDLPackError(error, 'TypeError')) type<Equal<typeof error, ArgumentTypeError>>();
+if (isDLPackError(error, 'CudaError')) type<Equal<typeof error, CudaError>>();
+if (isDLPackError(error, 'PythonError')) type<Equal<typeof error, PythonError>>();
+if (isDLPackError(error, 'TVMFFIError')) type<Equal<typeof error, TVMFFIError>>();
+// @ts-expect-error: no such tag
+isDLPackError(error, 'CudaErorr');
 
 // Derived tensors stay what they are.
 const part = natural.slice(0);
@@ -63,4 +114,4 @@ natural.set(0, 1);
 const half: DLPackProducer = { [Symbol.for('dlpack')]: () => ({}) };
 
 if (image.is('uint8')) type<Equal<(typeof image)['dtype'], 'uint8'>>();
-void [plain, named, cast, part, shared, either, half];
+void [plain, named, flags, complex, rows, again, mixed, parsed, clamped, wide, cast, part, shared, either, half];

@@ -78,13 +78,13 @@ export function elementsAreTyped(): void {
   const span = hostMdspan(data, extents(2, 3));
   is<Equal<typeof span.dtype, 'float32'>>();
   const value: number = span.get(1, 2);
-  span.set([1, 2], value);
+  span.set(1, 2, value);
   // @ts-expect-error one index for each axis
   span.get(1);
   // @ts-expect-error one index for each axis
-  span.set([1], 2);
+  span.set(1, 2);
   // @ts-expect-error float32 elements are numbers
-  span.set([1, 2], 1n);
+  span.set(1, 2, 1n);
   const wide = hostMdspan(new BigInt64Array(6), extents(2, 3));
   is<Equal<ReturnType<typeof wide.get>, bigint>>();
   const flags = hostMdspan(new Uint8Array(6), extents(6), { dtype: 'bool' });
@@ -115,7 +115,7 @@ export function deviceElementsAreOutOfReach(): void {
   // @ts-expect-error device memory cannot be read here
   device.get(0, 0);
   // @ts-expect-error device memory cannot be written here
-  device.set([0, 0], 1);
+  device.set(0, 0, 1);
   // @ts-expect-error device memory cannot be iterated here
   for (const _ of device) break;
   const part = submdspan(device, 0, fullExtent);

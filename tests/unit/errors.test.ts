@@ -15,6 +15,14 @@ test('errors are errors, carry a tag, and are recognised without instanceof', ()
   for (const other of [null, undefined, 1, 'x', {}, new Error('x'), { tag: 'BufferError' }]) ok(!isDLPackError(other));
 });
 
+test('the name of an argument error is its class: it is not a TypeError of JavaScript', () => {
+  const error = new dlpack.ArgumentTypeError('x', 'a number', 'y', 'use a number');
+  equal([error.name, error.tag, error instanceof TypeError], ['ArgumentTypeError', 'TypeError', false]);
+  equal(String(error), "ArgumentTypeError: Expected a number for x but received 'y' (string); use a number");
+  ok(error.stack?.startsWith('ArgumentTypeError: Expected') !== false, error.stack);
+  equal(new dlpack.ArgumentValueError('x', 'y', 1).name, 'ArgumentValueError');
+});
+
 test('every exported error class has a tag of its own', () => {
   const classes = Object.entries(dlpack).filter(([name]) => name.endsWith('Error') && /^[A-Z]/.test(name));
   const tags = classes

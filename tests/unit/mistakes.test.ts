@@ -156,7 +156,7 @@ const mistakes: Record<string, [tag: DLPackErrorTag, says: string, action: () =>
   ],
   'sizeBytes(dtype, 5n)': ['TypeError', 'zero or more for count', () => sizeBytes(parseDType('int8'), any(5n))],
   'zeros({ length: -1 })': ['TypeError', 'an array of integers', () => Tensor.zeros(any({ length: -1 }), 'int8')],
-  'a request that is none': ['TypeError', 'for options but received null', () => matrix()[DLPACK](any(null))],
+  'a request that is none': ['TypeError', 'for request but received null', () => matrix()[DLPACK](any(null))],
   'a stream that has no number': [
     'BufferError',
     'no stream for a tensor on',

@@ -1,4 +1,5 @@
-import { ArgumentTypeError, fromDLPack, Tensor } from 'dlpack';
+import { ArgumentTypeError, DLPACK, expectTensor, fromDLPack, Tensor } from 'dlpack';
+import { extents, hostMdspan, layoutRight, pointerTo, toDLPackTensor, toHostMdspan } from 'dlpack/mdspan';
 import { equal, throws } from '../assert.js';
 import { test } from '../harness.js';
 
@@ -43,4 +44,55 @@ test('options that are not an object', () => {
   for (const options of [[2, 3], 'float32', 1, true, () => 1]) {
     throws('TypeError', 'Expected an object such as { copy: true } for options', () => check(options as object));
   }
+});
+
+const any = (options: object): never => options as never;
+const array = () => new Float32Array(6);
+const span = hostMdspan(array(), extents(6));
+const calls: Record<string, [says: string, call: () => unknown]> = {
+  from: ["received 'dType' (string); did you mean 'dtype'?", () => Tensor.from([1], any({ dType: 'int8' }))],
+  wrap: ["received 'readOnly' (string); did you mean 'readonly'?", () => Tensor.wrap(array(), any({ readOnly: true }))],
+  adopt: ["received 'shapes' (string); did you mean 'shape'?", () => Tensor.adopt(array(), any({ shapes: [6] }))],
+  empty: ["received 'devise' (string)", () => Tensor.empty([1], 'int8', any({ devise: 'cuda' }))],
+  zeros: ["received 'pad' (string)", () => Tensor.zeros([1], 'int8', any({ pad: true }))],
+  reshape: ["Expected copy for options but received 'cpy'", () => x.reshape([1, 1], any({ cpy: false }))],
+  fromDLPack: ["received 'requireContiguous' (string)", () => fromDLPack(x, any({ requireContiguous: true }))],
+  expectTensor: ["did you mean 'writable'?", () => expectTensor(x, any({ writeable: true }))],
+  pointerTo: ["Expected dtype or readonly for options but received 'size'", () => pointerTo(array(), any({ size: 1 }))],
+  'pointerTo an address': ["did you mean 'deviceId'?", () => pointerTo(4096n, any({ dtype: 'int8', deviceID: 0 }))],
+  hostMdspan: ["did you mean 'readonly'?", () => hostMdspan(array(), extents(6), any({ readOnly: true }))],
+  toHostMdspan: [
+    "did you mean 'layout'?",
+    () => toHostMdspan(toDLPackTensor(span).get(), any({ dtype: 'float32', rank: 1, layot: layoutRight })),
+  ],
+};
+
+for (const [name, [says, call]] of Object.entries(calls)) {
+  test(`${name} refuses an option that it does not know`, () => {
+    throws('TypeError', says, call);
+  });
+}
+
+test('a protocol request ignores fields that it does not know, and is an object', () => {
+  const managed = x[DLPACK](any({ copy: true, later: 1 })) as { deleter(): void };
+  managed.deleter();
+  throws('TypeError', 'an object such as { copy: true } for request', () => x[DLPACK]('copy' as never));
+});
+
+test('a stream is an object with a handle, a bigint or null', () => {
+  const seen: unknown[] = [];
+  const producer = {
+    [DLPACK](request: { stream: bigint | null }) {
+      seen.push(request.stream);
+      return x[DLPACK]();
+    },
+  };
+  for (const stream of [{ handle: 7n }, 7n, null, undefined]) fromDLPack(producer, any({ stream })).dispose();
+  equal(seen, [7n, 7n, null, null]);
+  for (const stream of [7, 'x', {}, { handle: 7 }]) {
+    throws('TypeError', 'a Stream of dlpack/cuda, a bigint or null for stream', () =>
+      fromDLPack(producer, any({ stream })),
+    );
+  }
+  equal(seen.length, 4);
 });

@@ -138,7 +138,7 @@ test('spans over page memory become tensors and back', () => {
   t.set(1, 2, 60);
   equal(data[5], 60);
   const back = toHostMdspan(toDLPackTensor(span).get(), { dtype: 'float32', rank: 2 });
-  back.set([0, 0], 10);
+  back.set(0, 0, 10);
   equal(data[0], 10);
 });
 

@@ -19,7 +19,7 @@ testWith(numpy.missing, 'a span is NumPy’s array: same address, column-major s
   equal(String(a.tolist()), '[[1.0, 3.0, 5.0], [2.0, 4.0, 6.0]]');
   py.setItem(a, py.tuple(1, 2), 60);
   equal(span.get(1, 2), 60);
-  span.set([0, 0], 10);
+  span.set(0, 0, 10);
   equal(value(py.getItem(a, py.tuple(0, 0)).item()), 10);
 });
 

@@ -36,7 +36,7 @@ const convert = (changes: Partial<DLTensor>, layout?: LayoutPolicy) =>
 test('the span is over the memory of the DLTensor', () => {
   const span = convert({});
   equal([...span], [0, 1, 2, 3, 4, 5]);
-  span.set([1, 2], 50);
+  span.set(1, 2, 50);
   equal(memory.get(5), 50);
   memory.set(5, 5);
   equal(span.get(1, 2), 5);
@@ -148,7 +148,7 @@ test('the round trip, with the empty one that C++ refuses', () => {
   using dl = toDLPackTensor(hostMdspan(data, layoutLeft(extents(2, 3))));
   const back = toHostMdspan(dl.get(), { dtype: 'float32', rank: 2, layout: layoutLeft });
   equal([...back], [1, 3, 5, 2, 4, 6]);
-  back.set([0, 1], 30);
+  back.set(0, 1, 30);
   equal(data[2], 30);
   for (const layout of [layoutRight, layoutStrideRelaxed]) {
     using empty = toDLPackTensor(hostMdspan(new Float32Array(0), extents(3, 0)));
@@ -166,7 +166,7 @@ test('the round trip of negative strides and of constant elements', () => {
   using dl = toDLPackTensor(reversed);
   const back = toHostMdspan(dl.get(), { dtype: 'float32', rank: 2 });
   equal([...back], [6, 5, 4, 3, 2, 1]);
-  throws('ReadOnlyError', 'constant', () => back.set([0, 0], 1));
+  throws('ReadOnlyError', 'constant', () => back.set(0, 0, 1));
 });
 
 test('the round trip keeps a typed array alive that nothing else does', async () => {
@@ -213,7 +213,7 @@ test('bytes in place of an address', () => {
   const changes = { data: bytes, shape: [2, 2], strides: [2, 1] };
   const span = convert(changes);
   equal([...span], [1, 2, 3, 4]);
-  span.set([0, 0], 10);
+  span.set(0, 0, 10);
   equal(new Float32Array(bytes.buffer)[1], 10);
   equal(convert({ ...changes, byteOffset: 4, shape: [1, 2], strides: [2, 1] }, layoutRight).get(0, 0), 2);
   throws('LayoutError', 'there are 16 bytes', () => convert({ ...changes, shape: [2, 3], strides: [3, 1] }));

@@ -86,8 +86,8 @@ test('narrow elements of a byte each carry the padded flag', () => {
 
 test('padded elements keep their values on the other side', () => {
   const span = hostMdspan(new Uint8Array(3), extents(3), { dtype: 'float4_e2m1fn' });
-  span.set([1], 1.5);
-  span.set([2], -6);
+  span.set(1, 1.5);
+  span.set(2, -6);
   using tensor = fromDLPack(span);
   ok(tensor.isPadded);
   equal(tensor.toArray(), [0, 1.5, -6]);

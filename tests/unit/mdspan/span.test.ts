@@ -22,7 +22,7 @@ test('a span over a typed array reads and writes its memory', () => {
   const data = new Int32Array([0, 1, 2, 3, 4, 5]);
   const span = hostMdspan(data, extents(2, 3));
   equal(span.get(1, 2), 5);
-  span.set([0, 1], 42);
+  span.set(0, 1, 42);
   equal(data[1], 42);
   data[5] = 7;
   equal(span.get(1, 2), 7);
@@ -55,7 +55,7 @@ test('part of a buffer, and memory of another type', () => {
   const bits = hostMdspan(data.buffer, extents(5), { dtype: 'uint32' });
   equal(bits.get(1), 0x3f800000);
   const shared = hostMdspan(new SharedArrayBuffer(8), extents(2), { dtype: 'int32' });
-  shared.set([1], -1);
+  shared.set(1, -1);
   equal([...shared], [0, -1]);
 });
 
@@ -104,7 +104,7 @@ test('every element type lies in memory as C++ has it', () => {
     const [value, bytes] = sampleOf(dtype);
     const buffer = new ArrayBuffer(3 * bytes.length);
     const span = hostMdspan(buffer, extents(3), { dtype });
-    span.set([1], value as never);
+    span.set(1, value as never);
     const zeros = new Array<number>(bytes.length).fill(0);
     equal([...new Uint8Array(buffer)], [...zeros, ...bytes, ...zeros], dtype);
     equal(span.get(1), value, dtype);
@@ -126,12 +126,12 @@ test('types that no C++ element has are refused', () => {
 
 test('values that the type cannot hold are refused', () => {
   const bytes = new Uint8Array(64);
-  throws('ValueError', 'from 0 to 255', () => hostMdspan(bytes, extents(3)).set([0], 256));
+  throws('ValueError', 'from 0 to 255', () => hostMdspan(bytes, extents(3)).set(0, 256));
   throws('TypeError', 'array of 2 values', () =>
-    hostMdspan(bytes, extents(3), { dtype: 'float6_e2m3fnx2' }).set([0], [1]),
+    hostMdspan(bytes, extents(3), { dtype: 'float6_e2m3fnx2' }).set(0, [1]),
   );
   throws('TypeError', 'array of 4 values', () =>
-    hostMdspan(bytes, extents(3), { dtype: 'float6_e2m3fnx4' }).set([0], 1 as never),
+    hostMdspan(bytes, extents(3), { dtype: 'float6_e2m3fnx4' }).set(0, 1 as never),
   );
 });
 
@@ -139,10 +139,12 @@ test('indices outside the extents are refused', () => {
   const span = hostMdspan(new Float32Array(6), extents(2, 3));
   throws('IndexError', 'from 0 to 2 on axis 1', () => span.get(0, 3));
   throws('IndexError', 'on axis 0', () => span.get(-1, 0));
-  throws('IndexError', '0.5', () => span.set([0.5, 0], 1));
+  throws('IndexError', '0.5', () => span.set(0.5, 0, 1));
   throws('IndexError', 'Expected 2 indices', () => span.get(...([1] as never as [number, number])));
-  throws('TypeError', 'index', () => span.set(1 as never, 2));
-  throws('IndexError', 'Expected 2 indices', () => span.set([1, 1, 1] as never, 2));
+  const set = (...args: unknown[]) => span.set(...(args as [number, number, number]));
+  throws('IndexError', 'Expected 2 indices and then a value for extents [2, 3] but received 2', () => set(1, 2));
+  throws('IndexError', 'Expected 2 indices and then a value', () => set([1, 1], 2));
+  throws('IndexError', 'Expected 2 indices and then a value', () => set(1, 1, 1, 2));
 });
 
 test('memory that is too small or not aligned is refused', () => {
@@ -159,11 +161,11 @@ test('memory that is too small or not aligned is refused', () => {
 test('constant elements cannot be written', () => {
   const data = new Float32Array(2);
   const span = hostMdspan(data, extents(2), { readonly: true });
-  throws('ReadOnlyError', 'constant', () => span.set([0], 1));
+  throws('ReadOnlyError', 'constant', () => span.set(0, 1));
   equal(data[0], 0);
   ok(fromDLPack(span).readonly, 'the managed tensor says so');
   const tensor = Tensor.wrap(data, { readonly: true });
-  throws('ReadOnlyError', 'constant', () => hostMdspan(tensor).set([0], 1));
+  throws('ReadOnlyError', 'constant', () => hostMdspan(tensor).set(0, 1));
 });
 
 test('a detached buffer is noticed', () => {
@@ -171,7 +173,7 @@ test('a detached buffer is noticed', () => {
   const span = hostMdspan(data, extents(2));
   structuredClone(data.buffer, { transfer: [data.buffer] });
   throws('DisposedError', 'detached', () => span.get(0));
-  throws('DisposedError', 'detached', () => span.set([0], 1));
+  throws('DisposedError', 'detached', () => span.set(0, 1));
 });
 
 test('a tensor keeps its shape, its strides and its memory', () => {
@@ -190,7 +192,7 @@ test('a tensor keeps its shape, its strides and its memory', () => {
       [3, 1],
     ],
   );
-  span.set([1, 2], 60);
+  span.set(1, 2, 60);
   equal(tensor.get(1, 2), 60);
   using flipped = tensor.flip();
   const back = hostMdspan(flipped);
@@ -233,14 +235,14 @@ test('host memory at an address', () => {
   using tensor = Tensor.from([1, 2, 3, 4], { dtype: 'float32' });
   const span = hostMdspan(addressOf(tensor), extents(2, 2), { dtype: 'float32' });
   equal([...span], [1, 2, 3, 4]);
-  span.set([1, 1], 40);
+  span.set(1, 1, 40);
   equal(tensor.get(3), 40);
   using shared = fromDLPack(span);
   shared.set(0, 0, 10);
   equal(tensor.get(0), 10);
   equal(addressOf(shared), addressOf(tensor));
   const constant = hostMdspan(addressOf(tensor), extents(4), { dtype: 'float32', readonly: true });
-  throws('ReadOnlyError', 'constant', () => constant.set([0], 1));
+  throws('ReadOnlyError', 'constant', () => constant.set(0, 1));
 });
 
 test('addresses that cannot be are refused', () => {
@@ -259,7 +261,7 @@ test('device spans have no element access, managed ones do', () => {
   equal([device.kind, device.dtype, device.size], ['device', 'float16', 6]);
   using tensor = Tensor.from([1, 2], { dtype: 'float32' });
   const managed = managedMdspan(addressOf(tensor), extents(2), { dtype: 'float32' });
-  managed.set([1], 20);
+  managed.set(1, 20);
   equal(tensor.get(1), 20);
   equal(managed.kind, 'managed');
 });
@@ -298,7 +300,7 @@ function symmetric<N extends number>(n: N): LayoutMapping<readonly [N, N]> {
 test('a user-written layout', () => {
   const span = hostMdspan(new Float32Array([1, 2, 3, 4, 5, 6]), symmetric(3));
   equal([...span], [1, 2, 4, 2, 3, 5, 4, 5, 6]);
-  span.set([0, 2], 40);
+  span.set(0, 2, 40);
   equal(span.get(2, 0), 40);
   throws('LayoutError', 'no stride() method', () => span.stride(0));
   throws('LayoutError', 'no stride() method', () => fromDLPack(span));
@@ -329,7 +331,7 @@ test('a user-written accessor over a pointer', () => {
   const data = new Float32Array([1, 2, 3]);
   const span = hostMdspan(pointerTo(data), extents(3), { accessor: scaled });
   equal([...span], [10, 20, 30]);
-  span.set([0], 50);
+  span.set(0, 50);
   equal(data[0], 5);
   equal(span.dtype, 'float32');
   using raw = fromDLPack(span);
@@ -346,7 +348,7 @@ test('a user-written accessor over something that is not memory', () => {
   const span = hostMdspan(['a', 'b', 'c', 'd'], extents(2, 2), { accessor: table });
   equal([...span], ['a', 'b', 'c', 'd']);
   equal(span.dtype, null);
-  throws('ReadOnlyError', 'no write()', () => span.set([0, 0], 'x'));
+  throws('ReadOnlyError', 'no write()', () => span.set(0, 0, 'x'));
   throws('TypeError', 'data_handle_type must be a pointer', () => fromDLPack(span));
   for (const accessor of [{}, { read: () => 1 }, null, 7]) {
     throws('TypeError', 'accessor', () => hostMdspan('x', extents(1), { accessor: accessor as never }));
