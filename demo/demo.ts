@@ -5,8 +5,9 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { DLPACK, fromDLPack, isDLPackError, Tensor } from 'dlpack';
-import { addressOf, receiveTensor, shareTensor, type TensorToken } from 'dlpack/native';
+import { addressOf } from 'dlpack/native';
 import { python } from 'dlpack/python';
+import { openTensor, shareTensor, type TensorToken } from 'dlpack/shared';
 import { type FFIFunction, loadModule } from 'dlpack/tvm-ffi';
 
 interface Hop {
@@ -35,7 +36,7 @@ const hops: Hop[] = [
   {
     to: 'worker and back',
     how: 'token; the worker adds 1 to one element',
-    run: async (x) => receiveTensor<'float32'>(await viaWorker(shareTensor(x))),
+    run: async (x) => openTensor<'float32'>(await viaWorker(shareTensor(x))),
   },
 ];
 

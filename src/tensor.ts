@@ -12,7 +12,7 @@ import { checkShape, checkStrides, inferShape, reshapeLayout, rowMajorStrides } 
 import { checkOptions, type OptionNames } from './options.js';
 import { DLPACK, DLPACK_DEVICE, type DLPackRequest, type ManagedTensor } from './protocol/managed.js';
 import { produce } from './protocol/produce.js';
-import { allocateLike, clearStorage } from './storage/allocate.js';
+import { allocateLike, allocateShareable, clearStorage } from './storage/allocate.js';
 import { bytesOf, describeArray, type FromOptions, moveBuffer, type WrapOptions } from './storage/arrays.js';
 import { getBackend } from './storage/backend.js';
 import { type Descriptor, Flag } from './storage/descriptor.js';
@@ -30,6 +30,8 @@ export interface EmptyOptions {
   device?: Device;
   /** Elements narrower than a byte get a byte each, as in NumPy, instead of lying packed. */
   padded?: boolean;
+  /** Memory that `shareTensor(x, { with: 'process' })` of `dlpack/shared` accepts; on `'cuda'` devices. */
+  shareable?: boolean;
 }
 
 const fromNames: OptionNames<FromOptions<DType>> = { shape: true, dtype: true };
@@ -151,9 +153,8 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   static empty<D extends DType>(shape: readonly number[], dtype: D, options: EmptyOptions = {}): Tensor<D> {
     checkOptions(options, emptyNames, "{ device: 'cuda:0' }");
     const flags = options.padded === true ? Flag.subBytePadded : 0;
-    return new Tensor<D>(
-      allocateLike(checkShape(shape), parseDType(dtype), flags, parseDevice(options.device ?? 'cpu')),
-    );
+    const allocate = options.shareable === true ? allocateShareable : allocateLike;
+    return new Tensor<D>(allocate(checkShape(shape), parseDType(dtype), flags, parseDevice(options.device ?? 'cpu')));
   }
 
   /** Memory filled with zero bits. */

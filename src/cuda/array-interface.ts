@@ -12,13 +12,13 @@ import {
   ArgumentTypeError,
   ArgumentValueError,
   BufferError,
-  checkOptions,
   LayoutError,
   UnsupportedDeviceError,
   UnsupportedDTypeError,
 } from '../errors.js';
 import { broadcastLayout, checkShape, rowMajorStrides, spanOf } from '../layout.js';
 import type { NativeStorage } from '../native/native-storage.js';
+import { checkOptions, type OptionNames } from '../options.js';
 import { getBackend } from '../storage/backend.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
 import { type ArrayEntries, readForeignArray, takeForeignArray } from '../storage/foreign.js';
@@ -26,7 +26,6 @@ import type { Storage } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { type CudaArrayInterface, readEntries } from './array-entries.js';
-import { cudaBackend, ordinalOf } from './backend.js';
 import { currentHandle } from './current.js';
 import { parseCudaDevice } from './devices.js';
 import { check, cuda, driverError } from './driver.js';
@@ -46,6 +45,7 @@ import {
   u64,
   VALUES,
 } from './frame.js';
+import { handOver, ordinalOf } from './memory.js';
 import { deviceOfPointer } from './pointer.js';
 import { elementsOf, formatTypeString } from './typestr.js';
 
@@ -60,6 +60,8 @@ export interface CudaArrayOptions {
   /** Of an array without elements, whose address says nothing: `'cuda:0'`. */
   device?: Device;
 }
+
+const optionNames: OptionNames<CudaArrayOptions> = { dtype: true, sync: true, device: true };
 
 /** An array and the one that says which of its elements are valid. */
 export interface MaskedCudaArray {
@@ -84,7 +86,7 @@ const defaults: Settings = { dtype: undefined, sync: true, device: null };
 /** Options are read before anything is held: a getter of theirs may throw. */
 function readOptions(options: CudaArrayOptions | undefined): Settings {
   if (options === undefined) return defaults;
-  checkOptions(options, '{ sync: false }');
+  checkOptions(options, optionNames, '{ sync: false }');
   const { dtype, sync = true, device } = options;
   if (typeof sync !== 'boolean') throw new ArgumentTypeError('sync', 'a boolean', sync);
   return { dtype, sync, device: device === undefined ? null : parseCudaDevice(device) };
@@ -327,6 +329,8 @@ export interface CudaArrayExportOptions {
   sync?: boolean;
 }
 
+const exportOptionNames: OptionNames<CudaArrayExportOptions> = { version: true, sync: true };
+
 /** The interface of a tensor. */
 export interface TensorCudaArrayInterface {
   readonly shape: readonly number[];
@@ -346,7 +350,7 @@ export function toCudaArrayInterface(
   options: CudaArrayExportOptions = {},
 ): TensorCudaArrayInterface {
   if (!(tensor instanceof TensorView)) throw new ArgumentTypeError('tensor', 'a Tensor', tensor);
-  checkOptions(options, '{ version: 2 }');
+  checkOptions(options, exportOptionNames, '{ version: 2 }');
   const { version = 3, sync = true } = options;
   if (![0, 1, 2, 3].includes(version)) throw new ArgumentValueError('version', 'a version from 0 to 3', version);
   if (typeof sync !== 'boolean') throw new ArgumentTypeError('sync', 'a boolean', sync);
@@ -369,7 +373,7 @@ export function toCudaArrayInterface(
   let stream: bigint | null = null;
   if (sync && !isEmpty) {
     stream = currentHandle(ordinalOf(device));
-    cudaBackend.handOver(descriptor, stream);
+    handOver(descriptor, stream);
     if (version < 3) waitFor(device, stream);
   }
   const step = descriptor.strideBits / 8;

@@ -4,8 +4,9 @@
  * @module
  */
 
-import { ArgumentTypeError, checkOptions, LoadError } from '../errors.js';
+import { ArgumentTypeError, LoadError } from '../errors.js';
 import { native } from '../native/load.js';
+import { checkOptions, type OptionNames } from '../options.js';
 import type { CudaBinding } from './binding.js';
 import { CudaError } from './error.js';
 import { cudaFrame, DEVICE, i32, STATUS } from './frame.js';
@@ -17,9 +18,11 @@ export interface DriverOptions {
   path?: string;
 }
 
+const optionNames: OptionNames<DriverOptions> = { path: true };
+
 /** Loads the driver unless that has been done. The one that the process has already is used, whatever the path. */
 export function loadDriver(options: DriverOptions = {}): void {
-  checkOptions(options, "{ path: '/path/to/libcuda.so.1' }");
+  checkOptions(options, optionNames, "{ path: '/path/to/libcuda.so.1' }");
   const { path = process.env.DLPACK_CUDA_DRIVER ?? '' } = options;
   if (typeof path !== 'string') throw new ArgumentTypeError('path', 'a string', path);
   if (attached !== null) return;

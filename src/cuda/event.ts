@@ -5,8 +5,10 @@
  */
 
 import type { Device, DeviceInfo } from '../device.js';
-import { ArgumentTypeError, ArgumentValueError, checkOptions, DisposedError } from '../errors.js';
-import { currentHandle } from './current.js';
+import { ArgumentTypeError, ArgumentValueError, DisposedError } from '../errors.js';
+import { checkOptions, type OptionNames } from '../options.js';
+import type { StreamArgument } from '../storage/device-backend.js';
+import { currentHandle, streamOfNumber } from './current.js';
 import { parseCudaDevice } from './devices.js';
 import { check, cuda, NOT_READY } from './driver.js';
 import { ADDRESS, DEVICE, EVENT, FLAGS, f64, i32, NUMBER, STATUS, STREAM, u32, u64 } from './frame.js';
@@ -19,11 +21,7 @@ export interface EventOptions {
   timing?: boolean;
 }
 
-/** A `Stream`, whose module needs this one. What only looks like it is refused. */
-export interface StreamLike {
-  readonly handle: bigint;
-  readonly device: Device;
-}
+export const eventOptionNames: OptionNames<EventOptions> = { device: true, timing: true };
 
 /** What an event needs of a stream. */
 interface LiveStream {
@@ -38,11 +36,16 @@ export function setStreamReader(read: (value: unknown) => LiveStream | null): vo
   readStream = read;
 }
 
-/** The handle of a stream of a device; without one, of its current stream. */
-export function handleOn(device: DeviceInfo, stream: StreamLike | undefined): bigint {
+/** The handle of a stream that a user passed for a device; without a stream, that of the current one. */
+export function handleOn(device: DeviceInfo, stream: StreamArgument | undefined): bigint {
   if (stream === undefined) return currentHandle(device.id);
+  if (stream === null || typeof stream === 'bigint') {
+    const handle = streamOfNumber(stream);
+    if (handle === null) throw new ArgumentValueError('stream', 'a stream to wait on', stream);
+    return handle;
+  }
   const on = readStream(stream);
-  if (on === null) throw new ArgumentTypeError('stream', 'a Stream', stream);
+  if (on === null) throw new ArgumentTypeError('stream', 'a Stream, a bigint or null', stream);
   if (on.device !== device) throw new ArgumentValueError('stream', `a stream of '${device.name}'`, on.device.name);
   return on.handle;
 }
@@ -66,7 +69,7 @@ export class Event {
   }
 
   constructor(options: EventOptions = {}) {
-    checkOptions(options, '{ timing: true }');
+    checkOptions(options, eventOptionNames, '{ timing: true }');
     // Getters run before the frame is filled.
     const { device = 'cuda:0', timing = false } = options;
     this.#device = parseCudaDevice(device);
@@ -94,7 +97,7 @@ export class Event {
   }
 
   /** Moves the event behind what a stream has now; without one, the current stream of its device. */
-  record(stream?: StreamLike): this {
+  record(stream?: StreamArgument): this {
     const device = this.#device;
     const handle = handleOn(device, stream);
     i32[DEVICE] = device.id;

@@ -30,13 +30,5 @@ export {
 export { type DriverOptions, loadDriver } from './driver.js';
 export { CudaError } from './error.js';
 export { Event, type EventOptions } from './event.js';
-export { type OpenOptions, openShared } from './open.js';
 export { type PointerAttributes, pointerAttributes } from './pointer.js';
-export {
-  emptyShareable,
-  type ShareableOptions,
-  type SharedMemory,
-  type ShareOptions,
-  shareMemory,
-} from './share.js';
 export { Stream, type StreamOptions } from './stream.js';

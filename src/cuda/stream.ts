@@ -5,11 +5,12 @@
  */
 
 import type { Device, DeviceInfo } from '../device.js';
-import { ArgumentTypeError, ArgumentValueError, checkOptions, DisposedError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, DisposedError } from '../errors.js';
+import { checkOptions, type OptionNames } from '../options.js';
 import { checkHandle, currentHandle, LEGACY_STREAM, PER_THREAD_STREAM, setCurrentHandle } from './current.js';
 import { parseCudaDevice } from './devices.js';
 import { check, cuda, NOT_READY } from './driver.js';
-import { Event, type EventOptions, liveEvent, setStreamReader } from './event.js';
+import { Event, type EventOptions, eventOptionNames, liveEvent, setStreamReader } from './event.js';
 import { ADDRESS, DEVICE, EVENT, FLAGS, f64, i32, NUMBER, PRIORITY, STATUS, STREAM, u32, u64 } from './frame.js';
 import { disposeSymbol, Owned } from './owned.js';
 import { whenDone } from './wait.js';
@@ -21,6 +22,8 @@ export interface StreamOptions {
   /** true: ordered with the legacy default stream, as streams of the CUDA runtime are unless told otherwise. */
   blocking?: boolean;
 }
+
+const optionNames: OptionNames<StreamOptions> = { device: true, priority: true, blocking: true };
 
 /** A handle that is somebody else's. Not exported: only this module makes streams of handles. */
 class Foreign {
@@ -55,7 +58,7 @@ export class Stream {
   }
 
   constructor(options: StreamOptions = {}, foreign?: Foreign) {
-    checkOptions(options, "{ device: 'cuda:0' }");
+    checkOptions(options, optionNames, "{ device: 'cuda:0' }");
     this.#device = parseCudaDevice(options.device ?? 'cuda:0');
     if (foreign instanceof Foreign) {
       this.#handle = foreign.handle;
@@ -185,7 +188,7 @@ export class Stream {
 
   /** A new event of what is queued now. */
   record(options: EventOptions = {}): Event {
-    checkOptions(options, '{ timing: true }');
+    checkOptions(options, eventOptionNames, '{ timing: true }');
     const event = new Event({ ...options, device: this.#device.name });
     try {
       event.record(this);

@@ -26,8 +26,12 @@ function rememberShape(shape: readonly number[]): void {
 }
 
 function allocateOn(nbytes: number, device: DeviceInfo): Storage {
+  return backendOf(device).allocate(nbytes, device);
+}
+
+function backendOf(device: DeviceInfo): DeviceBackend {
   const backend = getDeviceBackend(device);
-  if (backend !== null) return backend.allocate(nbytes, device);
+  if (backend !== null) return backend;
   const hint = device.kind.startsWith('cuda') ? '; import "dlpack/cuda" first' : '';
   throw new UnsupportedDeviceError(
     device.name,
@@ -55,6 +59,41 @@ export function allocateLike(shape: readonly number[], dtype: DTypeInfo, flags: 
     // Elements are written without touching the bits around them, and padding is zero for those who read whole bytes.
     clearStorage(storage, device);
   }
+  return rowMajor(storage, dtype, device, shape, kept);
+}
+
+function rowMajor(
+  storage: Storage,
+  dtype: DTypeInfo,
+  device: DeviceInfo,
+  shape: readonly number[],
+  flags: number,
+): Descriptor {
   rememberShape(shape);
-  return new Descriptor(storage, dtype, device, lastShape, lastStrides, 0, kept);
+  return new Descriptor(storage, dtype, device, lastShape, lastStrides, 0, flags);
+}
+
+/** Row-major memory that other processes can open. */
+export function allocateShareable(
+  shape: readonly number[],
+  dtype: DTypeInfo,
+  flags: number,
+  device: DeviceInfo,
+): Descriptor {
+  const sharing = device.kind === 'cpu' ? null : backendOf(device).sharing;
+  if (sharing === null) throw cannotShare(device);
+  const kept = dtype.isSubByte ? flags : 0;
+  const nbytes = sizeBytes(dtype, sizeOf(shape), kept !== 0);
+  const storage = sharing.allocate(nbytes, device);
+  if (kept !== 0) clearStorage(storage, device);
+  return rowMajor(storage, dtype, device, shape, kept);
+}
+
+/** Memory that no other process can open. */
+export function cannotShare({ name }: DeviceInfo): UnsupportedDeviceError {
+  return new UnsupportedDeviceError(
+    name,
+    `Memory on '${name}' cannot be shared with another process; use a file, or a worker of this process: shareTensor(x) ` +
+      "or a SharedArrayBuffer. On 'cuda' it can: Tensor.empty(shape, dtype, { device: 'cuda:0', shareable: true })",
+  );
 }

@@ -4,9 +4,49 @@
  * @module
  */
 
-import type { DeviceInfo, DeviceKind } from '../device.js';
+import type { Device, DeviceInfo, DeviceKind } from '../device.js';
 import type { Descriptor } from './descriptor.js';
 import type { Storage } from './storage.js';
+
+/** The class `Stream` of `dlpack/cuda`. An object that only looks like a `Stream` is refused. */
+export interface StreamObject {
+  readonly handle: bigint;
+  readonly device: Device;
+}
+
+/** A stream as a user passes it: a `Stream`, a number of the array API, or null for the default stream. */
+export type StreamArgument = StreamObject | bigint | null;
+
+/** Where the memory of another process lies. Plain values: every channel carries them. */
+export interface SharedMemory {
+  /** A name of the device that every process of the machine knows: the UUID of a CUDA device. */
+  readonly device: string;
+  /** The process that allocated the memory, 16 hexadecimal digits. */
+  readonly process: string;
+  /** The driver's handle of the allocation, in hexadecimal digits; null for a tensor without elements. */
+  readonly memory: string | null;
+  /** Bytes of the allocation. */
+  readonly size: number;
+  /** From the start of the allocation to the first element. A multiple of eight except inside packed sub-byte types. */
+  readonly bitOffset: number;
+  /** The driver's handle of an event behind the work on the tensor, in hexadecimal digits; null: there is nothing to wait for. */
+  readonly event: string | null;
+}
+
+/** Memory for other processes. The functions check what only the backend knows; `dlpack/shared` checks the layout. */
+export interface SharingBackend {
+  /** Memory that {@link share} accepts. */
+  allocate(nbytes: number, device: DeviceInfo): Storage;
+  /** Describes the memory of a tensor. `sync` adds an event behind the work that is queued on it. */
+  share(descriptor: Descriptor, sync: boolean): SharedMemory;
+  /** The bytes from `start` to `end` of an allocation. `stream` waits for the event; undefined is the current stream. */
+  open(shared: SharedMemory, start: number, end: number, stream: StreamArgument | undefined): OpenedMemory;
+}
+
+export interface OpenedMemory {
+  readonly storage: Storage;
+  readonly device: DeviceInfo;
+}
 
 /** What the core asks of a module that knows a kind of device (`dlpack/cuda`). The core imports none: they register. */
 export interface DeviceBackend {
@@ -29,6 +69,10 @@ export interface DeviceBackend {
   follow(descriptor: Descriptor, stream: bigint | null): void;
   /** The current stream of a device on this thread, as the driver names it. */
   currentStream(device: DeviceInfo): bigint;
+  /** The driver's handle of a stream that a user passed. Throws when the stream belongs to another device. */
+  streamHandle(device: DeviceInfo, stream: StreamArgument): bigint;
+  /** null: memory of these devices cannot be shared with other processes. */
+  readonly sharing: SharingBackend | null;
 }
 
 const deviceBackends = new Map<DeviceKind, DeviceBackend>();

@@ -24,7 +24,7 @@ const layers: readonly (readonly string[])[] = [
   ['native'],
   ['index.node'],
   ['mdspan.node'],
-  ['python', 'tvm-ffi', 'cuda'],
+  ['shared', 'python', 'tvm-ffi', 'cuda'],
   ['cli'],
 ];
 /** A subpath with native code loads the entry that gives the core native memory. */

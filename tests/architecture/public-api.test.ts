@@ -3,6 +3,7 @@ import * as abi from 'dlpack/abi';
 import * as cuda from 'dlpack/cuda';
 import * as native from 'dlpack/native';
 import * as python from 'dlpack/python';
+import * as shared from 'dlpack/shared';
 import * as tvmFfi from 'dlpack/tvm-ffi';
 import { equal } from '../assert.js';
 import { test } from '../harness.js';
@@ -114,13 +115,10 @@ const names = {
     'asMaskedCudaArray',
     'devices',
     'emptyCache',
-    'emptyShareable',
     'fromCudaArrayInterface',
     'loadDriver',
     'memoryInfo',
-    'openShared',
     'pointerAttributes',
-    'shareMemory',
     'synchronize',
     'toCudaArrayInterface',
   ],
@@ -129,12 +127,11 @@ const names = {
     'exchangeApi',
     'exportManaged',
     'importManaged',
-    'receiveTensor',
     'releaseManaged',
     'setDebug',
-    'shareTensor',
     'stats',
   ],
+  'dlpack/shared': ['openTensor', 'shareTensor'],
   'dlpack/python': ['PythonError', 'callAsync', 'isPyObject', 'kwargs', 'python'],
 };
 
@@ -149,6 +146,7 @@ test('exported names', () => {
   equal(Object.keys(abi).sort(), names['dlpack/abi']);
   equal(Object.keys(cuda).sort(), names['dlpack/cuda']);
   equal(Object.keys(native).sort(), names['dlpack/native']);
+  equal(Object.keys(shared).sort(), names['dlpack/shared']);
   equal(Object.keys(python).sort(), names['dlpack/python']);
   equal(Object.keys(tvmFfi).sort(), names['dlpack/tvm-ffi']);
 });

@@ -9,6 +9,7 @@ import {
   synchronize,
   toCudaArrayInterface,
 } from 'dlpack/cuda';
+import { openTensor, shareTensor } from 'dlpack/shared';
 import { equal, ok, throws } from '../assert.js';
 import { runChild } from '../child.js';
 import { fake } from './fake.js';
@@ -25,7 +26,10 @@ cudaTest('only streams are streams: the driver follows any handle', () => {
   const stream = new Stream();
   const lookalike = (handle: bigint) => ({ handle, device: 'cuda:0' }) as never;
   throws('TypeError', 'a Stream', () => event.record(lookalike(12345n)));
-  throws('TypeError', 'a Stream', () => event.record(null as never));
+  throws('TypeError', 'a Stream, a bigint or null', () => event.record(7 as never));
+  throws('ValueError', '0 is ambiguous', () => event.record(0n));
+  throws('ValueError', 'a stream to wait on', () => event.record(-1n));
+  for (const named of [null, 1n, 2n, stream.handle, undefined]) event.record(named).synchronize();
   throws('TypeError', 'a Stream', () => event.record(new Proxy(stream, {})));
   throws('TypeError', 'a Stream', () => event.record(Object.create(Stream.prototype)));
   throws('TypeError', 'a Stream or an Event', () => stream.wait(lookalike(12345n)));
@@ -66,6 +70,15 @@ cudaTest('options are an object', () => {
     throws('TypeError', 'for options', () => toCudaArrayInterface(tensor, wrong));
     throws('TypeError', 'for options', () => asCudaArray(tensor, wrong));
   }
+  const unknown = <T>(name: string): T => ({ [name]: 1 }) as T;
+  throws('TypeError', "did you mean 'device'?", () => new Stream(unknown('devise')));
+  throws('TypeError', "did you mean 'timing'?", () => new Event(unknown('timings')));
+  throws('TypeError', "did you mean 'timing'?", () => stream.record(unknown('Timing')));
+  throws('TypeError', "did you mean 'path'?", () => loadDriver(unknown('paht')));
+  throws('TypeError', "did you mean 'version'?", () => toCudaArrayInterface(tensor, unknown('versions')));
+  throws('TypeError', "did you mean 'sync'?", () => asCudaArray(tensor, unknown('synch')));
+  throws('TypeError', "did you mean 'with'?", () => shareTensor(tensor, unknown('wiht')));
+  throws('TypeError', "did you mean 'stream'?", () => openTensor({ dlpackTicket: '' }, unknown('steam')));
   stream.dispose();
   tensor.dispose();
 });

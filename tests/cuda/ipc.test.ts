@@ -4,18 +4,10 @@
  */
 
 import { Worker } from 'node:worker_threads';
-import { Tensor } from 'dlpack';
-import {
-  devices,
-  emptyShareable,
-  fromCudaArrayInterface,
-  openShared,
-  pointerAttributes,
-  type SharedMemory,
-  Stream,
-  shareMemory,
-} from 'dlpack/cuda';
+import { type Device, type DType, Tensor, type TensorView } from 'dlpack';
+import { devices, fromCudaArrayInterface, pointerAttributes, Stream } from 'dlpack/cuda';
 import { addressOf, stats } from 'dlpack/native';
+import { openTensor, type SharedTensor, shareTensor } from 'dlpack/shared';
 import { equal, notEqual, ok, throws } from '../assert.js';
 import { runChild } from '../child.js';
 import { collectUntil } from '../harness.js';
@@ -34,6 +26,16 @@ function cudaTest(name: string, body: () => void | Promise<void>): void {
   });
 }
 
+const share = (tensor: TensorView): SharedTensor => shareTensor(tensor, { with: 'process' });
+
+function emptyShareable<D extends DType>(
+  shape: number[],
+  dtype: D,
+  { device = 'cuda:0' }: { device?: Device } = {},
+): Tensor<D> {
+  return Tensor.empty(shape, dtype, { device, shareable: true });
+}
+
 const empty: typeof emptyShareable = (...args) => {
   const tensor = emptyShareable(...args);
   kept.push(tensor);
@@ -41,12 +43,12 @@ const empty: typeof emptyShareable = (...args) => {
 };
 
 /** A description as another process gets it. */
-const sent = (shared: SharedMemory): SharedMemory => ({
-  ...(JSON.parse(JSON.stringify(shared)) as SharedMemory),
+const sent = (shared: SharedTensor): SharedTensor => ({
+  ...(JSON.parse(JSON.stringify(shared)) as SharedTensor),
   process: '00000000000000ff',
 });
 const open = (tensor: Tensor, stream?: Stream): Tensor =>
-  openShared(sent(shareMemory(tensor)), stream === undefined ? {} : { stream });
+  openTensor(sent(share(tensor)), stream === undefined ? {} : { stream });
 
 function shareable(values: number[], device: 'cuda:0' | 'cuda:1' = 'cuda:0'): Tensor<'float32'> {
   const x = empty([values.length], 'float32', { device });
@@ -70,14 +72,17 @@ cudaTest('memory that can be shared is whole pages beside the pool', () => {
   equal(fake.live().device, before.device);
   equal(emptyShareable([2 ** 21 + 1], 'int8').nbytes, 2 ** 21 + 1);
   equal(fake.live().deviceBytes - before.deviceBytes, 2 ** 22);
-  throws('ValueError', 'cuda:0', () => emptyShareable([1], 'int8', { device: 'cpu' }));
+  throws('UnsupportedDeviceError', "device: 'cuda:0', shareable: true", () =>
+    emptyShareable([1], 'int8', { device: 'cpu' }),
+  );
+  throws('ValueError', 'cuda:0', () => emptyShareable([1], 'int8', { device: 'cuda_host' }));
   throws('ValueError', 'shape', () => emptyShareable([-1], 'int8'));
   throwsCuda('CUDA_ERROR_OUT_OF_MEMORY', () => emptyShareable([2 ** 40], 'int8'));
 });
 
 cudaTest('the description is plain values that every channel carries', () => {
   const x = empty([2, 3], 'int16', { device: 'cuda:1' });
-  const shared = shareMemory(x.transpose());
+  const shared = share(x.transpose());
   equal(structuredClone(shared), shared);
   equal(JSON.parse(JSON.stringify(shared)), shared);
   const { memory, event, process: owner, ...rest } = shared;
@@ -85,13 +90,14 @@ cudaTest('the description is plain values that every channel carries', () => {
   ok(/^[0-9a-f]{16}$/.test(owner));
   equal(rest, {
     version: 1,
+    kind: 'cuda',
     device: devices()[1]?.uuid,
     size: 2 ** 21,
     bitOffset: 0,
     dtype: 'int16',
     shape: [3, 2],
     strides: [1, 3],
-    readOnly: false,
+    readonly: false,
     padded: false,
   } as never);
 });
@@ -123,26 +129,26 @@ cudaTest('views: offsets, steps, reversed axes, broadcasts, read-only and sub-by
     x.slice(1, 2, [3, 4]).broadcastTo([5, 1]),
   ];
   for (const view of views) {
-    const y = openShared(sent(shareMemory(view)));
+    const y = openTensor(sent(share(view)));
     equal(y.to('cpu').toArray(), view.to('cpu').toArray());
-    equal(shareMemory(y).bitOffset, shareMemory(view).bitOffset);
+    equal(share(y).bitOffset, share(view).bitOffset);
     y.dispose();
   }
-  const fixed = openShared({ ...sent(shareMemory(x)), readOnly: true });
+  const fixed = openTensor({ ...sent(share(x)), readonly: true });
   throws('ReadOnlyError', 'read-only', () => fixed.fill(1));
   fixed.dispose();
   const nibbles = empty([8], 'int4');
   nibbles.copyFrom(Tensor.from([1, -2, 3, -4, 5, -6, 7, -8], { dtype: 'int4' }));
-  const half = openShared(sent(shareMemory(nibbles.slice([3, 6]))));
+  const half = openTensor(sent(share(nibbles.slice([3, 6]))));
   equal(half.to('cpu').toArray(), [-4, 5, -6]);
   half.dispose();
 });
 
 cudaTest('a tensor without elements is shared, too', () => {
   for (const empty of [emptyShareable([0, 3], 'float32'), Tensor.empty([0, 3], 'float32', { device: 'cuda:0' })]) {
-    const shared = shareMemory(empty);
+    const shared = share(empty);
     equal([shared.memory, shared.event, shared.size], [null, null, 0]);
-    const y = openShared(JSON.parse(JSON.stringify(shared)));
+    const y = openTensor(JSON.parse(JSON.stringify(shared)));
     equal([y.device, y.shape], ['cuda:0', [0, 3]]);
     y.dispose();
   }
@@ -153,9 +159,9 @@ cudaTest('the test itself: without an event, the two sides race', () => {
   const x = empty([4], 'float32');
   const [ours, theirs] = [new Stream(), new Stream()];
   ours.use(() => x.fill(6));
-  const shared = shareMemory(x, { sync: false });
+  const shared = shareTensor(x, { with: 'process', sync: false });
   equal(shared.event, null);
-  const y = openShared(sent(shared), { stream: theirs });
+  const y = openTensor(sent(shared), { stream: theirs });
   theirs.use(() => y.copy().dispose());
   ok(fake.errors().some((line) => line.startsWith('race:')));
   fake.reset();
@@ -177,6 +183,28 @@ cudaTest('who opens it waits for the work that was queued when it was shared, an
   y.dispose();
 });
 
+cudaTest('the stream that waits is a Stream, its number, or null for the default stream', () => {
+  const x = empty([4], 'float32');
+  const [ours, theirs] = [new Stream(), new Stream()];
+  for (const [stream, waiting] of [
+    [theirs, theirs],
+    [theirs.handle, theirs],
+    [1n, Stream.default()],
+    [null, Stream.default()],
+  ] as const) {
+    fake.delay(ours.handle);
+    ours.use(() => x.fill(6));
+    const y = openTensor(sent(share(x)), { stream });
+    const copy = waiting.use(() => y.copy());
+    fake.runAll();
+    ok(fake.pending(waiting.handle).length > 0, 'it waits');
+    fake.release(ours.handle);
+    equal(copy.to('cpu').toArray(), [6, 6, 6, 6]);
+    copy.dispose();
+    y.dispose();
+  }
+});
+
 cudaTest('shared again, one event moves on, and covers what was covered before', () => {
   const x = empty([4], 'float32');
   const [first, second, theirs] = [new Stream(), new Stream(), new Stream()];
@@ -184,15 +212,15 @@ cudaTest('shared again, one event moves on, and covers what was covered before',
   const events = fake.live().events;
   const early = first.use(() => {
     x.fill(1);
-    return shareMemory(x);
+    return share(x);
   });
   const late = second.use(() => {
     x.fill(2);
-    return shareMemory(part);
+    return share(part);
   });
   equal(late.event, early.event);
   equal(fake.live().events, events + 1);
-  const y = openShared(sent(early), { stream: theirs });
+  const y = openTensor(sent(early), { stream: theirs });
   equal(
     theirs.use(() => y.to('cpu').toArray()),
     [2, 2, 2, 2],
@@ -244,7 +272,7 @@ cudaTest('the collector closes what nobody disposed', async () => {
   equal(closed(), 1);
 });
 
-async function startWorker(shared: SharedMemory, rounds: number): Promise<[worker: Worker, values: unknown]> {
+async function startWorker(shared: SharedTensor, rounds: number): Promise<[worker: Worker, values: unknown]> {
   const workerData = { path: fakeDriverPath, shared, rounds };
   const worker = new Worker(new URL('./children/ipc-worker.js', import.meta.url), { workerData });
   const values = await new Promise((resolve, reject) => {
@@ -256,8 +284,8 @@ async function startWorker(shared: SharedMemory, rounds: number): Promise<[worke
 
 cudaTest('a worker that ends closes what it had open', async () => {
   const x = shareable([5, 6]);
-  const shared = sent(shareMemory(x));
-  const y = openShared(shared);
+  const shared = sent(share(x));
+  const y = openTensor(shared);
   const [worker, values] = await startWorker(shared, 0);
   equal([values, opened()], [[5, 6], 1]);
   y.dispose();
@@ -269,7 +297,7 @@ cudaTest('a worker that ends closes what it had open', async () => {
 
 cudaTest('threads that open and close at once: never twice, never too early', async () => {
   const x = shareable([5, 6]);
-  const shared = { ...sent(shareMemory(x)), event: null };
+  const shared = { ...sent(share(x)), event: null };
   const starting = [1, 2].map(() => startWorker(shared, 500));
   let rounds = 0;
   let isOver = false;
@@ -277,7 +305,7 @@ cudaTest('threads that open and close at once: never twice, never too early', as
     isOver = true;
   });
   while (!isOver) {
-    for (let i = 0; i < 50; i++) openShared(shared).dispose();
+    for (let i = 0; i < 50; i++) openTensor(shared).dispose();
     rounds++;
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -291,7 +319,7 @@ cudaTest('threads that open and close at once: never twice, never too early', as
 
 cudaTest('another process: what it cannot open it says, and it ends with memory shared and open', () => {
   const x = shareable([1]);
-  const args = [JSON.stringify(shareMemory(x))];
+  const args = [JSON.stringify(share(x))];
   const { code: status, signal, output } = runChild(import.meta.url, './children/ipc-exit.js', { args });
   equal([status, signal], [0, null], output);
   ok(output.includes('refused with CUDA_ERROR_MAP_FAILED'), output);
@@ -300,14 +328,14 @@ cudaTest('another process: what it cannot open it says, and it ends with memory 
 
 cudaTest('what was opened can be passed on: the memory is its maker’s, the event is ours', () => {
   const x = shareable([1, 2, 3, 4]);
-  const first = sent(shareMemory(x));
-  const y = openShared(first);
+  const first = sent(share(x));
+  const y = openTensor(first);
   const part = y.slice([1, 3]);
-  const onward = shareMemory(part);
+  const onward = share(part);
   equal([onward.memory, onward.process, onward.size], [first.memory, first.process, first.size]);
   notEqual(onward.event, first.event);
   equal([onward.bitOffset, onward.shape], [32, [2]]);
-  const z = openShared(onward);
+  const z = openTensor(onward);
   equal([z.to('cpu').toArray(), opened()], [[2, 3], 1]);
   z.dispose();
   part.dispose();
@@ -318,9 +346,9 @@ cudaTest('memory of another library in this process: the allocation around it', 
   const start = made(fakeDriver, 'cuMemAlloc_v2', 4096);
   const lent = fromCudaArrayInterface({ shape: [4], typestr: '<f4', data: [start + 256n, false], version: 3 });
   lent.fill(4);
-  const shared = shareMemory(lent);
+  const shared = share(lent);
   equal([shared.size, shared.bitOffset], [4096, 2048]);
-  const y = openShared(sent(shared));
+  const y = openTensor(sent(shared));
   equal(y.to('cpu').toArray(), [4, 4, 4, 4]);
   equal(pointerAttributes(addressOf(y))?.rangeStart, addressOf(y) - 256n);
   y.dispose();
@@ -330,21 +358,21 @@ cudaTest('memory of another library in this process: the allocation around it', 
 
 cudaTest('what cannot be shared says what to do', () => {
   const pooled = Tensor.zeros([4], 'float32', { device: 'cuda:0' });
-  throws('BufferError', 'emptyShareable(x.shape, x.dtype).copyFrom(x)', () => shareMemory(pooled));
+  throws('BufferError', 'shareable: true }).copyFrom(x)', () => share(pooled));
   for (const device of ['cpu', 'cuda_host', 'cuda_managed'] as const) {
-    throws('UnsupportedDeviceError', 'emptyShareable', () => shareMemory(Tensor.zeros([4], 'float32', { device })));
+    throws('UnsupportedDeviceError', 'shareable: true', () => share(Tensor.zeros([4], 'float32', { device })));
   }
-  throws('TypeError', 'a Tensor', () => shareMemory({} as never));
-  throws('TypeError', 'sync', () => shareMemory(pooled, { sync: 1 as never }));
+  throws('TypeError', 'a Tensor', () => share({} as never));
+  throws('TypeError', 'sync', () => shareTensor(pooled, { with: 'process', sync: 1 as never }));
   const x = shareable([1]);
   x.dispose();
-  throws('DisposedError', 'released', () => shareMemory(x));
+  throws('DisposedError', 'released', () => share(x));
   pooled.dispose();
 });
 
 cudaTest('memory of this process is not opened in it', () => {
   const x = shareable([1]);
-  throws('BufferError', 'shareTensor()', () => openShared(shareMemory(x)));
+  throws('BufferError', 'shareTensor(x)', () => openTensor(share(x)));
   equal(opened(), 0);
 });
 
@@ -352,19 +380,19 @@ cudaTest('the device is found by its UUID, whatever its number', () => {
   const [first, second] = devices();
   ok(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(first?.uuid ?? '') && first?.uuid !== second?.uuid);
   const x = shareable([7], 'cuda:1');
-  const shared = sent(shareMemory(x));
-  const there = openShared(shared);
+  const shared = sent(share(x));
+  const there = openTensor(shared);
   equal(there.device, 'cuda:1');
   there.dispose();
   try {
     // As with CUDA_VISIBLE_DEVICES=1,0
     fake.setUuid(0, 1);
     fake.setUuid(1, 0);
-    const y = openShared(sent({ ...shared, event: null }));
+    const y = openTensor(sent({ ...shared, event: null }));
     equal([y.device, y.to('cpu').toArray()], ['cuda:0', [7]]);
     y.dispose();
     fake.setUuid(0, 5);
-    const error = throws('UnsupportedDeviceError', 'CUDA_VISIBLE_DEVICES', () => openShared(shared));
+    const error = throws('UnsupportedDeviceError', 'CUDA_VISIBLE_DEVICES', () => openTensor(shared));
     ok(String(error).includes(shared.device));
   } finally {
     fake.setUuid(0, 0);
@@ -374,10 +402,13 @@ cudaTest('the device is found by its UUID, whatever its number', () => {
 
 cudaTest('malformed descriptions are refused before the driver is asked', () => {
   const x = shareable([1, 2, 3, 4]);
-  const good = sent(shareMemory(x));
+  const good = sent(share(x));
   const wrong: readonly [field: string, value: unknown, tag: Parameters<typeof throws>[0], text: string][] = [
     ['version', 2, 'ValueError', 'version'],
     ['version', undefined, 'ValueError', 'version'],
+    ['kind', undefined, 'TypeError', 'kind'],
+    ['kind', 'cpu', 'UnsupportedDeviceError', 'cannot be shared with another process'],
+    ['kind', 'rocm', 'UnsupportedDeviceError', 'cannot be shared with another process'],
     ['device', 0, 'TypeError', 'device'],
     ['device', 'cuda:0', 'ValueError', 'UUID'],
     ['process', 12, 'TypeError', 'process'],
@@ -405,52 +436,52 @@ cudaTest('malformed descriptions are refused before the driver is asked', () => 
     ['strides', [], 'LayoutError', 'strides'],
     ['strides', [-1], 'LayoutError', 'inside the shared allocation'],
     ['strides', [2 ** 52], 'LayoutError', ''],
-    ['readOnly', 0, 'TypeError', 'readOnly'],
+    ['readonly', 0, 'TypeError', 'readonly'],
     ['padded', 'no', 'TypeError', 'padded'],
   ];
   for (const [field, value, tag, text] of wrong) {
-    throws(tag, text, () => openShared({ ...good, [field]: value } as never));
+    throws(tag, text, () => openTensor({ ...good, [field]: value } as never));
   }
-  for (const value of [null, undefined, 'x', 5]) throws('TypeError', 'shared', () => openShared(value as never));
-  throws('ValueError', 'version', () => openShared([] as never));
+  for (const value of [null, undefined, 'x', 5]) throws('TypeError', 'shareTensor()', () => openTensor(value as never));
+  throws('ValueError', 'version', () => openTensor([] as never));
   for (const value of [null, 'cuda:1', 5, true, []]) {
-    throws('TypeError', 'for options', () => openShared(good, value as never));
-    throws('TypeError', 'for options', () => shareMemory(x, value as never));
-    throws('TypeError', 'for options', () => emptyShareable([4], 'float32', value as never));
+    throws('TypeError', 'for options', () => openTensor(good, value as never));
+    throws('TypeError', 'for options', () => shareTensor(x, value as never));
   }
   equal(opened(), 0);
   const stream = new Stream({ device: 'cuda:1' });
-  throws('ValueError', "a stream of 'cuda:0'", () => openShared(good, { stream }));
-  for (const value of [1n, null, {}])
-    throws('TypeError', 'a Stream', () => openShared(good, { stream: value as never }));
+  throws('ValueError', "a stream of 'cuda:0'", () => openTensor(good, { stream }));
+  throws('ValueError', 'a stream to wait on', () => openTensor(good, { stream: -1n }));
+  for (const value of [1, {}, 'cuda:0'])
+    throws('TypeError', 'a Stream, a bigint or null', () => openTensor(good, { stream: value as never }));
   stream.dispose();
-  throws('DisposedError', 'disposed', () => openShared(good, { stream }));
+  throws('DisposedError', 'disposed', () => openTensor(good, { stream }));
   equal(live(), 0);
 });
 
 cudaTest('the size that counts is what the driver knows; where it tells nothing, that of the description', () => {
   const x = shareable([1, 2, 3, 4]);
-  const large = { ...sent(shareMemory(x)), size: 2 ** 30 };
+  const large = { ...sent(share(x)), size: 2 ** 30 };
   const beyond = { ...large, bitOffset: 2 ** 21 * 8 - 64 };
   const past = { ...large, bitOffset: 2 ** 22 * 8 };
   for (const shared of [beyond, past]) {
-    throws('LayoutError', 'inside the shared allocation', () => openShared(shared));
+    throws('LayoutError', 'inside the shared allocation', () => openTensor(shared));
     equal(live(), 0);
   }
   const y = open(x);
-  throws('LayoutError', 'inside the shared allocation', () => openShared(beyond));
+  throws('LayoutError', 'inside the shared allocation', () => openTensor(beyond));
   equal(live(), 1);
   y.dispose();
-  const shared = sent(shareMemory(x));
+  const shared = sent(share(x));
   fake.failNext('cuPointerGetAttributes', code.invalidValue);
-  const z = openShared(shared);
+  const z = openTensor(shared);
   equal(z.to('cpu').toArray(), [1, 2, 3, 4]);
   z.dispose();
 });
 
 cudaTest('every call of the driver may fail', () => {
   const x = shareable([1, 2, 3, 4]);
-  const shared = sent(shareMemory(x));
+  const shared = sent(share(x));
   const failing = (symbol: string, action: () => unknown, skip = 0): void => {
     fake.failNext(symbol, code.notSupported, skip);
     throwsCuda('CUDA_ERROR_NOT_SUPPORTED', action);
@@ -458,46 +489,46 @@ cudaTest('every call of the driver may fail', () => {
   };
   failing('cuMemAlloc_v2', () => emptyShareable([1], 'int8'));
   failing('cuDeviceGetUuid_v2', () => devices());
-  failing('cuDeviceGetUuid_v2', () => shareMemory(x));
-  failing('cuPointerGetAttributes', () => shareMemory(x));
-  failing('cuPointerGetAttributes', () => shareMemory(x), 1);
-  failing('cuIpcGetMemHandle', () => shareMemory(x));
-  failing('cuIpcGetEventHandle', () => shareMemory(x));
-  failing('cuEventRecord', () => shareMemory(x));
+  failing('cuDeviceGetUuid_v2', () => share(x));
+  failing('cuPointerGetAttributes', () => share(x));
+  failing('cuPointerGetAttributes', () => share(x), 1);
+  failing('cuIpcGetMemHandle', () => share(x));
+  failing('cuIpcGetEventHandle', () => share(x));
+  failing('cuEventRecord', () => share(x));
   const other = empty([1], 'int8');
-  failing('cuEventCreate', () => shareMemory(other));
-  failing('cuIpcOpenMemHandle_v2', () => openShared(shared));
-  failing('cuPointerGetAttributes', () => openShared(shared));
-  failing('cuIpcOpenEventHandle', () => openShared(shared));
-  failing('cuStreamWaitEvent', () => openShared(shared));
-  const y = openShared(shared);
+  failing('cuEventCreate', () => share(other));
+  failing('cuIpcOpenMemHandle_v2', () => openTensor(shared));
+  failing('cuPointerGetAttributes', () => openTensor(shared));
+  failing('cuIpcOpenEventHandle', () => openTensor(shared));
+  failing('cuStreamWaitEvent', () => openTensor(shared));
+  const y = openTensor(shared);
   equal(y.to('cpu').toArray(), [1, 2, 3, 4]);
   y.dispose();
 });
 
 cudaTest('what its maker released is refused', () => {
   const x = shareable([1]);
-  const shared = sent(shareMemory(x));
-  const y = openShared(shared);
-  throwsCuda('CUDA_ERROR_MAP_FAILED', () => openShared({ ...shared, event: shared.memory }));
+  const shared = sent(share(x));
+  const y = openTensor(shared);
+  throwsCuda('CUDA_ERROR_MAP_FAILED', () => openTensor({ ...shared, event: shared.memory }));
   y.dispose();
   x.dispose();
-  throwsCuda('CUDA_ERROR_MAP_FAILED', () => openShared(shared));
+  throwsCuda('CUDA_ERROR_MAP_FAILED', () => openTensor(shared));
 });
 
 cudaTest('while a stream is captured into a graph', () => {
   const x = shareable([1, 2]);
-  const shared = sent(shareMemory(x));
+  const shared = sent(share(x));
   const stream = new Stream();
   fake.beginCapture(stream.handle, captureMode.global);
   // Neither making, opening nor closing breaks it, and the stream that is captured gets no wait for what is outside.
   const z = emptyShareable([1], 'int8');
-  equal(shareMemory(z, { sync: false }).event, null);
+  equal(shareTensor(z, { with: 'process', sync: false }).event, null);
   z.dispose();
   stream.use(() => {
-    const y = openShared(shared);
+    const y = openTensor(shared);
     y.dispose();
-    throws('BufferError', 'captured into a graph', () => shareMemory(x));
+    throws('BufferError', 'captured into a graph', () => share(x));
   });
   equal(fake.endCapture(stream.handle), { code: 0, operations: [] });
 });
@@ -506,18 +537,18 @@ cudaTest('beyond a thousand events, sharing waits for the work instead', () => {
   const tensors: Tensor[] = [];
   for (let i = 0; i < 1000; i++) {
     const x = empty([1], 'int8');
-    notEqual(shareMemory(x).event, null);
+    notEqual(share(x).event, null);
     tensors.push(x);
   }
   const x = empty([4], 'int8');
   const stream = new Stream();
   const shared = stream.use(() => {
     x.fill(3);
-    return shareMemory(x);
+    return share(x);
   });
   equal([shared.event, fake.pending(stream.handle)], [null, []]);
   for (const tensor of tensors) tensor.dispose();
-  notEqual(shareMemory(x).event, null);
+  notEqual(share(x).event, null);
   x.dispose();
 });
 

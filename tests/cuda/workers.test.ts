@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import { receiveTensor, stats, type TensorToken } from 'dlpack/native';
+import { stats } from 'dlpack/native';
+import { openTensor, type TensorToken } from 'dlpack/shared';
 import { equal, ok } from '../assert.js';
 import { runChild } from '../child.js';
 import { collectUntil } from '../harness.js';
@@ -15,7 +16,7 @@ cudaTest('a tensor of a worker outlives it; its streams, events and memory are g
     worker.on('message', resolve);
     worker.on('error', reject);
   });
-  const x = receiveTensor(token);
+  const x = openTensor(token);
   await worker.terminate();
   equal([x.device, x.to('cpu').toArray()], ['cuda:0', [2, 2, 2, 2]]);
   x.dispose();

@@ -4,7 +4,8 @@ import { type ChildProcess, fork, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { fromDLPack, Tensor } from 'dlpack';
-import { devices, emptyShareable, memoryInfo, openShared, Stream, shareMemory, synchronize } from 'dlpack/cuda';
+import { devices, memoryInfo, Stream, synchronize } from 'dlpack/cuda';
+import { openTensor, type SharedTensor, shareTensor } from 'dlpack/shared';
 import { equal, notEqual, ok, throws } from '../assert.js';
 import { testWith } from '../harness.js';
 import type { actions } from './children/ipc-peer.js';
@@ -72,11 +73,15 @@ function withPeer(name: string, body: (peer: Peer) => Promise<void>): void {
   });
 }
 
+const share = (tensor: Tensor): SharedTensor => shareTensor(tensor, { with: 'process' });
+const emptyShareable = (length: number): Tensor<'float32'> =>
+  Tensor.empty([length], 'float32', { device: 'cuda:0', shareable: true });
+
 /** What another process may have open must not be left to the collector. */
 const kept: Tensor[] = [];
 
 function shareable(numbers: number[]): Tensor {
-  const tensor = emptyShareable([numbers.length], 'float32');
+  const tensor = emptyShareable(numbers.length);
   tensor.copyFrom(Tensor.from(numbers, { dtype: 'float32' }));
   kept.push(tensor);
   return tensor;
@@ -86,7 +91,7 @@ const sixes = [6, 6, 6, 6];
 
 withPeer('one memory in two processes', async (peer) => {
   const x = shareable([1, 2, 3, 4]);
-  const there = await peer.ask('open', shareMemory(x));
+  const there = await peer.ask('open', share(x));
   equal(await peer.ask('read', there), [1, 2, 3, 4]);
   await peer.ask('write', there, 7);
   equal(x.to('cpu').toArray(), [7, 7, 7, 7]);
@@ -101,7 +106,7 @@ withPeer('one memory in two processes', async (peer) => {
 withPeer('views keep their layout', async (peer) => {
   const x = shareable(Array.from({ length: 24 }, (_, i) => i)).reshape([2, 3, 4]);
   for (const view of [x.slice(1), x.transpose(), x.flip(), x.slice(null, [0, 3, 2], [1, 4])]) {
-    const there = await peer.ask('open', shareMemory(view));
+    const there = await peer.ask('open', share(view));
     const { device, dtype, shape, strides } = view;
     equal(await peer.ask('describe', there), { device, dtype, shape, strides });
     equal(await peer.ask('read', there), view.to('cpu').toArray());
@@ -112,7 +117,7 @@ withPeer('views keep their layout', async (peer) => {
 withPeer('a tensor of PyTorch, from the middle of its allocation', async (peer) => {
   py.exec("theirs = torch.arange(100, dtype=torch.float32, device='cuda')[40:44]; torch.cuda.synchronize()");
   const tensor = fromDLPack(main.theirs);
-  const shared = shareMemory(tensor);
+  const shared = share(tensor);
   ok(shared.bitOffset >= 40 * 32 && shared.size >= 400, JSON.stringify(shared));
   const there = await peer.ask('open', shared);
   equal(await peer.ask('read', there), [40, 41, 42, 43]);
@@ -126,13 +131,13 @@ withPeer('a tensor of PyTorch, from the middle of its allocation', async (peer) 
 
 withPeer('memory of the other process, into PyTorch here', async (peer) => {
   const { id, shared } = await peer.ask('make', [1, 2, 3, 4]);
-  const tensor = openShared(shared);
+  const tensor = openTensor(shared);
   const theirs = main.torch.from_dlpack(tensor);
   equal(values(theirs), [1, 2, 3, 4]);
   theirs.fill_(6);
   synchronize();
   equal(await peer.ask('read', id), sixes);
-  equal(shareMemory(tensor).memory, shared.memory);
+  equal(share(tensor).memory, shared.memory);
 });
 
 /** Memory that is written, after a second, on a stream of its own. */
@@ -146,9 +151,9 @@ function busy(): { x: Tensor; stream: Stream } {
 }
 
 withPeer('the test itself: without an event, what is there is old', async (peer) => {
-  await peer.ask('open', shareMemory(shareable([1])));
+  await peer.ask('open', share(shareable([1])));
   const { x, stream } = busy();
-  const there = await peer.ask('open', shareMemory(x, { sync: false }));
+  const there = await peer.ask('open', shareTensor(x, { with: 'process', sync: false }));
   notEqual(await peer.ask('read', there), sixes);
   equal(stream.isDone, false);
   synchronize();
@@ -157,9 +162,9 @@ withPeer('the test itself: without an event, what is there is old', async (peer)
 
 for (const name of ['open', 'openBeside'] as const) {
   withPeer(`the stream of who opens it waits for ours: ${name}`, async (peer) => {
-    await peer.ask('open', shareMemory(shareable([1])));
+    await peer.ask('open', share(shareable([1])));
     const { x, stream } = busy();
-    const shared = shareMemory(x);
+    const shared = share(x);
     const there = await peer.ask(name, shared);
     equal(stream.isDone, false, 'opening waits for nothing');
     equal(await peer.ask('read', there), sixes);
@@ -168,7 +173,7 @@ for (const name of ['open', 'openBeside'] as const) {
 
 withPeer('opened twice, it is mapped once', async (peer) => {
   const x = shareable([1, 2, 3, 4]);
-  const shared = shareMemory(x);
+  const shared = share(x);
   const [first, second] = [await peer.ask('open', shared), await peer.ask('open', shared)];
   equal(await peer.ask('address', second), await peer.ask('address', first));
   await peer.ask('close', first);
@@ -179,11 +184,11 @@ withPeer('opened twice, it is mapped once', async (peer) => {
 });
 
 withPeer('when both are done with it, the device has its memory back', async (peer) => {
-  await peer.ask('open', shareMemory(shareable([1])));
+  await peer.ask('open', share(shareable([1])));
   synchronize();
   const before = memoryInfo().free;
-  const x = emptyShareable([2 ** 28], 'float32');
-  const there = await peer.ask('open', shareMemory(x));
+  const x = emptyShareable(2 ** 28);
+  const there = await peer.ask('open', share(x));
   ok(memoryInfo().free <= before - 2 ** 30);
   await peer.ask('close', there);
   x.dispose();
@@ -193,33 +198,33 @@ withPeer('when both are done with it, the device has its memory back', async (pe
 test('a process that is killed with the memory open harms nobody', async () => {
   const x = shareable([1, 2, 3, 4]);
   const killed = await Peer.start();
-  await killed.ask('write', await killed.ask('open', shareMemory(x)), 3);
+  await killed.ask('write', await killed.ask('open', share(x)), 3);
   const exit = once(killed.child, 'exit');
   killed.child.kill('SIGKILL');
   await exit;
   equal(x.to('cpu').toArray(), [3, 3, 3, 3]);
   const peer = await Peer.start();
-  equal(await peer.ask('read', await peer.ask('open', shareMemory(x))), [3, 3, 3, 3]);
+  equal(await peer.ask('read', await peer.ask('open', share(x))), [3, 3, 3, 3]);
   await peer.end();
 });
 
 test('a process that knows its devices by other means finds the same one', async () => {
   const x = shareable([1, 2, 3, 4]);
   const peer = await Peer.start({ CUDA_VISIBLE_DEVICES: `GPU-${devices()[0]?.uuid}` });
-  equal(await peer.ask('read', await peer.ask('open', shareMemory(x))), [1, 2, 3, 4]);
+  equal(await peer.ask('read', await peer.ask('open', share(x))), [1, 2, 3, 4]);
   await peer.end();
 });
 
 withPeer('what cannot be shared, or not opened, says so', async (peer) => {
   const pooled = Tensor.zeros([4], 'float32', { device: 'cuda:0' });
-  throws('BufferError', 'emptyShareable', () => shareMemory(pooled));
+  throws('BufferError', 'shareable: true', () => share(pooled));
   const x = shareable([1]);
-  throws('BufferError', 'of this one', () => openShared(shareMemory(x)));
-  const unknown = { ...shareMemory(x), memory: 'ab'.repeat(64) };
+  throws('BufferError', 'to this process', () => openTensor(share(x)));
+  const unknown = { ...share(x), memory: 'ab'.repeat(64) };
   const refused = await peer.ask('open', unknown).catch(String);
   ok(/CudaError.*CUDA_ERROR_/.test(String(refused)), String(refused));
-  const wrong = await peer.ask('open', { ...shareMemory(x), event: 'ab'.repeat(64) }).catch(String);
+  const wrong = await peer.ask('open', { ...share(x), event: 'ab'.repeat(64) }).catch(String);
   ok(/CudaError.*CUDA_ERROR_/.test(String(wrong)), String(wrong));
   equal(await peer.ask('imports'), 0);
-  equal(await peer.ask('read', await peer.ask('open', shareMemory(x))), [1]);
+  equal(await peer.ask('read', await peer.ask('open', share(x))), [1]);
 });

@@ -1,16 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { Tensor } from 'dlpack';
-import {
-  addressOf,
-  exportManaged,
-  importManaged,
-  receiveTensor,
-  releaseManaged,
-  setDebug,
-  shareTensor,
-  stats,
-  type TensorToken,
-} from 'dlpack/native';
+import { addressOf, exportManaged, importManaged, releaseManaged, setDebug, stats } from 'dlpack/native';
+import { openTensor, shareTensor, type TensorToken } from 'dlpack/shared';
 import { equal, ok, throws } from '../assert.js';
 import { collect, collectUntil, runtime, test, testWith } from '../harness.js';
 import type { Reply, Task } from './children/worker.js';
@@ -68,7 +59,7 @@ test('a worker’s tensor comes back and outlives the worker', async () => {
   const { worker, ask } = startWorker();
   const reply = await ask({ do: 'make', shape: [3], value: 7 });
   await worker.terminate();
-  const x = receiveTensor<'float32'>(reply.token as never);
+  const x = openTensor<'float32'>(reply.token as never);
   equal([addressOf(x), x.toArray()], [reply.address, [7, 7, 7]]);
 });
 
@@ -78,26 +69,26 @@ test('one token serves several workers, each message once', async () => {
   const token = shareTensor(x);
   for (const { ask } of workers) equal((await ask({ do: 'keep', token })).address, addressOf(x));
   const message = structuredClone(token);
-  receiveTensor(message).dispose();
-  throws('ConsumedError', 'used before', () => receiveTensor(message));
+  openTensor(message).dispose();
+  throws('ConsumedError', 'used before', () => openTensor(message));
   for (const { worker } of workers) await worker.terminate();
 });
 
 test('forged, stale, revoked and unread tokens do no harm', async () => {
   const before = stats().tickets;
-  for (const forged of [
-    null,
-    {},
-    { dlpackTicket: 5 },
-    { dlpackTicket: 'x' },
-    { dlpackTicket: 'g'.repeat(32) },
-    'token',
-  ]) {
-    throws('TypeError', 'token', () => receiveTensor(forged as never));
+  for (const [forged, tag, text] of [
+    [null, 'TypeError', 'shareTensor()'],
+    ['token', 'TypeError', 'shareTensor()'],
+    [{}, 'ValueError', 'version'],
+    [{ dlpackTicket: 5 }, 'TypeError', 'dlpackTicket'],
+    [{ dlpackTicket: 'x' }, 'TypeError', 'dlpackTicket'],
+    [{ dlpackTicket: 'g'.repeat(32) }, 'TypeError', 'dlpackTicket'],
+  ] as const) {
+    throws(tag, text, () => openTensor(forged as never));
   }
   for (let i = 0; i < 100; i++) {
     const dlpackTicket = Array.from({ length: 32 }, () => Math.floor(Math.random() * 16).toString(16)).join('');
-    throws('ConsumedError', 'never issued', () => receiveTensor({ dlpackTicket }));
+    throws('ConsumedError', 'never issued', () => openTensor({ dlpackTicket }));
   }
   const x = Tensor.from([1, 2]);
   const unposted = shareTensor(x);
@@ -106,12 +97,36 @@ test('forged, stale, revoked and unread tokens do no harm', async () => {
   equal(stats().tickets, before + 2);
   equal(unposted.revoke(), 2);
   equal(stats().tickets, before);
-  for (const token of lost) throws('ConsumedError', 'revoked', () => receiveTensor(token));
+  for (const token of lost) throws('ConsumedError', 'revoked', () => openTensor(token));
   const late = shareTensor(x);
   x.dispose();
   throws('DisposedError', 'released', () => structuredClone(late));
   throws('DisposedError', 'released', () => shareTensor(x));
   throws('TypeError', 'a Tensor', () => shareTensor({} as never));
+  throws('DisposedError', 'released', () => shareTensor(x, { with: 'process' }));
+});
+
+test('options: who opens it, and what makes no sense for a worker', () => {
+  const x = Tensor.from([1, 2]);
+  const token = shareTensor(x);
+  for (const options of [null, 'worker', 5, []]) {
+    throws('TypeError', 'for options', () => shareTensor(x, options as never));
+    throws('TypeError', 'for options', () => openTensor(structuredClone(token), options as never));
+  }
+  throws('ValueError', "'worker' or 'process'", () => shareTensor(x, { with: 'thread' as never }));
+  throws('ValueError', "with: 'worker'", () => shareTensor(x, { sync: false }));
+  throws('ValueError', "memory on 'cpu'", () => openTensor(structuredClone(shareTensor(x)), { stream: 1n }));
+  equal(openTensor(structuredClone(shareTensor(x, { with: 'worker' })), { stream: null }).toArray(), [1, 2]);
+  equal(token.revoke(), 4, 'options are checked before a message is opened');
+});
+
+test('host memory cannot be shared with another process, and the error names what works', () => {
+  const x = Tensor.from([1, 2]);
+  for (const text of ['another process', 'a file', 'SharedArrayBuffer', 'shareTensor(x)', "'cuda'"]) {
+    throws('UnsupportedDeviceError', text, () => shareTensor(x, { with: 'process' }));
+    throws('UnsupportedDeviceError', text, () => Tensor.empty([2], 'float32', { shareable: true }));
+  }
+  throws('UnsupportedDeviceError', 'import "dlpack/cuda"', () => openTensor({ version: 1, kind: 'cuda' } as never));
 });
 
 test('JavaScript memory of a worker does not leave it without a copy', async () => {
@@ -120,7 +135,7 @@ test('JavaScript memory of a worker does not leave it without a copy', async () 
   equal(reply.error, 'BufferError', 'copy: false says so instead');
   await worker.terminate();
   await collect();
-  equal(receiveTensor(reply.token as never).toArray(), [6, 6, 6, 6]);
+  equal(openTensor(reply.token as never).toArray(), [6, 6, 6, 6]);
 });
 
 testWith(peerMissing, 'a worker terminated with live imports and exports', async () => {
@@ -228,7 +243,7 @@ if (runtime !== 'node') {
     equal(reply.address, addressOf(x), 'the same memory');
     equal(x.get(0), 50);
     equal(reply.refused, 'BufferError');
-    const received = receiveTensor(reply.token);
+    const received = openTensor(reply.token);
     worker.terminate();
     await collect();
     equal(received.toArray(), [6, 7]);

@@ -1,20 +1,22 @@
 /** Tries to open memory of the process that started it, and ends with memory of its own shared and open, and a release under way. */
 
-import { CudaError, emptyShareable, loadDriver, openShared, Stream, shareMemory } from 'dlpack/cuda';
+import { Tensor } from 'dlpack';
+import { CudaError, loadDriver, Stream } from 'dlpack/cuda';
 import { stats } from 'dlpack/native';
+import { openTensor, shareTensor } from 'dlpack/shared';
 import { fake, fakeDriverPath } from '../fake.js';
 
 fake.setDevices(2);
 loadDriver({ path: fakeDriverPath });
 try {
-  openShared(JSON.parse(process.argv.at(-1) as string));
+  openTensor(JSON.parse(process.argv.at(-1) as string));
 } catch (error) {
   console.log('refused with', error instanceof CudaError ? error.cudaName : error);
 }
-const x = emptyShareable([4], 'float32');
-const shared = { ...shareMemory(x), process: '00000000000000ff' };
+const x = Tensor.empty([4], 'float32', { device: 'cuda:0', shareable: true });
+const shared = { ...shareTensor(x, { with: 'process' }), process: '00000000000000ff' };
 const stream = new Stream();
-const kept = [openShared(shared), openShared(shared)];
+const kept = [openTensor(shared), openTensor(shared)];
 // Released while a stream uses it: the watcher has it.
 fake.delay(stream.handle);
 stream.use(() => kept.at(-1)?.fill(1));

@@ -1,11 +1,12 @@
 /** Opens memory in a worker, so many times and once more, posts its values, and stays until it is ended with the memory open. */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { loadDriver, openShared, type SharedMemory } from 'dlpack/cuda';
+import { loadDriver } from 'dlpack/cuda';
+import { openTensor, type SharedTensor } from 'dlpack/shared';
 
-const { path, shared, rounds } = workerData as { path: string; shared: SharedMemory; rounds: number };
+const { path, shared, rounds } = workerData as { path: string; shared: SharedTensor; rounds: number };
 loadDriver({ path });
-for (let i = 0; i < rounds; i++) openShared(shared).dispose();
-const opened = openShared(shared);
+for (let i = 0; i < rounds; i++) openTensor(shared).dispose();
+const opened = openTensor(shared);
 parentPort?.postMessage(opened.to('cpu').toArray());
 setInterval(() => opened.device, 1000);

@@ -3,7 +3,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { Tensor } from 'dlpack';
 import { Event, loadDriver, Stream } from 'dlpack/cuda';
-import { shareTensor } from 'dlpack/native';
+import { shareTensor } from 'dlpack/shared';
 
 loadDriver({ path: workerData as string });
 const stream = new Stream();

@@ -1,8 +1,9 @@
 /** Another process with the device: it does what the messages of the one that started it ask for, and answers each. */
 
 import { Tensor } from 'dlpack';
-import { emptyShareable, openShared, type SharedMemory, Stream, shareMemory, synchronize } from 'dlpack/cuda';
+import { Stream, synchronize } from 'dlpack/cuda';
 import { addressOf, stats } from 'dlpack/native';
+import { openTensor, type SharedTensor, shareTensor } from 'dlpack/shared';
 
 const tensors = new Map<number, Tensor>();
 
@@ -19,13 +20,13 @@ function keep(tensor: Tensor): number {
 }
 
 export const actions = {
-  open: (shared: SharedMemory): number => keep(openShared(shared)),
+  open: (shared: SharedTensor): number => keep(openTensor(shared)),
   /** On a stream that is not the current one. */
-  openBeside: (shared: SharedMemory): number => keep(openShared(shared, { stream: new Stream() })),
-  make(values: number[]): { id: number; shared: SharedMemory } {
-    const tensor = emptyShareable([values.length], 'float32');
+  openBeside: (shared: SharedTensor): number => keep(openTensor(shared, { stream: new Stream() })),
+  make(values: number[]): { id: number; shared: SharedTensor } {
+    const tensor = Tensor.empty([values.length], 'float32', { device: 'cuda:0', shareable: true });
     tensor.copyFrom(Tensor.from(values, { dtype: 'float32' }));
-    return { id: keep(tensor), shared: shareMemory(tensor) };
+    return { id: keep(tensor), shared: shareTensor(tensor, { with: 'process' }) };
   },
   read: (id: number): unknown => tensorAt(id).to('cpu').toArray(),
   describe(id: number): unknown {

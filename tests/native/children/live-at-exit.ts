@@ -1,7 +1,8 @@
 /** Ends the process with everything alive that can be. */
 
 import { Tensor } from 'dlpack';
-import { exportManaged, importManaged, shareTensor, stats } from 'dlpack/native';
+import { exportManaged, importManaged, stats } from 'dlpack/native';
+import { shareTensor } from 'dlpack/shared';
 import { peer, peerMissing } from '../peer.js';
 
 const kept: unknown[] = [];

@@ -1,7 +1,8 @@
 /** A web worker (Bun, Deno): a thread that has no parentPort and, on Deno, calls itself the main thread. */
 
 import { isDLPackError, Tensor } from 'dlpack';
-import { addressOf, exportManaged, receiveTensor, shareTensor, type TensorToken } from 'dlpack/native';
+import { addressOf, exportManaged } from 'dlpack/native';
+import { openTensor, shareTensor, type TensorToken } from 'dlpack/shared';
 
 const scope = globalThis as unknown as {
   onmessage: (event: { data: TensorToken }) => void;
@@ -20,7 +21,7 @@ function tagOf(action: () => unknown): string {
 }
 
 scope.onmessage = ({ data }) => {
-  const taken = receiveTensor<'float32'>(data);
+  const taken = openTensor<'float32'>(data);
   taken.set(0, 50);
   const adopted = Tensor.adopt(new Float32Array([6, 7]));
   const shared = Tensor.wrap(new Float32Array(new SharedArrayBuffer(8)));

@@ -2,16 +2,8 @@
 
 import { parentPort } from 'node:worker_threads';
 import { isDLPackError, Tensor } from 'dlpack';
-import {
-  addressOf,
-  exportManaged,
-  importManaged,
-  receiveTensor,
-  setDebug,
-  shareTensor,
-  stats,
-  type TensorToken,
-} from 'dlpack/native';
+import { addressOf, exportManaged, importManaged, setDebug, stats } from 'dlpack/native';
+import { openTensor, shareTensor, type TensorToken } from 'dlpack/shared';
 import { peer } from '../peer.js';
 
 export interface Task {
@@ -41,7 +33,7 @@ function answer(task: Task): Reply {
   const { index = [], value = 0, shape = [], count = 0 } = task;
   switch (task.do) {
     case 'keep':
-      kept = receiveTensor<'float32'>(task.token as TensorToken);
+      kept = openTensor<'float32'>(task.token as TensorToken);
       return { address: addressOf(kept), shape: kept.shape, strides: kept.strides };
     case 'get':
       return { value: kept?.get(...index) };

@@ -1,25 +1,24 @@
 /**
- * Tensors to another thread of the process without a copy: a token that `postMessage` carries.
+ * Tensors for another thread of the process: a token that `postMessage` carries.
  *
  * @module
  */
 
-import type { DType } from '../dtype.js';
 import { ArgumentTypeError } from '../errors.js';
-import { Tensor } from '../tensor.js';
+import { checkTensor, withNative } from '../native/export.js';
+import { Field, frame } from '../native/frame.js';
+import { takeFrame } from '../native/import.js';
+import { native } from '../native/load.js';
+import { checkStatus, Status } from '../native/status.js';
+import type { Descriptor } from '../storage/descriptor.js';
 import type { TensorView } from '../view.js';
-import { checkTensor, withNative } from './export.js';
-import { Field, frame } from './frame.js';
-import { takeFrame } from './import.js';
-import { native } from './load.js';
-import { checkStatus, Status } from './status.js';
 
 const { i32, u64 } = frame;
 const { STATUS, TICKET } = Field;
 
 /**
  * Stands for a tensor in a message. Each time it is serialised it issues a ticket with a reference of its own, good for
- * one `receiveTensor`; a token that is never posted holds nothing.
+ * one `openTensor`; a token that is never posted holds nothing.
  */
 export interface TensorToken {
   readonly dlpackTicket: string;
@@ -27,15 +26,12 @@ export interface TensorToken {
 
 /** A token on the side that made it. */
 export interface IssuedToken extends TensorToken {
-  /** Takes back the tickets that nobody redeemed, for messages that were never read. Returns how many. */
+  /** Revokes the tickets that no receiver has opened, for messages that were never read. Returns how many. */
   revoke(): number;
 }
 
-/**
- * A token for `postMessage`. The receiver gets the same memory by {@link receiveTensor}; both sides then dispose in any
- * order. The tensor itself must be alive when the message is posted.
- */
-export function shareTensor(tensor: TensorView): IssuedToken {
+/** A token for `postMessage`. The tensor itself must be alive when the message is posted. */
+export function issueToken(tensor: TensorView): IssuedToken {
   checkTensor(tensor);
   const issued: string[] = [];
   return Object.defineProperties({} as IssuedToken, {
@@ -63,15 +59,14 @@ export function shareTensor(tensor: TensorView): IssuedToken {
   });
 }
 
-/** The tensor of a token that arrived in a message. Each message can be received once. */
-export function receiveTensor<D extends DType = DType>(token: TensorToken): Tensor<D> {
-  const ticket: unknown = (token as Partial<TensorToken> | null)?.dlpackTicket;
+/** The tensor of a token that arrived in a message. Each message can be opened once. */
+export function openToken(ticket: unknown): Descriptor {
   if (typeof ticket !== 'string' || !/^[0-9a-f]{32}$/.test(ticket)) {
-    throw new ArgumentTypeError('token', 'a token of shareTensor that arrived in a message', token);
+    throw new ArgumentTypeError('description.dlpackTicket', '32 hexadecimal digits of shareTensor()', ticket);
   }
   redeem(ticket);
   checkStatus();
-  return new Tensor<D>(takeFrame());
+  return takeFrame();
 }
 
 function redeem(ticket: string): void {

@@ -1,0 +1,143 @@
+/**
+ * CUDA IPC: device memory for other processes of this machine, and theirs here.
+ *
+ * @module
+ */
+
+import { type DeviceInfo, parseDevice } from '../device.js';
+import { ArgumentTypeError, ArgumentValueError, BufferError, LayoutError, UnsupportedDeviceError } from '../errors.js';
+import { NativeStorage } from '../native/native-storage.js';
+import type { Descriptor } from '../storage/descriptor.js';
+import type { OpenedMemory, SharedMemory, StreamArgument } from '../storage/device-backend.js';
+import type { Storage } from '../storage/storage.js';
+import { devices, parseCudaDevice, uuidOf } from './devices.js';
+import { check, cuda } from './driver.js';
+import { handleOn } from './event.js';
+import { ADDRESS, DEVICE, FLAGS, f64, HANDLE, i32, NBYTES, NUMBER, STREAM, u32, u64 } from './frame.js';
+import { readValues, writeValues } from './hex.js';
+import { allocate } from './memory.js';
+import { recordEvent } from './shared-event.js';
+
+/** Whole pages of 2 MiB beside the pool, because the driver shares no memory of a pool. */
+export function allocateShareable(nbytes: number, device: DeviceInfo): Storage {
+  const { id, name } = parseCudaDevice(device.name);
+  const binding = cuda();
+  i32[DEVICE] = id;
+  f64[NBYTES] = nbytes;
+  binding.allocateShareable();
+  check(`${nbytes} bytes on '${name}' that can be shared`);
+  return new NativeStorage(u32[HANDLE] as number, nbytes, false).recorded();
+}
+
+const copyFirst =
+  'copy the tensor into memory that can be shared: ' +
+  "Tensor.empty(x.shape, x.dtype, { device: 'cuda:0', shareable: true }).copyFrom(x)";
+
+/** The allocation around a tensor. Work on the tensor that was queued here comes first in the other process. */
+export function shareRange(descriptor: Descriptor, sync: boolean): SharedMemory {
+  const { storage, device, bitOffset } = descriptor;
+  if (device.kind !== 'cuda') {
+    throw new UnsupportedDeviceError(
+      device.name,
+      `CUDA shares no memory on '${device.name}' with other processes; ${copyFirst}`,
+    );
+  }
+  if (descriptor.size === 0) {
+    const process = '0'.repeat(16);
+    return { device: uuidOf(device.id), process, memory: null, size: 0, bitOffset: 0, event: null };
+  }
+  const binding = cuda();
+  i32[DEVICE] = device.id;
+  u32[HANDLE] = (storage as NativeStorage).handle;
+  binding.shareMemory();
+  check(`a handle of memory on '${device.name}' for other processes`);
+  if (u32[FLAGS] !== 1) {
+    throw new BufferError(
+      `This memory lies in a pool, or is of a kind that CUDA IPC does not share with other processes; ${copyFirst}`,
+    );
+  }
+  const range = {
+    process: (u64[ADDRESS] as bigint).toString(16).padStart(16, '0'),
+    memory: readValues(0, 64),
+    size: f64[NBYTES] as number,
+    bitOffset: (f64[NUMBER] as number) * 8 + bitOffset,
+  };
+  return { device: uuidOf(i32[DEVICE] as number), ...range, event: sync ? recordEvent(descriptor) : null };
+}
+
+/** Maps memory of another process until the last tensor over it is released and the work on it is done. */
+export function openRange(
+  shared: SharedMemory,
+  start: number,
+  end: number,
+  on: StreamArgument | undefined,
+): OpenedMemory {
+  const process = BigInt(`0x${checkText(shared.process, 'process', digits16, '16 hexadecimal digits')}`);
+  const memory = checkHandle(shared.memory, 'memory');
+  const event = checkHandle(shared.event, 'event');
+  const device = findDevice(checkText(shared.device, 'device', uuid, 'the UUID of a device'));
+  const stream = handleOn(device, on);
+  if (memory === null) return { storage: allocate(0, device), device };
+  const binding = cuda();
+  i32[DEVICE] = device.id;
+  u64[ADDRESS] = process;
+  f64[NUMBER] = start;
+  f64[NBYTES] = end - start;
+  writeValues(memory);
+  binding.openMemory();
+  check('memory that its process still has, and that this process may open');
+  if (u32[FLAGS] === OWN_MEMORY) {
+    throw new BufferError(
+      'This memory belongs to this process, and CUDA IPC opens memory of others only; use its tensor, or shareTensor(x) for a worker',
+    );
+  }
+  if (u32[FLAGS] !== 1) {
+    throw new LayoutError(
+      `Expected elements inside the shared allocation but they reach from byte ${start} to ${end}, which is beyond what the driver maps`,
+    );
+  }
+  const storage = new NativeStorage(u32[HANDLE] as number, end - start, false).recorded();
+  if (event !== null) followEvent(storage, device, stream, event);
+  return { storage, device };
+}
+
+const OWN_MEMORY = 2;
+
+function followEvent(storage: NativeStorage, device: DeviceInfo, stream: bigint, event: string): void {
+  u32[HANDLE] = storage.handle;
+  i32[DEVICE] = device.id;
+  u64[STREAM] = stream;
+  writeValues(event);
+  cuda().followEvent();
+  try {
+    check('an event that its process still has, and that this process may wait for');
+  } catch (error) {
+    storage.release();
+    throw error;
+  }
+}
+
+function findDevice(uuid: string): DeviceInfo {
+  const all = devices();
+  const found = all.find((device) => device.uuid === uuid);
+  if (found !== undefined) return parseDevice(found.device);
+  const known = all.length === 0 ? 'no device' : all.map((device) => `${device.device} is ${device.uuid}`).join(', ');
+  throw new UnsupportedDeviceError(
+    uuid,
+    `The memory is on the device with UUID ${uuid}, which this process does not see (${known}); check CUDA_VISIBLE_DEVICES`,
+  );
+}
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const digits16 = /^[0-9a-f]{16}$/;
+const digits128 = /^[0-9a-f]{128}$/;
+
+function checkText(value: unknown, name: string, pattern: RegExp, expected: string): string {
+  if (typeof value !== 'string') throw new ArgumentTypeError(`description.${name}`, expected, value);
+  if (!pattern.test(value)) throw new ArgumentValueError(`description.${name}`, expected, value);
+  return value;
+}
+
+function checkHandle(value: unknown, name: string): string | null {
+  return value === null ? null : checkText(value, name, digits128, 'a handle of 128 hexadecimal digits');
+}

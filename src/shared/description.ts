@@ -1,0 +1,153 @@
+/**
+ * A tensor described for another process: its memory, by the backend of its device, and its layout.
+ *
+ * @module
+ */
+
+import { type DeviceKind, parseDevice } from '../device.js';
+import { type DType, type DTypeInfo, parseDType, strideBits } from '../dtype.js';
+import { ArgumentTypeError, ArgumentValueError, LayoutError, UnsupportedDeviceError } from '../errors.js';
+import { checkShape, checkStrides, spanOf } from '../layout.js';
+import { cannotShare } from '../storage/allocate.js';
+import { Descriptor, Flag } from '../storage/descriptor.js';
+import {
+  getDeviceBackend,
+  type SharedMemory,
+  type SharingBackend,
+  type StreamArgument,
+} from '../storage/device-backend.js';
+
+/**
+ * A tensor for another process. Plain values: JSON, `postMessage`, `process.send` and sockets carry it. It keeps nothing
+ * alive: the tensor it describes must live, in its own process, as long as another process has it open.
+ */
+export interface SharedTensor extends SharedMemory {
+  /** The version of this format. */
+  readonly version: 1;
+  /** What kind of device the memory belongs to. */
+  readonly kind: DeviceKind;
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  /** In elements. */
+  readonly strides: readonly number[];
+  readonly readonly: boolean;
+  /** Elements of a sub-byte type occupy one byte each. */
+  readonly padded: boolean;
+}
+
+export function describeTensor(descriptor: Descriptor, sync: boolean): SharedTensor {
+  const { device, dtype } = descriptor;
+  const sharing = getDeviceBackend(device)?.sharing ?? null;
+  if (sharing === null) throw cannotShare(device);
+  return {
+    version: 1,
+    kind: device.kind,
+    ...sharing.share(descriptor, sync),
+    dtype: dtype.name,
+    shape: descriptor.publicShape,
+    strides: descriptor.publicStrides,
+    readonly: descriptor.isReadOnly,
+    padded: descriptor.isPadded,
+  };
+}
+
+/** The tensor of a description. Getters of the object run once each, here and nowhere else. */
+export function openDescription(description: object, stream: StreamArgument | undefined): Descriptor {
+  const fields: Record<string, unknown> = { ...description };
+  if (fields.version !== 1) {
+    throw new ArgumentValueError('description.version', 'version 1 of the description', fields.version);
+  }
+  const sharing = sharingOf(fields.kind);
+  const layout = readLayout(fields);
+  const { dtype, shape, strides, flags, bitOffset } = layout;
+  const size = count(fields.size, 'size');
+  const range = rangeOf(layout, size);
+  if (fields.memory === null && range !== null) {
+    throw new ArgumentValueError('description.memory', 'a handle for a shape with elements', null);
+  }
+  const memory = { ...(fields as unknown as SharedMemory), memory: range === null ? null : (fields.memory as string) };
+  const { start, end } = range ?? { start: 0, end: 0 };
+  const { storage, device } = sharing.open(memory, start, end, stream);
+  return new Descriptor(storage, dtype, device, shape, strides, range === null ? 0 : bitOffset - start * 8, flags);
+}
+
+function sharingOf(kind: unknown): SharingBackend {
+  if (typeof kind !== 'string')
+    throw new ArgumentTypeError('description.kind', 'a kind of device such as "cuda"', kind);
+  const device = parseDevice(kind as DeviceKind);
+  const backend = getDeviceBackend(device);
+  if (backend === null && device.kind.startsWith('cuda')) {
+    throw new UnsupportedDeviceError(device.name, `Memory on '${kind}' needs its module; import "dlpack/cuda" first`);
+  }
+  const sharing = backend?.sharing ?? null;
+  if (sharing === null) throw cannotShare(device);
+  return sharing;
+}
+
+/** A layout whose values have their types. */
+interface Layout {
+  readonly dtype: DTypeInfo;
+  readonly shape: readonly number[];
+  readonly strides: readonly number[];
+  readonly bitOffset: number;
+  readonly flags: number;
+}
+
+function readLayout({ dtype: name, shape, strides, bitOffset, readonly, padded }: Record<string, unknown>): Layout {
+  if (typeof name !== 'string') throw new ArgumentTypeError('description.dtype', 'the name of a dtype', name);
+  const dtype = parseDType(name as never);
+  const lengths = checkShape(shape as never, 'description.shape');
+  const isReadOnly = flag(readonly, 'readonly');
+  const isPadded = flag(padded, 'padded') && dtype.isSubByte;
+  return {
+    dtype,
+    shape: lengths,
+    strides: checkStrides(strides as never, lengths),
+    bitOffset: count(bitOffset, 'bitOffset'),
+    flags: (isReadOnly ? Flag.readOnly : 0) | (isPadded ? Flag.subBytePadded : 0),
+  };
+}
+
+/** The bytes of an allocation that a layout reaches; null without elements. */
+function rangeOf(
+  { dtype, shape, strides, bitOffset, flags }: Layout,
+  size: number,
+): { start: number; end: number } | null {
+  const span = spanOf(shape, strides);
+  if (span === null) return null;
+  const isPacked = dtype.isSubByte && (flags & Flag.subBytePadded) === 0;
+  // Packed elements lie at whole steps from some byte on, all others where their address is aligned.
+  const unit = isPacked ? dtype.itemBits & -dtype.itemBits : dtype.alignment * 8;
+  if (bitOffset % unit !== 0) {
+    throw new LayoutError(
+      `Expected an offset that is a multiple of ${unit} bits for ${dtype.name} but received ${bitOffset}`,
+      shape,
+      strides,
+    );
+  }
+  const step = strideBits(dtype, !isPacked);
+  const start = Math.floor((bitOffset + span.low * step) / 8);
+  const end = Math.ceil((bitOffset + span.high * step + dtype.itemBits) / 8);
+  if (start < 0 || end > size || !Number.isSafeInteger(end)) {
+    throw new LayoutError(
+      `Expected elements inside the shared allocation of ${size} bytes but shape [${shape.join(', ')}] with ` +
+        `strides [${strides.join(', ')}] reaches from byte ${start} to ${end}`,
+      shape,
+      strides,
+    );
+  }
+  return { start, end };
+}
+
+function count(value: unknown, name: string): number {
+  if (typeof value !== 'number') throw new ArgumentTypeError(`description.${name}`, 'an integer', value);
+  if (!Number.isSafeInteger(value) || value < 0) {
+    throw new ArgumentValueError(`description.${name}`, 'an integer from 0 to 2^53 - 1', value);
+  }
+  return value;
+}
+
+function flag(value: unknown, name: string): boolean {
+  if (typeof value !== 'boolean') throw new ArgumentTypeError(`description.${name}`, 'a boolean', value);
+  return value;
+}

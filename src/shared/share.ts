@@ -1,0 +1,83 @@
+/**
+ * The two verbs: `shareTensor` describes a tensor for another thread or process, `openTensor` opens it there.
+ *
+ * @module
+ */
+
+import type { DType } from '../dtype.js';
+import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import { checkTensor } from '../native/export.js';
+import { checkOptions, type OptionNames } from '../options.js';
+import type { Descriptor } from '../storage/descriptor.js';
+import { getDeviceBackend, type StreamArgument } from '../storage/device-backend.js';
+import { Tensor } from '../tensor.js';
+import type { TensorView } from '../view.js';
+import { describeTensor, openDescription, type SharedTensor } from './description.js';
+import { type IssuedToken, issueToken, openToken, type TensorToken } from './token.js';
+
+export interface ShareOptions {
+  /** Who opens the tensor: another thread of this process, which is the default, or another process of this machine. */
+  with?: 'worker' | 'process';
+  /** For processes. false: no event behind the work on the tensor; the program orders the two sides by other means. */
+  sync?: boolean;
+}
+
+const shareNames: OptionNames<ShareOptions> = { with: true, sync: true };
+
+export interface OpenOptions {
+  /** The stream that waits for the work on the tensor; without it, the current stream of the device. */
+  stream?: StreamArgument;
+}
+
+const openNames: OptionNames<OpenOptions> = { stream: true };
+
+/**
+ * With a worker: a token for `postMessage`. Each message holds a reference of its own, and both sides dispose in any order.
+ *
+ * With a process: plain values that any channel carries, for device memory. Work on the tensor that was queued here comes first
+ * there. Keep the tensor until the other process has released its own: neither the driver nor the collector knows that it is used.
+ */
+export function shareTensor(tensor: TensorView, options?: ShareOptions & { with?: 'worker' }): IssuedToken;
+export function shareTensor(tensor: TensorView, options: ShareOptions & { with: 'process' }): SharedTensor;
+export function shareTensor(tensor: TensorView, options: ShareOptions): IssuedToken | SharedTensor;
+export function shareTensor(tensor: TensorView, options: ShareOptions = {}): IssuedToken | SharedTensor {
+  checkOptions(options, shareNames, "{ with: 'process' }");
+  const { with: receiver = 'worker', sync } = options;
+  const descriptor = checkTensor(tensor);
+  if (receiver === 'process') {
+    if (sync !== undefined && typeof sync !== 'boolean') throw new ArgumentTypeError('sync', 'a boolean', sync);
+    return describeTensor(descriptor, sync ?? true);
+  }
+  if (receiver !== 'worker') throw new ArgumentValueError('with', "'worker' or 'process'", receiver);
+  if (sync !== undefined) throw new ArgumentValueError('sync', "no value with { with: 'worker' }", sync);
+  return issueToken(tensor);
+}
+
+/** A Tensor over the memory that {@link shareTensor} described in another thread or process, without a copy. */
+export function openTensor<D extends DType = DType>(
+  description: TensorToken | SharedTensor,
+  options: OpenOptions = {},
+): Tensor<D> {
+  checkOptions(options, openNames, '{ stream }');
+  const { stream } = options;
+  if (typeof description !== 'object' || description === null) {
+    throw new ArgumentTypeError('description', 'what shareTensor() returned', description);
+  }
+  if (!('dlpackTicket' in description)) return new Tensor<D>(openDescription(description, stream));
+  const opened = openToken(description.dlpackTicket);
+  try {
+    if (stream !== undefined) orderBefore(opened, stream);
+  } catch (error) {
+    opened.storage.release();
+    throw error;
+  }
+  return new Tensor<D>(opened);
+}
+
+/** The stream waits for the work of the other thread. */
+function orderBefore(descriptor: Descriptor, stream: StreamArgument): void {
+  const { device } = descriptor;
+  const backend = device.isHostAccessible ? null : getDeviceBackend(device);
+  if (backend !== null) backend.handOver(descriptor, backend.streamHandle(device, stream));
+  else if (stream !== null) throw new ArgumentValueError('stream', `null for memory on '${device.name}'`, stream);
+}
