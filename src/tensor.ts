@@ -42,7 +42,7 @@ const wrapNames: OptionNames<WrapOptions<DType>> = {
   readonly: true,
   padded: true,
 };
-const emptyNames: OptionNames<EmptyOptions> = { device: true, padded: true };
+const emptyNames: OptionNames<EmptyOptions> = { device: true, padded: true, shareable: true };
 
 /** Runtimes without explicit resource management have no such symbol; `dispose()` works everywhere. */
 const disposeSymbol: typeof Symbol.dispose = Symbol.dispose ?? (Symbol.for('Symbol.dispose') as never);
