@@ -101,17 +101,17 @@ static void RunCall(Task* task) {
   Object* result = api.PyObject_Call(call->run, call->arguments, call->keywords);
   if (is_forked) LeaveForked();
   call->has_failed = result == nullptr;
-  // Before JavaScript hears of the end: what the call alone kept is gone then. An exception stays what it is meanwhile.
-  Object *kind = nullptr, *value = nullptr, *traceback = nullptr;
-  if (result == nullptr) api.PyErr_Fetch(&kind, &value, &traceback);
-  for (Object** object : {&call->run, &call->arguments, &call->keywords}) {
-    if (*object != nullptr) api.Py_DecRef(*object);
-    *object = nullptr;
+  {
+    // Dropped before JavaScript learns of the end, so that nothing which only the call kept is alive then.
+    SavedError error;
+    for (Object** object : {&call->run, &call->arguments, &call->keywords}) {
+      if (*object != nullptr) api.Py_DecRef(*object);
+      *object = nullptr;
+    }
   }
   if (result != nullptr) {
     Carry(result, &call->result);
   } else {
-    api.PyErr_Restore(kind, value, traceback);
     Raised raised;
     CarryText(raised.type_name.get(), &call->type_name);
     CarryText(raised.message.get(), &call->text);

@@ -107,8 +107,8 @@ void KeepRunning(Channel* channel, bool keep) {
 }
 
 static const Export kExports[] = {
-    {"callAsync", CallAsync}, {"abandon", Abandon}, {"leave", Leave},       {"makeFunction", MakeFunction},
-    {"numberOf", NumberOf},   {"answer", Answer},   {"postpone", Postpone},
+    {"callAsync", CallAsync},           {"abandon", Abandon},   {"leave", Leave},   {"makeFunction", MakeFunction},
+    {"reviveFunction", ReviveFunction}, {"thrownBy", ThrownBy}, {"answer", Answer}, {"postpone", Postpone},
 };
 
 static bool GetFunction(napi_env env, napi_value options, const char* name, napi_ref* out) {

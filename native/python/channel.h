@@ -83,7 +83,8 @@ napi_value Leave(napi_env env, napi_callback_info info);
 
 // function_type.cc
 napi_value MakeFunction(napi_env env, napi_callback_info info);
-napi_value NumberOf(napi_env env, napi_callback_info info);
+napi_value ReviveFunction(napi_env env, napi_callback_info info);
+napi_value ThrownBy(napi_env env, napi_callback_info info);
 
 // function_call.cc
 napi_value Answer(napi_env env, napi_callback_info info);

@@ -113,10 +113,8 @@ static Storage* ConsumeTable(const TypeEntry& entry, Object* object, Frame* fram
   if (entry.is_torch && managed->version.major == DLPACK_MAJOR_VERSION &&
       !CheckTorchBits(object, entry.is_neg, managed)) {
     // The deleter may run Python code, which must not meet the exception.
-    Object *kind, *value, *traceback;
-    api.PyErr_Fetch(&kind, &value, &traceback);
+    SavedError error;
     DeleteManaged(managed);
-    api.PyErr_Restore(kind, value, traceback);
     return nullptr;
   }
   return FollowProducer(Import(managed, frame, kind), *frame, entry.api);
@@ -177,16 +175,9 @@ static Object* CallForCopy(Object* object, const ConsumeOptions& options, Object
   if (options.copy == 1 && is_copy_wrong) return CallProducer(object, plain, stream);
   Object* capsule = CallProducer(object, options, stream);
   if (capsule != nullptr || options.copy != 1 || !api.PyErr_ExceptionMatches(api.PyExc_BufferError)) return capsule;
-  Object *kind, *value, *traceback;
-  api.PyErr_Fetch(&kind, &value, &traceback);
+  SavedError error;  // says more than a second one would
   capsule = CallProducer(object, plain, stream);
-  if (capsule == nullptr) {
-    // What it said first says more.
-    api.PyErr_Clear();
-    api.PyErr_Restore(kind, value, traceback);
-    return nullptr;
-  }
-  Ref kind_ref(kind), value_ref(value), traceback_ref(traceback);
+  if (capsule != nullptr) error.Drop();
   return capsule;
 }
 
@@ -212,24 +203,18 @@ static Storage* ConsumeCapsule(Object* capsule, Frame* frame) {
 static Storage* TakeCapsule(Object* capsule, Frame* frame) {
   if (capsule == nullptr) return nullptr;
   Storage* storage = ConsumeCapsule(capsule, frame);
-  Object *kind = nullptr, *value = nullptr, *traceback = nullptr;
-  if (storage == nullptr) api.PyErr_Fetch(&kind, &value, &traceback);
+  SavedError error;
   api.Py_DecRef(capsule);
-  if (storage == nullptr) api.PyErr_Restore(kind, value, traceback);
   return storage;
 }
 
 // After NumPy refused with the BufferError that is set; it stays unless the array is of ml_dtypes.
 static Storage* ConsumeMlDTypes(Object* array, const ConsumeOptions& options, Frame* frame) {
-  Object *kind, *value, *traceback;
-  api.PyErr_Fetch(&kind, &value, &traceback);
+  SavedError error;
   DLDataType dtype;
   Ref view(ViewMlDTypes(array, &dtype));
-  if (!view) {
-    api.PyErr_Restore(kind, value, traceback);
-    return nullptr;
-  }
-  Ref kind_ref(kind), value_ref(value), traceback_ref(traceback);
+  if (!view) return nullptr;
+  error.Drop();
   Storage* storage = TakeCapsule(CallProducer(view.get(), options, nullptr), frame);
   if (storage == nullptr) return nullptr;
   frame->dtype_code = dtype.code;

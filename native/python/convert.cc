@@ -179,10 +179,8 @@ Object* ConvertTensor(Objects* self, const Cell* cells, uint32_t count) {
     api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for a class");
   }
   // Of a tensor that was disposed: its deleter may run Python code, which must not meet an exception.
-  Object *kind, *value, *traceback;
-  api.PyErr_Fetch(&kind, &value, &traceback);
+  SavedError error;
   ReleaseStorage(storage);
-  api.PyErr_Restore(kind, value, traceback);
   return result;
 }
 

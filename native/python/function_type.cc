@@ -98,26 +98,25 @@ static bool SetNumber(napi_env env, napi_value array, uint32_t index, uint32_t n
   return napi_create_uint32(env, number, &value) == napi_ok && napi_set_element(env, array, index, value) == napi_ok;
 }
 
-// makeFunction(number, pin, name): handles of a new callable for the function of that number, and of a weak reference
-// to it.
+// makeFunction(number, pin, name): handles of a new callable for the value of that number, and of a weak reference to
+// it; undefined when out of memory. The pin is released in any case.
 napi_value MakeFunction(napi_env env, napi_callback_info info) {
   napi_value values[3], result;
   Channel* channel = ChannelOf(env, info, values);
   Objects* objects = channel->objects;
   double pin_number = 0;
   napi_get_value_double(env, values[1], &pin_number);
-  objects->frame->failed = 0;
-  // First: from here on the pin is released whatever happens.
   Storage* pin = WrapQueued(objects->environment->queue, static_cast<uint64_t>(pin_number), nullptr, 0);
+  if (pin == nullptr) return nullptr;
   Gil gil;
-  Ref self(pin == nullptr ? nullptr : api.PyType_GenericAlloc(type, 0));  // zeroed: Dealloc is safe from here on
+  Ref self(api.PyType_GenericAlloc(type, 0));  // zeroed: Dealloc is safe from here on
   if (self) {
     FunctionBody* body = FunctionBodyOf(self.get());
     body->channel = channel;
     body->number = NumberIn(env, values[0]);
     body->pin = pin;
-    Texts texts = {env, &values[2], 1, 0};
-    body->name = ToPython(objects, Cell{kString, 0, 0}, &texts);
+    Spill spill = {env, &values[2], 1, 0};
+    body->name = ToPython(objects, Cell{kString, 0, 0}, &spill);
     Ref weak(body->name == nullptr ? nullptr : api.PyWeakref_NewRef(self.get(), nullptr));
     if (weak && napi_create_array_with_length(env, 2, &result) == napi_ok) {
       const uint32_t handle = HoldObject(objects, self.get());
@@ -132,22 +131,46 @@ napi_value MakeFunction(napi_env env, napi_callback_info info) {
         Ref object(held == 0 ? nullptr : DropObject(objects, held));
       }
     }
-  } else if (pin != nullptr) {
+  } else {
     ReleaseStorage(pin);
   }
-  if (!api.PyErr_Occurred()) api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for a function");
-  return TakeException(env, objects);
+  api.PyErr_Clear();
+  return nullptr;
 }
 
-// numberOf(handle): the number of the function, of this environment, that an object is; 0 for all else.
-napi_value NumberOf(napi_env env, napi_callback_info info) {
-  napi_value values[1], result = nullptr;
-  Channel* channel = ChannelOf(env, info, values);
-  Object* object = GetObject(channel->objects, NumberIn(env, values[0]));
-  // The type of a live object does not change, and the body is written once: no GIL is needed to look.
-  const bool is_ours = object != nullptr && TypeOf(object) == type && FunctionBodyOf(object)->channel == channel;
-  napi_create_uint32(env, is_ours ? FunctionBodyOf(object)->number : 0, &result);
+static napi_value MakeNumber(napi_env env, uint32_t number) {
+  napi_value result = nullptr;
+  napi_create_uint32(env, number, &result);
   return result;
+}
+
+// reviveFunction(weak): the handle of a new reference to the callable, 0 where Python has deallocated it.
+napi_value ReviveFunction(napi_env env, napi_callback_info info) {
+  napi_value values[1];
+  Channel* channel = ChannelOf(env, info, values);
+  Gil gil;
+  Object* weak = GetObject(channel->objects, NumberIn(env, values[0]));
+  Ref object(weak == nullptr ? nullptr : api.PyObject_CallObject(weak, nullptr));
+  api.PyErr_Clear();
+  const bool is_alive = object && object.get() != api._Py_NoneStruct;
+  const uint32_t handle = is_alive ? HoldObject(channel->objects, object.get()) : 0;
+  if (handle != 0) object.take();
+  return MakeNumber(env, handle);
+}
+
+// thrownBy(exception): the number of the value that an exception stands for; 0 for exceptions that are not ours, or not
+// of this environment.
+napi_value ThrownBy(napi_env env, napi_callback_info info) {
+  napi_value values[1];
+  Channel* channel = ChannelOf(env, info, values);
+  Gil gil;
+  Object* held = GetObject(channel->objects, NumberIn(env, values[0]));
+  if (held != nullptr) api.Py_IncRef(held);  // the attribute may be code that releases it
+  Ref exception(held);
+  Ref carrier(exception ? api.PyObject_GetAttrString(exception.get(), "error") : nullptr);
+  api.PyErr_Clear();
+  const bool is_ours = carrier && TypeOf(carrier.get()) == type && FunctionBodyOf(carrier.get())->channel == channel;
+  return MakeNumber(env, is_ours ? FunctionBodyOf(carrier.get())->number : 0);
 }
 
 }  // namespace python

@@ -94,10 +94,10 @@ class Values {
 };
 
 // A tuple or a list of cells. A new reference, or NULL with an exception set.
-static Object* Collect(Objects* self, const Cell* cells, uint32_t count, bool list, Texts* texts) {
+static Object* Collect(Objects* self, const Cell* cells, uint32_t count, bool list, Spill* spill) {
   Ref result(list ? api.PyList_New(count) : api.PyTuple_New(count));
   for (uint32_t i = 0; result && i < count; ++i) {
-    Object* value = ToPython(self, cells[i], texts);
+    Object* value = ToPython(self, cells[i], spill);
     if (value == nullptr) return nullptr;
     if (list) {
       api.PyList_SetItem(result.get(), i, value);
@@ -108,18 +108,18 @@ static Object* Collect(Objects* self, const Cell* cells, uint32_t count, bool li
   return result.take();
 }
 
-static Object* CollectDict(Objects* self, const Cell* cells, uint32_t count, Texts* texts) {
+static Object* CollectDict(Objects* self, const Cell* cells, uint32_t count, Spill* spill) {
   Ref dict(api.PyDict_New());
   for (uint32_t i = 0; dict && i + 1 < count; i += 2) {
-    Ref key(ToPython(self, cells[i], texts));
-    Ref value(key ? ToPython(self, cells[i + 1], texts) : nullptr);
+    Ref key(ToPython(self, cells[i], spill));
+    Ref value(key ? ToPython(self, cells[i + 1], spill) : nullptr);
     if (!value || api.PyDict_SetItem(dict.get(), key.get(), value.get()) != 0) return nullptr;
   }
   return dict.take();
 }
 
 // Cell 0 with the others as arguments.
-static Object* Call(Objects* self, const Request& request, Texts* texts, Reading* reading) {
+static Object* Call(Objects* self, const Request& request, Spill* spill, Reading* reading) {
   if (request.count < request.keywords + 1) {
     api.PyErr_SetString(api.PyExc_RuntimeError, "Expected an object to call");
     return nullptr;
@@ -128,19 +128,19 @@ static Object* Call(Objects* self, const Request& request, Texts* texts, Reading
   const uint32_t positional = request.count - request.keywords;
   if (!values.Reserve(request.count)) return nullptr;
   for (uint32_t i = 0; i < positional; ++i) {
-    if (!values.Add(ToPython(self, request.cells[i], texts))) return nullptr;
+    if (!values.Add(ToPython(self, request.cells[i], spill))) return nullptr;
   }
   Ref name_tuple(request.keywords == 0 ? nullptr : api.PyTuple_New(request.keywords / 2));
   if (request.keywords != 0 && !name_tuple) return nullptr;
   for (uint32_t i = 0; i < request.keywords; i += 2) {
-    Object* name = ToPython(self, request.cells[positional + i], texts);
+    Object* name = ToPython(self, request.cells[positional + i], spill);
     if (name == nullptr) return nullptr;
     api.PyTuple_SetItem(name_tuple.get(), i / 2, name);
     if (TypeOf(name) != api.PyUnicode_Type) {  // functions written in C rely on it
       api.PyErr_SetString(api.PyExc_TypeError, "Expected strings as keywords");
       return nullptr;
     }
-    if (!values.Add(ToPython(self, request.cells[positional + i + 1], texts))) return nullptr;
+    if (!values.Add(ToPython(self, request.cells[positional + i + 1], spill))) return nullptr;
   }
   // The callable is in front of its arguments: a place that Python may use. It is dropped by its own reference.
   Object** arguments = values.get() + 1;
@@ -156,22 +156,22 @@ static void TakeTensor(Objects* self, Object* object, const ConsumeOptions& opti
 
 // NULL with an exception set, or with the result cell filled. All cells are read before Python code that they are for
 // runs.
-static Object* Perform(Objects* self, const Request& request, Texts* texts, Reading* reading) {
+static Object* Perform(Objects* self, const Request& request, Spill* spill, Reading* reading) {
   const uint32_t operation = request.operation, count = request.count;
-  if (operation == kCall) return Call(self, request, texts, reading);
+  if (operation == kCall) return Call(self, request, spill, reading);
   if (operation == kCallTensor) {
-    Ref result(Call(self, request, texts, reading));
+    Ref result(Call(self, request, spill, reading));
     if (result) TakeTensor(self, result.get(), {-1, false, 0, 0, 0});
     return nullptr;
   }
-  if (operation == kTuple || operation == kList) return Collect(self, request.cells, count, operation == kList, texts);
-  if (operation == kDict) return CollectDict(self, request.cells, count, texts);
+  if (operation == kTuple || operation == kList) return Collect(self, request.cells, count, operation == kList, spill);
+  if (operation == kDict) return CollectDict(self, request.cells, count, spill);
   if (operation == kTensorOf) return ConvertTensor(self, request.cells, count);
-  Ref first(count > 0 ? ToPython(self, request.cells[0], texts) : nullptr);
+  Ref first(count > 0 ? ToPython(self, request.cells[0], spill) : nullptr);
   if (!first) return nullptr;
-  Ref second(count > 1 ? ToPython(self, request.cells[1], texts) : nullptr);
+  Ref second(count > 1 ? ToPython(self, request.cells[1], spill) : nullptr);
   if (count > 1 && !second) return nullptr;
-  Ref third(count > 2 ? ToPython(self, request.cells[2], texts) : nullptr);
+  Ref third(count > 2 ? ToPython(self, request.cells[2], spill) : nullptr);
   if (count > 2 && !third) return nullptr;
   reading->End();
   int status = 0;
@@ -217,10 +217,10 @@ static void DropTaken(Objects* self, const Request& request) {
   }
 }
 
-static napi_value Run(napi_env env, Objects* self, Texts* texts) {
+static napi_value Run(napi_env env, Objects* self, Spill* spill) {
   const Request request = ReadRequest(*self->frame);
   OperationScope scope(self);
-  Object* result = Perform(self, request, texts, &scope.reading);
+  Object* result = Perform(self, request, spill, &scope.reading);
   if (is_forked) LeaveForked();
   self->frame->failed = 0;
   if (result != nullptr) return FromPython(env, self, result);
@@ -231,19 +231,19 @@ static napi_value Run(napi_env env, Objects* self, Texts* texts) {
 }
 
 // Apart, for the room that the arguments take on the stack.
-__attribute__((noinline)) static napi_value RunWithTexts(napi_env env, napi_callback_info info, Objects* self) {
+__attribute__((noinline)) static napi_value RunWithSpill(napi_env env, napi_callback_info info, Objects* self) {
   napi_value values[kCells];
-  const size_t room = self->frame->texts < kCells ? self->frame->texts : kCells;
-  Texts texts = {env, values, room, 0};
-  napi_get_cb_info(env, info, &texts.count, values, nullptr, nullptr);
-  if (texts.count > room) texts.count = room;  // more arguments than were announced
-  return Run(env, self, &texts);
+  const size_t room = self->frame->spilled < kCells ? self->frame->spilled : kCells;
+  Spill spill = {env, values, room, 0};
+  napi_get_cb_info(env, info, &spill.count, values, nullptr, nullptr);
+  if (spill.count > room) spill.count = room;  // more arguments than were announced
+  return Run(env, self, &spill);
 }
 
-static napi_value Do(napi_env env, napi_callback_info info) {
+static napi_value PerformOperation(napi_env env, napi_callback_info info) {
   Objects* self = ObjectsOf(env, info);
-  if (self->frame->texts != 0) return RunWithTexts(env, info, self);
-  Texts none = {env, nullptr, 0, 0};
+  if (self->frame->spilled != 0) return RunWithSpill(env, info, self);
+  Spill none = {env, nullptr, 0, 0};
   return Run(env, self, &none);
 }
 
@@ -320,8 +320,8 @@ static void EndObjects(void* data) {
 }
 
 static const Export kExports[] = {
-    {"do", Do},         {"consume", Consume},     {"releaseLater", ReleaseLater},
-    {"settle", Settle}, {"readArray", ReadArray}, {"takeArray", TakeArray},
+    {"perform", PerformOperation}, {"consume", Consume},     {"releaseLater", ReleaseLater}, {"settle", Settle},
+    {"readArray", ReadArray},      {"takeArray", TakeArray},
 };
 
 static bool GetString(napi_env env, napi_value object, const char* name, char* out, size_t size) {

@@ -29,7 +29,7 @@ class Reading {
   void End() {
     if (self_ == nullptr) return;
     EndReading(self_->environment);
-    EndResting(self_);
+    EndQuarantine(self_);
     self_ = nullptr;
   }
 

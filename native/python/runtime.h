@@ -2,6 +2,8 @@
 #ifndef DLPACK_NODE_PYTHON_RUNTIME_H_
 #define DLPACK_NODE_PYTHON_RUNTIME_H_
 
+#include <initializer_list>
+
 #include "../thread_cache.h"
 #include "api.h"
 
@@ -79,6 +81,31 @@ class Ref {
 
  private:
   Object* object_;
+};
+
+// Keeps the exception that is set, if one is, away from Python code that runs in this scope, and sets it again at the
+// end. GIL needed.
+class SavedError {
+ public:
+  SavedError() : is_kept_(true) { api.PyErr_Fetch(&type_, &value_, &traceback_); }
+  ~SavedError() {
+    if (is_kept_) api.PyErr_Restore(type_, value_, traceback_);
+  }
+  SavedError(const SavedError&) = delete;
+  SavedError& operator=(const SavedError&) = delete;
+  // What is set at the end of the scope stays.
+  void Drop() {
+    is_kept_ = false;
+    for (Object* object : {type_, value_, traceback_}) {
+      if (object != nullptr) api.Py_DecRef(object);
+    }
+  }
+
+ private:
+  bool is_kept_;
+  Object* type_;
+  Object* value_;
+  Object* traceback_;
 };
 
 // Strings that are looked up often, interned once. GIL needed.

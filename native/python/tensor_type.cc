@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../convert/copy_elements.h"
 #include "../exchange_api.h"
 #include "../managed_tensor.h"
 #include "cuda_array.h"
@@ -47,40 +48,12 @@ bool IsEmpty(const DLTensor& tensor) {
   return false;
 }
 
-// Copies the elements, row-major, into new memory. Whole bytes only. NULL with an exception set.
-Storage* CopyElements(const DLTensor& tensor, bool padded) {
-  const int64_t bits = int64_t{tensor.dtype.bits} * tensor.dtype.lanes;
-  const int64_t item = (padded || bits % 8 == 0) ? (bits + 7) / 8 : 0;
+// A row-major copy in new host memory. NULL with an exception set.
+Storage* CopyToHost(const DLTensor& tensor, bool is_padded) {
   uint64_t nbytes;
-  if (!CountBytes(tensor, item == 0, &nbytes)) return nullptr;
-  const int64_t count = nbytes == 0 ? 0 : item == 0 ? 1 : static_cast<int64_t>(nbytes) / item;
-  // Packed: only a contiguous block can be copied byte by byte.
-  if (item == 0 && !IsRowMajor(tensor)) {
-    api.PyErr_SetString(api.PyExc_BufferError, "Expected contiguous packed elements for a copy");
-    return nullptr;
-  }
-  Storage* copy = AllocateStorage(nbytes);
-  if (copy == nullptr) {
-    api.PyErr_SetString(api.PyExc_BufferError, "Out of memory for a copy of the tensor");
-    return nullptr;
-  }
-  char* out = static_cast<char*>(copy->data);
-  const char* in = static_cast<char*>(tensor.data) + tensor.byte_offset;
-  if (item == 0) {
-    if (nbytes > 0) memcpy(out, in, static_cast<size_t>(nbytes));
-    return copy;
-  }
-  int64_t index[kMaxNdim] = {};
-  for (int64_t n = 0; n < count; ++n) {
-    memcpy(out, in, static_cast<size_t>(item));
-    out += item;
-    for (int32_t axis = tensor.ndim - 1; axis >= 0; --axis) {
-      in += tensor.strides[axis] * item;
-      if (++index[axis] < tensor.shape[axis]) break;
-      in -= tensor.shape[axis] * tensor.strides[axis] * item;
-      index[axis] = 0;
-    }
-  }
+  if (!CountBytes(tensor, !is_padded, &nbytes)) return nullptr;
+  Storage* copy = CopyElements(tensor, is_padded, nbytes);
+  if (copy == nullptr) api.PyErr_SetString(api.PyExc_BufferError, "Out of memory for a copy of the tensor");
   return copy;
 }
 
@@ -93,11 +66,9 @@ template <class Managed>
 void DestroyCapsule(Object* capsule) {
   const char* name = sizeof(Managed) == sizeof(DLManagedTensor) ? kLegacy : kVersioned;
   if (!api.PyCapsule_IsValid(capsule, name)) return;  // consumed, and renamed
-  Object *kind, *value, *traceback;
-  api.PyErr_Fetch(&kind, &value, &traceback);
+  SavedError error;
   Managed* managed = static_cast<Managed*>(api.PyCapsule_GetPointer(capsule, name));
   if (managed != nullptr) DeleteManaged(managed);
-  api.PyErr_Restore(kind, value, traceback);
 }
 
 template <class Managed>
@@ -265,7 +236,7 @@ Object* DLPack(Object* self, Object* const* values, ptrdiff_t positional, Object
       api.PyErr_SetString(api.PyExc_BufferError, "Expected host memory for a copy");
       return nullptr;
     }
-    storage = on_cuda ? CopyDeviceElements(body, request.to_host) : CopyElements(body.tensor, padded);
+    storage = on_cuda ? CopyDeviceElements(body, request.to_host) : CopyToHost(body.tensor, padded);
     if (storage == nullptr) return nullptr;
     if (request.to_host) {
       frame.device_type = kDLCPU;

@@ -37,19 +37,19 @@ Object* DropObject(Objects* self, uint32_t handle) {
   Object* object = GetObject(self, handle);
   if (object == nullptr) return nullptr;
   self->table[handle] = nullptr;
-  uint32_t* list = self->environment->readers == 0 ? &self->free_slot : &self->resting_slot;
+  uint32_t* list = self->environment->readers == 0 ? &self->free_slot : &self->quarantined_slot;
   self->next_free[handle] = *list;
   *list = handle;
   return object;
 }
 
-void EndResting(Objects* self) {
-  if (self->environment->readers != 0 || self->resting_slot == 0) return;
-  uint32_t last = self->resting_slot;
+void EndQuarantine(Objects* self) {
+  if (self->environment->readers != 0 || self->quarantined_slot == 0) return;
+  uint32_t last = self->quarantined_slot;
   while (self->next_free[last] != 0) last = self->next_free[last];
   self->next_free[last] = self->free_slot;
-  self->free_slot = self->resting_slot;
-  self->resting_slot = 0;
+  self->free_slot = self->quarantined_slot;
+  self->quarantined_slot = 0;
 }
 
 static void DropReturned(Objects* self) {
@@ -134,7 +134,7 @@ Storage* ReadTensor(Objects* self, const Cell& cell, Frame* frame) {
   return storage;
 }
 
-Object* ToPython(Objects* self, const Cell& cell, Texts* texts) {
+Object* ToPython(Objects* self, const Cell& cell, Spill* spill) {
   switch (cell.kind) {
     case kNone: api.Py_IncRef(api._Py_NoneStruct); return api._Py_NoneStruct;
     case kBool: return api.PyBool_FromLong(cell.number != 0);
@@ -143,10 +143,10 @@ Object* ToPython(Objects* self, const Cell& cell, Texts* texts) {
     case kString:
     case kBigInt:
     case kBytes: {
-      if (texts == nullptr || texts->at >= texts->count) break;
-      napi_value value = texts->values[texts->at++];
-      return cell.kind == kBytes ? BytesToPython(texts->env, value)
-                                 : TextToPython(texts->env, value, cell.kind == kBigInt);
+      if (spill == nullptr || spill->at >= spill->count) break;
+      napi_value value = spill->values[spill->at++];
+      return cell.kind == kBytes ? BytesToPython(spill->env, value)
+                                 : TextToPython(spill->env, value, cell.kind == kBigInt);
     }
     case kTensor: {
       Frame frame;

@@ -12,7 +12,7 @@ namespace dlpack {
 namespace python {
 
 // src/python/frame.ts has the same numbers.
-enum Kind : uint32_t {
+enum ValueKind : uint32_t {
   kNone,
   kBool,
   kInt,
@@ -42,7 +42,7 @@ struct ObjectFrame {
   uint32_t base;      // the first cell
   uint32_t count;     // cells in use
   uint32_t keywords;  // the last so many pairs of cells are names and values
-  uint32_t texts;     // arguments of the call into this addon
+  uint32_t spilled;   // arguments of the call into this addon, for what does not fit into cells
   uint32_t failed;    // out: 1 with an exception
   Cell result;        // out
   uint32_t handle;    // the object of operations that have no cells
@@ -82,15 +82,15 @@ struct Objects {
   uint32_t* next_free;
   uint32_t capacity;
   uint32_t free_slot;
-  uint32_t resting_slot;  // as that of the environment
+  uint32_t quarantined_slot;  // free, but not used again while an operation still looks handles up
   bool is_worker;
   Objects* next;  // all of the process
   // Operations in progress on this thread, one inside the other. Written by it alone.
   std::atomic<uint32_t> depth;
 };
 
-// The values that do not fit into a cell, in order.
-struct Texts {
+// What does not fit into a cell: strings, digits and bytes, in order.
+struct Spill {
   napi_env env;
   napi_value* values;
   size_t count;
@@ -105,8 +105,8 @@ inline Object* GetObject(Objects* self, uint32_t handle) {
   return handle < self->capacity ? self->table[handle] : nullptr;
 }
 
-// Slots that came free while numbers were looked up may be used again. After EndReading of the environment.
-void EndResting(Objects* self);
+// Slots that became free while handles were looked up may be used again. After EndReading of the environment.
+void EndQuarantine(Objects* self);
 
 // Gives the reference to the caller, or NULL.
 Object* DropObject(Objects* self, uint32_t handle);
@@ -118,8 +118,8 @@ void DropReleased(Objects* self);
 // with an exception set.
 Storage* ReadTensor(Objects* self, const Cell& cell, Frame* frame);
 
-// A new reference, or NULL with an exception set. `texts` may be NULL for cells that need none.
-Object* ToPython(Objects* self, const Cell& cell, Texts* texts);
+// A new reference, or NULL with an exception set. `spill` may be NULL for cells that need none.
+Object* ToPython(Objects* self, const Cell& cell, Spill* spill);
 
 // Takes the reference over and puts its number into the result cell.
 void HoldResult(Objects* self, Object* object);

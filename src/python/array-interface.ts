@@ -13,10 +13,10 @@ import { type ArrayEntries, type ForeignArray, setArrayReader } from '../storage
 import type { Storage } from '../storage/storage.js';
 import { binding } from './binding.js';
 import { COUNT, FIRST_WORD, frame, HANDLE as OBJECT, objectFrame, WORDS } from './frame.js';
-import { LentStorage } from './lent-storage.js';
 import { importModule, isPyObject, type PyObject } from './object.js';
+import { takeResult } from './operations.js';
+import { PythonStorage } from './python-storage.js';
 import { findReference, liveHandle } from './reference.js';
-import { takeResult } from './results.js';
 
 const { u32, f64 } = frame;
 
@@ -99,7 +99,7 @@ class PythonArray implements ForeignArray {
   }
 
   hold(nbytes: number): Storage {
-    return new LentStorage(this.handle, nbytes).recorded();
+    return new PythonStorage(this.handle, nbytes).recorded();
   }
 
   drop(): void {
@@ -135,7 +135,7 @@ function takeArray(source: object): Descriptor | null {
   u32[OBJECT] = liveHandle(reference);
   binding().takeArray();
   if (u32[COUNT] !== 1) return null;
-  return takeInto(new LentStorage(exchange.u32[Field.HANDLE] as number, readBytes()));
+  return takeInto(new PythonStorage(exchange.u32[Field.HANDLE] as number, readBytes()));
 }
 
 /** Tells the core how to read them. */

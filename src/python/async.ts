@@ -6,12 +6,11 @@
 
 import { isMainThread } from '../native/threads.js';
 import { binding } from './binding.js';
-import { make } from './cells.js';
-import { FAILED, frame, Kind, Operation } from './frame.js';
+import { FAILED, frame, Operation, ValueKind } from './frame.js';
 import { Keywords } from './keywords.js';
 import { type PyArgument, referenceOf } from './object.js';
+import { make, makeError, toError, toValue } from './operations.js';
 import { releaseHandle } from './reference.js';
-import { makeError, toError, toValue } from './results.js';
 
 const { u32 } = frame;
 
@@ -94,8 +93,12 @@ export function onSettle(
   const promise = waiting.get(number);
   waiting.delete(number);
   promise?.forget();
-  const result = toValue(kind, value);
-  if (type === undefined) promise?.resolve(result);
-  else
-    promise?.reject(makeError(type, message ?? '', traceback ?? '', kind === Kind.handle ? (result as object) : null));
+  if (type === undefined) {
+    const result = toValue(kind, value); // also where nobody waits: an object has to be released
+    promise?.resolve(result);
+  } else {
+    const exception = kind === ValueKind.handle ? (value as number) : 0;
+    const error = makeError(type, message ?? '', traceback ?? '', exception);
+    promise?.reject(error);
+  }
 }

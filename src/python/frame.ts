@@ -26,7 +26,7 @@ export const frame = {
   f64: new Float64Array(objectFrame),
 };
 
-export const Kind = {
+export const ValueKind = {
   none: 0,
   bool: 1,
   int: 2,
@@ -70,7 +70,7 @@ export const COUNT = 2;
 /** The last so many pairs of cells are names and values. */
 export const KEYWORDS = 3;
 /** Arguments of the call into native code. */
-export const TEXTS = 4;
+export const SPILLED = 4;
 export const FAILED = 5;
 export const RESULT_KIND = 6;
 export const RESULT_HANDLE = 7;

@@ -5,9 +5,9 @@
  */
 
 export { callAsync } from './async.js';
-export type { JavaScriptFunction } from './callbacks.js';
 export { PythonError } from './error.js';
 export type { PythonOptions } from './find.js';
+export type { JavaScriptFunction } from './functions.js';
 export { type Python, python } from './interpreter.js';
 export { type Keywords, kwargs } from './keywords.js';
 export { isPyObject, type PyArgument, type PyObject } from './object.js';

@@ -11,7 +11,7 @@ import type { Tensor } from '../tensor.js';
 import { registerArrayReader } from './array-interface.js';
 import { callAsync, onSettle } from './async.js';
 import { type PythonBinding, setBinding } from './binding.js';
-import { callable, connectFunctions, onCall } from './callbacks.js';
+import { callable, onCall } from './callbacks.js';
 import { PythonError } from './error.js';
 import { findPython, type PythonOptions } from './find.js';
 import { objectFrame } from './frame.js';
@@ -87,7 +87,6 @@ export function python(options: PythonOptions = {}): Python {
   }
   setBinding(started as PythonBinding);
   importObjects();
-  connectFunctions();
   registerArrayReader();
   interpreter = {
     import: importOrExplain,

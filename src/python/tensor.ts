@@ -10,9 +10,9 @@ import { placeOf, withMemory } from '../native/export.js';
 import { DLPACK, type DLPackProducer } from '../protocol/managed.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { descriptorOf, TensorView } from '../view.js';
-import { perform, performConversion } from './cells.js';
 import { Operation } from './frame.js';
 import type { PyObject } from './object.js';
+import { perform, performConversion } from './operations.js';
 import { findReference, type Reference } from './reference.js';
 
 // Constants of this module, for the reason that frame.ts gives.

@@ -205,7 +205,7 @@ testWith(pythonMissing, 'calls that wait for promises leave room for those that 
   const many = await Promise.allSettled(Array.from({ length: 40 }, () => callAsync(apply, down, 20)));
   for (const one of many) {
     if (one.status === 'fulfilled') equal(one.value, 20);
-    else ok(String((one.reason as Error).message).includes('wait for promises'), String(one.reason));
+    else ok(String((one.reason as Error).message).includes('wait for JavaScript promises'), String(one.reason));
   }
   equal(await callAsync(apply, down, 3), 3);
 });

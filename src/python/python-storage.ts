@@ -1,5 +1,5 @@
 /**
- * LentStorage: memory that a Python object lends, and that is given back by letting go of the object.
+ * PythonStorage: memory that a Python object owns. Releasing the storage drops the object.
  *
  * @module
  */
@@ -7,12 +7,12 @@
 import { NativeStorage } from '../native/native-storage.js';
 import { returnStorage } from './reference.js';
 
-export class LentStorage extends NativeStorage {
+export class PythonStorage extends NativeStorage {
   constructor(handle: number, nbytes: number) {
     super(handle, nbytes, false);
   }
 
-  /** As with the objects themselves, on the way of the next operation: to wait for the GIL once more takes as long as the rest. */
+  /** The next operation drops the object on its way: taking the GIL once more costs as much as the rest of an import. */
   protected override giveBack(handle: number): void {
     returnStorage(handle);
   }

@@ -1,0 +1,232 @@
+/**
+ * The proxies that stand for Python objects. Their traps are operations, and operations make proxies: so the operations are
+ * a parameter here, and this module is below the one that has them.
+ *
+ * @module
+ */
+
+import { type DLDevice, deviceFromType } from '../device.js';
+import { checkOptions } from '../errors.js';
+import { DLPACK, DLPACK_DEVICE, type DLPackRequest } from '../protocol/managed.js';
+import { produce } from '../protocol/produce.js';
+import type { Descriptor } from '../storage/descriptor.js';
+import type { ImportRequest } from '../storage/foreign.js';
+import { Operation } from './frame.js';
+import { Keywords } from './keywords.js';
+import { findReference, REFERENCE, Reference, release, releaseLater } from './reference.js';
+
+/** What the traps do with Python. */
+export interface Operations {
+  perform(
+    operation: number,
+    subject: Reference | null,
+    name?: string | null,
+    args?: readonly unknown[],
+    keywords?: Keywords | null,
+  ): unknown;
+  consume(reference: Reference, request: ImportRequest | null): Descriptor;
+}
+
+/** The result of {@link Operation.next} behind the last element. */
+export const END = Symbol('end');
+
+/** Not `instanceof` at once: that would ask a Python object for its prototype, which costs as much as a call. */
+export function keywordsOf(args: readonly unknown[]): Keywords | null {
+  const last = args.length > 0 ? args[args.length - 1] : undefined;
+  return typeof last === 'object' && last instanceof Keywords ? last : null;
+}
+
+const registry = new FinalizationRegistry<Reference>(releaseLater);
+
+/** Until it is registered with the collector: its proxy, and the reference made before it. */
+class Registered extends Reference {
+  proxy: object | null;
+  next: Registered | null;
+
+  constructor(handle: number) {
+    super(handle);
+    this.proxy = null;
+    this.next = null;
+  }
+}
+
+// Registering costs more than a call. As in collect.ts it waits for the end of the tick, and for those still alive. A list
+// through the references: an array would be old, and each young object that is stored in it would be noted by the collector.
+const BATCH = 1024;
+let pending: Registered | null = null;
+let pendingCount = 0;
+let isRegistering = false;
+
+function registerPending(): void {
+  let reference = pending;
+  pending = null;
+  pendingCount = 0;
+  while (reference !== null) {
+    const { proxy, next } = reference as Registered;
+    reference.proxy = null;
+    reference.next = null;
+    if (reference.handle !== 0) registry.register(proxy as object, reference);
+    reference = next;
+  }
+}
+
+function registerTick(): void {
+  isRegistering = false;
+  registerPending();
+}
+
+function registerLater(reference: Registered, proxy: object): void {
+  reference.proxy = proxy;
+  reference.next = pending;
+  pending = reference;
+  pendingCount++;
+  if (!isRegistering) {
+    isRegistering = true;
+    queueMicrotask(registerTick);
+  } else if (pendingCount >= BATCH) registerPending();
+}
+
+/** A reference that is disposed at once, as most results are, leaves the list as it was. */
+function disposeReference(reference: Registered): void {
+  if (pending === reference) {
+    pending = reference.next;
+    reference.proxy = null;
+    reference.next = null;
+    pendingCount--;
+  }
+  release(reference);
+}
+
+/**
+ * What all proxies stand for. A function, so that they can be called; nothing of it is ever changed. Node's console inspects it
+ * instead of the proxy, and calls what it finds there on the proxy.
+ */
+const target = Object.assign(() => {}, {
+  [Symbol.for('nodejs.util.inspect.custom')](this: unknown): string {
+    try {
+      return `PyObject ${String(this)}`;
+    } catch (error) {
+      return `PyObject (${String(error)})`; // printing must not throw
+    }
+  },
+});
+
+/** The rare traps. In a class of their own, because V8 looks a trap up at each use, through all methods of a class. */
+class RareTraps extends Registered {
+  getPrototypeOf(): object {
+    return Function.prototype;
+  }
+
+  ownKeys(): string[] {
+    return [];
+  }
+
+  getOwnPropertyDescriptor(): undefined {
+    return undefined;
+  }
+
+  // All proxies share the target.
+  defineProperty(): boolean {
+    return false;
+  }
+
+  deleteProperty(): boolean {
+    return false;
+  }
+
+  preventExtensions(): boolean {
+    return false;
+  }
+
+  setPrototypeOf(): boolean {
+    return false;
+  }
+}
+
+type Method = (reference: Registered, ...args: never[]) => unknown;
+
+/** What every Python object can do besides what Python knows of it. */
+function methodsOf({ perform, consume }: Operations): Record<symbol, Method> {
+  function* iterate(reference: Reference): Generator<unknown> {
+    // Held for all of the loop, which may go on over many ticks: else the collector would release the iterator.
+    const iterator = perform(Operation.iterate, reference);
+    const found = findReference(iterator) as Registered;
+    try {
+      for (let value = perform(Operation.next, found); value !== END; value = perform(Operation.next, found))
+        yield value;
+    } finally {
+      disposeReference(findReference(iterator) as Registered);
+    }
+  }
+  return {
+    /** For other consumers; `fromDLPack` takes the shorter way. */
+    [DLPACK]: (reference, request: DLPackRequest = {}) => {
+      checkOptions(request, '{ copy: true }');
+      const { device: wanted, copy = null, stream = null } = request;
+      const device = wanted == null ? null : deviceFromType(wanted.type, wanted.id);
+      const descriptor = consume(reference, { copy, device, stream });
+      try {
+        return produce(descriptor, { ...request, copy: null, device: null });
+      } finally {
+        descriptor.storage.release();
+      }
+    },
+    [DLPACK_DEVICE]: (reference): DLDevice => {
+      const method = perform(Operation.getAttribute, reference, '__dlpack_device__') as () => Iterable<number>;
+      const [type = 0, id = 0] = [...method()];
+      return { type, id };
+    },
+    [Symbol.iterator]: iterate,
+    [Symbol.dispose]: disposeReference,
+    [Symbol.toPrimitive]: (reference, hint: string) => {
+      const text = perform(Operation.text, reference) as string;
+      return hint === 'number' ? Number(text) : text;
+    },
+    [Symbol.for('nodejs.util.inspect.custom')]: (reference) => `PyObject ${perform(Operation.text, reference)}`,
+  };
+}
+
+/** The function that makes a proxy for a handle that native code returned. */
+export function defineProxies(operations: Operations): (handle: number) => object {
+  const { perform } = operations;
+  const methods = methodsOf(operations);
+  const dispose = Symbol.dispose;
+
+  /** The reference of an object is the handler of its proxy: one object for both. */
+  class Traps extends RareTraps implements ProxyHandler<typeof target> {
+    has(_target: unknown, name: string | symbol): boolean {
+      return typeof name === 'symbol' && name in methods;
+    }
+
+    get(_target: unknown, name: string | symbol): unknown {
+      if (typeof name === 'symbol') {
+        if (name === REFERENCE) return this;
+        if (name === dispose) return () => disposeReference(this);
+        const method = methods[name];
+        return method === undefined ? undefined : (...args: never[]) => method(this, ...args);
+      }
+      // JavaScript recognises a promise by `then`. Python objects are not promises, and awaiting one must not call Python.
+      if (name === 'then') return undefined;
+      if (name === 'toString') return () => perform(Operation.text, this);
+      return perform(Operation.getAttribute, this, name);
+    }
+
+    set(_target: unknown, name: string | symbol, value: unknown): boolean {
+      if (typeof name === 'symbol') return false;
+      perform(Operation.setAttribute, this, name, [value]);
+      return true;
+    }
+
+    apply(_target: unknown, _this: unknown, args: unknown[]): unknown {
+      const keywords = keywordsOf(args);
+      return perform(Operation.call, this, null, keywords === null ? args : args.slice(0, -1), keywords);
+    }
+  }
+
+  return (handle) => {
+    const reference = new Traps(handle);
+    const proxy = new Proxy(target, reference);
+    registerLater(reference, proxy);
+    return proxy;
+  };
+}
