@@ -21,12 +21,13 @@ export const runtimeArgs = {
 export function runChild(
   from: string,
   script: string,
-  options: { args?: string[]; runtimeArgs?: string[]; env?: Record<string, string> } = {},
+  options: { args?: string[]; runtimeArgs?: string[]; env?: Record<string, string>; cwd?: string } = {},
 ): ChildResult {
   const path = fileURLToPath(new URL(script, from));
   const args = [...(options.runtimeArgs ?? runtimeArgs[runtime]), path, ...(options.args ?? [])];
   const { status, signal, stdout, stderr } = spawnSync(process.execPath, args, {
     encoding: 'utf8',
+    cwd: options.cwd,
     env: { ...process.env, ...options.env },
     timeout: 120_000,
   });

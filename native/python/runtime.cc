@@ -26,7 +26,7 @@ struct Pending {
 
 std::atomic<Pending*> pending{nullptr};
 Lock start_lock;
-bool started;
+void* started;  // of dlopen; NULL until an interpreter runs
 
 bool MakeNames() {
   names.dlpack = api.PyUnicode_InternFromString("__dlpack__");
@@ -130,10 +130,14 @@ void DeferDecRef(Object* object) {
 
 const char* Start(const char* library, const char* program, char* buffer, size_t size) {
   LockScope scope(&start_lock);
-  if (started) return nullptr;
   // Global: extension modules of wheels take CPython's symbols from the process.
   void* handle = platform::OpenLibrary(library, platform::Symbols::kGlobal, buffer, size);
   if (handle == nullptr) return buffer;
+  if (started != nullptr) {
+    if (handle == started) return nullptr;
+    snprintf(buffer, size, "this process runs another Python already");
+    return buffer;
+  }
   const char* missing = LoadApi(handle);
   if (missing != nullptr) {
     snprintf(buffer, size, "%s has no %s: Python 3.9 or newer is needed", library, missing);
@@ -158,7 +162,7 @@ const char* Start(const char* library, const char* program, char* buffer, size_t
     if (has_interrupt) interrupt.Install(platform::Signal::kInterrupt);
     api.PyEval_SaveThread();
   }
-  started = error == nullptr;
+  if (error == nullptr) started = handle;
   return error;
 }
 

@@ -29,22 +29,24 @@ export interface FoundPython {
 
 interface Answer {
   version: [number, number];
-  shared: boolean;
   candidates: string[];
   prefix: string;
   base: string;
   executable: string;
+  debian?: boolean;
 }
 
 const question = `
 import json, os, sys, sysconfig
 names = [sysconfig.get_config_var(n) for n in ("INSTSONAME", "LDLIBRARY")]
 folders = [sysconfig.get_config_var("LIBDIR"), os.path.join(sys.base_prefix, "lib"), sys.base_prefix]
+multiarch = sysconfig.get_config_var("MULTIARCH")
+if multiarch: folders.append(os.path.join(sys.base_prefix, "lib", multiarch))
 print(json.dumps({
   "version": sys.version_info[:2],
-  "shared": bool(sysconfig.get_config_var("Py_ENABLE_SHARED")) or sys.platform == "win32",
   "candidates": [os.path.join(f, n) for f in folders if f for n in names if n],
   "prefix": sys.prefix, "base": sys.base_prefix, "executable": sys.executable,
+  "debian": os.path.exists("/etc/debian_version"),
 }))`;
 
 const binary = (venv: string) => join(venv, process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python');
@@ -53,29 +55,49 @@ const binary = (venv: string) => join(venv, process.platform === 'win32' ? 'Scri
 export function findPython(options: PythonOptions): FoundPython {
   const venv = options.venv ?? process.env.VIRTUAL_ENV ?? (existsSync(binary('.venv')) ? '.venv' : undefined);
   const executable = options.executable ?? (venv === undefined ? 'python3' : binary(venv));
-  const { status, stdout, stderr, error } = spawnSync(executable, ['-c', question], { encoding: 'utf8' });
-  if (status !== 0) {
-    throw new LoadError(
-      'Python',
-      [`${executable}: ${error?.message ?? stderr.trim().split('\n').at(-1)}`],
-      ['install Python 3.9 or newer, or name one: python({ executable: "/path/to/python3" })'],
-      { cause: error },
-    );
-  }
-  const answer = parse(executable, stdout);
+  const answer = parse(executable, ask(executable));
   if (answer.version[0] !== 3 || answer.version[1] < 9) {
     throw new LoadError('Python', [`${executable} is ${answer.version.join('.')}`], ['use Python 3.9 or newer']);
   }
   const library =
     options.library ?? answer.candidates.find((path) => /\.(so|dylib|dll)/.test(path) && existsSync(path));
   if (library === undefined) {
-    throw new LoadError('the shared library of Python', answer.candidates, [
-      'this Python was built without one: use a Python of your system or of conda',
-      'with pyenv, build it with PYTHON_CONFIGURE_OPTS="--enable-shared"',
-      'or name one: python({ library: "/path/to/libpython3.x.so" })',
-    ]);
+    throw new LoadError("Python's shared library", answer.candidates, suggestLibrary(answer));
   }
   return { library, program: answer.executable, venv: answer.prefix === answer.base ? null : answer.prefix };
+}
+
+/** What the executable prints about itself. */
+function ask(executable: string): string {
+  let failure: unknown;
+  let reason = '';
+  try {
+    // Isolated: a file such as json.py in the working folder must not run.
+    const { status, stdout, stderr, error } = spawnSync(executable, ['-I', '-c', question], { encoding: 'utf8' });
+    if (status === 0) return stdout;
+    failure = error;
+    reason = error?.message ?? (stderr ?? '').trim().split('\n').at(-1) ?? '';
+  } catch (error) {
+    failure = error; // Node throws where it may not start processes
+  }
+  // Deno, where it may not, reports neither an error nor output.
+  const isRefused = reason === '';
+  const tried = `${executable}: ${isRefused ? 'this program may not start processes' : reason}`;
+  const advice = isRefused
+    ? 'allow it: deno run --allow-run, node --permission --allow-child-process'
+    : 'install Python 3.9 or newer, or name one: python({ executable: "/path/to/python3" })';
+  throw new LoadError('Python', [tried], [advice], { cause: failure });
+}
+
+function suggestLibrary({ version, base, debian }: Answer): string[] {
+  const named = 'or name one: python({ library: "/path/to/libpython3.x.so" })';
+  // Debian and Ubuntu have the library of the system's Python in a package of its own.
+  if (debian === true && base === '/usr') return [`install it: apt install libpython${version.join('.')}`, named];
+  return [
+    'this Python was built without one: use a Python of your system or of conda',
+    'with pyenv, build it with PYTHON_CONFIGURE_OPTS="--enable-shared"',
+    named,
+  ];
 }
 
 /** A start-up file of the user's may print too: the last line counts. */

@@ -4,16 +4,18 @@
  * @module
  */
 
-import { ArgumentValueError, checkOptions, LoadError } from '../errors.js';
+import { resolve } from 'node:path';
+import { ArgumentValueError, LoadError } from '../errors.js';
 import { native } from '../native/load.js';
 import { isMainThread } from '../native/threads.js';
+import { checkOptions, type OptionNames } from '../options.js';
 import type { Tensor } from '../tensor.js';
 import { registerArrayReader } from './array-interface.js';
 import { callAsync, onSettle } from './async.js';
 import { type PythonBinding, setBinding } from './binding.js';
 import { callable, onCall } from './callbacks.js';
 import { PythonError } from './error.js';
-import { findPython, type PythonOptions } from './find.js';
+import { type FoundPython, findPython, type PythonOptions } from './find.js';
 import { objectFrame } from './frame.js';
 import { kwargs } from './keywords.js';
 import {
@@ -61,17 +63,23 @@ export interface Python {
   setItem(object: PyObject, key: PyArgument, value: PyArgument): void;
 }
 
-let interpreter: Python | null = null;
+const optionNames: OptionNames<PythonOptions> = { executable: true, venv: true, library: true, threads: true };
+
+let running: { readonly python: Python; readonly options: PythonOptions; readonly found: FoundPython } | null = null;
 
 /**
- * Starts Python in this process, or attaches to one that runs in it already. There is one for the process, and it is never
- * stopped: later calls return the same, whatever their options.
+ * Starts Python in this process, or attaches to one that runs in it already. A process has one Python, which is never
+ * stopped: later calls return the same object, and throw when they name another Python than the one that runs.
  */
 export function python(options: PythonOptions = {}): Python {
-  checkOptions(options, '{ executable: "/path/to/python3" }');
-  if (interpreter !== null) return interpreter;
+  checkOptions(options, optionNames, '{ executable: "/path/to/python3" }');
+  if (running !== null) {
+    checkSame(options, running.options, running.found);
+    return running.python;
+  }
   const binding = native();
-  const { library, program, venv } = findPython(options);
+  const found = findPython(options);
+  const { library, program, venv } = found;
   const { threads = 0 } = options;
   if (!Number.isInteger(threads) || threads < 0 || threads > 128) {
     throw new ArgumentValueError('threads', 'a number from 1 to 128', threads);
@@ -88,7 +96,7 @@ export function python(options: PythonOptions = {}): Python {
   setBinding(started as PythonBinding);
   importObjects();
   registerArrayReader();
-  interpreter = {
+  const interpreter: Python = {
     import: importOrExplain,
     eval: (expression) => runInMain('eval', expression),
     exec: (statements) => void runInMain('exec', statements),
@@ -101,8 +109,32 @@ export function python(options: PythonOptions = {}): Python {
     getItem,
     setItem,
   };
+  running = { python: interpreter, options: { ...options }, found };
   if (venv !== null) enterEnvironment(venv);
   return interpreter;
+}
+
+/** Throws for an option that differs from the first call's and from what that call found. */
+function checkSame(options: PythonOptions, first: PythonOptions, found: FoundPython): void {
+  const paths = { executable: found.program, venv: found.venv, library: found.library };
+  for (const name of ['executable', 'venv', 'library'] as const) {
+    const wanted = options[name];
+    if (wanted === undefined || wanted === first[name]) continue;
+    const used = first[name] ?? paths[name];
+    if (used === null || resolve(wanted) !== resolve(used)) throw conflict(name, used, wanted);
+  }
+  const { threads } = options;
+  if (threads !== undefined && threads !== first.threads) throw conflict('threads', first.threads ?? null, threads);
+}
+
+function conflict(name: string, used: string | number | null, wanted: string | number): ArgumentValueError {
+  const expected = used === null ? 'no value, as in the first call' : `${JSON.stringify(used)}, as in the first call`;
+  return new ArgumentValueError(
+    name,
+    expected,
+    wanted,
+    'a process has one Python: name it in the first call of python()',
+  );
 }
 
 /** Runs code of the user, which may import: the import at the end has signals that a library took given back. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { checkOptions } from '../errors.js';
+import { checkObject } from '../options.js';
 
 /** Keyword arguments, made with `kwargs({ ... })`, as the last argument of a call. */
 export class Keywords {
@@ -16,6 +16,6 @@ export class Keywords {
 
 /** `f(x, kwargs({ dim: 1 }))` is Python's `f(x, dim=1)`. */
 export function kwargs(values: { readonly [name: string]: unknown }): Keywords {
-  checkOptions(values, '{ dim: 1 }');
+  checkObject(values, '{ dim: 1 }', 'keywords');
   return new Keywords(values);
 }

@@ -6,7 +6,7 @@
  */
 
 import { type DLDevice, deviceFromType } from '../device.js';
-import { checkOptions } from '../errors.js';
+import { checkObject } from '../options.js';
 import { DLPACK, DLPACK_DEVICE, type DLPackRequest } from '../protocol/managed.js';
 import { produce } from '../protocol/produce.js';
 import type { Descriptor } from '../storage/descriptor.js';
@@ -161,7 +161,7 @@ function methodsOf({ perform, consume }: Operations): Record<symbol, Method> {
   return {
     /** For other consumers; `fromDLPack` takes the shorter way. */
     [DLPACK]: (reference, request: DLPackRequest = {}) => {
-      checkOptions(request, '{ copy: true }');
+      checkObject(request, '{ copy: true }');
       const { device: wanted, copy = null, stream = null } = request;
       const device = wanted == null ? null : deviceFromType(wanted.type, wanted.id);
       const descriptor = consume(reference, { copy, device, stream });

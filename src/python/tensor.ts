@@ -1,12 +1,13 @@
 /**
- * JavaScript tensors as objects of Python classes.
+ * JavaScript tensors as Python objects of a class.
  *
  * @module
  */
 
-import { ArgumentTypeError, BufferError, checkOptions } from '../errors.js';
+import { ArgumentTypeError, BufferError } from '../errors.js';
 import { fromDLPack } from '../from-dlpack.js';
 import { placeOf, withMemory } from '../native/export.js';
+import { checkOptions, type OptionNames } from '../options.js';
 import { DLPACK, type DLPackProducer } from '../protocol/managed.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { descriptorOf, TensorView } from '../view.js';
@@ -20,7 +21,7 @@ const readDescriptor = descriptorOf;
 const findPlace = placeOf;
 const OwnView = TensorView;
 
-/** What can become a tensor of Python: a tensor, or anything else that `fromDLPack` takes. */
+/** What can become a Python tensor: a tensor, or anything else that `fromDLPack` takes. */
 export type TensorSource = TensorView | DLPackProducer;
 
 export interface TensorOptions {
@@ -28,15 +29,17 @@ export interface TensorOptions {
   copy?: boolean | null;
 }
 
-/** The tensor as an object of a class of Python, of our own without one. */
+const optionNames: OptionNames<TensorOptions> = { copy: true };
+
+/** The tensor as an object of a Python class; without a class as a `dlpack.Tensor`. */
 export function makeTensor(source: TensorSource, type?: PyObject, options?: TensorOptions): PyObject {
   const reference = type === undefined || type === null ? null : findReference(type);
   if (reference === null && type !== undefined && type !== null) {
-    throw new ArgumentTypeError('type', 'a class of Python, such as torch.Tensor', type);
+    throw new ArgumentTypeError('type', 'a Python class, such as torch.Tensor', type);
   }
-  if (options !== undefined) checkOptions(options, '{ copy: true }');
+  if (options !== undefined) checkOptions(options, optionNames, '{ copy: true }');
   const copy = options?.copy ?? null;
-  // Not `instanceof` for a function, which would ask an object of Python for its prototype.
+  // Not `instanceof` for a function, which would ask a Python object for its prototype.
   if (typeof source === 'object' && source instanceof OwnView) return convert(source, reference, copy);
   if ((typeof source !== 'object' && typeof source !== 'function') || source === null || !(DLPACK in source)) {
     throw new ArgumentTypeError('source', 'a Tensor', source);
@@ -58,9 +61,7 @@ function convert(source: TensorView, type: Reference | null, copy: boolean | nul
       : withMemory(descriptor, copy, (ready) => convertNative(ready, type, copy));
   if (result !== undefined) return result;
   if (copy === false) {
-    throw new BufferError(
-      'Expected a writable tensor without negative strides for this class of Python, which has no other; allow a copy',
-    );
+    throw new BufferError('Expected a writable tensor without negative strides for this Python class; allow a copy');
   }
   return withMemory(descriptor, true, (ready) => convertNative(ready, type, copy));
 }

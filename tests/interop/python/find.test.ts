@@ -1,12 +1,12 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LoadError } from 'dlpack';
 import { python } from 'dlpack/python';
 import { equal, ok, throws } from '../../assert.js';
 import { runChild } from '../../child.js';
-import { test, testWith } from '../../harness.js';
-import { py, pythonMissing } from './available.js';
+import { runtime, test, testWith } from '../../harness.js';
+import { py, pythonMissing, value } from './available.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'dlpack-python-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
@@ -29,7 +29,7 @@ const answer = {
   executable: join(folder, 'python3'),
 };
 
-/** Each in a process of its own: a Python that runs is returned whatever is asked for. */
+/** Each in a process of its own: a process has one Python. */
 function refused(options: object, ...texts: string[]): void {
   const { code, output } = runChild(import.meta.url, './children/start.js', { args: [JSON.stringify(options)] });
   equal(code, 0, output);
@@ -96,6 +96,66 @@ testWith(pythonMissing, 'options that make no sense', () => {
   const { code, output } = runChild(import.meta.url, './children/start.js', { args: ['{"threads":0.5}'] });
   equal(code, 0, output);
   ok(output.includes('threads'), output);
+});
+
+test('a Debian without the package of the library: its name', () => {
+  const executable = fake('debian', { ...answer, base: '/usr', prefix: '/usr', debian: true });
+  refused({ executable }, 'apt install libpython3.11', 'python({ library:');
+});
+
+testWith(pythonMissing, 'code of the working folder does not run', () => {
+  const working = mkdtempSync(join(folder, 'cwd-'));
+  for (const name of ['json', 'os', 'sysconfig'])
+    writeFileSync(join(working, `${name}.py`), 'open("RAN", "w").close()\n');
+  const executable = value<string>(py.import('sys').executable);
+  const { code, output } = runChild(import.meta.url, './children/start.js', {
+    args: [JSON.stringify({ executable })],
+    cwd: working,
+  });
+  equal(code, 0, output);
+  ok(output.includes('started 3.'), output);
+  equal(existsSync(join(working, 'RAN')), false);
+});
+
+/** Flags with which this runtime loads native code and may not start processes. */
+const withoutProcesses =
+  runtime === 'deno'
+    ? ['run', '--no-prompt', '--allow-ffi', '--allow-read', '--allow-env']
+    : runtime === 'node' && Number(process.versions.node.split('.')[0]) >= 23
+      ? ['--permission', '--allow-fs-read=*', '--allow-addons']
+      : null;
+
+if (withoutProcesses !== null) {
+  test('no permission to start Python: which one to give', () => {
+    const { output } = runChild(import.meta.url, './children/start.js', {
+      args: ['{}'],
+      runtimeArgs: withoutProcesses,
+    });
+    ok(output.includes('LoadError') && output.includes('may not start processes'), output);
+    ok(output.includes('--allow-run') && output.includes('--allow-child-process'), output);
+  });
+}
+
+testWith(pythonMissing, 'a later call with the same options, or none, returns the same Python', () => {
+  const { executable } = py.import('sys') as { executable: string };
+  equal(python() === py, true);
+  equal(python({ executable }) === py, true);
+});
+
+testWith(pythonMissing, 'a later call that names another Python throws and says which option differs', () => {
+  throws('ValueError', 'as in the first call for executable but received', () =>
+    python({ executable: '/nowhere/python3' }),
+  );
+  throws('ValueError', 'as in the first call for library but received', () =>
+    python({ library: '/nowhere/libpython3.so' }),
+  );
+  throws('ValueError', 'as in the first call for venv but received', () => python({ venv: '/nowhere' }));
+  throws('ValueError', 'as in the first call for threads but received', () => python({ threads: 77 }));
+});
+
+test('a misspelt option is refused, and the nearest one named', () => {
+  throws('TypeError', "did you mean 'executable'?", () => python({ executible: '/usr/bin/python3' } as never));
+  throws('TypeError', "did you mean 'copy'?", () => py.tensor(null as never, undefined, { cpoy: true } as never));
 });
 
 test('options that are a path are refused', () => {
