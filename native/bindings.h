@@ -24,9 +24,7 @@ inline Environment* EnvironmentOf(napi_env env, napi_callback_info info, napi_va
 
 // Puts a reference that the caller owns into the table and its number into the frame.
 inline void HoldInFrame(Environment* self, Storage* storage) {
-  const int32_t device = self->frame->device_type;
-  const bool is_host = device == 1 || device == 3 || device == 11 || device == 13;
-  self->frame->handle = Hold(self, storage, is_host);
+  self->frame->handle = Hold(self, storage, IsHostAccessible(self->frame->device_type));
   if (self->frame->handle == 0) self->frame->status = kOutOfMemory;
 }
 

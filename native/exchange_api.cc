@@ -9,11 +9,11 @@ namespace dlpack {
 // For work on the stream that is current on this thread.
 static Storage* AllocateOnDevice(const DLDevice& device, uint64_t nbytes) {
   cuda::Result result;
-  const int32_t id = device.device_type == cuda::kDeviceMemory ? device.device_id : 0;
+  const int32_t id = device.device_type == kDLCUDA ? device.device_id : 0;
   cuda::Device* opened = cuda::GetDevice(id, &result);
   if (opened == nullptr) return nullptr;
-  return cuda::AllocateMemory(static_cast<cuda::MemoryKind>(device.device_type), opened, nbytes,
-                              cuda::CurrentStream(id), &result);
+  return cuda::AllocateMemory(static_cast<DLDeviceType>(device.device_type), opened, nbytes, cuda::CurrentStream(id),
+                              &result);
 }
 
 // Any thread, no JavaScript: the tensor is released by plain C as well.
@@ -22,7 +22,7 @@ static int Allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* e
   *out = nullptr;
   Frame frame = {};
   const int32_t device_type = prototype->device.device_type;
-  if (device_type != kDLCPU && !(cuda::IsLoaded() && cuda::IsMemoryKind(device_type))) {
+  if (device_type != kDLCPU && !(cuda::IsLoaded() && cuda::CanAllocate(device_type))) {
     SetError(error_ctx, "BufferError",
              "Expected a device that this process can allocate on: the host, or with dlpack/cuda its devices");
     return -1;

@@ -14,8 +14,33 @@
 
 extern "C" {
 
-// Only the values this code names; src/device.ts and src/dtype.ts hold the whole tables.
-enum DLDeviceType : int32_t { kDLCPU = 1 };
+// Numbers 5 and 6 were never given out.
+enum DLDeviceType : int32_t {
+  kDLCPU = 1,
+  kDLCUDA = 2,
+  kDLCUDAHost = 3,
+  kDLOpenCL = 4,
+  kDLVulkan = 7,
+  kDLMetal = 8,
+  kDLVPI = 9,
+  kDLROCM = 10,
+  kDLROCMHost = 11,
+  kDLExtDev = 12,
+  kDLCUDAManaged = 13,
+  kDLOneAPI = 14,
+  kDLWebGPU = 15,
+  kDLHexagon = 16,
+  kDLMAIA = 17,
+  kDLTrn = 18,
+};
+
+// The processor can read and write the memory through its address.
+inline bool IsHostAccessible(int32_t device_type) {
+  return device_type == kDLCPU || device_type == kDLCUDAHost || device_type == kDLROCMHost ||
+         device_type == kDLCUDAManaged;
+}
+
+// Only the values this code names; src/dtype.ts holds the whole table.
 enum DLDataTypeCode { kDLComplex = 5 };
 
 struct DLPackVersion {

@@ -23,7 +23,7 @@ napi_value AdmitBinding(napi_env env, napi_callback_info info) {
   frame->values[1] = location.size;
   if (location.kind == 0) return nullptr;
   // Pinned and managed memory belongs to no device; work on it is queued on the first one's stream.
-  if (location.kind != kDeviceMemory) frame->device = 0;
+  if (location.kind != kDLCUDA) frame->device = 0;
   const int64_t low = static_cast<int64_t>(frame->number);
   const int64_t high = static_cast<int64_t>(frame->nbytes);
   const uint64_t before = frame->address - location.start;

@@ -95,6 +95,9 @@ static napi_value CountDevices(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+// The path that the driver was loaded from, whichever thread loaded it; empty for the system's own.
+static napi_value DriverPathBinding(napi_env env, napi_callback_info) { return Text(env, DriverPath()); }
+
 // Free and total bytes of a device.
 static napi_value MemoryInfo(napi_env env, napi_callback_info info) {
   return OnDevice(env, info, [](CudaFrame* frame, const Device*) {
@@ -115,6 +118,7 @@ static napi_value Trim(napi_env env, napi_callback_info info) {
 }
 
 static const Export kExports[] = {
+    {"driverPath", DriverPathBinding},
     {"countDevices", CountDevices},
     {"describeDevice", DescribeDevice},
     {"describeError", DescribeError},

@@ -15,6 +15,7 @@ DriverTable driver;
 static std::atomic<bool> is_loaded;
 static Lock load_lock;
 static char problem[512];
+static char loaded_path[4096];
 
 bool IsLoaded() { return is_loaded.load(std::memory_order_acquire); }
 
@@ -47,9 +48,12 @@ const char* LoadDriver(const char* path) {
              text == nullptr ? "no text" : text);
     return problem;
   }
+  snprintf(loaded_path, sizeof(loaded_path), "%s", path);
   is_loaded.store(true, std::memory_order_release);
   return nullptr;
 }
+
+const char* DriverPath() { return loaded_path; }
 
 }  // namespace cuda
 }  // namespace dlpack

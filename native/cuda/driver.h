@@ -196,6 +196,9 @@ bool IsLoaded();
 // they name. Returns NULL, or what went wrong, in a block that lives until the next call. JavaScript threads.
 const char* LoadDriver(const char* path);
 
+// The path that the driver was loaded from, empty for the system's own. Any thread, while IsLoaded().
+const char* DriverPath();
+
 }  // namespace cuda
 }  // namespace dlpack
 

@@ -20,7 +20,7 @@ Result FindLocation(Address address, Location* location) {
   }
   // Older drivers refuse addresses they do not know, newer ones know nothing of them.
   if (result == kInvalidValue || (result == kSuccess && type == 0)) return kSuccess;
-  location->kind = is_managed ? kManagedMemoryKind : type == kMemoryHost ? kPinnedMemory : kDeviceMemory;
+  location->kind = is_managed ? kDLCUDAManaged : type == kMemoryHost ? kDLCUDAHost : kDLCUDA;
   return result;
 }
 
@@ -29,8 +29,8 @@ Result FollowMaker(Storage* storage, int32_t maker, int32_t consumer, StreamHand
   const Device* device = GetDevice(consumer, &result);
   const Device* other = device == nullptr || maker == consumer ? device : GetDevice(maker, &result);
   if (other == nullptr) return result;
-  const Place ours = {device, CurrentStream(consumer)};
-  const Place theirs = {other, stream};
+  const StreamRef ours = {device, CurrentStream(consumer)};
+  const StreamRef theirs = {other, stream};
   if (stream != nullptr && !(theirs == ours)) {
     ContextScope scope(other);
     result = IsCapturing(stream) ? kSuccess : OrderStreams(ours, theirs);

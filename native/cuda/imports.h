@@ -25,14 +25,10 @@ struct Location {
 Result FindLocation(Address address, Location* location);
 
 // True for memory that streams of CUDA work on.
-inline bool IsCudaDevice(int32_t device_type) {
-  return device_type == kDeviceMemory || device_type == kManagedMemoryKind;
-}
+inline bool IsCudaDevice(int32_t device_type) { return device_type == kDLCUDA || device_type == kDLCUDAManaged; }
 
 // Its device number for streams: managed memory belongs to none, and is worked on by the first one.
-inline int32_t OrdinalOf(int32_t device_type, int32_t device_id) {
-  return device_type == kDeviceMemory ? device_id : 0;
-}
+inline int32_t OrdinalOf(int32_t device_type, int32_t device_id) { return device_type == kDLCUDA ? device_id : 0; }
 
 }  // namespace cuda
 }  // namespace dlpack

@@ -117,7 +117,7 @@ Result DescribeMemory(Address address, SharedRange* range) {
   *range = SharedRange{};
   Location location;
   Result result = FindLocation(address, &location);
-  if (result != kSuccess || location.kind != kDeviceMemory) return result;
+  if (result != kSuccess || location.kind != kDLCUDA) return result;
   range->ordinal = location.ordinal;
   {
     MappingsScope scope;
@@ -170,7 +170,7 @@ Storage* OpenMemory(const Device* device, const IpcHandle& handle, uint64_t proc
   return storage;
 }
 
-Result FollowEvent(Storage* storage, const Place& stream, const IpcHandle& handle) {
+Result FollowEvent(Storage* storage, const StreamRef& stream, const IpcHandle& handle) {
   ContextScope scope(stream.device);
   RelaxedScope relaxed;
   EventHandle event = nullptr;

@@ -33,7 +33,7 @@ Storage* OpenMemory(const Device* device, const IpcHandle& handle, uint64_t proc
                     Result* result);
 
 // Work on the memory, from now on, starts after the event of another process. Any thread that holds a reference.
-Result FollowEvent(Storage* storage, const Place& stream, const IpcHandle& handle);
+Result FollowEvent(Storage* storage, const StreamRef& stream, const IpcHandle& handle);
 
 }  // namespace cuda
 }  // namespace dlpack

@@ -102,7 +102,7 @@ napi_value FollowEventBinding(napi_env env, napi_callback_info info) {
   Storage* storage = device == nullptr ? nullptr : GetHeld(self->environment, frame->handle);
   if (device == nullptr) return nullptr;
   frame->status = storage == nullptr ? static_cast<Result>(kInvalidHandle)
-                                     : FollowEvent(storage, Place{device, StreamOf(frame)}, HandleIn(frame));
+                                     : FollowEvent(storage, StreamRef{device, StreamOf(frame)}, HandleIn(frame));
   return nullptr;
 }
 

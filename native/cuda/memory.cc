@@ -188,8 +188,8 @@ Storage* AllocateOnStream(Device* device, uint64_t nbytes, StreamHandle stream, 
 }
 
 // `bytes` of memory for a storage of `nbytes`.
-Storage* AllocateDirectly(MemoryKind kind, Device* device, uint64_t nbytes, size_t bytes, Result* result) {
-  Storage* storage = NewBlock(device, nbytes, kind == kPinnedMemory ? DestroyPinned : DestroyDevice, result);
+Storage* AllocateDirectly(DLDeviceType type, Device* device, uint64_t nbytes, size_t bytes, Result* result) {
+  Storage* storage = NewBlock(device, nbytes, type == kDLCUDAHost ? DestroyPinned : DestroyDevice, result);
   if (storage == nullptr) return nullptr;
   ContextScope scope(device);
   RelaxedScope relaxed;
@@ -197,9 +197,9 @@ Storage* AllocateDirectly(MemoryKind kind, Device* device, uint64_t nbytes, size
   void* memory = nullptr;
   *result = scope.result();
   if (*result == kSuccess && bytes > 0) {
-    *result = kind == kPinnedMemory        ? driver.MemHostAlloc(&memory, bytes, kHostPortable)
-              : kind == kManagedMemoryKind ? driver.MemAllocManaged(&address, bytes, kAttachGlobal)
-                                           : driver.MemAlloc(&address, bytes);
+    *result = type == kDLCUDAHost      ? driver.MemHostAlloc(&memory, bytes, kHostPortable)
+              : type == kDLCUDAManaged ? driver.MemAllocManaged(&address, bytes, kAttachGlobal)
+                                       : driver.MemAlloc(&address, bytes);
   }
   if (*result != kSuccess) {
     FreeBlock(storage);
@@ -211,22 +211,21 @@ Storage* AllocateDirectly(MemoryKind kind, Device* device, uint64_t nbytes, size
 
 }  // namespace
 
-Place HomeOf(const Storage* storage, void (*destroy)(Storage*)) {
-  if (destroy != DestroyPooled) return Place{nullptr, nullptr};
-  return Place{BlockOf(storage)->device, BlockOf(storage)->home};
+StreamRef AllocationStream(const Storage* storage, void (*destroy)(Storage*)) {
+  if (destroy != DestroyPooled) return StreamRef{nullptr, nullptr};
+  return StreamRef{BlockOf(storage)->device, BlockOf(storage)->home};
 }
 
-Storage* AllocateMemory(MemoryKind kind, Device* device, uint64_t nbytes, StreamHandle stream, Result* result) {
-  return kind == kDeviceMemory && device->pool != nullptr
+Storage* AllocateMemory(DLDeviceType type, Device* device, uint64_t nbytes, StreamHandle stream, Result* result) {
+  return type == kDLCUDA && device->pool != nullptr
              ? AllocateOnStream(device, nbytes, stream, result)
-             : AllocateDirectly(kind, device, nbytes, static_cast<size_t>(nbytes), result);
+             : AllocateDirectly(type, device, nbytes, static_cast<size_t>(nbytes), result);
 }
 
 Storage* AllocateShareable(Device* device, uint64_t nbytes, Result* result) {
   // What the driver packs several small blocks into, and what it maps for another process.
   const uint64_t page = uint64_t{2} << 20;
-  return AllocateDirectly(kDeviceMemory, device, nbytes, static_cast<size_t>((nbytes + page - 1) & ~(page - 1)),
-                          result);
+  return AllocateDirectly(kDLCUDA, device, nbytes, static_cast<size_t>((nbytes + page - 1) & ~(page - 1)), result);
 }
 
 void FlushCache(BlockCache* cache) {

@@ -19,11 +19,11 @@ napi_value AllocateBinding(napi_env env, napi_callback_info info) {
     frame->status = kInvalidValue;
     return nullptr;
   }
-  Storage* storage = AllocateMemory(static_cast<MemoryKind>(frame->kind), device, static_cast<uint64_t>(frame->nbytes),
-                                    StreamOf(frame), &frame->status);
+  Storage* storage = AllocateMemory(static_cast<DLDeviceType>(frame->kind), device,
+                                    static_cast<uint64_t>(frame->nbytes), StreamOf(frame), &frame->status);
   if (storage == nullptr) return nullptr;
   // The collector is told of memory that the host has less of, not of the device's.
-  frame->handle = Hold(self->environment, storage, frame->kind != kDeviceMemory);
+  frame->handle = Hold(self->environment, storage, frame->kind != kDLCUDA);
   if (frame->handle == 0) frame->status = kOutOfDeviceMemory;
   return nullptr;
 }
@@ -43,12 +43,12 @@ napi_value ClearBinding(napi_env env, napi_callback_info info) {
   if (storage == nullptr || storage->nbytes == 0) return nullptr;
   ContextScope scope(device);
   const StreamHandle stream = StreamOf(frame);
-  frame->status = OrderAfterUses(storage, Place{device, stream});
+  frame->status = OrderAfterUses(storage, StreamRef{device, stream});
   if (frame->status == kSuccess) {
     frame->status =
         driver.MemsetD8Async(reinterpret_cast<Address>(storage->data), 0, static_cast<size_t>(storage->nbytes), stream);
   }
-  if (frame->status == kSuccess) frame->status = NoteUse(storage, Place{device, stream});
+  if (frame->status == kSuccess) frame->status = NoteUse(storage, StreamRef{device, stream});
   return nullptr;
 }
 
@@ -59,7 +59,7 @@ napi_value HandOverBinding(napi_env env, napi_callback_info info) {
   Storage* storage = device == nullptr ? nullptr : StorageOf(self);
   if (storage == nullptr) return nullptr;
   const StreamHandle stream = StreamOf(self->frame);
-  self->frame->status = Lend(storage, Place{device, stream});
+  self->frame->status = Lend(storage, StreamRef{device, stream});
   return nullptr;
 }
 
@@ -112,8 +112,8 @@ static bool ReadRequest(const CudaFrame* frame, const Side& source, const Side& 
     return false;
   request->item = static_cast<int64_t>(frame->item);
   request->ndim = frame->ndim;
-  request->is_source_reachable = frame->source_kind != 1;
-  request->is_target_reachable = frame->target_kind != 1;
+  request->is_source_reachable = frame->source_kind != kDLCPU;
+  request->is_target_reachable = frame->target_kind != kDLCPU;
   if (request->item < 1 || request->item > 16 || (request->item & (request->item - 1)) != 0) return false;
   for (int32_t i = 0; i < frame->ndim; ++i) {
     if (!(frame->shape[i] >= 1) || !IsSize(frame->shape[i]) || !IsStep(frame->source_steps[i]) ||
@@ -135,7 +135,7 @@ static bool ReadRequest(const CudaFrame* frame, const Side& source, const Side& 
 }
 
 // Plain host memory has no uses: the caller waits, or keeps it.
-static bool HasUses(int32_t kind, const Side& side) { return kind != 1 && side.storage != nullptr; }
+static bool HasUses(int32_t kind, const Side& side) { return kind != kDLCPU && side.storage != nullptr; }
 
 static Result Run(Device* device, const CudaFrame* frame, const Side& source, const Side& target,
                   const CopyRequest& request, StreamHandle stream) {
@@ -144,13 +144,14 @@ static Result Run(Device* device, const CudaFrame* frame, const Side& source, co
   const Side* sides[] = {&source, &target};
   const int32_t kinds[] = {frame->source_kind, frame->target_kind};
   for (int i = 0; i < 2 && result == kSuccess; ++i) {
-    if (HasUses(kinds[i], *sides[i])) result = OrderAfterUses(sides[i]->storage, Place{device, stream});
+    if (HasUses(kinds[i], *sides[i])) result = OrderAfterUses(sides[i]->storage, StreamRef{device, stream});
   }
   if (result == kSuccess) result = QueueCopy(device, request, stream);
   if (result == kNotSupported) return result;
   // Noted when it failed, too: some of its pieces may have been queued.
   for (int i = 0; i < 2; ++i) {
-    const Result noted = HasUses(kinds[i], *sides[i]) ? NoteUse(sides[i]->storage, Place{device, stream}) : kSuccess;
+    const Result noted =
+        HasUses(kinds[i], *sides[i]) ? NoteUse(sides[i]->storage, StreamRef{device, stream}) : kSuccess;
     if (result == kSuccess) result = noted;
   }
   return result;
@@ -255,9 +256,9 @@ napi_value CopyAsyncBinding(napi_env env, napi_callback_info info) {
   Storage* sides[] = {source.storage, target.storage};
   const int32_t kinds[] = {frame->source_kind, frame->target_kind};
   for (int i = 0; i < 2 && frame->status == kSuccess; ++i) {
-    if (kinds[i] == 1) continue;
-    frame->status = OrderAfterUses(sides[i], Place{device, copy->stream});
-    if (frame->status == kSuccess) frame->status = NoteUse(sides[i], Place{device, copy->stream});
+    if (kinds[i] == kDLCPU) continue;
+    frame->status = OrderAfterUses(sides[i], StreamRef{device, copy->stream});
+    if (frame->status == kSuccess) frame->status = NoteUse(sides[i], StreamRef{device, copy->stream});
   }
   RetainStorage(copy->source);
   RetainStorage(copy->target);

@@ -107,7 +107,7 @@ napi_value OrderBinding(napi_env env, napi_callback_info info) {
   const Device* other = GetDevice(frame->priority, &frame->status);
   if (other == nullptr) return nullptr;
   const StreamHandle awaited = Normalize(reinterpret_cast<StreamHandle>(frame->address));
-  frame->status = OrderStreams(Place{device, StreamOf(frame)}, Place{other, awaited});
+  frame->status = OrderStreams(StreamRef{device, StreamOf(frame)}, StreamRef{other, awaited});
   return nullptr;
 }
 

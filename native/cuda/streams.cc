@@ -91,7 +91,7 @@ EventHandle RecordEvent(const Device* device, StreamHandle stream, Result* resul
   return nullptr;
 }
 
-Result OrderStreams(const Place& waiting, const Place& awaited) {
+Result OrderStreams(const StreamRef& waiting, const StreamRef& awaited) {
   if (waiting == awaited) return kSuccess;
   Result result;
   {

@@ -38,16 +38,16 @@ StreamHandle CurrentStream(int32_t device);
 void SetCurrentStream(int32_t device, StreamHandle handle);
 
 // A stream of a device. Default streams of all devices have the same handles.
-struct Place {
+struct StreamRef {
   const Device* device;
   StreamHandle handle;
 
-  bool operator==(const Place& other) const { return device == other.device && handle == other.handle; }
+  bool operator==(const StreamRef& other) const { return device == other.device && handle == other.handle; }
 };
 
 // Work that `waiting` gets from now on starts after what `awaited` has now. An error, and the capture stays whole, when
 // `waiting` is captured into a graph that `awaited` is no part of. Any thread.
-Result OrderStreams(const Place& waiting, const Place& awaited);
+Result OrderStreams(const StreamRef& waiting, const StreamRef& awaited);
 
 // An event of work that a stream has now; without timing. NULL with the reason in `result`.
 EventHandle RecordEvent(const Device* device, StreamHandle stream, Result* result);

@@ -12,12 +12,12 @@ namespace cuda {
 namespace {
 
 struct Use {
-  Place place;
-  Stream* stream;      // keeps a stream of ours; NULL for others
-  EventHandle event;   // for the stream of a thread, which others cannot name: recorded when the work was queued
-  Place ordered_for;   // a stream that waits for this work already
-  uint32_t notes;      // how often there was more of it
-  bool is_ready_only;  // nothing of ours is queued there: only the wait for the one who made the data
+  StreamRef place;
+  Stream* stream;         // keeps a stream of ours; NULL for others
+  EventHandle event;      // for the stream of a thread, which others cannot name: recorded when the work was queued
+  StreamRef ordered_for;  // a stream that waits for this work already
+  uint32_t notes;         // how often there was more of it
+  bool is_ready_only;     // nothing of ours is queued there: only the wait for the one who made the data
   Use* next;
 };
 
@@ -36,10 +36,10 @@ Uses* UsesOf(Storage* storage) { return static_cast<Uses*>(storage->uses); }
 void* ReadyMark(const Device* device) { return reinterpret_cast<void*>(static_cast<uintptr_t>(device->id) << 1 | 1); }
 bool HasMark(const Storage* storage) { return (reinterpret_cast<uintptr_t>(storage->uses) & 1) != 0; }
 
-Place MarkedPlace(const Storage* storage) {
+StreamRef MarkedPlace(const Storage* storage) {
   Result result;  // the device was there when the mark was made
-  return Place{GetDevice(static_cast<int32_t>(reinterpret_cast<uintptr_t>(storage->uses) >> 1), &result),
-               kLegacyStream};
+  return StreamRef{GetDevice(static_cast<int32_t>(reinterpret_cast<uintptr_t>(storage->uses) >> 1), &result),
+                   kLegacyStream};
 }
 
 void FreeUse(Use* use) {
@@ -49,7 +49,7 @@ void FreeUse(Use* use) {
 }
 
 // Work that `waiting` gets from now on starts after this.
-Result OrderAfter(const Use& use, const Place& waiting) {
+Result OrderAfter(const Use& use, const StreamRef& waiting) {
   if (use.event == nullptr) return OrderStreams(waiting, use.place);
   ContextScope scope(waiting.device);
   // As in OrderStreams: the driver would break the capture.
@@ -85,7 +85,7 @@ void RetireStep(void* argument);
 // the watcher waits for one use after the other. Nobody else refers to the storage any more.
 void Retire(Storage* storage) {
   Uses* uses = UsesOf(storage);
-  const Place home = HomeOf(storage, uses->destroy);
+  const StreamRef home = AllocationStream(storage, uses->destroy);
   while (uses->first != nullptr) {
     Use* use = uses->first;
     uses->first = use->next;
@@ -110,14 +110,14 @@ void Retire(Storage* storage) {
 
 void RetireStep(void* argument) { Retire(static_cast<Storage*>(argument)); }
 
-Use* FindUse(Uses* uses, const Place& place) {
+Use* FindUse(Uses* uses, const StreamRef& place) {
   for (Use* use = uses->first; use != nullptr; use = use->next) {
     if (use->place == place) return use;
   }
   return nullptr;
 }
 
-Use* AddUse(Uses* uses, const Place& place) {
+Use* AddUse(Uses* uses, const StreamRef& place) {
   Use* use = static_cast<Use*>(calloc(1, sizeof(Use)));
   if (use == nullptr) return nullptr;
   use->place = place;
@@ -133,7 +133,7 @@ Uses* MakeUses(Storage* storage) {
   if (storage->uses != nullptr && !has_mark) return UsesOf(storage);
   Uses* uses = static_cast<Uses*>(calloc(1, sizeof(Uses)));
   if (uses == nullptr) return nullptr;
-  const Place first = has_mark ? MarkedPlace(storage) : HomeOf(storage, storage->destroy);
+  const StreamRef first = has_mark ? MarkedPlace(storage) : AllocationStream(storage, storage->destroy);
   if (first.device != nullptr) {
     Use* use = AddUse(uses, first);
     if (use == nullptr) {
@@ -163,8 +163,9 @@ Result FinishUse(const Use& use) {
 
 // The legacy default stream in place of a stream of somebody else's that is ordered with it. That of a thread is, and
 // an event of it would not be behind what its library queues from now on.
-Place LastingPlace(const Place& stream) {
-  if (stream.handle == kLegacyStream || stream.handle == kPerThreadStream) return Place{stream.device, kLegacyStream};
+StreamRef LastingPlace(const StreamRef& stream) {
+  if (stream.handle == kLegacyStream || stream.handle == kPerThreadStream)
+    return StreamRef{stream.device, kLegacyStream};
   Stream* own = FindStream(stream.handle);
   if (own != nullptr) {
     ReleaseStream(own);
@@ -174,15 +175,15 @@ Place LastingPlace(const Place& stream) {
   uint32_t flags = 0;
   const bool is_blocking =
       driver.StreamGetFlags(stream.handle, &flags) == kSuccess && (flags & kStreamNonBlocking) == 0;
-  return is_blocking ? Place{stream.device, kLegacyStream} : stream;
+  return is_blocking ? StreamRef{stream.device, kLegacyStream} : stream;
 }
 
-bool IsHomeAlone(const Storage* storage, const Place& stream) {
-  return storage->uses == nullptr && HomeOf(storage, storage->destroy) == stream;
+bool IsHomeAlone(const Storage* storage, const StreamRef& stream) {
+  return storage->uses == nullptr && AllocationStream(storage, storage->destroy) == stream;
 }
 
 // Whether whatever else happens on this stream comes after all that there is.
-bool IsOrdered(const Storage* storage, const Place& stream) {
+bool IsOrdered(const Storage* storage, const StreamRef& stream) {
   return IsHomeAlone(storage, stream) || (HasMark(storage) && MarkedPlace(storage) == stream);
 }
 
@@ -205,10 +206,10 @@ Result RecordThreadUse(Use* use) {
 
 }  // namespace
 
-Result OrderAfterUses(Storage* storage, const Place& stream) {
+Result OrderAfterUses(Storage* storage, const StreamRef& stream) {
   LockScope lock(&uses_lock);
   if (IsOrdered(storage, stream)) return kSuccess;
-  if (storage->uses == nullptr && HomeOf(storage, storage->destroy).device == nullptr) return kSuccess;
+  if (storage->uses == nullptr && AllocationStream(storage, storage->destroy).device == nullptr) return kSuccess;
   Uses* uses = MakeUses(storage);
   if (uses == nullptr) return kOutOfDeviceMemory;
   const bool is_capturing = IsCapturing(stream.handle);
@@ -226,33 +227,33 @@ Result OrderAfterUses(Storage* storage, const Place& stream) {
   return kSuccess;
 }
 
-Result NoteUse(Storage* storage, const Place& stream) {
+Result NoteUse(Storage* storage, const StreamRef& stream) {
   LockScope lock(&uses_lock);
   if (IsHomeAlone(storage, stream)) return kSuccess;
   Uses* uses = MakeUses(storage);
   Use* use = uses == nullptr ? nullptr : FindUse(uses, stream);
   if (use == nullptr && uses != nullptr) use = AddUse(uses, stream);
   if (use == nullptr) return kOutOfDeviceMemory;
-  use->ordered_for = Place{nullptr, nullptr};
+  use->ordered_for = StreamRef{nullptr, nullptr};
   ++use->notes;
   use->is_ready_only = false;
   return RecordThreadUse(use);
 }
 
-Result Lend(Storage* storage, const Place& stream) {
+Result Lend(Storage* storage, const StreamRef& stream) {
   const Result result = OrderAfterUses(storage, stream);
   return result == kSuccess ? NoteUse(storage, LastingPlace(stream)) : result;
 }
 
 // Whether a mark is enough, and made. New memory is known to its holder alone, and needs no lock.
-static bool MarkReady(Storage* storage, const Place& stream) {
+static bool MarkReady(Storage* storage, const StreamRef& stream) {
   if (storage->uses != nullptr || stream.handle != kLegacyStream) return false;
-  if (HomeOf(storage, storage->destroy).device != nullptr) return false;
+  if (AllocationStream(storage, storage->destroy).device != nullptr) return false;
   storage->uses = ReadyMark(stream.device);
   return true;
 }
 
-Result NoteReady(Storage* storage, const Place& stream) {
+Result NoteReady(Storage* storage, const StreamRef& stream) {
   if (storage->refs.load(std::memory_order_acquire) == 1 && MarkReady(storage, stream)) return kSuccess;
   LockScope lock(&uses_lock);
   if (IsOrdered(storage, stream) || MarkReady(storage, stream)) return kSuccess;
@@ -264,7 +265,7 @@ Result NoteReady(Storage* storage, const Place& stream) {
     if (use == nullptr) return kOutOfDeviceMemory;
     use->is_ready_only = true;
   }
-  use->ordered_for = Place{nullptr, nullptr};
+  use->ordered_for = StreamRef{nullptr, nullptr};
   ++use->notes;
   return RecordThreadUse(use);
 }

@@ -88,7 +88,7 @@ bool IsCuPyArray(Object* type) {
 bool FitsCuPy(Object* tensor) {
   const Body& body = *BodyOf(tensor);
   // An array without elements has no memory.
-  return body.tensor.data != nullptr && body.tensor.device.device_type == cuda::kDeviceMemory &&
+  return body.tensor.data != nullptr && body.tensor.device.device_type == kDLCUDA &&
          (body.flags & DLPACK_FLAG_BITMASK_READ_ONLY) == 0 && FindDType(body.tensor.dtype) >= 0;
 }
 

@@ -81,12 +81,12 @@ cuda::Result QueueElements(const Body& body, cuda::Device* device, Storage* targ
   request.is_source_reachable = true;
   request.is_target_reachable = is_target_reachable;
   cuda::ContextScope scope(device);
-  cuda::Result result = cuda::OrderAfterUses(body.storage, cuda::Place{device, stream});
+  cuda::Result result = cuda::OrderAfterUses(body.storage, cuda::StreamRef{device, stream});
   if (result == cuda::kSuccess) result = cuda::QueueCopy(device, request, stream);
   if (result == cuda::kNotSupported) return result;
   // Noted when it failed, too: some of its pieces may have been queued.
-  cuda::Result noted = cuda::NoteUse(body.storage, cuda::Place{device, stream});
-  if (noted == cuda::kSuccess && is_target_reachable) noted = cuda::NoteUse(target, cuda::Place{device, stream});
+  cuda::Result noted = cuda::NoteUse(body.storage, cuda::StreamRef{device, stream});
+  if (noted == cuda::kSuccess && is_target_reachable) noted = cuda::NoteUse(target, cuda::StreamRef{device, stream});
   return result == cuda::kSuccess ? noted : result;
 }
 
@@ -112,7 +112,7 @@ bool HandOver(Storage* storage, const DLDevice& device, ConsumerStream stream) {
   if (stream == nullptr || !cuda::IsLoaded()) return true;
   cuda::Result result;
   const cuda::Device* found = cuda::GetDevice(cuda::OrdinalOf(device.device_type, device.device_id), &result);
-  if (found != nullptr) result = cuda::Lend(storage, cuda::Place{found, stream});
+  if (found != nullptr) result = cuda::Lend(storage, cuda::StreamRef{found, stream});
   return result == cuda::kSuccess || Raise(result, "the consumer's stream to wait for the tensor");
 }
 
@@ -139,8 +139,8 @@ Storage* CopyDeviceElements(const Body& body, bool to_host) {
   const cuda::StreamHandle stream = cuda::CurrentStream(ordinal);
   bool is_possible = true;
   Storage* target = to_host ? AllocateStorage(nbytes)
-                            : cuda::AllocateMemory(static_cast<cuda::MemoryKind>(tensor.device.device_type), device,
-                                                   nbytes, stream, &result);
+                            : cuda::AllocateMemory(static_cast<DLDeviceType>(tensor.device.device_type), device, nbytes,
+                                                   stream, &result);
   if (target == nullptr && to_host) result = cuda::kOutOfDeviceMemory;
   if (target != nullptr && nbytes > 0) result = QueueElements(body, device, target, !to_host, stream, &is_possible);
   if (result == cuda::kNotSupported && is_possible && to_host) {
@@ -153,7 +153,7 @@ Storage* CopyDeviceElements(const Body& body, bool to_host) {
     cuda::ContextScope scope(device);
     result = cuda::driver.MemcpyAsync(reinterpret_cast<uintptr_t>(target->data),
                                       reinterpret_cast<uintptr_t>(packed->data), static_cast<size_t>(nbytes), stream);
-    if (result == cuda::kSuccess) result = cuda::NoteUse(packed, cuda::Place{device, stream});
+    if (result == cuda::kSuccess) result = cuda::NoteUse(packed, cuda::StreamRef{device, stream});
     ReleaseStorage(packed);
   }
   if (result == cuda::kSuccess && to_host && nbytes > 0) {

@@ -13,6 +13,7 @@ import { handleOn } from './event.js';
 import { allocateShareable, openRange, shareRange } from './ipc.js';
 import { allocate, clear, follow, handOver, ordinalOf } from './memory.js';
 import { pointerAttributes } from './pointer.js';
+import { useStream } from './stream.js';
 
 const cudaBackend: DeviceBackend = {
   allocate,
@@ -23,6 +24,7 @@ const cudaBackend: DeviceBackend = {
   follow,
   currentStream: (device) => currentHandle(ordinalOf(device)),
   streamHandle: handleOn,
+  useStream,
   sharing: { allocate: allocateShareable, share: shareRange, open: openRange },
 };
 

@@ -5,6 +5,8 @@
  */
 
 export interface CudaBinding {
+  /** The path that the driver was loaded from; empty for the system's own. */
+  driverPath(): string;
   countDevices(): void;
   /** Returns the name. */
   describeDevice(): string;

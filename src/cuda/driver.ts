@@ -4,7 +4,8 @@
  * @module
  */
 
-import { ArgumentTypeError, LoadError } from '../errors.js';
+import { realpathSync } from 'node:fs';
+import { ArgumentTypeError, ArgumentValueError, LoadError } from '../errors.js';
 import { native } from '../native/load.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import type { CudaBinding } from './binding.js';
@@ -20,12 +21,19 @@ export interface DriverOptions {
 
 const optionNames: OptionNames<DriverOptions> = { path: true };
 
-/** Loads the driver unless that has been done. The one that the process has already is used, whatever the path. */
+/** Loads the driver unless this process has one. Throws for a path that names another driver than the loaded one. */
 export function loadDriver(options: DriverOptions = {}): void {
   checkOptions(options, optionNames, "{ path: '/path/to/libcuda.so.1' }");
-  const { path = process.env.DLPACK_CUDA_DRIVER ?? '' } = options;
-  if (typeof path !== 'string') throw new ArgumentTypeError('path', 'a string', path);
-  if (attached !== null) return;
+  const { path } = options;
+  if (path !== undefined && typeof path !== 'string') throw new ArgumentTypeError('path', 'a string', path);
+  const binding = attached ?? attach(path ?? process.env.DLPACK_CUDA_DRIVER ?? '');
+  const loaded = binding.driverPath();
+  if (path === undefined || isSameFile(path, loaded)) return;
+  const name = loaded === '' ? "the system's driver" : `'${loaded}'`;
+  throw new ArgumentValueError('path', `${name}, which this process has loaded,`, path);
+}
+
+function attach(path: string): CudaBinding {
   const binding = native();
   const problem = binding.loadCuda(path);
   if (problem !== undefined) {
@@ -40,12 +48,21 @@ export function loadDriver(options: DriverOptions = {}): void {
     );
   }
   attached = binding.attachCuda<CudaBinding>(cudaFrame);
+  return attached;
+}
+
+function isSameFile(a: string, b: string): boolean {
+  if (a === b) return true;
+  try {
+    return realpathSync(a) === realpathSync(b);
+  } catch {
+    return false; // a name that the system's loader searches for
+  }
 }
 
 /** The functions of this thread; loads the driver on first need. */
 export function cuda(): CudaBinding {
-  if (attached === null) loadDriver();
-  return attached as unknown as CudaBinding;
+  return attached ?? attach(process.env.DLPACK_CUDA_DRIVER ?? '');
 }
 
 /** True once this thread has used the driver. */

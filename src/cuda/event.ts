@@ -7,7 +7,7 @@
 import type { Device, DeviceInfo } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError, DisposedError } from '../errors.js';
 import { checkOptions, type OptionNames } from '../options.js';
-import type { StreamArgument } from '../storage/device-backend.js';
+import { type StreamArgument, streamHandle } from '../stream.js';
 import { currentHandle, streamOfNumber } from './current.js';
 import { parseCudaDevice } from './devices.js';
 import { check, cuda, NOT_READY } from './driver.js';
@@ -36,18 +36,20 @@ export function setStreamReader(read: (value: unknown) => LiveStream | null): vo
   readStream = read;
 }
 
-/** The handle of a stream that a user passed for a device; without a stream, that of the current one. */
-export function handleOn(device: DeviceInfo, stream: StreamArgument | undefined): bigint {
-  if (stream === undefined) return currentHandle(device.id);
-  if (stream === null || typeof stream === 'bigint') {
-    const handle = streamOfNumber(stream);
-    if (handle === null) throw new ArgumentValueError('stream', 'a stream to wait on', stream);
-    return handle;
-  }
+/** The handle of a stream that a program passed for a device. */
+export function handleOn(device: DeviceInfo, stream: StreamArgument): bigint {
+  if (stream === undefined || stream === null) return currentHandle(device.id);
   const on = readStream(stream);
-  if (on === null) throw new ArgumentTypeError('stream', 'a Stream, a bigint or null', stream);
+  if (on === null) return numberOn(stream);
   if (on.device !== device) throw new ArgumentValueError('stream', `a stream of '${device.name}'`, on.device.name);
   return on.handle;
+}
+
+/** Numbers, and objects of other libraries that have one: whose device it is nobody can tell. */
+function numberOn(stream: StreamArgument): bigint {
+  const handle = streamOfNumber(streamHandle(stream));
+  if (handle === null) throw new ArgumentValueError('stream', 'a stream to wait on', -1n);
+  return handle;
 }
 
 /** The handle of an event, whatever a program put over its properties; null for anything else. */

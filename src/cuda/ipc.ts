@@ -8,8 +8,9 @@ import { type DeviceInfo, parseDevice } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError, BufferError, LayoutError, UnsupportedDeviceError } from '../errors.js';
 import { NativeStorage } from '../native/native-storage.js';
 import type { Descriptor } from '../storage/descriptor.js';
-import type { OpenedMemory, SharedMemory, StreamArgument } from '../storage/device-backend.js';
+import type { OpenedMemory, SharedMemory } from '../storage/device-backend.js';
 import type { Storage } from '../storage/storage.js';
+import type { StreamArgument } from '../stream.js';
 import { devices, parseCudaDevice, uuidOf } from './devices.js';
 import { check, cuda } from './driver.js';
 import { handleOn } from './event.js';
@@ -66,12 +67,7 @@ export function shareRange(descriptor: Descriptor, sync: boolean): SharedMemory 
 }
 
 /** Maps memory of another process until the last tensor over it is released and the work on it is done. */
-export function openRange(
-  shared: SharedMemory,
-  start: number,
-  end: number,
-  on: StreamArgument | undefined,
-): OpenedMemory {
+export function openRange(shared: SharedMemory, start: number, end: number, on: StreamArgument): OpenedMemory {
   const process = BigInt(`0x${checkText(shared.process, 'process', digits16, '16 hexadecimal digits')}`);
   const memory = checkHandle(shared.memory, 'memory');
   const event = checkHandle(shared.event, 'event');

@@ -7,10 +7,12 @@
 import type { Device, DeviceInfo } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError, DisposedError } from '../errors.js';
 import { checkOptions, type OptionNames } from '../options.js';
-import { checkHandle, currentHandle, LEGACY_STREAM, PER_THREAD_STREAM, setCurrentHandle } from './current.js';
+import type { StreamArgument } from '../stream.js';
+import { currentHandle, LEGACY_STREAM, PER_THREAD_STREAM, setCurrentHandle } from './current.js';
 import { parseCudaDevice } from './devices.js';
 import { check, cuda, NOT_READY } from './driver.js';
-import { Event, type EventOptions, eventOptionNames, liveEvent, setStreamReader } from './event.js';
+import { Event, type EventOptions, eventOptionNames, handleOn, liveEvent, setStreamReader } from './event.js';
+import { foreignHandle } from './foreign-stream.js';
 import { ADDRESS, DEVICE, EVENT, FLAGS, f64, i32, NUMBER, PRIORITY, STATUS, STREAM, u32, u64 } from './frame.js';
 import { disposeSymbol, Owned } from './owned.js';
 import { whenDone } from './wait.js';
@@ -96,11 +98,11 @@ export class Stream {
   }
 
   /**
-   * Unsafe: a stream of another library by its handle (`cudaStream_t`), which must outlive all that is queued on it here and every
-   * tensor that was made or used on it.
+   * Unsafe: a stream of another library, by its handle (`cudaStream_t`) or as that library's object, such as
+   * `torch.cuda.current_stream()`. It must outlive all work that is queued on it here and every tensor that was made or used on it.
    */
-  static from(handle: bigint, device: Device = 'cuda:0'): Stream {
-    return new Stream({ device }, new Foreign(checkHandle(handle)));
+  static from(stream: bigint | object, device: Device = 'cuda:0'): Stream {
+    return new Stream({ device }, new Foreign(foreignHandle(stream)));
   }
 
   get device(): Device {
@@ -109,6 +111,7 @@ export class Stream {
 
   /** The driver's own: `1n` and `2n` for the default streams, an address for others. The number that Python libraries take. */
   get handle(): bigint {
+    if (!(#handle in this)) throw new ArgumentTypeError('stream', 'a Stream', this);
     return this.#live();
   }
 
@@ -169,20 +172,21 @@ export class Stream {
     return f64[NUMBER] === 1;
   }
 
-  /** What is queued from now on starts after an event, or after what another stream has now. */
-  wait(other: Stream | Event): void {
+  /** Work that is queued from now on starts after an event, or after the work that another stream has now. */
+  wait(other: Event | StreamArgument): void {
     const event = liveEvent(other);
     if (event !== null) {
       this.#select();
       u64[EVENT] = event;
       cuda().wait();
-    } else if (typeof other === 'object' && other !== null && #handle in other) {
-      const handle = other.#live();
+    } else {
+      const device = typeof other === 'object' && other !== null && #device in other ? other.#device : this.#device;
+      const handle = handleOn(device, other as StreamArgument);
       this.#select();
       u64[ADDRESS] = handle;
-      i32[PRIORITY] = other.#device.id;
+      i32[PRIORITY] = device.id;
       cuda().order();
-    } else throw new ArgumentTypeError('other', 'a Stream or an Event', other);
+    }
     check(`a stream of '${this.#device.name}' to wait`);
   }
 
@@ -214,4 +218,10 @@ export class Stream {
   [disposeSymbol](): void {
     this.dispose();
   }
+}
+
+/** Runs `action` with a stream that a program passed as the current one of a device. 0n is the default stream, as elsewhere. */
+export function useStream<T>(device: DeviceInfo, stream: StreamArgument, action: () => T): T {
+  const handle = stream === 0n ? LEGACY_STREAM : handleOn(device, stream);
+  return (stream instanceof Stream ? stream : Stream.from(handle, device.name)).use(action);
 }

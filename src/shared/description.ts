@@ -10,12 +10,8 @@ import { ArgumentTypeError, ArgumentValueError, LayoutError, UnsupportedDeviceEr
 import { checkShape, checkStrides, spanOf } from '../layout.js';
 import { cannotShare } from '../storage/allocate.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
-import {
-  getDeviceBackend,
-  type SharedMemory,
-  type SharingBackend,
-  type StreamArgument,
-} from '../storage/device-backend.js';
+import { getDeviceBackend, type SharedMemory, type SharingBackend } from '../storage/device-backend.js';
+import type { StreamArgument } from '../stream.js';
 
 /**
  * A tensor for another process. Plain values: JSON, `postMessage`, `process.send` and sockets carry it. It keeps nothing
@@ -52,7 +48,7 @@ export function describeTensor(descriptor: Descriptor, sync: boolean): SharedTen
 }
 
 /** The tensor of a description. Getters of the object run once each, here and nowhere else. */
-export function openDescription(description: object, stream: StreamArgument | undefined): Descriptor {
+export function openDescription(description: object, stream: StreamArgument): Descriptor {
   const fields: Record<string, unknown> = { ...description };
   if (fields.version !== 1) {
     throw new ArgumentValueError('description.version', 'version 1 of the description', fields.version);

@@ -9,7 +9,8 @@ import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { checkTensor } from '../native/export.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import type { Descriptor } from '../storage/descriptor.js';
-import { getDeviceBackend, type StreamArgument } from '../storage/device-backend.js';
+import { getDeviceBackend } from '../storage/device-backend.js';
+import type { StreamArgument } from '../stream.js';
 import { Tensor } from '../tensor.js';
 import type { TensorView } from '../view.js';
 import { describeTensor, openDescription, type SharedTensor } from './description.js';
@@ -66,7 +67,7 @@ export function openTensor<D extends DType = DType>(
   if (!('dlpackTicket' in description)) return new Tensor<D>(openDescription(description, stream));
   const opened = openToken(description.dlpackTicket);
   try {
-    if (stream !== undefined) orderBefore(opened, stream);
+    if (stream !== undefined && stream !== null) orderBefore(opened, stream);
   } catch (error) {
     opened.storage.release();
     throw error;
@@ -79,5 +80,5 @@ function orderBefore(descriptor: Descriptor, stream: StreamArgument): void {
   const { device } = descriptor;
   const backend = device.isHostAccessible ? null : getDeviceBackend(device);
   if (backend !== null) backend.handOver(descriptor, backend.streamHandle(device, stream));
-  else if (stream !== null) throw new ArgumentValueError('stream', `null for memory on '${device.name}'`, stream);
+  else throw new ArgumentValueError('stream', `null for memory on '${device.name}'`, stream);
 }

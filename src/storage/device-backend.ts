@@ -4,18 +4,10 @@
  * @module
  */
 
-import type { Device, DeviceInfo, DeviceKind } from '../device.js';
+import type { DeviceInfo, DeviceKind } from '../device.js';
+import type { StreamArgument } from '../stream.js';
 import type { Descriptor } from './descriptor.js';
 import type { Storage } from './storage.js';
-
-/** The class `Stream` of `dlpack/cuda`. An object that only looks like a `Stream` is refused. */
-export interface StreamObject {
-  readonly handle: bigint;
-  readonly device: Device;
-}
-
-/** A stream as a user passes it: a `Stream`, a number of the array API, or null for the default stream. */
-export type StreamArgument = StreamObject | bigint | null;
 
 /** Where the memory of another process lies. Plain values: every channel carries them. */
 export interface SharedMemory {
@@ -39,8 +31,8 @@ export interface SharingBackend {
   allocate(nbytes: number, device: DeviceInfo): Storage;
   /** Describes the memory of a tensor. `sync` adds an event behind the work that is queued on it. */
   share(descriptor: Descriptor, sync: boolean): SharedMemory;
-  /** The bytes from `start` to `end` of an allocation. `stream` waits for the event; undefined is the current stream. */
-  open(shared: SharedMemory, start: number, end: number, stream: StreamArgument | undefined): OpenedMemory;
+  /** The bytes from `start` to `end` of an allocation. `stream` waits for the event. */
+  open(shared: SharedMemory, start: number, end: number, stream: StreamArgument): OpenedMemory;
 }
 
 export interface OpenedMemory {
@@ -71,6 +63,8 @@ export interface DeviceBackend {
   currentStream(device: DeviceInfo): bigint;
   /** The driver's handle of a stream that a user passed. Throws when the stream belongs to another device. */
   streamHandle(device: DeviceInfo, stream: StreamArgument): bigint;
+  /** Runs `action` with a stream as the current one of a device on this thread. */
+  useStream<T>(device: DeviceInfo, stream: StreamArgument, action: () => T): T;
   /** null: memory of these devices cannot be shared with other processes. */
   readonly sharing: SharingBackend | null;
 }

@@ -7,13 +7,14 @@
 import { type Device, type DeviceInfo, parseDevice } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import type { Descriptor } from '../storage/descriptor.js';
-import { getDeviceBackend } from '../storage/device-backend.js';
+import { type DeviceBackend, getDeviceBackend } from '../storage/device-backend.js';
+import { type StreamLike, streamHandle } from '../stream.js';
 import { DEVICE, i32, STATUS, STREAM, u64 } from './call-frame.js';
 import { takeRaised } from './errors.js';
 import { ffi, library } from './library.js';
 
 /** Names the stream that a call with tensors of a device runs on; null leaves it as it is. */
-export type StreamProvider = (device: Device) => bigint | null;
+export type StreamProvider = (device: Device) => StreamLike | bigint | null;
 
 let provider: StreamProvider | null = null;
 
@@ -26,19 +27,25 @@ export function setStreamProvider(next: StreamProvider | null): void {
   provider = next;
 }
 
-/** The streams that `withStream` set, by the name of their device; the innermost last. */
+/** The module that keeps the current stream of a device (`dlpack/cuda`); null where only TVM-FFI does. */
+function keeperOf(device: DeviceInfo): DeviceBackend | null {
+  return device.isHostAccessible ? null : getDeviceBackend(device);
+}
+
+/** The streams that `withStream` set on devices without such a module, by the name of their device; the innermost last. */
 const explicit = new Map<Device, bigint[]>();
 
-/** The stream of a call: from the provider, from `withStream`, or the current stream of `dlpack/cuda`; null when none of them has one. */
+/** The stream of a call: from the provider, or the current stream of the device; null when neither has one. */
 function streamOf(device: DeviceInfo): bigint | null {
-  const stream = provider?.(device.name) ?? explicit.get(device.name)?.at(-1);
-  if (stream !== undefined) {
-    checkHandle(stream);
-    return stream;
-  }
-  if (device.isHostAccessible) return null;
-  const current = getDeviceBackend(device)?.currentStream(device) ?? null;
-  // TVM-FFI knows the legacy default stream as a null handle.
+  const provided = provider?.(device.name) ?? null;
+  if (provided !== null) return checkHandle(streamHandle(provided));
+  const keeper = keeperOf(device);
+  return keeper === null ? (explicit.get(device.name)?.at(-1) ?? null) : keptStream(keeper, device);
+}
+
+/** The current stream of `dlpack/cuda`. TVM-FFI knows the legacy default stream as a null handle. */
+function keptStream(keeper: DeviceBackend, device: DeviceInfo): bigint {
+  const current = keeper.currentStream(device);
   return current === 1n ? 0n : current;
 }
 
@@ -61,17 +68,18 @@ export function writeStream(device: DeviceInfo): void {
 
 /** The same for a call on another thread, which does not see the streams of this one. */
 export function captureStream(device: DeviceInfo): void {
-  const stream = streamOf(device) ?? currentStream(device.name);
+  const stream = streamOf(device) ?? hostStream(device);
   u64[STREAM] = stream;
   i32[DEVICE] = device.type;
   i32[DEVICE + 1] = device.id;
 }
 
-function checkHandle(handle: bigint): void {
-  if (typeof handle !== 'bigint') throw new ArgumentTypeError('handle', 'a bigint', handle);
+function checkHandle(handle: bigint | null): bigint {
+  if (typeof handle !== 'bigint') throw new ArgumentTypeError('stream', 'a Stream or a bigint', handle);
   if (BigInt.asUintN(64, handle) !== handle) {
-    throw new ArgumentValueError('handle', 'an unsigned 64-bit stream handle', handle);
+    throw new ArgumentValueError('stream', 'an unsigned 64-bit stream handle', handle);
   }
+  return handle;
 }
 
 /** Sets the stream of a device and returns the one before. */
@@ -85,10 +93,18 @@ function exchangeStream(device: DeviceInfo, handle: bigint): bigint {
   return u64[STREAM] as bigint;
 }
 
-/** The stream of a device on this thread; 0n when none was set. */
+/** The current stream of a device on this thread, on which kernels run unless a provider names another; 0n is the default stream. */
 export function currentStream(device: Device): bigint {
-  const { type, id } = parseDevice(device);
+  const info = parseDevice(device);
   library();
+  const keeper = keeperOf(info);
+  const kept = keeper === null ? 0n : keptStream(keeper, info);
+  // Another host of this thread, such as Python, may have set a stream beside the default one here.
+  return kept === 0n ? hostStream(info) : kept;
+}
+
+/** The stream that TVM-FFI has for a device on this thread; 0n when none was set. */
+function hostStream({ type, id }: DeviceInfo): bigint {
   i32[DEVICE] = type;
   i32[DEVICE + 1] = id;
   ffi.getStream();
@@ -97,22 +113,33 @@ export function currentStream(device: Device): bigint {
 }
 
 /**
- * Runs `action` with a stream as the current one of a device, and puts the one before back when it returns or throws. The
- * handle is the caller's; it is neither kept nor synchronised with. For an async function that is when it first awaits:
- * what runs afterwards, interleaved with other tasks, must set its stream itself.
+ * Runs `action` with a stream as the current one of a device, and restores the one before when it returns or throws. On a
+ * device of `dlpack/cuda` this is `stream.use(action)`, which kernels without tensors see too. The stream belongs to the
+ * caller; it is neither kept nor synchronised with. An async function has it until its first `await`: code that runs
+ * afterwards, interleaved with other tasks, must set its stream itself.
  */
-export function withStream<T>(device: Device, handle: bigint, action: () => T): T {
+export function withStream<T>(device: Device, stream: StreamLike | bigint | null, action: () => T): T {
   const info = parseDevice(device);
-  checkHandle(handle);
   library();
-  const before = exchangeStream(info, handle);
+  const keeper = keeperOf(info);
+  if (keeper !== null)
+    return keeper.useStream(info, stream, () => withHostStream(info, keptStream(keeper, info), action));
+  const handle = stream === null ? currentStream(device) : checkHandle(streamHandle(stream));
   const handles = explicit.get(info.name) ?? [];
   explicit.set(info.name, handles);
   handles.push(handle);
   try {
-    return action();
+    return withHostStream(info, handle, action);
   } finally {
     handles.pop();
-    exchangeStream(info, before);
+  }
+}
+
+function withHostStream<T>(device: DeviceInfo, handle: bigint, action: () => T): T {
+  const before = exchangeStream(device, handle);
+  try {
+    return action();
+  } finally {
+    exchangeStream(device, before);
   }
 }

@@ -12,7 +12,7 @@ import {
 import { openTensor, shareTensor } from 'dlpack/shared';
 import { equal, ok, throws } from '../assert.js';
 import { runChild } from '../child.js';
-import { fake } from './fake.js';
+import { fake, fakeDriverPath } from './fake.js';
 import { cudaTest, throwsCuda } from './machine.js';
 
 cudaTest('a wait that cannot start rejects, and keeps no process running', () => {
@@ -21,22 +21,62 @@ cudaTest('a wait that cannot start rejects, and keeps no process running', () =>
   ok(output.includes('CUDA_ERROR_INVALID_DEVICE') && output.includes('CUDA_ERROR_INVALID_CONTEXT'), output);
 });
 
-cudaTest('only streams are streams: the driver follows any handle', () => {
+cudaTest('a stream is a Stream, its number, an object with its number, or null for the current stream', () => {
   const event = new Event();
   const stream = new Stream();
-  const lookalike = (handle: bigint) => ({ handle, device: 'cuda:0' }) as never;
-  throws('TypeError', 'a Stream', () => event.record(lookalike(12345n)));
-  throws('TypeError', 'a Stream, a bigint or null', () => event.record(7 as never));
+  const other = new Stream({ device: 'cuda:1' });
+  throws('TypeError', 'a Stream of dlpack/cuda, a bigint or null', () => event.record(7 as never));
   throws('ValueError', '0 is ambiguous', () => event.record(0n));
   throws('ValueError', 'a stream to wait on', () => event.record(-1n));
-  for (const named of [null, 1n, 2n, stream.handle, undefined]) event.record(named).synchronize();
+  throws('ValueError', "a stream of 'cuda:0'", () => event.record(other));
+  stream.use(() => {
+    for (const named of [null, undefined, stream, stream.handle, { handle: stream.handle }]) {
+      fake.delay(stream.handle);
+      const x = Tensor.zeros([4], 'int8', { device: 'cuda:0' });
+      equal(event.record(named).isDone, false, 'it is behind the work on that stream');
+      fake.release(stream.handle);
+      event.synchronize();
+      x.dispose();
+    }
+  });
+  for (const named of [1n, 2n]) event.record(named).synchronize();
+  for (const named of [stream, other, other.handle, null, 1n]) stream.wait(named);
   throws('TypeError', 'a Stream', () => event.record(new Proxy(stream, {})));
   throws('TypeError', 'a Stream', () => event.record(Object.create(Stream.prototype)));
-  throws('TypeError', 'a Stream or an Event', () => stream.wait(lookalike(12345n)));
-  throws('TypeError', 'a Stream or an Event', () => stream.wait(Object.create(Event.prototype)));
+  for (const wrong of [Object.create(Stream.prototype), {}, 'cuda:0', 5] as never[]) {
+    throws('TypeError', 'a Stream', () => stream.wait(wrong));
+  }
   throws('TypeError', 'an Event', () => event.elapsed(Object.create(Event.prototype)));
+  for (const owned of [stream, other, event]) owned.dispose();
+});
+
+cudaTest('a stream of another library, by the names that libraries keep it under', () => {
+  const stream = new Stream();
+  const { handle } = stream;
+  const objects = [
+    { __cuda_stream__: () => [0, Number(handle)] },
+    { __cuda_stream__: () => [0n, handle] },
+    { cuda_stream: handle },
+    { ptr: Number(handle) },
+    { __cuda_stream__: () => [7, 1n], handle },
+    stream,
+    handle,
+  ];
+  for (const object of objects) equal(Stream.from(object).handle, handle);
+  equal(Stream.from(0n).handle, 1n);
+  for (const wrong of [null, undefined, 5, 'cuda:0', {}, { ptr: 1.5 }, { handle: 'x' }] as never[]) {
+    throws('TypeError', '__cuda_stream__, cuda_stream, ptr or handle', () => Stream.from(wrong));
+  }
   stream.dispose();
-  event.dispose();
+});
+
+cudaTest('another driver than the one that is loaded throws', () => {
+  loadDriver();
+  loadDriver({ path: fakeDriverPath });
+  loadDriver({ path: fakeDriverPath.replace(/([^/]*)$/, './$1') });
+  throws('ValueError', 'which this process has loaded', () => loadDriver({ path: 'libcuda.so.1' }));
+  throws('ValueError', fakeDriverPath, () => loadDriver({ path: '/nowhere/libcuda.so' }));
+  throws('TypeError', 'a string', () => loadDriver({ path: 5 as never }));
 });
 
 cudaTest('a property put over the handle of a stream or an event reaches nobody', () => {

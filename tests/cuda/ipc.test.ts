@@ -183,14 +183,14 @@ cudaTest('who opens it waits for the work that was queued when it was shared, an
   y.dispose();
 });
 
-cudaTest('the stream that waits is a Stream, its number, or null for the default stream', () => {
+cudaTest('the stream that waits is a Stream, its number, or null for the current stream', () => {
   const x = empty([4], 'float32');
   const [ours, theirs] = [new Stream(), new Stream()];
   for (const [stream, waiting] of [
     [theirs, theirs],
     [theirs.handle, theirs],
     [1n, Stream.default()],
-    [null, Stream.default()],
+    [null, Stream.current()],
   ] as const) {
     fake.delay(ours.handle);
     ours.use(() => x.fill(6));
@@ -453,7 +453,9 @@ cudaTest('malformed descriptions are refused before the driver is asked', () => 
   throws('ValueError', "a stream of 'cuda:0'", () => openTensor(good, { stream }));
   throws('ValueError', 'a stream to wait on', () => openTensor(good, { stream: -1n }));
   for (const value of [1, {}, 'cuda:0'])
-    throws('TypeError', 'a Stream, a bigint or null', () => openTensor(good, { stream: value as never }));
+    throws('TypeError', 'a Stream of dlpack/cuda, a bigint or null', () =>
+      openTensor(good, { stream: value as never }),
+    );
   stream.dispose();
   throws('DisposedError', 'disposed', () => openTensor(good, { stream }));
   equal(live(), 0);

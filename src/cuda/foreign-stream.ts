@@ -1,0 +1,47 @@
+/**
+ * Streams of other libraries: the attributes under which each keeps its `cudaStream_t`.
+ *
+ * @module
+ */
+
+import { ArgumentTypeError } from '../errors.js';
+import { checkHandle } from './current.js';
+
+/** An attribute, or undefined: Python objects throw for an attribute that they do not have. */
+function attribute(source: object, name: string): unknown {
+  try {
+    return (source as Record<string, unknown>)[name];
+  } catch {
+    return undefined;
+  }
+}
+
+/** The CUDA stream protocol (cuda.core, CuPy 14, PyTorch 2.10): a method that returns its version, which is 0, and the handle. */
+function byProtocol(source: object): unknown {
+  const method = attribute(source, '__cuda_stream__');
+  if (typeof method !== 'function') return undefined;
+  const [version, handle] = method.call(source) as Iterable<unknown>;
+  return version === 0 || version === 0n ? handle : undefined;
+}
+
+/** `cuda_stream` is PyTorch's name, `ptr` CuPy's, `handle` ours and cuda.core's. */
+const names = ['cuda_stream', 'ptr', 'handle'] as const;
+
+/** The handle of a stream: a bigint, or an object of another library that stands for a stream. */
+export function foreignHandle(stream: unknown): bigint {
+  if (typeof stream === 'bigint') return checkHandle(stream);
+  if ((typeof stream === 'object' && stream !== null) || typeof stream === 'function') {
+    let handle = byProtocol(stream);
+    for (let i = 0; i < names.length && !isNumber(handle); i++) handle = attribute(stream, names[i] as string);
+    if (isNumber(handle)) return checkHandle(BigInt(handle));
+  }
+  throw new ArgumentTypeError(
+    'stream',
+    `a bigint, or an object with __cuda_stream__, ${names.join(', ').replace(/, (\w+)$/, ' or $1')}`,
+    stream,
+  );
+}
+
+function isNumber(value: unknown): value is bigint | number {
+  return typeof value === 'bigint' || (typeof value === 'number' && Number.isSafeInteger(value));
+}
