@@ -40,7 +40,8 @@ cudaTest('a stream is a Stream, its number, an object with its number, or null f
     }
   });
   for (const named of [1n, 2n]) event.record(named).synchronize();
-  for (const named of [stream, other, other.handle, null, 1n]) stream.wait(named);
+  for (const named of [stream, other, stream.handle, null, 1n]) stream.wait(named);
+  throwsCuda('CUDA_ERROR_INVALID_HANDLE', () => stream.wait(other.handle));
   throws('TypeError', 'a Stream', () => event.record(new Proxy(stream, {})));
   throws('TypeError', 'a Stream', () => event.record(Object.create(Stream.prototype)));
   for (const wrong of [Object.create(Stream.prototype), {}, 'cuda:0', 5] as never[]) {
