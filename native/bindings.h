@@ -60,6 +60,11 @@ napi_value WriteFrom(napi_env env, napi_callback_info info);
 napi_value Convert(napi_env env, napi_callback_info info);
 napi_value ConvertAsync(napi_env env, napi_callback_info info);
 
+// files/mapping.cc
+napi_value MapFile(napi_env env, napi_callback_info info);
+napi_value PartOf(napi_env env, napi_callback_info info);
+napi_value ReadPart(napi_env env, napi_callback_info info);
+
 // cuda/context.cc
 napi_value LoadCuda(napi_env env, napi_callback_info info);
 napi_value AttachCuda(napi_env env, napi_callback_info info);

@@ -95,6 +95,13 @@ void FreeMemory(void* block);
 // False when the system still has to find memory for the page at this address; true where the system does not tell.
 bool IsPagePresent(const void* address);
 
+// Files. Any thread.
+
+// Maps all of a file, for reading or, with `is_writable`, so that writes stay in this process. NULL, or the POSIX name
+// of what went wrong, such as "ENOENT". An empty file has an address and no bytes. The path is UTF-8.
+const char* MapFile(const char* path, bool is_writable, void** data, uint64_t* nbytes);
+void UnmapFile(void* data, uint64_t nbytes);
+
 // Signals. Windows has no handlers to keep, and Read returns false.
 
 enum class Signal : int { kInterrupt = 2, kSegmentation = 11 };

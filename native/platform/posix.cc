@@ -2,6 +2,8 @@
 #if !defined(_WIN32)
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -131,6 +133,60 @@ bool IsPagePresent(const void* address) {
 #else
   return address != nullptr;
 #endif
+}
+
+static const char* NameOf(int problem) {
+  switch (problem) {
+    case ENOENT:
+    case ENOTDIR: return "ENOENT";
+    case EACCES:
+    case EPERM: return "EACCES";
+    case EISDIR: return "EISDIR";
+    case EMFILE:
+    case ENFILE: return "EMFILE";
+    case ENOMEM: return "ENOMEM";
+    case ENAMETOOLONG: return "ENAMETOOLONG";
+    case ESPIPE:
+    case ENODEV:
+    case ENXIO:
+    case EINVAL: return "ENODEV";
+    default: return "EIO";
+  }
+}
+
+alignas(256) static char empty_file[256];
+
+static const char* MapOpened(int file, bool is_writable, void** data, uint64_t* nbytes) {
+  char byte;
+  if (read(file, &byte, 0) < 0) return NameOf(errno);  // a directory can be opened, but not read
+  const off_t end = lseek(file, 0, SEEK_END);
+  if (end < 0) return NameOf(errno);
+  *nbytes = static_cast<uint64_t>(end);
+  *data = empty_file;
+  if (end == 0) return nullptr;
+  const int protection = is_writable ? PROT_READ | PROT_WRITE : PROT_READ;
+#if defined(MAP_NORESERVE)
+  const int flags = MAP_PRIVATE | MAP_NORESERVE;  // a file larger than memory can be mapped; few of its pages change
+#else
+  const int flags = MAP_PRIVATE;
+#endif
+  void* memory = mmap(nullptr, static_cast<size_t>(end), protection, flags, file, 0);
+  if (memory == MAP_FAILED) return NameOf(errno);
+  *data = memory;
+  return nullptr;
+}
+
+const char* MapFile(const char* path, bool is_writable, void** data, uint64_t* nbytes) {
+  // Without O_NONBLOCK, opening a pipe would wait for a writer.
+  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return NameOf(errno);
+  const char* problem = MapOpened(file, is_writable, data, nbytes);
+  close(file);
+  return problem;
+}
+
+void UnmapFile(void* data, uint64_t nbytes) {
+  if (nbytes > 0) munmap(data, static_cast<size_t>(nbytes));
 }
 
 static_assert(static_cast<int>(Signal::kInterrupt) == SIGINT && static_cast<int>(Signal::kSegmentation) == SIGSEGV,

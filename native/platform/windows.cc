@@ -165,6 +165,56 @@ void FreeMemory(void* block) { _aligned_free(block); }
 
 bool IsPagePresent(const void*) { return true; }
 
+static const char* NameOf(DWORD problem) {
+  switch (problem) {
+    case ERROR_FILE_NOT_FOUND:
+    case ERROR_PATH_NOT_FOUND:
+    case ERROR_INVALID_NAME: return "ENOENT";
+    case ERROR_ACCESS_DENIED:
+    case ERROR_SHARING_VIOLATION: return "EACCES";
+    case ERROR_TOO_MANY_OPEN_FILES: return "EMFILE";
+    case ERROR_NOT_ENOUGH_MEMORY:
+    case ERROR_COMMITMENT_LIMIT: return "ENOMEM";
+    case ERROR_FILENAME_EXCED_RANGE: return "ENAMETOOLONG";
+    default: return "EIO";
+  }
+}
+
+alignas(256) static char empty_file[256];
+
+static const char* MapOpened(HANDLE file, bool is_writable, void** data, uint64_t* nbytes) {
+  LARGE_INTEGER size;
+  if (GetFileType(file) != FILE_TYPE_DISK) return "ENODEV";
+  if (!GetFileSizeEx(file, &size)) return NameOf(GetLastError());
+  *nbytes = static_cast<uint64_t>(size.QuadPart);
+  *data = empty_file;
+  if (size.QuadPart == 0) return nullptr;
+  HANDLE mapping = CreateFileMappingW(file, nullptr, is_writable ? PAGE_WRITECOPY : PAGE_READONLY, 0, 0, nullptr);
+  if (mapping == nullptr) return NameOf(GetLastError());
+  void* memory = MapViewOfFile(mapping, is_writable ? FILE_MAP_COPY : FILE_MAP_READ, 0, 0, 0);
+  const DWORD problem = GetLastError();
+  CloseHandle(mapping);  // the view keeps it
+  if (memory == nullptr) return NameOf(problem);
+  *data = memory;
+  return nullptr;
+}
+
+const char* MapFile(const char* path, bool is_writable, void** data, uint64_t* nbytes) {
+  WideText wide(path);
+  if (wide.get() == nullptr) return "ENOMEM";
+  // Others may replace or delete the file while it is mapped, as far as the system allows that.
+  HANDLE file = CreateFileW(wide.get(), GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, nullptr,
+                            OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, nullptr);
+  if (file == INVALID_HANDLE_VALUE) return NameOf(GetLastError());
+  const char* problem = MapOpened(file, is_writable, data, nbytes);
+  CloseHandle(file);
+  return problem;
+}
+
+void UnmapFile(void* data, uint64_t nbytes) {
+  if (nbytes > 0) UnmapViewOfFile(data);
+}
+
 bool SignalHandler::Read(Signal) { return false; }
 void SignalHandler::Install(Signal) const {}
 

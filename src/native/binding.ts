@@ -32,6 +32,12 @@ export interface Binding {
   exchangeApi(): void;
   readCounts(): void;
   readTraces(places: Float64Array): void;
+  /** The handle and the bytes of a mapped file in `result`, or the system's name of what went wrong. */
+  mapFile(path: string, isWritable: boolean, result: Float64Array): string | undefined;
+  /** The handle of a storage over a part of another; 0 when there is none. */
+  partOf(handle: number, offset: number, nbytes: number): number;
+  /** Copies a part of a storage. */
+  readPart(handle: number, offset: number, nbytes: number, target: Uint8Array): boolean;
   startPython(options: {
     library: string;
     program: string;

@@ -1,0 +1,146 @@
+// Files mapped into memory, and parts of them. The bindings take ordinary arguments: opening a file costs microseconds.
+#include <stdlib.h>
+#include <string.h>
+
+#include "../bindings.h"
+#include "../platform/platform.h"
+
+namespace dlpack {
+
+// Any thread.
+static void DestroyMapping(Storage* self) {
+  Count(counts.imports, -1);
+  platform::UnmapFile(self->data, self->nbytes);
+  FreeStorage(self);
+}
+
+// Any thread. `owner` is the mapping, of which the part has one reference.
+static void DestroyPart(Storage* self) {
+  Count(counts.imports, -1);
+  Storage* mapping = static_cast<Storage*>(self->owner);
+  FreeStorage(self);
+  ReleaseStorage(mapping);
+}
+
+// Puts a storage over memory that is not ours into the table; 0 when out of memory. Nothing is reported to the garbage
+// collector: pages of a file are the system's to keep or drop, and their size would drive collections.
+static uint32_t HoldForeign(Environment* self, Storage* storage) {
+  if (storage == nullptr) return 0;
+  Count(counts.imports, 1);
+  return Hold(self, storage, false);
+}
+
+static bool NumberOf(napi_env env, napi_value value, uint64_t* number) {
+  double given = 0;
+  if (napi_get_value_double(env, value, &given) != napi_ok || !IsSize(given)) return false;
+  *number = static_cast<uint64_t>(given);
+  return static_cast<double>(*number) == given;
+}
+
+// mapFile(path, isWritable, result: Float64Array): the handle and the bytes of the file in `result`, or the name of
+// what went wrong, such as "ENOENT".
+napi_value MapFile(napi_env env, napi_callback_info info) {
+  napi_value arguments[3];
+  size_t count = 3;
+  void* data = nullptr;
+  napi_get_cb_info(env, info, &count, arguments, nullptr, &data);
+  Environment* self = static_cast<Environment*>(data);
+  static const size_t kMaxPath = 32768;
+  size_t length = 0;
+  bool is_writable = false;
+  napi_typedarray_type type;
+  size_t room = 0;
+  void* result = nullptr;
+  if (napi_get_value_string_utf8(env, arguments[0], nullptr, 0, &length) != napi_ok || length >= kMaxPath ||
+      napi_get_value_bool(env, arguments[1], &is_writable) != napi_ok ||
+      napi_get_typedarray_info(env, arguments[2], &type, &room, &result, nullptr, nullptr) != napi_ok ||
+      type != napi_float64_array || room < 2) {
+    napi_value problem;
+    napi_create_string_utf8(env, "ENAMETOOLONG", NAPI_AUTO_LENGTH, &problem);
+    return problem;
+  }
+  char* path = static_cast<char*>(malloc(length + 1));
+  const char* problem = "ENOMEM";
+  void* memory = nullptr;
+  uint64_t nbytes = 0;
+  if (path != nullptr) {
+    napi_get_value_string_utf8(env, arguments[0], path, length + 1, &length);
+    // A path with a NUL inside would open another file.
+    problem = strlen(path) == length ? platform::MapFile(path, is_writable, &memory, &nbytes) : "EINVAL";
+    free(path);
+  }
+  uint32_t handle = 0;
+  if (problem == nullptr) {
+    Storage* storage = WrapStorage(memory, nbytes, DestroyMapping, nullptr, 0);
+    if (storage == nullptr) platform::UnmapFile(memory, nbytes);
+    handle = HoldForeign(self, storage);
+    if (handle == 0) problem = "ENOMEM";
+  }
+  if (problem != nullptr) {
+    napi_value text;
+    napi_create_string_utf8(env, problem, NAPI_AUTO_LENGTH, &text);
+    return text;
+  }
+  static_cast<double*>(result)[0] = handle;
+  static_cast<double*>(result)[1] = static_cast<double>(nbytes);
+  return nullptr;
+}
+
+// The storage that the first argument names, and the range of the next two where it lies inside.
+static Storage* RangeOf(napi_env env, Environment* self, napi_value* arguments, uint64_t* offset, uint64_t* nbytes) {
+  uint64_t handle = 0;
+  if (!NumberOf(env, arguments[0], &handle) || handle > UINT32_MAX || !NumberOf(env, arguments[1], offset) ||
+      !NumberOf(env, arguments[2], nbytes)) {
+    return nullptr;
+  }
+  Storage* storage = GetHeld(self, static_cast<uint32_t>(handle));
+  const bool is_inside = storage != nullptr && *offset <= storage->nbytes && *nbytes <= storage->nbytes - *offset;
+  return is_inside ? storage : nullptr;
+}
+
+// partOf(handle, offset, nbytes): the handle of a storage over a part of another, which it keeps; 0 when there is none.
+napi_value PartOf(napi_env env, napi_callback_info info) {
+  napi_value arguments[3];
+  size_t count = 3;
+  void* data = nullptr;
+  napi_get_cb_info(env, info, &count, arguments, nullptr, &data);
+  Environment* self = static_cast<Environment*>(data);
+  uint64_t offset = 0;
+  uint64_t nbytes = 0;
+  Storage* mapping = RangeOf(env, self, arguments, &offset, &nbytes);
+  uint32_t handle = 0;
+  if (mapping != nullptr) {
+    RetainStorage(mapping, self->thread);
+    char* start = static_cast<char*>(mapping->data) + offset;
+    Storage* part = WrapStorage(start, nbytes, DestroyPart, mapping, 0, self->thread);
+    if (part == nullptr) ReleaseStorage(mapping, self->thread);
+    handle = HoldForeign(self, part);
+  }
+  napi_value result = nullptr;
+  napi_create_uint32(env, handle, &result);
+  return result;
+}
+
+// readPart(handle, offset, nbytes, target: Uint8Array): copies bytes; false when something does not fit.
+napi_value ReadPart(napi_env env, napi_callback_info info) {
+  napi_value arguments[4];
+  size_t count = 4;
+  void* data = nullptr;
+  napi_get_cb_info(env, info, &count, arguments, nullptr, &data);
+  Environment* self = static_cast<Environment*>(data);
+  uint64_t offset = 0;
+  uint64_t nbytes = 0;
+  Storage* storage = RangeOf(env, self, arguments, &offset, &nbytes);
+  napi_typedarray_type type;
+  size_t room = 0;
+  void* target = nullptr;
+  const bool fits = storage != nullptr &&
+                    napi_get_typedarray_info(env, arguments[3], &type, &room, &target, nullptr, nullptr) == napi_ok &&
+                    type == napi_uint8_array && room >= nbytes;
+  if (fits && nbytes > 0) memcpy(target, static_cast<char*>(storage->data) + offset, nbytes);
+  napi_value result = nullptr;
+  napi_get_boolean(env, fits, &result);
+  return result;
+}
+
+}  // namespace dlpack
