@@ -20,17 +20,17 @@ const layers: readonly (readonly string[])[] = [
   ['view'],
   ['tensor'],
   ['from-dlpack', 'spec'],
-  ['abi', 'mdspan', 'index'],
+  ['abi', 'mdspan', 'files', 'index'],
   ['native'],
   ['index.node'],
-  ['mdspan.node'],
+  ['mdspan.node', 'files/node'],
   ['shared', 'python', 'tvm-ffi', 'cuda'],
   ['cli'],
 ];
 /** A subpath with native code loads the entry that gives the core native memory. */
 const allowed = new Set(['native/index > index.node']);
 
-const nodeAllowed = new Set(['native', 'python', 'tvm-ffi', 'cuda', 'cli']);
+const nodeAllowed = new Set(['native', 'files/node', 'python', 'tvm-ffi', 'cuda', 'cli']);
 
 interface Import {
   readonly from: string;
@@ -56,7 +56,12 @@ function importsOf(file: string): Import[] {
 }
 
 const imports = files(source).flatMap(importsOf);
-const moduleOf = (file: string) => (file.includes('/') ? (file.split('/')[0] as string) : file);
+const modules = new Set(layers.flat());
+/** The folder inside a folder where the table names it, else the folder, or the file itself. */
+const moduleOf = (file: string) => {
+  const [first, second] = file.split('/') as [string, string?];
+  return modules.has(`${first}/${second}`) ? `${first}/${second}` : first;
+};
 const levelOf = (module: string) => layers.findIndex((row) => row.includes(module));
 
 test('the table names every module', () => {

@@ -1,6 +1,7 @@
 import * as core from 'dlpack';
 import * as abi from 'dlpack/abi';
 import * as cuda from 'dlpack/cuda';
+import * as files from 'dlpack/files';
 import * as native from 'dlpack/native';
 import * as python from 'dlpack/python';
 import * as shared from 'dlpack/shared';
@@ -122,6 +123,21 @@ const names = {
     'synchronize',
     'toCudaArrayInterface',
   ],
+  'dlpack/files': [
+    'FileError',
+    'FileFormatError',
+    'GgufFile',
+    'NpzFile',
+    'SafetensorsFile',
+    'TensorFile',
+    'openGguf',
+    'openNpy',
+    'openNpz',
+    'openSafetensors',
+    'writeNpy',
+    'writeNpz',
+    'writeSafetensors',
+  ],
   'dlpack/native': [
     'addressOf',
     'exchangeApi',
@@ -145,6 +161,7 @@ test('exported names', () => {
   equal(Object.keys(core).sort(), names.dlpack);
   equal(Object.keys(abi).sort(), names['dlpack/abi']);
   equal(Object.keys(cuda).sort(), names['dlpack/cuda']);
+  equal(Object.keys(files).sort(), names['dlpack/files']);
   equal(Object.keys(native).sort(), names['dlpack/native']);
   equal(Object.keys(shared).sort(), names['dlpack/shared']);
   equal(Object.keys(python).sort(), names['dlpack/python']);

@@ -1,0 +1,41 @@
+/**
+ * What can be wrong with a file.
+ *
+ * @module
+ */
+
+import { DLPackError } from '../errors.js';
+
+declare module '../errors.js' {
+  interface DLPackErrors {
+    FileFormatError: FileFormatError;
+    FileError: FileError;
+  }
+}
+
+/** The file is not what its format says: truncated, inconsistent or hostile. Nothing was allocated for it. */
+export class FileFormatError extends DLPackError {
+  readonly tag = 'FileFormatError';
+  readonly path: string;
+  /** Where in the file the problem lies, in bytes. */
+  readonly offset: number;
+
+  constructor(path: string, offset: number, problem: string, options?: { cause?: unknown }) {
+    super(`${path}: ${problem} (at byte ${offset})`, options);
+    this.path = path;
+    this.offset = offset;
+  }
+}
+
+/** The system or the server refused: no such file, no permission, a full disk. `code` is the system's, `'ENOENT'`. */
+export class FileError extends DLPackError {
+  readonly tag = 'FileError';
+  readonly path: string;
+  readonly code: string;
+
+  constructor(path: string, code: string, problem: string, options?: { cause?: unknown }) {
+    super(`${path}: ${problem}`, options);
+    this.path = path;
+    this.code = code;
+  }
+}

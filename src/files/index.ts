@@ -1,0 +1,40 @@
+/**
+ * Tensors in files: safetensors, npy, npz and GGUF, mapped where there is a file system.
+ *
+ * @example
+ * ```ts
+ * import { openSafetensors } from 'dlpack/files';
+ * using model = openSafetensors('model.safetensors');
+ * const weight = model.get('layers.0.weight'); // the file's own memory: nothing was read yet
+ * ```
+ *
+ * @module
+ */
+
+export type { Quantization } from './entry.js';
+export { FileError, FileFormatError } from './error.js';
+export type { GgufValue } from './gguf.js';
+export { GgufFile } from './gguf-file.js';
+export type { MapMode } from './host.js';
+export { NpzFile } from './npz-file.js';
+export {
+  type FileSource,
+  type OpenNpyOptions,
+  type OpenOptions,
+  openGguf,
+  openNpy,
+  openNpz,
+  openSafetensors,
+} from './open.js';
+export type { Progress } from './opened.js';
+export { SafetensorsFile } from './safetensors-file.js';
+export { type GetOptions, TensorFile, type TensorInfo } from './tensor-file.js';
+export {
+  type FileTarget,
+  type NamedTensors,
+  type WriteOptions,
+  type WriteSafetensorsOptions,
+  writeNpy,
+  writeNpz,
+  writeSafetensors,
+} from './write.js';

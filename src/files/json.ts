@@ -1,0 +1,178 @@
+/**
+ * JSON of a known structure, read token by token: what does not belong there is refused where it stands, before anything
+ * is allocated for it, and names that occur twice are seen.
+ *
+ * @module
+ */
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** Levels of arrays and objects in values whose structure is free. */
+const MAX_DEPTH = 64;
+
+export class JsonScanner {
+  private readonly text: string;
+  private readonly fail: (at: number, problem: string) => never;
+  private at: number;
+
+  /** `fail` throws an error for a position in the text. */
+  constructor(text: string, fail: (at: number, problem: string) => never) {
+    this.text = text;
+    this.fail = fail;
+    this.at = 0;
+  }
+
+  refuse(problem: string): never {
+    return this.fail(this.at, problem);
+  }
+
+  /** The code of the next character that is not white space; NaN at the end. */
+  private peek(): number {
+    for (;;) {
+      const code = this.text.charCodeAt(this.at);
+      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return code;
+      this.at++;
+    }
+  }
+
+  private tryTake(char: number): boolean {
+    if (this.peek() !== char) return false;
+    this.at++;
+    return true;
+  }
+
+  private take(char: number): void {
+    if (!this.tryTake(char)) this.refuse(`expected '${String.fromCharCode(char)}' but found ${this.found()}`);
+  }
+
+  private found(): string {
+    return this.at < this.text.length ? JSON.stringify(this.text.slice(this.at, this.at + 12)) : 'the end';
+  }
+
+  /** An object: `member` is called with each name and must take its value. */
+  object(member: (name: string) => void): void {
+    this.take(0x7b);
+    if (this.tryTake(0x7d)) return;
+    do {
+      const name = this.string();
+      this.take(0x3a);
+      member(name);
+    } while (this.tryTake(0x2c));
+    this.take(0x7d);
+  }
+
+  /** An array of integers of zero or more. */
+  integers(limit: number): number[] {
+    const values: number[] = [];
+    this.take(0x5b);
+    if (this.tryTake(0x5d)) return values;
+    do {
+      if (values.length >= limit) this.refuse(`expected at most ${limit} numbers`);
+      values.push(this.integer());
+    } while (this.tryTake(0x2c));
+    this.take(0x5d);
+    return values;
+  }
+
+  private integer(): number {
+    this.peek();
+    const start = this.at;
+    let value = 0;
+    for (;;) {
+      const digit = this.text.charCodeAt(this.at) - 0x30;
+      if (!(digit >= 0 && digit <= 9)) break;
+      value = value * 10 + digit;
+      this.at++;
+    }
+    if (this.at === start) this.refuse(`expected an integer of zero or more but found ${this.found()}`);
+    if (!Number.isSafeInteger(value)) this.fail(start, 'expected an integer of at most 2^53 - 1');
+    if (value > 0 ? this.text.charCodeAt(start) === 0x30 : this.at - start > 1) {
+      this.fail(start, 'expected an integer without leading zeros');
+    }
+    return value;
+  }
+
+  string(): string {
+    if (this.peek() !== QUOTE) this.refuse(`expected a string but found ${this.found()}`);
+    const { text } = this;
+    const start = ++this.at;
+    let isPlain = true;
+    for (;;) {
+      const code = text.charCodeAt(this.at);
+      if (code === QUOTE) break;
+      if (code === BACKSLASH) {
+        isPlain = false;
+        this.at++;
+      } else if (!(code >= 0x20)) {
+        this.fail(start - 1, Number.isNaN(code) ? 'a string has no end' : 'a string has a control character');
+      }
+      this.at++;
+    }
+    const end = this.at++;
+    return isPlain ? text.slice(start, end) : this.unescape(start - 1, end + 1);
+  }
+
+  private unescape(start: number, end: number): string {
+    try {
+      return JSON.parse(this.text.slice(start, end)) as string;
+    } catch {
+      return this.fail(start, 'a string has an unknown escape');
+    }
+  }
+
+  /** Any value, as `JSON.parse` has it; refused when it is nested too deeply. */
+  any(): unknown {
+    this.peek();
+    const start = this.at;
+    this.skip(0);
+    try {
+      return JSON.parse(this.text.slice(start, this.at));
+    } catch (error) {
+      return this.fail(start, `JSON is malformed: ${(error as Error).message}`);
+    }
+  }
+
+  private skip(depth: number): void {
+    const code = this.peek();
+    if (depth > MAX_DEPTH) this.refuse(`expected at most ${MAX_DEPTH} levels of JSON`);
+    if (code === QUOTE) this.string();
+    else if (code === 0x7b) this.object(() => this.skip(depth + 1));
+    else if (code === 0x5b) this.skipArray(depth + 1);
+    else this.skipWord();
+  }
+
+  private skipArray(depth: number): void {
+    this.take(0x5b);
+    if (this.tryTake(0x5d)) return;
+    do this.skip(depth);
+    while (this.tryTake(0x2c));
+    this.take(0x5d);
+  }
+
+  /** A number, true, false or null; `JSON.parse` decides which. */
+  private skipWord(): void {
+    const start = this.at;
+    while (/[-+.\w]/.test(this.text.charAt(this.at))) this.at++;
+    if (this.at === start) this.refuse(`expected a value but found ${this.found()}`);
+  }
+
+  /** Nothing but white space follows. */
+  end(): void {
+    if (!Number.isNaN(this.peek())) this.refuse(`expected the end but found ${this.found()}`);
+  }
+}
+
+/** Text of a file as strict UTF-8, or null. */
+export function decodeText(bytes: Uint8Array): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+/** Where in the file a position of its text lies. */
+export function textOffset(text: string, at: number): number {
+  return new TextEncoder().encode(text.slice(0, at)).length;
+}

@@ -1,0 +1,41 @@
+/**
+ * The entry of `dlpack/files` for Node, Bun and Deno: the pure module with a file system.
+ *
+ * @module
+ */
+
+import '../../index.node.js';
+
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { constants, inflateRawSync } from 'node:zlib';
+import { setHost } from '../host.js';
+import { type Deflated, MAX_RATIO } from '../reading.js';
+import { mapFile, partOf, readPart } from './mapping.js';
+import { createTarget } from './target.js';
+
+/** Nothing is returned for bytes that are not deflated: their size is then wrong. */
+function inflate({ deflated, size, isPrefix }: Deflated): Uint8Array {
+  try {
+    return isPrefix
+      ? inflateRawSync(deflated, {
+          finishFlush: constants.Z_SYNC_FLUSH,
+          maxOutputLength: deflated.length * MAX_RATIO + 64,
+        }).subarray(0, size)
+      : inflateRawSync(deflated, { maxOutputLength: Math.max(1, size) });
+  } catch {
+    return new Uint8Array();
+  }
+}
+
+setHost({
+  map: mapFile,
+  part: partOf,
+  read: readPart,
+  inflate,
+  beside: (path, name) => join(dirname(path), name),
+  pathOf: (url) => fileURLToPath(url),
+  create: createTarget,
+});
+
+export * from '../index.js';

@@ -1,0 +1,181 @@
+/**
+ * Opens files of tensors: paths at once, URLs and Blobs with a promise.
+ *
+ * @module
+ */
+
+import { type DType, parseDType } from '../dtype.js';
+import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import { checkOptions, type OptionNames } from '../options.js';
+import { Tensor } from '../tensor.js';
+import { readGguf } from './gguf.js';
+import { GgufFile } from './gguf-file.js';
+import { getHost, type MapMode } from './host.js';
+import { type NpyOptions, readNpy } from './npy.js';
+import { NpzFile } from './npz-file.js';
+import { MappedFile, type OpenedFile, SourceFile } from './opened.js';
+import { readSafetensors } from './safetensors.js';
+import { type SafetensorsFile, type Shard, safetensorsFile, shardedFile } from './safetensors-file.js';
+import { readShardIndex } from './shards.js';
+import { BlobSource, UrlSource } from './source.js';
+import { readZip } from './zip.js';
+
+/** Something to open: a path (Node, Bun, Deno), a URL, a File or a Blob. */
+export type FileSource = string | URL | Blob;
+
+export interface OpenOptions {
+  /** How a path is mapped: `'r'` read-only (the default), `'c'` writable in this process alone. The file never changes. */
+  mode?: MapMode;
+}
+
+export interface OpenNpyOptions extends OpenOptions {
+  /** What raw bytes (`'|V2'`) mean: NumPy saves bfloat16, float8 and int4 arrays without their name. */
+  dtype?: DType;
+}
+
+const openNames: OptionNames<OpenOptions> = { mode: true };
+const openNpyNames: OptionNames<OpenNpyOptions> = { mode: true, dtype: true };
+
+type Now<T> = (file: OpenedFile) => T;
+type Later<T> = (file: OpenedFile) => Promise<T>;
+
+/** Opens a source and reads its header; the file is closed when that fails. */
+function open<T>(source: FileSource, options: OpenOptions, now: Now<T>, later: Later<T>): T | Promise<T> {
+  const mode = options.mode ?? 'r';
+  if (mode !== 'r' && mode !== 'c') throw new ArgumentValueError('mode', "'r' or 'c'", mode);
+  if (typeof source === 'string') return openPath(source, mode, now);
+  if (source instanceof URL) return openUrl(source, mode, now, later);
+  if (source instanceof Blob) return guarded(new SourceFile(new BlobSource(source)), later);
+  throw new ArgumentTypeError('source', 'a path, a URL, a File or a Blob', source);
+}
+
+function openPath<T>(path: string, mode: MapMode, now: Now<T>): T {
+  if (/^[a-z][a-z0-9+]+:\/\//i.test(path)) throw new ArgumentValueError('source', 'a path, or new URL(...)', path);
+  const file = new MappedFile(path, mode);
+  try {
+    return now(file);
+  } catch (error) {
+    file.close();
+    throw error;
+  }
+}
+
+async function openUrl<T>(url: URL, mode: MapMode, now: Now<T>, later: Later<T>): Promise<T> {
+  if (url.protocol === 'file:') return openPath(getHost().pathOf(url), mode, now);
+  return guarded(new SourceFile(await UrlSource.open(url)), later);
+}
+
+async function guarded<T>(file: OpenedFile, later: Later<T>): Promise<T> {
+  try {
+    return await later(file);
+  } catch (error) {
+    file.close();
+    throw error;
+  }
+}
+
+/**
+ * A safetensors file, or all shards of a model by its `*.index.json`. A path is mapped at once; a URL, File or Blob is
+ * read in ranges.
+ */
+export function openSafetensors(source: string, options?: OpenOptions): SafetensorsFile;
+export function openSafetensors(source: URL | Blob, options?: OpenOptions): Promise<SafetensorsFile>;
+export function openSafetensors(source: FileSource, options: OpenOptions = {}): unknown {
+  checkOptions(options, openNames, "{ mode: 'c' }");
+  if (isIndex(source)) return openShards(source, options);
+  return open(
+    source,
+    options,
+    (file) => safetensorsFile(file, file.now(readSafetensors(file))),
+    async (file) => safetensorsFile(file, await file.later(readSafetensors(file))),
+  );
+}
+
+function isIndex(source: FileSource): source is string | URL {
+  if (typeof source === 'string') return source.endsWith('.json');
+  return source instanceof URL && source.pathname.endsWith('.json');
+}
+
+function openShards(source: string | URL, options: OpenOptions): unknown {
+  const { mode = 'r' } = options;
+  const now = (index: OpenedFile): SafetensorsFile => {
+    const parsed = index.now(readShardIndex(index));
+    const shards = new Map<string, Shard>();
+    try {
+      for (const name of new Set(parsed.weightMap.values())) {
+        const path = getHost().beside(index.path, name);
+        shards.set(
+          name,
+          openPath(path, mode, (file) => ({ file, header: file.now(readSafetensors(file)) })),
+        );
+      }
+      const opened = shardedFile(index.path, parsed, shards);
+      index.close();
+      return opened;
+    } catch (error) {
+      for (const { file } of shards.values()) file.close();
+      throw error;
+    }
+  };
+  const later = async (index: OpenedFile): Promise<SafetensorsFile> => {
+    const parsed = await index.later(readShardIndex(index));
+    const names = [...new Set(parsed.weightMap.values())];
+    const openShard = async (name: string): Promise<[string, Shard]> => {
+      const file = new SourceFile(await UrlSource.open(new URL(name, source)));
+      return [name, { file, header: await file.later(readSafetensors(file)) }];
+    };
+    return shardedFile(index.path, parsed, new Map(await Promise.all(names.map(openShard))));
+  };
+  return open(source, options, now, later);
+}
+
+/** A GGUF file: its metadata, float tensors as tensors, quantised blocks as bytes with their description. */
+export function openGguf(source: string, options?: OpenOptions): GgufFile;
+export function openGguf(source: URL | Blob, options?: OpenOptions): Promise<GgufFile>;
+export function openGguf(source: FileSource, options: OpenOptions = {}): unknown {
+  checkOptions(options, openNames, "{ mode: 'c' }");
+  return open(
+    source,
+    options,
+    (file) => new GgufFile(file, file.now(readGguf(file))),
+    async (file) => new GgufFile(file, await file.later(readGguf(file))),
+  );
+}
+
+/** The arrays of an npz file by name, `.npy` left out. Compressed and misaligned ones are copied. */
+export function openNpz(source: string, options?: OpenNpyOptions): NpzFile;
+export function openNpz(source: URL | Blob, options?: OpenNpyOptions): Promise<NpzFile>;
+export function openNpz(source: FileSource, options: OpenNpyOptions = {}): unknown {
+  checkOptions(options, openNpyNames, "{ mode: 'c' }");
+  return open(
+    source,
+    options,
+    (file) => new NpzFile(file, file.now(readZip(file)), npyOptions(options)),
+    async (file) => new NpzFile(file, await file.later(readZip(file)), npyOptions(options)),
+  );
+}
+
+/** The array of an npy file, which stays mapped as long as the tensor lives. */
+export function openNpy(source: string, options?: OpenNpyOptions): Tensor;
+export function openNpy(source: URL | Blob, options?: OpenNpyOptions): Promise<Tensor>;
+export function openNpy(source: FileSource, options: OpenNpyOptions = {}): unknown {
+  checkOptions(options, openNpyNames, "{ mode: 'c' }");
+  const reading = (file: OpenedFile) => readNpy(file, 'array', 0, file.size, npyOptions(options));
+  return open(
+    source,
+    options,
+    (file) => {
+      const tensor = new Tensor(file.tensor(file.now(reading(file))));
+      file.close();
+      return tensor;
+    },
+    async (file) => {
+      const entry = await file.later(reading(file));
+      return new Tensor(await file.load(entry, { signal: undefined, onProgress: undefined }));
+    },
+  );
+}
+
+function npyOptions({ dtype }: OpenNpyOptions): NpyOptions {
+  return { dtype: dtype === undefined ? null : parseDType(dtype) };
+}

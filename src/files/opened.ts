@@ -1,0 +1,191 @@
+/**
+ * An open file under one or several tensor files: a mapping, or a source that answers later.
+ *
+ * @module
+ */
+
+import { cpu } from '../device.js';
+import { dtypeFromName } from '../dtype.js';
+import { BufferError } from '../errors.js';
+import { allocateLike } from '../storage/allocate.js';
+import { Descriptor, Flag } from '../storage/descriptor.js';
+import type { Storage } from '../storage/storage.js';
+import { convertElements } from '../values/convert.js';
+import type { TensorEntry } from './entry.js';
+import { getHost, type MapMode } from './host.js';
+import { type Reader, type Reading, readLater, readNow } from './reading.js';
+import type { Source } from './source.js';
+
+/** Progress of `getAsync`. */
+export interface Progress {
+  readonly name: string;
+  readonly loaded: number;
+  readonly total: number;
+}
+
+export interface LoadOptions {
+  readonly signal: AbortSignal | undefined;
+  readonly onProgress: ((progress: Progress) => void) | undefined;
+}
+
+export abstract class OpenedFile {
+  abstract readonly path: string;
+  abstract readonly size: number;
+  /** True when tensors are there without a promise. */
+  abstract readonly isMapped: boolean;
+
+  /** Runs a parser now; throws where bytes come later. */
+  abstract now<T>(reading: Reading<T>): T;
+  abstract later<T>(reading: Reading<T>): Promise<T>;
+  /** The tensor, over the file's own memory where it can be; mapped files only. */
+  abstract tensor(entry: TensorEntry): Descriptor;
+  abstract load(entry: TensorEntry, options: LoadOptions): Promise<Descriptor>;
+  abstract close(): void;
+}
+
+const uint8 = dtypeFromName('uint8');
+
+/** Host memory for a tensor whose bytes are copied out of a file, in the file's order of elements. */
+export function allocateEntry({ shape, strides, dtype, flags }: TensorEntry, more: number): Descriptor {
+  const { storage } = allocateLike(shape, dtype, flags);
+  return new Descriptor(storage, dtype, cpu, shape, strides, 0, flags | more | Flag.isCopied);
+}
+
+/** All bytes of host memory that this package allocated. */
+export function bytesOf({ storage }: Descriptor): Uint8Array {
+  return new Uint8Array(storage.buffer(), storage.start, storage.nbytes);
+}
+
+/** Numbers with the highest byte first become those of this machine, in place. */
+export function swapBytes(bytes: Uint8Array, width: number): void {
+  if (width < 2) return;
+  for (let start = 0; start + width <= bytes.length; start += width) {
+    for (let low = start, high = start + width - 1; low < high; low++, high--) {
+      const byte = bytes[low] as number;
+      bytes[low] = bytes[high] as number;
+      bytes[high] = byte;
+    }
+  }
+}
+
+/** True when the bytes of an entry can be a tensor where they are. */
+export function isAligned({ dtype, start, swap }: TensorEntry): boolean {
+  return swap === 0 && start % dtype.alignment === 0;
+}
+
+export class MappedFile extends OpenedFile {
+  readonly path: string;
+  readonly size: number;
+  private readonly mapping: Storage;
+  private readonly flags: number;
+  private readonly reader: Reader;
+
+  constructor(path: string, mode: MapMode) {
+    super();
+    const host = getHost();
+    this.path = path;
+    this.mapping = host.map(path, mode);
+    this.size = this.mapping.nbytes;
+    this.flags = mode === 'r' ? Flag.readOnly : 0;
+    const { mapping } = this;
+    this.reader = {
+      read: (offset, length) => host.read(mapping, offset, length),
+      inflate: (request) => host.inflate(request),
+    };
+  }
+
+  get isMapped(): boolean {
+    return true;
+  }
+
+  now<T>(reading: Reading<T>): T {
+    return readNow(reading, this.reader);
+  }
+
+  async later<T>(reading: Reading<T>): Promise<T> {
+    return this.now(reading);
+  }
+
+  tensor(entry: TensorEntry): Descriptor {
+    const { dtype, shape, strides, start, nbytes, flags } = entry;
+    if (!isAligned(entry)) return this.copied(entry);
+    const part = getHost().part(this.mapping, start, nbytes);
+    return new Descriptor(part, dtype, cpu, shape, strides, 0, flags | this.flags);
+  }
+
+  private copied(entry: TensorEntry): Descriptor {
+    const copy = allocateEntry(entry, this.flags);
+    const bytes = (storage: Storage, start: number) =>
+      new Descriptor(storage, uint8, cpu, [entry.nbytes], [1], start * 8, 0);
+    convertElements(bytes(this.mapping, entry.start), bytes(copy.storage, 0));
+    if (entry.swap > 0) swapBytes(bytesOf(copy), entry.swap);
+    copy.storage.commit();
+    return copy;
+  }
+
+  async load(entry: TensorEntry): Promise<Descriptor> {
+    return this.tensor(entry);
+  }
+
+  close(): void {
+    this.mapping.release();
+  }
+}
+
+export class SourceFile extends OpenedFile {
+  private readonly source: Source;
+
+  constructor(source: Source) {
+    super();
+    this.source = source;
+  }
+
+  get path(): string {
+    return this.source.path;
+  }
+
+  get size(): number {
+    return this.source.size;
+  }
+
+  get isMapped(): boolean {
+    return false;
+  }
+
+  now(): never {
+    throw new BufferError(
+      `Expected a file that is mapped for get() but ${this.path} is read in ranges; use getAsync(), or open a path`,
+    );
+  }
+
+  later<T>(reading: Reading<T>): Promise<T> {
+    return readLater(reading, this.source);
+  }
+
+  tensor(): never {
+    return this.now();
+  }
+
+  async load(entry: TensorEntry, { signal, onProgress }: LoadOptions): Promise<Descriptor> {
+    signal?.throwIfAborted();
+    const { name, start, nbytes } = entry;
+    const copy = allocateEntry(entry, 0);
+    try {
+      const bytes = bytesOf(copy);
+      let loaded = 0;
+      for await (const piece of this.source.stream(start, nbytes, signal)) {
+        bytes.set(piece, loaded);
+        loaded += piece.length;
+        onProgress?.({ name, loaded, total: nbytes });
+      }
+      swapBytes(bytes, entry.swap);
+      copy.storage.commit();
+      return copy;
+    } catch (error) {
+      copy.storage.release();
+      throw error;
+    }
+  }
+
+  close(): void {}
+}

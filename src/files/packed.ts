@@ -1,0 +1,83 @@
+/**
+ * The bytes of a tensor as a file wants them: packed, in host memory, in pieces.
+ *
+ * @module
+ */
+
+import { cpu } from '../device.js';
+import { dtypeFromName } from '../dtype.js';
+import { transposeLayout } from '../layout.js';
+import { allocateLike } from '../storage/allocate.js';
+import { Descriptor, Flag } from '../storage/descriptor.js';
+import { convertElementsAsync } from '../values/convert.js';
+
+/** Bytes of one piece: system calls refuse more than 2 GiB. */
+const PIECE = 16 << 20;
+/** The largest ArrayBuffer of every supported runtime: what is larger is copied piece by piece. */
+const LARGEST_BUFFER = 2 ** 32 - 1;
+
+const uint8 = dtypeFromName('uint8');
+
+/** True when the elements lie column by column, and not row by row. */
+export function isColumnMajor(descriptor: Descriptor): boolean {
+  return !descriptor.isContiguous && descriptor.derive(transposeLayout(descriptor.layout)).isContiguous;
+}
+
+/** Pieces of the packed bytes, row by row, or column by column where `isFortran`. Each is good until the next is taken. */
+export async function* packedBytes(
+  descriptor: Descriptor,
+  padded: boolean,
+  isFortran = false,
+): AsyncGenerator<Uint8Array> {
+  const ordered = isFortran ? descriptor.derive(transposeLayout(descriptor.layout)) : descriptor;
+  if (ordered.size === 0) return;
+  const packed = await packInHost(ordered, padded);
+  try {
+    yield* pieces(packed);
+  } finally {
+    packed.storage.release();
+  }
+}
+
+/** The tensor itself where it is packed in host memory, a copy otherwise. The caller releases it. */
+async function packInHost(source: Descriptor, padded: boolean): Promise<Descriptor> {
+  const { device, dtype, shape } = source;
+  const isPacked =
+    source.isContiguous && source.bitOffset % 8 === 0 && (!dtype.isSubByte || source.isPadded === padded);
+  if (device.isHostAccessible && isPacked) {
+    source.storage.refs++;
+    return source;
+  }
+  // A device copies bits, and the host pads them.
+  const flags = device.isHostAccessible ? (padded ? Flag.subBytePadded : 0) : source.flags & Flag.subBytePadded;
+  const copy = allocateLike(shape, dtype, flags, cpu);
+  try {
+    await convertElementsAsync(source, copy);
+    if (dtype.isSubByte && copy.isPadded !== padded) return await packInHost(copy, padded);
+    copy.storage.refs++;
+    return copy;
+  } finally {
+    copy.storage.release();
+  }
+}
+
+async function* pieces({ storage, bitOffset, nbytes }: Descriptor): AsyncGenerator<Uint8Array> {
+  const first = bitOffset / 8;
+  if (storage.nbytes <= LARGEST_BUFFER) {
+    for (let at = 0; at < nbytes; at += PIECE) {
+      yield new Uint8Array(storage.buffer(), storage.start + first + at, Math.min(PIECE, nbytes - at));
+    }
+    return;
+  }
+  const piece = allocateLike([PIECE], uint8, 0);
+  try {
+    for (let at = 0; at < nbytes; at += PIECE) {
+      const length = Math.min(PIECE, nbytes - at);
+      const part = new Descriptor(storage, uint8, cpu, [length], [1], (first + at) * 8, 0);
+      await convertElementsAsync(part, new Descriptor(piece.storage, uint8, cpu, [length], [1], 0, 0));
+      yield new Uint8Array(piece.storage.buffer(), piece.storage.start, length);
+    }
+  } finally {
+    piece.storage.release();
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * Parsers that ask for the bytes they need, so that one parser serves mapped files, which answer at once, and URLs and
+ * Blobs, which answer later.
+ *
+ * @module
+ */
+
+import { FileFormatError } from './error.js';
+
+/** A request for a part of the file. */
+export interface ByteRange {
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** The most bytes that deflate can make of one. */
+export const MAX_RATIO = 1032;
+
+/** A request to decompress a member of a zip file. */
+export interface Deflated {
+  readonly deflated: Uint8Array;
+  /** Bytes of the result: exactly, or at most for the beginning of a member. */
+  readonly size: number;
+  readonly isPrefix: boolean;
+}
+
+/** A parser: yields requests, receives their bytes, returns what it found. */
+export type Reading<T> = Generator<ByteRange | Deflated, T, Uint8Array>;
+
+/** What a parser knows about the file before it reads. */
+export interface FileExtent {
+  /** For messages. */
+  readonly path: string;
+  readonly size: number;
+}
+
+/** Answers at once. */
+export interface Reader {
+  read(offset: number, length: number): Uint8Array;
+  /** No bytes where they are damaged. */
+  inflate(request: Deflated): Uint8Array;
+}
+
+/** Answers later. */
+export interface AsyncReader {
+  read(offset: number, length: number): Promise<Uint8Array>;
+  inflate(request: Deflated): Promise<Uint8Array>;
+}
+
+/** Runs a parser to its end. */
+export function readNow<T>(reading: Reading<T>, reader: Reader): T {
+  let step = reading.next();
+  while (step.done !== true) {
+    const request = step.value;
+    step = reading.next('deflated' in request ? reader.inflate(request) : reader.read(request.offset, request.length));
+  }
+  return step.value;
+}
+
+/** The same for a reader that answers later. */
+export async function readLater<T>(reading: Reading<T>, reader: AsyncReader): Promise<T> {
+  let step = reading.next();
+  while (step.done !== true) {
+    const request = step.value;
+    step = reading.next(
+      await ('deflated' in request ? reader.inflate(request) : reader.read(request.offset, request.length)),
+    );
+  }
+  return step.value;
+}
+
+/** Bytes that must be in the file; a request beyond its end is never made. */
+export function* bytesAt(file: FileExtent, offset: number, length: number, what: string): Reading<Uint8Array> {
+  if (!(offset + length <= file.size)) {
+    throw new FileFormatError(
+      file.path,
+      Math.min(offset, file.size),
+      `the file ends at byte ${file.size}, inside ${what}, which needs ${offset + length} bytes`,
+    );
+  }
+  return yield { offset, length };
+}
+
+/** A DataView of bytes, for numbers in them. */
+export function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** A 64-bit number as a JavaScript number; what exceeds 2^53 - 1 becomes Infinity, which no check of a size passes. */
+export function readU64(view: DataView, at: number): number {
+  const value = view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32;
+  return Number.isSafeInteger(value) ? value : Number.POSITIVE_INFINITY;
+}

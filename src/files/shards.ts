@@ -1,0 +1,56 @@
+/**
+ * `model.safetensors.index.json`: which file of a sharded model holds which tensor.
+ *
+ * @module
+ */
+
+import { FileFormatError } from './error.js';
+import { decodeText, JsonScanner, textOffset } from './json.js';
+import { bytesAt, type FileExtent, type Reading } from './reading.js';
+
+export interface ShardIndex {
+  readonly metadata: unknown;
+  /** File names by tensor name. */
+  readonly weightMap: ReadonlyMap<string, string>;
+}
+
+/** The same limit as for a header. */
+const MAX_INDEX = 100_000_000;
+
+/** Reads and checks an index. File names are of the same folder: no separator, drive or `..` leads out of it. */
+export function* readShardIndex(file: FileExtent): Reading<ShardIndex> {
+  if (file.size > MAX_INDEX) {
+    throw new FileFormatError(file.path, 0, `the index has ${file.size} bytes; ${MAX_INDEX} are allowed`);
+  }
+  const text = decodeText(yield* bytesAt(file, 0, file.size, 'the index'));
+  if (text === null) throw new FileFormatError(file.path, 0, 'the index is not UTF-8');
+  const json = new JsonScanner(text, (at, problem) => {
+    throw new FileFormatError(file.path, textOffset(text, at), problem);
+  });
+  let metadata: unknown;
+  let weightMap: Map<string, string> | null = null;
+  json.object((field) => {
+    if (field !== 'weight_map') {
+      const value = json.any();
+      if (field === 'metadata') metadata = value;
+      return;
+    }
+    if (weightMap !== null) json.refuse("'weight_map' occurs twice");
+    const map = new Map<string, string>();
+    weightMap = map;
+    json.object((name) => {
+      if (map.has(name)) json.refuse(`the tensor '${name}' occurs twice`);
+      const shard = json.string();
+      if (!isFileName(shard)) json.refuse(`'${name}' is in '${shard}', which is not a file name in this folder`);
+      map.set(name, shard);
+    });
+  });
+  json.end();
+  if (weightMap === null) throw new FileFormatError(file.path, 0, "the index has no 'weight_map'");
+  return { metadata, weightMap };
+}
+
+function isFileName(name: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+  return name !== '' && name !== '.' && name !== '..' && !/[/\\:%?#\u0000-\u001f]/.test(name);
+}

@@ -1,0 +1,195 @@
+/**
+ * Files that answer later: Blobs, and URLs read in ranges.
+ *
+ * @module
+ */
+
+import { isDLPackError, textOf } from '../errors.js';
+import { FileError, FileFormatError } from './error.js';
+import { type AsyncReader, type Deflated, MAX_RATIO } from './reading.js';
+
+/** A file that is read in ranges. */
+export interface Source extends AsyncReader {
+  readonly path: string;
+  readonly size: number;
+  /** The bytes of a range, in pieces, in order. */
+  stream(offset: number, length: number, signal?: AbortSignal): AsyncGenerator<Uint8Array>;
+}
+
+/** Pieces of a stream; ends the stream when the consumer stops early. */
+async function* pieces(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const reader = stream.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+/** As many bytes as a stream should have. */
+async function gather(source: Source, offset: number, length: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for await (const piece of source.stream(offset, length)) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return bytes;
+}
+
+/** Passes pieces on, and throws when they are more or fewer bytes than asked for. */
+async function* exactly(
+  path: string,
+  offset: number,
+  length: number,
+  from: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  let at = 0;
+  for await (const piece of from) {
+    at += piece.length;
+    if (at > length) break;
+    yield piece;
+  }
+  if (at !== length) {
+    throw new FileFormatError(path, offset, `${length} bytes were asked for but ${at > length ? 'more' : at} arrived`);
+  }
+}
+
+/** Decompresses with what browsers have. */
+export async function inflateStream({ deflated, size, isPrefix }: Deflated): Promise<Uint8Array> {
+  const stream = new Blob([deflated as BlobPart]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
+  const bytes = new Uint8Array(isPrefix ? Math.min(size, deflated.length * MAX_RATIO) : size);
+  let at = 0;
+  try {
+    for await (const piece of pieces(stream as ReadableStream<Uint8Array>)) {
+      const room = bytes.length - at;
+      if (piece.length > room && !isPrefix) return new Uint8Array(); // longer than the member claims
+      bytes.set(piece.subarray(0, room), at);
+      at += Math.min(room, piece.length);
+      if (at === bytes.length && isPrefix) break;
+    }
+  } catch {
+    if (!isPrefix) return new Uint8Array(); // the beginning of a member ends where it was cut
+  }
+  return bytes.subarray(0, at);
+}
+
+export class BlobSource implements Source {
+  readonly path: string;
+  private readonly blob: Blob;
+
+  constructor(blob: Blob, path?: string) {
+    this.blob = blob;
+    this.path = path ?? (typeof File !== 'undefined' && blob instanceof File && blob.name !== '' ? blob.name : 'Blob');
+  }
+
+  get size(): number {
+    return this.blob.size;
+  }
+
+  read(offset: number, length: number): Promise<Uint8Array> {
+    return gather(this, offset, length);
+  }
+
+  inflate(request: Deflated): Promise<Uint8Array> {
+    return inflateStream(request);
+  }
+
+  async *stream(offset: number, length: number, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
+    const stream = this.blob.slice(offset, offset + length).stream() as ReadableStream<Uint8Array>;
+    for await (const piece of exactly(this.path, offset, length, pieces(stream))) {
+      signal?.throwIfAborted();
+      yield piece;
+    }
+  }
+}
+
+/** What the first request of a URL fetches: the headers of most files. */
+const FIRST_PIECE = 1 << 16;
+
+export class UrlSource implements Source {
+  readonly path: string;
+  readonly size: number;
+  private readonly url: URL;
+  /** What the server called this version of the file. */
+  private readonly version: string | null;
+  private readonly first: Uint8Array;
+
+  private constructor(url: URL, size: number, version: string | null, first: Uint8Array) {
+    this.url = url;
+    this.path = url.href;
+    this.size = size;
+    this.version = version;
+    this.first = first;
+  }
+
+  /** Asks for the beginning. A server that knows no ranges sends everything, which is then kept. */
+  static async open(url: URL, signal?: AbortSignal): Promise<Source> {
+    const response = await request(url, 0, FIRST_PIECE, signal);
+    if (response.status === 200) return new BlobSource(await response.blob(), url.href);
+    const match = /^bytes 0-([0-9]+)\/([0-9]+)$/.exec(response.headers.get('content-range') ?? '');
+    const size = Number(match?.[2]);
+    if (match === null || !Number.isSafeInteger(size)) {
+      await response.body?.cancel();
+      throw new FileError(url.href, 'EPROTO', 'the server answered a range without the size of the file');
+    }
+    const length = Math.min(size, FIRST_PIECE);
+    const first = new Uint8Array(length);
+    let at = 0;
+    for await (const piece of exactly(url.href, 0, length, pieces(bodyOf(response)))) {
+      first.set(piece, at);
+      at += piece.length;
+    }
+    return new UrlSource(url, size, versionOf(response), first);
+  }
+
+  async read(offset: number, length: number): Promise<Uint8Array> {
+    if (offset + length <= this.first.length) return this.first.slice(offset, offset + length);
+    return gather(this, offset, length);
+  }
+
+  inflate(request: Deflated): Promise<Uint8Array> {
+    return inflateStream(request);
+  }
+
+  async *stream(offset: number, length: number, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
+    if (length === 0) return;
+    const response = await request(this.url, offset, length, signal);
+    if (response.status !== 206 || versionOf(response) !== this.version) {
+      await response.body?.cancel();
+      throw new FileError(this.path, 'ESTALE', 'the file changed on the server while it was read');
+    }
+    yield* exactly(this.path, offset, length, pieces(bodyOf(response)));
+  }
+}
+
+function bodyOf(response: Response): ReadableStream<Uint8Array> {
+  return (response.body ?? new Blob([]).stream()) as ReadableStream<Uint8Array>;
+}
+
+function versionOf({ headers }: Response): string | null {
+  return headers.get('etag') ?? headers.get('last-modified');
+}
+
+async function request(url: URL, offset: number, length: number, signal?: AbortSignal): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(url, {
+      headers: { range: `bytes=${offset}-${offset + length - 1}` },
+      ...(signal === undefined ? {} : { signal }),
+    });
+  } catch (cause) {
+    if (signal?.aborted || isDLPackError(cause)) throw cause;
+    throw new FileError(url.href, 'EIO', `could not fetch: ${textOf(cause)}`, { cause });
+  }
+  if (response.status === 206 || response.status === 200) return response;
+  await response.body?.cancel();
+  // An empty file has no first byte to send.
+  if (response.status === 416 && offset === 0) return new Response(new Blob([]));
+  const code = response.status === 404 ? 'ENOENT' : response.status === 403 ? 'EACCES' : 'EIO';
+  throw new FileError(url.href, code, `the server answered ${response.status} ${response.statusText}`);
+}

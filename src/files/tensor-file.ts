@@ -1,0 +1,209 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+/**
+ * TensorFile: an open file of named tensors. What it hands out outlives it.
+ *
+ * @module
+ */
+
+import { type Device, parseDevice } from '../device.js';
+import type { DType } from '../dtype.js';
+import { ArgumentTypeError, ArgumentValueError, DisposedError } from '../errors.js';
+import { checkOptions, type OptionNames } from '../options.js';
+import type { Descriptor } from '../storage/descriptor.js';
+import { Tensor } from '../tensor.js';
+import type { Quantization, TensorEntry } from './entry.js';
+import { isAligned, type OpenedFile, type Progress } from './opened.js';
+import type { Reading } from './reading.js';
+import { loadOnto } from './upload.js';
+
+/** What a file says about a tensor, without touching its data. */
+export interface TensorInfo {
+  readonly name: string;
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  readonly nbytes: number;
+  /** The file that holds it. */
+  readonly path: string;
+  /** Where its bytes start there; null for a compressed member of an npz file. */
+  readonly offset: number | null;
+  /** `get` shows the file's own memory; false: it copies, and the tensor's `isCopied` is true. */
+  readonly isShared: boolean;
+  /** For blocks of quantised numbers, whose bytes the tensor holds. */
+  readonly quantization?: Quantization;
+}
+
+export interface GetOptions {
+  /** Where the tensor should be; host memory when absent. */
+  device?: Device;
+  signal?: AbortSignal;
+  /** Called as bytes arrive. */
+  onProgress?: (progress: Progress) => void;
+}
+
+const getNames: OptionNames<GetOptions> = { device: true, signal: true, onProgress: true };
+
+/** A tensor's place, found. */
+export interface Located {
+  readonly file: OpenedFile;
+  readonly entry: TensorEntry;
+  /** Makes the tensor where it is not simply a part of the file. */
+  readonly unpack?: () => Reading<Descriptor>;
+}
+
+const disposeSymbol: typeof Symbol.dispose = Symbol.dispose ?? (Symbol.for('Symbol.dispose') as never);
+
+/** An open file of named tensors. */
+export abstract class TensorFile implements Iterable<[name: string, tensor: Tensor]> {
+  readonly path: string;
+  private files: readonly OpenedFile[] | null;
+
+  constructor(path: string, files: readonly OpenedFile[]) {
+    this.path = path;
+    this.files = files;
+  }
+
+  /** Names of all tensors, in the order of the file. */
+  abstract readonly names: readonly string[];
+  /** Where a tensor is; null for an unknown name. Reads headers, never data. */
+  protected abstract locate(name: string): Reading<Located> | Located | null;
+  /** The file that answers what `locate` asks. */
+  protected abstract fileOf(name: string): OpenedFile;
+
+  /** Number of tensors. */
+  get size(): number {
+    return this.names.length;
+  }
+
+  has(name: string): boolean {
+    this.check();
+    return this.locate(name) !== null;
+  }
+
+  /** What the file says about a tensor. */
+  info(name: string): TensorInfo {
+    return describeLocated(this.located(name));
+  }
+
+  /**
+   * A tensor over the mapped file: nothing is read until its elements are. Where the file has it misaligned, compressed or
+   * with the highest byte first, a copy, which says so: `isCopied`.
+   */
+  get(name: string): Tensor {
+    const { file, entry, unpack } = this.located(name);
+    return new Tensor(unpack === undefined ? file.tensor(entry) : file.now(unpack()));
+  }
+
+  /** A tensor from any file, on any device, without blocking for long. */
+  async getAsync(name: string, options: GetOptions = {}): Promise<Tensor> {
+    checkOptions(options, getNames, "{ device: 'cuda:0' }");
+    const { signal, onProgress } = options;
+    const device = parseDevice(options.device ?? 'cpu');
+    signal?.throwIfAborted();
+    const found = this.found(name);
+    const { file, entry, unpack } = isReading(found) ? await this.fileOf(name).later(found) : found;
+    this.check();
+    const loading = { signal, onProgress };
+    const loaded = await (unpack === undefined ? file.load(entry, loading) : file.later(unpack()));
+    const tensor = device.kind === 'cpu' ? loaded : await loadOnto(device, name, loaded, loading);
+    onProgress?.({ name, loaded: entry.nbytes, total: entry.nbytes });
+    return new Tensor(tensor);
+  }
+
+  /** All tensors, one after the other. */
+  async getAllAsync(options: GetOptions = {}): Promise<Map<string, Tensor>> {
+    const tensors = new Map<string, Tensor>();
+    try {
+      for (const name of this.names) tensors.set(name, await this.getAsync(name, options));
+      return tensors;
+    } catch (error) {
+      for (const tensor of tensors.values()) tensor.dispose();
+      throw error;
+    }
+  }
+
+  /** Each name with its tensor, as `get` makes it. */
+  *[Symbol.iterator](): Generator<[name: string, tensor: Tensor]> {
+    for (const name of this.names) yield [name, this.get(name)];
+  }
+
+  /** Closes the file. Tensors stay as they are: the mapping ends with the last of them. */
+  close(): void {
+    const { files } = this;
+    this.files = null;
+    for (const file of files ?? []) file.close();
+  }
+
+  [disposeSymbol](): void {
+    this.close();
+  }
+
+  private check(): void {
+    if (this.files === null) throw new DisposedError(`Expected an open file but ${this.path} was closed`);
+  }
+
+  private found(name: string): Reading<Located> | Located {
+    this.check();
+    const found = this.locate(name);
+    if (found !== null) return found;
+    if (typeof name !== 'string') throw new ArgumentTypeError('name', 'the name of a tensor', name);
+    throw new ArgumentValueError('name', `one of the ${this.size} tensors in ${this.path}`, name);
+  }
+
+  private located(name: string): Located {
+    const found = this.found(name);
+    return isReading(found) ? this.fileOf(name).now(found) : found;
+  }
+}
+
+function isReading(found: Reading<Located> | Located): found is Reading<Located> {
+  return 'next' in found;
+}
+
+function describeLocated({ file, entry, unpack }: Located): TensorInfo {
+  const { name, dtype, shape, nbytes, start, quantization } = entry;
+  return {
+    name,
+    dtype: dtype.name,
+    shape: [...shape],
+    nbytes,
+    path: file.path,
+    offset: unpack === undefined ? start : null,
+    isShared: file.isMapped && unpack === undefined && isAligned(entry),
+    ...(quantization === null ? {} : { quantization }),
+  };
+}
+
+/** A file whose header names every tensor. */
+export class EntryFile extends TensorFile {
+  private readonly entries: ReadonlyMap<string, TensorEntry>;
+  private readonly holder: (name: string) => OpenedFile;
+
+  /** `holder` returns the file that holds a tensor. */
+  constructor(
+    path: string,
+    files: readonly OpenedFile[],
+    entries: ReadonlyMap<string, TensorEntry>,
+    holder: (name: string) => OpenedFile,
+  ) {
+    super(path, files);
+    this.entries = entries;
+    this.holder = holder;
+  }
+
+  get names(): readonly string[] {
+    return [...this.entries.keys()];
+  }
+
+  override get size(): number {
+    return this.entries.size;
+  }
+
+  protected locate(name: string): Located | null {
+    const entry = this.entries.get(name);
+    return entry === undefined ? null : { file: this.holder(name), entry };
+  }
+
+  protected fileOf(name: string): OpenedFile {
+    return this.holder(name);
+  }
+}

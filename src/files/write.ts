@@ -1,0 +1,161 @@
+/**
+ * Writes files of tensors, streamed: no more than one tensor is copied at a time, and none that is packed in host memory.
+ *
+ * @module
+ */
+
+import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import { checkOptions, type OptionNames } from '../options.js';
+import type { Descriptor } from '../storage/descriptor.js';
+import { descriptorOf, TensorView } from '../view.js';
+import { crc32 } from './crc32.js';
+import { getHost, type Target } from './host.js';
+import { formatNpy } from './npy.js';
+import { isColumnMajor, packedBytes } from './packed.js';
+import { formatSafetensors, orderForAlignment } from './safetensors.js';
+import { formatDirectory, formatLocal, type StoredMember } from './zip-format.js';
+
+/** Where to: a path (Node, Bun, Deno), or a stream of bytes, which is closed at the end. */
+export type FileTarget = string | WritableStream<Uint8Array>;
+
+/** Named tensors: an object, a Map, an open file, or any iterable of pairs. */
+export type NamedTensors = Readonly<Record<string, TensorView>> | Iterable<readonly [string, TensorView]>;
+
+export interface WriteOptions {
+  /** Waits until the disk has the bytes before the file gets its name: it then survives a power failure. */
+  durable?: boolean;
+}
+
+export interface WriteSafetensorsOptions extends WriteOptions {
+  /** Strings for `__metadata__`. */
+  metadata?: Readonly<Record<string, string>>;
+}
+
+const writeNames: OptionNames<WriteOptions> = { durable: true };
+const safetensorsNames: OptionNames<WriteSafetensorsOptions> = { durable: true, metadata: true };
+
+interface Named {
+  readonly name: string;
+  readonly descriptor: Descriptor;
+}
+
+/** Writes tensors as a safetensors file. The data starts at a multiple of 64, and so do tensors of as many bytes. */
+export async function writeSafetensors(
+  target: FileTarget,
+  tensors: NamedTensors,
+  options: WriteSafetensorsOptions = {},
+): Promise<void> {
+  checkOptions(options, safetensorsNames, "{ metadata: { format: 'pt' } }");
+  const { metadata = {} } = options;
+  await writeHeld(target, options, hold(tensors), async (named, write) => {
+    const planned = named.map(({ name, descriptor }) => {
+      const { dtype, shape, size } = descriptor;
+      return { name, dtype, shape, nbytes: Math.ceil((size * dtype.itemBits) / 8), descriptor };
+    });
+    const ordered = orderForAlignment(planned);
+    await write(formatSafetensors(ordered, metadata));
+    for (const { descriptor } of ordered) {
+      for await (const piece of packedBytes(descriptor, false)) await write(piece);
+    }
+  });
+}
+
+/** Writes a tensor as an npy file; column-major tensors in their own order. */
+export async function writeNpy(target: FileTarget, tensor: TensorView, options: WriteOptions = {}): Promise<void> {
+  checkOptions(options, writeNames, '{ durable: true }');
+  await writeHeld(target, options, hold([['array', tensor]]), async ([only], write) => {
+    for await (const piece of npyBytes((only as Named).descriptor)) await write(piece);
+  });
+}
+
+/** Writes tensors as an npz file, not compressed, each array at a multiple of 64. */
+export async function writeNpz(target: FileTarget, tensors: NamedTensors, options: WriteOptions = {}): Promise<void> {
+  checkOptions(options, writeNames, '{ durable: true }');
+  await writeHeld(target, options, hold(tensors), async (named, write) => {
+    const members: StoredMember[] = [];
+    let offset = 0;
+    for (const { name, descriptor } of named) {
+      const member = { name: `${name}.npy`, ...(await checksum(descriptor)), offset };
+      const local = formatLocal(member);
+      await write(local);
+      for await (const piece of npyBytes(descriptor)) await write(piece);
+      members.push(member);
+      offset += local.length + member.size;
+    }
+    await write(formatDirectory(members, offset));
+  });
+}
+
+/** An array with its header. NumPy has no packed types: those below a byte get a byte each. */
+async function* npyBytes(descriptor: Descriptor): AsyncGenerator<Uint8Array> {
+  const isFortran = isColumnMajor(descriptor);
+  yield formatNpy(descriptor.dtype, descriptor.shape, isFortran);
+  yield* packedBytes(descriptor, true, isFortran);
+}
+
+/** What the header of a zip member needs before its content: a first pass over the memory. */
+async function checksum(descriptor: Descriptor): Promise<{ crc: number; size: number }> {
+  let crc = 0;
+  let size = 0;
+  for await (const piece of npyBytes(descriptor)) {
+    crc = crc32(piece, crc);
+    size += piece.length;
+  }
+  return { crc, size };
+}
+
+/** Descriptors of tensors, each with one more reference: they may be disposed while they are written. */
+function hold(tensors: NamedTensors): Named[] {
+  if (typeof tensors !== 'object' || tensors === null) {
+    throw new ArgumentTypeError('tensors', 'an object of tensors, or an iterable of [name, tensor]', tensors);
+  }
+  const pairs: (readonly [string, TensorView])[] =
+    Symbol.iterator in tensors ? [...(tensors as Iterable<readonly [string, TensorView]>)] : Object.entries(tensors);
+  const names = new Set<string>();
+  const held = pairs.map(([name, tensor]): Named => {
+    if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
+    if (!(tensor instanceof TensorView)) throw new ArgumentTypeError(`tensors['${name}']`, 'a Tensor', tensor);
+    if (names.has(name)) throw new ArgumentValueError('name', 'a name that occurs once', name);
+    names.add(name);
+    return { name, descriptor: descriptorOf(tensor) };
+  });
+  for (const { descriptor } of held) descriptor.storage.refs++;
+  return held;
+}
+
+type Write = (bytes: Uint8Array) => Promise<void>;
+
+/** Opens the target, writes, and gives the file its name; on a failure nothing is left and the old file is as it was. */
+async function writeHeld(
+  target: FileTarget,
+  options: WriteOptions,
+  named: readonly Named[],
+  produce: (named: readonly Named[], write: Write) => Promise<void>,
+): Promise<void> {
+  try {
+    const sink = await openTarget(target, options.durable === true);
+    try {
+      await produce(named, (bytes) => sink.write(bytes));
+    } catch (error) {
+      await sink.discard();
+      throw error;
+    }
+    await sink.finish();
+  } finally {
+    for (const { descriptor } of named) descriptor.storage.release();
+  }
+}
+
+async function openTarget(target: FileTarget, durable: boolean): Promise<Target> {
+  if (typeof target === 'string') return getHost().create(target, durable);
+  if (typeof WritableStream === 'undefined' || !(target instanceof WritableStream)) {
+    throw new ArgumentTypeError('target', 'a path or a WritableStream', target);
+  }
+  const writer = target.getWriter();
+  return {
+    // A copy: a stream may keep what it is given, and tensors may change.
+    write: (bytes) => writer.write(bytes.slice()),
+    finish: () => writer.close(),
+    discard: () => writer.abort(),
+  };
+}

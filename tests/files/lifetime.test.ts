@@ -1,0 +1,156 @@
+/** The mapping lives as long as the file is open or a tensor of it is, on every way that one can end. */
+
+import { existsSync, readFileSync, renameSync, unlinkSync } from 'node:fs';
+import { Worker } from 'node:worker_threads';
+import { fromDLPack, Tensor } from 'dlpack';
+import { openNpy, openNpz, openSafetensors, writeSafetensors } from 'dlpack/files';
+import { exportManaged, importManaged, stats } from 'dlpack/native';
+import { openTensor } from 'dlpack/shared';
+import { equal, ok, throws } from '../assert.js';
+import { runChild } from '../child.js';
+import { collect, collectUntil, test, testWith } from '../harness.js';
+import { fileOf, newPath, npy, safetensors } from './make.js';
+
+const bytes = safetensors(
+  { a: { dtype: 'U8', shape: [4], data_offsets: [0, 4] }, b: { dtype: 'U8', shape: [4], data_offsets: [4, 8] } },
+  new Uint8Array([1, 2, 3, 4, 5, 6, 7, 8]),
+);
+
+const maps = '/proc/self/maps';
+const noMaps = existsSync(maps) ? false : 'a list of mappings (/proc/self/maps)';
+const isMapped = (path: string): boolean => readFileSync(maps, 'utf8').includes(path);
+
+testWith(noMaps, 'the mapping ends with the last of file and tensors', async () => {
+  const path = fileOf(bytes);
+  const before = stats().imports;
+  const file = openSafetensors(path);
+  const a = file.get('a');
+  const b = file.get('b');
+  file.close();
+  equal([a.toArray(), isMapped(path)], [[1, 2, 3, 4], true]);
+  a.dispose();
+  equal([b.toArray(), isMapped(path)], [[5, 6, 7, 8], true]);
+  b.dispose();
+  // The runtime releases a buffer that showed the memory when it pleases.
+  ok(await collectUntil(() => !isMapped(path) && stats().imports === before));
+});
+
+testWith(noMaps, 'without a typed array in between, it ends at once', () => {
+  const path = fileOf(bytes);
+  const before = stats().imports;
+  const file = openSafetensors(path);
+  const tensors = Array.from(file, ([, tensor]) => tensor);
+  equal(stats().imports, before + 3);
+  for (const tensor of tensors) tensor.dispose();
+  file.close();
+  equal([isMapped(path), stats().imports], [false, before]);
+});
+
+testWith(noMaps, 'what other owners and native exports hold stays', async () => {
+  const path = fileOf(bytes);
+  const file = openSafetensors(path);
+  const a = file.get('a');
+  file.close();
+  const managed = exportManaged(a);
+  const shared = fromDLPack(a);
+  a.dispose();
+  shared.dispose();
+  equal(isMapped(path), true, 'held by the managed tensor');
+  const back = importManaged(managed);
+  equal([back.toArray(), back.readonly], [[1, 2, 3, 4], true]);
+  back.dispose();
+  ok(await collectUntil(() => !isMapped(path)));
+});
+
+testWith(noMaps, 'what is never closed or disposed is collected', async () => {
+  const path = fileOf(bytes);
+  (() => {
+    openSafetensors(path).get('a').get(0);
+  })();
+  ok(await collectUntil(() => !isMapped(path)));
+});
+
+testWith(noMaps, 'a typed array keeps the mapping when it is all that the program kept', async () => {
+  const path = fileOf(bytes);
+  const data = (() => openSafetensors(path, { mode: 'c' }).get('a').data)();
+  await collect();
+  equal([...data], [1, 2, 3, 4]);
+  ok(isMapped(path));
+});
+
+testWith(noMaps, 'a refused file is not left mapped', () => {
+  const before = stats().imports;
+  const path = fileOf(bytes.subarray(0, bytes.length - 1));
+  throws('FileFormatError', '', () => openSafetensors(path));
+  throws('FileFormatError', '', () => openNpy(path));
+  throws('FileFormatError', '', () => openNpz(path));
+  equal([isMapped(path), stats().imports], [false, before]);
+});
+
+test('dispose detaches the data of one tensor, not of its neighbours', () => {
+  const file = openSafetensors(fileOf(bytes), { mode: 'c' });
+  const a = file.get('a');
+  const b = file.get('b');
+  const [dataA, dataB] = [a.data, b.data];
+  equal(dataA.buffer.byteLength, 4, 'the buffer shows the tensor, not the file');
+  a.dispose();
+  a.dispose();
+  equal([dataA.length, dataB.length], [0, 4]);
+  file.close();
+  equal([...dataB], [5, 6, 7, 8]);
+});
+
+test('the file may be deleted or replaced while it is mapped', async () => {
+  const path = newPath('model');
+  await writeSafetensors(path, { x: Tensor.from([1, 2]) });
+  using old = openSafetensors(path);
+  const x = old.get('x');
+  await writeSafetensors(path, { x: Tensor.from([3, 4]) });
+  equal(
+    [x.toArray(), openSafetensors(path).get('x').toArray()],
+    [
+      [1, 2],
+      [3, 4],
+    ],
+  );
+  renameSync(path, `${path}.moved`);
+  unlinkSync(`${path}.moved`);
+  equal(x.toArray(), [1, 2]);
+});
+
+test('nothing is reported to the collector, whatever the size of the file', () => {
+  const path = fileOf(npy("{'descr': '|u1', 'fortran_order': False, 'shape': (8388608,), }", new Uint8Array(8388608)));
+  const before = stats().reported;
+  const x = openNpy(path);
+  equal(stats().reported, before);
+  x.dispose();
+  equal(stats().reported, before);
+});
+
+test('a tensor of a file goes to a worker, and outlives the thread that opened it', async () => {
+  const script = `
+    const { parentPort, workerData } = require('node:worker_threads');
+    import('dlpack/files').then(async ({ openSafetensors }) => {
+      const { shareTensor } = await import('dlpack/shared');
+      const file = openSafetensors(workerData);
+      parentPort.postMessage(shareTensor(file.get('b')));
+    });`;
+  const worker = new Worker(script, { eval: true, workerData: fileOf(bytes) });
+  const token = await new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));
+  const b = openTensor(token as never);
+  await worker.terminate();
+  equal([b.toArray(), b.readonly], [[5, 6, 7, 8], true]);
+});
+
+test('elements where external buffers are forbidden', () => {
+  const { code, output } = runChild(import.meta.url, './children/read.js', {
+    args: [fileOf(bytes)],
+    env: { DLPACK_NO_EXTERNAL_BUFFERS: '1' },
+  });
+  equal([code, output.trim()], [0, '5 6 7 8 copied 9']);
+});
+
+test('a process that exits with files open', () => {
+  const { code, signal } = runChild(import.meta.url, './children/exit.js', { args: [fileOf(bytes)] });
+  equal([code, signal], [0, null]);
+});

@@ -1,0 +1,176 @@
+/** Files that are read in ranges: Blobs, and URLs of servers that behave and that do not. */
+
+import { readFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Tensor } from 'dlpack';
+import { openNpy, openSafetensors, type Progress, writeNpy, writeSafetensors } from 'dlpack/files';
+import { equal, ok, rejects, throws } from '../assert.js';
+import { test } from '../harness.js';
+import { newPath } from './make.js';
+
+const big = Tensor.from(Float32Array.from({ length: 100_000 }, (_, i) => i));
+const path = newPath('model');
+await writeSafetensors(path, { small: Tensor.from([1, 2]), big }, { metadata: { k: 'v' } });
+const bytes = readFileSync(path);
+
+/** Serves the file with ranges. */
+function serveRange({ headers }: IncomingMessage, response: ServerResponse, extra: Record<string, string> = {}): void {
+  const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '') ?? [];
+  const end = Math.min(Number(to), bytes.length - 1);
+  response.writeHead(206, { 'content-range': `bytes ${from}-${end}/${bytes.length}`, etag: '"1"', ...extra });
+  response.end(bytes.subarray(Number(from), end + 1));
+}
+
+/** The URL of a server while `action` runs. */
+async function served(
+  handler: (request: IncomingMessage, response: ServerResponse) => void,
+  action: (url: URL) => Promise<void>,
+): Promise<void> {
+  const server = createServer(handler).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  try {
+    await action(new URL(`http://127.0.0.1:${port}/model.safetensors`));
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+test('a Blob and a File', async () => {
+  using file = await openSafetensors(new File([bytes], 'model.safetensors'));
+  equal([file.path, { ...file.metadata }, file.info('big').isShared], ['model.safetensors', { k: 'v' }, false]);
+  const tensor = await file.getAsync('big');
+  equal([tensor.shape, tensor.get(99_999), tensor.isCopied, tensor.readonly], [[100_000], 99_999, true, false]);
+  throws('BufferError', 'use getAsync()', () => file.get('big'));
+  await rejects('ValueError', 'one of the 2', file.getAsync('none'));
+  const all = await file.getAllAsync();
+  equal([...all.keys()].sort(), ['big', 'small']);
+});
+
+test('a URL is read in ranges: the header, then only what is asked for', async () => {
+  const asked: string[] = [];
+  await served(
+    (request, response) => {
+      asked.push(request.headers.range ?? '');
+      serveRange(request, response);
+    },
+    async (url) => {
+      using file = await openSafetensors(url);
+      equal((await file.getAsync('small')).toArray(), [1, 2]);
+      const progress: Progress[] = [];
+      equal((await file.getAsync('big', { onProgress: (p) => void progress.push(p) })).get(5), 5);
+      ok(progress.length > 0 && progress.every(({ name, total }) => name === 'big' && total === 400_000));
+      equal(progress.at(-1)?.loaded, 400_000);
+      const { offset, nbytes } = file.info('big');
+      equal(asked[0], 'bytes=0-65535');
+      equal(asked.at(-1), `bytes=${offset}-${(offset as number) + nbytes - 1}`);
+    },
+  );
+});
+
+test('a server without ranges sends everything once', async () => {
+  let requests = 0;
+  const whole = (_: IncomingMessage, response: ServerResponse) => {
+    requests++;
+    response.writeHead(200, { 'content-length': String(bytes.length) });
+    response.end(bytes);
+  };
+  await served(whole, async (url) => {
+    using file = await openSafetensors(url);
+    equal((await file.getAsync('big')).get(99_999), 99_999);
+    equal(requests, 1);
+  });
+});
+
+test('npy by URL', async () => {
+  const array = newPath('x.npy');
+  await writeNpy(
+    array,
+    Tensor.from([
+      [1, 2],
+      [3, 4],
+    ]).transpose(),
+  );
+  equal((await openNpy(new Blob([readFileSync(array)]))).toArray(), [
+    [1, 3],
+    [2, 4],
+  ]);
+});
+
+test('servers that refuse, lie or change the file', async () => {
+  const statuses = { 404: 'ENOENT', 403: 'EACCES', 500: 'EIO' } as const;
+  for (const [status, code] of Object.entries(statuses)) {
+    const refuse = (_: IncomingMessage, response: ServerResponse) => void response.writeHead(Number(status)).end();
+    await served(refuse, async (url) => {
+      equal((await rejects('FileError', `answered ${status}`, openSafetensors(url))).code, code);
+    });
+  }
+  let version = 0;
+  const changing = (request: IncomingMessage, response: ServerResponse) =>
+    serveRange(request, response, { etag: `"${version++}"` });
+  await served(changing, async (url) => {
+    using file = await openSafetensors(url);
+    equal((await rejects('FileError', 'changed on the server', file.getAsync('big'))).code, 'ESTALE');
+  });
+  const short = (request: IncomingMessage, response: ServerResponse) => {
+    const isHeader = request.headers.range === 'bytes=0-65535';
+    if (isHeader) return serveRange(request, response);
+    response.writeHead(206, { etag: '"1"' });
+    response.end(bytes.subarray(0, 100));
+  };
+  await served(short, async (url) => {
+    using file = await openSafetensors(url);
+    await rejects('FileFormatError', 'but 100 arrived', file.getAsync('big'));
+  });
+  const sizeless = (_: IncomingMessage, response: ServerResponse) =>
+    void response.writeHead(206, { 'content-range': 'bytes 0-7/*' }).end('12345678');
+  await served(sizeless, async (url) => {
+    await rejects('FileError', 'without the size', openSafetensors(url));
+  });
+  const closed = new URL('http://127.0.0.1:1/model');
+  await rejects('FileError', 'could not fetch', openSafetensors(closed));
+});
+
+test('a signal stops a read, before it starts and in the middle', async () => {
+  using file = await openSafetensors(new Blob([bytes]));
+  const before = AbortSignal.abort(new Error('no longer needed'));
+  equal(await file.getAsync('big', { signal: before }).catch((error: Error) => error.message), 'no longer needed');
+  const slow = (request: IncomingMessage, response: ServerResponse) => {
+    if (request.headers.range === 'bytes=0-65535') return serveRange(request, response);
+    response.writeHead(206, { etag: '"1"' });
+    response.write(bytes.subarray(0, 100)); // and never the rest
+  };
+  await served(slow, async (url) => {
+    using remote = await openSafetensors(url);
+    const controller = new AbortController();
+    const reading = remote.getAsync('big', {
+      signal: controller.signal,
+      onProgress: () => controller.abort(new Error('enough')),
+    });
+    const outcome = await reading.then(
+      () => 'read',
+      () => 'stopped',
+    );
+    equal(outcome, 'stopped');
+  });
+});
+
+test('shards by URL, and closing while a read is on its way', async () => {
+  const index = JSON.stringify({ weight_map: { small: 'a.safetensors', big: 'b.safetensors' } });
+  await served(
+    (request, response) => {
+      if (request.url === '/index.json') response.writeHead(200).end(index);
+      else serveRange(request, response);
+    },
+    async (url) => {
+      const file = await openSafetensors(new URL('/index.json', url));
+      equal(file.names, ['small', 'big']);
+      const reading = file.getAsync('big');
+      file.close();
+      equal((await reading.catch((error: { tag: string }) => error)) !== undefined, true);
+      await rejects('DisposedError', 'was closed', file.getAsync('small'));
+    },
+  );
+});

@@ -1,0 +1,154 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Tensor } from 'dlpack';
+import { openNpz, openSafetensors, writeNpy, writeNpz, writeSafetensors } from 'dlpack/files';
+import { stats } from 'dlpack/native';
+import { equal, ok, rejects } from '../assert.js';
+import { runtimeArgs } from '../child.js';
+import { runtime, test, testWith } from '../harness.js';
+import { fileOf, newPath } from './make.js';
+
+const x = Tensor.from(
+  [
+    [1, 2, 3],
+    [4, 5, 6],
+  ],
+  { dtype: 'float32' },
+);
+
+test('data is aligned to 64, and tensors whose bytes allow it, too', async () => {
+  const path = newPath('model');
+  await writeSafetensors(path, {
+    odd: Tensor.zeros([3], 'int8'),
+    double: Tensor.from([1.5, 2.5, 3.5]),
+    row: Tensor.zeros([64], 'uint8'),
+    'a much longer name, so that the header is not a multiple of anything': Tensor.zeros([16], 'float32'),
+    half: Tensor.zeros([3], 'float16'),
+  });
+  using file = openSafetensors(path);
+  for (const name of file.names) equal(file.info(name).isShared, true, name);
+  const offset = (name: string): number => file.info(name).offset as number;
+  equal([offset('row') % 64, offset(file.names[1] as string) % 64, offset('double') % 8], [0, 0, 0]);
+});
+
+test('views, permutations and packed types are written as their elements', async () => {
+  const path = newPath('model');
+  const packed = Tensor.from([1, 2, 3, 4, 5, 6], { dtype: 'float4_e2m1fn' });
+  const padded = Tensor.wrap(new Uint8Array([1, 2, 3, 4]), { dtype: 'float4_e2m1fn', shape: [4], padded: true });
+  const given = {
+    transposed: x.transpose(),
+    reversed: x.flip(),
+    broadcast: x.slice(0).broadcastTo([2, 3]),
+    view: x.view(),
+    wrapped: Tensor.wrap(new Int16Array([1, 2, 3, 4]), { shape: [2], strides: [2] }),
+    packed,
+    inside: packed.slice([1, 5]),
+    padded,
+    scalar: x.slice(1, 2),
+    empty: Tensor.zeros([0, 3], 'int64'),
+  };
+  await writeSafetensors(path, given);
+  using file = openSafetensors(path);
+  for (const [name, tensor] of Object.entries(given)) equal(file.get(name).toArray(), tensor.toArray(), name);
+});
+
+test('metadata, maps and open files', async () => {
+  const [path, copy] = [newPath('model'), newPath('copy')];
+  await writeSafetensors(path, new Map([['x', x]]), { metadata: { format: 'pt', é: '"\n' }, durable: true });
+  using file = openSafetensors(path);
+  equal({ ...file.metadata }, { format: 'pt', é: '"\n' });
+  await writeSafetensors(copy, file, { metadata: file.metadata as Record<string, string> });
+  equal(readFileSync(copy).equals(readFileSync(path)), true);
+});
+
+test('a stream instead of a path', async () => {
+  const [path, parts] = [newPath('model'), [] as Uint8Array[]];
+  await writeSafetensors(path, { x });
+  await writeSafetensors(new WritableStream({ write: (part) => void parts.push(part) }), { x });
+  equal(Buffer.concat(parts).equals(readFileSync(path)), true);
+});
+
+test('tensors may be disposed while they are written', async () => {
+  const path = newPath('model');
+  const held = Tensor.from([1, 2, 3]);
+  const writing = writeSafetensors(path, { held });
+  held.dispose();
+  await writing;
+  equal(openSafetensors(path).get('held').toArray(), [1, 2, 3]);
+});
+
+test('a link stays a link, and permissions stay', async () => {
+  const path = fileOf('old');
+  chmodSync(path, 0o640);
+  const link = newPath('link');
+  symlinkSync(path, link);
+  await writeNpy(link, x);
+  equal(lstatSync(link).isSymbolicLink(), true);
+  equal(statSync(path).mode & 0o777, 0o640);
+  ok(statSync(path).size > 3);
+});
+
+test('what cannot be written leaves the old file whole and nothing beside it', async () => {
+  const path = fileOf('old');
+  const isUntouched = (): void => {
+    equal([readFileSync(path, 'utf8'), readdirSync(dirname(path))], ['old', ['file']]);
+  };
+  const before = stats().storages;
+  await rejects(
+    'UnsupportedDTypeError',
+    'safetensors has',
+    writeSafetensors(path, { x: Tensor.zeros([1], 'complex128') }),
+  );
+  isUntouched();
+  await rejects(
+    'UnsupportedDTypeError',
+    'whole bytes',
+    writeSafetensors(path, { x: Tensor.zeros([3], 'float4_e2m1fn') }),
+  );
+  await rejects('TypeError', "tensors['x']", writeSafetensors(path, { x: 1 as never }));
+  await rejects('TypeError', 'an object of tensors', writeNpz(path, 3 as never));
+  await rejects('TypeError', "metadata['k']", writeSafetensors(path, { x }, { metadata: { k: 1 as never } }));
+  await rejects(
+    'ValueError',
+    'occurs once',
+    writeNpz(path, [
+      ['x', x],
+      ['x', x],
+    ]),
+  );
+  await rejects('ValueError', '__metadata__', writeSafetensors(path, { __metadata__: x }));
+  await rejects('TypeError', 'a path or a WritableStream', writeNpy(3 as never, x));
+  await rejects('TypeError', "did you mean 'durable'", writeNpy(path, x, { durabel: true } as never));
+  isUntouched();
+  const nowhere = await rejects('FileError', 'no such folder', writeNpy(join(path, 'x'), x)).catch(() => null);
+  equal(nowhere === null || nowhere.code.startsWith('E'), true);
+  isUntouched();
+  ok(stats().storages <= before + 2);
+});
+
+const limited = process.platform === 'linux' ? false : 'a limit on the size of files (ulimit -f)';
+
+testWith(limited, 'a full disk is an error; the old file is whole', () => {
+  const path = newPath('model');
+  writeFileSync(path, 'old');
+  const child = fileURLToPath(new URL('./children/write.js', import.meta.url));
+  // A limit that the system enforces as it would a full disk; without the signal that goes with it.
+  const command = [
+    'trap "" XFSZ',
+    'ulimit -f 64',
+    `exec "${process.execPath}" ${runtimeArgs[runtime].join(' ')} "${child}" "${path}"`,
+  ];
+  const { stdout, stderr } = spawnSync('sh', ['-c', command.join('; ')], { encoding: 'utf8' });
+  equal(stdout.trim(), 'FileError EFBIG', stderr);
+  equal([readFileSync(path, 'utf8'), readdirSync(dirname(path))], ['old', ['model']]);
+});
+
+test('the same arrays make the same npz file', async () => {
+  const paths = [newPath('a'), newPath('b')];
+  for (const path of paths) await writeNpz(path, { x, y: x.transpose() });
+  const [a, b] = paths.map((path) => readFileSync(path)) as [Buffer, Buffer];
+  equal(a.equals(b), true);
+  equal(openNpz(paths[0] as string).get('y').strides, [1, 3]);
+});
