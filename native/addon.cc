@@ -1,4 +1,6 @@
-// Entry of the addon: one line for each function. No logic here.
+// Entry of the addon: one line for each function of an instance. No logic here.
+#include "addon.h"
+
 #include "bindings.h"
 #include "exports.h"
 #include "forked.h"
@@ -8,7 +10,6 @@
 namespace dlpack {
 
 static const Export kExports[] = {
-    {"attachFrame", AttachFrame},
     {"allocate", Allocate},
     {"release", Release},
     {"collect", Collect},
@@ -44,19 +45,21 @@ static const Export kExports[] = {
     {"attachTvmFfi", AttachTvmFfi},
 };
 
+bool DefineInstanceFunctions(napi_env env, napi_value object, Instance* self) {
+  return DefineFunctions(env, object, kExports, self);
+}
+
+static const Export kModuleExports[] = {{"createInstance", CreateInstance}};
+
 }  // namespace dlpack
 
+// Once for each environment; JavaScript calls createInstance each time it is evaluated.
 NAPI_MODULE_INIT() {
   // Node unloads an addon with the last worker that loaded it, but its deleters, its threads and its Python types live
   // on.
   dlpack::platform::KeepLoaded(dlpack::kExports);
   dlpack::WatchForks();
-  dlpack::Environment* self = dlpack::InitEnvironment(env);
-  if (self == nullptr) {
-    napi_throw_error(env, nullptr, "dlpack could not set up its environment");
-    return nullptr;
-  }
-  if (!dlpack::DefineFunctions(env, exports, dlpack::kExports, self)) {
+  if (!dlpack::DefineFunctions(env, exports, dlpack::kModuleExports, nullptr)) {
     napi_throw_error(env, nullptr, "dlpack could not define its functions");
     return nullptr;
   }

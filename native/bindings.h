@@ -1,31 +1,25 @@
 // The functions that JavaScript sees, one line each; src/native/binding.ts declares the same names. All run on the
-// JavaScript thread, take their tensor from the exchange frame and leave the outcome in `frame->status`.
+// JavaScript thread and find their message in a slot of the wire.
 #ifndef DLPACK_NODE_BINDINGS_H_
 #define DLPACK_NODE_BINDINGS_H_
 
-#include "environment.h"
+#include "wire.h"
 
 namespace dlpack {
 
-// The environment a function was made for: its callback data.
-inline Environment* EnvironmentOf(napi_env env, napi_callback_info info) {
+// The instance a function was made for: its callback data.
+inline Instance* InstanceOf(napi_env env, napi_callback_info info) {
   void* data = nullptr;
   napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data);
-  return static_cast<Environment*>(data);
+  return static_cast<Instance*>(data);
 }
 
 // The same, with one argument. `*value` is undefined when the call has none.
-inline Environment* EnvironmentOf(napi_env env, napi_callback_info info, napi_value* value) {
+inline Instance* InstanceOf(napi_env env, napi_callback_info info, napi_value* value) {
   void* data = nullptr;
   size_t count = 1;
   napi_get_cb_info(env, info, &count, value, nullptr, &data);
-  return static_cast<Environment*>(data);
-}
-
-// Puts a reference that the caller owns into the table and its number into the frame.
-inline void HoldInFrame(Environment* self, Storage* storage) {
-  self->frame->handle = Hold(self, storage, IsHostAccessible(self->frame->device_type));
-  if (self->frame->handle == 0) self->frame->status = kOutOfMemory;
+  return static_cast<Instance*>(data);
 }
 
 // exchange.cc
@@ -44,7 +38,6 @@ napi_value ReadCounts(napi_env env, napi_callback_info info);
 napi_value ReadTraces(napi_env env, napi_callback_info info);
 
 // memory.cc
-napi_value AttachFrame(napi_env env, napi_callback_info info);
 napi_value Allocate(napi_env env, napi_callback_info info);
 napi_value Release(napi_env env, napi_callback_info info);
 napi_value Collect(napi_env env, napi_callback_info info);

@@ -14,147 +14,143 @@ namespace dlpack {
 static bool IsPlausible(uint64_t address) { return address >= 4096 && address % alignof(DLTensor) == 0; }
 
 template <class Managed>
-static void ImportAt(Environment* self, uint64_t address) {
-  if (!IsPlausible(address)) {
-    self->frame->status = kNullManaged;
-    return;
-  }
-  Storage* storage = ImportManaged(reinterpret_cast<Managed*>(address), self->frame, &self->kind);
-  if (storage != nullptr) HoldInFrame(self, storage);
-}
-
-napi_value ImportVersioned(napi_env env, napi_callback_info info) {
-  Environment* self = EnvironmentOf(env, info);
-  ImportAt<DLManagedTensorVersioned>(self, self->frame->address);
-  return nullptr;
-}
-
-napi_value ImportLegacy(napi_env env, napi_callback_info info) {
-  Environment* self = EnvironmentOf(env, info);
-  ImportAt<DLManagedTensor>(self, self->frame->address);
-  return nullptr;
-}
-
-// The storage that the frame names, if the tensor lies inside it.
-static Storage* FrameStorage(Environment* self) {
-  Frame* frame = self->frame;
-  Storage* storage = GetHeld(self, frame->handle);
-  frame->status = storage == nullptr ? kConsumed : CheckFrame(*frame, storage->nbytes);
-  return frame->status == kOk ? storage : nullptr;
+static Status ImportAt(Instance* self, uint64_t address, WireTensor* wire) {
+  if (!IsPlausible(address)) return kNullManaged;
+  Descriptor descriptor;
+  Status status;
+  Storage* storage = ImportManaged(reinterpret_cast<Managed*>(address), &descriptor, &status);
+  return GiveTensor(self, storage, status, descriptor, wire);
 }
 
 template <class Managed>
-static Managed* ExportFrame(Environment* self) {
-  Frame* frame = self->frame;
-  Storage* storage = GetHeld(self, frame->handle);
-  Status status = kConsumed;
-  if (storage != nullptr) RetainStorage(storage, self->thread);
-  Managed* managed = storage == nullptr ? nullptr : ExportManaged<Managed>(*frame, storage, &status, self->thread);
-  frame->status = status;
-  if (storage != nullptr && managed == nullptr) ReleaseStorage(storage);
+static napi_value Import(napi_env env, napi_callback_info info) {
+  Instance* self = InstanceOf(env, info);
+  ImportRequest* request = MessageOf<ImportRequest>(self);
+  request->status = ImportAt<Managed>(self, request->address, &request->tensor);
+  return nullptr;
+}
+
+napi_value ImportVersioned(napi_env env, napi_callback_info info) {
+  return Import<DLManagedTensorVersioned>(env, info);
+}
+napi_value ImportLegacy(napi_env env, napi_callback_info info) { return Import<DLManagedTensor>(env, info); }
+
+// The managed tensor of what the message describes; NULL with the reason in `status`.
+template <class Managed>
+static Managed* ExportTensor(Instance* self, const WireTensor& wire, int32_t* status) {
+  Descriptor descriptor;
+  Storage* storage = GetHeld(self, wire.handle);
+  Status outcome = storage == nullptr ? kConsumed : ReadWire(self, wire, &descriptor);
+  Managed* managed = nullptr;
+  if (outcome == kOk) {
+    RetainStorage(storage, self->thread);
+    managed = ExportManaged<Managed>(descriptor, storage, &outcome, self->thread);
+    if (managed == nullptr) ReleaseStorage(storage, self->thread);
+  }
+  *status = outcome;
   if (managed != nullptr) Count(self->thread, counts.exports, 1);
   return managed;
 }
 
-napi_value ExportVersioned(napi_env env, napi_callback_info info) {
-  Environment* self = EnvironmentOf(env, info);
-  self->frame->address = reinterpret_cast<uint64_t>(ExportFrame<DLManagedTensorVersioned>(self));
+template <class Managed>
+static napi_value Export(napi_env env, napi_callback_info info) {
+  Instance* self = InstanceOf(env, info);
+  ExportRequest* request = MessageOf<ExportRequest>(self);
+  request->address = reinterpret_cast<uint64_t>(ExportTensor<Managed>(self, request->tensor, &request->status));
   return nullptr;
 }
 
-napi_value ExportLegacy(napi_env env, napi_callback_info info) {
-  Environment* self = EnvironmentOf(env, info);
-  self->frame->address = reinterpret_cast<uint64_t>(ExportFrame<DLManagedTensor>(self));
-  return nullptr;
+napi_value ExportVersioned(napi_env env, napi_callback_info info) {
+  return Export<DLManagedTensorVersioned>(env, info);
 }
+napi_value ExportLegacy(napi_env env, napi_callback_info info) { return Export<DLManagedTensor>(env, info); }
 
 template <class Managed>
-static void DeleteAt(Environment* self) {
-  const uint64_t address = self->frame->address;
-  const bool plausible = IsPlausible(address);
-  if (plausible) DeleteManaged(reinterpret_cast<Managed*>(address));
-  self->frame->status = plausible ? kOk : kNullManaged;  // last: the deleter may use the frame
+static napi_value Delete(napi_env env, napi_callback_info info) {
+  DeleteRequest* request = MessageOf<DeleteRequest>(InstanceOf(env, info));
+  const bool plausible = IsPlausible(request->address);
+  request->status = plausible ? kOk : kNullManaged;
+  if (plausible) DeleteManaged(reinterpret_cast<Managed*>(request->address));
+  return nullptr;
 }
 
 napi_value DeleteVersioned(napi_env env, napi_callback_info info) {
-  DeleteAt<DLManagedTensorVersioned>(EnvironmentOf(env, info));
-  return nullptr;
+  return Delete<DLManagedTensorVersioned>(env, info);
 }
-
-napi_value DeleteLegacy(napi_env env, napi_callback_info info) {
-  DeleteAt<DLManagedTensor>(EnvironmentOf(env, info));
-  return nullptr;
-}
+napi_value DeleteLegacy(napi_env env, napi_callback_info info) { return Delete<DLManagedTensor>(env, info); }
 
 napi_value ImportExternal(napi_env env, napi_callback_info info) {
   napi_value value;
-  Environment* self = EnvironmentOf(env, info, &value);
+  Instance* self = InstanceOf(env, info, &value);
+  TensorResult* result = MessageOf<TensorResult>(self);
   bool ours = false;
   if (dlpack_napi_check(env, value, &ours) != napi_ok || !ours) {
-    self->frame->status = kNotExternal;
+    result->status = kNotExternal;
     return nullptr;
   }
   DLManagedTensorVersioned* managed = nullptr;
-  if (dlpack_napi_take(env, value, &managed) != napi_ok || managed == nullptr) {
-    self->frame->status = kConsumed;
-    return nullptr;
-  }
-  ImportAt<DLManagedTensorVersioned>(self, reinterpret_cast<uint64_t>(managed));
+  const bool is_taken = dlpack_napi_take(env, value, &managed) == napi_ok && managed != nullptr;
+  const uint64_t address = reinterpret_cast<uint64_t>(managed);
+  result->status = is_taken ? ImportAt<DLManagedTensorVersioned>(self, address, &result->tensor) : kConsumed;
   return nullptr;
 }
 
 napi_value ExportExternal(napi_env env, napi_callback_info info) {
-  Environment* self = EnvironmentOf(env, info);
-  DLManagedTensorVersioned* managed = ExportFrame<DLManagedTensorVersioned>(self);
+  Instance* self = InstanceOf(env, info);
+  ExportRequest* request = MessageOf<ExportRequest>(self);
+  auto* managed = ExportTensor<DLManagedTensorVersioned>(self, request->tensor, &request->status);
   if (managed == nullptr) return nullptr;
   napi_value result = nullptr;
   if (dlpack_napi_create(env, managed, &result) != napi_ok) {
     DeleteManaged(managed);
-    self->frame->status = kNapi;
+    request->status = kNapi;
     return nullptr;
   }
   return result;
 }
 
 napi_value IssueTicketBinding(napi_env env, napi_callback_info info) {
-  Environment* self = EnvironmentOf(env, info);
-  Storage* storage = FrameStorage(self);
-  if (storage != nullptr && !IssueTicket(*self->frame, storage)) self->frame->status = kOutOfMemory;
+  Instance* self = InstanceOf(env, info);
+  TicketRequest* request = MessageOf<TicketRequest>(self);
+  Storage* storage = GetHeld(self, request->tensor.handle);
+  Descriptor descriptor;
+  Status status = storage == nullptr ? kConsumed : ReadWire(self, request->tensor, &descriptor);
+  if (status == kOk) status = CheckInside(descriptor, storage->nbytes);
+  if (status == kOk && !IssueTicket(request->ticket, descriptor, storage)) status = kOutOfMemory;
+  request->status = status;
   return nullptr;
 }
 
 napi_value RedeemTicketBinding(napi_env env, napi_callback_info info) {
-  Environment* self = EnvironmentOf(env, info);
-  Storage* storage = RedeemTicket(self->frame);
-  self->frame->status = storage == nullptr ? kUnknownTicket : kOk;
-  if (storage == nullptr) return nullptr;
-  self->frame->nbytes = static_cast<double>(storage->nbytes);
-  HoldInFrame(self, storage);
+  Instance* self = InstanceOf(env, info);
+  TicketRequest* request = MessageOf<TicketRequest>(self);
+  Descriptor descriptor;
+  Storage* storage = RedeemTicket(request->ticket, &descriptor);
+  request->status = storage == nullptr ? kUnknownTicket : GiveTensor(self, storage, kOk, descriptor, &request->tensor);
   return nullptr;
 }
 
 napi_value ExchangeApiAddress(napi_env env, napi_callback_info info) {
-  EnvironmentOf(env, info)->frame->address = reinterpret_cast<uint64_t>(ExchangeApi());
+  MessageOf<AddressResult>(InstanceOf(env, info))->address = reinterpret_cast<uint64_t>(ExchangeApi());
   return nullptr;
 }
 
-// Into the shape of the frame, in the order src/native/stats.ts reads them.
 napi_value ReadCounts(napi_env env, napi_callback_info info) {
-  Environment* self = EnvironmentOf(env, info);
-  double* out = self->frame->shape;
-  out[0] = static_cast<double>(CountOf(counts.storages));
-  out[1] = static_cast<double>(CountOf(counts.bytes));
-  out[2] = static_cast<double>(CountOf(counts.imports));
-  out[3] = static_cast<double>(CountOf(counts.exports));
-  out[4] = static_cast<double>(CountOf(counts.tickets));
-  out[5] = static_cast<double>(self->reported);
+  Instance* self = InstanceOf(env, info);
+  CountsResult* result = MessageOf<CountsResult>(self);
+  result->storages = static_cast<double>(CountOf(counts.storages));
+  result->bytes = static_cast<double>(CountOf(counts.bytes));
+  result->imports = static_cast<double>(CountOf(counts.imports));
+  result->exports = static_cast<double>(CountOf(counts.exports));
+  result->tickets = static_cast<double>(CountOf(counts.tickets));
+  result->reported = static_cast<double>(self->reported);
   return nullptr;
 }
 
-// readTraces(Float64Array): numbers of the places where live exports were made; frame->nbytes is how many there are.
+// readTraces(Float64Array): numbers of the places where live exports were made.
 napi_value ReadTraces(napi_env env, napi_callback_info info) {
   napi_value array;
-  Environment* self = EnvironmentOf(env, info, &array);
+  TracesResult* result = MessageOf<TracesResult>(InstanceOf(env, info, &array));
   napi_typedarray_type type;
   size_t length = 0;
   void* data = nullptr;
@@ -162,7 +158,7 @@ napi_value ReadTraces(napi_env env, napi_callback_info info) {
       type != napi_float64_array) {
     length = 0;
   }
-  self->frame->nbytes = static_cast<double>(ListTraces(static_cast<double*>(data), length));
+  result->count = static_cast<double>(ListTraces(static_cast<double*>(data), length));
   return nullptr;
 }
 

@@ -20,7 +20,7 @@ static Storage* AllocateOnDevice(const DLDevice& device, uint64_t nbytes) {
 static int Allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_ctx,
                     void (*SetError)(void* error_ctx, const char* kind, const char* message)) {
   *out = nullptr;
-  Frame frame = {};
+  Descriptor descriptor;
   const int32_t device_type = prototype->device.device_type;
   if (device_type != kDLCPU && !(cuda::IsLoaded() && cuda::CanAllocate(device_type))) {
     SetError(error_ctx, "BufferError",
@@ -36,13 +36,10 @@ static int Allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* e
     SetError(error_ctx, "ValueError", "Expected a dtype of at least one bit for an allocation");
     return -1;
   }
-  frame.ndim = prototype->ndim;
-  frame.dtype_code = prototype->dtype.code;
-  frame.dtype_bits = prototype->dtype.bits;
-  frame.dtype_lanes = prototype->dtype.lanes;
-  frame.device_type = device_type;
-  frame.device_id = prototype->device.device_id;
-  frame.addressable = 1;
+  Clear(&descriptor);
+  descriptor.ndim = prototype->ndim;
+  descriptor.dtype = prototype->dtype;
+  descriptor.device = prototype->device;
   int64_t step = 1;
   bool empty = false;
   bool overflow = false;
@@ -52,8 +49,8 @@ static int Allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* e
       SetError(error_ctx, "ValueError", "Expected lengths of zero or more for an allocation");
       return -1;
     }
-    frame.shape[i] = static_cast<double>(length);
-    frame.strides[i] = static_cast<double>(step);
+    descriptor.shape[i] = length;
+    descriptor.strides[i] = step;
     if (length == 0) empty = true;
     overflow |= __builtin_mul_overflow(step, length == 0 ? int64_t{1} : length, &step) || step >> 53 != 0;
   }
@@ -66,7 +63,7 @@ static int Allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* e
   const uint64_t nbytes = empty ? 0 : static_cast<uint64_t>(bits / 8 + (bits % 8 != 0));
   Storage* storage = device_type == kDLCPU ? AllocateStorage(nbytes) : AllocateOnDevice(prototype->device, nbytes);
   Status status;
-  *out = storage == nullptr ? nullptr : ExportManaged<DLManagedTensorVersioned>(frame, storage, &status);
+  *out = storage == nullptr ? nullptr : ExportManaged<DLManagedTensorVersioned>(descriptor, storage, &status);
   if (*out == nullptr) {
     if (storage != nullptr) ReleaseStorage(storage);
     SetError(error_ctx, "MemoryError", "Out of memory for a tensor");

@@ -6,40 +6,18 @@
 
 namespace dlpack {
 
-// attachFrame({ frame, onRelease }): the ArrayBuffer that carries every exchange, never seen by user code.
-napi_value AttachFrame(napi_env env, napi_callback_info info) {
-  napi_value options, frame, on_release;
-  Environment* self = EnvironmentOf(env, info, &options);
-  void* data = nullptr;
-  size_t length = 0;
-  if (napi_get_named_property(env, options, "frame", &frame) != napi_ok ||
-      napi_get_named_property(env, options, "onRelease", &on_release) != napi_ok ||
-      napi_get_arraybuffer_info(env, frame, &data, &length) != napi_ok || length < sizeof(Frame)) {
-    napi_throw_error(env, nullptr, "attachFrame needs an ArrayBuffer of the size of the frame");
-    return nullptr;
-  }
-  self->queue = CreateReleaseQueue(env, on_release);
-  if (self->queue == nullptr || napi_create_reference(env, frame, 1, &self->frame_ref) != napi_ok) {
-    napi_throw_error(env, nullptr, "attachFrame could not create its thread-safe function");
-    return nullptr;
-  }
-  self->frame = static_cast<Frame*>(data);
-  return nullptr;
-}
-
 napi_value Allocate(napi_env env, napi_callback_info info) {
-  Environment* self = EnvironmentOf(env, info);
-  Frame* frame = self->frame;
-  Storage* storage = IsSize(frame->nbytes) ? AllocateStorage(static_cast<uint64_t>(frame->nbytes)) : nullptr;
-  frame->status = storage == nullptr ? kOutOfMemory : kOk;
-  frame->device_type = 1;
-  if (storage != nullptr) HoldInFrame(self, storage);
+  Instance* self = InstanceOf(env, info);
+  AllocateRequest* request = MessageOf<AllocateRequest>(self);
+  Storage* storage = IsSize(request->nbytes) ? AllocateStorage(static_cast<uint64_t>(request->nbytes)) : nullptr;
+  request->handle = storage == nullptr ? 0 : Hold(self, storage, true);
+  request->status = request->handle == 0 ? kOutOfMemory : kOk;
   return nullptr;
 }
 
 napi_value Release(napi_env env, napi_callback_info info) {
-  Environment* self = EnvironmentOf(env, info);
-  Drop(self, self->frame->handle);
+  Instance* self = InstanceOf(env, info);
+  Drop(self, MessageOf<ReleaseRequest>(self)->handle);
   return nullptr;
 }
 
@@ -50,10 +28,11 @@ napi_value Collect(napi_env env, napi_callback_info info) {
 }
 
 napi_value AddressOf(napi_env env, napi_callback_info info) {
-  Environment* self = EnvironmentOf(env, info);
-  Storage* storage = GetHeld(self, self->frame->handle);
-  self->frame->status = storage == nullptr ? kConsumed : kOk;
-  self->frame->address = storage == nullptr ? 0 : reinterpret_cast<uint64_t>(storage->data);
+  Instance* self = InstanceOf(env, info);
+  AddressRequest* request = MessageOf<AddressRequest>(self);
+  Storage* storage = GetHeld(self, request->handle);
+  request->status = storage == nullptr ? kConsumed : kOk;
+  request->address = storage == nullptr ? 0 : reinterpret_cast<uint64_t>(storage->data);
   return nullptr;
 }
 
@@ -64,38 +43,36 @@ static bool BytesOf(napi_env env, napi_value array, void** data, size_t* length)
          type == napi_uint8_array;
 }
 
-// A Storage over memory that JavaScript keeps alive under the number in frame->nbytes.
-static void HoldQueued(Environment* self, uint64_t id, void* data, uint64_t nbytes) {
-  Storage* storage = WrapQueued(self->queue, id, data, nbytes);
-  self->frame->status = storage == nullptr ? kOutOfMemory : kOk;
-  if (storage == nullptr) return;
+// A Storage over memory that JavaScript keeps alive under the number of the request.
+static void HoldPinned(Instance* self, PinRequest* request, void* data, uint64_t nbytes) {
+  Storage* storage = WrapQueued(self->queue, static_cast<uint64_t>(request->pin), data, nbytes);
   // Nothing is reported: the collector knows the buffer that JavaScript keeps.
-  self->frame->handle = Hold(self, storage, false);
-  if (self->frame->handle == 0) self->frame->status = kOutOfMemory;
+  request->handle = storage == nullptr ? 0 : Hold(self, storage, false);
+  request->status = request->handle == 0 ? kOutOfMemory : kOk;
 }
 
 napi_value PinArray(napi_env env, napi_callback_info info) {
   napi_value array;
-  Environment* self = EnvironmentOf(env, info, &array);
+  Instance* self = InstanceOf(env, info, &array);
+  PinRequest* request = MessageOf<PinRequest>(self);
   void* data = nullptr;
   size_t length = 0;
-  if (!BytesOf(env, array, &data, &length)) {
-    self->frame->status = kNapi;
+  if (!IsSize(request->pin) || !BytesOf(env, array, &data, &length)) {
+    request->status = kNapi;
     return nullptr;
   }
-  HoldQueued(self, static_cast<uint64_t>(self->frame->byte_offset), data, length);
+  HoldPinned(self, request, data, length);
   return nullptr;
 }
 
 napi_value PinAddress(napi_env env, napi_callback_info info) {
-  Environment* self = EnvironmentOf(env, info);
-  Frame* frame = self->frame;
-  if (!IsSize(frame->nbytes) || (frame->nbytes > 0 && frame->address < 4096)) {
-    frame->status = kNullData;
+  Instance* self = InstanceOf(env, info);
+  PinRequest* request = MessageOf<PinRequest>(self);
+  if (!IsSize(request->pin) || !IsSize(request->nbytes) || (request->nbytes > 0 && request->address < 4096)) {
+    request->status = kNullData;
     return nullptr;
   }
-  HoldQueued(self, static_cast<uint64_t>(frame->byte_offset), reinterpret_cast<void*>(frame->address),
-             static_cast<uint64_t>(frame->nbytes));
+  HoldPinned(self, request, reinterpret_cast<void*>(request->address), static_cast<uint64_t>(request->nbytes));
   return nullptr;
 }
 
@@ -106,11 +83,11 @@ static void FinalizeBuffer(napi_env, void*, void* hint) {
 }
 
 napi_value CreateBuffer(napi_env env, napi_callback_info info) {
-  Environment* self = EnvironmentOf(env, info);
-  Frame* frame = self->frame;
-  Storage* storage = GetHeld(self, frame->handle);
+  Instance* self = InstanceOf(env, info);
+  BufferRequest* request = MessageOf<BufferRequest>(self);
+  Storage* storage = GetHeld(self, request->handle);
   if (storage == nullptr) {
-    frame->status = kConsumed;
+    request->status = kConsumed;
     return nullptr;
   }
   napi_value result = nullptr;
@@ -122,42 +99,41 @@ napi_value CreateBuffer(napi_env env, napi_callback_info info) {
   }
   if (status == napi_no_external_buffers_allowed) {
     ReleaseStorage(storage);
-    frame->status = kNoExternalBuffers;
+    request->status = kNoExternalBuffers;
     return nullptr;
   }
   if (status != napi_ok) {
     // Node 20 runs the finalizer all the same when a buffer is too large; a leak is better than a second release.
     napi_value error;
     napi_get_and_clear_last_exception(env, &error);
-    frame->status = kNapi;
+    request->status = kNapi;
     return nullptr;
   }
   // From here on the runtime counts these bytes itself.
-  TakeReportBack(self, frame->handle);
-  frame->status = kOk;
+  Held* held = self->table.Find(request->handle);
+  if (held != nullptr) TakeReportBack(self, held);
+  request->status = kOk;
   return result;
 }
 
 napi_value DetachBuffer(napi_env env, napi_callback_info info) {
   napi_value buffer;
-  Environment* self = EnvironmentOf(env, info, &buffer);
-  self->frame->status = napi_detach_arraybuffer(env, buffer) == napi_ok ? kOk : kNapi;
+  InstanceOf(env, info, &buffer);
+  napi_detach_arraybuffer(env, buffer);
   return nullptr;
 }
 
 // Copies the whole storage out of, or into, a Uint8Array of its size.
 static napi_value CopyBytes(napi_env env, napi_callback_info info, bool out) {
   napi_value array;
-  Environment* self = EnvironmentOf(env, info, &array);
-  Storage* storage = GetHeld(self, self->frame->handle);
+  Instance* self = InstanceOf(env, info, &array);
+  BufferRequest* request = MessageOf<BufferRequest>(self);
+  Storage* storage = GetHeld(self, request->handle);
   void* data = nullptr;
   size_t length = 0;
-  if (storage == nullptr || !BytesOf(env, array, &data, &length) || length != storage->nbytes) {
-    self->frame->status = kNapi;
-    return nullptr;
-  }
-  self->frame->status = kOk;
-  if (length > 0) memcpy(out ? data : storage->data, out ? storage->data : data, length);
+  const bool fits = storage != nullptr && BytesOf(env, array, &data, &length) && length == storage->nbytes;
+  request->status = fits ? kOk : kNapi;
+  if (fits && length > 0) memcpy(out ? data : storage->data, out ? storage->data : data, length);
   return nullptr;
 }
 

@@ -1,7 +1,6 @@
 #include "tickets.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "lock.h"
 
@@ -10,33 +9,36 @@ namespace dlpack {
 struct Ticket {
   Ticket* next;
   Storage* storage;
-  Frame frame;
+  uint64_t number[2];
+  Descriptor descriptor;
 };
 
 static const size_t kBuckets = 256;  // numbers are random: the low byte spreads them
 static Ticket* buckets[kBuckets];
 static Lock buckets_lock;
 
-bool IssueTicket(const Frame& frame, Storage* storage) {
+bool IssueTicket(const uint64_t* number, const Descriptor& descriptor, Storage* storage) {
   Ticket* ticket = static_cast<Ticket*>(malloc(sizeof(Ticket)));
   if (ticket == nullptr) return false;
-  memcpy(&ticket->frame, &frame, sizeof(Frame));
+  ticket->number[0] = number[0];
+  ticket->number[1] = number[1];
+  ticket->descriptor = descriptor;
   ticket->storage = storage;
   RetainStorage(storage);
   Count(counts.tickets, 1);
   LockScope scope(&buckets_lock);
-  Ticket** bucket = &buckets[frame.ticket[0] % kBuckets];
+  Ticket** bucket = &buckets[number[0] % kBuckets];
   ticket->next = *bucket;
   *bucket = ticket;
   return true;
 }
 
-Storage* RedeemTicket(Frame* frame) {
+Storage* RedeemTicket(const uint64_t* number, Descriptor* descriptor) {
   Ticket* found = nullptr;
   {
     LockScope scope(&buckets_lock);
-    for (Ticket** at = &buckets[frame->ticket[0] % kBuckets]; *at != nullptr; at = &(*at)->next) {
-      if ((*at)->frame.ticket[0] == frame->ticket[0] && (*at)->frame.ticket[1] == frame->ticket[1]) {
+    for (Ticket** at = &buckets[number[0] % kBuckets]; *at != nullptr; at = &(*at)->next) {
+      if ((*at)->number[0] == number[0] && (*at)->number[1] == number[1]) {
         found = *at;
         *at = found->next;
         break;
@@ -45,11 +47,7 @@ Storage* RedeemTicket(Frame* frame) {
   }
   if (found == nullptr) return nullptr;
   Storage* storage = found->storage;
-  // Numbers of kinds are those of the environment that issued it.
-  const uint32_t known = frame->known;
-  memcpy(frame, &found->frame, sizeof(Frame));
-  frame->kind = 0;
-  frame->known = known;
+  *descriptor = found->descriptor;
   free(found);
   Count(counts.tickets, -1);
   return storage;

@@ -3,17 +3,17 @@
 #ifndef DLPACK_NODE_TICKETS_H_
 #define DLPACK_NODE_TICKETS_H_
 
-#include "frame.h"
+#include "descriptor.h"
 #include "storage.h"
 
 namespace dlpack {
 
-// Issues `frame.ticket` for what the frame describes, with a reference of its own. False when out of memory.
-bool IssueTicket(const Frame& frame, Storage* storage);
+// Issues a ticket, two words of it, for the tensor, with a reference of its own. False when out of memory.
+bool IssueTicket(const uint64_t* number, const Descriptor& descriptor, Storage* storage);
 
-// Redeems `frame->ticket`: the frame then describes the tensor and the caller owns the reference. NULL for a number
-// that was never issued, or redeemed or revoked before.
-Storage* RedeemTicket(Frame* frame);
+// Redeems a ticket: the caller owns the reference. NULL for a number that was never issued, or redeemed or revoked
+// before.
+Storage* RedeemTicket(const uint64_t* number, Descriptor* descriptor);
 
 }  // namespace dlpack
 

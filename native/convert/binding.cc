@@ -1,4 +1,4 @@
-// convert and convertAsync: a pass described by JavaScript in a Float64Array, over storages or over typed arrays.
+// convert and convertAsync: a pass that JavaScript described, over storages or over typed arrays.
 #include <stdlib.h>
 
 #include "../bindings.h"
@@ -6,13 +6,11 @@
 
 namespace dlpack {
 
-// Fields of the request, the indices of src/native/convert.ts.
-enum Field { kOutcome, kFromHandle, kToHandle, kFromType, kToType, kFromBit, kToBit, kAxisCount, kThreads, kAxes };
+static_assert(sizeof(ConvertRequest::shape) == kMaxAxes * sizeof(double), "a request has room for all axes");
 
-static ElementType TypeOfPacked(double packed, int64_t* bits) {
-  const uint32_t number = static_cast<uint32_t>(packed);
-  *bits = number >> 8 & 0xff;
-  return ElementTypeOf(number & 0xff, number >> 8 & 0xff);
+static ElementType TypeOfPacked(uint32_t packed, int64_t* bits) {
+  *bits = packed >> 8 & 0xff;
+  return ElementTypeOf(packed & 0xff, packed >> 8 & 0xff);
 }
 
 // An integer that both sides count alike; false for NaN, too.
@@ -35,26 +33,24 @@ static bool FitsInside(const Pass& pass, int64_t bit, const int64_t* steps, int6
   return high <= static_cast<int64_t>(nbytes * 8);
 }
 
-static bool ReadPass(const double* request, Pass* pass) {
-  pass->from_type = TypeOfPacked(request[kFromType], &pass->from_bits);
-  pass->to_type = TypeOfPacked(request[kToType], &pass->to_bits);
+static bool ReadPass(const ConvertRequest& request, Pass* pass) {
+  pass->from_type = TypeOfPacked(request.from_type, &pass->from_bits);
+  pass->to_type = TypeOfPacked(request.to_type, &pass->to_bits);
   // Types without a row of their own are copied as they are, and only among themselves.
-  if (pass->from_type == kRaw && request[kFromType] != request[kToType]) pass->to_bits = 0;
-  const double axis_count = request[kAxisCount];
-  if (!(axis_count >= 0 && axis_count <= kMaxAxes)) return false;
-  if (!IsInteger(request[kFromBit]) || !IsInteger(request[kToBit])) return false;
-  pass->from_bit = static_cast<int64_t>(request[kFromBit]);
-  pass->to_bit = static_cast<int64_t>(request[kToBit]);
-  pass->ndim = static_cast<int32_t>(request[kAxisCount]);
-  pass->threads = static_cast<int32_t>(request[kThreads]);
-  const double* axes = request + kAxes;
-  for (int32_t i = 0; i < 3 * pass->ndim; ++i) {
-    if (!IsInteger(axes[i])) return false;
-  }
+  if (pass->from_type == kRaw && request.from_type != request.to_type) pass->to_bits = 0;
+  pass->ndim = request.ndim;
+  pass->threads = request.threads;
+  if (pass->ndim < 0 || pass->ndim > kMaxAxes) return false;
+  if (!IsInteger(request.from_bit) || !IsInteger(request.to_bit)) return false;
+  pass->from_bit = static_cast<int64_t>(request.from_bit);
+  pass->to_bit = static_cast<int64_t>(request.to_bit);
   for (int32_t i = 0; i < pass->ndim; ++i) {
-    pass->shape[i] = static_cast<int64_t>(axes[i]);
-    pass->from_step[i] = static_cast<int64_t>(axes[pass->ndim + i]);
-    pass->to_step[i] = static_cast<int64_t>(axes[2 * pass->ndim + i]);
+    if (!IsInteger(request.shape[i]) || !IsInteger(request.from_steps[i]) || !IsInteger(request.to_steps[i])) {
+      return false;
+    }
+    pass->shape[i] = static_cast<int64_t>(request.shape[i]);
+    pass->from_step[i] = static_cast<int64_t>(request.from_steps[i]);
+    pass->to_step[i] = static_cast<int64_t>(request.to_steps[i]);
   }
   return true;
 }
@@ -64,16 +60,8 @@ static bool ArrayOf(napi_env env, napi_value value, napi_typedarray_type wanted,
   return napi_get_typedarray_info(env, value, &type, length, data, nullptr, nullptr) == napi_ok && type == wanted;
 }
 
-// The request, long enough for all its axes.
-static double* RequestOf(napi_env env, napi_value value) {
-  void* data = nullptr;
-  size_t length = 0;
-  const bool is_request = ArrayOf(env, value, napi_float64_array, &data, &length) && length >= kAxes + 3 * kMaxAxes;
-  return is_request ? static_cast<double*>(data) : nullptr;
-}
-
-// Memory of a storage that this environment holds, or of the typed array given in its place.
-static uint8_t* MemoryOf(Environment* self, double handle, napi_value array, uint64_t* nbytes) {
+// Memory of a storage that this instance holds, or of the typed array given in its place.
+static uint8_t* MemoryOf(Instance* self, uint32_t handle, napi_value array, uint64_t* nbytes) {
   void* data = nullptr;
   size_t length = 0;
   if (handle == 0) {
@@ -81,7 +69,7 @@ static uint8_t* MemoryOf(Environment* self, double handle, napi_value array, uin
     *nbytes = length;
     return static_cast<uint8_t*>(data);
   }
-  Storage* storage = GetHeld(self, static_cast<uint32_t>(handle));
+  Storage* storage = GetHeld(self, handle);
   if (storage == nullptr) return nullptr;
   *nbytes = storage->nbytes;
   return static_cast<uint8_t*>(storage->data);
@@ -93,23 +81,24 @@ static bool IsSound(const Pass& pass, uint64_t from_nbytes, uint64_t to_nbytes) 
          FitsInside(pass, pass.to_bit, pass.to_step, pass.to_bits, to_nbytes);
 }
 
-// convert(request, source, target), on the JavaScript thread. Leaves 1 in the first field when it was done.
+// convert(source, target), on the JavaScript thread.
 napi_value Convert(napi_env env, napi_callback_info info) {
-  napi_value arguments[3];
-  size_t count = 3;
-  void* self = nullptr;
-  napi_get_cb_info(env, info, &count, arguments, nullptr, &self);
-  double* request = RequestOf(env, arguments[0]);
-  Environment* environment = static_cast<Environment*>(self);
+  napi_value arrays[2];
+  size_t count = 2;
+  void* data = nullptr;
+  napi_get_cb_info(env, info, &count, arrays, nullptr, &data);
+  Instance* self = static_cast<Instance*>(data);
+  ConvertRequest* request = MessageOf<ConvertRequest>(self);
   Pass pass;
-  if (request == nullptr || !ReadPass(request, &pass)) return nullptr;
+  request->is_done = 0;
+  if (!ReadPass(*request, &pass)) return nullptr;
   uint64_t from_nbytes = 0;
   uint64_t to_nbytes = 0;
-  pass.from = MemoryOf(environment, request[kFromHandle], arguments[1], &from_nbytes);
-  pass.to = MemoryOf(environment, request[kToHandle], arguments[2], &to_nbytes);
+  pass.from = MemoryOf(self, request->from_handle, arrays[0], &from_nbytes);
+  pass.to = MemoryOf(self, request->to_handle, arrays[1], &to_nbytes);
   if (pass.from == nullptr || pass.to == nullptr || !IsSound(pass, from_nbytes, to_nbytes)) return nullptr;
   RunPass(pass);
-  request[kOutcome] = 1;
+  request->is_done = 1;
   return nullptr;
 }
 
@@ -147,17 +136,15 @@ static napi_value Queue(napi_env env, AsyncPass* pass) {
   return nullptr;
 }
 
-// convertAsync(request), for two storages: a promise of whether it was done, or undefined. Both are kept until then.
+// convertAsync(), for two storages: a promise of whether it was done, or undefined. Both are kept until then.
 napi_value ConvertAsync(napi_env env, napi_callback_info info) {
-  napi_value argument;
-  Environment* self = EnvironmentOf(env, info, &argument);
-  const double* request = RequestOf(env, argument);
-  if (request == nullptr) return nullptr;
-  Storage* from = GetHeld(self, static_cast<uint32_t>(request[kFromHandle]));
-  Storage* to = GetHeld(self, static_cast<uint32_t>(request[kToHandle]));
+  Instance* self = InstanceOf(env, info);
+  const ConvertRequest* request = MessageOf<ConvertRequest>(self);
+  Storage* from = GetHeld(self, request->from_handle);
+  Storage* to = GetHeld(self, request->to_handle);
   AsyncPass* pass = from == nullptr || to == nullptr ? nullptr : static_cast<AsyncPass*>(malloc(sizeof(AsyncPass)));
   if (pass == nullptr) return nullptr;
-  const bool is_read = ReadPass(request, &pass->pass);
+  const bool is_read = ReadPass(*request, &pass->pass);
   pass->pass.from = static_cast<uint8_t*>(from->data);
   pass->pass.to = static_cast<uint8_t*>(to->data);
   pass->from = from;

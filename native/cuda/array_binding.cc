@@ -12,7 +12,7 @@ namespace cuda {
 napi_value AdmitBinding(napi_env env, napi_callback_info info) {
   CudaContext* self = ContextOf(env, info);
   CudaFrame* frame = self->frame;
-  Storage* storage = GetHeld(self->environment, frame->handle);
+  Storage* storage = GetHeld(self->instance, frame->handle);
   Location location;
   frame->flags = 0;
   frame->status = storage == nullptr ? kInvalidHandle : FindLocation(frame->address, &location);
@@ -44,7 +44,7 @@ napi_value AdmitBinding(napi_env env, napi_callback_info info) {
 napi_value FollowBinding(napi_env env, napi_callback_info info) {
   CudaContext* self = ContextOf(env, info);
   CudaFrame* frame = self->frame;
-  Storage* storage = GetHeld(self->environment, frame->handle);
+  Storage* storage = GetHeld(self->instance, frame->handle);
   frame->status =
       storage == nullptr ? kInvalidHandle : FollowMaker(storage, frame->device, frame->device, StreamOf(frame));
   return nullptr;

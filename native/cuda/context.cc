@@ -164,7 +164,7 @@ static void Destroy(void* data) {
 
 napi_value LoadCuda(napi_env env, napi_callback_info info) {
   napi_value path;
-  EnvironmentOf(env, info, &path);
+  InstanceOf(env, info, &path);
   char text[4096];
   size_t length = 0;
   if (napi_get_value_string_utf8(env, path, text, sizeof(text), &length) != napi_ok)
@@ -175,7 +175,7 @@ napi_value LoadCuda(napi_env env, napi_callback_info info) {
 
 napi_value AttachCuda(napi_env env, napi_callback_info info) {
   napi_value frame, result;
-  Environment* environment = EnvironmentOf(env, info, &frame);
+  Instance* instance = InstanceOf(env, info, &frame);
   void* data = nullptr;
   size_t length = 0;
   cuda::CudaContext* self = static_cast<cuda::CudaContext*>(calloc(1, sizeof(cuda::CudaContext)));
@@ -186,7 +186,7 @@ napi_value AttachCuda(napi_env env, napi_callback_info info) {
     napi_throw_error(env, nullptr, "attachCuda needs an ArrayBuffer of the size of the frame");
     return nullptr;
   }
-  self->environment = environment;
+  self->instance = instance;
   self->frame = static_cast<cuda::CudaFrame*>(data);
   self->owned.before = self->owned.next = &self->owned;
   napi_add_env_cleanup_hook(env, cuda::Destroy, self);

@@ -2,7 +2,7 @@
 #ifndef DLPACK_NODE_CUDA_CONTEXT_H_
 #define DLPACK_NODE_CUDA_CONTEXT_H_
 
-#include "../environment.h"
+#include "../wire.h"
 #include "streams.h"
 
 namespace dlpack {
@@ -58,7 +58,7 @@ struct Owned {
 };
 
 struct CudaContext {
-  Environment* environment;
+  Instance* instance;
   CudaFrame* frame;
   napi_ref frame_ref;
   Owned owned;  // head of the ring

@@ -2,7 +2,7 @@
 #ifndef DLPACK_NODE_CUDA_COPY_H_
 #define DLPACK_NODE_CUDA_COPY_H_
 
-#include "../frame.h"
+#include "../descriptor.h"
 #include "streams.h"
 
 namespace dlpack {

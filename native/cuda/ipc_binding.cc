@@ -19,7 +19,7 @@ static IpcHandle HandleIn(const CudaFrame* frame) {
 
 // Puts a new storage into the table, its number into `handle`.
 static void HoldStorage(CudaContext* self, Storage* storage) {
-  self->frame->handle = Hold(self->environment, storage, false);
+  self->frame->handle = Hold(self->instance, storage, false);
   if (self->frame->handle == 0) self->frame->status = kOutOfDeviceMemory;
 }
 
@@ -44,7 +44,7 @@ napi_value ShareMemoryBinding(napi_env env, napi_callback_info info) {
   const Device* device = DeviceOf(frame);
   if (device == nullptr) return nullptr;
   frame->flags = 0;
-  Storage* storage = GetHeld(self->environment, frame->handle);
+  Storage* storage = GetHeld(self->instance, frame->handle);
   if (storage == nullptr) {
     frame->status = kInvalidHandle;
     return nullptr;
@@ -99,7 +99,7 @@ napi_value FollowEventBinding(napi_env env, napi_callback_info info) {
   CudaContext* self = ContextOf(env, info);
   CudaFrame* frame = self->frame;
   const Device* device = DeviceOf(frame);
-  Storage* storage = device == nullptr ? nullptr : GetHeld(self->environment, frame->handle);
+  Storage* storage = device == nullptr ? nullptr : GetHeld(self->instance, frame->handle);
   if (device == nullptr) return nullptr;
   frame->status = storage == nullptr ? static_cast<Result>(kInvalidHandle)
                                      : FollowEvent(storage, StreamRef{device, StreamOf(frame)}, HandleIn(frame));

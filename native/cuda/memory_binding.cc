@@ -23,13 +23,13 @@ napi_value AllocateBinding(napi_env env, napi_callback_info info) {
                                     static_cast<uint64_t>(frame->nbytes), StreamOf(frame), &frame->status);
   if (storage == nullptr) return nullptr;
   // The collector is told of memory that the host has less of, not of the device's.
-  frame->handle = Hold(self->environment, storage, frame->kind != kDLCUDA);
+  frame->handle = Hold(self->instance, storage, frame->kind != kDLCUDA);
   if (frame->handle == 0) frame->status = kOutOfDeviceMemory;
   return nullptr;
 }
 
 static Storage* StorageOf(CudaContext* self) {
-  Storage* storage = GetHeld(self->environment, self->frame->handle);
+  Storage* storage = GetHeld(self->instance, self->frame->handle);
   if (storage == nullptr) self->frame->status = kInvalidHandle;
   return storage;
 }
@@ -73,7 +73,7 @@ struct Side {
 static bool FindSide(CudaContext* self, napi_env env, uint32_t handle, napi_value array, Side* side) {
   *side = Side{};
   if (handle != 0) {
-    side->storage = GetHeld(self->environment, handle);
+    side->storage = GetHeld(self->instance, handle);
     if (side->storage == nullptr) return false;
     side->data = static_cast<char*>(side->storage->data);
     side->nbytes = side->storage->nbytes;

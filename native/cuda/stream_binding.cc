@@ -153,7 +153,7 @@ napi_value WatchBinding(napi_env env, napi_callback_info info) {
   Wait* wait = static_cast<Wait*>(calloc(1, sizeof(Wait)));
   // A storage of nothing: its release is what calls the function, from any thread and after the end of the environment.
   if (wait != nullptr) {
-    wait->token = WrapQueued(self->environment->queue, static_cast<uint64_t>(frame->number), nullptr, 0);
+    wait->token = WrapQueued(self->instance->queue, static_cast<uint64_t>(frame->number), nullptr, 0);
   }
   if (wait == nullptr || wait->token == nullptr) {
     free(wait);

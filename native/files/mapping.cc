@@ -24,7 +24,7 @@ static void DestroyPart(Storage* self) {
 
 // Puts a storage over memory that is not ours into the table; 0 when out of memory. Nothing is reported to the garbage
 // collector: pages of a file are the system's to keep or drop, and their size would drive collections.
-static uint32_t HoldForeign(Environment* self, Storage* storage) {
+static uint32_t HoldForeign(Instance* self, Storage* storage) {
   if (storage == nullptr) return 0;
   Count(counts.imports, 1);
   return Hold(self, storage, false);
@@ -44,7 +44,7 @@ napi_value MapFile(napi_env env, napi_callback_info info) {
   size_t count = 3;
   void* data = nullptr;
   napi_get_cb_info(env, info, &count, arguments, nullptr, &data);
-  Environment* self = static_cast<Environment*>(data);
+  Instance* self = static_cast<Instance*>(data);
   static const size_t kMaxPath = 32768;
   size_t length = 0;
   bool is_writable = false;
@@ -87,7 +87,7 @@ napi_value MapFile(napi_env env, napi_callback_info info) {
 }
 
 // The storage that the first argument names, and the range of the next two where it lies inside.
-static Storage* RangeOf(napi_env env, Environment* self, napi_value* arguments, uint64_t* offset, uint64_t* nbytes) {
+static Storage* RangeOf(napi_env env, Instance* self, napi_value* arguments, uint64_t* offset, uint64_t* nbytes) {
   uint64_t handle = 0;
   if (!NumberOf(env, arguments[0], &handle) || handle > UINT32_MAX || !NumberOf(env, arguments[1], offset) ||
       !NumberOf(env, arguments[2], nbytes)) {
@@ -104,7 +104,7 @@ napi_value PartOf(napi_env env, napi_callback_info info) {
   size_t count = 3;
   void* data = nullptr;
   napi_get_cb_info(env, info, &count, arguments, nullptr, &data);
-  Environment* self = static_cast<Environment*>(data);
+  Instance* self = static_cast<Instance*>(data);
   uint64_t offset = 0;
   uint64_t nbytes = 0;
   Storage* mapping = RangeOf(env, self, arguments, &offset, &nbytes);
@@ -127,7 +127,7 @@ napi_value ReadPart(napi_env env, napi_callback_info info) {
   size_t count = 4;
   void* data = nullptr;
   napi_get_cb_info(env, info, &count, arguments, nullptr, &data);
-  Environment* self = static_cast<Environment*>(data);
+  Instance* self = static_cast<Instance*>(data);
   uint64_t offset = 0;
   uint64_t nbytes = 0;
   Storage* storage = RangeOf(env, self, arguments, &offset, &nbytes);

@@ -30,8 +30,8 @@ static void DestroyFromPython(Storage* self) {
 }
 
 template <class Managed>
-static Storage* Import(Managed* managed, Frame* frame, dlpack::Kind* kind) {
-  Storage* storage = ImportManaged(managed, frame, kind);
+static Storage* Import(Managed* managed, Descriptor* descriptor, Status* status) {
+  Storage* storage = ImportManaged(managed, descriptor, status);
   // One of our own that comes home is not Python's.
   if (storage != nullptr && storage->owner == managed) storage->destroy = DestroyFromPython<Managed>;
   return storage;
@@ -107,7 +107,7 @@ TypeEntry* LookUpType(Object* type) {
   return &node->entry;
 }
 
-static Storage* ConsumeTable(const TypeEntry& entry, Object* object, Frame* frame, dlpack::Kind* kind) {
+static Storage* ConsumeTable(const TypeEntry& entry, Object* object, Descriptor* descriptor, Status* status) {
   DLManagedTensorVersioned* managed = nullptr;
   if (entry.api->managed_tensor_from_py_object_no_sync(object, &managed) != 0 || managed == nullptr) return nullptr;
   if (entry.is_torch && managed->version.major == DLPACK_MAJOR_VERSION &&
@@ -117,7 +117,7 @@ static Storage* ConsumeTable(const TypeEntry& entry, Object* object, Frame* fram
     DeleteManaged(managed);
     return nullptr;
   }
-  return FollowProducer(Import(managed, frame, kind), *frame, entry.api);
+  return FollowProducer(Import(managed, descriptor, status), *descriptor, entry.api);
 }
 
 // As producers before version 1 have it.
@@ -182,16 +182,16 @@ static Object* CallForCopy(Object* object, const ConsumeOptions& options, Object
 }
 
 // The struct is chosen by the capsule's real name: producers may answer with another version than was asked for.
-static Storage* ConsumeCapsule(Object* capsule, Frame* frame) {
+static Storage* ConsumeCapsule(Object* capsule, Descriptor* descriptor, Status* status) {
   if (api.PyCapsule_IsValid(capsule, "dltensor_versioned")) {
     void* pointer = api.PyCapsule_GetPointer(capsule, "dltensor_versioned");
     if (api.PyCapsule_SetName(capsule, "used_dltensor_versioned") != 0) return nullptr;
-    return Import(static_cast<DLManagedTensorVersioned*>(pointer), frame, nullptr);
+    return Import(static_cast<DLManagedTensorVersioned*>(pointer), descriptor, status);
   }
   if (api.PyCapsule_IsValid(capsule, "dltensor")) {
     void* pointer = api.PyCapsule_GetPointer(capsule, "dltensor");
     if (api.PyCapsule_SetName(capsule, "used_dltensor") != 0) return nullptr;
-    return Import(static_cast<DLManagedTensor*>(pointer), frame, nullptr);
+    return Import(static_cast<DLManagedTensor*>(pointer), descriptor, status);
   }
   api.PyErr_SetString(api.PyExc_TypeError,
                       "Expected an unconsumed capsule named dltensor or dltensor_versioned from __dlpack__");
@@ -200,38 +200,39 @@ static Storage* ConsumeCapsule(Object* capsule, Frame* frame) {
 
 // As ConsumeCapsule, and drops the capsule: its destructor may be Python code, which must not run with an exception
 // set.
-static Storage* TakeCapsule(Object* capsule, Frame* frame) {
+static Storage* TakeCapsule(Object* capsule, Descriptor* descriptor, Status* status) {
   if (capsule == nullptr) return nullptr;
-  Storage* storage = ConsumeCapsule(capsule, frame);
+  Storage* storage = ConsumeCapsule(capsule, descriptor, status);
   SavedError error;
   api.Py_DecRef(capsule);
   return storage;
 }
 
 // After NumPy refused with the BufferError that is set; it stays unless the array is of ml_dtypes.
-static Storage* ConsumeMlDTypes(Object* array, const ConsumeOptions& options, Frame* frame) {
+static Storage* ConsumeMlDTypes(Object* array, const ConsumeOptions& options, Descriptor* descriptor, Status* status) {
   SavedError error;
   DLDataType dtype;
   Ref view(ViewMlDTypes(array, &dtype));
   if (!view) return nullptr;
   error.Drop();
-  Storage* storage = TakeCapsule(CallProducer(view.get(), options, nullptr), frame);
+  Storage* storage = TakeCapsule(CallProducer(view.get(), options, nullptr), descriptor, status);
   if (storage == nullptr) return nullptr;
-  frame->dtype_code = dtype.code;
-  frame->dtype_bits = dtype.bits;
-  if (dtype.bits < 8) frame->flags |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
+  descriptor->dtype.code = dtype.code;
+  descriptor->dtype.bits = dtype.bits;
+  if (dtype.bits < 8) descriptor->flags |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
   return storage;
 }
 
-Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Frame* frame, dlpack::Kind* kind) {
-  frame->status = kOk;
+Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Descriptor* descriptor, Status* status) {
+  *status = kOk;
+  Clear(descriptor);
   TypeEntry* entry = LookUpType(TypeOf(object));
   if (entry == nullptr) {
-    frame->status = kOutOfMemory;
+    *status = kOutOfMemory;
     return nullptr;
   }
   if (entry->api != nullptr && options.copy != 1 && !options.has_device && options.stream == 0) {
-    return ConsumeTable(*entry, object, frame, kind);
+    return ConsumeTable(*entry, object, descriptor, status);
   }
   if (entry->is_torch && !CheckTorchBits(object, entry->is_neg, nullptr)) return nullptr;
   // What comes to another device comes by the producer's own means.
@@ -240,10 +241,11 @@ Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Frame* fra
                                                     : StreamArgument(object));
   Object* capsule = CallForCopy(object, options, stream.get(), entry->is_copy_wrong);
   if (capsule == nullptr && api.PyErr_ExceptionMatches(api.PyExc_BufferError)) {
-    return ConsumeMlDTypes(object, options, frame);
+    return ConsumeMlDTypes(object, options, descriptor, status);
   }
-  Storage* storage = FollowProducer(TakeCapsule(capsule, frame), *frame, nullptr);
-  if (storage != nullptr && entry->is_immutable && options.copy != 1) frame->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
+  Storage* storage = FollowProducer(TakeCapsule(capsule, descriptor, status), *descriptor, nullptr);
+  if (storage != nullptr && entry->is_immutable && options.copy != 1)
+    descriptor->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
   return storage;
 }
 

@@ -2,9 +2,7 @@
 #ifndef DLPACK_NODE_PYTHON_CONSUME_H_
 #define DLPACK_NODE_PYTHON_CONSUME_H_
 
-#include "../abi/dlpack_abi.h"
-#include "../frame.h"
-#include "../kind.h"
+#include "../descriptor.h"
 #include "../storage.h"
 #include "api.h"
 
@@ -20,9 +18,9 @@ struct ConsumeOptions {
   int64_t stream;  // as the consumer named it; 0: our current one
 };
 
-// The tensor of an object: the frame describes it and the result owns it, with a kind as in managed_tensor.h. NULL with
-// `frame->status` set, or with a Python exception set and `frame->status` kOk. GIL held.
-Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Frame* frame, dlpack::Kind* kind);
+// The tensor of an object, which the result owns. NULL with the reason in `status`, or with a Python exception set and
+// `status` kOk. GIL held.
+Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Descriptor* descriptor, Status* status);
 
 // The table of a type through its chain of older versions, or NULL. Remembered for each type. GIL held.
 struct TypeEntry {

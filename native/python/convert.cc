@@ -85,31 +85,32 @@ Object* HandToTable(const DLPackExchangeAPI& table, DLManagedTensorVersioned* ma
 
 // A table does not synchronise: what its library queues on its current stream from now on must find the memory ready.
 // False, without an exception, where nobody knows: then it goes through __dlpack__, with a stream.
-bool OfferToTable(const Frame& frame, Storage* storage, const DLPackExchangeAPI& table) {
-  if (frame.device_type == kDLCPU) return true;
-  if (!cuda::IsLoaded() || !cuda::IsCudaDevice(frame.device_type) || table.current_work_stream == nullptr) return false;
-  const DLDevice device = {frame.device_type, frame.device_id};
+bool OfferToTable(const Descriptor& descriptor, Storage* storage, const DLPackExchangeAPI& table) {
+  if (descriptor.device.device_type == kDLCPU) return true;
+  if (!cuda::IsLoaded() || !cuda::IsCudaDevice(descriptor.device.device_type) || table.current_work_stream == nullptr)
+    return false;
+  const DLDevice device = descriptor.device;
   void* stream = nullptr;
-  const auto type = static_cast<DLDeviceType>(frame.device_type);
-  const bool offered = table.current_work_stream(type, frame.device_id, &stream) == 0 &&
+  const auto type = static_cast<DLDeviceType>(descriptor.device.device_type);
+  const bool offered = table.current_work_stream(type, descriptor.device.device_id, &stream) == 0 &&
                        HandOver(storage, device, cuda::Normalize(stream));
   if (!offered) api.PyErr_Clear();
   return offered;
 }
 
 // Through the table of the class: no Python code runs.
-Object* ConvertByTable(Objects* self, const TypeEntry& entry, const Frame& frame, Storage* storage) {
+Object* ConvertByTable(Objects* self, const TypeEntry& entry, const Descriptor& descriptor, Storage* storage) {
   // What is behind a table does not look at the read-only flag, and PyTorch up to 2.13 ends the process when it meets a
   // negative stride (pytorch#188047).
-  bool must_copy = (frame.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 && entry.api != ExchangeApi();
-  for (int32_t i = 0; i < frame.ndim && entry.is_torch; ++i) must_copy |= frame.strides[i] < 0;
+  bool must_copy = (descriptor.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 && entry.api != ExchangeApi();
+  for (int32_t i = 0; i < descriptor.ndim && entry.is_torch; ++i) must_copy |= descriptor.strides[i] < 0;
   if (must_copy) {
     self->frame->result.kind = kMustCopy;
     return nullptr;
   }
-  RetainStorage(storage, self->environment->thread);
+  RetainStorage(storage, self->instance->thread);
   Status status;
-  DLManagedTensorVersioned* managed = ExportManaged<DLManagedTensorVersioned>(frame, storage, &status);
+  DLManagedTensorVersioned* managed = ExportManaged<DLManagedTensorVersioned>(descriptor, storage, &status);
   if (managed == nullptr) {
     ReleaseStorage(storage);
     api.PyErr_SetString(api.PyExc_BufferError, status == kOutOfMemory
@@ -117,7 +118,7 @@ Object* ConvertByTable(Objects* self, const TypeEntry& entry, const Frame& frame
                                                    : "Expected a tensor that lies inside its memory");
     return nullptr;
   }
-  Count(self->environment->thread, counts.exports, 1);
+  Count(self->instance->thread, counts.exports, 1);
   Ref result(HandToTable(*entry.api, managed));
   if (!result || TypeOf(result.get()) == entry.type || api.PyType_IsSubtype(TypeOf(result.get()), entry.type))
     return result.take();
@@ -133,12 +134,12 @@ Object* ConvertByFunction(TypeEntry* entry, Object* tensor, bool may_copy) {
   return CallVector(entry->from_dlpack, arguments + 1, 1, may_copy ? nullptr : names.copy_tuple);
 }
 
-Object* ConvertTo(Objects* self, TypeEntry* entry, const Frame& frame, Storage* storage, bool may_copy) {
-  if (entry->api != nullptr && OfferToTable(frame, storage, *entry->api))
-    return ConvertByTable(self, *entry, frame, storage);
-  if (entry->is_numpy && FitsNumPy(frame)) return NewNumPyArray(frame, storage);
+Object* ConvertTo(Objects* self, TypeEntry* entry, const Descriptor& descriptor, Storage* storage, bool may_copy) {
+  if (entry->api != nullptr && OfferToTable(descriptor, storage, *entry->api))
+    return ConvertByTable(self, *entry, descriptor, storage);
+  if (entry->is_numpy && FitsNumPy(descriptor)) return NewNumPyArray(descriptor, storage);
   // From here on libraries run code, and JavaScript that it calls may dispose the tensor: this one keeps the memory.
-  Ref tensor(NewTensor(frame, storage));
+  Ref tensor(NewTensor(descriptor, storage));
   if (!tensor) return nullptr;
   if (entry->is_cupy && cuda::IsLoaded() && FitsCuPy(tensor.get())) {
     Object* array = NewCuPyArray(tensor.get());
@@ -160,11 +161,11 @@ Object* ConvertTensor(Objects* self, const Cell* cells, uint32_t count) {
   const bool may_copy = cells[2].number != 0;
   Ref type(ToPython(self, cells[0], nullptr));
   if (!type) return nullptr;
-  Frame frame;
-  Storage* storage = ReadTensor(self, cell, &frame);
+  Descriptor descriptor;
+  Storage* storage = ReadTensor(self, cell, &descriptor);
   if (storage == nullptr) return nullptr;
   TypeEntry* entry = FindType(type.get());
-  if (entry != nullptr) return ConvertTo(self, entry, frame, storage, may_copy);
+  if (entry != nullptr) return ConvertTo(self, entry, descriptor, storage, may_copy);
   if (!api.PyType_IsSubtype(TypeOf(type.get()), api.PyType_Type)) {
     api.PyErr_SetString(api.PyExc_TypeError, "Expected a class of tensors, such as torch.Tensor or numpy.ndarray");
     return nullptr;
@@ -174,7 +175,7 @@ Object* ConvertTensor(Objects* self, const Cell* cells, uint32_t count) {
   entry = LookUpType(type.get());
   Object* result = nullptr;
   if (entry != nullptr) {
-    result = ConvertTo(self, entry, frame, storage, may_copy);
+    result = ConvertTo(self, entry, descriptor, storage, may_copy);
   } else {
     api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for a class");
   }

@@ -192,7 +192,7 @@ static napi_value ReadInto(napi_env env, Objects* self, Object* object, bool is_
   }
   owner.take();
   Count(counts.imports, 1);
-  array->storage = Hold(self->environment, storage, false);
+  array->storage = Hold(self->instance, storage, false);
   self->frame->failed = 0;
   self->frame->result.kind = kNone;
   return is_plain ? nullptr : FromPython(env, self, dict.take());
@@ -241,8 +241,8 @@ bool ReadTypeString(const char* text, DLDataType* dtype) {
   return code >= 0;
 }
 
-// What a plain interface describes, in the exchange frame. NULL, with nothing taken, when anything does not fit.
-Storage* WrapArray(Environment* environment, const ArrayFrame& array, Object* owner) {
+// What a plain interface describes. NULL, with nothing taken, when anything does not fit.
+Storage* WrapArray(const ArrayFrame& array, Object* owner, Descriptor* descriptor) {
   DLTensor tensor = {};
   int64_t shape[kMaxNdim], strides[kMaxNdim];
   cuda::Location location;
@@ -264,7 +264,8 @@ Storage* WrapArray(Environment* environment, const ArrayFrame& array, Object* ow
   tensor.shape = shape;
   tensor.strides = (array.flags & kArrayHasStrides) == 0 ? nullptr : strides;
   const uint64_t flags = (array.flags & kArrayReadOnly) != 0 ? DLPACK_FLAG_BITMASK_READ_ONLY : 0;
-  Storage* storage = WrapTensor(tensor, flags, environment->frame, &environment->kind, DropOwner, owner);
+  Status status;
+  Storage* storage = WrapTensor(tensor, flags, descriptor, &status, DropOwner, owner);
   if (storage == nullptr) return nullptr;
   const uint64_t before = reinterpret_cast<uint64_t>(storage->data) - location.start;
   const bool is_inside = location.size == 0 || (before <= location.size && storage->nbytes <= location.size - before);
@@ -283,6 +284,7 @@ napi_value TakeArray(napi_env env, napi_callback_info info) {
   napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data);
   Objects* self = static_cast<Objects*>(data);
   const uint32_t handle = self->frame->handle;
+  TensorResult* result = MessageOf<TensorResult>(self->instance);
   OperationScope scope(self);
   Object* object = GetObject(self, handle);
   self->frame->count = 0;
@@ -293,17 +295,17 @@ napi_value TakeArray(napi_env env, napi_callback_info info) {
   ArrayFrame array;
   const bool is_plain = dict && ReadPlain(dict.get(), &array);
   api.PyErr_Clear();  // it will be raised again
-  // Before the frames are filled: what goes now may run Python code that comes back here.
   dict.reset(nullptr);
-  Storage* storage = is_plain ? WrapArray(self->environment, array, object) : nullptr;
+  Descriptor descriptor;
+  Storage* storage = is_plain ? WrapArray(array, object, &descriptor) : nullptr;
   if (storage == nullptr) {
     owner.reset(nullptr);
     self->frame->count = 0;
     return nullptr;
   }
   owner.take();
-  self->environment->frame->handle = Hold(self->environment, storage, false);
-  self->frame->count = self->environment->frame->handle == 0 ? 0 : 1;
+  result->status = GiveTensor(self->instance, storage, kOk, descriptor, &result->tensor);
+  self->frame->count = result->status == kOk ? 1 : 0;
   return nullptr;
 }
 

@@ -31,7 +31,7 @@ static_assert(offsetof(ArrayFrame, ndim) == 24 && offsetof(ArrayFrame, shape) ==
 // JavaScript thread.
 napi_value ReadArray(napi_env env, napi_callback_info info);
 
-// takeArray(): the object in the frame as a tensor in the exchange frame, as an import does; `count` is 1 then. 0, with
+// takeArray(): the object in the frame as a TensorResult; `count` is 1 then. 0, with
 // nothing taken, for whatever is out of the ordinary or wrong, which is for readArray to look at. JavaScript thread.
 napi_value TakeArray(napi_env env, napi_callback_info info);
 

@@ -29,15 +29,16 @@ Object* StreamArgument(Object* object) {
   return api.PyLong_FromVoidPtr(cuda::CurrentStream(ordinal));
 }
 
-Storage* FollowProducer(Storage* storage, const Frame& frame, DLPackExchangeAPI* table) {
-  if (storage == nullptr || !cuda::IsLoaded() || !cuda::IsCudaDevice(frame.device_type) || storage->nbytes == 0)
+Storage* FollowProducer(Storage* storage, const Descriptor& descriptor, DLPackExchangeAPI* table) {
+  if (storage == nullptr || !cuda::IsLoaded() || !cuda::IsCudaDevice(descriptor.device.device_type) ||
+      storage->nbytes == 0)
     return storage;
-  const int32_t ordinal = cuda::OrdinalOf(frame.device_type, frame.device_id);
+  const int32_t ordinal = cuda::OrdinalOf(descriptor.device.device_type, descriptor.device.device_id);
   cuda::StreamHandle stream = nullptr;
   if (table != nullptr && table->current_work_stream != nullptr) {
     void* current = nullptr;
-    const auto type = static_cast<DLDeviceType>(frame.device_type);
-    if (table->current_work_stream(type, frame.device_id, &current) != 0) {
+    const auto type = static_cast<DLDeviceType>(descriptor.device.device_type);
+    if (table->current_work_stream(type, descriptor.device.device_id, &current) != 0) {
       ReleaseStorage(storage);
       if (!api.PyErr_Occurred()) api.PyErr_SetString(api.PyExc_BufferError, "Expected the producer's current stream");
       return nullptr;

@@ -3,7 +3,7 @@
 #define DLPACK_NODE_PYTHON_DEVICE_IMPORT_H_
 
 #include "../abi/dlpack_abi.h"
-#include "../frame.h"
+#include "../descriptor.h"
 #include "../storage.h"
 #include "api.h"
 
@@ -19,7 +19,7 @@ Object* StreamArgument(Object* object);
 
 // What was imported, as the frame describes it, is ready on our current stream: the producer saw to that, or (`table`)
 // we wait for the producer's own. Takes the reference over; NULL with an exception set.
-Storage* FollowProducer(Storage* storage, const Frame& frame, DLPackExchangeAPI* table);
+Storage* FollowProducer(Storage* storage, const Descriptor& descriptor, DLPackExchangeAPI* table);
 
 }  // namespace python
 }  // namespace dlpack

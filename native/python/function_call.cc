@@ -7,7 +7,6 @@
 #include <new>
 
 #include "../forked.h"
-#include "../saved_frame.h"
 #include "carried.h"
 #include "function_type.h"
 #include "pool.h"
@@ -143,9 +142,8 @@ static Object* CallHere(Channel* channel, uint32_t function, Arguments* argument
     return nullptr;
   }
   // Python runs code wherever it frees or allocates something: an operation may be halfway. Its cells are below those
-  // that JavaScript uses now; the rest of the frames stays as it was.
+  // that JavaScript uses now; the rest of the frame stays as it was.
   const FrameHead saved(*objects->frame);
-  const SavedFrame saved_exchange(objects->environment);
   Object* thread = api.PyEval_SaveThread();
   napi_value answer = nullptr;
   double outcome = 0;
@@ -153,7 +151,6 @@ static Object* CallHere(Channel* channel, uint32_t function, Arguments* argument
       Dispatch(channel, function, 0, arguments, &answer) && napi_get_value_double(env, answer, &outcome) == napi_ok;
   napi_close_handle_scope(env, scope);
   saved.Restore(objects->frame);
-  saved_exchange.Restore();
   api.PyEval_RestoreThread(thread);
   if (!is_done) {
     api.PyErr_SetString(api.PyExc_RuntimeError, kEnding);

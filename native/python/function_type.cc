@@ -106,7 +106,7 @@ napi_value MakeFunction(napi_env env, napi_callback_info info) {
   Objects* objects = channel->objects;
   double pin_number = 0;
   napi_get_value_double(env, values[1], &pin_number);
-  Storage* pin = WrapQueued(objects->environment->queue, static_cast<uint64_t>(pin_number), nullptr, 0);
+  Storage* pin = WrapQueued(objects->instance->queue, static_cast<uint64_t>(pin_number), nullptr, 0);
   if (pin == nullptr) return nullptr;
   Gil gil;
   Ref self(api.PyType_GenericAlloc(type, 0));  // zeroed: Dealloc is safe from here on

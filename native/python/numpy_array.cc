@@ -51,10 +51,10 @@ bool Load(Object* type) {
 }
 
 // NPY_TYPES of a dtype; -1 for what NumPy has not.
-int TypeNumber(const Frame& frame) {
-  if (frame.dtype_lanes != 1) return -1;
+int TypeNumber(const Descriptor& descriptor) {
+  if (descriptor.dtype.lanes != 1) return -1;
   const int wide = sizeof(long) == 8 ? 7 : 9;  // NPY_LONG, or NPY_LONGLONG where a long is short
-  switch (frame.dtype_code << 8 | frame.dtype_bits) {
+  switch (descriptor.dtype.code << 8 | descriptor.dtype.bits) {
     case 0 << 8 | 8: return 1;
     case 0 << 8 | 16: return 3;
     case 0 << 8 | 32: return 5;
@@ -80,29 +80,27 @@ bool IsNumPyArray(Object* type) {
   return numpy.array_type == type || (numpy.array_type == nullptr && Load(type));
 }
 
-bool FitsNumPy(const Frame& frame) {
+bool FitsNumPy(const Descriptor& descriptor) {
   // An array without elements would get memory of its own.
-  for (int32_t i = 0; i < frame.ndim; ++i) {
-    if (frame.shape[i] == 0) return false;
-  }
-  return frame.device_type == kDLCPU && frame.ndim <= 32 && TypeNumber(frame) >= 0;
+  return !IsEmpty(descriptor) && descriptor.device.device_type == kDLCPU && descriptor.ndim <= 32 &&
+         TypeNumber(descriptor) >= 0;
 }
 
-Object* NewNumPyArray(const Frame& frame, Storage* storage) {
-  Ref tensor(NewTensor(frame, storage));
-  Ref descr(tensor ? numpy.descr_from_type(TypeNumber(frame)) : nullptr);
+Object* NewNumPyArray(const Descriptor& descriptor, Storage* storage) {
+  Ref tensor(NewTensor(descriptor, storage));
+  Ref descr(tensor ? numpy.descr_from_type(TypeNumber(descriptor)) : nullptr);
   if (!descr) return nullptr;
   const Body& body = *BodyOf(tensor.get());
   const intptr_t item = body.tensor.dtype.bits / 8;
   intptr_t dims[32], strides[32];
-  for (int32_t i = 0; i < frame.ndim; ++i) {
+  for (int32_t i = 0; i < descriptor.ndim; ++i) {
     dims[i] = static_cast<intptr_t>(body.tensor.shape[i]);
     strides[i] = static_cast<intptr_t>(body.tensor.strides[i]) * item;
   }
   const int kWriteable = 0x0400;  // NPY_ARRAY_WRITEABLE
-  const int flags = (frame.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 ? 0 : kWriteable;
-  Ref array(numpy.new_from_descr(numpy.array_type, descr.take(), frame.ndim, dims, strides, body.tensor.data, flags,
-                                 nullptr));
+  const int flags = (descriptor.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 ? 0 : kWriteable;
+  Ref array(numpy.new_from_descr(numpy.array_type, descr.take(), descriptor.ndim, dims, strides, body.tensor.data,
+                                 flags, nullptr));
   if (!array || numpy.set_base_object(array.get(), tensor.take()) != 0) return nullptr;
   return array.take();
 }

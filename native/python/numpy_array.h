@@ -2,7 +2,7 @@
 #ifndef DLPACK_NODE_PYTHON_NUMPY_ARRAY_H_
 #define DLPACK_NODE_PYTHON_NUMPY_ARRAY_H_
 
-#include "../frame.h"
+#include "../descriptor.h"
 #include "../storage.h"
 #include "api.h"
 
@@ -13,12 +13,12 @@ namespace python {
 bool IsNumPyArray(Object* type);
 
 // Whether NumPy has the dtype and can reach the memory.
-bool FitsNumPy(const Frame& frame);
+bool FitsNumPy(const Descriptor& descriptor);
 
 // An array over memory that `IsNumPyArray` and `FitsNumPy` were true for. What np.from_dlpack does takes three times as
 // long: a managed tensor, two capsules and a call with keywords, for an array that holds the same. GIL held; NULL with
 // an exception set.
-Object* NewNumPyArray(const Frame& frame, Storage* storage);
+Object* NewNumPyArray(const Descriptor& descriptor, Storage* storage);
 
 }  // namespace python
 }  // namespace dlpack

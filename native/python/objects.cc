@@ -54,13 +54,16 @@ struct Request {
   uint32_t operation;
   const Cell* cells;
   uint32_t count;
-  uint32_t keywords;  // cells
+  uint32_t keywords;     // cells
+  TensorResult* tensor;  // for operations whose result is a tensor
 };
 
-static Request ReadRequest(const ObjectFrame& frame) {
+static Request ReadRequest(const Objects* self) {
+  const ObjectFrame& frame = *self->frame;
   const uint32_t base = frame.base < kCells ? frame.base : kCells;
   const uint32_t count = frame.count < kCells - base ? frame.count : kCells - base;
-  return {frame.operation, frame.cells + base, count, frame.keywords <= count / 2 ? frame.keywords * 2 : 0};
+  return {frame.operation, frame.cells + base, count, frame.keywords <= count / 2 ? frame.keywords * 2 : 0,
+          MessageOf<TensorResult>(self->instance)};
 }
 
 // References that are dropped together.
@@ -148,10 +151,12 @@ static Object* Call(Objects* self, const Request& request, Spill* spill, Reading
   return CallVector(arguments[-1], arguments, positional - 1, name_tuple.get());
 }
 
-// The tensor of an object into the exchange frame, whose status says what went wrong when no exception is set.
-static void TakeTensor(Objects* self, Object* object, const ConsumeOptions& options) {
-  Storage* storage = ConsumeObject(object, options, self->environment->frame, &self->environment->kind);
-  if (storage != nullptr) HoldInFrame(self->environment, storage);
+// The tensor of an object; the status of the result says what went wrong when no exception is set.
+static void TakeTensor(Objects* self, Object* object, const ConsumeOptions& options, TensorResult* result) {
+  Descriptor descriptor;
+  Status status;
+  Storage* storage = ConsumeObject(object, options, &descriptor, &status);
+  result->status = GiveTensor(self->instance, storage, status, descriptor, &result->tensor);
 }
 
 // NULL with an exception set, or with the result cell filled. All cells are read before Python code that they are for
@@ -161,7 +166,7 @@ static Object* Perform(Objects* self, const Request& request, Spill* spill, Read
   if (operation == kCall) return Call(self, request, spill, reading);
   if (operation == kCallTensor) {
     Ref result(Call(self, request, spill, reading));
-    if (result) TakeTensor(self, result.get(), {-1, false, 0, 0, 0});
+    if (result) TakeTensor(self, result.get(), {-1, false, 0, 0, 0}, request.tensor);
     return nullptr;
   }
   if (operation == kTuple || operation == kList) return Collect(self, request.cells, count, operation == kList, spill);
@@ -218,7 +223,7 @@ static void DropTaken(Objects* self, const Request& request) {
 }
 
 static napi_value Run(napi_env env, Objects* self, Spill* spill) {
-  const Request request = ReadRequest(*self->frame);
+  const Request request = ReadRequest(self);
   OperationScope scope(self);
   Object* result = Perform(self, request, spill, &scope.reading);
   if (is_forked) LeaveForked();
@@ -247,12 +252,11 @@ static napi_value PerformOperation(napi_env env, napi_callback_info info) {
   return Run(env, self, &none);
 }
 
-// The object as a tensor in the exchange frame. Four cells: copy (-1, 0, 1), a device and a stream; or none.
+// The object as a tensor. Four cells: copy (-1, 0, 1), a device and a stream; or none.
 static napi_value Consume(napi_env env, napi_callback_info info) {
   Objects* self = ObjectsOf(env, info);
   ObjectFrame* frame = self->frame;
-  Frame* tensor = self->environment->frame;
-  const Request request = ReadRequest(*frame);
+  const Request request = ReadRequest(self);
   ConsumeOptions options = {-1, false, 0, 0, 0};
   if (request.count == 4) {
     options.copy = static_cast<int>(request.cells[0].number);
@@ -266,12 +270,12 @@ static napi_value Consume(napi_env env, napi_callback_info info) {
   Object* held = GetObject(self, handle);
   if (held == nullptr) {
     frame->failed = 0;
-    tensor->status = kConsumed;
+    request.tensor->status = kConsumed;
     return nullptr;
   }
   api.Py_IncRef(held);
   Ref object(held);
-  TakeTensor(self, object.get(), options);
+  TakeTensor(self, object.get(), options, request.tensor);
   frame->failed = 0;
   return api.PyErr_Occurred() ? TakeException(env, self) : nullptr;
 }
@@ -335,7 +339,7 @@ static bool GetString(napi_env env, napi_value object, const char* name, char* o
 // those of the channel, or a string that says what went wrong.
 napi_value StartPython(napi_env env, napi_callback_info info) {
   napi_value options, frame, worker, result;
-  Environment* environment = EnvironmentOf(env, info, &options);
+  Instance* instance = InstanceOf(env, info, &options);
   static const size_t kPath = 4096;
   char library[kPath], program[kPath], message[512];
   const char* error = "expected { library, program, frame }";
@@ -356,7 +360,7 @@ napi_value StartPython(napi_env env, napi_callback_info info) {
     napi_get_value_bool(env, worker, &self->is_worker);
   }
   AttachThread();
-  self->environment = environment;
+  self->instance = instance;
   self->frame = static_cast<ObjectFrame*>(data);
   napi_create_reference(env, frame, 1, &self->frame_ref);
   {

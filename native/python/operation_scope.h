@@ -24,11 +24,11 @@ class Depth {
 // all, may call JavaScript that disposes what they stand for: then there is nothing, never something else.
 class Reading {
  public:
-  explicit Reading(Objects* self) : self_(self) { BeginReading(self->environment); }
+  explicit Reading(Objects* self) : self_(self) { self->instance->table.BeginReading(); }
   ~Reading() { End(); }
   void End() {
     if (self_ == nullptr) return;
-    EndReading(self_->environment);
+    self_->instance->table.EndReading();
     EndQuarantine(self_);
     self_ = nullptr;
   }

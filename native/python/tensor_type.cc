@@ -19,33 +19,22 @@ namespace {
 
 Object* type;
 
-// The frame form of a body, for the exporters of managed_tensor.cc.
-void FillFrame(const Body& body, Frame* frame) {
+void Describe(const Body& body, Descriptor* descriptor) {
   const DLTensor& tensor = body.tensor;
-  frame->ndim = tensor.ndim;
-  frame->dtype_code = tensor.dtype.code;
-  frame->dtype_bits = tensor.dtype.bits;
-  frame->dtype_lanes = tensor.dtype.lanes;
-  frame->device_type = tensor.device.device_type;
-  frame->device_id = tensor.device.device_id;
-  frame->flags = body.flags;
-  frame->trace = 0;
-  frame->addressable = tensor.byte_offset == 0;
-  frame->byte_offset = static_cast<double>(tensor.byte_offset);
-  if (frame->addressable && tensor.data != nullptr) {
-    frame->byte_offset = static_cast<double>(static_cast<char*>(tensor.data) - static_cast<char*>(body.storage->data));
+  Clear(descriptor);
+  descriptor->dtype = tensor.dtype;
+  descriptor->device = tensor.device;
+  descriptor->ndim = tensor.ndim;
+  descriptor->flags = body.flags;
+  descriptor->byte_offset = tensor.byte_offset;
+  if (IsAddressable(tensor.device.device_type) && tensor.data != nullptr) {
+    descriptor->byte_offset =
+        static_cast<uint64_t>(static_cast<char*>(tensor.data) - static_cast<char*>(body.storage->data));
   }
   for (int32_t i = 0; i < tensor.ndim; ++i) {
-    frame->shape[i] = static_cast<double>(tensor.shape[i]);
-    frame->strides[i] = static_cast<double>(tensor.strides[i]);
+    descriptor->shape[i] = tensor.shape[i];
+    descriptor->strides[i] = tensor.strides[i];
   }
-}
-
-bool IsEmpty(const DLTensor& tensor) {
-  for (int32_t i = 0; i < tensor.ndim; ++i) {
-    if (tensor.shape[i] == 0) return true;
-  }
-  return false;
 }
 
 // A row-major copy in new host memory. NULL with an exception set.
@@ -72,10 +61,10 @@ void DestroyCapsule(Object* capsule) {
 }
 
 template <class Managed>
-Object* MakeCapsule(const Frame& frame, Storage* storage) {
+Object* MakeCapsule(const Descriptor& descriptor, Storage* storage) {
   Status status;
   RetainStorage(storage);
-  Managed* managed = ExportManaged<Managed>(frame, storage, &status);
+  Managed* managed = ExportManaged<Managed>(descriptor, storage, &status);
   if (managed == nullptr) {
     ReleaseStorage(storage);
     api.PyErr_SetString(api.PyExc_BufferError, "Out of memory for a managed tensor");
@@ -228,8 +217,8 @@ Object* DLPack(Object* self, Object* const* values, ptrdiff_t positional, Object
     api.PyErr_SetString(api.PyExc_BufferError, "Expected max_version=(1, 1) or newer for padded elements");
     return nullptr;
   }
-  Frame frame;
-  FillFrame(body, &frame);
+  Descriptor descriptor;
+  Describe(body, &descriptor);
   Storage* storage = body.storage;
   if (request.copy == 1) {
     if (!on_cuda && body.tensor.device.device_type != kDLCPU) {
@@ -238,23 +227,19 @@ Object* DLPack(Object* self, Object* const* values, ptrdiff_t positional, Object
     }
     storage = on_cuda ? CopyDeviceElements(body, request.to_host) : CopyToHost(body.tensor, padded);
     if (storage == nullptr) return nullptr;
-    if (request.to_host) {
-      frame.device_type = kDLCPU;
-      frame.device_id = 0;
-    }
-    frame.addressable = 1;
-    frame.byte_offset = 0;
-    frame.flags = (body.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) | DLPACK_FLAG_BITMASK_IS_COPIED;
-    double step = 1;
-    for (int32_t i = frame.ndim - 1; i >= 0; --i) {
-      frame.strides[i] = step;
-      step *= frame.shape[i] == 0 ? 1 : frame.shape[i];
+    if (request.to_host) descriptor.device = DLDevice{kDLCPU, 0};
+    descriptor.byte_offset = 0;
+    descriptor.flags = (body.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) | DLPACK_FLAG_BITMASK_IS_COPIED;
+    int64_t step = 1;
+    for (int32_t i = descriptor.ndim - 1; i >= 0; --i) {
+      descriptor.strides[i] = step;
+      step *= descriptor.shape[i] == 0 ? 1 : descriptor.shape[i];
     }
   }
   const bool is_ready = !on_cuda || request.to_host || HandOver(storage, body.tensor.device, stream);
   Object* capsule = !is_ready           ? nullptr
-                    : request.versioned ? MakeCapsule<DLManagedTensorVersioned>(frame, storage)
-                                        : MakeCapsule<DLManagedTensor>(frame, storage);
+                    : request.versioned ? MakeCapsule<DLManagedTensorVersioned>(descriptor, storage)
+                                        : MakeCapsule<DLManagedTensor>(descriptor, storage);
   if (request.copy == 1) ReleaseStorage(storage);
   return capsule;
 }
@@ -312,11 +297,11 @@ int FromPyObject(void* object, DLManagedTensorVersioned** out) {
   const Body& body = *BodyOf(static_cast<Object*>(object));
   *out = nullptr;
   if (!IsOffered(body)) return -1;
-  Frame frame;
-  FillFrame(body, &frame);
+  Descriptor descriptor;
+  Describe(body, &descriptor);
   Status status;
   RetainStorage(body.storage);
-  *out = ExportManaged<DLManagedTensorVersioned>(frame, body.storage, &status);
+  *out = ExportManaged<DLManagedTensorVersioned>(descriptor, body.storage, &status);
   if (*out == nullptr) {
     ReleaseStorage(body.storage);
     api.PyErr_SetString(api.PyExc_BufferError, "Out of memory for a managed tensor");
@@ -328,13 +313,14 @@ int FromPyObject(void* object, DLManagedTensorVersioned** out) {
 
 int ToPyObject(DLManagedTensorVersioned* managed, void** out) {
   *out = nullptr;
-  Frame frame;
-  Storage* storage = ImportManaged(managed, &frame);
+  Descriptor descriptor;
+  Status status;
+  Storage* storage = ImportManaged(managed, &descriptor, &status);
   if (storage == nullptr) {
     api.PyErr_SetString(api.PyExc_BufferError, "Expected a sound managed tensor");
     return -1;
   }
-  *out = NewTensor(frame, storage);
+  *out = NewTensor(descriptor, storage);
   ReleaseStorage(storage);
   return *out == nullptr ? -1 : 0;
 }
@@ -398,35 +384,23 @@ bool MakeTensorType() {
          api.PyObject_SetAttrString(type, "__c_dlpack_exchange_api__", number.get()) == 0;
 }
 
-Object* NewTensor(const Frame& frame, Storage* storage) {
-  if (CheckFrame(frame, storage->nbytes) != kOk) {
+Object* NewTensor(const Descriptor& descriptor, Storage* storage) {
+  if (CheckInside(descriptor, storage->nbytes) != kOk) {
     api.PyErr_SetString(api.PyExc_ValueError, "Expected a tensor that lies inside its memory");
     return nullptr;
   }
   Object* self = api.PyType_GenericAlloc(type, 0);  // zeroed: Dealloc is safe from here on
   if (self == nullptr) return nullptr;
   Body* body = BodyOf(self);
-  const size_t room = sizeof(int64_t) * 2 * static_cast<size_t>(frame.ndim);
+  const size_t room = sizeof(int64_t) * 2 * static_cast<size_t>(descriptor.ndim);
   body->dims = room <= sizeof(body->small_dims) ? body->small_dims : static_cast<int64_t*>(malloc(room));
   if (body->dims == nullptr) {
     api.PyErr_SetString(api.PyExc_BufferError, "Out of memory for a tensor");
     api.Py_DecRef(self);
     return nullptr;
   }
-  for (int32_t i = 0; i < frame.ndim; ++i) {
-    body->dims[i] = static_cast<int64_t>(frame.shape[i]);
-    body->dims[frame.ndim + i] = static_cast<int64_t>(frame.strides[i]);
-  }
-  DLTensor& tensor = body->tensor;
-  tensor.ndim = frame.ndim;
-  tensor.shape = body->dims;
-  tensor.strides = body->dims + frame.ndim;
-  tensor.dtype = {frame.dtype_code, frame.dtype_bits, frame.dtype_lanes};
-  tensor.device = {frame.device_type, frame.device_id};
-  const uint64_t offset = static_cast<uint64_t>(frame.byte_offset);
-  tensor.data = IsEmpty(tensor) ? nullptr : static_cast<char*>(storage->data) + (frame.addressable ? offset : 0);
-  tensor.byte_offset = frame.addressable || tensor.data == nullptr ? 0 : offset;
-  body->flags = frame.flags;
+  body->tensor = TensorOver(descriptor, storage->data, body->dims);
+  body->flags = descriptor.flags;
   RetainStorage(storage);
   body->storage = storage;
   return self;

@@ -2,7 +2,7 @@
 #ifndef DLPACK_NODE_PYTHON_TENSOR_TYPE_H_
 #define DLPACK_NODE_PYTHON_TENSOR_TYPE_H_
 
-#include "../frame.h"
+#include "../descriptor.h"
 #include "../storage.h"
 #include "api.h"
 
@@ -12,9 +12,9 @@ namespace python {
 // Makes the type. GIL held; false with a Python exception set.
 bool MakeTensorType();
 
-// A new Python tensor over what the frame describes, with a reference of its own to the storage. GIL held; NULL with a
+// A new Python tensor over the storage, with a reference of its own to the storage. GIL held; NULL with a
 // Python exception set.
-Object* NewTensor(const Frame& frame, Storage* storage);
+Object* NewTensor(const Descriptor& descriptor, Storage* storage);
 
 }  // namespace python
 }  // namespace dlpack

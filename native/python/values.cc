@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../managed_tensor.h"
+#include "../wire.h"
 #include "raised.h"
 #include "tensor_type.h"
 
@@ -37,14 +37,14 @@ Object* DropObject(Objects* self, uint32_t handle) {
   Object* object = GetObject(self, handle);
   if (object == nullptr) return nullptr;
   self->table[handle] = nullptr;
-  uint32_t* list = self->environment->readers == 0 ? &self->free_slot : &self->quarantined_slot;
+  uint32_t* list = self->instance->table.readers == 0 ? &self->free_slot : &self->quarantined_slot;
   self->next_free[handle] = *list;
   *list = handle;
   return object;
 }
 
 void EndQuarantine(Objects* self) {
-  if (self->environment->readers != 0 || self->quarantined_slot == 0) return;
+  if (self->instance->table.readers != 0 || self->quarantined_slot == 0) return;
   uint32_t last = self->quarantined_slot;
   while (self->next_free[last] != 0) last = self->next_free[last];
   self->next_free[last] = self->free_slot;
@@ -59,8 +59,8 @@ static void DropReturned(Objects* self) {
   for (uint32_t i = 0; i < count; ++i) handles[i] = frame->returned[i];
   frame->returned_count = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    ReturnScope scope(self->environment->thread);
-    Drop(self->environment, handles[i]);
+    ReturnScope scope(self->instance->thread);
+    Drop(self->instance, handles[i]);
   }
 }
 
@@ -105,31 +105,14 @@ static Object* BytesToPython(napi_env env, napi_value value) {
   return api.PyBytes_FromStringAndSize(static_cast<char*>(data), static_cast<ptrdiff_t>(length));
 }
 
-Storage* ReadTensor(Objects* self, const Cell& cell, Frame* frame) {
-  static const uint32_t kHead = sizeof(TensorWords) / sizeof(double);
-  Storage* storage = GetHeld(self->environment, cell.handle);
-  // False for NaN, too.
-  const uint32_t first =
-      cell.number >= 0 && cell.number <= kWords - kHead ? static_cast<uint32_t>(cell.number) : kWords;
-  const TensorWords* words = reinterpret_cast<TensorWords*>(self->frame->words + first);
-  const int32_t ndim = first < kWords ? words->ndim : -1;
-  if (storage == nullptr || ndim < 0 || ndim > kMaxNdim || first + kHead + 2 * static_cast<uint32_t>(ndim) > kWords) {
+Storage* ReadTensor(Objects* self, const Cell& cell, Descriptor* descriptor) {
+  const bool is_word = cell.number >= 0 && cell.number < kWireWords;  // false for NaN, too
+  const WireTensor* wire =
+      is_word ? MessageAt<WireTensor>(self->instance, static_cast<uint32_t>(cell.number)) : nullptr;
+  Storage* storage = wire == nullptr ? nullptr : GetHeld(self->instance, wire->handle);
+  if (storage == nullptr || ReadWire(self->instance, *wire, descriptor) != kOk) {
     api.PyErr_SetString(api.PyExc_RuntimeError, "Expected a live tensor but it was disposed");
     return nullptr;
-  }
-  frame->byte_offset = words->byte_offset;
-  frame->trace = words->trace;
-  frame->dtype_code = words->dtype_code;
-  frame->dtype_bits = words->dtype_bits;
-  frame->dtype_lanes = words->dtype_lanes;
-  frame->ndim = ndim;
-  frame->device_type = words->device_type;
-  frame->device_id = words->device_id;
-  frame->flags = words->flags;
-  frame->addressable = words->addressable;
-  for (int32_t i = 0; i < ndim; ++i) {
-    frame->shape[i] = words->dims[i];
-    frame->strides[i] = words->dims[ndim + i];
   }
   return storage;
 }
@@ -149,9 +132,9 @@ Object* ToPython(Objects* self, const Cell& cell, Spill* spill) {
                                  : TextToPython(spill->env, value, cell.kind == kBigInt);
     }
     case kTensor: {
-      Frame frame;
-      Storage* storage = ReadTensor(self, cell, &frame);
-      return storage == nullptr ? nullptr : NewTensor(frame, storage);
+      Descriptor descriptor;
+      Storage* storage = ReadTensor(self, cell, &descriptor);
+      return storage == nullptr ? nullptr : NewTensor(descriptor, storage);
     }
     case kTaken: {
       Object* object = DropObject(self, cell.handle);

@@ -5,7 +5,8 @@
 
 #include <atomic>
 
-#include "../environment.h"
+#include "../descriptor.h"
+#include "../wire.h"
 #include "api.h"
 
 namespace dlpack {
@@ -29,7 +30,7 @@ enum ValueKind : uint32_t {
 struct Cell {
   uint32_t kind;
   uint32_t handle;  // of an object; of the storage of a tensor
-  double number;    // of a tensor: the first of its words
+  double number;    // of a tensor: the word of the wire where its WireTensor begins
 };
 
 static const uint32_t kCells = 1024;
@@ -48,7 +49,7 @@ struct ObjectFrame {
   uint32_t handle;    // the object of operations that have no cells
   uint32_t released_count;
   Cell cells[kCells];
-  double words[kWords];          // tensors, one behind the other: see TensorWords
+  double words[kWords];          // the end holds the ArrayFrame of cuda_array.h
   uint32_t released[kReleased];  // objects that JavaScript is done with, for the next operation to drop
   uint32_t returned_count;
   uint32_t returned[kReleased];  // the same for storages of Python's memory
@@ -57,25 +58,9 @@ struct ObjectFrame {
 static_assert(sizeof(ObjectFrame) == 56 + 16 * kCells + 8 * kWords + 8 * kReleased,
               "src/python/frame.ts has this size");
 
-// A tensor in the words: the fields of frame.h that Python needs, then shape and strides.
-struct TensorWords {
-  double byte_offset;
-  double trace;
-  uint8_t dtype_code;
-  uint8_t dtype_bits;
-  uint16_t dtype_lanes;
-  int32_t ndim;
-  int32_t device_type;
-  int32_t device_id;
-  uint32_t flags;
-  uint32_t addressable;
-  double dims[];
-};
-static_assert(sizeof(TensorWords) == 5 * sizeof(double), "src/python/frame.ts has this size");
-
 // What one environment holds of Python. A table like environment.h's, of references.
 struct Objects {
-  Environment* environment;
+  Instance* instance;
   ObjectFrame* frame;
   napi_ref frame_ref;
   Object** table;
@@ -114,9 +99,9 @@ Object* DropObject(Objects* self, uint32_t handle);
 // Drops what JavaScript released since the last operation. Runs Python code. GIL held.
 void DropReleased(Objects* self);
 
-// Describes the tensor of a cell, which may still lie outside of the storage that is returned: see CheckFrame. NULL
-// with an exception set.
-Storage* ReadTensor(Objects* self, const Cell& cell, Frame* frame);
+// The tensor of a cell, which may still lie outside of the storage that is returned: see CheckInside. NULL with an
+// exception set.
+Storage* ReadTensor(Objects* self, const Cell& cell, Descriptor* descriptor);
 
 // A new reference, or NULL with an exception set. `spill` may be NULL for cells that need none.
 Object* ToPython(Objects* self, const Cell& cell, Spill* spill);

@@ -4,7 +4,6 @@
 
 #include "../bindings.h"
 #include "../managed_tensor.h"
-#include "../saved_frame.h"
 #include "context.h"
 #include "tensor_object.h"
 
@@ -41,28 +40,39 @@ static void DestroyTensorReference(Storage* self) {
   if (object != nullptr) library.ObjectDecRef(object);
 }
 
-// A tensor into the exchange frame, as an import does; on success the reference to `object` is the storage's. Without
-// one somebody else keeps the tensor alive, only until the callback that was given it returns.
-static bool ImportTensor(Context* self, const DLTensor& tensor, TVMFFIObject* object) {
-  Environment* environment = self->environment;
-  Storage* storage = WrapTensor(tensor, 0, environment->frame, nullptr, DestroyTensorReference, object);
-  if (storage != nullptr) HoldInFrame(environment, storage);
-  return storage != nullptr;
+// A tensor for JavaScript, above all slots of the wire; without a storage it was refused.
+static void PushTensor(Context* self, Storage* storage, Status status, const Descriptor& descriptor) {
+  TensorResult* result = PushMessage<TensorResult>(self->instance);
+  if (result != nullptr) {
+    result->status = GiveTensor(self->instance, storage, status, descriptor, &result->tensor);
+    return;
+  }
+  if (storage != nullptr) ReleaseStorage(storage);
+  napi_throw_range_error(self->instance->env, nullptr, "Expected fewer nested calls: the wire is full");
 }
 
 static void TakeTensor(Context* self, TVMFFIObject* object, bool is_owned) {
+  Descriptor descriptor;
+  Status status = kOk;
   const TensorObject* own = AsOwnTensor(object);
+  Storage* storage;
   if (own != nullptr) {
-    HoldInFrame(self->environment, DescribeTensorObject(*own, self->environment->frame));
+    storage = DescribeTensorObject(*own, &descriptor);
     if (is_owned) library.ObjectDecRef(object);
-    return;
+  } else {
+    if (!is_owned) library.ObjectIncRef(object);
+    storage = WrapTensor(*CellOf<DLTensor>(object), 0, &descriptor, &status, DestroyTensorReference, object);
+    if (storage == nullptr) library.ObjectDecRef(object);
   }
-  if (!is_owned) library.ObjectIncRef(object);
-  if (ImportTensor(self, *CellOf<DLTensor>(object), object)) return;
-  // The status is written last: a deleter may come back into this addon and use the frame.
-  const SavedFrame refused(self->environment);
-  library.ObjectDecRef(object);
-  refused.Restore();
+  PushTensor(self, storage, status, descriptor);
+}
+
+// A tensor that somebody else keeps alive, only until the callback that was given it returns.
+static void TakeView(Context* self, const DLTensor& tensor) {
+  Descriptor descriptor;
+  Status status;
+  Storage* storage = WrapTensor(tensor, 0, &descriptor, &status, DestroyTensorReference, nullptr);
+  PushTensor(self, storage, status, descriptor);
 }
 
 napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* slot, bool is_owned) {
@@ -80,7 +90,7 @@ napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* slot, bool is_owne
     case kTVMFFIStr: value = TakeText(env, *CellOf<TVMFFIByteArray>(object)); break;
     case kTVMFFIBytes: value = TakeBytes(env, *CellOf<TVMFFIByteArray>(object)); break;
     case kTVMFFITensor: TakeTensor(self, object, is_owned); return nullptr;
-    case kTVMFFIDLTensorPtr: ImportTensor(self, *static_cast<DLTensor*>(slot->v_ptr), nullptr); return nullptr;
+    case kTVMFFIDLTensorPtr: TakeView(self, *static_cast<DLTensor*>(slot->v_ptr)); return nullptr;
     default:
       if (slot->type_index < kTVMFFIStaticObjectBegin) return nullptr;
       if (!is_owned) library.ObjectIncRef(object);

@@ -72,7 +72,7 @@ static napi_value Text(napi_env env, const char* text) {
 
 napi_value LoadTvmFfi(napi_env env, napi_callback_info info) {
   napi_value path;
-  EnvironmentOf(env, info, &path);
+  InstanceOf(env, info, &path);
   char text[4096];
   size_t length = 0;
   if (napi_get_value_string_utf8(env, path, text, sizeof(text), &length) != napi_ok)
@@ -83,14 +83,14 @@ napi_value LoadTvmFfi(napi_env env, napi_callback_info info) {
 
 napi_value AttachTvmFfi(napi_env env, napi_callback_info info) {
   napi_value options, result;
-  Environment* environment = EnvironmentOf(env, info, &options);
+  Instance* instance = InstanceOf(env, info, &options);
   tvm_ffi::Context* self = static_cast<tvm_ffi::Context*>(calloc(1, sizeof(tvm_ffi::Context)));
   if (self == nullptr || !tvm_ffi::Attach(env, options, self) || napi_create_object(env, &result) != napi_ok) {
     free(self);
     napi_throw_error(env, nullptr, "attachTvmFfi needs an ArrayBuffer of the size of the call frame and a function");
     return nullptr;
   }
-  self->environment = environment;
+  self->instance = instance;
   self->serial = tvm_ffi::last_serial.fetch_add(1, std::memory_order_relaxed) + 1;
   tvm_ffi::UseOwnAllocator(self);
   tvm_ffi::current = self;

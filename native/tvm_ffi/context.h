@@ -2,7 +2,7 @@
 #ifndef DLPACK_NODE_TVM_FFI_CONTEXT_H_
 #define DLPACK_NODE_TVM_FFI_CONTEXT_H_
 
-#include "../environment.h"
+#include "../wire.h"
 #include "call_frame.h"
 #include "library.h"
 
@@ -15,7 +15,7 @@ struct Owned {
 };
 
 struct Context {
-  Environment* environment;
+  Instance* instance;
   CallFrame* frame;
   napi_ref frame_ref;
   napi_ref on_call;                        // runs the JavaScript function that frame->callback names
@@ -104,7 +104,7 @@ napi_value GetStream(napi_env env, napi_callback_info info);
 napi_value SetAllocator(napi_env env, napi_callback_info info);
 napi_value AllocTensor(napi_env env, napi_callback_info info);
 
-// What JavaScript is to have of a slot. Strings and bytes are the result, a tensor is left in the exchange frame, and
+// What JavaScript is to have of a slot. Strings and bytes are the result, a tensor is pushed onto the wire, and
 // for every other object `slot` of the call frame becomes the number of a reference: JavaScript may be terminated at
 // any time, so no reference is ever in its hands alone. `is_owned`: the slot's own reference is used up.
 napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* slot, bool is_owned);

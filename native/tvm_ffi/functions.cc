@@ -64,15 +64,15 @@ static int CallCallback(void* handle, const TVMFFIAny* args, int32_t count, TVMF
   return RunCallback(self, callback->id, args, count, result);
 }
 
-// makeCallback(): `object` becomes a function that calls `callback`, under the number `slot`; byte_offset of the
-// exchange frame is its pin.
+// makeCallback(): `object` becomes a function that calls `callback`, under the number `slot`; the pin is in a
+// PinRequest.
 napi_value MakeCallback(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   CallFrame* frame = self->frame;
-  Environment* environment = self->environment;
+  Instance* instance = self->instance;
   Callback* callback = static_cast<Callback*>(malloc(sizeof(Callback)));
-  const uint64_t pin = static_cast<uint64_t>(environment->frame->byte_offset);
-  Storage* storage = callback == nullptr ? nullptr : WrapQueued(environment->queue, pin, nullptr, 0);
+  const uint64_t pin = static_cast<uint64_t>(MessageOf<PinRequest>(instance)->pin);
+  Storage* storage = callback == nullptr ? nullptr : WrapQueued(instance->queue, pin, nullptr, 0);
   if (storage == nullptr) {
     free(callback);
     frame->status = kOutOfMemory;
@@ -89,7 +89,7 @@ napi_value MakeCallback(napi_env env, napi_callback_info info) {
 
 // Calls JavaScript's onCall, which never throws: 0, or -1 with an error raised.
 static int RunJavaScript(Context* self) {
-  napi_env env = self->environment->env;
+  napi_env env = self->instance->env;
   napi_handle_scope scope;
   if (napi_open_handle_scope(env, &scope) != napi_ok) return -1;
   napi_value on_call;

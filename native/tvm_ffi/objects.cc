@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "../bindings.h"
-#include "../managed_tensor.h"
 #include "context.h"
 #include "tensor_object.h"
 #include "text.h"
@@ -107,22 +106,22 @@ napi_value MakeBytes(napi_env env, napi_callback_info info) {
 }
 
 // The object under the number `slot`, and the DLTensor inside it.
-static void OwnTensor(Context* self, TensorObject* object) {
-  Frame* frame = self->environment->frame;
-  frame->status = object == nullptr ? kOutOfMemory : kOk;
+static Status OwnTensor(Context* self, TensorObject* object) {
   self->frame->object = reinterpret_cast<uint64_t>(object);
   self->frame->view = object == nullptr ? 0 : reinterpret_cast<uint64_t>(&object->tensor);
   self->frame->slot = object == nullptr ? 0 : Own(self, object);
-  if (object != nullptr && self->frame->slot == 0) frame->status = kOutOfMemory;
+  return self->frame->slot == 0 ? kOutOfMemory : kOk;
 }
 
-// The tensor that the exchange frame describes.
+// The tensor of an ExportRequest.
 napi_value MakeTensorObject(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  Frame* frame = self->environment->frame;
-  Storage* storage = GetHeld(self->environment, frame->handle);
-  frame->status = storage == nullptr ? kConsumed : CheckFrame(*frame, storage->nbytes);
-  if (frame->status == kOk) OwnTensor(self, CreateTensorObject(*frame, storage->data, storage));
+  ExportRequest* request = MessageOf<ExportRequest>(self->instance);
+  Storage* storage = GetHeld(self->instance, request->tensor.handle);
+  Descriptor descriptor;
+  Status status = storage == nullptr ? kConsumed : ReadWire(self->instance, request->tensor, &descriptor);
+  if (status == kOk) status = CheckInside(descriptor, storage->nbytes);
+  request->status = status == kOk ? OwnTensor(self, CreateTensorObject(descriptor, storage->data, storage)) : status;
   return nullptr;
 }
 
@@ -130,17 +129,19 @@ napi_value MakeTensorObject(napi_env env, napi_callback_info info) {
 napi_value BorrowTensorObject(napi_env env, napi_callback_info info) {
   napi_value value;
   Context* self = ContextOf(env, info, 1, &value);
-  Frame* frame = self->environment->frame;
+  ExportRequest* request = MessageOf<ExportRequest>(self->instance);
   napi_typedarray_type type;
   size_t length = 0;
   void* data = nullptr;
   if (napi_get_typedarray_info(env, value, &type, &length, &data, nullptr, nullptr) != napi_ok ||
       type != napi_uint8_array) {
-    frame->status = kNapi;
+    request->status = kNapi;
     return nullptr;
   }
-  frame->status = CheckFrame(*frame, length);
-  if (frame->status == kOk) OwnTensor(self, CreateTensorObject(*frame, data, nullptr));
+  Descriptor descriptor;
+  Status status = ReadWire(self->instance, request->tensor, &descriptor);
+  if (status == kOk) status = CheckInside(descriptor, length);
+  request->status = status == kOk ? OwnTensor(self, CreateTensorObject(descriptor, data, nullptr)) : status;
   return nullptr;
 }
 

@@ -1,6 +1,7 @@
 // The environment of a call: the stream of a device and the allocator, both per thread.
 #include "../exchange_api.h"
 #include "../managed_tensor.h"
+#include "../wire.h"
 #include "callback.h"
 #include "context.h"
 #include "tensor_object.h"
@@ -46,11 +47,10 @@ static int AllocateInJavaScript(DLTensor* prototype, DLManagedTensorVersioned** 
   if (RunCallback(self, kAllocatorCallback, args, prototype->ndim + 2, &result) != 0) return -1;
   const TensorObject* own = result.type_index == kTVMFFITensor ? AsOwnTensor(result.v_obj) : nullptr;
   if (own != nullptr) {
-    Frame frame = {};
-    frame.addressable = own->tensor.byte_offset == 0;
-    Storage* storage = DescribeTensorObject(*own, &frame);
+    Descriptor descriptor;
+    Storage* storage = DescribeTensorObject(*own, &descriptor);
     Status status;
-    *out = ExportManaged<DLManagedTensorVersioned>(frame, storage, &status);
+    *out = ExportManaged<DLManagedTensorVersioned>(descriptor, storage, &status);
     if (*out != nullptr) {
       Count(counts.exports, 1);
     } else {
@@ -96,17 +96,19 @@ napi_value SetAllocator(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// As a kernel would ask for it: what the exchange frame describes, row-major, into the exchange frame.
+// As a kernel would ask for it: the tensor of an ExportRequest, row-major, pushed onto the wire.
 napi_value AllocTensor(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  const Frame* frame = self->environment->frame;
-  int64_t shape[kMaxNdim];
-  for (int32_t i = 0; i < frame->ndim; ++i) shape[i] = static_cast<int64_t>(frame->shape[i]);
+  ExportRequest* request = MessageOf<ExportRequest>(self->instance);
+  Descriptor descriptor;
+  request->status = ReadWire(self->instance, request->tensor, &descriptor);
+  self->frame->status = 0;
+  if (request->status != kOk) return nullptr;
   DLTensor prototype = {};
-  prototype.device = DLDevice{frame->device_type, frame->device_id};
-  prototype.ndim = frame->ndim;
-  prototype.dtype = DLDataType{frame->dtype_code, frame->dtype_bits, frame->dtype_lanes};
-  prototype.shape = shape;
+  prototype.device = descriptor.device;
+  prototype.ndim = descriptor.ndim;
+  prototype.dtype = descriptor.dtype;
+  prototype.shape = descriptor.shape;
   TVMFFIAny result = {};
   result.type_index = kTVMFFITensor;
   TVMFFIObjectHandle object = nullptr;

@@ -4,7 +4,7 @@
 #define DLPACK_NODE_TVM_FFI_TENSOR_OBJECT_H_
 
 #include "../abi/tvm_ffi_abi.h"
-#include "../frame.h"
+#include "../descriptor.h"
 #include "../storage.h"
 #include "../trace.h"
 
@@ -17,7 +17,7 @@ struct TensorObject {
   Storage* storage;  // NULL: lent by JavaScript
   Trace* trace;
   uint64_t flags;  // DLPACK_FLAG_BITMASK_*, for which the library has no place
-  double byte_offset;
+  uint64_t byte_offset;
   int64_t dims[];
 };
 
@@ -25,13 +25,13 @@ static_assert(offsetof(TensorObject, tensor) == 24 && offsetof(TensorObject, sto
 
 // One reference for the caller, and one to `storage` if there is one. `data` is where the storage begins. NULL when out
 // of memory.
-TensorObject* CreateTensorObject(const Frame& frame, void* data, Storage* storage);
+TensorObject* CreateTensorObject(const Descriptor& descriptor, void* data, Storage* storage);
 
 // The object as ours, NULL when somebody else made it, or when the memory is only lent.
 TensorObject* AsOwnTensor(TVMFFIObject* object);
 
-// Describes an object of ours in `frame` and returns its storage with a reference for the caller.
-Storage* DescribeTensorObject(const TensorObject& object, Frame* frame);
+// Describes an object of ours and returns its storage with a reference for the caller.
+Storage* DescribeTensorObject(const TensorObject& object, Descriptor* descriptor);
 
 }  // namespace tvm_ffi
 }  // namespace dlpack

@@ -27,7 +27,7 @@ export function allocateShareable(nbytes: number, device: DeviceInfo): Storage {
   f64[NBYTES] = nbytes;
   binding.allocateShareable();
   check(`${nbytes} bytes on '${name}' that can be shared`);
-  return new NativeStorage(u32[HANDLE] as number, nbytes, false).recorded();
+  return new NativeStorage(u32[HANDLE] as number, nbytes, false);
 }
 
 const copyFirst =
@@ -92,7 +92,7 @@ export function openRange(shared: SharedMemory, start: number, end: number, on: 
       `Expected elements inside the shared allocation but they reach from byte ${start} to ${end}, which is beyond what the driver maps`,
     );
   }
-  const storage = new NativeStorage(u32[HANDLE] as number, end - start, false).recorded();
+  const storage = new NativeStorage(u32[HANDLE] as number, end - start, false);
   if (event !== null) followEvent(storage, device, stream, event);
   return { storage, device };
 }

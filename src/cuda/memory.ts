@@ -34,7 +34,7 @@ export function allocate(nbytes: number, device: DeviceInfo): Storage {
   u64[STREAM] = currentHandle(id);
   binding.allocate();
   check(`${nbytes} bytes on '${device.name}'`);
-  return new NativeStorage(u32[HANDLE] as number, nbytes, false).recorded();
+  return new NativeStorage(u32[HANDLE] as number, nbytes, false);
 }
 
 export function clear(storage: Storage, device: DeviceInfo): void {

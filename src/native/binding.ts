@@ -1,12 +1,17 @@
 /**
- * The functions of the addon, one member each, as native/addon.cc exports them. They carry their tensor in the exchange
- * frame; those that return nothing leave the outcome in its status.
+ * The functions of the addon, one member each, as native/addon.cc exports them. Arguments and results are in the slot of the
+ * wire that its header names.
  *
  * @module
  */
 
+/** What the addon file exports: the same object each time a thread loads it. */
+export interface Addon {
+  /** The functions of a new instance, which ends with the thread. */
+  createInstance(options: { wire: ArrayBuffer; onRelease: (id: number) => void }): Binding;
+}
+
 export interface Binding {
-  attachFrame(options: { frame: ArrayBuffer; onRelease: (id: number) => void }): void;
   allocate(): void;
   release(): void;
   collect(): void;
@@ -17,8 +22,8 @@ export interface Binding {
   detachBuffer(buffer: ArrayBuffer): void;
   readInto(array: Uint8Array): void;
   writeFrom(array: Uint8Array): void;
-  convert(request: Float64Array, source: Uint8Array | undefined, target: Uint8Array | undefined): void;
-  convertAsync(request: Float64Array): Promise<boolean> | undefined;
+  convert(source: Uint8Array | undefined, target: Uint8Array | undefined): void;
+  convertAsync(): Promise<boolean> | undefined;
   importVersioned(): void;
   importLegacy(): void;
   exportVersioned(): void;

@@ -1,5 +1,5 @@
 /**
- * Copies and casts in native code. native/convert/binding.cc reads the request.
+ * Copies and casts in native code.
  *
  * @module
  */
@@ -10,9 +10,13 @@ import type { Pass } from '../storage/backend.js';
 import { BufferStorage, type Storage } from '../storage/storage.js';
 import { native } from './load.js';
 import { NativeStorage } from './native-storage.js';
+import { enter, leave, wire } from './wire.js';
+import { ConvertRequest, WireHeader } from './wire-layout.js';
 
-const AXES = 9;
-const request = new Float64Array(AXES + 3 * 66);
+const { f64, i32, u32 } = wire;
+const { SLOT } = WireHeader;
+const { FROM_BIT, FROM_HANDLE, FROM_STEPS, FROM_TYPE, IS_DONE, NDIM, SHAPE } = ConvertRequest;
+const { THREADS, TO_BIT, TO_HANDLE, TO_STEPS, TO_TYPE, WORDS } = ConvertRequest;
 
 const wanted = Number(process.env.DLPACK_NUM_THREADS);
 const threads = Number.isInteger(wanted) && wanted > 0 ? wanted : availableParallelism();
@@ -21,23 +25,27 @@ function handleOf(storage: Storage): number {
   return storage instanceof NativeStorage ? storage.handle : 0;
 }
 
-function writeRequest(pass: Pass, source: Storage, target: Storage): void {
+/** A slot with the request. */
+function enterConvert(pass: Pass, source: Storage, target: Storage): number {
   const { shape, fromSteps, toSteps } = pass;
   const ndim = shape.length;
-  request[0] = 0;
-  request[1] = handleOf(source);
-  request[2] = handleOf(target);
-  request[3] = pass.from.packed;
-  request[4] = pass.to.packed;
-  request[5] = pass.fromBit;
-  request[6] = pass.toBit;
-  request[7] = ndim;
-  request[8] = threads;
+  const slot = enter(WORDS);
+  const half = slot * 2;
+  u32[half + FROM_HANDLE] = handleOf(source);
+  u32[half + TO_HANDLE] = handleOf(target);
+  u32[half + FROM_TYPE] = pass.from.packed;
+  u32[half + TO_TYPE] = pass.to.packed;
+  i32[half + NDIM] = ndim;
+  i32[half + THREADS] = threads;
+  f64[slot + FROM_BIT] = pass.fromBit;
+  f64[slot + TO_BIT] = pass.toBit;
   for (let axis = 0; axis < ndim; axis++) {
-    request[AXES + axis] = shape[axis] as number;
-    request[AXES + ndim + axis] = fromSteps[axis] as number;
-    request[AXES + 2 * ndim + axis] = toSteps[axis] as number;
+    f64[slot + SHAPE + axis] = shape[axis] as number;
+    f64[slot + FROM_STEPS + axis] = fromSteps[axis] as number;
+    f64[slot + TO_STEPS + axis] = toSteps[axis] as number;
   }
+  u32[SLOT] = slot;
+  return slot;
 }
 
 function bytesOf(storage: Storage): Uint8Array | undefined {
@@ -47,21 +55,24 @@ function bytesOf(storage: Storage): Uint8Array | undefined {
 export function convert(pass: Pass, source: Storage, target: Storage): boolean {
   const from = bytesOf(source);
   const to = bytesOf(target);
-  writeRequest(pass, source, target);
-  native().convert(request, from, to);
-  return request[0] === 1;
+  const binding = native();
+  const slot = enterConvert(pass, source, target);
+  binding.convert(from, to);
+  leave(slot);
+  return u32[slot * 2 + IS_DONE] === 1;
 }
 
 /** Only for native memory: JavaScript may take its own away while another thread reads it. */
 export function convertAsync(pass: Pass, source: Storage, target: Storage): Promise<void> | null {
   if (handleOf(source) === 0 || handleOf(target) === 0) return null;
-  writeRequest(pass, source, target);
+  const binding = native();
+  const slot = enterConvert(pass, source, target);
+  const promise = binding.convertAsync();
+  leave(slot);
   return (
-    native()
-      .convertAsync(request)
-      ?.then((done) => {
-        if (!done) throw new BufferError('Expected a conversion to run to its end but its environment is closing');
-      }) ?? null
+    promise?.then((done) => {
+      if (!done) throw new BufferError('Expected a conversion to run to its end but its environment is closing');
+    }) ?? null
   );
 }
 

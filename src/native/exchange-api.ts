@@ -4,17 +4,21 @@
  * @module
  */
 
-import { Field, frame } from './frame.js';
 import { native } from './load.js';
+import { enter, leave, wire } from './wire.js';
+import { AddressResult, WireHeader } from './wire-layout.js';
 
-const { u64 } = frame;
-const { ADDRESS } = Field;
+const { u32, u64 } = wire;
 
 /**
  * The address of the table: an allocator for host tensors and the current stream of host memory. It lives as long as the
  * process. Its conversions from and to Python objects fail while no interpreter is attached.
  */
 export function exchangeApi(): bigint {
-  native().exchangeApi();
-  return u64[ADDRESS] as bigint;
+  const binding = native();
+  const slot = enter(AddressResult.WORDS);
+  u32[WireHeader.SLOT] = slot;
+  binding.exchangeApi();
+  leave(slot);
+  return u64[slot + AddressResult.ADDRESS] as bigint;
 }

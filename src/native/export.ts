@@ -4,22 +4,25 @@
  * @module
  */
 
-import { ArgumentTypeError, BufferError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, BufferError } from '../errors.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { BufferStorage } from '../storage/storage.js';
 import { copyDescriptor } from '../values/copy.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { isDebug, recordExport } from './debug.js';
-import { Field, frame, writeDescriptor } from './frame.js';
 import { native } from './load.js';
 import { NativeStorage } from './native-storage.js';
 import { pinBuffer } from './pin-buffer.js';
-import { checkStatus } from './status.js';
+import { errorOfTensor } from './status.js';
 import { isMainThread, isPinnable } from './threads.js';
+import { enter, leave, wire } from './wire.js';
+import { DeleteRequest, ExportRequest, Status, WireHeader } from './wire-layout.js';
+import { writeTensor } from './wire-tensor.js';
 
-const { f64, u64 } = frame;
-const { ADDRESS, TRACE } = Field;
+const { i32, u32, u64 } = wire;
+const { SLOT } = WireHeader;
+const { ADDRESS, STATUS, TENSOR, WORDS } = ExportRequest;
 
 export interface ExportOptions {
   /** false: a legacy `DLManagedTensor`, which cannot carry flags. */
@@ -37,29 +40,44 @@ const exportNames: OptionNames<ExportOptions> = { versioned: true, copy: true };
 export function exportManaged(tensor: TensorView, options?: ExportOptions): bigint {
   const source = checkTensor(tensor);
   // Without the detour over a closure: this is what an exchange with native code costs.
-  if (options === undefined && placeOf(source) === 'native') {
-    prepareFrame(source);
-    return exportVersioned();
-  }
+  if (options === undefined && placeOf(source) === 'native') return exportVersioned(source);
   if (options !== undefined) checkOptions(options, exportNames, '{ copy: false }');
   const copy = options?.copy ?? null;
   if (options?.versioned === false) {
     checkLegacy(source, copy);
-    return withNative(source, copy, exportLegacy);
+    return withMemory(source, copy, exportLegacy);
   }
-  return withNative(source, copy, exportVersioned);
+  return withMemory(source, copy, exportVersioned);
 }
 
-function exportVersioned(): bigint {
+function exportVersioned(source: Descriptor): bigint {
+  const slot = enterExport(source);
+  u32[SLOT] = slot;
   native().exportVersioned();
-  checkStatus();
-  return u64[ADDRESS] as bigint;
+  return leaveExport(slot);
 }
 
-function exportLegacy(): bigint {
+function exportLegacy(source: Descriptor): bigint {
+  const slot = enterExport(source);
+  u32[SLOT] = slot;
   native().exportLegacy();
-  checkStatus();
-  return u64[ADDRESS] as bigint;
+  return leaveExport(slot);
+}
+
+/** A slot with a request about a tensor in native memory. */
+export function enterExport(source: Descriptor): number {
+  const trace = isDebug() ? recordExport() : 0;
+  const slot = enter(WORDS + 2 * source.shape.length);
+  writeTensor(slot + TENSOR, source, (source.storage as NativeStorage).handle, trace);
+  return slot;
+}
+
+/** Leaves the slot and returns the address that the request gave, or throws its error. */
+export function leaveExport(slot: number): bigint {
+  leave(slot);
+  const status = i32[slot * 2 + STATUS] as number;
+  if (status !== Status.ok) throw errorOfTensor(status, slot + TENSOR);
+  return u64[slot + ADDRESS] as bigint;
 }
 
 /** Unsafe: calls the deleter of a managed tensor that the caller owns, for one that found no consumer. */
@@ -68,18 +86,25 @@ export function releaseManaged(address: bigint, options?: { versioned?: boolean 
   const binding = native();
   if (options !== undefined) checkOptions(options, { versioned: true }, '{ versioned: false }');
   const isLegacy = options?.versioned === false;
-  u64[ADDRESS] = address;
+  const slot = enter(DeleteRequest.WORDS);
+  u64[slot + DeleteRequest.ADDRESS] = address;
+  u32[SLOT] = slot;
   if (isLegacy) binding.deleteLegacy();
   else binding.deleteVersioned();
-  checkStatus();
+  leave(slot);
+  if (i32[slot * 2 + DeleteRequest.STATUS] !== Status.ok) {
+    throw new ArgumentValueError('address', 'the address of a managed tensor', address);
+  }
 }
 
 /** A type-tagged external; null for memory that JavaScript consumers can share and native ones could not keep. */
 export function exportExternal(descriptor: Descriptor): unknown {
   if (placeOf(descriptor) === 'copy') return null;
-  return withNative(descriptor, false, () => {
+  return withMemory(descriptor, false, (ready) => {
+    const slot = enterExport(ready);
+    u32[SLOT] = slot;
     const external = native().exportExternal();
-    checkStatus();
+    leaveExport(slot);
     return external;
   });
 }
@@ -126,14 +151,6 @@ export function placeOf({ storage, bitOffset }: Descriptor): 'native' | 'pin' | 
   return storage instanceof BufferStorage && isPinnable(storage.buffer()) ? 'pin' : 'copy';
 }
 
-/** Runs `use` with the frame describing the tensor in memory that native code may keep. */
-export function withNative<T>(source: Descriptor, copy: boolean | null, use: () => T): T {
-  return withMemory(source, copy, (ready) => {
-    prepareFrame(ready);
-    return use();
-  });
-}
-
 /** Runs `use` with the tensor in memory that native code may keep: as it is, or a temporary. */
 export function withMemory<T>(source: Descriptor, copy: boolean | null, use: (ready: Descriptor) => T): T {
   const place = copy === true ? 'copy' : placeOf(source);
@@ -154,10 +171,4 @@ export function withMemory<T>(source: Descriptor, copy: boolean | null, use: (re
   } finally {
     temporary.storage.release();
   }
-}
-
-function prepareFrame(descriptor: Descriptor): void {
-  const trace = isDebug() ? recordExport() : 0; // first: it may run user code that hooks stack traces
-  writeDescriptor(descriptor, (descriptor.storage as NativeStorage).handle);
-  if (trace !== 0) f64[TRACE] = trace;
 }

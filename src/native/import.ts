@@ -9,14 +9,15 @@ import { ArgumentTypeError } from '../errors.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { Tensor } from '../tensor.js';
-import { isDebug } from './debug.js';
-import { Field, forgetKind, frame, isKindKnown, readBytes, readDescriptor, readKind, writeImport } from './frame.js';
 import { native } from './load.js';
-import { NativeStorage } from './native-storage.js';
-import { checkStatus, Status } from './status.js';
+import { errorOfTensor } from './status.js';
+import { enter, leave, wire } from './wire.js';
+import { ImportRequest, Status, TensorResult, WireHeader } from './wire-layout.js';
+import { takeTensor } from './wire-tensor.js';
 
-const { i32, u32 } = frame;
-const { HANDLE, STATUS } = Field;
+const { i32, u32, u64 } = wire;
+const { SLOT, TOP } = WireHeader;
+const { ADDRESS, STATUS, TENSOR, WORDS } = ImportRequest;
 
 export interface ImportOptions {
   /** false: the address is of a legacy `DLManagedTensor`. */
@@ -33,53 +34,49 @@ export function importManaged<D extends DType = DType>(address: bigint, options?
   if (typeof address !== 'bigint') throw new ArgumentTypeError('address', 'a bigint', address);
   const binding = native();
   if (options !== undefined) checkOptions(options, importNames, '{ versioned: false }');
-  const isLegacy = options?.versioned === false; // a getter may run user code: before the frame is filled
-  writeImport(address);
-  if (isLegacy) binding.importLegacy();
-  else binding.importVersioned();
-  checkStatus();
-  return new Tensor<D>(takeImport());
-}
-
-/** What a successful native call that knows no kinds left in the frame, as a descriptor that owns it. */
-export function takeFrame(): Descriptor {
-  forgetKind();
-  return takeImport();
-}
-
-/** As {@link takeFrame}, after an import. */
-export function takeImport(): Descriptor {
-  return takeInto(new NativeStorage(u32[HANDLE] as number, readBytes(), false));
-}
-
-/** As {@link takeImport}, with a storage that was made for the handle in the frame. */
-export function takeInto(storage: NativeStorage): Descriptor {
-  if (!isKindKnown()) takeKind(storage);
-  const descriptor = readDescriptor(storage);
-  return isDebug() ? recorded(descriptor, storage) : descriptor;
-}
-
-function takeKind(storage: NativeStorage): void {
+  const isLegacy = options?.versioned === false;
+  const slot = enter(WORDS);
   try {
-    readKind();
-  } catch (error) {
-    storage.release();
-    throw error;
+    u64[slot + ADDRESS] = address;
+    u32[SLOT] = slot;
+    if (isLegacy) binding.importLegacy();
+    else binding.importVersioned();
+    const status = i32[slot * 2 + STATUS] as number;
+    if (status !== Status.ok) throw errorOfTensor(status, slot + TENSOR, u64[slot + ADDRESS]);
+    return new Tensor<D>(takeTensor(slot + TENSOR));
+  } finally {
+    leave(slot);
   }
-}
-
-function recorded(descriptor: Descriptor, storage: NativeStorage): Descriptor {
-  storage.recorded();
-  return descriptor;
 }
 
 /** The tensor in a type-tagged external, null when the value is none. */
 export function importExternal(value: unknown): Descriptor | null {
   if (typeof value !== 'object' || value === null) return null;
   const binding = native();
-  writeImport(0n);
-  binding.importExternal(value);
-  if (i32[STATUS] === Status.notExternal) return null;
-  checkStatus();
-  return takeImport();
+  const slot = enter(TensorResult.WORDS);
+  try {
+    u32[SLOT] = slot;
+    binding.importExternal(value);
+    if (i32[slot * 2 + TensorResult.STATUS] === Status.notExternal) return null;
+    return takeResult(slot);
+  } finally {
+    leave(slot);
+  }
+}
+
+/** The tensor of a {@link TensorResult}. */
+export function takeResult(slot: number): Descriptor {
+  const status = i32[slot * 2 + TensorResult.STATUS] as number;
+  if (status !== Status.ok) throw errorOfTensor(status, slot + TensorResult.TENSOR);
+  return takeTensor(slot + TensorResult.TENSOR);
+}
+
+/** The tensor of the {@link TensorResult} that native code pushed last, and leaves its slot. */
+export function takePushed(): Descriptor {
+  const slot = (u32[TOP] as number) - TensorResult.WORDS;
+  try {
+    return takeResult(slot);
+  } finally {
+    leave(slot);
+  }
 }

@@ -6,9 +6,9 @@
 
 import { createRequire } from 'node:module';
 import { LoadError } from '../errors.js';
-import type { Binding } from './binding.js';
-import { frame } from './frame.js';
+import type { Addon, Binding } from './binding.js';
 import { released } from './pins.js';
+import { wire } from './wire.js';
 
 let binding: Binding | null = null;
 let failure: LoadError | null = null;
@@ -36,10 +36,11 @@ function load(): Binding {
   // The musl binary is tried where the glibc one does not load; detecting the libc would need more code than trying.
   for (const folder of process.platform === 'linux' ? [target, `${target}-musl`] : [target]) {
     try {
-      const loaded = createRequire(import.meta.url)(`../../prebuilds/${folder}/dlpack.node`) as Binding;
-      loaded.attachFrame({ frame: frame.buffer, onRelease: released });
+      const addon = createRequire(import.meta.url)(`../../prebuilds/${folder}/dlpack.node`) as Addon;
+      // Where another evaluation of this package uses the same file in this thread, it has an instance of its own.
+      const instance = addon.createInstance({ wire: wire.buffer, onRelease: released });
       // A copy: V8 keeps an object that native code gave many properties as a hash table, and each call would search it.
-      binding = { ...loaded };
+      binding = { ...instance };
       return binding;
     } catch (error) {
       cause ??= error;

@@ -8,13 +8,15 @@ import { BufferError } from '../errors.js';
 import { collectLater, collectNever, type Owner } from '../storage/collect.js';
 import { isDetached, Storage } from '../storage/storage.js';
 import { forgetStorage, isDebug, recordStorage } from './debug.js';
-import { Field, frame } from './frame.js';
 import { native } from './load.js';
-import { checkStatus, Status } from './status.js';
+import { errorOf } from './status.js';
 import { maxLength } from './threads.js';
+import { enter, leave, wire } from './wire.js';
+import { AddressRequest, BufferRequest, ReleaseRequest, Status, WireHeader } from './wire-layout.js';
 
-const { i32, u32, u64 } = frame;
-const { ADDRESS, HANDLE, STATUS } = Field;
+const { i32, u32, u64 } = wire;
+const { SLOT } = WireHeader;
+const { HANDLE, WORDS } = ReleaseRequest;
 
 /** Holds the reference for the collector, for storages that outlive the tick they were made in. */
 class Handle implements Owner {
@@ -28,8 +30,11 @@ class Handle implements Owner {
     const { number } = this;
     if (number === 0) return;
     this.number = 0;
-    u32[HANDLE] = number;
+    const slot = enter(WORDS);
+    u32[slot * 2 + HANDLE] = number;
+    u32[SLOT] = slot;
     native().collect();
+    leave(slot);
     forgetStorage(number);
   }
 }
@@ -53,13 +58,7 @@ export class NativeStorage extends Storage {
     this.isCopy = false;
     this.owner = null;
     collectLater(this);
-  }
-
-  /** In debug mode remembers where it was made. Not in the constructor: user code may hook stack traces, and must not run
-   * while the frame still holds what the constructor's caller reads next. */
-  recorded(): this {
-    if (isDebug()) recordStorage(this.handle);
-    return this;
+    if (isDebug()) recordStorage(handle);
   }
 
   get start(): number {
@@ -83,8 +82,7 @@ export class NativeStorage extends Storage {
 
   /** Drops the reference. */
   protected giveBack(handle: number): void {
-    u32[HANDLE] = handle;
-    native().release();
+    releaseHandle(handle);
   }
 
   /** Explicitly disposed: stale typed arrays become empty instead of keeping the memory. Not so when the collector
@@ -96,10 +94,14 @@ export class NativeStorage extends Storage {
   }
 
   get address(): bigint {
-    u32[HANDLE] = this.handle;
+    const slot = enter(AddressRequest.WORDS);
+    u32[slot * 2 + AddressRequest.HANDLE] = this.handle;
+    u32[SLOT] = slot;
     native().addressOf();
-    checkStatus();
-    return u64[ADDRESS] as bigint;
+    leave(slot);
+    const status = i32[slot * 2 + AddressRequest.STATUS] as number;
+    if (status !== Status.ok) throw errorOf(status);
+    return u64[slot + AddressRequest.ADDRESS] as bigint;
   }
 
   override get isBufferCopied(): boolean {
@@ -129,10 +131,14 @@ export class NativeStorage extends Storage {
         `Expected at most ${maxLength} bytes for data on this runtime but the tensor has ${this.nbytes}; use a slice of a smaller tensor, or a newer runtime`,
       );
     }
-    u32[HANDLE] = this.handle;
+    const slot = enter(BufferRequest.WORDS);
+    u32[slot * 2 + BufferRequest.HANDLE] = this.handle;
+    u32[SLOT] = slot;
     const buffer = native().createBuffer();
+    leave(slot);
     if (buffer !== undefined) return buffer;
-    if (i32[STATUS] !== Status.noExternalBuffers) checkStatus();
+    const status = i32[slot * 2 + BufferRequest.STATUS] as number;
+    if (status !== Status.noExternalBuffers) throw errorOf(status, this.nbytes);
     const copy = new ArrayBuffer(this.nbytes);
     this.isCopy = true;
     this.refresh(copy);
@@ -140,15 +146,31 @@ export class NativeStorage extends Storage {
   }
 
   private refresh(copy: ArrayBuffer): void {
-    u32[HANDLE] = this.handle;
-    native().readInto(new Uint8Array(copy));
-    checkStatus();
+    copyBytes(this.handle, () => native().readInto(new Uint8Array(copy)));
   }
 
   override commit(): void {
     if (!this.isCopy || !this.isShown(this.cached)) return;
-    u32[HANDLE] = this.handle;
-    native().writeFrom(new Uint8Array(this.cached));
-    checkStatus();
+    const { cached } = this;
+    copyBytes(this.handle, () => native().writeFrom(new Uint8Array(cached)));
   }
+}
+
+/** Drops the reference that a number in the native table stands for. */
+export function releaseHandle(handle: number): void {
+  const slot = enter(WORDS);
+  u32[slot * 2 + HANDLE] = handle;
+  u32[SLOT] = slot;
+  native().release();
+  leave(slot);
+}
+
+function copyBytes(handle: number, copy: () => void): void {
+  const slot = enter(BufferRequest.WORDS);
+  u32[slot * 2 + BufferRequest.HANDLE] = handle;
+  u32[SLOT] = slot;
+  copy();
+  leave(slot);
+  const status = i32[slot * 2 + BufferRequest.STATUS] as number;
+  if (status !== Status.ok) throw errorOf(status);
 }

@@ -1,16 +1,18 @@
 /**
- * JavaScript buffers that native code may keep the address of.
+ * Memory that JavaScript keeps alive for native code.
  *
  * @module
  */
 
-import { Field, frame } from './frame.js';
 import { native } from './load.js';
 import { NativeStorage } from './native-storage.js';
-import { checkPinned, pin } from './pins.js';
+import { type Pinned, pin, unpin } from './pins.js';
+import { errorOf } from './status.js';
+import { enter, leave, wire } from './wire.js';
+import { PinRequest, Status, WireHeader } from './wire-layout.js';
 
-const { f64, u32 } = frame;
-const { BYTE_OFFSET, HANDLE } = Field;
+const { f64, i32, u32, u64 } = wire;
+const { ADDRESS, HANDLE, NBYTES, PIN, STATUS, WORDS } = PinRequest;
 
 // As it was when this module was loaded: a replacement would be handed buffers that nobody may see.
 const Bytes = globalThis.Uint8Array;
@@ -19,9 +21,30 @@ const Bytes = globalThis.Uint8Array;
 export function pinBuffer(buffer: ArrayBufferLike, start: number, nbytes: number): NativeStorage {
   const binding = native();
   const array = new Bytes(buffer, start, nbytes);
-  const id = pin(buffer);
-  f64[BYTE_OFFSET] = id;
-  binding.pinArray(array);
-  checkPinned(id);
-  return new NativeStorage(u32[HANDLE] as number, nbytes, true).recorded();
+  const slot = enter(WORDS);
+  return request(slot, buffer, nbytes, () => binding.pinArray(array));
+}
+
+/** A storage over memory at an address; `deleter` runs when native code gives it up. It ends with this thread at the latest. */
+export function pinAddress(address: bigint, nbytes: number, deleter: () => void): NativeStorage {
+  const binding = native();
+  const slot = enter(WORDS);
+  u64[slot + ADDRESS] = address;
+  f64[slot + NBYTES] = nbytes;
+  return request(slot, deleter, nbytes, () => binding.pinAddress());
+}
+
+function request(slot: number, pinned: Pinned, nbytes: number, send: () => void): NativeStorage {
+  const id = pin(pinned);
+  f64[slot + PIN] = id;
+  u32[WireHeader.SLOT] = slot;
+  send();
+  leave(slot);
+  const status = i32[slot * 2 + STATUS] as number;
+  if (status !== Status.ok) {
+    unpin(id);
+    throw errorOf(status, nbytes);
+  }
+  // The memory belongs to the heap of this thread, or its deleter does.
+  return new NativeStorage(u32[slot * 2 + HANDLE] as number, nbytes, true);
 }

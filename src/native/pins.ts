@@ -4,10 +4,8 @@
  * @module
  */
 
-import { checkStatus } from './status.js';
-
 /** A buffer that must stay, or a deleter that must wait. */
-type Pinned = ArrayBufferLike | (() => void);
+export type Pinned = ArrayBufferLike | (() => void);
 
 // A plain object: patched methods of Map would be handed buffers that nobody may see.
 const pins: Record<number, Pinned> = Object.create(null) as Record<number, Pinned>;
@@ -40,16 +38,6 @@ export function unpin(id: number): void {
   if (pins[id] === undefined) return;
   delete pins[id];
   count--;
-}
-
-/** After a call that takes a pin: what native code refused is not kept. */
-export function checkPinned(id: number): void {
-  try {
-    checkStatus();
-  } catch (error) {
-    unpin(id);
-    throw error;
-  }
 }
 
 /** For `stats()`. */

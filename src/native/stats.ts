@@ -5,12 +5,12 @@
  */
 
 import { isDebug, liveOrigins, type Origin } from './debug.js';
-import { Field, frame } from './frame.js';
 import { native } from './load.js';
 import { pinCount } from './pins.js';
+import { enter, leave, wire } from './wire.js';
+import { CountsResult, TracesResult, WireHeader } from './wire-layout.js';
 
-const { f64 } = frame;
-const { NBYTES, SHAPE } = Field;
+const { f64, u32 } = wire;
 
 export interface Stats {
   /** Blocks of memory that this package allocated, in all threads. */
@@ -42,23 +42,29 @@ export function beforeStats(action: () => void): void {
 export function stats(): Stats {
   const binding = native();
   if (settle !== null) settle();
+  const slot = enter(CountsResult.WORDS);
+  u32[WireHeader.SLOT] = slot;
   binding.readCounts();
-  // By index: a patched iterator or subarray would be handed the frame.
-  const count = (index: number): number => f64[SHAPE + index] as number;
+  leave(slot);
   const counts: Stats = {
-    storages: count(0),
-    bytes: count(1),
-    imports: count(2),
-    exports: count(3),
-    tickets: count(4),
-    reported: count(5),
+    storages: f64[slot + CountsResult.STORAGES] as number,
+    bytes: f64[slot + CountsResult.BYTES] as number,
+    imports: f64[slot + CountsResult.IMPORTS] as number,
+    exports: f64[slot + CountsResult.EXPORTS] as number,
+    tickets: f64[slot + CountsResult.TICKETS] as number,
+    reported: f64[slot + CountsResult.REPORTED] as number,
     pins: pinCount(),
   };
-  if (!isDebug()) return counts;
-  // Other threads may export meanwhile: ask again with more room until all fit.
-  let places = new Float64Array(counts.exports + 64);
-  for (binding.readTraces(places); (f64[NBYTES] as number) > places.length; binding.readTraces(places)) {
-    places = new Float64Array(places.length * 2);
-  }
-  return { ...counts, live: liveOrigins(new Set(places)) };
+  return isDebug() ? { ...counts, live: liveOrigins(new Set(readTraces(counts.exports + 64))) } : counts;
+}
+
+/** The places where live exports were made. Other threads may export meanwhile: with more room until all fit. */
+function readTraces(room: number): Float64Array {
+  const places = new Float64Array(room);
+  const slot = enter(TracesResult.WORDS);
+  u32[WireHeader.SLOT] = slot;
+  native().readTraces(places);
+  leave(slot);
+  const count = f64[slot + TracesResult.COUNT] as number;
+  return count > room ? readTraces(room * 2) : places;
 }

@@ -1,5 +1,5 @@
 /**
- * Outcomes of native calls as typed errors. native/frame.h has the same numbers.
+ * Outcomes of native calls as typed errors.
  *
  * @module
  */
@@ -15,47 +15,46 @@ import {
 } from '../errors.js';
 import { MAX_NDIM } from '../layout.js';
 import { DLPACK_VERSION } from '../protocol/managed.js';
-import { Field, frame } from './frame.js';
+import { wire } from './wire.js';
+import { Status, WireTensor } from './wire-layout.js';
 
-const { f64, i32, u32, u64 } = frame;
-const { ADDRESS, DTYPE, NBYTES, NDIM, SHAPE, STATUS, VERSION } = Field;
+const { f64, u32, i32 } = wire;
+const { DTYPE, NBYTES, NDIM, SHAPE, VERSION_MAJOR, VERSION_MINOR } = WireTensor;
 
-export const Status = {
-  ok: 0,
-  nullManaged: 1,
-  version: 2,
-  ndim: 3,
-  nullShape: 4,
-  negativeShape: 5,
-  tooLarge: 6,
-  nullData: 7,
-  misaligned: 8,
-  dtype: 9,
-  outOfMemory: 10,
-  consumed: 11,
-  notExternal: 12,
-  noExternalBuffers: 13,
-  unknownTicket: 14,
-  napi: 15,
-} as const;
-
-/** Throws the error of the last native call unless it succeeded. */
-export function checkStatus(): void {
-  if (i32[STATUS] !== 0) throw errorOfStatus();
+/** The error of a request that carries no tensor. `nbytes` is what it asked for. */
+export function errorOf(status: number, nbytes = 0): DLPackError {
+  switch (status) {
+    case Status.nullData:
+      return new LayoutError(`Expected memory of ${nbytes} bytes but its address is NULL`);
+    case Status.outOfMemory:
+      return new BufferError(`Expected free memory for a tensor of ${nbytes} bytes but there is none`);
+    case Status.consumed:
+      return new ConsumedError('Expected a fresh native tensor but this one was consumed or released before');
+    case Status.unknownTicket:
+      return new ConsumedError(
+        'Expected a token that was just posted but this one is unknown here: it was used before, revoked, made in another process, or never issued',
+      );
+    default:
+      return new BufferError(`Expected a buffer that native code can reach (native status ${status})`);
+  }
 }
 
-function errorOfStatus(): DLPackError {
-  const status = i32[STATUS] as number;
-  const ndim = i32[NDIM] as number;
+/** The error of a request about the tensor at the word `at`, and the managed tensor at `address` where there is one. */
+export function errorOfTensor(status: number, at: number, address = 0n): DLPackError {
+  const half = at * 2;
+  const ndim = i32[half + NDIM] as number;
   const shape: number[] = [];
-  for (let i = 0; i < Math.min(ndim, MAX_NDIM); i++) shape[i] = f64[SHAPE + i] as number;
-  const packed = u32[DTYPE] as number;
+  for (let i = 0; i < ndim && ndim <= MAX_NDIM; i++) shape[i] = f64[at + SHAPE + i] as number;
+  const packed = u32[half + DTYPE] as number;
   const [code, bits, lanes] = [packed & 0xff, (packed >> 8) & 0xff, packed >>> 16];
   switch (status) {
     case Status.nullManaged:
-      return new ArgumentValueError('address', 'the address of a managed tensor', u64[ADDRESS]);
+      return new ArgumentValueError('address', 'the address of a managed tensor', address);
     case Status.version:
-      return new VersionError([u32[VERSION] as number, u32[VERSION + 1] as number], DLPACK_VERSION);
+      return new VersionError(
+        [u32[half + VERSION_MAJOR] as number, u32[half + VERSION_MINOR] as number],
+        DLPACK_VERSION,
+      );
     case Status.ndim:
       return new LayoutError(`Expected 0 to ${MAX_NDIM} axes but received ndim ${ndim}`);
     case Status.nullShape:
@@ -77,15 +76,7 @@ function errorOfStatus(): DLPackError {
       const numbers = `(code ${code}, bits ${bits}, lanes ${lanes})`;
       return new UnsupportedDTypeError(numbers, `Expected at least one bit and one lane but received ${numbers}`);
     }
-    case Status.outOfMemory:
-      return new BufferError(`Expected free memory for a tensor of ${f64[NBYTES]} bytes but there is none`);
-    case Status.consumed:
-      return new ConsumedError('Expected a fresh native tensor but this one was consumed or released before');
-    case Status.unknownTicket:
-      return new ConsumedError(
-        'Expected a token that was just posted but this one is unknown here: it was used before, revoked, made in another process, or never issued',
-      );
     default:
-      return new BufferError(`Expected a buffer that native code can reach (native status ${status})`);
+      return errorOf(status, f64[at + NBYTES] as number);
   }
 }

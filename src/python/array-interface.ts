@@ -5,9 +5,10 @@
  */
 
 import { MAX_NDIM } from '../layout.js';
-import { frame as exchange, Field, readBytes } from '../native/frame.js';
-import { takeInto } from '../native/import.js';
-import { native } from '../native/load.js';
+import { releaseHandle as dropStorage } from '../native/native-storage.js';
+import { enter, leave, wire } from '../native/wire.js';
+import { TensorResult, WireHeader } from '../native/wire-layout.js';
+import { takeTensorInto } from '../native/wire-tensor.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { type ArrayEntries, type ForeignArray, setArrayReader } from '../storage/foreign.js';
 import type { Storage } from '../storage/storage.js';
@@ -99,7 +100,7 @@ class PythonArray implements ForeignArray {
   }
 
   hold(nbytes: number): Storage {
-    return new PythonStorage(this.handle, nbytes).recorded();
+    return new PythonStorage(this.handle, nbytes);
   }
 
   drop(): void {
@@ -107,10 +108,7 @@ class PythonArray implements ForeignArray {
   }
 }
 
-function dropStorage(handle: number): void {
-  exchange.u32[Field.HANDLE] = handle;
-  native().release();
-}
+const makeStorage = (handle: number, nbytes: number): PythonStorage => new PythonStorage(handle, nbytes);
 
 function readArray(source: object, isInterface: boolean): ForeignArray | null {
   const reference = findReference(source);
@@ -133,9 +131,14 @@ function takeArray(source: object): Descriptor | null {
   const reference = findReference(source);
   if (reference === null) return null;
   u32[OBJECT] = liveHandle(reference);
-  binding().takeArray();
-  if (u32[COUNT] !== 1) return null;
-  return takeInto(new PythonStorage(exchange.u32[Field.HANDLE] as number, readBytes()));
+  const slot = enter(TensorResult.WORDS);
+  try {
+    wire.u32[WireHeader.SLOT] = slot;
+    binding().takeArray();
+    return u32[COUNT] === 1 ? takeTensorInto(slot + TensorResult.TENSOR, makeStorage) : null;
+  } finally {
+    leave(slot);
+  }
 }
 
 /** Tells the core how to read them. */

@@ -38,7 +38,7 @@ export const ValueKind = {
   end: 8,
   /** A handle that the operation takes over. */
   taken: 9,
-  /** `handle` is of the storage, the number says which words describe it. */
+  /** The number is the word of the wire where it is described. */
   tensor: 10,
   /** As a result: the class cannot take the tensor as it is. */
   mustCopy: 11,
@@ -91,5 +91,3 @@ export const FIRST_RELEASED = RELEASED_START / 4;
 export const RETURNED_COUNT = RETURNED_START / 4;
 /** u32: the first handle of a storage that was returned. */
 export const FIRST_RETURNED = RETURNED_COUNT + 1;
-/** Words in front of the shape. */
-export const TENSOR_WORDS = 5;

@@ -7,14 +7,15 @@
 import { ArgumentTypeError } from '../errors.js';
 import { fromDLPack } from '../from-dlpack.js';
 import { placeOf, withMemory } from '../native/export.js';
-import { takeImport } from '../native/import.js';
-import { checkStatus } from '../native/status.js';
+import { takeResult as takeTensorResult } from '../native/import.js';
+import { enter, leave, wire } from '../native/wire.js';
+import { TensorResult, WireHeader } from '../native/wire-layout.js';
 import { DLPACK } from '../protocol/managed.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { ImportRequest } from '../storage/foreign.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { binding } from './binding.js';
-import { tooMany, writeCell, writeTensorWords } from './cells.js';
+import { tooMany, writeCell, writeTensorCell } from './cells.js';
 import { JAVASCRIPT_ERROR, PythonError } from './error.js';
 import {
   BASE,
@@ -39,6 +40,8 @@ import { findReference, liveHandle, type Reference, releaseHandle } from './refe
 
 // Constants of this module, for the reason that frame.ts gives.
 const { u32, f64 } = frame;
+const { u32: wired } = wire;
+const { SLOT, TOP } = WireHeader;
 const OwnView = TensorView;
 const readDescriptor = descriptorOf;
 const findPlace = placeOf;
@@ -46,9 +49,8 @@ const findPlace = placeOf;
 /** What does not fit into a cell: strings, digits, bytes. */
 type Spill = (string | Uint8Array)[];
 
-/** The first free cell and the first free word. */
+/** The first free cell. */
 let top = 0;
-let wordsTop = 0;
 /** Of the operation that is being prepared, in the order of its cells. */
 let spill: Spill | null = null;
 /** Handles in its cells that were made for it, and that native code takes over with the call. */
@@ -70,23 +72,27 @@ export function perform(
   return takeResult(send(operation, subject, name, args, keywords));
 }
 
-/** A call whose result is a tensor, which native code leaves in the exchange frame. */
+/** A call whose result is a tensor. */
 export function performTensor(subject: Reference, args: readonly unknown[], keywords: Keywords | null): Descriptor {
-  const raised = send(Operation.callTensor, subject, null, args, keywords);
-  if (u32[FAILED] === 1) throw toError(raised);
-  checkStatus();
-  return takeImport();
+  const slot = enter(TensorResult.WORDS);
+  try {
+    const raised = send(Operation.callTensor, subject, null, args, keywords, slot);
+    if (u32[FAILED] === 1) throw toError(raised);
+    return takeTensorResult(slot);
+  } finally {
+    leave(slot);
+  }
 }
 
 /** A tensor in native memory as an object of a class; undefined when the class needs a copy. */
 export function performConversion(type: Reference, descriptor: Descriptor, mayCopy: boolean): unknown {
   const base = top;
-  const words = wordsTop;
+  const mark = wired[TOP] as number;
   if (base + 3 > CELLS) throw tooMany(3);
   top = base + 3;
   try {
     writeCell(base, ValueKind.handle, liveHandle(type), 0);
-    wordsTop = writeTensorWords(base + 1, words, descriptor);
+    writeTensorCell(base + 1, descriptor);
     writeCell(base + 2, ValueKind.int, 0, mayCopy ? 1 : 0);
     u32[OPERATION] = Operation.tensor;
     u32[BASE] = base;
@@ -97,7 +103,7 @@ export function performConversion(type: Reference, descriptor: Descriptor, mayCo
     return u32[RESULT_KIND] === ValueKind.mustCopy ? undefined : result;
   } finally {
     top = base;
-    wordsTop = words;
+    leave(mark);
   }
 }
 
@@ -124,10 +130,15 @@ export function consume(reference: Reference, request: ImportRequest | null): De
     u32[COUNT] = 4;
   }
   u32[HANDLE] = handle;
-  const raised = binding().consume();
-  if (u32[FAILED] === 1) throw toError(raised);
-  checkStatus();
-  return takeImport();
+  const slot = enter(TensorResult.WORDS);
+  try {
+    wired[SLOT] = slot;
+    const raised = binding().consume();
+    if (u32[FAILED] === 1) throw toError(raised);
+    return takeTensorResult(slot);
+  } finally {
+    leave(slot);
+  }
 }
 
 /** A program may pass anything as the stream. */
@@ -136,13 +147,14 @@ function numberOf(stream: unknown): number {
   throw new ArgumentTypeError('stream', 'a bigint or null', stream);
 }
 
-/** Fills cells and calls. */
+/** Fills cells and calls. `slot` is for a result that is a tensor. */
 function send(
   operation: number,
   subject: Reference | null,
   name: string | null,
   args: readonly unknown[],
   keywords: Keywords | null,
+  slot = 0,
 ): unknown {
   const pairs = keywords === null ? none : Object.entries(keywords.values);
   const count = args.length;
@@ -150,7 +162,7 @@ function send(
   const first = base + (subject === null ? 0 : 1) + (name === null ? 0 : 1);
   const end = first + count + 2 * pairs.length;
   if (end > CELLS) throw tooMany(count + pairs.length);
-  const words = wordsTop;
+  const mark = wired[TOP] as number;
   const outerSpill = spill;
   const outerTaken = taken;
   top = end;
@@ -171,12 +183,13 @@ function send(
     u32[KEYWORDS] = pairs.length;
     const ready = spill as Spill | null;
     u32[SPILLED] = ready === null ? 0 : ready.length;
+    wired[SLOT] = slot;
     taken = null; // native code has them now
     return ready === null ? binding().perform() : binding().perform(...ready);
   } finally {
     if (taken !== null) releaseAll(taken);
     top = base;
-    wordsTop = words;
+    leave(mark);
     spill = outerSpill;
     taken = outerTaken;
   }
@@ -264,7 +277,7 @@ function writeName(index: number, name: string): void {
 
 /** A tensor as a Python object that owns a reference to its memory; JavaScript memory is copied for it. */
 function writeTensor(index: number, descriptor: Descriptor): void {
-  if (findPlace(descriptor) === 'native') wordsTop = writeTensorWords(index, wordsTop, descriptor);
+  if (findPlace(descriptor) === 'native') writeTensorCell(index, descriptor);
   else {
     const makeTensor = (ready: Descriptor): number => make(Operation.tensor, [new TensorView(ready)]);
     writeTaken(index, withMemory(descriptor, null, makeTensor));

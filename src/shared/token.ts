@@ -5,16 +5,18 @@
  */
 
 import { ArgumentTypeError } from '../errors.js';
-import { checkTensor, withNative } from '../native/export.js';
-import { Field, frame } from '../native/frame.js';
-import { takeFrame } from '../native/import.js';
+import { checkTensor, withMemory } from '../native/export.js';
 import { native } from '../native/load.js';
-import { checkStatus, Status } from '../native/status.js';
+import type { NativeStorage } from '../native/native-storage.js';
+import { errorOf, errorOfTensor } from '../native/status.js';
+import { enter, leave, wire } from '../native/wire.js';
+import { Status, TicketRequest, WireHeader } from '../native/wire-layout.js';
+import { takeTensor, writeTensor } from '../native/wire-tensor.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { TensorView } from '../view.js';
 
-const { i32, u64 } = frame;
-const { STATUS, TICKET } = Field;
+const { i32, u32, u64 } = wire;
+const { STATUS, TENSOR, TICKET, WORDS } = TicketRequest;
 
 /**
  * Stands for a tensor in a message. Each time it is serialised it issues a ticket with a reference of its own, good for
@@ -48,9 +50,9 @@ export function issueToken(tensor: TensorView): IssuedToken {
       value: () => {
         let count = 0;
         for (const ticket of issued.splice(0)) {
-          redeem(ticket);
-          if (i32[STATUS] !== Status.ok) continue;
-          takeFrame().storage.release();
+          const descriptor = redeem(ticket);
+          if (typeof descriptor === 'number') continue;
+          descriptor.storage.release();
           count++;
         }
         return count;
@@ -64,26 +66,41 @@ export function openToken(ticket: unknown): Descriptor {
   if (typeof ticket !== 'string' || !/^[0-9a-f]{32}$/.test(ticket)) {
     throw new ArgumentTypeError('description.dlpackTicket', '32 hexadecimal digits of shareTensor()', ticket);
   }
-  redeem(ticket);
-  checkStatus();
-  return takeFrame();
+  const descriptor = redeem(ticket);
+  if (typeof descriptor === 'number') throw errorOf(descriptor);
+  return descriptor;
 }
 
-function redeem(ticket: string): void {
+/** The tensor of a ticket, or the status that says why there is none. */
+function redeem(ticket: string): Descriptor | number {
   const binding = native();
-  u64[TICKET] = BigInt(`0x${ticket.slice(0, 16)}`);
-  u64[TICKET + 1] = BigInt(`0x${ticket.slice(16)}`);
-  binding.redeemTicket();
+  const slot = enter(WORDS);
+  try {
+    u64[slot + TICKET] = BigInt(`0x${ticket.slice(0, 16)}`);
+    u64[slot + TICKET + 1] = BigInt(`0x${ticket.slice(16)}`);
+    u32[WireHeader.SLOT] = slot;
+    binding.redeemTicket();
+    const status = i32[slot * 2 + STATUS] as number;
+    return status === Status.ok ? takeTensor(slot + TENSOR) : status;
+  } finally {
+    leave(slot);
+  }
 }
 
 function issueTicket(tensor: TensorView): string {
   // Random, so that a ticket can be neither guessed nor counted up.
   const [low, high] = crypto.getRandomValues(new BigUint64Array(2)) as unknown as [bigint, bigint];
-  withNative(checkTensor(tensor), null, () => {
-    u64[TICKET] = low;
-    u64[TICKET + 1] = high;
-    native().issueTicket();
-    checkStatus();
+  withMemory(checkTensor(tensor), null, (ready) => {
+    const binding = native();
+    const slot = enter(WORDS);
+    u64[slot + TICKET] = low;
+    u64[slot + TICKET + 1] = high;
+    writeTensor(slot + TENSOR, ready, (ready.storage as NativeStorage).handle, 0);
+    u32[WireHeader.SLOT] = slot;
+    binding.issueTicket();
+    leave(slot);
+    const status = i32[slot * 2 + STATUS] as number;
+    if (status !== Status.ok) throw errorOfTensor(status, slot + TENSOR);
   });
   return low.toString(16).padStart(16, '0') + high.toString(16).padStart(16, '0');
 }

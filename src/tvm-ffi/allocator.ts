@@ -8,9 +8,11 @@ import type { Device, DeviceInfo } from '../device.js';
 import type { DType, DTypeInfo } from '../dtype.js';
 import { ArgumentTypeError, BufferError } from '../errors.js';
 import { rowMajorStrides } from '../layout.js';
-import { writeDescriptor } from '../native/frame.js';
-import { takeFrame } from '../native/import.js';
-import { checkStatus } from '../native/status.js';
+import { takePushed } from '../native/import.js';
+import { errorOfTensor } from '../native/status.js';
+import { enter, leave, wire } from '../native/wire.js';
+import { ExportRequest, Status, WireHeader } from '../native/wire-layout.js';
+import { writeTensor } from '../native/wire-tensor.js';
 import { Descriptor } from '../storage/descriptor.js';
 import { setEnvAllocator } from '../storage/nd-alloc.js';
 import { BufferStorage } from '../storage/storage.js';
@@ -47,11 +49,19 @@ export function setAllocator(next: TensorAllocator | bigint | null): void {
 /** What a kernel would get, for JavaScript. */
 function allocateLikeKernels(shape: readonly number[], dtype: DTypeInfo, device: DeviceInfo): Descriptor {
   const nothing = new BufferStorage(new ArrayBuffer(0), 0, 0);
-  writeDescriptor(new Descriptor(nothing, dtype, device, shape, rowMajorStrides(shape), 0, 0), 0);
-  ffi.allocTensor();
-  if (i32[STATUS] !== 0) throw takeRaised();
-  checkStatus();
-  return takeFrame();
+  const slot = enter(ExportRequest.WORDS + 2 * shape.length);
+  try {
+    const at = slot + ExportRequest.TENSOR;
+    writeTensor(at, new Descriptor(nothing, dtype, device, shape, rowMajorStrides(shape), 0, 0), 0, 0);
+    wire.u32[WireHeader.SLOT] = slot;
+    ffi.allocTensor();
+    if (i32[STATUS] !== 0) throw takeRaised();
+    const status = wire.i32[slot * 2 + ExportRequest.STATUS] as number;
+    if (status !== Status.ok) throw errorOfTensor(status, at);
+    return takePushed();
+  } finally {
+    leave(slot);
+  }
 }
 
 /** Answers a kernel: dtype, device and the lengths of the axes. */

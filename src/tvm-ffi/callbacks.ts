@@ -4,14 +4,12 @@
  * @module
  */
 
-import { Field, frame } from '../native/frame.js';
 import { pin } from '../native/pins.js';
+import { enter, leave, wire } from '../native/wire.js';
+import { PinRequest, WireHeader } from '../native/wire-layout.js';
 import { CALLBACK, f64, i32, OBJECT, STATUS, u32 } from './call-frame.js';
 import { takeRaised } from './errors.js';
 import { ffi } from './library.js';
-
-const { f64: exchange } = frame;
-const { BYTE_OFFSET } = Field;
 
 export type JavaScriptFunction = (...args: never[]) => unknown;
 
@@ -31,9 +29,12 @@ function forget(number: number): void {
 export function makeCallback(target: JavaScriptFunction): number {
   const number = freeNumbers.pop() ?? functions.length;
   functions[number] = target;
-  exchange[BYTE_OFFSET] = pin(() => forget(number));
   u32[CALLBACK] = number;
+  const slot = enter(PinRequest.WORDS);
+  wire.f64[slot + PinRequest.PIN] = pin(() => forget(number));
+  wire.u32[WireHeader.SLOT] = slot;
   ffi.makeCallback();
+  leave(slot);
   if (i32[STATUS] !== 0) throw takeRaised();
   return f64[OBJECT] as number;
 }

@@ -7,8 +7,7 @@
 import { cpu, deviceFromType, formatDevice } from '../device.js';
 import { dtypeFromCode } from '../dtype.js';
 import { BufferError } from '../errors.js';
-import { takeFrame } from '../native/import.js';
-import { checkStatus } from '../native/status.js';
+import { takePushed } from '../native/import.js';
 import { shareDescriptor, Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { frameIsFull, reserve, writeArgument } from './arguments.js';
@@ -118,7 +117,7 @@ export function endCall(base: number, mark: number, lentMark: number): void {
   }
 }
 
-/** A tensor that a call returned: one more owner of an argument when it is one, else what is in the exchange frame. */
+/** A tensor that a call returned: one more owner of an argument when it is one, else what native code pushed onto the wire. */
 function readTensor(slot: number, args: readonly unknown[]): Tensor {
   const place = u32[SLOT] as number;
   if (place === 0) return readValue(slot, undefined) as Tensor;
@@ -147,7 +146,7 @@ export function takeValue(slot: number): unknown {
   return type === Type.tensorView ? borrowedView() : readValue(slot, taken);
 }
 
-/** The value of a slot whose contents, if it has any, were taken: `taken`, or a tensor in the exchange frame. */
+/** The value of a slot whose contents, if it has any, were taken: `taken`, or a tensor on the wire. */
 function readValue(slot: number, taken: unknown): unknown {
   const at = typeAt(slot);
   switch (i32[at]) {
@@ -172,8 +171,7 @@ function readValue(slot: number, taken: unknown): unknown {
     case Type.byteArray:
       return taken;
     case Type.tensor:
-      checkStatus();
-      return new Tensor(takeFrame());
+      return new Tensor(takePushed());
     case Type.tensorView:
       throw new BufferError(
         'Expected a Tensor as result but received a DLTensor*, whose memory nothing keeps alive after the call; ' +
@@ -207,8 +205,7 @@ function readSmallString(slot: number, length: number): string {
 
 /** A view that native code lends for the length of a callback. */
 function borrowedView(): TensorView {
-  checkStatus();
-  const descriptor = takeFrame();
+  const descriptor = takePushed();
   keepForCall(descriptor.storage);
   return new TensorView(descriptor);
 }

@@ -5,9 +5,10 @@
  */
 
 import { BufferError } from '../errors.js';
-import { placeOf, withNative } from '../native/export.js';
-import { writeDescriptor } from '../native/frame.js';
-import { checkStatus } from '../native/status.js';
+import { enterExport, leaveExport, placeOf, withMemory } from '../native/export.js';
+import { enter, wire } from '../native/wire.js';
+import { ExportRequest, WireHeader } from '../native/wire-layout.js';
+import { writeTensor } from '../native/wire-tensor.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { f64, OBJECT, SLOT, Type, u32, VIEW } from './call-frame.js';
 import { ffi } from './library.js';
@@ -44,9 +45,11 @@ export function tensorObject(descriptor: Descriptor): TensorObject {
 }
 
 function own(descriptor: Descriptor): TensorObject {
-  return withNative(descriptor, false, () => {
+  return withMemory(descriptor, false, (ready) => {
+    const slot = enterExport(ready);
+    wire.u32[WireHeader.SLOT] = slot;
     ffi.makeTensor();
-    checkStatus();
+    leaveExport(slot);
     return new TensorObject(descriptor, true);
   });
 }
@@ -59,8 +62,10 @@ function borrow(descriptor: Descriptor): TensorObject {
   }
   const { storage } = descriptor;
   const bytes = new Uint8Array(storage.buffer(), storage.start, storage.nbytes);
-  writeDescriptor(descriptor, 0);
+  const slot = enter(ExportRequest.WORDS + 2 * descriptor.shape.length);
+  writeTensor(slot + ExportRequest.TENSOR, descriptor, 0, 0);
+  wire.u32[WireHeader.SLOT] = slot;
   ffi.borrowTensor(bytes);
-  checkStatus();
+  leaveExport(slot);
   return new TensorObject(descriptor, false);
 }

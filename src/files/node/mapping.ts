@@ -28,14 +28,14 @@ const result = new Float64Array(2);
 export function mapFile(path: string, mode: MapMode): Storage {
   const code = native().mapFile(path, mode === 'c', result);
   if (code !== undefined) throw new FileError(path, code, problems[code] ?? `the system answered ${code}`);
-  return new NativeStorage(result[0] as number, result[1] as number, false).recorded();
+  return new NativeStorage(result[0] as number, result[1] as number, false);
 }
 
 /** A part of a mapping, which keeps the mapping. Its `.data` shows, and reports to the collector, the part alone. */
 export function partOf(mapping: Storage, offset: number, nbytes: number): Storage {
   const handle = native().partOf((mapping as NativeStorage).handle, offset, nbytes);
   if (handle === 0) throw new BufferError('Out of memory: could not describe a part of a mapped file');
-  return new NativeStorage(handle, nbytes, false).recorded();
+  return new NativeStorage(handle, nbytes, false);
 }
 
 /** A copy of bytes of a mapping. */

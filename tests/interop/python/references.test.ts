@@ -139,7 +139,8 @@ testWith(numpy.missing, 'many tensors in one call', () => {
   equal(value(total(...Array.from({ length: 100 }, () => x))), 300);
   equal(value(evaluate('lambda a: len(a)')([x, [x], { k: x }])), 3);
   const wide = Tensor.zeros(new Array(60).fill(1), 'int8');
-  throws('ValueError', 'at most', () => evaluate('len')(...Array.from({ length: 100 }, () => wide)));
+  equal(value(evaluate('lambda *a: len(a)')(...Array.from({ length: 1000 }, () => wide))), 1000);
+  throws('ValueError', 'at most', () => evaluate('len')(...Array.from({ length: 1100 }, () => wide)));
   equal(value(total(x, Tensor.wrap(new Float32Array([4])))), 7);
 });
 

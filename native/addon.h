@@ -1,0 +1,14 @@
+// The table of functions that an instance has.
+#ifndef DLPACK_NODE_ADDON_H_
+#define DLPACK_NODE_ADDON_H_
+
+#include "instance.h"
+
+namespace dlpack {
+
+// Defines them on an object, each with the instance as its callback data. JavaScript thread.
+bool DefineInstanceFunctions(napi_env env, napi_value object, Instance* self);
+
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_ADDON_H_

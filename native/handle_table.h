@@ -1,0 +1,91 @@
+// HandleTable: values that JavaScript holds by a number. Number 0 is never given out. One thread at a time.
+#ifndef DLPACK_NODE_HANDLE_TABLE_H_
+#define DLPACK_NODE_HANDLE_TABLE_H_
+
+#include <stdint.h>
+#include <stdlib.h>
+
+namespace dlpack {
+
+// Zeroed memory is an empty table.
+template <class T>
+struct HandleTable {
+  static_assert(__is_trivially_copyable(T), "the table moves its entries when it grows");
+
+  // 0 when out of memory.
+  uint32_t Add(const T& value) {
+    if (free_slot == 0 && !Grow()) return 0;
+    const uint32_t handle = free_slot;
+    free_slot = entries[handle].next;
+    entries[handle] = Entry{value, kHeld};
+    return handle;
+  }
+
+  // NULL for a number that is not held. Good until the table changes.
+  T* Find(uint32_t handle) {
+    return handle < capacity && entries[handle].next == kHeld ? &entries[handle].value : nullptr;
+  }
+
+  // Removes the value; false for a number that is not held.
+  bool Remove(uint32_t handle, T* value) {
+    if (Find(handle) == nullptr) return false;
+    *value = entries[handle].value;
+    uint32_t* list = readers == 0 ? &free_slot : &quarantined_slot;
+    entries[handle].next = *list;
+    *list = handle;
+    return true;
+  }
+
+  // Between these two calls a number stands for the value that it stood for before, or for nothing: JavaScript that
+  // runs meanwhile may release values, and their slots are not used again until the last reader is done.
+  void BeginReading() { ++readers; }
+  void EndReading() {
+    if (--readers != 0 || quarantined_slot == 0) return;
+    uint32_t last = quarantined_slot;
+    while (entries[last].next != 0) last = entries[last].next;
+    entries[last].next = free_slot;
+    free_slot = quarantined_slot;
+    quarantined_slot = 0;
+  }
+
+  // Calls `release(value)` for every value and frees the table.
+  template <class Release>
+  void Clear(Release release) {
+    for (uint32_t i = 1; i < capacity; ++i) {
+      T value;
+      if (Remove(i, &value)) release(value);
+    }
+    free(entries);
+    *this = HandleTable();
+  }
+
+  static const uint32_t kHeld = UINT32_MAX;
+  struct Entry {
+    T value;
+    uint32_t next;  // kHeld, or the next free slot, 0 at the end
+  };
+  Entry* entries;
+  uint32_t capacity;
+  uint32_t free_slot;
+  uint32_t quarantined_slot;  // the first of those that came free while something reads
+  uint32_t readers;
+
+ private:
+  bool Grow() {
+    const uint32_t grown = capacity == 0 ? 256 : capacity * 2;
+    if (grown <= capacity) return false;
+    Entry* table = static_cast<Entry*>(realloc(entries, sizeof(Entry) * grown));
+    if (table == nullptr) return false;
+    const uint32_t first = capacity == 0 ? 1 : capacity;
+    table[0].next = 0;
+    for (uint32_t i = first; i < grown; ++i) table[i].next = i + 1 == grown ? 0 : i + 1;
+    entries = table;
+    free_slot = first;
+    capacity = grown;
+    return true;
+  }
+};
+
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_HANDLE_TABLE_H_

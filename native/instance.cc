@@ -1,0 +1,148 @@
+#include "instance.h"
+
+#include <stdlib.h>
+
+#include "addon.h"
+#include "exports.h"
+#include "wire_layout.h"
+
+namespace dlpack {
+
+static const int64_t kReportStep = 64 * 1024;
+
+// Tells the garbage collector about memory, in steps large enough to be worth a call.
+static void Report(Instance* self, int64_t delta) {
+  self->reported += delta;
+  self->unreported += delta;
+  if (self->unreported > -kReportStep && self->unreported < kReportStep) return;
+  int64_t total;
+  napi_adjust_external_memory(self->env, self->unreported, &total);
+  self->unreported = 0;
+}
+
+// Makes this thread the home of a storage that has none, and counts one more hold where it is the home. A thread gives
+// up being the home with its last hold, so while it is one the storage stays alive without a look at `refs`.
+static bool EnterHome(Instance* self, Storage* storage) {
+  ThreadCache* home = storage->home.load(std::memory_order_acquire);
+  if (home == nullptr) {
+    // With the only reference in hand there is no other thread that could want the same.
+    if (storage->refs.load(std::memory_order_acquire) == 1) {
+      storage->home.store(self->thread, std::memory_order_relaxed);
+      home = self->thread;
+    } else if (storage->home.compare_exchange_strong(home, self->thread, std::memory_order_acq_rel)) {
+      home = self->thread;
+    }
+  }
+  if (home != self->thread) return false;
+  ++storage->holds;
+  return true;
+}
+
+// Gives back the reference of one hold.
+static void LeaveHome(Storage* storage) {
+  if (--storage->holds > 0) {
+    ++storage->spares;
+    return;
+  }
+  const uint32_t count = 1 + storage->spares;
+  storage->spares = 0;
+  storage->home.store(nullptr, std::memory_order_release);
+  DropReferences(storage, count);
+}
+
+static bool BecomeReporter(Storage* storage) {
+  if (storage->is_reported.load(std::memory_order_relaxed)) return false;
+  if (storage->refs.load(std::memory_order_acquire) != 1) {
+    return !storage->is_reported.exchange(true, std::memory_order_relaxed);
+  }
+  storage->is_reported.store(true, std::memory_order_relaxed);
+  return true;
+}
+
+// Gives the reference of one hold back.
+static void GiveBack(const Held& held) {
+  if (held.is_at_home) {
+    LeaveHome(held.storage);
+  } else {
+    ReleaseStorage(held.storage);
+  }
+}
+
+uint32_t Hold(Instance* self, Storage* storage, bool report) {
+  const uint32_t handle = self->table.Add(Held{storage, false, false});
+  if (handle == 0) {
+    ReleaseStorage(storage);
+    return 0;
+  }
+  Held* held = self->table.Find(handle);
+  held->is_reporter = report && BecomeReporter(storage);
+  held->is_at_home = EnterHome(self, storage);
+  if (held->is_reporter) Report(self, static_cast<int64_t>(storage->nbytes));
+  return handle;
+}
+
+void TakeReportBack(Instance* self, Held* held) {
+  if (!held->is_reporter) return;
+  held->is_reporter = false;
+  held->storage->is_reported.store(false, std::memory_order_relaxed);
+  Report(self, -static_cast<int64_t>(held->storage->nbytes));
+}
+
+void Drop(Instance* self, uint32_t handle) {
+  Held held;
+  if (!self->table.Remove(handle, &held)) return;
+  TakeReportBack(self, &held);
+  GiveBack(held);
+}
+
+// The environment ends: JavaScript will not release what it still holds.
+static void Destroy(void* data) {
+  Instance* self = static_cast<Instance*>(data);
+  self->table.Clear(GiveBack);
+  CloseThreadCache(self->thread);
+  if (self->wire_ref != nullptr) napi_delete_reference(self->env, self->wire_ref);
+  free(self);
+}
+
+static napi_value Fail(napi_env env, const char* message) {
+  napi_throw_error(env, nullptr, message);
+  return nullptr;
+}
+
+napi_value CreateInstance(napi_env env, napi_callback_info info) {
+  napi_value options, wire, on_release, result;
+  size_t count = 1;
+  void* words = nullptr;
+  size_t length = 0;
+  if (napi_get_cb_info(env, info, &count, &options, nullptr, nullptr) != napi_ok ||
+      napi_get_named_property(env, options, "wire", &wire) != napi_ok ||
+      napi_get_named_property(env, options, "onRelease", &on_release) != napi_ok ||
+      napi_get_arraybuffer_info(env, wire, &words, &length) != napi_ok || length != kWireWords * sizeof(uint64_t)) {
+    return Fail(env, "Expected { wire, onRelease } of the same version of dlpack as its native part");
+  }
+  Instance* self = static_cast<Instance*>(calloc(1, sizeof(Instance)));
+  ThreadCache* thread = self == nullptr ? nullptr : OpenThreadCache();
+  if (thread == nullptr) {
+    free(self);
+    return Fail(env, "Out of memory for an instance of dlpack");
+  }
+  self->env = env;
+  self->thread = thread;
+  self->words = static_cast<uint64_t*>(words);
+  // As in runtimes that keep their heap in a cage. The variable lets that path be tested everywhere.
+  self->forbids_external_buffers = getenv("DLPACK_NO_EXTERNAL_BUFFERS") != nullptr;
+  if (napi_add_env_cleanup_hook(env, Destroy, self) != napi_ok) {
+    CloseThreadCache(thread);
+    free(self);
+    return Fail(env, "Expected a running environment for an instance of dlpack");
+  }
+  // Hooks run last in, first out: the queue ends before the table is cleared.
+  self->queue = CreateReleaseQueue(env, on_release);
+  if (self->queue == nullptr || napi_create_reference(env, wire, 1, &self->wire_ref) != napi_ok ||
+      napi_create_object(env, &result) != napi_ok || !DefineInstanceFunctions(env, result, self)) {
+    return Fail(env, "Expected Node-API to make the functions of an instance of dlpack");
+  }
+  return result;
+}
+
+}  // namespace dlpack

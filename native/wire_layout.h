@@ -1,0 +1,306 @@
+// Messages in slots of the wire. Written by "npm run wire" from scripts/wire/messages.mjs; change it there.
+#ifndef DLPACK_NODE_WIRE_LAYOUT_H_
+#define DLPACK_NODE_WIRE_LAYOUT_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace dlpack {
+
+// Words of eight bytes.
+static const uint32_t kWireWords = 131072;
+
+static const int32_t kMaxNdim = 64;
+
+// Outcomes of requests.
+enum Status : int32_t {
+  kOk = 0,
+  kNullManaged = 1,
+  kVersion = 2,
+  kNdim = 3,
+  kNullShape = 4,
+  kNegativeShape = 5,
+  kTooLarge = 6,
+  kNullData = 7,
+  kMisaligned = 8,
+  kDtype = 9,
+  kOutOfMemory = 10,
+  kConsumed = 11,
+  kNotExternal = 12,
+  kNoExternalBuffers = 13,
+  kUnknownTicket = 14,
+  kNapi = 15,
+};
+
+// The first words of the wire.
+struct WireHeader {
+  // the slot of the request, written right before the call and read first in it
+  uint32_t slot;
+  // the first free word
+  uint32_t top;
+};
+static_assert(offsetof(WireHeader, slot) == 0);
+static_assert(offsetof(WireHeader, top) == 4);
+static_assert(sizeof(WireHeader) == 8);
+
+// A tensor. The lengths of its axes follow as doubles, then as many strides in elements.
+struct WireTensor {
+  // a storage in the table of the instance
+  uint32_t handle;
+  // code, bits and lanes, packed as in DLDataType
+  uint32_t dtype;
+  // how many axes there are
+  int32_t ndim;
+  // DLPACK_FLAG_BITMASK_*
+  uint32_t flags;
+  // a DLDeviceType
+  int32_t device_type;
+  // the number of the device
+  int32_t device_id;
+  // of the managed tensor that was imported; 0: legacy, or no import
+  uint32_t version_major;
+  // the minor version
+  uint32_t version_minor;
+  // bytes from the start of the storage to the first element
+  double byte_offset;
+  // bytes of the storage, written by native code
+  double nbytes;
+  // the number of the place an export is made at; 0: not recorded
+  double trace;
+};
+static_assert(offsetof(WireTensor, handle) == 0);
+static_assert(offsetof(WireTensor, dtype) == 4);
+static_assert(offsetof(WireTensor, ndim) == 8);
+static_assert(offsetof(WireTensor, flags) == 12);
+static_assert(offsetof(WireTensor, device_type) == 16);
+static_assert(offsetof(WireTensor, device_id) == 20);
+static_assert(offsetof(WireTensor, version_major) == 24);
+static_assert(offsetof(WireTensor, version_minor) == 28);
+static_assert(offsetof(WireTensor, byte_offset) == 32);
+static_assert(offsetof(WireTensor, nbytes) == 40);
+static_assert(offsetof(WireTensor, trace) == 48);
+static_assert(sizeof(WireTensor) == 56);
+
+// A tensor that native code describes: the result of a request that carries nothing else.
+struct TensorResult {
+  // a Status, written by native code
+  int32_t status;
+  // the tensor, also as far as it is known when it is refused
+  WireTensor tensor;
+  // room for the shape and strides of the tensor
+  double dims[128];
+};
+static_assert(offsetof(TensorResult, status) == 0);
+static_assert(offsetof(TensorResult, tensor) == 8);
+static_assert(offsetof(TensorResult, dims) == 64);
+static_assert(sizeof(TensorResult) == 1088);
+
+// A managed tensor by its address.
+struct ImportRequest {
+  // a Status, written by native code
+  int32_t status;
+  // of the managed tensor
+  uint64_t address;
+  // the result
+  WireTensor tensor;
+  // room for the shape and strides of the tensor
+  double dims[128];
+};
+static_assert(offsetof(ImportRequest, status) == 0);
+static_assert(offsetof(ImportRequest, address) == 8);
+static_assert(offsetof(ImportRequest, tensor) == 16);
+static_assert(offsetof(ImportRequest, dims) == 72);
+static_assert(sizeof(ImportRequest) == 1096);
+
+// A tensor as a managed tensor.
+struct ExportRequest {
+  // a Status, written by native code
+  int32_t status;
+  // of the new managed tensor
+  uint64_t address;
+  // what is exported
+  WireTensor tensor;
+};
+static_assert(offsetof(ExportRequest, status) == 0);
+static_assert(offsetof(ExportRequest, address) == 8);
+static_assert(offsetof(ExportRequest, tensor) == 16);
+static_assert(sizeof(ExportRequest) == 72);
+
+// A call of the deleter of a managed tensor.
+struct DeleteRequest {
+  // a Status, written by native code
+  int32_t status;
+  // of the managed tensor
+  uint64_t address;
+};
+static_assert(offsetof(DeleteRequest, status) == 0);
+static_assert(offsetof(DeleteRequest, address) == 8);
+static_assert(sizeof(DeleteRequest) == 16);
+
+// A tensor for a ticket that is issued, or of a ticket that is redeemed.
+struct TicketRequest {
+  // a Status, written by native code
+  int32_t status;
+  // the number of the ticket
+  uint64_t ticket[2];
+  // the tensor
+  WireTensor tensor;
+  // room for the shape and strides of the tensor
+  double dims[128];
+};
+static_assert(offsetof(TicketRequest, status) == 0);
+static_assert(offsetof(TicketRequest, ticket) == 8);
+static_assert(offsetof(TicketRequest, tensor) == 24);
+static_assert(offsetof(TicketRequest, dims) == 80);
+static_assert(sizeof(TicketRequest) == 1104);
+
+// New host memory.
+struct AllocateRequest {
+  // a Status, written by native code
+  int32_t status;
+  // a storage in the table of the instance
+  uint32_t handle;
+  // how much
+  double nbytes;
+};
+static_assert(offsetof(AllocateRequest, status) == 0);
+static_assert(offsetof(AllocateRequest, handle) == 4);
+static_assert(offsetof(AllocateRequest, nbytes) == 8);
+static_assert(sizeof(AllocateRequest) == 16);
+
+// A storage that JavaScript no longer needs.
+struct ReleaseRequest {
+  // a storage in the table of the instance
+  uint32_t handle;
+};
+static_assert(offsetof(ReleaseRequest, handle) == 0);
+static_assert(sizeof(ReleaseRequest) == 4);
+
+// Where a storage begins.
+struct AddressRequest {
+  // a Status, written by native code
+  int32_t status;
+  // a storage in the table of the instance
+  uint32_t handle;
+  // of its first byte
+  uint64_t address;
+};
+static_assert(offsetof(AddressRequest, status) == 0);
+static_assert(offsetof(AddressRequest, handle) == 4);
+static_assert(offsetof(AddressRequest, address) == 8);
+static_assert(sizeof(AddressRequest) == 16);
+
+// Memory that JavaScript keeps alive until its last reference is dropped; a typed array is an argument.
+struct PinRequest {
+  // a Status, written by native code
+  int32_t status;
+  // a storage in the table of the instance
+  uint32_t handle;
+  // the number that onRelease gets
+  double pin;
+  // of memory that is given by its address
+  uint64_t address;
+  // bytes of memory that is given by its address
+  double nbytes;
+};
+static_assert(offsetof(PinRequest, status) == 0);
+static_assert(offsetof(PinRequest, handle) == 4);
+static_assert(offsetof(PinRequest, pin) == 8);
+static_assert(offsetof(PinRequest, address) == 16);
+static_assert(offsetof(PinRequest, nbytes) == 24);
+static_assert(sizeof(PinRequest) == 32);
+
+// An ArrayBuffer over a storage, or a copy from or to one.
+struct BufferRequest {
+  // a Status, written by native code
+  int32_t status;
+  // a storage in the table of the instance
+  uint32_t handle;
+};
+static_assert(offsetof(BufferRequest, status) == 0);
+static_assert(offsetof(BufferRequest, handle) == 4);
+static_assert(sizeof(BufferRequest) == 8);
+
+// An address.
+struct AddressResult {
+  // the address
+  uint64_t address;
+};
+static_assert(offsetof(AddressResult, address) == 0);
+static_assert(sizeof(AddressResult) == 8);
+
+// What is alive in the process.
+struct CountsResult {
+  // blocks of memory that this package allocated
+  double storages;
+  // their bytes
+  double bytes;
+  // imported memory that tensors hold
+  double imports;
+  // managed tensors whose deleter was not called yet
+  double exports;
+  // tickets that were not redeemed yet
+  double tickets;
+  // bytes that this instance reported to the garbage collector
+  double reported;
+};
+static_assert(offsetof(CountsResult, storages) == 0);
+static_assert(offsetof(CountsResult, bytes) == 8);
+static_assert(offsetof(CountsResult, imports) == 16);
+static_assert(offsetof(CountsResult, exports) == 24);
+static_assert(offsetof(CountsResult, tickets) == 32);
+static_assert(offsetof(CountsResult, reported) == 40);
+static_assert(sizeof(CountsResult) == 48);
+
+// How many live exports have a recorded place.
+struct TracesResult {
+  // how many, also when the array has less room
+  double count;
+};
+static_assert(offsetof(TracesResult, count) == 0);
+static_assert(sizeof(TracesResult) == 8);
+
+// A pass of src/values/pass.ts: elements of one side into the other.
+struct ConvertRequest {
+  // 1 when the pass ran, written by native code
+  uint32_t is_done;
+  // the storage that is read; 0: a typed array
+  uint32_t from_handle;
+  // the storage that is written; 0: a typed array
+  uint32_t to_handle;
+  // the packed dtype that is read
+  uint32_t from_type;
+  // the packed dtype that is written
+  uint32_t to_type;
+  // how many axes the pass has
+  int32_t ndim;
+  // how many threads may run it
+  int32_t threads;
+  // bits from the start to the first element that is read
+  double from_bit;
+  // bits from the start to the first element that is written
+  double to_bit;
+  // lengths of the axes
+  double shape[66];
+  // bits from an element to the next, where it is read
+  double from_steps[66];
+  // bits from an element to the next, where it is written
+  double to_steps[66];
+};
+static_assert(offsetof(ConvertRequest, is_done) == 0);
+static_assert(offsetof(ConvertRequest, from_handle) == 4);
+static_assert(offsetof(ConvertRequest, to_handle) == 8);
+static_assert(offsetof(ConvertRequest, from_type) == 12);
+static_assert(offsetof(ConvertRequest, to_type) == 16);
+static_assert(offsetof(ConvertRequest, ndim) == 20);
+static_assert(offsetof(ConvertRequest, threads) == 24);
+static_assert(offsetof(ConvertRequest, from_bit) == 32);
+static_assert(offsetof(ConvertRequest, to_bit) == 40);
+static_assert(offsetof(ConvertRequest, shape) == 48);
+static_assert(offsetof(ConvertRequest, from_steps) == 576);
+static_assert(offsetof(ConvertRequest, to_steps) == 1104);
+static_assert(sizeof(ConvertRequest) == 1632);
+
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_WIRE_LAYOUT_H_

@@ -1,0 +1,114 @@
+// The files of the wire as text. Fields lie in the order of the table, each aligned to its size, as C++ lays a struct out.
+import { groups, maxNdim, statuses, wireWords } from './messages.mjs';
+
+const scalars = {
+  u32: { bytes: 4, c: 'uint32_t' },
+  i32: { bytes: 4, c: 'int32_t' },
+  f64: { bytes: 8, c: 'double' },
+  u64: { bytes: 8, c: 'uint64_t' },
+};
+
+const snake = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+const roundUp = (value, step) => Math.ceil(value / step) * step;
+
+const wireTensor = groups.flatMap((group) => group.messages).find((message) => message.name === 'WireTensor');
+
+function layOut({ fields }) {
+  let end = 0;
+  let alignment = 1;
+  const placed = fields.map(([name, type, comment, length = 1]) => {
+    const { bytes, size } =
+      type === 'tensor'
+        ? { bytes: 8, size: layOut(wireTensor).bytes }
+        : { ...scalars[type], size: scalars[type]?.bytes };
+    if (size === undefined) throw new Error(`${name} has the unknown type ${type}`);
+    const offset = roundUp(end, bytes);
+    alignment = Math.max(alignment, bytes);
+    end = offset + size * length;
+    return { name, type, comment, length, offset };
+  });
+  return { placed, bytes: roundUp(end, alignment) };
+}
+
+const origin = 'Written by "npm run wire" from scripts/wire/messages.mjs; change it there.';
+
+function typescriptMessage(message) {
+  const { placed, bytes } = layOut(message);
+  const lines = placed.map(({ name, type, comment, length, offset }) => {
+    const index = offset / (type === 'tensor' ? 8 : scalars[type].bytes);
+    const array = type === 'tensor' ? 'word' : length === 1 ? type : `${type}[${length || ''}]`;
+    return `  ${snake(name).toUpperCase()}: ${index}, // ${array}: ${comment}`;
+  });
+  // Slots begin at every second word, which 16-byte values need.
+  lines.push(`  WORDS: ${roundUp(bytes, 16) / 8},`);
+  return `/** ${message.comment} */\nexport const ${message.name} = {\n${lines.join('\n')}\n} as const;\n`;
+}
+
+function typescript(group, isFirst) {
+  const head = `/**
+ * Indices into a slot of the wire, each into the array of its type: \`u32[slot * 2 + INDEX]\` and \`i32\`, \`f64[slot + INDEX]\` and
+ * \`u64\`. WORDS is the size of the slot.
+ * ${origin}
+ *
+ * @module
+ */
+`;
+  const status = statuses.map((name, number) => `  ${name}: ${number},`).join('\n');
+  const constants = `/** Words of eight bytes. */
+export const WIRE_WORDS = ${wireWords};
+
+/** Outcomes of requests. */
+export const Status = {\n${status}\n} as const;\n`;
+  return [head, ...(isFirst ? [constants] : []), ...group.messages.map(typescriptMessage)].join('\n');
+}
+
+function cppMessage(message) {
+  const { placed: all, bytes } = layOut(message);
+  const placed = all.filter(({ length }) => length > 0); // C++ has no arrays without a length
+  const fields = placed.map(({ name, type, comment, length }) => {
+    const declared = type === 'tensor' ? 'WireTensor' : scalars[type].c;
+    return `  // ${comment}\n  ${declared} ${snake(name)}${length > 1 ? `[${length}]` : ''};`;
+  });
+  const checks = placed.map(
+    ({ name, offset }) => `static_assert(offsetof(${message.name}, ${snake(name)}) == ${offset});`,
+  );
+  checks.push(`static_assert(sizeof(${message.name}) == ${bytes});`);
+  return `// ${message.comment}\nstruct ${message.name} {\n${fields.join('\n')}\n};\n${checks.join('\n')}\n`;
+}
+
+function header(group, isFirst) {
+  const guard = `DLPACK_NODE_${group.header.replace('native/', '').replace(/[/.]/g, '_').toUpperCase()}_`;
+  const status = statuses.map((name, number) => `  k${name[0].toUpperCase()}${name.slice(1)} = ${number},`).join('\n');
+  const constants = `// Words of eight bytes.
+static const uint32_t kWireWords = ${wireWords};
+
+static const int32_t kMaxNdim = ${maxNdim};
+
+// Outcomes of requests.
+enum Status : int32_t {
+${status}
+};
+`;
+  const includes = isFirst ? '#include <stddef.h>\n#include <stdint.h>\n' : '#include "../wire_layout.h"\n';
+  const parts = [
+    `// Messages in slots of the wire. ${origin}\n#ifndef ${guard}\n#define ${guard}\n`,
+    includes,
+    group.namespace.map((name) => `namespace ${name} {\n`).join(''),
+    ...(isFirst ? [constants] : []),
+    ...group.messages.map(cppMessage),
+    group.namespace
+      .toReversed()
+      .map((name) => `}  // namespace ${name}\n`)
+      .join(''),
+    `#endif  // ${guard}\n`,
+  ];
+  return parts.join('\n');
+}
+
+/** Path and text of every file. */
+export function layoutFiles() {
+  return groups.flatMap((group, index) => [
+    [group.typescript, typescript(group, index === 0)],
+    [group.header, header(group, index === 0)],
+  ]);
+}

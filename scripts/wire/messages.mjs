@@ -1,0 +1,160 @@
+// The wire between JavaScript and C++ as data: every message that a slot of the wire can hold, field by field. `npm run wire`
+// writes the TypeScript indices and the C++ structs from it. A field has a name, a type, a comment and, if it is an array, a
+// length (0: what follows the message); it means one thing. Types: u32, i32, f64, u64, and `tensor`, a WireTensor whose shape and strides follow it.
+
+/** Words of eight bytes in the wire of one instance: 1 MiB, of which the system commits the pages that are used. */
+export const wireWords = 131072;
+/** The most axes that a tensor can have. */
+export const maxNdim = 64;
+
+/** Outcomes of requests, numbered from 0. src/native/status.ts turns each into a typed error. */
+export const statuses = [
+  'ok',
+  'nullManaged',
+  'version',
+  'ndim',
+  'nullShape',
+  'negativeShape',
+  'tooLarge',
+  'nullData',
+  'misaligned',
+  'dtype',
+  'outOfMemory',
+  'consumed',
+  'notExternal',
+  'noExternalBuffers',
+  'unknownTicket',
+  'napi',
+];
+
+const status = ['status', 'i32', 'a Status, written by native code'];
+const handle = ['handle', 'u32', 'a storage in the table of the instance'];
+/** Room for the shape and the strides of a tensor that native code describes. */
+const dims = ['dims', 'f64', 'room for the shape and strides of the tensor', 2 * maxNdim];
+
+const core = [
+  {
+    name: 'WireHeader',
+    comment: 'The first words of the wire.',
+    fields: [
+      ['slot', 'u32', 'the slot of the request, written right before the call and read first in it'],
+      ['top', 'u32', 'the first free word'],
+    ],
+  },
+  {
+    name: 'WireTensor',
+    comment: 'A tensor. The lengths of its axes follow as doubles, then as many strides in elements.',
+    fields: [
+      handle,
+      ['dtype', 'u32', 'code, bits and lanes, packed as in DLDataType'],
+      ['ndim', 'i32', 'how many axes there are'],
+      ['flags', 'u32', 'DLPACK_FLAG_BITMASK_*'],
+      ['deviceType', 'i32', 'a DLDeviceType'],
+      ['deviceId', 'i32', 'the number of the device'],
+      ['versionMajor', 'u32', 'of the managed tensor that was imported; 0: legacy, or no import'],
+      ['versionMinor', 'u32', 'the minor version'],
+      ['byteOffset', 'f64', 'bytes from the start of the storage to the first element'],
+      ['nbytes', 'f64', 'bytes of the storage, written by native code'],
+      ['trace', 'f64', 'the number of the place an export is made at; 0: not recorded'],
+      ['shape', 'f64', 'where the lengths of the axes begin; the strides in elements follow', 0],
+    ],
+  },
+  {
+    name: 'TensorResult',
+    comment: 'A tensor that native code describes: the result of a request that carries nothing else.',
+    fields: [status, ['tensor', 'tensor', 'the tensor, also as far as it is known when it is refused'], dims],
+  },
+  {
+    name: 'ImportRequest',
+    comment: 'A managed tensor by its address.',
+    fields: [status, ['address', 'u64', 'of the managed tensor'], ['tensor', 'tensor', 'the result'], dims],
+  },
+  {
+    name: 'ExportRequest',
+    comment: 'A tensor as a managed tensor.',
+    fields: [status, ['address', 'u64', 'of the new managed tensor'], ['tensor', 'tensor', 'what is exported']],
+  },
+  {
+    name: 'DeleteRequest',
+    comment: 'A call of the deleter of a managed tensor.',
+    fields: [status, ['address', 'u64', 'of the managed tensor']],
+  },
+  {
+    name: 'TicketRequest',
+    comment: 'A tensor for a ticket that is issued, or of a ticket that is redeemed.',
+    fields: [status, ['ticket', 'u64', 'the number of the ticket', 2], ['tensor', 'tensor', 'the tensor'], dims],
+  },
+  {
+    name: 'AllocateRequest',
+    comment: 'New host memory.',
+    fields: [status, handle, ['nbytes', 'f64', 'how much']],
+  },
+  { name: 'ReleaseRequest', comment: 'A storage that JavaScript no longer needs.', fields: [handle] },
+  {
+    name: 'AddressRequest',
+    comment: 'Where a storage begins.',
+    fields: [status, handle, ['address', 'u64', 'of its first byte']],
+  },
+  {
+    name: 'PinRequest',
+    comment: 'Memory that JavaScript keeps alive until its last reference is dropped; a typed array is an argument.',
+    fields: [
+      status,
+      handle,
+      ['pin', 'f64', 'the number that onRelease gets'],
+      ['address', 'u64', 'of memory that is given by its address'],
+      ['nbytes', 'f64', 'bytes of memory that is given by its address'],
+    ],
+  },
+  {
+    name: 'BufferRequest',
+    comment: 'An ArrayBuffer over a storage, or a copy from or to one.',
+    fields: [status, handle],
+  },
+  { name: 'AddressResult', comment: 'An address.', fields: [['address', 'u64', 'the address']] },
+  {
+    name: 'CountsResult',
+    comment: 'What is alive in the process.',
+    fields: [
+      ['storages', 'f64', 'blocks of memory that this package allocated'],
+      ['bytes', 'f64', 'their bytes'],
+      ['imports', 'f64', 'imported memory that tensors hold'],
+      ['exports', 'f64', 'managed tensors whose deleter was not called yet'],
+      ['tickets', 'f64', 'tickets that were not redeemed yet'],
+      ['reported', 'f64', 'bytes that this instance reported to the garbage collector'],
+    ],
+  },
+  {
+    name: 'TracesResult',
+    comment: 'How many live exports have a recorded place.',
+    fields: [['count', 'f64', 'how many, also when the array has less room']],
+  },
+  {
+    name: 'ConvertRequest',
+    comment: 'A pass of src/values/pass.ts: elements of one side into the other.',
+    fields: [
+      ['isDone', 'u32', '1 when the pass ran, written by native code'],
+      ['fromHandle', 'u32', 'the storage that is read; 0: a typed array'],
+      ['toHandle', 'u32', 'the storage that is written; 0: a typed array'],
+      ['fromType', 'u32', 'the packed dtype that is read'],
+      ['toType', 'u32', 'the packed dtype that is written'],
+      ['ndim', 'i32', 'how many axes the pass has'],
+      ['threads', 'i32', 'how many threads may run it'],
+      ['fromBit', 'f64', 'bits from the start to the first element that is read'],
+      ['toBit', 'f64', 'bits from the start to the first element that is written'],
+      ['shape', 'f64', 'lengths of the axes', maxNdim + 2],
+      ['fromSteps', 'f64', 'bits from an element to the next, where it is read', maxNdim + 2],
+      ['toSteps', 'f64', 'bits from an element to the next, where it is written', maxNdim + 2],
+    ],
+  },
+];
+
+/** What is written where: one group for each folder that speaks over the wire. */
+export const groups = [
+  {
+    typescript: 'src/native/wire-layout.ts',
+    header: 'native/wire_layout.h',
+    namespace: ['dlpack'],
+    messages: core,
+  },
+];

@@ -1,0 +1,124 @@
+/**
+ * Tensors on the wire: the one way in which they are described to native code, and by it.
+ *
+ * @module
+ */
+
+import { cpu, type DeviceInfo, deviceFromType } from '../device.js';
+import { type DTypeInfo, dtypeFromCode } from '../dtype.js';
+import { Descriptor, KNOWN_FLAGS } from '../storage/descriptor.js';
+import { NativeStorage } from './native-storage.js';
+import { wire } from './wire.js';
+import { WireTensor } from './wire-layout.js';
+
+const { f64, u32, i32 } = wire;
+const { HANDLE, DTYPE, NDIM, FLAGS, DEVICE_TYPE, DEVICE_ID, BYTE_OFFSET, NBYTES, TRACE, SHAPE } = WireTensor;
+
+/** Describes a tensor whose storage is held under `handle`, at the word `at`. Its axes take two words each behind it. */
+export function writeTensor(at: number, descriptor: Descriptor, handle: number, trace: number): void {
+  const { device, shape, strides } = descriptor;
+  const ndim = shape.length;
+  const half = at * 2;
+  u32[half + HANDLE] = handle;
+  u32[half + DTYPE] = descriptor.dtype.packed;
+  i32[half + NDIM] = ndim;
+  u32[half + FLAGS] = descriptor.flags;
+  i32[half + DEVICE_TYPE] = device.type;
+  i32[half + DEVICE_ID] = device.id;
+  f64[at + BYTE_OFFSET] = descriptor.bitOffset / 8;
+  f64[at + TRACE] = trace;
+  const first = at + SHAPE;
+  for (let i = 0; i < ndim; i++) {
+    f64[first + i] = shape[i] as number;
+    f64[first + ndim + i] = strides[i] as number;
+  }
+}
+
+/** The tensor that native code described at the word `at`, as a descriptor that owns the reference. */
+export function takeTensor(at: number): Descriptor {
+  return describe(at, new NativeStorage(u32[at * 2 + HANDLE] as number, toInteger(f64[at + NBYTES] as number), false));
+}
+
+/** The same with a storage of another class, which `make` makes of the handle and the bytes. */
+export function takeTensorInto(at: number, make: (handle: number, nbytes: number) => NativeStorage): Descriptor {
+  return describe(at, make(u32[at * 2 + HANDLE] as number, toInteger(f64[at + NBYTES] as number)));
+}
+
+function describe(at: number, storage: NativeStorage): Descriptor {
+  const half = at * 2;
+  try {
+    const dtype = readDType(u32[half + DTYPE] as number);
+    const device = readDevice(i32[half + DEVICE_TYPE] as number, i32[half + DEVICE_ID] as number);
+    const { shape, strides } = readDims(at + SHAPE, i32[half + NDIM] as number);
+    const bitOffset = toInteger((f64[at + BYTE_OFFSET] as number) * 8);
+    return new Descriptor(
+      storage,
+      dtype,
+      device,
+      shape,
+      strides,
+      bitOffset,
+      (u32[half + FLAGS] as number) & KNOWN_FLAGS,
+    );
+  } catch (error) {
+    storage.release(); // a dtype or a device that does not exist
+    throw error;
+  }
+}
+
+// Most tensors have the dtype, and the shape, of one seen just before; looking those up again would double the cost of
+// an import.
+let lastDType: DTypeInfo = dtypeFromCode(2, 32, 1);
+
+function readDType(packed: number): DTypeInfo {
+  if (packed !== lastDType.packed) {
+    lastDType = dtypeFromCode(packed & 0xff, (packed >> 8) & 0xff, packed >>> 16);
+  }
+  return lastDType;
+}
+
+function readDevice(type: number, id: number): DeviceInfo {
+  return type === cpu.type && id === 0 ? cpu : deviceFromType(type, id);
+}
+
+interface Dims {
+  readonly shape: readonly number[];
+  readonly strides: readonly number[];
+}
+
+const seen: Dims[] = new Array<Dims>(64).fill({ shape: [], strides: [] });
+let lastDims = seen[0] as Dims;
+
+function readDims(first: number, ndim: number): Dims {
+  if (matches(lastDims, first, ndim)) return lastDims;
+  let hash = ndim;
+  for (let i = 0; i < ndim; i++) hash = (Math.imul(hash, 31) + (f64[first + i] as number)) | 0;
+  const index = hash & 63;
+  if (!matches(seen[index] as Dims, first, ndim)) seen[index] = makeDims(first, ndim);
+  lastDims = seen[index] as Dims;
+  return lastDims;
+}
+
+function matches({ shape, strides }: Dims, first: number, ndim: number): boolean {
+  if (shape.length !== ndim) return false;
+  for (let i = 0; i < ndim; i++) {
+    if (shape[i] !== f64[first + i] || strides[i] !== f64[first + ndim + i]) return false;
+  }
+  return true;
+}
+
+function makeDims(first: number, ndim: number): Dims {
+  const shape: number[] = [];
+  const strides: number[] = [];
+  for (let i = 0; i < ndim; i++) {
+    shape.push(toInteger(f64[first + i] as number));
+    strides.push(toInteger(f64[first + ndim + i] as number));
+  }
+  return { shape, strides };
+}
+
+/** The same number, as a small integer where it is one: engines keep those without a box. */
+function toInteger(value: number): number {
+  const small = value | 0;
+  return small === value ? small : value;
+}

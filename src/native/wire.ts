@@ -1,0 +1,54 @@
+/**
+ * The wire: one block of memory for each instance of the package that JavaScript and C++ both see. native/wire.h is its twin.
+ *
+ * It is a stack of 8-byte words. A request takes a slot, writes its message there (wire-layout.ts) and leaves the slot when
+ * it has read the results. Whatever runs in the middle of a request works above it, so no request can disturb another.
+ *
+ * @module
+ */
+
+import { BufferError } from '../errors.js';
+import { WIRE_WORDS, WireHeader } from './wire-layout.js';
+
+const buffer = new ArrayBuffer(WIRE_WORDS * 8);
+
+/**
+ * The block, and arrays over it. To be taken apart into constants of the importing module, like the messages: V8 folds a
+ * module's own constants into its optimised code; what a module imports costs a load and a check at each use.
+ */
+export const wire = {
+  buffer,
+  f64: new Float64Array(buffer),
+  u64: new BigUint64Array(buffer),
+  i64: new BigInt64Array(buffer),
+  u32: new Uint32Array(buffer),
+  i32: new Int32Array(buffer),
+  u8: new Uint8Array(buffer),
+} as const;
+
+const { u32 } = wire;
+const { TOP } = WireHeader;
+u32[TOP] = WireHeader.WORDS;
+
+/**
+ * Takes a slot of so many words, an even number: slots are 16-byte aligned. A request that has its slot may take more above
+ * it; leaving the first one frees all.
+ */
+export function enter(words: number): number {
+  const slot = u32[TOP] as number;
+  const top = slot + words;
+  if (top > WIRE_WORDS) throw wireIsFull();
+  u32[TOP] = top;
+  return slot;
+}
+
+/** Frees a slot and everything above it. */
+export function leave(slot: number): void {
+  u32[TOP] = slot;
+}
+
+function wireIsFull(): BufferError {
+  return new BufferError(
+    'Expected room for one more request to native code but the wire is full; nest fewer calls, or pass fewer values at once',
+  );
+}
