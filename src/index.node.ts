@@ -5,9 +5,10 @@
  */
 
 import { nativeBackend } from './native/backend.js';
-import { isNativeAvailable } from './native/load.js';
+import { hasNativeMemory } from './native/load.js';
 import { setBackend } from './storage/backend.js';
 
-setBackend(() => (isNativeAvailable() ? nativeBackend : null));
+setBackend(() => (hasNativeMemory() ? nativeBackend : null));
 
 export * from './index.js';
+export { nativeStatus } from './native/load.js';

@@ -60,6 +60,7 @@ export {
 } from './errors.js';
 export { type FromDLPackOptions, fromDLPack } from './from-dlpack.js';
 export type { SliceRange } from './layout.js';
+export { type NativeStatus, nativeStatus } from './native-status.js';
 export {
   DLPACK,
   DLPACK_DEVICE,

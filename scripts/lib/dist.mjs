@@ -15,6 +15,7 @@ export function entriesOf({ exports, bin }) {
   return [...new Set(targets)].filter((path) => /^\.\/dist\/.*\.js$/.test(path)).map((path) => path.slice(2));
 }
 
+const isBrowserEntry = (entry) => entry.endsWith('.browser.js');
 const sourceOf = (entry) => entry.replace(/^dist/, 'src').replace(/\.js$/, '.ts');
 
 /**
@@ -27,10 +28,11 @@ const basics = ['errors', 'dtype', 'device', 'layout'];
 const sources = {
   name: 'src',
   setup(build) {
-    build.onResolve({ filter: /^\.\.?\// }, ({ path, resolveDir }) => ({
-      path: resolve(resolveDir, path).replace(/\.js$/, '.ts'),
-      sideEffects: true,
-    }));
+    build.onResolve({ filter: /^\.\.?\// }, ({ path, resolveDir }) =>
+      path.endsWith('.cjs')
+        ? { path: '../native/addon.cjs', external: true } // as dist/chunks sees it
+        : { path: resolve(resolveDir, path).replace(/\.js$/, '.ts'), sideEffects: true },
+    );
     // Each pure entry reaches the whole core, so that the core above the basics is one chunk and not one for each set of entries.
     build.onLoad({ filter: /[\\/]src[\\/]\w+[\\/]index\.ts$/ }, ({ path }) => ({
       contents: `${readFileSync(path, 'utf8')}\nimport '../index.js';\n`,
@@ -68,10 +70,30 @@ const withOwnNames = (text) =>
     text,
   );
 
+/** What a bundle for a browser gets of an entry with native code: the same names, each of which throws when it is called. */
+function browserEntry(entry, exports) {
+  const subpath = dirname(entry).replace('dist', 'dlpack');
+  const lines = exports.map((name) => `export const ${name} = /* @__PURE__ */ unavailable('${name}');`);
+  return `import { LoadError } from '../index.js';
+
+const unavailable = (name) =>
+  function () {
+    throw new LoadError(
+      \`the native part of dlpack, which \${name} of ${subpath} needs\`,
+      ['this is a bundle for a browser, where no native code runs'],
+      ['import ${subpath} only in code for Node, Bun or Deno'],
+    );
+  };
+${lines.join('\n')}
+`;
+}
+
 export async function bundleDist() {
   const { build, transform } = await import('esbuild');
   const packageJson = JSON.parse(readFileSync(at('package.json'), 'utf8'));
-  const entries = entriesOf(packageJson);
+  const named = entriesOf(packageJson);
+  const entries = named.filter((entry) => !isBrowserEntry(entry));
+  const tsconfigRaw = readFileSync(at('tsconfig.json'), 'utf8'); // esbuild does not find it for paths that a plugin resolved
   const { outputFiles, metafile } = await build({
     absWorkingDir: at(''),
     entryPoints: entries.map(sourceOf),
@@ -83,7 +105,7 @@ export async function bundleDist() {
     format: 'esm',
     platform: 'node',
     target: 'es2022',
-    tsconfigRaw: readFileSync(at('tsconfig.json'), 'utf8'), // it is not found for paths that a plugin resolved
+    tsconfigRaw,
     chunkNames: 'chunks/pure-[hash]',
     sourcemap: 'linked',
     sourcesContent: false, // src is in the package
@@ -107,4 +129,11 @@ export async function bundleDist() {
     const code = path.endsWith('.js') ? withOwnNames(await withConstants(transform, text)) : text;
     writeFileSync(target, rename(code));
   }
+  for (const entry of named.filter(isBrowserEntry)) {
+    const { exports } = metafile.outputs[entry.replace('.browser.js', '.js')];
+    writeFileSync(at(entry), browserEntry(entry, exports));
+  }
+  const addon = readFileSync(at('src/native/addon.cts'), 'utf8');
+  const { code } = await transform(addon, { loader: 'ts', format: 'cjs', tsconfigRaw });
+  writeFileSync(at('dist/native/addon.cjs'), code);
 }

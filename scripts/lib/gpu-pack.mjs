@@ -101,7 +101,7 @@ export async function packGpuSuite() {
       (file) => file.endsWith('.js') && (file.startsWith('build/tests/gpu') || /\/(cuda|values)[^/]*\.js$/.test(file)),
     );
     const scripts = [...filesBelow('tests/gpu'), 'bench/drivers/values.py'].filter((file) => !file.endsWith('.ts'));
-    const built = [...filesBelow('dist'), ...filesBelow('prebuilds')].filter((file) => /\.(js|node)$/.test(file));
+    const built = [...filesBelow('dist'), ...filesBelow('prebuilds')].filter((file) => /\.(c?js|node)$/.test(file));
     for (const file of [...withReferences(compiled), ...scripts, ...built, 'package.json']) copyInto(file);
     await copyTvmFfi();
     copyFileSync(at('scripts/lib/gpu-suite.mjs'), at(folder, 'gpu-suite.mjs'));

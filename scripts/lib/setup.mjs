@@ -10,8 +10,11 @@ const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
 const bin = (name) => at('node_modules', '.bin', process.platform === 'win32' ? `${name}.cmd` : name);
 
 export function checkNode() {
-  if (Number(process.versions.node.split('.')[0]) < 20) {
-    throw new Missing(`Node 20 or newer; this is ${process.version}. Install a newer one and run this again.`);
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major < 20 || (major === 20 && minor < 19) || major === 21 || (major === 22 && minor < 12)) {
+    throw new Missing(
+      `Node 20.19 or newer of 20, or 22.12 or newer; this is ${process.version}. Install a newer one and run this again.`,
+    );
   }
 }
 

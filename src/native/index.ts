@@ -10,6 +10,7 @@ export { type Origin, setDebug } from './debug.js';
 export { exchangeApi } from './exchange-api.js';
 export { addressOf, type ExportOptions, exportManaged, releaseManaged } from './export.js';
 export { type ImportOptions, importManaged } from './import.js';
+export { loadAddon } from './load.js';
 export { type Stats, stats } from './stats.js';
 
 import '../index.node.js';

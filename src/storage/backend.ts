@@ -44,13 +44,9 @@ export interface Backend {
 
 let backend: (() => Backend | null) | null = null;
 
-/** Called by the entry of a runtime with native code. `load` runs once, on first need. */
-export function setBackend(load: () => Backend | null): void {
-  let loaded: Backend | null | undefined;
-  backend = () => {
-    if (loaded === undefined) loaded = load();
-    return loaded;
-  };
+/** Called by the entry of a runtime with native code. `find` runs at each use: the addon may come later. */
+export function setBackend(find: () => Backend | null): void {
+  backend = find;
 }
 
 /** The backend, or null where there is none. */

@@ -51,6 +51,41 @@ test('classes and functions have their own names, whatever else is in a chunk', 
   }
 });
 
+test('one literal require for each target, in a CommonJS file that bundlers follow', () => {
+  const text = readFileSync(join(root, 'dist/native/addon.cjs'), 'utf8');
+  const linux = ['linux-x64', 'linux-arm64', 'linux-x64-musl', 'linux-arm64-musl'];
+  const targets = [...linux, 'darwin-x64', 'darwin-arm64', 'win32-x64', 'win32-arm64'];
+  equal(
+    [...text.matchAll(/require\("([^"]+)"\)/g)].map(([, path]) => path),
+    targets.map((target) => `../../prebuilds/${target}/dlpack.node`),
+  );
+});
+
+test('a bundle for a browser has every name of native code, and each throws our error', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'dlpack-browser-'));
+  try {
+    for (const [subpath, entry] of Object.entries(packageJson.exports as Record<string, { browser?: string }>)) {
+      if (!entry.browser?.endsWith('.browser.js')) continue;
+      const outfile = join(folder, `${subpath.slice(2)}.mjs`);
+      const contents = `export * from '${subpath.replace('.', 'dlpack')}'; export { isDLPackError } from 'dlpack';`;
+      buildSync({ stdin: { contents, resolveDir: root }, bundle: true, format: 'esm', platform: 'browser', outfile });
+      const { isDLPackError, ...bundled } = await import(outfile);
+      const real = await import(subpath.replace('.', 'dlpack'));
+      equal(Object.keys(bundled).sort(), Object.keys(real).sort(), subpath);
+      for (const [name, value] of Object.entries(bundled)) {
+        try {
+          (value as () => void)();
+          ok(false, `${subpath}: ${name} returned`);
+        } catch (error) {
+          ok(isDLPackError(error, 'LoadError') && (error as Error).message.includes(name), String(error));
+        }
+      }
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
 test('publint finds nothing', async () => {
   const { messages } = await publint({ pkgDir: root, strict: true, pack: 'npm' });
   equal(
