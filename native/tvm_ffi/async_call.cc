@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "../exchange_api.h"
+#include "batch.h"
 #include "callback.h"
 #include "context.h"
 
@@ -21,15 +22,12 @@ struct AsyncCall {
   int status;
   TVMFFIObjectHandle error;
   TVMFFIAny result;
-  int32_t count;
-  TVMFFIAny args[];
+  Batch* batch;  // of arguments; NULL: there are none
 };
 
 // Any thread.
 static void FreeCall(AsyncCall* call) {
-  for (int32_t i = 0; i < call->count; ++i) {
-    if (call->args[i].type_index >= kTVMFFIStaticObjectBegin) library.ObjectDecRef(call->args[i].v_obj);
-  }
+  if (call->batch != nullptr) library.ObjectDecRef(call->batch);
   library.ObjectDecRef(call->function);
   free(call);
 }
@@ -42,7 +40,8 @@ static void Execute(napi_env, void* data) {
   library.EnvSetDLPackManagedTensorAllocator(call->allocator, 0, &allocator);
   if (call->device_type != 0) library.EnvSetStream(call->device_type, call->device_id, call->stream, &stream);
   const TVMFFIFunctionCell* cell = CellOf<TVMFFIFunctionCell>(call->function);
-  call->status = cell->safe_call(call->function, call->args, call->count, &call->result);
+  const TVMFFIAny* args = call->batch == nullptr ? nullptr : call->batch->values;
+  call->status = cell->safe_call(call->function, args, call->batch == nullptr ? 0 : call->batch->count, &call->result);
   if (call->device_type != 0) library.EnvSetStream(call->device_type, call->device_id, stream, nullptr);
   library.EnvSetDLPackManagedTensorAllocator(allocator, 0, nullptr);
   // Raised errors are per thread too.
@@ -63,13 +62,12 @@ static void Complete(napi_env env, napi_status status, void* data) {
   FreeCall(call);
 }
 
-// Copies the call that the frame describes and runs it on another thread; `callback` numbers its promise.
+// Runs the function `object` on another thread, with the arguments of the batch `slot`, or with 0 without any;
+// `callback` numbers its promise.
 napi_value CallFunctionAsync(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   CallFrame* frame = self->frame;
-  const int32_t count = frame->count;
-  AsyncCall* call =
-      static_cast<AsyncCall*>(calloc(1, sizeof(AsyncCall) + sizeof(TVMFFIAny) * static_cast<size_t>(count)));
+  AsyncCall* call = static_cast<AsyncCall*>(calloc(1, sizeof(AsyncCall)));
   frame->status = kOutOfMemory;
   if (call == nullptr) return nullptr;
   call->serial = self->serial;
@@ -81,15 +79,13 @@ napi_value CallFunctionAsync(napi_env env, napi_callback_info info) {
   call->stream = Pointer(frame->stream);
   frame->device_type = 0;
   library.ObjectIncRef(call->function);
+  call->batch = AsBatch(OwnedAt(self, frame->slot));
+  if (call->batch != nullptr) library.ObjectIncRef(call->batch);
   frame->status = 0;
-  for (; call->count < count && frame->status == 0; ++call->count) {
-    frame->status = library.AnyViewToOwnedAny(&frame->slots[frame->base + call->count], &call->args[call->count]);
-  }
   napi_value name;
-  if (frame->status == 0 &&
-      (napi_create_string_utf8(env, "dlpack.callAsync", NAPI_AUTO_LENGTH, &name) != napi_ok ||
-       napi_create_async_work(env, nullptr, name, Execute, Complete, call, &call->work) != napi_ok ||
-       napi_queue_async_work(env, call->work) != napi_ok)) {
+  if (napi_create_string_utf8(env, "dlpack.callAsync", NAPI_AUTO_LENGTH, &name) != napi_ok ||
+      napi_create_async_work(env, nullptr, name, Execute, Complete, call, &call->work) != napi_ok ||
+      napi_queue_async_work(env, call->work) != napi_ok) {
     frame->status = kNapi;
   }
   if (frame->status != 0) FreeCall(call);

@@ -4,6 +4,7 @@
 
 #include "../bindings.h"
 #include "../managed_tensor.h"
+#include "batch.h"
 #include "context.h"
 #include "tensor_object.h"
 
@@ -114,12 +115,8 @@ static bool FindArgument(CallFrame* frame, const TVMFFIAny* args, int32_t count,
   return false;
 }
 
-napi_value CallFunction(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
+static inline napi_value Call(Context* self, napi_env env, const TVMFFIAny* args, int32_t count, TVMFFIAny* result) {
   CallFrame* frame = self->frame;
-  TVMFFIAny* args = frame->slots + frame->base;
-  const int32_t count = frame->count;
-  TVMFFIAny* result = args + count;
   result->type_index = kTVMFFINone;
   result->zero_padding = 0;
   result->v_int64 = 0;
@@ -143,6 +140,19 @@ napi_value CallFunction(napi_env env, napi_callback_info info) {
   if (status != 0 || result->type_index < kTVMFFIStaticObjectBegin) return nullptr;
   if (result->type_index == kTVMFFITensor && FindArgument(frame, args, count, *result)) return nullptr;
   return TakeObject(self, env, result, true);
+}
+
+napi_value CallFunction(napi_env env, napi_callback_info info) {
+  Context* self = ContextOf(env, info);
+  TVMFFIAny* args = self->frame->slots + self->frame->base;
+  return Call(self, env, args, self->frame->count, args + self->frame->count);
+}
+
+// The same with the arguments of the batch `slot`. The result is in the slot `base`.
+napi_value CallWithBatch(napi_env env, napi_callback_info info) {
+  Context* self = ContextOf(env, info);
+  const Batch* batch = AsBatch(OwnedAt(self, self->frame->slot));
+  return Call(self, env, batch->values, batch->count, self->frame->slots + self->frame->base);
 }
 
 napi_value CallFunctionLocked(napi_env env, napi_callback_info info) {

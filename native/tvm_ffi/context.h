@@ -30,6 +30,11 @@ struct Context {
 // Puts the caller's reference into the table; 0 when out of memory (the reference is then released).
 uint32_t Own(Context* self, TVMFFIObjectHandle object);
 
+// NULL for a number that is not held.
+inline TVMFFIObjectHandle OwnedAt(const Context* self, uint32_t number) {
+  return number < self->capacity ? self->owned[number].object : nullptr;
+}
+
 // Releases what the table still holds.
 void DisownAll(Context* self);
 
@@ -72,6 +77,7 @@ inline void* Pointer(uint64_t address) { return reinterpret_cast<void*>(address)
 // call.cc
 napi_value CallFunction(napi_env env, napi_callback_info info);
 napi_value CallFunctionLocked(napi_env env, napi_callback_info info);
+napi_value CallWithBatch(napi_env env, napi_callback_info info);
 napi_value TakeSlot(napi_env env, napi_callback_info info);
 
 // async_call.cc
@@ -81,14 +87,22 @@ napi_value CallFunctionAsync(napi_env env, napi_callback_info info);
 napi_value DisownObject(napi_env env, napi_callback_info info);
 napi_value RetainSlot(napi_env env, napi_callback_info info);
 napi_value DropSlot(napi_env env, napi_callback_info info);
+napi_value RetainObject(napi_env env, napi_callback_info info);
 napi_value MakeString(napi_env env, napi_callback_info info);
 napi_value MakeBytes(napi_env env, napi_callback_info info);
 napi_value MakeTensorObject(napi_env env, napi_callback_info info);
 napi_value BorrowTensorObject(napi_env env, napi_callback_info info);
-napi_value ReadSequence(napi_env env, napi_callback_info info);
 napi_value ReadTypeKey(napi_env env, napi_callback_info info);
 
+// containers.cc
+napi_value AppendValues(napi_env env, napi_callback_info info);
+napi_value MakeContainer(napi_env env, napi_callback_info info);
+napi_value ReadSequence(napi_env env, napi_callback_info info);
+napi_value IterateEntries(napi_env env, napi_callback_info info);
+napi_value ReadEntries(napi_env env, napi_callback_info info);
+
 // functions.cc
+napi_value GetBuiltin(napi_env env, napi_callback_info info);
 napi_value GetGlobal(napi_env env, napi_callback_info info);
 napi_value SetGlobal(napi_env env, napi_callback_info info);
 napi_value MakeCallback(napi_env env, napi_callback_info info);

@@ -4,12 +4,22 @@
 
 #include "../bindings.h"
 #include "../forked.h"
+#include "builtins.h"
 #include "callback.h"
 #include "context.h"
 #include "text.h"
 
 namespace dlpack {
 namespace tvm_ffi {
+
+// getBuiltin(name): `object` is the function, or 0. Its reference is the process's.
+napi_value GetBuiltin(napi_env env, napi_callback_info info) {
+  napi_value value;
+  Context* self = ContextOf(env, info, 1, &value);
+  const Text name(env, value);
+  self->frame->object = reinterpret_cast<uint64_t>(Builtin(name.bytes()->data));
+  return nullptr;
+}
 
 // getGlobal(name): `object` is the function, under the number `slot`, or 0.
 napi_value GetGlobal(napi_env env, napi_callback_info info) {
@@ -116,22 +126,37 @@ void SettleCall(Context* self, uint32_t id, int status, const TVMFFIAny& result,
   if (result.type_index >= kTVMFFIStaticObjectBegin) library.ObjectDecRef(result.v_obj);
 }
 
+// Callbacks with more arguments read them as elements of an array, which lives as long as the call.
+static const int32_t kMostSlots = 256;
+
+struct BorrowedArray {
+  TVMFFIObject header;
+  TVMFFISeqCell cell;
+};
+
 int RunCallback(Context* self, uint32_t id, const TVMFFIAny* args, int32_t count, TVMFFIAny* result) {
   CallFrame* frame = self->frame;
   const uint32_t base = frame->top;
-  if (count < 0 || static_cast<uint32_t>(count) + 1 > kCallSlots - base) {
+  const uint32_t slots = count > kMostSlots ? 1 : static_cast<uint32_t>(count) + 1;
+  if (count < 0 || slots > kCallSlots - base) {
     library.ErrorSetRaisedFromCStr("RecursionError", "Expected fewer nested calls: the call frame is full");
     return -1;
   }
   const AllocatorScope allocator(self);
   // Borrowed, as they are: the caller keeps them for the length of the callback.
-  for (int32_t i = 0; i < count; ++i) frame->slots[base + i] = args[i];
-  frame->top = base + static_cast<uint32_t>(count) + 1;
+  BorrowedArray many;
+  if (count > kMostSlots) {
+    many = BorrowedArray{{0, kTVMFFIArray, 0, nullptr}, {const_cast<TVMFFIAny*>(args), count, count, nullptr}};
+    frame->object = reinterpret_cast<uint64_t>(&many);
+  } else {
+    for (int32_t i = 0; i < count; ++i) frame->slots[base + i] = args[i];
+  }
+  frame->top = base + slots;
   frame->base = base;
-  frame->count = count;
+  frame->count = count > kMostSlots ? kManyArguments : count;
   frame->callback = id;
   int status = RunJavaScript(self);
-  TVMFFIAny* slot = frame->slots + base + count;
+  TVMFFIAny* slot = frame->slots + base + slots - 1;
   frame->top = base;
   if (status == 0 && result != nullptr) {
     if (slot->type_index < kTVMFFIDLTensorPtr || slot->type_index == kTVMFFISmallStr) {

@@ -5,6 +5,7 @@
 #include "../lock.h"
 #include "../platform/platform.h"
 #include "../signals.h"
+#include "builtins.h"
 
 namespace dlpack {
 namespace tvm_ffi {
@@ -56,6 +57,7 @@ const char* LoadLibrary(const char* path) {
   }
   platform::FindLibraryOf(reinterpret_cast<void*>(found.GetVersion), loaded_path, sizeof(loaded_path));
   library = found;
+  ResolveBuiltins();
   loaded = true;
   return nullptr;
 }

@@ -69,6 +69,16 @@ napi_value DropSlot(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+// One more reference to the object `object`, under the number `slot`; `count` becomes its type.
+napi_value RetainObject(napi_env env, napi_callback_info info) {
+  Context* self = ContextOf(env, info);
+  TVMFFIObject* object = static_cast<TVMFFIObject*>(Pointer(self->frame->object));
+  library.ObjectIncRef(object);
+  self->frame->count = object->type_index;
+  self->frame->slot = Own(self, object);
+  return nullptr;
+}
+
 // The object of an owned slot under the number `slot`, or 0 when the slot holds no object.
 static void OwnSlot(Context* self) {
   CallFrame* frame = self->frame;
@@ -142,40 +152,6 @@ napi_value BorrowTensorObject(napi_env env, napi_callback_info info) {
   Status status = ReadWire(self->instance, request->tensor, &descriptor);
   if (status == kOk) status = CheckInside(descriptor, length);
   request->status = status == kOk ? OwnTensor(self, CreateTensorObject(descriptor, data, nullptr)) : status;
-  return nullptr;
-}
-
-// Elements `slot` to `slot + count` of an Array, List or Shape, borrowed, in the slots from `base` on. `count` becomes
-// how many there were.
-napi_value ReadSequence(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
-  CallFrame* frame = self->frame;
-  TVMFFIObject* object = static_cast<TVMFFIObject*>(Pointer(frame->object));
-  TVMFFIAny* out = frame->slots + frame->base;
-  int64_t size;
-  const TVMFFIAny* values = nullptr;
-  const int64_t* lengths = nullptr;
-  if (object->type_index == kTVMFFIShape) {
-    const TVMFFIShapeCell* cell = CellOf<TVMFFIShapeCell>(object);
-    size = static_cast<int64_t>(cell->size);
-    lengths = cell->data;
-  } else {
-    const TVMFFISeqCell* cell = CellOf<TVMFFISeqCell>(object);
-    size = cell->size;
-    values = static_cast<const TVMFFIAny*>(cell->data);
-  }
-  int32_t written = 0;
-  for (int64_t i = frame->slot; i < size && written < frame->count; ++i, ++written) {
-    TVMFFIAny& slot = out[written];
-    if (values == nullptr) {
-      slot.type_index = kTVMFFIInt;
-      slot.zero_padding = 0;
-      slot.v_int64 = lengths[i];
-      continue;
-    }
-    slot = values[i];
-  }
-  frame->count = written;
   return nullptr;
 }
 

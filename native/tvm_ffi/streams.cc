@@ -24,14 +24,22 @@ napi_value GetStream(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+typedef void (*ErrorSetter)(void* error_ctx, const char* kind, const char* message);
+
+// The caller of an allocator need not want to know what went wrong.
+static int Refuse(ErrorSetter SetError, void* error_ctx, const char* kind, const char* message) {
+  if (SetError != nullptr) SetError(error_ctx, kind, message);
+  return -1;
+}
+
 // Asks JavaScript for a tensor: [dtype, device, ...shape] in, a tensor object of ours out.
 static int AllocateInJavaScript(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_ctx,
-                                void (*SetError)(void* error_ctx, const char* kind, const char* message)) {
+                                ErrorSetter SetError) {
   *out = nullptr;
   Context* self = CurrentContext();
   if (self == nullptr || prototype->ndim < 0 || prototype->ndim > kMaxNdim) {
-    SetError(error_ctx, "RuntimeError", "Expected an allocation on the JavaScript thread of 0 to 64 axes");
-    return -1;
+    return Refuse(SetError, error_ctx, "RuntimeError",
+                  "Expected an allocation on the JavaScript thread of 0 to 64 axes");
   }
   TVMFFIAny args[kMaxNdim + 2] = {};
   args[0].type_index = kTVMFFIDataType;
@@ -59,8 +67,7 @@ static int AllocateInJavaScript(DLTensor* prototype, DLManagedTensorVersioned** 
   }
   if (result.type_index >= kTVMFFIStaticObjectBegin) library.ObjectDecRef(result.v_obj);
   if (*out != nullptr) return 0;
-  SetError(error_ctx, "MemoryError", "Expected a Tensor from the allocator");
-  return -1;
+  return Refuse(SetError, error_ctx, "MemoryError", "Expected a Tensor from the allocator");
 }
 
 void UseOwnAllocator(Context* self) {

@@ -11,9 +11,11 @@ import { DLPACK, DLPACK_DEVICE, type DLPackRequest } from '../protocol/managed.j
 import { produce } from '../protocol/produce.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { ImportRequest } from '../storage/foreign.js';
+import { Tensor } from '../tensor.js';
 import { Operation } from './frame.js';
 import { Keywords } from './keywords.js';
 import { findReference, REFERENCE, Reference, release, releaseLater } from './reference.js';
+import { TVM_FFI_VALUE, tvmFfiValue } from './tvm-ffi-value.js';
 
 /** What the traps do with Python. */
 export interface Operations {
@@ -191,6 +193,13 @@ export function defineProxies(operations: Operations): (handle: number) => objec
   const { perform } = operations;
   const methods = methodsOf(operations);
   const dispose = Symbol.dispose;
+  const importModule = (name: string) => perform(Operation.import, null, name);
+  const take = (object: unknown) => new Tensor(operations.consume(findReference(object) as Reference, null));
+
+  /** A method of the proxy itself, because the value may need the object longer than the call. */
+  function valueOfThis(this: unknown): unknown {
+    return tvmFfiValue(this, importModule, take);
+  }
 
   /** The reference of an object is the handler of its proxy: one object for both. */
   class Traps extends RareTraps implements ProxyHandler<typeof target> {
@@ -202,6 +211,7 @@ export function defineProxies(operations: Operations): (handle: number) => objec
       if (typeof name === 'symbol') {
         if (name === REFERENCE) return this;
         if (name === dispose) return () => disposeReference(this);
+        if (name === TVM_FFI_VALUE) return valueOfThis;
         const method = methods[name];
         return method === undefined ? undefined : (...args: never[]) => method(this, ...args);
       }

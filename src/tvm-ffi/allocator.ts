@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { Device, DeviceInfo } from '../device.js';
-import type { DType, DTypeInfo } from '../dtype.js';
+import { type Device, type DeviceInfo, deviceFromType } from '../device.js';
+import { type DType, type DTypeInfo, dtypeFromCode } from '../dtype.js';
 import { ArgumentTypeError, BufferError } from '../errors.js';
 import { rowMajorStrides } from '../layout.js';
 import { takePushed } from '../native/import.js';
@@ -67,8 +67,10 @@ function allocateLikeKernels(shape: readonly number[], dtype: DTypeInfo, device:
 /** Answers a kernel: dtype, device and the lengths of the axes. */
 export function allocate(dtype: unknown, device: unknown, ...shape: unknown[]): Tensor {
   if (allocator === null) throw new TVMFFIError('RuntimeError', 'Expected an allocator but none is set');
-  const { name } = dtype as DataType;
-  const { name: place } = device as DeviceValue;
+  const { code, bits, lanes } = dtype as DataType;
+  const { name } = dtypeFromCode(code, bits, lanes);
+  const { type, id } = device as DeviceValue;
+  const { name: place } = deviceFromType(type, id);
   const lengths = shape.slice() as number[];
   const tensor: unknown = allocator(shape as number[], name, place);
   if (!(tensor instanceof Tensor)) throw new ArgumentTypeError('the result of the allocator', 'a Tensor', tensor);

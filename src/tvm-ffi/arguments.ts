@@ -5,26 +5,34 @@
  * @module
  */
 
-import { cpu, parseDevice } from '../device.js';
-import { parseDType } from '../dtype.js';
-import { ArgumentTypeError, ArgumentValueError, BufferError } from '../errors.js';
+import { cpu } from '../device.js';
+import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { fromDLPack } from '../from-dlpack.js';
-import { DLPACK, type DLPackProducer } from '../protocol/managed.js';
+import { DLPACK } from '../protocol/managed.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { frame, writeFrameAddress } from './call-frame.js';
 import { type JavaScriptFunction, makeCallback } from './callbacks.js';
-import { makeError, TVMFFIError, takeRaised } from './errors.js';
-import { builtin } from './globals.js';
+import { containerOf, frameIsFull, writeContainer } from './containers.js';
+import { makeError, takeRaised } from './errors.js';
 import { ffi } from './library.js';
 import { callState, keepForCall, releaseTemporaries, standIns, TemporaryObject } from './objects.js';
 import { useOnStream } from './streams.js';
 import { tensorObject } from './tensor-object.js';
-import { DataType, DeviceValue, Dict, FFIObject, handleOf, List, OpaquePointer, RValue, Shape } from './values.js';
+import {
+  DataType,
+  DeviceValue,
+  FFIObject,
+  handleOf,
+  OpaquePointer,
+  RValue,
+  TVM_FFI_OBJECT,
+  TVM_FFI_VALUE,
+} from './values.js';
 
 // Constants of this module, for the reason that call-frame.ts gives.
-const { f64, i64, u64, i32, u32, u8, text, OBJECT, STATUS, TOP, COUNT, BASE, SLOT, SLOTS, TEXT_START } = frame;
+const { f64, i64, u64, i32, u32, u8, text, OBJECT, STATUS, TOP, COUNT, SLOT, SLOTS, TEXT_START } = frame;
 const { Type, typeAt, payloadAt, bytesAt, writeSlot } = frame;
 
 /** Writes one argument. */
@@ -158,10 +166,39 @@ function keepTemporary(slot: number): void {
   if ((i32[typeAt(slot)] as number) >= Type.object) keepForCall(new TemporaryObject(u32[SLOT] as number));
 }
 
+/** The value that stands for an object: what its method returns, which may not stand for a third one. */
+function writeSubstitute(slot: number, value: { [TVM_FFI_VALUE](): unknown }): void {
+  const substitute = value[TVM_FFI_VALUE]();
+  const isObject = (typeof substitute === 'object' && substitute !== null) || typeof substitute === 'function';
+  if (isObject && !standIns.has(substitute) && hasMethod(substitute, TVM_FFI_VALUE)) {
+    throw new ArgumentTypeError('the result of [Symbol.for("tvm_ffi.value")]()', 'a value without that method', value);
+  }
+  writeArgument(slot, substitute);
+  // The substitute may be the only reference to what the slot points to.
+  if (isObject) keepForCall({ release: () => void substitute });
+}
+
+/** A native object at an address, which its owner keeps alive until the call has a reference of its own. */
+function writeObjectAt(slot: number, address: unknown): void {
+  if (typeof address !== 'bigint' || address < 4096n || BigInt.asUintN(64, address) !== address) {
+    throw new ArgumentTypeError('the result of [Symbol.for("tvm_ffi.object")]()', 'the address of an object', address);
+  }
+  u64[OBJECT] = address;
+  ffi.retainObject();
+  const number = u32[SLOT] as number;
+  writeSlot(slot, i32[COUNT] as number, f64[OBJECT] as number);
+  keepForCall(new TemporaryObject(number));
+}
+
 function writeFunction(slot: number, value: JavaScriptFunction): void {
   const handle = standIns.get(value);
   if (handle !== undefined) {
     writeSlot(slot, Type.function, handle.pointer);
+    return;
+  }
+  // Objects of other languages are callable.
+  if (hasMethod(value, TVM_FFI_VALUE)) {
+    writeSubstitute(slot, value);
     return;
   }
   const pointer = makeCallback(value);
@@ -174,18 +211,14 @@ function writeObject(slot: number, value: object): void {
   const handle = standIns.get(value);
   if (handle !== undefined) writeSlot(slot, handle.type, handle.pointer);
   else if (value instanceof TensorView) writeView(slot, value);
-  else if (Array.isArray(value)) writeContainer(slot, 'ffi.Array', value);
+  else if (Array.isArray(value)) writeContainer(slot, { type: Type.array, values: value }, writeArgument);
   else if (value instanceof Uint8Array) writeBytes(slot, value);
-  else if (value instanceof Map) writeContainer(slot, 'ffi.Map', [...value].flat());
-  else if (value instanceof Shape) writeContainer(slot, 'ffi.Shape', value.dims);
-  else if (value instanceof List) writeContainer(slot, 'ffi.List', value.items);
-  else if (value instanceof Dict) writeContainer(slot, 'ffi.Dict', value.entries.flat());
   else if (value instanceof FFIObject) writeHandle(slot, value);
   else if (value instanceof DataType) {
     writeSlot(slot, Type.dtype, 0);
-    u32[typeAt(slot) + 2] = parseDType(value.name).packed;
+    u32[typeAt(slot) + 2] = value.code | (value.bits << 8) | (value.lanes << 16);
   } else if (value instanceof DeviceValue) {
-    const { type, id } = parseDevice(value.name);
+    const { type, id } = value;
     writeSlot(slot, Type.device, 0);
     i32[typeAt(slot) + 2] = type;
     i32[typeAt(slot) + 3] = id;
@@ -193,10 +226,16 @@ function writeObject(slot: number, value: object): void {
     writeSlot(slot, Type.opaquePointer, 0);
     u64[payloadAt(slot)] = value.address;
   } else if (value instanceof RValue) writeRValue(slot, value.value);
-  else if (value instanceof TVMFFIError) writeError(slot, value);
+  else if (value instanceof Error) writeError(slot, value);
   else if (isProducer(value)) writeProducer(slot, value);
-  else if (isRecord(value)) writeContainer(slot, 'ffi.Map', Object.entries(value).flat());
+  else if (hasMethod(value, TVM_FFI_OBJECT)) writeObjectAt(slot, value[TVM_FFI_OBJECT]());
+  else if (hasMethod(value, TVM_FFI_VALUE)) writeSubstitute(slot, value);
   else {
+    const container = containerOf(value);
+    if (container !== null) {
+      writeContainer(slot, container, writeArgument);
+      return;
+    }
     throw new ArgumentTypeError(
       'an argument',
       'a Tensor (Tensor.wrap of a typed array), number, bigint, boolean, string, Uint8Array, function, array, Map, plain object or a value of this module',
@@ -205,20 +244,19 @@ function writeObject(slot: number, value: object): void {
   }
 }
 
-function isProducer(value: object): value is DLPackProducer {
-  return typeof (value as Partial<DLPackProducer>)[DLPACK] === 'function';
+function hasMethod<K extends symbol | string>(value: object, name: K): value is { [name in K]: () => unknown } {
+  return typeof (value as { [name in K]?: unknown })[name] === 'function';
 }
 
-/** A tensor of another library: taken in for the length of the call. */
-function writeProducer(slot: number, producer: DLPackProducer): void {
+function isProducer(value: object): boolean {
+  return hasMethod(value, DLPACK) || hasMethod(value, '__dlpack__');
+}
+
+/** A tensor of another library, taken in for the length of the call. */
+function writeProducer(slot: number, producer: object): void {
   const tensor = fromDLPack(producer);
   keepForCall({ release: () => tensor.dispose() });
   writeTensor(slot, tensor);
-}
-
-function isRecord(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
 }
 
 function writeBytes(slot: number, value: Uint8Array): void {
@@ -236,7 +274,7 @@ function writeHandle(slot: number, value: FFIObject): void {
 /** An object that the callee may take over: a reference of its own, in a slot above, that the argument points to. */
 function writeRValue(slot: number, value: unknown): void {
   const cell = u32[TOP] as number;
-  if (cell >= SLOTS) throw frameIsFull(1);
+  if (cell >= SLOTS) throw frameIsFull();
   u32[TOP] = cell + 1;
   const mark = callState.temporaries.length;
   writeArgument(cell, value);
@@ -257,59 +295,7 @@ function writeRValue(slot: number, value: unknown): void {
   writeFrameAddress(slot, bytesAt(cell));
 }
 
-function writeError(slot: number, error: TVMFFIError): void {
+function writeError(slot: number, error: Error): void {
   writeSlot(slot, Type.error, makeError(error));
   keepForCall(new TemporaryObject(u32[SLOT] as number));
-}
-
-export function frameIsFull(count: number): BufferError {
-  const left = SLOTS - (u32[TOP] as number) - 1;
-  return new BufferError(
-    `Expected at most ${left} more values in this call but received ${count}: too many arguments or nested calls`,
-  );
-}
-
-/** Takes slots off the stack of the frame, `count` of them and one for a result. */
-export function reserve(count: number): number {
-  const base = u32[TOP] as number;
-  if (base + count >= SLOTS) throw frameIsFull(count);
-  u32[TOP] = base + count + 1;
-  return base;
-}
-
-/** A container may outlive the call, and a view in it would then point to freed memory. */
-function writeElement(slot: number, value: unknown): void {
-  writeArgument(slot, value);
-  if (i32[typeAt(slot)] === Type.tensorView) {
-    throw new BufferError(
-      'Expected memory that native code may keep inside of a container but this tensor is a view, or lies in a ' +
-        'JavaScript buffer that its owner can move; use Tensor.from or Tensor.adopt',
-    );
-  }
-}
-
-/** Calls a constructor of a container with values as they are, and puts the object into the slot until the call is over. */
-function writeContainer(slot: number, maker: string, values: readonly unknown[]): void {
-  const pointer = builtin(maker);
-  const count = values.length;
-  const mark = callState.temporaries.length;
-  const base = reserve(count);
-  let number = 0;
-  try {
-    for (let i = 0; i < count; i++) writeElement(base + i, values[i]);
-    f64[OBJECT] = pointer;
-    u32[BASE] = base;
-    i32[COUNT] = count;
-    ffi.call();
-    if (i32[STATUS] !== 0) throw takeRaised();
-    number = u32[SLOT] as number;
-    writeSlot(slot, i32[typeAt(base + count)] as number, f64[payloadAt(base + count)] as number);
-  } finally {
-    try {
-      releaseTemporaries(mark); // the container has its own references
-    } finally {
-      u32[TOP] = base;
-      if (number !== 0) keepForCall(new TemporaryObject(number));
-    }
-  }
 }

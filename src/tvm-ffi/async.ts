@@ -5,12 +5,12 @@
  */
 
 import { ArgumentTypeError, BufferError } from '../errors.js';
-import { reserve, writeArgument } from './arguments.js';
-import { BASE, CALLBACK, COUNT, f64, i32, OBJECT, STATUS, Type, typeAt, u32 } from './call-frame.js';
-import { endCall, type FFIFunction, takeValue } from './calls.js';
+import { writeArgument } from './arguments.js';
+import { CALLBACK, f64, i32, OBJECT, SLOT, STATUS, Type, typeAt, u32 } from './call-frame.js';
+import { collectArguments, endCall, type FFIFunction, reserveForBatch, takeValue } from './calls.js';
 import { errorAt, TVMFFIError, takeRaised } from './errors.js';
 import { ffi } from './library.js';
-import { callState, standIns } from './objects.js';
+import { callState, keepForCall, standIns, TemporaryObject } from './objects.js';
 import { captureStream } from './streams.js';
 
 interface Waiting {
@@ -34,17 +34,18 @@ export async function callAsync(fn: FFIFunction, ...args: unknown[]): Promise<un
   return begin(handle.pointer, args);
 }
 
-/** Copies the arguments to native code. The frame is free again when this returns. */
+/** Collects the arguments in a batch, which native code keeps. The slots are free again when this returns. */
 function begin(pointer: number, args: readonly unknown[]): Promise<unknown> {
   const { text, device, temporaries, lent } = callState;
   const mark = temporaries.length;
   const lentMark = lent.length;
-  const base = reserve(args.length);
+  const base = reserveForBatch();
   callState.device = null;
   try {
-    for (const [i, value] of args.entries()) writeOwned(base + i, value);
+    const batch = args.length === 0 ? 0 : collectArguments(base, args, writeOwned);
+    if (batch !== 0) keepForCall(new TemporaryObject(batch));
     if (callState.device !== null) captureStream(callState.device);
-    return start(pointer, base, args.length);
+    return start(pointer, batch);
   } finally {
     callState.text = text;
     callState.device = device;
@@ -62,11 +63,10 @@ function writeOwned(slot: number, value: unknown): void {
   }
 }
 
-function start(pointer: number, base: number, count: number): Promise<unknown> {
+function start(pointer: number, batch: number): Promise<unknown> {
   const number = ++lastNumber;
   f64[OBJECT] = pointer;
-  u32[BASE] = base;
-  i32[COUNT] = count;
+  u32[SLOT] = batch;
   u32[CALLBACK] = number;
   ffi.callAsync();
   if (i32[STATUS] !== 0) {

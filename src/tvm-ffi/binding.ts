@@ -10,7 +10,9 @@ export interface FFIBinding {
   call(): unknown;
   /** The same, while no other thread uses the table of global functions. */
   callLocked(): unknown;
-  /** Runs the call on another thread; CALLBACK numbers its promise. */
+  /** The same with the arguments of the batch SLOT. The result is in the slot BASE. */
+  callWithBatch(): unknown;
+  /** Runs the call on another thread, with the arguments of the batch SLOT unless that is 0; CALLBACK numbers its promise. */
   callAsync(): void;
   /** What the borrowed value in SLOT stands for: a string, bytes, a tensor in the exchange frame, a reference in SLOT. */
   take(): unknown;
@@ -19,12 +21,23 @@ export interface FFIBinding {
   retain(): void;
   /** One less. */
   drop(): void;
+  /** One more reference to the object OBJECT, in SLOT; COUNT becomes its type. */
+  retainObject(): void;
   makeString(value: string): void;
   makeBytes(value: Uint8Array): void;
   makeTensor(): void;
   borrowTensor(bytes: Uint8Array): void;
+  /** Moves COUNT slots from BASE on to the batch SLOT, which is made for 0. */
+  appendValues(): void;
+  /** A container of the type in the slot behind COUNT slots from BASE on, of those or of the batch SLOT. */
+  makeContainer(): void;
   readSequence(): void;
+  /** An iterator over the map OBJECT, in SLOT. */
+  iterateEntries(): void;
+  /** COUNT entries at the iterator SLOT, into the slots from BASE on. */
+  readEntries(): void;
   readTypeKey(): string | undefined;
+  getBuiltin(name: string): void;
   getGlobal(name: string): void;
   setGlobal(name: string, override: boolean): void;
   makeCallback(): void;

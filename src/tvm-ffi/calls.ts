@@ -4,16 +4,15 @@
  * @module
  */
 
-import { cpu, deviceFromType, formatDevice } from '../device.js';
-import { dtypeFromCode } from '../dtype.js';
+import { cpu } from '../device.js';
 import { BufferError } from '../errors.js';
 import { takePushed } from '../native/import.js';
 import { shareDescriptor, Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
-import { frameIsFull, reserve, writeArgument } from './arguments.js';
+import { writeArgument } from './arguments.js';
 import { frame } from './call-frame.js';
+import { appendToBatch, frameIsFull, readContainer, readElements } from './containers.js';
 import { errorAt, takeRaised } from './errors.js';
-import { builtin } from './globals.js';
 import { ffi } from './library.js';
 import {
   adoptObject,
@@ -25,6 +24,7 @@ import {
   releaseTemporaries,
   callState as sharedState,
   standIns,
+  TemporaryObject,
 } from './objects.js';
 import { writeStream } from './streams.js';
 import type { TensorObject } from './tensor-object.js';
@@ -37,6 +37,9 @@ const OwnTensor = Tensor;
 const readDescriptor = descriptorOf;
 const host = cpu;
 const callState = sharedState;
+
+/** Reading a result takes slots, too. */
+const SLOTS_FOR_ARGUMENTS = SLOTS - 256;
 
 /** A native function. */
 export type FFIFunction = (...args: unknown[]) => unknown;
@@ -73,7 +76,7 @@ function invokeWith(
   const count = args.length;
   const base = u32[TOP] as number;
   const result = base + count;
-  if (result >= SLOTS) throw frameIsFull(count);
+  if (result > SLOTS_FOR_ARGUMENTS) return invokeWithBatch(pointer, args, mark, lentMark);
   u32[TOP] = result + 1;
   try {
     for (let i = 0; i < count; i++) {
@@ -103,6 +106,55 @@ function invokeWith(
   } finally {
     if (callState.isUsed) endCall(base, mark, lentMark);
     else u32[TOP] = base;
+  }
+}
+
+/** Arguments that do not fit the slots are collected in a batch, which has references of its own. */
+export function collectArguments(
+  base: number,
+  args: readonly unknown[],
+  write: (slot: number, value: unknown) => void,
+) {
+  let batch = 0;
+  try {
+    for (let start = 0; start < args.length; start += BATCH_CHUNK) {
+      const count = Math.min(BATCH_CHUNK, args.length - start);
+      for (let i = 0; i < count; i++) write(base + i, args[start + i]);
+      batch = appendToBatch(batch, base, count);
+    }
+    return batch;
+  } catch (error) {
+    if (batch !== 0) disown(batch);
+    throw error;
+  }
+}
+
+const BATCH_CHUNK = 64;
+
+/** Takes slots for a chunk of a batch. */
+export function reserveForBatch(): number {
+  const base = u32[TOP] as number;
+  if (base + BATCH_CHUNK >= SLOTS) throw frameIsFull();
+  u32[TOP] = base + BATCH_CHUNK;
+  callState.isUsed = true;
+  return base;
+}
+
+function invokeWithBatch(pointer: number, args: readonly unknown[], mark: number, lentMark: number): unknown {
+  const base = reserveForBatch();
+  try {
+    const batch = collectArguments(base, args, writeArgument);
+    keepForCall(new TemporaryObject(batch));
+    if (callState.device !== null) writeStream(callState.device);
+    checkLent(lentMark);
+    f64[OBJECT] = pointer;
+    u32[BASE] = base;
+    u32[SLOT] = batch;
+    const value = ffi.callWithBatch();
+    if (i32[STATUS] !== 0) throw takeRaised();
+    return i32[typeAt(base)] === Type.tensor ? readTensor(base, args) : readValue(base, value);
+  } finally {
+    endCall(base, mark, lentMark);
   }
 }
 
@@ -179,10 +231,10 @@ function readValue(slot: number, taken: unknown): unknown {
       );
     case Type.dtype: {
       const packed = u32[at + 2] as number;
-      return new DataType(dtypeFromCode(packed & 0xff, (packed >> 8) & 0xff, packed >>> 16).name);
+      return new DataType({ code: packed & 0xff, bits: (packed >> 8) & 0xff, lanes: packed >>> 16 });
     }
     case Type.device:
-      return new DeviceValue(formatDevice(deviceFromType(i32[at + 2] as number, i32[at + 3] as number)));
+      return new DeviceValue({ type: i32[at + 2] as number, id: i32[at + 3] as number });
     case Type.opaquePointer:
       return new OpaquePointer(u64[payloadAt(slot)] as bigint);
     default:
@@ -218,57 +270,29 @@ function readObject(type: number, pointer: number): unknown {
     case Type.function:
       return wrapFunction(adoptObject(pointer, type));
     case Type.shape:
-      return new Shape(readSequence(pointer) as number[]);
+      return readShape(pointer);
     case Type.array:
     case Type.list:
-      return readSequence(pointer);
     case Type.map:
-      return readEntries(pointer, type, 'ffi.MapSize', 'ffi.MapForwardIterFunctor');
     case Type.dict:
-      return readEntries(pointer, type, 'ffi.DictSize', 'ffi.DictForwardIterFunctor');
+      return readContainer(pointer, type, u32[SLOT] as number, takeValue);
     default:
       return new FFIObject(adoptObject(pointer, type));
   }
 }
 
-const CHUNK = 32;
-
-function readSequence(pointer: number): unknown[] {
-  const values: unknown[] = [];
+function readShape(pointer: number): Shape {
   const number = u32[SLOT] as number;
-  const base = reserve(CHUNK);
+  const dims: unknown[] = [];
   try {
-    for (let written = CHUNK; written === CHUNK; ) {
-      f64[OBJECT] = pointer;
-      u32[SLOT] = values.length;
-      u32[BASE] = base;
-      i32[COUNT] = CHUNK;
-      ffi.readSequence();
-      written = i32[COUNT] as number;
-      takeValues(base, written, values);
-    }
+    readElements(pointer, dims, takeValue);
   } finally {
-    u32[TOP] = base;
     disown(number);
   }
-  return values;
+  return new Shape(dims as number[]);
 }
 
 /** The values of all slots. */
 export function takeValues(base: number, count: number, values: unknown[]): void {
   for (let i = 0; i < count; i++) values.push(takeValue(base + i));
-}
-
-/** The entries of a map: its layout is the library's own, so its functions walk it. */
-function readEntries(pointer: number, type: number, size: string, iterator: string): Map<unknown, unknown> {
-  const map = new FFIObject(adoptObject(pointer, type));
-  const entries = new Map<unknown, unknown>();
-  let left = invoke(builtin(size), [map]) as number;
-  if (left === 0) return entries;
-  const step = invoke(builtin(iterator), [map]) as FFIFunction;
-  for (; left > 0; left--) {
-    entries.set(step(0), step(1));
-    step(2);
-  }
-  return entries;
 }

@@ -13,24 +13,28 @@ import { settle } from './async.js';
 import { frame } from './call-frame.js';
 import { ALLOCATOR, callbackOf, type JavaScriptFunction } from './callbacks.js';
 import { takeValue, takeValues } from './calls.js';
+import { readElements } from './containers.js';
 import { raise, TVMFFIError } from './errors.js';
 import { setDispatcher } from './library.js';
 import { checkLent, keepForCall, callState as sharedState, type Temporary } from './objects.js';
 import { RValue } from './values.js';
 
 // Constants of this module, for the reason that call-frame.ts gives.
-const { i32, u32, BASE, CALLBACK, COUNT, STATUS } = frame;
+const { f64, i32, u32, OBJECT, BASE, CALLBACK, COUNT, STATUS } = frame;
 const OwnTensor = Tensor;
 const callState = sharedState;
 const take = takeValue;
 const write = writeArgument;
+
+/** In place of a number of arguments: they are the elements of an array at OBJECT. native/tvm_ffi/callback.h has the same. */
+const MANY_ARGUMENTS = -3;
 
 /** Never throws: an error is raised for the native caller. */
 function dispatch(): void {
   const base = u32[BASE] as number;
   const count = i32[COUNT] as number;
   const number = u32[CALLBACK] as number;
-  if (count < 0) {
+  if (count < 0 && count !== MANY_ARGUMENTS) {
     settle(number, base, count);
     return;
   }
@@ -47,11 +51,12 @@ function dispatch(): void {
       value = target(argument as never);
     } else {
       const args: unknown[] = [];
-      takeValues(base, count, args);
+      if (count === MANY_ARGUMENTS) readElements(f64[OBJECT] as number, args, take);
+      else takeValues(base, count, args);
       if (temporaries.length > mark) lent = temporaries.splice(mark);
       value = target(...(args as never[]));
     }
-    writeResult(base + count, value);
+    writeResult(count === MANY_ARGUMENTS ? base : base + count, value);
     // The caller may use the memory that was lent to it, unless the callback detached it.
     if (callState.lent.length > 0) checkLent(0);
     i32[STATUS] = 0;

@@ -89,7 +89,7 @@ function raiseWithCauses(error: unknown, left: number): void {
 }
 
 /** Makes a native error, with a reference in SLOT; returns its address. */
-export function makeError(error: TVMFFIError): number {
+export function makeError(error: unknown): number {
   raiseWithCauses(error, MAX_CAUSES);
   ffi.moveRaised();
   return f64[OBJECT] as number;

@@ -5,7 +5,7 @@
  */
 
 import { f64, i32, OBJECT, STATUS, Type } from './call-frame.js';
-import { takeRaised } from './errors.js';
+import { TVMFFIError, takeRaised } from './errors.js';
 import { library } from './library.js';
 import { adoptObject, type ObjectHandle } from './objects.js';
 
@@ -17,14 +17,19 @@ export function findGlobal(name: string): ObjectHandle | null {
   return pointer === 0 ? null : adoptObject(pointer, Type.function);
 }
 
-const builtins = new Map<string, ObjectHandle>();
+const builtins = new Map<string, number>();
 
-/** A function that every libtvm_ffi has. Looked up once: a look-up costs more than a call. */
+/**
+ * A function that libtvm_ffi itself registers; native/tvm_ffi/builtins.cc lists them. A program that registers another function
+ * under the name, or removes it, does not change this one.
+ */
 export function builtin(name: string): number {
-  let handle = builtins.get(name);
-  if (handle === undefined) {
-    handle = findGlobal(name) as ObjectHandle;
-    builtins.set(name, handle);
+  let pointer = builtins.get(name);
+  if (pointer === undefined) {
+    library().getBuiltin(name);
+    pointer = f64[OBJECT] as number;
+    if (pointer === 0) throw new TVMFFIError('RuntimeError', `This libtvm_ffi has no global function '${name}'`);
+    builtins.set(name, pointer);
   }
-  return handle.pointer;
+  return pointer;
 }

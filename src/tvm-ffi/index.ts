@@ -30,8 +30,26 @@ export {
 } from './functions.js';
 export { type LoadOptions, loadLibrary } from './library.js';
 export { asModule, describeFunction, type FunctionDescription, type KernelModule, loadModule } from './module.js';
-export { currentStream, type StreamProvider, setStreamProvider, withStream } from './streams.js';
-export { DataType, DeviceValue, Dict, FFIObject, List, OpaquePointer, RValue, Shape } from './values.js';
+export {
+  currentStream,
+  followTorchStream,
+  type StreamProvider,
+  setStreamProvider,
+  type TorchStreams,
+  withStream,
+} from './streams.js';
+export {
+  DataType,
+  DeviceValue,
+  Dict,
+  FFIObject,
+  List,
+  OpaquePointer,
+  RValue,
+  Shape,
+  TVM_FFI_OBJECT,
+  TVM_FFI_VALUE,
+} from './values.js';
 
 import '../index.node.js';
 import './dispatch.js';

@@ -32,6 +32,25 @@ function keeperOf(device: DeviceInfo): DeviceBackend | null {
   return device.isHostAccessible ? null : getDeviceBackend(device);
 }
 
+/** The part of Python's module `torch` that {@link followTorchStream} uses. */
+export interface TorchStreams {
+  readonly cuda: { current_stream(device: number): { readonly cuda_stream: number | bigint } };
+}
+
+/**
+ * From now on calls with tensors on a CUDA device run on PyTorch's current stream of that device, as `use_torch_stream` of
+ * Python's tvm_ffi has it: `followTorchStream(py.import('torch'))`. It is a stream provider; `setStreamProvider(null)` ends it.
+ */
+export function followTorchStream(torch: TorchStreams): void {
+  if ((typeof torch !== 'object' && typeof torch !== 'function') || torch === null) {
+    throw new ArgumentTypeError('torch', "the Python module, py.import('torch')", torch);
+  }
+  setStreamProvider((device) => {
+    const { kind, id } = parseDevice(device);
+    return kind === 'cuda' ? BigInt(torch.cuda.current_stream(id).cuda_stream) : null;
+  });
+}
+
 /** The streams that `withStream` set on devices without such a module, by the name of their device; the innermost last. */
 const explicit = new Map<Device, bigint[]>();
 

@@ -4,12 +4,23 @@
  * @module
  */
 
-import { type Device, parseDevice } from '../device.js';
-import { type DType, parseDType } from '../dtype.js';
+import { type Device, type DLDevice, deviceFromType, parseDevice } from '../device.js';
+import { type DLDataType, type DType, dtypeFromCode, parseDType, TypeCode } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { f64, OBJECT } from './call-frame.js';
 import { ffi } from './library.js';
 import { ObjectHandle } from './objects.js';
+
+/**
+ * A method of this name returns the value that native code gets in place of an object, as `__tvm_ffi_value__` does in Python.
+ */
+export const TVM_FFI_VALUE: unique symbol = Symbol.for('tvm_ffi.value') as never;
+
+/**
+ * A method of this name returns the address of a native object (`TVMFFIObject*`) that native code gets in place of the
+ * JavaScript object, as `__tvm_ffi_object__` does in Python. The address is trusted.
+ */
+export const TVM_FFI_OBJECT: unique symbol = Symbol.for('tvm_ffi.object') as never;
 
 function listOf<T>(values: Iterable<T>, argument: string): T[] {
   if (typeof (values as Partial<Iterable<T>> | null)?.[Symbol.iterator] !== 'function') {
@@ -52,12 +63,23 @@ export class Shape implements Iterable<number> {
   }
 }
 
-/** An element type as a value: `DLDataType`. */
-export class DataType {
-  readonly name: DType;
+/**
+ * An element type as a value: `DLDataType`. `'void'` is the type of a function without a result. A type that this package does
+ * not know has a name such as `'unknown(99, 8, 1)'`.
+ */
+export class DataType implements DLDataType {
+  readonly name: DType | 'void' | `unknown(${string})`;
+  readonly code: number;
+  readonly bits: number;
+  readonly lanes: number;
 
-  constructor(name: DType) {
-    this.name = parseDType(name).name as DType;
+  constructor(name: DType | 'void' | DLDataType) {
+    const { code, bits, lanes } =
+      typeof name === 'object' && name !== null ? name : (name as string) === 'void' ? VOID : parseDType(name as DType);
+    this.name = nameOf(code, bits, lanes);
+    this.code = code;
+    this.bits = bits;
+    this.lanes = lanes;
   }
 
   toJSON(): string {
@@ -69,12 +91,38 @@ export class DataType {
   }
 }
 
-/** A device as a value: `DLDevice`. */
-export class DeviceValue {
-  readonly name: Device;
+const VOID: DLDataType = { code: TypeCode.handle, bits: 0, lanes: 0 };
 
-  constructor(name: Device) {
-    this.name = parseDevice(name).name;
+function nameOf(code: number, bits: number, lanes: number): DataType['name'] {
+  if (code === VOID.code && bits === 0 && lanes === 0) return 'void';
+  for (const [part, limit] of [
+    [code, 0xff],
+    [bits, 0xff],
+    [lanes, 0xffff],
+  ] as const) {
+    if (!Number.isInteger(part) || part < 0 || part > limit) {
+      throw new ArgumentValueError('dtype', `an integer from 0 to ${limit}`, part);
+    }
+  }
+  try {
+    return dtypeFromCode(code, bits, lanes).name;
+  } catch {
+    return `unknown(${code}, ${bits}, ${lanes})`;
+  }
+}
+
+/** A device as a value: `DLDevice`. */
+export class DeviceValue implements DLDevice {
+  /** A device type that this package does not know has a name such as `'unknown(77):0'`. */
+  readonly name: Device | `unknown(${number}):${number}`;
+  readonly type: number;
+  readonly id: number;
+
+  constructor(name: Device | DLDevice) {
+    const { type, id } = typeof name === 'object' && name !== null ? name : parseDevice(name);
+    this.name = deviceName(type, id);
+    this.type = type;
+    this.id = id;
   }
 
   toJSON(): string {
@@ -83,6 +131,17 @@ export class DeviceValue {
 
   toString(): string {
     return this.name;
+  }
+}
+
+function deviceName(type: number, id: number): DeviceValue['name'] {
+  for (const part of [type, id]) {
+    if ((part | 0) !== part) throw new ArgumentTypeError('device', '32-bit integers as type and id', part);
+  }
+  try {
+    return deviceFromType(type, id).name;
+  } catch {
+    return `unknown(${type}):${id}`;
   }
 }
 

@@ -101,6 +101,15 @@ testWith(kernelsMissing, 'kernels allocate from JavaScript', () => {
   throws('TypeError', 'a function', () => setAllocator('malloc' as never));
 });
 
+testWith(kernelsMissing, 'a JavaScript allocator whose caller has no place for errors refuses all the same', () => {
+  setAllocator(() => Tensor.zeros([1], 'float32'));
+  try {
+    equal(probe('allocate_without_errors')(), -1);
+  } finally {
+    setAllocator(null);
+  }
+});
+
 /** The C allocator of the exchange table, read out of it. */
 function allocatorAddress(): bigint {
   const table = Tensor.fromNDAlloc({ allocData: () => exchangeApi(), freeData() {} }, [7], 'uint64', 'cpu');

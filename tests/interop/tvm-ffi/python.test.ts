@@ -18,7 +18,7 @@ import { equal, ok } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { collectUntil, testWith } from '../../harness.js';
 import { probe as probePython, py, value } from '../python/available.js';
-import { kernelsMissing, kernelsPath, probe, probePath, raises } from './peer.js';
+import { kernelsMissing, kernelsPath, probe, probePath, raises, testing } from './peer.js';
 
 const tvmFfi = probePython('tvm_ffi');
 const torch = probePython('torch');
@@ -170,6 +170,51 @@ def fail(): raise KeyError("inside")
     equal([currentStream('cuda:1'), streamAt()], [7n, 7]);
   });
   equal([currentStream('cuda:1'), streamAt()], [0n, 0]);
+});
+
+testWith(torchMissing, 'Python tensors and objects as arguments', () => {
+  py.exec(`
+import tvm_ffi, numpy, torch
+array = numpy.arange(3, dtype='float32')
+tensor = torch.ones(2)
+class Thing: pass
+thing = Thing()
+thing.tensor = tensor
+tvm_ffi.register_global_func('dlpack.test.is_thing', lambda x: x is thing)
+`);
+  const type = probe('type_of');
+  const types = { int: 1, function: 68, shape: 69, tensor: 70, array: 71, map: 72, module: 73, opaque: 74 };
+  const sum = probe('sum_owned');
+  equal([sum(py.eval('array')), sum(py.eval('tensor'))], [3, 2]);
+  // Without a copy: native code keeps PyTorch's memory and JavaScript writes to it.
+  const back = testingEcho([py.eval('tensor')]) as [Tensor<'float32'>];
+  back[0].set(0, 41);
+  equal(sum(py.eval('tensor')), 42);
+  const expressions: [string, number][] = [
+    ['tvm_ffi.from_dlpack(tensor)', types.tensor],
+    ['tvm_ffi.Shape((1, 2))', types.shape],
+    ['tvm_ffi.convert(len)', types.function],
+    ['tvm_ffi.Array([1])', types.array],
+    ['(lambda x: x)', types.function],
+    ['[1, tensor]', types.array],
+    ['(1, 2)', types.array],
+    ["{'a': tensor}", types.map],
+    ['thing', types.opaque],
+    ['torch.nn.Identity()', types.function],
+  ];
+  for (const [expression, expected] of expressions) equal(type(py.eval(expression)), expected, expression);
+  equal(getGlobalFunc('dlpack.test.is_thing')(py.eval('thing')), true);
+  equal((testingEcho(py.eval('tvm_ffi.convert(lambda x: x + 1)')) as FFIFunction)(41), 42);
+  equal(testingEcho(py.eval('[1, [2, "three"]]')), [1, [2, 'three']]);
+  raisesInPython('BufferError', 'detach()', () => type(py.eval('torch.ones(1, requires_grad=True)')));
+});
+
+const testingEcho = (value: unknown) => testing('echo')(value);
+
+testWith(kernelsMissing, 'Python objects where Python has no tvm_ffi', () => {
+  const { code, signal, output } = runChild(import.meta.url, './children/python-objects.js');
+  equal([code, signal], [0, null], output);
+  equal(JSON.parse(output), { sum: 3, called: 8, tag: 'TypeError' }, output);
 });
 
 const fromPython = (list: unknown): Iterable<number> => list as Iterable<number>;

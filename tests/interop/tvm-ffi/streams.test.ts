@@ -2,7 +2,14 @@
 
 import { type Device, parseDevice, Tensor } from 'dlpack';
 import { importManaged } from 'dlpack/native';
-import { callAsync, currentStream, type FFIFunction, setStreamProvider, withStream } from 'dlpack/tvm-ffi';
+import {
+  callAsync,
+  currentStream,
+  type FFIFunction,
+  followTorchStream,
+  setStreamProvider,
+  withStream,
+} from 'dlpack/tvm-ffi';
 import { equal, ok, throws } from '../../assert.js';
 import { testWith } from '../../harness.js';
 import { peer, peerMissing } from '../../native/peer.js';
@@ -67,6 +74,29 @@ for (const device of kinds) {
     withStream(device, 5n, () => equal(probe('stream_of')(x), 5));
   });
 }
+
+testWith(missing, 'the current stream of PyTorch', () => {
+  const asked: number[] = [];
+  const torch = {
+    cuda: {
+      current_stream: (id: number) => {
+        asked.push(id);
+        return { cuda_stream: id === 0 ? 0 : 0x7f00_0000_1000 };
+      },
+    },
+  };
+  followTorchStream(torch);
+  try {
+    equal(probe('stream_of')(deviceTensor('cuda:1')), 0x7f00_0000_1000);
+    withStream('cuda:0', 5n, () => equal(probe('stream_of')(deviceTensor('cuda:0')), 0));
+    withStream('rocm:0', 6n, () => equal(probe('stream_of')(deviceTensor('rocm:0')), 6));
+    equal(asked, [1, 0]);
+  } finally {
+    setStreamProvider(null);
+  }
+  equal(probe('stream_of')(deviceTensor('cuda:1')), 0);
+  throws('TypeError', 'torch', () => followTorchStream(5 as never));
+});
 
 testWith(missing, 'the first one wins, wherever it is', () => {
   const host = Tensor.zeros([1], 'float32');

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace ffi = tvm::ffi;
 
@@ -166,6 +167,38 @@ static int64_t HostAllocator(ffi::Function function) {
   return is_kept;
 }
 
+static DLDataType DTypeOf(int64_t code, int64_t bits, int64_t lanes) {
+  return DLDataType{static_cast<uint8_t>(code), static_cast<uint8_t>(bits), static_cast<uint16_t>(lanes)};
+}
+static DLDevice DeviceOf(int64_t type, int64_t id) {
+  return DLDevice{static_cast<DLDeviceType>(type), static_cast<int32_t>(id)};
+}
+
+// A callback with as many arguments as wanted: 0, 1, 2 and so on.
+static ffi::Any CallWithMany(ffi::Function function, int64_t count) {
+  std::vector<ffi::AnyView> args(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) args[static_cast<size_t>(i)] = i;
+  ffi::Any result;
+  function.CallPacked(ffi::PackedArgs(args.data(), static_cast<int32_t>(count)), &result);
+  return result;
+}
+
+// Asks the thread's allocator for a tensor of too many axes, without a place for an error.
+static int64_t AllocateWithoutErrors() {
+  int64_t shape[65] = {};
+  DLTensor prototype = {};
+  prototype.device = DLDevice{kDLCPU, 0};
+  prototype.ndim = 65;
+  prototype.dtype = DLDataType{kDLFloat, 32, 1};
+  prototype.shape = shape;
+  DLManagedTensorVersioned* out = nullptr;
+  return TVMFFIEnvGetDLPackManagedTensorAllocator()(&prototype, &out, nullptr, nullptr);
+}
+
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(dtype_of, DTypeOf);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(device_of, DeviceOf);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(call_with_many, CallWithMany);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(allocate_without_errors, AllocateWithoutErrors);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(keep, Keep);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(kept, Kept);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(forget, Forget);

@@ -1,0 +1,60 @@
+#include "builtins.h"
+
+#include <stdio.h>
+#include <string.h>
+
+namespace dlpack {
+namespace tvm_ffi {
+
+struct BuiltinFunction {
+  const char* name;
+  TVMFFIObjectHandle function;
+};
+
+static BuiltinFunction builtins[] = {
+    {"ffi.Array", nullptr},
+    {"ffi.List", nullptr},
+    {"ffi.Shape", nullptr},
+    {"ffi.Map", nullptr},
+    {"ffi.Dict", nullptr},
+    {"ffi.MapSize", nullptr},
+    {"ffi.MapForwardIterFunctor", nullptr},
+    {"ffi.DictSize", nullptr},
+    {"ffi.DictForwardIterFunctor", nullptr},
+    {"ffi.FunctionRemoveGlobal", nullptr},
+    {"ffi.FunctionListGlobalNamesFunctor", nullptr},
+    {"ffi.ModuleLoadFromFile", nullptr},
+    {"ffi.ModuleGlobalsAdd", nullptr},
+    {"ffi.ModuleGetFunction", nullptr},
+    {"ffi.ModuleGetFunctionMetadata", nullptr},
+    {"ffi.ModuleGetFunctionDoc", nullptr},
+};
+
+void ResolveBuiltins() {
+  TableScope scope;
+  for (BuiltinFunction& entry : builtins) {
+    const TVMFFIByteArray name{entry.name, strlen(entry.name)};
+    if (library.FunctionGetGlobal(&name, &entry.function) != 0) entry.function = nullptr;
+  }
+}
+
+TVMFFIObjectHandle Builtin(const char* name) {
+  for (const BuiltinFunction& entry : builtins) {
+    if (strcmp(entry.name, name) == 0) return entry.function;
+  }
+  return nullptr;
+}
+
+int CallBuiltin(const char* name, const TVMFFIAny* args, int32_t count, TVMFFIAny* result) {
+  TVMFFIObjectHandle function = Builtin(name);
+  if (function == nullptr) {
+    char text[160];
+    snprintf(text, sizeof(text), "This libtvm_ffi has no global function '%s'", name);
+    library.ErrorSetRaisedFromCStr("RuntimeError", text);
+    return -1;
+  }
+  return CellOf<TVMFFIFunctionCell>(function)->safe_call(function, args, count, result);
+}
+
+}  // namespace tvm_ffi
+}  // namespace dlpack

@@ -1,0 +1,64 @@
+/**
+ * Python objects as arguments of TVM-FFI functions. `dlpack/tvm-ffi` calls the method `Symbol.for('tvm_ffi.value')`, so neither
+ * module imports the other.
+ *
+ * @module
+ */
+
+import { ArgumentTypeError } from '../errors.js';
+
+/** A value that this module gets from Python. */
+// biome-ignore lint/suspicious/noExplicitAny: what a Python object has is known to Python alone
+type PyObject = any;
+
+/** Methods of every Python object with these names; the specification is in docs/guides/tvm-ffi.md. */
+export const TVM_FFI_VALUE = Symbol.for('tvm_ffi.value');
+const TVM_FFI_OBJECT = Symbol.for('tvm_ffi.object');
+
+/**
+ * Decides what an object is: True for a tensor, False for a function that JavaScript can call, None for an object that only
+ * Python's tvm_ffi could pass on, else the value to pass: most often an object of Python's tvm_ffi.
+ */
+const CONVERT = `
+def convert(value):
+    import sys
+    ffi = sys.modules.get('tvm_ffi')
+    if ffi is not None and isinstance(value, ffi.core.Object):
+        return value
+    if hasattr(type(value), '__dlpack__') or hasattr(type(value), '__dlpack_c_exchange_api__'):
+        return True
+    if ffi is None:
+        return False if callable(value) else None
+    value = ffi.convert(value)
+    return getattr(value, '_tvm_ffi_cached_object', None) or value
+`;
+
+function compile(importModule: (name: string) => PyObject): (object: PyObject) => PyObject {
+  const builtins = importModule('builtins');
+  const names = builtins.dict();
+  builtins.exec(CONVERT, names);
+  return names.get('convert') as (object: PyObject) => PyObject;
+}
+
+let convert: ((object: PyObject) => PyObject) | null = null;
+
+/** The value that TVM-FFI gets for a Python object. `take` makes a Tensor of an object that is one. */
+export function tvmFfiValue(
+  object: PyObject,
+  importModule: (name: string) => PyObject,
+  take: (object: PyObject) => unknown,
+): unknown {
+  convert ??= compile(importModule);
+  const value = convert(object);
+  if (value === true) return take(object);
+  if (value === false) return (...args: unknown[]) => object(...args);
+  if (value === null) {
+    throw new ArgumentTypeError(
+      'an argument',
+      "a Python tensor or function, or, after py.import('tvm_ffi'), any Python object",
+      object,
+    );
+  }
+  if (typeof value !== 'function') return value; // numbers and strings arrive as JavaScript values
+  return { [TVM_FFI_OBJECT]: () => BigInt(value.__chandle__()) };
+}
