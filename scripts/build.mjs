@@ -1,5 +1,6 @@
 // npm run build: the package from a fresh clone.
-import { buildNative, buildTypeScript, checkNode, installPackages } from './lib/setup.mjs';
+import { buildNative } from './lib/native.mjs';
+import { buildTypeScript, checkNode, installPackages } from './lib/setup.mjs';
 import { main } from './lib/steps.mjs';
 
 await main(async () => {

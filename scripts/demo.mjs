@@ -1,8 +1,8 @@
 // npm run demo: from a fresh clone to a tensor that crosses into an addon, a worker and a kernel and back.
+import { buildNative } from './lib/native.mjs';
 import {
   buildExampleAddon,
   buildKernels,
-  buildNative,
   buildTests,
   buildTypeScript,
   checkNode,

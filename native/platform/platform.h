@@ -115,7 +115,7 @@ class SignalHandler {
 
  private:
   const void* address_ = nullptr;
-  alignas(8) unsigned char state_[160];
+  [[maybe_unused]] alignas(8) unsigned char state_[160];
 };
 
 // Processors, processes and time. Any thread.

@@ -1,7 +1,7 @@
 // Runs compiled test files, each in a process of its own, and adds up their results.
 import { existsSync, readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { at, root, run } from './steps.mjs';
+import { at, run } from './steps.mjs';
 
 function testFiles(folder) {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
@@ -11,27 +11,31 @@ function testFiles(folder) {
   });
 }
 
-/** Result counts of all test files whose path contains `filter`, run with `command`. Those of tests/gpu have a run of their own. */
-export async function runTests({ command, args, filter = '', exclude = () => false, env = {} }) {
-  const gpu = existsSync(at('build/tests/gpu')) ? testFiles(at('build/tests/gpu')) : [];
+/**
+ * Result counts of all test files whose path contains `filter`, run with `command`. Those of tests/gpu have a run of their own.
+ * `intoFiles` is for programs that cannot write into a pipe.
+ */
+export async function runTests(options) {
+  const { command, args, filter = '', exclude = () => false, env = {}, intoFiles = false } = options;
+  const folder = options.folder ?? at('build/tests');
+  const gpu = existsSync(join(folder, 'gpu')) ? testFiles(join(folder, 'gpu')) : [];
   if (gpu.length > 0) console.log(`  tests/gpu: ${gpu.length} files, run them with npm run gpu`);
-  const files = testFiles(at('build/tests')).filter(
+  const files = testFiles(folder).filter(
     // The path below the repository: a clone's own folder selects nothing.
     (file) =>
-      !gpu.includes(file) &&
-      relative(at('build'), file).includes(filter) &&
-      !exclude(relative(at('build/tests'), file)),
+      !gpu.includes(file) && relative(join(folder, '..'), file).includes(filter) && !exclude(relative(folder, file)),
   );
   const total = { passed: 0, failed: 0, skipped: 0 };
   const queue = [...files];
   const worker = async () => {
     for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
       const start = performance.now();
-      const { code, signal, output } = await run(command, [...args, file], { env, allowFailure: true });
+      const into = intoFiles ? `${file}.output` : undefined;
+      const { code, signal, output } = await run(command, [...args, file], { env, into, allowFailure: true });
       const lines = output.trimEnd().split('\n');
       const result = lines.findLast((line) => line.startsWith('RESULT '));
       const seconds = ((performance.now() - start) / 1000).toFixed(1);
-      const name = relative(join(root, 'build/tests'), file).replace('.test.js', '');
+      const name = relative(folder, file).replace('.test.js', '');
       const rest = lines.filter((line) => !line.startsWith('RESULT ')).join('\n');
       if (result === undefined) {
         total.failed++;

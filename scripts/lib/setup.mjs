@@ -4,9 +4,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { browserMissing, findBrowser } from './browser.mjs';
 import { bundleDist } from './dist.mjs';
 import { installLibraries } from './libraries.mjs';
-import { at, inParallel, Missing, run, step, whenChanged } from './steps.mjs';
+import { buildNative, findCompiler, headers } from './native.mjs';
+import { at, Missing, run, step, whenChanged } from './steps.mjs';
 
-const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
+export const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
 const bin = (name) => at('node_modules', '.bin', process.platform === 'win32' ? `${name}.cmd` : name);
 
 export function checkNode() {
@@ -51,62 +52,14 @@ export const buildTests = () =>
     ),
   );
 
-export const prebuild = () => `prebuilds/${process.platform}-${process.arch}/dlpack.node`;
-
-async function findCompiler() {
-  const candidates = process.env.CXX ? [process.env.CXX] : ['c++', 'g++', 'clang++'];
-  for (const candidate of candidates) {
-    try {
-      await run(candidate, ['--version']);
-      return candidate;
-    } catch {
-      // The next one.
-    }
-  }
-  throw new Missing(
-    `a C++17 compiler; tried ${candidates.join(', ')}. Install g++ or clang++ (Debian: apt install g++; macOS: xcode-select --install), or name one in CXX.`,
-  );
-}
-
-const headers = 'node_modules/node-api-headers/include';
 const sharedFlags = process.platform === 'darwin' ? ['-bundle', '-undefined', 'dynamic_lookup'] : ['-shared'];
 const commonFlags = ['-std=c++17', '-O2', '-Wall', '-Wextra', '-Werror', '-fPIC', '-fvisibility=hidden'];
-
-const nativeFlags = [
-  ...commonFlags,
-  '-fno-exceptions',
-  '-fno-rtti',
-  '-fno-threadsafe-statics',
-  '-Wno-maybe-uninitialized', // gcc 12 takes arrays that are filled up to ndim for empty ones
-  // At this level loops over elements become vector code. A product and a sum stay two roundings.
-  '-O3',
-  '-fno-trapping-math',
-  '-ffp-contract=off',
-  `-I${headers}`,
-];
-
-export const buildNative = () =>
-  step('C++: native to prebuilds', () =>
-    whenChanged('native', ['native', 'include', 'scripts/lib/setup.mjs'], [prebuild()], async () => {
-      const compiler = await findCompiler();
-      mkdirSync(at(prebuild(), '..'), { recursive: true });
-      mkdirSync(at('.cache/objects'), { recursive: true });
-      // No C++ runtime: the addon links nothing but libc. The compiler's helpers (atomics on ARM) are linked in.
-      const bare = process.platform === 'linux' ? ['-nodefaultlibs', '-lc', '-ldl', '-lgcc'] : [];
-      const sources = readdirSync(at('native'), { recursive: true }).filter((file) => file.endsWith('.cc'));
-      const objectOf = (source) => `.cache/objects/${source.replaceAll(/[\\/]/g, '-')}.o`;
-      await inParallel(sources, (source) =>
-        run(compiler, [...nativeFlags, '-c', `native/${source}`, '-o', objectOf(source)]),
-      );
-      await run(compiler, [...sharedFlags, ...sources.map(objectOf), '-o', prebuild(), ...bare]);
-    }),
-  );
 
 const pythonOf = (venv) => at(venv, process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python');
 const venvPython = pythonOf('.venv');
 
 /** The packages of a requirements file in a virtual environment of their own. */
-const installEnvironment = (venv, requirements) =>
+export const installEnvironment = (venv, requirements) =>
   step(`Python packages in ${venv}`, () =>
     whenChanged(`python${venv.slice(5)}`, [requirements], [`${venv}/pyvenv.cfg`], async () => {
       const python = process.env.PYTHON ?? 'python3';
@@ -370,20 +323,29 @@ export const installRuntimes = () =>
     ),
   );
 
-/** A browser for tests/browser. Where a missing one would fail the run and this can install it, it does. */
+/** Packages of Debian that bring a file or a program, installed where a missing one would fail the run and this can do it. */
+export async function installApt(needed, packages) {
+  const isThere = async () =>
+    needed.startsWith('/') ? existsSync(needed) : (await run('which', [needed], { allowFailure: true })).code === 0;
+  if (await isThere()) return;
+  const command = `apt-get install --yes --no-install-recommends ${packages.join(' ')}`;
+  const missing = new Missing(`${needed}. Install it (Debian: ${command}).`);
+  if (!process.env.CI || process.getuid?.() !== 0 || !existsSync('/etc/debian_version')) throw missing;
+  console.log(command);
+  const apt = (...args) => run('apt-get', args, { show: true, env: { DEBIAN_FRONTEND: 'noninteractive' } });
+  await apt('update');
+  await apt('install', '--yes', '--no-install-recommends', ...packages);
+  if (!(await isThere())) throw missing;
+}
+
+/** A browser for tests/browser. */
 export const installBrowser = () =>
   step('a browser', async () => {
     const found = findBrowser();
     if (found !== null) return found;
     if (!process.env.CI) return 'none found: its tests are skipped';
-    if (process.env.CHROME_PATH || process.getuid?.() !== 0 || !existsSync('/etc/debian_version')) {
-      throw new Missing(browserMissing);
-    }
-    console.log('apt install chromium');
-    const apt = (...args) => run('apt-get', args, { show: true, env: { DEBIAN_FRONTEND: 'noninteractive' } });
-    await apt('update');
-    await apt('install', '--yes', '--no-install-recommends', 'chromium');
-    if (findBrowser() === null) throw new Missing(browserMissing);
+    if (process.env.CHROME_PATH) throw new Missing(browserMissing);
+    await installApt('chromium', ['chromium']);
   });
 
 export const tool = bin;

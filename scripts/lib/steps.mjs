@@ -1,7 +1,16 @@
 // Steps of a set-up: each prints one line with its time, runs only when its inputs changed, and says what is missing.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -25,13 +34,17 @@ export async function step(title, action) {
   }
 }
 
-/** Runs a command to its end. Its output is kept and shown only when it fails, or passed through with `show`. */
-export function run(command, args, { cwd = root, env = {}, show = false, allowFailure = false } = {}) {
+/**
+ * Runs a command to its end. Its output is kept and shown only when it fails, or passed through with `show`. It goes through
+ * a pipe, or through the file `into`.
+ */
+export function run(command, args, { cwd = root, env = {}, show = false, allowFailure = false, into } = {}) {
   return new Promise((resolve, reject) => {
+    const target = into === undefined ? (show ? 'inherit' : 'pipe') : openSync(into, 'w');
     const child = spawn(command, args, {
       cwd,
       env: { ...process.env, ...env },
-      stdio: ['ignore', show ? 'inherit' : 'pipe', show ? 'inherit' : 'pipe'],
+      stdio: ['ignore', target, target],
       shell: process.platform === 'win32',
     });
     let output = '';
@@ -39,6 +52,10 @@ export function run(command, args, { cwd = root, env = {}, show = false, allowFa
     child.stderr?.on('data', (chunk) => (output += chunk));
     child.on('error', reject);
     child.on('close', (code, signal) => {
+      if (into !== undefined) {
+        closeSync(target);
+        output = readFileSync(into, 'utf8');
+      }
       if (code === 0 || allowFailure) resolve({ code, signal, output });
       else reject(new Error(`${command} ${args.join(' ')} ended with ${signal ?? code}\n${output}`));
     });

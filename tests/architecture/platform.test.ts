@@ -1,5 +1,6 @@
 /** What differs between operating systems is in native/platform: no other native file sees the system. */
 import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { equal, ok } from '../assert.js';
@@ -28,4 +29,16 @@ test('platform: the rule sees what it forbids', () => {
   const text = ['posix.cc', 'windows.cc'].map((file) => readFileSync(join(root, 'platform', file), 'utf8')).join('\n');
   const headers = [...text.matchAll(systemHeader)].map(([, name]) => name);
   for (const name of ['windows', 'dlfcn', 'pthread', 'unistd', 'signal', 'sys/mman']) ok(headers.includes(name), name);
+});
+
+test('platform: windows_node_api.cc lists all functions of Node-API 8', () => {
+  const { symbols } = createRequire(import.meta.url)('node-api-headers') as {
+    symbols: { v8: { js_native_api_symbols: string[]; node_api_symbols: string[] } };
+  };
+  const all = [...new Set([...symbols.v8.js_native_api_symbols, ...symbols.v8.node_api_symbols])].sort();
+  const text = readFileSync(join(root, 'platform/windows_node_api.cc'), 'utf8');
+  equal(
+    [...text.matchAll(/^ {2}F\((\w+)\)/gm)].map(([, name]) => name),
+    all,
+  );
 });

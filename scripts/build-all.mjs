@@ -1,0 +1,56 @@
+// npm run build:all [-- target ...]: the addons of all platforms that the package ships, from one machine.
+import { copyFileSync, mkdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { compileFlags, linkFlags, sources } from '../native/flags.mjs';
+import { assertAddon } from './lib/check-addon.mjs';
+import { headers, warningFlags } from './lib/native.mjs';
+import { checkNode, installPackages } from './lib/setup.mjs';
+import { at, inParallel, Missing, main, run, step, whenChanged } from './lib/steps.mjs';
+import { prebuildOf, targets } from './lib/targets.mjs';
+import { installZig, zig } from './lib/zig.mjs';
+
+const objectOf = (folder, source) => join(folder, `${source.replaceAll('/', '-')}.o`);
+
+/** Zig has GCC's helpers in a library of its own; old C libraries keep threads in a second file. */
+function zigLinkFlags({ platform }) {
+  const flags = linkFlags(platform).filter((flag) => flag !== '-lgcc' && flag !== '-nodefaultlibs');
+  return platform === 'linux' ? [...flags, '-lpthread', '-s'] : [...flags, '-s'];
+}
+
+async function compile(target) {
+  const folder = `.cache/objects/${target.name}`;
+  rmSync(at(folder), { recursive: true, force: true });
+  mkdirSync(at(folder), { recursive: true });
+  const flags = [...warningFlags, ...compileFlags(target.platform, headers), '-target', target.zig];
+  await inParallel(sources(), (source) =>
+    run(zig(), ['c++', ...flags, '-c', `native/${source}`, '-o', objectOf(folder, source)]),
+  );
+  const objects = sources().map((source) => objectOf(folder, source));
+  await run(zig(), ['cc', '-target', target.zig, ...objects, '-o', linked(target), ...zigLinkFlags(target)]);
+}
+
+/** Not in prebuilds at once: `npm run build` writes this machine's addon there. */
+const linked = (target) => `.cache/objects/${target.name}/dlpack.node`;
+
+const build = (target) =>
+  step(`C++: ${target.name}`, async () => {
+    const inputs = ['native', 'include', 'requirements-zig.txt', 'scripts/build-all.mjs', 'scripts/lib/targets.mjs'];
+    await whenChanged(`native-${target.name}`, inputs, [linked(target)], () => compile(target));
+    const path = at(prebuildOf(target.name));
+    mkdirSync(join(path, '..'), { recursive: true });
+    copyFileSync(at(linked(target)), path);
+    assertAddon(target);
+    return `${(statSync(path).size / 1024).toFixed(0)} KB, checked`;
+  });
+
+await main(async () => {
+  const wanted = process.argv.slice(2);
+  const unknown = wanted.filter((name) => !targets.some((target) => target.name === name));
+  if (unknown.length > 0) {
+    throw new Missing(`a target named ${unknown.join(', ')}; there are ${targets.map(({ name }) => name).join(', ')}.`);
+  }
+  checkNode();
+  await installPackages();
+  await installZig();
+  for (const target of targets) if (wanted.length === 0 || wanted.includes(target.name)) await build(target);
+});

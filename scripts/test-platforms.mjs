@@ -1,0 +1,66 @@
+// npm run test:platforms [-- target ...]: the suite with the addons of other platforms, as far as this machine can run
+// them, and a table of what ran, what did not, and why. `--quick` takes the files that show that an addon works.
+import { existsSync } from 'node:fs';
+import { makeTree, platforms } from './lib/platforms.mjs';
+import { runTests, summary } from './lib/run-tests.mjs';
+import { buildTests, buildTypeScript, checkNode, installPackages } from './lib/setup.mjs';
+import { at, Missing, main, step } from './lib/steps.mjs';
+import { prebuildOf } from './lib/targets.mjs';
+import { installZig } from './lib/zig.mjs';
+
+/** Only what needs neither the repository nor other libraries makes sense on another platform. */
+const portable = /^(unit|native)\//;
+const quick =
+  /^(unit\/(dtype|device|layout|tensor|errors)|unit\/values\/elements|native\/(exchange|lifetime|workers))\./;
+
+async function runPlatform(platform, isQuick) {
+  if (platform.cannot !== undefined) return { ran: 'checked', note: platform.cannot };
+  if (!existsSync(at(prebuildOf(platform.target))))
+    return { ran: 'not built', note: `npm run build:all -- ${platform.target}` };
+  let started;
+  try {
+    started = await platform.install();
+  } catch (error) {
+    if (process.env.CI || !(error instanceof Missing)) throw error;
+    return { ran: 'skipped', note: `needs ${error.message}` };
+  }
+  let tree;
+  await step(`tree for ${platform.target}`, async () => {
+    tree = await makeTree(platform, !isQuick);
+  });
+  console.log(`Tests on ${platform.target} (${platform.how})`);
+  const leftOut = platform.leaveOut.filter(({ files }) => files !== undefined);
+  const total = await runTests({
+    folder: `${tree}/build/tests`,
+    command: started.command,
+    args: [...(started.args ?? []), '--expose-gc'],
+    env: { ...started.env, CI: '' }, // counterparts that no platform here has are skipped, and counted
+    intoFiles: platform.platform === 'win32',
+    exclude: (file) =>
+      !portable.test(file) || (isQuick && !quick.test(file)) || leftOut.some(({ files }) => files.test(file)),
+  });
+  const note = [platform.how, ...leftOut.map(({ files, why }) => `without ${files.source.slice(1)}: ${why}`)].join(
+    '; ',
+  );
+  return { ran: summary(total), note, total };
+}
+
+await main(async () => {
+  const wanted = process.argv.slice(2).filter((argument) => argument !== '--quick');
+  const isQuick = process.argv.includes('--quick');
+  checkNode();
+  await installPackages();
+  await installZig();
+  await buildTypeScript();
+  await buildTests();
+  const rows = [];
+  for (const platform of platforms) {
+    if (wanted.length === 0 || wanted.includes(platform.target)) {
+      rows.push({ name: platform.target, ...(await runPlatform(platform, isQuick)) });
+    }
+  }
+  console.log('\n| platform | tests | how |\n|---|---|---|');
+  for (const { name, ran, note } of rows) console.log(`| ${name} | ${ran} | ${note} |`);
+  const failed = rows.some(({ total, ran }) => ran === 'not built' || total?.failed > 0 || total?.passed === 0);
+  return failed ? 1 : 0;
+});

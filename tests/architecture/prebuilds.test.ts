@@ -1,0 +1,74 @@
+/** The check of prebuilt addons, and the addons that are here. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { equal, ok } from '../assert.js';
+import { test } from '../harness.js';
+
+interface Target {
+  readonly name: string;
+  readonly platform: string;
+  readonly arch: string;
+}
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const load = (path: string) => import(pathToFileURL(join(root, path)).href);
+const { targets, prebuildOf, sizes } = (await load('scripts/lib/targets.mjs')) as {
+  targets: Target[];
+  prebuildOf(name: string): string;
+  sizes: { least: number; most: number };
+};
+const { problemsOf } = (await load('scripts/lib/check-addon.mjs')) as {
+  problemsOf(target: Target, bytes: Buffer): string[];
+};
+
+const isHost = ({ platform, arch, name }: Target) =>
+  platform === process.platform && arch === process.arch && !name.endsWith('-musl');
+const built = targets.filter(({ name }) => existsSync(join(root, prebuildOf(name))));
+const bytesOf = ({ name }: Target) => readFileSync(join(root, prebuildOf(name)));
+
+test('prebuilds: eight targets, each with a folder of its own', () => {
+  equal(
+    targets.map(({ name }) => name),
+    [
+      'linux-x64',
+      'linux-arm64',
+      'linux-x64-musl',
+      'linux-arm64-musl',
+      'darwin-x64',
+      'darwin-arm64',
+      'win32-x64',
+      'win32-arm64',
+    ],
+  );
+});
+
+test('prebuilds: every addon that is here is good for its platform', () => {
+  ok(built.some(isHost), 'the addon of this machine');
+  for (const target of built) {
+    const problems = problemsOf(target, bytesOf(target));
+    // What `npm run build` made has the symbols of a debugger.
+    equal(isHost(target) ? problems.filter((problem) => !problem.startsWith('its size')) : problems, [], target.name);
+  }
+});
+
+test('prebuilds: the check refuses what a linker may write instead', () => {
+  const [host] = built.filter(isHost) as [Target];
+  const bytes = bytesOf(host);
+  const refused = (target: Target, changed: Buffer) => problemsOf(target, changed).join('; ');
+  equal(refused(host, Buffer.alloc(sizes.least)), 'not a library of Linux, macOS or Windows');
+  for (const other of targets.filter(({ platform }) => platform !== host.platform)) {
+    ok(refused(other, bytes).startsWith('a library for '), other.name);
+  }
+  const replaced = (from: string, to: string) => {
+    equal(from.length, to.length);
+    return Buffer.from(bytes.toString('latin1').replaceAll(from, to), 'latin1');
+  };
+  ok(refused(host, replaced('napi_register_module_v1', 'napi_register_module_v2')).includes('napi_register_module_v1'));
+  ok(refused(host, Buffer.concat([bytes, Buffer.from(root)])).includes('path of the build'));
+  ok(refused(host, Buffer.concat([bytes, Buffer.alloc(sizes.most)])).includes('its size'));
+  if (host.platform !== 'linux') return;
+  ok(refused(host, replaced('libc.so.6', 'libx.so.6')).includes('it needs libx.so.6'));
+  ok(refused(host, replaced('GLIBC_2.17', 'GLIBC_2.34')).includes('it needs glibc 2.34'));
+  ok(refused(host, replaced('napi_create_function', 'napi_create_xunction')).includes('napi_create_xunction'));
+});
