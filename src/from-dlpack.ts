@@ -69,7 +69,7 @@ export function fromDLPack(source: unknown, options?: FromDLPackOptions): Tensor
       const foreign = importForeign(source, null);
       if (foreign !== null) return new Tensor(foreign);
     } else if (source instanceof Tensor && source[DLPACK] === ownExport) {
-      return shareDescriptor(descriptorOf(source).shared());
+      return shareDescriptor(descriptorOf(source));
     }
   } else {
     checkOptions(options, optionNames, '{ copy: true }');
@@ -84,6 +84,10 @@ export function fromDLPack(source: unknown, options?: FromDLPackOptions): Tensor
     throw new BufferError(
       `Expected a tensor on '${device.name}' but the producer sent one on '${descriptor.device.name}'`,
     );
+  }
+  if (copy === false && tensor.isCopied) {
+    tensor.dispose();
+    throw new BufferError('Expected the memory itself (copy: false) but the producer sent a copy and says so');
   }
   if (copy === true && !tensor.isCopied) {
     // The producer ignored the request (NumPy and PyTorch would not notice): make the copy here.

@@ -50,7 +50,7 @@ const disposeSymbol: typeof Symbol.dispose = Symbol.dispose ?? (Symbol.for('Symb
 /** Makes a Tensor that owns one more reference to the storage. For this package's other modules. */
 export function shareDescriptor(descriptor: Descriptor): Tensor {
   descriptor.storage.refs++;
-  return new Tensor(descriptor);
+  return new Tensor(descriptor.shared());
 }
 
 /**
@@ -223,7 +223,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   contiguous(): Tensor<D> {
     const descriptor = descriptorOf(this);
     return descriptor.isContiguous && (descriptor.bitOffset & 7) === 0
-      ? (shareDescriptor(descriptor.shared()) as Tensor<D>)
+      ? (shareDescriptor(descriptor) as Tensor<D>)
       : this.copy();
   }
 
@@ -234,7 +234,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   to(device: Device): Tensor<D> {
     const descriptor = descriptorOf(this);
     const target = parseDevice(device);
-    if (target === descriptor.device) return shareDescriptor(descriptor.shared()) as Tensor<D>;
+    if (target === descriptor.device) return shareDescriptor(descriptor) as Tensor<D>;
     const copy = allocateLike(descriptor.shape, descriptor.dtype, descriptor.flags & Flag.subBytePadded, target);
     return written(copy, undefined, () => convertElements(descriptor, copy)) as Tensor<D>;
   }
@@ -243,7 +243,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   async toAsync(device: Device): Promise<Tensor<D>> {
     const descriptor = descriptorOf(this);
     const target = parseDevice(device);
-    if (target === descriptor.device) return shareDescriptor(descriptor.shared()) as Tensor<D>;
+    if (target === descriptor.device) return shareDescriptor(descriptor) as Tensor<D>;
     return convertedAsync(descriptor, descriptor.dtype, target) as Promise<Tensor<D>>;
   }
 

@@ -141,7 +141,7 @@ export class TensorView<D extends DType = DType> {
     return descriptorOf(this).isReadOnly;
   }
 
-  /** The producer made this copy for us: nobody else holds it. */
+  /** The producer made this copy for us, and nobody else was given it since. */
   get isCopied(): boolean {
     return (descriptorOf(this).flags & Flag.isCopied) !== 0;
   }

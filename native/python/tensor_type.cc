@@ -25,7 +25,7 @@ void Describe(const Body& body, Descriptor* descriptor) {
   descriptor->dtype = tensor.dtype;
   descriptor->device = tensor.device;
   descriptor->ndim = tensor.ndim;
-  descriptor->flags = body.flags;
+  descriptor->flags = body.flags & ~DLPACK_FLAG_BITMASK_IS_COPIED;  // a body is exported more than once
   descriptor->byte_offset = tensor.byte_offset;
   if (IsAddressable(tensor.device.device_type) && tensor.data != nullptr) {
     descriptor->byte_offset =

@@ -38,7 +38,7 @@ const exportNames: OptionNames<ExportOptions> = { versioned: true, copy: true };
  * once, on any thread, by the consumer or by {@link releaseManaged}.
  */
 export function exportManaged(tensor: TensorView, options?: ExportOptions): bigint {
-  const source = checkTensor(tensor);
+  const source = checkTensor(tensor).shared();
   // Without the detour over a closure: this is what an exchange with native code costs.
   if (options === undefined && placeOf(source) === 'native') return exportVersioned(source);
   if (options !== undefined) checkOptions(options, exportNames, '{ copy: false }');

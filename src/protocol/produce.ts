@@ -37,7 +37,7 @@ export function produce(source: Descriptor, request: DLPackRequest): ManagedTens
       `Expected no stream for a tensor on '${device.name}' but received ${String(stream)}; pass null`,
     );
   }
-  const descriptor = request.copy === true || isMoved ? copyDescriptor(source, device) : source;
+  const descriptor = request.copy === true || isMoved ? copyDescriptor(source, device) : source.shared();
   handOver(descriptor, source, stream);
   if (request.native === true) {
     const external = getBackend()?.exportExternal(descriptor);

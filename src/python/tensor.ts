@@ -53,7 +53,7 @@ export function makeTensor(source: TensorSource, type?: PyObject, options?: Tens
 }
 
 function convert(source: TensorView, type: Reference | null, copy: boolean | null): unknown {
-  const descriptor = readDescriptor(source);
+  const descriptor = readDescriptor(source).shared();
   const isCopied = copy === true;
   const result =
     !isCopied && findPlace(descriptor) === 'native'

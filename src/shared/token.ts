@@ -90,7 +90,7 @@ function redeem(ticket: string): Descriptor | number {
 function issueTicket(tensor: TensorView): string {
   // Random, so that a ticket can be neither guessed nor counted up.
   const [low, high] = crypto.getRandomValues(new BigUint64Array(2)) as unknown as [bigint, bigint];
-  withMemory(checkTensor(tensor), null, (ready) => {
+  withMemory(checkTensor(tensor).shared(), null, (ready) => {
     const binding = native();
     const slot = enter(WORDS);
     u64[slot + TICKET] = low;

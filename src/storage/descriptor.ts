@@ -44,7 +44,8 @@ export class Descriptor {
   readonly strides: readonly number[];
   /** From byte 0 of the storage to the first element. A multiple of eight except inside packed sub-byte types. */
   readonly bitOffset: number;
-  readonly flags: number;
+  /** Only {@link shared} changes them. */
+  flags: number;
   /** The TVM-FFI object of this tensor, once a call has needed one. It is released with the storage. */
   tvmObject: object | null;
   private made: Made | null;
@@ -135,9 +136,13 @@ export class Descriptor {
     return new Descriptor(storage, this.dtype, this.device, this.shape, this.strides, this.bitOffset, this.flags);
   }
 
-  /** The same elements as a second owner sees them. */
-  shared(): Descriptor {
-    return (this.flags & Flag.isCopied) === 0 ? this : this.derive(this.layout);
+  /**
+   * This descriptor, about to be given to someone else. A copy that a producer made for one consumer is solely owned no
+   * longer: a flag that survived would let the next consumer take shared memory for a copy of its own.
+   */
+  shared(): this {
+    if ((this.flags & Flag.isCopied) !== 0) this.flags &= ~Flag.isCopied;
+    return this;
   }
 
   /** Throws unless every element lies inside the storage and starts where the dtype allows. */

@@ -174,7 +174,7 @@ function readTensor(slot: number, args: readonly unknown[]): Tensor {
   const place = u32[SLOT] as number;
   if (place === 0) return readValue(slot, undefined) as Tensor;
   const argument = args[place - 1];
-  if (argument instanceof OwnTensor && !argument.isDisposed) return shareDescriptor(readDescriptor(argument).shared());
+  if (argument instanceof OwnTensor && !argument.isDisposed) return shareDescriptor(readDescriptor(argument));
   // Disposed by a callback, or made for the call only: its native object lives until the call is over.
   return takeValue(slot) as Tensor;
 }

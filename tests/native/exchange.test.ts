@@ -1,5 +1,14 @@
-import { DLPACK_VERSION, type DType, dtypes, parseDType, Tensor } from 'dlpack';
-import { addressOf, exchangeApi, exportManaged, importManaged, releaseManaged, stats } from 'dlpack/native';
+import { DLPACK, DLPACK_VERSION, type DType, dtypes, fromDLPack, parseDType, Tensor } from 'dlpack';
+import {
+  addressOf,
+  exchangeApi,
+  exportManaged,
+  importManaged,
+  receiveTensor,
+  releaseManaged,
+  shareTensor,
+  stats,
+} from 'dlpack/native';
 import { equal, notEqual, ok, throws } from '../assert.js';
 import { collect, collectUntil, test, testWith } from '../harness.js';
 import { countDeletions, peer, peerMissing } from './peer.js';
@@ -71,7 +80,8 @@ testWith(peerMissing, 'flags travel both ways', () => {
     const x = importManaged(peer.makeVersioned({ shape: [4n], flags }));
     equal([x.readonly, x.isCopied, x.isPadded], [(flags & 1) !== 0, (flags & 2) !== 0, false]);
     const address = exportManaged(x);
-    equal(peer.readVersioned(address).flags, flags);
+    equal(peer.readVersioned(address).flags, flags & 5, 'not is-copied: x holds the memory, too');
+    equal(x.isCopied, false);
     releaseManaged(address);
     x.dispose();
   }
@@ -310,6 +320,38 @@ testWith(peerMissing, 'a NULL deleter is not called', () => {
   equal(x.size, 2);
   x.dispose();
   throws('LayoutError', 'ndim', () => importManaged(peer.makeVersioned({ shape: [2n], nullDeleter: true, ndim: -1 })));
+});
+
+testWith(peerMissing, 'a copy that is handed on is no copy of the next consumer', () => {
+  const made = () => importManaged<'uint8'>(peer.makeVersioned({ shape: [4n], code: 1, bits: 8, flags: 2 }));
+  const ways: Record<string, (x: Tensor<'uint8'>) => object> = {
+    'a managed tensor': (x) => x[DLPACK](),
+    'a native external': (x) => x[DLPACK]({ native: true }),
+    'an address': (x) => importManaged(exportManaged(x))[DLPACK]({ native: true }),
+    'a second owner': (x) => fromDLPack(x)[DLPACK]({ native: true }),
+    'a view': (x) => x.reshape([2, 2]).reshape([4])[DLPACK]({ native: true }),
+    'a ticket': (x) => receiveTensor(structuredClone(shareTensor(x)))[DLPACK]({ native: true }),
+  };
+  for (const [name, hand] of Object.entries(ways)) {
+    const x = made();
+    equal(x.isCopied, true);
+    const copy = fromDLPack({ [DLPACK]: () => hand(x) }, { copy: true }) as Tensor<'uint8'>;
+    const before = x.get(0);
+    copy.set(0, before + 9);
+    equal(x.get(0), before, name);
+    notEqual(addressOf(copy), addressOf(x), name);
+    equal(fromDLPack({ [DLPACK]: () => hand(x) }, { copy: false }).get(0), before, name);
+  }
+});
+
+test('a producer that sends a copy where none is allowed is refused, and its tensor released', () => {
+  let deleted = 0;
+  const producer = {
+    [DLPACK]: () => ({ ...(Tensor.from([1])[DLPACK]() as object), flags: 2, deleter: () => deleted++ }),
+  };
+  throws('BufferError', 'copy: false', () => fromDLPack(producer, { copy: false }));
+  equal(deleted, 1);
+  equal(fromDLPack(producer, { copy: null }).isCopied, true);
 });
 
 test('addresses that cannot be one are refused', () => {

@@ -272,6 +272,17 @@ testWith(numpy.missing, 'copy and device are asked of the producer', () => {
   raises('BufferError', '', () => fromDLPack(np.array(['a', 'b'] as never)));
 });
 
+testWith(numpy.missing, 'a copy that goes on to Python or back is no copy of the next consumer', () => {
+  const c = fromDLPack(np.arange(3), { copy: true });
+  const through = py.eval('lambda x: x')(c);
+  const z = fromDLPack({ [DLPACK]: () => c[DLPACK]() }, { copy: true }) as Tensor<'int64'>;
+  const y = fromDLPack(through, { copy: true }) as Tensor<'int64'>;
+  z.set(0, 9n);
+  y.set(0, 8n);
+  equal([c.get(0), z.get(0), y.get(0)], [0n, 9n, 8n]);
+  equal(fromDLPack(through, { copy: false }).get(0), 0n);
+});
+
 testWith(torch.missing, 'PyTorch: exchange API, zero-copy, and the checks that it skips', () => {
   const t = torch.module.arange(6, kwargs({ dtype: torch.module.float32 })).reshape(2, 3);
   const x = fromDLPack(t);
