@@ -8,6 +8,7 @@
  */
 
 import { ArgumentTypeError, checkCount, describe, LayoutError, UnsupportedDTypeError } from './errors.js';
+import { nearest } from './options.js';
 
 /** `DLDataTypeCode` of dlpack.h 1.3. */
 export const TypeCode = {
@@ -261,14 +262,19 @@ export function dtypeFromName(name: string): DTypeInfo {
   const base = match?.[1];
   const lanes = match?.[2] === undefined ? 1 : Number(match[2]);
   if (base === undefined || !Object.hasOwn(baseTable, base) || lanes > 65535) {
-    const meant = otherNames(name);
-    throw new UnsupportedDTypeError(
-      name,
-      `Expected a dtype name but received ${describe(name)}${meant === undefined ? '' : `, which is '${meant}' here`}; ` +
-        `names are ${dtypes.join(', ')}, each with lanes such as "float32x4"`,
-    );
+    throw new UnsupportedDTypeError(name, `Expected a dtype name but received ${describe(name)}${remedyFor(name)}`);
   }
   return makeInfo(base as BaseDType, lanes);
+}
+
+/** The name that was meant, where there is one; examples otherwise, because all names would hide the remedy. */
+function remedyFor(name: string): string {
+  const other = otherNames(name);
+  if (other !== undefined) return `, which is '${other}' here`;
+  const meant = nearest(name, dtypes);
+  return meant !== null
+    ? `; did you mean '${meant}'?`
+    : "; names are such as 'float32', 'int64', 'bfloat16', 'bool', 'float32x4' (dtypes lists all of them)";
 }
 
 /** What other libraries and languages call a dtype: `torch.float32`, `Float32`, `f32`, `fp16`, `bf16`, `double`. */

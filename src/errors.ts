@@ -270,6 +270,21 @@ function describeReadable(value: unknown): string {
   }
 }
 
+/**
+ * What to do with a value that is a tensor, but not one of this copy of the package: another library's, a Python object,
+ * a tensor of a second copy of this package. Empty for anything else.
+ */
+export function adviceFor(value: unknown): string {
+  try {
+    const isProducer = (typeof value === 'object' || typeof value === 'function') && value !== null;
+    return isProducer && Symbol.for('dlpack') in value
+      ? 'it is a tensor of another library, or of another copy of dlpack: take it with fromDLPack() first'
+      : '';
+  } catch {
+    return ''; // a hostile proxy
+  }
+}
+
 /** What somebody threw, which need not have a text. */
 export function textOf(error: unknown): string {
   try {

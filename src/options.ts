@@ -36,8 +36,8 @@ function unknownOption(name: string, known: readonly string[]): ArgumentTypeErro
   );
 }
 
-/** The known name with the fewest changed letters; null when more than a third of the letters differ. */
-function nearest(name: string, known: readonly string[]): string | null {
+/** The known name with the fewest changed letters, for messages; null when more than a third of the letters differ. */
+export function nearest(name: string, known: readonly string[]): string | null {
   const given = plain(name);
   let best: string | null = null;
   let fewest = Math.max(2, Math.floor(given.length / 3)) + 1;

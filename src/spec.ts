@@ -6,7 +6,7 @@
 
 import { type Device, parseDevice } from './device.js';
 import { type DType, parseDType } from './dtype.js';
-import { ArgumentTypeError, describe, SpecError } from './errors.js';
+import { ArgumentTypeError, adviceFor, describe, SpecError } from './errors.js';
 import { checkOptions, type OptionNames } from './options.js';
 import type { Tensor } from './tensor.js';
 import { descriptorOf, TensorView } from './view.js';
@@ -46,7 +46,10 @@ export function expectTensor<T extends TensorView, const S extends TensorSpec>(x
 export function expectTensor<const S extends TensorSpec>(x: unknown, spec: S): Expected<Tensor, S>;
 export function expectTensor(x: unknown, spec: TensorSpec): TensorView {
   checkOptions(spec, specNames, "{ dtype: 'float32', shape: [null, 3] }");
-  if (!(x instanceof TensorView)) throw new SpecError('tensor', 'a Tensor', describe(x));
+  if (!(x instanceof TensorView)) {
+    const advice = adviceFor(x);
+    throw new SpecError('tensor', 'a Tensor', advice === '' ? describe(x) : `${describe(x)}; ${advice}`);
+  }
   const descriptor = descriptorOf(x);
   if (spec.dtype !== undefined) {
     const allowed = (Array.isArray(spec.dtype) ? spec.dtype : [spec.dtype]).map(parseDType);

@@ -20,7 +20,7 @@ import { allocateWith, getEnvAllocator, type NDAllocator } from './storage/nd-al
 import { HeapStorage } from './storage/storage.js';
 import { convertElements, convertElementsAsync } from './values/convert.js';
 import { elementCodec } from './values/element.js';
-import { flattenNested, type NestedDType, type NestedSource } from './values/nested.js';
+import { measureNested, type NestedDType, type NestedSource, visitNested } from './values/nested.js';
 import { descriptorOf, setMakeOwner, TensorView, takeDescriptor } from './view.js';
 
 /** Typed arrays that can be wrapped. */
@@ -94,12 +94,17 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
       const copy = allocateLike(from.shape, options.dtype === undefined ? natural : parseDType(options.dtype), 0);
       return written(copy, options.shape, () => convertElements(from, copy));
     }
-    const { shape, values, dtype: inferred } = flattenNested(source as NestedSource, options.dtype);
-    const copy = allocateLike(checkShape(shape), parseDType(options.dtype ?? inferred), 0);
+    const { shape, dtype } = measureNested(source as NestedSource, options.dtype);
+    const copy = allocateLike(checkShape(shape), parseDType(dtype), 0);
     return written(copy, options.shape, () => {
       const codec = elementCodec(copy.dtype);
       const view = copy.view();
-      for (let i = 0; i < values.length; i++) codec.write(view, i * copy.strideBits, values[i]);
+      const step = copy.strideBits;
+      let bit = 0;
+      visitNested(source as NestedSource, copy.shape, (value) => {
+        codec.write(view, bit, value);
+        bit += step;
+      });
       copy.storage.commit();
     });
   }

@@ -6,7 +6,7 @@
 
 import { type Device, parseDevice } from './device.js';
 import { type DType, parseDType, type Scalar, type TypedArrayOf } from './dtype.js';
-import { ArgumentTypeError, DisposedError, IndexError, LayoutError, ReadOnlyError } from './errors.js';
+import { ArgumentTypeError, adviceFor, DisposedError, IndexError, LayoutError, ReadOnlyError } from './errors.js';
 import {
   broadcastLayout,
   expandLayout,
@@ -224,6 +224,7 @@ export class TensorView<D extends DType = DType> {
         'source',
         'a tensor (Tensor.wrap makes one of a typed array, Tensor.from of values)',
         source,
+        adviceFor(source),
       );
     }
     copyInto(descriptorOf(source), writable(this, 'copyFrom()'));
@@ -270,6 +271,24 @@ export class TensorView<D extends DType = DType> {
       return rows;
     };
     return collect(0, 0) as NestedArray<Scalar<D>>;
+  }
+
+  /**
+   * For `JSON.stringify`: nested arrays as `toArray()` makes them. JSON has no bigints: integers that a number cannot hold
+   * exactly become decimal text. JSON itself writes NaN and infinities as null.
+   */
+  toJSON(): unknown {
+    const plain = (value: unknown): unknown =>
+      typeof value === 'bigint'
+        ? Number.isSafeInteger(Number(value))
+          ? Number(value)
+          : String(value)
+        : Array.isArray(value)
+          ? value.map(plain)
+          : value instanceof Uint8Array
+            ? [...value]
+            : value;
+    return plain(this.toArray());
   }
 
   /** A view of the same elements that does not own them. */

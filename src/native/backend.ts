@@ -7,7 +7,7 @@
 import type { DeviceInfo } from '../device.js';
 import { ArgumentValueError } from '../errors.js';
 import type { Backend } from '../storage/backend.js';
-import type { Storage } from '../storage/storage.js';
+import { bufferLength, type Storage } from '../storage/storage.js';
 import { convert, convertAsync, overlaps } from './convert.js';
 import { exportExternal, storageAddress } from './export.js';
 import { importExternal } from './import.js';
@@ -36,7 +36,8 @@ export const nativeBackend: Backend = {
     return new NativeStorage(u32[slot * 2 + HANDLE] as number, nbytes, false);
   },
   // A worker's heap ends with it: there the memory is copied once, into native memory, by the caller.
-  adopt: (buffer: ArrayBuffer): Storage | null => (isMainThread ? pinBuffer(buffer, 0, buffer.byteLength) : null),
+  adopt: (buffer: ArrayBuffer): Storage | null =>
+    isMainThread ? pinBuffer(buffer, 0, bufferLength(buffer) as number) : null,
   importAddress(address: bigint, nbytes: number, deleter: () => void): Storage {
     if (BigInt.asUintN(64, address) !== address) {
       throw new ArgumentValueError('address', 'an unsigned 64-bit bigint', address);

@@ -8,6 +8,7 @@ import { availableParallelism } from 'node:os';
 import { BufferError } from '../errors.js';
 import type { Pass } from '../storage/backend.js';
 import { BufferStorage, type Storage } from '../storage/storage.js';
+import { storageAddress } from './export.js';
 import { native } from './load.js';
 import { NativeStorage } from './native-storage.js';
 import { enter, leave, wire } from './wire.js';
@@ -76,8 +77,14 @@ export function convertAsync(pass: Pass, source: Storage, target: Storage): Prom
   );
 }
 
+/** Host memory of either kind, with at least one byte. */
+function hasAddress(storage: Storage): boolean {
+  return storage.nbytes > 0 && (storage instanceof NativeStorage || storage instanceof BufferStorage);
+}
+
 export function overlaps(a: Storage, b: Storage): boolean {
-  if (!(a instanceof NativeStorage && b instanceof NativeStorage)) return false;
-  const [first, second] = [a.address, b.address];
+  if (!hasAddress(a) || !hasAddress(b)) return false;
+  const first = storageAddress(a);
+  const second = storageAddress(b);
   return first < second + BigInt(b.nbytes) && second < first + BigInt(a.nbytes);
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ArgumentTypeError, ArgumentValueError, BufferError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, adviceFor, BufferError } from '../errors.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { BufferStorage } from '../storage/storage.js';
@@ -127,7 +127,7 @@ export function storageAddress(storage: Descriptor['storage']): bigint {
 }
 
 export function checkTensor(tensor: TensorView): Descriptor {
-  if (!(tensor instanceof TensorView)) throw new ArgumentTypeError('tensor', 'a Tensor', tensor);
+  if (!(tensor instanceof TensorView)) throw new ArgumentTypeError('tensor', 'a Tensor', tensor, adviceFor(tensor));
   return descriptorOf(tensor);
 }
 

@@ -10,7 +10,7 @@ import { isDetached, Storage } from '../storage/storage.js';
 import { forgetStorage, isDebug, recordStorage } from './debug.js';
 import { native } from './load.js';
 import { errorOf } from './status.js';
-import { maxLength } from './threads.js';
+import { maxLength, transferAway } from './threads.js';
 import { enter, leave, wire } from './wire.js';
 import { AddressRequest, BufferRequest, ReleaseRequest, Status, WireHeader } from './wire-layout.js';
 
@@ -90,7 +90,7 @@ export class NativeStorage extends Storage {
   private detach(): void {
     const buffer = this.cached as ArrayBuffer;
     this.cached = null;
-    if (!this.isCopy) native().detachBuffer(buffer);
+    if (!this.isCopy && !transferAway(buffer)) native().detachBuffer(buffer);
   }
 
   get address(): bigint {

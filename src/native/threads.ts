@@ -22,6 +22,26 @@ const { isMarkedAsUntransferable, markAsUntransferable } = workerThreads as {
   markAsUntransferable?: (value: object) => void;
 };
 
+/** As it was when this module was loaded: a replacement would be handed buffers of disposed tensors. */
+const transfer = (ArrayBuffer.prototype as { transfer?: (length: number) => ArrayBuffer }).transfer;
+const { apply } = Reflect;
+const nothing = [0] as const;
+
+/**
+ * Detaches a buffer by moving none of its bytes elsewhere; false on Node 20, which cannot. A program may have marked the
+ * buffer with `markAsUntransferable`: then it stays, and keeps its memory. Node 24 and Deno abort where native code
+ * detaches such a buffer.
+ */
+export function transferAway(buffer: ArrayBuffer): boolean {
+  if (transfer === undefined) return false;
+  try {
+    apply(transfer, buffer, nothing);
+  } catch {
+    // Marked.
+  }
+  return true;
+}
+
 /** Whether marking a buffer stops `buffer.transfer()` too. It does on Node 24 and Deno, not on Node 22 and Bun. */
 let markHolds: boolean | undefined;
 

@@ -38,8 +38,8 @@ export interface Backend {
   convert?(pass: Pass, source: Storage, target: Storage): boolean;
   /** The same on another thread, or null. The caller keeps both storages until it is done. */
   convertAsync?(pass: Pass, source: Storage, target: Storage): Promise<void> | null;
-  /** True when two storages may share memory. */
-  overlaps?(a: Storage, b: Storage): boolean;
+  /** True when two storages share memory. */
+  overlaps(a: Storage, b: Storage): boolean;
 }
 
 let backend: (() => Backend | null) | null = null;

@@ -184,10 +184,12 @@ export class Descriptor {
 
   checkHost(): void {
     if (!this.device.isHostAccessible) {
-      throw new UnsupportedDeviceError(
-        this.device.name,
-        `Expected host memory but this tensor is on '${this.device.name}'; copy it first with to('cpu')`,
-      );
+      const { name, kind } = this.device;
+      const advice =
+        kind === 'webgpu'
+          ? 'read its GPUBuffer back with copyBufferToBuffer and mapAsync'
+          : "copy it first with to('cpu')";
+      throw new UnsupportedDeviceError(name, `Expected host memory but this tensor is on '${name}'; ${advice}`);
     }
   }
 

@@ -64,11 +64,21 @@ export abstract class Storage {
   }
 }
 
+// As they were when this module was loaded: a replacement would be handed what the program must not reach.
+const { apply } = Reflect;
+const { forEach } = Set.prototype;
+const Bytes = globalThis.Uint8Array;
+
 function freeAll(owners: ReadonlySet<Owner>): void {
-  for (const owner of owners) owner.free();
+  apply(forEach, owners, [freeOne]);
+}
+
+function freeOne(owner: Owner): void {
+  owner.free();
 }
 
 const keptBy = new WeakMap<object, Storage>();
+const keepBy = WeakMap.prototype.set.bind(keptBy) as (array: object, storage: Storage) => void;
 
 /** Runs a deleter once. */
 class DeleterOwner implements Owner {
@@ -105,7 +115,7 @@ abstract class LentStorage extends Storage {
 
   override shownBy(array: object): void {
     // The producer's deleter must wait for a typed array that outlives its tensor.
-    if (this.owner !== null) keptBy.set(array, this);
+    if (this.owner !== null) keepBy(array, this);
   }
 }
 
@@ -199,9 +209,11 @@ const arrayBufferResizable = getterOf<boolean>(ArrayBuffer.prototype, 'resizable
 const sharedBufferLength =
   typeof SharedArrayBuffer === 'undefined' ? null : getterOf<number>(SharedArrayBuffer.prototype, 'byteLength');
 
+const none: readonly [] = [];
+
 function call<T>(getter: Getter<T> | null, value: unknown): T | null {
   try {
-    return getter === null ? null : getter.call(value);
+    return getter === null ? null : (apply(getter, value, none) as T);
   } catch {
     return null; // not an object of that kind
   }
@@ -225,7 +237,7 @@ export function isResizable(value: unknown): boolean {
 /** A buffer whose memory went elsewhere. Asked by making an array, which a detached buffer refuses: Node 20 has no `detached`. */
 export function isDetached(buffer: ArrayBufferLike): boolean {
   try {
-    return new Uint8Array(buffer) === undefined;
+    return new Bytes(buffer) === undefined;
   } catch {
     return true;
   }

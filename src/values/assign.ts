@@ -9,7 +9,7 @@ import { broadcastLayout } from '../layout.js';
 import { allocateLike } from '../storage/allocate.js';
 import { getBackend } from '../storage/backend.js';
 import { type Descriptor, Flag } from '../storage/descriptor.js';
-import { BufferStorage, type Storage } from '../storage/storage.js';
+import { BufferStorage, isShared, type Storage } from '../storage/storage.js';
 import { convertElements } from './convert.js';
 
 /** Broadcasts, converts and copies `source` into `target`; where they share memory, as if it were read first. */
@@ -32,8 +32,12 @@ export function copyInto(source: Descriptor, target: Descriptor): void {
   }
 }
 
+/** Two storages can lie over one memory: an import and its source, `Tensor.wrap(x.data)` and `x`, shared buffers. */
 function mayOverlap(a: Storage, b: Storage): boolean {
   if (a === b) return true;
-  if (a instanceof BufferStorage && b instanceof BufferStorage) return a.buffer() === b.buffer();
-  return getBackend()?.overlaps?.(a, b) ?? false;
+  const areBuffers = a instanceof BufferStorage && b instanceof BufferStorage;
+  if (areBuffers && a.buffer() === b.buffer()) return true;
+  // Two ArrayBuffers never share memory, two SharedArrayBuffers can.
+  if (areBuffers && !(isShared(a.buffer()) && isShared(b.buffer()))) return false;
+  return getBackend()?.overlaps(a, b) ?? areBuffers;
 }

@@ -11,7 +11,7 @@ import type { Descriptor } from '../storage/descriptor.js';
 import { type DeviceBackend, getDeviceBackend } from '../storage/device-backend.js';
 import { castBetween } from './cast.js';
 import { elementCodec, readBits, writeBits } from './element.js';
-import { isComplex, passesOf, piecesOf } from './pass.js';
+import { checkConvertible, isComplex, passesOf, piecesOf } from './pass.js';
 import { scalarSource } from './scalar.js';
 
 /** Elements that TypeScript converts before it lets the event loop run: some ten milliseconds. */
@@ -24,9 +24,23 @@ export function convertElements(source: Descriptor, target: Descriptor): void {
     device.copy(source, target);
     return;
   }
-  for (const { pass, from } of preparePasses(source, target)) {
-    if (getBackend()?.convert?.(pass, from.storage, target.storage) !== true) runPass(pass, from, target);
-  }
+  const zero = prepare(source, target);
+  if (zero !== null) runPasses(zero, target);
+  runPasses(source, target);
+}
+
+function runPasses(source: Descriptor, target: Descriptor): void {
+  if (target.size === 0) return;
+  const passes = passesOf(source, target);
+  // By index: a patched iterator would be handed what the program must not reach.
+  for (let i = 0; i < passes.length; i++) runHere(passes[i] as Pass, source, target);
+}
+
+/** One pass on this thread: native where the backend can, in TypeScript otherwise. */
+function runHere(pass: Pass, source: Descriptor, target: Descriptor): void {
+  if (getBackend()?.convert?.(pass, source.storage, target.storage) === true) return;
+  runPass(pass, source, target);
+  // Only here: where the buffer is a copy of the memory, a commit behind a native pass would undo that pass.
   target.storage.commit();
 }
 
@@ -34,18 +48,26 @@ export function convertElements(source: Descriptor, target: Descriptor): void {
 export async function convertElementsAsync(source: Descriptor, target: Descriptor): Promise<void> {
   const device = deviceOf(source, target);
   if (device !== null) return device.copyAsync(source, target);
-  for (const { pass, from } of preparePasses(source, target)) {
-    const running = getBackend()?.convertAsync?.(pass, from.storage, target.storage);
+  const zero = prepare(source, target);
+  if (zero !== null) await runPassesAsync(zero, target);
+  await runPassesAsync(source, target);
+}
+
+async function runPassesAsync(source: Descriptor, target: Descriptor): Promise<void> {
+  if (target.size === 0) return;
+  const passes = passesOf(source, target);
+  for (let i = 0; i < passes.length; i++) {
+    const pass = passes[i] as Pass;
+    const running = getBackend()?.convertAsync?.(pass, source.storage, target.storage);
     if (running != null) {
       await running;
       continue;
     }
     for (const piece of piecesOf(pass, PIECE)) {
-      if (getBackend()?.convert?.(piece, from.storage, target.storage) !== true) runPass(piece, from, target);
+      runHere(piece, source, target);
       await new Promise((resolve) => setTimeout(resolve, 0));
     }
   }
-  target.storage.commit();
 }
 
 /** Who copies between two places of which one is out of the processor's reach; null when both are in it. */
@@ -78,14 +100,13 @@ export function fillElements(target: Descriptor, value: unknown): void {
   if (target.size > 0) convertElements(scalarSource(target, value), target);
 }
 
-function preparePasses(source: Descriptor, target: Descriptor): { pass: Pass; from: Descriptor }[] {
+/** Checks both places. A source of zeros when real values become complex: they leave the imaginary parts alone. */
+function prepare(source: Descriptor, target: Descriptor): Descriptor | null {
   source.checkHost();
   target.checkHost();
-  if (target.size === 0) return [];
-  const passes = passesOf(source, target).map((pass) => ({ pass, from: source }));
-  if (isComplex(source.dtype) || !isComplex(target.dtype)) return passes;
-  const zero = scalarSource(target, target.dtype.lanes > 1 ? new Array(target.dtype.lanes).fill(0) : 0);
-  return [...passesOf(zero, target).map((pass) => ({ pass, from: zero })), ...passes];
+  if (target.size === 0 || isComplex(source.dtype) || !isComplex(target.dtype)) return null;
+  checkConvertible(source.dtype, target.dtype);
+  return scalarSource(target, target.dtype.lanes > 1 ? new Array(target.dtype.lanes).fill(0) : 0);
 }
 
 type Move = (at: number, into: number) => void;

@@ -64,6 +64,11 @@ function limitOf({ base }: DTypeInfo): number {
   return base === 'float32' ? 1e6 : base === 'float16' ? 1e3 : 1e8;
 }
 
+/** Not `Math.max(...)`: arguments have a limit, and a tensor with many short axes shows all of its elements. */
+function longest(lengths: readonly number[]): number {
+  return lengths.reduce((a, b) => Math.max(a, b), 0);
+}
+
 function floatFormat(values: readonly number[], dtype: DTypeInfo, plus = ''): Format<number> {
   const round = roundOf(dtype);
   const finite = values.filter(Number.isFinite);
@@ -74,7 +79,7 @@ function floatFormat(values: readonly number[], dtype: DTypeInfo, plus = ''): Fo
   const partsOf = (value: number): readonly string[] =>
     isScientific ? scientific(Math.abs(value), round) : plain(Math.abs(value), round);
   const parts = finite.map((value) => [signOf(value), ...partsOf(value)] as const);
-  const most = (lengthOf: (part: readonly string[]) => number) => Math.max(0, ...parts.map(lengthOf));
+  const most = (lengthOf: (part: readonly string[]) => number) => longest(parts.map(lengthOf));
   const fraction = most((part) => (part[2] as string).length);
   const exponent = most((part) => (part[3] ?? '').length);
   const right = fraction + (isScientific ? exponent + 1 : 0);
@@ -82,8 +87,7 @@ function floatFormat(values: readonly number[], dtype: DTypeInfo, plus = ''): Fo
   const specials = values.filter((value) => !Number.isFinite(value)).map((value) => special(value).length - right - 1);
   const left = Math.max(
     most(([sign = '', whole = '']) => sign.length + whole.length),
-    0,
-    ...specials,
+    longest(specials),
   );
   return (value) => {
     if (!Number.isFinite(value)) return special(value).padStart(left + 1 + right);
@@ -123,7 +127,7 @@ function scalarFormat(values: readonly ElementValue[], dtype: DTypeInfo): Format
   const isFloat = typeof values[0] === 'number' && dtype.code !== TypeCode.int && dtype.code !== TypeCode.uint;
   if (isFloat) return floatFormat(values as readonly number[], dtype) as Format<ElementValue>;
   const textOf = (value: ElementValue) => (value instanceof Uint8Array ? hexOf(value) : String(value));
-  const width = Math.max(...values.map((value) => textOf(value).length));
+  const width = longest(values.map((value) => textOf(value).length));
   return (value) => textOf(value).padStart(width);
 }
 

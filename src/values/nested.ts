@@ -5,7 +5,7 @@
  */
 
 import { type Complex, type DType, dtypeOfArray, parseDType, type TypedArray } from '../dtype.js';
-import { ArgumentTypeError, LayoutError } from '../errors.js';
+import { ArgumentTypeError, adviceFor, LayoutError } from '../errors.js';
 import { MAX_NDIM } from '../layout.js';
 
 /** A value or arrays of values, all of the same depth and lengths. */
@@ -37,13 +37,10 @@ type DTypeOfValues<V> = 0 extends 1 & V // any
 /** The dtype that nested arrays of values get: `NestedDType<number[][]>` is `'float64'`. */
 export type NestedDType<S> = DTypeOfValues<LeafOf<S>>;
 
-/** Flattens row by row; lanes of a vector dtype are the innermost arrays and stay whole. */
-export function flattenNested(
-  source: NestedSource,
-  dtype: DType | undefined,
-): { shape: number[]; values: unknown[]; dtype: DType } {
+/** Shape and dtype of nested arrays. Lanes of a vector dtype are the innermost arrays and stay whole. */
+export function measureNested(source: NestedSource, dtype: DType | undefined): { shape: number[]; dtype: DType } {
   if (typeof source === 'object' && source !== null && !Array.isArray(source) && Symbol.iterator in source) {
-    throw new ArgumentTypeError('source', 'nested arrays; spread other iterables: Tensor.from([...values])', source);
+    throw new ArgumentTypeError('source', 'nested arrays', source, 'spread other iterables: Tensor.from([...values])');
   }
   const { name, lanes } = dtype === undefined ? { name: '', lanes: 1 } : parseDType(dtype);
   const shape: number[] = [];
@@ -56,9 +53,33 @@ export function flattenNested(
     if (last !== lanes)
       throw new ArgumentTypeError('source', `innermost arrays of ${lanes} values for ${name}`, source);
   }
-  const values: unknown[] = [];
-  collect(source, 0, shape, values);
-  return { shape, values, dtype: dtype ?? inferDType(values) };
+  if (dtype === undefined) return { shape, dtype: inferDType(source, shape) };
+  if (shape.includes(0)) visitNested(source, shape, () => {}); // nothing will be written, and rows may differ all the same
+  return { shape, dtype };
+}
+
+/**
+ * Calls `visit` with each value, row by row. Values are not gathered in an array first: arrays have a limit, and
+ * engines abort beyond it.
+ */
+export function visitNested(source: NestedSource, shape: readonly number[], visit: (value: unknown) => void): void {
+  const walk = (level: unknown, axis: number): void => {
+    if (axis === shape.length) {
+      visit(level);
+      return;
+    }
+    const length = isRow(level) ? level.length : -1;
+    if (length !== shape[axis]) {
+      const found = length < 0 ? 'a value' : `${length}`;
+      throw new LayoutError(
+        `Expected rows of equal length ${shape[axis]} on axis ${axis} but received ${found}`,
+        shape,
+      );
+    }
+    const row = level as ArrayLike<unknown>;
+    for (let i = 0; i < length; i++) walk(row[i], axis + 1);
+  };
+  walk(source, 0);
 }
 
 /** An array, or a typed array as the innermost row. */
@@ -66,37 +87,26 @@ function isRow(value: unknown): value is ArrayLike<unknown> {
   return Array.isArray(value) || dtypeOfArray(value) !== undefined;
 }
 
-function collect(level: unknown, axis: number, shape: readonly number[], values: unknown[]): void {
-  if (axis === shape.length) {
-    values.push(level);
-    return;
-  }
-  if (!isRow(level) || level.length !== shape[axis]) {
-    const found = isRow(level) ? `${level.length}` : 'a value';
-    throw new LayoutError(`Expected rows of equal length ${shape[axis]} on axis ${axis} but received ${found}`, shape);
-  }
-  for (let i = 0; i < level.length; i++) collect(level[i], axis + 1, shape, values);
-}
-
 const isComplex = (value: unknown): boolean => typeof value === 'object' && value !== null && 're' in value;
-const isScalar = (value: unknown): boolean =>
-  ['number', 'bigint', 'boolean'].includes(typeof value) || isComplex(value);
 
-function inferDType(values: readonly unknown[]): DType {
-  const other = values.findIndex((value) => !isScalar(value));
-  if (other >= 0) {
-    const expected = 'numbers, bigints, booleans or { re, im }, in nested arrays, a typed array or a tensor';
-    throw new ArgumentTypeError('source', expected, values[other]);
-  }
-  const kinds = new Set(values.map((value) => typeof value));
+/** What the values of nested arrays are, without a dtype that says it. */
+function inferDType(source: NestedSource, shape: readonly number[]): DType {
+  const kinds = new Set<string>();
+  let isLarge = false;
+  visitNested(source, shape, (value) => {
+    const kind = typeof value;
+    if (kind !== 'number' && kind !== 'bigint' && kind !== 'boolean' && !isComplex(value)) throw notValues(value);
+    kinds.add(kind);
+    if (kind === 'bigint' && (value as bigint) >= 2n ** 63n) isLarge = true;
+  });
   // A number is a complex one too.
   if (kinds.has('object')) kinds.delete('number');
   if (kinds.size > 1)
     throw new ArgumentTypeError('source', 'values of one type, or a dtype for all of them,', [...kinds]);
-  const [kind] = kinds;
+  const [kind = 'number'] = kinds;
   switch (kind) {
     case 'bigint':
-      return values.some((value) => (value as bigint) >= 2n ** 63n) ? 'uint64' : 'int64';
+      return isLarge ? 'uint64' : 'int64';
     case 'boolean':
       return 'bool';
     case 'object':
@@ -104,4 +114,9 @@ function inferDType(values: readonly unknown[]): DType {
     default:
       return 'float64';
   }
+}
+
+function notValues(value: unknown): ArgumentTypeError {
+  const expected = 'numbers, bigints, booleans or { re, im }, in nested arrays, a typed array or a tensor';
+  return new ArgumentTypeError('source', expected, value, adviceFor(value));
 }

@@ -57,7 +57,8 @@ export function passesOf(source: Descriptor, target: Descriptor): Pass[] {
   return wholeBytes(merge(from, to, source.bitOffset, target.bitOffset, axes));
 }
 
-function checkConvertible(from: DTypeInfo, to: DTypeInfo): void {
+/** Throws unless values of one dtype can become the other's. */
+export function checkConvertible(from: DTypeInfo, to: DTypeInfo): void {
   if (from.lanes !== to.lanes) {
     throw new UnsupportedDTypeError(
       to.name,

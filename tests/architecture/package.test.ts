@@ -186,7 +186,9 @@ test('without the addon tensors live in JavaScript memory, and native exchange s
     try { exportManaged(x); } catch (error) {
       if (!isDLPackError(error, 'LoadError') || !error.message.includes('--no-addons')) throw error;
       console.log('said so');
-    }`;
+    }
+    const errors = [1, 2].map(function here() { try { exportManaged(x); } catch (error) { return error; } });
+    if (errors[0] === errors[1] || !errors[1].stack.includes('here')) throw new Error('the stack of an earlier call');`;
   equal(run(process.execPath, ['--no-addons', '--input-type=module', '-e', script], root).trim(), 'said so');
 });
 

@@ -1,14 +1,6 @@
 import { DLPACK, DLPACK_VERSION, type DType, dtypes, fromDLPack, parseDType, Tensor } from 'dlpack';
-import {
-  addressOf,
-  exchangeApi,
-  exportManaged,
-  importManaged,
-  receiveTensor,
-  releaseManaged,
-  shareTensor,
-  stats,
-} from 'dlpack/native';
+import { addressOf, exchangeApi, exportManaged, importManaged, releaseManaged, stats } from 'dlpack/native';
+import { openTensor, shareTensor } from 'dlpack/shared';
 import { equal, notEqual, ok, throws } from '../assert.js';
 import { collect, collectUntil, test, testWith } from '../harness.js';
 import { countDeletions, peer, peerMissing } from './peer.js';
@@ -330,7 +322,7 @@ testWith(peerMissing, 'a copy that is handed on is no copy of the next consumer'
     'an address': (x) => importManaged(exportManaged(x))[DLPACK]({ native: true }),
     'a second owner': (x) => fromDLPack(x)[DLPACK]({ native: true }),
     'a view': (x) => x.reshape([2, 2]).reshape([4])[DLPACK]({ native: true }),
-    'a ticket': (x) => receiveTensor(structuredClone(shareTensor(x)))[DLPACK]({ native: true }),
+    'a ticket': (x) => openTensor(structuredClone(shareTensor(x)))[DLPACK]({ native: true }),
   };
   for (const [name, hand] of Object.entries(ways)) {
     const x = made();

@@ -144,6 +144,12 @@ test('rule 6: without external buffers .data is a marked copy and get, set and e
   ok(output.includes('copied and exchanged'), output);
 });
 
+test('disposing a tensor whose buffer was marked as untransferable keeps the memory with the arrays', () => {
+  const { code, output } = runChild(import.meta.url, './children/untransferable.js');
+  equal(code, 0, output);
+  ok(output.includes('still here'), output);
+});
+
 // Rule 7: counts, and where a leak was made.
 testWith(peerMissing, 'rule 7: stats count what is alive', async () => {
   await collect();

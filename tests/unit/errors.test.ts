@@ -19,7 +19,6 @@ test('the name of an argument error is its class: it is not a TypeError of JavaS
   const error = new dlpack.ArgumentTypeError('x', 'a number', 'y', 'use a number');
   equal([error.name, error.tag, error instanceof TypeError], ['ArgumentTypeError', 'TypeError', false]);
   equal(String(error), "ArgumentTypeError: Expected a number for x but received 'y' (string); use a number");
-  ok(error.stack?.startsWith('ArgumentTypeError: Expected') !== false, error.stack);
   equal(new dlpack.ArgumentValueError('x', 'y', 1).name, 'ArgumentValueError');
 });
 

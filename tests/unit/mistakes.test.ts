@@ -28,14 +28,35 @@ const detached = () => {
 const mistakes: Record<string, [tag: DLPackErrorTag, says: string, action: () => unknown]> = {
   "Tensor.empty([1], 'torch.float32')": [
     'UnsupportedDTypeError',
-    "received 'torch.float32' (string), which is 'float32' here; names are bool",
+    "received 'torch.float32' (string), which is 'float32' here",
     () => Tensor.empty([1], any('torch.float32')),
   ],
   "astype('Float32')": ['UnsupportedDTypeError', "which is 'float32' here", () => matrix().astype(any('Float32'))],
   "astype('u8')": ['UnsupportedDTypeError', "which is 'uint8' here", () => matrix().astype(any('u8'))],
   "astype('bf16')": ['UnsupportedDTypeError', "which is 'bfloat16' here", () => matrix().astype(any('bf16'))],
   "astype('double')": ['UnsupportedDTypeError', "which is 'float64' here", () => matrix().astype(any('double'))],
-  "astype('32')": ['UnsupportedDTypeError', "received '32' (string); names are", () => matrix().astype(any('32'))],
+  "astype('32')": [
+    'UnsupportedDTypeError',
+    "received '32' (string); names are such as",
+    () => matrix().astype(any('32')),
+  ],
+  "astype('flaot32')": ['UnsupportedDTypeError', "; did you mean 'float32'?", () => matrix().astype(any('flaot32'))],
+  "astype('float33')": ['UnsupportedDTypeError', "; did you mean 'float32'?", () => matrix().astype(any('float33'))],
+  'from(a tensor of another copy of the package)': [
+    'TypeError',
+    'take it with fromDLPack() first',
+    () => Tensor.from(any({ [DLPACK]: () => ({}) })),
+  ],
+  'copyFrom(a tensor of another library)': [
+    'TypeError',
+    'take it with fromDLPack() first',
+    () => matrix().copyFrom(any({ [DLPACK]: () => ({}) })),
+  ],
+  'expectTensor(a tensor of another library)': [
+    'SpecError',
+    'take it with fromDLPack() first',
+    () => expectTensor({ [DLPACK]: () => ({}) }, {}),
+  ],
   'astype()': ['TypeError', 'a dtype name such as "float32"', () => matrix().astype(any(undefined))],
   "empty([1], { dtype: 'float32' })": [
     'TypeError',

@@ -20,6 +20,29 @@ test('a head line and aligned rows', () => {
   equal(String(Tensor.wrap(new Uint8Array([1]), { readonly: true }).view()), 'TensorView uint8 [1] cpu read-only\n[1]');
 });
 
+test('many short axes, and many lanes, print all of their elements', () => {
+  for (const [shape, dtype] of [
+    [[6, 6, 6, 6, 6, 6, 6], 'float32'],
+    [new Array<number>(17).fill(2), 'int32'],
+    [[3], 'float32x65535'],
+  ] as const) {
+    const text = String(Tensor.zeros(shape, dtype));
+    equal(text.startsWith(`Tensor ${dtype} [${shape.join(', ')}] cpu\n[`), true);
+    equal(text.split('0').length > 131_072, true, dtype);
+  }
+});
+
+test('JSON has the values', () => {
+  const text = JSON.stringify({
+    x: Tensor.from([[1.5], [2]]),
+    n: Tensor.from([1n, 2n ** 60n]),
+    z: Tensor.from({ re: 1, im: 2 }),
+    b: Tensor.from([true]).view(),
+    nan: Tensor.from([Number.NaN]),
+  });
+  equal(text, '{"x":[[1.5],[2]],"n":[1,"1152921504606846976"],"z":{"re":1,"im":2},"b":[true],"nan":[null]}');
+});
+
 test('large tensors are summarised', () => {
   const text = String(Tensor.zeros([2000], 'int8'));
   equal(text, 'Tensor int8 [2000] cpu\n[0, 0, 0, ..., 0, 0, 0]');

@@ -71,6 +71,12 @@ test('from: what cannot become a tensor is refused', () => {
   const circular: unknown[] = [];
   circular.push(circular);
   throws('LayoutError', 'nested', () => Tensor.from(circular as never));
+  // Holes are found at the first one, whatever the length says; an array of them would not fit any array of values.
+  throws('TypeError', 'received undefined', () => Tensor.from(new Array(2 ** 31)));
+  throws('TypeError', 'received undefined', () => Tensor.from([new Array(2 ** 31), new Array(2 ** 31)]));
+  throws('TypeError', 'received undefined', () => Tensor.from(new Array(2 ** 28), { dtype: 'int8' }));
+  throws('LayoutError', 'equal length 0', () => Tensor.from([[], [1]], { dtype: 'int8' }));
+  throws('LayoutError', 'equal length 0', () => Tensor.from([[], [1]]));
 });
 
 test('wrap: shares both ways, with strides, offset, another dtype, a Node Buffer', () => {

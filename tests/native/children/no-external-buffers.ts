@@ -42,4 +42,23 @@ equal(x.astype('int8').toArray(), [
 ]);
 x.dispose();
 equal(y.get(0, 0), 7);
+
+// A native pass behind the copy is not undone by it.
+const t = Tensor.zeros([3], 'float32');
+t.get(0);
+equal(t.fill(5).toArray(), [5, 5, 5]);
+equal(t.copyFrom(Tensor.from([7, 8, 9])).toArray(), [7, 8, 9]);
+t.slice([1, null]).set(0, 1);
+t.slice([0, 1]).fill(4);
+equal(t.toArray(), [4, 1, 9]);
+const c = Tensor.zeros([2], 'complex64');
+c.get(0);
+equal(c.copyFrom(Tensor.from([1, 2])).toArray(), [
+  { re: 1, im: 0 },
+  { re: 2, im: 0 },
+]);
+const bits = Tensor.zeros([3], 'int4');
+bits.set(0, 1);
+equal(bits.copyFrom(Tensor.from([3, 4, 5])).toArray(), [3, 4, 5]);
+equal((await t.astypeAsync('int8')).toArray(), [4, 1, 9]);
 console.log('copied and exchanged');

@@ -1,6 +1,6 @@
 /** Patches what a program can patch after loading the package, and looks at what the patches are handed. */
 
-import { fromDLPack, Tensor } from 'dlpack';
+import { DLPACK, fromDLPack, type ManagedTensor, Tensor } from 'dlpack';
 import { exportManaged, importManaged, releaseManaged, stats } from 'dlpack/native';
 
 Tensor.from([1]).dispose(); // loaded
@@ -11,15 +11,39 @@ const record = (value: unknown) => {
 
 type Methods = Record<string | symbol, (...args: unknown[]) => unknown>;
 const typed = Object.getPrototypeOf(Uint8Array.prototype) as Methods;
+const methodsOf = (prototype: object): [Methods, (string | symbol)[]] => [
+  prototype as Methods,
+  Reflect.ownKeys(prototype).filter((name) => {
+    const { value } = Object.getOwnPropertyDescriptor(prototype, name) ?? {};
+    return typeof value === 'function' && name !== 'constructor';
+  }),
+];
 const patches: [Methods, (string | symbol)[]][] = [
-  [typed, ['subarray', 'slice', 'set', Symbol.iterator]],
-  [Map.prototype as unknown as Methods, ['get', 'set', 'delete']],
-  [Set.prototype as unknown as Methods, ['add', 'has']],
-  [Array.prototype as unknown as Methods, ['push', 'slice', Symbol.iterator]],
-  [FinalizationRegistry.prototype as unknown as Methods, ['register']],
+  methodsOf(typed),
+  methodsOf(Map.prototype),
+  methodsOf(Set.prototype),
+  methodsOf(WeakMap.prototype),
+  methodsOf(Array.prototype),
+  methodsOf(FinalizationRegistry.prototype),
+  [Function.prototype as unknown as Methods, ['call', 'apply', 'bind']],
   [globalThis as unknown as Methods, ['structuredClone']],
 ];
 const undo: (() => void)[] = [];
+for (const prototype of [ArrayBuffer.prototype, typed]) {
+  for (const name of ['byteLength', 'byteOffset', 'buffer', 'length', 'resizable']) {
+    const original = Object.getOwnPropertyDescriptor(prototype, name);
+    const getter = original?.get;
+    if (getter === undefined) continue;
+    undo.push(() => Object.defineProperty(prototype, name, original as PropertyDescriptor));
+    Object.defineProperty(prototype, name, {
+      configurable: true,
+      get() {
+        record(this);
+        return Reflect.apply(getter, this, []);
+      },
+    });
+  }
+}
 for (const [target, names] of patches) {
   for (const name of names) {
     const original = target[name] as (...args: unknown[]) => unknown;
@@ -43,17 +67,30 @@ const y = importManaged(exportManaged(x));
 releaseManaged(exportManaged(adopted));
 fromDLPack(x);
 stats();
+x.copy().astype('complex64').dispose();
+x.fill(1)
+  .copyFrom(Tensor.wrap(new Float32Array(16)))
+  .transpose()
+  .dispose();
+x.copyFrom(x.flip());
+Tensor.from([x.data, x.data]).reshape([32]).dispose();
+await x.slice([null, null, 2]).copyAsync();
+String(x);
+const managed = x[DLPACK]() as ManagedTensor;
+fromDLPack({ [DLPACK]: () => ({ ...managed, deleter: () => managed.deleter?.() }) }).fill(2 as never).data;
+fromDLPack({ [DLPACK]: () => x[DLPACK]({ copy: true, native: true }) }, { copy: true }).dispose();
 try {
   exportManaged(Tensor.wrap(new Uint8Array(2)), { copy: false });
 } catch {
   // the error's own formatting is part of what is looked at
 }
-for (const restore of undo) restore();
+for (let i = 0; i < undo.length; i++) undo[i]?.();
 
 const problems: string[] = [];
-for (const value of seen) {
+const inside = seen.flatMap((value) => (ArrayBuffer.isView(value) ? [] : Object.values(value as object)));
+for (const value of [...seen, ...inside.filter((value) => typeof value === 'object' && value !== null)]) {
   const name = Object.getPrototypeOf(value)?.constructor?.name as string | undefined;
-  if (name === 'NativeStorage' || name === 'Descriptor' || name === 'BufferStorage') problems.push(name);
+  if (/(Storage|Descriptor|Owner|Handle)$/.test(name ?? '')) problems.push(name as string);
   const buffer = ArrayBuffer.isView(value) ? value.buffer : value;
   if (buffer instanceof ArrayBuffer && buffer.byteLength === 2048) problems.push('the frame');
   if (buffer instanceof ArrayBuffer && buffer !== adopted.data.buffer && buffer.byteLength === 512)
