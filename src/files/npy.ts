@@ -130,7 +130,8 @@ function parseDescr(path: string, descr: Literal, options: NpyOptions): { dtype:
   const match = typeof descr === 'string' ? /^([<>|=])?([a-zA-Z])([0-9]{1,6})$/.exec(descr) : null;
   const [order, kind, bytes] = [match?.[1], match?.[2], Number(match?.[3])];
   if (kind === 'V') return { dtype: parseVoid(path, String(descr), bytes, options), swap: 0 };
-  const name = match === null ? undefined : kinds[`${kind}${bytes}`];
+  // What ml_dtypes calls float8_e5m2, alone of its types; NumPy cannot read it back.
+  const name = match === null ? undefined : kind === 'f' && bytes === 1 ? 'float8_e5m2' : kinds[`${kind}${bytes}`];
   if (name === undefined) {
     const shown = typeof descr === 'string' ? `'${descr}'` : 'a structured dtype';
     const hint = kind === 'O' ? '; objects are pickled Python code, which is never run here' : '';
