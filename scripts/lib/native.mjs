@@ -32,17 +32,40 @@ export const warningFlags = [
   '-Wno-maybe-uninitialized', // gcc 12 takes arrays that are filled up to ndim for empty ones
 ];
 
+/** Compiles and links native/ with the compiler of this machine. */
+async function compileNative({ output, objects, more = [], link }) {
+  const compiler = await findCompiler();
+  mkdirSync(at(output, '..'), { recursive: true });
+  mkdirSync(at(objects), { recursive: true });
+  const flags = [...warningFlags, ...compileFlags(process.platform, headers), ...more];
+  const objectOf = (source) => `${objects}/${source.replaceAll('/', '-')}.o`;
+  await inParallel(sources(), (source) =>
+    run(compiler, [...flags, '-c', `native/${source}`, '-o', objectOf(source)]),
+  );
+  await run(compiler, [...sources().map(objectOf), '-o', output, ...link]);
+}
+
+const inputs = ['native', 'include', 'scripts/lib/native.mjs'];
+
 export const buildNative = () =>
   step('C++: native to prebuilds', () =>
-    whenChanged('native', ['native', 'include', 'scripts/lib/native.mjs'], [prebuild()], async () => {
-      const compiler = await findCompiler();
-      mkdirSync(at(prebuild(), '..'), { recursive: true });
-      mkdirSync(at('.cache/objects'), { recursive: true });
-      const flags = [...warningFlags, ...compileFlags(process.platform, headers)];
-      const objectOf = (source) => `.cache/objects/${source.replaceAll('/', '-')}.o`;
-      await inParallel(sources(), (source) =>
-        run(compiler, [...flags, '-c', `native/${source}`, '-o', objectOf(source)]),
-      );
-      await run(compiler, [...sources().map(objectOf), '-o', prebuild(), ...linkFlags(process.platform)]);
-    }),
+    whenChanged('native', inputs, [prebuild()], () =>
+      compileNative({ output: prebuild(), objects: '.cache/objects', link: linkFlags(process.platform) }),
+    ),
   );
+
+/** The addon with a sanitizer of GCC on Linux; its path. */
+export async function buildSanitized(name, flags) {
+  const output = `build/native/${name}/dlpack.node`;
+  await step(`C++: native with the ${name} sanitizer`, () =>
+    whenChanged(`native-${name}`, inputs, [output], () =>
+      compileNative({
+        output,
+        objects: `.cache/objects-${name}`,
+        more: [...flags, '-O1', '-g', '-fno-omit-frame-pointer'],
+        link: ['-shared', ...flags, '-ldl'],
+      }),
+    ),
+  );
+  return output;
+}

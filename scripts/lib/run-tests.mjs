@@ -13,10 +13,10 @@ function testFiles(folder) {
 
 /**
  * Result counts of all test files whose path contains `filter`, run with `command`. Those of tests/gpu have a run of their own.
- * `intoFiles` is for programs that cannot write into a pipe.
+ * `intoFiles` is for programs that cannot write into a pipe. `after` gets each file when it ended.
  */
 export async function runTests(options) {
-  const { command, args, filter = '', exclude = () => false, env = {}, intoFiles = false } = options;
+  const { command, args, filter = '', exclude = () => false, env = {}, intoFiles = false, workers = 2, after = () => {} } = options;
   const folder = options.folder ?? at('build/tests');
   const gpu = existsSync(join(folder, 'gpu')) ? testFiles(join(folder, 'gpu')) : [];
   if (gpu.length > 0) console.log(`  tests/gpu: ${gpu.length} files, run them with npm run gpu`);
@@ -32,6 +32,7 @@ export async function runTests(options) {
       const start = performance.now();
       const into = intoFiles ? `${file}.output` : undefined;
       const { code, signal, output } = await run(command, [...args, file], { env, into, allowFailure: true });
+      after(relative(folder, file));
       const lines = output.trimEnd().split('\n');
       const result = lines.findLast((line) => line.startsWith('RESULT '));
       const seconds = ((performance.now() - start) / 1000).toFixed(1);
@@ -52,7 +53,7 @@ export async function runTests(options) {
       console.log(`  ${verdict} ${name}: ${count.passed} passed${skipped} (${seconds} s)${rest ? `\n${rest}` : ''}`);
     }
   };
-  await Promise.all([worker(), worker()]);
+  await Promise.all(Array.from({ length: workers }, worker));
   return total;
 }
 

@@ -1,0 +1,90 @@
+// npm run sanitize: the addon built with sanitizers, under the suites that make sense for each; `-- thread` runs one of them,
+// `-- address native/` only the test files whose path contains that. Fails on a report that has a frame of ours.
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { runTests, summary } from './lib/run-tests.mjs';
+import { buildSanitized } from './lib/native.mjs';
+import { prepare } from './lib/setup.mjs';
+import { at, main, Missing, run } from './lib/steps.mjs';
+
+/** What each sanitizer is good at. Under `thread` everything is some ten times as slow, so only tests with threads run. */
+const sanitizers = {
+  address: {
+    flags: ['-fsanitize=address,undefined'],
+    library: 'libasan.so',
+    options: {
+      // Node and Python leak on purpose at their end. PyTorch throws C++ exceptions through frames that are not instrumented.
+      ASAN_OPTIONS: 'detect_leaks=0:detect_odr_violation=0:alloc_dealloc_mismatch=0:allocator_may_return_null=1:handle_segv=0',
+      UBSAN_OPTIONS: 'print_stacktrace=1',
+    },
+    suites: /^(unit\/|native\/|cuda\/|interop\/(python\/[a-z]+\.|tvm-ffi\/|libraries\/))/,
+    // Memory and time: sanitized memory is never reused at once, and 600 seconds of SIMD comparisons show nothing more.
+    without: /unit\/values\/(identical|rows)|native\/large-blocks|interop\/python\/lifetime/,
+  },
+  thread: {
+    flags: ['-fsanitize=thread'],
+    library: 'libtsan.so',
+    options: { TSAN_OPTIONS: 'report_signal_unsafe=0:report_thread_leaks=0:ignore_noninstrumented_modules=1' },
+    suites: /(workers|crew|async|lifetime|streams|callbacks)\.test\.js$/,
+    without: /interop\/python\/lifetime|unit\//,
+  },
+};
+
+const reportFolder = '.cache/sanitize';
+
+/** The reports that the processes of one test file wrote, and those among them with a frame of ours. */
+function takeReports() {
+  const files = readdirSync(at(reportFolder));
+  const reports = files.map((file) => readFileSync(at(reportFolder, file), 'utf8'));
+  for (const file of files) rmSync(at(reportFolder, file));
+  // A report of a test that runs out of memory on purpose is a warning, not an error.
+  const found = reports.flatMap((text) => text.split(/(?=^=+$)/m)).filter((text) => /ERROR|runtime error|WARNING: Thread/.test(text));
+  return { found, ours: found.filter((text) => /dlpack\.node|\/native\//.test(text)) };
+}
+
+async function runtimeLibrary(name) {
+  const { output } = await run('cc', [`-print-file-name=${name}`]);
+  const path = output.trim();
+  if (!path.includes('/')) throw new Missing(`${name}, which comes with GCC (Debian: apt install gcc).`);
+  return path;
+}
+
+async function sanitize(name, filter) {
+  const { flags, library, options, suites, without } = sanitizers[name];
+  const addon = await buildSanitized(name, flags);
+  // libstdc++ first in line: the sanitizer looks for the function that throws before any library that brings it is loaded.
+  const preload = [await runtimeLibrary(library), await runtimeLibrary('libstdc++.so.6')];
+  rmSync(at(reportFolder), { recursive: true, force: true });
+  mkdirSync(at(reportFolder), { recursive: true });
+  const env = { DLPACK_ADDON: at(addon), LD_PRELOAD: preload.join(' '), DLPACK_SANITIZER: name };
+  for (const [key, value] of Object.entries(options)) env[key] = `${value}:log_path=${join(at(reportFolder), key)}`;
+  console.log(`Tests with the ${name} sanitizer`);
+  const bad = [];
+  const total = await runTests({
+    command: process.execPath,
+    args: ['--expose-gc'],
+    filter,
+    exclude: (file) => !suites.test(file) || without.test(file),
+    env,
+    after: (file) => {
+      const { found, ours } = takeReports();
+      if (found.length > ours.length) console.log(`  ${file}: ${found.length - ours.length} reports without a frame of ours`);
+      for (const text of ours) console.log(`  ${file}\n${text}`);
+      bad.push(...ours);
+    },
+    workers: 1, // reports are told apart by the file that runs
+  });
+  console.log(`${name}: ${summary(total)}, ${bad.length} reports of ours`);
+  return total.failed + bad.length + (total.passed === 0 ? 1 : 0);
+}
+
+await main(async () => {
+  if (process.platform !== 'linux') throw new Missing('Linux, where GCC has these sanitizers.');
+  const [first = '', second = ''] = process.argv.slice(2);
+  const named = Object.keys(sanitizers).filter((name) => name === first);
+  const filter = named.length > 0 ? second : first;
+  await prepare();
+  let failed = 0;
+  for (const name of named.length > 0 ? named : Object.keys(sanitizers)) failed += await sanitize(name, filter);
+  return failed > 0 ? 1 : 0;
+});
