@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { runTests, summary } from './lib/run-tests.mjs';
 import { buildSanitized } from './lib/native.mjs';
 import { prepare } from './lib/setup.mjs';
-import { at, main, Missing, run } from './lib/steps.mjs';
+import { at, Missing, main, run } from './lib/steps.mjs';
 
 /** What each sanitizer is good at. Under `thread` everything is some ten times as slow, so only tests with threads run. */
 const sanitizers = {
@@ -14,7 +14,8 @@ const sanitizers = {
     library: 'libasan.so',
     options: {
       // Node and Python leak on purpose at their end. PyTorch throws C++ exceptions through frames that are not instrumented.
-      ASAN_OPTIONS: 'detect_leaks=0:detect_odr_violation=0:alloc_dealloc_mismatch=0:allocator_may_return_null=1:handle_segv=0',
+      ASAN_OPTIONS:
+        'detect_leaks=0:detect_odr_violation=0:alloc_dealloc_mismatch=0:allocator_may_return_null=1:handle_segv=0',
       UBSAN_OPTIONS: 'print_stacktrace=1',
     },
     suites: /^(unit\/|native\/|cuda\/|interop\/(python\/[a-z]+\.|tvm-ffi\/|libraries\/))/,
@@ -38,7 +39,9 @@ function takeReports() {
   const reports = files.map((file) => readFileSync(at(reportFolder, file), 'utf8'));
   for (const file of files) rmSync(at(reportFolder, file));
   // A report of a test that runs out of memory on purpose is a warning, not an error.
-  const found = reports.flatMap((text) => text.split(/(?=^=+$)/m)).filter((text) => /ERROR|runtime error|WARNING: Thread/.test(text));
+  const found = reports
+    .flatMap((text) => text.split(/(?=^=+$)/m))
+    .filter((text) => /ERROR|runtime error|WARNING: Thread/.test(text));
   return { found, ours: found.filter((text) => /dlpack\.node|\/native\//.test(text)) };
 }
 
@@ -68,7 +71,8 @@ async function sanitize(name, filter) {
     env,
     after: (file) => {
       const { found, ours } = takeReports();
-      if (found.length > ours.length) console.log(`  ${file}: ${found.length - ours.length} reports without a frame of ours`);
+      if (found.length > ours.length)
+        console.log(`  ${file}: ${found.length - ours.length} reports without a frame of ours`);
       for (const text of ours) console.log(`  ${file}\n${text}`);
       bad.push(...ours);
     },

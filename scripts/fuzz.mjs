@@ -1,0 +1,67 @@
+// npm run fuzz -- [core|workers] [--minutes n] [--seed s]: random operations against an oracle, each run in a process of its own with
+// a seed of its own, in turns with flags that make the collector move and run often. A failure prints its command and the last
+// operations.
+import { mkdirSync, readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { prepare } from './lib/setup.mjs';
+import { at, Missing, main, run } from './lib/steps.mjs';
+
+const suites = { core: 20_000, workers: 20 };
+const collectors = [
+  [],
+  ['--stress-compaction'],
+  ['--gc-interval=1000'],
+  ['--predictable-gc-schedule'],
+  ['--single-threaded-gc'],
+];
+
+function readArguments() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: { minutes: { type: 'string', default: '1' }, seed: { type: 'string' } },
+    });
+  } catch (error) {
+    throw new Missing(
+      `${error.message}. Usage: npm run fuzz -- [${Object.keys(suites).join('|')}] [--minutes n] [--seed s]`,
+    );
+  }
+}
+
+await main(async () => {
+  const { values, positionals } = readArguments();
+  const unknown = positionals.find((name) => !(name in suites));
+  if (unknown !== undefined)
+    throw new Missing(`a suite named "${unknown}"; there are ${Object.keys(suites).join(', ')}.`);
+  const names = positionals.length > 0 ? positionals : Object.keys(suites);
+  const end = Date.now() + Number(values.minutes) * 60_000;
+  await prepare();
+  mkdirSync(at('.cache'), { recursive: true });
+  const log = at('.cache/fuzz.log');
+  let seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
+  let operations = 0;
+  for (let turn = 0; turn === 0 || (values.seed === undefined && Date.now() < end); turn++, seed++) {
+    const flags = ['--expose-gc', ...(values.seed === undefined ? collectors[turn % collectors.length] : [])];
+    for (const suite of names) {
+      const args = [
+        ...flags,
+        at('build/tests/fuzz/run.js'),
+        suite,
+        '--seed',
+        String(seed),
+        '--steps',
+        String(suites[suite]),
+      ];
+      const { code, signal, output } = await run(process.execPath, [...args, '--log', log], { allowFailure: true });
+      if (code !== 0) {
+        console.log(`FAILED with ${signal ?? code}: node ${args.join(' ')}\n${output}`);
+        console.log(`last operations:\n${readFileSync(log, 'utf8').trimEnd().split('\n').slice(-40).join('\n')}`);
+        return 1;
+      }
+      operations += Number(/(\d+) operations/.exec(output)?.[1] ?? 0);
+      console.log(`${output.trim()} ${flags.slice(1).join(' ')}`);
+    }
+  }
+  console.log(`${operations} operations, no failure`);
+  return 0;
+});
