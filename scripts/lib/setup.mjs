@@ -76,6 +76,9 @@ export const installEnvironment = (venv, requirements) =>
 
 export const installPython = () => installEnvironment('.venv', 'requirements.txt');
 
+/** Wheels that carry their own tests. */
+export const installUpstream = () => installEnvironment('.venv-upstream', 'requirements-upstream.txt');
+
 /** clang-format, the same version for everyone. */
 export const installFormatter = () => installEnvironment('.venv-lint', 'requirements-lint.txt');
 
