@@ -1,0 +1,100 @@
+/**
+ * Everyday operations beside NumPy, on every runtime, in one run.
+ *
+ *   npm run bench -- everyday
+ */
+
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { summarise } from './measure.js';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const driver = fileURLToPath(new URL('./drivers/everyday.js', import.meta.url));
+const ROUNDS = 5;
+
+interface Runtime {
+  readonly name: string;
+  readonly args: readonly string[];
+}
+const { runtimes, runtimePath } = (await import(pathToFileURL(`${root}scripts/lib/setup.mjs`).href)) as {
+  runtimes: Runtime[];
+  runtimePath(runtime: Runtime): string;
+};
+const python = `${root}.venv/bin/python`;
+if (!existsSync(python)) throw new Error('bench needs .venv: run npm test once');
+const present = runtimes.filter((runtime) => existsSync(runtimePath(runtime)));
+if (present.length === 0) throw new Error('bench needs .runtimes: run npm run test:runtimes once');
+
+type Answer = { times: Record<string, number[]>; versions?: Record<string, string> };
+const ask = (command: string, args: readonly string[]): Answer =>
+  JSON.parse(
+    execFileSync(command, [...args, '3'], { encoding: 'utf8' })
+      .trim()
+      .split('\n')
+      .at(-1) as string,
+  );
+
+/** Samples of each side, row by row. A ratio is the median over the rounds of the two medians in that round. */
+const sides = new Map<string, Map<string, number[]>>();
+const ratios = new Map<string, Map<string, number[]>>();
+const push = (all: Map<string, Map<string, number[]>>, side: string, row: string, value: number): void => {
+  if (!all.has(side)) all.set(side, new Map());
+  const rows = all.get(side) as Map<string, number[]>;
+  rows.set(row, [...(rows.get(row) ?? []), value]);
+};
+let versions: Record<string, string> = {};
+for (let round = 0; round < ROUNDS; round++) {
+  const numpy = ask(python, [`${root}bench/drivers/everyday.py`]);
+  versions = numpy.versions ?? {};
+  for (const [row, samples] of Object.entries(numpy.times)) push(sides, 'NumPy', row, summarise(samples).median);
+  for (const runtime of present) {
+    const { times } = ask(runtimePath(runtime), [...runtime.args, driver]);
+    for (const [row, samples] of Object.entries(times)) {
+      const { median } = summarise(samples);
+      push(sides, runtime.name, row, median);
+      const theirs = numpy.times[row];
+      if (theirs !== undefined) push(ratios, runtime.name, row, median / summarise(theirs).median);
+    }
+  }
+  console.log(`round ${round + 1} of ${ROUNDS}`);
+}
+
+const median = (values: readonly number[] | undefined): number =>
+  values === undefined ? Number.NaN : summarise(values).median;
+const first = (present[0] as Runtime).name;
+const names = [...(sides.get(first) as Map<string, number[]>).keys()];
+const shown = (ns: number): string =>
+  Number.isNaN(ns)
+    ? ''
+    : ns < 1000
+      ? `${ns.toFixed(0)} ns`
+      : ns < 1e6
+        ? `${(ns / 1e3).toFixed(2)} µs`
+        : `${(ns / 1e6).toFixed(2)} ms`;
+const lines = names.map((row) => {
+  const cells = present.map(({ name }) => {
+    const ratio = median(ratios.get(name)?.get(row));
+    return Number.isNaN(ratio) ? shown(median(sides.get(name)?.get(row))) : ratio.toFixed(2);
+  });
+  return `| ${row} | ${shown(median(sides.get('NumPy')?.get(row)))} | ${shown(median(sides.get(first)?.get(row)))} | ${cells.join(' | ')} |`;
+});
+const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
+const report = `# Everyday operations
+
+Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- everyday\`; ${cpus()[0]?.model.trim()}, ${cpus().length} cores; dlpack ${version}, ${Object.entries(
+  versions,
+)
+  .map(([name, v]) => `${name} ${v}`)
+  .join(', ')}.
+
+Time for one operation; what it makes is disposed. Behind each runtime stands the ratio to NumPy: the median over ${ROUNDS} rounds, in
+each of which both sides took turns in processes of their own. A ratio below 1 is faster than NumPy. Tensors are float32.
+
+| operation | NumPy | ${first} | ${present.map(({ name }) => `× ${name}`).join(' | ')} |
+|---|---|---|${present.map(() => '---').join('|')}|
+${lines.join('\n')}
+`;
+writeFileSync(`${root}bench/results/everyday.md`, report);
+console.log(report);
