@@ -2,8 +2,8 @@
 // `-- address native/` only the test files whose path contains that. Fails on a report that has a frame of ours.
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { runTests, summary } from './lib/run-tests.mjs';
 import { buildSanitized } from './lib/native.mjs';
+import { runTests, summary } from './lib/run-tests.mjs';
 import { prepare } from './lib/setup.mjs';
 import { at, Missing, main, run } from './lib/steps.mjs';
 

@@ -39,9 +39,7 @@ async function compileNative({ output, objects, more = [], link }) {
   mkdirSync(at(objects), { recursive: true });
   const flags = [...warningFlags, ...compileFlags(process.platform, headers), ...more];
   const objectOf = (source) => `${objects}/${source.replaceAll('/', '-')}.o`;
-  await inParallel(sources(), (source) =>
-    run(compiler, [...flags, '-c', `native/${source}`, '-o', objectOf(source)]),
-  );
+  await inParallel(sources(), (source) => run(compiler, [...flags, '-c', `native/${source}`, '-o', objectOf(source)]));
   await run(compiler, [...sources().map(objectOf), '-o', output, ...link]);
 }
 

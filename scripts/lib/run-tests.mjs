@@ -16,7 +16,16 @@ function testFiles(folder) {
  * `intoFiles` is for programs that cannot write into a pipe. `after` gets each file when it ended.
  */
 export async function runTests(options) {
-  const { command, args, filter = '', exclude = () => false, env = {}, intoFiles = false, workers = 2, after = () => {} } = options;
+  const {
+    command,
+    args,
+    filter = '',
+    exclude = () => false,
+    env = {},
+    intoFiles = false,
+    workers = 2,
+    after = () => {},
+  } = options;
   const folder = options.folder ?? at('build/tests');
   const gpu = existsSync(join(folder, 'gpu')) ? testFiles(join(folder, 'gpu')) : [];
   if (gpu.length > 0) console.log(`  tests/gpu: ${gpu.length} files, run them with npm run gpu`);
