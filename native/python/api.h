@@ -80,6 +80,8 @@ struct Buffer {
   F(Object*, PyUnicode_FromStringAndSize, (const char*, ptrdiff_t))                   \
   F(Object*, PyUnicode_InternFromString, (const char*))                               \
   F(const char*, PyUnicode_AsUTF8AndSize, (Object*, ptrdiff_t*))                      \
+  F(Object*, PyUnicode_AsEncodedString, (Object*, const char*, const char*))          \
+  F(Object*, PyUnicode_DecodeUTF16, (const char*, ptrdiff_t, const char*, int*))      \
   F(void, PyUnicode_InternInPlace, (Object**))                                        \
   F(int, PyUnicode_Compare, (Object*, Object*))                                       \
   F(Object*, PyBytes_FromStringAndSize, (const char*, ptrdiff_t))                     \
@@ -136,6 +138,7 @@ struct Buffer {
   F(PyExc_TypeError, true) \
   F(PyExc_ValueError, true) \
   F(PyExc_RuntimeError, true) \
+  F(PyExc_OverflowError, true) \
   F(PyExc_AttributeError, true) \
   F(PyExc_BaseException, true)
 // clang-format on

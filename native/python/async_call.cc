@@ -65,6 +65,16 @@ static void List(AsyncCall* call) {
   channel->calls = call;
 }
 
+// Type, message and traceback of the error for a result that JavaScript has no room for.
+static size_t DescribeTooLong(napi_env env, napi_value values[6]) {
+  static const char kMessage[] =
+      "The result is too long for JavaScript, or there is no memory for it; take parts of it";
+  napi_create_string_utf8(env, "OverflowError", NAPI_AUTO_LENGTH, &values[3]);
+  napi_create_string_utf8(env, kMessage, NAPI_AUTO_LENGTH, &values[4]);
+  napi_create_string_utf8(env, "", 0, &values[5]);
+  return 6;
+}
+
 // JavaScript thread, from the event loop.
 static void SettleCall(Channel* channel, Message* message) {
   AsyncCall* call = OfMessage(message);
@@ -74,9 +84,10 @@ static void SettleCall(Channel* channel, Message* message) {
     // The number of the promise and the value; after an exception, type, message and traceback.
     napi_value values[7];
     napi_create_uint32(env, call->number, &values[0]);
-    Deliver(env, channel->objects, &call->result, &values[1]);
     size_t count = 3;
-    if (call->has_failed) {
+    if (!Deliver(env, channel->objects, &call->result, &values[1]) && !call->has_failed) {
+      count = DescribeTooLong(env, values);
+    } else if (call->has_failed) {
       for (Carried* text : {&call->type_name, &call->text, &call->traceback}) {
         Deliver(env, channel->objects, text, &values[count]);  // its kind gives way to the next text
         values[count] = values[count + 1];

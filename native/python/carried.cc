@@ -4,31 +4,30 @@
 #include <string.h>
 
 #include "runtime.h"
+#include "text.h"
 
 namespace dlpack {
 namespace python {
 
-// False when out of memory, or for a string that has no UTF-8.
-static bool CopyText(const char* data, ptrdiff_t length, uint32_t kind, Carried* out) {
-  out->text = data == nullptr ? nullptr : static_cast<char*>(malloc(static_cast<size_t>(length) + 1));
+// False when out of memory.
+static bool CopyBytes(const char* data, size_t length, uint32_t kind, Carried* out) {
+  out->text = data == nullptr ? nullptr : static_cast<char*>(malloc(length + 1));
   if (out->text == nullptr) return false;
-  memcpy(out->text, data, static_cast<size_t>(length));
-  out->length = static_cast<size_t>(length);
+  memcpy(out->text, data, length);
+  out->length = length;
   out->kind = kind;
   return true;
 }
 
+static bool CopyText(Object* str, uint32_t kind, Carried* out) {
+  const Text text(str);
+  out->is_utf16 = text.is_utf16;
+  return CopyBytes(text.data, text.size, kind, out);
+}
+
 void CarryText(Object* object, Carried* out) {
   memset(out, 0, sizeof(*out));
-  ptrdiff_t length = 0;
-  const char* utf8 = object == nullptr ? nullptr : api.PyUnicode_AsUTF8AndSize(object, &length);
-  if (utf8 == nullptr) {
-    // Lone surrogates have no UTF-8.
-    api.PyErr_Clear();
-    utf8 = "?";
-    length = 1;
-  }
-  if (!CopyText(utf8, length, kString, out)) out->kind = kNone;
+  if (!CopyText(object, kString, out) && !CopyBytes("?", 1, kString, out)) out->kind = kNone;
 }
 
 // False leaves the object to be carried as it is.
@@ -45,21 +44,20 @@ static bool CarryValue(Object* object, Carried* out) {
   } else if (type == api.PyLong_Type) {
     int overflow = 0;
     const long long value = api.PyLong_AsLongLongAndOverflow(object, &overflow);
-    const long long limit = (1LL << 53) - 1;
-    if (overflow == 0 && value >= -limit && value <= limit) {
-      out->kind = kInt;
-      out->number = static_cast<double>(value);
-    } else {
-      Ref digits(api.PyNumber_ToBase(object, 10));
-      CarryText(digits.get(), out);
-      out->kind = kBigInt;
+    if (overflow != 0 || !IsSafeInteger(value)) {
+      Ref digits(api.PyNumber_ToBase(object, 16));
+      api.PyErr_Clear();
+      return CopyText(digits.get(), kBigInt, out);
     }
+    out->kind = kInt;
+    out->number = static_cast<double>(value);
   } else if (type == api.PyUnicode_Type) {
-    CarryText(object, out);
+    return CopyText(object, kString, out);
   } else if (type == api.PyBytes_Type) {
     char* data = nullptr;
     ptrdiff_t length = 0;
-    return api.PyBytes_AsStringAndSize(object, &data, &length) == 0 && CopyText(data, length, kBytes, out);
+    return api.PyBytes_AsStringAndSize(object, &data, &length) == 0 &&
+           CopyBytes(data, static_cast<size_t>(length), kBytes, out);
   } else {
     return false;
   }
@@ -76,31 +74,23 @@ void Carry(Object* object, Carried* out) {
   out->object = object;
 }
 
-void Deliver(napi_env env, Objects* self, Carried* value, napi_value out[2]) {
-  uint32_t kind = value->kind;
-  napi_status status = napi_generic_failure;
-  if (kind == kHandle) {
+bool Deliver(napi_env env, Objects* self, Carried* value, napi_value out[2]) {
+  bool good;
+  if (value->kind == kHandle) {
     const uint32_t handle = HoldObject(self, value->object);
     if (handle != 0) value->object = nullptr;
-    status = handle == 0 ? napi_generic_failure : napi_create_uint32(env, handle, &out[1]);
-  } else if (kind == kBytes) {
-    void* copy = nullptr;
-    napi_value buffer;
-    if (napi_create_arraybuffer(env, value->length, &copy, &buffer) == napi_ok) {
-      if (value->length > 0) memcpy(copy, value->text, value->length);
-      status = napi_create_typedarray(env, napi_uint8_array, value->length, buffer, 0, &out[1]);
-    }
+    good = handle != 0 && napi_create_uint32(env, handle, &out[1]) == napi_ok;
+  } else if (value->kind == kBytes) {
+    good = MakeBytes(env, self, value->text, value->length, &out[1]);
   } else if (value->text != nullptr) {
-    status = napi_create_string_utf8(env, value->text, value->length, &out[1]);
+    good = MakeString(env, value->text, value->length, value->is_utf16, &out[1]);
   } else {
-    status = napi_create_double(env, value->number, &out[1]);
+    good = napi_create_double(env, value->number, &out[1]) == napi_ok;
   }
-  if (status != napi_ok) {
-    kind = kNone;  // out of memory
-    napi_get_undefined(env, &out[1]);
-  }
-  napi_create_uint32(env, kind, &out[0]);
+  if (!good) napi_get_undefined(env, &out[1]);
+  napi_create_uint32(env, good ? value->kind : static_cast<uint32_t>(kNone), &out[0]);
   DropCarried(value);
+  return good;
 }
 
 void DropCarried(Carried* value) {

@@ -11,8 +11,9 @@ namespace python {
 struct Carried {
   uint32_t kind;
   double number;
-  char* text;  // of a string, bytes, or a bigint in decimal
-  size_t length;
+  char* text;     // of a string, bytes, or a bigint in base 16
+  size_t length;  // bytes
+  bool is_utf16;
   Object* object;  // of a handle
 };
 
@@ -22,8 +23,9 @@ void Carry(Object* object, Carried* out);
 // A string; `object` is borrowed and may be NULL. GIL held, any thread.
 void CarryText(Object* object, Carried* out);
 
-// Two values for JavaScript: the kind, and what it is of that kind; a handle as its number. JavaScript thread, no GIL.
-void Deliver(napi_env env, Objects* self, Carried* value, napi_value out[2]);
+// Two values for JavaScript: the kind, and the value; a handle as its number. False, with none and undefined, where
+// JavaScript has no room for the value. JavaScript thread, no GIL.
+bool Deliver(napi_env env, Objects* self, Carried* value, napi_value out[2]);
 
 // For a value that was not delivered. Any thread, no GIL needed.
 void DropCarried(Carried* value);

@@ -18,6 +18,9 @@ namespace python {
 static const char kEnding[] =
     "Expected a running JavaScript environment for this function but it is ending, or its stack is full";
 
+static const char kTooLong[] =
+    "Expected arguments that JavaScript has room for but one is too long; pass parts of it to this function";
+
 static const uint32_t kMaxArguments = 120;
 
 // Arguments of one call, positional first, then names and values.
@@ -39,7 +42,8 @@ struct FunctionRequest {
   bool is_of_pool;
   bool is_postponed;
   bool has_failed;
-  Object* result;  // or the exception; NULL when the environment is ending
+  Object* result;       // or the exception; NULL with a problem
+  const char* problem;  // static text
 };
 
 // GIL held.
@@ -74,19 +78,22 @@ static void DropArguments(Arguments* arguments) {
 }
 
 // Hands a call to JavaScript: the number of the function, that of the request (0: the result is the answer), how many
-// of the arguments are keywords, then kind and value of each. False when JavaScript could not run it. JavaScript
-// thread, without the GIL.
-static bool Dispatch(Channel* channel, uint32_t function, uint32_t request, Arguments* arguments, napi_value* result) {
+// of the arguments are keywords, then kind and value of each. NULL, or what went wrong: static text. JavaScript thread,
+// without the GIL.
+static const char* Dispatch(Channel* channel, uint32_t function, uint32_t request, Arguments* arguments,
+                            napi_value* result) {
   napi_env env = channel->env;
   napi_value values[3 + 2 * kMaxArguments];
   const size_t count = 3 + 2 * arguments->count;
   napi_create_uint32(env, function, &values[0]);
   napi_create_uint32(env, request, &values[1]);
   napi_create_uint32(env, arguments->keywords, &values[2]);
+  bool has_room = true;
   for (uint32_t i = 0; i < arguments->count; ++i) {
-    Deliver(env, channel->objects, &arguments->values[i], &values[3 + 2 * i]);
+    has_room = Deliver(env, channel->objects, &arguments->values[i], &values[3 + 2 * i]) && has_room;
   }
-  return CallJavaScript(channel, channel->on_call, count, values, result);
+  if (!has_room) return kTooLong;
+  return CallJavaScript(channel, channel->on_call, count, values, result) ? nullptr : kEnding;
 }
 
 // What JavaScript answered: the one element of a tuple, which is taken over. NULL with an exception set. GIL held.
@@ -147,13 +154,13 @@ static Object* CallHere(Channel* channel, uint32_t function, Arguments* argument
   Object* thread = api.PyEval_SaveThread();
   napi_value answer = nullptr;
   double outcome = 0;
-  const bool is_done =
-      Dispatch(channel, function, 0, arguments, &answer) && napi_get_value_double(env, answer, &outcome) == napi_ok;
+  const char* problem = Dispatch(channel, function, 0, arguments, &answer);
+  if (problem == nullptr && napi_get_value_double(env, answer, &outcome) != napi_ok) problem = kEnding;
   napi_close_handle_scope(env, scope);
   saved.Restore(objects->frame);
   api.PyEval_RestoreThread(thread);
-  if (!is_done) {
-    api.PyErr_SetString(api.PyExc_RuntimeError, kEnding);
+  if (problem != nullptr) {
+    api.PyErr_SetString(problem == kTooLong ? api.PyExc_OverflowError : api.PyExc_RuntimeError, problem);
     return nullptr;
   }
   // A handle, negative for an exception.
@@ -175,11 +182,14 @@ static void Fulfil(FunctionRequest* request, Object* result, bool has_failed) {
 }
 
 // Answers the request of this number; false, with nothing taken, when there is none. Any thread.
-static bool FulfilById(Channel* channel, uint32_t id, Object* result, bool has_failed) {
+static bool FulfilById(Channel* channel, uint32_t id, Object* result, bool has_failed, const char* problem = kEnding) {
   channel->mutex.Acquire();
   FunctionRequest* request = channel->requests;
   while (request != nullptr && request->id != id) request = request->next;
-  if (request != nullptr) Fulfil(request, result, has_failed);
+  if (request != nullptr) {
+    request->problem = problem;
+    Fulfil(request, result, has_failed);
+  }
   channel->mutex.Release();
   return request != nullptr;
 }
@@ -192,7 +202,8 @@ void RefuseRequests(Channel* channel) {
 static void DeliverRequest(Channel* channel, Message* message) {
   FunctionRequest* request = OfMessage(message);
   const uint32_t id = request->id;
-  if (!Dispatch(channel, request->function, id, &request->arguments, nullptr)) FulfilById(channel, id, nullptr, true);
+  const char* problem = Dispatch(channel, request->function, id, &request->arguments, nullptr);
+  if (problem != nullptr) FulfilById(channel, id, nullptr, true, problem);
 }
 
 // Refused already, and perhaps gone.
@@ -206,6 +217,7 @@ static Object* CallThere(Channel* channel, uint32_t function, FunctionRequest* r
   request->function = function;
   request->is_of_pool = IsPoolThread();
   request->is_answered = request->is_postponed = false;
+  request->problem = kEnding;
   new (&request->answered) platform::Condition();
   Object* thread = api.PyEval_SaveThread();
   channel->mutex.Acquire();
@@ -225,7 +237,8 @@ static Object* CallThere(Channel* channel, uint32_t function, FunctionRequest* r
   api.PyEval_RestoreThread(thread);
   DropArguments(&request->arguments);  // what was delivered is empty
   if (request->result == nullptr) {
-    api.PyErr_SetString(api.PyExc_RuntimeError, kEnding);
+    const bool is_too_long = request->problem == kTooLong;
+    api.PyErr_SetString(is_too_long ? api.PyExc_OverflowError : api.PyExc_RuntimeError, request->problem);
     return nullptr;
   }
   return request->has_failed ? Raise(request->result) : request->result;

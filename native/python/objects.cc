@@ -335,10 +335,10 @@ static bool GetString(napi_env env, napi_value object, const char* name, char* o
          napi_get_value_string_utf8(env, value, out, size, &length) == napi_ok && length + 1 < size;
 }
 
-// startPython({ library, program, frame, isWorker, threads, onCall, onSettle }): an object with the functions above and
-// those of the channel, or a string that says what went wrong.
+// startPython({ library, program, frame, isWorker, threads, makeBytes, onCall, onSettle }): an object with the
+// functions above and those of the channel, or a string that says what went wrong.
 napi_value StartPython(napi_env env, napi_callback_info info) {
-  napi_value options, frame, worker, result;
+  napi_value options, frame, worker, make_bytes, result;
   Instance* instance = InstanceOf(env, info, &options);
   static const size_t kPath = 4096;
   char library[kPath], program[kPath], message[512];
@@ -363,6 +363,9 @@ napi_value StartPython(napi_env env, napi_callback_info info) {
   self->instance = instance;
   self->frame = static_cast<ObjectFrame*>(data);
   napi_create_reference(env, frame, 1, &self->frame_ref);
+  if (napi_get_named_property(env, options, "makeBytes", &make_bytes) == napi_ok) {
+    napi_create_reference(env, make_bytes, 1, &self->make_bytes);
+  }
   {
     LockScope scope(&all_objects_lock);
     self->next = all_objects;

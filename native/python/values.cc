@@ -1,11 +1,13 @@
 #include "values.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../wire.h"
 #include "raised.h"
 #include "tensor_type.h"
+#include "text.h"
 
 namespace dlpack {
 namespace python {
@@ -78,25 +80,6 @@ void DropReleased(Objects* self) {
   }
 }
 
-static Object* TextToPython(napi_env env, napi_value value, bool number) {
-  size_t length = 0;
-  char small[256];
-  if (napi_get_value_string_utf8(env, value, nullptr, 0, &length) != napi_ok) {
-    api.PyErr_SetString(api.PyExc_TypeError, "Expected a string");
-    return nullptr;
-  }
-  char* text = length < sizeof(small) ? small : static_cast<char*>(malloc(length + 1));
-  if (text == nullptr) {
-    api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for a string");
-    return nullptr;
-  }
-  napi_get_value_string_utf8(env, value, text, length + 1, &length);
-  Object* result = number ? api.PyLong_FromString(text, nullptr, 10)
-                          : api.PyUnicode_FromStringAndSize(text, static_cast<ptrdiff_t>(length));
-  if (text != small) free(text);
-  return result;
-}
-
 static Object* BytesToPython(napi_env env, napi_value value) {
   napi_typedarray_type type;
   size_t length = 0;
@@ -128,8 +111,9 @@ Object* ToPython(Objects* self, const Cell& cell, Spill* spill) {
     case kBytes: {
       if (spill == nullptr || spill->at >= spill->count) break;
       napi_value value = spill->values[spill->at++];
-      return cell.kind == kBytes ? BytesToPython(spill->env, value)
-                                 : TextToPython(spill->env, value, cell.kind == kBigInt);
+      return cell.kind == kBytes    ? BytesToPython(spill->env, value)
+             : cell.kind == kString ? StringToPython(spill->env, value)
+                                    : DigitsToPython(spill->env, value);
     }
     case kTensor: {
       Descriptor descriptor;
@@ -156,18 +140,26 @@ Object* ToPython(Objects* self, const Cell& cell, Spill* spill) {
   return nullptr;
 }
 
-static napi_value MakeString(napi_env env, Object* text) {
-  ptrdiff_t length = 0;
-  napi_value result = nullptr;
-  const char* utf8 = text == nullptr ? nullptr : api.PyUnicode_AsUTF8AndSize(text, &length);
-  if (utf8 == nullptr) {
-    // Lone surrogates have no UTF-8.
-    api.PyErr_Clear();
-    utf8 = "?";
-    length = 1;
+bool MakeBytes(napi_env env, Objects* self, const char* data, size_t length, napi_value* out) {
+  // Node-API ends the process where memory or the lengths of typed arrays do not suffice; JavaScript throws.
+  const size_t kLarge = 1 << 20;
+  void* copy = nullptr;
+  napi_value buffer, function, receiver, argument;
+  napi_typedarray_type type;
+  size_t made = 0;
+  if (length < kLarge) {
+    if (napi_create_arraybuffer(env, length, &copy, &buffer) != napi_ok ||
+        napi_create_typedarray(env, napi_uint8_array, length, buffer, 0, out) != napi_ok)
+      return false;
+  } else if (napi_get_reference_value(env, self->make_bytes, &function) != napi_ok ||
+             napi_get_undefined(env, &receiver) != napi_ok ||
+             napi_create_double(env, static_cast<double>(length), &argument) != napi_ok ||
+             napi_call_function(env, receiver, function, 1, &argument, out) != napi_ok ||
+             napi_get_typedarray_info(env, *out, &type, &made, &copy, nullptr, nullptr) != napi_ok || made != length) {
+    return false;
   }
-  napi_create_string_utf8(env, utf8, static_cast<size_t>(length), &result);
-  return result;
+  if (length > 0) memcpy(copy, data, length);
+  return true;
 }
 
 void HoldResult(Objects* self, Object* object) {
@@ -177,10 +169,18 @@ void HoldResult(Objects* self, Object* object) {
   if (result->handle == 0) api.Py_DecRef(object);
 }
 
+Object* RaiseTooLong(const char* subject, const char* advice) {
+  char text[160];
+  snprintf(text, sizeof(text), "%s too long for JavaScript, or there is no memory for it; %s", subject, advice);
+  api.PyErr_SetString(api.PyExc_OverflowError, text);
+  return nullptr;
+}
+
 napi_value FromPython(napi_env env, Objects* self, Object* object) {
   Cell* result = &self->frame->result;
   Object* type = TypeOf(object);
-  napi_value text = nullptr;
+  napi_value spilled = nullptr;
+  Ref ref(object);
   if (object == api._Py_NoneStruct) {
     result->kind = kNone;
   } else if (type == api.PyBool_Type) {
@@ -193,35 +193,39 @@ napi_value FromPython(napi_env env, Objects* self, Object* object) {
     int overflow = 0;
     const long long value = api.PyLong_AsLongLongAndOverflow(object, &overflow);
     result->number = static_cast<double>(value);
-    result->kind = overflow == 0 && value >= -((1LL << 53) - 1) && value <= (1LL << 53) - 1 ? kInt : kBigInt;
-    if (result->kind == kBigInt) {
-      Ref digits(api.PyNumber_ToBase(object, 10));
-      text = MakeString(env, digits.get());
-    }
+    result->kind = overflow == 0 && IsSafeInteger(value) ? kInt : kBigInt;
+    if (result->kind == kInt) return nullptr;
+    Ref digits(api.PyNumber_ToBase(object, 16));
+    const Text text(digits.get());
+    if (MakeString(env, text.data, text.size, text.is_utf16, &spilled)) return spilled;
+    RaiseTooLong("This int is", kLongInt);
+    return TakeException(env, self);
   } else if (type == api.PyUnicode_Type) {
     result->kind = kString;
-    text = MakeString(env, object);
+    const Text text(object);
+    if (MakeString(env, text.data, text.size, text.is_utf16, &spilled)) return spilled;
+    RaiseTooLong("This str is", kLongStr);
+    return TakeException(env, self);
   } else if (type == api.PyBytes_Type) {
     result->kind = kBytes;
     char* data = nullptr;
     ptrdiff_t length = 0;
-    void* copy = nullptr;
-    napi_value buffer;
     if (api.PyBytes_AsStringAndSize(object, &data, &length) == 0 &&
-        napi_create_arraybuffer(env, static_cast<size_t>(length), &copy, &buffer) == napi_ok) {
-      if (length > 0) memcpy(copy, data, static_cast<size_t>(length));
-      napi_create_typedarray(env, napi_uint8_array, static_cast<size_t>(length), buffer, 0, &text);
-    }
+        MakeBytes(env, self, data, static_cast<size_t>(length), &spilled))
+      return spilled;
+    RaiseTooLong("These bytes are", kLongBytes);
+    return TakeException(env, self);
   } else {
-    HoldResult(self, object);
-    return nullptr;
+    HoldResult(self, ref.take());
   }
-  api.Py_DecRef(object);
-  return text;
+  return nullptr;
 }
 
-static void SetString(napi_env env, napi_value object, const char* name, Object* text) {
-  napi_set_named_property(env, object, name, MakeString(env, text));
+static void SetString(napi_env env, napi_value object, const char* name, Object* str) {
+  const Text text(str);
+  napi_value value;
+  if (!MakeString(env, text.data, text.size, text.is_utf16, &value)) MakeString(env, "?", 1, false, &value);
+  napi_set_named_property(env, object, name, value);
 }
 
 napi_value TakeException(napi_env env, Objects* self) {

@@ -63,6 +63,7 @@ struct Objects {
   Instance* instance;
   ObjectFrame* frame;
   napi_ref frame_ref;
+  napi_ref make_bytes;  // a JavaScript function: a Uint8Array of that length, or undefined
   Object** table;
   uint32_t* next_free;
   uint32_t capacity;
@@ -109,7 +110,23 @@ Object* ToPython(Objects* self, const Cell& cell, Spill* spill);
 // Takes the reference over and puts its number into the result cell.
 void HoldResult(Objects* self, Object* object);
 
-// Takes the reference over. What does not fit into the result cell is returned.
+// What to do about a value that JavaScript has no room for.
+static const char kLongInt[] = "work with it in Python";
+static const char kLongStr[] = "take parts of it in Python";
+static const char kLongBytes[] = "take parts of it, or numpy.frombuffer of it as a tensor";
+
+// Raises an OverflowError and returns NULL. GIL held.
+Object* RaiseTooLong(const char* subject, const char* advice);
+
+// A number that JavaScript has exactly.
+inline bool IsSafeInteger(long long value) { return value >= -((1LL << 53) - 1) && value <= (1LL << 53) - 1; }
+
+// A Uint8Array with a copy of the bytes; false where JavaScript has none of that length. JavaScript thread, no GIL
+// needed.
+bool MakeBytes(napi_env env, Objects* self, const char* data, size_t length, napi_value* out);
+
+// Takes the reference over. What does not fit into the result cell is returned; or the exception, as by TakeException,
+// where JavaScript has no room for the value.
 napi_value FromPython(napi_env env, Objects* self, Object* object);
 
 // The exception that is set, as { type, message, traceback }; the result cell holds the exception itself.

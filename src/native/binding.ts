@@ -49,6 +49,7 @@ export interface Binding {
     frame: ArrayBuffer;
     isWorker: boolean;
     threads: number;
+    makeBytes: (length: number) => Uint8Array | undefined;
     onCall: (...values: never[]) => unknown;
     onSettle: (...values: never[]) => void;
   }): unknown;

@@ -94,8 +94,12 @@ export function onSettle(
   waiting.delete(number);
   promise?.forget();
   if (type === undefined) {
-    const result = toValue(kind, value); // also where nobody waits: an object has to be released
-    promise?.resolve(result);
+    try {
+      const result = toValue(kind, value);
+      promise?.resolve(result);
+    } catch (error) {
+      promise?.reject(error);
+    }
   } else {
     const exception = kind === ValueKind.handle ? (value as number) : 0;
     const error = makeError(type, message ?? '', traceback ?? '', exception);

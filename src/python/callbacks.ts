@@ -25,8 +25,8 @@ export function callable(target: JavaScriptFunction): PyObject {
  * keywords. Throws only where no code can run any more; native code knows what to do then.
  */
 export function onCall(number: number, request: number, pairs: number, ...values: unknown[]): unknown {
-  const args = readArguments(pairs, values);
   try {
+    const args = readArguments(pairs, values);
     const value = functionOf(number)(...args);
     if (!isPromise(value)) return give(request, value);
     if (request === 0) {

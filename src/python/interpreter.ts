@@ -85,7 +85,16 @@ export function python(options: PythonOptions = {}): Python {
     throw new ArgumentValueError('threads', 'a number from 1 to 128', threads);
   }
   const isWorker = !isMainThread;
-  const started = binding.startPython({ library, program, frame: objectFrame, isWorker, threads, onCall, onSettle });
+  const started = binding.startPython({
+    library,
+    program,
+    frame: objectFrame,
+    isWorker,
+    threads,
+    makeBytes,
+    onCall,
+    onSettle,
+  });
   if (typeof started === 'string') {
     throw new LoadError(
       'Python',
@@ -135,6 +144,15 @@ function conflict(name: string, used: string | number | null, wanted: string | n
     wanted,
     'a process has one Python: name it in the first call of python()',
   );
+}
+
+/** Native code cannot make a large array without the risk that the process ends. */
+function makeBytes(length: number): Uint8Array | undefined {
+  try {
+    return new Uint8Array(length);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Runs code of the user, which may import: the import at the end has signals that a library took given back. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ArgumentTypeError } from '../errors.js';
+import { ArgumentTypeError, BufferError } from '../errors.js';
 import { fromDLPack } from '../from-dlpack.js';
 import { placeOf, withMemory } from '../native/export.js';
 import { takeResult as takeTensorResult } from '../native/import.js';
@@ -243,7 +243,7 @@ function writeArgument(index: number, value: unknown): void {
       writeCell(index, ValueKind.none, 0, 0);
       return;
     case 'bigint':
-      writeSpilled(index, ValueKind.bigint, String(value));
+      writeSpilled(index, ValueKind.bigint, value.toString(16)); // base 16: Python limits the digits of others
       return;
   }
   throw new ArgumentTypeError('argument', 'a value that Python can take', value);
@@ -309,11 +309,20 @@ export function takeResult(spilled: unknown): unknown {
     case ValueKind.bytes:
       return spilled;
     case ValueKind.bigint:
-      return BigInt(spilled as string);
+      return toBigInt(spilled as string);
     case ValueKind.end:
       return END;
     default:
       return null;
+  }
+}
+
+/** Digits as Python writes them: `-0xff`. */
+function toBigInt(digits: string): bigint {
+  try {
+    return digits.startsWith('-') ? -BigInt(digits.slice(1)) : BigInt(digits);
+  } catch (cause) {
+    throw new BufferError('This Python int is too long for a JavaScript bigint; work with it in Python', { cause });
   }
 }
 
@@ -327,7 +336,7 @@ export function toValue(kind: number, value: unknown): unknown {
     case ValueKind.bool:
       return value === 1;
     case ValueKind.bigint:
-      return BigInt(value as string);
+      return toBigInt(value as string);
     default:
       return value;
   }

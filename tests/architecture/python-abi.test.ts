@@ -13,14 +13,14 @@ const stableSince: Record<string, string> = {
     'PyCapsule_GetPointer PyCapsule_IsValid PyCapsule_New PyCapsule_SetName PyDict_GetItemString PyDict_GetItemWithError PyDict_New PyDict_Next ' +
     'PyDict_SetItem PyDict_SetItemString PyDict_Size PyDict_Type PyErr_Clear PyErr_ExceptionMatches PyErr_Fetch PyErr_NewExceptionWithDoc ' +
     'PyErr_NormalizeException PyErr_Occurred PyErr_Restore PyErr_SetObject PyErr_SetString PyEval_RestoreThread ' +
-    'PyEval_SaveThread PyExc_AttributeError PyExc_BaseException PyExc_BufferError PyExc_RuntimeError PyExc_TypeError ' +
+    'PyEval_SaveThread PyExc_AttributeError PyExc_BaseException PyExc_BufferError PyExc_OverflowError PyExc_RuntimeError PyExc_TypeError ' +
     'PyExc_ValueError PyException_SetTraceback PyFloat_AsDouble PyFloat_FromDouble PyFloat_Type PyGILState_Ensure ' +
     'PyGILState_Release PyImport_ImportModule PyIter_Next PyList_New PyList_SetItem PyList_Type PyLong_AsLongLongAndOverflow ' +
     'PyLong_AsVoidPtr PyLong_FromLongLong PyLong_FromString PyLong_FromVoidPtr PyLong_Type PyNumber_ToBase PyObject_Call PyObject_CallObject ' +
     'PyObject_ClearWeakRefs PyObject_Free PyObject_GetAttr PyObject_GetAttrString PyObject_GetItem PyObject_GetIter ' +
     'PyObject_IsInstance PyObject_IsTrue PyObject_SetAttr PyObject_SetAttrString PyObject_SetItem PyObject_Str PyObject_Type ' +
     'PyTuple_GetItem PyTuple_New PyTuple_SetItem PyTuple_Size PyTuple_Type PyType_FromSpec PyType_GenericAlloc ' +
-    'PyType_GetFlags PyType_IsSubtype PyType_Type PyUnicode_Compare PyUnicode_FromStringAndSize PyUnicode_InternFromString ' +
+    'PyType_GetFlags PyType_IsSubtype PyType_Type PyUnicode_AsEncodedString PyUnicode_Compare PyUnicode_DecodeUTF16 PyUnicode_FromStringAndSize PyUnicode_InternFromString ' +
     'PyUnicode_InternInPlace PyUnicode_Type PyWeakref_NewRef Py_DecRef Py_IncRef Py_InitializeEx Py_IsInitialized ' +
     '_Py_FalseStruct _Py_NoneStruct _Py_TrueStruct',
   // In the library of every CPython from 3.9 on; promised by the stable ABI since then.

@@ -1,0 +1,91 @@
+/** Numbers, strings and bytes at their limits, on each of the ways between Python and JavaScript. */
+
+import { callAsync, type PythonError } from 'dlpack/python';
+import { equal, ok } from '../../assert.js';
+import { runChild } from '../../child.js';
+import { testWith } from '../../harness.js';
+import { py, pythonMissing, value } from './available.js';
+
+/** The value of an expression as a result, as the result of an asynchronous call, and as an argument on two threads. */
+async function arrivals(expression: string): Promise<unknown[]> {
+  const received: unknown[] = [];
+  const receive = (x: unknown): void => void received.push(x);
+  const give = py.eval(`lambda f: f(${expression})`);
+  received.push(py.eval(expression));
+  received.push(await callAsync(py.eval(`lambda: ${expression}`)));
+  give(receive);
+  await callAsync(give, receive);
+  return received;
+}
+
+testWith(pythonMissing, 'integers of any length arrive exactly', async () => {
+  const integers: [string, number | bigint][] = [
+    ['2**53 - 1', 2 ** 53 - 1],
+    ['2**53', 2n ** 53n],
+    ['-2**53', -(2n ** 53n)],
+    ['10**4300', 10n ** 4300n],
+    ['10**5000 + 7', 10n ** 5000n + 7n],
+    ['-(10**20000) - 3', -(10n ** 20000n) - 3n],
+  ];
+  for (const [expression, expected] of integers) {
+    for (const got of await arrivals(expression)) ok(got === expected, expression);
+  }
+});
+
+testWith(pythonMissing, 'bigints of any length are passed exactly', () => {
+  const isEqual = py.eval('lambda x, digits, base: x == int(digits, base)');
+  for (const x of [2n ** 64n, -(2n ** 64n), 10n ** 5000n, -(10n ** 20000n)]) {
+    equal(isEqual(x, x.toString(16), 16), true);
+  }
+});
+
+testWith(pythonMissing, 'strings with lone surrogates keep every character', async () => {
+  const strings: [string, string][] = [
+    ["'hello\\udcffworld'", 'hello\udcffworld'],
+    ["'\\ud800'", '\ud800'],
+    ["__import__('os').fsdecode(b'file-\\xff.txt')", 'file-\udcff.txt'],
+    ["'\\ud83c\\udf89 \\U0001f389 \\udc00'", '\ud83c\udf89 🎉 \udc00'],
+    ["'\\ufffd real'", '\ufffd real'],
+  ];
+  for (const [expression, expected] of strings) {
+    for (const got of await arrivals(expression)) equal(got, expected);
+  }
+  const characters = py.eval('lambda s: [ord(c) for c in s]');
+  equal([...characters('a\udcffb')], [0x61, 0xdcff, 0x62]);
+  equal([...characters('\ufffd\ud800')], [0xfffd, 0xd800]);
+  equal([...characters('\ufffd 🎉')], [0xfffd, 0x20, 0x1f389]);
+});
+
+testWith(pythonMissing, 'the message of an exception keeps a lone surrogate', async () => {
+  const raise = py.eval("lambda: (_ for _ in ()).throw(ValueError('text \\udcff of an error'))");
+  for (const call of [() => raise(), () => callAsync(raise)]) {
+    let message = '';
+    try {
+      await call();
+    } catch (error) {
+      message = (error as PythonError).message;
+    }
+    equal(message, 'ValueError: text \udcff of an error');
+  }
+});
+
+testWith(pythonMissing, 'a str that JavaScript has no room for is an error, not undefined', () => {
+  const { code, output } = runChild(import.meta.url, './children/long-values.js', { args: ['str'] });
+  equal(code, 0, output);
+  equal(output.trim(), 'ok');
+});
+
+testWith(pythonMissing, 'bytes that JavaScript has no room for are an error, not the end of the process', () => {
+  const { code, output } = runChild(import.meta.url, './children/long-values.js', { args: ['bytes'] });
+  equal(code, 0, output);
+  equal(output.trim(), 'ok');
+});
+
+testWith(pythonMissing, 'large bytes arrive whole', async () => {
+  const length = 3 * 2 ** 20;
+  for (const got of await arrivals(`bytes(range(256)) * ${length / 256}`)) {
+    const bytes = value<Uint8Array>(got);
+    ok(bytes instanceof Uint8Array && bytes.length === length, String(bytes.length));
+    equal([bytes[255], bytes[256], bytes[length - 1]], [255, 0, 255]);
+  }
+});
