@@ -33,7 +33,7 @@ enum Status : int32_t {
 };
 
 // The first words of the wire.
-struct WireHeader {
+struct alignas(8) WireHeader {
   // the slot of the request, written right before the call and read first in it
   uint32_t slot;
   // the first free word
@@ -44,7 +44,7 @@ static_assert(offsetof(WireHeader, top) == 4);
 static_assert(sizeof(WireHeader) == 8);
 
 // A tensor. The lengths of its axes follow as doubles, then as many strides in elements.
-struct WireTensor {
+struct alignas(8) WireTensor {
   // a storage in the table of the instance
   uint32_t handle;
   // code, bits and lanes, packed as in DLDataType
@@ -82,7 +82,7 @@ static_assert(offsetof(WireTensor, trace) == 48);
 static_assert(sizeof(WireTensor) == 56);
 
 // A tensor that native code describes: the result of a request that carries nothing else.
-struct TensorResult {
+struct alignas(8) TensorResult {
   // a Status, written by native code
   int32_t status;
   // the tensor, also as far as it is known when it is refused
@@ -96,7 +96,7 @@ static_assert(offsetof(TensorResult, dims) == 64);
 static_assert(sizeof(TensorResult) == 1088);
 
 // A managed tensor by its address.
-struct ImportRequest {
+struct alignas(8) ImportRequest {
   // a Status, written by native code
   int32_t status;
   // of the managed tensor
@@ -113,7 +113,7 @@ static_assert(offsetof(ImportRequest, dims) == 72);
 static_assert(sizeof(ImportRequest) == 1096);
 
 // A tensor as a managed tensor.
-struct ExportRequest {
+struct alignas(8) ExportRequest {
   // a Status, written by native code
   int32_t status;
   // of the new managed tensor
@@ -127,7 +127,7 @@ static_assert(offsetof(ExportRequest, tensor) == 16);
 static_assert(sizeof(ExportRequest) == 72);
 
 // A call of the deleter of a managed tensor.
-struct DeleteRequest {
+struct alignas(8) DeleteRequest {
   // a Status, written by native code
   int32_t status;
   // of the managed tensor
@@ -138,7 +138,7 @@ static_assert(offsetof(DeleteRequest, address) == 8);
 static_assert(sizeof(DeleteRequest) == 16);
 
 // A tensor for a ticket that is issued, or of a ticket that is redeemed.
-struct TicketRequest {
+struct alignas(8) TicketRequest {
   // a Status, written by native code
   int32_t status;
   // the number of the ticket
@@ -155,7 +155,7 @@ static_assert(offsetof(TicketRequest, dims) == 80);
 static_assert(sizeof(TicketRequest) == 1104);
 
 // New host memory.
-struct AllocateRequest {
+struct alignas(8) AllocateRequest {
   // a Status, written by native code
   int32_t status;
   // a storage in the table of the instance
@@ -169,15 +169,15 @@ static_assert(offsetof(AllocateRequest, nbytes) == 8);
 static_assert(sizeof(AllocateRequest) == 16);
 
 // A storage that JavaScript no longer needs.
-struct ReleaseRequest {
+struct alignas(8) ReleaseRequest {
   // a storage in the table of the instance
   uint32_t handle;
 };
 static_assert(offsetof(ReleaseRequest, handle) == 0);
-static_assert(sizeof(ReleaseRequest) == 4);
+static_assert(sizeof(ReleaseRequest) == 8);
 
 // Where a storage begins.
-struct AddressRequest {
+struct alignas(8) AddressRequest {
   // a Status, written by native code
   int32_t status;
   // a storage in the table of the instance
@@ -191,7 +191,7 @@ static_assert(offsetof(AddressRequest, address) == 8);
 static_assert(sizeof(AddressRequest) == 16);
 
 // Memory that JavaScript keeps alive until its last reference is dropped; a typed array is an argument.
-struct PinRequest {
+struct alignas(8) PinRequest {
   // a Status, written by native code
   int32_t status;
   // a storage in the table of the instance
@@ -211,7 +211,7 @@ static_assert(offsetof(PinRequest, nbytes) == 24);
 static_assert(sizeof(PinRequest) == 32);
 
 // An ArrayBuffer over a storage, or a copy from or to one.
-struct BufferRequest {
+struct alignas(8) BufferRequest {
   // a Status, written by native code
   int32_t status;
   // a storage in the table of the instance
@@ -222,7 +222,7 @@ static_assert(offsetof(BufferRequest, handle) == 4);
 static_assert(sizeof(BufferRequest) == 8);
 
 // An address.
-struct AddressResult {
+struct alignas(8) AddressResult {
   // the address
   uint64_t address;
 };
@@ -230,7 +230,7 @@ static_assert(offsetof(AddressResult, address) == 0);
 static_assert(sizeof(AddressResult) == 8);
 
 // What is alive in the process.
-struct CountsResult {
+struct alignas(8) CountsResult {
   // blocks of memory that this package allocated
   double storages;
   // their bytes
@@ -253,7 +253,7 @@ static_assert(offsetof(CountsResult, reported) == 40);
 static_assert(sizeof(CountsResult) == 48);
 
 // How many live exports have a recorded place.
-struct TracesResult {
+struct alignas(8) TracesResult {
   // how many, also when the array has less room
   double count;
 };
@@ -261,7 +261,7 @@ static_assert(offsetof(TracesResult, count) == 0);
 static_assert(sizeof(TracesResult) == 8);
 
 // A pass of src/values/pass.ts: elements of one side into the other.
-struct ConvertRequest {
+struct alignas(8) ConvertRequest {
   // 1 when the pass ran, written by native code
   uint32_t is_done;
   // the storage that is read; 0: a typed array

@@ -97,6 +97,7 @@ struct Buffer {
   F(Object*, PyDict_GetItemWithError, (Object*, Object*))                             \
   F(int, PyDict_SetItemString, (Object*, const char*, Object*))                       \
   F(int, PyDict_Next, (Object*, ptrdiff_t*, Object**, Object**))                      \
+  F(int, PyDict_DelItem, (Object*, Object*))                                          \
   F(ptrdiff_t, PyDict_Size, (Object*))                                                \
   F(Object*, PyCapsule_New, (void*, const char*, void (*)(Object*)))                  \
   F(void*, PyCapsule_GetPointer, (Object*, const char*))                              \

@@ -11,6 +11,8 @@
 #include "channel.h"
 #include "pool.h"
 #include "raised.h"
+#include "snapshot.h"
+#include "staged.h"
 
 namespace dlpack {
 namespace python {
@@ -21,10 +23,11 @@ struct AsyncCall {
   Channel* channel;
   AsyncCall* next;  // of those that JavaScript waits for; JavaScript thread
   AsyncCall* previous;
-  uint32_t number;  // of the promise
-  Object* run;      // of a copy of the caller's context variables
-  Object* arguments;
-  Object* keywords;
+  uint32_t number;     // of the promise
+  Snapshot* snapshot;  // the caller's context variables
+  Staged* values;      // the callable, its arguments, names and values of keywords
+  uint32_t count;
+  uint32_t keywords;               // values
   std::atomic<bool> is_abandoned;  // written by the JavaScript thread
   bool has_failed;
   Carried result;  // or the exception
@@ -39,11 +42,19 @@ static AsyncCall* OfMessage(Message* message) {
 }
 
 // Any thread, no GIL needed.
+static void DropValues(AsyncCall* call) {
+  for (uint32_t i = 0; i < call->count; ++i) DropStaged(&call->values[i]);
+  free(call->values);
+  call->values = nullptr;
+  call->count = 0;
+  ReleaseSnapshot(call->snapshot);
+  call->snapshot = nullptr;
+}
+
+// Any thread, no GIL needed.
 static void FreeCall(AsyncCall* call) {
   for (Carried* value : {&call->result, &call->type_name, &call->text, &call->traceback}) DropCarried(value);
-  for (Object* object : {call->run, call->arguments, call->keywords}) {
-    if (object != nullptr) DeferDecRef(object);
-  }
+  DropValues(call);
   free(call);
 }
 
@@ -78,25 +89,52 @@ static size_t DescribeTooLong(napi_env env, napi_value values[6]) {
 // JavaScript thread, from the event loop.
 static void SettleCall(Channel* channel, Message* message) {
   AsyncCall* call = OfMessage(message);
-  if (!call->is_abandoned.load(std::memory_order_relaxed)) {
-    Unlist(call);
-    napi_env env = channel->env;
-    // The number of the promise and the value; after an exception, type, message and traceback.
-    napi_value values[7];
-    napi_create_uint32(env, call->number, &values[0]);
-    size_t count = 3;
-    if (!Deliver(env, channel->objects, &call->result, &values[1]) && !call->has_failed) {
-      count = DescribeTooLong(env, values);
-    } else if (call->has_failed) {
-      for (Carried* text : {&call->type_name, &call->text, &call->traceback}) {
-        Deliver(env, channel->objects, text, &values[count]);  // its kind gives way to the next text
-        values[count] = values[count + 1];
-        ++count;
-      }
+  if (!call->is_abandoned.load(std::memory_order_relaxed)) Unlist(call);
+  napi_env env = channel->env;
+  // The number of the promise and the value; after an exception, type, message and traceback.
+  napi_value values[7];
+  napi_create_uint32(env, call->number, &values[0]);
+  size_t count = 3;
+  if (!Deliver(env, channel->objects, &call->result, &values[1]) && !call->has_failed) {
+    count = DescribeTooLong(env, values);
+  } else if (call->has_failed) {
+    for (Carried* text : {&call->type_name, &call->text, &call->traceback}) {
+      Deliver(env, channel->objects, text, &values[count]);  // its kind gives way to the next text
+      values[count] = values[count + 1];
+      ++count;
     }
-    CallJavaScript(channel, channel->on_settle, count, values, nullptr);
   }
+  CallJavaScript(channel, channel->on_settle, count, values, nullptr);
   FreeCall(call);
+}
+
+// The call of `run` with everything that was staged. A new reference, or NULL with an exception set. GIL held.
+static Object* CallStaged(AsyncCall* call) {
+  const uint32_t positional = call->count - call->keywords;
+  Ref run(RunnerOf(*call->snapshot));
+  Ref arguments(run ? api.PyTuple_New(positional) : nullptr);
+  Ref keywords(arguments && call->keywords != 0 ? api.PyDict_New() : nullptr);
+  if (!arguments || (call->keywords != 0 && !keywords)) return nullptr;
+  for (uint32_t i = 0; i < positional; ++i) {
+    Object* value = Unstage(call->channel, &call->values[i]);
+    if (value == nullptr) return nullptr;
+    api.PyTuple_SetItem(arguments.get(), i, value);
+  }
+  for (uint32_t i = positional; i + 1 < call->count; i += 2) {
+    Ref name(Unstage(call->channel, &call->values[i]));
+    Ref value(name ? Unstage(call->channel, &call->values[i + 1]) : nullptr);
+    if (!value || api.PyDict_SetItem(keywords.get(), name.get(), value.get()) != 0) return nullptr;
+  }
+  Object* result = api.PyObject_Call(run.get(), arguments.get(), keywords.get());
+  SavedError error;  // what is dropped now may run Python code
+  for (Ref* dropped : {&run, &arguments, &keywords}) dropped->reset(nullptr);
+  return result;
+}
+
+static thread_local AsyncCall* current_call;
+
+uint32_t CurrentCall(const Channel* channel) {
+  return current_call != nullptr && current_call->channel == channel ? current_call->number : 0;
 }
 
 // A thread of the pool, GIL held.
@@ -105,69 +143,81 @@ static void RunCall(Task* task) {
   call->channel->mutex.Acquire();
   const bool is_closed = call->channel->is_closed;
   call->channel->mutex.Release();
-  if (is_closed || call->is_abandoned.load(std::memory_order_relaxed)) {
-    FreeCall(call);  // nobody waits, and nothing has begun
+  if (is_closed) {
+    FreeCall(call);
     return;
   }
-  Object* result = api.PyObject_Call(call->run, call->arguments, call->keywords);
-  if (is_forked) LeaveForked();
-  call->has_failed = result == nullptr;
-  {
-    // Dropped before JavaScript learns of the end, so that nothing which only the call kept is alive then.
-    SavedError error;
-    for (Object** object : {&call->run, &call->arguments, &call->keywords}) {
-      if (*object != nullptr) api.Py_DecRef(*object);
-      *object = nullptr;
+  if (!call->is_abandoned.load(std::memory_order_relaxed)) {
+    for (uint32_t i = 0; i < call->count; ++i) OwnObjects(&call->values[i]);
+    current_call = call;
+    Object* result = CallStaged(call);
+    current_call = nullptr;
+    if (is_forked) LeaveForked();
+    call->has_failed = result == nullptr;
+    {
+      // Dropped before JavaScript learns of the end, so that nothing which only the call kept is alive then.
+      SavedError error;
+      DropValues(call);
     }
-  }
-  if (result != nullptr) {
-    Carry(result, &call->result);
-  } else {
-    Raised raised;
-    CarryText(raised.type_name.get(), &call->type_name);
-    CarryText(raised.message.get(), &call->text);
-    CarryText(raised.traceback.get(), &call->traceback);
-    if (raised.exception) Carry(raised.exception.take(), &call->result);
+    if (result != nullptr) {
+      Carry(result, &call->result);
+    } else {
+      Raised raised;
+      CarryText(raised.type_name.get(), &call->type_name);
+      CarryText(raised.message.get(), &call->text);
+      CarryText(raised.traceback.get(), &call->traceback);
+      if (raised.exception) Carry(raised.exception.take(), &call->result);
+    }
   }
   if (!Post(call->channel, &call->message)) FreeCall(call);
 }
 
-// callAsync(tuple, dict, number): a tuple of the function and its arguments, a dict of keyword arguments or 0, both
-// taken over, and the number of the promise. Fails only before the call begins.
-napi_value CallAsync(napi_env env, napi_callback_info info) {
-  napi_value values[3];
-  Channel* channel = ChannelOf(env, info, values);
-  Objects* objects = channel->objects;
-  objects->frame->failed = 0;
-  Gil gil;
-  Ref arguments(DropObject(objects, NumberIn(env, values[0])));
-  Ref keywords(DropObject(objects, NumberIn(env, values[1])));
+static const char kNoMemory[] = "Out of memory for an asynchronous call";
+
+// Copies the request. NULL when out of memory, or when it names something that was released. No GIL needed.
+static AsyncCall* StageCall(Objects* self, PerformRequest* request, Spill* spill) {
+  const Cells cells = CellsBehind(self->instance, request + 1, request->count);
   void* block = malloc(sizeof(AsyncCall));
-  Ref module(block == nullptr || !arguments ? nullptr : api.PyImport_ImportModule("contextvars"));
-  Ref copy_context(module ? api.PyObject_GetAttrString(module.get(), "copy_context") : nullptr);
-  Ref context(copy_context ? api.PyObject_CallObject(copy_context.get(), nullptr) : nullptr);
-  Ref run(context ? api.PyObject_GetAttrString(context.get(), "run") : nullptr);
-  if (run) {
-    AsyncCall* call = new (block) AsyncCall();
-    call->task.run = RunCall;
-    call->message.deliver = SettleCall;
-    call->message.drop = DropCall;
-    call->channel = channel;
-    call->number = NumberIn(env, values[2]);
-    call->run = run.take();
-    call->arguments = arguments.take();
-    call->keywords = keywords.take();
-    if (Submit(&call->task)) {
-      List(call);
-      return nullptr;
-    }
-    FreeCall(call);
-    api.PyErr_SetString(api.PyExc_RuntimeError, "Expected a thread for an asynchronous call but none could be started");
-  } else {
-    free(block);
-    if (!api.PyErr_Occurred()) api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for an asynchronous call");
+  if (block == nullptr) return nullptr;
+  AsyncCall* call = new (block) AsyncCall();
+  call->task.run = RunCall;
+  call->message.deliver = SettleCall;
+  call->message.drop = DropCall;
+  call->channel = self->channel;
+  call->number = request->promise;
+  call->keywords = request->keywords <= cells.count / 2 ? 2 * request->keywords : 0;
+  call->snapshot = RetainSnapshot(self->snapshot);
+  call->values = static_cast<Staged*>(calloc(cells.count + 1, sizeof(Staged)));
+  bool good = call->values != nullptr && cells.count > call->keywords;
+  for (uint32_t i = 0; good && i < cells.count; ++i) {
+    good = Stage(self, &cells.at[i], spill, &call->values[i]);
+    ++call->count;
   }
-  return TakeException(env, objects);
+  if (good) return call;
+  FreeCall(call);
+  return nullptr;
+}
+
+napi_value StartCall(napi_env env, Objects* self, PerformRequest* request, Spill* spill) {
+  Outcome* outcome = reinterpret_cast<Outcome*>(request);
+  outcome->failed = 0;
+  if (self->snapshot == nullptr) {
+    // No call of this thread is under way, or an operation would have taken one: whoever has the GIL is not ours.
+    Gil gil;
+    self->snapshot = TakeSnapshot();
+    if (self->snapshot == nullptr) return TakeException(env, self, outcome);
+  }
+  AsyncCall* call = StageCall(self, request, spill);
+  if (call != nullptr && Submit(&call->task)) {
+    List(call);
+    return nullptr;
+  }
+  Gil gil;
+  api.PyErr_SetString(
+      api.PyExc_RuntimeError,
+      call == nullptr ? kNoMemory : "Expected a thread for an asynchronous call but none could be started");
+  if (call != nullptr) FreeCall(call);
+  return TakeException(env, self, outcome);
 }
 
 // abandon(number): nobody waits for the call any more. It does not begin, if it has not yet.

@@ -6,6 +6,7 @@
 
 #include "../exports.h"
 #include "pool.h"
+#include "runtime.h"
 
 namespace dlpack {
 namespace python {
@@ -82,6 +83,8 @@ static void Close(void* data) {
   channel->mutex.Release();
   channel->objects = nullptr;
   channel->calls = nullptr;
+  napi_delete_reference(channel->env, channel->on_call);
+  napi_delete_reference(channel->env, channel->on_settle);
 }
 
 bool CallJavaScript(Channel* channel, napi_ref function, size_t count, const napi_value* values, napi_value* result) {
@@ -107,8 +110,7 @@ void KeepRunning(Channel* channel, bool keep) {
 }
 
 static const Export kExports[] = {
-    {"callAsync", CallAsync},           {"abandon", Abandon},   {"leave", Leave},   {"makeFunction", MakeFunction},
-    {"reviveFunction", ReviveFunction}, {"thrownBy", ThrownBy}, {"answer", Answer}, {"postpone", Postpone},
+    {"abandon", Abandon}, {"leave", Leave}, {"thrownBy", ThrownBy}, {"answer", Answer}, {"postpone", Postpone},
 };
 
 static bool GetFunction(napi_env env, napi_value options, const char* name, napi_ref* out) {
@@ -137,8 +139,15 @@ const char* OpenChannel(napi_env env, Objects* objects, napi_value options, napi
     free(channel);
     return "expected functions onCall and onSettle";
   }
+  {
+    Gil gil;
+    channel->functions = api.PyDict_New();
+    api.PyErr_Clear();
+  }
+  if (channel->functions == nullptr) return "out of memory";
   KeepRunning(channel, false);
   channel->objects = objects;
+  objects->channel = channel;
   channel->thread = &is_javascript_thread;
   is_javascript_thread = true;
   // Cleanup hooks run last in, first out: before those of the objects and of the thread-safe function.

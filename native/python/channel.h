@@ -34,6 +34,7 @@ struct Channel {
   napi_ref on_call;
   napi_ref on_settle;
   AsyncCall* calls;    // that JavaScript waits for
+  Object* functions;   // a dict of weak references to callables, by the number of their function; GIL
   const void* thread;  // an address of that thread alone; compared on any
 };
 
@@ -77,13 +78,15 @@ inline uint32_t NumberIn(napi_env env, napi_value value) {
 }
 
 // async_call.cc
-napi_value CallAsync(napi_env env, napi_callback_info info);
+// Starts the call of the cells, a callable first, the last `keywords` of them names and values, without waiting for the
+// GIL where that can be. Fails only before the call begins. JavaScript thread.
+napi_value StartCall(napi_env env, Objects* self, PerformRequest* request, Spill* spill);
+// The number of the asynchronous call of this channel that runs on this thread, or 0.
+uint32_t CurrentCall(const Channel* channel);
 napi_value Abandon(napi_env env, napi_callback_info info);
 napi_value Leave(napi_env env, napi_callback_info info);
 
 // function_type.cc
-napi_value MakeFunction(napi_env env, napi_callback_info info);
-napi_value ReviveFunction(napi_env env, napi_callback_info info);
 napi_value ThrownBy(napi_env env, napi_callback_info info);
 
 // function_call.cc

@@ -99,13 +99,14 @@ bool OfferToTable(const Descriptor& descriptor, Storage* storage, const DLPackEx
 }
 
 // Through the table of the class: no Python code runs.
-Object* ConvertByTable(Objects* self, const TypeEntry& entry, const Descriptor& descriptor, Storage* storage) {
+Object* ConvertByTable(Objects* self, const TypeEntry& entry, const Descriptor& descriptor, Storage* storage,
+                       Outcome* outcome) {
   // What is behind a table does not look at the read-only flag, and PyTorch up to 2.13 ends the process when it meets a
   // negative stride (pytorch#188047).
   bool must_copy = (descriptor.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 && entry.api != ExchangeApi();
   for (int32_t i = 0; i < descriptor.ndim && entry.is_torch; ++i) must_copy |= descriptor.strides[i] < 0;
   if (must_copy) {
-    self->frame->result.kind = kMustCopy;
+    outcome->result_kind = kMustCopy;
     return nullptr;
   }
   RetainStorage(storage, self->instance->thread);
@@ -134,9 +135,10 @@ Object* ConvertByFunction(TypeEntry* entry, Object* tensor, bool may_copy) {
   return CallVector(entry->from_dlpack, arguments + 1, 1, may_copy ? nullptr : names.copy_tuple);
 }
 
-Object* ConvertTo(Objects* self, TypeEntry* entry, const Descriptor& descriptor, Storage* storage, bool may_copy) {
+Object* ConvertTo(Objects* self, TypeEntry* entry, const Descriptor& descriptor, Storage* storage, bool may_copy,
+                  Outcome* outcome) {
   if (entry->api != nullptr && OfferToTable(descriptor, storage, *entry->api))
-    return ConvertByTable(self, *entry, descriptor, storage);
+    return ConvertByTable(self, *entry, descriptor, storage, outcome);
   if (entry->is_numpy && FitsNumPy(descriptor)) return NewNumPyArray(descriptor, storage);
   // From here on libraries run code, and JavaScript that it calls may dispose the tensor: this one keeps the memory.
   Ref tensor(NewTensor(descriptor, storage));
@@ -151,21 +153,19 @@ Object* ConvertTo(Objects* self, TypeEntry* entry, const Descriptor& descriptor,
 
 }  // namespace
 
-Object* ConvertTensor(Objects* self, const Cell* cells, uint32_t count) {
-  const Cell& cell = cells[count == 3 ? 1 : 0];
-  if ((count != 1 && count != 3) || cell.kind != kTensor || (count == 3 && cells[0].kind != kHandle)) {
-    api.PyErr_SetString(api.PyExc_RuntimeError, "Expected a tensor, or a class, a tensor and a number");
+Object* ConvertTensor(Objects* self, const Cells& cells, Outcome* outcome) {
+  if (cells.count != 3 || cells.at[0].kind != kHandle || cells.at[1].kind != kTensor) {
+    api.PyErr_SetString(api.PyExc_RuntimeError, "Expected a class, a tensor and a number");
     return nullptr;
   }
-  if (count == 1) return ToPython(self, cell, nullptr);
-  const bool may_copy = cells[2].number != 0;
-  Ref type(ToPython(self, cells[0], nullptr));
+  const bool may_copy = cells.at[2].number != 0;
+  Ref type(ToPython(self, &cells.at[0], nullptr));
   if (!type) return nullptr;
   Descriptor descriptor;
-  Storage* storage = ReadTensor(self, cell, &descriptor);
-  if (storage == nullptr) return nullptr;
+  Storage* storage = ReadTensor(self, cells.at[1], &descriptor);
+  if (storage == nullptr) return RaiseReleased(kTensor);
   TypeEntry* entry = FindType(type.get());
-  if (entry != nullptr) return ConvertTo(self, entry, descriptor, storage, may_copy);
+  if (entry != nullptr) return ConvertTo(self, entry, descriptor, storage, may_copy, outcome);
   if (!api.PyType_IsSubtype(TypeOf(type.get()), api.PyType_Type)) {
     api.PyErr_SetString(api.PyExc_TypeError, "Expected a class of tensors, such as torch.Tensor or numpy.ndarray");
     return nullptr;
@@ -175,7 +175,7 @@ Object* ConvertTensor(Objects* self, const Cell* cells, uint32_t count) {
   entry = LookUpType(type.get());
   Object* result = nullptr;
   if (entry != nullptr) {
-    result = ConvertTo(self, entry, descriptor, storage, may_copy);
+    result = ConvertTo(self, entry, descriptor, storage, may_copy, outcome);
   } else {
     api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for a class");
   }

@@ -7,10 +7,9 @@
 namespace dlpack {
 namespace python {
 
-// One cell: the tensor as an object of our own type. Three: a class, the tensor, and whether a copy may be made (0:
-// never). A new reference; or NULL with an exception set, or with the result cell saying that the class needs a copy.
-// JavaScript thread, GIL held.
-Object* ConvertTensor(Objects* self, const Cell* cells, uint32_t count);
+// Three cells: a class, the tensor, and whether a copy may be made (0: never). A new reference; or NULL with an
+// exception set, or with an outcome that says that the class needs a copy. JavaScript thread, GIL held.
+Object* ConvertTensor(Objects* self, const Cells& cells, Outcome* outcome);
 
 }  // namespace python
 }  // namespace dlpack

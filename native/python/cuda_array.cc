@@ -124,26 +124,37 @@ bool ReadIntegers(Object* tuple, double* out, int32_t* count) {
   return true;
 }
 
-// The entries of an interface as nearly all objects have them. False, with no exception set, for what is out of the
-// ordinary: JavaScript looks at that entry by entry and says what is wrong.
-bool ReadPlain(Object* dict, ArrayFrame* frame) {
+// The entries of an interface as nearly all objects have them.
+struct PlainArray {
+  uint64_t pointer;
+  uint64_t stream;  // 0: there is nothing to wait for
+  char typestr[8];  // up to six characters, the rest 0
+  int32_t ndim;
+  bool has_strides;
+  bool is_read_only;
+  double shape[kMaxNdim];
+  double strides[kMaxNdim];  // bytes
+};
+
+// False, with no exception set, for an unusual interface: JavaScript reads that entry by entry and says what is wrong.
+bool ReadPlain(Object* dict, PlainArray* array) {
   if (TypeOf(dict) != api.PyDict_Type) return false;
   const Entries entries = ReadEntries(dict);
-  frame->flags = 0;
-  if (!ReadIntegers(entries.of[kShape], frame->shape, &frame->ndim)) return false;
-  int32_t steps = frame->ndim;
+  array->has_strides = array->is_read_only = false;
+  if (!ReadIntegers(entries.of[kShape], array->shape, &array->ndim)) return false;
+  int32_t steps = array->ndim;
   if (entries.of[kStrides] != nullptr) {
-    if (!ReadIntegers(entries.of[kStrides], frame->strides, &steps) || steps != frame->ndim) return false;
-    frame->flags |= kArrayHasStrides;
+    if (!ReadIntegers(entries.of[kStrides], array->strides, &steps) || steps != array->ndim) return false;
+    array->has_strides = true;
   }
   ptrdiff_t length = 0;
   const char* text = entries.of[kTypestr] != nullptr && TypeOf(entries.of[kTypestr]) == api.PyUnicode_Type
                          ? api.PyUnicode_AsUTF8AndSize(entries.of[kTypestr], &length)
                          : nullptr;
   if (text == nullptr || length > 6) return false;
-  for (ptrdiff_t i = 0; i < static_cast<ptrdiff_t>(sizeof(frame->typestr)); ++i) {
+  for (ptrdiff_t i = 0; i < static_cast<ptrdiff_t>(sizeof(array->typestr)); ++i) {
     if (i < length && text[i] == 0) return false;
-    frame->typestr[i] = i < length ? text[i] : 0;
+    array->typestr[i] = i < length ? text[i] : 0;
   }
   Object* data = entries.of[kData];
   if (data == nullptr || TypeOf(data) != api.PyTuple_Type || api.PyTuple_Size(data) != 2) return false;
@@ -151,7 +162,7 @@ bool ReadPlain(Object* dict, ArrayFrame* frame) {
   Object* readonly = api.PyTuple_GetItem(data, 1);
   if (!ReadInteger(api.PyTuple_GetItem(data, 0), &pointer) || pointer < 0) return false;
   if (readonly == api._Py_TrueStruct) {
-    frame->flags |= kArrayReadOnly;
+    array->is_read_only = true;
   } else if (readonly != api._Py_FalseStruct) {
     return false;
   }
@@ -160,65 +171,34 @@ bool ReadPlain(Object* dict, ArrayFrame* frame) {
   if (entries.of[kMask] != nullptr) return false;
   if (version >= 3 && entries.of[kStream] != nullptr) {
     if (!ReadInteger(entries.of[kStream], &stream) || stream <= 0) return false;
-    frame->flags |= kArrayHasStream;
   }
-  frame->pointer = static_cast<uint64_t>(pointer);
-  frame->stream = static_cast<uint64_t>(stream);
-  frame->version = static_cast<int32_t>(version);
-  frame->flags |= kArrayIsPlain;
+  array->pointer = static_cast<uint64_t>(pointer);
+  array->stream = static_cast<uint64_t>(stream);
   return true;
 }
 
 }  // namespace
 
-// As ReadArray, with the array frame apart.
-static napi_value ReadInto(napi_env env, Objects* self, Object* object, bool is_interface, ArrayFrame* array) {
-  if (!MakeArrayNames()) return TakeException(env, self);
-  api.Py_IncRef(object);
-  Ref owner(object);
-  if (is_interface) api.Py_IncRef(object);
-  Ref dict(is_interface ? object : api.PyObject_GetAttr(object, array_names.interface));
-  if (!dict) return TakeException(env, self);
-  const bool is_plain = ReadPlain(dict.get(), array);
-  if (!is_plain) {
-    // A lookup may have failed in code of a key: what it raised is of no interest, the entry is.
-    api.PyErr_Clear();
-    array->flags = 0;
-  }
-  Storage* storage = WrapStorage(nullptr, 0, DropOwner, object, 0);
-  if (storage == nullptr) {
-    api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for a tensor");
-    return TakeException(env, self);
-  }
-  owner.take();
-  Count(counts.imports, 1);
-  array->storage = Hold(self->instance, storage, false);
-  self->frame->failed = 0;
-  self->frame->result.kind = kNone;
-  return is_plain ? nullptr : FromPython(env, self, dict.take());
-}
-
-// The interface goes into the array frame, or, out of the ordinary, into the result cell as it is. Either way a storage
-// that keeps the object is in the table of the environment, without memory yet.
-napi_value ReadArray(napi_env env, napi_callback_info info) {
+napi_value KeepObject(napi_env env, napi_callback_info info) {
+  napi_value value, result = nullptr;
+  size_t count = 1;
   void* data = nullptr;
-  napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data);
+  uint32_t handle = 0;
+  napi_get_cb_info(env, info, &count, &value, nullptr, &data);
+  napi_get_value_uint32(env, value, &handle);
   Objects* self = static_cast<Objects*>(data);
-  ObjectFrame* frame = self->frame;
-  ArrayFrame* array = reinterpret_cast<ArrayFrame*>(&frame->words[kWords - kArrayWords]);
-  const uint32_t handle = frame->handle;
-  const bool is_interface = frame->count == 1;
-  OperationScope scope(self);
-  Object* object = GetObject(self, handle);
-  frame->failed = 0;
-  frame->result.kind = kNone;
-  array->flags = 0;
-  array->storage = 0;
-  if (object == nullptr) return nullptr;
-  ArrayFrame read = {};
-  napi_value result = ReadInto(env, self, object, is_interface, &read);
-  // Written last: getters and finalizers are Python code that may have come back here.
-  *array = read;
+  uint32_t kept = 0;
+  {
+    Gil gil;
+    Object* object = GetObject(self, handle);
+    Storage* storage = object == nullptr ? nullptr : WrapStorage(nullptr, 0, DropOwner, object, 0);
+    if (storage != nullptr) {
+      api.Py_IncRef(object);
+      Count(counts.imports, 1);
+      kept = Hold(self->instance, storage, false);
+    }
+  }
+  napi_create_uint32(env, kept, &result);
   return result;
 }
 
@@ -242,7 +222,7 @@ bool ReadTypeString(const char* text, DLDataType* dtype) {
 }
 
 // What a plain interface describes. NULL, with nothing taken, when anything does not fit.
-Storage* WrapArray(const ArrayFrame& array, Object* owner, Descriptor* descriptor) {
+Storage* WrapArray(const PlainArray& array, Object* owner, Descriptor* descriptor) {
   DLTensor tensor = {};
   int64_t shape[kMaxNdim], strides[kMaxNdim];
   cuda::Location location;
@@ -251,7 +231,7 @@ Storage* WrapArray(const ArrayFrame& array, Object* owner, Descriptor* descripto
   for (int32_t i = 0; i < array.ndim; ++i) {
     shape[i] = static_cast<int64_t>(array.shape[i]);
     if (shape[i] <= 0) return nullptr;
-    if ((array.flags & kArrayHasStrides) == 0) continue;
+    if (!array.has_strides) continue;
     const int64_t step = static_cast<int64_t>(array.strides[i]);
     if (step % item != 0) return nullptr;
     strides[i] = step / item;
@@ -262,14 +242,14 @@ Storage* WrapArray(const ArrayFrame& array, Object* owner, Descriptor* descripto
   tensor.device = {location.kind, cuda::OrdinalOf(location.kind, location.ordinal)};
   tensor.ndim = array.ndim;
   tensor.shape = shape;
-  tensor.strides = (array.flags & kArrayHasStrides) == 0 ? nullptr : strides;
-  const uint64_t flags = (array.flags & kArrayReadOnly) != 0 ? DLPACK_FLAG_BITMASK_READ_ONLY : 0;
+  tensor.strides = !array.has_strides ? nullptr : strides;
+  const uint64_t flags = array.is_read_only ? DLPACK_FLAG_BITMASK_READ_ONLY : 0;
   Status status;
   Storage* storage = WrapTensor(tensor, flags, descriptor, &status, DropOwner, owner);
   if (storage == nullptr) return nullptr;
   const uint64_t before = reinterpret_cast<uint64_t>(storage->data) - location.start;
   const bool is_inside = location.size == 0 || (before <= location.size && storage->nbytes <= location.size - before);
-  const auto stream = reinterpret_cast<cuda::StreamHandle>((array.flags & kArrayHasStream) == 0 ? 0 : array.stream);
+  const auto stream = reinterpret_cast<cuda::StreamHandle>(array.stream);
   if (is_inside && cuda::FollowMaker(storage, location.ordinal, tensor.device.device_id, stream) == cuda::kSuccess)
     return storage;
   storage->owner = nullptr;  // the caller's still
@@ -283,29 +263,24 @@ napi_value TakeArray(napi_env env, napi_callback_info info) {
   void* data = nullptr;
   napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data);
   Objects* self = static_cast<Objects*>(data);
-  const uint32_t handle = self->frame->handle;
-  TensorResult* result = MessageOf<TensorResult>(self->instance);
+  TakeArrayRequest* request = MessageOf<TakeArrayRequest>(self->instance);
+  TensorResult* result = MessageAt<TensorResult>(self->instance, request->tensor_slot);
+  request->is_taken = 0;
   OperationScope scope(self);
-  Object* object = GetObject(self, handle);
-  self->frame->count = 0;
+  Object* object = GetObject(self, request->object);
   if (object == nullptr || !cuda::IsLoaded() || !MakeArrayNames()) return nullptr;
   api.Py_IncRef(object);
   Ref owner(object);
   Ref dict(api.PyObject_GetAttr(object, array_names.interface));
-  ArrayFrame array;
+  PlainArray array;
   const bool is_plain = dict && ReadPlain(dict.get(), &array);
   api.PyErr_Clear();  // it will be raised again
-  dict.reset(nullptr);
   Descriptor descriptor;
   Storage* storage = is_plain ? WrapArray(array, object, &descriptor) : nullptr;
-  if (storage == nullptr) {
-    owner.reset(nullptr);
-    self->frame->count = 0;
-    return nullptr;
-  }
+  if (storage == nullptr) return nullptr;
   owner.take();
   result->status = GiveTensor(self->instance, storage, kOk, descriptor, &result->tensor);
-  self->frame->count = result->status == kOk ? 1 : 0;
+  request->is_taken = result->status == kOk;
   return nullptr;
 }
 

@@ -7,33 +7,12 @@
 namespace dlpack {
 namespace python {
 
-// At the end of the words of the object frame. src/python/array-interface.ts is its twin.
-static const uint32_t kArrayWords = 144;
-struct ArrayFrame {
-  uint64_t pointer;
-  uint64_t stream;
-  char typestr[8];  // up to six characters, the rest 0
-  int32_t ndim;
-  int32_t version;
-  uint32_t storage;  // in the table of the environment; keeps the object
-  uint32_t flags;
-  double shape[kMaxNdim];
-  double strides[kMaxNdim];  // bytes
-};
-
-enum ArrayFlag : uint32_t { kArrayReadOnly = 1, kArrayHasStrides = 2, kArrayHasStream = 4, kArrayIsPlain = 8 };
-
-static_assert(offsetof(ArrayFrame, ndim) == 24 && offsetof(ArrayFrame, shape) == 40 &&
-                  sizeof(ArrayFrame) <= sizeof(double) * kArrayWords,
-              "src/python/array-interface.ts has these offsets");
-
-// readArray(): the interface of the object in the frame, or, with `count` 1, the object as the interface itself.
-// JavaScript thread.
-napi_value ReadArray(napi_env env, napi_callback_info info);
-
-// takeArray(): the object in the frame as a TensorResult; `count` is 1 then. 0, with
-// nothing taken, for whatever is out of the ordinary or wrong, which is for readArray to look at. JavaScript thread.
+// takeArray(): the tensor of a TakeArrayRequest, if nothing about the object's interface is unusual. JavaScript thread.
 napi_value TakeArray(napi_env env, napi_callback_info info);
+
+// keepObject(handle): the handle of a storage without memory that keeps the object, for an interface that JavaScript
+// reads; 0 when out of memory. JavaScript thread.
+napi_value KeepObject(napi_env env, napi_callback_info info);
 
 // Getter of our tensor type. GIL held.
 Object* CudaArrayInterface(Object* self, void*);

@@ -36,6 +36,7 @@ struct FunctionRequest {
   Channel* channel;
   uint32_t id;
   uint32_t function;
+  uint32_t call;  // the asynchronous call around it, or 0
   Arguments arguments;
   platform::Condition answered;
   bool is_answered;
@@ -77,34 +78,30 @@ static void DropArguments(Arguments* arguments) {
   for (uint32_t i = 0; i < arguments->count; ++i) DropCarried(&arguments->values[i]);
 }
 
-// Hands a call to JavaScript: the number of the function, that of the request (0: the result is the answer), how many
-// of the arguments are keywords, then kind and value of each. NULL, or what went wrong: static text. JavaScript thread,
-// without the GIL.
-static const char* Dispatch(Channel* channel, uint32_t function, uint32_t request, Arguments* arguments,
+// Hands a call to JavaScript: the number of the function, that of the request (0: the result is the answer), that of
+// the asynchronous call around it, how many of the arguments are keywords, then kind and value of each. NULL, or what
+// went wrong: static text. JavaScript thread, without the GIL.
+static const char* Dispatch(Channel* channel, uint32_t function, uint32_t request, uint32_t call, Arguments* arguments,
                             napi_value* result) {
   napi_env env = channel->env;
-  napi_value values[3 + 2 * kMaxArguments];
-  const size_t count = 3 + 2 * arguments->count;
+  napi_value values[4 + 2 * kMaxArguments];
+  const size_t count = 4 + 2 * arguments->count;
   napi_create_uint32(env, function, &values[0]);
   napi_create_uint32(env, request, &values[1]);
-  napi_create_uint32(env, arguments->keywords, &values[2]);
+  napi_create_uint32(env, call, &values[2]);
+  napi_create_uint32(env, arguments->keywords, &values[3]);
   bool has_room = true;
   for (uint32_t i = 0; i < arguments->count; ++i) {
-    has_room = Deliver(env, channel->objects, &arguments->values[i], &values[3 + 2 * i]) && has_room;
+    has_room = Deliver(env, channel->objects, &arguments->values[i], &values[4 + 2 * i]) && has_room;
   }
   if (!has_room) return kTooLong;
   return CallJavaScript(channel, channel->on_call, count, values, result) ? nullptr : kEnding;
 }
 
-// What JavaScript answered: the one element of a tuple, which is taken over. NULL with an exception set. GIL held.
+// What JavaScript answered, whose handle is taken over. NULL with an exception set. GIL held.
 static Object* TakeAnswer(Objects* objects, uint32_t handle) {
-  Ref tuple(DropObject(objects, handle));
-  Object* value = tuple ? api.PyTuple_GetItem(tuple.get(), 0) : nullptr;
-  if (value != nullptr) {
-    api.Py_IncRef(value);
-  } else if (!tuple) {
-    api.PyErr_SetString(api.PyExc_RuntimeError, kEnding);
-  }
+  Object* value = DropObject(objects, handle);
+  if (value == nullptr) api.PyErr_SetString(api.PyExc_RuntimeError, kEnding);
   return value;
 }
 
@@ -124,21 +121,8 @@ static Object* Raise(Object* exception) {
   return nullptr;
 }
 
-// What an operation leaves in the frame for JavaScript to read; the list of released objects is nobody's.
-class FrameHead {
- public:
-  explicit FrameHead(const ObjectFrame& frame) : failed_(frame.failed), result_(frame.result) {}
-  void Restore(ObjectFrame* frame) const {
-    frame->failed = failed_;
-    frame->result = result_;
-  }
-
- private:
-  uint32_t failed_;
-  Cell result_;
-};
-
-// JavaScript thread, GIL held: let go of while JavaScript runs.
+// JavaScript thread, GIL held, but not while JavaScript runs. An operation may be halfway, because Python runs code
+// wherever it allocates or frees something: its slot of the wire is below those that JavaScript takes now.
 static Object* CallHere(Channel* channel, uint32_t function, Arguments* arguments) {
   Objects* objects = channel->objects;
   napi_env env = channel->env;
@@ -148,16 +132,12 @@ static Object* CallHere(Channel* channel, uint32_t function, Arguments* argument
     api.PyErr_SetString(api.PyExc_RuntimeError, kEnding);
     return nullptr;
   }
-  // Python runs code wherever it frees or allocates something: an operation may be halfway. Its cells are below those
-  // that JavaScript uses now; the rest of the frame stays as it was.
-  const FrameHead saved(*objects->frame);
   Object* thread = api.PyEval_SaveThread();
   napi_value answer = nullptr;
   double outcome = 0;
-  const char* problem = Dispatch(channel, function, 0, arguments, &answer);
+  const char* problem = Dispatch(channel, function, 0, 0, arguments, &answer);
   if (problem == nullptr && napi_get_value_double(env, answer, &outcome) != napi_ok) problem = kEnding;
   napi_close_handle_scope(env, scope);
-  saved.Restore(objects->frame);
   api.PyEval_RestoreThread(thread);
   if (problem != nullptr) {
     api.PyErr_SetString(problem == kTooLong ? api.PyExc_OverflowError : api.PyExc_RuntimeError, problem);
@@ -202,7 +182,7 @@ void RefuseRequests(Channel* channel) {
 static void DeliverRequest(Channel* channel, Message* message) {
   FunctionRequest* request = OfMessage(message);
   const uint32_t id = request->id;
-  const char* problem = Dispatch(channel, request->function, id, &request->arguments, nullptr);
+  const char* problem = Dispatch(channel, request->function, id, request->call, &request->arguments, nullptr);
   if (problem != nullptr) FulfilById(channel, id, nullptr, true, problem);
 }
 
@@ -215,6 +195,7 @@ static Object* CallThere(Channel* channel, uint32_t function, FunctionRequest* r
   request->message.drop = DropRequest;
   request->channel = channel;
   request->function = function;
+  request->call = CurrentCall(channel);
   request->is_of_pool = IsPoolThread();
   request->is_answered = request->is_postponed = false;
   request->problem = kEnding;
@@ -276,7 +257,7 @@ Object* CallFunction(Object* self, Object* positional, Object* keywords) {
   return result;
 }
 
-// answer(request, tuple, failed): the one element of the tuple, or the exception that it is.
+// answer(request, handle, failed): the object of the handle, which is taken over, or the exception that it is.
 napi_value Answer(napi_env env, napi_callback_info info) {
   napi_value values[3];
   Channel* channel = ChannelOf(env, info, values);

@@ -2,8 +2,6 @@
 
 #include <stdio.h>
 
-#include <initializer_list>
-
 #include "../release_queue.h"
 #include "runtime.h"
 
@@ -30,9 +28,20 @@ struct GetSetDef {
   void* closure;
 };
 
-// Any Python thread: whichever lets go last.
+// Takes an object out of the dict of its channel, unless another one has its place. An exception may be in flight.
+void Forget(const FunctionBody& body) {
+  SavedError error;
+  Ref key(api.PyLong_FromLongLong(body.number));
+  if (key && api.PyDict_GetItemWithError(body.channel->functions, key.get()) == body.weak) {
+    api.PyDict_DelItem(body.channel->functions, key.get());
+  }
+  api.Py_DecRef(body.weak);
+}
+
+// Any Python thread.
 void Dealloc(Object* self) {
   FunctionBody* body = FunctionBodyOf(self);
+  if (body->weak != nullptr) Forget(*body);
   if (body->weak_references != nullptr) api.PyObject_ClearWeakRefs(self);
   if (body->pin != nullptr) ReleaseStorage(body->pin);
   if (body->name != nullptr) api.Py_DecRef(body->name);
@@ -93,69 +102,33 @@ bool MakeFunctionType() {
   return error && api.PyObject_SetAttrString(type, "JavaScriptError", error.get()) == 0;
 }
 
-static bool SetNumber(napi_env env, napi_value array, uint32_t index, uint32_t number) {
-  napi_value value;
-  return napi_create_uint32(env, number, &value) == napi_ok && napi_set_element(env, array, index, value) == napi_ok;
+Object* FindFunction(Channel* channel, uint32_t number) {
+  SavedError error;
+  Ref key(api.PyLong_FromLongLong(number));
+  Object* found = key ? api.PyDict_GetItemWithError(channel->functions, key.get()) : nullptr;
+  if (found != nullptr) api.Py_IncRef(found);
+  Ref weak(found);
+  Ref object(weak ? api.PyObject_CallObject(weak.get(), nullptr) : nullptr);
+  return object && object.get() != api._Py_NoneStruct ? object.take() : nullptr;
 }
 
-// makeFunction(number, pin, name): handles of a new callable for the value of that number, and of a weak reference to
-// it; undefined when out of memory. The pin is released in any case.
-napi_value MakeFunction(napi_env env, napi_callback_info info) {
-  napi_value values[3], result;
-  Channel* channel = ChannelOf(env, info, values);
-  Objects* objects = channel->objects;
-  double pin_number = 0;
-  napi_get_value_double(env, values[1], &pin_number);
-  Storage* pin = WrapQueued(objects->instance->queue, static_cast<uint64_t>(pin_number), nullptr, 0);
-  if (pin == nullptr) return nullptr;
-  Gil gil;
+Object* NewFunction(Channel* channel, uint32_t number, Storage* pin, Object* name) {
   Ref self(api.PyType_GenericAlloc(type, 0));  // zeroed: Dealloc is safe from here on
-  if (self) {
-    FunctionBody* body = FunctionBodyOf(self.get());
-    body->channel = channel;
-    body->number = NumberIn(env, values[0]);
-    body->pin = pin;
-    Spill spill = {env, &values[2], 1, 0};
-    body->name = ToPython(objects, Cell{kString, 0, 0}, &spill);
-    Ref weak(body->name == nullptr ? nullptr : api.PyWeakref_NewRef(self.get(), nullptr));
-    if (weak && napi_create_array_with_length(env, 2, &result) == napi_ok) {
-      const uint32_t handle = HoldObject(objects, self.get());
-      if (handle != 0) self.take();
-      const uint32_t weak_handle = HoldObject(objects, weak.get());
-      if (weak_handle != 0) weak.take();
-      if (handle != 0 && weak_handle != 0 && SetNumber(env, result, 0, handle) &&
-          SetNumber(env, result, 1, weak_handle)) {
-        return result;
-      }
-      for (uint32_t held : {handle, weak_handle}) {
-        Ref object(held == 0 ? nullptr : DropObject(objects, held));
-      }
-    }
-  } else {
+  if (!self) {
     ReleaseStorage(pin);
+    api.Py_DecRef(name);
+    return nullptr;
   }
-  api.PyErr_Clear();
-  return nullptr;
-}
-
-static napi_value MakeNumber(napi_env env, uint32_t number) {
-  napi_value result = nullptr;
-  napi_create_uint32(env, number, &result);
-  return result;
-}
-
-// reviveFunction(weak): the handle of a new reference to the callable, 0 where Python has deallocated it.
-napi_value ReviveFunction(napi_env env, napi_callback_info info) {
-  napi_value values[1];
-  Channel* channel = ChannelOf(env, info, values);
-  Gil gil;
-  Object* weak = GetObject(channel->objects, NumberIn(env, values[0]));
-  Ref object(weak == nullptr ? nullptr : api.PyObject_CallObject(weak, nullptr));
-  api.PyErr_Clear();
-  const bool is_alive = object && object.get() != api._Py_NoneStruct;
-  const uint32_t handle = is_alive ? HoldObject(channel->objects, object.get()) : 0;
-  if (handle != 0) object.take();
-  return MakeNumber(env, handle);
+  FunctionBody* body = FunctionBodyOf(self.get());
+  body->channel = channel;
+  body->number = number;
+  body->pin = pin;
+  body->name = name;
+  Ref key(api.PyLong_FromLongLong(number));
+  Ref weak(key ? api.PyWeakref_NewRef(self.get(), nullptr) : nullptr);
+  if (!weak || api.PyDict_SetItem(channel->functions, key.get(), weak.get()) != 0) return nullptr;
+  body->weak = weak.take();
+  return self.take();
 }
 
 // thrownBy(exception): the number of the value that an exception stands for; 0 for exceptions that are not ours, or not
@@ -170,7 +143,9 @@ napi_value ThrownBy(napi_env env, napi_callback_info info) {
   Ref carrier(exception ? api.PyObject_GetAttrString(exception.get(), "error") : nullptr);
   api.PyErr_Clear();
   const bool is_ours = carrier && TypeOf(carrier.get()) == type && FunctionBodyOf(carrier.get())->channel == channel;
-  return MakeNumber(env, is_ours ? FunctionBodyOf(carrier.get())->number : 0);
+  napi_value result = nullptr;
+  napi_create_uint32(env, is_ours ? FunctionBodyOf(carrier.get())->number : 0, &result);
+  return result;
 }
 
 }  // namespace python

@@ -12,8 +12,9 @@ namespace python {
 struct FunctionBody {
   Channel* channel;
   uint32_t number;  // of the function in JavaScript
-  Storage* pin;     // its release tells JavaScript to forget the function
+  Storage* pin;     // its release tells JavaScript that Python has dropped this object
   Object* name;
+  Object* weak;  // the weak reference in the channel's dict
   Object* weak_references;
 };
 
@@ -23,6 +24,13 @@ inline FunctionBody* FunctionBodyOf(Object* self) {
 
 // Makes the type; false with an exception set. GIL held, once.
 bool MakeFunctionType();
+
+// The callable that Python has for the JavaScript value of a number: a new reference, or NULL without an exception. GIL
+// held.
+Object* FindFunction(Channel* channel, uint32_t number);
+
+// A new callable. The pin and the name are taken over in any case. NULL with an exception set. GIL held.
+Object* NewFunction(Channel* channel, uint32_t number, Storage* pin, Object* name);
 
 // function_call.cc: tp_call of the type. GIL held, any thread.
 Object* CallFunction(Object* self, Object* arguments, Object* keywords);

@@ -1,6 +1,8 @@
-// Python objects for JavaScript: one operation for each call, arguments in a frame of cells, results by kind.
-// JavaScript thread, which takes the GIL for the length of the call.
+// Python objects for JavaScript: one operation for each call, in a slot of the wire. JavaScript thread, which takes the
+// GIL for the length of the call.
 #include <stdlib.h>
+
+#include <initializer_list>
 
 #include "../bindings.h"
 #include "../exports.h"
@@ -15,29 +17,11 @@
 #include "cuda_array.h"
 #include "operation_scope.h"
 #include "runtime.h"
+#include "snapshot.h"
 #include "values.h"
 
 namespace dlpack {
 namespace python {
-
-// src/python/frame.ts has the same numbers.
-enum Operation : uint32_t {
-  kImport,
-  kCall,
-  kGetAttribute,
-  kSetAttribute,
-  kGetItem,
-  kSetItem,
-  kIterate,
-  kNext,
-  kText,
-  kTuple,
-  kList,
-  kDict,
-  kName,
-  kTensorOf,
-  kCallTensor
-};
 
 static Objects* all_objects;
 static Lock all_objects_lock;
@@ -46,24 +30,6 @@ static Objects* ObjectsOf(napi_env env, napi_callback_info info) {
   void* data = nullptr;
   napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data);
   return static_cast<Objects*>(data);
-}
-
-// What JavaScript asked for. Read from the frame before the GIL is taken: whatever was put off until then may be Python
-// code that calls JavaScript, which uses the frame. Its cells stay, because such calls work above them.
-struct Request {
-  uint32_t operation;
-  const Cell* cells;
-  uint32_t count;
-  uint32_t keywords;     // cells
-  TensorResult* tensor;  // for operations whose result is a tensor
-};
-
-static Request ReadRequest(const Objects* self) {
-  const ObjectFrame& frame = *self->frame;
-  const uint32_t base = frame.base < kCells ? frame.base : kCells;
-  const uint32_t count = frame.count < kCells - base ? frame.count : kCells - base;
-  return {frame.operation, frame.cells + base, count, frame.keywords <= count / 2 ? frame.keywords * 2 : 0,
-          MessageOf<TensorResult>(self->instance)};
 }
 
 // References that are dropped together.
@@ -96,54 +62,39 @@ class Values {
   Object* small_[kSmall];
 };
 
-// A tuple or a list of cells. A new reference, or NULL with an exception set.
-static Object* Collect(Objects* self, const Cell* cells, uint32_t count, bool list, Spill* spill) {
-  Ref result(list ? api.PyList_New(count) : api.PyTuple_New(count));
-  for (uint32_t i = 0; result && i < count; ++i) {
-    Object* value = ToPython(self, cells[i], spill);
+static Object* MakeTuple(Objects* self, const Cells& cells, Spill* spill) {
+  Ref tuple(api.PyTuple_New(cells.count));
+  for (uint32_t i = 0; tuple && i < cells.count; ++i) {
+    Object* value = ToPython(self, &cells.at[i], spill);
     if (value == nullptr) return nullptr;
-    if (list) {
-      api.PyList_SetItem(result.get(), i, value);
-    } else {
-      api.PyTuple_SetItem(result.get(), i, value);
-    }
+    api.PyTuple_SetItem(tuple.get(), i, value);
   }
-  return result.take();
+  return tuple.take();
 }
 
-static Object* CollectDict(Objects* self, const Cell* cells, uint32_t count, Spill* spill) {
-  Ref dict(api.PyDict_New());
-  for (uint32_t i = 0; dict && i + 1 < count; i += 2) {
-    Ref key(ToPython(self, cells[i], spill));
-    Ref value(key ? ToPython(self, cells[i + 1], spill) : nullptr);
-    if (!value || api.PyDict_SetItem(dict.get(), key.get(), value.get()) != 0) return nullptr;
-  }
-  return dict.take();
-}
-
-// Cell 0 with the others as arguments.
-static Object* Call(Objects* self, const Request& request, Spill* spill, Reading* reading) {
-  if (request.count < request.keywords + 1) {
+// Cell 0 with the others as arguments, the last `pairs` pairs of them keywords.
+static Object* Call(Objects* self, const Cells& cells, uint32_t pairs, Spill* spill, Reading* reading) {
+  if (cells.count < 1 || pairs > (cells.count - 1) / 2) {
     api.PyErr_SetString(api.PyExc_RuntimeError, "Expected an object to call");
     return nullptr;
   }
   Values values;
-  const uint32_t positional = request.count - request.keywords;
-  if (!values.Reserve(request.count)) return nullptr;
+  const uint32_t positional = cells.count - 2 * pairs;
+  if (!values.Reserve(cells.count)) return nullptr;
   for (uint32_t i = 0; i < positional; ++i) {
-    if (!values.Add(ToPython(self, request.cells[i], spill))) return nullptr;
+    if (!values.Add(ToPython(self, &cells.at[i], spill))) return nullptr;
   }
-  Ref name_tuple(request.keywords == 0 ? nullptr : api.PyTuple_New(request.keywords / 2));
-  if (request.keywords != 0 && !name_tuple) return nullptr;
-  for (uint32_t i = 0; i < request.keywords; i += 2) {
-    Object* name = ToPython(self, request.cells[positional + i], spill);
+  Ref name_tuple(pairs == 0 ? nullptr : api.PyTuple_New(pairs));
+  if (pairs != 0 && !name_tuple) return nullptr;
+  for (uint32_t i = 0; i < pairs; ++i) {
+    Object* name = ToPython(self, &cells.at[positional + 2 * i], spill);
     if (name == nullptr) return nullptr;
-    api.PyTuple_SetItem(name_tuple.get(), i / 2, name);
+    api.PyTuple_SetItem(name_tuple.get(), i, name);
     if (TypeOf(name) != api.PyUnicode_Type) {  // functions written in C rely on it
       api.PyErr_SetString(api.PyExc_TypeError, "Expected strings as keywords");
       return nullptr;
     }
-    if (!values.Add(ToPython(self, request.cells[positional + i + 1], spill))) return nullptr;
+    if (!values.Add(ToPython(self, &cells.at[positional + 2 * i + 1], spill))) return nullptr;
   }
   // The callable is in front of its arguments: a place that Python may use. It is dropped by its own reference.
   Object** arguments = values.get() + 1;
@@ -159,29 +110,31 @@ static void TakeTensor(Objects* self, Object* object, const ConsumeOptions& opti
   result->status = GiveTensor(self->instance, storage, status, descriptor, &result->tensor);
 }
 
-// NULL with an exception set, or with the result cell filled. All cells are read before Python code that they are for
-// runs.
-static Object* Perform(Objects* self, const Request& request, Spill* spill, Reading* reading) {
-  const uint32_t operation = request.operation, count = request.count;
-  if (operation == kCall) return Call(self, request, spill, reading);
-  if (operation == kCallTensor) {
-    Ref result(Call(self, request, spill, reading));
-    if (result) TakeTensor(self, result.get(), {-1, false, 0, 0, 0}, request.tensor);
+// NULL with an exception set, or with the outcome filled. All cells are read before Python code that they are for runs.
+static Object* Perform(Objects* self, PerformRequest* request, Spill* spill, Reading* reading) {
+  const Operation operation = static_cast<Operation>(request->operation);
+  const Cells cells = CellsBehind(self->instance, request + 1, request->count);
+  const uint32_t count = cells.count;
+  Outcome* outcome = reinterpret_cast<Outcome*>(request);
+  if (operation == Operation::kCall) return Call(self, cells, request->keywords, spill, reading);
+  if (operation == Operation::kCallTensor) {
+    Ref result(Call(self, cells, request->keywords, spill, reading));
+    TensorResult* tensor = MessageAt<TensorResult>(self->instance, request->tensor_slot);
+    if (result) TakeTensor(self, result.get(), {-1, false, 0, 0, 0}, tensor);
     return nullptr;
   }
-  if (operation == kTuple || operation == kList) return Collect(self, request.cells, count, operation == kList, spill);
-  if (operation == kDict) return CollectDict(self, request.cells, count, spill);
-  if (operation == kTensorOf) return ConvertTensor(self, request.cells, count);
-  Ref first(count > 0 ? ToPython(self, request.cells[0], spill) : nullptr);
+  if (operation == Operation::kTuple) return MakeTuple(self, cells, spill);
+  if (operation == Operation::kConvert) return ConvertTensor(self, cells, outcome);
+  Ref first(count > 0 ? ToPython(self, &cells.at[0], spill) : nullptr);
   if (!first) return nullptr;
-  Ref second(count > 1 ? ToPython(self, request.cells[1], spill) : nullptr);
+  Ref second(count > 1 ? ToPython(self, &cells.at[1], spill) : nullptr);
   if (count > 1 && !second) return nullptr;
-  Ref third(count > 2 ? ToPython(self, request.cells[2], spill) : nullptr);
+  Ref third(count > 2 ? ToPython(self, &cells.at[2], spill) : nullptr);
   if (count > 2 && !third) return nullptr;
   reading->End();
   int status = 0;
   switch (operation) {
-    case kImport: {
+    case Operation::kImport: {
       const char* name = api.PyUnicode_AsUTF8AndSize(first.get(), nullptr);
       if (name == nullptr) return nullptr;
       KeepSegmentationSignal();
@@ -189,23 +142,32 @@ static Object* Perform(Objects* self, const Request& request, Spill* spill, Read
       KeepSegmentationSignal();
       return module;
     }
-    case kName: {
+    case Operation::kName: {
       Object* name = first.take();
       api.PyUnicode_InternInPlace(&name);
-      HoldResult(self, name);
+      HoldResult(self, name, outcome);
       return nullptr;
     }
-    case kGetAttribute: return api.PyObject_GetAttr(first.get(), second.get());
-    case kGetItem: return api.PyObject_GetItem(first.get(), second.get());
-    case kIterate: return api.PyObject_GetIter(first.get());
-    case kText: return api.PyObject_Str(first.get());
-    case kSetAttribute: status = api.PyObject_SetAttr(first.get(), second.get(), third.get()); break;
-    case kSetItem: status = api.PyObject_SetItem(first.get(), second.get(), third.get()); break;
-    case kNext: {
+    case Operation::kHold: HoldResult(self, first.take(), outcome); return nullptr;
+    case Operation::kIterate: return api.PyObject_GetIter(first.get());
+    case Operation::kText: return api.PyObject_Str(first.get());
+    case Operation::kNext: {
       Object* next = api.PyIter_Next(first.get());
-      if (next == nullptr) self->frame->result.kind = kEnd;
+      if (next == nullptr) outcome->result_kind = kEnd;
       return next;
     }
+    case Operation::kGetAttribute:
+      if (second) return api.PyObject_GetAttr(first.get(), second.get());
+      break;
+    case Operation::kGetItem:
+      if (second) return api.PyObject_GetItem(first.get(), second.get());
+      break;
+    case Operation::kSetAttribute:
+      if (third) status = api.PyObject_SetAttr(first.get(), second.get(), third.get());
+      break;
+    case Operation::kSetItem:
+      if (third) status = api.PyObject_SetItem(first.get(), second.get(), third.get());
+      break;
     default: break;
   }
   if (status != 0) return nullptr;
@@ -213,77 +175,83 @@ static Object* Perform(Objects* self, const Request& request, Spill* spill, Read
   return api._Py_NoneStruct;
 }
 
-// After an operation that failed before it had taken all that was made for it.
-static void DropTaken(Objects* self, const Request& request) {
-  for (uint32_t i = 0; i < request.count; ++i) {
-    if (request.cells[i].kind != kTaken) continue;
-    Ref object(ToPython(self, request.cells[i], nullptr));
-    if (!object) api.PyErr_Clear();
-  }
+// A snapshot that calls in flight may be waiting for is taken anew: this operation may have changed context variables.
+static void RenewSnapshot(Objects* self) {
+  if (self->snapshot == nullptr) return;
+  ReleaseSnapshot(self->snapshot);
+  self->snapshot = nullptr;
+  if (self->channel->calls == nullptr) return;
+  SavedError error;
+  self->snapshot = TakeSnapshot();
 }
 
-static napi_value Run(napi_env env, Objects* self, Spill* spill) {
-  const Request request = ReadRequest(self);
+static napi_value Run(napi_env env, Objects* self, PerformRequest* request, Spill* spill) {
+  if (static_cast<Operation>(request->operation) == Operation::kCallAsync) return StartCall(env, self, request, spill);
+  Outcome* outcome = reinterpret_cast<Outcome*>(request);
+  outcome->failed = 0;
   OperationScope scope(self);
   Object* result = Perform(self, request, spill, &scope.reading);
   if (is_forked) LeaveForked();
-  self->frame->failed = 0;
-  if (result != nullptr) return FromPython(env, self, result);
-  if (!api.PyErr_Occurred()) return nullptr;
-  napi_value raised = TakeException(env, self);
-  DropTaken(self, request);
-  return raised;
+  RenewSnapshot(self);
+  if (result != nullptr) return FromPython(env, self, result, outcome);
+  return api.PyErr_Occurred() ? TakeException(env, self, outcome) : nullptr;
 }
 
-// Apart, for the room that the arguments take on the stack.
-__attribute__((noinline)) static napi_value RunWithSpill(napi_env env, napi_callback_info info, Objects* self) {
-  napi_value values[kCells];
-  const size_t room = self->frame->spilled < kCells ? self->frame->spilled : kCells;
-  Spill spill = {env, values, room, 0};
-  napi_get_cb_info(env, info, &spill.count, values, nullptr, nullptr);
+// Apart, for the room that the arguments take.
+__attribute__((noinline)) static napi_value RunWithSpill(napi_env env, napi_callback_info info, Objects* self,
+                                                         PerformRequest* request) {
+  static const size_t kSmall = 64;
+  napi_value small[kSmall];
+  Spill spill = {env, small, request->spilled, 0};
+  if (spill.count > kSmall) spill.values = static_cast<napi_value*>(malloc(sizeof(napi_value) * spill.count));
+  if (spill.values == nullptr) {
+    spill.values = small;
+    spill.count = 0;  // conversion says that something is missing
+  }
+  const size_t room = spill.count;
+  napi_get_cb_info(env, info, &spill.count, spill.values, nullptr, nullptr);
   if (spill.count > room) spill.count = room;  // more arguments than were announced
-  return Run(env, self, &spill);
+  napi_value result = Run(env, self, request, &spill);
+  if (spill.values != small) free(spill.values);
+  return result;
 }
 
 static napi_value PerformOperation(napi_env env, napi_callback_info info) {
   Objects* self = ObjectsOf(env, info);
-  if (self->frame->spilled != 0) return RunWithSpill(env, info, self);
+  PerformRequest* request = MessageOf<PerformRequest>(self->instance);
+  if (request->spilled != 0) return RunWithSpill(env, info, self, request);
   Spill none = {env, nullptr, 0, 0};
-  return Run(env, self, &none);
+  return Run(env, self, request, &none);
 }
 
-// The object as a tensor. Four cells: copy (-1, 0, 1), a device and a stream; or none.
 static napi_value Consume(napi_env env, napi_callback_info info) {
   Objects* self = ObjectsOf(env, info);
-  ObjectFrame* frame = self->frame;
-  const Request request = ReadRequest(self);
-  ConsumeOptions options = {-1, false, 0, 0, 0};
-  if (request.count == 4) {
-    options.copy = static_cast<int>(request.cells[0].number);
-    options.device_type = static_cast<int32_t>(request.cells[1].number);
-    options.device_id = static_cast<int32_t>(request.cells[2].number);
-    options.has_device = options.device_type != 0;
-    options.stream = static_cast<int64_t>(request.cells[3].number);
-  }
-  const uint32_t handle = frame->handle;
+  ConsumeRequest* request = MessageOf<ConsumeRequest>(self->instance);
+  TensorResult* result = MessageAt<TensorResult>(self->instance, request->tensor_slot);
+  const ConsumeOptions options = {request->copy, request->device_type != 0, request->device_type, request->device_id,
+                                  static_cast<int64_t>(request->stream)};
+  request->failed = 0;
   OperationScope scope(self);
-  Object* held = GetObject(self, handle);
+  Object* held = GetObject(self, request->object);
   if (held == nullptr) {
-    frame->failed = 0;
-    request.tensor->status = kConsumed;
+    result->status = kConsumed;
     return nullptr;
   }
   api.Py_IncRef(held);
   Ref object(held);
-  TakeTensor(self, object.get(), options, request.tensor);
-  frame->failed = 0;
-  return api.PyErr_Occurred() ? TakeException(env, self) : nullptr;
+  TakeTensor(self, object.get(), options, result);
+  return api.PyErr_Occurred() ? TakeException(env, self, reinterpret_cast<Outcome*>(request)) : nullptr;
 }
 
-// From the collector: nothing here waits for the GIL.
+// releaseLater(handle), from the collector: nothing here waits for the GIL.
 static napi_value ReleaseLater(napi_env env, napi_callback_info info) {
-  Objects* self = ObjectsOf(env, info);
-  Object* object = DropObject(self, self->frame->handle);
+  napi_value value;
+  size_t count = 1;
+  void* data = nullptr;
+  uint32_t handle = 0;
+  napi_get_cb_info(env, info, &count, &value, nullptr, &data);
+  napi_get_value_uint32(env, value, &handle);
+  Object* object = DropObject(static_cast<Objects*>(data), handle);
   if (object != nullptr) DeferDecRef(object);
   return nullptr;
 }
@@ -313,19 +281,19 @@ static void EndObjects(void* data) {
     while (*at != self) at = &(*at)->next;
     *at = self->next;
   }
-  for (uint32_t i = 1; i < self->capacity; ++i) {
-    if (self->table[i] != nullptr) DeferDecRef(self->table[i]);
+  for (napi_ref ref : {self->released_ref, self->make_bytes}) {
+    if (ref != nullptr) napi_delete_reference(self->instance->env, ref);
   }
+  self->table.Clear(DeferDecRef);
+  ReleaseSnapshot(self->snapshot);
   // The main thread ends with the process, which should not wait for a computation.
   DetachThread(self->is_worker && !IsAnyInside());
-  free(self->table);
-  free(self->next_free);
   free(self);
 }
 
 static const Export kExports[] = {
-    {"perform", PerformOperation}, {"consume", Consume},     {"releaseLater", ReleaseLater}, {"settle", Settle},
-    {"readArray", ReadArray},      {"takeArray", TakeArray},
+    {"perform", PerformOperation}, {"consume", Consume},       {"releaseLater", ReleaseLater}, {"settle", Settle},
+    {"takeArray", TakeArray},      {"keepObject", KeepObject},
 };
 
 static bool GetString(napi_env env, napi_value object, const char* name, char* out, size_t size) {
@@ -335,20 +303,20 @@ static bool GetString(napi_env env, napi_value object, const char* name, char* o
          napi_get_value_string_utf8(env, value, out, size, &length) == napi_ok && length + 1 < size;
 }
 
-// startPython({ library, program, frame, isWorker, threads, makeBytes, onCall, onSettle }): an object with the
+// startPython({ library, program, released, isWorker, threads, makeBytes, onCall, onSettle }): an object with the
 // functions above and those of the channel, or a string that says what went wrong.
 napi_value StartPython(napi_env env, napi_callback_info info) {
-  napi_value options, frame, worker, make_bytes, result;
+  napi_value options, released, worker, make_bytes, result;
   Instance* instance = InstanceOf(env, info, &options);
   static const size_t kPath = 4096;
   char library[kPath], program[kPath], message[512];
-  const char* error = "expected { library, program, frame }";
+  const char* error = "expected { library, program, released }";
   void* data = nullptr;
   size_t length = 0;
   Objects* self = nullptr;
   if (GetString(env, options, "library", library, kPath) && GetString(env, options, "program", program, kPath) &&
-      napi_get_named_property(env, options, "frame", &frame) == napi_ok &&
-      napi_get_arraybuffer_info(env, frame, &data, &length) == napi_ok && length >= sizeof(ObjectFrame)) {
+      napi_get_named_property(env, options, "released", &released) == napi_ok &&
+      napi_get_arraybuffer_info(env, released, &data, &length) == napi_ok && length >= sizeof(ReleasedList)) {
     error = Start(library, program, message, sizeof(message));
     self = error == nullptr ? static_cast<Objects*>(calloc(1, sizeof(Objects))) : nullptr;
   }
@@ -361,8 +329,8 @@ napi_value StartPython(napi_env env, napi_callback_info info) {
   }
   AttachThread();
   self->instance = instance;
-  self->frame = static_cast<ObjectFrame*>(data);
-  napi_create_reference(env, frame, 1, &self->frame_ref);
+  self->released = static_cast<ReleasedList*>(data);
+  napi_create_reference(env, released, 1, &self->released_ref);
   if (napi_get_named_property(env, options, "makeBytes", &make_bytes) == napi_ok) {
     napi_create_reference(env, make_bytes, 1, &self->make_bytes);
   }

@@ -7,7 +7,7 @@
 namespace dlpack {
 namespace python {
 
-// An operation of an environment, which holds the GIL for its length.
+// An operation of an instance, which holds the GIL for its length.
 class Depth {
  public:
   explicit Depth(Objects* self) : depth_(self->depth) { Add(1); }
@@ -24,12 +24,15 @@ class Depth {
 // all, may call JavaScript that disposes what they stand for: then there is nothing, never something else.
 class Reading {
  public:
-  explicit Reading(Objects* self) : self_(self) { self->instance->table.BeginReading(); }
+  explicit Reading(Objects* self) : self_(self) {
+    self->instance->table.BeginReading();
+    self->table.BeginReading();
+  }
   ~Reading() { End(); }
   void End() {
     if (self_ == nullptr) return;
     self_->instance->table.EndReading();
-    EndQuarantine(self_);
+    self_->table.EndReading();
     self_ = nullptr;
   }
 

@@ -87,6 +87,27 @@ Object* Utf16ToPython(napi_env env, napi_value string) {
 
 }  // namespace
 
+bool CopyString(napi_env env, napi_value string, char** text, size_t* size, bool* is_utf16) {
+  size_t length = 0;
+  *text = nullptr;
+  *is_utf16 = false;
+  if (napi_get_value_string_utf8(env, string, nullptr, 0, &length) != napi_ok) return false;
+  *text = static_cast<char*>(malloc(length + 1));
+  if (*text == nullptr) return false;
+  napi_get_value_string_utf8(env, string, *text, length + 1, size);
+  if (!HasReplacement(*text, *size)) return true;
+  free(*text);
+  *text = nullptr;
+  napi_get_value_string_utf16(env, string, nullptr, 0, &length);
+  char16_t* characters = static_cast<char16_t*>(malloc(sizeof(char16_t) * (length + 1)));
+  if (characters == nullptr) return false;
+  napi_get_value_string_utf16(env, string, characters, length + 1, &length);
+  *text = reinterpret_cast<char*>(characters);
+  *size = sizeof(char16_t) * length;
+  *is_utf16 = true;
+  return true;
+}
+
 Object* StringToPython(napi_env env, napi_value string) {
   size_t length = 0;
   if (napi_get_value_string_utf8(env, string, nullptr, 0, &length) != napi_ok) return RaiseNoString();

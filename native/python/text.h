@@ -27,6 +27,10 @@ class Text {
 // needed.
 bool MakeString(napi_env env, const char* data, size_t size, bool is_utf16, napi_value* out);
 
+// A copy of a JavaScript string in new memory, with a zero behind it, for `free`. False when out of memory. JavaScript
+// thread, no GIL needed.
+bool CopyString(napi_env env, napi_value string, char** text, size_t* size, bool* is_utf16);
+
 // A str with the characters of a JavaScript string. NULL with an exception set. JavaScript thread, GIL held.
 Object* StringToPython(napi_env env, napi_value string);
 

@@ -5,61 +5,22 @@
 #include <string.h>
 
 #include "../wire.h"
+#include "function_type.h"
 #include "raised.h"
+#include "runtime.h"
 #include "tensor_type.h"
 #include "text.h"
 
 namespace dlpack {
 namespace python {
 
-uint32_t HoldObject(Objects* self, Object* object) {
-  if (self->free_slot == 0) {
-    const uint32_t capacity = self->capacity == 0 ? 64 : self->capacity * 2;
-    Object** table = static_cast<Object**>(realloc(self->table, sizeof(Object*) * capacity));
-    if (table != nullptr) self->table = table;
-    uint32_t* next = static_cast<uint32_t*>(realloc(self->next_free, sizeof(uint32_t) * capacity));
-    if (next != nullptr) self->next_free = next;
-    if (table == nullptr || next == nullptr) return 0;
-    const uint32_t first = self->capacity == 0 ? 1 : self->capacity;
-    self->table[0] = nullptr;
-    for (uint32_t i = first; i < capacity; ++i) {
-      table[i] = nullptr;
-      next[i] = i + 1 == capacity ? 0 : i + 1;
-    }
-    self->free_slot = first;
-    self->capacity = capacity;
-  }
-  const uint32_t handle = self->free_slot;
-  self->free_slot = self->next_free[handle];
-  self->table[handle] = object;
-  return handle;
-}
-
-Object* DropObject(Objects* self, uint32_t handle) {
-  Object* object = GetObject(self, handle);
-  if (object == nullptr) return nullptr;
-  self->table[handle] = nullptr;
-  uint32_t* list = self->instance->table.readers == 0 ? &self->free_slot : &self->quarantined_slot;
-  self->next_free[handle] = *list;
-  *list = handle;
-  return object;
-}
-
-void EndQuarantine(Objects* self) {
-  if (self->instance->table.readers != 0 || self->quarantined_slot == 0) return;
-  uint32_t last = self->quarantined_slot;
-  while (self->next_free[last] != 0) last = self->next_free[last];
-  self->next_free[last] = self->free_slot;
-  self->free_slot = self->quarantined_slot;
-  self->quarantined_slot = 0;
-}
-
-static void DropReturned(Objects* self) {
-  ObjectFrame* frame = self->frame;
-  const uint32_t count = frame->returned_count < kReleased ? frame->returned_count : kReleased;
-  uint32_t handles[kReleased];
-  for (uint32_t i = 0; i < count; ++i) handles[i] = frame->returned[i];
-  frame->returned_count = 0;
+static void DropStorages(Objects* self) {
+  ReleasedList* list = self->released;
+  static const uint32_t kMost = sizeof(list->storages) / sizeof(uint32_t);
+  const uint32_t count = list->storage_count < kMost ? list->storage_count : kMost;
+  uint32_t handles[kMost];
+  for (uint32_t i = 0; i < count; ++i) handles[i] = list->storages[i];
+  list->storage_count = 0;
   for (uint32_t i = 0; i < count; ++i) {
     ReturnScope scope(self->instance->thread);
     Drop(self->instance, handles[i]);
@@ -67,17 +28,34 @@ static void DropReturned(Objects* self) {
 }
 
 void DropReleased(Objects* self) {
-  ObjectFrame* frame = self->frame;
-  if (frame->returned_count != 0) DropReturned(self);
-  if (frame->released_count == 0) return;
-  const uint32_t count = frame->released_count < kReleased ? frame->released_count : kReleased;
-  Object* objects[kReleased];
-  // All out of the frame first: finalizers may call JavaScript, which releases more.
-  for (uint32_t i = 0; i < count; ++i) objects[i] = DropObject(self, frame->released[i]);
-  frame->released_count = 0;
+  ReleasedList* list = self->released;
+  if (list->storage_count != 0) DropStorages(self);
+  if (list->object_count == 0) return;
+  static const uint32_t kMost = sizeof(list->objects) / sizeof(uint32_t);
+  const uint32_t count = list->object_count < kMost ? list->object_count : kMost;
+  Object* objects[kMost];
+  // All off the list first: finalizers may call JavaScript, which releases more.
+  for (uint32_t i = 0; i < count; ++i) objects[i] = DropObject(self, list->objects[i]);
+  list->object_count = 0;
   for (uint32_t i = 0; i < count; ++i) {
     if (objects[i] != nullptr) api.Py_DecRef(objects[i]);
   }
+}
+
+Cells CellsBehind(const Instance* instance, const void* end, uint32_t count) {
+  const char* wire_end = reinterpret_cast<const char*>(instance->words + kWireWords);
+  const size_t room = static_cast<size_t>(wire_end - static_cast<const char*>(end)) / sizeof(Cell);
+  return {static_cast<Cell*>(const_cast<void*>(end)), count < room ? count : static_cast<uint32_t>(room)};
+}
+
+// A word of the wire that a cell names; the last one for what is none.
+static uint32_t WordOf(const Cell& cell) {
+  return cell.number >= 0 && cell.number < kWireWords ? static_cast<uint32_t>(cell.number) : kWireWords - 1;
+}
+
+Cells CellsOf(const Instance* instance, const Cell& container) {
+  const CellList* list = MessageAt<CellList>(instance, WordOf(container));
+  return CellsBehind(instance, list + 1, list->count);
 }
 
 static Object* BytesToPython(napi_env env, napi_value value) {
@@ -89,55 +67,92 @@ static Object* BytesToPython(napi_env env, napi_value value) {
 }
 
 Storage* ReadTensor(Objects* self, const Cell& cell, Descriptor* descriptor) {
-  const bool is_word = cell.number >= 0 && cell.number < kWireWords;  // false for NaN, too
-  const WireTensor* wire =
-      is_word ? MessageAt<WireTensor>(self->instance, static_cast<uint32_t>(cell.number)) : nullptr;
-  Storage* storage = wire == nullptr ? nullptr : GetHeld(self->instance, wire->handle);
-  if (storage == nullptr || ReadWire(self->instance, *wire, descriptor) != kOk) {
-    api.PyErr_SetString(api.PyExc_RuntimeError, "Expected a live tensor but it was disposed");
-    return nullptr;
-  }
-  return storage;
+  const WireTensor* wire = MessageAt<WireTensor>(self->instance, WordOf(cell));
+  Storage* storage = GetHeld(self->instance, wire->handle);
+  return storage != nullptr && ReadWire(self->instance, *wire, descriptor) == kOk ? storage : nullptr;
 }
 
-Object* ToPython(Objects* self, const Cell& cell, Spill* spill) {
-  switch (cell.kind) {
+Object* RaiseReleased(uint32_t kind) {
+  api.PyErr_SetString(api.PyExc_RuntimeError, kind == kTensor ? "Expected a live tensor but it was disposed"
+                                                              : "Expected a live Python object but it was released");
+  return nullptr;
+}
+
+static Object* ListToPython(Objects* self, const Cell& cell, Spill* spill, int depth) {
+  const Cells cells = CellsOf(self->instance, cell);
+  Ref list(api.PyList_New(cells.count));
+  for (uint32_t i = 0; list && i < cells.count; ++i) {
+    Object* value = ToPython(self, &cells.at[i], spill, depth + 1);
+    if (value == nullptr) return nullptr;
+    api.PyList_SetItem(list.get(), i, value);
+  }
+  return list.take();
+}
+
+static Object* DictToPython(Objects* self, const Cell& cell, Spill* spill, int depth) {
+  const Cells cells = CellsOf(self->instance, cell);
+  Ref dict(api.PyDict_New());
+  for (uint32_t i = 0; dict && i + 1 < cells.count; i += 2) {
+    Ref key(ToPython(self, &cells.at[i], spill, depth + 1));
+    Ref value(key ? ToPython(self, &cells.at[i + 1], spill, depth + 1) : nullptr);
+    if (!value || api.PyDict_SetItem(dict.get(), key.get(), value.get()) != 0) return nullptr;
+  }
+  return dict.take();
+}
+
+// The callable that Python has for a function, or a new one.
+static Object* FunctionToPython(Objects* self, Cell* cell, napi_env env, napi_value name) {
+  Object* known = FindFunction(self->channel, cell->handle);
+  if (known != nullptr) return known;
+  Ref text(StringToPython(env, name));
+  if (!text) return nullptr;
+  Storage* pin = WrapQueued(self->instance->queue, static_cast<uint64_t>(cell->number), nullptr, 0);
+  if (pin == nullptr) {
+    api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for a function");
+    return nullptr;
+  }
+  const uint32_t number = cell->handle;
+  cell->handle = 0;  // the pin is taken
+  return NewFunction(self->channel, number, pin, text.take());
+}
+
+Object* ToPython(Objects* self, Cell* cell, Spill* spill, int depth) {
+  const uint32_t kind = cell->kind;
+  switch (kind) {
     case kNone: api.Py_IncRef(api._Py_NoneStruct); return api._Py_NoneStruct;
-    case kBool: return api.PyBool_FromLong(cell.number != 0);
-    case kInt: return api.PyLong_FromLongLong(static_cast<long long>(cell.number));
-    case kFloat: return api.PyFloat_FromDouble(cell.number);
+    case kBool: return api.PyBool_FromLong(cell->number != 0);
+    case kInt: return api.PyLong_FromLongLong(static_cast<long long>(cell->number));
+    case kFloat: return api.PyFloat_FromDouble(cell->number);
     case kString:
     case kBigInt:
-    case kBytes: {
+    case kBytes:
+    case kFunction: {
       if (spill == nullptr || spill->at >= spill->count) break;
       napi_value value = spill->values[spill->at++];
-      return cell.kind == kBytes    ? BytesToPython(spill->env, value)
-             : cell.kind == kString ? StringToPython(spill->env, value)
-                                    : DigitsToPython(spill->env, value);
+      return kind == kBytes    ? BytesToPython(spill->env, value)
+             : kind == kString ? StringToPython(spill->env, value)
+             : kind == kBigInt ? DigitsToPython(spill->env, value)
+                               : FunctionToPython(self, cell, spill->env, value);
     }
     case kTensor: {
       Descriptor descriptor;
-      Storage* storage = ReadTensor(self, cell, &descriptor);
-      return storage == nullptr ? nullptr : NewTensor(descriptor, storage);
-    }
-    case kTaken: {
-      Object* object = DropObject(self, cell.handle);
-      if (object == nullptr) break;
-      // Taken: nobody gives it back a second time.
-      Cell* cells = self->frame->cells;
-      if (&cell >= cells && &cell < cells + kCells) cells[&cell - cells].kind = kNone;
-      return object;
+      Storage* storage = ReadTensor(self, *cell, &descriptor);
+      if (storage == nullptr) break;
+      return NewTensor(descriptor, storage);
     }
     case kHandle: {
-      Object* object = GetObject(self, cell.handle);
+      Object* object = GetObject(self, cell->handle);
       if (object == nullptr) break;
       api.Py_IncRef(object);
       return object;
     }
+    case kList:
+    case kDict:
+      if (depth >= kMaxDepth) break;
+      return kind == kList ? ListToPython(self, *cell, spill, depth) : DictToPython(self, *cell, spill, depth);
     default: break;
   }
-  api.PyErr_SetString(api.PyExc_RuntimeError, "Expected a live Python object but it was released");
-  return nullptr;
+  return RaiseReleased(kind);
 }
 
 bool MakeBytes(napi_env env, Objects* self, const char* data, size_t length, napi_value* out) {
@@ -162,11 +177,10 @@ bool MakeBytes(napi_env env, Objects* self, const char* data, size_t length, nap
   return true;
 }
 
-void HoldResult(Objects* self, Object* object) {
-  Cell* result = &self->frame->result;
-  result->kind = kHandle;
-  result->handle = HoldObject(self, object);
-  if (result->handle == 0) api.Py_DecRef(object);
+void HoldResult(Objects* self, Object* object, Outcome* outcome) {
+  outcome->result_kind = kHandle;
+  outcome->result_handle = HoldObject(self, object);
+  if (outcome->result_handle == 0) api.Py_DecRef(object);
 }
 
 Object* RaiseTooLong(const char* subject, const char* advice) {
@@ -176,47 +190,46 @@ Object* RaiseTooLong(const char* subject, const char* advice) {
   return nullptr;
 }
 
-napi_value FromPython(napi_env env, Objects* self, Object* object) {
-  Cell* result = &self->frame->result;
+napi_value FromPython(napi_env env, Objects* self, Object* object, Outcome* outcome) {
   Object* type = TypeOf(object);
   napi_value spilled = nullptr;
   Ref ref(object);
   if (object == api._Py_NoneStruct) {
-    result->kind = kNone;
+    outcome->result_kind = kNone;
   } else if (type == api.PyBool_Type) {
-    result->kind = kBool;
-    result->number = object == api._Py_TrueStruct;
+    outcome->result_kind = kBool;
+    outcome->result_number = object == api._Py_TrueStruct;
   } else if (type == api.PyFloat_Type) {
-    result->kind = kFloat;
-    result->number = api.PyFloat_AsDouble(object);
+    outcome->result_kind = kFloat;
+    outcome->result_number = api.PyFloat_AsDouble(object);
   } else if (type == api.PyLong_Type) {
     int overflow = 0;
     const long long value = api.PyLong_AsLongLongAndOverflow(object, &overflow);
-    result->number = static_cast<double>(value);
-    result->kind = overflow == 0 && IsSafeInteger(value) ? kInt : kBigInt;
-    if (result->kind == kInt) return nullptr;
+    outcome->result_number = static_cast<double>(value);
+    outcome->result_kind = overflow == 0 && IsSafeInteger(value) ? kInt : kBigInt;
+    if (outcome->result_kind == kInt) return nullptr;
     Ref digits(api.PyNumber_ToBase(object, 16));
     const Text text(digits.get());
     if (MakeString(env, text.data, text.size, text.is_utf16, &spilled)) return spilled;
     RaiseTooLong("This int is", kLongInt);
-    return TakeException(env, self);
+    return TakeException(env, self, outcome);
   } else if (type == api.PyUnicode_Type) {
-    result->kind = kString;
+    outcome->result_kind = kString;
     const Text text(object);
     if (MakeString(env, text.data, text.size, text.is_utf16, &spilled)) return spilled;
     RaiseTooLong("This str is", kLongStr);
-    return TakeException(env, self);
+    return TakeException(env, self, outcome);
   } else if (type == api.PyBytes_Type) {
-    result->kind = kBytes;
+    outcome->result_kind = kBytes;
     char* data = nullptr;
     ptrdiff_t length = 0;
     if (api.PyBytes_AsStringAndSize(object, &data, &length) == 0 &&
         MakeBytes(env, self, data, static_cast<size_t>(length), &spilled))
       return spilled;
     RaiseTooLong("These bytes are", kLongBytes);
-    return TakeException(env, self);
+    return TakeException(env, self, outcome);
   } else {
-    HoldResult(self, ref.take());
+    HoldResult(self, ref.take(), outcome);
   }
   return nullptr;
 }
@@ -228,22 +241,17 @@ static void SetString(napi_env env, napi_value object, const char* name, Object*
   napi_set_named_property(env, object, name, value);
 }
 
-napi_value TakeException(napi_env env, Objects* self) {
+napi_value TakeException(napi_env env, Objects* self, Outcome* outcome) {
   Raised raised;
   napi_value result;
   napi_create_object(env, &result);
   SetString(env, result, "type", raised.type_name.get());
   SetString(env, result, "message", raised.message.get());
   if (raised.traceback) SetString(env, result, "traceback", raised.traceback.get());
-  self->frame->failed = 1;
-  self->frame->result.kind = kNone;
-  if (raised.exception) {
-    self->frame->result.handle = HoldObject(self, raised.exception.get());
-    if (self->frame->result.handle != 0) {
-      raised.exception.take();
-      self->frame->result.kind = kHandle;
-    }
-  }
+  outcome->failed = 1;
+  outcome->result_handle = 0;
+  if (raised.exception) HoldResult(self, raised.exception.take(), outcome);
+  if (outcome->result_handle == 0) outcome->result_kind = kNone;
   return result;
 }
 

@@ -1,78 +1,33 @@
-// Values between JavaScript and Python: the frame of cells, the table of references, and conversion both ways.
+// Values between JavaScript and Python: cells of the wire, the table of references, and conversion both ways.
 // JavaScript thread, GIL held.
 #ifndef DLPACK_NODE_PYTHON_VALUES_H_
 #define DLPACK_NODE_PYTHON_VALUES_H_
 
 #include <atomic>
 
-#include "../descriptor.h"
 #include "../wire.h"
 #include "api.h"
+#include "wire_layout.h"
 
 namespace dlpack {
 namespace python {
 
-// src/python/frame.ts has the same numbers.
-enum ValueKind : uint32_t {
-  kNone,
-  kBool,
-  kInt,
-  kFloat,
-  kString,
-  kBytes,
-  kBigInt,
-  kHandle,
-  kEnd,
-  kTaken,
-  kTensor,
-  kMustCopy
-};
-struct Cell {
-  uint32_t kind;
-  uint32_t handle;  // of an object; of the storage of a tensor
-  double number;    // of a tensor: the word of the wire where its WireTensor begins
-};
+struct Channel;
+struct Snapshot;
 
-static const uint32_t kCells = 1024;
-static const uint32_t kWords = 4096;
-static const uint32_t kReleased = 64;
-
-// A stack: an operation during another one, from JavaScript that Python called, uses the cells and words above.
-struct ObjectFrame {
-  uint32_t operation;
-  uint32_t base;      // the first cell
-  uint32_t count;     // cells in use
-  uint32_t keywords;  // the last so many pairs of cells are names and values
-  uint32_t spilled;   // arguments of the call into this addon, for what does not fit into cells
-  uint32_t failed;    // out: 1 with an exception
-  Cell result;        // out
-  uint32_t handle;    // the object of operations that have no cells
-  uint32_t released_count;
-  Cell cells[kCells];
-  double words[kWords];          // the end holds the ArrayFrame of cuda_array.h
-  uint32_t released[kReleased];  // objects that JavaScript is done with, for the next operation to drop
-  uint32_t returned_count;
-  uint32_t returned[kReleased];  // the same for storages of Python's memory
-  uint32_t unused;
-};
-static_assert(sizeof(ObjectFrame) == 56 + 16 * kCells + 8 * kWords + 8 * kReleased,
-              "src/python/frame.ts has this size");
-
-// What one environment holds of Python. A table like environment.h's, of references.
+// What one instance holds of Python.
 struct Objects {
   Instance* instance;
-  ObjectFrame* frame;
-  napi_ref frame_ref;
-  napi_ref make_bytes;  // a JavaScript function: a Uint8Array of that length, or undefined
-  Object** table;
-  uint32_t* next_free;
-  uint32_t capacity;
-  uint32_t free_slot;
-  uint32_t quarantined_slot;  // free, but not used again while an operation still looks handles up
+  Channel* channel;
+  ReleasedList* released;
+  napi_ref released_ref;  // the ArrayBuffer of the list
+  napi_ref make_bytes;    // a JavaScript function: a Uint8Array of that length, or undefined
+  HandleTable<Object*> table;
   bool is_worker;
   Objects* next;  // all of the process
   // Operations in progress on this thread, one inside the other. Written by it alone.
   std::atomic<uint32_t> depth;
+  Snapshot* snapshot;  // of this thread's context variables, see snapshot.h; NULL: it would be out of date
 };
 
 // What does not fit into a cell: strings, digits and bytes, in order.
@@ -83,32 +38,49 @@ struct Spill {
   size_t at;
 };
 
+// Cells behind a message.
+struct Cells {
+  Cell* at;
+  uint32_t count;
+};
+
+// The cells behind the end of a message, as far as they lie inside the wire.
+Cells CellsBehind(const Instance* instance, const void* end, uint32_t count);
+
+// The cells of a container, as above.
+Cells CellsOf(const Instance* instance, const Cell& container);
+
+// Containers inside of containers, at most.
+static const int kMaxDepth = 256;
+
 // Takes the reference over; 0 when out of memory.
-uint32_t HoldObject(Objects* self, Object* object);
+inline uint32_t HoldObject(Objects* self, Object* object) { return self->table.Add(object); }
 
 // NULL for a number that is not held.
 inline Object* GetObject(Objects* self, uint32_t handle) {
-  return handle < self->capacity ? self->table[handle] : nullptr;
+  Object** object = self->table.Find(handle);
+  return object == nullptr ? nullptr : *object;
 }
 
-// Slots that became free while handles were looked up may be used again. After EndReading of the environment.
-void EndQuarantine(Objects* self);
-
 // Gives the reference to the caller, or NULL.
-Object* DropObject(Objects* self, uint32_t handle);
+inline Object* DropObject(Objects* self, uint32_t handle) {
+  Object* object = nullptr;
+  return self->table.Remove(handle, &object) ? object : nullptr;
+}
 
 // Drops what JavaScript released since the last operation. Runs Python code. GIL held.
 void DropReleased(Objects* self);
 
-// The tensor of a cell, which may still lie outside of the storage that is returned: see CheckInside. NULL with an
-// exception set.
+// The tensor of a cell, which may still lie outside of the storage that is returned: see CheckInside. NULL when it was
+// disposed. No GIL needed.
 Storage* ReadTensor(Objects* self, const Cell& cell, Descriptor* descriptor);
 
-// A new reference, or NULL with an exception set. `spill` may be NULL for cells that need none.
-Object* ToPython(Objects* self, const Cell& cell, Spill* spill);
+// A new reference, or NULL with an exception set. `spill` may be NULL for cells that need none. The handle of a
+// function is cleared where its pin was taken.
+Object* ToPython(Objects* self, Cell* cell, Spill* spill, int depth = 0);
 
-// Takes the reference over and puts its number into the result cell.
-void HoldResult(Objects* self, Object* object);
+// Raises the error for a tensor or an object that JavaScript released, and returns NULL.
+Object* RaiseReleased(uint32_t kind);
 
 // What to do about a value that JavaScript has no room for.
 static const char kLongInt[] = "work with it in Python";
@@ -125,12 +97,15 @@ inline bool IsSafeInteger(long long value) { return value >= -((1LL << 53) - 1) 
 // needed.
 bool MakeBytes(napi_env env, Objects* self, const char* data, size_t length, napi_value* out);
 
-// Takes the reference over. What does not fit into the result cell is returned; or the exception, as by TakeException,
+// Takes the reference over. What does not fit into the outcome is returned; or the exception, as by TakeException,
 // where JavaScript has no room for the value.
-napi_value FromPython(napi_env env, Objects* self, Object* object);
+napi_value FromPython(napi_env env, Objects* self, Object* object, Outcome* outcome);
 
-// The exception that is set, as { type, message, traceback }; the result cell holds the exception itself.
-napi_value TakeException(napi_env env, Objects* self);
+// Takes the reference over: the result is the object itself, whatever its type is.
+void HoldResult(Objects* self, Object* object, Outcome* outcome);
+
+// The exception that is set, as { type, message, traceback }; the outcome holds the exception itself.
+napi_value TakeException(napi_env env, Objects* self, Outcome* outcome);
 
 }  // namespace python
 }  // namespace dlpack

@@ -1,4 +1,5 @@
-// The files of the wire as text. Fields lie in the order of the table, each aligned to its size, as C++ lays a struct out.
+// The files of the wire as text. Fields lie in the order of the table, each aligned to its size, as C++ lays a
+// struct out; a message is a whole number of words.
 import { groups, maxNdim, statuses, wireWords } from './messages.mjs';
 
 const scalars = {
@@ -15,7 +16,6 @@ const wireTensor = groups.flatMap((group) => group.messages).find((message) => m
 
 function layOut({ fields }) {
   let end = 0;
-  let alignment = 1;
   const placed = fields.map(([name, type, comment, length = 1]) => {
     const { bytes, size } =
       type === 'tensor'
@@ -23,11 +23,10 @@ function layOut({ fields }) {
         : { ...scalars[type], size: scalars[type]?.bytes };
     if (size === undefined) throw new Error(`${name} has the unknown type ${type}`);
     const offset = roundUp(end, bytes);
-    alignment = Math.max(alignment, bytes);
     end = offset + size * length;
     return { name, type, comment, length, offset };
   });
-  return { placed, bytes: roundUp(end, alignment) };
+  return { placed, bytes: roundUp(end, 8) };
 }
 
 const origin = 'Written by "npm run wire" from scripts/wire/messages.mjs; change it there.';
@@ -42,6 +41,18 @@ function typescriptMessage(message) {
   // Slots begin at every second word, which 16-byte values need.
   lines.push(`  WORDS: ${roundUp(bytes, 16) / 8},`);
   return `/** ${message.comment} */\nexport const ${message.name} = {\n${lines.join('\n')}\n} as const;\n`;
+}
+
+const upper = (name) => `k${name[0].toUpperCase()}${name.slice(1)}`;
+
+function typescriptEnum({ name, comment, values }) {
+  const lines = values.map(([value, meaning], number) => `  ${value}: ${number}, // ${meaning}`);
+  return `/** ${comment} */\nexport const ${name} = {\n${lines.join('\n')}\n} as const;\n`;
+}
+
+function cppEnum({ name, comment, values, isScoped }) {
+  const lines = values.map(([value, meaning], number) => `  // ${meaning}\n  ${upper(value)} = ${number},`);
+  return `// ${comment}\nenum ${isScoped ? 'class ' : ''}${name} : uint32_t {\n${lines.join('\n')}\n};\n`;
 }
 
 function typescript(group, isFirst) {
@@ -59,7 +70,8 @@ export const WIRE_WORDS = ${wireWords};
 
 /** Outcomes of requests. */
 export const Status = {\n${status}\n} as const;\n`;
-  return [head, ...(isFirst ? [constants] : []), ...group.messages.map(typescriptMessage)].join('\n');
+  const enums = (group.enums ?? []).map(typescriptEnum);
+  return [head, ...(isFirst ? [constants] : []), ...enums, ...group.messages.map(typescriptMessage)].join('\n');
 }
 
 function cppMessage(message) {
@@ -73,7 +85,7 @@ function cppMessage(message) {
     ({ name, offset }) => `static_assert(offsetof(${message.name}, ${snake(name)}) == ${offset});`,
   );
   checks.push(`static_assert(sizeof(${message.name}) == ${bytes});`);
-  return `// ${message.comment}\nstruct ${message.name} {\n${fields.join('\n')}\n};\n${checks.join('\n')}\n`;
+  return `// ${message.comment}\nstruct alignas(8) ${message.name} {\n${fields.join('\n')}\n};\n${checks.join('\n')}\n`;
 }
 
 function header(group, isFirst) {
@@ -95,6 +107,7 @@ ${status}
     includes,
     group.namespace.map((name) => `namespace ${name} {\n`).join(''),
     ...(isFirst ? [constants] : []),
+    ...(group.enums ?? []).map(cppEnum),
     ...group.messages.map(cppMessage),
     group.namespace
       .toReversed()

@@ -2,6 +2,8 @@
 // writes the TypeScript indices and the C++ structs from it. A field has a name, a type, a comment and, if it is an array, a
 // length (0: what follows the message); it means one thing. Types: u32, i32, f64, u64, and `tensor`, a WireTensor whose shape and strides follow it.
 
+import { python } from './python.mjs';
+
 /** Words of eight bytes in the wire of one instance: 1 MiB, of which the system commits the pages that are used. */
 export const wireWords = 131072;
 /** The most axes that a tensor can have. */
@@ -157,4 +159,5 @@ export const groups = [
     namespace: ['dlpack'],
     messages: core,
   },
+  python,
 ];

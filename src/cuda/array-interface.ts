@@ -106,7 +106,7 @@ export function fromCudaArrayInterface(
   const foreign = typeof description === 'function' ? readForeignArray(description, true) : null;
   // What Python keeps here is the dict, not the memory.
   foreign?.drop();
-  const entries = foreign === null ? readEntries(description) : (foreign.entries ?? readEntries(foreign.raw));
+  const entries = readEntries(foreign === null ? description : foreign.raw);
   refuseMask(entries);
   return makeTensor(entries, settings, keeperOf(owner));
 }
@@ -171,7 +171,7 @@ function useArray<T>(object: object, use: (entries: ArrayEntries, keeper: Keeper
     },
   };
   try {
-    return use(foreign.entries ?? readEntries(foreign.raw), keeper);
+    return use(readEntries(foreign.raw), keeper);
   } finally {
     if (!isHeld) foreign.drop();
   }

@@ -46,7 +46,7 @@ export interface Binding {
   startPython(options: {
     library: string;
     program: string;
-    frame: ArrayBuffer;
+    released: ArrayBuffer;
     isWorker: boolean;
     threads: number;
     makeBytes: (length: number) => Uint8Array | undefined;

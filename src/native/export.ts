@@ -153,8 +153,19 @@ export function placeOf({ storage, bitOffset }: Descriptor): 'native' | 'pin' | 
 
 /** Runs `use` with the tensor in memory that native code may keep: as it is, or a temporary. */
 export function withMemory<T>(source: Descriptor, copy: boolean | null, use: (ready: Descriptor) => T): T {
+  const ready = inNativeMemory(source, copy);
+  if (ready === source) return use(source);
+  try {
+    return use(ready);
+  } finally {
+    ready.storage.release();
+  }
+}
+
+/** The tensor in memory that native code may keep: itself, or a temporary whose storage the caller releases. */
+export function inNativeMemory(source: Descriptor, copy: boolean | null): Descriptor {
   const place = copy === true ? 'copy' : placeOf(source);
-  if (place === 'native') return use(source);
+  if (place === 'native') return source;
   if (place === 'copy' && copy === false) {
     throw new BufferError(
       'Expected memory that native code may keep but this tensor lies in a JavaScript buffer that its owner can move ' +
@@ -162,13 +173,7 @@ export function withMemory<T>(source: Descriptor, copy: boolean | null, use: (re
     );
   }
   const { storage } = source;
-  const temporary =
-    place === 'copy'
-      ? copyDescriptor(source)
-      : source.withStorage(pinBuffer(storage.buffer(), storage.start, storage.nbytes));
-  try {
-    return use(temporary);
-  } finally {
-    temporary.storage.release();
-  }
+  return place === 'copy'
+    ? copyDescriptor(source)
+    : source.withStorage(pinBuffer(storage.buffer(), storage.start, storage.nbytes));
 }

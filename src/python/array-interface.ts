@@ -1,75 +1,26 @@
 /**
- * The CUDA Array Interface of Python objects, read in one native call; entry by entry when something is out of the ordinary.
+ * The CUDA Array Interface of Python objects: in one native call as nearly all objects have it, entry by entry where
+ * something is unusual.
  *
  * @module
  */
 
-import { MAX_NDIM } from '../layout.js';
-import { releaseHandle as dropStorage } from '../native/native-storage.js';
+import { BufferError } from '../errors.js';
+import { native } from '../native/load.js';
 import { enter, leave, wire } from '../native/wire.js';
-import { TensorResult, WireHeader } from '../native/wire-layout.js';
+import { ReleaseRequest, TensorResult, WireHeader } from '../native/wire-layout.js';
 import { takeTensorInto } from '../native/wire-tensor.js';
 import type { Descriptor } from '../storage/descriptor.js';
-import { type ArrayEntries, type ForeignArray, setArrayReader } from '../storage/foreign.js';
+import { type ForeignArray, setArrayReader } from '../storage/foreign.js';
 import type { Storage } from '../storage/storage.js';
 import { binding } from './binding.js';
-import { COUNT, FIRST_WORD, frame, HANDLE as OBJECT, objectFrame, WORDS } from './frame.js';
 import { importModule, isPyObject, type PyObject } from './object.js';
-import { takeResult } from './operations.js';
+import { perform } from './operations.js';
 import { PythonStorage } from './python-storage.js';
 import { findReference, liveHandle } from './reference.js';
+import { Operation, TakeArrayRequest } from './wire-layout.js';
 
-const { u32, f64 } = frame;
-
-// The array frame is the end of the words. native/python/cuda_array.h is its twin.
-const START = (FIRST_WORD + WORDS - 144) * 8;
-const u64 = new BigUint64Array(objectFrame);
-const POINTER = START / 8; // u64
-const STREAM = START / 8 + 1; // u64
-const TYPESTR = (START + 16) / 4; // u32, two of them
-const NDIM = (START + 24) / 4; // u32
-const VERSION = NDIM + 1;
-const STORAGE = NDIM + 2;
-const FLAGS = NDIM + 3;
-const SHAPE = (START + 40) / 8; // f64
-const STRIDES = SHAPE + MAX_NDIM;
-const Flag = { readOnly: 1, hasStrides: 2, hasStream: 4, isPlain: 8 } as const;
-
-/** Up to six bytes of text, by their value as a number. The grammar of type strings allows few. */
-const texts = new Map<number, string>();
-
-function readTypeString(): string {
-  const low = u32[TYPESTR] as number;
-  const high = u32[TYPESTR + 1] as number;
-  const key = low + high * 4294967296;
-  const known = texts.get(key);
-  if (known !== undefined) return known;
-  const bytes = new Uint8Array(objectFrame, START + 16, 6);
-  const text = new TextDecoder().decode(bytes.subarray(0, bytes.indexOf(0) < 0 ? 6 : bytes.indexOf(0)));
-  if (texts.size < 256) texts.set(key, text);
-  return text;
-}
-
-function readDims(at: number, ndim: number): number[] {
-  const dims = new Array<number>(ndim);
-  for (let i = 0; i < ndim; i++) dims[i] = f64[at + i] as number;
-  return dims;
-}
-
-function readPlain(): ArrayEntries {
-  const flags = u32[FLAGS] as number;
-  const ndim = u32[NDIM] as number;
-  return {
-    shape: readDims(SHAPE, ndim),
-    typestr: readTypeString(),
-    pointer: u64[POINTER] as bigint,
-    isReadOnly: (flags & Flag.readOnly) !== 0,
-    version: u32[VERSION] as number,
-    strides: (flags & Flag.hasStrides) === 0 ? null : readDims(STRIDES, ndim),
-    stream: (flags & Flag.hasStream) === 0 ? null : (u64[STREAM] as bigint),
-    mask: null,
-  };
-}
+const { u32 } = wire;
 
 /** Tuples and lists as arrays, integers of other kinds (NumPy's) as numbers; anything else as it is. */
 function toValue(value: PyObject): unknown {
@@ -89,13 +40,11 @@ function toEntries(dict: PyObject): unknown {
 }
 
 class PythonArray implements ForeignArray {
-  readonly entries: ArrayEntries | null;
   readonly raw: unknown;
   private readonly handle: number;
 
-  constructor(handle: number, entries: ArrayEntries | null, raw: unknown) {
+  constructor(handle: number, raw: unknown) {
     this.handle = handle;
-    this.entries = entries;
     this.raw = raw;
   }
 
@@ -110,32 +59,42 @@ class PythonArray implements ForeignArray {
 
 const makeStorage = (handle: number, nbytes: number): PythonStorage => new PythonStorage(handle, nbytes);
 
+function dropStorage(handle: number): void {
+  const slot = enter(ReleaseRequest.WORDS);
+  u32[slot * 2 + ReleaseRequest.HANDLE] = handle;
+  u32[WireHeader.SLOT] = slot;
+  native().release();
+  leave(slot);
+}
+
+/** The interface of an object, or the object as the interface itself, entry by entry. */
 function readArray(source: object, isInterface: boolean): ForeignArray | null {
   const reference = findReference(source);
   if (reference === null) return null;
-  u32[OBJECT] = liveHandle(reference);
-  u32[COUNT] = isInterface ? 1 : 0;
-  const text = binding().readArray();
-  const handle = u32[STORAGE] as number;
-  if (((u32[FLAGS] as number) & Flag.isPlain) !== 0) return new PythonArray(handle, readPlain(), null);
+  const handle = binding().keepObject(liveHandle(reference));
+  if (handle === 0) throw new BufferError('Out of memory: could not keep a Python object for a tensor');
   try {
-    return new PythonArray(handle, null, toEntries(takeResult(text)));
+    const dict = isInterface ? source : perform(Operation.getAttribute, reference, '__cuda_array_interface__');
+    return new PythonArray(handle, toEntries(dict));
   } catch (error) {
     dropStorage(handle);
     throw error;
   }
 }
 
-/** The whole of {@link readArray} and of the checks that follow, for arrays as nearly all are; null for the others. */
+/** The tensor of an object whose interface is as nearly all are; null for the others, which {@link readArray} reads. */
 function takeArray(source: object): Descriptor | null {
   const reference = findReference(source);
   if (reference === null) return null;
-  u32[OBJECT] = liveHandle(reference);
-  const slot = enter(TensorResult.WORDS);
+  const slot = enter(TakeArrayRequest.WORDS + TensorResult.WORDS);
   try {
-    wire.u32[WireHeader.SLOT] = slot;
+    const tensor = slot + TakeArrayRequest.WORDS;
+    u32[slot * 2 + TakeArrayRequest.OBJECT] = liveHandle(reference);
+    u32[slot * 2 + TakeArrayRequest.TENSOR_SLOT] = tensor;
+    u32[WireHeader.SLOT] = slot;
     binding().takeArray();
-    return u32[COUNT] === 1 ? takeTensorInto(slot + TensorResult.TENSOR, makeStorage) : null;
+    if (u32[slot * 2 + TakeArrayRequest.IS_TAKEN] !== 1) return null;
+    return takeTensorInto(tensor + TensorResult.TENSOR, makeStorage);
   } finally {
     leave(slot);
   }

@@ -4,15 +4,14 @@
  * @module
  */
 
+import { AsyncResource } from 'node:async_hooks';
 import { isMainThread } from '../native/threads.js';
 import { binding } from './binding.js';
-import { FAILED, frame, Operation, ValueKind } from './frame.js';
 import { Keywords } from './keywords.js';
 import { type PyArgument, referenceOf } from './object.js';
-import { make, makeError, toError, toValue } from './operations.js';
-import { releaseHandle } from './reference.js';
-
-const { u32 } = frame;
+import { makeError, startCall, toValue } from './operations.js';
+import { type Reference, unpinReference } from './reference.js';
+import { ValueKind } from './wire-layout.js';
 
 interface Waiting {
   readonly resolve: (value: unknown) => void;
@@ -22,6 +21,8 @@ interface Waiting {
 }
 
 const waiting = new Map<number, Waiting>();
+/** Of calls that run, awaited or not: what their arguments use, and the asynchronous context that they were made in. */
+const running = new Map<number, { readonly references: readonly Reference[]; readonly scope: AsyncResource }>();
 let lastNumber = 0;
 
 // biome-ignore lint/suspicious/noExplicitAny: a typed form of a Python function takes and returns what its author says
@@ -43,12 +44,12 @@ export async function callAsync<F extends AnyFunction>(
   fn: F,
   ...args: AsyncArguments<F>
 ): Promise<Awaited<ReturnType<F>>> {
-  referenceOf(fn);
+  const reference = referenceOf(fn);
   const rest: PyArgument[] = [...args];
   const signal = rest.at(-1) instanceof AbortSignal ? (rest.pop() as AbortSignal) : null;
   const keywords = rest.at(-1) instanceof Keywords ? (rest.pop() as Keywords) : null;
   signal?.throwIfAborted();
-  const number = start([fn, ...rest], keywords);
+  const number = start(reference, rest, keywords);
   return new Promise<Awaited<ReturnType<F>>>((resolve, reject) => {
     const stop = () => {
       waiting.delete(number);
@@ -62,20 +63,18 @@ export async function callAsync<F extends AnyFunction>(
 }
 
 /** Hands function and arguments to native code. Returns the number of the promise. */
-function start(call: readonly PyArgument[], keywords: Keywords | null): number {
-  const tuple = make(Operation.tuple, call);
-  let dict = 0;
-  try {
-    if (keywords !== null) dict = make(Operation.dict, Object.entries(keywords.values).flat());
-  } catch (error) {
-    releaseHandle(tuple);
-    throw error;
-  }
+function start(fn: Reference, args: readonly PyArgument[], keywords: Keywords | null): number {
   if (lastNumber === 0 && isMainThread) process.on('exit', (status) => binding().leave(status));
   const number = ++lastNumber;
-  const failure = binding().callAsync(tuple, dict, number);
-  if (u32[FAILED] === 1) throw toError(failure);
+  const scope = new AsyncResource('dlpack.callAsync');
+  running.set(number, { references: startCall(fn, args, keywords, number), scope });
   return number;
+}
+
+/** Runs a JavaScript function that Python called inside of a call, in the asynchronous context of that call. */
+export function runInside<T>(number: number, action: () => T): T {
+  const call = running.get(number);
+  return call === undefined ? action() : call.scope.runInAsyncScope(action);
 }
 
 /**
@@ -91,6 +90,8 @@ export function onSettle(
   traceback?: string,
 ): void {
   const promise = waiting.get(number);
+  running.get(number)?.references.forEach(unpinReference);
+  running.delete(number);
   waiting.delete(number);
   promise?.forget();
   if (type === undefined) {

@@ -5,29 +5,29 @@
  */
 
 import { ArgumentTypeError, BufferError } from '../errors.js';
+import { runInside } from './async.js';
 import { binding } from './binding.js';
 import { PythonError } from './error.js';
-import { Operation } from './frame.js';
-import { functionOf, holdValue, type JavaScriptFunction, makeCallable } from './functions.js';
+import { functionOf, type JavaScriptFunction, Thrown } from './functions.js';
 import { isPyObject, type PyObject, referenceOf } from './object.js';
-import { make, toValue, wrap } from './operations.js';
+import { hold, toValue, wrap } from './operations.js';
 
 /** A JavaScript function as a Python object, to keep and to release. Passing the function itself makes one too. */
 export function callable(target: JavaScriptFunction): PyObject {
   if (isPyObject(target)) return target;
   if (typeof target !== 'function') throw new ArgumentTypeError('target', 'a JavaScript function', target);
-  return wrap(makeCallable(target));
+  return wrap(hold(target));
 }
 
 /**
  * Runs a function for Python, on this thread. `request` is 0 when Python waits for the return of this call; else a thread
- * waits for an answer, now or later. `values` are kinds and values by turns, the last `pairs` of them names and values of
+ * waits for an answer, now or later. `call` is the asynchronous call that runs on that thread, or 0. `values` are kinds and values by turns, the last `pairs` of them names and values of
  * keywords. Throws only where no code can run any more; native code knows what to do then.
  */
-export function onCall(number: number, request: number, pairs: number, ...values: unknown[]): unknown {
+export function onCall(number: number, request: number, call: number, pairs: number, ...values: unknown[]): unknown {
   try {
     const args = readArguments(pairs, values);
-    const value = functionOf(number)(...args);
+    const value = runInside(call, () => functionOf(number)(...args));
     if (!isPromise(value)) return give(request, value);
     if (request === 0) {
       throw new ArgumentTypeError(
@@ -66,29 +66,29 @@ function isPromise(value: unknown): value is PromiseLike<unknown> {
 }
 
 function give(request: number, value: unknown): number {
-  let tuple: number;
+  let handle: number;
   try {
-    tuple = make(Operation.tuple, [value]);
+    handle = hold(value);
   } catch (error) {
     return refuse(request, error);
   }
-  return finish(request, tuple, false);
+  return finish(request, handle, false);
 }
 
 function refuse(request: number, error: unknown): number {
-  let tuple: number;
+  let handle: number;
   try {
-    tuple = make(Operation.tuple, [toException(error)]);
+    handle = hold(toException(error));
   } catch {
-    tuple = make(Operation.tuple, [textOf(error)]);
+    handle = hold(textOf(error));
   }
-  return finish(request, tuple, true);
+  return finish(request, handle, true);
 }
 
 /** The outcome for the thread that waits; or for the caller, negative after an error. */
-function finish(request: number, tuple: number, failed: boolean): number {
-  if (request === 0) return failed ? -tuple : tuple;
-  binding().answer(request, tuple, failed);
+function finish(request: number, handle: number, failed: boolean): number {
+  if (request === 0) return failed ? -handle : handle;
+  binding().answer(request, handle, failed);
   return 0;
 }
 
@@ -97,7 +97,7 @@ function toException(error: unknown): PyObject {
   if (error instanceof PythonError && isPyObject(error.exception) && referenceOf(error.exception).handle !== 0) {
     return error.exception;
   }
-  const carrier = wrap(holdValue(error, 'error')) as PyObject;
+  const carrier = wrap(hold(new Thrown(error))) as PyObject;
   const exception = carrier.JavaScriptError(textOf(error));
   exception.error = carrier;
   return exception;

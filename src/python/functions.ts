@@ -1,61 +1,64 @@
 /**
  * JavaScript values that Python holds by a number: functions that it can call, and what functions threw.
  *
- * A value is forgotten when its Python object is deallocated. A function that is passed again while that object lives is
- * the same object to Python.
+ * Each Python object that stands for a value has a pin, which is released when Python deallocates the object. A value
+ * without pins is forgotten. A function that is passed again while its object lives is the same object to Python.
  *
  * @module
  */
 
-import { BufferError } from '../errors.js';
-import { pin } from '../native/pins.js';
+import { pin, unpin } from '../native/pins.js';
 import { binding } from './binding.js';
-import { releaseHandle } from './reference.js';
 
 export type JavaScriptFunction = (...args: never[]) => unknown;
 
 interface Held {
   readonly value: unknown;
-  /** The handle of Python's weak reference to the object that stands for the value. */
-  weak: number;
+  pins: number;
 }
 
 const held = new Map<number, Held>();
-const numbers = new WeakMap<JavaScriptFunction, number>();
+const numbers = new WeakMap<object, number>();
 let lastNumber = 0;
 
-/** Called from the event loop, when Python has deallocated the object of a number. */
+/** What a function threw, on its way to Python. */
+export class Thrown {
+  readonly value: unknown;
+
+  constructor(value: unknown) {
+    this.value = value;
+  }
+}
+
+/** The number of a function, or of what a function threw. */
+export function numberOf(value: JavaScriptFunction | Thrown): number {
+  const known = numbers.get(value);
+  if (known !== undefined && held.has(known)) return known;
+  lastNumber++;
+  held.set(lastNumber, { value: value instanceof Thrown ? value.value : value, pins: 0 });
+  numbers.set(value, lastNumber);
+  return lastNumber;
+}
+
+/** A new pin for the value of this number. */
+export function pinValue(number: number): number {
+  (held.get(number) as Held).pins++;
+  return pin(() => forget(number));
+}
+
+/** Takes a pin back that native code did not take. */
+export function unpinValue(number: number, id: number): void {
+  unpin(id);
+  forget(number);
+}
+
 function forget(number: number): void {
-  const weak = held.get(number)?.weak ?? 0;
-  held.delete(number);
-  if (weak !== 0) releaseHandle(weak);
+  const entry = held.get(number);
+  if (entry !== undefined && --entry.pins === 0) held.delete(number);
 }
 
-/** The handle of a new Python object that stands for a JavaScript value and keeps it alive. */
-export function holdValue(value: unknown, name: string): number {
-  const number = ++lastNumber;
-  const entry: Held = { value, weak: 0 };
-  held.set(number, entry);
-  const made = binding().makeFunction(
-    number,
-    pin(() => forget(number)),
-    name,
-  );
-  if (made === undefined) throw new BufferError('Out of memory: could not make a Python object for a function');
-  [, entry.weak] = made;
-  if (typeof value === 'function') numbers.set(value as JavaScriptFunction, number);
-  return made[0];
-}
-
-/** The handle of a new reference to the Python callable of a function: the one that Python has, or a new one. */
-export function makeCallable(target: JavaScriptFunction): number {
-  const weak = held.get(numbers.get(target) ?? 0)?.weak ?? 0;
-  const alive = weak === 0 ? 0 : binding().reviveFunction(weak);
-  return alive === 0 ? holdValue(target, nameOf(target)) : alive;
-}
-
-function nameOf(target: JavaScriptFunction): string {
-  const { name } = target as { name: unknown };
+export function nameOf(value: JavaScriptFunction | Thrown): string {
+  const { name } = value as { name?: unknown };
   return typeof name === 'string' && name !== '' ? name : 'anonymous';
 }
 

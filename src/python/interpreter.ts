@@ -16,7 +16,6 @@ import { type PythonBinding, setBinding } from './binding.js';
 import { callable, onCall } from './callbacks.js';
 import { PythonError } from './error.js';
 import { type FoundPython, findPython, type PythonOptions } from './find.js';
-import { objectFrame } from './frame.js';
 import { kwargs } from './keywords.js';
 import {
   callTensor,
@@ -28,6 +27,7 @@ import {
   type PyObject,
   setItem,
 } from './object.js';
+import { released } from './reference.js';
 import { makeTensor, type TensorOptions, type TensorSource } from './tensor.js';
 
 /** CPython in this process. */
@@ -88,7 +88,7 @@ export function python(options: PythonOptions = {}): Python {
   const started = binding.startPython({
     library,
     program,
-    frame: objectFrame,
+    released,
     isWorker,
     threads,
     makeBytes,

@@ -9,10 +9,10 @@ import { beforeStats } from '../native/stats.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { type ImportRequest, setObjectImporter } from '../storage/foreign.js';
 import { Tensor } from '../tensor.js';
-import { Operation } from './frame.js';
 import { consume, perform, performTensor } from './operations.js';
 import { keywordsOf } from './proxy.js';
 import { findReference, type Reference, settle } from './reference.js';
+import { Operation } from './wire-layout.js';
 
 /**
  * A Python object. Attributes read as properties, calls as calls: `torch.relu(x)`, `array.shape`. Numbers, strings, bytes,

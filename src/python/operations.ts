@@ -5,56 +5,37 @@
  */
 
 import { ArgumentTypeError, BufferError } from '../errors.js';
-import { fromDLPack } from '../from-dlpack.js';
-import { placeOf, withMemory } from '../native/export.js';
 import { takeResult as takeTensorResult } from '../native/import.js';
 import { enter, leave, wire } from '../native/wire.js';
 import { TensorResult, WireHeader } from '../native/wire-layout.js';
-import { DLPACK } from '../protocol/managed.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { ImportRequest } from '../storage/foreign.js';
-import { descriptorOf, TensorView } from '../view.js';
-import { binding } from './binding.js';
-import { tooMany, writeCell, writeTensorCell } from './cells.js';
-import { JAVASCRIPT_ERROR, PythonError } from './error.js';
 import {
-  BASE,
-  CELLS,
-  COUNT,
-  FAILED,
-  frame,
-  HANDLE,
-  KEYWORDS,
-  OPERATION,
-  Operation,
-  RESULT_HANDLE,
-  RESULT_KIND,
-  RESULT_NUMBER,
-  SPILLED,
-  ValueKind,
-} from './frame.js';
-import { causeOf, makeCallable } from './functions.js';
+  beginRequest,
+  checkRoom,
+  currentExtras,
+  type Extras,
+  endRequest,
+  handleOf,
+  writeArgument,
+  writeSpilled,
+} from './arguments.js';
+import { binding } from './binding.js';
+import { writeCell, writeTensorCell } from './cells.js';
+import { JAVASCRIPT_ERROR, PythonError } from './error.js';
+import { causeOf } from './functions.js';
 import type { Keywords } from './keywords.js';
 import { defineProxies, END } from './proxy.js';
-import { findReference, liveHandle, type Reference, releaseHandle } from './reference.js';
+import { liveHandle, type Reference } from './reference.js';
+import { Cell, ConsumeRequest, Operation, Outcome, PerformRequest, ValueKind } from './wire-layout.js';
 
-// Constants of this module, for the reason that frame.ts gives.
-const { u32, f64 } = frame;
-const { u32: wired } = wire;
-const { SLOT, TOP } = WireHeader;
-const OwnView = TensorView;
-const readDescriptor = descriptorOf;
-const findPlace = placeOf;
+// Constants of this module, for the reason that wire.ts gives.
+const { u32, i32, f64 } = wire;
+const { SLOT } = WireHeader;
+const { FAILED, RESULT_KIND, RESULT_HANDLE, RESULT_NUMBER } = Outcome;
+const { OPERATION, COUNT, KEYWORDS, SPILLED, TENSOR_SLOT, PROMISE, CELLS } = PerformRequest;
 
-/** What does not fit into a cell: strings, digits, bytes. */
-type Spill = (string | Uint8Array)[];
-
-/** The first free cell. */
-let top = 0;
-/** Of the operation that is being prepared, in the order of its cells. */
-let spill: Spill | null = null;
-/** Handles in its cells that were made for it, and that native code takes over with the call. */
-let taken: number[] | null = null;
+type Spill = Extras['spill'];
 
 const none: readonly unknown[] = [];
 
@@ -69,252 +50,188 @@ export function perform(
   args: readonly unknown[] = none,
   keywords: Keywords | null = null,
 ): unknown {
-  return takeResult(send(operation, subject, name, args, keywords));
+  return send(operation, subject, name, args, keywords, takeResult);
 }
 
 /** A call whose result is a tensor. */
 export function performTensor(subject: Reference, args: readonly unknown[], keywords: Keywords | null): Descriptor {
-  const slot = enter(TensorResult.WORDS);
+  return send(Operation.callTensor, subject, null, args, keywords, takeTensor);
+}
+
+/** A tensor in native memory as an object of a class; undefined when the class needs a copy. */
+export function performConversion(type: Reference, descriptor: Descriptor, mayCopy: boolean): unknown {
+  const slot = enter(PerformRequest.WORDS + 3 * Cell.WORDS);
   try {
-    const raised = send(Operation.callTensor, subject, null, args, keywords, slot);
-    if (u32[FAILED] === 1) throw toError(raised);
-    return takeTensorResult(slot);
+    const first = slot + CELLS;
+    writeCell(first, ValueKind.handle, liveHandle(type), 0);
+    writeTensorCell(first + Cell.WORDS, descriptor);
+    writeCell(first + 2 * Cell.WORDS, ValueKind.int, 0, mayCopy ? 1 : 0);
+    writeRequest(slot, Operation.convert, 3, 0, 0);
+    u32[SLOT] = slot;
+    const result = takeResult(slot, binding().perform());
+    return u32[slot * 2 + RESULT_KIND] === ValueKind.mustCopy ? undefined : result;
   } finally {
     leave(slot);
   }
 }
 
-/** A tensor in native memory as an object of a class; undefined when the class needs a copy. */
-export function performConversion(type: Reference, descriptor: Descriptor, mayCopy: boolean): unknown {
-  const base = top;
-  const mark = wired[TOP] as number;
-  if (base + 3 > CELLS) throw tooMany(3);
-  top = base + 3;
-  try {
-    writeCell(base, ValueKind.handle, liveHandle(type), 0);
-    writeTensorCell(base + 1, descriptor);
-    writeCell(base + 2, ValueKind.int, 0, mayCopy ? 1 : 0);
-    u32[OPERATION] = Operation.tensor;
-    u32[BASE] = base;
-    u32[COUNT] = 3;
-    u32[KEYWORDS] = 0;
-    u32[SPILLED] = 0;
-    const result = takeResult(binding().perform());
-    return u32[RESULT_KIND] === ValueKind.mustCopy ? undefined : result;
-  } finally {
-    top = base;
-    leave(mark);
-  }
-}
-
-/** An operation that makes an object: its handle. */
-export function make(operation: number, args: readonly unknown[]): number {
-  const raised = send(operation, null, null, args, null);
-  if (u32[FAILED] === 1) throw toError(raised);
-  return u32[RESULT_HANDLE] as number;
+/** The handle of a Python object that a value becomes, also where Python's values are JavaScript's. */
+export function hold(value: unknown): number {
+  return send(Operation.hold, null, null, [value], null, takeHandle);
 }
 
 /** The tensor of a Python object: by its type's exchange API, then versioned, then legacy. */
 export function consume(reference: Reference, request: ImportRequest | null): Descriptor {
-  const handle = liveHandle(reference);
-  if (request === null) u32[COUNT] = 0;
-  else {
-    const { copy, device, stream } = request;
-    const number = stream === null ? 0 : numberOf(stream);
-    if (top + 4 > CELLS) throw tooMany(4);
-    writeCell(top, ValueKind.int, 0, copy === null ? -1 : copy ? 1 : 0);
-    writeCell(top + 1, ValueKind.int, 0, device === null ? 0 : device.type);
-    writeCell(top + 2, ValueKind.int, 0, device === null ? 0 : device.id);
-    writeCell(top + 3, ValueKind.int, 0, number);
-    u32[BASE] = top;
-    u32[COUNT] = 4;
-  }
-  u32[HANDLE] = handle;
-  const slot = enter(TensorResult.WORDS);
+  const slot = enter(ConsumeRequest.WORDS + TensorResult.WORDS);
   try {
-    wired[SLOT] = slot;
+    const half = slot * 2;
+    const device = request === null ? null : request.device;
+    const copy = request === null ? null : request.copy;
+    const stream = request === null || request.stream === null ? 0 : streamNumber(request.stream);
+    const tensor = slot + ConsumeRequest.WORDS;
+    u32[half + ConsumeRequest.OBJECT] = liveHandle(reference);
+    i32[half + ConsumeRequest.COPY] = copy === null ? -1 : copy ? 1 : 0;
+    i32[half + ConsumeRequest.DEVICE_TYPE] = device === null ? 0 : device.type;
+    i32[half + ConsumeRequest.DEVICE_ID] = device === null ? 0 : device.id;
+    u32[half + ConsumeRequest.TENSOR_SLOT] = tensor;
+    f64[slot + ConsumeRequest.STREAM] = stream;
+    u32[SLOT] = slot;
     const raised = binding().consume();
-    if (u32[FAILED] === 1) throw toError(raised);
-    return takeTensorResult(slot);
+    if (u32[half + FAILED] === 1) throw toError(slot, raised);
+    return takeTensorResult(tensor);
   } finally {
     leave(slot);
   }
 }
 
 /** A program may pass anything as the stream. */
-function numberOf(stream: unknown): number {
+function streamNumber(stream: unknown): number {
   if (typeof stream === 'bigint' || typeof stream === 'number') return Number(stream);
   throw new ArgumentTypeError('stream', 'a bigint or null', stream);
 }
 
-/** Fills cells and calls. `slot` is for a result that is a tensor. */
-function send(
+function writeRequest(slot: number, operation: number, count: number, keywords: number, spilled: number): void {
+  const half = slot * 2;
+  u32[half + OPERATION] = operation;
+  u32[half + COUNT] = count;
+  u32[half + KEYWORDS] = keywords;
+  u32[half + SPILLED] = spilled;
+}
+
+/**
+ * Starts a call on another thread, without waiting for the GIL. The references in its arguments are pinned: the caller unpins
+ * them when the call has settled.
+ */
+export function startCall(
+  subject: Reference,
+  args: readonly unknown[],
+  keywords: Keywords | null,
+  promise: number,
+): readonly Reference[] {
+  return send(Operation.callAsync, subject, null, args, keywords, takeStarted, promise);
+}
+
+function takeStarted(slot: number, spilled: unknown): readonly Reference[] {
+  if (u32[slot * 2 + FAILED] === 1) throw toError(slot, spilled);
+  const extras = currentExtras() as Extras;
+  const started = extras.references as Reference[];
+  extras.references = null; // the caller's now
+  return started;
+}
+
+/** Takes a slot, fills its cells, calls, and has `take` read the outcome. */
+function send<T>(
   operation: number,
   subject: Reference | null,
   name: string | null,
   args: readonly unknown[],
   keywords: Keywords | null,
-  slot = 0,
-): unknown {
+  take: (slot: number, spilled: unknown) => T,
+  promise = 0,
+): T {
   const pairs = keywords === null ? none : Object.entries(keywords.values);
-  const count = args.length;
-  const base = top;
-  const first = base + (subject === null ? 0 : 1) + (name === null ? 0 : 1);
-  const end = first + count + 2 * pairs.length;
-  if (end > CELLS) throw tooMany(count + pairs.length);
-  const mark = wired[TOP] as number;
-  const outerSpill = spill;
-  const outerTaken = taken;
-  top = end;
-  spill = null;
-  taken = null;
+  const count = (subject === null ? 0 : 1) + (name === null ? 0 : 1) + args.length + 2 * pairs.length;
+  const words = PerformRequest.WORDS + count * Cell.WORDS;
+  const slot = enter(checkRoom(operation === Operation.callTensor ? words + TensorResult.WORDS : words));
+  const outer = beginRequest(promise !== 0);
   try {
-    if (subject !== null) writeCell(base, ValueKind.handle, liveHandle(subject), 0);
-    if (name !== null) writeName(first - 1, name);
-    for (let i = 0; i < count; i++) writeArgument(first + i, args[i]);
-    for (let i = 0; i < pairs.length; i++) {
+    let word = slot + CELLS;
+    if (subject !== null) {
+      writeCell(word, ValueKind.handle, handleOf(subject), 0);
+      word += Cell.WORDS;
+    }
+    if (name !== null) {
+      writeName(word, name);
+      word += Cell.WORDS;
+    }
+    for (let i = 0; i < args.length; i++, word += Cell.WORDS) writeArgument(word, args[i], 0);
+    for (let i = 0; i < pairs.length; i++, word += 2 * Cell.WORDS) {
       const [key, value] = pairs[i] as [string, unknown];
-      writeName(first + count + 2 * i, key);
-      writeArgument(first + count + 2 * i + 1, value);
+      writeName(word, key);
+      writeArgument(word + Cell.WORDS, value, 0);
     }
-    u32[OPERATION] = operation;
-    u32[BASE] = base;
-    u32[COUNT] = end - base;
-    u32[KEYWORDS] = pairs.length;
-    const ready = spill as Spill | null;
-    u32[SPILLED] = ready === null ? 0 : ready.length;
-    wired[SLOT] = slot;
-    taken = null; // native code has them now
-    return ready === null ? binding().perform() : binding().perform(...ready);
+    const spill = currentExtras()?.spill ?? none;
+    writeRequest(slot, operation, count, pairs.length, spill.length);
+    u32[slot * 2 + TENSOR_SLOT] = slot + words;
+    u32[slot * 2 + PROMISE] = promise;
+    u32[SLOT] = slot;
+    return take(slot, spill.length === 0 ? binding().perform() : binding().perform(...(spill as Spill)));
   } finally {
-    if (taken !== null) releaseAll(taken);
-    top = base;
-    leave(mark);
-    spill = outerSpill;
-    taken = outerTaken;
+    endRequest(outer);
+    leave(slot);
   }
-}
-
-function releaseAll(handles: readonly number[]): void {
-  for (let i = 0; i < handles.length; i++) releaseHandle(handles[i] as number);
-}
-
-function writeSpilled(index: number, kind: number, value: string | Uint8Array): void {
-  writeCell(index, kind, 0, 0);
-  spill ??= [];
-  spill.push(value);
-}
-
-/** A handle that was made for this operation. */
-function writeTaken(index: number, handle: number): void {
-  writeCell(index, ValueKind.taken, handle, 0);
-  taken ??= [];
-  taken.push(handle);
-}
-
-function writeArgument(index: number, value: unknown): void {
-  switch (typeof value) {
-    case 'function': {
-      const reference = findReference(value);
-      if (reference === null) writeTaken(index, makeCallable(value as (...args: never[]) => unknown));
-      else writeCell(index, ValueKind.handle, liveHandle(reference), 0);
-      return;
-    }
-    case 'number': {
-      // -0 is a float, and so is everything that a 64-bit integer does not hold exactly.
-      const isInteger = Number.isSafeInteger(value) && !Object.is(value, -0);
-      writeCell(index, isInteger ? ValueKind.int : ValueKind.float, 0, value);
-      return;
-    }
-    case 'object':
-      if (value instanceof OwnView) writeTensor(index, readDescriptor(value));
-      else if (value === null) writeCell(index, ValueKind.none, 0, 0);
-      else if (value instanceof Uint8Array) writeSpilled(index, ValueKind.bytes, value);
-      else if (DLPACK in value) writeShared(index, value);
-      else writeTaken(index, makeContainer(value));
-      return;
-    case 'string':
-      writeSpilled(index, ValueKind.string, value);
-      return;
-    case 'boolean':
-      writeCell(index, ValueKind.bool, 0, value ? 1 : 0);
-      return;
-    case 'undefined':
-      writeCell(index, ValueKind.none, 0, 0);
-      return;
-    case 'bigint':
-      writeSpilled(index, ValueKind.bigint, value.toString(16)); // base 16: Python limits the digits of others
-      return;
-  }
-  throw new ArgumentTypeError('argument', 'a value that Python can take', value);
-}
-
-function makeContainer(value: object): number {
-  if (Array.isArray(value)) return make(Operation.list, value);
-  const prototype = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) {
-    throw new ArgumentTypeError('argument', 'a value that Python can take', value);
-  }
-  return make(Operation.dict, Object.entries(value).flat());
 }
 
 /** Names of attributes and keywords, as strings that Python has interned. They stay, so there is a limit. */
 const interned = new Map<string, number>();
 const MAX_NAMES = 4096;
 
-function writeName(index: number, name: string): void {
+function writeName(word: number, name: string): void {
   let handle = interned.get(name);
   if (handle === undefined) {
-    if (interned.size >= MAX_NAMES) {
-      writeSpilled(index, ValueKind.string, name);
+    // An asynchronous call must not wait for the operation that makes a name.
+    if (interned.size >= MAX_NAMES || currentExtras()?.references != null) {
+      writeSpilled(word, ValueKind.string, name);
       return;
     }
-    handle = make(Operation.name, [name]);
+    handle = send(Operation.name, null, null, [name], null, takeHandle);
     interned.set(name, handle);
   }
-  writeCell(index, ValueKind.handle, handle, 0);
+  writeCell(word, ValueKind.handle, handle, 0);
 }
 
-/** A tensor as a Python object that owns a reference to its memory; JavaScript memory is copied for it. */
-function writeTensor(index: number, descriptor: Descriptor): void {
-  if (findPlace(descriptor) === 'native') writeTensorCell(index, descriptor);
-  else {
-    const makeTensor = (ready: Descriptor): number => make(Operation.tensor, [new TensorView(ready)]);
-    writeTaken(index, withMemory(descriptor, null, makeTensor));
-  }
-}
-
-/** Any producer of the JavaScript protocol: spans, tensors of other libraries. */
-function writeShared(index: number, producer: object): void {
-  const tensor = fromDLPack(producer);
-  try {
-    writeTaken(index, make(Operation.tensor, [tensor]));
-  } finally {
-    tensor.dispose();
-  }
-}
-
-/** The result of an operation; `spilled` is what did not fit into its cell. */
-export function takeResult(spilled: unknown): unknown {
-  if (u32[FAILED] === 1) throw toError(spilled);
-  switch (u32[RESULT_KIND]) {
+/** The result of an operation; `spilled` is what did not fit into the message, or the exception. */
+export function takeResult(slot: number, spilled: unknown): unknown {
+  const half = slot * 2;
+  if (u32[half + FAILED] === 1) throw toError(slot, spilled);
+  switch (u32[half + RESULT_KIND]) {
     case ValueKind.handle:
-      return wrap(u32[RESULT_HANDLE] as number);
+      return wrap(u32[half + RESULT_HANDLE] as number);
     case ValueKind.bool:
-      return f64[RESULT_NUMBER] === 1;
+      return f64[slot + RESULT_NUMBER] === 1;
     case ValueKind.int:
     case ValueKind.float:
-      return f64[RESULT_NUMBER];
+      return f64[slot + RESULT_NUMBER];
     case ValueKind.string:
     case ValueKind.bytes:
       return spilled;
-    case ValueKind.bigint:
+    case ValueKind.bigInt:
       return toBigInt(spilled as string);
     case ValueKind.end:
       return END;
     default:
       return null;
   }
+}
+
+function takeHandle(slot: number, spilled: unknown): number {
+  if (u32[slot * 2 + FAILED] === 1) throw toError(slot, spilled);
+  return u32[slot * 2 + RESULT_HANDLE] as number;
+}
+
+function takeTensor(slot: number, spilled: unknown): Descriptor {
+  if (u32[slot * 2 + FAILED] === 1) throw toError(slot, spilled);
+  return takeTensorResult(u32[slot * 2 + TENSOR_SLOT] as number);
 }
 
 /** Digits as Python writes them: `-0xff`. */
@@ -335,18 +252,18 @@ export function toValue(kind: number, value: unknown): unknown {
       return null;
     case ValueKind.bool:
       return value === 1;
-    case ValueKind.bigint:
+    case ValueKind.bigInt:
       return toBigInt(value as string);
     default:
       return value;
   }
 }
 
-/** The exception of an operation that failed. */
-export function toError(raised: unknown): PythonError {
+/** The exception of a request that failed. */
+export function toError(slot: number, raised: unknown): PythonError {
   const { type, message, traceback = '' } = raised as Record<'type' | 'message' | 'traceback', string>;
-  const handle = u32[RESULT_KIND] === ValueKind.handle ? (u32[RESULT_HANDLE] as number) : 0;
-  return makeError(type, message, traceback, handle);
+  const isHeld = u32[slot * 2 + RESULT_KIND] === ValueKind.handle;
+  return makeError(type, message, traceback, isHeld ? (u32[slot * 2 + RESULT_HANDLE] as number) : 0);
 }
 
 /** `exception` is a handle, or 0. Where the exception stands for what a JavaScript function threw, that is its cause. */

@@ -12,10 +12,10 @@ import { produce } from '../protocol/produce.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { ImportRequest } from '../storage/foreign.js';
 import { Tensor } from '../tensor.js';
-import { Operation } from './frame.js';
 import { Keywords } from './keywords.js';
 import { findReference, REFERENCE, Reference, release, releaseLater } from './reference.js';
 import { TVM_FFI_VALUE, tvmFfiValue } from './tvm-ffi-value.js';
+import { Operation } from './wire-layout.js';
 
 /** What the traps do with Python. */
 export interface Operations {

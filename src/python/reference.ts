@@ -6,27 +6,26 @@
 
 import { DisposedError } from '../errors.js';
 import { binding } from './binding.js';
-import {
-  FIRST_RELEASED,
-  FIRST_RETURNED,
-  frame,
-  HANDLE,
-  MAX_RELEASED,
-  RELEASED_COUNT,
-  RETURNED_COUNT,
-} from './frame.js';
+import { ReleasedList } from './wire-layout.js';
 
-const { u32 } = frame;
+/** Handles that the next operation drops, in memory that native code sees. */
+export const released = new ArrayBuffer(ReleasedList.WORDS * 8);
+const u32 = new Uint32Array(released);
+const { OBJECT_COUNT, STORAGE_COUNT, OBJECTS, STORAGES } = ReleasedList;
+const MAX_RELEASED = STORAGES - OBJECTS;
 
 /** One reference; `handle` is 0 once it was dropped. */
 export class Reference {
   handle: number;
   /** How often it was looked up. */
   lookups: number;
+  /** Asynchronous calls that use the handle and have not settled. */
+  pins: number;
 
   constructor(handle: number) {
     this.handle = handle;
     this.lookups = 0;
+    this.pins = 0;
   }
 }
 
@@ -58,26 +57,49 @@ export function liveHandle(reference: Reference): number {
 
 let isSettling = false;
 
-/** The next operation drops the reference on its way, the end of the tick if there is none. */
-export function release(reference: Reference): void {
-  const { handle } = reference;
-  if (handle === 0) return;
-  reference.handle = 0;
+/** Handles that were released while asynchronous calls still use them. */
+const postponed = new Map<Reference, number>();
+
+/** Keeps the handle of a reference, released or not, until {@link unpinReference}. */
+export function pinReference(reference: Reference): void {
+  reference.pins++;
+}
+
+export function unpinReference(reference: Reference): void {
+  if (--reference.pins > 0) return;
+  const handle = postponed.get(reference);
+  if (handle === undefined) return;
+  postponed.delete(reference);
   releaseHandle(handle);
 }
 
+/** The handle of a reference that nothing uses any more; 0 when there is none to release. */
+function takeHandle(reference: Reference): number {
+  const { handle } = reference;
+  reference.handle = 0;
+  if (reference.pins === 0 || handle === 0) return handle;
+  postponed.set(reference, handle);
+  return 0;
+}
+
+/** The next operation drops the reference on its way, the end of the tick if there is none. */
+export function release(reference: Reference): void {
+  const handle = takeHandle(reference);
+  if (handle !== 0) releaseHandle(handle);
+}
+
 export function releaseHandle(handle: number): void {
-  const count = roomIn(RELEASED_COUNT);
-  u32[FIRST_RELEASED + count] = handle;
-  u32[RELEASED_COUNT] = count + 1;
+  const count = roomIn(OBJECT_COUNT);
+  u32[OBJECTS + count] = handle;
+  u32[OBJECT_COUNT] = count + 1;
   settleLater(count + 1);
 }
 
 /** The same for a storage over memory of a Python object. */
 export function returnStorage(handle: number): void {
-  const count = roomIn(RETURNED_COUNT);
-  u32[FIRST_RETURNED + count] = handle;
-  u32[RETURNED_COUNT] = count + 1;
+  const count = roomIn(STORAGE_COUNT);
+  u32[STORAGES + count] = handle;
+  u32[STORAGE_COUNT] = count + 1;
   settleLater(count + 1);
 }
 
@@ -102,14 +124,11 @@ function settleTick(): void {
 
 /** Drops what was released. */
 export function settle(): void {
-  if (u32[RELEASED_COUNT] !== 0 || u32[RETURNED_COUNT] !== 0) binding().settle();
+  if (u32[OBJECT_COUNT] !== 0 || u32[STORAGE_COUNT] !== 0) binding().settle();
 }
 
-/** Never waits for the GIL: the reference is dropped by whoever holds it next. */
+/** Never waits for the GIL: another thread drops the object. */
 export function releaseLater(reference: Reference): void {
-  const { handle } = reference;
-  if (handle === 0) return;
-  reference.handle = 0;
-  u32[HANDLE] = handle;
-  binding().releaseLater();
+  const handle = takeHandle(reference);
+  if (handle !== 0) binding().releaseLater(handle);
 }

@@ -11,15 +11,9 @@ import { checkOptions, type OptionNames } from '../options.js';
 import { DLPACK, type DLPackProducer } from '../protocol/managed.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { descriptorOf, TensorView } from '../view.js';
-import { Operation } from './frame.js';
 import type { PyObject } from './object.js';
-import { perform, performConversion } from './operations.js';
+import { hold, performConversion, wrap } from './operations.js';
 import { findReference, type Reference } from './reference.js';
-
-// Constants of this module, for the reason that frame.ts gives.
-const readDescriptor = descriptorOf;
-const findPlace = placeOf;
-const OwnView = TensorView;
 
 /** What can become a Python tensor: a tensor, or anything else that `fromDLPack` takes. */
 export type TensorSource = TensorView | DLPackProducer;
@@ -40,7 +34,7 @@ export function makeTensor(source: TensorSource, type?: PyObject, options?: Tens
   if (options !== undefined) checkOptions(options, optionNames, '{ copy: true }');
   const copy = options?.copy ?? null;
   // Not `instanceof` for a function, which would ask a Python object for its prototype.
-  if (typeof source === 'object' && source instanceof OwnView) return convert(source, reference, copy);
+  if (typeof source === 'object' && source instanceof TensorView) return convert(source, reference, copy);
   if ((typeof source !== 'object' && typeof source !== 'function') || source === null || !(DLPACK in source)) {
     throw new ArgumentTypeError('source', 'a Tensor', source);
   }
@@ -53,10 +47,10 @@ export function makeTensor(source: TensorSource, type?: PyObject, options?: Tens
 }
 
 function convert(source: TensorView, type: Reference | null, copy: boolean | null): unknown {
-  const descriptor = readDescriptor(source).shared();
+  const descriptor = descriptorOf(source).shared();
   const isCopied = copy === true;
   const result =
-    !isCopied && findPlace(descriptor) === 'native'
+    !isCopied && placeOf(descriptor) === 'native'
       ? convertNative(descriptor, type, copy)
       : withMemory(descriptor, copy, (ready) => convertNative(ready, type, copy));
   if (result !== undefined) return result;
@@ -67,6 +61,6 @@ function convert(source: TensorView, type: Reference | null, copy: boolean | nul
 }
 
 function convertNative(descriptor: Descriptor, type: Reference | null, copy: boolean | null): unknown {
-  if (type === null) return perform(Operation.tensor, null, null, [new TensorView(descriptor)]);
+  if (type === null) return wrap(hold(new TensorView(descriptor)));
   return performConversion(type, descriptor, copy !== false);
 }

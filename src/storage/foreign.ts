@@ -46,8 +46,6 @@ export interface ArrayEntries {
 
 /** The CUDA Array Interface of an object of another world, which is kept until one of the functions is called. */
 export interface ForeignArray {
-  /** null: something is out of the ordinary, and the caller has to look at `raw`. */
-  readonly entries: ArrayEntries | null;
   /** The interface as JavaScript values. */
   readonly raw: unknown;
   /** A storage that keeps the object, over memory that it does not know yet. */

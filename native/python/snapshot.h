@@ -1,0 +1,31 @@
+// Snapshot: the context variables of a JavaScript thread, for asynchronous calls that begin on another. Shared by
+// counting, because a call that starts must not wait for the GIL.
+#ifndef DLPACK_NODE_PYTHON_SNAPSHOT_H_
+#define DLPACK_NODE_PYTHON_SNAPSHOT_H_
+
+#include <atomic>
+
+#include "api.h"
+
+namespace dlpack {
+namespace python {
+
+struct Snapshot {
+  std::atomic<uint32_t> references;
+  Object* context;  // a contextvars.Context that is never entered
+};
+
+// The context variables of this thread, as they are now. NULL with an exception set. GIL held.
+Snapshot* TakeSnapshot();
+
+// Any thread, no GIL needed. NULL does nothing.
+Snapshot* RetainSnapshot(Snapshot* snapshot);
+void ReleaseSnapshot(Snapshot* snapshot);
+
+// `run` of a copy of the context. A new reference, or NULL with an exception set. GIL held.
+Object* RunnerOf(const Snapshot& snapshot);
+
+}  // namespace python
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_PYTHON_SNAPSHOT_H_

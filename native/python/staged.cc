@@ -1,0 +1,146 @@
+#include "staged.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "function_type.h"
+#include "runtime.h"
+#include "tensor_type.h"
+#include "text.h"
+
+namespace dlpack {
+namespace python {
+
+static bool StageSpilled(napi_env env, napi_value value, Staged* out) {
+  if (out->kind != kBytes) return CopyString(env, value, &out->text, &out->length, &out->is_utf16);
+  napi_typedarray_type type;
+  void* data = nullptr;
+  if (napi_get_typedarray_info(env, value, &type, &out->length, &data, nullptr, nullptr) != napi_ok) out->length = 0;
+  out->text = static_cast<char*>(malloc(out->length + 1));
+  if (out->text != nullptr && out->length > 0) memcpy(out->text, data, out->length);
+  return out->text != nullptr;
+}
+
+static bool StageTensor(Objects* self, const Cell& cell, Staged* out) {
+  out->descriptor = static_cast<Descriptor*>(malloc(sizeof(Descriptor)));
+  Storage* storage = out->descriptor == nullptr ? nullptr : ReadTensor(self, cell, out->descriptor);
+  if (storage == nullptr) return false;
+  RetainStorage(storage);
+  out->storage = storage;
+  return true;
+}
+
+static bool StageElements(Objects* self, const Cell& cell, Spill* spill, Staged* out, int depth) {
+  const Cells cells = CellsOf(self->instance, cell);
+  if (depth >= kMaxDepth) return false;
+  out->elements = static_cast<Staged*>(calloc(cells.count + 1, sizeof(Staged)));
+  if (out->elements == nullptr) return false;
+  for (; out->count < cells.count; ++out->count) {
+    if (Stage(self, &cells.at[out->count], spill, &out->elements[out->count], depth + 1)) continue;
+    ++out->count;
+    return false;
+  }
+  return true;
+}
+
+bool Stage(Objects* self, Cell* cell, Spill* spill, Staged* out, int depth) {
+  memset(out, 0, sizeof(*out));
+  out->kind = cell->kind;
+  out->number = cell->number;
+  switch (cell->kind) {
+    case kNone:
+    case kBool:
+    case kInt:
+    case kFloat: return true;
+    case kHandle: out->object = GetObject(self, cell->handle); return out->object != nullptr;
+    case kTensor: return StageTensor(self, *cell, out);
+    case kList:
+    case kDict: return StageElements(self, *cell, spill, out, depth);
+    case kString:
+    case kBytes:
+    case kBigInt:
+    case kFunction: break;
+    default: return false;
+  }
+  if (spill->at >= spill->count || !StageSpilled(spill->env, spill->values[spill->at++], out)) return false;
+  if (cell->kind != kFunction) return true;
+  out->function = cell->handle;
+  out->storage = WrapQueued(self->instance->queue, static_cast<uint64_t>(cell->number), nullptr, 0);
+  if (out->storage != nullptr) cell->handle = 0;  // the pin is taken
+  return out->storage != nullptr;
+}
+
+void OwnObjects(Staged* value) {
+  for (uint32_t i = 0; i < value->count; ++i) OwnObjects(&value->elements[i]);
+  if (value->object == nullptr) return;
+  api.Py_IncRef(value->object);
+  value->is_owned = true;
+}
+
+static Object* TextOf(const Staged& value) {
+  int byte_order = -1;  // little-endian
+  return value.is_utf16
+             ? api.PyUnicode_DecodeUTF16(value.text, static_cast<ptrdiff_t>(value.length), "surrogatepass", &byte_order)
+             : api.PyUnicode_FromStringAndSize(value.text, static_cast<ptrdiff_t>(value.length));
+}
+
+static Object* UnstageFunction(Channel* channel, Staged* value) {
+  Object* known = FindFunction(channel, value->function);
+  if (known != nullptr) return known;
+  Object* name = TextOf(*value);
+  if (name == nullptr) return nullptr;
+  Storage* pin = value->storage;
+  value->storage = nullptr;
+  return NewFunction(channel, value->function, pin, name);
+}
+
+static Object* UnstageElements(Channel* channel, Staged* value) {
+  const bool is_list = value->kind == kList;
+  Ref result(is_list ? api.PyList_New(value->count) : api.PyDict_New());
+  if (!result) return nullptr;
+  for (uint32_t i = 0; is_list && i < value->count; ++i) {
+    Object* element = Unstage(channel, &value->elements[i]);
+    if (element == nullptr) return nullptr;
+    api.PyList_SetItem(result.get(), i, element);
+  }
+  for (uint32_t i = 0; !is_list && i + 1 < value->count; i += 2) {
+    Ref key(Unstage(channel, &value->elements[i]));
+    Ref element(key ? Unstage(channel, &value->elements[i + 1]) : nullptr);
+    if (!element || api.PyDict_SetItem(result.get(), key.get(), element.get()) != 0) return nullptr;
+  }
+  return result.take();
+}
+
+Object* Unstage(Channel* channel, Staged* value) {
+  switch (value->kind) {
+    case kBool: return api.PyBool_FromLong(value->number != 0);
+    case kInt: return api.PyLong_FromLongLong(static_cast<long long>(value->number));
+    case kFloat: return api.PyFloat_FromDouble(value->number);
+    case kString: return TextOf(*value);
+    case kBigInt: return api.PyLong_FromString(value->text, nullptr, 16);
+    case kBytes: return api.PyBytes_FromStringAndSize(value->text, static_cast<ptrdiff_t>(value->length));
+    case kTensor: return NewTensor(*value->descriptor, value->storage);
+    case kFunction: return UnstageFunction(channel, value);
+    case kList:
+    case kDict: return UnstageElements(channel, value);
+    case kHandle: {
+      Object* object = value->object;
+      value->object = nullptr;
+      return object;
+    }
+    default: api.Py_IncRef(api._Py_NoneStruct); return api._Py_NoneStruct;
+  }
+}
+
+void DropStaged(Staged* value) {
+  for (uint32_t i = 0; i < value->count; ++i) DropStaged(&value->elements[i]);
+  free(value->elements);
+  free(value->text);
+  free(value->descriptor);
+  if (value->storage != nullptr) ReleaseStorage(value->storage);
+  if (value->object != nullptr && value->is_owned) DeferDecRef(value->object);
+  memset(value, 0, sizeof(*value));
+}
+
+}  // namespace python
+}  // namespace dlpack

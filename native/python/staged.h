@@ -1,0 +1,43 @@
+// A value on its way from JavaScript to Python across threads: taken from the wire on the JavaScript thread, without
+// the GIL, and made into a Python object on another thread that has it. The counterpart of carried.h.
+#ifndef DLPACK_NODE_PYTHON_STAGED_H_
+#define DLPACK_NODE_PYTHON_STAGED_H_
+
+#include "values.h"
+
+namespace dlpack {
+namespace python {
+
+// Zeroed memory is None.
+struct Staged {
+  uint32_t kind;
+  uint32_t count;     // elements of a container
+  uint32_t function;  // the number of a function
+  bool is_utf16;
+  bool is_owned;  // `object` is a reference of its own
+  double number;
+  char* text;  // of a string, bytes, digits; the name of a function
+  size_t length;
+  Object* object;
+  Storage* storage;  // of a tensor; the pin of a function
+  Descriptor* descriptor;
+  Staged* elements;
+};
+
+// Copies a cell. Objects are borrowed: JavaScript keeps their handles until the call has settled. False when out of
+// memory, or when the cell names nothing alive; what was staged is for DropStaged. JavaScript thread, no GIL.
+bool Stage(Objects* self, Cell* cell, Spill* spill, Staged* out, int depth = 0);
+
+// Takes references of its own to all objects. Runs no Python code. GIL held, before the environment can have ended.
+void OwnObjects(Staged* value);
+
+// A new reference, or NULL with an exception set. After OwnObjects, once. GIL held.
+Object* Unstage(Channel* channel, Staged* value);
+
+// Any thread, no GIL needed.
+void DropStaged(Staged* value);
+
+}  // namespace python
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_PYTHON_STAGED_H_

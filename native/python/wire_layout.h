@@ -1,0 +1,219 @@
+// Messages in slots of the wire. Written by "npm run wire" from scripts/wire/messages.mjs; change it there.
+#ifndef DLPACK_NODE_PYTHON_WIRE_LAYOUT_H_
+#define DLPACK_NODE_PYTHON_WIRE_LAYOUT_H_
+
+#include "../wire_layout.h"
+
+namespace dlpack {
+namespace python {
+
+// What a cell holds.
+enum ValueKind : uint32_t {
+  // None
+  kNone = 0,
+  // number is 0 or 1
+  kBool = 1,
+  // number
+  kInt = 2,
+  // number
+  kFloat = 3,
+  // spilled
+  kString = 4,
+  // spilled
+  kBytes = 5,
+  // spilled as digits in base 16
+  kBigInt = 6,
+  // an object
+  kHandle = 7,
+  // as a result: there is no next element
+  kEnd = 8,
+  // number is the word of a WireTensor
+  kTensor = 9,
+  // as a result: the class cannot take the tensor as it is
+  kMustCopy = 10,
+  // number is the word of a CellList
+  kList = 11,
+  // number is the word of a CellList
+  kDict = 12,
+  // a JavaScript value that Python holds; its name is spilled
+  kFunction = 13,
+};
+
+// What an operation does with its cells.
+enum class Operation : uint32_t {
+  // a name
+  kImport = 0,
+  // a callable and its arguments
+  kCall = 1,
+  // the same, and the tensor of the result
+  kCallTensor = 2,
+  // the same on another thread
+  kCallAsync = 3,
+  // an object and a name
+  kGetAttribute = 4,
+  // an object, a name and a value
+  kSetAttribute = 5,
+  // an object and a key
+  kGetItem = 6,
+  // an object, a key and a value
+  kSetItem = 7,
+  // an object
+  kIterate = 8,
+  // an iterator
+  kNext = 9,
+  // an object
+  kText = 10,
+  // a string, which becomes one of the names that Python compares by address
+  kName = 11,
+  // its elements
+  kTuple = 12,
+  // a value, which becomes an object in any case
+  kHold = 13,
+  // a class, a tensor, and whether a copy is allowed
+  kConvert = 14,
+};
+
+// A value for Python, by its kind.
+struct alignas(8) Cell {
+  // a ValueKind
+  uint32_t kind;
+  // of an object; of a function the number that JavaScript knows it by
+  uint32_t handle;
+  // a number; of a tensor or a container the word where it is described; of a function its pin
+  double number;
+};
+static_assert(offsetof(Cell, kind) == 0);
+static_assert(offsetof(Cell, handle) == 4);
+static_assert(offsetof(Cell, number) == 8);
+static_assert(sizeof(Cell) == 16);
+
+// The elements of a container, or the keys and values of a dict by turns.
+struct alignas(8) CellList {
+  // how many cells follow
+  uint32_t count;
+};
+static_assert(offsetof(CellList, count) == 0);
+static_assert(sizeof(CellList) == 8);
+
+// What a request to Python leaves besides a tensor.
+struct alignas(8) Outcome {
+  // 1 with an exception
+  uint32_t failed;
+  // a ValueKind: of the result, or handle for the exception
+  uint32_t result_kind;
+  // of the object that is the result, or of the exception
+  uint32_t result_handle;
+  // the result, where it is a number or a boolean
+  double result_number;
+};
+static_assert(offsetof(Outcome, failed) == 0);
+static_assert(offsetof(Outcome, result_kind) == 4);
+static_assert(offsetof(Outcome, result_handle) == 8);
+static_assert(offsetof(Outcome, result_number) == 16);
+static_assert(sizeof(Outcome) == 24);
+
+// An operation on Python objects.
+struct alignas(8) PerformRequest {
+  // 1 with an exception
+  uint32_t failed;
+  // a ValueKind: of the result, or handle for the exception
+  uint32_t result_kind;
+  // of the object that is the result, or of the exception
+  uint32_t result_handle;
+  // the result, where it is a number or a boolean
+  double result_number;
+  // an Operation
+  uint32_t operation;
+  // how many cells follow
+  uint32_t count;
+  // how many pairs of cells at the end are names and values of keyword arguments
+  uint32_t keywords;
+  // how many values that do not fit into cells are arguments of the call
+  uint32_t spilled;
+  // the slot of a TensorResult, for a result that is a tensor
+  uint32_t tensor_slot;
+  // the number of the promise of an asynchronous call
+  uint32_t promise;
+};
+static_assert(offsetof(PerformRequest, failed) == 0);
+static_assert(offsetof(PerformRequest, result_kind) == 4);
+static_assert(offsetof(PerformRequest, result_handle) == 8);
+static_assert(offsetof(PerformRequest, result_number) == 16);
+static_assert(offsetof(PerformRequest, operation) == 24);
+static_assert(offsetof(PerformRequest, count) == 28);
+static_assert(offsetof(PerformRequest, keywords) == 32);
+static_assert(offsetof(PerformRequest, spilled) == 36);
+static_assert(offsetof(PerformRequest, tensor_slot) == 40);
+static_assert(offsetof(PerformRequest, promise) == 44);
+static_assert(sizeof(PerformRequest) == 48);
+
+// The tensor of a Python object.
+struct alignas(8) ConsumeRequest {
+  // 1 with an exception
+  uint32_t failed;
+  // a ValueKind: of the result, or handle for the exception
+  uint32_t result_kind;
+  // of the object that is the result, or of the exception
+  uint32_t result_handle;
+  // the result, where it is a number or a boolean
+  double result_number;
+  // its handle
+  uint32_t object;
+  // 1: always; 0: never; -1: only when needed
+  int32_t copy;
+  // the DLDeviceType that the tensor has to be on; 0: any
+  int32_t device_type;
+  // the number of that device
+  int32_t device_id;
+  // the slot of the TensorResult
+  uint32_t tensor_slot;
+  // the consumer's stream; 0: the current one
+  double stream;
+};
+static_assert(offsetof(ConsumeRequest, failed) == 0);
+static_assert(offsetof(ConsumeRequest, result_kind) == 4);
+static_assert(offsetof(ConsumeRequest, result_handle) == 8);
+static_assert(offsetof(ConsumeRequest, result_number) == 16);
+static_assert(offsetof(ConsumeRequest, object) == 24);
+static_assert(offsetof(ConsumeRequest, copy) == 28);
+static_assert(offsetof(ConsumeRequest, device_type) == 32);
+static_assert(offsetof(ConsumeRequest, device_id) == 36);
+static_assert(offsetof(ConsumeRequest, tensor_slot) == 40);
+static_assert(offsetof(ConsumeRequest, stream) == 48);
+static_assert(sizeof(ConsumeRequest) == 56);
+
+// The tensor of a Python object with a CUDA Array Interface.
+struct alignas(8) TakeArrayRequest {
+  // its handle
+  uint32_t object;
+  // 1 with a tensor; 0: something about the interface is unusual
+  uint32_t is_taken;
+  // the slot of the TensorResult
+  uint32_t tensor_slot;
+};
+static_assert(offsetof(TakeArrayRequest, object) == 0);
+static_assert(offsetof(TakeArrayRequest, is_taken) == 4);
+static_assert(offsetof(TakeArrayRequest, tensor_slot) == 8);
+static_assert(sizeof(TakeArrayRequest) == 16);
+
+// Handles that the next operation drops on its way. In a block of its own, because it outlives requests.
+struct alignas(8) ReleasedList {
+  // how many objects wait
+  uint32_t object_count;
+  // how many storages of memory that Python owns wait
+  uint32_t storage_count;
+  // their handles
+  uint32_t objects[64];
+  // their handles
+  uint32_t storages[64];
+};
+static_assert(offsetof(ReleasedList, object_count) == 0);
+static_assert(offsetof(ReleasedList, storage_count) == 4);
+static_assert(offsetof(ReleasedList, objects) == 8);
+static_assert(offsetof(ReleasedList, storages) == 264);
+static_assert(sizeof(ReleasedList) == 520);
+
+}  // namespace python
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_PYTHON_WIRE_LAYOUT_H_

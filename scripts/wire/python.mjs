@@ -1,0 +1,132 @@
+// The messages of dlpack/python, in the form that messages.mjs explains.
+
+/** What a request to Python leaves besides a tensor: first in its message, so that native code finds it at one place. */
+const outcome = [
+  ['failed', 'u32', '1 with an exception'],
+  ['resultKind', 'u32', 'a ValueKind: of the result, or handle for the exception'],
+  ['resultHandle', 'u32', 'of the object that is the result, or of the exception'],
+  ['resultNumber', 'f64', 'the result, where it is a number or a boolean'],
+];
+
+/** A Python object. */
+const object = ['object', 'u32', 'its handle'];
+
+const messages = [
+  {
+    name: 'Cell',
+    comment: 'A value for Python, by its kind.',
+    fields: [
+      ['kind', 'u32', 'a ValueKind'],
+      ['handle', 'u32', 'of an object; of a function the number that JavaScript knows it by'],
+      ['number', 'f64', 'a number; of a tensor or a container the word where it is described; of a function its pin'],
+    ],
+  },
+  {
+    name: 'CellList',
+    comment: 'The elements of a container, or the keys and values of a dict by turns.',
+    fields: [
+      ['count', 'u32', 'how many cells follow'],
+      ['cells', 'f64', 'where the cells begin', 0],
+    ],
+  },
+  { name: 'Outcome', comment: 'What a request to Python leaves besides a tensor.', fields: outcome },
+  {
+    name: 'PerformRequest',
+    comment: 'An operation on Python objects.',
+    fields: [
+      ...outcome,
+      ['operation', 'u32', 'an Operation'],
+      ['count', 'u32', 'how many cells follow'],
+      ['keywords', 'u32', 'how many pairs of cells at the end are names and values of keyword arguments'],
+      ['spilled', 'u32', 'how many values that do not fit into cells are arguments of the call'],
+      ['tensorSlot', 'u32', 'the slot of a TensorResult, for a result that is a tensor'],
+      ['promise', 'u32', 'the number of the promise of an asynchronous call'],
+      ['cells', 'f64', 'where the cells begin', 0],
+    ],
+  },
+  {
+    name: 'ConsumeRequest',
+    comment: 'The tensor of a Python object.',
+    fields: [
+      ...outcome,
+      object,
+      ['copy', 'i32', '1: always; 0: never; -1: only when needed'],
+      ['deviceType', 'i32', 'the DLDeviceType that the tensor has to be on; 0: any'],
+      ['deviceId', 'i32', 'the number of that device'],
+      ['tensorSlot', 'u32', 'the slot of the TensorResult'],
+      ['stream', 'f64', "the consumer's stream; 0: the current one"],
+    ],
+  },
+  {
+    name: 'TakeArrayRequest',
+    comment: 'The tensor of a Python object with a CUDA Array Interface.',
+    fields: [
+      object,
+      ['isTaken', 'u32', '1 with a tensor; 0: something about the interface is unusual'],
+      ['tensorSlot', 'u32', 'the slot of the TensorResult'],
+    ],
+  },
+  {
+    name: 'ReleasedList',
+    comment: 'Handles that the next operation drops on its way. In a block of its own, because it outlives requests.',
+    fields: [
+      ['objectCount', 'u32', 'how many objects wait'],
+      ['storageCount', 'u32', 'how many storages of memory that Python owns wait'],
+      ['objects', 'u32', 'their handles', 64],
+      ['storages', 'u32', 'their handles', 64],
+    ],
+  },
+];
+
+const enums = [
+  {
+    name: 'ValueKind',
+    comment: 'What a cell holds.',
+    values: [
+      ['none', 'None'],
+      ['bool', 'number is 0 or 1'],
+      ['int', 'number'],
+      ['float', 'number'],
+      ['string', 'spilled'],
+      ['bytes', 'spilled'],
+      ['bigInt', 'spilled as digits in base 16'],
+      ['handle', 'an object'],
+      ['end', 'as a result: there is no next element'],
+      ['tensor', 'number is the word of a WireTensor'],
+      ['mustCopy', 'as a result: the class cannot take the tensor as it is'],
+      ['list', 'number is the word of a CellList'],
+      ['dict', 'number is the word of a CellList'],
+      ['function', 'a JavaScript value that Python holds; its name is spilled'],
+    ],
+  },
+  {
+    name: 'Operation',
+    comment: 'What an operation does with its cells.',
+    isScoped: true,
+    values: [
+      ['import', 'a name'],
+      ['call', 'a callable and its arguments'],
+      ['callTensor', 'the same, and the tensor of the result'],
+      ['callAsync', 'the same on another thread'],
+      ['getAttribute', 'an object and a name'],
+      ['setAttribute', 'an object, a name and a value'],
+      ['getItem', 'an object and a key'],
+      ['setItem', 'an object, a key and a value'],
+      ['iterate', 'an object'],
+      ['next', 'an iterator'],
+      ['text', 'an object'],
+      ['name', 'a string, which becomes one of the names that Python compares by address'],
+      ['tuple', 'its elements'],
+      ['hold', 'a value, which becomes an object in any case'],
+      ['convert', 'a class, a tensor, and whether a copy is allowed'],
+    ],
+  },
+];
+
+export const python = {
+  typescript: 'src/python/wire-layout.ts',
+  header: 'native/python/wire_layout.h',
+  namespace: ['dlpack', 'python'],
+  enums,
+  messages,
+};

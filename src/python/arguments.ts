@@ -1,0 +1,199 @@
+/**
+ * Arguments for Python: values into cells of the wire, and what cells have no room for.
+ *
+ * @module
+ */
+
+import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import { fromDLPack } from '../from-dlpack.js';
+import { inNativeMemory } from '../native/export.js';
+import { enter, wire } from '../native/wire.js';
+import { WIRE_WORDS } from '../native/wire-layout.js';
+import { DLPACK } from '../protocol/managed.js';
+import type { Descriptor } from '../storage/descriptor.js';
+import { descriptorOf, TensorView } from '../view.js';
+import { writeCell, writeTensorCell } from './cells.js';
+import { type JavaScriptFunction, nameOf, numberOf, pinValue, Thrown, unpinValue } from './functions.js';
+import { findReference, liveHandle, pinReference, type Reference, unpinReference } from './reference.js';
+import { Cell, CellList, ValueKind } from './wire-layout.js';
+
+// A constant of this module, for the reason that wire.ts gives.
+const { u32 } = wire;
+
+/** The pin of a function, which native code has taken when it has cleared the handle of its cell. */
+interface Pinned {
+  readonly word: number;
+  readonly number: number;
+  readonly pin: number;
+}
+
+/** What a request has besides its cells. Most have nothing. */
+export class Extras {
+  /** What does not fit into cells, in their order: strings, digits, bytes. */
+  readonly spill: (string | Uint8Array)[] = [];
+  pinned: Pinned[] | null = null;
+  /** Made for the request, released when it is over. */
+  temporaries: { release(): void }[] | null = null;
+  /** References in its cells, where it is an asynchronous call: pinned until the call has settled. */
+  references: Reference[] | null = null;
+}
+
+/** Of the request that is being prepared. */
+let extras: Extras | null = null;
+
+/** Begins to prepare a request. Returns what {@link endRequest} needs. */
+export function beginRequest(isAsync: boolean): Extras | null {
+  const outer = extras;
+  extras = null;
+  if (isAsync) more().references = [];
+  return outer;
+}
+
+/** What the request has besides its cells, null for nothing. */
+export function currentExtras(): Extras | null {
+  return extras;
+}
+
+/** Releases what was made for the request, and returns to the one around it. */
+export function endRequest(outer: Extras | null): void {
+  const ended = extras;
+  extras = outer;
+  if (ended === null) return;
+  ended.pinned?.forEach(({ word, number, pin }) => {
+    // Native code did not take the pin of a function that Python has an object for, nor that of a request that failed before.
+    if (u32[word * 2 + Cell.HANDLE] !== 0) unpinValue(number, pin);
+  });
+  ended.temporaries?.forEach((temporary) => {
+    temporary.release();
+  });
+  ended.references?.forEach(unpinReference);
+}
+
+function more(): Extras {
+  extras ??= new Extras();
+  return extras;
+}
+
+/** Throws where so many words are too many for one request. */
+export function checkRoom(words: number): number {
+  if (words <= WIRE_WORDS / 2) return words;
+  const most = Math.floor(WIRE_WORDS / 2 / Cell.WORDS);
+  throw new ArgumentValueError(
+    'arguments',
+    `at most ${most} values at once`,
+    Math.floor(words / Cell.WORDS),
+    'pass many numbers as a Tensor',
+  );
+}
+
+export function writeSpilled(word: number, kind: number, value: string | Uint8Array): void {
+  writeCell(word, kind, 0, 0);
+  more().spill.push(value);
+}
+
+/** A function, or what a function threw. */
+function writeFunction(word: number, value: JavaScriptFunction | Thrown): void {
+  const name = nameOf(value); // first: it may run user code
+  const number = numberOf(value);
+  const pin = pinValue(number);
+  const { pinned } = more();
+  if (pinned === null) more().pinned = [{ word, number, pin }];
+  else pinned.push({ word, number, pin });
+  writeSpilled(word, ValueKind.function, name);
+  writeCell(word, ValueKind.function, number, pin);
+}
+
+/** The handle of a reference, which stays until an asynchronous call that uses it has settled. */
+export function handleOf(reference: Reference): number {
+  const handle = liveHandle(reference);
+  if (extras !== null && extras.references !== null) {
+    pinReference(reference);
+    extras.references.push(reference);
+  }
+  return handle;
+}
+
+export function writeArgument(word: number, value: unknown, depth: number): void {
+  switch (typeof value) {
+    case 'function': {
+      const reference = findReference(value);
+      if (reference === null) writeFunction(word, value as JavaScriptFunction);
+      else writeCell(word, ValueKind.handle, handleOf(reference), 0);
+      return;
+    }
+    case 'number': {
+      // -0 is a float, and so is everything that a 64-bit integer does not hold exactly.
+      const isInteger = Number.isSafeInteger(value) && !Object.is(value, -0);
+      writeCell(word, isInteger ? ValueKind.int : ValueKind.float, 0, value);
+      return;
+    }
+    case 'object':
+      if (value instanceof TensorView) writeTensor(word, descriptorOf(value));
+      else if (value === null) writeCell(word, ValueKind.none, 0, 0);
+      else if (value instanceof Uint8Array) writeSpilled(word, ValueKind.bytes, value);
+      else if (DLPACK in value) writeShared(word, value);
+      else if (value instanceof Thrown) writeFunction(word, value);
+      else writeContainer(word, value, depth);
+      return;
+    case 'string':
+      writeSpilled(word, ValueKind.string, value);
+      return;
+    case 'boolean':
+      writeCell(word, ValueKind.bool, 0, value ? 1 : 0);
+      return;
+    case 'undefined':
+      writeCell(word, ValueKind.none, 0, 0);
+      return;
+    case 'bigint':
+      writeSpilled(word, ValueKind.bigInt, value.toString(16)); // base 16: Python limits the digits of others
+      return;
+  }
+  throw new ArgumentTypeError('argument', 'a value that Python can take', value);
+}
+
+const MAX_DEPTH = 200;
+
+/** An array as a list, an object with plain keys as a dict: cells above everything that the wire holds. */
+function writeContainer(word: number, value: object, depth: number): void {
+  if (depth === MAX_DEPTH) {
+    throw new ArgumentValueError(
+      'argument',
+      `containers nested at most ${MAX_DEPTH} deep`,
+      value,
+      'does one contain itself?',
+    );
+  }
+  const isArray = Array.isArray(value);
+  const prototype = isArray ? null : Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) {
+    throw new ArgumentTypeError('argument', 'a value that Python can take', value);
+  }
+  const values: readonly unknown[] = isArray ? value : Object.entries(value).flat();
+  const count = values.length;
+  const list = enter(checkRoom(CellList.WORDS + count * Cell.WORDS));
+  u32[list * 2 + CellList.COUNT] = count;
+  const first = list + CellList.CELLS;
+  for (let i = 0; i < count; i++) writeArgument(first + i * Cell.WORDS, values[i], depth + 1);
+  writeCell(word, isArray ? ValueKind.list : ValueKind.dict, 0, list);
+}
+
+/** A tensor, which becomes a Python object that shares its memory; JavaScript memory is copied for it. */
+function writeTensor(word: number, descriptor: Descriptor): void {
+  const ready = inNativeMemory(descriptor, null);
+  if (ready !== descriptor) keep(ready.storage);
+  writeTensorCell(word, ready);
+}
+
+/** Any producer of the JavaScript protocol: spans, tensors of other libraries. */
+function writeShared(word: number, producer: object): void {
+  const tensor = fromDLPack(producer);
+  keep({ release: () => tensor.dispose() });
+  writeTensor(word, descriptorOf(tensor));
+}
+
+/** Releases a storage when the operation is over. */
+function keep(storage: { release(): void }): void {
+  const { temporaries } = more();
+  if (temporaries === null) more().temporaries = [storage];
+  else temporaries.push(storage);
+}
