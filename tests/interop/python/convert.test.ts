@@ -174,7 +174,7 @@ testWith(numpy.missing, 'what is no tensor and what is no class', () => {
   for (const bad of [null, 5, 'x', {}, [1], () => 1]) {
     throws('TypeError', 'a Tensor', () => py.tensor(bad as never, np.ndarray));
   }
-  for (const bad of [5, {}, () => 1]) throws('TypeError', 'a class of Python', () => py.tensor(x, bad));
+  for (const bad of [5, {}, () => 1]) throws('TypeError', 'a Python class', () => py.tensor(x, bad));
   if (torch.missing === false) {
     raises('TypeError', 'derived', () => py.tensor(x, torch.module.nn.Parameter));
   }
