@@ -69,6 +69,9 @@ export class BufferError extends DLPackError {
   readonly tag = 'BufferError';
 }
 
+/** Data whose address its dtype does not allow. Where a copy is allowed, `fromDLPack` asks for one. */
+export class MisalignedError extends BufferError {}
+
 /** The dtype is unknown, or the other side has no such type. */
 export class UnsupportedDTypeError extends DLPackError {
   readonly tag = 'UnsupportedDTypeError';

@@ -5,8 +5,7 @@
  */
 
 import { type Device, type DeviceInfo, deviceFromType, parseDevice } from './device.js';
-import type { DType } from './dtype.js';
-import { dtypeFromCode } from './dtype.js';
+import { type DType, type DTypeInfo, dtypeFromCode } from './dtype.js';
 import {
   ArgumentTypeError,
   BufferError,
@@ -15,6 +14,7 @@ import {
   ForeignError,
   isDLPackError,
   LayoutError,
+  MisalignedError,
   textOf,
   UnsupportedDeviceError,
   VersionError,
@@ -32,10 +32,11 @@ import {
 import { getBackend } from './storage/backend.js';
 import { Descriptor, KNOWN_FLAGS } from './storage/descriptor.js';
 import { consumerStream, getDeviceBackend, hasDeviceBackend } from './storage/device-backend.js';
-import { importForeign } from './storage/foreign.js';
+import { type ImportRequest, importForeign } from './storage/foreign.js';
 import { BufferStorage, bufferLength, type GPUBufferLike, GpuStorage, type Storage } from './storage/storage.js';
 import { type StreamLike, streamHandle } from './stream.js';
 import { shareDescriptor, Tensor } from './tensor.js';
+import { copyMisaligned } from './values/copy.js';
 import { descriptorOf, TensorView } from './view.js';
 
 export interface FromDLPackOptions {
@@ -64,9 +65,9 @@ export function fromDLPack(source: DLPackProducer | object, options?: FromDLPack
 export function fromDLPack(source: unknown, options?: FromDLPackOptions): Tensor {
   // Our own tensors share the storage: no managed tensor is made only to be taken apart again.
   if (options === undefined || options === null) {
-    // Objects of Python are callable. Not `instanceof` for them, which would ask for their prototype.
+    // Python objects are callable. Not `instanceof` for them, which would ask for their prototype.
     if (typeof source === 'function') {
-      const foreign = importForeign(source, null);
+      const foreign = takeForeign(source, null);
       if (foreign !== null) return new Tensor(foreign);
     } else if (source instanceof Tensor && source[DLPACK] === ownExport) {
       return shareDescriptor(descriptorOf(source));
@@ -102,16 +103,40 @@ export function fromDLPack(source: unknown, options?: FromDLPackOptions): Tensor
 
 const ownExport = Tensor.prototype[DLPACK];
 
-/** The tensor of a source that is not one of ours. */
+/** The tensor of a Python object; null when the function is none. Where its memory cannot be shared as it lies, a copy. */
+function takeForeign(source: object, request: ImportRequest | null): Descriptor | null {
+  try {
+    return importForeign(source, request);
+  } catch (error) {
+    if (!(error instanceof MisalignedError) || (request !== null && request.copy !== null)) throw error;
+    return importForeign(source, { device: null, stream: null, ...request, copy: true });
+  }
+}
+
+/** The tensor of a source that is not one of ours. Where its memory cannot be shared as it lies, a copy if one is allowed. */
 function take(source: unknown, device: DeviceInfo | null, copy: boolean | null, stream: bigint | null): Descriptor {
-  // Objects of Python are callable, so functions to JavaScript.
+  // Python objects are callable, so they are functions to JavaScript.
   if (typeof source === 'function') {
-    const foreign = importForeign(
-      source,
-      copy === null && device === null && stream === null ? null : { copy, device, stream },
-    );
+    const isPlain = copy === null && device === null && stream === null;
+    const foreign = takeForeign(source, isPlain ? null : { copy, device, stream });
     if (foreign !== null) return foreign;
   }
+  try {
+    return request(source, device, copy, stream);
+  } catch (error) {
+    // An external without its producer is consumed by now, and there is nobody to ask again.
+    if (!(error instanceof MisalignedError) || copy !== null || !isProducer(source)) throw error;
+    return request(source, device, true, stream);
+  }
+}
+
+function isProducer(source: unknown): boolean {
+  const producer = source as Partial<DLPackProducer & ForeignProducer>;
+  return typeof producer[DLPACK] === 'function' || typeof producer.__dlpack__ === 'function';
+}
+
+/** One request of the protocol, and what it returned. */
+function request(source: unknown, device: DeviceInfo | null, copy: boolean | null, stream: bigint | null): Descriptor {
   const backend = getBackend();
   const wanted = device === null ? null : { type: device.type, id: device.id };
   const named = stream ?? streamFor(source, device);
@@ -122,7 +147,7 @@ function take(source: unknown, device: DeviceInfo | null, copy: boolean | null, 
     stream: named,
     native: backend !== null,
   });
-  return followed(backend?.importExternal(offered) ?? consume(offered as ManagedTensor, source), named);
+  return followed(backend?.importExternal(offered) ?? consume(offered as ManagedTensor, source, copy), named);
 }
 
 /** The producer made the data ready for the stream that was named. */
@@ -194,7 +219,7 @@ function consumedSet(): WeakSet<object> {
 }
 
 /** Takes a managed tensor over. Whatever goes wrong after that, its deleter is called exactly once. */
-function consume(managed: ManagedTensor, source: unknown): Descriptor {
+function consume(managed: ManagedTensor, source: unknown, copy: boolean | null): Descriptor {
   if (typeof managed !== 'object' || managed === null || !('version' in managed) || !('data' in managed)) {
     if (managed === source) throw notProducer(source);
     throw new ArgumentTypeError('source', 'a producer that returns a ManagedTensor (docs/spec.md)', managed);
@@ -209,9 +234,14 @@ function consume(managed: ManagedTensor, source: unknown): Descriptor {
     const { deleter } = managed;
     if (deleter !== undefined && deleter !== null) {
       if (typeof deleter !== 'function') throw new ArgumentTypeError('deleter', 'a function or null', deleter);
-      release = () => callDeleter(deleter, managed);
+      let isHeld = true;
+      release = () => {
+        if (!isHeld) return;
+        isHeld = false;
+        callDeleter(deleter, managed);
+      };
     }
-    return describeManaged(managed, release);
+    return describeManaged(managed, release, copy);
   } catch (error) {
     release?.();
     if (isDLPackError(error)) throw error;
@@ -232,7 +262,7 @@ function callDeleter(deleter: () => void, managed: ManagedTensor): void {
 }
 
 /** Each field is read once: a getter that answers differently the second time changes nothing. */
-function describeManaged(managed: ManagedTensor, release: (() => void) | undefined): Descriptor {
+function describeManaged(managed: ManagedTensor, release: (() => void) | undefined, copy: boolean | null): Descriptor {
   const { version } = managed;
   if (!Array.isArray(version) || version.length < 2) {
     throw new ArgumentTypeError('version', '[major, minor]', version);
@@ -252,7 +282,8 @@ function describeManaged(managed: ManagedTensor, release: (() => void) | undefin
   const shape = checkShape(offeredShape);
   const strides = offeredStrides == null ? rowMajorStrides(shape) : checkStrides(offeredStrides, shape);
   checkCount(byteOffset, 'byteOffset');
-  const knownFlags = typeof flags === 'number' ? flags & KNOWN_FLAGS : 0;
+  const bits = typeof flags === 'bigint' ? Number(flags & 0xffn) : typeof flags === 'number' ? flags : 0;
+  const knownFlags = bits & KNOWN_FLAGS;
   const describe = (storage: Storage, bitOffset: number): Descriptor =>
     new Descriptor(storage, dtype, device, shape, strides, bitOffset, knownFlags);
 
@@ -262,14 +293,16 @@ function describeManaged(managed: ManagedTensor, release: (() => void) | undefin
     const span = spanOf(shape, strides);
     const low = Math.floor(((span?.low ?? 0) * probe.strideBits) / 8);
     const high = span === null ? 0 : Math.ceil((span.high * probe.strideBits + dtype.itemBits) / 8);
-    if ((data + BigInt(byteOffset)) % BigInt(dtype.alignment) !== 0n) {
-      throw new BufferError(
-        `Expected an address aligned to ${dtype.alignment} bytes for ${dtype.name} but received ${data}`,
-      );
+    const first = data + BigInt(byteOffset);
+    const isAligned = first % BigInt(dtype.alignment) === 0n;
+    if (!isAligned && copy === false) throw misaligned(dtype, `the address is ${first}`);
+    const storage = addressStorage(first + BigInt(low), high - low, release);
+    try {
+      return aligned(describe(storage, -low * 8), isAligned);
+    } catch (error) {
+      storage.release();
+      throw error;
     }
-    const start = data + BigInt(byteOffset) + BigInt(low);
-    const storage = addressStorage(start, high - low, release);
-    return describe(storage, -low * 8);
   }
   const buffer = bufferLength(data);
   if (buffer !== null && !device.isHostAccessible) {
@@ -277,7 +310,11 @@ function describeManaged(managed: ManagedTensor, release: (() => void) | undefin
   }
   if (buffer !== null) {
     const storage = new BufferStorage(data as ArrayBufferLike, 0, buffer, release);
-    return guarded(storage, release, () => describe(storage, byteOffset * 8).checkBounds());
+    return guarded(storage, release, () => {
+      const descriptor = describe(storage, byteOffset * 8).checkReach();
+      if (!descriptor.isAligned && copy === false) throw misaligned(dtype, `byteOffset is ${byteOffset}`);
+      return aligned(descriptor, descriptor.isAligned);
+    });
   }
   if (typeof data === 'object' && data !== null && 'gpuBuffer' in data && 'gpuDevice' in data) {
     if (device.kind !== 'webgpu') {
@@ -291,6 +328,18 @@ function describeManaged(managed: ManagedTensor, release: (() => void) | undefin
     return guarded(storage, release, () => describe(storage, byteOffset * 8).checkBounds());
   }
   throw new ArgumentTypeError('data', 'an ArrayBuffer, { gpuBuffer, gpuDevice } or a bigint address', data);
+}
+
+function misaligned({ alignment, name }: DTypeInfo, but: string): BufferError {
+  return new BufferError(`Expected ${name} data at a multiple of ${alignment} bytes (copy: false) but ${but}`);
+}
+
+/** The tensor itself, or a copy of one whose elements do not lie where their dtype allows. */
+function aligned(descriptor: Descriptor, isAligned: boolean): Descriptor {
+  if (isAligned) return descriptor;
+  const copy = copyMisaligned(descriptor);
+  descriptor.storage.release();
+  return copy;
 }
 
 const empty = new ArrayBuffer(0);

@@ -68,6 +68,7 @@ export {
   type DLPackProducer,
   type DLPackRequest,
   type GPUData,
+  ManagedFlag,
   type ManagedTensor,
 } from './protocol/managed.js';
 export { type Expected, expectTensor, type TensorSpec } from './spec.js';

@@ -10,6 +10,7 @@ import {
   ConsumedError,
   type DLPackError,
   LayoutError,
+  MisalignedError,
   UnsupportedDTypeError,
   VersionError,
 } from '../errors.js';
@@ -69,7 +70,7 @@ export function errorOfTensor(status: number, at: number, address = 0n): DLPackE
     case Status.nullData:
       return new LayoutError(`Expected memory for shape [${shape.join(', ')}] but data is NULL`, shape);
     case Status.misaligned:
-      return new BufferError(
+      return new MisalignedError(
         `Expected data aligned to its ${bits}-bit elements but its address is not; ask the producer for a copy`,
       );
     case Status.dtype: {

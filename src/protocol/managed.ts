@@ -7,6 +7,7 @@
 
 import type { DLDevice } from '../device.js';
 import type { DLDataType } from '../dtype.js';
+import { Flag } from '../storage/descriptor.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 
 /** `obj[DLPACK](request)` hands out a managed tensor. The JavaScript counterpart of Python's `__dlpack__`. */
@@ -14,6 +15,9 @@ export const DLPACK: unique symbol = Symbol.for('dlpack') as never;
 
 /** `obj[DLPACK_DEVICE]()` names the device without exporting. The counterpart of `__dlpack_device__`. */
 export const DLPACK_DEVICE: unique symbol = Symbol.for('dlpack.device') as never;
+
+/** The bits of `flags`: `DLPACK_FLAG_BITMASK_*` of dlpack.h. */
+export const ManagedFlag: Readonly<typeof Flag> = Object.freeze({ ...Flag });
 
 /** The DLPack version implemented here. */
 export const DLPACK_VERSION = Object.freeze([1, 3] as const);
@@ -28,8 +32,11 @@ export interface DLPackRequest {
   copy?: boolean | null;
   /** The consumer's stream, numbered as in the Python array API. Only for devices that have streams. */
   stream?: bigint | null;
-  /** The consumer can take a native external or an address. Without it `data` must be a buffer or a GPUBuffer. */
-  native?: boolean;
+  /**
+   * true: the consumer can take a native external or an address, too; without it `data` must be a buffer or a GPUBuffer.
+   * 'only': the consumer is native code and takes nothing but an external.
+   */
+  native?: boolean | 'only';
 }
 
 /** A GPUBuffer and the GPUDevice it belongs to. */
@@ -41,8 +48,8 @@ export interface GPUData {
 /** A tensor handed over: consumed exactly once, by whoever calls `deleter` exactly once. */
 export interface ManagedTensor {
   readonly version: readonly [major: number, minor: number];
-  /** `DLPACK_FLAG_BITMASK_*`. */
-  readonly flags: number;
+  /** Bits of {@link ManagedFlag}. A bigint, as `dlpack/abi` has them, is accepted. */
+  readonly flags: number | bigint;
   readonly data: ArrayBufferLike | GPUData | bigint;
   /** From the start of `data` to the first element. */
   readonly byteOffset: number;

@@ -39,15 +39,42 @@ export function produce(source: Descriptor, request: DLPackRequest): ManagedTens
   }
   const descriptor = request.copy === true || isMoved ? copyDescriptor(source, device) : source.shared();
   handOver(descriptor, source, stream);
-  if (request.native === true) {
-    const external = getBackend()?.exportExternal(descriptor);
-    if (external != null) {
+  if (request.native === true || request.native === 'only') {
+    try {
+      const external = exportNative(descriptor, request);
+      if (external !== null) {
+        if (descriptor !== source) descriptor.storage.release();
+        return external;
+      }
+    } catch (error) {
       if (descriptor !== source) descriptor.storage.release();
-      return external as object;
+      throw error;
     }
   }
   if (descriptor === source) descriptor.storage.refs++;
   return manage(descriptor);
+}
+
+/** A native external. For a consumer that takes nothing else memory that native code cannot keep is copied; null otherwise. */
+function exportNative(descriptor: Descriptor, { native, copy }: DLPackRequest): object | null {
+  const backend = getBackend();
+  const external = (backend?.exportExternal(descriptor) ?? null) as object | null;
+  if (external !== null || native !== 'only') return external;
+  if (backend === null) {
+    throw new BufferError('Expected native code for a native external but this runtime has none; ask for a buffer');
+  }
+  if (copy === false) {
+    throw new BufferError(
+      'Expected memory that native code may keep (copy: false) but this tensor lies in a JavaScript buffer that its owner ' +
+        'can move or that ends with its worker; use Tensor.adopt or Tensor.from, or allow a copy',
+    );
+  }
+  const kept = copyDescriptor(descriptor);
+  try {
+    return backend.exportExternal(kept) as object;
+  } finally {
+    kept.storage.release();
+  }
 }
 
 /** What the consumer queues on its stream finds the data ready. A copy that cannot be handed over goes back. */

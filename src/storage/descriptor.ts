@@ -145,16 +145,28 @@ export class Descriptor {
     return this;
   }
 
+  /** Elements start where the dtype allows, counted from the start of the storage. */
+  get isAligned(): boolean {
+    const { dtype } = this;
+    return this.bitOffset % (dtype.isSubByte && !this.isPadded ? 8 : dtype.alignment * 8) === 0;
+  }
+
   /** Throws unless every element lies inside the storage and starts where the dtype allows. */
   checkBounds(): this {
-    const { shape, strides, storage, dtype } = this;
-    if (this.bitOffset % (dtype.isSubByte && !this.isPadded ? 8 : dtype.alignment * 8) !== 0) {
+    const { shape, strides, dtype } = this;
+    if (!this.isAligned) {
       throw new LayoutError(
         `Expected a byte offset that is a multiple of ${dtype.alignment} for ${dtype.name} but received ${this.bitOffset / 8}`,
         shape,
         strides,
       );
     }
+    return this.checkReach();
+  }
+
+  /** Throws unless every element lies inside the storage. */
+  checkReach(): this {
+    const { shape, strides, storage, dtype } = this;
     const span = spanOf(shape, strides);
     const first = this.bitOffset + (span?.low ?? 0) * this.strideBits;
     const end = span === null ? this.bitOffset : this.bitOffset + span.high * this.strideBits + dtype.itemBits;

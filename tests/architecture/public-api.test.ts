@@ -26,6 +26,7 @@ const names = {
     'IndexError',
     'LayoutError',
     'LoadError',
+    'ManagedFlag',
     'ReadOnlyError',
     'SpecError',
     'Tensor',

@@ -272,6 +272,15 @@ testWith(numpy.missing, 'copy and device are asked of the producer', () => {
   raises('BufferError', '', () => fromDLPack(np.array(['a', 'b'] as never)));
 });
 
+testWith(numpy.missing, 'misaligned arrays are copied where a copy is allowed', () => {
+  const a = py.eval("__import__('numpy').frombuffer(bytearray(range(41)), dtype='u8', offset=1)");
+  for (const options of [undefined, {}, { copy: null }, { copy: true }]) {
+    const x = fromDLPack(a, options);
+    equal([x.get(0), x.shape], [0x0807060504030201n, [5]]);
+  }
+  throws('BufferError', 'aligned', () => fromDLPack(a, { copy: false }));
+});
+
 testWith(numpy.missing, 'a copy that goes on to Python or back is no copy of the next consumer', () => {
   const c = fromDLPack(np.arange(3), { copy: true });
   const through = py.eval('lambda x: x')(c);
