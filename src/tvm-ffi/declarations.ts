@@ -118,7 +118,7 @@ export function moduleDeclarations(path: string): string {
   };
   const values = ['DataType', 'DeviceValue', 'Dict', 'FFIFunction', 'FFIObject', 'List', 'OpaquePointer', 'Shape'];
   return (
-    `// Written by dlpack-tvm-ffi-types from the metadata of ${basename(path)}.\n` +
+    `// Written by dlpack types from the metadata of ${basename(path)}.\n` +
     imports(['DType', 'Tensor', 'TensorView'], 'dlpack') +
     imports([...values, 'TVMFFIError'], 'dlpack/tvm-ffi') +
     `\nexport interface Kernels {\n${body}\n}\n`

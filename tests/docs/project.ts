@@ -61,7 +61,7 @@ export function makeProject(): string {
   if (existsSync(kernels)) {
     copyFileSync(kernels, join(folder, 'kernels.so'));
     // As docs/guides/tvm-ffi.md says it, with npx.
-    run('npm', ['exec', '--offline', '--', 'dlpack-tvm-ffi-types', 'kernels.so', 'kernels.d.ts'], folder);
+    run('npm', ['exec', '--offline', '--', 'dlpack', 'types', 'kernels.so', 'kernels.d.ts'], folder);
   }
   return folder;
 }

@@ -68,9 +68,10 @@ testWith(kernelsMissing, 'metadata and documentation', () => {
 });
 
 testWith(kernelsMissing, 'the command writes declarations that TypeScript accepts', () => {
-  const cli = join(root, 'dist/cli/tvm-ffi-types.js');
+  const cli = join(root, 'dist/cli/main.js');
   const target = 'build/declarations.d.ts';
-  const run = (...args: string[]) => spawnSync(process.execPath, [cli, ...args], { cwd: root, encoding: 'utf8' });
+  const run = (...args: string[]) =>
+    spawnSync(process.execPath, [cli, 'types', ...args], { cwd: root, encoding: 'utf8' });
   try {
     equal(run('build/kernels/probe.so', target).status, 0);
     const flags = [

@@ -1,0 +1,159 @@
+/**
+ * dlpack build: compiles the addon from the installed package, where no prebuilt one fits.
+ *
+ * @module
+ */
+
+import { spawn, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { availableParallelism, tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { LoadError } from '../errors.js';
+import { findTarget } from '../native/target.js';
+import { type Command, parse, UsageError } from './command.js';
+import { packageFolder } from './package.js';
+
+interface Flags {
+  nativeFolder: string;
+  sources(): string[];
+  compileFlags(platform: string, headers: string): string[];
+  linkFlags(platform: string): string[];
+}
+
+/** CXX may have arguments of its own, such as "zig c++". */
+function findCompiler(): string[] {
+  const named = process.env.CXX;
+  const candidates = named ? [named.split(' ').filter((part) => part !== '')] : [['c++'], ['g++'], ['clang++']];
+  const found = candidates.find(([command = '', ...args]) => spawnSync(command, [...args, '--version']).status === 0);
+  if (found !== undefined) return found;
+  throw new LoadError(
+    'a C++17 compiler',
+    candidates.map((candidate) => candidate.join(' ')),
+    [
+      'Debian and Ubuntu: apt install g++',
+      'Alpine: apk add g++',
+      'macOS: xcode-select --install',
+      'or name one in CXX',
+    ],
+  );
+}
+
+/** The folder with node_api.h: of node-api-headers beside the package or in this folder, or of the Node installation. */
+function findHeaders(): string {
+  const places = [packageFolder(), process.cwd()].map((folder) => {
+    try {
+      return join(dirname(createRequire(join(folder, 'package.json')).resolve('node-api-headers')), 'include');
+    } catch {
+      return join(folder, 'node_modules/node-api-headers/include');
+    }
+  });
+  const installation = resolve(process.execPath, '../../include/node');
+  const found = [...places, installation].find((folder) => existsSync(join(folder, 'node_api.h')));
+  if (found !== undefined) return found;
+  throw new LoadError(
+    'node_api.h, the headers of Node-API',
+    [...places, installation],
+    ['npm install node-api-headers', 'or install Node with its headers (include/node beside bin/node)'],
+  );
+}
+
+/** Runs a command; its output is shown when it fails. */
+function execute(command: string, args: string[], cwd: string): Promise<void> {
+  return new Promise((done, fail) => {
+    const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    const collect = (chunk: unknown) => {
+      output += String(chunk);
+    };
+    child.stdout.on('data', collect);
+    child.stderr.on('data', collect);
+    child.on('error', fail);
+    child.on('close', (code, signal) => {
+      if (code === 0) done();
+      else
+        fail(
+          new LoadError(
+            `a compiler that works: ${command} ended with ${signal ?? code}`,
+            [args.join(' ')],
+            [output.trim()],
+          ),
+        );
+    });
+  });
+}
+
+/** On a terminal only, and never where data goes. */
+function progress(text: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
+}
+
+async function compile(target: string): Promise<void> {
+  const compiler = findCompiler();
+  const headers = findHeaders();
+  const flagsFile = join(packageFolder(), 'native/flags.mjs');
+  if (!existsSync(flagsFile)) {
+    throw new LoadError('the C++ sources of the package', [dirname(flagsFile)], ['npm install --force dlpack']);
+  }
+  const { nativeFolder, sources, compileFlags, linkFlags } = (await import(pathToFileURL(flagsFile).href)) as Flags;
+  const [command = '', ...first] = compiler;
+  const folder = mkdtempSync(join(tmpdir(), 'dlpack-build-'));
+  try {
+    const queue = sources();
+    const count = queue.length;
+    const objects = queue.map((source) => join(folder, `${source.replaceAll('/', '-')}.o`));
+    const flags = [...first, ...compileFlags(process.platform, headers)];
+    const worker = async () => {
+      for (let source = queue.shift(); source !== undefined; source = queue.shift()) {
+        progress(`${count - queue.length} of ${count}: ${source}`);
+        await execute(
+          command,
+          [...flags, '-c', source, '-o', join(folder, `${source.replaceAll('/', '-')}.o`)],
+          nativeFolder,
+        );
+      }
+    };
+    await Promise.all(Array.from({ length: availableParallelism() }, worker));
+    const linked = join(folder, 'dlpack.node');
+    await execute(command, [...first, ...objects, '-o', linked, ...linkFlags(process.platform)], folder);
+    progress('');
+    tryLoading(linked);
+    mkdirSync(dirname(target), { recursive: true });
+    cpSync(linked, target, { force: true });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** In a process of its own: this one may have another addon, and a broken one can crash. */
+function tryLoading(addon: string): void {
+  const script = `process.exitCode = typeof require(${JSON.stringify(addon)}).createInstance === 'function' ? 0 : 1`;
+  const { status, signal, stderr } = spawnSync(process.execPath, ['-e', script], { encoding: 'utf8' });
+  if (status === 0) return;
+  const reason = (stderr ?? '').trim() || `ended with ${signal ?? status}`;
+  throw new LoadError(
+    'the addon that was compiled',
+    [reason],
+    ['compile with another compiler: CXX=clang++ npx dlpack build'],
+  );
+}
+
+export const command: Command = {
+  help: `Usage: dlpack build [--out file]
+
+Compiles the addon for this machine, where the package has none that fits, and puts it where the package looks for it. It needs a
+C++17 compiler (c++, g++ or clang++, or the one named in CXX) and the headers of Node-API, from node-api-headers or from the Node
+installation.
+
+  --out file   write the addon there instead; name it in DLPACK_ADDON, or call loadAddon(file) of dlpack/native
+`,
+  async run(args) {
+    const { values, positionals } = parse(args, { out: 'string' });
+    if (positionals.length > 0) throw new UsageError(`expected no argument but received "${positionals[0]}"`);
+    const target = resolve(values.out ?? join(packageFolder(), 'prebuilds', findTarget(), 'dlpack.node'));
+    await compile(target);
+    process.stdout.write(`${target}\n`);
+    return 0;
+  },
+};

@@ -1,0 +1,115 @@
+/**
+ * dlpack doctor: what of the package works on this machine.
+ *
+ * @module
+ */
+
+import { spawnSync } from 'node:child_process';
+import { nativeStatus } from '../index.node.js';
+import { findTarget } from '../native/target.js';
+import { type Command, parse, UsageError } from './command.js';
+import { packageVersion } from './package.js';
+import { isProbe, type Probe, probes, runProbe } from './probes.js';
+import { type Check, type Report, reportMarkdown, reportText } from './report.js';
+
+/** A library that hangs while it is loaded is a finding, not the end of doctor. */
+const patience = 120_000;
+
+function checkRuntime(): Check {
+  const { versions } = process as { versions: Record<string, string | undefined> };
+  const [name, version] = versions.bun
+    ? ['Bun', versions.bun]
+    : versions.deno
+      ? ['Deno', versions.deno]
+      : ['Node', versions.node as string];
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const isOld =
+    name === 'Node' && (major < 20 || (major === 20 && minor < 19) || major === 21 || (major === 22 && minor < 12));
+  return {
+    name: 'runtime',
+    state: isOld ? 'problem' : 'ok',
+    text: `${name} ${version}${isOld ? '; ^20.19 or >=22.12 is needed' : ''}`,
+    remedies: isOld ? ['npx node@22 --version', 'nvm install 22'] : [],
+  };
+}
+
+function checkPlatform(): Check {
+  const report = process.platform === 'linux' ? process.report?.getReport() : undefined;
+  const { glibcVersionRuntime } = (report as { header?: { glibcVersionRuntime?: string } } | undefined)?.header ?? {};
+  const library = glibcVersionRuntime === undefined ? '' : ` (glibc ${glibcVersionRuntime})`;
+  return { name: 'platform', state: 'ok', text: `${findTarget()}${library}`, remedies: [] };
+}
+
+function checkAddon(): Check {
+  const { loaded, path, reason } = nativeStatus();
+  if (loaded) return { name: 'addon', state: 'ok', text: path as string, remedies: [] };
+  const remedies = process.execArgv.includes('--no-addons')
+    ? ['start node without --no-addons']
+    : ['npx dlpack build', 'npm install --force dlpack'];
+  return { name: 'addon', state: 'problem', text: reason as string, remedies };
+}
+
+/** Runs one probe in a process of its own: a library that crashes there is named here. */
+function inChild(probe: Probe): Check[] {
+  const script = process.argv[1] as string;
+  const runtimeArgs = 'deno' in process.versions ? ['run', '-A'] : process.execArgv;
+  const child = spawnSync(process.execPath, [...runtimeArgs, script, 'doctor', '--probe', probe], {
+    encoding: 'utf8',
+    timeout: patience,
+    maxBuffer: 1 << 26,
+    env: { ...process.env, DLPACK_QUIET: '1' },
+  });
+  // Libraries may print, too: the last line counts.
+  const line = (child.stdout ?? '').trimEnd().split('\n').at(-1) ?? '';
+  try {
+    return JSON.parse(line) as Check[];
+  } catch {
+    const how = child.error?.message ?? `ended with ${child.signal ?? child.status}`;
+    const last = (child.stderr ?? '').trim().split('\n').at(-1) ?? '';
+    const text = `the process that tried it ${how}${last === '' ? '' : `: ${last}`}`;
+    return [{ name: probe, state: 'problem', text, remedies: [] }];
+  }
+}
+
+function examine(): Report {
+  const addon = checkAddon();
+  const checks = [checkRuntime(), checkPlatform(), addon];
+  // Without the addon there is nothing that a library could exchange with.
+  if (addon.state === 'ok') for (const probe of probes) checks.push(...inChild(probe));
+  return { schema: 1, version: packageVersion(), ok: checks.every(({ state }) => state !== 'problem'), checks };
+}
+
+export const command: Command = {
+  help: `Usage: dlpack doctor [--json | --markdown]
+
+Checks runtime, platform and addon, and makes a real exchange with Python and its libraries, with TVM-FFI and with CUDA, as far
+as they are there. Something that is absent is not a problem. What is behind an arrow can be pasted.
+
+  --json       for programs
+  --markdown   to paste into an issue
+
+Python is found as dlpack/python finds it: VIRTUAL_ENV, .venv in this folder, python3 on the PATH.
+`,
+  run(args) {
+    const { values, positionals } = parse(args, {
+      json: 'boolean',
+      markdown: 'boolean',
+      probe: 'string',
+    });
+    if (positionals.length > 0) throw new UsageError(`expected no argument but received "${positionals[0]}"`);
+    if (values.json && values.markdown) throw new UsageError('expected --json or --markdown but received both');
+    if (values.probe !== undefined) {
+      if (!isProbe(values.probe)) throw new UsageError(`expected one of ${probes.join(', ')} for --probe`);
+      process.stdout.write(`${JSON.stringify(runProbe(values.probe))}\n`);
+      return 0;
+    }
+    const report = examine();
+    const write = values.json
+      ? (r: Report) => `${JSON.stringify(r, null, 2)}\n`
+      : values.markdown
+        ? reportMarkdown
+        : reportText;
+    process.stdout.write(write(report));
+    return report.ok ? 0 : 1;
+  },
+};

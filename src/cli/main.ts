@@ -1,0 +1,58 @@
+#!/usr/bin/env node
+/**
+ * npx dlpack: the package's one command.
+ *
+ * @module
+ */
+
+import { isDLPackError } from '../errors.js';
+import { command as build } from './build.js';
+import { type Command, UsageError } from './command.js';
+import { command as doctor } from './doctor.js';
+import { packageVersion } from './package.js';
+import { command as types } from './types.js';
+
+const commands: Record<string, Command> = { doctor, build, types };
+
+const help = `Usage: dlpack <command> [options]
+
+  doctor   check this machine: runtime, addon, Python, TVM-FFI and CUDA, each with a real exchange
+  build    compile the addon for this machine
+  types    write TypeScript declarations for a library of TVM-FFI kernels
+
+  --help      show help, also behind a command
+  --version   show the version
+
+Exit codes: 0 fine, 1 a problem was found, 2 wrong usage.
+`;
+
+async function main([name, ...args]: string[]): Promise<number> {
+  if (name === '--version') return print(`${packageVersion()}\n`);
+  if (name === '--help' || name === 'help') return print(help);
+  const command = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (command === undefined) {
+    process.stderr.write(name === undefined ? help : `dlpack: unknown command "${name}"\n\n${help}`);
+    return 2;
+  }
+  if (args.includes('--help') || args.includes('-h')) return print(command.help);
+  try {
+    return await command.run(args);
+  } catch (error) {
+    if (error instanceof UsageError) {
+      process.stderr.write(`dlpack ${name}: ${error.message}\n\n${command.help}`);
+      return 2;
+    }
+    // Our errors and those of the file system say all there is to say; a stack is for what nobody expected.
+    const isKnown = isDLPackError(error) || typeof (error as { code?: unknown }).code === 'string';
+    process.stderr.write(`${isKnown ? (error as Error).message : ((error as Error).stack ?? error)}\n`);
+    return 1;
+  }
+}
+
+function print(text: string): number {
+  process.stdout.write(text);
+  return 0;
+}
+
+// Not process.exit: what is still in a pipe has to arrive.
+process.exitCode = await main(process.argv.slice(2));

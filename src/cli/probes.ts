@@ -1,0 +1,143 @@
+/**
+ * Real exchanges with what this machine has: each writes on one side and reads on the other.
+ *
+ * @module
+ */
+
+import { devices, loadDriver } from '../cuda/index.js';
+import { isDLPackError } from '../errors.js';
+import { fromDLPack, Tensor } from '../index.node.js';
+import { exportManaged, importManaged } from '../native/index.js';
+import { python } from '../python/index.js';
+import { getGlobalFunc, loadLibrary, registerGlobalFunc } from '../tvm-ffi/index.js';
+import type { Check, State } from './report.js';
+
+/** Each runs in a process of its own. */
+const all = { native: probeNative, python: probePython, 'tvm-ffi': probeTvmFfi, cuda: probeCuda };
+
+export type Probe = keyof typeof all;
+export const probes = Object.keys(all) as Probe[];
+export const isProbe = (name: string): name is Probe => Object.hasOwn(all, name);
+
+/** An error that no probe expected is a problem of what it probed. */
+export function runProbe(probe: Probe): Check[] {
+  try {
+    return all[probe]();
+  } catch (error) {
+    return [failed(probe, 'problem', error)];
+  }
+}
+
+const good = (name: string, text: string): Check => ({ name, state: 'ok', text, remedies: [] });
+
+/** The first line of an error, and what it advises. */
+function failed(name: string, state: State, error: unknown, remedies: readonly string[] = []): Check {
+  const advice = isDLPackError(error, 'LoadError') ? error.suggestions : remedies;
+  const lines = (error instanceof Error ? error.message : String(error)).split('\n');
+  const tried = isDLPackError(error, 'LoadError') ? ` (${error.tried[0] ?? ''})` : '';
+  return { name, state, text: `${lines[0]}${tried}`, remedies: advice };
+}
+
+/** Whether both see the same memory: the library writes through `write`, then we read. */
+function isShared(x: Tensor, write: () => void): boolean {
+  write();
+  return x.get(0) === 42;
+}
+
+function probeNative(): Check[] {
+  using x = Tensor.zeros([3], 'float32');
+  using y = importManaged(exportManaged(x));
+  const shared = isShared(x, () => y.set(0, 42));
+  return [
+    shared
+      ? good('exchange', 'managed tensors, without a copy')
+      : failed('exchange', 'problem', 'what was written is not there'),
+  ];
+}
+
+/** How each library takes a tensor; one with immutable arrays is only read from. */
+const libraries: Record<string, { module: string; take: string; writes: boolean }> = {
+  numpy: { module: 'numpy', take: 'from_dlpack', writes: true },
+  torch: { module: 'torch', take: 'from_dlpack', writes: true },
+  jax: { module: 'jax.numpy', take: 'from_dlpack', writes: false },
+};
+
+function probePython(): Check[] {
+  let py: ReturnType<typeof python>;
+  try {
+    py = python();
+  } catch (error) {
+    return [failed('python', 'absent', error, ['name one: VIRTUAL_ENV=/path/to/venv npx dlpack doctor'])];
+  }
+  const sys = py.import('sys');
+  const version = String(sys.version).split(' ')[0];
+  const checks = [good('python', `${version}, ${String(sys.executable)}`)];
+  const find = py.import('importlib.util').find_spec;
+  for (const [name, { module, take, writes }] of Object.entries(libraries)) {
+    if (find(name) === null || find(name) === undefined) {
+      checks.push({
+        name,
+        state: 'absent',
+        text: 'not installed',
+        remedies: [`${String(sys.executable)} -m pip install ${name}`],
+      });
+      continue;
+    }
+    try {
+      const library = py.import(module);
+      using x = Tensor.from([1, 2, 3], { dtype: 'float32' });
+      const array = library[take](x);
+      const arrived = writes
+        ? isShared(x, () => array.__setitem__(0, 42))
+        : String(fromDLPack(array).toArray()) === '1,2,3';
+      const found = String(py.import(name).__version__);
+      checks.push(
+        arrived
+          ? good(name, `${found}, ${writes ? 'without a copy' : 'there and back'}`)
+          : failed(name, 'problem', `${found}: what was written did not arrive`),
+      );
+    } catch (error) {
+      checks.push(failed(name, 'problem', error));
+    }
+  }
+  return checks;
+}
+
+function probeTvmFfi(): Check[] {
+  let path: string;
+  try {
+    path = loadLibrary();
+  } catch (error) {
+    return [{ ...failed('tvm-ffi', 'absent', error), remedies: ['python3 -m pip install apache-tvm-ffi'] }];
+  }
+  using x = Tensor.zeros([3], 'float32');
+  registerGlobalFunc('dlpack.doctor', (y) => {
+    (y as Tensor).set(0, 42);
+  });
+  const call = getGlobalFunc('dlpack.doctor');
+  const arrived = isShared(x, () => call(x));
+  return [
+    arrived
+      ? good('tvm-ffi', `${path}, without a copy`)
+      : failed('tvm-ffi', 'problem', 'what was written did not arrive'),
+  ];
+}
+
+function probeCuda(): Check[] {
+  try {
+    loadDriver();
+  } catch (error) {
+    return [{ ...failed('cuda', 'absent', error), remedies: ['nvidia-smi'] }];
+  }
+  const found = devices();
+  if (found.length === 0)
+    return [{ name: 'cuda', state: 'absent', text: 'a driver without devices', remedies: ['nvidia-smi'] }];
+  return found.map((device, i) => {
+    using x = Tensor.from([1, 2, 3], { dtype: 'float32' });
+    using there = x.to(`cuda:${i}`);
+    using back = there.to('cpu');
+    const arrived = String(back.toArray()) === '1,2,3';
+    const text = `${(device as { name?: string }).name ?? 'device'}, there and back`;
+    return arrived ? good(`cuda:${i}`, text) : failed(`cuda:${i}`, 'problem', 'what was copied did not come back');
+  });
+}

@@ -1,0 +1,50 @@
+/**
+ * What doctor found, as text for a terminal, as Markdown for an issue and as JSON for programs.
+ *
+ * @module
+ */
+
+import { paint } from './command.js';
+
+/** `absent` is something that this machine lacks and the package does not need. */
+export type State = 'ok' | 'absent' | 'problem';
+
+export interface Check {
+  readonly name: string;
+  readonly state: State;
+  readonly text: string;
+  /** Commands and settings to paste. */
+  readonly remedies: readonly string[];
+}
+
+export interface Report {
+  /** Of this layout; it grows when a field changes its meaning or goes. */
+  readonly schema: 1;
+  readonly version: string;
+  readonly ok: boolean;
+  readonly checks: readonly Check[];
+}
+
+const marks = { ok: ['✓', 'green'], absent: ['–', 'yellow'], problem: ['✗', 'red'] } as const;
+
+export function reportText({ version, checks, ok }: Report): string {
+  const width = Math.max(...checks.map(({ name }) => name.length));
+  const lines = [`dlpack ${version}`, ''];
+  for (const { name, state, text, remedies } of checks) {
+    const [mark, colour] = marks[state];
+    lines.push(`${paint(colour, mark)} ${name.padEnd(width)}  ${text}`);
+    for (const remedy of remedies) lines.push(`  ${''.padEnd(width)}  ${paint('dim', '→')} ${remedy}`);
+  }
+  lines.push('', ok ? 'Nothing is wrong.' : 'There are problems; what is behind → mends them.', '');
+  return lines.join('\n');
+}
+
+const cell = (text: string) => text.replaceAll('|', '\\|');
+
+export function reportMarkdown({ version, checks }: Report): string {
+  const rows = checks.map(({ name, state, text, remedies }) => {
+    const advice = remedies.map((remedy) => `<br>→ \`${cell(remedy)}\``).join('');
+    return `| ${name} | ${state} | ${cell(text)}${advice} |`;
+  });
+  return `dlpack ${version}\n\n| check | state | found |\n|---|---|---|\n${rows.join('\n')}\n`;
+}

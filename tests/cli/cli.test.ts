@@ -1,0 +1,146 @@
+/** npx dlpack: help, exit codes and what its commands print. */
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { equal, ok } from '../assert.js';
+import { runtimeArgs } from '../child.js';
+import { runtime, test } from '../harness.js';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const main = join(root, 'dist/cli/main.js');
+
+function dlpack(args: string[], options: { env?: Record<string, string>; node?: string[]; cwd?: string } = {}) {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [...(options.node ?? []), ...runtimeArgs[runtime], main, ...args],
+    { cwd: options.cwd ?? root, encoding: 'utf8', env: { ...process.env, ...options.env }, timeout: 240_000 },
+  );
+  return { status, stdout, stderr };
+}
+
+/** What needs flags of Node or a shell: the commands are the same elsewhere. */
+const testOnNode = (name: string, body: () => void) => {
+  if (runtime === 'node' && process.platform !== 'win32') test(name, body);
+};
+
+interface Report {
+  schema: number;
+  ok: boolean;
+  checks: { name: string; state: string; text: string; remedies: string[] }[];
+}
+
+test('dlpack: help and version go to the output, for each command', () => {
+  for (const args of [['--help'], ['doctor', '--help'], ['build', '--help'], ['types', '-h']]) {
+    const { status, stdout, stderr } = dlpack(args);
+    equal([status, stderr], [0, ''], args.join(' '));
+    ok(stdout.startsWith('Usage: dlpack '), stdout);
+  }
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+  equal(dlpack(['--version']).stdout, `${version}\n`);
+});
+
+test('dlpack: wrong usage exits with 2 and shows the help, without a stack', () => {
+  for (const [args, text] of [
+    [[], 'Usage: dlpack <command>'],
+    [['frobnicate'], 'unknown command "frobnicate"'],
+    [['toString'], 'unknown command "toString"'],
+    [['doctor', '--wrong'], "Unknown option '--wrong'"],
+    [['doctor', '--json', '--markdown'], 'received both'],
+    [['doctor', 'extra'], 'received "extra"'],
+    [['build', '--out'], '--out'],
+    [['types'], 'expected the path of a library'],
+  ] as const) {
+    const { status, stdout, stderr } = dlpack([...args]);
+    equal([status, stdout], [2, ''], `${args.join(' ')}: ${stderr}`);
+    ok(stderr.includes(text) && stderr.includes('Usage: dlpack'), stderr);
+    ok(!/\n\s+at /.test(stderr), stderr);
+  }
+});
+
+test('dlpack types: a library that is not there is a problem, not a stack', () => {
+  const { status, stderr } = dlpack(['types', '/no/such.so']);
+  equal([status, /\n\s+at /.test(stderr)], [1, false], stderr);
+});
+
+test('dlpack doctor: everything that is here exchanges; what is absent is not a failure', () => {
+  const { status, stdout } = dlpack(['doctor', '--json']);
+  const report = JSON.parse(stdout) as Report;
+  equal([report.schema, report.ok, status], [1, true, 0], stdout);
+  const states = new Map(report.checks.map(({ name, state }) => [name, state]));
+  for (const name of ['runtime', 'platform', 'addon', 'exchange']) equal(states.get(name), 'ok', stdout);
+  ok(states.has('python') && states.has('tvm-ffi'), stdout);
+  for (const { state, remedies, name } of report.checks) ok(state === 'ok' || remedies.length > 0, name);
+});
+
+test('dlpack doctor: without Python or a driver it says what to paste', () => {
+  const empty = mkdtempSync(join(tmpdir(), 'dlpack-doctor-'));
+  try {
+    const env = { PATH: empty, VIRTUAL_ENV: '', TVM_FFI_LIBDIR: '', DLPACK_CUDA_DRIVER: join(empty, 'none.so') };
+    const { status, stdout } = dlpack(['doctor', '--markdown'], { cwd: empty, env });
+    equal(status, 0, stdout);
+    ok(stdout.includes('| check | state | found |') && /\| python \| absent \|.*→ `/.test(stdout), stdout);
+    ok(
+      /\| tvm-ffi \| absent \|.*pip install apache-tvm-ffi/.test(stdout) && /\| cuda \| absent \|/.test(stdout),
+      stdout,
+    );
+  } finally {
+    rmSync(empty, { recursive: true });
+  }
+});
+
+testOnNode('dlpack doctor: an addon that does not load is a problem', () => {
+  const env = { DLPACK_ADDON: '/no/such/dlpack.node', DLPACK_QUIET: '1' };
+  const { status, stdout } = dlpack(['doctor'], { env });
+  equal(status, 1, stdout);
+  ok(stdout.includes('✗ addon') && stdout.includes('npx dlpack build'), stdout);
+});
+
+testOnNode('dlpack doctor: colours on a terminal, none with NO_COLOR', () => {
+  const node = ['--import', 'data:text/javascript,process.stdout.isTTY=true'];
+  const env = { DLPACK_ADDON: '/no/such/dlpack.node', NO_COLOR: '' };
+  ok(dlpack(['doctor'], { node, env }).stdout.includes('\u001b[31m✗'));
+  ok(!dlpack(['doctor'], { node, env: { ...env, NO_COLOR: '1' } }).stdout.includes('\u001b['));
+  ok(!dlpack(['doctor'], { env }).stdout.includes('\u001b['));
+});
+
+testOnNode('dlpack build: compiles every source, links, tries the addon, and writes it', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'dlpack-build-test-'));
+  try {
+    // A compiler that notes its arguments; what it links is the addon that is here.
+    const compiler = join(folder, 'c++');
+    const addon = join(folder, 'addon.node');
+    copyFileSync(join(root, `prebuilds/${process.platform}-${process.arch}/dlpack.node`), addon);
+    writeFileSync(
+      compiler,
+      `#!/bin/sh\necho "$@" >> '${folder}/log'\ncase " $* " in *" --version "*) exit 0;; *" -c "*) exit 0;; esac\n` +
+        `while [ "$1" != -o ]; do shift; done\ncp '${addon}' "$2"\n`,
+      { mode: 0o755 },
+    );
+    const out = join(folder, 'made/dlpack.node');
+    const { status, stdout, stderr } = dlpack(['build', '--out', out], { env: { CXX: compiler } });
+    equal([status, stdout], [0, `${out}\n`], stderr);
+    ok(readFileSync(out).equals(readFileSync(addon)));
+    const log = readFileSync(join(folder, 'log'), 'utf8').split('\n');
+    equal(log.filter((line) => line.includes(' -c platform/posix.cc ')).length, 1);
+    ok(log.some((line) => line.includes('-std=c++17') && line.includes(' -c addon.cc ')));
+    // A compiler that fails: its words are shown, and nothing is written.
+    writeFileSync(compiler, '#!/bin/sh\ncase " $* " in *" --version "*) exit 0;; esac\necho no luck >&2; exit 3\n');
+    rmSync(out);
+    const broken = dlpack(['build', '--out', out], { env: { CXX: compiler } });
+    equal([broken.status, existsSync(out)], [1, false]);
+    ok(broken.stderr.includes('no luck') && broken.stderr.includes('ended with 3'), broken.stderr);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('dlpack build: names a compiler that is missing', () => {
+  const { status, stderr } = dlpack(['build', '--out', join(tmpdir(), 'never.node')], { env: { CXX: '/no/such/c++' } });
+  equal(status, 1);
+  ok(
+    stderr.includes('a C++17 compiler') && stderr.includes('/no/such/c++') && stderr.includes('apt install g++'),
+    stderr,
+  );
+});
