@@ -11,8 +11,11 @@ function testFiles(folder) {
   });
 }
 
+/** Folders of tests with a command of their own. */
+const apart = { gpu: 'npm run gpu', bundlers: 'npm run test:bundlers' };
+
 /**
- * Result counts of all test files whose path contains `filter`, run with `command`. Those of tests/gpu have a run of their own.
+ * Result counts of all test files whose path contains `filter`, run with `command`.
  * `intoFiles` is for programs that cannot write into a pipe. `after` gets each file when it ended.
  */
 export async function runTests(options) {
@@ -27,13 +30,15 @@ export async function runTests(options) {
     after = () => {},
   } = options;
   const folder = options.folder ?? at('build/tests');
-  const gpu = existsSync(join(folder, 'gpu')) ? testFiles(join(folder, 'gpu')) : [];
-  if (gpu.length > 0) console.log(`  tests/gpu: ${gpu.length} files, run them with npm run gpu`);
-  const files = testFiles(folder).filter(
+  const others = Object.keys(apart).filter((name) => existsSync(join(folder, name)));
+  for (const name of others)
+    console.log(`  tests/${name}: ${testFiles(join(folder, name)).length} files, run them with ${apart[name]}`);
+  const files = testFiles(folder).filter((file) => {
+    const path = relative(folder, file);
     // The path below the repository: a clone's own folder selects nothing.
-    (file) =>
-      !gpu.includes(file) && relative(join(folder, '..'), file).includes(filter) && !exclude(relative(folder, file)),
-  );
+    const isWanted = relative(join(folder, '..'), file).includes(filter) && !exclude(path);
+    return isWanted && !others.includes(path.split(/[\\/]/)[0]);
+  });
   const total = { passed: 0, failed: 0, skipped: 0 };
   const queue = [...files];
   const worker = async () => {

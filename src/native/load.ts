@@ -4,7 +4,8 @@
  * @module
  */
 
-import { createRequire } from 'node:module';
+// The default export: webpack rewrites calls of a `createRequire` that is imported by name.
+import nodeModule from 'node:module';
 import { resolve } from 'node:path';
 import { ArgumentTypeError, ArgumentValueError, LoadError } from '../errors.js';
 import type { NativeStatus } from '../native-status.js';
@@ -73,7 +74,7 @@ function variable(name: string): string | undefined {
 /** Runtimes keep native modules by path in the cache of `require`; a bundler's own loader may keep none there. */
 function pathOf(): string {
   const { exports, file } = source as NonNullable<typeof source>;
-  const cache = createRequire(process.execPath).cache as Record<string, { exports?: unknown } | undefined>;
+  const cache = nodeModule.createRequire(process.execPath).cache as Record<string, { exports?: unknown } | undefined>;
   return Object.entries(cache).find(([, module]) => module?.exports === exports)?.[0] ?? file;
 }
 
@@ -81,7 +82,7 @@ function pathOf(): string {
 function load(path: string | null): boolean {
   const target = findTarget();
   const file = path === null ? `prebuilds/${target}/dlpack.node` : resolve(path);
-  const open = path === null ? addons[target] : () => createRequire(file)(file);
+  const open = path === null ? addons[target] : () => nodeModule.createRequire(file)(file);
   if (open === undefined) {
     failure = { target, reason: `the package has no addon for ${target}`, cause: undefined };
     return false;

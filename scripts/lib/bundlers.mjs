@@ -1,0 +1,59 @@
+// Bundlers, test runners and package managers that tests/bundlers runs, and the packed package, in a folder of their own.
+import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { at, run, step, whenChanged } from './steps.mjs';
+
+const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
+const tools = [
+  'rollup@4.68.2',
+  '@rollup/plugin-node-resolve@16.0.3',
+  '@rollup/plugin-commonjs@29.0.3',
+  'vite@8.3.8',
+  'webpack@5.112.2',
+  'node-loader@2.1.0',
+  '@vercel/nft@1.11.1',
+  'postject@1.0.0-alpha.6',
+  'next@16.4.6',
+  'react@19.3.1',
+  'react-dom@19.3.1',
+  'jest@30.5.2',
+  '@babel/core@7.28.5',
+  '@babel/plugin-transform-modules-commonjs@7.27.1',
+  'vitest@4.1.12',
+  'typescript54@npm:typescript@5.4.5',
+  '@types/node@20.19.43',
+  '@arethetypeswrong/cli@0.18.5',
+  'pnpm@10.34.8',
+  '@yarnpkg/cli-dist@4.18.1',
+];
+
+export const installBundlers = () =>
+  step('bundlers, test runners and package managers in .bundlers', () =>
+    whenChanged('bundlers', ['scripts/lib/bundlers.mjs'], ['.bundlers/node_modules/webpack'], async () => {
+      mkdirSync(at('.bundlers'), { recursive: true });
+      writeFileSync(at('.bundlers/package.json'), '{ "private": true }\n');
+      const flags = ['--no-audit', '--no-fund', '--ignore-scripts', '--no-package-lock'];
+      await run(npm, ['install', ...flags, ...tools], { cwd: at('.bundlers') });
+    }),
+  );
+
+const targets = ['linux-x64', 'linux-arm64', 'linux-x64-musl', 'linux-arm64-musl'];
+targets.push('darwin-x64', 'darwin-arm64', 'win32-x64', 'win32-arm64');
+
+/** The package as a user installs it, in .bundlers/node_modules. Addons that were not built here are empty files. */
+export const packForBundlers = () =>
+  step('the packed package in .bundlers', async () => {
+    const folder = at('.bundlers/packed');
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder, { recursive: true });
+    const { output } = await run(npm, ['pack', '--silent', '--pack-destination', folder]);
+    await run('tar', ['-xzf', `${folder}/${output.trim().split('\n').at(-1)}`, '-C', folder]);
+    for (const target of targets) {
+      const file = `${folder}/package/prebuilds/${target}/dlpack.node`;
+      if (existsSync(file)) continue;
+      mkdirSync(`${folder}/package/prebuilds/${target}`, { recursive: true });
+      writeFileSync(file, '');
+    }
+    await run('tar', ['-czf', `${folder}/dlpack.tgz`, '-C', folder, 'package']);
+    rmSync(at('.bundlers/node_modules/dlpack'), { recursive: true, force: true });
+    cpSync(`${folder}/package`, at('.bundlers/node_modules/dlpack'), { recursive: true });
+  });

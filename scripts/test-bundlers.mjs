@@ -1,0 +1,20 @@
+// npm run test:bundlers: the packed package with bundlers, test runners and package managers. `-- types` runs one file of them.
+import { installBundlers, packForBundlers } from './lib/bundlers.mjs';
+import { runTests, summary } from './lib/run-tests.mjs';
+import { buildNative, buildTests, buildTypeScript, checkNode, installPackages, installRuntimes } from './lib/setup.mjs';
+import { at, main } from './lib/steps.mjs';
+
+await main(async () => {
+  const [filter = ''] = process.argv.slice(2);
+  checkNode();
+  await installPackages();
+  await buildTypeScript();
+  await buildNative();
+  await buildTests();
+  await installRuntimes();
+  await installBundlers();
+  await packForBundlers();
+  const total = await runTests({ command: process.execPath, args: [], folder: at('build/tests/bundlers'), filter });
+  console.log(summary(total));
+  return total.failed > 0 || total.passed === 0 ? 1 : 0;
+});
