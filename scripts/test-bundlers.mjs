@@ -1,7 +1,8 @@
 // npm run test:bundlers: the packed package with bundlers, test runners and package managers. `-- types` runs one file of them.
 import { installBundlers, packForBundlers } from './lib/bundlers.mjs';
+import { buildNative } from './lib/native.mjs';
 import { runTests, summary } from './lib/run-tests.mjs';
-import { buildNative, buildTests, buildTypeScript, checkNode, installPackages, installRuntimes } from './lib/setup.mjs';
+import { buildTests, buildTypeScript, checkNode, installPackages, installRuntimes } from './lib/setup.mjs';
 import { at, main } from './lib/steps.mjs';
 
 await main(async () => {

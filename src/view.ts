@@ -50,6 +50,8 @@ export function setMakeOwner(make: (descriptor: Descriptor) => TensorView): void
  * Using a view after its owner was disposed throws `DisposedError`.
  */
 export class TensorView<D extends DType = DType> {
+  /** For types alone: without it TypeScript 5.4 refuses a `TensorView<'float32'>` where a `TensorView` is expected. */
+  declare protected readonly variance?: { [K in D]?: K };
   #descriptor: Descriptor | null;
   readonly #isOwner: boolean;
 

@@ -1,6 +1,7 @@
 // Bundlers, test runners and package managers that tests/bundlers runs, and the packed package, in a folder of their own.
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { at, run, step, whenChanged } from './steps.mjs';
+import { targets } from './targets.mjs';
 
 const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
 const tools = [
@@ -36,9 +37,6 @@ export const installBundlers = () =>
     }),
   );
 
-const targets = ['linux-x64', 'linux-arm64', 'linux-x64-musl', 'linux-arm64-musl'];
-targets.push('darwin-x64', 'darwin-arm64', 'win32-x64', 'win32-arm64');
-
 /** The package as a user installs it, in .bundlers/node_modules. Addons that were not built here are empty files. */
 export const packForBundlers = () =>
   step('the packed package in .bundlers', async () => {
@@ -47,10 +45,10 @@ export const packForBundlers = () =>
     mkdirSync(folder, { recursive: true });
     const { output } = await run(npm, ['pack', '--silent', '--pack-destination', folder]);
     await run('tar', ['-xzf', `${folder}/${output.trim().split('\n').at(-1)}`, '-C', folder]);
-    for (const target of targets) {
-      const file = `${folder}/package/prebuilds/${target}/dlpack.node`;
+    for (const { name } of targets) {
+      const file = `${folder}/package/prebuilds/${name}/dlpack.node`;
       if (existsSync(file)) continue;
-      mkdirSync(`${folder}/package/prebuilds/${target}`, { recursive: true });
+      mkdirSync(`${folder}/package/prebuilds/${name}`, { recursive: true });
       writeFileSync(file, '');
     }
     await run('tar', ['-czf', `${folder}/dlpack.tgz`, '-C', folder, 'package']);

@@ -143,7 +143,7 @@ export class BufferStorage extends LentStorage {
 }
 
 /** As it was when this module was loaded: a replacement would be handed buffers that nobody may see. */
-export const clone = globalThis.structuredClone;
+export const clone: <T>(value: T, options?: { transfer?: ArrayBufferLike[] }) => T = globalThis.structuredClone;
 
 /** A JavaScript buffer that this package made or took over: where there is no native memory. */
 export class HeapStorage extends BufferStorage {

@@ -238,7 +238,8 @@ for (const [mistake, [tag, says, action]] of Object.entries(mistakes)) {
 }
 
 test('arrays without elements are no mistake', () => {
-  for (const make of [Tensor.wrap, Tensor.from, Tensor.adopt]) {
+  const makers: ((array: Float32Array) => Tensor)[] = [Tensor.wrap, Tensor.from, Tensor.adopt];
+  for (const make of makers) {
     if (make(new Float32Array(0)).size !== 0) throw new Error('expected a tensor without elements');
   }
 });

@@ -1,0 +1,73 @@
+import { equal, ok } from '../assert.js';
+import { test, testWith } from '../harness.js';
+import { makeProject, node, run, runtimePath, tool } from './project.js';
+
+/** Two files over one addon: a runner evaluates the package for each, in one process. */
+const testFile = (name: string, head: string) => `${head}
+test('${name}', async () => {
+  const x = Tensor.from([[1, 2], [3, 4]], { dtype: 'float32' });
+  const t = x.transpose();
+  const y = importManaged(exportManaged(t));
+  if (addressOf(x) !== addressOf(y) || y.get(0, 1) !== 3 || !nativeStatus().loaded) throw new Error('wrong');
+  for (const tensor of [x, t, y]) tensor.dispose();
+  while (stats().storages !== 0) await new Promise((resolve) => setTimeout(resolve, 1)); // until memory that was shown is freed
+});`;
+const imports = `import { nativeStatus, Tensor } from 'dlpack';
+import { addressOf, exportManaged, importManaged, stats } from 'dlpack/native';`;
+
+test('Jest with ES modules: two files over one addon in one process', () => {
+  const project = makeProject('jest-esm', {
+    'first.test.js': testFile('first', imports),
+    'second.test.js': testFile('second', imports),
+    'jest.config.js': "export default { testEnvironment: 'node', transform: {} };",
+  });
+  const output = tool('jest/bin/jest.js', ['--runInBand'], project, { NODE_OPTIONS: '--experimental-vm-modules' });
+  ok(output.includes('Tests:       2 passed'), output);
+});
+
+// docs/guides/bundlers.md has this configuration.
+const jestConfig = `module.exports = {
+  testEnvironment: 'node',
+  transform: { '\\\\.js$': ['babel-jest', { plugins: ['@babel/plugin-transform-modules-commonjs'] }] },
+  transformIgnorePatterns: ['/node_modules/(?!dlpack/)'],
+};`;
+
+test('Jest with CommonJS: Babel turns the package into it', () => {
+  const project = makeProject('jest-cjs', {
+    'package.json': '{ "private": true }',
+    'first.test.js': testFile('first', imports),
+    'second.test.js': testFile('second', imports),
+    'jest.config.cjs': jestConfig,
+  });
+  const output = tool('jest/bin/jest.js', ['--runInBand'], project);
+  ok(output.includes('Tests:       2 passed'), output);
+});
+
+test('Vitest: two files, in threads and in processes', () => {
+  const project = makeProject('vitest', {
+    'first.test.js': testFile('first', `import { test } from 'vitest';\n${imports}`),
+    'second.test.js': testFile('second', `import { test } from 'vitest';\n${imports}`),
+  });
+  for (const pool of ['threads', 'forks']) {
+    const output = tool('vitest/vitest.mjs', ['run', '--pool', pool], project);
+    ok(/Tests +2 passed/.test(output), output);
+  }
+});
+
+const required = `
+const { Tensor, nativeStatus } = require('dlpack');
+const { addressOf } = require('dlpack/native');
+console.log(nativeStatus().loaded, addressOf(Tensor.from([1])) > 0n, require('dlpack').Tensor === Tensor);`;
+
+test('require() of the package', () => {
+  const project = makeProject('require', { 'package.json': '{ "private": true }', 'main.js': required });
+  equal(node(['main.js'], project).trim(), 'true true true');
+});
+
+for (const name of ['node20', 'node22', 'node24', 'node26']) {
+  const path = runtimePath(`${name}/bin/node`);
+  testWith(path === null && `${name} in .runtimes`, `require() of the package on ${name}`, () => {
+    const project = makeProject(`require-${name}`, { 'package.json': '{ "private": true }', 'main.js': required });
+    equal(run(path as string, ['main.js'], project).trim(), 'true true true');
+  });
+}

@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from '../harness.js';
+import { makeProject, node, root, tool, tools } from './project.js';
+
+const packageJson = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  exports: Record<string, unknown>;
+};
+const subpaths = Object.keys(packageJson.exports).filter((path) => !/\.(h|json)$/.test(path));
+
+const sourceOf = (paths: readonly string[]) => `
+${paths.map((path, i) => `import * as m${i} from '${path.replace('.', 'dlpack')}';`).join('\n')}
+import { fromDLPack, Tensor, type TensorView } from 'dlpack';
+const x: Float32Array = Tensor.from([1, 2], { dtype: 'float32' }).data;
+const view: TensorView = fromDLPack(Tensor.wrap(x));
+export { view, ${paths.map((_, i) => `m${i}`).join(', ')} };
+`;
+
+const compilers = {
+  'TypeScript 5.4': (args: string[], cwd: string) => tool('typescript54/bin/tsc', args, cwd),
+  'the newest TypeScript': (args: string[], cwd: string) =>
+    node([join(root, 'node_modules/typescript/bin/tsc'), ...args], cwd),
+};
+const language = ['es2022', 'esnext.disposable'];
+/** Types around the package, and the subpaths that need no others. */
+const surroundings = {
+  'with the types of Node': { lib: language, types: ['node'], paths: subpaths, resolution: 'nodenext' },
+  'with DOM types': { lib: [...language, 'dom'], types: [], paths: subpaths, resolution: 'bundler' },
+  'with the language alone': { lib: language, types: [], paths: ['.', './abi', './mdspan'], resolution: 'nodenext' },
+};
+
+for (const [compiler, compile] of Object.entries(compilers)) {
+  for (const [name, { lib, types, paths, resolution }] of Object.entries(surroundings)) {
+    test(`${compiler} ${name}, resolution ${resolution}, libraries checked`, () => {
+      const module = resolution === 'bundler' ? 'esnext' : resolution;
+      const strict = { strict: true, noEmit: true, skipLibCheck: false };
+      const compilerOptions = { ...strict, target: 'es2022', lib, types, module, moduleResolution: resolution };
+      const tsconfig = JSON.stringify({ compilerOptions, files: ['main.ts'] });
+      compile(['--project', '.'], makeProject('types', { 'main.ts': sourceOf(paths), 'tsconfig.json': tsconfig }));
+    });
+  }
+}
+
+test('"Are the types wrong" finds nothing', () => {
+  const ignored = Object.keys(packageJson.exports).filter((path) => /\.(h|json)$/.test(path));
+  const flags = ['--profile', 'esm-only', '--exclude-entrypoints', ...ignored];
+  tool('@arethetypeswrong/cli/dist/index.js', [join(tools, 'packed/dlpack.tgz'), ...flags], tools);
+});
