@@ -82,8 +82,6 @@ export function driverError(what: string, code: number = i32[STATUS] as number):
 
 /** CUDA_ERROR_NOT_READY: queued, and not done. */
 export const NOT_READY = 600;
-/** CUDA_ERROR_NOT_SUPPORTED */
-export const NOT_SUPPORTED = 801;
 /** CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED */
 export const CAPTURE_UNSUPPORTED = 900;
 

@@ -130,6 +130,13 @@ cudaTest('types below a byte travel packed; at odd places the host takes them ap
     }
     throws('UnsupportedDTypeError', "to('cpu')", () => there.transpose().copy());
   }
+  // Into the middle of packed host memory, at an odd element, and in steps.
+  const whole = Tensor.zeros([16], 'int4');
+  const three = Tensor.from([1, 2, 3], { dtype: 'int4' }).to('cuda:0');
+  whole.slice([2, 5]).copyFrom(three);
+  whole.slice([7, 10]).copyFrom(three);
+  whole.slice([11, 16, 2]).copyFrom(three);
+  equal(whole.toArray(), [0, 0, 1, 2, 3, 0, 0, 1, 2, 3, 0, 1, 0, 2, 0, 3]);
   const odd = Tensor.from([1, 2, 3], { dtype: 'int4' });
   equal(odd.to('cuda:0').copy().to('cpu').toArray(), [1, 2, 3]);
 });

@@ -1,0 +1,218 @@
+/**
+ * Plans a copy between devices and the host: the steps, and the memory between them, before anything runs.
+ *
+ * @module
+ */
+
+import { cpu, type DeviceInfo } from '../device.js';
+import { dtypeFromName } from '../dtype.js';
+import { UnsupportedDTypeError } from '../errors.js';
+import { sizeOf, spanOf } from '../layout.js';
+import { NativeStorage } from '../native/native-storage.js';
+import { allocateLike } from '../storage/allocate.js';
+import type { Pass } from '../storage/backend.js';
+import { Descriptor, Flag } from '../storage/descriptor.js';
+import { passesOf } from '../values/pass.js';
+import { currentHandle } from './current.js';
+
+/** The device that runs a step, and the stream, which stays the same over an await. */
+export interface Run {
+  readonly device: DeviceInfo;
+  readonly stream: bigint;
+}
+
+/** Elements from one place to another. */
+export type Step = HostStep | DeviceStep;
+
+/** The processor copies. */
+export interface HostStep {
+  readonly by: 'host';
+  readonly from: Descriptor;
+  readonly to: Descriptor;
+}
+
+/**
+ * The driver copies, on a stream. `device`: between places that the device reaches by itself. `bus`: one side is ordinary host
+ * memory, which is read or written until the stream is done. `upload`: one element from host memory, which the driver has
+ * read when the call returns, because it is small and lies in memory that no device reaches by itself.
+ */
+export interface DeviceStep {
+  readonly by: 'device' | 'bus' | 'upload';
+  readonly from: Descriptor;
+  readonly to: Descriptor;
+  readonly pass: Pass;
+  readonly run: Run;
+}
+
+/** Steps in order. `release` gives temporary memory back, on a device behind what was queued. */
+export interface CopyPlan {
+  readonly steps: readonly Step[];
+  release(): void;
+}
+
+export const isOnDevice = ({ device }: Descriptor): boolean => device.kind === 'cuda';
+
+/** The target's device runs a copy, or the source's for copies to the host. */
+function runOf(from: Descriptor, to: Descriptor): Run {
+  const { device } = isOnDevice(to) ? to : from;
+  return { device, stream: currentHandle(device.id) };
+}
+
+const byte = dtypeFromName('uint8');
+
+/**
+ * The steps of a copy of the same dtype, with elements, of which at least one side is on a device. `isAsync`: other threads do
+ * what takes long, and they cannot reach memory of JavaScript.
+ */
+export function planCopy(source: Descriptor, target: Descriptor, isAsync: boolean): CopyPlan {
+  const step = isRepeated(source) ? null : directStep(source, target, isAsync);
+  if (step !== null) return { steps: [step], release: nothing };
+  const planner = new Planner(isAsync);
+  try {
+    planner.add(source, target);
+    return planner;
+  } catch (error) {
+    planner.release();
+    throw error;
+  }
+}
+
+function nothing(): void {}
+
+/** The one step of a copy that the driver does by itself; null when it takes more. */
+function directStep(from: Descriptor, to: Descriptor, isAsync: boolean): DeviceStep | null {
+  const pass = directPass(from, to);
+  if (pass === null) return null;
+  const host = from.device.kind === 'cpu' ? from : to.device.kind === 'cpu' ? to : null;
+  if (isAsync && host !== null && !(host.storage instanceof NativeStorage)) return null;
+  return { by: host === null ? 'device' : 'bus', from, to, pass, run: runOf(from, to) };
+}
+
+class Planner implements CopyPlan {
+  readonly steps: Step[] = [];
+  private readonly temporaries: Descriptor[] = [];
+  private readonly isAsync: boolean;
+
+  constructor(isAsync: boolean) {
+    this.isAsync = isAsync;
+  }
+
+  release(): void {
+    for (const { storage } of this.temporaries.splice(0)) storage.release();
+  }
+
+  /** Directly where that is possible, else through packed memory on either side. */
+  add(from: Descriptor, to: Descriptor): void {
+    if (from.device.isHostAccessible && to.device.isHostAccessible) this.steps.push({ by: 'host', from, to });
+    else if (isRepeated(from)) this.addRepeated(from, to);
+    else {
+      const step = directStep(from, to, this.isAsync);
+      if (step === null) this.addDetour(from, to);
+      else this.steps.push(step);
+    }
+  }
+
+  /** One element travels, and is spread on the device. */
+  private addRepeated(from: Descriptor, to: Descriptor): void {
+    const one = this.allocate([], from, cpu);
+    const there = this.allocate([], from, to.device);
+    this.steps.push({ by: 'host', from: from.derive({ shape: [], strides: [], offset: 0 }), to: one });
+    const pass = directPass(one, there) as Pass;
+    this.steps.push({ by: 'upload', from: one, to: there, pass, run: runOf(one, there) });
+    this.add(there.derive({ shape: from.shape, strides: from.shape.map(() => 0), offset: 0 }), to);
+  }
+
+  private addDetour(from: Descriptor, to: Descriptor): void {
+    if (isOnDevice(from) && isBitwise(from)) this.addSpan(from, to);
+    else if (!from.isContiguous || isBitwise(from) || this.isOutOfReach(from)) {
+      const packed = this.allocate(from.shape, from, placeNear(from));
+      this.add(from, packed);
+      this.add(packed, to);
+    } else if (to.device.isHostAccessible || (!to.isContiguous && !isBitwise(to))) {
+      const packed = this.allocate(to.shape, to, placeNear(to));
+      this.add(from, packed);
+      this.add(packed, to);
+    } else throw bitwiseError(to);
+  }
+
+  private isOutOfReach({ device, storage }: Descriptor): boolean {
+    return this.isAsync && device.kind === 'cpu' && !(storage instanceof NativeStorage);
+  }
+
+  /** The bytes that the elements lie in, as they are, to the host, which takes them apart. */
+  private addSpan(from: Descriptor, to: Descriptor): void {
+    if (from.device === to.device) throw bitwiseError(from);
+    const { shape, strides, bitOffset, strideBits, dtype, device, flags } = from;
+    const span = spanOf(shape, strides) as { low: number; high: number };
+    const first = Math.floor((bitOffset + span.low * strideBits) / 8);
+    const length = Math.ceil((bitOffset + span.high * strideBits + dtype.itemBits) / 8) - first;
+    const bytes = new Descriptor(from.storage, byte, device, [length], [1], first * 8, 0);
+    const here = this.allocate([length], bytes, cpu);
+    this.add(bytes, here);
+    this.add(new Descriptor(here.storage, dtype, cpu, shape, strides, bitOffset - first * 8, flags), to);
+  }
+
+  /** Row-major memory until the plan is released. */
+  private allocate(shape: readonly number[], like: Descriptor, device: DeviceInfo): Descriptor {
+    const temporary = allocateLike(shape, like.dtype, like.flags & Flag.subBytePadded, device);
+    this.temporaries.push(temporary);
+    return temporary;
+  }
+}
+
+/** Pinning host memory costs more than a copy without it. */
+function placeNear({ device }: Descriptor): DeviceInfo {
+  return device.isHostAccessible ? cpu : device;
+}
+
+/** One value of the host for all elements. */
+function isRepeated({ shape, strides, device, dtype }: Descriptor): boolean {
+  if (dtype.isSubByte || device.kind === 'cuda' || sizeOf(shape) === 1) return false;
+  return strides.every((step, axis) => step === 0 || shape[axis] === 1);
+}
+
+/** Packed elements that share bytes, and do not fill whole bytes in order. */
+function isBitwise({ dtype, isPadded, isContiguous, bitOffset }: Descriptor): boolean {
+  return dtype.isSubByte && !isPadded && !(isContiguous && bitOffset % 8 === 0);
+}
+
+function bitwiseError({ dtype, device }: Descriptor): UnsupportedDTypeError {
+  return new UnsupportedDTypeError(
+    dtype.name,
+    `Expected elements of whole bytes, or packed ones in order up to the end of their memory, on '${device.name}' but received '${dtype.name}' at other places; arrange it on the host: to('cpu')`,
+  );
+}
+
+/** The one pass that the driver makes of a copy; null when it cannot. */
+function directPass(from: Descriptor, to: Descriptor): Pass | null {
+  const pass = bytePass(from, to);
+  if (pass === null || isBlock(pass)) return pass;
+  if (from.device.kind === 'cpu' || to.device.kind === 'cpu') return isPitched(pass) ? pass : null;
+  // Two devices exchange blocks alone; on one device kernels follow any strides.
+  return isOnDevice(from) && isOnDevice(to) && from.device !== to.device ? null : pass;
+}
+
+/** The one pass of a copy in whole bytes; null when it takes more, or bits. */
+function bytePass(from: Descriptor, to: Descriptor): Pass | null {
+  const passes = passesOf(from, to);
+  const pass = passes[0] as Pass;
+  if (passes.length === 1 && pass.from.bits >= 8 && pass.fromBit % 8 === 0 && pass.toBit % 8 === 0) return pass;
+  // Packed elements in order, into memory that ends with them: no element uses the bits behind the last.
+  const { nbytes } = to;
+  const isOrdered = [from, to].every((side) => side.isContiguous && side.bitOffset % 8 === 0);
+  if (!isOrdered || to.bitOffset / 8 + nbytes !== to.storage.nbytes) return null;
+  const steps = { shape: [nbytes], fromSteps: [8], toSteps: [8] };
+  return { from: byte, to: byte, fromBit: from.bitOffset, toBit: to.bitOffset, ...steps };
+}
+
+/** Items side by side on both ends. native/cuda/copy.cc decides the same. */
+function isBlock({ from: { bits }, shape, fromSteps, toSteps }: Pass): boolean {
+  return shape.length === 0 || (shape.length === 1 && fromSteps[0] === bits && toSteps[0] === bits);
+}
+
+/** Rows of one length at a fixed distance, which the copy engine moves over the bus too. native/cuda/copy.cc decides the same. */
+function isPitched({ from: { bits }, shape, fromSteps, toSteps }: Pass): boolean {
+  if (shape.length !== 2 || fromSteps[1] !== bits || toSteps[1] !== bits) return false;
+  const width = (shape[1] as number) * bits;
+  return (fromSteps[0] as number) >= width && (toSteps[0] as number) >= width;
+}
