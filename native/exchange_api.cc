@@ -40,6 +40,7 @@ static int Allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* e
   descriptor.ndim = prototype->ndim;
   descriptor.dtype = prototype->dtype;
   descriptor.device = prototype->device;
+  if (device_type != kDLCUDA) descriptor.device.device_id = 0;  // all others have no number
   int64_t step = 1;
   bool empty = false;
   bool overflow = false;

@@ -28,7 +28,7 @@ export const DeviceType = {
 
 /** Names of device types. */
 export type DeviceKind = keyof typeof DeviceType;
-/** A device: the kind, and its number where it has one. `'cpu'` is `'cpu:0'`. */
+/** A device: the kind, and its number where it has one. Host, pinned and managed memory has none: `'cpu:1'` is `'cpu'`. */
 export type Device = DeviceKind | `${DeviceKind}:${number}`;
 
 /** The two numbers of `DLDevice`. */
@@ -47,7 +47,7 @@ export interface DeviceInfo extends DLDevice {
   readonly isAddressable: boolean;
 }
 
-/** Memory without a meaningful number is written without one. */
+/** The number of such memory is always 0 (dlpack.h), and its name has none. */
 const unnumbered: ReadonlySet<DeviceKind> = new Set(['cpu', 'cuda_host', 'rocm_host', 'cuda_managed']);
 const hostAccessible: ReadonlySet<DeviceKind> = new Set(['cpu', 'cuda_host', 'rocm_host', 'cuda_managed']);
 const addressable: ReadonlySet<DeviceKind> = new Set([
@@ -67,7 +67,7 @@ const cache = new Map<string, DeviceInfo>();
 const byType = new Map<number, DeviceInfo>();
 
 function makeDevice(kind: DeviceKind, id: number): DeviceInfo {
-  const name: Device = id === 0 && unnumbered.has(kind) ? kind : `${kind}:${id}`;
+  const name: Device = unnumbered.has(kind) ? kind : `${kind}:${id}`;
   const known = cache.get(name);
   if (known !== undefined) return known;
   const info: DeviceInfo = Object.freeze({
@@ -104,7 +104,7 @@ export function deviceFromType(type: number, id: number): DeviceInfo {
       `Expected a device id from 0 to 2147483647 for '${kind}' but received ${id}`,
     );
   }
-  return makeDevice(kind, id);
+  return makeDevice(kind, unnumbered.has(kind) ? 0 : id);
 }
 
 /** A device given as a name (`'cuda'` means `'cuda:0'`) or as `DLDevice` numbers. */

@@ -206,7 +206,9 @@ function notProducer(source: unknown): ArgumentTypeError {
       ? ' (for an address use importManaged of dlpack/native)'
       : source instanceof Promise
         ? ' (await a promise first)'
-        : ' (for one with an array of values use Tensor.wrap(values, { shape }))';
+        : typeof source === 'object' && source !== null && '__cuda_array_interface__' in source
+          ? ' (for an object with __cuda_array_interface__ use asCudaArray of dlpack/cuda)'
+          : ' (for one with an array of values use Tensor.wrap(values, { shape }))';
   return new ArgumentTypeError('source', `an object with a [Symbol.for("dlpack")] or __dlpack__ method${hint}`, source);
 }
 

@@ -20,6 +20,7 @@ import {
   transposeLayout,
 } from './layout.js';
 import { Descriptor, Flag } from './storage/descriptor.js';
+import { getDeviceBackend } from './storage/device-backend.js';
 import { copyInto } from './values/assign.js';
 import { fillElements } from './values/convert.js';
 import { type ElementValue, elementCodec } from './values/element.js';
@@ -116,6 +117,12 @@ export class TensorView<D extends DType = DType> {
   /** Where the memory is, `'cpu'` or `'cuda:0'`. */
   get device(): Device {
     return descriptorOf(this).device.name;
+  }
+
+  /** For consumers of the CUDA Array Interface: memory on a CUDA device, once `dlpack/cuda` is loaded; undefined elsewhere. */
+  get __cuda_array_interface__(): object | undefined {
+    const descriptor = descriptorOf(this);
+    return getDeviceBackend(descriptor.device)?.arrayInterface(descriptor);
   }
 
   /** Number of axes. */

@@ -92,6 +92,8 @@ struct Buffer {
   F(ptrdiff_t, PyTuple_Size, (Object*))                                               \
   F(Object*, PyList_New, (ptrdiff_t))                                                 \
   F(int, PyList_SetItem, (Object*, ptrdiff_t, Object*))                               \
+  F(ptrdiff_t, PyList_Size, (Object*))                                                \
+  F(Object*, PyList_GetItem, (Object*, ptrdiff_t))                                    \
   F(Object*, PyDict_New, (void))                                                      \
   F(int, PyDict_SetItem, (Object*, Object*, Object*))                                 \
   F(Object*, PyDict_GetItemWithError, (Object*, Object*))                             \

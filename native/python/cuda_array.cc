@@ -124,6 +124,20 @@ bool ReadIntegers(Object* tuple, double* out, int32_t* count) {
   return true;
 }
 
+bool IsText(Object* value, const char* expected, ptrdiff_t length) {
+  ptrdiff_t size = 0;
+  const char* text = TypeOf(value) == api.PyUnicode_Type ? api.PyUnicode_AsUTF8AndSize(value, &size) : nullptr;
+  return text != nullptr && size == length && memcmp(text, expected, static_cast<size_t>(length)) == 0;
+}
+
+// True for `[('', typestr)]`, which says nothing that the type string does not say.
+bool RepeatsType(Object* descr, const char* typestr, ptrdiff_t length) {
+  if (TypeOf(descr) != api.PyList_Type || api.PyList_Size(descr) != 1) return false;
+  Object* field = api.PyList_GetItem(descr, 0);
+  return TypeOf(field) == api.PyTuple_Type && api.PyTuple_Size(field) == 2 &&
+         IsText(api.PyTuple_GetItem(field, 0), "", 0) && IsText(api.PyTuple_GetItem(field, 1), typestr, length);
+}
+
 // The entries of an interface as nearly all objects have them.
 struct PlainArray {
   uint64_t pointer;
@@ -167,7 +181,7 @@ bool ReadPlain(Object* dict, PlainArray* array) {
     return false;
   }
   if (!ReadInteger(entries.of[kVersion], &version) || version < 0 || version > 1000) return false;
-  if (entries.of[kDescr] != nullptr && TypeOf(entries.of[kDescr]) != api.PyList_Type) return false;
+  if (entries.of[kDescr] != nullptr && !RepeatsType(entries.of[kDescr], text, length)) return false;
   if (entries.of[kMask] != nullptr) return false;
   if (version >= 3 && entries.of[kStream] != nullptr) {
     if (!ReadInteger(entries.of[kStream], &stream) || stream <= 0) return false;

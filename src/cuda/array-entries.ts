@@ -7,6 +7,7 @@
 import { ArgumentTypeError, ArgumentValueError, LayoutError } from '../errors.js';
 import { MAX_NDIM } from '../layout.js';
 import type { ArrayEntries } from '../storage/foreign.js';
+import { parseTypeString } from './typestr.js';
 
 /** The interface of an array, as an object of JavaScript. Numbers may be bigints everywhere. */
 export interface CudaArrayInterface {
@@ -80,6 +81,33 @@ function readStream(stream: unknown, version: number): bigint | null {
   return handle;
 }
 
+/** Fields of a record: `[name, type]` or `[name, type, shape]`, where the type is a type string or fields of its own. */
+function bitsOf(fields: readonly unknown[]): number {
+  let bits = 0;
+  for (const field of fields) {
+    if (!Array.isArray(field) || field.length < 2 || field.length > 3) {
+      throw new ArgumentValueError('descr', 'fields of a name, a type and perhaps a shape', field);
+    }
+    const [, type, shape] = field as [name: unknown, type: unknown, shape?: unknown];
+    const item = Array.isArray(type) ? bitsOf(type) : parseTypeString(type as string).itemBits;
+    bits += shape === undefined ? item : integers(shape, 'descr').reduce((product, length) => product * length, item);
+  }
+  return bits;
+}
+
+/** A description repeats the type string, or names the fields of raw bytes of that size. */
+function checkDescr(descr: unknown, typestr: string): void {
+  if (descr === null || descr === undefined) return;
+  if (!Array.isArray(descr)) throw new ArgumentTypeError('descr', 'an array of fields or null', descr);
+  const { kind, byteOrder, itemBits } = parseTypeString(typestr);
+  const [name, type, shape] = (descr.length === 1 && Array.isArray(descr[0]) ? descr[0] : []) as unknown[];
+  if (name === '' && typeof type === 'string' && shape === undefined) {
+    const other = parseTypeString(type);
+    if (other.kind === kind && other.byteOrder === byteOrder && other.itemBits === itemBits) return;
+  } else if (kind === 'V' && bitsOf(descr) === itemBits) return;
+  throw new ArgumentValueError('descr', `a description of '${typestr}', as typestr says,`, type ?? descr);
+}
+
 /** Reads an interface. Getters of the object run here and nowhere else, once each. */
 export function readEntries(source: unknown): ArrayEntries {
   if (typeof source !== 'object' || source === null) {
@@ -97,9 +125,7 @@ export function readEntries(source: unknown): ArrayEntries {
   } = source as Record<string, unknown>;
   const version = readVersion(offeredVersion);
   if (typeof typestr !== 'string') throw new ArgumentTypeError('typestr', 'a type string such as "<f4"', typestr);
-  if (descr !== null && descr !== undefined && !Array.isArray(descr)) {
-    throw new ArgumentTypeError('descr', 'an array of fields or null', descr);
-  }
+  checkDescr(descr, typestr);
   return {
     shape: integers(shape, 'shape'),
     typestr,

@@ -1,21 +1,14 @@
 /**
- * The CUDA Array Interface, versions 0 to 3, both ways.
+ * Tensors over memory that a CUDA Array Interface, version 0 to 3, describes.
  *
- * It describes memory and keeps nobody alive; the maker names its stream, and the consumer waits for it.
+ * It describes memory and keeps nothing alive; the producer names its stream, and the consumer waits for it.
  *
  * @module
  */
 
 import { type Device, type DeviceInfo, deviceFromType } from '../device.js';
 import { type DType, type DTypeInfo, dtypeFromName } from '../dtype.js';
-import {
-  ArgumentTypeError,
-  ArgumentValueError,
-  BufferError,
-  LayoutError,
-  UnsupportedDeviceError,
-  UnsupportedDTypeError,
-} from '../errors.js';
+import { ArgumentTypeError, BufferError, LayoutError } from '../errors.js';
 import { broadcastLayout, checkShape, rowMajorStrides, spanOf } from '../layout.js';
 import type { NativeStorage } from '../native/native-storage.js';
 import { checkOptions, type OptionNames } from '../options.js';
@@ -26,9 +19,8 @@ import type { Storage } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { type CudaArrayInterface, readEntries } from './array-entries.js';
-import { currentHandle } from './current.js';
 import { parseCudaDevice } from './devices.js';
-import { check, cuda, driverError } from './driver.js';
+import { cuda, driverError } from './driver.js';
 import {
   ADDRESS,
   DEVICE,
@@ -45,9 +37,8 @@ import {
   u64,
   VALUES,
 } from './frame.js';
-import { handOver, ordinalOf } from './memory.js';
 import { deviceOfPointer } from './pointer.js';
-import { elementsOf, formatTypeString } from './typestr.js';
+import { elementsOf } from './typestr.js';
 
 export interface CudaArrayOptions {
   /**
@@ -154,12 +145,17 @@ export function asMaskedCudaArray(object: object, options?: CudaArrayOptions): M
 function useArray<T>(object: object, use: (entries: ArrayEntries, keeper: Keeper) => T): T {
   const foreign = typeof object === 'function' ? readForeignArray(object, false) : null;
   if (foreign === null) {
-    if ((typeof object !== 'object' && typeof object !== 'function') || object === null) {
-      throw new ArgumentTypeError('object', 'an object with __cuda_array_interface__', object);
-    }
-    const description = (object as { __cuda_array_interface__?: unknown }).__cuda_array_interface__;
+    const isObject = typeof object === 'object' || typeof object === 'function';
+    const description =
+      object === null || !isObject
+        ? undefined
+        : (object as { __cuda_array_interface__?: unknown }).__cuda_array_interface__;
     if (description === undefined) {
-      throw new ArgumentTypeError('object', 'an object with __cuda_array_interface__', object);
+      const where =
+        object instanceof TensorView
+          ? `, which a tensor on '${object.device}' does not have; copy it with to('cuda:0'),`
+          : '';
+      throw new ArgumentTypeError('object', `an object with __cuda_array_interface__${where}`, object);
     }
     return use(readEntries(description), keeperOf(object));
   }
@@ -320,80 +316,4 @@ function byteAxes(shape: readonly number[], inBytes: readonly number[] | null, b
 function emptyDevice(pointer: bigint, wanted: DeviceInfo | null): DeviceInfo {
   const fallback = wanted ?? parseCudaDevice('cuda:0');
   return wanted !== null || pointer < 4096n ? fallback : (deviceOfPointer(pointer) ?? fallback);
-}
-
-export interface CudaArrayExportOptions {
-  /** 0 to 3, the version of the interface. Before 3 it has no stream: the work on the tensor is waited for. */
-  version?: 0 | 1 | 2 | 3;
-  /** false: neither waits nor names a stream; the consumer sees to it. */
-  sync?: boolean;
-}
-
-const exportOptionNames: OptionNames<CudaArrayExportOptions> = { version: true, sync: true };
-
-/** The interface of a tensor. */
-export interface TensorCudaArrayInterface {
-  readonly shape: readonly number[];
-  readonly typestr: string;
-  readonly data: readonly [pointer: bigint, readOnly: boolean];
-  readonly version: number;
-  readonly strides: readonly number[] | null;
-  readonly stream?: bigint | null;
-}
-
-/**
- * The CUDA Array Interface of a tensor on a device or in managed memory. It keeps nothing alive: hold the tensor as long as
- * somebody uses it. Work on `stream` that starts after this finds the data ready.
- */
-export function toCudaArrayInterface(
-  tensor: TensorView,
-  options: CudaArrayExportOptions = {},
-): TensorCudaArrayInterface {
-  if (!(tensor instanceof TensorView)) throw new ArgumentTypeError('tensor', 'a Tensor', tensor);
-  checkOptions(options, exportOptionNames, '{ version: 2 }');
-  const { version = 3, sync = true } = options;
-  if (![0, 1, 2, 3].includes(version)) throw new ArgumentValueError('version', 'a version from 0 to 3', version);
-  if (typeof sync !== 'boolean') throw new ArgumentTypeError('sync', 'a boolean', sync);
-  const descriptor = descriptorOf(tensor);
-  const { device, dtype, shape, strides, isPadded, storage } = descriptor;
-  if (device.kind !== 'cuda' && device.kind !== 'cuda_managed') {
-    throw new UnsupportedDeviceError(
-      device.name,
-      `Expected a tensor on 'cuda' or 'cuda_managed' but it is on '${device.name}'; copy it first with to('cuda:0')`,
-    );
-  }
-  const typestr = formatTypeString(dtype, isPadded);
-  const isEmpty = shape.includes(0);
-  if (dtype.isSubByte && !isPadded && !isEmpty && (!descriptor.isContiguous || descriptor.bitOffset % 8 !== 0)) {
-    throw new UnsupportedDTypeError(
-      dtype.name,
-      `Expected packed ${dtype.name} elements in order from a byte on: strides of the interface are bytes; call contiguous() first`,
-    );
-  }
-  let stream: bigint | null = null;
-  if (sync && !isEmpty) {
-    stream = currentHandle(ordinalOf(device));
-    handOver(descriptor, stream);
-    if (version < 3) waitFor(device, stream);
-  }
-  const step = descriptor.strideBits / 8;
-  const pointer = isEmpty ? 0n : (storage as NativeStorage).address + BigInt(Math.floor(descriptor.bitOffset / 8));
-  return {
-    shape: [...shape],
-    typestr,
-    data: [pointer, descriptor.isReadOnly],
-    version,
-    strides: descriptor.isContiguous ? null : strides.map((stride) => stride * step + 0),
-    ...(version === 3 ? { stream } : {}),
-  };
-}
-
-/** Versions without a stream promise data that is there. */
-function waitFor(device: DeviceInfo, stream: bigint): void {
-  const binding = cuda();
-  i32[DEVICE] = ordinalOf(device);
-  u64[STREAM] = stream;
-  u32[FLAGS] = 0;
-  binding.synchronize();
-  check(`work on '${device.name}' to succeed`);
 }

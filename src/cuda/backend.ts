@@ -6,6 +6,7 @@
 
 import { setPointerDriver } from '../mdspan/driver.js';
 import { type DeviceBackend, setDeviceBackend } from '../storage/device-backend.js';
+import { arrayInterfaceOf } from './array-export.js';
 import { copyElements, copyElementsAsync } from './copy.js';
 import { currentHandle } from './current.js';
 import { countDevices } from './driver.js';
@@ -25,6 +26,7 @@ const cudaBackend: DeviceBackend = {
   currentStream: (device) => currentHandle(ordinalOf(device)),
   streamHandle: handleOn,
   useStream,
+  arrayInterface: arrayInterfaceOf,
   sharing: { allocate: allocateShareable, share: shareRange, open: openRange },
 };
 

@@ -11,14 +11,16 @@ register();
 
 export type { CudaArrayInterface } from './array-entries.js';
 export {
+  type CudaArrayExportOptions,
+  type TensorCudaArrayInterface,
+  toCudaArrayInterface,
+} from './array-export.js';
+export {
   asCudaArray,
   asMaskedCudaArray,
-  type CudaArrayExportOptions,
   type CudaArrayOptions,
   fromCudaArrayInterface,
   type MaskedCudaArray,
-  type TensorCudaArrayInterface,
-  toCudaArrayInterface,
 } from './array-interface.js';
 export {
   type CudaDevice,

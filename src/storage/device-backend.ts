@@ -65,6 +65,8 @@ export interface DeviceBackend {
   streamHandle(device: DeviceInfo, stream: StreamArgument): bigint;
   /** Runs `action` with a stream as the current one of a device on this thread. */
   useStream<T>(device: DeviceInfo, stream: StreamArgument, action: () => T): T;
+  /** The CUDA Array Interface of memory that streams of CUDA work on; undefined for other memory. */
+  arrayInterface(descriptor: Descriptor): object | undefined;
   /** null: memory of these devices cannot be shared with other processes. */
   readonly sharing: SharingBackend | null;
 }

@@ -158,7 +158,7 @@ const names = {
 };
 
 const TensorMembers = [
-  'astype astypeAsync broadcastTo byteOffset constructor contiguous copy copyAsync copyFrom data device dispose dtype expandDims fill flip get',
+  '__cuda_array_interface__ astype astypeAsync broadcastTo byteOffset constructor contiguous copy copyAsync copyFrom data device dispose dtype expandDims fill flip get',
   'isContiguous isCopied isDataCopied isDisposed is isPadded item nbytes ndim on readonly reshape set shape size',
   'slice squeeze strides to toArray toAsync toJSON toString transpose unsafeData view',
 ].flatMap((line) => line.split(' '));

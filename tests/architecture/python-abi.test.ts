@@ -15,7 +15,7 @@ const stableSince: Record<string, string> = {
     'PyErr_NormalizeException PyErr_Occurred PyErr_Restore PyErr_SetObject PyErr_SetString PyEval_RestoreThread ' +
     'PyEval_SaveThread PyExc_AttributeError PyExc_BaseException PyExc_BufferError PyExc_OverflowError PyExc_RuntimeError PyExc_TypeError ' +
     'PyExc_ValueError PyException_SetTraceback PyFloat_AsDouble PyFloat_FromDouble PyFloat_Type PyGILState_Ensure ' +
-    'PyGILState_Release PyImport_ImportModule PyIter_Next PyList_New PyList_SetItem PyList_Type PyLong_AsLongLongAndOverflow ' +
+    'PyGILState_Release PyImport_ImportModule PyIter_Next PyList_GetItem PyList_New PyList_SetItem PyList_Size PyList_Type PyLong_AsLongLongAndOverflow ' +
     'PyLong_AsVoidPtr PyLong_FromLongLong PyLong_FromString PyLong_FromVoidPtr PyLong_Type PyNumber_ToBase PyObject_Call PyObject_CallObject ' +
     'PyObject_ClearWeakRefs PyObject_Free PyObject_GetAttr PyObject_GetAttrString PyObject_GetItem PyObject_GetIter ' +
     'PyObject_IsInstance PyObject_IsTrue PyObject_SetAttr PyObject_SetAttrString PyObject_SetItem PyObject_Str PyObject_Type ' +

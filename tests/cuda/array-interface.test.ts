@@ -1,6 +1,6 @@
 /** The CUDA Array Interface with JavaScript objects, on the fake driver. */
 
-import { type DLPackErrorTag, type DType, dtypes, isDLPackError, Tensor } from 'dlpack';
+import { type DLPackErrorTag, type DType, dtypes, fromDLPack, isDLPackError, Tensor } from 'dlpack';
 import {
   asCudaArray,
   asMaskedCudaArray,
@@ -72,7 +72,7 @@ cudaTest('round trip of what toCudaArrayInterface says', () => {
   const { x } = floats();
   const t = x.reshape([2, 3, 4]).transpose();
   const entries = toCudaArrayInterface(t);
-  equal(Object.keys(entries).sort(), ['data', 'shape', 'stream', 'strides', 'typestr', 'version']);
+  equal(Object.keys(entries).sort(), ['data', 'descr', 'mask', 'shape', 'stream', 'strides', 'typestr', 'version']);
   equal(
     [entries.shape, entries.strides],
     [
@@ -85,6 +85,68 @@ cudaTest('round trip of what toCudaArrayInterface says', () => {
   equal([y.shape, y.strides, addressOf(y)], [t.shape, t.strides, addressOf(t)]);
   equal(values(y), values(t));
   equal(toCudaArrayInterface(x).strides, null);
+  equal([entries.descr, entries.mask], [[['', '<f4']], null]);
+  equal(Object.keys(toCudaArrayInterface(x, { version: 0 })).sort(), [
+    'data',
+    'descr',
+    'shape',
+    'strides',
+    'typestr',
+    'version',
+  ]);
+});
+
+cudaTest('our tensors have the interface as a property, on CUDA devices alone', () => {
+  const { x } = floats();
+  for (const tensor of [x, x.view(), Tensor.zeros([3], 'float32', { device: 'cuda_managed' })]) {
+    equal(tensor.__cuda_array_interface__, toCudaArrayInterface(tensor));
+  }
+  const y = asCudaArray(x);
+  equal([addressOf(y), y.shape, y.device], [addressOf(x), x.shape, 'cuda:0']);
+  for (const device of ['cpu', 'cuda_host'] as const) {
+    const host = Tensor.zeros([3], 'float32', { device });
+    equal(host.__cuda_array_interface__, undefined);
+    throws('TypeError', `a tensor on '${device}' does not have; copy it with to('cuda:0')`, () => asCudaArray(host));
+  }
+  x.dispose();
+  throws('DisposedError', 'released', () => x.__cuda_array_interface__);
+  throws('TypeError', 'asCudaArray of dlpack/cuda', () => fromDLPack({ __cuda_array_interface__: {} }));
+});
+
+cudaTest('a mask goes out as a tensor with an interface of its own', () => {
+  const x = floats().x.reshape([4, 6]);
+  const valid = Tensor.from([true, false, true, true, false, true]).to('cuda:0');
+  const entries = toCudaArrayInterface(x, { mask: valid });
+  equal(entries.mask, valid);
+  throws('BufferError', 'asMaskedCudaArray', () => fromCudaArrayInterface(entries, x));
+  const { data, mask } = asMaskedCudaArray({ __cuda_array_interface__: entries });
+  equal([addressOf(data), addressOf(mask as Tensor)], [addressOf(x), addressOf(valid)]);
+  throws('ValueError', 'version 1 or later for a mask', () => toCudaArrayInterface(x, { mask: valid, version: 0 }));
+  throws('TypeError', 'a Tensor', () => toCudaArrayInterface(x, { mask: {} as never }));
+  throws('UnsupportedDeviceError', "to('cuda:0')", () => toCudaArrayInterface(x, { mask: Tensor.from([true]) }));
+  throws('LayoutError', '', () => toCudaArrayInterface(x, { mask: valid.slice([0, 5]) }));
+});
+
+cudaTest('descriptions that agree with the type string', () => {
+  const { address } = floats();
+  for (const descr of [[['', '<f4']], [['', '=f4']]]) {
+    equal(asCudaArray({ __cuda_array_interface__: { ...good(address), descr } }).dtype, 'float32');
+  }
+  const records = { ...good(address), shape: [8], typestr: '|V12' };
+  for (const descr of [
+    [['', '|V12']],
+    [
+      ['a', '<f4'],
+      ['b', '<f4', [2]],
+    ],
+    [
+      [['title', 'a'], [['x', '<f8']]],
+      ['', '|V4'],
+    ],
+  ]) {
+    const bytes = asCudaArray({ __cuda_array_interface__: { ...records, descr } }, { dtype: 'uint8' });
+    equal(bytes.shape, [8, 12]);
+  }
 });
 
 for (const version of [0, 1, 2, 3, 4, 7n]) {
@@ -268,6 +330,14 @@ const malformed: readonly (readonly [string, Entries | ((address: bigint) => Ent
   ['strides beyond the allocation', { strides: [2800000, 4] }, 'LayoutError', 'inside the allocation'],
   ['strides before the allocation', { strides: [-24, 4] }, 'LayoutError', 'inside the allocation'],
   ['strides that overflow', { strides: [2 ** 53 - 8, 4] }, 'LayoutError', ''],
+  ['descr of another type', { descr: [['', '<i4']] }, 'ValueError', "a description of '<f4'"],
+  ['descr of another size', { descr: [['', '<f8']] }, 'ValueError', "a description of '<f4'"],
+  ['descr of another byte order', { descr: [['', '>f4']] }, 'ValueError', "a description of '<f4'"],
+  ['descr of a record', { descr: [['a', '<f4']] }, 'ValueError', "a description of '<f4'"],
+  ['descr without fields', { descr: [] }, 'ValueError', "a description of '<f4'"],
+  ['descr of no fields', { typestr: '|V8', descr: [5, '<f4'] }, 'ValueError', 'fields of a name, a type'],
+  ['descr of too few bytes', { typestr: '|V12', descr: [['a', '<f4']] }, 'ValueError', "a description of '|V12'"],
+  ['descr of too many bytes', { typestr: '|V8', descr: [['a', '<f4', [3]]] }, 'ValueError', "a description of '|V8'"],
   ['descr a string', { descr: 'a' }, 'TypeError', 'for descr'],
   ['descr an object', { descr: {} }, 'TypeError', 'for descr'],
   ['stream 0', { stream: 0 }, 'ValueError', 'ambiguous'],

@@ -1,7 +1,7 @@
 /** What a program can try to make native code follow a wrong number. Each of these once crashed or read foreign memory. */
 
-import { fromDLPack, isDLPackError, Tensor } from 'dlpack';
-import { addressOf, exportManaged, importManaged, releaseManaged, setDebug, stats } from 'dlpack/native';
+import { DLPACK_DEVICE, fromDLPack, isDLPackError, Tensor } from 'dlpack';
+import { addressOf, exchangeApi, exportManaged, importManaged, releaseManaged, setDebug, stats } from 'dlpack/native';
 import { equal, ok, throws } from '../assert.js';
 import { runChild } from '../child.js';
 import { collect, collectUntil, test, testWith } from '../harness.js';
@@ -196,11 +196,29 @@ test('data of an empty tensor whose buffer was taken away', () => {
   equal(x.data.length, 0);
 });
 
-test('memory of a numbered host can be kept by native code, too', () => {
-  const x = Tensor.from([1, 2], { dtype: 'uint8' }).to('cpu:1');
-  const y = importManaged(exportManaged(x, { copy: true }));
-  equal([y.toArray(), y.device], [[1, 2], 'cpu:1']);
-  equal(addressOf(importManaged(exportManaged(x))), addressOf(x));
+test('the device number of host memory is 0, whatever was asked for', () => {
+  for (const x of [
+    Tensor.from([1, 2], { dtype: 'uint8' }).to('cpu:1'),
+    Tensor.empty([2], 'uint8', { device: 'cpu:1' }),
+    Tensor.fromNDAlloc({ allocData: () => addressOf(kept), freeData() {} }, [2], 'uint8', 'cpu:7'),
+  ]) {
+    const y = importManaged(exportManaged(x));
+    equal([x.device, y.device, x[DLPACK_DEVICE]()], ['cpu', 'cpu', { type: 1, id: 0 }]);
+    equal(addressOf(y), addressOf(x));
+  }
+});
+
+const kept = Tensor.zeros([64], 'uint8');
+
+testWith(peerMissing, 'host memory that its producer numbers is host memory', () => {
+  for (const device of [1, 3, 11, 13]) {
+    const x = importManaged(peer.makeVersioned({ shape: [2n], device, deviceId: 5 }));
+    const y = peer.readVersioned(exportManaged(x));
+    equal([x.device.includes(':'), y.device, y.deviceId], [false, device, 0]);
+  }
+  const allocated = peer.allocate(exchangeApi(), { shape: [2n], device: 1, deviceId: 5 }) as bigint;
+  equal(peer.readVersioned(allocated).deviceId, 0);
+  releaseManaged(allocated);
 });
 
 testWith(peerMissing, 'memory is reported once, however often it comes home, and not for devices', async () => {

@@ -84,7 +84,6 @@ testWith(kernelsMissing, 'kernels allocate from JavaScript', () => {
     for (const wrong of [
       () => Tensor.zeros([1], 'float32'),
       () => Tensor.zeros([4], 'int8'),
-      () => Tensor.zeros([4], 'float32', { device: 'cpu:1' as Device }),
       () => Tensor.zeros([8], 'float32').slice([null, null, 2]),
       () => Tensor.wrap(new Float32Array(4), { readonly: true }),
     ]) {

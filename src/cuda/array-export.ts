@@ -1,0 +1,132 @@
+/**
+ * The CUDA Array Interface of our tensors, version 0 to 3. It keeps nothing alive.
+ *
+ * @module
+ */
+
+import type { DeviceInfo } from '../device.js';
+import { ArgumentTypeError, ArgumentValueError, UnsupportedDeviceError, UnsupportedDTypeError } from '../errors.js';
+import { broadcastLayout } from '../layout.js';
+import type { NativeStorage } from '../native/native-storage.js';
+import { checkOptions, type OptionNames } from '../options.js';
+import type { Descriptor } from '../storage/descriptor.js';
+import { descriptorOf, TensorView } from '../view.js';
+import { currentHandle } from './current.js';
+import { check, cuda } from './driver.js';
+import { DEVICE, FLAGS, i32, STREAM, u32, u64 } from './frame.js';
+import { handOver, ordinalOf } from './memory.js';
+import { formatTypeString } from './typestr.js';
+
+export interface CudaArrayExportOptions {
+  /** 0 to 3, the version of the interface. Before 3 it has no stream: the work on the tensor is waited for. */
+  version?: 0 | 1 | 2 | 3;
+  /** false: neither waits nor names a stream; the consumer sees to it. */
+  sync?: boolean;
+  /** Which elements are valid: a tensor on a device that broadcasts to the shape. Since version 1. */
+  mask?: TensorView;
+}
+
+const optionNames: OptionNames<CudaArrayExportOptions> = { version: true, sync: true, mask: true };
+
+/** The interface of a tensor. */
+export interface TensorCudaArrayInterface {
+  readonly shape: readonly number[];
+  readonly typestr: string;
+  readonly data: readonly [pointer: bigint, readOnly: boolean];
+  readonly version: number;
+  readonly strides: readonly number[] | null;
+  /** The type string once more, as NumPy's description of a record without fields. */
+  readonly descr: readonly (readonly [name: '', typestr: string])[];
+  /** An object with an interface of its own; null: all elements are valid. Since version 1. */
+  readonly mask?: TensorView | null;
+  readonly stream?: bigint | null;
+}
+
+/**
+ * The CUDA Array Interface of a tensor on a device or in managed memory. It keeps nothing alive: hold the tensor as long as
+ * somebody uses it. Work on `stream` that starts after this finds the data ready.
+ */
+export function toCudaArrayInterface(
+  tensor: TensorView,
+  options: CudaArrayExportOptions = {},
+): TensorCudaArrayInterface {
+  if (!(tensor instanceof TensorView)) throw new ArgumentTypeError('tensor', 'a Tensor', tensor);
+  checkOptions(options, optionNames, '{ version: 2 }');
+  const { version = 3, sync = true, mask = null } = options;
+  if (![0, 1, 2, 3].includes(version)) throw new ArgumentValueError('version', 'a version from 0 to 3', version);
+  if (typeof sync !== 'boolean') throw new ArgumentTypeError('sync', 'a boolean', sync);
+  if (mask !== null) checkMask(mask, tensor, version);
+  return describeArray(descriptorOf(tensor), version, sync, mask);
+}
+
+/** A mask has an interface of its own. */
+function checkMask(mask: TensorView, tensor: TensorView, version: number): void {
+  if (!(mask instanceof TensorView)) throw new ArgumentTypeError('mask', 'a Tensor', mask);
+  if (version === 0) throw new ArgumentValueError('version', 'version 1 or later for a mask', version);
+  const descriptor = descriptorOf(mask);
+  checkDevice(descriptor.device);
+  broadcastLayout(descriptor.layout, tensor.shape);
+}
+
+/** The interface of our tensors as a property: undefined where the memory is not CUDA's. */
+export function arrayInterfaceOf(descriptor: Descriptor): TensorCudaArrayInterface | undefined {
+  return isShown(descriptor.device) ? describeArray(descriptor, 3, true, null) : undefined;
+}
+
+function isShown({ kind }: DeviceInfo): boolean {
+  return kind === 'cuda' || kind === 'cuda_managed';
+}
+
+function checkDevice(device: DeviceInfo): void {
+  if (isShown(device)) return;
+  throw new UnsupportedDeviceError(
+    device.name,
+    `Expected a tensor on 'cuda' or 'cuda_managed' but it is on '${device.name}'; copy it first with to('cuda:0')`,
+  );
+}
+
+function describeArray(
+  descriptor: Descriptor,
+  version: number,
+  sync: boolean,
+  mask: TensorView | null,
+): TensorCudaArrayInterface {
+  const { device, dtype, shape, strides, isPadded, storage } = descriptor;
+  checkDevice(device);
+  const typestr = formatTypeString(dtype, isPadded);
+  const isEmpty = shape.includes(0);
+  if (dtype.isSubByte && !isPadded && !isEmpty && (!descriptor.isContiguous || descriptor.bitOffset % 8 !== 0)) {
+    throw new UnsupportedDTypeError(
+      dtype.name,
+      `Expected packed ${dtype.name} elements in order from a byte on: strides of the interface are bytes; call contiguous() first`,
+    );
+  }
+  let stream: bigint | null = null;
+  if (sync && !isEmpty) {
+    stream = currentHandle(ordinalOf(device));
+    handOver(descriptor, stream);
+    if (version < 3) waitFor(device, stream);
+  }
+  const step = descriptor.strideBits / 8;
+  const pointer = isEmpty ? 0n : (storage as NativeStorage).address + BigInt(Math.floor(descriptor.bitOffset / 8));
+  return {
+    shape: [...shape],
+    typestr,
+    data: [pointer, descriptor.isReadOnly],
+    version,
+    strides: descriptor.isContiguous ? null : strides.map((stride) => stride * step + 0),
+    descr: [['', typestr]],
+    ...(version === 0 ? {} : { mask }),
+    ...(version === 3 ? { stream } : {}),
+  };
+}
+
+/** Versions without a stream promise data that is there. */
+function waitFor(device: DeviceInfo, stream: bigint): void {
+  const binding = cuda();
+  i32[DEVICE] = ordinalOf(device);
+  u64[STREAM] = stream;
+  u32[FLAGS] = 0;
+  binding.synchronize();
+  check(`work on '${device.name}' to succeed`);
+}
