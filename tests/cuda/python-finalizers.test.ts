@@ -22,7 +22,7 @@ class Fresh:
     @property
     def __cuda_array_interface__(self):
         entries = dict(shape=self.shape, typestr="<f4", data=(self.address, False), version=3)
-        if self.call is not None: entries["descr"] = [Noisy(self.call)]
+        if self.call is not None: entries["noise"] = Noisy(self.call)
         return entries
 fresh = lambda address, *shape, call=None: Fresh(address, shape, call)
 `);
