@@ -18,7 +18,7 @@ static Status ImportAt(Instance* self, uint64_t address, WireTensor* wire) {
   if (!IsPlausible(address)) return kNullManaged;
   Descriptor descriptor;
   Status status;
-  Storage* storage = ImportManaged(reinterpret_cast<Managed*>(address), &descriptor, &status);
+  Storage* storage = ImportManaged(reinterpret_cast<Managed*>(address), &descriptor, &status, &self->signature);
   return GiveTensor(self, storage, status, descriptor, wire);
 }
 

@@ -10,6 +10,7 @@
 #include "handle_table.h"
 #include "release_queue.h"
 #include "storage.h"
+#include "tensor_signature.h"
 
 namespace dlpack {
 
@@ -27,6 +28,7 @@ struct Instance {
   napi_ref wire_ref;  // the ArrayBuffer that they belong to
   ReleaseQueue* queue;
   HandleTable<Held> table;
+  TensorSignature signature;  // of the last import
   bool forbids_external_buffers;
   int64_t reported;    // bytes that the garbage collector should know of
   int64_t unreported;  // the part of them that it was not told yet

@@ -91,13 +91,6 @@ Managed* ExportManaged(const Descriptor& descriptor, Storage* storage, Status* s
   return managed;
 }
 
-// What a tensor's elements touch, from the first one on.
-struct Reach {
-  int64_t low;
-  int64_t high;
-  bool is_empty;
-};
-
 // Checks all of a foreign tensor but its memory, and describes it as far as it is known.
 static Status DescribeLayout(const DLTensor& tensor, uint64_t flags, Descriptor* descriptor, Reach* reach) {
   const int32_t ndim = tensor.ndim;
@@ -143,11 +136,61 @@ static inline Status CheckMemory(const DLTensor& tensor, bool is_addressable, co
   return is_aligned ? kOk : kMisaligned;
 }
 
+static const int32_t kMaxSignatureNdim = 8;
+
+// Whether the tensor has this signature. Its shape is read once, and what was read is what the signature holds.
+static inline bool HasSignature(const DLTensor& tensor, uint64_t flags, const TensorSignature& last) {
+  const Descriptor& known = last.descriptor;
+  if (!last.is_comparable || tensor.ndim != known.ndim || flags != last.flags ||
+      tensor.dtype.code != known.dtype.code || tensor.dtype.bits != known.dtype.bits ||
+      tensor.dtype.lanes != known.dtype.lanes || tensor.device.device_type != known.device.device_type ||
+      tensor.device.device_id != known.device.device_id || (tensor.strides != nullptr) != last.has_strides ||
+      (tensor.shape == nullptr && known.ndim > 0)) {
+    return false;
+  }
+  for (int32_t i = 0; i < known.ndim; ++i) {
+    if (tensor.shape[i] != known.shape[i] || (last.has_strides && tensor.strides[i] != known.strides[i])) return false;
+  }
+  return true;
+}
+
+// The first fields, and those of each axis. The version is the caller's.
+static inline void CopyLayout(const Descriptor& from, Descriptor* to) {
+  to->dtype = from.dtype;
+  to->device = from.device;
+  to->ndim = from.ndim;
+  to->flags = from.flags;
+  to->signature = from.signature;
+  for (int32_t i = 0; i < from.ndim; ++i) {
+    to->shape[i] = from.shape[i];
+    to->strides[i] = from.strides[i];
+  }
+}
+
+static void Remember(const DLTensor& tensor, uint64_t flags, const Reach& reach, Descriptor* descriptor,
+                     TensorSignature* last) {
+  if (++last->number == 0) last->number = 1;
+  descriptor->signature = last->number;
+  last->flags = flags;
+  last->has_strides = tensor.strides != nullptr;
+  last->reach = reach;
+  last->is_comparable = tensor.ndim <= kMaxSignatureNdim;
+  if (last->is_comparable) CopyLayout(*descriptor, &last->descriptor);
+}
+
 // Checks a foreign tensor and describes it. `tensor` is a copy, read from the producer once: another thread cannot
 // change what was checked.
-static Status Describe(const DLTensor& tensor, uint64_t flags, Descriptor* descriptor, Reach* reach) {
-  const Status status = DescribeLayout(tensor, flags, descriptor, reach);
-  return status == kOk ? CheckMemory(tensor, IsAddressable(tensor.device.device_type), *reach) : status;
+static inline Status Describe(const DLTensor& tensor, uint64_t flags, Descriptor* descriptor, Reach* reach,
+                              TensorSignature* last) {
+  if (last != nullptr && HasSignature(tensor, flags, *last)) {
+    CopyLayout(last->descriptor, descriptor);
+    *reach = last->reach;
+  } else {
+    const Status status = DescribeLayout(tensor, flags, descriptor, reach);
+    if (status != kOk) return status;
+    if (last != nullptr) Remember(tensor, flags, *reach, descriptor, last);
+  }
+  return CheckMemory(tensor, IsAddressable(tensor.device.device_type), *reach);
 }
 
 // A Storage over the bytes that a described tensor touches; NULL when out of memory.
@@ -212,14 +255,14 @@ static Storage* Refuse(Managed* managed, Status reason, Status* status) {
 }
 
 template <class Managed>
-Storage* ImportManaged(Managed* managed, Descriptor* descriptor, Status* status) {
+Storage* ImportManaged(Managed* managed, Descriptor* descriptor, Status* status, TensorSignature* last) {
   Clear(descriptor);
   descriptor->version = VersionOf(managed);
   // Another major version has another layout: nothing but the deleter may be touched.
   if (!IsVersionSupported(managed)) return Refuse(managed, kVersion, status);
   const DLTensor tensor = managed->dl_tensor;
   Reach reach;
-  *status = Describe(tensor, FlagsOf(managed), descriptor, &reach);
+  *status = Describe(tensor, FlagsOf(managed), descriptor, &reach, last);
   if (*status != kOk) return Refuse(managed, *status, status);
   Storage* own = Unwrap(managed, tensor, reach, descriptor);
   if (own != nullptr) return own;
@@ -228,10 +271,10 @@ Storage* ImportManaged(Managed* managed, Descriptor* descriptor, Status* status)
 }
 
 Storage* WrapTensor(const DLTensor& tensor, uint64_t flags, Descriptor* descriptor, Status* status,
-                    void (*destroy)(Storage*), void* owner) {
+                    TensorSignature* last, void (*destroy)(Storage*), void* owner) {
   Reach reach;
   Clear(descriptor);
-  *status = Describe(tensor, flags, descriptor, &reach);
+  *status = Describe(tensor, flags, descriptor, &reach, last);
   if (*status != kOk) return nullptr;
   Storage* storage = WrapDescribed(tensor, reach, descriptor, destroy, owner);
   if (storage == nullptr) *status = kOutOfMemory;
@@ -240,7 +283,7 @@ Storage* WrapTensor(const DLTensor& tensor, uint64_t flags, Descriptor* descript
 
 template DLManagedTensor* ExportManaged(const Descriptor&, Storage*, Status*, ThreadCache*);
 template DLManagedTensorVersioned* ExportManaged(const Descriptor&, Storage*, Status*, ThreadCache*);
-template Storage* ImportManaged(DLManagedTensor*, Descriptor*, Status*);
-template Storage* ImportManaged(DLManagedTensorVersioned*, Descriptor*, Status*);
+template Storage* ImportManaged(DLManagedTensor*, Descriptor*, Status*, TensorSignature*);
+template Storage* ImportManaged(DLManagedTensorVersioned*, Descriptor*, Status*, TensorSignature*);
 
 }  // namespace dlpack

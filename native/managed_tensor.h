@@ -4,6 +4,7 @@
 
 #include "descriptor.h"
 #include "storage.h"
+#include "tensor_signature.h"
 
 namespace dlpack {
 
@@ -15,14 +16,15 @@ Managed* ExportManaged(const Descriptor& descriptor, Storage* storage, Status* s
                        ThreadCache* cache = this_thread);
 
 // Takes a managed tensor over: the result owns it and `descriptor` says where in it the tensor lies. On failure the
-// result is NULL, `status` says why, `descriptor` is what the error needs, and the deleter has been called once.
+// result is NULL, `status` says why, `descriptor` is what the error needs, and the deleter has been called once. `last`
+// is the signature of the import before, if there is one to be remembered.
 template <class Managed>
-Storage* ImportManaged(Managed* managed, Descriptor* descriptor, Status* status);
+Storage* ImportManaged(Managed* managed, Descriptor* descriptor, Status* status, TensorSignature* last = nullptr);
 
 // A Storage over the memory of a tensor that `owner` keeps alive; `destroy` counts the import off and drops the owner.
 // As above, but on failure nothing was taken.
 Storage* WrapTensor(const DLTensor& tensor, uint64_t flags, Descriptor* descriptor, Status* status,
-                    void (*destroy)(Storage*), void* owner);
+                    TensorSignature* last, void (*destroy)(Storage*), void* owner);
 
 // Calls the deleter, if there is one.
 template <class Managed>

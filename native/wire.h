@@ -4,6 +4,8 @@
 #ifndef DLPACK_NODE_WIRE_H_
 #define DLPACK_NODE_WIRE_H_
 
+#include <string.h>
+
 #include "descriptor.h"
 #include "instance.h"
 
@@ -37,16 +39,77 @@ inline Message* PushMessage(const Instance* self) {
 // A number of bytes that JavaScript can count; false for NaN, too.
 inline bool IsSize(double nbytes) { return nbytes >= 0 && nbytes <= static_cast<double>(kMaxSafe); }
 
+// Zero when the number is that integer.
+inline uint64_t FractionBits(double number, int64_t integer) {
+  const double fraction = static_cast<double>(integer) - number;  // not -0 for a number that is -0
+  uint64_t bits;
+  memcpy(&bits, &fraction, sizeof(bits));
+  return bits;
+}
+
 // The tensor that JavaScript wrote. Nothing of it is trusted: an error for everything that is not a whole number in its
 // range, or does not lie inside the wire. Whether it lies inside its storage is for CheckInside.
-Status ReadWire(const Instance* self, const WireTensor& wire, Descriptor* descriptor);
+inline Status ReadWire(const Instance* self, const WireTensor& wire, Descriptor* descriptor) {
+  const int32_t ndim = Alone(wire.ndim);
+  const double* dims = reinterpret_cast<const double*>(&wire + 1);
+  const double* end = reinterpret_cast<const double*>(self->words + kWireWords);
+  descriptor->ndim = ndim;
+  if (ndim < 0 || ndim > kMaxNdim || 2 * ndim > end - dims) return kNdim;
+  memcpy(&descriptor->dtype, &wire.dtype, sizeof(descriptor->dtype));
+  descriptor->device = DLDevice{Alone(wire.device_type), Alone(wire.device_id)};
+  descriptor->flags = Alone(wire.flags);
+  descriptor->version = DLPackVersion{0, 0};
+  descriptor->signature = 0;
+  descriptor->trace = wire.trace;
+  if (descriptor->dtype.lanes == 0 || descriptor->dtype.bits == 0) return kDtype;
+  // Comparisons are false for NaN, too. Fractions are collected and checked once, which takes less than a branch each.
+  const double most = static_cast<double>(kMaxSafe);
+  if (!IsSize(wire.byte_offset)) return kTooLarge;
+  descriptor->byte_offset = static_cast<uint64_t>(wire.byte_offset);
+  uint64_t fractions = FractionBits(wire.byte_offset, static_cast<int64_t>(descriptor->byte_offset));
+  for (int32_t i = 0; i < ndim; ++i) {
+    const double length = dims[i];
+    const double stride = dims[ndim + i];
+    if (!(length >= 0 && length <= most) || !(stride >= -most && stride <= most)) return kTooLarge;
+    descriptor->shape[i] = static_cast<int64_t>(length);
+    descriptor->strides[i] = static_cast<int64_t>(stride);
+    fractions |= FractionBits(length, descriptor->shape[i]) | FractionBits(stride, descriptor->strides[i]);
+  }
+  return fractions == 0 ? kOk : kTooLarge;
+}
 
 // Describes a tensor to JavaScript, all but its handle and the bytes of its storage. `wire` has room for all axes.
-void WriteWire(const Descriptor& descriptor, WireTensor* wire);
+inline void WriteWire(const Descriptor& descriptor, WireTensor* wire) {
+  const int32_t ndim = descriptor.ndim;
+  memcpy(&wire->dtype, &descriptor.dtype, sizeof(wire->dtype));
+  wire->ndim = ndim;
+  wire->flags = descriptor.flags;
+  wire->device_type = descriptor.device.device_type;
+  wire->device_id = descriptor.device.device_id;
+  wire->version_major = descriptor.version.major;
+  wire->version_minor = descriptor.version.minor;
+  wire->signature = descriptor.signature;
+  wire->byte_offset = static_cast<double>(descriptor.byte_offset);
+  double* dims = reinterpret_cast<double*>(wire + 1);
+  // A foreign tensor that was refused for the number of its axes has none that could be written.
+  for (int32_t i = 0; i < ndim && ndim <= kMaxNdim; ++i) {
+    dims[i] = static_cast<double>(descriptor.shape[i]);
+    dims[ndim + i] = static_cast<double>(descriptor.strides[i]);
+  }
+}
 
 // Puts the caller's reference into the table of the instance and the tensor over it into `wire`. Without a storage the
 // tensor was refused: it is described for the error. Returns the status, or kOutOfMemory.
-Status GiveTensor(Instance* self, Storage* storage, Status status, const Descriptor& descriptor, WireTensor* wire);
+inline Status GiveTensor(Instance* self, Storage* storage, Status status, const Descriptor& descriptor,
+                         WireTensor* wire) {
+  WriteWire(descriptor, wire);
+  wire->handle = 0;
+  wire->nbytes = 0;
+  if (storage == nullptr) return status;
+  wire->nbytes = static_cast<double>(storage->nbytes);
+  wire->handle = Hold(self, storage, IsHostAccessible(descriptor.device.device_type));
+  return wire->handle == 0 ? kOutOfMemory : kOk;
+}
 
 }  // namespace dlpack
 

@@ -61,6 +61,8 @@ struct alignas(8) WireTensor {
   uint32_t version_major;
   // the minor version
   uint32_t version_minor;
+  // equal for imports that differ in their memory only; 0: none, see tensor_signature.h
+  uint32_t signature;
   // bytes from the start of the storage to the first element
   double byte_offset;
   // bytes of the storage, written by native code
@@ -76,10 +78,11 @@ static_assert(offsetof(WireTensor, device_type) == 16);
 static_assert(offsetof(WireTensor, device_id) == 20);
 static_assert(offsetof(WireTensor, version_major) == 24);
 static_assert(offsetof(WireTensor, version_minor) == 28);
-static_assert(offsetof(WireTensor, byte_offset) == 32);
-static_assert(offsetof(WireTensor, nbytes) == 40);
-static_assert(offsetof(WireTensor, trace) == 48);
-static_assert(sizeof(WireTensor) == 56);
+static_assert(offsetof(WireTensor, signature) == 32);
+static_assert(offsetof(WireTensor, byte_offset) == 40);
+static_assert(offsetof(WireTensor, nbytes) == 48);
+static_assert(offsetof(WireTensor, trace) == 56);
+static_assert(sizeof(WireTensor) == 64);
 
 // A tensor that native code describes: the result of a request that carries nothing else.
 struct alignas(8) TensorResult {
@@ -92,8 +95,8 @@ struct alignas(8) TensorResult {
 };
 static_assert(offsetof(TensorResult, status) == 0);
 static_assert(offsetof(TensorResult, tensor) == 8);
-static_assert(offsetof(TensorResult, dims) == 64);
-static_assert(sizeof(TensorResult) == 1088);
+static_assert(offsetof(TensorResult, dims) == 72);
+static_assert(sizeof(TensorResult) == 1096);
 
 // A managed tensor by its address.
 struct alignas(8) ImportRequest {
@@ -109,8 +112,8 @@ struct alignas(8) ImportRequest {
 static_assert(offsetof(ImportRequest, status) == 0);
 static_assert(offsetof(ImportRequest, address) == 8);
 static_assert(offsetof(ImportRequest, tensor) == 16);
-static_assert(offsetof(ImportRequest, dims) == 72);
-static_assert(sizeof(ImportRequest) == 1096);
+static_assert(offsetof(ImportRequest, dims) == 80);
+static_assert(sizeof(ImportRequest) == 1104);
 
 // A tensor as a managed tensor.
 struct alignas(8) ExportRequest {
@@ -124,7 +127,7 @@ struct alignas(8) ExportRequest {
 static_assert(offsetof(ExportRequest, status) == 0);
 static_assert(offsetof(ExportRequest, address) == 8);
 static_assert(offsetof(ExportRequest, tensor) == 16);
-static_assert(sizeof(ExportRequest) == 72);
+static_assert(sizeof(ExportRequest) == 80);
 
 // A call of the deleter of a managed tensor.
 struct alignas(8) DeleteRequest {
@@ -151,8 +154,8 @@ struct alignas(8) TicketRequest {
 static_assert(offsetof(TicketRequest, status) == 0);
 static_assert(offsetof(TicketRequest, ticket) == 8);
 static_assert(offsetof(TicketRequest, tensor) == 24);
-static_assert(offsetof(TicketRequest, dims) == 80);
-static_assert(sizeof(TicketRequest) == 1104);
+static_assert(offsetof(TicketRequest, dims) == 88);
+static_assert(sizeof(TicketRequest) == 1112);
 
 // New host memory.
 struct alignas(8) AllocateRequest {

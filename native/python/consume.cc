@@ -30,8 +30,8 @@ static void DestroyFromPython(Storage* self) {
 }
 
 template <class Managed>
-static Storage* Import(Managed* managed, Descriptor* descriptor, Status* status) {
-  Storage* storage = ImportManaged(managed, descriptor, status);
+static Storage* Import(Managed* managed, Descriptor* descriptor, Status* status, TensorSignature* last) {
+  Storage* storage = ImportManaged(managed, descriptor, status, last);
   // One of our own that comes home is not Python's.
   if (storage != nullptr && storage->owner == managed) storage->destroy = DestroyFromPython<Managed>;
   return storage;
@@ -107,7 +107,8 @@ TypeEntry* LookUpType(Object* type) {
   return &node->entry;
 }
 
-static Storage* ConsumeTable(const TypeEntry& entry, Object* object, Descriptor* descriptor, Status* status) {
+static Storage* ConsumeTable(const TypeEntry& entry, Object* object, Descriptor* descriptor, Status* status,
+                             TensorSignature* last) {
   DLManagedTensorVersioned* managed = nullptr;
   if (entry.api->managed_tensor_from_py_object_no_sync(object, &managed) != 0 || managed == nullptr) return nullptr;
   if (entry.is_torch && managed->version.major == DLPACK_MAJOR_VERSION &&
@@ -117,7 +118,7 @@ static Storage* ConsumeTable(const TypeEntry& entry, Object* object, Descriptor*
     DeleteManaged(managed);
     return nullptr;
   }
-  return FollowProducer(Import(managed, descriptor, status), *descriptor, entry.api);
+  return FollowProducer(Import(managed, descriptor, status, last), *descriptor, entry.api);
 }
 
 // As producers before version 1 have it.
@@ -186,12 +187,12 @@ static Storage* ConsumeCapsule(Object* capsule, Descriptor* descriptor, Status* 
   if (api.PyCapsule_IsValid(capsule, "dltensor_versioned")) {
     void* pointer = api.PyCapsule_GetPointer(capsule, "dltensor_versioned");
     if (api.PyCapsule_SetName(capsule, "used_dltensor_versioned") != 0) return nullptr;
-    return Import(static_cast<DLManagedTensorVersioned*>(pointer), descriptor, status);
+    return Import(static_cast<DLManagedTensorVersioned*>(pointer), descriptor, status, nullptr);
   }
   if (api.PyCapsule_IsValid(capsule, "dltensor")) {
     void* pointer = api.PyCapsule_GetPointer(capsule, "dltensor");
     if (api.PyCapsule_SetName(capsule, "used_dltensor") != 0) return nullptr;
-    return Import(static_cast<DLManagedTensor*>(pointer), descriptor, status);
+    return Import(static_cast<DLManagedTensor*>(pointer), descriptor, status, nullptr);
   }
   api.PyErr_SetString(api.PyExc_TypeError,
                       "Expected an unconsumed capsule named dltensor or dltensor_versioned from __dlpack__");
@@ -223,7 +224,8 @@ static Storage* ConsumeMlDTypes(Object* array, const ConsumeOptions& options, De
   return storage;
 }
 
-Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Descriptor* descriptor, Status* status) {
+Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Descriptor* descriptor, Status* status,
+                       TensorSignature* last) {
   *status = kOk;
   Clear(descriptor);
   TypeEntry* entry = LookUpType(TypeOf(object));
@@ -232,7 +234,7 @@ Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Descriptor
     return nullptr;
   }
   if (entry->api != nullptr && options.copy != 1 && !options.has_device && options.stream == 0) {
-    return ConsumeTable(*entry, object, descriptor, status);
+    return ConsumeTable(*entry, object, descriptor, status, last);
   }
   if (entry->is_torch && !CheckTorchBits(object, entry->is_neg, nullptr)) return nullptr;
   // What comes to another device comes by the producer's own means.

@@ -4,6 +4,7 @@
 
 #include "../descriptor.h"
 #include "../storage.h"
+#include "../tensor_signature.h"
 #include "api.h"
 
 namespace dlpack {
@@ -19,8 +20,9 @@ struct ConsumeOptions {
 };
 
 // The tensor of an object, which the result owns. NULL with the reason in `status`, or with a Python exception set and
-// `status` kOk. GIL held.
-Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Descriptor* descriptor, Status* status);
+// `status` kOk. `last` as in managed_tensor.h. GIL held.
+Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Descriptor* descriptor, Status* status,
+                       TensorSignature* last);
 
 // The table of a type through its chain of older versions, or NULL. Remembered for each type. GIL held.
 struct TypeEntry {

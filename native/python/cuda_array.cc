@@ -236,7 +236,7 @@ bool ReadTypeString(const char* text, DLDataType* dtype) {
 }
 
 // What a plain interface describes. NULL, with nothing taken, when anything does not fit.
-Storage* WrapArray(const PlainArray& array, Object* owner, Descriptor* descriptor) {
+Storage* WrapArray(const PlainArray& array, Object* owner, Descriptor* descriptor, TensorSignature* last) {
   DLTensor tensor = {};
   int64_t shape[kMaxNdim], strides[kMaxNdim];
   cuda::Location location;
@@ -259,7 +259,7 @@ Storage* WrapArray(const PlainArray& array, Object* owner, Descriptor* descripto
   tensor.strides = !array.has_strides ? nullptr : strides;
   const uint64_t flags = array.is_read_only ? DLPACK_FLAG_BITMASK_READ_ONLY : 0;
   Status status;
-  Storage* storage = WrapTensor(tensor, flags, descriptor, &status, DropOwner, owner);
+  Storage* storage = WrapTensor(tensor, flags, descriptor, &status, last, DropOwner, owner);
   if (storage == nullptr) return nullptr;
   const uint64_t before = reinterpret_cast<uint64_t>(storage->data) - location.start;
   const bool is_inside = location.size == 0 || (before <= location.size && storage->nbytes <= location.size - before);
@@ -290,7 +290,7 @@ napi_value TakeArray(napi_env env, napi_callback_info info) {
   const bool is_plain = dict && ReadPlain(dict.get(), &array);
   api.PyErr_Clear();  // it will be raised again
   Descriptor descriptor;
-  Storage* storage = is_plain ? WrapArray(array, object, &descriptor) : nullptr;
+  Storage* storage = is_plain ? WrapArray(array, object, &descriptor, &self->instance->signature) : nullptr;
   if (storage == nullptr) return nullptr;
   owner.take();
   result->status = GiveTensor(self->instance, storage, kOk, descriptor, &result->tensor);

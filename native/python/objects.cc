@@ -106,7 +106,7 @@ static Object* Call(Objects* self, const Cells& cells, uint32_t pairs, Spill* sp
 static void TakeTensor(Objects* self, Object* object, const ConsumeOptions& options, TensorResult* result) {
   Descriptor descriptor;
   Status status;
-  Storage* storage = ConsumeObject(object, options, &descriptor, &status);
+  Storage* storage = ConsumeObject(object, options, &descriptor, &status, &self->instance->signature);
   result->status = GiveTensor(self->instance, storage, status, descriptor, &result->tensor);
 }
 

@@ -62,7 +62,7 @@ static void TakeTensor(Context* self, TVMFFIObject* object, bool is_owned) {
     if (is_owned) library.ObjectDecRef(object);
   } else {
     if (!is_owned) library.ObjectIncRef(object);
-    storage = WrapTensor(*CellOf<DLTensor>(object), 0, &descriptor, &status, DestroyTensorReference, object);
+    storage = WrapTensor(*CellOf<DLTensor>(object), 0, &descriptor, &status, nullptr, DestroyTensorReference, object);
     if (storage == nullptr) library.ObjectDecRef(object);
   }
   PushTensor(self, storage, status, descriptor);
@@ -72,7 +72,7 @@ static void TakeTensor(Context* self, TVMFFIObject* object, bool is_owned) {
 static void TakeView(Context* self, const DLTensor& tensor) {
   Descriptor descriptor;
   Status status;
-  Storage* storage = WrapTensor(tensor, 0, &descriptor, &status, DestroyTensorReference, nullptr);
+  Storage* storage = WrapTensor(tensor, 0, &descriptor, &status, nullptr, DestroyTensorReference, nullptr);
   PushTensor(self, storage, status, descriptor);
 }
 

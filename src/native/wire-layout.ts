@@ -46,10 +46,11 @@ export const WireTensor = {
   DEVICE_ID: 5, // i32: the number of the device
   VERSION_MAJOR: 6, // u32: of the managed tensor that was imported; 0: legacy, or no import
   VERSION_MINOR: 7, // u32: the minor version
-  BYTE_OFFSET: 4, // f64: bytes from the start of the storage to the first element
-  NBYTES: 5, // f64: bytes of the storage, written by native code
-  TRACE: 6, // f64: the number of the place an export is made at; 0: not recorded
-  SHAPE: 7, // f64[]: where the lengths of the axes begin; the strides in elements follow
+  SIGNATURE: 8, // u32: equal for imports that differ in their memory only; 0: none, see tensor_signature.h
+  BYTE_OFFSET: 5, // f64: bytes from the start of the storage to the first element
+  NBYTES: 6, // f64: bytes of the storage, written by native code
+  TRACE: 7, // f64: the number of the place an export is made at; 0: not recorded
+  SHAPE: 8, // f64[]: where the lengths of the axes begin; the strides in elements follow
   WORDS: 8,
 } as const;
 
@@ -57,8 +58,8 @@ export const WireTensor = {
 export const TensorResult = {
   STATUS: 0, // i32: a Status, written by native code
   TENSOR: 1, // word: the tensor, also as far as it is known when it is refused
-  DIMS: 8, // f64[128]: room for the shape and strides of the tensor
-  WORDS: 136,
+  DIMS: 9, // f64[128]: room for the shape and strides of the tensor
+  WORDS: 138,
 } as const;
 
 /** A managed tensor by its address. */
@@ -66,7 +67,7 @@ export const ImportRequest = {
   STATUS: 0, // i32: a Status, written by native code
   ADDRESS: 1, // u64: of the managed tensor
   TENSOR: 2, // word: the result
-  DIMS: 9, // f64[128]: room for the shape and strides of the tensor
+  DIMS: 10, // f64[128]: room for the shape and strides of the tensor
   WORDS: 138,
 } as const;
 
@@ -90,8 +91,8 @@ export const TicketRequest = {
   STATUS: 0, // i32: a Status, written by native code
   TICKET: 1, // u64[2]: the number of the ticket
   TENSOR: 3, // word: the tensor
-  DIMS: 10, // f64[128]: room for the shape and strides of the tensor
-  WORDS: 138,
+  DIMS: 11, // f64[128]: room for the shape and strides of the tensor
+  WORDS: 140,
 } as const;
 
 /** New host memory. */

@@ -12,7 +12,7 @@ import { wire } from './wire.js';
 import { WireTensor } from './wire-layout.js';
 
 const { f64, u32, i32 } = wire;
-const { HANDLE, DTYPE, NDIM, FLAGS, DEVICE_TYPE, DEVICE_ID, BYTE_OFFSET, NBYTES, TRACE, SHAPE } = WireTensor;
+const { HANDLE, DTYPE, NDIM, FLAGS, DEVICE_TYPE, DEVICE_ID, BYTE_OFFSET, NBYTES, SIGNATURE, TRACE, SHAPE } = WireTensor;
 
 /** Describes a tensor whose storage is held under `handle`, at the word `at`. Its axes take two words each behind it. */
 export function writeTensor(at: number, descriptor: Descriptor, handle: number, trace: number): void {
@@ -44,22 +44,45 @@ export function takeTensorInto(at: number, make: (handle: number, nbytes: number
   return describe(at, make(u32[at * 2 + HANDLE] as number, toInteger(f64[at + NBYTES] as number)));
 }
 
+/** Everything about a tensor but its memory. */
+interface Layout {
+  readonly dtype: DTypeInfo;
+  readonly device: DeviceInfo;
+  readonly shape: readonly number[];
+  readonly strides: readonly number[];
+  readonly flags: number;
+}
+
+// Most imports are like the one before: native code numbers them (native/tensor_signature.h), and equal numbers need no
+// second look.
+let lastSignature = 0;
+let lastLayout: Layout | null = null;
+
 function describe(at: number, storage: NativeStorage): Descriptor {
+  const signature = u32[at * 2 + SIGNATURE] as number;
+  const layout =
+    signature !== 0 && signature === lastSignature ? (lastLayout as Layout) : readLayout(at, signature, storage);
+  const { dtype, device, shape, strides, flags } = layout;
+  const bitOffset = toInteger((f64[at + BYTE_OFFSET] as number) * 8);
+  return new Descriptor(storage, dtype, device, shape, strides, bitOffset, flags);
+}
+
+function readLayout(at: number, signature: number, storage: NativeStorage): Layout {
   const half = at * 2;
   try {
-    const dtype = readDType(u32[half + DTYPE] as number);
-    const device = readDevice(i32[half + DEVICE_TYPE] as number, i32[half + DEVICE_ID] as number);
     const { shape, strides } = readDims(at + SHAPE, i32[half + NDIM] as number);
-    const bitOffset = toInteger((f64[at + BYTE_OFFSET] as number) * 8);
-    return new Descriptor(
-      storage,
-      dtype,
-      device,
+    const layout = {
+      dtype: readDType(u32[half + DTYPE] as number),
+      device: readDevice(i32[half + DEVICE_TYPE] as number, i32[half + DEVICE_ID] as number),
       shape,
       strides,
-      bitOffset,
-      (u32[half + FLAGS] as number) & KNOWN_FLAGS,
-    );
+      flags: (u32[half + FLAGS] as number) & KNOWN_FLAGS,
+    };
+    if (signature !== 0) {
+      lastSignature = signature;
+      lastLayout = layout;
+    }
+    return layout;
   } catch (error) {
     storage.release(); // a dtype or a device that does not exist
     throw error;
