@@ -37,14 +37,18 @@ function checkedMultiply(a: number, b: number, shape: readonly number[]): number
   return product;
 }
 
+/** A copy of lengths, or an error that names the entry. Their product is not checked. */
+export function checkLengths(lengths: ArrayLike<number>, argument = 'shape'): readonly number[] {
+  const copy = checkIntegers(lengths, argument);
+  for (const length of copy) if (length < 0) throw new ArgumentValueError(argument, 'lengths of zero or more', copy);
+  return copy;
+}
+
 /** A copy of a shape, or an error that names the entry. The product is checked with empty axes counted as one. */
 export function checkShape(shape: ArrayLike<number>, argument = 'shape'): readonly number[] {
-  const copy = checkIntegers(shape, argument);
+  const copy = checkLengths(shape, argument);
   let product = 1;
-  for (const length of copy) {
-    if (length < 0) throw new ArgumentValueError(argument, 'lengths of zero or more', copy);
-    product = checkedMultiply(product, length === 0 ? 1 : length, copy);
-  }
+  for (const length of copy) product = checkedMultiply(product, length === 0 ? 1 : length, copy);
   return copy;
 }
 

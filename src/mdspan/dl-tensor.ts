@@ -26,7 +26,8 @@ export interface DLTensor {
 }
 
 /**
- * What the DLTensors made here point at. An address keeps nothing alive; on the way back to a span the memory itself is found
- * here, so that the round trip cannot outlive a typed array that the collector took.
+ * What the DLTensors made here point at, null for those that a program pointed elsewhere. An address keeps nothing alive; on
+ * the way back to a span the memory itself is found here, so that the round trip cannot outlive a typed array that the
+ * collector took.
  */
-export const origins = new WeakMap<DLTensor, Pointer>();
+export const origins = new WeakMap<DLTensor, () => Pointer | null>();

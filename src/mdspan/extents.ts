@@ -8,7 +8,7 @@
  */
 
 import { ArgumentTypeError, ArgumentValueError, describe, IndexError } from '../errors.js';
-import { checkShape } from '../layout.js';
+import { checkLengths, checkShape } from '../layout.js';
 
 /** Lengths of axes in a type: literals for static ones, `number` for dynamic ones. */
 export type Shape = readonly number[];
@@ -76,7 +76,10 @@ export class Extents<S extends Shape = Shape> {
 
   /** Extents are made by {@link extents} and {@link dims}. */
   constructor(lengths: S, isStatic: readonly boolean[], indexType: IndexType = 'uint64') {
-    this.lengths = Object.freeze(checkShape(lengths, 'extents')) as S;
+    const checked = checkLengths(lengths, 'extents');
+    // Without elements there is no number of them that could be too large.
+    if (!checked.includes(0)) checkShape(checked, 'extents');
+    this.lengths = Object.freeze(checked) as S;
     if (!Array.isArray(isStatic) || isStatic.length !== this.lengths.length) {
       throw new ArgumentTypeError('isStatic', `${this.lengths.length} booleans`, isStatic);
     }

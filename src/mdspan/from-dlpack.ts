@@ -15,7 +15,6 @@ import {
   UnsupportedDeviceError,
   UnsupportedDTypeError,
 } from '../errors.js';
-import { spanOf } from '../layout.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import { defaultAccessor, type PointerAccessor } from './accessor.js';
 import { type DLTensor, origins } from './dl-tensor.js';
@@ -28,6 +27,7 @@ import {
   layoutStride,
   layoutStrideRelaxed,
   type MappingFor,
+  reachOf,
 } from './layouts.js';
 import type { StridedMapping } from './mapping.js';
 import { memoryOf, type Pointer, pointerTo } from './pointer.js';
@@ -43,10 +43,12 @@ export type DynamicShape<R extends number, S extends readonly number[] = readonl
 export interface FromDLTensorOptions<D extends ElementType, R extends number, L extends LayoutPolicy> {
   /** What the elements are; anything else is refused. */
   dtype: D;
-  /** How many axes there are; any other number is refused. */
-  rank: R;
+  /** How many axes there are; any other number is refused. Those of the DLTensor when absent. */
+  rank?: R;
   /** `layoutStrideRelaxed` when absent. */
   layout?: L;
+  /** Constant elements, as a span of `const T` has them: they cannot be written. */
+  readonly?: boolean;
 }
 
 type Relaxed = typeof layoutStrideRelaxed;
@@ -83,14 +85,14 @@ const deviceTypes = {
 } as const;
 
 type Options = FromDLTensorOptions<ElementType, number, LayoutPolicy>;
-const optionNames: OptionNames<Options> = { dtype: true, rank: true, layout: true };
+const optionNames: OptionNames<Options> = { dtype: true, rank: true, layout: true, readonly: true };
 
 /** Each field is read once: a getter that answers differently the second time changes nothing. */
 function toMdspan(kind: SpanKind, tensor: DLTensor, options: Options): unknown {
   if (typeof tensor !== 'object' || tensor === null) throw new ArgumentTypeError('tensor', 'a DLTensor', tensor);
   checkOptions(options, optionNames, '{ dtype, rank, layout }');
   const { data, device, ndim, dtype, shape: givenShape, strides: givenStrides, byteOffset: givenOffset } = tensor;
-  const { rank, layout = layoutStrideRelaxed } = options;
+  const { rank = ndim, layout = layoutStrideRelaxed } = options;
   const element = parseElementType(options.dtype);
   if (typeof device === 'string') {
     throw new ArgumentTypeError('tensor', `a DLTensor (of a tensor ${kind}Mdspan(tensor) makes a span)`, tensor);
@@ -106,22 +108,22 @@ function toMdspan(kind: SpanKind, tensor: DLTensor, options: Options): unknown {
   const isEmpty = shape.includes(0);
   checkData(element, data, byteOffset, layout === layoutStrideRelaxed, isEmpty);
   const strides = rank === 0 ? [] : checkedStrides(givenStrides, rank);
-  const first = isEmpty ? 0 : byteOffset;
-  let start = first;
+  let start = byteOffset;
   let offset = 0;
   if (layout === layoutStrideRelaxed) {
     // As in C++ the pointer stays at data and byteOffset becomes the mapping's offset. Where that leaves no room for
     // negative strides (NumPy's data is the first element, not the lowest), the pointer moves down to the lowest one.
-    const below = -(spanOf(shape, strides)?.low ?? 0);
-    offset = Math.max(first / element.storageBytes, below);
-    start = first - offset * element.storageBytes;
+    const below = -(reachOf(shape, strides)?.low ?? 0);
+    offset = Math.max(byteOffset / element.storageBytes, below);
+    start = byteOffset - offset * element.storageBytes;
   }
   const mapping = makeMapping(layout, shape, strides, offset);
   const deviceId = kind === 'device' ? { deviceId: device.id } : {};
-  const pointer = isEmpty
+  const pointer = isNull(data)
     ? pointerTo(0n, { dtype: element.name, size: 0, ...deviceId })
-    : pointTo(element, origins.get(tensor) ?? null, data, start, mapping, deviceId);
-  return new spanClasses[kind](pointer as never, mapping, defaultAccessor());
+    : pointTo(element, origins.get(tensor)?.() ?? null, data, start, mapping, deviceId);
+  const handle = options.readonly === true ? pointer.asReadonly() : pointer;
+  return new spanClasses[kind](handle as never, mapping, defaultAccessor());
 }
 
 function checkDevice(kind: SpanKind, type: unknown): void {
@@ -170,8 +172,8 @@ function checkedShape(shape: DLTensor['shape'], rank: number): number[] {
   if (lengths.some((length) => length < 0)) {
     throw new ArgumentValueError('shape', 'lengths of zero or more (DLTensor shapes must be positive)', lengths);
   }
-  const product = lengths.reduce((all, length) => all * (length === 0 ? 1 : length), 1);
-  if (!Number.isSafeInteger(product)) {
+  const product = lengths.reduce((all, length) => all * length, 1);
+  if (!lengths.includes(0) && !Number.isSafeInteger(product)) {
     throw new LayoutError(
       `Expected a number of elements of at most 2^53 - 1 but shape is [${lengths.join(', ')}] (shape overflow)`,
       lengths,
@@ -191,6 +193,10 @@ function checkedStrides(strides: DLTensor['strides'], rank: number): number[] {
   return integers(strides, rank, 'strides');
 }
 
+function isNull(data: DLTensor['data'] | undefined): data is null | undefined | 0n {
+  return data === null || data === undefined || data === 0n;
+}
+
 /** Without elements nothing is pointed at: NULL is what `toDLPackTensor` writes there, and is taken back. */
 function checkData(
   element: ElementInfo,
@@ -207,7 +213,7 @@ function checkData(
       byteOffset,
     );
   }
-  if (data === null || data === undefined || data === 0n) {
+  if (isNull(data)) {
     if (isEmpty) return;
     throw new ArgumentTypeError('data', 'an address (DLTensor data must be non-null)', data);
   }
@@ -275,12 +281,15 @@ function pointTo(
   device: { deviceId?: number },
 ): Pointer {
   const size = mapping.requiredSpanSize;
-  if (origin !== null && memoryOf(origin).device !== null) return origin.plus(start / element.storageBytes);
+  if (origin !== null && memoryOf(origin).device !== null && size > 0) {
+    return origin.plus(start / element.storageBytes);
+  }
   if (typeof data === 'bigint') {
     return pointerTo(data + BigInt(start), { dtype: element.name, size, ...device });
   }
   const bytes = data as Uint8Array;
-  const pointer = start < 0 ? null : pointerTo(bytes.subarray(start), { dtype: element.name });
+  const from = size === 0 ? Math.min(start, bytes.length) : start;
+  const pointer = from < 0 ? null : pointerTo(bytes.subarray(from), { dtype: element.name });
   if (pointer === null || size > pointer.available) {
     throw new LayoutError(
       `Expected data of ${size} elements of ${element.name} from byte ${start} on but there are ${bytes.length} bytes`,

@@ -54,4 +54,10 @@ export { type AddressOptions, type Pointer, type PointerOptions, pointerTo } fro
 export { fullExtent, type Slice, type SlicedShape, type StridedSlice, stridedSlice } from './slices.js';
 export { DeviceMdspan, HostMdspan, ManagedMdspan, Mdspan, type SpanKind } from './span.js';
 export { submdspan } from './submdspan.js';
-export { type DescribableSpan, type DLPackTensor, type OwnedDLTensor, toDLPackTensor } from './to-dlpack.js';
+export {
+  type ConstDLTensor,
+  type DescribableSpan,
+  DLPackTensor,
+  type OwnedDLTensor,
+  toDLPackTensor,
+} from './to-dlpack.js';

@@ -10,6 +10,11 @@ import { checkStrides, spanOf } from '../layout.js';
 import { Extents, type PerAxis, type Shape } from './extents.js';
 import { checkMapping, type LayoutMapping, type StridedMapping, stridesOf } from './mapping.js';
 
+/** As `spanOf`; without elements strides reach nowhere, however large they are. */
+export function reachOf(lengths: Shape, strides: readonly number[]): { low: number; high: number } | null {
+  return lengths.includes(0) ? null : spanOf(lengths, strides);
+}
+
 /** Names of the layouts of this package. */
 export type LayoutName = 'layoutRight' | 'layoutLeft' | 'layoutStride' | 'layoutStrideRelaxed';
 
@@ -29,7 +34,7 @@ abstract class StridesMapping<S extends Shape> implements StridedMapping<S> {
     this.extents = extents;
     this.strides = Object.freeze(strides) as unknown as PerAxis<S>;
     this.offset = offset;
-    const span = spanOf(extents.lengths, strides);
+    const span = reachOf(extents.lengths, strides);
     this.requiredSpanSize = span === null ? 0 : extents.checkIndex(offset + span.high + 1, 'requiredSpanSize');
   }
 
@@ -170,7 +175,7 @@ export function layoutStrideRelaxed<S extends Shape>(
   if (!Number.isSafeInteger(offset) || offset < 0) {
     throw new ArgumentValueError('offset', 'an integer of zero or more (offset must be nonnegative)', offset);
   }
-  const below = -(spanOf(extents.lengths, checked)?.low ?? 0);
+  const below = -(reachOf(extents.lengths, checked)?.low ?? 0);
   if (offset < below) {
     throw new LayoutError(
       `Expected an offset of at least ${below} for strides [${checked.join(', ')}] but received ${offset} ` +

@@ -5,7 +5,7 @@
  */
 
 import type { DType } from '../dtype.js';
-import { ArgumentTypeError, LayoutError, UnsupportedDeviceError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, LayoutError, UnsupportedDeviceError } from '../errors.js';
 import { spanOf } from '../layout.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import type { WrappableArray } from '../tensor.js';
@@ -126,6 +126,13 @@ function mappingOf(layout: Layout | undefined): LayoutMapping {
 
 function pointerFor(kind: SpanKind, source: unknown, mapping: LayoutMapping, options: AnyOptions): Pointer {
   if (source instanceof Pointer) return source;
+  if (kind !== 'device' && options.deviceId !== undefined) {
+    throw new ArgumentValueError(
+      'deviceId',
+      `no number for a ${kind}Mdspan (DLPack gives ${kind} memory device 0)`,
+      options.deviceId,
+    );
+  }
   if (typeof source === 'bigint') {
     return pointerTo(source, { ...options, size: mapping.requiredSpanSize } as never);
   }

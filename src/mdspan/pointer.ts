@@ -60,6 +60,11 @@ export class Pointer<D extends ElementType = ElementType> {
     return new Pointer(this.element, this.#memory, byteOffset, this.readonly);
   }
 
+  /** The same place, whose elements cannot be written through this pointer. */
+  asReadonly(): Pointer<D> {
+    return this.readonly ? this : new Pointer(this.element, this.#memory, this.byteOffset, true);
+  }
+
   /** The element some elements further. Host memory only. */
   read(offset: number): ElementValueOf<D> {
     const at = this.#byteAt(offset);

@@ -6,12 +6,13 @@
 
 import type { DLDevice } from '../device.js';
 import type { DLDataType } from '../dtype.js';
-import { ArgumentTypeError, DisposedError } from '../errors.js';
+import { ArgumentTypeError, BufferError, DisposedError } from '../errors.js';
+import { DLPACK, DLPACK_DEVICE, type DLPackRequest, type ManagedTensor } from '../protocol/managed.js';
 import { type DLTensor, origins } from './dl-tensor.js';
 import type { ElementType } from './element-type.js';
 import type { StridedMapping } from './mapping.js';
 import { memoryOf, type Pointer } from './pointer.js';
-import { describeSpan, type StridedSpan, spanDevice } from './produce.js';
+import { describeSpan, spanDevice } from './produce.js';
 import { Mdspan, type SpanKind } from './span.js';
 
 /** A span that a DLTensor can describe: its handle is a pointer, its layout has strides. */
@@ -22,59 +23,113 @@ export interface DescribableSpan {
   readonly mapping: StridedMapping;
 }
 
-/** A DLTensor whose arrays belong to a {@link DLPackTensor}. */
+/**
+ * The DLTensor of a {@link DLPackTensor}, as `DLTensor&` in C++: its fields can be written, and show what the wrapper holds
+ * now. It is a producer of the protocol as long as its fields are those of the span.
+ */
 export interface OwnedDLTensor extends DLTensor {
-  readonly shape: BigInt64Array | null;
-  readonly strides: BigInt64Array | null;
-  readonly byteOffset: 0;
+  data: bigint | Uint8Array | null;
+  device: DLDevice;
+  ndim: number;
+  dtype: DLDataType;
+  shape: BigInt64Array | null;
+  strides: BigInt64Array | null;
+  byteOffset: number | bigint;
+  [DLPACK](request?: DLPackRequest): ManagedTensor | object;
+  [DLPACK_DEVICE](): DLDevice;
 }
+
+/** The same as `const DLTensor&`. */
+export type ConstDLTensor = { readonly [Field in keyof OwnedDLTensor]: OwnedDLTensor[Field] };
 
 /** Runtimes without explicit resource management have no such symbol; `dispose()` works everywhere. */
 const disposeSymbol: typeof Symbol.dispose = Symbol.dispose ?? (Symbol.for('Symbol.dispose') as never);
 
-/** What a wrapper owns. Taken away as a whole when it is moved or disposed. */
-class Owned {
-  readonly span: StridedSpan;
-  readonly device: DLDevice;
-  readonly dtype: DLDataType;
-  readonly shape: BigInt64Array;
-  readonly strides: BigInt64Array;
-  isReleased = false;
+/** The fields, and the storage of two of them. */
+interface Fields {
+  readonly span: Mdspan | null;
+  readonly pointer: Pointer | null;
+  /** undefined: the place that the pointer names. Asked for at each use: the memory's owner may have released it since. */
+  data: bigint | Uint8Array | null | undefined;
+  device: DLDevice;
+  ndim: number;
+  dtype: DLDataType;
+  readonly shapeStorage: BigInt64Array;
+  readonly stridesStorage: BigInt64Array;
+  shape: BigInt64Array | null;
+  strides: BigInt64Array | null;
+  byteOffset: number | bigint;
+  isChanged: boolean;
+}
 
-  constructor(span: StridedSpan, device: DLDevice) {
-    const { code, bits, lanes } = span.pointer.element.dtype;
-    this.span = span;
-    this.device = Object.freeze(device);
-    this.dtype = Object.freeze({ code, bits, lanes });
-    this.shape = BigInt64Array.from(span.shape, BigInt);
-    this.strides = BigInt64Array.from(span.strides, BigInt);
-  }
+function fieldsOf(span: Mdspan): Fields {
+  const described = describeSpan(span as never);
+  const { code, bits, lanes } = described.pointer.element.dtype;
+  const shapeStorage = BigInt64Array.from(described.shape, BigInt);
+  const stridesStorage = BigInt64Array.from(described.strides, BigInt);
+  const hasAxes = described.shape.length > 0;
+  return {
+    span,
+    pointer: described.pointer,
+    data: described.size === 0 ? null : undefined,
+    device: Object.freeze(spanDevice(span as never)),
+    ndim: described.shape.length,
+    dtype: Object.freeze({ code, bits, lanes }),
+    shapeStorage,
+    stridesStorage,
+    // Without axes both pointers are NULL.
+    shape: hasAxes ? shapeStorage : null,
+    strides: hasAxes ? stridesStorage : null,
+    byteOffset: 0,
+    isChanged: false,
+  };
+}
 
-  /** Arrays that a program kept become empty instead of describing memory that may be gone. */
-  release(): void {
-    this.isReleased = true;
-    for (const { buffer } of [this.shape, this.strides]) structuredClone(buffer, { transfer: [buffer as ArrayBuffer] });
-  }
+/** All fields zero, as a default-constructed wrapper has them in C++. */
+function noFields(): Fields {
+  const none = new BigInt64Array(0);
+  return {
+    span: null,
+    pointer: null,
+    data: null,
+    device: Object.freeze({ type: 0, id: 0 }),
+    ndim: 0,
+    dtype: Object.freeze({ code: 0, bits: 0, lanes: 0 }),
+    shapeStorage: none,
+    stridesStorage: none,
+    shape: null,
+    strides: null,
+    byteOffset: 0,
+    isChanged: false,
+  };
+}
 
-  check(): this {
-    if (this.isReleased) throw released();
-    return this;
-  }
+/** The same fields with storage of their own, which a pointer to the old storage moves to. */
+function copyFields(fields: Fields): Fields {
+  const shapeStorage = fields.shapeStorage.slice();
+  const stridesStorage = fields.stridesStorage.slice();
+  return {
+    ...fields,
+    shapeStorage,
+    stridesStorage,
+    shape: fields.shape === fields.shapeStorage ? shapeStorage : fields.shape,
+    strides: fields.strides === fields.stridesStorage ? stridesStorage : fields.strides,
+  };
+}
 
-  /** Asked for at each use: the memory's owner may have released it since. */
-  data(): bigint | Uint8Array | null {
-    const { pointer, size } = this.check().span;
-    if (size === 0) return null;
-    if (pointer.address !== null) return pointer.address;
-    const storage = memoryOf(pointer).storage();
-    const { byteOffset } = pointer;
-    return new Uint8Array(storage.buffer(), storage.start + byteOffset, memoryOf(pointer).nbytes - byteOffset);
+/** Arrays that a program kept become empty instead of describing memory that may no longer exist. */
+function releaseFields({ shapeStorage, stridesStorage }: Fields): void {
+  for (const { buffer } of [shapeStorage, stridesStorage]) {
+    if (buffer.byteLength > 0) structuredClone(buffer, { transfer: [buffer as ArrayBuffer] });
   }
 }
 
-/** Without axes both pointers are NULL. */
-function orNull(values: BigInt64Array): BigInt64Array | null {
-  return values.length === 0 ? null : values;
+function dataOf({ data, pointer }: Fields): bigint | Uint8Array | null {
+  if (data !== undefined || pointer === null) return data ?? null;
+  if (pointer.address !== null) return pointer.address;
+  const storage = memoryOf(pointer).storage();
+  const { byteOffset } = pointer;
+  return new Uint8Array(storage.buffer(), storage.start + byteOffset, memoryOf(pointer).nbytes - byteOffset);
 }
 
 function released(): DisposedError {
@@ -83,90 +138,118 @@ function released(): DisposedError {
   );
 }
 
+const fieldNames = ['data', 'device', 'ndim', 'dtype', 'shape', 'strides', 'byteOffset'] as const;
+
+/** A DLTensor over the fields that `read` finds, which throws once there are none. */
+function makeTensor(read: () => Fields, isConst: boolean): OwnedDLTensor {
+  const tensor = {} as OwnedDLTensor;
+  for (const name of fieldNames) {
+    const get = () => (name === 'data' ? dataOf(read()) : read()[name]);
+    const set = (value: never) => {
+      const fields = read();
+      fields[name] = value;
+      fields.isChanged = true;
+    };
+    Object.defineProperty(tensor, name, { enumerable: true, get, ...(isConst ? {} : { set }) });
+  }
+  const source = (): Mdspan => {
+    const { span, isChanged, shape, strides } = read();
+    // The arrays can be written, too.
+    const isSame = (values: ArrayLike<bigint> | null, expected: readonly number[]) =>
+      expected.every((value, axis) => values?.[axis] === BigInt(value));
+    if (span !== null && !isChanged && isSame(shape, span.shape) && isSame(strides, span.strides)) return span;
+    throw new BufferError(
+      'Expected the DLTensor of a span but its fields were changed; make a span of it first: toHostMdspan(tensor, { dtype })',
+    );
+  };
+  Object.defineProperty(tensor, DLPACK, { value: (request?: DLPackRequest) => source()[DLPACK](request) });
+  Object.defineProperty(tensor, DLPACK_DEVICE, { value: () => source()[DLPACK_DEVICE]() });
+  origins.set(tensor, () => (read().data === undefined ? read().pointer : null));
+  return Object.freeze(tensor);
+}
+
 /**
  * Owns the shape and stride storage of one DLTensor; does not own the elements. A DLTensor keeps its wrapper's storage
  * reachable, so one taken from a temporary is sound; after `dispose()` or `move()` its fields throw.
  */
 export class DLPackTensor {
-  #owned: Owned | null;
+  #fields: Fields | null;
+  #tensor: OwnedDLTensor | null = null;
+  #constant: ConstDLTensor | null = null;
 
-  /** Wrappers are made by {@link toDLPackTensor}. */
-  constructor(owned: Owned) {
-    if (!(owned instanceof Owned)) throw new ArgumentTypeError('span', 'a wrapper made by toDLPackTensor', owned);
-    this.#owned = owned;
+  /** {@link toDLPackTensor} makes wrappers of spans. Without a span every field is zero, as in C++. */
+  constructor(span?: DescribableSpan) {
+    if (span !== undefined && !(span instanceof Mdspan)) throw new ArgumentTypeError('span', 'an mdspan', span);
+    this.#fields = span === undefined ? noFields() : fieldsOf(span as unknown as Mdspan);
   }
 
-  /** The DLTensor. Its fields are read from this wrapper and throw once it is disposed or moved. */
+  /** The DLTensor, whose fields can be written: `DLTensor& get()`. The same object each time. */
   get(): OwnedDLTensor {
-    const owned = this.#take();
-    const tensor: OwnedDLTensor = Object.freeze({
-      get data() {
-        return owned.data();
-      },
-      get device() {
-        return owned.check().device;
-      },
-      get ndim() {
-        return owned.check().span.shape.length;
-      },
-      get dtype() {
-        return owned.check().dtype;
-      },
-      get shape() {
-        return orNull(owned.check().shape);
-      },
-      get strides() {
-        return orNull(owned.check().strides);
-      },
-      get byteOffset(): 0 {
-        owned.check();
-        return 0;
-      },
-    });
-    origins.set(tensor, owned.span.pointer);
-    return tensor;
+    this.#live();
+    this.#tensor ??= makeTensor(() => this.#live(), false);
+    return this.#tensor;
+  }
+
+  /** The DLTensor, whose fields can be read: `const DLTensor& get() const`. The same object each time. */
+  getConst(): ConstDLTensor {
+    this.#live();
+    this.#constant ??= makeTensor(() => this.#live(), true);
+    return this.#constant;
   }
 
   /** A second wrapper of the same elements with storage of its own. */
   copy(): DLPackTensor {
-    const { span, device } = this.#take();
-    return new DLPackTensor(new Owned(span, { ...device }));
+    const copy = new DLPackTensor();
+    copy.#fields = copyFields(this.#live());
+    return copy;
   }
 
-  /** A new wrapper with this one's storage; this one can no longer be used. DLTensors taken before stay valid. */
+  /** A new wrapper with this wrapper's storage. This one has none until something is assigned to it. */
   move(): DLPackTensor {
-    const owned = this.#take();
-    this.#owned = null;
-    return new DLPackTensor(owned);
+    const moved = new DLPackTensor();
+    moved.#fields = this.#live();
+    this.#fields = null;
+    return moved;
   }
 
-  /** True once it was disposed or moved. */
+  /** Copies another wrapper's fields and storage into this one: `dl = other`. `dl.assign(other.move())` moves them. */
+  assign(other: DLPackTensor): this {
+    if (typeof other !== 'object' || other === null || !(#fields in other)) {
+      throw new ArgumentTypeError('other', 'a DLPackTensor', other);
+    }
+    const fields = other.#live();
+    if (other === this) return this;
+    if (this.#fields !== null) releaseFields(this.#fields);
+    this.#fields = copyFields(fields);
+    return this;
+  }
+
+  /** True once it was disposed or moved, and nothing was assigned to it since. */
   get isDisposed(): boolean {
-    return this.#owned === null;
+    return this.#fields === null;
   }
 
   /** Releases shape and strides. Disposing twice is fine. */
   dispose(): void {
-    this.#owned?.release();
-    this.#owned = null;
+    if (this.#fields !== null) releaseFields(this.#fields);
+    this.#fields = null;
   }
 
   [disposeSymbol](): void {
     this.dispose();
   }
 
-  #take(): Owned {
-    if (this.#owned === null) throw released();
-    return this.#owned;
+  #live(): Fields {
+    if (this.#fields === null) throw released();
+    return this.#fields;
   }
 }
 
 /**
- * A DLTensor view of a span, and the owner of its shape and strides. `byteOffset` is always 0: `data` is the address of
- * the element whose indices are all zero.
+ * A DLTensor view of a span, and the owner of its shape and strides. `byteOffset` is 0: `data` is the address of the
+ * element whose indices are all zero.
  */
 export function toDLPackTensor(span: DescribableSpan): DLPackTensor {
   if (!(span instanceof Mdspan)) throw new ArgumentTypeError('span', 'an mdspan', span);
-  const described = describeSpan(span);
-  return new DLPackTensor(new Owned(described, spanDevice(span)));
+  return new DLPackTensor(span);
 }

@@ -179,6 +179,10 @@ export function theReverseIsTyped(): void {
   device.get(0);
   // @ts-expect-error not an element type
   toHostMdspan(dl, { dtype: 'handle', rank: 1 });
-  // @ts-expect-error the rank must be named
-  toHostMdspan(dl, { dtype: 'float32' });
+  const any = toHostMdspan(dl, { dtype: 'float32', readonly: true });
+  is<Equal<typeof any.shape, readonly number[]>>();
+  dl.ndim = 1;
+  const constant = toDLPackTensor(hostMdspan(data, extents(2, 3))).getConst();
+  // @ts-expect-error as const DLTensor&
+  constant.ndim = 1;
 }

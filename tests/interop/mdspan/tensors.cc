@@ -351,6 +351,52 @@ void print_refusals() {
   });
 }
 
+List imports;
+
+/// One row: shape, strides, byte_offset, layout, and what the span has: its handle (bytes from `memory`), offset and
+/// size.
+template <class Layout>
+void print_import(const char* layout, int64_t rows, int64_t columns, int64_t row_step, int64_t step,
+                  uint64_t byte_offset) {
+  int64_t shape[] = {rows, columns};
+  int64_t strides[] = {row_step, step};
+  // Not the start of the memory, so that a handle that was lost shows.
+  DLTensor tensor{memory + 12, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, strides, byte_offset};
+  imports.next();
+  std::printf("{\"layout\": \"%s\", \"shape\": [%lld, %lld], \"strides\": [%lld, %lld], \"byteOffset\": %llu, ", layout,
+              static_cast<long long>(rows), static_cast<long long>(columns), static_cast<long long>(row_step),
+              static_cast<long long>(step), static_cast<unsigned long long>(byte_offset));
+  const auto span = cuda::to_host_mdspan<float, 2, Layout>(tensor);
+  const auto handle = reinterpret_cast<const char*>(span.data_handle()) - memory;
+  std::printf("\"data\": %lld, \"offset\": %lld, \"requiredSpanSize\": %lld}", static_cast<long long>(handle),
+              offset_of(span.mapping(), 0), static_cast<long long>(span.mapping().required_span_size()));
+}
+
+/// Tensors with and without elements, in every layout. The library keeps pointer and offset of both.
+void print_imports() {
+  for (const uint64_t offset : {0, 8}) {
+    for (const int64_t rows : {0, 2}) {
+      for (const int64_t columns : {0, 1, 3}) {
+        print_import<cuda::std::layout_right>("layoutRight", rows, columns, columns, 1, offset);
+        print_import<cuda::std::layout_left>("layoutLeft", rows, columns, 1, rows, offset);
+        print_import<cuda::std::layout_stride>("layoutStride", rows, columns, 7, 2, offset);
+        print_import<cuda::layout_stride_relaxed>("layoutStrideRelaxed", rows, columns, 5, 0, offset);
+      }
+      print_import<cuda::layout_stride_relaxed>("layoutStrideRelaxed", rows, 0, -5, -1, offset);
+    }
+  }
+  print_import<cuda::layout_stride_relaxed>("layoutStrideRelaxed", 2, 3, 3, -1, 8);
+  print_import<cuda::std::layout_left>("layoutLeft", 0, int64_t{1} << 52, 1, 0, 0);
+}
+
+/// Extents whose product overflows although one is zero: the size is zero, and every field fits.
+void print_overflow() {
+  using E = Extents<0, size_t{1} << 32, size_t{1} << 31>;
+  cuda::host_mdspan<float, E, cuda::std::layout_left> span(reinterpret_cast<float*>(memory), E{});
+  const auto wrapper = cuda::to_dlpack_tensor(span);
+  print_tensor(0, wrapper.get());
+}
+
 }  // namespace
 
 // The library finds the driver with these two; defined here, they go before those of libc.
@@ -371,7 +417,11 @@ int main() {
   });
   std::printf("\n  ],\n  \"types\": [");
   print_types();
-  std::printf("\n  ],\n  \"refusals\": [");
+  std::printf("\n  ],\n  \"imports\": [");
+  print_imports();
+  std::printf("\n  ],\n  \"overflow\": ");
+  print_overflow();
+  std::printf(",\n  \"refusals\": [");
   print_refusals();
   std::printf("\n  ]\n}\n");
 }

@@ -75,6 +75,16 @@ interface Fixture {
     readonly managed?: readonly Row[];
     readonly device?: readonly Row[];
   }[];
+  readonly imports: readonly {
+    readonly layout: LayoutName;
+    readonly shape: readonly [number, number];
+    readonly strides: readonly [number, number];
+    readonly byteOffset: number;
+    readonly data: number;
+    readonly offset: number;
+    readonly requiredSpanSize: number;
+  }[];
+  readonly overflow: Row;
   readonly refusals: readonly { readonly case: string; readonly what: string | null }[];
 }
 
@@ -115,7 +125,7 @@ function rowOf(mapping: number, base: bigint, tensor: OwnedDLTensor): Row {
     dtype.lanes,
     plain(tensor.shape),
     plain(tensor.strides),
-    tensor.byteOffset,
+    Number(tensor.byteOffset),
   ];
 }
 
@@ -209,6 +219,26 @@ const good: DLTensor = {
 };
 const convert = (changes: Partial<DLTensor>, layout: LayoutPolicy = layoutStrideRelaxed, to = toHostMdspan) =>
   to({ ...good, ...changes }, { dtype: 'float32', rank: 2, layout });
+
+test('a DLTensor becomes the same span: handle, offset and size, with elements and without', () => {
+  const policies = { layoutRight, layoutLeft, layoutStride, layoutStrideRelaxed };
+  let empty = 0;
+  for (const row of fixture.imports) {
+    const { layout, shape, strides, byteOffset } = row;
+    const tensor = { ...good, data: address + 12n, shape, strides, byteOffset };
+    const span = toHostMdspan(tensor, { dtype: 'float32', layout: policies[layout] as typeof layoutStrideRelaxed });
+    const { offset, requiredSpanSize } = span.mapping;
+    const data = Number((span.dataHandle.address as bigint) - address);
+    equal({ ...row, data, offset, requiredSpanSize }, row);
+    if (span.size === 0) empty++;
+  }
+  ok(empty > 30 && empty < fixture.imports.length, `${empty} of ${fixture.imports.length}`);
+});
+
+test('extents whose product overflows although one is zero are exported', () => {
+  const span = hostMdspan(address, layoutLeft(extents(0, 4294967296, 2147483648)), { dtype: 'float32' });
+  equal(rowOf(0, address, toDLPackTensor(span).get()), fixture.overflow);
+});
 
 /** The cases of print_refusals in tensors.cc. */
 const cases: Record<string, () => unknown> = {

@@ -143,6 +143,34 @@ test('strides must be there and fit the layout', () => {
   throws('TypeError', '2 integers', () => convert({ strides: [1] }));
 });
 
+test('without elements a span keeps pointer and offset, as in C++', () => {
+  const empty = { ...tensor, data: 0x1000cn, shape: [2, 0], strides: [5, 1], byteOffset: 8 };
+  const relaxed = toHostMdspan(empty, { dtype: 'float32' });
+  equal([relaxed.dataHandle.address, relaxed.mapping.offset, relaxed.size], [0x1000cn, 2, 0]);
+  const strided = toHostMdspan(empty, { dtype: 'float32', layout: layoutStride });
+  equal([strided.dataHandle.address, strided.mapping.offset], [0x10014n, 0]);
+  equal(toHostMdspan({ ...empty, data: null }, { dtype: 'float32' }).dataHandle.address, 0n);
+  const bytes = toHostMdspan({ ...empty, data: new Uint8Array(4) }, { dtype: 'float32', layout: layoutStride });
+  equal([...bytes], []);
+});
+
+test('the rank is that of the DLTensor when none is expected', () => {
+  const span = toHostMdspan(tensor, { dtype: 'float32' });
+  equal([span.rank, span.shape], [2, [2, 3]]);
+  equal(toHostMdspan(tensor, { dtype: 'float32', layout: layoutRight }).get(1, 2), span.get(1, 2));
+});
+
+test('constant elements', () => {
+  const span = toHostMdspan(tensor, { dtype: 'float32', readonly: true });
+  equal(span.dataHandle.readonly, true);
+  throws('ReadOnlyError', 'constant', () => span.set(0, 0, 1));
+  using dl = toDLPackTensor(hostMdspan(new Float32Array(6), extents(2, 3)));
+  throws('ReadOnlyError', 'constant', () =>
+    toHostMdspan(dl.get(), { dtype: 'float32', rank: 2, readonly: true }).set(0, 0, 1),
+  );
+  toHostMdspan(dl.get(), { dtype: 'float32', rank: 2 }).set(0, 0, 1);
+});
+
 test('the round trip, with the empty one that C++ refuses', () => {
   const data = new Float32Array([1, 2, 3, 4, 5, 6]);
   using dl = toDLPackTensor(hostMdspan(data, layoutLeft(extents(2, 3))));

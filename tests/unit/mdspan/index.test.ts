@@ -4,6 +4,7 @@ import { test } from '../../harness.js';
 
 test('exported names', () => {
   equal(Object.keys(mdspan).sort(), [
+    'DLPackTensor',
     'DeviceMdspan',
     'Extents',
     'HostMdspan',

@@ -271,7 +271,8 @@ test('memory of another place is refused', () => {
   throws('UnsupportedDeviceError', 'kDLCUDA', () => deviceMdspan(tensor));
   throws('UnsupportedDeviceError', 'kDLCUDAManaged', () => managedMdspan(tensor, extents(2)));
   throws('UnsupportedDeviceError', 'kDLCUDA', () => deviceMdspan(pointerTo(new Float32Array(2)), extents(2)));
-  throws('UnsupportedDeviceError', 'kDLCPU', () => hostMdspan(8n, extents(2), { dtype: 'float32', deviceId: 0 }));
+  const onDevice = pointerTo(8n, { dtype: 'float32', size: 2, deviceId: 0 });
+  throws('UnsupportedDeviceError', 'kDLCPU', () => hostMdspan(onDevice, extents(2)));
   throws('TypeError', 'deviceMdspan', () => deviceMdspan(new Float32Array(2) as never, extents(2)));
 });
 

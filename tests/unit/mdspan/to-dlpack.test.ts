@@ -1,6 +1,7 @@
-import { Tensor } from 'dlpack';
+import { fromDLPack, Tensor } from 'dlpack';
 import {
   type Accessor,
+  DLPackTensor,
   deviceMdspan,
   dynamic,
   extents,
@@ -13,6 +14,7 @@ import {
   managedMdspan,
   setPointerDriver,
   toDLPackTensor,
+  toHostMdspan,
 } from 'dlpack/mdspan';
 import { addressOf } from 'dlpack/native';
 import { equal, notEqual, ok, throws } from '../../assert.js';
@@ -85,6 +87,12 @@ test('the device of each kind', () => {
   equal(onDevice.get().data, 0x1000n);
   using managed = toDLPackTensor(managedMdspan(0x2000n, extents(2), { dtype: 'float32' }));
   equal(managed.get().device, { type: 13, id: 0 });
+});
+
+test('only device spans have a device number', () => {
+  const options = { dtype: 'float32', deviceId: 1 } as const;
+  throws('ValueError', 'no number for a managedMdspan', () => managedMdspan(0x2000n, extents(2), options));
+  throws('ValueError', 'no number for a hostMdspan', () => hostMdspan(0x2000n, extents(2), options as never));
 });
 
 test('the driver finds the device of a pointer', () => {
@@ -168,16 +176,102 @@ test('a copy has storage of its own and outlives the original', () => {
 test('a move hands the storage over', () => {
   const first = toDLPackTensor(hostMdspan(new Float32Array(6), extents(2, 3)));
   const before = first.get();
+  const { shape } = before;
   const second = first.move();
   ok(first.isDisposed && !second.isDisposed);
   throws('DisposedError', 'disposed or moved', () => first.get());
   throws('DisposedError', 'disposed or moved', () => first.copy());
   throws('DisposedError', 'disposed or moved', () => first.move());
-  ok(second.get().shape === before.shape, 'the storage moved');
-  first.dispose();
-  equal(plain(before.shape), [2, 3], 'disposing what was moved from changes nothing');
-  second.dispose();
   throws('DisposedError', 'must not outlive', () => before.shape);
+  ok(second.get().shape === shape, 'the storage moved');
+  first.dispose();
+  equal(plain(shape), [2, 3], 'disposing what was moved from changes nothing');
+  second.dispose();
+  equal(shape?.length, 0);
+});
+
+test('a wrapper without a span has zeros, and takes what is assigned to it', () => {
+  const dl = new DLPackTensor();
+  const tensor = dl.get();
+  equal(
+    [tensor.data, tensor.device, tensor.ndim, tensor.dtype, tensor.shape, tensor.strides, tensor.byteOffset],
+    [null, { type: 0, id: 0 }, 0, { code: 0, bits: 0, lanes: 0 }, null, null, 0],
+  );
+  const data = new Float32Array(6);
+  const other = toDLPackTensor(hostMdspan(data, extents(2, 3)));
+  equal(dl.assign(other) === dl, true);
+  ok(dl.get() === tensor, 'one DLTensor for each wrapper, which shows what it holds now');
+  equal([tensor.data, plain(tensor.shape)], [addressOf(Tensor.wrap(data)), [2, 3]]);
+  ok(tensor.shape !== other.get().shape, 'storage of its own');
+  other.dispose();
+  equal(plain(tensor.strides), [3, 1]);
+
+  const kept = tensor.shape;
+  dl.assign(toDLPackTensor(hostMdspan(data, extents(6))).move());
+  equal([tensor.ndim, plain(tensor.shape), kept?.length], [1, [6], 0]);
+  equal(plain(dl.assign(dl).get().shape), [6], 'assigned to itself');
+
+  const moved = dl.move();
+  throws('DisposedError', 'disposed or moved', () => tensor.ndim);
+  equal(plain(dl.assign(moved).get().shape), [6], 'what was moved from can be assigned to');
+  ok(!dl.isDisposed);
+  throws('TypeError', 'a DLPackTensor', () => dl.assign({} as never));
+  throws('DisposedError', 'moved', () => dl.assign(disposed()));
+  throws('TypeError', 'an mdspan', () => new DLPackTensor({} as never));
+});
+
+const disposed = () => {
+  const dl = new DLPackTensor();
+  dl.dispose();
+  return dl;
+};
+
+test('fields can be written through get() and read through getConst()', () => {
+  const data = new Float32Array([1, 2, 3, 4, 5, 6]);
+  const dl = toDLPackTensor(hostMdspan(data, extents(2, 3)));
+  const [tensor, constant] = [dl.get(), dl.getConst()];
+  ok(constant === dl.getConst() && (constant as unknown) !== tensor);
+  throws('TypeError', '', () => {
+    try {
+      (constant as { ndim: number }).ndim = 1;
+    } catch (error) {
+      ok(error instanceof TypeError);
+      throw Object.assign(error, { tag: 'TypeError', [Symbol.for('dlpack.error')]: true });
+    }
+  });
+  tensor.byteOffset = 4;
+  tensor.ndim = 1;
+  tensor.shape = new BigInt64Array([2n]);
+  tensor.strides = new BigInt64Array([2n]);
+  equal([constant.byteOffset, constant.ndim], [4, 1]);
+  equal([...toHostMdspan(tensor, { dtype: 'float32' })], [2, 4]);
+  equal(plain(dl.copy().get().shape), [2]);
+  const other = new Float32Array([7, 8, 9, 10]);
+  tensor.data = new Uint8Array(other.buffer);
+  equal([...toHostMdspan(tensor, { dtype: 'float32', rank: 1 })], [8, 10], 'what a program pointed elsewhere');
+});
+
+test('a DLTensor of a span is a producer, unless it was changed', () => {
+  const data = new Float32Array([1, 2, 3, 4, 5, 6]);
+  const dl = toDLPackTensor(hostMdspan(data, layoutLeft(extents(2, 3))));
+  const x = fromDLPack(dl.get()) as Tensor<'float32'>;
+  x.set(1, 2, 60);
+  equal([data[5], x.strides, fromDLPack(dl.getConst()).shape], [60, [1, 2], [2, 3]]);
+  (dl.get().shape as BigInt64Array)[0] = 1n;
+  throws('BufferError', 'toHostMdspan', () => fromDLPack(dl.get()));
+  const moved = toDLPackTensor(hostMdspan(data, extents(6)));
+  moved.get().byteOffset = 4;
+  throws('BufferError', 'toHostMdspan', () => fromDLPack(moved.get()));
+  throws('BufferError', 'changed', () => fromDLPack(new DLPackTensor().get()));
+});
+
+test('extents whose product overflows although one is zero', () => {
+  const span = hostMdspan(new Float32Array(0), layoutLeft(extents(0, 4294967296, 2147483648)));
+  equal([span.size, plain(toDLPackTensor(span).get().shape)], [0, [0, 2 ** 32, 2 ** 31]]);
+  equal(plain(toDLPackTensor(span).get().strides), [1, 0, 0]);
+  const right = hostMdspan(new Float32Array(0), extents(0, 4294967296, 2147483648));
+  throws('LayoutError', 'stride is too large', () => toDLPackTensor(right));
+  throws('LayoutError', '2^53', () => extents(4294967296, 2147483648));
 });
 
 test('a DLTensor cannot be used after its wrapper', () => {
