@@ -52,9 +52,9 @@ static void Execute(napi_env, void* data) {
 static void Complete(napi_env env, napi_status status, void* data) {
   AsyncCall* call = static_cast<AsyncCall*>(data);
   napi_delete_async_work(env, call->work);
-  Context* self = CurrentContext();
-  if (status == napi_ok && self != nullptr && self->serial == call->serial) {
-    SettleCall(self, call->id, call->status, call->result, call->error);
+  Context* self = FindContext(call->serial);
+  if (status == napi_ok && self != nullptr) {
+    SettleCall(self, call->id, call->result, call->error);
   } else {
     if (call->result.type_index >= kTVMFFIStaticObjectBegin) library.ObjectDecRef(call->result.v_obj);
     if (call->error != nullptr) library.ObjectDecRef(call->error);
@@ -62,33 +62,31 @@ static void Complete(napi_env env, napi_status status, void* data) {
   FreeCall(call);
 }
 
-// Runs the function `object` on another thread, with the arguments of the batch `slot`, or with 0 without any;
-// `callback` numbers its promise.
+// Runs a function on another thread.
 napi_value CallFunctionAsync(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  CallFrame* frame = self->frame;
+  AsyncCallRequest* request = RequestOf<AsyncCallRequest>(self);
   AsyncCall* call = static_cast<AsyncCall*>(calloc(1, sizeof(AsyncCall)));
-  frame->status = kOutOfMemory;
+  request->status = kOutOfMemory;
   if (call == nullptr) return nullptr;
   call->serial = self->serial;
-  call->id = frame->callback;
-  call->function = Pointer(frame->object);
+  call->id = request->promise;
+  call->function = Pointer(request->function);
   call->allocator = self->allocator != nullptr ? self->allocator : ExchangeApi()->managed_tensor_allocator;
-  call->device_type = frame->device_type;
-  call->device_id = frame->device_id;
-  call->stream = Pointer(frame->stream);
-  frame->device_type = 0;
+  call->device_type = request->device_type;
+  call->device_id = request->device_id;
+  call->stream = Pointer(request->stream);
   library.ObjectIncRef(call->function);
-  call->batch = AsBatch(OwnedAt(self, frame->slot));
+  call->batch = AsBatch(OwnedAt(self, request->batch));
   if (call->batch != nullptr) library.ObjectIncRef(call->batch);
-  frame->status = 0;
+  request->status = kOk;
   napi_value name;
   if (napi_create_string_utf8(env, "dlpack.callAsync", NAPI_AUTO_LENGTH, &name) != napi_ok ||
       napi_create_async_work(env, nullptr, name, Execute, Complete, call, &call->work) != napi_ok ||
       napi_queue_async_work(env, call->work) != napi_ok) {
-    frame->status = kNapi;
+    request->status = kNapi;
+    FreeCall(call);
   }
-  if (frame->status != 0) FreeCall(call);
   return nullptr;
 }
 

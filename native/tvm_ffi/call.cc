@@ -76,83 +76,95 @@ static void TakeView(Context* self, const DLTensor& tensor) {
   PushTensor(self, storage, status, descriptor);
 }
 
-napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* slot, bool is_owned) {
+napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* any, bool is_owned, uint32_t* reference) {
   napi_value value = nullptr;
-  TVMFFIObject* object = slot->v_obj;
-  switch (slot->type_index) {
-    case kTVMFFIRawStr: return TakeText(env, TVMFFIByteArray{slot->v_c_str, strlen(slot->v_c_str)});
-    case kTVMFFIByteArrayPtr: return TakeBytes(env, *static_cast<TVMFFIByteArray*>(slot->v_ptr));
+  TVMFFIObject* object = any->v_obj;
+  switch (any->type_index) {
+    case kTVMFFIRawStr: return TakeText(env, TVMFFIByteArray{any->v_c_str, strlen(any->v_c_str)});
+    case kTVMFFIByteArrayPtr: return TakeBytes(env, *static_cast<TVMFFIByteArray*>(any->v_ptr));
     case kTVMFFIObjectRValueRef: {
       TVMFFIAny moved = {};
-      library.AnyViewToOwnedAny(slot, &moved);
-      *slot = moved;
-      return TakeObject(self, env, slot, true);
+      library.AnyViewToOwnedAny(any, &moved);
+      *any = moved;
+      return TakeObject(self, env, any, true, reference);
     }
     case kTVMFFIStr: value = TakeText(env, *CellOf<TVMFFIByteArray>(object)); break;
     case kTVMFFIBytes: value = TakeBytes(env, *CellOf<TVMFFIByteArray>(object)); break;
     case kTVMFFITensor: TakeTensor(self, object, is_owned); return nullptr;
-    case kTVMFFIDLTensorPtr: TakeView(self, *static_cast<DLTensor*>(slot->v_ptr)); return nullptr;
+    case kTVMFFIDLTensorPtr: TakeView(self, *static_cast<DLTensor*>(any->v_ptr)); return nullptr;
     default:
-      if (slot->type_index < kTVMFFIStaticObjectBegin) return nullptr;
+      if (any->type_index < kTVMFFIStaticObjectBegin) return nullptr;
       if (!is_owned) library.ObjectIncRef(object);
-      self->frame->slot = Own(self, object);
+      *reference = Own(self, object);
       return nullptr;
   }
   if (is_owned) library.ObjectDecRef(object);
   return value;
 }
 
-// Whether the result is one of the arguments, which JavaScript has a tensor for: `slot` is then its place, from 1 on,
-// and the result's reference is released, because the argument has its own. Else 0.
-static bool FindArgument(CallFrame* frame, const TVMFFIAny* args, int32_t count, const TVMFFIAny& result) {
-  frame->slot = 0;
+// The argument that the result is, from 1 on, which JavaScript has a tensor for: the result's reference is released,
+// because the argument has its own. 0 when it is none of them.
+static uint32_t FindArgument(const TVMFFIAny* args, int32_t count, const TVMFFIAny& result) {
   for (int32_t i = 0; i < count; ++i) {
     if (args[i].v_obj != result.v_obj || args[i].type_index != kTVMFFITensor) continue;
     library.ObjectDecRef(result.v_obj);
-    frame->slot = static_cast<uint32_t>(i) + 1;
-    return true;
+    return static_cast<uint32_t>(i) + 1;
   }
-  return false;
+  return 0;
 }
 
-static inline napi_value Call(Context* self, napi_env env, const TVMFFIAny* args, int32_t count, TVMFFIAny* result) {
-  CallFrame* frame = self->frame;
+thread_local Context* allocating = nullptr;
+
+static inline napi_value Call(Context* self, napi_env env, CallRequest* request, const TVMFFIAny* args, int32_t count,
+                              TVMFFIAny* result) {
   result->type_index = kTVMFFINone;
   result->zero_padding = 0;
   result->v_int64 = 0;
-  void* function = Pointer(frame->object);
+  void* function = Pointer(request->function);
 
-  // Both are per thread and belong to our caller: they are restored in every case.
+  // All are per thread and belong to our caller: they are restored in every case.
   const DLPackManagedTensorAllocator own = self->allocator;
   DLPackManagedTensorAllocator allocator = nullptr;
-  if (own != nullptr) library.EnvSetDLPackManagedTensorAllocator(own, 0, &allocator);
-  const int32_t device_type = frame->device_type;
-  const int32_t device_id = frame->device_id;
-  frame->device_type = 0;  // for this call, not for those that callbacks make
+  Context* outer = nullptr;
+  if (own != nullptr) {
+    library.EnvSetDLPackManagedTensorAllocator(own, 0, &allocator);
+    outer = allocating;
+    allocating = self;
+  }
+  const int32_t device_type = request->device_type;
+  const int32_t device_id = request->device_id;
   TVMFFIStreamHandle stream = nullptr;
-  if (device_type != 0) library.EnvSetStream(device_type, device_id, Pointer(frame->stream), &stream);
+  if (device_type != 0) library.EnvSetStream(device_type, device_id, Pointer(request->stream), &stream);
 
   const int status = CellOf<TVMFFIFunctionCell>(function)->safe_call(function, args, count, result);
 
   if (device_type != 0) library.EnvSetStream(device_type, device_id, stream, nullptr);
-  if (own != nullptr) library.EnvSetDLPackManagedTensorAllocator(allocator, 0, nullptr);
-  frame->status = status;
+  if (own != nullptr) {
+    library.EnvSetDLPackManagedTensorAllocator(allocator, 0, nullptr);
+    allocating = outer;
+  }
+  request->status = status;
   if (status != 0 || result->type_index < kTVMFFIStaticObjectBegin) return nullptr;
-  if (result->type_index == kTVMFFITensor && FindArgument(frame, args, count, *result)) return nullptr;
-  return TakeObject(self, env, result, true);
+  if (result->type_index == kTVMFFITensor) {
+    request->argument = FindArgument(args, count, *result);
+    if (request->argument != 0) return nullptr;
+  }
+  return TakeObject(self, env, result, true, &request->reference);
 }
 
 napi_value CallFunction(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  TVMFFIAny* args = self->frame->slots + self->frame->base;
-  return Call(self, env, args, self->frame->count, args + self->frame->count);
+  CallRequest* request = RequestOf<CallRequest>(self);
+  TVMFFIAny* args = ValuesOf(request);
+  return Call(self, env, request, args, request->count, args + request->count);
 }
 
-// The same with the arguments of the batch `slot`. The result is in the slot `base`.
+// The same with the arguments of a batch. The result is the first value.
 napi_value CallWithBatch(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  const Batch* batch = AsBatch(OwnedAt(self, self->frame->slot));
-  return Call(self, env, batch->values, batch->count, self->frame->slots + self->frame->base);
+  CallRequest* request = RequestOf<CallRequest>(self);
+  const Batch* batch = AsBatch(OwnedAt(self, request->batch));
+  return Call(self, env, request, batch->values, batch->count, ValuesOf(request));
 }
 
 napi_value CallFunctionLocked(napi_env env, napi_callback_info info) {
@@ -160,9 +172,10 @@ napi_value CallFunctionLocked(napi_env env, napi_callback_info info) {
   return CallFunction(env, info);
 }
 
-napi_value TakeSlot(napi_env env, napi_callback_info info) {
+napi_value TakeValue(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  return TakeObject(self, env, self->frame->slots + self->frame->slot, false);
+  ValueRequest* request = RequestOf<ValueRequest>(self);
+  return TakeObject(self, env, ValuesAt(self, request->value), false, &request->reference);
 }
 
 }  // namespace tvm_ffi

@@ -50,25 +50,25 @@ static int OutOfMemory() {
   return -1;
 }
 
-// Copies `count` slots from `base` on, with references of its own, to the end of the batch under the number `slot`.
-// With 0 a batch is made, and `slot` becomes its number.
+// Copies values, with references of its own, to the end of a batch.
 napi_value AppendValues(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  CallFrame* frame = self->frame;
-  if (frame->slot == 0) {
+  BatchRequest* request = RequestOf<BatchRequest>(self);
+  if (request->batch == 0) {
     Batch* made = CreateBatch();
-    frame->slot = made == nullptr ? 0 : Own(self, made);
+    request->batch = made == nullptr ? 0 : Own(self, made);
   }
-  Batch* batch = AsBatch(OwnedAt(self, frame->slot));
-  if (batch == nullptr || !Reserve(batch, frame->count)) {
-    frame->status = OutOfMemory();
+  Batch* batch = AsBatch(OwnedAt(self, request->batch));
+  if (batch == nullptr || !Reserve(batch, request->count)) {
+    request->status = OutOfMemory();
     return nullptr;
   }
-  frame->status = 0;
-  for (int32_t i = 0; i < frame->count && frame->status == 0; ++i) {
+  request->status = 0;
+  const TVMFFIAny* values = ValuesAt(self, request->values);
+  for (int32_t i = 0; i < request->count && request->status == 0; ++i) {
     TVMFFIAny owned = {};
-    frame->status = library.AnyViewToOwnedAny(frame->slots + frame->base + i, &owned);
-    if (frame->status == 0) batch->values[batch->count++] = owned;
+    request->status = library.AnyViewToOwnedAny(values + i, &owned);
+    if (request->status == 0) batch->values[batch->count++] = owned;
   }
   return nullptr;
 }
@@ -95,32 +95,28 @@ static int RefuseResult(const TVMFFIAny& value, const char* maker) {
   return -1;
 }
 
-// A container whose type is in slot `base + count`, of the values of the batch `slot`, or with 0 of the `count` slots
-// from `base` on. It replaces the type; its reference is under the number `slot`.
+// A container of values, or of those of a batch.
 napi_value MakeContainer(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  CallFrame* frame = self->frame;
-  TVMFFIAny* out = frame->slots + frame->base + frame->count;
-  const int32_t type = out->type_index;
-  const Batch* batch = frame->slot == 0 ? nullptr : AsBatch(OwnedAt(self, frame->slot));
-  const TVMFFIAny* values = batch == nullptr ? frame->slots + frame->base : batch->values;
-  const char* maker = MakerOf(type);
+  ContainerRequest* request = RequestOf<ContainerRequest>(self);
+  const Batch* batch = AsBatch(OwnedAt(self, request->batch));
+  const TVMFFIAny* values = batch == nullptr ? ValuesAt(self, request->values) : batch->values;
+  const char* maker = MakerOf(request->type);
   TVMFFIAny result = {};
-  int status = CallBuiltin(maker, values, batch == nullptr ? frame->count : batch->count, &result);
-  if (status == 0 && result.type_index != type) status = RefuseResult(result, maker);
-  frame->slot = status == 0 ? Own(self, result.v_obj) : 0;
-  frame->status = status == 0 && frame->slot == 0 ? OutOfMemory() : status;
-  if (frame->status == 0) *out = result;
+  int status = CallBuiltin(maker, values, batch == nullptr ? request->count : batch->count, &result);
+  if (status == 0 && result.type_index != request->type) status = RefuseResult(result, maker);
+  request->reference = status == 0 ? Own(self, result.v_obj) : 0;
+  request->status = status == 0 && request->reference == 0 ? OutOfMemory() : status;
+  request->object = result.v_uint64;
   return nullptr;
 }
 
-// Elements `slot` to `slot + count` of an Array, List or Shape, borrowed, in the slots from `base` on. `count` becomes
-// how many there were.
+// Elements of an Array, List or Shape, borrowed. `count` becomes how many there were.
 napi_value ReadSequence(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  CallFrame* frame = self->frame;
-  TVMFFIObject* object = static_cast<TVMFFIObject*>(Pointer(frame->object));
-  TVMFFIAny* out = frame->slots + frame->base;
+  SequenceRequest* request = RequestOf<SequenceRequest>(self);
+  TVMFFIObject* object = static_cast<TVMFFIObject*>(Pointer(request->object));
+  TVMFFIAny* out = ValuesAt(self, request->values);
   int64_t size;
   const TVMFFIAny* values = nullptr;
   const int64_t* lengths = nullptr;
@@ -134,7 +130,7 @@ napi_value ReadSequence(napi_env env, napi_callback_info info) {
     values = static_cast<const TVMFFIAny*>(cell->data);
   }
   int32_t written = 0;
-  for (int64_t i = frame->slot; i < size && written < frame->count; ++i, ++written) {
+  for (int64_t i = request->start; i < size && written < request->count; ++i, ++written) {
     TVMFFIAny& slot = out[written];
     if (values == nullptr) {
       slot.type_index = kTVMFFIInt;
@@ -144,7 +140,7 @@ napi_value ReadSequence(napi_env env, napi_callback_info info) {
     }
     slot = values[i];
   }
-  frame->count = written;
+  request->count = written;
   return nullptr;
 }
 
@@ -159,49 +155,48 @@ static int Step(TVMFFIObject* iterator, int64_t command, TVMFFIAny* result) {
   return status;
 }
 
-// An iterator over the Map or Dict `object`, under the number `slot`; 0 when the map is empty.
+// An iterator over a Map or Dict.
 napi_value IterateEntries(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  CallFrame* frame = self->frame;
+  EntriesRequest* request = RequestOf<EntriesRequest>(self);
   TVMFFIAny map = {};
-  map.v_obj = static_cast<TVMFFIObject*>(Pointer(frame->object));
+  map.v_obj = static_cast<TVMFFIObject*>(Pointer(request->object));
   map.type_index = map.v_obj->type_index;
   const bool is_dict = map.type_index == kTVMFFIDict;
   TVMFFIAny size = {}, iterator = {};
-  frame->slot = 0;
-  frame->status = CallBuiltin(is_dict ? "ffi.DictSize" : "ffi.MapSize", &map, 1, &size);
-  if (frame->status != 0 || (size.type_index == kTVMFFIInt && size.v_int64 == 0)) return nullptr;
+  request->iterator = 0;
+  request->status = CallBuiltin(is_dict ? "ffi.DictSize" : "ffi.MapSize", &map, 1, &size);
+  if (request->status != 0 || (size.type_index == kTVMFFIInt && size.v_int64 == 0)) return nullptr;
   const char* maker = is_dict ? "ffi.DictForwardIterFunctor" : "ffi.MapForwardIterFunctor";
-  frame->status = CallBuiltin(maker, &map, 1, &iterator);
-  if (frame->status != 0) return nullptr;
+  request->status = CallBuiltin(maker, &map, 1, &iterator);
+  if (request->status != 0) return nullptr;
   if (iterator.type_index != kTVMFFIFunction) {
-    frame->status = RefuseResult(iterator, maker);
+    request->status = RefuseResult(iterator, maker);
     return nullptr;
   }
-  frame->slot = Own(self, iterator.v_obj);
-  if (frame->slot == 0) frame->status = OutOfMemory();
+  request->iterator = Own(self, iterator.v_obj);
+  if (request->iterator == 0) request->status = OutOfMemory();
   return nullptr;
 }
 
-// Up to `count` entries at the iterator `slot`, key and value in two slots each from `base` on, borrowed. `count`
-// becomes how many there were; `slot` becomes 0 when these were the last.
+// Up to `count` entries at an iterator, borrowed. `count` becomes how many there were.
 napi_value ReadEntries(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  CallFrame* frame = self->frame;
-  TVMFFIObject* iterator = static_cast<TVMFFIObject*>(OwnedAt(self, frame->slot));
-  TVMFFIAny* out = frame->slots + frame->base;
+  EntriesRequest* request = RequestOf<EntriesRequest>(self);
+  TVMFFIObject* iterator = static_cast<TVMFFIObject*>(OwnedAt(self, request->iterator));
+  TVMFFIAny* out = ValuesAt(self, request->values);
   TVMFFIAny more = {};
   more.v_int64 = 1;
   int32_t written = 0;
-  for (frame->status = 0; written < frame->count && more.v_int64 != 0; ++written) {
+  for (request->status = 0; written < request->count && more.v_int64 != 0; ++written) {
     if (Step(iterator, 0, out + 2 * written) != 0 || Step(iterator, 1, out + 2 * written + 1) != 0 ||
         Step(iterator, 2, &more) != 0) {
-      frame->status = -1;
+      request->status = -1;
       break;
     }
   }
-  frame->count = written;
-  if (more.v_int64 == 0) frame->slot = 0;
+  request->count = written;
+  request->is_last = more.v_int64 == 0;
   return nullptr;
 }
 

@@ -8,20 +8,25 @@
 namespace dlpack {
 namespace tvm_ffi {
 
-static thread_local Context* current = nullptr;
+// Of this thread, the newest first.
+static thread_local Context* contexts = nullptr;
 static std::atomic<uint64_t> last_serial;
 
-Context* CurrentContext() { return current; }
+Context* FindContext(uint64_t serial) {
+  Context* self = contexts;
+  while (self != nullptr && self->serial != serial) self = self->next;
+  return self;
+}
 
 static const Export kExports[] = {
     {"call", CallFunction},
     {"callLocked", CallFunctionLocked},
     {"callWithBatch", CallWithBatch},
     {"callAsync", CallFunctionAsync},
-    {"take", TakeSlot},
+    {"take", TakeValue},
     {"disown", DisownObject},
-    {"retain", RetainSlot},
-    {"drop", DropSlot},
+    {"retain", RetainValue},
+    {"drop", DropValue},
     {"retainObject", RetainObject},
     {"makeString", MakeString},
     {"makeBytes", MakeBytes},
@@ -48,25 +53,21 @@ static const Export kExports[] = {
 
 static void Destroy(void* data) {
   Context* self = static_cast<Context*>(data);
-  DisownAll(self);
-  if (current == self) current = nullptr;
+  Context** link = &contexts;
+  while (*link != nullptr && *link != self) link = &(*link)->next;
+  if (*link == self) *link = self->next;
+  self->table.Clear([](TVMFFIObjectHandle object) { library.ObjectDecRef(object); });
+  napi_delete_reference(self->instance->env, self->on_call);
+  napi_delete_reference(self->instance->env, self->on_settle);
   free(self);
 }
 
 static bool Attach(napi_env env, napi_value options, Context* self) {
-  napi_value frame, on_call;
-  void* data = nullptr;
-  size_t length = 0;
-  if (napi_get_named_property(env, options, "frame", &frame) != napi_ok ||
-      napi_get_named_property(env, options, "onCall", &on_call) != napi_ok ||
-      napi_get_arraybuffer_info(env, frame, &data, &length) != napi_ok || length < sizeof(CallFrame) ||
-      napi_create_reference(env, frame, 1, &self->frame_ref) != napi_ok ||
-      napi_create_reference(env, on_call, 1, &self->on_call) != napi_ok) {
-    return false;
-  }
-  self->frame = static_cast<CallFrame*>(data);
-  self->frame->address = reinterpret_cast<uint64_t>(data);
-  return true;
+  napi_value on_call, on_settle;
+  return napi_get_named_property(env, options, "onCall", &on_call) == napi_ok &&
+         napi_get_named_property(env, options, "onSettle", &on_settle) == napi_ok &&
+         napi_create_reference(env, on_call, 1, &self->on_call) == napi_ok &&
+         napi_create_reference(env, on_settle, 1, &self->on_settle) == napi_ok;
 }
 
 static napi_value Text(napi_env env, const char* text) {
@@ -94,17 +95,27 @@ napi_value AttachTvmFfi(napi_env env, napi_callback_info info) {
   tvm_ffi::Context* self = static_cast<tvm_ffi::Context*>(calloc(1, sizeof(tvm_ffi::Context)));
   if (self == nullptr || !tvm_ffi::Attach(env, options, self) || napi_create_object(env, &result) != napi_ok) {
     free(self);
-    napi_throw_error(env, nullptr, "attachTvmFfi needs an ArrayBuffer of the size of the call frame and a function");
+    napi_throw_error(env, nullptr, "attachTvmFfi needs the functions onCall and onSettle");
     return nullptr;
   }
   self->instance = instance;
+  self->words = instance->words;
   self->serial = tvm_ffi::last_serial.fetch_add(1, std::memory_order_relaxed) + 1;
   tvm_ffi::UseOwnAllocator(self);
-  tvm_ffi::current = self;
+  self->next = tvm_ffi::contexts;
+  tvm_ffi::contexts = self;
   napi_add_env_cleanup_hook(env, tvm_ffi::Destroy, self);
   if (!DefineFunctions(env, result, tvm_ffi::kExports, self)) {
     napi_throw_error(env, nullptr, "attachTvmFfi could not define its functions");
     return nullptr;
+  }
+  // Where the wire begins, for values that point into it: two halves, exact as numbers.
+  const uint64_t address = reinterpret_cast<uint64_t>(instance->words);
+  napi_value low, high;
+  if (napi_create_uint32(env, static_cast<uint32_t>(address), &low) == napi_ok &&
+      napi_create_uint32(env, static_cast<uint32_t>(address >> 32), &high) == napi_ok) {
+    napi_set_named_property(env, result, "wireLow", low);
+    napi_set_named_property(env, result, "wireHigh", high);
   }
   napi_set_named_property(env, result, "path", tvm_ffi::Text(env, tvm_ffi::LibraryPath()));
   return result;

@@ -1,42 +1,53 @@
-// What one JavaScript environment needs for TVM-FFI. JavaScript thread only.
+// What one instance of the package needs for TVM-FFI. A thread has one for each instance. JavaScript thread only.
 #ifndef DLPACK_NODE_TVM_FFI_CONTEXT_H_
 #define DLPACK_NODE_TVM_FFI_CONTEXT_H_
 
+#include "../abi/tvm_ffi_abi.h"
+#include "../handle_table.h"
 #include "../wire.h"
-#include "call_frame.h"
 #include "library.h"
+#include "wire_layout.h"
 
 namespace dlpack {
 namespace tvm_ffi {
 
-struct Owned {
-  TVMFFIObjectHandle object;  // NULL: free
-  uint32_t next;              // the next free slot
-};
-
 struct Context {
   Instance* instance;
-  CallFrame* frame;
-  napi_ref frame_ref;
-  napi_ref on_call;                        // runs the JavaScript function that frame->callback names
+  uint64_t* words;                         // the wire of the instance, without the way over it
+  Context* next;                           // of the contexts of this thread
+  napi_ref on_call;                        // runs the JavaScript function of a CallbackRequest
+  napi_ref on_settle;                      // settles the promise of a SettleRequest
   uint64_t serial;                         // never used again in this process
   DLPackManagedTensorAllocator allocator;  // set for the length of each call; NULL: the thread's is used
-  // References that JavaScript holds, by number; they go with the environment. Slot 0 is never used.
-  Owned* owned;
-  uint32_t capacity;
-  uint32_t free_slot;
+  HandleTable<TVMFFIObjectHandle> table;   // references that JavaScript holds; they end with the environment
 };
 
 // Puts the caller's reference into the table; 0 when out of memory (the reference is then released).
 uint32_t Own(Context* self, TVMFFIObjectHandle object);
 
 // NULL for a number that is not held.
-inline TVMFFIObjectHandle OwnedAt(const Context* self, uint32_t number) {
-  return number < self->capacity ? self->owned[number].object : nullptr;
+inline TVMFFIObjectHandle OwnedAt(Context* self, uint32_t number) {
+  const TVMFFIObjectHandle* object = self->table.Find(number);
+  return object == nullptr ? nullptr : *object;
 }
 
-// Releases what the table still holds.
-void DisownAll(Context* self);
+// The message of the call that has just begun, as MessageOf has it.
+template <class Message>
+inline Message* RequestOf(const Context* self) {
+  static const uint32_t kLast = kWireWords - sizeof(Message) / sizeof(uint64_t);
+  const uint32_t slot = reinterpret_cast<const WireHeader*>(self->words)->slot;
+  return reinterpret_cast<Message*>(self->words + (slot <= kLast ? slot : kLast));
+}
+
+// The values that follow a message.
+template <class Message>
+inline TVMFFIAny* ValuesOf(Message* message) {
+  static const size_t kSize = (sizeof(Message) + 15) / 16 * 16;
+  return reinterpret_cast<TVMFFIAny*>(reinterpret_cast<char*>(message) + kSize);
+}
+
+// The values at a word of the wire, which JavaScript took from its stack.
+inline TVMFFIAny* ValuesAt(const Context* self, uint32_t word) { return MessageAt<TVMFFIAny>(self->instance, word); }
 
 // Makes our own allocator the one of this thread, unless a host of ours has set one: that one is put aside for the
 // length of each call. Setting it at each call would cost as much as the rest of a call in C++.
@@ -56,8 +67,11 @@ class AllocatorScope {
   DLPackManagedTensorAllocator before_;
 };
 
-// The context of this thread, NULL on threads without one.
-Context* CurrentContext();
+// The context with a serial number, NULL when it is not of this thread, or has ended.
+Context* FindContext(uint64_t serial);
+
+// The context whose JavaScript allocator kernels of this thread use, set for the length of a call; NULL: none.
+extern thread_local Context* allocating;
 
 inline Context* ContextOf(napi_env env, napi_callback_info info) {
   void* data = nullptr;
@@ -78,15 +92,15 @@ inline void* Pointer(uint64_t address) { return reinterpret_cast<void*>(address)
 napi_value CallFunction(napi_env env, napi_callback_info info);
 napi_value CallFunctionLocked(napi_env env, napi_callback_info info);
 napi_value CallWithBatch(napi_env env, napi_callback_info info);
-napi_value TakeSlot(napi_env env, napi_callback_info info);
+napi_value TakeValue(napi_env env, napi_callback_info info);
 
 // async_call.cc
 napi_value CallFunctionAsync(napi_env env, napi_callback_info info);
 
 // objects.cc
 napi_value DisownObject(napi_env env, napi_callback_info info);
-napi_value RetainSlot(napi_env env, napi_callback_info info);
-napi_value DropSlot(napi_env env, napi_callback_info info);
+napi_value RetainValue(napi_env env, napi_callback_info info);
+napi_value DropValue(napi_env env, napi_callback_info info);
 napi_value RetainObject(napi_env env, napi_callback_info info);
 napi_value MakeString(napi_env env, napi_callback_info info);
 napi_value MakeBytes(napi_env env, napi_callback_info info);
@@ -118,10 +132,10 @@ napi_value GetStream(napi_env env, napi_callback_info info);
 napi_value SetAllocator(napi_env env, napi_callback_info info);
 napi_value AllocTensor(napi_env env, napi_callback_info info);
 
-// What JavaScript is to have of a slot. Strings and bytes are the result, a tensor is pushed onto the wire, and
-// for every other object `slot` of the call frame becomes the number of a reference: JavaScript may be terminated at
-// any time, so no reference is ever in its hands alone. `is_owned`: the slot's own reference is used up.
-napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* slot, bool is_owned);
+// What JavaScript is to have of a value. Strings and bytes are the result, a tensor is pushed onto the wire, and for
+// every other object `*reference` becomes the number of a reference: JavaScript may be terminated at any time, so no
+// reference is ever in its hands alone. `is_owned`: the value's own reference is used up.
+napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* value, bool is_owned, uint32_t* reference);
 
 }  // namespace tvm_ffi
 }  // namespace dlpack

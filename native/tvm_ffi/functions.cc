@@ -12,39 +12,41 @@
 namespace dlpack {
 namespace tvm_ffi {
 
-// getBuiltin(name): `object` is the function, or 0. Its reference is the process's.
+// getBuiltin(name): the function, or 0. Its reference is the process's.
 napi_value GetBuiltin(napi_env env, napi_callback_info info) {
   napi_value value;
   Context* self = ContextOf(env, info, 1, &value);
   const Text name(env, value);
-  self->frame->object = reinterpret_cast<uint64_t>(Builtin(name.bytes()->data));
+  RequestOf<ObjectRequest>(self)->object = reinterpret_cast<uint64_t>(Builtin(name.bytes()->data));
   return nullptr;
 }
 
-// getGlobal(name): `object` is the function, under the number `slot`, or 0.
+// getGlobal(name): the function with a reference, or 0.
 napi_value GetGlobal(napi_env env, napi_callback_info info) {
   napi_value value;
   Context* self = ContextOf(env, info, 1, &value);
+  ObjectRequest* request = RequestOf<ObjectRequest>(self);
   const Text name(env, value);
   TVMFFIObjectHandle function = nullptr;
   {
     TableScope scope;
-    self->frame->status = library.FunctionGetGlobal(name.bytes(), &function);
+    request->status = library.FunctionGetGlobal(name.bytes(), &function);
   }
-  self->frame->object = reinterpret_cast<uint64_t>(function);
-  self->frame->slot = function == nullptr ? 0 : Own(self, function);
+  request->object = reinterpret_cast<uint64_t>(function);
+  request->reference = function == nullptr ? 0 : Own(self, function);
   return nullptr;
 }
 
-// setGlobal(name, override): names the function `object`.
+// setGlobal(name, override): names a function.
 napi_value SetGlobal(napi_env env, napi_callback_info info) {
   napi_value values[2];
   Context* self = ContextOf(env, info, 2, values);
+  ObjectRequest* request = RequestOf<ObjectRequest>(self);
   const Text name(env, values[0]);
   bool can_override = false;
   napi_get_value_bool(env, values[1], &can_override);
   TableScope scope;
-  self->frame->status = library.FunctionSetGlobal(name.bytes(), Pointer(self->frame->object), can_override ? 1 : 0);
+  request->status = library.FunctionSetGlobal(name.bytes(), Pointer(request->object), can_override ? 1 : 0);
   return nullptr;
 }
 
@@ -63,8 +65,8 @@ static void DeleteCallback(void* data) {
 
 static int CallCallback(void* handle, const TVMFFIAny* args, int32_t count, TVMFFIAny* result) {
   const Callback* callback = static_cast<const Callback*>(handle);
-  Context* self = CurrentContext();
-  if (self == nullptr || self->serial != callback->serial || is_forked) {
+  Context* self = is_forked ? nullptr : FindContext(callback->serial);
+  if (self == nullptr) {
     library.ErrorSetRaisedFromCStr(
         "RuntimeError",
         "Expected a call on the JavaScript thread that made this function, while it runs, but "
@@ -74,60 +76,75 @@ static int CallCallback(void* handle, const TVMFFIAny* args, int32_t count, TVMF
   return RunCallback(self, callback->id, args, count, result);
 }
 
-// makeCallback(): `object` becomes a function that calls `callback`, under the number `slot`; the pin is in a
-// PinRequest.
+// A native function that calls a JavaScript function.
 napi_value MakeCallback(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  CallFrame* frame = self->frame;
-  Instance* instance = self->instance;
+  CallbackMakeRequest* request = RequestOf<CallbackMakeRequest>(self);
   Callback* callback = static_cast<Callback*>(malloc(sizeof(Callback)));
-  const uint64_t pin = static_cast<uint64_t>(MessageOf<PinRequest>(instance)->pin);
-  Storage* storage = callback == nullptr ? nullptr : WrapQueued(instance->queue, pin, nullptr, 0);
+  const uint64_t pin = static_cast<uint64_t>(request->pin);
+  Storage* storage = callback == nullptr ? nullptr : WrapQueued(self->instance->queue, pin, nullptr, 0);
   if (storage == nullptr) {
     free(callback);
-    frame->status = kOutOfMemory;
+    library.ErrorSetRaisedFromCStr("MemoryError", "Out of memory for a function");
+    request->status = -1;
     return nullptr;
   }
-  *callback = Callback{self->serial, frame->callback, storage};
+  *callback = Callback{self->serial, request->callback, storage};
   TVMFFIObjectHandle function = nullptr;
-  frame->status = library.FunctionCreate(callback, CallCallback, DeleteCallback, &function);
-  if (frame->status != 0) DeleteCallback(callback);
-  frame->object = reinterpret_cast<uint64_t>(function);
-  frame->slot = function == nullptr ? 0 : Own(self, function);
+  request->status = library.FunctionCreate(callback, CallCallback, DeleteCallback, &function);
+  if (request->status != 0) DeleteCallback(callback);
+  request->object = reinterpret_cast<uint64_t>(function);
+  request->reference = function == nullptr ? 0 : Own(self, function);
   return nullptr;
 }
 
-// Calls JavaScript's onCall, which never throws: 0, or -1 with an error raised.
-static int RunJavaScript(Context* self) {
-  napi_env env = self->instance->env;
-  napi_handle_scope scope;
-  if (napi_open_handle_scope(env, &scope) != napi_ok) return -1;
-  napi_value on_call;
-  const bool is_done = napi_get_reference_value(env, self->on_call, &on_call) == napi_ok &&
-                       napi_call_function(env, on_call, on_call, 0, nullptr, nullptr) == napi_ok;
-  napi_close_handle_scope(env, scope);
-  if (is_done) return self->frame->status;
-  library.ErrorSetRaisedFromCStr("RuntimeError", "Expected a running JavaScript environment but this one is ending");
-  return -1;
+// A message and `count` values above all slots in use. NULL when the wire is full.
+template <class Message>
+static Message* Push(Context* self, uint32_t count) {
+  WireHeader* header = reinterpret_cast<WireHeader*>(self->instance->words);
+  static const uint32_t kSize = (sizeof(Message) + 15) / 16 * 2;
+  const uint32_t slot = header->top;
+  if (count > kWireWords / 2 || slot > kWireWords - kSize - 2 * count) return nullptr;
+  header->top = slot + kSize + 2 * count;
+  return reinterpret_cast<Message*>(self->instance->words + slot);
 }
 
-void SettleCall(Context* self, uint32_t id, int status, const TVMFFIAny& result, TVMFFIObjectHandle error) {
-  CallFrame* frame = self->frame;
-  const uint32_t base = frame->top;
-  frame->slots[base] = result;
-  frame->top = base + 1;
-  frame->base = base;
-  frame->count = status == 0 ? kFulfilled : kRejected;
-  frame->object = reinterpret_cast<uint64_t>(error);
-  frame->slot = error == nullptr ? 0 : Own(self, error);
-  frame->callback = id;
-  RunJavaScript(self);
-  frame->top = base;
+// Calls onCall or onSettle, which never throw, with a pushed message, and frees its slot. False when the environment
+// ends.
+static bool RunJavaScript(Context* self, napi_ref function, void* message) {
+  napi_env env = self->instance->env;
+  WireHeader* header = reinterpret_cast<WireHeader*>(self->instance->words);
+  const uint32_t slot = static_cast<uint32_t>(static_cast<uint64_t*>(message) - self->instance->words);
+  napi_handle_scope scope;
+  if (napi_open_handle_scope(env, &scope) != napi_ok) {
+    header->top = slot;
+    return false;
+  }
+  napi_value target;
+  bool is_done = napi_get_reference_value(env, function, &target) == napi_ok;
+  header->slot = slot;
+  is_done = is_done && napi_call_function(env, target, target, 0, nullptr, nullptr) == napi_ok;
+  napi_close_handle_scope(env, scope);
+  header->top = slot;
+  return is_done;
+}
+
+void SettleCall(Context* self, uint32_t id, const TVMFFIAny& result, TVMFFIObjectHandle error) {
+  SettleRequest* request = Push<SettleRequest>(self, 1);
+  if (request != nullptr) {
+    request->promise = id;
+    request->error = reinterpret_cast<uint64_t>(error);
+    request->reference = error == nullptr ? 0 : Own(self, error);
+    *ValuesOf(request) = result;
+    RunJavaScript(self, self->on_settle, request);
+  } else if (error != nullptr) {
+    library.ObjectDecRef(error);
+  }
   if (result.type_index >= kTVMFFIStaticObjectBegin) library.ObjectDecRef(result.v_obj);
 }
 
 // Callbacks with more arguments read them as elements of an array, which lives as long as the call.
-static const int32_t kMostSlots = 256;
+static const int32_t kMostValues = 256;
 
 struct BorrowedArray {
   TVMFFIObject header;
@@ -135,37 +152,36 @@ struct BorrowedArray {
 };
 
 int RunCallback(Context* self, uint32_t id, const TVMFFIAny* args, int32_t count, TVMFFIAny* result) {
-  CallFrame* frame = self->frame;
-  const uint32_t base = frame->top;
-  const uint32_t slots = count > kMostSlots ? 1 : static_cast<uint32_t>(count) + 1;
-  if (count < 0 || slots > kCallSlots - base) {
-    library.ErrorSetRaisedFromCStr("RecursionError", "Expected fewer nested calls: the call frame is full");
+  const bool is_array = count > kMostValues;
+  const uint32_t arguments = is_array || count < 0 ? 0 : static_cast<uint32_t>(count);
+  CallbackRequest* request = count < 0 ? nullptr : Push<CallbackRequest>(self, arguments + 1);
+  if (request == nullptr) {
+    library.ErrorSetRaisedFromCStr("RecursionError", "Expected fewer nested calls: the wire is full");
     return -1;
   }
   const AllocatorScope allocator(self);
+  BorrowedArray array;
+  if (is_array) {
+    array = BorrowedArray{{0, kTVMFFIArray, 0, nullptr}, {const_cast<TVMFFIAny*>(args), count, count, nullptr}};
+  }
+  request->array = is_array ? reinterpret_cast<uint64_t>(&array) : 0;
+  request->callback = id;
+  request->count = static_cast<int32_t>(arguments);
   // Borrowed, as they are: the caller keeps them for the length of the callback.
-  BorrowedArray many;
-  if (count > kMostSlots) {
-    many = BorrowedArray{{0, kTVMFFIArray, 0, nullptr}, {const_cast<TVMFFIAny*>(args), count, count, nullptr}};
-    frame->object = reinterpret_cast<uint64_t>(&many);
-  } else {
-    for (int32_t i = 0; i < count; ++i) frame->slots[base + i] = args[i];
+  TVMFFIAny* values = ValuesOf(request);
+  for (uint32_t i = 0; i < arguments; ++i) values[i] = args[i];
+  if (!RunJavaScript(self, self->on_call, request)) {
+    library.ErrorSetRaisedFromCStr("RuntimeError", "Expected a running JavaScript environment but this one is ending");
+    return -1;
   }
-  frame->top = base + slots;
-  frame->base = base;
-  frame->count = count > kMostSlots ? kManyArguments : count;
-  frame->callback = id;
-  int status = RunJavaScript(self);
-  TVMFFIAny* slot = frame->slots + base + slots - 1;
-  frame->top = base;
-  if (status == 0 && result != nullptr) {
-    if (slot->type_index < kTVMFFIDLTensorPtr || slot->type_index == kTVMFFISmallStr) {
-      *result = *slot;
-    } else {
-      status = library.AnyViewToOwnedAny(slot, result);
-    }
+  if (request->status != 0) return request->status;
+  // The slot is free, but nothing runs before the result is read.
+  const TVMFFIAny& value = values[arguments];
+  if (value.type_index < kTVMFFIDLTensorPtr || value.type_index == kTVMFFISmallStr) {
+    *result = value;
+    return 0;
   }
-  return status;
+  return library.AnyViewToOwnedAny(&value, result);
 }
 
 }  // namespace tvm_ffi

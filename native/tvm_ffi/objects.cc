@@ -9,91 +9,62 @@
 namespace dlpack {
 namespace tvm_ffi {
 
-static bool Grow(Context* self) {
-  const uint32_t capacity = self->capacity == 0 ? 256 : self->capacity * 2;
-  if (capacity <= self->capacity) return false;
-  Owned* owned = static_cast<Owned*>(realloc(self->owned, sizeof(Owned) * capacity));
-  if (owned == nullptr) return false;
-  const uint32_t first = self->capacity == 0 ? 1 : self->capacity;
-  for (uint32_t i = self->capacity; i < capacity; ++i) owned[i] = Owned{nullptr, i + 1 == capacity ? 0 : i + 1};
-  self->owned = owned;
-  self->free_slot = first;
-  self->capacity = capacity;
-  return true;
-}
-
 uint32_t Own(Context* self, TVMFFIObjectHandle object) {
-  if (self->free_slot == 0 && !Grow(self)) {
-    library.ObjectDecRef(object);
-    return 0;
-  }
-  const uint32_t number = self->free_slot;
-  self->free_slot = self->owned[number].next;
-  self->owned[number].object = object;
+  const uint32_t number = self->table.Add(object);
+  if (number == 0) library.ObjectDecRef(object);
   return number;
 }
 
-void DisownAll(Context* self) {
-  for (uint32_t i = 1; i < self->capacity; ++i) {
-    TVMFFIObjectHandle object = self->owned[i].object;
-    self->owned[i].object = nullptr;
-    if (object != nullptr) library.ObjectDecRef(object);
-  }
-  free(self->owned);
-  self->owned = nullptr;
-  self->capacity = 0;
-}
-
-// Releases the reference `slot`; a number that is not held does nothing.
+// Releases a reference; a number that is not held does nothing.
 napi_value DisownObject(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  const uint32_t number = self->frame->slot;
-  if (number >= self->capacity || self->owned[number].object == nullptr) return nullptr;
-  TVMFFIObjectHandle object = self->owned[number].object;
-  self->owned[number] = Owned{nullptr, self->free_slot};
-  self->free_slot = number;
+  TVMFFIObjectHandle object;
+  if (!self->table.Remove(RequestOf<ReferenceRequest>(self)->reference, &object)) return nullptr;
   // Last: a foreign deleter may come back into this addon.
   library.ObjectDecRef(object);
   return nullptr;
 }
 
-napi_value RetainSlot(napi_env env, napi_callback_info info) {
-  CallFrame* frame = ContextOf(env, info)->frame;
-  library.ObjectIncRef(frame->slots[frame->slot].v_obj);
+// One more reference to the object of a value.
+napi_value RetainValue(napi_env env, napi_callback_info info) {
+  Context* self = ContextOf(env, info);
+  library.ObjectIncRef(ValuesAt(self, RequestOf<ValueRequest>(self)->value)->v_obj);
   return nullptr;
 }
 
-napi_value DropSlot(napi_env env, napi_callback_info info) {
-  CallFrame* frame = ContextOf(env, info)->frame;
-  library.ObjectDecRef(frame->slots[frame->slot].v_obj);
+// One less.
+napi_value DropValue(napi_env env, napi_callback_info info) {
+  Context* self = ContextOf(env, info);
+  library.ObjectDecRef(ValuesAt(self, RequestOf<ValueRequest>(self)->value)->v_obj);
   return nullptr;
 }
 
-// One more reference to the object `object`, under the number `slot`; `count` becomes its type.
+// One more reference to an object, and its type.
 napi_value RetainObject(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  TVMFFIObject* object = static_cast<TVMFFIObject*>(Pointer(self->frame->object));
+  ObjectRequest* request = RequestOf<ObjectRequest>(self);
+  TVMFFIObject* object = static_cast<TVMFFIObject*>(Pointer(request->object));
   library.ObjectIncRef(object);
-  self->frame->count = object->type_index;
-  self->frame->slot = Own(self, object);
+  request->type = object->type_index;
+  request->reference = Own(self, object);
   return nullptr;
 }
 
-// The object of an owned slot under the number `slot`, or 0 when the slot holds no object.
-static void OwnSlot(Context* self) {
-  CallFrame* frame = self->frame;
-  const TVMFFIAny& value = frame->slots[frame->slot];
-  const bool is_object = frame->status == 0 && value.type_index >= kTVMFFIStaticObjectBegin;
-  frame->slot = is_object ? Own(self, value.v_obj) : 0;
+// The reference to the object of an owned value, 0 when the value is not an object.
+static void OwnValue(Context* self, ValueRequest* request) {
+  const TVMFFIAny* value = ValuesAt(self, request->value);
+  const bool is_object = request->status == 0 && value->type_index >= kTVMFFIStaticObjectBegin;
+  request->reference = is_object ? Own(self, value->v_obj) : 0;
 }
 
-// makeString(text): a string in the slot; `slot` becomes the number of its reference.
+// makeString(text): a string as a value.
 napi_value MakeString(napi_env env, napi_callback_info info) {
   napi_value value;
   Context* self = ContextOf(env, info, 1, &value);
+  ValueRequest* request = RequestOf<ValueRequest>(self);
   const Text text(env, value);
-  self->frame->status = library.StringFromByteArray(text.bytes(), self->frame->slots + self->frame->slot);
-  OwnSlot(self);
+  request->status = library.StringFromByteArray(text.bytes(), ValuesAt(self, request->value));
+  OwnValue(self, request);
   return nullptr;
 }
 
@@ -101,37 +72,41 @@ napi_value MakeString(napi_env env, napi_callback_info info) {
 napi_value MakeBytes(napi_env env, napi_callback_info info) {
   napi_value value;
   Context* self = ContextOf(env, info, 1, &value);
+  ValueRequest* request = RequestOf<ValueRequest>(self);
   napi_typedarray_type type;
   size_t length = 0;
   void* data = nullptr;
+  request->reference = 0;
   if (napi_get_typedarray_info(env, value, &type, &length, &data, nullptr, nullptr) != napi_ok ||
       type != napi_uint8_array) {
-    self->frame->status = kNapi;
+    library.ErrorSetRaisedFromCStr("TypeError", "Expected a Uint8Array for bytes");
+    request->status = -1;
     return nullptr;
   }
   const TVMFFIByteArray bytes{length == 0 ? "" : static_cast<char*>(data), length};
-  self->frame->status = library.BytesFromByteArray(&bytes, self->frame->slots + self->frame->slot);
-  OwnSlot(self);
+  request->status = library.BytesFromByteArray(&bytes, ValuesAt(self, request->value));
+  OwnValue(self, request);
   return nullptr;
 }
 
-// The object under the number `slot`, and the DLTensor inside it.
-static Status OwnTensor(Context* self, TensorObject* object) {
-  self->frame->object = reinterpret_cast<uint64_t>(object);
-  self->frame->view = object == nullptr ? 0 : reinterpret_cast<uint64_t>(&object->tensor);
-  self->frame->slot = object == nullptr ? 0 : Own(self, object);
-  return self->frame->slot == 0 ? kOutOfMemory : kOk;
+// The object, the DLTensor inside it and a reference.
+static Status OwnTensor(Context* self, TensorObject* object, TensorObjectRequest* request) {
+  request->object = reinterpret_cast<uint64_t>(object);
+  request->view = object == nullptr ? 0 : reinterpret_cast<uint64_t>(&object->tensor);
+  request->reference = object == nullptr ? 0 : Own(self, object);
+  return request->reference == 0 ? kOutOfMemory : kOk;
 }
 
-// The tensor of an ExportRequest.
+// An object for a tensor in native memory.
 napi_value MakeTensorObject(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  ExportRequest* request = MessageOf<ExportRequest>(self->instance);
+  TensorObjectRequest* request = RequestOf<TensorObjectRequest>(self);
   Storage* storage = GetHeld(self->instance, request->tensor.handle);
   Descriptor descriptor;
   Status status = storage == nullptr ? kConsumed : ReadWire(self->instance, request->tensor, &descriptor);
   if (status == kOk) status = CheckInside(descriptor, storage->nbytes);
-  request->status = status == kOk ? OwnTensor(self, CreateTensorObject(descriptor, storage->data, storage)) : status;
+  if (status == kOk) status = OwnTensor(self, CreateTensorObject(descriptor, storage->data, storage), request);
+  request->status = status;
   return nullptr;
 }
 
@@ -139,7 +114,7 @@ napi_value MakeTensorObject(napi_env env, napi_callback_info info) {
 napi_value BorrowTensorObject(napi_env env, napi_callback_info info) {
   napi_value value;
   Context* self = ContextOf(env, info, 1, &value);
-  ExportRequest* request = MessageOf<ExportRequest>(self->instance);
+  TensorObjectRequest* request = RequestOf<TensorObjectRequest>(self);
   napi_typedarray_type type;
   size_t length = 0;
   void* data = nullptr;
@@ -151,14 +126,15 @@ napi_value BorrowTensorObject(napi_env env, napi_callback_info info) {
   Descriptor descriptor;
   Status status = ReadWire(self->instance, request->tensor, &descriptor);
   if (status == kOk) status = CheckInside(descriptor, length);
-  request->status = status == kOk ? OwnTensor(self, CreateTensorObject(descriptor, data, nullptr)) : status;
+  if (status == kOk) status = OwnTensor(self, CreateTensorObject(descriptor, data, nullptr), request);
+  request->status = status;
   return nullptr;
 }
 
 // The registered name of the object's type.
 napi_value ReadTypeKey(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  const TVMFFIObject* object = static_cast<TVMFFIObject*>(Pointer(self->frame->object));
+  const TVMFFIObject* object = static_cast<TVMFFIObject*>(Pointer(RequestOf<ObjectRequest>(self)->object));
   const TVMFFITypeInfo* type = library.GetTypeInfo(object->type_index);
   napi_value value = nullptr;
   if (type != nullptr) napi_create_string_utf8(env, type->type_key.data, type->type_key.size, &value);

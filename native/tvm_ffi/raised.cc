@@ -5,20 +5,25 @@
 namespace dlpack {
 namespace tvm_ffi {
 
-// The raised error of this thread, under the number `slot`; 0 when there is none.
+// The raised error of this thread with a reference; 0 when there is none.
 napi_value MoveRaised(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
+  ErrorRequest* request = RequestOf<ErrorRequest>(self);
   TVMFFIObjectHandle error = nullptr;
   library.ErrorMoveFromRaised(&error);
-  self->frame->object = reinterpret_cast<uint64_t>(error);
-  self->frame->slot = error == nullptr ? 0 : Own(self, error);
+  request->object = reinterpret_cast<uint64_t>(error);
+  request->reference = error == nullptr ? 0 : Own(self, error);
   return nullptr;
 }
 
-// [kind, message, backtrace] of the error `object`, which then becomes its cause, under the number `slot`, or 0.
+// [kind, message, backtrace] of an error, and its cause with a reference, or 0.
 napi_value ReadError(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  const TVMFFIErrorCell* cell = CellOf<TVMFFIErrorCell>(Pointer(self->frame->object));
+  ErrorRequest* request = RequestOf<ErrorRequest>(self);
+  const TVMFFIErrorCell* cell = CellOf<TVMFFIErrorCell>(Pointer(request->object));
+  if (cell->cause_chain != nullptr) library.ObjectIncRef(cell->cause_chain);
+  request->cause = reinterpret_cast<uint64_t>(cell->cause_chain);
+  request->cause_reference = cell->cause_chain == nullptr ? 0 : Own(self, cell->cause_chain);
   napi_value result = nullptr;
   if (napi_create_array_with_length(env, 3, &result) != napi_ok) return nullptr;
   const TVMFFIByteArray* texts[] = {&cell->kind, &cell->message, &cell->backtrace};
@@ -28,9 +33,6 @@ napi_value ReadError(napi_env env, napi_callback_info info) {
       napi_set_element(env, result, i, text);
     }
   }
-  if (cell->cause_chain != nullptr) library.ObjectIncRef(cell->cause_chain);
-  self->frame->object = reinterpret_cast<uint64_t>(cell->cause_chain);
-  self->frame->slot = cell->cause_chain == nullptr ? 0 : Own(self, cell->cause_chain);
   return result;
 }
 
@@ -43,18 +45,18 @@ static int CreateError(const Text& kind, const Text& message, const Text& backtr
                                                      out);
 }
 
-// setRaised(kind, message, backtrace): raises a new error on this thread, caused by the error `object` unless that is
-// 0. `object` becomes its address, for comparison only.
+// setRaised(kind, message, backtrace): raises a new error on this thread, with its cause. Its address is for comparison
+// only.
 napi_value SetRaised(napi_env env, napi_callback_info info) {
   napi_value values[3];
   Context* self = ContextOf(env, info, 3, values);
+  ErrorRequest* request = RequestOf<ErrorRequest>(self);
   const Text kind(env, values[0]), message(env, values[1]), backtrace(env, values[2]);
   TVMFFIObjectHandle error = nullptr;
-  const TVMFFIObjectHandle cause = Pointer(self->frame->object);
-  self->frame->object = 0;
-  if (CreateError(kind, message, backtrace, cause, &error) != 0) return nullptr;
+  request->object = 0;
+  if (CreateError(kind, message, backtrace, Pointer(request->cause), &error) != 0) return nullptr;
   library.ErrorSetRaised(error);
-  self->frame->object = reinterpret_cast<uint64_t>(error);
+  request->object = reinterpret_cast<uint64_t>(error);
   library.ObjectDecRef(error);
   return nullptr;
 }

@@ -9,18 +9,18 @@
 namespace dlpack {
 namespace tvm_ffi {
 
-// Makes `stream` the one of the device on this thread; `stream` becomes the one before.
+// Makes a stream the current one of the device on this thread; `stream` becomes the one before.
 napi_value SetStream(napi_env env, napi_callback_info info) {
-  CallFrame* frame = ContextOf(env, info)->frame;
+  StreamRequest* request = RequestOf<StreamRequest>(ContextOf(env, info));
   TVMFFIStreamHandle before = nullptr;
-  frame->status = library.EnvSetStream(frame->device_type, frame->device_id, Pointer(frame->stream), &before);
-  frame->stream = reinterpret_cast<uint64_t>(before);
+  request->status = library.EnvSetStream(request->device_type, request->device_id, Pointer(request->stream), &before);
+  request->stream = reinterpret_cast<uint64_t>(before);
   return nullptr;
 }
 
 napi_value GetStream(napi_env env, napi_callback_info info) {
-  CallFrame* frame = ContextOf(env, info)->frame;
-  frame->stream = reinterpret_cast<uint64_t>(library.EnvGetStream(frame->device_type, frame->device_id));
+  StreamRequest* request = RequestOf<StreamRequest>(ContextOf(env, info));
+  request->stream = reinterpret_cast<uint64_t>(library.EnvGetStream(request->device_type, request->device_id));
   return nullptr;
 }
 
@@ -36,7 +36,7 @@ static int Refuse(ErrorSetter SetError, void* error_ctx, const char* kind, const
 static int AllocateInJavaScript(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_ctx,
                                 ErrorSetter SetError) {
   *out = nullptr;
-  Context* self = CurrentContext();
+  Context* self = allocating;
   if (self == nullptr || prototype->ndim < 0 || prototype->ndim > kMaxNdim) {
     return Refuse(SetError, error_ctx, "RuntimeError",
                   "Expected an allocation on the JavaScript thread of 0 to 64 axes");
@@ -90,27 +90,28 @@ AllocatorScope::~AllocatorScope() {
   if (is_changed_) library.EnvSetDLPackManagedTensorAllocator(before_, 0, nullptr);
 }
 
-// What kernels called by this environment allocate with: `object` is a C function, 1 stands for JavaScript's allocator,
-// 0 for our own.
+// What kernels called by this instance allocate with.
 napi_value SetAllocator(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  const uint64_t wanted = self->frame->object;
-  if (wanted == 0) {
-    UseOwnAllocator(self);
+  const AllocatorRequest* request = RequestOf<AllocatorRequest>(self);
+  if (request->uses_function != 0) {
+    self->allocator = AllocateInJavaScript;
+  } else if (request->address != 0) {
+    self->allocator = reinterpret_cast<DLPackManagedTensorAllocator>(request->address);
   } else {
-    self->allocator = wanted == 1 ? AllocateInJavaScript : reinterpret_cast<DLPackManagedTensorAllocator>(wanted);
+    UseOwnAllocator(self);
   }
   return nullptr;
 }
 
-// As a kernel would ask for it: the tensor of an ExportRequest, row-major, pushed onto the wire.
+// A tensor as a kernel would ask for it, row-major, pushed onto the wire.
 napi_value AllocTensor(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  ExportRequest* request = MessageOf<ExportRequest>(self->instance);
+  TensorAllocateRequest* request = RequestOf<TensorAllocateRequest>(self);
   Descriptor descriptor;
-  request->status = ReadWire(self->instance, request->tensor, &descriptor);
-  self->frame->status = 0;
-  if (request->status != kOk) return nullptr;
+  request->problem = ReadWire(self->instance, request->tensor, &descriptor);
+  request->status = 0;
+  if (request->problem != kOk) return nullptr;
   DLTensor prototype = {};
   prototype.device = descriptor.device;
   prototype.ndim = descriptor.ndim;
@@ -120,13 +121,16 @@ napi_value AllocTensor(napi_env env, napi_callback_info info) {
   result.type_index = kTVMFFITensor;
   TVMFFIObjectHandle object = nullptr;
   DLPackManagedTensorAllocator before = nullptr;
+  Context* outer = allocating;
+  allocating = self;
   if (self->allocator != nullptr) library.EnvSetDLPackManagedTensorAllocator(self->allocator, 0, &before);
-  const int status = library.EnvTensorAlloc(&prototype, &object);
+  request->status = library.EnvTensorAlloc(&prototype, &object);
   if (self->allocator != nullptr) library.EnvSetDLPackManagedTensorAllocator(before, 0, nullptr);
-  self->frame->status = status;
-  if (status != 0) return nullptr;
+  allocating = outer;
+  if (request->status != 0) return nullptr;
   result.v_obj = static_cast<TVMFFIObject*>(object);
-  TakeObject(self, env, &result, true);
+  uint32_t reference = 0;
+  TakeObject(self, env, &result, true, &reference);
   return nullptr;
 }
 

@@ -3,6 +3,7 @@
 // length (0: what follows the message); it means one thing. Types: u32, i32, f64, u64, and `tensor`, a WireTensor whose shape and strides follow it.
 
 import { python } from './python.mjs';
+import { tvmFfi } from './tvm-ffi.mjs';
 
 /** Words of eight bytes in the wire of one instance: 1 MiB, of which the system commits the pages that are used. */
 export const wireWords = 131072;
@@ -161,4 +162,5 @@ export const groups = [
     messages: core,
   },
   python,
+  tvmFfi,
 ];

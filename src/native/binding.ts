@@ -60,5 +60,5 @@ export interface Binding {
   /** Returns what went wrong. */
   loadTvmFfi(path: string): string | undefined;
   /** The functions that src/tvm-ffi/binding.ts declares. */
-  attachTvmFfi<T>(options: { frame: ArrayBuffer; onCall: () => void }): T;
+  attachTvmFfi<T>(options: { onCall(): void; onSettle(): void }): T;
 }

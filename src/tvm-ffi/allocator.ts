@@ -10,18 +10,21 @@ import { ArgumentTypeError, BufferError } from '../errors.js';
 import { rowMajorStrides } from '../layout.js';
 import { takePushed } from '../native/import.js';
 import { errorOfTensor } from '../native/status.js';
-import { enter, leave, wire } from '../native/wire.js';
-import { ExportRequest, Status, WireHeader } from '../native/wire-layout.js';
+import { wire } from '../native/wire.js';
+import { Status, WireHeader } from '../native/wire-layout.js';
 import { writeTensor } from '../native/wire-tensor.js';
 import { Descriptor } from '../storage/descriptor.js';
 import { setEnvAllocator } from '../storage/nd-alloc.js';
 import { BufferStorage } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf } from '../view.js';
-import { f64, i32, OBJECT, STATUS, u64 } from './call-frame.js';
 import { TVMFFIError, takeRaised } from './errors.js';
 import { ffi, library } from './library.js';
+import { enter, leave } from './slot.js';
 import type { DataType, DeviceValue } from './values.js';
+import { AllocatorRequest, TensorAllocateRequest } from './wire-layout.js';
+
+const { i32, u32, u64 } = wire;
 
 /** Makes a tensor for a kernel. Runs on this thread, inside the call of the kernel. */
 export type TensorAllocator = (shape: readonly number[], dtype: DType, device: Device) => Tensor;
@@ -39,25 +42,27 @@ export function setAllocator(next: TensorAllocator | bigint | null): void {
   }
   library();
   allocator = typeof next === 'function' ? next : null;
-  if (typeof next === 'bigint') u64[OBJECT] = next;
-  else u64[OBJECT] = next === null ? 0n : 1n;
+  const slot = enter(AllocatorRequest.WORDS);
+  u64[slot + AllocatorRequest.ADDRESS] = typeof next === 'bigint' ? next : 0n;
+  u32[slot * 2 + AllocatorRequest.USES_FUNCTION] = allocator === null ? 0 : 1;
+  u32[WireHeader.SLOT] = slot;
   ffi.setAllocator();
-  f64[OBJECT] = 0;
+  leave(slot);
   setEnvAllocator(next === null ? null : allocateLikeKernels);
 }
 
 /** What a kernel would get, for JavaScript. */
 function allocateLikeKernels(shape: readonly number[], dtype: DTypeInfo, device: DeviceInfo): Descriptor {
   const nothing = new BufferStorage(new ArrayBuffer(0), 0, 0);
-  const slot = enter(ExportRequest.WORDS + 2 * shape.length);
+  const slot = enter(TensorAllocateRequest.WORDS + 2 * shape.length);
   try {
-    const at = slot + ExportRequest.TENSOR;
+    const at = slot + TensorAllocateRequest.TENSOR;
     writeTensor(at, new Descriptor(nothing, dtype, device, shape, rowMajorStrides(shape), 0, 0), 0, 0);
-    wire.u32[WireHeader.SLOT] = slot;
+    u32[WireHeader.SLOT] = slot;
     ffi.allocTensor();
-    if (i32[STATUS] !== 0) throw takeRaised();
-    const status = wire.i32[slot * 2 + ExportRequest.STATUS] as number;
-    if (status !== Status.ok) throw errorOfTensor(status, at);
+    if (i32[slot * 2 + TensorAllocateRequest.STATUS] !== 0) throw takeRaised();
+    const problem = i32[slot * 2 + TensorAllocateRequest.PROBLEM] as number;
+    if (problem !== Status.ok) throw errorOfTensor(problem, at);
     return takePushed();
   } finally {
     leave(slot);

@@ -1,5 +1,5 @@
 /**
- * JavaScript values into the slots of the call frame. Arguments are borrowed: an object made for one is released
+ * JavaScript values as arguments on the wire. Arguments are borrowed: an object made for one is released
  * when the call ends.
  *
  * @module
@@ -8,16 +8,19 @@
 import { cpu } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { fromDLPack } from '../from-dlpack.js';
+import { wire } from '../native/wire.js';
+import { WIRE_WORDS, WireHeader } from '../native/wire-layout.js';
 import { DLPACK } from '../protocol/managed.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
-import { frame, writeFrameAddress } from './call-frame.js';
+import { ANY_WORDS, bytesAt, payloadAt, Type, typeAt, writeAny, writeWireAddress } from './any.js';
 import { type JavaScriptFunction, makeCallback } from './callbacks.js';
-import { containerOf, frameIsFull, writeContainer } from './containers.js';
+import { containerOf, writeContainer } from './containers.js';
 import { makeError, takeRaised } from './errors.js';
 import { ffi } from './library.js';
 import { callState, keepForCall, releaseTemporaries, standIns, TemporaryObject } from './objects.js';
+import { enter } from './slot.js';
 import { useOnStream } from './streams.js';
 import { tensorObject } from './tensor-object.js';
 import {
@@ -30,38 +33,38 @@ import {
   TVM_FFI_OBJECT,
   TVM_FFI_VALUE,
 } from './values.js';
+import { ObjectRequest, ValueRequest } from './wire-layout.js';
 
-// Constants of this module, for the reason that call-frame.ts gives.
-const { f64, i64, u64, i32, u32, u8, text, OBJECT, STATUS, TOP, COUNT, SLOT, SLOTS, TEXT_START } = frame;
-const { Type, typeAt, payloadAt, bytesAt, writeSlot } = frame;
+const { f64, i64, u64, i32, u32, u8 } = wire;
+const { SLOT, TOP } = WireHeader;
 
 /** Writes one argument. */
-export function writeArgument(slot: number, value: unknown): void {
+export function writeArgument(at: number, value: unknown): void {
   switch (typeof value) {
     case 'object':
-      if (value instanceof Tensor) writeTensor(slot, value);
-      else if (value === null) writeSlot(slot, Type.none, 0);
-      else writeObject(slot, value);
+      if (value instanceof Tensor) writeTensor(at, value);
+      else if (value === null) writeAny(at, Type.none, 0);
+      else writeObject(at, value);
       return;
     case 'number':
-      writeNumber(slot, value);
+      writeNumber(at, value);
       return;
     case 'string':
-      writeString(slot, value);
+      writeString(at, value);
       return;
     case 'boolean': {
-      writeSlot(slot, Type.bool, 0);
-      i32[typeAt(slot) + 2] = value ? 1 : 0;
+      writeAny(at, Type.bool, 0);
+      i32[typeAt(at) + 2] = value ? 1 : 0;
       return;
     }
     case 'undefined':
-      writeSlot(slot, Type.none, 0);
+      writeAny(at, Type.none, 0);
       return;
     case 'bigint':
-      writeBigInt(slot, value);
+      writeBigInt(at, value);
       return;
     case 'function':
-      writeFunction(slot, value as JavaScriptFunction);
+      writeFunction(at, value as JavaScriptFunction);
       return;
     default:
       throw new ArgumentTypeError('an argument', 'a value with a type in TVM-FFI', value);
@@ -69,18 +72,18 @@ export function writeArgument(slot: number, value: unknown): void {
 }
 
 /** An owning tensor, which callees that take a view accept too. Memory that JavaScript owns can only be viewed. */
-function writeTensor(slot: number, tensor: Tensor): void {
+function writeTensor(at: number, tensor: Tensor): void {
   const descriptor = descriptorOf(tensor);
   if (descriptor.device !== cpu) noteDevice(descriptor);
   const object = tensorObject(descriptor);
-  if (object.isOwning) writeSlot(slot, Type.tensor, object.pointer);
-  else writeSlot(slot, Type.tensorView, object.view);
+  if (object.isOwning) writeAny(at, Type.tensor, object.pointer);
+  else writeAny(at, Type.tensorView, object.view);
 }
 
-function writeView(slot: number, view: TensorView): void {
+function writeView(at: number, view: TensorView): void {
   const descriptor = descriptorOf(view);
   if (descriptor.device !== cpu) noteDevice(descriptor);
-  writeSlot(slot, Type.tensorView, tensorObject(descriptor).view);
+  writeAny(at, Type.tensorView, tensorObject(descriptor).view);
 }
 
 /** The first device other than the host sets the stream of the call. */
@@ -91,36 +94,39 @@ function noteDevice(descriptor: Descriptor): void {
   callState.device ??= device;
 }
 
-function writeNumber(slot: number, value: number): void {
-  const at = typeAt(slot);
-  i32[at + 1] = 0;
+function writeNumber(at: number, value: number): void {
+  const half = typeAt(at);
+  i32[half + 1] = 0;
   if (Number.isSafeInteger(value) && !Object.is(value, -0)) {
-    i32[at] = Type.int;
-    i32[at + 2] = value;
-    i32[at + 3] = Math.floor(value / 2 ** 32);
+    i32[half] = Type.int;
+    i32[half + 2] = value;
+    i32[half + 3] = Math.floor(value / 2 ** 32);
   } else {
-    i32[at] = Type.float;
-    f64[payloadAt(slot)] = value;
+    i32[half] = Type.float;
+    f64[payloadAt(at)] = value;
   }
 }
 
-function writeBigInt(slot: number, value: bigint): void {
+function writeBigInt(at: number, value: bigint): void {
   if (BigInt.asIntN(64, value) !== value) {
     throw new ArgumentValueError('an integer argument', 'a value within 64 signed bits', value);
   }
-  writeSlot(slot, Type.int, 0);
-  i64[payloadAt(slot)] = value;
+  writeAny(at, Type.int, 0);
+  i64[payloadAt(at)] = value;
 }
 
 const SMALL = 7;
+/** Bytes of a string on the wire, and the words up to which strings are put there. */
+const MAX_TEXT = 4096;
+const TEXT_LIMIT = WIRE_WORDS / 2;
 const encoder = new TextEncoder();
 
-/** Up to seven bytes travel in the slot; more in the text of the frame; the rest, and strings with zeros, as objects. */
-function writeString(slot: number, value: string): void {
+/** Up to seven bytes travel in the value; more on the wire above the call; the longest, and strings with zeros, as objects. */
+function writeString(at: number, value: string): void {
   const { length } = value;
   if (length <= SMALL) {
-    writeSlot(slot, Type.smallString, 0);
-    const start = bytesAt(slot);
+    writeAny(at, Type.smallString, 0);
+    const start = bytesAt(at);
     let i = 0;
     for (; i < length; i++) {
       const code = value.charCodeAt(i);
@@ -128,112 +134,114 @@ function writeString(slot: number, value: string): void {
       u8[start + i] = code;
     }
     if (i === length) {
-      i32[typeAt(slot) + 1] = length;
+      i32[typeAt(at) + 1] = length;
       return;
     }
   }
-  const start = callState.text;
-  if (start + 3 * length + 1 > text.length || value.includes('\0')) {
-    u32[SLOT] = slot;
+  const room = 3 * length + 1;
+  if (room > MAX_TEXT || (u32[TOP] as number) > TEXT_LIMIT || value.includes('\0')) {
+    const request = enter(ValueRequest.WORDS);
+    u32[request * 2 + ValueRequest.VALUE] = at;
+    u32[SLOT] = request;
     ffi.makeString(value);
-    keepTemporary(slot);
+    keepTemporary(at, request);
     return;
   }
-  const end = start + writeText(value, start);
-  text[end] = 0;
-  callState.isUsed = true;
-  callState.text = end + 1;
-  i32[typeAt(slot)] = Type.rawString;
-  i32[typeAt(slot) + 1] = 0;
-  writeFrameAddress(slot, TEXT_START + start);
+  const start = enter(((room + 15) >> 4) * 2) * 8;
+  u8[start + writeText(value, start, room)] = 0;
+  i32[typeAt(at)] = Type.rawString;
+  i32[typeAt(at) + 1] = 0;
+  writeWireAddress(at, start);
 }
 
-/** The UTF-8 of a string at `start`; returns its length. The encoder is worth its call for long strings only. */
-function writeText(value: string, start: number): number {
+/** The UTF-8 of a string at a byte of the wire; returns its length. The encoder is worth its call for long strings only. */
+function writeText(value: string, start: number, room: number): number {
   const { length } = value;
   for (let i = 0; i < length && length <= 64; i++) {
     const code = value.charCodeAt(i);
     if (code > 0x7f) break;
-    text[start + i] = code;
+    u8[start + i] = code;
     if (i === length - 1) return length;
   }
-  return encoder.encodeInto(value, text.subarray(start)).written;
+  return encoder.encodeInto(value, u8.subarray(start, start + room)).written;
 }
 
-/** The request that just ended made an object for the slot. Its reference is released after the call. */
-function keepTemporary(slot: number): void {
-  if (i32[STATUS] !== 0) throw takeRaised();
-  if ((i32[typeAt(slot)] as number) >= Type.object) keepForCall(new TemporaryObject(u32[SLOT] as number));
+/** The request made an object for the value at a word. Its reference is released after the call. */
+function keepTemporary(at: number, request: number): void {
+  if (i32[request * 2 + ValueRequest.STATUS] !== 0) throw takeRaised();
+  if ((i32[typeAt(at)] as number) < Type.object) return;
+  keepForCall(new TemporaryObject(u32[request * 2 + ValueRequest.REFERENCE] as number));
 }
 
 /** The value that stands for an object: what its method returns, which may not stand for a third one. */
-function writeSubstitute(slot: number, value: { [TVM_FFI_VALUE](): unknown }): void {
+function writeSubstitute(at: number, value: { [TVM_FFI_VALUE](): unknown }): void {
   const substitute = value[TVM_FFI_VALUE]();
   const isObject = (typeof substitute === 'object' && substitute !== null) || typeof substitute === 'function';
   if (isObject && !standIns.has(substitute) && hasMethod(substitute, TVM_FFI_VALUE)) {
     throw new ArgumentTypeError('the result of [Symbol.for("tvm_ffi.value")]()', 'a value without that method', value);
   }
-  writeArgument(slot, substitute);
-  // The substitute may be the only reference to what the slot points to.
+  writeArgument(at, substitute);
+  // The substitute may be the only reference to what the at points to.
   if (isObject) keepForCall({ release: () => void substitute });
 }
 
 /** A native object at an address, which its owner keeps alive until the call has a reference of its own. */
-function writeObjectAt(slot: number, address: unknown): void {
+function writeObjectAt(at: number, address: unknown): void {
   if (typeof address !== 'bigint' || address < 4096n || BigInt.asUintN(64, address) !== address) {
     throw new ArgumentTypeError('the result of [Symbol.for("tvm_ffi.object")]()', 'the address of an object', address);
   }
-  u64[OBJECT] = address;
+  const request = enter(ObjectRequest.WORDS);
+  u64[request + ObjectRequest.OBJECT] = address;
+  u32[SLOT] = request;
   ffi.retainObject();
-  const number = u32[SLOT] as number;
-  writeSlot(slot, i32[COUNT] as number, f64[OBJECT] as number);
-  keepForCall(new TemporaryObject(number));
+  writeAny(at, i32[request * 2 + ObjectRequest.TYPE] as number, f64[request + ObjectRequest.OBJECT] as number);
+  keepForCall(new TemporaryObject(u32[request * 2 + ObjectRequest.REFERENCE] as number));
 }
 
-function writeFunction(slot: number, value: JavaScriptFunction): void {
+function writeFunction(at: number, value: JavaScriptFunction): void {
   const handle = standIns.get(value);
   if (handle !== undefined) {
-    writeSlot(slot, Type.function, handle.pointer);
+    writeAny(at, Type.function, handle.pointer);
     return;
   }
   // Objects of other languages are callable.
   if (hasMethod(value, TVM_FFI_VALUE)) {
-    writeSubstitute(slot, value);
+    writeSubstitute(at, value);
     return;
   }
-  const pointer = makeCallback(value);
-  keepForCall(new TemporaryObject(u32[SLOT] as number));
-  writeSlot(slot, Type.function, pointer);
+  const { pointer, reference } = makeCallback(value);
+  keepForCall(new TemporaryObject(reference));
+  writeAny(at, Type.function, pointer);
 }
 
-function writeObject(slot: number, value: object): void {
+function writeObject(at: number, value: object): void {
   // First, because nothing may be asked of the proxy that stands for a module.
   const handle = standIns.get(value);
-  if (handle !== undefined) writeSlot(slot, handle.type, handle.pointer);
-  else if (value instanceof TensorView) writeView(slot, value);
-  else if (Array.isArray(value)) writeContainer(slot, { type: Type.array, values: value }, writeArgument);
-  else if (value instanceof Uint8Array) writeBytes(slot, value);
-  else if (value instanceof FFIObject) writeHandle(slot, value);
+  if (handle !== undefined) writeAny(at, handle.type, handle.pointer);
+  else if (value instanceof TensorView) writeView(at, value);
+  else if (Array.isArray(value)) writeContainer(at, { type: Type.array, values: value }, writeArgument);
+  else if (value instanceof Uint8Array) writeBytes(at, value);
+  else if (value instanceof FFIObject) writeHandle(at, value);
   else if (value instanceof DataType) {
-    writeSlot(slot, Type.dtype, 0);
-    u32[typeAt(slot) + 2] = value.code | (value.bits << 8) | (value.lanes << 16);
+    writeAny(at, Type.dtype, 0);
+    u32[typeAt(at) + 2] = value.code | (value.bits << 8) | (value.lanes << 16);
   } else if (value instanceof DeviceValue) {
     const { type, id } = value;
-    writeSlot(slot, Type.device, 0);
-    i32[typeAt(slot) + 2] = type;
-    i32[typeAt(slot) + 3] = id;
+    writeAny(at, Type.device, 0);
+    i32[typeAt(at) + 2] = type;
+    i32[typeAt(at) + 3] = id;
   } else if (value instanceof OpaquePointer) {
-    writeSlot(slot, Type.opaquePointer, 0);
-    u64[payloadAt(slot)] = value.address;
-  } else if (value instanceof RValue) writeRValue(slot, value.value);
-  else if (value instanceof Error) writeError(slot, value);
-  else if (isProducer(value)) writeProducer(slot, value);
-  else if (hasMethod(value, TVM_FFI_OBJECT)) writeObjectAt(slot, value[TVM_FFI_OBJECT]());
-  else if (hasMethod(value, TVM_FFI_VALUE)) writeSubstitute(slot, value);
+    writeAny(at, Type.opaquePointer, 0);
+    u64[payloadAt(at)] = value.address;
+  } else if (value instanceof RValue) writeRValue(at, value.value);
+  else if (value instanceof Error) writeError(at, value);
+  else if (isProducer(value)) writeProducer(at, value);
+  else if (hasMethod(value, TVM_FFI_OBJECT)) writeObjectAt(at, value[TVM_FFI_OBJECT]());
+  else if (hasMethod(value, TVM_FFI_VALUE)) writeSubstitute(at, value);
   else {
     const container = containerOf(value);
     if (container !== null) {
-      writeContainer(slot, container, writeArgument);
+      writeContainer(at, container, writeArgument);
       return;
     }
     throw new ArgumentTypeError(
@@ -253,49 +261,55 @@ function isProducer(value: object): boolean {
 }
 
 /** A tensor of another library, taken in for the length of the call. */
-function writeProducer(slot: number, producer: object): void {
+function writeProducer(at: number, producer: object): void {
   const tensor = fromDLPack(producer);
   keepForCall({ release: () => tensor.dispose() });
-  writeTensor(slot, tensor);
+  writeTensor(at, tensor);
 }
 
-function writeBytes(slot: number, value: Uint8Array): void {
-  u32[SLOT] = slot;
-  // A view of the same bytes: subclasses (Buffer) are typed arrays of another name to some runtimes.
+function writeBytes(at: number, value: Uint8Array): void {
+  const request = enter(ValueRequest.WORDS);
+  u32[request * 2 + ValueRequest.VALUE] = at;
+  u32[SLOT] = request;
   ffi.makeBytes(value);
-  keepTemporary(slot);
+  keepTemporary(at, request);
 }
 
-function writeHandle(slot: number, value: FFIObject): void {
+function writeHandle(at: number, value: FFIObject): void {
   const { pointer, type } = handleOf(value);
-  writeSlot(slot, type, pointer);
+  writeAny(at, type, pointer);
 }
 
-/** An object that the callee may take over: a reference of its own, in a slot above, that the argument points to. */
-function writeRValue(slot: number, value: unknown): void {
-  const cell = u32[TOP] as number;
-  if (cell >= SLOTS) throw frameIsFull();
-  u32[TOP] = cell + 1;
+/** An object that the callee may take over: a reference of its own, in a value above, that the argument points to. */
+function writeRValue(at: number, value: unknown): void {
+  const cell = enter(ANY_WORDS);
   const mark = callState.temporaries.length;
   writeArgument(cell, value);
   if ((i32[typeAt(cell)] as number) < Type.object) throw new ArgumentTypeError('an RValue', 'an object', value);
-  u32[SLOT] = cell;
-  ffi.retain();
+  countReference(cell, true);
   const release = () => {
-    if (f64[payloadAt(cell)] === 0) return;
-    u32[SLOT] = cell;
-    ffi.drop();
+    if (f64[payloadAt(cell)] !== 0) countReference(cell, false);
   };
   try {
     releaseTemporaries(mark); // what was made for it is the callee's alone
   } finally {
     keepForCall({ release });
   }
-  writeSlot(slot, Type.rvalue, 0);
-  writeFrameAddress(slot, bytesAt(cell));
+  writeAny(at, Type.rvalue, 0);
+  writeWireAddress(at, bytesAt(cell));
 }
 
-function writeError(slot: number, error: Error): void {
-  writeSlot(slot, Type.error, makeError(error));
-  keepForCall(new TemporaryObject(u32[SLOT] as number));
+/** One more or one less reference to the object of the value at a word. */
+function countReference(at: number, isMore: boolean): void {
+  const request = enter(ValueRequest.WORDS);
+  u32[request * 2 + ValueRequest.VALUE] = at;
+  u32[SLOT] = request;
+  if (isMore) ffi.retain();
+  else ffi.drop();
+}
+
+function writeError(at: number, error: Error): void {
+  const { pointer, reference } = makeError(error);
+  writeAny(at, Type.error, pointer);
+  keepForCall(new TemporaryObject(reference));
 }

@@ -5,13 +5,19 @@
  */
 
 import { ArgumentTypeError, BufferError } from '../errors.js';
+import { wire } from '../native/wire.js';
+import { Status, WireHeader } from '../native/wire-layout.js';
+import { Type, typeAt } from './any.js';
 import { writeArgument } from './arguments.js';
-import { CALLBACK, f64, i32, OBJECT, SLOT, STATUS, Type, typeAt, u32 } from './call-frame.js';
-import { collectArguments, endCall, type FFIFunction, reserveForBatch, takeValue } from './calls.js';
-import { errorAt, TVMFFIError, takeRaised } from './errors.js';
+import { collectArguments, endCall, type FFIFunction, takeValue } from './calls.js';
+import { errorAt } from './errors.js';
 import { ffi } from './library.js';
 import { callState, keepForCall, standIns, TemporaryObject } from './objects.js';
-import { captureStream } from './streams.js';
+import { enter } from './slot.js';
+import { streamOfAsyncCall } from './streams.js';
+import { AsyncCallRequest, SettleRequest } from './wire-layout.js';
+
+const { f64, i32, u32, u64 } = wire;
 
 interface Waiting {
   readonly resolve: (value: unknown) => void;
@@ -20,9 +26,6 @@ interface Waiting {
 
 const waiting = new Map<number, Waiting>();
 let lastNumber = 0;
-
-/** In place of a number of arguments. native/tvm_ffi/callback.h has the same. */
-const FULFILLED = -1;
 
 /**
  * Calls a native function on a thread of the pool, with the stream that a call here would have. Tensors stay alive until
@@ -34,22 +37,21 @@ export async function callAsync(fn: FFIFunction, ...args: unknown[]): Promise<un
   return begin(handle.pointer, args);
 }
 
-/** Collects the arguments in a batch, which native code keeps. The slots are free again when this returns. */
+/** Collects the arguments in a batch, which native code keeps. The slot is free again when this returns. */
 function begin(pointer: number, args: readonly unknown[]): Promise<unknown> {
-  const { text, device, temporaries, lent } = callState;
+  const { isUsed, device, temporaries, lent } = callState;
   const mark = temporaries.length;
   const lentMark = lent.length;
-  const base = reserveForBatch();
+  const slot = enter(AsyncCallRequest.WORDS);
+  callState.isUsed = true;
   callState.device = null;
   try {
-    const batch = args.length === 0 ? 0 : collectArguments(base, args, writeOwned);
+    const batch = args.length === 0 ? 0 : collectArguments(args, writeOwned);
     if (batch !== 0) keepForCall(new TemporaryObject(batch));
-    if (callState.device !== null) captureStream(callState.device);
-    return start(pointer, batch);
+    return start(slot, pointer, batch);
   } finally {
-    callState.text = text;
     callState.device = device;
-    endCall(base, mark, lentMark);
+    endCall(slot, mark, lentMark, isUsed);
   }
 }
 
@@ -63,31 +65,37 @@ function writeOwned(slot: number, value: unknown): void {
   }
 }
 
-function start(pointer: number, batch: number): Promise<unknown> {
+function start(slot: number, pointer: number, batch: number): Promise<unknown> {
   const number = ++lastNumber;
-  f64[OBJECT] = pointer;
-  u32[SLOT] = batch;
-  u32[CALLBACK] = number;
+  const half = slot * 2;
+  const { device } = callState;
+  i32[half + AsyncCallRequest.DEVICE_TYPE] = 0;
+  if (device !== null) {
+    u64[slot + AsyncCallRequest.STREAM] = streamOfAsyncCall(device);
+    i32[half + AsyncCallRequest.DEVICE_TYPE] = device.type;
+    i32[half + AsyncCallRequest.DEVICE_ID] = device.id;
+  }
+  f64[slot + AsyncCallRequest.FUNCTION] = pointer;
+  u32[half + AsyncCallRequest.BATCH] = batch;
+  u32[half + AsyncCallRequest.PROMISE] = number;
+  u32[WireHeader.SLOT] = slot;
   ffi.callAsync();
-  if (i32[STATUS] !== 0) {
-    throw i32[STATUS] === -1 ? takeRaised() : new BufferError('Expected room for an asynchronous call');
+  if (i32[half + AsyncCallRequest.STATUS] !== Status.ok) {
+    throw new BufferError('Out of memory: could not start an asynchronous call');
   }
   return new Promise((resolve, reject) => waiting.set(number, { resolve, reject }));
 }
 
-/** What native code left of a call: from the event loop, on this thread. */
-export function settle(number: number, base: number, outcome: number): void {
+/** Settles the promise of a call that native code finished: from the event loop, on this thread. */
+export function settle(): void {
+  const slot = u32[WireHeader.SLOT] as number;
+  const number = u32[slot * 2 + SettleRequest.PROMISE] as number;
+  const error = f64[slot + SettleRequest.ERROR] as number;
   const promise = waiting.get(number);
   waiting.delete(number);
   try {
-    if (outcome === FULFILLED) {
-      promise?.resolve(takeValue(base));
-      return;
-    }
-    const pointer = f64[OBJECT] as number;
-    throw pointer === 0
-      ? new TVMFFIError('InternalError', 'Expected an error of a call that failed')
-      : errorAt(pointer);
+    if (error !== 0) throw errorAt(error, u32[slot * 2 + SettleRequest.REFERENCE] as number);
+    promise?.resolve(takeValue(slot + SettleRequest.WORDS));
   } catch (error) {
     promise?.reject(error);
   }

@@ -1,54 +1,66 @@
 /**
- * The functions of the addon for TVM-FFI, as native/tvm_ffi/context.cc exports them. They carry their values in the call
- * frame.
+ * The functions of the addon for TVM-FFI, as native/tvm_ffi/context.cc exports them. Each has its message on the wire
+ * (wire-layout.ts); what a comment names is a message.
  *
  * @module
  */
 
 export interface FFIBinding {
-  /** Calls OBJECT with COUNT arguments from BASE. A string or bytes result is returned, others are in the slot. */
+  /** CallRequest. A string or bytes result is returned, a tensor is pushed, others are in the value behind the arguments. */
   call(): unknown;
   /** The same, while no other thread uses the table of global functions. */
   callLocked(): unknown;
-  /** The same with the arguments of the batch SLOT. The result is in the slot BASE. */
+  /** The same with the arguments of a batch. The result is the first value. */
   callWithBatch(): unknown;
-  /** Runs the call on another thread, with the arguments of the batch SLOT unless that is 0; CALLBACK numbers its promise. */
+  /** AsyncCallRequest. */
   callAsync(): void;
-  /** What the borrowed value in SLOT stands for: a string, bytes, a tensor in the exchange frame, a reference in SLOT. */
+  /** ValueRequest: what a borrowed value stands for: a string, bytes, a tensor that is pushed, or a reference. */
   take(): unknown;
+  /** ReferenceRequest */
   disown(): void;
-  /** One more reference to the object in SLOT. */
+  /** ValueRequest: one more reference to the object of a value. */
   retain(): void;
   /** One less. */
   drop(): void;
-  /** One more reference to the object OBJECT, in SLOT; COUNT becomes its type. */
+  /** ObjectRequest: one more reference to an object, and its type. */
   retainObject(): void;
+  /** ValueRequest */
   makeString(value: string): void;
   makeBytes(value: Uint8Array): void;
+  /** TensorObjectRequest */
   makeTensor(): void;
   borrowTensor(bytes: Uint8Array): void;
-  /** Moves COUNT slots from BASE on to the batch SLOT, which is made for 0. */
+  /** BatchRequest */
   appendValues(): void;
-  /** A container of the type in the slot behind COUNT slots from BASE on, of those or of the batch SLOT. */
+  /** ContainerRequest */
   makeContainer(): void;
+  /** SequenceRequest */
   readSequence(): void;
-  /** An iterator over the map OBJECT, in SLOT. */
+  /** EntriesRequest: an iterator. */
   iterateEntries(): void;
-  /** COUNT entries at the iterator SLOT, into the slots from BASE on. */
+  /** EntriesRequest: entries at an iterator. */
   readEntries(): void;
+  /** ObjectRequest */
   readTypeKey(): string | undefined;
   getBuiltin(name: string): void;
   getGlobal(name: string): void;
   setGlobal(name: string, override: boolean): void;
+  /** CallbackMakeRequest */
   makeCallback(): void;
+  /** ErrorRequest */
   moveRaised(): void;
   readError(): [kind: string, message: string, backtrace: string];
-  /** Raises an error; OBJECT is its cause, or 0, and becomes its address. */
+  /** Raises an error with a cause; the address of the error is the result. */
   setRaised(kind: string, message: string, backtrace: string): void;
+  /** StreamRequest */
   setStream(): void;
   getStream(): void;
+  /** AllocatorRequest */
   setAllocator(): void;
-  /** Has the allocator make what the exchange frame describes, and leaves it there. */
+  /** TensorAllocateRequest */
   allocTensor(): void;
   readonly path: string;
+  /** The address of the wire, in two halves. */
+  readonly wireLow: number;
+  readonly wireHigh: number;
 }

@@ -5,11 +5,15 @@
  */
 
 import { pin } from '../native/pins.js';
-import { enter, leave, wire } from '../native/wire.js';
-import { PinRequest, WireHeader } from '../native/wire-layout.js';
-import { CALLBACK, f64, i32, OBJECT, STATUS, u32 } from './call-frame.js';
+import { wire } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
 import { takeRaised } from './errors.js';
 import { ffi } from './library.js';
+import type { Referenced } from './objects.js';
+import { enter, leave } from './slot.js';
+import { CallbackMakeRequest } from './wire-layout.js';
+
+const { f64, i32, u32 } = wire;
 
 export type JavaScriptFunction = (...args: never[]) => unknown;
 
@@ -25,18 +29,20 @@ function forget(number: number): void {
   freeNumbers.push(number);
 }
 
-/** A native function that calls `target`; its reference is in SLOT. `target` lives as long as native code needs it. */
-export function makeCallback(target: JavaScriptFunction): number {
+/** A native function that calls `target`, which lives as long as native code needs it, and a reference to the function. */
+export function makeCallback(target: JavaScriptFunction): Referenced {
   const number = freeNumbers.pop() ?? functions.length;
   functions[number] = target;
-  u32[CALLBACK] = number;
-  const slot = enter(PinRequest.WORDS);
-  wire.f64[slot + PinRequest.PIN] = pin(() => forget(number));
-  wire.u32[WireHeader.SLOT] = slot;
+  const slot = enter(CallbackMakeRequest.WORDS);
+  const half = slot * 2;
+  u32[half + CallbackMakeRequest.CALLBACK] = number;
+  f64[slot + CallbackMakeRequest.PIN] = pin(() => forget(number));
+  u32[WireHeader.SLOT] = slot;
   ffi.makeCallback();
   leave(slot);
-  if (i32[STATUS] !== 0) throw takeRaised();
-  return f64[OBJECT] as number;
+  if (i32[half + CallbackMakeRequest.STATUS] !== 0) throw takeRaised();
+  const pointer = f64[slot + CallbackMakeRequest.OBJECT] as number;
+  return { pointer, reference: u32[half + CallbackMakeRequest.REFERENCE] as number };
 }
 
 export function callbackOf(number: number): JavaScriptFunction | undefined {

@@ -4,64 +4,66 @@
  * @module
  */
 
-import { cpu } from '../device.js';
+import { cpu, type DeviceInfo } from '../device.js';
 import { BufferError } from '../errors.js';
 import { takePushed } from '../native/import.js';
+import { wire } from '../native/wire.js';
+import { WIRE_WORDS, WireHeader } from '../native/wire-layout.js';
 import { shareDescriptor, Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
+import { ANY_WORDS, bytesAt, payloadAt, TENSOR_BITS, Type, typeAt } from './any.js';
 import { writeArgument } from './arguments.js';
-import { frame } from './call-frame.js';
-import { appendToBatch, frameIsFull, readContainer, readElements } from './containers.js';
+import { appendToBatch, readContainer, readElements } from './containers.js';
 import { errorAt, takeRaised } from './errors.js';
 import { ffi } from './library.js';
 import {
   adoptObject,
+  callState,
   checkLent,
   disown,
   keepForCall,
   leaveCall,
   type ObjectHandle,
   releaseTemporaries,
-  callState as sharedState,
   standIns,
   TemporaryObject,
 } from './objects.js';
-import { writeStream } from './streams.js';
+import { enter, leave } from './slot.js';
+import { streamOf } from './streams.js';
 import type { TensorObject } from './tensor-object.js';
 import { DataType, DeviceValue, FFIObject, OpaquePointer, Shape } from './values.js';
+import { CallRequest, ValueRequest } from './wire-layout.js';
 
-// Constants of this module, for the reason that call-frame.ts gives.
-const { f64, i64, u64, i32, u32, u8, OBJECT, STATUS, TOP, COUNT, BASE, SLOT, SLOTS, FIRST_TYPE, FIRST_PAYLOAD } = frame;
-const { TENSOR_BITS, Type, typeAt, payloadAt, bytesAt } = frame;
+const { f64, i64, u64, i32, u32, u8 } = wire;
+const { SLOT, TOP } = WireHeader;
+const { FUNCTION, STREAM, STATUS, COUNT, DEVICE_TYPE, DEVICE_ID, REFERENCE, ARGUMENT, BATCH, WORDS } = CallRequest;
+// Of other chunks of dist, which costs a load and a check at each use.
 const OwnTensor = Tensor;
 const readDescriptor = descriptorOf;
-const host = cpu;
-const callState = sharedState;
 
-/** Reading a result takes slots, too. */
-const SLOTS_FOR_ARGUMENTS = SLOTS - 256;
+/** Arguments that a call has on the wire. More are collected in a batch. */
+const MOST_ARGUMENTS = 256;
 
 /** A native function. */
 export type FFIFunction = (...args: unknown[]) => unknown;
 
 /** Calls the function at `pointer`. */
 export function invoke(pointer: number, args: readonly unknown[]): unknown {
-  return callState.isUsed ? invokeInside(pointer, args, false) : invokeWith(pointer, args, 0, 0, false);
+  return callState.isUsed ? invokeInside(pointer, args, false) : invokeWith(pointer, args, 0, 0, false, false);
 }
 
 /** The same, while no other thread uses the table of global functions. */
 export function invokeLocked(pointer: number, args: readonly unknown[]): unknown {
-  return invokeInside(pointer, args, true);
+  return callState.isUsed ? invokeInside(pointer, args, true) : invokeWith(pointer, args, 0, 0, true, false);
 }
 
-/** A call inside another one that uses more than its slots: what belongs to that one is left as it is. */
+/** A call inside another one that uses more than its slot: what belongs to that one is left as it is. */
 function invokeInside(pointer: number, args: readonly unknown[], locked: boolean): unknown {
-  const { text, device } = callState;
+  const { device, temporaries, lent } = callState;
   callState.device = null;
   try {
-    return invokeWith(pointer, args, callState.temporaries.length, callState.lent.length, locked);
+    return invokeWith(pointer, args, temporaries.length, lent.length, locked, true);
   } finally {
-    callState.text = text;
     callState.device = device;
   }
 }
@@ -72,55 +74,70 @@ function invokeWith(
   mark: number,
   lentMark: number,
   locked: boolean,
+  isInside: boolean,
 ): unknown {
   const count = args.length;
-  const base = u32[TOP] as number;
-  const result = base + count;
-  if (result > SLOTS_FOR_ARGUMENTS) return invokeWithBatch(pointer, args, mark, lentMark);
-  u32[TOP] = result + 1;
+  const slot = u32[TOP] as number;
+  const first = slot + WORDS;
+  const result = first + count * ANY_WORDS;
+  if (count > MOST_ARGUMENTS || result + ANY_WORDS > WIRE_WORDS) {
+    return invokeWithBatch(pointer, args, mark, lentMark, isInside);
+  }
+  u32[TOP] = result + ANY_WORDS;
   try {
     for (let i = 0; i < count; i++) {
       const value = args[i];
       if (value instanceof OwnTensor) {
         const descriptor = readDescriptor(value);
         const object = descriptor.tvmObject as TensorObject | null;
-        if (object?.isOwning === true && descriptor.device === host) {
-          const at = FIRST_PAYLOAD + (base + i) * 2;
-          f64[at - 1] = TENSOR_BITS;
-          f64[at] = object.pointer;
+        if (object?.isOwning === true && descriptor.device === cpu) {
+          const at = first + i * ANY_WORDS;
+          f64[at] = TENSOR_BITS;
+          f64[at + 1] = object.pointer;
           continue;
         }
       }
-      writeArgument(base + i, value);
+      writeArgument(first + i * ANY_WORDS, value);
     }
-    if (callState.device !== null) writeStream(callState.device);
+    const half = slot * 2;
+    f64[slot + FUNCTION] = pointer;
+    i32[half + COUNT] = count;
+    i32[half + DEVICE_TYPE] = 0;
+    if (callState.device !== null) writeStream(slot, callState.device);
     if (callState.isUsed) checkLent(lentMark);
-    f64[OBJECT] = pointer;
-    u32[BASE] = base;
-    i32[COUNT] = count;
+    u32[SLOT] = slot;
     const value = locked ? ffi.callLocked() : ffi.call();
-    if (i32[STATUS] !== 0) throw takeRaised();
-    const type = i32[FIRST_TYPE + result * 4] as number;
+    if (i32[half + STATUS] !== 0) throw takeRaised();
+    const type = i32[result * 2] as number;
     if (type === Type.none) return undefined;
-    return type === Type.tensor ? readTensor(result, args) : readValue(result, value);
+    return type === Type.tensor ? readTensor(slot, result, args) : readValue(result, value, half + REFERENCE);
   } finally {
-    if (callState.isUsed) endCall(base, mark, lentMark);
-    else u32[TOP] = base;
+    if (callState.isUsed) endCall(slot, mark, lentMark, isInside);
+    else u32[TOP] = slot;
   }
 }
 
-/** Arguments that do not fit the slots are collected in a batch, which has references of its own. */
-export function collectArguments(
-  base: number,
-  args: readonly unknown[],
-  write: (slot: number, value: unknown) => void,
-) {
+/** The first argument on a device other than the host sets the stream of the call. */
+function writeStream(slot: number, device: DeviceInfo): void {
+  const stream = streamOf(device);
+  if (stream === null) return;
+  u64[slot + STREAM] = stream;
+  i32[slot * 2 + DEVICE_TYPE] = device.type;
+  i32[slot * 2 + DEVICE_ID] = device.id;
+}
+
+const BATCH_CHUNK = 64;
+
+/** Arguments in a batch, which has references of its own. */
+export function collectArguments(args: readonly unknown[], write: (at: number, value: unknown) => void): number {
   let batch = 0;
   try {
     for (let start = 0; start < args.length; start += BATCH_CHUNK) {
       const count = Math.min(BATCH_CHUNK, args.length - start);
-      for (let i = 0; i < count; i++) write(base + i, args[start + i]);
+      const base = enter(count * ANY_WORDS);
+      for (let i = 0; i < count; i++) write(base + i * ANY_WORDS, args[start + i]);
       batch = appendToBatch(batch, base, count);
+      leave(base);
     }
     return batch;
   } catch (error) {
@@ -129,54 +146,55 @@ export function collectArguments(
   }
 }
 
-const BATCH_CHUNK = 64;
-
-/** Takes slots for a chunk of a batch. */
-export function reserveForBatch(): number {
-  const base = u32[TOP] as number;
-  if (base + BATCH_CHUNK >= SLOTS) throw frameIsFull();
-  u32[TOP] = base + BATCH_CHUNK;
+function invokeWithBatch(
+  pointer: number,
+  args: readonly unknown[],
+  mark: number,
+  lentMark: number,
+  isInside: boolean,
+): unknown {
+  const slot = enter(WORDS + ANY_WORDS);
+  const half = slot * 2;
+  const result = slot + WORDS;
   callState.isUsed = true;
-  return base;
-}
-
-function invokeWithBatch(pointer: number, args: readonly unknown[], mark: number, lentMark: number): unknown {
-  const base = reserveForBatch();
   try {
-    const batch = collectArguments(base, args, writeArgument);
+    const batch = collectArguments(args, writeArgument);
     keepForCall(new TemporaryObject(batch));
-    if (callState.device !== null) writeStream(callState.device);
+    f64[slot + FUNCTION] = pointer;
+    u32[half + BATCH] = batch;
+    i32[half + DEVICE_TYPE] = 0;
+    if (callState.device !== null) writeStream(slot, callState.device);
     checkLent(lentMark);
-    f64[OBJECT] = pointer;
-    u32[BASE] = base;
-    u32[SLOT] = batch;
+    u32[SLOT] = slot;
     const value = ffi.callWithBatch();
-    if (i32[STATUS] !== 0) throw takeRaised();
-    return i32[typeAt(base)] === Type.tensor ? readTensor(base, args) : readValue(base, value);
+    if (i32[half + STATUS] !== 0) throw takeRaised();
+    return i32[typeAt(result)] === Type.tensor
+      ? readTensor(slot, result, args)
+      : readValue(result, value, half + REFERENCE);
   } finally {
-    endCall(base, mark, lentMark);
+    endCall(slot, mark, lentMark, isInside);
   }
 }
 
 /** Releases what a call used. */
-export function endCall(base: number, mark: number, lentMark: number): void {
+export function endCall(slot: number, mark: number, lentMark: number, isInside: boolean): void {
   const { lent, temporaries } = callState;
   for (let i = lent.length; i > lentMark; i--) lent.pop(); // cheaper than a length
   try {
     if (temporaries.length > mark) releaseTemporaries(mark);
   } finally {
-    leaveCall(base);
+    leaveCall(slot, isInside);
   }
 }
 
-/** A tensor that a call returned: one more owner of an argument when it is one, else what native code pushed onto the wire. */
-function readTensor(slot: number, args: readonly unknown[]): Tensor {
-  const place = u32[SLOT] as number;
-  if (place === 0) return readValue(slot, undefined) as Tensor;
+/** A tensor that a call returned: one more owner of an argument when it is one, else what native code pushed. */
+function readTensor(slot: number, result: number, args: readonly unknown[]): Tensor {
+  const place = u32[slot * 2 + ARGUMENT] as number;
+  if (place === 0) return new Tensor(takePushed());
   const argument = args[place - 1];
   if (argument instanceof OwnTensor && !argument.isDisposed) return shareDescriptor(readDescriptor(argument));
   // Disposed by a callback, or made for the call only: its native object lives until the call is over.
-  return takeValue(slot) as Tensor;
+  return takeValue(result) as Tensor;
 }
 
 /** The JavaScript function that stands for a native one. */
@@ -188,35 +206,45 @@ export function wrapFunction(handle: ObjectHandle): FFIFunction {
   return call;
 }
 
-/** The value of a slot that somebody else keeps alive. */
-export function takeValue(slot: number): unknown {
-  const type = i32[typeAt(slot)] as number;
+/** The value at a word, which somebody else keeps alive. */
+export function takeValue(at: number): unknown {
+  const type = i32[typeAt(at)] as number;
   if (type < Type.tensorView || type === Type.smallString || type === Type.smallBytes)
-    return readValue(slot, undefined);
+    return readValue(at, undefined, 0);
+  // Where this throws, the slot is freed with the request around it.
+  const slot = enter(ValueRequest.WORDS);
+  u32[slot * 2 + ValueRequest.VALUE] = at;
   u32[SLOT] = slot;
   const taken = ffi.take();
-  return type === Type.tensorView ? borrowedView() : readValue(slot, taken);
+  const value =
+    type === Type.tensor
+      ? new Tensor(takePushed())
+      : type === Type.tensorView
+        ? borrowedView()
+        : readValue(at, taken, slot * 2 + ValueRequest.REFERENCE);
+  leave(slot);
+  return value;
 }
 
-/** The value of a slot whose contents, if it has any, were taken: `taken`, or a tensor on the wire. */
-function readValue(slot: number, taken: unknown): unknown {
-  const at = typeAt(slot);
+/** The value at a word whose contents, if it has any, were taken: `taken`, or the reference at an index of `u32`. */
+function readValue(word: number, taken: unknown, referenceAt: number): unknown {
+  const at = typeAt(word);
   switch (i32[at]) {
     case Type.none:
       return undefined;
     case Type.int: {
       const high = i32[at + 3] as number;
       const value = high * 2 ** 32 + (u32[at + 2] as number);
-      return Number.isSafeInteger(value) ? value : i64[payloadAt(slot)];
+      return Number.isSafeInteger(value) ? value : i64[payloadAt(word)];
     }
     case Type.bool:
       return i32[at + 2] !== 0;
     case Type.float:
-      return f64[payloadAt(slot)];
+      return f64[payloadAt(word)];
     case Type.smallString:
-      return readSmallString(slot, i32[at + 1] as number);
+      return readSmallString(word, i32[at + 1] as number);
     case Type.smallBytes:
-      return u8.slice(bytesAt(slot), bytesAt(slot) + (i32[at + 1] as number));
+      return u8.slice(bytesAt(word), bytesAt(word) + (i32[at + 1] as number));
     case Type.string:
     case Type.bytes:
     case Type.rawString:
@@ -236,16 +264,16 @@ function readValue(slot: number, taken: unknown): unknown {
     case Type.device:
       return new DeviceValue({ type: i32[at + 2] as number, id: i32[at + 3] as number });
     case Type.opaquePointer:
-      return new OpaquePointer(u64[payloadAt(slot)] as bigint);
+      return new OpaquePointer(u64[payloadAt(word)] as bigint);
     default:
-      return readObject(i32[at] as number, f64[payloadAt(slot)] as number);
+      return readObject(i32[at] as number, f64[payloadAt(word)] as number, u32[referenceAt] as number);
   }
 }
 
 const decoder = new TextDecoder();
 
-function readSmallString(slot: number, length: number): string {
-  const start = bytesAt(slot);
+function readSmallString(word: number, length: number): string {
+  const start = bytesAt(word);
   let value = '';
   for (let i = 0; i < length; i++) {
     const code = u8[start + i] as number;
@@ -262,37 +290,31 @@ function borrowedView(): TensorView {
   return new TensorView(descriptor);
 }
 
-/** An object whose reference is in SLOT. */
-function readObject(type: number, pointer: number): unknown {
+/** An object with a reference. */
+function readObject(type: number, pointer: number, reference: number): unknown {
   switch (type) {
     case Type.error:
-      return errorAt(pointer);
+      return errorAt(pointer, reference);
     case Type.function:
-      return wrapFunction(adoptObject(pointer, type));
+      return wrapFunction(adoptObject(pointer, type, reference));
     case Type.shape:
-      return readShape(pointer);
+      return readShape(pointer, reference);
     case Type.array:
     case Type.list:
     case Type.map:
     case Type.dict:
-      return readContainer(pointer, type, u32[SLOT] as number, takeValue);
+      return readContainer(pointer, type, reference, takeValue);
     default:
-      return new FFIObject(adoptObject(pointer, type));
+      return new FFIObject(adoptObject(pointer, type, reference));
   }
 }
 
-function readShape(pointer: number): Shape {
-  const number = u32[SLOT] as number;
+function readShape(pointer: number, reference: number): Shape {
   const dims: unknown[] = [];
   try {
     readElements(pointer, dims, takeValue);
   } finally {
-    disown(number);
+    disown(reference);
   }
   return new Shape(dims as number[]);
-}
-
-/** The values of all slots. */
-export function takeValues(base: number, count: number, values: unknown[]): void {
-  for (let i = 0; i < count; i++) values.push(takeValue(base + i));
 }

@@ -1,23 +1,28 @@
 /**
- * Containers in both directions, of any length and depth. Neither direction recurses, and both use a bounded number of slots.
+ * Containers in both directions, of any length and depth. Neither direction recurses, and both use a bounded part of the wire.
  *
  * @module
  */
 
 import { ArgumentValueError, BufferError } from '../errors.js';
+import { wire } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
 import { DLPACK } from '../protocol/managed.js';
 import { Tensor } from '../tensor.js';
-import { frame } from './call-frame.js';
+import { ANY_WORDS, payloadAt, Type, typeAt, writeAny } from './any.js';
 import { takeRaised } from './errors.js';
 import { ffi } from './library.js';
 import { callState, disown, keepForCall, releaseTemporaries, standIns, TemporaryObject } from './objects.js';
+import { enter, leave } from './slot.js';
 import { Dict, List, Shape, TVM_FFI_VALUE } from './values.js';
+import { BatchRequest, ContainerRequest, EntriesRequest, SequenceRequest, ValueRequest } from './wire-layout.js';
 
-const { f64, i32, u32, OBJECT, STATUS, TOP, COUNT, BASE, SLOT, SLOTS, Type, typeAt, payloadAt, writeSlot } = frame;
+const { f64, i32, u32 } = wire;
+const { SLOT, TOP } = WireHeader;
 
-/** Slots that one container uses at a time. More elements are moved to a native batch. */
+/** Values that one container has on the wire at a time. More elements are moved to a native batch. */
 const CHUNK = 64;
-/** Levels of nesting with slots of their own. Deeper levels share the slots of their parents. */
+/** Levels of nesting with room of their own on the wire. Deeper levels share the room of their parents. */
 const SPREAD_DEPTH = 12;
 /** Native code destroys nested containers recursively, and would run out of stack far beyond this. */
 const MAX_DEPTH = 10_000;
@@ -54,17 +59,16 @@ interface Building {
   readonly values: readonly unknown[];
   readonly length: number;
   readonly depth: number;
-  /** Its slots: `capacity` for elements and one for the container itself. */
+  /** The word of the first of `capacity` values. */
   readonly base: number;
   readonly capacity: number;
-  /** What `callState` held before. */
+  /** How many temporaries there were before. */
   readonly mark: number;
-  readonly text: number;
   /** The next element to write. */
   next: number;
-  /** Slots in use. */
+  /** Values in use. */
   count: number;
-  /** The number of the batch with the elements before those in the slots; 0: there is none. */
+  /** The reference to the batch with the elements before those on the wire; 0: there is none. */
   batch: number;
 }
 
@@ -74,73 +78,73 @@ function begin({ type, values }: Container, parent: Building | null): Building {
     throw new ArgumentValueError('an argument', `containers nested at most ${MAX_DEPTH} deep`, 'one that is deeper');
   }
   const { length } = values;
-  const capacity = Math.min(Math.max(length, 1), CHUNK);
-  let base = u32[TOP] as number;
-  if (parent !== null && (depth > SPREAD_DEPTH || base + capacity >= SLOTS)) {
+  const isShared = parent !== null && depth > SPREAD_DEPTH;
+  if (isShared) {
     flush(parent);
-    base = parent.base;
+    leave(parent.base);
   }
-  if (base + capacity >= SLOTS) throw frameIsFull();
-  u32[TOP] = base + capacity + 1;
-  const { temporaries, text } = callState;
-  const mark = temporaries.length;
-  return { parent, type, values, length, depth, base, capacity, mark, text, next: 0, count: 0, batch: 0 };
+  const capacity = isShared ? CHUNK : Math.min(length, CHUNK);
+  const base = enter(capacity * ANY_WORDS);
+  const mark = callState.temporaries.length;
+  return { parent, type, values, length, depth, base, capacity, mark, next: 0, count: 0, batch: 0 };
 }
 
-export function frameIsFull(): BufferError {
-  return new BufferError('Expected fewer calls inside of one another: there is no room for the arguments of this one');
-}
-
-/** Moves `count` slots from `base` on to a batch, which is made for the number 0. Returns the number of the batch. */
+/** Moves `count` values at the word `base` to a batch, which is made for the number 0. Returns the reference to it. */
 export function appendToBatch(batch: number, base: number, count: number): number {
-  u32[SLOT] = batch;
-  u32[BASE] = base;
-  i32[COUNT] = count;
+  const slot = enter(BatchRequest.WORDS);
+  const half = slot * 2;
+  u32[half + BatchRequest.BATCH] = batch;
+  u32[half + BatchRequest.VALUES] = base;
+  i32[half + BatchRequest.COUNT] = count;
+  u32[SLOT] = slot;
   ffi.appendValues();
-  if (i32[STATUS] !== 0) {
-    if (batch === 0) disown(u32[SLOT] as number);
+  leave(slot);
+  const made = u32[half + BatchRequest.BATCH] as number;
+  if (i32[half + BatchRequest.STATUS] !== 0) {
+    if (batch === 0) disown(made);
     throw takeRaised();
   }
-  return u32[SLOT] as number;
+  return made;
 }
 
-/** Moves the elements in the slots to the batch, and releases what was made for them. */
+/** Moves the elements on the wire to the batch, and releases what was made for them. */
 function flush(building: Building): void {
   if (building.count === 0) return;
   building.batch = appendToBatch(building.batch, building.base, building.count);
   building.count = 0;
   releaseTemporaries(building.mark);
-  callState.text = building.text;
-  u32[TOP] = building.base + building.capacity + 1;
+  u32[TOP] = building.base + building.capacity * ANY_WORDS;
 }
 
-/** The slot for the next element. */
-function nextSlot(building: Building): number {
+/** The word for the next element. */
+function nextValue(building: Building): number {
   if (building.count === building.capacity) flush(building);
-  return building.base + building.count++;
+  return building.base + building.count++ * ANY_WORDS;
 }
 
-/** Makes the container and keeps it until the call ends. Its address is in the slot that is returned. */
+/** Makes the container and keeps it until the call ends. Returns its address. */
 function finish(building: Building): number {
   if (building.batch !== 0) flush(building);
   const { base, count, type, mark, batch, parent } = building;
-  const slot = base + count;
-  i32[typeAt(slot)] = type;
-  u32[SLOT] = batch;
-  u32[BASE] = base;
-  i32[COUNT] = count;
+  const slot = enter(ContainerRequest.WORDS);
+  const half = slot * 2;
+  i32[half + ContainerRequest.TYPE] = type;
+  u32[half + ContainerRequest.BATCH] = batch;
+  u32[half + ContainerRequest.VALUES] = base;
+  i32[half + ContainerRequest.COUNT] = count;
+  u32[SLOT] = slot;
   ffi.makeContainer();
-  if (i32[STATUS] !== 0) throw takeRaised();
-  const number = u32[SLOT] as number;
-  const pointer = f64[payloadAt(slot)] as number;
+  if (i32[half + ContainerRequest.STATUS] !== 0) throw takeRaised();
+  const reference = u32[half + ContainerRequest.REFERENCE] as number;
+  const pointer = f64[slot + ContainerRequest.OBJECT] as number;
   try {
     releaseTemporaries(mark); // the container has its own references
     building.batch = 0;
     if (batch !== 0) disown(batch);
   } finally {
-    callState.text = building.text;
-    u32[TOP] = parent === null ? base : parent.base + parent.capacity + 1;
-    keepForCall(new TemporaryObject(number));
+    // A parent that shares its room takes it back.
+    u32[TOP] = parent !== null && parent.base === base ? base + parent.capacity * ANY_WORDS : base;
+    keepForCall(new TemporaryObject(reference));
   }
   return pointer;
 }
@@ -155,13 +159,13 @@ function abandon(innermost: Building): void {
   try {
     releaseTemporaries(outermost.mark);
   } finally {
-    u32[TOP] = outermost.base;
+    leave(outermost.base);
   }
 }
 
 /** A container may outlive the call, and a view in it would then point to freed memory. */
-function checkElement(slot: number): void {
-  if (i32[typeAt(slot)] === Type.tensorView) {
+function checkElement(at: number): void {
+  if (i32[typeAt(at)] === Type.tensorView) {
     throw new BufferError(
       'Expected memory that native code may keep inside of a container but this tensor is a view, or lies in a ' +
         'JavaScript buffer that its owner can move; use Tensor.from or Tensor.adopt',
@@ -169,12 +173,8 @@ function checkElement(slot: number): void {
   }
 }
 
-/** Makes a container and puts it into the slot until the call ends. `write` writes elements that are not containers. */
-export function writeContainer(
-  slot: number,
-  container: Container,
-  write: (slot: number, value: unknown) => void,
-): void {
+/** Makes a container as the value at a word until the call ends. `write` writes elements that are not containers. */
+export function writeContainer(at: number, container: Container, write: (at: number, value: unknown) => void): void {
   let building = begin(container, null);
   try {
     for (;;) {
@@ -186,7 +186,7 @@ export function writeContainer(
           building = begin(nested, building);
           continue;
         }
-        const element = nextSlot(building);
+        const element = nextValue(building);
         write(element, value);
         checkElement(element);
         continue;
@@ -194,11 +194,11 @@ export function writeContainer(
       const { parent, type } = building;
       const pointer = finish(building);
       if (parent === null) {
-        writeSlot(slot, type, pointer);
+        writeAny(at, type, pointer);
         return;
       }
       building = parent;
-      writeSlot(nextSlot(building), type, pointer);
+      writeAny(nextValue(building), type, pointer);
     }
   } catch (error) {
     abandon(building);
@@ -215,7 +215,8 @@ interface Unread {
   readonly target: unknown[] | Map<unknown, unknown>;
 }
 
-type Take = (slot: number) => unknown;
+/** The value at a word, which somebody else keeps alive. */
+type Take = (at: number) => unknown;
 
 /** Reads one container and those inside it. Most have none inside, and then nothing is noted. */
 class Reader {
@@ -252,18 +253,16 @@ class Reader {
     }
   }
 
-  /** The value of a slot. A container becomes an array or map that is filled later. */
-  private readonly element = (slot: number): unknown => {
-    const type = i32[typeAt(slot)] as number;
-    if (type < Type.array || !isReadAsContainer(type)) return this.take(slot);
-    const pointer = f64[payloadAt(slot)] as number;
+  /** The value at a word. A container becomes an array or map that is filled later. */
+  private readonly element = (at: number): unknown => {
+    const type = i32[typeAt(at)] as number;
+    if (type < Type.array || !isReadAsContainer(type)) return this.take(at);
+    const pointer = f64[payloadAt(at)] as number;
     if (isMutable(type)) {
       const known = this.mutable?.get(pointer);
       if (known !== undefined) return known;
     }
-    u32[SLOT] = slot;
-    ffi.take();
-    const unread = makeUnread(pointer, type, u32[SLOT] as number);
+    const unread = makeUnread(pointer, type, retain(at));
     if (isMutable(type)) {
       this.mutable ??= new Map();
       this.mutable.set(pointer, unread.target);
@@ -272,6 +271,16 @@ class Reader {
     this.unread.push(unread);
     return unread.target;
   };
+}
+
+/** A reference to the object of the value at a word. */
+function retain(at: number): number {
+  const slot = enter(ValueRequest.WORDS);
+  u32[slot * 2 + ValueRequest.VALUE] = at;
+  u32[SLOT] = slot;
+  ffi.take();
+  leave(slot);
+  return u32[slot * 2 + ValueRequest.REFERENCE] as number;
 }
 
 function isMutable(type: number): boolean {
@@ -291,52 +300,54 @@ export function readContainer(pointer: number, type: number, number: number, tak
   return new Reader(take).read(makeUnread(pointer, type, number));
 }
 
-/** Elements of an Array, List or Shape, a chunk of slots at a time. */
+/** Elements of an Array, List or Shape, some at a time. */
 export function readElements(pointer: number, target: unknown[], take: Take): void {
-  const base = u32[TOP] as number;
-  if (base + CHUNK > SLOTS) throw frameIsFull();
-  u32[TOP] = base + CHUNK;
+  const slot = enter(SequenceRequest.WORDS + CHUNK * ANY_WORDS);
+  const half = slot * 2;
+  const values = slot + SequenceRequest.WORDS;
   try {
     for (let written = CHUNK; written === CHUNK; ) {
-      f64[OBJECT] = pointer;
-      u32[SLOT] = target.length;
-      u32[BASE] = base;
-      i32[COUNT] = CHUNK;
+      f64[slot + SequenceRequest.OBJECT] = pointer;
+      u32[half + SequenceRequest.START] = target.length;
+      u32[half + SequenceRequest.VALUES] = values;
+      i32[half + SequenceRequest.COUNT] = CHUNK;
+      u32[SLOT] = slot;
       ffi.readSequence();
-      written = i32[COUNT] as number;
-      for (let i = 0; i < written; i++) target.push(take(base + i));
+      written = i32[half + SequenceRequest.COUNT] as number;
+      for (let i = 0; i < written; i++) target.push(take(values + i * ANY_WORDS));
     }
   } finally {
-    u32[TOP] = base;
+    leave(slot);
   }
 }
 
 /** Entries of a Map or Dict. Its layout is the library's own, so the library's functions walk it. */
 function readEntries(pointer: number, target: Map<unknown, unknown>, take: Take): void {
-  f64[OBJECT] = pointer;
-  ffi.iterateEntries();
-  if (i32[STATUS] !== 0) throw takeRaised();
-  const iterator = u32[SLOT] as number;
-  if (iterator === 0) return;
-  const base = u32[TOP] as number;
+  const slot = enter(EntriesRequest.WORDS + CHUNK * ANY_WORDS);
+  const half = slot * 2;
+  const values = slot + EntriesRequest.WORDS;
+  let iterator = 0;
   try {
-    if (base + CHUNK > SLOTS) throw frameIsFull();
-    u32[TOP] = base + CHUNK;
-    for (let isLast = false; !isLast; ) {
-      u32[SLOT] = iterator;
-      u32[BASE] = base;
-      i32[COUNT] = CHUNK / 2;
+    f64[slot + EntriesRequest.OBJECT] = pointer;
+    u32[SLOT] = slot;
+    ffi.iterateEntries();
+    if (i32[half + EntriesRequest.STATUS] !== 0) throw takeRaised();
+    iterator = u32[half + EntriesRequest.ITERATOR] as number;
+    for (let isLast = iterator === 0; !isLast; ) {
+      u32[half + EntriesRequest.VALUES] = values;
+      i32[half + EntriesRequest.COUNT] = CHUNK / 2;
+      u32[SLOT] = slot;
       ffi.readEntries();
-      if (i32[STATUS] !== 0) throw takeRaised();
-      isLast = u32[SLOT] === 0;
-      const written = i32[COUNT] as number;
+      if (i32[half + EntriesRequest.STATUS] !== 0) throw takeRaised();
+      isLast = u32[half + EntriesRequest.IS_LAST] !== 0;
+      const written = i32[half + EntriesRequest.COUNT] as number;
       for (let i = 0; i < written; i++) {
-        const key = take(base + 2 * i);
-        target.set(key, take(base + 2 * i + 1));
+        const key = take(values + 2 * i * ANY_WORDS);
+        target.set(key, take(values + (2 * i + 1) * ANY_WORDS));
       }
     }
   } finally {
-    u32[TOP] = base;
-    disown(iterator);
+    leave(slot);
+    if (iterator !== 0) disown(iterator);
   }
 }

@@ -5,66 +5,64 @@
  */
 
 import { placeOf } from '../native/export.js';
+import { wire } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf } from '../view.js';
 import { allocate } from './allocator.js';
+import { ANY_WORDS } from './any.js';
 import { writeArgument } from './arguments.js';
 import { settle } from './async.js';
-import { frame } from './call-frame.js';
 import { ALLOCATOR, callbackOf, type JavaScriptFunction } from './callbacks.js';
-import { takeValue, takeValues } from './calls.js';
+import { takeValue } from './calls.js';
 import { readElements } from './containers.js';
 import { raise, TVMFFIError } from './errors.js';
-import { setDispatcher } from './library.js';
-import { checkLent, keepForCall, callState as sharedState, type Temporary } from './objects.js';
+import { setHandlers } from './library.js';
+import { callState, checkLent, keepForCall, releaseAfterTick, type Temporary } from './objects.js';
 import { RValue } from './values.js';
+import { CallbackRequest } from './wire-layout.js';
 
-// Constants of this module, for the reason that call-frame.ts gives.
-const { f64, i32, u32, OBJECT, BASE, CALLBACK, COUNT, STATUS } = frame;
+const { f64, i32, u32 } = wire;
+const { ARRAY, CALLBACK, COUNT, STATUS, WORDS } = CallbackRequest;
+const { SLOT } = WireHeader;
+// Of another chunk of dist, which costs a load and a check at each use.
 const OwnTensor = Tensor;
-const callState = sharedState;
-const take = takeValue;
-const write = writeArgument;
-
-/** In place of a number of arguments: they are the elements of an array at OBJECT. native/tvm_ffi/callback.h has the same. */
-const MANY_ARGUMENTS = -3;
 
 /** Never throws: an error is raised for the native caller. */
 function dispatch(): void {
-  const base = u32[BASE] as number;
-  const count = i32[COUNT] as number;
-  const number = u32[CALLBACK] as number;
-  if (count < 0 && count !== MANY_ARGUMENTS) {
-    settle(number, base, count);
-    return;
-  }
+  const slot = u32[SLOT] as number;
+  const half = slot * 2;
+  const count = i32[half + COUNT] as number;
+  const array = f64[slot + ARRAY] as number;
+  const first = slot + WORDS;
   const { temporaries } = callState;
   const mark = temporaries.length;
   let lent: Temporary[] | null = null;
   try {
-    const target = targetOf(number);
+    const target = targetOf(u32[half + CALLBACK] as number);
     let value: unknown;
     // Most callbacks have one argument, and an array of arguments costs as much as the rest of this function.
     if (count === 1) {
-      const argument = take(base);
+      const argument = takeValue(first);
       if (temporaries.length > mark) lent = temporaries.splice(mark);
       value = target(argument as never);
     } else {
       const args: unknown[] = [];
-      if (count === MANY_ARGUMENTS) readElements(f64[OBJECT] as number, args, take);
-      else takeValues(base, count, args);
+      if (array !== 0) readElements(array, args, takeValue);
+      else for (let i = 0; i < count; i++) args.push(takeValue(first + i * ANY_WORDS));
       if (temporaries.length > mark) lent = temporaries.splice(mark);
       value = target(...(args as never[]));
     }
-    writeResult(count === MANY_ARGUMENTS ? base : base + count, value);
+    writeResult(first + count * ANY_WORDS, value);
     // The caller may use the memory that was lent to it, unless the callback detached it.
     if (callState.lent.length > 0) checkLent(0);
-    i32[STATUS] = 0;
+    i32[half + STATUS] = 0;
   } catch (error) {
     raise(error);
-    i32[STATUS] = -1;
+    i32[half + STATUS] = -1;
   }
   // Views of arguments end with the callback. What the result needs is released when the call around it ends.
+  if (temporaries.length > mark) releaseAfterTick();
   if (lent !== null) for (const view of lent) view.release();
 }
 
@@ -83,10 +81,9 @@ function writeResult(slot: number, result: unknown): void {
   if (value instanceof OwnTensor && placeOf(descriptorOf(value)) === 'copy') {
     const copy = value.copy();
     keepForCall({ release: () => copy.dispose() });
-    writeArgument(slot, copy);
-    return;
+    value = copy;
   }
-  write(slot, value);
+  writeArgument(slot, value);
 }
 
-setDispatcher(dispatch);
+setHandlers({ onCall: dispatch, onSettle: settle });

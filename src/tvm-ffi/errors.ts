@@ -5,8 +5,15 @@
  */
 
 import { DLPackError, isDLPackError } from '../errors.js';
-import { f64, OBJECT, SLOT, u32 } from './call-frame.js';
+import { wire } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
 import { ffi } from './library.js';
+import { disown, type Referenced } from './objects.js';
+import { enter, leave } from './slot.js';
+import { ErrorRequest } from './wire-layout.js';
+
+const { f64, u32 } = wire;
+const { OBJECT, CAUSE, REFERENCE, CAUSE_REFERENCE } = ErrorRequest;
 
 declare module '../errors.js' {
   interface DLPackErrors {
@@ -31,36 +38,40 @@ export class TVMFFIError extends DLPackError {
 /** The JavaScript error that was raised last, so that it comes back as the cause of what it became. */
 let raised = { pointer: 0, error: null as unknown };
 
-/** The error that a native call raised on this thread, taken away from it. */
-export function takeRaised(): TVMFFIError {
+/** The error that is raised on this thread, taken away from it; the pointer 0: none. */
+function moveRaised(): Referenced {
+  const slot = enter(ErrorRequest.WORDS);
+  u32[WireHeader.SLOT] = slot;
   ffi.moveRaised();
-  const pointer = f64[OBJECT] as number;
-  if (pointer === 0)
-    return new TVMFFIError('InternalError', 'Expected an error from a call that failed but found none');
-  return errorAt(pointer);
+  leave(slot);
+  return { pointer: f64[slot + OBJECT] as number, reference: u32[slot * 2 + REFERENCE] as number };
 }
 
-/** The error object of a request that just ended; its reference, in SLOT, is released. */
-export function errorAt(pointer: number): TVMFFIError {
-  const number = u32[SLOT] as number;
-  f64[OBJECT] = pointer;
+/** The error that a native call raised on this thread, taken away from it. */
+export function takeRaised(): TVMFFIError {
+  const { pointer, reference } = moveRaised();
+  if (pointer === 0)
+    return new TVMFFIError('InternalError', 'Expected an error from a call that failed but found none');
+  return errorAt(pointer, reference);
+}
+
+/** The error object at an address; its reference is released. */
+export function errorAt(pointer: number, reference: number): TVMFFIError {
+  const slot = enter(ErrorRequest.WORDS);
+  f64[slot + OBJECT] = pointer;
+  u32[WireHeader.SLOT] = slot;
   const [kind, message, backtrace] = ffi.readError();
-  const causePointer = f64[OBJECT] as number;
-  const causeNumber = u32[SLOT] as number;
+  leave(slot);
+  const causePointer = f64[slot + CAUSE] as number;
+  const causeReference = u32[slot * 2 + CAUSE_REFERENCE] as number;
   const own = raised.pointer === pointer ? raised.error : undefined;
   if (own !== undefined) raised = { pointer: 0, error: null };
   let cause = own;
-  if (own !== undefined) release(causeNumber);
-  else if (causePointer !== 0) cause = errorAt(causePointer);
-  release(number);
+  if (own !== undefined) disown(causeReference);
+  else if (causePointer !== 0) cause = errorAt(causePointer, causeReference);
+  disown(reference);
   const lines = backtrace.split('\n').filter((line) => line !== '');
   return new TVMFFIError(kind, message, { backtrace: lines.reverse().join('\n'), cause });
-}
-
-/** Releases the reference with a number; 0 is no reference. */
-function release(number: number): void {
-  u32[SLOT] = number;
-  ffi.disown();
 }
 
 /** Causes of causes that native code is told of. Chains may be cycles. */
@@ -68,31 +79,32 @@ const MAX_CAUSES = 16;
 
 /** Raises a JavaScript error on this thread, for the native code that called. */
 export function raise(error: unknown): void {
-  raiseWithCauses(error, MAX_CAUSES);
-  raised = { pointer: f64[OBJECT] as number, error };
+  raised = { pointer: raiseWithCauses(error, MAX_CAUSES), error };
 }
 
-/** Leaves the address of the error in OBJECT. */
-function raiseWithCauses(error: unknown, left: number): void {
+/** Returns the address of the error. */
+function raiseWithCauses(error: unknown, left: number): number {
   const { kind, message, backtrace } = describeError(error);
-  const cause = left === 0 ? null : causeOf(error);
-  let number = 0;
-  if (cause !== null) {
-    raiseWithCauses(cause, left - 1);
-    ffi.moveRaised();
-    number = u32[SLOT] as number;
-  } else {
-    f64[OBJECT] = 0;
+  const next = left === 0 ? null : causeOf(error);
+  let cause: Referenced = { pointer: 0, reference: 0 };
+  if (next !== null) {
+    raiseWithCauses(next, left - 1);
+    cause = moveRaised();
   }
+  const slot = enter(ErrorRequest.WORDS);
+  f64[slot + CAUSE] = cause.pointer;
+  u32[WireHeader.SLOT] = slot;
   ffi.setRaised(kind, message, backtrace);
-  release(number);
+  leave(slot);
+  const pointer = f64[slot + OBJECT] as number;
+  disown(cause.reference);
+  return pointer;
 }
 
-/** Makes a native error, with a reference in SLOT; returns its address. */
-export function makeError(error: unknown): number {
+/** Makes a native error, with a reference. */
+export function makeError(error: unknown): Referenced {
   raiseWithCauses(error, MAX_CAUSES);
-  ffi.moveRaised();
-  return f64[OBJECT] as number;
+  return moveRaised();
 }
 
 function causeOf(error: unknown): Error | null {

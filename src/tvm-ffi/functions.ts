@@ -5,13 +5,17 @@
  */
 
 import { ArgumentTypeError, ArgumentValueError, checkOptions } from '../errors.js';
-import { f64, i32, OBJECT, STATUS, Type } from './call-frame.js';
+import { wire } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
+import { Type } from './any.js';
 import { type JavaScriptFunction, makeCallback } from './callbacks.js';
 import { type FFIFunction, invokeLocked, wrapFunction } from './calls.js';
 import { takeRaised } from './errors.js';
 import { builtin, findGlobal } from './globals.js';
 import { ffi, library } from './library.js';
 import { adoptObject, type ObjectHandle, standIns } from './objects.js';
+import { enter, leave } from './slot.js';
+import { ObjectRequest } from './wire-layout.js';
 
 export interface GetGlobalOptions {
   /** Return null for a name that is not registered instead of throwing. */
@@ -42,12 +46,15 @@ export interface RegisterOptions {
 export function registerGlobalFunc(name: string, fn: JavaScriptFunction, options: RegisterOptions = {}): FFIFunction {
   if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
   checkOptions(options, '{ override: true }');
-  const isOverride = options.override === true; // a getter may run user code: before the frame is filled
+  const isOverride = options.override === true;
   library();
   const handle = handleOfFunction(fn);
-  f64[OBJECT] = handle.pointer;
+  const slot = enter(ObjectRequest.WORDS);
+  wire.f64[slot + ObjectRequest.OBJECT] = handle.pointer;
+  wire.u32[WireHeader.SLOT] = slot;
   ffi.setGlobal(name, isOverride);
-  if (i32[STATUS] !== 0) throw takeRaised();
+  leave(slot);
+  if (wire.i32[slot * 2 + ObjectRequest.STATUS] !== 0) throw takeRaised();
   return wrapFunction(handle);
 }
 
@@ -77,5 +84,8 @@ export function toFunction(fn: JavaScriptFunction): FFIFunction {
 
 function handleOfFunction(fn: JavaScriptFunction): ObjectHandle {
   if (typeof fn !== 'function') throw new ArgumentTypeError('fn', 'a function', fn);
-  return standIns.get(fn) ?? adoptObject(makeCallback(fn), Type.function);
+  const known = standIns.get(fn);
+  if (known !== undefined) return known;
+  const { pointer, reference } = makeCallback(fn);
+  return adoptObject(pointer, Type.function, reference);
 }

@@ -4,17 +4,27 @@
  * @module
  */
 
-import { f64, i32, OBJECT, STATUS, Type } from './call-frame.js';
+import { wire } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
+import { Type } from './any.js';
 import { TVMFFIError, takeRaised } from './errors.js';
 import { library } from './library.js';
 import { adoptObject, type ObjectHandle } from './objects.js';
+import { enter, leave } from './slot.js';
+import { ObjectRequest } from './wire-layout.js';
+
+const { f64, i32, u32 } = wire;
 
 /** The function registered under a name, or null. */
 export function findGlobal(name: string): ObjectHandle | null {
-  library().getGlobal(name);
-  if (i32[STATUS] !== 0) throw takeRaised();
-  const pointer = f64[OBJECT] as number;
-  return pointer === 0 ? null : adoptObject(pointer, Type.function);
+  const ffi = library();
+  const slot = enter(ObjectRequest.WORDS);
+  u32[WireHeader.SLOT] = slot;
+  ffi.getGlobal(name);
+  leave(slot);
+  if (i32[slot * 2 + ObjectRequest.STATUS] !== 0) throw takeRaised();
+  const pointer = f64[slot + ObjectRequest.OBJECT] as number;
+  return pointer === 0 ? null : adoptObject(pointer, Type.function, u32[slot * 2 + ObjectRequest.REFERENCE] as number);
 }
 
 const builtins = new Map<string, number>();
@@ -26,8 +36,12 @@ const builtins = new Map<string, number>();
 export function builtin(name: string): number {
   let pointer = builtins.get(name);
   if (pointer === undefined) {
-    library().getBuiltin(name);
-    pointer = f64[OBJECT] as number;
+    const ffi = library();
+    const slot = enter(ObjectRequest.WORDS);
+    u32[WireHeader.SLOT] = slot;
+    ffi.getBuiltin(name);
+    leave(slot);
+    pointer = f64[slot + ObjectRequest.OBJECT] as number;
     if (pointer === 0) throw new TVMFFIError('RuntimeError', `This libtvm_ffi has no global function '${name}'`);
     builtins.set(name, pointer);
   }

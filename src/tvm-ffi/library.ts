@@ -8,18 +8,25 @@ import { realpathSync } from 'node:fs';
 import { ArgumentTypeError, ArgumentValueError, checkOptions, LoadError } from '../errors.js';
 import { native } from '../native/load.js';
 import type { FFIBinding } from './binding.js';
-import { callBuffer } from './call-frame.js';
 import { candidates } from './find.js';
 
 /** The functions of this thread. Only code that runs after {@link library} may use it. */
 export let ffi: FFIBinding;
 
 let attached: FFIBinding | null = null;
-let dispatch: (() => void) | null = null;
+let handlers: Handlers | null = null;
 
-/** Names what runs when native code calls a JavaScript function. Done before the library is loaded. */
-export function setDispatcher(dispatcher: () => void): void {
-  dispatch = dispatcher;
+/** What native code calls. */
+export interface Handlers {
+  /** Runs a JavaScript function for a {@link CallbackRequest}. */
+  onCall(): void;
+  /** Settles a promise for a {@link SettleRequest}. */
+  onSettle(): void;
+}
+
+/** Names the handlers, before the library is loaded. */
+export function setHandlers(next: Handlers): void {
+  handlers = next;
 }
 
 /** Loads libtvm_ffi from `path`, or from the usual places, unless this thread has it. */
@@ -35,7 +42,7 @@ export function library(path?: string): FFIBinding {
     const problem = binding.loadTvmFfi(candidate.path);
     if (problem === undefined) {
       // Copied, for the reason that native/load.ts gives.
-      ffi = { ...binding.attachTvmFfi<FFIBinding>({ frame: callBuffer, onCall: dispatch as () => void }) };
+      ffi = { ...binding.attachTvmFfi<FFIBinding>(handlers as Handlers) };
       attached = ffi;
       return ffi;
     }

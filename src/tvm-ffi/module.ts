@@ -6,7 +6,7 @@
 
 import { resolve } from 'node:path';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
-import { Type } from './call-frame.js';
+import { Type } from './any.js';
 import { type FFIFunction, invoke, invokeLocked } from './calls.js';
 import { builtin } from './globals.js';
 import { library } from './library.js';

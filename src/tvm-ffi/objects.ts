@@ -5,9 +5,15 @@
  */
 
 import type { DeviceInfo } from '../device.js';
+import { wire } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
 import { type Collectable, collectLater, type Owner } from '../storage/collect.js';
-import { SLOT, TOP, u32 } from './call-frame.js';
 import { ffi } from './library.js';
+import { enter, leave } from './slot.js';
+import { ReferenceRequest } from './wire-layout.js';
+
+const { u32 } = wire;
+const { SLOT, TOP } = WireHeader;
 
 /** Something to release when a call ends. */
 export interface Temporary {
@@ -23,8 +29,6 @@ interface Lent {
 export const callState = {
   /** False: everything below is as it is between calls, and a call that ends has nothing to release. */
   isUsed: false,
-  /** Bytes of the frame's text in use. */
-  text: 0,
   /** The first device other than the host among the arguments. */
   device: null as DeviceInfo | null,
   temporaries: [] as Temporary[],
@@ -35,19 +39,27 @@ export const callState = {
 /** References dropped during a call. They are released after it, because the arguments of a call must outlive it. */
 const deferred: number[] = [];
 
-/** Releases a reference now. */
+/** Releases a reference now. Native code reads the message first, so the slot is free before a deleter runs. */
 export function disown(number: number): void {
-  u32[SLOT] = number;
+  const slot = enter(ReferenceRequest.WORDS);
+  leave(slot);
+  u32[slot * 2 + ReferenceRequest.REFERENCE] = number;
+  u32[SLOT] = slot;
   ffi.disown();
 }
 
 function disownAfterCall(number: number): void {
-  if (u32[TOP] === 0) {
+  if (u32[TOP] === WireHeader.WORDS) {
     disown(number);
     return;
   }
-  deferred.push(number);
+  if (deferred.push(number) === 1) queueMicrotask(disownDeferred);
   callState.isUsed = true;
+}
+
+/** Releases what was dropped during calls. No call is under way. */
+function disownDeferred(): void {
+  for (let number = deferred.pop(); number !== undefined; number = deferred.pop()) disown(number);
 }
 
 /** Notes JavaScript memory that the call being prepared gets. */
@@ -72,8 +84,8 @@ export function keepForCall(temporary: Temporary): void {
 }
 
 /**
- * Releases all temporaries after the first `mark`, even when a deleter throws. This happens before the slots are free: a deleter
- * may be user code, and the calls that it makes would overwrite slots that still hold references.
+ * Releases all temporaries after the first `mark`, even when a deleter throws. This happens before the slot of the call is
+ * free: a deleter may be user code, and the calls that it makes would overwrite values that still hold references.
  */
 export function releaseTemporaries(mark: number): void {
   const { temporaries } = callState;
@@ -84,14 +96,30 @@ export function releaseTemporaries(mark: number): void {
   }
 }
 
-/** Frees the slots from `base` on. At the end of the outermost call, resets the rest of the state. */
-export function leaveCall(base: number): void {
-  u32[TOP] = base;
-  if (base !== 0 || !callState.isUsed) return;
+let isReleasing = false;
+
+/**
+ * Releases what the result of a callback needs, at the end of the tick at the latest. Where JavaScript made the call around
+ * the callback, that call releases it; where another host of the process did, such as Python, nothing else would.
+ */
+export function releaseAfterTick(): void {
+  if (isReleasing) return;
+  isReleasing = true;
+  queueMicrotask(() => {
+    isReleasing = false;
+    if (u32[TOP] !== WireHeader.WORDS) return;
+    callState.isUsed = false;
+    releaseTemporaries(0);
+  });
+}
+
+/** Frees the slot of a call. A call that began with nothing in use leaves nothing in use. */
+export function leaveCall(slot: number, isInside: boolean): void {
+  leave(slot);
+  if (isInside) return;
   callState.isUsed = false;
-  callState.text = 0;
   callState.device = null;
-  for (let number = deferred.pop(); number !== undefined; number = deferred.pop()) disown(number);
+  if (slot === WireHeader.WORDS) disownDeferred();
 }
 
 /** A reference until the end of the call. */
@@ -160,9 +188,15 @@ export class ObjectHandle {
   }
 }
 
-/** A handle for the object of a request that just ended, whose reference is in SLOT. */
-export function adoptObject(pointer: number, type: number): ObjectHandle {
-  return new ObjectHandle(pointer, type, u32[SLOT] as number, null);
+/** An object by its address, and the number of a reference to it. */
+export interface Referenced {
+  readonly pointer: number;
+  readonly reference: number;
+}
+
+/** A handle for an object with a reference. */
+export function adoptObject(pointer: number, type: number, reference: number): ObjectHandle {
+  return new ObjectHandle(pointer, type, reference, null);
 }
 
 /** The native objects behind the JavaScript functions and modules that stand for them. */

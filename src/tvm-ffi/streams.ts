@@ -6,12 +6,17 @@
 
 import { type Device, type DeviceInfo, parseDevice } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import { wire } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { type DeviceBackend, getDeviceBackend } from '../storage/device-backend.js';
 import { type StreamLike, streamHandle } from '../stream.js';
-import { DEVICE, i32, STATUS, STREAM, u64 } from './call-frame.js';
 import { takeRaised } from './errors.js';
 import { ffi, library } from './library.js';
+import { enter, leave } from './slot.js';
+import { StreamRequest } from './wire-layout.js';
+
+const { i32, u32, u64 } = wire;
 
 /** Names the stream that a call with tensors of a device runs on; null leaves it as it is. */
 export type StreamProvider = (device: Device) => StreamLike | bigint | null;
@@ -55,7 +60,7 @@ export function followTorchStream(torch: TorchStreams): void {
 const explicit = new Map<Device, bigint[]>();
 
 /** The stream of a call: from the provider, or the current stream of the device; null when neither has one. */
-function streamOf(device: DeviceInfo): bigint | null {
+export function streamOf(device: DeviceInfo): bigint | null {
   const provided = provider?.(device.name) ?? null;
   if (provided !== null) return checkHandle(streamHandle(provided));
   const keeper = keeperOf(device);
@@ -76,21 +81,9 @@ export function useOnStream(descriptor: Descriptor): void {
   backend.handOver(descriptor, stream === 0n ? null : stream);
 }
 
-/** Has the call that follows set the stream of a device. */
-export function writeStream(device: DeviceInfo): void {
-  const stream = streamOf(device);
-  if (stream === null) return;
-  u64[STREAM] = stream;
-  i32[DEVICE] = device.type;
-  i32[DEVICE + 1] = device.id;
-}
-
 /** The same for a call on another thread, which does not see the streams of this one. */
-export function captureStream(device: DeviceInfo): void {
-  const stream = streamOf(device) ?? hostStream(device);
-  u64[STREAM] = stream;
-  i32[DEVICE] = device.type;
-  i32[DEVICE + 1] = device.id;
+export function streamOfAsyncCall(device: DeviceInfo): bigint {
+  return streamOf(device) ?? hostStream(device);
 }
 
 function checkHandle(handle: bigint | null): bigint {
@@ -101,15 +94,23 @@ function checkHandle(handle: bigint | null): bigint {
   return handle;
 }
 
+/** Takes a slot for a request about the stream of a device. */
+function enterStream({ type, id }: DeviceInfo): number {
+  const slot = enter(StreamRequest.WORDS);
+  i32[slot * 2 + StreamRequest.DEVICE_TYPE] = type;
+  i32[slot * 2 + StreamRequest.DEVICE_ID] = id;
+  return slot;
+}
+
 /** Sets the stream of a device and returns the one before. */
 function exchangeStream(device: DeviceInfo, handle: bigint): bigint {
-  i32[DEVICE] = device.type;
-  i32[DEVICE + 1] = device.id;
-  u64[STREAM] = handle;
+  const slot = enterStream(device);
+  u64[slot + StreamRequest.STREAM] = handle;
+  u32[WireHeader.SLOT] = slot;
   ffi.setStream();
-  i32[DEVICE] = 0;
-  if (i32[STATUS] !== 0) throw takeRaised();
-  return u64[STREAM] as bigint;
+  leave(slot);
+  if (i32[slot * 2 + StreamRequest.STATUS] !== 0) throw takeRaised();
+  return u64[slot + StreamRequest.STREAM] as bigint;
 }
 
 /** The current stream of a device on this thread, on which kernels run unless a provider names another; 0n is the default stream. */
@@ -123,12 +124,12 @@ export function currentStream(device: Device): bigint {
 }
 
 /** The stream that TVM-FFI has for a device on this thread; 0n when none was set. */
-function hostStream({ type, id }: DeviceInfo): bigint {
-  i32[DEVICE] = type;
-  i32[DEVICE + 1] = id;
+function hostStream(device: DeviceInfo): bigint {
+  const slot = enterStream(device);
+  u32[WireHeader.SLOT] = slot;
   ffi.getStream();
-  i32[DEVICE] = 0;
-  return u64[STREAM] as bigint;
+  leave(slot);
+  return u64[slot + StreamRequest.STREAM] as bigint;
 }
 
 /**

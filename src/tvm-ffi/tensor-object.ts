@@ -5,14 +5,22 @@
  */
 
 import { BufferError } from '../errors.js';
-import { enterExport, leaveExport, placeOf, withMemory } from '../native/export.js';
-import { enter, wire } from '../native/wire.js';
-import { ExportRequest, WireHeader } from '../native/wire-layout.js';
+import { isDebug, recordExport } from '../native/debug.js';
+import { placeOf, withMemory } from '../native/export.js';
+import type { NativeStorage } from '../native/native-storage.js';
+import { errorOfTensor } from '../native/status.js';
+import { wire } from '../native/wire.js';
+import { Status, WireHeader } from '../native/wire-layout.js';
 import { writeTensor } from '../native/wire-tensor.js';
 import type { Descriptor } from '../storage/descriptor.js';
-import { f64, OBJECT, SLOT, Type, u32, VIEW } from './call-frame.js';
+import { Type } from './any.js';
 import { ffi } from './library.js';
 import { lend, ObjectHandle } from './objects.js';
+import { enter, leave } from './slot.js';
+import { TensorObjectRequest } from './wire-layout.js';
+
+const { f64, i32, u32 } = wire;
+const { OBJECT, VIEW, STATUS, REFERENCE, TENSOR, WORDS } = TensorObjectRequest;
 
 /**
  * A native object for the elements of a descriptor, and the `DLTensor` inside it. It goes with the storage, and with the
@@ -23,11 +31,12 @@ export class TensorObject extends ObjectHandle {
   /** False: the memory belongs to JavaScript, and native code may use it during a call only. */
   readonly isOwning: boolean;
 
-  constructor(descriptor: Descriptor, isOwning: boolean) {
+  /** Of the request in a slot. */
+  constructor(descriptor: Descriptor, isOwning: boolean, slot: number) {
     const { storage } = descriptor;
     storage.attached ??= new Set();
-    super(f64[OBJECT] as number, Type.tensor, u32[SLOT] as number, storage.attached);
-    this.view = f64[VIEW] as number;
+    super(f64[slot + OBJECT] as number, Type.tensor, u32[slot * 2 + REFERENCE] as number, storage.attached);
+    this.view = f64[slot + VIEW] as number;
     this.isOwning = isOwning;
   }
 }
@@ -46,11 +55,10 @@ export function tensorObject(descriptor: Descriptor): TensorObject {
 
 function own(descriptor: Descriptor): TensorObject {
   return withMemory(descriptor, false, (ready) => {
-    const slot = enterExport(ready);
-    wire.u32[WireHeader.SLOT] = slot;
+    const { handle } = ready.storage as NativeStorage;
+    const slot = begin(ready, handle, isDebug() ? recordExport() : 0);
     ffi.makeTensor();
-    leaveExport(slot);
-    return new TensorObject(descriptor, true);
+    return finish(slot, descriptor, true);
   });
 }
 
@@ -62,10 +70,21 @@ function borrow(descriptor: Descriptor): TensorObject {
   }
   const { storage } = descriptor;
   const bytes = new Uint8Array(storage.buffer(), storage.start, storage.nbytes);
-  const slot = enter(ExportRequest.WORDS + 2 * descriptor.shape.length);
-  writeTensor(slot + ExportRequest.TENSOR, descriptor, 0, 0);
-  wire.u32[WireHeader.SLOT] = slot;
+  const slot = begin(descriptor, 0, 0);
   ffi.borrowTensor(bytes);
-  leaveExport(slot);
-  return new TensorObject(descriptor, false);
+  return finish(slot, descriptor, false);
+}
+
+function begin(descriptor: Descriptor, handle: number, trace: number): number {
+  const slot = enter(WORDS + 2 * descriptor.shape.length);
+  writeTensor(slot + TENSOR, descriptor, handle, trace);
+  u32[WireHeader.SLOT] = slot;
+  return slot;
+}
+
+function finish(slot: number, descriptor: Descriptor, isOwning: boolean): TensorObject {
+  leave(slot);
+  const status = i32[slot * 2 + STATUS] as number;
+  if (status !== Status.ok) throw errorOfTensor(status, slot + TENSOR);
+  return new TensorObject(descriptor, isOwning, slot);
 }

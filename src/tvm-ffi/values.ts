@@ -7,9 +7,12 @@
 import { type Device, type DLDevice, deviceFromType, parseDevice } from '../device.js';
 import { type DLDataType, type DType, dtypeFromCode, parseDType, TypeCode } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
-import { f64, OBJECT } from './call-frame.js';
+import { wire } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
 import { ffi } from './library.js';
 import { ObjectHandle } from './objects.js';
+import { enter, leave } from './slot.js';
+import { ObjectRequest } from './wire-layout.js';
 
 /**
  * A method of this name returns the value that native code gets in place of an object, as `__tvm_ffi_value__` does in Python.
@@ -209,8 +212,12 @@ export class FFIObject {
 
   /** The name its class is registered under. */
   get typeKey(): string {
-    f64[OBJECT] = this.#handle.pointer;
-    return ffi.readTypeKey() ?? 'ffi.Object';
+    const slot = enter(ObjectRequest.WORDS);
+    wire.f64[slot + ObjectRequest.OBJECT] = this.#handle.pointer;
+    wire.u32[WireHeader.SLOT] = slot;
+    const key = ffi.readTypeKey();
+    leave(slot);
+    return key ?? 'ffi.Object';
   }
 
   toString(): string {

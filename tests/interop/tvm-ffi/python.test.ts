@@ -10,6 +10,7 @@ import {
   getGlobalFunc,
   loadModule,
   registerGlobalFunc,
+  removeGlobalFunc,
   setAllocator,
   TVMFFIError,
   withStream,
@@ -216,6 +217,27 @@ testWith(kernelsMissing, 'Python objects where Python has no tvm_ffi', () => {
   equal([code, signal], [0, null], output);
   equal(JSON.parse(output), { sum: 3, called: 8, tag: 'TypeError' }, output);
 });
+
+testWith(
+  pythonMissing,
+  'what the result of a JavaScript function needs is released though Python made the call',
+  async () => {
+    registerGlobalFunc('dlpack.test.made', () => [floats([1, 2, 3])], { override: true });
+    py.exec(`
+import tvm_ffi
+made = tvm_ffi.get_global_func('dlpack.test.made')
+def many(): return [len(made()) for i in range(50)]
+`);
+    await collectUntil(() => false);
+    const before = stats();
+    equal(value(py.eval('sum(many())')), 50);
+    ok(
+      await collectUntil(() => stats().exports <= before.exports && stats().storages <= before.storages),
+      JSON.stringify({ before, now: stats() }),
+    );
+    removeGlobalFunc('dlpack.test.made');
+  },
+);
 
 const fromPython = (list: unknown): Iterable<number> => list as Iterable<number>;
 

@@ -1,0 +1,323 @@
+// Messages in slots of the wire. Written by "npm run wire" from scripts/wire/messages.mjs; change it there.
+#ifndef DLPACK_NODE_TVM_FFI_WIRE_LAYOUT_H_
+#define DLPACK_NODE_TVM_FFI_WIRE_LAYOUT_H_
+
+#include "../wire_layout.h"
+
+namespace dlpack {
+namespace tvm_ffi {
+
+// A call. The arguments follow as values, and one more value for the result.
+struct alignas(8) CallRequest {
+  // the address of the function
+  uint64_t function;
+  // a stream handle
+  uint64_t stream;
+  // 0, or -1 when an error is raised on this thread
+  int32_t status;
+  // how many values there are
+  int32_t count;
+  // the device whose stream is set or read; 0: none
+  int32_t device_type;
+  // the number of the device
+  int32_t device_id;
+  // the number of the reference to a result that is an object
+  uint32_t reference;
+  // the argument that the result is, from 1 on; 0: none
+  uint32_t argument;
+  // the reference to a batch of values; 0: none
+  uint32_t batch;
+};
+static_assert(offsetof(CallRequest, function) == 0);
+static_assert(offsetof(CallRequest, stream) == 8);
+static_assert(offsetof(CallRequest, status) == 16);
+static_assert(offsetof(CallRequest, count) == 20);
+static_assert(offsetof(CallRequest, device_type) == 24);
+static_assert(offsetof(CallRequest, device_id) == 28);
+static_assert(offsetof(CallRequest, reference) == 32);
+static_assert(offsetof(CallRequest, argument) == 36);
+static_assert(offsetof(CallRequest, batch) == 40);
+static_assert(sizeof(CallRequest) == 48);
+
+// A call on another thread.
+struct alignas(8) AsyncCallRequest {
+  // the address of the function
+  uint64_t function;
+  // a stream handle
+  uint64_t stream;
+  // a Status
+  int32_t status;
+  // the device whose stream is set or read; 0: none
+  int32_t device_type;
+  // the number of the device
+  int32_t device_id;
+  // the reference to a batch of values; 0: none
+  uint32_t batch;
+  // the number of the promise that waits
+  uint32_t promise;
+};
+static_assert(offsetof(AsyncCallRequest, function) == 0);
+static_assert(offsetof(AsyncCallRequest, stream) == 8);
+static_assert(offsetof(AsyncCallRequest, status) == 16);
+static_assert(offsetof(AsyncCallRequest, device_type) == 20);
+static_assert(offsetof(AsyncCallRequest, device_id) == 24);
+static_assert(offsetof(AsyncCallRequest, batch) == 28);
+static_assert(offsetof(AsyncCallRequest, promise) == 32);
+static_assert(sizeof(AsyncCallRequest) == 40);
+
+// A call of a JavaScript function, pushed by native code. The arguments follow as values, and one for the result.
+struct alignas(8) CallbackRequest {
+  // the address of an array of the arguments, where they do not follow; 0: they do
+  uint64_t array;
+  // the number of the function
+  uint32_t callback;
+  // 0, or -1 when an error is raised on this thread
+  int32_t status;
+  // how many values there are
+  int32_t count;
+};
+static_assert(offsetof(CallbackRequest, array) == 0);
+static_assert(offsetof(CallbackRequest, callback) == 8);
+static_assert(offsetof(CallbackRequest, status) == 12);
+static_assert(offsetof(CallbackRequest, count) == 16);
+static_assert(sizeof(CallbackRequest) == 24);
+
+// The outcome of an asynchronous call, pushed by native code. The result follows as a value.
+struct alignas(8) SettleRequest {
+  // the address of the error; 0: there is a result
+  uint64_t error;
+  // the number of a reference in the table of the context; 0: none
+  uint32_t reference;
+  // the number of the promise
+  uint32_t promise;
+};
+static_assert(offsetof(SettleRequest, error) == 0);
+static_assert(offsetof(SettleRequest, reference) == 8);
+static_assert(offsetof(SettleRequest, promise) == 12);
+static_assert(sizeof(SettleRequest) == 16);
+
+// A reference that JavaScript no longer needs.
+struct alignas(8) ReferenceRequest {
+  // the number of a reference in the table of the context; 0: none
+  uint32_t reference;
+};
+static_assert(offsetof(ReferenceRequest, reference) == 0);
+static_assert(sizeof(ReferenceRequest) == 8);
+
+// One value on the wire: taken, made, or its reference counted.
+struct alignas(8) ValueRequest {
+  // 0, or -1 when an error is raised on this thread
+  int32_t status;
+  // the word of the value
+  uint32_t value;
+  // the number of a reference in the table of the context; 0: none
+  uint32_t reference;
+};
+static_assert(offsetof(ValueRequest, status) == 0);
+static_assert(offsetof(ValueRequest, value) == 4);
+static_assert(offsetof(ValueRequest, reference) == 8);
+static_assert(sizeof(ValueRequest) == 16);
+
+// An object: found, made or retained.
+struct alignas(8) ObjectRequest {
+  // the address of an object
+  uint64_t object;
+  // 0, or -1 when an error is raised on this thread
+  int32_t status;
+  // the number of a reference in the table of the context; 0: none
+  uint32_t reference;
+  // the number of its class
+  int32_t type;
+};
+static_assert(offsetof(ObjectRequest, object) == 0);
+static_assert(offsetof(ObjectRequest, status) == 8);
+static_assert(offsetof(ObjectRequest, reference) == 12);
+static_assert(offsetof(ObjectRequest, type) == 16);
+static_assert(sizeof(ObjectRequest) == 24);
+
+// The object of a tensor.
+struct alignas(8) TensorObjectRequest {
+  // the address of an object
+  uint64_t object;
+  // the DLTensor inside it
+  uint64_t view;
+  // a Status
+  int32_t status;
+  // the number of a reference in the table of the context; 0: none
+  uint32_t reference;
+  // what the object is made for
+  WireTensor tensor;
+};
+static_assert(offsetof(TensorObjectRequest, object) == 0);
+static_assert(offsetof(TensorObjectRequest, view) == 8);
+static_assert(offsetof(TensorObjectRequest, status) == 16);
+static_assert(offsetof(TensorObjectRequest, reference) == 20);
+static_assert(offsetof(TensorObjectRequest, tensor) == 24);
+static_assert(sizeof(TensorObjectRequest) == 80);
+
+// A native function that calls JavaScript.
+struct alignas(8) CallbackMakeRequest {
+  // the address of an object
+  uint64_t object;
+  // the number that onRelease gets when native code has released the function
+  double pin;
+  // 0, or -1 when an error is raised on this thread
+  int32_t status;
+  // the number of a reference in the table of the context; 0: none
+  uint32_t reference;
+  // the number of the JavaScript function
+  uint32_t callback;
+};
+static_assert(offsetof(CallbackMakeRequest, object) == 0);
+static_assert(offsetof(CallbackMakeRequest, pin) == 8);
+static_assert(offsetof(CallbackMakeRequest, status) == 16);
+static_assert(offsetof(CallbackMakeRequest, reference) == 20);
+static_assert(offsetof(CallbackMakeRequest, callback) == 24);
+static_assert(sizeof(CallbackMakeRequest) == 32);
+
+// An error: raised, taken or read.
+struct alignas(8) ErrorRequest {
+  // the address of an object
+  uint64_t object;
+  // the address of its cause; 0: none
+  uint64_t cause;
+  // the number of a reference in the table of the context; 0: none
+  uint32_t reference;
+  // the number of a reference to the cause
+  uint32_t cause_reference;
+};
+static_assert(offsetof(ErrorRequest, object) == 0);
+static_assert(offsetof(ErrorRequest, cause) == 8);
+static_assert(offsetof(ErrorRequest, reference) == 16);
+static_assert(offsetof(ErrorRequest, cause_reference) == 20);
+static_assert(sizeof(ErrorRequest) == 24);
+
+// Values for a batch, which is made for the number 0.
+struct alignas(8) BatchRequest {
+  // 0, or -1 when an error is raised on this thread
+  int32_t status;
+  // the reference to a batch of values; 0: none
+  uint32_t batch;
+  // the word of the first value
+  uint32_t values;
+  // how many values there are
+  int32_t count;
+};
+static_assert(offsetof(BatchRequest, status) == 0);
+static_assert(offsetof(BatchRequest, batch) == 4);
+static_assert(offsetof(BatchRequest, values) == 8);
+static_assert(offsetof(BatchRequest, count) == 12);
+static_assert(sizeof(BatchRequest) == 16);
+
+// A new container of values, or of those of a batch.
+struct alignas(8) ContainerRequest {
+  // the address of an object
+  uint64_t object;
+  // 0, or -1 when an error is raised on this thread
+  int32_t status;
+  // its class
+  int32_t type;
+  // the reference to a batch of values; 0: none
+  uint32_t batch;
+  // the word of the first value
+  uint32_t values;
+  // how many values there are
+  int32_t count;
+  // the number of a reference in the table of the context; 0: none
+  uint32_t reference;
+};
+static_assert(offsetof(ContainerRequest, object) == 0);
+static_assert(offsetof(ContainerRequest, status) == 8);
+static_assert(offsetof(ContainerRequest, type) == 12);
+static_assert(offsetof(ContainerRequest, batch) == 16);
+static_assert(offsetof(ContainerRequest, values) == 20);
+static_assert(offsetof(ContainerRequest, count) == 24);
+static_assert(offsetof(ContainerRequest, reference) == 28);
+static_assert(sizeof(ContainerRequest) == 32);
+
+// Elements of an Array, List or Shape. They stay borrowed.
+struct alignas(8) SequenceRequest {
+  // the address of an object
+  uint64_t object;
+  // the first element
+  uint32_t start;
+  // the word of the first value
+  uint32_t values;
+  // how many values there are
+  int32_t count;
+};
+static_assert(offsetof(SequenceRequest, object) == 0);
+static_assert(offsetof(SequenceRequest, start) == 8);
+static_assert(offsetof(SequenceRequest, values) == 12);
+static_assert(offsetof(SequenceRequest, count) == 16);
+static_assert(sizeof(SequenceRequest) == 24);
+
+// Entries of a Map or Dict: keys and values alternate. They stay borrowed.
+struct alignas(8) EntriesRequest {
+  // the address of an object
+  uint64_t object;
+  // 0, or -1 when an error is raised on this thread
+  int32_t status;
+  // the reference to an iterator; 0: the map is empty
+  uint32_t iterator;
+  // the word of the first value
+  uint32_t values;
+  // how many values there are
+  int32_t count;
+  // 1 when these were the last entries
+  uint32_t is_last;
+};
+static_assert(offsetof(EntriesRequest, object) == 0);
+static_assert(offsetof(EntriesRequest, status) == 8);
+static_assert(offsetof(EntriesRequest, iterator) == 12);
+static_assert(offsetof(EntriesRequest, values) == 16);
+static_assert(offsetof(EntriesRequest, count) == 20);
+static_assert(offsetof(EntriesRequest, is_last) == 24);
+static_assert(sizeof(EntriesRequest) == 32);
+
+// The stream of a device.
+struct alignas(8) StreamRequest {
+  // a stream handle
+  uint64_t stream;
+  // 0, or -1 when an error is raised on this thread
+  int32_t status;
+  // the device whose stream is set or read; 0: none
+  int32_t device_type;
+  // the number of the device
+  int32_t device_id;
+};
+static_assert(offsetof(StreamRequest, stream) == 0);
+static_assert(offsetof(StreamRequest, status) == 8);
+static_assert(offsetof(StreamRequest, device_type) == 12);
+static_assert(offsetof(StreamRequest, device_id) == 16);
+static_assert(sizeof(StreamRequest) == 24);
+
+// What kernels allocate with.
+struct alignas(8) AllocatorRequest {
+  // of a C allocator; 0: another kind
+  uint64_t address;
+  // 1: the JavaScript function; 0: the C allocator, or our own
+  uint32_t uses_function;
+};
+static_assert(offsetof(AllocatorRequest, address) == 0);
+static_assert(offsetof(AllocatorRequest, uses_function) == 8);
+static_assert(sizeof(AllocatorRequest) == 16);
+
+// A tensor from the allocator of kernels. The result is pushed as a TensorResult.
+struct alignas(8) TensorAllocateRequest {
+  // 0, or -1 when an error is raised on this thread
+  int32_t status;
+  // a Status
+  int32_t problem;
+  // what is wanted
+  WireTensor tensor;
+};
+static_assert(offsetof(TensorAllocateRequest, status) == 0);
+static_assert(offsetof(TensorAllocateRequest, problem) == 4);
+static_assert(offsetof(TensorAllocateRequest, tensor) == 8);
+static_assert(sizeof(TensorAllocateRequest) == 64);
+
+}  // namespace tvm_ffi
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_TVM_FFI_WIRE_LAYOUT_H_

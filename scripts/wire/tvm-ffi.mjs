@@ -1,0 +1,152 @@
+// Messages of dlpack/tvm-ffi. Values (TVMFFIAny, two words each) follow a message or lie at a word that it names.
+const raised = ['status', 'i32', '0, or -1 when an error is raised on this thread'];
+const object = ['object', 'u64', 'the address of an object'];
+const reference = ['reference', 'u32', 'the number of a reference in the table of the context; 0: none'];
+const values = ['values', 'u32', 'the word of the first value'];
+const count = ['count', 'i32', 'how many values there are'];
+const batch = ['batch', 'u32', 'the reference to a batch of values; 0: none'];
+const deviceType = ['deviceType', 'i32', 'the device whose stream is set or read; 0: none'];
+const deviceId = ['deviceId', 'i32', 'the number of the device'];
+const stream = ['stream', 'u64', 'a stream handle'];
+
+const messages = [
+  {
+    name: 'CallRequest',
+    comment: 'A call. The arguments follow as values, and one more value for the result.',
+    fields: [
+      ['function', 'u64', 'the address of the function'],
+      stream,
+      raised,
+      count,
+      deviceType,
+      deviceId,
+      ['reference', 'u32', 'the number of the reference to a result that is an object'],
+      ['argument', 'u32', 'the argument that the result is, from 1 on; 0: none'],
+      batch,
+    ],
+  },
+  {
+    name: 'AsyncCallRequest',
+    comment: 'A call on another thread.',
+    fields: [
+      ['function', 'u64', 'the address of the function'],
+      stream,
+      ['status', 'i32', 'a Status'],
+      deviceType,
+      deviceId,
+      batch,
+      ['promise', 'u32', 'the number of the promise that waits'],
+    ],
+  },
+  {
+    name: 'CallbackRequest',
+    comment:
+      'A call of a JavaScript function, pushed by native code. The arguments follow as values, and one for the result.',
+    fields: [
+      ['array', 'u64', 'the address of an array of the arguments, where they do not follow; 0: they do'],
+      ['callback', 'u32', 'the number of the function'],
+      raised,
+      count,
+    ],
+  },
+  {
+    name: 'SettleRequest',
+    comment: 'The outcome of an asynchronous call, pushed by native code. The result follows as a value.',
+    fields: [
+      ['error', 'u64', 'the address of the error; 0: there is a result'],
+      reference,
+      ['promise', 'u32', 'the number of the promise'],
+    ],
+  },
+  { name: 'ReferenceRequest', comment: 'A reference that JavaScript no longer needs.', fields: [reference] },
+  {
+    name: 'ValueRequest',
+    comment: 'One value on the wire: taken, made, or its reference counted.',
+    fields: [raised, ['value', 'u32', 'the word of the value'], reference],
+  },
+  {
+    name: 'ObjectRequest',
+    comment: 'An object: found, made or retained.',
+    fields: [object, raised, reference, ['type', 'i32', 'the number of its class']],
+  },
+  {
+    name: 'TensorObjectRequest',
+    comment: 'The object of a tensor.',
+    fields: [
+      object,
+      ['view', 'u64', 'the DLTensor inside it'],
+      ['status', 'i32', 'a Status'],
+      reference,
+      ['tensor', 'tensor', 'what the object is made for'],
+    ],
+  },
+  {
+    name: 'CallbackMakeRequest',
+    comment: 'A native function that calls JavaScript.',
+    fields: [
+      object,
+      ['pin', 'f64', 'the number that onRelease gets when native code has released the function'],
+      raised,
+      reference,
+      ['callback', 'u32', 'the number of the JavaScript function'],
+    ],
+  },
+  {
+    name: 'ErrorRequest',
+    comment: 'An error: raised, taken or read.',
+    fields: [
+      object,
+      ['cause', 'u64', 'the address of its cause; 0: none'],
+      reference,
+      ['causeReference', 'u32', 'the number of a reference to the cause'],
+    ],
+  },
+  {
+    name: 'BatchRequest',
+    comment: 'Values for a batch, which is made for the number 0.',
+    fields: [raised, batch, values, count],
+  },
+  {
+    name: 'ContainerRequest',
+    comment: 'A new container of values, or of those of a batch.',
+    fields: [object, raised, ['type', 'i32', 'its class'], batch, values, count, reference],
+  },
+  {
+    name: 'SequenceRequest',
+    comment: 'Elements of an Array, List or Shape. They stay borrowed.',
+    fields: [object, ['start', 'u32', 'the first element'], values, count],
+  },
+  {
+    name: 'EntriesRequest',
+    comment: 'Entries of a Map or Dict: keys and values alternate. They stay borrowed.',
+    fields: [
+      object,
+      raised,
+      ['iterator', 'u32', 'the reference to an iterator; 0: the map is empty'],
+      values,
+      count,
+      ['isLast', 'u32', '1 when these were the last entries'],
+    ],
+  },
+  { name: 'StreamRequest', comment: 'The stream of a device.', fields: [stream, raised, deviceType, deviceId] },
+  {
+    name: 'AllocatorRequest',
+    comment: 'What kernels allocate with.',
+    fields: [
+      ['address', 'u64', 'of a C allocator; 0: another kind'],
+      ['usesFunction', 'u32', '1: the JavaScript function; 0: the C allocator, or our own'],
+    ],
+  },
+  {
+    name: 'TensorAllocateRequest',
+    comment: 'A tensor from the allocator of kernels. The result is pushed as a TensorResult.',
+    fields: [raised, ['problem', 'i32', 'a Status'], ['tensor', 'tensor', 'what is wanted']],
+  },
+];
+
+export const tvmFfi = {
+  typescript: 'src/tvm-ffi/wire-layout.ts',
+  header: 'native/tvm_ffi/wire_layout.h',
+  namespace: ['dlpack', 'tvm_ffi'],
+  messages,
+};

@@ -1,0 +1,71 @@
+/**
+ * Values of TVM-FFI on the wire: a `TVMFFIAny` is two words, a type and a payload. Native code reads arguments where JavaScript
+ * wrote them, so that a call is one crossing whatever it carries.
+ *
+ * Addresses travel as the double with the same bits: one store, exact, no bigint. They are never calculated with.
+ *
+ * @module
+ */
+
+import { wire } from '../native/wire.js';
+import { ffi } from './library.js';
+
+const { f64, i32, u32 } = wire;
+
+/** Words of one value. */
+export const ANY_WORDS = 2;
+
+/** i32: the type of the value at a word; the length of a small string and the two halves of the payload follow. */
+export const typeAt = (at: number): number => at * 2;
+/** f64, i64, u64: the payload of the value at a word. */
+export const payloadAt = (at: number): number => at + 1;
+/** u8: the payload of the value at a word. */
+export const bytesAt = (at: number): number => at * 8 + 8;
+
+/** Writes the address of byte `offset` of the wire as the payload of a value. */
+export function writeWireAddress(at: number, offset: number): void {
+  const low = ffi.wireLow + offset;
+  const half = typeAt(at) + 2;
+  u32[half] = low;
+  u32[half + 1] = ffi.wireHigh + (low > 0xffffffff ? 1 : 0);
+}
+
+/** Writes a value that is an address or nothing. */
+export function writeAny(at: number, type: number, pointer: number): void {
+  const half = typeAt(at);
+  i32[half] = type;
+  i32[half + 1] = 0;
+  f64[payloadAt(at)] = pointer;
+}
+
+/** The double whose bits are those of {@link Type.tensor} and the zeros behind it, for writing both in one store. */
+export const TENSOR_BITS = 70 * Number.MIN_VALUE;
+
+/** `TVMFFITypeIndex` of the ABI. */
+export const Type = {
+  none: 0,
+  int: 1,
+  bool: 2,
+  float: 3,
+  opaquePointer: 4,
+  dtype: 5,
+  device: 6,
+  tensorView: 7,
+  rawString: 8,
+  byteArray: 9,
+  rvalue: 10,
+  smallString: 11,
+  smallBytes: 12,
+  object: 64,
+  string: 65,
+  bytes: 66,
+  error: 67,
+  function: 68,
+  shape: 69,
+  tensor: 70,
+  array: 71,
+  map: 72,
+  module: 73,
+  list: 75,
+  dict: 76,
+} as const;
