@@ -6,10 +6,13 @@
 
 import { readFileSync } from 'node:fs';
 
-/** C's library by the files that the process has mapped: 0.2 ms, where Node's report, which works without `/proc`, takes 5 to 95. */
+/**
+ * C's library by the files that the process has mapped: 0.2 ms, where Node's report, which works without `/proc`, takes 5 to 95. Alpine
+ * names the loader, Debian the library that it is a link to.
+ */
 function isMusl(): boolean {
   try {
-    return /\/(ld-musl-|libc\.musl-)/.test(readFileSync('/proc/self/maps', 'latin1'));
+    return /\/(ld-musl-|libc\.musl-|[^/]*-linux-musl\/libc\.so)/.test(readFileSync('/proc/self/maps', 'latin1'));
   } catch {
     const report = process.report?.getReport() as { header?: { glibcVersionRuntime?: string } } | undefined;
     return report?.header !== undefined && report.header.glibcVersionRuntime === undefined;
