@@ -20,7 +20,11 @@ const emulated = [
   { files: /^native\/crew/, why: 'counts threads of this machine' },
 ];
 
-const slow = [...emulated, { files: /^native\/lifetime/, why: 'a million exchanges, minutes under qemu' }];
+const slow = [
+  ...emulated,
+  { files: /^native\/lifetime/, why: 'a million exchanges, minutes under qemu' },
+  { files: /^unit\/values\/elements/, why: 'every bit pattern of small dtypes, minutes under qemu' },
+];
 
 /** Platforms whose addon this machine can run, and the rest with the reason why not. */
 export const platforms = [
