@@ -13,13 +13,17 @@ const portable = /^(unit|native)\//;
 const quick =
   /^(unit\/(dtype|device|layout|tensor|errors)|unit\/values\/elements|native\/(exchange|lifetime|workers))\./;
 
+/** Whether the addon is for the machine that runs this. */
+const isHost = ({ platform, arch, target }) =>
+  platform === process.platform && arch === process.arch && !target.endsWith('-musl');
+
 async function runPlatform(platform, isQuick) {
-  if (platform.cannot !== undefined) return { ran: 'checked', note: platform.cannot };
+  if (platform.cannot !== undefined && !isHost(platform)) return { ran: 'checked', note: platform.cannot };
   if (!existsSync(at(prebuildOf(platform.target))))
     return { ran: 'not built', note: `npm run build:all -- ${platform.target}` };
   let started;
   try {
-    started = await platform.install();
+    started = isHost(platform) ? { command: process.execPath } : await platform.install();
   } catch (error) {
     if (process.env.CI || !(error instanceof Missing)) throw error;
     return { ran: 'skipped', note: `needs ${error.message}` };
@@ -28,20 +32,19 @@ async function runPlatform(platform, isQuick) {
   await step(`tree for ${platform.target}`, async () => {
     tree = await makeTree(platform, !isQuick);
   });
-  console.log(`Tests on ${platform.target} (${platform.how})`);
-  const leftOut = platform.leaveOut.filter(({ files }) => files !== undefined);
+  const how = isHost(platform) ? 'this machine' : platform.how;
+  console.log(`Tests on ${platform.target} (${how})`);
+  const leftOut = isHost(platform) ? [] : platform.leaveOut;
   const total = await runTests({
     folder: `${tree}/build/tests`,
     command: started.command,
     args: [...(started.args ?? []), '--expose-gc'],
     env: { ...started.env, CI: '' }, // counterparts that no platform here has are skipped, and counted
-    intoFiles: platform.platform === 'win32',
+    intoFiles: platform.platform === 'win32' && !isHost(platform),
     exclude: (file) =>
       !portable.test(file) || (isQuick && !quick.test(file)) || leftOut.some(({ files }) => files.test(file)),
   });
-  const note = [platform.how, ...leftOut.map(({ files, why }) => `without ${files.source.slice(1)}: ${why}`)].join(
-    '; ',
-  );
+  const note = [how, ...leftOut.map(({ files, why }) => `without ${files.source.slice(1)}: ${why}`)].join('; ');
   return { ran: summary(total), note, total };
 }
 

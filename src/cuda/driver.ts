@@ -19,6 +19,9 @@ export interface DriverOptions {
   path?: string;
 }
 
+/** What native/platform/platform.h opens without a path. */
+const systemDriver = process.platform === 'win32' ? 'nvcuda.dll' : 'libcuda.so.1';
+
 const optionNames: OptionNames<DriverOptions> = { path: true };
 
 /** Loads the driver unless this process has one. Throws for a path that names another driver than the loaded one. */
@@ -39,7 +42,7 @@ function attach(path: string): CudaBinding {
   if (problem !== undefined) {
     throw new LoadError(
       'a CUDA driver with a device',
-      [`${path === '' ? 'libcuda.so.1' : path}: ${problem}`],
+      [`${path || systemDriver}: ${problem}`],
       [
         'install the NVIDIA driver of this machine, and in a container allow its devices (docker run --gpus all)',
         'or name the library with DLPACK_CUDA_DRIVER or loadDriver({ path })',

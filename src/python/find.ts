@@ -39,6 +39,10 @@ interface Answer {
 const question = `
 import json, os, sys, sysconfig
 names = [sysconfig.get_config_var(n) for n in ("INSTSONAME", "LDLIBRARY")]
+if os.name == "nt":
+  threads = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
+  names.append("python%d%d%s.dll" % (*sys.version_info[:2], threads))
+names.append(sysconfig.get_config_var("PYTHONFRAMEWORK"))
 folders = [sysconfig.get_config_var("LIBDIR"), os.path.join(sys.base_prefix, "lib"), sys.base_prefix]
 multiarch = sysconfig.get_config_var("MULTIARCH")
 if multiarch: folders.append(os.path.join(sys.base_prefix, "lib", multiarch))
@@ -49,18 +53,19 @@ print(json.dumps({
   "debian": os.path.exists("/etc/debian_version"),
 }))`;
 
+/** The installers of Windows have no python3. */
+const onPath = process.platform === 'win32' ? 'python' : 'python3';
 const binary = (venv: string) => join(venv, process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python');
 
 /** Where Python is, by what was named, then by what is there. */
 export function findPython(options: PythonOptions): FoundPython {
   const venv = options.venv ?? process.env.VIRTUAL_ENV ?? (existsSync(binary('.venv')) ? '.venv' : undefined);
-  const executable = options.executable ?? (venv === undefined ? 'python3' : binary(venv));
+  const executable = options.executable ?? (venv === undefined ? onPath : binary(venv));
   const answer = parse(executable, ask(executable));
   if (answer.version[0] !== 3 || answer.version[1] < 9) {
     throw new LoadError('Python', [`${executable} is ${answer.version.join('.')}`], ['use Python 3.9 or newer']);
   }
-  const library =
-    options.library ?? answer.candidates.find((path) => /\.(so|dylib|dll)/.test(path) && existsSync(path));
+  const library = options.library ?? answer.candidates.find((path) => !path.endsWith('.a') && existsSync(path));
   if (library === undefined) {
     throw new LoadError("Python's shared library", answer.candidates, suggestLibrary(answer));
   }
