@@ -1,0 +1,72 @@
+import { spawn } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { equal } from '../assert.js';
+import { test } from '../harness.js';
+import { makeProject, tool } from './project.js';
+
+// The roots name .bundlers, where Next is installed; a project of its own needs neither.
+const config = `
+const root = new URL('../..', import.meta.url).pathname;
+export default {
+  serverExternalPackages: ['dlpack'],
+  output: 'standalone',
+  turbopack: { root },
+  outputFileTracingRoot: root,
+};`;
+const layout = `export default function Layout({ children }) {
+  return <html><body>{children}</body></html>;
+}`;
+const page = `import { Tensor } from 'dlpack';
+export default function Page() {
+  return <p>{Tensor.from([1, 2]).toString()}</p>;
+}`;
+const route = `import { Tensor, nativeStatus } from 'dlpack';
+import { addressOf } from 'dlpack/native';
+export const dynamic = 'force-dynamic';
+export function GET() {
+  return Response.json({ loaded: nativeStatus().loaded, isNative: addressOf(Tensor.from([1, 2, 3])) > 0n });
+}`;
+
+const files = { 'package.json': '{ "private": true }', 'next.config.mjs': config };
+const app = { 'app/layout.js': layout, 'app/page.js': page, 'app/api/route.js': route };
+let project = '';
+
+test('Next builds a page and a route', () => {
+  project = makeProject('next', { ...files, ...app });
+  tool('next/dist/bin/next', ['build'], project, { NEXT_TELEMETRY_DISABLED: '1' });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+test('its server answers with native memory where nothing is installed', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'dlpack-next-'));
+  cpSync(join(project, '.next/standalone'), folder, { recursive: true });
+  const port = await freePort();
+  const env = { ...process.env, PORT: String(port), HOSTNAME: '127.0.0.1' };
+  const server = spawn(process.execPath, [join(folder, 'projects/next/server.js')], { env });
+  try {
+    let output = '';
+    await new Promise<void>((resolve, reject) => {
+      for (const stream of [server.stdout, server.stderr])
+        stream.on('data', (chunk) => {
+          output += chunk;
+          if (output.includes('Ready')) resolve();
+        });
+      server.on('close', () => reject(new Error(output)));
+    });
+    const response = await fetch(`http://127.0.0.1:${port}/api`);
+    equal(await response.json(), { loaded: true, isNative: true });
+  } finally {
+    server.kill();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
