@@ -153,7 +153,7 @@ static_assert(offsetof(TensorObjectRequest, view) == 8);
 static_assert(offsetof(TensorObjectRequest, status) == 16);
 static_assert(offsetof(TensorObjectRequest, reference) == 20);
 static_assert(offsetof(TensorObjectRequest, tensor) == 24);
-static_assert(sizeof(TensorObjectRequest) == 80);
+static_assert(sizeof(TensorObjectRequest) == 88);
 
 // A native function that calls JavaScript.
 struct alignas(8) CallbackMakeRequest {
@@ -315,7 +315,7 @@ struct alignas(8) TensorAllocateRequest {
 static_assert(offsetof(TensorAllocateRequest, status) == 0);
 static_assert(offsetof(TensorAllocateRequest, problem) == 4);
 static_assert(offsetof(TensorAllocateRequest, tensor) == 8);
-static_assert(sizeof(TensorAllocateRequest) == 64);
+static_assert(sizeof(TensorAllocateRequest) == 72);
 
 }  // namespace tvm_ffi
 }  // namespace dlpack

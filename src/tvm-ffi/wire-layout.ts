@@ -79,7 +79,7 @@ export const TensorObjectRequest = {
   STATUS: 4, // i32: a Status
   REFERENCE: 5, // u32: the number of a reference in the table of the context; 0: none
   TENSOR: 3, // word: what the object is made for
-  WORDS: 10,
+  WORDS: 12,
 } as const;
 
 /** A native function that calls JavaScript. */
@@ -163,5 +163,5 @@ export const TensorAllocateRequest = {
   STATUS: 0, // i32: 0, or -1 when an error is raised on this thread
   PROBLEM: 1, // i32: a Status
   TENSOR: 1, // word: what is wanted
-  WORDS: 8,
+  WORDS: 10,
 } as const;
