@@ -71,6 +71,7 @@ export {
   ManagedFlag,
   type ManagedTensor,
 } from './protocol/managed.js';
+export { type Releasable, scope, scopeAsync } from './scope.js';
 export { type Expected, expectTensor, type TensorSpec } from './spec.js';
 export type { FromOptions, WrapOptions } from './storage/arrays.js';
 export type { AllocatedData, AllocRequest, NDAllocator } from './storage/nd-alloc.js';

@@ -47,6 +47,16 @@ const emptyNames: OptionNames<EmptyOptions> = { device: true, padded: true, shar
 /** Runtimes without explicit resource management have no such symbol; `dispose()` works everywhere. */
 const disposeSymbol: typeof Symbol.dispose = Symbol.dispose ?? (Symbol.for('Symbol.dispose') as never);
 
+/** Every Tensor that is made goes here while a scope runs. */
+let recorded: Tensor[] | null = null;
+
+/** Records the Tensors that are made from now on, null for none; returns the list before. For `scope`. */
+export function recordTensors(list: Tensor[] | null): Tensor[] | null {
+  const before = recorded;
+  recorded = list;
+  return before;
+}
+
 /** Makes a Tensor that owns one more reference to the storage. For this package's other modules. */
 export function shareDescriptor(descriptor: Descriptor): Tensor {
   descriptor.storage.refs++;
@@ -61,6 +71,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   // Explicit: the implicit constructor of a derived class costs V8 another 10 ns.
   constructor(descriptor: Descriptor) {
     super(descriptor, true);
+    if (recorded !== null) recorded[recorded.length] = this;
   }
 
   /**

@@ -19,7 +19,7 @@ const layers: readonly (readonly string[])[] = [
   ['protocol'],
   ['view'],
   ['tensor'],
-  ['from-dlpack', 'spec'],
+  ['from-dlpack', 'spec', 'scope'],
   ['abi', 'mdspan', 'files', 'index'],
   ['native'],
   ['index.node'],

@@ -44,6 +44,8 @@ const names = {
     'nativeStatus',
     'parseDType',
     'parseDevice',
+    'scope',
+    'scopeAsync',
     'sizeBytes',
   ],
   'dlpack/abi': [

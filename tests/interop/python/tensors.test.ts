@@ -282,6 +282,24 @@ testWith(numpy.missing, 'misaligned arrays are copied where a copy is allowed', 
   throws('BufferError', 'aligned', () => fromDLPack(a, { copy: false }));
 });
 
+testWith(
+  probe('ml_dtypes').missing,
+  'a NaN becomes negative zero in float4 and float6; ml_dtypes looks at its sign',
+  () => {
+    py.exec('import numpy, ml_dtypes\nnans = numpy.array([0x7fc0, 0xffc0], "uint16").view(ml_dtypes.bfloat16)');
+    for (const dtype of ['float4_e2m1fn', 'float6_e2m3fn', 'float6_e3m2fn'] as const) {
+      const ours = fromDLPack(py.eval('nans')).astype(dtype).toArray() as number[];
+      equal(
+        ours.map((value) => Object.is(value, -0)),
+        [true, true],
+        dtype,
+      );
+      const theirs = py.eval(`numpy.signbit(nans.astype(ml_dtypes.${dtype}).astype("float32")).tolist()`);
+      equal(String(theirs), '[True, False]', dtype);
+    }
+  },
+);
+
 testWith(numpy.missing, 'a copy that goes on to Python or back is no copy of the next consumer', () => {
   const c = fromDLPack(np.arange(3), { copy: true });
   const through = py.eval('lambda x: x')(c);

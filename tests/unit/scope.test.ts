@@ -1,0 +1,155 @@
+import { DLPACK, fromDLPack, type ManagedTensor, scope, scopeAsync, Tensor } from 'dlpack';
+import { equal, ok, throws } from '../assert.js';
+import { test } from '../harness.js';
+
+test('a scope disposes what its function made, and keeps what it returns', () => {
+  const outside = Tensor.from([1, 2, 3, 4], { dtype: 'float32' });
+  const inside: Tensor[] = [];
+  const note = <T extends Tensor>(x: T): T => {
+    inside.push(x);
+    return x;
+  };
+  const result = scope(() => {
+    const cast = note(outside.astype('float64'));
+    const part = note(cast.slice([0, 2]));
+    note(fromDLPack(part));
+    return note(part.copy());
+  });
+  equal(result.toArray(), [1, 2]);
+  equal(
+    inside.map((x) => x.isDisposed),
+    [true, true, true, false],
+  );
+  ok(!outside.isDisposed);
+});
+
+test('a view that is returned keeps its memory', () => {
+  const view = scope(() => Tensor.from([1, 2, 3]).slice([1, null]));
+  equal(view.toArray(), [2, 3]);
+});
+
+test('tensors in arrays and plain objects are kept, however deep', () => {
+  const loop: { self?: unknown; x: Tensor } = { x: Tensor.from([0]) };
+  loop.self = loop;
+  const { a, rest, none } = scope(() => {
+    const x = Tensor.from([1]);
+    return {
+      a: x,
+      rest: [Tensor.from([2]), { b: Tensor.from([3]) }] as const,
+      none: null,
+      loop,
+      lost: new Map([[1, x.copy()]]),
+    };
+  });
+  equal([a.get(0), rest[0].get(0), rest[1].b.get(0), none], [1, 2, 3, null]);
+  equal(
+    scope(() => [new Map([[1, Tensor.from([1])]])] as const)[0].get(1)?.isDisposed,
+    true,
+    'other containers are not looked into',
+  );
+  equal(
+    scope(() => 5),
+    5,
+  );
+});
+
+test('scopes nest: what the inner one returns belongs to the outer one', () => {
+  let inner: Tensor | undefined;
+  const result = scope(() => {
+    inner = scope(() => Tensor.from([1, 2]));
+    ok(!inner.isDisposed);
+    return inner.copy();
+  });
+  ok(inner?.isDisposed === true && !result.isDisposed);
+  const after = Tensor.from([1]);
+  scope(() => {});
+  ok(!after.isDisposed, 'nothing is recorded outside');
+});
+
+test('an error disposes everything and passes', () => {
+  let made: Tensor | undefined;
+  throws('IndexError', 'item()', () =>
+    scope(() => {
+      made = Tensor.from([1, 2]);
+      return made.item();
+    }),
+  );
+  ok(made?.isDisposed === true);
+  const later = Tensor.from([1]);
+  equal(later.isDisposed, false);
+});
+
+test('a deleter that throws does not keep the rest', () => {
+  const source = Tensor.from([1]);
+  const failing = {
+    [DLPACK]: () => ({
+      ...(source[DLPACK]() as ManagedTensor),
+      deleter: () => {
+        throw new Error('no');
+      },
+    }),
+  };
+  const made: Tensor[] = [];
+  throws('ForeignError', 'threw Error: no', () =>
+    scope(() => {
+      made.push(Tensor.from([1]), fromDLPack(failing), Tensor.from([2]));
+    }),
+  );
+  equal(
+    made.map((x) => x.isDisposed),
+    [true, true, true],
+  );
+});
+
+test('a promise from a synchronous scope is refused', () => {
+  let made: Tensor | undefined;
+  throws('TypeError', 'use scopeAsync', () =>
+    scope(async () => {
+      made = Tensor.from([1]);
+    }),
+  );
+  ok(made?.isDisposed === true);
+  throws('TypeError', 'a function for action', () => scope(5 as never));
+});
+
+test('an asynchronous scope disposes what it was told of, and nothing else', async () => {
+  const other: Tensor[] = [];
+  const told: Tensor[] = [];
+  const result = await scopeAsync(async (track) => {
+    const x = track(Tensor.from([1, 2, 3]));
+    other.push(Tensor.from([4]));
+    await Promise.resolve();
+    const y = track(await x.astypeAsync('int8'));
+    told.push(x, y);
+    return { y, sum: 6 };
+  });
+  equal([told[0]?.isDisposed, result.y.toArray(), other[0]?.isDisposed], [true, [1, 2, 3], false]);
+});
+
+test('an asynchronous scope that fails, and one that ends before its work', async () => {
+  const made: Tensor[] = [];
+  let error: unknown;
+  try {
+    await scopeAsync(async (track) => {
+      made.push(track(Tensor.from([1])));
+      await Promise.resolve();
+      throw new RangeError('mine');
+    });
+  } catch (thrown) {
+    error = thrown;
+  }
+  ok(error instanceof RangeError && made[0]?.isDisposed === true);
+  let late: ((x: Tensor) => Tensor) | undefined;
+  await scopeAsync(async (track) => {
+    late = track;
+  });
+  const x = Tensor.from([1]);
+  ok(late?.(x) === x && x.isDisposed, 'a late one is disposed at once');
+  let refused: unknown;
+  try {
+    await scopeAsync(async (track) => track({} as never));
+  } catch (thrown) {
+    refused = thrown;
+  }
+  ok(String(refused).includes('dispose() method'));
+});
