@@ -11,8 +11,8 @@ import { allocateLike } from '../storage/allocate.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
 import { convertElementsAsync } from '../values/convert.js';
 
-/** Bytes of one piece: system calls refuse more than 2 GiB. */
-const PIECE = 16 << 20;
+/** Bytes of one piece: in the processor's cache when the system copies it, and long enough that a system call does not count. */
+const PIECE = 2 << 20;
 /** The largest ArrayBuffer of every supported runtime: what is larger is copied piece by piece. */
 const LARGEST_BUFFER = 2 ** 32 - 1;
 

@@ -42,9 +42,10 @@ export async function loadOnto(
     const { storage } = allocateLike(shape, dtype, flags & Flag.subBytePadded, device);
     const target = new Descriptor(storage, dtype, device, shape, strides, 0, flags & Flag.subBytePadded);
     const first = source.bitOffset / 8;
-    const pinned = nbytes === 0 ? [] : [allocatePinned(nbytes), allocatePinned(nbytes)];
+    const pinned: Descriptor[] = [];
     const inFlight: Promise<void>[] = [];
     try {
+      for (let i = 0; i < 2 && nbytes > 0; i++) pinned.push(allocatePinned(nbytes));
       for (let at = 0, turn = 0; at < nbytes; at += BLOCK, turn ^= 1) {
         const length = Math.min(BLOCK, nbytes - at);
         const block = bytesOf(pinned[turn] as Descriptor, 0, length);

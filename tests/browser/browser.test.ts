@@ -19,7 +19,7 @@ interface BrowserTools {
 const tools: BrowserTools = await import(new URL('../../../scripts/lib/browser.mjs', import.meta.url).href);
 
 /** What a page can import of the package. The others begin with native code. */
-const subpaths = ['.', './abi', './mdspan'];
+const subpaths = ['.', './abi', './files', './mdspan'];
 
 /** Unit tests of what only Node has: child processes, a compiler, native memory. */
 const needNode = [
@@ -118,7 +118,9 @@ testWith(missing, 'a page is served no native code', () => {
   const modules = [...requested].filter((name) => name.endsWith('.js'));
   ok(modules.includes('/dist/index.js') && modules.includes('/dist/abi/index.js'));
   equal(
-    modules.filter((name) => /\.node\.js$|\/chunks\/node-|\/(dist|src)\/(native|python|tvm-ffi|cli)\//.test(name)),
+    modules.filter((name) =>
+      /\.node\.js$|\/chunks\/node-|\/(dist|src)\/(native|python|tvm-ffi|cli|files\/node)\//.test(name),
+    ),
     [],
   );
 });

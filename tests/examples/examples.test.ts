@@ -12,6 +12,7 @@ const outputs: Record<string, string[]> = {
   python: ['7', '5n'],
   'python-async': ['[ 1, 7, 37 ]', 'JavaScriptError: RangeError: far enough', 'true', 'TimeoutError'],
   mdspan: [],
+  checkpoint: ['1000', 'bfloat16 [ 2, 2 ] 8 bytes at', '[ 0.5, -0.5 ]', '[ 0, 0 ] 1001'],
   cuda: [],
 };
 

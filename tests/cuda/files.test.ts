@@ -1,0 +1,100 @@
+/** Files straight to a device: through pinned blocks, in order, with everything released whatever goes wrong. */
+
+import { readFileSync } from 'node:fs';
+import { Tensor } from 'dlpack';
+import { openNpy, openSafetensors, type Progress, writeNpy, writeSafetensors } from 'dlpack/files';
+import { equal, ok, rejects } from '../assert.js';
+import { newPath } from '../files/make.js';
+import { code, fake } from './fake.js';
+import { cudaTest } from './machine.js';
+
+const count = 5_000_000; // float64: 40 MB, three blocks
+const values = Float64Array.from({ length: count }, (_, i) => i);
+const path = newPath('model.safetensors');
+{
+  using big = Tensor.from(values);
+  using small = Tensor.from([1, 2, 3], { dtype: 'int8' });
+  using empty = Tensor.zeros([0, 3], 'float32');
+  await writeSafetensors(path, { big, small, empty });
+}
+
+cudaTest('a mapped tensor arrives on the device, and nothing of it stays on the host', async () => {
+  fake.configure({ queriesRun: true });
+  using file = openSafetensors(path);
+  const progress: Progress[] = [];
+  const pinned = fake.live().pinned;
+  using there = await file.getAsync('big', { device: 'cuda:1', onProgress: (p) => void progress.push(p) });
+  equal([there.device, there.shape, there.readonly], ['cuda:1', [count], false]);
+  equal(fake.live().pinned, pinned, 'pinned blocks are back');
+  using back = there.to('cpu');
+  equal(Buffer.compare(new Uint8Array(back.data.buffer), new Uint8Array(values.buffer)), 0);
+  ok(progress.length >= 3 && progress.every(({ loaded }, i) => loaded >= (progress[i - 1]?.loaded ?? 0)));
+  equal(progress.at(-1), { name: 'big', loaded: count * 8, total: count * 8 });
+});
+
+cudaTest('all tensors at once', async () => {
+  fake.configure({ queriesRun: true });
+  using file = openSafetensors(path);
+  const all = await file.getAllAsync({ device: 'cuda:0' });
+  equal(
+    [...all.values()].map(({ device }) => device),
+    ['cuda:0', 'cuda:0', 'cuda:0'],
+  );
+  equal(all.get('empty')?.shape, [0, 3]);
+  const small = all.get('small') as Tensor;
+  using back = small.to('cpu');
+  equal(back.toArray(), [1, 2, 3]);
+  for (const tensor of all.values()) tensor.dispose();
+});
+
+cudaTest('a Blob, and an array in Fortran order', async () => {
+  fake.configure({ queriesRun: true });
+  using file = await openSafetensors(new Blob([readFileSync(path)]));
+  using there = await file.getAsync('small', { device: 'cuda:0' });
+  using back = there.to('cpu');
+  equal(back.toArray(), [1, 2, 3]);
+  const array = newPath('x.npy');
+  using rows = Tensor.from([
+    [1, 2, 3],
+    [4, 5, 6],
+  ]);
+  using columns = rows.transpose();
+  await writeNpy(array, columns);
+  using mapped = openNpy(array);
+  using device = mapped.to('cuda:0');
+  using again = device.to('cpu');
+  equal(again.toArray(), columns.toArray());
+});
+
+cudaTest('written from the device', async () => {
+  fake.configure({ queriesRun: true });
+  using host = Tensor.from(
+    [
+      [1, 2],
+      [3, 4],
+    ],
+    { dtype: 'float32' },
+  );
+  using there = host.to('cuda:0');
+  const copy = newPath('copy.safetensors');
+  await writeSafetensors(copy, { there });
+  using file = openSafetensors(copy);
+  equal(file.get('there').toArray(), [
+    [1, 2],
+    [3, 4],
+  ]);
+});
+
+cudaTest('a signal stops between blocks; memory that the device lacks is its error', async () => {
+  fake.configure({ queriesRun: true });
+  using file = openSafetensors(path);
+  const controller = new AbortController();
+  const stopped = file.getAsync('big', {
+    device: 'cuda:0',
+    signal: controller.signal,
+    onProgress: () => controller.abort(new Error('enough')),
+  });
+  equal(await stopped.catch((error: Error) => error.message), 'enough');
+  fake.failNext('cuMemHostAlloc', code.outOfMemory, 1); // the second of the two blocks
+  await rejects('CudaError', 'OUT_OF_MEMORY', file.getAsync('big', { device: 'cuda:0' }));
+});
