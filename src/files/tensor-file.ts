@@ -12,9 +12,9 @@ import { checkOptions, type OptionNames } from '../options.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { Tensor } from '../tensor.js';
 import type { Quantization, TensorEntry } from './entry.js';
-import { isAligned, type OpenedFile, type Progress } from './opened.js';
+import { isAligned, type LoadOptions, type OpenedFile, type Progress } from './opened.js';
 import type { Reading } from './reading.js';
-import { loadOnto } from './upload.js';
+import { Uploader } from './upload.js';
 
 /** What a file says about a tensor, without touching its data. */
 export interface TensorInfo {
@@ -95,30 +95,53 @@ export abstract class TensorFile implements Iterable<[name: string, tensor: Tens
 
   /** A tensor from any file, on any device, without blocking for long. */
   async getAsync(name: string, options: GetOptions = {}): Promise<Tensor> {
+    return (await this.load([name], options)).get(name) as Tensor;
+  }
+
+  /** All tensors. On their way to a device they follow each other through the same pinned memory. */
+  async getAllAsync(options: GetOptions = {}): Promise<Map<string, Tensor>> {
+    return this.load(this.names, options);
+  }
+
+  private async load(names: readonly string[], options: GetOptions): Promise<Map<string, Tensor>> {
     checkOptions(options, getNames, "{ device: 'cuda:0' }");
     const { signal, onProgress } = options;
+    const loading = { signal, onProgress };
     const device = parseDevice(options.device ?? 'cpu');
-    signal?.throwIfAborted();
+    const uploader = device.kind === 'cpu' ? null : new Uploader(device);
+    const tensors = new Map<string, Tensor>();
+    const arriving: Promise<void>[] = [];
+    try {
+      for (const name of names) {
+        signal?.throwIfAborted();
+        const loaded = await this.loadHost(name, loading);
+        if (uploader === null) {
+          tensors.set(name, new Tensor(loaded));
+          onProgress?.({ name, loaded: loaded.nbytes, total: loaded.nbytes });
+          continue;
+        }
+        const { target, arrived } = await uploader.send(name, loaded, loading);
+        tensors.set(name, new Tensor(target));
+        arrived.catch(() => undefined); // awaited below
+        arriving.push(arrived);
+      }
+      await Promise.all(arriving);
+      return tensors;
+    } catch (error) {
+      await Promise.allSettled(arriving);
+      for (const tensor of tensors.values()) tensor.dispose();
+      throw error;
+    } finally {
+      await uploader?.release();
+    }
+  }
+
+  /** A tensor in host memory. */
+  private async loadHost(name: string, loading: LoadOptions): Promise<Descriptor> {
     const found = this.found(name);
     const { file, entry, unpack } = isReading(found) ? await this.fileOf(name).later(found) : found;
     this.check();
-    const loading = { signal, onProgress };
-    const loaded = await (unpack === undefined ? file.load(entry, loading) : file.later(unpack()));
-    const tensor = device.kind === 'cpu' ? loaded : await loadOnto(device, name, loaded, loading);
-    onProgress?.({ name, loaded: entry.nbytes, total: entry.nbytes });
-    return new Tensor(tensor);
-  }
-
-  /** All tensors, one after the other. */
-  async getAllAsync(options: GetOptions = {}): Promise<Map<string, Tensor>> {
-    const tensors = new Map<string, Tensor>();
-    try {
-      for (const name of this.names) tensors.set(name, await this.getAsync(name, options));
-      return tensors;
-    } catch (error) {
-      for (const tensor of tensors.values()) tensor.dispose();
-      throw error;
-    }
+    return unpack === undefined ? file.load(entry, loading) : file.later(unpack());
   }
 
   /** Each name with its tensor, as `get` makes it. */

@@ -1,5 +1,5 @@
 /**
- * From a file to a device: through two blocks of pinned memory, one being filled while the other is on its way.
+ * From files to a device: through two blocks of pinned memory, one being filled while the other is on its way.
  *
  * @module
  */
@@ -9,27 +9,35 @@ import { dtypeFromName } from '../dtype.js';
 import { UnsupportedDeviceError } from '../errors.js';
 import { allocateLike } from '../storage/allocate.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
-import { getDeviceBackend } from '../storage/device-backend.js';
+import { type DeviceBackend, getDeviceBackend } from '../storage/device-backend.js';
 import { convertElementsAsync } from '../values/convert.js';
 import type { LoadOptions } from './opened.js';
 
 const uint8 = dtypeFromName('uint8');
-/** Bytes of each block: large enough that the start of a copy does not count, small enough to pin without a thought. */
+/** Bytes of each block: long enough that the start of a copy does not count, and quickly pinned. */
 const BLOCK = 16 << 20;
 
-/** Bytes `start` to `start + length` of a tensor's storage, as bytes. */
+/** Bytes `start` to `start + length` of a storage, as a tensor. */
 function bytesOf({ storage, device }: Descriptor, start: number, length: number): Descriptor {
   return new Descriptor(storage, uint8, device, [length], [1], start * 8, 0);
 }
 
-/** Moves a host tensor to a device and releases it. The elements keep their order in memory. */
-export async function loadOnto(
-  device: DeviceInfo,
-  name: string,
-  source: Descriptor,
-  { signal, onProgress }: LoadOptions,
-): Promise<Descriptor> {
-  try {
+/** A tensor on its way: its memory is there, its elements are when the promise resolves. */
+export interface Arriving {
+  readonly target: Descriptor;
+  readonly arrived: Promise<void>;
+}
+
+/** Two pinned blocks for tensors that follow each other. */
+export class Uploader {
+  private readonly device: DeviceInfo;
+  private readonly backend: DeviceBackend;
+  private readonly blocks: Descriptor[];
+  /** The last copy out of each block. */
+  private readonly copies: Promise<void>[];
+  private turn: number;
+
+  constructor(device: DeviceInfo) {
     const backend = getDeviceBackend(device);
     if (backend === null) {
       const hint = device.kind.startsWith('cuda') ? '; import "dlpack/cuda" first' : '';
@@ -38,37 +46,60 @@ export async function loadOnto(
         `Expected a device this process can allocate on but received '${device.name}'${hint}`,
       );
     }
-    const { dtype, shape, strides, flags, nbytes } = source;
-    const { storage } = allocateLike(shape, dtype, flags & Flag.subBytePadded, device);
-    const target = new Descriptor(storage, dtype, device, shape, strides, 0, flags & Flag.subBytePadded);
+    this.device = device;
+    this.backend = backend;
+    this.blocks = [];
+    this.copies = [];
+    this.turn = 0;
+  }
+
+  /** Reads a host tensor, which is released, and sends it. The elements keep their order in memory. */
+  async send(name: string, source: Descriptor, { signal, onProgress }: LoadOptions): Promise<Arriving> {
+    const { dtype, shape, strides, nbytes } = source;
+    const flags = source.flags & Flag.subBytePadded;
     const first = source.bitOffset / 8;
-    const pinned: Descriptor[] = [];
-    const inFlight: Promise<void>[] = [];
+    const sent: Promise<void>[] = [];
+    let target: Descriptor | null = null;
     try {
-      for (let i = 0; i < 2 && nbytes > 0; i++) pinned.push(allocatePinned(nbytes));
-      for (let at = 0, turn = 0; at < nbytes; at += BLOCK, turn ^= 1) {
+      const { storage } = allocateLike(shape, dtype, flags, this.device);
+      target = new Descriptor(storage, dtype, this.device, shape, strides, 0, flags);
+      for (let at = 0; at < nbytes; at += BLOCK) {
         const length = Math.min(BLOCK, nbytes - at);
-        const block = bytesOf(pinned[turn] as Descriptor, 0, length);
-        await inFlight[turn]; // the block's last copy
+        const block = bytesOf(await this.freeBlock(), 0, length);
         signal?.throwIfAborted();
         await convertElementsAsync(bytesOf(source, first + at, length), block);
-        inFlight[turn] = backend.copyAsync(block, bytesOf(target, at, length));
+        sent.push(this.copy(block, bytesOf(target, at, length)));
         onProgress?.({ name, loaded: at + length, total: nbytes });
       }
-      await Promise.all(inFlight);
-      return target;
+      return { target, arrived: Promise.all(sent).then(() => undefined) };
     } catch (error) {
-      await Promise.allSettled(inFlight);
-      target.storage.release();
+      await Promise.allSettled(sent);
+      target?.storage.release();
       throw error;
     } finally {
-      for (const block of pinned) block.storage.release();
+      source.storage.release();
     }
-  } finally {
-    source.storage.release();
   }
-}
 
-function allocatePinned(nbytes: number): Descriptor {
-  return allocateLike([Math.min(BLOCK, nbytes)], uint8, 0, parseDevice('cuda_host'));
+  /** The block whose turn it is, when its last copy has ended. */
+  private async freeBlock(): Promise<Descriptor> {
+    const { turn } = this;
+    await this.copies[turn];
+    this.blocks[turn] ??= allocateLike([BLOCK], uint8, 0, parseDevice('cuda_host'));
+    return this.blocks[turn];
+  }
+
+  private copy(block: Descriptor, part: Descriptor): Promise<void> {
+    const copied = this.backend.copyAsync(block, part);
+    copied.catch(() => undefined); // whoever waits for the tensor is told
+    this.copies[this.turn] = copied;
+    this.turn ^= 1;
+    return copied;
+  }
+
+  /** Releases the blocks, after the last copies out of them. */
+  async release(): Promise<void> {
+    await Promise.allSettled(this.copies);
+    for (const block of this.blocks) block?.storage.release();
+  }
 }
