@@ -46,34 +46,40 @@ static napi_value Text(napi_env env, const char* text) {
   return value;
 }
 
-// The name of a device; its numbers in the frame, its UUID in the last two.
+// The name of a device; all else in the message.
 static napi_value DescribeDevice(napi_env env, napi_callback_info info) {
-  CudaFrame* frame = ContextOf(env, info)->frame;
+  DeviceDescription* message = MessageOf<DeviceDescription>(ContextOf(env, info));
   Ordinal ordinal = 0;
   char name[256] = {};
   size_t bytes = 0;
-  Result result = driver.DeviceGet(&ordinal, frame->device);
+  Result result = driver.DeviceGet(&ordinal, message->device);
   if (result == kSuccess) result = driver.DeviceGetName(name, sizeof(name) - 1, ordinal);
   if (result == kSuccess) result = driver.DeviceTotalMem(&bytes, ordinal);
-  static const DeviceAttribute kAttributes[] = {
-      kComputeMajor,        kComputeMinor, kMultiprocessorCount, kManagedMemory, kConcurrentManagedAccess,
-      kMemoryPoolsSupported};
-  for (int i = 0; i < 6 && result == kSuccess; ++i) {
-    int32_t value = 0;
-    result = driver.DeviceGetAttribute(&value, kAttributes[i], ordinal);
-    frame->values[i] = static_cast<uint64_t>(value);
+  const struct {
+    DeviceAttribute attribute;
+    int32_t* value;
+  } attributes[] = {
+      {kComputeMajor, &message->compute_major},
+      {kComputeMinor, &message->compute_minor},
+      {kMultiprocessorCount, &message->multiprocessors},
+      {kManagedMemory, &message->has_managed_memory},
+      {kConcurrentManagedAccess, &message->has_concurrent_managed_access},
+      {kMemoryPoolsSupported, &message->has_memory_pool},
+  };
+  for (const auto& wanted : attributes) {
+    if (result == kSuccess) result = driver.DeviceGetAttribute(wanted.value, wanted.attribute, ordinal);
   }
   Uuid uuid = {};
   if (result == kSuccess) result = driver.DeviceGetUuid(&uuid, ordinal);
-  memcpy(&frame->values[6], &uuid, sizeof(uuid));
-  frame->nbytes = static_cast<double>(bytes);
-  frame->status = result;
+  memcpy(message->uuid, &uuid, sizeof(uuid));
+  message->total_memory = static_cast<double>(bytes);
+  message->status = result;
   return Text(env, name);
 }
 
-// [name, text] of the error in the frame's status.
+// [name, text] of an error.
 static napi_value DescribeError(napi_env env, napi_callback_info info) {
-  const Result error = ContextOf(env, info)->frame->status;
+  const Result error = MessageOf<DriverErrorRequest>(ContextOf(env, info))->code;
   const char* name = nullptr;
   const char* text = nullptr;
   driver.GetErrorName(error, &name);
@@ -85,35 +91,31 @@ static napi_value DescribeError(napi_env env, napi_callback_info info) {
   return pair;
 }
 
-// How many devices there are, and the version of the driver.
 static napi_value CountDevices(napi_env env, napi_callback_info info) {
-  CudaFrame* frame = ContextOf(env, info)->frame;
-  int32_t version = 0;
-  frame->status = driver.DriverGetVersion(&version);
-  frame->number = version;
-  frame->device = DeviceCount();
+  CountResult* message = MessageOf<CountResult>(ContextOf(env, info));
+  message->status = kSuccess;
+  message->count = DeviceCount();
   return nullptr;
 }
 
 // The path that the driver was loaded from, whichever thread loaded it; empty for the system's own.
 static napi_value DriverPathBinding(napi_env env, napi_callback_info) { return Text(env, DriverPath()); }
 
-// Free and total bytes of a device.
-static napi_value MemoryInfo(napi_env env, napi_callback_info info) {
-  return OnDevice(env, info, [](CudaFrame* frame, const Device*) {
+static napi_value MemoryInfoBinding(napi_env env, napi_callback_info info) {
+  return OnDevice<MemoryInfo>(env, info, [](MemoryInfo* message, const Device*) {
     size_t free_bytes = 0;
     size_t total = 0;
     const Result result = driver.MemGetInfo(&free_bytes, &total);
-    frame->nbytes = static_cast<double>(free_bytes);
-    frame->number = static_cast<double>(total);
+    message->free = static_cast<double>(free_bytes);
+    message->total = static_cast<double>(total);
     return result;
   });
 }
 
 static napi_value Trim(napi_env env, napi_callback_info info) {
-  CudaFrame* frame = ContextOf(env, info)->frame;
-  Device* device = DeviceOf(frame);
-  if (device != nullptr) frame->status = TrimPool(device);
+  DeviceRequest* message = MessageOf<DeviceRequest>(ContextOf(env, info));
+  Device* device = DeviceOf(message);
+  if (device != nullptr) message->status = TrimPool(device);
   return nullptr;
 }
 
@@ -122,7 +124,7 @@ static const Export kExports[] = {
     {"countDevices", CountDevices},
     {"describeDevice", DescribeDevice},
     {"describeError", DescribeError},
-    {"memoryInfo", MemoryInfo},
+    {"memoryInfo", MemoryInfoBinding},
     {"trim", Trim},
     {"allocate", AllocateBinding},
     {"clear", ClearBinding},
@@ -141,23 +143,50 @@ static const Export kExports[] = {
     {"createEvent", CreateEventBinding},
     {"releaseOwned", ReleaseOwnedBinding},
     {"setCurrent", SetCurrentBinding},
-    {"synchronize", SynchronizeBinding},
-    {"query", QueryBinding},
+    {"synchronizeStream", SynchronizeStreamBinding},
+    {"synchronizeEvent", SynchronizeEventBinding},
+    {"synchronizeDevice", SynchronizeDeviceBinding},
+    {"queryStream", QueryStreamBinding},
+    {"queryEvent", QueryEventBinding},
+    {"queryDevice", QueryDeviceBinding},
     {"record", RecordBinding},
     {"wait", WaitBinding},
     {"order", OrderBinding},
     {"elapsed", ElapsedBinding},
     {"isCapturing", IsCapturingBinding},
-    {"watch", WatchBinding},
+    {"watchStream", WatchStreamBinding},
+    {"watchEvent", WatchEventBinding},
 };
+
+// Contexts of this thread. JavaScript thread.
+static thread_local int context_count = 0;
 
 // The environment ends. JavaScript thread.
 static void Destroy(void* data) {
   CudaContext* self = static_cast<CudaContext*>(data);
   while (self->owned.next != &self->owned) ReleaseOwned(self->owned.next);
+  free(self);
+  if (--context_count > 0) return;
   // The next environment on this thread starts with the default stream.
   for (int32_t id = 0; id < kMaxDevices; ++id) SetCurrentStream(id, nullptr);
-  free(self);
+}
+
+// attachCuda(): the functions of one instance.
+static napi_value Attach(napi_env env, Instance* instance) {
+  napi_value result;
+  CudaContext* self = static_cast<CudaContext*>(calloc(1, sizeof(CudaContext)));
+  if (self == nullptr || napi_create_object(env, &result) != napi_ok) {
+    free(self);
+    napi_throw_error(env, nullptr, "attachCuda is out of memory");
+    return nullptr;
+  }
+  self->instance = instance;
+  self->owned.before = self->owned.next = &self->owned;
+  ++context_count;
+  napi_add_env_cleanup_hook(env, Destroy, self);
+  if (DefineFunctions(env, result, kExports, self)) return result;
+  napi_throw_error(env, nullptr, "attachCuda could not define its functions");
+  return nullptr;
 }
 
 }  // namespace cuda
@@ -173,28 +202,6 @@ napi_value LoadCuda(napi_env env, napi_callback_info info) {
   return problem == nullptr ? nullptr : cuda::Text(env, problem);
 }
 
-napi_value AttachCuda(napi_env env, napi_callback_info info) {
-  napi_value frame, result;
-  Instance* instance = InstanceOf(env, info, &frame);
-  void* data = nullptr;
-  size_t length = 0;
-  cuda::CudaContext* self = static_cast<cuda::CudaContext*>(calloc(1, sizeof(cuda::CudaContext)));
-  if (self == nullptr || napi_get_arraybuffer_info(env, frame, &data, &length) != napi_ok ||
-      length < sizeof(cuda::CudaFrame) || napi_create_reference(env, frame, 1, &self->frame_ref) != napi_ok ||
-      napi_create_object(env, &result) != napi_ok) {
-    free(self);
-    napi_throw_error(env, nullptr, "attachCuda needs an ArrayBuffer of the size of the frame");
-    return nullptr;
-  }
-  self->instance = instance;
-  self->frame = static_cast<cuda::CudaFrame*>(data);
-  self->owned.before = self->owned.next = &self->owned;
-  napi_add_env_cleanup_hook(env, cuda::Destroy, self);
-  if (!DefineFunctions(env, result, cuda::kExports, self)) {
-    napi_throw_error(env, nullptr, "attachCuda could not define its functions");
-    return nullptr;
-  }
-  return result;
-}
+napi_value AttachCuda(napi_env env, napi_callback_info info) { return cuda::Attach(env, InstanceOf(env, info)); }
 
 }  // namespace dlpack

@@ -1,46 +1,13 @@
-// What one JavaScript environment has of CUDA: the frame that carries its calls, and the streams and events it made.
+// What one instance of the package has of CUDA: the streams and events that its JavaScript made.
 #ifndef DLPACK_NODE_CUDA_CONTEXT_H_
 #define DLPACK_NODE_CUDA_CONTEXT_H_
 
 #include "../wire.h"
 #include "streams.h"
+#include "wire_layout.h"
 
 namespace dlpack {
 namespace cuda {
-
-// src/cuda/frame.ts is its twin.
-struct CudaFrame {
-  uint64_t address;
-  uint64_t stream;
-  uint64_t event;
-  double nbytes;
-  int32_t status;  // CUresult
-  int32_t device;
-  uint32_t handle;  // of a storage
-  uint32_t flags;
-  int32_t kind;
-  int32_t priority;
-  double number;
-  uint64_t values[8];
-  uint32_t source_handle;
-  uint32_t target_handle;
-  int32_t source_kind;  // DLDeviceType
-  int32_t target_kind;
-  double source_offset;
-  double target_offset;
-  double item;
-  int32_t ndim;
-  int32_t unused;
-  double shape[kMaxNdim];
-  double source_steps[kMaxNdim];
-  double target_steps[kMaxNdim];
-};
-
-static_assert(offsetof(CudaFrame, status) == 32 && offsetof(CudaFrame, number) == 56 &&
-                  offsetof(CudaFrame, values) == 64 && offsetof(CudaFrame, source_handle) == 128 &&
-                  offsetof(CudaFrame, item) == 160 && offsetof(CudaFrame, shape) == 176 &&
-                  offsetof(CudaFrame, target_steps) == 1200 && sizeof(CudaFrame) == 1712,
-              "src/cuda/frame.ts has these offsets");
 
 // An event that JavaScript made. Those who wait for it keep it, too.
 struct Event {
@@ -49,7 +16,7 @@ struct Event {
   const Device* device;
 };
 
-// A stream or an event that JavaScript holds. The end of the environment gives them back.
+// A stream or an event that JavaScript holds. The end of the environment releases them.
 struct Owned {
   Owned* before;
   Owned* next;
@@ -57,10 +24,9 @@ struct Owned {
   Event* event;
 };
 
+// What one instance of the package has of CUDA. A thread has as many as it has instances that use it.
 struct CudaContext {
   Instance* instance;
-  CudaFrame* frame;
-  napi_ref frame_ref;
   Owned owned;  // head of the ring
 };
 
@@ -70,26 +36,49 @@ inline CudaContext* ContextOf(napi_env env, napi_callback_info info) {
   return static_cast<CudaContext*>(data);
 }
 
-inline StreamHandle StreamOf(const CudaFrame* frame) {
-  return Normalize(reinterpret_cast<StreamHandle>(frame->stream));
+// The message of a call. To be called first in it, see wire.h.
+template <class Message>
+inline Message* MessageOf(const CudaContext* self) {
+  return dlpack::MessageOf<Message>(self->instance);
 }
 
-// The device of the frame; NULL with the reason in its status.
-inline Device* DeviceOf(CudaFrame* frame) {
+template <class Message>
+inline StreamHandle StreamOf(const Message* message) {
+  return Normalize(reinterpret_cast<StreamHandle>(message->stream));
+}
+
+// The device of a message; NULL with the reason in its status.
+template <class Message>
+inline Device* DeviceOf(Message* message) {
   Result result;
-  Device* device = GetDevice(frame->device, &result);
-  frame->status = result;
+  Device* device = GetDevice(message->device, &result);
+  message->status = result;
   return device;
 }
 
-// Makes the device of the frame current, and what `action(frame, device)` returns its status.
-template <class Action>
+// The storage of a message; NULL with the reason in its status.
+template <class Message>
+inline Storage* StorageOf(const CudaContext* self, Message* message) {
+  Storage* storage = GetHeld(self->instance, message->handle);
+  if (storage == nullptr) message->status = kInvalidHandle;
+  return storage;
+}
+
+// Puts the caller's reference into the table, its number into the message.
+template <class Message>
+inline void HoldIn(const CudaContext* self, Storage* storage, bool report, Message* message) {
+  message->handle = Hold(self->instance, storage, report);
+  if (message->handle == 0) message->status = kOutOfDeviceMemory;
+}
+
+// Makes the device of a message current, and what `action(message, device)` returns its status.
+template <class Message, class Action>
 napi_value OnDevice(napi_env env, napi_callback_info info, Action action) {
-  CudaFrame* frame = ContextOf(env, info)->frame;
-  const Device* device = DeviceOf(frame);
+  Message* message = MessageOf<Message>(ContextOf(env, info));
+  const Device* device = DeviceOf(message);
   if (device == nullptr) return nullptr;
   ContextScope scope(device);
-  frame->status = action(frame, device);
+  message->status = action(message, device);
   return nullptr;
 }
 
@@ -99,7 +88,7 @@ void ReleaseOwned(Owned* owned);
 // Any thread.
 void ReleaseEvent(Event* event);
 
-// JavaScript thread, all of them; arguments and results in the frame.
+// JavaScript thread, all of them; arguments and results in a message of the wire.
 // memory_binding.cc
 napi_value AllocateBinding(napi_env env, napi_callback_info info);
 napi_value ClearBinding(napi_env env, napi_callback_info info);
@@ -121,14 +110,19 @@ napi_value CreateStreamBinding(napi_env env, napi_callback_info info);
 napi_value CreateEventBinding(napi_env env, napi_callback_info info);
 napi_value ReleaseOwnedBinding(napi_env env, napi_callback_info info);
 napi_value SetCurrentBinding(napi_env env, napi_callback_info info);
-napi_value SynchronizeBinding(napi_env env, napi_callback_info info);
-napi_value QueryBinding(napi_env env, napi_callback_info info);
+napi_value SynchronizeStreamBinding(napi_env env, napi_callback_info info);
+napi_value SynchronizeEventBinding(napi_env env, napi_callback_info info);
+napi_value SynchronizeDeviceBinding(napi_env env, napi_callback_info info);
+napi_value QueryStreamBinding(napi_env env, napi_callback_info info);
+napi_value QueryEventBinding(napi_env env, napi_callback_info info);
+napi_value QueryDeviceBinding(napi_env env, napi_callback_info info);
 napi_value RecordBinding(napi_env env, napi_callback_info info);
 napi_value WaitBinding(napi_env env, napi_callback_info info);
 napi_value OrderBinding(napi_env env, napi_callback_info info);
 napi_value ElapsedBinding(napi_env env, napi_callback_info info);
 napi_value IsCapturingBinding(napi_env env, napi_callback_info info);
-napi_value WatchBinding(napi_env env, napi_callback_info info);
+napi_value WatchStreamBinding(napi_env env, napi_callback_info info);
+napi_value WatchEventBinding(napi_env env, napi_callback_info info);
 
 }  // namespace cuda
 }  // namespace dlpack

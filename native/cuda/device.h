@@ -20,15 +20,15 @@ struct Device {
   Function transpose_copy[kItemSizes];  // NULL until the first strided copy
 };
 
-// How many there are; 0 without a driver.
+// How many devices there are; 0 without a driver.
 int32_t DeviceCount();
 
 // The device of a number, with its context made on first use. NULL with the reason in `result`.
 Device* GetDevice(int32_t id, Result* result);
 
-// Makes a context current on this thread for its lifetime. A thread that had none keeps that of the first device, which
-// the CUDA runtime would take, too: pushing and popping costs more than most calls. Not that of another one, or
-// libraries on this thread would find themselves there.
+// Makes a context current on this thread for its lifetime. A thread that had none keeps the context of the first
+// device, which the CUDA runtime would take, too: pushing and popping costs more than most calls. It does not keep that
+// of another device, or libraries on this thread would work there.
 class ContextScope {
  public:
   explicit ContextScope(const Device* device) : is_pushed_(false), result_(kSuccess) {

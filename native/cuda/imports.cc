@@ -24,10 +24,10 @@ Result FindLocation(Address address, Location* location) {
   return result;
 }
 
-Result FollowMaker(Storage* storage, int32_t maker, int32_t consumer, StreamHandle stream) {
+Result FollowProducer(Storage* storage, int32_t producer, int32_t consumer, StreamHandle stream) {
   Result result;
   const Device* device = GetDevice(consumer, &result);
-  const Device* other = device == nullptr || maker == consumer ? device : GetDevice(maker, &result);
+  const Device* other = device == nullptr || producer == consumer ? device : GetDevice(producer, &result);
   if (other == nullptr) return result;
   const StreamRef ours = {device, CurrentStream(consumer)};
   const StreamRef theirs = {other, stream};

@@ -1,4 +1,4 @@
-// The consumer's side of an exchange: our stream behind the work of whoever made the data.
+// The consumer's side of an exchange: our stream waits for the producer's work.
 #ifndef DLPACK_NODE_CUDA_IMPORTS_H_
 #define DLPACK_NODE_CUDA_IMPORTS_H_
 
@@ -8,10 +8,10 @@
 namespace dlpack {
 namespace cuda {
 
-// The current stream of device `consumer` waits for what `stream` of device `maker` has now, and work of ours on other
-// streams will wait for it. NULL: the maker asks for no wait. A stream that is captured into a graph is not waited for,
-// because nothing runs on it and the wait would become part of the graph. Any thread that holds a reference.
-Result FollowMaker(Storage* storage, int32_t maker, int32_t consumer, StreamHandle stream);
+// The current stream of device `consumer` waits for what `stream` of device `producer` has now, and our work on other
+// streams will wait for it. NULL: the producer asks for no wait. A stream that is captured into a graph is not waited
+// for, because nothing runs on it and the wait would become part of the graph. Any thread that holds a reference.
+Result FollowProducer(Storage* storage, int32_t producer, int32_t consumer, StreamHandle stream);
 
 // What the driver knows of an address: the allocation around it and where that is.
 struct Location {
@@ -27,7 +27,7 @@ Result FindLocation(Address address, Location* location);
 // True for memory that streams of CUDA work on.
 inline bool IsCudaDevice(int32_t device_type) { return device_type == kDLCUDA || device_type == kDLCUDAManaged; }
 
-// Its device number for streams: managed memory belongs to none, and is worked on by the first one.
+// The device whose streams work on the memory: managed memory belongs to no device, and the first one works on it.
 inline int32_t OrdinalOf(int32_t device_type, int32_t device_id) { return device_type == kDLCUDA ? device_id : 0; }
 
 }  // namespace cuda

@@ -8,7 +8,7 @@
 namespace dlpack {
 namespace cuda {
 
-// A number that no other process of this machine has; numbers of the system alone repeat between containers. Any
+// A number that no other process of this machine has. Process numbers of the system repeat between containers. Any
 // thread.
 uint64_t ProcessId();
 
@@ -22,8 +22,8 @@ struct SharedRange {
   bool is_shareable;  // false: all else is unknown
 };
 
-// The allocation around an address. One that was opened here is described as its maker did. Some context must be
-// current.
+// The allocation around an address. One that was opened here is described as its owner described it. Some context must
+// be current.
 Result DescribeMemory(Address address, SharedRange* range);
 
 // `nbytes` bytes at `offset` of memory that `process` shared, mapped once however often it is opened, and until the

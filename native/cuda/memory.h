@@ -17,18 +17,18 @@ inline bool CanAllocate(int32_t device_type) {
 // Memory of a type, for work that is queued on `stream`. NULL with the reason in `result`. Any thread.
 Storage* AllocateMemory(DLDeviceType type, Device* device, uint64_t nbytes, StreamHandle stream, Result* result);
 
-// Memory of a device that other processes can open: beside the pool, and whole pages of it, so that nothing of others
-// is opened along with it. NULL with the reason in `result`. Any thread.
+// Memory of a device that other processes can open: beside the pool, and in whole pages, so that they open nothing else
+// along with it. NULL with the reason in `result`. Any thread.
 Storage* AllocateShareable(Device* device, uint64_t nbytes, Result* result);
 
-// The stream that memory of our own was allocated on and goes back on; none for all other memory. `destroy` is the one
-// that the storage was made with.
+// The stream that memory of our own was allocated on and is freed on; none for all other memory. `destroy` is the
+// function that the storage was made with.
 StreamRef AllocationStream(const Storage* storage, void (*destroy)(Storage*));
 
-// Gives blocks that were kept for a stream back to the pool. Any thread.
+// Returns blocks that were kept for a stream to the pool. Any thread.
 void FlushCache(BlockCache* cache);
 
-// Gives what the pool of a device keeps for later back to the device, after work that is queued now.
+// Returns what the pool of a device keeps for later to the device, after the work that is queued now.
 Result TrimPool(Device* device);
 
 }  // namespace cuda

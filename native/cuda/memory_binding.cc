@@ -1,4 +1,4 @@
-// Device memory and copies for JavaScript. Arguments and results are in the frame. JavaScript thread.
+// Device memory and copies for JavaScript. JavaScript thread.
 #include <stdlib.h>
 
 #include "../bindings.h"
@@ -12,54 +12,45 @@ namespace cuda {
 
 napi_value AllocateBinding(napi_env env, napi_callback_info info) {
   CudaContext* self = ContextOf(env, info);
-  CudaFrame* frame = self->frame;
-  Device* device = DeviceOf(frame);
+  DeviceAllocation* message = MessageOf<DeviceAllocation>(self);
+  Device* device = DeviceOf(message);
   if (device == nullptr) return nullptr;
-  if (!IsSize(frame->nbytes)) {
-    frame->status = kInvalidValue;
+  if (!IsSize(message->nbytes)) {
+    message->status = kInvalidValue;
     return nullptr;
   }
-  Storage* storage = AllocateMemory(static_cast<DLDeviceType>(frame->kind), device,
-                                    static_cast<uint64_t>(frame->nbytes), StreamOf(frame), &frame->status);
-  if (storage == nullptr) return nullptr;
+  Storage* storage = AllocateMemory(static_cast<DLDeviceType>(message->device_type), device,
+                                    static_cast<uint64_t>(message->nbytes), StreamOf(message), &message->status);
   // The collector is told of memory that the host has less of, not of the device's.
-  frame->handle = Hold(self->instance, storage, frame->kind != kDLCUDA);
-  if (frame->handle == 0) frame->status = kOutOfDeviceMemory;
+  if (storage != nullptr) HoldIn(self, storage, message->device_type != kDLCUDA, message);
   return nullptr;
-}
-
-static Storage* StorageOf(CudaContext* self) {
-  Storage* storage = GetHeld(self->instance, self->frame->handle);
-  if (storage == nullptr) self->frame->status = kInvalidHandle;
-  return storage;
 }
 
 // Zero bits in all of a storage, on the stream.
 napi_value ClearBinding(napi_env env, napi_callback_info info) {
   CudaContext* self = ContextOf(env, info);
-  CudaFrame* frame = self->frame;
-  const Device* device = DeviceOf(frame);
-  Storage* storage = device == nullptr ? nullptr : StorageOf(self);
+  StorageRequest* message = MessageOf<StorageRequest>(self);
+  const Device* device = DeviceOf(message);
+  Storage* storage = device == nullptr ? nullptr : StorageOf(self, message);
   if (storage == nullptr || storage->nbytes == 0) return nullptr;
   ContextScope scope(device);
-  const StreamHandle stream = StreamOf(frame);
-  frame->status = OrderAfterUses(storage, StreamRef{device, stream});
-  if (frame->status == kSuccess) {
-    frame->status =
-        driver.MemsetD8Async(reinterpret_cast<Address>(storage->data), 0, static_cast<size_t>(storage->nbytes), stream);
+  const StreamRef stream = {device, StreamOf(message)};
+  message->status = OrderAfterUses(storage, stream);
+  if (message->status == kSuccess) {
+    message->status = driver.MemsetD8Async(reinterpret_cast<Address>(storage->data), 0,
+                                           static_cast<size_t>(storage->nbytes), stream.handle);
   }
-  if (frame->status == kSuccess) frame->status = NoteUse(storage, StreamRef{device, stream});
+  if (message->status == kSuccess) message->status = NoteUse(storage, stream);
   return nullptr;
 }
 
 // The stream may use the storage from now on.
 napi_value HandOverBinding(napi_env env, napi_callback_info info) {
   CudaContext* self = ContextOf(env, info);
-  const Device* device = DeviceOf(self->frame);
-  Storage* storage = device == nullptr ? nullptr : StorageOf(self);
-  if (storage == nullptr) return nullptr;
-  const StreamHandle stream = StreamOf(self->frame);
-  self->frame->status = Lend(storage, StreamRef{device, stream});
+  StorageRequest* message = MessageOf<StorageRequest>(self);
+  const Device* device = DeviceOf(message);
+  Storage* storage = device == nullptr ? nullptr : StorageOf(self, message);
+  if (storage != nullptr) message->status = Lend(storage, StreamRef{device, StreamOf(message)});
   return nullptr;
 }
 
@@ -70,7 +61,7 @@ struct Side {
   uint64_t nbytes;
 };
 
-static bool FindSide(CudaContext* self, napi_env env, uint32_t handle, napi_value array, Side* side) {
+static bool FindSide(const CudaContext* self, napi_env env, uint32_t handle, napi_value array, Side* side) {
   *side = Side{};
   if (handle != 0) {
     side->storage = GetHeld(self->instance, handle);
@@ -91,7 +82,7 @@ static bool FindSide(CudaContext* self, napi_env env, uint32_t handle, napi_valu
   return true;
 }
 
-// Whether offset, steps and shape stay inside so many bytes. The frame is written by JavaScript: a mistake there must
+// Whether offset, steps and shape stay inside so many bytes. The step is written by JavaScript: a mistake there must
 // not become an address that the device follows.
 static bool FitsInside(const CopyRequest& request, const int64_t* steps, int64_t offset, uint64_t nbytes) {
   int64_t low = offset;
@@ -107,24 +98,23 @@ static bool FitsInside(const CopyRequest& request, const int64_t* steps, int64_t
 
 static bool IsStep(double value) { return value >= -9007199254740991.0 && value <= 9007199254740991.0; }
 
-static bool ReadRequest(const CudaFrame* frame, const Side& source, const Side& target, CopyRequest* request) {
-  if (frame->ndim < 0 || frame->ndim > kMaxNdim || !IsSize(frame->source_offset) || !IsSize(frame->target_offset))
-    return false;
-  request->item = static_cast<int64_t>(frame->item);
-  request->ndim = frame->ndim;
-  request->is_source_reachable = frame->source_kind != kDLCPU;
-  request->is_target_reachable = frame->target_kind != kDLCPU;
-  if (request->item < 1 || request->item > 16 || (request->item & (request->item - 1)) != 0) return false;
-  for (int32_t i = 0; i < frame->ndim; ++i) {
-    if (!(frame->shape[i] >= 1) || !IsSize(frame->shape[i]) || !IsStep(frame->source_steps[i]) ||
-        !IsStep(frame->target_steps[i]))
+static bool ReadStep(const CopyStep* step, const Side& source, const Side& target, CopyRequest* request) {
+  if (step->ndim < 0 || step->ndim > kMaxNdim || !IsSize(step->from_offset) || !IsSize(step->to_offset)) return false;
+  if (!(step->item_bytes >= 1 && step->item_bytes <= 16)) return false;
+  request->item = static_cast<int64_t>(step->item_bytes);
+  request->ndim = step->ndim;
+  request->is_source_reachable = step->from_type != kDLCPU;
+  request->is_target_reachable = step->to_type != kDLCPU;
+  if ((request->item & (request->item - 1)) != 0) return false;
+  for (int32_t i = 0; i < step->ndim; ++i) {
+    if (!(step->shape[i] >= 1) || !IsSize(step->shape[i]) || !IsStep(step->from_steps[i]) || !IsStep(step->to_steps[i]))
       return false;
-    request->shape[i] = static_cast<int64_t>(frame->shape[i]);
-    request->source_steps[i] = static_cast<int64_t>(frame->source_steps[i]);
-    request->target_steps[i] = static_cast<int64_t>(frame->target_steps[i]);
+    request->shape[i] = static_cast<int64_t>(step->shape[i]);
+    request->source_steps[i] = static_cast<int64_t>(step->from_steps[i]);
+    request->target_steps[i] = static_cast<int64_t>(step->to_steps[i]);
   }
-  const int64_t from = static_cast<int64_t>(frame->source_offset);
-  const int64_t to = static_cast<int64_t>(frame->target_offset);
+  const int64_t from = static_cast<int64_t>(step->from_offset);
+  const int64_t to = static_cast<int64_t>(step->to_offset);
   if (!FitsInside(*request, request->source_steps, from, source.nbytes) ||
       !FitsInside(*request, request->target_steps, to, target.nbytes)) {
     return false;
@@ -135,23 +125,23 @@ static bool ReadRequest(const CudaFrame* frame, const Side& source, const Side& 
 }
 
 // Plain host memory has no uses: the caller waits, or keeps it.
-static bool HasUses(int32_t kind, const Side& side) { return kind != kDLCPU && side.storage != nullptr; }
+static bool HasUses(int32_t device_type, const Side& side) { return device_type != kDLCPU && side.storage != nullptr; }
 
-static Result Run(Device* device, const CudaFrame* frame, const Side& source, const Side& target,
+static Result Run(Device* device, const CopyStep* step, const Side& source, const Side& target,
                   const CopyRequest& request, StreamHandle stream) {
   ContextScope scope(device);
   Result result = scope.result();
   const Side* sides[] = {&source, &target};
-  const int32_t kinds[] = {frame->source_kind, frame->target_kind};
+  const int32_t types[] = {step->from_type, step->to_type};
   for (int i = 0; i < 2 && result == kSuccess; ++i) {
-    if (HasUses(kinds[i], *sides[i])) result = OrderAfterUses(sides[i]->storage, StreamRef{device, stream});
+    if (HasUses(types[i], *sides[i])) result = OrderAfterUses(sides[i]->storage, StreamRef{device, stream});
   }
   if (result == kSuccess) result = QueueCopy(device, request, stream);
   if (result == kNotSupported) return result;
   // Noted when it failed, too: some of its pieces may have been queued.
   for (int i = 0; i < 2; ++i) {
     const Result noted =
-        HasUses(kinds[i], *sides[i]) ? NoteUse(sides[i]->storage, StreamRef{device, stream}) : kSuccess;
+        HasUses(types[i], *sides[i]) ? NoteUse(sides[i]->storage, StreamRef{device, stream}) : kSuccess;
     if (result == kSuccess) result = noted;
   }
   return result;
@@ -164,17 +154,17 @@ napi_value CopyBinding(napi_env env, napi_callback_info info) {
   void* data = nullptr;
   napi_get_cb_info(env, info, &count, arrays, nullptr, &data);
   CudaContext* self = static_cast<CudaContext*>(data);
-  CudaFrame* frame = self->frame;
-  Device* device = DeviceOf(frame);
+  CopyStep* step = MessageOf<CopyStep>(self);
+  Device* device = DeviceOf(step);
   if (device == nullptr) return nullptr;
   Side source, target;
   CopyRequest request;
-  frame->status = kInvalidValue;
-  if (!FindSide(self, env, frame->source_handle, arrays[0], &source) ||
-      !FindSide(self, env, frame->target_handle, arrays[1], &target) || !ReadRequest(frame, source, target, &request)) {
+  step->status = kInvalidValue;
+  if (!FindSide(self, env, step->from_handle, arrays[0], &source) ||
+      !FindSide(self, env, step->to_handle, arrays[1], &target) || !ReadStep(step, source, target, &request)) {
     return nullptr;
   }
-  frame->status = Run(device, frame, source, target, request, StreamOf(frame));
+  step->status = Run(device, step, source, target, request, StreamOf(step));
   return nullptr;
 }
 
@@ -234,47 +224,44 @@ static napi_value Queue(napi_env env, AsyncCopy* copy) {
 // reason in the status, when it did not start. Both are kept until then.
 napi_value CopyAsyncBinding(napi_env env, napi_callback_info info) {
   CudaContext* self = ContextOf(env, info);
-  CudaFrame* frame = self->frame;
-  Device* device = DeviceOf(frame);
+  CopyStep* step = MessageOf<CopyStep>(self);
+  Device* device = DeviceOf(step);
   if (device == nullptr) return nullptr;
   Side source, target;
   AsyncCopy* copy = static_cast<AsyncCopy*>(calloc(1, sizeof(AsyncCopy)));
-  frame->status = kInvalidValue;
-  if (copy == nullptr || !FindSide(self, env, frame->source_handle, nullptr, &source) ||
-      !FindSide(self, env, frame->target_handle, nullptr, &target) ||
-      !ReadRequest(frame, source, target, &copy->request)) {
+  step->status = kInvalidValue;
+  if (copy == nullptr || !FindSide(self, env, step->from_handle, nullptr, &source) ||
+      !FindSide(self, env, step->to_handle, nullptr, &target) || !ReadStep(step, source, target, &copy->request)) {
     free(copy);
     return nullptr;
   }
   copy->device = device;
   // The stream of a thread is another one on the pool's.
-  copy->stream = StreamOf(frame) == kPerThreadStream ? kLegacyStream : StreamOf(frame);
+  copy->stream = StreamOf(step) == kPerThreadStream ? kLegacyStream : StreamOf(step);
   copy->source = source.storage;
   copy->target = target.storage;
   copy->result = kNotReady;
-  frame->status = kSuccess;
+  step->status = kSuccess;
   Storage* sides[] = {source.storage, target.storage};
-  const int32_t kinds[] = {frame->source_kind, frame->target_kind};
-  for (int i = 0; i < 2 && frame->status == kSuccess; ++i) {
-    if (kinds[i] == kDLCPU) continue;
-    frame->status = OrderAfterUses(sides[i], StreamRef{device, copy->stream});
-    if (frame->status == kSuccess) frame->status = NoteUse(sides[i], StreamRef{device, copy->stream});
+  const int32_t types[] = {step->from_type, step->to_type};
+  for (int i = 0; i < 2 && step->status == kSuccess; ++i) {
+    if (types[i] == kDLCPU) continue;
+    step->status = OrderAfterUses(sides[i], StreamRef{device, copy->stream});
+    if (step->status == kSuccess) step->status = NoteUse(sides[i], StreamRef{device, copy->stream});
   }
   RetainStorage(copy->source);
   RetainStorage(copy->target);
-  napi_value promise = frame->status == kSuccess ? Queue(env, copy) : nullptr;
+  napi_value promise = step->status == kSuccess ? Queue(env, copy) : nullptr;
   if (promise != nullptr) return promise;
-  if (frame->status == kSuccess) frame->status = kNotSupported;
+  if (step->status == kSuccess) step->status = kNotSupported;
   ReleaseStorage(copy->source);
   ReleaseStorage(copy->target);
   free(copy);
   return nullptr;
 }
 
-// All that the driver knows of an address, into `values`: context, memory type, device pointer, host pointer, managed,
-// ordinal, start and size of the allocation.
 napi_value PointerAttributesBinding(napi_env env, napi_callback_info info) {
-  CudaFrame* frame = ContextOf(env, info)->frame;
+  PointerRequest* message = MessageOf<PointerRequest>(ContextOf(env, info));
   Context context = nullptr;
   MemoryType type = MemoryType{};
   Address device_pointer = 0;
@@ -286,22 +273,22 @@ napi_value PointerAttributesBinding(napi_env env, napi_callback_info info) {
   PointerAttribute attributes[] = {kPointerContext,   kPointerMemoryType,    kPointerDevice,     kPointerHost,
                                    kPointerIsManaged, kPointerDeviceOrdinal, kPointerRangeStart, kPointerRangeSize};
   void* values[] = {&context, &type, &device_pointer, &host_pointer, &is_managed, &ordinal, &start, &size};
-  frame->status = driver.PointerGetAttributes(8, attributes, values, frame->address);
+  message->status = driver.PointerGetAttributes(8, attributes, values, message->address);
   Result result;
-  const Device* owner = frame->status == kSuccess && type != 0 && ordinal > 0 ? GetDevice(ordinal, &result) : nullptr;
+  const Device* owner = message->status == kSuccess && type != 0 && ordinal > 0 ? GetDevice(ordinal, &result) : nullptr;
   if (owner != nullptr) {
     // What the device calls it is known only in its context.
     ContextScope owner_scope(owner);
-    driver.PointerGetAttributes(1, &attributes[2], &values[2], frame->address);
+    driver.PointerGetAttributes(1, &attributes[2], &values[2], message->address);
   }
-  frame->values[0] = reinterpret_cast<uint64_t>(context);
-  frame->values[1] = static_cast<uint64_t>(type);
-  frame->values[2] = device_pointer;
-  frame->values[3] = reinterpret_cast<uint64_t>(host_pointer);
-  frame->values[4] = is_managed;
-  frame->values[5] = static_cast<uint64_t>(static_cast<int64_t>(ordinal));
-  frame->values[6] = start;
-  frame->values[7] = size;
+  message->context = reinterpret_cast<uint64_t>(context);
+  message->memory_type = static_cast<uint32_t>(type);
+  message->device_pointer = device_pointer;
+  message->host_pointer = reinterpret_cast<uint64_t>(host_pointer);
+  message->is_managed = is_managed;
+  message->ordinal = ordinal;
+  message->range_start = start;
+  message->range_size = size;
   return nullptr;
 }
 

@@ -9,7 +9,7 @@
 namespace dlpack {
 namespace cuda {
 
-// A stream that JavaScript made. Memory that work on it uses keeps it, too.
+// A stream that JavaScript made. Memory that its work uses keeps it, too.
 struct Stream {
   std::atomic<uint32_t> refs;
   StreamHandle handle;
@@ -18,7 +18,8 @@ struct Stream {
   Stream* next;  // all live ones
 };
 
-// The driver takes 0 for what depends on how the caller was compiled; here it is always the legacy default stream.
+// To the driver, 0 means a default stream that depends on how the caller was compiled; here it is always the legacy
+// one.
 inline StreamHandle Normalize(StreamHandle handle) { return handle == nullptr ? kLegacyStream : handle; }
 
 // A new stream with one reference; NULL with the reason in `result`.
@@ -45,14 +46,14 @@ struct StreamRef {
   bool operator==(const StreamRef& other) const { return device == other.device && handle == other.handle; }
 };
 
-// Work that `waiting` gets from now on starts after what `awaited` has now. An error, and the capture stays whole, when
-// `waiting` is captured into a graph that `awaited` is no part of. Any thread.
+// Work that `waiting` gets from now on starts after what `awaited` has now. When `waiting` is captured into a graph
+// that `awaited` is not part of, returns an error and leaves the capture intact. Any thread.
 Result OrderStreams(const StreamRef& waiting, const StreamRef& awaited);
 
 // An event of work that a stream has now; without timing. NULL with the reason in `result`.
 EventHandle RecordEvent(const Device* device, StreamHandle stream, Result* result);
 
-// The legacy default stream never is.
+// Whether a stream is captured into a graph. The legacy default stream never is.
 bool IsCapturing(StreamHandle stream);
 
 }  // namespace cuda

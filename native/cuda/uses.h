@@ -1,5 +1,5 @@
-// Uses: the streams that have work on a piece of memory. Work on another stream is ordered after it, and whoever
-// releases the memory last, on whatever thread, it goes back only when that work is done, and nobody waits for it.
+// Uses: the streams that have work on a piece of memory. Work on another stream is ordered after it. The memory is
+// freed when the last reference is dropped, on any thread, and that work is done; no thread waits for it.
 #ifndef DLPACK_NODE_CUDA_USES_H_
 #define DLPACK_NODE_CUDA_USES_H_
 
@@ -18,13 +18,13 @@ Result OrderAfterUses(Storage* storage, const StreamRef& stream);
 Result NoteUse(Storage* storage, const StreamRef& stream);
 
 // A consumer gets the memory: what it queues on its stream starts after all that was noted, and is noted itself. The
-// stream may be gone before the memory, and asking one that is gone ends the process: one that the legacy default
-// stream is ordered with is not remembered, that is. Others have to live as long as the memory. Any thread that holds a
-// reference.
+// stream may be destroyed before the memory is released, and the driver crashes when it is called with a destroyed
+// stream. So a blocking stream is not remembered: the legacy default stream is ordered with it, and stands for it. A
+// non-blocking stream has to live as long as the memory. Any thread that holds a reference.
 Result Lend(Storage* storage, const StreamRef& stream);
 
-// Remembers that a stream of ours waits for whoever made the data of foreign memory: work on others is ordered after
-// it, and the release waits for nothing. Any thread that holds a reference.
+// Remembers that a stream of ours waits for the producer of foreign memory: work on other streams is ordered after it,
+// and the release waits for nothing. Any thread that holds a reference.
 Result NoteReady(Storage* storage, const StreamRef& stream);
 
 }  // namespace cuda

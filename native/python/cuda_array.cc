@@ -264,7 +264,7 @@ Storage* WrapArray(const PlainArray& array, Object* owner, Descriptor* descripto
   const uint64_t before = reinterpret_cast<uint64_t>(storage->data) - location.start;
   const bool is_inside = location.size == 0 || (before <= location.size && storage->nbytes <= location.size - before);
   const auto stream = reinterpret_cast<cuda::StreamHandle>(array.stream);
-  if (is_inside && cuda::FollowMaker(storage, location.ordinal, tensor.device.device_id, stream) == cuda::kSuccess)
+  if (is_inside && cuda::FollowProducer(storage, location.ordinal, tensor.device.device_id, stream) == cuda::kSuccess)
     return storage;
   storage->owner = nullptr;  // the caller's still
   ReleaseStorage(storage);

@@ -45,7 +45,7 @@ Storage* FollowProducer(Storage* storage, const Descriptor& descriptor, DLPackEx
     }
     stream = cuda::Normalize(static_cast<cuda::StreamHandle>(current));
   }
-  if (cuda::FollowMaker(storage, ordinal, ordinal, stream) == cuda::kSuccess) return storage;
+  if (cuda::FollowProducer(storage, ordinal, ordinal, stream) == cuda::kSuccess) return storage;
   ReleaseStorage(storage);
   api.PyErr_SetString(api.PyExc_BufferError,
                       "Expected our stream to wait for the producer's but the CUDA driver refused");

@@ -2,6 +2,7 @@
 // writes the TypeScript indices and the C++ structs from it. A field has a name, a type, a comment and, if it is an array, a
 // length (0: what follows the message); it means one thing. Types: u32, i32, f64, u64, and `tensor`, a WireTensor whose shape and strides follow it.
 
+import { cuda } from './cuda.mjs';
 import { python } from './python.mjs';
 import { tvmFfi } from './tvm-ffi.mjs';
 
@@ -163,4 +164,5 @@ export const groups = [
   },
   python,
   tvmFfi,
+  cuda(maxNdim),
 ];

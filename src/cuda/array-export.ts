@@ -12,9 +12,9 @@ import { checkOptions, type OptionNames } from '../options.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { currentHandle } from './current.js';
-import { check, cuda } from './driver.js';
-import { DEVICE, FLAGS, i32, STREAM, u32, u64 } from './frame.js';
+import { check } from './driver.js';
 import { handOver, ordinalOf } from './memory.js';
+import { onStream } from './requests.js';
 import { formatTypeString } from './typestr.js';
 
 export interface CudaArrayExportOptions {
@@ -105,7 +105,9 @@ function describeArray(
   if (sync && !isEmpty) {
     stream = currentHandle(ordinalOf(device));
     handOver(descriptor, stream);
-    if (version < 3) waitFor(device, stream);
+    // Versions without a stream promise data that is there.
+    if (version < 3)
+      check(onStream('synchronizeStream', ordinalOf(device), stream), `work on '${device.name}' to succeed`);
   }
   const step = descriptor.strideBits / 8;
   const pointer = isEmpty ? 0n : (storage as NativeStorage).address + BigInt(Math.floor(descriptor.bitOffset / 8));
@@ -119,14 +121,4 @@ function describeArray(
     ...(version === 0 ? {} : { mask }),
     ...(version === 3 ? { stream } : {}),
   };
-}
-
-/** Versions without a stream promise data that is there. */
-function waitFor(device: DeviceInfo, stream: bigint): void {
-  const binding = cuda();
-  i32[DEVICE] = ordinalOf(device);
-  u64[STREAM] = stream;
-  u32[FLAGS] = 0;
-  binding.synchronize();
-  check(`work on '${device.name}' to succeed`);
 }

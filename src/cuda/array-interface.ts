@@ -11,6 +11,8 @@ import { type DType, type DTypeInfo, dtypeFromName } from '../dtype.js';
 import { ArgumentTypeError, BufferError, LayoutError } from '../errors.js';
 import { broadcastLayout, checkShape, rowMajorStrides, spanOf } from '../layout.js';
 import type { NativeStorage } from '../native/native-storage.js';
+import { enter, leave, wire } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import { getBackend } from '../storage/backend.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
@@ -21,24 +23,11 @@ import { descriptorOf, TensorView } from '../view.js';
 import { type CudaArrayInterface, readEntries } from './array-entries.js';
 import { parseCudaDevice } from './devices.js';
 import { cuda, driverError } from './driver.js';
-import {
-  ADDRESS,
-  DEVICE,
-  FLAGS,
-  f64,
-  HANDLE,
-  i32,
-  KIND,
-  NBYTES,
-  NUMBER,
-  STATUS,
-  STREAM,
-  u32,
-  u64,
-  VALUES,
-} from './frame.js';
 import { deviceOfPointer } from './pointer.js';
 import { elementsOf } from './typestr.js';
+import { AdmitRequest } from './wire-layout.js';
+
+const { f64, i32, u32, u64 } = wire;
 
 export interface CudaArrayOptions {
   /**
@@ -234,39 +223,46 @@ function makeTensor(entries: ArrayEntries, settings: Settings, keeper: Keeper): 
   }
   const binding = cuda();
   const storage = keeper.hold(low === 0 ? pointer : pointer + BigInt(low), high - low);
+  const slot = enter(AdmitRequest.WORDS);
   try {
-    u64[ADDRESS] = pointer;
-    u64[STREAM] = settings.sync && entries.stream !== null ? entries.stream : 0n;
-    f64[NUMBER] = low;
-    f64[NBYTES] = high;
-    u32[HANDLE] = (storage as NativeStorage).handle;
+    u64[slot + AdmitRequest.ADDRESS] = pointer;
+    u64[slot + AdmitRequest.STREAM] = settings.sync && entries.stream !== null ? entries.stream : 0n;
+    f64[slot + AdmitRequest.LOW] = low;
+    f64[slot + AdmitRequest.HIGH] = high;
+    u32[slot * 2 + AdmitRequest.HANDLE] = (storage as NativeStorage).handle;
+    u32[WireHeader.SLOT] = slot;
     binding.admit();
+    const status = i32[slot * 2 + AdmitRequest.STATUS] as number;
     // Not check(): the text of an address costs as much as the call.
-    if (i32[STATUS] !== 0) throw driverError(`memory at ${pointer} whose maker's stream can be waited for`);
-    if (u32[FLAGS] !== 1) throw refused(entries, low, high, shape, strides);
-    const device = deviceFromType(i32[KIND] as number, i32[DEVICE] as number);
+    if (status !== 0) throw driverError(status, `memory at ${pointer} whose maker's stream can be waited for`);
+    if (u32[slot * 2 + AdmitRequest.IS_ADMITTED] !== 1) throw refused(slot, entries, low, high, shape, strides);
+    const type = i32[slot * 2 + AdmitRequest.DEVICE_TYPE] as number;
+    const device = deviceFromType(type, i32[slot * 2 + AdmitRequest.DEVICE_ID] as number);
     return new Tensor(new Descriptor(storage, dtype, device, shape, strides, -low * 8, flags));
   } catch (error) {
     storage.release();
     throw error;
+  } finally {
+    leave(slot);
   }
 }
 
 /** The elements of an array are not where it says. */
 function refused(
+  slot: number,
   { pointer }: ArrayEntries,
   low: number,
   high: number,
   shape: readonly number[],
   strides: readonly number[],
 ): BufferError | LayoutError {
-  if (i32[KIND] === 0) {
+  if (i32[slot * 2 + AdmitRequest.DEVICE_TYPE] === 0) {
     return new BufferError(
       `Expected memory that the CUDA driver knows but it does not know address ${pointer}; was it freed, or is it host memory?`,
     );
   }
-  const start = u64[VALUES] as bigint;
-  const end = start + (u64[VALUES + 1] as bigint);
+  const start = u64[slot + AdmitRequest.RANGE_START] as bigint;
+  const end = start + (u64[slot + AdmitRequest.RANGE_SIZE] as bigint);
   return new LayoutError(
     `Expected elements inside the allocation from ${start} to ${end} but shape [${shape.join(', ')}] with strides ` +
       `[${strides.join(', ')}] reaches from ${pointer + BigInt(low)} to ${pointer + BigInt(high)}`,

@@ -1,5 +1,5 @@
 /**
- * The functions of native/cuda/context.cc. Arguments and results are in the frame, outcomes in its status.
+ * The functions of native/cuda/context.cc. Arguments and results are in a message of the wire (wire-layout.ts).
  *
  * @module
  */
@@ -10,7 +10,7 @@ export interface CudaBinding {
   countDevices(): void;
   /** Returns the name. */
   describeDevice(): string;
-  /** Name and text of the error in the status. */
+  /** Name and text of an error. */
   describeError(): [name: string, text: string];
   memoryInfo(): void;
   trim(): void;
@@ -31,12 +31,17 @@ export interface CudaBinding {
   createEvent(): void;
   releaseOwned(): void;
   setCurrent(): void;
-  synchronize(): void;
-  query(): void;
+  synchronizeStream(): void;
+  synchronizeEvent(): void;
+  synchronizeDevice(): void;
+  queryStream(): void;
+  queryEvent(): void;
+  queryDevice(): void;
   record(): void;
   wait(): void;
   order(): void;
   elapsed(): void;
   isCapturing(): void;
-  watch(): void;
+  watchStream(): void;
+  watchEvent(): void;
 }

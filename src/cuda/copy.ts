@@ -5,35 +5,22 @@
  */
 
 import { NativeStorage } from '../native/native-storage.js';
+import { enter, leave, wire } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { BufferStorage, type Storage } from '../storage/storage.js';
 import { convertElements, convertElementsAsync } from '../values/convert.js';
 import { LEGACY_STREAM } from './current.js';
 import { CAPTURE_UNSUPPORTED, check, cuda, driverError } from './driver.js';
-import {
-  DEVICE,
-  FLAGS,
-  f64,
-  HANDLE,
-  ITEM,
-  i32,
-  NDIM,
-  NUMBER,
-  SHAPE,
-  SOURCE_HANDLE,
-  SOURCE_KIND,
-  SOURCE_OFFSET,
-  SOURCE_STEPS,
-  STREAM,
-  TARGET_HANDLE,
-  TARGET_KIND,
-  TARGET_OFFSET,
-  TARGET_STEPS,
-  u32,
-  u64,
-} from './frame.js';
 import { type CopyPlan, type DeviceStep, isOnDevice, planCopy, type Run, type Step } from './plan-copy.js';
+import { isCapturing, onStorage, onStream } from './requests.js';
 import { whenDone } from './wait.js';
+import { CopyStep } from './wire-layout.js';
+
+const { f64, i32, u32, u64 } = wire;
+const { SLOT } = WireHeader;
+const { WORDS, STATUS, DEVICE, FROM_HANDLE, TO_HANDLE, FROM_TYPE, TO_TYPE, STREAM } = CopyStep;
+const { FROM_OFFSET, TO_OFFSET, ITEM_BYTES, NDIM, SHAPE, FROM_STEPS, TO_STEPS } = CopyStep;
 
 /** Every element, on the current stream. Host memory is read or written when this returns. */
 export function copyElements(source: Descriptor, target: Descriptor): void {
@@ -98,11 +85,8 @@ function what({ device: source }: Descriptor, { device: target }: Descriptor): s
 function refuseCapture(plan: CopyPlan, source: Descriptor, target: Descriptor): void {
   for (const step of plan.steps) {
     if (step.by === 'host' || step.run.stream === LEGACY_STREAM) continue; // which is never captured
-    i32[DEVICE] = step.run.device.id;
-    u64[STREAM] = step.run.stream;
-    cuda().isCapturing();
-    check(what(source, target));
-    if (f64[NUMBER] === 1) throw driverError(what(source, target), CAPTURE_UNSUPPORTED);
+    if (!isCapturing(step.run.device.id, step.run.stream)) continue;
+    throw driverError(CAPTURE_UNSUPPORTED, what(source, target));
   }
 }
 
@@ -114,57 +98,57 @@ function bytesOf(storage: Storage): Uint8Array | undefined {
   return storage instanceof BufferStorage ? new Uint8Array(storage.buffer(), storage.start, storage.nbytes) : undefined;
 }
 
-/** Describes a step in the frame. */
-function writeStep({ from, to, pass, run }: DeviceStep): void {
+/** Describes a step in a slot. */
+function writeStep(slot: number, { from, to, pass, run }: DeviceStep): void {
   const { shape, fromSteps, toSteps } = pass;
-  u32[SOURCE_HANDLE] = handleOf(from.storage);
-  u32[TARGET_HANDLE] = handleOf(to.storage);
-  i32[SOURCE_KIND] = from.device.type;
-  i32[TARGET_KIND] = to.device.type;
-  f64[SOURCE_OFFSET] = pass.fromBit / 8;
-  f64[TARGET_OFFSET] = pass.toBit / 8;
-  f64[ITEM] = pass.from.bits / 8;
-  i32[NDIM] = shape.length;
+  u32[slot * 2 + FROM_HANDLE] = handleOf(from.storage);
+  u32[slot * 2 + TO_HANDLE] = handleOf(to.storage);
+  i32[slot * 2 + FROM_TYPE] = from.device.type;
+  i32[slot * 2 + TO_TYPE] = to.device.type;
+  f64[slot + FROM_OFFSET] = pass.fromBit / 8;
+  f64[slot + TO_OFFSET] = pass.toBit / 8;
+  f64[slot + ITEM_BYTES] = pass.from.bits / 8;
+  i32[slot * 2 + NDIM] = shape.length;
   for (let axis = 0; axis < shape.length; axis++) {
-    f64[SHAPE + axis] = shape[axis] as number;
-    f64[SOURCE_STEPS + axis] = (fromSteps[axis] as number) / 8;
-    f64[TARGET_STEPS + axis] = (toSteps[axis] as number) / 8;
+    f64[slot + SHAPE + axis] = shape[axis] as number;
+    f64[slot + FROM_STEPS + axis] = (fromSteps[axis] as number) / 8;
+    f64[slot + TO_STEPS + axis] = (toSteps[axis] as number) / 8;
   }
-  i32[DEVICE] = run.device.id;
-  u64[STREAM] = run.stream;
+  i32[slot * 2 + DEVICE] = run.device.id;
+  u64[slot + STREAM] = run.stream;
+  u32[SLOT] = slot;
 }
 
 function queue(step: DeviceStep): void {
   const from = bytesOf(step.from.storage);
   const to = bytesOf(step.to.storage);
-  writeStep(step);
-  cuda().copy(from, to);
-  check(what(step.from, step.to));
+  const binding = cuda();
+  const slot = enter(WORDS);
+  writeStep(slot, step);
+  binding.copy(from, to);
+  const status = i32[slot * 2 + STATUS];
+  leave(slot);
+  check(status, what(step.from, step.to));
 }
 
 /** Waits for what was queued. */
 function finish({ device, stream }: Run): void {
-  i32[DEVICE] = device.id;
-  u64[STREAM] = stream;
-  u32[FLAGS] = 0;
-  cuda().synchronize();
-  check(`work on '${device.name}' to succeed`);
+  check(onStream('synchronizeStream', device.id, stream), `work on '${device.name}' to succeed`);
 }
 
 /** On another thread, which the driver blocks while it moves memory that the device cannot reach by itself. */
 async function copyOverBus(step: DeviceStep): Promise<void> {
-  writeStep(step);
-  const started = cuda().copyAsync();
-  if (started === undefined) throw driverError(what(step.from, step.to));
-  const status = await started;
-  if (status !== 0) throw driverError(what(step.from, step.to), status);
+  const binding = cuda();
+  const slot = enter(WORDS);
+  writeStep(slot, step);
+  const started = binding.copyAsync();
+  const reason = i32[slot * 2 + STATUS] as number;
+  leave(slot);
+  const status = started === undefined ? reason : await started;
+  if (status !== 0) throw driverError(status, what(step.from, step.to));
 }
 
 /** The program may dispose the stream before the copy is queued there: memory that it is used for keeps it. */
 function keepStream({ storage, device }: Descriptor, run: Run): void {
-  u32[HANDLE] = handleOf(storage);
-  i32[DEVICE] = run.device.id;
-  u64[STREAM] = run.stream;
-  cuda().handOver();
-  check(`a stream for '${device.name}'`);
+  check(onStorage('handOver', handleOf(storage), run.device.id, run.stream), `a stream for '${device.name}'`);
 }

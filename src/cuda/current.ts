@@ -5,8 +5,12 @@
  */
 
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import { enter, leave, wire } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
 import { cuda } from './driver.js';
-import { DEVICE, i32, STREAM, u64 } from './frame.js';
+import { CurrentRequest } from './wire-layout.js';
+
+const { i32, u32, u64 } = wire;
 
 /** The default streams of every device, as the driver names them. */
 export const LEGACY_STREAM = 1n;
@@ -19,12 +23,21 @@ export function currentHandle(id: number): bigint {
   return handles[id] ?? LEGACY_STREAM;
 }
 
-export function setCurrentHandle(id: number, handle: bigint): void {
+/**
+ * Sets the current stream here and, for code that asks there, in native code. Returns the stream that native code had: another
+ * evaluation of this package on the same thread may have set it.
+ */
+export function setCurrentHandle(id: number, handle: bigint, there: bigint = handle): bigint {
   const binding = cuda();
   handles[id] = handle;
-  i32[DEVICE] = id;
-  u64[STREAM] = handle;
+  const slot = enter(CurrentRequest.WORDS);
+  i32[slot * 2 + CurrentRequest.DEVICE] = id;
+  u64[slot + CurrentRequest.STREAM] = there;
+  u32[WireHeader.SLOT] = slot;
   binding.setCurrent();
+  const before = u64[slot + CurrentRequest.BEFORE] as bigint;
+  leave(slot);
+  return before;
 }
 
 /** A handle as other libraries write it: 0 is how they name the legacy default stream. */

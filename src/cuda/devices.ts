@@ -6,9 +6,12 @@
 
 import { type Device, type DeviceInfo, parseDevice } from '../device.js';
 import { ArgumentValueError } from '../errors.js';
+import { enter, leave, wire } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
 import { check, countDevices, cuda } from './driver.js';
-import { DEVICE, FLAGS, f64, i32, NBYTES, NUMBER, u32, u64, VALUES } from './frame.js';
-import { readValues } from './hex.js';
+import { readHex } from './hex.js';
+import { onDevice } from './requests.js';
+import { DeviceDescription, MemoryInfo } from './wire-layout.js';
 
 /** What the driver says of a device. */
 export interface CudaDevice {
@@ -28,41 +31,44 @@ export interface CudaDevice {
   readonly hasMemoryPool: boolean;
 }
 
-/** The UUID in the last two values of the frame. */
-function formatUuid(): string {
-  return readValues(48, 16).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
-}
+const { f64, i32, u32 } = wire;
+const { SLOT } = WireHeader;
 
 /** The UUID of a device. */
 export function uuidOf(id: number): string {
-  i32[DEVICE] = id;
-  cuda().describeDevice();
-  check(`a description of 'cuda:${id}'`);
-  return formatUuid();
+  return describeDevice(id).uuid;
 }
 
 /** All devices; none where there is no driver, or no device. */
 export function devices(): CudaDevice[] {
   const found: CudaDevice[] = [];
   const count = countDevices();
-  for (let id = 0; id < count; id++) {
-    i32[DEVICE] = id;
-    const name = cuda().describeDevice();
-    check(`a description of 'cuda:${id}'`);
-    const value = (index: number): number => Number(u64[VALUES + index]);
-    found.push({
-      device: `cuda:${id}`,
-      name,
-      uuid: formatUuid(),
-      totalMemory: f64[NBYTES] as number,
-      computeCapability: [value(0), value(1)],
-      multiprocessors: value(2),
-      hasManagedMemory: value(3) !== 0,
-      hasConcurrentManagedAccess: value(4) !== 0,
-      hasMemoryPool: value(5) !== 0,
-    });
-  }
+  for (let id = 0; id < count; id++) found.push(describeDevice(id));
   return found;
+}
+
+function describeDevice(id: number): CudaDevice {
+  const binding = cuda();
+  const slot = enter(DeviceDescription.WORDS);
+  const value = (index: number): number => i32[slot * 2 + index] as number;
+  i32[slot * 2 + DeviceDescription.DEVICE] = id;
+  u32[SLOT] = slot;
+  const name = binding.describeDevice();
+  const status = value(DeviceDescription.STATUS);
+  const device: CudaDevice = {
+    device: `cuda:${id}`,
+    name,
+    uuid: readHex(slot + DeviceDescription.UUID, 16).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
+    totalMemory: f64[slot + DeviceDescription.TOTAL_MEMORY] as number,
+    computeCapability: [value(DeviceDescription.COMPUTE_MAJOR), value(DeviceDescription.COMPUTE_MINOR)],
+    multiprocessors: value(DeviceDescription.MULTIPROCESSORS),
+    hasManagedMemory: value(DeviceDescription.HAS_MANAGED_MEMORY) !== 0,
+    hasConcurrentManagedAccess: value(DeviceDescription.HAS_CONCURRENT_MANAGED_ACCESS) !== 0,
+    hasMemoryPool: value(DeviceDescription.HAS_MEMORY_POOL) !== 0,
+  };
+  leave(slot);
+  check(status, `a description of 'cuda:${id}'`);
+  return device;
 }
 
 /** A device of kind `'cuda'`. */
@@ -75,25 +81,26 @@ export function parseCudaDevice(device: Device): DeviceInfo {
 /** Free and total bytes of a device. */
 export function memoryInfo(device: Device = 'cuda:0'): { free: number; total: number } {
   const { id, name } = parseCudaDevice(device);
-  i32[DEVICE] = id;
-  cuda().memoryInfo();
-  check(`the memory of '${name}'`);
-  return { free: f64[NBYTES] as number, total: f64[NUMBER] as number };
+  const binding = cuda();
+  const slot = enter(MemoryInfo.WORDS);
+  i32[slot * 2 + MemoryInfo.DEVICE] = id;
+  u32[SLOT] = slot;
+  binding.memoryInfo();
+  const status = i32[slot * 2 + MemoryInfo.STATUS];
+  const [free, total] = [f64[slot + MemoryInfo.FREE] as number, f64[slot + MemoryInfo.TOTAL] as number];
+  leave(slot);
+  check(status, `the memory of '${name}'`);
+  return { free, total };
 }
 
-/** Waits for the device, and gives it back what the pool keeps for the next allocations. */
+/** Waits for the device, and releases what the pool keeps for the next allocations. */
 export function emptyCache(device: Device = 'cuda:0'): void {
   const { id, name } = parseCudaDevice(device);
-  i32[DEVICE] = id;
-  cuda().trim();
-  check(`'${name}' to take unused memory back`);
+  check(onDevice('trim', id), `'${name}' to take unused memory back`);
 }
 
 /** Blocks until all that is queued on a device is done. */
 export function synchronize(device: Device = 'cuda:0'): void {
   const { id, name } = parseCudaDevice(device);
-  i32[DEVICE] = id;
-  u32[FLAGS] = 2;
-  cuda().synchronize();
-  check(`work on '${name}' to succeed`);
+  check(onDevice('synchronizeDevice', id), `work on '${name}' to succeed`);
 }

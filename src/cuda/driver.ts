@@ -7,10 +7,15 @@
 import { realpathSync } from 'node:fs';
 import { ArgumentTypeError, ArgumentValueError, LoadError } from '../errors.js';
 import { native } from '../native/load.js';
+import { enter, leave, wire } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import type { CudaBinding } from './binding.js';
 import { CudaError } from './error.js';
-import { cudaFrame, DEVICE, i32, STATUS } from './frame.js';
+import { CountResult, DriverErrorRequest } from './wire-layout.js';
+
+const { i32, u32 } = wire;
+const { SLOT } = WireHeader;
 
 let attached: CudaBinding | null = null;
 
@@ -50,7 +55,7 @@ function attach(path: string): CudaBinding {
       ],
     );
   }
-  attached = binding.attachCuda<CudaBinding>(cudaFrame);
+  attached = binding.attachCuda<CudaBinding>();
   return attached;
 }
 
@@ -72,14 +77,18 @@ export function cuda(): CudaBinding {
 export const isLoaded = (): boolean => attached !== null;
 
 /** Throws unless the driver did what it was asked for: `what`, after "Expected". */
-export function check(what: string): void {
-  if (i32[STATUS] !== 0) throw driverError(what);
+export function check(status: number | undefined, what: string): void {
+  if (status !== 0) throw driverError(status as number, what);
 }
 
-/** The error in the status. */
-export function driverError(what: string, code: number = i32[STATUS] as number): CudaError {
-  i32[STATUS] = code;
-  const [name, text] = cuda().describeError();
+/** The error of a CUresult. */
+export function driverError(code: number, what: string): CudaError {
+  const binding = cuda();
+  const slot = enter(DriverErrorRequest.WORDS);
+  i32[slot * 2 + DriverErrorRequest.CODE] = code;
+  u32[SLOT] = slot;
+  const [name, text] = binding.describeError();
+  leave(slot);
   return new CudaError(what, code, name, text);
 }
 
@@ -90,11 +99,17 @@ export const CAPTURE_UNSUPPORTED = 900;
 
 /** How many devices there are; 0 where no driver can be loaded. */
 export function countDevices(): number {
+  let binding: CudaBinding;
   try {
-    cuda().countDevices();
+    binding = cuda();
   } catch (error) {
     if (error instanceof LoadError) return 0;
     throw error;
   }
-  return i32[DEVICE] as number;
+  const slot = enter(CountResult.WORDS);
+  u32[SLOT] = slot;
+  binding.countDevices();
+  const count = i32[slot * 2 + CountResult.COUNT] as number;
+  leave(slot);
+  return count;
 }

@@ -6,14 +6,17 @@
 
 import type { Device, DeviceInfo } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError, DisposedError } from '../errors.js';
+import { enter, leave, wire } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import { type StreamArgument, streamHandle } from '../stream.js';
 import { currentHandle, streamOfNumber } from './current.js';
 import { parseCudaDevice } from './devices.js';
 import { check, cuda, NOT_READY } from './driver.js';
-import { ADDRESS, DEVICE, EVENT, FLAGS, f64, i32, NUMBER, STATUS, STREAM, u32, u64 } from './frame.js';
 import { disposeSymbol, Owned } from './owned.js';
+import { mark, onEvent } from './requests.js';
 import { whenDone } from './wait.js';
+import { CreateEventRequest, ElapsedRequest } from './wire-layout.js';
 
 export interface EventOptions {
   device?: Device;
@@ -55,6 +58,25 @@ function numberOn(stream: StreamArgument): bigint {
 /** The handle of an event, whatever a program put over its properties; null for anything else. */
 export let liveEvent: (value: unknown) => bigint | null;
 
+const { f64, i32, u32, u64 } = wire;
+const { SLOT } = WireHeader;
+
+/** A new event of the driver, and what releases it. */
+export function createEvent(device: DeviceInfo, flags: number, what: string): { event: bigint; owner: bigint } {
+  const binding = cuda();
+  const slot = enter(CreateEventRequest.WORDS);
+  i32[slot * 2 + CreateEventRequest.DEVICE] = device.id;
+  u32[slot * 2 + CreateEventRequest.FLAGS] = flags;
+  u32[SLOT] = slot;
+  binding.createEvent();
+  const status = i32[slot * 2 + CreateEventRequest.STATUS];
+  const event = u64[slot + CreateEventRequest.EVENT] as bigint;
+  const owner = u64[slot + CreateEventRequest.OWNER] as bigint;
+  leave(slot);
+  check(status, `${what} on '${device.name}'`);
+  return { event, owner };
+}
+
 const EVENT_BLOCKING_SYNC = 1;
 const EVENT_DISABLE_TIMING = 2;
 
@@ -72,16 +94,12 @@ export class Event {
 
   constructor(options: EventOptions = {}) {
     checkOptions(options, eventOptionNames, '{ timing: true }');
-    // Getters run before the frame is filled.
     const { device = 'cuda:0', timing = false } = options;
     this.#device = parseCudaDevice(device);
-    const binding = cuda();
-    i32[DEVICE] = this.#device.id;
-    u32[FLAGS] = EVENT_BLOCKING_SYNC | (timing === true ? 0 : EVENT_DISABLE_TIMING);
-    binding.createEvent();
-    check(`an event on '${this.#device.name}'`);
-    this.#handle = u64[EVENT] as bigint;
-    this.#owned = new Owned(this, u64[ADDRESS] as bigint);
+    const flags = EVENT_BLOCKING_SYNC | (timing === true ? 0 : EVENT_DISABLE_TIMING);
+    const { event, owner } = createEvent(this.#device, flags, 'an event');
+    this.#handle = event;
+    this.#owned = new Owned(this, owner);
   }
 
   get device(): Device {
@@ -100,31 +118,25 @@ export class Event {
 
   /** Moves the event behind what a stream has now; without one, the current stream of its device. */
   record(stream?: StreamArgument): this {
-    const device = this.#device;
-    const handle = handleOn(device, stream);
-    i32[DEVICE] = device.id;
-    u64[STREAM] = handle;
-    u64[EVENT] = this.#live();
-    cuda().record();
-    check('an event to be recorded');
+    const { id } = this.#device;
+    const handle = handleOn(this.#device, stream);
+    check(mark('record', id, handle, this.#live()), 'an event to be recorded');
     this.#isRecorded = true;
     return this;
   }
 
   /** True when it has happened. */
   get isDone(): boolean {
-    this.#select(1);
-    cuda().query();
-    if (i32[STATUS] === NOT_READY) return false;
-    check(`work on '${this.#device.name}' to succeed`);
+    const status = onEvent('queryEvent', this.#device.id, this.#live());
+    if (status === NOT_READY) return false;
+    check(status, `work on '${this.#device.name}' to succeed`);
     return true;
   }
 
   /** Blocks until it has happened. */
   synchronize(): void {
-    this.#select(1);
-    cuda().synchronize();
-    check(`work on '${this.#device.name}' to succeed`);
+    const status = onEvent('synchronizeEvent', this.#device.id, this.#live());
+    check(status, `work on '${this.#device.name}' to succeed`);
   }
 
   /** Resolves when it has happened. */
@@ -142,17 +154,19 @@ export class Event {
   elapsed(since: Event): number {
     const start = liveEvent(since);
     if (start === null) throw new ArgumentTypeError('since', 'an Event', since);
-    this.#select(1);
-    u64[ADDRESS] = start;
-    cuda().elapsed();
-    check('two events with timing that have happened');
-    return f64[NUMBER] as number;
-  }
-
-  #select(flags: number): void {
-    u64[EVENT] = this.#live();
-    i32[DEVICE] = this.#device.id;
-    u32[FLAGS] = flags;
+    const event = this.#live();
+    const binding = cuda();
+    const slot = enter(ElapsedRequest.WORDS);
+    i32[slot * 2 + ElapsedRequest.DEVICE] = this.#device.id;
+    u64[slot + ElapsedRequest.SINCE] = start;
+    u64[slot + ElapsedRequest.EVENT] = event;
+    u32[SLOT] = slot;
+    binding.elapsed();
+    const status = i32[slot * 2 + ElapsedRequest.STATUS];
+    const milliseconds = f64[slot + ElapsedRequest.MILLISECONDS] as number;
+    leave(slot);
+    check(status, 'two events with timing that have happened');
+    return milliseconds;
   }
 
   dispose(): void {

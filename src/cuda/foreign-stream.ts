@@ -18,9 +18,8 @@ function attribute(source: object, name: string): unknown {
 
 /** The CUDA stream protocol (cuda.core, CuPy 14, PyTorch 2.10): a method that returns its version, which is 0, and the handle. */
 function byProtocol(source: object): unknown {
-  const method = attribute(source, '__cuda_stream__');
-  if (typeof method !== 'function') return undefined;
-  const [version, handle] = method.call(source) as Iterable<unknown>;
+  if (typeof attribute(source, '__cuda_stream__') !== 'function') return undefined;
+  const [version, handle] = (source as { __cuda_stream__(): Iterable<unknown> }).__cuda_stream__();
   return version === 0 || version === 0n ? handle : undefined;
 }
 

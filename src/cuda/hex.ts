@@ -1,22 +1,22 @@
 /**
- * Bytes of the frame as hexadecimal digits: handles and identifiers of the driver. By hand, because methods of arrays may be
- * patched, and would be handed the frame.
+ * Bytes of a message as hexadecimal digits: handles and identifiers of the driver. By hand, because methods of arrays may be
+ * patched, and would receive the wire.
  *
  * @module
  */
 
-import { cudaFrame, VALUES } from './frame.js';
+import { wire } from '../native/wire.js';
 
-const bytes = new Uint8Array(cudaFrame, VALUES * 8, 64);
+const { u8 } = wire;
 
-/** So many bytes of the frame's values, from one of them on. */
-export function readValues(from: number, count: number): string {
+/** So many bytes from a word of the wire on. */
+export function readHex(word: number, count: number): string {
   let text = '';
-  for (let i = from; i < from + count; i++) text += (bytes[i] as number).toString(16).padStart(2, '0');
+  for (let i = word * 8; i < word * 8 + count; i++) text += (u8[i] as number).toString(16).padStart(2, '0');
   return text;
 }
 
-/** The frame's values from 128 digits. */
-export function writeValues(text: string): void {
-  for (let i = 0; i < 64; i++) bytes[i] = Number.parseInt(text.slice(2 * i, 2 * i + 2), 16);
+/** The bytes of a text from a word of the wire on. */
+export function writeHex(word: number, text: string): void {
+  for (let i = 0; 2 * i < text.length; i++) u8[word * 8 + i] = Number.parseInt(text.slice(2 * i, 2 * i + 2), 16);
 }

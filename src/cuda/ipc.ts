@@ -7,6 +7,8 @@
 import { type DeviceInfo, parseDevice } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError, BufferError, LayoutError, UnsupportedDeviceError } from '../errors.js';
 import { NativeStorage } from '../native/native-storage.js';
+import { enter, leave, wire } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { OpenedMemory, SharedMemory } from '../storage/device-backend.js';
 import type { Storage } from '../storage/storage.js';
@@ -14,20 +16,28 @@ import type { StreamArgument } from '../stream.js';
 import { devices, parseCudaDevice, uuidOf } from './devices.js';
 import { check, cuda } from './driver.js';
 import { handleOn } from './event.js';
-import { ADDRESS, DEVICE, FLAGS, f64, HANDLE, i32, NBYTES, NUMBER, STREAM, u32, u64 } from './frame.js';
-import { readValues, writeValues } from './hex.js';
+import { readHex, writeHex } from './hex.js';
 import { allocate } from './memory.js';
 import { recordEvent } from './shared-event.js';
+import { FollowEventRequest, OpenRequest, ShareableAllocation, ShareRequest } from './wire-layout.js';
+
+const { f64, i32, u32, u64 } = wire;
+const { SLOT } = WireHeader;
 
 /** Whole pages of 2 MiB beside the pool, because the driver shares no memory of a pool. */
 export function allocateShareable(nbytes: number, device: DeviceInfo): Storage {
   const { id, name } = parseCudaDevice(device.name);
   const binding = cuda();
-  i32[DEVICE] = id;
-  f64[NBYTES] = nbytes;
+  const slot = enter(ShareableAllocation.WORDS);
+  i32[slot * 2 + ShareableAllocation.DEVICE] = id;
+  f64[slot + ShareableAllocation.NBYTES] = nbytes;
+  u32[SLOT] = slot;
   binding.allocateShareable();
-  check(`${nbytes} bytes on '${name}' that can be shared`);
-  return new NativeStorage(u32[HANDLE] as number, nbytes, false);
+  const status = i32[slot * 2 + ShareableAllocation.STATUS];
+  const handle = u32[slot * 2 + ShareableAllocation.HANDLE] as number;
+  leave(slot);
+  check(status, `${nbytes} bytes on '${name}' that can be shared`);
+  return new NativeStorage(handle, nbytes, false);
 }
 
 const copyFirst =
@@ -47,23 +57,36 @@ export function shareRange(descriptor: Descriptor, sync: boolean): SharedMemory 
     const process = '0'.repeat(16);
     return { device: uuidOf(device.id), process, memory: null, size: 0, bitOffset: 0, event: null };
   }
+  const { ordinal, ...range } = describeRange(device, (storage as NativeStorage).handle, bitOffset);
+  return { device: uuidOf(ordinal), ...range, event: sync ? recordEvent(descriptor) : null };
+}
+
+function describeRange(
+  device: DeviceInfo,
+  handle: number,
+  bitOffset: number,
+): Pick<SharedMemory, 'process' | 'memory' | 'size' | 'bitOffset'> & { ordinal: number } {
   const binding = cuda();
-  i32[DEVICE] = device.id;
-  u32[HANDLE] = (storage as NativeStorage).handle;
+  const slot = enter(ShareRequest.WORDS);
+  i32[slot * 2 + ShareRequest.DEVICE] = device.id;
+  u32[slot * 2 + ShareRequest.HANDLE] = handle;
+  u32[SLOT] = slot;
   binding.shareMemory();
-  check(`a handle of memory on '${device.name}' for other processes`);
-  if (u32[FLAGS] !== 1) {
-    throw new BufferError(
-      `This memory lies in a pool, or is of a kind that CUDA IPC does not share with other processes; ${copyFirst}`,
-    );
-  }
+  const status = i32[slot * 2 + ShareRequest.STATUS];
+  const isShareable = u32[slot * 2 + ShareRequest.IS_SHAREABLE] === 1;
   const range = {
-    process: (u64[ADDRESS] as bigint).toString(16).padStart(16, '0'),
-    memory: readValues(0, 64),
-    size: f64[NBYTES] as number,
-    bitOffset: (f64[NUMBER] as number) * 8 + bitOffset,
+    ordinal: i32[slot * 2 + ShareRequest.ORDINAL] as number,
+    process: (u64[slot + ShareRequest.PROCESS] as bigint).toString(16).padStart(16, '0'),
+    memory: readHex(slot + ShareRequest.IPC_HANDLE, 64),
+    size: f64[slot + ShareRequest.SIZE] as number,
+    bitOffset: (f64[slot + ShareRequest.OFFSET] as number) * 8 + bitOffset,
   };
-  return { device: uuidOf(i32[DEVICE] as number), ...range, event: sync ? recordEvent(descriptor) : null };
+  leave(slot);
+  check(status, `a handle of memory on '${device.name}' for other processes`);
+  if (isShareable) return range;
+  throw new BufferError(
+    `This memory lies in a pool, or is of a kind that CUDA IPC does not share with other processes; ${copyFirst}`,
+  );
 }
 
 /** Maps memory of another process until the last tensor over it is released and the work on it is done. */
@@ -75,42 +98,51 @@ export function openRange(shared: SharedMemory, start: number, end: number, on: 
   const stream = handleOn(device, on);
   if (memory === null) return { storage: allocate(0, device), device };
   const binding = cuda();
-  i32[DEVICE] = device.id;
-  u64[ADDRESS] = process;
-  f64[NUMBER] = start;
-  f64[NBYTES] = end - start;
-  writeValues(memory);
+  const slot = enter(OpenRequest.WORDS);
+  i32[slot * 2 + OpenRequest.DEVICE] = device.id;
+  u64[slot + OpenRequest.PROCESS] = process;
+  f64[slot + OpenRequest.OFFSET] = start;
+  f64[slot + OpenRequest.NBYTES] = end - start;
+  writeHex(slot + OpenRequest.IPC_HANDLE, memory);
+  u32[SLOT] = slot;
   binding.openMemory();
-  check('memory that its process still has, and that this process may open');
-  if (u32[FLAGS] === OWN_MEMORY) {
+  const status = i32[slot * 2 + OpenRequest.STATUS];
+  const outcome = u32[slot * 2 + OpenRequest.OUTCOME];
+  const handle = u32[slot * 2 + OpenRequest.HANDLE] as number;
+  leave(slot);
+  check(status, 'memory that its process still has, and that this process may open');
+  if (outcome === OWN_MEMORY) {
     throw new BufferError(
       'This memory belongs to this process, and CUDA IPC opens memory of others only; use its tensor, or shareTensor(x) for a worker',
     );
   }
-  if (u32[FLAGS] !== 1) {
+  if (outcome !== OPENED) {
     throw new LayoutError(
       `Expected elements inside the shared allocation but they reach from byte ${start} to ${end}, which is beyond what the driver maps`,
     );
   }
-  const storage = new NativeStorage(u32[HANDLE] as number, end - start, false);
+  const storage = new NativeStorage(handle, end - start, false);
   if (event !== null) followEvent(storage, device, stream, event);
   return { storage, device };
 }
 
+const OPENED = 1;
 const OWN_MEMORY = 2;
 
 function followEvent(storage: NativeStorage, device: DeviceInfo, stream: bigint, event: string): void {
-  u32[HANDLE] = storage.handle;
-  i32[DEVICE] = device.id;
-  u64[STREAM] = stream;
-  writeValues(event);
-  cuda().followEvent();
-  try {
-    check('an event that its process still has, and that this process may wait for');
-  } catch (error) {
-    storage.release();
-    throw error;
-  }
+  const binding = cuda();
+  const slot = enter(FollowEventRequest.WORDS);
+  u32[slot * 2 + FollowEventRequest.HANDLE] = storage.handle;
+  i32[slot * 2 + FollowEventRequest.DEVICE] = device.id;
+  u64[slot + FollowEventRequest.STREAM] = stream;
+  writeHex(slot + FollowEventRequest.IPC_HANDLE, event);
+  u32[SLOT] = slot;
+  binding.followEvent();
+  const status = i32[slot * 2 + FollowEventRequest.STATUS];
+  leave(slot);
+  if (status === 0) return;
+  storage.release();
+  check(status, 'an event that its process still has, and that this process may wait for');
 }
 
 function findDevice(uuid: string): DeviceInfo {

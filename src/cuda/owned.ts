@@ -1,11 +1,13 @@
 /**
- * Streams and events that this environment made: given back by `dispose()`, by the collector, or by its end.
+ * Streams and events that this instance made: released by `dispose()`, by the collector, or at the end of the environment.
  *
  * @module
  */
 
+import { enter, leave, wire } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
 import { cuda } from './driver.js';
-import { ADDRESS, u64 } from './frame.js';
+import { OwnerRequest } from './wire-layout.js';
 
 /** Runtimes without explicit resource management have no such symbol; `dispose()` works everywhere. */
 export const disposeSymbol: typeof Symbol.dispose = Symbol.dispose ?? (Symbol.for('Symbol.dispose') as never);
@@ -20,8 +22,12 @@ function giveBack(token: Token): void {
   const { address } = token;
   if (address === 0n) return;
   token.address = 0n;
-  u64[ADDRESS] = address;
-  cuda().releaseOwned();
+  const binding = cuda();
+  const slot = enter(OwnerRequest.WORDS);
+  wire.u64[slot + OwnerRequest.OWNER] = address;
+  wire.u32[WireHeader.SLOT] = slot;
+  binding.releaseOwned();
+  leave(slot);
   token.given?.();
 }
 

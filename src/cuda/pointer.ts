@@ -6,8 +6,10 @@
 
 import { type Device, type DeviceInfo, parseDevice } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import { enter, leave, wire } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
 import { cuda, driverError } from './driver.js';
-import { ADDRESS, i32, STATUS, u64, VALUES } from './frame.js';
+import { PointerRequest } from './wire-layout.js';
 
 /** What an address belongs to. */
 export interface PointerAttributes {
@@ -28,6 +30,8 @@ export interface PointerAttributes {
   readonly rangeSize: number;
 }
 
+const { i32, u32, u64 } = wire;
+
 const INVALID_VALUE = 1;
 const HOST_MEMORY = 1;
 
@@ -37,29 +41,33 @@ export function pointerAttributes(address: bigint): PointerAttributes | null {
   if (BigInt.asUintN(64, address) !== address)
     throw new ArgumentValueError('address', 'an unsigned 64-bit address', address);
   const binding = cuda();
-  u64[ADDRESS] = address;
+  const slot = enter(PointerRequest.WORDS);
+  const word = (index: number): bigint => u64[slot + index] as bigint;
+  u64[slot + PointerRequest.ADDRESS] = address;
+  u32[WireHeader.SLOT] = slot;
   binding.pointerAttributes();
-  const status = i32[STATUS] as number;
-  const [context, type, devicePointer, hostPointer, managed, ordinal, rangeStart, rangeSize] = u64.subarray(
-    VALUES,
-    VALUES + 8,
-  ) as unknown as [bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint];
+  const status = i32[slot * 2 + PointerRequest.STATUS] as number;
+  const type = u32[slot * 2 + PointerRequest.MEMORY_TYPE];
+  const isManaged = u32[slot * 2 + PointerRequest.IS_MANAGED] !== 0;
+  const deviceId = i32[slot * 2 + PointerRequest.ORDINAL] as number;
+  const hostPointer = word(PointerRequest.HOST_POINTER);
+  const rest = {
+    context: word(PointerRequest.CONTEXT),
+    devicePointer: word(PointerRequest.DEVICE_POINTER),
+    rangeStart: word(PointerRequest.RANGE_START),
+    rangeSize: Number(word(PointerRequest.RANGE_SIZE)),
+  };
+  leave(slot);
   // Older drivers refuse addresses they do not know, newer ones know nothing of them.
-  if (status === INVALID_VALUE || (status === 0 && type === 0n)) return null;
-  if (status !== 0) throw driverError('the attributes of an address', status);
-  const isManaged = managed !== 0n;
-  const isHost = Number(type) === HOST_MEMORY;
-  const deviceId = Number(BigInt.asIntN(64, ordinal));
+  if (status === INVALID_VALUE || (status === 0 && type === 0)) return null;
+  if (status !== 0) throw driverError(status, 'the attributes of an address');
   return {
-    device: isManaged ? 'cuda_managed' : isHost ? 'cuda_host' : `cuda:${deviceId}`,
+    device: isManaged ? 'cuda_managed' : type === HOST_MEMORY ? 'cuda_host' : `cuda:${deviceId}`,
     deviceId,
-    context,
     isHostAccessible: isManaged || hostPointer !== 0n,
     isManaged,
-    devicePointer,
     hostPointer: hostPointer === 0n ? null : hostPointer,
-    rangeStart,
-    rangeSize: Number(rangeSize),
+    ...rest,
   };
 }
 

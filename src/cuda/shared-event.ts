@@ -6,15 +6,19 @@
 
 import type { DeviceInfo } from '../device.js';
 import { BufferError } from '../errors.js';
+import { enter, leave, wire } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
 import type { Owner } from '../storage/collect.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { Storage } from '../storage/storage.js';
 import { currentHandle } from './current.js';
 import { check, cuda } from './driver.js';
-import { ADDRESS, DEVICE, EVENT, FLAGS, f64, i32, NUMBER, STREAM, u32, u64 } from './frame.js';
-import { readValues } from './hex.js';
+import { createEvent } from './event.js';
+import { readHex } from './hex.js';
 import { handOver } from './memory.js';
 import { Owned } from './owned.js';
+import { isCapturing, mark, onStream } from './requests.js';
+import { ShareEventRequest } from './wire-layout.js';
 
 // The driver has room for a few thousand such events in a process. Beyond that, unrelated calls fail.
 const MAX_EVENTS = 1000;
@@ -26,13 +30,13 @@ class SharedEvent implements Owner {
   readonly #owned: Owned;
 
   constructor(device: DeviceInfo) {
-    const binding = cuda();
-    i32[DEVICE] = device.id;
-    u32[FLAGS] = EVENT_INTERPROCESS | EVENT_DISABLE_TIMING;
-    binding.createEvent();
-    check(`an event on '${device.name}' for other processes`);
-    this.handle = u64[EVENT] as bigint;
-    this.#owned = new Owned(this, u64[ADDRESS] as bigint, () => void liveEvents--);
+    const { event, owner } = createEvent(
+      device,
+      EVENT_INTERPROCESS | EVENT_DISABLE_TIMING,
+      'an event for other processes',
+    );
+    this.handle = event;
+    this.#owned = new Owned(this, owner, () => void liveEvents--);
     liveEvents++;
   }
 
@@ -64,32 +68,32 @@ function eventOf({ storage, device }: Descriptor): SharedEvent | null {
 export function recordEvent(descriptor: Descriptor): string | null {
   const { device } = descriptor;
   const stream = currentHandle(device.id);
-  const binding = cuda();
-  const select = (): void => {
-    i32[DEVICE] = device.id;
-    u64[STREAM] = stream;
-    u32[FLAGS] = 0;
-  };
-  select();
-  binding.isCapturing();
-  check('the state of a stream');
-  if (f64[NUMBER] === 1) {
+  if (isCapturing(device.id, stream)) {
     throw new BufferError(
       'The current stream is being captured into a graph, so no event can be recorded on it; share the tensor before or after the capture, or with { sync: false }',
     );
   }
   handOver(descriptor, stream);
   const event = eventOf(descriptor);
-  select();
   if (event === null) {
-    binding.synchronize();
-    check(`work on '${device.name}' to succeed`);
+    check(onStream('synchronizeStream', device.id, stream), `work on '${device.name}' to succeed`);
     return null;
   }
-  u64[EVENT] = event.handle;
-  binding.record();
-  check('an event to be recorded');
+  check(mark('record', device.id, stream, event.handle), 'an event to be recorded');
+  return shareEvent(device, event.handle);
+}
+
+/** The driver's handle of an event for other processes, in hexadecimal digits. */
+function shareEvent(device: DeviceInfo, event: bigint): string {
+  const binding = cuda();
+  const slot = enter(ShareEventRequest.WORDS);
+  wire.i32[slot * 2 + ShareEventRequest.DEVICE] = device.id;
+  wire.u64[slot + ShareEventRequest.EVENT] = event;
+  wire.u32[WireHeader.SLOT] = slot;
   binding.shareEvent();
-  check('a handle of an event for other processes');
-  return readValues(0, 64);
+  const status = wire.i32[slot * 2 + ShareEventRequest.STATUS];
+  const handle = readHex(slot + ShareEventRequest.IPC_HANDLE, 64);
+  leave(slot);
+  check(status, 'a handle of an event for other processes');
+  return handle;
 }

@@ -6,6 +6,8 @@
 
 import type { Device, DeviceInfo } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError, DisposedError } from '../errors.js';
+import { enter, leave, wire } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import type { StreamArgument } from '../stream.js';
 import { currentHandle, LEGACY_STREAM, PER_THREAD_STREAM, setCurrentHandle } from './current.js';
@@ -13,9 +15,13 @@ import { parseCudaDevice } from './devices.js';
 import { check, cuda, NOT_READY } from './driver.js';
 import { Event, type EventOptions, eventOptionNames, handleOn, liveEvent, setStreamReader } from './event.js';
 import { foreignHandle } from './foreign-stream.js';
-import { ADDRESS, DEVICE, EVENT, FLAGS, f64, i32, NUMBER, PRIORITY, STATUS, STREAM, u32, u64 } from './frame.js';
 import { disposeSymbol, Owned } from './owned.js';
+import { isCapturing, mark, onStream } from './requests.js';
 import { whenDone } from './wait.js';
+import { CreateStreamRequest, OrderRequest } from './wire-layout.js';
+
+const { i32, u32, u64 } = wire;
+const { SLOT } = WireHeader;
 
 export interface StreamOptions {
   device?: Device;
@@ -72,13 +78,18 @@ export class Stream {
       throw new ArgumentValueError('priority', 'a small integer', priority);
     }
     const binding = cuda();
-    i32[DEVICE] = this.#device.id;
-    i32[PRIORITY] = priority;
-    u32[FLAGS] = blocking ? 0 : 1;
+    const slot = enter(CreateStreamRequest.WORDS);
+    i32[slot * 2 + CreateStreamRequest.DEVICE] = this.#device.id;
+    i32[slot * 2 + CreateStreamRequest.PRIORITY] = priority;
+    u32[slot * 2 + CreateStreamRequest.IS_NON_BLOCKING] = blocking ? 0 : 1;
+    u32[SLOT] = slot;
     binding.createStream();
-    check(`a stream on '${this.#device.name}'`);
-    this.#handle = u64[STREAM] as bigint;
-    this.#owned = new Owned(this, u64[ADDRESS] as bigint);
+    const status = i32[slot * 2 + CreateStreamRequest.STATUS];
+    this.#handle = u64[slot + CreateStreamRequest.STREAM] as bigint;
+    const owner = u64[slot + CreateStreamRequest.OWNER] as bigint;
+    leave(slot);
+    check(status, `a stream on '${this.#device.name}'`);
+    this.#owned = new Owned(this, owner);
   }
 
   /** The one that libraries use which were told of no other: the legacy default stream. */
@@ -131,23 +142,22 @@ export class Stream {
     const { id } = this.#device;
     const before = current[id];
     const handleBefore = currentHandle(id);
-    setCurrentHandle(id, handle);
+    const thereBefore = setCurrentHandle(id, handle);
     current[id] = this;
     this.#uses++;
     try {
       return action();
     } finally {
       current[id] = before;
-      setCurrentHandle(id, handleBefore);
+      setCurrentHandle(id, handleBefore, thereBefore);
       if (--this.#uses === 0 && this.#isEnding) this.#owned?.release();
     }
   }
 
   /** Blocks until all that is queued is done. */
   synchronize(): void {
-    this.#select();
-    cuda().synchronize();
-    check(`work on a stream of '${this.#device.name}' to succeed`);
+    const status = onStream('synchronizeStream', this.#device.id, this.#live());
+    check(status, `work on a stream of '${this.#device.name}' to succeed`);
   }
 
   /** Resolves when all that is queued now is done. */
@@ -157,37 +167,43 @@ export class Stream {
 
   /** True when nothing is queued. */
   get isDone(): boolean {
-    this.#select();
-    cuda().query();
-    if (i32[STATUS] === NOT_READY) return false;
-    check(`work on a stream of '${this.#device.name}' to succeed`);
+    const status = onStream('queryStream', this.#device.id, this.#live());
+    if (status === NOT_READY) return false;
+    check(status, `work on a stream of '${this.#device.name}' to succeed`);
     return true;
   }
 
   /** True while what is queued goes into a graph instead of running. */
   get isCapturing(): boolean {
-    this.#select();
-    cuda().isCapturing();
-    check('the state of a stream');
-    return f64[NUMBER] === 1;
+    return isCapturing(this.#device.id, this.#live());
   }
 
   /** Work that is queued from now on starts after an event, or after the work that another stream has now. */
   wait(other: Event | StreamArgument): void {
     const event = liveEvent(other);
-    if (event !== null) {
-      this.#select();
-      u64[EVENT] = event;
-      cuda().wait();
-    } else {
-      const device = typeof other === 'object' && other !== null && #device in other ? other.#device : this.#device;
-      const handle = handleOn(device, other as StreamArgument);
-      this.#select();
-      u64[ADDRESS] = handle;
-      i32[PRIORITY] = device.id;
-      cuda().order();
-    }
-    check(`a stream of '${this.#device.name}' to wait`);
+    const status = event === null ? this.#order(other as StreamArgument) : this.#mark(event);
+    check(status, `a stream of '${this.#device.name}' to wait`);
+  }
+
+  #mark(event: bigint): number {
+    return mark('wait', this.#device.id, this.#live(), event);
+  }
+
+  #order(other: StreamArgument): number {
+    const device = typeof other === 'object' && other !== null && #device in other ? other.#device : this.#device;
+    const awaited = handleOn(device, other);
+    const handle = this.#live();
+    const binding = cuda();
+    const slot = enter(OrderRequest.WORDS);
+    i32[slot * 2 + OrderRequest.DEVICE] = this.#device.id;
+    i32[slot * 2 + OrderRequest.AWAITED_DEVICE] = device.id;
+    u64[slot + OrderRequest.STREAM] = handle;
+    u64[slot + OrderRequest.AWAITED] = awaited;
+    u32[SLOT] = slot;
+    binding.order();
+    const status = i32[slot * 2 + OrderRequest.STATUS] as number;
+    leave(slot);
+    return status;
   }
 
   /** A new event of what is queued now. */
@@ -203,13 +219,7 @@ export class Stream {
     }
   }
 
-  #select(): void {
-    u64[STREAM] = this.#live();
-    i32[DEVICE] = this.#device.id;
-    u32[FLAGS] = 0;
-  }
-
-  /** Gives the stream back, when it is the current one no more. What is queued still runs. Streams of others stay theirs. */
+  /** Releases the stream, once it is no longer the current one. What is queued still runs. Streams of others stay theirs. */
   dispose(): void {
     if (this.#uses > 0) this.#isEnding = true;
     else this.#owned?.release();

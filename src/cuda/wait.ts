@@ -5,8 +5,14 @@
  */
 
 import { pin, unpin } from '../native/pins.js';
+import { enter, leave, wire } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
 import { cuda, driverError, NOT_READY } from './driver.js';
-import { ADDRESS, DEVICE, EVENT, FLAGS, f64, i32, NUMBER, STATUS, STREAM, u32, u64 } from './frame.js';
+import { onDevice } from './requests.js';
+import { WatchEventRequest, WatchStreamRequest } from './wire-layout.js';
+
+const { f64, i32, u32, u64 } = wire;
+const { SLOT } = WireHeader;
 
 // A wait keeps the process running, as a timer does; the native queue that ends it does not.
 let waiting = 0;
@@ -23,39 +29,44 @@ function ended(): void {
 /** What to wait for: what a stream has now, or what an event marks. */
 export type Awaited = { readonly stream: bigint } | { readonly event: bigint; readonly owner: bigint };
 
-function select(awaited: Awaited, device: number): void {
-  i32[DEVICE] = device;
+/** Has the function under `pin` called when it is over. Returns the CUresult. */
+function watch(awaited: Awaited, device: number, pin: number): number {
+  const binding = cuda();
+  const slot = enter(WatchStreamRequest.WORDS);
   if ('event' in awaited) {
-    u64[EVENT] = awaited.event;
-    u64[ADDRESS] = awaited.owner;
-    u32[FLAGS] = 1;
+    i32[slot * 2 + WatchEventRequest.DEVICE] = device;
+    f64[slot + WatchEventRequest.PIN] = pin;
+    u64[slot + WatchEventRequest.OWNER] = awaited.owner;
+    u32[SLOT] = slot;
+    binding.watchEvent();
   } else {
-    u64[STREAM] = awaited.stream;
-    u32[FLAGS] = 0;
+    i32[slot * 2 + WatchStreamRequest.DEVICE] = device;
+    f64[slot + WatchStreamRequest.PIN] = pin;
+    u64[slot + WatchStreamRequest.STREAM] = awaited.stream;
+    u32[SLOT] = slot;
+    binding.watchStream();
   }
+  const status = i32[slot * 2 + WatchStreamRequest.STATUS] as number;
+  leave(slot);
+  return status;
 }
 
 /** Resolves when it is done. */
 export function whenDone(awaited: Awaited, device: number, what: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    const binding = cuda();
+    cuda();
     const id = pin(() => {
       ended();
-      // That it is over the watcher tells; how it ended the device does, whatever became of the stream or event meanwhile.
-      i32[DEVICE] = device;
-      u32[FLAGS] = 2;
-      binding.query();
-      const code = i32[STATUS] as number;
+      // The watcher knows that the work is over. Whether it failed the device knows, even if the stream no longer exists.
+      const code = onDevice('queryDevice', device);
       if (code === 0 || code === NOT_READY) resolve();
-      else reject(driverError(what, code));
+      else reject(driverError(code, what));
     });
     began();
-    select(awaited, device);
-    f64[NUMBER] = id;
-    binding.watch();
-    if (i32[STATUS] === 0) return;
+    const status = watch(awaited, device, id);
+    if (status === 0) return;
     unpin(id);
     ended();
-    reject(driverError(what));
+    reject(driverError(status, what));
   });
 }

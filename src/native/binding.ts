@@ -56,7 +56,7 @@ export interface Binding {
   /** Returns what went wrong. An empty path is the system's driver. */
   loadCuda(path: string): string | undefined;
   /** The functions that src/cuda/binding.ts declares. */
-  attachCuda<T>(frame: ArrayBuffer): T;
+  attachCuda<T>(): T;
   /** Returns what went wrong. */
   loadTvmFfi(path: string): string | undefined;
   /** The functions that src/tvm-ffi/binding.ts declares. */

@@ -47,6 +47,7 @@ interface Addon {
   setUuid(device: number, last: number): void;
   configure(version?: number, patience?: number, unknownPointersFail?: boolean, queriesRun?: boolean): void;
   failNext(symbol: string, code: number, skip: number): void;
+  interruptNext(symbol: string, action: () => void): void;
   failDevice(device: number, code: number): void;
   calls(symbol: string): number;
   live(): Live;
@@ -133,6 +134,8 @@ export const fake = {
 
   /** The next call of the function, after `skip` more, does nothing and returns `code`. */
   failNext: (symbol: string, code: number, skip = 0): void => addon.failNext(symbol, code, skip),
+  /** Runs `action` in the middle of the next call of the function, which must come from this thread. */
+  interruptNext: (symbol: string, action: () => void): void => addon.interruptNext(symbol, action),
   /** The device fails, as after an illegal address: what it has does not run, and every call for it ends with `code`. */
   failDevice: (device: number, code: number): void => addon.failDevice(device, code),
   /** How often the function was called since `reset`. */

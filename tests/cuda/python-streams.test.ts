@@ -393,3 +393,23 @@ sys.modules["cupy"], sys.modules["cupy.cuda"] = package, cuda
   for (const object of [array, view, second, last]) object[Symbol.dispose]();
   stream.dispose();
 });
+
+pyTest('streams of Python libraries, under the names that those use', () => {
+  py.exec(`
+class ByProtocol:
+    def __init__(self, handle): self.h = handle
+    def __cuda_stream__(self): return (0, self.h)
+class LikeTorch:
+    def __init__(self, handle): self.cuda_stream = handle
+class LikeCuPy:
+    def __init__(self, handle): self.ptr = handle
+`);
+  const stream = new Stream();
+  for (const name of ['ByProtocol', 'LikeTorch', 'LikeCuPy']) {
+    const foreign = Stream.from(main[name](stream.handle));
+    equal(foreign.handle, stream.handle, name);
+    foreign.use(() => equal(Stream.current().handle, stream.handle));
+  }
+  throws('TypeError', 'an object with __cuda_stream__', () => Stream.from(py.import('math')));
+  stream.dispose();
+});

@@ -107,6 +107,26 @@ napi_value FailNext(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+napi_value InterruptNext(napi_env env, napi_callback_info info) {
+  const Arguments arguments(env, info);
+  const std::string symbol = arguments.Text(0);
+  if (!IsSymbol(symbol)) {
+    Throw(env, "not in the table: " + symbol);
+    return nullptr;
+  }
+  napi_ref action;
+  napi_create_reference(env, arguments.values[1], 1, &action);
+  Lock lock(machine().mutex);
+  machine().interruptions[symbol] = [env, action] {
+    napi_value function, global;
+    napi_get_reference_value(env, action, &function);
+    napi_get_global(env, &global);
+    napi_call_function(env, global, function, 0, nullptr, nullptr);
+    napi_delete_reference(env, action);
+  };
+  return nullptr;
+}
+
 napi_value FailDevice(napi_env env, napi_callback_info info) {
   const Arguments arguments(env, info);
   Lock lock(machine().mutex);
@@ -183,6 +203,7 @@ napi_value ResetRecords(napi_env, napi_callback_info) {
   m.errors.clear();
   m.calls.clear();
   m.injections.clear();
+  m.interruptions.clear();
   return nullptr;
 }
 
@@ -328,6 +349,7 @@ void AddControls(napi_env env, napi_value exports) {
                 {"setAttribute", SetAttribute},
                 {"configure", Configure},
                 {"failNext", FailNext},
+                {"interruptNext", InterruptNext},
                 {"failDevice", FailDevice},
                 {"calls", Calls},
                 {"live", Live},

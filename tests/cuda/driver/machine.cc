@@ -70,6 +70,14 @@ void SetDevices(int count) {
 Call::Call(const char* symbol, Needs needs) : lock(machine().mutex), code(kSuccess) {
   Machine& m = machine();
   m.calls[symbol] += 1;
+  const auto interruption = m.interruptions.find(symbol);
+  if (interruption != m.interruptions.end()) {
+    const std::function<void()> run = interruption->second;
+    m.interruptions.erase(interruption);
+    lock.unlock();
+    run();
+    lock.lock();
+  }
   const auto injected = m.injections.find(symbol);
   if (injected != m.injections.end() && injected->second.skip-- <= 0) {
     code = injected->second.code;

@@ -156,6 +156,8 @@ struct Machine {
   std::map<std::pair<uint64_t, PrimaryContext*>, Stream*> per_thread;
   std::set<std::shared_ptr<Capture>> captures;
   std::map<std::string, Injection> injections;
+  // Run in the middle of the next call of a function, without the lock.
+  std::map<std::string, std::function<void()>> interruptions;
   std::map<std::string, double> calls;
   std::vector<std::string> errors;
 };

@@ -1,0 +1,571 @@
+// Messages in slots of the wire. Written by "npm run wire" from scripts/wire/messages.mjs; change it there.
+#ifndef DLPACK_NODE_CUDA_WIRE_LAYOUT_H_
+#define DLPACK_NODE_CUDA_WIRE_LAYOUT_H_
+
+#include "../wire_layout.h"
+
+namespace dlpack {
+namespace cuda {
+
+// New memory of a device, or of the host where devices reach it, for work on a stream.
+struct alignas(8) DeviceAllocation {
+  // the CUresult, written by native code
+  int32_t status;
+  // the number of the device that the request is for
+  int32_t device;
+  // a storage in the table of the instance
+  uint32_t handle;
+  // a DLDeviceType
+  int32_t device_type;
+  // how much
+  double nbytes;
+  // the driver's handle of a stream
+  uint64_t stream;
+};
+static_assert(offsetof(DeviceAllocation, status) == 0);
+static_assert(offsetof(DeviceAllocation, device) == 4);
+static_assert(offsetof(DeviceAllocation, handle) == 8);
+static_assert(offsetof(DeviceAllocation, device_type) == 12);
+static_assert(offsetof(DeviceAllocation, nbytes) == 16);
+static_assert(offsetof(DeviceAllocation, stream) == 24);
+static_assert(sizeof(DeviceAllocation) == 32);
+
+// New memory of a device that other processes can open.
+struct alignas(8) ShareableAllocation {
+  // the CUresult, written by native code
+  int32_t status;
+  // the number of the device that the request is for
+  int32_t device;
+  // a storage in the table of the instance
+  uint32_t handle;
+  // how much
+  double nbytes;
+};
+static_assert(offsetof(ShareableAllocation, status) == 0);
+static_assert(offsetof(ShareableAllocation, device) == 4);
+static_assert(offsetof(ShareableAllocation, handle) == 8);
+static_assert(offsetof(ShareableAllocation, nbytes) == 16);
+static_assert(sizeof(ShareableAllocation) == 24);
+
+// A storage, and a stream that clears it, that may use it from now on, or that its data is ready for.
+struct alignas(8) StorageRequest {
+  // the CUresult, written by native code
+  int32_t status;
+  // the number of the device that the request is for
+  int32_t device;
+  // a storage in the table of the instance
+  uint32_t handle;
+  // the driver's handle of a stream
+  uint64_t stream;
+};
+static_assert(offsetof(StorageRequest, status) == 0);
+static_assert(offsetof(StorageRequest, device) == 4);
+static_assert(offsetof(StorageRequest, handle) == 8);
+static_assert(offsetof(StorageRequest, stream) == 16);
+static_assert(sizeof(StorageRequest) == 24);
+
+// A step of a copy (src/cuda/plan-copy.ts). A side without a handle is a typed array.
+struct alignas(8) CopyStep {
+  // the CUresult, written by native code
+  int32_t status;
+  // the number of the device that the request is for
+  int32_t device;
+  // the storage that is read; 0: a typed array
+  uint32_t from_handle;
+  // the storage that is written; 0: a typed array
+  uint32_t to_handle;
+  // the DLDeviceType of the memory that is read
+  int32_t from_type;
+  // the DLDeviceType of the memory that is written
+  int32_t to_type;
+  // the driver's handle of a stream
+  uint64_t stream;
+  // bytes from the start to the first item that is read
+  double from_offset;
+  // bytes from the start to the first item that is written
+  double to_offset;
+  // bytes of an item
+  double item_bytes;
+  // how many axes the step has
+  int32_t ndim;
+  // lengths of the axes
+  double shape[64];
+  // bytes from an item to the next, where it is read
+  double from_steps[64];
+  // bytes from an item to the next, where it is written
+  double to_steps[64];
+};
+static_assert(offsetof(CopyStep, status) == 0);
+static_assert(offsetof(CopyStep, device) == 4);
+static_assert(offsetof(CopyStep, from_handle) == 8);
+static_assert(offsetof(CopyStep, to_handle) == 12);
+static_assert(offsetof(CopyStep, from_type) == 16);
+static_assert(offsetof(CopyStep, to_type) == 20);
+static_assert(offsetof(CopyStep, stream) == 24);
+static_assert(offsetof(CopyStep, from_offset) == 32);
+static_assert(offsetof(CopyStep, to_offset) == 40);
+static_assert(offsetof(CopyStep, item_bytes) == 48);
+static_assert(offsetof(CopyStep, ndim) == 56);
+static_assert(offsetof(CopyStep, shape) == 64);
+static_assert(offsetof(CopyStep, from_steps) == 576);
+static_assert(offsetof(CopyStep, to_steps) == 1088);
+static_assert(sizeof(CopyStep) == 1600);
+
+// Lays a storage over foreign memory, if all of it lies inside one allocation.
+struct alignas(8) AdmitRequest {
+  // the CUresult, written by native code
+  int32_t status;
+  // a storage in the table of the instance
+  uint32_t handle;
+  // the DLDeviceType of the memory, written by native code; 0: the driver does not know it
+  int32_t device_type;
+  // the number of its device, written by native code
+  int32_t device_id;
+  // 1 when all was done, written by native code
+  uint32_t is_admitted;
+  // of the first element
+  uint64_t address;
+  // the stream of the producer, which ours waits for; 0: no wait
+  uint64_t stream;
+  // bytes from there to the first byte; zero or less
+  double low;
+  // bytes from there to the end
+  double high;
+  // where the allocation starts, written by native code
+  uint64_t range_start;
+  // bytes of the allocation, written by native code
+  uint64_t range_size;
+};
+static_assert(offsetof(AdmitRequest, status) == 0);
+static_assert(offsetof(AdmitRequest, handle) == 4);
+static_assert(offsetof(AdmitRequest, device_type) == 8);
+static_assert(offsetof(AdmitRequest, device_id) == 12);
+static_assert(offsetof(AdmitRequest, is_admitted) == 16);
+static_assert(offsetof(AdmitRequest, address) == 24);
+static_assert(offsetof(AdmitRequest, stream) == 32);
+static_assert(offsetof(AdmitRequest, low) == 40);
+static_assert(offsetof(AdmitRequest, high) == 48);
+static_assert(offsetof(AdmitRequest, range_start) == 56);
+static_assert(offsetof(AdmitRequest, range_size) == 64);
+static_assert(sizeof(AdmitRequest) == 72);
+
+// What the driver knows of an address. All but the address is written by native code.
+struct alignas(8) PointerRequest {
+  // the CUresult, written by native code
+  int32_t status;
+  // a CUmemorytype; 0: the driver does not know the address
+  uint32_t memory_type;
+  // 1 for managed memory
+  uint32_t is_managed;
+  // the number of the device
+  int32_t ordinal;
+  // what is asked for
+  uint64_t address;
+  // the CUcontext that owns the memory
+  uint64_t context;
+  // the address for code on the device
+  uint64_t device_pointer;
+  // the address for code on the processor; 0: it has none
+  uint64_t host_pointer;
+  // where the allocation starts
+  uint64_t range_start;
+  // bytes of the allocation
+  uint64_t range_size;
+};
+static_assert(offsetof(PointerRequest, status) == 0);
+static_assert(offsetof(PointerRequest, memory_type) == 4);
+static_assert(offsetof(PointerRequest, is_managed) == 8);
+static_assert(offsetof(PointerRequest, ordinal) == 12);
+static_assert(offsetof(PointerRequest, address) == 16);
+static_assert(offsetof(PointerRequest, context) == 24);
+static_assert(offsetof(PointerRequest, device_pointer) == 32);
+static_assert(offsetof(PointerRequest, host_pointer) == 40);
+static_assert(offsetof(PointerRequest, range_start) == 48);
+static_assert(offsetof(PointerRequest, range_size) == 56);
+static_assert(sizeof(PointerRequest) == 64);
+
+// What another process needs to open the allocation around a storage.
+struct alignas(8) ShareRequest {
+  // the CUresult, written by native code
+  int32_t status;
+  // the number of the device that the request is for
+  int32_t device;
+  // a storage in the table of the instance
+  uint32_t handle;
+  // 1 when all below was written by native code
+  uint32_t is_shareable;
+  // the number of the device of the allocation
+  int32_t ordinal;
+  // the process that allocated it
+  uint64_t process;
+  // bytes of the allocation
+  double size;
+  // bytes from its start to the storage
+  double offset;
+  // the driver's handle for other processes
+  uint64_t ipc_handle[8];
+};
+static_assert(offsetof(ShareRequest, status) == 0);
+static_assert(offsetof(ShareRequest, device) == 4);
+static_assert(offsetof(ShareRequest, handle) == 8);
+static_assert(offsetof(ShareRequest, is_shareable) == 12);
+static_assert(offsetof(ShareRequest, ordinal) == 16);
+static_assert(offsetof(ShareRequest, process) == 24);
+static_assert(offsetof(ShareRequest, size) == 32);
+static_assert(offsetof(ShareRequest, offset) == 40);
+static_assert(offsetof(ShareRequest, ipc_handle) == 48);
+static_assert(sizeof(ShareRequest) == 112);
+
+// A storage over a part of the memory of another process.
+struct alignas(8) OpenRequest {
+  // the CUresult, written by native code
+  int32_t status;
+  // the number of the device that the request is for
+  int32_t device;
+  // a storage in the table of the instance
+  uint32_t handle;
+  // 1: done; 0: the memory does not reach so far; 2: it is our own. Written by native code
+  uint32_t outcome;
+  // the process that allocated it
+  uint64_t process;
+  // bytes from the start of the allocation
+  double offset;
+  // how much of it
+  double nbytes;
+  // the driver's handle for other processes
+  uint64_t ipc_handle[8];
+};
+static_assert(offsetof(OpenRequest, status) == 0);
+static_assert(offsetof(OpenRequest, device) == 4);
+static_assert(offsetof(OpenRequest, handle) == 8);
+static_assert(offsetof(OpenRequest, outcome) == 12);
+static_assert(offsetof(OpenRequest, process) == 16);
+static_assert(offsetof(OpenRequest, offset) == 24);
+static_assert(offsetof(OpenRequest, nbytes) == 32);
+static_assert(offsetof(OpenRequest, ipc_handle) == 40);
+static_assert(sizeof(OpenRequest) == 104);
+
+// The handle of an event for other processes.
+struct alignas(8) ShareEventRequest {
+  // the CUresult, written by native code
+  int32_t status;
+  // the number of the device that the request is for
+  int32_t device;
+  // the driver's handle of an event
+  uint64_t event;
+  // the driver's handle for other processes
+  uint64_t ipc_handle[8];
+};
+static_assert(offsetof(ShareEventRequest, status) == 0);
+static_assert(offsetof(ShareEventRequest, device) == 4);
+static_assert(offsetof(ShareEventRequest, event) == 8);
+static_assert(offsetof(ShareEventRequest, ipc_handle) == 16);
+static_assert(sizeof(ShareEventRequest) == 80);
+
+// A stream waits for an event of another process before it uses a storage.
+struct alignas(8) FollowEventRequest {
+  // the CUresult, written by native code
+  int32_t status;
+  // the number of the device that the request is for
+  int32_t device;
+  // a storage in the table of the instance
+  uint32_t handle;
+  // the driver's handle of a stream
+  uint64_t stream;
+  // the driver's handle for other processes
+  uint64_t ipc_handle[8];
+};
+static_assert(offsetof(FollowEventRequest, status) == 0);
+static_assert(offsetof(FollowEventRequest, device) == 4);
+static_assert(offsetof(FollowEventRequest, handle) == 8);
+static_assert(offsetof(FollowEventRequest, stream) == 16);
+static_assert(offsetof(FollowEventRequest, ipc_handle) == 24);
+static_assert(sizeof(FollowEventRequest) == 88);
+
+// A new stream.
+struct alignas(8) CreateStreamRequest {
+  // the CUresult, written by native code
+  int32_t status;
+  // the number of the device that the request is for
+  int32_t device;
+  // 1: not ordered with the legacy default stream
+  uint32_t is_non_blocking;
+  // lower numbers run first
+  int32_t priority;
+  // of a stream or an event that JavaScript made
+  uint64_t owner;
+  // the driver's handle of a stream
+  uint64_t stream;
+};
+static_assert(offsetof(CreateStreamRequest, status) == 0);
+static_assert(offsetof(CreateStreamRequest, device) == 4);
+static_assert(offsetof(CreateStreamRequest, is_non_blocking) == 8);
+static_assert(offsetof(CreateStreamRequest, priority) == 12);
+static_assert(offsetof(CreateStreamRequest, owner) == 16);
+static_assert(offsetof(CreateStreamRequest, stream) == 24);
+static_assert(sizeof(CreateStreamRequest) == 32);
+
+// A new event.
+struct alignas(8) CreateEventRequest {
+  // the CUresult, written by native code
+  int32_t status;
+  // the number of the device that the request is for
+  int32_t device;
+  // CU_EVENT_*
+  uint32_t flags;
+  // of a stream or an event that JavaScript made
+  uint64_t owner;
+  // the driver's handle of an event
+  uint64_t event;
+};
+static_assert(offsetof(CreateEventRequest, status) == 0);
+static_assert(offsetof(CreateEventRequest, device) == 4);
+static_assert(offsetof(CreateEventRequest, flags) == 8);
+static_assert(offsetof(CreateEventRequest, owner) == 16);
+static_assert(offsetof(CreateEventRequest, event) == 24);
+static_assert(sizeof(CreateEventRequest) == 32);
+
+// A stream or an event that JavaScript no longer needs.
+struct alignas(8) OwnerRequest {
+  // of a stream or an event that JavaScript made
+  uint64_t owner;
+};
+static_assert(offsetof(OwnerRequest, owner) == 0);
+static_assert(sizeof(OwnerRequest) == 8);
+
+// Sets the current stream of a device on this thread.
+struct alignas(8) CurrentRequest {
+  // the number of the device that the request is for
+  int32_t device;
+  // the driver's handle of a stream
+  uint64_t stream;
+  // the stream that was the current one, written by native code
+  uint64_t before;
+};
+static_assert(offsetof(CurrentRequest, device) == 0);
+static_assert(offsetof(CurrentRequest, stream) == 8);
+static_assert(offsetof(CurrentRequest, before) == 16);
+static_assert(sizeof(CurrentRequest) == 24);
+
+// A stream to wait for, or to ask.
+struct alignas(8) StreamStateRequest {
+  // the CUresult, written by native code
+  int32_t status;
+  // the number of the device that the request is for
+  int32_t device;
+  // the driver's handle of a stream
+  uint64_t stream;
+};
+static_assert(offsetof(StreamStateRequest, status) == 0);
+static_assert(offsetof(StreamStateRequest, device) == 4);
+static_assert(offsetof(StreamStateRequest, stream) == 8);
+static_assert(sizeof(StreamStateRequest) == 16);
+
+// Whether a stream is being captured into a graph.
+struct alignas(8) CaptureRequest {
+  // the CUresult, written by native code
+  int32_t status;
+  // the number of the device that the request is for
+  int32_t device;
+  // 1 when it is, written by native code
+  uint32_t is_capturing;
+  // the driver's handle of a stream
+  uint64_t stream;
+};
+static_assert(offsetof(CaptureRequest, status) == 0);
+static_assert(offsetof(CaptureRequest, device) == 4);
+static_assert(offsetof(CaptureRequest, is_capturing) == 8);
+static_assert(offsetof(CaptureRequest, stream) == 16);
+static_assert(sizeof(CaptureRequest) == 24);
+
+// An event to wait for, or to ask.
+struct alignas(8) EventStateRequest {
+  // the CUresult, written by native code
+  int32_t status;
+  // the number of the device that the request is for
+  int32_t device;
+  // the driver's handle of an event
+  uint64_t event;
+};
+static_assert(offsetof(EventStateRequest, status) == 0);
+static_assert(offsetof(EventStateRequest, device) == 4);
+static_assert(offsetof(EventStateRequest, event) == 8);
+static_assert(sizeof(EventStateRequest) == 16);
+
+// An event and a stream: the event is recorded there, or the stream waits for it.
+struct alignas(8) MarkRequest {
+  // the CUresult, written by native code
+  int32_t status;
+  // the number of the device that the request is for
+  int32_t device;
+  // the driver's handle of a stream
+  uint64_t stream;
+  // the driver's handle of an event
+  uint64_t event;
+};
+static_assert(offsetof(MarkRequest, status) == 0);
+static_assert(offsetof(MarkRequest, device) == 4);
+static_assert(offsetof(MarkRequest, stream) == 8);
+static_assert(offsetof(MarkRequest, event) == 16);
+static_assert(sizeof(MarkRequest) == 24);
+
+// A stream waits for what another one has now.
+struct alignas(8) OrderRequest {
+  // the CUresult, written by native code
+  int32_t status;
+  // the number of the device that the request is for
+  int32_t device;
+  // the number of the device of the other stream
+  int32_t awaited_device;
+  // the driver's handle of a stream
+  uint64_t stream;
+  // the driver's handle of the other stream
+  uint64_t awaited;
+};
+static_assert(offsetof(OrderRequest, status) == 0);
+static_assert(offsetof(OrderRequest, device) == 4);
+static_assert(offsetof(OrderRequest, awaited_device) == 8);
+static_assert(offsetof(OrderRequest, stream) == 16);
+static_assert(offsetof(OrderRequest, awaited) == 24);
+static_assert(sizeof(OrderRequest) == 32);
+
+// The time between two events.
+struct alignas(8) ElapsedRequest {
+  // the CUresult, written by native code
+  int32_t status;
+  // the number of the device that the request is for
+  int32_t device;
+  // the driver's handle of the earlier event
+  uint64_t since;
+  // the driver's handle of an event
+  uint64_t event;
+  // written by native code
+  double milliseconds;
+};
+static_assert(offsetof(ElapsedRequest, status) == 0);
+static_assert(offsetof(ElapsedRequest, device) == 4);
+static_assert(offsetof(ElapsedRequest, since) == 8);
+static_assert(offsetof(ElapsedRequest, event) == 16);
+static_assert(offsetof(ElapsedRequest, milliseconds) == 24);
+static_assert(sizeof(ElapsedRequest) == 32);
+
+// JavaScript is told when what a stream has now is done.
+struct alignas(8) WatchStreamRequest {
+  // the CUresult, written by native code
+  int32_t status;
+  // the number of the device that the request is for
+  int32_t device;
+  // the number that onRelease gets when the work is done
+  double pin;
+  // the driver's handle of a stream
+  uint64_t stream;
+};
+static_assert(offsetof(WatchStreamRequest, status) == 0);
+static_assert(offsetof(WatchStreamRequest, device) == 4);
+static_assert(offsetof(WatchStreamRequest, pin) == 8);
+static_assert(offsetof(WatchStreamRequest, stream) == 16);
+static_assert(sizeof(WatchStreamRequest) == 24);
+
+// JavaScript is told when an event that it made has happened.
+struct alignas(8) WatchEventRequest {
+  // the CUresult, written by native code
+  int32_t status;
+  // the number of the device that the request is for
+  int32_t device;
+  // the number that onRelease gets when the work is done
+  double pin;
+  // of a stream or an event that JavaScript made
+  uint64_t owner;
+};
+static_assert(offsetof(WatchEventRequest, status) == 0);
+static_assert(offsetof(WatchEventRequest, device) == 4);
+static_assert(offsetof(WatchEventRequest, pin) == 8);
+static_assert(offsetof(WatchEventRequest, owner) == 16);
+static_assert(sizeof(WatchEventRequest) == 24);
+
+// How many devices there are.
+struct alignas(8) CountResult {
+  // the CUresult, written by native code
+  int32_t status;
+  // how many
+  int32_t count;
+};
+static_assert(offsetof(CountResult, status) == 0);
+static_assert(offsetof(CountResult, count) == 4);
+static_assert(sizeof(CountResult) == 8);
+
+// A device to wait for, to ask, or to trim.
+struct alignas(8) DeviceRequest {
+  // the CUresult, written by native code
+  int32_t status;
+  // the number of the device that the request is for
+  int32_t device;
+};
+static_assert(offsetof(DeviceRequest, status) == 0);
+static_assert(offsetof(DeviceRequest, device) == 4);
+static_assert(sizeof(DeviceRequest) == 8);
+
+// The memory of a device.
+struct alignas(8) MemoryInfo {
+  // the CUresult, written by native code
+  int32_t status;
+  // the number of the device that the request is for
+  int32_t device;
+  // bytes that are free
+  double free;
+  // bytes there are
+  double total;
+};
+static_assert(offsetof(MemoryInfo, status) == 0);
+static_assert(offsetof(MemoryInfo, device) == 4);
+static_assert(offsetof(MemoryInfo, free) == 8);
+static_assert(offsetof(MemoryInfo, total) == 16);
+static_assert(sizeof(MemoryInfo) == 24);
+
+// What the driver says of a device.
+struct alignas(8) DeviceDescription {
+  // the CUresult, written by native code
+  int32_t status;
+  // the number of the device that the request is for
+  int32_t device;
+  // bytes
+  double total_memory;
+  // the major version of its compute capability
+  int32_t compute_major;
+  // the minor version
+  int32_t compute_minor;
+  // how many
+  int32_t multiprocessors;
+  // 1: managed memory works
+  int32_t has_managed_memory;
+  // 1: the processor may touch managed memory while the device does
+  int32_t has_concurrent_managed_access;
+  // 1: allocation is ordered with a stream
+  int32_t has_memory_pool;
+  // its 16 bytes
+  uint64_t uuid[2];
+};
+static_assert(offsetof(DeviceDescription, status) == 0);
+static_assert(offsetof(DeviceDescription, device) == 4);
+static_assert(offsetof(DeviceDescription, total_memory) == 8);
+static_assert(offsetof(DeviceDescription, compute_major) == 16);
+static_assert(offsetof(DeviceDescription, compute_minor) == 20);
+static_assert(offsetof(DeviceDescription, multiprocessors) == 24);
+static_assert(offsetof(DeviceDescription, has_managed_memory) == 28);
+static_assert(offsetof(DeviceDescription, has_concurrent_managed_access) == 32);
+static_assert(offsetof(DeviceDescription, has_memory_pool) == 36);
+static_assert(offsetof(DeviceDescription, uuid) == 40);
+static_assert(sizeof(DeviceDescription) == 56);
+
+// The name and text of an error.
+struct alignas(8) DriverErrorRequest {
+  // a CUresult
+  int32_t code;
+};
+static_assert(offsetof(DriverErrorRequest, code) == 0);
+static_assert(sizeof(DriverErrorRequest) == 8);
+
+}  // namespace cuda
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_CUDA_WIRE_LAYOUT_H_
