@@ -88,7 +88,7 @@ export function fromCudaArrayInterface(
   foreign?.drop();
   const entries = readEntries(foreign === null ? description : foreign.raw);
   refuseMask(entries);
-  return makeTensor(entries, settings, keeperOf(owner));
+  return new Tensor(describeArray(entries, settings, keeperOf(owner)));
 }
 
 /**
@@ -96,15 +96,19 @@ export function fromCudaArrayInterface(
  * object until its memory is released. The current stream of the device waits for the object's.
  */
 export function asCudaArray(object: object, options?: CudaArrayOptions): Tensor {
+  return new Tensor(importArray(object, options));
+}
+
+export function importArray(object: object, options?: CudaArrayOptions): Descriptor {
   if (options === undefined && typeof object === 'function') {
     cuda(); // without a driver nothing is taken
     const taken = takeForeignArray(object);
-    if (taken !== null) return new Tensor(taken);
+    if (taken !== null) return taken;
   }
   const settings = readOptions(options);
   return useArray(object, (entries, keeper) => {
     refuseMask(entries);
-    return makeTensor(entries, settings, keeper);
+    return describeArray(entries, settings, keeper);
   });
 }
 
@@ -112,7 +116,7 @@ export function asCudaArray(object: object, options?: CudaArrayOptions): Tensor 
 export function asMaskedCudaArray(object: object, options?: CudaArrayOptions): MaskedCudaArray {
   const settings = readOptions(options);
   return useArray(object, (entries, keeper) => {
-    const data = makeTensor(entries, settings, keeper);
+    const data = new Tensor(describeArray(entries, settings, keeper));
     if (entries.mask === null) return { data, mask: null };
     try {
       const mask = asCudaArray(entries.mask as object, { sync: settings.sync });
@@ -187,7 +191,7 @@ function refuseMask({ mask }: ArrayEntries): void {
 const words = new BigUint64Array(1);
 const halves = new Uint32Array(words.buffer);
 
-function makeTensor(entries: ArrayEntries, settings: Settings, keeper: Keeper): Tensor {
+function describeArray(entries: ArrayEntries, settings: Settings, keeper: Keeper): Descriptor {
   const { dtype, bytes } = elementsOf(entries.typestr, settings.dtype);
   const outer = checkShape(entries.shape);
   const { shape, strides } =
@@ -198,7 +202,7 @@ function makeTensor(entries: ArrayEntries, settings: Settings, keeper: Keeper): 
   const span = spanOf(shape, strides);
   if (span === null) {
     const device = emptyDevice(entries.pointer, settings.device);
-    return new Tensor(new Descriptor(keeper.hold(0n, 0), dtype, device, shape, strides, 0, flags));
+    return new Descriptor(keeper.hold(0n, 0), dtype, device, shape, strides, 0, flags);
   }
   const low = (span.low * dtype.itemBits) / 8;
   const high = Math.ceil(((span.high + 1) * dtype.itemBits) / 8);
@@ -238,7 +242,7 @@ function makeTensor(entries: ArrayEntries, settings: Settings, keeper: Keeper): 
     if (u32[slot * 2 + AdmitRequest.IS_ADMITTED] !== 1) throw refused(slot, entries, low, high, shape, strides);
     const type = i32[slot * 2 + AdmitRequest.DEVICE_TYPE] as number;
     const device = deviceFromType(type, i32[slot * 2 + AdmitRequest.DEVICE_ID] as number);
-    return new Tensor(new Descriptor(storage, dtype, device, shape, strides, -low * 8, flags));
+    return new Descriptor(storage, dtype, device, shape, strides, -low * 8, flags);
   } catch (error) {
     storage.release();
     throw error;

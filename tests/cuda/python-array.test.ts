@@ -353,3 +353,23 @@ pyTest('foreign memory that is ready on the default stream is waited for by anot
   for (const tensor of [x, z]) tensor.dispose();
   stream.dispose();
 });
+
+pyTest('fromDLPack takes an object that has only the CUDA Array Interface, as Numba’s arrays', async () => {
+  const { address } = floats();
+  const before = stats().imports;
+  const array = written(address, '');
+  const alive = main.weakref.ref(array);
+  const x = fromDLPack(array);
+  const y = fromDLPack(array, { device: 'cuda:0', stream: 1n });
+  equal([x.device, addressOf(x), addressOf(y)], ['cuda:0', address, address]);
+  throws('BufferError', "on 'cpu'", () => fromDLPack(array, { device: 'cpu' }));
+  const copy = fromDLPack(array, { copy: true });
+  equal([addressOf(copy) === address, copy.to('cpu').toArray()], [false, x.to('cpu').toArray()]);
+  array[Symbol.dispose]();
+  equal(isGone(alive), false);
+  for (const tensor of [x, y, copy]) tensor.dispose();
+  equal(stats().imports, before);
+  // Python's AttributeError names the object, so the collector has a say.
+  ok(await collectUntil(() => isGone(alive) as boolean));
+  throws('LayoutError', 'data is NULL', () => fromDLPack(written(0n, '')));
+});
