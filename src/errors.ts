@@ -224,13 +224,6 @@ export function isDLPackError(error: unknown, tag?: string): boolean {
   return candidate[brand] === true && (tag === undefined || candidate.tag === tag);
 }
 
-/** Options are an object: a shape, a name or a flag in their place would be ignored without a word. */
-export function checkOptions(options: unknown, example: string): void {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new ArgumentTypeError('options', `an object such as ${example}`, options);
-  }
-}
-
 /** A number of bytes or elements. */
 export function checkCount(count: number, argument: string): void {
   if (!Number.isSafeInteger(count) || count < 0) {

@@ -4,9 +4,10 @@
  * @module
  */
 
-import { ArgumentTypeError, ArgumentValueError, checkOptions } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { wire } from '../native/wire.js';
 import { WireHeader } from '../native/wire-layout.js';
+import { checkOptions } from '../options.js';
 import { Type } from './any.js';
 import { type JavaScriptFunction, makeCallback } from './callbacks.js';
 import { type FFIFunction, invokeLocked, wrapFunction } from './calls.js';
@@ -27,7 +28,7 @@ export function getGlobalFunc(name: string): FFIFunction;
 export function getGlobalFunc(name: string, options: { allowMissing: true }): FFIFunction | null;
 export function getGlobalFunc(name: string, options: GetGlobalOptions = {}): FFIFunction | null {
   if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
-  checkOptions(options, '{ allowMissing: true }');
+  checkOptions(options, { allowMissing: true }, '{ allowMissing: true }');
   const handle = findGlobal(name);
   if (handle !== null) return wrapFunction(handle);
   if (options.allowMissing === true) return null;
@@ -45,7 +46,7 @@ export interface RegisterOptions {
  */
 export function registerGlobalFunc(name: string, fn: JavaScriptFunction, options: RegisterOptions = {}): FFIFunction {
   if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
-  checkOptions(options, '{ override: true }');
+  checkOptions(options, { override: true }, '{ override: true }');
   const isOverride = options.override === true;
   library();
   const handle = handleOfFunction(fn);

@@ -5,8 +5,9 @@
  */
 
 import { realpathSync } from 'node:fs';
-import { ArgumentTypeError, ArgumentValueError, checkOptions, LoadError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, LoadError } from '../errors.js';
 import { native } from '../native/load.js';
+import { checkOptions } from '../options.js';
 import type { FFIBinding } from './binding.js';
 import { candidates } from './find.js';
 
@@ -65,7 +66,7 @@ export interface LoadOptions {
  * a path that names another file than the one already loaded throws.
  */
 export function loadLibrary(options: LoadOptions = {}): string {
-  checkOptions(options, "{ path: '/path/to/libtvm_ffi.so' }");
+  checkOptions(options, { path: true }, "{ path: '/path/to/libtvm_ffi.so' }");
   const { path } = options;
   if (path !== undefined && typeof path !== 'string') throw new ArgumentTypeError('path', 'a string', path);
   const loaded = library(path).path;

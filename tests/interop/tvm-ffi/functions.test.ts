@@ -19,6 +19,9 @@ testWith(ffiMissing, 'global functions: found, listed, missing', () => {
   ok(names.includes('testing.add_one') && names.includes('ffi.Array'));
   equal(names, [...names].sort());
   equal(getGlobalFunc('no.such.function', { allowMissing: true }), null);
+  throws('TypeError', "did you mean 'allowMissing'?", () => getGlobalFunc('x', { allow_missing: true } as never));
+  throws('TypeError', "did you mean 'override'?", () => registerGlobalFunc('x', () => 1, { overide: true } as never));
+  throws('TypeError', "received 'file'", () => loadLibrary({ file: 'x' } as never));
   throws('ValueError', 'no.such.function', () => getGlobalFunc('no.such.function'));
   throws('TypeError', 'a string', () => getGlobalFunc(1 as never));
 });
