@@ -151,7 +151,10 @@ async function installWindows() {
     await run('wine', ['reg', 'add', 'HKCU\\Software\\Wine', '/v', 'Version', '/d', 'win10', '/f'], { env });
     cpSync('/usr/x86_64-w64-mingw32/lib/zlib1.dll', at(folder, 'wine/drive_c/windows/system32/zlib1.dll'));
   });
-  return { command: 'wine', args: [node], env };
+  // A program of another name, as Electron's or a packaged one, has Node-API, too.
+  const renamed = at(folder, 'program.exe');
+  cpSync(node, renamed);
+  return { command: 'wine', args: [node], env, renamed };
 }
 
 /**

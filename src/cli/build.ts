@@ -71,15 +71,11 @@ function execute(command: string, args: string[], cwd: string): Promise<void> {
     child.stderr.on('data', collect);
     child.on('error', fail);
     child.on('close', (code, signal) => {
-      if (code === 0) done();
-      else
-        fail(
-          new LoadError(
-            `a compiler that works: ${command} ended with ${signal ?? code}`,
-            [args.join(' ')],
-            [output.trim()],
-          ),
-        );
+      if (code === 0) return done();
+      const how = `${command} ${args.join(' ')} ended with ${signal ?? code}:\n${output.trim()}`;
+      fail(
+        new LoadError('the addon that this compiler makes', [how], ['use another one: CXX=clang++ npx dlpack build']),
+      );
     });
   });
 }
