@@ -58,6 +58,31 @@ inline bool IsAddressable(int32_t device_type) {
   }
 }
 
+// The dtypes of DLPack 1.3: the same list as in src/dtype.ts.
+inline bool IsKnownDType(const DLDataType& dtype) {
+  const int bits = dtype.bits;
+  if (dtype.lanes == 0 || bits == 0) return false;
+  const bool is_wide = (bits & (bits - 1)) == 0 && bits <= 128;
+  switch (dtype.code) {
+    case kDLInt:
+    case kDLUInt: return is_wide;
+    case kDLFloat: return is_wide && bits >= 16;
+    case kDLComplex: return is_wide && bits >= 32;
+    case kDLOpaqueHandle: return bits == 64;
+    case kDLBfloat: return bits == 16;
+    case kDLBool: return bits == 8;
+    case kDLFloat6_e2m3fn:
+    case kDLFloat6_e3m2fn: return bits == 6;
+    case kDLFloat4_e2m1fn: return bits == 4;
+    default: return dtype.code >= kDLFloat8_e3m4 && dtype.code <= kDLFloat8_e8m0fnu && bits == 8;
+  }
+}
+
+// The device types of DLPack 1.3: the same list as in src/device.ts.
+inline bool IsKnownDevice(int32_t device_type) {
+  return (device_type >= kDLCPU && device_type <= kDLOpenCL) || (device_type >= kDLVulkan && device_type <= kDLTrn);
+}
+
 inline bool IsEmpty(const Descriptor& descriptor) {
   for (int32_t i = 0; i < descriptor.ndim; ++i) {
     if (descriptor.shape[i] == 0) return true;

@@ -20,21 +20,23 @@ static Storage* AllocateOnDevice(const DLDevice& device, uint64_t nbytes) {
 static int Allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_ctx,
                     void (*SetError)(void* error_ctx, const char* kind, const char* message)) {
   *out = nullptr;
+  // A caller that wants no reasons passes NULL.
+  const auto fail = [&](const char* kind, const char* message) {
+    if (SetError != nullptr) SetError(error_ctx, kind, message);
+    return -1;
+  };
   Descriptor descriptor;
   const int32_t device_type = prototype->device.device_type;
   if (device_type != kDLCPU && !(cuda::IsLoaded() && cuda::CanAllocate(device_type))) {
-    SetError(error_ctx, "BufferError",
-             "Expected a device that this process can allocate on: the host, or with dlpack/cuda its devices");
-    return -1;
+    return fail("BufferError",
+                "Expected a device that this process can allocate on: the host, or with dlpack/cuda its devices");
   }
   if (prototype->ndim < 0 || prototype->ndim > kMaxNdim || (prototype->ndim > 0 && prototype->shape == nullptr)) {
-    SetError(error_ctx, "ValueError", "Expected 0 to 64 axes with a shape for an allocation");
-    return -1;
+    return fail("ValueError", "Expected 0 to 64 axes with a shape for an allocation");
   }
   const int64_t item_bits = int64_t{prototype->dtype.bits} * prototype->dtype.lanes;
-  if (item_bits == 0) {
-    SetError(error_ctx, "ValueError", "Expected a dtype of at least one bit for an allocation");
-    return -1;
+  if (!IsKnownDType(prototype->dtype)) {
+    return fail("ValueError", "Expected a dtype of DLPack 1.3 for an allocation");
   }
   Clear(&descriptor);
   descriptor.ndim = prototype->ndim;
@@ -47,8 +49,7 @@ static int Allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* e
   for (int32_t i = prototype->ndim - 1; i >= 0; --i) {
     const int64_t length = prototype->shape[i];
     if (length < 0) {
-      SetError(error_ctx, "ValueError", "Expected lengths of zero or more for an allocation");
-      return -1;
+      return fail("ValueError", "Expected lengths of zero or more for an allocation");
     }
     descriptor.shape[i] = length;
     descriptor.strides[i] = step;
@@ -58,8 +59,7 @@ static int Allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* e
   int64_t bits = 0;
   overflow |= __builtin_mul_overflow(step, item_bits, &bits);
   if (overflow) {
-    SetError(error_ctx, "ValueError", "Expected a shape of at most 2^53 - 1 elements for an allocation");
-    return -1;
+    return fail("ValueError", "Expected a shape of at most 2^53 - 1 elements for an allocation");
   }
   const uint64_t nbytes = empty ? 0 : static_cast<uint64_t>(bits / 8 + (bits % 8 != 0));
   Storage* storage = device_type == kDLCPU ? AllocateStorage(nbytes) : AllocateOnDevice(prototype->device, nbytes);
@@ -67,8 +67,7 @@ static int Allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* e
   *out = storage == nullptr ? nullptr : ExportManaged<DLManagedTensorVersioned>(descriptor, storage, &status);
   if (*out == nullptr) {
     if (storage != nullptr) ReleaseStorage(storage);
-    SetError(error_ctx, "MemoryError", "Out of memory for a tensor");
-    return -1;
+    return fail("MemoryError", "Out of memory for a tensor");
   }
   Count(counts.exports, 1);
   return 0;

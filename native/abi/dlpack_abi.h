@@ -40,8 +40,26 @@ inline bool IsHostAccessible(int32_t device_type) {
          device_type == kDLCUDAManaged;
 }
 
-// Only the values this code names; src/dtype.ts holds the whole table.
-enum DLDataTypeCode { kDLComplex = 5 };
+enum DLDataTypeCode {
+  kDLInt = 0,
+  kDLUInt = 1,
+  kDLFloat = 2,
+  kDLOpaqueHandle = 3,
+  kDLBfloat = 4,
+  kDLComplex = 5,
+  kDLBool = 6,
+  kDLFloat8_e3m4 = 7,
+  kDLFloat8_e4m3 = 8,
+  kDLFloat8_e4m3b11fnuz = 9,
+  kDLFloat8_e4m3fn = 10,
+  kDLFloat8_e4m3fnuz = 11,
+  kDLFloat8_e5m2 = 12,
+  kDLFloat8_e5m2fnuz = 13,
+  kDLFloat8_e8m0fnu = 14,
+  kDLFloat6_e2m3fn = 15,
+  kDLFloat6_e3m2fn = 16,
+  kDLFloat4_e2m1fn = 17,
+};
 
 struct DLPackVersion {
   uint32_t major;

@@ -136,6 +136,7 @@ struct Buffer {
   F(PyTuple_Type, false) \
   F(PyList_Type, false) \
   F(PyDict_Type, false) \
+  F(PyCapsule_Type, false) \
   F(PyType_Type, false) \
   F(PyExc_BufferError, true) \
   F(PyExc_TypeError, true) \

@@ -56,7 +56,10 @@ Object* ArrayInterface(Object* self, void*) {
   snprintf(typestr, sizeof(typestr), "%c%c%d", bytes == 1 || kind == 'V' ? '|' : '<', kind, bytes);
   Ref dict(api.PyDict_New());
   Ref shape(IntegerTuple(tensor.shape, tensor.ndim, 1));
-  Ref strides(IntegerTuple(tensor.strides, tensor.ndim, bytes));
+  // None where it can be: PIL, for one, takes strides for a reason to copy.
+  const bool is_row_major = IsRowMajor(tensor);
+  if (is_row_major) api.Py_IncRef(api._Py_NoneStruct);
+  Ref strides(is_row_major ? api._Py_NoneStruct : IntegerTuple(tensor.strides, tensor.ndim, bytes));
   Ref typestr_object(api.PyUnicode_FromStringAndSize(typestr, static_cast<ptrdiff_t>(strlen(typestr))));
   Ref version(api.PyLong_FromLongLong(3));
   Ref data(api.PyTuple_New(2));
@@ -73,8 +76,32 @@ Object* ArrayInterface(Object* self, void*) {
   return good ? dict.take() : nullptr;
 }
 
-// Flags of Py_buffer requests.
-static const int kBufferWritable = 0x1, kBufferFormat = 0x4, kBufferNd = 0x8, kBufferStrides = 0x18;
+// Flags of Py_buffer requests. Those for contiguous memory include the one for strides, and that the one for a shape.
+static const int kBufferWritable = 0x1, kBufferFormat = 0x4, kBufferNd = 0x8, kBufferStrides = 0x18,
+                 kBufferRowMajor = 0x38, kBufferColumnMajor = 0x58, kBufferAnyMajor = 0x98;
+
+static bool Asks(int flags, int wanted) { return (flags & wanted) == wanted; }
+
+// What a request cannot have; NULL when it can have the buffer.
+static const char* RefuseBuffer(const Body& body, bool has_format, int flags) {
+  const DLTensor& tensor = body.tensor;
+  const bool is_row_major = IsRowMajor(tensor), is_column_major = IsColumnMajor(tensor);
+  if (tensor.device.device_type != kDLCPU || !has_format)
+    return "Expected host memory and a dtype that the buffer protocol has";
+  if ((body.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 && Asks(flags, kBufferWritable))
+    return "Expected a read-only request: this tensor is read-only";
+  if (Asks(flags, kBufferRowMajor) && !is_row_major) return "Expected a row-major tensor, which this one is not";
+  if (Asks(flags, kBufferColumnMajor) && !is_column_major)
+    return "Expected a column-major tensor, which this one is not";
+  if (Asks(flags, kBufferAnyMajor) && !is_row_major && !is_column_major)
+    return "Expected a contiguous tensor, which this one is not";
+  if (!Asks(flags, kBufferStrides) && !is_row_major)
+    return "Expected a request with strides: this tensor is not row-major";
+  // Without a shape the buffer is bytes.
+  if (Asks(flags, kBufferFormat) && !Asks(flags, kBufferNd))
+    return "Expected a request for a shape along with a format";
+  return nullptr;
+}
 
 // Made once; where two threads without a GIL make them at once, one pair goes again. False when out of memory.
 static bool MakeBufferDims(Body* body, ptrdiff_t item) {
@@ -96,40 +123,40 @@ int GetBuffer(Object* self, Buffer* view, int flags) {
   Body* body = BodyOf(self);
   const DLTensor& tensor = body->tensor;
   view->obj = nullptr;
-  const bool readonly = (body->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
-  const char* problem = nullptr;
-  int64_t step = 1;
-  bool contiguous = true;
-  for (int32_t i = tensor.ndim - 1; i >= 0; --i) {
-    if (tensor.shape[i] > 1 && tensor.strides[i] != step) contiguous = false;
-    step *= tensor.shape[i];
-  }
-  if (tensor.device.device_type != kDLCPU || KindOf(tensor.dtype, body->format) == 0) {
-    problem = "Expected host memory and a dtype that the buffer protocol has";
-  } else if (readonly && (flags & kBufferWritable) != 0) {
-    problem = "Expected a read-only request: this tensor is read-only";
-  } else if (!contiguous && step > 0 && (flags & kBufferStrides) != kBufferStrides) {
-    problem = "Expected a request with strides: this tensor is not contiguous";
-  }
+  const char* problem = RefuseBuffer(*body, KindOf(tensor.dtype, body->format) != 0, flags);
   const ptrdiff_t item = tensor.dtype.bits / 8;
   if (problem == nullptr && !MakeBufferDims(body, item)) problem = "Out of memory for a buffer";
   if (problem != nullptr) {
     api.PyErr_SetString(api.PyExc_BufferError, problem);
     return -1;
   }
+  ptrdiff_t count = 1;
+  for (int32_t i = 0; i < tensor.ndim; ++i) count *= static_cast<ptrdiff_t>(tensor.shape[i]);
   view->buf = tensor.data;
-  view->len = static_cast<ptrdiff_t>(step) * item;
+  view->len = count * item;
   view->itemsize = item;
-  view->readonly = readonly;
-  view->ndim = tensor.ndim;
-  view->format = (flags & kBufferFormat) != 0 ? body->format : nullptr;
-  view->shape = (flags & kBufferNd) != 0 ? body->buffer_dims : nullptr;
-  view->strides = (flags & kBufferStrides) == kBufferStrides ? body->buffer_dims + tensor.ndim : nullptr;
+  view->readonly = (body->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
+  view->ndim = Asks(flags, kBufferNd) ? tensor.ndim : 1;
+  view->format = Asks(flags, kBufferFormat) ? body->format : nullptr;
+  view->shape = Asks(flags, kBufferNd) ? body->buffer_dims : nullptr;
+  view->strides =
+      Asks(flags, kBufferStrides) && body->buffer_dims != nullptr ? body->buffer_dims + tensor.ndim : nullptr;
   view->suboffsets = nullptr;
   view->internal = nullptr;
   api.Py_IncRef(self);
   view->obj = self;
   return 0;
+}
+
+// The elements side by side, as numpy.ndarray.tobytes has them.
+Object* ToBytes(Object* self, Object*) {
+  const Body& body = *BodyOf(self);
+  const bool is_padded = (body.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;
+  Storage* copy = CopyToHost(body, is_padded);
+  if (copy == nullptr) return nullptr;
+  Object* bytes = api.PyBytes_FromStringAndSize(static_cast<char*>(copy->data), static_cast<ptrdiff_t>(copy->nbytes));
+  ReleaseStorage(copy);
+  return bytes;
 }
 
 }  // namespace python

@@ -6,6 +6,8 @@
 #include <atomic>
 
 #include "../managed_tensor.h"
+#include "calls.h"
+#include "cuda_array.h"
 #include "cupy_array.h"
 #include "device_import.h"
 #include "ml_dtypes.h"
@@ -64,6 +66,12 @@ static DLPackExchangeAPI* FindTable(Object* type) {
   if (attribute && api.PyCapsule_IsValid(attribute.get(), "dlpack_exchange_api")) {
     pointer = api.PyCapsule_GetPointer(attribute.get(), "dlpack_exchange_api");
   }
+  if (!attribute) {
+    // Older producers have the address as an integer.
+    Ref address(GetOrNull(type, names.dlpack_api_address));
+    if (address && TypeOf(address.get()) == api.PyLong_Type) pointer = api.PyLong_AsVoidPtr(address.get());
+    api.PyErr_Clear();
+  }
   auto* header = static_cast<DLPackExchangeAPIHeader*>(pointer);
   // A newer table may be followed by the one we know.
   while (header != nullptr && header->version.major != DLPACK_MAJOR_VERSION) header = header->prev_api;
@@ -107,10 +115,22 @@ TypeEntry* LookUpType(Object* type) {
   return &node->entry;
 }
 
+// PyTorch's table refuses sparse, quantized and meta tensors with a RuntimeError and a C++ stack; its method says the
+// same in one line. The exception stays where the method has none.
+static void ExplainTorch(Object* object) {
+  if (!api.PyErr_ExceptionMatches(api.PyExc_RuntimeError)) return;
+  SavedError error;
+  Ref capsule(api.PyObject_VectorcallMethod(names.dlpack, &object, 1, nullptr));
+  if (!capsule) error.Drop();
+}
+
 static Storage* ConsumeTable(const TypeEntry& entry, Object* object, Descriptor* descriptor, Status* status,
                              TensorSignature* last) {
   DLManagedTensorVersioned* managed = nullptr;
-  if (entry.api->managed_tensor_from_py_object_no_sync(object, &managed) != 0 || managed == nullptr) return nullptr;
+  if (entry.api->managed_tensor_from_py_object_no_sync(object, &managed) != 0 || managed == nullptr) {
+    if (entry.is_torch) ExplainTorch(object);
+    return nullptr;
+  }
   if (entry.is_torch && managed->version.major == DLPACK_MAJOR_VERSION &&
       !CheckTorchBits(object, entry.is_neg, managed)) {
     // The deleter may run Python code, which must not meet the exception.
@@ -195,7 +215,7 @@ static Storage* ConsumeCapsule(Object* capsule, Descriptor* descriptor, Status* 
     return Import(static_cast<DLManagedTensor*>(pointer), descriptor, status, nullptr);
   }
   api.PyErr_SetString(api.PyExc_TypeError,
-                      "Expected an unconsumed capsule named dltensor or dltensor_versioned from __dlpack__");
+                      "Expected a capsule named dltensor or dltensor_versioned that nothing has consumed yet");
   return nullptr;
 }
 
@@ -224,10 +244,53 @@ static Storage* ConsumeMlDTypes(Object* array, const ConsumeOptions& options, De
   return storage;
 }
 
+// An object without __dlpack__: its buffer, or what its __array_interface__ describes, as a NumPy array. A new
+// reference; or NULL with an exception set, or with the storage of a CUDA array.
+static Object* ViewAsArray(Object* object, Descriptor* descriptor, TensorSignature* last, Storage** taken) {
+  SavedError error;  // says that there is no __dlpack__
+  Ref interface(GetOrNull(object, names.array_interface));
+  Ref builtins(api.PyImport_ImportModule("builtins"));
+  Ref memoryview(builtins ? api.PyObject_GetAttrString(builtins.get(), "memoryview") : nullptr);
+  Object* arguments[2] = {nullptr, object};
+  Ref view(memoryview ? CallVector(memoryview.get(), arguments + 1, 1, nullptr) : nullptr);
+  api.PyErr_Clear();
+  Ref on_device(GetOrNull(object, names.cuda_array_interface));
+  if (on_device) {
+    *taken = TakeInterface(object, descriptor, last);
+    error.Drop();
+    if (*taken != nullptr) return nullptr;
+    api.PyErr_SetString(api.PyExc_TypeError,
+                        "Expected an object with __dlpack__ but it has __cuda_array_interface__ alone; take it with "
+                        "asCudaArray of dlpack/cuda");
+    return nullptr;
+  }
+  if (!view && !interface) return nullptr;
+  Ref numpy(api.PyImport_ImportModule("numpy"));
+  Ref asarray(numpy ? api.PyObject_GetAttrString(numpy.get(), "asarray") : nullptr);
+  if (!asarray) {
+    error.Drop();
+    api.PyErr_SetString(
+        api.PyExc_TypeError,
+        "Expected an object with __dlpack__, or NumPy, which shows a buffer as an array; install numpy");
+    return nullptr;
+  }
+  arguments[1] = view ? view.get() : object;
+  Object* array = CallVector(asarray.get(), arguments + 1, 1, nullptr);
+  error.Drop();
+  return array;
+}
+
+static Storage* ConsumeMethod(TypeEntry* entry, Object* object, const ConsumeOptions& options, Descriptor* descriptor,
+                              Status* status);
+
 Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Descriptor* descriptor, Status* status,
                        TensorSignature* last) {
   *status = kOk;
   Clear(descriptor);
+  if (TypeOf(object) == api.PyCapsule_Type) {
+    api.Py_IncRef(object);
+    return FollowProducer(TakeCapsule(object, descriptor, status), *descriptor, nullptr);
+  }
   TypeEntry* entry = LookUpType(TypeOf(object));
   if (entry == nullptr) {
     *status = kOutOfMemory;
@@ -236,6 +299,21 @@ Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Descriptor
   if (entry->api != nullptr && options.copy != 1 && !options.has_device && options.stream == 0) {
     return ConsumeTable(*entry, object, descriptor, status, last);
   }
+  Storage* storage = ConsumeMethod(entry, object, options, descriptor, status);
+  if (storage != nullptr || *status != kOk || !api.PyErr_ExceptionMatches(api.PyExc_AttributeError)) return storage;
+  {
+    SavedError error;
+    Ref method(GetOrNull(entry->type, names.dlpack));
+    if (method) return nullptr;  // its own code raised
+  }
+  Ref array(ViewAsArray(object, descriptor, last, &storage));
+  if (storage != nullptr) return storage;
+  TypeEntry* array_entry = array ? LookUpType(TypeOf(array.get())) : nullptr;
+  return array_entry == nullptr ? nullptr : ConsumeMethod(array_entry, array.get(), options, descriptor, status);
+}
+
+static Storage* ConsumeMethod(TypeEntry* entry, Object* object, const ConsumeOptions& options, Descriptor* descriptor,
+                              Status* status) {
   if (entry->is_torch && !CheckTorchBits(object, entry->is_neg, nullptr)) return nullptr;
   // What comes to another device comes by the producer's own means.
   Ref stream(options.stream != 0                    ? api.PyLong_FromLongLong(options.stream)

@@ -273,6 +273,22 @@ Storage* WrapArray(const PlainArray& array, Object* owner, Descriptor* descripto
 
 }  // namespace
 
+Storage* TakeInterface(Object* object, Descriptor* descriptor, TensorSignature* last) {
+  if (!cuda::IsLoaded() || !MakeArrayNames()) {
+    api.PyErr_Clear();
+    return nullptr;
+  }
+  api.Py_IncRef(object);
+  Ref owner(object);
+  Ref dict(api.PyObject_GetAttr(object, array_names.interface));
+  PlainArray array;
+  const bool is_plain = dict && ReadPlain(dict.get(), &array);
+  api.PyErr_Clear();  // it will be raised again
+  Storage* storage = is_plain ? WrapArray(array, object, descriptor, last) : nullptr;
+  if (storage != nullptr) owner.take();
+  return storage;
+}
+
 napi_value TakeArray(napi_env env, napi_callback_info info) {
   void* data = nullptr;
   napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data);
@@ -282,17 +298,9 @@ napi_value TakeArray(napi_env env, napi_callback_info info) {
   request->is_taken = 0;
   OperationScope scope(self);
   Object* object = GetObject(self, request->object);
-  if (object == nullptr || !cuda::IsLoaded() || !MakeArrayNames()) return nullptr;
-  api.Py_IncRef(object);
-  Ref owner(object);
-  Ref dict(api.PyObject_GetAttr(object, array_names.interface));
-  PlainArray array;
-  const bool is_plain = dict && ReadPlain(dict.get(), &array);
-  api.PyErr_Clear();  // it will be raised again
   Descriptor descriptor;
-  Storage* storage = is_plain ? WrapArray(array, object, &descriptor, &self->instance->signature) : nullptr;
+  Storage* storage = object == nullptr ? nullptr : TakeInterface(object, &descriptor, &self->instance->signature);
   if (storage == nullptr) return nullptr;
-  owner.take();
   result->status = GiveTensor(self->instance, storage, kOk, descriptor, &result->tensor);
   request->is_taken = result->status == kOk;
   return nullptr;

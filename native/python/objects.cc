@@ -262,6 +262,17 @@ static napi_value Settle(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+// The same at the end of a tick: without waiting for the GIL while asynchronous calls may hold it.
+static napi_value SettleLater(napi_env env, napi_callback_info info) {
+  Objects* self = ObjectsOf(env, info);
+  if (self->channel->calls == nullptr) {
+    OperationScope scope(self);
+  } else {
+    DeferReleased(self);
+  }
+  return nullptr;
+}
+
 // Whether another JavaScript thread is inside an operation. It may be in JavaScript that Python called, hold the GIL,
 // and wait for this thread to end.
 static bool IsAnyInside() {
@@ -292,8 +303,8 @@ static void EndObjects(void* data) {
 }
 
 static const Export kExports[] = {
-    {"perform", PerformOperation}, {"consume", Consume},       {"releaseLater", ReleaseLater}, {"settle", Settle},
-    {"takeArray", TakeArray},      {"keepObject", KeepObject},
+    {"perform", PerformOperation}, {"consume", Consume},     {"releaseLater", ReleaseLater}, {"settle", Settle},
+    {"settleLater", SettleLater},  {"takeArray", TakeArray}, {"keepObject", KeepObject},
 };
 
 static bool GetString(napi_env env, napi_value object, const char* name, char* out, size_t size) {

@@ -1,5 +1,7 @@
 #include "pool.h"
 
+#include <atomic>
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -93,7 +95,20 @@ void* Work(void*) {
   return nullptr;
 }
 
+// What was put off is done by the Gil around every task; what came meanwhile by the one here.
+std::atomic<bool> is_draining{false};
+void Drain(Task*) {
+  is_draining.store(false, std::memory_order_release);
+  Gil again;
+}
+Task drain_task = {nullptr, Drain};
+
 }  // namespace
+
+void RequestDrain() {
+  if (is_draining.exchange(true, std::memory_order_acq_rel)) return;
+  if (!Submit(&drain_task)) is_draining.store(false, std::memory_order_release);
+}
 
 void PrepareExit(int status) { platform::OnExit(LeaveAtOnce, status); }
 

@@ -31,6 +31,9 @@ bool IsPoolThread();
 bool BeginPoolWait();
 void EndPoolWait();
 
+// Has a thread of the pool take the GIL soon, and do what was put off until then. Any thread, no GIL needed.
+void RequestDrain();
+
 }  // namespace python
 }  // namespace dlpack
 

@@ -9,6 +9,7 @@
 #include "../lock.h"
 #include "../platform/platform.h"
 #include "function_type.h"
+#include "pool.h"
 #include "tensor_type.h"
 
 namespace dlpack {
@@ -35,6 +36,9 @@ bool MakeNames() {
   names.dl_device = api.PyUnicode_InternFromString("dl_device");
   names.copy = api.PyUnicode_InternFromString("copy");
   names.dlpack_api = api.PyUnicode_InternFromString("__dlpack_c_exchange_api__");
+  names.dlpack_api_address = api.PyUnicode_InternFromString("__c_dlpack_exchange_api__");
+  names.array_interface = api.PyUnicode_InternFromString("__array_interface__");
+  names.cuda_array_interface = api.PyUnicode_InternFromString("__cuda_array_interface__");
   names.from_dlpack = api.PyUnicode_InternFromString("from_dlpack");
   names.requires_grad = api.PyUnicode_InternFromString("requires_grad");
   names.is_conj = api.PyUnicode_InternFromString("is_conj");
@@ -122,6 +126,7 @@ void Defer(void (*action)(void*), void* argument) {
   node->next = pending.load(std::memory_order_relaxed);
   while (!pending.compare_exchange_weak(node->next, node, std::memory_order_release, std::memory_order_relaxed)) {
   }
+  if (node->next == nullptr) RequestDrain();
 }
 
 void DeferDecRef(Object* object) {

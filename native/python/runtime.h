@@ -49,10 +49,11 @@ class ReturnScope {
   ThreadCache* thread_;
 };
 
-// Runs `action(argument)` the next time this addon holds the GIL. Any thread, no GIL needed.
+// Runs `action(argument)` when a thread of this addon next holds the GIL, which a thread of the pool soon does. Any
+// thread, no GIL needed.
 void Defer(void (*action)(void*), void* argument);
 
-// Drops a reference the next time this addon holds the GIL. Any thread, no GIL needed.
+// Drops a reference in the same way. Any thread, no GIL needed.
 void DeferDecRef(Object* object);
 
 // Whether an attribute is this text. GIL needed; leaves no exception.
@@ -116,6 +117,9 @@ struct Names {
   Object* dl_device;
   Object* copy;
   Object* dlpack_api;
+  Object* dlpack_api_address;
+  Object* array_interface;
+  Object* cuda_array_interface;
   Object* from_dlpack;
   Object* requires_grad;
   Object* is_conj;

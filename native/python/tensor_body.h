@@ -42,6 +42,10 @@ inline bool CountBytes(const DLTensor& tensor, bool is_packed, uint64_t* nbytes)
 // array_views.cc: the buffer protocol and the attributes that describe memory to NumPy. GIL held.
 int GetBuffer(Object* self, Buffer* view, int flags);
 Object* Shape(Object* self, void*);
+Object* ToBytes(Object* self, Object*);
+
+// tensor_type.cc: a row-major copy in new host memory, also of device memory. NULL with an exception set. GIL held.
+Storage* CopyToHost(const Body& body, bool is_padded);
 Object* ArrayInterface(Object* self, void*);
 
 // Elements side by side in the order of the axes, or none at all.
@@ -49,6 +53,18 @@ inline bool IsRowMajor(const DLTensor& tensor) {
   int64_t step = 1;
   bool contiguous = true;
   for (int32_t i = tensor.ndim - 1; i >= 0; --i) {
+    if (tensor.shape[i] == 0) return true;
+    if (tensor.shape[i] != 1 && tensor.strides[i] != step) contiguous = false;
+    step *= tensor.shape[i];
+  }
+  return contiguous;
+}
+
+// The same in the opposite order of the axes.
+inline bool IsColumnMajor(const DLTensor& tensor) {
+  int64_t step = 1;
+  bool contiguous = true;
+  for (int32_t i = 0; i < tensor.ndim; ++i) {
     if (tensor.shape[i] == 0) return true;
     if (tensor.shape[i] != 1 && tensor.strides[i] != step) contiguous = false;
     step *= tensor.shape[i];

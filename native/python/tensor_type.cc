@@ -37,15 +37,6 @@ void Describe(const Body& body, Descriptor* descriptor) {
   }
 }
 
-// A row-major copy in new host memory. NULL with an exception set.
-Storage* CopyToHost(const DLTensor& tensor, bool is_padded) {
-  uint64_t nbytes;
-  if (!CountBytes(tensor, !is_padded, &nbytes)) return nullptr;
-  Storage* copy = CopyElements(tensor, is_padded, nbytes);
-  if (copy == nullptr) api.PyErr_SetString(api.PyExc_BufferError, "Out of memory for a copy of the tensor");
-  return copy;
-}
-
 // Names are static: consumers keep the pointer.
 const char* const kLegacy = "dltensor";
 const char* const kVersioned = "dltensor_versioned";
@@ -104,48 +95,53 @@ struct Request {
 
 bool SameName(Object* name, Object* interned) { return name == interned || api.PyUnicode_Compare(name, interned) == 0; }
 
-// Keyword arguments of __dlpack__. False with an exception set.
-bool ReadRequest(const Body& body, Object* const* values, ptrdiff_t positional, Object* keywords, Request* request) {
-  if (positional != 0) {
-    api.PyErr_SetString(api.PyExc_TypeError, "Expected keyword arguments only for __dlpack__");
-    return false;
-  }
-  const ptrdiff_t count = keywords == nullptr ? 0 : api.PyTuple_Size(keywords);
-  for (ptrdiff_t i = 0; i < count; ++i) {
-    Object* name = api.PyTuple_GetItem(keywords, i);
-    Object* value = values[i];
-    const bool none = value == api._Py_NoneStruct;
-    if (SameName(name, names.max_version)) {
-      long long major = 0, minor = 0;
-      if (!none && !ReadPair(value, &major, &minor, "max_version")) return false;
-      request->versioned = major >= 1;
-    } else if (SameName(name, names.copy)) {
-      if (!none && value != api._Py_TrueStruct && value != api._Py_FalseStruct) {
-        api.PyErr_SetString(api.PyExc_ValueError, "Expected True, False or None for copy");
-        return false;
-      }
-      request->copy = none ? -1 : value == api._Py_TrueStruct;
-    } else if (SameName(name, names.dl_device)) {
-      long long device_type = 0, device_id = 0;
-      if (none) continue;
-      if (!ReadPair(value, &device_type, &device_id, "dl_device")) return false;
-      const DLDevice& device = body.tensor.device;
-      request->to_host = device_type == kDLCPU && device_id == 0 && cuda::IsCudaDevice(device.device_type);
-      if (!request->to_host && (device_type != device.device_type || device_id != device.device_id)) {
-        api.PyErr_SetString(api.PyExc_BufferError, "Expected the tensor's own device for dl_device");
-        return false;
-      }
-    } else if (SameName(name, names.stream)) {
-      if (!none && body.tensor.device.device_type == kDLCPU) {
-        api.PyErr_SetString(api.PyExc_ValueError, "Expected None for stream: this tensor is in host memory");
-        return false;
-      }
-      request->stream = value;
-    } else {
-      api.PyErr_SetString(api.PyExc_TypeError,
-                          "Expected stream, max_version, dl_device or copy as keyword of __dlpack__");
+// One argument of __dlpack__. False with an exception set.
+bool ReadArgument(const Body& body, Object* name, Object* value, Request* request) {
+  const bool none = value == api._Py_NoneStruct;
+  if (SameName(name, names.max_version)) {
+    long long major = 0, minor = 0;
+    if (!none && !ReadPair(value, &major, &minor, "max_version")) return false;
+    request->versioned = major >= 1;
+  } else if (SameName(name, names.copy)) {
+    if (!none && value != api._Py_TrueStruct && value != api._Py_FalseStruct) {
+      api.PyErr_SetString(api.PyExc_ValueError, "Expected True, False or None for copy");
       return false;
     }
+    request->copy = none ? -1 : value == api._Py_TrueStruct;
+  } else if (SameName(name, names.dl_device)) {
+    long long device_type = 0, device_id = 0;
+    if (none) return true;
+    if (!ReadPair(value, &device_type, &device_id, "dl_device")) return false;
+    const DLDevice& device = body.tensor.device;
+    request->to_host = device_type == kDLCPU && device_id == 0 && cuda::IsCudaDevice(device.device_type);
+    if (!request->to_host && (device_type != device.device_type || device_id != device.device_id)) {
+      api.PyErr_SetString(api.PyExc_BufferError, "Expected the tensor's own device for dl_device");
+      return false;
+    }
+  } else if (SameName(name, names.stream)) {
+    if (!none && body.tensor.device.device_type == kDLCPU) {
+      api.PyErr_SetString(api.PyExc_ValueError, "Expected None for stream: this tensor is in host memory");
+      return false;
+    }
+    request->stream = value;
+  } else {
+    api.PyErr_SetString(api.PyExc_TypeError,
+                        "Expected stream, max_version, dl_device or copy as keyword of __dlpack__");
+    return false;
+  }
+  return true;
+}
+
+// The arguments of __dlpack__: a stream may come without its name. False with an exception set.
+bool ReadRequest(const Body& body, Object* const* values, ptrdiff_t positional, Object* keywords, Request* request) {
+  if (positional > 1) {
+    api.PyErr_SetString(api.PyExc_TypeError, "Expected a stream and keyword arguments for __dlpack__");
+    return false;
+  }
+  if (positional == 1 && !ReadArgument(body, names.stream, values[0], request)) return false;
+  const ptrdiff_t count = keywords == nullptr ? 0 : api.PyTuple_Size(keywords);
+  for (ptrdiff_t i = 0; i < count; ++i) {
+    if (!ReadArgument(body, api.PyTuple_GetItem(keywords, i), values[positional + i], request)) return false;
   }
   return true;
 }
@@ -221,11 +217,7 @@ Object* DLPack(Object* self, Object* const* values, ptrdiff_t positional, Object
   Describe(body, &descriptor);
   Storage* storage = body.storage;
   if (request.copy == 1) {
-    if (!on_cuda && body.tensor.device.device_type != kDLCPU) {
-      api.PyErr_SetString(api.PyExc_BufferError, "Expected host memory for a copy");
-      return nullptr;
-    }
-    storage = on_cuda ? CopyDeviceElements(body, request.to_host) : CopyToHost(body.tensor, padded);
+    storage = on_cuda && !request.to_host ? CopyDeviceElements(body, false) : CopyToHost(body, padded);
     if (storage == nullptr) return nullptr;
     if (request.to_host) descriptor.device = DLDevice{kDLCPU, 0};
     descriptor.byte_offset = 0;
@@ -275,16 +267,15 @@ Object* RefuseNew(Object*, Object*, Object*) {
 
 Object* Represent(Object* self) {
   const DLTensor& tensor = BodyOf(self)->tensor;
-  char text[512];
-  int at = snprintf(text, sizeof(text), "<dlpack.Tensor shape=(");
-  for (int32_t i = 0; i < tensor.ndim && at < 400; ++i) {
-    at +=
-        snprintf(text + at, sizeof(text) - static_cast<size_t>(at), "%lld, ", static_cast<long long>(tensor.shape[i]));
-  }
-  at += snprintf(text + at, sizeof(text) - static_cast<size_t>(at), ") dtype=(%d, %d, %d) device=(%d, %d)>",
-                 tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes, tensor.device.device_type,
-                 tensor.device.device_id);
-  return api.PyUnicode_FromStringAndSize(text, at);
+  Ref shape(IntegerTuple(tensor.shape, tensor.ndim, 1));
+  Ref text(shape ? api.PyObject_Str(shape.get()) : nullptr);
+  const char* dims = text ? api.PyUnicode_AsUTF8AndSize(text.get(), nullptr) : nullptr;
+  if (dims == nullptr) return nullptr;
+  char result[2048];  // 64 axes of up to 20 characters
+  const int length = snprintf(result, sizeof(result), "<dlpack.Tensor shape=%s dtype=(%d, %d, %d) device=(%d, %d)>",
+                              dims, tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes, tensor.device.device_type,
+                              tensor.device.device_id);
+  return api.PyUnicode_FromStringAndSize(result, length);
 }
 
 // The exchange API: a C caller with the GIL. It works on our current stream, or lets its own wait for that.
@@ -320,6 +311,11 @@ int ToPyObject(DLManagedTensorVersioned* managed, void** out) {
     api.PyErr_SetString(api.PyExc_BufferError, "Expected a sound managed tensor");
     return -1;
   }
+  if (!IsKnownDType(descriptor.dtype) || !IsKnownDevice(descriptor.device.device_type)) {
+    ReleaseStorage(storage);
+    api.PyErr_SetString(api.PyExc_BufferError, "Expected a dtype and a device of DLPack 1.3");
+    return -1;
+  }
   *out = NewTensor(descriptor, storage);
   ReleaseStorage(storage);
   return *out == nullptr ? -1 : 0;
@@ -343,8 +339,9 @@ struct GetSetDef {
 
 MethodDef methods[] = {
     {"__dlpack__", reinterpret_cast<void*>(DLPack), kFastCallKeywords,
-     "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)"},
+     "__dlpack__(stream=None, *, max_version=None, dl_device=None, copy=None)"},
     {"__dlpack_device__", reinterpret_cast<void*>(DLPackDevice), kNoArguments, "(device_type, device_id)"},
+    {"tobytes", reinterpret_cast<void*>(ToBytes), kNoArguments, "The elements side by side, as bytes."},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -358,13 +355,27 @@ GetSetDef getters[] = {
 
 }  // namespace
 
+Storage* CopyToHost(const Body& body, bool is_padded) {
+  const DLTensor& tensor = body.tensor;
+  if (cuda::IsCudaDevice(tensor.device.device_type)) return CopyDeviceElements(body, true);
+  if (tensor.device.device_type != kDLCPU) {
+    api.PyErr_SetString(api.PyExc_BufferError, "Expected host memory for a copy");
+    return nullptr;
+  }
+  uint64_t nbytes;
+  if (!CountBytes(tensor, !is_padded, &nbytes)) return nullptr;
+  Storage* copy = CopyElements(tensor, is_padded, nbytes);
+  if (copy == nullptr) api.PyErr_SetString(api.PyExc_BufferError, "Out of memory for a copy of the tensor");
+  return copy;
+}
+
 bool MakeTensorType() {
   // Numbers of Include/typeslots.h.
   const int bf_getbuffer = 1, tp_dealloc = 52, tp_doc = 56, tp_methods = 64, tp_new = 65, tp_repr = 66, tp_getset = 73;
   static TypeSlot slots[] = {
       {bf_getbuffer, reinterpret_cast<void*>(GetBuffer)},
       {tp_dealloc, reinterpret_cast<void*>(Dealloc)},
-      {tp_doc, const_cast<char*>("A tensor of JavaScript: the same memory, by DLPack.")},
+      {tp_doc, const_cast<char*>("A JavaScript tensor: the same memory, by DLPack.")},
       {tp_methods, methods},
       {tp_new, reinterpret_cast<void*>(RefuseNew)},
       {tp_repr, reinterpret_cast<void*>(Represent)},

@@ -14,31 +14,45 @@
 namespace dlpack {
 namespace python {
 
-static void DropStorages(Objects* self) {
-  ReleasedList* list = self->released;
-  static const uint32_t kMost = sizeof(list->storages) / sizeof(uint32_t);
-  const uint32_t count = list->storage_count < kMost ? list->storage_count : kMost;
-  uint32_t handles[kMost];
-  for (uint32_t i = 0; i < count; ++i) handles[i] = list->storages[i];
-  list->storage_count = 0;
-  for (uint32_t i = 0; i < count; ++i) {
-    ReturnScope scope(self->instance->thread);
-    Drop(self->instance, handles[i]);
-  }
+static const uint32_t kMostReleased = sizeof(ReleasedList::objects) / sizeof(uint32_t);
+
+// Takes the handles off a list, all at once: what is dropped may call JavaScript, which releases more.
+static uint32_t TakeHandles(uint32_t* count, const uint32_t* handles, uint32_t* out) {
+  const uint32_t taken = *count < kMostReleased ? *count : kMostReleased;
+  memcpy(out, handles, sizeof(uint32_t) * taken);
+  *count = 0;
+  return taken;
 }
 
 void DropReleased(Objects* self) {
   ReleasedList* list = self->released;
-  if (list->storage_count != 0) DropStorages(self);
+  uint32_t handles[kMostReleased];
+  if (list->storage_count != 0) {
+    const uint32_t count = TakeHandles(&list->storage_count, list->storages, handles);
+    for (uint32_t i = 0; i < count; ++i) {
+      ReturnScope scope(self->instance->thread);
+      Drop(self->instance, handles[i]);
+    }
+  }
   if (list->object_count == 0) return;
-  static const uint32_t kMost = sizeof(list->objects) / sizeof(uint32_t);
-  const uint32_t count = list->object_count < kMost ? list->object_count : kMost;
-  Object* objects[kMost];
-  // All off the list first: finalizers may call JavaScript, which releases more.
-  for (uint32_t i = 0; i < count; ++i) objects[i] = DropObject(self, list->objects[i]);
-  list->object_count = 0;
+  const uint32_t count = TakeHandles(&list->object_count, list->objects, handles);
+  Object* objects[kMostReleased];
+  for (uint32_t i = 0; i < count; ++i) objects[i] = DropObject(self, handles[i]);
   for (uint32_t i = 0; i < count; ++i) {
     if (objects[i] != nullptr) api.Py_DecRef(objects[i]);
+  }
+}
+
+void DeferReleased(Objects* self) {
+  ReleasedList* list = self->released;
+  uint32_t handles[kMostReleased];
+  FinalizerScope scope;  // storages put their release off, too
+  const uint32_t storages = TakeHandles(&list->storage_count, list->storages, handles);
+  for (uint32_t i = 0; i < storages; ++i) Drop(self->instance, handles[i]);
+  const uint32_t count = TakeHandles(&list->object_count, list->objects, handles);
+  for (uint32_t i = 0; i < count; ++i) {
+    Object* object = DropObject(self, handles[i]);
+    if (object != nullptr) DeferDecRef(object);
   }
 }
 

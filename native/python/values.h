@@ -71,6 +71,9 @@ inline Object* DropObject(Objects* self, uint32_t handle) {
 // Drops what JavaScript released since the last operation. Runs Python code. GIL held.
 void DropReleased(Objects* self);
 
+// Has another thread drop it. No GIL needed.
+void DeferReleased(Objects* self);
+
 // The tensor of a cell, which may still lie outside of the storage that is returned: see CheckInside. NULL when it was
 // disposed. No GIL needed.
 Storage* ReadTensor(Objects* self, const Cell& cell, Descriptor* descriptor);

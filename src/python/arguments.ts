@@ -14,6 +14,7 @@ import type { Descriptor } from '../storage/descriptor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { writeCell, writeTensorCell } from './cells.js';
 import { type JavaScriptFunction, nameOf, numberOf, pinValue, Thrown, unpinValue } from './functions.js';
+import { PyFloat } from './keywords.js';
 import { findReference, liveHandle, pinReference, type Reference, unpinReference } from './reference.js';
 import { Cell, CellList, ValueKind } from './wire-layout.js';
 
@@ -132,6 +133,7 @@ export function writeArgument(word: number, value: unknown, depth: number): void
       else if (value === null) writeCell(word, ValueKind.none, 0, 0);
       else if (value instanceof Uint8Array) writeSpilled(word, ValueKind.bytes, value);
       else if (DLPACK in value) writeShared(word, value);
+      else if (value instanceof PyFloat) writeCell(word, ValueKind.float, 0, value.value);
       else if (value instanceof Thrown) writeFunction(word, value);
       else writeContainer(word, value, depth);
       return;
@@ -166,7 +168,10 @@ function writeContainer(word: number, value: object, depth: number): void {
   const isArray = Array.isArray(value);
   const prototype = isArray ? null : Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) {
-    throw new ArgumentTypeError('argument', 'a value that Python can take', value);
+    const advice = ArrayBuffer.isView(value)
+      ? 'wrap it: Tensor.wrap(array)'
+      : 'pass an array, or an object with plain keys';
+    throw new ArgumentTypeError('argument', 'a value that Python can take', value, advice);
   }
   const values: readonly unknown[] = isArray ? value : Object.entries(value).flat();
   const count = values.length;

@@ -17,6 +17,8 @@ export interface PythonBinding {
   releaseLater(handle: number): void;
   /** Drops what was released. */
   settle(): void;
+  /** The same, on another thread while asynchronous calls may hold the GIL. */
+  settleLater(): void;
   /** JavaScript no longer waits for the call of this number. */
   abandon(number: number): void;
   /** The process ends next: libraries must not go while calls run in them. */

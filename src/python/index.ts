@@ -9,7 +9,7 @@ export { PythonError } from './error.js';
 export type { PythonOptions } from './find.js';
 export type { JavaScriptFunction } from './functions.js';
 export { type Python, python } from './interpreter.js';
-export { type Keywords, kwargs } from './keywords.js';
+export { type Keywords, kwargs, type PyFloat } from './keywords.js';
 export { isPyObject, type PyArgument, type PyObject } from './object.js';
 export type { TensorOptions, TensorSource } from './tensor.js';
 

@@ -16,7 +16,7 @@ import { type PythonBinding, setBinding } from './binding.js';
 import { callable, onCall } from './callbacks.js';
 import { PythonError } from './error.js';
 import { type FoundPython, findPython, type PythonOptions } from './find.js';
-import { kwargs } from './keywords.js';
+import { float, kwargs } from './keywords.js';
 import {
   callTensor,
   getItem,
@@ -40,6 +40,8 @@ export interface Python {
   exec(statements: string): void;
   /** Keyword arguments for the end of a call. */
   kwargs: typeof kwargs;
+  /** A number that is a float to Python, also where it is whole: `torch.tensor([py.float(1), py.float(2)])`. */
+  float: typeof float;
   /** A call on another thread, as a promise. */
   callAsync: typeof callAsync;
   /** A JavaScript function as a Python object, to keep and to release; passed as an argument it becomes one by itself. */
@@ -110,6 +112,7 @@ export function python(options: PythonOptions = {}): Python {
     eval: (expression) => runInMain('eval', expression),
     exec: (statements) => void runInMain('exec', statements),
     kwargs,
+    float,
     callAsync,
     callable,
     tuple: (...values) => makeTuple(values),

@@ -1,9 +1,10 @@
 /**
- * Keyword arguments of Python.
+ * Arguments that JavaScript has no value for: keyword arguments, and whole numbers that are floats.
  *
  * @module
  */
 
+import { ArgumentTypeError } from '../errors.js';
 import { checkObject } from '../options.js';
 
 /** Keyword arguments, made with `kwargs({ ... })`, as the last argument of a call. */
@@ -18,4 +19,18 @@ export class Keywords {
 export function kwargs(values: { readonly [name: string]: unknown }): Keywords {
   checkObject(values, '{ dim: 1 }', 'keywords');
   return new Keywords(values);
+}
+
+/** A number that Python gets as a float, whole or not. Made with `py.float(1)`. */
+export class PyFloat {
+  readonly value: number;
+  constructor(value: number) {
+    this.value = value;
+  }
+}
+
+/** `f(float(1))` is Python's `f(1.0)`: a whole number alone is an int to Python. */
+export function float(value: number): PyFloat {
+  if (typeof value !== 'number') throw new ArgumentTypeError('value', 'a number', value);
+  return new PyFloat(value);
 }

@@ -6,12 +6,14 @@
  */
 
 import { type DLDevice, deviceFromType } from '../device.js';
+import { ArgumentTypeError } from '../errors.js';
 import { checkObject } from '../options.js';
 import { DLPACK, DLPACK_DEVICE, type DLPackRequest } from '../protocol/managed.js';
 import { produce } from '../protocol/produce.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { ImportRequest } from '../storage/foreign.js';
 import { Tensor } from '../tensor.js';
+import { PythonError } from './error.js';
 import { Keywords } from './keywords.js';
 import { findReference, REFERENCE, Reference, release, releaseLater } from './reference.js';
 import { TVM_FFI_VALUE, tvmFfiValue } from './tvm-ffi-value.js';
@@ -36,6 +38,41 @@ export const END = Symbol('end');
 export function keywordsOf(args: readonly unknown[]): Keywords | null {
   const last = args.length > 0 ? args[args.length - 1] : undefined;
   return typeof last === 'object' && last instanceof Keywords ? last : null;
+}
+
+/** No attribute of Python begins with a digit. */
+function isIndex(name: string): boolean {
+  const first = name.charCodeAt(0);
+  return first >= 48 && first <= 57;
+}
+
+function indexError(name: string): ArgumentTypeError {
+  return new ArgumentTypeError(
+    'a property',
+    'the name of an attribute',
+    name,
+    `Python's x[${name}] is py.getItem(x, ${name})`,
+  );
+}
+
+/** The error of a call whose last argument may have been meant as keyword arguments. */
+function hintKeywords(error: unknown, args: readonly unknown[]): unknown {
+  const last = args.at(-1);
+  const isPlain = typeof last === 'object' && last !== null && Object.getPrototypeOf(last) === Object.prototype;
+  if (isPlain && error instanceof PythonError && error.type === 'TypeError') {
+    error.message += '; for keyword arguments pass kwargs({ ... })';
+  }
+  return error;
+}
+
+/** `JSON.stringify` calls it. */
+function refuseJson(): never {
+  throw new ArgumentTypeError(
+    'JSON',
+    'JavaScript values',
+    'a Python object',
+    'convert it first: fromDLPack(x).toArray(), or json.dumps of Python',
+  );
 }
 
 const registry = new FinalizationRegistry<Reference>(releaseLater);
@@ -218,6 +255,8 @@ export function defineProxies(operations: Operations): (handle: number) => objec
       // JavaScript recognises a promise by `then`. Python objects are not promises, and awaiting one must not call Python.
       if (name === 'then') return undefined;
       if (name === 'toString') return () => perform(Operation.text, this);
+      if (name === 'toJSON') return refuseJson;
+      if (isIndex(name)) throw indexError(name);
       return perform(Operation.getAttribute, this, name);
     }
 
@@ -229,7 +268,11 @@ export function defineProxies(operations: Operations): (handle: number) => objec
 
     apply(_target: unknown, _this: unknown, args: unknown[]): unknown {
       const keywords = keywordsOf(args);
-      return perform(Operation.call, this, null, keywords === null ? args : args.slice(0, -1), keywords);
+      try {
+        return perform(Operation.call, this, null, keywords === null ? args : args.slice(0, -1), keywords);
+      } catch (error) {
+        throw keywords === null ? hintKeywords(error, args) : error;
+      }
     }
   }
 

@@ -119,7 +119,7 @@ function settleLater(count: number): void {
 
 function settleTick(): void {
   isSettling = false;
-  settle();
+  if (u32[OBJECT_COUNT] !== 0 || u32[STORAGE_COUNT] !== 0) binding().settleLater();
 }
 
 /** Drops what was released. */

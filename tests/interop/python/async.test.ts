@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { fromDLPack, isDLPackError, Tensor } from 'dlpack';
 import { stats } from 'dlpack/native';
 import { callAsync, isPyObject, kwargs, type PyObject, PythonError } from 'dlpack/python';
@@ -246,3 +247,27 @@ for (const [how, expected] of [
     },
   );
 }
+
+testWith(
+  pythonMissing,
+  'a JavaScript function inside of a call has the asynchronous context of the caller',
+  async () => {
+    const storage = new AsyncLocalStorage<string>();
+    const call = py.eval('lambda f: f()');
+    const ask = (name: string): Promise<unknown> => storage.run(name, () => callAsync(call, () => storage.getStore()));
+    equal(await Promise.all(['a', 'b', 'c'].map(ask)), ['a', 'b', 'c']);
+    const later = await storage.run('later', () =>
+      callAsync(call, async () => {
+        await Promise.resolve();
+        return storage.getStore();
+      }),
+    );
+    equal(later, 'later');
+  },
+);
+
+testWith(pythonMissing, 'a call starts, and results are released, while another holds the GIL', () => {
+  const { code, output } = runChild(import.meta.url, './children/held-gil.js');
+  equal(code, 0, output);
+  equal(output.trim(), 'ok');
+});

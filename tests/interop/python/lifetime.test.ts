@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { fromDLPack } from 'dlpack';
+import { fromDLPack, Tensor } from 'dlpack';
 import { exportManaged, stats } from 'dlpack/native';
 import type { PyObject } from 'dlpack/python';
 import { equal, ok } from '../../assert.js';
 import { runChild } from '../../child.js';
-import { runtime, testWith } from '../../harness.js';
+import { collect, runtime, testWith } from '../../harness.js';
 import { peer, peerMissing } from '../../native/peer.js';
 import { probe, py, pythonMissing, settleUntil } from './available.js';
 
@@ -127,3 +127,14 @@ for (const what of ['idle', 'sync', 'async']) {
     equal(handled.output, what === 'sync' ? 'ready\ncomputed\nhandled' : 'ready\nhandled');
   });
 }
+
+const numpy = probe('numpy');
+
+testWith(numpy.missing, 'what the collector released is dropped without another operation', async () => {
+  const before = stats().exports;
+  (() => {
+    for (let i = 0; i < 50; i++) numpy.module.from_dlpack(Tensor.from([i], { dtype: 'float32' }));
+  })();
+  for (let i = 0; i < 200 && stats().exports > before; i++) await collect();
+  equal(stats().exports, before);
+});

@@ -1,0 +1,179 @@
+/** A JavaScript function that Python calls in the middle of a request may do anything; the request ends as if it had not. */
+
+import { fromDLPack, Tensor } from 'dlpack';
+import { stats } from 'dlpack/native';
+import { kwargs, type PyObject, PythonError } from 'dlpack/python';
+import { equal, ok } from '../../assert.js';
+import { testWith } from '../../harness.js';
+import { probe, py, value } from './available.js';
+
+const numpy = probe('numpy');
+
+/** Every kind of request, with its results checked, and two levels deep. */
+function intrude(depth = 0): void {
+  const np = numpy.module;
+  const x = Tensor.from([[7, 8, 9]], { dtype: 'int16' });
+  const echo = py.eval('lambda *a, **k: repr((a, k))');
+  equal(
+    value(echo('inner', [1, { a: 'b' }, 2n ** 70n], kwargs({ key: 'w' }))),
+    "(('inner', [1, {'a': 'b'}, 1180591620717411303424]), {'key': 'w'})",
+  );
+  equal(py.callTensor(py.eval('lambda x: __import__("numpy").from_dlpack(x) + 1'), x).toArray(), [[8, 9, 10]]);
+  equal(fromDLPack(np.arange(3, kwargs({ dtype: 'float64' })), { copy: true }).toArray(), [0, 1, 2]);
+  equal(value(py.tensor(x, np.ndarray).shape[Symbol.iterator]().next().value), 1);
+  equal([...py.tuple('p', 'q')], ['p', 'q']);
+  try {
+    py.eval('{}["missing"]');
+  } catch (error) {
+    ok(error instanceof PythonError && error.type === 'KeyError', String(error));
+  }
+  if (depth === 0) py.eval('lambda f: f()')(() => intrude(1));
+  x.dispose();
+  stats();
+}
+
+py?.exec(`
+class Intruded:
+    """Calls back wherever Python code of a class can run."""
+    def __init__(self, back, array):
+        self.__dict__.update(back=back, array=array, seen=None)
+    def __call__(self, *args, **keywords):
+        self.back()
+        return repr((args, keywords))
+    @property
+    def answer(self):
+        self.back()
+        return 'attribute'
+    def __setattr__(self, name, value):
+        self.back()
+        self.__dict__[name] = value
+    def __getitem__(self, key):
+        self.back()
+        return [key]
+    def __setitem__(self, key, value):
+        self.back()
+        self.__dict__['seen'] = (key, value)
+    def __iter__(self):
+        self.back()
+        for i in range(3):
+            self.back()
+            yield i
+    def __str__(self):
+        self.back()
+        return 'text'
+    def __dlpack__(self, **keywords):
+        self.back()
+        capsule = self.array.__dlpack__(**keywords)
+        self.back()
+        return capsule
+    def __dlpack_device__(self):
+        self.back()
+        return self.array.__dlpack_device__()
+    @property
+    def __cuda_array_interface__(self):
+        self.back()
+        raise AttributeError('none after all')
+class Dropped:
+    """Calls back from its finalizer, which runs on the way of the next operation."""
+    def __init__(self, back):
+        self.back = back
+    def __del__(self):
+        self.back()
+`);
+
+/** A fresh object, and how often it has called back. */
+function make(array: PyObject): { object: PyObject; calls: () => number } {
+  let calls = 0;
+  const object = py.eval('Intruded')(() => {
+    calls++;
+    intrude();
+  }, array);
+  return { object, calls: () => calls };
+}
+
+const shown = "((1, 'two', [3, 'four', {'five': 5.5}], None, True), {'key': 'named', 'other': [6]})";
+
+testWith(numpy.missing, 'a call with arguments of every kind', () => {
+  const { object, calls } = make(null);
+  const text = object(1, 'two', [3, 'four', { five: 5.5 }], null, true, kwargs({ key: 'named', other: [6] }));
+  equal([value(text), calls()], [shown, 1]);
+});
+
+testWith(numpy.missing, 'attributes, items, iteration and text', () => {
+  const { object, calls } = make(null);
+  equal(value(object.answer), 'attribute');
+  object.mark = 'set';
+  equal(value(object.mark), 'set');
+  equal([...py.getItem(object, 'key')], ['key']);
+  py.setItem(object, 'k', [1, 'v']);
+  equal(String(object.seen), "('k', [1, 'v'])");
+  equal([...object], [0, 1, 2]);
+  equal(String(object), 'text');
+  equal(calls(), 9);
+});
+
+testWith(numpy.missing, 'an import', () => {
+  const { object } = make(null);
+  py.exec('import sys, types\nsys.modules.pop("intruding", None)');
+  const finder = py.eval(`type('Finder', (), {
+    'find_spec': lambda self, name, path=None, target=None: __import__('importlib.machinery').machinery.ModuleSpec(name, self) if name == 'intruding' else None,
+    'create_module': lambda self, spec: None,
+    'exec_module': lambda self, module: (module.__dict__.update(made=str(self.intruded)), None)[1],
+  })()`);
+  finder.intruded = object;
+  py.import('sys').meta_path.insert(0, finder);
+  try {
+    equal(value(py.import('intruding').made), 'text');
+  } finally {
+    py.import('sys').meta_path.remove(finder);
+  }
+});
+
+testWith(numpy.missing, 'the tensor of an object, as it is, copied, and as the result of a call', () => {
+  const array = numpy.module.arange(6, kwargs({ dtype: 'float32' })).reshape(2, 3);
+  const { object, calls } = make(array);
+  const shared = fromDLPack(object);
+  equal(shared.toArray(), [
+    [0, 1, 2],
+    [3, 4, 5],
+  ]);
+  shared.set(0, 0, 42);
+  equal(value(array.item(0)), 42);
+  const copy = fromDLPack(object, { copy: true });
+  copy.set(0, 1, 43);
+  equal(value(array.item(1)), 1);
+  const result = py.callTensor(py.eval('lambda x: x'), object);
+  equal(result.get(0, 0), 42);
+  ok(calls() >= 6, String(calls()));
+  shared.dispose();
+  copy.dispose();
+  result.dispose();
+});
+
+testWith(numpy.missing, 'a tensor into a class, which is looked at for the first time', () => {
+  const x = Tensor.from([1, 2], { dtype: 'float32' });
+  const { object } = make(null);
+  const type = py.eval(`lambda back: type('Meta', (type,), {
+    '__getattribute__': lambda self, name: (back() if name == '__module__' else None, type.__getattribute__(self, name))[1],
+  })('Taken', (), {})`)(() => {
+    intrude();
+    if (value(String(object)) === 'text') x.dispose();
+  });
+  try {
+    py.tensor(x, type);
+  } catch (error) {
+    ok(error instanceof PythonError && error.type === 'TypeError', String(error));
+  }
+});
+
+testWith(numpy.missing, 'objects that are dropped on the way of an operation', () => {
+  let calls = 0;
+  for (let i = 0; i < 3; i++) {
+    py.eval('Dropped')(() => {
+      calls++;
+      intrude();
+    })[Symbol.dispose]();
+  }
+  equal(value(py.eval('lambda *a: repr(a)')('x', [1, 'y'], Tensor.from([1]).shape.length)), "('x', [1, 'y'], 1)");
+  equal(calls, 3);
+});
