@@ -1,36 +1,78 @@
 #include "signals.h"
 
+#define NAPI_VERSION 8
+#include <node_api.h>
 #include <string.h>
+
+#include <atomic>
 
 #include "lock.h"
 #include "platform/platform.h"
 
 namespace dlpack {
 
+// SIGHUP to SIGTERM, and SIGCHLD, on Linux and macOS.
+static const int kFirst = 1, kLast = 20;
+
 static Lock lock;
-static bool is_remembered = false;
-static platform::SignalHandler remembered;
+static std::atomic<bool> is_off{false};
+static bool has_begun;
+static platform::SignalHandler remembered[kLast + 1];
 
-static bool IsOfTvmFfi(const platform::SignalHandler& handler) {
-  char path[4096];
-  // The two defaults are not addresses.
-  if (handler.address() == nullptr || !platform::FindLibraryOf(handler.address(), path, sizeof(path))) return false;
-  const char* slash = strrchr(path, '/');
-  static const char kPrefix[] = "libtvm_ffi";
-  return strncmp(slash == nullptr ? path : slash + 1, kPrefix, sizeof(kPrefix) - 1) == 0;
+static bool EndsWith(const char* text, const char* end) {
+  const size_t length = strlen(text), end_length = strlen(end);
+  return length >= end_length && strcmp(text + length - end_length, end) == 0;
 }
 
-void KeepSegmentationSignal() {
+// Of the file that has the runtime's Node-API, or of an addon. SIG_DFL and SIG_IGN are not addresses.
+static bool IsOfJavaScript(const platform::SignalHandler& handler) {
+  if (reinterpret_cast<uintptr_t>(handler.address()) <= 1) return true;
+  char own[4096], path[4096];
+  if (!platform::FindLibraryOf(handler.address(), path, sizeof(path))) return false;
+  return EndsWith(path, ".node") ||
+         (platform::FindLibraryOf(reinterpret_cast<const void*>(&napi_create_function), own, sizeof(own)) &&
+          strcmp(own, path) == 0);
+}
+
+// Calls `changed(number, signal, current)` for each signal whose handler is not the one that is remembered.
+template <class Changed>
+static void ForEachChanged(Changed changed) {
+  if (is_off.load(std::memory_order_relaxed)) return;
   LockScope scope(&lock);
-  platform::SignalHandler current;
-  if (!current.Read(platform::Signal::kSegmentation)) return;
-  if (is_remembered && current.address() == remembered.address()) return;
-  if (!IsOfTvmFfi(current)) {
-    remembered = current;
-    is_remembered = true;
-  } else if (is_remembered) {
-    remembered.Install(platform::Signal::kSegmentation);
+  for (int number = kFirst; number <= kLast; ++number) {
+    const auto signal = static_cast<platform::Signal>(number);
+    platform::SignalHandler current;
+    if (!current.Read(signal)) continue;
+    if (!has_begun || current.address() != remembered[number].address()) changed(number, signal, current);
   }
+  has_begun = true;
 }
+
+void RememberSignals() {
+  ForEachChanged(
+      [](int number, platform::Signal, const platform::SignalHandler& current) { remembered[number] = current; });
+}
+
+void KeepSignals() {
+  ForEachChanged([](int number, platform::Signal signal, const platform::SignalHandler& current) {
+    if (!has_begun || IsOfJavaScript(current)) {
+      remembered[number] = current;
+    } else {
+      remembered[number].Install(signal);
+    }
+  });
+}
+
+void RestoreSignals() {
+  ForEachChanged([](int number, platform::Signal signal, const platform::SignalHandler& current) {
+    if (has_begun) {
+      remembered[number].Install(signal);
+    } else {
+      remembered[number] = current;
+    }
+  });
+}
+
+void LetLibrariesTakeSignals() { is_off.store(true, std::memory_order_relaxed); }
 
 }  // namespace dlpack

@@ -101,6 +101,7 @@ struct Buffer {
   F(int, PyDict_Next, (Object*, ptrdiff_t*, Object**, Object**))                      \
   F(int, PyDict_DelItem, (Object*, Object*))                                          \
   F(ptrdiff_t, PyDict_Size, (Object*))                                                \
+  F(Object*, PyCFunction_NewEx, (MethodDef*, Object*, Object*))                       \
   F(Object*, PyCapsule_New, (void*, const char*, void (*)(Object*)))                  \
   F(void*, PyCapsule_GetPointer, (Object*, const char*))                              \
   F(int, PyCapsule_IsValid, (Object*, const char*))                                   \

@@ -7,9 +7,11 @@
 #include <new>
 
 #include "../forked.h"
+#include "../signals.h"
 #include "carried.h"
 #include "channel.h"
 #include "pool.h"
+#include "prelude.h"
 #include "raised.h"
 #include "snapshot.h"
 #include "staged.h"
@@ -153,6 +155,7 @@ static void RunCall(Task* task) {
     Object* result = CallStaged(call);
     current_call = nullptr;
     if (is_forked) LeaveForked();
+    KeepSignals();
     call->has_failed = result == nullptr;
     {
       // Dropped before JavaScript learns of the end, so that nothing which only the call kept is alive then.
@@ -233,11 +236,13 @@ napi_value Abandon(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// leave(status): the process ends after this.
+// leave(status): the process ends after this. Exit functions of Python run now.
 napi_value Leave(napi_env env, napi_callback_info info) {
   napi_value values[1];
   ChannelOf(env, info, values);
-  PrepareExit(static_cast<int>(NumberIn(env, values[0])));
+  const int status = static_cast<int>(NumberIn(env, values[0]));
+  RunExitFunctions(status);
+  PrepareExit(status);
   return nullptr;
 }
 

@@ -102,6 +102,8 @@ bool MakeFunctionType() {
   return error && api.PyObject_SetAttrString(type, "JavaScriptError", error.get()) == 0;
 }
 
+Object* FunctionType() { return type; }
+
 Object* FindFunction(Channel* channel, uint32_t number) {
   SavedError error;
   Ref key(api.PyLong_FromLongLong(number));

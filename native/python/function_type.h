@@ -25,6 +25,9 @@ inline FunctionBody* FunctionBodyOf(Object* self) {
 // Makes the type; false with an exception set. GIL held, once.
 bool MakeFunctionType();
 
+// The type, once it was made. Borrowed.
+Object* FunctionType();
+
 // The callable that Python has for the JavaScript value of a number: a new reference, or NULL without an exception. GIL
 // held.
 Object* FindFunction(Channel* channel, uint32_t number);

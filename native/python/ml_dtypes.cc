@@ -44,6 +44,13 @@ bool AttributeIs(Object* object, const char* name, const char* wanted) {
 
 }  // namespace
 
+const char* MlDTypeName(const DLDataType& dtype) {
+  for (const Row& row : kRows) {
+    if (row.dtype.code == dtype.code && row.dtype.bits == dtype.bits && dtype.lanes == 1) return row.name;
+  }
+  return nullptr;
+}
+
 Object* ViewMlDTypes(Object* array, DLDataType* dtype) {
   Ref described(api.PyObject_GetAttrString(array, "dtype"));
   Ref type(described ? api.PyObject_GetAttrString(described.get(), "type") : nullptr);

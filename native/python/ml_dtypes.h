@@ -13,6 +13,9 @@ namespace python {
 // everything else. GIL held.
 Object* ViewMlDTypes(Object* array, DLDataType* dtype);
 
+// The name of a dtype in ml_dtypes; NULL where it has none. Any thread.
+const char* MlDTypeName(const DLDataType& dtype);
+
 }  // namespace python
 }  // namespace dlpack
 

@@ -137,9 +137,8 @@ static Object* Perform(Objects* self, PerformRequest* request, Spill* spill, Rea
     case Operation::kImport: {
       const char* name = api.PyUnicode_AsUTF8AndSize(first.get(), nullptr);
       if (name == nullptr) return nullptr;
-      KeepSegmentationSignal();
       Object* module = api.PyImport_ImportModule(name);
-      KeepSegmentationSignal();
+      KeepSignals();
       return module;
     }
     case Operation::kName: {
@@ -273,6 +272,22 @@ static napi_value SettleLater(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+// rememberSignals(), before the first operation of a tick. Calls on other threads may have taken some already.
+static napi_value RememberSignalsBinding(napi_env env, napi_callback_info info) {
+  if (ObjectsOf(env, info)->channel->calls == nullptr) {
+    RememberSignals();
+  } else {
+    KeepSignals();
+  }
+  return nullptr;
+}
+
+// keepSignals(), at the end of a tick with operations.
+static napi_value KeepSignalsBinding(napi_env, napi_callback_info) {
+  KeepSignals();
+  return nullptr;
+}
+
 // Whether another JavaScript thread is inside an operation. It may be in JavaScript that Python called, hold the GIL,
 // and wait for this thread to end.
 static bool IsAnyInside() {
@@ -303,8 +318,15 @@ static void EndObjects(void* data) {
 }
 
 static const Export kExports[] = {
-    {"perform", PerformOperation}, {"consume", Consume},     {"releaseLater", ReleaseLater}, {"settle", Settle},
-    {"settleLater", SettleLater},  {"takeArray", TakeArray}, {"keepObject", KeepObject},
+    {"perform", PerformOperation},
+    {"consume", Consume},
+    {"releaseLater", ReleaseLater},
+    {"settle", Settle},
+    {"settleLater", SettleLater},
+    {"keepSignals", KeepSignalsBinding},
+    {"rememberSignals", RememberSignalsBinding},
+    {"takeArray", TakeArray},
+    {"keepObject", KeepObject},
 };
 
 static bool GetString(napi_env env, napi_value object, const char* name, char* out, size_t size) {
@@ -335,6 +357,11 @@ napi_value StartPython(napi_env env, napi_callback_info info) {
     napi_create_string_utf8(env, error == nullptr ? "out of memory" : error, NAPI_AUTO_LENGTH, &result);
     return result;
   }
+  bool keeps_signals = false;
+  if (napi_get_named_property(env, options, "pythonSignals", &worker) == napi_ok) {
+    napi_get_value_bool(env, worker, &keeps_signals);
+  }
+  if (keeps_signals) LetLibrariesTakeSignals();
   if (napi_get_named_property(env, options, "isWorker", &worker) == napi_ok) {
     napi_get_value_bool(env, worker, &self->is_worker);
   }

@@ -8,8 +8,10 @@
 
 #include "../lock.h"
 #include "../platform/platform.h"
+#include "../signals.h"
 #include "function_type.h"
 #include "pool.h"
+#include "prelude.h"
 #include "tensor_type.h"
 
 namespace dlpack {
@@ -53,7 +55,7 @@ bool MakeNames() {
 }
 
 // GIL held.
-const char* Prepare() {
+const char* Prepare(bool is_ours) {
   Ref builtins(api.PyImport_ImportModule("builtins"));
   if (!builtins) return "Python has no builtins";
   Ref object(api.PyObject_GetAttrString(builtins.get(), "object"));
@@ -63,6 +65,10 @@ const char* Prepare() {
   if (head != 16 && head != 32) return "this Python lays its objects out in an unknown way";
   api.head_size = static_cast<size_t>(head);
   if (!MakeNames() || !MakeTensorType() || !MakeFunctionType()) return "Python ran out of memory";
+  if (!RunPrelude(is_ours)) {
+    api.PyErr_Clear();
+    return "the first lines of Python code failed";
+  }
   return nullptr;
 }
 
@@ -152,7 +158,7 @@ const char* Start(const char* library, const char* program, char* buffer, size_t
   if (api.Py_IsInitialized()) {
     // Another embedder was first: its interpreter, its settings.
     const int state = api.PyGILState_Ensure();
-    error = Prepare();
+    error = Prepare(false);
     api.PyGILState_Release(state);
   } else {
     if (program[0] != '\0' && api.Py_SetProgramName != nullptr && api.Py_DecodeLocale != nullptr) {
@@ -161,9 +167,11 @@ const char* Start(const char* library, const char* program, char* buffer, size_t
     }
     platform::SignalHandler interrupt;
     const bool has_interrupt = interrupt.Read(platform::Signal::kInterrupt);
+    RememberSignals();
     api.Py_InitializeEx(0);  // 0: signals stay with the JavaScript runtime
-    error = Prepare();
     ForgetInterrupt();
+    error = Prepare(true);
+    RestoreSignals();  // PYTHONFAULTHANDLER, for one, takes some
     if (has_interrupt) interrupt.Install(platform::Signal::kInterrupt);
     api.PyEval_SaveThread();
   }

@@ -9,6 +9,7 @@
 #include "../managed_tensor.h"
 #include "cuda_array.h"
 #include "device_export.h"
+#include "ml_dtypes.h"
 #include "runtime.h"
 #include "tensor_body.h"
 
@@ -249,6 +250,13 @@ Object* DLPackDevice(Object* self, Object*) {
   return Pair(device.device_type, device.device_id);
 }
 
+Object* MlDType(Object* self, void*) {
+  const char* name = MlDTypeName(BodyOf(self)->tensor.dtype);
+  if (name != nullptr) return api.PyUnicode_InternFromString(name);
+  api.Py_IncRef(api._Py_NoneStruct);
+  return api._Py_NoneStruct;
+}
+
 void Dealloc(Object* self) {
   Body* body = BodyOf(self);
   if (body->storage != nullptr) ReleaseStorage(body->storage);
@@ -347,6 +355,7 @@ MethodDef methods[] = {
 
 GetSetDef getters[] = {
     {"shape", reinterpret_cast<void*>(Shape), nullptr, "Lengths of the axes.", nullptr},
+    {"_ml_dtype", reinterpret_cast<void*>(MlDType), nullptr, "The name of the dtype in ml_dtypes, or None.", nullptr},
     {"__array_interface__", reinterpret_cast<void*>(ArrayInterface), nullptr, "NumPy's array interface.", nullptr},
     {"__cuda_array_interface__", reinterpret_cast<void*>(CudaArrayInterface), nullptr, "The CUDA Array Interface.",
      nullptr},
@@ -368,6 +377,8 @@ Storage* CopyToHost(const Body& body, bool is_padded) {
   if (copy == nullptr) api.PyErr_SetString(api.PyExc_BufferError, "Out of memory for a copy of the tensor");
   return copy;
 }
+
+Object* TensorType() { return type; }
 
 bool MakeTensorType() {
   // Numbers of Include/typeslots.h.

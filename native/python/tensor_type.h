@@ -12,6 +12,9 @@ namespace python {
 // Makes the type. GIL held; false with a Python exception set.
 bool MakeTensorType();
 
+// The type, once it was made. Borrowed.
+Object* TensorType();
+
 // A new Python tensor over the storage, with a reference of its own to the storage. GIL held; NULL with a
 // Python exception set.
 Object* NewTensor(const Descriptor& descriptor, Storage* storage);

@@ -45,9 +45,9 @@ const char* LoadLibrary(const char* path) {
   // A copy that another part of the process brought (a Python interpreter) is the one: two would have two tables of
   // functions and types.
   void* handle = platform::FindLoadedLibrary(DLPACK_LIBRARY("tvm_ffi"), platform::Symbols::kGlobal);
-  KeepSegmentationSignal();
+  RememberSignals();
   if (handle == nullptr) handle = platform::OpenLibrary(path, platform::Symbols::kGlobal, failure, sizeof(failure));
-  KeepSegmentationSignal();
+  KeepSignals();
   if (handle == nullptr) return failure;
   Library found;
   const char* problem = Resolve(handle, &found);

@@ -48,6 +48,7 @@ export interface Binding {
     program: string;
     released: ArrayBuffer;
     isWorker: boolean;
+    pythonSignals: boolean;
     threads: number;
     makeBytes: (length: number) => Uint8Array | undefined;
     onCall: (...values: never[]) => unknown;

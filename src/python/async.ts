@@ -5,7 +5,6 @@
  */
 
 import { AsyncResource } from 'node:async_hooks';
-import { isMainThread } from '../native/threads.js';
 import { binding } from './binding.js';
 import { Keywords } from './keywords.js';
 import { type PyArgument, referenceOf } from './object.js';
@@ -64,7 +63,6 @@ export async function callAsync<F extends AnyFunction>(
 
 /** Hands function and arguments to native code. Returns the number of the promise. */
 function start(fn: Reference, args: readonly PyArgument[], keywords: Keywords | null): number {
-  if (lastNumber === 0 && isMainThread) process.on('exit', (status) => binding().leave(status));
   const number = ++lastNumber;
   const scope = new AsyncResource('dlpack.callAsync');
   running.set(number, { references: startCall(fn, args, keywords, number), scope });

@@ -21,7 +21,11 @@ export interface PythonBinding {
   settleLater(): void;
   /** JavaScript no longer waits for the call of this number. */
   abandon(number: number): void;
-  /** The process ends next: libraries must not go while calls run in them. */
+  /** Remembers which handlers signals have, before operations. */
+  rememberSignals(): void;
+  /** Puts the handlers of the JavaScript runtime back over those that libraries installed. */
+  keepSignals(): void;
+  /** The process ends next: exit functions of Python run, and libraries must not go while calls run in them. */
   leave(status: number): void;
   /** The number of the JavaScript value that a function threw, where this exception stands for it; else 0. */
   thrownBy(exception: number): number;

@@ -16,6 +16,11 @@ export interface PythonOptions {
   venv?: string;
   /** The shared library of Python itself. */
   library?: string;
+  /**
+   * Who has the signals of the process. `'javascript'`: handlers that Python code or a library installs are taken off again.
+   * `'python'`: they stay, and process.on('SIGTERM'), Ctrl-C or WebAssembly traps may no longer work.
+   */
+  signals?: 'javascript' | 'python';
   /** How many calls of `callAsync` run at once, 1 to 128; by itself as many as there are cores, 4 to 16. */
   threads?: number;
 }

@@ -65,7 +65,13 @@ export interface Python {
   setItem(object: PyObject, key: PyArgument, value: PyArgument): void;
 }
 
-const optionNames: OptionNames<PythonOptions> = { executable: true, venv: true, library: true, threads: true };
+const optionNames: OptionNames<PythonOptions> = {
+  executable: true,
+  venv: true,
+  library: true,
+  threads: true,
+  signals: true,
+};
 
 let running: { readonly python: Python; readonly options: PythonOptions; readonly found: FoundPython } | null = null;
 
@@ -82,16 +88,21 @@ export function python(options: PythonOptions = {}): Python {
   const binding = native();
   const found = findPython(options);
   const { library, program, venv } = found;
-  const { threads = 0 } = options;
+  const { threads = 0, signals = 'javascript' } = options;
   if (!Number.isInteger(threads) || threads < 0 || threads > 128) {
     throw new ArgumentValueError('threads', 'a number from 1 to 128', threads);
   }
+  if (signals !== 'javascript' && signals !== 'python') {
+    throw new ArgumentValueError('signals', "'javascript' or 'python'", signals);
+  }
   const isWorker = !isMainThread;
+  const pythonSignals = signals === 'python';
   const started = binding.startPython({
     library,
     program,
     released,
     isWorker,
+    pythonSignals,
     threads,
     makeBytes,
     onCall,
@@ -105,6 +116,7 @@ export function python(options: PythonOptions = {}): Python {
     );
   }
   setBinding(started as PythonBinding);
+  if (isMainThread) process.on('exit', (status) => (started as PythonBinding).leave(status));
   importObjects();
   registerArrayReader();
   const interpreter: Python = {
@@ -135,8 +147,10 @@ function checkSame(options: PythonOptions, first: PythonOptions, found: FoundPyt
     const used = first[name] ?? paths[name];
     if (used === null || resolve(wanted) !== resolve(used)) throw conflict(name, used, wanted);
   }
-  const { threads } = options;
-  if (threads !== undefined && threads !== first.threads) throw conflict('threads', first.threads ?? null, threads);
+  for (const name of ['threads', 'signals'] as const) {
+    const wanted = options[name];
+    if (wanted !== undefined && wanted !== first[name]) throw conflict(name, first[name] ?? null, wanted);
+  }
 }
 
 function conflict(name: string, used: string | number | null, wanted: string | number): ArgumentValueError {

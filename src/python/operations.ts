@@ -27,6 +27,7 @@ import { causeOf } from './functions.js';
 import type { Keywords } from './keywords.js';
 import { defineProxies, END } from './proxy.js';
 import { liveHandle, type Reference } from './reference.js';
+import { keepSignalsLater } from './signals.js';
 import { Cell, ConsumeRequest, Operation, Outcome, PerformRequest, ValueKind } from './wire-layout.js';
 
 // Constants of this module, for the reason that wire.ts gives.
@@ -149,6 +150,7 @@ function send<T>(
   take: (slot: number, spilled: unknown) => T,
   promise = 0,
 ): T {
+  keepSignalsLater();
   const pairs = keywords === null ? none : Object.entries(keywords.values);
   const count = (subject === null ? 0 : 1) + (name === null ? 0 : 1) + args.length + 2 * pairs.length;
   const words = PerformRequest.WORDS + count * Cell.WORDS;

@@ -1,0 +1,133 @@
+#include "prelude.h"
+
+#include <string.h>
+
+#include <atomic>
+
+#include "../platform/platform.h"
+#include "../signals.h"
+#include "calls.h"
+#include "function_type.h"
+#include "runtime.h"
+#include "tensor_type.h"
+
+namespace dlpack {
+namespace python {
+
+namespace {
+
+const char kSource[] = R"(
+def reduce_tensor(self, protocol):
+    """In another process there is no dlpack.Tensor: it arrives as a NumPy array, with protocol 5 out of band."""
+    if self.__dlpack_device__()[0] != 1:
+        raise TypeError("cannot pickle a dlpack.Tensor in device memory; copy it to the host first: tensor.to('cpu')")
+    import numpy
+    array = numpy.asarray(self)
+    name = self._ml_dtype
+    if name is not None and array.dtype.kind == 'V':
+        import ml_dtypes
+        array = array.view(getattr(ml_dtypes, name))
+    if array.dtype.kind in 'OV':
+        raise TypeError('cannot pickle a dlpack.Tensor of this dtype, which NumPy does not have; cast it first')
+    return array.__reduce_ex__(protocol)
+
+def reduce_error(self):
+    """In another process there is no JavaScript: the text is what is left."""
+    return RuntimeError, ('JavaScriptError: ' + str(self),)
+
+Tensor.__reduce_ex__ = reduce_tensor
+JavaScriptError.__reduce__ = reduce_error
+
+def guard(module, name):
+    original = getattr(module, name)
+    def guarded(*arguments, **keywords):
+        remember_signals()
+        try:
+            return original(*arguments, **keywords)
+        finally:
+            restore_signals()
+    guarded.__name__ = guarded.__qualname__ = name
+    guarded.__doc__ = original.__doc__
+    guarded.__wrapped__ = original
+    setattr(module, name, guarded)
+
+if is_ours:
+    import faulthandler, signal
+    guard(signal, 'signal')
+    guard(faulthandler, 'enable')
+)";
+
+Object* None() {
+              api.Py_IncRef(api._Py_NoneStruct);
+              return api._Py_NoneStruct;
+            }
+
+Object* RememberFromPython(Object*, Object*) {
+  RememberSignals();
+  return None();
+}
+
+Object* RestoreFromPython(Object*, Object*) {
+  RestoreSignals();
+  return None();
+}
+
+const int kNoArguments = 0x0004;
+MethodDef remember = {"remember_signals", reinterpret_cast<void*>(RememberFromPython), kNoArguments, nullptr};
+MethodDef restore = {"restore_signals", reinterpret_cast<void*>(RestoreFromPython), kNoArguments, nullptr};
+
+// Takes the reference over.
+bool Define(Object* names, const char* name, Object* value) {
+  Ref ref(value);
+  return ref && api.PyDict_SetItemString(names, name, value) == 0;
+}
+
+std::atomic<bool> has_run{false};
+std::atomic<bool> is_over{false};
+
+// A thread of its own: an exit function that waits for ever must not keep the process.
+void* Watch(void* status) {
+  for (int i = 0; i < 500 && !is_over.load(std::memory_order_acquire); ++i) platform::SleepMicroseconds(10000);
+  if (!is_over.load(std::memory_order_acquire)) {
+    platform::EndProcess(static_cast<int>(reinterpret_cast<intptr_t>(status)),
+                         "dlpack: Python's exit functions took longer than 5 seconds; the process ends without them\n");
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool RunPrelude(bool is_ours) {
+  Ref globals(api.PyDict_New());
+  Ref code(api.PyUnicode_FromStringAndSize(kSource, static_cast<ptrdiff_t>(strlen(kSource))));
+  Ref builtins(api.PyImport_ImportModule("builtins"));
+  Ref exec(builtins ? api.PyObject_GetAttrString(builtins.get(), "exec") : nullptr);
+  if (!globals || !code || !exec) return false;
+  Object* tensor = TensorType();
+  api.Py_IncRef(tensor);
+  if (!Define(globals.get(), "Tensor", tensor) ||
+      !Define(globals.get(), "JavaScriptError", api.PyObject_GetAttrString(FunctionType(), "JavaScriptError")) ||
+      !Define(globals.get(), "remember_signals", api.PyCFunction_NewEx(&remember, nullptr, nullptr)) ||
+      !Define(globals.get(), "restore_signals", api.PyCFunction_NewEx(&restore, nullptr, nullptr)) ||
+      !Define(globals.get(), "is_ours", api.PyBool_FromLong(is_ours)))
+    return false;
+  Object* arguments[3] = {nullptr, code.get(), globals.get()};
+  Ref result(CallVector(exec.get(), arguments + 1, 2, nullptr));
+  return static_cast<bool>(result);
+}
+
+void RunExitFunctions(int status) {
+  if (has_run.exchange(true)) return;
+  platform::StartThread(Watch, reinterpret_cast<void*>(static_cast<intptr_t>(status)));
+  {
+    Gil gil;
+    Ref module(api.PyImport_ImportModule("atexit"));
+    Ref run(module ? api.PyObject_GetAttrString(module.get(), "_run_exitfuncs") : nullptr);
+    Ref result(run ? api.PyObject_CallObject(run.get(), nullptr) : nullptr);
+    api.PyErr_Clear();  // atexit has printed it
+  }
+  is_over.store(true, std::memory_order_release);
+}
+
+}  // namespace python
+}  // namespace dlpack

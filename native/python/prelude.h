@@ -1,0 +1,21 @@
+// What is simpler to say in Python: pickling of our types, and signals that Python code takes.
+#ifndef DLPACK_NODE_PYTHON_PRELUDE_H_
+#define DLPACK_NODE_PYTHON_PRELUDE_H_
+
+#include "api.h"
+
+namespace dlpack {
+namespace python {
+
+// Runs the prelude. `is_ours`: this addon started Python, so its signal module may be guarded. Once, after the types
+// were made. False with an exception set. GIL held.
+bool RunPrelude(bool is_ours);
+
+// Runs the functions that Python code registered with atexit. Ends the process with the status where they take longer
+// than a few seconds. Once; later calls do nothing. The JavaScript thread that ends the process, without the GIL.
+void RunExitFunctions(int status);
+
+}  // namespace python
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_PYTHON_PRELUDE_H_

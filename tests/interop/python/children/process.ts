@@ -1,0 +1,62 @@
+/** Signals and the end of the process with Python in it; what is to happen is in the arguments. */
+
+import { callAsync, python } from 'dlpack/python';
+
+const [what, way] = process.argv.slice(2) as [string, string];
+const py = python(way === 'python' ? { signals: 'python' } : {});
+// Nothing else lies at the address that it reads.
+const code = [
+  0, 97, 115, 109, 1, 0, 0, 0, 1, 6, 1, 96, 1, 127, 1, 127, 3, 2, 1, 0, 5, 3, 1, 0, 1, 7, 5, 1, 1, 102, 0, 0, 10, 9, 1,
+  7, 0, 32, 0, 40, 2, 0, 11,
+];
+
+function trap(): string {
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array(code)));
+  try {
+    return String((exports.f as (at: number) => number)(0x7fffffff));
+  } catch (error) {
+    return (error as Error).message.toLowerCase().includes('out of bounds')
+      ? 'memory access out of bounds'
+      : String(error);
+  }
+}
+
+/** `sigaction` from C, as a library of C++ calls it. */
+const takers: Record<string, string> = {
+  'signal.signal': 'import signal\nsignal.signal(signal.SIGTERM, lambda *a: None)',
+  default: 'import signal\nsignal.signal(signal.SIGTERM, signal.SIG_DFL)',
+  sigaction:
+    'import ctypes\nkept = ctypes.CFUNCTYPE(None, ctypes.c_int)(lambda n: None)\nctypes.CDLL(None).signal(15, ctypes.pythonapi.Py_IsInitialized)',
+  async: 'import ctypes\ndef take():\n    ctypes.CDLL(None).signal(15, ctypes.pythonapi.Py_IsInitialized)',
+  python: 'import signal, os\nsignal.signal(signal.SIGTERM, lambda *a: (print("Python", flush=True), os._exit(9)))',
+};
+
+const listen = (): void =>
+  void process.on('SIGTERM', () => {
+    console.log('JavaScript');
+    process.exit(7);
+  });
+
+if (what === 'trap') {
+  if (way === 'enable') py.import('faulthandler').enable();
+  console.log(trap());
+} else if (what === 'term') {
+  if (way !== 'before') listen();
+  py.exec(takers[way === 'before' ? 'signal.signal' : way] as string);
+  if (way === 'async') await callAsync(py.eval('take'));
+  if (way === 'before') listen();
+  await Promise.resolve();
+  setTimeout(() => {
+    process.kill(process.pid, 'SIGTERM');
+    // Python's handler runs when Python does.
+    setInterval(() => py.eval('1'), 20);
+    setTimeout(() => process.exit(5), 20_000);
+  }, 50);
+} else {
+  py.exec('import atexit, time, sys\natexit.register(lambda: print("exit function", flush=True))');
+  if (way === 'stuck') py.exec('atexit.register(lambda: time.sleep(1000))');
+  if (way === 'stuck') process.exitCode = 4;
+  else process.on('exit', () => console.log('exit event'));
+  if (way === 'call') process.exit(3);
+  if (way === 'idle') await callAsync(py.eval('lambda: 1'));
+}

@@ -1,0 +1,106 @@
+/** What Python code and libraries must not take from the process: its signals, and its end; and what other processes get. */
+
+import { Tensor } from 'dlpack';
+import { equal, ok } from '../../assert.js';
+import { runChild } from '../../child.js';
+import { runtime, testWith } from '../../harness.js';
+import { probe, py, pythonMissing, raises, value } from './available.js';
+
+const numpy = probe('numpy');
+const mlDTypes = probe('ml_dtypes');
+
+function child(...args: string[]): string {
+  const { code, signal, output } = runChild(import.meta.url, './children/process.js', { args });
+  return `${signal ?? code}: ${output.trim()}`;
+}
+
+testWith(pythonMissing, 'a WebAssembly trap throws, whatever faulthandler does', () => {
+  equal(child('trap', 'enable'), '0: memory access out of bounds');
+  const { code, output } = runChild(import.meta.url, './children/process.js', {
+    args: ['trap'],
+    env: { PYTHONFAULTHANDLER: '1' },
+  });
+  equal([code, output.trim()], [0, 'memory access out of bounds']);
+});
+
+testWith(pythonMissing, 'SIGTERM reaches JavaScript, before and after Python code takes it', () => {
+  for (const way of ['signal.signal', 'sigaction', 'default', 'async', 'before'])
+    equal(child('term', way), '7: JavaScript', way);
+});
+
+testWith(pythonMissing, 'Python keeps its handlers when the program says so', () => {
+  ok(child('term', 'python').startsWith('9: Python'), child('term', 'python'));
+});
+
+testWith(pythonMissing, 'exit functions run once when the process ends in order', () => {
+  equal(child('exit', 'end'), '0: exit function\nexit event');
+  equal(child('exit', 'call'), '3: exit function\nexit event');
+  equal(child('exit', 'idle'), '0: exit function\nexit event');
+});
+
+testWith(pythonMissing, 'an exit function that waits for ever does not keep the process', () => {
+  ok(child('exit', 'stuck').startsWith("4: dlpack: Python's exit functions took longer"), child('exit', 'stuck'));
+});
+
+testWith(numpy.missing, 'tensors are pickled as NumPy arrays, out of band with protocol 5', () => {
+  const x = Tensor.from(
+    [
+      [1, 2, 3],
+      [4, 5, 6],
+    ],
+    { dtype: 'float32' },
+  );
+  const pickled = py.eval('lambda x, p: __import__("pickle").loads(__import__("pickle").dumps(x, p))');
+  for (const protocol of [2, 3, 4, 5]) {
+    for (const t of [x, x.transpose(), x.slice(null, [0, 3, 2])]) {
+      equal(
+        String(pickled(t, protocol).tolist()),
+        JSON.stringify(t.toArray())
+          .replace(/(\d)([,\]])/g, '$1.0$2')
+          .replace(/,/g, ', '),
+      );
+    }
+  }
+  py.exec(`
+def out_of_band(x):
+    import pickle, numpy
+    buffers = []
+    data = pickle.dumps(x, 5, buffer_callback=buffers.append)
+    array = pickle.loads(data, buffers=buffers)
+    return len(data) < 300, len(buffers), numpy.shares_memory(array, numpy.asarray(x))
+`);
+  equal([...py.eval('out_of_band')(x)], [true, 1, true]);
+  equal(String(py.eval('lambda x: __import__("copy").deepcopy(x).tolist()')(x.slice(0))), '[1.0, 2.0, 3.0]');
+  raises('TypeError', 'cannot pickle', () => pickled(Tensor.from([1, 0], { dtype: 'uint1' }), 5));
+});
+
+testWith(numpy.missing || mlDTypes.missing, 'bfloat16 tensors are pickled with ml_dtypes', () => {
+  const x = Tensor.from([1.5, -2], { dtype: 'bfloat16' });
+  const loaded = py.eval(
+    'lambda x: (lambda a: [str(a.dtype), a.astype("f4").tolist()])(__import__("pickle").loads(__import__("pickle").dumps(x, 5)))',
+  )(x);
+  equal(String(loaded), "['bfloat16', [1.5, -2.0]]");
+});
+
+testWith(pythonMissing, 'what a JavaScript function threw is pickled as its text', () => {
+  const text = py.eval(`lambda f: (lambda e: repr(__import__('pickle').loads(__import__('pickle').dumps(e))))(
+    (lambda g: (yield_ for yield_ in [g(f)]).__next__())(lambda f: caught(f)))`);
+  py.exec(`
+def caught(f):
+    try:
+        f()
+    except Exception as error:
+        return error
+`);
+  equal(
+    value(
+      text(() => {
+        throw new TypeError('of JavaScript');
+      }),
+    ),
+    "RuntimeError('JavaScriptError: TypeError: of JavaScript')",
+  );
+  raises('TypeError|PicklingError', 'pickle', () => py.import('pickle').dumps(py.callable(() => 1)));
+});
+
+void runtime;
