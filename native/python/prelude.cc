@@ -16,7 +16,7 @@ namespace python {
 
 namespace {
 
-const char kSource[] = R"(
+const char kSource[] = R"python(
 def reduce_tensor(self, protocol):
     """In another process there is no dlpack.Tensor: it arrives as a NumPy array, with protocol 5 out of band."""
     if self.__dlpack_device__()[0] != 1:
@@ -27,7 +27,7 @@ def reduce_tensor(self, protocol):
     if name is not None and array.dtype.kind == 'V':
         import ml_dtypes
         array = array.view(getattr(ml_dtypes, name))
-    if array.dtype.kind in 'OV':
+    elif array.dtype.kind in 'OV':
         raise TypeError('cannot pickle a dlpack.Tensor of this dtype, which NumPy does not have; cast it first')
     return array.__reduce_ex__(protocol)
 
@@ -55,12 +55,12 @@ if is_ours:
     import faulthandler, signal
     guard(signal, 'signal')
     guard(faulthandler, 'enable')
-)";
+)python";
 
 Object* None() {
-              api.Py_IncRef(api._Py_NoneStruct);
-              return api._Py_NoneStruct;
-            }
+  api.Py_IncRef(api._Py_NoneStruct);
+  return api._Py_NoneStruct;
+}
 
 Object* RememberFromPython(Object*, Object*) {
   RememberSignals();
