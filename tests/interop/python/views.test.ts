@@ -221,6 +221,45 @@ testWith(
   },
 );
 
+testWith(pythonMissing, 'our table makes no tensor of an unknown dtype or device', () => {
+  py.exec(`
+def make_object(x, code, bits, device):
+    """The struct of a new capsule, changed, through managed_tensor_to_py_object_no_sync of our table."""
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    rename = ctypes.pythonapi.PyCapsule_SetName
+    rename.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    capsule = x.__dlpack__(max_version=(1, 3))
+    managed = pointer(capsule, b'dltensor_versioned')
+    rename(capsule, NAME)
+    tensor = DLTensor.from_address(managed + 32)
+    tensor.dtype.code, tensor.dtype.bits, tensor.device_type = code, bits, device
+    table = ctypes.cast(exchange_table(x), ctypes.POINTER(ctypes.c_void_p))
+    function = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p))(table[4])
+    out = ctypes.c_void_p()
+    try:
+        function(managed, out)
+    except BufferError as error:
+        return str(error)
+    made = ctypes.cast(out, ctypes.py_object).value
+    ctypes.pythonapi.Py_DecRef(ctypes.py_object(made))
+    return repr(made)
+NAME = b'used_dltensor_versioned'
+`);
+  const make = py.eval('make_object');
+  const x = py.tensor(Tensor.from([1, 2], { dtype: 'float32' }));
+  ok(value<string>(make(x, 2, 32, 1)).startsWith('<dlpack.Tensor shape=(2,)'));
+  for (const [code, bits, device] of [
+    [15, 8, 1],
+    [17, 8, 1],
+    [99, 8, 1],
+    [2, 7, 1],
+    [2, 32, 77],
+  ]) {
+    equal(value(make(x, code, bits, device)), 'Expected a dtype and a device of DLPack 1.3');
+  }
+});
+
 testWith(pythonMissing, 'a class with nothing but the address of a table is a producer', () => {
   py.exec(`
 pointer = ctypes.pythonapi.PyCapsule_GetPointer
