@@ -134,7 +134,7 @@ test('adopt: moves the memory and detaches the array', () => {
     [3, 4],
   ]);
   x.data[0] = 7;
-  equal(x.get(0, 0), 7);
+  equal(x.get(0, 0), x.isDataCopied ? 1 : 7);
   throws('BufferError', 'SharedArrayBuffer', () => Tensor.adopt(new Int32Array(new SharedArrayBuffer(8))));
   const part = new Float32Array(8);
   throws('BufferError', 'whole buffer', () => Tensor.adopt(part.subarray(2)));
@@ -158,16 +158,18 @@ test('empty and zeros for every dtype', () => {
 test('data: the same memory, one array for each tensor, detached by the last dispose', () => {
   const x = Tensor.from([1, 2, 3], { dtype: 'float32' });
   const { data } = x;
+  // A copy where the runtime forbids external buffers.
+  const isCopied = x.isDataCopied;
   ok(data === x.data);
   data[1] = 9;
-  equal(x.get(1), 9);
+  equal(x.get(1), isCopied ? 2 : 9);
   const view = x.slice([1, null]);
   equal(view.data.byteOffset, 4);
   ok(view.data.buffer === data.buffer, 'one ArrayBuffer for each storage');
   x.dispose();
   equal(data.length, 3, 'the view still owns it');
   view.dispose();
-  equal(data.length, 0);
+  equal(data.length, isCopied ? 3 : 0);
   throws(
     'LayoutError',
     'contiguous',

@@ -1,0 +1,63 @@
+/**
+ * The time of an import, in a fresh process each, beside packages with native code and beside nothing.
+ *
+ *   npm run bench -- startup
+ */
+
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { summarise } from './measure.js';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const ROUNDS = 25;
+
+interface Row {
+  readonly code: string;
+  readonly cwd: string;
+}
+const imports = (specifier: string, cwd = root): Row => ({ code: `await import('${specifier}')`, cwd });
+const libraries = `${root}.libraries`;
+const rows: Record<string, Row> = {
+  'an empty module': imports('data:text/javascript,'),
+  'dlpack/abi': imports('dlpack/abi'),
+  dlpack: imports('dlpack'),
+  'dlpack, and the first tensor': { code: `(await import('dlpack')).Tensor.empty([1], 'float32')`, cwd: root },
+  'dlpack/python': imports('dlpack/python'),
+  'dlpack/tvm-ffi': imports('dlpack/tvm-ffi'),
+  'dlpack/cuda': imports('dlpack/cuda'),
+  'onnxruntime-node': imports('onnxruntime-node', libraries),
+  sharp: imports('sharp', libraries),
+  '@tensorflow/tfjs-core': imports('@tensorflow/tfjs-core', libraries),
+};
+// DLPACK_BASE names another build of this package, to compare with.
+const { DLPACK_BASE } = process.env;
+if (DLPACK_BASE) rows['dlpack, the build to compare with'] = imports('dlpack', DLPACK_BASE);
+
+const times = new Map(Object.keys(rows).map((name) => [name, [] as number[]]));
+for (let round = 0; round < ROUNDS; round++) {
+  for (const [name, { code, cwd }] of Object.entries(rows)) {
+    const script = `const start = performance.now(); ${code}; console.log(performance.now() - start);`;
+    const output = execFileSync(process.execPath, ['--input-type=module', '--eval', script], { cwd, encoding: 'utf8' });
+    times.get(name)?.push(Number(output));
+  }
+}
+
+const reference = summarise(times.get('onnxruntime-node') as number[]);
+const table = [...times].map(([name, all]) => {
+  const { median, min } = summarise(all);
+  return `| ${name} | ${median.toFixed(1)} | ${min.toFixed(1)} | ${(min / reference.min).toFixed(2)} |`;
+});
+const report = `# Start-up
+
+Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- startup\`; ${cpus()[0]?.model.trim()}, ${cpus().length} cores; Node ${process.versions.node}.
+Milliseconds from the start of an import to its end, each in a fresh process, ${ROUNDS} rounds in turns. The ratio is that of the least times, which
+other work on the machine changes least.
+
+| import | median | least | to onnxruntime-node |
+|---|---|---|---|
+${table.join('\n')}
+`;
+writeFileSync(`${root}bench/results/startup.md`, report);
+console.log(report);
