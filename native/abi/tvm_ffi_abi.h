@@ -113,11 +113,52 @@ struct TVMFFIFunctionCell {
   void* cpp_call;
 };
 
-// The prefix whose meaning has not changed within 0.1; the rest is reflection.
+enum TVMFFIFieldFlagBitMask : int64_t {
+  kTVMFFIFieldFlagBitMaskWritable = 1 << 0,
+  kTVMFFIFieldFlagBitMaskIsStaticMethod = 1 << 2,
+  kTVMFFIFieldFlagBitSetterIsFunctionObj = 1 << 11,
+};
+
+// Reflection. These structs have been as they are here since 0.1.14; kReflectionPatch of library.h guards their use.
+struct TVMFFIFieldInfo {
+  TVMFFIByteArray name;
+  TVMFFIByteArray doc;
+  TVMFFIByteArray metadata;
+  int64_t flags;
+  int64_t size;
+  int64_t alignment;
+  int64_t offset;
+  int (*getter)(void* field, TVMFFIAny* result);
+  void* setter;  // a function int(void* field, const TVMFFIAny* value), or an ffi::Function by its flag
+  TVMFFIAny default_value_or_factory;
+  int32_t field_static_type_index;
+};
+
+struct TVMFFIMethodInfo {
+  TVMFFIByteArray name;
+  TVMFFIByteArray doc;
+  TVMFFIByteArray metadata;
+  int64_t flags;
+  TVMFFIAny method;
+};
+
 struct TVMFFITypeInfo {
   int32_t type_index;
   int32_t type_depth;
-  TVMFFIByteArray type_key;
+  TVMFFIByteArray type_key;  // what follows is reflection
+  const TVMFFITypeInfo** type_ancestors;
+  uint64_t type_key_hash;
+  int32_t num_fields;
+  int32_t num_methods;
+  const TVMFFIFieldInfo* fields;
+  const TVMFFIMethodInfo* methods;
+  const void* metadata;
+};
+
+struct TVMFFITypeAttrColumn {
+  const TVMFFIAny* data;
+  int32_t size;
+  int32_t begin_index;
 };
 
 }  // extern "C"

@@ -21,6 +21,8 @@ static BuiltinFunction builtins[] = {
     {"ffi.MapForwardIterFunctor", nullptr},
     {"ffi.DictSize", nullptr},
     {"ffi.DictForwardIterFunctor", nullptr},
+    {"ffi.ReprPrint", nullptr},
+    {"ffi.MakeObjectFromPackedArgs", nullptr},
     {"ffi.FunctionRemoveGlobal", nullptr},
     {"ffi.FunctionListGlobalNamesFunctor", nullptr},
     {"ffi.ModuleLoadFromFile", nullptr},

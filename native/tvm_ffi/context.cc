@@ -38,6 +38,12 @@ static const Export kExports[] = {
     {"iterateEntries", IterateEntries},
     {"readEntries", ReadEntries},
     {"readTypeKey", ReadTypeKey},
+    {"findType", FindType},
+    {"readType", ReadType},
+    {"getMethod", GetMethod},
+    {"getConstructor", GetConstructor},
+    {"getField", GetField},
+    {"setField", SetField},
     {"getBuiltin", GetBuiltin},
     {"getGlobal", GetGlobal},
     {"setGlobal", SetGlobal},
@@ -108,6 +114,10 @@ napi_value AttachTvmFfi(napi_env env, napi_callback_info info) {
   if (!DefineFunctions(env, result, tvm_ffi::kExports, self)) {
     napi_throw_error(env, nullptr, "attachTvmFfi could not define its functions");
     return nullptr;
+  }
+  napi_value is_reflective;
+  if (napi_get_boolean(env, tvm_ffi::library.version.patch >= tvm_ffi::kReflectionPatch, &is_reflective) == napi_ok) {
+    napi_set_named_property(env, result, "isReflective", is_reflective);
   }
   // Where the wire begins, for values that point into it: two halves, exact as numbers.
   const uint64_t address = reinterpret_cast<uint64_t>(instance->words);

@@ -115,6 +115,14 @@ napi_value ReadSequence(napi_env env, napi_callback_info info);
 napi_value IterateEntries(napi_env env, napi_callback_info info);
 napi_value ReadEntries(napi_env env, napi_callback_info info);
 
+// reflection.cc
+napi_value FindType(napi_env env, napi_callback_info info);
+napi_value ReadType(napi_env env, napi_callback_info info);
+napi_value GetMethod(napi_env env, napi_callback_info info);
+napi_value GetConstructor(napi_env env, napi_callback_info info);
+napi_value GetField(napi_env env, napi_callback_info info);
+napi_value SetField(napi_env env, napi_callback_info info);
+
 // functions.cc
 napi_value GetBuiltin(napi_env env, napi_callback_info info);
 napi_value GetGlobal(napi_env env, napi_callback_info info);

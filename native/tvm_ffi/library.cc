@@ -30,6 +30,8 @@ static const char* Resolve(void* handle, Library* found) {
 #undef DLPACK_RESOLVE
   *reinterpret_cast<void**>(&found->ErrorCreateWithCauseAndExtraContext) =
       platform::FindSymbol(handle, "TVMFFIErrorCreateWithCauseAndExtraContext");
+  *reinterpret_cast<void**>(&found->TypeKeyToIndex) = platform::FindSymbol(handle, "TVMFFITypeKeyToIndex");
+  *reinterpret_cast<void**>(&found->GetTypeAttrColumn) = platform::FindSymbol(handle, "TVMFFIGetTypeAttrColumn");
   found->GetVersion(&found->version);
   if (found->version.major != 0 || found->version.minor != 1) {
     char version[64];

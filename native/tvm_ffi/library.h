@@ -36,8 +36,14 @@ struct Library {
   // NULL in versions whose errors have no causes.
   int (*ErrorCreateWithCauseAndExtraContext)(const TVMFFIByteArray*, const TVMFFIByteArray*, const TVMFFIByteArray*,
                                              TVMFFIObjectHandle, TVMFFIObjectHandle, TVMFFIObjectHandle*);
+  // NULL in versions without them.
+  int (*TypeKeyToIndex)(const TVMFFIByteArray*, int32_t*);
+  const TVMFFITypeAttrColumn* (*GetTypeAttrColumn)(const TVMFFIByteArray*);
   TVMFFIVersion version;
 };
+
+// The first 0.1.x whose structs for fields and methods are those of tvm_ffi_abi.h.
+static const uint32_t kReflectionPatch = 14;
 
 // Filled by LoadLibrary and never changed afterwards.
 extern Library library;

@@ -275,6 +275,54 @@ static_assert(offsetof(EntriesRequest, count) == 20);
 static_assert(offsetof(EntriesRequest, is_last) == 24);
 static_assert(sizeof(EntriesRequest) == 32);
 
+// A registered type: found by its key, or read.
+struct alignas(8) TypeRequest {
+  // 0, or -1 when an error is raised on this thread
+  int32_t status;
+  // its number; -1: there is none
+  int32_t type;
+};
+static_assert(offsetof(TypeRequest, status) == 0);
+static_assert(offsetof(TypeRequest, type) == 4);
+static_assert(sizeof(TypeRequest) == 8);
+
+// A method or the constructor of a type.
+struct alignas(8) MethodRequest {
+  // the address of an object
+  uint64_t object;
+  // the type that declares it
+  int32_t type;
+  // its place among the methods of that type
+  uint32_t index;
+  // the number of a reference in the table of the context; 0: none
+  uint32_t reference;
+};
+static_assert(offsetof(MethodRequest, object) == 0);
+static_assert(offsetof(MethodRequest, type) == 8);
+static_assert(offsetof(MethodRequest, index) == 12);
+static_assert(offsetof(MethodRequest, reference) == 16);
+static_assert(sizeof(MethodRequest) == 24);
+
+// A field of an object. Its value follows.
+struct alignas(8) FieldRequest {
+  // the address of an object
+  uint64_t object;
+  // 0, or -1 when an error is raised on this thread
+  int32_t status;
+  // the type that declares it
+  int32_t type;
+  // its place among the fields of that type
+  uint32_t index;
+  // the number of a reference in the table of the context; 0: none
+  uint32_t reference;
+};
+static_assert(offsetof(FieldRequest, object) == 0);
+static_assert(offsetof(FieldRequest, status) == 8);
+static_assert(offsetof(FieldRequest, type) == 12);
+static_assert(offsetof(FieldRequest, index) == 16);
+static_assert(offsetof(FieldRequest, reference) == 20);
+static_assert(sizeof(FieldRequest) == 24);
+
 // The stream of a device.
 struct alignas(8) StreamRequest {
   // a stream handle

@@ -128,6 +128,32 @@ const messages = [
       ['isLast', 'u32', '1 when these were the last entries'],
     ],
   },
+  {
+    name: 'TypeRequest',
+    comment: 'A registered type: found by its key, or read.',
+    fields: [raised, ['type', 'i32', 'its number; -1: there is none']],
+  },
+  {
+    name: 'MethodRequest',
+    comment: 'A method or the constructor of a type.',
+    fields: [
+      object,
+      ['type', 'i32', 'the type that declares it'],
+      ['index', 'u32', 'its place among the methods of that type'],
+      reference,
+    ],
+  },
+  {
+    name: 'FieldRequest',
+    comment: 'A field of an object. Its value follows.',
+    fields: [
+      object,
+      raised,
+      ['type', 'i32', 'the type that declares it'],
+      ['index', 'u32', 'its place among the fields of that type'],
+      reference,
+    ],
+  },
   { name: 'StreamRequest', comment: 'The stream of a device.', fields: [stream, raised, deviceType, deviceId] },
   {
     name: 'AllocatorRequest',

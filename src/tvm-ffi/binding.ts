@@ -42,6 +42,18 @@ export interface FFIBinding {
   readEntries(): void;
   /** ObjectRequest */
   readTypeKey(): string | undefined;
+  /** TypeRequest */
+  findType(key: string): void;
+  readType():
+    | [key: string, parent: number, fields: readonly (string | number)[], methods: readonly (string | number)[]]
+    | undefined;
+  /** MethodRequest */
+  getMethod(): void;
+  getConstructor(): void;
+  /** FieldRequest: the value is as the result of a call. */
+  getField(): unknown;
+  setField(): void;
+  /** ObjectRequest */
   getBuiltin(name: string): void;
   getGlobal(name: string): void;
   setGlobal(name: string, override: boolean): void;
@@ -60,6 +72,8 @@ export interface FFIBinding {
   /** TensorAllocateRequest */
   allocTensor(): void;
   readonly path: string;
+  /** False: the structs for fields and methods of this version are not those that native code knows. */
+  readonly isReflective: boolean;
   /** The address of the wire, in two halves. */
   readonly wireLow: number;
   readonly wireHigh: number;

@@ -16,6 +16,7 @@ import { writeArgument } from './arguments.js';
 import { appendToBatch, readContainer, readElements } from './containers.js';
 import { errorAt, takeRaised } from './errors.js';
 import { ffi } from './library.js';
+import { ObjectClasses } from './object-classes.js';
 import {
   adoptObject,
   callState,
@@ -24,15 +25,17 @@ import {
   keepForCall,
   leaveCall,
   type ObjectHandle,
+  recognise,
   releaseTemporaries,
+  remember,
   standIns,
   TemporaryObject,
 } from './objects.js';
 import { enter, leave } from './slot.js';
 import { streamOf } from './streams.js';
 import type { TensorObject } from './tensor-object.js';
-import { DataType, DeviceValue, FFIObject, OpaquePointer, Shape } from './values.js';
-import { CallRequest, ValueRequest } from './wire-layout.js';
+import { DataType, DeviceValue, OpaquePointer, Shape } from './values.js';
+import { CallRequest, FieldRequest, ValueRequest } from './wire-layout.js';
 
 const { f64, i64, u64, i32, u32, u8 } = wire;
 const { SLOT, TOP } = WireHeader;
@@ -296,7 +299,7 @@ function readObject(type: number, pointer: number, reference: number): unknown {
     case Type.error:
       return errorAt(pointer, reference);
     case Type.function:
-      return wrapFunction(adoptObject(pointer, type, reference));
+      return recogniseOr(pointer, reference, () => wrapFunction(adoptObject(pointer, type, reference)));
     case Type.shape:
       return readShape(pointer, reference);
     case Type.array:
@@ -305,8 +308,65 @@ function readObject(type: number, pointer: number, reference: number): unknown {
     case Type.dict:
       return readContainer(pointer, type, reference, takeValue);
     default:
-      return new FFIObject(adoptObject(pointer, type, reference));
+      return recogniseOr(pointer, reference, () => objectClasses.wrap(adoptObject(pointer, type, reference)));
   }
+}
+
+/** What stands for a native object already, or else what `make` makes; the reference is the maker's. */
+function recogniseOr(pointer: number, reference: number, make: () => object): object {
+  const known = recognise(pointer);
+  if (known === undefined) return remember(pointer, make());
+  disown(reference);
+  return known;
+}
+
+/** The classes of objects that native code returns. */
+export const objectClasses: ObjectClasses = new ObjectClasses({ invoke, getField, setField });
+
+function getField(pointer: number, type: number, index: number): unknown {
+  const slot = enterField(pointer, type, index);
+  const half = slot * 2;
+  try {
+    u32[SLOT] = slot;
+    const taken = ffi.getField();
+    if (i32[half + FieldRequest.STATUS] !== 0) throw takeRaised();
+    return readValue(slot + FieldRequest.WORDS, taken, half + FieldRequest.REFERENCE);
+  } finally {
+    leave(slot);
+  }
+}
+
+function setField(pointer: number, type: number, index: number, value: unknown): void {
+  const { isUsed, device, temporaries, lent } = callState;
+  const mark = temporaries.length;
+  const lentMark = lent.length;
+  const slot = enterField(pointer, type, index);
+  const at = slot + FieldRequest.WORDS;
+  callState.isUsed = true;
+  callState.device = null;
+  try {
+    writeArgument(at, value);
+    if (i32[typeAt(at)] === Type.tensorView) {
+      throw new BufferError(
+        'Expected memory that native code may keep for a field but this tensor is a view, or lies in a JavaScript ' +
+          'buffer that its owner can move; use Tensor.from or Tensor.adopt',
+      );
+    }
+    u32[SLOT] = slot;
+    ffi.setField();
+    if (i32[slot * 2 + FieldRequest.STATUS] !== 0) throw takeRaised();
+  } finally {
+    callState.device = device;
+    endCall(slot, mark, lentMark, isUsed);
+  }
+}
+
+function enterField(pointer: number, type: number, index: number): number {
+  const slot = enter(FieldRequest.WORDS + ANY_WORDS);
+  f64[slot + FieldRequest.OBJECT] = pointer;
+  i32[slot * 2 + FieldRequest.TYPE] = type;
+  u32[slot * 2 + FieldRequest.INDEX] = index;
+  return slot;
 }
 
 function readShape(pointer: number, reference: number): Shape {

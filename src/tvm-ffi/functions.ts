@@ -10,12 +10,14 @@ import { WireHeader } from '../native/wire-layout.js';
 import { checkOptions } from '../options.js';
 import { Type } from './any.js';
 import { type JavaScriptFunction, makeCallback } from './callbacks.js';
-import { type FFIFunction, invokeLocked, wrapFunction } from './calls.js';
+import { type FFIFunction, invokeLocked, objectClasses, wrapFunction } from './calls.js';
 import { takeRaised } from './errors.js';
 import { builtin, findGlobal } from './globals.js';
 import { ffi, library } from './library.js';
-import { adoptObject, type ObjectHandle, standIns } from './objects.js';
+import type { ObjectClass } from './object-classes.js';
+import { adoptObject, type ObjectHandle, recognise, remember, standIns } from './objects.js';
 import { enter, leave } from './slot.js';
+import { FFIObject, handleOf } from './values.js';
 import { ObjectRequest } from './wire-layout.js';
 
 export interface GetGlobalOptions {
@@ -30,9 +32,35 @@ export function getGlobalFunc(name: string, options: GetGlobalOptions = {}): FFI
   if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
   checkOptions(options, { allowMissing: true }, '{ allowMissing: true }');
   const handle = findGlobal(name);
-  if (handle !== null) return wrapFunction(handle);
+  if (handle !== null) {
+    const known = recognise(handle.pointer);
+    if (known === undefined) return remember(handle.pointer, wrapFunction(handle));
+    handle.makeOwner().free();
+    return known as FFIFunction;
+  }
   if (options.allowMissing === true) return null;
   throw new ArgumentValueError('name', 'a registered global function (globalFuncNames() lists them)', name);
+}
+
+/** True when two functions, modules or objects stand for one native object. */
+export function sameAs(a: unknown, b: unknown): boolean {
+  const first = addressOfObject(a);
+  return first !== null && first === addressOfObject(b);
+}
+
+function addressOfObject(value: unknown): number | null {
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return null;
+  const handle = standIns.get(value) ?? (value instanceof FFIObject ? handleOf(value) : undefined);
+  return handle?.pointer ?? null;
+}
+
+/**
+ * The class of a type that native code registered under a key. Its constructor calls the one of the type; its objects have the
+ * fields and methods that the type declares. `T` describes them.
+ */
+export function objectClass<T extends object = Record<string, unknown>>(key: string): ObjectClass<T> {
+  library();
+  return objectClasses.find(key) as unknown as ObjectClass<T>;
 }
 
 export interface RegisterOptions {

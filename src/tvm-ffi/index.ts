@@ -23,13 +23,16 @@ export {
   type GetGlobalOptions,
   getGlobalFunc,
   globalFuncNames,
+  objectClass,
   type RegisterOptions,
   registerGlobalFunc,
   removeGlobalFunc,
+  sameAs,
   toFunction,
 } from './functions.js';
 export { type LoadOptions, loadLibrary } from './library.js';
 export { asModule, describeFunction, type FunctionDescription, type KernelModule, loadModule } from './module.js';
+export { isInstance, type ObjectClass } from './object-classes.js';
 export {
   currentStream,
   followTorchStream,

@@ -199,5 +199,24 @@ export function adoptObject(pointer: number, type: number, reference: number): O
   return new ObjectHandle(pointer, type, reference, null);
 }
 
+/** The JavaScript function or object for a native one, by its address: the same as long as it lives. */
+const known = new Map<number, WeakRef<object>>();
+let sweepAt = 1024;
+
+/** The function or object that stands for the native one at an address, or undefined. */
+export function recognise(pointer: number): object | undefined {
+  return known.get(pointer)?.deref();
+}
+
+/** Notes what stands for the native object at an address. It has a reference, so the address stays that object's. */
+export function remember<T extends object>(pointer: number, value: T): T {
+  known.set(pointer, new WeakRef(value));
+  if (known.size > sweepAt) {
+    for (const [address, reference] of known) if (reference.deref() === undefined) known.delete(address);
+    sweepAt = Math.max(1024, known.size * 2);
+  }
+  return value;
+}
+
 /** The native objects behind the JavaScript functions and modules that stand for them. */
 export const standIns = new WeakMap<object, ObjectHandle>();

@@ -142,6 +142,32 @@ export const EntriesRequest = {
   WORDS: 4,
 } as const;
 
+/** A registered type: found by its key, or read. */
+export const TypeRequest = {
+  STATUS: 0, // i32: 0, or -1 when an error is raised on this thread
+  TYPE: 1, // i32: its number; -1: there is none
+  WORDS: 2,
+} as const;
+
+/** A method or the constructor of a type. */
+export const MethodRequest = {
+  OBJECT: 0, // u64: the address of an object
+  TYPE: 2, // i32: the type that declares it
+  INDEX: 3, // u32: its place among the methods of that type
+  REFERENCE: 4, // u32: the number of a reference in the table of the context; 0: none
+  WORDS: 4,
+} as const;
+
+/** A field of an object. Its value follows. */
+export const FieldRequest = {
+  OBJECT: 0, // u64: the address of an object
+  STATUS: 2, // i32: 0, or -1 when an error is raised on this thread
+  TYPE: 3, // i32: the type that declares it
+  INDEX: 4, // u32: its place among the fields of that type
+  REFERENCE: 5, // u32: the number of a reference in the table of the context; 0: none
+  WORDS: 4,
+} as const;
+
 /** The stream of a device. */
 export const StreamRequest = {
   STREAM: 0, // u64: a stream handle

@@ -1,0 +1,158 @@
+// Types that native code registered: their fields, methods and constructors. JavaScript reads a type once and keeps it.
+#include "context.h"
+#include "text.h"
+
+namespace dlpack {
+namespace tvm_ffi {
+
+static napi_value StringOf(napi_env env, const TVMFFIByteArray& bytes) {
+  napi_value value = nullptr;
+  napi_create_string_utf8(env, bytes.data == nullptr ? "" : bytes.data, bytes.size, &value);
+  return value;
+}
+
+static napi_value NumberOf(napi_env env, double number) {
+  napi_value value = nullptr;
+  napi_create_double(env, number, &value);
+  return value;
+}
+
+// An error is raised where the structs of this version are not those that we know.
+static bool IsReflective() {
+  if (library.version.patch >= kReflectionPatch && library.TypeKeyToIndex != nullptr &&
+      library.GetTypeAttrColumn != nullptr) {
+    return true;
+  }
+  library.ErrorSetRaisedFromCStr("RuntimeError", "Fields and methods of objects need TVM-FFI 0.1.14 or later");
+  return false;
+}
+
+// findType(key): the number of a registered type, -1 when there is none.
+napi_value FindType(napi_env env, napi_callback_info info) {
+  napi_value value;
+  Context* self = ContextOf(env, info, 1, &value);
+  TypeRequest* request = RequestOf<TypeRequest>(self);
+  const Text key(env, value);
+  request->type = -1;
+  request->status = IsReflective() ? 0 : -1;
+  if (request->status != 0) return nullptr;
+  if (library.TypeKeyToIndex(key.bytes(), &request->type) != 0) {
+    TVMFFIObjectHandle error = nullptr;
+    library.ErrorMoveFromRaised(&error);
+    if (error != nullptr) library.ObjectDecRef(error);
+    request->type = -1;
+  }
+  return nullptr;
+}
+
+// [key, parent, [field, flags, metadata, ...], [method, flags, metadata, ...]]; the parent is -1 for the root.
+napi_value ReadType(napi_env env, napi_callback_info info) {
+  Context* self = ContextOf(env, info);
+  TypeRequest* request = RequestOf<TypeRequest>(self);
+  const TVMFFITypeInfo* type = library.GetTypeInfo(request->type);
+  request->status = type != nullptr && IsReflective() ? 0 : -1;
+  if (request->status != 0) return nullptr;
+  const int32_t parent = type->type_depth == 0 ? -1 : type->type_ancestors[type->type_depth - 1]->type_index;
+  napi_value result, fields, methods;
+  if (napi_create_array(env, &result) != napi_ok || napi_create_array(env, &fields) != napi_ok ||
+      napi_create_array(env, &methods) != napi_ok) {
+    return nullptr;
+  }
+  for (int32_t i = 0; i < type->num_fields; ++i) {
+    const TVMFFIFieldInfo& field = type->fields[i];
+    napi_set_element(env, fields, static_cast<uint32_t>(3 * i), StringOf(env, field.name));
+    napi_set_element(env, fields, static_cast<uint32_t>(3 * i + 1), NumberOf(env, static_cast<double>(field.flags)));
+    napi_set_element(env, fields, static_cast<uint32_t>(3 * i + 2), StringOf(env, field.metadata));
+  }
+  for (int32_t i = 0; i < type->num_methods; ++i) {
+    const TVMFFIMethodInfo& method = type->methods[i];
+    napi_set_element(env, methods, static_cast<uint32_t>(3 * i), StringOf(env, method.name));
+    napi_set_element(env, methods, static_cast<uint32_t>(3 * i + 1), NumberOf(env, static_cast<double>(method.flags)));
+    napi_set_element(env, methods, static_cast<uint32_t>(3 * i + 2), StringOf(env, method.metadata));
+  }
+  napi_set_element(env, result, 0, StringOf(env, type->type_key));
+  napi_set_element(env, result, 1, NumberOf(env, parent));
+  napi_set_element(env, result, 2, fields);
+  napi_set_element(env, result, 3, methods);
+  return result;
+}
+
+// A reference to a function, 0 for a value that is not one.
+static void OwnFunction(Context* self, MethodRequest* request, const TVMFFIAny& value) {
+  request->object = 0;
+  request->reference = 0;
+  if (value.type_index != kTVMFFIFunction) return;
+  library.ObjectIncRef(value.v_obj);
+  request->object = value.v_uint64;
+  request->reference = Own(self, value.v_obj);
+}
+
+// A method of a type.
+napi_value GetMethod(napi_env env, napi_callback_info info) {
+  Context* self = ContextOf(env, info);
+  MethodRequest* request = RequestOf<MethodRequest>(self);
+  const TVMFFITypeInfo* type = library.GetTypeInfo(request->type);
+  const bool is_known = type != nullptr && request->index < static_cast<uint32_t>(type->num_methods);
+  OwnFunction(self, request, is_known ? type->methods[request->index].method : TVMFFIAny{});
+  return nullptr;
+}
+
+// The constructor of a type, which the library keeps in a column of its own.
+napi_value GetConstructor(napi_env env, napi_callback_info info) {
+  Context* self = ContextOf(env, info);
+  MethodRequest* request = RequestOf<MethodRequest>(self);
+  static const char kName[] = "__ffi_init__";
+  const TVMFFIByteArray name{kName, sizeof(kName) - 1};
+  const TVMFFITypeAttrColumn* column = library.GetTypeAttrColumn(&name);
+  const int32_t index = column == nullptr ? -1 : request->type - column->begin_index;
+  OwnFunction(self, request, index >= 0 && index < column->size ? column->data[index] : TVMFFIAny{});
+  return nullptr;
+}
+
+static const TVMFFIFieldInfo* FieldOf(const FieldRequest& request) {
+  const TVMFFITypeInfo* type = library.GetTypeInfo(request.type);
+  return type == nullptr || request.index >= static_cast<uint32_t>(type->num_fields) ? nullptr
+                                                                                     : type->fields + request.index;
+}
+
+static void* PlaceOf(const FieldRequest& request, const TVMFFIFieldInfo& field) {
+  return reinterpret_cast<char*>(request.object) + field.offset;
+}
+
+// The value of a field, as the result of a call.
+napi_value GetField(napi_env env, napi_callback_info info) {
+  Context* self = ContextOf(env, info);
+  FieldRequest* request = RequestOf<FieldRequest>(self);
+  TVMFFIAny* result = ValuesOf(request);
+  *result = TVMFFIAny{};
+  const TVMFFIFieldInfo* field = FieldOf(*request);
+  request->status = field == nullptr ? -1 : field->getter(PlaceOf(*request, *field), result);
+  if (request->status != 0 || result->type_index < kTVMFFIStaticObjectBegin) return nullptr;
+  return TakeObject(self, env, result, true, &request->reference);
+}
+
+// Sets a field to a value.
+napi_value SetField(napi_env env, napi_callback_info info) {
+  FieldRequest* request = RequestOf<FieldRequest>(ContextOf(env, info));
+  const TVMFFIAny* value = ValuesOf(request);
+  const TVMFFIFieldInfo* field = FieldOf(*request);
+  request->status = -1;
+  if (field == nullptr || field->setter == nullptr) return nullptr;
+  void* place = PlaceOf(*request, *field);
+  if ((field->flags & kTVMFFIFieldFlagBitSetterIsFunctionObj) == 0) {
+    typedef int (*Setter)(void*, const TVMFFIAny*);
+    request->status = reinterpret_cast<Setter>(field->setter)(place, value);
+    return nullptr;
+  }
+  TVMFFIAny args[2] = {};
+  args[0].type_index = kTVMFFIOpaquePtr;
+  args[0].v_ptr = place;
+  args[1] = *value;
+  TVMFFIAny result = {};
+  request->status = CellOf<TVMFFIFunctionCell>(field->setter)->safe_call(field->setter, args, 2, &result);
+  if (request->status == 0 && result.type_index >= kTVMFFIStaticObjectBegin) library.ObjectDecRef(result.v_obj);
+  return nullptr;
+}
+
+}  // namespace tvm_ffi
+}  // namespace dlpack

@@ -1,0 +1,227 @@
+/**
+ * A class for each type that native code registered, with the fields and methods that it declares. Reading a field and calling
+ * a method are calls, and calls return objects: so the operations are a parameter here, and this module is below calls.ts.
+ *
+ * @module
+ */
+
+import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import { wire } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
+import { takeRaised } from './errors.js';
+import { builtin } from './globals.js';
+import { ffi, library } from './library.js';
+import { ObjectHandle, remember, standIns } from './objects.js';
+import { enter, leave } from './slot.js';
+import { FFIObject, handleOf } from './values.js';
+import { MethodRequest, TypeRequest } from './wire-layout.js';
+
+const { f64, i32, u32 } = wire;
+const WRITABLE = 1;
+const STATIC = 4;
+
+/** What the classes do with native code. */
+export interface ObjectOperations {
+  invoke(pointer: number, args: readonly unknown[]): unknown;
+  getField(pointer: number, type: number, index: number): unknown;
+  setField(pointer: number, type: number, index: number, value: unknown): void;
+}
+
+/** The class of a registered type. `T` describes its fields and methods. */
+export interface ObjectClass<T extends object = object> {
+  /** Calls the constructor that the type registered. */
+  new (...args: unknown[]): FFIObject & T;
+  /** A new object by the values of its fields; those with a default may be left out. */
+  fromFields(fields: Partial<T>): FFIObject & T;
+  readonly prototype: FFIObject & T;
+}
+
+interface Member {
+  readonly name: string;
+  readonly flags: number;
+}
+
+interface TypeDescription {
+  readonly key: string;
+  /** -1 for the root. */
+  readonly parent: number;
+  readonly fields: readonly Member[];
+  readonly methods: readonly Member[];
+}
+
+const descriptions = new Map<number, TypeDescription>();
+
+/** What the library knows about a type; it is read once. */
+function describe(type: number): TypeDescription {
+  let description = descriptions.get(type);
+  if (description === undefined) {
+    const slot = enter(TypeRequest.WORDS);
+    i32[slot * 2 + TypeRequest.TYPE] = type;
+    u32[WireHeader.SLOT] = slot;
+    const read = ffi.readType();
+    leave(slot);
+    if (read === undefined) throw takeRaised();
+    const [key, parent, fields, methods] = read;
+    description = { key, parent, fields: membersOf(fields), methods: membersOf(methods) };
+    descriptions.set(type, description);
+  }
+  return description;
+}
+
+function membersOf(flat: readonly (string | number)[]): Member[] {
+  const members: Member[] = [];
+  for (let i = 0; i < flat.length; i += 3) members.push({ name: flat[i] as string, flags: flat[i + 1] as number });
+  return members;
+}
+
+/** The number of the type with a key, or null. */
+function findType(key: string): number | null {
+  library();
+  const slot = enter(TypeRequest.WORDS);
+  u32[WireHeader.SLOT] = slot;
+  ffi.findType(key);
+  leave(slot);
+  if (i32[slot * 2 + TypeRequest.STATUS] !== 0) throw takeRaised();
+  const type = i32[slot * 2 + TypeRequest.TYPE] as number;
+  return type < 0 ? null : type;
+}
+
+/** True when the native object behind a value is of the type with a key, or of one derived from it. */
+export function isInstance(value: unknown, key: string): boolean {
+  if (typeof key !== 'string') throw new ArgumentTypeError('key', 'the key of a type', key);
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false;
+  const handle = standIns.get(value) ?? (value instanceof FFIObject ? handleOf(value) : undefined);
+  if (handle === undefined) return false;
+  const wanted = findType(key);
+  for (let { type } = handle; type >= 0; type = describe(type).parent) if (type === wanted) return true;
+  return false;
+}
+
+/** A function that the library keeps for the type: its address. A reference is kept for good, as types are. */
+function functionOf(type: number, index: number | null): number {
+  const slot = enter(MethodRequest.WORDS);
+  i32[slot * 2 + MethodRequest.TYPE] = type;
+  u32[slot * 2 + MethodRequest.INDEX] = index ?? 0;
+  u32[WireHeader.SLOT] = slot;
+  if (index === null) ffi.getConstructor();
+  else ffi.getMethod();
+  leave(slot);
+  return f64[slot + MethodRequest.OBJECT] as number;
+}
+
+type AnyClass = (new (...args: never[]) => FFIObject) & { fromFields?: unknown };
+
+/** Names that JavaScript itself needs. */
+const reserved = new Set(['constructor', '__proto__', 'prototype', 'name', 'length', 'fromFields']);
+
+export class ObjectClasses {
+  private readonly classes = new Map<number, AnyClass>();
+  private readonly operations: ObjectOperations;
+
+  constructor(operations: ObjectOperations) {
+    this.operations = operations;
+  }
+
+  /** The object behind a handle, of the class of its type. */
+  wrap(handle: ObjectHandle): FFIObject {
+    const made = ffi.isReflective ? this.classOf(handle.type) : FFIObject;
+    return Reflect.construct(made, [handle]) as FFIObject;
+  }
+
+  /** The class of the type with a key. */
+  find(key: string): AnyClass {
+    if (typeof key !== 'string') throw new ArgumentTypeError('key', 'the key of a type', key);
+    const type = findType(key);
+    if (type === null) throw new ArgumentValueError('key', 'the key of a registered type', key);
+    return this.classOf(type);
+  }
+
+  private classOf(type: number): AnyClass {
+    let made = this.classes.get(type);
+    if (made === undefined) {
+      made = this.make(type);
+      this.classes.set(type, made);
+    }
+    return made;
+  }
+
+  private make(type: number): AnyClass {
+    const description = describe(type);
+    const { invoke } = this.operations;
+    const parent = description.parent < 0 ? FFIObject : this.classOf(description.parent);
+    const construct = (args: readonly unknown[]) => {
+      const init = functionOf(type, null);
+      if (init === 0) throw new ArgumentTypeError('type', 'a type with a constructor', description.key);
+      return invoke(init, args) as FFIObject;
+    };
+    const made = class extends (parent as new (handle: ObjectHandle) => FFIObject) {
+      constructor(...args: unknown[]) {
+        const [first] = args;
+        const isMade = first instanceof ObjectHandle;
+        super(isMade ? first : handleOf(construct(args)));
+        // When it comes back from native code it is this one.
+        if (!isMade) remember(handleOf(this).pointer, this);
+      }
+
+      static fromFields(fields: Readonly<Record<string, unknown>>): unknown {
+        return invoke(builtin('ffi.MakeObjectFromPackedArgs'), [type, ...Object.entries(fields).flat()]);
+      }
+    };
+    Object.defineProperty(made, 'name', { value: description.key.split('.').at(-1) });
+    this.defineFields(made, type, description.fields);
+    this.defineMethods(made, type, description.methods);
+    if (parent === FFIObject) defineText(made, invoke);
+    return made as unknown as AnyClass;
+  }
+
+  private defineFields(made: { readonly prototype: FFIObject }, type: number, fields: readonly Member[]): void {
+    const { getField, setField } = this.operations;
+    for (const [index, { name, flags }] of fields.entries()) {
+      if (reserved.has(name)) continue;
+      Object.defineProperty(made.prototype, name, {
+        configurable: true,
+        enumerable: true,
+        get(this: FFIObject) {
+          return getField(handleOf(this).pointer, type, index);
+        },
+        set(this: FFIObject, value: unknown) {
+          if ((flags & WRITABLE) === 0) throw new ArgumentValueError(name, 'a field that can be written', name);
+          setField(handleOf(this).pointer, type, index, value);
+        },
+      });
+    }
+  }
+
+  private defineMethods(made: { readonly prototype: FFIObject }, type: number, methods: readonly Member[]): void {
+    const { invoke } = this.operations;
+    for (const [index, { name, flags }] of methods.entries()) {
+      if (reserved.has(name) || name.startsWith('__ffi_')) continue;
+      let pointer = 0;
+      const call = (args: readonly unknown[]) => {
+        if (pointer === 0) pointer = functionOf(type, index);
+        return invoke(pointer, args);
+      };
+      const isStatic = (flags & STATIC) !== 0;
+      const method = isStatic
+        ? (...args: unknown[]) => call(args)
+        : function method(this: FFIObject, ...args: unknown[]) {
+            return call([this, ...args]);
+          };
+      Object.defineProperty(isStatic ? made : made.prototype, name, {
+        configurable: true,
+        writable: true,
+        value: method,
+      });
+    }
+  }
+}
+
+/** The library prints the fields, those of objects inside as well. */
+function defineText(made: { readonly prototype: FFIObject }, invoke: ObjectOperations['invoke']): void {
+  const text = function text(this: FFIObject): string {
+    return invoke(builtin('ffi.ReprPrint'), [this]) as string;
+  };
+  for (const name of ['toString', Symbol.for('nodejs.util.inspect.custom')]) {
+    Object.defineProperty(made.prototype, name, { configurable: true, writable: true, value: text });
+  }
+}
