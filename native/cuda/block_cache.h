@@ -1,5 +1,5 @@
-// Small blocks of device memory that were released and may be used again, by work on the same stream: what the driver's
-// pool takes two microseconds for.
+// Small blocks of device memory that were released and may be used again by work on the same stream. The driver's pool
+// needs two microseconds for the same.
 #ifndef DLPACK_NODE_CUDA_BLOCK_CACHE_H_
 #define DLPACK_NODE_CUDA_BLOCK_CACHE_H_
 
@@ -14,7 +14,7 @@ class BlockCache {
   enum { kSmallest = 9, kLargest = 20 };  // powers of two, in bytes
   static const uint64_t kLimit = uint64_t{32} << 20;
 
-  // The class of a size; -1 for what is too large.
+  // The class of a size; -1 for sizes that are too large.
   static int ClassOf(uint64_t nbytes) {
     int log = kSmallest;
     while (log <= kLargest && (uint64_t{1} << log) < nbytes) ++log;
@@ -22,7 +22,7 @@ class BlockCache {
   }
   static uint64_t BytesOf(int size_class) { return uint64_t{1} << (size_class + kSmallest); }
 
-  // A storage of the class; NULL when there is none. `owner_id` links them while they are here. Any thread.
+  // A storage of the class; NULL without one. `owner_id` links them while they are here. Any thread.
   Storage* Take(int size_class) {
     LockScope scope(&lock_);
     Storage* storage = free_[size_class];

@@ -89,7 +89,7 @@ bool Narrow(CopyRequest* request) {
   return true;
 }
 
-// The axis along which the source is contiguous, when the target is along the last; -1 when there is none.
+// The axis along which the source is contiguous, when the target is contiguous along the last; -1 without such an axis.
 int32_t TransposedAxis(const CopyRequest& request) {
   const int32_t last = request.ndim - 1;
   if (request.target_steps[last] != request.item || request.source_steps[last] == request.item) return -1;
@@ -134,7 +134,7 @@ Result Launch(const Device* device, const CopyRequest& request, int64_t count, S
                              nullptr);
 }
 
-// In as many launches as it takes: the outermost axis is taken apart until the rest fits.
+// In as many launches as it takes: the outermost axis is split until each part fits.
 Result LaunchPieces(const Device* device, const CopyRequest& request, StreamHandle stream) {
   int64_t count = 1;
   for (int32_t i = 0; i < request.ndim; ++i) count *= request.shape[i];

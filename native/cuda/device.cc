@@ -7,7 +7,7 @@
 namespace dlpack {
 namespace cuda {
 
-// Freed memory that a pool keeps for the next allocation instead of giving it back to the device.
+// Freed memory that a pool keeps for the next allocation instead of returning it to the device.
 static uint64_t kept_by_pool = uint64_t{512} << 20;
 
 static Device devices[kMaxDevices];

@@ -99,7 +99,7 @@ struct Copy2D {
   size_t height;
 };
 
-// CUmemPoolProps_v1: pinned memory of one device, handed to nobody else.
+// CUmemPoolProps_v1: pinned memory of one device, without handles for other processes.
 struct PoolProperties {
   int32_t allocation_type;  // 1: pinned
   int32_t handle_types;     // 0: none

@@ -12,7 +12,7 @@ Result FindLocation(Address address, Location* location) {
   void* values[] = {&type, &is_managed, &location->ordinal, &location->start, &location->size};
   Result result = driver.PointerGetAttributes(5, attributes, values, address);
   if (result == kInvalidContext) {
-    // Older drivers want one to be current, and any will do.
+    // Older drivers need a current context; any one serves.
     const Device* any = GetDevice(0, &result);
     if (any == nullptr) return result;
     ContextScope scope(any);

@@ -22,7 +22,7 @@ struct Mapping {
   Mapping* next;
 };
 
-// Not a Lock: the driver takes its time to map and unmap.
+// Not a Lock, which spins: mapping and unmapping take long.
 platform::Mutex mutex;
 Mapping* mappings;    // guarded by mutex
 uint64_t process_id;  // guarded by mutex; 0: not made yet
@@ -32,7 +32,7 @@ class MappingsScope : platform::MutexScope {
   MappingsScope() : MutexScope(&mutex) {}
 };
 
-// Under the mutex, all of these.
+// The mutex is held in all of these.
 
 Mapping* FindMapping(const Device* device, const IpcHandle& handle) {
   for (Mapping* mapping = mappings; mapping != nullptr; mapping = mapping->next) {
@@ -84,7 +84,7 @@ void Unmap(Mapping* mapping) {
   free(mapping);
 }
 
-// By what the driver knows; where it does not tell, the caller has the maker's word.
+// By the size that the driver knows; where it knows none, the caller relies on the description.
 bool Reaches(const Mapping* mapping, uint64_t offset, uint64_t nbytes) {
   if (mapping->location.size == 0) return true;
   const uint64_t before = mapping->start - mapping->location.start;
@@ -92,7 +92,7 @@ bool Reaches(const Mapping* mapping, uint64_t offset, uint64_t nbytes) {
   return before <= size && offset <= size - before && nbytes <= size - before - offset;
 }
 
-// Any thread; uses.cc has waited for what we know of.
+// Any thread. uses.cc has waited for the work that we know of.
 void DestroyMapped(Storage* self) {
   Count(counts.imports, -1);
   {
@@ -108,7 +108,7 @@ void DestroyMapped(Storage* self) {
 uint64_t ProcessId() {
   MappingsScope scope;
   if (process_id != 0) return process_id;
-  // Numbers of processes have 22 bits at most.
+  // Process numbers have at most 22 bits.
   process_id = uint64_t{platform::ProcessNumber()} << 42 | (platform::WallNanoseconds() & ((uint64_t{1} << 42) - 1));
   return process_id;
 }
@@ -177,10 +177,10 @@ Result FollowEvent(Storage* storage, const StreamRef& stream, const IpcHandle& h
   Result result = scope.result();
   if (result == kSuccess) result = driver.IpcOpenEventHandle(&event, handle);
   if (result != kSuccess) return result;
-  // A graph cannot wait for what is outside of it: that is over before it is recorded.
+  // A graph cannot wait for work outside of it, so this waits until that work is done before it is recorded.
   result =
       IsCapturing(stream.handle) ? driver.EventSynchronize(event) : driver.StreamWaitEvent(stream.handle, event, 0);
-  // The driver keeps what it still needs of it.
+  // The driver keeps what it still needs of the event.
   driver.EventDestroy(event);
   return result == kSuccess ? NoteReady(storage, stream) : result;
 }

@@ -32,7 +32,8 @@ void FreeBlock(Storage* self) {
 
 Address AddressOf(const Storage* storage) { return reinterpret_cast<Address>(storage->data); }
 
-// The cache of a home stream; NULL for streams of others, whose end nobody tells.
+// The cache of the stream that a block was allocated on; NULL for foreign streams, because we do not learn when they
+// end.
 BlockCache* CacheOf(const Block* block) {
   if (block->home == kLegacyStream) return &block->device->cache;
   return block->stream == nullptr ? nullptr : &block->stream->cache;
@@ -44,11 +45,11 @@ bool IsCaptured(const Block* block) {
   return IsCapturing(block->home);
 }
 
-// Behind the work that the home stream has.
+// Frees behind the work that the allocation stream has.
 void FreePooled(Storage* self) {
   const Block* block = BlockOf(self);
   ContextScope scope(block->device);
-  // A stream that ends while it is captured into a graph: it would free the memory each time the graph runs.
+  // The stream ends while it is captured into a graph, which would free the memory each time it runs.
   const StreamHandle stream = IsCapturing(block->home) ? block->device->side_stream : block->home;
   if (self->data != nullptr) driver.MemFreeAsync(AddressOf(self), stream);
 }
@@ -57,8 +58,8 @@ void DestroyStep(void* argument);
 
 void DestroyPooled(Storage* self) {
   Block* block = BlockOf(self);
-  // What the home stream had before the capture may still use the memory, and nothing can be queued behind it until
-  // that is over.
+  // Work from before the capture may still use the memory, and nothing can be queued behind that work until the capture
+  // ends.
   if (self->data != nullptr && IsCaptured(block) && WatchCapture(block->device, block->home, DestroyStep, self)) return;
   CountOff(self);
   BlockCache* cache = block->size_class < 0 ? nullptr : CacheOf(block);
@@ -75,10 +76,10 @@ void DestroyPooled(Storage* self) {
   FreeBlock(self);
 }
 
-// The watcher's thread.
+// Runs on the thread of the watcher.
 void DestroyStep(void* argument) { DestroyPooled(static_cast<Storage*>(argument)); }
 
-// The driver waits for the device here; uses.cc has waited for what we know of without blocking.
+// The driver waits for the device here. uses.cc has waited, without blocking, for the work that we know of.
 void DestroyDevice(Storage* self) {
   CountOff(self);
   {
@@ -99,7 +100,7 @@ void DestroyPinned(Storage* self) {
   FreeBlock(self);
 }
 
-// But those of streams that are captured into a graph: nothing can be queued behind what they had before.
+// Not the caches of streams that are captured into a graph: nothing can be queued behind their earlier work.
 void FlushCaches(Device* device) {
   FlushCache(&device->cache);
   ContextScope scope(device);
@@ -119,8 +120,8 @@ Result AllocatePooled(Device* device, size_t bytes, StreamHandle home, Address* 
   RelaxedScope relaxed;
   Result result = driver.MemAllocFromPoolAsync(address, bytes, device->pool, home);
   if (result != kOutOfDeviceMemory) return result;
-  // Memory that was released may be behind queued work, kept for later, or in pieces too small. Not by waiting for the
-  // whole device: that would break graphs that others are capturing.
+  // Released memory may be behind queued work, kept for later, or in pieces that are too small. This does not wait for
+  // the whole device, which would break graphs that other threads are capturing.
   FlushCaches(device);
   result = driver.StreamSynchronize(home);
   if (result == kSuccess) result = driver.MemPoolTrimTo(device->pool, 0);
@@ -133,7 +134,7 @@ Storage* Counted(Storage* storage, uint64_t nbytes) {
   return storage;
 }
 
-// A small block that is there already, for a stream that may keep some.
+// A small block that the cache of a stream has.
 Storage* TakeCached(BlockCache* cache, int size_class, uint64_t nbytes, Stream* stream) {
   Storage* storage = size_class < 0 || cache == nullptr ? nullptr : cache->Take(size_class);
   if (storage == nullptr) return nullptr;
@@ -171,7 +172,7 @@ Storage* AllocateOnStream(Device* device, uint64_t nbytes, StreamHandle stream, 
     const size_t bytes = static_cast<size_t>(size_class < 0 ? nbytes : BlockCache::BytesOf(size_class));
     *result = AllocatePooled(device, bytes, home, &address);
     if (*result == kSuccess && home == device->side_stream) {
-      // Nobody else waits for this stream.
+      // Nothing else waits for this stream.
       RelaxedScope relaxed;
       *result = driver.StreamSynchronize(home);
       if (*result != kSuccess) driver.MemFreeAsync(address, home);
@@ -223,7 +224,7 @@ Storage* AllocateMemory(DLDeviceType type, Device* device, uint64_t nbytes, Stre
 }
 
 Storage* AllocateShareable(Device* device, uint64_t nbytes, Result* result) {
-  // What the driver packs several small blocks into, and what it maps for another process.
+  // The driver packs several small blocks into one page, and maps whole pages for another process.
   const uint64_t page = uint64_t{2} << 20;
   return AllocateDirectly(kDLCUDA, device, nbytes, static_cast<size_t>((nbytes + page - 1) & ~(page - 1)), result);
 }

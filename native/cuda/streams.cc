@@ -50,7 +50,7 @@ Stream* FindStream(StreamHandle handle) {
 
 void ReleaseStream(Stream* stream) {
   {
-    // Under the lock, or FindStream could take one that is going.
+    // Under the lock, or FindStream could return a stream that is being destroyed.
     LockScope lock(&streams_lock);
     if (stream->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     Stream** at = &streams;
@@ -97,7 +97,7 @@ Result OrderStreams(const StreamRef& waiting, const StreamRef& awaited) {
   {
     ContextScope scope(waiting.device);
     if (IsCapturing(waiting.handle)) {
-      // The driver would say so, too, and break the capture.
+      // The driver would return the same error, and break the capture.
       ContextScope other(awaited.device);
       if (!IsCapturing(awaited.handle)) return kStreamCaptureIsolation;
     }
@@ -106,7 +106,7 @@ Result OrderStreams(const StreamRef& waiting, const StreamRef& awaited) {
   if (event == nullptr) return result;
   ContextScope scope(waiting.device);
   result = driver.StreamWaitEvent(waiting.handle, event, 0);
-  // The driver keeps what it still needs of it.
+  // The driver keeps what it still needs of the event.
   driver.EventDestroy(event);
   return result;
 }

@@ -21,7 +21,7 @@ struct Use {
   Use* next;
 };
 
-// Of one storage.
+// The uses of one storage.
 struct Uses {
   void (*destroy)(Storage*);  // the storage's own
   Use* first;
@@ -31,8 +31,8 @@ Lock uses_lock;
 
 Uses* UsesOf(Storage* storage) { return static_cast<Uses*>(storage->uses); }
 
-// Most foreign memory is ready on the legacy default stream of its device and never meets another one: that is a mark
-// in place of a list, and nothing to wait for at the release. Lists have even addresses.
+// Most foreign memory is ready on the legacy default stream of its device and is never used on another stream. A mark
+// stands for that instead of a list, and the release has nothing to wait for. Lists have even addresses.
 void* ReadyMark(const Device* device) { return reinterpret_cast<void*>(static_cast<uintptr_t>(device->id) << 1 | 1); }
 bool HasMark(const Storage* storage) { return (reinterpret_cast<uintptr_t>(storage->uses) & 1) != 0; }
 
@@ -57,14 +57,14 @@ Result OrderAfter(const Use& use, const StreamRef& waiting) {
   return driver.StreamWaitEvent(waiting.handle, use.event, 0);
 }
 
-// Whether there is anything to wait for. Work that is captured into a graph has not been queued: its memory is for the
-// graph's maker to keep.
+// Whether there is anything to wait for. Work that is captured into a graph has not been queued: the owner of the graph
+// keeps its memory.
 bool IsPending(const Use& use) {
   if (use.event != nullptr) return driver.EventQuery(use.event) == kNotReady;
   return !IsCapturing(use.place.handle) && driver.StreamQuery(use.place.handle) == kNotReady;
 }
 
-// An event of what is to be waited for; the use's own, or a new one.
+// An event behind the work to wait for: the one that the use has, or a new one.
 EventHandle TakeEvent(Use* use) {
   EventHandle event = use->event;
   use->event = nullptr;
@@ -81,8 +81,8 @@ void Finish(Storage* storage, Uses* uses) {
 
 void RetireStep(void* argument);
 
-// Instead of the storage's own destructor. Memory of our pool goes back behind the work, on the device; for all other,
-// the watcher waits for one use after the other. Nobody else refers to the storage any more.
+// Runs instead of the storage's own destructor, when nothing refers to the storage any more. Memory of our pool is
+// freed behind the work, on the device. For all other memory the watcher waits for one use after the other.
 void Retire(Storage* storage) {
   Uses* uses = UsesOf(storage);
   const StreamRef home = AllocationStream(storage, uses->destroy);
@@ -127,7 +127,7 @@ Use* AddUse(Uses* uses, const StreamRef& place) {
   return use;
 }
 
-// The list of a storage, made on first need; memory of our own was used by its home stream before.
+// The list of a storage, made on first need. Memory of our own was used by the stream it was allocated on before.
 Uses* MakeUses(Storage* storage) {
   const bool has_mark = HasMark(storage);
   if (storage->uses != nullptr && !has_mark) return UsesOf(storage);
@@ -148,8 +148,9 @@ Uses* MakeUses(Storage* storage) {
   return uses;
 }
 
-// A graph cannot wait for what is outside of it: that is over before it is recorded. Uses stay where they are as long
-// as there is a reference, so that others need not wait for the lock meanwhile; an event may be replaced.
+// A graph cannot wait for work outside of it, so this waits until that work is done before it is recorded. Uses stay
+// where they are as long as there is a reference, so that other threads need not wait for the lock meanwhile; an event
+// may be replaced.
 Result FinishUse(const Use& use) {
   ContextScope scope(use.place.device);
   RelaxedScope relaxed;
@@ -161,8 +162,8 @@ Result FinishUse(const Use& use) {
   return result;
 }
 
-// The legacy default stream in place of a stream of somebody else's that is ordered with it. That of a thread is, and
-// an event of it would not be behind what its library queues from now on.
+// The legacy default stream stands for a foreign stream that is ordered with it. The default stream of a thread is, and
+// an event on it would not be behind what its library queues from now on.
 StreamRef LastingPlace(const StreamRef& stream) {
   if (stream.handle == kLegacyStream || stream.handle == kPerThreadStream)
     return StreamRef{stream.device, kLegacyStream};
@@ -182,18 +183,18 @@ bool IsHomeAlone(const Storage* storage, const StreamRef& stream) {
   return storage->uses == nullptr && AllocationStream(storage, storage->destroy) == stream;
 }
 
-// Whether whatever else happens on this stream comes after all that there is.
+// Whether all that this stream gets from now on runs after every noted use.
 bool IsOrdered(const Storage* storage, const StreamRef& stream) {
   return IsHomeAlone(storage, stream) || (HasMark(storage) && MarkedPlace(storage) == stream);
 }
 
-// The stream of a thread is known to that thread only: an event stands for it.
+// Only a thread itself knows its default stream: an event stands for it.
 Result RecordThreadUse(Use* use) {
   if (use->place.handle != kPerThreadStream) return kSuccess;
   Result result;
   EventHandle event = RecordEvent(use->place.device, use->place.handle, &result);
   if (event == nullptr) return result;
-  // Threads have streams of their own under this name: the new event comes behind the old one.
+  // Each thread has a stream of its own under this handle: the new event is recorded behind the old one.
   if (use->event != nullptr) {
     ContextScope scope(use->place.device);
     driver.StreamWaitEvent(use->place.handle, use->event, 0);
@@ -213,7 +214,7 @@ Result OrderAfterUses(Storage* storage, const StreamRef& stream) {
   Uses* uses = MakeUses(storage);
   if (uses == nullptr) return kOutOfDeviceMemory;
   const bool is_capturing = IsCapturing(stream.handle);
-  // Streams of ours are kept while they are in the list; another may have had the handle of one that is not.
+  // Our streams live while they are in the list. A foreign stream may have been destroyed and its handle used again.
   const bool is_listed = FindUse(uses, stream) != nullptr;
   for (Use* use = uses->first; use != nullptr; use = use->next) {
     if ((is_listed && use->ordered_for == stream) || (use->place == stream && use->event == nullptr)) continue;
@@ -221,7 +222,7 @@ Result OrderAfterUses(Storage* storage, const StreamRef& stream) {
     const uint32_t notes = use->notes;
     const Result result = is_inside ? OrderAfter(*use, stream) : FinishUse(*use);
     if (result != kSuccess) return result;
-    // While the lock was free others may have queued what nobody waited for.
+    // While the lock was free, other threads may have queued work that nothing has waited for yet.
     if (use->notes == notes) use->ordered_for = stream;
   }
   return kSuccess;
@@ -245,7 +246,7 @@ Result Lend(Storage* storage, const StreamRef& stream) {
   return result == kSuccess ? NoteUse(storage, LastingPlace(stream)) : result;
 }
 
-// Whether a mark is enough, and made. New memory is known to its holder alone, and needs no lock.
+// Sets the mark if a mark is enough; false otherwise. Only its holder knows new memory, which needs no lock.
 static bool MarkReady(Storage* storage, const StreamRef& stream) {
   if (storage->uses != nullptr || stream.handle != kLegacyStream) return false;
   if (AllocationStream(storage, storage->destroy).device != nullptr) return false;

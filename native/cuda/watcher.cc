@@ -26,7 +26,8 @@ platform::Condition arrived;
 Watched* incoming;  // guarded by mutex
 bool has_thread;    // guarded by mutex
 
-// Queries cost a microsecond: often at first, for work that is nearly done, then a thousand times a second.
+// A query costs a microsecond. The watcher queries often at first, for work that is nearly done, then a thousand times
+// a second.
 void Pause(int round) { platform::SleepMicroseconds(round < 20 ? 20 : round < 100 ? 100 : 1000); }
 
 bool IsDone(const Watched* watched) {
@@ -37,7 +38,7 @@ bool IsDone(const Watched* watched) {
   return true;
 }
 
-// Never ends. It holds nothing that the end of the process would need.
+// Never ends, and holds nothing that the end of the process needs.
 void* Run(void*) {
   CaptureMode mode = kCaptureRelaxed;  // queries are forbidden otherwise while anybody captures a graph
   driver.ThreadExchangeStreamCaptureMode(&mode);
@@ -60,7 +61,7 @@ void* Run(void*) {
         continue;
       }
       *at = watched->next;
-      // Deleters that want a lock of somebody else's must not hold up those who wait.
+      // A deleter may wait for a lock of its library, and must not delay the others.
       FinalizerScope scope;
       watched->done(watched->argument);
       free(watched);

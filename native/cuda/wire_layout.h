@@ -159,7 +159,7 @@ struct alignas(8) PointerRequest {
   uint32_t is_managed;
   // the number of the device
   int32_t ordinal;
-  // what is asked for
+  // the address
   uint64_t address;
   // the CUcontext that owns the memory
   uint64_t context;

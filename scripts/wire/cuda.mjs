@@ -69,7 +69,7 @@ const memory = (maxNdim) => [
       ['memoryType', 'u32', 'a CUmemorytype; 0: the driver does not know the address'],
       ['isManaged', 'u32', '1 for managed memory'],
       ['ordinal', 'i32', 'the number of the device'],
-      ['address', 'u64', 'what is asked for'],
+      ['address', 'u64', 'the address'],
       ['context', 'u64', 'the CUcontext that owns the memory'],
       ['devicePointer', 'u64', 'the address for code on the device'],
       ['hostPointer', 'u64', 'the address for code on the processor; 0: it has none'],

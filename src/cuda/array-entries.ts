@@ -9,10 +9,10 @@ import { MAX_NDIM } from '../layout.js';
 import type { ArrayEntries } from '../storage/foreign.js';
 import { parseTypeString } from './typestr.js';
 
-/** The interface of an array, as an object of JavaScript. Numbers may be bigints everywhere. */
+/** The interface of an array, as a JavaScript object. Every number may be a bigint. */
 export interface CudaArrayInterface {
   readonly shape: readonly (number | bigint)[];
-  /** NumPy's, such as `'<f4'`. */
+  /** NumPy's type string, such as `'<f4'`. */
   readonly typestr: string;
   /** The address, 0 for an array without elements, and whether it is read-only. */
   readonly data: readonly [pointer: number | bigint, readOnly: boolean];
@@ -24,7 +24,7 @@ export interface CudaArrayInterface {
   readonly descr?: readonly unknown[] | null;
   /** Another array that says which elements are valid. Since version 1. */
   readonly mask?: unknown;
-  /** Where the data is made: 1, 2, or a handle; null or absent: it is there. Since version 3. */
+  /** The stream that produces the data: 1, 2, or a handle; null or absent: the data is ready. Since version 3. */
   readonly stream?: number | bigint | null;
 }
 

@@ -18,9 +18,9 @@ import { onStream } from './requests.js';
 import { formatTypeString } from './typestr.js';
 
 export interface CudaArrayExportOptions {
-  /** 0 to 3, the version of the interface. Before 3 it has no stream: the work on the tensor is waited for. */
+  /** 0 to 3, the version of the interface. Before 3 it names no stream, and the call waits for the work on the tensor. */
   version?: 0 | 1 | 2 | 3;
-  /** false: neither waits nor names a stream; the consumer sees to it. */
+  /** false: neither waits nor names a stream; the program orders the work by other means. */
   sync?: boolean;
   /** Which elements are valid: a tensor on a device that broadcasts to the shape. Since version 1. */
   mask?: TensorView;
@@ -44,7 +44,7 @@ export interface TensorCudaArrayInterface {
 
 /**
  * The CUDA Array Interface of a tensor on a device or in managed memory. It keeps nothing alive: hold the tensor as long as
- * somebody uses it. Work on `stream` that starts after this finds the data ready.
+ * it is in use. Work on `stream` that starts after this finds the data ready.
  */
 export function toCudaArrayInterface(
   tensor: TensorView,
@@ -105,7 +105,7 @@ function describeArray(
   if (sync && !isEmpty) {
     stream = currentHandle(ordinalOf(device));
     handOver(descriptor, stream);
-    // Versions without a stream promise data that is there.
+    // Versions without a stream promise data that is ready.
     if (version < 3)
       check(onStream('synchronizeStream', ordinalOf(device), stream), `work on '${device.name}' to succeed`);
   }

@@ -35,22 +35,22 @@ export interface CudaArrayOptions {
    * makes the bytes of each element a last axis.
    */
   dtype?: DType;
-  /** false: does not wait for the maker's stream. */
+  /** false: does not wait for the stream of the producer. */
   sync?: boolean;
-  /** Of an array without elements, whose address says nothing: `'cuda:0'`. */
+  /** The device of an array without elements, whose address means nothing; `'cuda:0'` by default. */
   device?: Device;
 }
 
 const optionNames: OptionNames<CudaArrayOptions> = { dtype: true, sync: true, device: true };
 
-/** An array and the one that says which of its elements are valid. */
+/** An array and its mask, which says which elements are valid. */
 export interface MaskedCudaArray {
   readonly data: Tensor;
   /** Broadcasts to the shape of the data; null when all elements are valid. */
   readonly mask: Tensor | null;
 }
 
-/** Whose memory it is: makes the storage that the tensor will hold. */
+/** Makes the storage of the tensor, which keeps the owner of the memory alive. */
 interface Keeper {
   hold(start: bigint, nbytes: number): Storage;
 }
@@ -63,7 +63,7 @@ interface Settings {
 
 const defaults: Settings = { dtype: undefined, sync: true, device: null };
 
-/** Options are read before anything is held: a getter of theirs may throw. */
+/** Options are read before anything is held, because a getter may throw. */
 function readOptions(options: CudaArrayOptions | undefined): Settings {
   if (options === undefined) return defaults;
   checkOptions(options, optionNames, '{ sync: false }');
@@ -73,9 +73,9 @@ function readOptions(options: CudaArrayOptions | undefined): Settings {
 }
 
 /**
- * Unsafe: a Tensor over the memory that an interface describes. It keeps `owner` until its memory is released, and nothing when
- * there is none: then the memory must outlive it. The address is looked up with the driver, and all elements lie inside the
- * allocation around it.
+ * Unsafe: a Tensor over the memory that an interface describes. It keeps `owner` until its memory is released. Without an
+ * owner the memory must outlive the tensor. The driver looks the address up, and all elements must lie inside the allocation
+ * around it.
  */
 export function fromCudaArrayInterface(
   description: CudaArrayInterface | object,
@@ -92,7 +92,7 @@ export function fromCudaArrayInterface(
 }
 
 /**
- * A Tensor over the memory of an object with `__cuda_array_interface__`, of JavaScript or of Python, without a copy. It keeps the
+ * A Tensor over the memory of an JavaScript or Python object with `__cuda_array_interface__`, without a copy. It keeps the
  * object until its memory is released. The current stream of the device waits for the object's.
  */
 export function asCudaArray(object: object, options?: CudaArrayOptions): Tensor {
@@ -251,7 +251,7 @@ function describeArray(entries: ArrayEntries, settings: Settings, keeper: Keeper
   }
 }
 
-/** The elements of an array are not where it says. */
+/** The error for an array whose elements do not lie inside an allocation. */
 function refused(
   slot: number,
   { pointer }: ArrayEntries,
@@ -277,7 +277,7 @@ function refused(
 
 const uint8 = dtypeFromName('uint8');
 
-/** Strides in elements. Those of axes that nobody steps along are not looked at: versions 0 and 1 leave them open. */
+/** Strides in elements. Strides of axes of length one are not checked: versions 0 and 1 leave them open. */
 function stridesOf(inBytes: readonly number[] | null, shape: readonly number[], dtype: DTypeInfo): readonly number[] {
   const { itemBits } = dtype;
   const rowMajor = rowMajorStrides(shape);
@@ -305,14 +305,14 @@ function stridesOf(inBytes: readonly number[] | null, shape: readonly number[], 
   });
 }
 
-/** The bytes of each element as a last axis. Elements may lie anywhere, and need not follow each other in whole ones. */
+/** The bytes of each element as a last axis. Strides between elements may be any number of bytes. */
 function byteAxes(shape: readonly number[], inBytes: readonly number[] | null, bytes: number) {
   const all = checkShape([...shape, bytes]);
   if (inBytes === null) return { shape: all, strides: rowMajorStrides(all) };
   return { shape: all, strides: [...stridesOf(inBytes, shape, uint8), 1] };
 }
 
-/** An address of nothing may be any: its device counts if there is one. */
+/** The address of an array without elements may be anything; if it lies on a device, that device counts. */
 function emptyDevice(pointer: bigint, wanted: DeviceInfo | null): DeviceInfo {
   const fallback = wanted ?? parseCudaDevice('cuda:0');
   return wanted !== null || pointer < 4096n ? fallback : (deviceOfPointer(pointer) ?? fallback);

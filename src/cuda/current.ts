@@ -1,5 +1,5 @@
 /**
- * The current stream of each device on this thread, by the driver's handle. Native code has the same, for those who ask it.
+ * The current stream of each device on this thread, by the driver's handle. Native code keeps a copy for its callers.
  *
  * @module
  */
@@ -40,7 +40,7 @@ export function setCurrentHandle(id: number, handle: bigint, there: bigint = han
   return before;
 }
 
-/** A handle as other libraries write it: 0 is how they name the legacy default stream. */
+/** A handle from another library, where 0 is the legacy default stream. */
 export function checkHandle(handle: bigint): bigint {
   if (typeof handle !== 'bigint') throw new ArgumentTypeError('handle', 'a bigint', handle);
   if (BigInt.asUintN(64, handle) !== handle) throw new ArgumentValueError('handle', 'a stream of the driver', handle);

@@ -76,7 +76,7 @@ export function cuda(): CudaBinding {
 /** True once this thread has used the driver. */
 export const isLoaded = (): boolean => attached !== null;
 
-/** Throws unless the driver did what it was asked for: `what`, after "Expected". */
+/** Throws unless the driver succeeded. `what` follows "Expected" in the message. */
 export function check(status: number | undefined, what: string): void {
   if (status !== 0) throw driverError(status as number, what);
 }

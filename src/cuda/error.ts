@@ -1,5 +1,5 @@
 /**
- * What the driver refused.
+ * Errors that the driver reports.
  *
  * @module
  */
@@ -12,7 +12,7 @@ declare module '../errors.js' {
   }
 }
 
-/** The CUDA driver reported an error. `code` and `cudaName` are its own: 2 and `'CUDA_ERROR_OUT_OF_MEMORY'`. */
+/** The CUDA driver reported an error. `code` and `cudaName` are the driver's: 2 and `'CUDA_ERROR_OUT_OF_MEMORY'`. */
 export class CudaError extends DLPackError {
   readonly tag = 'CudaError';
   readonly code: number;

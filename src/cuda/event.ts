@@ -20,7 +20,7 @@ import { CreateEventRequest, ElapsedRequest } from './wire-layout.js';
 
 export interface EventOptions {
   device?: Device;
-  /** true: `elapsed` works. Events without are cheaper. */
+  /** true: `elapsed` works. Events without timing are cheaper. */
   timing?: boolean;
 }
 
@@ -34,7 +34,7 @@ interface LiveStream {
 
 let readStream: (value: unknown) => LiveStream | null = () => null;
 
-/** Called by the module of streams: how a real one is told from what only looks like it. Handles are followed blindly. */
+/** Called by the module of streams: how to recognise a real `Stream`. */
 export function setStreamReader(read: (value: unknown) => LiveStream | null): void {
   readStream = read;
 }
@@ -48,14 +48,14 @@ export function handleOn(device: DeviceInfo, stream: StreamArgument): bigint {
   return on.handle;
 }
 
-/** Numbers, and objects of other libraries that have one: whose device it is nobody can tell. */
+/** Numbers, and objects of other libraries that have a `handle`. Their device is unknown. */
 function numberOn(stream: StreamArgument): bigint {
   const handle = streamOfNumber(streamHandle(stream));
   if (handle === null) throw new ArgumentValueError('stream', 'a stream to wait on', -1n);
   return handle;
 }
 
-/** The handle of an event, whatever a program put over its properties; null for anything else. */
+/** The handle of an event, even if a program overrides its properties; null for anything else. */
 export let liveEvent: (value: unknown) => bigint | null;
 
 const { f64, i32, u32, u64 } = wire;
@@ -80,7 +80,7 @@ export function createEvent(device: DeviceInfo, flags: number, what: string): { 
 const EVENT_BLOCKING_SYNC = 1;
 const EVENT_DISABLE_TIMING = 2;
 
-/** A point in the work of a stream, to wait for or to measure from. One that was never recorded has happened. */
+/** A point in the work of a stream, to wait for or to measure from. An event that was never recorded counts as happened. */
 export class Event {
   readonly #device: DeviceInfo;
   readonly #handle: bigint;
@@ -106,7 +106,7 @@ export class Event {
     return this.#device.name;
   }
 
-  /** The driver's own. */
+  /** The driver's handle. */
   get handle(): bigint {
     return this.#live();
   }

@@ -12,7 +12,7 @@ import { OwnerRequest } from './wire-layout.js';
 /** Runtimes without explicit resource management have no such symbol; `dispose()` works everywhere. */
 export const disposeSymbol: typeof Symbol.dispose = Symbol.dispose ?? (Symbol.for('Symbol.dispose') as never);
 
-/** What is to be given back. It does not refer to the object that stands for it. */
+/** What has to be released. It does not refer to the JavaScript object, so that the collector can find that one. */
 interface Token {
   address: bigint;
   readonly given: (() => void) | undefined;
@@ -36,13 +36,13 @@ const registry = new FinalizationRegistry<Token>(giveBack);
 export class Owned {
   private readonly token: Token;
 
-  /** `given` is called once, when it was given back. */
+  /** `given` is called once, after the release. */
   constructor(owner: object, address: bigint, given?: () => void) {
     this.token = { address, given };
     registry.register(owner, this.token, this.token);
   }
 
-  /** Of the native owner. */
+  /** The address of the native owner. */
   get address(): bigint {
     return this.token.address;
   }

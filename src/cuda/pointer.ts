@@ -17,7 +17,7 @@ export interface PointerAttributes {
   readonly device: Device;
   /** The device that the memory was allocated on or for. */
   readonly deviceId: number;
-  /** The `CUcontext` that owns it; `0n` for memory of a pool, which belongs to none. */
+  /** The `CUcontext` that owns it; `0n` for memory of a pool, which belongs to no context. */
   readonly context: bigint;
   readonly isHostAccessible: boolean;
   readonly isManaged: boolean;
@@ -58,7 +58,7 @@ export function pointerAttributes(address: bigint): PointerAttributes | null {
     rangeSize: Number(word(PointerRequest.RANGE_SIZE)),
   };
   leave(slot);
-  // Older drivers refuse addresses they do not know, newer ones know nothing of them.
+  // For an unknown address, older drivers return an error and newer ones a memory type of 0.
   if (status === INVALID_VALUE || (status === 0 && type === 0)) return null;
   if (status !== 0) throw driverError(status, 'the attributes of an address');
   return {

@@ -33,7 +33,7 @@ export interface StreamOptions {
 
 const optionNames: OptionNames<StreamOptions> = { device: true, priority: true, blocking: true };
 
-/** A handle that is somebody else's. Not exported: only this module makes streams of handles. */
+/** The handle of a foreign stream. Not exported: only this module makes streams from handles. */
 class Foreign {
   readonly handle: bigint;
 
@@ -46,14 +46,14 @@ class Foreign {
 const current: (Stream | undefined)[] = [];
 
 /**
- * A stream of a device. The driver keeps one that was disposed until its work is done, and memory that its work uses keeps
- * it, too.
+ * A stream of a device. The driver keeps a disposed stream until its work is done, and memory that its work uses keeps it,
+ * too.
  */
 export class Stream {
   readonly #device: DeviceInfo;
   readonly #handle: bigint;
   readonly #owned: Owned | null;
-  /** How often it is the current one. It must not end meanwhile. */
+  /** How many calls of `use` have it as the current stream. It must not be destroyed meanwhile. */
   #uses = 0;
   #isEnding = false;
 
@@ -92,7 +92,7 @@ export class Stream {
     this.#owned = new Owned(this, owner);
   }
 
-  /** The one that libraries use which were told of no other: the legacy default stream. */
+  /** The legacy default stream, which libraries use unless they are told otherwise. */
   static default(device: Device = 'cuda:0'): Stream {
     return new Stream({ device }, new Foreign(LEGACY_STREAM));
   }
@@ -120,21 +120,21 @@ export class Stream {
     return this.#device.name;
   }
 
-  /** The driver's own: `1n` and `2n` for the default streams, an address for others. The number that Python libraries take. */
+  /** The driver's handle, which Python libraries take: `1n` and `2n` for the default streams, an address for others. */
   get handle(): bigint {
     if (!(#handle in this)) throw new ArgumentTypeError('stream', 'a Stream', this);
     return this.#live();
   }
 
-  /** Not the property, which a program can cover: the driver follows any handle. */
+  /** Not the property, which a program can override: the driver crashes on a wrong handle. */
   #live(): bigint {
     if (this.#owned?.isDisposed === true) throw new DisposedError('Expected a live stream but it was disposed');
     return this.#handle;
   }
 
   /**
-   * Runs `action` with this stream as the current one of its device, and puts the one before back when it returns or throws.
-   * For an async function that is when it first awaits.
+   * Runs `action` with this stream as the current one of its device, and restores the one before when it returns or throws. An
+   * async function has it until its first `await`.
    */
   use<T>(action: () => T): T {
     if (typeof action !== 'function') throw new ArgumentTypeError('action', 'a function', action);

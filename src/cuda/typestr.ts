@@ -10,7 +10,7 @@ import { ArgumentTypeError, ArgumentValueError, describe, UnsupportedDTypeError 
 /** What a type string says. */
 export interface TypeString {
   readonly text: string;
-  /** `'|'`: has none. */
+  /** `'|'`: the elements have no byte order. */
   readonly byteOrder: '<' | '>' | '|';
   /** The letter of the grammar: t b i u f c m M O S U V. */
   readonly kind: string;
@@ -24,7 +24,7 @@ export interface TypeString {
 
 const grammar = /^([<>|=])([tbiufcmMOSUV])(0|[1-9][0-9]{0,8})(?:\[([0-9]{0,9}[A-Za-zμ]{1,7})\])?$/;
 
-/** What the kinds are that no dtype stands for. */
+/** What the letters mean. */
 const kinds: Readonly<Record<string, string>> = {
   t: 'bits',
   b: 'booleans',
@@ -74,14 +74,14 @@ export function parseTypeString(text: string): TypeString {
   const itemBits = kind === 't' ? size : kind === 'U' ? size * 32 : size * 8;
   const result: TypeString = Object.freeze({
     text,
-    // CUDA knows machines with the little end first only: native is that.
+    // CUDA runs on little-endian machines only.
     byteOrder: order === '=' ? '<' : (order as TypeString['byteOrder']),
     kind,
     itemBits,
     unit: unit ?? null,
     dtype: dtypeOf(kind, itemBits),
   });
-  // Strings of strangers: few are ever used, and what a hostile one writes must not stay for ever.
+  // Strings come from other libraries: few are ever used, and a hostile library must not fill the map.
   if (result.dtype !== null && text.length <= 6) parsed.set(text, result);
   return result;
 }
@@ -89,7 +89,7 @@ export function parseTypeString(text: string): TypeString {
 /** How elements are to be read: their dtype and, for raw bytes of larger elements, how many make one. */
 export interface Elements {
   readonly dtype: DTypeInfo;
-  /** Bytes of one element as its own last axis; null when elements are elements. */
+  /** How many bytes of one element make a last axis; null when each element stays one. */
   readonly bytes: number | null;
 }
 
@@ -140,7 +140,7 @@ const letters: Readonly<Record<string, string>> = { bool: 'b', int: 'i', uint: '
 
 /**
  * The type string of a dtype. Those that NumPy has no letter for (bfloat16, float8, handles, lanes) are raw bytes of their size,
- * `'<V2'` and `'|V1'`, as PyTorch and ml_dtypes have it. Packed unsigned integers of less than a byte are bit fields.
+ * `'<V2'` and `'|V1'`, as PyTorch and ml_dtypes write them. Packed unsigned integers of less than a byte are bit fields.
  */
 export function formatTypeString(dtype: DTypeInfo, padded = false): string {
   if (dtype.isSubByte && !padded) {

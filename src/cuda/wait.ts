@@ -14,7 +14,7 @@ import { WatchEventRequest, WatchStreamRequest } from './wire-layout.js';
 const { f64, i32, u32, u64 } = wire;
 const { SLOT } = WireHeader;
 
-// A wait keeps the process running, as a timer does; the native queue that ends it does not.
+// A wait keeps the process running, as a timer does. The native queue that ends the wait does not.
 let waiting = 0;
 let keepAlive: ReturnType<typeof setInterval> | undefined;
 
@@ -29,7 +29,7 @@ function ended(): void {
 /** What to wait for: what a stream has now, or what an event marks. */
 export type Awaited = { readonly stream: bigint } | { readonly event: bigint; readonly owner: bigint };
 
-/** Has the function under `pin` called when it is over. Returns the CUresult. */
+/** Calls the function under `pin` when the work is over. Returns the CUresult. */
 function watch(awaited: Awaited, device: number, pin: number): number {
   const binding = cuda();
   const slot = enter(WatchStreamRequest.WORDS);
@@ -57,7 +57,7 @@ export function whenDone(awaited: Awaited, device: number, what: string): Promis
     cuda();
     const id = pin(() => {
       ended();
-      // The watcher knows that the work is over. Whether it failed the device knows, even if the stream no longer exists.
+      // The watcher only knows that the work is over. The device knows whether it failed, even if the stream no longer exists.
       const code = onDevice('queryDevice', device);
       if (code === 0 || code === NOT_READY) resolve();
       else reject(driverError(code, what));

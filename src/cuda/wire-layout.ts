@@ -76,7 +76,7 @@ export const PointerRequest = {
   MEMORY_TYPE: 1, // u32: a CUmemorytype; 0: the driver does not know the address
   IS_MANAGED: 2, // u32: 1 for managed memory
   ORDINAL: 3, // i32: the number of the device
-  ADDRESS: 2, // u64: what is asked for
+  ADDRESS: 2, // u64: the address
   CONTEXT: 3, // u64: the CUcontext that owns the memory
   DEVICE_POINTER: 4, // u64: the address for code on the device
   HOST_POINTER: 5, // u64: the address for code on the processor; 0: it has none
