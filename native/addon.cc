@@ -38,6 +38,8 @@ static const Export kExports[] = {
     {"mapFile", MapFile},
     {"partOf", PartOf},
     {"readPart", ReadPart},
+    {"createShared", CreateShared},
+    {"openShared", OpenShared},
     {"startPython", python::StartPython},
     {"loadCuda", LoadCuda},
     {"attachCuda", AttachCuda},

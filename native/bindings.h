@@ -58,6 +58,10 @@ napi_value MapFile(napi_env env, napi_callback_info info);
 napi_value PartOf(napi_env env, napi_callback_info info);
 napi_value ReadPart(napi_env env, napi_callback_info info);
 
+// files/shared_memory.cc
+napi_value CreateShared(napi_env env, napi_callback_info info);
+napi_value OpenShared(napi_env env, napi_callback_info info);
+
 // cuda/context.cc
 napi_value LoadCuda(napi_env env, napi_callback_info info);
 napi_value AttachCuda(napi_env env, napi_callback_info info);

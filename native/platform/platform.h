@@ -102,6 +102,18 @@ bool IsPagePresent(const void* address);
 const char* MapFile(const char* path, bool is_writable, void** data, uint64_t* nbytes);
 void UnmapFile(void* data, uint64_t nbytes);
 
+// Memory that other processes can open while `file` is: nothing of it is left when the process ends, however it ends.
+// Its size never changes. `number` tells it from what has the same file number later. NULL, or the POSIX name of what
+// went wrong: "ENOSYS" where the system has no such memory. Any thread.
+const char* CreateSharedMemory(uint64_t nbytes, void** data, int* file, uint64_t* number);
+
+// Maps the memory of a process. "ESTALE" when the file is no longer that memory.
+const char* OpenSharedMemory(uint32_t process, int file, uint64_t number, uint64_t nbytes, bool is_writable,
+                             void** data);
+
+// `file` is -1 for memory that another process made.
+void CloseSharedMemory(void* data, uint64_t nbytes, int file);
+
 // Signals. Windows has no handlers to keep, and Read returns false.
 
 enum class Signal : int { kInterrupt = 2, kSegmentation = 11 };

@@ -215,6 +215,10 @@ void UnmapFile(void* data, uint64_t nbytes) {
   if (nbytes > 0) UnmapViewOfFile(data);
 }
 
+const char* CreateSharedMemory(uint64_t, void**, int*, uint64_t*) { return "ENOSYS"; }
+const char* OpenSharedMemory(uint32_t, int, uint64_t, uint64_t, bool, void**) { return "ENOSYS"; }
+void CloseSharedMemory(void*, uint64_t, int) {}
+
 bool SignalHandler::Read(Signal) { return false; }
 void SignalHandler::Install(Signal) const {}
 

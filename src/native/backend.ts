@@ -10,6 +10,7 @@ import type { Backend } from '../storage/backend.js';
 import { bufferLength, type Storage } from '../storage/storage.js';
 import { convert, convertAsync, overlaps } from './convert.js';
 import { exportExternal, storageAddress } from './export.js';
+import { hostSharing } from './host-sharing.js';
 import { importExternal } from './import.js';
 import { native } from './load.js';
 import { NativeStorage } from './native-storage.js';
@@ -49,5 +50,6 @@ export const nativeBackend: Backend = {
   exportExternal,
   convert,
   convertAsync,
+  sharing: hostSharing,
   overlaps,
 };

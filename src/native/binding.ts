@@ -43,6 +43,17 @@ export interface Binding {
   partOf(handle: number, offset: number, nbytes: number): number;
   /** Copies a part of a storage. */
   readPart(handle: number, offset: number, nbytes: number, target: Uint8Array): boolean;
+  /** The handle, the file and its number of new memory in `result`, or the system's name of what went wrong. */
+  createShared(nbytes: number, result: Float64Array): string | undefined;
+  /** The handle of another process's memory in `result`, or the system's name of what went wrong. */
+  openShared(
+    process: number,
+    file: number,
+    number: number,
+    nbytes: number,
+    isWritable: number,
+    result: Float64Array,
+  ): string | undefined;
   startPython(options: {
     library: string;
     program: string;

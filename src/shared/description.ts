@@ -8,10 +8,12 @@ import { type DeviceKind, parseDevice } from '../device.js';
 import { type DType, type DTypeInfo, parseDType, strideBits } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError, LayoutError, UnsupportedDeviceError } from '../errors.js';
 import { checkShape, checkStrides, spanOf } from '../layout.js';
-import { cannotShare } from '../storage/allocate.js';
+import { isShareable } from '../native/host-sharing.js';
+import { allocateShareable, cannotShare, sharingOf } from '../storage/allocate.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
 import { getDeviceBackend, type SharedMemory, type SharingBackend } from '../storage/device-backend.js';
 import type { StreamArgument } from '../stream.js';
+import { convertElements } from '../values/convert.js';
 
 /**
  * A tensor for another process. Plain values: JSON, `postMessage`, `process.send` and sockets carry it. It keeps nothing
@@ -31,20 +33,36 @@ export interface SharedTensor extends SharedMemory {
   readonly padded: boolean;
 }
 
-export function describeTensor(descriptor: Descriptor, sync: boolean): SharedTensor {
+/** `copy`: host memory that other processes cannot open is copied once; the copy lives as long as the tensor's memory. */
+export function describeTensor(descriptor: Descriptor, sync: boolean, copy: boolean): SharedTensor {
   const { device, dtype } = descriptor;
-  const sharing = getDeviceBackend(device)?.sharing ?? null;
-  if (sharing === null) throw cannotShare(device);
+  const sharing = sharingOf(device);
+  const isCopied = copy && device.kind === 'cpu' && !isShareable(descriptor.storage);
+  const shared = isCopied ? copyForOthers(descriptor) : descriptor;
   return {
     version: 1,
     kind: device.kind,
-    ...sharing.share(descriptor, sync),
+    ...sharing.share(shared, sync),
     dtype: dtype.name,
-    shape: descriptor.publicShape,
-    strides: descriptor.publicStrides,
+    shape: shared.publicShape,
+    strides: shared.publicStrides,
     readonly: descriptor.isReadOnly,
-    padded: descriptor.isPadded,
+    padded: shared.isPadded,
   };
+}
+
+function copyForOthers(source: Descriptor): Descriptor {
+  const copy = allocateShareable(source.shape, source.dtype, source.flags & Flag.subBytePadded, source.device);
+  try {
+    convertElements(source, copy);
+  } catch (error) {
+    copy.storage.release();
+    throw error;
+  }
+  const { storage } = source;
+  storage.attached ??= new Set();
+  storage.attached.add({ free: () => copy.storage.release() });
+  return copy;
 }
 
 /** The tensor of a description. Getters of the object run once each, here and nowhere else. */
@@ -53,7 +71,7 @@ export function openDescription(description: object, stream: StreamArgument): De
   if (fields.version !== 1) {
     throw new ArgumentValueError('description.version', 'version 1 of the description', fields.version);
   }
-  const sharing = sharingOf(fields.kind);
+  const sharing = sharingOfKind(fields.kind);
   const layout = readLayout(fields);
   const { dtype, shape, strides, flags, bitOffset } = layout;
   const size = count(fields.size, 'size');
@@ -63,21 +81,19 @@ export function openDescription(description: object, stream: StreamArgument): De
   }
   const memory = { ...(fields as unknown as SharedMemory), memory: range === null ? null : (fields.memory as string) };
   const { start, end } = range ?? { start: 0, end: 0 };
-  const { storage, device } = sharing.open(memory, start, end, stream);
+  const { storage, device } = sharing.open(memory, start, end, stream, (flags & Flag.readOnly) !== 0);
   return new Descriptor(storage, dtype, device, shape, strides, range === null ? 0 : bitOffset - start * 8, flags);
 }
 
-function sharingOf(kind: unknown): SharingBackend {
+function sharingOfKind(kind: unknown): SharingBackend {
   if (typeof kind !== 'string')
     throw new ArgumentTypeError('description.kind', 'a kind of device such as "cuda"', kind);
   const device = parseDevice(kind as DeviceKind);
-  const backend = getDeviceBackend(device);
-  if (backend === null && device.kind.startsWith('cuda')) {
+  if (device.kind !== 'cpu' && getDeviceBackend(device) === null && device.kind.startsWith('cuda')) {
     throw new UnsupportedDeviceError(device.name, `Memory on '${kind}' needs its module; import "dlpack/cuda" first`);
   }
-  const sharing = backend?.sharing ?? null;
-  if (sharing === null) throw cannotShare(device);
-  return sharing;
+  if (device.kind !== 'cpu' && getDeviceBackend(device) === null) throw cannotShare(device);
+  return sharingOf(device);
 }
 
 /** A layout whose values have their types. */

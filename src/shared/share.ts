@@ -21,9 +21,14 @@ export interface ShareOptions {
   with?: 'worker' | 'process';
   /** For processes. false: no event behind the work on the tensor; the program orders the two sides by other means. */
   sync?: boolean;
+  /**
+   * For processes. false: throws for host memory that other processes cannot open, instead of copying it once. The copy
+   * lives as long as the tensor's own memory; each call makes another one.
+   */
+  copy?: boolean;
 }
 
-const shareNames: OptionNames<ShareOptions> = { with: true, sync: true };
+const shareNames: OptionNames<ShareOptions> = { with: true, sync: true, copy: true };
 
 export interface OpenOptions {
   /** The stream that waits for the work on the tensor; without it, the current stream of the device. */
@@ -35,22 +40,25 @@ const openNames: OptionNames<OpenOptions> = { stream: true };
 /**
  * With a worker: a token for `postMessage`. Each message holds a reference of its own, and both sides dispose in any order.
  *
- * With a process: plain values that any channel carries, for device memory. Work on the tensor that was queued here comes first
- * there. Keep the tensor until the other process has released its own: neither the driver nor the collector knows that it is used.
+ * With a process: plain values that any channel carries. Host memory (on Linux) that was not made as `shareable` is copied once.
+ * Work on a device that was queued here comes first there. Keep the tensor until the other process has opened it, for device
+ * memory until that process has released its own: neither the driver nor the collector knows that it is used.
  */
 export function shareTensor(tensor: TensorView, options?: ShareOptions & { with?: 'worker' }): IssuedToken;
 export function shareTensor(tensor: TensorView, options: ShareOptions & { with: 'process' }): SharedTensor;
 export function shareTensor(tensor: TensorView, options: ShareOptions): IssuedToken | SharedTensor;
 export function shareTensor(tensor: TensorView, options: ShareOptions = {}): IssuedToken | SharedTensor {
   checkOptions(options, shareNames, "{ with: 'process' }");
-  const { with: receiver = 'worker', sync } = options;
+  const { with: receiver = 'worker', sync, copy } = options;
   const descriptor = checkTensor(tensor);
   if (receiver === 'process') {
     if (sync !== undefined && typeof sync !== 'boolean') throw new ArgumentTypeError('sync', 'a boolean', sync);
-    return describeTensor(descriptor, sync ?? true);
+    if (copy !== undefined && typeof copy !== 'boolean') throw new ArgumentTypeError('copy', 'a boolean', copy);
+    return describeTensor(descriptor, sync ?? true, copy ?? true);
   }
   if (receiver !== 'worker') throw new ArgumentValueError('with', "'worker' or 'process'", receiver);
   if (sync !== undefined) throw new ArgumentValueError('sync', "no value with { with: 'worker' }", sync);
+  if (copy !== undefined) throw new ArgumentValueError('copy', "no value with { with: 'worker' }", copy);
   return issueToken(tensor);
 }
 

@@ -8,9 +8,9 @@ import { cpu, type DeviceInfo } from '../device.js';
 import { type DTypeInfo, sizeBytes } from '../dtype.js';
 import { UnsupportedDeviceError } from '../errors.js';
 import { rowMajorStrides, sizeOf } from '../layout.js';
-import { allocateHost } from './backend.js';
+import { allocateHost, getBackend } from './backend.js';
 import { Descriptor, Flag } from './descriptor.js';
-import { type DeviceBackend, getDeviceBackend } from './device-backend.js';
+import { type DeviceBackend, getDeviceBackend, type SharingBackend } from './device-backend.js';
 import type { Storage } from './storage.js';
 
 // Most tensors have the shape of the one before, and arrays never change once made: those two are shared.
@@ -73,6 +73,13 @@ function rowMajor(
   return new Descriptor(storage, dtype, device, lastShape, lastStrides, 0, flags);
 }
 
+/** What shares memory of a device with other processes. */
+export function sharingOf(device: DeviceInfo): SharingBackend {
+  const sharing = device.kind === 'cpu' ? (getBackend()?.sharing ?? null) : backendOf(device).sharing;
+  if (sharing === null) throw cannotShare(device);
+  return sharing;
+}
+
 /** Row-major memory that other processes can open. */
 export function allocateShareable(
   shape: readonly number[],
@@ -80,8 +87,7 @@ export function allocateShareable(
   flags: number,
   device: DeviceInfo,
 ): Descriptor {
-  const sharing = device.kind === 'cpu' ? null : backendOf(device).sharing;
-  if (sharing === null) throw cannotShare(device);
+  const sharing = sharingOf(device);
   const kept = dtype.isSubByte ? flags : 0;
   const nbytes = sizeBytes(dtype, sizeOf(shape), kept !== 0);
   const storage = sharing.allocate(nbytes, device);
@@ -93,7 +99,7 @@ export function allocateShareable(
 export function cannotShare({ name }: DeviceInfo): UnsupportedDeviceError {
   return new UnsupportedDeviceError(
     name,
-    `Memory on '${name}' cannot be shared with another process; use a file, or a worker of this process: shareTensor(x) ` +
-      "or a SharedArrayBuffer. On 'cuda' it can: Tensor.empty(shape, dtype, { device: 'cuda:0', shareable: true })",
+    `Memory on '${name}' cannot be shared with another process; use a file, or a worker of this process: shareTensor(x). ` +
+      "Memory on 'cuda', and on 'cpu' on Linux, can: Tensor.empty(shape, dtype, { device: 'cuda:0', shareable: true })",
   );
 }

@@ -8,6 +8,7 @@
 import type { DeviceInfo } from '../device.js';
 import type { DTypeInfo } from '../dtype.js';
 import type { Descriptor } from './descriptor.js';
+import type { SharingBackend } from './device-backend.js';
 import { HeapStorage, type Storage } from './storage.js';
 
 /** Elements of one scalar type into another. Offsets and steps are bits; axes are the outermost first. */
@@ -38,6 +39,8 @@ export interface Backend {
   convert?(pass: Pass, source: Storage, target: Storage): boolean;
   /** The same on another thread, or null. The caller keeps both storages until it is done. */
   convertAsync?(pass: Pass, source: Storage, target: Storage): Promise<void> | null;
+  /** Host memory for other processes. */
+  readonly sharing: SharingBackend;
   /** True when two storages share memory. */
   overlaps(a: Storage, b: Storage): boolean;
 }

@@ -32,7 +32,7 @@ export interface SharingBackend {
   /** Describes the memory of a tensor. `sync` adds an event behind the work that is queued on it. */
   share(descriptor: Descriptor, sync: boolean): SharedMemory;
   /** The bytes from `start` to `end` of an allocation. `stream` waits for the event. */
-  open(shared: SharedMemory, start: number, end: number, stream: StreamArgument): OpenedMemory;
+  open(shared: SharedMemory, start: number, end: number, stream: StreamArgument, isReadOnly: boolean): OpenedMemory;
 }
 
 export interface OpenedMemory {

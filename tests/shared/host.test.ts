@@ -1,0 +1,137 @@
+/** Host memory in another process, without a copy, and nothing of it left behind. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, truncateSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Tensor } from 'dlpack';
+import { addressOf, stats } from 'dlpack/native';
+import { openTensor, type SharedTensor, shareTensor } from 'dlpack/shared';
+import { equal, notEqual, ok, throws } from '../assert.js';
+import { runChild, runtimeArgs } from '../child.js';
+import { collectUntil, runtime, testWith } from '../harness.js';
+
+const missing = process.platform === 'linux' ? false : 'sealed memory files (Linux)';
+const other = (description: SharedTensor): string =>
+  runChild(import.meta.url, './children/open.js', { args: [JSON.stringify(description)] }).output.trim();
+const share = (tensor: Tensor, copy = true): SharedTensor => shareTensor(tensor, { with: 'process', copy });
+const files = (): number => readdirSync('/proc/self/fd').length;
+
+testWith(missing, 'another process reads and writes the same memory', () => {
+  const x = Tensor.empty([2, 3], 'float32', { shareable: true });
+  x.copyFrom(Tensor.from([[1, 2, 3], [4, 5, 6]])); // biome-ignore format: a table
+  const description = share(x, false);
+  equal(description.kind, 'cpu');
+  equal(JSON.parse(other(description)), ['float32', [2, 3], [1, 2, 3, 4, 5, 6], 'wrote']);
+  equal(x.get(1, 2), 9, 'written there');
+});
+
+testWith(missing, 'views, packed types, scalars and empty tensors', () => {
+  const x = Tensor.empty([2, 3], 'int64', { shareable: true });
+  x.copyFrom(Tensor.from([[1n, 2n, 3n], [4n, 5n, 6n]])); // biome-ignore format: a table
+  equal(JSON.parse(other(share(x.transpose().slice([1, 3]), false))), ['int64', [2, 2], [2, 5, 3, 6], 'wrote']);
+  equal(x.toArray(), [[1n, 9n, 9n], [4n, 9n, 9n]]); // biome-ignore format: a table
+  equal(JSON.parse(other(share(x.flip().slice(0, 1)))), ['int64', [], [9], 'wrote']);
+  equal(JSON.parse(other(share(Tensor.zeros([0, 2], 'int8')))), ['int8', [0, 2], [], 'wrote']);
+  equal(JSON.parse(other(share(Tensor.from([1, 2, 3], { dtype: 'uint4' })))), ['uint4', [3], [1, 2, 3], 'wrote']);
+});
+
+testWith(missing, 'other memory is copied once, or refused', () => {
+  const x = Tensor.from([1, 2, 3]);
+  equal(JSON.parse(other(share(x))), ['float64', [3], [1, 2, 3], 'wrote']);
+  equal(x.toArray(), [1, 2, 3], 'the copy was written');
+  throws('BufferError', 'shareable: true', () => share(x, false));
+  throws('ValueError', 'worker', () => shareTensor(x, { copy: true }));
+  throws('TypeError', 'a boolean', () => shareTensor(x, { with: 'process', copy: 1 as never }));
+});
+
+testWith(missing, 'a read-only tensor cannot be written there', () => {
+  const x = Tensor.wrap(new Int8Array([1, 2]), { readonly: true });
+  equal(JSON.parse(other(share(x))), ['int8', [2], [1, 2], 'ReadOnlyError']);
+});
+
+testWith(missing, 'opened in the same process: two addresses, one memory', async () => {
+  const before = stats();
+  const x = Tensor.empty([4], 'int32', { shareable: true });
+  const y = openTensor(share(x, false));
+  notEqual(addressOf(y), addressOf(x));
+  x.fill(3);
+  equal(y.get(3), 3);
+  x.dispose();
+  equal(y.get(0), 3, 'the mapping keeps the memory');
+  y.fill(4);
+  equal(y.get(0), 4);
+  y.dispose();
+  ok(await collectUntil(() => stats().imports <= before.imports));
+});
+
+testWith(missing, 'files and counts are back, after many opens too', async () => {
+  ok(await collectUntil(() => stats().storages === 0 && stats().imports === 0), 'what earlier tests left');
+  const before = { files: files(), ...stats() };
+  const x = Tensor.empty([1 << 20], 'uint8', { shareable: true });
+  const description = share(x, false);
+  for (let i = 0; i < 10_000; i++) openTensor(description).dispose();
+  equal([files(), stats().imports], [before.files + 1, before.imports]);
+  const copied = Tensor.from([1]);
+  share(copied);
+  share(copied);
+  equal(files(), before.files + 3);
+  copied.dispose();
+  x.dispose();
+  ok(await collectUntil(() => files() === before.files && stats().storages === before.storages));
+  throws('BufferError', 'has ended or released it', () => openTensor(description));
+});
+
+testWith(missing, 'the size is sealed, the mode private', () => {
+  const x = Tensor.empty([4096], 'uint8', { shareable: true });
+  const [file] = (share(x, false).memory as string).split('.');
+  const path = `/proc/self/fd/${Number.parseInt(file as string, 16)}`;
+  let refused = '';
+  try {
+    truncateSync(path, 10);
+  } catch (error) {
+    refused = String((error as { code?: string }).code ?? error);
+  }
+  notEqual(refused, '');
+  x.fill(1);
+  equal(x.get(4095), 1);
+});
+
+testWith(missing, 'the owner killed: its memory stays with those who have it, and nothing else does', async () => {
+  const script = fileURLToPath(new URL('./children/owner.js', import.meta.url));
+  const owner = spawn(process.execPath, [...runtimeArgs[runtime], script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = (await once(owner.stdout, 'data')) as [Buffer];
+  const description = JSON.parse(line.toString()) as SharedTensor;
+  const x = openTensor(description);
+  equal(x.get(1023), 7);
+  owner.kill('SIGKILL');
+  await once(owner, 'exit');
+  equal(x.get(1023), 7);
+  throws('BufferError', 'has ended or released it', () => openTensor(description));
+  x.dispose();
+});
+
+testWith(missing, 'descriptions that lie', () => {
+  const x = Tensor.empty([16], 'uint8', { shareable: true });
+  const good = share(x, false);
+  const [file, number] = (good.memory as string).split('.') as [string, string];
+  const wrong =
+    (change: object): (() => unknown) =>
+    () =>
+      openTensor({ ...good, ...change } as SharedTensor);
+  throws('BufferError', 'belong to something else', wrong({ memory: `${file}.1` }));
+  throws('BufferError', 'belong to something else', wrong({ size: 32 }));
+  throws('BufferError', 'Could not open', wrong({ memory: `0.${number}` }));
+  throws('BufferError', 'Could not open', wrong({ memory: `7fffffff.${number}` }));
+  throws('BufferError', 'has ended', wrong({ process: '00000000fffffff0' }));
+  throws('ValueError', 'handle of shared host memory', wrong({ memory: '../../etc' }));
+  throws('TypeError', '16 hexadecimal digits', wrong({ process: '1/../../etc' }));
+  throws('LayoutError', 'inside the shared allocation', wrong({ shape: [17] }));
+  throws('LayoutError', 'inside the shared allocation', wrong({ bitOffset: 8 }));
+  x.fill(1);
+  equal(openTensor(good).get(15), 1);
+});
+
+testWith(missing, 'more than the machine has is an error', () => {
+  throws('BufferError', 'Out of memory', () => Tensor.empty([2 ** 44], 'uint8', { shareable: true }));
+});
