@@ -15,7 +15,9 @@ await main(async () => {
     });
   }
   console.log(`Tests on Node ${process.versions.node}`);
-  const total = await runTests({ command: process.execPath, args: ['--expose-gc'], filter });
+  // These fill large tensors through `.data`, which is a copy where external ArrayBuffers are forbidden.
+  const exclude = (file) => process.env.DLPACK_NO_EXTERNAL_BUFFERS === '1' && /^unit.values.rows/.test(file);
+  const total = await runTests({ command: process.execPath, args: ['--expose-gc'], filter, exclude });
   console.log(summary(total));
   return total.failed > 0 || total.passed === 0 ? 1 : 0;
 });
