@@ -11,8 +11,8 @@ namespace {
 
 struct Block {
   Device* device;
-  StreamHandle home;
-  Stream* stream;  // keeps the home stream if it is one of ours
+  StreamHandle allocation_stream;
+  Stream* stream;  // keeps the allocation stream if it is one of ours
   int size_class;  // of the cache; -1: not for it
 };
 
@@ -35,14 +35,14 @@ Address AddressOf(const Storage* storage) { return reinterpret_cast<Address>(sto
 // The cache of the stream that a block was allocated on; NULL for foreign streams, because we do not learn when they
 // end.
 BlockCache* CacheOf(const Block* block) {
-  if (block->home == kLegacyStream) return &block->device->cache;
+  if (block->allocation_stream == kLegacyStream) return &block->device->cache;
   return block->stream == nullptr ? nullptr : &block->stream->cache;
 }
 
 bool IsCaptured(const Block* block) {
-  if (block->home == kLegacyStream) return false;
+  if (block->allocation_stream == kLegacyStream) return false;
   ContextScope scope(block->device);
-  return IsCapturing(block->home);
+  return IsCapturing(block->allocation_stream);
 }
 
 // Frees behind the work that the allocation stream has.
@@ -50,7 +50,8 @@ void FreePooled(Storage* self) {
   const Block* block = BlockOf(self);
   ContextScope scope(block->device);
   // The stream ends while it is captured into a graph, which would free the memory each time it runs.
-  const StreamHandle stream = IsCapturing(block->home) ? block->device->side_stream : block->home;
+  const StreamHandle stream =
+      IsCapturing(block->allocation_stream) ? block->device->side_stream : block->allocation_stream;
   if (self->data != nullptr) driver.MemFreeAsync(AddressOf(self), stream);
 }
 
@@ -60,7 +61,9 @@ void DestroyPooled(Storage* self) {
   Block* block = BlockOf(self);
   // Work from before the capture may still use the memory, and nothing can be queued behind that work until the capture
   // ends.
-  if (self->data != nullptr && IsCaptured(block) && WatchCapture(block->device, block->home, DestroyStep, self)) return;
+  if (self->data != nullptr && IsCaptured(block) &&
+      WatchCapture(block->device, block->allocation_stream, DestroyStep, self))
+    return;
   CountOff(self);
   BlockCache* cache = block->size_class < 0 ? nullptr : CacheOf(block);
   if (cache != nullptr) {
@@ -111,21 +114,21 @@ void FlushCaches(Device* device) {
 
 // Where an allocation is queued: the stream it is for, or one beside it while that is captured into a graph, or the
 // one that orders itself with the streams of all threads where a thread's own has no name on others.
-StreamHandle ChooseHome(const Device* device, StreamHandle stream) {
+StreamHandle ChooseAllocationStream(const Device* device, StreamHandle stream) {
   if (stream == kPerThreadStream) return kLegacyStream;
   return IsCapturing(stream) ? device->side_stream : stream;
 }
 
-Result AllocatePooled(Device* device, size_t bytes, StreamHandle home, Address* address) {
+Result AllocatePooled(Device* device, size_t bytes, StreamHandle allocation_stream, Address* address) {
   RelaxedScope relaxed;
-  Result result = driver.MemAllocFromPoolAsync(address, bytes, device->pool, home);
+  Result result = driver.MemAllocFromPoolAsync(address, bytes, device->pool, allocation_stream);
   if (result != kOutOfDeviceMemory) return result;
   // Released memory may be behind queued work, kept for later, or in pieces that are too small. This does not wait for
   // the whole device, which would break graphs that other threads are capturing.
   FlushCaches(device);
-  result = driver.StreamSynchronize(home);
+  result = driver.StreamSynchronize(allocation_stream);
   if (result == kSuccess) result = driver.MemPoolTrimTo(device->pool, 0);
-  return result == kSuccess ? driver.MemAllocFromPoolAsync(address, bytes, device->pool, home) : result;
+  return result == kSuccess ? driver.MemAllocFromPoolAsync(address, bytes, device->pool, allocation_stream) : result;
 }
 
 Storage* Counted(Storage* storage, uint64_t nbytes) {
@@ -158,9 +161,9 @@ Storage* NewBlock(Device* device, uint64_t nbytes, void (*destroy)(Storage*), Re
 }
 
 Storage* AllocateOnStream(Device* device, uint64_t nbytes, StreamHandle stream, Result* result) {
-  const StreamHandle home = ChooseHome(device, stream);
-  Stream* own = home == kLegacyStream ? nullptr : FindStream(home);
-  BlockCache* cache = home == kLegacyStream ? &device->cache : own == nullptr ? nullptr : &own->cache;
+  const StreamHandle allocation_stream = ChooseAllocationStream(device, stream);
+  Stream* own = allocation_stream == kLegacyStream ? nullptr : FindStream(allocation_stream);
+  BlockCache* cache = allocation_stream == kLegacyStream ? &device->cache : own == nullptr ? nullptr : &own->cache;
   const int size_class = nbytes == 0 ? -1 : BlockCache::ClassOf(nbytes);
   *result = kSuccess;
   Storage* storage = TakeCached(cache, size_class, nbytes, own);
@@ -170,12 +173,12 @@ Storage* AllocateOnStream(Device* device, uint64_t nbytes, StreamHandle stream, 
   if (storage != nullptr && nbytes > 0) {
     ContextScope scope(device);
     const size_t bytes = static_cast<size_t>(size_class < 0 ? nbytes : BlockCache::BytesOf(size_class));
-    *result = AllocatePooled(device, bytes, home, &address);
-    if (*result == kSuccess && home == device->side_stream) {
+    *result = AllocatePooled(device, bytes, allocation_stream, &address);
+    if (*result == kSuccess && allocation_stream == device->side_stream) {
       // Nothing else waits for this stream.
       RelaxedScope relaxed;
-      *result = driver.StreamSynchronize(home);
-      if (*result != kSuccess) driver.MemFreeAsync(address, home);
+      *result = driver.StreamSynchronize(allocation_stream);
+      if (*result != kSuccess) driver.MemFreeAsync(address, allocation_stream);
     }
   }
   if (storage == nullptr || *result != kSuccess) {
@@ -183,7 +186,7 @@ Storage* AllocateOnStream(Device* device, uint64_t nbytes, StreamHandle stream, 
     if (storage != nullptr) FreeBlock(storage);
     return nullptr;
   }
-  *BlockOf(storage) = Block{device, home, own, size_class};
+  *BlockOf(storage) = Block{device, allocation_stream, own, size_class};
   storage->data = reinterpret_cast<void*>(address);
   return Counted(storage, nbytes);
 }
@@ -214,7 +217,7 @@ Storage* AllocateDirectly(DLDeviceType type, Device* device, uint64_t nbytes, si
 
 StreamRef AllocationStream(const Storage* storage, void (*destroy)(Storage*)) {
   if (destroy != DestroyPooled) return StreamRef{nullptr, nullptr};
-  return StreamRef{BlockOf(storage)->device, BlockOf(storage)->home};
+  return StreamRef{BlockOf(storage)->device, BlockOf(storage)->allocation_stream};
 }
 
 Storage* AllocateMemory(DLDeviceType type, Device* device, uint64_t nbytes, StreamHandle stream, Result* result) {

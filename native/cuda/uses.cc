@@ -12,12 +12,12 @@ namespace cuda {
 namespace {
 
 struct Use {
-  StreamRef place;
-  Stream* stream;         // keeps a stream of ours; NULL for others
-  EventHandle event;      // for the stream of a thread, which others cannot name: recorded when the work was queued
+  StreamRef stream;
+  Stream* kept;           // keeps one of our own streams alive; NULL for foreign streams
+  EventHandle event;      // for the default stream of a thread, which others cannot name; recorded when work was queued
   StreamRef ordered_for;  // a stream that waits for this work already
-  uint32_t notes;         // how often there was more of it
-  bool is_ready_only;     // nothing of ours is queued there: only the wait for the one who made the data
+  uint32_t notes;         // how often more work was noted
+  bool is_ready_only;     // none of our work is queued there, only the wait for the producer
   Use* next;
 };
 
@@ -36,24 +36,24 @@ Uses* UsesOf(Storage* storage) { return static_cast<Uses*>(storage->uses); }
 void* ReadyMark(const Device* device) { return reinterpret_cast<void*>(static_cast<uintptr_t>(device->id) << 1 | 1); }
 bool HasMark(const Storage* storage) { return (reinterpret_cast<uintptr_t>(storage->uses) & 1) != 0; }
 
-StreamRef MarkedPlace(const Storage* storage) {
+StreamRef MarkedStream(const Storage* storage) {
   Result result;  // the device was there when the mark was made
   return StreamRef{GetDevice(static_cast<int32_t>(reinterpret_cast<uintptr_t>(storage->uses) >> 1), &result),
                    kLegacyStream};
 }
 
 void FreeUse(Use* use) {
-  if (use->stream != nullptr) ReleaseStream(use->stream);
+  if (use->kept != nullptr) ReleaseStream(use->kept);
   if (use->event != nullptr) driver.EventDestroy(use->event);
   free(use);
 }
 
 // Work that `waiting` gets from now on starts after this.
 Result OrderAfter(const Use& use, const StreamRef& waiting) {
-  if (use.event == nullptr) return OrderStreams(waiting, use.place);
+  if (use.event == nullptr) return OrderStreams(waiting, use.stream);
   ContextScope scope(waiting.device);
   // As in OrderStreams: the driver would break the capture.
-  if (IsCapturing(waiting.handle) && !IsCapturing(use.place.handle)) return kStreamCaptureIsolation;
+  if (IsCapturing(waiting.handle) && !IsCapturing(use.stream.handle)) return kStreamCaptureIsolation;
   return driver.StreamWaitEvent(waiting.handle, use.event, 0);
 }
 
@@ -61,7 +61,7 @@ Result OrderAfter(const Use& use, const StreamRef& waiting) {
 // keeps its memory.
 bool IsPending(const Use& use) {
   if (use.event != nullptr) return driver.EventQuery(use.event) == kNotReady;
-  return !IsCapturing(use.place.handle) && driver.StreamQuery(use.place.handle) == kNotReady;
+  return !IsCapturing(use.stream.handle) && driver.StreamQuery(use.stream.handle) == kNotReady;
 }
 
 // An event behind the work to wait for: the one that the use has, or a new one.
@@ -69,7 +69,7 @@ EventHandle TakeEvent(Use* use) {
   EventHandle event = use->event;
   use->event = nullptr;
   Result result;
-  return event != nullptr ? event : RecordEvent(use->place.device, use->place.handle, &result);
+  return event != nullptr ? event : RecordEvent(use->stream.device, use->stream.handle, &result);
 }
 
 void Finish(Storage* storage, Uses* uses) {
@@ -85,7 +85,7 @@ void RetireStep(void* argument);
 // freed behind the work, on the device. For all other memory the watcher waits for one use after the other.
 void Retire(Storage* storage) {
   Uses* uses = UsesOf(storage);
-  const StreamRef home = AllocationStream(storage, uses->destroy);
+  const StreamRef allocation_stream = AllocationStream(storage, uses->destroy);
   while (uses->first != nullptr) {
     Use* use = uses->first;
     uses->first = use->next;
@@ -93,11 +93,11 @@ void Retire(Storage* storage) {
       FreeUse(use);
       continue;
     }
-    const Device* device = use->place.device;
+    const Device* device = use->stream.device;
     ContextScope scope(device);
     RelaxedScope relaxed;
-    const bool is_ordered =
-        use->place == home || !IsPending(*use) || (home.device != nullptr && OrderAfter(*use, home) == kSuccess);
+    const bool is_ordered = use->stream == allocation_stream || !IsPending(*use) ||
+                            (allocation_stream.device != nullptr && OrderAfter(*use, allocation_stream) == kSuccess);
     EventHandle event = is_ordered ? nullptr : TakeEvent(use);
     FreeUse(use);
     if (event == nullptr) continue;
@@ -110,18 +110,18 @@ void Retire(Storage* storage) {
 
 void RetireStep(void* argument) { Retire(static_cast<Storage*>(argument)); }
 
-Use* FindUse(Uses* uses, const StreamRef& place) {
+Use* FindUse(Uses* uses, const StreamRef& stream) {
   for (Use* use = uses->first; use != nullptr; use = use->next) {
-    if (use->place == place) return use;
+    if (use->stream == stream) return use;
   }
   return nullptr;
 }
 
-Use* AddUse(Uses* uses, const StreamRef& place) {
+Use* AddUse(Uses* uses, const StreamRef& stream) {
   Use* use = static_cast<Use*>(calloc(1, sizeof(Use)));
   if (use == nullptr) return nullptr;
-  use->place = place;
-  use->stream = FindStream(place.handle);
+  use->stream = stream;
+  use->kept = FindStream(stream.handle);
   use->next = uses->first;
   uses->first = use;
   return use;
@@ -133,7 +133,7 @@ Uses* MakeUses(Storage* storage) {
   if (storage->uses != nullptr && !has_mark) return UsesOf(storage);
   Uses* uses = static_cast<Uses*>(calloc(1, sizeof(Uses)));
   if (uses == nullptr) return nullptr;
-  const StreamRef first = has_mark ? MarkedPlace(storage) : AllocationStream(storage, storage->destroy);
+  const StreamRef first = has_mark ? MarkedStream(storage) : AllocationStream(storage, storage->destroy);
   if (first.device != nullptr) {
     Use* use = AddUse(uses, first);
     if (use == nullptr) {
@@ -152,19 +152,19 @@ Uses* MakeUses(Storage* storage) {
 // where they are as long as there is a reference, so that other threads need not wait for the lock meanwhile; an event
 // may be replaced.
 Result FinishUse(const Use& use) {
-  ContextScope scope(use.place.device);
+  ContextScope scope(use.stream.device);
   RelaxedScope relaxed;
   if (!IsPending(use)) return kSuccess;
   if (use.event != nullptr) return driver.EventSynchronize(use.event);
   uses_lock.Release();
-  const Result result = driver.StreamSynchronize(use.place.handle);
+  const Result result = driver.StreamSynchronize(use.stream.handle);
   uses_lock.Acquire();
   return result;
 }
 
 // The legacy default stream stands for a foreign stream that is ordered with it. The default stream of a thread is, and
 // an event on it would not be behind what its library queues from now on.
-StreamRef LastingPlace(const StreamRef& stream) {
+StreamRef LastingStream(const StreamRef& stream) {
   if (stream.handle == kLegacyStream || stream.handle == kPerThreadStream)
     return StreamRef{stream.device, kLegacyStream};
   Stream* own = FindStream(stream.handle);
@@ -179,26 +179,26 @@ StreamRef LastingPlace(const StreamRef& stream) {
   return is_blocking ? StreamRef{stream.device, kLegacyStream} : stream;
 }
 
-bool IsHomeAlone(const Storage* storage, const StreamRef& stream) {
+bool IsOnAllocationStreamAlone(const Storage* storage, const StreamRef& stream) {
   return storage->uses == nullptr && AllocationStream(storage, storage->destroy) == stream;
 }
 
 // Whether all that this stream gets from now on runs after every noted use.
 bool IsOrdered(const Storage* storage, const StreamRef& stream) {
-  return IsHomeAlone(storage, stream) || (HasMark(storage) && MarkedPlace(storage) == stream);
+  return IsOnAllocationStreamAlone(storage, stream) || (HasMark(storage) && MarkedStream(storage) == stream);
 }
 
 // Only a thread itself knows its default stream: an event stands for it.
 Result RecordThreadUse(Use* use) {
-  if (use->place.handle != kPerThreadStream) return kSuccess;
+  if (use->stream.handle != kPerThreadStream) return kSuccess;
   Result result;
-  EventHandle event = RecordEvent(use->place.device, use->place.handle, &result);
+  EventHandle event = RecordEvent(use->stream.device, use->stream.handle, &result);
   if (event == nullptr) return result;
   // Each thread has a stream of its own under this handle: the new event is recorded behind the old one.
   if (use->event != nullptr) {
-    ContextScope scope(use->place.device);
-    driver.StreamWaitEvent(use->place.handle, use->event, 0);
-    driver.EventRecord(event, use->place.handle);
+    ContextScope scope(use->stream.device);
+    driver.StreamWaitEvent(use->stream.handle, use->event, 0);
+    driver.EventRecord(event, use->stream.handle);
     driver.EventDestroy(use->event);
   }
   use->event = event;
@@ -217,8 +217,8 @@ Result OrderAfterUses(Storage* storage, const StreamRef& stream) {
   // Our streams live while they are in the list. A foreign stream may have been destroyed and its handle used again.
   const bool is_listed = FindUse(uses, stream) != nullptr;
   for (Use* use = uses->first; use != nullptr; use = use->next) {
-    if ((is_listed && use->ordered_for == stream) || (use->place == stream && use->event == nullptr)) continue;
-    const bool is_inside = !is_capturing || IsCapturing(use->place.handle);
+    if ((is_listed && use->ordered_for == stream) || (use->stream == stream && use->event == nullptr)) continue;
+    const bool is_inside = !is_capturing || IsCapturing(use->stream.handle);
     const uint32_t notes = use->notes;
     const Result result = is_inside ? OrderAfter(*use, stream) : FinishUse(*use);
     if (result != kSuccess) return result;
@@ -230,7 +230,7 @@ Result OrderAfterUses(Storage* storage, const StreamRef& stream) {
 
 Result NoteUse(Storage* storage, const StreamRef& stream) {
   LockScope lock(&uses_lock);
-  if (IsHomeAlone(storage, stream)) return kSuccess;
+  if (IsOnAllocationStreamAlone(storage, stream)) return kSuccess;
   Uses* uses = MakeUses(storage);
   Use* use = uses == nullptr ? nullptr : FindUse(uses, stream);
   if (use == nullptr && uses != nullptr) use = AddUse(uses, stream);
@@ -243,7 +243,7 @@ Result NoteUse(Storage* storage, const StreamRef& stream) {
 
 Result Lend(Storage* storage, const StreamRef& stream) {
   const Result result = OrderAfterUses(storage, stream);
-  return result == kSuccess ? NoteUse(storage, LastingPlace(stream)) : result;
+  return result == kSuccess ? NoteUse(storage, LastingStream(stream)) : result;
 }
 
 // Sets the mark if a mark is enough; false otherwise. Only its holder knows new memory, which needs no lock.
