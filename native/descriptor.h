@@ -90,31 +90,35 @@ inline bool IsEmpty(const Descriptor& descriptor) {
   return false;
 }
 
+// Empty tensors touch no bytes, whatever their strides are.
+inline bool HasEmptySpan(const Descriptor& descriptor, int64_t* low, int64_t* high) {
+  *low = *high = 0;
+  return IsEmpty(descriptor);
+}
+
 // The bytes that a tensor touches, from `low` (zero or less) to `high`, relative to its first element. False when they
 // do not fit into what JavaScript can count.
 inline bool SpanOf(const Descriptor& descriptor, int64_t* low, int64_t* high) {
-  const int64_t item_bits = int64_t{descriptor.dtype.bits} * descriptor.dtype.lanes;
-  const bool padded = (descriptor.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;
-  const int64_t stride_bits = padded ? (item_bits + 7) / 8 * 8 : item_bits;
   // In elements first, so that what can overflow is multiplied once.
   int64_t first = 0;
   int64_t last = 0;
-  bool overflow = false;
   for (int32_t i = 0; i < descriptor.ndim; ++i) {
-    const int64_t length = descriptor.shape[i];
-    if (length == 0) {
-      *low = *high = 0;
-      return true;
-    }
     int64_t reach;
-    overflow |= __builtin_mul_overflow(length - 1, descriptor.strides[i], &reach);
-    overflow |= __builtin_add_overflow(first, reach < 0 ? reach : 0, &first);
-    overflow |= __builtin_add_overflow(last, reach < 0 ? 0 : reach, &last);
+    const int64_t length = descriptor.shape[i];
+    if (length == 0 || __builtin_mul_overflow(length - 1, descriptor.strides[i], &reach)) {
+      return HasEmptySpan(descriptor, low, high);
+    }
+    const bool overflow =
+        reach < 0 ? __builtin_add_overflow(first, reach, &first) : __builtin_add_overflow(last, reach, &last);
+    if (overflow) return HasEmptySpan(descriptor, low, high);
   }
-  overflow |= __builtin_mul_overflow(first, stride_bits, &first);
-  overflow |= __builtin_mul_overflow(last, stride_bits, &last);
-  overflow |= __builtin_add_overflow(last, item_bits, &last);
-  if (overflow || first < -kMaxSafe * 8 || last > kMaxSafe * 8) return false;
+  const int64_t item_bits = int64_t{descriptor.dtype.bits} * descriptor.dtype.lanes;
+  const bool padded = (descriptor.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;
+  const int64_t stride_bits = padded ? (item_bits + 7) / 8 * 8 : item_bits;
+  if (__builtin_mul_overflow(first, stride_bits, &first) || __builtin_mul_overflow(last, stride_bits, &last) ||
+      __builtin_add_overflow(last, item_bits, &last) || first < -kMaxSafe * 8 || last > kMaxSafe * 8) {
+    return false;
+  }
   *low = -((-first + 7) >> 3);
   *high = (last + 7) >> 3;
   return *high - *low <= kMaxSafe;

@@ -10,6 +10,9 @@ namespace dlpack {
 // Words of eight bytes.
 static const uint32_t kWireWords = 131072;
 
+// Where requests begin.
+static const uint32_t kFirstSlot = 2;
+
 static const int32_t kMaxNdim = 64;
 
 // Outcomes of requests.

@@ -1,6 +1,6 @@
 // The files of the wire as text. Fields lie in the order of the table, each aligned to its size, as C++ lays a
 // struct out; a message is a whole number of words.
-import { groups, maxNdim, statuses, wireWords } from './messages.mjs';
+import { firstSlot, groups, maxNdim, statuses, wireWords } from './messages.mjs';
 
 const scalars = {
   u32: { bytes: 4, c: 'uint32_t' },
@@ -36,11 +36,11 @@ function typescriptMessage(message) {
   const lines = placed.map(({ name, type, comment, length, offset }) => {
     const index = offset / (type === 'tensor' ? 8 : scalars[type].bytes);
     const array = type === 'tensor' ? 'word' : length === 1 ? type : `${type}[${length || ''}]`;
-    return `  ${snake(name).toUpperCase()}: ${index}, // ${array}: ${comment}`;
+    return `  ${snake(name).toUpperCase()} = ${index}, // ${array}: ${comment}`;
   });
   // Slots begin at every second word, which 16-byte values need.
-  lines.push(`  WORDS: ${roundUp(bytes, 16) / 8},`);
-  return `/** ${message.comment} */\nexport const ${message.name} = {\n${lines.join('\n')}\n} as const;\n`;
+  lines.push(`  WORDS = ${roundUp(bytes, 16) / 8},`);
+  return `/** ${message.comment} */\nexport const enum ${message.name} {\n${lines.join('\n')}\n}\n`;
 }
 
 const upper = (name) => `k${name[0].toUpperCase()}${name.slice(1)}`;
@@ -58,18 +58,22 @@ function cppEnum({ name, comment, values, isScoped }) {
 function typescript(group, isFirst) {
   const head = `/**
  * Indices into a slot of the wire, each into the array of its type: \`u32[slot * 2 + INDEX]\` and \`i32\`, \`f64[slot + INDEX]\` and
- * \`u64\`. WORDS is the size of the slot.
+ * \`u64\`. WORDS is the size of the slot. Enums, because the bundler writes their numbers into the code: V8 inlines up to a limit
+ * of bytecode, and names of constants took an export beyond it (5 of 58 ns).
  * ${origin}
  *
  * @module
  */
 `;
-  const status = statuses.map((name, number) => `  ${name}: ${number},`).join('\n');
-  const constants = `/** Words of eight bytes. */
-export const WIRE_WORDS = ${wireWords};
+  const status = statuses.map((name, number) => `  ${name} = ${number},`).join('\n');
+  const constants = `/** The wire itself. */
+export const enum Wire {
+  WORDS = ${wireWords}, // of eight bytes
+  FIRST_SLOT = ${firstSlot}, // where requests begin
+}
 
 /** Outcomes of requests. */
-export const Status = {\n${status}\n} as const;\n`;
+export const enum Status {\n${status}\n}\n`;
   const enums = (group.enums ?? []).map(typescriptEnum);
   return [head, ...(isFirst ? [constants] : []), ...enums, ...group.messages.map(typescriptMessage)].join('\n');
 }
@@ -93,6 +97,9 @@ function header(group, isFirst) {
   const status = statuses.map((name, number) => `  k${name[0].toUpperCase()}${name.slice(1)} = ${number},`).join('\n');
   const constants = `// Words of eight bytes.
 static const uint32_t kWireWords = ${wireWords};
+
+// Where requests begin.
+static const uint32_t kFirstSlot = ${firstSlot};
 
 static const int32_t kMaxNdim = ${maxNdim};
 

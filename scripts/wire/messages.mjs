@@ -8,6 +8,8 @@ import { tvmFfi } from './tvm-ffi.mjs';
 
 /** Words of eight bytes in the wire of one instance: 1 MiB, of which the system commits the pages that are used. */
 export const wireWords = 131072;
+/** The word where the slots begin, behind the header. */
+export const firstSlot = 2;
 /** The most axes that a tensor can have. */
 export const maxNdim = 64;
 

@@ -18,9 +18,6 @@ import { whenDone } from './wait.js';
 import { CopyStep } from './wire-layout.js';
 
 const { f64, i32, u32, u64 } = wire;
-const { SLOT } = WireHeader;
-const { WORDS, STATUS, DEVICE, FROM_HANDLE, TO_HANDLE, FROM_TYPE, TO_TYPE, STREAM } = CopyStep;
-const { FROM_OFFSET, TO_OFFSET, ITEM_BYTES, NDIM, SHAPE, FROM_STEPS, TO_STEPS } = CopyStep;
 
 /** Every element, on the current stream. Host memory is read or written when this returns. */
 export function copyElements(source: Descriptor, target: Descriptor): void {
@@ -101,32 +98,32 @@ function bytesOf(storage: Storage): Uint8Array | undefined {
 /** Describes a step in a slot. */
 function writeStep(slot: number, { from, to, pass, run }: DeviceStep): void {
   const { shape, fromSteps, toSteps } = pass;
-  u32[slot * 2 + FROM_HANDLE] = handleOf(from.storage);
-  u32[slot * 2 + TO_HANDLE] = handleOf(to.storage);
-  i32[slot * 2 + FROM_TYPE] = from.device.type;
-  i32[slot * 2 + TO_TYPE] = to.device.type;
-  f64[slot + FROM_OFFSET] = pass.fromBit / 8;
-  f64[slot + TO_OFFSET] = pass.toBit / 8;
-  f64[slot + ITEM_BYTES] = pass.from.bits / 8;
-  i32[slot * 2 + NDIM] = shape.length;
+  u32[slot * 2 + CopyStep.FROM_HANDLE] = handleOf(from.storage);
+  u32[slot * 2 + CopyStep.TO_HANDLE] = handleOf(to.storage);
+  i32[slot * 2 + CopyStep.FROM_TYPE] = from.device.type;
+  i32[slot * 2 + CopyStep.TO_TYPE] = to.device.type;
+  f64[slot + CopyStep.FROM_OFFSET] = pass.fromBit / 8;
+  f64[slot + CopyStep.TO_OFFSET] = pass.toBit / 8;
+  f64[slot + CopyStep.ITEM_BYTES] = pass.from.bits / 8;
+  i32[slot * 2 + CopyStep.NDIM] = shape.length;
   for (let axis = 0; axis < shape.length; axis++) {
-    f64[slot + SHAPE + axis] = shape[axis] as number;
-    f64[slot + FROM_STEPS + axis] = (fromSteps[axis] as number) / 8;
-    f64[slot + TO_STEPS + axis] = (toSteps[axis] as number) / 8;
+    f64[slot + CopyStep.SHAPE + axis] = shape[axis] as number;
+    f64[slot + CopyStep.FROM_STEPS + axis] = (fromSteps[axis] as number) / 8;
+    f64[slot + CopyStep.TO_STEPS + axis] = (toSteps[axis] as number) / 8;
   }
-  i32[slot * 2 + DEVICE] = run.device.id;
-  u64[slot + STREAM] = run.stream;
-  u32[SLOT] = slot;
+  i32[slot * 2 + CopyStep.DEVICE] = run.device.id;
+  u64[slot + CopyStep.STREAM] = run.stream;
+  u32[WireHeader.SLOT] = slot;
 }
 
 function queue(step: DeviceStep): void {
   const from = bytesOf(step.from.storage);
   const to = bytesOf(step.to.storage);
   const binding = cuda();
-  const slot = enter(WORDS);
+  const slot = enter(CopyStep.WORDS);
   writeStep(slot, step);
   binding.copy(from, to);
-  const status = i32[slot * 2 + STATUS];
+  const status = i32[slot * 2 + CopyStep.STATUS];
   leave(slot);
   check(status, what(step.from, step.to));
 }
@@ -139,10 +136,10 @@ function finish({ device, stream }: Run): void {
 /** On another thread, which the driver blocks while it moves memory that the device cannot reach by itself. */
 async function copyOverBus(step: DeviceStep): Promise<void> {
   const binding = cuda();
-  const slot = enter(WORDS);
+  const slot = enter(CopyStep.WORDS);
   writeStep(slot, step);
   const started = binding.copyAsync();
-  const reason = i32[slot * 2 + STATUS] as number;
+  const reason = i32[slot * 2 + CopyStep.STATUS] as number;
   leave(slot);
   const status = started === undefined ? reason : await started;
   if (status !== 0) throw driverError(status, what(step.from, step.to));

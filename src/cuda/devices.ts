@@ -32,7 +32,6 @@ export interface CudaDevice {
 }
 
 const { f64, i32, u32 } = wire;
-const { SLOT } = WireHeader;
 
 /** The UUID of a device. */
 export function uuidOf(id: number): string {
@@ -52,7 +51,7 @@ function describeDevice(id: number): CudaDevice {
   const slot = enter(DeviceDescription.WORDS);
   const value = (index: number): number => i32[slot * 2 + index] as number;
   i32[slot * 2 + DeviceDescription.DEVICE] = id;
-  u32[SLOT] = slot;
+  u32[WireHeader.SLOT] = slot;
   const name = binding.describeDevice();
   const status = value(DeviceDescription.STATUS);
   const device: CudaDevice = {
@@ -84,7 +83,7 @@ export function memoryInfo(device: Device = 'cuda:0'): { free: number; total: nu
   const binding = cuda();
   const slot = enter(MemoryInfo.WORDS);
   i32[slot * 2 + MemoryInfo.DEVICE] = id;
-  u32[SLOT] = slot;
+  u32[WireHeader.SLOT] = slot;
   binding.memoryInfo();
   const status = i32[slot * 2 + MemoryInfo.STATUS];
   const [free, total] = [f64[slot + MemoryInfo.FREE] as number, f64[slot + MemoryInfo.TOTAL] as number];

@@ -15,7 +15,6 @@ import { CudaError } from './error.js';
 import { CountResult, DriverErrorRequest } from './wire-layout.js';
 
 const { i32, u32 } = wire;
-const { SLOT } = WireHeader;
 
 let attached: CudaBinding | null = null;
 
@@ -86,7 +85,7 @@ export function driverError(code: number, what: string): CudaError {
   const binding = cuda();
   const slot = enter(DriverErrorRequest.WORDS);
   i32[slot * 2 + DriverErrorRequest.CODE] = code;
-  u32[SLOT] = slot;
+  u32[WireHeader.SLOT] = slot;
   const [name, text] = binding.describeError();
   leave(slot);
   return new CudaError(what, code, name, text);
@@ -107,7 +106,7 @@ export function countDevices(): number {
     throw error;
   }
   const slot = enter(CountResult.WORDS);
-  u32[SLOT] = slot;
+  u32[WireHeader.SLOT] = slot;
   binding.countDevices();
   const count = i32[slot * 2 + CountResult.COUNT] as number;
   leave(slot);

@@ -59,7 +59,6 @@ function numberOn(stream: StreamArgument): bigint {
 export let liveEvent: (value: unknown) => bigint | null;
 
 const { f64, i32, u32, u64 } = wire;
-const { SLOT } = WireHeader;
 
 /** A new event of the driver, and what releases it. */
 export function createEvent(device: DeviceInfo, flags: number, what: string): { event: bigint; owner: bigint } {
@@ -67,7 +66,7 @@ export function createEvent(device: DeviceInfo, flags: number, what: string): { 
   const slot = enter(CreateEventRequest.WORDS);
   i32[slot * 2 + CreateEventRequest.DEVICE] = device.id;
   u32[slot * 2 + CreateEventRequest.FLAGS] = flags;
-  u32[SLOT] = slot;
+  u32[WireHeader.SLOT] = slot;
   binding.createEvent();
   const status = i32[slot * 2 + CreateEventRequest.STATUS];
   const event = u64[slot + CreateEventRequest.EVENT] as bigint;
@@ -160,7 +159,7 @@ export class Event {
     i32[slot * 2 + ElapsedRequest.DEVICE] = this.#device.id;
     u64[slot + ElapsedRequest.SINCE] = start;
     u64[slot + ElapsedRequest.EVENT] = event;
-    u32[SLOT] = slot;
+    u32[WireHeader.SLOT] = slot;
     binding.elapsed();
     const status = i32[slot * 2 + ElapsedRequest.STATUS];
     const milliseconds = f64[slot + ElapsedRequest.MILLISECONDS] as number;

@@ -22,7 +22,6 @@ import { recordEvent } from './shared-event.js';
 import { FollowEventRequest, OpenRequest, ShareableAllocation, ShareRequest } from './wire-layout.js';
 
 const { f64, i32, u32, u64 } = wire;
-const { SLOT } = WireHeader;
 
 /** Whole pages of 2 MiB beside the pool, because the driver shares no memory of a pool. */
 export function allocateShareable(nbytes: number, device: DeviceInfo): Storage {
@@ -31,7 +30,7 @@ export function allocateShareable(nbytes: number, device: DeviceInfo): Storage {
   const slot = enter(ShareableAllocation.WORDS);
   i32[slot * 2 + ShareableAllocation.DEVICE] = id;
   f64[slot + ShareableAllocation.NBYTES] = nbytes;
-  u32[SLOT] = slot;
+  u32[WireHeader.SLOT] = slot;
   binding.allocateShareable();
   const status = i32[slot * 2 + ShareableAllocation.STATUS];
   const handle = u32[slot * 2 + ShareableAllocation.HANDLE] as number;
@@ -70,7 +69,7 @@ function describeRange(
   const slot = enter(ShareRequest.WORDS);
   i32[slot * 2 + ShareRequest.DEVICE] = device.id;
   u32[slot * 2 + ShareRequest.HANDLE] = handle;
-  u32[SLOT] = slot;
+  u32[WireHeader.SLOT] = slot;
   binding.shareMemory();
   const status = i32[slot * 2 + ShareRequest.STATUS];
   const isShareable = u32[slot * 2 + ShareRequest.IS_SHAREABLE] === 1;
@@ -104,7 +103,7 @@ export function openRange(shared: SharedMemory, start: number, end: number, on: 
   f64[slot + OpenRequest.OFFSET] = start;
   f64[slot + OpenRequest.NBYTES] = end - start;
   writeHex(slot + OpenRequest.IPC_HANDLE, memory);
-  u32[SLOT] = slot;
+  u32[WireHeader.SLOT] = slot;
   binding.openMemory();
   const status = i32[slot * 2 + OpenRequest.STATUS];
   const outcome = u32[slot * 2 + OpenRequest.OUTCOME];
@@ -136,7 +135,7 @@ function followEvent(storage: NativeStorage, device: DeviceInfo, stream: bigint,
   i32[slot * 2 + FollowEventRequest.DEVICE] = device.id;
   u64[slot + FollowEventRequest.STREAM] = stream;
   writeHex(slot + FollowEventRequest.IPC_HANDLE, event);
-  u32[SLOT] = slot;
+  u32[WireHeader.SLOT] = slot;
   binding.followEvent();
   const status = i32[slot * 2 + FollowEventRequest.STATUS];
   leave(slot);

@@ -17,13 +17,12 @@ import {
 } from './wire-layout.js';
 
 const { i32, u32, u64 } = wire;
-const { SLOT } = WireHeader;
 
 export function onDevice(name: 'trim' | 'synchronizeDevice' | 'queryDevice', device: number): number {
   const binding = cuda();
   const slot = enter(DeviceRequest.WORDS);
   i32[slot * 2 + DeviceRequest.DEVICE] = device;
-  u32[SLOT] = slot;
+  u32[WireHeader.SLOT] = slot;
   binding[name]();
   const status = i32[slot * 2 + DeviceRequest.STATUS] as number;
   leave(slot);
@@ -35,7 +34,7 @@ export function onStream(name: 'synchronizeStream' | 'queryStream', device: numb
   const slot = enter(StreamStateRequest.WORDS);
   i32[slot * 2 + StreamStateRequest.DEVICE] = device;
   u64[slot + StreamStateRequest.STREAM] = stream;
-  u32[SLOT] = slot;
+  u32[WireHeader.SLOT] = slot;
   binding[name]();
   const status = i32[slot * 2 + StreamStateRequest.STATUS] as number;
   leave(slot);
@@ -47,7 +46,7 @@ export function onEvent(name: 'synchronizeEvent' | 'queryEvent', device: number,
   const slot = enter(EventStateRequest.WORDS);
   i32[slot * 2 + EventStateRequest.DEVICE] = device;
   u64[slot + EventStateRequest.EVENT] = event;
-  u32[SLOT] = slot;
+  u32[WireHeader.SLOT] = slot;
   binding[name]();
   const status = i32[slot * 2 + EventStateRequest.STATUS] as number;
   leave(slot);
@@ -61,7 +60,7 @@ export function mark(name: 'record' | 'wait', device: number, stream: bigint, ev
   i32[slot * 2 + MarkRequest.DEVICE] = device;
   u64[slot + MarkRequest.STREAM] = stream;
   u64[slot + MarkRequest.EVENT] = event;
-  u32[SLOT] = slot;
+  u32[WireHeader.SLOT] = slot;
   binding[name]();
   const status = i32[slot * 2 + MarkRequest.STATUS] as number;
   leave(slot);
@@ -80,7 +79,7 @@ export function onStorage(
   u32[slot * 2 + StorageRequest.HANDLE] = handle;
   i32[slot * 2 + StorageRequest.DEVICE] = device;
   u64[slot + StorageRequest.STREAM] = stream;
-  u32[SLOT] = slot;
+  u32[WireHeader.SLOT] = slot;
   binding[name]();
   const status = i32[slot * 2 + StorageRequest.STATUS] as number;
   leave(slot);
@@ -93,7 +92,7 @@ export function isCapturing(device: number, stream: bigint): boolean {
   const slot = enter(CaptureRequest.WORDS);
   i32[slot * 2 + CaptureRequest.DEVICE] = device;
   u64[slot + CaptureRequest.STREAM] = stream;
-  u32[SLOT] = slot;
+  u32[WireHeader.SLOT] = slot;
   binding.isCapturing();
   const status = i32[slot * 2 + CaptureRequest.STATUS];
   const result = u32[slot * 2 + CaptureRequest.IS_CAPTURING] === 1;

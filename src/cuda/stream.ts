@@ -21,7 +21,6 @@ import { whenDone } from './wait.js';
 import { CreateStreamRequest, OrderRequest } from './wire-layout.js';
 
 const { i32, u32, u64 } = wire;
-const { SLOT } = WireHeader;
 
 export interface StreamOptions {
   device?: Device;
@@ -82,7 +81,7 @@ export class Stream {
     i32[slot * 2 + CreateStreamRequest.DEVICE] = this.#device.id;
     i32[slot * 2 + CreateStreamRequest.PRIORITY] = priority;
     u32[slot * 2 + CreateStreamRequest.IS_NON_BLOCKING] = blocking ? 0 : 1;
-    u32[SLOT] = slot;
+    u32[WireHeader.SLOT] = slot;
     binding.createStream();
     const status = i32[slot * 2 + CreateStreamRequest.STATUS];
     this.#handle = u64[slot + CreateStreamRequest.STREAM] as bigint;
@@ -199,7 +198,7 @@ export class Stream {
     i32[slot * 2 + OrderRequest.AWAITED_DEVICE] = device.id;
     u64[slot + OrderRequest.STREAM] = handle;
     u64[slot + OrderRequest.AWAITED] = awaited;
-    u32[SLOT] = slot;
+    u32[WireHeader.SLOT] = slot;
     binding.order();
     const status = i32[slot * 2 + OrderRequest.STATUS] as number;
     leave(slot);

@@ -12,7 +12,6 @@ import { onDevice } from './requests.js';
 import { WatchEventRequest, WatchStreamRequest } from './wire-layout.js';
 
 const { f64, i32, u32, u64 } = wire;
-const { SLOT } = WireHeader;
 
 // A wait keeps the process running, as a timer does. The native queue that ends the wait does not.
 let waiting = 0;
@@ -37,13 +36,13 @@ function watch(awaited: Awaited, device: number, pin: number): number {
     i32[slot * 2 + WatchEventRequest.DEVICE] = device;
     f64[slot + WatchEventRequest.PIN] = pin;
     u64[slot + WatchEventRequest.OWNER] = awaited.owner;
-    u32[SLOT] = slot;
+    u32[WireHeader.SLOT] = slot;
     binding.watchEvent();
   } else {
     i32[slot * 2 + WatchStreamRequest.DEVICE] = device;
     f64[slot + WatchStreamRequest.PIN] = pin;
     u64[slot + WatchStreamRequest.STREAM] = awaited.stream;
-    u32[SLOT] = slot;
+    u32[WireHeader.SLOT] = slot;
     binding.watchStream();
   }
   const status = i32[slot * 2 + WatchStreamRequest.STATUS] as number;

@@ -1,283 +1,284 @@
 /**
  * Indices into a slot of the wire, each into the array of its type: `u32[slot * 2 + INDEX]` and `i32`, `f64[slot + INDEX]` and
- * `u64`. WORDS is the size of the slot.
+ * `u64`. WORDS is the size of the slot. Enums, because the bundler writes their numbers into the code: V8 inlines up to a limit
+ * of bytecode, and names of constants took an export beyond it (5 of 58 ns).
  * Written by "npm run wire" from scripts/wire/messages.mjs; change it there.
  *
  * @module
  */
 
 /** New memory of a device, or of the host where devices reach it, for work on a stream. */
-export const DeviceAllocation = {
-  STATUS: 0, // i32: the CUresult, written by native code
-  DEVICE: 1, // i32: the number of the device that the request is for
-  HANDLE: 2, // u32: a storage in the table of the instance
-  DEVICE_TYPE: 3, // i32: a DLDeviceType
-  NBYTES: 2, // f64: how much
-  STREAM: 3, // u64: the driver's handle of a stream
-  WORDS: 4,
-} as const;
+export const enum DeviceAllocation {
+  STATUS = 0, // i32: the CUresult, written by native code
+  DEVICE = 1, // i32: the number of the device that the request is for
+  HANDLE = 2, // u32: a storage in the table of the instance
+  DEVICE_TYPE = 3, // i32: a DLDeviceType
+  NBYTES = 2, // f64: how much
+  STREAM = 3, // u64: the driver's handle of a stream
+  WORDS = 4,
+}
 
 /** New memory of a device that other processes can open. */
-export const ShareableAllocation = {
-  STATUS: 0, // i32: the CUresult, written by native code
-  DEVICE: 1, // i32: the number of the device that the request is for
-  HANDLE: 2, // u32: a storage in the table of the instance
-  NBYTES: 2, // f64: how much
-  WORDS: 4,
-} as const;
+export const enum ShareableAllocation {
+  STATUS = 0, // i32: the CUresult, written by native code
+  DEVICE = 1, // i32: the number of the device that the request is for
+  HANDLE = 2, // u32: a storage in the table of the instance
+  NBYTES = 2, // f64: how much
+  WORDS = 4,
+}
 
 /** A storage, and a stream that clears it, that may use it from now on, or that its data is ready for. */
-export const StorageRequest = {
-  STATUS: 0, // i32: the CUresult, written by native code
-  DEVICE: 1, // i32: the number of the device that the request is for
-  HANDLE: 2, // u32: a storage in the table of the instance
-  STREAM: 2, // u64: the driver's handle of a stream
-  WORDS: 4,
-} as const;
+export const enum StorageRequest {
+  STATUS = 0, // i32: the CUresult, written by native code
+  DEVICE = 1, // i32: the number of the device that the request is for
+  HANDLE = 2, // u32: a storage in the table of the instance
+  STREAM = 2, // u64: the driver's handle of a stream
+  WORDS = 4,
+}
 
 /** A step of a copy (src/cuda/plan-copy.ts). A side without a handle is a typed array. */
-export const CopyStep = {
-  STATUS: 0, // i32: the CUresult, written by native code
-  DEVICE: 1, // i32: the number of the device that the request is for
-  FROM_HANDLE: 2, // u32: the storage that is read; 0: a typed array
-  TO_HANDLE: 3, // u32: the storage that is written; 0: a typed array
-  FROM_TYPE: 4, // i32: the DLDeviceType of the memory that is read
-  TO_TYPE: 5, // i32: the DLDeviceType of the memory that is written
-  STREAM: 3, // u64: the driver's handle of a stream
-  FROM_OFFSET: 4, // f64: bytes from the start to the first item that is read
-  TO_OFFSET: 5, // f64: bytes from the start to the first item that is written
-  ITEM_BYTES: 6, // f64: bytes of an item
-  NDIM: 14, // i32: how many axes the step has
-  SHAPE: 8, // f64[64]: lengths of the axes
-  FROM_STEPS: 72, // f64[64]: bytes from an item to the next, where it is read
-  TO_STEPS: 136, // f64[64]: bytes from an item to the next, where it is written
-  WORDS: 200,
-} as const;
+export const enum CopyStep {
+  STATUS = 0, // i32: the CUresult, written by native code
+  DEVICE = 1, // i32: the number of the device that the request is for
+  FROM_HANDLE = 2, // u32: the storage that is read; 0: a typed array
+  TO_HANDLE = 3, // u32: the storage that is written; 0: a typed array
+  FROM_TYPE = 4, // i32: the DLDeviceType of the memory that is read
+  TO_TYPE = 5, // i32: the DLDeviceType of the memory that is written
+  STREAM = 3, // u64: the driver's handle of a stream
+  FROM_OFFSET = 4, // f64: bytes from the start to the first item that is read
+  TO_OFFSET = 5, // f64: bytes from the start to the first item that is written
+  ITEM_BYTES = 6, // f64: bytes of an item
+  NDIM = 14, // i32: how many axes the step has
+  SHAPE = 8, // f64[64]: lengths of the axes
+  FROM_STEPS = 72, // f64[64]: bytes from an item to the next, where it is read
+  TO_STEPS = 136, // f64[64]: bytes from an item to the next, where it is written
+  WORDS = 200,
+}
 
 /** Lays a storage over foreign memory, if all of it lies inside one allocation. */
-export const AdmitRequest = {
-  STATUS: 0, // i32: the CUresult, written by native code
-  HANDLE: 1, // u32: a storage in the table of the instance
-  DEVICE_TYPE: 2, // i32: the DLDeviceType of the memory, written by native code; 0: the driver does not know it
-  DEVICE_ID: 3, // i32: the number of its device, written by native code
-  IS_ADMITTED: 4, // u32: 1 when all was done, written by native code
-  ADDRESS: 3, // u64: of the first element
-  STREAM: 4, // u64: the stream of the producer, which ours waits for; 0: no wait
-  LOW: 5, // f64: bytes from there to the first byte; zero or less
-  HIGH: 6, // f64: bytes from there to the end
-  RANGE_START: 7, // u64: where the allocation starts, written by native code
-  RANGE_SIZE: 8, // u64: bytes of the allocation, written by native code
-  WORDS: 10,
-} as const;
+export const enum AdmitRequest {
+  STATUS = 0, // i32: the CUresult, written by native code
+  HANDLE = 1, // u32: a storage in the table of the instance
+  DEVICE_TYPE = 2, // i32: the DLDeviceType of the memory, written by native code; 0: the driver does not know it
+  DEVICE_ID = 3, // i32: the number of its device, written by native code
+  IS_ADMITTED = 4, // u32: 1 when all was done, written by native code
+  ADDRESS = 3, // u64: of the first element
+  STREAM = 4, // u64: the stream of the producer, which ours waits for; 0: no wait
+  LOW = 5, // f64: bytes from there to the first byte; zero or less
+  HIGH = 6, // f64: bytes from there to the end
+  RANGE_START = 7, // u64: where the allocation starts, written by native code
+  RANGE_SIZE = 8, // u64: bytes of the allocation, written by native code
+  WORDS = 10,
+}
 
 /** What the driver knows of an address. All but the address is written by native code. */
-export const PointerRequest = {
-  STATUS: 0, // i32: the CUresult, written by native code
-  MEMORY_TYPE: 1, // u32: a CUmemorytype; 0: the driver does not know the address
-  IS_MANAGED: 2, // u32: 1 for managed memory
-  ORDINAL: 3, // i32: the number of the device
-  ADDRESS: 2, // u64: the address
-  CONTEXT: 3, // u64: the CUcontext that owns the memory
-  DEVICE_POINTER: 4, // u64: the address for code on the device
-  HOST_POINTER: 5, // u64: the address for code on the processor; 0: it has none
-  RANGE_START: 6, // u64: where the allocation starts
-  RANGE_SIZE: 7, // u64: bytes of the allocation
-  WORDS: 8,
-} as const;
+export const enum PointerRequest {
+  STATUS = 0, // i32: the CUresult, written by native code
+  MEMORY_TYPE = 1, // u32: a CUmemorytype; 0: the driver does not know the address
+  IS_MANAGED = 2, // u32: 1 for managed memory
+  ORDINAL = 3, // i32: the number of the device
+  ADDRESS = 2, // u64: the address
+  CONTEXT = 3, // u64: the CUcontext that owns the memory
+  DEVICE_POINTER = 4, // u64: the address for code on the device
+  HOST_POINTER = 5, // u64: the address for code on the processor; 0: it has none
+  RANGE_START = 6, // u64: where the allocation starts
+  RANGE_SIZE = 7, // u64: bytes of the allocation
+  WORDS = 8,
+}
 
 /** What another process needs to open the allocation around a storage. */
-export const ShareRequest = {
-  STATUS: 0, // i32: the CUresult, written by native code
-  DEVICE: 1, // i32: the number of the device that the request is for
-  HANDLE: 2, // u32: a storage in the table of the instance
-  IS_SHAREABLE: 3, // u32: 1 when all below was written by native code
-  ORDINAL: 4, // i32: the number of the device of the allocation
-  PROCESS: 3, // u64: the process that allocated it
-  SIZE: 4, // f64: bytes of the allocation
-  OFFSET: 5, // f64: bytes from its start to the storage
-  IPC_HANDLE: 6, // u64[8]: the driver's handle for other processes
-  WORDS: 14,
-} as const;
+export const enum ShareRequest {
+  STATUS = 0, // i32: the CUresult, written by native code
+  DEVICE = 1, // i32: the number of the device that the request is for
+  HANDLE = 2, // u32: a storage in the table of the instance
+  IS_SHAREABLE = 3, // u32: 1 when all below was written by native code
+  ORDINAL = 4, // i32: the number of the device of the allocation
+  PROCESS = 3, // u64: the process that allocated it
+  SIZE = 4, // f64: bytes of the allocation
+  OFFSET = 5, // f64: bytes from its start to the storage
+  IPC_HANDLE = 6, // u64[8]: the driver's handle for other processes
+  WORDS = 14,
+}
 
 /** A storage over a part of the memory of another process. */
-export const OpenRequest = {
-  STATUS: 0, // i32: the CUresult, written by native code
-  DEVICE: 1, // i32: the number of the device that the request is for
-  HANDLE: 2, // u32: a storage in the table of the instance
-  OUTCOME: 3, // u32: 1: done; 0: the memory does not reach so far; 2: it is our own. Written by native code
-  PROCESS: 2, // u64: the process that allocated it
-  OFFSET: 3, // f64: bytes from the start of the allocation
-  NBYTES: 4, // f64: how much of it
-  IPC_HANDLE: 5, // u64[8]: the driver's handle for other processes
-  WORDS: 14,
-} as const;
+export const enum OpenRequest {
+  STATUS = 0, // i32: the CUresult, written by native code
+  DEVICE = 1, // i32: the number of the device that the request is for
+  HANDLE = 2, // u32: a storage in the table of the instance
+  OUTCOME = 3, // u32: 1: done; 0: the memory does not reach so far; 2: it is our own. Written by native code
+  PROCESS = 2, // u64: the process that allocated it
+  OFFSET = 3, // f64: bytes from the start of the allocation
+  NBYTES = 4, // f64: how much of it
+  IPC_HANDLE = 5, // u64[8]: the driver's handle for other processes
+  WORDS = 14,
+}
 
 /** The handle of an event for other processes. */
-export const ShareEventRequest = {
-  STATUS: 0, // i32: the CUresult, written by native code
-  DEVICE: 1, // i32: the number of the device that the request is for
-  EVENT: 1, // u64: the driver's handle of an event
-  IPC_HANDLE: 2, // u64[8]: the driver's handle for other processes
-  WORDS: 10,
-} as const;
+export const enum ShareEventRequest {
+  STATUS = 0, // i32: the CUresult, written by native code
+  DEVICE = 1, // i32: the number of the device that the request is for
+  EVENT = 1, // u64: the driver's handle of an event
+  IPC_HANDLE = 2, // u64[8]: the driver's handle for other processes
+  WORDS = 10,
+}
 
 /** A stream waits for an event of another process before it uses a storage. */
-export const FollowEventRequest = {
-  STATUS: 0, // i32: the CUresult, written by native code
-  DEVICE: 1, // i32: the number of the device that the request is for
-  HANDLE: 2, // u32: a storage in the table of the instance
-  STREAM: 2, // u64: the driver's handle of a stream
-  IPC_HANDLE: 3, // u64[8]: the driver's handle for other processes
-  WORDS: 12,
-} as const;
+export const enum FollowEventRequest {
+  STATUS = 0, // i32: the CUresult, written by native code
+  DEVICE = 1, // i32: the number of the device that the request is for
+  HANDLE = 2, // u32: a storage in the table of the instance
+  STREAM = 2, // u64: the driver's handle of a stream
+  IPC_HANDLE = 3, // u64[8]: the driver's handle for other processes
+  WORDS = 12,
+}
 
 /** A new stream. */
-export const CreateStreamRequest = {
-  STATUS: 0, // i32: the CUresult, written by native code
-  DEVICE: 1, // i32: the number of the device that the request is for
-  IS_NON_BLOCKING: 2, // u32: 1: not ordered with the legacy default stream
-  PRIORITY: 3, // i32: lower numbers run first
-  OWNER: 2, // u64: of a stream or an event that JavaScript made
-  STREAM: 3, // u64: the driver's handle of a stream
-  WORDS: 4,
-} as const;
+export const enum CreateStreamRequest {
+  STATUS = 0, // i32: the CUresult, written by native code
+  DEVICE = 1, // i32: the number of the device that the request is for
+  IS_NON_BLOCKING = 2, // u32: 1: not ordered with the legacy default stream
+  PRIORITY = 3, // i32: lower numbers run first
+  OWNER = 2, // u64: of a stream or an event that JavaScript made
+  STREAM = 3, // u64: the driver's handle of a stream
+  WORDS = 4,
+}
 
 /** A new event. */
-export const CreateEventRequest = {
-  STATUS: 0, // i32: the CUresult, written by native code
-  DEVICE: 1, // i32: the number of the device that the request is for
-  FLAGS: 2, // u32: CU_EVENT_*
-  OWNER: 2, // u64: of a stream or an event that JavaScript made
-  EVENT: 3, // u64: the driver's handle of an event
-  WORDS: 4,
-} as const;
+export const enum CreateEventRequest {
+  STATUS = 0, // i32: the CUresult, written by native code
+  DEVICE = 1, // i32: the number of the device that the request is for
+  FLAGS = 2, // u32: CU_EVENT_*
+  OWNER = 2, // u64: of a stream or an event that JavaScript made
+  EVENT = 3, // u64: the driver's handle of an event
+  WORDS = 4,
+}
 
 /** A stream or an event that JavaScript no longer needs. */
-export const OwnerRequest = {
-  OWNER: 0, // u64: of a stream or an event that JavaScript made
-  WORDS: 2,
-} as const;
+export const enum OwnerRequest {
+  OWNER = 0, // u64: of a stream or an event that JavaScript made
+  WORDS = 2,
+}
 
 /** Sets the current stream of a device on this thread. */
-export const CurrentRequest = {
-  DEVICE: 0, // i32: the number of the device that the request is for
-  STREAM: 1, // u64: the driver's handle of a stream
-  BEFORE: 2, // u64: the stream that was the current one, written by native code
-  WORDS: 4,
-} as const;
+export const enum CurrentRequest {
+  DEVICE = 0, // i32: the number of the device that the request is for
+  STREAM = 1, // u64: the driver's handle of a stream
+  BEFORE = 2, // u64: the stream that was the current one, written by native code
+  WORDS = 4,
+}
 
 /** A stream to wait for, or to ask. */
-export const StreamStateRequest = {
-  STATUS: 0, // i32: the CUresult, written by native code
-  DEVICE: 1, // i32: the number of the device that the request is for
-  STREAM: 1, // u64: the driver's handle of a stream
-  WORDS: 2,
-} as const;
+export const enum StreamStateRequest {
+  STATUS = 0, // i32: the CUresult, written by native code
+  DEVICE = 1, // i32: the number of the device that the request is for
+  STREAM = 1, // u64: the driver's handle of a stream
+  WORDS = 2,
+}
 
 /** Whether a stream is being captured into a graph. */
-export const CaptureRequest = {
-  STATUS: 0, // i32: the CUresult, written by native code
-  DEVICE: 1, // i32: the number of the device that the request is for
-  IS_CAPTURING: 2, // u32: 1 when it is, written by native code
-  STREAM: 2, // u64: the driver's handle of a stream
-  WORDS: 4,
-} as const;
+export const enum CaptureRequest {
+  STATUS = 0, // i32: the CUresult, written by native code
+  DEVICE = 1, // i32: the number of the device that the request is for
+  IS_CAPTURING = 2, // u32: 1 when it is, written by native code
+  STREAM = 2, // u64: the driver's handle of a stream
+  WORDS = 4,
+}
 
 /** An event to wait for, or to ask. */
-export const EventStateRequest = {
-  STATUS: 0, // i32: the CUresult, written by native code
-  DEVICE: 1, // i32: the number of the device that the request is for
-  EVENT: 1, // u64: the driver's handle of an event
-  WORDS: 2,
-} as const;
+export const enum EventStateRequest {
+  STATUS = 0, // i32: the CUresult, written by native code
+  DEVICE = 1, // i32: the number of the device that the request is for
+  EVENT = 1, // u64: the driver's handle of an event
+  WORDS = 2,
+}
 
 /** An event and a stream: the event is recorded there, or the stream waits for it. */
-export const MarkRequest = {
-  STATUS: 0, // i32: the CUresult, written by native code
-  DEVICE: 1, // i32: the number of the device that the request is for
-  STREAM: 1, // u64: the driver's handle of a stream
-  EVENT: 2, // u64: the driver's handle of an event
-  WORDS: 4,
-} as const;
+export const enum MarkRequest {
+  STATUS = 0, // i32: the CUresult, written by native code
+  DEVICE = 1, // i32: the number of the device that the request is for
+  STREAM = 1, // u64: the driver's handle of a stream
+  EVENT = 2, // u64: the driver's handle of an event
+  WORDS = 4,
+}
 
 /** A stream waits for what another one has now. */
-export const OrderRequest = {
-  STATUS: 0, // i32: the CUresult, written by native code
-  DEVICE: 1, // i32: the number of the device that the request is for
-  AWAITED_DEVICE: 2, // i32: the number of the device of the other stream
-  STREAM: 2, // u64: the driver's handle of a stream
-  AWAITED: 3, // u64: the driver's handle of the other stream
-  WORDS: 4,
-} as const;
+export const enum OrderRequest {
+  STATUS = 0, // i32: the CUresult, written by native code
+  DEVICE = 1, // i32: the number of the device that the request is for
+  AWAITED_DEVICE = 2, // i32: the number of the device of the other stream
+  STREAM = 2, // u64: the driver's handle of a stream
+  AWAITED = 3, // u64: the driver's handle of the other stream
+  WORDS = 4,
+}
 
 /** The time between two events. */
-export const ElapsedRequest = {
-  STATUS: 0, // i32: the CUresult, written by native code
-  DEVICE: 1, // i32: the number of the device that the request is for
-  SINCE: 1, // u64: the driver's handle of the earlier event
-  EVENT: 2, // u64: the driver's handle of an event
-  MILLISECONDS: 3, // f64: written by native code
-  WORDS: 4,
-} as const;
+export const enum ElapsedRequest {
+  STATUS = 0, // i32: the CUresult, written by native code
+  DEVICE = 1, // i32: the number of the device that the request is for
+  SINCE = 1, // u64: the driver's handle of the earlier event
+  EVENT = 2, // u64: the driver's handle of an event
+  MILLISECONDS = 3, // f64: written by native code
+  WORDS = 4,
+}
 
 /** JavaScript is told when what a stream has now is done. */
-export const WatchStreamRequest = {
-  STATUS: 0, // i32: the CUresult, written by native code
-  DEVICE: 1, // i32: the number of the device that the request is for
-  PIN: 1, // f64: the number that onRelease gets when the work is done
-  STREAM: 2, // u64: the driver's handle of a stream
-  WORDS: 4,
-} as const;
+export const enum WatchStreamRequest {
+  STATUS = 0, // i32: the CUresult, written by native code
+  DEVICE = 1, // i32: the number of the device that the request is for
+  PIN = 1, // f64: the number that onRelease gets when the work is done
+  STREAM = 2, // u64: the driver's handle of a stream
+  WORDS = 4,
+}
 
 /** JavaScript is told when an event that it made has happened. */
-export const WatchEventRequest = {
-  STATUS: 0, // i32: the CUresult, written by native code
-  DEVICE: 1, // i32: the number of the device that the request is for
-  PIN: 1, // f64: the number that onRelease gets when the work is done
-  OWNER: 2, // u64: of a stream or an event that JavaScript made
-  WORDS: 4,
-} as const;
+export const enum WatchEventRequest {
+  STATUS = 0, // i32: the CUresult, written by native code
+  DEVICE = 1, // i32: the number of the device that the request is for
+  PIN = 1, // f64: the number that onRelease gets when the work is done
+  OWNER = 2, // u64: of a stream or an event that JavaScript made
+  WORDS = 4,
+}
 
 /** How many devices there are. */
-export const CountResult = {
-  STATUS: 0, // i32: the CUresult, written by native code
-  COUNT: 1, // i32: how many
-  WORDS: 2,
-} as const;
+export const enum CountResult {
+  STATUS = 0, // i32: the CUresult, written by native code
+  COUNT = 1, // i32: how many
+  WORDS = 2,
+}
 
 /** A device to wait for, to ask, or to trim. */
-export const DeviceRequest = {
-  STATUS: 0, // i32: the CUresult, written by native code
-  DEVICE: 1, // i32: the number of the device that the request is for
-  WORDS: 2,
-} as const;
+export const enum DeviceRequest {
+  STATUS = 0, // i32: the CUresult, written by native code
+  DEVICE = 1, // i32: the number of the device that the request is for
+  WORDS = 2,
+}
 
 /** The memory of a device. */
-export const MemoryInfo = {
-  STATUS: 0, // i32: the CUresult, written by native code
-  DEVICE: 1, // i32: the number of the device that the request is for
-  FREE: 1, // f64: bytes that are free
-  TOTAL: 2, // f64: bytes there are
-  WORDS: 4,
-} as const;
+export const enum MemoryInfo {
+  STATUS = 0, // i32: the CUresult, written by native code
+  DEVICE = 1, // i32: the number of the device that the request is for
+  FREE = 1, // f64: bytes that are free
+  TOTAL = 2, // f64: bytes there are
+  WORDS = 4,
+}
 
 /** What the driver says of a device. */
-export const DeviceDescription = {
-  STATUS: 0, // i32: the CUresult, written by native code
-  DEVICE: 1, // i32: the number of the device that the request is for
-  TOTAL_MEMORY: 1, // f64: bytes
-  COMPUTE_MAJOR: 4, // i32: the major version of its compute capability
-  COMPUTE_MINOR: 5, // i32: the minor version
-  MULTIPROCESSORS: 6, // i32: how many
-  HAS_MANAGED_MEMORY: 7, // i32: 1: managed memory works
-  HAS_CONCURRENT_MANAGED_ACCESS: 8, // i32: 1: the processor may touch managed memory while the device does
-  HAS_MEMORY_POOL: 9, // i32: 1: allocation is ordered with a stream
-  UUID: 5, // u64[2]: its 16 bytes
-  WORDS: 8,
-} as const;
+export const enum DeviceDescription {
+  STATUS = 0, // i32: the CUresult, written by native code
+  DEVICE = 1, // i32: the number of the device that the request is for
+  TOTAL_MEMORY = 1, // f64: bytes
+  COMPUTE_MAJOR = 4, // i32: the major version of its compute capability
+  COMPUTE_MINOR = 5, // i32: the minor version
+  MULTIPROCESSORS = 6, // i32: how many
+  HAS_MANAGED_MEMORY = 7, // i32: 1: managed memory works
+  HAS_CONCURRENT_MANAGED_ACCESS = 8, // i32: 1: the processor may touch managed memory while the device does
+  HAS_MEMORY_POOL = 9, // i32: 1: allocation is ordered with a stream
+  UUID = 5, // u64[2]: its 16 bytes
+  WORDS = 8,
+}
 
 /** The name and text of an error. */
-export const DriverErrorRequest = {
-  CODE: 0, // i32: a CUresult
-  WORDS: 2,
-} as const;
+export const enum DriverErrorRequest {
+  CODE = 0, // i32: a CUresult
+  WORDS = 2,
+}

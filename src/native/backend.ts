@@ -21,20 +21,19 @@ import { enter, leave, wire } from './wire.js';
 import { AllocateRequest, Status, WireHeader } from './wire-layout.js';
 
 const { f64, i32, u32 } = wire;
-const { HANDLE, NBYTES, STATUS, WORDS } = AllocateRequest;
 
 export const nativeBackend: Backend = {
   allocate(nbytes: number, device: DeviceInfo): Storage | null {
     if (device.kind !== 'cpu') return null;
     const binding = native();
-    const slot = enter(WORDS);
-    f64[slot + NBYTES] = nbytes;
+    const slot = enter(AllocateRequest.WORDS);
+    f64[slot + AllocateRequest.NBYTES] = nbytes;
     u32[WireHeader.SLOT] = slot;
     binding.allocate();
     leave(slot);
-    const status = i32[slot * 2 + STATUS] as number;
+    const status = i32[slot * 2 + AllocateRequest.STATUS] as number;
     if (status !== Status.ok) throw errorOf(status, nbytes);
-    return new NativeStorage(u32[slot * 2 + HANDLE] as number, nbytes, false);
+    return new NativeStorage(u32[slot * 2 + AllocateRequest.HANDLE] as number, nbytes, false);
   },
   // A worker's heap ends with it: there the memory is copied once, into native memory, by the caller.
   adopt: (buffer: ArrayBuffer): Storage | null =>

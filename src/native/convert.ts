@@ -15,9 +15,6 @@ import { enter, leave, wire } from './wire.js';
 import { ConvertRequest, WireHeader } from './wire-layout.js';
 
 const { f64, i32, u32 } = wire;
-const { SLOT } = WireHeader;
-const { FROM_BIT, FROM_HANDLE, FROM_STEPS, FROM_TYPE, IS_DONE, NDIM, SHAPE } = ConvertRequest;
-const { THREADS, TO_BIT, TO_HANDLE, TO_STEPS, TO_TYPE, WORDS } = ConvertRequest;
 
 const wanted = Number(process.env.DLPACK_NUM_THREADS);
 const threads = Number.isInteger(wanted) && wanted > 0 ? wanted : availableParallelism();
@@ -30,22 +27,22 @@ function handleOf(storage: Storage): number {
 function enterConvert(pass: Pass, source: Storage, target: Storage): number {
   const { shape, fromSteps, toSteps } = pass;
   const ndim = shape.length;
-  const slot = enter(WORDS);
+  const slot = enter(ConvertRequest.WORDS);
   const half = slot * 2;
-  u32[half + FROM_HANDLE] = handleOf(source);
-  u32[half + TO_HANDLE] = handleOf(target);
-  u32[half + FROM_TYPE] = pass.from.packed;
-  u32[half + TO_TYPE] = pass.to.packed;
-  i32[half + NDIM] = ndim;
-  i32[half + THREADS] = threads;
-  f64[slot + FROM_BIT] = pass.fromBit;
-  f64[slot + TO_BIT] = pass.toBit;
+  u32[half + ConvertRequest.FROM_HANDLE] = handleOf(source);
+  u32[half + ConvertRequest.TO_HANDLE] = handleOf(target);
+  u32[half + ConvertRequest.FROM_TYPE] = pass.from.packed;
+  u32[half + ConvertRequest.TO_TYPE] = pass.to.packed;
+  i32[half + ConvertRequest.NDIM] = ndim;
+  i32[half + ConvertRequest.THREADS] = threads;
+  f64[slot + ConvertRequest.FROM_BIT] = pass.fromBit;
+  f64[slot + ConvertRequest.TO_BIT] = pass.toBit;
   for (let axis = 0; axis < ndim; axis++) {
-    f64[slot + SHAPE + axis] = shape[axis] as number;
-    f64[slot + FROM_STEPS + axis] = fromSteps[axis] as number;
-    f64[slot + TO_STEPS + axis] = toSteps[axis] as number;
+    f64[slot + ConvertRequest.SHAPE + axis] = shape[axis] as number;
+    f64[slot + ConvertRequest.FROM_STEPS + axis] = fromSteps[axis] as number;
+    f64[slot + ConvertRequest.TO_STEPS + axis] = toSteps[axis] as number;
   }
-  u32[SLOT] = slot;
+  u32[WireHeader.SLOT] = slot;
   return slot;
 }
 
@@ -60,7 +57,7 @@ export function convert(pass: Pass, source: Storage, target: Storage): boolean {
   const slot = enterConvert(pass, source, target);
   binding.convert(from, to);
   leave(slot);
-  return u32[slot * 2 + IS_DONE] === 1;
+  return u32[slot * 2 + ConvertRequest.IS_DONE] === 1;
 }
 
 /** Only for native memory: JavaScript may take its own away while another thread reads it. */

@@ -21,8 +21,6 @@ import { DeleteRequest, ExportRequest, Status, WireHeader } from './wire-layout.
 import { writeTensor } from './wire-tensor.js';
 
 const { i32, u32, u64 } = wire;
-const { SLOT } = WireHeader;
-const { ADDRESS, STATUS, TENSOR, WORDS } = ExportRequest;
 
 export interface ExportOptions {
   /** false: a legacy `DLManagedTensor`, which cannot carry flags. */
@@ -52,14 +50,14 @@ export function exportManaged(tensor: TensorView, options?: ExportOptions): bigi
 
 function exportVersioned(source: Descriptor): bigint {
   const slot = enterExport(source);
-  u32[SLOT] = slot;
+  u32[WireHeader.SLOT] = slot;
   native().exportVersioned();
   return leaveExport(slot);
 }
 
 function exportLegacy(source: Descriptor): bigint {
   const slot = enterExport(source);
-  u32[SLOT] = slot;
+  u32[WireHeader.SLOT] = slot;
   native().exportLegacy();
   return leaveExport(slot);
 }
@@ -67,17 +65,17 @@ function exportLegacy(source: Descriptor): bigint {
 /** A slot with a request about a tensor in native memory. */
 export function enterExport(source: Descriptor): number {
   const trace = isDebug() ? recordExport() : 0;
-  const slot = enter(WORDS + 2 * source.shape.length);
-  writeTensor(slot + TENSOR, source, (source.storage as NativeStorage).handle, trace);
+  const slot = enter(ExportRequest.WORDS + 2 * source.shape.length);
+  writeTensor(slot + ExportRequest.TENSOR, source, (source.storage as NativeStorage).handle, trace);
   return slot;
 }
 
 /** Leaves the slot and returns the address that the request gave, or throws its error. */
 export function leaveExport(slot: number): bigint {
   leave(slot);
-  const status = i32[slot * 2 + STATUS] as number;
-  if (status !== Status.ok) throw errorOfTensor(status, slot + TENSOR);
-  return u64[slot + ADDRESS] as bigint;
+  const status = i32[slot * 2 + ExportRequest.STATUS] as number;
+  if (status !== Status.ok) throw errorOfTensor(status, slot + ExportRequest.TENSOR);
+  return u64[slot + ExportRequest.ADDRESS] as bigint;
 }
 
 /** Unsafe: calls the deleter of a managed tensor that the caller owns, for one that found no consumer. */
@@ -88,7 +86,7 @@ export function releaseManaged(address: bigint, options?: { versioned?: boolean 
   const isLegacy = options?.versioned === false;
   const slot = enter(DeleteRequest.WORDS);
   u64[slot + DeleteRequest.ADDRESS] = address;
-  u32[SLOT] = slot;
+  u32[WireHeader.SLOT] = slot;
   if (isLegacy) binding.deleteLegacy();
   else binding.deleteVersioned();
   leave(slot);
@@ -102,7 +100,7 @@ export function exportExternal(descriptor: Descriptor): unknown {
   if (placeOf(descriptor) === 'copy') return null;
   return withMemory(descriptor, false, (ready) => {
     const slot = enterExport(ready);
-    u32[SLOT] = slot;
+    u32[WireHeader.SLOT] = slot;
     const external = native().exportExternal();
     leaveExport(slot);
     return external;

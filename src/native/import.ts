@@ -16,8 +16,6 @@ import { ImportRequest, Status, TensorResult, WireHeader } from './wire-layout.j
 import { takeTensor } from './wire-tensor.js';
 
 const { i32, u32, u64 } = wire;
-const { SLOT, TOP } = WireHeader;
-const { ADDRESS, STATUS, TENSOR, WORDS } = ImportRequest;
 
 export interface ImportOptions {
   /** false: the address is of a legacy `DLManagedTensor`. */
@@ -35,15 +33,16 @@ export function importManaged<D extends DType = DType>(address: bigint, options?
   const binding = native();
   if (options !== undefined) checkOptions(options, importNames, '{ versioned: false }');
   const isLegacy = options?.versioned === false;
-  const slot = enter(WORDS);
+  const slot = enter(ImportRequest.WORDS);
   try {
-    u64[slot + ADDRESS] = address;
-    u32[SLOT] = slot;
+    u64[slot + ImportRequest.ADDRESS] = address;
+    u32[WireHeader.SLOT] = slot;
     if (isLegacy) binding.importLegacy();
     else binding.importVersioned();
-    const status = i32[slot * 2 + STATUS] as number;
-    if (status !== Status.ok) throw errorOfTensor(status, slot + TENSOR, u64[slot + ADDRESS]);
-    return new Tensor<D>(takeTensor(slot + TENSOR));
+    const status = i32[slot * 2 + ImportRequest.STATUS] as number;
+    if (status !== Status.ok)
+      throw errorOfTensor(status, slot + ImportRequest.TENSOR, u64[slot + ImportRequest.ADDRESS]);
+    return new Tensor<D>(takeTensor(slot + ImportRequest.TENSOR));
   } finally {
     leave(slot);
   }
@@ -55,7 +54,7 @@ export function importExternal(value: unknown): Descriptor | null {
   const binding = native();
   const slot = enter(TensorResult.WORDS);
   try {
-    u32[SLOT] = slot;
+    u32[WireHeader.SLOT] = slot;
     binding.importExternal(value);
     if (i32[slot * 2 + TensorResult.STATUS] === Status.notExternal) return null;
     return takeResult(slot);
@@ -73,7 +72,7 @@ export function takeResult(slot: number): Descriptor {
 
 /** The tensor of the {@link TensorResult} that native code pushed last, and leaves its slot. */
 export function takePushed(): Descriptor {
-  const slot = (u32[TOP] as number) - TensorResult.WORDS;
+  const slot = (u32[WireHeader.TOP] as number) - TensorResult.WORDS;
   try {
     return takeResult(slot);
   } finally {

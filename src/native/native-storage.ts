@@ -15,8 +15,6 @@ import { enter, leave, wire } from './wire.js';
 import { AddressRequest, BufferRequest, ReleaseRequest, Status, WireHeader } from './wire-layout.js';
 
 const { i32, u32, u64 } = wire;
-const { SLOT } = WireHeader;
-const { HANDLE, WORDS } = ReleaseRequest;
 
 /** Holds the reference for the collector, for storages that outlive the tick they were made in. */
 class Handle implements Owner {
@@ -30,9 +28,9 @@ class Handle implements Owner {
     const { number } = this;
     if (number === 0) return;
     this.number = 0;
-    const slot = enter(WORDS);
-    u32[slot * 2 + HANDLE] = number;
-    u32[SLOT] = slot;
+    const slot = enter(ReleaseRequest.WORDS);
+    u32[slot * 2 + ReleaseRequest.HANDLE] = number;
+    u32[WireHeader.SLOT] = slot;
     native().collect();
     leave(slot);
     forgetStorage(number);
@@ -96,7 +94,7 @@ export class NativeStorage extends Storage {
   get address(): bigint {
     const slot = enter(AddressRequest.WORDS);
     u32[slot * 2 + AddressRequest.HANDLE] = this.handle;
-    u32[SLOT] = slot;
+    u32[WireHeader.SLOT] = slot;
     native().addressOf();
     leave(slot);
     const status = i32[slot * 2 + AddressRequest.STATUS] as number;
@@ -133,7 +131,7 @@ export class NativeStorage extends Storage {
     }
     const slot = enter(BufferRequest.WORDS);
     u32[slot * 2 + BufferRequest.HANDLE] = this.handle;
-    u32[SLOT] = slot;
+    u32[WireHeader.SLOT] = slot;
     const buffer = native().createBuffer();
     leave(slot);
     if (buffer !== undefined) return buffer;
@@ -158,9 +156,9 @@ export class NativeStorage extends Storage {
 
 /** Drops the reference that a number in the native table stands for. */
 export function releaseHandle(handle: number): void {
-  const slot = enter(WORDS);
-  u32[slot * 2 + HANDLE] = handle;
-  u32[SLOT] = slot;
+  const slot = enter(ReleaseRequest.WORDS);
+  u32[slot * 2 + ReleaseRequest.HANDLE] = handle;
+  u32[WireHeader.SLOT] = slot;
   native().release();
   leave(slot);
 }
@@ -168,7 +166,7 @@ export function releaseHandle(handle: number): void {
 function copyBytes(handle: number, copy: () => void): void {
   const slot = enter(BufferRequest.WORDS);
   u32[slot * 2 + BufferRequest.HANDLE] = handle;
-  u32[SLOT] = slot;
+  u32[WireHeader.SLOT] = slot;
   copy();
   leave(slot);
   const status = i32[slot * 2 + BufferRequest.STATUS] as number;

@@ -12,7 +12,6 @@ import { enter, leave, wire } from './wire.js';
 import { PinRequest, Status, WireHeader } from './wire-layout.js';
 
 const { f64, i32, u32, u64 } = wire;
-const { ADDRESS, HANDLE, NBYTES, PIN, STATUS, WORDS } = PinRequest;
 
 // As it was when this module was loaded: a replacement would be handed buffers that nobody may see.
 const Bytes = globalThis.Uint8Array;
@@ -21,30 +20,30 @@ const Bytes = globalThis.Uint8Array;
 export function pinBuffer(buffer: ArrayBufferLike, start: number, nbytes: number): NativeStorage {
   const binding = native();
   const array = new Bytes(buffer, start, nbytes);
-  const slot = enter(WORDS);
+  const slot = enter(PinRequest.WORDS);
   return request(slot, buffer, nbytes, () => binding.pinArray(array));
 }
 
 /** A storage over memory at an address; `deleter` runs when native code gives it up. It ends with this thread at the latest. */
 export function pinAddress(address: bigint, nbytes: number, deleter: () => void): NativeStorage {
   const binding = native();
-  const slot = enter(WORDS);
-  u64[slot + ADDRESS] = address;
-  f64[slot + NBYTES] = nbytes;
+  const slot = enter(PinRequest.WORDS);
+  u64[slot + PinRequest.ADDRESS] = address;
+  f64[slot + PinRequest.NBYTES] = nbytes;
   return request(slot, deleter, nbytes, () => binding.pinAddress());
 }
 
 function request(slot: number, pinned: Pinned, nbytes: number, send: () => void): NativeStorage {
   const id = pin(pinned);
-  f64[slot + PIN] = id;
+  f64[slot + PinRequest.PIN] = id;
   u32[WireHeader.SLOT] = slot;
   send();
   leave(slot);
-  const status = i32[slot * 2 + STATUS] as number;
+  const status = i32[slot * 2 + PinRequest.STATUS] as number;
   if (status !== Status.ok) {
     unpin(id);
     throw errorOf(status, nbytes);
   }
   // The memory belongs to the heap of this thread, or its deleter does.
-  return new NativeStorage(u32[slot * 2 + HANDLE] as number, nbytes, true);
+  return new NativeStorage(u32[slot * 2 + PinRequest.HANDLE] as number, nbytes, true);
 }

@@ -20,7 +20,6 @@ import { wire } from './wire.js';
 import { Status, WireTensor } from './wire-layout.js';
 
 const { f64, u32, i32 } = wire;
-const { DTYPE, NBYTES, NDIM, SHAPE, VERSION_MAJOR, VERSION_MINOR } = WireTensor;
 
 /** The error of a request that carries no tensor. `nbytes` is what it asked for. */
 export function errorOf(status: number, nbytes = 0): DLPackError {
@@ -43,17 +42,17 @@ export function errorOf(status: number, nbytes = 0): DLPackError {
 /** The error of a request about the tensor at the word `at`, and the managed tensor at `address` where there is one. */
 export function errorOfTensor(status: number, at: number, address = 0n): DLPackError {
   const half = at * 2;
-  const ndim = i32[half + NDIM] as number;
+  const ndim = i32[half + WireTensor.NDIM] as number;
   const shape: number[] = [];
-  for (let i = 0; i < ndim && ndim <= MAX_NDIM; i++) shape[i] = f64[at + SHAPE + i] as number;
-  const packed = u32[half + DTYPE] as number;
+  for (let i = 0; i < ndim && ndim <= MAX_NDIM; i++) shape[i] = f64[at + WireTensor.SHAPE + i] as number;
+  const packed = u32[half + WireTensor.DTYPE] as number;
   const [code, bits, lanes] = [packed & 0xff, (packed >> 8) & 0xff, packed >>> 16];
   switch (status) {
     case Status.nullManaged:
       return new ArgumentValueError('address', 'the address of a managed tensor', address);
     case Status.version:
       return new VersionError(
-        [u32[half + VERSION_MAJOR] as number, u32[half + VERSION_MINOR] as number],
+        [u32[half + WireTensor.VERSION_MAJOR] as number, u32[half + WireTensor.VERSION_MINOR] as number],
         DLPACK_VERSION,
       );
     case Status.ndim:
@@ -78,6 +77,6 @@ export function errorOfTensor(status: number, at: number, address = 0n): DLPackE
       return new UnsupportedDTypeError(numbers, `Expected at least one bit and one lane but received ${numbers}`);
     }
     default:
-      return errorOf(status, f64[at + NBYTES] as number);
+      return errorOf(status, f64[at + WireTensor.NBYTES] as number);
   }
 }

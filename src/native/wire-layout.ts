@@ -1,175 +1,179 @@
 /**
  * Indices into a slot of the wire, each into the array of its type: `u32[slot * 2 + INDEX]` and `i32`, `f64[slot + INDEX]` and
- * `u64`. WORDS is the size of the slot.
+ * `u64`. WORDS is the size of the slot. Enums, because the bundler writes their numbers into the code: V8 inlines up to a limit
+ * of bytecode, and names of constants took an export beyond it (5 of 58 ns).
  * Written by "npm run wire" from scripts/wire/messages.mjs; change it there.
  *
  * @module
  */
 
-/** Words of eight bytes. */
-export const WIRE_WORDS = 131072;
+/** The wire itself. */
+export const enum Wire {
+  WORDS = 131072, // of eight bytes
+  FIRST_SLOT = 2, // where requests begin
+}
 
 /** Outcomes of requests. */
-export const Status = {
-  ok: 0,
-  nullManaged: 1,
-  version: 2,
-  ndim: 3,
-  nullShape: 4,
-  negativeShape: 5,
-  tooLarge: 6,
-  nullData: 7,
-  misaligned: 8,
-  dtype: 9,
-  outOfMemory: 10,
-  consumed: 11,
-  notExternal: 12,
-  noExternalBuffers: 13,
-  unknownTicket: 14,
-  napi: 15,
-} as const;
+export const enum Status {
+  ok = 0,
+  nullManaged = 1,
+  version = 2,
+  ndim = 3,
+  nullShape = 4,
+  negativeShape = 5,
+  tooLarge = 6,
+  nullData = 7,
+  misaligned = 8,
+  dtype = 9,
+  outOfMemory = 10,
+  consumed = 11,
+  notExternal = 12,
+  noExternalBuffers = 13,
+  unknownTicket = 14,
+  napi = 15,
+}
 
 /** The first words of the wire. */
-export const WireHeader = {
-  SLOT: 0, // u32: the slot of the request, written right before the call and read first in it
-  TOP: 1, // u32: the first free word
-  WORDS: 2,
-} as const;
+export const enum WireHeader {
+  SLOT = 0, // u32: the slot of the request, written right before the call and read first in it
+  TOP = 1, // u32: the first free word
+  WORDS = 2,
+}
 
 /** A tensor. The lengths of its axes follow as doubles, then as many strides in elements. */
-export const WireTensor = {
-  HANDLE: 0, // u32: a storage in the table of the instance
-  DTYPE: 1, // u32: code, bits and lanes, packed as in DLDataType
-  NDIM: 2, // i32: how many axes there are
-  FLAGS: 3, // u32: DLPACK_FLAG_BITMASK_*
-  DEVICE_TYPE: 4, // i32: a DLDeviceType
-  DEVICE_ID: 5, // i32: the number of the device
-  VERSION_MAJOR: 6, // u32: of the managed tensor that was imported; 0: legacy, or no import
-  VERSION_MINOR: 7, // u32: the minor version
-  SIGNATURE: 8, // u32: equal for imports that differ in their memory only; 0: none, see tensor_signature.h
-  BYTE_OFFSET: 5, // f64: bytes from the start of the storage to the first element
-  NBYTES: 6, // f64: bytes of the storage, written by native code
-  TRACE: 7, // f64: the number of the place an export is made at; 0: not recorded
-  SHAPE: 8, // f64[]: where the lengths of the axes begin; the strides in elements follow
-  WORDS: 8,
-} as const;
+export const enum WireTensor {
+  HANDLE = 0, // u32: a storage in the table of the instance
+  DTYPE = 1, // u32: code, bits and lanes, packed as in DLDataType
+  NDIM = 2, // i32: how many axes there are
+  FLAGS = 3, // u32: DLPACK_FLAG_BITMASK_*
+  DEVICE_TYPE = 4, // i32: a DLDeviceType
+  DEVICE_ID = 5, // i32: the number of the device
+  VERSION_MAJOR = 6, // u32: of the managed tensor that was imported; 0: legacy, or no import
+  VERSION_MINOR = 7, // u32: the minor version
+  SIGNATURE = 8, // u32: equal for imports that differ in their memory only; 0: none, see tensor_signature.h
+  BYTE_OFFSET = 5, // f64: bytes from the start of the storage to the first element
+  NBYTES = 6, // f64: bytes of the storage, written by native code
+  TRACE = 7, // f64: the number of the place an export is made at; 0: not recorded
+  SHAPE = 8, // f64[]: where the lengths of the axes begin; the strides in elements follow
+  WORDS = 8,
+}
 
 /** A tensor that native code describes: the result of a request that carries nothing else. */
-export const TensorResult = {
-  STATUS: 0, // i32: a Status, written by native code
-  TENSOR: 1, // word: the tensor, also as far as it is known when it is refused
-  DIMS: 9, // f64[128]: room for the shape and strides of the tensor
-  WORDS: 138,
-} as const;
+export const enum TensorResult {
+  STATUS = 0, // i32: a Status, written by native code
+  TENSOR = 1, // word: the tensor, also as far as it is known when it is refused
+  DIMS = 9, // f64[128]: room for the shape and strides of the tensor
+  WORDS = 138,
+}
 
 /** A managed tensor by its address. */
-export const ImportRequest = {
-  STATUS: 0, // i32: a Status, written by native code
-  ADDRESS: 1, // u64: of the managed tensor
-  TENSOR: 2, // word: the result
-  DIMS: 10, // f64[128]: room for the shape and strides of the tensor
-  WORDS: 138,
-} as const;
+export const enum ImportRequest {
+  STATUS = 0, // i32: a Status, written by native code
+  ADDRESS = 1, // u64: of the managed tensor
+  TENSOR = 2, // word: the result
+  DIMS = 10, // f64[128]: room for the shape and strides of the tensor
+  WORDS = 138,
+}
 
 /** A tensor as a managed tensor. */
-export const ExportRequest = {
-  STATUS: 0, // i32: a Status, written by native code
-  ADDRESS: 1, // u64: of the new managed tensor
-  TENSOR: 2, // word: what is exported
-  WORDS: 10,
-} as const;
+export const enum ExportRequest {
+  STATUS = 0, // i32: a Status, written by native code
+  ADDRESS = 1, // u64: of the new managed tensor
+  TENSOR = 2, // word: what is exported
+  WORDS = 10,
+}
 
 /** A call of the deleter of a managed tensor. */
-export const DeleteRequest = {
-  STATUS: 0, // i32: a Status, written by native code
-  ADDRESS: 1, // u64: of the managed tensor
-  WORDS: 2,
-} as const;
+export const enum DeleteRequest {
+  STATUS = 0, // i32: a Status, written by native code
+  ADDRESS = 1, // u64: of the managed tensor
+  WORDS = 2,
+}
 
 /** A tensor for a ticket that is issued, or of a ticket that is redeemed. */
-export const TicketRequest = {
-  STATUS: 0, // i32: a Status, written by native code
-  TICKET: 1, // u64[2]: the number of the ticket
-  TENSOR: 3, // word: the tensor
-  DIMS: 11, // f64[128]: room for the shape and strides of the tensor
-  WORDS: 140,
-} as const;
+export const enum TicketRequest {
+  STATUS = 0, // i32: a Status, written by native code
+  TICKET = 1, // u64[2]: the number of the ticket
+  TENSOR = 3, // word: the tensor
+  DIMS = 11, // f64[128]: room for the shape and strides of the tensor
+  WORDS = 140,
+}
 
 /** New host memory. */
-export const AllocateRequest = {
-  STATUS: 0, // i32: a Status, written by native code
-  HANDLE: 1, // u32: a storage in the table of the instance
-  NBYTES: 1, // f64: how much
-  WORDS: 2,
-} as const;
+export const enum AllocateRequest {
+  STATUS = 0, // i32: a Status, written by native code
+  HANDLE = 1, // u32: a storage in the table of the instance
+  NBYTES = 1, // f64: how much
+  WORDS = 2,
+}
 
 /** A storage that JavaScript no longer needs. */
-export const ReleaseRequest = {
-  HANDLE: 0, // u32: a storage in the table of the instance
-  WORDS: 2,
-} as const;
+export const enum ReleaseRequest {
+  HANDLE = 0, // u32: a storage in the table of the instance
+  WORDS = 2,
+}
 
 /** Where a storage begins. */
-export const AddressRequest = {
-  STATUS: 0, // i32: a Status, written by native code
-  HANDLE: 1, // u32: a storage in the table of the instance
-  ADDRESS: 1, // u64: of its first byte
-  WORDS: 2,
-} as const;
+export const enum AddressRequest {
+  STATUS = 0, // i32: a Status, written by native code
+  HANDLE = 1, // u32: a storage in the table of the instance
+  ADDRESS = 1, // u64: of its first byte
+  WORDS = 2,
+}
 
 /** Memory that JavaScript keeps alive until its last reference is dropped; a typed array is an argument. */
-export const PinRequest = {
-  STATUS: 0, // i32: a Status, written by native code
-  HANDLE: 1, // u32: a storage in the table of the instance
-  PIN: 1, // f64: the number that onRelease gets
-  ADDRESS: 2, // u64: of memory that is given by its address
-  NBYTES: 3, // f64: bytes of memory that is given by its address
-  WORDS: 4,
-} as const;
+export const enum PinRequest {
+  STATUS = 0, // i32: a Status, written by native code
+  HANDLE = 1, // u32: a storage in the table of the instance
+  PIN = 1, // f64: the number that onRelease gets
+  ADDRESS = 2, // u64: of memory that is given by its address
+  NBYTES = 3, // f64: bytes of memory that is given by its address
+  WORDS = 4,
+}
 
 /** An ArrayBuffer over a storage, or a copy from or to one. */
-export const BufferRequest = {
-  STATUS: 0, // i32: a Status, written by native code
-  HANDLE: 1, // u32: a storage in the table of the instance
-  WORDS: 2,
-} as const;
+export const enum BufferRequest {
+  STATUS = 0, // i32: a Status, written by native code
+  HANDLE = 1, // u32: a storage in the table of the instance
+  WORDS = 2,
+}
 
 /** An address. */
-export const AddressResult = {
-  ADDRESS: 0, // u64: the address
-  WORDS: 2,
-} as const;
+export const enum AddressResult {
+  ADDRESS = 0, // u64: the address
+  WORDS = 2,
+}
 
 /** What is alive in the process. */
-export const CountsResult = {
-  STORAGES: 0, // f64: blocks of memory that this package allocated
-  BYTES: 1, // f64: their bytes
-  IMPORTS: 2, // f64: imported memory that tensors hold
-  EXPORTS: 3, // f64: managed tensors whose deleter was not called yet
-  TICKETS: 4, // f64: tickets that were not redeemed yet
-  REPORTED: 5, // f64: bytes that this instance reported to the garbage collector
-  WORDS: 6,
-} as const;
+export const enum CountsResult {
+  STORAGES = 0, // f64: blocks of memory that this package allocated
+  BYTES = 1, // f64: their bytes
+  IMPORTS = 2, // f64: imported memory that tensors hold
+  EXPORTS = 3, // f64: managed tensors whose deleter was not called yet
+  TICKETS = 4, // f64: tickets that were not redeemed yet
+  REPORTED = 5, // f64: bytes that this instance reported to the garbage collector
+  WORDS = 6,
+}
 
 /** How many live exports have a recorded place. */
-export const TracesResult = {
-  COUNT: 0, // f64: how many, also when the array has less room
-  WORDS: 2,
-} as const;
+export const enum TracesResult {
+  COUNT = 0, // f64: how many, also when the array has less room
+  WORDS = 2,
+}
 
 /** A pass of src/values/pass.ts: elements of one side into the other. */
-export const ConvertRequest = {
-  IS_DONE: 0, // u32: 1 when the pass ran, written by native code
-  FROM_HANDLE: 1, // u32: the storage that is read; 0: a typed array
-  TO_HANDLE: 2, // u32: the storage that is written; 0: a typed array
-  FROM_TYPE: 3, // u32: the packed dtype that is read
-  TO_TYPE: 4, // u32: the packed dtype that is written
-  NDIM: 5, // i32: how many axes the pass has
-  THREADS: 6, // i32: how many threads may run it
-  FROM_BIT: 4, // f64: bits from the start to the first element that is read
-  TO_BIT: 5, // f64: bits from the start to the first element that is written
-  SHAPE: 6, // f64[66]: lengths of the axes
-  FROM_STEPS: 72, // f64[66]: bits from an element to the next, where it is read
-  TO_STEPS: 138, // f64[66]: bits from an element to the next, where it is written
-  WORDS: 204,
-} as const;
+export const enum ConvertRequest {
+  IS_DONE = 0, // u32: 1 when the pass ran, written by native code
+  FROM_HANDLE = 1, // u32: the storage that is read; 0: a typed array
+  TO_HANDLE = 2, // u32: the storage that is written; 0: a typed array
+  FROM_TYPE = 3, // u32: the packed dtype that is read
+  TO_TYPE = 4, // u32: the packed dtype that is written
+  NDIM = 5, // i32: how many axes the pass has
+  THREADS = 6, // i32: how many threads may run it
+  FROM_BIT = 4, // f64: bits from the start to the first element that is read
+  TO_BIT = 5, // f64: bits from the start to the first element that is written
+  SHAPE = 6, // f64[66]: lengths of the axes
+  FROM_STEPS = 72, // f64[66]: bits from an element to the next, where it is read
+  TO_STEPS = 138, // f64[66]: bits from an element to the next, where it is written
+  WORDS = 204,
+}

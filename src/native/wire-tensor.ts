@@ -12,22 +12,21 @@ import { wire } from './wire.js';
 import { WireTensor } from './wire-layout.js';
 
 const { f64, u32, i32 } = wire;
-const { HANDLE, DTYPE, NDIM, FLAGS, DEVICE_TYPE, DEVICE_ID, BYTE_OFFSET, NBYTES, SIGNATURE, TRACE, SHAPE } = WireTensor;
 
 /** Describes a tensor whose storage is held under `handle`, at the word `at`. Its axes take two words each behind it. */
 export function writeTensor(at: number, descriptor: Descriptor, handle: number, trace: number): void {
   const { device, shape, strides } = descriptor;
   const ndim = shape.length;
   const half = at * 2;
-  u32[half + HANDLE] = handle;
-  u32[half + DTYPE] = descriptor.dtype.packed;
-  i32[half + NDIM] = ndim;
-  u32[half + FLAGS] = descriptor.flags;
-  i32[half + DEVICE_TYPE] = device.type;
-  i32[half + DEVICE_ID] = device.id;
-  f64[at + BYTE_OFFSET] = descriptor.bitOffset / 8;
-  f64[at + TRACE] = trace;
-  const first = at + SHAPE;
+  u32[half + WireTensor.HANDLE] = handle;
+  u32[half + WireTensor.DTYPE] = descriptor.dtype.packed;
+  i32[half + WireTensor.NDIM] = ndim;
+  u32[half + WireTensor.FLAGS] = descriptor.flags;
+  i32[half + WireTensor.DEVICE_TYPE] = device.type;
+  i32[half + WireTensor.DEVICE_ID] = device.id;
+  f64[at + WireTensor.BYTE_OFFSET] = descriptor.bitOffset / 8;
+  f64[at + WireTensor.TRACE] = trace;
+  const first = at + WireTensor.SHAPE;
   for (let i = 0; i < ndim; i++) {
     f64[first + i] = shape[i] as number;
     f64[first + ndim + i] = strides[i] as number;
@@ -36,12 +35,22 @@ export function writeTensor(at: number, descriptor: Descriptor, handle: number, 
 
 /** The tensor that native code described at the word `at`, as a descriptor that owns the reference. */
 export function takeTensor(at: number): Descriptor {
-  return describe(at, new NativeStorage(u32[at * 2 + HANDLE] as number, toInteger(f64[at + NBYTES] as number), false));
+  return describe(
+    at,
+    new NativeStorage(
+      u32[at * 2 + WireTensor.HANDLE] as number,
+      toInteger(f64[at + WireTensor.NBYTES] as number),
+      false,
+    ),
+  );
 }
 
 /** The same with a storage of another class, which `make` makes of the handle and the bytes. */
 export function takeTensorInto(at: number, make: (handle: number, nbytes: number) => NativeStorage): Descriptor {
-  return describe(at, make(u32[at * 2 + HANDLE] as number, toInteger(f64[at + NBYTES] as number)));
+  return describe(
+    at,
+    make(u32[at * 2 + WireTensor.HANDLE] as number, toInteger(f64[at + WireTensor.NBYTES] as number)),
+  );
 }
 
 /** Everything about a tensor but its memory. */
@@ -59,24 +68,24 @@ let lastSignature = 0;
 let lastLayout: Layout | null = null;
 
 function describe(at: number, storage: NativeStorage): Descriptor {
-  const signature = u32[at * 2 + SIGNATURE] as number;
+  const signature = u32[at * 2 + WireTensor.SIGNATURE] as number;
   const layout =
     signature !== 0 && signature === lastSignature ? (lastLayout as Layout) : readLayout(at, signature, storage);
   const { dtype, device, shape, strides, flags } = layout;
-  const bitOffset = toInteger((f64[at + BYTE_OFFSET] as number) * 8);
+  const bitOffset = toInteger((f64[at + WireTensor.BYTE_OFFSET] as number) * 8);
   return new Descriptor(storage, dtype, device, shape, strides, bitOffset, flags);
 }
 
 function readLayout(at: number, signature: number, storage: NativeStorage): Layout {
   const half = at * 2;
   try {
-    const { shape, strides } = readDims(at + SHAPE, i32[half + NDIM] as number);
+    const { shape, strides } = readDims(at + WireTensor.SHAPE, i32[half + WireTensor.NDIM] as number);
     const layout = {
-      dtype: readDType(u32[half + DTYPE] as number),
-      device: readDevice(i32[half + DEVICE_TYPE] as number, i32[half + DEVICE_ID] as number),
+      dtype: readDType(u32[half + WireTensor.DTYPE] as number),
+      device: readDevice(i32[half + WireTensor.DEVICE_TYPE] as number, i32[half + WireTensor.DEVICE_ID] as number),
       shape,
       strides,
-      flags: (u32[half + FLAGS] as number) & KNOWN_FLAGS,
+      flags: (u32[half + WireTensor.FLAGS] as number) & KNOWN_FLAGS,
     };
     if (signature !== 0) {
       lastSignature = signature;

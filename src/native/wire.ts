@@ -8,13 +8,13 @@
  */
 
 import { BufferError } from '../errors.js';
-import { WIRE_WORDS, WireHeader } from './wire-layout.js';
+import { Wire, WireHeader } from './wire-layout.js';
 
-const buffer = new ArrayBuffer(WIRE_WORDS * 8);
+const buffer = new ArrayBuffer(Wire.WORDS * 8);
 
 /**
- * The block, and arrays over it. To be taken apart into constants of the importing module, like the messages: V8 folds a
- * module's own constants into its optimised code; what a module imports costs a load and a check at each use.
+ * The block, and arrays over it. To be taken apart into constants of the importing module: V8 folds those into its
+ * optimised code.
  */
 export const wire = {
   buffer,
@@ -27,24 +27,23 @@ export const wire = {
 } as const;
 
 const { u32 } = wire;
-const { TOP } = WireHeader;
-u32[TOP] = WireHeader.WORDS;
+u32[WireHeader.TOP] = Wire.FIRST_SLOT;
 
 /**
  * Takes a slot of so many words, an even number: slots are 16-byte aligned. A request that has its slot may take more above
  * it; leaving the first one frees all.
  */
 export function enter(words: number): number {
-  const slot = u32[TOP] as number;
+  const slot = u32[WireHeader.TOP] as number;
   const top = slot + words;
-  if (top > WIRE_WORDS) throw wireIsFull();
-  u32[TOP] = top;
+  if (top > Wire.WORDS) throw wireIsFull();
+  u32[WireHeader.TOP] = top;
   return slot;
 }
 
 /** Frees a slot and everything above it. */
 export function leave(slot: number): void {
-  u32[TOP] = slot;
+  u32[WireHeader.TOP] = slot;
 }
 
 function wireIsFull(): BufferError {

@@ -8,7 +8,7 @@ import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { fromDLPack } from '../from-dlpack.js';
 import { inNativeMemory } from '../native/export.js';
 import { enter, wire } from '../native/wire.js';
-import { WIRE_WORDS } from '../native/wire-layout.js';
+import { Wire } from '../native/wire-layout.js';
 import { DLPACK } from '../protocol/managed.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { descriptorOf, TensorView } from '../view.js';
@@ -77,8 +77,8 @@ function more(): Extras {
 
 /** Throws where so many words are too many for one request. */
 export function checkRoom(words: number): number {
-  if (words <= WIRE_WORDS / 2) return words;
-  const most = Math.floor(WIRE_WORDS / 2 / Cell.WORDS);
+  if (words <= Wire.WORDS / 2) return words;
+  const most = Math.floor(Wire.WORDS / 2 / Cell.WORDS);
   throw new ArgumentValueError(
     'arguments',
     `at most ${most} values at once`,

@@ -14,13 +14,12 @@ import { Cell, ValueKind } from './wire-layout.js';
 
 // Constants of this module, for the reason that wire.ts gives.
 const { u32, f64 } = wire;
-const { KIND, HANDLE, NUMBER } = Cell;
 
 /** Fills the cell at a word of the wire. */
 export function writeCell(word: number, kind: number, handle: number, number: number): void {
-  u32[word * 2 + KIND] = kind;
-  u32[word * 2 + HANDLE] = handle;
-  f64[word + NUMBER] = number;
+  u32[word * 2 + Cell.KIND] = kind;
+  u32[word * 2 + Cell.HANDLE] = handle;
+  f64[word + Cell.NUMBER] = number;
 }
 
 /** Describes a tensor in native memory above everything that the wire holds, and refers to it in a cell. */

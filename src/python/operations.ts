@@ -32,9 +32,6 @@ import { Cell, ConsumeRequest, Operation, Outcome, PerformRequest, ValueKind } f
 
 // Constants of this module, for the reason that wire.ts gives.
 const { u32, i32, f64 } = wire;
-const { SLOT } = WireHeader;
-const { FAILED, RESULT_KIND, RESULT_HANDLE, RESULT_NUMBER } = Outcome;
-const { OPERATION, COUNT, KEYWORDS, SPILLED, TENSOR_SLOT, PROMISE, CELLS } = PerformRequest;
 
 type Spill = Extras['spill'];
 
@@ -63,14 +60,14 @@ export function performTensor(subject: Reference, args: readonly unknown[], keyw
 export function performConversion(type: Reference, descriptor: Descriptor, mayCopy: boolean): unknown {
   const slot = enter(PerformRequest.WORDS + 3 * Cell.WORDS);
   try {
-    const first = slot + CELLS;
+    const first = slot + PerformRequest.CELLS;
     writeCell(first, ValueKind.handle, liveHandle(type), 0);
     writeTensorCell(first + Cell.WORDS, descriptor);
     writeCell(first + 2 * Cell.WORDS, ValueKind.int, 0, mayCopy ? 1 : 0);
     writeRequest(slot, Operation.convert, 3, 0, 0);
-    u32[SLOT] = slot;
+    u32[WireHeader.SLOT] = slot;
     const result = takeResult(slot, binding().perform());
-    return u32[slot * 2 + RESULT_KIND] === ValueKind.mustCopy ? undefined : result;
+    return u32[slot * 2 + Outcome.RESULT_KIND] === ValueKind.mustCopy ? undefined : result;
   } finally {
     leave(slot);
   }
@@ -96,9 +93,9 @@ export function consume(reference: Reference, request: ImportRequest | null): De
     i32[half + ConsumeRequest.DEVICE_ID] = device === null ? 0 : device.id;
     u32[half + ConsumeRequest.TENSOR_SLOT] = tensor;
     f64[slot + ConsumeRequest.STREAM] = stream;
-    u32[SLOT] = slot;
+    u32[WireHeader.SLOT] = slot;
     const raised = binding().consume();
-    if (u32[half + FAILED] === 1) throw toError(slot, raised);
+    if (u32[half + Outcome.FAILED] === 1) throw toError(slot, raised);
     return takeTensorResult(tensor);
   } finally {
     leave(slot);
@@ -113,10 +110,10 @@ function streamNumber(stream: unknown): number {
 
 function writeRequest(slot: number, operation: number, count: number, keywords: number, spilled: number): void {
   const half = slot * 2;
-  u32[half + OPERATION] = operation;
-  u32[half + COUNT] = count;
-  u32[half + KEYWORDS] = keywords;
-  u32[half + SPILLED] = spilled;
+  u32[half + PerformRequest.OPERATION] = operation;
+  u32[half + PerformRequest.COUNT] = count;
+  u32[half + PerformRequest.KEYWORDS] = keywords;
+  u32[half + PerformRequest.SPILLED] = spilled;
 }
 
 /**
@@ -133,7 +130,7 @@ export function startCall(
 }
 
 function takeStarted(slot: number, spilled: unknown): readonly Reference[] {
-  if (u32[slot * 2 + FAILED] === 1) throw toError(slot, spilled);
+  if (u32[slot * 2 + Outcome.FAILED] === 1) throw toError(slot, spilled);
   const extras = currentExtras() as Extras;
   const started = extras.references as Reference[];
   extras.references = null; // the caller's now
@@ -157,7 +154,7 @@ function send<T>(
   const slot = enter(checkRoom(operation === Operation.callTensor ? words + TensorResult.WORDS : words));
   const outer = beginRequest(promise !== 0);
   try {
-    let word = slot + CELLS;
+    let word = slot + PerformRequest.CELLS;
     if (subject !== null) {
       writeCell(word, ValueKind.handle, handleOf(subject), 0);
       word += Cell.WORDS;
@@ -174,9 +171,9 @@ function send<T>(
     }
     const spill = currentExtras()?.spill ?? none;
     writeRequest(slot, operation, count, pairs.length, spill.length);
-    u32[slot * 2 + TENSOR_SLOT] = slot + words;
-    u32[slot * 2 + PROMISE] = promise;
-    u32[SLOT] = slot;
+    u32[slot * 2 + PerformRequest.TENSOR_SLOT] = slot + words;
+    u32[slot * 2 + PerformRequest.PROMISE] = promise;
+    u32[WireHeader.SLOT] = slot;
     return take(slot, spill.length === 0 ? binding().perform() : binding().perform(...(spill as Spill)));
   } finally {
     endRequest(outer);
@@ -205,15 +202,15 @@ function writeName(word: number, name: string): void {
 /** The result of an operation; `spilled` is what did not fit into the message, or the exception. */
 export function takeResult(slot: number, spilled: unknown): unknown {
   const half = slot * 2;
-  if (u32[half + FAILED] === 1) throw toError(slot, spilled);
-  switch (u32[half + RESULT_KIND]) {
+  if (u32[half + Outcome.FAILED] === 1) throw toError(slot, spilled);
+  switch (u32[half + Outcome.RESULT_KIND]) {
     case ValueKind.handle:
-      return wrap(u32[half + RESULT_HANDLE] as number);
+      return wrap(u32[half + Outcome.RESULT_HANDLE] as number);
     case ValueKind.bool:
-      return f64[slot + RESULT_NUMBER] === 1;
+      return f64[slot + Outcome.RESULT_NUMBER] === 1;
     case ValueKind.int:
     case ValueKind.float:
-      return f64[slot + RESULT_NUMBER];
+      return f64[slot + Outcome.RESULT_NUMBER];
     case ValueKind.string:
     case ValueKind.bytes:
       return spilled;
@@ -227,13 +224,13 @@ export function takeResult(slot: number, spilled: unknown): unknown {
 }
 
 function takeHandle(slot: number, spilled: unknown): number {
-  if (u32[slot * 2 + FAILED] === 1) throw toError(slot, spilled);
-  return u32[slot * 2 + RESULT_HANDLE] as number;
+  if (u32[slot * 2 + Outcome.FAILED] === 1) throw toError(slot, spilled);
+  return u32[slot * 2 + Outcome.RESULT_HANDLE] as number;
 }
 
 function takeTensor(slot: number, spilled: unknown): Descriptor {
-  if (u32[slot * 2 + FAILED] === 1) throw toError(slot, spilled);
-  return takeTensorResult(u32[slot * 2 + TENSOR_SLOT] as number);
+  if (u32[slot * 2 + Outcome.FAILED] === 1) throw toError(slot, spilled);
+  return takeTensorResult(u32[slot * 2 + PerformRequest.TENSOR_SLOT] as number);
 }
 
 /** Digits as Python writes them: `-0xff`. */
@@ -264,8 +261,8 @@ export function toValue(kind: number, value: unknown): unknown {
 /** The exception of a request that failed. */
 export function toError(slot: number, raised: unknown): PythonError {
   const { type, message, traceback = '' } = raised as Record<'type' | 'message' | 'traceback', string>;
-  const isHeld = u32[slot * 2 + RESULT_KIND] === ValueKind.handle;
-  return makeError(type, message, traceback, isHeld ? (u32[slot * 2 + RESULT_HANDLE] as number) : 0);
+  const isHeld = u32[slot * 2 + Outcome.RESULT_KIND] === ValueKind.handle;
+  return makeError(type, message, traceback, isHeld ? (u32[slot * 2 + Outcome.RESULT_HANDLE] as number) : 0);
 }
 
 /** `exception` is a handle, or 0. Where the exception stands for what a JavaScript function threw, that is its cause. */

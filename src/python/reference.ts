@@ -11,8 +11,7 @@ import { ReleasedList } from './wire-layout.js';
 /** Handles that the next operation drops, in memory that native code sees. */
 export const released = new ArrayBuffer(ReleasedList.WORDS * 8);
 const u32 = new Uint32Array(released);
-const { OBJECT_COUNT, STORAGE_COUNT, OBJECTS, STORAGES } = ReleasedList;
-const MAX_RELEASED = STORAGES - OBJECTS;
+const MAX_RELEASED = ReleasedList.STORAGES - ReleasedList.OBJECTS;
 
 /** One reference; `handle` is 0 once it was dropped. */
 export class Reference {
@@ -89,17 +88,17 @@ export function release(reference: Reference): void {
 }
 
 export function releaseHandle(handle: number): void {
-  const count = roomIn(OBJECT_COUNT);
-  u32[OBJECTS + count] = handle;
-  u32[OBJECT_COUNT] = count + 1;
+  const count = roomIn(ReleasedList.OBJECT_COUNT);
+  u32[ReleasedList.OBJECTS + count] = handle;
+  u32[ReleasedList.OBJECT_COUNT] = count + 1;
   settleLater(count + 1);
 }
 
 /** The same for a storage over memory of a Python object. */
 export function returnStorage(handle: number): void {
-  const count = roomIn(STORAGE_COUNT);
-  u32[STORAGES + count] = handle;
-  u32[STORAGE_COUNT] = count + 1;
+  const count = roomIn(ReleasedList.STORAGE_COUNT);
+  u32[ReleasedList.STORAGES + count] = handle;
+  u32[ReleasedList.STORAGE_COUNT] = count + 1;
   settleLater(count + 1);
 }
 
@@ -119,12 +118,12 @@ function settleLater(count: number): void {
 
 function settleTick(): void {
   isSettling = false;
-  if (u32[OBJECT_COUNT] !== 0 || u32[STORAGE_COUNT] !== 0) binding().settleLater();
+  if (u32[ReleasedList.OBJECT_COUNT] !== 0 || u32[ReleasedList.STORAGE_COUNT] !== 0) binding().settleLater();
 }
 
 /** Drops what was released. */
 export function settle(): void {
-  if (u32[OBJECT_COUNT] !== 0 || u32[STORAGE_COUNT] !== 0) binding().settle();
+  if (u32[ReleasedList.OBJECT_COUNT] !== 0 || u32[ReleasedList.STORAGE_COUNT] !== 0) binding().settle();
 }
 
 /** Never waits for the GIL: another thread drops the object. */

@@ -16,7 +16,6 @@ import type { Descriptor } from '../storage/descriptor.js';
 import type { TensorView } from '../view.js';
 
 const { i32, u32, u64 } = wire;
-const { STATUS, TENSOR, TICKET, WORDS } = TicketRequest;
 
 /**
  * Stands for a tensor in a message. Each time it is serialised it issues a ticket with a reference of its own, good for
@@ -74,14 +73,14 @@ export function openToken(ticket: unknown): Descriptor {
 /** The tensor of a ticket, or the status that says why there is none. */
 function redeem(ticket: string): Descriptor | number {
   const binding = native();
-  const slot = enter(WORDS);
+  const slot = enter(TicketRequest.WORDS);
   try {
-    u64[slot + TICKET] = BigInt(`0x${ticket.slice(0, 16)}`);
-    u64[slot + TICKET + 1] = BigInt(`0x${ticket.slice(16)}`);
+    u64[slot + TicketRequest.TICKET] = BigInt(`0x${ticket.slice(0, 16)}`);
+    u64[slot + TicketRequest.TICKET + 1] = BigInt(`0x${ticket.slice(16)}`);
     u32[WireHeader.SLOT] = slot;
     binding.redeemTicket();
-    const status = i32[slot * 2 + STATUS] as number;
-    return status === Status.ok ? takeTensor(slot + TENSOR) : status;
+    const status = i32[slot * 2 + TicketRequest.STATUS] as number;
+    return status === Status.ok ? takeTensor(slot + TicketRequest.TENSOR) : status;
   } finally {
     leave(slot);
   }
@@ -92,15 +91,15 @@ function issueTicket(tensor: TensorView): string {
   const [low, high] = crypto.getRandomValues(new BigUint64Array(2)) as unknown as [bigint, bigint];
   withMemory(checkTensor(tensor).shared(), null, (ready) => {
     const binding = native();
-    const slot = enter(WORDS);
-    u64[slot + TICKET] = low;
-    u64[slot + TICKET + 1] = high;
-    writeTensor(slot + TENSOR, ready, (ready.storage as NativeStorage).handle, 0);
+    const slot = enter(TicketRequest.WORDS);
+    u64[slot + TicketRequest.TICKET] = low;
+    u64[slot + TicketRequest.TICKET + 1] = high;
+    writeTensor(slot + TicketRequest.TENSOR, ready, (ready.storage as NativeStorage).handle, 0);
     u32[WireHeader.SLOT] = slot;
     binding.issueTicket();
     leave(slot);
-    const status = i32[slot * 2 + STATUS] as number;
-    if (status !== Status.ok) throw errorOfTensor(status, slot + TENSOR);
+    const status = i32[slot * 2 + TicketRequest.STATUS] as number;
+    if (status !== Status.ok) throw errorOfTensor(status, slot + TicketRequest.TENSOR);
   });
   return low.toString(16).padStart(16, '0') + high.toString(16).padStart(16, '0');
 }

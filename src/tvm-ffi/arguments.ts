@@ -9,7 +9,7 @@ import { cpu } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { fromDLPack } from '../from-dlpack.js';
 import { wire } from '../native/wire.js';
-import { WIRE_WORDS, WireHeader } from '../native/wire-layout.js';
+import { Wire, WireHeader } from '../native/wire-layout.js';
 import { DLPACK } from '../protocol/managed.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { Tensor } from '../tensor.js';
@@ -36,7 +36,6 @@ import {
 import { ObjectRequest, ValueRequest } from './wire-layout.js';
 
 const { f64, i64, u64, i32, u32, u8 } = wire;
-const { SLOT, TOP } = WireHeader;
 
 /** Writes one argument. */
 export function writeArgument(at: number, value: unknown): void {
@@ -118,7 +117,7 @@ function writeBigInt(at: number, value: bigint): void {
 const SMALL = 7;
 /** Bytes of a string on the wire, and the words up to which strings are put there. */
 const MAX_TEXT = 4096;
-const TEXT_LIMIT = WIRE_WORDS / 2;
+const TEXT_LIMIT = Wire.WORDS / 2;
 const encoder = new TextEncoder();
 
 /** Up to seven bytes travel in the value; more on the wire above the call; the longest, and strings with zeros, as objects. */
@@ -139,10 +138,10 @@ function writeString(at: number, value: string): void {
     }
   }
   const room = 3 * length + 1;
-  if (room > MAX_TEXT || (u32[TOP] as number) > TEXT_LIMIT || value.includes('\0')) {
+  if (room > MAX_TEXT || (u32[WireHeader.TOP] as number) > TEXT_LIMIT || value.includes('\0')) {
     const request = enter(ValueRequest.WORDS);
     u32[request * 2 + ValueRequest.VALUE] = at;
-    u32[SLOT] = request;
+    u32[WireHeader.SLOT] = request;
     ffi.makeString(value);
     keepTemporary(at, request);
     return;
@@ -192,7 +191,7 @@ function writeObjectAt(at: number, address: unknown): void {
   }
   const request = enter(ObjectRequest.WORDS);
   u64[request + ObjectRequest.OBJECT] = address;
-  u32[SLOT] = request;
+  u32[WireHeader.SLOT] = request;
   ffi.retainObject();
   writeAny(at, i32[request * 2 + ObjectRequest.TYPE] as number, f64[request + ObjectRequest.OBJECT] as number);
   keepForCall(new TemporaryObject(u32[request * 2 + ObjectRequest.REFERENCE] as number));
@@ -270,7 +269,7 @@ function writeProducer(at: number, producer: object): void {
 function writeBytes(at: number, value: Uint8Array): void {
   const request = enter(ValueRequest.WORDS);
   u32[request * 2 + ValueRequest.VALUE] = at;
-  u32[SLOT] = request;
+  u32[WireHeader.SLOT] = request;
   ffi.makeBytes(value);
   keepTemporary(at, request);
 }
@@ -303,7 +302,7 @@ function writeRValue(at: number, value: unknown): void {
 function countReference(at: number, isMore: boolean): void {
   const request = enter(ValueRequest.WORDS);
   u32[request * 2 + ValueRequest.VALUE] = at;
-  u32[SLOT] = request;
+  u32[WireHeader.SLOT] = request;
   if (isMore) ffi.retain();
   else ffi.drop();
 }

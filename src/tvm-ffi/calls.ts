@@ -8,7 +8,7 @@ import { cpu, type DeviceInfo } from '../device.js';
 import { BufferError } from '../errors.js';
 import { takePushed } from '../native/import.js';
 import { wire } from '../native/wire.js';
-import { WIRE_WORDS, WireHeader } from '../native/wire-layout.js';
+import { Wire, WireHeader } from '../native/wire-layout.js';
 import { shareDescriptor, Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { ANY_WORDS, bytesAt, payloadAt, TENSOR_BITS, Type, typeAt } from './any.js';
@@ -38,8 +38,6 @@ import { DataType, DeviceValue, OpaquePointer, Shape } from './values.js';
 import { CallRequest, FieldRequest, ValueRequest } from './wire-layout.js';
 
 const { f64, i64, u64, i32, u32, u8 } = wire;
-const { SLOT, TOP } = WireHeader;
-const { FUNCTION, STREAM, STATUS, COUNT, DEVICE_TYPE, DEVICE_ID, REFERENCE, ARGUMENT, BATCH, WORDS } = CallRequest;
 // Of other chunks of dist, which costs a load and a check at each use.
 const OwnTensor = Tensor;
 const readDescriptor = descriptorOf;
@@ -80,13 +78,13 @@ function invokeWith(
   isInside: boolean,
 ): unknown {
   const count = args.length;
-  const slot = u32[TOP] as number;
-  const first = slot + WORDS;
+  const slot = u32[WireHeader.TOP] as number;
+  const first = slot + CallRequest.WORDS;
   const result = first + count * ANY_WORDS;
-  if (count > MOST_ARGUMENTS || result + ANY_WORDS > WIRE_WORDS) {
+  if (count > MOST_ARGUMENTS || result + ANY_WORDS > Wire.WORDS) {
     return invokeWithBatch(pointer, args, mark, lentMark, isInside);
   }
-  u32[TOP] = result + ANY_WORDS;
+  u32[WireHeader.TOP] = result + ANY_WORDS;
   try {
     for (let i = 0; i < count; i++) {
       const value = args[i];
@@ -103,20 +101,22 @@ function invokeWith(
       writeArgument(first + i * ANY_WORDS, value);
     }
     const half = slot * 2;
-    f64[slot + FUNCTION] = pointer;
-    i32[half + COUNT] = count;
-    i32[half + DEVICE_TYPE] = 0;
+    f64[slot + CallRequest.FUNCTION] = pointer;
+    i32[half + CallRequest.COUNT] = count;
+    i32[half + CallRequest.DEVICE_TYPE] = 0;
     if (callState.device !== null) writeStream(slot, callState.device);
     if (callState.isUsed) checkLent(lentMark);
-    u32[SLOT] = slot;
+    u32[WireHeader.SLOT] = slot;
     const value = locked ? ffi.callLocked() : ffi.call();
-    if (i32[half + STATUS] !== 0) throw takeRaised();
+    if (i32[half + CallRequest.STATUS] !== 0) throw takeRaised();
     const type = i32[result * 2] as number;
     if (type === Type.none) return undefined;
-    return type === Type.tensor ? readTensor(slot, result, args) : readValue(result, value, half + REFERENCE);
+    return type === Type.tensor
+      ? readTensor(slot, result, args)
+      : readValue(result, value, half + CallRequest.REFERENCE);
   } finally {
     if (callState.isUsed) endCall(slot, mark, lentMark, isInside);
-    else u32[TOP] = slot;
+    else u32[WireHeader.TOP] = slot;
   }
 }
 
@@ -124,9 +124,9 @@ function invokeWith(
 function writeStream(slot: number, device: DeviceInfo): void {
   const stream = streamOf(device);
   if (stream === null) return;
-  u64[slot + STREAM] = stream;
-  i32[slot * 2 + DEVICE_TYPE] = device.type;
-  i32[slot * 2 + DEVICE_ID] = device.id;
+  u64[slot + CallRequest.STREAM] = stream;
+  i32[slot * 2 + CallRequest.DEVICE_TYPE] = device.type;
+  i32[slot * 2 + CallRequest.DEVICE_ID] = device.id;
 }
 
 const BATCH_CHUNK = 64;
@@ -156,24 +156,24 @@ function invokeWithBatch(
   lentMark: number,
   isInside: boolean,
 ): unknown {
-  const slot = enter(WORDS + ANY_WORDS);
+  const slot = enter(CallRequest.WORDS + ANY_WORDS);
   const half = slot * 2;
-  const result = slot + WORDS;
+  const result = slot + CallRequest.WORDS;
   callState.isUsed = true;
   try {
     const batch = collectArguments(args, writeArgument);
     keepForCall(new TemporaryObject(batch));
-    f64[slot + FUNCTION] = pointer;
-    u32[half + BATCH] = batch;
-    i32[half + DEVICE_TYPE] = 0;
+    f64[slot + CallRequest.FUNCTION] = pointer;
+    u32[half + CallRequest.BATCH] = batch;
+    i32[half + CallRequest.DEVICE_TYPE] = 0;
     if (callState.device !== null) writeStream(slot, callState.device);
     checkLent(lentMark);
-    u32[SLOT] = slot;
+    u32[WireHeader.SLOT] = slot;
     const value = ffi.callWithBatch();
-    if (i32[half + STATUS] !== 0) throw takeRaised();
+    if (i32[half + CallRequest.STATUS] !== 0) throw takeRaised();
     return i32[typeAt(result)] === Type.tensor
       ? readTensor(slot, result, args)
-      : readValue(result, value, half + REFERENCE);
+      : readValue(result, value, half + CallRequest.REFERENCE);
   } finally {
     endCall(slot, mark, lentMark, isInside);
   }
@@ -192,7 +192,7 @@ export function endCall(slot: number, mark: number, lentMark: number, isInside: 
 
 /** A tensor that a call returned: one more owner of an argument when it is one, else what native code pushed. */
 function readTensor(slot: number, result: number, args: readonly unknown[]): Tensor {
-  const place = u32[slot * 2 + ARGUMENT] as number;
+  const place = u32[slot * 2 + CallRequest.ARGUMENT] as number;
   if (place === 0) return new Tensor(takePushed());
   const argument = args[place - 1];
   if (argument instanceof OwnTensor && !argument.isDisposed) return shareDescriptor(readDescriptor(argument));
@@ -217,7 +217,7 @@ export function takeValue(at: number): unknown {
   // Where this throws, the slot is freed with the request around it.
   const slot = enter(ValueRequest.WORDS);
   u32[slot * 2 + ValueRequest.VALUE] = at;
-  u32[SLOT] = slot;
+  u32[WireHeader.SLOT] = slot;
   const taken = ffi.take();
   const value =
     type === Type.tensor
@@ -327,7 +327,7 @@ function getField(pointer: number, type: number, index: number): unknown {
   const slot = enterField(pointer, type, index);
   const half = slot * 2;
   try {
-    u32[SLOT] = slot;
+    u32[WireHeader.SLOT] = slot;
     const taken = ffi.getField();
     if (i32[half + FieldRequest.STATUS] !== 0) throw takeRaised();
     return readValue(slot + FieldRequest.WORDS, taken, half + FieldRequest.REFERENCE);
@@ -352,7 +352,7 @@ function setField(pointer: number, type: number, index: number, value: unknown):
           'buffer that its owner can move; use Tensor.from or Tensor.adopt',
       );
     }
-    u32[SLOT] = slot;
+    u32[WireHeader.SLOT] = slot;
     ffi.setField();
     if (i32[slot * 2 + FieldRequest.STATUS] !== 0) throw takeRaised();
   } finally {

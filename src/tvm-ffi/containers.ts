@@ -18,7 +18,6 @@ import { Dict, List, Shape, TVM_FFI_VALUE } from './values.js';
 import { BatchRequest, ContainerRequest, EntriesRequest, SequenceRequest, ValueRequest } from './wire-layout.js';
 
 const { f64, i32, u32 } = wire;
-const { SLOT, TOP } = WireHeader;
 
 /** Values that one container has on the wire at a time. More elements are moved to a native batch. */
 const CHUNK = 64;
@@ -96,7 +95,7 @@ export function appendToBatch(batch: number, base: number, count: number): numbe
   u32[half + BatchRequest.BATCH] = batch;
   u32[half + BatchRequest.VALUES] = base;
   i32[half + BatchRequest.COUNT] = count;
-  u32[SLOT] = slot;
+  u32[WireHeader.SLOT] = slot;
   ffi.appendValues();
   leave(slot);
   const made = u32[half + BatchRequest.BATCH] as number;
@@ -113,7 +112,7 @@ function flush(building: Building): void {
   building.batch = appendToBatch(building.batch, building.base, building.count);
   building.count = 0;
   releaseTemporaries(building.mark);
-  u32[TOP] = building.base + building.capacity * ANY_WORDS;
+  u32[WireHeader.TOP] = building.base + building.capacity * ANY_WORDS;
 }
 
 /** The word for the next element. */
@@ -132,7 +131,7 @@ function finish(building: Building): number {
   u32[half + ContainerRequest.BATCH] = batch;
   u32[half + ContainerRequest.VALUES] = base;
   i32[half + ContainerRequest.COUNT] = count;
-  u32[SLOT] = slot;
+  u32[WireHeader.SLOT] = slot;
   ffi.makeContainer();
   if (i32[half + ContainerRequest.STATUS] !== 0) throw takeRaised();
   const reference = u32[half + ContainerRequest.REFERENCE] as number;
@@ -143,7 +142,7 @@ function finish(building: Building): number {
     if (batch !== 0) disown(batch);
   } finally {
     // A parent that shares its room takes it back.
-    u32[TOP] = parent !== null && parent.base === base ? base + parent.capacity * ANY_WORDS : base;
+    u32[WireHeader.TOP] = parent !== null && parent.base === base ? base + parent.capacity * ANY_WORDS : base;
     keepForCall(new TemporaryObject(reference));
   }
   return pointer;
@@ -277,7 +276,7 @@ class Reader {
 function retain(at: number): number {
   const slot = enter(ValueRequest.WORDS);
   u32[slot * 2 + ValueRequest.VALUE] = at;
-  u32[SLOT] = slot;
+  u32[WireHeader.SLOT] = slot;
   ffi.take();
   leave(slot);
   return u32[slot * 2 + ValueRequest.REFERENCE] as number;
@@ -311,7 +310,7 @@ export function readElements(pointer: number, target: unknown[], take: Take): vo
       u32[half + SequenceRequest.START] = target.length;
       u32[half + SequenceRequest.VALUES] = values;
       i32[half + SequenceRequest.COUNT] = CHUNK;
-      u32[SLOT] = slot;
+      u32[WireHeader.SLOT] = slot;
       ffi.readSequence();
       written = i32[half + SequenceRequest.COUNT] as number;
       for (let i = 0; i < written; i++) target.push(take(values + i * ANY_WORDS));
@@ -329,14 +328,14 @@ function readEntries(pointer: number, target: Map<unknown, unknown>, take: Take)
   let iterator = 0;
   try {
     f64[slot + EntriesRequest.OBJECT] = pointer;
-    u32[SLOT] = slot;
+    u32[WireHeader.SLOT] = slot;
     ffi.iterateEntries();
     if (i32[half + EntriesRequest.STATUS] !== 0) throw takeRaised();
     iterator = u32[half + EntriesRequest.ITERATOR] as number;
     for (let isLast = iterator === 0; !isLast; ) {
       u32[half + EntriesRequest.VALUES] = values;
       i32[half + EntriesRequest.COUNT] = CHUNK / 2;
-      u32[SLOT] = slot;
+      u32[WireHeader.SLOT] = slot;
       ffi.readEntries();
       if (i32[half + EntriesRequest.STATUS] !== 0) throw takeRaised();
       isLast = u32[half + EntriesRequest.IS_LAST] !== 0;

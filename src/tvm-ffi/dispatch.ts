@@ -23,23 +23,21 @@ import { RValue } from './values.js';
 import { CallbackRequest } from './wire-layout.js';
 
 const { f64, i32, u32 } = wire;
-const { ARRAY, CALLBACK, COUNT, STATUS, WORDS } = CallbackRequest;
-const { SLOT } = WireHeader;
 // Of another chunk of dist, which costs a load and a check at each use.
 const OwnTensor = Tensor;
 
 /** Never throws: an error is raised for the native caller. */
 function dispatch(): void {
-  const slot = u32[SLOT] as number;
+  const slot = u32[WireHeader.SLOT] as number;
   const half = slot * 2;
-  const count = i32[half + COUNT] as number;
-  const array = f64[slot + ARRAY] as number;
-  const first = slot + WORDS;
+  const count = i32[half + CallbackRequest.COUNT] as number;
+  const array = f64[slot + CallbackRequest.ARRAY] as number;
+  const first = slot + CallbackRequest.WORDS;
   const { temporaries } = callState;
   const mark = temporaries.length;
   let lent: Temporary[] | null = null;
   try {
-    const target = targetOf(u32[half + CALLBACK] as number);
+    const target = targetOf(u32[half + CallbackRequest.CALLBACK] as number);
     let value: unknown;
     // Most callbacks have one argument, and an array of arguments costs as much as the rest of this function.
     if (count === 1) {
@@ -56,10 +54,10 @@ function dispatch(): void {
     writeResult(first + count * ANY_WORDS, value);
     // The caller may use the memory that was lent to it, unless the callback detached it.
     if (callState.lent.length > 0) checkLent(0);
-    i32[half + STATUS] = 0;
+    i32[half + CallbackRequest.STATUS] = 0;
   } catch (error) {
     raise(error);
-    i32[half + STATUS] = -1;
+    i32[half + CallbackRequest.STATUS] = -1;
   }
   // Views of arguments end with the callback. What the result needs is released when the call around it ends.
   if (temporaries.length > mark) releaseAfterTick();

@@ -13,7 +13,6 @@ import { enter, leave } from './slot.js';
 import { ErrorRequest } from './wire-layout.js';
 
 const { f64, u32 } = wire;
-const { OBJECT, CAUSE, REFERENCE, CAUSE_REFERENCE } = ErrorRequest;
 
 declare module '../errors.js' {
   interface DLPackErrors {
@@ -44,7 +43,10 @@ function moveRaised(): Referenced {
   u32[WireHeader.SLOT] = slot;
   ffi.moveRaised();
   leave(slot);
-  return { pointer: f64[slot + OBJECT] as number, reference: u32[slot * 2 + REFERENCE] as number };
+  return {
+    pointer: f64[slot + ErrorRequest.OBJECT] as number,
+    reference: u32[slot * 2 + ErrorRequest.REFERENCE] as number,
+  };
 }
 
 /** The error that a native call raised on this thread, taken away from it. */
@@ -58,12 +60,12 @@ export function takeRaised(): TVMFFIError {
 /** The error object at an address; its reference is released. */
 export function errorAt(pointer: number, reference: number): TVMFFIError {
   const slot = enter(ErrorRequest.WORDS);
-  f64[slot + OBJECT] = pointer;
+  f64[slot + ErrorRequest.OBJECT] = pointer;
   u32[WireHeader.SLOT] = slot;
   const [kind, message, backtrace] = ffi.readError();
   leave(slot);
-  const causePointer = f64[slot + CAUSE] as number;
-  const causeReference = u32[slot * 2 + CAUSE_REFERENCE] as number;
+  const causePointer = f64[slot + ErrorRequest.CAUSE] as number;
+  const causeReference = u32[slot * 2 + ErrorRequest.CAUSE_REFERENCE] as number;
   const own = raised.pointer === pointer ? raised.error : undefined;
   if (own !== undefined) raised = { pointer: 0, error: null };
   let cause = own;
@@ -92,11 +94,11 @@ function raiseWithCauses(error: unknown, left: number): number {
     cause = moveRaised();
   }
   const slot = enter(ErrorRequest.WORDS);
-  f64[slot + CAUSE] = cause.pointer;
+  f64[slot + ErrorRequest.CAUSE] = cause.pointer;
   u32[WireHeader.SLOT] = slot;
   ffi.setRaised(kind, message, backtrace);
   leave(slot);
-  const pointer = f64[slot + OBJECT] as number;
+  const pointer = f64[slot + ErrorRequest.OBJECT] as number;
   disown(cause.reference);
   return pointer;
 }

@@ -13,7 +13,6 @@ import { enter, leave } from './slot.js';
 import { ReferenceRequest } from './wire-layout.js';
 
 const { u32 } = wire;
-const { SLOT, TOP } = WireHeader;
 
 /** Something to release when a call ends. */
 export interface Temporary {
@@ -44,12 +43,12 @@ export function disown(number: number): void {
   const slot = enter(ReferenceRequest.WORDS);
   leave(slot);
   u32[slot * 2 + ReferenceRequest.REFERENCE] = number;
-  u32[SLOT] = slot;
+  u32[WireHeader.SLOT] = slot;
   ffi.disown();
 }
 
 function disownAfterCall(number: number): void {
-  if (u32[TOP] === WireHeader.WORDS) {
+  if (u32[WireHeader.TOP] === WireHeader.WORDS) {
     disown(number);
     return;
   }
@@ -107,7 +106,7 @@ export function releaseAfterTick(): void {
   isReleasing = true;
   queueMicrotask(() => {
     isReleasing = false;
-    if (u32[TOP] !== WireHeader.WORDS) return;
+    if (u32[WireHeader.TOP] !== WireHeader.WORDS) return;
     callState.isUsed = false;
     releaseTemporaries(0);
   });

@@ -20,7 +20,6 @@ import { enter, leave } from './slot.js';
 import { TensorObjectRequest } from './wire-layout.js';
 
 const { f64, i32, u32 } = wire;
-const { OBJECT, VIEW, STATUS, REFERENCE, TENSOR, WORDS } = TensorObjectRequest;
 
 /**
  * A native object for the elements of a descriptor, and the `DLTensor` inside it. It goes with the storage, and with the
@@ -35,8 +34,13 @@ export class TensorObject extends ObjectHandle {
   constructor(descriptor: Descriptor, isOwning: boolean, slot: number) {
     const { storage } = descriptor;
     storage.attached ??= new Set();
-    super(f64[slot + OBJECT] as number, Type.tensor, u32[slot * 2 + REFERENCE] as number, storage.attached);
-    this.view = f64[slot + VIEW] as number;
+    super(
+      f64[slot + TensorObjectRequest.OBJECT] as number,
+      Type.tensor,
+      u32[slot * 2 + TensorObjectRequest.REFERENCE] as number,
+      storage.attached,
+    );
+    this.view = f64[slot + TensorObjectRequest.VIEW] as number;
     this.isOwning = isOwning;
   }
 }
@@ -76,15 +80,15 @@ function borrow(descriptor: Descriptor): TensorObject {
 }
 
 function begin(descriptor: Descriptor, handle: number, trace: number): number {
-  const slot = enter(WORDS + 2 * descriptor.shape.length);
-  writeTensor(slot + TENSOR, descriptor, handle, trace);
+  const slot = enter(TensorObjectRequest.WORDS + 2 * descriptor.shape.length);
+  writeTensor(slot + TensorObjectRequest.TENSOR, descriptor, handle, trace);
   u32[WireHeader.SLOT] = slot;
   return slot;
 }
 
 function finish(slot: number, descriptor: Descriptor, isOwning: boolean): TensorObject {
   leave(slot);
-  const status = i32[slot * 2 + STATUS] as number;
-  if (status !== Status.ok) throw errorOfTensor(status, slot + TENSOR);
+  const status = i32[slot * 2 + TensorObjectRequest.STATUS] as number;
+  if (status !== Status.ok) throw errorOfTensor(status, slot + TensorObjectRequest.TENSOR);
   return new TensorObject(descriptor, isOwning, slot);
 }

@@ -1,193 +1,194 @@
 /**
  * Indices into a slot of the wire, each into the array of its type: `u32[slot * 2 + INDEX]` and `i32`, `f64[slot + INDEX]` and
- * `u64`. WORDS is the size of the slot.
+ * `u64`. WORDS is the size of the slot. Enums, because the bundler writes their numbers into the code: V8 inlines up to a limit
+ * of bytecode, and names of constants took an export beyond it (5 of 58 ns).
  * Written by "npm run wire" from scripts/wire/messages.mjs; change it there.
  *
  * @module
  */
 
 /** A call. The arguments follow as values, and one more value for the result. */
-export const CallRequest = {
-  FUNCTION: 0, // u64: the address of the function
-  STREAM: 1, // u64: a stream handle
-  STATUS: 4, // i32: 0, or -1 when an error is raised on this thread
-  COUNT: 5, // i32: how many values there are
-  DEVICE_TYPE: 6, // i32: the device whose stream is set or read; 0: none
-  DEVICE_ID: 7, // i32: the number of the device
-  REFERENCE: 8, // u32: the number of the reference to a result that is an object
-  ARGUMENT: 9, // u32: the argument that the result is, from 1 on; 0: none
-  BATCH: 10, // u32: the reference to a batch of values; 0: none
-  WORDS: 6,
-} as const;
+export const enum CallRequest {
+  FUNCTION = 0, // u64: the address of the function
+  STREAM = 1, // u64: a stream handle
+  STATUS = 4, // i32: 0, or -1 when an error is raised on this thread
+  COUNT = 5, // i32: how many values there are
+  DEVICE_TYPE = 6, // i32: the device whose stream is set or read; 0: none
+  DEVICE_ID = 7, // i32: the number of the device
+  REFERENCE = 8, // u32: the number of the reference to a result that is an object
+  ARGUMENT = 9, // u32: the argument that the result is, from 1 on; 0: none
+  BATCH = 10, // u32: the reference to a batch of values; 0: none
+  WORDS = 6,
+}
 
 /** A call on another thread. */
-export const AsyncCallRequest = {
-  FUNCTION: 0, // u64: the address of the function
-  STREAM: 1, // u64: a stream handle
-  STATUS: 4, // i32: a Status
-  DEVICE_TYPE: 5, // i32: the device whose stream is set or read; 0: none
-  DEVICE_ID: 6, // i32: the number of the device
-  BATCH: 7, // u32: the reference to a batch of values; 0: none
-  PROMISE: 8, // u32: the number of the promise that waits
-  WORDS: 6,
-} as const;
+export const enum AsyncCallRequest {
+  FUNCTION = 0, // u64: the address of the function
+  STREAM = 1, // u64: a stream handle
+  STATUS = 4, // i32: a Status
+  DEVICE_TYPE = 5, // i32: the device whose stream is set or read; 0: none
+  DEVICE_ID = 6, // i32: the number of the device
+  BATCH = 7, // u32: the reference to a batch of values; 0: none
+  PROMISE = 8, // u32: the number of the promise that waits
+  WORDS = 6,
+}
 
 /** A call of a JavaScript function, pushed by native code. The arguments follow as values, and one for the result. */
-export const CallbackRequest = {
-  ARRAY: 0, // u64: the address of an array of the arguments, where they do not follow; 0: they do
-  CALLBACK: 2, // u32: the number of the function
-  STATUS: 3, // i32: 0, or -1 when an error is raised on this thread
-  COUNT: 4, // i32: how many values there are
-  WORDS: 4,
-} as const;
+export const enum CallbackRequest {
+  ARRAY = 0, // u64: the address of an array of the arguments, where they do not follow; 0: they do
+  CALLBACK = 2, // u32: the number of the function
+  STATUS = 3, // i32: 0, or -1 when an error is raised on this thread
+  COUNT = 4, // i32: how many values there are
+  WORDS = 4,
+}
 
 /** The outcome of an asynchronous call, pushed by native code. The result follows as a value. */
-export const SettleRequest = {
-  ERROR: 0, // u64: the address of the error; 0: there is a result
-  REFERENCE: 2, // u32: the number of a reference in the table of the context; 0: none
-  PROMISE: 3, // u32: the number of the promise
-  WORDS: 2,
-} as const;
+export const enum SettleRequest {
+  ERROR = 0, // u64: the address of the error; 0: there is a result
+  REFERENCE = 2, // u32: the number of a reference in the table of the context; 0: none
+  PROMISE = 3, // u32: the number of the promise
+  WORDS = 2,
+}
 
 /** A reference that JavaScript no longer needs. */
-export const ReferenceRequest = {
-  REFERENCE: 0, // u32: the number of a reference in the table of the context; 0: none
-  WORDS: 2,
-} as const;
+export const enum ReferenceRequest {
+  REFERENCE = 0, // u32: the number of a reference in the table of the context; 0: none
+  WORDS = 2,
+}
 
 /** One value on the wire: taken, made, or its reference counted. */
-export const ValueRequest = {
-  STATUS: 0, // i32: 0, or -1 when an error is raised on this thread
-  VALUE: 1, // u32: the word of the value
-  REFERENCE: 2, // u32: the number of a reference in the table of the context; 0: none
-  WORDS: 2,
-} as const;
+export const enum ValueRequest {
+  STATUS = 0, // i32: 0, or -1 when an error is raised on this thread
+  VALUE = 1, // u32: the word of the value
+  REFERENCE = 2, // u32: the number of a reference in the table of the context; 0: none
+  WORDS = 2,
+}
 
 /** An object: found, made or retained. */
-export const ObjectRequest = {
-  OBJECT: 0, // u64: the address of an object
-  STATUS: 2, // i32: 0, or -1 when an error is raised on this thread
-  REFERENCE: 3, // u32: the number of a reference in the table of the context; 0: none
-  TYPE: 4, // i32: the number of its class
-  WORDS: 4,
-} as const;
+export const enum ObjectRequest {
+  OBJECT = 0, // u64: the address of an object
+  STATUS = 2, // i32: 0, or -1 when an error is raised on this thread
+  REFERENCE = 3, // u32: the number of a reference in the table of the context; 0: none
+  TYPE = 4, // i32: the number of its class
+  WORDS = 4,
+}
 
 /** The object of a tensor. */
-export const TensorObjectRequest = {
-  OBJECT: 0, // u64: the address of an object
-  VIEW: 1, // u64: the DLTensor inside it
-  STATUS: 4, // i32: a Status
-  REFERENCE: 5, // u32: the number of a reference in the table of the context; 0: none
-  TENSOR: 3, // word: what the object is made for
-  WORDS: 12,
-} as const;
+export const enum TensorObjectRequest {
+  OBJECT = 0, // u64: the address of an object
+  VIEW = 1, // u64: the DLTensor inside it
+  STATUS = 4, // i32: a Status
+  REFERENCE = 5, // u32: the number of a reference in the table of the context; 0: none
+  TENSOR = 3, // word: what the object is made for
+  WORDS = 12,
+}
 
 /** A native function that calls JavaScript. */
-export const CallbackMakeRequest = {
-  OBJECT: 0, // u64: the address of an object
-  PIN: 1, // f64: the number that onRelease gets when native code has released the function
-  STATUS: 4, // i32: 0, or -1 when an error is raised on this thread
-  REFERENCE: 5, // u32: the number of a reference in the table of the context; 0: none
-  CALLBACK: 6, // u32: the number of the JavaScript function
-  WORDS: 4,
-} as const;
+export const enum CallbackMakeRequest {
+  OBJECT = 0, // u64: the address of an object
+  PIN = 1, // f64: the number that onRelease gets when native code has released the function
+  STATUS = 4, // i32: 0, or -1 when an error is raised on this thread
+  REFERENCE = 5, // u32: the number of a reference in the table of the context; 0: none
+  CALLBACK = 6, // u32: the number of the JavaScript function
+  WORDS = 4,
+}
 
 /** An error: raised, taken or read. */
-export const ErrorRequest = {
-  OBJECT: 0, // u64: the address of an object
-  CAUSE: 1, // u64: the address of its cause; 0: none
-  REFERENCE: 4, // u32: the number of a reference in the table of the context; 0: none
-  CAUSE_REFERENCE: 5, // u32: the number of a reference to the cause
-  WORDS: 4,
-} as const;
+export const enum ErrorRequest {
+  OBJECT = 0, // u64: the address of an object
+  CAUSE = 1, // u64: the address of its cause; 0: none
+  REFERENCE = 4, // u32: the number of a reference in the table of the context; 0: none
+  CAUSE_REFERENCE = 5, // u32: the number of a reference to the cause
+  WORDS = 4,
+}
 
 /** Values for a batch, which is made for the number 0. */
-export const BatchRequest = {
-  STATUS: 0, // i32: 0, or -1 when an error is raised on this thread
-  BATCH: 1, // u32: the reference to a batch of values; 0: none
-  VALUES: 2, // u32: the word of the first value
-  COUNT: 3, // i32: how many values there are
-  WORDS: 2,
-} as const;
+export const enum BatchRequest {
+  STATUS = 0, // i32: 0, or -1 when an error is raised on this thread
+  BATCH = 1, // u32: the reference to a batch of values; 0: none
+  VALUES = 2, // u32: the word of the first value
+  COUNT = 3, // i32: how many values there are
+  WORDS = 2,
+}
 
 /** A new container of values, or of those of a batch. */
-export const ContainerRequest = {
-  OBJECT: 0, // u64: the address of an object
-  STATUS: 2, // i32: 0, or -1 when an error is raised on this thread
-  TYPE: 3, // i32: its class
-  BATCH: 4, // u32: the reference to a batch of values; 0: none
-  VALUES: 5, // u32: the word of the first value
-  COUNT: 6, // i32: how many values there are
-  REFERENCE: 7, // u32: the number of a reference in the table of the context; 0: none
-  WORDS: 4,
-} as const;
+export const enum ContainerRequest {
+  OBJECT = 0, // u64: the address of an object
+  STATUS = 2, // i32: 0, or -1 when an error is raised on this thread
+  TYPE = 3, // i32: its class
+  BATCH = 4, // u32: the reference to a batch of values; 0: none
+  VALUES = 5, // u32: the word of the first value
+  COUNT = 6, // i32: how many values there are
+  REFERENCE = 7, // u32: the number of a reference in the table of the context; 0: none
+  WORDS = 4,
+}
 
 /** Elements of an Array, List or Shape. They stay borrowed. */
-export const SequenceRequest = {
-  OBJECT: 0, // u64: the address of an object
-  START: 2, // u32: the first element
-  VALUES: 3, // u32: the word of the first value
-  COUNT: 4, // i32: how many values there are
-  WORDS: 4,
-} as const;
+export const enum SequenceRequest {
+  OBJECT = 0, // u64: the address of an object
+  START = 2, // u32: the first element
+  VALUES = 3, // u32: the word of the first value
+  COUNT = 4, // i32: how many values there are
+  WORDS = 4,
+}
 
 /** Entries of a Map or Dict: keys and values alternate. They stay borrowed. */
-export const EntriesRequest = {
-  OBJECT: 0, // u64: the address of an object
-  STATUS: 2, // i32: 0, or -1 when an error is raised on this thread
-  ITERATOR: 3, // u32: the reference to an iterator; 0: the map is empty
-  VALUES: 4, // u32: the word of the first value
-  COUNT: 5, // i32: how many values there are
-  IS_LAST: 6, // u32: 1 when these were the last entries
-  WORDS: 4,
-} as const;
+export const enum EntriesRequest {
+  OBJECT = 0, // u64: the address of an object
+  STATUS = 2, // i32: 0, or -1 when an error is raised on this thread
+  ITERATOR = 3, // u32: the reference to an iterator; 0: the map is empty
+  VALUES = 4, // u32: the word of the first value
+  COUNT = 5, // i32: how many values there are
+  IS_LAST = 6, // u32: 1 when these were the last entries
+  WORDS = 4,
+}
 
 /** A registered type: found by its key, or read. */
-export const TypeRequest = {
-  STATUS: 0, // i32: 0, or -1 when an error is raised on this thread
-  TYPE: 1, // i32: its number; -1: there is none
-  WORDS: 2,
-} as const;
+export const enum TypeRequest {
+  STATUS = 0, // i32: 0, or -1 when an error is raised on this thread
+  TYPE = 1, // i32: its number; -1: there is none
+  WORDS = 2,
+}
 
 /** A method or the constructor of a type. */
-export const MethodRequest = {
-  OBJECT: 0, // u64: the address of an object
-  TYPE: 2, // i32: the type that declares it
-  INDEX: 3, // u32: its place among the methods of that type
-  REFERENCE: 4, // u32: the number of a reference in the table of the context; 0: none
-  WORDS: 4,
-} as const;
+export const enum MethodRequest {
+  OBJECT = 0, // u64: the address of an object
+  TYPE = 2, // i32: the type that declares it
+  INDEX = 3, // u32: its place among the methods of that type
+  REFERENCE = 4, // u32: the number of a reference in the table of the context; 0: none
+  WORDS = 4,
+}
 
 /** A field of an object. Its value follows. */
-export const FieldRequest = {
-  OBJECT: 0, // u64: the address of an object
-  STATUS: 2, // i32: 0, or -1 when an error is raised on this thread
-  TYPE: 3, // i32: the type that declares it
-  INDEX: 4, // u32: its place among the fields of that type
-  REFERENCE: 5, // u32: the number of a reference in the table of the context; 0: none
-  WORDS: 4,
-} as const;
+export const enum FieldRequest {
+  OBJECT = 0, // u64: the address of an object
+  STATUS = 2, // i32: 0, or -1 when an error is raised on this thread
+  TYPE = 3, // i32: the type that declares it
+  INDEX = 4, // u32: its place among the fields of that type
+  REFERENCE = 5, // u32: the number of a reference in the table of the context; 0: none
+  WORDS = 4,
+}
 
 /** The stream of a device. */
-export const StreamRequest = {
-  STREAM: 0, // u64: a stream handle
-  STATUS: 2, // i32: 0, or -1 when an error is raised on this thread
-  DEVICE_TYPE: 3, // i32: the device whose stream is set or read; 0: none
-  DEVICE_ID: 4, // i32: the number of the device
-  WORDS: 4,
-} as const;
+export const enum StreamRequest {
+  STREAM = 0, // u64: a stream handle
+  STATUS = 2, // i32: 0, or -1 when an error is raised on this thread
+  DEVICE_TYPE = 3, // i32: the device whose stream is set or read; 0: none
+  DEVICE_ID = 4, // i32: the number of the device
+  WORDS = 4,
+}
 
 /** What kernels allocate with. */
-export const AllocatorRequest = {
-  ADDRESS: 0, // u64: of a C allocator; 0: another kind
-  USES_FUNCTION: 2, // u32: 1: the JavaScript function; 0: the C allocator, or our own
-  WORDS: 2,
-} as const;
+export const enum AllocatorRequest {
+  ADDRESS = 0, // u64: of a C allocator; 0: another kind
+  USES_FUNCTION = 2, // u32: 1: the JavaScript function; 0: the C allocator, or our own
+  WORDS = 2,
+}
 
 /** A tensor from the allocator of kernels. The result is pushed as a TensorResult. */
-export const TensorAllocateRequest = {
-  STATUS: 0, // i32: 0, or -1 when an error is raised on this thread
-  PROBLEM: 1, // i32: a Status
-  TENSOR: 1, // word: what is wanted
-  WORDS: 10,
-} as const;
+export const enum TensorAllocateRequest {
+  STATUS = 0, // i32: 0, or -1 when an error is raised on this thread
+  PROBLEM = 1, // i32: a Status
+  TENSOR = 1, // word: what is wanted
+  WORDS = 10,
+}
