@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { python } from 'dlpack/python';
+import { callAsync, python } from 'dlpack/python';
 
 const py = python();
 py.exec(`
@@ -19,6 +19,7 @@ def states():
 `);
 const { states } = py.import('__main__');
 py.import('numpy');
+await callAsync(states); // the pool has a thread from here on, and each thread a state
 const before = Number(states());
 // One at a time: a worker that ends while another is inside an operation leaves its state behind.
 for (const how of ['end', 'wait', 'end', 'wait', 'end', 'wait']) {
