@@ -79,6 +79,19 @@ napi_value DeleteVersioned(napi_env env, napi_callback_info info) {
 }
 napi_value DeleteLegacy(napi_env env, napi_callback_info info) { return Delete<DLManagedTensor>(env, info); }
 
+// A misaligned tensor as vectors of bytes, which may lie anywhere. `dtype` is what it was; false when it is aligned, or
+// when its elements are too wide.
+static bool ViewAsBytes(DLManagedTensorVersioned* managed, DLDataType* dtype) {
+  if (managed->version.major != DLPACK_MAJOR_VERSION || !IsMisaligned(managed->dl_tensor)) return false;
+  *dtype = managed->dl_tensor.dtype;
+  const uint32_t bits = static_cast<uint32_t>(dtype->bits) * dtype->lanes;
+  if (bits == 0 || bits % 8 != 0 || bits / 8 > UINT16_MAX) return false;
+  managed->dl_tensor.dtype = {kDLUInt, 8, static_cast<uint16_t>(bits / 8)};
+  return true;
+}
+
+// A misaligned tensor has the status kMisaligned, and arrives all the same: as vectors of bytes, with its dtype as the
+// result. The caller copies or releases it.
 napi_value ImportExternal(napi_env env, napi_callback_info info) {
   napi_value value;
   Instance* self = InstanceOf(env, info, &value);
@@ -91,8 +104,15 @@ napi_value ImportExternal(napi_env env, napi_callback_info info) {
   DLManagedTensorVersioned* managed = nullptr;
   const bool is_taken = dlpack_napi_take(env, value, &managed) == napi_ok && managed != nullptr;
   const uint64_t address = reinterpret_cast<uint64_t>(managed);
+  DLDataType dtype;
+  const bool is_bytes = is_taken && IsPlausible(address) && ViewAsBytes(managed, &dtype);
   result->status = is_taken ? ImportAt<DLManagedTensorVersioned>(self, address, &result->tensor) : kConsumed;
-  return nullptr;
+  if (!is_bytes || result->status != kOk) return nullptr;
+  managed->dl_tensor.dtype = dtype;  // for the deleter of its producer
+  result->status = kMisaligned;
+  napi_value packed;
+  const uint32_t bits = dtype.code | uint32_t{dtype.bits} << 8 | uint32_t{dtype.lanes} << 16;
+  return napi_create_uint32(env, bits, &packed) == napi_ok ? packed : nullptr;
 }
 
 napi_value ExportExternal(napi_env env, napi_callback_info info) {

@@ -119,6 +119,17 @@ static Status DescribeLayout(const DLTensor& tensor, uint64_t flags, Descriptor*
   return SpanOf(*descriptor, &reach->low, &reach->high) ? kOk : kTooLarge;
 }
 
+// A typed array cannot start between its elements. Wider scalars are shown as bytes.
+static inline bool IsAligned(DLDataType dtype, uint64_t first) {
+  const uint64_t part = (dtype.code == kDLComplex ? dtype.bits / 2 : dtype.bits) / 8;
+  return part <= 1 || part > 8 || ((part & (part - 1)) == 0 ? first & (part - 1) : first % part) == 0;
+}
+
+bool IsMisaligned(const DLTensor& tensor) {
+  return IsAddressable(tensor.device.device_type) && tensor.data != nullptr &&
+         !IsAligned(tensor.dtype, reinterpret_cast<uint64_t>(tensor.data) + tensor.byte_offset);
+}
+
 // Whether the memory of a foreign tensor can be what its shape reaches.
 static inline Status CheckMemory(const DLTensor& tensor, bool is_addressable, const Reach& reach) {
   if (reach.is_empty) return kOk;
@@ -130,10 +141,7 @@ static inline Status CheckMemory(const DLTensor& tensor, bool is_addressable, co
   if (__builtin_add_overflow(reinterpret_cast<uint64_t>(tensor.data), tensor.byte_offset, &first)) return kTooLarge;
   if (first < before) return kTooLarge;
   if (first + static_cast<uint64_t>(reach.high) < first) return kTooLarge;
-  // A typed array cannot start between its elements. Wider scalars are shown as bytes.
-  const uint64_t part = (tensor.dtype.code == kDLComplex ? tensor.dtype.bits / 2 : tensor.dtype.bits) / 8;
-  const bool is_aligned = part <= 1 || part > 8 || ((part & (part - 1)) == 0 ? first & (part - 1) : first % part) == 0;
-  return is_aligned ? kOk : kMisaligned;
+  return IsAligned(tensor.dtype, first) ? kOk : kMisaligned;
 }
 
 static const int32_t kMaxSignatureNdim = 8;

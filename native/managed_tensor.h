@@ -26,6 +26,9 @@ Storage* ImportManaged(Managed* managed, Descriptor* descriptor, Status* status,
 Storage* WrapTensor(const DLTensor& tensor, uint64_t flags, Descriptor* descriptor, Status* status,
                     TensorSignature* last, void (*destroy)(Storage*), void* owner);
 
+// Whether elements lie where their type does not allow. The struct must have a major version that is known.
+bool IsMisaligned(const DLTensor& tensor);
+
 // Calls the deleter, if there is one.
 template <class Managed>
 inline void DeleteManaged(Managed* managed) {

@@ -115,7 +115,7 @@ function takeForeign(source: object, request: ImportRequest | null): Descriptor 
   }
 }
 
-/** The tensor of a source that is not one of ours. Where its memory cannot be shared as it lies, a copy if one is allowed. */
+/** The tensor of a source that is not one of ours. */
 function take(source: unknown, device: DeviceInfo | null, copy: boolean | null, stream: bigint | null): Descriptor {
   // Python objects are callable, so they are functions to JavaScript.
   if (typeof source === 'function') {
@@ -123,18 +123,7 @@ function take(source: unknown, device: DeviceInfo | null, copy: boolean | null, 
     const foreign = takeForeign(source, isPlain ? null : { copy, device, stream });
     if (foreign !== null) return foreign;
   }
-  try {
-    return request(source, device, copy, stream);
-  } catch (error) {
-    // An external without its producer is consumed by now, and there is nobody to ask again.
-    if (!(error instanceof MisalignedError) || copy !== null || !isProducer(source)) throw error;
-    return request(source, device, true, stream);
-  }
-}
-
-function isProducer(source: unknown): boolean {
-  const producer = source as Partial<DLPackProducer & ForeignProducer>;
-  return typeof producer[DLPACK] === 'function' || typeof producer.__dlpack__ === 'function';
+  return request(source, device, copy, stream);
 }
 
 /** One request of the protocol, and what it returned. */
@@ -149,7 +138,7 @@ function request(source: unknown, device: DeviceInfo | null, copy: boolean | nul
     stream: named,
     native: backend !== null,
   });
-  return followed(backend?.importExternal(offered) ?? consume(offered as ManagedTensor, source, copy), named);
+  return followed(backend?.importExternal(offered, copy) ?? consume(offered as ManagedTensor, source, copy), named);
 }
 
 /** The producer made the data ready for the stream that was named. */

@@ -30,7 +30,8 @@ export interface Binding {
   exportLegacy(): void;
   deleteVersioned(): void;
   deleteLegacy(): void;
-  importExternal(value: unknown): void;
+  /** The packed dtype of a misaligned tensor, which arrives as vectors of bytes. */
+  importExternal(value: unknown): number | undefined;
   exportExternal(): object | undefined;
   issueTicket(): void;
   redeemTicket(): void;

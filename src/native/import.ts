@@ -4,11 +4,12 @@
  * @module
  */
 
-import type { DType } from '../dtype.js';
-import { ArgumentTypeError } from '../errors.js';
+import { type DType, dtypeFromCode } from '../dtype.js';
+import { ArgumentTypeError, BufferError } from '../errors.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { Tensor } from '../tensor.js';
+import { copyBytes } from '../values/copy.js';
 import { native } from './load.js';
 import { errorOfTensor } from './status.js';
 import { enter, leave, wire } from './wire.js';
@@ -48,18 +49,32 @@ export function importManaged<D extends DType = DType>(address: bigint, options?
   }
 }
 
-/** The tensor in a type-tagged external, null when the value is none. */
-export function importExternal(value: unknown): Descriptor | null {
+/** The tensor in a type-tagged external, null when the value is none. Where elements are misaligned, a copy if one is allowed. */
+export function importExternal(value: unknown, copy: boolean | null): Descriptor | null {
   if (typeof value !== 'object' || value === null) return null;
   const binding = native();
   const slot = enter(TensorResult.WORDS);
   try {
     u32[WireHeader.SLOT] = slot;
-    binding.importExternal(value);
+    const packed = binding.importExternal(value);
     if (i32[slot * 2 + TensorResult.STATUS] === Status.notExternal) return null;
-    return takeResult(slot);
+    return packed === undefined ? takeResult(slot) : takeBytes(slot, packed, copy);
   } finally {
     leave(slot);
+  }
+}
+
+/** A misaligned tensor, which came as vectors of bytes: a copy in memory of its own, and the original is released. */
+function takeBytes(slot: number, packed: number, copy: boolean | null): Descriptor {
+  const bytes = takeTensor(slot + TensorResult.TENSOR);
+  try {
+    const dtype = dtypeFromCode(packed & 0xff, (packed >>> 8) & 0xff, packed >>> 16);
+    if (copy !== false) return copyBytes(bytes, dtype);
+    throw new BufferError(
+      `Expected ${dtype.name} data at a multiple of ${dtype.alignment} bytes (copy: false) but its address is not aligned`,
+    );
+  } finally {
+    bytes.storage.release();
   }
 }
 

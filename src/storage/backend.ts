@@ -27,8 +27,8 @@ export interface Backend {
   allocate(nbytes: number, device: DeviceInfo): Storage | null;
   /** Takes over a buffer that nobody else refers to, so that native code may keep its address; null when it must not. */
   adopt(buffer: ArrayBuffer): Storage | null;
-  /** The tensor in a type-tagged native external, or null when the value is none. */
-  importExternal(value: unknown): Descriptor | null;
+  /** The tensor in a type-tagged native external, or null when the value is none. A copy of one that is misaligned. */
+  importExternal(value: unknown, copy: boolean | null): Descriptor | null;
   /** Memory at a native address that lives until `deleter` is called, on this thread. */
   importAddress(address: bigint, nbytes: number, deleter: () => void): Storage;
   /** The address of byte 0. For JavaScript memory it is good as long as the buffer is held and not detached. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { dtypeFromCode, TypeCode } from '../dtype.js';
+import { type DTypeInfo, dtypeFromCode, TypeCode } from '../dtype.js';
 import { allocateLike } from '../storage/allocate.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
 import { convertElements } from './convert.js';
@@ -36,9 +36,14 @@ function asBytes({ storage, dtype, device, shape, strides, bitOffset }: Descript
 
 /** The same for elements that do not lie where their dtype allows: they are moved as bytes. */
 export function copyMisaligned(source: Descriptor): Descriptor {
-  const copy = allocateLike(source.shape, source.dtype, Flag.isCopied, source.device);
+  return copyBytes(asBytes(source), source.dtype);
+}
+
+/** Elements of a dtype from a source that has them as vectors of bytes. */
+export function copyBytes(bytes: Descriptor, dtype: DTypeInfo): Descriptor {
+  const copy = allocateLike(bytes.shape, dtype, Flag.isCopied, bytes.device);
   try {
-    if (source.size > 0) convertElements(asBytes(source), asBytes(copy));
+    if (bytes.size > 0) convertElements(bytes, asBytes(copy));
     return copy;
   } catch (error) {
     copy.storage.release();

@@ -377,18 +377,41 @@ test('misaligned memory at an address is copied, and released once', async () =>
   bytes.dispose();
 });
 
-testWith(peerMissing, 'a producer of externals that are misaligned is asked for a copy', () => {
-  const asked: unknown[] = [];
-  const source = {
-    [DLPACK](request?: DLPackRequest) {
-      asked.push(request?.copy);
-      return peer.makeExternal({ shape: [2n], misalign: request?.copy === true ? 0 : 2 });
-    },
+testWith(peerMissing, 'a misaligned native external is copied where a copy is allowed, and released once', () => {
+  const changes = { shape: [3n], code: 0, bits: 32 };
+  // What lies at that address, byte by byte.
+  const valuesAt = (change: object) => {
+    const source = fromDLPack(peer.makeExternal({ ...change, shape: [12n], code: 1, bits: 8 }));
+    const bytes = new Uint8Array(source.toArray() as number[]);
+    source.dispose();
+    return [...new Int32Array(bytes.buffer)];
   };
-  equal(fromDLPack(source).size, 2);
-  equal(asked, [null, true]);
-  throws('BufferError', 'aligned', () => fromDLPack(source, { copy: false }));
-  throws('BufferError', 'aligned', () => fromDLPack(peer.makeExternal({ shape: [2n], misalign: 2 })));
+  for (const [change, flags] of [
+    [{ misalign: 2 }, 0],
+    [{ misalign: 1, flags: 1 }, 1],
+    [{ byteOffset: 3 }, 0],
+  ] as const) {
+    for (const copy of [undefined, null, true] as const) {
+      const before = peer.deletions();
+      const x = fromDLPack(peer.makeExternal({ ...changes, ...change }), copy === undefined ? undefined : { copy });
+      equal([x.dtype, x.shape, x.isCopied, x.readonly], ['int32', [3], true, false], String(flags));
+      equal(peer.deletions(), before + 1);
+      equal(x.toArray(), valuesAt(change));
+      const after = peer.deletions();
+      x.dispose();
+      equal(peer.deletions(), after);
+    }
+    const before = peer.deletions();
+    throws('BufferError', 'copy: false', () =>
+      fromDLPack(peer.makeExternal({ ...changes, ...change }), { copy: false }),
+    );
+    equal(peer.deletions(), before + 1);
+  }
+  const complex = fromDLPack(peer.makeExternal({ shape: [2n], code: 5, bits: 64, misalign: 2 }));
+  equal([complex.dtype, complex.isCopied], ['complex64', true]);
+  throws('UnsupportedDTypeError', '', () =>
+    fromDLPack(peer.makeExternal({ shape: [2n], code: 2, bits: 24, misalign: 1 })),
+  );
 });
 
 test('flags are a number or a bigint', () => {
