@@ -284,6 +284,19 @@ export const buildKernels = () =>
     ),
   );
 
+/** The library of XGrammar from its wheel, without the Python packages that the wheel names: the library needs none. */
+const installXGrammar = () =>
+  step('XGrammar, a TVM-FFI library that others wrote', () =>
+    whenChanged('xgrammar', ['requirements-xgrammar.txt'], ['build/xgrammar/xgrammar'], async () => {
+      const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-deps', '--upgrade'];
+      try {
+        await run(venvPython, [...pip, '--target', 'build/xgrammar', '-r', 'requirements-xgrammar.txt']);
+      } catch {
+        return 'left out: PyPI cannot be reached, or has no wheel for this system';
+      }
+    }),
+  );
+
 /** Every runtime the package supports, from the npm registry. `folder` names its package in .runtimes. */
 export const runtimes = [
   { name: 'Node 20', folder: 'node20', package: 'node@20', args: ['--expose-gc'] },
@@ -368,6 +381,7 @@ export async function prepare() {
   await buildPeerAddon();
   await buildExampleAddon();
   await buildKernels();
+  await installXGrammar();
   await buildFakeDriver();
   await buildCudaCheck();
 }
