@@ -415,10 +415,10 @@ testWith(peerMissing, 'a misaligned native external is copied where a copy is al
 });
 
 test('flags are a number or a bigint', () => {
-  for (const flags of [ManagedFlag.readOnly, DLPACK_FLAG_BITMASK_READ_ONLY]) {
+  for (const flags of [ManagedFlag.readonly, DLPACK_FLAG_BITMASK_READ_ONLY]) {
     equal(fromDLPack(producer({ flags }).object).readonly, true);
   }
-  equal([ManagedFlag.readOnly, ManagedFlag.isCopied, ManagedFlag.subBytePadded], [1, 2, 4]);
+  equal([ManagedFlag.readonly, ManagedFlag.isCopied, ManagedFlag.subBytePadded], [1, 2, 4]);
 });
 
 testWith(peerMissing, 'externals that nobody consumes are released by the collector', async () => {
