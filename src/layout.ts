@@ -10,7 +10,7 @@
 
 import { ArgumentTypeError, ArgumentValueError, describe, IndexError, LayoutError } from './errors.js';
 
-/** NumPy's limit, and the number of axes the native exchange frame holds. */
+/** NumPy's limit, and the number of axes that a tensor on the wire can have. */
 export const MAX_NDIM = 64;
 
 /** Shape, strides and the distance of the first element from that of the source, all in elements. */

@@ -17,7 +17,7 @@ bool IsHostType(Object* type);
 // wait. NULL, with no exception set, for tensors of the host and while there is no driver.
 Object* StreamArgument(Object* object);
 
-// What was imported, as the frame describes it, is ready on our current stream: the producer saw to that, or (`table`)
+// What was imported, as the descriptor says, is ready on our current stream: the producer saw to that, or (`table`)
 // we wait for the producer's own. Takes the reference over; NULL with an exception set.
 Storage* FollowProducer(Storage* storage, const Descriptor& descriptor, DLPackExchangeAPI* table);
 

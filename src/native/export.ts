@@ -17,7 +17,7 @@ import { pinBuffer } from './pin-buffer.js';
 import { errorOfTensor } from './status.js';
 import { isMainThread, isPinnable } from './threads.js';
 import { enter, leave, wire } from './wire.js';
-import { DeleteRequest, ExportRequest, Status, WireHeader } from './wire-layout.js';
+import { DeleteRequest, ExportRequest, Status, Wire, WireHeader } from './wire-layout.js';
 import { writeTensor } from './wire-tensor.js';
 
 const { i32, u32, u64 } = wire;
@@ -49,6 +49,13 @@ export function exportManaged(tensor: TensorView, options?: ExportOptions): bigi
 }
 
 function exportVersioned(source: Descriptor): bigint {
+  // In the first slot the indices are constants. It need not be taken: no JavaScript runs during the call. 4 of 57 ns.
+  if (u32[WireHeader.TOP] === Wire.FIRST_SLOT && !isDebug()) {
+    writeTensor(Wire.FIRST_SLOT + ExportRequest.TENSOR, source, (source.storage as NativeStorage).handle, 0);
+    u32[WireHeader.SLOT] = Wire.FIRST_SLOT;
+    native().exportVersioned();
+    return leaveExport(Wire.FIRST_SLOT);
+  }
   const slot = enterExport(source);
   u32[WireHeader.SLOT] = slot;
   native().exportVersioned();
