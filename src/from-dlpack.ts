@@ -32,7 +32,7 @@ import {
 import { getBackend } from './storage/backend.js';
 import { Descriptor, KNOWN_FLAGS } from './storage/descriptor.js';
 import { consumerStream, getDeviceBackend, hasDeviceBackend } from './storage/device-backend.js';
-import { type ImportRequest, importForeign, takeArrayInterface } from './storage/foreign.js';
+import { type ImportRequest, importForeign } from './storage/foreign.js';
 import { BufferStorage, bufferLength, type GPUBufferLike, GpuStorage, type Storage } from './storage/storage.js';
 import { type StreamLike, streamHandle } from './stream.js';
 import { shareDescriptor, Tensor } from './tensor.js';
@@ -108,8 +108,6 @@ function takeForeign(source: object, request: ImportRequest | null): Descriptor 
   try {
     return importForeign(source, request);
   } catch (error) {
-    const array = takeArrayInterface(source, request, error);
-    if (array !== null) return array;
     if (!(error instanceof MisalignedError) || (request !== null && request.copy !== null)) throw error;
     return importForeign(source, { device: null, stream: null, ...request, copy: true });
   }

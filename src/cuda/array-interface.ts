@@ -96,10 +96,10 @@ export function fromCudaArrayInterface(
  * object until its memory is released. The current stream of the device waits for the object's.
  */
 export function asCudaArray(object: object, options?: CudaArrayOptions): Tensor {
-  return new Tensor(importArray(object, options));
+  return new Tensor(takeArray(object, options));
 }
 
-export function importArray(object: object, options?: CudaArrayOptions): Descriptor {
+function takeArray(object: object, options?: CudaArrayOptions): Descriptor {
   if (options === undefined && typeof object === 'function') {
     cuda(); // without a driver nothing is taken
     const taken = takeForeignArray(object);

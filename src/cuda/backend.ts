@@ -7,7 +7,6 @@
 import { setPointerDriver } from '../mdspan/driver.js';
 import { type DeviceBackend, setDeviceBackend } from '../storage/device-backend.js';
 import { arrayInterfaceOf } from './array-export.js';
-import { importArray } from './array-interface.js';
 import { copyElements, copyElementsAsync } from './copy.js';
 import { currentHandle } from './current.js';
 import { countDevices } from './driver.js';
@@ -28,7 +27,6 @@ const cudaBackend: DeviceBackend = {
   streamHandle: handleOn,
   useStream,
   arrayInterface: arrayInterfaceOf,
-  importArray,
   sharing: { allocate: allocateShareable, share: shareRange, open: openRange },
 };
 

@@ -67,8 +67,6 @@ export interface DeviceBackend {
   useStream<T>(device: DeviceInfo, stream: StreamArgument, action: () => T): T;
   /** The CUDA Array Interface of memory that streams of CUDA work on; undefined for other memory. */
   arrayInterface(descriptor: Descriptor): object | undefined;
-  /** The memory of an object with `__cuda_array_interface__`, which the storage keeps. */
-  importArray(object: object): Descriptor;
   /** null: memory of these devices cannot be shared with other processes. */
   readonly sharing: SharingBackend | null;
 }

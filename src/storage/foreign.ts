@@ -5,10 +5,8 @@
  * @module
  */
 
-import { type DeviceInfo, parseDevice } from '../device.js';
-import { UnsupportedDeviceError } from '../errors.js';
+import type { DeviceInfo } from '../device.js';
 import type { Descriptor } from './descriptor.js';
-import { type DeviceBackend, getDeviceBackend } from './device-backend.js';
 import type { Storage } from './storage.js';
 
 /** What a consumer asks a foreign object for, in the words of the array API. */
@@ -29,38 +27,6 @@ export function setObjectImporter(load: (source: object, request: ImportRequest 
 /** The tensor of an object that such a module knows, or null. */
 export function importForeign(source: object, request: ImportRequest | null): Descriptor | null {
   return importObject === null ? null : importObject(source, request);
-}
-
-/** The memory of a Python object that has `__cuda_array_interface__` and no `__dlpack__`, such as Numba's arrays; null for others. */
-export function takeArrayInterface(source: object, request: ImportRequest | null, error: unknown): Descriptor | null {
-  const { tag, type, message } = error as { tag?: unknown; type?: unknown; message?: unknown };
-  if (tag !== 'PythonError' || type !== 'AttributeError' || !String(message).includes("'__dlpack__'")) return null;
-  try {
-    if ((source as { __cuda_array_interface__?: unknown }).__cuda_array_interface__ === undefined) return null;
-  } catch {
-    return null;
-  }
-  const backend = getDeviceBackend(parseDevice('cuda:0'));
-  if (backend === null) {
-    throw new UnsupportedDeviceError(
-      'cuda',
-      'This object has __cuda_array_interface__ and no __dlpack__; import "dlpack/cuda" first, which takes it',
-    );
-  }
-  const descriptor = backend.importArray(source);
-  const stream = request?.stream ?? null;
-  return stream === null ? descriptor : handedOver(backend, descriptor, stream);
-}
-
-/** The stream that the caller named waits for the producer, too. */
-function handedOver(backend: DeviceBackend, descriptor: Descriptor, stream: bigint): Descriptor {
-  try {
-    backend.handOver(descriptor, stream);
-    return descriptor;
-  } catch (error) {
-    descriptor.storage.release();
-    throw error;
-  }
 }
 
 /** The entries of a `__cuda_array_interface__`, each of its own type and otherwise unchecked. */
