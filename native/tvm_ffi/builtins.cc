@@ -28,6 +28,11 @@ static BuiltinFunction builtins[] = {
     {"ffi.ModuleLoadFromFile", nullptr},
     {"ffi.ModuleGlobalsAdd", nullptr},
     {"ffi.ModuleGetFunction", nullptr},
+    {"ffi.ModuleImplementsFunction", nullptr},
+    {"ffi.ModuleGetKind", nullptr},
+    {"ffi.ModuleImportModule", nullptr},
+    {"ffi.ModuleInspectSource", nullptr},
+    {"ffi.SystemLib", nullptr},
     {"ffi.ModuleGetFunctionMetadata", nullptr},
     {"ffi.ModuleGetFunctionDoc", nullptr},
 };

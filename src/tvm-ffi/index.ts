@@ -31,7 +31,18 @@ export {
   toFunction,
 } from './functions.js';
 export { type LoadOptions, loadLibrary } from './library.js';
-export { asModule, describeFunction, type FunctionDescription, type KernelModule, loadModule } from './module.js';
+export {
+  asModule,
+  describeFunction,
+  describeModule,
+  type FunctionDescription,
+  implementsFunction,
+  importModule,
+  type KernelModule,
+  loadModule,
+  type ModuleDescription,
+  systemLibrary,
+} from './module.js';
 export { isInstance, type ObjectClass } from './object-classes.js';
 export {
   currentStream,

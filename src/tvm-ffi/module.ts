@@ -10,8 +10,9 @@ import { Type } from './any.js';
 import { type FFIFunction, invoke, invokeLocked } from './calls.js';
 import { builtin } from './globals.js';
 import { library } from './library.js';
+import { isInstance } from './object-classes.js';
 import { standIns } from './objects.js';
-import { FFIObject, handleOf } from './values.js';
+import { FFIObject, handleOf, TVM_FFI_VALUE } from './values.js';
 
 /** A loaded library: its functions by name, each looked up on first use. */
 export type KernelModule = { readonly [name: string]: FFIFunction };
@@ -30,10 +31,60 @@ export function loadModule<M extends object = KernelModule>(path: string): M {
 
 /** The functions of a module that native code returned as a value. */
 export function asModule<M extends object = KernelModule>(value: unknown): M {
-  if (!(value instanceof FFIObject) || handleOf(value).type !== Type.module) {
+  // Another host's object, such as a tvm_ffi.Module of Python, becomes one of ours on its way through native code.
+  const isForeign = typeof value === 'function' && typeof (value as never)[TVM_FFI_VALUE] === 'function';
+  const module = isForeign ? asObject(value) : value;
+  if (!(module instanceof FFIObject) || handleOf(module).type !== Type.module) {
     throw new ArgumentTypeError('value', 'a module', value);
   }
-  return wrapModule(value, value.typeKey) as M;
+  return wrapModule(module, module.typeKey) as M;
+}
+
+/** The functions that are linked into this process under a prefix, and that registered themselves with the library. */
+export function systemLibrary<M extends object = KernelModule>(prefix = ''): M {
+  if (typeof prefix !== 'string') throw new ArgumentTypeError('prefix', 'a string', prefix);
+  return wrapModule(invokeLocked(builtin('ffi.SystemLib'), [prefix]) as FFIObject, 'of the system') as M;
+}
+
+/** Whether a module, or one that it imports, has a function. */
+export function implementsFunction(module: object, name: string): boolean {
+  if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
+  return invoke(builtin('ffi.ModuleImplementsFunction'), [checkModule(module), name, true]) as boolean;
+}
+
+/** Makes the functions of one module found through another. */
+export function importModule(module: object, imported: object): void {
+  invoke(builtin('ffi.ModuleImportModule'), [checkModule(module), checkModule(imported)]);
+}
+
+export interface ModuleDescription {
+  /** What loaded it, such as `'library'`. */
+  readonly kind: string;
+  /** The modules that it imports. */
+  readonly imports: readonly KernelModule[];
+  /** The source that it was made of, empty for a library. */
+  readonly source: string;
+}
+
+/** What a module says about itself. */
+export function describeModule(module: object): ModuleDescription {
+  const checked = checkModule(module);
+  const { imports_: imports } = asObject(checked) as { imports_?: readonly FFIObject[] };
+  return {
+    kind: invoke(builtin('ffi.ModuleGetKind'), [checked]) as string,
+    imports: (imports ?? []).map((imported) => wrapModule(imported, 'that is imported')),
+    source: invoke(builtin('ffi.ModuleInspectSource'), [checked, '']) as string,
+  };
+}
+
+/** The object of a module, which has the fields of its type. */
+function asObject(module: object): object {
+  return (invoke(builtin('ffi.Array'), [module]) as [FFIObject])[0];
+}
+
+function checkModule(module: object): object {
+  if (!isInstance(module, 'ffi.Module')) throw new ArgumentTypeError('module', 'a module of loadModule', module);
+  return module;
 }
 
 /** Functions as properties. `then` and `toJSON` are not functions, so that a module can be awaited and printed. */

@@ -3,7 +3,17 @@ import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Tensor } from 'dlpack';
-import { asModule, describeFunction, type FFIFunction, loadModule } from 'dlpack/tvm-ffi';
+import {
+  asModule,
+  describeFunction,
+  describeModule,
+  type FFIFunction,
+  implementsFunction,
+  importModule,
+  loadModule,
+  sameAs,
+  systemLibrary,
+} from 'dlpack/tvm-ffi';
 import { equal, ok, throws } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { testWith } from '../../harness.js';
@@ -104,6 +114,20 @@ testWith(kernelsMissing, 'the command writes declarations that TypeScript accept
   equal(run().status, 2);
   const missing = run('/no/such.so');
   equal([missing.status, missing.stderr.includes('no/such.so')], [1, true]);
+});
+
+testWith(kernelsMissing, 'what a module is, has and imports', () => {
+  const kernels = loadModule(kernelsPath);
+  const probes = loadModule(probePath);
+  equal(describeModule(kernels), { kind: 'library', imports: [], source: '' });
+  equal([implementsFunction(kernels, 'add_one'), implementsFunction(kernels, 'type_of')], [true, false]);
+  importModule(kernels, probes);
+  equal([implementsFunction(kernels, 'type_of'), (kernels.type_of as FFIFunction)(5)], [true, 1]);
+  const { imports } = describeModule(kernels);
+  ok(imports.length === 1 && sameAs(imports[0], probes));
+  equal(implementsFunction(systemLibrary(), 'no_such_function'), false);
+  throws('TypeError', 'a module', () => describeModule({}));
+  throws('TypeError', 'a module', () => importModule(kernels, {}));
 });
 
 testWith(kernelsMissing, 'the same file serves Python', () => {

@@ -4,6 +4,7 @@ import { fromDLPack, Tensor } from 'dlpack';
 import { addressOf, stats } from 'dlpack/native';
 import { type PyObject, PythonError } from 'dlpack/python';
 import {
+  asModule,
   currentStream,
   type FFIFunction,
   FFIObject,
@@ -207,6 +208,7 @@ tvm_ffi.register_global_func('dlpack.test.is_thing', lambda x: x is thing)
   equal(getGlobalFunc('dlpack.test.is_thing')(py.eval('thing')), true);
   equal((testingEcho(py.eval('tvm_ffi.convert(lambda x: x + 1)')) as FFIFunction)(41), 42);
   equal(testingEcho(py.eval('[1, [2, "three"]]')), [1, [2, 'three']]);
+  equal((asModule(pythonModule(probePath)).type_of as FFIFunction)(5), 1);
   raisesInPython('BufferError', 'detach()', () => type(py.eval('torch.ones(1, requires_grad=True)')));
 });
 
