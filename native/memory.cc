@@ -9,7 +9,9 @@ namespace dlpack {
 napi_value Allocate(napi_env env, napi_callback_info info) {
   Instance* self = InstanceOf(env, info);
   AllocateRequest* request = MessageOf<AllocateRequest>(self);
-  Storage* storage = IsSize(request->nbytes) ? AllocateStorage(static_cast<uint64_t>(request->nbytes)) : nullptr;
+  Storage* storage = IsSize(request->nbytes)
+                         ? AllocateStorage(static_cast<uint64_t>(request->nbytes), request->is_zeroed != 0)
+                         : nullptr;
   request->handle = storage == nullptr ? 0 : Hold(self, storage, true);
   request->status = request->handle == 0 ? kOutOfMemory : kOk;
   return nullptr;

@@ -1,5 +1,7 @@
 #include "storage.h"
 
+#include <string.h>
+
 #include "platform/platform.h"
 
 namespace dlpack {
@@ -38,15 +40,39 @@ Storage* WrapStorage(void* data, uint64_t nbytes, void (*destroy)(Storage*), voi
   return storage;
 }
 
-Storage* AllocateStorage(uint64_t nbytes) {
-  if (nbytes > SIZE_MAX) return nullptr;
+// From this size on zeroed memory comes from the system, which clears its pages when they are first used.
+static const uint64_t kMappedSize = 1 << 20;
+
+static void DestroyMapped(Storage* self) {
+  Count(counts.bytes, -static_cast<int64_t>(self->nbytes));
+  Count(counts.storages, -1);
+  platform::UnmapMemory(self->owner, static_cast<size_t>(self->owner_id));
+  FreeStorage(self);
+}
+
+static Storage* MapStorage(uint64_t nbytes) {
+  void* base = nullptr;
+  size_t length = 0;
+  void* data = platform::MapZeroed(static_cast<size_t>(nbytes), &base, &length);
+  if (data == nullptr) return nullptr;
+  Storage* storage = WrapStorage(data, nbytes, DestroyMapped, base, length);
+  if (storage == nullptr) platform::UnmapMemory(base, length);
+  return storage;
+}
+
+static Storage* MakeStorage(uint64_t nbytes, bool is_zeroed) {
   void* data = nbytes == 0 ? empty_block : platform::AllocateMemory(static_cast<size_t>(nbytes));
   if (data == nullptr) return nullptr;
   Storage* storage = WrapStorage(data, nbytes, DestroyOwned, nullptr, 0);
-  if (storage == nullptr) {
-    if (nbytes > 0) platform::FreeMemory(data);
-    return nullptr;
-  }
+  if (storage == nullptr && nbytes > 0) platform::FreeMemory(data);
+  if (storage != nullptr && is_zeroed) memset(data, 0, static_cast<size_t>(nbytes));
+  return storage;
+}
+
+Storage* AllocateStorage(uint64_t nbytes, bool is_zeroed) {
+  if (nbytes > SIZE_MAX) return nullptr;
+  Storage* storage = is_zeroed && nbytes >= kMappedSize ? MapStorage(nbytes) : MakeStorage(nbytes, is_zeroed);
+  if (storage == nullptr) return nullptr;
   Count(counts.storages, 1);
   Count(counts.bytes, static_cast<int64_t>(nbytes));
   return storage;

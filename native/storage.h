@@ -36,7 +36,7 @@ struct Storage {
 static_assert(sizeof(Storage) <= kSmallBlock, "a Storage is a small block");
 
 // Memory of our own, aligned for every consumer. Returns NULL when there is none left. Any thread.
-Storage* AllocateStorage(uint64_t nbytes);
+Storage* AllocateStorage(uint64_t nbytes, bool is_zeroed = false);
 
 // A Storage over memory that `destroy` gives back. Returns NULL when out of memory; then nothing was taken. Any thread.
 Storage* WrapStorage(void* data, uint64_t nbytes, void (*destroy)(Storage*), void* owner, uint64_t owner_id,

@@ -168,11 +168,14 @@ struct alignas(8) AllocateRequest {
   uint32_t handle;
   // how much
   double nbytes;
+  // 1 when all of its bits are to be zero
+  uint32_t is_zeroed;
 };
 static_assert(offsetof(AllocateRequest, status) == 0);
 static_assert(offsetof(AllocateRequest, handle) == 4);
 static_assert(offsetof(AllocateRequest, nbytes) == 8);
-static_assert(sizeof(AllocateRequest) == 16);
+static_assert(offsetof(AllocateRequest, is_zeroed) == 16);
+static_assert(sizeof(AllocateRequest) == 24);
 
 // A storage that JavaScript no longer needs.
 struct alignas(8) ReleaseRequest {

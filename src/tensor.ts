@@ -173,12 +173,18 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     return new Tensor<D>(allocate(checkShape(shape), parseDType(dtype), flags, parseDevice(options.device ?? 'cpu')));
   }
 
-  /** Memory filled with zero bits. */
+  /** Memory filled with zero bits. The system clears the pages of a large tensor when they are first used. */
   static zeros<D extends DType>(shape: readonly number[], dtype: D, options: EmptyOptions = {}): Tensor<D> {
-    const tensor = Tensor.empty(shape, dtype, options);
-    const { storage, device } = descriptorOf(tensor);
-    clearStorage(storage, device);
-    return tensor;
+    checkOptions(options, emptyNames, "{ device: 'cuda:0' }");
+    if (options.shareable === true) {
+      const tensor = Tensor.empty(shape, dtype, options);
+      const { storage, device } = descriptorOf(tensor);
+      clearStorage(storage, device);
+      return tensor;
+    }
+    const flags = options.padded === true ? Flag.subBytePadded : 0;
+    const device = parseDevice(options.device ?? 'cpu');
+    return new Tensor<D>(allocateLike(checkShape(shape), parseDType(dtype), flags, device, true));
   }
 
   /**

@@ -92,6 +92,11 @@ class Condition {
 void* AllocateMemory(size_t nbytes);
 void FreeMemory(void* block);
 
+// Pages that the system clears when they are first used, aligned as above. NULL when out of memory. `base` and `length`
+// are for UnmapMemory.
+void* MapZeroed(size_t nbytes, void** base, size_t* length);
+void UnmapMemory(void* base, size_t length);
+
 // False when the system still has to find memory for the page at this address; true where the system does not tell.
 bool IsPagePresent(const void* address);
 

@@ -128,6 +128,24 @@ void* AllocateMemory(size_t nbytes) {
 
 void FreeMemory(void* block) { free(block); }
 
+void* MapZeroed(size_t nbytes, void** base, size_t* length) {
+  const size_t large_page = size_t{2} << 20;
+  const size_t slack = nbytes >= 2 * large_page ? large_page : 0;
+  if (nbytes > SIZE_MAX - slack) return nullptr;
+  void* mapped = mmap(nullptr, nbytes + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  *base = mapped;
+  *length = nbytes + slack;
+  if (slack == 0) return mapped;
+  const uintptr_t start = (reinterpret_cast<uintptr_t>(mapped) + large_page - 1) & ~(large_page - 1);
+#if defined(__linux__)
+  madvise(reinterpret_cast<void*>(start), nbytes, MADV_HUGEPAGE);
+#endif
+  return reinterpret_cast<void*>(start);
+}
+
+void UnmapMemory(void* base, size_t length) { munmap(base, length); }
+
 bool IsPagePresent(const void* address) {
 #if defined(__linux__)
   const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));

@@ -94,7 +94,12 @@ const core = [
   {
     name: 'AllocateRequest',
     comment: 'New host memory.',
-    fields: [status, handle, ['nbytes', 'f64', 'how much']],
+    fields: [
+      status,
+      handle,
+      ['nbytes', 'f64', 'how much'],
+      ['isZeroed', 'u32', '1 when all of its bits are to be zero'],
+    ],
   },
   { name: 'ReleaseRequest', comment: 'A storage that JavaScript no longer needs.', fields: [handle] },
   {

@@ -23,11 +23,12 @@ import { AllocateRequest, Status, WireHeader } from './wire-layout.js';
 const { f64, i32, u32 } = wire;
 
 export const nativeBackend: Backend = {
-  allocate(nbytes: number, device: DeviceInfo): Storage | null {
+  allocate(nbytes: number, device: DeviceInfo, isZeroed: boolean): Storage | null {
     if (device.kind !== 'cpu') return null;
     const binding = native();
     const slot = enter(AllocateRequest.WORDS);
     f64[slot + AllocateRequest.NBYTES] = nbytes;
+    u32[slot * 2 + AllocateRequest.IS_ZEROED] = isZeroed ? 1 : 0;
     u32[WireHeader.SLOT] = slot;
     binding.allocate();
     leave(slot);

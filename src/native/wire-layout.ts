@@ -104,7 +104,8 @@ export const enum AllocateRequest {
   STATUS = 0, // i32: a Status, written by native code
   HANDLE = 1, // u32: a storage in the table of the instance
   NBYTES = 1, // f64: how much
-  WORDS = 2,
+  IS_ZEROED = 4, // u32: 1 when all of its bits are to be zero
+  WORDS = 4,
 }
 
 /** A storage that JavaScript no longer needs. */

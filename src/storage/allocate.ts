@@ -50,15 +50,24 @@ export function clearStorage(storage: Storage, device: DeviceInfo): void {
   storage.commit();
 }
 
-/** Row-major memory for a shape. Only a type below a byte can be padded; other flags pass through. */
-export function allocateLike(shape: readonly number[], dtype: DTypeInfo, flags: number, device = cpu): Descriptor {
+/**
+ * Row-major memory for a shape, not initialised unless `isZeroed`. Only a type below a byte can be padded; other flags pass
+ * through.
+ */
+export function allocateLike(
+  shape: readonly number[],
+  dtype: DTypeInfo,
+  flags: number,
+  device = cpu,
+  isZeroed = false,
+): Descriptor {
   const nbytes = sizeBytes(dtype, sizeOf(shape), (flags & Flag.subBytePadded) !== 0);
-  const storage = device.kind === 'cpu' ? allocateHost(nbytes, device) : allocateOn(nbytes, device);
   const kept = dtype.isSubByte ? flags : flags & ~Flag.subBytePadded;
-  if ((kept & Flag.subBytePadded) !== 0 && nbytes > 0) {
-    // Elements are written without touching the bits around them, and padding is zero for those who read whole bytes.
-    clearStorage(storage, device);
-  }
+  // Padded elements are written without touching the bits around them, and consumers that read whole bytes want zeros there.
+  const isClear = isZeroed || (kept & Flag.subBytePadded) !== 0;
+  if (device.kind === 'cpu') return rowMajor(allocateHost(nbytes, device, isClear), dtype, device, shape, kept);
+  const storage = allocateOn(nbytes, device);
+  if (isClear) clearStorage(storage, device);
   return rowMajor(storage, dtype, device, shape, kept);
 }
 

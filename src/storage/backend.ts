@@ -24,7 +24,7 @@ export interface Pass {
 
 export interface Backend {
   /** Memory on a device, or null when this backend cannot. */
-  allocate(nbytes: number, device: DeviceInfo): Storage | null;
+  allocate(nbytes: number, device: DeviceInfo, isZeroed: boolean): Storage | null;
   /** Takes over a buffer that nobody else refers to, so that native code may keep its address; null when it must not. */
   adopt(buffer: ArrayBuffer): Storage | null;
   /** The tensor in a type-tagged native external, or null when the value is none. A copy of one that is misaligned. */
@@ -57,7 +57,7 @@ export function getBackend(): Backend | null {
   return backend === null ? null : backend();
 }
 
-/** Host memory: native where there is a backend, a JavaScript buffer elsewhere. Not initialised. */
-export function allocateHost(nbytes: number, device: DeviceInfo): Storage {
-  return getBackend()?.allocate(nbytes, device) ?? new HeapStorage(new ArrayBuffer(nbytes));
+/** Host memory: native where there is a backend, a JavaScript buffer, whose bits are zero, elsewhere. */
+export function allocateHost(nbytes: number, device: DeviceInfo, isZeroed: boolean): Storage {
+  return getBackend()?.allocate(nbytes, device, isZeroed) ?? new HeapStorage(new ArrayBuffer(nbytes));
 }

@@ -1,0 +1,60 @@
+import { Tensor } from 'dlpack';
+import { addressOf, stats } from 'dlpack/native';
+import { equal, ok } from '../assert.js';
+import { collectUntil, test, testWith } from '../harness.js';
+
+/** Bytes: in one cache line, below and above the size from which the system clears the pages, and with large pages. */
+const sizes = [24, 4096, (1 << 20) - 8, 1 << 20, (1 << 20) + 24, 5 << 20, 64 << 20];
+
+test('memory that was used before is zero again', () => {
+  for (const nbytes of sizes) {
+    for (let i = 0; i < 3; i++) {
+      using used = Tensor.empty([nbytes / 8], 'float64').fill(7);
+      equal(used.get(nbytes / 8 - 1), 7);
+      used.dispose();
+      using zeros = Tensor.zeros([nbytes / 8], 'float64');
+      ok(
+        (zeros.data as Float64Array).every((value) => value === 0),
+        `${nbytes} bytes`,
+      );
+      equal(addressOf(zeros) % 256n, 0n);
+      zeros.fill(7); // what the next one must not see
+    }
+  }
+});
+
+test('padded types, too', () => {
+  using used = Tensor.empty([64], 'uint8').fill(255);
+  used.dispose();
+  using padded = Tensor.empty([64], 'uint4', { padded: true });
+  using bytes = Tensor.wrap(padded.data as Uint8Array);
+  equal(bytes.toArray(), new Array(64).fill(0));
+});
+
+test('zeroed memory is counted, and released once', async () => {
+  ok(await collectUntil(() => stats().storages === 0));
+  for (const nbytes of sizes) {
+    const tensor = Tensor.zeros([nbytes], 'uint8');
+    const view = tensor.slice([0, 8]);
+    equal(stats().bytes, nbytes);
+    tensor.dispose();
+    equal(stats().bytes, nbytes);
+    view.dispose();
+    equal(stats().bytes, 0);
+  }
+  (() => Tensor.zeros([8 << 20], 'uint8'))();
+  ok(await collectUntil(() => stats().bytes === 0));
+});
+
+testWith(
+  process.platform === 'linux' ? false : 'Linux, where unused pages take no memory',
+  'a large tensor takes no memory until it is used',
+  () => {
+    const gibibyte = 2 ** 30;
+    const before = process.memoryUsage.rss();
+    using tensor = Tensor.zeros([gibibyte], 'uint8');
+    ok(process.memoryUsage.rss() - before < gibibyte / 4);
+    tensor.set(gibibyte - 1, 9);
+    equal([tensor.get(0), tensor.get(gibibyte - 1)], [0, 9]);
+  },
+);
