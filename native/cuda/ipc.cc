@@ -16,7 +16,7 @@ struct Mapping {
   const Device* device;
   IpcHandle handle;
   uint64_t process;
-  Address start;  // what the handle stands for
+  Address start;  // where the memory of the handle begins
   Location location;
   uint32_t count;  // of storages
   Mapping* next;
@@ -84,7 +84,7 @@ void Unmap(Mapping* mapping) {
   free(mapping);
 }
 
-// By the size that the driver knows; where it knows none, the caller relies on the description.
+// Checks against the size that the driver reports. Without a size, the description from the other process is trusted.
 bool Reaches(const Mapping* mapping, uint64_t offset, uint64_t nbytes) {
   if (mapping->location.size == 0) return true;
   const uint64_t before = mapping->start - mapping->location.start;
@@ -92,7 +92,7 @@ bool Reaches(const Mapping* mapping, uint64_t offset, uint64_t nbytes) {
   return before <= size && offset <= size - before && nbytes <= size - before - offset;
 }
 
-// Any thread. uses.cc has waited for the work that we know of.
+// Any thread. uses.cc has waited for the work that was noted.
 void DestroyMapped(Storage* self) {
   Count(counts.imports, -1);
   {
