@@ -8,13 +8,13 @@ namespace dlpack {
 
 struct Trace;
 
-// NULL when out of memory: the export is then alive without a trace.
+// NULL when out of memory; the export then has no trace.
 Trace* BeginTrace(double place);
 
-// NULL is fine.
+// NULL is allowed.
 void EndTrace(Trace* trace);
 
-// Writes up to `capacity` places and returns how many there are.
+// Writes up to `capacity` places and returns how many exist.
 size_t ListTraces(double* places, size_t capacity);
 
 }  // namespace dlpack

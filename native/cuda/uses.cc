@@ -127,7 +127,8 @@ Use* AddUse(Uses* uses, const StreamRef& stream) {
   return use;
 }
 
-// The list of a storage, made on first use. For our own memory it starts with the stream that allocated it.
+// The list of a storage, made on first use. It starts with the marked stream, or for our own memory with the stream
+// that allocated it.
 Uses* MakeUses(Storage* storage) {
   const bool has_mark = HasMark(storage);
   if (storage->uses != nullptr && !has_mark) return UsesOf(storage);
