@@ -24,7 +24,7 @@
 #include "platform.h"
 
 // The C library of Debian 12 has newer versions of these symbols, with which the addon would not load on older systems.
-// The old versions are in a library that every JavaScript runtime has loaded.
+// There the old versions are in a library that every JavaScript runtime has loaded.
 #if defined(__GLIBC__) && defined(__x86_64__)
 #define DLPACK_OLDEST "GLIBC_2.2.5"
 #elif defined(__GLIBC__) && defined(__aarch64__)
