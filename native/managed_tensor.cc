@@ -9,7 +9,7 @@ namespace dlpack {
 // One allocation: the struct, the reference it holds, shape and strides.
 template <class Managed>
 struct Exported {
-  Managed managed;  // first: the deleter gets its address
+  Managed managed;  // must be first, because the deleter gets its address
   Storage* storage;
   Trace* trace;       // NULL unless JavaScript records where exports are made
   size_t block_size;  // stored here, because a consumer could overwrite the number of axes

@@ -9,8 +9,8 @@
 
 namespace dlpack {
 
-// Makes a managed tensor that takes over one reference to `storage`. NULL, with the reason in `status` and the
-// reference still the caller's, when out of memory or when the tensor does not lie inside the storage. Managed is
+// Makes a managed tensor that takes over one reference to `storage`. NULL, with the reason in `status`, when out of
+// memory or when the tensor does not lie inside the storage; the caller keeps the reference then. Managed is
 // DLManagedTensor or DLManagedTensorVersioned. The caller counts the export, and the deleter subtracts it again.
 template <class Managed>
 Managed* ExportManaged(const Descriptor& descriptor, Storage* storage, Status* status,

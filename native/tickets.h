@@ -11,7 +11,7 @@ namespace dlpack {
 // Issues a ticket, a number of two words, for the tensor. The ticket has its own reference. False when out of memory.
 bool IssueTicket(const uint64_t* number, const Descriptor& descriptor, Storage* storage);
 
-// Redeems a ticket: the caller owns the reference. NULL for a number that was never issued, or was redeemed or revoked
+// Redeems a ticket. The caller owns the reference. NULL for a number that was never issued, or was redeemed or revoked
 // before.
 Storage* RedeemTicket(const uint64_t* number, Descriptor* descriptor);
 

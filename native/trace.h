@@ -1,4 +1,4 @@
-// Traces: a list of the live exports whose place of origin JavaScript recorded (debug mode). Any thread.
+// Traces: a list of the live exports for which JavaScript recorded where they were made (debug mode). Any thread.
 #ifndef DLPACK_NODE_TRACE_H_
 #define DLPACK_NODE_TRACE_H_
 

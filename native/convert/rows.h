@@ -16,8 +16,8 @@ typedef void (*Row)(const void* in, void* out, size_t count);
 typedef void (*Transpose)(const uint8_t* in, int64_t row_bytes, uint8_t* out, size_t out_stride, size_t rows,
                           size_t columns);
 
-// A cast goes through float, double or int64, whichever holds every value of the source. NULL where the type is not
-// used.
+// A cast goes through float, double or int64, whichever holds every value of the source. A `to_` row is NULL for a
+// source whose values do not fit.
 struct Rows {
   Row to_f32[kElementTypes];
   Row to_i64[kElementTypes];

@@ -88,7 +88,8 @@ void ReleaseOwned(Owned* owned);
 // Any thread.
 void ReleaseEvent(Event* event);
 
-// All run on the JavaScript thread. Arguments and results are in a message of the wire. memory_binding.cc
+// All run on the JavaScript thread. Arguments and results are in a message of the wire.
+// memory_binding.cc
 napi_value AllocateBinding(napi_env env, napi_callback_info info);
 napi_value ClearBinding(napi_env env, napi_callback_info info);
 napi_value CopyBinding(napi_env env, napi_callback_info info);

@@ -8,7 +8,7 @@
 namespace dlpack {
 namespace cuda {
 
-// Items of one size between two places. Steps are bytes; axes are the outermost first, sorted by the target's steps.
+// A copy of items of one size. Steps are in bytes. The outermost axis is first; axes are sorted by the target's steps.
 struct CopyRequest {
   char* source;
   char* target;

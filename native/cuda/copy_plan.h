@@ -18,7 +18,7 @@ struct PlanAxis {
   long long target_step;
 };
 
-// Items of 1, 2, 4, 8 or 16 bytes. Axes are the outermost first. `count` is the product of all lengths, below 2^31.
+// Items of 1, 2, 4, 8 or 16 bytes. The outermost axis is first. `count` is the product of all lengths, below 2^31.
 // strided_copy_N loops over all axes. transpose_copy_N treats the last two axes as a matrix, [row][column]: the source
 // is contiguous along rows (source_step of the second last axis is 1), the target along columns (target_step of the
 // last axis is 1), and the axes before them number the matrices.

@@ -22,7 +22,7 @@ struct Mapping {
   Mapping* next;
 };
 
-// Not a Lock, which spins: mapping and unmapping take long.
+// Not a Lock, which spins, because mapping and unmapping take long.
 platform::Mutex mutex;
 Mapping* mappings;    // guarded by mutex
 uint64_t process_id;  // guarded by mutex; 0: not made yet
@@ -180,7 +180,7 @@ Result FollowEvent(Storage* storage, const StreamRef& stream, const IpcHandle& h
   // A graph cannot wait for work outside of it, so this waits until that work is done before it is recorded.
   result =
       IsCapturing(stream.handle) ? driver.EventSynchronize(event) : driver.StreamWaitEvent(stream.handle, event, 0);
-  // The driver keeps what it still needs of the event.
+  // The driver keeps the data of the event that it still needs.
   driver.EventDestroy(event);
   return result == kSuccess ? NoteReady(storage, stream) : result;
 }

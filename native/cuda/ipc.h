@@ -12,7 +12,7 @@ namespace cuda {
 // repeat between containers. Any thread.
 uint64_t ProcessId();
 
-// What another process opens: a whole allocation.
+// A whole allocation, which another process can open.
 struct SharedRange {
   IpcHandle handle;
   uint64_t process;  // whose memory it is

@@ -37,7 +37,7 @@ void* ReadyMark(const Device* device) { return reinterpret_cast<void*>(static_ca
 bool HasMark(const Storage* storage) { return (reinterpret_cast<uintptr_t>(storage->uses) & 1) != 0; }
 
 StreamRef MarkedStream(const Storage* storage) {
-  Result result;  // the device was there when the mark was made
+  Result result;  // ignored: the device existed when the mark was made
   return StreamRef{GetDevice(static_cast<int32_t>(reinterpret_cast<uintptr_t>(storage->uses) >> 1), &result),
                    kLegacyStream};
 }
@@ -52,19 +52,19 @@ void FreeUse(Use* use) {
 Result OrderAfter(const Use& use, const StreamRef& waiting) {
   if (use.event == nullptr) return OrderStreams(waiting, use.stream);
   ContextScope scope(waiting.device);
-  // As in OrderStreams: the driver would break the capture.
+  // As in OrderStreams, because the driver would break the capture.
   if (IsCapturing(waiting.handle) && !IsCapturing(use.stream.handle)) return kStreamCaptureIsolation;
   return driver.StreamWaitEvent(waiting.handle, use.event, 0);
 }
 
-// Whether there is anything to wait for. Work that is captured into a graph has not been queued: the owner of the graph
-// keeps its memory.
+// Whether there is anything to wait for. Work that is captured into a graph does not count, because it is not queued;
+// the owner of the graph keeps its memory.
 bool IsPending(const Use& use) {
   if (use.event != nullptr) return driver.EventQuery(use.event) == kNotReady;
   return !IsCapturing(use.stream.handle) && driver.StreamQuery(use.stream.handle) == kNotReady;
 }
 
-// An event behind the work to wait for: the one that the use has, or a new one.
+// An event behind the work to wait for: the event of the use, or a new event.
 EventHandle TakeEvent(Use* use) {
   EventHandle event = use->event;
   use->event = nullptr;

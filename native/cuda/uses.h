@@ -19,8 +19,9 @@ Result NoteUse(Storage* storage, const StreamRef& stream);
 
 // A consumer gets the memory. Work that it queues on its stream starts after all noted work, and the stream is noted
 // itself. The stream may be destroyed before the memory is released, and the driver crashes when it is called with a
-// destroyed stream. So a blocking stream is not remembered: the legacy default stream is ordered with it, and stands
-// for it. A non-blocking stream has to live as long as the memory. Any thread that holds a reference.
+// destroyed stream. So a blocking stream is not remembered. The legacy default stream stands for it, because the two
+// are ordered with each other. A non-blocking stream has to live as long as the memory. Any thread that holds a
+// reference.
 Result Lend(Storage* storage, const StreamRef& stream);
 
 // Remembers that a stream of ours waits for the producer of foreign memory: work on other streams is ordered after it,

@@ -20,7 +20,7 @@
 namespace dlpack {
 namespace platform {
 
-// Libraries. Paths and problems are UTF-8. Any thread.
+// Libraries. Paths and error messages are UTF-8. Any thread.
 
 // kGlobal: libraries that are loaded later may use its symbols. Windows makes no such distinction.
 enum class Symbols { kLocal, kGlobal };

@@ -7,7 +7,7 @@
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 
-// clang-format off: one name in a line.
+// clang-format off: one name on each line.
 #define DLPACK_NODE_API(F) \
   F(napi_acquire_threadsafe_function) \
   F(napi_add_async_cleanup_hook) \
@@ -158,7 +158,7 @@
 
 namespace {
 
-// Stands in for functions that the program lacks: napi_generic_failure.
+// Replaces functions that the program lacks. Returns napi_generic_failure.
 int Missing() { return 9; }
 
 }  // namespace

@@ -123,28 +123,28 @@ struct Buffer {
   F(void, PyObject_ClearWeakRefs, (Object*))                                          \
   F(void, PyObject_Free, (void*))
 
-// Objects that the library exports: the name, and whether the symbol is the object or a pointer to it. clang-format
-// off: it gives another layout each time it runs.
+// Objects that the library exports: the name, and whether the symbol is the object or a pointer to it.
+// clang-format off: its layout changes each time it runs.
 #define DLPACK_PYTHON_OBJECTS(F) \
-  F(_Py_NoneStruct, false)       \
-  F(_Py_TrueStruct, false)       \
-  F(_Py_FalseStruct, false)      \
-  F(PyLong_Type, false)          \
-  F(PyFloat_Type, false)         \
-  F(PyUnicode_Type, false)       \
-  F(PyBytes_Type, false)         \
-  F(PyBool_Type, false)          \
-  F(PyTuple_Type, false)         \
-  F(PyList_Type, false)          \
-  F(PyDict_Type, false)          \
-  F(PyCapsule_Type, false)       \
-  F(PyType_Type, false)          \
-  F(PyExc_BufferError, true)     \
-  F(PyExc_TypeError, true)       \
-  F(PyExc_ValueError, true)      \
-  F(PyExc_RuntimeError, true)    \
-  F(PyExc_OverflowError, true)   \
-  F(PyExc_AttributeError, true)  \
+  F(_Py_NoneStruct, false) \
+  F(_Py_TrueStruct, false) \
+  F(_Py_FalseStruct, false) \
+  F(PyLong_Type, false) \
+  F(PyFloat_Type, false) \
+  F(PyUnicode_Type, false) \
+  F(PyBytes_Type, false) \
+  F(PyBool_Type, false) \
+  F(PyTuple_Type, false) \
+  F(PyList_Type, false) \
+  F(PyDict_Type, false) \
+  F(PyCapsule_Type, false) \
+  F(PyType_Type, false) \
+  F(PyExc_BufferError, true) \
+  F(PyExc_TypeError, true) \
+  F(PyExc_ValueError, true) \
+  F(PyExc_RuntimeError, true) \
+  F(PyExc_OverflowError, true) \
+  F(PyExc_AttributeError, true) \
   F(PyExc_BaseException, true)
 // clang-format on
 

@@ -64,7 +64,7 @@ Object* ArrayInterface(Object* self, void*) {
   Ref version(api.PyLong_FromLongLong(3));
   Ref data(api.PyTuple_New(2));
   if (!dict || !shape || !strides || !typestr_object || !version || !data) return nullptr;
-  // NumPy 1 rejects a NULL pointer even for an array without elements.
+  // NumPy 1 treats a NULL pointer as missing memory, even for an array without elements.
   static char nothing;
   api.PyTuple_SetItem(data.get(), 0, api.PyLong_FromVoidPtr(tensor.data == nullptr ? &nothing : tensor.data));
   api.PyTuple_SetItem(data.get(), 1, api.PyBool_FromLong((body.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0));

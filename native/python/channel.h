@@ -48,7 +48,7 @@ bool Post(Channel* channel, Message* message);
 // The same with the mutex held and the channel open. Any thread.
 void PostLocked(Channel* channel, Message* message);
 
-// Whether the process keeps running for asynchronous calls. JavaScript thread.
+// Sets whether the process keeps running for asynchronous calls. JavaScript thread.
 void KeepRunning(Channel* channel, bool keep);
 
 // Calls one of the two JavaScript functions. False when it threw, which happens only when the stack is full or the
@@ -77,7 +77,8 @@ inline uint32_t NumberIn(napi_env env, napi_value value) {
   return number;
 }
 
-// async_call.cc Starts an asynchronous call. The first cell is the callable, the last cells are the names and values of
+// async_call.cc
+// Starts an asynchronous call. The first cell is the callable, the last cells are the names and values of
 // keywords. Does not wait for the GIL if a snapshot exists. Fails only before the call begins. JavaScript thread.
 napi_value StartCall(napi_env env, Objects* self, PerformRequest* request, Spill* spill);
 // The number of the asynchronous call of this channel that runs on this thread, or 0.

@@ -204,7 +204,7 @@ static Object* CallForCopy(Object* object, const ConsumeOptions& options, Object
   return capsule;
 }
 
-// Chooses the struct by the capsule's name, because producers may return another version than the requested one.
+// Chooses the struct by the capsule's name, because producers may return another version than requested.
 static Storage* ConsumeCapsule(Object* capsule, Descriptor* descriptor, Status* status) {
   if (api.PyCapsule_IsValid(capsule, "dltensor_versioned")) {
     void* pointer = api.PyCapsule_GetPointer(capsule, "dltensor_versioned");

@@ -52,8 +52,8 @@ Object* FindFromDLPack(Object* type) {
   return nullptr;
 }
 
-// Hands a managed tensor to a table, which should take it over even when it fails. PyTorch 2.13 does not when it
-// refuses the dtype. A deleter that is installed only during the call detects this.
+// Hands a managed tensor to a table, which should take it over even when it fails. PyTorch 2.13 does not take it over
+// when it refuses the dtype. A deleter that is installed only during the call detects this.
 struct Handover {
   DLManagedTensorVersioned* managed;
   bool is_deleted;

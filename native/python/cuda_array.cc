@@ -286,7 +286,7 @@ Storage* TakeInterface(Object* object, Descriptor* descriptor, TensorSignature* 
   Ref dict(api.PyObject_GetAttr(object, array_names.interface));
   PlainArray array;
   const bool is_plain = dict && ReadPlain(dict.get(), &array);
-  api.PyErr_Clear();  // JavaScript reads the interface again and meets the same error
+  api.PyErr_Clear();  // the caller reports a refused interface
   Storage* storage = is_plain ? WrapArray(array, object, descriptor, last) : nullptr;
   if (storage != nullptr) owner.take();
   return storage;

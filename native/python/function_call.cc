@@ -1,5 +1,5 @@
-// Calls of JavaScript functions from Python. The JavaScript thread calls directly; every other thread sends the call
-// through the channel. A thread releases the GIL while it waits here.
+// Calls of JavaScript functions from Python code. The JavaScript thread calls directly; every other thread sends the
+// call through the channel. A thread releases the GIL while it waits here.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

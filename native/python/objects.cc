@@ -174,8 +174,8 @@ static Object* Perform(Objects* self, PerformRequest* request, Spill* spill, Rea
   return api._Py_NoneStruct;
 }
 
-// The operation may have changed context variables, so the snapshot is dropped. While asynchronous calls run, a new one
-// is taken at once, so that the next call need not wait for the GIL.
+// The operation may have changed context variables, so the snapshot is dropped. While asynchronous calls run, a new
+// snapshot is taken at once, so that the next call does not wait for the GIL.
 static void RenewSnapshot(Objects* self) {
   if (self->snapshot == nullptr) return;
   ReleaseSnapshot(self->snapshot);

@@ -36,7 +36,7 @@ uint32_t DefaultLimit() {
 }
 
 // Runs on the thread that ends the process. Exit handlers of libraries would destroy data that our threads still use,
-// or wait for threads that never end, as OpenBLAS does. So while a computation runs, the process ends without these
+// or, as OpenBLAS does, wait for threads that never end. So while a computation runs, the process ends without these
 // handlers.
 void LeaveAtOnce(int status) {
   mutex.Acquire();
@@ -97,7 +97,7 @@ void* Work(void*) {
   return nullptr;
 }
 
-// The Gil around every task runs the deferred actions. The Gil here runs those that were deferred meanwhile.
+// The Gil around every task runs the deferred actions. The Gil here runs actions that were deferred meanwhile.
 std::atomic<bool> is_draining{false};
 void Drain(Task*) {
   is_draining.store(false, std::memory_order_release);

@@ -72,8 +72,8 @@ const char* Prepare(bool is_ours) {
   return nullptr;
 }
 
-// The first import of the signal module installs a handler for Ctrl-C unless the process has one (Bun and Deno have
-// none). So this imports the module now and resets the handler. GIL held.
+// The first import of the signal module installs a handler for Ctrl-C if the process has none, as in Bun and Deno. So
+// this imports the module now and resets the handler. GIL held.
 void ForgetInterrupt() {
   Ref module(api.PyImport_ImportModule("signal"));
   Ref handler(module ? api.PyObject_GetAttrString(module.get(), "SIG_DFL") : nullptr);

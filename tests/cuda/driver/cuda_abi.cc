@@ -167,7 +167,7 @@ const Symbol kSymbols[] = {
 #define SYMBOL(name, symbol, parameters) {#name, symbol, EXPANDED(cu##name)},
     DLPACK_CUDA_FUNCTIONS(SYMBOL)};
 
-// Loaded by an older name with the same parameters, because drivers before CUDA 13 have only that name.
+// Loaded by an older name with the same parameters, which drivers before CUDA 13 have too.
 const char* const kOlder[] = {"cuEventElapsedTime"};
 
 bool IsOlder(const char* symbol) {

@@ -123,7 +123,7 @@ OperationRef Enqueue(Stream* stream, std::string name, std::vector<Touch> touche
 
 bool RunTo(const OperationRef& operation) {
   if (operation == nullptr || operation->done) return true;
-  // Depth first without recursion: a chain over many streams may be long.
+  // Depth first without recursion, because a chain over many streams may be long.
   std::vector<OperationRef> stack{operation};
   while (!stack.empty()) {
     const OperationRef top = stack.back();

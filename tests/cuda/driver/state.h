@@ -213,7 +213,8 @@ Result Forbidden(const char* symbol);
 Result ForbiddenToAll(const char* symbol);
 std::string NameOf(const Stream* stream);
 
-// memory.cc The allocation that contains the address, freed or not; NULL for memory that the driver does not know.
+// memory.cc
+// The allocation that contains the address, freed or not; NULL for memory that the driver does not know.
 Allocation* Find(Address address);
 // The address of mapped memory in the process that made it; all other addresses are unchanged.
 Address Original(Address address);

@@ -72,7 +72,7 @@ static int64_t StreamThenFail(ffi::TensorView x) {
   return 0;
 }
 
-// For benchmarks: callbacks without the cost of a call around each.
+// For benchmarks: many callbacks in one call, so that the cost of the call does not count.
 static void InvokeTimes(ffi::Function function, int64_t count, ffi::AnyView a, ffi::AnyView b, ffi::AnyView c) {
   for (int64_t i = 0; i < count; ++i) function(a, b, c);
 }
