@@ -3,10 +3,10 @@
  *
  * A tensor travels as a Node-API external that carries the type tag below. Its data points to a cell that holds a
  * DLManagedTensorVersioned* until the tensor is consumed, and NULL afterwards. docs/spec.md, "The native external", is
- * the normative text; this header is all an addon needs, and it depends on nothing but Node-API (version 8) and
- * dlpack.h (1.0 or newer). Copy it into your project or include it from the npm package `dlpack`.
+ * the normative text. An addon needs only this header, which depends only on Node-API (version 8) and dlpack.h (1.0 or
+ * newer). Copy it into your project or include it from the npm package `dlpack`.
  *
- * All functions run on the JavaScript thread of `env`. They return a napi_status and throw nothing.
+ * All functions run on the JavaScript thread of `env`. They return a napi_status and do not throw.
  */
 #ifndef DLPACK_NAPI_H_
 #define DLPACK_NAPI_H_
@@ -33,7 +33,7 @@ static inline const napi_type_tag* dlpack_napi_tag(void) {
   return &tag;
 }
 
-/* Runs when the external is collected or its environment ends: an unconsumed tensor is released. */
+/* Runs when the external is collected or its environment ends. Releases the tensor if it was not consumed. */
 static inline void dlpack_napi_finalize(napi_env env, void* data, void* hint) {
   dlpack_napi_cell* cell = (dlpack_napi_cell*)data;
   DLManagedTensorVersioned* managed = cell->managed;
@@ -43,12 +43,12 @@ static inline void dlpack_napi_finalize(napi_env env, void* data, void* hint) {
   if (managed != NULL && managed->deleter != NULL) managed->deleter(managed);
 }
 
-/* Producer: wraps a managed tensor. On success the external owns it; on failure the caller still does. */
+/* Producer: wraps a managed tensor. On success the external owns it; on failure the caller still owns it. */
 static inline napi_status dlpack_napi_create(napi_env env, DLManagedTensorVersioned* managed, napi_value* result) {
   napi_status status;
   dlpack_napi_cell* cell = (dlpack_napi_cell*)malloc(sizeof(dlpack_napi_cell));
   if (cell == NULL) return napi_generic_failure;
-  cell->managed = NULL; /* owned by the caller until nothing can fail any more */
+  cell->managed = NULL; /* the caller owns the tensor until nothing can fail any more */
   status = napi_create_external(env, cell, dlpack_napi_finalize, NULL, result);
   if (status != napi_ok) {
     free(cell);
@@ -69,7 +69,7 @@ static inline napi_status dlpack_napi_check(napi_env env, napi_value value, bool
 }
 
 /* Consumer: takes the tensor out. The caller must call its deleter once. NULL when it was consumed before, or when the
- * value is no DLPack external. */
+ * value is not a DLPack external. */
 static inline napi_status dlpack_napi_take(napi_env env, napi_value value, DLManagedTensorVersioned** result) {
   bool ours = false;
   void* data = NULL;

@@ -55,10 +55,10 @@ static const Export kModuleExports[] = {{"createInstance", CreateInstance}};
 
 }  // namespace dlpack
 
-// Once for each environment; JavaScript calls createInstance each time it is evaluated.
+// Runs once for each environment. The package's JavaScript calls createInstance each time it is evaluated.
 NAPI_MODULE_INIT() {
-  // Node unloads an addon with the last worker that loaded it, but its deleters, its threads and its Python types live
-  // on.
+  // Node unloads an addon when the last worker that loaded it ends, but deleters, threads and Python types still need
+  // its code.
   dlpack::platform::KeepLoaded(dlpack::kExports);
   dlpack::WatchForks();
   if (!dlpack::DefineFunctions(env, exports, dlpack::kModuleExports, nullptr)) {

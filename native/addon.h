@@ -6,7 +6,7 @@
 
 namespace dlpack {
 
-// Defines them on an object, each with the instance as its callback data. JavaScript thread.
+// Defines these functions on an object, each with the instance as its callback data. JavaScript thread.
 bool DefineInstanceFunctions(napi_env env, napi_value object, Instance* self);
 
 }  // namespace dlpack

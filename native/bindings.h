@@ -7,14 +7,14 @@
 
 namespace dlpack {
 
-// The instance a function was made for: its callback data.
+// The instance of a function, which is its callback data.
 inline Instance* InstanceOf(napi_env env, napi_callback_info info) {
   void* data = nullptr;
   napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data);
   return static_cast<Instance*>(data);
 }
 
-// The same, with one argument. `*value` is undefined when the call has none.
+// The same, with the first argument of the call in `*value`; undefined when the call has no argument.
 inline Instance* InstanceOf(napi_env env, napi_callback_info info, napi_value* value) {
   void* data = nullptr;
   size_t count = 1;

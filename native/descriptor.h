@@ -1,5 +1,5 @@
-// Descriptor: one tensor's dtype, device, layout and flags, and where in a storage it lies. The tensor type of this
-// addon: what JavaScript wrote is a Descriptor before anything is done with it. Any thread.
+// Descriptor: one tensor's dtype, device, layout and flags, and its offset in a storage. This is the addon's tensor
+// type: a tensor from JavaScript becomes a Descriptor before it is used. Any thread.
 #ifndef DLPACK_NODE_DESCRIPTOR_H_
 #define DLPACK_NODE_DESCRIPTOR_H_
 
@@ -8,7 +8,7 @@
 
 namespace dlpack {
 
-// Number.MAX_SAFE_INTEGER: what a JavaScript number holds exactly.
+// Number.MAX_SAFE_INTEGER: JavaScript numbers hold integers up to this exactly.
 static const int64_t kMaxSafe = (int64_t{1} << 53) - 1;
 
 struct Descriptor {
@@ -19,20 +19,20 @@ struct Descriptor {
   uint64_t byte_offset;   // from the start of the storage to the first element
   DLPackVersion version;  // of the managed tensor that was imported; 0.0: legacy, or no import
   uint32_t signature;     // see tensor_signature.h; 0: none
-  double trace;           // the place an export is made at, see trace.h; 0: not recorded
+  double trace;           // number of the place where an export is made, see trace.h; 0: not recorded
   // The first `ndim` of each are set. Strides are in elements.
   int64_t shape[kMaxNdim];
   int64_t strides[kMaxNdim];
 };
 
-// Reads a value by itself. Compilers read neighbours at once, and a wide read of what was just written in parts has to
-// wait until the parts have reached the cache.
+// Reads a value by itself. Compilers merge reads of neighbouring values, and a wide read of values that were just
+// written one by one has to wait until they have reached the cache.
 template <class T>
 inline T Alone(const T& value) {
   return *const_cast<const volatile T*>(&value);
 }
 
-// Everything but shape and strides, which have no meaning without axes.
+// Clears everything except shape and strides, which are unused when there are no axes.
 inline void Clear(Descriptor* descriptor) {
   descriptor->dtype = DLDataType{0, 0, 0};
   descriptor->device = DLDevice{0, 0};
@@ -90,16 +90,16 @@ inline bool IsEmpty(const Descriptor& descriptor) {
   return false;
 }
 
-// Empty tensors touch no bytes, whatever their strides are.
+// True for empty tensors, which touch no bytes whatever their strides are.
 inline bool HasEmptySpan(const Descriptor& descriptor, int64_t* low, int64_t* high) {
   *low = *high = 0;
   return IsEmpty(descriptor);
 }
 
 // The bytes that a tensor touches, from `low` (zero or less) to `high`, relative to its first element. False when they
-// do not fit into what JavaScript can count.
+// exceed what JavaScript can count.
 inline bool SpanOf(const Descriptor& descriptor, int64_t* low, int64_t* high) {
-  // In elements first, so that what can overflow is multiplied once.
+  // Counts in elements first, so that only one multiplication can overflow.
   int64_t first = 0;
   int64_t last = 0;
   for (int32_t i = 0; i < descriptor.ndim; ++i) {
@@ -124,7 +124,7 @@ inline bool SpanOf(const Descriptor& descriptor, int64_t* low, int64_t* high) {
   return *high - *low <= kMaxSafe;
 }
 
-// Whether the tensor lies inside so many bytes. A mistake of whoever described it must not become a pointer.
+// Checks that the tensor lies inside `nbytes` bytes. A mistake in its description must not become a pointer.
 inline Status CheckInside(const Descriptor& descriptor, uint64_t nbytes) {
   int64_t low;
   int64_t high;
@@ -134,7 +134,7 @@ inline Status CheckInside(const Descriptor& descriptor, uint64_t nbytes) {
   return offset + low >= 0 && static_cast<uint64_t>(offset + high) <= nbytes ? kOk : kTooLarge;
 }
 
-// The tensor over a storage that begins at `data`, as consumers want it: shape and strides are `dims`, filled here.
+// The tensor as a DLTensor over a storage that begins at `data`. Its shape and strides are written to `dims`.
 inline DLTensor TensorOver(const Descriptor& descriptor, void* data, int64_t* dims) {
   const int32_t ndim = descriptor.ndim;
   bool empty = false;
@@ -143,7 +143,7 @@ inline DLTensor TensorOver(const Descriptor& descriptor, void* data, int64_t* di
     dims[ndim + i] = Alone(descriptor.strides[i]);
     empty |= dims[i] == 0;
   }
-  // The offset goes into the pointer wherever it can: several consumers ignore byte_offset.
+  // The offset is added to the pointer where possible, because several consumers ignore byte_offset.
   const bool is_addressable = IsAddressable(descriptor.device.device_type);
   DLTensor tensor;
   tensor.data = empty ? nullptr : static_cast<char*>(data) + (is_addressable ? descriptor.byte_offset : 0);

@@ -1,4 +1,4 @@
-// Import and export of managed tensors, by address, by tagged external and by ticket.
+// Import and export of managed tensors: by address, by tagged external and by ticket.
 #include "abi/dlpack_abi.h"
 #define DLPACK_NAPI_STRUCTS_DECLARED
 #include "../include/dlpack_napi.h"
@@ -10,7 +10,7 @@
 
 namespace dlpack {
 
-// The least that can be checked of a number that is said to be an address.
+// The minimal check for a number that should be an address.
 static bool IsPlausible(uint64_t address) { return address >= 4096 && address % alignof(DLTensor) == 0; }
 
 template <class Managed>
@@ -35,7 +35,7 @@ napi_value ImportVersioned(napi_env env, napi_callback_info info) {
 }
 napi_value ImportLegacy(napi_env env, napi_callback_info info) { return Import<DLManagedTensor>(env, info); }
 
-// The managed tensor of what the message describes; NULL with the reason in `status`.
+// Exports the tensor that the message describes; NULL with the reason in `status`.
 template <class Managed>
 static Managed* ExportTensor(Instance* self, const WireTensor& wire, int32_t* status) {
   Descriptor descriptor;
@@ -79,8 +79,8 @@ napi_value DeleteVersioned(napi_env env, napi_callback_info info) {
 }
 napi_value DeleteLegacy(napi_env env, napi_callback_info info) { return Delete<DLManagedTensor>(env, info); }
 
-// A misaligned tensor as vectors of bytes, which may lie anywhere. `dtype` is what it was; false when it is aligned, or
-// when its elements are too wide.
+// Turns a misaligned tensor into vectors of bytes, which need no alignment. `dtype` gets its original dtype. False when
+// the tensor is aligned, or when its elements are too wide.
 static bool ViewAsBytes(DLManagedTensorVersioned* managed, DLDataType* dtype) {
   if (managed->version.major != DLPACK_MAJOR_VERSION || !IsMisaligned(managed->dl_tensor)) return false;
   *dtype = managed->dl_tensor.dtype;
@@ -90,8 +90,8 @@ static bool ViewAsBytes(DLManagedTensorVersioned* managed, DLDataType* dtype) {
   return true;
 }
 
-// A misaligned tensor has the status kMisaligned, and arrives all the same: as vectors of bytes, with its dtype as the
-// result. The caller copies or releases it.
+// A misaligned tensor is imported as vectors of bytes, with the status kMisaligned and its dtype as the result. The
+// caller copies or releases it.
 napi_value ImportExternal(napi_env env, napi_callback_info info) {
   napi_value value;
   Instance* self = InstanceOf(env, info, &value);
@@ -108,7 +108,7 @@ napi_value ImportExternal(napi_env env, napi_callback_info info) {
   const bool is_bytes = is_taken && IsPlausible(address) && ViewAsBytes(managed, &dtype);
   result->status = is_taken ? ImportAt<DLManagedTensorVersioned>(self, address, &result->tensor) : kConsumed;
   if (!is_bytes || result->status != kOk) return nullptr;
-  managed->dl_tensor.dtype = dtype;  // for the deleter of its producer
+  managed->dl_tensor.dtype = dtype;  // restored for the producer's deleter
   result->status = kMisaligned;
   napi_value packed;
   const uint32_t bits = dtype.code | uint32_t{dtype.bits} << 8 | uint32_t{dtype.lanes} << 16;

@@ -6,7 +6,7 @@
 
 namespace dlpack {
 
-// For work on the stream that is current on this thread.
+// Allocates for work on the current stream of this thread.
 static Storage* AllocateOnDevice(const DLDevice& device, uint64_t nbytes) {
   cuda::Result result;
   const int32_t id = device.device_type == kDLCUDA ? device.device_id : 0;
@@ -16,11 +16,11 @@ static Storage* AllocateOnDevice(const DLDevice& device, uint64_t nbytes) {
                               &result);
 }
 
-// Any thread, no JavaScript: the tensor is released by plain C as well.
+// Any thread. Neither the allocation nor the release runs JavaScript.
 static int Allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_ctx,
                     void (*SetError)(void* error_ctx, const char* kind, const char* message)) {
   *out = nullptr;
-  // A caller that wants no reasons passes NULL.
+  // A caller that does not need the error passes NULL.
   const auto fail = [&](const char* kind, const char* message) {
     if (SetError != nullptr) SetError(error_ctx, kind, message);
     return -1;
@@ -42,7 +42,7 @@ static int Allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* e
   descriptor.ndim = prototype->ndim;
   descriptor.dtype = prototype->dtype;
   descriptor.device = prototype->device;
-  if (device_type != kDLCUDA) descriptor.device.device_id = 0;  // all others have no number
+  if (device_type != kDLCUDA) descriptor.device.device_id = 0;  // other device types have no number
   int64_t step = 1;
   bool empty = false;
   bool overflow = false;
@@ -73,8 +73,8 @@ static int Allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* e
   return 0;
 }
 
-// Python's side of the table is filled in when an interpreter is attached. Until then there is no PyObject to convert,
-// and no Python error indicator to set.
+// The Python functions of the table are filled in when an interpreter is attached. Until then there is no PyObject to
+// convert, and no Python error indicator to set.
 static int FromPyObject(void*, DLManagedTensorVersioned** out) {
   *out = nullptr;
   return -1;
@@ -84,7 +84,7 @@ static int ToPyObject(DLManagedTensorVersioned*, void** out) {
   return -1;
 }
 
-// Host memory has no streams; NULL is how the legacy default stream is known to all.
+// Host memory has no streams. NULL is the common name of the legacy default stream.
 static int CurrentWorkStream(DLDeviceType device_type, int32_t device_id, void** out) {
   *out = nullptr;
   if (!cuda::IsLoaded() || !cuda::IsCudaDevice(device_type)) return 0;

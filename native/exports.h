@@ -1,4 +1,4 @@
-// Functions for JavaScript as a table: one line each, and one way to define them.
+// Tables of functions for JavaScript, one line each, and a function that defines them.
 #ifndef DLPACK_NODE_EXPORTS_H_
 #define DLPACK_NODE_EXPORTS_H_
 
@@ -12,7 +12,7 @@ struct Export {
   napi_callback function;
 };
 
-// Defines them on an object; `data` is what each finds as its callback data. JavaScript thread.
+// Defines the functions on an object, each with `data` as its callback data. JavaScript thread.
 template <size_t kCount>
 bool DefineFunctions(napi_env env, napi_value object, const Export (&entries)[kCount], void* data) {
   for (const Export& entry : entries) {

@@ -1,17 +1,17 @@
-// A process that Python forked off (os.fork, multiprocessing) has one thread and, on V8, no heap of JavaScript's.
-// Python goes on in it; JavaScript cannot.
+// A process that Python forks (os.fork, multiprocessing) has a single thread and, on V8, no usable JavaScript heap.
+// Python can continue in it, but JavaScript cannot.
 #ifndef DLPACK_NODE_FORKED_H_
 #define DLPACK_NODE_FORKED_H_
 
 namespace dlpack {
 
-// Written once, before the one thread of such a process runs anything.
+// True in a forked process. Written once, before the thread of that process runs other code.
 extern bool is_forked;
 
-// Any thread, any number of times.
+// Installs the fork handler once. Any thread, any number of calls.
 void WatchForks();
 
-// Ends a process that was forked off, and says why: its next step would be JavaScript.
+// Ends a forked process that would return to JavaScript, and prints the reason.
 [[noreturn]] void LeaveForked();
 
 }  // namespace dlpack

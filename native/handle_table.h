@@ -1,4 +1,4 @@
-// HandleTable: values that JavaScript holds by a number. Number 0 is never given out. One thread at a time.
+// HandleTable: values that JavaScript holds by a number. 0 is never used. One thread at a time.
 #ifndef DLPACK_NODE_HANDLE_TABLE_H_
 #define DLPACK_NODE_HANDLE_TABLE_H_
 
@@ -21,7 +21,7 @@ struct HandleTable {
     return handle;
   }
 
-  // NULL for a number that is not held. Good until the table changes.
+  // NULL for a number that is not held. Valid until the table changes.
   T* Find(uint32_t handle) {
     return handle < capacity && entries[handle].next == kHeld ? &entries[handle].value : nullptr;
   }
@@ -36,8 +36,8 @@ struct HandleTable {
     return true;
   }
 
-  // Between these two calls a number stands for the value that it stood for before, or for nothing: JavaScript that
-  // runs meanwhile may release values, and their slots are not used again until the last reader is done.
+  // Between these two calls a number refers to the same value as before, or to nothing. JavaScript that runs meanwhile
+  // may release values, but their slots are not used again until the last reader ends.
   void BeginReading() { ++readers; }
   void EndReading() {
     if (--readers != 0 || quarantined_slot == 0) return;
@@ -67,7 +67,7 @@ struct HandleTable {
   Entry* entries;
   uint32_t capacity;
   uint32_t free_slot;
-  uint32_t quarantined_slot;  // the first of those that came free while something reads
+  uint32_t quarantined_slot;  // the first slot that was released while something reads
   uint32_t readers;
 
  private:

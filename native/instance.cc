@@ -20,12 +20,12 @@ static void Report(Instance* self, int64_t delta) {
   self->unreported = 0;
 }
 
-// Makes this thread the home of a storage that has none, and counts one more hold where it is the home. A thread gives
-// up being the home with its last hold, so while it is one the storage stays alive without a look at `refs`.
+// Makes this thread the home of a storage that has no home, and counts one more hold if it is the home. A thread stops
+// being the home with its last hold, so while it is the home the storage stays alive whatever `refs` is.
 static bool EnterHome(Instance* self, Storage* storage) {
   ThreadCache* home = storage->home.load(std::memory_order_acquire);
   if (home == nullptr) {
-    // With the only reference in hand there is no other thread that could want the same.
+    // With the only reference, no other thread can try to become the home.
     if (storage->refs.load(std::memory_order_acquire) == 1) {
       storage->home.store(self->thread, std::memory_order_relaxed);
       home = self->thread;
@@ -38,7 +38,7 @@ static bool EnterHome(Instance* self, Storage* storage) {
   return true;
 }
 
-// Gives back the reference of one hold.
+// Drops the reference of one hold on the home thread.
 static void LeaveHome(Storage* storage) {
   if (--storage->holds > 0) {
     ++storage->spares;
@@ -59,7 +59,7 @@ static bool BecomeReporter(Storage* storage) {
   return true;
 }
 
-// Gives the reference of one hold back.
+// Drops the reference of one hold.
 static void GiveBack(const Held& held) {
   if (held.is_at_home) {
     LeaveHome(held.storage);
@@ -95,7 +95,7 @@ void Drop(Instance* self, uint32_t handle) {
   GiveBack(held);
 }
 
-// The environment ends: JavaScript will not release what it still holds.
+// The environment ends, so JavaScript will not release the storages that it still holds.
 static void Destroy(void* data) {
   Instance* self = static_cast<Instance*>(data);
   self->table.Clear(GiveBack);
@@ -129,14 +129,14 @@ napi_value CreateInstance(napi_env env, napi_callback_info info) {
   self->env = env;
   self->thread = thread;
   self->words = static_cast<uint64_t*>(words);
-  // As in runtimes that keep their heap in a cage. The variable lets that path be tested everywhere.
+  // As in runtimes with a memory cage. The variable allows tests of that path in every runtime.
   self->forbids_external_buffers = getenv("DLPACK_NO_EXTERNAL_BUFFERS") != nullptr;
   if (napi_add_env_cleanup_hook(env, Destroy, self) != napi_ok) {
     CloseThreadCache(thread);
     free(self);
     return Fail(env, "Expected a running environment for an instance of dlpack");
   }
-  // Hooks run last in, first out: the queue ends before the table is cleared.
+  // Hooks run last in, first out, so the queue ends before the table is cleared.
   self->queue = CreateReleaseQueue(env, on_release);
   if (self->queue == nullptr || napi_create_reference(env, wire, 1, &self->wire_ref) != napi_ok ||
       napi_create_object(env, &result) != napi_ok || !DefineInstanceFunctions(env, result, self)) {

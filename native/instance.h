@@ -1,6 +1,6 @@
 // Instance: the native state of one evaluation of the package's JavaScript. An environment (the main thread, a worker)
-// has one for each time that it evaluates the package: two never share a table, a wire or a queue, and tensors cross
-// between them as between strangers. JavaScript thread only.
+// has one instance for each evaluation. Two instances never share a table, a wire or a queue, and they exchange tensors
+// like separate libraries. JavaScript thread only.
 #ifndef DLPACK_NODE_INSTANCE_H_
 #define DLPACK_NODE_INSTANCE_H_
 
@@ -17,7 +17,7 @@ namespace dlpack {
 // A reference to a Storage that JavaScript holds.
 struct Held {
   Storage* storage;
-  bool is_reporter;  // this reference is the one whose memory the garbage collector was told about
+  bool is_reporter;  // the garbage collector was told about the memory of this reference
   bool is_at_home;   // this thread is the storage's home
 };
 
@@ -25,13 +25,13 @@ struct Instance {
   napi_env env;
   ThreadCache* thread;
   uint64_t* words;    // the wire, see wire.h
-  napi_ref wire_ref;  // the ArrayBuffer that they belong to
+  napi_ref wire_ref;  // the ArrayBuffer of the wire
   ReleaseQueue* queue;
   HandleTable<Held> table;
   TensorSignature signature;  // of the last import
   bool forbids_external_buffers;
-  int64_t reported;    // bytes that the garbage collector should know of
-  int64_t unreported;  // the part of them that it was not told yet
+  int64_t reported;    // bytes that the garbage collector should know about
+  int64_t unreported;  // the part that it was not told about yet
 };
 
 // createInstance({ wire, onRelease }): the functions of a new instance. It ends with the environment.
@@ -41,7 +41,7 @@ napi_value CreateInstance(napi_env env, napi_callback_info info);
 // garbage collector is told about the memory, unless some instance did that before.
 uint32_t Hold(Instance* self, Storage* storage, bool report);
 
-// The runtime counts the memory itself from now on, or nobody holds it any more.
+// Reports the memory as freed, because the runtime now counts it itself or the reference is dropped.
 void TakeReportBack(Instance* self, Held* held);
 
 // NULL for a number that is not held.
@@ -50,7 +50,7 @@ inline Storage* GetHeld(Instance* self, uint32_t handle) {
   return held == nullptr ? nullptr : held->storage;
 }
 
-// Gives the reference back; a number that is not held does nothing. Runs foreign deleters, which may come back here.
+// Drops the reference; a number that is not held does nothing. Runs foreign deleters, which may call this again.
 void Drop(Instance* self, uint32_t handle);
 
 }  // namespace dlpack

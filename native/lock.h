@@ -1,4 +1,4 @@
-// A lock for sections of a few instructions. Its own, because libstdc++'s would be the one library we link.
+// A spin lock for sections of a few instructions. Not std::mutex, because the addon does not link libstdc++.
 #ifndef DLPACK_NODE_LOCK_H_
 #define DLPACK_NODE_LOCK_H_
 
@@ -8,7 +8,7 @@
 
 namespace dlpack {
 
-// Tells the processor that this is a loop that waits.
+// Tells the processor that this is a spin loop.
 inline void Breathe() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -21,7 +21,7 @@ class Lock {
  public:
   void Acquire() {
     while (is_taken_.exchange(true, std::memory_order_acquire)) {
-      // Whoever has it is nearly done, unless he lost his processor.
+      // The thread that holds the lock releases it soon, unless the system has suspended that thread.
       for (int i = 0; i < 64 && is_taken_.load(std::memory_order_relaxed); ++i) Breathe();
       if (is_taken_.load(std::memory_order_relaxed)) platform::YieldThread();
     }

@@ -9,10 +9,10 @@ namespace dlpack {
 // One allocation: the struct, the reference it holds, shape and strides.
 template <class Managed>
 struct Exported {
-  Managed managed;  // first: the deleter gets its address
+  Managed managed;  // must be first, because the deleter gets its address
   Storage* storage;
-  Trace* trace;       // NULL unless JavaScript asked to know where exports are made
-  size_t block_size;  // of the block; nothing that a consumer can write says how many axes there were
+  Trace* trace;       // NULL unless JavaScript records where exports are made
+  size_t block_size;  // stored here, because a consumer could overwrite the number of axes
   int64_t dims[];
 };
 
@@ -27,7 +27,7 @@ static void FreeExported(Exported<Managed>* exported, ThreadCache* cache) {
   Count(cache, counts.exports, -1);
 }
 
-// Any thread, any time: no JavaScript is involved.
+// Any thread, at any time. Runs no JavaScript.
 template <class Managed>
 static void DeleteExported(Managed* self) {
   Exported<Managed>* exported = reinterpret_cast<Exported<Managed>*>(self);
@@ -55,7 +55,8 @@ static bool IsVersionSupported(const DLManagedTensorVersioned* managed) {
 static uint64_t FlagsOf(const DLManagedTensor*) { return 0; }
 static uint64_t FlagsOf(const DLManagedTensorVersioned* managed) { return managed->flags; }
 
-// Strides as they are; row-major ones where they are absent or, for an axis that is never stepped along, meaningless.
+// Copies the given strides. Uses row-major strides if none are given, or for an axis whose stride is out of range but
+// never used.
 static bool FillStrides(int32_t ndim, const int64_t* shape, const int64_t* given, bool empty, int64_t* strides) {
   int64_t step = 1;
   for (int32_t i = ndim - 1; i >= 0; --i) {
@@ -91,7 +92,7 @@ Managed* ExportManaged(const Descriptor& descriptor, Storage* storage, Status* s
   return managed;
 }
 
-// Checks all of a foreign tensor but its memory, and describes it as far as it is known.
+// Checks everything of a foreign tensor except its memory, and describes it as far as possible.
 static Status DescribeLayout(const DLTensor& tensor, uint64_t flags, Descriptor* descriptor, Reach* reach) {
   const int32_t ndim = tensor.ndim;
   *reach = Reach{0, 0, false};
@@ -119,7 +120,7 @@ static Status DescribeLayout(const DLTensor& tensor, uint64_t flags, Descriptor*
   return SpanOf(*descriptor, &reach->low, &reach->high) ? kOk : kTooLarge;
 }
 
-// A typed array cannot start between its elements. Wider scalars are shown as bytes.
+// A typed array must start at a multiple of its element size. Wider scalars are shown as bytes.
 static inline bool IsAligned(DLDataType dtype, uint64_t first) {
   const uint64_t part = (dtype.code == kDLComplex ? dtype.bits / 2 : dtype.bits) / 8;
   return part <= 1 || part > 8 || ((part & (part - 1)) == 0 ? first & (part - 1) : first % part) == 0;
@@ -130,7 +131,7 @@ bool IsMisaligned(const DLTensor& tensor) {
          !IsAligned(tensor.dtype, reinterpret_cast<uint64_t>(tensor.data) + tensor.byte_offset);
 }
 
-// Whether the memory of a foreign tensor can be what its shape reaches.
+// Checks the pointer and the offset of a foreign tensor against the bytes that its shape reaches.
 static inline Status CheckMemory(const DLTensor& tensor, bool is_addressable, const Reach& reach) {
   if (reach.is_empty) return kOk;
   if (tensor.data == nullptr) return kNullData;
@@ -146,7 +147,8 @@ static inline Status CheckMemory(const DLTensor& tensor, bool is_addressable, co
 
 static const int32_t kMaxSignatureNdim = 8;
 
-// Whether the tensor has this signature. Its shape is read once, and what was read is what the signature holds.
+// Whether the tensor has this signature. The tensor's shape is read only once; on a match the values in the signature
+// are used.
 static inline bool HasSignature(const DLTensor& tensor, uint64_t flags, const TensorSignature& last) {
   const Descriptor& known = last.descriptor;
   if (!last.is_comparable || tensor.ndim != known.ndim || flags != last.flags ||
@@ -162,7 +164,7 @@ static inline bool HasSignature(const DLTensor& tensor, uint64_t flags, const Te
   return true;
 }
 
-// The first fields, and those of each axis. The version is the caller's.
+// Copies the fields that a signature holds. The caller sets the version.
 static inline void CopyLayout(const Descriptor& from, Descriptor* to) {
   to->dtype = from.dtype;
   to->device = from.device;
@@ -186,8 +188,8 @@ static void Remember(const DLTensor& tensor, uint64_t flags, const Reach& reach,
   if (last->is_comparable) CopyLayout(*descriptor, &last->descriptor);
 }
 
-// Checks a foreign tensor and describes it. `tensor` is a copy, read from the producer once: another thread cannot
-// change what was checked.
+// Checks a foreign tensor and describes it. `tensor` is a copy of the producer's struct, so that another thread cannot
+// change it after the check.
 static inline Status Describe(const DLTensor& tensor, uint64_t flags, Descriptor* descriptor, Reach* reach,
                               TensorSignature* last) {
   if (last != nullptr && HasSignature(tensor, flags, *last)) {
@@ -231,8 +233,8 @@ static void DestroyImported(Storage* self) {
   DeleteManaged(managed);
 }
 
-// One of our own exports comes home: its reference to the storage is taken back, the struct is not needed any more.
-// NULL when it is not ours, or when somebody pointed it at other memory meanwhile.
+// Imports one of our own exports: takes back its reference to the storage and frees the struct. NULL when the export is
+// not ours, or when a consumer has changed its pointer to other memory.
 template <class Managed>
 static Storage* Unwrap(Managed* managed, const DLTensor& tensor, const Reach& reach, Descriptor* descriptor) {
   if (managed->deleter != DeleteExported<Managed>) return nullptr;
@@ -266,7 +268,7 @@ template <class Managed>
 Storage* ImportManaged(Managed* managed, Descriptor* descriptor, Status* status, TensorSignature* last) {
   Clear(descriptor);
   descriptor->version = VersionOf(managed);
-  // Another major version has another layout: nothing but the deleter may be touched.
+  // Another major version has another layout, so only the deleter may be used.
   if (!IsVersionSupported(managed)) return Refuse(managed, kVersion, status);
   const DLTensor tensor = managed->dl_tensor;
   Reach reach;

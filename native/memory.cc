@@ -23,7 +23,7 @@ napi_value Release(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// Release, from a finalizer of the collector.
+// As Release, but called from a finalizer.
 napi_value Collect(napi_env env, napi_callback_info info) {
   FinalizerScope scope;
   return Release(env, info);
@@ -38,7 +38,7 @@ napi_value AddressOf(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// The bytes of a Uint8Array. A typed array, because that is the one view all runtimes resolve over shared memory too.
+// The bytes of a Uint8Array. Only typed arrays work over shared memory in all runtimes.
 static bool BytesOf(napi_env env, napi_value array, void** data, size_t* length) {
   napi_typedarray_type type;
   return napi_get_typedarray_info(env, array, &type, length, data, nullptr, nullptr) == napi_ok &&
@@ -48,7 +48,7 @@ static bool BytesOf(napi_env env, napi_value array, void** data, size_t* length)
 // A Storage over memory that JavaScript keeps alive under the number of the request.
 static void HoldPinned(Instance* self, PinRequest* request, void* data, uint64_t nbytes) {
   Storage* storage = WrapQueued(self->queue, static_cast<uint64_t>(request->pin), data, nbytes);
-  // Nothing is reported: the collector knows the buffer that JavaScript keeps.
+  // Nothing is reported, because the garbage collector knows the buffer that JavaScript keeps.
   request->handle = storage == nullptr ? 0 : Hold(self, storage, false);
   request->status = request->handle == 0 ? kOutOfMemory : kOk;
 }
@@ -78,7 +78,7 @@ napi_value PinAddress(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// On the JavaScript thread on Node and Bun, on any thread on Deno: nothing but the count is touched.
+// Runs on the JavaScript thread on Node and Bun, but on any thread on Deno, so it only drops a reference.
 static void FinalizeBuffer(napi_env, void*, void* hint) {
   FinalizerScope scope;
   ReleaseStorage(static_cast<Storage*>(hint));
@@ -105,7 +105,8 @@ napi_value CreateBuffer(napi_env env, napi_callback_info info) {
     return nullptr;
   }
   if (status != napi_ok) {
-    // Node 20 runs the finalizer all the same when a buffer is too large; a leak is better than a second release.
+    // Node 20 runs the finalizer even when the buffer is too large and the call fails. A leak is better than a second
+    // release.
     napi_value error;
     napi_get_and_clear_last_exception(env, &error);
     request->status = kNapi;

@@ -14,8 +14,8 @@ struct Released {
   Released* next;
 };
 
-// Never freed: Bun calls a thread-safe function, and Node empties its queue, after the environment's hooks have run.
-// That is one small block for each environment that ever was.
+// Never freed, because after the environment's hooks have run Bun still calls a thread-safe function, and Node still
+// empties its queue. This costs one small block for each environment.
 struct ReleaseQueue {
   Lock lock;  // guards all below
   napi_threadsafe_function wake;
@@ -33,7 +33,7 @@ static void FreeAll(Released* node) {
 
 // JavaScript thread, from the event loop.
 static void Drain(napi_env env, napi_value on_release, void* context, void*) {
-  if (env == nullptr || on_release == nullptr) return;  // the function is being taken down
+  if (env == nullptr || on_release == nullptr) return;  // the thread-safe function is being destroyed
   ReleaseQueue* queue = static_cast<ReleaseQueue*>(context);
   Released* node;
   {
@@ -47,7 +47,7 @@ static void Drain(napi_env env, napi_value on_release, void* context, void*) {
       napi_value undefined, id;
       if (napi_get_undefined(env, &undefined) == napi_ok &&
           napi_create_double(env, static_cast<double>(node->id), &id) == napi_ok) {
-        // The function catches what deleters throw; a termination of the environment is all that can fail here.
+        // The JavaScript function catches errors of deleters, so this fails only when the environment is terminated.
         napi_call_function(env, undefined, on_release, 1, &id, nullptr);
       }
       napi_close_handle_scope(env, scope);
@@ -58,7 +58,7 @@ static void Drain(napi_env env, napi_value on_release, void* context, void*) {
   }
 }
 
-// JavaScript thread, before Node-API takes the thread-safe function down.
+// JavaScript thread, before Node-API destroys the thread-safe function.
 static void Close(void* data) {
   ReleaseQueue* queue = static_cast<ReleaseQueue*>(data);
   LockScope scope(&queue->lock);
@@ -80,14 +80,15 @@ ReleaseQueue* CreateReleaseQueue(napi_env env, napi_value on_release) {
   }
   // A tensor waiting for its release must not keep the process running.
   napi_unref_threadsafe_function(env, queue->wake);
-  // Cleanup hooks run last in, first out: this one after the thread-safe function's own was added, so before it.
+  // Cleanup hooks run last in, first out. The thread-safe function added its hook before, so this hook runs first.
   napi_add_env_cleanup_hook(env, Close, queue);
   return queue;
 }
 
 static void DestroyQueued(Storage* self) {
   ReleaseQueue* queue = static_cast<ReleaseQueue*>(self->owner);
-  // In a process forked off there is nobody to hear of it, and the lock may be held by a thread that is not there.
+  // A forked process has no JavaScript thread to notify, and the lock may be held by a thread that does not exist
+  // there.
   Released* node = is_forked ? nullptr : static_cast<Released*>(malloc(sizeof(Released)));
   if (node != nullptr) node->id = self->owner_id;
   FreeStorage(self);

@@ -1,8 +1,8 @@
-// Release queue: how memory that JavaScript owns is given back from any thread. The last release of such a Storage puts
-// its number here and wakes the environment, which then drops the JavaScript object that kept the memory alive.
+// Release queue: how any thread releases memory that JavaScript owns. The last release of such a Storage puts its
+// number into the queue and wakes the environment, which then drops the JavaScript object that kept the memory alive.
 //
-// The queue outlives its environment. Once that is gone its JavaScript objects are too, so a number that arrives
-// afterwards is dropped.
+// The queue outlives its environment. The JavaScript objects do not, so a number that arrives after the end of the
+// environment is dropped.
 #ifndef DLPACK_NODE_RELEASE_QUEUE_H_
 #define DLPACK_NODE_RELEASE_QUEUE_H_
 

@@ -24,7 +24,8 @@ static bool EndsWith(const char* text, const char* end) {
   return length >= end_length && strcmp(text + length - end_length, end) == 0;
 }
 
-// Of the file that has the runtime's Node-API, or of an addon. SIG_DFL and SIG_IGN are not addresses.
+// Whether a handler belongs to the runtime (the file with its Node-API) or to an addon. Also true for SIG_DFL and
+// SIG_IGN.
 static bool IsOfJavaScript(const platform::SignalHandler& handler) {
   if (reinterpret_cast<uintptr_t>(handler.address()) <= 1) return true;
   char own[4096], path[4096];
@@ -34,7 +35,7 @@ static bool IsOfJavaScript(const platform::SignalHandler& handler) {
           strcmp(own, path) == 0);
 }
 
-// Calls `changed(number, signal, current)` for each signal whose handler is not the one that is remembered.
+// Calls `changed(number, signal, current)` for each signal whose handler differs from the remembered handler.
 template <class Changed>
 static void ForEachChanged(Changed changed) {
   if (is_off.load(std::memory_order_relaxed)) return;

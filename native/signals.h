@@ -1,6 +1,6 @@
-// Signals belong to the JavaScript runtime: its WebAssembly traps arrive as SIGSEGV, process.on('SIGTERM') and Ctrl-C
-// need their handlers. Libraries that are loaded into the process (libtvm_ffi, Ray, Python's faulthandler) install
-// their own.
+// Signals belong to the JavaScript runtime: its WebAssembly traps arrive as SIGSEGV, and process.on('SIGTERM') and
+// Ctrl-C need their handlers. But libraries that are loaded into the process (libtvm_ffi, Ray, Python's faulthandler)
+// install their own handlers.
 #ifndef DLPACK_NODE_SIGNALS_H_
 #define DLPACK_NODE_SIGNALS_H_
 
@@ -9,14 +9,14 @@ namespace dlpack {
 // Remembers the handlers that are installed, before code that may replace them. Any thread.
 void RememberSignals();
 
-// Puts what was remembered back over handlers that a library has installed since. Handlers of the runtime and of its
-// addons, and defaults, are remembered in turn: JavaScript may have installed them. Any thread.
+// Restores the remembered handlers where a library has replaced them. Remembers new handlers of the runtime and of its
+// addons, and defaults, because JavaScript may have installed them. Any thread.
 void KeepSignals();
 
-// Puts everything back that was remembered. To be called when no JavaScript can have run since then. Any thread.
+// Restores all remembered handlers. Only for code during which no JavaScript can have run. Any thread.
 void RestoreSignals();
 
-// From now on these functions do nothing: libraries keep what they take. Any thread.
+// Turns these functions off, so that libraries keep the handlers that they install. Any thread.
 void LetLibrariesTakeSignals();
 
 }  // namespace dlpack

@@ -12,7 +12,7 @@ FinalizerScope::FinalizerScope() { ++finalizer_scopes; }
 FinalizerScope::~FinalizerScope() { --finalizer_scopes; }
 bool FinalizerScope::IsActive() { return finalizer_scopes > 0; }
 
-// The address of all tensors without elements: a consumer that insists on one is served.
+// The address of all tensors without elements, for consumers that require a valid address.
 alignas(256) static char empty_block[256];
 
 static void DestroyOwned(Storage* self) {

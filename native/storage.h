@@ -1,5 +1,4 @@
-// Storage: a reference-counted block of memory. Plain C underneath: it may be released on any thread, with or without a
-// JavaScript environment.
+// Storage: a reference-counted block of memory. Any thread may release it, with or without a JavaScript environment.
 #ifndef DLPACK_NODE_STORAGE_H_
 #define DLPACK_NODE_STORAGE_H_
 
@@ -11,41 +10,42 @@
 
 namespace dlpack {
 
-// References are counted in `refs`, by locked instructions. The thread that holds the storage for JavaScript, its home,
-// keeps some of them in hand and gives and takes those without.
+// Locked instructions count the references in `refs`. The thread that holds the storage for JavaScript, its home, keeps
+// some references in reserve and uses them without locked instructions.
 struct Storage {
   std::atomic<uint32_t> refs;
-  // Some environment told its garbage collector about these bytes.
+  // An environment told its garbage collector about these bytes.
   std::atomic<bool> is_reported;
   void* data;
   uint64_t nbytes;
-  // Gives the memory back and frees the Storage. Any thread.
+  // Releases the memory and frees the Storage. Any thread.
   void (*destroy)(Storage* self);
-  // What `destroy` needs: a managed tensor, or the release queue of an environment and a number in it.
+  // Data for `destroy`: a managed tensor, or the release queue of an environment and a number in it.
   void* owner;
   uint64_t owner_id;
-  // Streams with work on this memory, for `destroy` to wait for; see cuda/uses.h. NULL for nearly all.
+  // Streams with work on this memory, for which `destroy` waits; see cuda/uses.h. NULL for most storages.
   void* uses;
-  // The thread whose table holds the storage, if one does; set and cleared by that thread alone, see environment.cc.
+  // The thread whose table holds the storage, or NULL. Only that thread sets and clears it, see instance.cc.
   std::atomic<ThreadCache*> home;
-  // For the home thread alone: references in hand, and how often its table holds the storage (never zero there).
+  // For the home thread only: references in reserve, and how often its table holds the storage (at least once).
   uint32_t spares;
   uint32_t holds;
 };
 
 static_assert(sizeof(Storage) <= kSmallBlock, "a Storage is a small block");
 
-// Memory of our own, aligned for every consumer. Returns NULL when there is none left. Any thread.
+// Allocates memory, aligned for every consumer. Returns NULL when out of memory. Any thread.
 Storage* AllocateStorage(uint64_t nbytes, bool is_zeroed = false);
 
-// A Storage over memory that `destroy` gives back. Returns NULL when out of memory; then nothing was taken. Any thread.
+// A Storage over memory that `destroy` releases. Returns NULL when out of memory; the caller keeps the owner then. Any
+// thread.
 Storage* WrapStorage(void* data, uint64_t nbytes, void (*destroy)(Storage*), void* owner, uint64_t owner_id,
                      ThreadCache* cache = this_thread);
 
 // Frees the Storage itself, for `destroy`. Any thread.
 inline void FreeStorage(Storage* storage) { GiveBlockBack(this_thread, kSmallBlock, storage); }
 
-// A thread that finds itself here stays the home until it says otherwise, so no other can be mistaken for it.
+// Only the home thread itself ends being the home, so the answer stays true until that thread changes it.
 inline bool IsHome(ThreadCache* cache, Storage* storage) {
   return cache != nullptr && storage->home.load(std::memory_order_relaxed) == cache;
 }
@@ -64,16 +64,16 @@ inline void RetainStorage(Storage* storage, ThreadCache* cache = this_thread) {
   --storage->spares;
 }
 
-// Gives references back that are not in hand. Any thread; runs `destroy` on the one that drops the last reference.
+// Drops references that are not in reserve. Any thread; the thread that drops the last reference runs `destroy`.
 inline void DropReferences(Storage* storage, uint32_t count) {
-  // Whoever has all of them is alone.
+  // A thread that holds all references needs no locked instruction.
   if (storage->refs.load(std::memory_order_acquire) == count ||
       storage->refs.fetch_sub(count, std::memory_order_acq_rel) == count) {
     storage->destroy(storage);
   }
 }
 
-// Any thread; `cache` is its own. At home the storage stays: the table holds it.
+// Any thread; `cache` is its own. On the home thread the storage stays alive, because the table holds it.
 inline void ReleaseStorage(Storage* storage, ThreadCache* cache = this_thread) {
   if (IsHome(cache, storage)) {
     ++storage->spares;
@@ -82,8 +82,8 @@ inline void ReleaseStorage(Storage* storage, ThreadCache* cache = this_thread) {
   }
 }
 
-// While one of these is in scope on a thread, a storage whose release might wait for another lock puts it off: the
-// collector's finalizers must never wait.
+// While a scope exists on a thread, a storage whose release might wait for a lock defers its release, because
+// finalizers must never wait.
 class FinalizerScope {
  public:
   FinalizerScope();

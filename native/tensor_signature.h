@@ -1,7 +1,7 @@
-// TensorSignature: what the last import was like, everything but its memory. Most imports are like the one before: then
-// nothing is checked again but the pointer, and JavaScript takes the arrays that it made before. Measured on two axes:
-// 117 ns for the import and release of a foreign tensor with signatures, 157 without; 95 and 154 for one of ours with
-// four axes. JavaScript thread only.
+// TensorSignature: everything about the last import except its memory. Most imports are like the import before. Then
+// only the pointer is checked, and JavaScript uses the same shape and strides arrays again. Measured on two axes: the
+// import and release of a foreign tensor takes 117 ns with signatures and 157 ns without; of our own tensor with four
+// axes, 95 and 154 ns. JavaScript thread only.
 #ifndef DLPACK_NODE_TENSOR_SIGNATURE_H_
 #define DLPACK_NODE_TENSOR_SIGNATURE_H_
 
@@ -9,7 +9,7 @@
 
 namespace dlpack {
 
-// The bytes that the elements of a tensor touch, relative to the first one.
+// The bytes that the elements of a tensor touch, relative to the first element.
 struct Reach {
   int64_t low;  // zero or less
   int64_t high;
@@ -17,7 +17,7 @@ struct Reach {
 };
 
 struct TensorSignature {
-  uint32_t number;     // 0: none yet; another one for each import that differs from the one before
+  uint32_t number;     // 0: none yet; changes with each import that differs from the previous import
   bool is_comparable;  // it has few axes
   bool has_strides;    // the producer gave strides
   uint64_t flags;

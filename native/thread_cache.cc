@@ -37,7 +37,8 @@ static void FreeAll(FreeList* list) {
 }
 
 void CloseThreadCache(ThreadCache* cache) {
-  // A runtime that ends an environment on a thread of its own: the cache stays, because its thread still knows it.
+  // Some runtimes end an environment on another thread. Then the cache stays, because its own thread still points to
+  // it.
   if (--cache->environments > 0 || cache != this_thread) return;
   this_thread = nullptr;
   FreeAll(&cache->small);

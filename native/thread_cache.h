@@ -1,5 +1,5 @@
-// Thread cache: what a thread that runs JavaScript keeps to itself, so that an exchange on it takes no lock, no locked
-// instruction and no call of malloc. Other threads have none, and take the slower way.
+// Thread cache: data that a JavaScript thread keeps to itself, so that an exchange on it needs no lock, no locked
+// instruction and no call of malloc. Other threads have no cache and take a slower path.
 #ifndef DLPACK_NODE_THREAD_CACHE_H_
 #define DLPACK_NODE_THREAD_CACHE_H_
 
@@ -11,7 +11,7 @@
 
 namespace dlpack {
 
-// What is alive in this process, or what one thread added to it.
+// Counts of live objects in this process, or one thread's share of them.
 struct Counts {
   std::atomic<int64_t> storages;
   std::atomic<int64_t> bytes;
@@ -20,25 +20,25 @@ struct Counts {
   std::atomic<int64_t> tickets;
 };
 
-// Counted by threads without a cache, and by those that are gone.
+// The share of threads without a cache, and of threads that have ended.
 extern Counts counts;
 
 struct FreeBlock {
   FreeBlock* next;
 };
 
-// Blocks of one size that were given back on this thread.
+// Blocks of one size that were freed on this thread.
 struct FreeList {
   FreeBlock* first;
   uint32_t length;
 };
 
-static const size_t kSmallBlock = 72;      // a Storage; what malloc makes of it is 80, as of 64
+static const size_t kSmallBlock = 72;      // a Storage; malloc takes 80 bytes for it, as for 64
 static const size_t kLargeBlock = 192;     // a managed tensor of a few axes
-static const uint32_t kKeptBlocks = 1024;  // of each size: more than a burst of exchanges has alive at once
+static const uint32_t kKeptBlocks = 1024;  // of each size; more than a burst of exchanges needs at a time
 
 struct ThreadCache {
-  ThreadCache* next;  // all of the process
+  ThreadCache* next;  // links the caches of all threads
   Counts counts;      // written by this thread alone
   FreeList small;
   FreeList large;
@@ -46,7 +46,7 @@ struct ThreadCache {
   bool is_returning;      // python::ReturnScope
 };
 
-// NULL on a thread that runs no JavaScript. Not `thread_local`, which would be a function call away.
+// NULL on a thread that runs no JavaScript. Not `thread_local`, because each access to that would call a function.
 extern __thread ThreadCache* this_thread;
 
 // The cache of this thread for one more environment; NULL when out of memory.
@@ -69,8 +69,8 @@ inline void Count(std::atomic<int64_t>& counter, int64_t delta) { Count(this_thr
 // The sum over all threads. Any thread.
 int64_t CountOf(std::atomic<int64_t>& counter);
 
-// Blocks of kSmallBlock or kLargeBlock bytes, from malloc when the thread has none and to free when it has enough. Any
-// thread, `cache` is its own: a block may be given back on another one than it was made on.
+// Blocks of kSmallBlock or kLargeBlock bytes. They come from malloc when the cache is empty and go to free when it is
+// full. Any thread; `cache` is its own. A block may be freed on another thread than the one that allocated it.
 inline void* AllocateBlock(ThreadCache* cache, size_t size) {
   if (cache == nullptr) return malloc(size);
   FreeList* list = size == kSmallBlock ? &cache->small : &cache->large;

@@ -13,7 +13,7 @@ struct Ticket {
   Descriptor descriptor;
 };
 
-static const size_t kBuckets = 256;  // numbers are random: the low byte spreads them
+static const size_t kBuckets = 256;  // the numbers are random, so the low byte is a good hash
 static Ticket* buckets[kBuckets];
 static Lock buckets_lock;
 

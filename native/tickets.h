@@ -1,5 +1,5 @@
-// Tickets: how a tensor reaches another environment of the process. A ticket is a random number that JavaScript posts;
-// it stands for one reference and is good for one redemption. Any thread.
+// Tickets: how a tensor reaches another environment of the process. A ticket is a random number that JavaScript posts.
+// It stands for one reference and can be redeemed once. Any thread.
 #ifndef DLPACK_NODE_TICKETS_H_
 #define DLPACK_NODE_TICKETS_H_
 
@@ -8,10 +8,10 @@
 
 namespace dlpack {
 
-// Issues a ticket, two words of it, for the tensor, with a reference of its own. False when out of memory.
+// Issues a ticket, a number of two words, for the tensor. The ticket has its own reference. False when out of memory.
 bool IssueTicket(const uint64_t* number, const Descriptor& descriptor, Storage* storage);
 
-// Redeems a ticket: the caller owns the reference. NULL for a number that was never issued, or redeemed or revoked
+// Redeems a ticket. The caller owns the reference. NULL for a number that was never issued, or was redeemed or revoked
 // before.
 Storage* RedeemTicket(const uint64_t* number, Descriptor* descriptor);
 

@@ -1,4 +1,4 @@
-// Traces: a list of the live exports whose place of origin JavaScript recorded (debug mode). Any thread.
+// Traces: a list of the live exports for which JavaScript recorded where they were made (debug mode). Any thread.
 #ifndef DLPACK_NODE_TRACE_H_
 #define DLPACK_NODE_TRACE_H_
 
@@ -8,13 +8,13 @@ namespace dlpack {
 
 struct Trace;
 
-// NULL when out of memory: the export is then alive without a trace.
+// NULL when out of memory; the export then has no trace.
 Trace* BeginTrace(double place);
 
-// NULL is fine.
+// NULL is allowed.
 void EndTrace(Trace* trace);
 
-// Writes up to `capacity` places and returns how many there are.
+// Writes up to `capacity` places and returns how many exist.
 size_t ListTraces(double* places, size_t capacity);
 
 }  // namespace dlpack

@@ -1,6 +1,7 @@
 // The wire: one block of memory for each instance that JavaScript and C++ both see, so that a call carries a whole
-// tensor without a Node-API value for each field. A stack of words: every request has a slot of its own, and whatever
-// runs in the middle of a request works above it. src/native/wire.ts is its twin. JavaScript thread only.
+// tensor without a Node-API value for each field. It is a stack of words: every request has its own slot, and code that
+// runs in the middle of a request uses slots above it. src/native/wire.ts is the JavaScript side. JavaScript thread
+// only.
 #ifndef DLPACK_NODE_WIRE_H_
 #define DLPACK_NODE_WIRE_H_
 
@@ -11,24 +12,25 @@
 
 namespace dlpack {
 
-// The message of a request, by the index of its slot; one that lies outside of the wire is taken for the last slot.
+// The message of a request, by the index of its slot. An index outside the wire means the last slot.
 template <class Message>
 inline Message* MessageAt(const Instance* self, uint32_t slot) {
   static const uint32_t kLast = kWireWords - sizeof(Message) / sizeof(uint64_t);
   return reinterpret_cast<Message*>(self->words + (slot <= kLast ? slot : kLast));
 }
 
-// The message of the call that has just begun. To be called first in it: the header names another slot once JavaScript
-// runs again. The message itself stays.
+// The message of the current call. Must be called first in the call, because the header names another slot once
+// JavaScript runs again. The message itself stays valid.
 template <class Message>
 inline Message* MessageOf(const Instance* self) {
   const uint32_t slot = reinterpret_cast<const WireHeader*>(self->words)->slot;
-  // Most requests are in the first slot. With a branch the processor reads the message without waiting for the number.
+  // Most requests are in the first slot. With a branch the processor reads the message without waiting for the slot
+  // number.
   if (__builtin_expect(slot == kFirstSlot, 1)) return reinterpret_cast<Message*>(self->words + kFirstSlot);
   return MessageAt<Message>(self, slot);
 }
 
-// A message above all slots in use, which JavaScript frees when it has read it. NULL when the wire is full.
+// A message above all slots in use. JavaScript frees it after reading it. NULL when the wire is full.
 template <class Message>
 inline Message* PushMessage(const Instance* self) {
   WireHeader* header = reinterpret_cast<WireHeader*>(self->words);
@@ -42,16 +44,16 @@ inline Message* PushMessage(const Instance* self) {
 // A number of bytes that JavaScript can count; false for NaN, too.
 inline bool IsSize(double nbytes) { return nbytes >= 0 && nbytes <= static_cast<double>(kMaxSafe); }
 
-// Zero when the number is that integer.
+// Zero when the number equals the integer.
 inline uint64_t FractionBits(double number, int64_t integer) {
-  const double fraction = static_cast<double>(integer) - number;  // not -0 for a number that is -0
+  const double fraction = static_cast<double>(integer) - number;  // this order never gives -0, not even for -0
   uint64_t bits;
   memcpy(&bits, &fraction, sizeof(bits));
   return bits;
 }
 
-// The tensor that JavaScript wrote. Nothing of it is trusted: an error for everything that is not a whole number in its
-// range, or does not lie inside the wire. Whether it lies inside its storage is for CheckInside.
+// Reads the tensor that JavaScript wrote, without trusting it: returns an error for a field that is not an integer in
+// its range, or does not lie inside the wire. CheckInside checks whether the tensor lies inside its storage.
 inline Status ReadWire(const Instance* self, const WireTensor& wire, Descriptor* descriptor) {
   const int32_t ndim = Alone(wire.ndim);
   const double* dims = reinterpret_cast<const double*>(&wire + 1);
@@ -81,7 +83,7 @@ inline Status ReadWire(const Instance* self, const WireTensor& wire, Descriptor*
   return fractions == 0 ? kOk : kTooLarge;
 }
 
-// Describes a tensor to JavaScript, all but its handle and the bytes of its storage. `wire` has room for all axes.
+// Describes a tensor to JavaScript, except its handle and the size of its storage. `wire` has room for all axes.
 inline void WriteWire(const Descriptor& descriptor, WireTensor* wire) {
   const int32_t ndim = descriptor.ndim;
   memcpy(&wire->dtype, &descriptor.dtype, sizeof(wire->dtype));
@@ -94,15 +96,15 @@ inline void WriteWire(const Descriptor& descriptor, WireTensor* wire) {
   wire->signature = descriptor.signature;
   wire->byte_offset = static_cast<double>(descriptor.byte_offset);
   double* dims = reinterpret_cast<double*>(wire + 1);
-  // A foreign tensor that was refused for the number of its axes has none that could be written.
+  // A foreign tensor that was refused for its number of axes has no shape that could be written.
   for (int32_t i = 0; i < ndim && ndim <= kMaxNdim; ++i) {
     dims[i] = static_cast<double>(descriptor.shape[i]);
     dims[ndim + i] = static_cast<double>(descriptor.strides[i]);
   }
 }
 
-// Puts the caller's reference into the table of the instance and the tensor over it into `wire`. Without a storage the
-// tensor was refused: it is described for the error. Returns the status, or kOutOfMemory.
+// Puts the caller's reference into the table of the instance and describes the tensor in `wire`. Without a storage the
+// tensor was refused, and the description is for the error message. Returns the status, or kOutOfMemory.
 inline Status GiveTensor(Instance* self, Storage* storage, Status status, const Descriptor& descriptor,
                          WireTensor* wire) {
   WriteWire(descriptor, wire);

@@ -1,5 +1,5 @@
-// The structs of the DLPack C API, version 1.3, in our own declaration. tests/native/abi_layout.cc proves them against
-// a real dlpack.h.
+// Our own declaration of the structs of the DLPack C API, version 1.3. tests/native/addon/abi_layout.cc compares them
+// with a real dlpack.h.
 #ifndef DLPACK_NODE_ABI_DLPACK_ABI_H_
 #define DLPACK_NODE_ABI_DLPACK_ABI_H_
 
@@ -14,7 +14,7 @@
 
 extern "C" {
 
-// Numbers 5 and 6 were never given out.
+// DLPack does not use the numbers 5 and 6.
 enum DLDeviceType : int32_t {
   kDLCPU = 1,
   kDLCUDA = 2,
@@ -93,7 +93,8 @@ struct DLManagedTensor {
   void (*deleter)(DLManagedTensor* self);
 };
 
-// Everything up to `flags` keeps its place in all future versions, so that a stranger can always be released.
+// All fields up to `flags` keep their offsets in all future versions, so that a struct of an unknown version can be
+// released.
 struct DLManagedTensorVersioned {
   DLPackVersion version;
   void* manager_ctx;

@@ -1,5 +1,5 @@
-// The part of the TVM-FFI C ABI (0.1.x) that this addon uses, in our own declaration.
-// tests/interop/tvm-ffi/kernels/abi_layout.cc proves it against a real c_api.h.
+// Our own declaration of the part of the TVM-FFI C ABI (0.1.x) that this addon uses.
+// tests/interop/tvm-ffi/kernels/abi_layout.cc compares it with a real c_api.h.
 #ifndef DLPACK_NODE_ABI_TVM_FFI_ABI_H_
 #define DLPACK_NODE_ABI_TVM_FFI_ABI_H_
 
@@ -55,7 +55,7 @@ struct TVMFFIVersion {
 };
 
 struct TVMFFIObject {
-  uint64_t combined_ref_count;  // strong in the low half, weak in the high one
+  uint64_t combined_ref_count;  // strong count in the low half, weak count in the high half
   int32_t type_index;
   uint32_t __padding;
   void (*deleter)(void* self, int flags);
@@ -119,7 +119,7 @@ enum TVMFFIFieldFlagBitMask : int64_t {
   kTVMFFIFieldFlagBitSetterIsFunctionObj = 1 << 11,
 };
 
-// Reflection. These structs have been as they are here since 0.1.14; kReflectionPatch of library.h guards their use.
+// Reflection. These structs have this layout since 0.1.14; kReflectionPatch in library.h guards their use.
 struct TVMFFIFieldInfo {
   TVMFFIByteArray name;
   TVMFFIByteArray doc;
@@ -145,7 +145,7 @@ struct TVMFFIMethodInfo {
 struct TVMFFITypeInfo {
   int32_t type_index;
   int32_t type_depth;
-  TVMFFIByteArray type_key;  // what follows is reflection
+  TVMFFIByteArray type_key;  // the following fields are for reflection
   const TVMFFITypeInfo** type_ancestors;
   uint64_t type_key_hash;
   int32_t num_fields;
@@ -165,7 +165,7 @@ struct TVMFFITypeAttrColumn {
 
 namespace dlpack {
 
-// Every object's own part follows its header.
+// The data of every object follows its header.
 template <class Cell>
 inline Cell* CellOf(TVMFFIObjectHandle object) {
   return reinterpret_cast<Cell*>(static_cast<char*>(object) + sizeof(TVMFFIObject));

@@ -13,11 +13,11 @@ static ElementType TypeOfPacked(uint32_t packed, int64_t* bits) {
   return ElementTypeOf(packed & 0xff, packed >> 8 & 0xff);
 }
 
-// An integer that both sides count alike; false for NaN, too.
+// An integer that a JavaScript number represents exactly; false for NaN, too.
 static bool IsInteger(double number) { return number >= -9007199254740991.0 && number <= 9007199254740991.0; }
 
-// Whether every element of one side lies inside its memory. The request is written by JavaScript: a mistake there must
-// not become a pointer.
+// Whether every element of one side lies inside its memory. JavaScript wrote the request, and a mistake there must not
+// become a pointer.
 static bool FitsInside(const Pass& pass, int64_t bit, const int64_t* steps, int64_t bits, uint64_t nbytes) {
   int64_t low = bit;
   int64_t high = bit;
@@ -36,7 +36,7 @@ static bool FitsInside(const Pass& pass, int64_t bit, const int64_t* steps, int6
 static bool ReadPass(const ConvertRequest& request, Pass* pass) {
   pass->from_type = TypeOfPacked(request.from_type, &pass->from_bits);
   pass->to_type = TypeOfPacked(request.to_type, &pass->to_bits);
-  // Types without a row of their own are copied as they are, and only among themselves.
+  // Types without rows can only be copied unchanged to the same type.
   if (pass->from_type == kRaw && request.from_type != request.to_type) pass->to_bits = 0;
   pass->ndim = request.ndim;
   pass->threads = request.threads;
@@ -60,7 +60,7 @@ static bool ArrayOf(napi_env env, napi_value value, napi_typedarray_type wanted,
   return napi_get_typedarray_info(env, value, &type, length, data, nullptr, nullptr) == napi_ok && type == wanted;
 }
 
-// Memory of a storage that this instance holds, or of the typed array given in its place.
+// The memory of a storage that this instance holds, or of the typed array that is passed instead.
 static uint8_t* MemoryOf(Instance* self, uint32_t handle, napi_value array, uint64_t* nbytes) {
   void* data = nullptr;
   size_t length = 0;
@@ -136,7 +136,7 @@ static napi_value Queue(napi_env env, AsyncPass* pass) {
   return nullptr;
 }
 
-// convertAsync(), for two storages: a promise of whether it was done, or undefined. Both are kept until then.
+// convertAsync(), for two storages: a promise of whether the pass ran, or undefined. Both storages are kept until then.
 napi_value ConvertAsync(napi_env env, napi_callback_info info) {
   Instance* self = InstanceOf(env, info);
   const ConvertRequest* request = MessageOf<ConvertRequest>(self);

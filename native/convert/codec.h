@@ -1,6 +1,7 @@
-// Codecs: one element of each type from and to float, double and 64-bit integers, without branches so that loops over
-// them become vector code. src/minifloat.ts and src/values/cast.ts have the same rules. Included once for each
-// instruction set, in a namespace of its own: one definition for all would end up with the instructions of one of them.
+// Codecs: convert one element of each type from and to float, double and 64-bit integers, without branches, so that
+// compilers vectorize loops over them. src/values/minifloat.ts and src/values/cast.ts have the same rules. Included
+// once for each instruction set, in its own namespace: with the same names, the linker would keep the code of only one
+// set.
 #include <stdint.h>
 #include <string.h>
 
@@ -27,7 +28,7 @@ constexpr double PowerOfTwo(int exponent) {
 static const uint32_t kNan32 = 0x7fc00000;
 static const uint64_t kNan64 = 0x7ff8000000000000;
 
-// What a float type is made of.
+// The bit layout of a float type of the processor.
 template <class Real>
 struct Host;
 template <>
@@ -43,7 +44,8 @@ struct Host<double> {
   static constexpr int kMantissa = 52, kBias = 1023;
 };
 
-// An integer as a double whose last bit tells that some were cut off: rounding it again is rounding the integer once.
+// Rounds an integer to odd: the last bit of the double is set if any bits were cut off. A second rounding then gives
+// the same result as rounding the integer once.
 DLPACK_INLINE double ToOdd(uint64_t magnitude) {
   const int cut = magnitude >> 53 == 0 ? 0 : 11 - __builtin_clzll(magnitude);
   const uint64_t kept = magnitude >> cut;
@@ -65,7 +67,7 @@ struct Mini {
   static constexpr uint32_t kMax = kSpecials == kIeee ? kTop - 1 : kSpecials == kFn ? kSign - 2 : kSign - 1;
   static constexpr uint32_t kNan = kSpecials == kIeee ? kTop + (1u << kM) / 2 : kSpecials == kFn ? kSign - 1 : kSign;
 
-  // At compile time, for tables.
+  // Runs at compile time, for tables.
   static constexpr float Decode(uint32_t bits) {
     const uint32_t code = bits & (kSign - 1);
     const bool negative = (bits & kSign) != 0;
@@ -89,12 +91,13 @@ struct Mini {
     const Bits bits = BitCast<Bits>(value);
     const Signed magnitude = static_cast<Signed>(bits & (~Bits{0} >> 1));
     const Signed sign = static_cast<Signed>(bits >> (sizeof(Bits) * 8 - 1)) << (kE + kM);
-    // Half of the last kept bit, less one when that bit is even: ties go to even.
+    // Adds half of the last kept bit, minus one when that bit is even, so that ties round to even.
     const Bits absolute = static_cast<Bits>(magnitude);
     const Bits rounded = absolute + ((Bits{1} << (kShift - 1)) - 1) + ((absolute >> kShift) & 1);
     Signed code = static_cast<Signed>(rounded >> kShift) - (static_cast<Signed>(kBias - kFormatBias) << kM);
     if (kBias != kFormatBias) {
-      // Below the smallest normal number, adding a number whose last bit is the format's lets the processor round.
+      // Below the smallest normal number the processor rounds: this adds a number whose last bit has the value of the
+      // format's last bit.
       constexpr int kPower = 1 - kFormatBias - kM + kMantissa;
       constexpr Signed kMagicBits = static_cast<Signed>(kPower + kBias) << kMantissa;
       const Signed sum = BitCast<Signed>(BitCast<Real>(magnitude) + static_cast<Real>(PowerOfTwo(kPower)));
@@ -122,7 +125,7 @@ struct Table {
   }
 };
 
-// Formats of a byte or less, decoded by a table.
+// Formats of a byte or less, decoded with a table.
 template <int kE, int kM, int kBias, Specials kSpecials>
 struct Small : Mini<kE, kM, kBias, kSpecials> {
   typedef Mini<kE, kM, kBias, kSpecials> Format;
@@ -173,7 +176,7 @@ struct E8M0FNU {
     constexpr int kMantissa = Host<Real>::kMantissa;
     constexpr Signed kOffset = Host<Real>::kBias - 127;
     const Signed bits = BitCast<Signed>(value);
-    // Halfway goes up. In float32 the lowest power, 2^-127, is a subnormal number.
+    // Ties round up. In float32 the lowest power, 2^-127, is a subnormal number.
     const Bits rounded = static_cast<Bits>(bits) + (Bits{1} << (kMantissa - 1));
     const Signed exponent = static_cast<Signed>(rounded >> kMantissa) - kOffset;
     constexpr Signed kOneAndHalf = (Signed{1} << (kMantissa - 1)) + (Signed{1} << (kMantissa - 2));
@@ -219,7 +222,7 @@ struct Bool {
   DLPACK_INLINE uint8_t FromU64(uint64_t value) { return value != 0; }
 };
 
-// Integers wrap around between each other; floats are cut off towards zero and held in the range, and NaN is zero.
+// Casts between integers wrap around. Floats are truncated towards zero and clamped to the range; NaN becomes zero.
 template <int kBits, bool kSigned, class UnitType, class Signed>
 struct Integer {
   typedef UnitType Unit;

@@ -20,7 +20,7 @@ Storage* CopyElements(const DLTensor& tensor, bool is_padded, uint64_t nbytes) {
   pass.to = static_cast<uint8_t*>(copy->data);
   pass.threads = 1;
   for (int32_t i = 0; i < tensor.ndim; ++i) AddAxis(&pass, tensor.shape[i], tensor.strides[i] * element_bits);
-  // An element is copied in units of its scalars, or of bytes where those have an unusual width.
+  // An element is copied scalar by scalar, or byte by byte if its scalars have an unusual width.
   pass.from_bits = pass.to_bits = is_padded ? 8 : tensor.dtype.bits;
   pass.from_type = pass.to_type = kRaw;
   if (!CanRun(pass)) pass.from_bits = pass.to_bits = 8;

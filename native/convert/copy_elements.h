@@ -1,4 +1,4 @@
-// A tensor's elements side by side in new memory. Any thread.
+// Copies a tensor's elements into new contiguous memory. Any thread.
 #ifndef DLPACK_NODE_CONVERT_COPY_ELEMENTS_H_
 #define DLPACK_NODE_CONVERT_COPY_ELEMENTS_H_
 
@@ -7,8 +7,8 @@
 
 namespace dlpack {
 
-// Copies the elements of a tensor in host memory, row-major, into `nbytes` of new memory, which is what they need.
-// `is_padded`: elements of fewer than eight bits have a byte each. NULL when out of memory.
+// Copies the elements of a tensor in host memory, in row-major order, into new memory of `nbytes` bytes, their exact
+// size. `is_padded`: elements of fewer than eight bits take a byte each. NULL when out of memory.
 Storage* CopyElements(const DLTensor& tensor, bool is_padded, uint64_t nbytes);
 
 }  // namespace dlpack

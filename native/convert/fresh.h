@@ -1,4 +1,4 @@
-// Fresh memory: pages that nobody has used since they were allocated. Any thread.
+// Fresh memory: pages that were not used since they were allocated. Any thread.
 #ifndef DLPACK_NODE_CONVERT_FRESH_H_
 #define DLPACK_NODE_CONVERT_FRESH_H_
 
@@ -6,8 +6,8 @@
 
 namespace dlpack {
 
-// Whether the system still has to find pages for this memory. A guess from a few places; false where the system does
-// not tell.
+// Whether the system still has to provide pages for this memory. An estimate from a few addresses; false where the
+// system does not report it.
 bool IsFresh(const uint8_t* memory, int64_t bytes);
 
 }  // namespace dlpack

@@ -1,6 +1,6 @@
-// A pass is cut into units: a place on the outer axes, a strip of the axis that is innermost in the source (where that
-// is another one), and a stretch of the innermost axis of the target. Each thread has a share of them in a row, and
-// when it is done helps the others with theirs.
+// A pass is cut into units. A unit is one position on the outer axes, a strip of the source's innermost axis (if it
+// differs from the target's), and a stretch of the target's innermost axis. Each thread has a share of consecutive
+// units. When it finishes its share, it helps with the shares of other threads.
 #include "pass.h"
 
 #include <stdlib.h>
@@ -15,31 +15,32 @@
 
 namespace dlpack {
 
-// Elements that a stage hands to the next: a few of them stay in the first-level cache together.
+// Elements that one stage passes to the next. A few such blocks fit into the first-level cache.
 static const size_t kBlock = 1024;
-// Elements of a unit along the innermost axis. A multiple of eight, so that units of packed types end on bytes.
+// Elements of a unit along the innermost axis. A multiple of eight, so that units of packed types end on byte
+// boundaries.
 static const int64_t kStretch = 16384;
 // Rows and columns of a tile: long enough to use whole cache lines on both sides.
 static const int64_t kTile = 64;
 static const int64_t kTileBytes = 32768;
-// A line of the caches, which streams write as a whole.
+// A cache line; streamed stores write whole lines.
 static const int64_t kLine = 64;
-// Bytes that are worth threads, and those that are worth one each.
+// The smallest pass, in bytes, that uses several threads, and the bytes for each thread.
 static const int64_t kLarge = 4 << 20;
 static const int64_t kPerThread = 1 << 20;
 
 struct Kernel {
   Row first;   // NULL: the source is the intermediate already
-  Row second;  // NULL: the target is
-  Row packed;  // instead of `first`, from packed memory
-  Row stream;  // instead of both, past the caches; NULL where there is none
+  Row second;  // NULL: the target is the intermediate
+  Row packed;  // replaces `first` for packed memory
+  Row stream;  // replaces both and bypasses the caches; NULL where there is no such row
   Row stream_packed;
   size_t from_size;
   size_t middle_size;
   size_t to_size;
 };
 
-// Units in a row. On a line of its own: what one thread writes there should not be in the way of another.
+// Consecutive units. On its own cache line, so that a write by one thread does not slow other threads down.
 struct alignas(64) Share {
   std::atomic<int64_t> next;
   int64_t end;
@@ -50,7 +51,7 @@ struct Job {
   const Rows* rows;
   Kernel kernel;
   int32_t last;    // the innermost axis of the target, -1 for a single element
-  int32_t across;  // the axis on which the source lies side by side, -1 when that is `last`, or none
+  int32_t across;  // the axis along which the source is contiguous; -1 when that is `last`, or none
   int64_t length;  // of the innermost axis
   int64_t from_step;
   int64_t to_step;
@@ -58,7 +59,7 @@ struct Job {
   int64_t strip;  // elements of a strip
   int64_t stretches;
   int64_t units;
-  bool from_is_dense;  // units of memory side by side along the innermost axis
+  bool from_is_dense;  // contiguous along the innermost axis
   bool to_is_dense;
   bool streams;
   bool reads_ahead;  // more than the caches of a core hold
@@ -66,7 +67,7 @@ struct Job {
   Share* shares;  // one for each thread
 };
 
-// Where a unit, a block of it, starts: bits in both memories.
+// Where a unit, or a block of it, starts in both memories, in bits.
 struct Place {
   int64_t from;
   int64_t to;
@@ -113,7 +114,7 @@ bool CanRun(const Pass& pass) {
   return FindKernel(pass, BestRows(), &kernel);
 }
 
-// Elements side by side into elements side by side, at most kBlock of them.
+// Converts contiguous elements into contiguous elements, at most kBlock of them.
 static void Apply(const Kernel& kernel, Row first, const uint8_t* in, uint8_t* out, size_t count) {
   alignas(64) uint8_t middle[kBlock * 8];
   if (first == nullptr && kernel.second == nullptr) {
@@ -128,7 +129,7 @@ static void Apply(const Kernel& kernel, Row first, const uint8_t* in, uint8_t* o
   }
 }
 
-// From `in`, elements side by side, to their places.
+// Converts contiguous elements from `in` and stores them in the target.
 static void Store(const Job& job, Row first, const uint8_t* in, int64_t to_bit, size_t count) {
   alignas(64) uint8_t buffer[kBlock * 16];
   const Pass& pass = *job.pass;
@@ -141,7 +142,8 @@ static void Store(const Job& job, Row first, const uint8_t* in, int64_t to_bit, 
   Scatter(pass.to, to_bit, job.to_step, pass.to_bits, elements, count);
 }
 
-// Asks for what comes two blocks later: processors look ahead no further than a page. Behind the end that does nothing.
+// Prefetches the memory two blocks ahead, because processors prefetch no further than a page. Past the end this has no
+// effect.
 static void Prefetch(const uint8_t* block, size_t bytes) {
   for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch(block + 2 * bytes + i, 0, 2);
 }
@@ -174,7 +176,7 @@ static void RunStretch(const Job& job, Place at, int64_t count) {
     const int64_t to_bit = at.to + i * job.to_step;
     const uint8_t* from = pass.from + from_bit / 8;
     if (!is_packed && !is_dense) {
-      // One value for all: no block after the first is longer.
+      // With step 0 all elements are equal. The first block is the longest, so it is gathered only once.
       if (i == 0 || job.from_step != 0) Gather(pass.from, from_bit, job.from_step, pass.from_bits, buffer, block);
       Store(job, kernel.first, buffer, to_bit, block);
       continue;
@@ -189,15 +191,15 @@ static void RunStretch(const Job& job, Place at, int64_t count) {
 
 static int Log2(size_t size) { return size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : size == 8 ? 3 : 4; }
 
-// A stretch of the innermost axis by a strip of the one that is innermost in the source, turned tile by tile in a
-// buffer that stays in the cache: both memories are then touched in whole lines, whatever their distances.
+// Runs a stretch of the innermost axis times a strip of the source's innermost axis. Transposes it tile by tile in a
+// buffer that stays in the cache, so that both memories are accessed in whole cache lines, whatever their strides.
 static void RunTiles(const Job& job, Place at, int64_t strip, int64_t count) {
   alignas(64) uint8_t buffer[kTileBytes];
   const Pass& pass = *job.pass;
   const int64_t size = static_cast<int64_t>(job.kernel.from_size);
   const int64_t width = kTileBytes / (size * strip) < static_cast<int64_t>(kBlock) ? kTileBytes / (size * strip)
                                                                                    : static_cast<int64_t>(kBlock);
-  // Multiples of eight elements are what vector code turns, and multiples of a line what is written at once.
+  // Vector code transposes multiples of eight elements, and stores write multiples of a cache line.
   const int64_t step = width > kTile ? kTile : width;
   const Transpose transpose = job.rows->transpose[Log2(job.kernel.from_size)];
   for (int64_t j = 0; j < count; j += step) {
@@ -244,18 +246,19 @@ static void RunShare(const Job& job, Share* share) {
   }
 }
 
-// Any thread, several at a time. The same thread begins with the same share every time: its caches may hold that
+// Any thread, several at a time. The same thread always begins with the same share, because its caches may hold that
 // memory.
 static void Work(void* data, int32_t thread) {
   const Job& job = *static_cast<Job*>(data);
   for (int32_t i = 0; i < job.threads; ++i) RunShare(job, &job.shares[(thread + i) % job.threads]);
 #if defined(__x86_64__)
-  // Streamed stores are not ordered with others: they must be visible before anyone is told.
+  // Streamed stores are not ordered with other stores, so they must become visible before other threads learn of the
+  // end.
   __asm__ volatile("sfence" ::: "memory");
 #endif
 }
 
-// Where the source lies side by side, when that is not the innermost axis of the target.
+// The axis along which the source is contiguous, if it is not the innermost axis of the target.
 static int32_t FindAcross(const Pass& pass, int32_t last) {
   if (last < 1 || pass.from_bits < 8 || pass.from_step[last] == pass.from_bits || pass.from_step[last] == 0) return -1;
   for (int32_t axis = last - 1; axis >= 0; --axis) {
@@ -264,7 +267,7 @@ static int32_t FindAcross(const Pass& pass, int32_t last) {
   return -1;
 }
 
-// Threads may share a target only where no two units write to the same byte.
+// Threads may share a target only if no two units write to the same byte.
 static bool IsDivisible(const Pass& pass, const Job& job) {
   if (pass.to_bits >= 8) return true;
   if (pass.to_bit % 8 != 0 || job.across >= 0 || job.to_step != pass.to_bits) return false;
@@ -274,9 +277,8 @@ static bool IsDivisible(const Pass& pass, const Job& job) {
   return true;
 }
 
-// Bytes of source and target together that the caches no longer hold when they are used next. Processors share their
-// last cache among more than this process, so that even a large one counts for little. DLPACK_CACHE_BYTES says
-// otherwise.
+// The size of source and target together above which the caches will not hold them until their next use. Other
+// processes use the last-level cache too, so only a part of it counts. DLPACK_CACHE_BYTES overrides it.
 static int64_t FindCacheBytes() {
   const char* asked = getenv("DLPACK_CACHE_BYTES");
   if (asked != nullptr) return atoll(asked);
@@ -288,8 +290,8 @@ static int64_t FindCacheBytes() {
   return share > most ? most : share < least ? least : share;
 }
 
-// Asked once: the answer comes from the processor, which takes as long as a small copy. Two threads that come here
-// first find the same.
+// Computed once, because the query takes as long as a small copy. Two threads that compute it at the same time get the
+// same result.
 static int64_t CacheBytes() {
   static int64_t bytes = -1;
   int64_t known = __atomic_load_n(&bytes, __ATOMIC_RELAXED);
@@ -320,8 +322,8 @@ void RunPass(const Pass& pass) {
   }
   const int64_t bytes = count * static_cast<int64_t>(job.kernel.to_size);
   const int64_t read = count * pass.from_bits / 8;
-  // A stream saves reading the target first, which matters where more is written than read or one row does it all.
-  // Fresh memory the system has to fill with zeros first, and then the caches hold it.
+  // Streaming avoids reading the target first. This matters when more is written than read, or when a single row does
+  // the whole cast. The system has to fill fresh memory with zeros first, and then the caches hold it.
   const bool is_worth_it = bytes >= read || job.kernel.stream != nullptr;
   job.streams = job.to_is_dense && is_worth_it && bytes + read >= CacheBytes() &&
                 job.length * static_cast<int64_t>(job.kernel.to_size) >= kLine &&

@@ -1,4 +1,4 @@
-// Pass: one copy or cast over memory, as src/pass.ts describes it. Any thread.
+// Pass: one copy or cast over memory, as src/values/pass.ts describes it. Any thread.
 #ifndef DLPACK_NODE_CONVERT_PASS_H_
 #define DLPACK_NODE_CONVERT_PASS_H_
 
@@ -6,10 +6,10 @@
 
 namespace dlpack {
 
-static const int32_t kMaxAxes = 66;  // those of a tensor, lanes, and the parts of complex numbers
+static const int32_t kMaxAxes = 66;  // the axes of a tensor, lanes, and the parts of complex numbers
 
-// Offsets and steps are bits; axes are the outermost first, and steps in the target fall from there. JavaScript has
-// merged the axes; binding.cc has checked that everything lies inside the memory.
+// Offsets and steps are in bits. The outermost axis is first, and the target's steps decrease from there. JavaScript
+// has merged the axes; binding.cc has checked that everything lies inside the memory.
 struct Pass {
   const uint8_t* from;
   uint8_t* to;
@@ -26,7 +26,7 @@ struct Pass {
   int64_t to_step[kMaxAxes];
 };
 
-// False, with nothing written, when there is no row for these types.
+// False when there is no row for these types.
 bool CanRun(const Pass& pass);
 
 void RunPass(const Pass& pass);

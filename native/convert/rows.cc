@@ -17,7 +17,7 @@ static uint64_t EnabledState() {
   return (static_cast<uint64_t>(high) << 32) | low;
 }
 
-// Asked of the processor itself: the compiler's helper for this lives in a library that the addon does not link.
+// Queries the processor directly, because the compiler's helper for this is in a library that the addon does not link.
 static const Rows* Detect() {
   uint32_t a, b, c, d;
   if (!__get_cpuid(1, &a, &b, &c, &d)) return &kPortableRows;
@@ -30,7 +30,7 @@ static const Rows* Detect() {
 }
 
 const Rows& BestRows() {
-  // Two threads that come here first find the same answer.
+  // Two threads that compute it at the same time get the same result.
   static const Rows* best = nullptr;
   const Rows* known = __atomic_load_n(&best, __ATOMIC_RELAXED);
   if (known != nullptr) return *known;

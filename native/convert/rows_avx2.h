@@ -1,5 +1,5 @@
-// Rows that AVX2 has instructions for which compilers do not find. Each returns how many elements it did; the loop
-// behind it does the rest. Where kStream is true the target starts on a cache line and is written past the caches.
+// Rows with AVX2 instructions that compilers do not find. Each returns how many elements it converted; the loop after
+// it converts the others. If kStream is true, the target starts on a cache line and stores bypass the caches.
 #include "rows_x86.h"
 
 namespace dlpack {
@@ -23,7 +23,7 @@ DLPACK_INLINE void StoreBytes(uint8_t* to, __m256i bytes) {
 
 DLPACK_INLINE __m128i LoadBytes(const uint8_t* at) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at)); }
 
-// Sign and payload of a NaN do not get through.
+// Clears the sign and the payload of a NaN.
 DLPACK_INLINE __m256 CleanNan(__m256 value) {
   const __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32(static_cast<int>(kNan32)));
   return _mm256_blendv_ps(value, nan, _mm256_cmp_ps(value, value, _CMP_UNORD_Q));
@@ -117,8 +117,9 @@ DLPACK_INLINE size_t PackedToF32ByHand(const uint8_t* in, uint8_t* out, size_t c
                           FromHighest<Type>(_mm256_sllv_epi32(_mm256_set1_epi32(static_cast<int>(word)), shifts)));
     }
   } else if constexpr (__is_same(Type, E2M3FN) || __is_same(Type, E3M2FN)) {
-    // Eight elements lie in six bytes, and take two of them each. Eight bytes are read: those of the first eight
-    // elements and two behind, those of the second and two before.
+    // Eight elements lie in six bytes, and each is gathered from two bytes. Eight bytes are read at a time: for the
+    // first eight elements their six bytes and two after them, for the second eight their six bytes and two before
+    // them.
     const __m256i first = _mm256_setr_epi8(0, 1, -1, -1, 0, 1, -1, -1, 1, 2, -1, -1, 2, 3, -1, -1, 3, 4, -1, -1, 3, 4,
                                            -1, -1, 4, 5, -1, -1, 5, 6, -1, -1);
     const __m256i second = _mm256_add_epi8(first, _mm256_set1_epi32(0x0202));
@@ -138,15 +139,14 @@ DLPACK_INLINE size_t PackedToF32ByHand(const uint8_t* in, uint8_t* out, size_t c
   return i;
 }
 
-// Eight numbers into codes, as Mini::Encode does it, with one rounding for normal and subnormal numbers: the sum with a
-// number whose last bit is that of the code.
+// Encodes eight numbers as Mini::Encode does, but with one rounding for normal and subnormal numbers: it adds a number
+// whose last bit has the value of the code's last bit.
 template <int kE, int kM, int kBias, Specials kSpecials>
 DLPACK_INLINE __m256i EncodeEight(Small<kE, kM, kBias, kSpecials>, __m256 value) {
   typedef Mini<kE, kM, kBias, kSpecials> Format;
   constexpr int kShift = 23 - kM;
   constexpr int32_t kNormal = (128 - kBias) << 23;
-  // What is larger than the code behind the last number rounds to that code, which is infinity or NaN where there is
-  // one.
+  // Larger values round to the code after the last number, which is infinity or NaN if the format has one.
   constexpr uint32_t kLastCode = kSpecials == kNone ? Format::kMax : Format::kMax + 1;
   constexpr int32_t kLast = static_cast<int32_t>(kLastCode << kShift) + ((127 - kBias) << 23);
   const __m256i bits = _mm256_castps_si256(kSpecials == kFn ? CleanNan(value) : value);
@@ -169,7 +169,7 @@ DLPACK_INLINE __m256i EncodeEight(Small<kE, kM, kBias, kSpecials>, __m256 value)
   return _mm256_blendv_epi8(number, _mm256_set1_epi32(Format::kNan), is_nan);
 }
 
-// The upper half of a float, rounded into, in the lower half of its lane.
+// Rounds a float to its upper half, and puts it into the lower half of its lane.
 DLPACK_INLINE __m256i RoundUpperHalf(const float* from) {
   const __m256i bits = _mm256_castps_si256(CleanNan(_mm256_loadu_ps(from)));
   const __m256i last = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
@@ -194,7 +194,7 @@ DLPACK_INLINE size_t FromF32ByHand(const uint8_t* in, uint8_t* out, size_t count
     for (; i + 32 <= count; i += 32) {
       __m256i codes[4];
       for (size_t k = 0; k < 4; ++k) codes[k] = EncodeEight(Type(), _mm256_loadu_ps(from + i + k * 8));
-      // Packing works in lanes of sixteen bytes and mixes fours of elements.
+      // Packing works in lanes of sixteen bytes and permutes groups of four elements.
       const __m256i mixed =
           _mm256_packus_epi16(_mm256_packus_epi32(codes[0], codes[1]), _mm256_packus_epi32(codes[2], codes[3]));
       StoreBytes<kStream>(out + i, _mm256_permutevar8x32_epi32(mixed, order));

@@ -8,7 +8,7 @@
 #pragma clang attribute push(__attribute__((target("avx2,f16c,avx512f,avx512bw,avx512vl,avx512dq"))), \
                              apply_to = function)
 #else
-// The headers of GCC before 13 use an uninitialised variable on purpose for "any value".
+// The headers of GCC before 13 use an uninitialised variable on purpose, as an undefined value.
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC target("avx2,f16c,avx512f,avx512bw,avx512vl,avx512dq,prefer-vector-width=512")

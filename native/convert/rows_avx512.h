@@ -1,5 +1,5 @@
-// Rows that AVX-512 has instructions for which compilers do not find. Each returns how many elements it did; the loop
-// behind it does the rest. Where kStream is true the target starts on a cache line and is written past the caches.
+// Rows with AVX-512 instructions that compilers do not find. Each returns how many elements it converted; the loop
+// after it converts the others. If kStream is true, the target starts on a cache line and stores bypass the caches.
 #include "rows_x86.h"
 
 namespace dlpack {
@@ -20,7 +20,7 @@ DLPACK_INLINE void StoreLine(void* to, __m512 line) {
 
 DLPACK_INLINE __m128i LoadBytes(const uint8_t* at) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at)); }
 
-// Sign and payload of a NaN do not get through: the instruction takes the first operand for NaN, else the second.
+// Clears the sign and the payload of a NaN: the instruction returns the first operand for NaN, else the second.
 DLPACK_INLINE __m512 CleanNan(__m512 value) {
   const __m512 nan = _mm512_castsi512_ps(_mm512_set1_epi32(static_cast<int>(kNan32)));
   return _mm512_fixupimm_ps(nan, value, _mm512_set1_epi32(0x11111100), 0);
@@ -72,7 +72,7 @@ struct Sixteen<BFloat16> {
   }
 };
 
-// The sixteen values of four bits by their codes; bits above do not matter.
+// Looks up values of four bits by their codes; higher bits are ignored.
 template <class Type>
 DLPACK_INLINE __m512 LookUp4(__m512i codes) {
   float table[16];
@@ -80,7 +80,7 @@ DLPACK_INLINE __m512 LookUp4(__m512i codes) {
   return _mm512_permutexvar_ps(codes, _mm512_loadu_ps(table));
 }
 
-// Floats of six bits: the magnitudes come from a table, the sign from the code; bits above do not matter.
+// Floats of six bits: the magnitude comes from a table, the sign from the code; higher bits are ignored.
 template <class Type>
 DLPACK_INLINE __m512 LookUp6(__m512i codes) {
   const __m512 low = _mm512_loadu_ps(Type::kTable.values);
@@ -155,7 +155,7 @@ DLPACK_INLINE size_t PackedToF32ByHand(const uint8_t* in, uint8_t* out, size_t c
       StoreLine<kStream>(out + i * 4, LookUp4<Type>(_mm512_srlv_epi32(spread, shifts)));
     }
   } else if constexpr (IsSixBits<Type>()) {
-    // Four elements lie in three bytes: each lane of sixteen bytes takes its own three, in pairs for each element.
+    // Four elements lie in three bytes. Each lane of sixteen bytes gathers its own three bytes, two for each element.
     alignas(64) int8_t places[64];
     for (int k = 0; k < 64; ++k) {
       const int element = k / 4;
@@ -172,15 +172,14 @@ DLPACK_INLINE size_t PackedToF32ByHand(const uint8_t* in, uint8_t* out, size_t c
   return i;
 }
 
-// Sixteen numbers into codes, as Mini::Encode does it, with one rounding for normal and subnormal numbers: the sum with
-// a number whose last bit is that of the code.
+// Encodes sixteen numbers as Mini::Encode does, but with one rounding for normal and subnormal numbers: it adds a
+// number whose last bit has the value of the code's last bit.
 template <int kE, int kM, int kBias, Specials kSpecials>
 DLPACK_INLINE __m512i EncodeSixteen(Small<kE, kM, kBias, kSpecials>, __m512 value) {
   typedef Mini<kE, kM, kBias, kSpecials> Format;
   constexpr int kShift = 23 - kM;
   constexpr int32_t kNormal = (128 - kBias) << 23;
-  // What is larger than the code behind the last number rounds to that code, which is infinity or NaN where there is
-  // one.
+  // Larger values round to the code after the last number, which is infinity or NaN if the format has one.
   constexpr uint32_t kLastCode = kSpecials == kNone ? Format::kMax : Format::kMax + 1;
   constexpr int32_t kLast = static_cast<int32_t>(kLastCode << kShift) + ((127 - kBias) << 23);
   const __m512i bits = _mm512_castps_si512(kSpecials == kFn ? CleanNan(value) : value);
@@ -200,7 +199,7 @@ DLPACK_INLINE __m512i EncodeSixteen(Small<kE, kM, kBias, kSpecials>, __m512 valu
   return _mm512_mask_mov_epi32(number, is_nan, _mm512_set1_epi32(Format::kNan));
 }
 
-// The upper half of a float, rounded into.
+// Rounds a float to its upper half.
 DLPACK_INLINE __m512i RoundUpperHalf(const float* from) {
   const __m512i bits = _mm512_castps_si512(CleanNan(_mm512_loadu_ps(from)));
   const __m512i last = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
@@ -216,7 +215,7 @@ constexpr bool CanStreamFromF32() {
   return Half<Type>::kIsSmall || __is_same(Type, Float16) || __is_same(Type, BFloat16);
 }
 
-// A cache line at a time, so that it can be streamed.
+// Converts a cache line at a time, so that it can be streamed.
 template <class Type, bool kStream>
 DLPACK_INLINE size_t FromF32ByHand(const uint8_t* in, uint8_t* out, size_t count) {
   const float* from = reinterpret_cast<const float*>(in);
@@ -226,7 +225,7 @@ DLPACK_INLINE size_t FromF32ByHand(const uint8_t* in, uint8_t* out, size_t count
     for (; i + 64 <= count; i += 64) {
       __m512i codes[4];
       for (size_t k = 0; k < 4; ++k) codes[k] = EncodeSixteen(Type(), _mm512_loadu_ps(from + i + k * 16));
-      // Packing works in lanes of sixteen bytes and mixes fours of elements.
+      // Packing works in lanes of sixteen bytes and permutes groups of four elements.
       const __m512i mixed =
           _mm512_packus_epi16(_mm512_packus_epi32(codes[0], codes[1]), _mm512_packus_epi32(codes[2], codes[3]));
       StoreLine<kStream>(out + i, _mm512_permutexvar_epi32(order, mixed));

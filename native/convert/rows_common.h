@@ -1,6 +1,6 @@
 // The rows of one instruction set, in the namespace DLPACK_ISA: loops over codecs that compilers turn into vector code.
-// Files that know better for some of them (rows_avx2.h, rows_avx512.h, rows_neon.h) come between codec.h and this one
-// and define DLPACK_ROWS_BY_HAND.
+// Files with hand-written rows (rows_avx2.h, rows_avx512.h, rows_neon.h) are included between codec.h and this file and
+// define DLPACK_ROWS_BY_HAND.
 #if defined(__x86_64__)
 #include <emmintrin.h>
 #endif
@@ -128,7 +128,7 @@ static void TransposeUnits4(const uint8_t* in, int64_t row_bytes, uint8_t* out, 
                             size_t columns) {
   size_t rows_done, columns_done;
   TransposeByHand(in, row_bytes, out, out_stride, rows, columns, &rows_done, &columns_done);
-  // What is left: columns behind the blocks, and rows below them.
+  // The remaining columns after the blocks, and the remaining rows below them.
   if (columns_done < columns) {
     TransposeUnits<uint32_t>(in + columns_done * 4, row_bytes, out + columns_done * out_stride * 4, out_stride,
                              rows_done, columns - columns_done);

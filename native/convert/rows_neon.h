@@ -1,5 +1,5 @@
-// Rows that NEON has instructions for which compilers do not find. Each returns how many elements it did; the loop
-// behind it does the rest. Part of every 64-bit ARM processor, so nothing is chosen at run time.
+// Rows with NEON instructions that compilers do not find. Each returns how many elements it converted; the loop after
+// it converts the others. Every 64-bit ARM processor has NEON, so nothing is chosen at run time.
 #include <arm_neon.h>
 
 #define DLPACK_ROWS_BY_HAND
@@ -12,7 +12,7 @@ struct Half {
   static constexpr bool kPossible = false;
 };
 
-// A format with at most the exponent of float16 is one, shifted, times a power of two.
+// A value of a format with no more exponent bits than float16 is a shifted float16 times a power of two.
 template <int kE, int kM, int kBias, Specials kSpecials>
 struct Half<Small<kE, kM, kBias, kSpecials>> {
   typedef Mini<kE, kM, kBias, kSpecials> Format;
@@ -40,7 +40,7 @@ struct Half<Small<kE, kM, kBias, kSpecials>> {
   }
 };
 
-// Sign and payload of a NaN do not get through.
+// Clears the sign and the payload of a NaN.
 DLPACK_INLINE float32x4_t CleanNan(float32x4_t value) {
   return vbslq_f32(vceqq_f32(value, value), value, vreinterpretq_f32_u32(vdupq_n_u32(kNan32)));
 }

@@ -1,12 +1,12 @@
-// What the rows by hand of AVX2 and AVX-512 share: the format of small floats, and turning tiles.
+// Shared by the hand-written rows of AVX2 and AVX-512: the format of small floats, and transposing tiles.
 #define DLPACK_ROWS_BY_HAND
 #define DLPACK_ROWS_TRANSPOSE
 
 namespace dlpack {
 namespace DLPACK_ISA {
 
-// A format with at most the exponent of float16 is one, shifted, times a power of two: the processor then handles
-// subnormal numbers at full speed.
+// A value of a format with no more exponent bits than float16 is a shifted float16 times a power of two. This way the
+// processor handles subnormal numbers at full speed.
 template <class Type>
 struct Half {
   static constexpr bool kIsSmall = false, kPossible = false;
@@ -19,13 +19,12 @@ struct Half<Small<kE, kM, kBias, kSpecials>> {
   static constexpr bool kPossible = kE < 5 || (kSpecials == kIeee && kBias == 15);
   static constexpr float kScale = static_cast<float>(PowerOfTwo(15 - kBias));
 
-  // Sixteen codes, each in sixteen bits; bits above a code do not matter. What is no number comes out as something
-  // else.
+  // Sixteen codes, each in sixteen bits; bits above a code are ignored. The results for infinity and NaN are wrong.
   DLPACK_INLINE __m256i Numbers(__m256i codes) {
     constexpr int kGap = kE < 5 ? 5 - kE : 0;
     constexpr int kCopies = ((1 << kGap) - 1) << (15 - kGap);
     const __m256i high = _mm256_slli_epi16(codes, 15 - kE - kM);
-    // The shift brings copies of the sign with it.
+    // The arithmetic shift copies the sign into these bits.
     return _mm256_andnot_si256(_mm256_set1_epi16(static_cast<int16_t>(kCopies)), _mm256_srai_epi16(high, kGap));
   }
 };

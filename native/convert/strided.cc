@@ -25,7 +25,7 @@ static void ScatterUnits(uint8_t* memory, int64_t step, const uint8_t* in, size_
   for (size_t i = 0; i < count; ++i, memory += step) *reinterpret_cast<Unit*>(memory) = from[i];
 }
 
-// The byte behind is read only where the element reaches into it: it may lie outside of the memory.
+// Reads the next byte only if the element reaches into it, because that byte may lie outside the memory.
 static void GatherBits(const uint8_t* memory, int64_t bit, int64_t step, int64_t bits, uint8_t* out, size_t count) {
   const uint32_t mask = (1u << bits) - 1;
   for (size_t i = 0; i < count; ++i, bit += step) {
@@ -36,7 +36,7 @@ static void GatherBits(const uint8_t* memory, int64_t bit, int64_t step, int64_t
   }
 }
 
-// Neighbours keep their bits.
+// Does not change the bits of neighbouring elements.
 static void ScatterBits(uint8_t* memory, int64_t bit, int64_t step, int64_t bits, const uint8_t* in, size_t count) {
   for (size_t i = 0; i < count; ++i, bit += step) {
     uint8_t* byte = memory + (bit >> 3);
@@ -48,7 +48,7 @@ static void ScatterBits(uint8_t* memory, int64_t bit, int64_t step, int64_t bits
   }
 }
 
-// Eight elements at a time make `bits` whole bytes.
+// Packs eight elements at a time into `bits` whole bytes.
 static size_t PackBytes(uint8_t* memory, int64_t bits, const uint8_t* in, size_t count) {
   const uint64_t mask = (1u << bits) - 1;
   size_t i = 0;
@@ -60,7 +60,7 @@ static size_t PackBytes(uint8_t* memory, int64_t bits, const uint8_t* in, size_t
   return i;
 }
 
-// The same backwards: `bits` whole bytes are eight elements.
+// The reverse: unpacks `bits` whole bytes into eight elements.
 static size_t UnpackBytes(const uint8_t* memory, int64_t bits, uint8_t* out, size_t count) {
   const uint64_t mask = (1u << bits) - 1;
   size_t i = 0;
@@ -72,7 +72,7 @@ static size_t UnpackBytes(const uint8_t* memory, int64_t bits, uint8_t* out, siz
   return i;
 }
 
-// Elements with a byte each, of which they take the lowest bits.
+// Elements that take a byte each and use its lowest bits.
 static size_t FillBytes(uint8_t* memory, int64_t bits, const uint8_t* in, size_t count) {
   const uint8_t mask = static_cast<uint8_t>((1u << bits) - 1);
   for (size_t i = 0; i < count; ++i) memory[i] = static_cast<uint8_t>((memory[i] & ~mask) | (in[i] & mask));

@@ -1,5 +1,5 @@
-// Elements with gaps between them, or inside bytes, to and from elements side by side (a byte each below eight bits).
-// Any thread.
+// Gathers elements with gaps between them, or elements inside bytes, into contiguous elements, and scatters them back.
+// Contiguous elements narrower than eight bits take a byte each. Any thread.
 #ifndef DLPACK_NODE_CONVERT_STRIDED_H_
 #define DLPACK_NODE_CONVERT_STRIDED_H_
 
@@ -8,7 +8,7 @@
 
 namespace dlpack {
 
-// `bit` and `step` are bits; `bits` is the width of an element.
+// `bit` and `step` are in bits; `bits` is the width of an element.
 void Gather(const uint8_t* memory, int64_t bit, int64_t step, int64_t bits, uint8_t* out, size_t count);
 void Scatter(uint8_t* memory, int64_t bit, int64_t step, int64_t bits, const uint8_t* in, size_t count);
 

@@ -1,5 +1,5 @@
-// Starting a thread takes longer than a core needs for a megabyte, so a crew of them is kept. Between two pieces of
-// work its members look out for the next one for a moment, then they sleep.
+// Starting a thread takes longer than converting a megabyte, so a pool of threads is kept. Between two tasks its
+// members spin for a moment, then they sleep.
 #include "threads.h"
 
 #include <atomic>
@@ -12,11 +12,11 @@ namespace dlpack {
 
 namespace {
 
-// Turns of a loop of some 40 nanoseconds: about as long as it takes to wake somebody up.
+// Iterations of a loop of some 40 nanoseconds each. In total about as long as waking a thread takes.
 const int32_t kPatience = 2000;
 const size_t kStackSize = 1 << 20;
 
-// On the stack of the thread that waits for it.
+// A task lies on the stack of the thread that waits for it.
 struct Task {
   void (*work)(void*, int32_t);
   void* data;
@@ -31,13 +31,13 @@ int32_t members;  // guarded by tasks_lock
 
 // Members sleep until this number changes.
 std::atomic<uint32_t> announced;
-// Those who sleep, members and callers. Nobody is woken, and no mutex is touched, while all are awake.
+// The number of sleeping threads, members and callers. While it is zero, no thread is woken and no mutex is used.
 std::atomic<int32_t> sleepers;
 platform::Mutex sleep_mutex;
 platform::Condition awake;
 platform::Condition left;
 
-// Sleeps until `done`, which somebody else makes true before he calls AnyoneAsleep.
+// Sleeps until `done`. Another thread makes `done` true before it calls AnyoneAsleep.
 template <class Done>
 void SleepUntil(platform::Condition* condition, Done done) {
   sleep_mutex.Acquire();
@@ -47,7 +47,7 @@ void SleepUntil(platform::Condition* condition, Done done) {
   sleep_mutex.Release();
 }
 
-// Whoever is not asleep now sees what was written before.
+// Whether a thread may be asleep. A thread that is not asleep now sees everything that was written before this call.
 bool AnyoneAsleep() {
   if (sleepers.load() == 0) return false;
   sleep_mutex.Acquire();
@@ -55,14 +55,15 @@ bool AnyoneAsleep() {
   return true;
 }
 
-// Two of those who sleep; each wakes two more. One thread that wakes all would be the last to start.
+// Wakes two sleeping threads, and each of them wakes two more. A single thread that wakes all the others would be the
+// last to start working.
 void WakeTwo() {
   if (!AnyoneAsleep()) return;
   awake.Signal();
   awake.Signal();
 }
 
-// A task that wants somebody, joined; NULL when there is none.
+// Joins a task that wants more threads; NULL when there is none.
 Task* Join(bool* wants_more) {
   LockScope lock(&tasks_lock);
   for (Task* task = tasks; task != nullptr; task = task->next) {
@@ -75,7 +76,7 @@ Task* Join(bool* wants_more) {
   return nullptr;
 }
 
-// The task may be gone when this returns.
+// The task may no longer exist when this returns.
 void Leave(Task* task) {
   tasks_lock.Acquire();
   const bool is_last = task->joined.fetch_sub(1) == 1;
@@ -91,7 +92,7 @@ void SleepUnlessAnnounced(uint32_t seen) {
   SleepUntil(&awake, [seen] { return announced.load() != seen; });
 }
 
-// Never ends. It holds nothing that the end of the process would need.
+// Never ends. It holds no lock or resource that the end of the process needs.
 void* Serve(void* argument) {
   const int32_t number = static_cast<int32_t>(reinterpret_cast<intptr_t>(argument));
   for (;;) {
@@ -108,7 +109,7 @@ void* Serve(void* argument) {
   }
 }
 
-// So many members, if the system has them.
+// Starts threads until there are `count` members, or the system has no more.
 void Enlist(int32_t count) {
   while (members < count && platform::StartThread(Serve, reinterpret_cast<void*>(intptr_t{members} + 1), kStackSize))
     ++members;
@@ -125,7 +126,7 @@ void Announce(Task* task, int32_t count) {
   WakeTwo();
 }
 
-// From here on nobody joins; waits for those who did.
+// Lets no more threads join, and waits for the threads that did.
 void Retract(Task* task) {
   {
     LockScope lock(&tasks_lock);
@@ -137,14 +138,14 @@ void Retract(Task* task) {
   if (task->joined.load(std::memory_order_acquire) > 0) {
     SleepUntil(&left, [task] { return task->joined.load() == 0; });
   }
-  // Whoever left last may still hold the lock.
+  // The last thread that left may still hold the lock.
   LockScope lock(&tasks_lock);
 }
 
 }  // namespace
 
 void RunOnThreads(int32_t count, void (*work)(void*, int32_t), void* data) {
-  if (count <= 1 || is_forked) return work(data, 0);  // the crew stayed behind
+  if (count <= 1 || is_forked) return work(data, 0);  // a forked process has no pool threads
   const int32_t others = count <= kMaxThreads ? count - 1 : kMaxThreads - 1;
   Task task = {work, data, others, {0}, nullptr};
   Announce(&task, others);

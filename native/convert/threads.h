@@ -1,4 +1,4 @@
-// Threads for one large piece of work. Any thread.
+// Runs one large piece of work on several threads. Any thread.
 #ifndef DLPACK_NODE_CONVERT_THREADS_H_
 #define DLPACK_NODE_CONVERT_THREADS_H_
 
@@ -8,10 +8,11 @@ namespace dlpack {
 
 static const int32_t kMaxThreads = 64;
 
-// Runs `work` on up to `count` threads, the calling one among them, and returns when all have ended. The others come
-// from a crew that stays for the next time. Where the system gives fewer threads, or others have work for them, those
-// have to do: the work shares itself out. `thread` is below kMaxThreads: 0 for the caller, and for a member of the crew
-// the same every time, so that it can have the memory that is in its caches.
+// Runs `work` on up to `count` threads, including the calling thread, and returns when all have finished. The other
+// threads come from a pool that is kept for the next call. Fewer threads may run if the system has no more, or if other
+// tasks use them; `work` must divide itself among the threads that run. `thread` is below kMaxThreads. It is 0 for the
+// caller, and always the same for a thread of the pool, so that the thread can process the memory that is in its
+// caches.
 void RunOnThreads(int32_t count, void (*work)(void* data, int32_t thread), void* data);
 
 }  // namespace dlpack

@@ -1,4 +1,4 @@
-// Memory of others by its address: the CUDA Array Interface. JavaScript thread.
+// Foreign memory by its address, for the CUDA Array Interface. JavaScript thread.
 #include "context.h"
 #include "imports.h"
 
@@ -18,7 +18,7 @@ napi_value AdmitBinding(napi_env env, napi_callback_info info) {
   message->range_start = location.start;
   message->range_size = location.size;
   if (location.kind == 0) return nullptr;
-  // Pinned and managed memory belongs to no device; work on it is queued on the first one's stream.
+  // Pinned and managed memory belongs to no device. Work on it is queued on a stream of device 0.
   message->device_id = location.kind == kDLCUDA ? location.ordinal : 0;
   const int64_t low = static_cast<int64_t>(message->low);
   const int64_t high = static_cast<int64_t>(message->high);
@@ -36,8 +36,8 @@ napi_value AdmitBinding(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// The storage is memory of others, ready for what the stream gets from now on: our current stream of the device waits
-// for that one, and work of ours on others for the current one.
+// For a storage of foreign memory that is ready for work queued on the stream from now on. Our current stream of the
+// device waits for that stream, and our work on other streams waits for our current stream.
 napi_value FollowBinding(napi_env env, napi_callback_info info) {
   CudaContext* self = ContextOf(env, info);
   StorageRequest* message = MessageOf<StorageRequest>(self);

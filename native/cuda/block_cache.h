@@ -1,5 +1,5 @@
-// Small blocks of device memory that were released and may be used again by work on the same stream. The driver's pool
-// needs two microseconds for the same.
+// Keeps released small blocks of device memory, so that work on the same stream can use them again. The driver's pool
+// takes two microseconds for this.
 #ifndef DLPACK_NODE_CUDA_BLOCK_CACHE_H_
 #define DLPACK_NODE_CUDA_BLOCK_CACHE_H_
 
@@ -22,7 +22,7 @@ class BlockCache {
   }
   static uint64_t BytesOf(int size_class) { return uint64_t{1} << (size_class + kSmallest); }
 
-  // A storage of the class; NULL without one. `owner_id` links them while they are here. Any thread.
+  // A storage of the class; NULL when the cache has none. `owner_id` links the storages in the cache. Any thread.
   Storage* Take(int size_class) {
     LockScope scope(&lock_);
     Storage* storage = free_[size_class];

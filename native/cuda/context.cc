@@ -46,7 +46,7 @@ static napi_value Text(napi_env env, const char* text) {
   return value;
 }
 
-// The name of a device; all else in the message.
+// Returns the name of a device. The message gets all other properties.
 static napi_value DescribeDevice(napi_env env, napi_callback_info info) {
   DeviceDescription* message = MessageOf<DeviceDescription>(ContextOf(env, info));
   Ordinal ordinal = 0;
@@ -98,7 +98,7 @@ static napi_value CountDevices(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// The path that the driver was loaded from, whichever thread loaded it; empty for the system's own.
+// The path that the driver was loaded from, on any thread; empty for the system's driver.
 static napi_value DriverPathBinding(napi_env env, napi_callback_info) { return Text(env, DriverPath()); }
 
 static napi_value MemoryInfoBinding(napi_env env, napi_callback_info info) {

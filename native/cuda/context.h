@@ -1,4 +1,4 @@
-// What one instance of the package has of CUDA: the streams and events that its JavaScript made.
+// The CUDA state of one instance: the streams and events that its JavaScript made.
 #ifndef DLPACK_NODE_CUDA_CONTEXT_H_
 #define DLPACK_NODE_CUDA_CONTEXT_H_
 
@@ -9,7 +9,7 @@
 namespace dlpack {
 namespace cuda {
 
-// An event that JavaScript made. Those who wait for it keep it, too.
+// An event that JavaScript made. Each wait for the event keeps a reference, too.
 struct Event {
   std::atomic<uint32_t> refs;
   EventHandle handle;
@@ -24,7 +24,7 @@ struct Owned {
   Event* event;
 };
 
-// What one instance of the package has of CUDA. A thread has as many as it has instances that use it.
+// The CUDA state of one instance. A thread has one for each of its instances that use CUDA.
 struct CudaContext {
   Instance* instance;
   Owned owned;  // head of the ring
@@ -36,7 +36,7 @@ inline CudaContext* ContextOf(napi_env env, napi_callback_info info) {
   return static_cast<CudaContext*>(data);
 }
 
-// The message of a call. To be called first in it, see wire.h.
+// The message of a call. Must be called first in the call, see wire.h.
 template <class Message>
 inline Message* MessageOf(const CudaContext* self) {
   return dlpack::MessageOf<Message>(self->instance);
@@ -64,14 +64,14 @@ inline Storage* StorageOf(const CudaContext* self, Message* message) {
   return storage;
 }
 
-// Puts the caller's reference into the table, its number into the message.
+// Puts the caller's reference into the table and its handle into the message.
 template <class Message>
 inline void HoldIn(const CudaContext* self, Storage* storage, bool report, Message* message) {
   message->handle = Hold(self->instance, storage, report);
   if (message->handle == 0) message->status = kOutOfDeviceMemory;
 }
 
-// Makes the device of a message current, and what `action(message, device)` returns its status.
+// Makes the device of a message current, calls `action(message, device)` and stores the result as the status.
 template <class Message, class Action>
 napi_value OnDevice(napi_env env, napi_callback_info info, Action action) {
   Message* message = MessageOf<Message>(ContextOf(env, info));
@@ -88,7 +88,7 @@ void ReleaseOwned(Owned* owned);
 // Any thread.
 void ReleaseEvent(Event* event);
 
-// JavaScript thread, all of them; arguments and results in a message of the wire.
+// All run on the JavaScript thread. Arguments and results are in a message of the wire.
 // memory_binding.cc
 napi_value AllocateBinding(napi_env env, napi_callback_info info);
 napi_value ClearBinding(napi_env env, napi_callback_info info);

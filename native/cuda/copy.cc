@@ -21,7 +21,7 @@ Result QueueBlock(const CopyRequest& request, StreamHandle stream) {
                             static_cast<size_t>(items * request.item), stream);
 }
 
-// Rows of the same length at a fixed distance: what the copy engine does by itself, over the bus too.
+// Rows of the same length at a fixed distance. The copy engine supports these directly, also over the bus.
 bool IsPitched(const CopyRequest& request) {
   if (request.ndim != 2 || request.source_steps[1] != request.item || request.target_steps[1] != request.item)
     return false;
@@ -44,7 +44,7 @@ Result QueuePitched(const CopyRequest& request, StreamHandle stream) {
   return driver.Memcpy2DAsync(&copy, stream);
 }
 
-// Division by multiplication, as copy_plan.h has it.
+// Division by multiplication, see copy_plan.h.
 PlanAxis MakeAxis(int64_t length, int64_t source_step, int64_t target_step) {
   PlanAxis axis = {};
   axis.length = static_cast<uint32_t>(length);
@@ -64,7 +64,7 @@ bool IsMultiple(const CopyRequest& request, int64_t size) {
   return request.shape[request.ndim - 1] * request.item % size == 0;
 }
 
-// Items that lie side by side on both ends travel in words as wide as everything allows.
+// Contiguous items are copied in words as wide as the addresses and the sizes allow.
 void Widen(CopyRequest* request) {
   const int32_t last = request->ndim - 1;
   if (request->source_steps[last] != request->item || request->target_steps[last] != request->item) return;
@@ -76,7 +76,7 @@ void Widen(CopyRequest* request) {
   request->item = wide;
 }
 
-// Items whose memory is aligned for their parts only, as that of complex numbers may be, travel in parts.
+// Splits items whose memory is aligned only for a part of them, which is possible for complex numbers.
 bool Narrow(CopyRequest* request) {
   int64_t part = request->item;
   while ((AsAddress(request->source) | AsAddress(request->target)) % static_cast<uint64_t>(part) != 0) part /= 2;
@@ -134,7 +134,7 @@ Result Launch(const Device* device, const CopyRequest& request, int64_t count, S
                              nullptr);
 }
 
-// In as many launches as it takes: the outermost axis is split until each part fits.
+// Splits the outermost axis until each launch fits.
 Result LaunchPieces(const Device* device, const CopyRequest& request, StreamHandle stream) {
   int64_t count = 1;
   for (int32_t i = 0; i < request.ndim; ++i) count *= request.shape[i];

@@ -1,4 +1,4 @@
-// Copies between memory of a device, of the host, and of both.
+// Copies between device memory, host memory, and both.
 #ifndef DLPACK_NODE_CUDA_COPY_H_
 #define DLPACK_NODE_CUDA_COPY_H_
 
@@ -8,11 +8,11 @@
 namespace dlpack {
 namespace cuda {
 
-// Items of one size between two places. Steps are bytes; axes are the outermost first, sorted by the target's steps.
+// A copy of items of one size. Steps are in bytes. The outermost axis is first; axes are sorted by the target's steps.
 struct CopyRequest {
   char* source;
   char* target;
-  bool is_source_reachable;  // for the device that runs the copy; plain host memory is not
+  bool is_source_reachable;  // the device that runs the copy can access it; false for plain host memory
   bool is_target_reachable;
   int64_t item;
   int32_t ndim;

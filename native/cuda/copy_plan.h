@@ -1,5 +1,5 @@
-// A strided copy as the kernels of copy_kernels.cu take it: one struct, by value. Compiled by NVRTC too, so it stays
-// free of includes.
+// A strided copy as the kernels of copy_kernels.cu take it: one struct, by value. NVRTC compiles this file too, so it
+// includes nothing.
 #ifndef DLPACK_NODE_CUDA_COPY_PLAN_H_
 #define DLPACK_NODE_CUDA_COPY_PLAN_H_
 
@@ -18,10 +18,10 @@ struct PlanAxis {
   long long target_step;
 };
 
-// Items of 1, 2, 4, 8 or 16 bytes. Axes are the outermost first. `count` is the product of all lengths, below 2^31.
-// strided_copy_N takes all of them in turn. transpose_copy_N takes the last two as a matrix, [row][column]: the source
-// is contiguous along rows (source_step of the second last is 1), the target along columns (target_step of the last is
-// 1), and the axes before them number the matrices.
+// Items of 1, 2, 4, 8 or 16 bytes. The outermost axis is first. `count` is the product of all lengths, below 2^31.
+// strided_copy_N loops over all axes. transpose_copy_N treats the last two axes as a matrix, [row][column]: the source
+// is contiguous along rows (source_step of the second last axis is 1), the target along columns (target_step of the
+// last axis is 1), and the axes before them number the matrices.
 struct CopyPlan {
   unsigned long long source;
   unsigned long long target;

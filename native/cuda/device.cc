@@ -34,7 +34,7 @@ static MemoryPool MakePool(Ordinal ordinal, int32_t id) {
   return pool;
 }
 
-// The primary context is retained for the life of the process: tensors are released on any thread, at any time.
+// The primary context is retained for the life of the process, because any thread may release tensors at any time.
 static Result Open(int32_t id, Device* device) {
   Ordinal ordinal = 0;
   Result result = driver.DeviceGet(&ordinal, id);

@@ -1,4 +1,4 @@
-// Devices: each with its primary context, the one that the CUDA runtime, PyTorch, JAX and CuPy use too. Any thread.
+// Devices, each with its primary context, which the CUDA runtime, PyTorch, JAX and CuPy use too. Any thread.
 #ifndef DLPACK_NODE_CUDA_DEVICE_H_
 #define DLPACK_NODE_CUDA_DEVICE_H_
 
@@ -20,15 +20,15 @@ struct Device {
   Function transpose_copy[kItemSizes];  // NULL until the first strided copy
 };
 
-// How many devices there are; 0 without a driver.
+// The number of devices; 0 without a driver.
 int32_t DeviceCount();
 
-// The device of a number, with its context made on first use. NULL with the reason in `result`.
+// The device with this number. Its context is made on first use. NULL with the reason in `result`.
 Device* GetDevice(int32_t id, Result* result);
 
-// Makes a context current on this thread for its lifetime. A thread that had none keeps the context of the first
-// device, which the CUDA runtime would take, too: pushing and popping costs more than most calls. It does not keep that
-// of another device, or libraries on this thread would work there.
+// Makes a context current on this thread for the lifetime of the scope. A thread without a context keeps the context of
+// device 0, as the CUDA runtime would choose it, because pushing and popping costs more than most calls. It does not
+// keep the context of another device, because libraries on this thread would then use that device.
 class ContextScope {
  public:
   explicit ContextScope(const Device* device) : is_pushed_(false), result_(kSuccess) {
@@ -49,7 +49,7 @@ class ContextScope {
   Result result_;
 };
 
-// Lets this thread make calls that are forbidden to it while some stream is captured into a graph.
+// Allows calls that CUDA forbids on this thread while a stream is captured into a graph.
 class RelaxedScope {
  public:
   RelaxedScope() : mode_(kCaptureRelaxed) { driver.ThreadExchangeStreamCaptureMode(&mode_); }

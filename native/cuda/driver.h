@@ -1,5 +1,5 @@
-// The CUDA driver by dlopen: its types in our own words, its functions in one table. No CUDA at build time; a test
-// holds these declarations against cuda.h.
+// The CUDA driver, loaded with dlopen: our own declarations of its types, and its functions in one table. The build
+// needs no CUDA; a test compares these declarations with cuda.h.
 #ifndef DLPACK_NODE_CUDA_DRIVER_H_
 #define DLPACK_NODE_CUDA_DRIVER_H_
 
@@ -36,7 +36,7 @@ enum : Result {
   kStreamCaptureIsolation = 905,
 };
 
-// Streams that every device has, by handles of the driver.
+// The driver's handles of the streams that every device has.
 static StreamHandle const kLegacyStream = reinterpret_cast<StreamHandle>(uintptr_t{1});     // CU_STREAM_LEGACY
 static StreamHandle const kPerThreadStream = reinterpret_cast<StreamHandle>(uintptr_t{2});  // CU_STREAM_PER_THREAD
 
@@ -121,7 +121,7 @@ struct IpcHandle {
   char bytes[64];
 };
 
-// name, symbol, parameters. Symbols carry the version whose parameters these are.
+// name, symbol, parameters. The symbol includes the version that has these parameters.
 #define DLPACK_CUDA_FUNCTIONS(X)                                                                                       \
   X(Init, "cuInit", (uint32_t flags))                                                                                  \
   X(DriverGetVersion, "cuDriverGetVersion", (int32_t* version))                                                        \
@@ -192,11 +192,12 @@ extern DriverTable driver;
 // True when a driver with at least one device was loaded and initialised. Any thread.
 bool IsLoaded();
 
-// Loads the driver of the process: `path`, or the system's own when it is empty. Later calls find it loaded, whatever
-// they name. Returns NULL, or what went wrong, in a block that lives until the next call. JavaScript threads.
+// Loads the driver of the process from `path`, or the system's driver when the path is empty. Later calls keep the
+// first driver, whatever their path. Returns NULL, or an error message that is valid until the next call. JavaScript
+// threads.
 const char* LoadDriver(const char* path);
 
-// The path that the driver was loaded from, empty for the system's own. Any thread, while IsLoaded().
+// The path that the driver was loaded from; empty for the system's driver. Any thread, while IsLoaded().
 const char* DriverPath();
 
 }  // namespace cuda

@@ -12,13 +12,13 @@ Result FindLocation(Address address, Location* location) {
   void* values[] = {&type, &is_managed, &location->ordinal, &location->start, &location->size};
   Result result = driver.PointerGetAttributes(5, attributes, values, address);
   if (result == kInvalidContext) {
-    // Older drivers need a current context; any one serves.
+    // Older drivers need a current context of any device.
     const Device* any = GetDevice(0, &result);
     if (any == nullptr) return result;
     ContextScope scope(any);
     result = driver.PointerGetAttributes(5, attributes, values, address);
   }
-  // Older drivers refuse addresses they do not know, newer ones know nothing of them.
+  // For an unknown address older drivers return an error, and newer drivers return type 0.
   if (result == kInvalidValue || (result == kSuccess && type == 0)) return kSuccess;
   location->kind = is_managed ? kDLCUDAManaged : type == kMemoryHost ? kDLCUDAHost : kDLCUDA;
   return result;

@@ -16,13 +16,13 @@ struct Mapping {
   const Device* device;
   IpcHandle handle;
   uint64_t process;
-  Address start;  // what the handle stands for
+  Address start;  // where the memory of the handle begins
   Location location;
   uint32_t count;  // of storages
   Mapping* next;
 };
 
-// Not a Lock, which spins: mapping and unmapping take long.
+// Not a Lock, which spins, because mapping and unmapping take long.
 platform::Mutex mutex;
 Mapping* mappings;    // guarded by mutex
 uint64_t process_id;  // guarded by mutex; 0: not made yet
@@ -84,7 +84,7 @@ void Unmap(Mapping* mapping) {
   free(mapping);
 }
 
-// By the size that the driver knows; where it knows none, the caller relies on the description.
+// Checks against the size that the driver reports. Without a size, the description from the other process is trusted.
 bool Reaches(const Mapping* mapping, uint64_t offset, uint64_t nbytes) {
   if (mapping->location.size == 0) return true;
   const uint64_t before = mapping->start - mapping->location.start;
@@ -92,7 +92,7 @@ bool Reaches(const Mapping* mapping, uint64_t offset, uint64_t nbytes) {
   return before <= size && offset <= size - before && nbytes <= size - before - offset;
 }
 
-// Any thread. uses.cc has waited for the work that we know of.
+// Any thread. uses.cc has waited for the work that was noted.
 void DestroyMapped(Storage* self) {
   Count(counts.imports, -1);
   {
@@ -180,7 +180,7 @@ Result FollowEvent(Storage* storage, const StreamRef& stream, const IpcHandle& h
   // A graph cannot wait for work outside of it, so this waits until that work is done before it is recorded.
   result =
       IsCapturing(stream.handle) ? driver.EventSynchronize(event) : driver.StreamWaitEvent(stream.handle, event, 0);
-  // The driver keeps what it still needs of the event.
+  // The driver keeps the data of the event that it still needs.
   driver.EventDestroy(event);
   return result == kSuccess ? NoteReady(storage, stream) : result;
 }

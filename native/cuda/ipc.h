@@ -8,31 +8,32 @@
 namespace dlpack {
 namespace cuda {
 
-// A number that no other process of this machine has. Process numbers of the system repeat between containers. Any
-// thread.
+// A number that identifies this process on the machine. Process numbers of the system are not enough, because they
+// repeat between containers. Any thread.
 uint64_t ProcessId();
 
-// What another process opens: a whole allocation.
+// A whole allocation, which another process can open.
 struct SharedRange {
   IpcHandle handle;
   uint64_t process;  // whose memory it is
   Address start;
   uint64_t size;
   int32_t ordinal;
-  bool is_shareable;  // false: all else is unknown
+  bool is_shareable;  // false: the other fields are unknown
 };
 
-// The allocation around an address. One that was opened here is described as its owner described it. Some context must
-// be current.
+// Describes the allocation that contains an address. Memory that was opened here is described as its owner described
+// it. A context must be current.
 Result DescribeMemory(Address address, SharedRange* range);
 
-// `nbytes` bytes at `offset` of memory that `process` shared, mapped once however often it is opened, and until the
-// last of those storages goes. NULL with the reason in `result`, which is success when it does not reach so far. Any
+// `nbytes` bytes at `offset` of memory that `process` shared. The memory is mapped once for all storages, until the
+// last storage is destroyed. NULL with the reason in `result`; success there means that the memory is too small. Any
 // thread.
 Storage* OpenMemory(const Device* device, const IpcHandle& handle, uint64_t process, uint64_t offset, uint64_t nbytes,
                     Result* result);
 
-// Work on the memory, from now on, starts after the event of another process. Any thread that holds a reference.
+// Work that is queued on the memory from now on starts after the event of another process. Any thread that holds a
+// reference.
 Result FollowEvent(Storage* storage, const StreamRef& stream, const IpcHandle& handle);
 
 }  // namespace cuda

@@ -1,4 +1,4 @@
-// Memory for and of other processes. JavaScript thread.
+// Memory shared with other processes. JavaScript thread.
 #include <string.h>
 
 #include "../bindings.h"

@@ -12,8 +12,8 @@ namespace {
 struct Block {
   Device* device;
   StreamHandle allocation_stream;
-  Stream* stream;  // keeps the allocation stream if it is one of ours
-  int size_class;  // of the cache; -1: not for it
+  Stream* stream;  // keeps the allocation stream alive if we made it
+  int size_class;  // in the cache; -1: not cached
 };
 
 Block* BlockOf(const Storage* storage) { return static_cast<Block*>(storage->owner); }
@@ -32,8 +32,8 @@ void FreeBlock(Storage* self) {
 
 Address AddressOf(const Storage* storage) { return reinterpret_cast<Address>(storage->data); }
 
-// The cache of the stream that a block was allocated on; NULL for foreign streams, because we do not learn when they
-// end.
+// The cache of the stream that a block was allocated on; NULL for foreign streams, because we are not told when they
+// are destroyed.
 BlockCache* CacheOf(const Block* block) {
   if (block->allocation_stream == kLegacyStream) return &block->device->cache;
   return block->stream == nullptr ? nullptr : &block->stream->cache;
@@ -45,11 +45,11 @@ bool IsCaptured(const Block* block) {
   return IsCapturing(block->allocation_stream);
 }
 
-// Frees behind the work that the allocation stream has.
+// Frees the memory behind the work that is queued on the allocation stream.
 void FreePooled(Storage* self) {
   const Block* block = BlockOf(self);
   ContextScope scope(block->device);
-  // The stream ends while it is captured into a graph, which would free the memory each time it runs.
+  // If the allocation stream is being captured, the graph would free the memory each time it runs.
   const StreamHandle stream =
       IsCapturing(block->allocation_stream) ? block->device->side_stream : block->allocation_stream;
   if (self->data != nullptr) driver.MemFreeAsync(AddressOf(self), stream);
@@ -68,7 +68,7 @@ void DestroyPooled(Storage* self) {
   BlockCache* cache = block->size_class < 0 ? nullptr : CacheOf(block);
   if (cache != nullptr) {
     Stream* stream = block->stream;
-    block->stream = nullptr;  // the cache is the stream's own
+    block->stream = nullptr;  // a block in the cache must not keep the stream, which owns the cache
     if (cache->Put(block->size_class, self)) {
       if (stream != nullptr) ReleaseStream(stream);
       return;
@@ -82,7 +82,7 @@ void DestroyPooled(Storage* self) {
 // Runs on the thread of the watcher.
 void DestroyStep(void* argument) { DestroyPooled(static_cast<Storage*>(argument)); }
 
-// The driver waits for the device here. uses.cc has waited, without blocking, for the work that we know of.
+// The driver waits for the device here. uses.cc has waited, without blocking, for the work that was noted.
 void DestroyDevice(Storage* self) {
   CountOff(self);
   {
@@ -103,7 +103,7 @@ void DestroyPinned(Storage* self) {
   FreeBlock(self);
 }
 
-// Not the caches of streams that are captured into a graph: nothing can be queued behind their earlier work.
+// Skips the caches of streams that are captured into a graph, because nothing can be queued behind their earlier work.
 void FlushCaches(Device* device) {
   FlushCache(&device->cache);
   ContextScope scope(device);
@@ -112,8 +112,9 @@ void FlushCaches(Device* device) {
   });
 }
 
-// Where an allocation is queued: the stream it is for, or one beside it while that is captured into a graph, or the
-// one that orders itself with the streams of all threads where a thread's own has no name on others.
+// The stream on which an allocation for `stream` is queued. It is `stream` itself, except while `stream` is captured
+// into a graph: then it is the side stream. For the default stream of a thread it is the legacy stream, because other
+// threads cannot name that stream, and the legacy stream is ordered with it.
 StreamHandle ChooseAllocationStream(const Device* device, StreamHandle stream) {
   if (stream == kPerThreadStream) return kLegacyStream;
   return IsCapturing(stream) ? device->side_stream : stream;
@@ -137,7 +138,7 @@ Storage* Counted(Storage* storage, uint64_t nbytes) {
   return storage;
 }
 
-// A small block that the cache of a stream has.
+// A small block from the cache of a stream.
 Storage* TakeCached(BlockCache* cache, int size_class, uint64_t nbytes, Stream* stream) {
   Storage* storage = size_class < 0 || cache == nullptr ? nullptr : cache->Take(size_class);
   if (storage == nullptr) return nullptr;
@@ -175,7 +176,7 @@ Storage* AllocateOnStream(Device* device, uint64_t nbytes, StreamHandle stream, 
     const size_t bytes = static_cast<size_t>(size_class < 0 ? nbytes : BlockCache::BytesOf(size_class));
     *result = AllocatePooled(device, bytes, allocation_stream, &address);
     if (*result == kSuccess && allocation_stream == device->side_stream) {
-      // Nothing else waits for this stream.
+      // Nothing else orders the capturing stream after the side stream.
       RelaxedScope relaxed;
       *result = driver.StreamSynchronize(allocation_stream);
       if (*result != kSuccess) driver.MemFreeAsync(address, allocation_stream);

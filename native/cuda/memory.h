@@ -1,4 +1,4 @@
-// Memory of devices, and of the host where devices reach it.
+// Device memory, and host memory that devices can access.
 #ifndef DLPACK_NODE_CUDA_MEMORY_H_
 #define DLPACK_NODE_CUDA_MEMORY_H_
 
@@ -14,21 +14,21 @@ inline bool CanAllocate(int32_t device_type) {
   return device_type == kDLCUDA || device_type == kDLCUDAHost || device_type == kDLCUDAManaged;
 }
 
-// Memory of a type, for work that is queued on `stream`. NULL with the reason in `result`. Any thread.
+// Allocates memory of a type for work on `stream`. NULL with the reason in `result`. Any thread.
 Storage* AllocateMemory(DLDeviceType type, Device* device, uint64_t nbytes, StreamHandle stream, Result* result);
 
-// Memory of a device that other processes can open: beside the pool, and in whole pages, so that they open nothing else
-// along with it. NULL with the reason in `result`. Any thread.
+// Allocates device memory that other processes can open. It is not from the pool and takes whole pages, so that they
+// open no other memory with it. NULL with the reason in `result`. Any thread.
 Storage* AllocateShareable(Device* device, uint64_t nbytes, Result* result);
 
-// The stream that memory of our own was allocated on and is freed on; none for all other memory. `destroy` is the
+// The stream on which our pooled memory was allocated and is freed; none for all other memory. `destroy` is the
 // function that the storage was made with.
 StreamRef AllocationStream(const Storage* storage, void (*destroy)(Storage*));
 
-// Returns blocks that were kept for a stream to the pool. Any thread.
+// Returns the blocks of a stream's cache to the pool. Any thread.
 void FlushCache(BlockCache* cache);
 
-// Returns what the pool of a device keeps for later to the device, after the work that is queued now.
+// Returns the unused memory of a device's pool to the device, after the work that is queued now.
 Result TrimPool(Device* device);
 
 }  // namespace cuda

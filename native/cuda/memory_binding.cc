@@ -21,12 +21,12 @@ napi_value AllocateBinding(napi_env env, napi_callback_info info) {
   }
   Storage* storage = AllocateMemory(static_cast<DLDeviceType>(message->device_type), device,
                                     static_cast<uint64_t>(message->nbytes), StreamOf(message), &message->status);
-  // The collector is told of memory that the host has less of, not of the device's.
+  // The garbage collector is told about memory that uses host memory, not about device memory.
   if (storage != nullptr) HoldIn(self, storage, message->device_type != kDLCUDA, message);
   return nullptr;
 }
 
-// Zero bits in all of a storage, on the stream.
+// Fills a storage with zero bits, on the stream.
 napi_value ClearBinding(napi_env env, napi_callback_info info) {
   CudaContext* self = ContextOf(env, info);
   StorageRequest* message = MessageOf<StorageRequest>(self);
@@ -44,7 +44,7 @@ napi_value ClearBinding(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// The stream may use the storage from now on.
+// Makes the storage ready for work on the stream from now on.
 napi_value HandOverBinding(napi_env env, napi_callback_info info) {
   CudaContext* self = ContextOf(env, info);
   StorageRequest* message = MessageOf<StorageRequest>(self);
@@ -54,7 +54,7 @@ napi_value HandOverBinding(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// One side of a copy: a storage of the table, or a Uint8Array.
+// One side of a copy: a storage in the table, or a Uint8Array.
 struct Side {
   Storage* storage;  // NULL for an array
   char* data;
@@ -82,8 +82,8 @@ static bool FindSide(const CudaContext* self, napi_env env, uint32_t handle, nap
   return true;
 }
 
-// Whether offset, steps and shape stay inside so many bytes. The step is written by JavaScript: a mistake there must
-// not become an address that the device follows.
+// Whether offset, steps and shape stay inside `nbytes` bytes. JavaScript wrote the request, and a mistake there must
+// not become an address that the device accesses.
 static bool FitsInside(const CopyRequest& request, const int64_t* steps, int64_t offset, uint64_t nbytes) {
   int64_t low = offset;
   int64_t high = offset;
@@ -124,7 +124,7 @@ static bool ReadStep(const CopyStep* step, const Side& source, const Side& targe
   return true;
 }
 
-// Plain host memory has no uses: the caller waits, or keeps it.
+// Plain host memory has no uses, because the caller waits for the copy or keeps the memory.
 static bool HasUses(int32_t device_type, const Side& side) { return device_type != kDLCPU && side.storage != nullptr; }
 
 static Result Run(Device* device, const CopyStep* step, const Side& source, const Side& target,
@@ -138,7 +138,7 @@ static Result Run(Device* device, const CopyStep* step, const Side& source, cons
   }
   if (result == kSuccess) result = QueueCopy(device, request, stream);
   if (result == kNotSupported) return result;
-  // Noted when it failed, too: some of its pieces may have been queued.
+  // Noted also after a failure, because a part of the copy may be queued.
   for (int i = 0; i < 2; ++i) {
     const Result noted =
         HasUses(types[i], *sides[i]) ? NoteUse(sides[i]->storage, StreamRef{device, stream}) : kSuccess;
@@ -147,7 +147,7 @@ static Result Run(Device* device, const CopyStep* step, const Side& source, cons
   return result;
 }
 
-// copy(source, target): queues it; arrays for sides that are no storage of the table.
+// copy(source, target): queues a copy. An argument is an array for a side that is not a storage in the table.
 napi_value CopyBinding(napi_env env, napi_callback_info info) {
   napi_value arrays[2];
   size_t count = 2;
@@ -179,7 +179,8 @@ struct AsyncCopy {
   Result result;
 };
 
-// A thread of the runtime's pool: the driver blocks it while it moves memory that the device cannot reach by itself.
+// Runs on a thread of the runtime's pool, because the driver blocks while it copies memory that the device cannot
+// access.
 static void Execute(napi_env, void* data) {
   AsyncCopy* self = static_cast<AsyncCopy*>(data);
   ContextScope scope(self->device);
@@ -189,7 +190,7 @@ static void Execute(napi_env, void* data) {
   if (self->result != kSuccess) return;
   EventHandle event = RecordEvent(self->device, self->stream, &self->result);
   if (event == nullptr) {
-    // Host memory that somebody pinned is still being read or written.
+    // If the host memory is pinned by other code, the device may still read or write it.
     driver.StreamSynchronize(self->stream);
     return;
   }
@@ -220,8 +221,8 @@ static napi_value Queue(napi_env env, AsyncCopy* copy) {
   return nullptr;
 }
 
-// copyAsync(): between two storages, one in plain host memory. A promise of the driver's result; undefined, with the
-// reason in the status, when it did not start. Both are kept until then.
+// copyAsync(): copies between two storages, one of them in plain host memory. A promise of the driver's result, or
+// undefined with the reason in the status if the copy did not start. Both storages are kept until the copy ends.
 napi_value CopyAsyncBinding(napi_env env, napi_callback_info info) {
   CudaContext* self = ContextOf(env, info);
   CopyStep* step = MessageOf<CopyStep>(self);
@@ -236,7 +237,7 @@ napi_value CopyAsyncBinding(napi_env env, napi_callback_info info) {
     return nullptr;
   }
   copy->device = device;
-  // The stream of a thread is another one on the pool's.
+  // On a thread of the pool the per-thread handle would mean that thread's stream.
   copy->stream = StreamOf(step) == kPerThreadStream ? kLegacyStream : StreamOf(step);
   copy->source = source.storage;
   copy->target = target.storage;
@@ -277,7 +278,7 @@ napi_value PointerAttributesBinding(napi_env env, napi_callback_info info) {
   Result result;
   const Device* owner = message->status == kSuccess && type != 0 && ordinal > 0 ? GetDevice(ordinal, &result) : nullptr;
   if (owner != nullptr) {
-    // What the device calls it is known only in its context.
+    // The driver knows the device pointer only in the device's context.
     ContextScope owner_scope(owner);
     driver.PointerGetAttributes(1, &attributes[2], &values[2], message->address);
   }

@@ -89,7 +89,7 @@ napi_value QueryEventBinding(napi_env env, napi_callback_info info) {
   });
 }
 
-// The state of the device itself, by a stream that has nothing to do.
+// The state of the device itself, queried through an idle stream.
 napi_value QueryDeviceBinding(napi_env env, napi_callback_info info) {
   return OnDevice<DeviceRequest>(env, info, [](DeviceRequest*, const Device* device) {
     RelaxedScope relaxed;
@@ -139,7 +139,7 @@ napi_value IsCapturingBinding(napi_env env, napi_callback_info info) {
 
 struct Wait {
   Storage* token;
-  Event* event;  // NULL for the end of what a stream had
+  Event* event;  // NULL: a wait for the work that a stream had
 };
 
 static void FinishWait(void* argument) {
@@ -149,18 +149,19 @@ static void FinishWait(void* argument) {
   free(wait);
 }
 
-// A wait whose end calls the function that JavaScript keeps under `pin`; NULL when out of memory.
+// A wait that calls the function that JavaScript keeps under `pin` when it ends; NULL when out of memory.
 static Wait* NewWait(const CudaContext* self, double pin) {
   Wait* wait = static_cast<Wait*>(calloc(1, sizeof(Wait)));
   if (wait == nullptr) return nullptr;
-  // A storage of nothing: its release is what calls the function, from any thread and after the end of the environment.
+  // A storage without memory. Its release calls the function; this is safe on any thread, even after the end of the
+  // environment.
   wait->token = WrapQueued(self->instance->queue, static_cast<uint64_t>(pin), nullptr, 0);
   if (wait->token != nullptr) return wait;
   free(wait);
   return nullptr;
 }
 
-// A wait that did not start has an error for its status: JavaScript takes its function back then.
+// A wait that did not start has an error as its status, so that JavaScript drops its function.
 static void EndUnstarted(Wait* wait, int32_t* status) {
   if (*status == kSuccess) *status = kOutOfDeviceMemory;
   FinishWait(wait);
@@ -202,7 +203,7 @@ napi_value WatchEventBinding(napi_env env, napi_callback_info info) {
   ContextScope scope(device);
   wait->event = reinterpret_cast<Owned*>(message->owner)->event;
   wait->event->refs.fetch_add(1, std::memory_order_relaxed);
-  // One that was recorded into a graph never happens, and the watcher could not tell.
+  // An event that was recorded into a graph never happens, and the watcher could not detect this.
   RelaxedScope relaxed;
   message->status = driver.EventQuery(wait->event->handle);
   if (message->status == kNotReady) message->status = kSuccess;

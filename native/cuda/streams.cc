@@ -106,7 +106,7 @@ Result OrderStreams(const StreamRef& waiting, const StreamRef& awaited) {
   if (event == nullptr) return result;
   ContextScope scope(waiting.device);
   result = driver.StreamWaitEvent(waiting.handle, event, 0);
-  // The driver keeps what it still needs of the event.
+  // The driver keeps the data of the event that it still needs.
   driver.EventDestroy(event);
   return result;
 }

@@ -14,7 +14,7 @@ namespace {
 struct Use {
   StreamRef stream;
   Stream* kept;           // keeps one of our own streams alive; NULL for foreign streams
-  EventHandle event;      // for the default stream of a thread, which others cannot name; recorded when work was queued
+  EventHandle event;      // marks work on the default stream of a thread, which other threads cannot name
   StreamRef ordered_for;  // a stream that waits for this work already
   uint32_t notes;         // how often more work was noted
   bool is_ready_only;     // none of our work is queued there, only the wait for the producer
@@ -23,7 +23,7 @@ struct Use {
 
 // The uses of one storage.
 struct Uses {
-  void (*destroy)(Storage*);  // the storage's own
+  void (*destroy)(Storage*);  // the storage's original function
   Use* first;
 };
 
@@ -37,7 +37,7 @@ void* ReadyMark(const Device* device) { return reinterpret_cast<void*>(static_ca
 bool HasMark(const Storage* storage) { return (reinterpret_cast<uintptr_t>(storage->uses) & 1) != 0; }
 
 StreamRef MarkedStream(const Storage* storage) {
-  Result result;  // the device was there when the mark was made
+  Result result;  // ignored: the device existed when the mark was made
   return StreamRef{GetDevice(static_cast<int32_t>(reinterpret_cast<uintptr_t>(storage->uses) >> 1), &result),
                    kLegacyStream};
 }
@@ -48,23 +48,23 @@ void FreeUse(Use* use) {
   free(use);
 }
 
-// Work that `waiting` gets from now on starts after this.
+// Work that is queued on `waiting` from now on starts after this use.
 Result OrderAfter(const Use& use, const StreamRef& waiting) {
   if (use.event == nullptr) return OrderStreams(waiting, use.stream);
   ContextScope scope(waiting.device);
-  // As in OrderStreams: the driver would break the capture.
+  // As in OrderStreams, because the driver would break the capture.
   if (IsCapturing(waiting.handle) && !IsCapturing(use.stream.handle)) return kStreamCaptureIsolation;
   return driver.StreamWaitEvent(waiting.handle, use.event, 0);
 }
 
-// Whether there is anything to wait for. Work that is captured into a graph has not been queued: the owner of the graph
-// keeps its memory.
+// Whether there is anything to wait for. Work that is captured into a graph does not count, because it is not queued;
+// the owner of the graph keeps its memory.
 bool IsPending(const Use& use) {
   if (use.event != nullptr) return driver.EventQuery(use.event) == kNotReady;
   return !IsCapturing(use.stream.handle) && driver.StreamQuery(use.stream.handle) == kNotReady;
 }
 
-// An event behind the work to wait for: the one that the use has, or a new one.
+// An event behind the work to wait for: the event of the use, or a new event.
 EventHandle TakeEvent(Use* use) {
   EventHandle event = use->event;
   use->event = nullptr;
@@ -127,7 +127,8 @@ Use* AddUse(Uses* uses, const StreamRef& stream) {
   return use;
 }
 
-// The list of a storage, made on first need. Memory of our own was used by the stream it was allocated on before.
+// The list of a storage, made on first use. It starts with the marked stream, or for our own memory with the stream
+// that allocated it.
 Uses* MakeUses(Storage* storage) {
   const bool has_mark = HasMark(storage);
   if (storage->uses != nullptr && !has_mark) return UsesOf(storage);
@@ -148,9 +149,9 @@ Uses* MakeUses(Storage* storage) {
   return uses;
 }
 
-// A graph cannot wait for work outside of it, so this waits until that work is done before it is recorded. Uses stay
-// where they are as long as there is a reference, so that other threads need not wait for the lock meanwhile; an event
-// may be replaced.
+// A graph cannot wait for work outside of it, so this waits until that work is done before it is recorded. A use stays
+// in memory as long as the storage has a reference, so this does not hold the lock while it waits. An event may be
+// replaced meanwhile.
 Result FinishUse(const Use& use) {
   ContextScope scope(use.stream.device);
   RelaxedScope relaxed;
@@ -162,8 +163,8 @@ Result FinishUse(const Use& use) {
   return result;
 }
 
-// The legacy default stream stands for a foreign stream that is ordered with it. The default stream of a thread is, and
-// an event on it would not be behind what its library queues from now on.
+// The legacy default stream stands for a foreign stream that is ordered with it. The default stream of a thread is
+// ordered with it; an event on that stream would not cover what its library queues from now on.
 StreamRef LastingStream(const StreamRef& stream) {
   if (stream.handle == kLegacyStream || stream.handle == kPerThreadStream)
     return StreamRef{stream.device, kLegacyStream};
@@ -183,18 +184,18 @@ bool IsOnAllocationStreamAlone(const Storage* storage, const StreamRef& stream) 
   return storage->uses == nullptr && AllocationStream(storage, storage->destroy) == stream;
 }
 
-// Whether all that this stream gets from now on runs after every noted use.
+// Whether all work that is queued on this stream from now on runs after every noted use.
 bool IsOrdered(const Storage* storage, const StreamRef& stream) {
   return IsOnAllocationStreamAlone(storage, stream) || (HasMark(storage) && MarkedStream(storage) == stream);
 }
 
-// Only a thread itself knows its default stream: an event stands for it.
+// Only a thread itself can name its default stream, so an event stands for the stream.
 Result RecordThreadUse(Use* use) {
   if (use->stream.handle != kPerThreadStream) return kSuccess;
   Result result;
   EventHandle event = RecordEvent(use->stream.device, use->stream.handle, &result);
   if (event == nullptr) return result;
-  // Each thread has a stream of its own under this handle: the new event is recorded behind the old one.
+  // This handle means another stream on each thread, so the new event is recorded behind the old event.
   if (use->event != nullptr) {
     ContextScope scope(use->stream.device);
     driver.StreamWaitEvent(use->stream.handle, use->event, 0);
@@ -246,7 +247,7 @@ Result Lend(Storage* storage, const StreamRef& stream) {
   return result == kSuccess ? NoteUse(storage, LastingStream(stream)) : result;
 }
 
-// Sets the mark if a mark is enough; false otherwise. Only its holder knows new memory, which needs no lock.
+// Sets the mark if a mark is enough; false otherwise. New memory needs no lock, because only its holder knows it.
 static bool MarkReady(Storage* storage, const StreamRef& stream) {
   if (storage->uses != nullptr || stream.handle != kLegacyStream) return false;
   if (AllocationStream(storage, storage->destroy).device != nullptr) return false;

@@ -1,5 +1,5 @@
 // Uses: the streams that have work on a piece of memory. Work on another stream is ordered after it. The memory is
-// freed when the last reference is dropped, on any thread, and that work is done; no thread waits for it.
+// freed when the last reference is dropped, on any thread, and this work has finished. No thread blocks for it.
 #ifndef DLPACK_NODE_CUDA_USES_H_
 #define DLPACK_NODE_CUDA_USES_H_
 
@@ -9,18 +9,19 @@
 namespace dlpack {
 namespace cuda {
 
-// Work that `stream` gets from now on starts after all that was noted on other streams. Any thread that holds a
-// reference.
+// Work that is queued on `stream` from now on starts after all work that was noted on other streams. Any thread that
+// holds a reference.
 Result OrderAfterUses(Storage* storage, const StreamRef& stream);
 
 // Remembers that work on the memory was queued on a stream, or is about to be. Any thread that holds a
 // reference.
 Result NoteUse(Storage* storage, const StreamRef& stream);
 
-// A consumer gets the memory: what it queues on its stream starts after all that was noted, and is noted itself. The
-// stream may be destroyed before the memory is released, and the driver crashes when it is called with a destroyed
-// stream. So a blocking stream is not remembered: the legacy default stream is ordered with it, and stands for it. A
-// non-blocking stream has to live as long as the memory. Any thread that holds a reference.
+// A consumer gets the memory. Work that it queues on its stream starts after all noted work, and the stream is noted
+// itself. The stream may be destroyed before the memory is released, and the driver crashes when it is called with a
+// destroyed stream. So a blocking stream is not remembered. The legacy default stream stands for it, because the two
+// are ordered with each other. A non-blocking stream has to live as long as the memory. Any thread that holds a
+// reference.
 Result Lend(Storage* storage, const StreamRef& stream);
 
 // Remembers that a stream of ours waits for the producer of foreign memory: work on other streams is ordered after it,

@@ -38,9 +38,9 @@ bool IsDone(const Watched* watched) {
   return true;
 }
 
-// Never ends, and holds nothing that the end of the process needs.
+// Never ends, and holds no lock or resource that the end of the process needs.
 void* Run(void*) {
-  CaptureMode mode = kCaptureRelaxed;  // queries are forbidden otherwise while anybody captures a graph
+  CaptureMode mode = kCaptureRelaxed;  // otherwise queries are forbidden while any thread captures a graph
   driver.ThreadExchangeStreamCaptureMode(&mode);
   Watched* pending = nullptr;
   for (int round = 0;; ++round) {

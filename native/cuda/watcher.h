@@ -1,4 +1,4 @@
-// The watcher: one thread that waits for work on devices, so that no other thread has to.
+// The watcher: one thread that waits for work on devices, so that no other thread has to wait.
 #ifndef DLPACK_NODE_CUDA_WATCHER_H_
 #define DLPACK_NODE_CUDA_WATCHER_H_
 

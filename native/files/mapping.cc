@@ -1,4 +1,5 @@
-// Files mapped into memory, and parts of them. The bindings take ordinary arguments: opening a file costs microseconds.
+// Files mapped into memory, and parts of them. The bindings take ordinary arguments instead of messages, because
+// opening a file costs microseconds anyway.
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@ static void DestroyMapping(Storage* self) {
   FreeStorage(self);
 }
 
-// Any thread. `owner` is the mapping, of which the part has one reference.
+// Any thread. `owner` is the mapping; the part holds one reference to it.
 static void DestroyPart(Storage* self) {
   Count(counts.imports, -1);
   Storage* mapping = static_cast<Storage*>(self->owner);
@@ -22,8 +23,8 @@ static void DestroyPart(Storage* self) {
   ReleaseStorage(mapping);
 }
 
-// Puts a storage over memory that is not ours into the table; 0 when out of memory. Nothing is reported to the garbage
-// collector: pages of a file are the system's to keep or drop, and their size would drive collections.
+// Puts a storage over foreign memory into the table; 0 when out of memory. Nothing is reported to the garbage
+// collector, because the system can drop the pages of a file, and their size would cause needless collections.
 static uint32_t HoldForeign(Instance* self, Storage* storage) {
   if (storage == nullptr) return 0;
   Count(counts.imports, 1);
@@ -37,8 +38,8 @@ static bool NumberOf(napi_env env, napi_value value, uint64_t* number) {
   return static_cast<double>(*number) == given;
 }
 
-// mapFile(path, isWritable, result: Float64Array): the handle and the bytes of the file in `result`, or the name of
-// what went wrong, such as "ENOENT".
+// mapFile(path, isWritable, result: Float64Array): writes the handle and the size of the file to `result`, or returns
+// the name of the error, such as "ENOENT".
 napi_value MapFile(napi_env env, napi_callback_info info) {
   napi_value arguments[3];
   size_t count = 3;
@@ -86,7 +87,8 @@ napi_value MapFile(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// The storage that the first argument names, and the range of the next two where it lies inside.
+// The storage of the first argument, and the range of the next two arguments; NULL when it does not lie inside the
+// storage.
 static Storage* RangeOf(napi_env env, Instance* self, napi_value* arguments, uint64_t* offset, uint64_t* nbytes) {
   uint64_t handle = 0;
   if (!NumberOf(env, arguments[0], &handle) || handle > UINT32_MAX || !NumberOf(env, arguments[1], offset) ||
@@ -98,7 +100,8 @@ static Storage* RangeOf(napi_env env, Instance* self, napi_value* arguments, uin
   return is_inside ? storage : nullptr;
 }
 
-// partOf(handle, offset, nbytes): the handle of a storage over a part of another, which it keeps; 0 when there is none.
+// partOf(handle, offset, nbytes): the handle of a storage over a part of another storage, which it keeps alive; 0 on
+// failure.
 napi_value PartOf(napi_env env, napi_callback_info info) {
   napi_value arguments[3];
   size_t count = 3;

@@ -1,11 +1,11 @@
-// Host memory for other processes. The bindings take ordinary arguments: a system call costs more than a Node-API
-// value.
+// Host memory shared with other processes. The bindings take ordinary arguments instead of messages, because a system
+// call costs more than a Node-API value.
 #include "../bindings.h"
 #include "../platform/platform.h"
 
 namespace dlpack {
 
-// Any thread. `owner_id` is the file of the memory and one.
+// Any thread. `owner_id` is the file descriptor of the memory plus one.
 static void DestroyShared(Storage* self) {
   Count(counts.bytes, -static_cast<int64_t>(self->nbytes));
   Count(counts.storages, -1);
@@ -22,7 +22,7 @@ static void DestroyOpened(Storage* self) {
 
 static const size_t kMaxArguments = 6;
 
-// Numbers of a call: all arguments but the last, which is a Float64Array for the result.
+// The arguments of a call: numbers, except the last argument, which is a Float64Array for the result.
 struct Call {
   Instance* self;
   double numbers[kMaxArguments];
@@ -55,7 +55,8 @@ static napi_value TextOf(napi_env env, const char* problem) {
   return text;
 }
 
-// createShared(nbytes, result): the handle, the file and its number in `result`, or the name of what went wrong.
+// createShared(nbytes, result): writes the handle, the file descriptor and its number to `result`, or returns the name
+// of the error.
 napi_value CreateShared(napi_env env, napi_callback_info info) {
   Call call;
   if (!ReadCall(env, info, 2, &call)) return TextOf(env, "EINVAL");
@@ -80,8 +81,8 @@ napi_value CreateShared(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// openShared(process, file, number, nbytes, isWritable, result): the handle in `result`, or the name of what went
-// wrong.
+// openShared(process, file, number, nbytes, isWritable, result): writes the handle to `result`, or returns the name of
+// the error.
 napi_value OpenShared(napi_env env, napi_callback_info info) {
   Call call;
   if (!ReadCall(env, info, 6, &call) || call.numbers[0] > UINT32_MAX || call.numbers[1] > INT32_MAX) {

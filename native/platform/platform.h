@@ -1,5 +1,5 @@
 // Everything that differs between operating systems. posix.cc and windows.cc implement it; no other file includes a
-// header of the system.
+// system header.
 #ifndef DLPACK_NODE_PLATFORM_PLATFORM_H_
 #define DLPACK_NODE_PLATFORM_PLATFORM_H_
 
@@ -20,15 +20,15 @@
 namespace dlpack {
 namespace platform {
 
-// Libraries. Paths and problems are UTF-8. Any thread.
+// Libraries. Paths and error messages are UTF-8. Any thread.
 
-// kGlobal: libraries that are loaded later may use its symbols. Windows has no such difference.
+// kGlobal: libraries that are loaded later may use its symbols. Windows makes no such distinction.
 enum class Symbols { kLocal, kGlobal };
 
 // NULL with the reason in `problem`.
 void* OpenLibrary(const char* path, Symbols symbols, char* problem, size_t size);
 
-// The library of this name if the process has loaded it, else NULL.
+// The library with this name if the process has loaded it, else NULL.
 void* FindLoadedLibrary(const char* name, Symbols symbols);
 
 void* FindSymbol(void* library, const char* name);
@@ -37,13 +37,13 @@ void CloseLibrary(void* library);
 // The file of the library that contains this address; false when there is none.
 bool FindLibraryOf(const void* address, char* path, size_t size);
 
-// Keeps the library that contains this address in the process for good.
+// Prevents the library that contains this address from being unloaded.
 void KeepLoaded(const void* address);
 
 // Threads.
 
-// Runs `work` on a new thread that nobody waits for and that takes no signals: those belong to threads that the program
-// knows. 0 is the system's stack size. False when the system has no thread left. Any thread.
+// Runs `work` on a new detached thread that blocks all signals, because signals belong to the program's own threads. 0
+// means the system's stack size. False when the system has no thread left. Any thread.
 bool StartThread(void* (*work)(void*), void* argument, size_t stack_size = 0);
 
 // Lets another thread run.
@@ -51,8 +51,8 @@ void YieldThread();
 
 void SleepMicroseconds(uint32_t microseconds);
 
-// Neither holds resources of the system, so neither has a destructor: threads may still wait when the process ends. An
-// object with one of them in memory from malloc needs placement new.
+// Neither Mutex nor Condition holds system resources, so neither has a destructor, and threads may still wait when the
+// process ends. In memory from malloc they need placement new.
 class Mutex {
  public:
   Mutex();
@@ -86,9 +86,8 @@ class Condition {
 
 // Memory. Any thread.
 
-// A block at a multiple of 256 bytes, which is what dlpack.h asks for; XLA needs 64. Large blocks lie in large pages
-// where the system has them, because the first use of a page costs more than what is written to it. NULL when out of
-// memory.
+// A block aligned to 256 bytes, as dlpack.h requires; XLA needs 64. Large blocks use large pages where the system has
+// them, because the first access to a page costs more than filling it. NULL when out of memory.
 void* AllocateMemory(size_t nbytes);
 void FreeMemory(void* block);
 
@@ -97,22 +96,23 @@ void FreeMemory(void* block);
 void* MapZeroed(size_t nbytes, void** base, size_t* length);
 void UnmapMemory(void* base, size_t length);
 
-// False when the system still has to find memory for the page at this address; true where the system does not tell.
+// False when the system still has to provide memory for the page at this address; true where the system does not report
+// it.
 bool IsPagePresent(const void* address);
 
 // Files. Any thread.
 
-// Maps all of a file, for reading or, with `is_writable`, so that writes stay in this process. NULL, or the POSIX name
-// of what went wrong, such as "ENOENT". An empty file has an address and no bytes. The path is UTF-8.
+// Maps a whole file for reading; with `is_writable` also for writing, but writes stay in this process. Returns NULL, or
+// the POSIX name of the error, such as "ENOENT". An empty file has an address and no bytes. The path is UTF-8.
 const char* MapFile(const char* path, bool is_writable, void** data, uint64_t* nbytes);
 void UnmapFile(void* data, uint64_t nbytes);
 
-// Memory that other processes can open while `file` is: nothing of it is left when the process ends, however it ends.
-// Its size never changes. `number` tells it from what has the same file number later. NULL, or the POSIX name of what
-// went wrong: "ENOSYS" where the system has no such memory. Any thread.
+// Memory that other processes can open while `file` is open. Nothing of it remains when the process ends, however it
+// ends. Its size never changes. `number` distinguishes it from a later file with the same descriptor. Returns NULL, or
+// the POSIX name of the error; "ENOSYS" where the system has no such memory. Any thread.
 const char* CreateSharedMemory(uint64_t nbytes, void** data, int* file, uint64_t* number);
 
-// Maps the memory of a process. "ESTALE" when the file is no longer that memory.
+// Maps shared memory of another process. "ESTALE" when the descriptor is no longer that memory.
 const char* OpenSharedMemory(uint32_t process, int file, uint64_t number, uint64_t nbytes, bool is_writable,
                              void** data);
 
@@ -127,7 +127,7 @@ class SignalHandler {
  public:
   bool Read(Signal signal);
   void Install(Signal signal) const;
-  // Of its function; NULL for the default.
+  // The address of its function; NULL for the default.
   const void* address() const { return address_; }
 
  private:
@@ -139,7 +139,7 @@ class SignalHandler {
 
 uint32_t CountProcessors();
 
-// Bytes of the last cache that processors share; 0 where the system does not tell.
+// Size of the last-level cache in bytes; 0 where the system does not report it.
 int64_t LastCacheBytes();
 
 uint32_t ProcessNumber();
@@ -147,14 +147,15 @@ uint32_t ProcessNumber();
 // Since 1970.
 uint64_t WallNanoseconds();
 
-// Calls `handler` in every process that is forked off from now on, on its one thread, before anything else runs there.
+// Calls `handler` in every process that is forked from now on, on its only thread, before other code runs there.
 void OnFork(void (*handler)());
 
-// Calls `handler` when the process ends, the last one registered first, with the status of the process; with `status`
-// where the system does not tell that. Windows ends all other threads first and calls nothing.
+// Calls `handler` with the exit status when the process ends; handlers run last in, first out. The handler gets
+// `status` where the system does not report the exit status. On Windows, which ends all other threads first, the
+// handler is not called.
 void OnExit(void (*handler)(int status), int status);
 
-// Ends the process at once, without handlers and destructors, after `text` on the error output unless it is NULL.
+// Writes `text` to the error output unless it is NULL, and ends the process at once, without handlers and destructors.
 [[noreturn]] void EndProcess(int status, const char* text);
 
 }  // namespace platform

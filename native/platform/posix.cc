@@ -23,8 +23,8 @@
 
 #include "platform.h"
 
-// The C library of Debian 12 has newer names for the same functions, which would keep the addon from loading on older
-// systems; there they are in a library that every JavaScript runtime has loaded.
+// The C library of Debian 12 has newer versions of these symbols, with which the addon would not load on older systems.
+// There the old versions are in a library that every JavaScript runtime has loaded.
 #if defined(__GLIBC__) && defined(__x86_64__)
 #define DLPACK_OLDEST "GLIBC_2.2.5"
 #elif defined(__GLIBC__) && defined(__aarch64__)
@@ -188,7 +188,7 @@ static const char* MapOpened(int file, bool is_writable, void** data, uint64_t* 
   if (end == 0) return nullptr;
   const int protection = is_writable ? PROT_READ | PROT_WRITE : PROT_READ;
 #if defined(MAP_NORESERVE)
-  const int flags = MAP_PRIVATE | MAP_NORESERVE;  // a file larger than memory can be mapped; few of its pages change
+  const int flags = MAP_PRIVATE | MAP_NORESERVE;  // allows a file larger than memory, because few of its pages change
 #else
   const int flags = MAP_PRIVATE;
 #endif
@@ -213,7 +213,7 @@ void UnmapFile(void* data, uint64_t nbytes) {
 
 #if defined(__linux__)
 
-// The kernel's own numbers: older C libraries have neither the functions nor the constants.
+// Numbers of the kernel, because older C libraries have neither the functions nor the constants.
 static const unsigned kMemfdCloseOnExec = 1, kMemfdAllowSealing = 2;
 static const int kAddSeals = 1033, kGetSeals = 1034;
 static const int kSealSeal = 1, kSealShrink = 2, kSealGrow = 4;
@@ -268,7 +268,7 @@ const char* OpenSharedMemory(uint32_t process, int file, uint64_t number, uint64
   const int opened = open(path, (is_writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK);
   if (opened < 0) return NameOf(errno);
   const char* problem = MapShared(opened, number, nbytes, is_writable, data);
-  close(opened);  // the mapping keeps the memory
+  close(opened);  // the mapping keeps the memory alive
   return problem;
 }
 
@@ -292,7 +292,7 @@ bool SignalHandler::Read(Signal signal) {
   static_assert(sizeof(action) <= sizeof(state_), "the class is too small for what the system keeps in it");
   if (sigaction(static_cast<int>(signal), nullptr, &action) != 0) return false;
   memcpy(state_, &action, sizeof(action));
-  // The two members share their place.
+  // sa_handler and sa_sigaction are members of one union.
   address_ = reinterpret_cast<const void*>(action.sa_handler);
   return true;
 }

@@ -15,10 +15,10 @@
 namespace dlpack {
 namespace platform {
 
-// The longest path that the system knows.
+// The longest path that the system supports.
 static const int kMaxPath = 32768;
 
-// UTF-16 of a text in UTF-8, in memory of its own; NULL when out of memory.
+// A UTF-16 copy of a UTF-8 text; NULL when out of memory.
 class WideText {
  public:
   explicit WideText(const char* text) {
@@ -68,7 +68,7 @@ void* OpenLibrary(const char* path, Symbols, char* problem, size_t size) {
   for (wchar_t* at = wide.get(); *at != 0; ++at) {
     if (*at == L'/') *at = L'\\';
   }
-  // Libraries that it needs are looked for beside it first; the flag asks for a whole path.
+  // With the flag, its dependencies are searched in its own folder first. The flag requires an absolute path.
   const bool is_whole = wcschr(wide.get(), L'\\') != nullptr;
   HMODULE module = LoadLibraryExW(wide.get(), nullptr, is_whole ? LOAD_WITH_ALTERED_SEARCH_PATH : 0);
   if (module == nullptr) DescribeLastError(path, problem, size);
@@ -130,7 +130,7 @@ void YieldThread() { SwitchToThread(); }
 #define CREATE_WAITABLE_TIMER_HIGH_RESOLUTION 2
 #endif
 
-// Sleep() counts in ticks of 15.6 milliseconds; these timers, which Windows has since 2018, in half milliseconds.
+// Sleep() has a resolution of 15.6 milliseconds. These timers, available since 2018, have half a millisecond.
 void SleepMicroseconds(uint32_t microseconds) {
   HANDLE timer = CreateWaitableTimerExW(nullptr, nullptr, CREATE_WAITABLE_TIMER_HIGH_RESOLUTION, TIMER_ALL_ACCESS);
   LARGE_INTEGER due;
@@ -200,7 +200,7 @@ static const char* MapOpened(HANDLE file, bool is_writable, void** data, uint64_
   if (mapping == nullptr) return NameOf(GetLastError());
   void* memory = MapViewOfFile(mapping, is_writable ? FILE_MAP_COPY : FILE_MAP_READ, 0, 0, 0);
   const DWORD problem = GetLastError();
-  CloseHandle(mapping);  // the view keeps it
+  CloseHandle(mapping);  // the view keeps the mapping alive
   if (memory == nullptr) return NameOf(problem);
   *data = memory;
   return nullptr;
@@ -209,7 +209,7 @@ static const char* MapOpened(HANDLE file, bool is_writable, void** data, uint64_
 const char* MapFile(const char* path, bool is_writable, void** data, uint64_t* nbytes) {
   WideText wide(path);
   if (wide.get() == nullptr) return "ENOMEM";
-  // Others may replace or delete the file while it is mapped, as far as the system allows that.
+  // Other programs may replace or delete the file while it is mapped, as far as the system allows.
   HANDLE file = CreateFileW(wide.get(), GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, nullptr,
                             OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, nullptr);
   if (file == INVALID_HANDLE_VALUE) return NameOf(GetLastError());
@@ -238,7 +238,7 @@ uint32_t ProcessNumber() { return GetCurrentProcessId(); }
 uint64_t WallNanoseconds() {
   FILETIME time;
   GetSystemTimePreciseAsFileTime(&time);
-  // Hundreds of nanoseconds since 1601.
+  // In units of 100 nanoseconds since 1601.
   const uint64_t ticks = uint64_t{time.dwHighDateTime} << 32 | time.dwLowDateTime;
   return (ticks - 116444736000000000u) * 100;
 }

@@ -1,13 +1,13 @@
-// Node-API on Windows. An addon that imports its functions from node.exe crashes in a program of another name
-// (Electron, single executables), and delay loading needs a hook of the linker. Calls go through pointers that the
-// linker expects under these names; here they are defined, and filled from the running program when the addon is
-// loaded. The list is all of Node-API 8.
+// Node-API on Windows. An addon that imports functions from node.exe fails in a program with another name (Electron,
+// single executables), and delay loading needs a linker hook. Calls go through pointers with the names that the linker
+// expects. This file defines the pointers and fills them from the running program when the addon is loaded. The list
+// contains all of Node-API 8.
 #if defined(_WIN32)
 
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 
-// clang-format off: one name in a line.
+// clang-format off: one name on each line.
 #define DLPACK_NODE_API(F) \
   F(napi_acquire_threadsafe_function) \
   F(napi_add_async_cleanup_hook) \
@@ -158,7 +158,7 @@
 
 namespace {
 
-// Stands in for functions that the program lacks: napi_generic_failure.
+// Replaces functions that the program lacks. Returns napi_generic_failure.
 int Missing() { return 9; }
 
 }  // namespace
@@ -181,7 +181,7 @@ struct FillPointers {
   }
 };
 
-// A constructor of the addon runs before its first function is called.
+// This constructor runs before the first function of the addon is called.
 const FillPointers fill_pointers;
 
 }  // namespace

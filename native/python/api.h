@@ -1,5 +1,5 @@
-// The part of CPython's stable ABI that is used here, found at run time: one addon serves every CPython from 3.9 on,
-// and nothing of Python is needed at build time or without it.
+// The part of CPython's stable ABI that this addon uses, found at run time. One build works with every CPython from 3.9
+// on, and neither the build nor a program without Python needs CPython.
 #ifndef DLPACK_NODE_PYTHON_API_H_
 #define DLPACK_NODE_PYTHON_API_H_
 
@@ -123,8 +123,8 @@ struct Buffer {
   F(void, PyObject_ClearWeakRefs, (Object*))                                          \
   F(void, PyObject_Free, (void*))
 
-// Objects that the library exports: names and whether the symbol is the object or a pointer to it.
-// clang-format off: it gives another layout each time it runs.
+// Objects that the library exports: the name, and whether the symbol is the object or a pointer to it.
+// clang-format off: its layout changes each time it runs.
 #define DLPACK_PYTHON_OBJECTS(F) \
   F(_Py_NoneStruct, false) \
   F(_Py_TrueStruct, false) \
@@ -155,23 +155,23 @@ struct Api {
 #define DLPACK_PYTHON_MEMBER(name, indirect) Object* name;
   DLPACK_PYTHON_OBJECTS(DLPACK_PYTHON_MEMBER)
 #undef DLPACK_PYTHON_MEMBER
-  // Exported by every version seen, in the stable ABI since 3.12: NULL where it is missing.
+  // In the stable ABI since 3.12, but older versions export it too. NULL where it is missing.
   Object* (*PyObject_Vectorcall)(Object*, Object* const*, size_t, Object*);
-  // Until 3.13; NULL later.
+  // Up to 3.13; NULL in later versions.
   void (*Py_SetProgramName)(const wchar_t*);
   wchar_t* (*Py_DecodeLocale)(const char*, size_t*);
-  // Bytes of the head of every object: 16, or 32 in a free-threaded build.
+  // Size of the object header: 16 bytes, or 32 in a free-threaded build.
   size_t head_size;
 };
 
 // Filled by LoadApi, read-only afterwards.
 extern Api api;
 
-// Finds every symbol. Returns the name of the first one missing, or NULL. `handle` is of platform::OpenLibrary.
+// Finds every symbol. Returns the name of the first missing symbol, or NULL. `handle` comes from platform::OpenLibrary.
 const char* LoadApi(void* handle);
 
-// The type of an object without a reference. The head is {count, type}, longer in free-threaded builds but with the
-// type last.
+// The type of an object without a reference. The header is {count, type}. It is longer in free-threaded builds, but the
+// type is still last.
 inline Object* TypeOf(Object* object) {
   return *reinterpret_cast<Object**>(reinterpret_cast<char*>(object) + api.head_size - sizeof(void*));
 }

@@ -10,7 +10,7 @@ namespace python {
 
 namespace {
 
-// NumPy's kind letter and the format of the struct module; 0 for what they have no letter for.
+// NumPy's kind letter and the format of the struct module; 0 for a dtype without a letter.
 char KindOf(const DLDataType& dtype, char* format) {
   static const char kSigned[] = {0, 'b', 'h', 0, 'i', 0, 0, 0, 'q'};
   static const char kUnsigned[] = {0, 'B', 'H', 0, 'I', 0, 0, 0, 'Q'};
@@ -45,7 +45,7 @@ Object* ArrayInterface(Object* self, void*) {
   char kind = KindOf(tensor.dtype, format);
   const int bits = tensor.dtype.bits * tensor.dtype.lanes;
   const bool padded = (body.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;
-  // As NumPy shows dtypes that are not its own: so many bytes. ml_dtypes, for one, can view them as what they are.
+  // NumPy shows foreign dtypes as raw bytes. ml_dtypes, for example, can view them with their own dtype.
   if (kind == 0 && (bits % 8 == 0 || padded)) kind = 'V';
   if (kind == 0 || tensor.device.device_type != kDLCPU) {
     api.PyErr_SetString(api.PyExc_AttributeError, "__array_interface__ needs host memory and elements of whole bytes");
@@ -56,7 +56,7 @@ Object* ArrayInterface(Object* self, void*) {
   snprintf(typestr, sizeof(typestr), "%c%c%d", bytes == 1 || kind == 'V' ? '|' : '<', kind, bytes);
   Ref dict(api.PyDict_New());
   Ref shape(IntegerTuple(tensor.shape, tensor.ndim, 1));
-  // None where it can be: PIL, for one, takes strides for a reason to copy.
+  // None for row-major tensors, because some libraries, such as PIL, copy when strides are given.
   const bool is_row_major = IsRowMajor(tensor);
   if (is_row_major) api.Py_IncRef(api._Py_NoneStruct);
   Ref strides(is_row_major ? api._Py_NoneStruct : IntegerTuple(tensor.strides, tensor.ndim, bytes));
@@ -64,7 +64,7 @@ Object* ArrayInterface(Object* self, void*) {
   Ref version(api.PyLong_FromLongLong(3));
   Ref data(api.PyTuple_New(2));
   if (!dict || !shape || !strides || !typestr_object || !version || !data) return nullptr;
-  // NumPy 1 takes NULL for an object without memory, also where there are no elements.
+  // NumPy 1 treats a NULL pointer as missing memory, even for an array without elements.
   static char nothing;
   api.PyTuple_SetItem(data.get(), 0, api.PyLong_FromVoidPtr(tensor.data == nullptr ? &nothing : tensor.data));
   api.PyTuple_SetItem(data.get(), 1, api.PyBool_FromLong((body.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0));
@@ -76,13 +76,14 @@ Object* ArrayInterface(Object* self, void*) {
   return good ? dict.take() : nullptr;
 }
 
-// Flags of Py_buffer requests. Those for contiguous memory include the one for strides, and that the one for a shape.
+// Flags of Py_buffer requests. The flags for contiguous memory include the flag for strides, which includes the flag
+// for a shape.
 static const int kBufferWritable = 0x1, kBufferFormat = 0x4, kBufferNd = 0x8, kBufferStrides = 0x18,
                  kBufferRowMajor = 0x38, kBufferColumnMajor = 0x58, kBufferAnyMajor = 0x98;
 
 static bool Asks(int flags, int wanted) { return (flags & wanted) == wanted; }
 
-// What a request cannot have; NULL when it can have the buffer.
+// The reason why a request is refused; NULL when it gets the buffer.
 static const char* RefuseBuffer(const Body& body, bool has_format, int flags) {
   const DLTensor& tensor = body.tensor;
   const bool is_row_major = IsRowMajor(tensor), is_column_major = IsColumnMajor(tensor);
@@ -97,13 +98,14 @@ static const char* RefuseBuffer(const Body& body, bool has_format, int flags) {
     return "Expected a contiguous tensor, which this one is not";
   if (!Asks(flags, kBufferStrides) && !is_row_major)
     return "Expected a request with strides: this tensor is not row-major";
-  // Without a shape the buffer is bytes.
+  // Without a shape the buffer consists of bytes.
   if (Asks(flags, kBufferFormat) && !Asks(flags, kBufferNd))
     return "Expected a request for a shape along with a format";
   return nullptr;
 }
 
-// Made once; where two threads without a GIL make them at once, one pair goes again. False when out of memory.
+// Made once. In a free-threaded build two threads may make them at the same time; one result is freed. False when out
+// of memory.
 static bool MakeBufferDims(Body* body, ptrdiff_t item) {
   const DLTensor& tensor = body->tensor;
   if (tensor.ndim == 0 || __atomic_load_n(&body->buffer_dims, __ATOMIC_ACQUIRE) != nullptr) return true;
@@ -148,7 +150,7 @@ int GetBuffer(Object* self, Buffer* view, int flags) {
   return 0;
 }
 
-// The elements side by side, as numpy.ndarray.tobytes has them.
+// The elements in row-major order, as numpy.ndarray.tobytes returns them.
 Object* ToBytes(Object* self, Object*) {
   const Body& body = *BodyOf(self);
   const bool is_padded = (body.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;

@@ -1,5 +1,5 @@
-// Calls on a thread of the pool. Everything they need is taken along, everything they leave is carried to the
-// JavaScript thread that waits.
+// Asynchronous calls, which run on threads of the pool. Their arguments are staged before, and their results are
+// carried to the JavaScript thread.
 #include <stdlib.h>
 
 #include <atomic>
@@ -23,7 +23,7 @@ struct AsyncCall {
   Task task;
   Message message;
   Channel* channel;
-  AsyncCall* next;  // of those that JavaScript waits for; JavaScript thread
+  AsyncCall* next;  // in the list of calls that JavaScript waits for; JavaScript thread
   AsyncCall* previous;
   uint32_t number;     // of the promise
   Snapshot* snapshot;  // the caller's context variables
@@ -62,7 +62,7 @@ static void FreeCall(AsyncCall* call) {
 
 static void DropCall(Message* message) { FreeCall(OfMessage(message)); }
 
-// Takes a call off the list of those that JavaScript waits for. JavaScript thread.
+// Takes a call off the list of calls that JavaScript waits for. JavaScript thread.
 static void Unlist(AsyncCall* call) {
   Channel* channel = call->channel;
   *(call->previous == nullptr ? &channel->calls : &call->previous->next) = call->next;
@@ -78,7 +78,7 @@ static void List(AsyncCall* call) {
   channel->calls = call;
 }
 
-// Type, message and traceback of the error for a result that JavaScript has no room for.
+// Type, message and traceback of the error for a result that is too large for JavaScript.
 static size_t DescribeTooLong(napi_env env, napi_value values[6]) {
   static const char kMessage[] =
       "The result is too long for JavaScript, or there is no memory for it; take parts of it";
@@ -101,7 +101,7 @@ static void SettleCall(Channel* channel, Message* message) {
     count = DescribeTooLong(env, values);
   } else if (call->has_failed) {
     for (Carried* text : {&call->type_name, &call->text, &call->traceback}) {
-      Deliver(env, channel->objects, text, &values[count]);  // its kind gives way to the next text
+      Deliver(env, channel->objects, text, &values[count]);  // writes the kind and the text; only the text is kept
       values[count] = values[count + 1];
       ++count;
     }
@@ -110,7 +110,7 @@ static void SettleCall(Channel* channel, Message* message) {
   FreeCall(call);
 }
 
-// The call of `run` with everything that was staged. A new reference, or NULL with an exception set. GIL held.
+// Calls `run` of the snapshot with the staged values. A new reference, or NULL with an exception set. GIL held.
 static Object* CallStaged(AsyncCall* call) {
   const uint32_t positional = call->count - call->keywords;
   Ref run(RunnerOf(*call->snapshot));
@@ -128,7 +128,7 @@ static Object* CallStaged(AsyncCall* call) {
     if (!value || api.PyDict_SetItem(keywords.get(), name.get(), value.get()) != 0) return nullptr;
   }
   Object* result = api.PyObject_Call(run.get(), arguments.get(), keywords.get());
-  SavedError error;  // what is dropped now may run Python code
+  SavedError error;  // dropping these may run Python code
   for (Ref* dropped : {&run, &arguments, &keywords}) dropped->reset(nullptr);
   return result;
 }
@@ -158,7 +158,7 @@ static void RunCall(Task* task) {
     KeepSignals();
     call->has_failed = result == nullptr;
     {
-      // Dropped before JavaScript learns of the end, so that nothing which only the call kept is alive then.
+      // Dropped before JavaScript learns that the call ended, so that the call no longer keeps any object alive then.
       SavedError error;
       DropValues(call);
     }
@@ -177,7 +177,7 @@ static void RunCall(Task* task) {
 
 static const char kNoMemory[] = "Out of memory for an asynchronous call";
 
-// Copies the request. NULL when out of memory, or when it names something that was released. No GIL needed.
+// Copies the request. NULL when out of memory, or when a cell refers to a released object. No GIL needed.
 static AsyncCall* StageCall(Objects* self, PerformRequest* request, Spill* spill) {
   const Cells cells = CellsBehind(self->instance, request + 1, request->count);
   void* block = malloc(sizeof(AsyncCall));
@@ -205,7 +205,7 @@ napi_value StartCall(napi_env env, Objects* self, PerformRequest* request, Spill
   Outcome* outcome = reinterpret_cast<Outcome*>(request);
   outcome->failed = 0;
   if (self->snapshot == nullptr) {
-    // No call of this thread is under way, or an operation would have taken one: whoever has the GIL is not ours.
+    // Without a snapshot no asynchronous call of this instance is running, so this does not wait for one of our calls.
     Gil gil;
     self->snapshot = TakeSnapshot();
     if (self->snapshot == nullptr) return TakeException(env, self, outcome);
@@ -223,7 +223,7 @@ napi_value StartCall(napi_env env, Objects* self, PerformRequest* request, Spill
   return TakeException(env, self, outcome);
 }
 
-// abandon(number): nobody waits for the call any more. It does not begin, if it has not yet.
+// abandon(number): JavaScript no longer waits for the call. A call that has not started yet does not start.
 napi_value Abandon(napi_env env, napi_callback_info info) {
   napi_value values[1];
   Channel* channel = ChannelOf(env, info, values);
@@ -236,7 +236,7 @@ napi_value Abandon(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// leave(status): the process ends after this. Exit functions of Python run now.
+// leave(status): runs Python's exit functions. The process ends after this.
 napi_value Leave(napi_env env, napi_callback_info info) {
   napi_value values[1];
   ChannelOf(env, info, values);

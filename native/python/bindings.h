@@ -1,4 +1,4 @@
-// What JavaScript sees of Python.
+// The functions of the Python bridge that JavaScript calls.
 #ifndef DLPACK_NODE_PYTHON_BINDINGS_H_
 #define DLPACK_NODE_PYTHON_BINDINGS_H_
 

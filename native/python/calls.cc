@@ -5,7 +5,7 @@
 namespace dlpack {
 namespace python {
 
-// Where Python has no vectorcall.
+// For versions of Python without vectorcall.
 static Object* CallTuple(Object* callable, Object** arguments, size_t positional, Object* names) {
   Ref tuple(api.PyTuple_New(static_cast<ptrdiff_t>(positional)));
   if (!tuple) return nullptr;

@@ -30,7 +30,7 @@ void CarryText(Object* object, Carried* out) {
   if (!CopyText(object, kString, out) && !CopyBytes("?", 1, kString, out)) out->kind = kNone;
 }
 
-// False leaves the object to be carried as it is.
+// False when the object has to be carried as a handle.
 static bool CarryValue(Object* object, Carried* out) {
   Object* type = TypeOf(object);
   if (object == api._Py_NoneStruct) {

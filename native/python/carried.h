@@ -1,5 +1,5 @@
-// A value on its way from Python to JavaScript across threads: taken with the GIL on any thread, given to JavaScript
-// without it, so that the event loop never waits for a computation that is over.
+// A value on its way from Python to JavaScript across threads. Any thread copies it with the GIL, and the JavaScript
+// thread delivers it without the GIL, so that the event loop does not wait for Python.
 #ifndef DLPACK_NODE_PYTHON_CARRIED_H_
 #define DLPACK_NODE_PYTHON_CARRIED_H_
 
@@ -17,17 +17,17 @@ struct Carried {
   Object* object;  // of a handle
 };
 
-// Takes the reference over. The same kinds as FromPython makes. GIL held, any thread.
+// Takes over the reference. Makes the same kinds of values as FromPython. GIL held, any thread.
 void Carry(Object* object, Carried* out);
 
 // A string; `object` is borrowed and may be NULL. GIL held, any thread.
 void CarryText(Object* object, Carried* out);
 
-// Two values for JavaScript: the kind, and the value; a handle as its number. False, with none and undefined, where
-// JavaScript has no room for the value. JavaScript thread, no GIL.
+// Two values for JavaScript: the kind, and the value; a handle as its number. False, with the kind for None and
+// undefined, when the value is too large for JavaScript. JavaScript thread, no GIL.
 bool Deliver(napi_env env, Objects* self, Carried* value, napi_value out[2]);
 
-// For a value that was not delivered. Any thread, no GIL needed.
+// Frees a value that was not delivered. Any thread, no GIL needed.
 void DropCarried(Carried* value);
 
 }  // namespace python

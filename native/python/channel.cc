@@ -11,8 +11,8 @@
 namespace dlpack {
 namespace python {
 
-// Stays true when the environment ends: whatever Python does then must not wait for another event loop. Its address is
-// another on each thread.
+// Stays true when the environment ends, because Python code that runs then must not wait for another event loop. Its
+// address differs on each thread.
 static thread_local bool is_javascript_thread;
 
 bool IsOwnThread(const Channel* channel) {
@@ -68,7 +68,7 @@ static void Drain(napi_env env, napi_value, void* context, void*) {
   }
 }
 
-// JavaScript thread, before Node-API takes the thread-safe function down.
+// JavaScript thread, before Node-API destroys the thread-safe function.
 static void Close(void* data) {
   Channel* channel = static_cast<Channel*>(data);
   channel->mutex.Acquire();
@@ -78,7 +78,7 @@ static void Close(void* data) {
     message->drop(message);
     message = next;
   }
-  // Last: a thread whose request was refused frees it as soon as the mutex is free.
+  // Last, because a thread whose request was refused frees the request as soon as the mutex is released.
   RefuseRequests(channel);
   channel->mutex.Release();
   channel->objects = nullptr;
@@ -120,7 +120,7 @@ static bool GetFunction(napi_env env, napi_value options, const char* name, napi
 }
 
 const char* OpenChannel(napi_env env, Objects* objects, napi_value options, napi_value target) {
-  // Never freed, like a release queue: one small block for each environment that ever was.
+  // Never freed, like a release queue. This costs one small block for each environment.
   void* block = malloc(sizeof(Channel));
   if (block == nullptr) return "out of memory";
   Channel* channel = new (block) Channel();
@@ -150,7 +150,8 @@ const char* OpenChannel(napi_env env, Objects* objects, napi_value options, napi
   objects->channel = channel;
   channel->thread = &is_javascript_thread;
   is_javascript_thread = true;
-  // Cleanup hooks run last in, first out: before those of the objects and of the thread-safe function.
+  // Cleanup hooks run last in, first out, so this hook runs before those of the objects and of the thread-safe
+  // function.
   napi_add_env_cleanup_hook(env, Close, channel);
   return DefineFunctions(env, target, kExports, channel) ? nullptr : "its functions could not be defined";
 }

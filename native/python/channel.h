@@ -1,6 +1,6 @@
-// The way from any thread to the JavaScript thread of one environment: finished calls and calls of JavaScript functions
-// queue here and are delivered by its event loop. Outlives its environment, because threads and Python objects refer to
-// it.
+// Channel: carries messages from any thread to the JavaScript thread of one environment. Finished calls and calls of
+// JavaScript functions queue here, and the event loop delivers them. It outlives its environment, because threads and
+// Python objects refer to it.
 #ifndef DLPACK_NODE_PYTHON_CHANNEL_H_
 #define DLPACK_NODE_PYTHON_CHANNEL_H_
 
@@ -17,7 +17,7 @@ struct FunctionRequest;
 struct Message {
   Message* next;
   void (*deliver)(Channel* channel, Message* self);  // JavaScript thread
-  void (*drop)(Message* self);                       // the environment ended first; its thread, mutex held
+  void (*drop)(Message* self);                       // if the environment ends first; its thread, mutex held
 };
 
 struct Channel {
@@ -26,20 +26,20 @@ struct Channel {
   napi_threadsafe_function wake;
   Message* first;
   Message* last;
-  FunctionRequest* requests;  // calls of JavaScript functions that nobody answered yet
+  FunctionRequest* requests;  // calls of JavaScript functions without an answer
   uint32_t last_request;
   // JavaScript thread only.
   napi_env env;
   Objects* objects;
   napi_ref on_call;
   napi_ref on_settle;
-  AsyncCall* calls;    // that JavaScript waits for
-  Object* functions;   // a dict of weak references to callables, by the number of their function; GIL
-  const void* thread;  // an address of that thread alone; compared on any
+  AsyncCall* calls;    // calls that JavaScript waits for
+  Object* functions;   // a dict of weak references to callables, by function number; guarded by the GIL
+  const void* thread;  // an address that identifies the JavaScript thread; any thread may compare it
 };
 
 // Makes the channel of an environment and adds its functions to `target`. `options` has the JavaScript functions
-// `onCall` and `onSettle`, and `threads`, the limit of the pool. NULL, or what went wrong. JavaScript thread.
+// `onCall` and `onSettle`, and `threads`, the limit of the pool. Returns NULL, or the error message. JavaScript thread.
 const char* OpenChannel(napi_env env, Objects* objects, napi_value options, napi_value target);
 
 // Queues a message; false when the environment has ended. Any thread.
@@ -48,11 +48,11 @@ bool Post(Channel* channel, Message* message);
 // The same with the mutex held and the channel open. Any thread.
 void PostLocked(Channel* channel, Message* message);
 
-// Keeps the process running for asynchronous calls, or no more. JavaScript thread.
+// Sets whether the process keeps running for asynchronous calls. JavaScript thread.
 void KeepRunning(Channel* channel, bool keep);
 
-// Calls one of the two JavaScript functions; false when it threw, which it never does by itself: the stack is full or
-// the environment ends. Nothing is pending afterwards. JavaScript thread, with a handle scope.
+// Calls one of the two JavaScript functions. False when it threw, which happens only when the stack is full or the
+// environment ends. No exception is pending afterwards. JavaScript thread, with a handle scope.
 bool CallJavaScript(Channel* channel, napi_ref function, size_t count, const napi_value* values, napi_value* result);
 
 // True on the JavaScript thread of this environment, while it lasts.
@@ -61,7 +61,7 @@ bool IsOwnThread(const Channel* channel);
 // True on the JavaScript thread of any environment, and after its end.
 bool IsJavaScriptThread();
 
-// The channel of a function that JavaScript called, and its arguments, as many as it was made for.
+// The channel of a function that JavaScript called, and its first `n` arguments.
 template <size_t n>
 Channel* ChannelOf(napi_env env, napi_callback_info info, napi_value (&values)[n]) {
   void* data = nullptr;
@@ -70,7 +70,7 @@ Channel* ChannelOf(napi_env env, napi_callback_info info, napi_value (&values)[n
   return static_cast<Channel*>(data);
 }
 
-// 0 for what is none.
+// 0 for a value that is not a number.
 inline uint32_t NumberIn(napi_env env, napi_value value) {
   uint32_t number = 0;
   napi_get_value_uint32(env, value, &number);
@@ -78,8 +78,8 @@ inline uint32_t NumberIn(napi_env env, napi_value value) {
 }
 
 // async_call.cc
-// Starts the call of the cells, a callable first, the last `keywords` of them names and values, without waiting for the
-// GIL where that can be. Fails only before the call begins. JavaScript thread.
+// Starts an asynchronous call. The first cell is the callable, the last cells are the names and values of
+// keywords. Does not wait for the GIL if a snapshot exists. Fails only before the call begins. JavaScript thread.
 napi_value StartCall(napi_env env, Objects* self, PerformRequest* request, Spill* spill);
 // The number of the asynchronous call of this channel that runs on this thread, or 0.
 uint32_t CurrentCall(const Channel* channel);
@@ -92,7 +92,7 @@ napi_value ThrownBy(napi_env env, napi_callback_info info);
 // function_call.cc
 napi_value Answer(napi_env env, napi_callback_info info);
 napi_value Postpone(napi_env env, napi_callback_info info);
-// Mutex held, channel closed: nobody will answer.
+// Refuses all requests, because a closed channel gets no answers. Mutex held.
 void RefuseRequests(Channel* channel);
 
 }  // namespace python

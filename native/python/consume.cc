@@ -18,7 +18,8 @@
 namespace dlpack {
 namespace python {
 
-// A Storage of Python's: its deleter may want the GIL, which finalizers must not wait for. Any thread.
+// Destroys a storage of Python memory. Its deleter may need the GIL, and finalizers must not wait for the GIL. Any
+// thread.
 template <class Managed>
 static void DestroyFromPython(Storage* self) {
   Managed* managed = static_cast<Managed*>(self->owner);
@@ -34,7 +35,7 @@ static void DestroyFromPython(Storage* self) {
 template <class Managed>
 static Storage* Import(Managed* managed, Descriptor* descriptor, Status* status, TensorSignature* last) {
   Storage* storage = ImportManaged(managed, descriptor, status, last);
-  // One of our own that comes home is not Python's.
+  // A tensor of our own that comes back is not Python memory.
   if (storage != nullptr && storage->owner == managed) storage->destroy = DestroyFromPython<Managed>;
   return storage;
 }
@@ -44,7 +45,7 @@ struct TypeNode {
   TypeEntry entry;
   TypeNode* next;
 };
-// Lists that only grow. Without the GIL, in a free-threaded build, two threads may add a type at once.
+// Lists that only grow. In a free-threaded build two threads may add a type at the same time.
 static std::atomic<TypeNode*> types[kBuckets];
 
 static Object* GetOrNull(Object* object, Object* name) {
@@ -67,13 +68,13 @@ static DLPackExchangeAPI* FindTable(Object* type) {
     pointer = api.PyCapsule_GetPointer(attribute.get(), "dlpack_exchange_api");
   }
   if (!attribute) {
-    // Older producers have the address as an integer.
+    // Older producers store the address as an integer.
     Ref address(GetOrNull(type, names.dlpack_api_address));
     if (address && TypeOf(address.get()) == api.PyLong_Type) pointer = api.PyLong_AsVoidPtr(address.get());
     api.PyErr_Clear();
   }
   auto* header = static_cast<DLPackExchangeAPIHeader*>(pointer);
-  // A newer table may be followed by the one we know.
+  // A newer table may link to the version that we know.
   while (header != nullptr && header->version.major != DLPACK_MAJOR_VERSION) header = header->prev_api;
   return reinterpret_cast<DLPackExchangeAPI*>(header);
 }
@@ -94,12 +95,12 @@ TypeEntry* LookUpType(Object* type) {
   if (found != nullptr) return found;
   TypeNode* node = static_cast<TypeNode*>(malloc(sizeof(TypeNode)));
   if (node == nullptr) return nullptr;
-  api.Py_IncRef(type);  // kept: its address must not become another type's
+  api.Py_IncRef(type);  // never dropped, so that no other type gets the same address
   Ref requires_grad(GetOrNull(type, names.requires_grad));
   Ref is_neg(GetOrNull(type, names.is_neg));
   node->entry.type = type;
   node->entry.api = FindTable(type);
-  node->entry.is_immutable = IsOfModule(type, "jaxlib.");  // its capsules do not say so
+  node->entry.is_immutable = IsOfModule(type, "jaxlib.");  // its capsules do not set the read-only flag
   node->entry.is_copy_wrong = IsOfModule(type, "pyarrow.");
   node->entry.is_host = IsHostType(type);
   node->entry.is_torch = requires_grad && is_neg;
@@ -108,15 +109,16 @@ TypeEntry* LookUpType(Object* type) {
   node->entry.is_cupy = node->entry.api == nullptr && IsCuPyArray(type);
   node->entry.from_dlpack = nullptr;
   std::atomic<TypeNode*>& bucket = BucketOf(type);
-  // Another thread may have added the same type meanwhile: either entry will do.
+  // Another thread may have added the same type meanwhile. Both entries are equal.
   node->next = bucket.load(std::memory_order_relaxed);
   while (!bucket.compare_exchange_weak(node->next, node, std::memory_order_release, std::memory_order_relaxed)) {
   }
   return &node->entry;
 }
 
-// PyTorch's table refuses sparse, quantized and meta tensors with a RuntimeError and a C++ stack; its method says the
-// same in one line. The exception stays where the method has none.
+// PyTorch's table refuses sparse, quantized and meta tensors with a RuntimeError that contains a C++ stack. Its
+// __dlpack__ raises the same error in one line, which replaces the exception. If __dlpack__ raises nothing, the
+// exception stays.
 static void ExplainTorch(Object* object) {
   if (!api.PyErr_ExceptionMatches(api.PyExc_RuntimeError)) return;
   SavedError error;
@@ -133,7 +135,7 @@ static Storage* ConsumeTable(const TypeEntry& entry, Object* object, Descriptor*
   }
   if (entry.is_torch && managed->version.major == DLPACK_MAJOR_VERSION &&
       !CheckTorchBits(object, entry.is_neg, managed)) {
-    // The deleter may run Python code, which must not meet the exception.
+    // The deleter may run Python code, which must not see the exception.
     SavedError error;
     DeleteManaged(managed);
     return nullptr;
@@ -141,7 +143,7 @@ static Storage* ConsumeTable(const TypeEntry& entry, Object* object, Descriptor*
   return FollowProducer(Import(managed, descriptor, status, last), *descriptor, entry.api);
 }
 
-// As producers before version 1 have it.
+// Calls __dlpack__ as producers before DLPack 1.0 define it.
 static Object* CallWithStream(Object* object, Object* stream) {
   Object* arguments[2] = {object, stream};
   Ref kwnames(api.PyTuple_New(1));
@@ -151,8 +153,8 @@ static Object* CallWithStream(Object* object, Object* stream) {
   return api.PyObject_VectorcallMethod(names.dlpack, arguments, 1, kwnames.get());
 }
 
-// object.__dlpack__(...) with what was asked for; without the newer arguments where the producer does not know them.
-// Whether the request was met is then for fromDLPack to see: it copies what was not copied, and refuses another device.
+// Calls object.__dlpack__(...) with the requested arguments, or without the newer arguments if the producer does not
+// know them. fromDLPack then checks the result: it makes a missing copy itself, and refuses another device.
 static Object* CallProducer(Object* object, const ConsumeOptions& options, Object* stream) {
   Object* arguments[5] = {object, names.version_tuple};
   Object* keywords[4] = {names.max_version};
@@ -188,21 +190,21 @@ static Object* CallProducer(Object* object, const ConsumeOptions& options, Objec
   return capsule;
 }
 
-// As CallProducer; where the producer cannot make a copy (TVM-FFI) or makes a wrong one (Arrow, of tensors with gaps)
-// it is asked for the tensor itself, and fromDLPack copies.
+// As CallProducer. If the producer cannot make a copy (TVM-FFI) or makes a wrong copy (Arrow, of tensors with gaps),
+// this takes the tensor itself and fromDLPack copies it.
 static Object* CallForCopy(Object* object, const ConsumeOptions& options, Object* stream, bool is_copy_wrong) {
   ConsumeOptions plain = options;
   plain.copy = -1;
   if (options.copy == 1 && is_copy_wrong) return CallProducer(object, plain, stream);
   Object* capsule = CallProducer(object, options, stream);
   if (capsule != nullptr || options.copy != 1 || !api.PyErr_ExceptionMatches(api.PyExc_BufferError)) return capsule;
-  SavedError error;  // says more than a second one would
+  SavedError error;  // more helpful than the error of a second call
   capsule = CallProducer(object, plain, stream);
   if (capsule != nullptr) error.Drop();
   return capsule;
 }
 
-// The struct is chosen by the capsule's real name: producers may answer with another version than was asked for.
+// Chooses the struct by the capsule's name, because producers may return another version than requested.
 static Storage* ConsumeCapsule(Object* capsule, Descriptor* descriptor, Status* status) {
   if (api.PyCapsule_IsValid(capsule, "dltensor_versioned")) {
     void* pointer = api.PyCapsule_GetPointer(capsule, "dltensor_versioned");
@@ -219,7 +221,7 @@ static Storage* ConsumeCapsule(Object* capsule, Descriptor* descriptor, Status* 
   return nullptr;
 }
 
-// As ConsumeCapsule, and drops the capsule: its destructor may be Python code, which must not run with an exception
+// As ConsumeCapsule, and drops the capsule. Its destructor may run Python code, which must not run with an exception
 // set.
 static Storage* TakeCapsule(Object* capsule, Descriptor* descriptor, Status* status) {
   if (capsule == nullptr) return nullptr;
@@ -229,7 +231,7 @@ static Storage* TakeCapsule(Object* capsule, Descriptor* descriptor, Status* sta
   return storage;
 }
 
-// After NumPy refused with the BufferError that is set; it stays unless the array is of ml_dtypes.
+// Called after NumPy refused with a BufferError. The exception stays set unless the array has a dtype of ml_dtypes.
 static Storage* ConsumeMlDTypes(Object* array, const ConsumeOptions& options, Descriptor* descriptor, Status* status) {
   SavedError error;
   DLDataType dtype;
@@ -244,10 +246,10 @@ static Storage* ConsumeMlDTypes(Object* array, const ConsumeOptions& options, De
   return storage;
 }
 
-// An object without __dlpack__: its buffer, or what its __array_interface__ describes, as a NumPy array. A new
-// reference; or NULL with an exception set, or with the storage of a CUDA array.
+// Views an object without __dlpack__ as a NumPy array, through its buffer or its __array_interface__. A new reference;
+// or NULL with an exception set, or with the storage of a CUDA array in `taken`.
 static Object* ViewAsArray(Object* object, Descriptor* descriptor, TensorSignature* last, Storage** taken) {
-  SavedError error;  // says that there is no __dlpack__
+  SavedError error;  // the error for the missing __dlpack__
   Ref interface(GetOrNull(object, names.array_interface));
   Ref builtins(api.PyImport_ImportModule("builtins"));
   Ref memoryview(builtins ? api.PyObject_GetAttrString(builtins.get(), "memoryview") : nullptr);
@@ -304,7 +306,7 @@ Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Descriptor
   {
     SavedError error;
     Ref method(GetOrNull(entry->type, names.dlpack));
-    if (method) return nullptr;  // its own code raised
+    if (method) return nullptr;  // the exception comes from the producer's code
   }
   Ref array(ViewAsArray(object, descriptor, last, &storage));
   if (storage != nullptr) return storage;
@@ -315,7 +317,7 @@ Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Descriptor
 static Storage* ConsumeMethod(TypeEntry* entry, Object* object, const ConsumeOptions& options, Descriptor* descriptor,
                               Status* status) {
   if (entry->is_torch && !CheckTorchBits(object, entry->is_neg, nullptr)) return nullptr;
-  // What comes to another device comes by the producer's own means.
+  // For a transfer to another device the producer orders its streams itself.
   Ref stream(options.stream != 0                    ? api.PyLong_FromLongLong(options.stream)
              : entry->is_host || options.has_device ? nullptr
                                                     : StreamArgument(object));

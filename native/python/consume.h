@@ -1,4 +1,5 @@
-// Python objects into tensors: the exchange API of their type, then versioned, then legacy capsules.
+// Imports tensors from Python objects: through the exchange API of their type, then versioned capsules, then legacy
+// capsules.
 #ifndef DLPACK_NODE_PYTHON_CONSUME_H_
 #define DLPACK_NODE_PYTHON_CONSUME_H_
 
@@ -10,36 +11,37 @@
 namespace dlpack {
 namespace python {
 
-// What the consumer asks for.
+// The consumer's request.
 struct ConsumeOptions {
   int copy;  // -1: None, 0: False, 1: True
   bool has_device;
   int32_t device_type;
   int32_t device_id;
-  int64_t stream;  // as the consumer named it; 0: our current one
+  int64_t stream;  // as the consumer named it; 0: our current stream
 };
 
-// The tensor of an object, which the result owns. NULL with the reason in `status`, or with a Python exception set and
-// `status` kOk. `last` as in managed_tensor.h. GIL held.
+// Imports the tensor of an object; the result owns it. NULL with the reason in `status`, or with a Python exception set
+// and `status` kOk. `last` as in managed_tensor.h. GIL held.
 Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Descriptor* descriptor, Status* status,
                        TensorSignature* last);
 
-// The table of a type through its chain of older versions, or NULL. Remembered for each type. GIL held.
+// What is known of a type, cached for each type. `api` is its table, found through the chain of older versions, or
+// NULL. GIL held.
 struct TypeEntry {
   Object* type;
   ::DLPackExchangeAPI* api;
   bool is_immutable;    // its tensors are shared read-only
-  bool is_copy_wrong;   // its copies are not asked for
+  bool is_copy_wrong;   // its producer makes wrong copies, so none are requested
   bool is_host;         // never on a device
   bool is_numpy;        // numpy.ndarray, which numpy_array.h makes
   bool is_cupy;         // cupy.ndarray, which cupy_array.h makes
-  bool is_torch;        // has requires_grad, is_conj and is_neg, which the table does not look at
+  bool is_torch;        // has requires_grad, is_conj and is_neg, which the table does not check
   Object* is_neg;       // the method, unbound
-  Object* from_dlpack;  // of the module of the type; NULL until somebody needs it
+  Object* from_dlpack;  // of the module of the type; NULL until it is needed
 };
 TypeEntry* LookUpType(Object* type);
 
-// The same for a type that was looked up before, NULL for anything else.
+// The entry of a type that was looked up before; NULL for other types.
 TypeEntry* FindType(Object* type);
 
 }  // namespace python

@@ -19,7 +19,7 @@ namespace python {
 
 namespace {
 
-// `module.from_dlpack`, without an exception when there is none.
+// `module.from_dlpack`; NULL, without an exception, when the module has no such function.
 Object* FromDLPackOf(const char* module_name) {
   Ref module(api.PyImport_ImportModule(module_name));
   Object* function = module ? api.PyObject_GetAttr(module.get(), names.from_dlpack) : nullptr;
@@ -27,7 +27,7 @@ Object* FromDLPackOf(const char* module_name) {
   return function;
 }
 
-// The function of the module that a class is from, or of one around it: numpy.from_dlpack, jax.dlpack.from_dlpack.
+// The from_dlpack of the module of a class or of a parent package: numpy.from_dlpack, jax.dlpack.from_dlpack.
 Object* FindFromDLPack(Object* type) {
   Ref module(api.PyObject_GetAttrString(type, "__module__"));
   const char* text = module ? api.PyUnicode_AsUTF8AndSize(module.get(), nullptr) : nullptr;
@@ -52,21 +52,21 @@ Object* FindFromDLPack(Object* type) {
   return nullptr;
 }
 
-// Hands a managed tensor to a table, which should take it over whatever comes of it; PyTorch 2.13 leaves it behind when
-// it refuses the dtype. A deleter that is there for the length of the call tells.
+// Hands a managed tensor to a table, which should take it over even when it fails. PyTorch 2.13 does not take it over
+// when it refuses the dtype. A deleter that is installed only during the call detects this.
 struct Handover {
   DLManagedTensorVersioned* managed;
   bool is_deleted;
 };
 thread_local Handover* handover;
-std::atomic<void (*)(DLManagedTensorVersioned*)> exported_deleter;  // always the same one
+std::atomic<void (*)(DLManagedTensorVersioned*)> exported_deleter;  // always the same function
 
 void DeleteDuringHandover(DLManagedTensorVersioned* managed) {
   if (handover != nullptr && handover->managed == managed) handover->is_deleted = true;
   exported_deleter.load(std::memory_order_relaxed)(managed);
 }
 
-// Returns the object, or NULL with an exception set. The managed tensor is gone then.
+// Returns the object, or NULL with an exception set. Takes over the managed tensor in both cases.
 Object* HandToTable(const DLPackExchangeAPI& table, DLManagedTensorVersioned* managed) {
   auto* deleter = managed->deleter;
   exported_deleter.store(deleter, std::memory_order_relaxed);
@@ -79,12 +79,12 @@ Object* HandToTable(const DLPackExchangeAPI& table, DLManagedTensorVersioned* ma
   handover = outer;
   if (!current.is_deleted) managed->deleter = deleter;
   if (good) return static_cast<Object*>(object);
-  if (!current.is_deleted) DeleteManaged(managed);  // ours: plain C, which leaves the exception as it is
+  if (!current.is_deleted) DeleteManaged(managed);  // our own deleter, which runs no Python code
   return nullptr;
 }
 
-// A table does not synchronise: what its library queues on its current stream from now on must find the memory ready.
-// False, without an exception, where nobody knows: then it goes through __dlpack__, with a stream.
+// A table does not synchronise, so the memory must be ready for what its library queues on its current stream from now
+// on. False, without an exception, when that stream is unknown; then __dlpack__ is called with a stream.
 bool OfferToTable(const Descriptor& descriptor, Storage* storage, const DLPackExchangeAPI& table) {
   if (descriptor.device.device_type == kDLCPU) return true;
   if (!cuda::IsLoaded() || !cuda::IsCudaDevice(descriptor.device.device_type) || table.current_work_stream == nullptr)
@@ -98,11 +98,11 @@ bool OfferToTable(const Descriptor& descriptor, Storage* storage, const DLPackEx
   return offered;
 }
 
-// Through the table of the class: no Python code runs.
+// Converts through the table of the class, without running Python code.
 Object* ConvertByTable(Objects* self, const TypeEntry& entry, const Descriptor& descriptor, Storage* storage,
                        Outcome* outcome) {
-  // What is behind a table does not look at the read-only flag, and PyTorch up to 2.13 ends the process when it meets a
-  // negative stride (pytorch#188047).
+  // Libraries ignore the read-only flag when they import through a table, and PyTorch up to 2.13 ends the process when
+  // it meets a negative stride (pytorch#188047).
   bool must_copy = (descriptor.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 && entry.api != ExchangeApi();
   for (int32_t i = 0; i < descriptor.ndim && entry.is_torch; ++i) must_copy |= descriptor.strides[i] < 0;
   if (must_copy) {
@@ -140,13 +140,14 @@ Object* ConvertTo(Objects* self, TypeEntry* entry, const Descriptor& descriptor,
   if (entry->api != nullptr && OfferToTable(descriptor, storage, *entry->api))
     return ConvertByTable(self, *entry, descriptor, storage, outcome);
   if (entry->is_numpy && FitsNumPy(descriptor)) return NewNumPyArray(descriptor, storage);
-  // From here on libraries run code, and JavaScript that it calls may dispose the tensor: this one keeps the memory.
+  // From here on library code runs. It may call JavaScript that disposes the tensor, so this Python tensor keeps the
+  // memory.
   Ref tensor(NewTensor(descriptor, storage));
   if (!tensor) return nullptr;
   if (entry->is_cupy && cuda::IsLoaded() && FitsCuPy(tensor.get())) {
     Object* array = NewCuPyArray(tensor.get());
     if (array != nullptr) return array;
-    api.PyErr_Clear();  // another CuPy than we know has from_dlpack as well
+    api.PyErr_Clear();  // an unknown version of CuPy has from_dlpack as well
   }
   return ConvertByFunction(entry, tensor.get(), may_copy);
 }
@@ -170,7 +171,7 @@ Object* ConvertTensor(Objects* self, const Cells& cells, Outcome* outcome) {
     api.PyErr_SetString(api.PyExc_TypeError, "Expected a class of tensors, such as torch.Tensor or numpy.ndarray");
     return nullptr;
   }
-  // The first look at a class runs code of its own, in which JavaScript may dispose the tensor.
+  // The first lookup of a class runs Python code, which may call JavaScript that disposes the tensor.
   RetainStorage(storage);
   entry = LookUpType(type.get());
   Object* result = nullptr;
@@ -179,7 +180,7 @@ Object* ConvertTensor(Objects* self, const Cells& cells, Outcome* outcome) {
   } else {
     api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for a class");
   }
-  // Of a tensor that was disposed: its deleter may run Python code, which must not meet an exception.
+  // If the tensor was disposed meanwhile, its deleter may run Python code, which must not see an exception.
   SavedError error;
   ReleaseStorage(storage);
   return result;

@@ -1,4 +1,4 @@
-// JavaScript tensors as objects of Python classes.
+// Converts JavaScript tensors into objects of Python classes.
 #ifndef DLPACK_NODE_PYTHON_CONVERT_H_
 #define DLPACK_NODE_PYTHON_CONVERT_H_
 
@@ -8,7 +8,7 @@ namespace dlpack {
 namespace python {
 
 // Three cells: a class, the tensor, and whether a copy may be made (0: never). A new reference; or NULL with an
-// exception set, or with an outcome that says that the class needs a copy. JavaScript thread, GIL held.
+// exception set, or with an outcome for a class that needs a copy. JavaScript thread, GIL held.
 Object* ConvertTensor(Objects* self, const Cells& cells, Outcome* outcome);
 
 }  // namespace python

@@ -16,7 +16,7 @@ namespace python {
 
 namespace {
 
-// The entries of an interface, in the order in which CuPy has them.
+// The entries of an interface, in CuPy's order.
 enum Key { kShape, kTypestr, kDescr, kStream, kVersion, kStrides, kData, kMask, kKeyCount };
 const char* const kKeyNames[kKeyCount] = {"shape", "typestr", "descr", "stream", "version", "strides", "data", "mask"};
 
@@ -24,7 +24,7 @@ const char* const kKeyNames[kKeyCount] = {"shape", "typestr", "descr", "stream",
 struct ArrayNames {
   Object* interface;
   Object* keys[kKeyCount];  // interned
-  // What nearly all have as stream and as version. Python has one object of each small integer.
+  // The stream and the version of nearly all interfaces. Python has a single object for each small integer.
   Object* one;
   Object* three;
 };
@@ -43,7 +43,8 @@ bool MakeArrayNames() {
   return array_names.three != nullptr;
 }
 
-// The object that an array's memory belongs to. Any thread: finalizers of the collector must not wait for the GIL.
+// Drops the Python object that owns an array's memory. Any thread, and without waiting for the GIL, because finalizers
+// call it.
 void DropOwner(Storage* self) {
   Object* owner = static_cast<Object*>(self->owner);
   ThreadCache* thread = this_thread;
@@ -60,15 +61,15 @@ void DropOwner(Storage* self) {
   }
 }
 
-// Borrowed; NULL for None and for what is not there.
+// Borrowed references; NULL for None and for missing entries.
 struct Entries {
   Object* of[kKeyCount];
 };
 
 Object* OrNull(Object* value) { return value == api._Py_NoneStruct ? nullptr : value; }
 
-// Keys that the code of a library names are the interned strings themselves: walking past them takes a third of the
-// time of looking each one up. False when one is not.
+// Libraries use interned strings as keys, so comparing pointers is enough. This takes a third of the time of one lookup
+// for each key. False when a key is not one of the known strings.
 bool WalkEntries(Object* dict, Entries* entries) {
   ptrdiff_t at = 0;
   Object *key, *value;
@@ -81,7 +82,7 @@ bool WalkEntries(Object* dict, Entries* entries) {
   return true;
 }
 
-// Looking up runs code of keys that are no plain strings, and what it was told before may be gone then.
+// A lookup runs the __eq__ of keys that are not plain strings. That code could delete entries that were read before.
 bool HasStringKeys(Object* dict) {
   ptrdiff_t at = 0;
   Object *key, *value;
@@ -130,7 +131,7 @@ bool IsText(Object* value, const char* expected, ptrdiff_t length) {
   return text != nullptr && size == length && memcmp(text, expected, static_cast<size_t>(length)) == 0;
 }
 
-// True for `[('', typestr)]`, which says nothing that the type string does not say.
+// True for `[('', typestr)]`, which only repeats the type string.
 bool RepeatsType(Object* descr, const char* typestr, ptrdiff_t length) {
   if (TypeOf(descr) != api.PyList_Type || api.PyList_Size(descr) != 1) return false;
   Object* field = api.PyList_GetItem(descr, 0);
@@ -138,11 +139,11 @@ bool RepeatsType(Object* descr, const char* typestr, ptrdiff_t length) {
          IsText(api.PyTuple_GetItem(field, 0), "", 0) && IsText(api.PyTuple_GetItem(field, 1), typestr, length);
 }
 
-// The entries of an interface as nearly all objects have them.
+// The entries of an interface in their usual form.
 struct PlainArray {
   uint64_t pointer;
-  uint64_t stream;  // 0: there is nothing to wait for
-  char typestr[8];  // up to six characters, the rest 0
+  uint64_t stream;  // 0: no need to wait
+  char typestr[8];  // up to six characters, zero-filled
   int32_t ndim;
   bool has_strides;
   bool is_read_only;
@@ -150,7 +151,8 @@ struct PlainArray {
   double strides[kMaxNdim];  // bytes
 };
 
-// False, with no exception set, for an unusual interface: JavaScript reads that entry by entry and says what is wrong.
+// False, with no exception set, for an unusual interface. JavaScript then reads the entries one by one and reports
+// errors.
 bool ReadPlain(Object* dict, PlainArray* array) {
   if (TypeOf(dict) != api.PyDict_Type) return false;
   const Entries entries = ReadEntries(dict);
@@ -218,7 +220,7 @@ napi_value KeepObject(napi_env env, napi_callback_info info) {
 
 namespace {
 
-// The dtype of a type string that has a letter and a size of its own. False for others.
+// Reads a type string with a letter and a size that stand for one dtype. False for other type strings.
 bool ReadTypeString(const char* text, DLDataType* dtype) {
   const char order = text[0], kind = text[1], size = text[2];
   const bool is_sixteen = size == '1' && text[3] == '6' && text[4] == 0;
@@ -235,7 +237,8 @@ bool ReadTypeString(const char* text, DLDataType* dtype) {
   return code >= 0;
 }
 
-// What a plain interface describes. NULL, with nothing taken, when anything does not fit.
+// A storage for the array that a plain interface describes. NULL, without taking the reference, when the array cannot
+// be imported.
 Storage* WrapArray(const PlainArray& array, Object* owner, Descriptor* descriptor, TensorSignature* last) {
   DLTensor tensor = {};
   int64_t shape[kMaxNdim], strides[kMaxNdim];
@@ -266,7 +269,7 @@ Storage* WrapArray(const PlainArray& array, Object* owner, Descriptor* descripto
   const auto stream = reinterpret_cast<cuda::StreamHandle>(array.stream);
   if (is_inside && cuda::FollowProducer(storage, location.ordinal, tensor.device.device_id, stream) == cuda::kSuccess)
     return storage;
-  storage->owner = nullptr;  // the caller's still
+  storage->owner = nullptr;  // the reference stays with the caller
   ReleaseStorage(storage);
   return nullptr;
 }
@@ -283,7 +286,7 @@ Storage* TakeInterface(Object* object, Descriptor* descriptor, TensorSignature* 
   Ref dict(api.PyObject_GetAttr(object, array_names.interface));
   PlainArray array;
   const bool is_plain = dict && ReadPlain(dict.get(), &array);
-  api.PyErr_Clear();  // it will be raised again
+  api.PyErr_Clear();  // the caller reports a refused interface
   Storage* storage = is_plain ? WrapArray(array, object, descriptor, last) : nullptr;
   if (storage != nullptr) owner.take();
   return storage;
@@ -308,8 +311,9 @@ napi_value TakeArray(napi_env env, napi_callback_info info) {
 
 namespace {
 
-// The type string of a dtype: NumPy's letter, raw bytes for types that it has none for, bit fields for packed unsigned
-// ones. src/cuda/typestr.ts has the same rules. False for packed elements that no byte ends.
+// The type string of a dtype: NumPy's letter, "V" (raw bytes) for types without a letter, "t" (bit fields) for packed
+// unsigned types. src/cuda/typestr.ts has the same rules. False for all other packed elements that do not fill whole
+// bytes.
 bool WriteTypeString(const DLDataType& dtype, bool padded, char* out, size_t size) {
   const int bits = dtype.bits * dtype.lanes;
   if (bits % 8 != 0 && !padded) {
@@ -364,7 +368,7 @@ Object* CudaArrayInterface(Object* self, void*) {
   Object* strides = row_major ? api._Py_NoneStruct : IntegerTuple(tensor.strides, tensor.ndim, item);
   if (!row_major) api.Py_DecRef(api._Py_NoneStruct);
   Object* text = api.PyUnicode_FromStringAndSize(typestr, static_cast<ptrdiff_t>(strlen(typestr)));
-  // Every entry is set, because SetEntry takes its value over.
+  // No early exit: SetEntry takes over the reference of each value.
   bool good = SetEntry(dict.get(), array_names.keys[kStrides], strides);
   good &= SetEntry(dict.get(), array_names.keys[kTypestr], text);
   good &= SetEntry(dict.get(), array_names.keys[kShape], IntegerTuple(tensor.shape, tensor.ndim, 1));

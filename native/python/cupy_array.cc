@@ -23,7 +23,7 @@ const int kDTypeCount = sizeof(kDTypes) / sizeof(kDTypes[0]);
 
 struct CuPy {
   Object* array_type;
-  Object* memory;   // UnownedMemory(pointer, size, owner, device): keeps the owner
+  Object* memory;   // UnownedMemory(pointer, size, owner, device); keeps the owner alive
   Object* pointer;  // MemoryPointer(memory, offset)
   Object* get_current_stream;
   Object* ptr;  // the name
@@ -59,7 +59,7 @@ bool Load(Object* type) {
       cupy.pointer == nullptr ? nullptr : api.PyObject_GetAttrString(module.get(), "get_current_stream");
   cupy.ptr = api.PyUnicode_InternFromString("ptr");
   if (cupy.get_current_stream == nullptr || cupy.ptr == nullptr || !LoadDTypes()) return false;
-  cupy.array_type = type;  // kept by whoever asked
+  cupy.array_type = type;  // the caller keeps the reference
   return true;
 }
 

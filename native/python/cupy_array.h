@@ -7,14 +7,14 @@
 namespace dlpack {
 namespace python {
 
-// Whether a class is cupy.ndarray, of a CuPy with the classes that are needed. GIL held.
+// Whether a class is cupy.ndarray, from a version of CuPy with the classes that are needed. GIL held.
 bool IsCuPyArray(Object* type);
 
-// Whether CuPy has the dtype of a Python tensor and the memory is one that it may write.
+// Whether CuPy has the dtype of a Python tensor and may write its memory.
 bool FitsCuPy(Object* tensor);
 
-// An array over a tensor that `FitsCuPy` was true for, of a class that `IsCuPyArray` was true for, ready on CuPy's
-// current stream. What cupy.from_dlpack does takes three times as long. GIL held; NULL with an exception set.
+// A CuPy array over the tensor's memory, ready on CuPy's current stream. Requires that `IsCuPyArray` and `FitsCuPy`
+// were true. cupy.from_dlpack takes three times as long. GIL held; NULL with an exception set.
 Object* NewCuPyArray(Object* tensor);
 
 }  // namespace python

@@ -23,8 +23,8 @@ bool IsPacked(const Body& body) {
   return bits % 8 != 0 && (body.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) == 0;
 }
 
-// A copy into row-major memory. Axes that lie side by side are one, those of one element none. False for packed
-// elements in another order, which bytes cannot follow.
+// Plans a copy into row-major memory. Merges contiguous axes and skips axes of length 1. False for packed elements in
+// another order, because a copy of bytes cannot reorder them.
 bool PlanCopy(const Body& body, char* target, int64_t nbytes, cuda::CopyRequest* request) {
   const DLTensor& tensor = body.tensor;
   const int64_t whole = (int64_t{tensor.dtype.bits} * tensor.dtype.lanes + 7) / 8;
@@ -44,7 +44,7 @@ bool PlanCopy(const Body& body, char* target, int64_t nbytes, cuda::CopyRequest*
     return true;
   }
   if (IsPacked(body)) return false;
-  // From the innermost axis on; elements of other sizes are rows of items.
+  // From the innermost axis outwards. An element of another size is a row of items.
   if (whole > item) {
     lengths[axes] = whole / item;
     steps[axes++] = item;
@@ -84,7 +84,7 @@ cuda::Result QueueElements(const Body& body, cuda::Device* device, Storage* targ
   cuda::Result result = cuda::OrderAfterUses(body.storage, cuda::StreamRef{device, stream});
   if (result == cuda::kSuccess) result = cuda::QueueCopy(device, request, stream);
   if (result == cuda::kNotSupported) return result;
-  // Noted when it failed, too: some of its pieces may have been queued.
+  // Noted also after a failure, because a part of the copy may be queued.
   cuda::Result noted = cuda::NoteUse(body.storage, cuda::StreamRef{device, stream});
   if (noted == cuda::kSuccess && is_target_reachable) noted = cuda::NoteUse(target, cuda::StreamRef{device, stream});
   return result == cuda::kSuccess ? noted : result;
@@ -144,7 +144,7 @@ Storage* CopyDeviceElements(const Body& body, bool to_host) {
   if (target == nullptr && to_host) result = cuda::kOutOfDeviceMemory;
   if (target != nullptr && nbytes > 0) result = QueueElements(body, device, target, !to_host, stream, &is_possible);
   if (result == cuda::kNotSupported && is_possible && to_host) {
-    // Strides that only the device follows: packed there first.
+    // Only the device can follow these strides, so it packs the elements first.
     Storage* packed = CopyDeviceElements(body, false);
     if (packed == nullptr) {
       ReleaseStorage(target);

@@ -1,4 +1,4 @@
-// Tensors on CUDA devices on their way to Python: streams and copies. GIL held.
+// Export of CUDA tensors to Python: streams and copies. GIL held.
 #ifndef DLPACK_NODE_PYTHON_DEVICE_EXPORT_H_
 #define DLPACK_NODE_PYTHON_DEVICE_EXPORT_H_
 
@@ -8,21 +8,21 @@
 namespace dlpack {
 namespace python {
 
-// The stream of a consumer. NULL: it sees to the order itself.
+// The stream of a consumer. NULL: the consumer synchronises itself.
 typedef cuda::StreamHandle ConsumerStream;
 
 // The stream argument of __dlpack__ for a CUDA tensor, numbered as in the array API. False with an exception set.
 bool ReadStream(Object* value, ConsumerStream* stream);
 
-// What the consumer queues on `stream` from now on finds the memory ready. Nothing to do without a driver: then nothing
-// of ours was queued. False with an exception set.
+// Makes the memory ready for work that the consumer queues on `stream` from now on. Does nothing without a driver,
+// because then we have no queued work. False with an exception set.
 bool HandOver(Storage* storage, const DLDevice& device, ConsumerStream stream);
 
-// The same for the current stream, whose number is the result.
+// The same for the current stream. Returns its number in `stream`.
 bool OfferOnCurrentStream(const Body& body, uint64_t* stream);
 
-// The elements, row-major, in new memory of the same device, or of the host when this returns. NULL with an exception
-// set.
+// Copies the elements in row-major order into new memory of the same device, or of the host. A copy to the host is
+// complete on return. NULL with an exception set.
 Storage* CopyDeviceElements(const Body& body, bool to_host);
 
 }  // namespace python

@@ -16,13 +16,13 @@ Object* StreamArgument(Object* object) {
   if (pair && TypeOf(pair.get()) == api.PyTuple_Type && api.PyTuple_Size(pair.get()) == 2) {
     for (int i = 0; i < 2; ++i) {
       int overflow = 0;
-      // Members of an enum are integers, too.
+      // Members of an IntEnum are integers, too.
       numbers[i] = api.PyLong_AsLongLongAndOverflow(api.PyTuple_GetItem(pair.get(), i), &overflow);
       if (api.PyErr_Occurred()) break;
     }
   }
   const bool failed = api.PyErr_Occurred() != nullptr;
-  // An object that cannot say where it is may still hand its tensor out.
+  // An object without a usable __dlpack_device__ may still export its tensor.
   api.PyErr_Clear();
   if (failed || !cuda::IsCudaDevice(static_cast<int32_t>(numbers[0]))) return nullptr;
   const int32_t ordinal = cuda::OrdinalOf(static_cast<int32_t>(numbers[0]), static_cast<int32_t>(numbers[1]));

@@ -1,4 +1,4 @@
-// Tensors of Python on CUDA devices on their way in: whose stream waits for whose. GIL held.
+// Import of CUDA tensors from Python: which stream waits for which. GIL held.
 #ifndef DLPACK_NODE_PYTHON_DEVICE_IMPORT_H_
 #define DLPACK_NODE_PYTHON_DEVICE_IMPORT_H_
 
@@ -10,15 +10,15 @@
 namespace dlpack {
 namespace python {
 
-// Whether objects of a type are never anywhere but in host memory: those need not be asked.
+// Whether objects of a type are always in host memory, so that their device need not be queried.
 bool IsHostType(Object* type);
 
-// The stream argument for the object's __dlpack__: our current stream of its device, which the producer is to make
-// wait. NULL, with no exception set, for tensors of the host and while there is no driver.
+// The stream argument for the object's __dlpack__: our current stream of its device. The producer makes that stream
+// wait for its work. NULL, with no exception set, for host tensors and while no driver is loaded.
 Object* StreamArgument(Object* object);
 
-// What was imported, as the descriptor says, is ready on our current stream: the producer saw to that, or (`table`)
-// we wait for the producer's own. Takes the reference over; NULL with an exception set.
+// Records that the imported memory is ready on our current stream. Either the producer made that stream wait, or, with
+// a `table`, our stream waits for the producer's stream here. Takes over the reference; NULL with an exception set.
 Storage* FollowProducer(Storage* storage, const Descriptor& descriptor, DLPackExchangeAPI* table);
 
 }  // namespace python

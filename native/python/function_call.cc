@@ -1,5 +1,5 @@
-// Calls of JavaScript functions by Python: at once on the JavaScript thread, over the channel from every other. Whoever
-// waits here has let go of the GIL.
+// Calls of JavaScript functions from Python code. The JavaScript thread calls directly; every other thread sends the
+// call through the channel. A thread releases the GIL while it waits here.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,18 +32,18 @@ struct Arguments {
 
 struct FunctionRequest {
   Message message;
-  FunctionRequest* next;  // of those without an answer
+  FunctionRequest* next;  // the next request without an answer
   Channel* channel;
   uint32_t id;
   uint32_t function;
-  uint32_t call;  // the asynchronous call around it, or 0
+  uint32_t call;  // the asynchronous call that this request is part of, or 0
   Arguments arguments;
   platform::Condition answered;
   bool is_answered;
   bool is_of_pool;
   bool is_postponed;
   bool has_failed;
-  Object* result;       // or the exception; NULL with a problem
+  Object* result;       // or the exception; NULL if `problem` applies
   const char* problem;  // static text
 };
 
@@ -78,9 +78,9 @@ static void DropArguments(Arguments* arguments) {
   for (uint32_t i = 0; i < arguments->count; ++i) DropCarried(&arguments->values[i]);
 }
 
-// Hands a call to JavaScript: the number of the function, that of the request (0: the result is the answer), that of
-// the asynchronous call around it, how many of the arguments are keywords, then kind and value of each. NULL, or what
-// went wrong: static text. JavaScript thread, without the GIL.
+// Hands a call to JavaScript: the numbers of the function, of the request (0: the result is the answer) and of the
+// surrounding asynchronous call, how many arguments are keywords, then the kind and the value of each argument. Returns
+// NULL, or a static text for the error. JavaScript thread, without the GIL.
 static const char* Dispatch(Channel* channel, uint32_t function, uint32_t request, uint32_t call, Arguments* arguments,
                             napi_value* result) {
   napi_env env = channel->env;
@@ -98,14 +98,14 @@ static const char* Dispatch(Channel* channel, uint32_t function, uint32_t reques
   return CallJavaScript(channel, channel->on_call, count, values, result) ? nullptr : kEnding;
 }
 
-// What JavaScript answered, whose handle is taken over. NULL with an exception set. GIL held.
+// The object that JavaScript answered with. Takes over the handle. NULL with an exception set. GIL held.
 static Object* TakeAnswer(Objects* objects, uint32_t handle) {
   Object* value = DropObject(objects, handle);
   if (value == nullptr) api.PyErr_SetString(api.PyExc_RuntimeError, kEnding);
   return value;
 }
 
-// Raises an exception, or a RuntimeError with that text; the reference is taken over. GIL held.
+// Raises an exception; for a str, a RuntimeError with that text. Takes over the reference. GIL held.
 static Object* Raise(Object* exception) {
   Ref value(exception);
   if (!value) return nullptr;
@@ -121,8 +121,9 @@ static Object* Raise(Object* exception) {
   return nullptr;
 }
 
-// JavaScript thread, GIL held, but not while JavaScript runs. An operation may be halfway, because Python runs code
-// wherever it allocates or frees something: its slot of the wire is below those that JavaScript takes now.
+// JavaScript thread, GIL held; released while JavaScript runs. Another operation may be in progress on this thread,
+// because Python can run code whenever it allocates or frees an object. That operation's slot is safe: JavaScript takes
+// slots above it.
 static Object* CallHere(Channel* channel, uint32_t function, Arguments* arguments) {
   Objects* objects = channel->objects;
   napi_env env = channel->env;
@@ -150,7 +151,7 @@ static Object* CallHere(Channel* channel, uint32_t function, Arguments* argument
 
 static FunctionRequest* OfMessage(Message* message) { return reinterpret_cast<FunctionRequest*>(message); }
 
-// Mutex held, GIL not needed: `result` was made with it. The thread that waits may be gone with the request afterwards.
+// Mutex held, no GIL needed. Once the mutex is released, the waiting thread may free the request.
 static void Fulfil(FunctionRequest* request, Object* result, bool has_failed) {
   FunctionRequest** at = &request->channel->requests;
   while (*at != request) at = &(*at)->next;
@@ -161,7 +162,7 @@ static void Fulfil(FunctionRequest* request, Object* result, bool has_failed) {
   request->answered.Signal();
 }
 
-// Answers the request of this number; false, with nothing taken, when there is none. Any thread.
+// Answers the request with this number. False, without taking the reference, if no such request waits. Any thread.
 static bool FulfilById(Channel* channel, uint32_t id, Object* result, bool has_failed, const char* problem = kEnding) {
   channel->mutex.Acquire();
   FunctionRequest* request = channel->requests;
@@ -178,7 +179,7 @@ void RefuseRequests(Channel* channel) {
   while (channel->requests != nullptr) Fulfil(channel->requests, nullptr, true);
 }
 
-// JavaScript thread, from the event loop. The request belongs to a thread that waits: until it has its answer.
+// JavaScript thread, from the event loop. The request belongs to the waiting thread and is valid until it is answered.
 static void DeliverRequest(Channel* channel, Message* message) {
   FunctionRequest* request = OfMessage(message);
   const uint32_t id = request->id;
@@ -186,10 +187,10 @@ static void DeliverRequest(Channel* channel, Message* message) {
   if (problem != nullptr) FulfilById(channel, id, nullptr, true, problem);
 }
 
-// Refused already, and perhaps gone.
+// The request was refused before, and its thread may have freed it.
 static void DropRequest(Message*) {}
 
-// Any other thread, GIL held: let go of while it waits.
+// Any other thread, GIL held; released while the thread waits.
 static Object* CallThere(Channel* channel, uint32_t function, FunctionRequest* request) {
   request->message.deliver = DeliverRequest;
   request->message.drop = DropRequest;
@@ -216,7 +217,7 @@ static Object* CallThere(Channel* channel, uint32_t function, FunctionRequest* r
   channel->mutex.Release();
   if (request->is_postponed) EndPoolWait();
   api.PyEval_RestoreThread(thread);
-  DropArguments(&request->arguments);  // what was delivered is empty
+  DropArguments(&request->arguments);  // delivered values are empty already
   if (request->result == nullptr) {
     const bool is_too_long = request->problem == kTooLong;
     api.PyErr_SetString(is_too_long ? api.PyExc_OverflowError : api.PyExc_RuntimeError, request->problem);
@@ -237,7 +238,7 @@ Object* CallFunction(Object* self, Object* positional, Object* keywords) {
   }
   const bool is_own = IsOwnThread(channel);
   if (!is_own && IsJavaScriptThread()) {
-    // Two event loops that wait for each other would wait for ever.
+    // Two event loops that wait for each other would deadlock.
     api.PyErr_SetString(
         api.PyExc_RuntimeError,
         "Expected a call on the JavaScript thread that made this function, or on a thread of Python, but "
@@ -257,7 +258,7 @@ Object* CallFunction(Object* self, Object* positional, Object* keywords) {
   return result;
 }
 
-// answer(request, handle, failed): the object of the handle, which is taken over, or the exception that it is.
+// answer(request, handle, failed): takes over the handle of the result, or of the exception if `failed`.
 napi_value Answer(napi_env env, napi_callback_info info) {
   napi_value values[3];
   Channel* channel = ChannelOf(env, info, values);
@@ -274,7 +275,7 @@ napi_value Answer(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// postpone(request): waits for a promise. False when too many do.
+// postpone(request): the request waits for a promise. False when too many requests wait already.
 napi_value Postpone(napi_env env, napi_callback_info info) {
   napi_value values[1], result = nullptr;
   Channel* channel = ChannelOf(env, info, values);

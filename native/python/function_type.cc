@@ -28,7 +28,7 @@ struct GetSetDef {
   void* closure;
 };
 
-// Takes an object out of the dict of its channel, unless another one has its place. An exception may be in flight.
+// Removes a function from the dict of its channel, unless another object has replaced it. An exception may be set.
 void Forget(const FunctionBody& body) {
   SavedError error;
   Ref key(api.PyLong_FromLongLong(body.number));
@@ -81,7 +81,7 @@ GetSetDef getters[] = {
 }  // namespace
 
 bool MakeFunctionType() {
-  // Numbers of Include/typeslots.h.
+  // The slot numbers of Include/typeslots.h.
   const int tp_call = 50, tp_dealloc = 52, tp_doc = 56, tp_new = 65, tp_repr = 66, tp_members = 72, tp_getset = 73;
   static TypeSlot slots[] = {
       {tp_call, reinterpret_cast<void*>(CallFunction)},
@@ -115,7 +115,7 @@ Object* FindFunction(Channel* channel, uint32_t number) {
 }
 
 Object* NewFunction(Channel* channel, uint32_t number, Storage* pin, Object* name) {
-  Ref self(api.PyType_GenericAlloc(type, 0));  // zeroed: Dealloc is safe from here on
+  Ref self(api.PyType_GenericAlloc(type, 0));  // zeroed, so Dealloc is safe from here on
   if (!self) {
     ReleaseStorage(pin);
     api.Py_DecRef(name);
@@ -133,14 +133,14 @@ Object* NewFunction(Channel* channel, uint32_t number, Storage* pin, Object* nam
   return self.take();
 }
 
-// thrownBy(exception): the number of the value that an exception stands for; 0 for exceptions that are not ours, or not
-// of this environment.
+// thrownBy(exception): the number of the JavaScript value that an exception carries; 0 for exceptions that do not come
+// from JavaScript, or not from this environment.
 napi_value ThrownBy(napi_env env, napi_callback_info info) {
   napi_value values[1];
   Channel* channel = ChannelOf(env, info, values);
   Gil gil;
   Object* held = GetObject(channel->objects, NumberIn(env, values[0]));
-  if (held != nullptr) api.Py_IncRef(held);  // the attribute may be code that releases it
+  if (held != nullptr) api.Py_IncRef(held);  // reading the attribute may run code that releases the object
   Ref exception(held);
   Ref carrier(exception ? api.PyObject_GetAttrString(exception.get(), "error") : nullptr);
   api.PyErr_Clear();

@@ -8,7 +8,7 @@
 namespace dlpack {
 namespace python {
 
-// Behind the head of the object. Written once.
+// Follows the object header. Written once.
 struct FunctionBody {
   Channel* channel;
   uint32_t number;  // of the function in JavaScript
@@ -28,11 +28,10 @@ bool MakeFunctionType();
 // The type, once it was made. Borrowed.
 Object* FunctionType();
 
-// The callable that Python has for the JavaScript value of a number: a new reference, or NULL without an exception. GIL
-// held.
+// The existing callable for a JavaScript function: a new reference, or NULL without an exception. GIL held.
 Object* FindFunction(Channel* channel, uint32_t number);
 
-// A new callable. The pin and the name are taken over in any case. NULL with an exception set. GIL held.
+// A new callable. Takes over the pin and the name, even on failure. NULL with an exception set. GIL held.
 Object* NewFunction(Channel* channel, uint32_t number, Storage* pin, Object* name);
 
 // function_call.cc: tp_call of the type. GIL held, any thread.

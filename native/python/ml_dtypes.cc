@@ -54,7 +54,7 @@ const char* MlDTypeName(const DLDataType& dtype) {
 Object* ViewMlDTypes(Object* array, DLDataType* dtype) {
   Ref described(api.PyObject_GetAttrString(array, "dtype"));
   Ref type(described ? api.PyObject_GetAttrString(described.get(), "type") : nullptr);
-  // Values in the other byte order: NumPy's own error stays.
+  // For values in the other byte order NumPy's own error stays.
   Ref is_native(described ? api.PyObject_GetAttrString(described.get(), "isnative") : nullptr);
   if (is_native && is_native.get() == api._Py_FalseStruct) return nullptr;
   Object* view = nullptr;

@@ -1,4 +1,4 @@
-// Arrays of NumPy whose dtype is of the ml_dtypes package: bfloat16, float8, float6, float4, narrow integers.
+// NumPy arrays with a dtype of the ml_dtypes package: bfloat16, float8, float6, float4, narrow integers.
 #ifndef DLPACK_NODE_PYTHON_ML_DTYPES_H_
 #define DLPACK_NODE_PYTHON_ML_DTYPES_H_
 
@@ -8,12 +8,12 @@
 namespace dlpack {
 namespace python {
 
-// NumPy refuses to export these dtypes by itself. A view of the same memory as unsigned integers, which it does export,
-// with the dtype that the view stands for; elements narrower than a byte take one each. NULL, without an exception, for
-// everything else. GIL held.
+// NumPy refuses to export these dtypes, but it exports unsigned integers. So this returns a view of the same memory as
+// unsigned integers, and the dtype of the elements. Elements narrower than a byte take a whole byte each. NULL, without
+// an exception, for every other array. GIL held.
 Object* ViewMlDTypes(Object* array, DLDataType* dtype);
 
-// The name of a dtype in ml_dtypes; NULL where it has none. Any thread.
+// The name of a dtype in ml_dtypes; NULL for a dtype that ml_dtypes does not have. Any thread.
 const char* MlDTypeName(const DLDataType& dtype);
 
 }  // namespace python

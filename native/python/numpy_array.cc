@@ -11,7 +11,7 @@ namespace python {
 
 namespace {
 
-// Places in NumPy's table of functions, which its binary interface keeps from version to version.
+// Indices in NumPy's table of functions. NumPy's ABI keeps them from version to version.
 enum : int { kGetVersion = 0, kDescrFromType = 45, kNewFromDescr = 94, kSetBaseObject = 282 };
 
 struct NumPy {
@@ -46,14 +46,14 @@ bool Load(Object* type) {
   numpy.descr_from_type = reinterpret_cast<decltype(numpy.descr_from_type)>(table[kDescrFromType]);
   numpy.new_from_descr = reinterpret_cast<decltype(numpy.new_from_descr)>(table[kNewFromDescr]);
   numpy.set_base_object = reinterpret_cast<decltype(numpy.set_base_object)>(table[kSetBaseObject]);
-  numpy.array_type = type;  // kept by whoever asked
+  numpy.array_type = type;  // the caller keeps the reference
   return true;
 }
 
-// NPY_TYPES of a dtype; -1 for what NumPy has not.
+// NPY_TYPES of a dtype; -1 for a dtype that NumPy does not have.
 int TypeNumber(const Descriptor& descriptor) {
   if (descriptor.dtype.lanes != 1) return -1;
-  const int wide = sizeof(long) == 8 ? 7 : 9;  // NPY_LONG, or NPY_LONGLONG where a long is short
+  const int wide = sizeof(long) == 8 ? 7 : 9;  // NPY_LONG, or NPY_LONGLONG where a long has 32 bits
   switch (descriptor.dtype.code << 8 | descriptor.dtype.bits) {
     case 0 << 8 | 8: return 1;
     case 0 << 8 | 16: return 3;
@@ -81,7 +81,7 @@ bool IsNumPyArray(Object* type) {
 }
 
 bool FitsNumPy(const Descriptor& descriptor) {
-  // An array without elements would get memory of its own.
+  // NumPy would allocate new memory for an array without elements.
   return !IsEmpty(descriptor) && descriptor.device.device_type == kDLCPU && descriptor.ndim <= 32 &&
          TypeNumber(descriptor) >= 0;
 }

@@ -9,15 +9,15 @@
 namespace dlpack {
 namespace python {
 
-// Whether a class is numpy.ndarray, of a NumPy whose C API is known here. GIL held.
+// Whether a class is numpy.ndarray, from a version of NumPy whose C API is known here. GIL held.
 bool IsNumPyArray(Object* type);
 
 // Whether NumPy has the dtype and can reach the memory.
 bool FitsNumPy(const Descriptor& descriptor);
 
-// An array over memory that `IsNumPyArray` and `FitsNumPy` were true for. What np.from_dlpack does takes three times as
-// long: a managed tensor, two capsules and a call with keywords, for an array that holds the same. GIL held; NULL with
-// an exception set.
+// A NumPy array over the memory. Requires that `IsNumPyArray` and `FitsNumPy` were true. np.from_dlpack takes three
+// times as long for the same array, because it needs a managed tensor, two capsules and a call with keywords. GIL held;
+// NULL with an exception set.
 Object* NewNumPyArray(const Descriptor& descriptor, Storage* storage);
 
 }  // namespace python

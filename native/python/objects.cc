@@ -1,5 +1,5 @@
-// Python objects for JavaScript: one operation for each call, in a slot of the wire. JavaScript thread, which takes the
-// GIL for the length of the call.
+// Operations on Python objects for JavaScript. Each call runs one operation, described in a slot of the wire. Runs on
+// the JavaScript thread, which holds the GIL for the length of the call.
 #include <stdlib.h>
 
 #include <initializer_list>
@@ -72,7 +72,7 @@ static Object* MakeTuple(Objects* self, const Cells& cells, Spill* spill) {
   return tuple.take();
 }
 
-// Cell 0 with the others as arguments, the last `pairs` pairs of them keywords.
+// Calls the object in cell 0 with the other cells as arguments. The last `pairs` pairs are keywords.
 static Object* Call(Objects* self, const Cells& cells, uint32_t pairs, Spill* spill, Reading* reading) {
   if (cells.count < 1 || pairs > (cells.count - 1) / 2) {
     api.PyErr_SetString(api.PyExc_RuntimeError, "Expected an object to call");
@@ -90,19 +90,19 @@ static Object* Call(Objects* self, const Cells& cells, uint32_t pairs, Spill* sp
     Object* name = ToPython(self, &cells.at[positional + 2 * i], spill);
     if (name == nullptr) return nullptr;
     api.PyTuple_SetItem(name_tuple.get(), i, name);
-    if (TypeOf(name) != api.PyUnicode_Type) {  // functions written in C rely on it
+    if (TypeOf(name) != api.PyUnicode_Type) {  // functions written in C expect strings
       api.PyErr_SetString(api.PyExc_TypeError, "Expected strings as keywords");
       return nullptr;
     }
     if (!values.Add(ToPython(self, &cells.at[positional + 2 * i + 1], spill))) return nullptr;
   }
-  // The callable is in front of its arguments: a place that Python may use. It is dropped by its own reference.
+  // Python may overwrite the element in front of the arguments during the call and restores it. It holds the callable.
   Object** arguments = values.get() + 1;
   reading->End();
   return CallVector(arguments[-1], arguments, positional - 1, name_tuple.get());
 }
 
-// The tensor of an object; the status of the result says what went wrong when no exception is set.
+// Imports the tensor of an object. When no exception is set, the status of the result tells what went wrong.
 static void TakeTensor(Objects* self, Object* object, const ConsumeOptions& options, TensorResult* result) {
   Descriptor descriptor;
   Status status;
@@ -110,7 +110,7 @@ static void TakeTensor(Objects* self, Object* object, const ConsumeOptions& opti
   result->status = GiveTensor(self->instance, storage, status, descriptor, &result->tensor);
 }
 
-// NULL with an exception set, or with the outcome filled. All cells are read before Python code that they are for runs.
+// NULL with an exception set, or with the outcome filled. All cells are read before the operation runs Python code.
 static Object* Perform(Objects* self, PerformRequest* request, Spill* spill, Reading* reading) {
   const Operation operation = static_cast<Operation>(request->operation);
   const Cells cells = CellsBehind(self->instance, request + 1, request->count);
@@ -174,7 +174,8 @@ static Object* Perform(Objects* self, PerformRequest* request, Spill* spill, Rea
   return api._Py_NoneStruct;
 }
 
-// A snapshot that calls in flight may be waiting for is taken anew: this operation may have changed context variables.
+// The operation may have changed context variables, so the snapshot is dropped. While asynchronous calls run, a new
+// snapshot is taken at once, so that the next call does not wait for the GIL.
 static void RenewSnapshot(Objects* self) {
   if (self->snapshot == nullptr) return;
   ReleaseSnapshot(self->snapshot);
@@ -196,7 +197,7 @@ static napi_value Run(napi_env env, Objects* self, PerformRequest* request, Spil
   return api.PyErr_Occurred() ? TakeException(env, self, outcome) : nullptr;
 }
 
-// Apart, for the room that the arguments take.
+// A function of its own, so that other calls need no stack space for the arguments.
 __attribute__((noinline)) static napi_value RunWithSpill(napi_env env, napi_callback_info info, Objects* self,
                                                          PerformRequest* request) {
   static const size_t kSmall = 64;
@@ -205,11 +206,11 @@ __attribute__((noinline)) static napi_value RunWithSpill(napi_env env, napi_call
   if (spill.count > kSmall) spill.values = static_cast<napi_value*>(malloc(sizeof(napi_value) * spill.count));
   if (spill.values == nullptr) {
     spill.values = small;
-    spill.count = 0;  // conversion says that something is missing
+    spill.count = 0;  // the conversion raises an error for the missing values
   }
   const size_t room = spill.count;
   napi_get_cb_info(env, info, &spill.count, spill.values, nullptr, nullptr);
-  if (spill.count > room) spill.count = room;  // more arguments than were announced
+  if (spill.count > room) spill.count = room;  // the call had more arguments than the request announced
   napi_value result = Run(env, self, request, &spill);
   if (spill.values != small) free(spill.values);
   return result;
@@ -242,7 +243,7 @@ static napi_value Consume(napi_env env, napi_callback_info info) {
   return api.PyErr_Occurred() ? TakeException(env, self, reinterpret_cast<Outcome*>(request)) : nullptr;
 }
 
-// releaseLater(handle), from the collector: nothing here waits for the GIL.
+// releaseLater(handle). Called by a finalizer, so nothing here waits for the GIL.
 static napi_value ReleaseLater(napi_env env, napi_callback_info info) {
   napi_value value;
   size_t count = 1;
@@ -255,13 +256,13 @@ static napi_value ReleaseLater(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// Drops what was released, without an operation that would do it on the way.
+// Drops the references that JavaScript released, without running another operation.
 static napi_value Settle(napi_env env, napi_callback_info info) {
   OperationScope scope(ObjectsOf(env, info));
   return nullptr;
 }
 
-// The same at the end of a tick: without waiting for the GIL while asynchronous calls may hold it.
+// The same at the end of a tick. Does not wait for the GIL while asynchronous calls may hold it.
 static napi_value SettleLater(napi_env env, napi_callback_info info) {
   Objects* self = ObjectsOf(env, info);
   if (self->channel->calls == nullptr) {
@@ -272,7 +273,8 @@ static napi_value SettleLater(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// rememberSignals(), before the first operation of a tick. Calls on other threads may have taken some already.
+// rememberSignals(), before the first operation of a tick. Python calls on other threads may have replaced handlers
+// already.
 static napi_value RememberSignalsBinding(napi_env env, napi_callback_info info) {
   if (ObjectsOf(env, info)->channel->calls == nullptr) {
     RememberSignals();
@@ -288,8 +290,8 @@ static napi_value KeepSignalsBinding(napi_env, napi_callback_info) {
   return nullptr;
 }
 
-// Whether another JavaScript thread is inside an operation. It may be in JavaScript that Python called, hold the GIL,
-// and wait for this thread to end.
+// Whether another JavaScript thread is inside an operation. That thread may hold the GIL and wait, in JavaScript that
+// Python called, for this thread to end.
 static bool IsAnyInside() {
   LockScope scope(&all_objects_lock);
   for (Objects* other = all_objects; other != nullptr; other = other->next) {
@@ -298,7 +300,7 @@ static bool IsAnyInside() {
   return false;
 }
 
-// The environment ends: its references are dropped by whoever holds the GIL next.
+// The environment ends. The next thread that holds the GIL drops its references.
 static void EndObjects(void* data) {
   Objects* self = static_cast<Objects*>(data);
   {
@@ -312,7 +314,7 @@ static void EndObjects(void* data) {
   }
   self->table.Clear(DeferDecRef);
   ReleaseSnapshot(self->snapshot);
-  // The main thread ends with the process, which should not wait for a computation.
+  // The end of the main thread ends the process, which should not wait for a computation.
   DetachThread(self->is_worker && !IsAnyInside());
   free(self);
 }
@@ -336,8 +338,8 @@ static bool GetString(napi_env env, napi_value object, const char* name, char* o
          napi_get_value_string_utf8(env, value, out, size, &length) == napi_ok && length + 1 < size;
 }
 
-// startPython({ library, program, released, isWorker, threads, makeBytes, onCall, onSettle }): an object with the
-// functions above and those of the channel, or a string that says what went wrong.
+// startPython({ library, program, released, isWorker, threads, makeBytes, onCall, onSettle }): returns an object with
+// the functions above and those of the channel, or a string with the reason of a failure.
 napi_value StartPython(napi_env env, napi_callback_info info) {
   napi_value options, released, worker, make_bytes, result;
   Instance* instance = InstanceOf(env, info, &options);

@@ -7,7 +7,7 @@
 namespace dlpack {
 namespace python {
 
-// An operation of an instance, which holds the GIL for its length.
+// An operation of an instance. It holds the GIL for its length.
 class Depth {
  public:
   explicit Depth(Objects* self) : depth_(self->depth) { Add(1); }
@@ -20,8 +20,8 @@ class Depth {
   std::atomic<uint32_t>& depth_;
 };
 
-// The part of an operation that looks up the numbers in its cells. Python code that runs meanwhile, finalizers above
-// all, may call JavaScript that disposes what they stand for: then there is nothing, never something else.
+// The part of an operation that looks up the handles in its cells. Python code that runs meanwhile, mostly finalizers,
+// may call JavaScript that releases them. Then a lookup finds nothing, but never another value.
 class Reading {
  public:
   explicit Reading(Objects* self) : self_(self) {

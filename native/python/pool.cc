@@ -14,7 +14,7 @@ namespace python {
 namespace {
 
 const uint32_t kMaxThreads = 256;
-// What Python's own main thread has: macOS and musl give other threads far less.
+// The stack size of Python's main thread. macOS and musl give other threads far less.
 const size_t kStackSize = 8 * 1024 * 1024;
 
 platform::Mutex mutex;  // guards all below
@@ -24,8 +24,8 @@ Task* last;
 uint32_t threads;
 uint32_t starting;
 uint32_t idle;
-uint32_t running;  // tasks, less those that wait for promises
-uint32_t waiting;  // for promises
+uint32_t running;  // tasks, not counting those that wait for promises
+uint32_t waiting;  // tasks that wait for promises
 uint32_t limit;
 
 thread_local bool is_pool_thread;
@@ -35,8 +35,9 @@ uint32_t DefaultLimit() {
   return cores < 4 ? 4 : cores > 16 ? 16 : cores;
 }
 
-// The thread that ends the process. Libraries would take down what our threads compute with, or wait for it to end:
-// OpenBLAS joins threads that never do. A process that ends in the middle of a computation ends without that.
+// Runs on the thread that ends the process. Exit handlers of libraries would destroy data that our threads still use,
+// or, as OpenBLAS does, wait for threads that never end. So while a computation runs, the process ends without these
+// handlers.
 void LeaveAtOnce(int status) {
   mutex.Acquire();
   const bool is_busy = running > 0;
@@ -56,7 +57,8 @@ void StartThread() {
   ++starting;
 }
 
-// Mutex held. Whoever takes a task and leaves another behind calls this too, so one wake-up is enough for many tasks.
+// Mutex held. A thread that takes a task and leaves others in the queue calls this too, so one wake-up is enough for
+// many tasks.
 void WakeOne() {
   if (first == nullptr || running >= limit) return;
   if (idle > 0) {
@@ -66,8 +68,8 @@ void WakeOne() {
   }
 }
 
-// Its thread state lasts as long as the thread: thread-local values of Python stay from one task to the next, as they
-// do in Python's own pools.
+// The Python thread state lasts as long as the thread, so thread-local values stay from one task to the next, as in
+// Python's own pools.
 void* Work(void*) {
   is_pool_thread = true;
   api.PyGILState_Ensure();
@@ -95,7 +97,7 @@ void* Work(void*) {
   return nullptr;
 }
 
-// What was put off is done by the Gil around every task; what came meanwhile by the one here.
+// The Gil around every task runs the deferred actions. The Gil here runs actions that were deferred meanwhile.
 std::atomic<bool> is_draining{false};
 void Drain(Task*) {
   is_draining.store(false, std::memory_order_release);
@@ -130,7 +132,7 @@ bool Submit(Task* task) {
   last = task;
   WakeOne();
   const bool good = threads > 0;
-  if (!good) first = nullptr;  // the queue held this task alone: nobody was ever there to take one
+  if (!good) first = nullptr;  // the queue held only this task, because no thread exists
   mutex.Release();
   return good;
 }

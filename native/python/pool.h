@@ -1,5 +1,5 @@
-// The threads that run asynchronous calls: one pool for the process, made on demand, never ended. Not libuv's, whose
-// few threads serve files and names: a computation of a minute must not keep a file from being read.
+// The threads that run asynchronous calls: one pool for the process. Threads start on demand and never end. libuv's
+// pool does not fit: its few threads serve files and name lookups, which must not wait for a long computation.
 #ifndef DLPACK_NODE_PYTHON_POOL_H_
 #define DLPACK_NODE_PYTHON_POOL_H_
 
@@ -13,25 +13,27 @@ struct Task {
   void (*run)(Task* self);  // a thread of the pool, GIL held
 };
 
-// How many tasks run at once; 0 for what suits the machine. The first call decides; later ones do nothing. Any thread.
+// Sets how many tasks run at the same time; 0 chooses a number for the machine. Only the first call has an effect. Any
+// thread.
 void SetPoolLimit(uint32_t limit);
 
-// Queues a task. False, with nothing taken, when there is no thread to run it. Any thread.
+// Queues a task. False, without taking the task, when no thread can run it. Any thread.
 bool Submit(Task* task);
 
-// The process is about to end, with this status. What is registered last runs first: called again when JavaScript ends,
-// this comes before all libraries that were loaded meanwhile. Any thread.
+// Registers the exit handler of the pool for an end with this status. Handlers run last in, first out, so this is
+// called again when JavaScript ends: the handler then runs before those of libraries that were loaded meanwhile. Any
+// thread.
 void PrepareExit(int status);
 
 // True on a thread of the pool.
 bool IsPoolThread();
 
-// A task waits for a promise (or waits no more): another may run meanwhile, because the promise may need it. False when
-// too many wait already. Any thread.
+// A task starts (or stops) waiting for a promise. Another task may run meanwhile, because the promise may depend on it.
+// False when too many tasks wait already. Any thread.
 bool BeginPoolWait();
 void EndPoolWait();
 
-// Has a thread of the pool take the GIL soon, and do what was put off until then. Any thread, no GIL needed.
+// Makes a thread of the pool take the GIL soon and run the deferred actions. Any thread, no GIL needed.
 void RequestDrain();
 
 }  // namespace python

@@ -85,7 +85,7 @@ bool Define(Object* names, const char* name, Object* value) {
 std::atomic<bool> has_run{false};
 std::atomic<bool> is_over{false};
 
-// A thread of its own: an exit function that waits for ever must not keep the process.
+// Runs on its own thread, because an exit function that waits forever must not keep the process alive.
 void* Watch(void* status) {
   for (int i = 0; i < 500 && !is_over.load(std::memory_order_acquire); ++i) platform::SleepMicroseconds(10000);
   if (!is_over.load(std::memory_order_acquire)) {
@@ -124,7 +124,7 @@ void RunExitFunctions(int status) {
     Ref module(api.PyImport_ImportModule("atexit"));
     Ref run(module ? api.PyObject_GetAttrString(module.get(), "_run_exitfuncs") : nullptr);
     Ref result(run ? api.PyObject_CallObject(run.get(), nullptr) : nullptr);
-    api.PyErr_Clear();  // atexit has printed it
+    api.PyErr_Clear();  // atexit has printed the exception
   }
   is_over.store(true, std::memory_order_release);
 }

@@ -31,7 +31,7 @@ Raised::Raised() : type_name(nullptr), message(nullptr), traceback(nullptr), exc
   exception.reset(value);
   if (type != nullptr) type_name.reset(api.PyObject_GetAttrString(type, "__name__"));
   if (value != nullptr) {
-    // So that the exception keeps it where JavaScript raises it again.
+    // So that the exception keeps its traceback when JavaScript raises it again.
     if (trace != nullptr) api.PyException_SetTraceback(value, trace);
     message.reset(api.PyObject_Str(value));
     if (type != nullptr) traceback.reset(FormatTraceback(type, value, trace));

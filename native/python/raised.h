@@ -1,4 +1,4 @@
-// The exception that is set in Python, taken for JavaScript. GIL held, any thread.
+// The current Python exception, taken for JavaScript. GIL held, any thread.
 #ifndef DLPACK_NODE_PYTHON_RAISED_H_
 #define DLPACK_NODE_PYTHON_RAISED_H_
 
@@ -7,14 +7,14 @@
 namespace dlpack {
 namespace python {
 
-// What JavaScript shows of an exception. Each may be NULL: even describing one can fail.
+// The parts of an exception that JavaScript shows. Each may be NULL, because describing an exception can fail.
 struct Raised {
   Ref type_name;
   Ref message;
   Ref traceback;
   Ref exception;
 
-  // Takes the exception that is set; none is set afterwards.
+  // Takes the current exception and clears it.
   Raised();
 };
 

@@ -29,7 +29,7 @@ struct Pending {
 
 std::atomic<Pending*> pending{nullptr};
 Lock start_lock;
-void* started;  // of dlopen; NULL until an interpreter runs
+void* started;  // a handle of dlopen; NULL until an interpreter runs
 
 bool MakeNames() {
   names.dlpack = api.PyUnicode_InternFromString("__dlpack__");
@@ -72,8 +72,8 @@ const char* Prepare(bool is_ours) {
   return nullptr;
 }
 
-// The signal module takes Ctrl-C when it is first imported, asked or not, wherever nobody else has it (Bun and Deno).
-// So it is imported now, and told to give it back. GIL held.
+// The first import of the signal module installs a handler for Ctrl-C if the process has none, as in Bun and Deno. So
+// this imports the module now and resets the handler. GIL held.
 void ForgetInterrupt() {
   Ref module(api.PyImport_ImportModule("signal"));
   Ref handler(module ? api.PyObject_GetAttrString(module.get(), "SIG_DFL") : nullptr);
@@ -113,7 +113,7 @@ static thread_local uint32_t attached;
 
 void AttachThread() {
   if (attached++ > 0) return;
-  // Never released: the count keeps the state, which may be somebody else's, alive.
+  // Never released, so that the count keeps the thread state alive, even if other code made it.
   if (api.PyGILState_Ensure() == kWasUnlocked) api.PyEval_SaveThread();
 }
 
@@ -121,12 +121,12 @@ void DetachThread(bool may_wait) {
   if (--attached > 0 || !may_wait) return;
   api.PyGILState_Ensure();
   api.PyGILState_Release(kWasLocked);
-  api.PyGILState_Release(kWasUnlocked);  // the last one: deletes a state that AttachThread made, and drops the GIL
+  api.PyGILState_Release(kWasUnlocked);  // deletes a state that AttachThread made, and releases the GIL
 }
 
 void Defer(void (*action)(void*), void* argument) {
   Pending* node = static_cast<Pending*>(malloc(sizeof(Pending)));
-  if (node == nullptr) return;  // leaks the object instead of losing the process
+  if (node == nullptr) return;  // leaks the object instead of ending the process
   node->action = action;
   node->argument = argument;
   node->next = pending.load(std::memory_order_relaxed);
@@ -141,7 +141,7 @@ void DeferDecRef(Object* object) {
 
 const char* Start(const char* library, const char* program, char* buffer, size_t size) {
   LockScope scope(&start_lock);
-  // Global: extension modules of wheels take CPython's symbols from the process.
+  // Global, because extension modules in wheels find CPython's symbols in the process.
   void* handle = platform::OpenLibrary(library, platform::Symbols::kGlobal, buffer, size);
   if (handle == nullptr) return buffer;
   if (started != nullptr) {
@@ -156,7 +156,7 @@ const char* Start(const char* library, const char* program, char* buffer, size_t
   }
   const char* error;
   if (api.Py_IsInitialized()) {
-    // Another embedder was first: its interpreter, its settings.
+    // Another embedder started the interpreter; its settings stay.
     const int state = api.PyGILState_Ensure();
     error = Prepare(false);
     api.PyGILState_Release(state);
@@ -171,7 +171,7 @@ const char* Start(const char* library, const char* program, char* buffer, size_t
     api.Py_InitializeEx(0);  // 0: signals stay with the JavaScript runtime
     ForgetInterrupt();
     error = Prepare(true);
-    RestoreSignals();  // PYTHONFAULTHANDLER, for one, takes some
+    RestoreSignals();  // PYTHONFAULTHANDLER, for example, replaces handlers
     if (has_interrupt) interrupt.Install(platform::Signal::kInterrupt);
     api.PyEval_SaveThread();
   }

@@ -1,4 +1,5 @@
-// The interpreter: one for the process, found at run time, shared by all JavaScript environments, never finalized.
+// The Python interpreter: one for the process, loaded at run time, shared by all JavaScript environments, never
+// finalized.
 #ifndef DLPACK_NODE_PYTHON_RUNTIME_H_
 #define DLPACK_NODE_PYTHON_RUNTIME_H_
 
@@ -10,17 +11,18 @@
 namespace dlpack {
 namespace python {
 
-// Loads libpython and starts, or attaches to, the interpreter. Returns NULL, or what went wrong (static or in
-// `buffer`). Any thread; only the first call does anything.
+// Loads libpython and starts, or attaches to, the interpreter. Returns NULL, or the error message (static or in
+// `buffer`). Any thread; only the first call has an effect.
 const char* Start(const char* library, const char* program, char* buffer, size_t size);
 
-// A JavaScript thread keeps its thread state between operations: one made anew for each costs ten times as much as
-// taking the GIL. Both on that thread; an environment that starts attaches, and detaches when it ends.
+// A JavaScript thread keeps its Python thread state between operations, because making a new state costs ten times as
+// much as taking the GIL. An environment calls AttachThread when it starts and DetachThread when it ends, both on its
+// thread.
 void AttachThread();
-// Deletes the thread state, for which it takes the GIL, unless `may_wait` is false: then it stays behind.
+// Takes the GIL and deletes the thread state. If `may_wait` is false, it leaves the thread state in place instead.
 void DetachThread(bool may_wait);
 
-// Holds the GIL. Whatever was put off because nobody held it is done first.
+// Holds the GIL. First runs the actions that were deferred until a thread holds it.
 class Gil {
  public:
   Gil() : state_(api.PyGILState_Ensure()) { RunPending(); }
@@ -31,14 +33,14 @@ class Gil {
   int state_;
 };
 
-// Drops a storage of Python's memory where this thread is known to have the GIL: to ask for it again, and to let go of
-// it, takes some 20 ns. Ends with the first one who leaves it, because Python code that runs then may let go of the
-// GIL.
+// A scope in which this thread is known to hold the GIL, so that a storage of Python memory can be dropped without
+// taking and releasing the GIL again (about 20 ns). It ends with the first storage that is dropped, because the Python
+// code that runs then may release the GIL.
 class ReturnScope {
  public:
   explicit ReturnScope(ThreadCache* thread) : thread_(thread) { thread->is_returning = true; }
   ~ReturnScope() { thread_->is_returning = false; }
-  // False outside of one.
+  // Ends the scope; false outside a scope.
   static bool Leave(ThreadCache* thread) {
     if (thread == nullptr || !thread->is_returning) return false;
     thread->is_returning = false;
@@ -49,14 +51,14 @@ class ReturnScope {
   ThreadCache* thread_;
 };
 
-// Runs `action(argument)` when a thread of this addon next holds the GIL, which a thread of the pool soon does. Any
-// thread, no GIL needed.
+// Runs `action(argument)` when a thread of this addon next holds the GIL. A thread of the pool takes the GIL soon for
+// this. Any thread, no GIL needed.
 void Defer(void (*action)(void*), void* argument);
 
 // Drops a reference in the same way. Any thread, no GIL needed.
 void DeferDecRef(Object* object);
 
-// Whether an attribute is this text. GIL needed; leaves no exception.
+// Whether an attribute equals this text. GIL needed; leaves no exception set.
 bool HasText(Object* object, const char* attribute, const char* text);
 
 // A reference that is dropped at the end of its scope. GIL needed.
@@ -84,8 +86,8 @@ class Ref {
   Object* object_;
 };
 
-// Keeps the exception that is set, if one is, away from Python code that runs in this scope, and sets it again at the
-// end. GIL needed.
+// Hides the current exception, if any, from Python code that runs in this scope, and sets it again at the end. GIL
+// needed.
 class SavedError {
  public:
   SavedError() : is_kept_(true) { api.PyErr_Fetch(&type_, &value_, &traceback_); }
@@ -94,7 +96,7 @@ class SavedError {
   }
   SavedError(const SavedError&) = delete;
   SavedError& operator=(const SavedError&) = delete;
-  // What is set at the end of the scope stays.
+  // Drops the saved exception. An exception that is set at the end of the scope stays.
   void Drop() {
     is_kept_ = false;
     for (Object* object : {type_, value_, traceback_}) {

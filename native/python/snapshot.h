@@ -1,5 +1,5 @@
-// Snapshot: the context variables of a JavaScript thread, for asynchronous calls that begin on another. Shared by
-// counting, because a call that starts must not wait for the GIL.
+// Snapshot: the context variables of a JavaScript thread, for asynchronous calls that run on another thread. Calls
+// share it by a reference count, because starting a call must not wait for the GIL.
 #ifndef DLPACK_NODE_PYTHON_SNAPSHOT_H_
 #define DLPACK_NODE_PYTHON_SNAPSHOT_H_
 
@@ -18,7 +18,7 @@ struct Snapshot {
 // The context variables of this thread, as they are now. NULL with an exception set. GIL held.
 Snapshot* TakeSnapshot();
 
-// Any thread, no GIL needed. NULL does nothing.
+// Any thread, no GIL needed. NULL is allowed and does nothing.
 Snapshot* RetainSnapshot(Snapshot* snapshot);
 void ReleaseSnapshot(Snapshot* snapshot);
 

@@ -66,7 +66,7 @@ bool Stage(Objects* self, Cell* cell, Spill* spill, Staged* out, int depth) {
   if (cell->kind != kFunction) return true;
   out->function = cell->handle;
   out->storage = WrapQueued(self->instance->queue, static_cast<uint64_t>(cell->number), nullptr, 0);
-  if (out->storage != nullptr) cell->handle = 0;  // the pin is taken
+  if (out->storage != nullptr) cell->handle = 0;  // the storage owns the pin now
   return out->storage != nullptr;
 }
 

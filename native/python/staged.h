@@ -1,5 +1,5 @@
-// A value on its way from JavaScript to Python across threads: taken from the wire on the JavaScript thread, without
-// the GIL, and made into a Python object on another thread that has it. The counterpart of carried.h.
+// A value on its way from JavaScript to Python across threads: copied from the wire on the JavaScript thread, without
+// the GIL, and made into a Python object on another thread, which holds the GIL. The counterpart of carried.h.
 #ifndef DLPACK_NODE_PYTHON_STAGED_H_
 #define DLPACK_NODE_PYTHON_STAGED_H_
 
@@ -14,7 +14,7 @@ struct Staged {
   uint32_t count;     // elements of a container
   uint32_t function;  // the number of a function
   bool is_utf16;
-  bool is_owned;  // `object` is a reference of its own
+  bool is_owned;  // `object` is an owned reference
   double number;
   char* text;  // of a string, bytes, digits; the name of a function
   size_t length;
@@ -24,8 +24,9 @@ struct Staged {
   Staged* elements;
 };
 
-// Copies a cell. Objects are borrowed: JavaScript keeps their handles until the call has settled. False when out of
-// memory, or when the cell names nothing alive; what was staged is for DropStaged. JavaScript thread, no GIL.
+// Copies a cell. Objects are borrowed, because JavaScript keeps their handles until the call has settled. False when
+// out of memory, or when the cell refers to a released object; call DropStaged in both cases. JavaScript thread, no
+// GIL.
 bool Stage(Objects* self, Cell* cell, Spill* spill, Staged* out, int depth = 0);
 
 // Takes references of its own to all objects. Runs no Python code. GIL held, before the environment can have ended.

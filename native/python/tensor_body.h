@@ -1,4 +1,4 @@
-// What a Python tensor holds, for the files that implement its type.
+// The contents of a Python tensor, for the files that implement its type.
 #ifndef DLPACK_NODE_PYTHON_TENSOR_BODY_H_
 #define DLPACK_NODE_PYTHON_TENSOR_BODY_H_
 
@@ -9,12 +9,12 @@
 namespace dlpack {
 namespace python {
 
-// Behind the head of the object.
+// Follows the object header.
 struct Body {
   Storage* storage;
   DLTensor tensor;  // shape and strides point into `dims`
   uint32_t flags;
-  int64_t* dims;  // `small_dims`, or memory of their own when there are more
+  int64_t* dims;  // `small_dims`, or an allocation of their own for more axes
   int64_t small_dims[2 * 4];
   ptrdiff_t* buffer_dims;  // shape and strides in bytes for the buffer protocol, made on demand
   char format[8];
@@ -22,7 +22,7 @@ struct Body {
 
 inline Body* BodyOf(Object* self) { return reinterpret_cast<Body*>(reinterpret_cast<char*>(self) + api.head_size); }
 
-// Bytes of all elements side by side. Repeated axes can make that more than there is: false with an exception set. GIL
+// Size in bytes of all elements without gaps. Repeated axes can make it too large: false with an exception set. GIL
 // held.
 inline bool CountBytes(const DLTensor& tensor, bool is_packed, uint64_t* nbytes) {
   int64_t bits = int64_t{tensor.dtype.bits} * tensor.dtype.lanes;
@@ -48,7 +48,7 @@ Object* ToBytes(Object* self, Object*);
 Storage* CopyToHost(const Body& body, bool is_padded);
 Object* ArrayInterface(Object* self, void*);
 
-// Elements side by side in the order of the axes, or none at all.
+// True when the elements are contiguous in row-major order, or when there are none.
 inline bool IsRowMajor(const DLTensor& tensor) {
   int64_t step = 1;
   bool contiguous = true;
@@ -60,7 +60,7 @@ inline bool IsRowMajor(const DLTensor& tensor) {
   return contiguous;
 }
 
-// The same in the opposite order of the axes.
+// The same for column-major order.
 inline bool IsColumnMajor(const DLTensor& tensor) {
   int64_t step = 1;
   bool contiguous = true;
@@ -72,7 +72,7 @@ inline bool IsColumnMajor(const DLTensor& tensor) {
   return contiguous;
 }
 
-// A new tuple of the values, each times the factor. GIL held; NULL with an exception set.
+// A new tuple of the values, each multiplied by the factor. GIL held; NULL with an exception set.
 inline Object* IntegerTuple(const int64_t* values, int32_t count, int64_t factor) {
   Object* tuple = api.PyTuple_New(count);
   for (int32_t i = 0; tuple != nullptr && i < count; ++i) {

@@ -26,7 +26,7 @@ void Describe(const Body& body, Descriptor* descriptor) {
   descriptor->dtype = tensor.dtype;
   descriptor->device = tensor.device;
   descriptor->ndim = tensor.ndim;
-  descriptor->flags = body.flags & ~DLPACK_FLAG_BITMASK_IS_COPIED;  // a body is exported more than once
+  descriptor->flags = body.flags & ~DLPACK_FLAG_BITMASK_IS_COPIED;  // one body may be exported several times
   descriptor->byte_offset = tensor.byte_offset;
   if (IsAddressable(tensor.device.device_type) && tensor.data != nullptr) {
     descriptor->byte_offset =
@@ -38,15 +38,15 @@ void Describe(const Body& body, Descriptor* descriptor) {
   }
 }
 
-// Names are static: consumers keep the pointer.
+// The names are static because consumers keep the pointer.
 const char* const kLegacy = "dltensor";
 const char* const kVersioned = "dltensor_versioned";
 
-// Runs when a capsule is collected: a tensor that nobody consumed is released. An exception may be in flight.
+// Runs when Python deletes a capsule. Releases the tensor if no consumer took it. An exception may be set.
 template <class Managed>
 void DestroyCapsule(Object* capsule) {
   const char* name = sizeof(Managed) == sizeof(DLManagedTensor) ? kLegacy : kVersioned;
-  if (!api.PyCapsule_IsValid(capsule, name)) return;  // consumed, and renamed
+  if (!api.PyCapsule_IsValid(capsule, name)) return;  // a consumer took the tensor and renamed the capsule
   SavedError error;
   Managed* managed = static_cast<Managed*>(api.PyCapsule_GetPointer(capsule, name));
   if (managed != nullptr) DeleteManaged(managed);
@@ -96,7 +96,7 @@ struct Request {
 
 bool SameName(Object* name, Object* interned) { return name == interned || api.PyUnicode_Compare(name, interned) == 0; }
 
-// One argument of __dlpack__. False with an exception set.
+// Reads one argument of __dlpack__. False with an exception set.
 bool ReadArgument(const Body& body, Object* name, Object* value, Request* request) {
   const bool none = value == api._Py_NoneStruct;
   if (SameName(name, names.max_version)) {
@@ -133,7 +133,7 @@ bool ReadArgument(const Body& body, Object* name, Object* value, Request* reques
   return true;
 }
 
-// The arguments of __dlpack__: a stream may come without its name. False with an exception set.
+// Reads the arguments of __dlpack__. The stream may be positional. False with an exception set.
 bool ReadRequest(const Body& body, Object* const* values, ptrdiff_t positional, Object* keywords, Request* request) {
   if (positional > 1) {
     api.PyErr_SetString(api.PyExc_TypeError, "Expected a stream and keyword arguments for __dlpack__");
@@ -157,7 +157,7 @@ bool IsFrameOfTorch(Object* frame) {
 }
 
 // PyTorch up to 2.13 ends the process when it meets a negative stride (pytorch#188047), and writes to read-only memory.
-// Its from_dlpack is Python code: one of the frames that called us tells, also when another producer stands between.
+// Its from_dlpack is Python code, so it appears in the Python call stack even when another producer calls us for it.
 bool IsCalledByTorch() {
   Ref sys(api.PyImport_ImportModule("sys"));
   Ref get_frame(sys ? api.PyObject_GetAttrString(sys.get(), "_getframe") : nullptr);
@@ -264,7 +264,7 @@ void Dealloc(Object* self) {
   free(body->buffer_dims);
   Object* own_type = TypeOf(self);
   api.PyObject_Free(self);
-  api.Py_DecRef(own_type);  // instances of heap types hold a reference to theirs
+  api.Py_DecRef(own_type);  // an instance of a heap type holds a reference to its type
 }
 
 // Only JavaScript makes tensors of this type.
@@ -286,7 +286,8 @@ Object* Represent(Object* self) {
   return api.PyUnicode_FromStringAndSize(result, length);
 }
 
-// The exchange API: a C caller with the GIL. It works on our current stream, or lets its own wait for that.
+// For the exchange API, whose C caller holds the GIL. The caller works on our current stream, or makes its own stream
+// wait for it.
 bool IsOffered(const Body& body) {
   uint64_t stream;
   return !cuda::IsCudaDevice(body.tensor.device.device_type) || OfferOnCurrentStream(body, &stream);
@@ -381,7 +382,7 @@ Storage* CopyToHost(const Body& body, bool is_padded) {
 Object* TensorType() { return type; }
 
 bool MakeTensorType() {
-  // Numbers of Include/typeslots.h.
+  // The slot numbers of Include/typeslots.h.
   const int bf_getbuffer = 1, tp_dealloc = 52, tp_doc = 56, tp_methods = 64, tp_new = 65, tp_repr = 66, tp_getset = 73;
   static TypeSlot slots[] = {
       {bf_getbuffer, reinterpret_cast<void*>(GetBuffer)},
@@ -411,7 +412,7 @@ Object* NewTensor(const Descriptor& descriptor, Storage* storage) {
     api.PyErr_SetString(api.PyExc_ValueError, "Expected a tensor that lies inside its memory");
     return nullptr;
   }
-  Object* self = api.PyType_GenericAlloc(type, 0);  // zeroed: Dealloc is safe from here on
+  Object* self = api.PyType_GenericAlloc(type, 0);  // zeroed, so Dealloc is safe from here on
   if (self == nullptr) return nullptr;
   Body* body = BodyOf(self);
   const size_t room = sizeof(int64_t) * 2 * static_cast<size_t>(descriptor.ndim);

@@ -15,8 +15,7 @@ bool MakeTensorType();
 // The type, once it was made. Borrowed.
 Object* TensorType();
 
-// A new Python tensor over the storage, with a reference of its own to the storage. GIL held; NULL with a
-// Python exception set.
+// A new Python tensor with its own reference to the storage. GIL held; NULL with a Python exception set.
 Object* NewTensor(const Descriptor& descriptor, Storage* storage);
 
 }  // namespace python

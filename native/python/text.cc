@@ -37,7 +37,7 @@ bool MakeString(napi_env env, const char* data, size_t size, bool is_utf16, napi
 
 namespace {
 
-// Memory for a short text on the stack, for a long one on the heap.
+// Memory for a text: on the stack for a short text, on the heap for a long text.
 template <class Character>
 class Characters {
  public:
@@ -65,7 +65,7 @@ Object* RaiseNoString() {
   return nullptr;
 }
 
-// Node-API replaces lone surrogates by U+FFFD in UTF-8.
+// In UTF-8, Node-API replaces lone surrogates with U+FFFD.
 bool HasReplacement(const char* text, size_t size) {
   for (const char* at = text; (at = static_cast<const char*>(memchr(at, '\xef', size - (at - text)))) != nullptr;
        ++at) {

@@ -1,4 +1,4 @@
-// Python strings as JavaScript strings: UTF-8, or UTF-16 where a lone surrogate has no UTF-8.
+// Conversion between Python and JavaScript strings: through UTF-8, or UTF-16 for strings with lone surrogates.
 #ifndef DLPACK_NODE_PYTHON_TEXT_H_
 #define DLPACK_NODE_PYTHON_TEXT_H_
 
@@ -10,7 +10,7 @@
 namespace dlpack {
 namespace python {
 
-// The characters of a str, which must live as long as this. GIL held, any thread.
+// The characters of a str. The str must outlive this object. GIL held, any thread.
 class Text {
  public:
   // `str` is borrowed. `data` is NULL for NULL and when out of memory; no exception is set.
@@ -23,12 +23,12 @@ class Text {
   Ref encoded_;
 };
 
-// False where JavaScript has no string of that length, or no memory; nothing is pending then. JavaScript thread, no GIL
-// needed.
+// False when the string is too long for JavaScript or memory runs out; no exception is pending then. JavaScript thread,
+// no GIL needed.
 bool MakeString(napi_env env, const char* data, size_t size, bool is_utf16, napi_value* out);
 
-// A copy of a JavaScript string in new memory, with a zero behind it, for `free`. False when out of memory. JavaScript
-// thread, no GIL needed.
+// A zero-terminated copy of a JavaScript string, which the caller frees with `free`. False when out of memory.
+// JavaScript thread, no GIL needed.
 bool CopyString(napi_env env, napi_value string, char** text, size_t* size, bool* is_utf16);
 
 // A str with the characters of a JavaScript string. NULL with an exception set. JavaScript thread, GIL held.

@@ -17,11 +17,11 @@ const char kNegative[] =
     "Expected a tensor without negative bit but it has one, and its values would have the wrong sign; call "
     "resolve_neg() first";
 
-// Asked through Python the three take longer than the whole exchange: is_neg() gives the GIL up and takes it again.
-// PyTorch exports functions that read them, for a TensorImpl* or for an at::Tensor, which is a pointer to one. The
-// context of a managed tensor of PyTorch begins with such an at::Tensor. That was seen to be so in this process before
-// it is relied on: the first tensor is compared with its `_cdata`, every other one with the first, by its deleter and
-// by where the struct lies in its context.
+// Reading the three bits through Python takes longer than the whole exchange, because is_neg() releases the GIL and
+// takes it again. PyTorch exports functions that read them from a TensorImpl*, or from an at::Tensor, which is a
+// pointer to a TensorImpl. The context of a managed tensor of PyTorch begins with an at::Tensor. This is verified in
+// each process before it is used: the first tensor is compared with its `_cdata`. Every later tensor must have the same
+// deleter and the same offset of the struct in its context.
 struct Readers {
   bool (*requires_grad)(const void* impl);
   bool (*is_conj)(const void* tensor);
@@ -43,7 +43,7 @@ ptrdiff_t OffsetInContext(const DLManagedTensorVersioned* managed) {
   return reinterpret_cast<const char*>(managed) - static_cast<const char*>(managed->manager_ctx);
 }
 
-// Looks once, at a tensor that PyTorch has just exported.
+// Verifies this once, with a tensor that PyTorch has just exported.
 State Probe(Object* object, const DLManagedTensorVersioned* managed) {
   void* tensors = platform::FindLoadedLibrary(DLPACK_LIBRARY("torch_cpu"), platform::Symbols::kLocal);
   void* core = platform::FindLoadedLibrary(DLPACK_LIBRARY("c10"), platform::Symbols::kLocal);
@@ -54,7 +54,7 @@ State Probe(Object* object, const DLManagedTensorVersioned* managed) {
   void* impl = address ? api.PyLong_AsVoidPtr(address.get()) : nullptr;
   api.PyErr_Clear();
   const ptrdiff_t offset = OffsetInContext(managed);
-  // The struct is a member of its context: close behind the start.
+  // The struct is a member of its context, near the start.
   if (impl == nullptr || offset < static_cast<ptrdiff_t>(sizeof(void*)) || offset > 256 ||
       *static_cast<void**>(managed->manager_ctx) != impl) {
     return kMissing;
@@ -64,14 +64,14 @@ State Probe(Object* object, const DLManagedTensorVersioned* managed) {
   return kTrusted;
 }
 
-// Takes the reference over.
+// Takes over the reference.
 bool IsTrue(Object* value) {
   const bool is_true = value == api._Py_TrueStruct;
   if (value != nullptr) api.Py_DecRef(value);
   return is_true;
 }
 
-// NULL when nothing is in the way, or with an exception set.
+// The reason to refuse the tensor; NULL when there is none, or with an exception set.
 const char* AskPython(Object* object, Object* is_neg) {
   Object* arguments[2] = {nullptr, object};
   if (IsTrue(api.PyObject_GetAttr(object, names.requires_grad))) return kGradient;

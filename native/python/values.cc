@@ -16,7 +16,7 @@ namespace python {
 
 static const uint32_t kMostReleased = sizeof(ReleasedList::objects) / sizeof(uint32_t);
 
-// Takes the handles off a list, all at once: what is dropped may call JavaScript, which releases more.
+// Takes all handles off a list before any object is dropped: dropping one may call JavaScript, which releases more.
 static uint32_t TakeHandles(uint32_t* count, const uint32_t* handles, uint32_t* out) {
   const uint32_t taken = *count < kMostReleased ? *count : kMostReleased;
   memcpy(out, handles, sizeof(uint32_t) * taken);
@@ -46,7 +46,7 @@ void DropReleased(Objects* self) {
 void DeferReleased(Objects* self) {
   ReleasedList* list = self->released;
   uint32_t handles[kMostReleased];
-  FinalizerScope scope;  // storages put their release off, too
+  FinalizerScope scope;  // storages defer their release, too
   const uint32_t storages = TakeHandles(&list->storage_count, list->storages, handles);
   for (uint32_t i = 0; i < storages; ++i) Drop(self->instance, handles[i]);
   const uint32_t count = TakeHandles(&list->object_count, list->objects, handles);
@@ -62,7 +62,7 @@ Cells CellsBehind(const Instance* instance, const void* end, uint32_t count) {
   return {static_cast<Cell*>(const_cast<void*>(end)), count < room ? count : static_cast<uint32_t>(room)};
 }
 
-// A word of the wire that a cell names; the last one for what is none.
+// The index of a word in the wire that a cell refers to; the last word for an invalid index.
 static uint32_t WordOf(const Cell& cell) {
   return cell.number >= 0 && cell.number < kWireWords ? static_cast<uint32_t>(cell.number) : kWireWords - 1;
 }
@@ -114,7 +114,7 @@ static Object* DictToPython(Objects* self, const Cell& cell, Spill* spill, int d
   return dict.take();
 }
 
-// The callable that Python has for a function, or a new one.
+// The Python callable of a JavaScript function: the existing callable or a new one.
 static Object* FunctionToPython(Objects* self, Cell* cell, napi_env env, napi_value name) {
   Object* known = FindFunction(self->channel, cell->handle);
   if (known != nullptr) return known;
@@ -126,7 +126,7 @@ static Object* FunctionToPython(Objects* self, Cell* cell, napi_env env, napi_va
     return nullptr;
   }
   const uint32_t number = cell->handle;
-  cell->handle = 0;  // the pin is taken
+  cell->handle = 0;  // the storage owns the pin now
   return NewFunction(self->channel, number, pin, text.take());
 }
 
@@ -170,7 +170,7 @@ Object* ToPython(Objects* self, Cell* cell, Spill* spill, int depth) {
 }
 
 bool MakeBytes(napi_env env, Objects* self, const char* data, size_t length, napi_value* out) {
-  // Node-API ends the process where memory or the lengths of typed arrays do not suffice; JavaScript throws.
+  // Node-API ends the process when memory runs out or a typed array would be too long. JavaScript code throws instead.
   const size_t kLarge = 1 << 20;
   void* copy = nullptr;
   napi_value buffer, function, receiver, argument;

@@ -1,4 +1,4 @@
-// Values between JavaScript and Python: cells of the wire, the table of references, and conversion both ways.
+// Values between JavaScript and Python: cells of the wire, the table of references, and conversion in both directions.
 // JavaScript thread, GIL held.
 #ifndef DLPACK_NODE_PYTHON_VALUES_H_
 #define DLPACK_NODE_PYTHON_VALUES_H_
@@ -15,22 +15,22 @@ namespace python {
 struct Channel;
 struct Snapshot;
 
-// What one instance holds of Python.
+// The Python state of one instance.
 struct Objects {
   Instance* instance;
   Channel* channel;
   ReleasedList* released;
   napi_ref released_ref;  // the ArrayBuffer of the list
-  napi_ref make_bytes;    // a JavaScript function: a Uint8Array of that length, or undefined
+  napi_ref make_bytes;    // a JavaScript function that returns a Uint8Array of a length, or undefined
   HandleTable<Object*> table;
   bool is_worker;
-  Objects* next;  // all of the process
-  // Operations in progress on this thread, one inside the other. Written by it alone.
+  Objects* next;  // links the Objects of all instances
+  // Nested operations in progress on this thread. Only this thread writes it.
   std::atomic<uint32_t> depth;
-  Snapshot* snapshot;  // of this thread's context variables, see snapshot.h; NULL: it would be out of date
+  Snapshot* snapshot;  // of this thread's context variables, see snapshot.h; NULL: none is up to date
 };
 
-// What does not fit into a cell: strings, digits and bytes, in order.
+// Values that do not fit into a cell: strings, digits and bytes, in order.
 struct Spill {
   napi_env env;
   napi_value* values;
@@ -38,22 +38,22 @@ struct Spill {
   size_t at;
 };
 
-// Cells behind a message.
+// Cells that follow a message.
 struct Cells {
   Cell* at;
   uint32_t count;
 };
 
-// The cells behind the end of a message, as far as they lie inside the wire.
+// The cells that follow a message, as far as they lie inside the wire.
 Cells CellsBehind(const Instance* instance, const void* end, uint32_t count);
 
 // The cells of a container, as above.
 Cells CellsOf(const Instance* instance, const Cell& container);
 
-// Containers inside of containers, at most.
+// The limit for nested containers.
 static const int kMaxDepth = 256;
 
-// Takes the reference over; 0 when out of memory.
+// Takes over the reference; 0 when out of memory.
 inline uint32_t HoldObject(Objects* self, Object* object) { return self->table.Add(object); }
 
 // NULL for a number that is not held.
@@ -62,30 +62,30 @@ inline Object* GetObject(Objects* self, uint32_t handle) {
   return object == nullptr ? nullptr : *object;
 }
 
-// Gives the reference to the caller, or NULL.
+// Removes the handle and returns its reference; NULL for a number that is not held.
 inline Object* DropObject(Objects* self, uint32_t handle) {
   Object* object = nullptr;
   return self->table.Remove(handle, &object) ? object : nullptr;
 }
 
-// Drops what JavaScript released since the last operation. Runs Python code. GIL held.
+// Drops the objects that JavaScript released since the last operation. Runs Python code. GIL held.
 void DropReleased(Objects* self);
 
-// Has another thread drop it. No GIL needed.
+// Makes another thread drop these objects. No GIL needed.
 void DeferReleased(Objects* self);
 
-// The tensor of a cell, which may still lie outside of the storage that is returned: see CheckInside. NULL when it was
+// Reads the tensor of a cell. It may lie outside the returned storage; see CheckInside. NULL when the tensor was
 // disposed. No GIL needed.
 Storage* ReadTensor(Objects* self, const Cell& cell, Descriptor* descriptor);
 
-// A new reference, or NULL with an exception set. `spill` may be NULL for cells that need none. The handle of a
-// function is cleared where its pin was taken.
+// A new reference, or NULL with an exception set. `spill` may be NULL for cells that need no spill. Clears the handle
+// of a function once its pin is owned.
 Object* ToPython(Objects* self, Cell* cell, Spill* spill, int depth = 0);
 
 // Raises the error for a tensor or an object that JavaScript released, and returns NULL.
 Object* RaiseReleased(uint32_t kind);
 
-// What to do about a value that JavaScript has no room for.
+// Advice for a value that is too large for JavaScript.
 static const char kLongInt[] = "work with it in Python";
 static const char kLongStr[] = "take parts of it in Python";
 static const char kLongBytes[] = "take parts of it, or numpy.frombuffer of it as a tensor";
@@ -93,21 +93,21 @@ static const char kLongBytes[] = "take parts of it, or numpy.frombuffer of it as
 // Raises an OverflowError and returns NULL. GIL held.
 Object* RaiseTooLong(const char* subject, const char* advice);
 
-// A number that JavaScript has exactly.
+// Whether a JavaScript number represents the value exactly.
 inline bool IsSafeInteger(long long value) { return value >= -((1LL << 53) - 1) && value <= (1LL << 53) - 1; }
 
-// A Uint8Array with a copy of the bytes; false where JavaScript has none of that length. JavaScript thread, no GIL
+// A Uint8Array with a copy of the bytes; false when JavaScript cannot allocate that length. JavaScript thread, no GIL
 // needed.
 bool MakeBytes(napi_env env, Objects* self, const char* data, size_t length, napi_value* out);
 
-// Takes the reference over. What does not fit into the outcome is returned; or the exception, as by TakeException,
-// where JavaScript has no room for the value.
+// Takes over the reference. Returns a value that does not fit into the outcome, or an exception as TakeException does
+// when the value is too large for JavaScript.
 napi_value FromPython(napi_env env, Objects* self, Object* object, Outcome* outcome);
 
-// Takes the reference over: the result is the object itself, whatever its type is.
+// Takes over the reference. The result is the object itself, whatever its type.
 void HoldResult(Objects* self, Object* object, Outcome* outcome);
 
-// The exception that is set, as { type, message, traceback }; the outcome holds the exception itself.
+// The current exception as { type, message, traceback }. The outcome holds the exception itself.
 napi_value TakeException(napi_env env, Objects* self, Outcome* outcome);
 
 }  // namespace python

@@ -1,5 +1,5 @@
-// Calls on a thread of the pool: everything they need is taken along, everything they leave is settled on the
-// JavaScript thread.
+// Asynchronous calls, which run on a thread of the pool. Their arguments are copied before, and their results are
+// settled on the JavaScript thread.
 #include <stdlib.h>
 
 #include "../exchange_api.h"
@@ -22,7 +22,7 @@ struct AsyncCall {
   int status;
   TVMFFIObjectHandle error;
   TVMFFIAny result;
-  Batch* batch;  // of arguments; NULL: there are none
+  Batch* batch;  // the arguments; NULL: no arguments
 };
 
 // Any thread.
@@ -32,7 +32,7 @@ static void FreeCall(AsyncCall* call) {
   free(call);
 }
 
-// A thread of the pool. Its stream and allocator are restored: the next task is not ours.
+// Runs on a thread of the pool. Restores the thread's stream and allocator, because the next task may not be ours.
 static void Execute(napi_env, void* data) {
   AsyncCall* call = static_cast<AsyncCall*>(data);
   DLPackManagedTensorAllocator allocator = nullptr;
@@ -44,11 +44,11 @@ static void Execute(napi_env, void* data) {
   call->status = cell->safe_call(call->function, args, call->batch == nullptr ? 0 : call->batch->count, &call->result);
   if (call->device_type != 0) library.EnvSetStream(call->device_type, call->device_id, stream, nullptr);
   library.EnvSetDLPackManagedTensorAllocator(allocator, 0, nullptr);
-  // Raised errors are per thread too.
+  // A raised error belongs to the thread, too.
   if (call->status != 0) library.ErrorMoveFromRaised(&call->error);
 }
 
-// JavaScript thread, from the event loop. When the environment is ending, no promise waits any more.
+// JavaScript thread, from the event loop. If the context has ended, there is no promise to settle.
 static void Complete(napi_env env, napi_status status, void* data) {
   AsyncCall* call = static_cast<AsyncCall*>(data);
   napi_delete_async_work(env, call->work);

@@ -1,5 +1,5 @@
-// A batch: values that do not fit the slots, collected for one container or one call. It is an object, so that the
-// table of references keeps it as it keeps every other.
+// A batch: values that do not fit into a slot, collected for one container or one call. It is a TVM-FFI object, so that
+// the table of references can hold it.
 #ifndef DLPACK_NODE_TVM_FFI_BATCH_H_
 #define DLPACK_NODE_TVM_FFI_BATCH_H_
 
@@ -15,7 +15,7 @@ struct Batch {
   int32_t capacity;
 };
 
-// The object as a batch, NULL when it is another object.
+// The object as a batch; NULL when it is not a batch.
 Batch* AsBatch(TVMFFIObjectHandle object);
 
 }  // namespace tvm_ffi

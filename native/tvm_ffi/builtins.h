@@ -7,11 +7,11 @@
 namespace dlpack {
 namespace tvm_ffi {
 
-// Looks all of them up, once for the process, and keeps them: what a program registers later under the same names, or
-// removes, does not change what this package calls. Under the lock of LoadLibrary.
+// Looks up all builtins, once for the process, and keeps them. So a program that later replaces or removes these names
+// does not change what this package calls. Called under the lock of LoadLibrary.
 void ResolveBuiltins();
 
-// The function with a name, NULL when the library had none. It lives as long as the process. Any thread.
+// The builtin with this name; NULL when the library does not have it. It lives as long as the process. Any thread.
 TVMFFIObjectHandle Builtin(const char* name);
 
 // Calls a builtin. 0 with an owned result, or -1 with an error raised.

@@ -1,4 +1,4 @@
-// The call: the one function that must be fast.
+// Calls of TVM-FFI functions, the path that must be fastest.
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 namespace dlpack {
 namespace tvm_ffi {
 
-// Strings and bytes come from the library as they are; most are plain ASCII, which the engine takes without decoding.
+// Most strings are plain ASCII, which the JavaScript engine takes without decoding.
 static napi_value TakeText(napi_env env, const TVMFFIByteArray& bytes) {
   bool is_ascii = true;
   for (size_t i = 0; i < bytes.size && is_ascii; ++i) is_ascii = static_cast<signed char>(bytes.data[i]) >= 0;
@@ -41,7 +41,7 @@ static void DestroyTensorReference(Storage* self) {
   if (object != nullptr) library.ObjectDecRef(object);
 }
 
-// A tensor for JavaScript, above all slots of the wire; without a storage it was refused.
+// Pushes a tensor for JavaScript above all slots of the wire. Without a storage the tensor was refused.
 static void PushTensor(Context* self, Storage* storage, Status status, const Descriptor& descriptor) {
   TensorResult* result = PushMessage<TensorResult>(self->instance);
   if (result != nullptr) {
@@ -68,7 +68,7 @@ static void TakeTensor(Context* self, TVMFFIObject* object, bool is_owned) {
   PushTensor(self, storage, status, descriptor);
 }
 
-// A tensor that somebody else keeps alive, only until the callback that was given it returns.
+// A tensor that the caller of a callback keeps alive until the callback returns.
 static void TakeView(Context* self, const DLTensor& tensor) {
   Descriptor descriptor;
   Status status;
@@ -102,8 +102,8 @@ napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* any, bool is_owned
   return value;
 }
 
-// The argument that the result is, from 1 on, which JavaScript has a tensor for: the result's reference is released,
-// because the argument has its own. 0 when it is none of them.
+// The position, from 1 on, of the argument that is the result. JavaScript has a tensor for the argument, so the
+// result's reference is released. 0 when the result is not an argument.
 static uint32_t FindArgument(const TVMFFIAny* args, int32_t count, const TVMFFIAny& result) {
   for (int32_t i = 0; i < count; ++i) {
     if (args[i].v_obj != result.v_obj || args[i].type_index != kTVMFFITensor) continue;
@@ -122,7 +122,7 @@ static inline napi_value Call(Context* self, napi_env env, CallRequest* request,
   result->v_int64 = 0;
   void* function = Pointer(request->function);
 
-  // All are per thread and belong to our caller: they are restored in every case.
+  // The allocator and the stream belong to the thread and to our caller, so they are always restored.
   const DLPackManagedTensorAllocator own = self->allocator;
   DLPackManagedTensorAllocator allocator = nullptr;
   Context* outer = nullptr;

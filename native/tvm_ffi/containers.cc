@@ -1,4 +1,4 @@
-// Containers: made from values in the slots, any number of them, and read back into the slots.
+// Containers: made from any number of values in slots, and read back into slots.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -50,7 +50,7 @@ static int OutOfMemory() {
   return -1;
 }
 
-// Copies values, with references of its own, to the end of a batch.
+// Appends copies of the values, with new references, to a batch.
 napi_value AppendValues(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   BatchRequest* request = RequestOf<BatchRequest>(self);
@@ -83,7 +83,7 @@ static const char* MakerOf(int32_t type) {
   }
 }
 
-// Releases a value that a maker returned though it is not of its type, and raises an error.
+// Releases a value of the wrong type that a maker function returned, and raises an error.
 static int RefuseResult(const TVMFFIAny& value, const char* maker) {
   if (value.type_index >= kTVMFFIStaticObjectBegin) library.ObjectDecRef(value.v_obj);
   char text[200];
@@ -95,7 +95,7 @@ static int RefuseResult(const TVMFFIAny& value, const char* maker) {
   return -1;
 }
 
-// A container of values, or of those of a batch.
+// A container of the values in the slot, or of the values of a batch.
 napi_value MakeContainer(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   ContainerRequest* request = RequestOf<ContainerRequest>(self);
@@ -111,7 +111,7 @@ napi_value MakeContainer(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// Elements of an Array, List or Shape, borrowed. `count` becomes how many there were.
+// Reads elements of an Array, List or Shape as borrowed values. `count` gets the number of elements read.
 napi_value ReadSequence(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   SequenceRequest* request = RequestOf<SequenceRequest>(self);
@@ -144,7 +144,7 @@ napi_value ReadSequence(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// Calls a map's iterator, whose results the map itself keeps alive: the reference that comes with one is dropped.
+// Calls the iterator of a map. The map keeps the results alive, so the reference of a result is dropped.
 static int Step(TVMFFIObject* iterator, int64_t command, TVMFFIAny* result) {
   TVMFFIAny argument = {};
   argument.type_index = kTVMFFIInt;
@@ -179,7 +179,7 @@ napi_value IterateEntries(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// Up to `count` entries at an iterator, borrowed. `count` becomes how many there were.
+// Reads up to `count` entries from an iterator as borrowed values. `count` gets the number of entries read.
 napi_value ReadEntries(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   EntriesRequest* request = RequestOf<EntriesRequest>(self);

@@ -8,7 +8,7 @@
 namespace dlpack {
 namespace tvm_ffi {
 
-// Of this thread, the newest first.
+// The contexts of this thread, the newest first.
 static thread_local Context* contexts = nullptr;
 static std::atomic<uint64_t> last_serial;
 
@@ -119,7 +119,7 @@ napi_value AttachTvmFfi(napi_env env, napi_callback_info info) {
   if (napi_get_boolean(env, tvm_ffi::library.version.patch >= tvm_ffi::kReflectionPatch, &is_reflective) == napi_ok) {
     napi_set_named_property(env, result, "isReflective", is_reflective);
   }
-  // Where the wire begins, for values that point into it: two halves, exact as numbers.
+  // The address of the wire, for values that point into it. Two halves, because each is exact as a JavaScript number.
   const uint64_t address = reinterpret_cast<uint64_t>(instance->words);
   napi_value low, high;
   if (napi_create_uint32(env, static_cast<uint32_t>(address), &low) == napi_ok &&

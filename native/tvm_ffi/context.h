@@ -1,4 +1,4 @@
-// What one instance of the package needs for TVM-FFI. A thread has one for each instance. JavaScript thread only.
+// The TVM-FFI state of one instance. A thread has one for each of its instances. JavaScript thread only.
 #ifndef DLPACK_NODE_TVM_FFI_CONTEXT_H_
 #define DLPACK_NODE_TVM_FFI_CONTEXT_H_
 
@@ -13,13 +13,13 @@ namespace tvm_ffi {
 
 struct Context {
   Instance* instance;
-  uint64_t* words;                         // the wire of the instance, without the way over it
-  Context* next;                           // of the contexts of this thread
+  uint64_t* words;                         // the wire of the instance, copied here to save an indirection
+  Context* next;                           // links the contexts of this thread
   napi_ref on_call;                        // runs the JavaScript function of a CallbackRequest
   napi_ref on_settle;                      // settles the promise of a SettleRequest
-  uint64_t serial;                         // never used again in this process
-  DLPackManagedTensorAllocator allocator;  // set for the length of each call; NULL: the thread's is used
-  HandleTable<TVMFFIObjectHandle> table;   // references that JavaScript holds; they end with the environment
+  uint64_t serial;                         // unique in this process
+  DLPackManagedTensorAllocator allocator;  // set for the length of each call; NULL: the thread's allocator is used
+  HandleTable<TVMFFIObjectHandle> table;   // references that JavaScript holds; dropped when the environment ends
 };
 
 // Puts the caller's reference into the table; 0 when out of memory (the reference is then released).
@@ -31,7 +31,7 @@ inline TVMFFIObjectHandle OwnedAt(Context* self, uint32_t number) {
   return object == nullptr ? nullptr : *object;
 }
 
-// The message of the call that has just begun, as MessageOf has it.
+// The message of the current call, as MessageOf returns it.
 template <class Message>
 inline Message* RequestOf(const Context* self) {
   static const uint32_t kLast = kWireWords - sizeof(Message) / sizeof(uint64_t);
@@ -46,15 +46,15 @@ inline TVMFFIAny* ValuesOf(Message* message) {
   return reinterpret_cast<TVMFFIAny*>(reinterpret_cast<char*>(message) + kSize);
 }
 
-// The values at a word of the wire, which JavaScript took from its stack.
+// The values at a word of the wire that JavaScript has allocated.
 inline TVMFFIAny* ValuesAt(const Context* self, uint32_t word) { return MessageAt<TVMFFIAny>(self->instance, word); }
 
-// Makes our own allocator the one of this thread, unless a host of ours has set one: that one is put aside for the
-// length of each call. Setting it at each call would cost as much as the rest of a call in C++.
+// Makes our allocator the allocator of this thread, unless another library has set one; then each call replaces that
+// allocator for its length. Setting the allocator for each call costs as much as the rest of a call in C++.
 void UseOwnAllocator(Context* self);
 
-// For the length of a callback: another host of the process (Python) may have set its allocator for the call that the
-// callback runs in, and kernels that JavaScript calls meanwhile have ours.
+// Sets our allocator for the length of a callback. Another host in the process (Python) may have set its own allocator
+// for the call that runs the callback, but kernels that JavaScript calls meanwhile must use ours.
 class AllocatorScope {
  public:
   explicit AllocatorScope(const Context* self);
@@ -67,10 +67,10 @@ class AllocatorScope {
   DLPackManagedTensorAllocator before_;
 };
 
-// The context with a serial number, NULL when it is not of this thread, or has ended.
+// The context with this serial number; NULL when it belongs to another thread or has ended.
 Context* FindContext(uint64_t serial);
 
-// The context whose JavaScript allocator kernels of this thread use, set for the length of a call; NULL: none.
+// The context whose JavaScript allocator serves the kernels on this thread. Set for the length of a call; NULL: none.
 extern thread_local Context* allocating;
 
 inline Context* ContextOf(napi_env env, napi_callback_info info) {
@@ -79,7 +79,7 @@ inline Context* ContextOf(napi_env env, napi_callback_info info) {
   return static_cast<Context*>(data);
 }
 
-// With up to `count` arguments; those that the call does not have are undefined.
+// The same, with up to `count` arguments. Missing arguments are undefined.
 inline Context* ContextOf(napi_env env, napi_callback_info info, size_t count, napi_value* values) {
   void* data = nullptr;
   napi_get_cb_info(env, info, &count, values, nullptr, &data);
@@ -140,9 +140,9 @@ napi_value GetStream(napi_env env, napi_callback_info info);
 napi_value SetAllocator(napi_env env, napi_callback_info info);
 napi_value AllocTensor(napi_env env, napi_callback_info info);
 
-// What JavaScript is to have of a value. Strings and bytes are the result, a tensor is pushed onto the wire, and for
-// every other object `*reference` becomes the number of a reference: JavaScript may be terminated at any time, so no
-// reference is ever in its hands alone. `is_owned`: the value's own reference is used up.
+// Hands a value to JavaScript. Strings and bytes are returned, a tensor is pushed onto the wire, and for every other
+// object `*reference` gets the number of a reference in the table: JavaScript may be terminated at any time, so the
+// table holds every reference. `is_owned`: takes over the reference of the value.
 napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* value, bool is_owned, uint32_t* reference);
 
 }  // namespace tvm_ffi

@@ -12,7 +12,7 @@
 namespace dlpack {
 namespace tvm_ffi {
 
-// getBuiltin(name): the function, or 0. Its reference is the process's.
+// getBuiltin(name): the function, or 0. The process keeps the reference.
 napi_value GetBuiltin(napi_env env, napi_callback_info info) {
   napi_value value;
   Context* self = ContextOf(env, info, 1, &value);
@@ -21,7 +21,7 @@ napi_value GetBuiltin(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// getGlobal(name): the function with a reference, or 0.
+// getGlobal(name): the function with a new reference, or 0.
 napi_value GetGlobal(napi_env env, napi_callback_info info) {
   napi_value value;
   Context* self = ContextOf(env, info, 1, &value);
@@ -37,7 +37,7 @@ napi_value GetGlobal(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// setGlobal(name, override): names a function.
+// setGlobal(name, override): registers a function under a name.
 napi_value SetGlobal(napi_env env, napi_callback_info info) {
   napi_value values[2];
   Context* self = ContextOf(env, info, 2, values);
@@ -56,7 +56,7 @@ struct Callback {
   Storage* pin;  // its release tells JavaScript to forget the function
 };
 
-// Any thread: whichever drops the last reference.
+// Runs on the thread that drops the last reference.
 static void DeleteCallback(void* data) {
   Callback* callback = static_cast<Callback*>(data);
   ReleaseStorage(callback->pin);
@@ -109,8 +109,8 @@ static Message* Push(Context* self, uint32_t count) {
   return reinterpret_cast<Message*>(self->instance->words + slot);
 }
 
-// Calls onCall or onSettle, which never throw, with a pushed message, and frees its slot. False when the environment
-// ends.
+// Calls onCall or onSettle with a pushed message and frees its slot. These functions never throw, so false means that
+// the environment is ending.
 static bool RunJavaScript(Context* self, napi_ref function, void* message) {
   napi_env env = self->instance->env;
   WireHeader* header = reinterpret_cast<WireHeader*>(self->instance->words);
@@ -143,7 +143,7 @@ void SettleCall(Context* self, uint32_t id, const TVMFFIAny& result, TVMFFIObjec
   if (result.type_index >= kTVMFFIStaticObjectBegin) library.ObjectDecRef(result.v_obj);
 }
 
-// Callbacks with more arguments read them as elements of an array, which lives as long as the call.
+// A callback with more arguments reads them from an array that lives as long as the call.
 static const int32_t kMostValues = 256;
 
 struct BorrowedArray {
@@ -167,7 +167,7 @@ int RunCallback(Context* self, uint32_t id, const TVMFFIAny* args, int32_t count
   request->array = is_array ? reinterpret_cast<uint64_t>(&array) : 0;
   request->callback = id;
   request->count = static_cast<int32_t>(arguments);
-  // Borrowed, as they are: the caller keeps them for the length of the callback.
+  // Borrowed values, because the caller keeps them alive for the length of the callback.
   TVMFFIAny* values = ValuesOf(request);
   for (uint32_t i = 0; i < arguments; ++i) values[i] = args[i];
   if (!RunJavaScript(self, self->on_call, request)) {
@@ -175,7 +175,7 @@ int RunCallback(Context* self, uint32_t id, const TVMFFIAny* args, int32_t count
     return -1;
   }
   if (request->status != 0) return request->status;
-  // The slot is free, but nothing runs before the result is read.
+  // The slot is free already, but nothing can overwrite it before the result is read.
   const TVMFFIAny& value = values[arguments];
   if (value.type_index < kTVMFFIDLTensorPtr || value.type_index == kTVMFFISmallStr) {
     *result = value;

@@ -44,8 +44,8 @@ static const char* Resolve(void* handle, Library* found) {
 const char* LoadLibrary(const char* path) {
   LockScope scope(&load_lock);
   if (loaded) return nullptr;
-  // A copy that another part of the process brought (a Python interpreter) is the one: two would have two tables of
-  // functions and types.
+  // Uses a copy that other code in the process (a Python interpreter) has loaded, because two copies would have two
+  // tables of functions and types.
   void* handle = platform::FindLoadedLibrary(DLPACK_LIBRARY("tvm_ffi"), platform::Symbols::kGlobal);
   RememberSignals();
   if (handle == nullptr) handle = platform::OpenLibrary(path, platform::Symbols::kGlobal, failure, sizeof(failure));

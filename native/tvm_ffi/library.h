@@ -1,4 +1,4 @@
-// libtvm_ffi: found at run time, one copy for the process. Its functions may be called on any thread.
+// libtvm_ffi, loaded at run time, one copy for the process. Its functions may be called on any thread.
 #ifndef DLPACK_NODE_TVM_FFI_LIBRARY_H_
 #define DLPACK_NODE_TVM_FFI_LIBRARY_H_
 
@@ -33,30 +33,30 @@ struct Library {
 #define DLPACK_DECLARE(name, result, arguments) result(*name) arguments;
   DLPACK_TVM_FFI_SYMBOLS(DLPACK_DECLARE)
 #undef DLPACK_DECLARE
-  // NULL in versions whose errors have no causes.
+  // NULL in versions without causes of errors.
   int (*ErrorCreateWithCauseAndExtraContext)(const TVMFFIByteArray*, const TVMFFIByteArray*, const TVMFFIByteArray*,
                                              TVMFFIObjectHandle, TVMFFIObjectHandle, TVMFFIObjectHandle*);
-  // NULL in versions without them.
+  // NULL in versions without these functions.
   int (*TypeKeyToIndex)(const TVMFFIByteArray*, int32_t*);
   const TVMFFITypeAttrColumn* (*GetTypeAttrColumn)(const TVMFFIByteArray*);
   TVMFFIVersion version;
 };
 
-// The first 0.1.x whose structs for fields and methods are those of tvm_ffi_abi.h.
+// The first 0.1.x with the structs for fields and methods that tvm_ffi_abi.h declares.
 static const uint32_t kReflectionPatch = 14;
 
 // Filled by LoadLibrary and never changed afterwards.
 extern Library library;
 
-// Loads the file, or takes the copy that the process has already. NULL on success, else what went wrong, in memory that
-// lives until the next call on this thread. Any thread.
+// Loads the file, or uses the copy that the process has already loaded. Returns NULL, or an error message that is valid
+// until the next call on this thread. Any thread.
 const char* LoadLibrary(const char* path);
 
-// The file that was loaded; empty when none was.
+// The path of the loaded file; empty when none is loaded.
 const char* LibraryPath();
 
-// The library keeps its global functions in a table without a lock. Every use of the table from here holds this one.
-// Any thread. Scopes nest: a module loader written in JavaScript may look functions up.
+// The library has no lock for its table of global functions, so this addon holds this lock for every use of the table.
+// Any thread. Scopes nest, because a module loader written in JavaScript may look up functions.
 class TableScope {
  public:
   TableScope();

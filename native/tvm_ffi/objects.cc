@@ -1,4 +1,4 @@
-// Objects: references, and what JavaScript makes of their contents.
+// Objects: references to them, and objects that JavaScript makes.
 #include <stdlib.h>
 
 #include "../bindings.h"
@@ -20,26 +20,26 @@ napi_value DisownObject(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   TVMFFIObjectHandle object;
   if (!self->table.Remove(RequestOf<ReferenceRequest>(self)->reference, &object)) return nullptr;
-  // Last: a foreign deleter may come back into this addon.
+  // Last, because a foreign deleter may call this addon.
   library.ObjectDecRef(object);
   return nullptr;
 }
 
-// One more reference to the object of a value.
+// Adds a reference to the object of a value.
 napi_value RetainValue(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   library.ObjectIncRef(ValuesAt(self, RequestOf<ValueRequest>(self)->value)->v_obj);
   return nullptr;
 }
 
-// One less.
+// Drops a reference to the object of a value.
 napi_value DropValue(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   library.ObjectDecRef(ValuesAt(self, RequestOf<ValueRequest>(self)->value)->v_obj);
   return nullptr;
 }
 
-// One more reference to an object, and its type.
+// Adds a reference to an object and reads its type.
 napi_value RetainObject(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   ObjectRequest* request = RequestOf<ObjectRequest>(self);
@@ -50,7 +50,7 @@ napi_value RetainObject(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// The reference to the object of an owned value, 0 when the value is not an object.
+// Puts the reference of an owned value into the table; 0 when the value is not an object.
 static void OwnValue(Context* self, ValueRequest* request) {
   const TVMFFIAny* value = ValuesAt(self, request->value);
   const bool is_object = request->status == 0 && value->type_index >= kTVMFFIStaticObjectBegin;
@@ -89,7 +89,7 @@ napi_value MakeBytes(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// The object, the DLTensor inside it and a reference.
+// Writes the addresses of the object and of its DLTensor, and a reference, to the request.
 static Status OwnTensor(Context* self, TensorObject* object, TensorObjectRequest* request) {
   request->object = reinterpret_cast<uint64_t>(object);
   request->view = object == nullptr ? 0 : reinterpret_cast<uint64_t>(&object->tensor);
@@ -110,7 +110,8 @@ napi_value MakeTensorObject(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// borrowTensor(Uint8Array): the same over memory that JavaScript keeps, good as long as that is where it is.
+// borrowTensor(Uint8Array): the same over memory that JavaScript keeps alive; valid until that memory moves or is
+// freed.
 napi_value BorrowTensorObject(napi_env env, napi_callback_info info) {
   napi_value value;
   Context* self = ContextOf(env, info, 1, &value);

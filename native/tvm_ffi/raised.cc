@@ -1,11 +1,11 @@
-// Errors: those that a call raised on this thread, and those that JavaScript raises.
+// Errors that a call raised on this thread, and errors that JavaScript raises.
 #include "context.h"
 #include "text.h"
 
 namespace dlpack {
 namespace tvm_ffi {
 
-// The raised error of this thread with a reference; 0 when there is none.
+// Takes the raised error of this thread, with its reference; 0 when there is none.
 napi_value MoveRaised(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   ErrorRequest* request = RequestOf<ErrorRequest>(self);
@@ -45,8 +45,8 @@ static int CreateError(const Text& kind, const Text& message, const Text& backtr
                                                      out);
 }
 
-// setRaised(kind, message, backtrace): raises a new error on this thread, with its cause. Its address is for comparison
-// only.
+// setRaised(kind, message, backtrace): raises a new error on this thread, with its cause. The address in the request is
+// only for comparison.
 napi_value SetRaised(napi_env env, napi_callback_info info) {
   napi_value values[3];
   Context* self = ContextOf(env, info, 3, values);

@@ -17,7 +17,7 @@ static napi_value NumberOf(napi_env env, double number) {
   return value;
 }
 
-// An error is raised where the structs of this version are not those that we know.
+// Whether the structs of this version are known. Raises an error otherwise.
 static bool IsReflective() {
   if (library.version.patch >= kReflectionPatch && library.TypeKeyToIndex != nullptr &&
       library.GetTypeAttrColumn != nullptr) {
@@ -77,7 +77,7 @@ napi_value ReadType(napi_env env, napi_callback_info info) {
   return result;
 }
 
-// A reference to a function, 0 for a value that is not one.
+// Puts a reference to a function into the table; 0 for a value that is not a function.
 static void OwnFunction(Context* self, MethodRequest* request, const TVMFFIAny& value) {
   request->object = 0;
   request->reference = 0;
@@ -97,7 +97,7 @@ napi_value GetMethod(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// The constructor of a type, which the library keeps in a column of its own.
+// The constructor of a type, which the library keeps in a separate column.
 napi_value GetConstructor(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   MethodRequest* request = RequestOf<MethodRequest>(self);

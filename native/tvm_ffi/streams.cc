@@ -1,4 +1,4 @@
-// The environment of a call: the stream of a device and the allocator, both per thread.
+// The stream of a device and the allocator that calls use, both per thread.
 #include "../exchange_api.h"
 #include "../managed_tensor.h"
 #include "../wire.h"
@@ -9,7 +9,7 @@
 namespace dlpack {
 namespace tvm_ffi {
 
-// Makes a stream the current one of the device on this thread; `stream` becomes the one before.
+// Makes a stream the current stream of the device on this thread. `stream` gets the previous stream.
 napi_value SetStream(napi_env env, napi_callback_info info) {
   StreamRequest* request = RequestOf<StreamRequest>(ContextOf(env, info));
   TVMFFIStreamHandle before = nullptr;
@@ -26,13 +26,13 @@ napi_value GetStream(napi_env env, napi_callback_info info) {
 
 typedef void (*ErrorSetter)(void* error_ctx, const char* kind, const char* message);
 
-// The caller of an allocator need not want to know what went wrong.
+// The caller of an allocator may pass no error function.
 static int Refuse(ErrorSetter SetError, void* error_ctx, const char* kind, const char* message) {
   if (SetError != nullptr) SetError(error_ctx, kind, message);
   return -1;
 }
 
-// Asks JavaScript for a tensor: [dtype, device, ...shape] in, a tensor object of ours out.
+// Calls the JavaScript allocator with [dtype, device, ...shape]. It returns one of our tensor objects.
 static int AllocateInJavaScript(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_ctx,
                                 ErrorSetter SetError) {
   *out = nullptr;
@@ -90,7 +90,7 @@ AllocatorScope::~AllocatorScope() {
   if (is_changed_) library.EnvSetDLPackManagedTensorAllocator(before_, 0, nullptr);
 }
 
-// What kernels called by this instance allocate with.
+// Sets the allocator for kernels that this instance calls.
 napi_value SetAllocator(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   const AllocatorRequest* request = RequestOf<AllocatorRequest>(self);
@@ -104,7 +104,7 @@ napi_value SetAllocator(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// A tensor as a kernel would ask for it, row-major, pushed onto the wire.
+// Allocates a row-major tensor as a kernel would, and pushes it onto the wire.
 napi_value AllocTensor(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   TensorAllocateRequest* request = RequestOf<TensorAllocateRequest>(self);

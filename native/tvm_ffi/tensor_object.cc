@@ -5,7 +5,7 @@
 namespace dlpack {
 namespace tvm_ffi {
 
-// Any thread. Strong: the contents go; weak: the block does.
+// Any thread. The strong flag releases the contents, the weak flag frees the block.
 static void DeleteTensorObject(void* self, int flags) {
   TensorObject* object = static_cast<TensorObject*>(self);
   if ((flags & kTVMFFIObjectDeleterFlagBitMaskStrong) != 0) {

@@ -1,5 +1,4 @@
-// Our tensors as TVM-FFI tensor objects: reference-counted, laid out as the ABI says, released by plain C on any
-// thread.
+// Our tensors as TVM-FFI tensor objects: reference-counted, with the layout of the ABI. Any thread may release them.
 #ifndef DLPACK_NODE_TVM_FFI_TENSOR_OBJECT_H_
 #define DLPACK_NODE_TVM_FFI_TENSOR_OBJECT_H_
 
@@ -13,24 +12,24 @@ namespace tvm_ffi {
 
 struct TensorObject {
   TVMFFIObject header;
-  DLTensor tensor;   // what the ABI promises ends here
-  Storage* storage;  // NULL: lent by JavaScript
+  DLTensor tensor;   // the last field that the ABI defines
+  Storage* storage;  // NULL: the memory is borrowed from JavaScript
   Trace* trace;
-  uint64_t flags;  // DLPACK_FLAG_BITMASK_*, for which the library has no place
+  uint64_t flags;  // DLPACK_FLAG_BITMASK_*; the library has no field for them
   uint64_t byte_offset;
   int64_t dims[];
 };
 
 static_assert(offsetof(TensorObject, tensor) == 24 && offsetof(TensorObject, storage) == 72, "TensorObj of the ABI");
 
-// One reference for the caller, and one to `storage` if there is one. `data` is where the storage begins. NULL when out
-// of memory.
+// Returns one reference for the caller, and takes a reference to `storage` unless it is NULL. The storage begins at
+// `data`. NULL when out of memory.
 TensorObject* CreateTensorObject(const Descriptor& descriptor, void* data, Storage* storage);
 
-// The object as ours, NULL when somebody else made it, or when the memory is only lent.
+// The object as ours; NULL when other code made it, or when its memory is borrowed.
 TensorObject* AsOwnTensor(TVMFFIObject* object);
 
-// Describes an object of ours and returns its storage with a reference for the caller.
+// Describes an object that we made and returns its storage with a reference for the caller.
 Storage* DescribeTensorObject(const TensorObject& object, Descriptor* descriptor);
 
 }  // namespace tvm_ffi

@@ -1,4 +1,4 @@
-// Calls of driver functions by name, from the JavaScript thread and from threads of their own.
+// Calls of driver functions by name, from the JavaScript thread and from new threads.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -12,7 +12,7 @@ namespace fake {
 namespace {
 
 std::mutex drivers_mutex;
-std::deque<Library> drivers;  // each stays where it is
+std::deque<Library> drivers;  // a deque does not move its elements
 
 // Arguments as the driver takes them. Strings live as long as this.
 struct Words {
@@ -51,7 +51,7 @@ bool WordsOf(napi_env env, napi_value array, Words* out) {
   return true;
 }
 
-// The fake driver is 0; NULL after a throw.
+// 0 is the fake driver; NULL after a throw.
 Library* DriverAt(const Arguments& arguments, int i) {
   std::lock_guard<std::mutex> guard(drivers_mutex);
   const size_t index = static_cast<size_t>(arguments.Number(i));
@@ -69,7 +69,7 @@ const char* Open(const char* path) {
   return nullptr;
 }
 
-// Its number, or a throw with what is missing.
+// The number of the driver; throws with the name of a missing symbol.
 napi_value OpenDriver(napi_env env, napi_callback_info info) {
   const Arguments arguments(env, info);
   const char* missing = Open(arguments.Text(0).c_str());
@@ -97,7 +97,7 @@ napi_value CallDriver(napi_env env, napi_callback_info info) {
 struct Task {
   Words words;
   std::string symbol;
-  std::atomic<int32_t> result{-1};  // until it ended
+  std::atomic<int32_t> result{-1};  // while the call runs
   std::thread thread;
 };
 std::map<double, std::unique_ptr<Task>> tasks;
@@ -120,7 +120,7 @@ napi_value StartCall(napi_env env, napi_callback_info info) {
   return Number(env, next_task++);
 }
 
-// The result of a started call, or -1 while it runs; with `wait`, when it ended.
+// The result of a started call, or -1 while it runs. With `wait`, waits until the call ends.
 napi_value EndCall(napi_env env, napi_callback_info info) {
   const Arguments arguments(env, info);
   std::unique_ptr<Task> task;

@@ -1,4 +1,4 @@
-// The fake driver as an addon: tests set it up, look into it and let its streams run. fake.ts says what each one does.
+// The fake driver as an addon: tests set it up, inspect it and let its streams run. fake.ts documents each function.
 // JavaScript threads.
 #include "control.h"
 
@@ -12,7 +12,8 @@ std::vector<std::string> NamesOf(const std::vector<OperationRef>& operations) {
   return names;
 }
 
-// The stream of a handle on a device: 0 and 1 are its legacy stream, 2 that of this thread. NULL after a throw.
+// The stream of a handle on a device: 0 and 1 are its legacy stream, 2 is the stream of this thread. NULL after a
+// throw.
 Stream* StreamAt(const Arguments& arguments, int handle_at, int device_at) {
   Machine& m = machine();
   const uint64_t handle = arguments.Word(handle_at);
@@ -210,7 +211,8 @@ napi_value ResetRecords(napi_env, napi_callback_info) {
 napi_value Forget(napi_env, napi_callback_info) {
   Lock lock(machine().mutex);
   Machine& m = machine();
-  // Streams, events and contexts of the machine before stay in memory, so that a stale handle is none of the new ones.
+  // Streams, events and contexts of the previous machine stay in memory, so that a stale handle never equals a new
+  // handle.
   NewGeneration();
   for (auto& device : m.devices) device.release();
   m.devices.clear();

@@ -10,7 +10,7 @@ namespace fake {
 
 inline void Throw(napi_env env, const std::string& text) { napi_throw_error(env, nullptr, text.c_str()); }
 
-// Arguments of one call, with a default for those left out.
+// Arguments of one call, with a default for missing arguments.
 struct Arguments {
   Arguments(napi_env e, napi_callback_info info) : env(e) {
     size_t count = 8;

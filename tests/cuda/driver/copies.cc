@@ -1,5 +1,5 @@
-// Copies and fills. Pageable memory of the host is read at the call and written before the call returns, as the driver
-// stages it; everything else happens when the stream runs.
+// Copies and fills. Pageable host memory is read at the call and written before the call returns, because the driver
+// stages it. Everything else happens when the stream runs.
 #include <string.h>
 
 #include <algorithm>
@@ -99,7 +99,7 @@ Result Copy(Lock& lock, const char* symbol, const std::vector<Row>& rows, Stream
   const OperationRef copy = Enqueue(stream, "a copy", TouchesOf(rows, to, from), effect);
   if (!waits) return kSuccess;
   code = Await(lock, copy, symbol);
-  // The caller's memory may end with the call.
+  // The caller's memory may be freed after the call.
   if (code != kSuccess) copy->effect = nullptr;
   return code;
 }

@@ -1,5 +1,5 @@
-// Holds native/cuda/driver.h against a real cuda.h: every function, value and struct. Compiling it is the check of
-// types and layouts; running it compares the symbols and says how much was compared.
+// Compares native/cuda/driver.h with a real cuda.h: every function, value and struct. Compiling checks types and
+// layouts; running compares the symbols and prints how many were compared.
 #include <cuda.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@ struct IsComplete : std::false_type {};
 template <class T>
 struct IsComplete<T, std::void_t<decltype(sizeof(T))>> : std::true_type {};
 
-// Whether a caller may pass the one where the other is declared. Handles are opaque on both sides.
+// Whether a caller may pass our type where the real type is declared. Handles are opaque on both sides.
 template <class Ours, class Real>
 constexpr bool Agrees() {
   if constexpr (std::is_pointer<Ours>::value && std::is_pointer<Real>::value) {
@@ -60,7 +60,7 @@ struct SameFunction<R (*)(Ours...), CUresult (*)(Real...)> {
   static constexpr bool value = Value();
 };
 
-// The header's macros give each name the version that its parameters belong to.
+// The macros in cuda.h map each name to the version that has these parameters.
 #define SAME_FUNCTION(name, symbol, parameters) \
   static_assert(SameFunction<decltype(ours::DriverTable::name), decltype(&cu##name)>::value, symbol);
 DLPACK_CUDA_FUNCTIONS(SAME_FUNCTION)
@@ -120,7 +120,7 @@ SAME_VALUE(kMemoryDevice, CU_MEMORYTYPE_DEVICE);
 SAME_VALUE(kMemoryArray, CU_MEMORYTYPE_ARRAY);
 SAME_VALUE(kMemoryUnified, CU_MEMORYTYPE_UNIFIED);
 SAME_VALUE(kPoolReleaseThreshold, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
-// Numbers that comments of PoolProperties name.
+// Numbers in the comments of PoolProperties.
 static_assert(CU_MEM_ALLOCATION_TYPE_PINNED == 1 && CU_MEM_HANDLE_TYPE_NONE == 0 && CU_MEM_LOCATION_TYPE_DEVICE == 1,
               "");
 
@@ -167,7 +167,7 @@ const Symbol kSymbols[] = {
 #define SYMBOL(name, symbol, parameters) {#name, symbol, EXPANDED(cu##name)},
     DLPACK_CUDA_FUNCTIONS(SYMBOL)};
 
-// Asked for by an older name, with the same parameters, that drivers before CUDA 13 have too.
+// Loaded by an older name with the same parameters, which drivers before CUDA 13 have too.
 const char* const kOlder[] = {"cuEventElapsedTime"};
 
 bool IsOlder(const char* symbol) {

@@ -1,8 +1,8 @@
-// One shared object that is two things: a CUDA driver in host memory for code that opens it by its path, and an addon
-// through which tests command that driver. A process has one copy of it, so both see the same state.
+// One shared object with two roles: a CUDA driver in host memory for code that opens it by its path, and an addon
+// through which tests control that driver. A process has one copy, so both roles see the same state.
 #include "control.h"
 
-// For whoever loads the file first.
+// Runs when the file is loaded first, in either role.
 __attribute__((constructor)) static void SetUp() { fake::SetDevices(1); }
 
 NAPI_MODULE_INIT() {

@@ -1,6 +1,6 @@
-// Memory and events of other processes. Here the other process is this one: what is opened lies at an address of its
-// own, over the same bytes, and a race between the two shows. Stricter than newer drivers: what is open cannot be
-// opened again.
+// Memory and events of other processes. In the fake the other process is this process: opened memory has its own
+// address over the same bytes, so that races between the two are detected. Stricter than newer drivers: memory that is
+// open cannot be opened again.
 #include <string.h>
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ IpcHandle Pack(What kind, uint64_t what) {
   return handle;
 }
 
-// 0 for what this process did not make.
+// 0 for handles that this process did not make.
 uint64_t Unpack(What kind, const IpcHandle& handle) {
   Content content;
   memcpy(&content, &handle, sizeof content);
@@ -80,7 +80,7 @@ FAKE_EXPORT(IpcCloseMemHandle, cuIpcCloseMemHandle)(Address address) {
     Report("error: cuIpcCloseMemHandle of what is not mapped at %#llx", static_cast<unsigned long long>(address));
     return kInvalidValue;
   }
-  // Nothing promises a wait here.
+  // The driver does not promise to wait here.
   ReportUsers("cuIpcCloseMemHandle", found);
   Release(found);
   return kSuccess;

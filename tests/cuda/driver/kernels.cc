@@ -14,7 +14,7 @@ constexpr uint32_t kMaxThreads = 1024;
 constexpr uint32_t kMaxGridY = 65535;
 constexpr uint32_t kMaxSharedBytes = 48 << 10;
 
-// As the device divides; a wrong multiplier or shift shows.
+// Divides as the device does, so that a wrong multiplier or shift is detected.
 uint32_t Divide(uint32_t n, const PlanAxis& axis, bool* agrees) {
   const uint32_t high = static_cast<uint32_t>((static_cast<uint64_t>(n) * axis.multiplier) >> 32);
   const uint32_t sum = high + n;
@@ -99,7 +99,7 @@ bool IsKernel(const std::string& name, Kernel* kernel) {
   return false;
 }
 
-// The name as a word of the text: strided_copy_1 is no part of strided_copy_16.
+// Whether the text contains the name as a whole word: strided_copy_16 does not mention strided_copy_1.
 bool Mentions(const std::string& text, const std::string& name) {
   for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
     const size_t end = at + name.size();

@@ -13,7 +13,7 @@ namespace fake {
 using namespace dlpack::cuda;
 
 Machine& machine() {
-  // Never destroyed: threads may call the driver while the process exits.
+  // Never destroyed, because threads may call the driver while the process exits.
   static Machine* const instance = new Machine();
   return *instance;
 }
@@ -25,7 +25,7 @@ std::atomic<uint64_t> generation{1};
 
 Thread& thread() {
   static thread_local Thread instance{next_thread.fetch_add(1), {}, kCaptureGlobal, 0};
-  // Contexts of a machine that was reset are gone.
+  // A reset of the machine has destroyed the contexts.
   if (instance.generation != generation.load()) {
     instance.contexts.clear();
     instance.mode = kCaptureGlobal;

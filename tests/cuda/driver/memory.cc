@@ -1,5 +1,5 @@
-// Memory of the fake devices. A device address lies in space that the process may not touch, as on a real device, and
-// none is given out twice; the bytes lie elsewhere. Pinned and managed memory is the process's own.
+// Memory of the fake devices. As on a real device, the process cannot access device addresses. No address is used
+// twice, and the bytes lie elsewhere. Pinned and managed memory is ordinary memory of the process.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ using namespace dlpack::cuda;
 namespace {
 
 constexpr size_t kAlign = 512;
-constexpr size_t kFillUpTo = size_t{1} << 20;        // larger blocks start as zeros that cost nothing
+constexpr size_t kFillUpTo = size_t{1} << 20;        // larger blocks start as untouched zero pages
 constexpr size_t kKeepHostBytes = size_t{64} << 20;  // freed pinned and managed memory that stays readable
 
 Address space_start = 0;
@@ -32,7 +32,7 @@ std::deque<Kept> kept;
 size_t kept_bytes = 0;
 
 Address TakeSpace(size_t bytes) {
-  // Addresses cost nothing; tools that check memory allow fewer.
+  // Address space costs nothing, but memory checkers allow less of it.
   for (size_t wanted = size_t{4} << 40; space_start == 0 && wanted >= size_t{1} << 30; wanted /= 4) {
     void* space = mmap(nullptr, wanted, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (space == MAP_FAILED) continue;
@@ -40,7 +40,7 @@ Address TakeSpace(size_t bytes) {
     space_next = space_start + kAlign;
     space_bytes = wanted;
   }
-  // At least one step between blocks: what runs over an end is outside.
+  // At least one unused step between blocks, so that an overrun is outside of every block.
   const size_t whole = (bytes / kAlign + 2) * kAlign;
   if (bytes > space_bytes || space_next + whole > space_start + space_bytes) return 0;
   const Address result = space_next;
@@ -99,7 +99,7 @@ Allocation* Map(Allocation* origin, int device) {
 Allocation* Allocate(Kind kind, int device, size_t bytes) {
   Device& on = *machine().devices[device];
   if (IsCounted(kind) && bytes > on.limit - on.used) {
-    // As the driver, wait for memory that streams are about to give back.
+    // Like the driver, waits for memory that streams are about to free.
     std::vector<OperationRef> frees;
     for (const auto& entry : machine().allocations) {
       if (entry.second.device == device && entry.second.ended != nullptr) frees.push_back(entry.second.ended);
@@ -155,7 +155,8 @@ void ForgetMemory() {
   kept_bytes = 0;
 }
 
-// At the moment it is queued everything that may run beside it is known, so a missing order shows whatever runs first.
+// When an operation is queued, everything that may run concurrently is known. So a missing order is detected, whichever
+// operation runs first.
 void CheckTouches(const OperationRef& operation) {
   if (operation->touches.empty()) return;
   const std::set<const Operation*> before = Before(operation);
@@ -248,7 +249,7 @@ Result AllocateNow(Kind kind, size_t bytes, Address* address) {
   return kSuccess;
 }
 
-// The live block that starts at the address; NULL with a report when there is none to free.
+// The live block that starts at the address; NULL with a report when there is no such block.
 Allocation* ToFree(const char* symbol, Address address, bool on_host) {
   Allocation* found = Find(address);
   const char* wrong = found == nullptr                          ? "unknown memory"
@@ -262,7 +263,7 @@ Allocation* ToFree(const char* symbol, Address address, bool on_host) {
   return nullptr;
 }
 
-// The driver cannot know; that no other process has it mapped is for its users to see to.
+// The driver cannot know whether another process has the memory mapped; its users must ensure that none has.
 void ReportMappings(const char* symbol, const Allocation* allocation) {
   for (const auto& entry : machine().allocations) {
     const Allocation& other = entry.second;
@@ -315,7 +316,7 @@ FAKE_EXPORT(MemFree, cuMemFree_v2)(Address address) {
   Allocation* found = ToFree("cuMemFree_v2", address, false);
   if (found == nullptr) return kInvalidValue;
   if (found->kind == Kind::kPool) {
-    // No wait for memory of a pool.
+    // The driver does not wait for memory of a pool.
     ReportUsers("cuMemFree_v2", found);
   } else {
     const Result code = AwaitContext(call.lock, &machine().devices[found->device]->context, "cuMemFree_v2");
@@ -332,7 +333,7 @@ FAKE_EXPORT(MemFreeHost, cuMemFreeHost)(void* memory) {
   if (forbidden != kSuccess) return forbidden;
   Allocation* found = ToFree("cuMemFreeHost", reinterpret_cast<Address>(memory), true);
   if (found == nullptr) return kInvalidValue;
-  // Nothing promises a wait here.
+  // The driver does not promise to wait here.
   ReportUsers("cuMemFreeHost", found);
   Release(found);
   return kSuccess;
@@ -376,7 +377,7 @@ FAKE_EXPORT(MemAllocFromPoolAsync, cuMemAllocFromPoolAsync)(Address* address, si
     *address = 0;
     return kSuccess;
   }
-  // The pool may have to grow, which is no work of a stream.
+  // The pool may have to grow, which is not stream-ordered.
   code = found->capture == nullptr ? Forbidden("cuMemAllocFromPoolAsync") : kSuccess;
   if (code == kSuccess) code = Accepts(found);
   if (code != kSuccess) return code;

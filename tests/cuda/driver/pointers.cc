@@ -1,4 +1,4 @@
-// What the driver knows of a pointer.
+// What the driver knows about a pointer.
 #include <string.h>
 
 #include "state.h"
@@ -28,7 +28,7 @@ FAKE_EXPORT(PointerGetAttributes, cuPointerGetAttributes)(uint32_t count, Pointe
         if (found != nullptr) value = found->kind == Kind::kPinned ? kMemoryHost : kMemoryDevice;
         break;
       case kPointerDevice: value = found == nullptr ? 0 : address; break;
-      // Memory that the driver does not know is the host's.
+      // Memory that the driver does not know is host memory.
       case kPointerHost: value = found == nullptr || found->OnHost() ? address : 0; break;
       case kPointerIsManaged:
         width = 4;

@@ -1,4 +1,4 @@
-// Streams as queues, what must come before what, and captures.
+// Streams as queues, the order between operations, and captures.
 #include <algorithm>
 #include <chrono>
 
@@ -16,7 +16,7 @@ Stream* NewStream(PrimaryContext* context, bool blocking) {
   return stream;
 }
 
-// The object stays, so that its handle never means another stream.
+// The object stays in memory, so that its handle never refers to another stream.
 void DropWhenDone(Stream* stream) {
   if (stream->destroyed && stream->queue.empty()) machine().streams.erase(stream);
 }
@@ -65,7 +65,8 @@ std::string NameOf(const Stream* stream) {
   return text;
 }
 
-// Only operations that did not run yet have dependencies left, and those before a finished one are finished too.
+// Only operations that have not run yet have dependencies, because everything before a finished operation is finished
+// too.
 std::set<const Operation*> Before(const OperationRef& operation) {
   std::set<const Operation*> seen;
   std::vector<const Operation*> open{operation.get()};
@@ -122,7 +123,7 @@ OperationRef Enqueue(Stream* stream, std::string name, std::vector<Touch> touche
 
 bool RunTo(const OperationRef& operation) {
   if (operation == nullptr || operation->done) return true;
-  // Depth first without recursion: a chain over many streams may be long.
+  // Depth first without recursion, because a chain over many streams may be long.
   std::vector<OperationRef> stack{operation};
   while (!stack.empty()) {
     const OperationRef top = stack.back();
@@ -152,7 +153,7 @@ bool RunTo(const OperationRef& operation) {
 void RunReady() {
   const std::set<Stream*> streams = machine().streams;
   for (Stream* stream : streams) {
-    // One after the other: what stands before a gate runs.
+    // One after the other, so that all operations before a closed gate run.
     while (!stream->queue.empty() && RunTo(stream->queue.front())) {
     }
   }
@@ -214,7 +215,7 @@ using namespace fake;
 using namespace dlpack::cuda;
 
 namespace {
-// What a wait for the stream waits for: the legacy stream stands for every blocking stream of its context.
+// The operations that a wait for the stream waits for. The legacy stream includes every blocking stream of its context.
 std::vector<OperationRef> LastOf(Stream* stream) {
   std::vector<OperationRef> result;
   for (Stream* other : machine().streams) {
@@ -224,7 +225,8 @@ std::vector<OperationRef> LastOf(Stream* stream) {
   return result;
 }
 
-// A call that waits for the stream or asks it: not while it captures, nor while captures forbid it to the thread.
+// Whether a call may wait for or query the stream. It must not while the stream captures, or while a capture forbids
+// the call on this thread.
 Result MayAsk(Stream* stream, const char* symbol) {
   if (stream->capture == nullptr) return Forbidden(symbol);
   Report("error: %s breaks the capture of %s", symbol, NameOf(stream).c_str());
@@ -248,7 +250,7 @@ FAKE_EXPORT(StreamDestroy, cuStreamDestroy_v2)(StreamHandle stream) {
   Result code;
   Stream* found = FindStream(stream, &code);
   if (found == nullptr) return code;
-  // What is queued still runs, as the driver promises.
+  // Queued work still runs, as the driver promises.
   found->destroyed = true;
   DropWhenDone(found);
   return kSuccess;

@@ -1,5 +1,5 @@
 // The state of the fake driver: devices in host memory, streams as queues that run only when something forces them.
-// Everything here is read and written under `Machine::mutex`, by whichever thread calls the driver.
+// Every thread that calls the driver reads and writes this state under `Machine::mutex`.
 #ifndef DLPACK_TESTS_FAKE_CUDA_STATE_H_
 #define DLPACK_TESTS_FAKE_CUDA_STATE_H_
 
@@ -45,10 +45,10 @@ struct Allocation {
   size_t bytes;
   Kind kind;
   int device;
-  char* memory;        // NULL once freed on the device: what is read then is 0xDD; NULL for what is mapped
-  Address origin = 0;  // of what is mapped: where its maker has it
+  char* memory;        // NULL once freed on the device (reads then give 0xDD), and for mapped memory
+  Address origin = 0;  // of mapped memory: its address in the process that made it
   bool freed = false;
-  OperationRef made;   // the stream-ordered allocation, until it ran
+  OperationRef made;   // the stream-ordered allocation, until it has run
   OperationRef ended;  // the stream-ordered free
   std::vector<OperationRef> users;
   bool OnHost() const { return kind == Kind::kPinned || kind == Kind::kManaged; }
@@ -65,10 +65,10 @@ struct Operation {
   std::string name;
   Stream* stream = nullptr;
   std::function<void()> effect;
-  std::vector<OperationRef> after;  // cleared when it ran
+  std::vector<OperationRef> after;  // cleared when the operation has run
   std::vector<Touch> touches;
   bool done = false;
-  bool closed = false;  // a gate: runs when it is released
+  bool closed = false;  // a gate: runs when it is opened
   double time = 0;
 };
 
@@ -84,7 +84,7 @@ struct PrimaryContext {
   int device;
   int retained = 0;
   Stream* legacy;
-  Result failure = dlpack::cuda::kSuccess;  // the device failed: nothing runs any more, and every call ends with this
+  Result failure = dlpack::cuda::kSuccess;  // of a failed device: no work runs any more, and every call returns it
 };
 
 struct Stream {
@@ -92,9 +92,9 @@ struct Stream {
   bool blocking;
   bool legacy = false;
   bool destroyed = false;
-  bool own = false;                 // made by cuStreamCreate, not one that every context has
-  std::vector<OperationRef> queue;  // what did not run yet, the oldest first
-  OperationRef last;                // what ran or was queued last
+  bool own = false;                 // made by cuStreamCreate, not a default stream of a context
+  std::vector<OperationRef> queue;  // operations that have not run yet, the oldest first
+  OperationRef last;                // the operation that ran or was queued last
   std::shared_ptr<Capture> capture;
   OperationRef captured_last;
 };
@@ -103,8 +103,8 @@ struct Event {
   PrimaryContext* context;
   uint32_t flags;
   OperationRef record;
-  std::shared_ptr<Capture> capture;  // when it was recorded in one
-  Event* origin = nullptr;           // of one that was opened: the maker's
+  std::shared_ptr<Capture> capture;  // the capture in which it was recorded
+  Event* origin = nullptr;           // of an opened event: the event of the process that made it
 };
 
 struct Device {
@@ -146,7 +146,7 @@ struct Machine {
   bool queries_run = false;
   double patience = 5000;  // milliseconds that a call waits for a gate
   std::vector<std::unique_ptr<Device>> devices;
-  // By start; a freed one stays so that its use is recognised.
+  // By start address. A freed allocation stays, so that its use is detected.
   std::map<Address, Allocation> allocations;
   std::set<Stream*> streams;
   std::set<Event*> events;
@@ -156,7 +156,7 @@ struct Machine {
   std::map<std::pair<uint64_t, PrimaryContext*>, Stream*> per_thread;
   std::set<std::shared_ptr<Capture>> captures;
   std::map<std::string, Injection> injections;
-  // Run in the middle of the next call of a function, without the lock.
+  // Functions that run in the middle of the next call of a driver function, without the lock.
   std::map<std::string, std::function<void()>> interruptions;
   std::map<std::string, double> calls;
   std::vector<std::string> errors;
@@ -164,7 +164,7 @@ struct Machine {
 
 Machine& machine();
 
-// Contexts of the calling thread, the current one last, and its capture mode.
+// Contexts of the calling thread, the current context last, and its capture mode.
 struct Thread {
   uint64_t id;
   std::vector<PrimaryContext*> contexts;
@@ -179,7 +179,8 @@ __attribute__((format(printf, 1, 2))) void Report(const char* format, ...);
 void SetDevices(int count);
 double Now();
 
-// Entry of every driver function: locks, counts, injects. `code` is what to return at once when it is not success.
+// Entry of every driver function: locks, counts the call and injects errors. If `code` is not success, the function
+// returns it at once.
 enum class Needs { kNothing, kInit, kContext };
 struct Call {
   explicit Call(const char* symbol, Needs needs = Needs::kContext);
@@ -189,39 +190,39 @@ struct Call {
 
 // queue.cc
 using Lock = std::unique_lock<std::mutex>;
-// The stream of a handle as the calling thread means it; NULL when there is none.
+// The stream that a handle means on the calling thread; NULL when there is none.
 Stream* FindStream(void* handle, Result* code);
 Event* FindEvent(void* handle);
-// What the event marks, whichever process recorded it.
+// The operation that the event marks, whichever process recorded it.
 OperationRef RecordOf(const Event* event);
 Stream* NewStream(PrimaryContext* context, bool blocking);
 OperationRef Enqueue(Stream* stream, std::string name, std::vector<Touch> touches, std::function<void()> effect);
-// What keeps `stream` from taking an operation now: a broken capture, or one that the legacy stream would join.
+// The error if `stream` cannot take an operation now: a broken capture, or a capture that the legacy stream would join.
 Result Accepts(Stream* stream);
-// Runs it and all that comes before it; false when a gate is closed on the way.
+// Runs the operation and everything before it; false when a closed gate is in the way.
 bool RunTo(const OperationRef& operation);
 void RunReady();
-// Runs it, waiting for gates up to the machine's patience.
+// Runs the operation; waits for gates as long as the machine's patience.
 Result Await(Lock& lock, const OperationRef& operation, const char* symbol);
 Result AwaitContext(Lock& lock, PrimaryContext* context, const char* symbol);
-// The operation and what runs before it in every order that the dependencies allow, of those that did not run yet.
+// The operation, and the unfinished operations that must run before it by the dependencies.
 std::set<const Operation*> Before(const OperationRef& operation);
-// What the call must return when captures forbid it to this thread; success otherwise. It breaks those captures.
+// The error of a call that captures forbid on this thread, or success. A forbidden call breaks those captures.
 Result Forbidden(const char* symbol);
-// The same for a call that every capture forbids to every thread.
+// The same for a call that every capture forbids on every thread.
 Result ForbiddenToAll(const char* symbol);
 std::string NameOf(const Stream* stream);
 
 // memory.cc
-// The allocation that holds the address, freed or not; NULL for memory the driver does not know.
+// The allocation that contains the address, freed or not; NULL for memory that the driver does not know.
 Allocation* Find(Address address);
-// The same memory as its maker names it; addresses of all other memory are their own.
+// The address of mapped memory in the process that made it; all other addresses are unchanged.
 Address Original(Address address);
 bool InDeviceSpace(Address address);
 Allocation* Allocate(Kind kind, int device, size_t bytes);
 Allocation* Map(Allocation* origin, int device);
 void Release(Allocation* allocation);
-// Reports work that still uses memory which `symbol` takes away.
+// Reports work that still uses memory that `symbol` frees.
 void ReportUsers(const char* symbol, const Allocation* allocation);
 void CheckTouches(const OperationRef& operation);
 void Read(const char* name, Address from, size_t bytes, void* to);
@@ -233,11 +234,11 @@ struct Library {
   void* handle;
   dlpack::cuda::DriverTable table;
 };
-// Every function of the table from the library at `path`; the first symbol that is missing, or NULL.
+// Loads every function of the table from the library at `path`. Returns the first missing symbol, or NULL.
 const char* LoadTable(const char* path, Library* library);
 bool IsSymbol(const std::string& symbol);
-// Calls one with integers and pointers as 64 bits each, at most six for one that is not in the table. False for an
-// unknown symbol or a wrong number of them.
+// Calls a function with integers and pointers as 64 bits each; at most six for a function that is not in the table.
+// False for an unknown symbol or a wrong number of arguments.
 bool CallBySymbol(const Library& library, const std::string& symbol, const std::vector<uint64_t>& arguments,
                   Result* result);
 

@@ -1,4 +1,4 @@
-// Functions of a driver by name: for tests that call the driver itself, the fake one or a real one.
+// Functions of a driver by name, for tests that call the fake or a real driver directly.
 #include <dlfcn.h>
 
 #include <tuple>
@@ -16,7 +16,7 @@ To Convert(uint64_t bits) {
   if constexpr (std::is_pointer<To>::value) {
     return reinterpret_cast<To>(bits);
   } else if constexpr (std::is_class<To>::value) {
-    return *reinterpret_cast<const To*>(bits);  // by the address of one
+    return *reinterpret_cast<const To*>(bits);  // passed by its address
   } else {
     return static_cast<To>(bits);
   }
@@ -63,7 +63,8 @@ bool CallBySymbol(const Library& library, const std::string& symbol, const std::
   if (symbol == text) return Apply(library.table.name, arguments, result);
   DLPACK_CUDA_FUNCTIONS(FAKE_CALL)
 #undef FAKE_CALL
-  // Six words are registers wherever there is CUDA; a function finds those that it takes.
+  // On every CUDA platform six integer arguments are passed in registers. A function ignores those that it does not
+  // take.
   using Six = Result (*)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
   const Six function = reinterpret_cast<Six>(dlsym(library.handle, symbol.c_str()));
   if (function == nullptr || arguments.size() > 6) return false;

@@ -1,10 +1,10 @@
-// Prints what the CUDA C++ library makes of spans, as JSON: every DLTensor field for element types x extents x layouts,
-// the facts of each layout mapping, and the text of each refusal of the reverse direction. The fixture tensors.json is
-// its output; tensors.test.ts compares it with this package.
+// Prints the DLPack tensors that the CUDA C++ library makes from spans, as JSON: every DLTensor field for element
+// types x extents x layouts, the properties of each layout mapping, and the error text of each tensor that the library
+// refuses to turn into a span. The fixture tensors.json is its output; tensors.test.ts compares it with this package.
 //
-// Plain g++ compiles all of it; no CUDA compiler is needed. The library asks the CUDA driver for the device of a
-// pointer: a stand-in answers, so that the output is the same on machines with and without one. Not covered: `long
-// double`, which is not the same type everywhere, and the types that the library refuses to compile.
+// Plain g++ compiles it; no CUDA compiler is needed. The library queries the CUDA driver for the device of a pointer. A
+// stand-in answers, so that the output is the same on machines with and without a driver. Not covered: `long double`,
+// which differs between platforms, and the types that the library refuses to compile.
 
 #include <cuda.h>
 #include <cuda_bf16.h>
@@ -34,11 +34,11 @@ alignas(256) char memory[1 << 16];
 constexpr size_t dyn = cuda::std::dynamic_extent;
 template <size_t... Lengths>
 using Extents = cuda::std::extents<size_t, Lengths...>;
-// The library compares strides as the index type has them: a negative one of an unsigned type is "too large".
+// The library compares strides in the index type, so a negative stride of an unsigned type is "too large".
 template <size_t... Lengths>
 using SignedExtents = cuda::std::extents<int64_t, Lengths...>;
 
-// A stand-in for the CUDA driver, to which `memory` belongs to device 5 and nothing else to any.
+// A stand-in for the CUDA driver. `memory` belongs to device 5; all other memory belongs to no device.
 
 CUresult stand_in_init(unsigned) { return CUDA_SUCCESS; }
 
@@ -58,7 +58,7 @@ CUresult stand_in_symbol(const char* name, void** function, int, cuuint64_t, CUd
   return CUDA_SUCCESS;
 }
 
-/// Commas between the items of a JSON list, one item a line.
+/// Prints the commas between the items of a JSON list, one item on each line.
 struct List {
   bool first = true;
   void next() {
@@ -125,8 +125,8 @@ void each_other_mapping(Use use) {
   relaxed(SignedExtents<0, 3>{}, cuda::std::array<int64_t, 2>{-3, 0}, 2);
 }
 
-/// Calls `use` with each mapping of the table and its layout's name. Every type is tried with the first four, a few
-/// types with all: each pair costs the compiler some 50 ms.
+/// Calls `use` with each mapping of the table and its layout's name. Every type is tried with the first four mappings,
+/// but only a few types with all of them, because each pair costs the compiler some 50 ms.
 template <bool All, class Use>
 void each_mapping(Use use) {
   use("layoutRight", cuda::std::layout_right::mapping<Extents<2, 3>>());
@@ -264,7 +264,7 @@ void print_refusal(const char* name, const std::function<void()>& action) {
     action();
     std::printf("{\"case\": \"%s\", \"what\": null}", name);
   } catch (const std::exception& error) {
-    // Some errors have the name of a CUDA error code before the text.
+    // Some errors have the name of a CUDA error code in front of the text.
     std::string what = error.what();
     const size_t colon = what.rfind(": ");
     std::printf("{\"case\": \"%s\", \"what\": \"%s\"}", name,
@@ -272,7 +272,7 @@ void print_refusal(const char* name, const std::function<void()>& action) {
   }
 }
 
-/// The same cases by the same names are in tensors.test.ts.
+/// tensors.test.ts has the same cases under the same names.
 void print_refusals() {
   static int64_t shape[] = {2, 3};
   static int64_t right[] = {3, 1};
@@ -353,14 +353,14 @@ void print_refusals() {
 
 List imports;
 
-/// One row: shape, strides, byte_offset, layout, and what the span has: its handle (bytes from `memory`), offset and
-/// size.
+/// One row: shape, strides, byte_offset, layout, and three properties of the span: its handle (bytes from `memory`),
+/// offset and size.
 template <class Layout>
 void print_import(const char* layout, int64_t rows, int64_t columns, int64_t row_step, int64_t step,
                   uint64_t byte_offset) {
   int64_t shape[] = {rows, columns};
   int64_t strides[] = {row_step, step};
-  // Not the start of the memory, so that a handle that was lost shows.
+  // Not the start of the memory, so that a wrong handle is detected.
   DLTensor tensor{memory + 12, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, strides, byte_offset};
   imports.next();
   std::printf("{\"layout\": \"%s\", \"shape\": [%lld, %lld], \"strides\": [%lld, %lld], \"byteOffset\": %llu, ", layout,
@@ -372,7 +372,7 @@ void print_import(const char* layout, int64_t rows, int64_t columns, int64_t row
               offset_of(span.mapping(), 0), static_cast<long long>(span.mapping().required_span_size()));
 }
 
-/// Tensors with and without elements, in every layout. The library keeps pointer and offset of both.
+/// Tensors with and without elements, in every layout. The library keeps the pointer and the offset of both.
 void print_imports() {
   for (const uint64_t offset : {0, 8}) {
     for (const int64_t rows : {0, 2}) {
@@ -399,12 +399,12 @@ void print_overflow() {
 
 }  // namespace
 
-// The library finds the driver with these two; defined here, they go before those of libc.
+// The library finds the driver with these two functions. Defined here, they override those of libc.
 extern "C" void* dlopen(const char*, int) noexcept { return memory; }
 extern "C" void* dlsym(void* __restrict, const char* __restrict) noexcept {
   return reinterpret_cast<void*>(&stand_in_symbol);
 }
-// Of the CUDA runtime, which is not linked; the library puts it into the text of its errors.
+// A function of the CUDA runtime, which is not linked. The library uses it for the text of its errors.
 extern "C" const char* cudaGetErrorString(cudaError_t) { return "error"; }
 
 int main() {

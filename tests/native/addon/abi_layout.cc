@@ -7,7 +7,7 @@
 namespace real {
 #include <dlpack/dlpack.h>
 }
-// Our header declares the same names and macros; the real macros have served.
+// Our header declares the same names and macros. The real macros are no longer needed.
 #undef DLPACK_MAJOR_VERSION
 #undef DLPACK_MINOR_VERSION
 #undef DLPACK_FLAG_BITMASK_READ_ONLY

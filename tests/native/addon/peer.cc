@@ -1,5 +1,5 @@
-// A second addon, built on its own against a real dlpack.h: a producer and a consumer that know nothing of this package
-// but the published header. It counts deletions, makes tensors that break the rules, and calls deleters from threads.
+// A second addon, built separately against a real dlpack.h: a producer and a consumer that use only the published
+// header of this package. It counts deletions, makes tensors that break the rules, and calls deleters from threads.
 #include <dlpack/dlpack.h>
 #include <dlpack_napi.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@ namespace {
 
 std::atomic<int64_t> deletions{0};
 
-// What one test tensor owns.
+// The data that one test tensor owns.
 struct Context {
   std::vector<int64_t> shape;
   std::vector<int64_t> strides;
@@ -45,7 +45,7 @@ double GetNumber(napi_env env, napi_value object, const char* name, double fallb
   return result;
 }
 
-// An array of bigints: lengths that no double could hold are part of the tests.
+// Reads an array of bigints, because tests use lengths that a double cannot hold.
 bool GetIntegers(napi_env env, napi_value object, const char* name, std::vector<int64_t>* out) {
   bool has = false;
   napi_value array;
@@ -89,8 +89,8 @@ void SetHeader(napi_env env, napi_value options, DLManagedTensorVersioned* manag
   managed->flags = static_cast<uint64_t>(GetNumber(env, options, "flags", 0));
 }
 
-// A tensor from { shape, strides, code, bits, lanes, device, deviceId, byteOffset, nbytes, misalign, flags, ... }, as
-// wrong as the test wants it. Memory byte i holds i.
+// A tensor from { shape, strides, code, bits, lanes, device, deviceId, byteOffset, nbytes, misalign, flags, ... },
+// without any checks, so that tests can make invalid tensors. Memory byte i holds i.
 template <class Managed>
 Managed* Make(napi_env env, napi_value options) {
   Managed* managed = new Managed();
@@ -143,7 +143,7 @@ napi_value MakeExternal(napi_env env, napi_callback_info info) {
   return result;
 }
 
-// makeLean(): a 2 by 3 float32 tensor in one allocation, for benchmarks: what it costs is not the producer's.
+// makeLean(): a 2 by 3 float32 tensor in one allocation. For benchmarks, so that the producer adds little to the cost.
 struct Lean {
   DLManagedTensorVersioned managed;
   int64_t dims[4];
@@ -172,7 +172,7 @@ napi_value MakeLean(napi_env env, napi_callback_info) {
   return Address(env, lean);
 }
 
-// deleteAll(addresses: BigUint64Array): every deleter, from C.
+// deleteAll(addresses: BigUint64Array): calls every deleter, from C.
 napi_value DeleteAll(napi_env env, napi_callback_info info) {
   napi_value array = Argument(env, info);
   void* data = nullptr;
@@ -284,7 +284,7 @@ napi_value ReadLegacy(napi_env env, napi_callback_info info) {
   return Describe(env, static_cast<DLManagedTensor*>(Pointer(env, Argument(env, info))));
 }
 
-// Takes the tensor out of an external and returns its description, or null when there is none.
+// Takes the tensor out of an external and returns its description; null when the external has no tensor.
 napi_value TakeExternal(napi_env env, napi_callback_info info) {
   DLManagedTensorVersioned* managed = nullptr;
   if (dlpack_napi_take(env, Argument(env, info), &managed) != napi_ok || managed == nullptr) {
@@ -317,8 +317,8 @@ napi_value DeleteLegacy(napi_env env, napi_callback_info info) {
 
 std::vector<std::thread> threads;
 
-// deleteOnThreads(addresses: BigUint64Array, threadCount): each address's deleter on one of so many threads, which run
-// on after the call.
+// deleteOnThreads(addresses: BigUint64Array, threadCount): calls each deleter on one of `threadCount` threads. The
+// threads continue after this call returns.
 napi_value DeleteOnThreads(napi_env env, napi_callback_info info) {
   napi_value second;
   napi_value array = Argument(env, info, &second);
@@ -335,7 +335,7 @@ napi_value DeleteOnThreads(napi_env env, napi_callback_info info) {
     threads.emplace_back([mine] {
       for (uint64_t address : mine) {
         auto* managed = reinterpret_cast<DLManagedTensorVersioned*>(address);
-        // A consumer reads until it lets go.
+        // A consumer reads until it releases the tensor.
         volatile char first = managed->dl_tensor.data == nullptr ? 0 : *static_cast<char*>(managed->dl_tensor.data);
         (void)first;
         managed->deleter(managed);
@@ -345,7 +345,7 @@ napi_value DeleteOnThreads(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// leaveThreads(): they go on alone, also while the process ends.
+// leaveThreads(): detaches the threads, which continue even while the process ends.
 napi_value LeaveThreads(napi_env, napi_callback_info) {
   for (std::thread& thread : threads) thread.detach();
   threads.clear();
@@ -387,8 +387,8 @@ napi_value MoveData(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// allocate(apiAddress, { shape, code, bits, lanes, device }): through a DLPackExchangeAPI table. The address of the
-// tensor, or the error that it set.
+// allocate(apiAddress, { shape, code, bits, lanes, device }): allocates through a DLPackExchangeAPI table. Returns the
+// address of the tensor, or the error that the table set.
 napi_value Allocate(napi_env env, napi_callback_info info) {
   napi_value options;
   auto* api = static_cast<DLPackExchangeAPI*>(Pointer(env, Argument(env, info, &options)));

@@ -1,4 +1,4 @@
-// Compiling this proves that native/abi/tvm_ffi_abi.h declares what a real c_api.h does.
+// Compiling this file proves that native/abi/tvm_ffi_abi.h matches a real c_api.h.
 #include <stddef.h>
 #include <stdint.h>
 
@@ -8,7 +8,7 @@ namespace real {
 #include <tvm/ffi/c_api.h>
 #include <tvm/ffi/extra/c_env_api.h>
 }  // namespace real
-// Our header declares the same names and macros; the real macros have served.
+// Our header declares the same names and macros. The real macros are no longer needed.
 #undef DLPACK_MAJOR_VERSION
 #undef DLPACK_MINOR_VERSION
 #undef DLPACK_FLAG_BITMASK_READ_ONLY
@@ -63,7 +63,7 @@ SAME(TVMFFIErrorCell, extra_context);
 SAME_SIZE(TVMFFIFunctionCell);
 SAME(TVMFFIFunctionCell, safe_call);
 SAME(TVMFFIFunctionCell, cpp_call);
-// A prefix: the rest is reflection, which this package does not read.
+// Our struct is a prefix of the real struct. The remaining fields are reflection, which this package does not read.
 
 SAME_SIZE(TVMFFIFieldInfo);
 SAME(TVMFFIFieldInfo, name);

@@ -1,4 +1,5 @@
-// Has every function that is looked for, and a version whose layouts may differ: nothing but the version may be asked.
+// A library with every required function but an unknown version. Its layouts may differ, so only the version may be
+// read.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// What tests need to see from the native side of a call: retained arguments, threads, streams, both kinds of tensor.
+// Functions that show tests the native side of a call: retained arguments, threads, streams, both kinds of tensor.
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/error.h>
@@ -21,7 +21,7 @@ static void ForgetOnThread() {
   std::thread([] { kept = ffi::Any(); }).join();
 }
 
-// The message of the error that a call on another thread ends with.
+// The error message of a call on another thread.
 static ffi::String CallOnThread(ffi::Function function) {
   std::string message = "no error";
   std::thread([&] {
@@ -45,7 +45,7 @@ static double SumView(ffi::TensorView x) {
   return sum;
 }
 
-// Everything a callee can ask a view for.
+// Everything that a callee can read from a view.
 static ffi::Array<ffi::Any> Describe(ffi::TensorView x) {
   return {x.ndim(),
           x.numel(),
@@ -57,7 +57,7 @@ static ffi::Array<ffi::Any> Describe(ffi::TensorView x) {
           x.data_ptr()};
 }
 
-// Gives its argument back, after JavaScript had its say.
+// Calls a JavaScript function, then returns its argument.
 static ffi::Tensor CallThenReturn(ffi::Function function, ffi::Tensor x) {
   function();
   return x;
@@ -72,12 +72,12 @@ static int64_t StreamThenFail(ffi::TensorView x) {
   return 0;
 }
 
-// For benchmarks: callbacks without the cost of a call around each.
+// For benchmarks: many callbacks in one call, so that the cost of the call does not count.
 static void InvokeTimes(ffi::Function function, int64_t count, ffi::AnyView a, ffi::AnyView b, ffi::AnyView c) {
   for (int64_t i = 0; i < count; ++i) function(a, b, c);
 }
 
-// A callback that gets a tensor which only lives as long as the call.
+// Passes a callback a tensor that lives only as long as the call.
 static ffi::Any WithView(ffi::Function function, ffi::TensorView x) { return function(x); }
 
 static ffi::Tensor Allocate(ffi::Shape shape, DLDataType dtype) {
@@ -87,9 +87,9 @@ static ffi::Tensor Allocate(ffi::Shape shape, DLDataType dtype) {
 static ffi::Tensor AllocateLike(ffi::TensorView x) {
   return ffi::Tensor::FromEnvAlloc(TVMFFIEnvTensorAlloc, ffi::Shape(x.shape()), x.dtype(), x.device());
 }
-// What a kernel would allocate with, as an address.
+// The address of the allocator that a kernel would use.
 static int64_t Allocator(ffi::AnyView) { return reinterpret_cast<int64_t>(TVMFFIEnvGetDLPackManagedTensorAllocator()); }
-// Calls the function with the tensor: what does a call inside of it see, and what is there afterwards?
+// Calls the function with the tensor, and returns the allocator afterwards.
 static int64_t AllocatorAfter(ffi::Function function, ffi::AnyView x) {
   function(x);
   return Allocator(x);
@@ -97,7 +97,7 @@ static int64_t AllocatorAfter(ffi::Function function, ffi::AnyView x) {
 static int64_t StreamAt(int64_t type, int64_t id) {
   return reinterpret_cast<int64_t>(TVMFFIEnvGetStream(static_cast<int32_t>(type), static_cast<int32_t>(id)));
 }
-// Which copy of the library this one is linked to.
+// Identifies the copy of libtvm_ffi that this library is linked to.
 static int64_t LibraryAddress() { return reinterpret_cast<int64_t>(&TVMFFIGetVersion); }
 
 // A tensor whose memory belongs to this library.
@@ -120,7 +120,7 @@ static ffi::Tensor MakeTensor(int64_t length) {
 }
 static int64_t LiveBlocks() { return live_blocks; }
 
-// Takes its argument over, as C++ callers that are done with a value pass it.
+// Takes over its argument, as C++ callers pass a value that they no longer need.
 static int64_t Unique(ffi::Tensor x) { return x.use_count(); }
 static int64_t UniqueArray(ffi::RValueRef<ffi::Array<ffi::Any>> x) {
   const ffi::Array<ffi::Any> array = *std::move(x);
@@ -130,7 +130,7 @@ static void FailWithCause(ffi::String inner, ffi::String outer) {
   ffi::Error cause("KeyError", std::string(inner), "");
   throw ffi::Error("ValueError", std::string(outer), "", cause, std::nullopt);
 }
-// The kinds and messages of the error that a function ends with, and of its causes.
+// The kinds and messages of the error that a function raises, and of its causes.
 static ffi::Array<ffi::String> CausesOf(ffi::Function function) {
   ffi::Array<ffi::String> texts;
   try {
@@ -148,7 +148,8 @@ static ffi::Array<ffi::String> CausesOf(ffi::Function function) {
   return texts;
 }
 
-// Arguments that exist for the length of a call only: a C string, bytes by address, a tensor by address, an rvalue.
+// Passes arguments that exist only for the length of a call: a C string, bytes by address, a tensor by address, an
+// rvalue.
 static ffi::Any CallWithBorrowed(ffi::Function function, ffi::TensorView x) {
   static const char kBytes[] = {0, 1, 2, 3};
   TVMFFIByteArray bytes{kBytes, sizeof(kBytes)};
@@ -174,7 +175,7 @@ static DLDevice DeviceOf(int64_t type, int64_t id) {
   return DLDevice{static_cast<DLDeviceType>(type), static_cast<int32_t>(id)};
 }
 
-// A callback with as many arguments as wanted: 0, 1, 2 and so on.
+// Calls a function with `count` arguments: 0, 1, 2 and so on.
 static ffi::Any CallWithMany(ffi::Function function, int64_t count) {
   std::vector<ffi::AnyView> args(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) args[static_cast<size_t>(i)] = i;
@@ -183,7 +184,7 @@ static ffi::Any CallWithMany(ffi::Function function, int64_t count) {
   return result;
 }
 
-// Asks the thread's allocator for a tensor of too many axes, without a place for an error.
+// Calls the thread's allocator for a tensor with too many axes, without an error function.
 static int64_t AllocateWithoutErrors() {
   int64_t shape[65] = {};
   DLTensor prototype = {};
