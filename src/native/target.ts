@@ -1,5 +1,5 @@
 /**
- * Which addon fits this process.
+ * Selects the addon for this process.
  *
  * @module
  */
@@ -7,8 +7,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * C's library by the files that the process has mapped: 0.2 ms, where Node's report, which works without `/proc`, takes 5 to 95. Alpine
- * names the loader, Debian the library that it is a link to.
+ * Detects the C library from the files that the process has mapped. This takes 0.2 ms; Node's report, which works
+ * without `/proc`, takes 5 to 95 ms. Alpine lists the loader, Debian the library to which the loader is a link.
  */
 function isMusl(): boolean {
   try {
