@@ -36,9 +36,7 @@ const ask = (command: string, args: readonly string[]): Answer =>
       .at(-1) as string,
   );
 
-/**
- * Samples of each side, row by row. A ratio is the median, over all rounds, of the ratio of the two medians in a round.
- */
+/** Samples of each side, row by row. A ratio is the median, over all rounds, of the ratio of two medians. */
 const sides = new Map<string, Map<string, number[]>>();
 const ratios = new Map<string, Map<string, number[]>>();
 const push = (all: Map<string, Map<string, number[]>>, side: string, row: string, value: number): void => {

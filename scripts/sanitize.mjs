@@ -8,9 +8,7 @@ import { runTests, summary } from './lib/run-tests.mjs';
 import { prepare } from './lib/setup.mjs';
 import { at, Missing, main, run } from './lib/steps.mjs';
 
-/**
- * The settings of each sanitizer. `thread` makes everything about ten times slower, so it runs only tests with threads.
- */
+/** The settings of each sanitizer. `thread` makes everything about ten times slower, so it runs only threaded tests. */
 const sanitizers = {
   address: {
     flags: ['-fsanitize=address,undefined'],

@@ -136,9 +136,7 @@ export interface DTypeInfo extends DLDataType {
   readonly packed: number;
   /** Bits of one element, all lanes together. */
   readonly itemBits: number;
-  /**
-   * True when an element is not a whole number of bytes. Such elements are packed unless they are flagged as padded.
-   */
+  /** True when an element is not a whole number of bytes. Such elements are packed unless flagged as padded. */
   readonly isSubByte: boolean;
   /** The address of an element must be a multiple of this number of bytes. */
   readonly alignment: number;
@@ -279,9 +277,7 @@ function remedyFor(name: string): string {
     : "; names are such as 'float32', 'int64', 'bfloat16', 'bool', 'float32x4' (dtypes lists all of them)";
 }
 
-/**
- * Translates the names of other libraries and languages: `torch.float32`, `Float32`, `f32`, `fp16`, `bf16`, `double`.
- */
+/** Translates names of other libraries and languages: `torch.float32`, `Float32`, `f32`, `fp16`, `bf16`, `double`. */
 function otherNames(name: string): string | undefined {
   const short = name.toLowerCase().replace(/^.*\./, '');
   if (short === 'float' || short === 'double') return short === 'float' ? 'float32' : 'float64';

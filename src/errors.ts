@@ -64,10 +64,7 @@ export class IndexError extends DLPackError {
   }
 }
 
-/**
- * The data cannot be exchanged as requested: a copy would be needed, the device does not match, or the memory no longer
- * exists.
- */
+/** The data cannot be exchanged as requested: it needs a copy, is on another device, or no longer exists. */
 export class BufferError extends DLPackError {
   readonly tag = 'BufferError';
 }
@@ -156,10 +153,7 @@ export class ReadOnlyError extends DLPackError {
   readonly tag = 'ReadOnlyError';
 }
 
-/**
- * A native library could not be found or loaded. `tried` lists the places that were searched, `suggestions` the
- * remedies.
- */
+/** A native library could not be found or loaded. `tried` lists the places, `suggestions` the remedies. */
 export class LoadError extends DLPackError {
   readonly tag = 'LoadError';
   readonly library: string;
@@ -237,10 +231,7 @@ export function checkCount(count: number, argument: string): void {
   }
 }
 
-/**
- * `value (kind)`, short enough for a message. A value that throws when it is read must not replace the error it belongs
- * to.
- */
+/** `value (kind)`, short enough for a message. Never throws, so that it does not hide the error being described. */
 export function describe(value: unknown): string {
   try {
     return describeReadable(value);

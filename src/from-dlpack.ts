@@ -103,9 +103,7 @@ export function fromDLPack(source: unknown, options?: FromDLPackOptions): Tensor
 
 const ownExport = Tensor.prototype[DLPACK];
 
-/**
- * The tensor of a Python object, or null for any other function. Misaligned memory is copied if the request allows it.
- */
+/** The tensor of a Python object, or null for any other function. Misaligned memory is copied if allowed. */
 function takeForeign(source: object, request: ImportRequest | null): Descriptor | null {
   try {
     return importForeign(source, request);
@@ -205,10 +203,7 @@ function notProducer(source: unknown): ArgumentTypeError {
   return new ArgumentTypeError('source', `an object with a [Symbol.for("dlpack")] or __dlpack__ method${hint}`, source);
 }
 
-/**
- * Managed tensors that were already consumed, by any copy of this package or any library that follows the
- * specification.
- */
+/** Managed tensors that any copy of this package, or another library that follows the specification, has consumed. */
 function consumedSet(): WeakSet<object> {
   const key = Symbol.for('dlpack.consumed');
   const scope = globalThis as { [key]?: WeakSet<object> };

@@ -1,7 +1,6 @@
 /**
  * Shape and stride arithmetic. Strides are in elements and may be zero or negative. All results are checked: a value
- * above 2^53 - 1 throws instead of being rounded, and a derived view never reaches an element that its source does not
- * have.
+ * above 2^53 - 1 throws instead of being rounded, and a derived view never leaves the elements of its source.
  *
  * The arrays here are not frozen, but they never change and are never handed to user code. Engines read elements of
  * frozen arrays four times slower (measured on V8 11), so a descriptor shows frozen copies instead.
@@ -14,20 +13,14 @@ import { ArgumentTypeError, ArgumentValueError, describe, IndexError, LayoutErro
 /** NumPy's limit, and the number of axes that a tensor on the wire can have. */
 export const MAX_NDIM = 64;
 
-/**
- * Shape, strides, and the distance from the first element of the source to the first element of this layout, all in
- * elements.
- */
+/** Shape, strides, and the offset of the first element from the source's first element, all in elements. */
 export interface Layout {
   readonly shape: readonly number[];
   readonly strides: readonly number[];
   readonly offset: number;
 }
 
-/**
- * One axis of {@link sliceLayout}: an index (drops the axis), `[start, stop, step]` as in Python, or null for the whole
- * axis.
- */
+/** One axis of {@link sliceLayout}: an index (drops the axis), `[start, stop, step]` as in Python, or null for all. */
 export type SliceRange =
   | number
   | null
@@ -111,9 +104,7 @@ export function rowMajorStrides(shape: readonly number[]): readonly number[] {
   return strides;
 }
 
-/**
- * True when row-major without gaps. An empty tensor is contiguous, and the stride of a length-one axis does not matter.
- */
+/** True when row-major without gaps. An empty tensor is contiguous, and strides of length-one axes do not matter. */
 export function isContiguous(shape: readonly number[], strides: readonly number[]): boolean {
   let step = 1;
   let contiguous = true;

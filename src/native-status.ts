@@ -13,10 +13,7 @@ export interface NativeStatus {
   readonly reason: string | null;
 }
 
-/**
- * Whether the native part of the package is loaded, from which file, or why not. Tries to load it if that has not
- * happened yet.
- */
+/** Whether the native part of the package is loaded, from which file, or why not. The first call tries to load it. */
 export function nativeStatus(): NativeStatus {
   return {
     loaded: false,

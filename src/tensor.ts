@@ -207,10 +207,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     return new Tensor<D>(allocateWith(allocator, lengths, steps, parseDType(dtype), parseDevice(device)));
   }
 
-  /**
-   * A tensor in uninitialised memory from the environment's allocator, which kernels use too: `setAllocator` of
-   * dlpack/tvm-ffi.
-   */
+  /** A tensor in uninitialised memory from the allocator that kernels use: see `setAllocator` of dlpack/tvm-ffi. */
   static fromEnvAlloc<D extends DType>(shape: readonly number[], dtype: D, device: Device = 'cpu'): Tensor<D> {
     const environment = getEnvAllocator();
     if (environment === null) return Tensor.empty(shape, dtype, { device });
@@ -222,9 +219,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     return Tensor.from(this as TensorView, { dtype: parseDType(dtype).name as E });
   }
 
-  /**
-   * As `astype`, without blocking the event loop. You may dispose the tensor meanwhile, but writing to it is a race.
-   */
+  /** As `astype`, without blocking the event loop. The tensor may be disposed meanwhile, but not written. */
   async astypeAsync<E extends DType>(dtype: E): Promise<Tensor<E>> {
     return convertedAsync(descriptorOf(this), parseDType(dtype)) as Promise<Tensor<E>>;
   }

@@ -29,25 +29,14 @@ import { formatTensor } from './values/print.js';
 /** Elements in nested arrays, one level for each axis. A tensor without axes gives the bare value. */
 export type NestedArray<T> = T | NestedArray<T>[];
 
-/**
- * Reads the private descriptor. Throws `DisposedError` when the memory was released. For this package's other modules.
- */
+/** Reads the private descriptor. Throws `DisposedError` after the release. For this package's other modules. */
 export let descriptorOf: (view: TensorView) => Descriptor;
-/**
- * Removes and returns the descriptor; null if it was removed before, or if the view is not an owner. For
- * `Tensor.dispose`.
- */
+/** Removes and returns the descriptor; null if it was removed before, or for a view. For `Tensor.dispose`. */
 export let takeDescriptor: (view: TensorView) => Descriptor | null;
-/**
- * Makes a view or a Tensor, like the given one, over other elements of the same storage. A function, not a method,
- * because user code must not choose the layout.
- */
+/** Derives a view or Tensor over other elements. A function, because user code must not choose the layout. */
 let derive: (view: TensorView, layout: Layout) => TensorView;
 let makeOwner: (descriptor: Descriptor) => TensorView;
-/**
- * The descriptor, even after its memory was released. Throws for anything that is not a view: methods can be called on
- * any value, and a proxy has no private fields.
- */
+/** The descriptor, even after its memory was released. Throws for other values, such as a proxy of a view. */
 let readDescriptor: (view: TensorView) => Descriptor | null;
 
 /** tensor.ts sets the function that makes a second owner of a storage. */
@@ -61,10 +50,7 @@ export function setMakeOwner(make: (descriptor: Descriptor) => TensorView): void
  * Using a view after its owner was disposed throws `DisposedError`.
  */
 export class TensorView<D extends DType = DType> {
-  /**
-   * Exists only in the type: without it TypeScript 5.4 rejects a `TensorView<'float32'>` where a `TensorView` is
-   * expected.
-   */
+  /** Only a type: without it TypeScript 5.4 rejects a `TensorView<'float32'>` where a `TensorView` is expected. */
   declare protected readonly variance?: { [K in D]?: K };
   #descriptor: Descriptor | null;
   readonly #isOwner: boolean;
@@ -221,10 +207,7 @@ export class TensorView<D extends DType = DType> {
     return elementCodec(descriptor.dtype).read(descriptor.view(), bit) as Scalar<D>;
   }
 
-  /**
-   * Writes one element: `set(i, j, value)`. Throws for a value of the wrong type or out of range, such as 1.5 for an
-   * integer dtype.
-   */
+  /** Writes one element: `set(i, j, value)`. Throws for a value of the wrong type or out of the dtype's range. */
   set(...indexAndValue: [...index: number[], value: Scalar<D>]): void {
     const descriptor = writable(this, 'set()');
     if (indexAndValue.length !== descriptor.shape.length + 1) throw wrongCount(descriptor, indexAndValue);

@@ -1,5 +1,5 @@
 /**
- * This package, in a separate process, with the same protocol as values.py. DLPACK_NUM_THREADS is read when it loads.
+ * This package, in a separate process, with the same protocol as values.py. DLPACK_NUM_THREADS is read at load time.
  */
 
 import { createInterface } from 'node:readline';

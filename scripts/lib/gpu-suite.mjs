@@ -62,10 +62,7 @@ function printTable(rows) {
   for (const line of lines) console.log(`| ${line.map((cell, i) => cell.padEnd(widths[i])).join(' | ')} |`);
 }
 
-/**
- * Runs the files below `root` whose path contains `filter`. Returns the number of failed tests, including files that
- * crashed.
- */
+/** Runs the files below `root` whose path contains `filter`. Returns the number of failures, crashed files included. */
 export async function runGpuSuite(root, filter = '') {
   const folder = join(root, 'build/tests/gpu');
   const files = readdirSync(folder, { recursive: true })

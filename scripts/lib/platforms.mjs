@@ -141,10 +141,7 @@ async function installArmMusl() {
   return writeStarter('linux-arm64-musl', await muslNode('arm64', (await qemu()).slice(0, 1)));
 }
 
-/**
- * Installs Wine with a separate folder. Node requires Windows 10, and Debian's wine needs a library from another
- * package.
- */
+/** Installs Wine in a separate folder. Node requires Windows 10, and Debian's wine a library of another package. */
 async function installWindows() {
   await installApt('wine', ['wine', 'wine64']);
   await installApt('/usr/x86_64-w64-mingw32/lib/zlib1.dll', ['libz-mingw-w64']);

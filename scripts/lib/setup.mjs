@@ -96,9 +96,7 @@ export function formatNative(flags, options) {
   return run(at('.venv-lint', folder, 'clang-format'), [...flags, ...files], options);
 }
 
-/**
- * An interpreter has only one NumPy, so the old one has a separate environment. It supports no Python newer than 3.12.
- */
+/** An interpreter has only one NumPy, so the old one has a separate environment. It supports Python up to 3.12. */
 export async function installOldNumPy() {
   try {
     await installEnvironment('.venv-numpy1', 'requirements-numpy1.txt');
@@ -107,10 +105,7 @@ export async function installOldNumPy() {
   }
 }
 
-/**
- * Installs the packages for the Python and kernel parts of the demo, without PyTorch's gigabyte. The demo runs without
- * them, too, and reports what is missing.
- */
+/** Installs packages for the demo, without PyTorch's gigabyte. The demo works without them and reports it. */
 export const installDemoPackages = () =>
   step('NumPy and apache-tvm-ffi in .venv', async () => {
     const hasBoth = async () =>
@@ -182,10 +177,7 @@ export const buildPeerAddon = () =>
     ),
   );
 
-/**
- * Builds the addon of examples/addon, with dlpack.h from the wheel if it is installed, otherwise with our own
- * declarations.
- */
+/** Builds the addon of examples/addon, with dlpack.h from the wheel, or with our own declarations. */
 export const buildExampleAddon = () =>
   step('C++: the example addon', () =>
     whenChanged('example', ['examples/addon', 'native/abi', 'include'], ['build/native/scale.node'], async () => {
@@ -202,10 +194,7 @@ export const buildExampleAddon = () =>
     }),
   );
 
-/**
- * Builds a CUDA driver that uses host memory, and the addon that controls it, in one file, which tests of dlpack/cuda
- * open by its path.
- */
+/** Builds a CUDA driver in host memory with the addon that controls it, which tests of dlpack/cuda open by path. */
 export const buildFakeDriver = () =>
   step('C++: a CUDA driver without a device', () =>
     whenChanged(
@@ -295,10 +284,7 @@ export const buildKernels = () =>
     ),
   );
 
-/**
- * Installs the library of XGrammar from its wheel, without the Python packages that the wheel requires, because the
- * library needs none.
- */
+/** Installs the library of XGrammar from its wheel, without the wheel's Python dependencies, which it does not need. */
 const installXGrammar = () =>
   step('XGrammar, a TVM-FFI library that others wrote', () =>
     whenChanged('xgrammar', ['requirements-xgrammar.txt'], ['build/xgrammar/xgrammar'], async () => {
@@ -321,10 +307,7 @@ export const runtimes = [
   { name: 'Deno', folder: 'deno', package: 'deno@2.9.6', args: ['run', '-A', '--v8-flags=--expose-gc'] },
 ];
 
-/**
- * The packages that contain the binaries. The packages in the table fetch them with install scripts, which npm 12
- * blocks.
- */
+/** The packages with the binaries. Those in the table fetch them with install scripts, which npm 12 blocks. */
 function binaryOf({ folder, package: name }) {
   const platform = `${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
   const version = name.split('@')[1];
@@ -356,10 +339,7 @@ export const installRuntimes = () =>
     ),
   );
 
-/**
- * Installs Debian packages that provide a file or a program, if a missing one would fail the run and this script can
- * install it.
- */
+/** Installs Debian packages for a file or a program, if its absence would fail the run and this is possible. */
 export async function installApt(needed, packages) {
   const isThere = async () =>
     needed.startsWith('/') ? existsSync(needed) : (await run('which', [needed], { allowFailure: true })).code === 0;

@@ -40,9 +40,7 @@ function findCompiler(): string[] {
   );
 }
 
-/**
- * The folder with node_api.h: in node-api-headers beside the package or in this folder, or in the Node installation.
- */
+/** The folder with node_api.h: in node-api-headers beside the package or here, or in the Node installation. */
 function findHeaders(): string {
   const places = [packageFolder(), process.cwd()].map((folder) => {
     try {

@@ -18,10 +18,7 @@ import { onStream } from './requests.js';
 import { formatTypeString } from './typestr.js';
 
 export interface CudaArrayExportOptions {
-  /**
-   * The version of the interface, 0 to 3. A version before 3 names no stream, so the call waits for the work on the
-   * tensor.
-   */
+  /** The version of the interface, 0 to 3. Before 3 it names no stream, so the call waits for work on the tensor. */
   version?: 0 | 1 | 2 | 3;
   /** false: neither waits nor names a stream, so the program must order the work itself. */
   sync?: boolean;

@@ -312,9 +312,7 @@ function byteAxes(shape: readonly number[], inBytes: readonly number[] | null, b
   return { shape: all, strides: [...stridesOf(inBytes, shape, uint8), 1] };
 }
 
-/**
- * The device of an array without elements. Its address may be anything, but an address on a device names that device.
- */
+/** The device of an array without elements. Its address may be anything, but an address on a device counts. */
 function emptyDevice(pointer: bigint, wanted: DeviceInfo | null): DeviceInfo {
   const fallback = wanted ?? parseCudaDevice('cuda:0');
   return wanted !== null || pointer < 4096n ? fallback : (deviceOfPointer(pointer) ?? fallback);

@@ -136,9 +136,7 @@ function finish({ device, stream }: Run): void {
   check(onStream('synchronizeStream', device.id, stream), `work on '${device.name}' to succeed`);
 }
 
-/**
- * Copies on another thread, because the driver blocks while it moves memory that the device cannot access by itself.
- */
+/** Copies on another thread, because the driver blocks while it moves memory that the device cannot access. */
 async function copyOverBus(step: DeviceStep): Promise<void> {
   const binding = cuda();
   const slot = enter(CopyStep.WORDS);

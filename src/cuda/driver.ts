@@ -19,9 +19,7 @@ const { i32, u32 } = wire;
 let attached: CudaBinding | null = null;
 
 export interface DriverOptions {
-  /**
-   * The path of the driver. The default is the environment variable `DLPACK_CUDA_DRIVER`, then the system's libcuda.
-   */
+  /** The path of the driver. The default is the variable `DLPACK_CUDA_DRIVER`, then the system's libcuda. */
   path?: string;
 }
 

@@ -79,10 +79,7 @@ export function createEvent(device: DeviceInfo, flags: number, what: string): { 
 const EVENT_BLOCKING_SYNC = 1;
 const EVENT_DISABLE_TIMING = 2;
 
-/**
- * A point in the work of a stream, to wait for or to measure from. An event that was never recorded counts as
- * completed.
- */
+/** A point in the work of a stream, to wait for or to measure from. An event without a record counts as completed. */
 export class Event {
   readonly #device: DeviceInfo;
   readonly #handle: bigint;
@@ -118,10 +115,7 @@ export class Event {
     return this.#handle;
   }
 
-  /**
-   * Records the event after the work that is queued on a stream now; without an argument, on the current stream of its
-   * device.
-   */
+  /** Records the event after the work that a stream has now. The default is the current stream of its device. */
   record(stream?: StreamArgument): this {
     const { id } = this.#device;
     const handle = handleOn(this.#device, stream);

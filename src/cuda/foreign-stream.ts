@@ -16,9 +16,7 @@ function attribute(source: object, name: string): unknown {
   }
 }
 
-/**
- * The CUDA stream protocol (cuda.core, CuPy 14, PyTorch 2.10): a method that returns its version, 0, and the handle.
- */
+/** The CUDA stream protocol (cuda.core, CuPy 14, PyTorch 2.10): a method that returns version 0 and the handle. */
 function byProtocol(source: object): unknown {
   if (typeof attribute(source, '__cuda_stream__') !== 'function') return undefined;
   const [version, handle] = (source as { __cuda_stream__(): Iterable<unknown> }).__cuda_stream__();

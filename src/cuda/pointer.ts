@@ -35,9 +35,7 @@ const { i32, u32, u64 } = wire;
 const INVALID_VALUE = 1;
 const HOST_MEMORY = 1;
 
-/**
- * The driver's attributes of an address; null for memory that the driver does not know, such as ordinary host memory.
- */
+/** The driver's attributes of an address; null for memory unknown to the driver, such as ordinary host memory. */
 export function pointerAttributes(address: bigint): PointerAttributes | null {
   if (typeof address !== 'bigint') throw new ArgumentTypeError('address', 'a bigint', address);
   if (BigInt.asUintN(64, address) !== address)

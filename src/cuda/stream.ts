@@ -101,9 +101,7 @@ export class Stream {
     return new Stream({ device }, new Foreign(PER_THREAD_STREAM));
   }
 
-  /**
-   * The stream on which this thread queues work for a device: the stream that {@link use} set, or the default stream.
-   */
+  /** The stream on which this thread queues work for a device: the one that {@link use} set, or the default stream. */
   static current(device: Device = 'cuda:0'): Stream {
     const { id, name } = parseCudaDevice(device);
     return current[id] ?? Stream.default(name);
@@ -123,7 +121,7 @@ export class Stream {
   }
 
   /**
-   * The driver's handle, which Python libraries accept: `1n` and `2n` for the default streams, an address for others.
+   * The driver's handle, which Python libraries accept: `1n` and `2n` for the default streams, an address otherwise.
    */
   get handle(): bigint {
     if (!(#handle in this)) throw new ArgumentTypeError('stream', 'a Stream', this);
@@ -223,10 +221,7 @@ export class Stream {
     }
   }
 
-  /**
-   * Releases the stream, once it is no longer current. Queued work still runs. Streams of other libraries are not
-   * destroyed.
-   */
+  /** Releases the stream, once it is no longer current. Queued work still runs. Streams of other libraries stay. */
   dispose(): void {
     if (this.#uses > 0) this.#isEnding = true;
     else this.#owned?.release();
@@ -237,10 +232,7 @@ export class Stream {
   }
 }
 
-/**
- * Runs `action` with a stream that a program passed as the current stream of a device. 0n is the default stream here,
- * too.
- */
+/** Runs `action` with a given stream as the current stream of a device. 0n is the default stream here, too. */
 export function useStream<T>(device: DeviceInfo, stream: StreamArgument, action: () => T): T {
   const handle = stream === 0n ? LEGACY_STREAM : handleOn(device, stream);
   return (stream instanceof Stream ? stream : Stream.from(handle, device.name)).use(action);

@@ -39,10 +39,7 @@ const kinds: Readonly<Record<string, string>> = {
 };
 const kindOf = new Map(Object.entries(kinds).map(([kind, name]) => [name, kind]));
 
-/**
- * The size of the raw bytes in which NumPy stores a type of ml_dtypes. They have no name, so the reader has to name the
- * dtype.
- */
+/** The size of the raw bytes of an ml_dtypes type in NumPy. They have no name, so the reader names the dtype. */
 const voidBytes = (dtype: DTypeInfo): number => Math.ceil(dtype.itemBits / 8);
 
 export interface NpyOptions {
@@ -157,9 +154,7 @@ function parseVoid(path: string, descr: string, bytes: number, { dtype }: NpyOpt
   );
 }
 
-/**
- * The header of an array, padded so that the data is aligned. Types that NumPy lacks are raw bytes, as with ml_dtypes.
- */
+/** The header of an array, padded to align the data. Types that NumPy lacks are raw bytes, as in ml_dtypes. */
 export function formatNpy(dtype: DTypeInfo, shape: readonly number[], isFortran: boolean): Uint8Array {
   const kind = kindOf.get(dtype.name);
   if (kind === undefined && (dtype.lanes > 1 || dtype.base === 'float128' || dtype.base === 'handle')) {

@@ -26,10 +26,7 @@ export function isColumnMajor(descriptor: Descriptor): boolean {
   return !descriptor.isContiguous && descriptor.derive(transposeLayout(descriptor.layout)).isContiguous;
 }
 
-/**
- * The packed bytes in pieces, row by row, or column by column if `isFortran`. Each piece is valid until the next is
- * taken.
- */
+/** The packed bytes in pieces, by rows, or by columns if `isFortran`. Each piece is valid until the next is taken. */
 export async function* packedBytes(
   descriptor: Descriptor,
   padded: boolean,

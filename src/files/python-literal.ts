@@ -6,10 +6,7 @@
 
 export type Literal = string | number | boolean | null | readonly Literal[] | ReadonlyMap<string, Literal>;
 
-/**
- * The most levels of nesting: a dict with a list of fields, each a tuple with a shape, which structured dtypes may
- * nest.
- */
+/** The most levels of nesting: a dict with a list of fields, which are tuples with a shape and may be nested. */
 const MAX_DEPTH = 16;
 
 const words: Readonly<Record<string, Literal>> = { True: true, False: false, None: null };

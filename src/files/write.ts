@@ -40,10 +40,7 @@ interface Named {
   readonly descriptor: Descriptor;
 }
 
-/**
- * Writes tensors as a safetensors file. The data starts at a multiple of 64, and so do tensors whose size is a multiple
- * of 64.
- */
+/** Writes tensors as a safetensors file. The data, and tensors of a multiple of 64 bytes, start at a multiple of 64. */
 export async function writeSafetensors(
   target: FileTarget,
   tensors: NamedTensors,
@@ -129,9 +126,7 @@ function hold(tensors: NamedTensors): Named[] {
 
 type Write = (bytes: Uint8Array) => Promise<void>;
 
-/**
- * Opens the target, writes, and gives the file its name. After a failure nothing is left, and an old file is unchanged.
- */
+/** Opens the target, writes, and gives the file its name. A failure leaves nothing, and an old file unchanged. */
 async function writeHeld(
   target: FileTarget,
   options: WriteOptions,

@@ -82,10 +82,7 @@ export interface ElementInfo<D extends ElementType = ElementType> {
   readonly dtype: DTypeInfo;
   /** Bytes of one element in C++ memory, `sizeof(T)`. */
   readonly storageBytes: number;
-  /**
-   * True when the element fills a byte that DLPack would pack tighter. A managed tensor must then carry the padded
-   * flag.
-   */
+  /** True when the element fills a byte that DLPack would pack tighter. A managed tensor then needs the padded flag. */
   readonly isPadded: boolean;
   /**
    * True when DLPack can describe the elements. CUDA's vectors of six-bit floats put each lane in its own byte, but

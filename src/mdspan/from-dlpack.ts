@@ -198,10 +198,7 @@ function isNull(data: DLTensor['data'] | undefined): data is null | undefined | 
   return data === null || data === undefined || data === 0n;
 }
 
-/**
- * Checks `data`. A tensor without elements needs no memory, so NULL is accepted, which `toDLPackTensor` also writes
- * there.
- */
+/** Checks `data`. Without elements NULL is accepted, which `toDLPackTensor` also writes there. */
 function checkData(
   element: ElementInfo,
   data: DLTensor['data'],

@@ -152,10 +152,7 @@ function checkPlace(kind: SpanKind, pointer: Pointer): void {
   );
 }
 
-/**
- * The pointer and layout of a tensor. The relaxed layout counts from the lowest element, so negative strides become an
- * offset.
- */
+/** The pointer and layout of a tensor. Negative strides become an offset from the lowest element. */
 function elementsOf(tensor: TensorView, options: AnyOptions): [Pointer, LayoutMapping] {
   const { shape, strides } = descriptorOf(tensor);
   const below = -(spanOf(shape, strides)?.low ?? 0);

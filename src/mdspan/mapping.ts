@@ -71,10 +71,7 @@ export function checkMapping(mapping: LayoutMapping): void {
   }
 }
 
-/**
- * The offset of an index. Checks the index against the extents, and also the offset, because the mapping may be
- * user-written.
- */
+/** The offset of an index. Checks the index and, because the mapping may be user-written, the offset. */
 export function offsetAt(mapping: LayoutMapping, index: readonly number[]): number {
   const { lengths } = mapping.extents;
   if (index.length !== lengths.length) {

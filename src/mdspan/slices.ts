@@ -39,10 +39,7 @@ export function stridedSlice(slice: { offset: number; extent: number; stride: nu
   return new StridedSlice(offset, extent, stride);
 }
 
-/**
- * An index (drops the axis), a range `[begin, end]` that excludes its end, a {@link stridedSlice}, or {@link
- * fullExtent}.
- */
+/** An index (drops the axis), a range `[begin, end)`, a {@link stridedSlice}, or {@link fullExtent}. */
 export type Slice = number | readonly [begin: number, end: number] | StridedSlice | typeof fullExtent;
 
 /** One slice for each axis. */
@@ -62,10 +59,7 @@ export type SlicedShape<S extends Shape, P extends readonly unknown[]> = S exten
     ? readonly []
     : readonly number[];
 
-/**
- * Checks a slice against the length of its axis. Unlike in Python, bounds are not clamped and do not count from the
- * end.
- */
+/** Checks a slice against the length of its axis. Unlike in Python, bounds are not clamped or counted from the end. */
 export function resolveSlice(slice: Slice, length: number, axis: number): AxisPart {
   if (slice === fullExtent) return { start: 0, count: length, step: 1, isIndex: false, isFull: true };
   if (typeof slice === 'number') {

@@ -49,10 +49,7 @@ const disposeSymbol: typeof Symbol.dispose = Symbol.dispose ?? (Symbol.for('Symb
 interface Fields {
   readonly span: Mdspan | null;
   readonly pointer: Pointer | null;
-  /**
-   * undefined: the address of the pointer, which is read at each use, because the owner may have released the memory
-   * since.
-   */
+  /** undefined: the pointer's address, read at each use, because the owner may have released the memory since. */
   data: bigint | Uint8Array | null | undefined;
   device: DLDevice;
   ndim: number;

@@ -44,10 +44,7 @@ export interface Binding {
   partOf(handle: number, offset: number, nbytes: number): number;
   /** Copies a part of a storage. */
   readPart(handle: number, offset: number, nbytes: number, target: Uint8Array): boolean;
-  /**
-   * Creates shareable memory. Writes its handle, file and file number into `result`, or returns the system's name of
-   * the error.
-   */
+  /** Creates shareable memory. Writes its handle, file and file number into `result`, or returns the error's name. */
   createShared(nbytes: number, result: Float64Array): string | undefined;
   /** Opens memory of another process. Writes its handle into `result`, or returns the system's name of the error. */
   openShared(

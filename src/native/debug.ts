@@ -52,9 +52,7 @@ export function recordExport(): number {
   return lastPlace;
 }
 
-/**
- * The origins of live storages and exports. `livePlaces` are the numbers of the exports that native code still lists.
- */
+/** The origins of live storages and exports. `livePlaces` are the exports that native code still lists. */
 export function liveOrigins(livePlaces: ReadonlySet<number>): Origin[] {
   for (const place of exports.keys()) {
     if (!livePlaces.has(place)) exports.delete(place);

@@ -150,9 +150,7 @@ function checkLegacy(source: Descriptor, copy: boolean | null): void {
   }
 }
 
-/**
- * How native code can keep the memory: `native` memory as it is, a JavaScript buffer with a `pin`, or only a `copy`.
- */
+/** How native code can keep the memory: `native` memory as is, a JavaScript buffer with a `pin`, or only a `copy`. */
 export function placeOf({ storage, bitOffset }: Descriptor): 'native' | 'pin' | 'copy' {
   if ((bitOffset & 7) !== 0) return 'copy';
   if (storage instanceof NativeStorage) return storage.isEnvironmentBound && !isMainThread ? 'copy' : 'native';
@@ -170,9 +168,7 @@ export function withMemory<T>(source: Descriptor, copy: boolean | null, use: (re
   }
 }
 
-/**
- * The tensor in memory that native code may keep: the tensor itself, or a temporary whose storage the caller releases.
- */
+/** The tensor in memory that native code may keep: the tensor itself, or a temporary that the caller releases. */
 export function inNativeMemory(source: Descriptor, copy: boolean | null): Descriptor {
   const place = copy === true ? 'copy' : placeOf(source);
   if (place === 'native') return source;

@@ -49,10 +49,7 @@ export function importManaged<D extends DType = DType>(address: bigint, options?
   }
 }
 
-/**
- * The tensor in a type-tagged external, or null for any other value. Misaligned elements are copied if a copy is
- * allowed.
- */
+/** The tensor in a type-tagged external, or null for any other value. Misaligned elements are copied if allowed. */
 export function importExternal(value: unknown, copy: boolean | null): Descriptor | null {
   if (typeof value !== 'object' || value === null) return null;
   const binding = native();

@@ -31,10 +31,7 @@ function isNativeAvailable(): boolean {
   return binding !== null || (failure === null && load(variable('DLPACK_ADDON') || null));
 }
 
-/**
- * Whether the core has native memory. The core also works without it, and the first time a warning explains why it is
- * missing.
- */
+/** Whether the core has native memory. It works without, but the first time a warning explains the reason. */
 export function hasNativeMemory(): boolean {
   if (binding !== null || isNativeAvailable()) return true;
   if (!hasWarned && variable('DLPACK_QUIET') !== '1') {
@@ -59,10 +56,7 @@ export function loadAddon(path: string): void {
   }
 }
 
-/**
- * Whether the native part of the package is loaded, from which file, or why not. Tries to load it if that has not
- * happened yet.
- */
+/** Whether the native part of the package is loaded, from which file, or why not. The first call tries to load it. */
 export function nativeStatus(): NativeStatus {
   if (isNativeAvailable()) return { loaded: true, path: pathOf(), reason: null };
   return { loaded: false, path: null, reason: (failure as NonNullable<typeof failure>).reason };
@@ -87,9 +81,7 @@ function pathOf(): string {
   return Object.entries(cache).find(([, module]) => module?.exports === exports)?.[0] ?? file;
 }
 
-/**
- * Loads the addon from `path`, or from the package if it is null. Returns false and sets `failure` if it does not load.
- */
+/** Loads the addon from `path`, or from the package if it is null. Returns false and sets `failure` on failure. */
 function load(path: string | null): boolean {
   const target = findTarget();
   const file = path === null ? `prebuilds/${target}/dlpack.node` : resolve(path);

@@ -58,9 +58,7 @@ export function stats(): Stats {
   return isDebug() ? { ...counts, live: liveOrigins(new Set(readTraces(counts.exports + 64))) } : counts;
 }
 
-/**
- * The trace numbers of live exports. Retries with more room until all fit, because other threads may export meanwhile.
- */
+/** The trace numbers of live exports. Retries with more room until all fit, because other threads may export. */
 function readTraces(room: number): Float64Array {
   const places = new Float64Array(room);
   const slot = enter(TracesResult.WORDS);

@@ -39,9 +39,7 @@ export function errorOf(status: number, nbytes = 0): DLPackError {
   }
 }
 
-/**
- * The error of a request about the tensor at the word `at`, and about the managed tensor at `address` if there is one.
- */
+/** The error of a request about the tensor at the word `at`, and the managed tensor at `address`, if any. */
 export function errorOfTensor(status: number, at: number, address = 0n): DLPackError {
   const half = at * 2;
   const ndim = i32[half + WireTensor.NDIM] as number;

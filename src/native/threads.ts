@@ -57,9 +57,7 @@ function probeMark(): boolean {
   return buffer.byteLength === 8;
 }
 
-/**
- * True for a buffer that cannot be detached, on a thread whose heap lasts, so that native code may keep its address.
- */
+/** True for a buffer that cannot be detached, on a thread whose heap lasts, so native code may keep its address. */
 export function isPinnable(buffer: ArrayBufferLike): boolean {
   if (!isMainThread) return false;
   if (isShared(buffer)) return true;

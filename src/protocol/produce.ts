@@ -55,10 +55,7 @@ export function produce(source: Descriptor, request: DLPackRequest): ManagedTens
   return manage(descriptor);
 }
 
-/**
- * A native external, or null. Memory that native code cannot keep is copied for a consumer that accepts only an
- * external.
- */
+/** A native external, or null. A consumer that accepts only an external gets a copy of memory that it cannot keep. */
 function exportNative(descriptor: Descriptor, { native, copy }: DLPackRequest): object | null {
   const backend = getBackend();
   const external = (backend?.exportExternal(descriptor) ?? null) as object | null;

@@ -69,9 +69,7 @@ function start(fn: Reference, args: readonly PyArgument[], keywords: Keywords | 
   return number;
 }
 
-/**
- * Runs a JavaScript function that Python called from an asynchronous call, in the asynchronous context of that call.
- */
+/** Runs a JavaScript function that Python called from an asynchronous call, in the context of that call. */
 export function runInside<T>(number: number, action: () => T): T {
   const call = running.get(number);
   return call === undefined ? action() : call.scope.runInAsyncScope(action);

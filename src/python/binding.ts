@@ -5,9 +5,7 @@
  */
 
 export interface PythonBinding {
-  /**
-   * Performs the operation of a PerformRequest. `spilled` holds the values that do not fit into its cells, in order.
-   */
+  /** Performs the operation of a PerformRequest. `spilled` holds values that do not fit into its cells, in order. */
   perform(...spilled: (string | Uint8Array)[]): unknown;
   /** The tensor of the object of a ConsumeRequest. */
   consume(): unknown;
@@ -27,10 +25,7 @@ export interface PythonBinding {
   rememberSignals(): void;
   /** Restores the signal handlers of the JavaScript runtime that libraries replaced. */
   keepSignals(): void;
-  /**
-   * Called right before the process ends: runs Python's exit functions, and keeps libraries loaded while calls run in
-   * them.
-   */
+  /** Called right before the process ends. Runs Python's exit functions, and keeps libraries that still run calls. */
   leave(status: number): void;
   /** The number of the value that a JavaScript function threw, if this exception carries one; otherwise 0. */
   thrownBy(exception: number): number;

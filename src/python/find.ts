@@ -21,10 +21,7 @@ export interface PythonOptions {
    * removed again. `'python'`: they stay, and process.on('SIGTERM'), Ctrl-C or WebAssembly traps may stop working.
    */
   signals?: 'javascript' | 'python';
-  /**
-   * How many calls of `callAsync` run at once, 1 to 128. The default is the number of cores, but at least 4 and at most
-   * 16.
-   */
+  /** How many calls of `callAsync` run at once, 1 to 128. The default is the number of cores, limited to 4 to 16. */
   threads?: number;
 }
 

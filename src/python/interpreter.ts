@@ -61,9 +61,7 @@ export interface Python {
    * read-only flag for read-only memory. `copy: false` throws a `BufferError` instead, and `copy: true` always copies.
    */
   tensor(source: TensorSource, type?: PyObject, options?: TensorOptions): PyObject;
-  /**
-   * Calls a function that returns a tensor: `fromDLPack(callable(...args))` in one step, without the object in between.
-   */
+  /** Calls a function that returns a tensor: `fromDLPack(callable(...args))` in one step, without a Python object. */
   callTensor(callable: PyObject, ...args: PyArgument[]): Tensor;
   /** `object[key]`. */
   getItem<T = PyObject>(object: PyObject, key: PyArgument): T;
@@ -178,9 +176,7 @@ function makeBytes(length: number): Uint8Array | undefined {
   }
 }
 
-/**
- * Runs user code, which may import libraries. The import at the end restores signal handlers that a library replaced.
- */
+/** Runs user code, which may import libraries. The import at the end restores replaced signal handlers. */
 function runInMain(name: 'eval' | 'exec', code: string): PyObject {
   try {
     return importModule('builtins')[name](code, importModule('__main__').__dict__);

@@ -74,16 +74,12 @@ export function performConversion(type: Reference, descriptor: Descriptor, mayCo
   }
 }
 
-/**
- * The handle of a Python object for a value, even if it is a type that Python and JavaScript share, such as a number.
- */
+/** The handle of a Python object for a value, even for values that JavaScript has, too, such as numbers. */
 export function hold(value: unknown): number {
   return send(Operation.hold, null, null, [value], null, takeHandle);
 }
 
-/**
- * The tensor of a Python object: from its type's exchange API, then as a versioned capsule, then as a legacy capsule.
- */
+/** The tensor of a Python object: from its type's exchange API, then as a versioned, then as a legacy capsule. */
 export function consume(reference: Reference, request: ImportRequest | null): Descriptor {
   const slot = enter(ConsumeRequest.WORDS + TensorResult.WORDS);
   try {
@@ -186,10 +182,7 @@ function send<T>(
   }
 }
 
-/**
- * Names of attributes and keywords, as strings that Python has interned. They are never released, so their number is
- * limited.
- */
+/** Names of attributes and keywords, interned in Python. They are never released, so their number is limited. */
 const interned = new Map<string, number>();
 const MAX_NAMES = 4096;
 
@@ -273,10 +266,7 @@ export function toError(slot: number, raised: unknown): PythonError {
   return makeError(type, message, traceback, isHeld ? (u32[slot * 2 + Outcome.RESULT_HANDLE] as number) : 0);
 }
 
-/**
- * `exception` is a handle, or 0. If the exception carries a value that a JavaScript function threw, that value is the
- * cause.
- */
+/** `exception` is a handle, or 0. The cause is the value that a JavaScript function threw, if there is one. */
 export function makeError(type: string, message: string, traceback: string, exception: number): PythonError {
   if (exception === 0) return new PythonError(type, message, traceback, null);
   const cause = type === JAVASCRIPT_ERROR ? causeOf(exception) : undefined;

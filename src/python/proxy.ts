@@ -34,10 +34,7 @@ export interface Operations {
 /** The result of {@link Operation.next} after the last element. */
 export const END = Symbol('end');
 
-/**
- * Avoids `instanceof` for Python objects, because it would call Python for their prototype, which costs as much as a
- * call.
- */
+/** Avoids `instanceof` for Python objects, which would call Python for their prototype. */
 export function keywordsOf(args: readonly unknown[]): Keywords | null {
   const last = args.length > 0 ? args[args.length - 1] : undefined;
   return typeof last === 'object' && last instanceof Keywords ? last : null;
@@ -154,9 +151,7 @@ const target = Object.assign(() => {}, {
   },
 });
 
-/**
- * The rare traps. They are in a separate class, because V8 looks up a trap at each use, through all methods of a class.
- */
+/** The rare traps. In a separate class, because V8 looks up a trap at each use, through all methods of a class. */
 class RareTraps extends Registered {
   getPrototypeOf(): object {
     return Function.prototype;

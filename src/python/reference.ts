@@ -103,10 +103,7 @@ export function returnStorage(handle: number): void {
   settleLater(count + 1);
 }
 
-/**
- * The number of waiting handles. The list can be full, because finalizers that run during an operation may release
- * more.
- */
+/** The number of waiting handles. Finalizers that run during an operation may release more and fill the list. */
 function roomIn(list: number): number {
   if (u32[list] === MAX_RELEASED) settle();
   return u32[list] as number;

@@ -19,9 +19,7 @@ import { type IssuedToken, issueToken, openToken, type TensorToken } from './tok
 export interface ShareOptions {
   /** Which side opens the tensor: another thread of this process (the default), or another process of this machine. */
   with?: 'worker' | 'process';
-  /**
-   * For processes. false: adds no event after the work on the tensor, so the program must order the two sides itself.
-   */
+  /** For processes. false: adds no event after the work on the tensor, so the program orders the two sides itself. */
   sync?: boolean;
   /**
    * For processes. false: throws for host memory that other processes cannot open, instead of copying it. The copy

@@ -11,10 +11,7 @@ import type { Descriptor } from './descriptor.js';
 import type { SharingBackend } from './device-backend.js';
 import { HeapStorage, type Storage } from './storage.js';
 
-/**
- * One run that copies or casts elements of one scalar type. Offsets and steps are in bits, and the outermost axis comes
- * first.
- */
+/** One run that copies or casts elements of one scalar type. Offsets and steps are in bits, outer axes come first. */
 export interface Pass {
   readonly from: DTypeInfo;
   readonly to: DTypeInfo;
@@ -41,9 +38,7 @@ export interface Backend {
   addressOf(storage: Storage): bigint;
   /** A type-tagged native external with its own reference, or null when the memory has no stable address. */
   exportExternal(descriptor: Descriptor): unknown;
-  /**
-   * Runs one pass of a copy or cast. Returns false, with nothing written, when this backend does not support the pass.
-   */
+  /** Runs one pass of a copy or cast. Returns false, with nothing written, if it is not supported. */
   convert?(pass: Pass, source: Storage, target: Storage): boolean;
   /** As `convert`, on another thread, or null. The caller keeps both storages until the promise settles. */
   convertAsync?(pass: Pass, source: Storage, target: Storage): Promise<void> | null;
@@ -55,9 +50,7 @@ export interface Backend {
 
 let backend: (() => Backend | null) | null = null;
 
-/**
- * The entry of a runtime with native code calls this. `find` runs at each use, because the addon may be loaded later.
- */
+/** The entry of a runtime with native code calls this. `find` runs at each use, as the addon may be loaded later. */
 export function setBackend(find: () => Backend | null): void {
   backend = find;
 }

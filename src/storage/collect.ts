@@ -54,9 +54,7 @@ export function collectLater(storage: Collectable): void {
   } else if (pendingCount >= BATCH) registerPending();
 }
 
-/**
- * Called when a storage is released. A storage that is released right after it was made, as most are, leaves the list.
- */
+/** Called when a storage is released. A storage that lived only briefly, as most do, leaves the list. */
 export function collectNever(storage: Collectable): void {
   if (pending !== storage) return;
   pending = storage.nextPending;

@@ -118,10 +118,7 @@ export class Descriptor {
     return { shape: this.shape, strides: this.strides, offset: 0 };
   }
 
-  /**
-   * A descriptor with another layout over the same elements. The flag of a copy with a sole owner does not pass to its
-   * views.
-   */
+  /** A descriptor with another layout over the same elements. Views do not keep the flag of a solely owned copy. */
   derive(layout: Layout): Descriptor {
     return new Descriptor(
       this.storage,

@@ -20,10 +20,7 @@ export interface SharedMemory {
   readonly memory: string | null;
   /** Bytes of the allocation. */
   readonly size: number;
-  /**
-   * Bits from the start of the allocation to the first element. A multiple of eight except inside packed sub-byte
-   * types.
-   */
+  /** Bits from the start of the allocation to the first element. A multiple of 8 except in packed sub-byte types. */
   readonly bitOffset: number;
   /**
    * The driver's handle of an event after the work on the tensor, in hexadecimal digits; null when there is no work to
@@ -32,10 +29,7 @@ export interface SharedMemory {
   readonly event: string | null;
 }
 
-/**
- * Shares memory with other processes. These functions check what only the backend knows; `dlpack/shared` checks the
- * layout.
- */
+/** Shares memory with other processes. The backend checks the memory, and `dlpack/shared` checks the layout. */
 export interface SharingBackend {
   /** Memory that {@link share} accepts. */
   allocate(nbytes: number, device: DeviceInfo): Storage;
@@ -53,9 +47,7 @@ export interface OpenedMemory {
 /** A module for a kind of device (`dlpack/cuda`). The core does not import such modules: they register. */
 export interface DeviceBackend {
   allocate(nbytes: number, device: DeviceInfo): Storage;
-  /**
-   * Copies every element into the target. Both have the same dtype, and at least one is on a device of this backend.
-   */
+  /** Copies every element into the target. Both have the same dtype, and at least one is on this backend's device. */
   copy(source: Descriptor, target: Descriptor): void;
   /** As `copy`, without blocking. The caller keeps both storages alive. */
   copyAsync(source: Descriptor, target: Descriptor): Promise<void>;
@@ -91,10 +83,7 @@ export function setDeviceBackend(kinds: readonly DeviceKind[], backend: DeviceBa
   for (const kind of kinds) deviceBackends.set(kind, backend);
 }
 
-/**
- * The stream that a consumer on this thread names to a producer: the current stream of a device whose backend is
- * loaded.
- */
+/** The stream that a consumer on this thread names to a producer: the current stream, if a backend is loaded. */
 export function consumerStream(device: DeviceInfo): bigint | null {
   return device.isHostAccessible ? null : (getDeviceBackend(device)?.currentStream(device) ?? null);
 }

@@ -40,9 +40,7 @@ export abstract class Storage {
   /** Frees the memory. Called once, by the last release. */
   protected abstract free(): void;
 
-  /**
-   * The release that runs when the garbage collector finds the storage unreachable. It must not refer to the storage.
-   */
+  /** The release that runs when the garbage collector finds the storage unreachable. Must not refer to the storage. */
   abstract makeOwner(): Owner;
 
   /** The offset of byte 0 in {@link buffer}. */
@@ -200,9 +198,7 @@ export class GpuStorage extends LentStorage {
 
 type Getter<T> = (this: unknown) => T;
 
-/**
- * A getter as it was when this module was loaded, so own properties and later patches of user code do not affect it.
- */
+/** A getter as it was when this module was loaded, so own properties and patches of user code do not affect it. */
 function getterOf<T>(prototype: object, name: string): Getter<T> | null {
   return (Object.getOwnPropertyDescriptor(prototype, name)?.get as Getter<T> | undefined) ?? null;
 }
@@ -244,10 +240,7 @@ export function isResizable(value: unknown): boolean {
   return call(arrayBufferResizable, value) === true;
 }
 
-/**
- * True for a detached buffer. Tries to make an array, which fails over a detached buffer, because Node 20 has no
- * `detached`.
- */
+/** True for a detached buffer, over which making an array fails. Node 20 has no `detached` property. */
 export function isDetached(buffer: ArrayBufferLike): boolean {
   try {
     return new Bytes(buffer) === undefined;

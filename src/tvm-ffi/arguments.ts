@@ -70,9 +70,7 @@ export function writeArgument(at: number, value: unknown): void {
   }
 }
 
-/**
- * Writes an owning tensor, which callees that take a view accept, too. JavaScript memory can only be passed as a view.
- */
+/** Writes an owning tensor, which callees that take a view accept, too. JavaScript memory can only be a view. */
 function writeTensor(at: number, tensor: Tensor): void {
   const descriptor = descriptorOf(tensor);
   if (descriptor.device !== cpu) noteDevice(descriptor);
@@ -158,10 +156,7 @@ function writeString(at: number, value: string): void {
   writeWireAddress(at, start);
 }
 
-/**
- * Writes the UTF-8 of a string at a byte of the wire and returns its length. The encoder is faster only for long
- * strings.
- */
+/** Writes a string as UTF-8 at a byte of the wire and returns its length. The encoder pays only for long strings. */
 function writeText(value: string, start: number, room: number): number {
   const { length } = value;
   for (let i = 0; i < length && length <= 64; i++) {
@@ -287,10 +282,7 @@ function writeHandle(at: number, value: FFIObject): void {
   writeAny(at, type, pointer);
 }
 
-/**
- * Writes an object that the callee may take over: the argument points to a value above it, which holds its own
- * reference.
- */
+/** Writes an object that the callee may take over. The argument points to a value above it with its own reference. */
 function writeRValue(at: number, value: unknown): void {
   const cell = enter(ANY_WORDS);
   const mark = callState.temporaries.length;

@@ -17,9 +17,7 @@ const { f64, i32, u32 } = wire;
 
 export type JavaScriptFunction = (...args: never[]) => unknown;
 
-/**
- * The number of the allocator function. Other functions count from 1. native/tvm_ffi/callback.h has the same number.
- */
+/** The number of the allocator function. Other functions count from 1. native/tvm_ffi/callback.h has the same. */
 export const ALLOCATOR = 0;
 
 /** The functions by number. A number is reused once native code has released its function. */
@@ -31,9 +29,7 @@ function forget(number: number): void {
   freeNumbers.push(number);
 }
 
-/**
- * Makes a native function that calls `target`, and a reference to it. `target` lives as long as native code needs it.
- */
+/** Makes a native function that calls `target`, and a reference to it. It keeps `target` alive. */
 export function makeCallback(target: JavaScriptFunction): Referenced {
   const number = freeNumbers.pop() ?? functions.length;
   functions[number] = target;

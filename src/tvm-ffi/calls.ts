@@ -190,10 +190,7 @@ export function endCall(slot: number, mark: number, lentMark: number, isInside: 
   }
 }
 
-/**
- * A tensor that a call returned: a second owner if it is one of the arguments, otherwise the tensor that native code
- * pushed.
- */
+/** A tensor that a call returned: a second owner if it is an argument, otherwise the tensor that was pushed. */
 function readTensor(slot: number, result: number, args: readonly unknown[]): Tensor {
   const place = u32[slot * 2 + CallRequest.ARGUMENT] as number;
   if (place === 0) return new Tensor(takePushed());
@@ -232,9 +229,7 @@ export function takeValue(at: number): unknown {
   return value;
 }
 
-/**
- * Reads the value at a word whose contents, if any, were taken: as `taken`, or as the reference at an index of `u32`.
- */
+/** Reads a value at a word whose contents, if any, were taken: as `taken`, or as a reference at an index of `u32`. */
 function readValue(word: number, taken: unknown, referenceAt: number): unknown {
   const at = typeAt(word);
   switch (i32[at]) {

@@ -89,10 +89,7 @@ function begin({ type, values }: Container, parent: Building | null): Building {
   return { parent, type, values, length, depth, base, capacity, mark, next: 0, count: 0, batch: 0 };
 }
 
-/**
- * Moves `count` values at the word `base` to a batch, and makes the batch if the number is 0. Returns the reference to
- * it.
- */
+/** Moves `count` values at the word `base` to a batch, a new one for the number 0. Returns the batch's reference. */
 export function appendToBatch(batch: number, base: number, count: number): number {
   const slot = enter(BatchRequest.WORDS);
   const half = slot * 2;
@@ -298,9 +295,7 @@ function makeUnread(pointer: number, type: number, number: number): Unread {
   return { pointer, type, number, target: type === Type.map || type === Type.dict ? new Map() : [] };
 }
 
-/**
- * Reads the container with the reference `number`, which is released. `take` reads elements that are not containers.
- */
+/** Reads the container of the reference `number` and releases it. `take` reads elements that are not containers. */
 export function readContainer(pointer: number, type: number, number: number, take: Take): Unread['target'] {
   return new Reader(take).read(makeUnread(pointer, type, number));
 }

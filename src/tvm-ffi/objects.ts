@@ -199,10 +199,7 @@ export function adoptObject(pointer: number, type: number, reference: number): O
   return new ObjectHandle(pointer, type, reference, null);
 }
 
-/**
- * The JavaScript functions and objects for native objects, by address. A native object keeps the same one while it
- * lives.
- */
+/** The JavaScript functions and objects for native objects, by address. A live native object keeps the same one. */
 const known = new Map<number, WeakRef<object>>();
 let sweepAt = 1024;
 

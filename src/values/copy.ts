@@ -21,10 +21,7 @@ export function copyDescriptor(source: Descriptor, device = source.device): Desc
   }
 }
 
-/**
- * The elements as vectors of bytes, which need no alignment. Every type with an alignment above one byte has whole
- * bytes.
- */
+/** The elements as vectors of bytes, which need no alignment. Types with an alignment above one have whole bytes. */
 function asBytes({ storage, dtype, device, shape, strides, bitOffset }: Descriptor): Descriptor {
   return new Descriptor(
     storage,

@@ -64,10 +64,7 @@ function limitOf({ base }: DTypeInfo): number {
   return base === 'float32' ? 1e6 : base === 'float16' ? 1e3 : 1e8;
 }
 
-/**
- * Not `Math.max(...)`, because the number of arguments is limited, and a tensor with many short axes shows all of its
- * elements.
- */
+/** Not `Math.max(...)`, because arguments are limited, and a tensor with many short axes shows all elements. */
 function longest(lengths: readonly number[]): number {
   return lengths.reduce((a, b) => Math.max(a, b), 0);
 }

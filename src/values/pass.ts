@@ -107,9 +107,7 @@ function merge(from: DTypeInfo, to: DTypeInfo, fromStart: number, toStart: numbe
   };
 }
 
-/**
- * Copies packed sub-byte elements by whole bytes where both sides are contiguous, and the remaining elements by bits.
- */
+/** Copies packed sub-byte elements by whole bytes where both sides are contiguous, and the rest by bits. */
 function wholeBytes(pass: Pass): Pass[] {
   const { from, to, shape, fromSteps, toSteps } = pass;
   const last = shape.length - 1;

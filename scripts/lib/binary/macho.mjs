@@ -26,9 +26,7 @@ export function readMachO(bytes) {
     libraries: [],
     imports: [],
     exports: [],
-    /**
-     * Imports that are bound to one library, and imports that the program or any library of the process may provide.
-     */
+    /** Imports that are bound to one library, and imports that the program or any loaded library may provide. */
     bound: [],
     flat: [],
     isSigned: false,
