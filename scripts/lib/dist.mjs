@@ -24,7 +24,7 @@ const sourceOf = (entry) => entry.replace(/^dist/, 'src').replace(/\.js$/, '.ts'
  */
 const basics = ['errors', 'dtype', 'device', 'layout'];
 
-/** Resolves imports in src. All files have side effects here; package.json names the files in dist without any. */
+/** Resolves imports in src. All files count as having side effects; package.json names those in dist without any. */
 const sources = {
   name: 'src',
   setup(build) {

@@ -165,7 +165,7 @@ function placeNear({ device }: Descriptor): DeviceInfo {
   return device.isHostAccessible ? cpu : device;
 }
 
-/** True when one value in host memory stands for all elements. */
+/** True when all elements are the same value in host memory. */
 function isRepeated({ shape, strides, device, dtype }: Descriptor): boolean {
   if (dtype.isSubByte || device.kind === 'cuda' || sizeOf(shape) === 1) return false;
   return strides.every((step, axis) => step === 0 || shape[axis] === 1);

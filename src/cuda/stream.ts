@@ -101,7 +101,7 @@ export class Stream {
     return new Stream({ device }, new Foreign(PER_THREAD_STREAM));
   }
 
-  /** The stream on which this thread queues work for a device: the one that {@link use} set, or the default stream. */
+  /** The stream on which this thread queues work for a device: set by {@link use}, or the default stream. */
   static current(device: Device = 'cuda:0'): Stream {
     const { id, name } = parseCudaDevice(device);
     return current[id] ?? Stream.default(name);

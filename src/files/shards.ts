@@ -51,6 +51,6 @@ export function* readShardIndex(file: FileExtent): Reading<ShardIndex> {
 }
 
 function isFileName(name: string): boolean {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression rejects control characters
   return name !== '' && name !== '.' && name !== '..' && !/[/\\:%?#\u0000-\u001f]/.test(name);
 }

@@ -22,9 +22,7 @@ import { Operation, TakeArrayRequest } from './wire-layout.js';
 
 const { u32 } = wire;
 
-/**
- * Converts tuples and lists to arrays, and integers of other types (NumPy's) to numbers. Leaves anything else as it is.
- */
+/** Converts tuples and lists to arrays, and integers of other types (NumPy's) to numbers. Keeps anything else. */
 function toValue(value: PyObject): unknown {
   if (!isPyObject(value)) return value;
   const { isinstance, hasattr, tuple, list } = importModule('builtins');

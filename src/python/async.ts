@@ -24,7 +24,7 @@ const waiting = new Map<number, Waiting>();
 const running = new Map<number, { readonly references: readonly Reference[]; readonly scope: AsyncResource }>();
 let lastNumber = 0;
 
-// biome-ignore lint/suspicious/noExplicitAny: a typed form of a Python function takes and returns what its author says
+// biome-ignore lint/suspicious/noExplicitAny: the author of a typed form of a Python function chooses its types
 type AnyFunction = (...args: any[]) => any;
 
 /** The arguments of a function, optionally followed by keyword arguments and a signal. */

@@ -25,7 +25,7 @@ export interface PythonBinding {
   rememberSignals(): void;
   /** Restores the signal handlers of the JavaScript runtime that libraries replaced. */
   keepSignals(): void;
-  /** Called right before the process ends. Runs Python's exit functions, and keeps libraries that still run calls. */
+  /** Runs Python's exit functions before the process ends. Libraries stay loaded while calls run in them. */
   leave(status: number): void;
   /** The number of the value that a JavaScript function threw, if this exception carries one; otherwise 0. */
   thrownBy(exception: number): number;

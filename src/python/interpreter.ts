@@ -61,7 +61,7 @@ export interface Python {
    * read-only flag for read-only memory. `copy: false` throws a `BufferError` instead, and `copy: true` always copies.
    */
   tensor(source: TensorSource, type?: PyObject, options?: TensorOptions): PyObject;
-  /** Calls a function that returns a tensor: `fromDLPack(callable(...args))` in one step, without a Python object. */
+  /** Calls a function that returns a tensor: `fromDLPack(callable(...args))` in one step, without a proxy. */
   callTensor(callable: PyObject, ...args: PyArgument[]): Tensor;
   /** `object[key]`. */
   getItem<T = PyObject>(object: PyObject, key: PyArgument): T;

@@ -19,7 +19,7 @@ import { Operation } from './wire-layout.js';
  * strings, bytes, booleans and None become JavaScript values. Everything else becomes a PyObject, which can be called,
  * iterated, printed, released with `[Symbol.dispose]()` and, if it is a tensor, passed to `fromDLPack`.
  */
-// biome-ignore lint/suspicious/noExplicitAny: what a Python object has is known to Python alone
+// biome-ignore lint/suspicious/noExplicitAny: only Python knows the attributes of a Python object
 export type PyObject = any;
 
 /**

@@ -25,7 +25,7 @@ export interface TensorOptions {
 
 const optionNames: OptionNames<TensorOptions> = { copy: true };
 
-/** The tensor as an object of a Python class, or as a `dlpack.Tensor` without a class. */
+/** The tensor as an object of a Python class. Without a class it becomes a `dlpack.Tensor`. */
 export function makeTensor(source: TensorSource, type?: PyObject, options?: TensorOptions): PyObject {
   const reference = type === undefined || type === null ? null : findReference(type);
   if (reference === null && type !== undefined && type !== null) {

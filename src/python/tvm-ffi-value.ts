@@ -8,7 +8,7 @@
 import { ArgumentTypeError } from '../errors.js';
 
 /** A value from Python. */
-// biome-ignore lint/suspicious/noExplicitAny: what a Python object has is known to Python alone
+// biome-ignore lint/suspicious/noExplicitAny: only Python knows the attributes of a Python object
 type PyObject = any;
 
 /** The names of two methods of every Python object. docs/guides/tvm-ffi.md specifies them. */

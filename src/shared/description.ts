@@ -128,7 +128,7 @@ function rangeOf(
   const span = spanOf(shape, strides);
   if (span === null) return null;
   const isPacked = dtype.isSubByte && (flags & Flag.subBytePadded) === 0;
-  // Packed elements start at multiples of their size within a byte, all others at aligned addresses.
+  // Packed elements start a whole number of elements after some byte, all others at aligned addresses.
   const unit = isPacked ? dtype.itemBits & -dtype.itemBits : dtype.alignment * 8;
   if (bitOffset % unit !== 0) {
     throw new LayoutError(

@@ -17,7 +17,9 @@ import { describeTensor, openDescription, type SharedTensor } from './descriptio
 import { type IssuedToken, issueToken, openToken, type TensorToken } from './token.js';
 
 export interface ShareOptions {
-  /** Which side opens the tensor: another thread of this process (the default), or another process of this machine. */
+  /**
+   * Where the tensor is opened: in another thread of this process (the default), or in another process of this machine.
+   */
   with?: 'worker' | 'process';
   /** For processes. false: adds no event after the work on the tensor, so the program orders the two sides itself. */
   sync?: boolean;

@@ -55,12 +55,12 @@ export function setBackend(find: () => Backend | null): void {
   backend = find;
 }
 
-/** The backend, or null where there is none. */
+/** The backend, or null if there is none. */
 export function getBackend(): Backend | null {
   return backend === null ? null : backend();
 }
 
-/** Host memory: native where there is a backend, a JavaScript buffer elsewhere. Not initialised. */
+/** Allocates host memory: native if there is a backend, otherwise a JavaScript buffer. Not initialised. */
 export function allocateHost(nbytes: number, device: DeviceInfo): Storage {
   return getBackend()?.allocate(nbytes, device) ?? new HeapStorage(new ArrayBuffer(nbytes));
 }

@@ -24,8 +24,8 @@ export type StreamProvider = (device: Device) => StreamLike | bigint | null;
 let provider: StreamProvider | null = null;
 
 /**
- * Sets the stream provider. From now on the device of a call's first argument outside the host uses the provider's
- * stream until the call returns or throws. Null: `withStream` alone sets streams.
+ * Sets the stream provider. From now on, the first argument of a call that is on a device other than the host selects
+ * that device, and the call runs on the provider's stream for it. Null: only `withStream` sets streams.
  */
 export function setStreamProvider(next: StreamProvider | null): void {
   if (next !== null && typeof next !== 'function') throw new ArgumentTypeError('provider', 'a function or null', next);
