@@ -30,7 +30,10 @@ export interface EmptyOptions {
   device?: Device;
   /** Each element narrower than a byte gets its own byte, as in NumPy, instead of being packed. */
   padded?: boolean;
-  /** Allocates memory that `shareTensor(x, { with: 'process' })` of `dlpack/shared` accepts, on `'cuda'` devices. */
+  /**
+   * Allocates memory for `shareTensor(x, { with: 'process' })` of `dlpack/shared`: on `'cuda'`, and on Linux on
+   * `'cpu'`.
+   */
   shareable?: boolean;
 }
 

@@ -76,7 +76,7 @@ export function openPage(path, url) {
   child.stderr.on('data', (chunk) => {
     errors = (errors + chunk).slice(-4000);
   });
-  for (const pipe of child.stdio.slice(3)) pipe.on('error', () => {}); // the browser closes these pipes, also when it ends
+  for (const pipe of child.stdio.slice(3)) pipe.on('error', () => {}); // the browser closes these pipes
   const ended = new Promise((resolve) => {
     child.on('error', (error) => resolve(String(error)));
     child.on('exit', (code, signal) => resolve(`ended with ${signal ?? code}\n${errors}`));

@@ -52,7 +52,7 @@ async function installNode(name) {
   await whenChanged(`platform-${name}`, ['scripts/lib/platforms.mjs'], [`${folder}/${name}/package.json`], async () => {
     mkdirSync(at(folder, name), { recursive: true });
     writeFileSync(at(folder, name, 'package.json'), '{ "private": true }\n');
-    const options = ['--no-audit', '--no-fund', '--ignore-scripts', '--force']; // force, because it is for another system
+    const options = ['--no-audit', '--no-fund', '--ignore-scripts', '--force']; // force: it is for another system
     await run(npm, ['install', ...options, spec], { cwd: at(folder, name) });
   });
   return at(folder, name, 'node_modules', name, 'bin', name.startsWith('node-win') ? 'node.exe' : 'node');

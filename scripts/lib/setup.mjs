@@ -260,7 +260,7 @@ export const buildKernels = () =>
         const flags = ['-O2', '-Wall', '-Wextra', '-Werror', '-fPIC', ...folders.map((folder) => `-isystem${folder}`)];
         const c = [...flags, '-xc', '-c', 'examples/kernels/add_one.c', '-o', 'build/kernels/add_one.o'];
         await run(compiler, c);
-        // The process has one loaded copy of the library, which provides its functions.
+        // Not linked with the library, because its functions come from the copy that the process has loaded.
         const library = (source, out, objects = []) =>
           run(compiler, [
             ...flags,
@@ -339,7 +339,7 @@ export const installRuntimes = () =>
     ),
   );
 
-/** Installs Debian packages for a file or a program, if its absence would fail the run and this is possible. */
+/** Installs the Debian packages of a missing file or program, in CI as root. Throws `Missing` elsewhere. */
 export async function installApt(needed, packages) {
   const isThere = async () =>
     needed.startsWith('/') ? existsSync(needed) : (await run('which', [needed], { allowFailure: true })).code === 0;

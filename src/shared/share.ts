@@ -41,15 +41,12 @@ const openNames: OptionNames<OpenOptions> = { stream: true };
 
 /**
  * With a worker: returns a token for `postMessage`. Each message holds its own reference, and both sides may dispose in
- * any order. With a process: returns plain values that any channel can carry. Host memory (on Linux) that was not
- * allocated as `shareable` is copied once. The other process waits for device work that was queued here. Keep the
- * tensor until the other process has opened it, and for device memory until that process has released it, because
- * neither the driver nor the garbage collector knows that it is in use.
+ * any order.
  *
- * With a process: plain values that any channel carries. Host memory (on Linux) that was not made as `shareable` is
- * copied once. Work on a device that was queued here comes first there. Keep the tensor until the other process has
- * opened it, for device memory until that process has released its own: neither the driver nor the collector knows that
- * it is used.
+ * With a process: returns plain values that any channel can carry. Host memory (on Linux) that was not allocated as
+ * `shareable` is copied once. The other process waits for device work that was queued here. Keep the tensor until the
+ * other process has opened it, and for device memory until that process has released it, because neither the driver nor
+ * the garbage collector knows that it is in use.
  */
 export function shareTensor(tensor: TensorView, options?: ShareOptions & { with?: 'worker' }): IssuedToken;
 export function shareTensor(tensor: TensorView, options: ShareOptions & { with: 'process' }): SharedTensor;

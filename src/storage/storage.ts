@@ -117,7 +117,7 @@ abstract class LentStorage extends Storage {
   }
 
   override shownBy(array: object): void {
-    // Call the producer's deleter only after the typed array is unreachable, which may outlive its tensor.
+    // The typed array may outlive its tensor, and the producer's deleter must wait for the array.
     if (this.owner !== null) keepBy(array, this);
   }
 }

@@ -58,7 +58,7 @@ export function invokeLocked(pointer: number, args: readonly unknown[]): unknown
   return callState.isUsed ? invokeInside(pointer, args, true) : invokeWith(pointer, args, 0, 0, true, false);
 }
 
-/** A call inside another call that uses more than its slot. The state of the outer call is saved and restored. */
+/** A call inside another call that uses more than its slot. It leaves the state of the outer call unchanged. */
 function invokeInside(pointer: number, args: readonly unknown[], locked: boolean): unknown {
   const { device, temporaries, lent } = callState;
   callState.device = null;
