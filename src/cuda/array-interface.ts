@@ -312,7 +312,7 @@ function byteAxes(shape: readonly number[], inBytes: readonly number[] | null, b
   return { shape: all, strides: [...stridesOf(inBytes, shape, uint8), 1] };
 }
 
-/** The device of an array without elements. Its address may be anything, but an address on a device counts. */
+/** The device of an array without elements: the wanted device, else the device of its address, else `'cuda:0'`. */
 function emptyDevice(pointer: bigint, wanted: DeviceInfo | null): DeviceInfo {
   const fallback = wanted ?? parseCudaDevice('cuda:0');
   return wanted !== null || pointer < 4096n ? fallback : (deviceOfPointer(pointer) ?? fallback);

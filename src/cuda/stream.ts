@@ -120,15 +120,13 @@ export class Stream {
     return this.#device.name;
   }
 
-  /**
-   * The driver's handle, which Python libraries accept: `1n` and `2n` for the default streams, an address otherwise.
-   */
+  /** The driver's handle, which Python libraries accept: `1n` and `2n` for the default streams, else an address. */
   get handle(): bigint {
     if (!(#handle in this)) throw new ArgumentTypeError('stream', 'a Stream', this);
     return this.#live();
   }
 
-  /** The handle without the property, which a program can override, because the driver crashes on a wrong handle. */
+  /** Not the property `handle`, which a program can override, because the driver crashes on a wrong handle. */
   #live(): bigint {
     if (this.#owned?.isDisposed === true) throw new DisposedError('Expected a live stream but it was disposed');
     return this.#handle;

@@ -39,7 +39,7 @@ export function stridedSlice(slice: { offset: number; extent: number; stride: nu
   return new StridedSlice(offset, extent, stride);
 }
 
-/** An index (drops the axis), a range `[begin, end)`, a {@link stridedSlice}, or {@link fullExtent}. */
+/** An index (drops the axis), a range `[begin, end]` without `end`, a {@link stridedSlice}, or {@link fullExtent}. */
 export type Slice = number | readonly [begin: number, end: number] | StridedSlice | typeof fullExtent;
 
 /** One slice for each axis. */

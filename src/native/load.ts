@@ -31,7 +31,7 @@ function isNativeAvailable(): boolean {
   return binding !== null || (failure === null && load(variable('DLPACK_ADDON') || null));
 }
 
-/** Whether the core has native memory. It works without, but the first time a warning explains the reason. */
+/** Whether the core has native memory. The core works without it, but warns once with the reason. */
 export function hasNativeMemory(): boolean {
   if (binding !== null || isNativeAvailable()) return true;
   if (!hasWarned && variable('DLPACK_QUIET') !== '1') {
