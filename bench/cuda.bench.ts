@@ -1,5 +1,5 @@
 /**
- * dlpack/cuda against PyTorch and CuPy, in one process on one GPU: npm run bench -- cuda on a machine with one, or
+ * dlpack/cuda against PyTorch and CuPy, in one process on one GPU: `npm run bench -- cuda` on a machine with a GPU, or
  * sh .gpu/run.sh after `npm run gpu -- pack` and then ./node --expose-gc build/bench/cuda.bench.js there.
  */
 
@@ -61,7 +61,7 @@ interface Row {
   readonly goal: string;
 }
 
-/** Ours and Python's in turns, so that both see the same machine. */
+/** Runs ours and Python's in turns, so that both see the same machine. */
 function compare(what: string, ours: () => void, peers: Record<string, string>, goal: string): Row {
   const times: number[] = [];
   const theirs = new Map<string, number[]>(Object.keys(peers).map((name) => [name, []]));
@@ -141,7 +141,7 @@ const rows: Row[] = [
   ),
 ];
 
-/** Bytes per second of an action on the device, read and written, GB/s; the best of some. */
+/** Bandwidth of an action on the device, read and written, in GB/s; the best of several runs. */
 function bandwidth(bytes: number, action: () => void): number {
   let best = 0;
   for (let round = 0; round < 10; round++) {
@@ -170,7 +170,7 @@ const bands: Band[] = [];
   const pinned = Tensor.empty([GIB], 'uint8', { device: 'cuda_host' });
   const there = Tensor.empty([GIB], 'uint8', onDevice);
   pinned.data.fill(1);
-  // The whole call, as a program sees it: queued, done, returned.
+  // The time of the whole call: queued, finished, returned.
   const wall = (action: () => void): number => {
     action();
     return GIB / Math.min(...sample(action, 1, 10));

@@ -1,5 +1,5 @@
 /**
- * Everyday operations beside NumPy, on every runtime, in one run.
+ * Everyday operations compared with NumPy, on every runtime, in one run.
  *
  *   npm run bench -- everyday
  */
@@ -36,7 +36,7 @@ const ask = (command: string, args: readonly string[]): Answer =>
       .at(-1) as string,
   );
 
-/** Samples of each side, row by row. A ratio is the median over the rounds of the two medians in that round. */
+/** Samples of each side, row by row. A ratio is the median, over all rounds, of the ratio of two medians. */
 const sides = new Map<string, Map<string, number[]>>();
 const ratios = new Map<string, Map<string, number[]>>();
 const push = (all: Map<string, Map<string, number[]>>, side: string, row: string, value: number): void => {

@@ -1,5 +1,5 @@
 /**
- * Exchange: our tensors among themselves, against what NumPy does among its own, in one run.
+ * Exchange: between our tensors, compared with NumPy between its own arrays, in one run.
  *
  *   npm run bench -- exchange
  */
@@ -58,7 +58,7 @@ const operations: Record<string, (n: number) => void> = {
   'fromDLPack(foreign JavaScript object), dispose': (n) => {
     for (let i = 0; i < n; i++) fromDLPack(foreign).dispose();
   },
-  // One call into the other addon for 64 deleters: that call is the harness, not the exchange.
+  // One call into the other addon for 64 deleters, because that call is part of the harness, not of the exchange.
   'exportManaged, deleter called from C': (n) => {
     for (let i = 0; i < n; i += batch.length) {
       for (let k = 0; k < batch.length; k++) batch[k] = exportManaged(x);
@@ -75,7 +75,10 @@ const operations: Record<string, (n: number) => void> = {
 
 type Use = (addresses: bigint[]) => void;
 
-/** Imports need something to import: made before the clock starts, and few at a time, as fresh as in a program. */
+/**
+ * Times imports. The tensors to import are made before the clock starts, a few at a time, so that they are as fresh as
+ * in a program.
+ */
 function sampleImports(make: () => bigint, use: Use, n: number, samples: number): number[] {
   const times: number[] = [];
   const addresses = new Array<bigint>(n).fill(0n);
@@ -125,7 +128,7 @@ for (let round = 0; round < ROUNDS; round++) {
   for (const [name, samples] of Object.entries(python.times)) add(name, samples);
 }
 
-/** Bytes and times with one and with a million tensors alive: two processes that take turns. */
+/** Bytes and times with one and with a million live tensors, in two processes that take turns. */
 async function live(kind: string): Promise<{ bytes: number; alone: number; crowded: number }> {
   const script = fileURLToPath(new URL('./live.js', import.meta.url));
   const start = async (count: number) => {

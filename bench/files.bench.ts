@@ -1,5 +1,6 @@
 /**
- * Files: a safetensors file of 2 GiB with 1000 tensors opened and taken, an npy file, and writing, beside Python in one run.
+ * Files: a safetensors file of 2 GiB with 1000 tensors opened and read, an npy file, and writing, compared with Python
+ * in one run.
  *
  *   npm run bench -- files
  */
@@ -32,7 +33,7 @@ const array = join(folder, 'array.npy');
 const TENSORS = 1000;
 const EACH = 2 * 1024 * 1024;
 
-/** 2 GiB in the page cache: every page is written once. */
+/** Writes 2 GiB, so that every page is in the page cache. */
 function makeFiles(): void {
   const header: Record<string, unknown> = {};
   for (let i = 0; i < TENSORS; i++) {
@@ -63,7 +64,7 @@ new PerformanceObserver((list) => {
   for (const entry of list.getEntries()) if ((entry as { detail?: { kind?: number } }).detail?.kind === 4) majors++;
 }).observe({ entryTypes: ['gc'] });
 
-/** Memory of this process alone, in bytes. */
+/** The private memory of this process, in bytes. */
 function privateBytes(): number {
   const match = /^Private_Dirty:\s+(\d+) kB/m.exec(readFileSync('/proc/self/smaps_rollup', 'utf8'));
   return Number(match?.[1]) * 1024;
@@ -81,7 +82,7 @@ async function timed(action: () => void | Promise<void>, count: number): Promise
 
 const rows: Record<string, Timing> = {};
 makeFiles();
-Tensor.zeros([1], 'int8').dispose(); // the addon is loaded
+Tensor.zeros([1], 'int8').dispose(); // loads the addon
 
 const open = () => openSafetensors(model).close();
 const take = () => {
@@ -119,7 +120,7 @@ let hasDevice = false;
 try {
   hasDevice = devices().length > 0;
 } catch {
-  // No driver.
+  // There is no driver.
 }
 if (hasDevice) {
   const upload = async () => {

@@ -1,4 +1,7 @@
-/** One kind of exchange with so many tensors alive. Tells the bytes of each, then times a batch whenever it is asked. */
+/**
+ * One kind of exchange with a given number of live tensors. Prints the bytes of each tensor, then times a batch on each
+ * request.
+ */
 
 import { createRequire } from 'node:module';
 import { fromDLPack, Tensor } from 'dlpack';

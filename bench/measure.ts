@@ -1,7 +1,10 @@
-/** Timing: medians of many samples, each long enough to matter and short enough to dodge a neighbour's noise. */
+/**
+ * Timing: medians of many samples. Each sample is long enough to be precise and short enough to avoid most noise from
+ * other processes.
+ */
 
 export interface Timing {
-  /** Nanoseconds for one operation: the median and the least of all samples. */
+  /** Nanoseconds for one operation: the median and the minimum of all samples. */
   readonly median: number;
   readonly min: number;
 }

@@ -1,6 +1,6 @@
 /**
- * 4 MiB of float32 between JavaScript and NumPy, against the other packages that run Python in the process of Node. They are
- * compiled into .cache/python-peers; each runs in a process of its own, because a process has one Python.
+ * 4 MiB of float32 between JavaScript and NumPy, against the other packages that run Python in the process of Node.
+ * They are compiled into .cache/python-peers. Each runs in a separate process, because a process has one Python.
  *
  *   npm run bench -- python-peers
  */
@@ -19,7 +19,7 @@ const venvPython = `${root}.venv/bin/python`;
 const ask = (code: string) => execFileSync(venvPython, ['-c', code], { encoding: 'utf8' }).trim();
 const libraries = ask('import sysconfig; print(sysconfig.get_config_var("LIBDIR"))');
 const packages = ask('import site; print(site.getsitepackages()[0])');
-/** The headers of this Node, where its distribution has them; node-gyp would fetch them otherwise. */
+/** The headers of this Node, if its distribution has them. Otherwise node-gyp would fetch them. */
 const prefix = dirname(dirname(process.execPath));
 const nodedir = existsSync(`${prefix}/include/node/node_api.h`) ? { npm_config_nodedir: prefix } : {};
 const environment = {
@@ -44,7 +44,7 @@ const peers: readonly Peer[] = [
     name: 'pymport',
     version: '1.5.1',
     addon: 'lib/binding',
-    // It compiles as C++14; newer versions of this header need C++17.
+    // It compiles as C++14, but newer versions of this header need C++17.
     overrides: { 'node-addon-api': '8.0.0' },
     build: [
       'exec',
@@ -71,7 +71,7 @@ function npm(args: readonly string[], cwd: string): string | null {
   return lines.find((line) => /error:|Error:|ERR!.*stack/.test(line)) ?? lines.at(-1) ?? `npm ended with ${status}`;
 }
 
-/** Where a peer is installed, or why it could not be. */
+/** The folder of an installed peer, or the reason why it could not be installed. */
 function install({ name, version, addon, overrides, build }: Peer): { folder: string; problem: string | null } {
   const folder = `${root}.cache/python-peers/${name}`;
   const inside = `${folder}/node_modules/${name}`;
@@ -85,10 +85,10 @@ function install({ name, version, addon, overrides, build }: Peer): { folder: st
   return { folder, problem };
 }
 
-/** Samples of every way, by its name. */
+/** The samples of every method, by name. */
 function measure(library: string, folder: string): Record<string, number[]> {
   const script = fileURLToPath(new URL('./drivers/python-peers.js', import.meta.url));
-  // Our own finds the virtual environment by itself.
+  // Our package finds the virtual environment by itself.
   const env = library === 'dlpack' ? process.env : environment;
   return JSON.parse(execFileSync(process.execPath, [script, library, folder], { encoding: 'utf8', env, cwd: root }));
 }

@@ -1,5 +1,6 @@
 /**
- * Python in the process: exchanges between JavaScript and its libraries, against the libraries' own, in one process.
+ * Python in the process: exchanges between JavaScript and Python libraries, compared with exchanges between the
+ * libraries, in one process.
  *
  *   npm run bench -- python
  */
@@ -61,7 +62,7 @@ const { from_dlpack: fromNumpy, add: npAdd, ndarray } = np;
 const { from_dlpack: fromTorch, add: torchAdd, Tensor: TorchTensor } = torch;
 const release = Symbol.dispose;
 
-/** An operation, what it is measured against, and the goal: a ratio, or nanoseconds more. */
+/** An operation, its counterpart, and the goal: a ratio, or additional nanoseconds. */
 interface Row {
   readonly name: string;
   readonly run: () => void;
@@ -154,7 +155,7 @@ const repeat = (run: () => void) => (n: number) => {
   for (let i = 0; i < n; i++) run();
 };
 const rows = [...exchanges, ...calls].map((row) => ({ ...row, loop: repeat(row.run), measure: main[row.batch] }));
-// The clock of both sides counts what this thread does, not what else runs on the machine.
+// Both sides use the CPU time of this thread, which ignores other work on the machine.
 const { thread_time_ns: now } = py.import('time');
 const time = (loop: (n: number) => void): number => {
   const start = now() as number;

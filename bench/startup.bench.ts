@@ -1,6 +1,6 @@
 /**
- * What an import costs, in a fresh process each, beside packages with native code and beside nothing. Processor time counts: other work on
- * the machine makes an import wait, but hardly changes what it takes.
+ * The cost of an import, each in a fresh process, compared with packages with native code and with an empty program.
+ * Counts CPU time, because other work on the machine makes an import wait but hardly changes its CPU time.
  *
  *   npm run bench -- startup
  */
@@ -32,7 +32,7 @@ const rows: Record<string, Row> = {
   sharp: imports('sharp', libraries),
   '@tensorflow/tfjs-core': imports('@tensorflow/tfjs-core', libraries),
 };
-// DLPACK_BASE names another build of this package, to compare with.
+// DLPACK_BASE names another build of this package for comparison.
 const { DLPACK_BASE } = process.env;
 if (DLPACK_BASE) rows['dlpack, the build to compare with'] = imports('dlpack', DLPACK_BASE);
 

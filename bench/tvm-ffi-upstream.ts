@@ -1,6 +1,6 @@
 /**
- * The rows of upstream's benchmark (apache/tvm-ffi, tests/scripts/benchmark_dlpack.py and benchmark_pycallback.py), under their
- * names: what does the same here, and what was published for other machines.
+ * The rows of upstream's benchmark (apache/tvm-ffi, tests/scripts/benchmark_dlpack.py and benchmark_pycallback.py),
+ * under their names: the same operations here, and the figures published for other machines.
  */
 
 import { createRequire } from 'node:module';
@@ -11,7 +11,7 @@ import { type FFIFunction, toFunction } from 'dlpack/tvm-ffi';
 type Batch = (n: number) => void;
 
 export interface UpstreamRow {
-  /** What Node does; absent where upstream measures another library's operation. */
+  /** The operation in Node; absent if upstream measures another library's operation. */
   readonly here?: { readonly what: string; readonly batch: Batch };
   /** Nanoseconds as published: Python in apache/tvm#17927, Python and Julia in TVMFFI.jl. */
   readonly published?: readonly [python2025?: number, python?: number, julia?: number];
@@ -27,7 +27,7 @@ const peer = createRequire(import.meta.url)('../native/peer.node') as {
   deleteLegacy(address: bigint): void;
 };
 
-/** A tensor of another JavaScript library, as docs/spec.md says. */
+/** A tensor of another JavaScript library, according to docs/spec.md. */
 function producer(array: Float32Array<ArrayBuffer>): object {
   return {
     [DLPACK]: (): ManagedTensor => ({
@@ -46,7 +46,7 @@ function producer(array: Float32Array<ArrayBuffer>): object {
 
 const three = <T>(make: () => T): [T, T, T] => [make(), make(), make()];
 
-/** Calls nop with three tensors that are made for it and disposed after it. */
+/** Calls nop with three tensors that are made before and disposed after the call. */
 function fresh(nop: FFIFunction, make: (index: number) => Tensor): Batch {
   return (n) => {
     for (let i = 0; i < n; i++) {

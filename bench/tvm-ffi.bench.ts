@@ -1,5 +1,5 @@
 /**
- * Calls through TVM-FFI: from Node and from Python, into the same libraries, in one run.
+ * TVM-FFI calls from Node and from Python, into the same libraries, in one run.
  *
  *   npm run bench -- tvm-ffi
  */
@@ -97,7 +97,7 @@ class Table {
     for (const [name, samples] of Object.entries(python)) add(this.theirs, name, samples);
   }
 
-  /** Cells of a row: Node's median and least, Python's, and both ratios. */
+  /** The cells of a row: Node's median and minimum, Python's, and both ratios. */
   cells(name: string): string {
     const own = this.ours.has(name) ? summarise(this.ours.get(name) as number[]) : undefined;
     const peer = this.theirs.has(name) ? summarise(this.theirs.get(name) as number[]) : undefined;
@@ -106,7 +106,7 @@ class Table {
     return [show(own?.median), show(own?.min), show(peer?.median), show(peer?.min), ratio, least].join(' | ');
   }
 
-  /** Node's time for one row over Python's for another: of medians, and of the least. */
+  /** The ratio of Node's time for one row to Python's time for another: of medians, and of minimums. */
   against(name: string, other: string): string {
     const own = summarise(this.ours.get(name) as number[]);
     const peer = summarise(this.theirs.get(other) ?? []);

@@ -1,9 +1,4 @@
-/**
- * Copies and casts against NumPy, ml_dtypes, PyTorch, memcpy and memset, side by side. `node build/bench/values.bench.js`
- * writes bench/results/values.md; with names of groups, `copies` or `copies:2` for two threads alone, it measures those and
- * keeps the rows that it has of others.
- * Every operation is run in turns by all of them, so that a busy machine is busy for all.
- */
+/** All libraries run every operation in turns, so that a busy machine affects all of them. */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
@@ -23,7 +18,7 @@ interface Timing {
   readonly median: number;
 }
 
-/** What is kept between runs of single groups. */
+/** Results that are kept between runs of single groups. */
 interface Results {
   sharing: number;
   versions: Record<string, string>;
@@ -39,7 +34,7 @@ function timingOf(seconds: readonly number[]): Timing | null {
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const ofProject = `${root}.venv/${process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python'}`;
-/** DLPACK_PYTHON has NumPy and ml_dtypes on a machine without the project's own. */
+/** DLPACK_PYTHON names a Python with NumPy and ml_dtypes on a machine without the project's own. */
 const python = process.env.DLPACK_PYTHON ?? ofProject;
 
 async function measure(threads: number, operations: readonly Operation[], results: Results): Promise<string[]> {
@@ -134,7 +129,7 @@ function pageOf({ sharing, versions, rows }: Results): string {
   return lines.join('\n');
 }
 
-// Not under build/bench, which every change empties.
+// Not under build/bench, which every build empties.
 const kept = `${root}build/values-results.json`;
 const wanted = process.argv.slice(2).map((argument) => argument.split(':') as [string, string?]);
 for (const [name] of wanted) {

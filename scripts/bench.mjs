@@ -1,4 +1,4 @@
-// npm run bench: all benchmarks, or those named: npm run bench -- exchange. Results go to bench/results.
+// npm run bench: runs all benchmarks, or the named ones: npm run bench -- exchange. Results go to bench/results.
 import { readdirSync } from 'node:fs';
 import { prepare } from './lib/setup.mjs';
 import { at, main, run } from './lib/steps.mjs';

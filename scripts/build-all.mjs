@@ -1,5 +1,6 @@
-// npm run build:all [-- target ...]: the addons of all platforms that the package ships, from one machine. With --layer only
-// native/platform is compiled, for each of them: what differs between systems, in seconds.
+// npm run build:all [-- target ...]: builds the addons of all platforms that the package ships, on one machine. With
+// --layer it compiles only native/platform for each target. This checks the parts that differ between systems in
+// seconds.
 import { copyFileSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { compileFlags, linkFlags, sources } from '../native/flags.mjs';
@@ -12,7 +13,7 @@ import { installZig, zig } from './lib/zig.mjs';
 
 const objectOf = (folder, source) => join(folder, `${source.replaceAll('/', '-')}.o`);
 
-/** Zig has GCC's helpers in a library of its own; old C libraries keep threads in a second file. */
+/** Zig has GCC's helper functions in its own library, and old C libraries have threads in a second file. */
 function zigLinkFlags({ platform }) {
   const flags = linkFlags(platform).filter((flag) => flag !== '-lgcc' && flag !== '-nodefaultlibs');
   return platform === 'linux' ? [...flags, '-lpthread', '-s'] : [...flags, '-s'];
@@ -36,7 +37,7 @@ async function compile(target) {
   await run(zig(), ['cc', '-target', target.zig, ...objects, '-o', linked(target), ...zigLinkFlags(target)]);
 }
 
-/** Not in prebuilds at once: `npm run build` writes this machine's addon there. */
+/** Not directly in prebuilds, because `npm run build` writes this machine's addon there. */
 const linked = (target) => `.cache/objects/${target.name}/dlpack.node`;
 
 const build = (target) =>

@@ -1,4 +1,4 @@
-// npm run build: the package from a fresh clone.
+// npm run build: builds the package from a fresh clone.
 import { buildNative } from './lib/native.mjs';
 import { buildTypeScript, checkNode, installPackages } from './lib/setup.mjs';
 import { main } from './lib/steps.mjs';

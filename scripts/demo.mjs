@@ -1,4 +1,4 @@
-// npm run demo: from a fresh clone to a tensor that crosses into an addon, a worker and a kernel and back.
+// npm run demo: builds a fresh clone and sends a tensor into an addon, a worker and a kernel and back.
 import { buildNative } from './lib/native.mjs';
 import {
   buildExampleAddon,

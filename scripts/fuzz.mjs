@@ -1,6 +1,6 @@
-// npm run fuzz -- [core|workers] [--minutes n] [--seed s]: random operations against an oracle, each run in a process of its own with
-// a seed of its own, in turns with flags that make the collector move and run often. A failure prints its command and the last
-// operations.
+// npm run fuzz -- [core|workers] [--minutes n] [--seed s]: runs random operations against an oracle. Each run is a
+// separate process with its own seed, alternately with flags that make the garbage collector move objects and run
+// often. A failure prints its command and the last operations.
 import { mkdirSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { prepare } from './lib/setup.mjs';

@@ -1,5 +1,5 @@
-// npm run gpu: the tests of tests/gpu on this machine's GPU; `-- name` runs the files whose path contains it.
-// npm run gpu -- pack: a folder .gpu that runs them on another machine.
+// npm run gpu: runs the tests of tests/gpu on this machine's GPU; `-- name` runs the files whose path contains it. npm
+// run gpu -- pack: makes a folder .gpu that runs them on another machine.
 import { packGpuSuite } from './lib/gpu-pack.mjs';
 import { gpuMissing, runGpuSuite } from './lib/gpu-suite.mjs';
 import { prepare } from './lib/setup.mjs';

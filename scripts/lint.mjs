@@ -1,4 +1,4 @@
-// npm run lint: formatters and linter. npm run fix (lint --fix) applies what they can.
+// npm run lint: runs the formatters and the linter. npm run fix (lint --fix) applies their fixes.
 import { checkNode, formatNative, installFormatter, installPackages, tool } from './lib/setup.mjs';
 import { main, run } from './lib/steps.mjs';
 

@@ -1,5 +1,6 @@
-// npm run sanitize: the addon built with sanitizers, under the suites that make sense for each; `-- thread` runs one of them,
-// `-- address native/` only the test files whose path contains that. Fails on a report that has a frame of ours.
+// npm run sanitize: builds the addon with sanitizers and runs suitable test suites for each; `-- thread` runs one
+// sanitizer, `-- address native/` only the test files whose path contains that. Fails on a report with a frame of our
+// code.
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildSanitized } from './lib/native.mjs';
@@ -7,19 +8,21 @@ import { runTests, summary } from './lib/run-tests.mjs';
 import { prepare } from './lib/setup.mjs';
 import { at, Missing, main, run } from './lib/steps.mjs';
 
-/** What each sanitizer is good at. Under `thread` everything is some ten times as slow, so only tests with threads run. */
+/** The settings of each sanitizer. `thread` makes everything about ten times slower, so it runs only threaded tests. */
 const sanitizers = {
   address: {
     flags: ['-fsanitize=address,undefined'],
     library: 'libasan.so',
     options: {
-      // Node and Python leak on purpose at their end. PyTorch throws C++ exceptions through frames that are not instrumented.
+      // Node and Python leak on purpose when they exit. PyTorch throws C++ exceptions through frames that are not
+      // instrumented.
       ASAN_OPTIONS:
         'detect_leaks=0:detect_odr_violation=0:alloc_dealloc_mismatch=0:allocator_may_return_null=1:handle_segv=0',
       UBSAN_OPTIONS: 'print_stacktrace=1',
     },
     suites: /^(unit\/|native\/|cuda\/|interop\/(python\/[a-z]+\.|tvm-ffi\/|libraries\/))/,
-    // Memory and time: sanitized memory is never reused at once, and 600 seconds of SIMD comparisons show nothing more.
+    // These tests need too much memory or time: sanitized memory is not reused at once, and 600 seconds of SIMD
+    // comparisons find nothing more.
     without: /unit\/values\/(identical|rows)|native\/large-blocks|interop\/python\/lifetime/,
   },
   thread: {
@@ -33,7 +36,7 @@ const sanitizers = {
 
 const reportFolder = '.cache/sanitize';
 
-/** The reports that the processes of one test file wrote, and those among them with a frame of ours. */
+/** The reports that the processes of one test file wrote, and the reports among them with a frame of our code. */
 function takeReports() {
   const files = readdirSync(at(reportFolder));
   const reports = files.map((file) => readFileSync(at(reportFolder, file), 'utf8'));
@@ -55,7 +58,7 @@ async function runtimeLibrary(name) {
 async function sanitize(name, filter) {
   const { flags, library, options, suites, without } = sanitizers[name];
   const addon = await buildSanitized(name, flags);
-  // libstdc++ first in line: the sanitizer looks for the function that throws before any library that brings it is loaded.
+  // Preload libstdc++, because the sanitizer looks for the throwing function before any library loads libstdc++.
   const preload = [await runtimeLibrary(library), await runtimeLibrary('libstdc++.so.6')];
   rmSync(at(reportFolder), { recursive: true, force: true });
   mkdirSync(at(reportFolder), { recursive: true });
@@ -76,7 +79,7 @@ async function sanitize(name, filter) {
       for (const text of ours) console.log(`  ${file}\n${text}`);
       bad.push(...ours);
     },
-    workers: 1, // reports are told apart by the file that runs
+    workers: 1, // one test file at a time, so that each report belongs to a known file
   });
   console.log(`${name}: ${summary(total)}, ${bad.length} reports of ours`);
   return total.failed + bad.length + (total.passed === 0 ? 1 : 0);

@@ -1,4 +1,5 @@
-// npm run soak -- [--minutes n]: exchanges with every peer for so long, and prints counts, memory and latencies as it goes.
+// npm run soak -- [--minutes n]: exchanges tensors with every peer for that time, and prints counts, memory and
+// latencies.
 import { parseArgs } from 'node:util';
 import { prepare } from './lib/setup.mjs';
 import { at, main, run } from './lib/steps.mjs';

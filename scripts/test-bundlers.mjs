@@ -1,4 +1,5 @@
-// npm run test:bundlers: the packed package with bundlers, test runners and package managers. `-- types` runs one file of them.
+// npm run test:bundlers: tests the packed package with bundlers, test runners and package managers. `-- types` runs one
+// test file.
 import { installBundlers, packForBundlers } from './lib/bundlers.mjs';
 import { buildNative } from './lib/native.mjs';
 import { runTests, summary } from './lib/run-tests.mjs';

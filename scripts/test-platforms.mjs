@@ -1,5 +1,6 @@
-// npm run test:platforms [-- target ...]: the suite with the addons of other platforms, as far as this machine can run
-// them, and a table of what ran, what did not, and why. `--quick` takes the files that show that an addon works.
+// npm run test:platforms [-- target ...]: runs the suite with the addons of other platforms, as far as this machine can
+// run them, and prints a table of what ran, what did not, and why. `--quick` runs the files that show that an addon
+// works.
 import { existsSync } from 'node:fs';
 import { makeTree, platforms } from './lib/platforms.mjs';
 import { runTests, summary } from './lib/run-tests.mjs';
@@ -8,12 +9,12 @@ import { at, Missing, main, step } from './lib/steps.mjs';
 import { prebuildOf } from './lib/targets.mjs';
 import { installZig } from './lib/zig.mjs';
 
-/** Only what needs neither the repository nor other libraries makes sense on another platform. */
+/** Only tests that need neither the repository nor other libraries make sense on another platform. */
 const portable = /^(unit|native)\//;
 const quick =
   /^(unit\/(dtype|device|layout|tensor|errors)|unit\/values\/elements|native\/(exchange|lifetime|workers))\./;
 
-/** Whether the addon is for the machine that runs this. */
+/** True when the addon is for the machine that runs this script. */
 const isHost = ({ platform, arch, target }) =>
   platform === process.platform && arch === process.arch && !target.endsWith('-musl');
 
@@ -38,7 +39,7 @@ async function runPlatform(platform, isQuick) {
   const common = {
     folder: `${tree}/build/tests`,
     command: started.command,
-    env: { ...started.env, CI: '' }, // counterparts that no platform here has are skipped, and counted
+    env: { ...started.env, CI: '' }, // counterparts that are missing here are skipped and counted
     intoFiles: platform.platform === 'win32' && !isHost(platform),
   };
   const total = await runTests({

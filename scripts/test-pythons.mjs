@@ -1,5 +1,6 @@
-// npm run test:pythons: the Python tests on every CPython from 3.9 on that this machine has, with the same addon. Those of
-// PYTHONS (executables, separated as in PATH), of pyenv, and python3.x on the PATH. `-- 3.12` runs one of them.
+// npm run test:pythons: runs the Python tests on every CPython from 3.9 on that this machine has, with the same addon.
+// It finds the executables in PYTHONS (separated as in PATH), the versions of pyenv, and python3.x on the PATH. `--
+// 3.12` runs one version.
 import { existsSync, readdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -33,7 +34,7 @@ async function findPythons() {
       if (isShared) found.set(name, { name, version, executable });
       else console.log(`${executable}: left out, it has no shared library`);
     } catch {
-      // Not there, or a shim of a version that is not active.
+      // It does not exist, or it is a shim of a version that is not active.
     }
   }
   return [...found.values()].sort(
@@ -57,7 +58,7 @@ async function makeEnvironment({ name, version, executable }) {
   return folder;
 }
 
-/** Before 2.1 NumPy neither sends nor takes versioned capsules: arrays are read-only there. */
+/** NumPy before 2.1 neither sends nor accepts versioned capsules, so its arrays are read-only. */
 async function hasOldNumPy(folder) {
   const script = 'import sys, numpy; sys.exit(tuple(map(int, numpy.__version__.split(".")[:2])) < (2, 1))';
   return (await run(join(folder, 'bin/python'), ['-c', script], { allowFailure: true })).code !== 0;
@@ -72,7 +73,7 @@ await main(async () => {
   for (const python of pythons) {
     const folder = await makeEnvironment(python);
     console.log(`Tests on Python ${python.version}${python.name.endsWith('t') ? ', free-threaded' : ''}`);
-    // Libraries that have no wheel for a version are skipped, in CI too.
+    // Libraries without a wheel for a version are skipped, in CI too.
     const env = { VIRTUAL_ENV: folder, CI: '' };
     const isOld = await hasOldNumPy(folder);
     if (isOld) console.log('  left out: tensors and convert, which need NumPy 2.1; this Python has none');

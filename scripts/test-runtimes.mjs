@@ -1,4 +1,4 @@
-// npm run test:runtimes: the suite on every supported runtime, with the same addon. `-- bun` runs one of them.
+// npm run test:runtimes: runs the suite on every supported runtime, with the same addon. `-- bun` runs one runtime.
 import { runTests, summary } from './lib/run-tests.mjs';
 import { installRuntimes, prepare, runtimePath, runtimes } from './lib/setup.mjs';
 import { main } from './lib/steps.mjs';
@@ -11,7 +11,8 @@ await main(async () => {
   const lines = [];
   for (const runtime of runtimes.filter((r) => r.folder.includes(only))) {
     console.log(`Tests on ${runtime.name}`);
-    // What looks at the repository instead of the running package is the same everywhere: npm test has it.
+    // Tests that check the repository instead of the running package have the same result everywhere, so only npm test
+    // runs them.
     const exclude = (file) => /^(architecture|browser)/.test(file);
     const total = await runTests({ command: runtimePath(runtime), args: runtime.args, filter, exclude });
     lines.push(`${runtime.name.padEnd(8)} ${summary(total)}`);

@@ -1,10 +1,10 @@
-// npm run test:upstream: the tests that NumPy's and pyarrow's wheels carry, inside our embedded Python and in Python itself. What passes there
-// must pass here. `-- numpy` runs the suites whose name contains that.
+// npm run test:upstream: runs the tests in the wheels of NumPy and pyarrow inside our embedded Python and in Python
+// itself. Tests that pass in Python must pass here. `-- numpy` runs the suites whose name contains that.
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { buildNative, buildTypeScript, checkNode, installPackages, installUpstream } from './lib/setup.mjs';
 import { at, main, run, step } from './lib/steps.mjs';
 
-/** Suites: a package and files of it. Files that compile extensions or need other programs are left out. */
+/** The suites: a package and its files. Files that compile extensions or need other programs are omitted. */
 const suites = {
   'numpy exchange': [
     'numpy._core',
@@ -26,13 +26,13 @@ const suites = {
 
 const python = at('.venv-upstream', process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python');
 
-/** Without a cache, without plug-ins of the machine, and with hypothesis told not to look at the clock. */
+/** No cache, no plug-ins of the machine, and no time limits in hypothesis. */
 const argumentsFor = ([name, files], report) => [
   ...['-q', '-p', 'no:cacheprovider', '--no-header', '--tb=line', `--junitxml=${report}`],
   ...['--pyargs', ...files.map((file) => `${name}.tests.${file}`)],
 ];
 
-/** Names of the tests in a report, by how they ended. */
+/** The names of the tests in a report, by outcome. */
 function readReport(path) {
   const ended = new Map();
   const text = readFileSync(path, 'utf8');

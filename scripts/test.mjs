@@ -1,4 +1,5 @@
-// npm test: set-up, lint, and all tests on this runtime. `npm test -- name` runs the files whose path contains it.
+// npm test: runs the set-up, lint, and all tests on this runtime. `npm test -- name` runs the files whose path contains
+// it.
 import { runTests, summary } from './lib/run-tests.mjs';
 import { formatNative, installBrowser, installFormatter, prepare, tool } from './lib/setup.mjs';
 import { main, run, step } from './lib/steps.mjs';
@@ -15,7 +16,7 @@ await main(async () => {
     });
   }
   console.log(`Tests on Node ${process.versions.node}`);
-  // These fill large tensors through `.data`, which is a copy where external ArrayBuffers are forbidden.
+  // These tests fill large tensors through `.data`, which is a copy if external ArrayBuffers are forbidden.
   const exclude = (file) => process.env.DLPACK_NO_EXTERNAL_BUFFERS === '1' && /^unit.values.rows/.test(file);
   const total = await runTests({ command: process.execPath, args: ['--expose-gc'], filter, exclude });
   console.log(summary(total));

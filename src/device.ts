@@ -6,7 +6,7 @@
 
 import { ArgumentTypeError, describe, UnsupportedDeviceError } from './errors.js';
 
-/** `DLDeviceType` of dlpack.h 1.3. Numbers 5 and 6 were never given out. */
+/** `DLDeviceType` of dlpack.h 1.3. DLPack never assigned the numbers 5 and 6. */
 export const DeviceType = {
   cpu: 1, // kDLCPU
   cuda: 2, // kDLCUDA
@@ -28,7 +28,10 @@ export const DeviceType = {
 
 /** Names of device types. */
 export type DeviceKind = keyof typeof DeviceType;
-/** A device: the kind, and its number where it has one. Host, pinned and managed memory has none: `'cpu:1'` is `'cpu'`. */
+/**
+ * A device: a kind and, where the kind has several devices, a number. `'cpu'`, pinned and managed memory have no
+ * number, so `'cpu:1'` means `'cpu'`.
+ */
 export type Device = DeviceKind | `${DeviceKind}:${number}`;
 
 /** The two numbers of `DLDevice`. */
@@ -37,17 +40,17 @@ export interface DLDevice {
   readonly id: number;
 }
 
-/** One frozen object for each device met so far. */
+/** A device. There is one frozen object for each device. */
 export interface DeviceInfo extends DLDevice {
   readonly name: Device;
   readonly kind: DeviceKind;
-  /** The processor can read and write this memory through its address. */
+  /** The CPU can read and write this memory through its address. */
   readonly isHostAccessible: boolean;
-  /** `data` is an address to which a byte offset may be added (not an opaque handle). */
+  /** `data` is an address that allows arithmetic, not an opaque handle. */
   readonly isAddressable: boolean;
 }
 
-/** The number of such memory is always 0 (dlpack.h), and its name has none. */
+/** Host, pinned and managed memory always has the device id 0 (dlpack.h), which the name omits. */
 const unnumbered: ReadonlySet<DeviceKind> = new Set(['cpu', 'cuda_host', 'rocm_host', 'cuda_managed']);
 const hostAccessible: ReadonlySet<DeviceKind> = new Set(['cpu', 'cuda_host', 'rocm_host', 'cuda_managed']);
 const addressable: ReadonlySet<DeviceKind> = new Set([
@@ -83,12 +86,12 @@ function makeDevice(kind: DeviceKind, id: number): DeviceInfo {
   return info;
 }
 
-/** The device of a `DLDevice`. Refuses types that DLPack 1.3 does not define, naming the number. */
+/** The device of a `DLDevice`. Throws an error that names the number if DLPack 1.3 does not define the type. */
 export function deviceFromType(type: number, id: number): DeviceInfo {
   if (typeof type !== 'number' || typeof id !== 'number') {
     throw new ArgumentTypeError('device', 'the numbers type and id', [type, id]);
   }
-  // A negative or fractional id must not reach another type's key.
+  // A negative or fractional id must not match the key of another type.
   const known = (id & 0x7fffffff) === id ? byType.get(type * 4294967296 + id) : undefined;
   if (known !== undefined) return known;
   const kind = kindByType.get(type);

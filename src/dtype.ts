@@ -1,7 +1,7 @@
 /**
  * Element types: every type code of DLPack 1.3, by name and by `(code, bits, lanes)`.
  *
- * A name is a base such as `'float32'`, `'bfloat16'`, `'float8_e4m3fn'` or `'int4'`, and `'x4'` behind it for vector
+ * A name is a base such as `'float32'`, `'bfloat16'`, `'float8_e4m3fn'` or `'int4'`, followed by `'x4'` for four vector
  * lanes: `'float32x4'`.
  *
  * @module
@@ -38,9 +38,9 @@ export type Float16Data =
   | (typeof globalThis extends { Float16Array: { prototype: infer F } } ? F : never);
 
 /**
- * The typed array of each base dtype. Types that JavaScript has no array for show their bytes: one `Uint16Array`
- * element for each `bfloat16`, one `Uint8Array` element for each `float8`, packed bytes for types below eight bits,
- * interleaved parts for complex numbers, raw bytes for 128-bit scalars.
+ * The typed array of each base dtype. Where JavaScript has no matching array, the array shows raw bits: one
+ * `Uint16Array` element for each `bfloat16`, one `Uint8Array` element for each `float8`, packed bytes for types below
+ * eight bits, interleaved parts for complex numbers, raw bytes for 128-bit scalars.
  */
 export interface DTypeMap {
   bool: Uint8Array;
@@ -113,7 +113,7 @@ type ScalarOfBase<B extends BaseDType> = B extends WideInteger
         ? Uint8Array
         : number;
 
-/** The JavaScript value of one element; an array of them for a dtype with lanes. */
+/** The JavaScript value of one element. A dtype with lanes has an array of values. */
 export type Scalar<D extends DType> = D extends BaseDType ? ScalarOfBase<D> : readonly ScalarOfBase<BaseOf<D>>[];
 
 /** The three numbers of `DLDataType`. */
@@ -128,7 +128,7 @@ type TypedArrayConstructor = {
   new (buffer: ArrayBufferLike, byteOffset: number, length: number): TypedArray;
 };
 
-/** What the rest of the package needs to know about a dtype. One frozen object for each, shared. */
+/** Properties of a dtype. There is one frozen object for each dtype. */
 export interface DTypeInfo extends DLDataType {
   readonly name: DType;
   readonly base: BaseDType;
@@ -136,9 +136,9 @@ export interface DTypeInfo extends DLDataType {
   readonly packed: number;
   /** Bits of one element, all lanes together. */
   readonly itemBits: number;
-  /** True when elements are smaller than, or not a multiple of, a byte and lie packed unless flagged as padded. */
+  /** True when an element is not a whole number of bytes. Such elements are packed unless flagged as padded. */
   readonly isSubByte: boolean;
-  /** Bytes that one element's address must be a multiple of. */
+  /** The address of an element must be a multiple of this number of bytes. */
   readonly alignment: number;
   readonly array: TypedArrayConstructor;
 }
@@ -227,12 +227,12 @@ function makeInfo(base: BaseDType, lanes: number): DTypeInfo {
   return info;
 }
 
-/** The dtype of a `DLDataType`. Refuses what DLPack 1.3 does not define, naming the numbers. */
+/** The dtype of a `DLDataType`. Throws an error that names the numbers if DLPack 1.3 does not define them. */
 export function dtypeFromCode(code: number, bits: number, lanes: number): DTypeInfo {
   if (typeof code !== 'number' || typeof bits !== 'number' || typeof lanes !== 'number') {
     throw new ArgumentTypeError('dtype', 'the numbers code, bits and lanes', [code, bits, lanes]);
   }
-  // The key packs a byte, a byte and sixteen bits: a number outside its field must not reach a neighbour's.
+  // The key packs 8, 8 and 16 bits, so a number that is too large for its field must not spill into the next field.
   const fits = (code & 0xff) === code && (bits & 0xff) === bits && (lanes & 0xffff) === lanes;
   const known = fits ? byKey.get(keyOf(code, bits, lanes)) : undefined;
   if (known !== undefined) return known;
@@ -253,7 +253,7 @@ export function dtypeFromCode(code: number, bits: number, lanes: number): DTypeI
   return makeInfo(base, lanes);
 }
 
-/** The dtype of a name: `'float32'`, `'float8_e4m3fn'`, `'float32x4'`. */
+/** The dtype with this name: `'float32'`, `'float8_e4m3fn'`, `'float32x4'`. */
 export function dtypeFromName(name: string): DTypeInfo {
   const known = byName.get(name);
   if (known !== undefined) return known;
@@ -267,7 +267,7 @@ export function dtypeFromName(name: string): DTypeInfo {
   return makeInfo(base as BaseDType, lanes);
 }
 
-/** The name that was meant, where there is one; examples otherwise, because all names would hide the remedy. */
+/** The name that was probably meant, or examples, because a list of all names would hide the remedy. */
 function remedyFor(name: string): string {
   const other = otherNames(name);
   if (other !== undefined) return `, which is '${other}' here`;
@@ -277,7 +277,7 @@ function remedyFor(name: string): string {
     : "; names are such as 'float32', 'int64', 'bfloat16', 'bool', 'float32x4' (dtypes lists all of them)";
 }
 
-/** What other libraries and languages call a dtype: `torch.float32`, `Float32`, `f32`, `fp16`, `bf16`, `double`. */
+/** Translates names of other libraries and languages: `torch.float32`, `Float32`, `f32`, `fp16`, `bf16`, `double`. */
 function otherNames(name: string): string | undefined {
   const short = name.toLowerCase().replace(/^.*\./, '');
   if (short === 'float' || short === 'double') return short === 'float' ? 'float32' : 'float64';
@@ -297,7 +297,7 @@ export function formatDType(dtype: DLDataType): DType {
   return parseDType(dtype).name;
 }
 
-/** Bits from one element to the next: packed types lie side by side, padded ones start on a byte. */
+/** Bits from one element to the next. Packed elements lie side by side, padded elements start on a byte. */
 export function strideBits(dtype: DTypeInfo, padded: boolean): number {
   return dtype.isSubByte && padded ? Math.ceil(dtype.itemBits / 8) * 8 : dtype.itemBits;
 }
@@ -314,7 +314,7 @@ export function sizeBytes(dtype: DTypeInfo, count: number, padded = false): numb
   return Math.ceil(bits / 8);
 }
 
-/** The dtype of each class of typed arrays, by the name that `Symbol.toStringTag` tells. */
+/** The dtype of each typed array class, by its `Symbol.toStringTag`. */
 const naturalDTypes = {
   Int8Array: 'int8',
   Int16Array: 'int16',

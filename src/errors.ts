@@ -1,7 +1,7 @@
 /**
  * Every error this package throws. One base class, a literal `tag`, typed fields, a `cause`.
  *
- * Errors are recognised by a registered symbol, never by `instanceof`: two copies of the package in one process must
+ * A registered symbol identifies the errors, never `instanceof`, because two copies of the package in one process must
  * understand each other's errors.
  *
  * @module
@@ -22,12 +22,12 @@ export abstract class DLPackError extends Error {
   }
 }
 
-/** An argument has the wrong JavaScript type. Its tag is the name that Python gives such an error. */
+/** An argument has the wrong JavaScript type. The tag is Python's name for such an error. */
 export class ArgumentTypeError extends DLPackError {
   readonly tag = 'TypeError';
   readonly argument: string;
 
-  /** Not the tag: this is not JavaScript's own TypeError. */
+  /** The name differs from the tag, because this class is not JavaScript's own TypeError. */
   override get name(): string {
     return 'ArgumentTypeError';
   }
@@ -38,7 +38,7 @@ export class ArgumentTypeError extends DLPackError {
   }
 }
 
-/** An argument has the right type and an impossible value. */
+/** An argument has the right type but an impossible value. */
 export class ArgumentValueError extends DLPackError {
   readonly tag = 'ValueError';
   readonly argument: string;
@@ -64,12 +64,12 @@ export class IndexError extends DLPackError {
   }
 }
 
-/** The data cannot be exchanged as requested: a copy would be needed, the device does not match, memory is gone. */
+/** The data cannot be exchanged as requested: it needs a copy, is on another device, or no longer exists. */
 export class BufferError extends DLPackError {
   readonly tag = 'BufferError';
 }
 
-/** Data whose address its dtype does not allow. Where a copy is allowed, `fromDLPack` asks for one. */
+/** The address of the data is not aligned as the dtype requires. Where a copy is allowed, `fromDLPack` makes one. */
 export class MisalignedError extends BufferError {}
 
 /** The dtype is unknown, or the other side has no such type. */
@@ -83,7 +83,7 @@ export class UnsupportedDTypeError extends DLPackError {
   }
 }
 
-/** The device is unknown, or its memory cannot be reached from here. */
+/** The device is unknown, or this process cannot access its memory. */
 export class UnsupportedDeviceError extends DLPackError {
   readonly tag = 'UnsupportedDeviceError';
   readonly device: string;
@@ -94,7 +94,7 @@ export class UnsupportedDeviceError extends DLPackError {
   }
 }
 
-/** Shape and strides are malformed, overflow, leave their memory, or would need a copy. */
+/** Shape and strides are malformed, overflow, reach outside their memory, or would need a copy. */
 export class LayoutError extends DLPackError {
   readonly tag = 'LayoutError';
   readonly shape: readonly number[];
@@ -107,7 +107,7 @@ export class LayoutError extends DLPackError {
   }
 }
 
-/** The major version differs. The deleter has been called and nothing else of the struct was read. */
+/** The major version differs. The deleter was called, and no other field of the struct was read. */
 export class VersionError extends DLPackError {
   readonly tag = 'VersionError';
   readonly found: readonly [number, number];
@@ -123,7 +123,7 @@ export class VersionError extends DLPackError {
   }
 }
 
-/** {@link expectTensor} found something else. `path` names the property. */
+/** The tensor does not satisfy the spec of {@link expectTensor}. `path` names the property. */
 export class SpecError extends DLPackError {
   readonly tag = 'SpecError';
   readonly path: string;
@@ -143,7 +143,7 @@ export class ConsumedError extends DLPackError {
   readonly tag = 'ConsumedError';
 }
 
-/** A tensor was used after `dispose()`, or its JavaScript buffer was detached or shrunk by its owner. */
+/** A tensor was used after `dispose()`, or the owner of its JavaScript buffer detached or shrank the buffer. */
 export class DisposedError extends DLPackError {
   readonly tag = 'DisposedError';
 }
@@ -153,7 +153,7 @@ export class ReadOnlyError extends DLPackError {
   readonly tag = 'ReadOnlyError';
 }
 
-/** A native library could not be found or loaded. `tried` lists where, `suggestions` what to do. */
+/** A native library could not be found or loaded. `tried` lists the places, `suggestions` the remedies. */
 export class LoadError extends DLPackError {
   readonly tag = 'LoadError';
   readonly library: string;
@@ -180,7 +180,7 @@ export class LoadError extends DLPackError {
   }
 }
 
-/** A foreign producer or library failed. `origin` names it, `cause` is what it threw. */
+/** A foreign producer or library failed. `origin` names it, and `cause` is the value that it threw. */
 export class ForeignError extends DLPackError {
   readonly tag = 'ForeignError';
   readonly origin: string;
@@ -192,7 +192,7 @@ export class ForeignError extends DLPackError {
 }
 
 /**
- * Every error by its tag. Modules with errors of their own add them (`declare module '../errors.js'`), so that
+ * Every error by its tag. Modules that define errors add them here (`declare module '../errors.js'`), so that
  * `isDLPackError(e, 'CudaError')` type-checks in a program that imports `dlpack/cuda`.
  */
 export interface DLPackErrors {
@@ -212,10 +212,10 @@ export interface DLPackErrors {
   ForeignError: ForeignError;
 }
 
-/** Literal tags of all errors that the program imports. */
+/** The literal tags of all errors that the program imports. */
 export type DLPackErrorTag = keyof DLPackErrors;
 
-/** True for any error of this package (or, with `tag`, for that one), whichever copy of the package made it. */
+/** True for any error of this package, or with `tag` only for that error. Works across copies of the package. */
 export function isDLPackError(error: unknown): error is DLPackError;
 export function isDLPackError<T extends DLPackErrorTag>(error: unknown, tag: T): error is DLPackErrors[T];
 export function isDLPackError(error: unknown, tag?: string): boolean {
@@ -224,14 +224,14 @@ export function isDLPackError(error: unknown, tag?: string): boolean {
   return candidate[brand] === true && (tag === undefined || candidate.tag === tag);
 }
 
-/** A number of bytes or elements. */
+/** Throws unless `count` is a number of bytes or elements. */
 export function checkCount(count: number, argument: string): void {
   if (!Number.isSafeInteger(count) || count < 0) {
     throw new ArgumentTypeError(argument, 'an integer of zero or more', count);
   }
 }
 
-/** `value (kind)`, short enough for a message. A hostile value must not replace the error that is being described. */
+/** `value (kind)`, short enough for a message. Never throws, so that it does not hide the error being described. */
 export function describe(value: unknown): string {
   try {
     return describeReadable(value);
@@ -253,7 +253,7 @@ function describeReadable(value: unknown): string {
       return String(value);
     case 'object': {
       if (Array.isArray(value)) {
-        // Not the text of functions: objects of other languages are some, and would be asked for theirs.
+        // No text for functions: a Python object is a function to JavaScript, and its `toString` would call Python.
         const head = value
           .slice(0, 8)
           .map((v) => (typeof v === 'object' || typeof v === 'function' ? typeof v : String(v)));
@@ -267,7 +267,7 @@ function describeReadable(value: unknown): string {
 }
 
 /**
- * What to do with a value that is a tensor, but not one of this copy of the package: another library's, a Python object,
+ * What to do with a tensor that this copy of the package did not make: a tensor of another library, a Python object, or
  * a tensor of a second copy of this package. Empty for anything else.
  */
 export function adviceFor(value: unknown): string {
@@ -277,11 +277,11 @@ export function adviceFor(value: unknown): string {
       ? 'it is a tensor of another library, or of another copy of dlpack: take it with fromDLPack() first'
       : '';
   } catch {
-    return ''; // a hostile proxy
+    return ''; // a proxy that throws
   }
 }
 
-/** What somebody threw, which need not have a text. */
+/** The text of a thrown value, which may have no text. */
 export function textOf(error: unknown): string {
   try {
     return String(error);
@@ -290,7 +290,7 @@ export function textOf(error: unknown): string {
   }
 }
 
-/** Objects of other languages are functions, too, and may have no name. */
+/** Python objects are functions to JavaScript, too, and may have no name. */
 function nameOf(named: { name?: unknown } | undefined, otherwise: string): string {
   const name = named?.name;
   return typeof name === 'string' && name !== '' ? name : otherwise;

@@ -40,11 +40,11 @@ import { copyMisaligned } from './values/copy.js';
 import { descriptorOf, TensorView } from './view.js';
 
 export interface FromDLPackOptions {
-  /** Where the tensor should be; the producer's device when absent. */
+  /** The target device. When absent, the tensor stays on the producer's device. */
   device?: Device;
-  /** true: a copy, always; false: never, throw instead; null: only when needed. */
+  /** true: always copy; false: never copy, throw instead; null: copy only when needed. */
   copy?: boolean | null;
-  /** The stream this tensor will be used on, for devices that have streams. */
+  /** The stream that will use this tensor, for devices that have streams. */
   stream?: StreamLike | bigint | null;
 }
 
@@ -63,9 +63,9 @@ interface ForeignProducer {
 export function fromDLPack<D extends DType>(source: Tensor<D>, options?: FromDLPackOptions): Tensor<D>;
 export function fromDLPack(source: DLPackProducer | object, options?: FromDLPackOptions): Tensor;
 export function fromDLPack(source: unknown, options?: FromDLPackOptions): Tensor {
-  // Our own tensors share the storage: no managed tensor is made only to be taken apart again.
+  // Our own tensors share the storage, so no managed tensor is needed.
   if (options === undefined || options === null) {
-    // Python objects are callable. Not `instanceof` for them, which would ask for their prototype.
+    // Python objects are functions to JavaScript. `instanceof` would call Python for their prototype, so avoid it.
     if (typeof source === 'function') {
       const foreign = takeForeign(source, null);
       if (foreign !== null) return new Tensor(foreign);
@@ -91,7 +91,7 @@ export function fromDLPack(source: unknown, options?: FromDLPackOptions): Tensor
     throw new BufferError('Expected the memory itself (copy: false) but the producer sent a copy and says so');
   }
   if (copy === true && !tensor.isCopied) {
-    // The producer ignored the request (NumPy and PyTorch would not notice): make the copy here.
+    // The producer ignored the request (NumPy and PyTorch would not notice), so copy here.
     try {
       return tensor.copy();
     } finally {
@@ -103,7 +103,7 @@ export function fromDLPack(source: unknown, options?: FromDLPackOptions): Tensor
 
 const ownExport = Tensor.prototype[DLPACK];
 
-/** The tensor of a Python object; null when the function is none. Where its memory cannot be shared as it lies, a copy. */
+/** The tensor of a Python object, or null for any other function. Misaligned memory is copied if allowed. */
 function takeForeign(source: object, request: ImportRequest | null): Descriptor | null {
   try {
     return importForeign(source, request);
@@ -113,7 +113,7 @@ function takeForeign(source: object, request: ImportRequest | null): Descriptor 
   }
 }
 
-/** The tensor of a source that is not one of ours. */
+/** The tensor of a source that is not a Tensor of this package. */
 function take(source: unknown, device: DeviceInfo | null, copy: boolean | null, stream: bigint | null): Descriptor {
   // Python objects are callable, so they are functions to JavaScript.
   if (typeof source === 'function') {
@@ -124,7 +124,7 @@ function take(source: unknown, device: DeviceInfo | null, copy: boolean | null, 
   return request(source, device, copy, stream);
 }
 
-/** One request of the protocol, and what it returned. */
+/** Sends one protocol request and takes the result. */
 function request(source: unknown, device: DeviceInfo | null, copy: boolean | null, stream: bigint | null): Descriptor {
   const backend = getBackend();
   const wanted = device === null ? null : { type: device.type, id: device.id };
@@ -139,7 +139,7 @@ function request(source: unknown, device: DeviceInfo | null, copy: boolean | nul
   return followed(backend?.importExternal(offered, copy) ?? consume(offered as ManagedTensor, source, copy), named);
 }
 
-/** The producer made the data ready for the stream that was named. */
+/** Records that the producer made the data ready for this stream. */
 function followed(descriptor: Descriptor, stream: bigint | null): Descriptor {
   if (descriptor.device.isHostAccessible) return descriptor;
   try {
@@ -151,7 +151,7 @@ function followed(descriptor: Descriptor, stream: bigint | null): Descriptor {
   }
 }
 
-/** The stream that this thread will use the tensor on, where it is on a device with streams that we know. */
+/** The stream on which this thread will use the tensor; null where no device backend knows the device. */
 function streamFor(source: unknown, device: DeviceInfo | null): bigint | null {
   if (!hasDeviceBackend()) return null;
   if (device !== null) return consumerStream(device);
@@ -201,7 +201,7 @@ function notProducer(source: unknown): ArgumentTypeError {
   return new ArgumentTypeError('source', `an object with a [Symbol.for("dlpack")] or __dlpack__ method${hint}`, source);
 }
 
-/** Managed tensors already taken, by any copy of this package and any library that follows the specification. */
+/** Managed tensors that any copy of this package, or another library that follows the specification, has consumed. */
 function consumedSet(): WeakSet<object> {
   const key = Symbol.for('dlpack.consumed');
   const scope = globalThis as { [key]?: WeakSet<object> };
@@ -209,7 +209,7 @@ function consumedSet(): WeakSet<object> {
   return scope[key];
 }
 
-/** Takes a managed tensor over. Whatever goes wrong after that, its deleter is called exactly once. */
+/** Takes over a managed tensor. If anything fails after that, the deleter is still called exactly once. */
 function consume(managed: ManagedTensor, source: unknown, copy: boolean | null): Descriptor {
   if (typeof managed !== 'object' || managed === null || !('version' in managed) || !('data' in managed)) {
     if (managed === source) throw notProducer(source);
@@ -252,7 +252,7 @@ function callDeleter(deleter: () => void, managed: ManagedTensor): void {
   }
 }
 
-/** Each field is read once: a getter that answers differently the second time changes nothing. */
+/** Reads each field once, so a getter that later returns something else changes nothing. */
 function describeManaged(managed: ManagedTensor, release: (() => void) | undefined, copy: boolean | null): Descriptor {
   const { version } = managed;
   if (!Array.isArray(version) || version.length < 2) {
@@ -279,7 +279,7 @@ function describeManaged(managed: ManagedTensor, release: (() => void) | undefin
     new Descriptor(storage, dtype, device, shape, strides, bitOffset, knownFlags);
 
   if (typeof data === 'bigint') {
-    // Lay a storage over exactly the bytes that the elements touch.
+    // Make a storage over exactly the bytes that the elements occupy.
     const probe = describe(new BufferStorage(empty, 0, Number.MAX_SAFE_INTEGER), 0);
     const span = spanOf(shape, strides);
     const low = Math.floor(((span?.low ?? 0) * probe.strideBits) / 8);
@@ -325,7 +325,7 @@ function misaligned({ alignment, name }: DTypeInfo, but: string): BufferError {
   return new BufferError(`Expected ${name} data at a multiple of ${alignment} bytes (copy: false) but ${but}`);
 }
 
-/** The tensor itself, or a copy of one whose elements do not lie where their dtype allows. */
+/** The tensor itself, or an aligned copy when its elements are misaligned for the dtype. */
 function aligned(descriptor: Descriptor, isAligned: boolean): Descriptor {
   if (isAligned) return descriptor;
   const copy = copyMisaligned(descriptor);
@@ -335,7 +335,7 @@ function aligned(descriptor: Descriptor, isAligned: boolean): Descriptor {
 
 const empty = new ArrayBuffer(0);
 
-/** A storage that failed its checks is released by `consume`, not by the collector as well. */
+/** When a storage fails its checks, `consume` releases it, so the garbage collector must not release it again. */
 function guarded(storage: Storage, release: (() => void) | undefined, make: () => Descriptor): Descriptor {
   try {
     return make();

@@ -1,5 +1,5 @@
 /**
- * The entry for Node, Bun and Deno: the pure core with native memory, loaded on the first allocation.
+ * The entry for Node, Bun and Deno: the pure core with native memory. The first allocation loads the addon.
  *
  * @module
  */

@@ -1,9 +1,9 @@
 /**
- * Shape and stride arithmetic. Strides are in elements and may be zero or negative; all results are checked: a value
- * above 2^53 - 1 is refused instead of rounded, and a derived view never reaches an element its source does not have.
+ * Shape and stride arithmetic. Strides are in elements and may be zero or negative. All results are checked: a value
+ * above 2^53 - 1 throws instead of being rounded, and a derived view never leaves the elements of its source.
  *
- * Arrays are plain here, never changed once made, and never handed to user code: engines read elements of frozen arrays
- * four times slower (measured on V8 11), and a descriptor shows frozen copies instead.
+ * The arrays here are not frozen, but they never change and are never handed to user code. Engines read elements of
+ * frozen arrays four times slower (measured on V8 11), so a descriptor shows frozen copies instead.
  *
  * @module
  */
@@ -13,14 +13,14 @@ import { ArgumentTypeError, ArgumentValueError, describe, IndexError, LayoutErro
 /** NumPy's limit, and the number of axes that a tensor on the wire can have. */
 export const MAX_NDIM = 64;
 
-/** Shape, strides and the distance of the first element from that of the source, all in elements. */
+/** Shape, strides, and the offset of the first element from the source's first element, all in elements. */
 export interface Layout {
   readonly shape: readonly number[];
   readonly strides: readonly number[];
   readonly offset: number;
 }
 
-/** One axis of {@link sliceLayout}: an index (drops the axis), `[start, stop, step]` as in Python, or null for all of it. */
+/** One axis of {@link sliceLayout}: an index (drops the axis), `[start, stop, step]` as in Python, or null for all. */
 export type SliceRange =
   | number
   | null
@@ -37,14 +37,14 @@ function checkedMultiply(a: number, b: number, shape: readonly number[]): number
   return product;
 }
 
-/** A copy of lengths, or an error that names the entry. Their product is not checked. */
+/** A checked copy of lengths. Throws an error that names the wrong entry. The product is not checked. */
 export function checkLengths(lengths: ArrayLike<number>, argument = 'shape'): readonly number[] {
   const copy = checkIntegers(lengths, argument);
   for (const length of copy) if (length < 0) throw new ArgumentValueError(argument, 'lengths of zero or more', copy);
   return copy;
 }
 
-/** A copy of a shape, or an error that names the entry. The product is checked with empty axes counted as one. */
+/** A checked copy of a shape. Throws an error that names the wrong entry. The product counts empty axes as one. */
 export function checkShape(shape: ArrayLike<number>, argument = 'shape'): readonly number[] {
   const copy = checkLengths(shape, argument);
   let product = 1;
@@ -52,7 +52,7 @@ export function checkShape(shape: ArrayLike<number>, argument = 'shape'): readon
   return copy;
 }
 
-/** A copy of strides that go with `shape`. */
+/** A checked copy of strides for `shape`. */
 export function checkStrides(strides: ArrayLike<number>, shape: readonly number[]): readonly number[] {
   const copy = checkIntegers(strides, 'strides');
   if (copy.length !== shape.length) {
@@ -73,7 +73,7 @@ function checkIntegers(values: ArrayLike<number>, argument: string): readonly nu
   if (length > MAX_NDIM) {
     throw new LayoutError(`Expected at most ${MAX_NDIM} axes for ${argument} but received ${length}`);
   }
-  const copy = new Array<number>(length); // of just that size: an array that grows takes room for seventeen
+  const copy = new Array<number>(length); // exact size, because an array that grows reserves room for seventeen
   for (let i = 0; i < length; i++) {
     const value = values[i] as number;
     if (typeof value !== 'number') throw new ArgumentTypeError(`${argument}[${i}]`, 'an integer', value);
@@ -92,7 +92,7 @@ export function sizeOf(shape: readonly number[]): number {
   return size;
 }
 
-/** Strides of a row-major tensor; an empty axis counts as one, as NumPy has it. */
+/** Strides of a row-major tensor. An empty axis counts as one, as in NumPy. */
 export function rowMajorStrides(shape: readonly number[]): readonly number[] {
   const strides = new Array<number>(shape.length);
   let step = 1;
@@ -104,7 +104,7 @@ export function rowMajorStrides(shape: readonly number[]): readonly number[] {
   return strides;
 }
 
-/** Row-major without gaps. An empty tensor is; an axis of length one does not count, whatever its stride. */
+/** True when row-major without gaps. An empty tensor is contiguous, and strides of length-one axes do not matter. */
 export function isContiguous(shape: readonly number[], strides: readonly number[]): boolean {
   let step = 1;
   let contiguous = true;
@@ -117,7 +117,7 @@ export function isContiguous(shape: readonly number[], strides: readonly number[
   return contiguous;
 }
 
-/** The lowest and highest element touched, relative to the first one; null when there are none. */
+/** The lowest and highest element, relative to the first element; null for an empty tensor. */
 export function spanOf(shape: readonly number[], strides: readonly number[]): { low: number; high: number } | null {
   let low = 0;
   let high = 0;
@@ -156,7 +156,7 @@ function checkAxes(axes: number | readonly number[], ndim: number): number[] {
   return (typeof axes === 'number' ? [axes] : checkIntegers(axes, 'axes')).map((axis) => checkAxis(axis, ndim));
 }
 
-/** Distance in elements of one index from the first element. Negative indices count from the end. */
+/** The distance in elements from the first element to `index`. Negative indices count from the end. */
 export function offsetOf(shape: readonly number[], strides: readonly number[], index: readonly number[]): number {
   if (index.length !== shape.length) {
     throw new IndexError(
@@ -200,7 +200,7 @@ export function transposeLayout(layout: Layout, axes?: readonly number[]): Layou
   return makeLayout(newShape, newStrides, offset);
 }
 
-/** Basic slicing with Python's rules: bounds are clamped, negative ones count from the end, steps may be negative. */
+/** Basic slicing with Python's rules: bounds are clamped, negative bounds count from the end, steps may be negative. */
 export function sliceLayout(layout: Layout, ranges: readonly SliceRange[]): Layout {
   const { shape, strides } = layout;
   if (ranges.length > shape.length) {
@@ -228,7 +228,7 @@ export function sliceLayout(layout: Layout, ranges: readonly SliceRange[]): Layo
       offset += start * stride;
     }
   }
-  // Where nothing is left to reach, an offset could lie outside the memory: stay at the source's first element.
+  // The offset of an empty slice could lie outside the memory, so keep the first element of the source.
   return makeLayout(newShape, newStrides, newShape.includes(0) ? layout.offset : offset);
 }
 
@@ -264,9 +264,9 @@ function integerOr(value: number | null | undefined, fallback: number, argument:
   return value;
 }
 
-/** One `-1` in a requested shape is worked out from the size. */
+/** Computes the length of one `-1` axis in a requested shape from the size. */
 export function inferShape(requested: readonly number[], size: number): readonly number[] {
-  // A copy first: user code may answer differently the second time it is asked.
+  // Copy first, because a getter may return something else the second time.
   const shape = checkIntegers(requested, 'shape') as number[];
   const unknown = shape.indexOf(-1);
   if (unknown >= 0) {
@@ -283,14 +283,14 @@ export function inferShape(requested: readonly number[], size: number): readonly
   return shape;
 }
 
-/** The same elements in another shape without a copy, or null when strides cannot express it. */
+/** The same elements in another shape without a copy, or null when no strides describe it. */
 export function reshapeLayout(layout: Layout, requested: readonly number[]): Layout | null {
   const { shape, strides, offset } = layout;
   const size = sizeOf(shape);
   const target = inferShape(requested, size);
   if (size === 0) return { shape: target, strides: rowMajorStrides(target), offset };
 
-  // Axes of length one carry no information; the rest is matched group by group, as many old axes as new ones need.
+  // Axes of length one do not matter. The other axes are matched in groups of old and new axes with the same product.
   const oldAxes = shape.flatMap((length, i) => (length === 1 ? [] : [[length, strides[i] as number] as const]));
   const newStrides = new Array<number>(target.length);
   let taken = 0;
@@ -319,7 +319,7 @@ export function reshapeLayout(layout: Layout, requested: readonly number[]): Lay
       step *= target[k] as number;
     }
   }
-  // A length-one axis gets the stride it would have in a row-major tensor.
+  // A length-one axis gets its row-major stride.
   for (let k = target.length - 1; k >= 0; k--) {
     if (target[k] === 1) {
       newStrides[k] = k + 1 < target.length ? (newStrides[k + 1] as number) * (target[k + 1] as number) : 1;
@@ -349,7 +349,7 @@ export function broadcastLayout(layout: Layout, requested: readonly number[]): L
   return { shape: target, strides: newStrides, offset };
 }
 
-/** Drops axes of length one: all of them, or those named. */
+/** Drops axes of length one: all of them, or the named axes. */
 export function squeezeLayout(layout: Layout, axes?: number | readonly number[]): Layout {
   const { shape, strides, offset } = layout;
   const named = axes === undefined ? null : checkAxes(axes, shape.length);
@@ -382,7 +382,7 @@ export function expandLayout(layout: Layout, axis: number): Layout {
   return makeLayout(shape, strides, layout.offset);
 }
 
-/** Reverses axes: all of them, or those named. */
+/** Reverses axes: all of them, or the named axes. */
 export function flipLayout(layout: Layout, axes?: number | readonly number[]): Layout {
   const { shape } = layout;
   const named = axes === undefined ? shape.map((_, i) => i) : checkAxes(axes, shape.length);

@@ -1,5 +1,5 @@
 /**
- * The entry of `dlpack/mdspan` for Node, Bun and Deno: the pure module with native code that knows addresses.
+ * The entry of `dlpack/mdspan` for Node, Bun and Deno: the pure module, with native code that reads addresses.
  *
  * @module
  */

@@ -5,15 +5,15 @@
  */
 
 export interface NativeStatus {
-  /** True with native memory; false when tensors live in JavaScript memory. */
+  /** True when tensors use native memory; false when they use JavaScript memory. */
   readonly loaded: boolean;
-  /** The addon's file, as far as the runtime or the bundler tells. */
+  /** The addon's file, if the runtime or the bundler reveals it. */
   readonly path: string | null;
-  /** Why there is no native part. */
+  /** Why the native part is not loaded. */
   readonly reason: string | null;
 }
 
-/** Whether the native part of the package is loaded, from where, or why not. Loads it where that was not tried yet. */
+/** Whether the native part of the package is loaded, from which file, or why not. The first call tries to load it. */
 export function nativeStatus(): NativeStatus {
   return {
     loaded: false,

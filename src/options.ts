@@ -1,27 +1,27 @@
 /**
- * Options of the functions that a program calls: an object, and no name that the function does not know. A misspelt
- * option would otherwise be ignored in silence. A protocol request is different: it ignores unknown fields (docs/spec.md).
+ * Checks the options of public functions: they must be an object without unknown names, because a misspelt option would
+ * otherwise be ignored silently. A protocol request is different: it ignores unknown fields (docs/spec.md).
  *
  * @module
  */
 
 import { ArgumentTypeError } from './errors.js';
 
-/** Every option of an interface, so that the compiler finds a forgotten one: `{ copy: true, device: true }`. */
+/** The names of all options of an interface: `{ copy: true, device: true }`. The compiler finds a forgotten name. */
 export type OptionNames<T> = { readonly [Name in keyof T]-?: true };
 
-/** Throws unless `options` is an object: a shape, a name or a flag in its place would be ignored in silence. */
+/** Throws unless `options` is an object. A shape, a name or a flag in its place would be ignored silently. */
 export function checkObject(options: unknown, example: string, argument = 'options'): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new ArgumentTypeError(argument, `an object such as ${example}`, options);
   }
 }
 
-/** Throws unless `options` is an object and `names` holds each of its keys. Callers without options skip the call. */
+/** Throws unless `options` is an object and `names` has each of its keys. Callers without options skip this call. */
 export function checkOptions<T extends object>(options: T, names: OptionNames<T>, example: string): void {
   checkObject(options, example);
   for (const name in options) {
-    // Compared with true: names have a prototype, and an option could be called 'constructor'.
+    // Compare with true, because `names` has a prototype, and an option could be called 'constructor'.
     if (names[name] !== true && Object.hasOwn(options, name)) throw unknownOption(name, Object.keys(names));
   }
 }
@@ -56,7 +56,7 @@ function plain(name: string): string {
   return name.slice(0, 40).toLowerCase().replace(/_/g, '');
 }
 
-/** Letters to insert, delete or replace to make `b` of `a` (Levenshtein). */
+/** Letters to insert, delete or replace to turn `a` into `b` (Levenshtein). */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {

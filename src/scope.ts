@@ -1,5 +1,5 @@
 /**
- * Scopes: tensors that a function makes are disposed when it ends, except those that it returns.
+ * Scopes: when a function ends, the tensors that it made are disposed, except those that it returns.
  *
  * @module
  */
@@ -7,14 +7,15 @@
 import { ArgumentTypeError } from './errors.js';
 import { recordTensors, Tensor } from './tensor.js';
 
-/** What a scope can dispose. */
+/** A value that a scope can dispose. */
 export interface Releasable {
   dispose(): void;
 }
 
 /**
- * Runs a synchronous function and disposes every Tensor that it made, views, casts and imports too, except those in what it
- * returns: a Tensor, or arrays and plain objects with Tensors in them. In an outer scope those belong to the outer one.
+ * Runs a synchronous function and disposes every Tensor that it made, including views, casts and imports. Tensors in
+ * its result stay alive: a returned Tensor, or Tensors in returned arrays and plain objects. In a nested scope the
+ * outer scope takes these over.
  *
  * @example
  * ```ts
@@ -45,8 +46,8 @@ export function scope<T>(action: () => T): T {
 }
 
 /**
- * Runs an asynchronous function and disposes what it passed to `track`, except what is in its result. What other code makes
- * meanwhile is its own: that is why an asynchronous scope has to be told.
+ * Runs an asynchronous function and disposes the values that it passed to `track`, except those in its result. Other
+ * code may make tensors while the function waits, so an asynchronous scope does not track them by itself.
  */
 export async function scopeAsync<T>(
   action: (track: <X extends Releasable>(value: X) => X) => Promise<T> | T,
@@ -58,7 +59,7 @@ export async function scopeAsync<T>(
     if (typeof value?.dispose !== 'function') {
       throw new ArgumentTypeError('value', 'something with a dispose() method', value);
     }
-    // A late one, of work that nobody awaited, is disposed at once: the scope will not come by again.
+    // Work that the function did not await may call `track` after the scope has ended. Dispose such a value at once.
     if (isOver) value.dispose();
     else tracked.push(value);
     return value;
@@ -78,7 +79,7 @@ export async function scopeAsync<T>(
 
 const none: ReadonlySet<unknown> = new Set();
 
-/** Everything in a result that could be kept: the value, and what arrays and plain objects hold. */
+/** All values in a result: the value itself, and the contents of arrays and plain objects. */
 function found(result: unknown): ReadonlySet<unknown> {
   const seen = new Set<unknown>();
   const visit = (value: unknown): void => {
@@ -93,10 +94,13 @@ function found(result: unknown): ReadonlySet<unknown> {
   return seen;
 }
 
-/** A producer's deleter may throw: the rest is disposed all the same, and the first error is thrown unless one is on its way. */
+/**
+ * A producer's deleter may throw. The other values are disposed all the same, and then the first error is thrown,
+ * unless `isQuiet` because another error is already being thrown.
+ */
 function disposeAll(values: readonly Releasable[], kept: ReadonlySet<unknown>, isQuiet: boolean): void {
   const errors: unknown[] = [];
-  // The last first: views before what they lie over.
+  // In reverse order: views before the tensors they were made from.
   for (let i = values.length - 1; i >= 0; i--) {
     const value = values[i] as Releasable;
     if (kept.has(value)) continue;

@@ -1,5 +1,5 @@
 /**
- * Constraints on a tensor in one object: checked at run time, known to the compiler afterwards.
+ * A spec: constraints on a tensor in one object, checked at run time and then known to the compiler.
  *
  * @module
  */
@@ -12,13 +12,13 @@ import type { Tensor } from './tensor.js';
 import { descriptorOf, TensorView } from './view.js';
 
 export interface TensorSpec {
-  /** One dtype, or several that are all right. */
+  /** One dtype, or a list of accepted dtypes. */
   readonly dtype?: DType | readonly DType[];
   /** Length of each axis; null for any. */
   readonly shape?: readonly (number | null)[];
   readonly device?: Device;
   readonly contiguous?: boolean;
-  /** true: read-only tensors are refused. */
+  /** true: the tensor must not be read-only. */
   readonly writable?: boolean;
 }
 
@@ -39,8 +39,8 @@ export type Expected<T extends TensorView, S extends TensorSpec> = (T extends Te
   : TensorView<DTypeOf<S>>) & { readonly shape: ShapeOf<S> };
 
 /**
- * Returns `x` itself if it satisfies the spec; throws a `SpecError` that names the property otherwise.
- * A `Tensor` stays one; anything but a Tensor or TensorView is refused.
+ * Returns `x` itself if it satisfies the spec; throws a `SpecError` that names the property otherwise. A `Tensor` keeps
+ * its type. Anything but a Tensor or TensorView throws.
  */
 export function expectTensor<T extends TensorView, const S extends TensorSpec>(x: T, spec: S): Expected<T, S>;
 export function expectTensor<const S extends TensorSpec>(x: unknown, spec: S): Expected<Tensor, S>;

@@ -1,18 +1,19 @@
 /**
- * Streams as a program names them: an object such as `Stream` of dlpack/cuda, the number that Python libraries take, or
- * null for the current stream. A protocol request carries the number alone, and there null is the default stream.
+ * The forms of a stream in public functions: an object such as `Stream` of dlpack/cuda, the number that Python
+ * libraries use, or null for the current stream. A protocol request carries only the number, and there null is the
+ * default stream.
  *
  * @module
  */
 
 import { ArgumentTypeError } from './errors.js';
 
-/** A stream of any library: `handle` is the driver's own, which `Stream` of dlpack/cuda has. */
+/** A stream of any library. `handle` is the driver's handle, as in `Stream` of dlpack/cuda. */
 export interface StreamLike {
   readonly handle: bigint;
 }
 
-/** A stream in every function that a program calls; null and undefined are the current stream. */
+/** A stream argument of a public function; null and undefined mean the current stream. */
 export type StreamArgument = StreamLike | bigint | null | undefined;
 
 /** The number of a stream, or null. */

@@ -28,9 +28,12 @@ export type WrappableArray = TypedArray | Uint8ClampedArray;
 
 export interface EmptyOptions {
   device?: Device;
-  /** Elements narrower than a byte get a byte each, as in NumPy, instead of lying packed. */
+  /** Each element narrower than a byte gets its own byte, as in NumPy, instead of being packed. */
   padded?: boolean;
-  /** Memory that `shareTensor(x, { with: 'process' })` of `dlpack/shared` accepts; on `'cuda'` devices. */
+  /**
+   * Allocates memory for `shareTensor(x, { with: 'process' })` of `dlpack/shared`: on `'cuda'`, and on Linux on
+   * `'cpu'`.
+   */
   shareable?: boolean;
 }
 
@@ -44,13 +47,13 @@ const wrapNames: OptionNames<WrapOptions<DType>> = {
 };
 const emptyNames: OptionNames<EmptyOptions> = { device: true, padded: true, shareable: true };
 
-/** Runtimes without explicit resource management have no such symbol; `dispose()` works everywhere. */
+/** Runtimes without explicit resource management lack this symbol; `dispose()` works everywhere. */
 const disposeSymbol: typeof Symbol.dispose = Symbol.dispose ?? (Symbol.for('Symbol.dispose') as never);
 
-/** Every Tensor that is made goes here while a scope runs. */
+/** While a scope runs, every new Tensor is added to this list. */
 let recorded: Tensor[] | null = null;
 
-/** Records the Tensors that are made from now on, null for none; returns the list before. For `scope`. */
+/** Records new Tensors in `list` from now on (null: nowhere) and returns the previous list. For `scope`. */
 export function recordTensors(list: Tensor[] | null): Tensor[] | null {
   const before = recorded;
   recorded = list;
@@ -65,19 +68,19 @@ export function shareDescriptor(descriptor: Descriptor): Tensor {
 
 /**
  * A tensor that owns its memory together with the other Tensors over the same storage. Release it with `dispose()` or
- * `using`; what is never disposed is released by the garbage collector.
+ * `using`; the garbage collector releases it otherwise.
  */
 export class Tensor<D extends DType = DType> extends TensorView<D> {
-  // Explicit: the implicit constructor of a derived class costs V8 another 10 ns.
+  // Explicit, because the implicit constructor of a derived class costs V8 another 10 ns.
   constructor(descriptor: Descriptor) {
     super(descriptor, true);
     if (recorded !== null) recorded[recorded.length] = this;
   }
 
   /**
-   * A copy of numbers, nested arrays, a typed array or another tensor in memory that can be shared natively.
-   * Without `dtype`, a typed array keeps its own, numbers become `float64`, bigints `int64` (`uint64` from 2^63 on),
-   * booleans `bool`, and `{ re, im }` `complex128`.
+   * Copies numbers, nested arrays, a typed array or another tensor into memory that can be shared natively. Without
+   * `dtype`, a typed array keeps its own, numbers become `float64`, bigints `int64` (`uint64` from 2^63 on), booleans
+   * `bool`, and `{ re, im }` `complex128`.
    */
   static from<D extends DType>(
     source: NestedSource | WrappableArray | TensorView,
@@ -121,8 +124,8 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   }
 
   /**
-   * A tensor over JavaScript memory, without a copy. The array stays the caller's: when its buffer is detached or
-   * shrunk, using the tensor throws. Native code that keeps the tensor gets a copy (see `adopt`).
+   * A tensor over JavaScript memory, without a copy. The caller keeps the array, and using the tensor throws after the
+   * buffer was detached or shrunk. Native code that keeps the tensor gets a copy (see `adopt`).
    */
   static wrap<D extends DType>(
     array: WrappableArray | ArrayBufferLike,
@@ -138,9 +141,9 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   }
 
   /**
-   * A tensor that takes the memory of a typed array over, without a copy: the buffer is moved, and every array over it
-   * becomes detached. Native code may then keep the tensor as long as it likes. In a worker, whose heap ends with it, the
-   * memory is copied once instead.
+   * Takes over the memory of a typed array, without a copy: the buffer is moved, and every array over it becomes
+   * detached. Native code may then keep the tensor without limit. In a worker the memory is copied once instead,
+   * because its heap ends with the worker.
    */
   static adopt<D extends DType>(array: WrappableArray, options: FromOptions<D> & { dtype: D }): Tensor<D>;
   static adopt<A extends WrappableArray>(array: A, options?: { shape?: readonly number[] }): Tensor<NaturalDType<A>>;
@@ -148,7 +151,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     checkOptions(options, fromNames, '{ shape: [2, 3] }');
     const natural = dtypeOfArray(array);
     if (natural === undefined) throw new ArgumentTypeError('array', 'a typed array', array);
-    // Everything that can fail is checked while the array is still the caller's.
+    // Check everything that can fail before the array is taken from the caller.
     const before = describeArray(
       array as TypedArray,
       options.dtype === undefined ? natural : parseDType(options.dtype),
@@ -156,7 +159,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     );
     const buffer = moveBuffer(array as TypedArray);
     const moved = new HeapStorage(buffer);
-    // Checked again: getters of the options may have resized the buffer meanwhile.
+    // Check again, because getters of the options may have resized the buffer meanwhile.
     const taken = before.withStorage(moved).checkBounds();
     const backend = getBackend();
     const storage = backend === null ? moved : backend.adopt(buffer);
@@ -165,7 +168,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     return written(copy, undefined, () => convertElements(taken, copy));
   }
 
-  /** Uninitialised memory: whatever was there before. */
+  /** A tensor in uninitialised memory, with arbitrary contents. */
   static empty<D extends DType>(shape: readonly number[], dtype: D, options: EmptyOptions = {}): Tensor<D> {
     checkOptions(options, emptyNames, "{ device: 'cuda:0' }");
     const flags = options.padded === true ? Flag.subBytePadded : 0;
@@ -188,8 +191,8 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   }
 
   /**
-   * Uninitialised memory of a user's allocator, row-major. Its `freeData` is called once, when the last owner of the
-   * memory is done with it.
+   * A row-major tensor in uninitialised memory from a user's allocator. `freeData` is called once, when the last owner
+   * releases the memory.
    */
   static fromNDAlloc<D extends DType>(
     allocator: NDAllocator,
@@ -200,7 +203,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     return Tensor.fromNDAllocStrided(allocator, shape, rowMajorStrides(checkShape(shape)), dtype, device);
   }
 
-  /** The same, with strides in elements. */
+  /** As `fromNDAlloc`, with strides in elements. */
   static fromNDAllocStrided<D extends DType>(
     allocator: NDAllocator,
     shape: readonly number[],
@@ -213,24 +216,24 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     return new Tensor<D>(allocateWith(allocator, lengths, steps, parseDType(dtype), parseDevice(device)));
   }
 
-  /** Uninitialised memory of the environment's allocator, the one that kernels use: `setAllocator` of dlpack/tvm-ffi. */
+  /** A tensor in uninitialised memory from the allocator that kernels use: see `setAllocator` of dlpack/tvm-ffi. */
   static fromEnvAlloc<D extends DType>(shape: readonly number[], dtype: D, device: Device = 'cpu'): Tensor<D> {
     const environment = getEnvAllocator();
     if (environment === null) return Tensor.empty(shape, dtype, { device });
     return new Tensor<D>(environment(checkShape(shape), parseDType(dtype), parseDevice(device)));
   }
 
-  /** The values in another dtype, in memory of their own, by the rules of docs/concepts/values.md. */
+  /** The values converted to another dtype, in new memory, by the rules of docs/concepts/values.md. */
   astype<E extends DType>(dtype: E): Tensor<E> {
     return Tensor.from(this as TensorView, { dtype: parseDType(dtype).name as E });
   }
 
-  /** As `astype`, without blocking the event loop. The tensor may be disposed meanwhile; writes to it are a race. */
+  /** As `astype`, without blocking the event loop. The tensor may be disposed meanwhile, but not written. */
   async astypeAsync<E extends DType>(dtype: E): Promise<Tensor<E>> {
     return convertedAsync(descriptorOf(this), parseDType(dtype)) as Promise<Tensor<E>>;
   }
 
-  /** The same elements in memory of their own, row-major. */
+  /** A row-major copy of the elements in new memory. */
   copy(): Tensor<D> {
     return Tensor.from(this as TensorView<D>);
   }
@@ -241,7 +244,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     return convertedAsync(descriptor, descriptor.dtype) as Promise<Tensor<D>>;
   }
 
-  /** This tensor if it is row-major (a second owner of it), a packed copy otherwise. */
+  /** A second owner of this memory if it is row-major, a row-major copy otherwise. */
   contiguous(): Tensor<D> {
     const descriptor = descriptorOf(this);
     return descriptor.isContiguous && (descriptor.bitOffset & 7) === 0
@@ -250,8 +253,8 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   }
 
   /**
-   * The tensor on another device, row-major: a second owner when it is there already, a copy otherwise. What is copied to the
-   * host is there when this returns; what is copied to a device is there for all that is queued on its current stream.
+   * The tensor on another device, row-major: a second owner if it is already there, a copy otherwise. A copy to the
+   * host is complete when this returns. A copy to a device is complete for all later work on its current stream.
    */
   to(device: Device): Tensor<D> {
     const descriptor = descriptorOf(this);
@@ -261,7 +264,10 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     return written(copy, undefined, () => convertElements(descriptor, copy)) as Tensor<D>;
   }
 
-  /** As `to`, without blocking the event loop: the tensor is there when the promise resolves. It may be disposed meanwhile. */
+  /**
+   * As `to`, without blocking the event loop. The copy is complete when the promise resolves. You may dispose the
+   * tensor meanwhile.
+   */
   async toAsync(device: Device): Promise<Tensor<D>> {
     const descriptor = descriptorOf(this);
     const target = parseDevice(device);
@@ -269,7 +275,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     return convertedAsync(descriptor, descriptor.dtype, target) as Promise<Tensor<D>>;
   }
 
-  /** Another shape: over the same memory where strides allow it, a copy where not. */
+  /** Another shape, over the same memory where strides allow it, otherwise as a copy. */
   override reshape(shape: readonly number[], options: { copy?: false } = {}): this {
     checkOptions(options, { copy: true }, '{ copy: false }');
     const reshaped = reshapeLayout(descriptorOf(this).layout, shape);
@@ -282,7 +288,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     }
   }
 
-  /** Gives this owner's reference back. When it was the last one, the memory is released and `.data` is detached. */
+  /** Releases this owner's reference. The last release frees the memory and detaches `.data`. */
   dispose(): void {
     takeDescriptor(this)?.storage.release();
   }
@@ -304,7 +310,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
 
 setMakeOwner(shareDescriptor);
 
-/** Holds the source until the copy is made, so that it may be disposed meanwhile. */
+/** Holds a reference to the source until the copy is made, so that the caller may dispose it meanwhile. */
 async function convertedAsync(source: Descriptor, dtype: DTypeInfo, device = source.device): Promise<Tensor> {
   source.storage.refs++;
   try {
@@ -321,7 +327,7 @@ async function convertedAsync(source: Descriptor, dtype: DTypeInfo, device = sou
   }
 }
 
-/** A new tensor with its values written; the memory goes back when that fails. */
+/** A new tensor with its values written. The memory is released if writing fails. */
 function written(descriptor: Descriptor, shape: readonly number[] | undefined, write: () => void): Tensor {
   try {
     if (descriptor.size > 0) write();

@@ -1,5 +1,5 @@
 /**
- * TensorView: describes memory that someone else keeps alive.
+ * TensorView: describes memory that another owner keeps alive.
  *
  * @module
  */
@@ -26,21 +26,20 @@ import { fillElements } from './values/convert.js';
 import { type ElementValue, elementCodec } from './values/element.js';
 import { formatTensor } from './values/print.js';
 
-/** Elements in nested arrays, one level for each axis; the bare value for a tensor without axes. */
+/** Elements in nested arrays, one level for each axis. A tensor without axes gives the bare value. */
 export type NestedArray<T> = T | NestedArray<T>[];
 
-/** Reads the private descriptor; throws `DisposedError` when the memory is gone. For this package's other modules. */
+/** Reads the private descriptor. Throws `DisposedError` after the release. For this package's other modules. */
 export let descriptorOf: (view: TensorView) => Descriptor;
-/** Takes the descriptor away; null when it was taken before, or was never owned. For `Tensor.dispose`. */
+/** Removes and returns the descriptor; null if it was removed before, or for a view. For `Tensor.dispose`. */
 export let takeDescriptor: (view: TensorView) => Descriptor | null;
-/** A thing of the same kind as the view, over other elements of the same storage. A function, not a method: user code
- * must not choose the layout. */
+/** Derives a view or Tensor over other elements. A function, because user code must not choose the layout. */
 let derive: (view: TensorView, layout: Layout) => TensorView;
 let makeOwner: (descriptor: Descriptor) => TensorView;
-/** The descriptor, alive or not. Methods can be called on anything, and a proxy has no private fields. */
+/** The descriptor, even after its memory was released. Throws for other values, such as a proxy of a view. */
 let readDescriptor: (view: TensorView) => Descriptor | null;
 
-/** Called by tensor.ts: how a second owner of a storage is made. */
+/** tensor.ts sets the function that makes a second owner of a storage. */
 export function setMakeOwner(make: (descriptor: Descriptor) => TensorView): void {
   makeOwner = make;
 }
@@ -51,12 +50,12 @@ export function setMakeOwner(make: (descriptor: Descriptor) => TensorView): void
  * Using a view after its owner was disposed throws `DisposedError`.
  */
 export class TensorView<D extends DType = DType> {
-  /** For types alone: without it TypeScript 5.4 refuses a `TensorView<'float32'>` where a `TensorView` is expected. */
+  /** Only a type: without it TypeScript 5.4 rejects a `TensorView<'float32'>` where a `TensorView` is expected. */
   declare protected readonly variance?: { [K in D]?: K };
   #descriptor: Descriptor | null;
   readonly #isOwner: boolean;
 
-  /** Views are made by `tensor.view()`; the constructor is for this package. */
+  /** For this package only; programs call `tensor.view()`. */
   constructor(descriptor: Descriptor, isOwner = false) {
     if (!(descriptor instanceof Descriptor)) {
       throw new ArgumentTypeError('descriptor', 'a tensor made with Tensor.from, wrap, adopt or empty', descriptor);
@@ -78,7 +77,7 @@ export class TensorView<D extends DType = DType> {
       try {
         descriptor = view.#descriptor;
       } catch {
-        descriptor = readDescriptor(view); // says what is wrong; apart, because this function is in every hot path
+        descriptor = readDescriptor(view); // throws a typed error; separate, to keep this hot path small
       }
       if (descriptor === null || descriptor.storage.refs === 0) throw disposed();
       return descriptor;
@@ -99,80 +98,80 @@ export class TensorView<D extends DType = DType> {
     return (readDescriptor(this)?.storage.refs ?? 0) === 0;
   }
 
-  /** Lengths of the axes. Frozen. */
+  /** The lengths of the axes, in a frozen array. */
   get shape(): readonly number[] {
     return descriptorOf(this).publicShape;
   }
 
-  /** Steps of the axes, in elements. Frozen. */
+  /** The strides of the axes in elements, in a frozen array. */
   get strides(): readonly number[] {
     return descriptorOf(this).publicStrides;
   }
 
-  /** The element type, `'float32'`. */
+  /** The element type, such as `'float32'`. */
   get dtype(): D {
     return descriptorOf(this).dtype.name as D;
   }
 
-  /** Where the memory is, `'cpu'` or `'cuda:0'`. */
+  /** The device of the memory, such as `'cpu'` or `'cuda:0'`. */
   get device(): Device {
     return descriptorOf(this).device.name;
   }
 
-  /** For consumers of the CUDA Array Interface: memory on a CUDA device, once `dlpack/cuda` is loaded; undefined elsewhere. */
+  /** The CUDA Array Interface of memory on a CUDA device, once `dlpack/cuda` is loaded; undefined otherwise. */
   get __cuda_array_interface__(): object | undefined {
     const descriptor = descriptorOf(this);
     return getDeviceBackend(descriptor.device)?.arrayInterface(descriptor);
   }
 
-  /** Number of axes. */
+  /** The number of axes. */
   get ndim(): number {
     return descriptorOf(this).shape.length;
   }
 
-  /** Number of elements. */
+  /** The number of elements. */
   get size(): number {
     return descriptorOf(this).size;
   }
 
-  /** Bytes of the elements when packed. */
+  /** The number of bytes of the elements without gaps. */
   get nbytes(): number {
     return descriptorOf(this).nbytes;
   }
 
-  /** Bytes from the start of the storage to the first element. */
+  /** The number of bytes from the start of the storage to the first element. */
   get byteOffset(): number {
     return Math.floor(descriptorOf(this).bitOffset / 8);
   }
 
-  /** The producer asked that nobody writes here. */
+  /** True when the memory must not be written. */
   get readonly(): boolean {
     return descriptorOf(this).isReadOnly;
   }
 
-  /** The producer made this copy for us, and nobody else was given it since. */
+  /** True when the producer made this copy for us and it was not shared since. */
   get isCopied(): boolean {
     return (descriptorOf(this).flags & Flag.isCopied) !== 0;
   }
 
-  /** Elements narrower than a byte lie in a byte each instead of packed. */
+  /** True when each element narrower than a byte has its own byte instead of being packed. */
   get isPadded(): boolean {
     return descriptorOf(this).isPadded;
   }
 
-  /** Row-major without gaps. */
+  /** True when the elements are row-major without gaps. */
   get isContiguous(): boolean {
     return descriptorOf(this).isContiguous;
   }
 
-  /** `.data` is a copy, because this runtime forbids buffers over native memory (Electron). */
+  /** True when `.data` is a copy, because this runtime forbids buffers over native memory (Electron). */
   get isDataCopied(): boolean {
     return descriptorOf(this).storage.isBufferCopied;
   }
 
   /**
-   * The elements as a typed array over the same memory. For contiguous, writable host tensors; detached (length 0)
-   * when the last Tensor of the memory is disposed.
+   * The elements as a typed array over the same memory, for contiguous, writable host tensors. The array is detached
+   * (length 0) when the last Tensor of the memory is disposed.
    */
   get data(): TypedArrayOf<D> {
     const descriptor = descriptorOf(this);
@@ -190,7 +189,7 @@ export class TensorView<D extends DType = DType> {
     return descriptorOf(this).data() as TypedArrayOf<D>;
   }
 
-  /** True when the dtype is this one; narrows the type. */
+  /** True when the tensor has this dtype; narrows the type. */
   is<E extends DType>(dtype: E): this is TensorView<E> {
     return descriptorOf(this).dtype === parseDType(dtype);
   }
@@ -200,7 +199,7 @@ export class TensorView<D extends DType = DType> {
     return descriptorOf(this).device === parseDevice(device);
   }
 
-  /** One element. Negative indices count from the end. */
+  /** Reads one element. Negative indices count from the end. */
   get(...index: number[]): Scalar<D> {
     const descriptor = descriptorOf(this);
     const offset = offsetOf(descriptor.shape, descriptor.strides, index);
@@ -208,7 +207,7 @@ export class TensorView<D extends DType = DType> {
     return elementCodec(descriptor.dtype).read(descriptor.view(), bit) as Scalar<D>;
   }
 
-  /** Writes one element: `set(i, j, value)`. A value the dtype cannot hold exactly enough throws. */
+  /** Writes one element: `set(i, j, value)`. Throws for a value of the wrong type or out of the dtype's range. */
   set(...indexAndValue: [...index: number[], value: Scalar<D>]): void {
     const descriptor = writable(this, 'set()');
     if (indexAndValue.length !== descriptor.shape.length + 1) throw wrongCount(descriptor, indexAndValue);
@@ -220,13 +219,13 @@ export class TensorView<D extends DType = DType> {
     descriptor.storage.commit();
   }
 
-  /** Writes one value into every element, checked as `set` checks it. */
+  /** Writes one value into every element, with the checks of `set`. */
   fill(value: Scalar<D>): this {
     fillElements(writable(this, 'fill()'), value);
     return this;
   }
 
-  /** Writes the elements of another tensor here, repeated to this shape and converted as `astype` converts. */
+  /** Copies the elements of another tensor into this tensor, broadcast to this shape and converted as by `astype`. */
   copyFrom(source: TensorView): this {
     if (typeof source !== 'object' || source === null || !(#descriptor in source)) {
       throw new ArgumentTypeError(
@@ -249,14 +248,15 @@ export class TensorView<D extends DType = DType> {
     return elementCodec(descriptor.dtype).read(descriptor.view(), descriptor.bitOffset) as Scalar<D>;
   }
 
-  /** Elements in row-major order, read without a copy. */
+  /** Iterates over the elements in row-major order, without a copy. */
   *[Symbol.iterator](): Generator<Scalar<D>> {
     const { shape, strides, dtype, bitOffset, strideBits, size } = descriptorOf(this);
     const codec = elementCodec(dtype);
     const index = new Array<number>(shape.length).fill(0);
     let offset = 0;
     for (let n = 0; n < size; n++) {
-      // Asked for anew at each step: the consumer of this iterator may dispose the tensor between two elements.
+      // Read the descriptor again at each step, because the consumer of this iterator may dispose the tensor between
+      // two elements.
       yield codec.read(descriptorOf(this).view(), bitOffset + offset * strideBits) as Scalar<D>;
       for (let axis = shape.length - 1; axis >= 0; axis--) {
         offset += strides[axis] as number;
@@ -283,8 +283,8 @@ export class TensorView<D extends DType = DType> {
   }
 
   /**
-   * For `JSON.stringify`: nested arrays as `toArray()` makes them. JSON has no bigints: integers that a number cannot hold
-   * exactly become decimal text. JSON itself writes NaN and infinities as null.
+   * Nested arrays for `JSON.stringify`, as `toArray()` makes them. JSON has no bigints, so an integer that a number
+   * cannot hold exactly becomes decimal text. JSON itself writes NaN and infinities as null.
    */
   toJSON(): unknown {
     const plain = (value: unknown): unknown =>
@@ -305,17 +305,17 @@ export class TensorView<D extends DType = DType> {
     return new TensorView<D>(descriptorOf(this));
   }
 
-  /** Axes in another order; reversed without an argument. */
+  /** The axes in another order; reversed without an argument. */
   transpose(axes?: readonly number[]): this {
     return derive(this, transposeLayout(descriptorOf(this).layout, axes)) as this;
   }
 
-  /** A part: for each axis an index, `[start, stop, step]` as in Python, or null for all. */
+  /** A part of the tensor: for each axis an index, `[start, stop, step]` as in Python, or null for the whole axis. */
   slice(...ranges: SliceRange[]): this {
     return derive(this, sliceLayout(descriptorOf(this).layout, ranges)) as this;
   }
 
-  /** Another shape over the same memory; one length may be -1. Throws when strides cannot express it. */
+  /** Another shape over the same memory. One length may be -1. Throws when no strides describe the result. */
   reshape(shape: readonly number[]): this {
     const { layout } = descriptorOf(this);
     const reshaped = reshapeLayout(layout, shape);
@@ -335,17 +335,17 @@ export class TensorView<D extends DType = DType> {
     return derive(this, broadcastLayout(descriptorOf(this).layout, shape)) as this;
   }
 
-  /** Without axes of length one: all, or those named. */
+  /** Without axes of length one: all of them, or the named axes. */
   squeeze(axes?: number | readonly number[]): this {
     return derive(this, squeezeLayout(descriptorOf(this).layout, axes)) as this;
   }
 
-  /** With a new axis of length one before `axis`. */
+  /** Adds a new axis of length one before `axis`. */
   expandDims(axis: number): this {
     return derive(this, expandLayout(descriptorOf(this).layout, axis)) as this;
   }
 
-  /** In reverse order along all axes, or those named. */
+  /** In reverse order along all axes, or along the named axes. */
   flip(axes?: number | readonly number[]): this {
     return derive(this, flipLayout(descriptorOf(this).layout, axes)) as this;
   }

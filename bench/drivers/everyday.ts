@@ -1,4 +1,7 @@
-/** Everyday operations of this package: nanoseconds for each sample, as JSON. The names are those of everyday.py. Runs on every runtime. */
+/**
+ * Everyday operations of this package: prints nanoseconds for each sample as JSON. The names match everyday.py. Runs on
+ * every runtime.
+ */
 
 import { Tensor } from 'dlpack';
 import { sample } from '../measure.js';
@@ -82,7 +85,7 @@ const rows: Record<string, Row> = {
   'copy, 64 MiB': [4, () => large.copy().dispose()],
   "astype('float64'), 64 MiB": [2, () => large.astype('float64').dispose()],
   'fill, 64 MiB': [4, () => void large.fill(1)],
-  // These two have no counterpart in NumPy; the second is what the runtime itself takes.
+  // These two have no counterpart in NumPy. The second measures the runtime itself.
   'the first .data of a tensor': [
     2000,
     () => {

@@ -1,4 +1,4 @@
-/** 4 MiB of float32 to NumPy and back, with one library; prints JSON. Arguments: the library, where it is installed. */
+/** 4 MiB of float32 to NumPy and back, with one library; prints JSON. Arguments: the library and its folder. */
 
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -8,11 +8,11 @@ import { sample } from '../measure.js';
 
 const [library = '', folder = ''] = process.argv.slice(2);
 const LENGTH = 1 << 20;
-const SUM = LENGTH; // of the elements 1 and LENGTH - 1
+const SUM = LENGTH; // the sum of the elements 1 and LENGTH - 1
 const numbers = Float32Array.from({ length: LENGTH }, (_, i) => i);
 
 interface Way {
-  /** What the result says of two elements: that the values arrived. */
+  /** Returns the sum of two elements of the result, to check that the values arrived. */
   readonly run: () => number;
   readonly times: number;
 }

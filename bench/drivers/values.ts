@@ -1,4 +1,6 @@
-/** This package, in a process of its own: the same protocol as values.py. DLPACK_NUM_THREADS is read when it loads. */
+/**
+ * This package, in a separate process, with the same protocol as values.py. DLPACK_NUM_THREADS is read at load time.
+ */
 
 import { createInterface } from 'node:readline';
 import { type BaseDType, Tensor } from 'dlpack';
@@ -15,7 +17,7 @@ function sourceOf({ count, from, padded }: Operation): Tensor {
   return source;
 }
 
-/** Writing the result alone. */
+/** Only writes the result. */
 function fillOf({ count, to, fresh }: Operation): () => void {
   if (fresh) {
     return () =>

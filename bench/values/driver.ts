@@ -1,4 +1,4 @@
-/** A process that answers requests, one line each. */
+/** A process that answers requests, one per line. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';

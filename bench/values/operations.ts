@@ -1,25 +1,25 @@
-/** What bench/values.bench.ts measures, in groups that can be run one at a time. */
+/** The operations that bench/values.bench.ts measures, in groups that can be run separately. */
 
 export interface Operation {
   readonly name: string;
   readonly kind: 'copy' | 'permute' | 'cast';
   readonly from: string;
   readonly to: string;
-  /** Types below a byte with a byte for each element, the only form that ml_dtypes has. */
+  /** Sub-byte types with one byte for each element, the only form that ml_dtypes has. */
   readonly padded: boolean;
-  /** The result lies in memory that is allocated for it and released, both inside the measured time. */
+  /** True when the memory of the result is allocated and released inside the measured time. */
   readonly fresh: boolean;
-  /** Bits of an element that are read and written: what has to move at least. */
+  /** Bits of an element that are read and written, which is the least that has to move. */
   readonly readBits: number;
   readonly writtenBits: number;
   readonly shape?: readonly number[];
   readonly axes?: readonly number[];
   readonly count: number;
-  /** How often a repetition does it: what is short is timed together. */
+  /** How often a repetition runs the operation, because short operations are timed together. */
   readonly times: number;
 }
 
-/** Elements of a result of 64 MiB in float32, and of one that the second-level cache holds. */
+/** The number of elements of a 64 MiB result in float32, and of a result that fits into the second-level cache. */
 const LARGE = { count: 2 ** 24, times: 1 };
 const SMALL = { count: 2 ** 16, times: 200 };
 

@@ -1,6 +1,6 @@
 /**
- * What two threads are worth here: virtual processors may be two threads of one core. Integer multiplications run on one
- * unit of a core, which one thread of them keeps busy.
+ * Measures the benefit of two threads on this machine, because virtual processors may be two threads of one core.
+ * Integer multiplications run on one unit of a core, which one thread keeps busy.
  */
 
 import { once } from 'node:events';
@@ -36,7 +36,7 @@ async function time(workers: Worker[]): Promise<number> {
   return Math.max(...(await Promise.all(answers)));
 }
 
-/** The time of two threads side by side in units of one alone: 1 for two cores, 2 for two threads of one core. */
+/** The time of two concurrent threads relative to one thread: 1 for two cores, 2 for two threads of one core. */
 export async function sharing(): Promise<number> {
   const workers = [new Worker(multiply, { eval: true }), new Worker(multiply, { eval: true })];
   await Promise.all(workers.map(answer));

@@ -14,7 +14,7 @@ const names = [
   'firefox-esr',
 ];
 
-/** What is said where there is none. */
+/** The message when there is no browser. */
 export const browserMissing = `a browser; tried CHROME_PATH and ${names.join(', ')} on PATH. Install one (Debian: apt install chromium), or name one in CHROME_PATH.`;
 
 function isExecutable(path) {
@@ -26,7 +26,7 @@ function isExecutable(path) {
   }
 }
 
-/** The path of a browser, or null. A CHROME_PATH that names none is not made up for. */
+/** The path of a browser, or null. There is no fallback if CHROME_PATH names no browser. */
 export function findBrowser() {
   const named = process.env.CHROME_PATH;
   if (named !== undefined && named !== '') return isExecutable(named) ? named : null;
@@ -40,7 +40,7 @@ export function findBrowser() {
 
 const isFirefox = (path) => /firefox[^/\\]*$/.test(path);
 
-/** Whether pages can ask for a garbage collection (`gc()`). */
+/** True when pages can request a garbage collection (`gc()`). */
 export const canCollect = (path) => !isFirefox(path);
 
 function argumentsFor(path, profile, url) {
@@ -50,30 +50,33 @@ function argumentsFor(path, profile, url) {
     '--no-sandbox', // the pages are our own, and root has no sandbox
     '--disable-gpu',
     '--disable-quic',
-    '--disable-dev-shm-usage', // containers have little of it
+    '--disable-dev-shm-usage', // containers have little shared memory
     '--no-first-run',
     '--disable-background-networking',
     '--disable-component-update',
     '--disable-sync',
-    '--remote-debugging-pipe', // ends when this process does, however that ends
+    '--remote-debugging-pipe', // closes when this process ends for any reason
     '--js-flags=--expose-gc',
     `--user-data-dir=${profile}`,
     url,
   ];
 }
 
-/** Opens a page in a new profile. `close()` ends the browser with all of its processes; `ended` tells how it ended. */
+/**
+ * Opens a page in a new profile. `close()` ends the browser with all of its processes; `ended` resolves with the reason
+ * it ended.
+ */
 export function openPage(path, url) {
   const profile = mkdtempSync(join(tmpdir(), 'dlpack-browser-'));
   const child = spawn(path, argumentsFor(path, profile, url), {
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
-    detached: process.platform !== 'win32', // a process group of its own
+    detached: process.platform !== 'win32', // a separate process group
   });
   let errors = '';
   child.stderr.on('data', (chunk) => {
     errors = (errors + chunk).slice(-4000);
   });
-  for (const pipe of child.stdio.slice(3)) pipe.on('error', () => {}); // closed by the browser, or by its end
+  for (const pipe of child.stdio.slice(3)) pipe.on('error', () => {}); // the browser closes these pipes
   const ended = new Promise((resolve) => {
     child.on('error', (error) => resolve(String(error)));
     child.on('exit', (code, signal) => resolve(`ended with ${signal ?? code}\n${errors}`));
@@ -83,7 +86,7 @@ export function openPage(path, url) {
       if (child.pid === undefined) return false;
       return process.platform === 'win32' ? child.kill(signal) : process.kill(-child.pid, signal);
     } catch {
-      return false; // no process of the group is left
+      return false; // the group has no more processes
     }
   };
   const close = async () => {

@@ -1,4 +1,4 @@
-// Bundlers, test runners and package managers that tests/bundlers runs, and the packed package, in a folder of their own.
+// Bundlers, test runners and package managers that tests/bundlers runs, and the packed package, in a separate folder.
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { at, run, step, whenChanged } from './steps.mjs';
 import { targets } from './targets.mjs';

@@ -1,4 +1,4 @@
-// Whether a file is an addon for its platform: a linker can write something else without a word.
+// Checks that a file is an addon for its platform, because a linker can silently write something else.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { isElf, readElf } from './binary/elf.mjs';
@@ -10,7 +10,7 @@ import { prebuildOf, sizes } from './targets.mjs';
 const { symbols } = createRequire(import.meta.url)('node-api-headers');
 const nodeApi = new Set([...symbols.v8.js_native_api_symbols, ...symbols.v8.node_api_symbols]);
 
-/** What the loader of the system will find in these bytes; null for anything but a library. */
+/** The properties that the system loader will find in these bytes; null if they are not a library. */
 export function inspectAddon(bytes) {
   if (isElf(bytes)) return readElf(bytes);
   if (isMachO(bytes)) return readMachO(bytes);

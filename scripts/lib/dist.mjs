@@ -1,5 +1,5 @@
-// What is published as JavaScript: one file for each entry of package.json, and few chunks that entries share. A file costs
-// most of a millisecond when Node imports it, and src has more than a hundred.
+// The published JavaScript: one file for each entry of package.json, and a few shared chunks. Importing a file costs
+// Node nearly a millisecond, and src has more than a hundred files.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { at } from './steps.mjs';
@@ -19,21 +19,22 @@ const isBrowserEntry = (entry) => entry.endsWith('.browser.js');
 const sourceOf = (entry) => entry.replace(/^dist/, 'src').replace(/\.js$/, '.ts');
 
 /**
- * The lowest layers get a chunk of their own. A bundler leaves out a chunk as a whole or keeps every statement with an effect
- * in it, and the classes above have some: programs that need only dtypes would carry them all.
+ * The lowest layers get their own chunk. A bundler omits a chunk as a whole or keeps every statement with an effect in
+ * it, and the classes above have such statements. Programs that need only dtypes would otherwise include them all.
  */
 const basics = ['errors', 'dtype', 'device', 'layout'];
 
-/** Resolves imports in src. All have side effects here: package.json says which files in dist have none. */
+/** Resolves imports in src. All files count as having side effects; package.json names those in dist without any. */
 const sources = {
   name: 'src',
   setup(build) {
     build.onResolve({ filter: /^\.\.?\// }, ({ path, resolveDir }) =>
       path.endsWith('.cjs')
-        ? { path: '../native/addon.cjs', external: true } // as dist/chunks sees it
+        ? { path: '../native/addon.cjs', external: true } // relative to dist/chunks
         : { path: resolve(resolveDir, path).replace(/\.js$/, '.ts'), sideEffects: true },
     );
-    // Each pure entry reaches the whole core, so that the core above the basics is one chunk and not one for each set of entries.
+    // Each pure entry imports the whole core, so that the core above the basics becomes one chunk instead of one for
+    // each set of entries.
     build.onLoad({ filter: /[\\/]src[\\/]\w+[\\/]index\.ts$/ }, ({ path }) => ({
       contents: `${readFileSync(path, 'utf8')}\nimport '../index.js';\n`,
       loader: 'ts',
@@ -41,7 +42,7 @@ const sources = {
   },
 };
 
-/** Output files that `start` loads, itself included. */
+/** The output files that `start` loads, including itself. */
 function loadedBy(start, outputs, found = new Set()) {
   if (found.has(start)) return found;
   found.add(start);
@@ -50,8 +51,9 @@ function loadedBy(start, outputs, found = new Set()) {
 }
 
 /**
- * esbuild declares everything at the top with `var`. V8 folds only constants into optimised code: an export took an eighth longer, a
- * call through TVM-FFI a quarter. What is assigned again, esbuild finds itself.
+ * esbuild declares everything at the top level with `var`, but V8 folds only constants into optimised code. With `var`
+ * an export took an eighth longer, and a TVM-FFI call a quarter. esbuild itself reports variables that are assigned
+ * again.
  */
 async function withConstants(transform, text) {
   const constant = text.replaceAll(/^var (?=\{[^}]*\} = |[\w$]+ = )/gm, 'const ');
@@ -63,14 +65,14 @@ async function withConstants(transform, text) {
   }, constant);
 }
 
-/** A class that names itself becomes `const Tensor = class _Tensor`, and the inner name is the one that people see. */
+/** A class that refers to itself becomes `const Tensor = class _Tensor`, and users would see the inner name. */
 const withOwnNames = (text) =>
   [...text.matchAll(/^const (\w+) = class _\1\b/gm)].reduce(
     (result, [, name]) => result.replaceAll(new RegExp(`\\b_${name}\\b`, 'g'), name),
     text,
   );
 
-/** What a bundle for a browser gets of an entry with native code: the same names, each of which throws when it is called. */
+/** The browser version of an entry with native code: the same names, each of which throws when it is called. */
 function browserEntry(entry, exports) {
   const subpath = dirname(entry).replace('dist', 'dlpack');
   const lines = exports.map((name) => `export const ${name} = /* @__PURE__ */ unavailable('${name}');`);

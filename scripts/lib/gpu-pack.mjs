@@ -1,4 +1,4 @@
-// Writes .gpu: all that the GPU suite needs on a machine with a driver and nothing of npm.
+// Writes .gpu: everything that the GPU suite needs on a machine with a driver but without npm.
 import {
   chmodSync,
   copyFileSync,
@@ -25,7 +25,7 @@ const filesBelow = (path) =>
         .map((entry) => relative(root, join(entry.parentPath, entry.name)))
     : [];
 
-/** Compiled files and everything their text names by a relative path: modules, children, addons, scripts. */
+/** Compiled files and everything that they refer to by a relative path: modules, children, addons, scripts. */
 function withReferences(files) {
   const found = new Set();
   const queue = [...files];
@@ -46,7 +46,7 @@ function copyInto(file) {
   copyFileSync(at(file), at(folder, file));
 }
 
-/** The oldest supported Node when the runtimes are here, else the one that runs this. */
+/** The oldest supported Node if the runtimes are installed, otherwise the Node that runs this script. */
 function nodeBinary() {
   const oldest = runtimePath(runtimes[0]);
   return existsSync(oldest) ? oldest : process.execPath;

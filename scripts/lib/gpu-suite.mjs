@@ -1,14 +1,14 @@
-// Runs the compiled tests of tests/gpu, each file in a process of its own, and prints a table. Needs nothing but Node: it
-// runs from the repository (npm run gpu) and, as a copy, on a machine that has only what `npm run gpu -- pack` wrote.
+// Runs the compiled tests of tests/gpu, each file in a separate process, and prints a table. Needs only Node: it runs
+// from the repository (npm run gpu) and, as a copy, on a machine that has only the output of `npm run gpu -- pack`.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Longer than the longest test on a busy machine; a test that hangs ends here. */
+/** A time limit for tests that hang, longer than the longest test on a busy machine. */
 const minutes = 9;
 
-/** Why no test of tests/gpu can run here, or null. */
+/** The reason why no test of tests/gpu can run here, or null. */
 export function gpuMissing() {
   if (process.platform !== 'linux') return `CUDA on ${process.platform}`;
   if (existsSync('/dev/nvidiactl') || existsSync('/dev/dxg')) return null;
@@ -39,7 +39,7 @@ function runFile(file, env) {
   });
 }
 
-/** What the harness printed for each test, and what else was said. */
+/** The lines that the harness printed for each test, and all other output. */
 function readOutput(output) {
   const rows = [];
   const rest = [];
@@ -62,14 +62,14 @@ function printTable(rows) {
   for (const line of lines) console.log(`| ${line.map((cell, i) => cell.padEnd(widths[i])).join(' | ')} |`);
 }
 
-/** Runs the files below `root` whose path contains `filter`; how many tests failed, files that broke included. */
+/** Runs the files below `root` whose path contains `filter`. Returns the number of failures, crashed files included. */
 export async function runGpuSuite(root, filter = '') {
   const folder = join(root, 'build/tests/gpu');
   const files = readdirSync(folder, { recursive: true })
     .filter((file) => file.endsWith('.test.js') && file.includes(filter))
     .sort();
   if (files.length === 0) throw new Error(`no test below tests/gpu has "${filter}" in its path`);
-  // A counterpart that is missing fails here as in CI: whoever runs this suite wants all of it.
+  // A missing counterpart fails here as in CI, because this suite should run completely.
   const env = { VERBOSE: '1', CI: process.env.CI ?? '1', DLPACK_PYTHON: findPython() };
   const table = [];
   for (const file of files) {

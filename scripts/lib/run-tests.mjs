@@ -1,4 +1,4 @@
-// Runs compiled test files, each in a process of its own, and adds up their results.
+// Runs compiled test files, each in a separate process, and adds up their results.
 import { existsSync, readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { at, run } from './steps.mjs';
@@ -11,12 +11,12 @@ function testFiles(folder) {
   });
 }
 
-/** Folders of tests with a command of their own. */
+/** Test folders with their own command. */
 const apart = { gpu: 'npm run gpu', bundlers: 'npm run test:bundlers' };
 
 /**
- * Result counts of all test files whose path contains `filter`, run with `command`.
- * `intoFiles` is for programs that cannot write into a pipe. `after` gets each file when it ended.
+ * Runs all test files whose path contains `filter` with `command` and returns the result counts. `intoFiles` is for
+ * programs that cannot write into a pipe. `after` is called with each file when it ends.
  */
 export async function runTests(options) {
   const {
@@ -35,7 +35,7 @@ export async function runTests(options) {
     console.log(`  tests/${name}: ${testFiles(join(folder, name)).length} files, run them with ${apart[name]}`);
   const files = testFiles(folder).filter((file) => {
     const path = relative(folder, file);
-    // The path below the repository: a clone's own folder selects nothing.
+    // The path relative to the repository, so that the name of the clone's folder does not match.
     const isWanted = relative(join(folder, '..'), file).includes(filter) && !exclude(path);
     return isWanted && !others.includes(path.split(/[\\/]/)[0]);
   });

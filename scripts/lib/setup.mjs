@@ -1,4 +1,4 @@
-// What a fresh clone needs, each as one step: npm packages, TypeScript, the addon, Python, JavaScript libraries, the second
+// The set-up steps of a fresh clone: npm packages, TypeScript, the addon, Python, JavaScript libraries, the second
 // addon, runtimes.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { browserMissing, findBrowser } from './browser.mjs';
@@ -44,7 +44,7 @@ export const buildTests = () =>
       ['src', 'tests', 'bench', 'examples', 'demo', 'tsconfig.json', 'tsconfig.tests.json'],
       ['build/tests/harness.js'],
       async () => {
-        // Files that were moved or deleted must not run as they were.
+        // Compiled files whose source was moved or deleted must not run.
         for (const folder of ['tests', 'bench', 'examples', 'demo'])
           rmSync(at('build', folder), { recursive: true, force: true });
         await run(bin('tsc'), ['-p', 'tsconfig.tests.json']);
@@ -58,7 +58,7 @@ const commonFlags = ['-std=c++17', '-O2', '-Wall', '-Wextra', '-Werror', '-fPIC'
 const pythonOf = (venv) => at(venv, process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python');
 const venvPython = pythonOf('.venv');
 
-/** The packages of a requirements file in a virtual environment of their own. */
+/** Installs the packages of a requirements file in a separate virtual environment. */
 export const installEnvironment = (venv, requirements) =>
   step(`Python packages in ${venv}`, () =>
     whenChanged(`python${venv.slice(5)}`, [requirements], [`${venv}/pyvenv.cfg`], async () => {
@@ -76,14 +76,14 @@ export const installEnvironment = (venv, requirements) =>
 
 export const installPython = () => installEnvironment('.venv', 'requirements.txt');
 
-/** Wheels that carry their own tests. */
+/** Installs wheels that contain their own tests. */
 export const installUpstream = () => installEnvironment('.venv-upstream', 'requirements-upstream.txt');
 
-/** clang-format, the same version for everyone. */
+/** Installs clang-format, the same version for everyone. */
 export const installFormatter = () => installEnvironment('.venv-lint', 'requirements-lint.txt');
 
 const formatted = ['native', 'include', 'tests', 'examples'];
-const unformatted = /copy_kernels_ptx\.h$/; // a compiler's output
+const unformatted = /copy_kernels_ptx\.h$/; // output of a compiler
 
 /** Runs clang-format over our C and C++ with these flags. */
 export function formatNative(flags, options) {
@@ -96,7 +96,7 @@ export function formatNative(flags, options) {
   return run(at('.venv-lint', folder, 'clang-format'), [...flags, ...files], options);
 }
 
-/** One interpreter has one NumPy: the old one lives in an environment of its own. No newer Python than 3.12 has it. */
+/** An interpreter has only one NumPy, so the old one has a separate environment. It supports Python up to 3.12. */
 export async function installOldNumPy() {
   try {
     await installEnvironment('.venv-numpy1', 'requirements-numpy1.txt');
@@ -105,7 +105,7 @@ export async function installOldNumPy() {
   }
 }
 
-/** What the demo shows of Python and of kernels, without PyTorch's gigabyte. The demo goes on without them, and says so. */
+/** Installs packages for the demo, without PyTorch's gigabyte. The demo works without them and reports it. */
 export const installDemoPackages = () =>
   step('NumPy and apache-tvm-ffi in .venv', async () => {
     const hasBoth = async () =>
@@ -121,13 +121,13 @@ export const installDemoPackages = () =>
     }
   });
 
-/** Where the apache-tvm-ffi wheel keeps a real dlpack.h. */
+/** The folder with the real dlpack.h in the apache-tvm-ffi wheel. */
 export async function dlpackHeaderFolder() {
   const { output } = await run(venvPython, ['-c', 'import tvm_ffi.libinfo as l; print(l.find_dlpack_include_path())']);
   return output.trim().split('\n').at(-1);
 }
 
-/** The include folder of a CUDA that has the header: the one in .venv, or that of a toolkit; null without. */
+/** The include folder of a CUDA installation with the header, in .venv or in a toolkit; null if there is none. */
 async function cudaHeaderFolder(header) {
   const { output } = await run(venvPython, ['-c', 'import site; print(site.getsitepackages()[0])']);
   const roots = [`${output.trim()}/nvidia/cu13`, process.env.CUDA_HOME ?? '/usr/local/cuda'];
@@ -147,14 +147,14 @@ export const buildSpanProgram = () =>
         const compiler = await findCompiler();
         const dlpack = await dlpackHeaderFolder();
         mkdirSync(at('build/native'), { recursive: true });
-        // gnu++17: without GNU extensions GCC hides __float128 from the library.
+        // gnu++17, because without GNU extensions GCC hides __float128 from the library.
         const flags = ['-std=gnu++17', `-I${folder}`, `-I${folder}/cccl`, `-I${dlpack}`];
         await run(compiler, [...flags, 'tests/interop/mdspan/tensors.cc', '-o', 'build/native/mdspan_tensors', '-ldl']);
       },
     ),
   );
 
-/** An addon of one file that uses dlpack.h and the published header. */
+/** Compiles an addon of one file that uses dlpack.h and the published header. */
 async function compileAddon(compiler, dlpack, source, output, more = []) {
   mkdirSync(at(output, '..'), { recursive: true });
   const includes = [`-I${headers}`, `-I${dlpack}`, '-Iinclude'];
@@ -177,7 +177,7 @@ export const buildPeerAddon = () =>
     ),
   );
 
-/** The addon of examples/addon. Its dlpack.h is the wheel's where there is one, our own declaration elsewhere. */
+/** Builds the addon of examples/addon, with dlpack.h from the wheel, or with our own declarations. */
 export const buildExampleAddon = () =>
   step('C++: the example addon', () =>
     whenChanged('example', ['examples/addon', 'native/abi', 'include'], ['build/native/scale.node'], async () => {
@@ -194,7 +194,7 @@ export const buildExampleAddon = () =>
     }),
   );
 
-/** A CUDA driver in host memory and the addon that commands it, in one file: what tests of dlpack/cuda open by its path. */
+/** Builds a CUDA driver in host memory with the addon that controls it, which tests of dlpack/cuda open by path. */
 export const buildFakeDriver = () =>
   step('C++: a CUDA driver without a device', () =>
     whenChanged(
@@ -231,7 +231,7 @@ export const buildCudaCheck = () =>
     ),
   );
 
-/** The kernels of examples/kernels and those of the tests, against the headers of the apache-tvm-ffi wheel. */
+/** Builds the kernels of examples/kernels and of the tests, with the headers of the apache-tvm-ffi wheel. */
 export const buildKernels = () =>
   step('C and C++: kernels for TVM-FFI, against the headers of apache-tvm-ffi', () =>
     whenChanged(
@@ -260,7 +260,7 @@ export const buildKernels = () =>
         const flags = ['-O2', '-Wall', '-Wextra', '-Werror', '-fPIC', ...folders.map((folder) => `-isystem${folder}`)];
         const c = [...flags, '-xc', '-c', 'examples/kernels/add_one.c', '-o', 'build/kernels/add_one.o'];
         await run(compiler, c);
-        // The library's functions come from the one copy that the process has loaded.
+        // Not linked with the library, because its functions come from the copy that the process has loaded.
         const library = (source, out, objects = []) =>
           run(compiler, [
             ...flags,
@@ -284,7 +284,7 @@ export const buildKernels = () =>
     ),
   );
 
-/** The library of XGrammar from its wheel, without the Python packages that the wheel names: the library needs none. */
+/** Installs the library of XGrammar from its wheel, without the wheel's Python dependencies, which it does not need. */
 const installXGrammar = () =>
   step('XGrammar, a TVM-FFI library that others wrote', () =>
     whenChanged('xgrammar', ['requirements-xgrammar.txt'], ['build/xgrammar/xgrammar'], async () => {
@@ -297,7 +297,7 @@ const installXGrammar = () =>
     }),
   );
 
-/** Every runtime the package supports, from the npm registry. `folder` names its package in .runtimes. */
+/** Every supported runtime, from the npm registry. `folder` names its package in .runtimes. */
 export const runtimes = [
   { name: 'Node 20', folder: 'node20', package: 'node@20', args: ['--expose-gc'] },
   { name: 'Node 22', folder: 'node22', package: 'node@22', args: ['--expose-gc'] },
@@ -307,7 +307,7 @@ export const runtimes = [
   { name: 'Deno', folder: 'deno', package: 'deno@2.9.6', args: ['run', '-A', '--v8-flags=--expose-gc'] },
 ];
 
-/** The packages that carry the binaries: the ones of the table fetch them with install scripts, which npm 12 blocks. */
+/** The packages with the binaries. Those in the table fetch them with install scripts, which npm 12 blocks. */
 function binaryOf({ folder, package: name }) {
   const platform = `${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
   const version = name.split('@')[1];
@@ -339,7 +339,7 @@ export const installRuntimes = () =>
     ),
   );
 
-/** Packages of Debian that bring a file or a program, installed where a missing one would fail the run and this can do it. */
+/** Installs the Debian packages of a missing file or program, in CI as root. Throws `Missing` elsewhere. */
 export async function installApt(needed, packages) {
   const isThere = async () =>
     needed.startsWith('/') ? existsSync(needed) : (await run('which', [needed], { allowFailure: true })).code === 0;
@@ -366,7 +366,7 @@ export const installBrowser = () =>
 
 export const tool = bin;
 
-/** Everything that tests and benchmarks run with. */
+/** Prepares everything that tests and benchmarks need. */
 export async function prepare() {
   checkNode();
   console.log('Set-up');

@@ -1,4 +1,5 @@
-// Steps of a set-up: each prints one line with its time, runs only when its inputs changed, and says what is missing.
+// Steps of a set-up. Each prints one line with its time, runs only when its inputs changed, and reports what is
+// missing.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -18,7 +19,7 @@ import { fileURLToPath } from 'node:url';
 export const root = fileURLToPath(new URL('../../', import.meta.url));
 export const at = (...parts) => join(root, ...parts);
 
-/** Something that a person must provide. */
+/** Something that the user must provide. */
 export class Missing extends Error {}
 
 export async function step(title, action) {
@@ -35,8 +36,8 @@ export async function step(title, action) {
 }
 
 /**
- * Runs a command to its end. Its output is kept and shown only when it fails, or passed through with `show`. It goes through
- * a pipe, or through the file `into`.
+ * Runs a command until it ends. Its output is kept and shown only if the command fails, or passed through with `show`.
+ * It goes through a pipe, or through the file `into`.
  */
 export function run(command, args, { cwd = root, env = {}, show = false, allowFailure = false, into } = {}) {
   return new Promise((resolve, reject) => {
@@ -62,7 +63,7 @@ export function run(command, args, { cwd = root, env = {}, show = false, allowFa
   });
 }
 
-/** Runs `action` for every item, as many at a time as there are processors. */
+/** Runs `action` for every item, in parallel on all processors. */
 export async function inParallel(items, action) {
   const queue = [...items];
   const worker = async () => {
@@ -79,7 +80,7 @@ function filesBelow(path) {
     .flatMap((entry) => filesBelow(join(path, entry.name)));
 }
 
-/** Runs `action` unless its inputs are what they were the last time and its outputs are there. */
+/** Runs `action` unless its inputs are unchanged since the last time and its outputs exist. */
 export async function whenChanged(name, inputs, outputs, action) {
   const hash = createHash('sha256');
   for (const input of inputs) {
@@ -101,7 +102,7 @@ export async function whenChanged(name, inputs, outputs, action) {
   return note;
 }
 
-/** Runs a script's main function: a missing tool is one clear message, not a stack. */
+/** Runs a script's main function. A missing tool gives one clear message instead of a stack. */
 export async function main(action) {
   try {
     process.exitCode = (await action()) ?? 0;

@@ -1,10 +1,10 @@
-// The platforms that the package ships an addon for, and what each file must be.
+// The platforms for which the package ships an addon, and the requirements for each file.
 
 const kilobyte = 1024;
 
 /**
- * `zig` is the compiler's name for the platform with the oldest system that it has to load on; `libraries` are those that
- * the addon may need at run time, all of them parts of the system.
+ * `zig` is Zig's name of the platform, with the oldest system version that must load the addon. `libraries` are the
+ * system libraries that the addon may need at run time.
  */
 export const targets = [
   ...['x64', 'arm64'].map((arch) => ({
@@ -47,8 +47,8 @@ function zigArch(arch) {
   return arch === 'x64' ? 'x86_64' : 'aarch64';
 }
 
-/** Sizes of an addon: less is not the whole of it, more is something that crept in. */
+/** The size limits of an addon. A smaller file is incomplete, and a larger file contains something unexpected. */
 export const sizes = { least: 250 * kilobyte, most: 1024 * kilobyte };
 
-/** Where the addon of a target lies. */
+/** The path of a target's addon. */
 export const prebuildOf = (name) => `prebuilds/${name}/dlpack.node`;

@@ -6,7 +6,7 @@ import { at } from './steps.mjs';
 /** Zig, the compiler of `npm run build:all`. */
 export const installZig = () => installEnvironment('.venv-zig', 'requirements-zig.txt');
 
-/** The compiler itself: the module that the wheel installs would start a Python for each file. */
+/** The path of the compiler itself, because the module in the wheel would start a Python for each file. */
 export function zig() {
   const library =
     process.platform === 'win32' ? 'Lib' : readdirSync(at('.venv-zig/lib')).map((name) => `lib/${name}`)[0];

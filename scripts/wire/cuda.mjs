@@ -222,7 +222,7 @@ const devices = [
   { name: 'DriverErrorRequest', comment: 'The name and text of an error.', fields: [['code', 'i32', 'a CUresult']] },
 ];
 
-/** All of them. */
+/** All messages of dlpack/cuda. */
 export const cuda = (maxNdim) => ({
   typescript: 'src/cuda/wire-layout.ts',
   header: 'native/cuda/wire_layout.h',

@@ -1,5 +1,5 @@
-// The files of the wire as text. Fields lie in the order of the table, each aligned to its size, as C++ lays a
-// struct out; a message is a whole number of words.
+// Writes the files of the wire. Fields lie in the order of the table, each aligned to its size, like the members of a
+// C++ struct. A message is a whole number of words.
 import { firstSlot, groups, maxNdim, statuses, wireWords } from './messages.mjs';
 
 const scalars = {
@@ -38,7 +38,7 @@ function typescriptMessage(message) {
     const array = type === 'tensor' ? 'word' : length === 1 ? type : `${type}[${length || ''}]`;
     return `  ${snake(name).toUpperCase()} = ${index}, // ${array}: ${comment}`;
   });
-  // Slots begin at every second word, which 16-byte values need.
+  // Slots begin at every second word, because some values need 16-byte alignment.
   lines.push(`  WORDS = ${roundUp(bytes, 16) / 8},`);
   return `/** ${message.comment} */\nexport const enum ${message.name} {\n${lines.join('\n')}\n}\n`;
 }
@@ -80,7 +80,7 @@ export const enum Status {\n${status}\n}\n`;
 
 function cppMessage(message) {
   const { placed: all, bytes } = layOut(message);
-  const placed = all.filter(({ length }) => length > 0); // C++ has no arrays without a length
+  const placed = all.filter(({ length }) => length > 0); // C++ has no arrays of length 0
   const fields = placed.map(({ name, type, comment, length }) => {
     const declared = type === 'tensor' ? 'WireTensor' : scalars[type].c;
     return `  // ${comment}\n  ${declared} ${snake(name)}${length > 1 ? `[${length}]` : ''};`;
@@ -125,7 +125,7 @@ ${status}
   return parts.join('\n');
 }
 
-/** Path and text of every file. */
+/** The path and text of every file. */
 export function layoutFiles() {
   return groups.flatMap((group, index) => [
     [group.typescript, typescript(group, index === 0)],

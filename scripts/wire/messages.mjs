@@ -1,14 +1,15 @@
-// The wire between JavaScript and C++ as data: every message that a slot of the wire can hold, field by field. `npm run wire`
-// writes the TypeScript indices and the C++ structs from it. A field has a name, a type, a comment and, if it is an array, a
-// length (0: what follows the message); it means one thing. Types: u32, i32, f64, u64, and `tensor`, a WireTensor whose shape and strides follow it.
+// The wire between JavaScript and C++ as data: every message that a slot of the wire can hold, field by field. `npm run
+// wire` writes the TypeScript indices and the C++ structs from it. A field has one meaning. It has a name, a type, a
+// comment and, if it is an array, a length (0: the array follows the message). Types: u32, i32, f64, u64, and `tensor`,
+// a WireTensor whose shape and strides follow it.
 
 import { cuda } from './cuda.mjs';
 import { python } from './python.mjs';
 import { tvmFfi } from './tvm-ffi.mjs';
 
-/** Words of eight bytes in the wire of one instance: 1 MiB, of which the system commits the pages that are used. */
+/** The number of 8-byte words in the wire of one instance: 1 MiB, of which the system commits only the pages in use. */
 export const wireWords = 131072;
-/** The word where the slots begin, behind the header. */
+/** The word where the slots begin, after the header. */
 export const firstSlot = 2;
 /** The most axes that a tensor can have. */
 export const maxNdim = 64;
@@ -161,7 +162,7 @@ const core = [
   },
 ];
 
-/** What is written where: one group for each folder that speaks over the wire. */
+/** The output files: one group for each folder that uses the wire. */
 export const groups = [
   {
     typescript: 'src/native/wire-layout.ts',

@@ -1,6 +1,9 @@
 // The messages of dlpack/python, in the form that messages.mjs explains.
 
-/** What a request to Python leaves besides a tensor: first in its message, so that native code finds it at one place. */
+/**
+ * The result of a request to Python, besides a tensor. It comes first in its message, so that native code finds it at a
+ * fixed position.
+ */
 const outcome = [
   ['failed', 'u32', '1 with an exception'],
   ['resultKind', 'u32', 'a ValueKind: of the result, or handle for the exception'],

@@ -1,5 +1,6 @@
 /**
- * Structs in memory to JavaScript values and back, over any ArrayBuffer. Pointers and 64-bit integers are bigints.
+ * Converts structs in memory to JavaScript values and back, over any ArrayBuffer. Pointers and 64-bit integers are
+ * bigints.
  *
  * @module
  */
@@ -21,14 +22,14 @@ export type StructValue<F extends Fields> = {
       : never;
 };
 
-/** Memory and where to look in it. */
+/** A position in memory, with the data model. */
 export interface Place {
   readonly buffer: ArrayBufferLike;
   readonly byteOffset: number;
   readonly model: DataModel;
 }
 
-/** A copy, read once: getters may answer differently. */
+/** Returns a checked copy. Reads each field once, because getters may return different values. */
 export function checkPlace(place: Place): Place {
   const { buffer, byteOffset, model } = (place ?? {}) as Place;
   if (bufferLength(buffer) === null || typeof byteOffset !== 'number' || !model?.pointerSize) {
@@ -55,7 +56,7 @@ export function decodeStruct<F extends Fields>(struct: Struct<F>, place: Place):
   return decodeAt(struct, viewOf(struct, at), 0, at.model) as StructValue<F>;
 }
 
-/** Writes a struct. Every field must be there; a number that its C type cannot hold is refused. */
+/** Writes a struct. Throws if a field is missing or if its C type cannot hold the value. */
 export function encodeStruct<F extends Fields>(struct: Struct<F>, value: StructValue<F>, place: Place): void {
   const at = checkPlace(place);
   encodeAt(struct, value, viewOf(struct, at), 0, at.model);

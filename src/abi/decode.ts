@@ -1,5 +1,6 @@
 /**
- * Bytes to structs, one function for each struct of the C API, and the tensor that a `DLTensor` describes.
+ * Decodes structs, with one function for each struct of the C API, and makes a view of the tensor that a `DLTensor`
+ * describes.
  *
  * @module
  */
@@ -36,8 +37,8 @@ export const decodeExchangeAPI = (place: Place) => decodeStruct(DLPackExchangeAP
 export type DLTensorValue = StructValue<(typeof DLTensor)['fields']>;
 
 /**
- * A view of the tensor that a `DLTensor` in WebAssembly memory describes: pointers are offsets into the same buffer. It
- * dies when the memory grows, as every view of it does.
+ * A view of the tensor that a `DLTensor` in WebAssembly memory describes. Pointers are offsets into the same buffer.
+ * The view becomes invalid when the memory grows, like every view of that memory.
  */
 export function viewTensor(at: Place, flags = 0n): TensorView {
   if (typeof flags !== 'bigint') throw new ArgumentTypeError('flags', 'a bigint', flags);

@@ -1,5 +1,5 @@
 /**
- * Structs to bytes, one function for each struct of the C API.
+ * Encodes structs, with one function for each struct of the C API.
  *
  * @module
  */

@@ -17,7 +17,7 @@ export interface StructLayout<F extends Fields = Fields> {
 const scalarSize: Record<Exclude<Scalar, 'ptr'>, number> = { u8: 1, u16: 2, u32: 4, i32: 4, u64: 8 };
 const cache = new WeakMap<Struct, Map<DataModel, StructLayout>>();
 
-/** Where each field of a struct lies. */
+/** The offset of each field of a struct. */
 export function layoutOf<F extends Fields>(struct: Struct<F>, model: DataModel): StructLayout<F> {
   if (model !== lp64 && model !== wasm32) throw new ArgumentTypeError('model', 'lp64 or wasm32', model);
   if (typeof struct?.fields !== 'object' || struct.fields === null) {

@@ -1,5 +1,5 @@
 /**
- * Data models: how wide a pointer is. Both models align 64-bit integers to eight bytes and are little-endian.
+ * Data models: the size of a pointer. Both models align 64-bit integers to eight bytes and are little-endian.
  *
  * @module
  */
@@ -10,7 +10,7 @@ export interface DataModel {
   readonly pointerSize: 4 | 8;
 }
 
-/** 64-bit Linux, macOS, and Windows as far as these structs go (no field is a C `long`). */
+/** 64-bit Linux, macOS and Windows. Windows is not LP64, but no field here is a C `long`. */
 export const lp64: DataModel = Object.freeze({ name: 'lp64', pointerSize: 8 });
 
 /** WebAssembly with 32-bit memory. */

@@ -1,5 +1,5 @@
 /**
- * The structs of the DLPack C API as tables of fields. Names are the C names; offsets are derived, never written.
+ * The structs of the DLPack C API as tables of fields. Names are the C names, and offsets are computed.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * dlpack build: compiles the addon from the installed package, where no prebuilt one fits.
+ * dlpack build: compiles the addon from the installed package, if no prebuilt addon fits.
  *
  * @module
  */
@@ -22,7 +22,7 @@ interface Flags {
   linkFlags(platform: string): string[];
 }
 
-/** CXX may have arguments of its own, such as "zig c++". */
+/** CXX may contain arguments, such as "zig c++". */
 function findCompiler(): string[] {
   const named = process.env.CXX;
   const candidates = named ? [named.split(' ').filter((part) => part !== '')] : [['c++'], ['g++'], ['clang++']];
@@ -40,7 +40,7 @@ function findCompiler(): string[] {
   );
 }
 
-/** The folder with node_api.h: of node-api-headers beside the package or in this folder, or of the Node installation. */
+/** The folder with node_api.h: in node-api-headers beside the package or here, or in the Node installation. */
 function findHeaders(): string {
   const places = [packageFolder(), process.cwd()].map((folder) => {
     try {
@@ -59,7 +59,7 @@ function findHeaders(): string {
   );
 }
 
-/** Runs a command; its output is shown when it fails. */
+/** Runs a command and shows its output if it fails. */
 function execute(command: string, args: string[], cwd: string): Promise<void> {
   return new Promise((done, fail) => {
     const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -80,7 +80,7 @@ function execute(command: string, args: string[], cwd: string): Promise<void> {
   });
 }
 
-/** On a terminal only, and never where data goes. */
+/** Shows progress on a terminal only, and never on standard output, which carries data. */
 function progress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
 }
@@ -122,7 +122,7 @@ async function compile(target: string): Promise<void> {
   }
 }
 
-/** In a process of its own: this one may have another addon, and a broken one can crash. */
+/** Loads the addon in a separate process, because this process may have another addon, and a broken addon can crash. */
 function tryLoading(addon: string): void {
   const script = `process.exitCode = typeof require(${JSON.stringify(addon)}).createInstance === 'function' ? 0 : 1`;
   const { status, signal, stderr } = spawnSync(process.execPath, ['-e', script], { encoding: 'utf8' });

@@ -1,5 +1,5 @@
 /**
- * What the commands share: their form, arguments and colours.
+ * The common parts of the commands: their form, arguments and colours.
  *
  * @module
  */
@@ -12,7 +12,7 @@ export interface Command {
   run(args: string[]): Promise<number> | number;
 }
 
-/** Wrong arguments: the message and the command's help are shown, and the exit code is 2. */
+/** Wrong arguments. The command prints the message and its help, and exits with code 2. */
 export class UsageError extends Error {}
 
 interface Parsed<T> {
@@ -20,7 +20,7 @@ interface Parsed<T> {
   readonly positionals: string[];
 }
 
-/** `parseArgs` of Node, whose errors are shown without a stack. */
+/** Node's `parseArgs`, with errors that are shown without a stack. */
 export function parse<T extends Record<string, 'boolean' | 'string'>>(args: string[], kinds: T): Parsed<T> {
   const options = Object.fromEntries(Object.entries(kinds).map(([name, type]) => [name, { type }]));
   try {
@@ -32,7 +32,7 @@ export function parse<T extends Record<string, 'boolean' | 'string'>>(args: stri
 
 const codes = { green: 32, yellow: 33, red: 31, dim: 2 };
 
-/** Colours for a terminal; none in a file or a pipe, or where NO_COLOR is set to anything. */
+/** Colours text for a terminal, but not in a file or a pipe, or if NO_COLOR is set. */
 export function paint(colour: keyof typeof codes, text: string): string {
   if (process.stdout.isTTY !== true || process.env.NO_COLOR) return text;
   return `\u001b[${codes[colour]}m${text}\u001b[0m`;

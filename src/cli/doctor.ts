@@ -1,5 +1,5 @@
 /**
- * dlpack doctor: what of the package works on this machine.
+ * dlpack doctor: checks which parts of the package work on this machine.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { packageVersion } from './package.js';
 import { isProbe, type Probe, probes, runProbe } from './probes.js';
 import { type Check, type Report, reportMarkdown, reportText } from './report.js';
 
-/** A library that hangs while it is loaded is a finding, not the end of doctor. */
+/** A time limit in milliseconds: a library that hangs while it loads is a finding, and must not stop doctor. */
 const patience = 120_000;
 
 function checkRuntime(): Check {
@@ -49,7 +49,7 @@ function checkAddon(): Check {
   return { name: 'addon', state: 'problem', text: reason as string, remedies };
 }
 
-/** Runs one probe in a process of its own: a library that crashes there is named here. */
+/** Runs one probe in a separate process, so that a library that crashes is reported here. */
 function inChild(probe: Probe): Check[] {
   const script = process.argv[1] as string;
   const runtimeArgs = 'deno' in process.versions ? ['run', '-A'] : process.execArgv;
@@ -59,7 +59,7 @@ function inChild(probe: Probe): Check[] {
     maxBuffer: 1 << 26,
     env: { ...process.env, DLPACK_QUIET: '1' },
   });
-  // Libraries may print, too: the last line counts.
+  // Only the last line counts, because libraries may print, too.
   const line = (child.stdout ?? '').trimEnd().split('\n').at(-1) ?? '';
   try {
     return JSON.parse(line) as Check[];
@@ -74,7 +74,7 @@ function inChild(probe: Probe): Check[] {
 function examine(): Report {
   const addon = checkAddon();
   const checks = [checkRuntime(), checkPlatform(), addon];
-  // Without the addon there is nothing that a library could exchange with.
+  // Without the addon there is no exchange to probe.
   if (addon.state === 'ok') for (const probe of probes) checks.push(...inChild(probe));
   return { schema: 1, version: packageVersion(), ok: checks.every(({ state }) => state !== 'problem'), checks };
 }

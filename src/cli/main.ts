@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * npx dlpack: the package's one command.
+ * npx dlpack: the only command of the package.
  *
  * @module
  */
@@ -42,7 +42,7 @@ async function main([name, ...args]: string[]): Promise<number> {
       process.stderr.write(`dlpack ${name}: ${error.message}\n\n${command.help}`);
       return 2;
     }
-    // Our errors and those of the file system say all there is to say; a stack is for what nobody expected.
+    // Our errors and file system errors explain themselves. Only unexpected errors need a stack.
     const isKnown = isDLPackError(error) || typeof (error as { code?: unknown }).code === 'string';
     process.stderr.write(`${isKnown ? (error as Error).message : ((error as Error).stack ?? error)}\n`);
     return 1;
@@ -54,5 +54,5 @@ function print(text: string): number {
   return 0;
 }
 
-// Not process.exit: what is still in a pipe has to arrive.
+// Not process.exit, because output that is still in a pipe has to arrive.
 process.exitCode = await main(process.argv.slice(2));

@@ -1,5 +1,5 @@
 /**
- * Real exchanges with what this machine has: each writes on one side and reads on the other.
+ * Real exchanges with the libraries on this machine: each probe writes on one side and reads on the other.
  *
  * @module
  */
@@ -12,14 +12,14 @@ import { python } from '../python/index.js';
 import { getGlobalFunc, loadLibrary, registerGlobalFunc } from '../tvm-ffi/index.js';
 import type { Check, State } from './report.js';
 
-/** Each runs in a process of its own. */
+/** Each probe runs in a separate process. */
 const all = { native: probeNative, python: probePython, 'tvm-ffi': probeTvmFfi, cuda: probeCuda };
 
 export type Probe = keyof typeof all;
 export const probes = Object.keys(all) as Probe[];
 export const isProbe = (name: string): name is Probe => Object.hasOwn(all, name);
 
-/** An error that no probe expected is a problem of what it probed. */
+/** Runs a probe. An unexpected error counts as a problem of the probed library. */
 export function runProbe(probe: Probe): Check[] {
   try {
     return all[probe]();
@@ -30,7 +30,7 @@ export function runProbe(probe: Probe): Check[] {
 
 const good = (name: string, text: string): Check => ({ name, state: 'ok', text, remedies: [] });
 
-/** The first line of an error, and what it advises. */
+/** A failed check with the first line of an error and its advice. */
 function failed(name: string, state: State, error: unknown, remedies: readonly string[] = []): Check {
   const advice = isDLPackError(error, 'LoadError') ? error.suggestions : remedies;
   const lines = (error instanceof Error ? error.message : String(error)).split('\n');
@@ -38,7 +38,7 @@ function failed(name: string, state: State, error: unknown, remedies: readonly s
   return { name, state, text: `${lines[0]}${tried}`, remedies: advice };
 }
 
-/** Whether both see the same memory: the library writes through `write`, then we read. */
+/** True when both sides see the same memory: the library writes through `write`, then we read. */
 function isShared(x: Tensor, write: () => void): boolean {
   write();
   return x.get(0) === 42;
@@ -55,7 +55,7 @@ function probeNative(): Check[] {
   ];
 }
 
-/** How each library takes a tensor; one with immutable arrays is only read from. */
+/** How each library imports a tensor. Libraries with immutable arrays are only read from. */
 const libraries: Record<string, { module: string; take: string; writes: boolean }> = {
   numpy: { module: 'numpy', take: 'from_dlpack', writes: true },
   torch: { module: 'torch', take: 'from_dlpack', writes: true },

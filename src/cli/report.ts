@@ -1,12 +1,12 @@
 /**
- * What doctor found, as text for a terminal, as Markdown for an issue and as JSON for programs.
+ * Reports the findings of doctor as text for a terminal, as Markdown for an issue and as JSON for programs.
  *
  * @module
  */
 
 import { paint } from './command.js';
 
-/** `absent` is something that this machine lacks and the package does not need. */
+/** `absent`: this machine lacks it, and the package does not need it. */
 export type State = 'ok' | 'absent' | 'problem';
 
 export interface Check {
@@ -18,7 +18,7 @@ export interface Check {
 }
 
 export interface Report {
-  /** Of this layout; it grows when a field changes its meaning or goes. */
+  /** The version of this layout. It increases when a field changes its meaning or is removed. */
   readonly schema: 1;
   readonly version: string;
   readonly ok: boolean;

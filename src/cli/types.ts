@@ -1,5 +1,5 @@
 /**
- * dlpack types: TypeScript declarations of a library of kernels.
+ * dlpack types: TypeScript declarations for a kernel library.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The entries of a `__cuda_array_interface__` as JavaScript values: each is read once, and has its type after that.
+ * The entries of a `__cuda_array_interface__` as JavaScript values. Each entry is read once and converted to its type.
  *
  * @module
  */
@@ -9,26 +9,26 @@ import { MAX_NDIM } from '../layout.js';
 import type { ArrayEntries } from '../storage/foreign.js';
 import { parseTypeString } from './typestr.js';
 
-/** The interface of an array, as a JavaScript object. Every number may be a bigint. */
+/** The CUDA Array Interface of an array, as a JavaScript object. Every number may be a bigint. */
 export interface CudaArrayInterface {
   readonly shape: readonly (number | bigint)[];
   /** NumPy's type string, such as `'<f4'`. */
   readonly typestr: string;
-  /** The address, 0 for an array without elements, and whether it is read-only. */
+  /** The address (0 for an array without elements), and whether the memory is read-only. */
   readonly data: readonly [pointer: number | bigint, readOnly: boolean];
-  /** 0 to 3. Newer ones are read as version 3. */
+  /** The version, 0 to 3. Newer versions are read as version 3. */
   readonly version: number | bigint;
   /** Bytes from one element to the next on each axis; null or absent: row-major. */
   readonly strides?: readonly (number | bigint)[] | null;
   /** NumPy's description of a record. */
   readonly descr?: readonly unknown[] | null;
-  /** Another array that says which elements are valid. Since version 1. */
+  /** Another array that marks which elements are valid. Since version 1. */
   readonly mask?: unknown;
   /** The stream that produces the data: 1, 2, or a handle; null or absent: the data is ready. Since version 3. */
   readonly stream?: number | bigint | null;
 }
 
-/** The version from which on `stream` has a meaning. */
+/** The first version with `stream`. */
 const STREAM_VERSION = 3;
 
 function integer(value: unknown, argument: string): number {
@@ -81,7 +81,10 @@ function readStream(stream: unknown, version: number): bigint | null {
   return handle;
 }
 
-/** Fields of a record: `[name, type]` or `[name, type, shape]`, where the type is a type string or fields of its own. */
+/**
+ * Counts the bits of the fields of a record. A field is `[name, type]` or `[name, type, shape]`, and its type is a type
+ * string or nested fields.
+ */
 function bitsOf(fields: readonly unknown[]): number {
   let bits = 0;
   for (const field of fields) {
@@ -95,7 +98,7 @@ function bitsOf(fields: readonly unknown[]): number {
   return bits;
 }
 
-/** A description repeats the type string, or names the fields of raw bytes of that size. */
+/** Checks that a description repeats the type string, or names the fields of raw bytes of that size. */
 function checkDescr(descr: unknown, typestr: string): void {
   if (descr === null || descr === undefined) return;
   if (!Array.isArray(descr)) throw new ArgumentTypeError('descr', 'an array of fields or null', descr);
@@ -108,7 +111,7 @@ function checkDescr(descr: unknown, typestr: string): void {
   throw new ArgumentValueError('descr', `a description of '${typestr}', as typestr says,`, type ?? descr);
 }
 
-/** Reads an interface. Getters of the object run here and nowhere else, once each. */
+/** Reads an interface. Getters of the object run only here, once each. */
 export function readEntries(source: unknown): ArrayEntries {
   if (typeof source !== 'object' || source === null) {
     throw new ArgumentTypeError('__cuda_array_interface__', 'an object with shape, typestr, data and version', source);

@@ -18,11 +18,11 @@ import { onStream } from './requests.js';
 import { formatTypeString } from './typestr.js';
 
 export interface CudaArrayExportOptions {
-  /** 0 to 3, the version of the interface. Before 3 it names no stream, and the call waits for the work on the tensor. */
+  /** The version of the interface, 0 to 3. Before 3 it names no stream, so the call waits for work on the tensor. */
   version?: 0 | 1 | 2 | 3;
-  /** false: neither waits nor names a stream; the program orders the work by other means. */
+  /** false: neither waits nor names a stream, so the program must order the work itself. */
   sync?: boolean;
-  /** Which elements are valid: a tensor on a device that broadcasts to the shape. Since version 1. */
+  /** Marks which elements are valid: a tensor on a device that broadcasts to the shape. Since version 1. */
   mask?: TensorView;
 }
 
@@ -37,14 +37,14 @@ export interface TensorCudaArrayInterface {
   readonly strides: readonly number[] | null;
   /** The type string once more, as NumPy's description of a record without fields. */
   readonly descr: readonly (readonly [name: '', typestr: string])[];
-  /** An object with an interface of its own; null: all elements are valid. Since version 1. */
+  /** An object with its own interface; null when all elements are valid. Since version 1. */
   readonly mask?: TensorView | null;
   readonly stream?: bigint | null;
 }
 
 /**
- * The CUDA Array Interface of a tensor on a device or in managed memory. It keeps nothing alive: hold the tensor as long as
- * it is in use. Work on `stream` that starts after this finds the data ready.
+ * The CUDA Array Interface of a tensor on a device or in managed memory. It keeps nothing alive, so keep the tensor
+ * while the interface is in use. The data is ready for work that `stream` gets from now on.
  */
 export function toCudaArrayInterface(
   tensor: TensorView,
@@ -59,7 +59,7 @@ export function toCudaArrayInterface(
   return describeArray(descriptorOf(tensor), version, sync, mask);
 }
 
-/** A mask has an interface of its own. */
+/** Checks the mask, which has its own interface. */
 function checkMask(mask: TensorView, tensor: TensorView, version: number): void {
   if (!(mask instanceof TensorView)) throw new ArgumentTypeError('mask', 'a Tensor', mask);
   if (version === 0) throw new ArgumentValueError('version', 'version 1 or later for a mask', version);
@@ -68,7 +68,7 @@ function checkMask(mask: TensorView, tensor: TensorView, version: number): void 
   broadcastLayout(descriptor.layout, tensor.shape);
 }
 
-/** The interface of our tensors as a property: undefined where the memory is not CUDA's. */
+/** The interface of a tensor as a property; undefined for memory that is not CUDA memory. */
 export function arrayInterfaceOf(descriptor: Descriptor): TensorCudaArrayInterface | undefined {
   return isShown(descriptor.device) ? describeArray(descriptor, 3, true, null) : undefined;
 }
@@ -105,7 +105,7 @@ function describeArray(
   if (sync && !isEmpty) {
     stream = currentHandle(ordinalOf(device));
     handOver(descriptor, stream);
-    // Versions without a stream promise data that is ready.
+    // Versions without a stream promise that the data is ready.
     if (version < 3)
       check(onStream('synchronizeStream', ordinalOf(device), stream), `work on '${device.name}' to succeed`);
   }

@@ -1,7 +1,7 @@
 /**
  * Tensors over memory that a CUDA Array Interface, version 0 to 3, describes.
  *
- * It describes memory and keeps nothing alive; the producer names its stream, and the consumer waits for it.
+ * An interface describes memory and keeps nothing alive. The producer names its stream, and the consumer waits for it.
  *
  * @module
  */
@@ -31,11 +31,11 @@ const { f64, i32, u32, u64 } = wire;
 
 export interface CudaArrayOptions {
   /**
-   * What the elements are, for type strings that do not say so: of the same size, as `'bfloat16'` for `'<V2'`; or `'uint8'`, which
-   * makes the bytes of each element a last axis.
+   * The dtype of the elements, for type strings that do not define one. It must have the same size, such as
+   * `'bfloat16'` for `'<V2'`, or be `'uint8'`, which adds a last axis with the bytes of each element.
    */
   dtype?: DType;
-  /** false: does not wait for the stream of the producer. */
+  /** false: does not wait for the producer's stream. */
   sync?: boolean;
   /** The device of an array without elements, whose address means nothing; `'cuda:0'` by default. */
   device?: Device;
@@ -43,7 +43,7 @@ export interface CudaArrayOptions {
 
 const optionNames: OptionNames<CudaArrayOptions> = { dtype: true, sync: true, device: true };
 
-/** An array and its mask, which says which elements are valid. */
+/** An array and its mask, which marks the valid elements. */
 export interface MaskedCudaArray {
   readonly data: Tensor;
   /** Broadcasts to the shape of the data; null when all elements are valid. */
@@ -73,9 +73,9 @@ function readOptions(options: CudaArrayOptions | undefined): Settings {
 }
 
 /**
- * Unsafe: a Tensor over the memory that an interface describes. It keeps `owner` until its memory is released. Without an
- * owner the memory must outlive the tensor. The driver looks the address up, and all elements must lie inside the allocation
- * around it.
+ * Unsafe: a Tensor over the memory that an interface describes. It keeps `owner` alive until its memory is released.
+ * Without an owner the memory must outlive the tensor. The driver looks up the address, and all elements must lie
+ * inside the allocation around it.
  */
 export function fromCudaArrayInterface(
   description: CudaArrayInterface | object,
@@ -84,7 +84,7 @@ export function fromCudaArrayInterface(
 ): Tensor {
   const settings = readOptions(options);
   const foreign = typeof description === 'function' ? readForeignArray(description, true) : null;
-  // What Python keeps here is the dict, not the memory.
+  // The Python object here is the dict, which does not own the memory.
   foreign?.drop();
   const entries = readEntries(foreign === null ? description : foreign.raw);
   refuseMask(entries);
@@ -92,8 +92,8 @@ export function fromCudaArrayInterface(
 }
 
 /**
- * A Tensor over the memory of an JavaScript or Python object with `__cuda_array_interface__`, without a copy. It keeps the
- * object until its memory is released. The current stream of the device waits for the object's.
+ * A Tensor over the memory of a JavaScript or Python object with `__cuda_array_interface__`, without a copy. It keeps
+ * the object alive until its memory is released. The current stream of the device waits for the object's stream.
  */
 export function asCudaArray(object: object, options?: CudaArrayOptions): Tensor {
   return new Tensor(takeArray(object, options));
@@ -101,7 +101,7 @@ export function asCudaArray(object: object, options?: CudaArrayOptions): Tensor 
 
 function takeArray(object: object, options?: CudaArrayOptions): Descriptor {
   if (options === undefined && typeof object === 'function') {
-    cuda(); // without a driver nothing is taken
+    cuda(); // throws without a driver
     const taken = takeForeignArray(object);
     if (taken !== null) return taken;
   }
@@ -112,7 +112,7 @@ function takeArray(object: object, options?: CudaArrayOptions): Descriptor {
   });
 }
 
-/** As {@link asCudaArray}, for arrays that may have a mask, which is a tensor of its own. */
+/** As {@link asCudaArray}, for arrays that may have a mask. The mask is a separate tensor. */
 export function asMaskedCudaArray(object: object, options?: CudaArrayOptions): MaskedCudaArray {
   const settings = readOptions(options);
   return useArray(object, (entries, keeper) => {
@@ -134,7 +134,7 @@ export function asMaskedCudaArray(object: object, options?: CudaArrayOptions): M
   });
 }
 
-/** Reads the interface of an object and hands it to `use` with what keeps the object. */
+/** Reads the interface of an object and calls `use` with it and with a keeper of the object. */
 function useArray<T>(object: object, use: (entries: ArrayEntries, keeper: Keeper) => T): T {
   const foreign = typeof object === 'function' ? readForeignArray(object, false) : null;
   if (foreign === null) {
@@ -166,7 +166,7 @@ function useArray<T>(object: object, use: (entries: ArrayEntries, keeper: Keeper
   }
 }
 
-/** A function that refers to the owner is all that keeps it. */
+/** The function refers to the owner and so keeps it alive. */
 const keep = (owner: unknown) => (): unknown => owner;
 
 function keeperOf(owner: unknown): Keeper {
@@ -187,7 +187,7 @@ function refuseMask({ mask }: ArrayEntries): void {
   );
 }
 
-// The two halves of an address: arithmetic with bigints costs more than the rest of the checks.
+// The two halves of an address, because bigint arithmetic costs more than the other checks.
 const words = new BigUint64Array(1);
 const halves = new Uint32Array(words.buffer);
 
@@ -237,7 +237,7 @@ function describeArray(entries: ArrayEntries, settings: Settings, keeper: Keeper
     u32[WireHeader.SLOT] = slot;
     binding.admit();
     const status = i32[slot * 2 + AdmitRequest.STATUS] as number;
-    // Not check(): the text of an address costs as much as the call.
+    // Not check(), because formatting the address costs as much as the call.
     if (status !== 0) throw driverError(status, `memory at ${pointer} whose maker's stream can be waited for`);
     if (u32[slot * 2 + AdmitRequest.IS_ADMITTED] !== 1) throw refused(slot, entries, low, high, shape, strides);
     const type = i32[slot * 2 + AdmitRequest.DEVICE_TYPE] as number;
@@ -277,7 +277,7 @@ function refused(
 
 const uint8 = dtypeFromName('uint8');
 
-/** Strides in elements. Strides of axes of length one are not checked: versions 0 and 1 leave them open. */
+/** Converts strides to elements. Does not check the strides of length-one axes, which versions 0 and 1 leave open. */
 function stridesOf(inBytes: readonly number[] | null, shape: readonly number[], dtype: DTypeInfo): readonly number[] {
   const { itemBits } = dtype;
   const rowMajor = rowMajorStrides(shape);
@@ -305,14 +305,14 @@ function stridesOf(inBytes: readonly number[] | null, shape: readonly number[], 
   });
 }
 
-/** The bytes of each element as a last axis. Strides between elements may be any number of bytes. */
+/** Adds a last axis with the bytes of each element. Strides between elements may be any number of bytes. */
 function byteAxes(shape: readonly number[], inBytes: readonly number[] | null, bytes: number) {
   const all = checkShape([...shape, bytes]);
   if (inBytes === null) return { shape: all, strides: rowMajorStrides(all) };
   return { shape: all, strides: [...stridesOf(inBytes, shape, uint8), 1] };
 }
 
-/** The address of an array without elements may be anything; if it lies on a device, that device counts. */
+/** The device of an array without elements: the wanted device, else the device of its address, else `'cuda:0'`. */
 function emptyDevice(pointer: bigint, wanted: DeviceInfo | null): DeviceInfo {
   const fallback = wanted ?? parseCudaDevice('cuda:0');
   return wanted !== null || pointer < 4096n ? fallback : (deviceOfPointer(pointer) ?? fallback);

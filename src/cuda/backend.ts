@@ -1,5 +1,5 @@
 /**
- * What the core asks of CUDA: memory, copies, the order of streams, and memory for other processes.
+ * The CUDA backend of the core: memory, copies, the order of streams, and memory for other processes.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Copies between devices and the host: two runners of a plan, one that waits and one that does not.
+ * Copies between devices and the host. One function runs a plan and waits, the other runs it without blocking.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import { CopyStep } from './wire-layout.js';
 
 const { f64, i32, u32, u64 } = wire;
 
-/** Every element, on the current stream. Host memory is read or written when this returns. */
+/** Copies every element on the current stream. Host memory has been read or written when this returns. */
 export function copyElements(source: Descriptor, target: Descriptor): void {
   if (target.size === 0) return;
   const plan = planCopy(source, target, false);
@@ -39,7 +39,7 @@ function runStep(step: Step): void {
   }
 }
 
-/** The same without blocking. Host memory is read or written when the promise resolves. */
+/** As `copyElements`, without blocking. Host memory has been read or written when the promise resolves. */
 export async function copyElementsAsync(source: Descriptor, target: Descriptor): Promise<void> {
   if (target.size === 0) return;
   const plan = planCopy(source, target, true);
@@ -66,7 +66,7 @@ export async function copyElementsAsync(source: Descriptor, target: Descriptor):
   }
 }
 
-/** Where the last step on a device runs. */
+/** The device and stream of the last step on a device. */
 function runOf({ steps }: CopyPlan): Run {
   return (steps.findLast((step) => step.by !== 'host') as DeviceStep).run;
 }
@@ -78,10 +78,13 @@ function what({ device: source }: Descriptor, { device: target }: Descriptor): s
   return `a copy from '${source.name}' to '${target.name}'`;
 }
 
-/** A graph would use the host memory each time it runs, long after the program released it, and nothing can wait for it here. */
+/**
+ * A graph would use the host memory each time it runs, long after the program released it, and a captured copy cannot
+ * be waited for here.
+ */
 function refuseCapture(plan: CopyPlan, source: Descriptor, target: Descriptor): void {
   for (const step of plan.steps) {
-    if (step.by === 'host' || step.run.stream === LEGACY_STREAM) continue; // which is never captured
+    if (step.by === 'host' || step.run.stream === LEGACY_STREAM) continue; // never captured
     if (!isCapturing(step.run.device.id, step.run.stream)) continue;
     throw driverError(CAPTURE_UNSUPPORTED, what(source, target));
   }
@@ -128,12 +131,12 @@ function queue(step: DeviceStep): void {
   check(status, what(step.from, step.to));
 }
 
-/** Waits for what was queued. */
+/** Waits for the queued work. */
 function finish({ device, stream }: Run): void {
   check(onStream('synchronizeStream', device.id, stream), `work on '${device.name}' to succeed`);
 }
 
-/** On another thread, which the driver blocks while it moves memory that the device cannot reach by itself. */
+/** Copies on another thread, because the driver blocks while it moves memory that the device cannot access. */
 async function copyOverBus(step: DeviceStep): Promise<void> {
   const binding = cuda();
   const slot = enter(CopyStep.WORDS);
@@ -145,7 +148,7 @@ async function copyOverBus(step: DeviceStep): Promise<void> {
   if (status !== 0) throw driverError(status, what(step.from, step.to));
 }
 
-/** The program may dispose the stream before the copy is queued there: memory that it is used for keeps it. */
+/** The program may dispose the stream before the copy is queued. Memory in use on a stream keeps the stream alive. */
 function keepStream({ storage, device }: Descriptor, run: Run): void {
   check(onStorage('handOver', handleOf(storage), run.device.id, run.stream), `a stream for '${device.name}'`);
 }

@@ -1,5 +1,5 @@
 /**
- * The current stream of each device on this thread, by the driver's handle. Native code keeps a copy for its callers.
+ * The current stream of each device on this thread, by the driver's handle. Native code has a copy for native callers.
  *
  * @module
  */
@@ -18,14 +18,14 @@ export const PER_THREAD_STREAM = 2n;
 
 const handles: bigint[] = [];
 
-/** Where this thread queues work on a device. */
+/** The stream on which this thread queues work for a device. */
 export function currentHandle(id: number): bigint {
   return handles[id] ?? LEGACY_STREAM;
 }
 
 /**
- * Sets the current stream here and, for code that asks there, in native code. Returns the stream that native code had: another
- * evaluation of this package on the same thread may have set it.
+ * Sets the current stream in JavaScript and, for native callers, in native code. Returns the previous stream of native
+ * code, which another instance of this package on the same thread may have set.
  */
 export function setCurrentHandle(id: number, handle: bigint, there: bigint = handle): bigint {
   const binding = cuda();
@@ -48,8 +48,8 @@ export function checkHandle(handle: bigint): bigint {
 }
 
 /**
- * A stream by its number in the array API: null for the default stream, -1 for none (returns null), 1 and 2 for the default
- * streams, else a handle. 0 is refused, because libraries disagree about its meaning.
+ * A stream by its number in the array API: null for the default stream, -1 for none (returns null), 1 and 2 for the
+ * default streams, else a handle. Throws for 0, because libraries disagree about its meaning.
  */
 export function streamOfNumber(stream: bigint | number | null): bigint | null {
   if (stream === null) return LEGACY_STREAM;

@@ -13,11 +13,11 @@ import { readHex } from './hex.js';
 import { onDevice } from './requests.js';
 import { DeviceDescription, MemoryInfo } from './wire-layout.js';
 
-/** What the driver says of a device. */
+/** The properties of a device, from the driver. */
 export interface CudaDevice {
   readonly device: Device;
   readonly name: string;
-  /** The same in every process of the machine, whatever its number there. */
+  /** The UUID is the same in every process of the machine, even if the number of the device differs. */
   readonly uuid: string;
   /** Bytes. */
   readonly totalMemory: number;
@@ -25,7 +25,7 @@ export interface CudaDevice {
   readonly multiprocessors: number;
   /** `cuda_managed` memory works. */
   readonly hasManagedMemory: boolean;
-  /** The processor may touch managed memory while the device does. */
+  /** The CPU may access managed memory while the device uses it. */
   readonly hasConcurrentManagedAccess: boolean;
   /** Allocation is ordered with the work of a stream. */
   readonly hasMemoryPool: boolean;
@@ -38,7 +38,7 @@ export function uuidOf(id: number): string {
   return describeDevice(id).uuid;
 }
 
-/** All devices; none where there is no driver, or no device. */
+/** All devices; empty without a driver or a device. */
 export function devices(): CudaDevice[] {
   const found: CudaDevice[] = [];
   const count = countDevices();
@@ -92,13 +92,13 @@ export function memoryInfo(device: Device = 'cuda:0'): { free: number; total: nu
   return { free, total };
 }
 
-/** Waits for the device, and releases what the pool keeps for the next allocations. */
+/** Waits for the device, and releases the memory that the pool keeps for later allocations. */
 export function emptyCache(device: Device = 'cuda:0'): void {
   const { id, name } = parseCudaDevice(device);
   check(onDevice('trim', id), `'${name}' to take unused memory back`);
 }
 
-/** Blocks until all that is queued on a device is done. */
+/** Blocks until all queued work on a device has finished. */
 export function synchronize(device: Device = 'cuda:0'): void {
   const { id, name } = parseCudaDevice(device);
   check(onDevice('synchronizeDevice', id), `work on '${name}' to succeed`);

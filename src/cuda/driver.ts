@@ -19,11 +19,11 @@ const { i32, u32 } = wire;
 let attached: CudaBinding | null = null;
 
 export interface DriverOptions {
-  /** The file itself; without it `DLPACK_CUDA_DRIVER` of the environment, then the system's libcuda. */
+  /** The path of the driver. The default is the variable `DLPACK_CUDA_DRIVER`, then the system's libcuda. */
   path?: string;
 }
 
-/** What native/platform/platform.h opens without a path. */
+/** The library that native/platform/platform.h opens without a path. */
 const systemDriver = process.platform === 'win32' ? 'nvcuda.dll' : 'libcuda.so.1';
 
 const optionNames: OptionNames<DriverOptions> = { path: true };
@@ -63,11 +63,11 @@ function isSameFile(a: string, b: string): boolean {
   try {
     return realpathSync(a) === realpathSync(b);
   } catch {
-    return false; // a name that the system's loader searches for
+    return false; // a name that the system loader resolves
   }
 }
 
-/** The functions of this thread; loads the driver on first need. */
+/** The native functions for this thread. Loads the driver on first use. */
 export function cuda(): CudaBinding {
   return attached ?? attach(process.env.DLPACK_CUDA_DRIVER ?? '');
 }
@@ -91,12 +91,12 @@ export function driverError(code: number, what: string): CudaError {
   return new CudaError(what, code, name, text);
 }
 
-/** CUDA_ERROR_NOT_READY: queued, and not done. */
+/** CUDA_ERROR_NOT_READY: the queued work has not finished. */
 export const NOT_READY = 600;
 /** CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED */
 export const CAPTURE_UNSUPPORTED = 900;
 
-/** How many devices there are; 0 where no driver can be loaded. */
+/** The number of devices; 0 if no driver can be loaded. */
 export function countDevices(): number {
   let binding: CudaBinding;
   try {

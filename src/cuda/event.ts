@@ -26,7 +26,7 @@ export interface EventOptions {
 
 export const eventOptionNames: OptionNames<EventOptions> = { device: true, timing: true };
 
-/** What an event needs of a stream. */
+/** The part of a stream that an event needs. */
 interface LiveStream {
   readonly handle: bigint;
   readonly device: DeviceInfo;
@@ -34,7 +34,7 @@ interface LiveStream {
 
 let readStream: (value: unknown) => LiveStream | null = () => null;
 
-/** Called by the module of streams: how to recognise a real `Stream`. */
+/** stream.ts sets the function that recognises a real `Stream`. */
 export function setStreamReader(read: (value: unknown) => LiveStream | null): void {
   readStream = read;
 }
@@ -60,7 +60,7 @@ export let liveEvent: (value: unknown) => bigint | null;
 
 const { f64, i32, u32, u64 } = wire;
 
-/** A new event of the driver, and what releases it. */
+/** Creates an event of the driver and the owner that releases it. */
 export function createEvent(device: DeviceInfo, flags: number, what: string): { event: bigint; owner: bigint } {
   const binding = cuda();
   const slot = enter(CreateEventRequest.WORDS);
@@ -79,7 +79,7 @@ export function createEvent(device: DeviceInfo, flags: number, what: string): { 
 const EVENT_BLOCKING_SYNC = 1;
 const EVENT_DISABLE_TIMING = 2;
 
-/** A point in the work of a stream, to wait for or to measure from. An event that was never recorded counts as happened. */
+/** A point in the work of a stream, to wait for or to measure from. An event without a record counts as completed. */
 export class Event {
   readonly #device: DeviceInfo;
   readonly #handle: bigint;
@@ -115,7 +115,7 @@ export class Event {
     return this.#handle;
   }
 
-  /** Moves the event behind what a stream has now; without one, the current stream of its device. */
+  /** Records the event after the work that a stream has now. The default is the current stream of its device. */
   record(stream?: StreamArgument): this {
     const { id } = this.#device;
     const handle = handleOn(this.#device, stream);
@@ -124,7 +124,7 @@ export class Event {
     return this;
   }
 
-  /** True when it has happened. */
+  /** True when the recorded work has finished. */
   get isDone(): boolean {
     const status = onEvent('queryEvent', this.#device.id, this.#live());
     if (status === NOT_READY) return false;
@@ -132,13 +132,13 @@ export class Event {
     return true;
   }
 
-  /** Blocks until it has happened. */
+  /** Blocks until the recorded work has finished. */
   synchronize(): void {
     const status = onEvent('synchronizeEvent', this.#device.id, this.#live());
     check(status, `work on '${this.#device.name}' to succeed`);
   }
 
-  /** Resolves when it has happened. */
+  /** Resolves when the recorded work has finished. */
   async done(): Promise<void> {
     const handle = this.#live();
     if (this.#isRecorded)
@@ -149,7 +149,7 @@ export class Event {
       );
   }
 
-  /** Milliseconds since an earlier event. Both need `timing` and must have happened. */
+  /** Milliseconds since an earlier event. Both events need `timing` and must have completed. */
   elapsed(since: Event): number {
     const start = liveEvent(since);
     if (start === null) throw new ArgumentTypeError('since', 'an Event', since);

@@ -1,5 +1,5 @@
 /**
- * Streams of other libraries: the attributes under which each keeps its `cudaStream_t`.
+ * Streams of other libraries, by the attributes in which they keep their `cudaStream_t`.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import { ArgumentTypeError } from '../errors.js';
 import { checkHandle } from './current.js';
 
-/** An attribute, or undefined: Python objects throw for an attribute that they do not have. */
+/** An attribute, or undefined if it does not exist, for which Python objects throw. */
 function attribute(source: object, name: string): unknown {
   try {
     return (source as Record<string, unknown>)[name];
@@ -16,7 +16,7 @@ function attribute(source: object, name: string): unknown {
   }
 }
 
-/** The CUDA stream protocol (cuda.core, CuPy 14, PyTorch 2.10): a method that returns its version, which is 0, and the handle. */
+/** The CUDA stream protocol (cuda.core, CuPy 14, PyTorch 2.10): a method that returns version 0 and the handle. */
 function byProtocol(source: object): unknown {
   if (typeof attribute(source, '__cuda_stream__') !== 'function') return undefined;
   const [version, handle] = (source as { __cuda_stream__(): Iterable<unknown> }).__cuda_stream__();
@@ -26,7 +26,7 @@ function byProtocol(source: object): unknown {
 /** `cuda_stream` is PyTorch's name, `ptr` CuPy's, `handle` ours and cuda.core's. */
 const names = ['cuda_stream', 'ptr', 'handle'] as const;
 
-/** The handle of a stream: a bigint, or an object of another library that stands for a stream. */
+/** The handle of a stream, given as a bigint or as a stream object of another library. */
 export function foreignHandle(stream: unknown): bigint {
   if (typeof stream === 'bigint') return checkHandle(stream);
   if ((typeof stream === 'object' && stream !== null) || typeof stream === 'function') {

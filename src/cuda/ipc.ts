@@ -1,5 +1,5 @@
 /**
- * CUDA IPC: device memory for other processes of this machine, and theirs here.
+ * CUDA IPC: shares device memory with other processes of this machine, and opens theirs.
  *
  * @module
  */
@@ -23,7 +23,7 @@ import { FollowEventRequest, OpenRequest, ShareableAllocation, ShareRequest } fr
 
 const { f64, i32, u32, u64 } = wire;
 
-/** Whole pages of 2 MiB beside the pool, because the driver shares no memory of a pool. */
+/** Allocates whole pages of 2 MiB outside of the pool, because the driver cannot share pool memory. */
 export function allocateShareable(nbytes: number, device: DeviceInfo): Storage {
   const { id, name } = parseCudaDevice(device.name);
   const binding = cuda();
@@ -43,7 +43,7 @@ const copyFirst =
   'copy the tensor into memory that can be shared: ' +
   "Tensor.empty(x.shape, x.dtype, { device: 'cuda:0', shareable: true }).copyFrom(x)";
 
-/** The allocation around a tensor. Work on the tensor that was queued here comes first in the other process. */
+/** Describes the allocation around a tensor. The other process waits for work on the tensor that was queued here. */
 export function shareRange(descriptor: Descriptor, sync: boolean): SharedMemory {
   const { storage, device, bitOffset } = descriptor;
   if (device.kind !== 'cuda') {
@@ -88,7 +88,7 @@ function describeRange(
   );
 }
 
-/** Maps memory of another process until the last tensor over it is released and the work on it is done. */
+/** Maps memory of another process until the last tensor over it is released and the work on it has finished. */
 export function openRange(shared: SharedMemory, start: number, end: number, on: StreamArgument): OpenedMemory {
   const process = BigInt(`0x${checkText(shared.process, 'process', digits16, '16 hexadecimal digits')}`);
   const memory = checkHandle(shared.memory, 'memory');

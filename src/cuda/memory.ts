@@ -18,7 +18,7 @@ import { DeviceAllocation } from './wire-layout.js';
 
 const { f64, i32, u32, u64 } = wire;
 
-/** Pinned and managed memory is made by a device, and belongs to none: its number is 0. */
+/** Pinned and managed memory belongs to no device. A device still has to allocate it, and that is device 0. */
 export function ordinalOf(device: DeviceInfo): number {
   return device.kind === 'cuda' ? device.id : 0;
 }
@@ -59,7 +59,7 @@ export function handOver({ storage, device }: Descriptor, stream: bigint | null)
 
 export function follow({ storage, device, size }: Descriptor, stream: bigint | null): void {
   const handle = streamOfNumber(stream);
-  // Without a driver there are no streams of ours that could be too early.
+  // Without a driver, no stream of this process could read the data too early.
   if (handle === null || size === 0 || !isLoaded()) return;
   const status = onStorage('follow', handleOf(storage), ordinalOf(device), handle);
   if (status !== 0) check(status, `a stream of '${device.name}' to wait for the tensor`);

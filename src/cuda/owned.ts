@@ -1,5 +1,6 @@
 /**
- * Streams and events that this instance made: released by `dispose()`, by the collector, or at the end of the environment.
+ * Streams and events that this instance made. They are released by `dispose()`, by the garbage collector, or at the end
+ * of the environment.
  *
  * @module
  */
@@ -9,10 +10,13 @@ import { WireHeader } from '../native/wire-layout.js';
 import { cuda } from './driver.js';
 import { OwnerRequest } from './wire-layout.js';
 
-/** Runtimes without explicit resource management have no such symbol; `dispose()` works everywhere. */
+/** Runtimes without explicit resource management lack this symbol; `dispose()` works everywhere. */
 export const disposeSymbol: typeof Symbol.dispose = Symbol.dispose ?? (Symbol.for('Symbol.dispose') as never);
 
-/** What has to be released. It does not refer to the JavaScript object, so that the collector can find that one. */
+/**
+ * The native owner to release. It does not refer to the JavaScript object, so that the garbage collector can find that
+ * object unreachable.
+ */
 interface Token {
   address: bigint;
   readonly given: (() => void) | undefined;

@@ -1,5 +1,5 @@
 /**
- * Plans a copy between devices and the host: the steps, and the memory between them, before anything runs.
+ * Plans a copy between devices and the host, before anything runs: the steps, and the temporary memory between them.
  *
  * @module
  */
@@ -15,16 +15,16 @@ import { Descriptor, Flag } from '../storage/descriptor.js';
 import { passesOf } from '../values/pass.js';
 import { currentHandle } from './current.js';
 
-/** The device that runs a step, and the stream, which stays the same over an await. */
+/** The device that runs a step, and its stream. Both stay the same across an await. */
 export interface Run {
   readonly device: DeviceInfo;
   readonly stream: bigint;
 }
 
-/** Elements from one place to another. */
+/** A step that moves elements from one place to another. */
 export type Step = HostStep | DeviceStep;
 
-/** The processor copies. */
+/** The CPU copies. */
 export interface HostStep {
   readonly by: 'host';
   readonly from: Descriptor;
@@ -32,9 +32,9 @@ export interface HostStep {
 }
 
 /**
- * The driver copies, on a stream. `device`: between places that the device reaches by itself. `bus`: one side is ordinary host
- * memory, which is read or written until the stream is done. `upload`: one element from host memory, which the driver has
- * read when the call returns, because it is small and lies in memory that no device reaches by itself.
+ * The driver copies, on a stream. `device`: the device can access both sides by itself. `bus`: one side is ordinary
+ * host memory, which is in use until the stream has finished. `upload`: one element from ordinary host memory. It is
+ * small, so the driver has read it when the call returns.
  */
 export interface DeviceStep {
   readonly by: 'device' | 'bus' | 'upload';
@@ -44,7 +44,7 @@ export interface DeviceStep {
   readonly run: Run;
 }
 
-/** Steps in order. `release` gives temporary memory back, on a device behind what was queued. */
+/** Steps in order. `release` releases temporary memory; device memory is released after the queued work. */
 export interface CopyPlan {
   readonly steps: readonly Step[];
   release(): void;
@@ -61,8 +61,8 @@ function runOf(from: Descriptor, to: Descriptor): Run {
 const byte = dtypeFromName('uint8');
 
 /**
- * The steps of a copy of the same dtype, with elements, of which at least one side is on a device. `isAsync`: other threads do
- * what takes long, and they cannot reach memory of JavaScript.
+ * The steps of a copy with elements of the same dtype, where at least one side is on a device. `isAsync`: other threads
+ * do the slow work, and they cannot access JavaScript memory.
  */
 export function planCopy(source: Descriptor, target: Descriptor, isAsync: boolean): CopyPlan {
   const step = isRepeated(source) ? null : directStep(source, target, isAsync);
@@ -79,7 +79,7 @@ export function planCopy(source: Descriptor, target: Descriptor, isAsync: boolea
 
 function nothing(): void {}
 
-/** The one step of a copy that the driver does by itself; null when it takes more. */
+/** The single step of a copy that the driver can do by itself; null when the copy needs more steps. */
 function directStep(from: Descriptor, to: Descriptor, isAsync: boolean): DeviceStep | null {
   const pass = directPass(from, to);
   if (pass === null) return null;
@@ -101,7 +101,7 @@ class Planner implements CopyPlan {
     for (const { storage } of this.temporaries.splice(0)) storage.release();
   }
 
-  /** Directly where that is possible, else through packed memory on either side. */
+  /** Adds a direct step where that is possible, otherwise steps through packed memory on either side. */
   add(from: Descriptor, to: Descriptor): void {
     if (from.device.isHostAccessible && to.device.isHostAccessible) this.steps.push({ by: 'host', from, to });
     else if (isRepeated(from)) this.addRepeated(from, to);
@@ -112,7 +112,7 @@ class Planner implements CopyPlan {
     }
   }
 
-  /** One element travels, and is spread on the device. */
+  /** Sends one element and repeats it on the device. */
   private addRepeated(from: Descriptor, to: Descriptor): void {
     const one = this.allocate([], from, cpu);
     const there = this.allocate([], from, to.device);
@@ -139,7 +139,7 @@ class Planner implements CopyPlan {
     return this.isAsync && device.kind === 'cpu' && !(storage instanceof NativeStorage);
   }
 
-  /** The bytes that the elements lie in, as they are, to the host, which takes them apart. */
+  /** Sends the bytes that contain the elements to the host, which extracts the elements. */
   private addSpan(from: Descriptor, to: Descriptor): void {
     if (from.device === to.device) throw bitwiseError(from);
     const { shape, strides, bitOffset, strideBits, dtype, device, flags } = from;
@@ -152,7 +152,7 @@ class Planner implements CopyPlan {
     this.add(new Descriptor(here.storage, dtype, cpu, shape, strides, bitOffset - first * 8, flags), to);
   }
 
-  /** Row-major memory until the plan is released. */
+  /** Allocates row-major memory that lives until the plan is released. */
   private allocate(shape: readonly number[], like: Descriptor, device: DeviceInfo): Descriptor {
     const temporary = allocateLike(shape, like.dtype, like.flags & Flag.subBytePadded, device);
     this.temporaries.push(temporary);
@@ -160,18 +160,18 @@ class Planner implements CopyPlan {
   }
 }
 
-/** Pinning host memory costs more than a copy without it. */
+/** The device for temporary memory. Not pinned memory, because pinning costs more than a copy without it. */
 function placeNear({ device }: Descriptor): DeviceInfo {
   return device.isHostAccessible ? cpu : device;
 }
 
-/** One value of the host for all elements. */
+/** True when all elements are the same value in host memory. */
 function isRepeated({ shape, strides, device, dtype }: Descriptor): boolean {
   if (dtype.isSubByte || device.kind === 'cuda' || sizeOf(shape) === 1) return false;
   return strides.every((step, axis) => step === 0 || shape[axis] === 1);
 }
 
-/** Packed elements that share bytes, and do not fill whole bytes in order. */
+/** True for packed elements that share bytes but do not fill whole bytes in order. */
 function isBitwise({ dtype, isPadded, isContiguous, bitOffset }: Descriptor): boolean {
   return dtype.isSubByte && !isPadded && !(isContiguous && bitOffset % 8 === 0);
 }
@@ -183,21 +183,22 @@ function bitwiseError({ dtype, device }: Descriptor): UnsupportedDTypeError {
   );
 }
 
-/** The one pass that the driver makes of a copy; null when it cannot. */
+/** The single pass with which the driver can do a copy; null when it cannot. */
 function directPass(from: Descriptor, to: Descriptor): Pass | null {
   const pass = bytePass(from, to);
   if (pass === null || isBlock(pass)) return pass;
   if (from.device.kind === 'cpu' || to.device.kind === 'cpu') return isPitched(pass) ? pass : null;
-  // Two devices exchange blocks alone; on one device kernels follow any strides.
+  // Two devices can exchange only contiguous blocks. On one device kernels follow any strides.
   return isOnDevice(from) && isOnDevice(to) && from.device !== to.device ? null : pass;
 }
 
-/** The one pass of a copy in whole bytes; null when it takes more, or bits. */
+/** The single pass of a copy in whole bytes; null when the copy needs more passes or moves bits. */
 function bytePass(from: Descriptor, to: Descriptor): Pass | null {
   const passes = passesOf(from, to);
   const pass = passes[0] as Pass;
   if (passes.length === 1 && pass.from.bits >= 8 && pass.fromBit % 8 === 0 && pass.toBit % 8 === 0) return pass;
-  // Packed elements in order, into memory that ends with them: no element uses the bits behind the last.
+  // Packed elements in order are copied as whole bytes if the target's memory ends with them, because no element uses
+  // the bits after the last.
   const { nbytes } = to;
   const isOrdered = [from, to].every((side) => side.isContiguous && side.bitOffset % 8 === 0);
   if (!isOrdered || to.bitOffset / 8 + nbytes !== to.storage.nbytes) return null;
@@ -205,12 +206,15 @@ function bytePass(from: Descriptor, to: Descriptor): Pass | null {
   return { from: byte, to: byte, fromBit: from.bitOffset, toBit: to.bitOffset, ...steps };
 }
 
-/** Items side by side on both ends. native/cuda/copy.cc decides the same. */
+/** True when the items are contiguous on both sides. native/cuda/copy.cc makes the same decision. */
 function isBlock({ from: { bits }, shape, fromSteps, toSteps }: Pass): boolean {
   return shape.length === 0 || (shape.length === 1 && fromSteps[0] === bits && toSteps[0] === bits);
 }
 
-/** Rows of one length at a fixed distance, which the copy engine moves over the bus too. native/cuda/copy.cc decides the same. */
+/**
+ * True for rows of one length at a fixed distance, which the copy engine can move over the bus, too.
+ * native/cuda/copy.cc makes the same decision.
+ */
 function isPitched({ from: { bits }, shape, fromSteps, toSteps }: Pass): boolean {
   if (shape.length !== 2 || fromSteps[1] !== bits || toSteps[1] !== bits) return false;
   const width = (shape[1] as number) * bits;

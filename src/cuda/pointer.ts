@@ -1,5 +1,5 @@
 /**
- * What the driver knows of an address.
+ * The driver's attributes of an address.
  *
  * @module
  */
@@ -11,19 +11,19 @@ import { WireHeader } from '../native/wire-layout.js';
 import { cuda, driverError } from './driver.js';
 import { PointerRequest } from './wire-layout.js';
 
-/** What an address belongs to. */
+/** The memory that an address belongs to. */
 export interface PointerAttributes {
   /** `'cuda:0'`, `'cuda_host'` for pinned memory, `'cuda_managed'`. */
   readonly device: Device;
   /** The device that the memory was allocated on or for. */
   readonly deviceId: number;
-  /** The `CUcontext` that owns it; `0n` for memory of a pool, which belongs to no context. */
+  /** The `CUcontext` that owns the memory; `0n` for memory of a pool, which belongs to no context. */
   readonly context: bigint;
   readonly isHostAccessible: boolean;
   readonly isManaged: boolean;
   /** The address for code on the device. */
   readonly devicePointer: bigint;
-  /** The address for code on the processor; null when it has none. */
+  /** The address for code on the CPU; null when there is none. */
   readonly hostPointer: bigint | null;
   /** The allocation that the address lies in. */
   readonly rangeStart: bigint;
@@ -35,7 +35,7 @@ const { i32, u32, u64 } = wire;
 const INVALID_VALUE = 1;
 const HOST_MEMORY = 1;
 
-/** What the driver knows of an address; null for memory that it does not know, such as ordinary host memory. */
+/** The driver's attributes of an address; null for memory unknown to the driver, such as ordinary host memory. */
 export function pointerAttributes(address: bigint): PointerAttributes | null {
   if (typeof address !== 'bigint') throw new ArgumentTypeError('address', 'a bigint', address);
   if (BigInt.asUintN(64, address) !== address)

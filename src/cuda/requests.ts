@@ -53,7 +53,7 @@ export function onEvent(name: 'synchronizeEvent' | 'queryEvent', device: number,
   return status;
 }
 
-/** `record`: the event marks what the stream has now. `wait`: the stream waits for the event. */
+/** `record`: the event marks the work that the stream has now. `wait`: the stream waits for the event. */
 export function mark(name: 'record' | 'wait', device: number, stream: bigint, event: bigint): number {
   const binding = cuda();
   const slot = enter(MarkRequest.WORDS);
@@ -67,7 +67,10 @@ export function mark(name: 'record' | 'wait', device: number, stream: bigint, ev
   return status;
 }
 
-/** `clear`: zero bits. `handOver`: the stream may use the storage. `follow`: its data is ready for the stream. */
+/**
+ * `clear`: fills the storage with zero bits. `handOver`: the stream may use the storage. `follow`: its data is ready
+ * for the stream.
+ */
 export function onStorage(
   name: 'clear' | 'handOver' | 'follow',
   handle: number,
@@ -86,7 +89,7 @@ export function onStorage(
   return status;
 }
 
-/** Whether work on a stream goes into a graph instead of running. */
+/** True when work on a stream is captured into a graph instead of running. */
 export function isCapturing(device: number, stream: bigint): boolean {
   const binding = cuda();
   const slot = enter(CaptureRequest.WORDS);

@@ -48,7 +48,7 @@ class SharedEvent implements Owner {
 const EVENT_DISABLE_TIMING = 2;
 const EVENT_INTERPROCESS = 4;
 
-/** One event for each storage. Recorded again it happens later, never earlier, because each record waits for all work before it. */
+/** One event for each storage. Recording again only moves it later, because each record waits for all earlier work. */
 const events = new WeakMap<Storage, SharedEvent>();
 // The methods as they were when this module was loaded: patched methods would receive storages.
 const knownEvent = WeakMap.prototype.get.bind(events) as (storage: Storage) => SharedEvent | undefined;
@@ -64,7 +64,7 @@ function eventOf({ storage, device }: Descriptor): SharedEvent | null {
   return made;
 }
 
-/** The handle of an event behind all work on a tensor. Where there are too many events, waits for that work and returns null. */
+/** The handle of an event after all work on a tensor; null if there are too many events, after waiting for the work. */
 export function recordEvent(descriptor: Descriptor): string | null {
   const { device } = descriptor;
   const stream = currentHandle(device.id);

@@ -1,5 +1,5 @@
 /**
- * Stream: where work on a device is queued, in order.
+ * Stream: a queue of work on a device, which runs in order.
  *
  * @module
  */
@@ -26,7 +26,7 @@ export interface StreamOptions {
   device?: Device;
   /** Lower numbers run first; 0 is the lowest priority. */
   priority?: number;
-  /** true: ordered with the legacy default stream, as streams of the CUDA runtime are unless told otherwise. */
+  /** true: ordered with the legacy default stream, which is the default for streams of the CUDA runtime. */
   blocking?: boolean;
 }
 
@@ -45,14 +45,14 @@ class Foreign {
 const current: (Stream | undefined)[] = [];
 
 /**
- * A stream of a device. The driver keeps a disposed stream until its work is done, and memory that its work uses keeps it,
- * too.
+ * A stream of a device. The driver keeps a disposed stream until its work has finished, and memory in use on the stream
+ * keeps it alive, too.
  */
 export class Stream {
   readonly #device: DeviceInfo;
   readonly #handle: bigint;
   readonly #owned: Owned | null;
-  /** How many calls of `use` have it as the current stream. It must not be destroyed meanwhile. */
+  /** How many running calls of `use` have made this the current stream. It must not be destroyed meanwhile. */
   #uses = 0;
   #isEnding = false;
 
@@ -91,7 +91,7 @@ export class Stream {
     this.#owned = new Owned(this, owner);
   }
 
-  /** The legacy default stream, which libraries use unless they are told otherwise. */
+  /** The legacy default stream, which libraries use by default. */
   static default(device: Device = 'cuda:0'): Stream {
     return new Stream({ device }, new Foreign(LEGACY_STREAM));
   }
@@ -101,7 +101,7 @@ export class Stream {
     return new Stream({ device }, new Foreign(PER_THREAD_STREAM));
   }
 
-  /** Where this thread queues work on a device: what {@link use} set, or the default stream. */
+  /** The stream on which this thread queues work for a device: set by {@link use}, or the default stream. */
   static current(device: Device = 'cuda:0'): Stream {
     const { id, name } = parseCudaDevice(device);
     return current[id] ?? Stream.default(name);
@@ -109,7 +109,8 @@ export class Stream {
 
   /**
    * Unsafe: a stream of another library, by its handle (`cudaStream_t`) or as that library's object, such as
-   * `torch.cuda.current_stream()`. It must outlive all work that is queued on it here and every tensor that was made or used on it.
+   * `torch.cuda.current_stream()`. The stream must outlive all work that is queued on it here and every tensor that was
+   * made or used on it.
    */
   static from(stream: bigint | object, device: Device = 'cuda:0'): Stream {
     return new Stream({ device }, new Foreign(foreignHandle(stream)));
@@ -119,21 +120,21 @@ export class Stream {
     return this.#device.name;
   }
 
-  /** The driver's handle, which Python libraries take: `1n` and `2n` for the default streams, an address for others. */
+  /** The driver's handle, which Python libraries accept: `1n` and `2n` for the default streams, else an address. */
   get handle(): bigint {
     if (!(#handle in this)) throw new ArgumentTypeError('stream', 'a Stream', this);
     return this.#live();
   }
 
-  /** Not the property, which a program can override: the driver crashes on a wrong handle. */
+  /** Not the property `handle`, which a program can override, because the driver crashes on a wrong handle. */
   #live(): bigint {
     if (this.#owned?.isDisposed === true) throw new DisposedError('Expected a live stream but it was disposed');
     return this.#handle;
   }
 
   /**
-   * Runs `action` with this stream as the current one of its device, and restores the one before when it returns or throws. An
-   * async function has it until its first `await`.
+   * Runs `action` with this as the current stream of its device, and restores the previous stream when it returns or
+   * throws. In an async function this holds until the first `await`.
    */
   use<T>(action: () => T): T {
     if (typeof action !== 'function') throw new ArgumentTypeError('action', 'a function', action);
@@ -153,18 +154,18 @@ export class Stream {
     }
   }
 
-  /** Blocks until all that is queued is done. */
+  /** Blocks until all queued work has finished. */
   synchronize(): void {
     const status = onStream('synchronizeStream', this.#device.id, this.#live());
     check(status, `work on a stream of '${this.#device.name}' to succeed`);
   }
 
-  /** Resolves when all that is queued now is done. */
+  /** Resolves when all work that is queued now has finished. */
   async done(): Promise<void> {
     await whenDone({ stream: this.#live() }, this.#device.id, `work on a stream of '${this.#device.name}' to succeed`);
   }
 
-  /** True when nothing is queued. */
+  /** True when all queued work has finished. */
   get isDone(): boolean {
     const status = onStream('queryStream', this.#device.id, this.#live());
     if (status === NOT_READY) return false;
@@ -172,12 +173,12 @@ export class Stream {
     return true;
   }
 
-  /** True while what is queued goes into a graph instead of running. */
+  /** True while queued work is captured into a graph instead of running. */
   get isCapturing(): boolean {
     return isCapturing(this.#device.id, this.#live());
   }
 
-  /** Work that is queued from now on starts after an event, or after the work that another stream has now. */
+  /** Makes work that is queued from now on wait for an event, or for the work that another stream has now. */
   wait(other: Event | StreamArgument): void {
     const event = liveEvent(other);
     const status = event === null ? this.#order(other as StreamArgument) : this.#mark(event);
@@ -205,7 +206,7 @@ export class Stream {
     return status;
   }
 
-  /** A new event of what is queued now. */
+  /** Records a new event after the work that is queued now. */
   record(options: EventOptions = {}): Event {
     checkOptions(options, eventOptionNames, '{ timing: true }');
     const event = new Event({ ...options, device: this.#device.name });
@@ -218,7 +219,7 @@ export class Stream {
     }
   }
 
-  /** Releases the stream, once it is no longer the current one. What is queued still runs. Streams of others stay theirs. */
+  /** Releases the stream, once it is no longer current. Queued work still runs. Streams of other libraries stay. */
   dispose(): void {
     if (this.#uses > 0) this.#isEnding = true;
     else this.#owned?.release();
@@ -229,7 +230,7 @@ export class Stream {
   }
 }
 
-/** Runs `action` with a stream that a program passed as the current one of a device. 0n is the default stream, as elsewhere. */
+/** Runs `action` with a given stream as the current stream of a device. 0n is the default stream here, too. */
 export function useStream<T>(device: DeviceInfo, stream: StreamArgument, action: () => T): T {
   const handle = stream === 0n ? LEGACY_STREAM : handleOn(device, stream);
   return (stream instanceof Stream ? stream : Stream.from(handle, device.name)).use(action);

@@ -7,7 +7,7 @@
 import { type DType, type DTypeInfo, dtypeFromName, dtypes } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError, describe, UnsupportedDTypeError } from '../errors.js';
 
-/** What a type string says. */
+/** The meaning of a type string. */
 export interface TypeString {
   readonly text: string;
   /** `'|'`: the elements have no byte order. */
@@ -16,7 +16,7 @@ export interface TypeString {
   readonly kind: string;
   /** Bits of one element. */
   readonly itemBits: number;
-  /** The unit of a date or a span of time, `'ns'` or `'25s'`; null for other kinds. */
+  /** The unit of a date or a duration, `'ns'` or `'25s'`; null for other kinds. */
   readonly unit: string | null;
   /** The dtype with these bits and this meaning; null when there is none. */
   readonly dtype: DTypeInfo | null;
@@ -24,7 +24,7 @@ export interface TypeString {
 
 const grammar = /^([<>|=])([tbiufcmMOSUV])(0|[1-9][0-9]{0,8})(?:\[([0-9]{0,9}[A-Za-zμ]{1,7})\])?$/;
 
-/** What the letters mean. */
+/** The meaning of the letters. */
 const kinds: Readonly<Record<string, string>> = {
   t: 'bits',
   b: 'booleans',
@@ -54,7 +54,7 @@ function dtypeOf(kind: string, itemBits: number): DTypeInfo | null {
 
 const parsed = new Map<string, TypeString>();
 
-/** Reads a type string. Refuses what the grammar does not allow; what has no dtype passes, with `dtype` null. */
+/** Reads a type string. Throws if the grammar does not allow it. A valid string without a dtype has `dtype` null. */
 export function parseTypeString(text: string): TypeString {
   const known = parsed.get(text);
   if (known !== undefined) return known;
@@ -81,23 +81,23 @@ export function parseTypeString(text: string): TypeString {
     unit: unit ?? null,
     dtype: dtypeOf(kind, itemBits),
   });
-  // Strings come from other libraries: few are ever used, and a hostile library must not fill the map.
+  // Programs use few distinct strings, but a hostile library must not fill the map.
   if (result.dtype !== null && text.length <= 6) parsed.set(text, result);
   return result;
 }
 
-/** How elements are to be read: their dtype and, for raw bytes of larger elements, how many make one. */
+/** How to read elements: their dtype and, for raw bytes of larger elements, how many bytes make one. */
 export interface Elements {
   readonly dtype: DTypeInfo;
-  /** How many bytes of one element make a last axis; null when each element stays one. */
+  /** The length of the last axis when each element becomes a row of bytes; null otherwise. */
   readonly bytes: number | null;
 }
 
 const plain = new Map<string, Elements>();
 
 /**
- * The elements behind a type string. `wanted` reads them as something else of the same size, or as `'uint8'`: then the bytes of
- * each are a last axis.
+ * The elements of a type string. `wanted` reads them as another dtype of the same size, or as `'uint8'`, which makes
+ * the bytes of each element a last axis.
  */
 export function elementsOf(text: string, wanted?: DType): Elements {
   const known = wanted === undefined ? plain.get(text) : undefined;
@@ -139,8 +139,9 @@ export function elementsOf(text: string, wanted?: DType): Elements {
 const letters: Readonly<Record<string, string>> = { bool: 'b', int: 'i', uint: 'u', float: 'f', complex: 'c' };
 
 /**
- * The type string of a dtype. Those that NumPy has no letter for (bfloat16, float8, handles, lanes) are raw bytes of their size,
- * `'<V2'` and `'|V1'`, as PyTorch and ml_dtypes write them. Packed unsigned integers of less than a byte are bit fields.
+ * The type string of a dtype. Dtypes without a NumPy letter (bfloat16, float8, handles, lanes) are raw bytes of their
+ * size, `'<V2'` and `'|V1'`, as PyTorch and ml_dtypes write them. Packed unsigned integers of less than a byte are bit
+ * fields.
  */
 export function formatTypeString(dtype: DTypeInfo, padded = false): string {
   if (dtype.isSubByte && !padded) {
@@ -151,7 +152,7 @@ export function formatTypeString(dtype: DTypeInfo, padded = false): string {
     );
   }
   const bytes = Math.ceil(dtype.itemBits / 8);
-  // A padded element is its byte, not a number of that size.
+  // A padded element is a raw byte, not a number of eight bits.
   const letter = dtype.lanes === 1 && !dtype.isSubByte ? letters[dtype.base.replace(/[0-9]+$/, '')] : undefined;
   return `${bytes === 1 ? '|' : '<'}${letter ?? 'V'}${bytes}`;
 }

@@ -25,10 +25,10 @@ function ended(): void {
   if (--waiting === 0) clearInterval(keepAlive);
 }
 
-/** What to wait for: what a stream has now, or what an event marks. */
+/** The work to wait for: the work that a stream has now, or the work that an event marks. */
 export type Awaited = { readonly stream: bigint } | { readonly event: bigint; readonly owner: bigint };
 
-/** Calls the function under `pin` when the work is over. Returns the CUresult. */
+/** Calls the function of the pin when the work is over. Returns the CUresult. */
 function watch(awaited: Awaited, device: number, pin: number): number {
   const binding = cuda();
   const slot = enter(WatchStreamRequest.WORDS);
@@ -50,7 +50,7 @@ function watch(awaited: Awaited, device: number, pin: number): number {
   return status;
 }
 
-/** Resolves when it is done. */
+/** Resolves when the work is over. */
 export function whenDone(awaited: Awaited, device: number, what: string): Promise<void> {
   return new Promise((resolve, reject) => {
     cuda();

@@ -4,7 +4,7 @@
  * @module
  */
 
-/** Eight tables: eight bytes at a step. */
+/** Eight tables, to process eight bytes at a step. */
 let tables: Uint32Array[] | null = null;
 
 function makeTables(): Uint32Array[] {
@@ -22,7 +22,7 @@ function makeTables(): Uint32Array[] {
   return made;
 }
 
-/** The checksum of `bytes`, continued from that of the bytes before them. */
+/** The checksum of `bytes`, continued from the checksum `before` of earlier bytes. */
 export function crc32(bytes: Uint8Array, before = 0): number {
   tables ??= makeTables();
   const [t0, t1, t2, t3, t4, t5, t6, t7] = tables as [

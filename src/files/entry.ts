@@ -1,5 +1,5 @@
 /**
- * Where a tensor lies in a file, in the same terms for every format.
+ * The location of a tensor in a file, in the same terms for every format.
  *
  * @module
  */
@@ -8,14 +8,14 @@ import { type DTypeInfo, sizeBytes } from '../dtype.js';
 import { MAX_NDIM, rowMajorStrides } from '../layout.js';
 import { FileFormatError } from './error.js';
 
-/** Blocks of quantised numbers, which have no dtype: the tensor holds their bytes. */
+/** Describes blocks of quantised numbers. They have no dtype, so the tensor holds their bytes. */
 export interface Quantization {
   /** GGUF's name, such as `'Q4_K'`. */
   readonly type: string;
   /** Elements and bytes of one block. */
   readonly blockElements: number;
   readonly blockBytes: number;
-  /** The shape of the tensor that the blocks stand for. */
+  /** The shape of the tensor that the blocks encode. */
   readonly shape: readonly number[];
 }
 
@@ -25,12 +25,12 @@ export interface TensorEntry {
   readonly shape: readonly number[];
   /** In elements. */
   readonly strides: readonly number[];
-  /** From the start of the file to the first byte. */
+  /** Bytes from the start of the file to the first byte of the tensor. */
   readonly start: number;
   readonly nbytes: number;
   /** Flags of the descriptor. */
   readonly flags: number;
-  /** Bytes of each number when they are stored with the highest first; 0 when they need no change. */
+  /** The size of each number in bytes if it is big-endian and must be swapped; otherwise 0. */
   readonly swap: number;
   readonly quantization: Quantization | null;
 }
@@ -56,7 +56,7 @@ export function plainEntry(
   };
 }
 
-/** Bytes of a shape read from a file; throws for what no memory can hold. */
+/** The bytes of a shape that was read from a file. Throws if no memory can hold them. */
 export function entryBytes(
   path: string,
   offset: number,
@@ -66,7 +66,7 @@ export function entryBytes(
   padded = false,
 ): number {
   let size = 1;
-  let bound = 1; // empty axes counted as one: strides must not overflow either
+  let bound = 1; // empty axes count as one, because strides must not overflow either
   for (const length of shape) {
     if (!Number.isSafeInteger(length) || length < 0) {
       throw new FileFormatError(path, offset, `'${name}' has a shape with the length ${length}`);

@@ -1,5 +1,5 @@
 /**
- * What can be wrong with a file.
+ * Errors of files.
  *
  * @module
  */
@@ -13,11 +13,11 @@ declare module '../errors.js' {
   }
 }
 
-/** The file is not what its format says: truncated, inconsistent or hostile. Nothing was allocated for it. */
+/** The file does not follow its format: it is truncated, inconsistent or hostile. Nothing was allocated for it. */
 export class FileFormatError extends DLPackError {
   readonly tag = 'FileFormatError';
   readonly path: string;
-  /** Where in the file the problem lies, in bytes. */
+  /** The position of the problem in the file, in bytes. */
   readonly offset: number;
 
   constructor(path: string, offset: number, problem: string, options?: { cause?: unknown }) {
@@ -27,7 +27,10 @@ export class FileFormatError extends DLPackError {
   }
 }
 
-/** The system or the server refused: no such file, no permission, a full disk. `code` is the system's, `'ENOENT'`. */
+/**
+ * The system or the server reported an error: no such file, no permission, a full disk. `code` is the system's code,
+ * such as `'ENOENT'`.
+ */
 export class FileError extends DLPackError {
   readonly tag = 'FileError';
   readonly path: string;

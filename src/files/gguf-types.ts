@@ -1,5 +1,5 @@
 /**
- * GGUF's tensor types: those that are dtypes, and blocks of quantised numbers.
+ * GGUF's tensor types: ordinary dtypes, and blocks of quantised numbers.
  *
  * @module
  */
@@ -13,7 +13,7 @@ export interface BlockType {
   readonly bytes: number;
 }
 
-/** By GGUF's number. */
+/** Dtypes by GGUF's number. */
 export const ggufDTypes: Readonly<Record<number, BaseDType>> = {
   0: 'float32',
   1: 'float16',
@@ -27,7 +27,7 @@ export const ggufDTypes: Readonly<Record<number, BaseDType>> = {
 
 const block = (type: string, elements: number, bytes: number): BlockType => ({ type, elements, bytes });
 
-/** By GGUF's number; the sizes of ggml's block structs. */
+/** Block types by GGUF's number, with the sizes of ggml's block structs. */
 export const ggufBlocks: Readonly<Record<number, BlockType>> = {
   2: block('Q4_0', 32, 18),
   3: block('Q4_1', 32, 20),

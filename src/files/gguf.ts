@@ -34,7 +34,10 @@ class Short {
   }
 }
 
-/** Reads and checks a header, whose length stands nowhere: with a piece of the file that doubles until it is whole. */
+/**
+ * Reads and checks a header. The file does not store its length, so the piece that is read doubles until it holds the
+ * whole header.
+ */
 export function* readGguf(file: FileExtent): Reading<GgufHeader> {
   let length = Math.min(file.size, FIRST_PIECE);
   for (;;) {
@@ -48,7 +51,7 @@ export function* readGguf(file: FileExtent): Reading<GgufHeader> {
   }
 }
 
-/** Numbers and strings, one after the other. */
+/** Reads numbers and strings in sequence. */
 class Cursor {
   at = 0;
   private readonly file: FileExtent;
@@ -65,7 +68,7 @@ class Cursor {
     throw new FileFormatError(this.file.path, this.at, problem);
   }
 
-  /** The next bytes are in the file, and `count` things of at least `size` bytes can be. */
+  /** Checks that the next bytes are in the file and that it has room for `count` items of at least `size` bytes. */
   private advance(size: number, count = 1): number {
     const start = this.at;
     const end = start + size * count;
@@ -102,7 +105,7 @@ class Cursor {
     const type = this.u32();
     const count = this.u64();
     const least = scalars[type]?.size ?? (type === ARRAY ? 12 : 8);
-    const start = this.advance(least, count); // all of it, before anything is made of it
+    const start = this.advance(least, count); // checks the whole length before any allocation
     this.at = start;
     const values: GgufValue[] = [];
     for (let i = 0; i < count; i++) values.push(this.value(type, depth));

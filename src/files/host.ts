@@ -1,5 +1,5 @@
 /**
- * What this module needs from a runtime with a file system. The entry for Node, Bun and Deno registers it; a browser has
+ * The file system functions that this module needs. The entry for Node, Bun and Deno registers them. A browser has
  * none, and opens URLs, Files and Blobs.
  *
  * @module
@@ -12,21 +12,21 @@ import type { Deflated } from './reading.js';
 /** `'r'`: the memory cannot be written. `'c'`: writes stay in this process; the file never changes. */
 export type MapMode = 'r' | 'c';
 
-/** A file in the making. It appears under its name when it is whole. */
+/** A file that is being written. It appears under its name only when it is complete. */
 export interface Target {
   write(bytes: Uint8Array): Promise<void>;
-  /** The file gets its name, in place of what had it before. */
+  /** Gives the file its name and replaces any existing file. */
   finish(): Promise<void>;
-  /** Nothing is left of it. */
+  /** Deletes the incomplete file. */
   discard(): Promise<void>;
 }
 
 export interface Host {
-  /** All of a file, mapped; throws `FileError`. */
+  /** Maps a whole file. Throws `FileError`. */
   map(path: string, mode: MapMode): Storage;
-  /** A part of a mapping as a storage of its own, which keeps the mapping. */
+  /** A part of a mapping as a separate storage, which keeps the mapping alive. */
   part(mapping: Storage, offset: number, nbytes: number): Storage;
-  /** A copy of bytes of a mapping, without an ArrayBuffer over all of it. */
+  /** Copies bytes of a mapping, without an ArrayBuffer over the whole mapping. */
   read(mapping: Storage, offset: number, length: number): Uint8Array;
   inflate(request: Deflated): Uint8Array;
   /** The path of a file in the same folder. */
@@ -42,7 +42,7 @@ export function setHost(host: Host): void {
   registered = host;
 }
 
-/** The file system; throws where there is none. */
+/** The file system. Throws if there is none. */
 export function getHost(): Host {
   if (registered !== null) return registered;
   throw new ArgumentTypeError('source', 'a URL, a File or a Blob (a browser cannot open or write paths)', 'a path');

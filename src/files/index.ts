@@ -1,5 +1,5 @@
 /**
- * Tensors in files: safetensors, npy, npz and GGUF, mapped where there is a file system.
+ * Tensors in files: safetensors, npy, npz and GGUF, mapped into memory where there is a file system.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * JSON of a known structure, read token by token: what does not belong there is refused where it stands, before anything
- * is allocated for it, and names that occur twice are seen.
+ * Reads JSON of a known structure token by token. It reports unexpected content at its position, before anything is
+ * allocated for it, and detects duplicate names.
  *
  * @module
  */
@@ -8,7 +8,7 @@
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Levels of arrays and objects in values whose structure is free. */
+/** The most levels of arrays and objects in values of free structure. */
 const MAX_DEPTH = 64;
 
 export class JsonScanner {
@@ -50,7 +50,7 @@ export class JsonScanner {
     return this.at < this.text.length ? JSON.stringify(this.text.slice(this.at, this.at + 12)) : 'the end';
   }
 
-  /** An object: `member` is called with each name and must take its value. */
+  /** Reads an object. Calls `member` with each name, and `member` must read the value. */
   object(member: (name: string) => void): void {
     this.take(0x7b);
     if (this.tryTake(0x7d)) return;
@@ -62,7 +62,7 @@ export class JsonScanner {
     this.take(0x7d);
   }
 
-  /** An array of integers of zero or more. */
+  /** Reads an array of non-negative integers. */
   integers(limit: number): number[] {
     const values: number[] = [];
     this.take(0x5b);
@@ -121,7 +121,7 @@ export class JsonScanner {
     }
   }
 
-  /** Any value, as `JSON.parse` has it; refused when it is nested too deeply. */
+  /** Reads any value as `JSON.parse` does. Throws if it is nested too deeply. */
   any(): unknown {
     this.peek();
     const start = this.at;
@@ -150,14 +150,14 @@ export class JsonScanner {
     this.take(0x5d);
   }
 
-  /** A number, true, false or null; `JSON.parse` decides which. */
+  /** Skips a number, true, false or null. `JSON.parse` decides which it is. */
   private skipWord(): void {
     const start = this.at;
     while (/[-+.\w]/.test(this.text.charAt(this.at))) this.at++;
     if (this.at === start) this.refuse(`expected a value but found ${this.found()}`);
   }
 
-  /** Nothing but white space follows. */
+  /** Throws unless only white space follows. */
   end(): void {
     if (!Number.isNaN(this.peek())) this.refuse(`expected the end but found ${this.found()}`);
   }
@@ -172,7 +172,7 @@ export function decodeText(bytes: Uint8Array): string | null {
   }
 }
 
-/** Where in the file a position of its text lies. */
+/** Converts a position in the text to a position in the file. */
 export function textOffset(text: string, at: number): number {
   return new TextEncoder().encode(text.slice(0, at)).length;
 }

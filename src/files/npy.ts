@@ -1,5 +1,5 @@
 /**
- * NumPy's npy format, versions 1 to 3: a magic, a dict as Python writes it, then one array.
+ * NumPy's npy format, versions 1 to 3: a magic number, a dict in Python syntax, then one array.
  *
  * @module
  */
@@ -15,12 +15,12 @@ import { type Literal, parseLiteral } from './python-literal.js';
 import { bytesAt, type FileExtent, type Reading, viewOf } from './reading.js';
 
 const MAGIC = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59]; // \x93NUMPY
-/** A hundred times what NumPy itself accepts without being told to trust the file. */
+/** A hundred times the size that NumPy accepts without an option to trust the file. */
 export const MAX_HEADER = 1 << 20;
 /** NumPy aligns its data to this, too. */
 const ALIGNMENT = 64;
 
-/** Kind and size, without the byte order. */
+/** Dtypes by kind and size, without the byte order. */
 const kinds: Readonly<Record<string, string>> = {
   b1: 'bool',
   i1: 'int8',
@@ -39,15 +39,15 @@ const kinds: Readonly<Record<string, string>> = {
 };
 const kindOf = new Map(Object.entries(kinds).map(([kind, name]) => [name, kind]));
 
-/** Types of ml_dtypes, which NumPy stores as bytes without a meaning: the reader has to name them. */
+/** The size of the raw bytes of an ml_dtypes type in NumPy. They have no name, so the reader names the dtype. */
 const voidBytes = (dtype: DTypeInfo): number => Math.ceil(dtype.itemBits / 8);
 
 export interface NpyOptions {
-  /** What raw bytes (`'|V2'`) mean: NumPy saves bfloat16, float8 and int4 arrays as such, without their name. */
+  /** The dtype of raw bytes (`'|V2'`), because NumPy saves bfloat16, float8 and int4 arrays without their name. */
   readonly dtype: DTypeInfo | null;
 }
 
-/** The array in bytes `start` to `end` of a file. Bytes behind it are allowed, as NumPy allows them. */
+/** Reads the array in bytes `start` to `end` of a file. Bytes after it are allowed, as in NumPy. */
 export function* readNpy(
   file: FileExtent,
   name: string,
@@ -130,7 +130,7 @@ function parseDescr(path: string, descr: Literal, options: NpyOptions): { dtype:
   const match = typeof descr === 'string' ? /^([<>|=])?([a-zA-Z])([0-9]{1,6})$/.exec(descr) : null;
   const [order, kind, bytes] = [match?.[1], match?.[2], Number(match?.[3])];
   if (kind === 'V') return { dtype: parseVoid(path, String(descr), bytes, options), swap: 0 };
-  // What ml_dtypes calls float8_e5m2, alone of its types; NumPy cannot read it back.
+  // ml_dtypes writes this type string only for float8_e5m2. NumPy cannot read it back.
   const name = match === null ? undefined : kind === 'f' && bytes === 1 ? 'float8_e5m2' : kinds[`${kind}${bytes}`];
   if (name === undefined) {
     const shown = typeof descr === 'string' ? `'${descr}'` : 'a structured dtype';
@@ -154,7 +154,7 @@ function parseVoid(path: string, descr: string, bytes: number, { dtype }: NpyOpt
   );
 }
 
-/** The header of an array, padded so that the data is aligned. Types that NumPy lacks are raw bytes, as ml_dtypes has it. */
+/** The header of an array, padded to align the data. Types that NumPy lacks are raw bytes, as in ml_dtypes. */
 export function formatNpy(dtype: DTypeInfo, shape: readonly number[], isFortran: boolean): Uint8Array {
   const kind = kindOf.get(dtype.name);
   if (kind === undefined && (dtype.lanes > 1 || dtype.base === 'float128' || dtype.base === 'handle')) {

@@ -14,7 +14,7 @@ import { bytesAt, type Reader, type Reading, readNow } from './reading.js';
 import { type Located, TensorFile } from './tensor-file.js';
 import { locateMember, type ZipMember } from './zip.js';
 
-/** Compressed bytes that hold the header of any array that NumPy wrote. */
+/** A number of compressed bytes that is enough for the header of any array that NumPy wrote. */
 const PREFIX = 4096;
 
 /** An open npz file. */
@@ -54,7 +54,7 @@ export class NpzFile extends TensorFile {
     return located;
   }
 
-  /** The header is in the first bytes of the content. */
+  /** Finds a compressed array, whose header is in the first bytes of the content. */
   private *findDeflated(name: string, member: ZipMember, start: number): Reading<Located> {
     const { file, options } = this;
     const deflated = yield* bytesAt(file, start, Math.min(member.stored, PREFIX), `the member '${name}'`);
@@ -65,7 +65,7 @@ export class NpzFile extends TensorFile {
   }
 }
 
-/** Arrays by the name that NumPy gives them: without `.npy`. */
+/** The arrays by their NumPy name, without `.npy`. */
 function arraysOf(file: OpenedFile, members: readonly ZipMember[]): [string, ZipMember][] {
   const arrays: [string, ZipMember][] = [];
   for (const member of members) if (member.name.endsWith('.npy')) arrays.push([member.name.slice(0, -4), member]);
@@ -75,7 +75,7 @@ function arraysOf(file: OpenedFile, members: readonly ZipMember[]): [string, Zip
   return arrays;
 }
 
-/** Answers a parser from the beginning of a member. */
+/** A reader that answers a parser from the first bytes of a member. */
 function within(head: Uint8Array, path: string): Reader {
   return {
     read(offset, length) {
@@ -86,7 +86,7 @@ function within(head: Uint8Array, path: string): Reader {
   };
 }
 
-/** The content of a compressed member, checked, as a tensor. */
+/** Decompresses and checks a member, and returns it as a tensor. */
 function* unpackMember(file: OpenedFile, member: ZipMember, start: number, entry: TensorEntry): Reading<Descriptor> {
   const deflated = yield* bytesAt(file, start, member.stored, `the member '${member.name}'`);
   const content = yield { deflated, size: member.size, isPrefix: false };

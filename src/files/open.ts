@@ -1,5 +1,5 @@
 /**
- * Opens files of tensors: paths at once, URLs and Blobs with a promise.
+ * Opens files of tensors: paths synchronously, URLs and Blobs with a promise.
  *
  * @module
  */
@@ -20,16 +20,16 @@ import { readShardIndex } from './shards.js';
 import { BlobSource, UrlSource } from './source.js';
 import { readZip } from './zip.js';
 
-/** Something to open: a path (Node, Bun, Deno), a URL, a File or a Blob. */
+/** A file to open: a path (Node, Bun, Deno), a URL, a File or a Blob. */
 export type FileSource = string | URL | Blob;
 
 export interface OpenOptions {
-  /** How a path is mapped: `'r'` read-only (the default), `'c'` writable in this process alone. The file never changes. */
+  /** How to map a path: `'r'` read-only (the default), `'c'` writable in this process only. The file never changes. */
   mode?: MapMode;
 }
 
 export interface OpenNpyOptions extends OpenOptions {
-  /** What raw bytes (`'|V2'`) mean: NumPy saves bfloat16, float8 and int4 arrays without their name. */
+  /** The dtype of raw bytes (`'|V2'`), because NumPy saves bfloat16, float8 and int4 arrays without their name. */
   dtype?: DType;
 }
 
@@ -39,7 +39,7 @@ const openNpyNames: OptionNames<OpenNpyOptions> = { mode: true, dtype: true };
 type Now<T> = (file: OpenedFile) => T;
 type Later<T> = (file: OpenedFile) => Promise<T>;
 
-/** Opens a source and reads its header; the file is closed when that fails. */
+/** Opens a source and reads its header. Closes the file if that fails. */
 function open<T>(source: FileSource, options: OpenOptions, now: Now<T>, later: Later<T>): T | Promise<T> {
   const mode = options.mode ?? 'r';
   if (mode !== 'r' && mode !== 'c') throw new ArgumentValueError('mode', "'r' or 'c'", mode);
@@ -75,8 +75,8 @@ async function guarded<T>(file: OpenedFile, later: Later<T>): Promise<T> {
 }
 
 /**
- * A safetensors file, or all shards of a model by its `*.index.json`. A path is mapped at once; a URL, File or Blob is
- * read in ranges.
+ * Opens a safetensors file, or all shards of a model by its `*.index.json`. A path is mapped at once; a URL, File or
+ * Blob is read in ranges.
  */
 export function openSafetensors(source: string, options?: OpenOptions): SafetensorsFile;
 export function openSafetensors(source: URL | Blob, options?: OpenOptions): Promise<SafetensorsFile>;
@@ -129,7 +129,7 @@ function openShards(source: string | URL, options: OpenOptions): unknown {
   return open(source, options, now, later);
 }
 
-/** A GGUF file: its metadata, float tensors as tensors, quantised blocks as bytes with their description. */
+/** Opens a GGUF file: its metadata, float tensors as tensors, and quantised blocks as bytes with their description. */
 export function openGguf(source: string, options?: OpenOptions): GgufFile;
 export function openGguf(source: URL | Blob, options?: OpenOptions): Promise<GgufFile>;
 export function openGguf(source: FileSource, options: OpenOptions = {}): unknown {
@@ -142,7 +142,7 @@ export function openGguf(source: FileSource, options: OpenOptions = {}): unknown
   );
 }
 
-/** The arrays of an npz file by name, `.npy` left out. Compressed and misaligned ones are copied. */
+/** Opens an npz file. Its arrays have their names without `.npy`. Compressed and misaligned arrays are copied. */
 export function openNpz(source: string, options?: OpenNpyOptions): NpzFile;
 export function openNpz(source: URL | Blob, options?: OpenNpyOptions): Promise<NpzFile>;
 export function openNpz(source: FileSource, options: OpenNpyOptions = {}): unknown {
@@ -155,7 +155,7 @@ export function openNpz(source: FileSource, options: OpenNpyOptions = {}): unkno
   );
 }
 
-/** The array of an npy file, which stays mapped as long as the tensor lives. */
+/** Opens the array of an npy file, which stays mapped as long as the tensor lives. */
 export function openNpy(source: string, options?: OpenNpyOptions): Tensor;
 export function openNpy(source: URL | Blob, options?: OpenNpyOptions): Promise<Tensor>;
 export function openNpy(source: FileSource, options: OpenNpyOptions = {}): unknown {

@@ -1,5 +1,5 @@
 /**
- * An open file under one or several tensor files: a mapping, or a source that answers later.
+ * An open file that one or several tensor files use: a mapping, or an asynchronous source.
  *
  * @module
  */
@@ -31,13 +31,13 @@ export interface LoadOptions {
 export abstract class OpenedFile {
   abstract readonly path: string;
   abstract readonly size: number;
-  /** True when tensors are there without a promise. */
+  /** True when tensors are available without a promise. */
   abstract readonly isMapped: boolean;
 
-  /** Runs a parser now; throws where bytes come later. */
+  /** Runs a parser synchronously. Throws for an asynchronous source. */
   abstract now<T>(reading: Reading<T>): T;
   abstract later<T>(reading: Reading<T>): Promise<T>;
-  /** The tensor, over the file's own memory where it can be; mapped files only. */
+  /** The tensor, over the file's own memory if possible. For mapped files only. */
   abstract tensor(entry: TensorEntry): Descriptor;
   abstract load(entry: TensorEntry, options: LoadOptions): Promise<Descriptor>;
   abstract close(): void;
@@ -45,7 +45,7 @@ export abstract class OpenedFile {
 
 const uint8 = dtypeFromName('uint8');
 
-/** Host memory for a tensor whose bytes are copied out of a file, in the file's order of elements. */
+/** Allocates host memory for a tensor whose bytes are copied from a file, with the element order of the file. */
 export function allocateEntry({ shape, strides, dtype, flags }: TensorEntry, more: number): Descriptor {
   const { storage } = allocateLike(shape, dtype, flags);
   return new Descriptor(storage, dtype, cpu, shape, strides, 0, flags | more | Flag.isCopied);
@@ -56,7 +56,7 @@ export function bytesOf({ storage }: Descriptor): Uint8Array {
   return new Uint8Array(storage.buffer(), storage.start, storage.nbytes);
 }
 
-/** Numbers with the highest byte first become those of this machine, in place. */
+/** Converts big-endian numbers to the byte order of this machine, in place. */
 export function swapBytes(bytes: Uint8Array, width: number): void {
   if (width < 2) return;
   for (let start = 0; start + width <= bytes.length; start += width) {
@@ -68,7 +68,7 @@ export function swapBytes(bytes: Uint8Array, width: number): void {
   }
 }
 
-/** True when the bytes of an entry can be a tensor where they are. */
+/** True when a tensor can use the bytes of an entry in place. */
 export function isAligned({ dtype, start, swap }: TensorEntry): boolean {
   return swap === 0 && start % dtype.alignment === 0;
 }

@@ -1,5 +1,5 @@
 /**
- * The bytes of a tensor as a file wants them: packed, in host memory, in pieces.
+ * The bytes of a tensor for a file: packed, in host memory, in pieces.
  *
  * @module
  */
@@ -11,19 +11,22 @@ import { allocateLike } from '../storage/allocate.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
 import { convertElementsAsync } from '../values/convert.js';
 
-/** Bytes of one piece: in the processor's cache when the system copies it, and long enough that a system call does not count. */
+/**
+ * Bytes of one piece: small enough for the CPU cache when the system copies it, and large enough to make the cost of a
+ * system call negligible.
+ */
 const PIECE = 2 << 20;
-/** The largest ArrayBuffer of every supported runtime: what is larger is copied piece by piece. */
+/** The largest ArrayBuffer that every supported runtime allows. Larger tensors are copied piece by piece. */
 const LARGEST_BUFFER = 2 ** 32 - 1;
 
 const uint8 = dtypeFromName('uint8');
 
-/** True when the elements lie column by column, and not row by row. */
+/** True when the elements are column-major but not row-major. */
 export function isColumnMajor(descriptor: Descriptor): boolean {
   return !descriptor.isContiguous && descriptor.derive(transposeLayout(descriptor.layout)).isContiguous;
 }
 
-/** Pieces of the packed bytes, row by row, or column by column where `isFortran`. Each is good until the next is taken. */
+/** The packed bytes in pieces, by rows, or by columns if `isFortran`. Each piece is valid until the next is taken. */
 export async function* packedBytes(
   descriptor: Descriptor,
   padded: boolean,
@@ -39,7 +42,7 @@ export async function* packedBytes(
   }
 }
 
-/** The tensor itself where it is packed in host memory, a copy otherwise. The caller releases it. */
+/** The tensor itself if it is packed in host memory, otherwise a copy. The caller releases it. */
 async function packInHost(source: Descriptor, padded: boolean): Promise<Descriptor> {
   const { device, dtype, shape } = source;
   const isPacked =
@@ -48,7 +51,7 @@ async function packInHost(source: Descriptor, padded: boolean): Promise<Descript
     source.storage.refs++;
     return source;
   }
-  // A device copies bits, and the host pads them.
+  // A device copies bits as they are, and the host pads them.
   const flags = device.isHostAccessible ? (padded ? Flag.subBytePadded : 0) : source.flags & Flag.subBytePadded;
   const copy = allocateLike(shape, dtype, flags, cpu);
   try {

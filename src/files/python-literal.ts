@@ -1,19 +1,19 @@
 /**
- * Literals of Python as NumPy writes them into headers: dicts, tuples, lists, strings, integers, True, False, None.
+ * Python literals in NumPy headers: dicts, tuples, lists, strings, integers, True, False, None.
  *
  * @module
  */
 
 export type Literal = string | number | boolean | null | readonly Literal[] | ReadonlyMap<string, Literal>;
 
-/** Levels: a dict with a list of fields, each a tuple with a shape, which structured dtypes may nest. */
+/** The most levels of nesting: a dict with a list of fields, which are tuples with a shape and may be nested. */
 const MAX_DEPTH = 16;
 
 const words: Readonly<Record<string, Literal>> = { True: true, False: false, None: null };
 
 const closing: Readonly<Record<string, string>> = { '[': ']', '(': ')' };
 
-/** The value of a literal; `fail` throws an error for a position in the text. */
+/** Parses a literal. `fail` throws an error for a position in the text. */
 export function parseLiteral(text: string, fail: (at: number, problem: string) => never): Literal {
   let at = 0;
 
@@ -32,7 +32,7 @@ export function parseLiteral(text: string, fail: (at: number, problem: string) =
     const start = ++at;
     while (text.charAt(at) !== quote) {
       if (at >= text.length) fail(start, 'a string has no end');
-      // Names of fields may have escapes, but a header with fields is refused anyway.
+      // Field names may have escapes, but a header with fields is rejected anyway.
       if (text.charAt(at) === '\\') at++;
       at++;
     }
@@ -71,7 +71,7 @@ export function parseLiteral(text: string, fail: (at: number, problem: string) =
     const found = /^(?:-?[0-9]+(?=L?\b)|[A-Za-z]+)/.exec(text.slice(at, at + 32))?.[0] ?? '';
     at += found.length;
     if (/^-?[0-9]/.test(found)) {
-      if (text.charAt(at) === 'L') at++; // a long integer of Python 2
+      if (text.charAt(at) === 'L') at++; // a Python 2 long integer
       return Number(found);
     }
     if (!Object.hasOwn(words, found)) fail(at - found.length, 'expected a literal');

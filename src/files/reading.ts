@@ -1,5 +1,5 @@
 /**
- * Parsers that ask for the bytes they need, so that one parser serves mapped files, which answer at once, and URLs and
+ * Parsers that request the bytes they need. So one parser serves mapped files, which answer at once, and URLs and
  * Blobs, which answer later.
  *
  * @module
@@ -13,21 +13,21 @@ export interface ByteRange {
   readonly length: number;
 }
 
-/** The most bytes that deflate can make of one. */
+/** The largest expansion ratio of deflate. */
 export const MAX_RATIO = 1032;
 
 /** A request to decompress a member of a zip file. */
 export interface Deflated {
   readonly deflated: Uint8Array;
-  /** Bytes of the result: exactly, or at most for the beginning of a member. */
+  /** The exact size of the result in bytes, or the maximum for the beginning of a member. */
   readonly size: number;
   readonly isPrefix: boolean;
 }
 
-/** A parser: yields requests, receives their bytes, returns what it found. */
+/** A parser: yields requests, receives their bytes, and returns its result. */
 export type Reading<T> = Generator<ByteRange | Deflated, T, Uint8Array>;
 
-/** What a parser knows about the file before it reads. */
+/** The facts that a parser has about the file before it reads. */
 export interface FileExtent {
   /** For messages. */
   readonly path: string;
@@ -37,7 +37,7 @@ export interface FileExtent {
 /** Answers at once. */
 export interface Reader {
   read(offset: number, length: number): Uint8Array;
-  /** No bytes where they are damaged. */
+  /** Returns no bytes if the data is damaged. */
   inflate(request: Deflated): Uint8Array;
 }
 
@@ -57,7 +57,7 @@ export function readNow<T>(reading: Reading<T>, reader: Reader): T {
   return step.value;
 }
 
-/** The same for a reader that answers later. */
+/** As `readNow`, for a reader that answers later. */
 export async function readLater<T>(reading: Reading<T>, reader: AsyncReader): Promise<T> {
   let step = reading.next();
   while (step.done !== true) {
@@ -69,7 +69,7 @@ export async function readLater<T>(reading: Reading<T>, reader: AsyncReader): Pr
   return step.value;
 }
 
-/** Bytes that must be in the file; a request beyond its end is never made. */
+/** Requests bytes that must be in the file. Never makes a request beyond its end. */
 export function* bytesAt(file: FileExtent, offset: number, length: number, what: string): Reading<Uint8Array> {
   if (!(offset + length <= file.size)) {
     throw new FileFormatError(
@@ -86,7 +86,7 @@ export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** A 64-bit number as a JavaScript number; what exceeds 2^53 - 1 becomes Infinity, which no check of a size passes. */
+/** A 64-bit number as a JavaScript number. A value above 2^53 - 1 becomes Infinity, which fails every size check. */
 export function readU64(view: DataView, at: number): number {
   const value = view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32;
   return Number.isSafeInteger(value) ? value : Number.POSITIVE_INFINITY;

@@ -13,7 +13,7 @@ import { EntryFile } from './tensor-file.js';
 
 /** An open safetensors file, or all shards of a model. */
 export class SafetensorsFile extends EntryFile {
-  /** What the writer left as `__metadata__`; for shards, the index's metadata. */
+  /** The `__metadata__` of the file; for shards, the metadata of the index. */
   readonly metadata: Readonly<Record<string, unknown>>;
 
   constructor(
@@ -37,7 +37,7 @@ export interface Shard {
   readonly header: SafetensorsHeader;
 }
 
-/** All shards as one file. Each tensor of the index is in the shard that the index names. */
+/** Combines all shards into one file. Each tensor is read from the shard that the index names. */
 export function shardedFile(path: string, index: ShardIndex, shards: ReadonlyMap<string, Shard>): SafetensorsFile {
   const { metadata, weightMap } = index;
   const entries = new Map<string, TensorEntry>();

@@ -1,5 +1,5 @@
 /**
- * The header of a safetensors file: eight bytes of length, JSON, then the data without holes.
+ * The header of a safetensors file: eight bytes of length, then JSON, then the data without gaps.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { FileFormatError } from './error.js';
 import { decodeText, JsonScanner, textOffset } from './json.js';
 import { bytesAt, type FileExtent, type Reading, readU64, viewOf } from './reading.js';
 
-/** The format's names and ours. */
+/** Our dtypes by the names of the format. */
 export const safetensorsDTypes = {
   BOOL: 'bool',
   U8: 'uint8',
@@ -45,7 +45,7 @@ const names = new Map<string, string>(Object.entries(safetensorsDTypes).map(([na
 
 /** The limit of the reference implementation. */
 const MAX_HEADER = 100_000_000;
-/** Data starts at a multiple of this: what XLA needs, and a cache line. */
+/** Data starts at a multiple of this, which is the size of a cache line and XLA's requirement. */
 export const ALIGNMENT = 64;
 
 export interface SafetensorsHeader {
@@ -127,7 +127,7 @@ function readEntry(json: JsonScanner, file: FileExtent, name: string, dataStart:
   return plainEntry(name, dtype, shape, dataStart + begin, nbytes);
 }
 
-/** Tensors cover the data without holes and overlaps. */
+/** Checks that the tensors cover the data without gaps or overlaps. */
 function checkCover(file: FileExtent, entries: ReadonlyMap<string, TensorEntry>, dataStart: number): void {
   const sorted = [...entries.values()];
   if (!isSorted(sorted)) sorted.sort((a, b) => a.start - b.start || a.nbytes - b.nbytes);
@@ -161,8 +161,8 @@ export interface Planned {
 }
 
 /**
- * The order in which tensors are written: those whose bytes are a multiple of 64 first, then 32, and so on. The format
- * allows no gaps, and in this order each tensor starts at a multiple of its element, and nearly all at 64.
+ * The order in which tensors are written: first those whose size is a multiple of 64 bytes, then of 32, and so on. The
+ * format allows no gaps, and in this order each tensor is aligned for its elements, and nearly all to 64 bytes.
  */
 export function orderForAlignment<T extends Planned>(tensors: readonly T[]): T[] {
   const key = ({ nbytes }: T): number => {
@@ -173,7 +173,7 @@ export function orderForAlignment<T extends Planned>(tensors: readonly T[]): T[]
   return [...tensors].sort((a, b) => key(b) - key(a));
 }
 
-/** The header of tensors in the order they will be written, padded so that the data is aligned. */
+/** The header for tensors in the order they will be written, padded so that the data is aligned. */
 export function formatSafetensors(tensors: readonly Planned[], metadata: Readonly<Record<string, string>>): Uint8Array {
   const fields: string[] = [];
   const pairs = Object.entries(metadata);

@@ -17,7 +17,7 @@ export interface ShardIndex {
 /** The same limit as for a header. */
 const MAX_INDEX = 100_000_000;
 
-/** Reads and checks an index. File names are of the same folder: no separator, drive or `..` leads out of it. */
+/** Reads and checks an index. File names must stay in the same folder: separators, drives and `..` are rejected. */
 export function* readShardIndex(file: FileExtent): Reading<ShardIndex> {
   if (file.size > MAX_INDEX) {
     throw new FileFormatError(file.path, 0, `the index has ${file.size} bytes; ${MAX_INDEX} are allowed`);
@@ -51,6 +51,6 @@ export function* readShardIndex(file: FileExtent): Reading<ShardIndex> {
 }
 
 function isFileName(name: string): boolean {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression rejects control characters
   return name !== '' && name !== '.' && name !== '..' && !/[/\\:%?#\u0000-\u001f]/.test(name);
 }

@@ -1,5 +1,5 @@
 /**
- * Files that answer later: Blobs, and URLs read in ranges.
+ * Asynchronous files: Blobs, and URLs that are read in ranges.
  *
  * @module
  */
@@ -30,7 +30,7 @@ async function* pieces(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8
   }
 }
 
-/** As many bytes as a stream should have. */
+/** Collects the bytes of a range from a stream. */
 async function gather(source: Source, offset: number, length: number): Promise<Uint8Array> {
   const bytes = new Uint8Array(length);
   let at = 0;
@@ -41,7 +41,7 @@ async function gather(source: Source, offset: number, length: number): Promise<U
   return bytes;
 }
 
-/** Passes pieces on, and throws when they are more or fewer bytes than asked for. */
+/** Passes pieces on, and throws if they have more or fewer bytes than requested. */
 async function* exactly(
   path: string,
   offset: number,
@@ -59,7 +59,7 @@ async function* exactly(
   }
 }
 
-/** Decompresses with what browsers have. */
+/** Decompresses with the API that browsers have. */
 export async function inflateStream({ deflated, size, isPrefix }: Deflated): Promise<Uint8Array> {
   const stream = new Blob([deflated as BlobPart]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
   const bytes = new Uint8Array(isPrefix ? Math.min(size, deflated.length * MAX_RATIO) : size);
@@ -73,7 +73,7 @@ export async function inflateStream({ deflated, size, isPrefix }: Deflated): Pro
       if (at === bytes.length && isPrefix) break;
     }
   } catch {
-    if (!isPrefix) return new Uint8Array(); // the beginning of a member ends where it was cut
+    if (!isPrefix) return new Uint8Array(); // the beginning of a member is cut off
   }
   return bytes.subarray(0, at);
 }
@@ -108,14 +108,14 @@ export class BlobSource implements Source {
   }
 }
 
-/** What the first request of a URL fetches: the headers of most files. */
+/** The size of the first request of a URL, which covers the headers of most files. */
 const FIRST_PIECE = 1 << 16;
 
 export class UrlSource implements Source {
   readonly path: string;
   readonly size: number;
   private readonly url: URL;
-  /** What the server called this version of the file. */
+  /** The server's identifier of this version of the file. */
   private readonly version: string | null;
   private readonly first: Uint8Array;
 
@@ -127,7 +127,7 @@ export class UrlSource implements Source {
     this.first = first;
   }
 
-  /** Asks for the beginning. A server that knows no ranges sends everything, which is then kept. */
+  /** Requests the beginning of the file. A server without range support sends the whole file, which is then kept. */
   static async open(url: URL, signal?: AbortSignal): Promise<Source> {
     const response = await request(url, 0, FIRST_PIECE, signal);
     if (response.status === 200) return new BlobSource(await response.blob(), url.href);

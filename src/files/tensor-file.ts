@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * TensorFile: an open file of named tensors. What it hands out outlives it.
+ * TensorFile: an open file of named tensors. Its tensors may outlive it.
  *
  * @module
  */
@@ -16,24 +16,24 @@ import { isAligned, type LoadOptions, type OpenedFile, type Progress } from './o
 import type { Reading } from './reading.js';
 import { Uploader } from './upload.js';
 
-/** What a file says about a tensor, without touching its data. */
+/** The description of a tensor in a file, without its data. */
 export interface TensorInfo {
   readonly name: string;
   readonly dtype: DType;
   readonly shape: readonly number[];
   readonly nbytes: number;
-  /** The file that holds it. */
+  /** The file that holds the tensor. */
   readonly path: string;
-  /** Where its bytes start there; null for a compressed member of an npz file. */
+  /** The position of its bytes in the file; null for a compressed member of an npz file. */
   readonly offset: number | null;
-  /** `get` shows the file's own memory; false: it copies, and the tensor's `isCopied` is true. */
+  /** True when `get` shares the file's memory. False when `get` copies, and then the tensor's `isCopied` is true. */
   readonly isShared: boolean;
-  /** For blocks of quantised numbers, whose bytes the tensor holds. */
+  /** Describes blocks of quantised numbers, whose bytes the tensor holds. */
   readonly quantization?: Quantization;
 }
 
 export interface GetOptions {
-  /** Where the tensor should be; host memory when absent. */
+  /** The target device. The default is host memory. */
   device?: Device;
   signal?: AbortSignal;
   /** Called as bytes arrive. */
@@ -42,11 +42,11 @@ export interface GetOptions {
 
 const getNames: OptionNames<GetOptions> = { device: true, signal: true, onProgress: true };
 
-/** A tensor's place, found. */
+/** The location of a tensor. */
 export interface Located {
   readonly file: OpenedFile;
   readonly entry: TensorEntry;
-  /** Makes the tensor where it is not simply a part of the file. */
+  /** Makes the tensor if it is not simply a part of the file. */
   readonly unpack?: () => Reading<Descriptor>;
 }
 
@@ -64,9 +64,9 @@ export abstract class TensorFile implements Iterable<[name: string, tensor: Tens
 
   /** Names of all tensors, in the order of the file. */
   abstract readonly names: readonly string[];
-  /** Where a tensor is; null for an unknown name. Reads headers, never data. */
+  /** The location of a tensor; null for an unknown name. Reads headers, never data. */
   protected abstract locate(name: string): Reading<Located> | Located | null;
-  /** The file that answers what `locate` asks. */
+  /** The file that answers the requests of `locate`. */
   protected abstract fileOf(name: string): OpenedFile;
 
   /** Number of tensors. */
@@ -79,14 +79,14 @@ export abstract class TensorFile implements Iterable<[name: string, tensor: Tens
     return this.locate(name) !== null;
   }
 
-  /** What the file says about a tensor. */
+  /** The description of a tensor in the file. */
   info(name: string): TensorInfo {
     return describeLocated(this.located(name));
   }
 
   /**
-   * A tensor over the mapped file: nothing is read until its elements are. Where the file has it misaligned, compressed or
-   * with the highest byte first, a copy, which says so: `isCopied`.
+   * A tensor over the mapped file. Data is read only when elements are accessed. A misaligned, compressed or big-endian
+   * tensor is copied, and then `isCopied` is true.
    */
   get(name: string): Tensor {
     const { file, entry, unpack } = this.located(name);
@@ -98,7 +98,7 @@ export abstract class TensorFile implements Iterable<[name: string, tensor: Tens
     return (await this.load([name], options)).get(name) as Tensor;
   }
 
-  /** All tensors. On their way to a device they follow each other through the same pinned memory. */
+  /** All tensors. Copies to a device share the same pinned memory, one after the other. */
   async getAllAsync(options: GetOptions = {}): Promise<Map<string, Tensor>> {
     return this.load(this.names, options);
   }
@@ -149,7 +149,7 @@ export abstract class TensorFile implements Iterable<[name: string, tensor: Tens
     for (const name of this.names) yield [name, this.get(name)];
   }
 
-  /** Closes the file. Tensors stay as they are: the mapping ends with the last of them. */
+  /** Closes the file. Its tensors stay valid, and the mapping ends with the last of them. */
   close(): void {
     const { files } = this;
     this.files = null;

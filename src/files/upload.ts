@@ -1,5 +1,5 @@
 /**
- * From files to a device: through two blocks of pinned memory, one being filled while the other is on its way.
+ * Uploads files to a device through two blocks of pinned memory: one is filled while the other is copied.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { convertElementsAsync } from '../values/convert.js';
 import type { LoadOptions } from './opened.js';
 
 const uint8 = dtypeFromName('uint8');
-/** Bytes of each block: long enough that the start of a copy does not count, and quickly pinned. */
+/** Bytes of each block: large enough to make the start of a copy negligible, and small enough to pin quickly. */
 const BLOCK = 16 << 20;
 
 /** Bytes `start` to `start + length` of a storage, as a tensor. */
@@ -22,13 +22,13 @@ function bytesOf({ storage, device }: Descriptor, start: number, length: number)
   return new Descriptor(storage, uint8, device, [length], [1], start * 8, 0);
 }
 
-/** A tensor on its way: its memory is there, its elements are when the promise resolves. */
+/** A tensor that is being uploaded. Its memory exists, and its elements are complete when the promise resolves. */
 export interface Arriving {
   readonly target: Descriptor;
   readonly arrived: Promise<void>;
 }
 
-/** Two pinned blocks for tensors that follow each other. */
+/** Two pinned blocks for a sequence of tensors. */
 export class Uploader {
   private readonly device: DeviceInfo;
   private readonly backend: DeviceBackend;
@@ -53,7 +53,7 @@ export class Uploader {
     this.turn = 0;
   }
 
-  /** Reads a host tensor, which is released, and sends it. The elements keep their order in memory. */
+  /** Sends a host tensor and releases it. The elements keep their order in memory. */
   async send(name: string, source: Descriptor, { signal, onProgress }: LoadOptions): Promise<Arriving> {
     const { dtype, shape, strides, nbytes } = source;
     const flags = source.flags & Flag.subBytePadded;
@@ -81,7 +81,7 @@ export class Uploader {
     }
   }
 
-  /** The block whose turn it is, when its last copy has ended. */
+  /** Waits for the last copy out of the next block and returns the block. */
   private async freeBlock(): Promise<Descriptor> {
     const { turn } = this;
     await this.copies[turn];
@@ -91,7 +91,7 @@ export class Uploader {
 
   private copy(block: Descriptor, part: Descriptor): Promise<void> {
     const copied = this.backend.copyAsync(block, part);
-    copied.catch(() => undefined); // whoever waits for the tensor is told
+    copied.catch(() => undefined); // the consumer of the tensor gets the error
     this.copies[this.turn] = copied;
     this.turn ^= 1;
     return copied;

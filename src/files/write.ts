@@ -1,5 +1,6 @@
 /**
- * Writes files of tensors, streamed: no more than one tensor is copied at a time, and none that is packed in host memory.
+ * Writes files of tensors as a stream: at most one tensor is copied at a time, and tensors that are packed in host
+ * memory are not copied.
  *
  * @module
  */
@@ -15,14 +16,14 @@ import { isColumnMajor, packedBytes } from './packed.js';
 import { formatSafetensors, orderForAlignment } from './safetensors.js';
 import { formatDirectory, formatLocal, type StoredMember } from './zip-format.js';
 
-/** Where to: a path (Node, Bun, Deno), or a stream of bytes, which is closed at the end. */
+/** The target: a path (Node, Bun, Deno), or a stream of bytes, which is closed at the end. */
 export type FileTarget = string | WritableStream<Uint8Array>;
 
 /** Named tensors: an object, a Map, an open file, or any iterable of pairs. */
 export type NamedTensors = Readonly<Record<string, TensorView>> | Iterable<readonly [string, TensorView]>;
 
 export interface WriteOptions {
-  /** Waits until the disk has the bytes before the file gets its name: it then survives a power failure. */
+  /** Waits until the bytes are on the disk before the file gets its name, so that it survives a power failure. */
   durable?: boolean;
 }
 
@@ -39,7 +40,7 @@ interface Named {
   readonly descriptor: Descriptor;
 }
 
-/** Writes tensors as a safetensors file. The data starts at a multiple of 64, and so do tensors of as many bytes. */
+/** Writes tensors as a safetensors file. The data, and tensors of a multiple of 64 bytes, start at a multiple of 64. */
 export async function writeSafetensors(
   target: FileTarget,
   tensors: NamedTensors,
@@ -60,7 +61,7 @@ export async function writeSafetensors(
   });
 }
 
-/** Writes a tensor as an npy file; column-major tensors in their own order. */
+/** Writes a tensor as an npy file. Column-major tensors keep their order. */
 export async function writeNpy(target: FileTarget, tensor: TensorView, options: WriteOptions = {}): Promise<void> {
   checkOptions(options, writeNames, '{ durable: true }');
   await writeHeld(target, options, hold([['array', tensor]]), async ([only], write) => {
@@ -68,7 +69,7 @@ export async function writeNpy(target: FileTarget, tensor: TensorView, options: 
   });
 }
 
-/** Writes tensors as an npz file, not compressed, each array at a multiple of 64. */
+/** Writes tensors as an uncompressed npz file, with each array at a multiple of 64. */
 export async function writeNpz(target: FileTarget, tensors: NamedTensors, options: WriteOptions = {}): Promise<void> {
   checkOptions(options, writeNames, '{ durable: true }');
   await writeHeld(target, options, hold(tensors), async (named, write) => {
@@ -86,14 +87,14 @@ export async function writeNpz(target: FileTarget, tensors: NamedTensors, option
   });
 }
 
-/** An array with its header. NumPy has no packed types: those below a byte get a byte each. */
+/** An array with its header. NumPy has no packed types, so each sub-byte element gets a byte. */
 async function* npyBytes(descriptor: Descriptor): AsyncGenerator<Uint8Array> {
   const isFortran = isColumnMajor(descriptor);
   yield formatNpy(descriptor.dtype, descriptor.shape, isFortran);
   yield* packedBytes(descriptor, true, isFortran);
 }
 
-/** What the header of a zip member needs before its content: a first pass over the memory. */
+/** The checksum and size for the header of a zip member, from a first pass over the memory. */
 async function checksum(descriptor: Descriptor): Promise<{ crc: number; size: number }> {
   let crc = 0;
   let size = 0;
@@ -104,7 +105,7 @@ async function checksum(descriptor: Descriptor): Promise<{ crc: number; size: nu
   return { crc, size };
 }
 
-/** Descriptors of tensors, each with one more reference: they may be disposed while they are written. */
+/** Holds one more reference to each tensor, because the tensors may be disposed while they are written. */
 function hold(tensors: NamedTensors): Named[] {
   if (typeof tensors !== 'object' || tensors === null) {
     throw new ArgumentTypeError('tensors', 'an object of tensors, or an iterable of [name, tensor]', tensors);
@@ -125,7 +126,7 @@ function hold(tensors: NamedTensors): Named[] {
 
 type Write = (bytes: Uint8Array) => Promise<void>;
 
-/** Opens the target, writes, and gives the file its name; on a failure nothing is left and the old file is as it was. */
+/** Opens the target, writes, and gives the file its name. A failure leaves nothing, and an old file unchanged. */
 async function writeHeld(
   target: FileTarget,
   options: WriteOptions,
@@ -153,7 +154,7 @@ async function openTarget(target: FileTarget, durable: boolean): Promise<Target>
   }
   const writer = target.getWriter();
   return {
-    // A copy: a stream may keep what it is given, and tensors may change.
+    // A copy, because a stream may keep the bytes, and tensors may change.
     write: (bytes) => writer.write(bytes.slice()),
     finish: () => writer.close(),
     discard: () => writer.abort(),

@@ -1,5 +1,5 @@
 /**
- * The bytes of a zip file around its members, which are stored, not compressed.
+ * The bytes of a zip file around its members, which are not compressed.
  *
  * @module
  */
@@ -12,9 +12,9 @@ export interface StoredMember {
 }
 
 const LIMIT = 0xffffffff;
-/** Where the content of a member starts, as a multiple: the arrays in an npz file can then be mapped. */
+/** The content of a member starts at a multiple of this, so that the arrays in an npz file can be mapped. */
 const ALIGNMENT = 64;
-/** 1 January 1980, the first day that zip knows: the same arrays make the same file. */
+/** 1 January 1980, the first date in zip. A fixed date gives the same file for the same arrays. */
 const DATE = 0x21;
 
 class Bytes {
@@ -43,7 +43,7 @@ class Bytes {
   }
 }
 
-/** Fields that local and central headers share, from the version on. UTF-8 names, no compression. */
+/** Writes the fields that local and central headers share, starting with the version. UTF-8 names, no compression. */
 function common(bytes: Bytes, member: StoredMember, name: Uint8Array, extra: number, isLarge: boolean): Bytes {
   const size = isLarge ? LIMIT : member.size;
   return bytes
@@ -59,13 +59,13 @@ function common(bytes: Bytes, member: StoredMember, name: Uint8Array, extra: num
     .u16(extra);
 }
 
-/** What stands before the content of a member, padded so that the content is aligned. */
+/** The header before the content of a member, padded so that the content is aligned. */
 export function formatLocal(member: StoredMember): Uint8Array {
   const name = new TextEncoder().encode(member.name);
   const isLarge = member.size >= LIMIT;
   const fixed = 30 + name.length + (isLarge ? 20 : 0);
   let padding = (ALIGNMENT - ((member.offset + fixed) % ALIGNMENT)) % ALIGNMENT;
-  if (padding > 0 && padding < 4) padding += ALIGNMENT; // an extra field has four bytes at least
+  if (padding > 0 && padding < 4) padding += ALIGNMENT; // an extra field has at least four bytes
   const bytes = new Bytes().u32(0x04034b50);
   common(bytes, member, name, (isLarge ? 20 : 0) + padding, isLarge).add(name);
   if (isLarge) bytes.u16(1).u16(16).u64(member.size).u64(member.size);
@@ -78,7 +78,7 @@ export function formatLocal(member: StoredMember): Uint8Array {
   return bytes.done();
 }
 
-/** The directory and what ends the file. */
+/** The directory and the end records of the file. */
 export function formatDirectory(members: readonly StoredMember[], offset: number): Uint8Array {
   const bytes = new Bytes();
   for (const member of members) {

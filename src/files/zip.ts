@@ -11,10 +11,10 @@ export interface ZipMember {
   readonly name: string;
   readonly isDeflated: boolean;
   readonly crc: number;
-  /** Bytes in the file, and of the content. */
+  /** Bytes in the file, and bytes of the content. */
   readonly stored: number;
   readonly size: number;
-  /** Where the member starts, and where the next one or the directory does. */
+  /** The start of the member, and the start of the next member or the directory. */
   readonly offset: number;
   readonly limit: number;
   readonly nameBytes: Uint8Array;
@@ -51,7 +51,7 @@ export function* readZip(file: FileExtent): Reading<ZipMember[]> {
   return checkMembers(file, members, offset);
 }
 
-/** Where the directory is: at the end of the file, before a comment. */
+/** Finds the directory at the end of the file, before a comment. */
 function* readEnd(file: FileExtent): Reading<Directory> {
   const length = Math.min(file.size, 22 + 0xffff);
   const start = file.size - length;
@@ -93,7 +93,7 @@ function parseCentral(file: FileExtent, bytes: Uint8Array, offset: number): { me
   const length = 46 + nameLength + extraLength + view.getUint16(32, true);
   if (length > bytes.length) return fail('an entry of the directory is truncated');
   const nameBytes = bytes.slice(46, 46 + nameLength);
-  // Names without the flag are of code page 437; those of arrays are ASCII in practice.
+  // Names without the flag use code page 437; array names are ASCII in practice.
   const name = new TextDecoder().decode(nameBytes);
   const flags = view.getUint16(8, true);
   const method = view.getUint16(10, true);
@@ -120,7 +120,7 @@ function parseCentral(file: FileExtent, bytes: Uint8Array, offset: number): { me
   return { member, length };
 }
 
-/** Sizes that do not fit 32 bits stand in an extra field, in this order. */
+/** Reads sizes that do not fit into 32 bits from an extra field, in this order. */
 function resolveZip64(values: readonly number[], extra: Uint8Array, fail: (problem: string) => never): number[] {
   if (!values.includes(DEFERRED)) return [...values];
   const view = viewOf(extra);
@@ -142,7 +142,7 @@ function resolveZip64(values: readonly number[], extra: Uint8Array, fail: (probl
   return fail('a Zip64 field is missing');
 }
 
-/** No name twice; no member inside another, which is how a small file becomes a large one many times over. */
+/** Rejects duplicate names and overlapping members, with which a small file could expand to many times its size. */
 function checkMembers(file: FileExtent, members: readonly ZipMember[], end: number): ZipMember[] {
   const names = new Set<string>();
   for (const { name, offset } of members) {
@@ -161,7 +161,7 @@ function checkMembers(file: FileExtent, members: readonly ZipMember[], end: numb
   return members.map((member) => ({ ...member, limit: limits.get(member) as number }));
 }
 
-/** Where the bytes of a member start. */
+/** Finds the start of a member's bytes. */
 export function* locateMember(file: FileExtent, member: ZipMember): Reading<number> {
   const { name, nameBytes, offset } = member;
   const length = 30 + nameBytes.length;

@@ -1,6 +1,6 @@
 /**
- * Accessors: how a handle and an offset become a value. A user-written one can scale, check, log, or read from something
- * that is not memory at all.
+ * Accessors: turn a handle and an offset into a value. A user-written accessor can scale, check, log, or read from
+ * something that is not memory at all.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { Pointer } from './pointer.js';
 export interface Accessor<V, H> {
   /** The value `offset` elements after the handle. */
   read(handle: H, offset: number): V;
-  /** Writes it; absent where values cannot be written. */
+  /** Writes the value. Absent if values cannot be written. */
   write?(handle: H, offset: number, value: V): void;
   /** The handle `offset` elements further, for `submdspan`. */
   offset(handle: H, offset: number): H;
@@ -31,7 +31,7 @@ const pointerAccessor: PointerAccessor<ElementType> = Object.freeze({
   offset: (handle: Pointer, offset: number) => handle.plus(offset),
 });
 
-/** The accessor of spans that were given none. */
+/** The default accessor of spans. */
 export function defaultAccessor<D extends ElementType>(): PointerAccessor<D> {
   return pointerAccessor as unknown as PointerAccessor<D>;
 }

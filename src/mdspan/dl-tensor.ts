@@ -10,8 +10,8 @@ import type { Pointer } from './pointer.js';
 
 export interface DLTensor {
   /**
-   * The address of the memory, null when there are no elements. Where no native code can tell addresses (browsers), the
-   * bytes themselves, from the first element on.
+   * The address of the memory; null when there are no elements. Without native code (browsers) there are no addresses,
+   * and `data` holds the bytes from the first element on.
    */
   readonly data: bigint | Uint8Array | null;
   readonly device: DLDevice;
@@ -21,13 +21,13 @@ export interface DLTensor {
   readonly shape: ArrayLike<number | bigint> | null;
   /** In elements. Null without axes. */
   readonly strides: ArrayLike<number | bigint> | null;
-  /** From `data` to the first element. */
+  /** Bytes from `data` to the first element. */
   readonly byteOffset: number | bigint;
 }
 
 /**
- * What the DLTensors made here point at, null for those that a program pointed elsewhere. An address keeps nothing alive; on
- * the way back to a span the memory itself is found here, so that the round trip cannot outlive a typed array that the
- * collector took.
+ * The memory of the DLTensors that were made here; null if a program changed the pointer. An address keeps nothing
+ * alive. When a DLTensor becomes a span again, this map provides the memory itself, so that the span cannot use a typed
+ * array that the garbage collector has freed.
  */
 export const origins = new WeakMap<DLTensor, () => Pointer | null>();

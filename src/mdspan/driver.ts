@@ -1,5 +1,5 @@
 /**
- * What spans ask of a CUDA driver, when there is one. This module imports none: `dlpack/cuda` hands one in.
+ * The part of a CUDA driver that spans need. This module does not import a driver: `dlpack/cuda` registers it.
  *
  * @module
  */
@@ -7,13 +7,13 @@
 import { ArgumentTypeError, UnsupportedDeviceError } from '../errors.js';
 
 export interface PointerDriver {
-  /** The number of the device that an address belongs to (`cuPointerGetAttributes`), null when it belongs to none. */
+  /** The number of the device that an address belongs to (`cuPointerGetAttributes`), or null. */
   deviceOrdinal(address: bigint): number | null;
 }
 
 let driver: PointerDriver | null = null;
 
-/** Hands a driver in; null takes it away. */
+/** Registers a driver; null removes it. */
 export function setPointerDriver(next: PointerDriver | null): void {
   if (next !== null && typeof next?.deviceOrdinal !== 'function') {
     throw new ArgumentTypeError('driver', 'an object with deviceOrdinal(), or null', next);
@@ -21,7 +21,10 @@ export function setPointerDriver(next: PointerDriver | null): void {
   driver = next;
 }
 
-/** The device of a pointer whose span was not told. A wrong guess would send work to another device: there is none. */
+/**
+ * Finds the device of a pointer that was given without a device. Never guesses, because a wrong guess would send work
+ * to another device.
+ */
 export function deviceOrdinal(address: bigint): number {
   const ordinal = driver?.deviceOrdinal(address) ?? null;
   if (ordinal === null) {

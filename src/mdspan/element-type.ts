@@ -1,5 +1,5 @@
 /**
- * Element types: the C++ types that have a `DLDataType`, by the dtype name they map to, and how they lie in memory.
+ * Element types: the C++ types that have a `DLDataType`, by their dtype name, and their layout in memory.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { type ElementCodec, elementCodec } from '../values/element.js';
 
 type Float8 = 'float8_e4m3fn' | 'float8_e5m2' | 'float8_e8m0fnu';
 type SubByte = 'float6_e2m3fn' | 'float6_e3m2fn' | 'float4_e2m1fn';
-/** CUDA has vectors of two and of four of these: `char2`, `float4`, `__nv_fp8x4_e4m3`... */
+/** The types of which CUDA has vectors of two and four: `char2`, `float4`, `__nv_fp8x4_e4m3`... */
 type VectorBase =
   | 'int8'
   | 'int16'
@@ -76,20 +76,23 @@ export const elementTypes: readonly ElementType[] = Object.freeze([
   ...Object.entries(vectorLanes).flatMap(([base, lanes]) => lanes.map((n) => `${base}x${n}` as ElementType)),
 ]);
 
-/** What a span needs to know about its elements. One frozen object for each, shared. */
+/** Properties of an element type. There is one frozen object for each type. */
 export interface ElementInfo<D extends ElementType = ElementType> {
   readonly name: D;
   readonly dtype: DTypeInfo;
   /** Bytes of one element in C++ memory, `sizeof(T)`. */
   readonly storageBytes: number;
-  /** The element fills a byte that DLPack would pack tighter: a managed tensor must carry the padded flag. */
+  /** True when the element fills a byte that DLPack would pack tighter. A managed tensor then needs the padded flag. */
   readonly isPadded: boolean;
-  /** DLPack can say how the elements lie. CUDA's vectors of six-bit floats put each lane in a byte; DLPack packs lanes. */
+  /**
+   * True when DLPack can describe the elements. CUDA's vectors of six-bit floats put each lane in its own byte, but
+   * DLPack packs lanes.
+   */
   readonly isDescribable: boolean;
   readonly codec: ElementCodec;
 }
 
-/** Six-bit lanes lie in a byte each. */
+/** A codec for six-bit lanes, each in its own byte. */
 function byteLanesCodec(dtype: DTypeInfo): ElementCodec {
   const lane = elementCodec(parseDType(dtype.base));
   const { lanes, name } = dtype;
@@ -107,7 +110,7 @@ function byteLanesCodec(dtype: DTypeInfo): ElementCodec {
 
 const cache = new Map<DTypeInfo, ElementInfo>();
 
-/** The element type of a dtype; refuses what no C++ type maps to. */
+/** The element type of a dtype. Throws if no C++ type maps to it. */
 export function parseElementType<D extends ElementType>(dtype: D | DType | DLDataType): ElementInfo<D> {
   const info = parseDType(dtype);
   const known = cache.get(info);

@@ -1,8 +1,8 @@
 /**
  * Extents: the lengths of the axes, each known to the compiler (static) or only at run time (dynamic).
  *
- * In types, a static length is its literal and a dynamic one is `number`: `Extents<readonly [number, 3]>`. So extents
- * with more static lengths are assignable to extents with fewer, as C++ converts them.
+ * In types, a static length is a literal and a dynamic length is `number`: `Extents<readonly [number, 3]>`. So extents
+ * with more static lengths are assignable to extents with fewer, like the conversions in C++.
  *
  * @module
  */
@@ -10,13 +10,13 @@
 import { ArgumentTypeError, ArgumentValueError, describe, IndexError } from '../errors.js';
 import { checkLengths, checkShape } from '../layout.js';
 
-/** Lengths of axes in a type: literals for static ones, `number` for dynamic ones. */
+/** The lengths of axes in a type: literals for static lengths, `number` for dynamic lengths. */
 export type Shape = readonly number[];
 
 /** One number for each axis. */
 export type PerAxis<S extends Shape> = { readonly [Axis in keyof S]: number };
 
-/** The integer types an index can have, and the largest length each can hold here. */
+/** The integer types of an index, and the largest length that each can hold here. */
 const indexLimits = {
   int8: 127,
   uint8: 255,
@@ -69,15 +69,15 @@ type LengthsOf<L extends readonly (number | DynamicLength)[]> = {
 };
 
 export class Extents<S extends Shape = Shape> {
-  /** The length of each axis. Frozen. */
+  /** The length of each axis, in a frozen array. */
   readonly lengths: S;
   readonly indexType: IndexType;
   readonly #isStatic: readonly boolean[];
 
-  /** Extents are made by {@link extents} and {@link dims}. */
+  /** For this package only; programs call {@link extents} and {@link dims}. */
   constructor(lengths: S, isStatic: readonly boolean[], indexType: IndexType = 'uint64') {
     const checked = checkLengths(lengths, 'extents');
-    // Without elements there is no number of them that could be too large.
+    // Empty extents cannot have too many elements.
     if (!checked.includes(0)) checkShape(checked, 'extents');
     this.lengths = Object.freeze(checked) as S;
     if (!Array.isArray(isStatic) || isStatic.length !== this.lengths.length) {
@@ -117,7 +117,7 @@ export class Extents<S extends Shape = Shape> {
     return this.#isStatic[at] === true ? (this.lengths[at] as number) : null;
   }
 
-  /** True when the lengths are the same, whichever are static and whatever the index type. */
+  /** True when the lengths are equal. Static lengths and the index type do not matter. */
   equals(other: Extents): boolean {
     return (
       other instanceof Extents &&
@@ -126,12 +126,12 @@ export class Extents<S extends Shape = Shape> {
     );
   }
 
-  /** The same lengths with indices of another integer type, which must be able to hold them. */
+  /** The same lengths with another index type, which must be able to hold them. */
   withIndexType(indexType: IndexType): Extents<S> {
     return new Extents(this.lengths, this.#isStatic, indexType);
   }
 
-  /** Throws unless `axis` is one of these axes. */
+  /** Throws unless `axis` is a valid axis. */
   checkAxis(axis: number): number {
     if (!Number.isInteger(axis) || axis < 0 || axis >= this.lengths.length) {
       throw new IndexError(

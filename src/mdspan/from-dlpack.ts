@@ -41,13 +41,13 @@ export type DynamicShape<R extends number, S extends readonly number[] = readonl
     : DynamicShape<R, readonly [...S, number]>;
 
 export interface FromDLTensorOptions<D extends ElementType, R extends number, L extends LayoutPolicy> {
-  /** What the elements are; anything else is refused. */
+  /** The expected dtype. Throws for any other. */
   dtype: D;
-  /** How many axes there are; any other number is refused. Those of the DLTensor when absent. */
+  /** The expected number of axes. Throws for any other. The default is the number of axes of the DLTensor. */
   rank?: R;
-  /** `layoutStrideRelaxed` when absent. */
+  /** The layout. The default is `layoutStrideRelaxed`. */
   layout?: L;
-  /** Constant elements, as a span of `const T` has them: they cannot be written. */
+  /** Makes the elements constant, like a span of `const T`: they cannot be written. */
   readonly?: boolean;
 }
 
@@ -87,7 +87,7 @@ const deviceTypes = {
 type Options = FromDLTensorOptions<ElementType, number, LayoutPolicy>;
 const optionNames: OptionNames<Options> = { dtype: true, rank: true, layout: true, readonly: true };
 
-/** Each field is read once: a getter that answers differently the second time changes nothing. */
+/** Reads each field once, so a getter that later returns something else changes nothing. */
 function toMdspan(kind: SpanKind, tensor: DLTensor, options: Options): unknown {
   if (typeof tensor !== 'object' || tensor === null) throw new ArgumentTypeError('tensor', 'a DLTensor', tensor);
   checkOptions(options, optionNames, '{ dtype, rank, layout }');
@@ -111,8 +111,9 @@ function toMdspan(kind: SpanKind, tensor: DLTensor, options: Options): unknown {
   let start = byteOffset;
   let offset = 0;
   if (layout === layoutStrideRelaxed) {
-    // As in C++ the pointer stays at data and byteOffset becomes the mapping's offset. Where that leaves no room for
-    // negative strides (NumPy's data is the first element, not the lowest), the pointer moves down to the lowest one.
+    // As in C++ the pointer stays at data, and byteOffset becomes the mapping's offset. With negative strides, data may
+    // be above the lowest element (in NumPy data is the first element), and then the pointer moves down to the lowest
+    // element.
     const below = -(reachOf(shape, strides)?.low ?? 0);
     offset = Math.max(byteOffset / element.storageBytes, below);
     start = byteOffset - offset * element.storageBytes;
@@ -197,7 +198,7 @@ function isNull(data: DLTensor['data'] | undefined): data is null | undefined | 
   return data === null || data === undefined || data === 0n;
 }
 
-/** Without elements nothing is pointed at: NULL is what `toDLPackTensor` writes there, and is taken back. */
+/** Checks `data`. Without elements NULL is accepted, which `toDLPackTensor` also writes there. */
 function checkData(
   element: ElementInfo,
   data: DLTensor['data'],
@@ -254,7 +255,7 @@ function makeMapping(
   }
 }
 
-/** Compared to the letter, as in C++: an axis of length one must have the stride of its place too. */
+/** Compares strides exactly, as in C++: an axis of length one must also have its packed stride. */
 function checkPacked<M extends StridedMapping & { readonly layout: string }>(
   mapping: M,
   strides: readonly number[],

@@ -1,6 +1,6 @@
 /**
- * Typed multidimensional spans: the vocabulary of C++23 `mdspan` and CUDA's host, device and managed spans, with the
- * conversion to a DLPack view and back.
+ * Typed multidimensional spans: the vocabulary of C++23 `mdspan` and CUDA's host, device and managed spans, with
+ * conversions to and from a DLPack view.
  *
  * @example
  * ```ts

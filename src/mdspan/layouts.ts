@@ -10,7 +10,7 @@ import { checkStrides, spanOf } from '../layout.js';
 import { Extents, type PerAxis, type Shape } from './extents.js';
 import { checkMapping, type LayoutMapping, type StridedMapping, stridesOf } from './mapping.js';
 
-/** As `spanOf`; without elements strides reach nowhere, however large they are. */
+/** As `spanOf`, but without elements the strides do not matter, however large they are. */
 export function reachOf(lengths: Shape, strides: readonly number[]): { low: number; high: number } | null {
   return lengths.includes(0) ? null : spanOf(lengths, strides);
 }
@@ -24,7 +24,7 @@ abstract class StridesMapping<S extends Shape> implements StridedMapping<S> {
   abstract readonly isExhaustive: boolean;
   abstract readonly isStrided: boolean;
   readonly extents: Extents<S>;
-  /** In elements. Frozen. */
+  /** In elements, in a frozen array. */
   readonly strides: PerAxis<S>;
   /** The offset of the index that is all zeros. */
   readonly offset: number;
@@ -50,7 +50,7 @@ abstract class StridesMapping<S extends Shape> implements StridedMapping<S> {
     return offset;
   }
 
-  /** True when both map every index alike: the same extents, strides and offset. */
+  /** True when both mappings are equal: the same extents, strides and offset. */
   equals(other: LayoutMapping): boolean {
     checkMapping(other);
     if (!this.extents.equals(other.extents)) return false;
@@ -82,15 +82,18 @@ export class StrideMapping<S extends Shape = Shape> extends StridesMapping<S> {
   get isExhaustive(): boolean {
     const { lengths } = this.extents;
     if (this.requiredSpanSize > 0) return this.requiredSpanSize === this.extents.size;
-    // Without elements the standard still looks for an order in which the strides leave no gap: it exists unless an
-    // axis other than the outermost is empty.
+    // Without elements the standard still requires an order in which the strides leave no gap. Such an order exists
+    // unless an axis other than the outermost is empty.
     if (lengths.length === 1) return this.strides[0] === 1;
     const outermost = this.strides.indexOf(Math.max(...this.strides));
     return lengths.every((length, axis) => axis === outermost || length !== 0);
   }
 }
 
-/** As CUDA's, it promises nothing about uniqueness and exhaustiveness, and calls itself strided without an offset. */
+/**
+ * Like CUDA's mapping, it guarantees neither uniqueness nor exhaustiveness, and reports that it is strided only without
+ * an offset.
+ */
 export class RelaxedMapping<S extends Shape = Shape> extends StridesMapping<S> {
   readonly layout = 'layoutStrideRelaxed';
   readonly isUnique = false;
@@ -101,7 +104,7 @@ export class RelaxedMapping<S extends Shape = Shape> extends StridesMapping<S> {
   }
 }
 
-/** Products of lengths as C++ has them: an empty axis makes the strides outside of it zero. */
+/** Products of lengths as in C++: an empty axis makes the strides of the outer axes zero. */
 function packedStrides(lengths: Shape, order: readonly number[]): readonly number[] {
   const strides = new Array<number>(lengths.length);
   let step = 1;
@@ -130,7 +133,7 @@ export function layoutLeft<S extends Shape>(extents: Extents<S>): LeftMapping<S>
   return new LeftMapping(extents, packedStrides(extents.lengths, axes), 0);
 }
 
-/** Positive strides that give every index an element of its own. */
+/** A layout with positive strides, in which every index has its own element. */
 export function layoutStride<S extends Shape>(extents: Extents<S>, strides: PerAxis<NoInfer<S>>): StrideMapping<S> {
   checkExtents(extents);
   const checked = checkStrides(strides, extents.lengths);
@@ -145,7 +148,7 @@ export function layoutStride<S extends Shape>(extents: Extents<S>, strides: PerA
   return new StrideMapping(extents, checked, 0);
 }
 
-/** An axis of length one has no neighbours and cannot collide; without elements nothing can. */
+/** Throws if two indices share an element. An axis of length one cannot cause that, and neither can an empty layout. */
 function checkUnique(lengths: Shape, strides: readonly number[]): void {
   if (lengths.includes(0)) return;
   const axes = lengths.map((length, axis) => ({ length, stride: strides[axis] as number }));
@@ -164,7 +167,7 @@ function checkUnique(lengths: Shape, strides: readonly number[]): void {
   }
 }
 
-/** Any strides, zero and negative ones too, and the offset of the index that is all zeros. */
+/** A layout with any strides, including zero and negative ones, and with an offset for the index that is all zeros. */
 export function layoutStrideRelaxed<S extends Shape>(
   extents: Extents<S>,
   strides: PerAxis<NoInfer<S>>,
@@ -187,7 +190,7 @@ export function layoutStrideRelaxed<S extends Shape>(
   return new RelaxedMapping(extents, checked, offset);
 }
 
-/** The layouts that `toHostMdspan` and its kin can make. */
+/** The layouts that `toHostMdspan`, `toDeviceMdspan` and `toManagedMdspan` can make. */
 export type LayoutPolicy = typeof layoutRight | typeof layoutLeft | typeof layoutStride | typeof layoutStrideRelaxed;
 
 /** The mapping that a layout makes for a shape. */

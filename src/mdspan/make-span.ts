@@ -25,7 +25,7 @@ import {
 } from './pointer.js';
 import { type SpanKind, type SpanOf, spanClasses } from './span.js';
 
-/** Extents are shorthand for `layoutRight` of them. */
+/** Extents are a shorthand for their `layoutRight`. */
 type Layout = Extents | LayoutMapping;
 type MappingOf<L> = L extends Extents<infer S> ? RightMapping<S> : L extends LayoutMapping ? L : never;
 type ElementOf<D> = D extends ElementType ? D : ElementType;
@@ -40,43 +40,43 @@ type SpanWith<K extends SpanKind, L extends Layout, H, V> =
 
 export interface AddressSpanOptions<D extends ElementType> extends PointerOptions<D> {
   dtype: D;
-  /** Device spans: the number of the CUDA device. Found through the driver when absent. */
+  /** For device spans: the number of the CUDA device. By default the driver finds it. */
   deviceId?: number;
 }
 
-/** Makes spans of one kind. */
+/** Functions that make spans of one kind. */
 export interface SpanFactory<K extends SpanKind> {
-  /** All of a tensor with its own shape and strides. */
+  /** A span of a whole tensor, with its shape and strides. */
   <D extends DType>(
     tensor: TensorView<D>,
   ): SpanOf<K, ElementOf<D>, Shape, RelaxedMapping<Shape>, PointerAccessor<ElementOf<D>>>;
-  /** The elements of a contiguous tensor under another layout. */
+  /** A span of a contiguous tensor's elements in another layout. */
   <D extends DType, L extends Layout>(
     tensor: TensorView<D>,
     layout: L,
     options?: PointerOptions<ElementOf<D>>,
   ): SpanOver<K, ElementOf<D>, L>;
-  /** Unsafe: elements at an address, which is trusted. The caller keeps the memory alive. */
+  /** Unsafe: a span of the elements at an address, which is trusted. The caller keeps the memory alive. */
   <D extends ElementType, L extends Layout>(
     address: bigint,
     layout: L,
     options: AddressSpanOptions<D>,
   ): SpanOver<K, D, L>;
-  /** Elements behind a handle that an accessor understands. */
+  /** A span of the elements behind a handle that an accessor understands. */
   <H, V, L extends Layout>(handle: H, layout: L, options: { accessor: Accessor<V, H> }): SpanWith<K, L, H, V>;
-  /** Elements behind a pointer. */
+  /** A span of the elements at a pointer. */
   <D extends ElementType, L extends Layout>(pointer: Pointer<D>, layout: L): SpanOver<K, D, L>;
 }
 
-/** Host memory can be JavaScript memory too. */
+/** Functions that make host spans, also of JavaScript memory. */
 export interface HostSpanFactory extends SpanFactory<'host'> {
-  /** Elements of a typed array or an ArrayBuffer, of a type that the array does not have itself. */
+  /** A span of the bytes of a typed array or an ArrayBuffer, with another element type. */
   <D extends ElementType, L extends Layout>(
     memory: WrappableArray | ArrayBufferLike,
     layout: L,
     options: PointerOptions<D> & { dtype: D },
   ): SpanOver<'host', D, L>;
-  /** Elements of a typed array. */
+  /** A span of the elements of a typed array. */
   <A extends WrappableArray, L extends Layout>(
     array: A,
     layout: L,
@@ -142,7 +142,7 @@ function pointerFor(kind: SpanKind, source: unknown, mapping: LayoutMapping, opt
   return pointerTo(source as TensorView, options as never);
 }
 
-/** The kind of a span is a promise about its memory: where the memory's place is known, they must agree. */
+/** Checks that the kind of a span matches its memory, if the device of the memory is known. */
 function checkPlace(kind: SpanKind, pointer: Pointer): void {
   const { device } = memoryOf(pointer);
   if (device === null || device.kind === deviceKinds[kind]) return;
@@ -152,7 +152,7 @@ function checkPlace(kind: SpanKind, pointer: Pointer): void {
   );
 }
 
-/** The relaxed layout counts from the lowest element, so that negative strides become an offset. */
+/** The pointer and layout of a tensor. Negative strides become an offset from the lowest element. */
 function elementsOf(tensor: TensorView, options: AnyOptions): [Pointer, LayoutMapping] {
   const { shape, strides } = descriptorOf(tensor);
   const below = -(spanOf(shape, strides)?.low ?? 0);
@@ -164,7 +164,7 @@ function elementsOf(tensor: TensorView, options: AnyOptions): [Pointer, LayoutMa
 export const hostMdspan = ((source: unknown, layout?: Layout, options: AnyOptions = {}) =>
   makeSpan('host', source, layout, options)) as HostSpanFactory;
 
-/** A span of memory of a CUDA device: tensors on `'cuda'`, pointers, addresses. Its elements cannot be read here. */
+/** A span of memory on a CUDA device: tensors on `'cuda'`, pointers, addresses. JavaScript cannot read its elements. */
 export const deviceMdspan = ((source: unknown, layout?: Layout, options: AnyOptions = {}) =>
   makeSpan('device', source, layout, options)) as SpanFactory<'device'>;
 

@@ -1,6 +1,6 @@
 /**
- * What a layout must tell: from indices to element offsets. The four layouts of this package are written against these
- * interfaces, and so can be those of others.
+ * The interface of layouts, which map indices to element offsets. The four layouts of this package implement it, and
+ * user-written layouts can, too.
  *
  * @module
  */
@@ -8,17 +8,17 @@
 import { ArgumentTypeError, describe, IndexError, LayoutError } from '../errors.js';
 import { Extents, type PerAxis, type Shape } from './extents.js';
 
-/** A part of one axis: `count` elements from `start`, each `step` after the one before; an index drops the axis. */
+/** A part of one axis: `count` elements from `start` on, `step` apart. An index drops the axis. */
 export interface AxisPart {
   readonly start: number;
   readonly count: number;
   readonly step: number;
   readonly isIndex: boolean;
-  /** All of the axis was asked for, without naming its bounds. */
+  /** True when the whole axis was requested without bounds. */
   readonly isFull: boolean;
 }
 
-/** The mapping of a part, and where its first element is: an offset for the accessor. */
+/** The mapping of a part, and the offset of its first element for the accessor. */
 export interface MappingPart {
   readonly mapping: LayoutMapping;
   readonly offset: number;
@@ -28,15 +28,15 @@ export interface LayoutMapping<S extends Shape = Shape> {
   readonly extents: Extents<S>;
   /** One more than the largest offset; 0 when there are no elements. */
   readonly requiredSpanSize: number;
-  /** No two indices share an element. */
+  /** True when no two indices share an element. */
   readonly isUnique: boolean;
-  /** Every offset below {@link requiredSpanSize} belongs to an index. */
+  /** True when every offset below {@link requiredSpanSize} belongs to an index. */
   readonly isExhaustive: boolean;
-  /** Each axis has one distance between neighbours. */
+  /** True when each axis has a constant distance between neighbours. */
   readonly isStrided: boolean;
   /** The offset of an element, in elements, from 0 up to but not including {@link requiredSpanSize}. */
   offsetAt(...index: PerAxis<S>): number;
-  /** For `submdspan`, where strides cannot say it. */
+  /** For `submdspan`, when strides cannot describe the part. */
   part?(parts: readonly AxisPart[]): MappingPart;
 }
 
@@ -52,7 +52,7 @@ export function isStridedMapping(mapping: LayoutMapping): mapping is StridedMapp
   return typeof (mapping as Partial<StridedMapping>).stride === 'function';
 }
 
-/** Mappings can be user-written: everything that is used without a further check is checked here, once. */
+/** Checks a mapping, which may be user-written, once. Later code uses these properties without another check. */
 export function checkMapping(mapping: LayoutMapping): void {
   if (
     typeof mapping !== 'object' ||
@@ -71,7 +71,7 @@ export function checkMapping(mapping: LayoutMapping): void {
   }
 }
 
-/** The offset of an index that is checked against the extents; so is what a user-written mapping makes of it. */
+/** The offset of an index. Checks the index and, because the mapping may be user-written, the offset. */
 export function offsetAt(mapping: LayoutMapping, index: readonly number[]): number {
   const { lengths } = mapping.extents;
   if (index.length !== lengths.length) {
@@ -99,7 +99,7 @@ export function offsetAt(mapping: LayoutMapping, index: readonly number[]): numb
   return offset;
 }
 
-/** Strides of all axes, checked: they may come from a user-written mapping. */
+/** The strides of all axes, checked, because they may come from a user-written mapping. */
 export function stridesOf(mapping: LayoutMapping): readonly number[] {
   const { lengths } = mapping.extents;
   if (!isStridedMapping(mapping)) {

@@ -1,5 +1,5 @@
 /**
- * Memory that spans lie over and do not own.
+ * Memory that spans use but do not own.
  *
  * @module
  */
@@ -11,11 +11,11 @@ import { BufferStorage, type Storage } from '../storage/storage.js';
 
 export interface Memory {
   readonly nbytes: number;
-  /** Where it is; null for an address that came without a device. */
+  /** The device of the memory; null for an address that was given without a device. */
   readonly device: DeviceInfo | null;
-  /** Throws when the owner released the memory, or when nothing here can reach it. */
+  /** Throws if the owner released the memory, or if this process cannot access it. */
   storage(): Storage;
-  /** The address of byte 0, null where no native code can tell. */
+  /** The address of byte 0; null without native code. */
   address(): bigint | null;
 }
 

@@ -1,5 +1,6 @@
 /**
- * Pointer: a place in memory and the type of the elements there. The handle of every span that DLPack can describe.
+ * Pointer: a position in memory and the element type there. Every span that DLPack can describe has a Pointer as its
+ * handle.
  *
  * @module
  */
@@ -14,16 +15,16 @@ import { descriptorOf, TensorView } from '../view.js';
 import { type ElementInfo, type ElementType, type ElementValueOf, parseElementType } from './element-type.js';
 import { addressMemory, bufferMemory, type Memory, storageMemory } from './memory.js';
 
-/** The memory under a pointer. For this module's other files: user code must not reach a storage. */
+/** The memory of a pointer. For this module's other files, because user code must not reach a storage. */
 export let memoryOf: (pointer: Pointer) => Memory;
 
-/** A typed pointer that does not own. Made by {@link pointerTo}. */
+/** A typed pointer that does not own its memory. Made by {@link pointerTo}. */
 export class Pointer<D extends ElementType = ElementType> {
   readonly element: ElementInfo<D>;
   readonly #memory: Memory;
-  /** From the start of the memory. */
+  /** Bytes from the start of the memory. */
   readonly byteOffset: number;
-  /** The elements are constant. */
+  /** True when the elements are constant. */
   readonly readonly: boolean;
 
   constructor(element: ElementInfo<D>, memory: Memory, byteOffset: number, readonly: boolean) {
@@ -37,18 +38,18 @@ export class Pointer<D extends ElementType = ElementType> {
     memoryOf = (pointer) => pointer.#memory;
   }
 
-  /** How many elements lie from here to the end of the memory. */
+  /** The number of elements from here to the end of the memory. */
   get available(): number {
     return Math.floor((this.#memory.nbytes - this.byteOffset) / this.element.storageBytes);
   }
 
-  /** The address, null where no native code can tell. */
+  /** The address; null without native code. */
   get address(): bigint | null {
     const base = this.#memory.address();
     return base === null ? null : base + BigInt(this.byteOffset);
   }
 
-  /** The pointer some elements further. */
+  /** The pointer moved by some elements. */
   plus(elements: number): Pointer<D> {
     if (!Number.isSafeInteger(elements)) throw new ArgumentTypeError('elements', 'an integer', elements);
     const byteOffset = this.byteOffset + elements * this.element.storageBytes;
@@ -60,19 +61,19 @@ export class Pointer<D extends ElementType = ElementType> {
     return new Pointer(this.element, this.#memory, byteOffset, this.readonly);
   }
 
-  /** The same place, whose elements cannot be written through this pointer. */
+  /** The same position, but the elements cannot be written through this pointer. */
   asReadonly(): Pointer<D> {
     return this.readonly ? this : new Pointer(this.element, this.#memory, this.byteOffset, true);
   }
 
-  /** The element some elements further. Host memory only. */
+  /** Reads the element at an offset. Host memory only. */
   read(offset: number): ElementValueOf<D> {
     const at = this.#byteAt(offset);
     const { buffer, start } = this.#host();
     return this.element.codec.read(new DataView(buffer, start + at), 0) as ElementValueOf<D>;
   }
 
-  /** Writes the element some elements further. Host memory only. */
+  /** Writes the element at an offset. Host memory only. */
   write(offset: number, value: ElementValueOf<D>): void {
     if (this.readonly) throw new ReadOnlyError('Expected a writable span for set() but its elements are constant');
     const at = this.#byteAt(offset);
@@ -86,7 +87,7 @@ export class Pointer<D extends ElementType = ElementType> {
     return { buffer: storage.buffer(), start: storage.start };
   }
 
-  /** Accessors can be user-written: an offset they made up must not leave the memory. */
+  /** Checks the offset, because it may come from a user-written accessor and must stay inside the memory. */
   #byteAt(offset: number): number {
     const at = Number.isSafeInteger(offset) ? this.byteOffset + offset * this.element.storageBytes : -1;
     if (at < 0 || at + this.element.storageBytes > this.#memory.nbytes) {
@@ -101,15 +102,15 @@ export type NaturalElementType<A> = NaturalDType<A> extends ElementType ? Natura
 
 export interface PointerOptions<D extends ElementType> {
   dtype?: D;
-  /** Constant elements: they cannot be written, and managed tensors say so. */
+  /** Makes the elements constant: they cannot be written, and managed tensors are flagged as read-only. */
   readonly?: boolean;
 }
 
 export interface AddressOptions<D extends ElementType> extends PointerOptions<D> {
   dtype: D;
-  /** Elements at the address. */
+  /** The number of elements at the address. */
   size: number;
-  /** The number of the CUDA device; found through the driver when absent. */
+  /** The number of the CUDA device. By default the driver finds it. */
   deviceId?: number;
 }
 
@@ -117,8 +118,8 @@ const pointerNames: OptionNames<PointerOptions<ElementType>> = { dtype: true, re
 const addressNames: OptionNames<AddressOptions<ElementType>> = { ...pointerNames, size: true, deviceId: true };
 
 /**
- * A pointer to the first element of a typed array, an ArrayBuffer or a contiguous tensor. Unsafe for an address: it is
- * trusted, and the caller keeps the memory alive.
+ * A pointer to the first element of a typed array, an ArrayBuffer or a contiguous tensor. Unsafe for an address,
+ * because it is trusted and the caller must keep the memory alive.
  */
 export function pointerTo<D extends ElementType>(address: bigint, options: AddressOptions<D>): Pointer<D>;
 export function pointerTo<D extends ElementType>(
@@ -161,11 +162,11 @@ function pointerToTensor(tensor: TensorView, options: PointerOptions<ElementType
       tensor.strides,
     );
   }
-  // The elements of the tensor and no more, though its storage may hold others.
+  // Only the elements of the tensor, even if its storage holds more.
   return pointerToElements(tensor, options, tensor.nbytes);
 }
 
-/** The first element of a tensor, whatever its strides. */
+/** A pointer to the first element of a tensor with any strides. */
 export function pointerToElements(
   tensor: TensorView,
   options: PointerOptions<ElementType>,
@@ -197,7 +198,7 @@ function pointerToArray(source: WrappableArray | ArrayBufferLike, options: Point
   }
   const element = parseElementType(options.dtype ?? natural.name);
   const { alignment } = element.dtype;
-  // Counted from the start of the buffer, where typed arrays count from.
+  // Alignment counts from the start of the buffer, as for typed arrays.
   if (array.byteOffset % alignment !== 0) {
     throw new BufferError(
       `Expected memory aligned to ${alignment} bytes for ${element.name} but the array starts at byte ${array.byteOffset} of its buffer`,

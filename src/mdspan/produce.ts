@@ -1,5 +1,5 @@
 /**
- * Spans as strided tensors: what DLPack can say about them, and managed tensors made of that.
+ * Describes spans as strided tensors, and makes managed tensors from them.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import { RelaxedMapping } from './layouts.js';
 import { type LayoutMapping, offsetAt, stridesOf } from './mapping.js';
 import { memoryOf, Pointer } from './pointer.js';
 
-/** The part of a span that matters here. */
+/** The part of a span that this module uses. */
 interface Exportable {
   readonly kind: 'host' | 'device' | 'managed';
   readonly dataHandle: unknown;
@@ -31,14 +31,14 @@ export interface StridedSpan {
   readonly size: number;
 }
 
-/** Throws unless pointer, shape and strides say everything about the span. */
+/** Throws unless a pointer, a shape and strides describe the span completely. */
 export function describeSpan({ dataHandle, mapping }: Exportable): StridedSpan {
   if (!(dataHandle instanceof Pointer)) {
     throw new ArgumentTypeError('dataHandle', 'a Pointer (data_handle_type must be a pointer)', dataHandle);
   }
   const { lengths, size } = mapping.extents;
   const strides = stridesOf(mapping);
-  // The relaxed layout calls itself not strided when it has an offset; its strides are right all the same.
+  // The relaxed layout reports that it is not strided when it has an offset, but its strides are still correct.
   if (!mapping.isStrided && !(mapping instanceof RelaxedMapping)) {
     throw new LayoutError('Expected a strided layout but this mapping says that it is none', lengths, strides);
   }
@@ -52,7 +52,7 @@ export function describeSpan({ dataHandle, mapping }: Exportable): StridedSpan {
   return { pointer, shape: lengths, strides, size };
 }
 
-/** Layouts and accessors can be user-written: strides that they made up must not lead out of the memory. */
+/** Checks the strides, because a user-written layout or accessor could make them lead outside of the memory. */
 function checkReach(pointer: Pointer, shape: Shape, strides: readonly number[]): void {
   const { byteOffset, element } = pointer;
   const memory = memoryOf(pointer);
@@ -69,7 +69,7 @@ function checkReach(pointer: Pointer, shape: Shape, strides: readonly number[]):
   }
 }
 
-/** The device of a span. Asks the driver for the number of a device pointer that came without one. */
+/** The device of a span. The driver finds the number of a device pointer that was given without a device. */
 export function spanDevice({ kind, dataHandle }: Exportable): DLDevice {
   const { type, id } = deviceOf(kind, dataHandle);
   return { type, id };

@@ -1,5 +1,5 @@
 /**
- * Slices: what `submdspan` takes for each axis.
+ * Slices: the arguments of `submdspan` for each axis.
  *
  * @module
  */
@@ -8,10 +8,10 @@ import { ArgumentTypeError, ArgumentValueError, IndexError } from '../errors.js'
 import type { Shape } from './extents.js';
 import type { AxisPart } from './mapping.js';
 
-/** All of an axis. */
+/** The whole axis. */
 export const fullExtent: unique symbol = Symbol('fullExtent');
 
-/** Every so many elements of a range; made by {@link stridedSlice}. */
+/** A range with a stride; made by {@link stridedSlice}. */
 export class StridedSlice {
   readonly offset: number;
   readonly extent: number;
@@ -24,7 +24,7 @@ export class StridedSlice {
   }
 }
 
-/** Every `stride`-th of the `extent` elements from `offset` on. */
+/** Selects every `stride`-th of the `extent` elements from `offset` on. */
 export function stridedSlice(slice: { offset: number; extent: number; stride: number }): StridedSlice {
   if (typeof slice !== 'object' || slice === null) {
     throw new ArgumentTypeError('slice', '{ offset, extent, stride }', slice);
@@ -39,13 +39,13 @@ export function stridedSlice(slice: { offset: number; extent: number; stride: nu
   return new StridedSlice(offset, extent, stride);
 }
 
-/** An index (drops the axis), a range `[begin, end]` without its end, a {@link stridedSlice}, or {@link fullExtent}. */
+/** An index (drops the axis), a range `[begin, end]` without `end`, a {@link stridedSlice}, or {@link fullExtent}. */
 export type Slice = number | readonly [begin: number, end: number] | StridedSlice | typeof fullExtent;
 
 /** One slice for each axis. */
 export type SlicesFor<S extends Shape> = { readonly [Axis in keyof S]: Slice };
 
-/** The shape that is left: indices drop their axis, `fullExtent` keeps a static length, ranges are dynamic. */
+/** The shape of the result: indices drop their axis, `fullExtent` keeps a static length, ranges are dynamic. */
 export type SlicedShape<S extends Shape, P extends readonly unknown[]> = S extends readonly [
   infer Length extends number,
   ...infer Lengths extends Shape,
@@ -59,7 +59,7 @@ export type SlicedShape<S extends Shape, P extends readonly unknown[]> = S exten
     ? readonly []
     : readonly number[];
 
-/** Checks a slice against the length of its axis. Unlike Python's, bounds are neither clamped nor counted from the end. */
+/** Checks a slice against the length of its axis. Unlike in Python, bounds are not clamped or counted from the end. */
 export function resolveSlice(slice: Slice, length: number, axis: number): AxisPart {
   if (slice === fullExtent) return { start: 0, count: length, step: 1, isIndex: false, isFull: true };
   if (typeof slice === 'number') {
@@ -75,7 +75,7 @@ export function resolveSlice(slice: Slice, length: number, axis: number): AxisPa
     const { offset, extent, stride } = slice;
     checkRange(offset, offset + extent, length, axis);
     const count = Math.ceil(extent / stride);
-    // One element has no neighbour: its axis keeps the stride it had.
+    // A single element has no neighbour, so its axis keeps its stride.
     return { start: offset, count, step: count > 1 ? stride : 1, isIndex: false, isFull: false };
   }
   if (Array.isArray(slice) && slice.length === 2) {

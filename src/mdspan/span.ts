@@ -1,6 +1,6 @@
 /**
- * Spans: a handle, a layout and an accessor. What can be reached from here is a matter of type: host and managed spans
- * have `get` and `set`, a device span has neither.
+ * Spans: a handle, a layout and an accessor. The type tells whether JavaScript can access the elements: host and
+ * managed spans have `get` and `set`, a device span has neither.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { checkMapping, type LayoutMapping, offsetAt, stridesOf } from './mapping
 import { Pointer } from './pointer.js';
 import { produceSpan, spanDevice } from './produce.js';
 
-/** Where the elements are. */
+/** The memory of the elements. */
 export type SpanKind = 'host' | 'device' | 'managed';
 
 type AnyAccessor = Accessor<never, never>;
@@ -23,8 +23,8 @@ type AnyAccessor = Accessor<never, never>;
 export type DefaultAccessor<D> = D extends ElementType ? PointerAccessor<D> : AnyAccessor;
 
 /**
- * A view of elements that someone else keeps alive. `D` is their dtype (null when the handle is not a pointer), `S` the
- * extents, `M` the layout mapping, `A` the accessor.
+ * A view of elements that another owner keeps alive. `D` is their dtype (null when the handle is not a pointer), `S`
+ * the extents, `M` the layout mapping, `A` the accessor.
  */
 export abstract class Mdspan<
   D extends ElementType | null = ElementType | null,
@@ -37,7 +37,7 @@ export abstract class Mdspan<
   readonly mapping: M;
   readonly accessor: A;
 
-  /** Spans are made by `hostMdspan`, `deviceMdspan` and `managedMdspan`. */
+  /** For this package only; programs call `hostMdspan`, `deviceMdspan` and `managedMdspan`. */
   constructor(dataHandle: HandleOf<A>, mapping: M, accessor: A) {
     checkMapping(mapping);
     checkAccessor(accessor);
@@ -50,12 +50,12 @@ export abstract class Mdspan<
     return this.mapping.extents;
   }
 
-  /** Lengths of the axes. */
+  /** The lengths of the axes. */
   get shape(): S {
     return this.mapping.extents.lengths;
   }
 
-  /** Steps of the axes, in elements. */
+  /** The strides of the axes, in elements. */
   get strides(): PerAxis<S> {
     return stridesOf(this.mapping) as unknown as PerAxis<S>;
   }
@@ -104,14 +104,14 @@ function checkAccessor(accessor: unknown): void {
   }
 }
 
-/** A span whose elements the processor can reach. */
+/** A span whose elements the CPU can access. */
 abstract class ReachableMdspan<
   D extends ElementType | null,
   S extends Shape,
   M extends LayoutMapping<S>,
   A,
 > extends Mdspan<D, S, M, A> {
-  /** One element: one index for each axis, from zero. */
+  /** Reads one element, with one index from zero for each axis. */
   get(...index: PerAxis<S>): ValueOf<A> {
     return this.#access().read(this.dataHandle as never, offsetAt(this.mapping, index)) as ValueOf<A>;
   }
@@ -128,7 +128,7 @@ abstract class ReachableMdspan<
     accessor.write(this.dataHandle as never, offsetAt(this.mapping, index), value as never);
   }
 
-  /** The values in row-major order of their indices, whatever the layout. */
+  /** Iterates over the values in row-major index order, for any layout. */
   *[Symbol.iterator](): Generator<ValueOf<A>> {
     const { lengths } = this.extents;
     const index = lengths.map(() => 0);
@@ -154,7 +154,7 @@ function wrongCount(shape: Shape, given: readonly unknown[]): IndexError {
   );
 }
 
-/** Elements in plain host memory. */
+/** A span of plain host memory. */
 export class HostMdspan<
   D extends ElementType | null = ElementType | null,
   S extends Shape = Shape,
@@ -164,7 +164,7 @@ export class HostMdspan<
   readonly kind = 'host';
 }
 
-/** Elements in memory of a CUDA device. They cannot be reached from here: there is no `get` and no `set`. */
+/** A span of memory on a CUDA device. JavaScript cannot access its elements, so it has no `get` and no `set`. */
 export class DeviceMdspan<
   D extends ElementType | null = ElementType | null,
   S extends Shape = Shape,
@@ -174,7 +174,7 @@ export class DeviceMdspan<
   readonly kind = 'device';
 }
 
-/** Elements in CUDA managed memory, which host and device reach alike. */
+/** A span of CUDA managed memory, which host and device can both access. */
 export class ManagedMdspan<
   D extends ElementType | null = ElementType | null,
   S extends Shape = Shape,
@@ -184,7 +184,7 @@ export class ManagedMdspan<
   readonly kind = 'managed';
 }
 
-/** The span of a kind. */
+/** The span class of a kind. */
 export type SpanOf<K extends SpanKind, D extends ElementType | null, S extends Shape, M extends LayoutMapping<S>, A> = {
   host: HostMdspan<D, S, M, A>;
   device: DeviceMdspan<D, S, M, A>;

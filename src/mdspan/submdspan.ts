@@ -32,8 +32,8 @@ type AnyMdspan = Mdspan<ElementType | null, Shape, LayoutMapping, Accessor<unkno
 type PartMapping<M, S extends Shape> = M extends StridedMapping ? StridedMapping<S> : LayoutMapping<S>;
 
 /**
- * The part of a span that one slice for each axis selects. No element is copied. Row-major and column-major layouts are
- * kept where the part has them; other parts of strided layouts are strided.
+ * The part of a span that the slices select, one for each axis, without a copy. Row-major and column-major layouts stay
+ * so where possible. Other parts of strided layouts are strided.
  */
 export function submdspan<
   D extends ElementType | null,
@@ -92,11 +92,11 @@ function partOf(mapping: LayoutMapping, parts: readonly AxisPart[]): MappingPart
     );
   }
   const extents = partExtents(mapping.extents, parts);
-  // Where nothing is left to reach, an offset could lie outside the memory: stay at the start.
+  // The offset of an empty part could lie outside of the memory, so stay at the start.
   const offset = extents.lengths.includes(0) ? 0 : mapping.offsetAt(...parts.map((part) => part.start));
   const all = stridesOf(mapping);
   const strides = parts.flatMap((part, axis) => (part.isIndex ? [] : [(all[axis] as number) * part.step]));
-  // A relaxed mapping keeps its handle and moves its own offset, so that negative strides still have room below.
+  // A relaxed mapping keeps its handle and changes its own offset, so that negative strides still have room below.
   if (mapping instanceof RelaxedMapping) return { mapping: layoutStrideRelaxed(extents, strides, offset), offset: 0 };
   if (mapping instanceof RightMapping && isOuterBlock(parts)) return { mapping: layoutRight(extents), offset };
   if (mapping instanceof LeftMapping && isOuterBlock([...parts].reverse())) {
@@ -115,7 +115,10 @@ function partExtents(extents: Extents, parts: readonly AxisPart[]): Extents {
   );
 }
 
-/** From the outermost axis in: indices, then at most one range of neighbours, then whole axes. Such a part has no gaps. */
+/**
+ * True for a part without gaps. From the outermost axis inwards it has indices, then at most one contiguous range, then
+ * whole axes.
+ */
 function isOuterBlock(parts: readonly AxisPart[]): boolean {
   const first = parts.findIndex((part) => !part.isIndex);
   if (first < 0) return true;

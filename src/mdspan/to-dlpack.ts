@@ -1,5 +1,5 @@
 /**
- * Spans to DLTensor: a wrapper that owns shape and strides, and a view of the span's memory.
+ * Converts spans to DLTensors: a wrapper owns the shape and strides, and refers to the span's memory.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { memoryOf, type Pointer } from './pointer.js';
 import { describeSpan, spanDevice } from './produce.js';
 import { Mdspan, type SpanKind } from './span.js';
 
-/** A span that a DLTensor can describe: its handle is a pointer, its layout has strides. */
+/** A span that a DLTensor can describe: its handle is a pointer, and its layout has strides. */
 export interface DescribableSpan {
   readonly kind: SpanKind;
   readonly dtype: ElementType;
@@ -24,8 +24,8 @@ export interface DescribableSpan {
 }
 
 /**
- * The DLTensor of a {@link DLPackTensor}, as `DLTensor&` in C++: its fields can be written, and show what the wrapper holds
- * now. It is a producer of the protocol as long as its fields are those of the span.
+ * The DLTensor of a {@link DLPackTensor}, like `DLTensor&` in C++: its fields can be written, and show the current
+ * values of the wrapper. It is a producer of the protocol while its fields match the span.
  */
 export interface OwnedDLTensor extends DLTensor {
   data: bigint | Uint8Array | null;
@@ -39,17 +39,17 @@ export interface OwnedDLTensor extends DLTensor {
   [DLPACK_DEVICE](): DLDevice;
 }
 
-/** The same as `const DLTensor&`. */
+/** The same DLTensor, read-only, like `const DLTensor&`. */
 export type ConstDLTensor = { readonly [Field in keyof OwnedDLTensor]: OwnedDLTensor[Field] };
 
-/** Runtimes without explicit resource management have no such symbol; `dispose()` works everywhere. */
+/** Runtimes without explicit resource management lack this symbol; `dispose()` works everywhere. */
 const disposeSymbol: typeof Symbol.dispose = Symbol.dispose ?? (Symbol.for('Symbol.dispose') as never);
 
 /** The fields, and the storage of two of them. */
 interface Fields {
   readonly span: Mdspan | null;
   readonly pointer: Pointer | null;
-  /** undefined: the place that the pointer names. Asked for at each use: the memory's owner may have released it since. */
+  /** undefined: the pointer's address, read at each use, because the owner may have released the memory since. */
   data: bigint | Uint8Array | null | undefined;
   device: DLDevice;
   ndim: number;
@@ -85,7 +85,7 @@ function fieldsOf(span: Mdspan): Fields {
   };
 }
 
-/** All fields zero, as a default-constructed wrapper has them in C++. */
+/** All fields are zero, as in a default-constructed C++ wrapper. */
 function noFields(): Fields {
   const none = new BigInt64Array(0);
   return {
@@ -104,7 +104,7 @@ function noFields(): Fields {
   };
 }
 
-/** The same fields with storage of their own, which a pointer to the old storage moves to. */
+/** A copy of the fields with its own storage. Pointers to the old storage then point to the new storage. */
 function copyFields(fields: Fields): Fields {
   const shapeStorage = fields.shapeStorage.slice();
   const stridesStorage = fields.stridesStorage.slice();
@@ -117,7 +117,7 @@ function copyFields(fields: Fields): Fields {
   };
 }
 
-/** Arrays that a program kept become empty instead of describing memory that may no longer exist. */
+/** Detaches arrays that a program kept, so that they do not describe memory that may no longer exist. */
 function releaseFields({ shapeStorage, stridesStorage }: Fields): void {
   for (const { buffer } of [shapeStorage, stridesStorage]) {
     if (buffer.byteLength > 0) structuredClone(buffer, { transfer: [buffer as ArrayBuffer] });
@@ -140,7 +140,7 @@ function released(): DisposedError {
 
 const fieldNames = ['data', 'device', 'ndim', 'dtype', 'shape', 'strides', 'byteOffset'] as const;
 
-/** A DLTensor over the fields that `read` finds, which throws once there are none. */
+/** A DLTensor over the fields that `read` returns. `read` throws once there are none. */
 function makeTensor(read: () => Fields, isConst: boolean): OwnedDLTensor {
   const tensor = {} as OwnedDLTensor;
   for (const name of fieldNames) {
@@ -154,7 +154,7 @@ function makeTensor(read: () => Fields, isConst: boolean): OwnedDLTensor {
   }
   const source = (): Mdspan => {
     const { span, isChanged, shape, strides } = read();
-    // The arrays can be written, too.
+    // A program can write the arrays, too.
     const isSame = (values: ArrayLike<bigint> | null, expected: readonly number[]) =>
       expected.every((value, axis) => values?.[axis] === BigInt(value));
     if (span !== null && !isChanged && isSame(shape, span.shape) && isSame(strides, span.strides)) return span;
@@ -169,42 +169,42 @@ function makeTensor(read: () => Fields, isConst: boolean): OwnedDLTensor {
 }
 
 /**
- * Owns the shape and stride storage of one DLTensor; does not own the elements. A DLTensor keeps its wrapper's storage
- * reachable, so one taken from a temporary is sound; after `dispose()` or `move()` its fields throw.
+ * Owns the shape and stride storage of one DLTensor, but not the elements. A DLTensor keeps its wrapper's storage
+ * alive, so a DLTensor of a temporary wrapper stays valid. After `dispose()` or `move()` its fields throw.
  */
 export class DLPackTensor {
   #fields: Fields | null;
   #tensor: OwnedDLTensor | null = null;
   #constant: ConstDLTensor | null = null;
 
-  /** {@link toDLPackTensor} makes wrappers of spans. Without a span every field is zero, as in C++. */
+  /** {@link toDLPackTensor} makes wrappers from spans. Without a span every field is zero, as in C++. */
   constructor(span?: DescribableSpan) {
     if (span !== undefined && !(span instanceof Mdspan)) throw new ArgumentTypeError('span', 'an mdspan', span);
     this.#fields = span === undefined ? noFields() : fieldsOf(span as unknown as Mdspan);
   }
 
-  /** The DLTensor, whose fields can be written: `DLTensor& get()`. The same object each time. */
+  /** The DLTensor with writable fields: `DLTensor& get()`. The same object each time. */
   get(): OwnedDLTensor {
     this.#live();
     this.#tensor ??= makeTensor(() => this.#live(), false);
     return this.#tensor;
   }
 
-  /** The DLTensor, whose fields can be read: `const DLTensor& get() const`. The same object each time. */
+  /** The DLTensor with read-only fields: `const DLTensor& get() const`. The same object each time. */
   getConst(): ConstDLTensor {
     this.#live();
     this.#constant ??= makeTensor(() => this.#live(), true);
     return this.#constant;
   }
 
-  /** A second wrapper of the same elements with storage of its own. */
+  /** A second wrapper of the same elements with its own storage. */
   copy(): DLPackTensor {
     const copy = new DLPackTensor();
     copy.#fields = copyFields(this.#live());
     return copy;
   }
 
-  /** A new wrapper with this wrapper's storage. This one has none until something is assigned to it. */
+  /** A new wrapper that takes over this wrapper's storage. This wrapper has none until it is assigned again. */
   move(): DLPackTensor {
     const moved = new DLPackTensor();
     moved.#fields = this.#live();
@@ -224,12 +224,12 @@ export class DLPackTensor {
     return this;
   }
 
-  /** True once it was disposed or moved, and nothing was assigned to it since. */
+  /** True after `dispose()` or `move()`, until something is assigned. */
   get isDisposed(): boolean {
     return this.#fields === null;
   }
 
-  /** Releases shape and strides. Disposing twice is fine. */
+  /** Releases shape and strides. May be called twice. */
   dispose(): void {
     if (this.#fields !== null) releaseFields(this.#fields);
     this.#fields = null;
@@ -246,8 +246,8 @@ export class DLPackTensor {
 }
 
 /**
- * A DLTensor view of a span, and the owner of its shape and strides. `byteOffset` is 0: `data` is the address of the
- * element whose indices are all zero.
+ * A DLTensor view of a span, and the owner of its shape and strides. `byteOffset` is 0, because `data` is the address
+ * of the element whose indices are all zero.
  */
 export function toDLPackTensor(span: DescribableSpan): DLPackTensor {
   if (!(span instanceof Mdspan)) throw new ArgumentTypeError('span', 'an mdspan', span);

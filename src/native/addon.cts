@@ -1,6 +1,6 @@
 /**
- * The addon of each target. The paths are literals in a CommonJS file, because bundlers find native files only so: they are
- * the same from `src/native` and from `dist/native`.
+ * The addon of each target. The paths are literals in a CommonJS file, because bundlers find native files only that
+ * way. They are the same from `src/native` and from `dist/native`.
  */
 
 const addons: Readonly<Record<string, () => unknown>> = {

@@ -1,5 +1,5 @@
 /**
- * The backend that Node, Bun and Deno hand to the core.
+ * The backend that Node, Bun and Deno register with the core.
  *
  * @module
  */
@@ -36,7 +36,7 @@ export const nativeBackend: Backend = {
     if (status !== Status.ok) throw errorOf(status, nbytes);
     return new NativeStorage(u32[slot * 2 + AllocateRequest.HANDLE] as number, nbytes, false);
   },
-  // A worker's heap ends with it: there the memory is copied once, into native memory, by the caller.
+  // A worker's heap ends with the worker, so there the caller copies the memory once, into native memory.
   adopt: (buffer: ArrayBuffer): Storage | null =>
     isMainThread ? pinBuffer(buffer, 0, bufferLength(buffer) as number) : null,
   importAddress(address: bigint, nbytes: number, deleter: () => void): Storage {

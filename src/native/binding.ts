@@ -1,13 +1,13 @@
 /**
- * The functions of the addon, one member each, as native/addon.cc exports them. Arguments and results are in the slot of the
- * wire that its header names.
+ * The functions of the addon, as native/addon.cc exports them. Their arguments and results are in the slot that the
+ * header of the wire names.
  *
  * @module
  */
 
-/** What the addon file exports: the same object each time a thread loads it. */
+/** The exports of the addon file. A thread gets the same object each time it loads the file. */
 export interface Addon {
-  /** The functions of a new instance, which ends with the thread. */
+  /** Makes the functions of a new instance, which ends with the thread. */
   createInstance(options: { wire: ArrayBuffer; onRelease: (id: number) => void }): Binding;
 }
 
@@ -30,7 +30,7 @@ export interface Binding {
   exportLegacy(): void;
   deleteVersioned(): void;
   deleteLegacy(): void;
-  /** The packed dtype of a misaligned tensor, which arrives as vectors of bytes. */
+  /** Returns the packed dtype of a misaligned tensor, which arrives as vectors of bytes. */
   importExternal(value: unknown): number | undefined;
   exportExternal(): object | undefined;
   issueTicket(): void;
@@ -38,15 +38,15 @@ export interface Binding {
   exchangeApi(): void;
   readCounts(): void;
   readTraces(places: Float64Array): void;
-  /** The handle and the bytes of a mapped file in `result`, or the system's name of what went wrong. */
+  /** Maps a file. Writes its handle and size into `result`, or returns the system's name of the error. */
   mapFile(path: string, isWritable: boolean, result: Float64Array): string | undefined;
-  /** The handle of a storage over a part of another; 0 when there is none. */
+  /** The handle of a storage over a part of another storage; 0 on failure. */
   partOf(handle: number, offset: number, nbytes: number): number;
   /** Copies a part of a storage. */
   readPart(handle: number, offset: number, nbytes: number, target: Uint8Array): boolean;
-  /** The handle, the file and its number of new memory in `result`, or the system's name of what went wrong. */
+  /** Creates shareable memory. Writes its handle, file and file number into `result`, or returns the error's name. */
   createShared(nbytes: number, result: Float64Array): string | undefined;
-  /** The handle of another process's memory in `result`, or the system's name of what went wrong. */
+  /** Opens memory of another process. Writes its handle into `result`, or returns the system's name of the error. */
   openShared(
     process: number,
     file: number,
@@ -66,11 +66,11 @@ export interface Binding {
     onCall: (...values: never[]) => unknown;
     onSettle: (...values: never[]) => void;
   }): unknown;
-  /** Returns what went wrong. An empty path is the system's driver. */
+  /** Returns an error text, or undefined. An empty path means the system's driver. */
   loadCuda(path: string): string | undefined;
   /** The functions that src/cuda/binding.ts declares. */
   attachCuda<T>(): T;
-  /** Returns what went wrong. */
+  /** Returns an error text, or undefined. */
   loadTvmFfi(path: string): string | undefined;
   /** The functions that src/tvm-ffi/binding.ts declares. */
   attachTvmFfi<T>(options: { onCall(): void; onSettle(): void }): T;

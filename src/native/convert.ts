@@ -23,7 +23,7 @@ function handleOf(storage: Storage): number {
   return storage instanceof NativeStorage ? storage.handle : 0;
 }
 
-/** A slot with the request. */
+/** Takes a slot and writes the request. */
 function enterConvert(pass: Pass, source: Storage, target: Storage): number {
   const { shape, fromSteps, toSteps } = pass;
   const ndim = shape.length;
@@ -60,7 +60,7 @@ export function convert(pass: Pass, source: Storage, target: Storage): boolean {
   return u32[slot * 2 + ConvertRequest.IS_DONE] === 1;
 }
 
-/** Only for native memory: JavaScript may take its own away while another thread reads it. */
+/** Only for native memory, because JavaScript may detach its own memory while another thread reads it. */
 export function convertAsync(pass: Pass, source: Storage, target: Storage): Promise<void> | null {
   if (handleOf(source) === 0 || handleOf(target) === 0) return null;
   const binding = native();
@@ -74,7 +74,7 @@ export function convertAsync(pass: Pass, source: Storage, target: Storage): Prom
   );
 }
 
-/** Host memory of either kind, with at least one byte. */
+/** True for native or JavaScript host memory with at least one byte. */
 function hasAddress(storage: Storage): boolean {
   return storage.nbytes > 0 && (storage instanceof NativeStorage || storage instanceof BufferStorage);
 }

@@ -11,8 +11,8 @@ import { AddressResult, WireHeader } from './wire-layout.js';
 const { u32, u64 } = wire;
 
 /**
- * The address of the table: an allocator for host tensors and the current stream of host memory. It lives as long as the
- * process. Its conversions from and to Python objects fail while no interpreter is attached.
+ * The address of the table. It has an allocator for host tensors and the current stream of host memory. It lives as
+ * long as the process. Its conversions from and to Python objects fail until an interpreter is attached.
  */
 export function exchangeApi(): bigint {
   const binding = native();

@@ -1,5 +1,5 @@
 /**
- * Tensors into managed tensors.
+ * Exports tensors as managed tensors.
  *
  * @module
  */
@@ -23,9 +23,9 @@ import { writeTensor } from './wire-tensor.js';
 const { i32, u32, u64 } = wire;
 
 export interface ExportOptions {
-  /** false: a legacy `DLManagedTensor`, which cannot carry flags. */
+  /** false: exports a legacy `DLManagedTensor`, which cannot carry flags. */
   versioned?: boolean;
-  /** true: always; false: never, throw instead; null: only for memory that native code cannot keep. */
+  /** true: always copy; false: never copy, throw instead; null: copy only memory that native code cannot keep. */
   copy?: boolean | null;
 }
 
@@ -37,7 +37,7 @@ const exportNames: OptionNames<ExportOptions> = { versioned: true, copy: true };
  */
 export function exportManaged(tensor: TensorView, options?: ExportOptions): bigint {
   const source = checkTensor(tensor).shared();
-  // Without the detour over a closure: this is what an exchange with native code costs.
+  // Without a closure, because this path determines the cost of an exchange with native code.
   if (options === undefined && placeOf(source) === 'native') return exportVersioned(source);
   if (options !== undefined) checkOptions(options, exportNames, '{ copy: false }');
   const copy = options?.copy ?? null;
@@ -49,7 +49,8 @@ export function exportManaged(tensor: TensorView, options?: ExportOptions): bigi
 }
 
 function exportVersioned(source: Descriptor): bigint {
-  // In the first slot the indices are constants. It need not be taken: no JavaScript runs during the call. 4 of 57 ns.
+  // In the first slot the indices are constants. The slot need not be taken, because no JavaScript runs during the
+  // call. This saves 4 of 57 ns.
   if (u32[WireHeader.TOP] === Wire.FIRST_SLOT && !isDebug()) {
     writeTensor(Wire.FIRST_SLOT + ExportRequest.TENSOR, source, (source.storage as NativeStorage).handle, 0);
     u32[WireHeader.SLOT] = Wire.FIRST_SLOT;
@@ -69,7 +70,7 @@ function exportLegacy(source: Descriptor): bigint {
   return leaveExport(slot);
 }
 
-/** A slot with a request about a tensor in native memory. */
+/** Takes a slot and writes a request with a tensor in native memory. */
 export function enterExport(source: Descriptor): number {
   const trace = isDebug() ? recordExport() : 0;
   const slot = enter(ExportRequest.WORDS + 2 * source.shape.length);
@@ -77,7 +78,7 @@ export function enterExport(source: Descriptor): number {
   return slot;
 }
 
-/** Leaves the slot and returns the address that the request gave, or throws its error. */
+/** Leaves the slot and returns the resulting address, or throws the error of the request. */
 export function leaveExport(slot: number): bigint {
   leave(slot);
   const status = i32[slot * 2 + ExportRequest.STATUS] as number;
@@ -85,7 +86,7 @@ export function leaveExport(slot: number): bigint {
   return u64[slot + ExportRequest.ADDRESS] as bigint;
 }
 
-/** Unsafe: calls the deleter of a managed tensor that the caller owns, for one that found no consumer. */
+/** Unsafe: calls the deleter of a managed tensor that the caller owns, if no consumer took it. */
 export function releaseManaged(address: bigint, options?: { versioned?: boolean }): void {
   if (typeof address !== 'bigint') throw new ArgumentTypeError('address', 'a bigint', address);
   const binding = native();
@@ -102,7 +103,7 @@ export function releaseManaged(address: bigint, options?: { versioned?: boolean 
   }
 }
 
-/** A type-tagged external; null for memory that JavaScript consumers can share and native ones could not keep. */
+/** A type-tagged external; null for memory that JavaScript consumers can share but native consumers could not keep. */
 export function exportExternal(descriptor: Descriptor): unknown {
   if (placeOf(descriptor) === 'copy') return null;
   return withMemory(descriptor, false, (ready) => {
@@ -114,7 +115,7 @@ export function exportExternal(descriptor: Descriptor): unknown {
   });
 }
 
-/** The address of the first element. For JavaScript memory it is good until control returns to the event loop. */
+/** The address of the first element. For JavaScript memory it is valid until control returns to the event loop. */
 export function addressOf(tensor: TensorView): bigint {
   const descriptor = checkTensor(tensor);
   return storageAddress(descriptor.storage) + BigInt(Math.floor(descriptor.bitOffset / 8));
@@ -149,14 +150,14 @@ function checkLegacy(source: Descriptor, copy: boolean | null): void {
   }
 }
 
-/** Native memory as it is, a JavaScript buffer that can be held in place, or neither. */
+/** How native code can keep the memory: `native` memory as is, a JavaScript buffer with a `pin`, or only a `copy`. */
 export function placeOf({ storage, bitOffset }: Descriptor): 'native' | 'pin' | 'copy' {
   if ((bitOffset & 7) !== 0) return 'copy';
   if (storage instanceof NativeStorage) return storage.isEnvironmentBound && !isMainThread ? 'copy' : 'native';
   return storage instanceof BufferStorage && isPinnable(storage.buffer()) ? 'pin' : 'copy';
 }
 
-/** Runs `use` with the tensor in memory that native code may keep: as it is, or a temporary. */
+/** Runs `use` with the tensor in memory that native code may keep: the tensor itself, or a temporary. */
 export function withMemory<T>(source: Descriptor, copy: boolean | null, use: (ready: Descriptor) => T): T {
   const ready = inNativeMemory(source, copy);
   if (ready === source) return use(source);
@@ -167,7 +168,7 @@ export function withMemory<T>(source: Descriptor, copy: boolean | null, use: (re
   }
 }
 
-/** The tensor in memory that native code may keep: itself, or a temporary whose storage the caller releases. */
+/** The tensor in memory that native code may keep: the tensor itself, or a temporary that the caller releases. */
 export function inNativeMemory(source: Descriptor, copy: boolean | null): Descriptor {
   const place = copy === true ? 'copy' : placeOf(source);
   if (place === 'native') return source;

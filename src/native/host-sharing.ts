@@ -1,6 +1,6 @@
 /**
- * Host memory for other processes of the machine: sealed memory files of Linux. Nothing of them is left when their process
- * ends, however it ends, and their size never changes.
+ * Host memory for other processes of the machine, in sealed memory files of Linux. Such files disappear when their
+ * process ends, even after a crash, and their size never changes.
  *
  * @module
  */
@@ -16,9 +16,9 @@ import { NativeStorage } from './native-storage.js';
 
 const result = new Float64Array(3);
 
-/** Memory that this process made for others. */
+/** Memory that this process made for other processes. */
 class SharedStorage extends NativeStorage {
-  /** The number of its file in this process, and of the file itself. */
+  /** The file descriptor in this process, and the number of the file itself. */
   readonly file: number;
   readonly number: number;
 
@@ -37,7 +37,7 @@ function notHere(): UnsupportedDeviceError {
   );
 }
 
-/** A number in a file of the system; Infinity where there is none. */
+/** Reads a number from a system file; Infinity if there is none. */
 function readNumber(path: string, pattern: RegExp): number {
   try {
     return Number(pattern.exec(readFileSync(path, 'utf8'))?.[1] ?? Number.POSITIVE_INFINITY);
@@ -46,7 +46,7 @@ function readNumber(path: string, pattern: RegExp): number {
   }
 }
 
-/** Bytes that this process can use before the system ends processes to make room. */
+/** Bytes that this process can use before the system kills processes to free memory. */
 function availableBytes(): number {
   const machine = readNumber('/proc/meminfo', /^MemAvailable:\s+(\d+) kB/m) * 1024;
   const limit = readNumber('/sys/fs/cgroup/memory.max', /^(\d+)/);
@@ -56,7 +56,7 @@ function availableBytes(): number {
 
 function allocate(nbytes: number): Storage {
   const binding = native();
-  // The system hands out more than it has, and ends some process when the pages are used.
+  // The system promises more memory than it has, and kills a process when the pages are used.
   const available = nbytes < 1 << 20 ? Number.POSITIVE_INFINITY : availableBytes();
   if (nbytes > available) {
     throw new BufferError(

@@ -1,5 +1,5 @@
 /**
- * Managed tensors into Tensors.
+ * Imports managed tensors as Tensors.
  *
  * @module
  */
@@ -19,15 +19,15 @@ import { takeTensor } from './wire-tensor.js';
 const { i32, u32, u64 } = wire;
 
 export interface ImportOptions {
-  /** false: the address is of a legacy `DLManagedTensor`. */
+  /** false: the address points to a legacy `DLManagedTensor`. */
   versioned?: boolean;
 }
 
 const importNames: OptionNames<ImportOptions> = { versioned: true };
 
 /**
- * Unsafe: takes ownership of the `DLManagedTensorVersioned` at an address. The address is trusted; what the struct holds
- * is checked, and when it is refused its deleter has been called.
+ * Unsafe: takes ownership of the `DLManagedTensorVersioned` at an address. The address is trusted. The contents of the
+ * struct are checked, and an import that throws has called the deleter.
  */
 export function importManaged<D extends DType = DType>(address: bigint, options?: ImportOptions): Tensor<D> {
   if (typeof address !== 'bigint') throw new ArgumentTypeError('address', 'a bigint', address);
@@ -49,7 +49,7 @@ export function importManaged<D extends DType = DType>(address: bigint, options?
   }
 }
 
-/** The tensor in a type-tagged external, null when the value is none. Where elements are misaligned, a copy if one is allowed. */
+/** The tensor in a type-tagged external, or null for any other value. Misaligned elements are copied if allowed. */
 export function importExternal(value: unknown, copy: boolean | null): Descriptor | null {
   if (typeof value !== 'object' || value === null) return null;
   const binding = native();
@@ -64,7 +64,7 @@ export function importExternal(value: unknown, copy: boolean | null): Descriptor
   }
 }
 
-/** A misaligned tensor, which came as vectors of bytes: a copy in memory of its own, and the original is released. */
+/** Copies a misaligned tensor, which arrived as vectors of bytes, into new memory, and releases the original. */
 function takeBytes(slot: number, packed: number, copy: boolean | null): Descriptor {
   const bytes = takeTensor(slot + TensorResult.TENSOR);
   try {
@@ -85,7 +85,7 @@ export function takeResult(slot: number): Descriptor {
   return takeTensor(slot + TensorResult.TENSOR);
 }
 
-/** The tensor of the {@link TensorResult} that native code pushed last, and leaves its slot. */
+/** Takes the tensor of the {@link TensorResult} that native code pushed last, and leaves its slot. */
 export function takePushed(): Descriptor {
   const slot = (u32[WireHeader.TOP] as number) - TensorResult.WORDS;
   try {

@@ -1,7 +1,7 @@
 /**
- * Native exchange: managed tensors by address, and what is alive.
+ * Native exchange: managed tensors by address, and counts of live objects.
  *
- * Functions that take or return an address are unsafe: an address that is not what it is said to be ends the process.
+ * Functions that take or return an address are unsafe: a wrong address crashes the process.
  *
  * @module
  */

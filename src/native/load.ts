@@ -1,10 +1,10 @@
 /**
- * Finds and loads the addon, once, on first need.
+ * Finds and loads the addon, once, on first use.
  *
  * @module
  */
 
-// The default export: webpack rewrites calls of a `createRequire` that is imported by name.
+// The default export, because webpack rewrites calls of a `createRequire` that is imported by name.
 import nodeModule from 'node:module';
 import { resolve } from 'node:path';
 import { ArgumentTypeError, ArgumentValueError, LoadError } from '../errors.js';
@@ -16,12 +16,12 @@ import { findTarget } from './target.js';
 import { wire } from './wire.js';
 
 let binding: Binding | null = null;
-/** What was loaded, and the path that was asked for. */
+/** The exports of the loaded addon, and the requested path. */
 let source: { readonly exports: unknown; readonly file: string } | null = null;
 let failure: { readonly target: string; readonly reason: string; readonly cause: unknown } | null = null;
 let hasWarned = false;
 
-/** The loaded addon; throws a `LoadError` with the reason of the first attempt at every later one. */
+/** The loaded addon. If the first attempt failed, every later call throws a `LoadError` with the same reason. */
 export function native(): Binding {
   if (binding !== null || isNativeAvailable()) return binding as Binding;
   throw loadError();
@@ -31,7 +31,7 @@ function isNativeAvailable(): boolean {
   return binding !== null || (failure === null && load(variable('DLPACK_ADDON') || null));
 }
 
-/** Whether the core has native memory. It goes on without; the first time that it does, a warning tells the user why. */
+/** Whether the core has native memory. The core works without it, but warns once with the reason. */
 export function hasNativeMemory(): boolean {
   if (binding !== null || isNativeAvailable()) return true;
   if (!hasWarned && variable('DLPACK_QUIET') !== '1') {
@@ -43,8 +43,8 @@ export function hasNativeMemory(): boolean {
 }
 
 /**
- * Loads the addon from this file instead of the one in the package: for executables and bundles that carry it elsewhere. The variable
- * `DLPACK_ADDON` does the same. Throws when an addon from another file is loaded already.
+ * Loads the addon from this file instead of the package, for executables and bundles that have it elsewhere. The
+ * environment variable `DLPACK_ADDON` does the same. Throws if another addon is already loaded.
  */
 export function loadAddon(path: string): void {
   if (typeof path !== 'string') throw new ArgumentTypeError('path', 'the path of a file', path);
@@ -56,13 +56,13 @@ export function loadAddon(path: string): void {
   }
 }
 
-/** Whether the native part of the package is loaded, from where, or why not. Loads it where that was not tried yet. */
+/** Whether the native part of the package is loaded, from which file, or why not. The first call tries to load it. */
 export function nativeStatus(): NativeStatus {
   if (isNativeAvailable()) return { loaded: true, path: pathOf(), reason: null };
   return { loaded: false, path: null, reason: (failure as NonNullable<typeof failure>).reason };
 }
 
-/** Reading a variable throws in Deno without the permission. */
+/** Reads an environment variable, which throws in Deno without permission. */
 function variable(name: string): string | undefined {
   try {
     return process.env[name];
@@ -71,14 +71,17 @@ function variable(name: string): string | undefined {
   }
 }
 
-/** Runtimes keep native modules by path in the cache of `require`; a bundler's own loader may keep none there. */
+/**
+ * The path of the loaded addon. Runtimes keep native modules in the cache of `require` by path, but a bundler's own
+ * loader may not.
+ */
 function pathOf(): string {
   const { exports, file } = source as NonNullable<typeof source>;
   const cache = nodeModule.createRequire(process.execPath).cache as Record<string, { exports?: unknown } | undefined>;
   return Object.entries(cache).find(([, module]) => module?.exports === exports)?.[0] ?? file;
 }
 
-/** Loads the addon from `path`, or from the package when it is null. False, with the reason in `failure`, when it does not load. */
+/** Loads the addon from `path`, or from the package if it is null. Returns false and sets `failure` on failure. */
 function load(path: string | null): boolean {
   const target = findTarget();
   const file = path === null ? `prebuilds/${target}/dlpack.node` : resolve(path);
@@ -89,9 +92,10 @@ function load(path: string | null): boolean {
   }
   try {
     const addon = open() as Addon;
-    // Where another evaluation of this package uses the same file in this thread, it has an instance of its own.
+    // Another evaluation of this package may use the same file in this thread. Each has its own instance.
     const instance = addon.createInstance({ wire: wire.buffer, onRelease: released });
-    // A copy: V8 keeps an object that native code gave many properties as a hash table, and each call would search it.
+    // A copy, because V8 stores an object with many properties from native code as a hash table, which each call would
+    // search.
     binding = { ...instance };
     source = { exports: addon, file };
     failure = null;
@@ -103,7 +107,7 @@ function load(path: string | null): boolean {
   }
 }
 
-/** A new one for each call, whose stack is that call's. */
+/** A new error for each call, with the stack of that call. */
 function loadError(): LoadError {
   const { target, reason, cause } = failure as NonNullable<typeof failure>;
   return new LoadError(

@@ -1,5 +1,5 @@
 /**
- * NativeStorage: native memory that this environment holds one reference to.
+ * NativeStorage: native memory to which this environment holds one reference.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import { AddressRequest, BufferRequest, ReleaseRequest, Status, WireHeader } fro
 
 const { i32, u32, u64 } = wire;
 
-/** Holds the reference for the collector, for storages that outlive the tick they were made in. */
+/** Holds the reference for the garbage collector, for storages that outlive the tick in which they were made. */
 class Handle implements Owner {
   number: number;
 
@@ -40,14 +40,14 @@ class Handle implements Owner {
 export class NativeStorage extends Storage {
   /** The number in the native table; 0 once released. */
   handle: number;
-  /** The memory belongs to this environment's JavaScript heap and ends with it. */
+  /** True when the memory belongs to this environment's JavaScript heap and ends with it. */
   readonly isEnvironmentBound: boolean;
-  // Not private fields: V8 makes derived classes that have some three times as slow to construct.
+  // Not private fields, because V8 constructs derived classes with private fields three times slower.
   private cached: ArrayBuffer | null;
   private isCopy: boolean;
   private owner: Handle | null;
 
-  /** Takes over the reference that native code put into the table of this environment. */
+  /** Takes over the reference that native code added to the table of this environment. */
   constructor(handle: number, nbytes: number, isEnvironmentBound: boolean) {
     super(nbytes);
     this.handle = handle;
@@ -83,8 +83,10 @@ export class NativeStorage extends Storage {
     releaseHandle(handle);
   }
 
-  /** Explicitly disposed: stale typed arrays become empty instead of keeping the memory. Not so when the collector
-   * releases the storage, because a typed array may then be all that the program kept. */
+  /**
+   * Detaches typed arrays after an explicit dispose, so that they do not keep the memory. Not used when the garbage
+   * collector releases the storage, because the program may still use a typed array.
+   */
   private detach(): void {
     const buffer = this.cached as ArrayBuffer;
     this.cached = null;
@@ -116,13 +118,13 @@ export class NativeStorage extends Storage {
     return this.cached;
   }
 
-  /** Whoever has the buffer can detach it; the memory is still here and gets another one. */
+  /** False without a buffer, or if a program detached it. The memory still exists and gets a new buffer. */
   private isShown(buffer: ArrayBuffer | null): buffer is ArrayBuffer {
     return buffer !== null && (this.nbytes === 0 ? !isDetached(buffer) : buffer.byteLength === this.nbytes);
   }
 
   private create(): ArrayBuffer {
-    // Runtimes disagree about buffers over NULL, and no bytes need no memory.
+    // Runtimes disagree about buffers over NULL, and an empty tensor needs no memory.
     if (this.nbytes === 0) return new ArrayBuffer(0);
     if (this.nbytes > maxLength) {
       throw new BufferError(
@@ -154,7 +156,7 @@ export class NativeStorage extends Storage {
   }
 }
 
-/** Drops the reference that a number in the native table stands for. */
+/** Drops the reference with this number in the native table. */
 export function releaseHandle(handle: number): void {
   const slot = enter(ReleaseRequest.WORDS);
   u32[slot * 2 + ReleaseRequest.HANDLE] = handle;

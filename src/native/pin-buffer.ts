@@ -1,5 +1,5 @@
 /**
- * Memory that JavaScript keeps alive for native code.
+ * JavaScript memory that is kept alive for native code.
  *
  * @module
  */
@@ -13,10 +13,10 @@ import { PinRequest, Status, WireHeader } from './wire-layout.js';
 
 const { f64, i32, u32, u64 } = wire;
 
-// As it was when this module was loaded: a replacement would be handed buffers that nobody may see.
+// The class as it was when this module was loaded: a patched class would receive private buffers.
 const Bytes = globalThis.Uint8Array;
 
-/** A storage over a JavaScript buffer that stays alive, unmoved, until native code gives it up. */
+/** A storage over a JavaScript buffer, which stays alive and in place until native code releases it. */
 export function pinBuffer(buffer: ArrayBufferLike, start: number, nbytes: number): NativeStorage {
   const binding = native();
   const array = new Bytes(buffer, start, nbytes);
@@ -24,7 +24,10 @@ export function pinBuffer(buffer: ArrayBufferLike, start: number, nbytes: number
   return request(slot, buffer, nbytes, () => binding.pinArray(array));
 }
 
-/** A storage over memory at an address; `deleter` runs when native code gives it up. It ends with this thread at the latest. */
+/**
+ * A storage over memory at an address. `deleter` runs when native code releases the memory, at the latest when this
+ * thread ends.
+ */
 export function pinAddress(address: bigint, nbytes: number, deleter: () => void): NativeStorage {
   const binding = native();
   const slot = enter(PinRequest.WORDS);
@@ -44,6 +47,6 @@ function request(slot: number, pinned: Pinned, nbytes: number, send: () => void)
     unpin(id);
     throw errorOf(status, nbytes);
   }
-  // The memory belongs to the heap of this thread, or its deleter does.
+  // Bound to this environment, because the memory or its deleter belongs to the heap of this thread.
   return new NativeStorage(u32[slot * 2 + PinRequest.HANDLE] as number, nbytes, true);
 }

@@ -1,18 +1,18 @@
 /**
- * Pins: what JavaScript keeps alive for native code, by number, until its last native reference is released.
+ * Pins: values that JavaScript keeps alive for native code, by number, until their last native reference is released.
  *
  * @module
  */
 
-/** A buffer that must stay, or a deleter that must wait. */
+/** A buffer to keep alive, or a deleter to call later. */
 export type Pinned = ArrayBufferLike | (() => void);
 
-// A plain object: patched methods of Map would be handed buffers that nobody may see.
+// A plain object, because patched methods of Map would receive private buffers.
 const pins: Record<number, Pinned> = Object.create(null) as Record<number, Pinned>;
 let lastId = 0;
 let count = 0;
 
-/** Keeps a buffer alive, or calls a deleter, until or when native code gives it up. The number goes to native code. */
+/** Keeps a buffer alive until native code releases it, or calls a deleter at that time. Native code gets the number. */
 export function pin(pinned: Pinned): number {
   lastId++;
   count++;
@@ -20,7 +20,7 @@ export function pin(pinned: Pinned): number {
   return lastId;
 }
 
-/** Called from the event loop of this environment, for each number whose memory native code gave up. */
+/** Called from the event loop of this environment, for each number whose memory native code released. */
 export function released(id: number): void {
   const pinned = pins[id];
   if (pinned === undefined) return;
@@ -29,11 +29,12 @@ export function released(id: number): void {
   try {
     if (typeof pinned === 'function') pinned();
   } catch {
-    // A foreign deleter threw; the memory was given up on another thread or by the collector, and nobody is waiting.
+    // A foreign deleter threw. Another thread or the garbage collector released the memory, so there is no caller to
+    // report to.
   }
 }
 
-/** Takes back what native code did not take: it will not be called. */
+/** Removes a pin that native code did not take over, without calling its deleter. */
 export function unpin(id: number): void {
   if (pins[id] === undefined) return;
   delete pins[id];

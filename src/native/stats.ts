@@ -1,5 +1,5 @@
 /**
- * What is alive: counts of the whole process, and in debug mode where it was made.
+ * Counts of live objects in the whole process and, in debug mode, where they were made.
  *
  * @module
  */
@@ -13,27 +13,27 @@ import { CountsResult, TracesResult, WireHeader } from './wire-layout.js';
 const { f64, u32 } = wire;
 
 export interface Stats {
-  /** Blocks of memory that this package allocated, in all threads. */
+  /** Blocks of memory that this package allocated, on all threads. */
   readonly storages: number;
-  /** Their bytes. */
+  /** The bytes of these blocks. */
   readonly bytes: number;
-  /** Memory of others held by tensors: managed tensors, adopted and pinned buffers. */
+  /** Foreign memory that tensors hold: managed tensors, adopted and pinned buffers. */
   readonly imports: number;
-  /** Managed tensors handed out whose deleter was not called yet. */
+  /** Managed tensors that were handed out and whose deleter has not been called yet. */
   readonly exports: number;
-  /** Tickets for other threads that were posted and not redeemed yet. */
+  /** Tickets for other threads that were posted but not opened yet. */
   readonly tickets: number;
-  /** Bytes that this thread told its garbage collector about; memory shown by `.data` is counted by the runtime. */
+  /** Bytes that this thread reported to its garbage collector. The runtime itself counts memory shown by `.data`. */
   readonly reported: number;
   /** JavaScript buffers and deleters that this thread keeps for native code. */
   readonly pins: number;
-  /** In debug mode: where what this thread holds and exported was made. */
+  /** In debug mode: where the storages and exports of this thread were made. */
   readonly live?: readonly Origin[];
 }
 
 let settle: (() => void) | null = null;
 
-/** Called by a module that puts releases off for a moment: `stats` has them done first. */
+/** Sets a function that performs delayed releases. `stats` calls it before counting. */
 export function beforeStats(action: () => void): void {
   settle = action;
 }
@@ -58,7 +58,7 @@ export function stats(): Stats {
   return isDebug() ? { ...counts, live: liveOrigins(new Set(readTraces(counts.exports + 64))) } : counts;
 }
 
-/** The places where live exports were made. Other threads may export meanwhile: with more room until all fit. */
+/** The trace numbers of live exports. Retries with more room until all fit, because other threads may export. */
 function readTraces(room: number): Float64Array {
   const places = new Float64Array(room);
   const slot = enter(TracesResult.WORDS);

@@ -1,5 +1,5 @@
 /**
- * Outcomes of native calls as typed errors.
+ * Turns the status of a native call into a typed error.
  *
  * @module
  */
@@ -21,7 +21,7 @@ import { Status, WireTensor } from './wire-layout.js';
 
 const { f64, u32, i32 } = wire;
 
-/** The error of a request that carries no tensor. `nbytes` is what it asked for. */
+/** The error of a request without a tensor. `nbytes` is the size that it requested. */
 export function errorOf(status: number, nbytes = 0): DLPackError {
   switch (status) {
     case Status.nullData:
@@ -39,7 +39,7 @@ export function errorOf(status: number, nbytes = 0): DLPackError {
   }
 }
 
-/** The error of a request about the tensor at the word `at`, and the managed tensor at `address` where there is one. */
+/** The error of a request about the tensor at the word `at`, and the managed tensor at `address`, if any. */
 export function errorOfTensor(status: number, at: number, address = 0n): DLPackError {
   const half = at * 2;
   const ndim = i32[half + WireTensor.NDIM] as number;

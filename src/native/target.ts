@@ -1,5 +1,5 @@
 /**
- * Which addon fits this process.
+ * Selects the addon for this process.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * What this runtime and thread allow for memory that JavaScript shows or owns.
+ * What this runtime and this thread allow for JavaScript memory.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import * as workerThreads from 'node:worker_threads';
 import { isResizable, isShared } from '../storage/storage.js';
 
 /**
- * The heap of the main thread lives as long as the process; a worker's ends with it, so memory of a worker's heap is
+ * The heap of the main thread lives as long as the process. A worker's heap ends with the worker, so its memory is
  * never lent to native code that could outlive it. Deno's web workers call themselves main threads.
  */
 export const isMainThread = workerThreads.isMainThread && !('WorkerGlobalScope' in globalThis);
@@ -22,27 +22,27 @@ const { isMarkedAsUntransferable, markAsUntransferable } = workerThreads as {
   markAsUntransferable?: (value: object) => void;
 };
 
-/** As it was when this module was loaded: a replacement would be handed buffers of disposed tensors. */
+/** The method as it was when this module was loaded: a patched method would receive buffers of disposed tensors. */
 const transfer = (ArrayBuffer.prototype as { transfer?: (length: number) => ArrayBuffer }).transfer;
 const { apply } = Reflect;
 const nothing = [0] as const;
 
 /**
- * Detaches a buffer by moving none of its bytes elsewhere; false on Node 20, which cannot. A program may have marked the
- * buffer with `markAsUntransferable`: then it stays, and keeps its memory. Node 24 and Deno abort where native code
- * detaches such a buffer.
+ * Detaches a buffer by a transfer of zero bytes. Returns false on Node 20, which has no transfer. A buffer that a
+ * program marked with `markAsUntransferable` keeps its memory. Node 24 and Deno abort if native code detaches such a
+ * buffer.
  */
 export function transferAway(buffer: ArrayBuffer): boolean {
   if (transfer === undefined) return false;
   try {
     apply(transfer, buffer, nothing);
   } catch {
-    // Marked.
+    // The buffer is marked.
   }
   return true;
 }
 
-/** Whether marking a buffer stops `buffer.transfer()` too. It does on Node 24 and Deno, not on Node 22 and Bun. */
+/** Whether a mark also blocks `buffer.transfer()`. It does on Node 24 and Deno, but not on Node 22 and Bun. */
 let markHolds: boolean | undefined;
 
 function probeMark(): boolean {
@@ -52,12 +52,12 @@ function probeMark(): boolean {
   try {
     buffer.transfer();
   } catch {
-    // Expected where the mark holds.
+    // Expected where the mark blocks the transfer.
   }
   return buffer.byteLength === 8;
 }
 
-/** A buffer that nobody can detach, on a thread whose heap lasts: native code may keep its address. */
+/** True for a buffer that cannot be detached, on a thread whose heap lasts, so native code may keep its address. */
 export function isPinnable(buffer: ArrayBufferLike): boolean {
   if (!isMainThread) return false;
   if (isShared(buffer)) return true;

@@ -1,5 +1,5 @@
 /**
- * Tensors on the wire: the one way in which they are described to native code, and by it.
+ * Tensors on the wire: the only description of tensors to and from native code.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { WireTensor } from './wire-layout.js';
 
 const { f64, u32, i32 } = wire;
 
-/** Describes a tensor whose storage is held under `handle`, at the word `at`. Its axes take two words each behind it. */
+/** Describes a tensor whose storage has the handle `handle`, at the word `at`. Each axis takes two words after it. */
 export function writeTensor(at: number, descriptor: Descriptor, handle: number, trace: number): void {
   const { device, shape, strides } = descriptor;
   const ndim = shape.length;
@@ -45,7 +45,7 @@ export function takeTensor(at: number): Descriptor {
   );
 }
 
-/** The same with a storage of another class, which `make` makes of the handle and the bytes. */
+/** As `takeTensor`, with a storage that `make` constructs from the handle and the size. */
 export function takeTensorInto(at: number, make: (handle: number, nbytes: number) => NativeStorage): Descriptor {
   return describe(
     at,
@@ -53,7 +53,7 @@ export function takeTensorInto(at: number, make: (handle: number, nbytes: number
   );
 }
 
-/** Everything about a tensor but its memory. */
+/** The properties of a tensor except its memory. */
 interface Layout {
   readonly dtype: DTypeInfo;
   readonly device: DeviceInfo;
@@ -62,8 +62,8 @@ interface Layout {
   readonly flags: number;
 }
 
-// Most imports are like the one before: native code numbers them (native/tensor_signature.h), and equal numbers need no
-// second look.
+// Most imports resemble the import before. Native code numbers their signatures (native/tensor_signature.h), and an
+// equal number needs no second check.
 let lastSignature = 0;
 let lastLayout: Layout | null = null;
 
@@ -93,13 +93,12 @@ function readLayout(at: number, signature: number, storage: NativeStorage): Layo
     }
     return layout;
   } catch (error) {
-    storage.release(); // a dtype or a device that does not exist
+    storage.release(); // unknown dtype or device
     throw error;
   }
 }
 
-// Most tensors have the dtype, and the shape, of one seen just before; looking those up again would double the cost of
-// an import.
+// Most tensors have the dtype and shape of a recent tensor. Looking them up again would double the cost of an import.
 let lastDType: DTypeInfo = dtypeFromCode(2, 32, 1);
 
 function readDType(packed: number): DTypeInfo {
@@ -149,7 +148,7 @@ function makeDims(first: number, ndim: number): Dims {
   return { shape, strides };
 }
 
-/** The same number, as a small integer where it is one: engines keep those without a box. */
+/** The same number, as a small integer if possible, because engines store those without a box. */
 function toInteger(value: number): number {
   const small = value | 0;
   return small === value ? small : value;

@@ -1,8 +1,10 @@
 /**
- * The wire: one block of memory for each instance of the package that JavaScript and C++ both see. native/wire.h is its twin.
+ * The wire: one block of memory for each instance of the package, which JavaScript and C++ share. native/wire.h is the
+ * C++ side.
  *
- * It is a stack of 8-byte words. A request takes a slot, writes its message there (wire-layout.ts) and leaves the slot when
- * it has read the results. Whatever runs in the middle of a request works above it, so no request can disturb another.
+ * It is a stack of 8-byte words. A request takes a slot, writes its message there (wire-layout.ts) and leaves the slot
+ * when it has read the results. Code that runs in the middle of a request uses slots above it, so no request can
+ * disturb another.
  *
  * @module
  */
@@ -13,7 +15,7 @@ import { Wire, WireHeader } from './wire-layout.js';
 const buffer = new ArrayBuffer(Wire.WORDS * 8);
 
 /**
- * The block, and arrays over it. To be taken apart into constants of the importing module: V8 folds those into its
+ * The block, and arrays over it. Importing modules destructure it into constants, because V8 folds those into its
  * optimised code.
  */
 export const wire = {
@@ -30,8 +32,8 @@ const { u32 } = wire;
 u32[WireHeader.TOP] = Wire.FIRST_SLOT;
 
 /**
- * Takes a slot of so many words, an even number: slots are 16-byte aligned. A request that has its slot may take more above
- * it; leaving the first one frees all.
+ * Takes a slot of `words` words, an even number, because slots are 16-byte aligned. A request may take more slots above
+ * its own. Leaving the first slot frees them all.
  */
 export function enter(words: number): number {
   const slot = u32[WireHeader.TOP] as number;

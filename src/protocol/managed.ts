@@ -1,6 +1,6 @@
 /**
- * What travels between JavaScript libraries: the protocol's symbols and the shape of its objects. docs/spec.md is the
- * normative text.
+ * The objects that JavaScript libraries exchange: the protocol's symbols and the shape of its objects. docs/spec.md is
+ * the normative text.
  *
  * @module
  */
@@ -26,19 +26,19 @@ export const ManagedFlag = Object.freeze({
 /** The DLPack version implemented here. */
 export const DLPACK_VERSION = Object.freeze([1, 3] as const);
 
-/** What a consumer asks for. Every field is optional; unknown fields are ignored. */
+/** A consumer's request. Every field is optional, and unknown fields are ignored. */
 export interface DLPackRequest {
-  /** The newest version the consumer understands. */
+  /** The newest version that the consumer understands. */
   maxVersion?: readonly [major: number, minor: number];
-  /** Where the consumer wants the data. */
+  /** The device where the consumer wants the data. */
   device?: DLDevice | null;
-  /** true: a copy, always; false: never, throw instead; null: only when needed. */
+  /** true: always copy; false: never copy, throw instead; null: copy only when needed. */
   copy?: boolean | null;
   /** The consumer's stream, numbered as in the Python array API. Only for devices that have streams. */
   stream?: bigint | null;
   /**
-   * true: the consumer can take a native external or an address, too; without it `data` must be a buffer or a GPUBuffer.
-   * 'only': the consumer is native code and takes nothing but an external.
+   * true: the consumer also accepts a native external or an address. Otherwise `data` must be a buffer or a GPUBuffer.
+   * 'only': the consumer is native code and accepts only an external.
    */
   native?: boolean | 'only';
 }
@@ -49,26 +49,26 @@ export interface GPUData {
   readonly gpuDevice: object;
 }
 
-/** A tensor handed over: consumed exactly once, by whoever calls `deleter` exactly once. */
+/** A tensor in transit. One consumer consumes it, and that consumer calls `deleter` exactly once. */
 export interface ManagedTensor {
   readonly version: readonly [major: number, minor: number];
-  /** Bits of {@link ManagedFlag}. A bigint, as `dlpack/abi` has them, is accepted. */
+  /** Bits of {@link ManagedFlag}. A bigint, as in `dlpack/abi`, is accepted. */
   readonly flags: number | bigint;
   readonly data: ArrayBufferLike | GPUData | bigint;
-  /** From the start of `data` to the first element. */
+  /** Bytes from the start of `data` to the first element. */
   readonly byteOffset: number;
   readonly shape: readonly number[];
-  /** In elements. Null or absent means row-major, accepted for older producers. */
+  /** In elements. Null or absent means row-major, which older producers use. */
   readonly strides?: readonly number[] | null;
   readonly dtype: DLDataType;
   readonly device: DLDevice;
-  /** Releases the memory. May be absent when the collector does that. */
+  /** Releases the memory. It may be absent when the garbage collector does that. */
   readonly deleter?: (() => void) | null;
 }
 
 /** An object that can hand out its tensor. */
 export interface DLPackProducer {
-  /** A {@link ManagedTensor}, or a type-tagged native external when `request.native` is true. */
+  /** Returns a {@link ManagedTensor}, or a type-tagged native external when `request.native` is true. */
   [DLPACK](request?: DLPackRequest): ManagedTensor | object;
   [DLPACK_DEVICE](): DLDevice;
 }

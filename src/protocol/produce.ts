@@ -14,7 +14,7 @@ import { GpuStorage } from '../storage/storage.js';
 import { copyDescriptor } from '../values/copy.js';
 import { DLPACK_VERSION, type DLPackRequest, type ManagedTensor } from './managed.js';
 
-/** Answers a protocol request from memory this package holds. */
+/** Answers a protocol request with memory that this package holds. */
 export function produce(source: Descriptor, request: DLPackRequest): ManagedTensor | object {
   checkObject(request, '{ copy: true }', 'request');
   const { maxVersion, device: wanted } = request;
@@ -55,7 +55,7 @@ export function produce(source: Descriptor, request: DLPackRequest): ManagedTens
   return manage(descriptor);
 }
 
-/** A native external. For a consumer that takes nothing else memory that native code cannot keep is copied; null otherwise. */
+/** A native external, or null. A consumer that accepts only an external gets a copy of memory that it cannot keep. */
 function exportNative(descriptor: Descriptor, { native, copy }: DLPackRequest): object | null {
   const backend = getBackend();
   const external = (backend?.exportExternal(descriptor) ?? null) as object | null;
@@ -77,10 +77,10 @@ function exportNative(descriptor: Descriptor, { native, copy }: DLPackRequest): 
   }
 }
 
-/** What the consumer queues on its stream finds the data ready. A copy that cannot be handed over goes back. */
+/** Makes the data ready for work that the consumer queues on its stream. Releases a copy that cannot be handed over. */
 function handOver(descriptor: Descriptor, source: Descriptor, stream: bigint | null): void {
   const { device } = descriptor;
-  // Streams work on managed memory, too; without one its consumer is the processor.
+  // Streams can use managed memory, too. Without a stream its consumer is the CPU.
   if (device.isHostAccessible && (device.kind !== 'cuda_managed' || stream === null)) return;
   const backend = getDeviceBackend(device);
   if (backend === null) {
@@ -97,7 +97,7 @@ function handOver(descriptor: Descriptor, source: Descriptor, stream: bigint | n
   }
 }
 
-/** A managed tensor that gives one reference to the storage back when its deleter is called, once. */
+/** A managed tensor that owns one reference to the storage. Its deleter releases the reference, once. */
 function manage(descriptor: Descriptor): ManagedTensor {
   const { storage, dtype, device } = descriptor;
   let held = true;

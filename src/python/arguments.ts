@@ -1,5 +1,5 @@
 /**
- * Arguments for Python: values into cells of the wire, and what cells have no room for.
+ * Arguments for Python: writes values into cells of the wire, and collects the values that do not fit into cells.
  *
  * @module
  */
@@ -18,31 +18,31 @@ import { PyFloat } from './keywords.js';
 import { findReference, liveHandle, pinReference, type Reference, unpinReference } from './reference.js';
 import { Cell, CellList, ValueKind } from './wire-layout.js';
 
-// A constant of this module, for the reason that wire.ts gives.
+// A constant of this module; wire.ts explains why.
 const { u32 } = wire;
 
-/** The pin of a function, which native code has taken when it has cleared the handle of its cell. */
+/** The pin of a function. Native code clears the handle of the cell when it takes the pin over. */
 interface Pinned {
   readonly word: number;
   readonly number: number;
   readonly pin: number;
 }
 
-/** What a request has besides its cells. Most have nothing. */
+/** The data of a request besides its cells. Most requests have none. */
 export class Extras {
-  /** What does not fit into cells, in their order: strings, digits, bytes. */
+  /** Strings, digits and bytes that do not fit into cells, in the order of the cells. */
   readonly spill: (string | Uint8Array)[] = [];
   pinned: Pinned[] | null = null;
-  /** Made for the request, released when it is over. */
+  /** Objects that were made for the request and are released when it ends. */
   temporaries: { release(): void }[] | null = null;
-  /** References in its cells, where it is an asynchronous call: pinned until the call has settled. */
+  /** References in the cells of an asynchronous call, pinned until the call has settled. Null for other requests. */
   references: Reference[] | null = null;
 }
 
-/** Of the request that is being prepared. */
+/** The extras of the request that is being prepared. */
 let extras: Extras | null = null;
 
-/** Begins to prepare a request. Returns what {@link endRequest} needs. */
+/** Begins to prepare a request. Returns the argument for {@link endRequest}. */
 export function beginRequest(isAsync: boolean): Extras | null {
   const outer = extras;
   extras = null;
@@ -50,18 +50,19 @@ export function beginRequest(isAsync: boolean): Extras | null {
   return outer;
 }
 
-/** What the request has besides its cells, null for nothing. */
+/** The data of the current request besides its cells, or null. */
 export function currentExtras(): Extras | null {
   return extras;
 }
 
-/** Releases what was made for the request, and returns to the one around it. */
+/** Releases the objects that were made for the request, and returns to the outer request. */
 export function endRequest(outer: Extras | null): void {
   const ended = extras;
   extras = outer;
   if (ended === null) return;
   ended.pinned?.forEach(({ word, number, pin }) => {
-    // Native code did not take the pin of a function that Python has an object for, nor that of a request that failed before.
+    // Native code does not take the pin if Python already has an object for the function, or if the request failed
+    // earlier.
     if (u32[word * 2 + Cell.HANDLE] !== 0) unpinValue(number, pin);
   });
   ended.temporaries?.forEach((temporary) => {
@@ -75,7 +76,7 @@ function more(): Extras {
   return extras;
 }
 
-/** Throws where so many words are too many for one request. */
+/** Throws if one request cannot have so many words. */
 export function checkRoom(words: number): number {
   if (words <= Wire.WORDS / 2) return words;
   const most = Math.floor(Wire.WORDS / 2 / Cell.WORDS);
@@ -92,9 +93,9 @@ export function writeSpilled(word: number, kind: number, value: string | Uint8Ar
   more().spill.push(value);
 }
 
-/** A function, or what a function threw. */
+/** Writes a function, or a value that a function threw. */
 function writeFunction(word: number, value: JavaScriptFunction | Thrown): void {
-  const name = nameOf(value); // first: it may run user code
+  const name = nameOf(value); // first, because it may run user code
   const number = numberOf(value);
   const pin = pinValue(number);
   const { pinned } = more();
@@ -104,7 +105,7 @@ function writeFunction(word: number, value: JavaScriptFunction | Thrown): void {
   writeCell(word, ValueKind.function, number, pin);
 }
 
-/** The handle of a reference, which stays until an asynchronous call that uses it has settled. */
+/** The handle of a reference. It stays valid until an asynchronous call that uses it has settled. */
 export function handleOf(reference: Reference): number {
   const handle = liveHandle(reference);
   if (extras !== null && extras.references !== null) {
@@ -123,7 +124,7 @@ export function writeArgument(word: number, value: unknown, depth: number): void
       return;
     }
     case 'number': {
-      // -0 is a float, and so is everything that a 64-bit integer does not hold exactly.
+      // -0 is a float. So are numbers that are not safe integers.
       const isInteger = Number.isSafeInteger(value) && !Object.is(value, -0);
       writeCell(word, isInteger ? ValueKind.int : ValueKind.float, 0, value);
       return;
@@ -147,7 +148,7 @@ export function writeArgument(word: number, value: unknown, depth: number): void
       writeCell(word, ValueKind.none, 0, 0);
       return;
     case 'bigint':
-      writeSpilled(word, ValueKind.bigInt, value.toString(16)); // base 16: Python limits the digits of others
+      writeSpilled(word, ValueKind.bigInt, value.toString(16)); // Python limits the number of decimal digits
       return;
   }
   throw new ArgumentTypeError('argument', 'a value that Python can take', value);
@@ -155,7 +156,7 @@ export function writeArgument(word: number, value: unknown, depth: number): void
 
 const MAX_DEPTH = 200;
 
-/** An array as a list, an object with plain keys as a dict: cells above everything that the wire holds. */
+/** Writes an array as a list and a plain object as a dict, with new cells at the top of the wire. */
 function writeContainer(word: number, value: object, depth: number): void {
   if (depth === MAX_DEPTH) {
     throw new ArgumentValueError(
@@ -182,21 +183,21 @@ function writeContainer(word: number, value: object, depth: number): void {
   writeCell(word, isArray ? ValueKind.list : ValueKind.dict, 0, list);
 }
 
-/** A tensor, which becomes a Python object that shares its memory; JavaScript memory is copied for it. */
+/** Writes a tensor as a Python object that shares its memory. JavaScript memory is copied first. */
 function writeTensor(word: number, descriptor: Descriptor): void {
   const ready = inNativeMemory(descriptor, null);
   if (ready !== descriptor) keep(ready.storage);
   writeTensorCell(word, ready);
 }
 
-/** Any producer of the JavaScript protocol: spans, tensors of other libraries. */
+/** Writes any producer of the JavaScript protocol, such as a span or a tensor of another library. */
 function writeShared(word: number, producer: object): void {
   const tensor = fromDLPack(producer);
   keep({ release: () => tensor.dispose() });
   writeTensor(word, descriptorOf(tensor));
 }
 
-/** Releases a storage when the operation is over. */
+/** Releases a storage when the operation ends. */
 function keep(storage: { release(): void }): void {
   const { temporaries } = more();
   if (temporaries === null) more().temporaries = [storage];

@@ -1,6 +1,6 @@
 /**
- * The CUDA Array Interface of Python objects: in one native call as nearly all objects have it, entry by entry where
- * something is unusual.
+ * Reads the CUDA Array Interface of Python objects: in one native call for nearly all objects, entry by entry when the
+ * interface is unusual.
  *
  * @module
  */
@@ -22,7 +22,7 @@ import { Operation, TakeArrayRequest } from './wire-layout.js';
 
 const { u32 } = wire;
 
-/** Tuples and lists as arrays, integers of other kinds (NumPy's) as numbers; anything else as it is. */
+/** Converts tuples and lists to arrays, and integers of other types (NumPy's) to numbers. Keeps anything else. */
 function toValue(value: PyObject): unknown {
   if (!isPyObject(value)) return value;
   const { isinstance, hasattr, tuple, list } = importModule('builtins');
@@ -32,7 +32,7 @@ function toValue(value: PyObject): unknown {
 
 const names = ['shape', 'typestr', 'data', 'version', 'strides', 'descr', 'mask', 'stream'] as const;
 
-/** A dict as an object with the entries of the interface; anything else as it is. */
+/** Converts a dict to an object with the entries of the interface. Leaves anything else as it is. */
 function toEntries(dict: PyObject): unknown {
   const { isinstance, dict: type } = importModule('builtins');
   if (!isPyObject(dict) || !isinstance(dict, type)) return dict;
@@ -67,7 +67,7 @@ function dropStorage(handle: number): void {
   leave(slot);
 }
 
-/** The interface of an object, or the object as the interface itself, entry by entry. */
+/** Reads the interface of an object, or an object that is itself the interface, entry by entry. */
 function readArray(source: object, isInterface: boolean): ForeignArray | null {
   const reference = findReference(source);
   if (reference === null) return null;
@@ -82,7 +82,7 @@ function readArray(source: object, isInterface: boolean): ForeignArray | null {
   }
 }
 
-/** The tensor of an object whose interface is as nearly all are; null for the others, which {@link readArray} reads. */
+/** The tensor of an object with an ordinary interface; null for unusual ones, which {@link readArray} reads. */
 function takeArray(source: object): Descriptor | null {
   const reference = findReference(source);
   if (reference === null) return null;
@@ -100,7 +100,7 @@ function takeArray(source: object): Descriptor | null {
   }
 }
 
-/** Tells the core how to read them. */
+/** Registers the two readers with the core. */
 export function registerArrayReader(): void {
   setArrayReader(readArray, takeArray);
 }

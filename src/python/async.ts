@@ -1,5 +1,5 @@
 /**
- * Calls on another thread.
+ * Calls of Python functions on another thread.
  *
  * @module
  */
@@ -15,19 +15,19 @@ import { ValueKind } from './wire-layout.js';
 interface Waiting {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
-  /** Takes the listener off the signal. */
+  /** Removes the listener from the signal. */
   readonly forget: () => void;
 }
 
 const waiting = new Map<number, Waiting>();
-/** Of calls that run, awaited or not: what their arguments use, and the asynchronous context that they were made in. */
+/** The running calls, awaited or not: the references in their arguments, and the asynchronous context of the caller. */
 const running = new Map<number, { readonly references: readonly Reference[]; readonly scope: AsyncResource }>();
 let lastNumber = 0;
 
-// biome-ignore lint/suspicious/noExplicitAny: a typed form of a Python function takes and returns what its author says
+// biome-ignore lint/suspicious/noExplicitAny: the author of a typed form of a Python function chooses its types
 type AnyFunction = (...args: any[]) => any;
 
-/** The arguments of a function, then keyword arguments and a signal, where they are wanted. */
+/** The arguments of a function, optionally followed by keyword arguments and a signal. */
 type AsyncArguments<F extends AnyFunction> =
   | Parameters<F>
   | [...Parameters<F>, Keywords]
@@ -36,8 +36,8 @@ type AsyncArguments<F extends AnyFunction> =
 
 /**
  * Calls a Python function on a thread of the pool: `await callAsync(torch.matmul, a, b)`. Keyword arguments and an
- * `AbortSignal` come last. Tensors stay alive until the call is done, disposed or not. The signal stops the waiting: a call
- * that runs goes on and its result is dropped, one that has not begun never does.
+ * `AbortSignal` come last. Tensors stay alive until the call ends, even if they are disposed. The signal only stops the
+ * waiting: a running call goes on and its result is dropped, but a call that has not begun never starts.
  */
 export async function callAsync<F extends AnyFunction>(
   fn: F,
@@ -61,7 +61,7 @@ export async function callAsync<F extends AnyFunction>(
   });
 }
 
-/** Hands function and arguments to native code. Returns the number of the promise. */
+/** Hands the function and its arguments to native code. Returns the number of the promise. */
 function start(fn: Reference, args: readonly PyArgument[], keywords: Keywords | null): number {
   const number = ++lastNumber;
   const scope = new AsyncResource('dlpack.callAsync');
@@ -69,15 +69,15 @@ function start(fn: Reference, args: readonly PyArgument[], keywords: Keywords | 
   return number;
 }
 
-/** Runs a JavaScript function that Python called inside of a call, in the asynchronous context of that call. */
+/** Runs a JavaScript function that Python called from an asynchronous call, in the context of that call. */
 export function runInside<T>(number: number, action: () => T): T {
   const call = running.get(number);
   return call === undefined ? action() : call.scope.runInAsyncScope(action);
 }
 
 /**
- * What native code left of a call: its value; with a type, message and traceback the exception. From the event loop, on
- * this thread.
+ * Settles a call with its value, or with an exception when there is a type, a message and a traceback. Native code
+ * calls this from the event loop, on this thread.
  */
 export function onSettle(
   number: number,

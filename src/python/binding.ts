@@ -1,11 +1,11 @@
 /**
- * The functions that native code gives to Python's side, as native/python/objects.cc exports them.
+ * The native functions for Python, as native/python/objects.cc exports them.
  *
  * @module
  */
 
 export interface PythonBinding {
-  /** Performs the operation of a PerformRequest. `spilled` is what does not fit into its cells, in order. */
+  /** Performs the operation of a PerformRequest. `spilled` holds values that do not fit into its cells, in order. */
   perform(...spilled: (string | Uint8Array)[]): unknown;
   /** The tensor of the object of a ConsumeRequest. */
   consume(): unknown;
@@ -13,25 +13,25 @@ export interface PythonBinding {
   takeArray(): void;
   /** The handle of a storage without memory that keeps a Python object; 0 when out of memory. */
   keepObject(handle: number): number;
-  /** Drops the object of a handle the next time that a thread of ours holds the GIL. */
+  /** Drops the object of a handle the next time a thread of ours holds the GIL. */
   releaseLater(handle: number): void;
-  /** Drops what was released. */
+  /** Drops the released objects. */
   settle(): void;
-  /** The same, on another thread while asynchronous calls may hold the GIL. */
+  /** As `settle`, but on another thread while asynchronous calls may hold the GIL. */
   settleLater(): void;
-  /** JavaScript no longer waits for the call of this number. */
+  /** Tells native code that JavaScript no longer waits for the call with this number. */
   abandon(number: number): void;
-  /** Remembers which handlers signals have, before operations. */
+  /** Records the signal handlers, before operations. */
   rememberSignals(): void;
-  /** Puts the handlers of the JavaScript runtime back over those that libraries installed. */
+  /** Restores the signal handlers of the JavaScript runtime that libraries replaced. */
   keepSignals(): void;
-  /** The process ends next: exit functions of Python run, and libraries must not go while calls run in them. */
+  /** Runs Python's exit functions before the process ends. Libraries stay loaded while calls run in them. */
   leave(status: number): void;
-  /** The number of the JavaScript value that a function threw, where this exception stands for it; else 0. */
+  /** The number of the value that a JavaScript function threw, if this exception carries one; otherwise 0. */
   thrownBy(exception: number): number;
-  /** For the thread that waits: an object, whose handle is taken over; with `failed` an exception. */
+  /** Gives the waiting thread an object, whose handle it takes over. With `failed` the object is an exception. */
   answer(request: number, handle: number, failed: boolean): void;
-  /** The thread will wait for a promise; false when too many do. */
+  /** Lets the thread wait for a promise. Returns false when too many threads do. */
   postpone(request: number): boolean;
 }
 
@@ -41,7 +41,7 @@ export function setBinding(binding: PythonBinding): void {
   loaded = binding;
 }
 
-/** Never without: objects and operations exist once an interpreter runs. */
+/** Always loaded here, because objects and operations exist only once an interpreter runs. */
 export function binding(): PythonBinding {
   return loaded as PythonBinding;
 }

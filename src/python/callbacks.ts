@@ -1,5 +1,5 @@
 /**
- * Calls of JavaScript functions by Python.
+ * Calls of JavaScript functions from Python.
  *
  * @module
  */
@@ -12,7 +12,10 @@ import { functionOf, type JavaScriptFunction, Thrown } from './functions.js';
 import { isPyObject, type PyObject, referenceOf } from './object.js';
 import { hold, toValue, wrap } from './operations.js';
 
-/** A JavaScript function as a Python object, to keep and to release. Passing the function itself makes one too. */
+/**
+ * A Python object for a JavaScript function, which the program can keep and release. Passing the function itself makes
+ * such an object, too.
+ */
 export function callable(target: JavaScriptFunction): PyObject {
   if (isPyObject(target)) return target;
   if (typeof target !== 'function') throw new ArgumentTypeError('target', 'a JavaScript function', target);
@@ -20,9 +23,10 @@ export function callable(target: JavaScriptFunction): PyObject {
 }
 
 /**
- * Runs a function for Python, on this thread. `request` is 0 when Python waits for the return of this call; else a thread
- * waits for an answer, now or later. `call` is the asynchronous call that runs on that thread, or 0. `values` are kinds and values by turns, the last `pairs` of them names and values of
- * keywords. Throws only where no code can run any more; native code knows what to do then.
+ * Runs a function for Python, on this thread. `request` is 0 when Python waits for this call to return. Otherwise
+ * another thread waits for an answer, now or later. `call` is the asynchronous call on that thread, or 0. `values`
+ * alternates kinds and values; the last `pairs` of them are names and values of keyword arguments. Throws only when no
+ * more JavaScript can run, which native code handles.
  */
 export function onCall(number: number, request: number, call: number, pairs: number, ...values: unknown[]): unknown {
   try {
@@ -40,7 +44,7 @@ export function onCall(number: number, request: number, call: number, pairs: num
       (result) => give(request, result),
       (error) => refuse(request, error),
     );
-    // Another call may run while this one waits: the promise may need it.
+    // Let another call run while this one waits, because the promise may depend on it.
     if (!binding().postpone(request)) {
       throw new BufferError('Too many Python calls wait for JavaScript promises');
     }
@@ -50,7 +54,7 @@ export function onCall(number: number, request: number, call: number, pairs: num
   }
 }
 
-/** Keyword arguments are an object at the end. */
+/** Passes keyword arguments as an object at the end. */
 function readArguments(pairs: number, values: readonly unknown[]): unknown[] {
   const args: unknown[] = [];
   for (let i = 0; i < values.length; i += 2) args.push(toValue(values[i] as number, values[i + 1]));
@@ -85,14 +89,14 @@ function refuse(request: number, error: unknown): number {
   return finish(request, handle, true);
 }
 
-/** The outcome for the thread that waits; or for the caller, negative after an error. */
+/** Reports the outcome to the waiting thread, or returns it to the caller, negative after an error. */
 function finish(request: number, handle: number, failed: boolean): number {
   if (request === 0) return failed ? -handle : handle;
   binding().answer(request, handle, failed);
   return 0;
 }
 
-/** The exception that a PythonError came from, or a new one that carries what was thrown. */
+/** The exception of a PythonError, or a new exception that carries the thrown value. */
 function toException(error: unknown): PyObject {
   if (error instanceof PythonError && isPyObject(error.exception) && referenceOf(error.exception).handle !== 0) {
     return error.exception;

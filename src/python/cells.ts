@@ -1,5 +1,5 @@
 /**
- * Writes values into cells of the wire: numbers and handles, and where tensors are described.
+ * Writes values into cells of the wire: numbers, handles, and the words where tensors are described.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { writeTensor } from '../native/wire-tensor.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { Cell, ValueKind } from './wire-layout.js';
 
-// Constants of this module, for the reason that wire.ts gives.
+// Constants of this module; wire.ts explains why.
 const { u32, f64 } = wire;
 
 /** Fills the cell at a word of the wire. */
@@ -22,9 +22,9 @@ export function writeCell(word: number, kind: number, handle: number, number: nu
   f64[word + Cell.NUMBER] = number;
 }
 
-/** Describes a tensor in native memory above everything that the wire holds, and refers to it in a cell. */
+/** Describes a tensor in native memory at the top of the wire, and refers to it in a cell. */
 export function writeTensorCell(word: number, descriptor: Descriptor): void {
-  const trace = isDebug() ? recordExport() : 0; // first: it may run user code that hooks stack traces
+  const trace = isDebug() ? recordExport() : 0; // first, because user code may hook stack traces
   const at = enter(WireTensor.WORDS + 2 * descriptor.shape.length);
   writeTensor(at, descriptor, (descriptor.storage as NativeStorage).handle, trace);
   writeCell(word, ValueKind.tensor, 0, at);

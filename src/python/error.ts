@@ -12,18 +12,18 @@ declare module '../errors.js' {
   }
 }
 
-/** The class of the exceptions that stand for what a JavaScript function threw. */
+/** The class of the Python exceptions that carry a value thrown by a JavaScript function. */
 export const JAVASCRIPT_ERROR = 'JavaScriptError';
 
 /**
- * An exception that Python raised. `type` is its class name, `traceback` the text Python would print. Where a JavaScript
- * function threw and Python let it through, `cause` is what was thrown.
+ * An exception that Python raised. `type` is its class name, and `traceback` is the text that Python would print. If a
+ * JavaScript function threw and Python did not catch the exception, `cause` is the thrown value.
  */
 export class PythonError extends DLPackError {
   readonly tag = 'PythonError';
   readonly type: string;
   readonly traceback: string;
-  /** The exception itself, for its attributes. */
+  /** The Python exception itself, for its attributes. */
   readonly exception: object | null;
 
   constructor(

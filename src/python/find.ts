@@ -12,22 +12,22 @@ import { LoadError } from '../errors.js';
 export interface PythonOptions {
   /** A Python executable. */
   executable?: string;
-  /** A virtual environment. Found by itself: `VIRTUAL_ENV`, then `.venv` in the working folder. */
+  /** A virtual environment. The default is `VIRTUAL_ENV`, then `.venv` in the working folder. */
   venv?: string;
   /** The shared library of Python itself. */
   library?: string;
   /**
-   * Who has the signals of the process. `'javascript'`: handlers that Python code or a library installs are taken off again.
-   * `'python'`: they stay, and process.on('SIGTERM'), Ctrl-C or WebAssembly traps may no longer work.
+   * Which side handles the signals of the process. `'javascript'`: handlers that Python code or a library installs are
+   * removed again. `'python'`: they stay, and process.on('SIGTERM'), Ctrl-C or WebAssembly traps may stop working.
    */
   signals?: 'javascript' | 'python';
-  /** How many calls of `callAsync` run at once, 1 to 128; by itself as many as there are cores, 4 to 16. */
+  /** How many calls of `callAsync` run at once, 1 to 128. The default is the number of cores, limited to 4 to 16. */
   threads?: number;
 }
 
 export interface FoundPython {
   readonly library: string;
-  /** The executable whose environment (sys.path, packages) the interpreter takes on. */
+  /** The executable whose environment (sys.path, packages) the interpreter uses. */
   readonly program: string;
   readonly venv: string | null;
 }
@@ -58,11 +58,11 @@ print(json.dumps({
   "debian": os.path.exists("/etc/debian_version"),
 }))`;
 
-/** The installers of Windows have no python3. */
+/** Python installers for Windows do not install python3. */
 const onPath = process.platform === 'win32' ? 'python' : 'python3';
 const binary = (venv: string) => join(venv, process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python');
 
-/** Where Python is, by what was named, then by what is there. */
+/** Finds Python by the options first, then in the usual places. */
 export function findPython(options: PythonOptions): FoundPython {
   const venv = options.venv ?? process.env.VIRTUAL_ENV ?? (existsSync(binary('.venv')) ? '.venv' : undefined);
   const executable = options.executable ?? (venv === undefined ? onPath : binary(venv));
@@ -77,20 +77,20 @@ export function findPython(options: PythonOptions): FoundPython {
   return { library, program: answer.executable, venv: answer.prefix === answer.base ? null : answer.prefix };
 }
 
-/** What the executable prints about itself. */
+/** Asks the executable about itself and returns its output. */
 function ask(executable: string): string {
   let failure: unknown;
   let reason = '';
   try {
-    // Isolated: a file such as json.py in the working folder must not run.
+    // Isolated mode, because a file such as json.py in the working folder must not run.
     const { status, stdout, stderr, error } = spawnSync(executable, ['-I', '-c', question], { encoding: 'utf8' });
     if (status === 0) return stdout;
     failure = error;
     reason = error?.message ?? (stderr ?? '').trim().split('\n').at(-1) ?? '';
   } catch (error) {
-    failure = error; // Node throws where it may not start processes
+    failure = error; // Node throws when it may not start processes
   }
-  // Deno, where it may not, reports neither an error nor output.
+  // Deno reports neither an error nor output when it may not start processes.
   const isRefused = reason === '';
   const tried = `${executable}: ${isRefused ? 'this program may not start processes' : reason}`;
   const advice = isRefused
@@ -101,7 +101,7 @@ function ask(executable: string): string {
 
 function suggestLibrary({ version, base, debian }: Answer): string[] {
   const named = 'or name one: python({ library: "/path/to/libpython3.x.so" })';
-  // Debian and Ubuntu have the library of the system's Python in a package of its own.
+  // Debian and Ubuntu ship the library of the system's Python in a separate package.
   if (debian === true && base === '/usr') return [`install it: apt install libpython${version.join('.')}`, named];
   return [
     'this Python was built without one: use a Python of your system or of conda',
@@ -110,7 +110,7 @@ function suggestLibrary({ version, base, debian }: Answer): string[] {
   ];
 }
 
-/** A start-up file of the user's may print too: the last line counts. */
+/** Only the last line counts, because a start-up file of the user may print, too. */
 function parse(executable: string, text: string): Answer {
   const line = text.trim().split('\n').at(-1) ?? '';
   try {

@@ -1,8 +1,8 @@
 /**
- * JavaScript values that Python holds by a number: functions that it can call, and what functions threw.
+ * JavaScript values that Python refers to by number: functions that it can call, and values that functions threw.
  *
- * Each Python object that stands for a value has a pin, which is released when Python deallocates the object. A value
- * without pins is forgotten. A function that is passed again while its object lives is the same object to Python.
+ * Each Python object for such a value has a pin, which is released when Python deallocates the object. A value without
+ * pins is removed. A function that is passed again while its Python object lives becomes the same object.
  *
  * @module
  */
@@ -21,7 +21,7 @@ const held = new Map<number, Held>();
 const numbers = new WeakMap<object, number>();
 let lastNumber = 0;
 
-/** What a function threw, on its way to Python. */
+/** A value that a function threw, on its way to Python. */
 export class Thrown {
   readonly value: unknown;
 
@@ -30,7 +30,7 @@ export class Thrown {
   }
 }
 
-/** The number of a function, or of what a function threw. */
+/** The number of a function, or of a thrown value. */
 export function numberOf(value: JavaScriptFunction | Thrown): number {
   const known = numbers.get(value);
   if (known !== undefined && held.has(known)) return known;
@@ -40,13 +40,13 @@ export function numberOf(value: JavaScriptFunction | Thrown): number {
   return lastNumber;
 }
 
-/** A new pin for the value of this number. */
+/** Makes a new pin for the value with this number. */
 export function pinValue(number: number): number {
   (held.get(number) as Held).pins++;
   return pin(() => forget(number));
 }
 
-/** Takes a pin back that native code did not take. */
+/** Removes a pin that native code did not take over. */
 export function unpinValue(number: number, id: number): void {
   unpin(id);
   forget(number);
@@ -62,12 +62,12 @@ export function nameOf(value: JavaScriptFunction | Thrown): string {
   return typeof name === 'string' && name !== '' ? name : 'anonymous';
 }
 
-/** The function of a number that Python called. */
+/** The function with this number, which Python called. */
 export function functionOf(number: number): (...args: unknown[]) => unknown {
   return held.get(number)?.value as (...args: unknown[]) => unknown;
 }
 
-/** What a JavaScript function threw, where the exception of this handle stands for it. */
+/** The value that a JavaScript function threw, if the exception with this handle carries one. */
 export function causeOf(exception: number): { cause: unknown } | undefined {
   const entry = held.get(binding().thrownBy(exception));
   return entry === undefined ? undefined : { cause: entry.value };

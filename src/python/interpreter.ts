@@ -32,32 +32,36 @@ import { makeTensor, type TensorOptions, type TensorSource } from './tensor.js';
 
 /** CPython in this process. */
 export interface Python {
-  /** `import name` of Python. */
+  /** Python's `import name`. */
   import<T = PyObject>(name: string): T;
-  /** The value of an expression, in the namespace of `__main__`. */
+  /** Evaluates an expression in the namespace of `__main__`. */
   eval<T = PyObject>(expression: string): T;
   /** Runs statements in the namespace of `__main__`. */
   exec(statements: string): void;
   /** Keyword arguments for the end of a call. */
   kwargs: typeof kwargs;
-  /** A number that is a float to Python, also where it is whole: `torch.tensor([py.float(1), py.float(2)])`. */
+  /** A number that Python receives as a float even if it is whole: `torch.tensor([py.float(1), py.float(2)])`. */
   float: typeof float;
-  /** A call on another thread, as a promise. */
+  /** Calls a Python function on another thread and returns a promise. */
   callAsync: typeof callAsync;
-  /** A JavaScript function as a Python object, to keep and to release; passed as an argument it becomes one by itself. */
+  /**
+   * A Python object for a JavaScript function, which the program can keep and release. A function that is passed as an
+   * argument becomes such an object automatically.
+   */
   callable: typeof callable;
-  /** A tuple; JavaScript arrays become lists. */
+  /** A Python tuple. JavaScript arrays become lists. */
   tuple(...values: PyArgument[]): PyObject;
   /**
-   * A JavaScript tensor as an object of Python over the same memory: `py.tensor(x, torch.Tensor)`. A class with an exchange
-   * table makes it directly, which is the fastest way into such a library; for other classes `from_dlpack` of their module
-   * is called. Without a class it is an object with `__dlpack__` and the buffer protocol, to be passed on many times.
+   * A Python object over the memory of a JavaScript tensor: `py.tensor(x, torch.Tensor)`. A class with an exchange
+   * table makes the object directly, which is the fastest way into such a library. For other classes this calls
+   * `from_dlpack` of their module. Without a class the result is an object with `__dlpack__` and the buffer protocol,
+   * which can be passed on many times.
    *
-   * A class that cannot have the memory as it is gets a copy: PyTorch for negative strides, and what takes no notice of
-   * read-only memory for such. With `copy: false` that is a `BufferError`, with `copy: true` there is always one.
+   * A class that cannot use the memory as it is gets a copy: PyTorch for negative strides, and classes that ignore the
+   * read-only flag for read-only memory. `copy: false` throws a `BufferError` instead, and `copy: true` always copies.
    */
   tensor(source: TensorSource, type?: PyObject, options?: TensorOptions): PyObject;
-  /** Calls what returns a tensor: `fromDLPack(callable(...args))` in one step, without the object in between. */
+  /** Calls a function that returns a tensor: `fromDLPack(callable(...args))` in one step, without a proxy. */
   callTensor(callable: PyObject, ...args: PyArgument[]): Tensor;
   /** `object[key]`. */
   getItem<T = PyObject>(object: PyObject, key: PyArgument): T;
@@ -76,8 +80,8 @@ const optionNames: OptionNames<PythonOptions> = {
 let running: { readonly python: Python; readonly options: PythonOptions; readonly found: FoundPython } | null = null;
 
 /**
- * Starts Python in this process, or attaches to one that runs in it already. A process has one Python, which is never
- * stopped: later calls return the same object, and throw when they name another Python than the one that runs.
+ * Starts Python in this process, or attaches to a Python that already runs in it. A process has one Python, which never
+ * stops. Later calls return the same object, and throw when they name another Python.
  */
 export function python(options: PythonOptions = {}): Python {
   checkOptions(options, optionNames, '{ executable: "/path/to/python3" }');
@@ -138,7 +142,7 @@ export function python(options: PythonOptions = {}): Python {
   return interpreter;
 }
 
-/** Throws for an option that differs from the first call's and from what that call found. */
+/** Throws for an option that differs both from the first call's options and from the Python that it found. */
 function checkSame(options: PythonOptions, first: PythonOptions, found: FoundPython): void {
   const paths = { executable: found.program, venv: found.venv, library: found.library };
   for (const name of ['executable', 'venv', 'library'] as const) {
@@ -163,7 +167,7 @@ function conflict(name: string, used: string | number | null, wanted: string | n
   );
 }
 
-/** Native code cannot make a large array without the risk that the process ends. */
+/** JavaScript makes large arrays, because a failed allocation in native code could end the process. */
 function makeBytes(length: number): Uint8Array | undefined {
   try {
     return new Uint8Array(length);
@@ -172,7 +176,7 @@ function makeBytes(length: number): Uint8Array | undefined {
   }
 }
 
-/** Runs code of the user, which may import: the import at the end has signals that a library took given back. */
+/** Runs user code, which may import libraries. The import at the end restores replaced signal handlers. */
 function runInMain(name: 'eval' | 'exec', code: string): PyObject {
   try {
     return importModule('builtins')[name](code, importModule('__main__').__dict__);
@@ -181,14 +185,14 @@ function runInMain(name: 'eval' | 'exec', code: string): PyObject {
   }
 }
 
-/** A module; where Python has none of that name, what to do about it. */
+/** Imports a module. If it does not exist, throws an error that says how to install it. */
 function importOrExplain(name: string): PyObject {
   try {
     return importModule(name);
   } catch (error) {
     if (!(error instanceof PythonError) || error.type !== 'ModuleNotFoundError') throw error;
     const { executable } = importModule('sys') as { executable: string };
-    // Of a module of a package, or one that it needs itself, the package is what can be installed.
+    // Name the package to install, also for a submodule or for a dependency that is missing.
     const missing = /'([^'.]+)[^']*'/.exec(error.message)?.[1] ?? name;
     throw new LoadError(
       `the Python module ${name}`,
@@ -201,7 +205,7 @@ function importOrExplain(name: string): PyObject {
   }
 }
 
-/** Newer Pythons take no program name: their packages are found by this. */
+/** Newer Pythons do not accept a program name, so this makes them find the packages of the environment. */
 function enterEnvironment(venv: string): void {
   const sys = importModule('sys') as { prefix: string; version_info: Iterable<number> };
   if (sys.prefix === venv) return;

@@ -1,5 +1,5 @@
 /**
- * Arguments that JavaScript has no value for: keyword arguments, and whole numbers that are floats.
+ * Arguments that JavaScript has no value for: keyword arguments, and floats with whole values.
  *
  * @module
  */
@@ -21,7 +21,7 @@ export function kwargs(values: { readonly [name: string]: unknown }): Keywords {
   return new Keywords(values);
 }
 
-/** A number that Python gets as a float, whole or not. Made with `py.float(1)`. */
+/** A number that Python receives as a float even if it is whole. Made with `py.float(1)`. */
 export class PyFloat {
   readonly value: number;
   constructor(value: number) {
@@ -29,7 +29,7 @@ export class PyFloat {
   }
 }
 
-/** `f(float(1))` is Python's `f(1.0)`: a whole number alone is an int to Python. */
+/** `f(float(1))` is Python's `f(1.0)`. A bare whole number becomes an int in Python. */
 export function float(value: number): PyFloat {
   if (typeof value !== 'number') throw new ArgumentTypeError('value', 'a number', value);
   return new PyFloat(value);

@@ -1,5 +1,5 @@
 /**
- * PyObject: a Python object as JavaScript sees it.
+ * PyObject: a Python object in JavaScript.
  *
  * @module
  */
@@ -15,16 +15,16 @@ import { findReference, type Reference, settle } from './reference.js';
 import { Operation } from './wire-layout.js';
 
 /**
- * A Python object. Attributes read as properties, calls as calls: `torch.relu(x)`, `array.shape`. Numbers, strings, bytes,
- * booleans and None arrive as JavaScript values; everything else as an object of this kind, which can be called, iterated,
- * printed, released with `[Symbol.dispose]()` and, if it is a tensor, passed to `fromDLPack`.
+ * A Python object. Attributes are properties, and functions can be called: `torch.relu(x)`, `array.shape`. Numbers,
+ * strings, bytes, booleans and None become JavaScript values. Everything else becomes a PyObject, which can be called,
+ * iterated, printed, released with `[Symbol.dispose]()` and, if it is a tensor, passed to `fromDLPack`.
  */
-// biome-ignore lint/suspicious/noExplicitAny: what a Python object has is known to Python alone
+// biome-ignore lint/suspicious/noExplicitAny: only Python knows the attributes of a Python object
 export type PyObject = any;
 
 /**
- * What can be passed to Python: null, booleans, numbers, bigints, strings, Uint8Arrays, PyObjects, Tensors, functions, arrays
- * (lists), objects with plain keys (dicts), and keyword arguments at the end of a call.
+ * A value that can be passed to Python: null, booleans, numbers, bigints, strings, Uint8Arrays, PyObjects, Tensors,
+ * functions, arrays (as lists), plain objects (as dicts), and keyword arguments at the end of a call.
  */
 export type PyArgument = PyObject;
 
@@ -44,7 +44,7 @@ function importObject(source: object, request: ImportRequest | null): Descriptor
   return reference === null ? null : consume(reference, request);
 }
 
-/** Called once an interpreter runs. */
+/** Registers with the core. Called once an interpreter runs. */
 export function importObjects(): void {
   setObjectImporter(importObject);
   beforeStats(settle);
@@ -67,7 +67,7 @@ export function setItem(object: PyObject, key: PyArgument, value: PyArgument): v
   perform(Operation.setItem, referenceOf(object), null, [key, value]);
 }
 
-/** A module. */
+/** Imports a module. */
 export function importModule(name: string): PyObject {
   if (typeof name !== 'string') throw new ArgumentTypeError('name', 'the name of a module', name);
   return perform(Operation.import, null, name);

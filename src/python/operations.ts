@@ -1,5 +1,6 @@
 /**
- * Operations on Python objects: arguments into cells, one call into native code, the result or the error out of them.
+ * Operations on Python objects: writes the arguments into cells, calls native code once, and reads the result or the
+ * error.
  *
  * @module
  */
@@ -30,17 +31,17 @@ import { liveHandle, type Reference } from './reference.js';
 import { keepSignalsLater } from './signals.js';
 import { Cell, ConsumeRequest, Operation, Outcome, PerformRequest, ValueKind } from './wire-layout.js';
 
-// Constants of this module, for the reason that wire.ts gives.
+// Constants of this module; wire.ts explains why.
 const { u32, i32, f64 } = wire;
 
 type Spill = Extras['spill'];
 
 const none: readonly unknown[] = [];
 
-/** A proxy for a handle that native code returned. */
+/** Makes a proxy for a handle that native code returned. */
 export const wrap = defineProxies({ perform, consume });
 
-/** Runs one operation on an object, if it has one, with a name, arguments and keywords, if it has any. */
+/** Runs one operation, with an object, a name, arguments and keywords where the operation has them. */
 export function perform(
   operation: number,
   subject: Reference | null,
@@ -56,7 +57,7 @@ export function performTensor(subject: Reference, args: readonly unknown[], keyw
   return send(Operation.callTensor, subject, null, args, keywords, takeTensor);
 }
 
-/** A tensor in native memory as an object of a class; undefined when the class needs a copy. */
+/** Converts a tensor in native memory to an object of a class; undefined when the class needs a copy. */
 export function performConversion(type: Reference, descriptor: Descriptor, mayCopy: boolean): unknown {
   const slot = enter(PerformRequest.WORDS + 3 * Cell.WORDS);
   try {
@@ -73,12 +74,12 @@ export function performConversion(type: Reference, descriptor: Descriptor, mayCo
   }
 }
 
-/** The handle of a Python object that a value becomes, also where Python's values are JavaScript's. */
+/** The handle of a Python object for a value, even for values that JavaScript has, too, such as numbers. */
 export function hold(value: unknown): number {
   return send(Operation.hold, null, null, [value], null, takeHandle);
 }
 
-/** The tensor of a Python object: by its type's exchange API, then versioned, then legacy. */
+/** The tensor of a Python object: from its type's exchange API, then as a versioned, then as a legacy capsule. */
 export function consume(reference: Reference, request: ImportRequest | null): Descriptor {
   const slot = enter(ConsumeRequest.WORDS + TensorResult.WORDS);
   try {
@@ -102,7 +103,7 @@ export function consume(reference: Reference, request: ImportRequest | null): De
   }
 }
 
-/** A program may pass anything as the stream. */
+/** Checks the stream, because a program may pass anything. */
 function streamNumber(stream: unknown): number {
   if (typeof stream === 'bigint' || typeof stream === 'number') return Number(stream);
   throw new ArgumentTypeError('stream', 'a bigint or null', stream);
@@ -117,8 +118,8 @@ function writeRequest(slot: number, operation: number, count: number, keywords: 
 }
 
 /**
- * Starts a call on another thread, without waiting for the GIL. The references in its arguments are pinned: the caller unpins
- * them when the call has settled.
+ * Starts a call on another thread, without waiting for the GIL. The references in its arguments are pinned, and the
+ * caller unpins them when the call has settled.
  */
 export function startCall(
   subject: Reference,
@@ -133,11 +134,11 @@ function takeStarted(slot: number, spilled: unknown): readonly Reference[] {
   if (u32[slot * 2 + Outcome.FAILED] === 1) throw toError(slot, spilled);
   const extras = currentExtras() as Extras;
   const started = extras.references as Reference[];
-  extras.references = null; // the caller's now
+  extras.references = null; // the caller owns them now
   return started;
 }
 
-/** Takes a slot, fills its cells, calls, and has `take` read the outcome. */
+/** Takes a slot, fills its cells, calls native code, and reads the outcome with `take`. */
 function send<T>(
   operation: number,
   subject: Reference | null,
@@ -181,14 +182,14 @@ function send<T>(
   }
 }
 
-/** Names of attributes and keywords, as strings that Python has interned. They stay, so there is a limit. */
+/** Names of attributes and keywords, interned in Python. They are never released, so their number is limited. */
 const interned = new Map<string, number>();
 const MAX_NAMES = 4096;
 
 function writeName(word: number, name: string): void {
   let handle = interned.get(name);
   if (handle === undefined) {
-    // An asynchronous call must not wait for the operation that makes a name.
+    // An asynchronous call must not wait for the operation that interns a name.
     if (interned.size >= MAX_NAMES || currentExtras()?.references != null) {
       writeSpilled(word, ValueKind.string, name);
       return;
@@ -199,7 +200,7 @@ function writeName(word: number, name: string): void {
   writeCell(word, ValueKind.handle, handle, 0);
 }
 
-/** The result of an operation; `spilled` is what did not fit into the message, or the exception. */
+/** The result of an operation. `spilled` is a value that did not fit into the message, or the exception. */
 export function takeResult(slot: number, spilled: unknown): unknown {
   const half = slot * 2;
   if (u32[half + Outcome.FAILED] === 1) throw toError(slot, spilled);
@@ -233,7 +234,7 @@ function takeTensor(slot: number, spilled: unknown): Descriptor {
   return takeTensorResult(u32[slot * 2 + PerformRequest.TENSOR_SLOT] as number);
 }
 
-/** Digits as Python writes them: `-0xff`. */
+/** Parses digits as Python writes them: `-0xff`. */
 function toBigInt(digits: string): bigint {
   try {
     return digits.startsWith('-') ? -BigInt(digits.slice(1)) : BigInt(digits);
@@ -242,7 +243,7 @@ function toBigInt(digits: string): bigint {
   }
 }
 
-/** A value that native code gave as its kind and a number or text, outside of the frame. */
+/** A value that native code passed outside of the wire, as its kind and a number or text. */
 export function toValue(kind: number, value: unknown): unknown {
   switch (kind) {
     case ValueKind.handle:
@@ -265,7 +266,7 @@ export function toError(slot: number, raised: unknown): PythonError {
   return makeError(type, message, traceback, isHeld ? (u32[slot * 2 + Outcome.RESULT_HANDLE] as number) : 0);
 }
 
-/** `exception` is a handle, or 0. Where the exception stands for what a JavaScript function threw, that is its cause. */
+/** `exception` is a handle, or 0. The cause is the value that a JavaScript function threw, if there is one. */
 export function makeError(type: string, message: string, traceback: string, exception: number): PythonError {
   if (exception === 0) return new PythonError(type, message, traceback, null);
   const cause = type === JAVASCRIPT_ERROR ? causeOf(exception) : undefined;

@@ -1,6 +1,6 @@
 /**
- * The proxies that stand for Python objects. Their traps are operations, and operations make proxies: so the operations are
- * a parameter here, and this module is below the one that has them.
+ * The proxies for Python objects. Their traps call operations, and operations make proxies, so the operations are a
+ * parameter here, and this module is below operations.ts.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import { findReference, REFERENCE, Reference, release, releaseLater } from './re
 import { TVM_FFI_VALUE, tvmFfiValue } from './tvm-ffi-value.js';
 import { Operation } from './wire-layout.js';
 
-/** What the traps do with Python. */
+/** The operations that the traps call. */
 export interface Operations {
   perform(
     operation: number,
@@ -31,16 +31,16 @@ export interface Operations {
   consume(reference: Reference, request: ImportRequest | null): Descriptor;
 }
 
-/** The result of {@link Operation.next} behind the last element. */
+/** The result of {@link Operation.next} after the last element. */
 export const END = Symbol('end');
 
-/** Not `instanceof` at once: that would ask a Python object for its prototype, which costs as much as a call. */
+/** Avoids `instanceof` for Python objects, which would call Python for their prototype. */
 export function keywordsOf(args: readonly unknown[]): Keywords | null {
   const last = args.length > 0 ? args[args.length - 1] : undefined;
   return typeof last === 'object' && last instanceof Keywords ? last : null;
 }
 
-/** No attribute of Python begins with a digit. */
+/** True for names that begin with a digit, which no Python attribute does. */
 function isIndex(name: string): boolean {
   const first = name.charCodeAt(0);
   return first >= 48 && first <= 57;
@@ -65,7 +65,7 @@ function hintKeywords(error: unknown, args: readonly unknown[]): unknown {
   return error;
 }
 
-/** `JSON.stringify` calls it. */
+/** Called by `JSON.stringify`. */
 function refuseJson(): never {
   throw new ArgumentTypeError(
     'JSON',
@@ -77,7 +77,7 @@ function refuseJson(): never {
 
 const registry = new FinalizationRegistry<Reference>(releaseLater);
 
-/** Until it is registered with the collector: its proxy, and the reference made before it. */
+/** A reference with its proxy and the reference made before it, until it is registered with the garbage collector. */
 class Registered extends Reference {
   proxy: object | null;
   next: Registered | null;
@@ -89,8 +89,9 @@ class Registered extends Reference {
   }
 }
 
-// Registering costs more than a call. As in collect.ts it waits for the end of the tick, and for those still alive. A list
-// through the references: an array would be old, and each young object that is stored in it would be noted by the collector.
+// Registering costs more than a call. As in collect.ts it waits for the end of the tick and skips released references.
+// The references form a linked list. An array would be old, and the collector would record each young object that is
+// stored in it.
 const BATCH = 1024;
 let pending: Registered | null = null;
 let pendingCount = 0;
@@ -125,7 +126,7 @@ function registerLater(reference: Registered, proxy: object): void {
   } else if (pendingCount >= BATCH) registerPending();
 }
 
-/** A reference that is disposed at once, as most results are, leaves the list as it was. */
+/** A reference that is disposed right after it was made, as most results are, leaves the list. */
 function disposeReference(reference: Registered): void {
   if (pending === reference) {
     pending = reference.next;
@@ -137,8 +138,8 @@ function disposeReference(reference: Registered): void {
 }
 
 /**
- * What all proxies stand for. A function, so that they can be called; nothing of it is ever changed. Node's console inspects it
- * instead of the proxy, and calls what it finds there on the proxy.
+ * The target of all proxies. It is a function, so that proxies can be called, and it never changes. Node's console
+ * inspects the target instead of the proxy, and calls the methods that it finds there on the proxy.
  */
 const target = Object.assign(() => {}, {
   [Symbol.for('nodejs.util.inspect.custom')](this: unknown): string {
@@ -150,7 +151,7 @@ const target = Object.assign(() => {}, {
   },
 });
 
-/** The rare traps. In a class of their own, because V8 looks a trap up at each use, through all methods of a class. */
+/** The rare traps. In a separate class, because V8 looks up a trap at each use, through all methods of a class. */
 class RareTraps extends Registered {
   getPrototypeOf(): object {
     return Function.prototype;
@@ -164,7 +165,7 @@ class RareTraps extends Registered {
     return undefined;
   }
 
-  // All proxies share the target.
+  // All proxies share the target, so properties cannot be defined.
   defineProperty(): boolean {
     return false;
   }
@@ -184,10 +185,11 @@ class RareTraps extends Registered {
 
 type Method = (reference: Registered, ...args: never[]) => unknown;
 
-/** What every Python object can do besides what Python knows of it. */
+/** Methods of every Python object besides its Python attributes. */
 function methodsOf({ perform, consume }: Operations): Record<symbol, Method> {
   function* iterate(reference: Reference): Generator<unknown> {
-    // Held for all of the loop, which may go on over many ticks: else the collector would release the iterator.
+    // Keep the iterator during the whole loop, which may last many ticks. Otherwise the garbage collector would release
+    // it.
     const iterator = perform(Operation.iterate, reference);
     const found = findReference(iterator) as Registered;
     try {
@@ -198,7 +200,7 @@ function methodsOf({ perform, consume }: Operations): Record<symbol, Method> {
     }
   }
   return {
-    /** For other consumers; `fromDLPack` takes the shorter way. */
+    /** For other consumers. `fromDLPack` takes a shorter way. */
     [DLPACK]: (reference, request: DLPackRequest = {}) => {
       checkObject(request, '{ copy: true }');
       const { device: wanted, copy = null, stream = null } = request;
@@ -233,12 +235,12 @@ export function defineProxies(operations: Operations): (handle: number) => objec
   const importModule = (name: string) => perform(Operation.import, null, name);
   const take = (object: unknown) => new Tensor(operations.consume(findReference(object) as Reference, null));
 
-  /** A method of the proxy itself, because the value may need the object longer than the call. */
+  /** A method of the proxy itself, because the value may need the object longer than this call. */
   function valueOfThis(this: unknown): unknown {
     return tvmFfiValue(this, importModule, take);
   }
 
-  /** The reference of an object is the handler of its proxy: one object for both. */
+  /** The reference of a Python object is also the handler of its proxy, which saves an object. */
   class Traps extends RareTraps implements ProxyHandler<typeof target> {
     has(_target: unknown, name: string | symbol): boolean {
       return typeof name === 'symbol' && name in methods;

@@ -12,7 +12,7 @@ export class PythonStorage extends NativeStorage {
     super(handle, nbytes, false);
   }
 
-  /** The next operation drops the object on its way: taking the GIL once more costs as much as the rest of an import. */
+  /** The next operation also drops the object, because taking the GIL again costs as much as the rest of an import. */
   protected override giveBack(handle: number): void {
     returnStorage(handle);
   }

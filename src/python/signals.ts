@@ -1,5 +1,6 @@
 /**
- * Signals stay the JavaScript runtime's: what a library took during a tick is put back at its end.
+ * Signals belong to the JavaScript runtime: handlers that a library replaced during a tick are restored at the end of
+ * the tick.
  *
  * @module
  */
@@ -8,7 +9,7 @@ import { binding } from './binding.js';
 
 let isDue = false;
 
-/** Called for every operation: checking all signals takes a few microseconds, so that happens once for a tick. */
+/** Called for every operation. Checking all signals takes a few microseconds, so it happens once per tick. */
 export function keepSignalsLater(): void {
   if (isDue) return;
   isDue = true;

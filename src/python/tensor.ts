@@ -15,17 +15,17 @@ import type { PyObject } from './object.js';
 import { hold, performConversion, wrap } from './operations.js';
 import { findReference, type Reference } from './reference.js';
 
-/** What can become a Python tensor: a tensor, or anything else that `fromDLPack` takes. */
+/** A value that can become a Python tensor: a tensor, or anything else that `fromDLPack` accepts. */
 export type TensorSource = TensorView | DLPackProducer;
 
 export interface TensorOptions {
-  /** true: a copy, always; false: never, throw instead; null: only when needed. */
+  /** true: always copy; false: never copy, throw instead; null: copy only when needed. */
   copy?: boolean | null;
 }
 
 const optionNames: OptionNames<TensorOptions> = { copy: true };
 
-/** The tensor as an object of a Python class; without a class as a `dlpack.Tensor`. */
+/** The tensor as an object of a Python class. Without a class it becomes a `dlpack.Tensor`. */
 export function makeTensor(source: TensorSource, type?: PyObject, options?: TensorOptions): PyObject {
   const reference = type === undefined || type === null ? null : findReference(type);
   if (reference === null && type !== undefined && type !== null) {
@@ -33,7 +33,7 @@ export function makeTensor(source: TensorSource, type?: PyObject, options?: Tens
   }
   if (options !== undefined) checkOptions(options, optionNames, '{ copy: true }');
   const copy = options?.copy ?? null;
-  // Not `instanceof` for a function, which would ask a Python object for its prototype.
+  // No `instanceof` for a function, because it would call Python for the prototype of a Python object.
   if (typeof source === 'object' && source instanceof TensorView) return convert(source, reference, copy);
   if ((typeof source !== 'object' && typeof source !== 'function') || source === null || !(DLPACK in source)) {
     throw new ArgumentTypeError('source', 'a Tensor', source);

@@ -7,17 +7,17 @@
 
 import { ArgumentTypeError } from '../errors.js';
 
-/** A value that this module gets from Python. */
-// biome-ignore lint/suspicious/noExplicitAny: what a Python object has is known to Python alone
+/** A value from Python. */
+// biome-ignore lint/suspicious/noExplicitAny: only Python knows the attributes of a Python object
 type PyObject = any;
 
-/** Methods of every Python object with these names; the specification is in docs/guides/tvm-ffi.md. */
+/** The names of two methods of every Python object. docs/guides/tvm-ffi.md specifies them. */
 export const TVM_FFI_VALUE = Symbol.for('tvm_ffi.value');
 const TVM_FFI_OBJECT = Symbol.for('tvm_ffi.object');
 
 /**
- * Decides what an object is: True for a tensor, False for a function that JavaScript can call, None for an object that only
- * Python's tvm_ffi could pass on, else the value to pass: most often an object of Python's tvm_ffi.
+ * Classifies an object: True for a tensor, False for a function that JavaScript can call, None for an object that only
+ * Python's tvm_ffi could pass on. Otherwise returns the value to pass, most often an object of Python's tvm_ffi.
  */
 const CONVERT = `
 def convert(value):
@@ -42,7 +42,7 @@ function compile(importModule: (name: string) => PyObject): (object: PyObject) =
 
 let convert: ((object: PyObject) => PyObject) | null = null;
 
-/** The value that TVM-FFI gets for a Python object. `take` makes a Tensor of an object that is one. */
+/** The value that TVM-FFI receives for a Python object. `take` makes a Tensor from an object that is a tensor. */
 export function tvmFfiValue(
   object: PyObject,
   importModule: (name: string) => PyObject,

@@ -1,5 +1,5 @@
 /**
- * A tensor described for another process: its memory, by the backend of its device, and its layout.
+ * A description of a tensor for another process: its memory, from the backend of its device, and its layout.
  *
  * @module
  */
@@ -16,13 +16,13 @@ import type { StreamArgument } from '../stream.js';
 import { convertElements } from '../values/convert.js';
 
 /**
- * A tensor for another process. Plain values: JSON, `postMessage`, `process.send` and sockets carry it. It keeps nothing
- * alive: the tensor it describes must live, in its own process, as long as another process has it open.
+ * A tensor for another process, in plain values that JSON, `postMessage`, `process.send` and sockets can carry. It
+ * keeps nothing alive: the described tensor must live in its own process while another process has it open.
  */
 export interface SharedTensor extends SharedMemory {
   /** The version of this format. */
   readonly version: 1;
-  /** What kind of device the memory belongs to. */
+  /** The kind of device of the memory. */
   readonly kind: DeviceKind;
   readonly dtype: DType;
   readonly shape: readonly number[];
@@ -33,7 +33,7 @@ export interface SharedTensor extends SharedMemory {
   readonly padded: boolean;
 }
 
-/** `copy`: host memory that other processes cannot open is copied once; the copy lives as long as the tensor's memory. */
+/** `copy`: copies host memory that other processes cannot open. The copy lives as long as the tensor's memory. */
 export function describeTensor(descriptor: Descriptor, sync: boolean, copy: boolean): SharedTensor {
   const { device, dtype } = descriptor;
   const sharing = sharingOf(device);
@@ -65,7 +65,7 @@ function copyForOthers(source: Descriptor): Descriptor {
   return copy;
 }
 
-/** The tensor of a description. Getters of the object run once each, here and nowhere else. */
+/** Opens the tensor of a description. Getters of the object run only here, once each. */
 export function openDescription(description: object, stream: StreamArgument): Descriptor {
   const fields: Record<string, unknown> = { ...description };
   if (fields.version !== 1) {
@@ -96,7 +96,7 @@ function sharingOfKind(kind: unknown): SharingBackend {
   return sharingOf(device);
 }
 
-/** A layout whose values have their types. */
+/** A layout whose types were checked. */
 interface Layout {
   readonly dtype: DTypeInfo;
   readonly shape: readonly number[];
@@ -120,7 +120,7 @@ function readLayout({ dtype: name, shape, strides, bitOffset, readonly, padded }
   };
 }
 
-/** The bytes of an allocation that a layout reaches; null without elements. */
+/** The bytes of an allocation that the elements occupy; null without elements. */
 function rangeOf(
   { dtype, shape, strides, bitOffset, flags }: Layout,
   size: number,
@@ -128,7 +128,7 @@ function rangeOf(
   const span = spanOf(shape, strides);
   if (span === null) return null;
   const isPacked = dtype.isSubByte && (flags & Flag.subBytePadded) === 0;
-  // Packed elements lie at whole steps from some byte on, all others where their address is aligned.
+  // Packed elements start a whole number of elements after some byte, all others at aligned addresses.
   const unit = isPacked ? dtype.itemBits & -dtype.itemBits : dtype.alignment * 8;
   if (bitOffset % unit !== 0) {
     throw new LayoutError(

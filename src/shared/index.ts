@@ -1,5 +1,5 @@
 /**
- * `dlpack/shared`: one tensor in several threads of a process, or in several processes, over one memory.
+ * `dlpack/shared`: one tensor in several threads of a process, or in several processes, over the same memory.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The two verbs: `shareTensor` describes a tensor for another thread or process, `openTensor` opens it there.
+ * The two functions: `shareTensor` describes a tensor for another thread or process, `openTensor` opens it there.
  *
  * @module
  */
@@ -17,13 +17,15 @@ import { describeTensor, openDescription, type SharedTensor } from './descriptio
 import { type IssuedToken, issueToken, openToken, type TensorToken } from './token.js';
 
 export interface ShareOptions {
-  /** Who opens the tensor: another thread of this process, which is the default, or another process of this machine. */
+  /**
+   * Where the tensor is opened: in another thread of this process (the default), or in another process of this machine.
+   */
   with?: 'worker' | 'process';
-  /** For processes. false: no event behind the work on the tensor; the program orders the two sides by other means. */
+  /** For processes. false: adds no event after the work on the tensor, so the program orders the two sides itself. */
   sync?: boolean;
   /**
-   * For processes. false: throws for host memory that other processes cannot open, instead of copying it once. The copy
-   * lives as long as the tensor's own memory; each call makes another one.
+   * For processes. false: throws for host memory that other processes cannot open, instead of copying it. The copy
+   * lives as long as the tensor's own memory, and each call makes another copy.
    */
   copy?: boolean;
 }
@@ -31,18 +33,20 @@ export interface ShareOptions {
 const shareNames: OptionNames<ShareOptions> = { with: true, sync: true, copy: true };
 
 export interface OpenOptions {
-  /** The stream that waits for the work on the tensor; without it, the current stream of the device. */
+  /** The stream that waits for the work on the tensor. The default is the current stream of the device. */
   stream?: StreamArgument;
 }
 
 const openNames: OptionNames<OpenOptions> = { stream: true };
 
 /**
- * With a worker: a token for `postMessage`. Each message holds a reference of its own, and both sides dispose in any order.
+ * With a worker: returns a token for `postMessage`. Each message holds its own reference, and both sides may dispose in
+ * any order.
  *
- * With a process: plain values that any channel carries. Host memory (on Linux) that was not made as `shareable` is copied once.
- * Work on a device that was queued here comes first there. Keep the tensor until the other process has opened it, for device
- * memory until that process has released its own: neither the driver nor the collector knows that it is used.
+ * With a process: returns plain values that any channel can carry. Host memory (on Linux) that was not allocated as
+ * `shareable` is copied once. The other process waits for device work that was queued here. Keep the tensor until the
+ * other process has opened it, and for device memory until that process has released it, because neither the driver nor
+ * the garbage collector knows that it is in use.
  */
 export function shareTensor(tensor: TensorView, options?: ShareOptions & { with?: 'worker' }): IssuedToken;
 export function shareTensor(tensor: TensorView, options: ShareOptions & { with: 'process' }): SharedTensor;
@@ -83,7 +87,7 @@ export function openTensor<D extends DType = DType>(
   return new Tensor<D>(opened);
 }
 
-/** The stream waits for the work of the other thread. */
+/** Makes the stream wait for the work of the other thread. */
 function orderBefore(descriptor: Descriptor, stream: StreamArgument): void {
   const { device } = descriptor;
   const backend = device.isHostAccessible ? null : getDeviceBackend(device);

@@ -1,5 +1,5 @@
 /**
- * Tensors for another thread of the process: a token that `postMessage` carries.
+ * Tokens: `postMessage` carries a token for a tensor to another thread of the process.
  *
  * @module
  */
@@ -18,25 +18,25 @@ import type { TensorView } from '../view.js';
 const { i32, u32, u64 } = wire;
 
 /**
- * Stands for a tensor in a message. Each time it is serialised it issues a ticket with a reference of its own, good for
- * one `openTensor`; a token that is never posted holds nothing.
+ * Represents a tensor in a message. Each time the token is serialised it issues a ticket with its own reference, valid
+ * for one `openTensor`. A token that is never posted holds nothing.
  */
 export interface TensorToken {
   readonly dlpackTicket: string;
 }
 
-/** A token on the side that made it. */
+/** A token in the thread that made it. */
 export interface IssuedToken extends TensorToken {
-  /** Revokes the tickets that no receiver has opened, for messages that were never read. Returns how many. */
+  /** Revokes the tickets that no receiver has opened, for messages that were never read. Returns their number. */
   revoke(): number;
 }
 
-/** A token for `postMessage`. The tensor itself must be alive when the message is posted. */
+/** Makes a token for `postMessage`. The tensor must be alive when the message is posted. */
 export function issueToken(tensor: TensorView): IssuedToken {
   checkTensor(tensor);
   const issued: string[] = [];
   return Object.defineProperties({} as IssuedToken, {
-    // A getter, because structured clone reads it once for each message: one ticket for each receiver.
+    // A getter, because structured clone reads it once for each message, and each receiver needs its own ticket.
     dlpackTicket: {
       enumerable: true,
       get: () => {
@@ -60,7 +60,7 @@ export function issueToken(tensor: TensorView): IssuedToken {
   });
 }
 
-/** The tensor of a token that arrived in a message. Each message can be opened once. */
+/** Opens the tensor of a token that arrived in a message. Each message can be opened once. */
 export function openToken(ticket: unknown): Descriptor {
   if (typeof ticket !== 'string' || !/^[0-9a-f]{32}$/.test(ticket)) {
     throw new ArgumentTypeError('description.dlpackTicket', '32 hexadecimal digits of shareTensor()', ticket);
@@ -70,7 +70,7 @@ export function openToken(ticket: unknown): Descriptor {
   return descriptor;
 }
 
-/** The tensor of a ticket, or the status that says why there is none. */
+/** The tensor of a ticket, or the status that explains why there is none. */
 function redeem(ticket: string): Descriptor | number {
   const binding = native();
   const slot = enter(TicketRequest.WORDS);
@@ -87,7 +87,7 @@ function redeem(ticket: string): Descriptor | number {
 }
 
 function issueTicket(tensor: TensorView): string {
-  // Random, so that a ticket can be neither guessed nor counted up.
+  // Random, so that a ticket cannot be guessed or derived from another ticket.
   const [low, high] = crypto.getRandomValues(new BigUint64Array(2)) as unknown as [bigint, bigint];
   withMemory(checkTensor(tensor).shared(), null, (ready) => {
     const binding = native();

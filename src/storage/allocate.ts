@@ -13,7 +13,7 @@ import { Descriptor, Flag } from './descriptor.js';
 import { type DeviceBackend, getDeviceBackend, type SharingBackend } from './device-backend.js';
 import type { Storage } from './storage.js';
 
-// Most tensors have the shape of the one before, and arrays never change once made: those two are shared.
+// Most tensors have the shape of the tensor before them. Arrays never change, so both tensors share them.
 let lastShape: readonly number[] = [];
 let lastStrides: readonly number[] = [];
 
@@ -39,7 +39,7 @@ function backendOf(device: DeviceInfo): DeviceBackend {
   );
 }
 
-/** Zero bits in all of a storage. */
+/** Fills a storage with zero bits. */
 export function clearStorage(storage: Storage, device: DeviceInfo): void {
   if (storage.nbytes === 0) return;
   if (!device.isHostAccessible) {
@@ -82,7 +82,7 @@ function rowMajor(
   return new Descriptor(storage, dtype, device, lastShape, lastStrides, 0, flags);
 }
 
-/** What shares memory of a device with other processes. */
+/** The part of a backend that shares memory of a device with other processes. */
 export function sharingOf(device: DeviceInfo): SharingBackend {
   const sharing = device.kind === 'cpu' ? (getBackend()?.sharing ?? null) : backendOf(device).sharing;
   if (sharing === null) throw cannotShare(device);
@@ -104,7 +104,7 @@ export function allocateShareable(
   return rowMajor(storage, dtype, device, shape, kept);
 }
 
-/** Memory that no other process can open. */
+/** The error for memory that no other process can open. */
 export function cannotShare({ name }: DeviceInfo): UnsupportedDeviceError {
   return new UnsupportedDeviceError(
     name,

@@ -1,5 +1,5 @@
 /**
- * Descriptors over typed arrays: the memory shared, or taken from JavaScript.
+ * Descriptors over typed arrays, whose memory is shared with or taken from JavaScript.
  *
  * @module
  */
@@ -22,17 +22,17 @@ export interface WrapOptions<D extends DType> extends FromOptions<D> {
   /** Bytes from the start of the array to the first element. */
   byteOffset?: number;
   readonly?: boolean;
-  /** Elements narrower than a byte lie in a byte each, as in NumPy, instead of packed. */
+  /** Each element narrower than a byte has its own byte, as in NumPy, instead of being packed. */
   padded?: boolean;
 }
 
-/** A typed array as a tensor over the same memory, with everything checked. */
+/** A descriptor over the memory of a typed array, with everything checked. */
 export function describeArray(array: TypedArray, dtype: DTypeInfo, options: WrapOptions<DType>): Descriptor {
   const { buffer, start, byteLength } = regionOf(array);
   if (byteLength === 0) checkAttached(buffer);
   const byteOffset = options.byteOffset ?? 0;
   checkCount(byteOffset, 'byteOffset');
-  // Alignment counts from the start of the buffer, where typed arrays count from.
+  // Alignment counts from the start of the buffer, as for typed arrays.
   if ((start + byteOffset) % dtype.alignment !== 0) {
     throw new BufferError(
       `Expected memory aligned to ${dtype.alignment} bytes for ${dtype.name} but the array starts at byte ${start + byteOffset} of its buffer; use Tensor.from to copy it`,
@@ -40,7 +40,7 @@ export function describeArray(array: TypedArray, dtype: DTypeInfo, options: Wrap
   }
   const padded = options.padded === true;
   const room = Math.floor(((byteLength - byteOffset) * 8) / strideBits(dtype, padded));
-  const { shape: wanted, strides: steps } = options; // once: getters may answer differently
+  const { shape: wanted, strides: steps } = options; // read once, because getters may return different values
   const shape =
     wanted === undefined ? checkShape([room]) : steps === undefined ? inferRoom(wanted, room) : checkShape(wanted);
   const strides = steps === undefined ? rowMajorStrides(shape) : checkStrides(steps, shape);
@@ -49,12 +49,12 @@ export function describeArray(array: TypedArray, dtype: DTypeInfo, options: Wrap
   return new Descriptor(storage, dtype, cpu, shape, strides, byteOffset * 8, flags).checkBounds();
 }
 
-/** A shape; one length of -1 is what the room allows. */
+/** A checked shape. One length of -1 becomes the largest that fits. */
 function inferRoom(wanted: readonly number[], room: number): readonly number[] {
   return Array.isArray(wanted) && wanted.includes(-1) ? inferShape(wanted, room) : checkShape(wanted);
 }
 
-/** Memory that went elsewhere leaves a buffer without bytes, which cannot be told from an empty one by its length. */
+/** Throws for a detached buffer. Its length is 0, so the length cannot distinguish it from an empty buffer. */
 export function checkAttached(buffer: ArrayBufferLike): void {
   if (!isDetached(buffer)) return;
   throw new BufferError(
@@ -69,7 +69,7 @@ export function bytesOf(buffer: ArrayBufferLike): TypedArray {
   return new Uint8Array(buffer);
 }
 
-/** The buffer under another object that user code never sees; same address. */
+/** Moves the memory to a new buffer object that user code never sees, at the same address. */
 export function moveBuffer(array: TypedArray): ArrayBuffer {
   const { buffer, byteLength } = regionOf(array);
   if (isShared(buffer)) {
@@ -83,7 +83,7 @@ export function moveBuffer(array: TypedArray): ArrayBuffer {
       `Expected an array over its whole buffer but it covers ${byteLength} of ${whole} bytes, and moving would detach the rest; use Tensor.from or Tensor.wrap`,
     );
   }
-  // structuredClone, not buffer.transfer(): it is the one that respects buffers marked as untransferable.
+  // structuredClone, not buffer.transfer(), because only structuredClone respects buffers marked as untransferable.
   let moved: ArrayBuffer;
   try {
     moved = clone(buffer, { transfer: [buffer] }) as ArrayBuffer;

@@ -1,6 +1,6 @@
 /**
- * What the core asks of native code, when there is any. The core imports no addon: the entry for Node, Bun and Deno
- * registers a backend, and a browser has none.
+ * The functions that the core needs from native code, where it exists. The core does not import the addon: the entry
+ * for Node, Bun and Deno registers a backend, and a browser has none.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { Descriptor } from './descriptor.js';
 import type { SharingBackend } from './device-backend.js';
 import { HeapStorage, type Storage } from './storage.js';
 
-/** Elements of one scalar type into another. Offsets and steps are bits; axes are the outermost first. */
+/** One run that copies or casts elements of one scalar type. Offsets and steps are in bits, outer axes come first. */
 export interface Pass {
   readonly from: DTypeInfo;
   readonly to: DTypeInfo;
@@ -27,17 +27,17 @@ export interface Backend {
   allocate(nbytes: number, device: DeviceInfo, isZeroed: boolean): Storage | null;
   /** Takes over a buffer that nobody else refers to, so that native code may keep its address; null when it must not. */
   adopt(buffer: ArrayBuffer): Storage | null;
-  /** The tensor in a type-tagged native external, or null when the value is none. A copy of one that is misaligned. */
+  /** The tensor in a type-tagged native external, or null for any other value. A misaligned tensor is copied. */
   importExternal(value: unknown, copy: boolean | null): Descriptor | null;
-  /** Memory at a native address that lives until `deleter` is called, on this thread. */
+  /** Memory at a native address. `deleter` releases it and is called on this thread. */
   importAddress(address: bigint, nbytes: number, deleter: () => void): Storage;
-  /** The address of byte 0. For JavaScript memory it is good as long as the buffer is held and not detached. */
+  /** The address of byte 0. For JavaScript memory it is valid while the buffer is referenced and not detached. */
   addressOf(storage: Storage): bigint;
-  /** A type-tagged native external with a reference of its own, or null when the memory has no stable address. */
+  /** A type-tagged native external with its own reference, or null when the memory has no stable address. */
   exportExternal(descriptor: Descriptor): unknown;
-  /** Runs one pass of a copy or cast; false, with nothing written, when this backend has none for it. */
+  /** Runs one pass of a copy or cast. Returns false, with nothing written, if it is not supported. */
   convert?(pass: Pass, source: Storage, target: Storage): boolean;
-  /** The same on another thread, or null. The caller keeps both storages until it is done. */
+  /** As `convert`, on another thread, or null. The caller keeps both storages until the promise settles. */
   convertAsync?(pass: Pass, source: Storage, target: Storage): Promise<void> | null;
   /** Host memory for other processes. */
   readonly sharing: SharingBackend;
@@ -47,12 +47,12 @@ export interface Backend {
 
 let backend: (() => Backend | null) | null = null;
 
-/** Called by the entry of a runtime with native code. `find` runs at each use: the addon may come later. */
+/** The entry of a runtime with native code calls this. `find` runs at each use, as the addon may be loaded later. */
 export function setBackend(find: () => Backend | null): void {
   backend = find;
 }
 
-/** The backend, or null where there is none. */
+/** The backend, or null if there is none. */
 export function getBackend(): Backend | null {
   return backend === null ? null : backend();
 }

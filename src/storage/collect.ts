@@ -1,24 +1,24 @@
 /**
  * Release by the garbage collector, for storages whose last Tensor was never disposed.
  *
- * Registering costs as much as a whole exchange, so it is put off to the end of the tick and skipped for what was
+ * Registering costs as much as a whole exchange, so it waits until the end of the tick and skips storages that were
  * released by then. The list is bounded: a long synchronous loop registers in batches and keeps nothing alive for long.
  *
  * @module
  */
 
-/** What must be released. Runs at most once; must not refer to the storage it belongs to. */
+/** A release that runs at most once. It must not refer to the storage it belongs to. */
 export interface Owner {
   /** Idempotent. */
   free(): void;
 }
 
-/** Something that has been released when `refs` is zero. */
+/** A storage that can be collected. It has been released when `refs` is zero. */
 export interface Collectable {
   refs: number;
-  /** The one that waits behind it to be registered. */
+  /** The next storage in the list of storages to register. */
   nextPending: Collectable | null;
-  /** Called once, when the storage has outlived its tick: what the collector is to release. */
+  /** The release for the garbage collector to run. Called once, when the storage has outlived its tick. */
   makeOwner(): Owner;
 }
 
@@ -28,23 +28,22 @@ const registry = new FinalizationRegistry<Owner>((owner) => {
   try {
     owner.free();
   } catch {
-    // A foreign deleter threw while nobody is waiting for it: there is no caller to tell, and throwing here would
-    // end the process.
+    // A foreign deleter threw. There is no caller to report to, and throwing here would end the process.
   }
 });
 
-// As it was when this module was loaded, and no array methods: patched ones would be handed storages.
+// The method as it was when this module was loaded, and no array methods: patched methods would receive storages.
 const register = FinalizationRegistry.prototype.register.bind(registry) as (target: object, owner: Owner) => void;
 
 const endOfTick = globalThis.queueMicrotask;
 
-// A list through the storages: an array would be old, and each young storage that is put into it would be noted by the
-// garbage collector.
+// The storages form a linked list. An array would be old, and the garbage collector would record each young storage
+// that is stored in it.
 let pending: Collectable | null = null;
 let pendingCount = 0;
 let isRegistering = false;
 
-/** Has the storage released when it becomes unreachable before its last Tensor is disposed. */
+/** Registers the storage with the garbage collector, in case its last Tensor is never disposed. */
 export function collectLater(storage: Collectable): void {
   storage.nextPending = pending;
   pending = storage;
@@ -55,7 +54,7 @@ export function collectLater(storage: Collectable): void {
   } else if (pendingCount >= BATCH) registerPending();
 }
 
-/** The storage was released. What is released at once, as most are, leaves the list as it was. */
+/** Called when a storage is released. A storage that lived only briefly, as most do, leaves the list. */
 export function collectNever(storage: Collectable): void {
   if (pending !== storage) return;
   pending = storage.nextPending;

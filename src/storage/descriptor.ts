@@ -1,6 +1,6 @@
 /**
- * Descriptor: memory and how to read it. The immutable inside of every TensorView and Tensor, shared between those
- * that describe the same elements.
+ * Descriptor: memory and how to read it. It is the immutable content of every TensorView and Tensor, shared between
+ * those that describe the same elements.
  *
  * @module
  */
@@ -18,17 +18,17 @@ export const Flag = {
   subBytePadded: 4, // IS_SUBBYTE_TYPE_PADDED
 } as const;
 
-/** The flags that have a meaning here; others are accepted and not passed on. */
+/** The flags that this package understands. Others are accepted and not passed on. */
 export const KNOWN_FLAGS = Flag.readOnly | Flag.isCopied | Flag.subBytePadded;
 
-/** By hand: a patched Array.prototype.slice would be handed the original. */
+/** Written by hand, because a patched Array.prototype.slice would receive the original. */
 function frozenCopy(values: readonly number[]): readonly number[] {
   const copy: number[] = [];
   for (let i = 0; i < values.length; i++) copy[i] = values[i] as number;
   return Object.freeze(copy);
 }
 
-/** What is made of a descriptor on demand: most tensors that pass through need none of it. */
+/** Values that a descriptor computes on demand, because most tensors need none of them. */
 interface Made {
   data: TypedArray | null;
   view: DataView | null;
@@ -42,11 +42,11 @@ export class Descriptor {
   readonly device: DeviceInfo;
   readonly shape: readonly number[];
   readonly strides: readonly number[];
-  /** From byte 0 of the storage to the first element. A multiple of eight except inside packed sub-byte types. */
+  /** Bits from byte 0 of the storage to the first element. A multiple of eight except inside packed sub-byte types. */
   readonly bitOffset: number;
   /** Only {@link shared} changes them. */
   flags: number;
-  /** The TVM-FFI object of this tensor, once a call has needed one. It is released with the storage. */
+  /** The TVM-FFI object of this tensor, once a call has needed it. It is released with the storage. */
   tvmObject: object | null;
   private made: Made | null;
 
@@ -75,14 +75,14 @@ export class Descriptor {
     return this.made;
   }
 
-  /** The shape as user code may see it: nothing it does can change what the native core relies on. */
+  /** The shape for user code: a copy, so that user code cannot change what the native core relies on. */
   get publicShape(): readonly number[] {
     const made = this.cache();
     made.shape ??= frozenCopy(this.shape);
     return made.shape;
   }
 
-  /** The strides as user code may see them. */
+  /** The strides for user code. */
   get publicStrides(): readonly number[] {
     const made = this.cache();
     made.strides ??= frozenCopy(this.strides);
@@ -118,7 +118,7 @@ export class Descriptor {
     return { shape: this.shape, strides: this.strides, offset: 0 };
   }
 
-  /** Another arrangement of elements of this one. A copy's sole ownership does not extend to views of it. */
+  /** A descriptor with another layout over the same elements. Views do not keep the flag of a solely owned copy. */
   derive(layout: Layout): Descriptor {
     return new Descriptor(
       this.storage,
@@ -131,27 +131,27 @@ export class Descriptor {
     );
   }
 
-  /** The same elements in another storage that holds the same bytes. */
+  /** The same descriptor over another storage that holds the same bytes. */
   withStorage(storage: Storage): Descriptor {
     return new Descriptor(storage, this.dtype, this.device, this.shape, this.strides, this.bitOffset, this.flags);
   }
 
   /**
-   * This descriptor, about to be given to someone else. A copy that a producer made for one consumer is solely owned no
-   * longer: a flag that survived would let the next consumer take shared memory for a copy of its own.
+   * This descriptor, before it is handed to someone else. A copy that a producer made for one consumer then has more
+   * than one owner, so its flag is cleared. Otherwise the next consumer would take shared memory for its own copy.
    */
   shared(): this {
     if ((this.flags & Flag.isCopied) !== 0) this.flags &= ~Flag.isCopied;
     return this;
   }
 
-  /** Elements start where the dtype allows, counted from the start of the storage. */
+  /** True when the elements are aligned for the dtype, relative to the start of the storage. */
   get isAligned(): boolean {
     const { dtype } = this;
     return this.bitOffset % (dtype.isSubByte && !this.isPadded ? 8 : dtype.alignment * 8) === 0;
   }
 
-  /** Throws unless every element lies inside the storage and starts where the dtype allows. */
+  /** Throws unless every element lies inside the storage and is aligned for the dtype. */
   checkBounds(): this {
     const { shape, strides, dtype } = this;
     if (!this.isAligned) {
@@ -182,7 +182,7 @@ export class Descriptor {
     return this;
   }
 
-  /** Host memory of the storage, for element access. */
+  /** The host memory of the storage, for element access. */
   view(): DataView {
     this.checkHost();
     const { storage } = this;

@@ -1,5 +1,6 @@
 /**
- * What the core asks of a module that knows a kind of device, such as `dlpack/cuda`. Such modules register here.
+ * The functions that the core needs from a module for a kind of device, such as `dlpack/cuda`. Such modules register
+ * here.
  *
  * @module
  */
@@ -9,9 +10,9 @@ import type { StreamArgument } from '../stream.js';
 import type { Descriptor } from './descriptor.js';
 import type { Storage } from './storage.js';
 
-/** Where the memory of another process lies. Plain values: every channel carries them. */
+/** Describes the memory of another process in plain values, which every channel can carry. */
 export interface SharedMemory {
-  /** A name of the device that every process of the machine knows: the UUID of a CUDA device. */
+  /** The name by which every process of the machine knows the device: the UUID of a CUDA device. */
   readonly device: string;
   /** The process that allocated the memory, 16 hexadecimal digits. */
   readonly process: string;
@@ -19,19 +20,22 @@ export interface SharedMemory {
   readonly memory: string | null;
   /** Bytes of the allocation. */
   readonly size: number;
-  /** From the start of the allocation to the first element. A multiple of eight except inside packed sub-byte types. */
+  /** Bits from the start of the allocation to the first element. A multiple of 8 except in packed sub-byte types. */
   readonly bitOffset: number;
-  /** The driver's handle of an event behind the work on the tensor, in hexadecimal digits; null: there is nothing to wait for. */
+  /**
+   * The driver's handle of an event after the work on the tensor, in hexadecimal digits; null when there is no work to
+   * wait for.
+   */
   readonly event: string | null;
 }
 
-/** Memory for other processes. The functions check what only the backend knows; `dlpack/shared` checks the layout. */
+/** Shares memory with other processes. The backend checks the memory, and `dlpack/shared` checks the layout. */
 export interface SharingBackend {
   /** Memory that {@link share} accepts. */
   allocate(nbytes: number, device: DeviceInfo): Storage;
-  /** Describes the memory of a tensor. `sync` adds an event behind the work that is queued on it. */
+  /** Describes the memory of a tensor. `sync` adds an event after the work that is queued on it. */
   share(descriptor: Descriptor, sync: boolean): SharedMemory;
-  /** The bytes from `start` to `end` of an allocation. `stream` waits for the event. */
+  /** Opens the bytes from `start` to `end` of an allocation. `stream` waits for the event. */
   open(shared: SharedMemory, start: number, end: number, stream: StreamArgument, isReadOnly: boolean): OpenedMemory;
 }
 
@@ -40,23 +44,23 @@ export interface OpenedMemory {
   readonly device: DeviceInfo;
 }
 
-/** What the core asks of a module that knows a kind of device (`dlpack/cuda`). The core imports none: they register. */
+/** A module for a kind of device (`dlpack/cuda`). The core does not import such modules: they register. */
 export interface DeviceBackend {
   allocate(nbytes: number, device: DeviceInfo): Storage;
-  /** Every element into the target's place; same dtype, and at least one of them on a device of this backend. */
+  /** Copies every element into the target. Both have the same dtype, and at least one is on this backend's device. */
   copy(source: Descriptor, target: Descriptor): void;
-  /** The same without blocking. The caller keeps both storages alive. */
+  /** As `copy`, without blocking. The caller keeps both storages alive. */
   copyAsync(source: Descriptor, target: Descriptor): Promise<void>;
-  /** Zero bits in all of a storage of this backend. */
+  /** Fills a storage of this backend with zero bits. */
   clear(storage: Storage, device: DeviceInfo): void;
   /**
-   * The producer's side of an exchange: what the consumer queues on `stream` from now on finds the data ready. Numbers as in
-   * the array API; null is the default stream, -1 asks for nothing.
+   * The producer's side of an exchange: work that the consumer queues on `stream` from now on finds the data ready.
+   * Numbers as in the array API: null is the default stream, -1 asks for no synchronisation.
    */
   handOver(descriptor: Descriptor, stream: bigint | null): void;
   /**
-   * The consumer's side: the data is ready for what `stream` gets from now on. Work here starts after that, whatever stream it
-   * is on. Numbers as above.
+   * The consumer's side of an exchange: the data is ready for work that `stream` gets from now on. Work on other
+   * streams here is ordered after that. Numbers as above.
    */
   follow(descriptor: Descriptor, stream: bigint | null): void;
   /** The current stream of a device on this thread, as the driver names it. */
@@ -65,7 +69,7 @@ export interface DeviceBackend {
   streamHandle(device: DeviceInfo, stream: StreamArgument): bigint;
   /** Runs `action` with a stream as the current one of a device on this thread. */
   useStream<T>(device: DeviceInfo, stream: StreamArgument, action: () => T): T;
-  /** The CUDA Array Interface of memory that streams of CUDA work on; undefined for other memory. */
+  /** The CUDA Array Interface of memory on a CUDA device or in managed memory; undefined for other memory. */
   arrayInterface(descriptor: Descriptor): object | undefined;
   /** null: memory of these devices cannot be shared with other processes. */
   readonly sharing: SharingBackend | null;
@@ -77,12 +81,12 @@ export function setDeviceBackend(kinds: readonly DeviceKind[], backend: DeviceBa
   for (const kind of kinds) deviceBackends.set(kind, backend);
 }
 
-/** The stream that a consumer on this thread names to a producer: the current one of a device that streams are known of. */
+/** The stream that a consumer on this thread names to a producer: the current stream, if a backend is loaded. */
 export function consumerStream(device: DeviceInfo): bigint | null {
   return device.isHostAccessible ? null : (getDeviceBackend(device)?.currentStream(device) ?? null);
 }
 
-/** True when some module for a device is loaded. */
+/** True when a module for any device is loaded. */
 export function hasDeviceBackend(): boolean {
   return deviceBackends.size > 0;
 }

@@ -1,6 +1,6 @@
 /**
- * Objects of another language: the module that knows them (`dlpack/python`) registers here, so that `fromDLPack` and
- * `dlpack/cuda` can take their tensors without importing it.
+ * Python objects: `dlpack/python` registers here, so that `fromDLPack` and `dlpack/cuda` can take their tensors without
+ * importing it.
  *
  * @module
  */
@@ -9,22 +9,22 @@ import type { DeviceInfo } from '../device.js';
 import type { Descriptor } from './descriptor.js';
 import type { Storage } from './storage.js';
 
-/** What a consumer asks a foreign object for, in the words of the array API. */
+/** A consumer's request to a foreign object, in the terms of the array API. */
 export interface ImportRequest {
   readonly copy: boolean | null;
   readonly device: DeviceInfo | null;
-  /** The stream that the consumer named, -1 for none; null: the current one. */
+  /** The stream that the consumer named, -1 for none; null for the current stream. */
   readonly stream: bigint | null;
 }
 
 let importObject: ((source: object, request: ImportRequest | null) => Descriptor | null) | null = null;
 
-/** Called by a module that knows objects of another world (Python's): their tensors without the detour over the protocol. */
+/** `dlpack/python` sets the function that takes a tensor from a Python object without the detour over the protocol. */
 export function setObjectImporter(load: (source: object, request: ImportRequest | null) => Descriptor | null): void {
   importObject = load;
 }
 
-/** The tensor of an object that such a module knows, or null. */
+/** The tensor of a Python object, or null for anything else. */
 export function importForeign(source: object, request: ImportRequest | null): Descriptor | null {
   return importObject === null ? null : importObject(source, request);
 }
@@ -36,21 +36,21 @@ export interface ArrayEntries {
   readonly pointer: bigint;
   readonly isReadOnly: boolean;
   readonly version: number;
-  /** Bytes; null: row-major. */
+  /** In bytes; null means row-major. */
   readonly strides: readonly number[] | null;
-  /** The maker's; null when there is nothing to wait for. */
+  /** The producer's stream; null when there is nothing to wait for. */
   readonly stream: bigint | null;
-  /** An object with an interface of its own. */
+  /** An object with its own interface. */
   readonly mask: unknown;
 }
 
-/** The CUDA Array Interface of an object of another world, which is kept until one of the functions is called. */
+/** The CUDA Array Interface of a Python object. It keeps the object until one of the functions is called. */
 export interface ForeignArray {
   /** The interface as JavaScript values. */
   readonly raw: unknown;
-  /** A storage that keeps the object, over memory that it does not know yet. */
+  /** Makes a storage that keeps the object, over memory that is set later. */
   hold(nbytes: number): Storage;
-  /** Lets go of the object. */
+  /** Drops the object. */
   drop(): void;
 }
 
@@ -61,18 +61,21 @@ type ArrayTaker = (source: object) => Descriptor | null;
 let readArray: ArrayReader | null = null;
 let takeArray: ArrayTaker | null = null;
 
-/** Called by a module that knows objects of another world: how their CUDA Array Interface is read, or taken, in one go. */
+/**
+ * `dlpack/python` sets the functions that read the CUDA Array Interface of a Python object entry by entry, or take its
+ * memory in one step.
+ */
 export function setArrayReader(read: ArrayReader, take: ArrayTaker): void {
   readArray = read;
   takeArray = take;
 }
 
-/** The memory of an object that such a module knows, checked; null where something needs a closer look. */
+/** The memory of a Python object, checked; null when its interface is unusual and must be read entry by entry. */
 export function takeForeignArray(source: object): Descriptor | null {
   return takeArray === null ? null : takeArray(source);
 }
 
-/** The interface of an object that such a module knows, or null. `isInterface`: the object is the interface itself. */
+/** The interface of a Python object, or null. `isInterface`: the object is the interface itself. */
 export function readForeignArray(source: object, isInterface: boolean): ForeignArray | null {
   return readArray === null ? null : readArray(source, isInterface);
 }

@@ -1,5 +1,5 @@
 /**
- * Tensors in memory of a user's allocator, and of the environment's.
+ * Tensors in memory from a user's allocator, or from the environment's allocator.
  *
  * @module
  */
@@ -12,14 +12,14 @@ import { getBackend } from './backend.js';
 import { Descriptor } from './descriptor.js';
 import { BufferStorage, bufferLength, type Storage } from './storage.js';
 
-/** What is to be allocated. */
+/** Describes the tensor to allocate. */
 export interface AllocRequest {
   readonly shape: readonly number[];
   /** In elements. */
   readonly strides: readonly number[];
   readonly dtype: DType;
   readonly device: Device;
-  /** Bytes that the elements reach over. */
+  /** Bytes from the first to the last byte of the elements. */
   readonly nbytes: number;
 }
 
@@ -29,11 +29,11 @@ export type AllocatedData = bigint | ArrayBufferLike | ArrayBufferView;
 /** A user's allocator. `freeData` is called exactly once for each `allocData` that returned. */
 export interface NDAllocator {
   allocData(request: AllocRequest): AllocatedData;
-  /** Gets the same request, and what `allocData` returned for it. */
+  /** Receives the same request and the value that `allocData` returned for it. */
   freeData(request: AllocRequest, data: AllocatedData): void;
 }
 
-/** Asks `allocator` for memory for a tensor of checked shape and strides. */
+/** Allocates memory with `allocator` for a tensor of checked shape and strides. */
 export function allocateWith(
   allocator: NDAllocator,
   shape: readonly number[],
@@ -113,12 +113,12 @@ function storageOver(
   return new BufferStorage(buffer, start, nbytes, free);
 }
 
-/** Makes a descriptor for a row-major tensor; null leaves it to this package. */
+/** Makes a descriptor for a row-major tensor. */
 export type EnvAllocator = (shape: readonly number[], dtype: DTypeInfo, device: DeviceInfo) => Descriptor;
 
 let environment: EnvAllocator | null = null;
 
-/** The allocator that kernels use too. For this package's other modules. */
+/** Sets the allocator that kernels use, too; null for this package's own. For this package's other modules. */
 export function setEnvAllocator(allocator: EnvAllocator | null): void {
   environment = allocator;
 }

@@ -1,8 +1,8 @@
 /**
  * Storage: a block of memory with a count of the Tensors in this environment that own it.
  *
- * Never shown to users: a Tensor keeps its storage in a private field, so nothing a program does can change what the
- * native core relies on.
+ * Users never see it: a Tensor keeps its storage in a private field, so no program can change what the native core
+ * relies on.
  *
  * @module
  */
@@ -12,19 +12,22 @@ import { type Collectable, collectLater, type Owner } from './collect.js';
 
 export type { Owner } from './collect.js';
 
-/** The part of WebGPU's `GPUBuffer` that matters here. Its `GPUDevice` travels beside it: two devices cannot share. */
+/**
+ * The part of WebGPU's `GPUBuffer` that this package uses. Its `GPUDevice` travels with it, because two devices cannot
+ * share a buffer.
+ */
 export interface GPUBufferLike {
   readonly size: number;
   readonly usage: number;
 }
 
 export abstract class Storage {
-  /** Owning Tensors. Zero: released. */
+  /** The number of owners. Zero means released. */
   refs: number;
   readonly nbytes: number;
-  /** Native objects over this memory that JavaScript holds for its descriptors; freed with it. */
+  /** Native objects that JavaScript holds for descriptors of this memory. They are freed with it. */
   attached: Set<Owner> | null;
-  /** For the collector. */
+  /** For collect.ts. */
   nextPending: Collectable | null;
 
   constructor(nbytes: number) {
@@ -34,19 +37,19 @@ export abstract class Storage {
     this.nextPending = null;
   }
 
-  /** Gives the memory back. Called once, by the last release. */
+  /** Frees the memory. Called once, by the last release. */
   protected abstract free(): void;
 
-  /** What gives the memory back when the collector finds the storage unreachable; must not refer to the storage. */
+  /** The release that runs when the garbage collector finds the storage unreachable. Must not refer to the storage. */
   abstract makeOwner(): Owner;
 
-  /** Where byte 0 lies in {@link buffer}. */
+  /** The offset of byte 0 in {@link buffer}. */
   abstract readonly start: number;
 
-  /** The host memory. Throws when there is none, or when its owner took it away. */
+  /** The host memory. Throws when there is none, or when its owner detached or shrank it. */
   abstract buffer(): ArrayBufferLike;
 
-  /** Makes writes through {@link buffer} visible where it is a copy (runtimes that forbid external buffers). */
+  /** Writes {@link buffer} back to the memory where it is a copy (runtimes that forbid external buffers). */
   commit(): void {}
 
   /** True when {@link buffer} is a copy of the memory. */
@@ -54,7 +57,7 @@ export abstract class Storage {
     return false;
   }
 
-  /** Called with each typed array that is handed out: what it shows must live as long as it does. */
+  /** Called with each typed array that is handed out, because its memory must live as long as the array. */
   shownBy(_array: object): void {}
 
   release(): void {
@@ -64,7 +67,7 @@ export abstract class Storage {
   }
 }
 
-// As they were when this module was loaded: a replacement would be handed what the program must not reach.
+// The functions as they were when this module was loaded: patched functions would receive private objects.
 const { apply } = Reflect;
 const { forEach } = Set.prototype;
 const Bytes = globalThis.Uint8Array;
@@ -95,7 +98,7 @@ class DeleterOwner implements Owner {
   }
 }
 
-/** Memory that somebody else releases: a deleter, or nobody. */
+/** Memory of another owner, which a deleter releases, if it has one. */
 abstract class LentStorage extends Storage {
   private readonly owner: DeleterOwner | null;
 
@@ -114,12 +117,12 @@ abstract class LentStorage extends Storage {
   }
 
   override shownBy(array: object): void {
-    // The producer's deleter must wait for a typed array that outlives its tensor.
+    // The typed array may outlive its tensor, and the producer's deleter must wait for the array.
     if (this.owner !== null) keepBy(array, this);
   }
 }
 
-/** Memory of a JavaScript buffer, which its owner may still detach, transfer or shrink: checked at each use. */
+/** Memory of a JavaScript buffer. Its owner may still detach, transfer or shrink it, so each use checks the buffer. */
 export class BufferStorage extends LentStorage {
   readonly start: number;
   protected readonly source: ArrayBufferLike;
@@ -142,10 +145,10 @@ export class BufferStorage extends LentStorage {
   }
 }
 
-/** As it was when this module was loaded: a replacement would be handed buffers that nobody may see. */
+/** The function as it was when this module was loaded: a patched function would receive private buffers. */
 export const clone: <T>(value: T, options?: { transfer?: ArrayBufferLike[] }) => T = globalThis.structuredClone;
 
-/** A JavaScript buffer that this package made or took over: where there is no native memory. */
+/** A JavaScript buffer that this package made or took over, for runtimes without native memory. */
 export class HeapStorage extends BufferStorage {
   private isShown: boolean;
 
@@ -159,13 +162,13 @@ export class HeapStorage extends BufferStorage {
     this.isShown = true;
   }
 
-  /** Stale typed arrays become empty, as those over native memory do. */
+  /** Detaches typed arrays over the memory, as happens for native memory. */
   protected override free(): void {
     if (!this.isShown || bufferLength(this.source) === 0) return;
     try {
       clone(this.source, { transfer: [this.source as ArrayBuffer] });
     } catch {
-      // Somebody marked it as untransferable: the memory stays with the arrays.
+      // The buffer was marked as untransferable, so the arrays keep the memory.
     }
   }
 }
@@ -195,7 +198,7 @@ export class GpuStorage extends LentStorage {
 
 type Getter<T> = (this: unknown) => T;
 
-/** A getter as it was when this module was loaded: own properties and later patches of user code do not reach it. */
+/** A getter as it was when this module was loaded, so own properties and patches of user code do not affect it. */
 function getterOf<T>(prototype: object, name: string): Getter<T> | null {
   return (Object.getOwnPropertyDescriptor(prototype, name)?.get as Getter<T> | undefined) ?? null;
 }
@@ -215,26 +218,29 @@ function call<T>(getter: Getter<T> | null, value: unknown): T | null {
   try {
     return getter === null ? null : (apply(getter, value, none) as T);
   } catch {
-    return null; // not an object of that kind
+    return null; // the value is not of the getter's class
   }
 }
 
-/** The length of a real (Shared)ArrayBuffer of any realm; null for anything that only looks like one. */
+/** The length of a real (Shared)ArrayBuffer of any realm; null for any other object. */
 export function bufferLength(value: unknown): number | null {
   return call(arrayBufferLength, value) ?? call(sharedBufferLength, value);
 }
 
-/** A real SharedArrayBuffer, which nobody can detach. Most are none, and a getter that throws costs 10 µs. */
+/**
+ * True for a real SharedArrayBuffer, which cannot be detached. Tests for an ArrayBuffer first, because most buffers are
+ * ArrayBuffers and a getter that throws costs 10 µs.
+ */
 export function isShared(value: unknown): boolean {
   return call(arrayBufferLength, value) === null && call(sharedBufferLength, value) !== null;
 }
 
-/** A real ArrayBuffer whose length can change. */
+/** True for a real ArrayBuffer whose length can change. */
 export function isResizable(value: unknown): boolean {
   return call(arrayBufferResizable, value) === true;
 }
 
-/** A buffer whose memory went elsewhere. Asked by making an array, which a detached buffer refuses: Node 20 has no `detached`. */
+/** True for a detached buffer, over which making an array fails. Node 20 has no `detached` property. */
 export function isDetached(buffer: ArrayBufferLike): boolean {
   try {
     return new Bytes(buffer) === undefined;
@@ -243,7 +249,7 @@ export function isDetached(buffer: ArrayBufferLike): boolean {
   }
 }
 
-/** Where the memory of a typed array really is. */
+/** The buffer, start and length of a typed array, even if its own properties lie. */
 export function regionOf(array: ArrayBufferView): { buffer: ArrayBufferLike; start: number; byteLength: number } {
   return { buffer: bufferOf.call(array), start: byteOffsetOf.call(array), byteLength: byteLengthOf.call(array) };
 }

@@ -1,5 +1,5 @@
 /**
- * The allocator: where kernels get memory for the tensors they return.
+ * The allocator: provides memory for the tensors that kernels return.
  *
  * @module
  */
@@ -32,9 +32,9 @@ export type TensorAllocator = (shape: readonly number[], dtype: DType, device: D
 let allocator: TensorAllocator | null = null;
 
 /**
- * Names what `TVMFFIEnvTensorAlloc` uses inside kernels that this thread calls: a JavaScript function, the address of a
- * `DLPackManagedTensorAllocator` (unsafe: it is trusted), or null for this package's own. Other hosts in the process keep
- * theirs: it is set for the length of a call.
+ * Sets the allocator that `TVMFFIEnvTensorAlloc` uses inside kernels that this thread calls: a JavaScript function, the
+ * address of a `DLPackManagedTensorAllocator` (unsafe, because the address is trusted), or null for this package's own.
+ * It is set only during a call, so other hosts in the process keep theirs.
  */
 export function setAllocator(next: TensorAllocator | bigint | null): void {
   if (next !== null && typeof next !== 'function' && typeof next !== 'bigint') {
@@ -51,7 +51,7 @@ export function setAllocator(next: TensorAllocator | bigint | null): void {
   setEnvAllocator(next === null ? null : allocateLikeKernels);
 }
 
-/** What a kernel would get, for JavaScript. */
+/** Allocates for JavaScript what a kernel would get. */
 function allocateLikeKernels(shape: readonly number[], dtype: DTypeInfo, device: DeviceInfo): Descriptor {
   const nothing = new BufferStorage(new ArrayBuffer(0), 0, 0);
   const slot = enter(TensorAllocateRequest.WORDS + 2 * shape.length);
@@ -69,7 +69,7 @@ function allocateLikeKernels(shape: readonly number[], dtype: DTypeInfo, device:
   }
 }
 
-/** Answers a kernel: dtype, device and the lengths of the axes. */
+/** Answers a kernel, whose arguments are the dtype, the device and the lengths of the axes. */
 export function allocate(dtype: unknown, device: unknown, ...shape: unknown[]): Tensor {
   if (allocator === null) throw new TVMFFIError('RuntimeError', 'Expected an allocator but none is set');
   const { code, bits, lanes } = dtype as DataType;
@@ -80,7 +80,7 @@ export function allocate(dtype: unknown, device: unknown, ...shape: unknown[]): 
   const tensor: unknown = allocator(shape as number[], name, place);
   if (!(tensor instanceof Tensor)) throw new ArgumentTypeError('the result of the allocator', 'a Tensor', tensor);
   const made = descriptorOf(tensor);
-  // The kernel writes what it asked for, whatever it got.
+  // Check the tensor, because the kernel writes as if it had the memory it asked for.
   const isAsked =
     made.dtype.name === name &&
     made.device.name === place &&

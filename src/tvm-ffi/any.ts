@@ -1,8 +1,9 @@
 /**
- * Values of TVM-FFI on the wire: a `TVMFFIAny` is two words, a type and a payload. Native code reads arguments where JavaScript
- * wrote them, so that a call is one crossing whatever it carries.
+ * TVM-FFI values on the wire: a `TVMFFIAny` is two words, a type and a payload. Native code reads the arguments where
+ * JavaScript wrote them, so every call crosses into native code only once.
  *
- * Addresses travel as the double with the same bits: one store, exact, no bigint. They are never calculated with.
+ * An address travels as the double with the same bits, which takes one exact store and no bigint. No arithmetic is done
+ * with it.
  *
  * @module
  */
@@ -12,7 +13,7 @@ import { ffi } from './library.js';
 
 const { f64, i32, u32 } = wire;
 
-/** Words of one value. */
+/** The number of words in one value. */
 export const ANY_WORDS = 2;
 
 /** i32: the type of the value at a word; the length of a small string and the two halves of the payload follow. */
@@ -30,7 +31,7 @@ export function writeWireAddress(at: number, offset: number): void {
   u32[half + 1] = ffi.wireHigh + (low > 0xffffffff ? 1 : 0);
 }
 
-/** Writes a value that is an address or nothing. */
+/** Writes a value that is an address or has no payload. */
 export function writeAny(at: number, type: number, pointer: number): void {
   const half = typeAt(at);
   i32[half] = type;
@@ -38,7 +39,7 @@ export function writeAny(at: number, type: number, pointer: number): void {
   f64[payloadAt(at)] = pointer;
 }
 
-/** The double whose bits are those of {@link Type.tensor} and the zeros behind it, for writing both in one store. */
+/** The double with the bits of {@link Type.tensor} followed by zeros, so that one store writes both. */
 export const TENSOR_BITS = 70 * Number.MIN_VALUE;
 
 /** `TVMFFITypeIndex` of the ABI. */

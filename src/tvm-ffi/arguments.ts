@@ -1,6 +1,6 @@
 /**
- * JavaScript values as arguments on the wire. Arguments are borrowed: an object made for one is released
- * when the call ends.
+ * Writes JavaScript values as arguments on the wire. Arguments are borrowed: an object that was made for an argument is
+ * released when the call ends.
  *
  * @module
  */
@@ -70,7 +70,7 @@ export function writeArgument(at: number, value: unknown): void {
   }
 }
 
-/** An owning tensor, which callees that take a view accept too. Memory that JavaScript owns can only be viewed. */
+/** Writes an owning tensor, which callees that take a view accept, too. JavaScript memory can only be a view. */
 function writeTensor(at: number, tensor: Tensor): void {
   const descriptor = descriptorOf(tensor);
   if (descriptor.device !== cpu) noteDevice(descriptor);
@@ -85,7 +85,7 @@ function writeView(at: number, view: TensorView): void {
   writeAny(at, Type.tensorView, tensorObject(descriptor).view);
 }
 
-/** The first device other than the host sets the stream of the call. */
+/** The first device other than the host determines the stream of the call. */
 function noteDevice(descriptor: Descriptor): void {
   const { device } = descriptor;
   useOnStream(descriptor);
@@ -115,12 +115,15 @@ function writeBigInt(at: number, value: bigint): void {
 }
 
 const SMALL = 7;
-/** Bytes of a string on the wire, and the words up to which strings are put there. */
+/** The longest string on the wire in bytes, and the word up to which strings are put there. */
 const MAX_TEXT = 4096;
 const TEXT_LIMIT = Wire.WORDS / 2;
 const encoder = new TextEncoder();
 
-/** Up to seven bytes travel in the value; more on the wire above the call; the longest, and strings with zeros, as objects. */
+/**
+ * Up to seven bytes fit into the value. Longer strings go on the wire above the call. The longest, and strings with
+ * zeros, become objects.
+ */
 function writeString(at: number, value: string): void {
   const { length } = value;
   if (length <= SMALL) {
@@ -153,7 +156,7 @@ function writeString(at: number, value: string): void {
   writeWireAddress(at, start);
 }
 
-/** The UTF-8 of a string at a byte of the wire; returns its length. The encoder is worth its call for long strings only. */
+/** Writes a string as UTF-8 at a byte of the wire and returns its length. The encoder pays only for long strings. */
 function writeText(value: string, start: number, room: number): number {
   const { length } = value;
   for (let i = 0; i < length && length <= 64; i++) {
@@ -165,14 +168,14 @@ function writeText(value: string, start: number, room: number): number {
   return encoder.encodeInto(value, u8.subarray(start, start + room)).written;
 }
 
-/** The request made an object for the value at a word. Its reference is released after the call. */
+/** Keeps the object that a request made for the value at a word. Its reference is released after the call. */
 function keepTemporary(at: number, request: number): void {
   if (i32[request * 2 + ValueRequest.STATUS] !== 0) throw takeRaised();
   if ((i32[typeAt(at)] as number) < Type.object) return;
   keepForCall(new TemporaryObject(u32[request * 2 + ValueRequest.REFERENCE] as number));
 }
 
-/** The value that stands for an object: what its method returns, which may not stand for a third one. */
+/** Writes the value that an object's method returns in its place. That value may not have such a method itself. */
 function writeSubstitute(at: number, value: { [TVM_FFI_VALUE](): unknown }): void {
   const substitute = value[TVM_FFI_VALUE]();
   const isObject = (typeof substitute === 'object' && substitute !== null) || typeof substitute === 'function';
@@ -180,11 +183,11 @@ function writeSubstitute(at: number, value: { [TVM_FFI_VALUE](): unknown }): voi
     throw new ArgumentTypeError('the result of [Symbol.for("tvm_ffi.value")]()', 'a value without that method', value);
   }
   writeArgument(at, substitute);
-  // The substitute may be the only reference to what the at points to.
+  // The substitute may be the only reference to the object that the argument points to.
   if (isObject) keepForCall({ release: () => void substitute });
 }
 
-/** A native object at an address, which its owner keeps alive until the call has a reference of its own. */
+/** Writes a native object at an address. The owner keeps it alive until the call has its own reference. */
 function writeObjectAt(at: number, address: unknown): void {
   if (typeof address !== 'bigint' || address < 4096n || BigInt.asUintN(64, address) !== address) {
     throw new ArgumentTypeError('the result of [Symbol.for("tvm_ffi.object")]()', 'the address of an object', address);
@@ -203,7 +206,7 @@ function writeFunction(at: number, value: JavaScriptFunction): void {
     writeAny(at, Type.function, handle.pointer);
     return;
   }
-  // Objects of other languages are callable.
+  // Python objects are callable.
   if (hasMethod(value, TVM_FFI_VALUE)) {
     writeSubstitute(at, value);
     return;
@@ -214,7 +217,7 @@ function writeFunction(at: number, value: JavaScriptFunction): void {
 }
 
 function writeObject(at: number, value: object): void {
-  // First, because nothing may be asked of the proxy that stands for a module.
+  // First, because reading a property of a module's proxy would look up a function.
   const handle = standIns.get(value);
   if (handle !== undefined) writeAny(at, handle.type, handle.pointer);
   else if (value instanceof TensorView) writeView(at, value);
@@ -259,7 +262,7 @@ function isProducer(value: object): boolean {
   return hasMethod(value, DLPACK) || hasMethod(value, '__dlpack__');
 }
 
-/** A tensor of another library, taken in for the length of the call. */
+/** Writes a tensor of another library, imported for the duration of the call. */
 function writeProducer(at: number, producer: object): void {
   const tensor = fromDLPack(producer);
   keepForCall({ release: () => tensor.dispose() });
@@ -279,7 +282,7 @@ function writeHandle(at: number, value: FFIObject): void {
   writeAny(at, type, pointer);
 }
 
-/** An object that the callee may take over: a reference of its own, in a value above, that the argument points to. */
+/** Writes an object that the callee may take over. The argument points to a value above it with its own reference. */
 function writeRValue(at: number, value: unknown): void {
   const cell = enter(ANY_WORDS);
   const mark = callState.temporaries.length;
@@ -290,7 +293,7 @@ function writeRValue(at: number, value: unknown): void {
     if (f64[payloadAt(cell)] !== 0) countReference(cell, false);
   };
   try {
-    releaseTemporaries(mark); // what was made for it is the callee's alone
+    releaseTemporaries(mark); // the callee alone owns these objects
   } finally {
     keepForCall({ release });
   }
@@ -298,7 +301,7 @@ function writeRValue(at: number, value: unknown): void {
   writeWireAddress(at, bytesAt(cell));
 }
 
-/** One more or one less reference to the object of the value at a word. */
+/** Adds or drops a reference to the object of the value at a word. */
 function countReference(at: number, isMore: boolean): void {
   const request = enter(ValueRequest.WORDS);
   u32[request * 2 + ValueRequest.VALUE] = at;

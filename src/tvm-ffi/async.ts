@@ -1,5 +1,5 @@
 /**
- * Calls on another thread.
+ * Calls of native functions on another thread.
  *
  * @module
  */
@@ -28,8 +28,9 @@ const waiting = new Map<number, Waiting>();
 let lastNumber = 0;
 
 /**
- * Calls a native function on a thread of the pool, with the stream that a call here would have. Tensors stay alive until
- * it is done, disposed or not; nothing may write to them meanwhile. JavaScript functions cannot be called from there.
+ * Calls a native function on a thread of the pool, with the stream that a call on this thread would have. Tensors stay
+ * alive until the call ends, even if they are disposed, and nothing may write to them meanwhile. The function cannot
+ * call JavaScript functions.
  */
 export async function callAsync(fn: FFIFunction, ...args: unknown[]): Promise<unknown> {
   const handle = standIns.get(fn);

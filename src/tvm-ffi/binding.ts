@@ -1,28 +1,31 @@
 /**
- * The functions of the addon for TVM-FFI, as native/tvm_ffi/context.cc exports them. Each has its message on the wire
- * (wire-layout.ts); what a comment names is a message.
+ * The functions of the addon for TVM-FFI, as native/tvm_ffi/context.cc exports them. Each comment names the message of
+ * a function on the wire (wire-layout.ts).
  *
  * @module
  */
 
 export interface FFIBinding {
-  /** CallRequest. A string or bytes result is returned, a tensor is pushed, others are in the value behind the arguments. */
+  /**
+   * CallRequest. Returns a string or bytes result, pushes a tensor, and writes other results into the value after the
+   * arguments.
+   */
   call(): unknown;
-  /** The same, while no other thread uses the table of global functions. */
+  /** As `call`, while no other thread uses the table of global functions. */
   callLocked(): unknown;
-  /** The same with the arguments of a batch. The result is the first value. */
+  /** As `call`, with the arguments of a batch. The result is the first value. */
   callWithBatch(): unknown;
   /** AsyncCallRequest. */
   callAsync(): void;
-  /** ValueRequest: what a borrowed value stands for: a string, bytes, a tensor that is pushed, or a reference. */
+  /** ValueRequest. Takes the contents of a borrowed value: a string, bytes, a tensor that is pushed, or a reference. */
   take(): unknown;
   /** ReferenceRequest */
   disown(): void;
-  /** ValueRequest: one more reference to the object of a value. */
+  /** ValueRequest. Adds a reference to the object of a value. */
   retain(): void;
-  /** One less. */
+  /** ValueRequest. Drops a reference. */
   drop(): void;
-  /** ObjectRequest: one more reference to an object, and its type. */
+  /** ObjectRequest. Adds a reference to an object and returns its type. */
   retainObject(): void;
   /** ValueRequest */
   makeString(value: string): void;
@@ -36,9 +39,9 @@ export interface FFIBinding {
   makeContainer(): void;
   /** SequenceRequest */
   readSequence(): void;
-  /** EntriesRequest: an iterator. */
+  /** EntriesRequest. Makes an iterator. */
   iterateEntries(): void;
-  /** EntriesRequest: entries at an iterator. */
+  /** EntriesRequest. Reads the entries at an iterator. */
   readEntries(): void;
   /** ObjectRequest */
   readTypeKey(): string | undefined;
@@ -50,7 +53,7 @@ export interface FFIBinding {
   /** MethodRequest */
   getMethod(): void;
   getConstructor(): void;
-  /** FieldRequest: the value is as the result of a call. */
+  /** FieldRequest. The value is returned as the result of a call is. */
   getField(): unknown;
   setField(): void;
   /** ObjectRequest */
@@ -62,7 +65,7 @@ export interface FFIBinding {
   /** ErrorRequest */
   moveRaised(): void;
   readError(): [kind: string, message: string, backtrace: string];
-  /** Raises an error with a cause; the address of the error is the result. */
+  /** ErrorRequest. Raises an error with a cause; the result is the address of the error. */
   setRaised(kind: string, message: string, backtrace: string): void;
   /** StreamRequest */
   setStream(): void;
@@ -72,7 +75,7 @@ export interface FFIBinding {
   /** TensorAllocateRequest */
   allocTensor(): void;
   readonly path: string;
-  /** False: the structs for fields and methods of this version are not those that native code knows. */
+  /** False when native code does not know the structs for fields and methods in this version. */
   readonly isReflective: boolean;
   /** The address of the wire, in two halves. */
   readonly wireLow: number;

@@ -17,10 +17,10 @@ const { f64, i32, u32 } = wire;
 
 export type JavaScriptFunction = (...args: never[]) => unknown;
 
-/** The number of the function that allocates; others count from 1. native/tvm_ffi/callback.h has the same. */
+/** The number of the allocator function. Other functions count from 1. native/tvm_ffi/callback.h has the same. */
 export const ALLOCATOR = 0;
 
-/** By number; a number is used again once native code has released its function. */
+/** The functions by number. A number is reused once native code has released its function. */
 const functions: (JavaScriptFunction | undefined)[] = [undefined];
 const freeNumbers: number[] = [];
 
@@ -29,7 +29,7 @@ function forget(number: number): void {
   freeNumbers.push(number);
 }
 
-/** A native function that calls `target`, which lives as long as native code needs it, and a reference to the function. */
+/** Makes a native function that calls `target`, and a reference to it. It keeps `target` alive. */
 export function makeCallback(target: JavaScriptFunction): Referenced {
   const number = freeNumbers.pop() ?? functions.length;
   functions[number] = target;

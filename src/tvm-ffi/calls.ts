@@ -38,11 +38,11 @@ import { DataType, DeviceValue, OpaquePointer, Shape } from './values.js';
 import { CallRequest, FieldRequest, ValueRequest } from './wire-layout.js';
 
 const { f64, i64, u64, i32, u32, u8 } = wire;
-// Of other chunks of dist, which costs a load and a check at each use.
+// Constants of this module, because an import from another chunk of dist costs a load and a check at each use.
 const OwnTensor = Tensor;
 const readDescriptor = descriptorOf;
 
-/** Arguments that a call has on the wire. More are collected in a batch. */
+/** The most arguments that a call has on the wire. More are collected in a batch. */
 const MOST_ARGUMENTS = 256;
 
 /** A native function. */
@@ -53,12 +53,12 @@ export function invoke(pointer: number, args: readonly unknown[]): unknown {
   return callState.isUsed ? invokeInside(pointer, args, false) : invokeWith(pointer, args, 0, 0, false, false);
 }
 
-/** The same, while no other thread uses the table of global functions. */
+/** As `invoke`, while no other thread uses the table of global functions. */
 export function invokeLocked(pointer: number, args: readonly unknown[]): unknown {
   return callState.isUsed ? invokeInside(pointer, args, true) : invokeWith(pointer, args, 0, 0, true, false);
 }
 
-/** A call inside another one that uses more than its slot: what belongs to that one is left as it is. */
+/** A call inside another call that uses more than its slot. It leaves the state of the outer call unchanged. */
 function invokeInside(pointer: number, args: readonly unknown[], locked: boolean): unknown {
   const { device, temporaries, lent } = callState;
   callState.device = null;
@@ -120,7 +120,7 @@ function invokeWith(
   }
 }
 
-/** The first argument on a device other than the host sets the stream of the call. */
+/** The first argument on a device other than the host determines the stream of the call. */
 function writeStream(slot: number, device: DeviceInfo): void {
   const stream = streamOf(device);
   if (stream === null) return;
@@ -131,7 +131,7 @@ function writeStream(slot: number, device: DeviceInfo): void {
 
 const BATCH_CHUNK = 64;
 
-/** Arguments in a batch, which has references of its own. */
+/** Collects arguments in a batch, which has its own references. */
 export function collectArguments(args: readonly unknown[], write: (at: number, value: unknown) => void): number {
   let batch = 0;
   try {
@@ -179,10 +179,10 @@ function invokeWithBatch(
   }
 }
 
-/** Releases what a call used. */
+/** Releases the memory and objects that a call used. */
 export function endCall(slot: number, mark: number, lentMark: number, isInside: boolean): void {
   const { lent, temporaries } = callState;
-  for (let i = lent.length; i > lentMark; i--) lent.pop(); // cheaper than a length
+  for (let i = lent.length; i > lentMark; i--) lent.pop(); // cheaper than setting the length
   try {
     if (temporaries.length > mark) releaseTemporaries(mark);
   } finally {
@@ -190,31 +190,31 @@ export function endCall(slot: number, mark: number, lentMark: number, isInside: 
   }
 }
 
-/** A tensor that a call returned: one more owner of an argument when it is one, else what native code pushed. */
+/** A tensor that a call returned: a second owner if it is an argument, otherwise the tensor that was pushed. */
 function readTensor(slot: number, result: number, args: readonly unknown[]): Tensor {
   const place = u32[slot * 2 + CallRequest.ARGUMENT] as number;
   if (place === 0) return new Tensor(takePushed());
   const argument = args[place - 1];
   if (argument instanceof OwnTensor && !argument.isDisposed) return shareDescriptor(readDescriptor(argument));
-  // Disposed by a callback, or made for the call only: its native object lives until the call is over.
+  // The argument was disposed by a callback, or made only for the call. Its native object lives until the call ends.
   return takeValue(result) as Tensor;
 }
 
-/** The JavaScript function that stands for a native one. */
+/** Makes the JavaScript function for a native function. */
 export function wrapFunction(handle: ObjectHandle): FFIFunction {
   const { pointer } = handle;
   const call = (...args: unknown[]): unknown => invoke(pointer, args);
-  // Keeps the handle as long as the function.
+  // Keeps the handle alive as long as the function.
   standIns.set(call, handle);
   return call;
 }
 
-/** The value at a word, which somebody else keeps alive. */
+/** Reads the value at a word. The caller keeps the object of the value alive. */
 export function takeValue(at: number): unknown {
   const type = i32[typeAt(at)] as number;
   if (type < Type.tensorView || type === Type.smallString || type === Type.smallBytes)
     return readValue(at, undefined, 0);
-  // Where this throws, the slot is freed with the request around it.
+  // If this throws, the slot is freed with the outer request.
   const slot = enter(ValueRequest.WORDS);
   u32[slot * 2 + ValueRequest.VALUE] = at;
   u32[WireHeader.SLOT] = slot;
@@ -229,7 +229,7 @@ export function takeValue(at: number): unknown {
   return value;
 }
 
-/** The value at a word whose contents, if it has any, were taken: `taken`, or the reference at an index of `u32`. */
+/** Reads a value at a word whose contents, if any, were taken: as `taken`, or as a reference at an index of `u32`. */
 function readValue(word: number, taken: unknown, referenceAt: number): unknown {
   const at = typeAt(word);
   switch (i32[at]) {
@@ -286,7 +286,7 @@ function readSmallString(word: number, length: number): string {
   return value;
 }
 
-/** A view that native code lends for the length of a callback. */
+/** A view that native code provides for the duration of a callback. */
 function borrowedView(): TensorView {
   const descriptor = takePushed();
   keepForCall(descriptor.storage);
@@ -312,7 +312,7 @@ function readObject(type: number, pointer: number, reference: number): unknown {
   }
 }
 
-/** What stands for a native object already, or else what `make` makes; the reference is the maker's. */
+/** The existing JavaScript value for a native object, or a new one from `make`, which takes over the reference. */
 function recogniseOr(pointer: number, reference: number, make: () => object): object {
   const known = recognise(pointer);
   if (known === undefined) return remember(pointer, make());

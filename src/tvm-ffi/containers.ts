@@ -1,5 +1,6 @@
 /**
- * Containers in both directions, of any length and depth. Neither direction recurses, and both use a bounded part of the wire.
+ * Containers in both directions, of any length and depth. Neither direction recurses, and both use only a bounded part
+ * of the wire.
  *
  * @module
  */
@@ -19,14 +20,14 @@ import { BatchRequest, ContainerRequest, EntriesRequest, SequenceRequest, ValueR
 
 const { f64, i32, u32 } = wire;
 
-/** Values that one container has on the wire at a time. More elements are moved to a native batch. */
+/** The most values that one container has on the wire at a time. More elements are moved to a native batch. */
 const CHUNK = 64;
-/** Levels of nesting with room of their own on the wire. Deeper levels share the room of their parents. */
+/** Levels of nesting that have their own room on the wire. Deeper levels share the room of their parents. */
 const SPREAD_DEPTH = 12;
 /** Native code destroys nested containers recursively, and would run out of stack far beyond this. */
 const MAX_DEPTH = 10_000;
 
-/** The native class of a JavaScript value, and its elements; keys and values of a map alternate. */
+/** The native class of a JavaScript value, and its elements. Keys and values of a map alternate. */
 export interface Container {
   readonly type: number;
   readonly values: readonly unknown[];
@@ -34,7 +35,7 @@ export interface Container {
 
 /** The value as a container, or null. */
 export function containerOf(value: object): Container | null {
-  // First, because nothing may be asked of the proxy that stands for a module.
+  // First, because reading a property of a module's proxy would look up a function.
   if (standIns.has(value)) return null;
   if (Array.isArray(value)) return { type: Type.array, values: value };
   if (value instanceof Map) return { type: Type.map, values: [...value].flat() };
@@ -44,7 +45,7 @@ export function containerOf(value: object): Container | null {
   return isRecord(value) ? { type: Type.map, values: Object.entries(value).flat() } : null;
 }
 
-/** A plain object, unless it stands for a tensor or another value. */
+/** True for a plain object, unless it represents a tensor or another value. */
 function isRecord(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return false;
@@ -61,13 +62,13 @@ interface Building {
   /** The word of the first of `capacity` values. */
   readonly base: number;
   readonly capacity: number;
-  /** How many temporaries there were before. */
+  /** The number of temporaries before this container. */
   readonly mark: number;
   /** The next element to write. */
   next: number;
   /** Values in use. */
   count: number;
-  /** The reference to the batch with the elements before those on the wire; 0: there is none. */
+  /** The reference to the batch with the elements that were moved from the wire; 0 when there is none. */
   batch: number;
 }
 
@@ -88,7 +89,7 @@ function begin({ type, values }: Container, parent: Building | null): Building {
   return { parent, type, values, length, depth, base, capacity, mark, next: 0, count: 0, batch: 0 };
 }
 
-/** Moves `count` values at the word `base` to a batch, which is made for the number 0. Returns the reference to it. */
+/** Moves `count` values at the word `base` to a batch, a new one for the number 0. Returns the batch's reference. */
 export function appendToBatch(batch: number, base: number, count: number): number {
   const slot = enter(BatchRequest.WORDS);
   const half = slot * 2;
@@ -106,7 +107,7 @@ export function appendToBatch(batch: number, base: number, count: number): numbe
   return made;
 }
 
-/** Moves the elements on the wire to the batch, and releases what was made for them. */
+/** Moves the elements on the wire to the batch, and releases the temporaries that were made for them. */
 function flush(building: Building): void {
   if (building.count === 0) return;
   building.batch = appendToBatch(building.batch, building.base, building.count);
@@ -141,14 +142,14 @@ function finish(building: Building): number {
     building.batch = 0;
     if (batch !== 0) disown(batch);
   } finally {
-    // A parent that shares its room takes it back.
+    // A parent that shares its room with this container takes the room back.
     u32[WireHeader.TOP] = parent !== null && parent.base === base ? base + parent.capacity * ANY_WORDS : base;
     keepForCall(new TemporaryObject(reference));
   }
   return pointer;
 }
 
-/** After an error: releases what was made for a container and those around it. */
+/** After an error: releases the temporaries of a container and its parents. */
 function abandon(innermost: Building): void {
   let outermost = innermost;
   for (let building: Building | null = innermost; building !== null; building = building.parent) {
@@ -162,7 +163,7 @@ function abandon(innermost: Building): void {
   }
 }
 
-/** A container may outlive the call, and a view in it would then point to freed memory. */
+/** Throws for a view, because a container may outlive the call, and the view would then point to freed memory. */
 function checkElement(at: number): void {
   if (i32[typeAt(at)] === Type.tensorView) {
     throw new BufferError(
@@ -172,7 +173,7 @@ function checkElement(at: number): void {
   }
 }
 
-/** Makes a container as the value at a word until the call ends. `write` writes elements that are not containers. */
+/** Makes a container as the value at a word, until the call ends. `write` writes elements that are not containers. */
 export function writeContainer(at: number, container: Container, write: (at: number, value: unknown) => void): void {
   let building = begin(container, null);
   try {
@@ -205,7 +206,7 @@ export function writeContainer(at: number, container: Container, write: (at: num
   }
 }
 
-/** A native container that JavaScript has a reference to, and the array or map that its elements go into. */
+/** A native container with a reference, and the array or map for its elements. */
 interface Unread {
   readonly pointer: number;
   readonly type: number;
@@ -214,13 +215,13 @@ interface Unread {
   readonly target: unknown[] | Map<unknown, unknown>;
 }
 
-/** The value at a word, which somebody else keeps alive. */
+/** Reads the value at a word. The caller keeps the object of the value alive. */
 type Take = (at: number) => unknown;
 
-/** Reads one container and those inside it. Most have none inside, and then nothing is noted. */
+/** Reads one container and the containers inside it. Most have none inside, and then nothing is recorded. */
 class Reader {
   private readonly take: Take;
-  /** Containers that are still to be read. */
+  /** Containers that have not been read yet. */
   private unread: Unread[] | null = null;
   /** Containers that can contain themselves. */
   private mutable: Map<number, Unread['target']> | null = null;
@@ -252,7 +253,7 @@ class Reader {
     }
   }
 
-  /** The value at a word. A container becomes an array or map that is filled later. */
+  /** Reads the value at a word. A container becomes an array or map that is filled later. */
   private readonly element = (at: number): unknown => {
     const type = i32[typeAt(at)] as number;
     if (type < Type.array || !isReadAsContainer(type)) return this.take(at);
@@ -272,7 +273,7 @@ class Reader {
   };
 }
 
-/** A reference to the object of the value at a word. */
+/** Makes a reference to the object of the value at a word. */
 function retain(at: number): number {
   const slot = enter(ValueRequest.WORDS);
   u32[slot * 2 + ValueRequest.VALUE] = at;
@@ -294,12 +295,12 @@ function makeUnread(pointer: number, type: number, number: number): Unread {
   return { pointer, type, number, target: type === Type.map || type === Type.dict ? new Map() : [] };
 }
 
-/** The contents of a container under the reference `number`, which is released. `take` reads elements that are none. */
+/** Reads the container of the reference `number` and releases it. `take` reads elements that are not containers. */
 export function readContainer(pointer: number, type: number, number: number, take: Take): Unread['target'] {
   return new Reader(take).read(makeUnread(pointer, type, number));
 }
 
-/** Elements of an Array, List or Shape, some at a time. */
+/** Reads the elements of an Array, List or Shape in chunks. */
 export function readElements(pointer: number, target: unknown[], take: Take): void {
   const slot = enter(SequenceRequest.WORDS + CHUNK * ANY_WORDS);
   const half = slot * 2;
@@ -320,7 +321,7 @@ export function readElements(pointer: number, target: unknown[], take: Take): vo
   }
 }
 
-/** Entries of a Map or Dict. Its layout is the library's own, so the library's functions walk it. */
+/** Reads the entries of a Map or Dict. Its layout is private to the library, so the library's functions walk it. */
 function readEntries(pointer: number, target: Map<unknown, unknown>, take: Take): void {
   const slot = enter(EntriesRequest.WORDS + CHUNK * ANY_WORDS);
   const half = slot * 2;

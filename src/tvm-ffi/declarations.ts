@@ -1,5 +1,5 @@
 /**
- * TypeScript declarations from what a library of kernels says about its functions.
+ * TypeScript declarations from the metadata of a kernel library.
  *
  * @module
  */
@@ -15,7 +15,7 @@ interface Schema {
   readonly named_args?: { readonly return: readonly Schema[]; readonly params: readonly Schema[] };
 }
 
-/** What may be passed, and what comes back. */
+/** The types of the parameters and of the result. */
 interface Declared {
   readonly parameter: string;
   readonly result: string;
@@ -74,7 +74,7 @@ function declare(schema: Schema): Declared {
   }
 }
 
-/** Older libraries name the result first among the parameters. */
+/** Older libraries list the result first among the parameters. */
 function signatureOf({ named_args, args }: Schema): { parameters: string; result: string } | null {
   const [result, parameters] = named_args
     ? [named_args.return[0], named_args.params]
@@ -86,7 +86,7 @@ function signatureOf({ named_args, args }: Schema): { parameters: string; result
   };
 }
 
-/** Names of the functions that a file exports for TVM-FFI. Symbols are found by their prefix, in any file format. */
+/** The names of the functions that a file exports for TVM-FFI. Finds symbols by their prefix, in any file format. */
 export function functionNames(path: string): string[] {
   const text = readFileSync(path, 'latin1');
   const names = [...text.matchAll(/\0__tvm_ffi_([A-Za-z][\w.]*)(?=\0)/g)].map((match) => match[1] as string);
@@ -104,7 +104,7 @@ function memberOf(name: string, metadata: string | null, doc: string | null): st
   return `${comment}  ${key}${type};`;
 }
 
-/** A `.d.ts` with one interface, `Kernels`, for `loadModule<Kernels>(path)`. */
+/** Makes a `.d.ts` with one interface, `Kernels`, for `loadModule<Kernels>(path)`. */
 export function moduleDeclarations(path: string): string {
   const module = loadModule(path);
   const members = functionNames(path).map((name) => {

@@ -1,5 +1,5 @@
 /**
- * What runs when native code calls a JavaScript function: on this thread, inside a call that this thread made.
+ * Runs a JavaScript function that native code calls: on this thread, inside a call that this thread made.
  *
  * @module
  */
@@ -23,10 +23,10 @@ import { RValue } from './values.js';
 import { CallbackRequest } from './wire-layout.js';
 
 const { f64, i32, u32 } = wire;
-// Of another chunk of dist, which costs a load and a check at each use.
+// A constant of this module, because an import from another chunk of dist costs a load and a check at each use.
 const OwnTensor = Tensor;
 
-/** Never throws: an error is raised for the native caller. */
+/** Never throws. An error is raised for the native caller. */
 function dispatch(): void {
   const slot = u32[WireHeader.SLOT] as number;
   const half = slot * 2;
@@ -39,7 +39,7 @@ function dispatch(): void {
   try {
     const target = targetOf(u32[half + CallbackRequest.CALLBACK] as number);
     let value: unknown;
-    // Most callbacks have one argument, and an array of arguments costs as much as the rest of this function.
+    // Most callbacks have one argument, and an argument array costs as much as the rest of this function.
     if (count === 1) {
       const argument = takeValue(first);
       if (temporaries.length > mark) lent = temporaries.splice(mark);
@@ -52,14 +52,14 @@ function dispatch(): void {
       value = target(...(args as never[]));
     }
     writeResult(first + count * ANY_WORDS, value);
-    // The caller may use the memory that was lent to it, unless the callback detached it.
+    // Check that the callback did not detach memory that was lent to the caller, because the caller may use it.
     if (callState.lent.length > 0) checkLent(0);
     i32[half + CallbackRequest.STATUS] = 0;
   } catch (error) {
     raise(error);
     i32[half + CallbackRequest.STATUS] = -1;
   }
-  // Views of arguments end with the callback. What the result needs is released when the call around it ends.
+  // Views of arguments end with the callback. Temporaries of the result are released when the outer call ends.
   if (temporaries.length > mark) releaseAfterTick();
   if (lent !== null) for (const view of lent) view.release();
 }
@@ -71,9 +71,10 @@ function targetOf(number: number): JavaScriptFunction {
   return target;
 }
 
-/** Native code keeps what it is given: memory that it could not keep is copied. */
+/** Writes the result. Native code keeps it, so memory that native code could not keep is copied. */
 function writeResult(slot: number, result: unknown): void {
-  // The slots of a callback are gone when its caller gets the result, which is the caller's own in any case.
+  // Unwrap RValues: the slots of a callback are freed before its caller reads the result, and the caller owns the
+  // result anyway.
   let value = result;
   while (value instanceof RValue) value = value.value;
   if (value instanceof OwnTensor && placeOf(descriptorOf(value)) === 'copy') {

@@ -20,7 +20,7 @@ declare module '../errors.js' {
   }
 }
 
-/** A native function failed. `kind` is its class there, such as `'ValueError'`. */
+/** A native function failed. `kind` is the native error class, such as `'ValueError'`. */
 export class TVMFFIError extends DLPackError {
   readonly tag = 'TVMFFIError';
   readonly kind: string;
@@ -34,10 +34,10 @@ export class TVMFFIError extends DLPackError {
   }
 }
 
-/** The JavaScript error that was raised last, so that it comes back as the cause of what it became. */
+/** The JavaScript error that was raised last. It becomes the cause of the error that native code returns for it. */
 let raised = { pointer: 0, error: null as unknown };
 
-/** The error that is raised on this thread, taken away from it; the pointer 0: none. */
+/** Takes the raised error from this thread; the pointer is 0 if there is none. */
 function moveRaised(): Referenced {
   const slot = enter(ErrorRequest.WORDS);
   u32[WireHeader.SLOT] = slot;
@@ -49,7 +49,7 @@ function moveRaised(): Referenced {
   };
 }
 
-/** The error that a native call raised on this thread, taken away from it. */
+/** Takes the error that a native call raised on this thread. */
 export function takeRaised(): TVMFFIError {
   const { pointer, reference } = moveRaised();
   if (pointer === 0)
@@ -57,7 +57,7 @@ export function takeRaised(): TVMFFIError {
   return errorAt(pointer, reference);
 }
 
-/** The error object at an address; its reference is released. */
+/** Reads the error object at an address and releases its reference. */
 export function errorAt(pointer: number, reference: number): TVMFFIError {
   const slot = enter(ErrorRequest.WORDS);
   f64[slot + ErrorRequest.OBJECT] = pointer;
@@ -76,10 +76,10 @@ export function errorAt(pointer: number, reference: number): TVMFFIError {
   return new TVMFFIError(kind, message, { backtrace: lines.reverse().join('\n'), cause });
 }
 
-/** Causes of causes that native code is told of. Chains may be cycles. */
+/** The most causes that are passed to native code. Chains of causes may be cyclic. */
 const MAX_CAUSES = 16;
 
-/** Raises a JavaScript error on this thread, for the native code that called. */
+/** Raises a JavaScript error on this thread, for the native caller. */
 export function raise(error: unknown): void {
   raised = { pointer: raiseWithCauses(error, MAX_CAUSES), error };
 }
@@ -118,14 +118,14 @@ function causeOf(error: unknown): Error | null {
   }
 }
 
-/** What native code is told of anything that was thrown. Hostile getters must not throw again. */
+/** Describes any thrown value for native code. A getter that throws must not throw from here. */
 function describeError(error: unknown): { kind: string; message: string; backtrace: string } {
   try {
     if (error instanceof TVMFFIError) {
       const backtrace = error.backtrace.split('\n').reverse().join('\n');
       return { kind: error.kind, message: error.message, backtrace };
     }
-    // The tag: native code knows the names that Python gives errors.
+    // The tag, because native code knows Python's names of errors.
     if (isDLPackError(error)) return { kind: error.tag, message: error.message, backtrace: '' };
     if (error instanceof Error) return { kind: String(error.name), message: String(error.message), backtrace: '' };
     return { kind: 'RuntimeError', message: String(error), backtrace: '' };

@@ -1,5 +1,5 @@
 /**
- * The places where libtvm_ffi may be. The Python package apache-tvm-ffi carries it; no Python runs here.
+ * The places where libtvm_ffi may be. The Python package apache-tvm-ffi contains it, but Python does not run here.
  *
  * @module
  */
@@ -11,10 +11,10 @@ import { join, resolve } from 'node:path';
 const fileName =
   process.platform === 'darwin' ? 'libtvm_ffi.dylib' : process.platform === 'win32' ? 'tvm_ffi.dll' : 'libtvm_ffi.so';
 
-/** A documented place: the file to try there, or why there is none. */
+/** A documented place: the file to try there, or the reason why there is no file. */
 export type Candidate = { readonly from: string } & ({ readonly path: string } | { readonly missing: string });
 
-/** Places to try, in the order that the guide gives. Lazy: the last ones cost a process. */
+/** The places to try, in the order of the guide. A generator, because the last places start a process. */
 export function* candidates(explicit?: string): Generator<Candidate> {
   if (explicit !== undefined) {
     yield { path: resolve(explicit), from: 'the given path' };
@@ -45,7 +45,7 @@ function filesIn(root: string): string[] {
       if (name.startsWith('python')) libraries.push(join(root, 'lib', name));
     }
   } catch {
-    // No such environment, or one laid out as on Windows.
+    // There is no such environment, or it has the Windows layout.
   }
   return libraries.map((folder) => join(folder, 'site-packages', 'tvm_ffi', 'lib', fileName)).filter(existsSync);
 }

@@ -42,7 +42,7 @@ export function getGlobalFunc(name: string, options: GetGlobalOptions = {}): FFI
   throw new ArgumentValueError('name', 'a registered global function (globalFuncNames() lists them)', name);
 }
 
-/** True when two functions, modules or objects stand for one native object. */
+/** True when two functions, modules or objects refer to the same native object. */
 export function sameAs(a: unknown, b: unknown): boolean {
   const first = addressOfObject(a);
   return first !== null && first === addressOfObject(b);
@@ -55,8 +55,8 @@ function addressOfObject(value: unknown): number | null {
 }
 
 /**
- * The class of a type that native code registered under a key. Its constructor calls the one of the type; its objects have the
- * fields and methods that the type declares. `T` describes them.
+ * The class of a type that native code registered under a key. Its constructor calls the type's constructor, and its
+ * objects have the fields and methods that the type declares. `T` describes them.
  */
 export function objectClass<T extends object = Record<string, unknown>>(key: string): ObjectClass<T> {
   library();
@@ -69,8 +69,8 @@ export interface RegisterOptions {
 }
 
 /**
- * Registers a JavaScript function for native code under a name, for the whole process. It runs on this thread only: a call
- * from another one fails there. Returns it as a native function.
+ * Registers a JavaScript function for native code under a name, for the whole process. It runs only on this thread; a
+ * call from another thread fails there. Returns the function as a native function.
  */
 export function registerGlobalFunc(name: string, fn: JavaScriptFunction, options: RegisterOptions = {}): FFIFunction {
   if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
@@ -87,7 +87,7 @@ export function registerGlobalFunc(name: string, fn: JavaScriptFunction, options
   return wrapFunction(handle);
 }
 
-/** Removes a global function. False when there was none. */
+/** Removes a global function. Returns false if it did not exist. */
 export function removeGlobalFunc(name: string): boolean {
   if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
   if (findGlobal(name) === null) return false;
@@ -103,8 +103,8 @@ export function globalFuncNames(): string[] {
 }
 
 /**
- * A JavaScript function as a native one, for functions that are passed often: made once, not at each call. Native code may
- * keep it; it runs on this thread only.
+ * Makes a native function from a JavaScript function, for functions that are passed often: the native function is made
+ * once instead of at each call. Native code may keep it. It runs only on this thread.
  */
 export function toFunction(fn: JavaScriptFunction): FFIFunction {
   library();

@@ -30,8 +30,8 @@ export function findGlobal(name: string): ObjectHandle | null {
 const builtins = new Map<string, number>();
 
 /**
- * A function that libtvm_ffi itself registers; native/tvm_ffi/builtins.cc lists them. A program that registers another function
- * under the name, or removes it, does not change this one.
+ * A function that libtvm_ffi itself registers; native/tvm_ffi/builtins.cc lists them. It stays the same even if a
+ * program replaces or removes the function of this name.
  */
 export function builtin(name: string): number {
   let pointer = builtins.get(name);

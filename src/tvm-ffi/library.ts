@@ -11,13 +11,13 @@ import { checkOptions } from '../options.js';
 import type { FFIBinding } from './binding.js';
 import { candidates } from './find.js';
 
-/** The functions of this thread. Only code that runs after {@link library} may use it. */
+/** The native functions for this thread. Only code that runs after {@link library} may use it. */
 export let ffi: FFIBinding;
 
 let attached: FFIBinding | null = null;
 let handlers: Handlers | null = null;
 
-/** What native code calls. */
+/** The JavaScript functions that native code calls. */
 export interface Handlers {
   /** Runs a JavaScript function for a {@link CallbackRequest}. */
   onCall(): void;
@@ -25,12 +25,12 @@ export interface Handlers {
   onSettle(): void;
 }
 
-/** Names the handlers, before the library is loaded. */
+/** Sets the handlers, before the library is loaded. */
 export function setHandlers(next: Handlers): void {
   handlers = next;
 }
 
-/** Loads libtvm_ffi from `path`, or from the usual places, unless this thread has it. */
+/** Loads libtvm_ffi from `path`, or from the usual places, unless this thread already has it. */
 export function library(path?: string): FFIBinding {
   if (attached !== null) return attached;
   const binding = native();
@@ -42,7 +42,7 @@ export function library(path?: string): FFIBinding {
     }
     const problem = binding.loadTvmFfi(candidate.path);
     if (problem === undefined) {
-      // Copied, for the reason that native/load.ts gives.
+      // A copy; native/load.ts explains why.
       ffi = { ...binding.attachTvmFfi<FFIBinding>(handlers as Handlers) };
       attached = ffi;
       return ffi;
@@ -57,13 +57,13 @@ export function library(path?: string): FFIBinding {
 }
 
 export interface LoadOptions {
-  /** The file itself; without it the usual places are tried. */
+  /** The path of the library. By default the usual places are tried. */
   path?: string;
 }
 
 /**
- * Loads libtvm_ffi, as every other function here does when it is first used. Returns the file. One copy serves the process:
- * a path that names another file than the one already loaded throws.
+ * Loads libtvm_ffi, as every other function here does on first use. Returns the path. The process has one copy of the
+ * library, so a path to another file than the loaded one throws.
  */
 export function loadLibrary(options: LoadOptions = {}): string {
   checkOptions(options, { path: true }, "{ path: '/path/to/libtvm_ffi.so' }");
@@ -80,6 +80,6 @@ function isSameFile(path: string, loaded: string): boolean {
   try {
     return realpathSync(path) === realpathSync(loaded);
   } catch {
-    return false; // a path without a file names no library that could be loaded
+    return false; // no file at this path
   }
 }

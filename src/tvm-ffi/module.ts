@@ -1,5 +1,5 @@
 /**
- * Libraries of kernels.
+ * Kernel libraries.
  *
  * @module
  */
@@ -18,8 +18,8 @@ import { FFIObject, handleOf, TVM_FFI_VALUE } from './values.js';
 export type KernelModule = { readonly [name: string]: FFIFunction };
 
 /**
- * Loads a library that was compiled for TVM-FFI. It stays loaded to the end of the process: what its functions return may
- * have its deleter there.
+ * Loads a library that was compiled for TVM-FFI. It stays loaded until the process ends, because it may contain the
+ * deleters of objects that its functions returned.
  */
 export function loadModule<M extends object = KernelModule>(path: string): M {
   if (typeof path !== 'string') throw new ArgumentTypeError('path', 'a string', path);
@@ -115,13 +115,13 @@ function wrapModule(module: FFIObject, path: string): KernelModule {
 }
 
 export interface FunctionDescription {
-  /** JSON with the type of the function, null when the module carries none. */
+  /** JSON with the type of the function; null if the module has none. */
   readonly metadata: string | null;
-  /** Its documentation, null when the module carries none. */
+  /** The documentation of the function; null if the module has none. */
   readonly doc: string | null;
 }
 
-/** What a module says about one of its functions. */
+/** The metadata and documentation of a function in a module. */
 export function describeFunction(module: object, name: string): FunctionDescription {
   if (!standIns.has(module)) throw new ArgumentTypeError('module', 'a module of loadModule', module);
   const read = (builtinName: string) => (invoke(builtin(builtinName), [module, name, true]) ?? null) as string | null;

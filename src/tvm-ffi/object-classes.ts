@@ -1,6 +1,7 @@
 /**
- * A class for each type that native code registered, with the fields and methods that it declares. Reading a field and calling
- * a method are calls, and calls return objects: so the operations are a parameter here, and this module is below calls.ts.
+ * A class for each type that native code registered, with the fields and methods that it declares. Reading a field and
+ * calling a method are calls, and calls return objects, so the operations are a parameter here, and this module is
+ * below calls.ts.
  *
  * @module
  */
@@ -20,7 +21,7 @@ const { f64, i32, u32 } = wire;
 const WRITABLE = 1;
 const STATIC = 4;
 
-/** What the classes do with native code. */
+/** The native operations that the classes use. */
 export interface ObjectOperations {
   invoke(pointer: number, args: readonly unknown[]): unknown;
   getField(pointer: number, type: number, index: number): unknown;
@@ -31,7 +32,7 @@ export interface ObjectOperations {
 export interface ObjectClass<T extends object = object> {
   /** Calls the constructor that the type registered. */
   new (...args: unknown[]): FFIObject & T;
-  /** A new object by the values of its fields; those with a default may be left out. */
+  /** Makes an object from the values of its fields. Fields with a default may be omitted. */
   fromFields(fields: Partial<T>): FFIObject & T;
   readonly prototype: FFIObject & T;
 }
@@ -51,7 +52,7 @@ interface TypeDescription {
 
 const descriptions = new Map<number, TypeDescription>();
 
-/** What the library knows about a type; it is read once. */
+/** The library's description of a type, which is read once. */
 function describe(type: number): TypeDescription {
   let description = descriptions.get(type);
   if (description === undefined) {
@@ -86,7 +87,7 @@ function findType(key: string): number | null {
   return type < 0 ? null : type;
 }
 
-/** True when the native object behind a value is of the type with a key, or of one derived from it. */
+/** True when the native object of a value has the type with this key, or a type derived from it. */
 export function isInstance(value: unknown, key: string): boolean {
   if (typeof key !== 'string') throw new ArgumentTypeError('key', 'the key of a type', key);
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false;
@@ -97,7 +98,10 @@ export function isInstance(value: unknown, key: string): boolean {
   return false;
 }
 
-/** A function that the library keeps for the type: its address. A reference is kept for good, as types are. */
+/**
+ * The address of a function that the library has for the type. Its reference is never released, because types are never
+ * removed.
+ */
 function functionOf(type: number, index: number | null): number {
   const slot = enter(MethodRequest.WORDS);
   i32[slot * 2 + MethodRequest.TYPE] = type;
@@ -122,7 +126,7 @@ export class ObjectClasses {
     this.operations = operations;
   }
 
-  /** The object behind a handle, of the class of its type. */
+  /** Makes the object for a handle, with the class of its type. */
   wrap(handle: ObjectHandle): FFIObject {
     const made = ffi.isReflective ? this.classOf(handle.type) : FFIObject;
     return Reflect.construct(made, [handle]) as FFIObject;
@@ -159,7 +163,7 @@ export class ObjectClasses {
         const [first] = args;
         const isMade = first instanceof ObjectHandle;
         super(isMade ? first : handleOf(construct(args)));
-        // When it comes back from native code it is this one.
+        // When native code returns this object, JavaScript gets the same object.
         if (!isMade) remember(handleOf(this).pointer, this);
       }
 
@@ -216,7 +220,7 @@ export class ObjectClasses {
   }
 }
 
-/** The library prints the fields, those of objects inside as well. */
+/** Lets the library print the fields, including those of nested objects. */
 function defineText(made: { readonly prototype: FFIObject }, invoke: ObjectOperations['invoke']): void {
   const text = function text(this: FFIObject): string {
     return invoke(builtin('ffi.ReprPrint'), [this]) as string;

@@ -1,5 +1,5 @@
 /**
- * References to native objects, and what lives no longer than a call.
+ * References to native objects, and objects that live only during a call.
  *
  * @module
  */
@@ -19,14 +19,14 @@ export interface Temporary {
   release(): void;
 }
 
-/** JavaScript memory. `buffer` throws when its owner has detached it. */
+/** JavaScript memory that native code uses during a call. `buffer` throws when its owner has detached it. */
 interface Lent {
   buffer(): unknown;
 }
 
-/** What the calls that are under way use besides their slots. */
+/** The state of running calls besides their slots. */
 export const callState = {
-  /** False: everything below is as it is between calls, and a call that ends has nothing to release. */
+  /** False when everything below is as between calls, so a call that ends has nothing to release. */
   isUsed: false,
   /** The first device other than the host among the arguments. */
   device: null as DeviceInfo | null,
@@ -56,35 +56,36 @@ function disownAfterCall(number: number): void {
   callState.isUsed = true;
 }
 
-/** Releases what was dropped during calls. No call is under way. */
+/** Releases the references that were dropped during calls, when no call is running. */
 function disownDeferred(): void {
   for (let number = deferred.pop(); number !== undefined; number = deferred.pop()) disown(number);
 }
 
-/** Notes JavaScript memory that the call being prepared gets. */
+/** Records JavaScript memory that the call being prepared will use. */
 export function lend(memory: Lent): void {
   callState.isUsed = true;
   callState.lent.push(memory);
 }
 
 /**
- * Throws when memory that was lent after the first `mark` has been detached. This runs after all user code and before native
- * code reads the memory: an argument may be an object whose methods detach the buffer of the argument before it.
+ * Throws when memory that was lent after the first `mark` has been detached. This runs after all user code and before
+ * native code reads the memory, because an argument may be an object whose methods detach the buffer of an earlier
+ * argument.
  */
 export function checkLent(mark: number): void {
   const { lent } = callState;
   for (let i = mark; i < lent.length; i++) (lent[i] as Lent).buffer();
 }
 
-/** Releases something when the call that is being prepared ends. */
+/** Releases an object when the call that is being prepared ends. */
 export function keepForCall(temporary: Temporary): void {
   callState.isUsed = true;
   callState.temporaries.push(temporary);
 }
 
 /**
- * Releases all temporaries after the first `mark`, even when a deleter throws. This happens before the slot of the call is
- * free: a deleter may be user code, and the calls that it makes would overwrite values that still hold references.
+ * Releases all temporaries after the first `mark`, even when a deleter throws. This happens before the slot of the call
+ * is freed, because a deleter may be user code, and its calls would overwrite values that still hold references.
  */
 export function releaseTemporaries(mark: number): void {
   const { temporaries } = callState;
@@ -98,8 +99,8 @@ export function releaseTemporaries(mark: number): void {
 let isReleasing = false;
 
 /**
- * Releases what the result of a callback needs, at the end of the tick at the latest. Where JavaScript made the call around
- * the callback, that call releases it; where another host of the process did, such as Python, nothing else would.
+ * Releases the temporaries of a callback's result, at the end of the tick at the latest. If JavaScript made the outer
+ * call, that call releases them. If another host of the process made it, such as Python, nothing else would.
  */
 export function releaseAfterTick(): void {
   if (isReleasing) return;
@@ -112,7 +113,7 @@ export function releaseAfterTick(): void {
   });
 }
 
-/** Frees the slot of a call. A call that began with nothing in use leaves nothing in use. */
+/** Frees the slot of a call. If nothing was in use when the call began, nothing is in use afterwards. */
 export function leaveCall(slot: number, isInside: boolean): void {
   leave(slot);
   if (isInside) return;
@@ -121,7 +122,7 @@ export function leaveCall(slot: number, isInside: boolean): void {
   if (slot === WireHeader.WORDS) disownDeferred();
 }
 
-/** A reference until the end of the call. */
+/** A reference that is released at the end of the call. */
 export class TemporaryObject implements Temporary {
   private readonly number: number;
 
@@ -159,7 +160,7 @@ export class ObjectOwner implements Owner {
   }
 }
 
-/** A native object that JavaScript holds one reference to, until the collector finds the handle unreachable. */
+/** A native object with one reference from JavaScript, until the garbage collector finds the handle unreachable. */
 export class ObjectHandle {
   /** The address, as the double with the same bits. */
   readonly pointer: number;
@@ -187,27 +188,27 @@ export class ObjectHandle {
   }
 }
 
-/** An object by its address, and the number of a reference to it. */
+/** An object's address, and the number of a reference to it. */
 export interface Referenced {
   readonly pointer: number;
   readonly reference: number;
 }
 
-/** A handle for an object with a reference. */
+/** Makes a handle for an object with a reference. */
 export function adoptObject(pointer: number, type: number, reference: number): ObjectHandle {
   return new ObjectHandle(pointer, type, reference, null);
 }
 
-/** The JavaScript function or object for a native one, by its address: the same as long as it lives. */
+/** The JavaScript functions and objects for native objects, by address. A live native object keeps the same one. */
 const known = new Map<number, WeakRef<object>>();
 let sweepAt = 1024;
 
-/** The function or object that stands for the native one at an address, or undefined. */
+/** The function or object for the native object at an address, or undefined. */
 export function recognise(pointer: number): object | undefined {
   return known.get(pointer)?.deref();
 }
 
-/** Notes what stands for the native object at an address. It has a reference, so the address stays that object's. */
+/** Records the value for the native object at an address. The value holds a reference, so the address stays valid. */
 export function remember<T extends object>(pointer: number, value: T): T {
   known.set(pointer, new WeakRef(value));
   if (known.size > sweepAt) {
@@ -217,5 +218,5 @@ export function remember<T extends object>(pointer: number, value: T): T {
   return value;
 }
 
-/** The native objects behind the JavaScript functions and modules that stand for them. */
+/** The native objects of JavaScript functions and modules. */
 export const standIns = new WeakMap<object, ObjectHandle>();

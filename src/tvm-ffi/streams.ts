@@ -1,5 +1,5 @@
 /**
- * Streams: where kernels of a device queue their work. Per thread, and for the length of a call.
+ * Streams: the queues for kernels of a device. They are set per thread, for the duration of a call.
  *
  * @module
  */
@@ -18,21 +18,21 @@ import { StreamRequest } from './wire-layout.js';
 
 const { i32, u32, u64 } = wire;
 
-/** Names the stream that a call with tensors of a device runs on; null leaves it as it is. */
+/** Returns the stream for a call with tensors of a device; null leaves the stream unchanged. */
 export type StreamProvider = (device: Device) => StreamLike | bigint | null;
 
 let provider: StreamProvider | null = null;
 
 /**
- * From now on the first argument of a call that is not on the host sets the stream of its device, to what the provider
- * says, until the call returns or throws. Null: streams are what `withStream` set.
+ * Sets the stream provider. From now on, the first argument of a call that is on a device other than the host selects
+ * that device, and the call runs on the provider's stream for it. Null: only `withStream` sets streams.
  */
 export function setStreamProvider(next: StreamProvider | null): void {
   if (next !== null && typeof next !== 'function') throw new ArgumentTypeError('provider', 'a function or null', next);
   provider = next;
 }
 
-/** The module that keeps the current stream of a device (`dlpack/cuda`); null where only TVM-FFI does. */
+/** The module that tracks the current stream of a device (`dlpack/cuda`); null if only TVM-FFI tracks it. */
 function keeperOf(device: DeviceInfo): DeviceBackend | null {
   return device.isHostAccessible ? null : getDeviceBackend(device);
 }
@@ -43,8 +43,9 @@ export interface TorchStreams {
 }
 
 /**
- * From now on calls with tensors on a CUDA device run on PyTorch's current stream of that device, as `use_torch_stream` of
- * Python's tvm_ffi has it: `followTorchStream(py.import('torch'))`. It is a stream provider; `setStreamProvider(null)` ends it.
+ * Makes calls with tensors on a CUDA device run on PyTorch's current stream of that device, like `use_torch_stream` of
+ * Python's tvm_ffi: `followTorchStream(py.import('torch'))`. It is a stream provider; `setStreamProvider(null)` ends
+ * it.
  */
 export function followTorchStream(torch: TorchStreams): void {
   if ((typeof torch !== 'object' && typeof torch !== 'function') || torch === null) {
@@ -56,10 +57,10 @@ export function followTorchStream(torch: TorchStreams): void {
   });
 }
 
-/** The streams that `withStream` set on devices without such a module, by the name of their device; the innermost last. */
+/** The streams that `withStream` set on devices without such a module, by device name, the innermost last. */
 const explicit = new Map<Device, bigint[]>();
 
-/** The stream of a call: from the provider, or the current stream of the device; null when neither has one. */
+/** The stream of a call: the provider's, or the current stream of the device; null when there is neither. */
 export function streamOf(device: DeviceInfo): bigint | null {
   const provided = provider?.(device.name) ?? null;
   if (provided !== null) return checkHandle(streamHandle(provided));
@@ -67,13 +68,13 @@ export function streamOf(device: DeviceInfo): bigint | null {
   return keeper === null ? (explicit.get(device.name)?.at(-1) ?? null) : keptStream(keeper, device);
 }
 
-/** The current stream of `dlpack/cuda`. TVM-FFI knows the legacy default stream as a null handle. */
+/** The current stream of `dlpack/cuda`. TVM-FFI uses a null handle for the legacy default stream. */
 function keptStream(keeper: DeviceBackend, device: DeviceInfo): bigint {
   const current = keeper.currentStream(device);
   return current === 1n ? 0n : current;
 }
 
-/** Has kernels find the memory ready on the stream that they run on, and the memory wait for them when it is released. */
+/** Makes the memory ready on the stream that kernels run on, and makes its release wait for the kernels. */
 export function useOnStream(descriptor: Descriptor): void {
   const backend = getDeviceBackend(descriptor.device);
   if (backend === null || descriptor.device.isHostAccessible) return;
@@ -81,7 +82,7 @@ export function useOnStream(descriptor: Descriptor): void {
   backend.handOver(descriptor, stream === 0n ? null : stream);
 }
 
-/** The same for a call on another thread, which does not see the streams of this one. */
+/** As `streamOf`, for a call on another thread, which does not see the streams of this thread. */
 export function streamOfAsyncCall(device: DeviceInfo): bigint {
   return streamOf(device) ?? hostStream(device);
 }
@@ -102,7 +103,7 @@ function enterStream({ type, id }: DeviceInfo): number {
   return slot;
 }
 
-/** Sets the stream of a device and returns the one before. */
+/** Sets the stream of a device and returns the previous stream. */
 function exchangeStream(device: DeviceInfo, handle: bigint): bigint {
   const slot = enterStream(device);
   u64[slot + StreamRequest.STREAM] = handle;
@@ -113,13 +114,16 @@ function exchangeStream(device: DeviceInfo, handle: bigint): bigint {
   return u64[slot + StreamRequest.STREAM] as bigint;
 }
 
-/** The current stream of a device on this thread, on which kernels run unless a provider names another; 0n is the default stream. */
+/**
+ * The current stream of a device on this thread. Kernels run on it unless a provider names another stream. 0n is the
+ * default stream.
+ */
 export function currentStream(device: Device): bigint {
   const info = parseDevice(device);
   library();
   const keeper = keeperOf(info);
   const kept = keeper === null ? 0n : keptStream(keeper, info);
-  // Another host of this thread, such as Python, may have set a stream beside the default one here.
+  // Another host on this thread, such as Python, may have set a stream while ours is the default stream.
   return kept === 0n ? hostStream(info) : kept;
 }
 
@@ -133,10 +137,10 @@ function hostStream(device: DeviceInfo): bigint {
 }
 
 /**
- * Runs `action` with a stream as the current one of a device, and restores the one before when it returns or throws. On a
- * device of `dlpack/cuda` this is `stream.use(action)`, which kernels without tensors see too. The stream belongs to the
- * caller; it is neither kept nor synchronised with. An async function has it until its first `await`: code that runs
- * afterwards, interleaved with other tasks, must set its stream itself.
+ * Runs `action` with a stream as the current stream of a device, and restores the previous stream when it returns or
+ * throws. On a device of `dlpack/cuda` this is `stream.use(action)`, which kernels without tensors use, too. The caller
+ * owns the stream; it is neither kept alive nor synchronised. In an async function this holds until the first `await`.
+ * Code after that runs interleaved with other tasks and must set its stream itself.
  */
 export function withStream<T>(device: Device, stream: StreamLike | bigint | null, action: () => T): T {
   const info = parseDevice(device);

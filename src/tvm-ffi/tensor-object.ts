@@ -1,5 +1,5 @@
 /**
- * Tensors as objects of TVM-FFI: made once for each descriptor, so that passing a tensor is two stores.
+ * Tensors as TVM-FFI objects, made once for each descriptor, so that passing a tensor takes two stores.
  *
  * @module
  */
@@ -22,15 +22,15 @@ import { TensorObjectRequest } from './wire-layout.js';
 const { f64, i32, u32 } = wire;
 
 /**
- * A native object for the elements of a descriptor, and the `DLTensor` inside it. It goes with the storage, and with the
- * descriptor when the collector finds that first.
+ * A native object for the elements of a descriptor, and the `DLTensor` inside it. It is released with the storage, or
+ * with the descriptor if the garbage collector finds the descriptor unreachable first.
  */
 export class TensorObject extends ObjectHandle {
   readonly view: number;
-  /** False: the memory belongs to JavaScript, and native code may use it during a call only. */
+  /** False for JavaScript memory, which native code may use only during a call. */
   readonly isOwning: boolean;
 
-  /** Of the request in a slot. */
+  /** Takes the object from the request in a slot. */
   constructor(descriptor: Descriptor, isOwning: boolean, slot: number) {
     const { storage } = descriptor;
     storage.attached ??= new Set();
@@ -45,14 +45,14 @@ export class TensorObject extends ObjectHandle {
   }
 }
 
-/** The object of a tensor. Memory that belongs to JavaScript is noted, and checked right before native code runs. */
+/** The object of a tensor. JavaScript memory is recorded, and checked right before native code runs. */
 export function tensorObject(descriptor: Descriptor): TensorObject {
   let object = descriptor.tvmObject as TensorObject | null;
   if (object === null) {
     object = placeOf(descriptor) === 'copy' ? borrow(descriptor) : own(descriptor);
     descriptor.tvmObject = object;
   }
-  // Engines never move a buffer, so one that is not detached is still at the address in the object.
+  // Engines never move a buffer, so a buffer that is not detached is still at the object's address.
   if (!object.isOwning) lend(descriptor.storage);
   return object;
 }

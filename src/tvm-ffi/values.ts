@@ -1,5 +1,5 @@
 /**
- * Values of TVM-FFI that JavaScript has no type for.
+ * TVM-FFI values that JavaScript has no type for.
  *
  * @module
  */
@@ -15,13 +15,14 @@ import { enter, leave } from './slot.js';
 import { ObjectRequest } from './wire-layout.js';
 
 /**
- * A method of this name returns the value that native code gets in place of an object, as `__tvm_ffi_value__` does in Python.
+ * A method with this name returns the value that native code receives in place of an object, like `__tvm_ffi_value__`
+ * in Python.
  */
 export const TVM_FFI_VALUE: unique symbol = Symbol.for('tvm_ffi.value') as never;
 
 /**
- * A method of this name returns the address of a native object (`TVMFFIObject*`) that native code gets in place of the
- * JavaScript object, as `__tvm_ffi_object__` does in Python. The address is trusted.
+ * A method with this name returns the address of a native object (`TVMFFIObject*`) that native code receives in place
+ * of the JavaScript object, like `__tvm_ffi_object__` in Python. The address is trusted.
  */
 export const TVM_FFI_OBJECT: unique symbol = Symbol.for('tvm_ffi.object') as never;
 
@@ -193,13 +194,16 @@ export class RValue {
 /** Reads the private handle of an {@link FFIObject}. For this module's other files. */
 export let handleOf: (object: FFIObject) => ObjectHandle;
 
-/** An object of a class that only native code knows. It can be passed on; the collector releases its reference. */
+/**
+ * A native object of a class that JavaScript does not know. It can be passed on, and the garbage collector releases its
+ * reference.
+ */
 export class FFIObject {
   readonly #handle: ObjectHandle;
 
-  /** Objects come from native code; the constructor is for this package. */
+  /** For this package only, because objects come from native code. */
   constructor(handle: ObjectHandle) {
-    // Native code follows its pointer.
+    // Check the handle, because native code follows its pointer.
     if (!(handle instanceof ObjectHandle)) {
       throw new ArgumentTypeError('handle', 'an object that a native function returned', handle);
     }
@@ -210,7 +214,7 @@ export class FFIObject {
     handleOf = (object) => object.#handle;
   }
 
-  /** The name its class is registered under. */
+  /** The name under which its class is registered. */
   get typeKey(): string {
     const slot = enter(ObjectRequest.WORDS);
     wire.f64[slot + ObjectRequest.OBJECT] = this.#handle.pointer;

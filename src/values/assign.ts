@@ -1,5 +1,5 @@
 /**
- * Writes into a tensor that exists already.
+ * Writes into an existing tensor.
  *
  * @module
  */
@@ -12,7 +12,10 @@ import { type Descriptor, Flag } from '../storage/descriptor.js';
 import { BufferStorage, isShared, type Storage } from '../storage/storage.js';
 import { convertElements } from './convert.js';
 
-/** Broadcasts, converts and copies `source` into `target`; where they share memory, as if it were read first. */
+/**
+ * Broadcasts, converts and copies `source` into `target`. If they share memory, the result is as if all of `source`
+ * were read first.
+ */
 export function copyInto(source: Descriptor, target: Descriptor): void {
   const { shape, strides } = target;
   if (strides.some((stride, axis) => stride === 0 && (shape[axis] as number) > 1)) {
@@ -32,12 +35,12 @@ export function copyInto(source: Descriptor, target: Descriptor): void {
   }
 }
 
-/** Two storages can lie over one memory: an import and its source, `Tensor.wrap(x.data)` and `x`, shared buffers. */
+/** Two storages can share one memory: an import and its source, `Tensor.wrap(x.data)` and `x`, shared buffers. */
 function mayOverlap(a: Storage, b: Storage): boolean {
   if (a === b) return true;
   const areBuffers = a instanceof BufferStorage && b instanceof BufferStorage;
   if (areBuffers && a.buffer() === b.buffer()) return true;
-  // Two ArrayBuffers never share memory, two SharedArrayBuffers can.
+  // Two ArrayBuffers never share memory, but two SharedArrayBuffers can.
   if (areBuffers && !(isShared(a.buffer()) && isShared(b.buffer()))) return false;
   return getBackend()?.overlaps(a, b) ?? areBuffers;
 }

@@ -1,5 +1,5 @@
 /**
- * What a value becomes in another dtype (docs/concepts/values.md). native/convert has the same rules.
+ * Casts of values between dtypes (docs/concepts/values.md). native/convert has the same rules.
  *
  * @module
  */
@@ -13,11 +13,11 @@ function isInteger({ code }: DTypeInfo): boolean {
   return code === TypeCode.int || code === TypeCode.uint || code === TypeCode.handle;
 }
 
-/** From the value of an element of one scalar type to one that the other can write. */
+/** The function that turns a value of one scalar type into a value that the other type can store. */
 export function castBetween(from: DTypeInfo, to: DTypeInfo): Cast {
   if (to.code === TypeCode.bool) return isTrue;
   if (isInteger(to)) return isInteger(from) || from.code === TypeCode.bool ? wrapTo(to) : saturateTo(to);
-  // One rounding: to float64 that of Number(), elsewhere that of the target.
+  // Round only once: Number() rounds to float64, and the target type rounds otherwise.
   return to.bits === 64
     ? (value) => Number(value)
     : (value) => (typeof value === 'bigint' ? toOdd(value) : Number(value));
@@ -43,7 +43,7 @@ function wrapTo({ code, bits }: DTypeInfo): Cast {
   };
 }
 
-/** Cut off towards zero, held inside the range; NaN becomes zero. C leaves both open, and so does NumPy. */
+/** Truncates towards zero and clamps to the range; NaN becomes zero. C and NumPy leave both cases undefined. */
 function saturateTo({ code, bits }: DTypeInfo): Cast {
   const limit = code === TypeCode.int ? 2 ** (bits - 1) : 2 ** bits;
   const low = code === TypeCode.int ? -limit : 0;
@@ -58,7 +58,10 @@ function saturateTo({ code, bits }: DTypeInfo): Cast {
   };
 }
 
-/** A number of 53 bits whose last bit tells that some were cut off: rounding it again is rounding the integer once. */
+/**
+ * Rounds to odd: the last of 53 bits records that bits were cut off, so rounding the result again equals rounding the
+ * integer once.
+ */
 function toOdd(value: bigint): number {
   const magnitude = value < 0n ? -value : value;
   const cut = magnitude.toString(2).length - 53;

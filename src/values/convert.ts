@@ -1,6 +1,6 @@
 /**
- * Copies and casts between two descriptors of the same shape: native where there is a backend that can, in TypeScript
- * everywhere else, with the same results.
+ * Copies and casts between two descriptors of the same shape: in native code where a backend supports it, otherwise in
+ * TypeScript, with the same results.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { elementCodec, readBits, writeBits } from './element.js';
 import { checkConvertible, isComplex, passesOf, piecesOf } from './pass.js';
 import { scalarSource } from './scalar.js';
 
-/** Elements that TypeScript converts before it lets the event loop run: some ten milliseconds. */
+/** Elements that TypeScript converts, in about ten milliseconds, before it lets the event loop run. */
 const PIECE = 2 ** 18;
 
 /** Writes every element of `source` into `target`, converting the dtype where they differ. */
@@ -32,19 +32,19 @@ export function convertElements(source: Descriptor, target: Descriptor): void {
 function runPasses(source: Descriptor, target: Descriptor): void {
   if (target.size === 0) return;
   const passes = passesOf(source, target);
-  // By index: a patched iterator would be handed what the program must not reach.
+  // By index, because a patched iterator would receive private objects.
   for (let i = 0; i < passes.length; i++) runHere(passes[i] as Pass, source, target);
 }
 
-/** One pass on this thread: native where the backend can, in TypeScript otherwise. */
+/** Runs one pass on this thread: in native code where the backend supports it, otherwise in TypeScript. */
 function runHere(pass: Pass, source: Descriptor, target: Descriptor): void {
   if (getBackend()?.convert?.(pass, source.storage, target.storage) === true) return;
   runPass(pass, source, target);
-  // Only here: where the buffer is a copy of the memory, a commit behind a native pass would undo that pass.
+  // Commit only here. Where the buffer is a copy of the memory, a commit after a native pass would undo that pass.
   target.storage.commit();
 }
 
-/** The same without blocking. The caller keeps both storages alive. */
+/** As `convertElements`, without blocking. The caller keeps both storages alive. */
 export async function convertElementsAsync(source: Descriptor, target: Descriptor): Promise<void> {
   const device = deviceOf(source, target);
   if (device !== null) return device.copyAsync(source, target);
@@ -70,7 +70,7 @@ async function runPassesAsync(source: Descriptor, target: Descriptor): Promise<v
   }
 }
 
-/** Who copies between two places of which one is out of the processor's reach; null when both are in it. */
+/** The backend for a copy with memory that the CPU cannot access; null when the CPU can access both sides. */
 function deviceOf(source: Descriptor, target: Descriptor): DeviceBackend | null {
   if (source.device.isHostAccessible && target.device.isHostAccessible) return null;
   const there = source.device.isHostAccessible ? target.device : source.device;
@@ -95,12 +95,15 @@ function deviceOf(source: Descriptor, target: Descriptor): DeviceBackend | null 
   return backend;
 }
 
-/** Writes one value, which the caller has checked as `set` does, into every element. */
+/** Writes one value into every element. The caller has checked the value as `set` does. */
 export function fillElements(target: Descriptor, value: unknown): void {
   if (target.size > 0) convertElements(scalarSource(target, value), target);
 }
 
-/** Checks both places. A source of zeros when real values become complex: they leave the imaginary parts alone. */
+/**
+ * Checks both sides. When real values become complex, returns a source of zeros, because the passes leave the imaginary
+ * parts unchanged.
+ */
 function prepare(source: Descriptor, target: Descriptor): Descriptor | null {
   source.checkHost();
   target.checkHost();
@@ -138,7 +141,7 @@ function runPass(pass: Pass, source: Descriptor, target: Descriptor): void {
   walk(0, pass.fromBit, pass.toBit);
 }
 
-/** Bits, not values: a NaN keeps its payload. */
+/** Moves bits, not values, so a NaN keeps its payload. */
 function moveBits({ to: { bits } }: Pass, from: DataView, to: DataView): Move {
   if (bits <= 16) return (at, into) => writeBits(to, into, bits, readBits(from, at, bits));
   return (at, into) => {

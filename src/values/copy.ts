@@ -9,7 +9,7 @@ import { allocateLike } from '../storage/allocate.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
 import { convertElements } from './convert.js';
 
-/** A packed copy in memory of its own, flagged as one; where the source is, unless told otherwise. */
+/** A row-major copy in new memory, flagged as a copy, by default on the same device. */
 export function copyDescriptor(source: Descriptor, device = source.device): Descriptor {
   const copy = allocateLike(source.shape, source.dtype, (source.flags & Flag.subBytePadded) | Flag.isCopied, device);
   try {
@@ -21,7 +21,7 @@ export function copyDescriptor(source: Descriptor, device = source.device): Desc
   }
 }
 
-/** The elements as vectors of bytes, which may lie anywhere. Types that are aligned to more than a byte have whole bytes. */
+/** The elements as vectors of bytes, which need no alignment. Types with an alignment above one have whole bytes. */
 function asBytes({ storage, dtype, device, shape, strides, bitOffset }: Descriptor): Descriptor {
   return new Descriptor(
     storage,
@@ -34,12 +34,12 @@ function asBytes({ storage, dtype, device, shape, strides, bitOffset }: Descript
   );
 }
 
-/** The same for elements that do not lie where their dtype allows: they are moved as bytes. */
+/** A copy of misaligned elements, which are moved as bytes. */
 export function copyMisaligned(source: Descriptor): Descriptor {
   return copyBytes(asBytes(source), source.dtype);
 }
 
-/** Elements of a dtype from a source that has them as vectors of bytes. */
+/** A copy as elements of `dtype` from a source that describes them as vectors of bytes. */
 export function copyBytes(bytes: Descriptor, dtype: DTypeInfo): Descriptor {
   const copy = allocateLike(bytes.shape, dtype, Flag.isCopied, bytes.device);
   try {

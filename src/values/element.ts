@@ -1,5 +1,5 @@
 /**
- * One element in memory: bits at a bit offset to a JavaScript value and back, for every dtype.
+ * One element in memory: converts bits at a bit offset to a JavaScript value and back, for every dtype.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { type Complex, type DTypeInfo, dtypeFromName, TypeCode } from '../dtype.
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { miniFloat } from './minifloat.js';
 
-/** What an element reads as. */
+/** The JavaScript value of an element. */
 export type ElementValue = number | bigint | boolean | Complex | Uint8Array | readonly ElementValue[];
 
 /** Reads and writes elements of one dtype. `bit` counts from the start of the view, least significant bit first. */
@@ -27,7 +27,7 @@ export function readBits(view: DataView, bit: number, width: number): number {
   return ((low | (high << 8)) >> shift) & (2 ** width - 1);
 }
 
-/** The inverse of {@link readBits}; neighbours keep their bits. */
+/** The inverse of {@link readBits}. The neighbouring bits stay unchanged. */
 export function writeBits(view: DataView, bit: number, width: number, value: number): void {
   if (width === 16) {
     view.setUint16(bit / 8, value, true);
@@ -105,7 +105,7 @@ function checkNumber(value: unknown, name: string): number {
   throw new ArgumentTypeError('value', `a number for ${name}`, value);
 }
 
-/** Engines differ in the sign and payload that they write for NaN: every NaN becomes the positive quiet one. */
+/** Writes every NaN as the positive quiet NaN, because engines differ in its sign and payload. */
 function floatCodec({ name, bits, base }: DTypeInfo): ElementCodec {
   if (bits === 64) {
     return {

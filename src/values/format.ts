@@ -1,6 +1,6 @@
 /**
- * Numbers as text in columns: as many digits as the type needs to tell its values apart, at most eight behind the point,
- * aligned at the point, with an exponent where plain digits would hide the small or the large.
+ * Numbers as text in columns, aligned at the decimal point. The text has as many digits as distinguish the values of
+ * the type, at most eight after the point. It has an exponent where plain digits would hide small or large values.
  *
  * @module
  */
@@ -13,17 +13,17 @@ type Format<T> = (value: T) => string;
 
 const PRECISION = 8;
 
-/** The nearest value of the type: what text has to lead back to. */
+/** Rounds to the nearest value of the type, to which the text must convert back. */
 type Round = (value: number) => number;
 
 function roundOf(dtype: DTypeInfo): Round {
-  // Types of a byte and less show their values in full: telling them apart needs so few digits that they would mislead.
+  // Types of at most one byte show their values in full. The few digits that distinguish these values would mislead.
   const codec = dtype.bits === 16 ? miniFloat(dtype.base) : undefined;
   if (codec !== undefined) return (value) => codec.decode(codec.encode(value));
   return dtype.bits === 32 ? Math.fround : (value) => value;
 }
 
-/** Digits and exponent of a finite magnitude: the fewest that lead back to it, at most `most`. */
+/** The digits and exponent of a finite magnitude: the fewest digits that convert back to it, at most `most`. */
 function shortest(magnitude: number, round: Round, most: number): { digits: string; exponent: number } {
   for (let count = 0; ; count++) {
     const text = magnitude.toExponential(Math.min(count, most));
@@ -34,7 +34,7 @@ function shortest(magnitude: number, round: Round, most: number): { digits: stri
   }
 }
 
-/** As `toExponential`, which takes halves up: cut off where exactly half is left behind an even digit. */
+/** As `toExponential`, which rounds halves up; this function rounds exact halves to an even digit. */
 function halfToEven(magnitude: number, digits: number): string {
   const [exact = '', exponent = ''] = magnitude.toExponential(Math.min(100, digits + 30)).split('e');
   const kept = exact.slice(0, digits + 2);
@@ -59,12 +59,12 @@ function scientific(magnitude: number, round: Round): [first: string, fraction: 
   return [digits.slice(0, 1), digits.slice(1), (exponent < 0 ? '-' : '+') + size];
 }
 
-/** Above this, NumPy writes exponents: fewer digits than that tell the values of a narrow type apart. */
+/** The magnitude above which NumPy writes exponents. It is lower for narrow types, whose values need fewer digits. */
 function limitOf({ base }: DTypeInfo): number {
   return base === 'float32' ? 1e6 : base === 'float16' ? 1e3 : 1e8;
 }
 
-/** Not `Math.max(...)`: arguments have a limit, and a tensor with many short axes shows all of its elements. */
+/** Not `Math.max(...)`, because arguments are limited, and a tensor with many short axes shows all elements. */
 function longest(lengths: readonly number[]): number {
   return lengths.reduce((a, b) => Math.max(a, b), 0);
 }
@@ -94,7 +94,7 @@ function floatFormat(values: readonly number[], dtype: DTypeInfo, plus = ''): Fo
     const [whole = '', digits = '', power = ''] = partsOf(value);
     const head = `${signOf(value)}${whole}`.padStart(left);
     if (!isScientific) return `${head}.${digits.padEnd(fraction)}`;
-    // All columns have the digits of the longest, so those that need fewer show what lies behind them.
+    // All columns have as many digits as the longest, so shorter numbers show further exact digits.
     const [mantissa = ''] = halfToEven(Math.abs(value), fraction).split('e');
     return `${head}.${mantissa.slice(2)}e${power[0]}${power.slice(1).padStart(exponent - 1, '0')}`;
   };
@@ -138,7 +138,7 @@ function hexOf(bytes: Uint8Array): string {
     .join('')}`;
 }
 
-/** A format in which all of these values are equally wide. */
+/** A format in which all of these values have the same width. */
 export function formatFor(values: readonly ElementValue[], dtype: DTypeInfo): Format<ElementValue> {
   if (dtype.lanes === 1) return scalarFormat(values, dtype);
   const format = scalarFormat((values as readonly ElementValue[][]).flat(), dtypeFromName(dtype.base));

@@ -6,7 +6,7 @@
 
 import type { BaseDType } from '../dtype.js';
 
-/** What the top of the range holds: infinities and NaNs, one NaN, NaN in place of -0, or only numbers. */
+/** The special values at the top of the range: infinities and NaNs, one NaN, NaN in place of -0, or only numbers. */
 type Specials = 'ieee' | 'fn' | 'fnuz' | 'none';
 
 interface Format {
@@ -78,7 +78,7 @@ function make({ exponentBits, mantissaBits, bias, specials }: Format): MiniFloat
     const magnitude = Math.abs(value);
     if (magnitude === Infinity) return overflow;
     const exponent = Math.max(exponentOf(magnitude), 1 - bias);
-    // Division by a power of two is exact, so the one rounding is the one below.
+    // Division by a power of two is exact, so only the next line rounds.
     const quotient = magnitude / 2 ** (exponent - mantissaBits);
     const code = (exponent + bias - 1) * mantissaCount + roundHalfEven(quotient);
     if (code > maxCode) return overflow;
@@ -94,7 +94,7 @@ const e8m0fnu: MiniFloat = {
   encode: (value) => {
     if (!(value > 0) || value === Infinity) return 255;
     const exponent = exponentOf(value);
-    // Halfway lies 1.5 between 1 and 2, in units of the lower power: 2 is the even one.
+    // In units of the lower power of two, 1.5 is halfway between 1 and 2, and 2 is the even choice.
     const code = exponent + 127 + (value / 2 ** exponent >= 1.5 ? 1 : 0);
     return code > 254 ? 255 : Math.max(code, 0);
   },
@@ -102,7 +102,10 @@ const e8m0fnu: MiniFloat = {
 
 const scratch = new DataView(new ArrayBuffer(8));
 
-/** floor(log2(x)) for finite x > 0, from the bits: Math.log2 rounds. Subnormal doubles lie below every format here. */
+/**
+ * floor(log2(x)) for finite x > 0, from the bits, because Math.log2 rounds. Subnormal doubles are below the range of
+ * every format here.
+ */
 function exponentOf(value: number): number {
   scratch.setFloat64(0, value);
   return ((scratch.getUint16(0) >> 4) & 0x7ff) - 1023;

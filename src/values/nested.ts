@@ -1,5 +1,5 @@
 /**
- * Nested arrays to a flat list of values, with shape and dtype worked out.
+ * Reads nested arrays as a flat sequence of values and infers their shape and dtype.
  *
  * @module
  */
@@ -8,10 +8,13 @@ import { type Complex, type DType, dtypeOfArray, parseDType, type TypedArray } f
 import { ArgumentTypeError, adviceFor, LayoutError } from '../errors.js';
 import { MAX_NDIM } from '../layout.js';
 
-/** A value or arrays of values, all of the same depth and lengths. */
+/** A value, or nested arrays of values with the same depth and lengths. */
 export type NestedSource = number | bigint | boolean | Complex | TypedArray | readonly NestedSource[];
 
-/** The values in nested arrays, up to twelve levels deep: types such as that of `toArray()` have no end. */
+/**
+ * The type of the values in nested arrays, up to twelve levels deep, because recursive types such as that of
+ * `toArray()` have no end.
+ */
 type LeafOf<S, Levels extends unknown[] = []> = Levels['length'] extends 12
   ? never
   : S extends readonly (infer Row)[]
@@ -34,10 +37,10 @@ type DTypeOfValues<V> = 0 extends 1 & V // any
           ? 'complex128'
           : DType;
 
-/** The dtype that nested arrays of values get: `NestedDType<number[][]>` is `'float64'`. */
+/** The dtype that `Tensor.from` infers for nested arrays: `NestedDType<number[][]>` is `'float64'`. */
 export type NestedDType<S> = DTypeOfValues<LeafOf<S>>;
 
-/** Shape and dtype of nested arrays. Lanes of a vector dtype are the innermost arrays and stay whole. */
+/** The shape and dtype of nested arrays. The innermost arrays are the lanes of a vector dtype, not an axis. */
 export function measureNested(source: NestedSource, dtype: DType | undefined): { shape: number[]; dtype: DType } {
   if (typeof source === 'object' && source !== null && !Array.isArray(source) && Symbol.iterator in source) {
     throw new ArgumentTypeError('source', 'nested arrays', source, 'spread other iterables: Tensor.from([...values])');
@@ -54,13 +57,13 @@ export function measureNested(source: NestedSource, dtype: DType | undefined): {
       throw new ArgumentTypeError('source', `innermost arrays of ${lanes} values for ${name}`, source);
   }
   if (dtype === undefined) return { shape, dtype: inferDType(source, shape) };
-  if (shape.includes(0)) visitNested(source, shape, () => {}); // nothing will be written, and rows may differ all the same
+  if (shape.includes(0)) visitNested(source, shape, () => {}); // checks the rows, because no values will be written
   return { shape, dtype };
 }
 
 /**
- * Calls `visit` with each value, row by row. Values are not gathered in an array first: arrays have a limit, and
- * engines abort beyond it.
+ * Calls `visit` with each value, row by row. Does not collect the values in an array first, because arrays have a size
+ * limit, and engines abort beyond it.
  */
 export function visitNested(source: NestedSource, shape: readonly number[], visit: (value: unknown) => void): void {
   const walk = (level: unknown, axis: number): void => {
@@ -89,7 +92,7 @@ function isRow(value: unknown): value is ArrayLike<unknown> {
 
 const isComplex = (value: unknown): boolean => typeof value === 'object' && value !== null && 're' in value;
 
-/** What the values of nested arrays are, without a dtype that says it. */
+/** Infers the dtype from the values of nested arrays. */
 function inferDType(source: NestedSource, shape: readonly number[]): DType {
   const kinds = new Set<string>();
   let isLarge = false;
@@ -99,7 +102,7 @@ function inferDType(source: NestedSource, shape: readonly number[]): DType {
     kinds.add(kind);
     if (kind === 'bigint' && (value as bigint) >= 2n ** 63n) isLarge = true;
   });
-  // A number is a complex one too.
+  // A number is also a complex number.
   if (kinds.has('object')) kinds.delete('number');
   if (kinds.size > 1)
     throw new ArgumentTypeError('source', 'values of one type, or a dtype for all of them,', [...kinds]);

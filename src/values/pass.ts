@@ -1,6 +1,6 @@
 /**
- * A copy or cast as passes over memory: every lane, complex part and bit offset spelled out, axes merged, so that one
- * small loop (here or in native code) serves all dtypes and layouts.
+ * Describes a copy or cast as passes over memory. A pass spells out every lane, complex part and bit offset, and merges
+ * axes, so that one small loop, here or in native code, serves all dtypes and layouts.
  *
  * @module
  */
@@ -31,7 +31,7 @@ function partOf(dtype: DTypeInfo): DTypeInfo {
   return dtypeFromName(parts[dtype.bits as keyof typeof parts]);
 }
 
-/** The passes that write `source` into `target`, of the same shape and with elements. */
+/** The passes that write `source` into `target`. Both have the same shape, which is not empty. */
 export function passesOf(source: Descriptor, target: Descriptor): Pass[] {
   let from = scalarOf(source.dtype);
   let to = scalarOf(target.dtype);
@@ -49,7 +49,7 @@ export function passesOf(source: Descriptor, target: Descriptor): Pass[] {
         }));
   if (lanes > 1) axes.push({ length: lanes, from: from.bits, to: to.bits });
   if (from !== to && to.code !== TypeCode.bool) {
-    // Real and imaginary parts are one more axis; a cast to a real type reads the first of them alone.
+    // Real and imaginary parts form one more axis. A cast to a real type reads only the real part.
     if (isComplex(from) && isComplex(to)) axes.push({ length: 2, from: from.bits / 2, to: to.bits / 2 });
     if (isComplex(from)) from = partOf(from);
     if (isComplex(to)) to = partOf(to);
@@ -57,7 +57,7 @@ export function passesOf(source: Descriptor, target: Descriptor): Pass[] {
   return wholeBytes(merge(from, to, source.bitOffset, target.bitOffset, axes));
 }
 
-/** Throws unless values of one dtype can become the other's. */
+/** Throws unless values of one dtype can be converted to the other. */
 export function checkConvertible(from: DTypeInfo, to: DTypeInfo): void {
   if (from.lanes !== to.lanes) {
     throw new UnsupportedDTypeError(
@@ -73,7 +73,10 @@ export function checkConvertible(from: DTypeInfo, to: DTypeInfo): void {
   }
 }
 
-/** Sorts axes by the distance in the target, turns those it walks backwards, and joins what lies behind each other. */
+/**
+ * Sorts axes by their stride in the target, reverses axes with a negative stride there, and joins axes that are
+ * contiguous on both sides.
+ */
 function merge(from: DTypeInfo, to: DTypeInfo, fromStart: number, toStart: number, axes: Axis[]): Pass {
   let fromBit = fromStart;
   let toBit = toStart;
@@ -104,7 +107,7 @@ function merge(from: DTypeInfo, to: DTypeInfo, fromStart: number, toStart: numbe
   };
 }
 
-/** Types below a byte that are copied as they are, side by side on both ends, are copied by bytes: the rest by bits. */
+/** Copies packed sub-byte elements by whole bytes where both sides are contiguous, and the rest by bits. */
 function wholeBytes(pass: Pass): Pass[] {
   const { from, to, shape, fromSteps, toSteps } = pass;
   const last = shape.length - 1;
@@ -129,7 +132,7 @@ function wholeBytes(pass: Pass): Pass[] {
   return passes;
 }
 
-/** The same pass in pieces of at most `limit` elements, so that something else can run between them. */
+/** The same pass in pieces of at most `limit` elements, so that other code can run between them. */
 export function* piecesOf(pass: Pass, limit: number): Generator<Pass> {
   const { shape, fromSteps, toSteps } = pass;
   const size = shape.reduce((product, length) => product * length, 1);

@@ -1,5 +1,5 @@
 /**
- * Tensors as text: a head line and a body laid out as NumPy lays it out, summarised when large.
+ * Tensors as text: a head line, and the values in NumPy's layout, summarised when there are many.
  *
  * @module
  */
@@ -13,12 +13,12 @@ import { convertElements } from './convert.js';
 import { type ElementValue, elementCodec } from './element.js';
 import { formatFor } from './format.js';
 
-/** Larger tensors show {@link EDGE} items at both ends of each axis. */
+/** Tensors with more elements show {@link EDGE} items at both ends of each axis. */
 const THRESHOLD = 1000;
 const EDGE = 3;
 const LINE = 75;
 
-/** `Tensor float32 [2, 3] cpu` and the values below it. Reads, and fetches from a device, only the elements it shows. */
+/** `Tensor float32 [2, 3] cpu` and the values below it. Reads only the shown elements, also from a device. */
 export function formatTensor(kind: string, descriptor: Descriptor): string {
   const { dtype, shape, device, isReadOnly } = descriptor;
   const head = `${kind} ${dtype.name} [${shape.join(', ')}] ${device.name}${isReadOnly ? ' read-only' : ''}`;
@@ -38,12 +38,12 @@ export function formatTensor(kind: string, descriptor: Descriptor): string {
   }
 }
 
-/** True when an axis shows its two ends only. */
+/** True when an axis shows only its two ends. */
 function isCut(descriptor: Descriptor, axis: number): boolean {
   return descriptor.size > THRESHOLD && (descriptor.shape[axis] as number) > 2 * EDGE;
 }
 
-/** What is shown of a tensor on a device, packed, on the host: the ends of each axis that is cut. */
+/** The shown elements of a tensor on a device, copied to the host: the ends of each axis that is cut. */
 function fetchShown(descriptor: Descriptor): Descriptor {
   const shape = descriptor.shape.map((length, axis) => (isCut(descriptor, axis) ? 2 * EDGE : length));
   const shown = allocateLike(shape, descriptor.dtype, descriptor.flags & Flag.subBytePadded);
@@ -69,9 +69,9 @@ function fetchShown(descriptor: Descriptor): Descriptor {
   }
 }
 
-type Shown = ElementValue | null | { readonly items: readonly Shown[] }; // null: left out
+type Shown = ElementValue | null | { readonly items: readonly Shown[] }; // null: omitted elements
 
-/** The values of a tensor, read from `source`: the tensor itself, or what {@link fetchShown} fetched of it. */
+/** The values of a tensor, read from `source`: the tensor itself, or the elements that {@link fetchShown} copied. */
 function formatBody(descriptor: Descriptor, source: Descriptor): string {
   if (descriptor.size === 0) return '[]';
   const values: ElementValue[] = [];
@@ -102,7 +102,7 @@ function collectShown(descriptor: Descriptor, source: Descriptor, values: Elemen
       return value;
     }
     const length = shape[axis] as number;
-    const skipped = length - (source.shape[axis] as number); // of a tensor that was fetched, the middle is not there
+    const skipped = length - (source.shape[axis] as number); // a fetched tensor does not include the middle
     const items: Shown[] = [];
     for (let i = 0; i < length; i++) {
       if (isCut(descriptor, axis) && i === EDGE) {
@@ -117,7 +117,7 @@ function collectShown(descriptor: Descriptor, source: Descriptor, values: Elemen
   return collect(0, 0);
 }
 
-/** One row, broken into lines of at most `width` characters with the bracket or comma behind them. */
+/** One row, broken into lines of at most `width` characters, including the bracket or comma after them. */
 function wrap(texts: readonly string[], indent: string, width: number): string {
   const lines: string[] = [];
   let line = indent;

@@ -10,7 +10,7 @@ import { Descriptor, Flag } from '../storage/descriptor.js';
 import { BufferStorage } from '../storage/storage.js';
 import { elementCodec } from './element.js';
 
-/** A descriptor of the shape and dtype of `target` in which every element is `value`, checked as `set` checks it. */
+/** A descriptor with the shape and dtype of `target` in which every element is `value`, with the checks of `set`. */
 export function scalarSource(target: Descriptor, value: unknown): Descriptor {
   const { dtype, shape } = target;
   const nbytes = sizeBytes(dtype, 1);

@@ -1,4 +1,4 @@
-// Shared libraries of Linux, 64 bit, little endian: what the loader reads.
+// Reads Linux shared libraries, 64-bit little-endian, as the loader does.
 
 const machines = { 62: 'x64', 183: 'arm64' };
 const segmentTypes = { loadable: 1, dynamic: 2 };
@@ -16,7 +16,7 @@ export function readElf(bytes) {
     address: number(at + 16),
     size: number(at + 32),
   }));
-  /** Where an address of the loaded library lies in the file. */
+  /** The position in the file of an address of the loaded library. */
   const fileOffset = (address) => {
     const found = segments.find(
       (s) => s.type === segmentTypes.loadable && address >= s.address && address < s.address + s.size,
@@ -57,7 +57,7 @@ function readVersions(bytes, value, fileOffset, text) {
   return [...found];
 }
 
-/** The dynamic symbols, by the table of sections: the loader's own tables do not tell how many there are. */
+/** The dynamic symbols, from the section table, because the loader's own tables do not contain their number. */
 function readSymbols(bytes, text) {
   const imports = [];
   const exports = [];

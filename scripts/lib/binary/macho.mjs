@@ -1,4 +1,4 @@
-// Libraries of macOS, 64 bit: load commands and the table of symbols.
+// Reads macOS libraries, 64-bit: load commands and the symbol table.
 
 const architectures = { 16777223: 'x64', 16777228: 'arm64' };
 const kinds = { 6: 'dylib', 8: 'bundle' };
@@ -26,7 +26,7 @@ export function readMachO(bytes) {
     libraries: [],
     imports: [],
     exports: [],
-    /** Imports that are looked for in one library, and those that any library of the process or the program may have. */
+    /** Imports that are bound to one library, and imports that the program or any loaded library may provide. */
     bound: [],
     flat: [],
     isSigned: false,
@@ -55,7 +55,7 @@ function readSymbols(bytes, command, found) {
   const strings = bytes.readUInt32LE(command + 16);
   for (let at = symbols; at < symbols + 16 * count; at += 16) {
     const type = bytes[at + 4];
-    if ((type & 0xe0) !== 0 || (type & 1) === 0) continue; // debugging entries, and what no other file sees
+    if ((type & 0xe0) !== 0 || (type & 1) === 0) continue; // debugging entries and private symbols
     const name = textAt(bytes, strings + bytes.readUInt32LE(at)).replace(/^_/, '');
     if ((type & 0x0e) !== 0) {
       found.exports.push(name);
@@ -65,7 +65,7 @@ function readSymbols(bytes, command, found) {
   }
 }
 
-/** A program for the loader: which library has which symbol, in opcodes of four bits and an immediate of four. */
+/** The loader's program that binds symbols to libraries, in opcodes of four bits with an immediate of four bits. */
 function readBindings(bytes, start, size, found) {
   let at = start;
   const skipNumber = () => {

@@ -1,4 +1,4 @@
-// Libraries of Windows, 64 bit: the tables of imports and exports.
+// Reads Windows libraries, 64-bit: the import and export tables.
 
 const machines = { 34404: 'x64', 43620: 'arm64' };
 
@@ -18,7 +18,7 @@ export function readPe(bytes) {
     address: bytes.readUInt32LE(at + 12),
     offset: bytes.readUInt32LE(at + 20),
   }));
-  /** Where an address of the loaded library lies in the file. */
+  /** The position in the file of an address of the loaded library. */
   const fileOffset = (address) => {
     const found = sections.find((s) => address >= s.address && address < s.address + s.size);
     return found === undefined ? 0 : address - found.address + found.offset;

@@ -14,7 +14,7 @@ import { type Deflated, MAX_RATIO } from '../reading.js';
 import { mapFile, partOf, readPart } from './mapping.js';
 import { createTarget } from './target.js';
 
-/** Nothing is returned for bytes that are not deflated: their size is then wrong. */
+/** Returns no bytes for invalid data, so that the size check fails. */
 function inflate({ deflated, size, isPrefix }: Deflated): Uint8Array {
   try {
     return isPrefix

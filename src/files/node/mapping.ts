@@ -24,21 +24,24 @@ const problems: Readonly<Record<string, string>> = {
 
 const result = new Float64Array(2);
 
-/** All of a file. Throws `FileError`. */
+/** Maps a whole file. Throws `FileError`. */
 export function mapFile(path: string, mode: MapMode): Storage {
   const code = native().mapFile(path, mode === 'c', result);
   if (code !== undefined) throw new FileError(path, code, problems[code] ?? `the system answered ${code}`);
   return new NativeStorage(result[0] as number, result[1] as number, false);
 }
 
-/** A part of a mapping, which keeps the mapping. Its `.data` shows, and reports to the collector, the part alone. */
+/**
+ * A part of a mapping, which keeps the mapping alive. Its `.data` shows only the part, and only the part is reported to
+ * the garbage collector.
+ */
 export function partOf(mapping: Storage, offset: number, nbytes: number): Storage {
   const handle = native().partOf((mapping as NativeStorage).handle, offset, nbytes);
   if (handle === 0) throw new BufferError('Out of memory: could not describe a part of a mapped file');
   return new NativeStorage(handle, nbytes, false);
 }
 
-/** A copy of bytes of a mapping. */
+/** Copies bytes of a mapping. */
 export function readPart(mapping: Storage, offset: number, length: number): Uint8Array {
   const bytes = new Uint8Array(length);
   if (!native().readPart((mapping as NativeStorage).handle, offset, length, bytes)) {

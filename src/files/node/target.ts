@@ -1,5 +1,5 @@
 /**
- * A file in the making: written beside its place and renamed when it is whole.
+ * A file that is being written: under a temporary name in the same folder, renamed when it is complete.
  *
  * @module
  */
@@ -21,7 +21,7 @@ const problems: Readonly<Record<string, string>> = {
   EISDIR: 'this is a folder',
 };
 
-/** The system's name of an error; Deno has only its number for some, in the message. */
+/** The system's name of an error. For some errors Deno has only the number, in the message. */
 function codeOf({ code, message }: { code?: unknown; message?: string }): string {
   if (typeof code === 'string') return code;
   const number = Number(/os error (\d+)/.exec(message ?? '')?.[1]);
@@ -75,7 +75,7 @@ class RenamedTarget implements Target {
   }
 }
 
-/** Starts a file. A link stays a link: the file it names is replaced, with its permissions kept. */
+/** Starts a file. A link stays a link: the file it names is replaced and keeps its permissions. */
 export async function createTarget(path: string, durable: boolean): Promise<Target> {
   const place = await realpath(path).catch(() => path);
   const beside = `${place}.${randomUUID()}.tmp`;
