@@ -5,6 +5,7 @@
 
 import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { fuzzFiles } from '../files/fuzz.js';
 import { fuzzCore } from './core.js';
 import { fuzzWorkers } from './workers.js';
 
@@ -29,7 +30,15 @@ function log(line: string): void {
   writeSync(file, `${line}\n`, lines % 1000 === 0 ? 0 : undefined);
 }
 
-const fuzzers = { core: fuzzCore, workers: fuzzWorkers } as const;
+const fuzzers = {
+  core: fuzzCore,
+  workers: fuzzWorkers,
+  /** Damaged files: every one is opened or refused with a typed error. */
+  async files(seed: number, rounds: number): Promise<number> {
+    const { opened, refused } = await fuzzFiles(seed, rounds);
+    return opened + refused;
+  },
+} as const;
 const fuzz = fuzzers[suite as keyof typeof fuzzers];
 if (fuzz === undefined) throw new Error(`Expected ${Object.keys(fuzzers).join(' or ')} but received ${suite}`);
 const done = await fuzz(Number(values.seed), Number(values.steps), log, () => Date.now() > end);
