@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { callAsync, python } from 'dlpack/python';
 
-const py = python();
+// One thread for the pool, because each of its threads has a state too, and a busy pool starts another thread.
+const py = python({ threads: 1 });
 py.exec(`
 import ctypes
 def states():
@@ -19,7 +20,7 @@ def states():
 `);
 const { states } = py.import('__main__');
 py.import('numpy');
-await callAsync(states); // the pool has a thread from here on, and each thread a state
+await callAsync(states); // the pool has its thread from here on
 const before = Number(states());
 // One at a time: a worker that ends while another is inside an operation leaves its state behind.
 for (const how of ['end', 'wait', 'end', 'wait', 'end', 'wait']) {
