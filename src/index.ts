@@ -59,7 +59,6 @@ export {
   VersionError,
 } from './errors.js';
 export { type FromDLPackOptions, fromDLPack } from './from-dlpack.js';
-export type { SliceRange } from './layout.js';
 export { type NativeStatus, nativeStatus } from './native-status.js';
 export {
   DLPACK,
@@ -80,3 +79,4 @@ export type { StreamLike } from './stream.js';
 export { type EmptyOptions, Tensor, type WrappableArray } from './tensor.js';
 export type { NestedSource } from './values/nested.js';
 export { type NestedArray, TensorView } from './view.js';
+export type { SliceRange } from './view-layout.js';

@@ -8,7 +8,7 @@
 import { type Device, type DLDevice, parseDevice } from './device.js';
 import { type DType, type DTypeInfo, dtypeOfArray, type NaturalDType, parseDType, type TypedArray } from './dtype.js';
 import { ArgumentTypeError } from './errors.js';
-import { checkShape, checkStrides, inferShape, reshapeLayout, rowMajorStrides } from './layout.js';
+import { checkShape, checkStrides, inferShape, rowMajorStrides } from './layout.js';
 import { checkOptions, type OptionNames } from './options.js';
 import { DLPACK, DLPACK_DEVICE, type DLPackRequest, type ManagedTensor } from './protocol/managed.js';
 import { produce } from './protocol/produce.js';
@@ -21,7 +21,8 @@ import { HeapStorage } from './storage/storage.js';
 import { convertElements, convertElementsAsync } from './values/convert.js';
 import { elementCodec } from './values/element.js';
 import { measureNested, type NestedDType, type NestedSource, visitNested } from './values/nested.js';
-import { descriptorOf, setMakeOwner, TensorView, takeDescriptor } from './view.js';
+import { derive, descriptorOf, needsCopy, setMakeOwner, TensorView, takeDescriptor } from './view.js';
+import { reshapeLayout } from './view-layout.js';
 
 /** Typed arrays that can be wrapped. */
 export type WrappableArray = TypedArray | Uint8ClampedArray;
@@ -45,6 +46,7 @@ const wrapNames: OptionNames<WrapOptions<DType>> = {
   readonly: true,
   padded: true,
 };
+const reshapeNames: OptionNames<{ copy?: false }> = { copy: true };
 const emptyNames: OptionNames<EmptyOptions> = { device: true, padded: true, shareable: true };
 
 /** Runtimes without explicit resource management lack this symbol; `dispose()` works everywhere. */
@@ -276,10 +278,12 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   }
 
   /** Another shape, over the same memory where strides allow it, otherwise as a copy. */
-  override reshape(shape: readonly number[], options: { copy?: false } = {}): this {
-    checkOptions(options, { copy: true }, '{ copy: false }');
-    const reshaped = reshapeLayout(descriptorOf(this).layout, shape);
-    if (reshaped !== null || options.copy === false) return super.reshape(shape);
+  override reshape(shape: readonly number[], options?: { copy?: false }): this {
+    if (options !== undefined) checkOptions(options, reshapeNames, '{ copy: false }');
+    const { layout } = descriptorOf(this);
+    const reshaped = reshapeLayout(layout, shape);
+    if (reshaped !== null) return derive(this, reshaped) as this;
+    if (options?.copy === false) throw needsCopy(layout, shape);
     const packed = this.copy();
     try {
       return packed.reshape(shape) as this;

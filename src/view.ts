@@ -7,24 +7,23 @@
 import { type Device, parseDevice } from './device.js';
 import { type DType, parseDType, type Scalar, type TypedArrayOf } from './dtype.js';
 import { ArgumentTypeError, adviceFor, DisposedError, IndexError, LayoutError, ReadOnlyError } from './errors.js';
-import {
-  broadcastLayout,
-  expandLayout,
-  flipLayout,
-  type Layout,
-  offsetOf,
-  reshapeLayout,
-  type SliceRange,
-  sliceLayout,
-  squeezeLayout,
-  transposeLayout,
-} from './layout.js';
+import { type Layout, offsetOf } from './layout.js';
 import { Descriptor, Flag } from './storage/descriptor.js';
 import { getDeviceBackend } from './storage/device-backend.js';
 import { copyInto } from './values/assign.js';
 import { fillElements } from './values/convert.js';
 import { type ElementValue, elementCodec } from './values/element.js';
 import { formatTensor } from './values/print.js';
+import {
+  broadcastLayout,
+  expandLayout,
+  flipLayout,
+  reshapeLayout,
+  type SliceRange,
+  sliceLayout,
+  squeezeLayout,
+  transposeLayout,
+} from './view-layout.js';
 
 /** Elements in nested arrays, one level for each axis. A tensor without axes gives the bare value. */
 export type NestedArray<T> = T | NestedArray<T>[];
@@ -33,8 +32,8 @@ export type NestedArray<T> = T | NestedArray<T>[];
 export let descriptorOf: (view: TensorView) => Descriptor;
 /** Removes and returns the descriptor; null if it was removed before, or for a view. For `Tensor.dispose`. */
 export let takeDescriptor: (view: TensorView) => Descriptor | null;
-/** Derives a view or Tensor over other elements. A function, because user code must not choose the layout. */
-let derive: (view: TensorView, layout: Layout) => TensorView;
+/** Derives a view or Tensor over other elements. A function, because user code must not choose the layout. For `Tensor`. */
+export let derive: (view: TensorView, layout: Layout) => TensorView;
 let makeOwner: (descriptor: Descriptor) => TensorView;
 /** The descriptor, even after its memory was released. Throws for other values, such as a proxy of a view. */
 let readDescriptor: (view: TensorView) => Descriptor | null;
@@ -319,14 +318,7 @@ export class TensorView<D extends DType = DType> {
   reshape(shape: readonly number[]): this {
     const { layout } = descriptorOf(this);
     const reshaped = reshapeLayout(layout, shape);
-    if (reshaped === null) {
-      throw new LayoutError(
-        `Expected strides that allow shape [${shape.join(', ')}] without a copy but [${layout.shape.join(', ')}] has ` +
-          `[${layout.strides.join(', ')}]; copy it first with contiguous()`,
-        layout.shape,
-        layout.strides,
-      );
-    }
+    if (reshaped === null) throw needsCopy(layout, shape);
     return derive(this, reshaped) as this;
   }
 
@@ -371,6 +363,16 @@ function writable(view: TensorView, action: string): Descriptor {
   const descriptor = descriptorOf(view);
   if (!descriptor.isReadOnly) return descriptor;
   throw new ReadOnlyError(`Expected a writable tensor for ${action} but this one is read-only`);
+}
+
+/** The error of a reshape for which no strides exist. */
+export function needsCopy(layout: Layout, shape: readonly number[]): LayoutError {
+  return new LayoutError(
+    `Expected strides that allow shape [${shape.join(', ')}] without a copy but [${layout.shape.join(', ')}] has ` +
+      `[${layout.strides.join(', ')}]; copy it first with contiguous()`,
+    layout.shape,
+    layout.strides,
+  );
 }
 
 function wrongCount({ shape }: Descriptor, given: readonly unknown[]): IndexError {

@@ -22,48 +22,61 @@ def iterate(array):
 
 
 rows = {
-    "empty, 6 elements": (100_000, lambda: np.empty((2, 3), np.float32)),
-    "zeros, 6 elements": (100_000, lambda: np.zeros((2, 3), np.float32)),
-    "from nested arrays, 6 elements": (50_000, lambda: np.array(nested_small, np.float32)),
-    "copy, 6 elements": (100_000, lambda: small.copy()),
-    "astype('float64'), 6 elements": (100_000, lambda: small.astype(np.float64)),
-    "transpose": (100_000, lambda: small.transpose()),
-    "slice": (100_000, lambda: small[0:1, 1:3]),
-    "reshape": (100_000, lambda: small.reshape(3, 2)),
-    "broadcast": (20_000, lambda: np.broadcast_to(small, (4, 2, 3))),
-    "get": (100_000, lambda: small.item(1, 2)),
-    "set": (100_000, lambda: small.__setitem__((1, 2), 7)),
-    "to nested arrays, 6 elements": (100_000, lambda: small.tolist()),
-    "iterate over 1000 numbers": (1000, lambda: iterate(values)),
-    "the memory of an array, again": (100_000, lambda: small.data),
-    "text of 6 elements": (1000, lambda: str(small)),
-    "empty, 1 M elements": (20_000, lambda: np.empty((1000, 1000), np.float32)),
-    "zeros, 1 M elements": (2000, lambda: np.zeros((1000, 1000), np.float32)),
-    "from nested arrays, 1 M elements": (2, lambda: np.array(nested_million, np.float32)),
-    "to nested arrays, 1 M elements": (2, lambda: million.tolist()),
-    "copy, 1 M elements": (100, lambda: million.copy()),
-    "copy of the transpose, 1 M elements": (20, lambda: np.ascontiguousarray(million.T)),
-    "astype('float64'), 1 M elements": (50, lambda: million.astype(np.float64)),
-    "astype('int32'), 1 M elements": (50, lambda: million.astype(np.int32)),
-    "astype('float16'), 1 M elements": (20, lambda: million.astype(np.float16)),
-    "bfloat16 to float32, 1 M elements": (50, lambda: (bits.astype(np.uint32) << 16).view(np.float32)),
-    "fill, 1 M elements": (50, lambda: million.fill(1)),
-    "empty, 64 MiB": (10_000, lambda: np.empty(large.shape, np.float32)),
-    "zeros, 64 MiB": (1000, lambda: np.zeros(large.shape, np.float32)),
-    "copy, 64 MiB": (4, lambda: large.copy()),
-    "astype('float64'), 64 MiB": (2, lambda: large.astype(np.float64)),
-    "fill, 64 MiB": (4, lambda: large.fill(1)),
+    "empty, 6 elements": lambda: np.empty((2, 3), np.float32),
+    "zeros, 6 elements": lambda: np.zeros((2, 3), np.float32),
+    "from nested arrays, 6 elements": lambda: np.array(nested_small, np.float32),
+    "copy, 6 elements": lambda: small.copy(),
+    "astype('float64'), 6 elements": lambda: small.astype(np.float64),
+    "transpose": lambda: small.transpose(),
+    "slice": lambda: small[0:1, 1:3],
+    "reshape": lambda: small.reshape(3, 2),
+    "broadcast": lambda: np.broadcast_to(small, (4, 2, 3)),
+    "get": lambda: small.item(1, 2),
+    "set": lambda: small.__setitem__((1, 2), 7),
+    "to nested arrays, 6 elements": lambda: small.tolist(),
+    "iterate over 1000 numbers": lambda: iterate(values),
+    "the memory of an array, again": lambda: small.data,
+    "text of 6 elements": lambda: str(small),
+    "empty, 1 M elements": lambda: np.empty((1000, 1000), np.float32),
+    "zeros, 1 M elements": lambda: np.zeros((1000, 1000), np.float32),
+    "from nested arrays, 1 M elements": lambda: np.array(nested_million, np.float32),
+    "to nested arrays, 1 M elements": lambda: million.tolist(),
+    "copy, 1 M elements": lambda: million.copy(),
+    "copy of the transpose, 1 M elements": lambda: np.ascontiguousarray(million.T),
+    "astype('float64'), 1 M elements": lambda: million.astype(np.float64),
+    "astype('int32'), 1 M elements": lambda: million.astype(np.int32),
+    "astype('float16'), 1 M elements": lambda: million.astype(np.float16),
+    "bfloat16 to float32, 1 M elements": lambda: (bits.astype(np.uint32) << 16).view(np.float32),
+    "fill, 1 M elements": lambda: million.fill(1),
+    "empty, 64 MiB": lambda: np.empty(large.shape, np.float32),
+    "zeros, 64 MiB": lambda: np.zeros(large.shape, np.float32),
+    "copy, 64 MiB": lambda: large.copy(),
+    "astype('float64'), 64 MiB": lambda: large.astype(np.float64),
+    "fill, 64 MiB": lambda: large.fill(1),
 }
 
-out = {}
-for name, (n, run) in rows.items():
-    for _ in range(min(n, 1000)):
+# As everyday.ts: each row runs for about this time, after a warm-up of a third of it.
+ROW_MS = 60
+SAMPLES = 7
+only = sys.argv[1] if len(sys.argv) > 1 else ""
+
+
+def batch(run, n):
+    start = time.perf_counter_ns()
+    for _ in range(n):
         run()
-    samples = []
-    for _ in range(int(sys.argv[1])):
-        start = time.perf_counter_ns()
-        for _ in range(n):
-            run()
-        samples.append((time.perf_counter_ns() - start) / n)
-    out[name] = samples
+    return time.perf_counter_ns() - start
+
+
+out = {}
+for name, run in rows.items():
+    if only not in name:
+        continue
+    spent, count, n = 0, 0, 1
+    while spent < ROW_MS * 1e6:
+        spent += batch(run, n)
+        count += n
+        n *= 2
+    n = max(1, round(ROW_MS * 1e6 / SAMPLES / (spent / count)))
+    out[name] = [batch(run, n) / n for _ in range(SAMPLES)]
 print(json.dumps({"times": out, "versions": {"Python": platform.python_version(), "NumPy": np.__version__}}))

@@ -6,11 +6,11 @@
 
 import type { DeviceInfo } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError, UnsupportedDeviceError, UnsupportedDTypeError } from '../errors.js';
-import { broadcastLayout } from '../layout.js';
 import type { NativeStorage } from '../native/native-storage.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { descriptorOf, TensorView } from '../view.js';
+import { broadcastLayout } from '../view-layout.js';
 import { currentHandle } from './current.js';
 import { check } from './driver.js';
 import { handOver, ordinalOf } from './memory.js';

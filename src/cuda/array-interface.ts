@@ -9,7 +9,7 @@
 import { type Device, type DeviceInfo, deviceFromType } from '../device.js';
 import { type DType, type DTypeInfo, dtypeFromName } from '../dtype.js';
 import { ArgumentTypeError, BufferError, LayoutError } from '../errors.js';
-import { broadcastLayout, checkShape, rowMajorStrides, spanOf } from '../layout.js';
+import { checkShape, rowMajorStrides, spanOf } from '../layout.js';
 import type { NativeStorage } from '../native/native-storage.js';
 import { enter, leave, wire } from '../native/wire.js';
 import { WireHeader } from '../native/wire-layout.js';
@@ -20,6 +20,7 @@ import { type ArrayEntries, readForeignArray, takeForeignArray } from '../storag
 import type { Storage } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
+import { broadcastLayout } from '../view-layout.js';
 import { type CudaArrayInterface, readEntries } from './array-entries.js';
 import { parseCudaDevice } from './devices.js';
 import { cuda, driverError } from './driver.js';

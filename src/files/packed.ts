@@ -6,10 +6,10 @@
 
 import { cpu } from '../device.js';
 import { dtypeFromName } from '../dtype.js';
-import { transposeLayout } from '../layout.js';
 import { allocateLike } from '../storage/allocate.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
 import { convertElementsAsync } from '../values/convert.js';
+import { transposeLayout } from '../view-layout.js';
 
 /**
  * Bytes of one piece: small enough for the CPU cache when the system copies it, and large enough to make the cost of a

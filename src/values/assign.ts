@@ -5,11 +5,11 @@
  */
 
 import { LayoutError } from '../errors.js';
-import { broadcastLayout } from '../layout.js';
 import { allocateLike } from '../storage/allocate.js';
 import { getBackend } from '../storage/backend.js';
 import { type Descriptor, Flag } from '../storage/descriptor.js';
 import { BufferStorage, isShared, type Storage } from '../storage/storage.js';
+import { broadcastLayout } from '../view-layout.js';
 import { convertElements } from './convert.js';
 
 /**

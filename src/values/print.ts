@@ -5,10 +5,11 @@
  */
 
 import { isDLPackError } from '../errors.js';
-import { type Layout, sliceLayout } from '../layout.js';
+import type { Layout } from '../layout.js';
 import { allocateLike } from '../storage/allocate.js';
 import { type Descriptor, Flag } from '../storage/descriptor.js';
 import { getDeviceBackend } from '../storage/device-backend.js';
+import { sliceLayout } from '../view-layout.js';
 import { convertElements } from './convert.js';
 import { type ElementValue, elementCodec } from './element.js';
 import { formatFor } from './format.js';

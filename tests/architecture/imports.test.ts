@@ -14,6 +14,7 @@ const layers: readonly (readonly string[])[] = [
   ['errors', 'native-status'],
   ['options'],
   ['dtype', 'device', 'layout', 'stream'],
+  ['view-layout'],
   ['storage'],
   ['values'],
   ['protocol'],
