@@ -18,6 +18,8 @@ export { setAllocator, type TensorAllocator } from './allocator.js';
 export { callAsync } from './async.js';
 export type { JavaScriptFunction } from './callbacks.js';
 export type { FFIFunction } from './calls.js';
+export { CompileError, type Diagnostic } from './compile/error.js';
+export { type CommandLine, type CompileOptions, compile, compileLibrary } from './compile.js';
 export { TVMFFIError } from './errors.js';
 export {
   type GetGlobalOptions,

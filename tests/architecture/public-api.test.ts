@@ -88,6 +88,7 @@ const names = {
     'wasm32',
   ],
   'dlpack/tvm-ffi': [
+    'CompileError',
     'DataType',
     'DeviceValue',
     'Dict',
@@ -101,6 +102,8 @@ const names = {
     'TVM_FFI_VALUE',
     'asModule',
     'callAsync',
+    'compile',
+    'compileLibrary',
     'currentStream',
     'describeFunction',
     'describeModule',

@@ -1,0 +1,143 @@
+/**
+ * Kernels compiled from source at run time.
+ *
+ * @module
+ */
+
+import { resolve } from 'node:path';
+import { ArgumentTypeError } from '../errors.js';
+import { checkOptions } from '../options.js';
+import type { FFIFunction } from './calls.js';
+import { build, type Recipe } from './compile/build.js';
+import { cacheFolder, digestOf, findBuild, keepBuild } from './compile/cache.js';
+import { digestHeaders, findHeaders } from './compile/headers.js';
+import { readSources } from './compile/source.js';
+import {
+  type CommandLine,
+  findArchitectures,
+  findCompiler,
+  findCudaCompiler,
+  namedCompiler,
+} from './compile/toolchain.js';
+import { loadModule } from './module.js';
+
+export type { CommandLine };
+
+export interface CompileOptions<Name extends string = string> {
+  /** C++ source. Several sources are compiled as one file. The headers of TVM-FFI are included before it. */
+  cpp?: string | readonly string[];
+  /** CUDA source, compiled by nvcc. */
+  cuda?: string | readonly string[];
+  /**
+   * The functions to export: names, or an object of names and documentation. With `cpp` they must be declared there,
+   * otherwise defined in `cuda`. Functions that the source exports itself need no entry.
+   */
+  functions?: readonly Name[] | Readonly<Record<Name, string>>;
+  /** Further flags for the C++ compiler, such as `['-O3', '-march=native']`. */
+  flags?: readonly string[];
+  /** Further flags for nvcc. The default architecture is that of the GPUs in this machine. */
+  cudaFlags?: readonly string[];
+  /** Further flags for the linker, such as `['-lblas']`. */
+  linkFlags?: readonly string[];
+  /** Folders with header files. A change in a file that the source includes causes a new build. */
+  includes?: readonly string[];
+  /** The C++ compiler. The default is the variable CXX, then c++, g++ or clang++. */
+  compiler?: CommandLine;
+  /** The CUDA compiler. The default is nvcc in CUDA_HOME, in CUDA_PATH, in /usr/local/cuda or on the PATH. */
+  cudaCompiler?: CommandLine;
+  /** The folder with the headers `tvm/ffi` and `dlpack`. The default is in the package of the loaded libtvm_ffi. */
+  headers?: string;
+  /** The folder for compiled libraries. The default is the variable DLPACK_CACHE_DIR, then the user's cache folder. */
+  cache?: string;
+}
+
+/**
+ * Compiles kernels with the compiler of this machine, or takes them from the cache, and loads them. A
+ * {@link CompileError} has the messages of the compiler. `M` describes the functions.
+ */
+export async function compile<const Name extends string>(
+  options: CompileOptions<Name>,
+): Promise<{ readonly [name in Name]: FFIFunction }>;
+export async function compile<M extends object>(options: CompileOptions): Promise<M>;
+export async function compile(options: CompileOptions): Promise<object> {
+  return loadModule(await compileLibrary(options));
+}
+
+/** As {@link compile}, but returns the path of the library instead of loading it. */
+export async function compileLibrary(options: CompileOptions): Promise<string> {
+  checkOptions(options, optionNames, "{ cpp: '…', functions: ['name'] }");
+  const folder = cacheFolder(options.cache);
+  const [recipe, headers] = await makeRecipe(options);
+  const key = digestOf(JSON.stringify([recipe, headers, process.platform, process.arch]));
+  const found = findBuild(folder, key);
+  if (found !== null) return found;
+  const place = `${folder}\0${key}`;
+  const running = builds.get(place);
+  if (running !== undefined) return running;
+  const started = build(recipe, ({ path, included }) => keepBuild(folder, key, path, included));
+  builds.set(place, started);
+  try {
+    return await started;
+  } finally {
+    builds.delete(place);
+  }
+}
+
+/** The builds that run now, by cache folder and key. */
+const builds = new Map<string, Promise<string>>();
+
+const optionNames = {
+  cpp: true,
+  cuda: true,
+  functions: true,
+  flags: true,
+  cudaFlags: true,
+  linkFlags: true,
+  includes: true,
+  compiler: true,
+  cudaCompiler: true,
+  headers: true,
+  cache: true,
+} as const;
+
+const isWindows = process.platform === 'win32';
+const common = ['-std=c++17', '-O2', '-DTVM_FFI_DLL_EXPORT_INCLUDE_METADATA=1'];
+
+/** Returns the recipe and a digest of the headers. */
+async function makeRecipe(options: CompileOptions): Promise<[Recipe, string]> {
+  const sources = readSources(options.cpp, options.cuda, options.functions);
+  const folders = await findHeaders(options.headers);
+  const includes = stringsOf(options.includes, 'includes').map((folder) => `-I${resolve(folder)}`);
+  const search = [...includes, ...folders.flatMap((folder) => ['-isystem', folder])];
+  const flags = stringsOf(options.flags, 'flags');
+  const cudaFlags = stringsOf(options.cudaFlags, 'cudaFlags');
+  const hasCuda = sources.cuda.length > 0;
+  const recipe: Recipe = {
+    sources,
+    compiler: await findCompiler(options.compiler),
+    cudaCompiler: hasCuda ? await findCudaCompiler(options.cudaCompiler) : null,
+    flags: [...common, ...(isWindows ? [] : ['-fPIC']), ...search, ...flags],
+    cudaFlags: hasCuda ? [...common, ...(await cudaDefaults(options, cudaFlags)), ...search, ...cudaFlags] : [],
+    linkFlags: stringsOf(options.linkFlags, 'linkFlags'),
+  };
+  return [recipe, digestHeaders(folders)];
+}
+
+async function cudaDefaults(options: CompileOptions, given: readonly string[]): Promise<string[]> {
+  const hasArchitecture = given.some((flag) => /^--?(arch|gencode|gpu-arch)/.test(flag));
+  const [host, ...rest] = namedCompiler(options.compiler) ?? [];
+  return [
+    ...(isWindows ? [] : ['-Xcompiler', '-fPIC']),
+    ...(hasArchitecture ? [] : await findArchitectures()),
+    // nvcc takes only a command as its host compiler.
+    ...(host === undefined || rest.length > 0 ? [] : ['-ccbin', host]),
+  ];
+}
+
+function stringsOf(value: unknown, option: string): readonly string[] {
+  if (value === undefined) return [];
+  if (!Array.isArray(value) || value.some((item) => typeof item !== 'string')) {
+    throw new ArgumentTypeError(option, 'an array of strings', value);
+  }
+  return value as string[];
+}

@@ -1,0 +1,86 @@
+/**
+ * Builds a library from source files in a temporary folder.
+ *
+ * @module
+ */
+
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, isAbsolute, join } from 'node:path';
+import { library } from '../library.js';
+import { CompileError } from './error.js';
+import { lineAt, makeFiles, type Sources } from './source.js';
+import { runCommand, type Tool } from './tool.js';
+
+/** Everything that determines a library, except the files that its source includes. */
+export interface Recipe {
+  readonly sources: Sources;
+  readonly compiler: Tool;
+  readonly cudaCompiler: Tool | null;
+  readonly flags: readonly string[];
+  readonly cudaFlags: readonly string[];
+  readonly linkFlags: readonly string[];
+}
+
+interface Built {
+  readonly path: string;
+  /** The files that the source includes, except system headers and those of TVM-FFI. */
+  readonly included: readonly string[];
+}
+
+/** Builds the library and passes it to `use`. It is deleted afterwards. */
+export async function build<T>(recipe: Recipe, use: (built: Built) => T): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'dlpack-compile-'));
+  try {
+    const files = makeFiles(recipe.sources);
+    const { compiler, cudaCompiler } = recipe;
+    const steps = [
+      { text: files.cpp, name: 'cpp.cc', tool: compiler, flags: recipe.flags },
+      { text: files.cuda, name: 'cuda.cu', tool: cudaCompiler, flags: recipe.cudaFlags },
+    ].flatMap(({ text, tool, ...step }) => (text === null || tool === null ? [] : [{ text, tool, ...step }]));
+    await Promise.all(
+      steps.map(({ text, name, tool, flags }) => {
+        writeFileSync(join(folder, name), text);
+        const output = ['-MMD', '-MF', `${name}.d`, '-c', name, '-o', `${name}.o`];
+        return execute(tool, [...flags, ...output], folder, recipe.sources);
+      }),
+    );
+    const objects = steps.map(({ name }) => `${name}.o`);
+    const linker = cudaCompiler ?? compiler;
+    await execute(
+      linker,
+      [...objects, '-o', 'built', ...linkOptions(linker), ...recipe.linkFlags],
+      folder,
+      recipe.sources,
+    );
+    const included = steps.flatMap(({ name }) => readDependencies(join(folder, `${name}.d`)));
+    return use({ path: join(folder, 'built'), included: [...new Set(included)] });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The functions of TVM-FFI come from the copy that the process has loaded. Windows needs its import library. */
+function linkOptions(linker: Tool): string[] {
+  if (process.platform === 'darwin') return ['-dynamiclib', '-undefined', 'dynamic_lookup'];
+  if (process.platform === 'win32') return ['-shared', join(dirname(library().path), 'tvm_ffi.lib')];
+  return linker.command.endsWith('nvcc') ? ['-shared', '-Xcompiler', '-fPIC'] : ['-shared'];
+}
+
+async function execute(tool: Tool, args: readonly string[], folder: string, sources: Sources): Promise<void> {
+  const all = [...tool.args, ...args];
+  const { isDone, status, output } = await runCommand(tool.command, all, folder);
+  if (isDone) return;
+  throw new CompileError([tool.command, ...all].join(' '), status, output, (source, line) =>
+    lineAt(sources, source, line),
+  );
+}
+
+/** Reads the rule that a compiler writes for make: `target: file file \`. A backslash escapes a space. */
+function readDependencies(path: string): string[] {
+  if (!existsSync(path)) return [];
+  const rule = readFileSync(path, 'utf8').replaceAll(/\\\r?\n/g, ' ');
+  const files = rule.slice(rule.indexOf(': ') + 2).match(/(?:\\[ #]|\$\$|\S)+/g) ?? [];
+  // The source files are the only relative names.
+  return files.map((file) => file.replaceAll(/\\([ #])/g, '$1').replaceAll('$$', '$')).filter(isAbsolute);
+}

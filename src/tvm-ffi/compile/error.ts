@@ -1,0 +1,93 @@
+/**
+ * What a compiler reports, as values.
+ *
+ * @module
+ */
+
+import { DLPackError } from '../../errors.js';
+
+declare module '../../errors.js' {
+  interface DLPackErrors {
+    CompileError: CompileError;
+  }
+}
+
+/** One message of a compiler. */
+export interface Diagnostic {
+  /** `'cpp'`, `'cuda'` or `'functions'` for the options of `compile`, with an index such as `'cpp[1]'` for one of several sources; otherwise a file. */
+  readonly source: string;
+  /** From 1 on. In `'functions'` it is the number of the function. */
+  readonly line: number;
+  /** From 1 on; null when the compiler names none. */
+  readonly column: number | null;
+  readonly severity: 'error' | 'warning' | 'note';
+  readonly message: string;
+}
+
+/** A compiler or linker failed. */
+export class CompileError extends DLPackError {
+  readonly tag = 'CompileError';
+  readonly diagnostics: readonly Diagnostic[];
+  /** The command that failed. */
+  readonly command: string;
+  /** Everything that the command printed. */
+  readonly output: string;
+
+  constructor(
+    command: string,
+    status: string,
+    output: string,
+    lineOf: (source: string, line: number) => string | null,
+  ) {
+    const diagnostics = parseDiagnostics(output);
+    super(messageOf(command, status, output, diagnostics, lineOf));
+    this.diagnostics = diagnostics;
+    this.command = command;
+    this.output = output;
+  }
+}
+
+/** The most errors in a message. The first errors usually cause the others. */
+const MOST_ERRORS = 10;
+
+function messageOf(
+  command: string,
+  status: string,
+  output: string,
+  diagnostics: readonly Diagnostic[],
+  lineOf: (source: string, line: number) => string | null,
+): string {
+  const errors = diagnostics.filter(({ severity }) => severity === 'error');
+  // A linker names no lines.
+  if (errors.length === 0) return `${command} ended with ${status}:\n${output.trim()}`;
+  const lines = errors.slice(0, MOST_ERRORS).flatMap(({ source, line, column, message }) => {
+    const place = column === null ? `${source}:${line}` : `${source}:${line}:${column}`;
+    const text = lineOf(source, line);
+    return text === null ? [`  ${place}: ${message}`] : [`  ${place}: ${message}`, `    ${line} | ${text}`];
+  });
+  if (errors.length > MOST_ERRORS) lines.push(`  and ${errors.length - MOST_ERRORS} more`);
+  return `The compiler found ${errors.length === 1 ? 'an error' : `${errors.length} errors`}:\n${lines.join('\n')}`;
+}
+
+/** `file:line:column: error: message` of g++ and clang, `file(line): error: message` of nvcc. */
+const forms = [
+  /^(?<source>.+?):(?<line>\d+):(?:(?<column>\d+):)? (?:fatal )?(?<severity>error|warning|note): (?<message>.*)$/,
+  /^(?<source>[^()]+)\((?<line>\d+)\): (?:catastrophic )?(?<severity>error|warning)(?: #[\w-]+)?: (?<message>.*)$/,
+];
+
+export function parseDiagnostics(output: string): Diagnostic[] {
+  return output.split(/\r?\n/).flatMap((text) => {
+    const found = forms.map((form) => form.exec(text)?.groups).find((groups) => groups !== undefined);
+    if (found === undefined) return [];
+    const { source = '', line, column, severity, message = '' } = found;
+    return [
+      {
+        source,
+        line: Number(line),
+        column: column === undefined ? null : Number(column),
+        severity: severity as Diagnostic['severity'],
+        message,
+      },
+    ];
+  });
+}

@@ -1,0 +1,70 @@
+/**
+ * The C++ headers of TVM-FFI, which the Python package apache-tvm-ffi contains beside the library.
+ *
+ * @module
+ */
+
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { ArgumentTypeError, LoadError } from '../../errors.js';
+import { library } from '../library.js';
+import { runCommand } from './tool.js';
+
+const MARK = 'tvm/ffi/c_api.h';
+const DLPACK_MARK = 'dlpack/dlpack.h';
+
+/** Asks Python, which needs no shared library for this. */
+const question =
+  'import tvm_ffi.libinfo as info; print(info.find_include_path()); print(info.find_dlpack_include_path())';
+
+/** The folders with the headers: the option, beside the loaded library, or where Python has the package. */
+export async function findHeaders(option: string | undefined): Promise<string[]> {
+  if (option !== undefined && typeof option !== 'string') throw new ArgumentTypeError('headers', 'a folder', option);
+  const root = resolve(dirname(library().path), '..');
+  const folders =
+    option === undefined ? [join(root, 'include'), join(root, '3rdparty/dlpack/include')] : [resolve(option)];
+  if (isComplete(folders)) return folders.filter(existsSync);
+  if (option === undefined) {
+    const python = process.platform === 'win32' ? 'python' : 'python3';
+    const { isDone, output } = await runCommand(python, ['-c', question]);
+    const found = output.trim().split(/\r?\n/);
+    if (isDone && isComplete(found)) return found;
+  }
+  throw new LoadError(
+    'the C++ headers of TVM-FFI',
+    folders.map((folder) => join(folder, MARK)),
+    ['pip install apache-tvm-ffi', 'or name the folder that contains tvm/ffi and dlpack with compile({ headers })'],
+  );
+}
+
+function isComplete(folders: readonly string[]): boolean {
+  return [MARK, DLPACK_MARK].every((mark) => folders.some((folder) => existsSync(join(folder, mark))));
+}
+
+const digests = new Map<string, string>();
+
+/** A digest of all headers, read once, because a process has one copy of the library. */
+export function digestHeaders(folders: readonly string[]): string {
+  const key = folders.join('\n');
+  let digest = digests.get(key);
+  if (digest === undefined) {
+    const hash = createHash('sha256');
+    for (const folder of folders) {
+      for (const part of ['tvm', 'dlpack']) addTree(hash, join(folder, part));
+    }
+    digest = hash.digest('hex');
+    digests.set(key, digest);
+  }
+  return digest;
+}
+
+function addTree(hash: ReturnType<typeof createHash>, folder: string): void {
+  if (!existsSync(folder)) return;
+  const entries = readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  for (const entry of entries) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) addTree(hash, path);
+    else hash.update(`${entry.name}\0`).update(readFileSync(path));
+  }
+}

@@ -1,0 +1,256 @@
+/** Kernels compiled from source: with g++, with stand-ins for other compilers, and as Python's load_inline does it. */
+
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Tensor } from 'dlpack';
+import { type CompileOptions, compile, compileLibrary, describeFunction } from 'dlpack/tvm-ffi';
+import { equal, notEqual, ok, rejects } from '../../assert.js';
+import { runtimeArgs } from '../../child.js';
+import { runtime, testWith } from '../../harness.js';
+import { kernelsMissing, kernelsPath } from './peer.js';
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
+const ninjaMissing = spawnSync('ninja', ['--version']).status === 0 ? false : "ninja (Python's load_inline needs it)";
+
+const scale = `
+#include "my label.h"
+void scale(tvm::ffi::TensorView x, tvm::ffi::TensorView y, double factor) {
+  TVM_FFI_CHECK(x.size(0) == y.size(0), ValueError) << "lengths differ";
+  for (int64_t i = 0; i < x.size(0); ++i) {
+    static_cast<float*>(y.data_ptr())[i] = static_cast<float*>(x.data_ptr())[i] * static_cast<float>(factor);
+  }
+}
+tvm::ffi::String describe(tvm::ffi::TensorView x) { return LABEL + std::to_string(x.ndim()); }
+`;
+const add = 'int64_t add(int64_t a, int64_t b) { return a + b; }';
+
+/** Runs a test with an empty folder. */
+async function withFolder(body: (folder: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'dlpack-test-'));
+  try {
+    await body(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * A compiler that is quick: its objects contain the included header, and its libraries are kernels.so with the objects
+ * behind it. It writes down its arguments. `first` runs before it compiles.
+ */
+function standIn(folder: string, { name = 'compiler', first = '' } = {}) {
+  const log = join(folder, 'log');
+  const path = join(folder, name);
+  const header = join(folder, 'my constants.h');
+  writeFileSync(log, '');
+  writeFileSync(header, '#define STEP 1\n');
+  const script = `#!/bin/sh
+[ "$1" = c++ ] && shift
+[ "$1" = --version ] && exit 0
+echo "${name} $*" >> '${log}'
+for a; do [ "$before" = -o ] && out=$a; [ "$before" = -MF ] && rule=$a; before=$a; done
+[ -z "$rule" ] && exec cat '${kernelsPath}' *.o > "$out"
+${first}
+echo 'x.o: cpp.cc \\' > "$rule"
+echo '  ${header.replaceAll(' ', '\\ ')}' >> "$rule"
+cat '${header}' > "$out"`;
+  writeFileSync(path, script, { mode: 0o755 });
+  const lines = () => readFileSync(log, 'utf8').trim().split('\n').filter(Boolean);
+  return { compiler: [path, 'c++'], header, lines };
+}
+
+interface Iota {
+  iota(count: number): Tensor;
+}
+
+testWith(
+  kernelsMissing || ninjaMissing,
+  "the same source through Python's load_inline gives the same results",
+  async () => {
+    // A folder that stays, because this test runs on every runtime, and both caches hold what they built.
+    const folder = join(root, 'build/compile');
+    const functions = { scale: 'Multiplies.', describe: '' };
+    const include = join(folder, 'include');
+    mkdirSync(include, { recursive: true });
+    writeFileSync(join(include, 'my label.h'), '#define LABEL "rank "\n');
+    const module = await compile({ cpp: scale, functions, includes: [include], cache: folder });
+    const x = Tensor.from([1, 2, 3.5], { dtype: 'float32' });
+    const y = Tensor.empty([3], 'float32');
+    module.scale(x, y, 2.5);
+    const failure = (() => {
+      try {
+        return module.scale(x, Tensor.empty([1], 'float32'), 1);
+      } catch (error) {
+        return [(error as { kind?: string }).kind, (error as Error).message];
+      }
+    })();
+    const script = `
+import json, sys, numpy as np, tvm_ffi.cpp
+work = json.load(sys.stdin)
+module = tvm_ffi.cpp.load_inline('inline', cpp_sources=work['cpp'], functions=work['functions'], extra_include_paths=[work['include']], build_directory=work['folder'])
+x = np.array([1, 2, 3.5], np.float32); y = np.empty(3, np.float32)
+module.scale(x, y, 2.5)
+try: failure = module.scale(x, np.empty(1, np.float32), 1)
+except Exception as error: failure = [type(error).__name__, str(error)]
+print(json.dumps([y.tolist(), module.describe(x), failure]))`;
+    const output = execFileSync(`${root}.venv/bin/python`, ['-I', '-c', script], {
+      encoding: 'utf8',
+      input: JSON.stringify({ cpp: scale, functions, include, folder: join(folder, 'python') }),
+    });
+    equal([y.toArray(), module.describe(x), failure], JSON.parse(output));
+    equal(y.toArray(), [2.5, 5, 8.75]);
+    equal(describeFunction(module, 'scale').doc, 'Multiplies.');
+    const manifests = readdirSync(join(folder, 'kernels')).filter((name) => name.endsWith('.json'));
+    const texts = manifests.map((name) => readFileSync(join(folder, 'kernels', name), 'utf8'));
+    ok(
+      texts.some((text) => text.includes(join(include, 'my label.h'))),
+      'the included file is recorded',
+    );
+    ok(describeFunction(module, 'scale').metadata?.includes('ffi.Function'), 'the library has metadata');
+  },
+);
+
+testWith(kernelsMissing, 'a library is built once, and again when an included file or the library changes', () =>
+  withFolder(async (folder) => {
+    const { compiler, header, lines } = standIn(folder);
+    const options: CompileOptions = { cpp: add, includes: [folder], compiler, cache: folder };
+    const first = await compileLibrary(options);
+    equal([await compileLibrary(options), lines().length], [first, 2]);
+    equal((await compile<Iota>(options)).iota(2).toArray(), [0, 1]);
+    equal(lines().length, 2);
+    writeFileSync(header, '#define STEP 5\n');
+    const path = await compileLibrary(options);
+    notEqual(path, first);
+    equal([await compileLibrary(options), lines().length], [path, 4]);
+    const whole = readFileSync(path);
+    writeFileSync(path, whole.subarray(0, 100));
+    equal([await compileLibrary(options), lines().length], [path, 6]);
+    ok(readFileSync(path).equals(whole), 'the damaged library was replaced');
+    const kernels = join(folder, 'kernels');
+    for (const name of readdirSync(kernels)) {
+      if (name.endsWith('.json')) writeFileSync(join(kernels, name), '{"library":');
+    }
+    equal([await compileLibrary(options), lines().length], [path, 8]);
+    // Each part of the request is a part of the key.
+    const others = [{ cpp: `${add}\n` }, { functions: ['add'] }, { flags: ['-O3'] }, { linkFlags: ['-lm'] }];
+    for (const [i, other] of others.entries()) {
+      await compileLibrary({ ...options, ...other });
+      equal(lines().length, 10 + 2 * i, Object.keys(other)[0]);
+    }
+    equal(
+      readdirSync(kernels).filter((name) => !/^[0-9a-f]{64}\.(so|json)$/.test(name)),
+      [],
+    );
+  }),
+);
+
+testWith(kernelsMissing, 'two processes that build at once both succeed', () =>
+  withFolder(async (folder) => {
+    // Each compiler waits until the other one runs, too.
+    const first = `touch '${folder}'/at.$$; i=0
+while [ $(ls '${folder}' | grep -c '^at\\.') -lt 2 ] && [ $i -lt 600 ]; do sleep 0.1; i=$((i + 1)); done`;
+    const { compiler, lines } = standIn(folder, { first });
+    const options = { cpp: add, compiler, cache: folder };
+    const script = fileURLToPath(new URL('./children/compile.js', import.meta.url));
+    const run = () =>
+      new Promise<string>((resolve) => {
+        const child = spawn(process.execPath, [...runtimeArgs[runtime], script, JSON.stringify(options)]);
+        let output = '';
+        const collect = (chunk: unknown) => {
+          output += String(chunk);
+        };
+        child.stdout.on('data', collect);
+        child.stderr.on('data', collect);
+        child.on('close', () => resolve(output));
+      });
+    const results = await Promise.all([run(), run()]);
+    for (const result of results) ok(result.startsWith('{'), result);
+    const [one, other] = results.map((result) => JSON.parse(result) as { path: string; values: number[] });
+    equal([one?.values, other?.values, lines().length], [[0, 1, 2], [0, 1, 2], 4]);
+    equal(one?.path, other?.path);
+  }),
+);
+
+testWith(kernelsMissing, 'two builds of the same source in one process are one build', () =>
+  withFolder(async (folder) => {
+    const { compiler, lines } = standIn(folder);
+    const options = { cpp: add, compiler: compiler.join(' '), cache: folder };
+    const modules = await Promise.all([compile<Iota>(options), compile<Iota>(options)]);
+    equal([...modules.map(({ iota }) => iota(1).toArray()), lines().length], [[0], [0], 2]);
+  }),
+);
+
+testWith(kernelsMissing, 'errors of the compiler have the lines of the source', () =>
+  withFolder(async (folder) => {
+    const cpp = ['int64_t one() { return 1; }', '\nint64_t two() {\n  return missing + 1;\n}'];
+    const wrong = compile({ cpp, functions: ['one', 'three'], flags: ['-fsyntax-only'], cache: folder });
+    const error = await rejects('CompileError', 'cpp[1]:3:10', wrong);
+    const [{ source, line, column, severity, message }] = error.diagnostics as [(typeof error.diagnostics)[0]];
+    equal([source, line, column, severity], ['cpp[1]', 3, 10, 'error']);
+    ok(message.includes('missing'), message);
+    ok(error.message.includes('3 |   return missing + 1;'), error.message);
+    ok(error.message.includes('functions:2'), error.message);
+    ok(error.command.includes('-fsyntax-only') && error.output.includes('cpp[1]:3'), error.command);
+    const { compiler } = standIn(folder, { first: 'echo "undefined reference"; exit 1' });
+    const linker = await rejects('CompileError', 'undefined reference', compile({ cpp: add, compiler, cache: folder }));
+    equal(linker.diagnostics, []);
+    ok(linker.message.includes('exit code 1'), linker.message);
+    equal(readdirSync(folder).includes('kernels'), false, 'nothing was cached');
+  }),
+);
+
+testWith(kernelsMissing, 'CUDA source goes to nvcc, and both objects into one library', () =>
+  withFolder(async (folder) => {
+    const { compiler } = standIn(folder);
+    const {
+      compiler: [nvcc],
+      lines,
+    } = standIn(folder, { name: 'nvcc' });
+    const options = {
+      compiler,
+      cudaCompiler: nvcc as string,
+      flags: ['-O1'],
+      cudaFlags: ['-arch=sm_90'],
+      cache: folder,
+    };
+    const { iota } = await compile<Iota>({ cpp: add, cuda: 'int b;', functions: ['add'], ...options });
+    equal(iota(1).toArray(), [0]);
+    const find = (text: string) => lines().filter((line) => line.includes(text));
+    equal([find('-c cpp.cc').length, find('-c cuda.cu').length, lines().length], [1, 1, 3]);
+    ok(find('-c cpp.cc')[0]?.startsWith('compiler ') && find('-O1').length === 1, lines().join('\n'));
+    ok(find('-c cuda.cu')[0]?.startsWith('nvcc ') && find('-arch=sm_90').length === 1, lines().join('\n'));
+    ok(/^nvcc cpp.cc.o cuda.cu.o /.test(lines()[2] as string), lines()[2]);
+    const {
+      compiler: [failing],
+    } = standIn(folder, { name: 'nvcc2', first: `echo 'cuda(4): error: no "x"'; exit 2` });
+    const error = compile({ cuda: 'int a;', ...options, cudaCompiler: failing as string });
+    const { diagnostics } = await rejects('CompileError', 'cuda:4', error);
+    equal(diagnostics, [{ source: 'cuda', line: 4, column: null, severity: 'error', message: 'no "x"' }]);
+  }),
+);
+
+testWith(kernelsMissing, 'what is missing, and options that are wrong', () =>
+  withFolder(async (folder) => {
+    const options = { cpp: add, functions: ['add'], cache: folder } as const;
+    await rejects('LoadError', 'tried: no-such-compiler', compile({ ...options, compiler: 'no-such-compiler' }));
+    await rejects('LoadError', 'CUDA_HOME', compile({ cuda: add, cudaCompiler: 'no-such-nvcc', cache: folder }));
+    await rejects('LoadError', folder, compile({ ...options, headers: folder }));
+    const file = join(folder, 'file');
+    writeFileSync(file, '');
+    const { compiler } = standIn(folder);
+    await rejects('LoadError', 'DLPACK_CACHE_DIR', compile({ ...options, compiler, cache: file }));
+    await rejects('TypeError', 'C++ source', compile({ functions: ['add'] }));
+    await rejects('TypeError', 'source text', compile({ cpp: 7 as never }));
+    await rejects('TypeError', 'an array of names', compile({ cpp: add, functions: 'add' as never }));
+    await rejects('ValueError', 'names of C++ functions', compile({ cpp: add, functions: ['a b'] }));
+    await rejects('TypeError', 'documentation', compile({ cpp: add, functions: { add: 1 } as never }));
+    await rejects('TypeError', 'an array of strings', compile({ ...options, flags: '-O3' as never }));
+    await rejects('TypeError', 'a command', compile({ ...options, compiler: [] }));
+    await rejects('TypeError', 'a folder', compile({ ...options, headers: 1 as never }));
+    await rejects('TypeError', 'a folder', compile({ ...options, cache: 1 as never }));
+    await rejects('TypeError', "did you mean 'flags'", compile({ ...options, flag: [] } as never));
+  }),
+);
