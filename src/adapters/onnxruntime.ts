@@ -1,0 +1,67 @@
+/**
+ * ONNX Runtime: onnxruntime-node and onnxruntime-web.
+ *
+ * @module
+ */
+
+import type { DType } from '../dtype.js';
+import { BufferError } from '../errors.js';
+import type { GPUBufferLike } from '../storage/storage.js';
+import type { Tensor } from '../tensor.js';
+import { fromGpuBuffer, lendGpuBuffer } from './gpu.js';
+import { type AdaptOptions, checkDType, type LendOptions, lend, share } from './share.js';
+
+/** The part of `ort.Tensor` that the adapter uses. */
+export interface OnnxTensor {
+  readonly type: string;
+  readonly dims: readonly number[];
+  readonly location: string;
+  readonly data: unknown;
+}
+
+/** `ort`, or another object with its `Tensor` class. */
+export interface OnnxModule<T> {
+  readonly Tensor: { new (type: never, data: never, dims: never): T };
+}
+
+const names = 'float32 float64 float16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool int4 uint4';
+
+export function isOnnxRuntime(value: object): value is OnnxTensor {
+  const { location, type, dims } = value as OnnxTensor;
+  return typeof location === 'string' && typeof type === 'string' && Array.isArray(dims);
+}
+
+/**
+ * A tensor over the memory of an `ort.Tensor`. A tensor in GPU memory takes the `ort.Tensor` over and disposes it,
+ * because ONNX Runtime reuses the buffers of disposed tensors.
+ */
+export function fromOnnxRuntime(value: OnnxTensor, options?: AdaptOptions): Tensor {
+  const { type, dims, location } = value;
+  checkDType(type, names, 'DLPack');
+  if (location === 'gpu-buffer') {
+    const { gpuBuffer, dispose } = value as OnnxTensor & { gpuBuffer: GPUBufferLike; dispose(): void };
+    return fromGpuBuffer(gpuBuffer, options?.gpuDevice, type as DType, dims, () => dispose.call(value));
+  }
+  if (location !== 'cpu' && location !== 'cpu-pinned') {
+    throw new BufferError(
+      `Expected a tensor on 'cpu' or 'gpu-buffer' but this one is on '${location}'` +
+        (location === 'ml-tensor' ? '; pass its mlTensor to fromMLTensor()' : ''),
+    );
+  }
+  return share(value.data, dims, options, { dtype: type as DType });
+}
+
+/** An `ort.Tensor` over the memory of a tensor: `toOnnxRuntime(x, ort)`. */
+export function toOnnxRuntime<T>(source: object, ort: OnnxModule<T>, options?: LendOptions): T {
+  const { Tensor: Made } = ort;
+  if ((source as Tensor).device?.startsWith('webgpu')) {
+    const { dtype, shape } = source as Tensor;
+    checkDType(dtype, names, 'ONNX Runtime');
+    // ONNX Runtime reads vectors of 16 bytes, and the results are wrong where the buffer is shorter.
+    const { gpuBuffer, release } = lendGpuBuffer(source as Tensor, 16);
+    const { fromGpuBuffer: make } = Made as unknown as { fromGpuBuffer(buffer: object, options: object): T };
+    return make.call(Made, gpuBuffer, { dataType: dtype, dims: shape, dispose: release });
+  }
+  const { array, tensor } = lend(source, names, 'ONNX Runtime', options);
+  return new Made(tensor.dtype as never, array as never, tensor.shape as never);
+}

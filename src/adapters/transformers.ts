@@ -1,0 +1,29 @@
+/**
+ * transformers.js, whose tensors contain tensors of ONNX Runtime.
+ *
+ * @module
+ */
+
+import type { Tensor } from '../tensor.js';
+import { fromOnnxRuntime, isOnnxRuntime, type OnnxModule, type OnnxTensor, toOnnxRuntime } from './onnxruntime.js';
+import type { AdaptOptions, LendOptions } from './share.js';
+
+/** The part of a transformers.js `Tensor` that the adapter uses. */
+export interface TransformersTensor {
+  readonly ort_tensor: OnnxTensor;
+}
+
+export function isTransformers(value: object): value is TransformersTensor {
+  const inner: unknown = (value as TransformersTensor).ort_tensor;
+  return typeof inner === 'object' && inner !== null && isOnnxRuntime(inner);
+}
+
+/** A tensor over the memory of a transformers.js tensor. */
+export function fromTransformers(value: TransformersTensor, options?: AdaptOptions): Tensor {
+  return fromOnnxRuntime(value.ort_tensor, options);
+}
+
+/** A transformers.js tensor over the memory of a tensor: `toTransformers(x, transformers)`. */
+export function toTransformers<T>(source: object, transformers: OnnxModule<T>, options?: LendOptions): T {
+  return toOnnxRuntime(source, transformers, options);
+}

@@ -1,0 +1,29 @@
+/** The libraries in .libraries, each loaded when a test needs it. */
+
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const folder = fileURLToPath(new URL('../../../.libraries/', import.meta.url));
+const require = createRequire(join(folder, 'package.json'));
+
+/** For testWith: what is missing, or false. */
+export function missing(name: string): string | false {
+  return existsSync(join(folder, 'node_modules', name)) ? false : `${name} in .libraries`;
+}
+
+/** The version that is installed. */
+export function versionOf(name: string): string {
+  return JSON.parse(readFileSync(join(folder, 'node_modules', name, 'package.json'), 'utf8')).version;
+}
+
+/** The CommonJS build of a library. Its types are where it is, so a test declares what it uses. */
+export function load<T>(name: string): T {
+  return require(name) as T;
+}
+
+/** The ES module at a path in .libraries/node_modules. */
+export async function loadModule<T>(path: string): Promise<T> {
+  return (await import(pathToFileURL(join(folder, 'node_modules', path)).href)) as T;
+}
