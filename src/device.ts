@@ -34,6 +34,16 @@ export type DeviceKind = keyof typeof DeviceType;
  */
 export type Device = DeviceKind | `${DeviceKind}:${number}`;
 
+/** The part of WebGPU's `GPUDevice` that identifies one. A real `GPUDevice` fits. */
+export interface GPUDeviceLike {
+  readonly queue: object;
+  readonly lost: Promise<unknown>;
+  createBuffer(descriptor: { size: number; usage: number }): object;
+}
+
+/** A device as functions take it: its name, or a GPUDevice. */
+export type DeviceArgument = Device | GPUDeviceLike;
+
 /** The two numbers of `DLDevice`. */
 export interface DLDevice {
   readonly type: number;
@@ -110,9 +120,36 @@ export function deviceFromType(type: number, id: number): DeviceInfo {
   return makeDevice(kind, unnumbered.has(kind) ? 0 : id);
 }
 
-/** A device given as a name (`'cuda'` means `'cuda:0'`) or as `DLDevice` numbers. */
-export function parseDevice(device: Device | DLDevice): DeviceInfo {
-  if (typeof device === 'object' && device !== null && 'type' in device) return deviceFromType(device.type, device.id);
+const gpuDeviceInfo = new WeakMap<object, DeviceInfo>();
+const gpuDevices: WeakRef<object>[] = [];
+
+/** The device of a GPUDevice: each GPUDevice object gets the next number of 'webgpu', in the order of its first use. */
+export function deviceOfGPU(gpuDevice: object): DeviceInfo {
+  let info = gpuDeviceInfo.get(gpuDevice);
+  if (info === undefined) {
+    info = makeDevice('webgpu', gpuDevices.length);
+    gpuDevices.push(new WeakRef(gpuDevice));
+    gpuDeviceInfo.set(gpuDevice, info);
+  }
+  return info;
+}
+
+/** The GPUDevice of a device; null when there is none of this number or it was collected. */
+export function gpuDeviceOf({ kind, id }: DeviceInfo): object | null {
+  return kind === 'webgpu' ? (gpuDevices[id]?.deref() ?? null) : null;
+}
+
+function isGPUDevice(device: object): device is GPUDeviceLike {
+  return 'queue' in device && 'lost' in device && 'createBuffer' in device;
+}
+
+/** A device given as a name (`'cuda'` means `'cuda:0'`), as `DLDevice` numbers, or as a GPUDevice. */
+export function parseDevice(device: DeviceArgument | DLDevice): DeviceInfo {
+  if (typeof device === 'object' && device !== null) {
+    if ('type' in device) return deviceFromType(device.type, device.id);
+    if (isGPUDevice(device)) return deviceOfGPU(device);
+    throw new ArgumentTypeError('device', 'a device such as "cpu" or "cuda:0", or a GPUDevice', device);
+  }
   const known = cache.get(device);
   if (known !== undefined) return known;
   if (typeof device !== 'string') throw new ArgumentTypeError('device', 'a device such as "cpu" or "cuda:0"', device);

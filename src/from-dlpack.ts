@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Device, type DeviceInfo, deviceFromType, parseDevice } from './device.js';
+import { type DeviceArgument, type DeviceInfo, deviceFromType, deviceOfGPU, parseDevice } from './device.js';
 import { type DType, type DTypeInfo, dtypeFromCode } from './dtype.js';
 import {
   ArgumentTypeError,
@@ -41,7 +41,7 @@ import { descriptorOf, TensorView } from './view.js';
 
 export interface FromDLPackOptions {
   /** The target device. When absent, the tensor stays on the producer's device. */
-  device?: Device;
+  device?: DeviceArgument;
   /** true: always copy; false: never copy, throw instead; null: copy only when needed. */
   copy?: boolean | null;
   /** The stream that will use this tensor, for devices that have streams. */
@@ -315,8 +315,15 @@ function describeManaged(managed: ManagedTensor, release: (() => void) | undefin
       );
     }
     const { gpuBuffer, gpuDevice } = data;
+    if (typeof gpuDevice !== 'object' || gpuDevice === null) {
+      throw new ArgumentTypeError('gpuDevice', 'the GPUDevice of the GPUBuffer', gpuDevice);
+    }
     const storage = new GpuStorage(gpuBuffer as GPUBufferLike, gpuDevice, Number(gpuBuffer.size), release);
-    return guarded(storage, release, () => describe(storage, byteOffset * 8).checkBounds());
+    // The number that was sent is the producer's. Here the GPUDevice itself determines the number.
+    const own = deviceOfGPU(gpuDevice);
+    return guarded(storage, release, () =>
+      new Descriptor(storage, dtype, own, shape, strides, byteOffset * 8, knownFlags).checkBounds(),
+    );
   }
   throw new ArgumentTypeError('data', 'an ArrayBuffer, { gpuBuffer, gpuDevice } or a bigint address', data);
 }

@@ -15,10 +15,12 @@
 
 export {
   type Device,
+  type DeviceArgument,
   type DeviceKind,
   DeviceType,
   type DLDevice,
   formatDevice,
+  type GPUDeviceLike,
   parseDevice,
 } from './device.js';
 export {
@@ -76,7 +78,7 @@ export type { FromOptions, WrapOptions } from './storage/arrays.js';
 export type { AllocatedData, AllocRequest, NDAllocator } from './storage/nd-alloc.js';
 export type { GPUBufferLike } from './storage/storage.js';
 export type { StreamLike } from './stream.js';
-export { type EmptyOptions, Tensor, type WrappableArray } from './tensor.js';
+export { type EmptyOptions, Tensor, type ToAsyncOptions, type WrappableArray } from './tensor.js';
 export type { NestedSource } from './values/nested.js';
 export { type NestedArray, TensorView } from './view.js';
 export type { SliceRange } from './view-layout.js';

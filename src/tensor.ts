@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type Device, type DLDevice, parseDevice } from './device.js';
+import { cpu, type Device, type DeviceArgument, type DLDevice, parseDevice } from './device.js';
 import { type DType, type DTypeInfo, dtypeOfArray, type NaturalDType, parseDType, type TypedArray } from './dtype.js';
 import { ArgumentTypeError } from './errors.js';
 import { checkShape, checkStrides, inferShape, rowMajorStrides } from './layout.js';
@@ -28,7 +28,7 @@ import { reshapeLayout } from './view-layout.js';
 export type WrappableArray = TypedArray | Uint8ClampedArray;
 
 export interface EmptyOptions {
-  device?: Device;
+  device?: DeviceArgument;
   /** Each element narrower than a byte gets its own byte, as in NumPy, instead of being packed. */
   padded?: boolean;
   /**
@@ -36,6 +36,11 @@ export interface EmptyOptions {
    * `'cpu'`.
    */
   shareable?: boolean;
+}
+
+export interface ToAsyncOptions {
+  /** true: copies through host memory where the two devices cannot copy directly, such as two GPUDevices. */
+  stage?: boolean;
 }
 
 const fromNames: OptionNames<FromOptions<DType>> = { shape: true, dtype: true };
@@ -47,6 +52,7 @@ const wrapNames: OptionNames<WrapOptions<DType>> = {
   padded: true,
 };
 const reshapeNames: OptionNames<{ copy?: false }> = { copy: true };
+const stageNames: OptionNames<ToAsyncOptions> = { stage: true };
 const emptyNames: OptionNames<EmptyOptions> = { device: true, padded: true, shareable: true };
 
 /** Runtimes without explicit resource management lack this symbol; `dispose()` works everywhere. */
@@ -258,7 +264,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
    * The tensor on another device, row-major: a second owner if it is already there, a copy otherwise. A copy to the
    * host is complete when this returns. A copy to a device is complete for all later work on its current stream.
    */
-  to(device: Device): Tensor<D> {
+  to(device: DeviceArgument): Tensor<D> {
     const descriptor = descriptorOf(this);
     const target = parseDevice(device);
     if (target === descriptor.device) return shareDescriptor(descriptor) as Tensor<D>;
@@ -270,11 +276,19 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
    * As `to`, without blocking the event loop. The copy is complete when the promise resolves. You may dispose the
    * tensor meanwhile.
    */
-  async toAsync(device: Device): Promise<Tensor<D>> {
+  async toAsync(device: DeviceArgument, options: ToAsyncOptions = {}): Promise<Tensor<D>> {
+    checkOptions(options, stageNames, '{ stage: true }');
     const descriptor = descriptorOf(this);
     const target = parseDevice(device);
     if (target === descriptor.device) return shareDescriptor(descriptor) as Tensor<D>;
-    return convertedAsync(descriptor, descriptor.dtype, target) as Promise<Tensor<D>>;
+    const isStaged = options.stage === true && !target.isHostAccessible && !descriptor.device.isHostAccessible;
+    if (!isStaged) return convertedAsync(descriptor, descriptor.dtype, target) as Promise<Tensor<D>>;
+    const staged = await convertedAsync(descriptor, descriptor.dtype, cpu);
+    try {
+      return (await staged.toAsync(target.name)) as Tensor<D>;
+    } finally {
+      staged.dispose();
+    }
   }
 
   /** Another shape, over the same memory where strides allow it, otherwise as a copy. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Device, parseDevice } from './device.js';
+import { type Device, type DeviceArgument, parseDevice } from './device.js';
 import { type DType, parseDType, type Scalar, type TypedArrayOf } from './dtype.js';
 import { ArgumentTypeError, adviceFor, DisposedError, IndexError, LayoutError, ReadOnlyError } from './errors.js';
 import { type Layout, offsetOf } from './layout.js';
@@ -13,7 +13,7 @@ import { getDeviceBackend } from './storage/device-backend.js';
 import { copyInto } from './values/assign.js';
 import { fillElements } from './values/convert.js';
 import { type ElementValue, elementCodec } from './values/element.js';
-import { formatTensor } from './values/print.js';
+import { formatTensor, formatTensorAsync } from './values/print.js';
 import {
   broadcastLayout,
   expandLayout,
@@ -194,7 +194,7 @@ export class TensorView<D extends DType = DType> {
   }
 
   /** True when the memory is on this device. */
-  on(device: Device): boolean {
+  on(device: DeviceArgument): boolean {
     return descriptorOf(this).device === parseDevice(device);
   }
 
@@ -346,6 +346,12 @@ export class TensorView<D extends DType = DType> {
     const descriptor = readDescriptor(this);
     const kind = this.#isOwner ? 'Tensor' : 'TensorView';
     return descriptor === null || descriptor.storage.refs === 0 ? `${kind}(disposed)` : formatTensor(kind, descriptor);
+  }
+
+  /** Prints the tensor with the console. Copies the shown elements first where `console.log` cannot read them. */
+  async print(): Promise<void> {
+    const descriptor = descriptorOf(this);
+    console.log(await formatTensorAsync(this.#isOwner ? 'Tensor' : 'TensorView', descriptor));
   }
 
   /** `console.log` in Node and Bun. */

@@ -48,7 +48,8 @@ function argumentsFor(path, profile, url) {
   return [
     '--headless',
     '--no-sandbox', // the pages are our own, and root has no sandbox
-    '--disable-gpu',
+    '--enable-unsafe-webgpu', // WebGPU, by software where the machine has no GPU
+    '--use-webgpu-adapter=swiftshader',
     '--disable-quic',
     '--disable-dev-shm-usage', // containers have little shared memory
     '--no-first-run',

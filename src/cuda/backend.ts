@@ -23,9 +23,7 @@ const cudaBackend: DeviceBackend = {
   clear,
   handOver,
   follow,
-  currentStream: (device) => currentHandle(ordinalOf(device)),
-  streamHandle: handleOn,
-  useStream,
+  streams: { current: (device) => currentHandle(ordinalOf(device)), handle: handleOn, use: useStream },
   arrayInterface: arrayInterfaceOf,
   sharing: { allocate: allocateShareable, share: shareRange, open: openRange },
 };

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { deviceFromType } from '../device.js';
+import { DeviceType, deviceFromType } from '../device.js';
 import { BufferError } from '../errors.js';
 import { checkObject } from '../options.js';
 import { getBackend } from '../storage/backend.js';
@@ -24,7 +24,9 @@ export function produce(source: Descriptor, request: DLPackRequest): ManagedTens
       `Expected a consumer of DLPack ${DLPACK_VERSION[0]}.x but it takes at most ${major}.${String(maxVersion?.[1])}`,
     );
   }
-  const device = wanted == null ? source.device : deviceFromType(wanted.type, wanted.id);
+  // Each copy of the package numbers GPUDevices by itself, so the consumer compares the GPUDevice that it receives.
+  const isOwn = wanted == null || (wanted.type === DeviceType.webgpu && source.device.kind === 'webgpu');
+  const device = isOwn ? source.device : deviceFromType(wanted.type, wanted.id);
   const isMoved = device !== source.device;
   if (isMoved && (request.copy === false || getDeviceBackend(source.device) === null)) {
     throw new BufferError(

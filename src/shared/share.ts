@@ -91,6 +91,6 @@ export function openTensor<D extends DType = DType>(
 function orderBefore(descriptor: Descriptor, stream: StreamArgument): void {
   const { device } = descriptor;
   const backend = device.isHostAccessible ? null : getDeviceBackend(device);
-  if (backend !== null) backend.handOver(descriptor, backend.streamHandle(device, stream));
+  if (backend !== null) backend.handOver(descriptor, backend.streams?.handle(device, stream) ?? null);
   else throw new ArgumentValueError('stream', `null for memory on '${device.name}'`, stream);
 }

@@ -10,7 +10,7 @@ import { UnsupportedDeviceError } from '../errors.js';
 import { rowMajorStrides, sizeOf } from '../layout.js';
 import { allocateHost, getBackend } from './backend.js';
 import { Descriptor, Flag } from './descriptor.js';
-import { type DeviceBackend, getDeviceBackend, type SharingBackend } from './device-backend.js';
+import { type DeviceBackend, getDeviceBackend, loadAdvice, type SharingBackend } from './device-backend.js';
 import type { Storage } from './storage.js';
 
 // Most tensors have the shape of the tensor before them. Arrays never change, so both tensors share them.
@@ -32,10 +32,9 @@ function allocateOn(nbytes: number, device: DeviceInfo): Storage {
 function backendOf(device: DeviceInfo): DeviceBackend {
   const backend = getDeviceBackend(device);
   if (backend !== null) return backend;
-  const hint = device.kind.startsWith('cuda') ? '; import "dlpack/cuda" first' : '';
   throw new UnsupportedDeviceError(
     device.name,
-    `Expected a device this process can allocate on but received '${device.name}'${hint}`,
+    `Expected a device this process can allocate on but received '${device.name}'${loadAdvice(device)}`,
   );
 }
 

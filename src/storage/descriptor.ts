@@ -199,7 +199,7 @@ export class Descriptor {
       const { name, kind } = this.device;
       const advice =
         kind === 'webgpu'
-          ? 'read its GPUBuffer back with copyBufferToBuffer and mapAsync'
+          ? "copy it first with await x.toAsync('cpu') of dlpack/webgpu"
           : "copy it first with to('cpu')";
       throw new UnsupportedDeviceError(name, `Expected host memory but this tensor is on '${name}'; ${advice}`);
     }

@@ -44,7 +44,17 @@ export interface OpenedMemory {
   readonly device: DeviceInfo;
 }
 
-/** A module for a kind of device (`dlpack/cuda`). The core does not import such modules: they register. */
+/** The streams of a kind of device. */
+export interface StreamBackend {
+  /** The current stream of a device on this thread, as the driver names it. */
+  current(device: DeviceInfo): bigint;
+  /** The driver's handle of a stream that a user passed. Throws when the stream belongs to another device. */
+  handle(device: DeviceInfo, stream: StreamArgument): bigint;
+  /** Runs `action` with a stream as the current one of a device on this thread. */
+  use<T>(device: DeviceInfo, stream: StreamArgument, action: () => T): T;
+}
+
+/** A module for a kind of device (`dlpack/cuda`, `dlpack/webgpu`). The core does not import such modules: they register. */
 export interface DeviceBackend {
   allocate(nbytes: number, device: DeviceInfo): Storage;
   /** Copies every element into the target. Both have the same dtype, and at least one is on this backend's device. */
@@ -63,12 +73,8 @@ export interface DeviceBackend {
    * streams here is ordered after that. Numbers as above.
    */
   follow(descriptor: Descriptor, stream: bigint | null): void;
-  /** The current stream of a device on this thread, as the driver names it. */
-  currentStream(device: DeviceInfo): bigint;
-  /** The driver's handle of a stream that a user passed. Throws when the stream belongs to another device. */
-  streamHandle(device: DeviceInfo, stream: StreamArgument): bigint;
-  /** Runs `action` with a stream as the current one of a device on this thread. */
-  useStream<T>(device: DeviceInfo, stream: StreamArgument, action: () => T): T;
+  /** null: these devices have no streams, as in WebGPU. */
+  readonly streams: StreamBackend | null;
   /** The CUDA Array Interface of memory on a CUDA device or in managed memory; undefined for other memory. */
   arrayInterface(descriptor: Descriptor): object | undefined;
   /** null: memory of these devices cannot be shared with other processes. */
@@ -77,13 +83,19 @@ export interface DeviceBackend {
 
 const deviceBackends = new Map<DeviceKind, DeviceBackend>();
 
+/** Advice for an error about a device whose module is not loaded. */
+export function loadAdvice({ kind }: DeviceInfo): string {
+  const subpath = kind.startsWith('cuda') ? 'cuda' : kind === 'webgpu' ? 'webgpu' : null;
+  return subpath === null ? '' : `; import "dlpack/${subpath}" first`;
+}
+
 export function setDeviceBackend(kinds: readonly DeviceKind[], backend: DeviceBackend): void {
   for (const kind of kinds) deviceBackends.set(kind, backend);
 }
 
 /** The stream that a consumer on this thread names to a producer: the current stream, if a backend is loaded. */
 export function consumerStream(device: DeviceInfo): bigint | null {
-  return device.isHostAccessible ? null : (getDeviceBackend(device)?.currentStream(device) ?? null);
+  return device.isHostAccessible ? null : (getDeviceBackend(device)?.streams?.current(device) ?? null);
 }
 
 /** True when a module for any device is loaded. */

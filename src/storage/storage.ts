@@ -191,7 +191,7 @@ export class GpuStorage extends LentStorage {
   buffer(): never {
     throw new UnsupportedDeviceError(
       'webgpu',
-      'Expected host memory but this tensor lives in a GPUBuffer; read it back with mapAsync or copyBufferToBuffer first',
+      "Expected host memory but this tensor lives in a GPUBuffer; copy it first with await x.toAsync('cpu') of dlpack/webgpu",
     );
   }
 }

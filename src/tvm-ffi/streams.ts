@@ -9,7 +9,7 @@ import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { wire } from '../native/wire.js';
 import { WireHeader } from '../native/wire-layout.js';
 import type { Descriptor } from '../storage/descriptor.js';
-import { type DeviceBackend, getDeviceBackend } from '../storage/device-backend.js';
+import { getDeviceBackend, type StreamBackend } from '../storage/device-backend.js';
 import { type StreamLike, streamHandle } from '../stream.js';
 import { takeRaised } from './errors.js';
 import { ffi, library } from './library.js';
@@ -33,8 +33,8 @@ export function setStreamProvider(next: StreamProvider | null): void {
 }
 
 /** The module that tracks the current stream of a device (`dlpack/cuda`); null if only TVM-FFI tracks it. */
-function keeperOf(device: DeviceInfo): DeviceBackend | null {
-  return device.isHostAccessible ? null : getDeviceBackend(device);
+function keeperOf(device: DeviceInfo): StreamBackend | null {
+  return device.isHostAccessible ? null : (getDeviceBackend(device)?.streams ?? null);
 }
 
 /** The part of Python's module `torch` that {@link followTorchStream} uses. */
@@ -69,8 +69,8 @@ export function streamOf(device: DeviceInfo): bigint | null {
 }
 
 /** The current stream of `dlpack/cuda`. TVM-FFI uses a null handle for the legacy default stream. */
-function keptStream(keeper: DeviceBackend, device: DeviceInfo): bigint {
-  const current = keeper.currentStream(device);
+function keptStream(keeper: StreamBackend, device: DeviceInfo): bigint {
+  const current = keeper.current(device);
   return current === 1n ? 0n : current;
 }
 
@@ -146,8 +146,7 @@ export function withStream<T>(device: Device, stream: StreamLike | bigint | null
   const info = parseDevice(device);
   library();
   const keeper = keeperOf(info);
-  if (keeper !== null)
-    return keeper.useStream(info, stream, () => withHostStream(info, keptStream(keeper, info), action));
+  if (keeper !== null) return keeper.use(info, stream, () => withHostStream(info, keptStream(keeper, info), action));
   const handle = stream === null ? currentStream(device) : checkHandle(streamHandle(stream));
   const handles = explicit.get(info.name) ?? [];
   explicit.set(info.name, handles);

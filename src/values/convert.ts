@@ -8,7 +8,7 @@
 import { UnsupportedDeviceError, UnsupportedDTypeError } from '../errors.js';
 import { getBackend, type Pass } from '../storage/backend.js';
 import type { Descriptor } from '../storage/descriptor.js';
-import { type DeviceBackend, getDeviceBackend } from '../storage/device-backend.js';
+import { type DeviceBackend, getDeviceBackend, loadAdvice } from '../storage/device-backend.js';
 import { castBetween } from './cast.js';
 import { elementCodec, readBits, writeBits } from './element.js';
 import { checkConvertible, isComplex, passesOf, piecesOf } from './pass.js';
@@ -76,20 +76,22 @@ function deviceOf(source: Descriptor, target: Descriptor): DeviceBackend | null 
   const there = source.device.isHostAccessible ? target.device : source.device;
   const backend = getDeviceBackend(there);
   if (backend === null) {
-    const hint = there.kind === 'cuda' ? '; import "dlpack/cuda" to copy it' : '';
-    throw new UnsupportedDeviceError(there.name, `Expected host memory but this tensor is on '${there.name}'${hint}`);
+    throw new UnsupportedDeviceError(
+      there.name,
+      `Expected host memory but this tensor is on '${there.name}'${loadAdvice(there)}`,
+    );
   }
   const other = there === source.device ? target.device : source.device;
   if (!other.isHostAccessible && getDeviceBackend(other) !== backend) {
     throw new UnsupportedDeviceError(
       other.name,
-      `Expected memory of the host or of the same kind of device for a copy with '${there.name}' but received '${other.name}'`,
+      `Expected memory of the host or of the same kind of device for a copy with '${there.name}' but received '${other.name}'; copy through the host: await x.toAsync(device, { stage: true })`,
     );
   }
   if (source.dtype !== target.dtype) {
     throw new UnsupportedDTypeError(
       target.dtype.name,
-      `Expected '${source.dtype.name}', which can be copied on '${there.name}', but received '${target.dtype.name}'; convert on the host: to('cpu').astype('${target.dtype.name}')`,
+      `Expected '${source.dtype.name}', which can be copied on '${there.name}', but received '${target.dtype.name}'; convert on the host: ${there.kind === 'webgpu' ? "(await x.toAsync('cpu'))" : "x.to('cpu')"}.astype('${target.dtype.name}')`,
     );
   }
   return backend;

@@ -10,7 +10,7 @@ import { allocateLike } from '../storage/allocate.js';
 import { type Descriptor, Flag } from '../storage/descriptor.js';
 import { getDeviceBackend } from '../storage/device-backend.js';
 import { sliceLayout } from '../view-layout.js';
-import { convertElements } from './convert.js';
+import { convertElements, convertElementsAsync } from './convert.js';
 import { type ElementValue, elementCodec } from './element.js';
 import { formatFor } from './format.js';
 
@@ -21,8 +21,8 @@ const LINE = 75;
 
 /** `Tensor float32 [2, 3] cpu` and the values below it. Reads only the shown elements, also from a device. */
 export function formatTensor(kind: string, descriptor: Descriptor): string {
-  const { dtype, shape, device, isReadOnly } = descriptor;
-  const head = `${kind} ${dtype.name} [${shape.join(', ')}] ${device.name}${isReadOnly ? ' read-only' : ''}`;
+  const { device } = descriptor;
+  const head = headOf(kind, descriptor);
   try {
     if (device.isHostAccessible) return `${head}\n${formatBody(descriptor, descriptor)}`;
     if (getDeviceBackend(device) === null) return head;
@@ -39,18 +39,47 @@ export function formatTensor(kind: string, descriptor: Descriptor): string {
   }
 }
 
+/** As {@link formatTensor}, for devices whose memory the CPU can read only after a wait, such as WebGPU. */
+export async function formatTensorAsync(kind: string, descriptor: Descriptor): Promise<string> {
+  const { device, storage } = descriptor;
+  if (device.isHostAccessible || getDeviceBackend(device) === null) return formatTensor(kind, descriptor);
+  const { shown, parts } = shownParts(descriptor);
+  storage.refs++; // the caller may dispose the tensor meanwhile
+  try {
+    // All of them, because memory in use must not be released when another copy fails.
+    const results = await Promise.allSettled(parts.map(([from, to]) => convertElementsAsync(from, to)));
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
+    return `${headOf(kind, descriptor)}\n${formatBody(descriptor, shown)}`;
+  } finally {
+    storage.release();
+    shown.storage.release();
+  }
+}
+
+function headOf(kind: string, { dtype, shape, device, isReadOnly }: Descriptor): string {
+  return `${kind} ${dtype.name} [${shape.join(', ')}] ${device.name}${isReadOnly ? ' read-only' : ''}`;
+}
+
 /** True when an axis shows only its two ends. */
 function isCut(descriptor: Descriptor, axis: number): boolean {
   return descriptor.size > THRESHOLD && (descriptor.shape[axis] as number) > 2 * EDGE;
 }
 
-/** The shown elements of a tensor on a device, copied to the host: the ends of each axis that is cut. */
-function fetchShown(descriptor: Descriptor): Descriptor {
+interface ShownParts {
+  /** Host memory for all shown elements. */
+  readonly shown: Descriptor;
+  /** The copies that fill it: from the device, to the host. */
+  readonly parts: readonly (readonly [from: Descriptor, to: Descriptor])[];
+}
+
+/** The elements of a tensor on a device that are shown: the ends of each axis that is cut. */
+function shownParts(descriptor: Descriptor): ShownParts {
   const shape = descriptor.shape.map((length, axis) => (isCut(descriptor, axis) ? 2 * EDGE : length));
   const shown = allocateLike(shape, descriptor.dtype, descriptor.flags & Flag.subBytePadded);
-  const fetch = (axis: number, from: Layout, to: Layout): void => {
+  const parts: (readonly [Descriptor, Descriptor])[] = [];
+  const add = (axis: number, from: Layout, to: Layout): void => {
     if (axis === shape.length) {
-      convertElements(descriptor.derive(from), shown.derive(to));
+      parts.push([descriptor.derive(from), shown.derive(to)]);
       return;
     }
     const length = descriptor.shape[axis] as number;
@@ -58,11 +87,18 @@ function fetchShown(descriptor: Descriptor): Descriptor {
     ends.forEach((start, i) => {
       const count = ends.length === 1 ? length : EDGE;
       const part = (first: number) => [...new Array<null>(axis).fill(null), [first, first + count] as const];
-      fetch(axis + 1, sliceLayout(from, part(start)), sliceLayout(to, part(i * EDGE)));
+      add(axis + 1, sliceLayout(from, part(start)), sliceLayout(to, part(i * EDGE)));
     });
   };
+  if (descriptor.size > 0) add(0, descriptor.layout, shown.layout);
+  return { shown, parts };
+}
+
+/** Copies the shown elements to the host. */
+function fetchShown(descriptor: Descriptor): Descriptor {
+  const { shown, parts } = shownParts(descriptor);
   try {
-    if (descriptor.size > 0) fetch(0, descriptor.layout, shown.layout);
+    for (const [from, to] of parts) convertElements(from, to);
     return shown;
   } catch (error) {
     shown.storage.release();

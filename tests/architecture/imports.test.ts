@@ -21,7 +21,7 @@ const layers: readonly (readonly string[])[] = [
   ['view'],
   ['tensor'],
   ['from-dlpack', 'spec', 'scope'],
-  ['abi', 'mdspan', 'files', 'adapters', 'index'],
+  ['abi', 'mdspan', 'files', 'adapters', 'webgpu', 'index'],
   ['native'],
   ['index.node'],
   ['mdspan.node', 'files/node'],

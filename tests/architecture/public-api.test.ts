@@ -6,6 +6,7 @@ import * as native from 'dlpack/native';
 import * as python from 'dlpack/python';
 import * as shared from 'dlpack/shared';
 import * as tvmFfi from 'dlpack/tvm-ffi';
+import * as webgpu from 'dlpack/webgpu';
 import { equal } from '../assert.js';
 import { test } from '../harness.js';
 
@@ -166,12 +167,13 @@ const names = {
     'stats',
   ],
   'dlpack/shared': ['openTensor', 'shareTensor'],
+  'dlpack/webgpu': ['DeviceLostError', 'fromGPUBuffer', 'gpuMemoryOf'],
   'dlpack/python': ['PythonError', 'callAsync', 'isPyObject', 'kwargs', 'python'],
 };
 
 const TensorMembers = [
   '__cuda_array_interface__ astype astypeAsync broadcastTo byteOffset constructor contiguous copy copyAsync copyFrom data device dispose dtype expandDims fill flip get',
-  'isContiguous isCopied isDataCopied isDisposed is isPadded item nbytes ndim on readonly reshape set shape size',
+  'isContiguous isCopied isDataCopied isDisposed is isPadded item nbytes ndim on print readonly reshape set shape size',
   'slice squeeze strides to toArray toAsync toJSON toString transpose unsafeData view',
 ].flatMap((line) => line.split(' '));
 
@@ -184,6 +186,7 @@ test('exported names', () => {
   equal(Object.keys(shared).sort(), names['dlpack/shared']);
   equal(Object.keys(python).sort(), names['dlpack/python']);
   equal(Object.keys(tvmFfi).sort(), names['dlpack/tvm-ffi']);
+  equal(Object.keys(webgpu).sort(), names['dlpack/webgpu']);
 });
 
 test('members of Tensor', () => {

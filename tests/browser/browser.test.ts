@@ -19,7 +19,7 @@ interface BrowserTools {
 const tools: BrowserTools = await import(new URL('../../../scripts/lib/browser.mjs', import.meta.url).href);
 
 /** What a page can import of the package. The others begin with native code. */
-const subpaths = ['.', './abi', './files', './mdspan'];
+const subpaths = ['.', './abi', './files', './mdspan', './webgpu'];
 
 /** Unit tests of what only Node has: child processes, a compiler, native memory. */
 const needNode = [

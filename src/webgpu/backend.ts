@@ -1,0 +1,36 @@
+/**
+ * The WebGPU backend of the core: memory and copies.
+ *
+ * @module
+ */
+
+import { BufferError } from '../errors.js';
+import type { Descriptor } from '../storage/descriptor.js';
+import { type DeviceBackend, setDeviceBackend } from '../storage/device-backend.js';
+import { copyElements, copyElementsAsync } from './copy.js';
+import { allocate, clear } from './memory.js';
+
+/** WebGPU has one queue for each device, which orders all work, so there is nothing to wait for. */
+function checkNoStream({ device }: Descriptor, stream: bigint | null): void {
+  if (stream === null) return;
+  throw new BufferError(
+    `Expected no stream for a tensor on '${device.name}' but received ${String(stream)}; pass null, because WebGPU has no streams`,
+  );
+}
+
+const webgpuBackend: DeviceBackend = {
+  allocate,
+  copy: copyElements,
+  copyAsync: copyElementsAsync,
+  clear,
+  handOver: checkNoStream,
+  follow: checkNoStream,
+  streams: null,
+  arrayInterface: () => undefined,
+  sharing: null,
+};
+
+/** Registers with the core. */
+export function register(): void {
+  setDeviceBackend(['webgpu'], webgpuBackend);
+}

@@ -1,0 +1,85 @@
+/**
+ * Tensors over GPUBuffers that a program has, and the GPUBuffers of tensors.
+ *
+ * @module
+ */
+
+import { deviceOfGPU, type GPUDeviceLike, parseDevice } from '../device.js';
+import { type DType, parseDType } from '../dtype.js';
+import { ArgumentTypeError, checkCount, UnsupportedDeviceError } from '../errors.js';
+import { checkShape, checkStrides, rowMajorStrides } from '../layout.js';
+import { checkOptions, type OptionNames } from '../options.js';
+import { Descriptor, Flag } from '../storage/descriptor.js';
+import { type GPUBufferLike, GpuStorage } from '../storage/storage.js';
+import { Tensor } from '../tensor.js';
+import { descriptorOf, type TensorView } from '../view.js';
+
+export interface FromGPUBufferOptions<D extends DType> {
+  /** The device that made the buffer. WebGPU does not tell, so the caller has to. */
+  device: GPUDeviceLike;
+  dtype: D;
+  shape: readonly number[];
+  /** In elements; row-major when absent. */
+  strides?: readonly number[];
+  /** Bytes from the start of the buffer to the first element. */
+  byteOffset?: number;
+  readonly?: boolean;
+  /** Called once, when the last owner releases the tensor: `() => buffer.destroy()`. The caller keeps the buffer otherwise. */
+  release?: () => void;
+}
+
+const names: OptionNames<FromGPUBufferOptions<DType>> = {
+  device: true,
+  dtype: true,
+  shape: true,
+  strides: true,
+  byteOffset: true,
+  readonly: true,
+  release: true,
+};
+
+/** A tensor over a GPUBuffer, without a copy. */
+export function fromGPUBuffer<D extends DType>(buffer: GPUBufferLike, options: FromGPUBufferOptions<D>): Tensor<D> {
+  const example = "{ device, dtype: 'float32', shape: [2, 3] }";
+  if (typeof buffer?.size !== 'number' || typeof buffer.usage !== 'number') {
+    throw new ArgumentTypeError('buffer', 'a GPUBuffer', buffer);
+  }
+  if (options === undefined) throw new ArgumentTypeError('options', `an object such as ${example}`, options);
+  checkOptions(options, names, example);
+  const { device, byteOffset = 0, release, strides: steps } = options; // read once, because getters may change
+  if (typeof device !== 'object' || parseDevice(device).kind !== 'webgpu') {
+    throw new ArgumentTypeError('device', 'the GPUDevice that made the buffer', device);
+  }
+  if (release !== undefined && typeof release !== 'function') {
+    throw new ArgumentTypeError('release', 'a function', release);
+  }
+  const dtype = parseDType(options.dtype);
+  const shape = checkShape(options.shape);
+  const strides = steps === undefined ? rowMajorStrides(shape) : checkStrides(steps, shape);
+  checkCount(byteOffset, 'byteOffset');
+  const flags = options.readonly === true ? Flag.readOnly : 0;
+  const describe = (storage: GpuStorage): Descriptor =>
+    new Descriptor(storage, dtype, deviceOfGPU(device), shape, strides, byteOffset * 8, flags);
+  // The caller keeps the buffer when a check fails, so check before a storage takes over the release.
+  describe(new GpuStorage(buffer, device, buffer.size)).checkBounds();
+  return new Tensor<D>(describe(new GpuStorage(buffer, device, buffer.size, release)));
+}
+
+/** The GPUBuffer of a tensor, its GPUDevice, and the place of the first element. */
+export interface GPUMemory {
+  readonly buffer: GPUBufferLike;
+  readonly device: object;
+  readonly byteOffset: number;
+}
+
+/** The memory of a tensor on WebGPU. It is valid while the tensor is; the buffer must not be destroyed or mapped. */
+export function gpuMemoryOf(tensor: TensorView): GPUMemory {
+  const { storage, device, bitOffset } = descriptorOf(tensor);
+  if (storage instanceof GpuStorage) {
+    return { buffer: storage.gpuBuffer, device: storage.gpuDevice, byteOffset: Math.floor(bitOffset / 8) };
+  }
+  throw new UnsupportedDeviceError(
+    device.name,
+    `Expected a tensor on 'webgpu' but this one is on '${device.name}'; copy it there: x.to(gpuDevice)`,
+  );
+}

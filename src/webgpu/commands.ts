@@ -1,0 +1,182 @@
+/**
+ * Commands that copy elements inside one GPUDevice, and the temporary buffers that they need.
+ *
+ * @module
+ */
+
+import { dtypeFromName } from '../dtype.js';
+import { BufferError, UnsupportedDTypeError } from '../errors.js';
+import { rowMajorStrides } from '../layout.js';
+import type { Pass } from '../storage/backend.js';
+import { Descriptor, Flag } from '../storage/descriptor.js';
+import type { GpuStorage } from '../storage/storage.js';
+import { passesOf } from '../values/pass.js';
+import { type GpuBuffer, type GpuEncoder, Usage } from './api.js';
+import type { DeviceState } from './device-state.js';
+import { allocateBuffer, hasUsage, memoryOf } from './memory.js';
+import { isBlock, type Move, moveOf, partsOf, roundUp, unitsOf, windowOf } from './move.js';
+import { shaderOf } from './shader.js';
+
+/** The largest window of a shader: positions are 32-bit integers, in units of at least one byte. */
+const MAX_WINDOW = 2 ** 30;
+/** Rows of at least this many bytes are copied by a command each; a shader copies shorter rows faster. */
+const LONG_ROW = 2048;
+const MAX_ROWS = 4096;
+
+const byte = dtypeFromName('uint8');
+
+/** True for packed elements that share bytes but do not fill whole bytes in order. */
+export function isBitwise({ dtype, isPadded, isContiguous, bitOffset }: Descriptor): boolean {
+  return dtype.isSubByte && !isPadded && !(isContiguous && bitOffset % 8 === 0);
+}
+
+/** Elements narrower than a byte as bytes: a padded element is one byte, and packed elements in order fill bytes. */
+export function asBytes(descriptor: Descriptor): Descriptor {
+  const { storage, dtype, device, shape, strides, bitOffset, isPadded, nbytes } = descriptor;
+  if (!dtype.isSubByte) return descriptor;
+  if (isPadded) return new Descriptor(storage, byte, device, shape, strides, bitOffset, 0);
+  if (!isBitwise(descriptor)) return new Descriptor(storage, byte, device, [nbytes], [1], bitOffset, 0);
+  throw new UnsupportedDTypeError(
+    dtype.name,
+    `Expected elements of whole bytes, or packed ones in order, on '${device.name}' but received '${dtype.name}' at other places; arrange it on the host: await x.toAsync('cpu')`,
+  );
+}
+
+/** True when the bytes behind the last element, up to a multiple of four, are padding that this module added. */
+export function isPaddedAfter({ storage, bitOffset, nbytes, isContiguous }: Descriptor): boolean {
+  const end = bitOffset / 8 + nbytes;
+  const { size } = (storage as GpuStorage).gpuBuffer;
+  return isContiguous && end === storage.nbytes && storage.nbytes < size && roundUp(end, 4) <= size;
+}
+
+/** Commands for one GPUDevice. `submit` runs them in order and destroys the temporary buffers. */
+export class Commands {
+  readonly state: DeviceState;
+  readonly encoder: GpuEncoder;
+  private readonly temporaries: GpuStorage[] = [];
+
+  constructor(state: DeviceState) {
+    this.state = state;
+    this.encoder = state.gpuDevice.createCommandEncoder();
+  }
+
+  submit(): void {
+    try {
+      this.state.gpuDevice.queue.submit([this.encoder.finish()]);
+    } finally {
+      this.release();
+    }
+  }
+
+  /** Destroys the temporary buffers. Work that was submitted before still finishes. */
+  release(): void {
+    for (const storage of this.temporaries.splice(0)) storage.release();
+  }
+
+  /** Row-major memory on the device for the elements of a tensor, which lives until the commands are submitted. */
+  temporary({ shape, dtype, flags, device, nbytes }: Descriptor): Descriptor {
+    const storage = allocateBuffer(this.state, nbytes);
+    this.temporaries.push(storage);
+    return new Descriptor(storage, dtype, device, shape, rowMajorStrides(shape), 0, flags & Flag.subBytePadded);
+  }
+
+  /** Copies every element. Both tensors are on this device. */
+  copy(source: Descriptor, target: Descriptor): void {
+    const { buffer: fromBuffer } = memoryOf(source);
+    const { buffer: toBuffer } = memoryOf(target);
+    if (fromBuffer === toBuffer) {
+      // One buffer cannot be both the source and the target of a command.
+      const packed = this.temporary(target);
+      this.copy(source, packed);
+      this.copy(packed, target);
+      return;
+    }
+    const [from, to] = [asBytes(source), asBytes(target)];
+    const mayPad = isPaddedAfter(to);
+    for (const pass of passesOf(from, to)) this.run(pass, fromBuffer, toBuffer, mayPad);
+  }
+
+  private run(pass: Pass, from: GpuBuffer, to: GpuBuffer, mayPad: boolean): void {
+    const move = moveOf(pass);
+    const canCopy = hasUsage(from, Usage.copySource) && hasUsage(to, Usage.copyTarget);
+    if (canCopy && this.copyRows(move, from, to, mayPad)) return;
+    const limit = Math.min(this.state.gpuDevice.limits.maxStorageBufferBindingSize, MAX_WINDOW);
+    const source = this.readable(move, from);
+    const target = this.writable(to);
+    for (const part of partsOf(source.move, limit)) {
+      // A part must not write the padding, because other parts have written elements behind it.
+      this.dispatch(part, source.buffer, target, mayPad && part === source.move);
+    }
+  }
+
+  /** Copies with a command for each row. Returns false when the rows are too short, too many or not aligned. */
+  private copyRows(move: Move, from: GpuBuffer, to: GpuBuffer, mayPad: boolean): boolean {
+    const { unit, shape, fromSteps, toSteps } = move;
+    if (isBlock(move)) {
+      const nbytes = unitsOf(move) * unit;
+      const size = mayPad ? roundUp(nbytes, 4) : nbytes;
+      if (size % 4 !== 0 || move.from % 4 !== 0 || move.to % 4 !== 0 || move.from + size > from.size) return false;
+      this.encoder.copyBufferToBuffer(from, move.from, to, move.to, size);
+      return true;
+    }
+    const last = shape.length - 1;
+    const row = (shape[last] as number) * unit;
+    const rows = unitsOf(move) / (shape[last] as number);
+    if (unit < 4 || fromSteps[last] !== 1 || toSteps[last] !== 1 || row < LONG_ROW || rows > MAX_ROWS) return false;
+    const visit = (axis: number, at: number, into: number): void => {
+      if (axis === last) {
+        this.encoder.copyBufferToBuffer(from, at, to, into, row);
+        return;
+      }
+      for (let i = 0; i < (shape[axis] as number); i++) {
+        visit(axis + 1, at + i * (fromSteps[axis] as number) * unit, into + i * (toSteps[axis] as number) * unit);
+      }
+    };
+    visit(0, move.from, move.to);
+    return true;
+  }
+
+  /** A shader reads only buffers with STORAGE usage; others are copied first. */
+  private readable(move: Move, from: GpuBuffer): { move: Move; buffer: GpuBuffer } {
+    if (hasUsage(from, Usage.storage)) return { move, buffer: from };
+    if (!hasUsage(from, Usage.copySource)) throw usageError(this.state, 'STORAGE or COPY_SRC to be read');
+    const { offset, size } = windowOf(move.from, move.fromSteps, move);
+    const copy = allocateBuffer(this.state, size);
+    this.temporaries.push(copy);
+    this.encoder.copyBufferToBuffer(from, offset, copy.gpuBuffer, 0, size);
+    return { move: { ...move, from: move.from - offset }, buffer: copy.gpuBuffer as GpuBuffer };
+  }
+
+  private writable(to: GpuBuffer): GpuBuffer {
+    if (hasUsage(to, Usage.storage)) return to;
+    throw usageError(this.state, 'STORAGE to be written by a strided copy');
+  }
+
+  private dispatch(move: Move, from: GpuBuffer, to: GpuBuffer, mayPad: boolean): void {
+    const { gpuDevice } = this.state;
+    const windows = [windowOf(move.from, move.fromSteps, move), windowOf(move.to, move.toSteps, move)] as const;
+    [from, to].forEach((buffer, i) => {
+      const end = (windows[i]?.offset ?? 0) + (windows[i]?.size ?? 0);
+      if (end > buffer.size) {
+        throw new BufferError(
+          `Expected a GPUBuffer of ${end} bytes but it has ${buffer.size}; shaders access whole words of 4 bytes`,
+        );
+      }
+    });
+    const shader = shaderOf(move, ...windows, mayPad);
+    const pipeline = this.state.pipeline(shader.code);
+    const entries = [from, to].map((buffer, binding) => ({ binding, resource: { buffer, ...windows[binding] } }));
+    const pass = this.encoder.beginComputePass();
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, gpuDevice.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }));
+    const columns = Math.min(shader.groups, gpuDevice.limits.maxComputeWorkgroupsPerDimension);
+    pass.dispatchWorkgroups(columns, Math.ceil(shader.groups / columns));
+    pass.end();
+  }
+}
+
+function usageError({ name }: DeviceState, wanted: string): BufferError {
+  return new BufferError(
+    `Expected a GPUBuffer on '${name}' with usage ${wanted}, but its owner made it without; copy it there first`,
+  );
+}

@@ -1,0 +1,29 @@
+/**
+ * Errors of WebGPU devices.
+ *
+ * @module
+ */
+
+import { DLPackError } from '../errors.js';
+
+declare module '../errors.js' {
+  interface DLPackErrors {
+    DeviceLostError: DeviceLostError;
+  }
+}
+
+/** The GPUDevice was lost or destroyed, and its memory with it. `reason` is WebGPU's: `'destroyed'` or `'unknown'`. */
+export class DeviceLostError extends DLPackError {
+  readonly tag = 'DeviceLostError';
+  readonly device: string;
+  readonly reason: string;
+
+  constructor(device: string, reason: string, message: string) {
+    super(
+      `The GPUDevice of '${device}' was lost (${reason})${message && `: ${message}`}; its tensors no longer exist. ` +
+        'Request a new device and make the tensors again',
+    );
+    this.device = device;
+    this.reason = reason;
+  }
+}

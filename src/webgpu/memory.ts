@@ -1,0 +1,63 @@
+/**
+ * GPUBuffers that this module makes, and checks of those that others made.
+ *
+ * @module
+ */
+
+import type { DeviceInfo } from '../device.js';
+import { BufferError } from '../errors.js';
+import type { Descriptor } from '../storage/descriptor.js';
+import { GpuStorage, type Storage } from '../storage/storage.js';
+import { type GpuBuffer, Usage } from './api.js';
+import { type DeviceState, stateOf, stateOfDevice } from './device-state.js';
+import { roundUp } from './move.js';
+
+/** ONNX Runtime reads tensors in vectors of 16 bytes, so a buffer that it may get has a multiple of 16 bytes. */
+const PADDING = 16;
+
+export function createBuffer(state: DeviceState, nbytes: number, usage: number): GpuBuffer {
+  state.checkAlive();
+  const size = Math.max(PADDING, roundUp(nbytes, PADDING));
+  const { maxBufferSize } = state.gpuDevice.limits;
+  if (size > maxBufferSize) {
+    throw new BufferError(
+      `Out of memory: a GPUBuffer on '${state.name}' can have ${maxBufferSize} bytes, but a tensor needs ${size}; ` +
+        'request the device with requiredLimits: { maxBufferSize }',
+    );
+  }
+  return state.gpuDevice.createBuffer({ size, usage, label: 'dlpack' });
+}
+
+/** A buffer for a tensor. It is destroyed with the last owner; WebGPU finishes the work that uses it first. */
+export function allocateBuffer(state: DeviceState, nbytes: number): GpuStorage {
+  const buffer = createBuffer(state, nbytes, Usage.storage | Usage.copySource | Usage.copyTarget);
+  return new GpuStorage(buffer, state.gpuDevice, nbytes, () => buffer.destroy());
+}
+
+export function allocate(nbytes: number, device: DeviceInfo): Storage {
+  return allocateBuffer(stateOfDevice(device), nbytes);
+}
+
+/** The GPUBuffer and the GPUDevice of a tensor. */
+export function memoryOf({ storage }: Descriptor): { buffer: GpuBuffer; state: DeviceState } {
+  if (!(storage instanceof GpuStorage)) throw new BufferError('Expected memory in a GPUBuffer');
+  const buffer = storage.gpuBuffer as GpuBuffer;
+  const state = stateOf(storage.gpuDevice);
+  state.checkAlive();
+  if (buffer.mapState !== undefined && buffer.mapState !== 'unmapped') {
+    throw new BufferError(
+      `Expected an unmapped GPUBuffer on '${state.name}' but its owner has mapped it; call unmap()`,
+    );
+  }
+  return { buffer, state };
+}
+
+export const hasUsage = (buffer: GpuBuffer, usage: number): boolean => (buffer.usage & usage) !== 0;
+
+export function clear(storage: Storage, device: DeviceInfo): void {
+  const state = stateOfDevice(device);
+  state.checkAlive();
+  const encoder = state.gpuDevice.createCommandEncoder();
+  encoder.clearBuffer((storage as GpuStorage).gpuBuffer);
+  state.gpuDevice.queue.submit([encoder.finish()]);
+}

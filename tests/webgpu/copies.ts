@@ -1,0 +1,199 @@
+/** Copies to, from and inside a GPUDevice: every layout and element size against the same operation on the host. */
+
+import { type DType, Tensor } from 'dlpack';
+import { fromGPUBuffer, gpuMemoryOf } from 'dlpack/webgpu';
+import { equal, ok, rejects, throws } from '../assert.js';
+import { testWith } from '../harness.js';
+import { newDevice, noAdapter, type TestDevice, Usage, uncaptured } from './device.js';
+
+const found = await newDevice();
+const missing = found === null ? noAdapter : false;
+const device = found as TestDevice;
+
+/** Values 0, 1, 2, ... that every dtype can hold. */
+function counting(shape: readonly number[], dtype: DType, first = 0): Tensor {
+  const size = shape.reduce((a, b) => a * b, 1);
+  const range = dtype.includes('8') && !dtype.includes('x') ? 127 : 2 ** 15;
+  return Tensor.from(
+    Array.from({ length: size }, (_, i) => (i + first) % range),
+    { dtype: 'int32', shape },
+  ).astype(dtype);
+}
+
+const back = async (tensor: Tensor): Promise<unknown> => {
+  const host = await tensor.toAsync('cpu');
+  const values = host.toArray();
+  host.dispose();
+  return values;
+};
+
+const dtypes: readonly DType[] = ['uint8', 'int16', 'float32', 'int64'];
+const views: readonly (readonly [string, readonly number[], (t: Tensor) => Tensor])[] = [
+  ['all', [3, 5], (t) => t],
+  ['a row', [4, 8], (t) => t.slice(2)],
+  ['an odd row', [4, 7], (t) => t.slice(3)],
+  ['rows', [6, 16], (t) => t.slice([1, 5])],
+  ['columns', [6, 16], (t) => t.slice(null, [4, 12])],
+  ['odd columns', [5, 13], (t) => t.slice(null, [3, 10])],
+  ['every second', [5, 13], (t) => t.slice(null, [1, null, 2])],
+  ['transposed', [7, 33], (t) => t.transpose()],
+  ['transposed, short rows', [3, 40], (t) => t.transpose()],
+  ['reversed', [7, 9], (t) => t.flip()],
+  ['broadcast', [1, 6], (t) => t.broadcastTo([4, 6])],
+  ['planes of pixels', [4, 6, 3], (t) => t.transpose([2, 0, 1])],
+  ['pixels of planes', [3, 4, 5], (t) => t.transpose([1, 2, 0])],
+  ['four axes', [2, 3, 4, 5], (t) => t.transpose([3, 1, 0, 2]).slice([1, null], null, [null, null, -1])],
+  ['one element', [1], (t) => t],
+  ['no axes', [3], (t) => t.slice(1)],
+  ['no elements', [0, 3], (t) => t],
+];
+
+for (const dtype of dtypes) {
+  testWith(missing, `${dtype}: every layout is packed and read back`, async () => {
+    for (const [name, shape, view] of views) {
+      const host = counting(shape, dtype);
+      const there = view(host.to(device));
+      equal(there.device, 'webgpu:0');
+      const packed = there.contiguous();
+      equal(packed.isContiguous, true);
+      equal(await back(packed), view(host).toArray(), `${name}, packed:`);
+      equal(await back(there), view(host).toArray(), `${name}, read back:`);
+      for (const t of [packed, there]) t.dispose();
+    }
+  });
+
+  testWith(missing, `${dtype}: every layout is written, and nothing around it`, async () => {
+    for (const [name, shape, view] of views) {
+      if (name === 'broadcast') continue;
+      const host = counting(shape, dtype);
+      const there = host.to(device);
+      const target = view(there);
+      const source = counting(target.shape, dtype, 60);
+      target.copyFrom(source); // from the host
+      view(host).copyFrom(source);
+      equal(await back(there), host.toArray(), `${name}, from the host:`);
+      const other = counting(target.shape, dtype, 30);
+      target.copyFrom(other.to(device)); // from the same device
+      view(host).copyFrom(other);
+      equal(await back(there), host.toArray(), `${name}, from the device:`);
+    }
+  });
+}
+
+testWith(missing, 'every dtype goes to the device and back', async () => {
+  for (const dtype of [
+    'bool',
+    'float16',
+    'bfloat16',
+    'float8_e4m3fn',
+    'float64',
+    'complex64',
+    'complex128',
+    'float32x4',
+    'uint8x3',
+  ] as const) {
+    const host = Tensor.zeros([3, 5], dtype);
+    new Uint8Array(host.unsafeData().buffer, host.unsafeData().byteOffset, host.nbytes).forEach((_, i, bytes) => {
+      bytes[i] = dtype === 'bool' ? i % 2 : i % 64;
+    });
+    equal(await back(host.to(device).transpose().contiguous()), host.transpose().toArray(), dtype);
+  }
+});
+
+testWith(missing, 'types below a byte: packed in order, padded, and read back at any bits', async () => {
+  const host = Tensor.from([1, 2, 3, 4, 5, 6, 7], { dtype: 'int4' });
+  const there = host.to(device);
+  equal(await back(there), [1, 2, 3, 4, 5, 6, 7]);
+  equal(await back(there.slice([1, null, 2])), [2, 4, 6]);
+  equal(await back(there.copy()), [1, 2, 3, 4, 5, 6, 7]);
+  throws('UnsupportedDTypeError', "toAsync('cpu')", () => there.slice([1, null, 2]).copy());
+  const padded = Tensor.zeros([5], 'int4', { padded: true });
+  padded.copyFrom(Tensor.from([1, -2, 3, -4, 5], { dtype: 'int4' }));
+  equal(await back(padded.to(device).slice([null, null, 2]).contiguous()), [1, 3, 5]);
+});
+
+testWith(missing, 'fill, zeros and a copy between views of one buffer', async () => {
+  const x = Tensor.zeros([3, 4], 'float32', { device });
+  x.fill(7);
+  equal(await back(x), new Array(3).fill([7, 7, 7, 7]));
+  const y = counting([6], 'int32').to(device);
+  y.slice([1, null]).copyFrom(y.slice([null, 5]));
+  equal(await back(y), [0, 0, 1, 2, 3, 4]);
+  const bytes = Tensor.empty([5], 'uint8', { device });
+  bytes.fill(3);
+  bytes.slice([1, 4]).fill(9);
+  equal(await back(bytes), [3, 9, 9, 9, 3]);
+});
+
+testWith(missing, 'a copy does not share memory, and a second owner does', async () => {
+  const x = counting([4], 'float32').to(device);
+  const copy = x.copy();
+  const owner = x.contiguous();
+  ok(gpuMemoryOf(owner).buffer === gpuMemoryOf(x).buffer && gpuMemoryOf(copy).buffer !== gpuMemoryOf(x).buffer);
+  x.fill(9);
+  equal(await back(owner), [9, 9, 9, 9]);
+  equal(await back(copy), [0, 1, 2, 3]);
+});
+
+testWith(missing, 'a read-back has the values of the moment of the call, and the tensor may be disposed', async () => {
+  const x = counting([3], 'float32').to(device);
+  const promise = x.toAsync('cpu');
+  x.fill(5);
+  x.dispose();
+  equal((await promise).toArray(), [0, 1, 2]);
+});
+
+testWith(missing, 'a large tensor: more rows than commands, more groups than one dimension, long rows', async () => {
+  const host = Tensor.from(
+    Float32Array.from({ length: 1024 * 1030 }, (_, i) => i),
+    { shape: [1024, 1030] },
+  );
+  const there = host.to(device);
+  for (const view of [(t: typeof host) => t.slice(null, [0, 1024]), (t: typeof host) => t.transpose()]) {
+    const packed = await view(there).contiguous().toAsync('cpu');
+    const expected = view(host).contiguous();
+    equal(
+      packed.data.findIndex((value, i) => value !== expected.data[i]),
+      -1,
+    );
+    packed.dispose();
+  }
+  there.dispose();
+});
+
+testWith(missing, 'a binding smaller than the tensor: the copy is split', async () => {
+  // A device with the smallest limits would need a large tensor, so this one claims a small limit.
+  const small = new Proxy(device, {
+    get: (target, name) => {
+      if (name === 'limits')
+        return { maxBufferSize: 2 ** 28, maxStorageBufferBindingSize: 2048, maxComputeWorkgroupsPerDimension: 2 };
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  for (const dtype of ['float32', 'uint8'] as const) {
+    const host = counting([15, 64], dtype);
+    const there = host.to(small);
+    equal(await back(there.transpose().contiguous()), host.transpose().toArray(), dtype);
+    equal(await back(there.slice(null, [1, 40]).contiguous()), host.slice(null, [1, 40]).toArray(), dtype);
+  }
+  throws('BufferError', 'maxBufferSize', () => Tensor.empty([2 ** 28], 'float32', { device: small }));
+});
+
+testWith(missing, 'buffers of others without STORAGE or COPY_SRC usage', async () => {
+  const make = (usage: number) => device.createBuffer({ size: 32, usage });
+  const described = { device, dtype: 'float32', shape: [2, 4] } as const;
+  const onlyCopied = fromGPUBuffer(make(Usage.copySource | Usage.copyTarget), described);
+  onlyCopied.copyFrom(counting([2, 4], 'float32'));
+  equal(await back(onlyCopied.transpose()), counting([2, 4], 'float32').transpose().toArray());
+  const onlyBound = fromGPUBuffer(make(Usage.storage), described);
+  onlyBound.copyFrom(counting([2, 4], 'float32').to(device));
+  equal(await back(onlyBound), counting([2, 4], 'float32').toArray());
+  const neither = fromGPUBuffer(make(Usage.mapRead | Usage.copyTarget), described);
+  await rejects('BufferError', 'STORAGE or COPY_SRC', neither.toAsync('cpu'));
+});
+
+testWith(missing, 'WebGPU reported no error', async () => {
+  await device.queue.onSubmittedWorkDone();
+  equal(uncaptured, []);
+});
