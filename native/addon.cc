@@ -35,6 +35,7 @@ static const Export kExports[] = {
     {"exchangeApi", ExchangeApiAddress},
     {"readCounts", ReadCounts},
     {"readTraces", ReadTraces},
+    {"trim", Trim},
     {"mapFile", MapFile},
     {"partOf", PartOf},
     {"readPart", ReadPart},

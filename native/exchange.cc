@@ -4,6 +4,7 @@
 #include "../include/dlpack_napi.h"
 #include "bindings.h"
 #include "exchange_api.h"
+#include "kept_blocks.h"
 #include "managed_tensor.h"
 #include "tickets.h"
 #include "trace.h"
@@ -164,6 +165,7 @@ napi_value ReadCounts(napi_env env, napi_callback_info info) {
   result->exports = static_cast<double>(CountOf(counts.exports));
   result->tickets = static_cast<double>(CountOf(counts.tickets));
   result->reported = static_cast<double>(self->reported);
+  result->kept = static_cast<double>(CountKeptBytes());
   return nullptr;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bindings.h"
+#include "kept_blocks.h"
 
 namespace dlpack {
 
@@ -142,5 +143,13 @@ static napi_value CopyBytes(napi_env env, napi_callback_info info, bool out) {
 
 napi_value ReadInto(napi_env env, napi_callback_info info) { return CopyBytes(env, info, true); }
 napi_value WriteFrom(napi_env env, napi_callback_info info) { return CopyBytes(env, info, false); }
+
+napi_value Trim(napi_env env, napi_callback_info info) {
+  TrimRequest* request = MessageOf<TrimRequest>(InstanceOf(env, info));
+  const bool is_idle = request->is_idle != 0;
+  request->bytes = is_idle ? 0 : static_cast<double>(TrimKeptBlocks());
+  request->is_watched = is_idle && TrimIdleBlocks() ? 1 : 0;
+  return nullptr;
+}
 
 }  // namespace dlpack

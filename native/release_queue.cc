@@ -5,6 +5,7 @@
 #include <new>
 
 #include "forked.h"
+#include "kept_blocks.h"
 #include "lock.h"
 
 namespace dlpack {
@@ -21,7 +22,12 @@ struct ReleaseQueue {
   napi_threadsafe_function wake;
   bool closed;
   Released* head;
+  ReleaseQueue* next;  // guarded by queues_lock
 };
+
+// The queues of all environments that have not ended.
+static Lock queues_lock;
+static ReleaseQueue* queues;
 
 static void FreeAll(Released* node) {
   while (node != nullptr) {
@@ -61,10 +67,19 @@ static void Drain(napi_env env, napi_value on_release, void* context, void*) {
 // JavaScript thread, before Node-API destroys the thread-safe function.
 static void Close(void* data) {
   ReleaseQueue* queue = static_cast<ReleaseQueue*>(data);
-  LockScope scope(&queue->lock);
-  queue->closed = true;
-  FreeAll(queue->head);
-  queue->head = nullptr;
+  {
+    LockScope scope(&queues_lock);
+    ReleaseQueue** at = &queues;
+    while (*at != queue) at = &(*at)->next;
+    *at = queue->next;
+  }
+  {
+    LockScope scope(&queue->lock);
+    queue->closed = true;
+    FreeAll(queue->head);
+    queue->head = nullptr;
+  }
+  EndWatch(queue);  // after the queue left the list, so that the watch does not return to it
 }
 
 ReleaseQueue* CreateReleaseQueue(napi_env env, napi_value on_release) {
@@ -80,30 +95,48 @@ ReleaseQueue* CreateReleaseQueue(napi_env env, napi_value on_release) {
   }
   // A tensor waiting for its release must not keep the process running.
   napi_unref_threadsafe_function(env, queue->wake);
+  {
+    LockScope scope(&queues_lock);
+    queue->next = queues;
+    queues = queue;
+  }
   // Cleanup hooks run last in, first out. The thread-safe function added its hook before, so this hook runs first.
   napi_add_env_cleanup_hook(env, Close, queue);
   return queue;
 }
 
+// Hands a number to JavaScript, or drops it because the environment has ended. Any thread.
+static bool Post(ReleaseQueue* queue, uint64_t id) {
+  Released* node = static_cast<Released*>(malloc(sizeof(Released)));
+  if (node == nullptr) return false;
+  node->id = id;
+  LockScope scope(&queue->lock);
+  if (queue->closed) {
+    free(node);
+    return false;
+  }
+  const bool was_empty = queue->head == nullptr;
+  node->next = queue->head;
+  queue->head = node;
+  if (was_empty) napi_call_threadsafe_function(queue->wake, nullptr, napi_tsfn_nonblocking);
+  return true;
+}
+
+ReleaseQueue* PostToAnyQueue(uint64_t id) {
+  LockScope scope(&queues_lock);
+  ReleaseQueue* queue = queues;
+  while (queue != nullptr && !Post(queue, id)) queue = queue->next;
+  return queue;
+}
+
 static void DestroyQueued(Storage* self) {
   ReleaseQueue* queue = static_cast<ReleaseQueue*>(self->owner);
-  // A forked process has no JavaScript thread to notify, and the lock may be held by a thread that does not exist
-  // there.
-  Released* node = is_forked ? nullptr : static_cast<Released*>(malloc(sizeof(Released)));
-  if (node != nullptr) node->id = self->owner_id;
+  const uint64_t id = self->owner_id;
   FreeStorage(self);
   Count(counts.imports, -1);
-  if (node != nullptr) {
-    LockScope scope(&queue->lock);
-    if (queue->closed) {
-      free(node);
-    } else {
-      const bool was_empty = queue->head == nullptr;
-      node->next = queue->head;
-      queue->head = node;
-      if (was_empty) napi_call_threadsafe_function(queue->wake, nullptr, napi_tsfn_nonblocking);
-    }
-  }
+  // A forked process has no JavaScript thread to notify, and the lock may be held by a thread that does not exist
+  // there.
+  if (!is_forked) Post(queue, id);
 }
 
 Storage* WrapQueued(ReleaseQueue* queue, uint64_t id, void* data, uint64_t nbytes) {

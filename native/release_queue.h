@@ -19,6 +19,13 @@ struct ReleaseQueue;
 // `on_release` is a JavaScript function that takes a number. NULL on failure. JavaScript thread.
 ReleaseQueue* CreateReleaseQueue(napi_env env, napi_value on_release);
 
+// Tells JavaScript to watch the kept blocks, see kept_blocks.h. Other numbers are larger.
+static const uint64_t kWatchBlocks = 0;
+
+// Hands a number to `on_release` of any environment that has not ended, and returns its queue; NULL when there is none.
+// Any thread.
+ReleaseQueue* PostToAnyQueue(uint64_t id);
+
 // A Storage over memory that JavaScript keeps alive under `id` until the number is handed to `on_release`. Any thread.
 Storage* WrapQueued(ReleaseQueue* queue, uint64_t id, void* data, uint64_t nbytes);
 

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "convert/fresh.h"
+#include "kept_blocks.h"
 #include "platform/platform.h"
 
 namespace dlpack {
@@ -40,23 +42,29 @@ Storage* WrapStorage(void* data, uint64_t nbytes, void (*destroy)(Storage*), voi
   return storage;
 }
 
-// From this size on zeroed memory comes from the system, which clears its pages when they are first used.
-static const uint64_t kMappedSize = 1 << 20;
+// The memory is a LargeBlock: `owner` is its base and `owner_id` its length.
+static void DestroyLarge(Storage* self) {
+  Count(counts.bytes, -static_cast<int64_t>(self->nbytes));
+  Count(counts.storages, -1);
+  ReleaseLargeBlock(LargeBlock{self->data, self->owner, static_cast<size_t>(self->owner_id)});
+  FreeStorage(self);
+}
 
-static void DestroyMapped(Storage* self) {
+// As DestroyLarge. Pages that no one used are worth nothing to the next tensor, so they do not displace other blocks.
+static void DestroyZeroed(Storage* self) {
+  if (!IsFresh(static_cast<const uint8_t*>(self->data), static_cast<int64_t>(self->nbytes))) return DestroyLarge(self);
   Count(counts.bytes, -static_cast<int64_t>(self->nbytes));
   Count(counts.storages, -1);
   platform::UnmapMemory(self->owner, static_cast<size_t>(self->owner_id));
   FreeStorage(self);
 }
 
-static Storage* MapStorage(uint64_t nbytes) {
-  void* base = nullptr;
-  size_t length = 0;
-  void* data = platform::MapZeroed(static_cast<size_t>(nbytes), &base, &length);
-  if (data == nullptr) return nullptr;
-  Storage* storage = WrapStorage(data, nbytes, DestroyMapped, base, length);
-  if (storage == nullptr) platform::UnmapMemory(base, length);
+static Storage* MakeLarge(uint64_t nbytes, bool is_zeroed) {
+  LargeBlock block;
+  if (!TakeLargeBlock(nbytes, is_zeroed, &block)) return nullptr;
+  Storage* storage =
+      WrapStorage(block.data, nbytes, is_zeroed ? DestroyZeroed : DestroyLarge, block.base, block.length);
+  if (storage == nullptr) platform::UnmapMemory(block.base, block.length);
   return storage;
 }
 
@@ -71,7 +79,7 @@ static Storage* MakeStorage(uint64_t nbytes, bool is_zeroed) {
 
 Storage* AllocateStorage(uint64_t nbytes, bool is_zeroed) {
   if (nbytes > SIZE_MAX) return nullptr;
-  Storage* storage = is_zeroed && nbytes >= kMappedSize ? MapStorage(nbytes) : MakeStorage(nbytes, is_zeroed);
+  Storage* storage = nbytes >= kLargeBlockSize ? MakeLarge(nbytes, is_zeroed) : MakeStorage(nbytes, is_zeroed);
   if (storage == nullptr) return nullptr;
   Count(counts.storages, 1);
   Count(counts.bytes, static_cast<int64_t>(nbytes));

@@ -252,6 +252,8 @@ struct alignas(8) CountsResult {
   double tickets;
   // bytes that this instance reported to the garbage collector
   double reported;
+  // bytes of released blocks that wait for new tensors
+  double kept;
 };
 static_assert(offsetof(CountsResult, storages) == 0);
 static_assert(offsetof(CountsResult, bytes) == 8);
@@ -259,7 +261,22 @@ static_assert(offsetof(CountsResult, imports) == 16);
 static_assert(offsetof(CountsResult, exports) == 24);
 static_assert(offsetof(CountsResult, tickets) == 32);
 static_assert(offsetof(CountsResult, reported) == 40);
-static_assert(sizeof(CountsResult) == 48);
+static_assert(offsetof(CountsResult, kept) == 48);
+static_assert(sizeof(CountsResult) == 56);
+
+// Kept blocks to unmap.
+struct alignas(8) TrimRequest {
+  // 1: only if none was taken or added since the last such request
+  uint32_t is_idle;
+  // 1 while blocks are left to watch, written by native code
+  uint32_t is_watched;
+  // how much was unmapped, written by native code
+  double bytes;
+};
+static_assert(offsetof(TrimRequest, is_idle) == 0);
+static_assert(offsetof(TrimRequest, is_watched) == 4);
+static_assert(offsetof(TrimRequest, bytes) == 8);
+static_assert(sizeof(TrimRequest) == 16);
 
 // How many live exports have a recorded place.
 struct alignas(8) TracesResult {

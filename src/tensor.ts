@@ -176,7 +176,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     return written(copy, undefined, () => convertElements(taken, copy));
   }
 
-  /** A tensor in uninitialised memory, with arbitrary contents. */
+  /** A tensor in uninitialised memory. It can show old bytes of this process, such as values of a released tensor. */
   static empty<D extends DType>(shape: readonly number[], dtype: D, options: EmptyOptions = {}): Tensor<D> {
     checkOptions(options, emptyNames, "{ device: 'cuda:0' }");
     const flags = options.padded === true ? Flag.subBytePadded : 0;

@@ -86,15 +86,18 @@ class Condition {
 
 // Memory. Any thread.
 
-// A block aligned to 256 bytes, as dlpack.h requires; XLA needs 64. Large blocks use large pages where the system has
-// them, because the first access to a page costs more than filling it. NULL when out of memory.
+// A block aligned to 256 bytes, as dlpack.h requires; XLA needs 64. NULL when out of memory.
 void* AllocateMemory(size_t nbytes);
 void FreeMemory(void* block);
 
-// Pages that the system clears when they are first used, aligned as above. NULL when out of memory. `base` and `length`
-// are for UnmapMemory.
-void* MapZeroed(size_t nbytes, void** base, size_t* length);
+// Pages that the system clears when they are first used, aligned as above. Large pages where the system has them and
+// the block is large, because the first access to a page costs more than filling it. NULL when out of memory.
+// UnmapMemory takes `base` and the mapped length.
+void* MapZeroed(size_t nbytes, void** base);
 void UnmapMemory(void* base, size_t length);
+
+// How much address space a mapping of this size takes.
+size_t MappedLength(size_t nbytes);
 
 // False when the system still has to provide memory for the page at this address; true where the system does not report
 // it.

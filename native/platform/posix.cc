@@ -115,29 +115,26 @@ void Condition::Broadcast() { pthread_cond_broadcast(SystemOf<pthread_cond_t>(st
 
 void* AllocateMemory(size_t nbytes) {
   void* data = nullptr;
-#if defined(__linux__)
-  const size_t large_page = size_t{2} << 20;
-  if (nbytes >= 2 * large_page) {
-    if (posix_memalign(&data, large_page, nbytes) != 0) return nullptr;
-    madvise(data, nbytes, MADV_HUGEPAGE);
-    return data;
-  }
-#endif
   return posix_memalign(&data, 256, nbytes) == 0 ? data : nullptr;
 }
 
 void FreeMemory(void* block) { free(block); }
 
-void* MapZeroed(size_t nbytes, void** base, size_t* length) {
-  const size_t large_page = size_t{2} << 20;
-  const size_t slack = nbytes >= 2 * large_page ? large_page : 0;
+static const size_t kLargePage = size_t{2} << 20;
+
+// Room to start a large mapping on a large page.
+static size_t SlackOf(size_t nbytes) { return nbytes >= 2 * kLargePage ? kLargePage : 0; }
+
+size_t MappedLength(size_t nbytes) { return nbytes + SlackOf(nbytes); }
+
+void* MapZeroed(size_t nbytes, void** base) {
+  const size_t slack = SlackOf(nbytes);
   if (nbytes > SIZE_MAX - slack) return nullptr;
   void* mapped = mmap(nullptr, nbytes + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
   if (mapped == MAP_FAILED) return nullptr;
   *base = mapped;
-  *length = nbytes + slack;
   if (slack == 0) return mapped;
-  const uintptr_t start = (reinterpret_cast<uintptr_t>(mapped) + large_page - 1) & ~(large_page - 1);
+  const uintptr_t start = (reinterpret_cast<uintptr_t>(mapped) + kLargePage - 1) & ~(kLargePage - 1);
 #if defined(__linux__)
   madvise(reinterpret_cast<void*>(start), nbytes, MADV_HUGEPAGE);
 #endif

@@ -163,9 +163,10 @@ void Condition::Broadcast() { WakeAllConditionVariable(SystemOf<CONDITION_VARIAB
 void* AllocateMemory(size_t nbytes) { return _aligned_malloc(nbytes, 256); }
 void FreeMemory(void* block) { _aligned_free(block); }
 
-void* MapZeroed(size_t nbytes, void** base, size_t* length) {
+size_t MappedLength(size_t nbytes) { return nbytes; }
+
+void* MapZeroed(size_t nbytes, void** base) {
   *base = VirtualAlloc(nullptr, nbytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
-  *length = nbytes;
   return *base;
 }
 void UnmapMemory(void* base, size_t) { VirtualFree(base, 0, MEM_RELEASE); }

@@ -135,6 +135,16 @@ const core = [
       ['exports', 'f64', 'managed tensors whose deleter was not called yet'],
       ['tickets', 'f64', 'tickets that were not redeemed yet'],
       ['reported', 'f64', 'bytes that this instance reported to the garbage collector'],
+      ['kept', 'f64', 'bytes of released blocks that wait for new tensors'],
+    ],
+  },
+  {
+    name: 'TrimRequest',
+    comment: 'Kept blocks to unmap.',
+    fields: [
+      ['isIdle', 'u32', '1: only if none was taken or added since the last such request'],
+      ['isWatched', 'u32', '1 while blocks are left to watch, written by native code'],
+      ['bytes', 'f64', 'how much was unmapped, written by native code'],
     ],
   },
   {

@@ -38,6 +38,7 @@ export interface Binding {
   exchangeApi(): void;
   readCounts(): void;
   readTraces(places: Float64Array): void;
+  trim(): void;
   /** Maps a file. Writes its handle and size into `result`, or returns the system's name of the error. */
   mapFile(path: string, isWritable: boolean, result: Float64Array): string | undefined;
   /** The handle of a storage over a part of another storage; 0 on failure. */

@@ -12,5 +12,6 @@ export { addressOf, type ExportOptions, exportManaged, releaseManaged } from './
 export { type ImportOptions, importManaged } from './import.js';
 export { loadAddon } from './load.js';
 export { type Stats, stats } from './stats.js';
+export { trim } from './trim.js';
 
 import '../index.node.js';

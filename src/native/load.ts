@@ -11,9 +11,13 @@ import { ArgumentTypeError, ArgumentValueError, LoadError } from '../errors.js';
 import type { NativeStatus } from '../native-status.js';
 import addons from './addon.cjs';
 import type { Addon, Binding } from './binding.js';
+import { watchKept } from './kept-blocks.js';
 import { released } from './pins.js';
 import { findTarget } from './target.js';
 import { wire } from './wire.js';
+
+/** The number by which native code asks this instance to watch the kept blocks. Pins have larger numbers. */
+const WATCH_BLOCKS = 0;
 
 let binding: Binding | null = null;
 /** The exports of the loaded addon, and the requested path. */
@@ -93,10 +97,11 @@ function load(path: string | null): boolean {
   try {
     const addon = open() as Addon;
     // Another evaluation of this package may use the same file in this thread. Each has its own instance.
-    const instance = addon.createInstance({ wire: wire.buffer, onRelease: released });
+    const onRelease = (id: number): void => (id === WATCH_BLOCKS ? watchKept(made) : released(id));
     // A copy, because V8 stores an object with many properties from native code as a hash table, which each call would
     // search.
-    binding = { ...instance };
+    const made: Binding = { ...addon.createInstance({ wire: wire.buffer, onRelease }) };
+    binding = made;
     source = { exports: addon, file };
     failure = null;
     return true;

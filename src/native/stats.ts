@@ -23,6 +23,8 @@ export interface Stats {
   readonly exports: number;
   /** Tickets for other threads that were posted but not opened yet. */
   readonly tickets: number;
+  /** Bytes of released large blocks that wait for new tensors, on all threads. See {@link trim}. */
+  readonly kept: number;
   /** Bytes that this thread reported to its garbage collector. The runtime itself counts memory shown by `.data`. */
   readonly reported: number;
   /** JavaScript buffers and deleters that this thread keeps for native code. */
@@ -52,6 +54,7 @@ export function stats(): Stats {
     imports: f64[slot + CountsResult.IMPORTS] as number,
     exports: f64[slot + CountsResult.EXPORTS] as number,
     tickets: f64[slot + CountsResult.TICKETS] as number,
+    kept: f64[slot + CountsResult.KEPT] as number,
     reported: f64[slot + CountsResult.REPORTED] as number,
     pins: pinCount(),
   };

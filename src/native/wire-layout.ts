@@ -153,7 +153,16 @@ export const enum CountsResult {
   EXPORTS = 3, // f64: managed tensors whose deleter was not called yet
   TICKETS = 4, // f64: tickets that were not redeemed yet
   REPORTED = 5, // f64: bytes that this instance reported to the garbage collector
-  WORDS = 6,
+  KEPT = 6, // f64: bytes of released blocks that wait for new tensors
+  WORDS = 8,
+}
+
+/** Kept blocks to unmap. */
+export const enum TrimRequest {
+  IS_IDLE = 0, // u32: 1: only if none was taken or added since the last such request
+  IS_WATCHED = 1, // u32: 1 while blocks are left to watch, written by native code
+  BYTES = 1, // f64: how much was unmapped, written by native code
+  WORDS = 2,
 }
 
 /** How many live exports have a recorded place. */

@@ -165,6 +165,7 @@ const names = {
     'releaseManaged',
     'setDebug',
     'stats',
+    'trim',
   ],
   'dlpack/shared': ['openTensor', 'shareTensor'],
   'dlpack/webgpu': ['DeviceLostError', 'fromGPUBuffer', 'gpuMemoryOf'],

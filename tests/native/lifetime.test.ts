@@ -163,6 +163,7 @@ testWith(peerMissing, 'rule 7: stats count what is alive', async () => {
     imports: before.imports + 1,
     exports: before.exports + 1,
     tickets: before.tickets,
+    kept: before.kept,
     reported: before.reported + 104,
     pins: before.pins,
   });
