@@ -139,9 +139,10 @@ inline DLTensor TensorOver(const Descriptor& descriptor, void* data, int64_t* di
   const int32_t ndim = descriptor.ndim;
   bool empty = false;
   for (int32_t i = 0; i < ndim; ++i) {
-    dims[i] = Alone(descriptor.shape[i]);
+    const int64_t length = Alone(descriptor.shape[i]);
+    dims[i] = length;
     dims[ndim + i] = Alone(descriptor.strides[i]);
-    empty |= dims[i] == 0;
+    empty |= length == 0;
   }
   // The offset is added to the pointer where possible, because several consumers ignore byte_offset.
   const bool is_addressable = IsAddressable(descriptor.device.device_type);

@@ -70,8 +70,8 @@ template <class Managed>
 static napi_value Delete(napi_env env, napi_callback_info info) {
   DeleteRequest* request = MessageOf<DeleteRequest>(InstanceOf(env, info));
   const bool plausible = IsPlausible(request->address);
-  request->status = plausible ? kOk : kNullManaged;
   if (plausible) DeleteManaged(reinterpret_cast<Managed*>(request->address));
+  request->status = plausible ? kOk : kNullManaged;  // last, because the deleter may run JavaScript
   return nullptr;
 }
 

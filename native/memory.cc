@@ -20,7 +20,7 @@ napi_value Allocate(napi_env env, napi_callback_info info) {
 
 napi_value Release(napi_env env, napi_callback_info info) {
   Instance* self = InstanceOf(env, info);
-  Drop(self, MessageOf<ReleaseRequest>(self)->handle);
+  Drop(self, HeaderOf(self)->released);
   return nullptr;
 }
 

@@ -12,6 +12,8 @@
 
 namespace dlpack {
 
+inline WireHeader* HeaderOf(const Instance* self) { return reinterpret_cast<WireHeader*>(self->words); }
+
 // The message of a request, by the index of its slot. An index outside the wire means the last slot.
 template <class Message>
 inline Message* MessageAt(const Instance* self, uint32_t slot) {
@@ -23,7 +25,7 @@ inline Message* MessageAt(const Instance* self, uint32_t slot) {
 // JavaScript runs again. The message itself stays valid.
 template <class Message>
 inline Message* MessageOf(const Instance* self) {
-  const uint32_t slot = reinterpret_cast<const WireHeader*>(self->words)->slot;
+  const uint32_t slot = HeaderOf(self)->slot;
   // Most requests are in the first slot. With a branch the processor reads the message without waiting for the slot
   // number.
   if (__builtin_expect(slot == kFirstSlot, 1)) return reinterpret_cast<Message*>(self->words + kFirstSlot);
@@ -33,7 +35,7 @@ inline Message* MessageOf(const Instance* self) {
 // A message above all slots in use. JavaScript frees it after reading it. NULL when the wire is full.
 template <class Message>
 inline Message* PushMessage(const Instance* self) {
-  WireHeader* header = reinterpret_cast<WireHeader*>(self->words);
+  WireHeader* header = HeaderOf(self);
   static const uint32_t kSize = (sizeof(Message) + 15) / 16 * 2;
   const uint32_t slot = header->top;
   if (slot > kWireWords - kSize) return nullptr;
@@ -67,34 +69,34 @@ inline Status ReadWire(const Instance* self, const WireTensor& wire, Descriptor*
   descriptor->signature = 0;
   descriptor->trace = wire.trace;
   if (descriptor->dtype.lanes == 0 || descriptor->dtype.bits == 0) return kDtype;
-  // Comparisons are false for NaN, too. Fractions are collected and checked once, which takes less than a branch each.
+  // Comparisons are false for NaN, too. Signs and fractions are collected and checked once, which takes less than a
+  // branch each.
   const double most = static_cast<double>(kMaxSafe);
   if (!IsSize(wire.byte_offset)) return kTooLarge;
-  descriptor->byte_offset = static_cast<uint64_t>(wire.byte_offset);
-  uint64_t fractions = FractionBits(wire.byte_offset, static_cast<int64_t>(descriptor->byte_offset));
+  const int64_t offset = static_cast<int64_t>(wire.byte_offset);
+  descriptor->byte_offset = static_cast<uint64_t>(offset);
+  uint64_t fractions = FractionBits(wire.byte_offset, offset);
+  int64_t signs = 0;
   for (int32_t i = 0; i < ndim; ++i) {
-    const double length = dims[i];
-    const double stride = dims[ndim + i];
-    if (!(length >= 0 && length <= most) || !(stride >= -most && stride <= most)) return kTooLarge;
-    descriptor->shape[i] = static_cast<int64_t>(length);
-    descriptor->strides[i] = static_cast<int64_t>(stride);
-    fractions |= FractionBits(length, descriptor->shape[i]) | FractionBits(stride, descriptor->strides[i]);
+    if (!(__builtin_fabs(dims[i]) <= most && __builtin_fabs(dims[ndim + i]) <= most)) return kTooLarge;
+    const int64_t length = static_cast<int64_t>(dims[i]);
+    const int64_t stride = static_cast<int64_t>(dims[ndim + i]);
+    descriptor->shape[i] = length;
+    descriptor->strides[i] = stride;
+    signs |= length;
+    fractions |= FractionBits(dims[i], length) | FractionBits(dims[ndim + i], stride);
   }
-  return fractions == 0 ? kOk : kTooLarge;
+  return fractions == 0 && signs >= 0 ? kOk : kTooLarge;
 }
 
-// Describes a tensor to JavaScript, except its handle and the size of its storage. `wire` has room for all axes.
-inline void WriteWire(const Descriptor& descriptor, WireTensor* wire) {
+// Writes what a signature holds. `wire` has room for all axes.
+inline void WriteLayout(const Descriptor& descriptor, WireTensor* wire) {
   const int32_t ndim = descriptor.ndim;
   memcpy(&wire->dtype, &descriptor.dtype, sizeof(wire->dtype));
   wire->ndim = ndim;
   wire->flags = descriptor.flags;
   wire->device_type = descriptor.device.device_type;
   wire->device_id = descriptor.device.device_id;
-  wire->version_major = descriptor.version.major;
-  wire->version_minor = descriptor.version.minor;
-  wire->signature = descriptor.signature;
-  wire->byte_offset = static_cast<double>(descriptor.byte_offset);
   double* dims = reinterpret_cast<double*>(wire + 1);
   // A foreign tensor that was refused for its number of axes has no shape that could be written.
   for (int32_t i = 0; i < ndim && ndim <= kMaxNdim; ++i) {
@@ -104,16 +106,26 @@ inline void WriteWire(const Descriptor& descriptor, WireTensor* wire) {
 }
 
 // Puts the caller's reference into the table of the instance and describes the tensor in `wire`. Without a storage the
-// tensor was refused, and the description is for the error message. Returns the status, or kOutOfMemory.
+// tensor was refused, and the description is for the error message. Returns the status, or kOutOfMemory. Writes nothing
+// before the reference is held, so a request that ends with this call need not own its slot.
 inline Status GiveTensor(Instance* self, Storage* storage, Status status, const Descriptor& descriptor,
                          WireTensor* wire) {
-  WriteWire(descriptor, wire);
-  wire->handle = 0;
-  wire->nbytes = 0;
-  if (storage == nullptr) return status;
-  wire->nbytes = static_cast<double>(storage->nbytes);
-  wire->handle = Hold(self, storage, IsHostAccessible(descriptor.device.device_type));
-  return wire->handle == 0 ? kOutOfMemory : kOk;
+  uint64_t nbytes = 0;
+  uint32_t handle = 0;
+  if (storage != nullptr) {
+    nbytes = storage->nbytes;
+    handle = Hold(self, storage, IsHostAccessible(descriptor.device.device_type));
+    status = handle == 0 ? kOutOfMemory : kOk;
+  }
+  wire->handle = handle;
+  wire->nbytes = static_cast<double>(nbytes);
+  wire->version_major = descriptor.version.major;
+  wire->version_minor = descriptor.version.minor;
+  wire->signature = descriptor.signature;
+  wire->byte_offset = static_cast<double>(descriptor.byte_offset);
+  const bool is_known = descriptor.signature != 0 && descriptor.signature == HeaderOf(self)->known_signature;
+  if (!is_known || status != kOk) WriteLayout(descriptor, wire);
+  return status;
 }
 
 }  // namespace dlpack

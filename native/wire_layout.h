@@ -41,10 +41,16 @@ struct alignas(8) WireHeader {
   uint32_t slot;
   // the first free word
   uint32_t top;
+  // the storage that JavaScript drops, read first in release and collect
+  uint32_t released;
+  // the signature whose layout JavaScript has, written by JavaScript; 0: none
+  uint32_t known_signature;
 };
 static_assert(offsetof(WireHeader, slot) == 0);
 static_assert(offsetof(WireHeader, top) == 4);
-static_assert(sizeof(WireHeader) == 8);
+static_assert(offsetof(WireHeader, released) == 8);
+static_assert(offsetof(WireHeader, known_signature) == 12);
+static_assert(sizeof(WireHeader) == 16);
 
 // A tensor. The lengths of its axes follow as doubles, then as many strides in elements.
 struct alignas(8) WireTensor {
@@ -176,14 +182,6 @@ static_assert(offsetof(AllocateRequest, handle) == 4);
 static_assert(offsetof(AllocateRequest, nbytes) == 8);
 static_assert(offsetof(AllocateRequest, is_zeroed) == 16);
 static_assert(sizeof(AllocateRequest) == 24);
-
-// A storage that JavaScript no longer needs.
-struct alignas(8) ReleaseRequest {
-  // a storage in the table of the instance
-  uint32_t handle;
-};
-static_assert(offsetof(ReleaseRequest, handle) == 0);
-static_assert(sizeof(ReleaseRequest) == 8);
 
 // Where a storage begins.
 struct alignas(8) AddressRequest {

@@ -61,6 +61,11 @@ const disposeSymbol: typeof Symbol.dispose = Symbol.dispose ?? (Symbol.for('Symb
 /** While a scope runs, every new Tensor is added to this list. */
 let recorded: Tensor[] | null = null;
 
+function record(tensor: Tensor): void {
+  const list = recorded as Tensor[];
+  list[list.length] = tensor;
+}
+
 /** Records new Tensors in `list` from now on (null: nowhere) and returns the previous list. For `scope`. */
 export function recordTensors(list: Tensor[] | null): Tensor[] | null {
   const before = recorded;
@@ -82,7 +87,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   // Explicit, because the implicit constructor of a derived class costs V8 another 10 ns.
   constructor(descriptor: Descriptor) {
     super(descriptor, true);
-    if (recorded !== null) recorded[recorded.length] = this;
+    if (recorded !== null) record(this);
   }
 
   /**

@@ -46,6 +46,8 @@ const core = [
     fields: [
       ['slot', 'u32', 'the slot of the request, written right before the call and read first in it'],
       ['top', 'u32', 'the first free word'],
+      ['released', 'u32', 'the storage that JavaScript drops, read first in release and collect'],
+      ['knownSignature', 'u32', 'the signature whose layout JavaScript has, written by JavaScript; 0: none'],
     ],
   },
   {
@@ -102,7 +104,6 @@ const core = [
       ['isZeroed', 'u32', '1 when all of its bits are to be zero'],
     ],
   },
-  { name: 'ReleaseRequest', comment: 'A storage that JavaScript no longer needs.', fields: [handle] },
   {
     name: 'AddressRequest',
     comment: 'Where a storage begins.',

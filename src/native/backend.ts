@@ -17,7 +17,7 @@ import { NativeStorage } from './native-storage.js';
 import { pinAddress, pinBuffer } from './pin-buffer.js';
 import { errorOf } from './status.js';
 import { isMainThread } from './threads.js';
-import { enter, leave, wire } from './wire.js';
+import { freeSlot, wire } from './wire.js';
 import { AllocateRequest, Status, WireHeader } from './wire-layout.js';
 
 const { f64, i32, u32 } = wire;
@@ -26,12 +26,11 @@ export const nativeBackend: Backend = {
   allocate(nbytes: number, device: DeviceInfo, isZeroed: boolean): Storage | null {
     if (device.kind !== 'cpu') return null;
     const binding = native();
-    const slot = enter(AllocateRequest.WORDS);
+    const slot = freeSlot(AllocateRequest.WORDS);
     f64[slot + AllocateRequest.NBYTES] = nbytes;
     u32[slot * 2 + AllocateRequest.IS_ZEROED] = isZeroed ? 1 : 0;
     u32[WireHeader.SLOT] = slot;
     binding.allocate();
-    leave(slot);
     const status = i32[slot * 2 + AllocateRequest.STATUS] as number;
     if (status !== Status.ok) throw errorOf(status, nbytes);
     return new NativeStorage(u32[slot * 2 + AllocateRequest.HANDLE] as number, nbytes, false);

@@ -5,9 +5,10 @@
  */
 
 import { ArgumentTypeError, ArgumentValueError, adviceFor, BufferError } from '../errors.js';
+import { MAX_NDIM } from '../layout.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import type { Descriptor } from '../storage/descriptor.js';
-import { BufferStorage } from '../storage/storage.js';
+import { BufferStorage, type Storage } from '../storage/storage.js';
 import { copyDescriptor } from '../values/copy.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { isDebug, recordExport } from './debug.js';
@@ -15,12 +16,15 @@ import { native } from './load.js';
 import { NativeStorage } from './native-storage.js';
 import { pinBuffer } from './pin-buffer.js';
 import { errorOfTensor } from './status.js';
-import { isMainThread, isPinnable } from './threads.js';
-import { enter, leave, wire } from './wire.js';
+import { isPinnable } from './threads.js';
+import { freeSlot, wire } from './wire.js';
 import { DeleteRequest, ExportRequest, Status, Wire, WireHeader } from './wire-layout.js';
 import { writeTensor } from './wire-tensor.js';
 
 const { i32, u32, u64 } = wire;
+// Constants of this module, because V8 tests `instanceof` faster for a class that it knows to be constant.
+const View = TensorView;
+const OwnStorage = NativeStorage;
 
 export interface ExportOptions {
   /** false: exports a legacy `DLManagedTensor`, which cannot carry flags. */
@@ -37,8 +41,11 @@ const exportNames: OptionNames<ExportOptions> = { versioned: true, copy: true };
  */
 export function exportManaged(tensor: TensorView, options?: ExportOptions): bigint {
   const source = checkTensor(tensor).shared();
-  // Without a closure, because this path determines the cost of an exchange with native code.
-  if (options === undefined && placeOf(source) === 'native') return exportVersioned(source);
+  // The common case first and the others apart, so that V8 inlines it.
+  return options === undefined && placeOf(source) === 'native' ? exportVersioned(source) : exportWith(source, options);
+}
+
+function exportWith(source: Descriptor, options: ExportOptions | undefined): bigint {
   if (options !== undefined) checkOptions(options, exportNames, '{ copy: false }');
   const copy = options?.copy ?? null;
   if (options?.versioned === false) {
@@ -49,38 +56,37 @@ export function exportManaged(tensor: TensorView, options?: ExportOptions): bigi
 }
 
 function exportVersioned(source: Descriptor): bigint {
-  // In the first slot the indices are constants. The slot need not be taken, because no JavaScript runs during the
-  // call. This saves 4 of 57 ns.
-  if (u32[WireHeader.TOP] === Wire.FIRST_SLOT && !isDebug()) {
-    writeTensor(Wire.FIRST_SLOT + ExportRequest.TENSOR, source, (source.storage as NativeStorage).handle, 0);
-    u32[WireHeader.SLOT] = Wire.FIRST_SLOT;
-    native().exportVersioned();
-    return leaveExport(Wire.FIRST_SLOT);
-  }
-  const slot = enterExport(source);
-  u32[WireHeader.SLOT] = slot;
+  // In the first slot the indices are constants, which need no bounds checks.
+  if (u32[WireHeader.TOP] !== Wire.FIRST_SLOT || isDebug()) return exportAbove(source);
+  writeTensor(Wire.FIRST_SLOT + ExportRequest.TENSOR, source, (source.storage as NativeStorage).handle, 0);
+  u32[WireHeader.SLOT] = Wire.FIRST_SLOT;
   native().exportVersioned();
-  return leaveExport(slot);
+  return readExport(Wire.FIRST_SLOT);
+}
+
+function exportAbove(source: Descriptor): bigint {
+  const slot = writeExport(source);
+  native().exportVersioned();
+  return readExport(slot);
 }
 
 function exportLegacy(source: Descriptor): bigint {
-  const slot = enterExport(source);
-  u32[WireHeader.SLOT] = slot;
+  const slot = writeExport(source);
   native().exportLegacy();
-  return leaveExport(slot);
+  return readExport(slot);
 }
 
-/** Takes a slot and writes a request with a tensor in native memory. */
-export function enterExport(source: Descriptor): number {
+/** Writes a request with a tensor in native memory into a free slot. No JavaScript runs during an export. */
+function writeExport(source: Descriptor): number {
   const trace = isDebug() ? recordExport() : 0;
-  const slot = enter(ExportRequest.WORDS + 2 * source.shape.length);
+  const slot = freeSlot(ExportRequest.WORDS + 2 * MAX_NDIM);
   writeTensor(slot + ExportRequest.TENSOR, source, (source.storage as NativeStorage).handle, trace);
+  u32[WireHeader.SLOT] = slot;
   return slot;
 }
 
-/** Leaves the slot and returns the resulting address, or throws the error of the request. */
-export function leaveExport(slot: number): bigint {
-  leave(slot);
+/** The resulting address. Throws the error of the request. */
+function readExport(slot: number): bigint {
   const status = i32[slot * 2 + ExportRequest.STATUS] as number;
   if (status !== Status.ok) throw errorOfTensor(status, slot + ExportRequest.TENSOR);
   return u64[slot + ExportRequest.ADDRESS] as bigint;
@@ -92,12 +98,11 @@ export function releaseManaged(address: bigint, options?: { versioned?: boolean 
   const binding = native();
   if (options !== undefined) checkOptions(options, { versioned: true }, '{ versioned: false }');
   const isLegacy = options?.versioned === false;
-  const slot = enter(DeleteRequest.WORDS);
+  const slot = freeSlot(DeleteRequest.WORDS);
   u64[slot + DeleteRequest.ADDRESS] = address;
   u32[WireHeader.SLOT] = slot;
   if (isLegacy) binding.deleteLegacy();
   else binding.deleteVersioned();
-  leave(slot);
   if (i32[slot * 2 + DeleteRequest.STATUS] !== Status.ok) {
     throw new ArgumentValueError('address', 'the address of a managed tensor', address);
   }
@@ -107,10 +112,9 @@ export function releaseManaged(address: bigint, options?: { versioned?: boolean 
 export function exportExternal(descriptor: Descriptor): unknown {
   if (placeOf(descriptor) === 'copy') return null;
   return withMemory(descriptor, false, (ready) => {
-    const slot = enterExport(ready);
-    u32[WireHeader.SLOT] = slot;
+    const slot = writeExport(ready);
     const external = native().exportExternal();
-    leaveExport(slot);
+    readExport(slot);
     return external;
   });
 }
@@ -133,7 +137,7 @@ export function storageAddress(storage: Descriptor['storage']): bigint {
 }
 
 export function checkTensor(tensor: TensorView): Descriptor {
-  if (!(tensor instanceof TensorView)) throw new ArgumentTypeError('tensor', 'a Tensor', tensor, adviceFor(tensor));
+  if (!(tensor instanceof View)) throw new ArgumentTypeError('tensor', 'a Tensor', tensor, adviceFor(tensor));
   return descriptorOf(tensor);
 }
 
@@ -153,7 +157,10 @@ function checkLegacy(source: Descriptor, copy: boolean | null): void {
 /** How native code can keep the memory: `native` memory as is, a JavaScript buffer with a `pin`, or only a `copy`. */
 export function placeOf({ storage, bitOffset }: Descriptor): 'native' | 'pin' | 'copy' {
   if ((bitOffset & 7) !== 0) return 'copy';
-  if (storage instanceof NativeStorage) return storage.isEnvironmentBound && !isMainThread ? 'copy' : 'native';
+  return storage instanceof OwnStorage && !storage.endsWithWorker ? 'native' : placeOfBuffer(storage);
+}
+
+function placeOfBuffer(storage: Storage): 'pin' | 'copy' {
   return storage instanceof BufferStorage && isPinnable(storage.buffer()) ? 'pin' : 'copy';
 }
 

@@ -5,14 +5,14 @@
  */
 
 import { type DType, dtypeFromCode } from '../dtype.js';
-import { ArgumentTypeError, BufferError } from '../errors.js';
+import { ArgumentTypeError, BufferError, type DLPackError } from '../errors.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { Tensor } from '../tensor.js';
 import { copyBytes } from '../values/copy.js';
 import { native } from './load.js';
 import { errorOfTensor } from './status.js';
-import { enter, leave, wire } from './wire.js';
+import { enter, freeSlot, leave, wire } from './wire.js';
 import { ImportRequest, Status, TensorResult, WireHeader } from './wire-layout.js';
 import { takeTensor } from './wire-tensor.js';
 
@@ -30,23 +30,42 @@ const importNames: OptionNames<ImportOptions> = { versioned: true };
  * struct are checked, and an import that throws has called the deleter.
  */
 export function importManaged<D extends DType = DType>(address: bigint, options?: ImportOptions): Tensor<D> {
-  if (typeof address !== 'bigint') throw new ArgumentTypeError('address', 'a bigint', address);
+  // The rare cases are apart, so that V8 inlines this function.
+  if (options !== undefined && isLegacyImport(options)) return new Tensor<D>(importLegacy(address));
   const binding = native();
-  if (options !== undefined) checkOptions(options, importNames, '{ versioned: false }');
-  const isLegacy = options?.versioned === false;
-  const slot = enter(ImportRequest.WORDS);
-  try {
-    u64[slot + ImportRequest.ADDRESS] = address;
-    u32[WireHeader.SLOT] = slot;
-    if (isLegacy) binding.importLegacy();
-    else binding.importVersioned();
-    const status = i32[slot * 2 + ImportRequest.STATUS] as number;
-    if (status !== Status.ok)
-      throw errorOfTensor(status, slot + ImportRequest.TENSOR, u64[slot + ImportRequest.ADDRESS]);
-    return new Tensor<D>(takeTensor(slot + ImportRequest.TENSOR));
-  } finally {
-    leave(slot);
-  }
+  const slot = writeImport(address);
+  binding.importVersioned();
+  return new Tensor<D>(readImport(slot));
+}
+
+function isLegacyImport(options: ImportOptions): boolean {
+  checkOptions(options, importNames, '{ versioned: false }');
+  return options.versioned === false;
+}
+
+function importLegacy(address: bigint): Descriptor {
+  const binding = native();
+  const slot = writeImport(address);
+  binding.importLegacy();
+  return readImport(slot);
+}
+
+function writeImport(address: bigint): number {
+  if (typeof address !== 'bigint') throw new ArgumentTypeError('address', 'a bigint', address);
+  const slot = freeSlot(ImportRequest.WORDS);
+  u64[slot + ImportRequest.ADDRESS] = address;
+  u32[WireHeader.SLOT] = slot;
+  return slot;
+}
+
+function readImport(slot: number): Descriptor {
+  if (i32[slot * 2 + ImportRequest.STATUS] !== Status.ok) throw errorOfImport(slot);
+  return takeTensor(slot + ImportRequest.TENSOR);
+}
+
+function errorOfImport(slot: number): DLPackError {
+  const status = i32[slot * 2 + ImportRequest.STATUS] as number;
+  return errorOfTensor(status, slot + ImportRequest.TENSOR, u64[slot + ImportRequest.ADDRESS]);
 }
 
 /** The tensor in a type-tagged external, or null for any other value. Misaligned elements are copied if allowed. */

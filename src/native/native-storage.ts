@@ -11,8 +11,8 @@ import { forgetStorage, isDebug, recordStorage } from './debug.js';
 import { native } from './load.js';
 import { errorOf } from './status.js';
 import { maxLength, transferAway } from './threads.js';
-import { enter, leave, wire } from './wire.js';
-import { AddressRequest, BufferRequest, ReleaseRequest, Status, WireHeader } from './wire-layout.js';
+import { enter, freeSlot, leave, wire } from './wire.js';
+import { AddressRequest, BufferRequest, Status, WireHeader } from './wire-layout.js';
 
 const { i32, u32, u64 } = wire;
 
@@ -28,11 +28,8 @@ class Handle implements Owner {
     const { number } = this;
     if (number === 0) return;
     this.number = 0;
-    const slot = enter(ReleaseRequest.WORDS);
-    u32[slot * 2 + ReleaseRequest.HANDLE] = number;
-    u32[WireHeader.SLOT] = slot;
+    u32[WireHeader.RELEASED] = number;
     native().collect();
-    leave(slot);
     forgetStorage(number);
   }
 }
@@ -40,18 +37,18 @@ class Handle implements Owner {
 export class NativeStorage extends Storage {
   /** The number in the native table; 0 once released. */
   handle: number;
-  /** True when the memory belongs to this environment's JavaScript heap and ends with it. */
-  readonly isEnvironmentBound: boolean;
+  /** True when the memory ends with this worker, so native code may not keep it. */
+  readonly endsWithWorker: boolean;
   // Not private fields, because V8 constructs derived classes with private fields three times slower.
   private cached: ArrayBuffer | null;
   private isCopy: boolean;
   private owner: Handle | null;
 
   /** Takes over the reference that native code added to the table of this environment. */
-  constructor(handle: number, nbytes: number, isEnvironmentBound: boolean) {
+  constructor(handle: number, nbytes: number, endsWithWorker: boolean) {
     super(nbytes);
     this.handle = handle;
-    this.isEnvironmentBound = isEnvironmentBound;
+    this.endsWithWorker = endsWithWorker;
     this.cached = null;
     this.isCopy = false;
     this.owner = null;
@@ -94,11 +91,10 @@ export class NativeStorage extends Storage {
   }
 
   get address(): bigint {
-    const slot = enter(AddressRequest.WORDS);
+    const slot = freeSlot(AddressRequest.WORDS);
     u32[slot * 2 + AddressRequest.HANDLE] = this.handle;
     u32[WireHeader.SLOT] = slot;
     native().addressOf();
-    leave(slot);
     const status = i32[slot * 2 + AddressRequest.STATUS] as number;
     if (status !== Status.ok) throw errorOf(status);
     return u64[slot + AddressRequest.ADDRESS] as bigint;
@@ -158,11 +154,8 @@ export class NativeStorage extends Storage {
 
 /** Drops the reference with this number in the native table. */
 export function releaseHandle(handle: number): void {
-  const slot = enter(ReleaseRequest.WORDS);
-  u32[slot * 2 + ReleaseRequest.HANDLE] = handle;
-  u32[WireHeader.SLOT] = slot;
+  u32[WireHeader.RELEASED] = handle;
   native().release();
-  leave(slot);
 }
 
 function copyBytes(handle: number, copy: () => void): void {

@@ -8,6 +8,7 @@ import { native } from './load.js';
 import { NativeStorage } from './native-storage.js';
 import { type Pinned, pin, unpin } from './pins.js';
 import { errorOf } from './status.js';
+import { isMainThread } from './threads.js';
 import { enter, leave, wire } from './wire.js';
 import { PinRequest, Status, WireHeader } from './wire-layout.js';
 
@@ -47,6 +48,6 @@ function request(slot: number, pinned: Pinned, nbytes: number, send: () => void)
     unpin(id);
     throw errorOf(status, nbytes);
   }
-  // Bound to this environment, because the memory or its deleter belongs to the heap of this thread.
-  return new NativeStorage(u32[slot * 2 + PinRequest.HANDLE] as number, nbytes, true);
+  // The memory or its deleter belongs to the heap of this thread.
+  return new NativeStorage(u32[slot * 2 + PinRequest.HANDLE] as number, nbytes, !isMainThread);
 }

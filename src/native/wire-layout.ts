@@ -37,6 +37,8 @@ export const enum Status {
 export const enum WireHeader {
   SLOT = 0, // u32: the slot of the request, written right before the call and read first in it
   TOP = 1, // u32: the first free word
+  RELEASED = 2, // u32: the storage that JavaScript drops, read first in release and collect
+  KNOWN_SIGNATURE = 3, // u32: the signature whose layout JavaScript has, written by JavaScript; 0: none
   WORDS = 2,
 }
 
@@ -106,12 +108,6 @@ export const enum AllocateRequest {
   NBYTES = 1, // f64: how much
   IS_ZEROED = 4, // u32: 1 when all of its bits are to be zero
   WORDS = 4,
-}
-
-/** A storage that JavaScript no longer needs. */
-export const enum ReleaseRequest {
-  HANDLE = 0, // u32: a storage in the table of the instance
-  WORDS = 2,
 }
 
 /** Where a storage begins. */

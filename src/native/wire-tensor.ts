@@ -7,9 +7,9 @@
 import { cpu, type DeviceInfo, deviceFromType } from '../device.js';
 import { type DTypeInfo, dtypeFromCode } from '../dtype.js';
 import { Descriptor, KNOWN_FLAGS } from '../storage/descriptor.js';
-import { NativeStorage } from './native-storage.js';
+import { NativeStorage, releaseHandle } from './native-storage.js';
 import { wire } from './wire.js';
-import { WireTensor } from './wire-layout.js';
+import { WireHeader, WireTensor } from './wire-layout.js';
 
 const { f64, u32, i32 } = wire;
 
@@ -33,24 +33,27 @@ export function writeTensor(at: number, descriptor: Descriptor, handle: number, 
   }
 }
 
-/** The tensor that native code described at the word `at`, as a descriptor that owns the reference. */
+/**
+ * The tensor that native code described at the word `at`, as a descriptor that owns the reference. Everything is read
+ * before the storage is made, because debug mode may run a program's code then.
+ */
 export function takeTensor(at: number): Descriptor {
-  return describe(
-    at,
-    new NativeStorage(
-      u32[at * 2 + WireTensor.HANDLE] as number,
-      toInteger(f64[at + WireTensor.NBYTES] as number),
-      false,
-    ),
-  );
+  const { dtype, device, shape, strides, flags } = layoutAt(at);
+  const bitOffset = toInteger((f64[at + WireTensor.BYTE_OFFSET] as number) * 8);
+  const storage = new NativeStorage(u32[at * 2 + WireTensor.HANDLE] as number, sizeAt(at), false);
+  return new Descriptor(storage, dtype, device, shape, strides, bitOffset, flags);
 }
 
 /** As `takeTensor`, with a storage that `make` constructs from the handle and the size. */
 export function takeTensorInto(at: number, make: (handle: number, nbytes: number) => NativeStorage): Descriptor {
-  return describe(
-    at,
-    make(u32[at * 2 + WireTensor.HANDLE] as number, toInteger(f64[at + WireTensor.NBYTES] as number)),
-  );
+  const { dtype, device, shape, strides, flags } = layoutAt(at);
+  const bitOffset = toInteger((f64[at + WireTensor.BYTE_OFFSET] as number) * 8);
+  const storage = make(u32[at * 2 + WireTensor.HANDLE] as number, sizeAt(at));
+  return new Descriptor(storage, dtype, device, shape, strides, bitOffset, flags);
+}
+
+function sizeAt(at: number): number {
+  return toInteger(f64[at + WireTensor.NBYTES] as number);
 }
 
 /** The properties of a tensor except its memory. */
@@ -62,21 +65,19 @@ interface Layout {
   readonly flags: number;
 }
 
-// Most imports resemble the import before. Native code numbers their signatures (native/tensor_signature.h), and an
-// equal number needs no second check.
-let lastSignature = 0;
-let lastLayout: Layout | null = null;
+// Most imports resemble the import before. Native code numbers their signatures (native/tensor_signature.h). It leaves
+// out the layout of the signature that JavaScript names in the header.
+let knownLayout: Layout | null = null;
 
-function describe(at: number, storage: NativeStorage): Descriptor {
+/** The layout of the tensor at a word. Drops the tensor's reference and throws if its dtype or device is unknown. */
+function layoutAt(at: number): Layout {
   const signature = u32[at * 2 + WireTensor.SIGNATURE] as number;
-  const layout =
-    signature !== 0 && signature === lastSignature ? (lastLayout as Layout) : readLayout(at, signature, storage);
-  const { dtype, device, shape, strides, flags } = layout;
-  const bitOffset = toInteger((f64[at + WireTensor.BYTE_OFFSET] as number) * 8);
-  return new Descriptor(storage, dtype, device, shape, strides, bitOffset, flags);
+  return signature !== 0 && signature === u32[WireHeader.KNOWN_SIGNATURE]
+    ? (knownLayout as Layout)
+    : readLayout(at, signature);
 }
 
-function readLayout(at: number, signature: number, storage: NativeStorage): Layout {
+function readLayout(at: number, signature: number): Layout {
   const half = at * 2;
   try {
     const { shape, strides } = readDims(at + WireTensor.SHAPE, i32[half + WireTensor.NDIM] as number);
@@ -88,12 +89,12 @@ function readLayout(at: number, signature: number, storage: NativeStorage): Layo
       flags: (u32[half + WireTensor.FLAGS] as number) & KNOWN_FLAGS,
     };
     if (signature !== 0) {
-      lastSignature = signature;
-      lastLayout = layout;
+      u32[WireHeader.KNOWN_SIGNATURE] = signature;
+      knownLayout = layout;
     }
     return layout;
   } catch (error) {
-    storage.release(); // unknown dtype or device
+    releaseHandle(u32[half + WireTensor.HANDLE] as number);
     throw error;
   }
 }

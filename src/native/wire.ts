@@ -43,6 +43,16 @@ export function enter(words: number): number {
   return slot;
 }
 
+/**
+ * The first free slot, which is not taken. For requests whose native function reads its inputs before, and writes its
+ * results after, everything that could run JavaScript. They need not free the slot either.
+ */
+export function freeSlot(words: number): number {
+  const slot = u32[WireHeader.TOP] as number;
+  if (slot > Wire.WORDS - words) throw wireIsFull();
+  return slot;
+}
+
 /** Frees a slot and everything above it. */
 export function leave(slot: number): void {
   u32[WireHeader.TOP] = slot;

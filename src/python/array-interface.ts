@@ -6,9 +6,9 @@
  */
 
 import { BufferError } from '../errors.js';
-import { native } from '../native/load.js';
+import { releaseHandle as releaseStorage } from '../native/native-storage.js';
 import { enter, leave, wire } from '../native/wire.js';
-import { ReleaseRequest, TensorResult, WireHeader } from '../native/wire-layout.js';
+import { TensorResult, WireHeader } from '../native/wire-layout.js';
 import { takeTensorInto } from '../native/wire-tensor.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { type ForeignArray, setArrayReader } from '../storage/foreign.js';
@@ -53,19 +53,11 @@ class PythonArray implements ForeignArray {
   }
 
   drop(): void {
-    dropStorage(this.handle);
+    releaseStorage(this.handle);
   }
 }
 
 const makeStorage = (handle: number, nbytes: number): PythonStorage => new PythonStorage(handle, nbytes);
-
-function dropStorage(handle: number): void {
-  const slot = enter(ReleaseRequest.WORDS);
-  u32[slot * 2 + ReleaseRequest.HANDLE] = handle;
-  u32[WireHeader.SLOT] = slot;
-  native().release();
-  leave(slot);
-}
 
 /** Reads the interface of an object, or an object that is itself the interface, entry by entry. */
 function readArray(source: object, isInterface: boolean): ForeignArray | null {
@@ -77,7 +69,7 @@ function readArray(source: object, isInterface: boolean): ForeignArray | null {
     const dict = isInterface ? source : perform(Operation.getAttribute, reference, '__cuda_array_interface__');
     return new PythonArray(handle, toEntries(dict));
   } catch (error) {
-    dropStorage(handle);
+    releaseStorage(handle);
     throw error;
   }
 }
