@@ -61,6 +61,9 @@ napi_value ReadPart(napi_env env, napi_callback_info info);
 
 // files/shared_memory.cc
 napi_value CreateShared(napi_env env, napi_callback_info info);
+napi_value SealShared(napi_env env, napi_callback_info info);
+napi_value UnnameShared(napi_env env, napi_callback_info info);
+napi_value UnnameAllShared(napi_env env, napi_callback_info info);
 napi_value OpenShared(napi_env env, napi_callback_info info);
 
 // cuda/context.cc

@@ -12,7 +12,7 @@ import { checkShape, checkStrides, inferShape, rowMajorStrides } from './layout.
 import { checkOptions, type OptionNames } from './options.js';
 import { DLPACK, DLPACK_DEVICE, type DLPackRequest, type ManagedTensor } from './protocol/managed.js';
 import { produce } from './protocol/produce.js';
-import { allocateLike, allocateShareable, clearStorage } from './storage/allocate.js';
+import { allocateLike, allocateShareable } from './storage/allocate.js';
 import { bytesOf, describeArray, type FromOptions, moveBuffer, type WrapOptions } from './storage/arrays.js';
 import { getBackend } from './storage/backend.js';
 import { type Descriptor, Flag } from './storage/descriptor.js';
@@ -33,9 +33,9 @@ export interface EmptyOptions {
   padded?: boolean;
   /**
    * Allocates memory for `shareTensor(x, { with: 'process' })` of `dlpack/shared`: on `'cuda'`, and on Linux on
-   * `'cpu'`.
+   * `'cpu'`. A string is the name under which other processes find host memory, such as Python's `SharedMemory`.
    */
-  shareable?: boolean;
+  shareable?: boolean | string;
 }
 
 export interface ToAsyncOptions {
@@ -54,6 +54,19 @@ const wrapNames: OptionNames<WrapOptions<DType>> = {
 const reshapeNames: OptionNames<{ copy?: false }> = { copy: true };
 const stageNames: OptionNames<ToAsyncOptions> = { stage: true };
 const emptyNames: OptionNames<EmptyOptions> = { device: true, padded: true, shareable: true };
+
+/** Memory that other processes can open. */
+function shareable(
+  shape: readonly number[],
+  dtype: DType,
+  { device = 'cpu', padded, shareable: name }: EmptyOptions,
+  isZeroed: boolean,
+): Descriptor {
+  const flags = padded === true ? Flag.subBytePadded : 0;
+  if (name !== true && typeof name !== 'string') throw new ArgumentTypeError('shareable', 'a boolean or a name', name);
+  const givenName = name === true ? null : name;
+  return allocateShareable(checkShape(shape), parseDType(dtype), flags, parseDevice(device), isZeroed, givenName);
+}
 
 /** Runtimes without explicit resource management lack this symbol; `dispose()` works everywhere. */
 const disposeSymbol: typeof Symbol.dispose = Symbol.dispose ?? (Symbol.for('Symbol.dispose') as never);
@@ -185,19 +198,16 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   static empty<D extends DType>(shape: readonly number[], dtype: D, options: EmptyOptions = {}): Tensor<D> {
     checkOptions(options, emptyNames, "{ device: 'cuda:0' }");
     const flags = options.padded === true ? Flag.subBytePadded : 0;
-    const allocate = options.shareable === true ? allocateShareable : allocateLike;
-    return new Tensor<D>(allocate(checkShape(shape), parseDType(dtype), flags, parseDevice(options.device ?? 'cpu')));
+    if (options.shareable) return new Tensor<D>(shareable(shape, dtype, options, false));
+    return new Tensor<D>(
+      allocateLike(checkShape(shape), parseDType(dtype), flags, parseDevice(options.device ?? 'cpu')),
+    );
   }
 
   /** Memory filled with zero bits. The system clears the pages of a large tensor when they are first used. */
   static zeros<D extends DType>(shape: readonly number[], dtype: D, options: EmptyOptions = {}): Tensor<D> {
     checkOptions(options, emptyNames, "{ device: 'cuda:0' }");
-    if (options.shareable === true) {
-      const tensor = Tensor.empty(shape, dtype, options);
-      const { storage, device } = descriptorOf(tensor);
-      clearStorage(storage, device);
-      return tensor;
-    }
+    if (options.shareable) return new Tensor<D>(shareable(shape, dtype, options, true));
     const flags = options.padded === true ? Flag.subBytePadded : 0;
     const device = parseDevice(options.device ?? 'cpu');
     return new Tensor<D>(allocateLike(checkShape(shape), parseDType(dtype), flags, device, true));

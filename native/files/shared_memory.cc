@@ -1,49 +1,108 @@
 // Host memory shared with other processes. The bindings take ordinary arguments instead of messages, because a system
 // call costs more than a Node-API value.
+#include <stdlib.h>
+#include <string.h>
+
 #include "../bindings.h"
+#include "../lock.h"
 #include "../platform/platform.h"
 
 namespace dlpack {
 
-// Any thread. `owner_id` is the file descriptor of the memory plus one.
-static void DestroyShared(Storage* self) {
+static const size_t kMaxName = 255;
+
+// An empty name means memory without a name.
+struct Name {
+  char text[kMaxName + 1];
+  const char* get() const { return text[0] == '\0' ? nullptr : text; }
+};
+
+// Memory that this process made. Memory with a name is in a list until the name is removed.
+struct Made {
+  platform::SharedMemory memory;
+  Name name;
+  Instance* instance;
+  Made* next;
+};
+
+static Lock names_lock;
+static Made* with_names;
+
+// Takes memory that `instance` made out of the list, or `only`. Copies it, because another thread may free it then.
+static bool TakeNamed(const Instance* instance, const Made* only, Made* taken) {
+  LockScope lock(&names_lock);
+  for (Made** link = &with_names; *link != nullptr; link = &(*link)->next) {
+    Made* made = *link;
+    if (only == nullptr ? made->instance != instance : made != only) continue;
+    *link = made->next;
+    *taken = *made;
+    return true;
+  }
+  return false;
+}
+
+// Any thread.
+static void RemoveNames(const Instance* instance, const Made* only) {
+  Made taken;
+  while (TakeNamed(instance, only, &taken)) platform::RemoveSharedName(taken.name.text, taken.memory);
+}
+
+static void AddName(Made* made) {
+  LockScope lock(&names_lock);
+  made->next = with_names;
+  with_names = made;
+}
+
+// When the environment ends its names go, although typed arrays may keep the memory a little longer.
+static void EndNames(void* instance) { RemoveNames(static_cast<Instance*>(instance), nullptr); }
+
+// Any thread.
+static void DestroyMade(Storage* self) {
   Count(counts.bytes, -static_cast<int64_t>(self->nbytes));
   Count(counts.storages, -1);
-  platform::CloseSharedMemory(self->data, self->nbytes, static_cast<int>(self->owner_id) - 1);
+  Made* made = static_cast<Made*>(self->owner);
+  RemoveNames(nullptr, made);
+  platform::ReleaseSharedMemory(made->memory);
+  free(made);
   FreeStorage(self);
 }
 
 // Any thread.
 static void DestroyOpened(Storage* self) {
   Count(counts.imports, -1);
-  platform::CloseSharedMemory(self->data, self->nbytes, -1);
+  platform::CloseSharedMemory({self->data, self->nbytes, -1, 0});
   FreeStorage(self);
 }
 
-static const size_t kMaxArguments = 6;
+static const size_t kMaxNumbers = 5;
 
-// The arguments of a call: numbers, except the last argument, which is a Float64Array for the result.
+// The arguments of a call: a name, numbers, and a Float64Array for the result.
 struct Call {
   Instance* self;
-  double numbers[kMaxArguments];
+  Name name;
+  double numbers[kMaxNumbers];
   double* result;
 };
 
-static bool ReadCall(napi_env env, napi_callback_info info, size_t count, Call* call) {
-  napi_value arguments[kMaxArguments];
-  size_t given = count;
+static bool ReadCall(napi_env env, napi_callback_info info, size_t numbers, Call* call) {
+  napi_value arguments[kMaxNumbers + 2];
+  size_t given = numbers + 2;
   void* data = nullptr;
   napi_get_cb_info(env, info, &given, arguments, nullptr, &data);
   call->self = static_cast<Instance*>(data);
-  for (size_t i = 0; i + 1 < count; ++i) {
-    if (napi_get_value_double(env, arguments[i], &call->numbers[i]) != napi_ok || !IsSize(call->numbers[i]))
-      return false;
+  size_t length = 0;
+  if (napi_get_value_string_utf8(env, arguments[0], nullptr, 0, &length) != napi_ok || length > kMaxName) return false;
+  napi_get_value_string_utf8(env, arguments[0], call->name.text, sizeof(call->name.text), &length);
+  if (strlen(call->name.text) != length || strchr(call->name.text, '/') != nullptr) return false;
+  for (size_t i = 0; i < numbers; ++i) {
+    double* number = &call->numbers[i];
+    if (napi_get_value_double(env, arguments[i + 1], number) != napi_ok || !IsSize(*number)) return false;
   }
   napi_typedarray_type type;
   size_t room = 0;
   void* result = nullptr;
   const napi_status status =
-      napi_get_typedarray_info(env, arguments[count - 1], &type, &room, &result, nullptr, nullptr);
+      napi_get_typedarray_info(env, arguments[numbers + 1], &type, &room, &result, nullptr, nullptr);
   call->result = static_cast<double*>(result);
   return status == napi_ok && type == napi_float64_array && room >= 3;
 }
@@ -55,55 +114,114 @@ static napi_value TextOf(napi_env env, const char* problem) {
   return text;
 }
 
-// createShared(nbytes, result): writes the handle, the file descriptor and its number to `result`, or returns the name
-// of the error.
-napi_value CreateShared(napi_env env, napi_callback_info info) {
-  Call call;
-  if (!ReadCall(env, info, 2, &call)) return TextOf(env, "EINVAL");
+static const char* Make(napi_env env, const Call& call) {
+  Made* made = static_cast<Made*>(malloc(sizeof(Made)));
+  if (made == nullptr) return "ENOMEM";
+  made->name = call.name;
+  made->instance = call.self;
   const uint64_t nbytes = static_cast<uint64_t>(call.numbers[0]);
-  void* data = nullptr;
-  int file = -1;
-  uint64_t number = 0;
-  const char* problem = platform::CreateSharedMemory(nbytes, &data, &file, &number);
-  if (problem != nullptr) return TextOf(env, problem);
-  Storage* storage = WrapStorage(data, nbytes, DestroyShared, nullptr, static_cast<uint64_t>(file) + 1);
+  const char* problem = platform::CreateSharedMemory(made->name.get(), nbytes, &made->memory);
+  if (problem != nullptr) {
+    free(made);
+    return problem;
+  }
+  Storage* storage = WrapStorage(made->memory.data, nbytes, DestroyMade, made, 0);
   if (storage == nullptr) {
-    platform::CloseSharedMemory(data, nbytes, file);
-    return TextOf(env, "ENOMEM");
+    if (made->name.get() != nullptr) platform::RemoveSharedName(made->name.text, made->memory);
+    platform::ReleaseSharedMemory(made->memory);
+    free(made);
+    return "ENOMEM";
+  }
+  if (made->name.get() != nullptr) {
+    AddName(made);
+    napi_remove_env_cleanup_hook(env, EndNames, call.self);
+    napi_add_env_cleanup_hook(env, EndNames, call.self);
   }
   Count(counts.storages, 1);
   Count(counts.bytes, static_cast<int64_t>(nbytes));
+  const platform::SharedMemory memory = made->memory;
   const uint32_t handle = Hold(call.self, storage, true);
-  if (handle == 0) return TextOf(env, "ENOMEM");
+  if (handle == 0) return "ENOMEM";
   call.result[0] = handle;
-  call.result[1] = file;
-  call.result[2] = static_cast<double>(number);
+  call.result[1] = memory.file;
+  call.result[2] = static_cast<double>(memory.number);
   return nullptr;
 }
 
-// openShared(process, file, number, nbytes, isWritable, result): writes the handle to `result`, or returns the name of
-// the error.
-napi_value OpenShared(napi_env env, napi_callback_info info) {
+// createShared(name, nbytes, result): writes the handle, the file descriptor and its number to `result`, or returns the
+// name of the error.
+napi_value CreateShared(napi_env env, napi_callback_info info) {
   Call call;
-  if (!ReadCall(env, info, 6, &call) || call.numbers[0] > UINT32_MAX || call.numbers[1] > INT32_MAX) {
-    return TextOf(env, "EINVAL");
-  }
-  const uint64_t nbytes = static_cast<uint64_t>(call.numbers[3]);
+  if (!ReadCall(env, info, 1, &call)) return TextOf(env, "EINVAL");
+  return TextOf(env, Make(env, call));
+}
+
+// The memory of createShared whose handle is the only argument; NULL when it is something else.
+static Made* MadeOf(napi_env env, napi_callback_info info) {
+  napi_value argument = nullptr;
+  size_t count = 1;
   void* data = nullptr;
-  const char* problem =
-      platform::OpenSharedMemory(static_cast<uint32_t>(call.numbers[0]), static_cast<int>(call.numbers[1]),
-                                 static_cast<uint64_t>(call.numbers[2]), nbytes, call.numbers[4] != 0, &data);
-  if (problem != nullptr) return TextOf(env, problem);
-  Storage* storage = WrapStorage(data, nbytes, DestroyOpened, nullptr, 0);
+  napi_get_cb_info(env, info, &count, &argument, nullptr, &data);
+  uint32_t handle = 0;
+  napi_get_value_uint32(env, argument, &handle);
+  Storage* storage = GetHeld(static_cast<Instance*>(data), handle);
+  return storage != nullptr && storage->destroy == DestroyMade ? static_cast<Made*>(storage->owner) : nullptr;
+}
+
+// sealShared(handle): forbids other processes to open memory of createShared for writing, or returns the name of the
+// error.
+napi_value SealShared(napi_env env, napi_callback_info info) {
+  const Made* made = MadeOf(env, info);
+  if (made == nullptr) return TextOf(env, "EINVAL");
+  return TextOf(env, platform::SealSharedMemory(made->name.get(), made->memory));
+}
+
+// unnameShared(handle): removes the name of memory of createShared.
+napi_value UnnameShared(napi_env env, napi_callback_info info) {
+  const Made* made = MadeOf(env, info);
+  if (made != nullptr) RemoveNames(nullptr, made);
+  return nullptr;
+}
+
+// unnameAllShared(): removes the names of all memory that this instance made.
+napi_value UnnameAllShared(napi_env env, napi_callback_info info) {
+  void* self = nullptr;
+  napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &self);
+  EndNames(self);
+  return nullptr;
+}
+
+static const char* Open(const Call& call) {
+  enum { kProcess, kFile, kNumber, kSize, kFlags };
+  enum { kWritable = 1, kOurs = 2, kSealed = 4 };
+  if (call.numbers[kProcess] > UINT32_MAX || call.numbers[kFile] > INT32_MAX) return "EINVAL";
+  const platform::SharedPlace place = {call.name.get(), static_cast<uint32_t>(call.numbers[kProcess]),
+                                       static_cast<int>(call.numbers[kFile])};
+  const int flags = static_cast<int>(call.numbers[kFlags]) & 7;
+  const platform::SharedAccess access = {(flags & kWritable) != 0, (flags & kOurs) != 0, (flags & kSealed) != 0};
+  platform::SharedMemory opened = {nullptr, static_cast<uint64_t>(call.numbers[kSize]), -1,
+                                   static_cast<uint64_t>(call.numbers[kNumber])};
+  const char* problem = platform::OpenSharedMemory(place, access, &opened);
+  if (problem != nullptr) return problem;
+  Storage* storage = WrapStorage(opened.data, opened.nbytes, DestroyOpened, nullptr, 0);
   if (storage == nullptr) {
-    platform::CloseSharedMemory(data, nbytes, -1);
-    return TextOf(env, "ENOMEM");
+    platform::CloseSharedMemory(opened);
+    return "ENOMEM";
   }
   Count(counts.imports, 1);
   const uint32_t handle = Hold(call.self, storage, false);
-  if (handle == 0) return TextOf(env, "ENOMEM");
+  if (handle == 0) return "ENOMEM";
   call.result[0] = handle;
+  call.result[1] = static_cast<double>(opened.nbytes);
   return nullptr;
+}
+
+// openShared(name, process, file, number, nbytes, flags, result): writes the handle and the size to `result`, or
+// returns the name of the error. Flags: 1 writable, 2 memory of createShared, 4 whose size is sealed.
+napi_value OpenShared(napi_env env, napi_callback_info info) {
+  Call call;
+  if (!ReadCall(env, info, 5, &call)) return TextOf(env, "EINVAL");
+  return TextOf(env, Open(call));
 }
 
 }  // namespace dlpack

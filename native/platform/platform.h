@@ -1,5 +1,5 @@
-// Everything that differs between operating systems. posix.cc and windows.cc implement it; no other file includes a
-// system header.
+// Everything that differs between operating systems. The other files of this folder implement it; no file outside the
+// folder includes a system header.
 #ifndef DLPACK_NODE_PLATFORM_PLATFORM_H_
 #define DLPACK_NODE_PLATFORM_PLATFORM_H_
 
@@ -110,17 +110,47 @@ bool IsPagePresent(const void* address);
 const char* MapFile(const char* path, bool is_writable, void** data, uint64_t* nbytes);
 void UnmapFile(void* data, uint64_t nbytes);
 
-// Memory that other processes can open while `file` is open. Nothing of it remains when the process ends, however it
-// ends. Its size never changes. `number` distinguishes it from a later file with the same descriptor. Returns NULL, or
-// the POSIX name of the error; "ENOSYS" where the system has no such memory. Any thread.
-const char* CreateSharedMemory(uint64_t nbytes, void** data, int* file, uint64_t* number);
+// Memory that other processes can open. Any thread. The functions return NULL, or the POSIX name of the error: "ENOSYS"
+// where the system has no such memory, "ESTALE" when the memory found is not the memory meant.
+struct SharedMemory {
+  void* data;
+  uint64_t nbytes;
+  int file;  // the descriptor of the memory in the process that made it; -1 where there is none
+  uint64_t
+      number;  // distinguishes the memory from later memory with the same name or descriptor; 0 where there is none
+};
 
-// Maps shared memory of another process. "ESTALE" when the descriptor is no longer that memory.
-const char* OpenSharedMemory(uint32_t process, int file, uint64_t number, uint64_t nbytes, bool is_writable,
-                             void** data);
+// Without a name the size of the memory never changes, and nothing remains when the process ends, however it ends. Only
+// Linux has such memory. A name remains if the process is killed. "EEXIST" when the name is taken.
+const char* CreateSharedMemory(const char* name, uint64_t nbytes, SharedMemory* made);
 
-// `file` is -1 for memory that another process made.
-void CloseSharedMemory(void* data, uint64_t nbytes, int file);
+// Nobody can open the memory for writing from now on; this process keeps its own access.
+const char* SealSharedMemory(const char* name, const SharedMemory& memory);
+
+// Removes the name of memory that CreateSharedMemory made; a newer memory with that name keeps it.
+void RemoveSharedName(const char* name, const SharedMemory& memory);
+
+// Releases what CreateSharedMemory made, except its name.
+void ReleaseSharedMemory(const SharedMemory& memory);
+
+// Where memory is: its name, or without a name the descriptor of a process.
+struct SharedPlace {
+  const char* name;
+  uint32_t process;
+  int file;
+};
+
+// What an opener relies on. `is_ours`: CreateSharedMemory made the memory, and its size and number must be those that
+// `opened` has before the call; else both are found. `is_sealed`: its size must be sealed.
+struct SharedAccess {
+  bool is_writable;
+  bool is_ours;
+  bool is_sealed;
+};
+
+// Maps memory of another process, which must belong to the same user. CloseSharedMemory unmaps it.
+const char* OpenSharedMemory(const SharedPlace& place, const SharedAccess& access, SharedMemory* opened);
+void CloseSharedMemory(const SharedMemory& opened);
 
 // Signals. Windows has no handlers to keep, and Read returns false.
 

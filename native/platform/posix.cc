@@ -12,9 +12,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#if defined(__linux__)
-#include <sys/syscall.h>
-#endif
 #include <time.h>
 #include <unistd.h>
 
@@ -22,6 +19,7 @@
 #include <new>
 
 #include "platform.h"
+#include "posix.h"
 
 // The C library of Debian 12 has newer versions of these symbols, with which the addon would not load on older systems.
 // There the old versions are in a library that every JavaScript runtime has loaded.
@@ -154,7 +152,7 @@ bool IsPagePresent(const void* address) {
 #endif
 }
 
-static const char* NameOf(int problem) {
+const char* NameOf(int problem) {
   switch (problem) {
     case ENOENT:
     case ENOTDIR: return "ENOENT";
@@ -164,6 +162,8 @@ static const char* NameOf(int problem) {
     case EMFILE:
     case ENFILE: return "EMFILE";
     case ENOMEM: return "ENOMEM";
+    case EEXIST: return "EEXIST";
+    case ENOSPC: return "ENOSPC";
     case ENAMETOOLONG: return "ENAMETOOLONG";
     case ESPIPE:
     case ENODEV:
@@ -206,79 +206,6 @@ const char* MapFile(const char* path, bool is_writable, void** data, uint64_t* n
 
 void UnmapFile(void* data, uint64_t nbytes) {
   if (nbytes > 0) munmap(data, static_cast<size_t>(nbytes));
-}
-
-#if defined(__linux__)
-
-// Numbers of the kernel, because older C libraries have neither the functions nor the constants.
-static const unsigned kMemfdCloseOnExec = 1, kMemfdAllowSealing = 2;
-static const int kAddSeals = 1033, kGetSeals = 1034;
-static const int kSealSeal = 1, kSealShrink = 2, kSealGrow = 4;
-
-static bool DescribeFile(int file, struct stat* description) { return syscall(SYS_fstat, file, description) == 0; }
-
-const char* CreateSharedMemory(uint64_t nbytes, void** data, int* file, uint64_t* number) {
-  const int made = static_cast<int>(syscall(SYS_memfd_create, "dlpack", kMemfdCloseOnExec | kMemfdAllowSealing));
-  if (made < 0) return errno == ENOSYS ? "ENOSYS" : NameOf(errno);
-  struct stat description;
-  void* memory = empty_file;
-  if (fchmod(made, 0600) == 0 && ftruncate(made, static_cast<off_t>(nbytes)) == 0 &&
-      fcntl(made, kAddSeals, kSealShrink | kSealGrow | kSealSeal) == 0 && DescribeFile(made, &description)) {
-    if (nbytes > 0) {
-      memory = mmap(nullptr, static_cast<size_t>(nbytes), PROT_READ | PROT_WRITE, MAP_SHARED, made, 0);
-    }
-    if (memory != MAP_FAILED) {
-      *data = memory;
-      *file = made;
-      *number = static_cast<uint64_t>(description.st_ino);
-      return nullptr;
-    }
-  }
-  const char* problem = NameOf(errno);
-  close(made);
-  return problem;
-}
-
-static const char* MapShared(int file, uint64_t number, uint64_t nbytes, bool is_writable, void** data) {
-  struct stat description;
-  if (!DescribeFile(file, &description)) return NameOf(errno);
-  const int seals = fcntl(file, kGetSeals);
-  if (!S_ISREG(description.st_mode) || static_cast<uint64_t>(description.st_ino) != number ||
-      static_cast<uint64_t>(description.st_size) != nbytes || seals < 0 ||
-      (seals & (kSealShrink | kSealGrow)) != (kSealShrink | kSealGrow)) {
-    return "ESTALE";
-  }
-  if (description.st_uid != geteuid()) return "EACCES";
-  *data = empty_file;
-  if (nbytes == 0) return nullptr;
-  const int protection = is_writable ? PROT_READ | PROT_WRITE : PROT_READ;
-  void* memory = mmap(nullptr, static_cast<size_t>(nbytes), protection, MAP_SHARED, file, 0);
-  if (memory == MAP_FAILED) return NameOf(errno);
-  *data = memory;
-  return nullptr;
-}
-
-const char* OpenSharedMemory(uint32_t process, int file, uint64_t number, uint64_t nbytes, bool is_writable,
-                             void** data) {
-  char path[64];
-  snprintf(path, sizeof(path), "/proc/%u/fd/%d", process, file);
-  const int opened = open(path, (is_writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK);
-  if (opened < 0) return NameOf(errno);
-  const char* problem = MapShared(opened, number, nbytes, is_writable, data);
-  close(opened);  // the mapping keeps the memory alive
-  return problem;
-}
-
-#else
-
-const char* CreateSharedMemory(uint64_t, void**, int*, uint64_t*) { return "ENOSYS"; }
-const char* OpenSharedMemory(uint32_t, int, uint64_t, uint64_t, bool, void**) { return "ENOSYS"; }
-
-#endif
-
-void CloseSharedMemory(void* data, uint64_t nbytes, int file) {
-  UnmapFile(data, nbytes);
-  if (file >= 0) close(file);
 }
 
 static_assert(static_cast<int>(Signal::kInterrupt) == SIGINT && static_cast<int>(Signal::kSegmentation) == SIGSEGV,

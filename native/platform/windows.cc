@@ -223,9 +223,64 @@ void UnmapFile(void* data, uint64_t nbytes) {
   if (nbytes > 0) UnmapViewOfFile(data);
 }
 
-const char* CreateSharedMemory(uint64_t, void**, int*, uint64_t*) { return "ENOSYS"; }
-const char* OpenSharedMemory(uint32_t, int, uint64_t, uint64_t, bool, void**) { return "ENOSYS"; }
-void CloseSharedMemory(void*, uint64_t, int) {}
+// Named memory, which Windows removes when no process has it open. Not run on Windows yet.
+
+static HANDLE HandleOf(int file) { return reinterpret_cast<HANDLE>(static_cast<intptr_t>(file)); }
+
+const char* CreateSharedMemory(const char* name, uint64_t nbytes, SharedMemory* made) {
+  if (name == nullptr) return "ENOSYS";
+  WideText wide(name);
+  if (wide.get() == nullptr) return "ENOMEM";
+  const uint64_t size = nbytes == 0 ? 1 : nbytes;
+  HANDLE mapping = CreateFileMappingW(INVALID_HANDLE_VALUE, nullptr, PAGE_READWRITE, static_cast<DWORD>(size >> 32),
+                                      static_cast<DWORD>(size), wide.get());
+  if (mapping == nullptr) return NameOf(GetLastError());
+  if (GetLastError() == ERROR_ALREADY_EXISTS) {
+    CloseHandle(mapping);
+    return "EEXIST";
+  }
+  void* memory = MapViewOfFile(mapping, FILE_MAP_ALL_ACCESS, 0, 0, 0);
+  if (memory == nullptr) {
+    const char* problem = NameOf(GetLastError());
+    CloseHandle(mapping);
+    return problem;
+  }
+  *made = {memory, nbytes, static_cast<int>(reinterpret_cast<intptr_t>(mapping)), 0};
+  return nullptr;
+}
+
+const char* SealSharedMemory(const char*, const SharedMemory&) { return "ENOSYS"; }
+
+void RemoveSharedName(const char*, const SharedMemory&) {}
+
+void ReleaseSharedMemory(const SharedMemory& memory) {
+  UnmapViewOfFile(memory.data);
+  CloseHandle(HandleOf(memory.file));
+}
+
+const char* OpenSharedMemory(const SharedPlace& place, const SharedAccess& access, SharedMemory* opened) {
+  if (place.name == nullptr) return "ENOSYS";
+  WideText wide(place.name);
+  if (wide.get() == nullptr) return "ENOMEM";
+  const DWORD mode = access.is_writable ? FILE_MAP_READ | FILE_MAP_WRITE : FILE_MAP_READ;
+  HANDLE mapping = OpenFileMappingW(mode, FALSE, wide.get());
+  if (mapping == nullptr) return NameOf(GetLastError());
+  void* memory = MapViewOfFile(mapping, mode, 0, 0, 0);
+  const DWORD problem = GetLastError();
+  CloseHandle(mapping);  // the view keeps the mapping alive
+  if (memory == nullptr) return NameOf(problem);
+  MEMORY_BASIC_INFORMATION view;
+  // The system rounds the size up to whole pages.
+  const uint64_t size = VirtualQuery(memory, &view, sizeof(view)) == 0 ? 0 : view.RegionSize;
+  if (access.is_ours ? size < opened->nbytes : size == 0) {
+    UnmapViewOfFile(memory);
+    return "ESTALE";
+  }
+  *opened = {memory, access.is_ours ? opened->nbytes : size, -1, 0};
+  return nullptr;
+}
+
+void CloseSharedMemory(const SharedMemory& opened) { UnmapViewOfFile(opened.data); }
 
 bool SignalHandler::Read(Signal) { return false; }
 void SignalHandler::Install(Signal) const {}

@@ -46,14 +46,21 @@ export interface Binding {
   /** Copies a part of a storage. */
   readPart(handle: number, offset: number, nbytes: number, target: Uint8Array): boolean;
   /** Creates shareable memory. Writes its handle, file and file number into `result`, or returns the error's name. */
-  createShared(nbytes: number, result: Float64Array): string | undefined;
-  /** Opens memory of another process. Writes its handle into `result`, or returns the system's name of the error. */
+  createShared(name: string, nbytes: number, result: Float64Array): string | undefined;
+  /** Forbids other processes to open shareable memory for writing, or returns the system's name of the error. */
+  sealShared(handle: number): string | undefined;
+  /** Removes the name of shareable memory. */
+  unnameShared(handle: number): void;
+  /** Removes the names of all shareable memory of this instance. */
+  unnameAllShared(): void;
+  /** Opens memory of another process. Writes its handle and size into `result`, or returns the error's name. */
   openShared(
+    name: string,
     process: number,
     file: number,
     number: number,
     nbytes: number,
-    isWritable: number,
+    flags: number,
     result: Float64Array,
   ): string | undefined;
   startPython(options: {

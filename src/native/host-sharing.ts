@@ -1,124 +1,84 @@
 /**
- * Host memory for other processes of the machine, in sealed memory files of Linux. Such files disappear when their
- * process ends, even after a crash, and their size never changes.
+ * Host memory in descriptions for other processes.
  *
  * @module
  */
 
-import { readFileSync } from 'node:fs';
-import { cpu } from '../device.js';
-import { ArgumentTypeError, ArgumentValueError, BufferError, UnsupportedDeviceError } from '../errors.js';
+import { cpu, type DeviceInfo } from '../device.js';
+import { ArgumentTypeError, ArgumentValueError, BufferError } from '../errors.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { OpenedMemory, SharedMemory, SharingBackend } from '../storage/device-backend.js';
 import type { Storage } from '../storage/storage.js';
-import { native } from './load.js';
-import { NativeStorage } from './native-storage.js';
+import { createSharedMemory, openSharedMemory, SharedStorage, takePart } from './shared-memory.js';
 
-const result = new Float64Array(3);
-
-/** Memory that this process made for other processes. */
-class SharedStorage extends NativeStorage {
-  /** The file descriptor in this process, and the number of the file itself. */
-  readonly file: number;
-  readonly number: number;
-
-  constructor(handle: number, nbytes: number, file: number, number: number) {
-    super(handle, nbytes, false);
-    this.file = file;
-    this.number = number;
-  }
+function allocate(nbytes: number, _device: DeviceInfo, name: string | null): Storage {
+  return createSharedMemory(nbytes, name);
 }
 
-function notHere(): UnsupportedDeviceError {
-  return new UnsupportedDeviceError(
-    'cpu',
-    `Host memory can be shared with other processes on Linux, not on ${process.platform}; use a file (dlpack/files), or a ` +
-      'worker of this process: shareTensor(x)',
-  );
-}
-
-/** Reads a number from a system file; Infinity if there is none. */
-function readNumber(path: string, pattern: RegExp): number {
-  try {
-    return Number(pattern.exec(readFileSync(path, 'utf8'))?.[1] ?? Number.POSITIVE_INFINITY);
-  } catch {
-    return Number.POSITIVE_INFINITY;
-  }
-}
-
-/** Bytes that this process can use before the system kills processes to free memory. */
-function availableBytes(): number {
-  const machine = readNumber('/proc/meminfo', /^MemAvailable:\s+(\d+) kB/m) * 1024;
-  const limit = readNumber('/sys/fs/cgroup/memory.max', /^(\d+)/);
-  const used = readNumber('/sys/fs/cgroup/memory.current', /^(\d+)/);
-  return Math.min(machine, Number.isFinite(limit) && Number.isFinite(used) ? limit - used : machine);
-}
-
-function allocate(nbytes: number): Storage {
-  const binding = native();
-  // The system promises more memory than it has, and kills a process when the pages are used.
-  const available = nbytes < 1 << 20 ? Number.POSITIVE_INFINITY : availableBytes();
-  if (nbytes > available) {
-    throw new BufferError(
-      `Out of memory: could not reserve ${nbytes} bytes for other processes; ${available} are available`,
-    );
-  }
-  const problem = binding.createShared(nbytes, result);
-  if (problem === 'ENOSYS') throw notHere();
-  if (problem !== undefined) {
-    throw new BufferError(`Out of memory: could not make ${nbytes} bytes for other processes (${problem})`);
-  }
-  return new SharedStorage(result[0] as number, nbytes, result[1] as number, result[2] as number);
-}
-
-function share({ storage, size, bitOffset }: Descriptor): SharedMemory {
+function share({ storage, size, bitOffset }: Descriptor, _sync: boolean, isReadOnly: boolean): SharedMemory {
   if (!(storage instanceof SharedStorage)) {
     throw new BufferError(
       'This memory cannot be opened by another process; allow a copy (copy: true), or make the tensor with ' +
         'Tensor.empty(shape, dtype, { shareable: true })',
     );
   }
+  if (isReadOnly) storage.seal();
   return {
     device: 'cpu',
     process: process.pid.toString(16).padStart(16, '0'),
-    memory: size === 0 ? null : `${storage.file.toString(16)}.${storage.number.toString(16)}`,
+    memory: size === 0 ? null : writeHandle(storage),
     size: storage.nbytes,
     bitOffset,
     event: null,
   };
 }
 
-const problems: Readonly<Record<string, string>> = {
-  ENOENT: 'the process that shared it has ended or released it',
-  ESTALE: 'the process that shared it has ended or released it, and its numbers belong to something else now',
-  EACCES: 'it belongs to another user, or this process may not write it',
-};
+function writeHandle({ file, number, name }: SharedStorage): string {
+  const place = `${file.toString(16)}.${number.toString(16)}`;
+  return name === '' ? place : `${place}.${name}`;
+}
 
-function open(shared: SharedMemory, start: number, end: number, _stream: unknown, isReadOnly: boolean): OpenedMemory {
-  const binding = native();
-  const { process: owner, memory, size } = shared;
+/** The numbers and the name in the description of host memory. */
+export interface HostHandle {
+  readonly process: number;
+  readonly file: number;
+  readonly number: number;
+  /** Empty for memory without a name. */
+  readonly name: string;
+}
+
+/** Null for a tensor without elements. */
+export function readHandle({ process: owner, memory }: SharedMemory): HostHandle | null {
   if (typeof owner !== 'string' || !/^[0-9a-f]{16}$/.test(owner)) {
     throw new ArgumentTypeError('description.process', '16 hexadecimal digits', owner);
   }
-  if (memory === null) return { storage: allocate(0), device: cpu };
-  const match = typeof memory === 'string' ? /^([0-9a-f]{1,8})\.([0-9a-f]{1,13})$/.exec(memory) : null;
+  if (memory === null) return null;
+  const pattern = /^([0-9a-f]{1,8})\.([0-9a-f]{1,13})(?:\.([^/\\\0]{1,250}))?$/;
+  const match = typeof memory === 'string' ? pattern.exec(memory) : null;
   if (match === null) throw new ArgumentValueError('description.memory', 'the handle of shared host memory', memory);
-  const [file, number] = [Number.parseInt(match[1] as string, 16), Number.parseInt(match[2] as string, 16)];
-  const problem = binding.openShared(Number.parseInt(owner, 16), file, number, size, isReadOnly ? 0 : 1, result);
-  if (problem === 'ENOSYS') throw notHere();
-  if (problem !== undefined) {
-    throw new BufferError(
-      `Could not open memory of process ${Number.parseInt(owner, 16)}: ${problems[problem] ?? problem}`,
-    );
-  }
-  const mapping = new NativeStorage(result[0] as number, size, false);
-  try {
-    const handle = binding.partOf(mapping.handle, start, end - start);
-    if (handle === 0) throw new BufferError('Out of memory: could not describe a part of shared memory');
-    return { storage: new NativeStorage(handle, end - start, false), device: cpu };
-  } finally {
-    mapping.release();
-  }
+  const [process, file, number] = [owner, match[1] as string, match[2] as string].map((text) =>
+    Number.parseInt(text, 16),
+  ) as [number, number, number];
+  return { process, file, number, name: match[3] ?? '' };
+}
+
+/** `inherited`: a file descriptor of this process, which it got from the process that shared the memory. */
+function open(
+  shared: SharedMemory,
+  start: number,
+  end: number,
+  _stream: unknown,
+  isReadOnly: boolean,
+  inherited: number | null,
+): OpenedMemory {
+  const handle = readHandle(shared);
+  if (handle === null) return { storage: createSharedMemory(0, null), device: cpu };
+  const { process: owner, file, number, name } = handle;
+  // Another program may have removed the name: Python's resource tracker does when its process ends.
+  const byFile = { name: '', process: inherited === null ? owner : process.pid, file: inherited ?? file };
+  const places = name === '' || inherited !== null ? [byFile] : [{ name, process: 0, file: 0 }, byFile];
+  const mapping = openSharedMemory(places, { number, size: shared.size, isSealed: name === '' }, isReadOnly);
+  return { storage: takePart(mapping, start, end), device: cpu };
 }
 
 export const hostSharing: SharingBackend = { allocate, share, open };
@@ -126,4 +86,9 @@ export const hostSharing: SharingBackend = { allocate, share, open };
 /** True for memory that {@link hostSharing} accepts. */
 export function isShareable(storage: Storage): boolean {
   return storage instanceof SharedStorage;
+}
+
+/** True for memory that other processes cannot open for writing. */
+export function isSealed(storage: Storage): boolean {
+  return storage instanceof SharedStorage && storage.isSealed;
 }

@@ -8,7 +8,7 @@ import { type DeviceKind, parseDevice } from '../device.js';
 import { type DType, type DTypeInfo, parseDType, strideBits } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError, LayoutError, UnsupportedDeviceError } from '../errors.js';
 import { checkShape, checkStrides, spanOf } from '../layout.js';
-import { isShareable } from '../native/host-sharing.js';
+import { isSealed, isShareable } from '../native/host-sharing.js';
 import { allocateShareable, cannotShare, sharingOf } from '../storage/allocate.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
 import { getDeviceBackend, type SharedMemory, type SharingBackend } from '../storage/device-backend.js';
@@ -33,20 +33,28 @@ export interface SharedTensor extends SharedMemory {
   readonly padded: boolean;
 }
 
-/** `copy`: copies host memory that other processes cannot open. The copy lives as long as the tensor's memory. */
-export function describeTensor(descriptor: Descriptor, sync: boolean, copy: boolean): SharedTensor {
+/** How a tensor is shared. */
+interface Sharing {
+  readonly sync: boolean;
+  /** Copies host memory that other processes cannot open. The copy lives as long as the tensor's memory. */
+  readonly copy: boolean;
+  readonly readonly: boolean;
+}
+
+export function describeTensor(descriptor: Descriptor, { sync, copy, readonly }: Sharing): SharedTensor {
   const { device, dtype } = descriptor;
   const sharing = sharingOf(device);
   const isCopied = copy && device.kind === 'cpu' && !isShareable(descriptor.storage);
   const shared = isCopied ? copyForOthers(descriptor) : descriptor;
+  const isReadOnly = readonly || descriptor.isReadOnly || isSealed(shared.storage);
   return {
     version: 1,
     kind: device.kind,
-    ...sharing.share(shared, sync),
+    ...sharing.share(shared, sync, isReadOnly),
     dtype: dtype.name,
     shape: shared.publicShape,
     strides: shared.publicStrides,
-    readonly: descriptor.isReadOnly,
+    readonly: isReadOnly,
     padded: shared.isPadded,
   };
 }
@@ -66,7 +74,7 @@ function copyForOthers(source: Descriptor): Descriptor {
 }
 
 /** Opens the tensor of a description. Getters of the object run only here, once each. */
-export function openDescription(description: object, stream: StreamArgument): Descriptor {
+export function openDescription(description: object, stream: StreamArgument, file: number | null): Descriptor {
   const fields: Record<string, unknown> = { ...description };
   if (fields.version !== 1) {
     throw new ArgumentValueError('description.version', 'version 1 of the description', fields.version);
@@ -81,7 +89,7 @@ export function openDescription(description: object, stream: StreamArgument): De
   }
   const memory = { ...(fields as unknown as SharedMemory), memory: range === null ? null : (fields.memory as string) };
   const { start, end } = range ?? { start: 0, end: 0 };
-  const { storage, device } = sharing.open(memory, start, end, stream, (flags & Flag.readOnly) !== 0);
+  const { storage, device } = sharing.open(memory, start, end, stream, (flags & Flag.readOnly) !== 0, file);
   return new Descriptor(storage, dtype, device, shape, strides, range === null ? 0 : bitOffset - start * 8, flags);
 }
 
@@ -97,7 +105,7 @@ function sharingOfKind(kind: unknown): SharingBackend {
 }
 
 /** A layout whose types were checked. */
-interface Layout {
+export interface Layout {
   readonly dtype: DTypeInfo;
   readonly shape: readonly number[];
   readonly strides: readonly number[];
@@ -105,7 +113,14 @@ interface Layout {
   readonly flags: number;
 }
 
-function readLayout({ dtype: name, shape, strides, bitOffset, readonly, padded }: Record<string, unknown>): Layout {
+export function readLayout({
+  dtype: name,
+  shape,
+  strides,
+  bitOffset,
+  readonly,
+  padded,
+}: Record<string, unknown>): Layout {
   if (typeof name !== 'string') throw new ArgumentTypeError('description.dtype', 'the name of a dtype', name);
   const dtype = parseDType(name as never);
   const lengths = checkShape(shape as never, 'description.shape');
@@ -121,7 +136,7 @@ function readLayout({ dtype: name, shape, strides, bitOffset, readonly, padded }
 }
 
 /** The bytes of an allocation that the elements occupy; null without elements. */
-function rangeOf(
+export function rangeOf(
   { dtype, shape, strides, bitOffset, flags }: Layout,
   size: number,
 ): { start: number; end: number } | null {

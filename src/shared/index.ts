@@ -7,5 +7,6 @@
 import '../index.node.js';
 
 export type { SharedTensor } from './description.js';
+export { type ForeignTensor, sharedPath } from './foreign.js';
 export { type OpenOptions, openTensor, type ShareOptions, shareTensor } from './share.js';
 export type { IssuedToken, TensorToken } from './token.js';

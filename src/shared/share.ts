@@ -14,6 +14,7 @@ import type { StreamArgument } from '../stream.js';
 import { Tensor } from '../tensor.js';
 import type { TensorView } from '../view.js';
 import { describeTensor, openDescription, type SharedTensor } from './description.js';
+import { type ForeignTensor, openForeign } from './foreign.js';
 import { type IssuedToken, issueToken, openToken, type TensorToken } from './token.js';
 
 export interface ShareOptions {
@@ -28,16 +29,26 @@ export interface ShareOptions {
    * lives as long as the tensor's own memory, and each call makes another copy.
    */
   copy?: boolean;
+  /**
+   * For processes. true: other processes cannot write the memory. On Linux the memory is sealed for good, so they cannot
+   * open it for writing by any other way either, and only this process still writes it.
+   */
+  readonly?: boolean;
 }
 
-const shareNames: OptionNames<ShareOptions> = { with: true, sync: true, copy: true };
+const shareNames: OptionNames<ShareOptions> = { with: true, sync: true, copy: true, readonly: true };
 
 export interface OpenOptions {
   /** The stream that waits for the work on the tensor. The default is the current stream of the device. */
   stream?: StreamArgument;
+  /**
+   * A file descriptor of the memory that this process inherited from the one that shared it. Needed where processes do
+   * not see each other's files in `/proc`.
+   */
+  file?: number;
 }
 
-const openNames: OptionNames<OpenOptions> = { stream: true };
+const openNames: OptionNames<OpenOptions> = { stream: true, file: true };
 
 /**
  * With a worker: returns a token for `postMessage`. Each message holds its own reference, and both sides may dispose in
@@ -53,30 +64,45 @@ export function shareTensor(tensor: TensorView, options: ShareOptions & { with: 
 export function shareTensor(tensor: TensorView, options: ShareOptions): IssuedToken | SharedTensor;
 export function shareTensor(tensor: TensorView, options: ShareOptions = {}): IssuedToken | SharedTensor {
   checkOptions(options, shareNames, "{ with: 'process' }");
-  const { with: receiver = 'worker', sync, copy } = options;
+  const { with: receiver = 'worker', ...rest } = options;
   const descriptor = checkTensor(tensor);
   if (receiver === 'process') {
-    if (sync !== undefined && typeof sync !== 'boolean') throw new ArgumentTypeError('sync', 'a boolean', sync);
-    if (copy !== undefined && typeof copy !== 'boolean') throw new ArgumentTypeError('copy', 'a boolean', copy);
-    return describeTensor(descriptor, sync ?? true, copy ?? true);
+    const { sync = true, copy = true, readonly = false } = rest;
+    for (const [name, value] of Object.entries({ sync, copy, readonly })) {
+      if (typeof value !== 'boolean') throw new ArgumentTypeError(name, 'a boolean', value);
+    }
+    return describeTensor(descriptor, { sync, copy, readonly });
   }
   if (receiver !== 'worker') throw new ArgumentValueError('with', "'worker' or 'process'", receiver);
-  if (sync !== undefined) throw new ArgumentValueError('sync', "no value with { with: 'worker' }", sync);
-  if (copy !== undefined) throw new ArgumentValueError('copy', "no value with { with: 'worker' }", copy);
+  for (const [name, value] of Object.entries(rest)) {
+    if (value !== undefined) throw new ArgumentValueError(name, "no value with { with: 'worker' }", value);
+  }
   return issueToken(tensor);
 }
 
-/** A Tensor over the memory that {@link shareTensor} described in another thread or process, without a copy. */
+/**
+ * A Tensor over the memory that {@link shareTensor} described in another thread or process, or over host memory that
+ * another program shares, without a copy.
+ */
 export function openTensor<D extends DType = DType>(
-  description: TensorToken | SharedTensor,
+  description: TensorToken | SharedTensor | ForeignTensor,
   options: OpenOptions = {},
 ): Tensor<D> {
   checkOptions(options, openNames, '{ stream }');
-  const { stream } = options;
+  const { stream, file } = options;
   if (typeof description !== 'object' || description === null) {
     throw new ArgumentTypeError('description', 'what shareTensor() returned', description);
   }
-  if (!('dlpackTicket' in description)) return new Tensor<D>(openDescription(description, stream));
+  const isForeign = 'name' in description || 'file' in description;
+  const isToken = 'dlpackTicket' in description;
+  if (file !== undefined && (isToken || isForeign || (description as SharedTensor).kind !== 'cpu')) {
+    throw new ArgumentValueError('file', "no value except for host memory of { with: 'process' }", file);
+  }
+  if (file !== undefined && !(Number.isInteger(file) && file >= 0 && file < 2 ** 31)) {
+    throw new ArgumentValueError('file', 'the number of a file descriptor', file);
+  }
+  if (isForeign) return new Tensor<D>(openForeign(description));
+  if (!isToken) return new Tensor<D>(openDescription(description, stream, file ?? null));
   const opened = openToken(description.dlpackTicket);
   try {
     if (stream !== undefined && stream !== null) orderBefore(opened, stream);

@@ -6,7 +6,7 @@
 
 import { cpu, type DeviceInfo } from '../device.js';
 import { type DTypeInfo, sizeBytes } from '../dtype.js';
-import { UnsupportedDeviceError } from '../errors.js';
+import { ArgumentValueError, UnsupportedDeviceError } from '../errors.js';
 import { rowMajorStrides, sizeOf } from '../layout.js';
 import { allocateHost, getBackend } from './backend.js';
 import { Descriptor, Flag } from './descriptor.js';
@@ -88,18 +88,24 @@ export function sharingOf(device: DeviceInfo): SharingBackend {
   return sharing;
 }
 
-/** Row-major memory that other processes can open. */
+/** Row-major memory that other processes can open, under a name unless it is null. */
 export function allocateShareable(
   shape: readonly number[],
   dtype: DTypeInfo,
   flags: number,
   device: DeviceInfo,
+  isZeroed = false,
+  name: string | null = null,
 ): Descriptor {
+  if (name !== null && device.kind !== 'cpu') {
+    throw new ArgumentValueError('shareable', "true, or a name on 'cpu'", name);
+  }
   const sharing = sharingOf(device);
   const kept = dtype.isSubByte ? flags : 0;
   const nbytes = sizeBytes(dtype, sizeOf(shape), kept !== 0);
-  const storage = sharing.allocate(nbytes, device);
-  if (kept !== 0) clearStorage(storage, device);
+  const storage = sharing.allocate(nbytes, device, name);
+  // The system clears new host memory.
+  if ((isZeroed || kept !== 0) && device.kind !== 'cpu') clearStorage(storage, device);
   return rowMajor(storage, dtype, device, shape, kept);
 }
 

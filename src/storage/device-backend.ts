@@ -32,11 +32,24 @@ export interface SharedMemory {
 /** Shares memory with other processes. The backend checks the memory, and `dlpack/shared` checks the layout. */
 export interface SharingBackend {
   /** Memory that {@link share} accepts. */
-  allocate(nbytes: number, device: DeviceInfo): Storage;
-  /** Describes the memory of a tensor. `sync` adds an event after the work that is queued on it. */
-  share(descriptor: Descriptor, sync: boolean): SharedMemory;
-  /** Opens the bytes from `start` to `end` of an allocation. `stream` waits for the event. */
-  open(shared: SharedMemory, start: number, end: number, stream: StreamArgument, isReadOnly: boolean): OpenedMemory;
+  allocate(nbytes: number, device: DeviceInfo, name: string | null): Storage;
+  /**
+   * Describes the memory of a tensor. `sync` adds an event after the work that is queued on it. `isReadOnly`: other
+   * processes may not write it, as far as the system can prevent it.
+   */
+  share(descriptor: Descriptor, sync: boolean, isReadOnly: boolean): SharedMemory;
+  /**
+   * Opens the bytes from `start` to `end` of an allocation. `stream` waits for the event. `file` is a descriptor of the
+   * memory that this process inherited.
+   */
+  open(
+    shared: SharedMemory,
+    start: number,
+    end: number,
+    stream: StreamArgument,
+    isReadOnly: boolean,
+    file: number | null,
+  ): OpenedMemory;
 }
 
 export interface OpenedMemory {

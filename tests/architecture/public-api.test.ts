@@ -167,7 +167,7 @@ const names = {
     'stats',
     'trim',
   ],
-  'dlpack/shared': ['openTensor', 'shareTensor'],
+  'dlpack/shared': ['openTensor', 'shareTensor', 'sharedPath'],
   'dlpack/webgpu': ['DeviceLostError', 'fromGPUBuffer', 'gpuMemoryOf'],
   'dlpack/python': ['PythonError', 'callAsync', 'isPyObject', 'kwargs', 'python'],
 };

@@ -1,0 +1,186 @@
+// Memory that other processes can open, on Linux and macOS. macOS has named memory only; its part is not run there yet.
+#if !defined(_WIN32)
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
+#include <unistd.h>
+
+#include "platform.h"
+#include "posix.h"
+
+namespace dlpack {
+namespace platform {
+
+alignas(256) static char empty_memory[256];
+
+static const int kOpenFlags = O_CLOEXEC | O_NONBLOCK;
+
+// The path of a name in the form that open or shm_open takes. False when it is too long.
+static bool NamedPath(const char* name, char (&path)[300]) {
+#if defined(__linux__)
+  const int length = snprintf(path, sizeof(path), "/dev/shm/%s", name);
+#else
+  const int length = snprintf(path, sizeof(path), "/%s", name);
+#endif
+  return length > 0 && length < static_cast<int>(sizeof(path));
+}
+
+#if defined(__linux__)
+
+// Numbers of the kernel, because older C libraries have neither the functions nor the constants.
+static const unsigned kMemfdCloseOnExec = 1, kMemfdAllowSealing = 2;
+static const int kAddSeals = 1033, kGetSeals = 1034;
+static const int kSealSeal = 1, kSealShrink = 2, kSealGrow = 4, kSealFutureWrite = 16;
+
+static bool DescribeFile(int file, struct stat* description) { return syscall(SYS_fstat, file, description) == 0; }
+
+// shm_open of older C libraries is in a library of its own, and does no more than this.
+static int OpenNamed(const char* path, int flags) { return open(path, flags | kOpenFlags | O_NOFOLLOW, 0600); }
+static void RemoveName(const char* path) { unlink(path); }
+
+static int MakeUnnamed() {
+  return static_cast<int>(syscall(SYS_memfd_create, "dlpack", kMemfdCloseOnExec | kMemfdAllowSealing));
+}
+
+// The pages of named memory are reserved, because the folder has a limit, and a page beyond it would end the process.
+static bool Reserve(int file, uint64_t nbytes) {
+  return nbytes == 0 || fallocate(file, 0, 0, static_cast<off_t>(nbytes)) == 0;
+}
+
+static bool SealSize(int file) { return fcntl(file, kAddSeals, kSealShrink | kSealGrow) == 0; }
+
+static const char* SealWriting(int file) {
+  // Kernels before 5.1 have no such seal. Openers then still map the memory without write access.
+  if (fcntl(file, kAddSeals, kSealFutureWrite | kSealSeal) == 0 || errno == EINVAL) return nullptr;
+  // Sealed before.
+  return errno == EPERM && (fcntl(file, kGetSeals) & kSealFutureWrite) != 0 ? nullptr : NameOf(errno);
+}
+
+static bool IsSealed(int file) {
+  const int seals = fcntl(file, kGetSeals);
+  return seals >= 0 && (seals & (kSealShrink | kSealGrow)) == (kSealShrink | kSealGrow);
+}
+
+static int OpenUnnamed(uint32_t process, int file, int flags) {
+  char path[64];
+  snprintf(path, sizeof(path), "/proc/%u/fd/%d", process, file);
+  return open(path, flags | kOpenFlags);
+}
+
+#else
+
+static bool DescribeFile(int file, struct stat* description) { return fstat(file, description) == 0; }
+static int OpenNamed(const char* path, int flags) { return shm_open(path, flags, 0600); }
+static void RemoveName(const char* path) { shm_unlink(path); }
+static bool Reserve(int file, uint64_t nbytes) { return ftruncate(file, static_cast<off_t>(nbytes)) == 0; }
+static bool SealSize(int) { return false; }
+static const char* SealWriting(int) { return "ENOSYS"; }
+static bool IsSealed(int) { return false; }
+
+static int MakeUnnamed() {
+  errno = ENOSYS;
+  return -1;
+}
+
+static int OpenUnnamed(uint32_t, int, int) {
+  errno = ENOSYS;
+  return -1;
+}
+
+#endif
+
+static const char* MapShared(int file, bool is_writable, SharedMemory* memory) {
+  memory->data = empty_memory;
+  if (memory->nbytes == 0) return nullptr;
+  const int protection = is_writable ? PROT_READ | PROT_WRITE : PROT_READ;
+  void* mapped = mmap(nullptr, static_cast<size_t>(memory->nbytes), protection, MAP_SHARED, file, 0);
+  if (mapped == MAP_FAILED) return NameOf(errno);
+  memory->data = mapped;
+  return nullptr;
+}
+
+const char* CreateSharedMemory(const char* name, uint64_t nbytes, SharedMemory* made) {
+  char path[300];
+  if (name != nullptr && !NamedPath(name, path)) return "ENAMETOOLONG";
+  const int file = name == nullptr ? MakeUnnamed() : OpenNamed(path, O_CREAT | O_EXCL | O_RDWR);
+  if (file < 0) return errno == ENOSYS ? "ENOSYS" : NameOf(errno);
+  struct stat description;
+  const bool is_made =
+      name == nullptr ? fchmod(file, 0600) == 0 && ftruncate(file, static_cast<off_t>(nbytes)) == 0 && SealSize(file)
+                      : Reserve(file, nbytes);
+  const char* problem = is_made && DescribeFile(file, &description) ? nullptr : NameOf(errno);
+  if (problem == nullptr) {
+    *made = {nullptr, nbytes, file, static_cast<uint64_t>(description.st_ino)};
+    problem = MapShared(file, true, made);
+  }
+  if (problem != nullptr) {
+    if (name != nullptr) RemoveName(path);
+    close(file);
+  }
+  return problem;
+}
+
+const char* SealSharedMemory(const char* name, const SharedMemory& memory) {
+  if (name == nullptr) return SealWriting(memory.file);
+  return fchmod(memory.file, 0400) == 0 ? nullptr : NameOf(errno);
+}
+
+void RemoveSharedName(const char* name, const SharedMemory& memory) {
+  char path[300];
+  const int found = NamedPath(name, path) ? OpenNamed(path, O_RDONLY) : -1;
+  if (found < 0) return;
+  struct stat description;
+  if (DescribeFile(found, &description) && static_cast<uint64_t>(description.st_ino) == memory.number) RemoveName(path);
+  close(found);
+}
+
+void ReleaseSharedMemory(const SharedMemory& memory) {
+  CloseSharedMemory(memory);
+  close(memory.file);
+}
+
+static const char* MapOpened(int file, const SharedAccess& access, SharedMemory* opened) {
+  struct stat description;
+  if (!DescribeFile(file, &description)) return NameOf(errno);
+  const uint64_t number = static_cast<uint64_t>(description.st_ino);
+  const uint64_t nbytes = static_cast<uint64_t>(description.st_size);
+#if defined(__linux__)
+  if (!S_ISREG(description.st_mode) || (access.is_ours && nbytes != opened->nbytes)) return "ESTALE";
+#else
+  if (access.is_ours && nbytes < opened->nbytes) return "ESTALE";  // the system rounds up to whole pages
+#endif
+  if (access.is_ours && number != opened->number) return "ESTALE";
+  if (access.is_sealed && !IsSealed(file)) return "ESTALE";
+  if (description.st_uid != geteuid()) return "EACCES";
+  if (!access.is_ours) opened->nbytes = nbytes;
+  opened->number = number;
+  opened->file = -1;
+  return MapShared(file, access.is_writable, opened);
+}
+
+const char* OpenSharedMemory(const SharedPlace& place, const SharedAccess& access, SharedMemory* opened) {
+  const int flags = access.is_writable ? O_RDWR : O_RDONLY;
+  char path[300];
+  if (place.name != nullptr && !NamedPath(place.name, path)) return "ENAMETOOLONG";
+  const int file = place.name == nullptr ? OpenUnnamed(place.process, place.file, flags) : OpenNamed(path, flags);
+  if (file < 0) return errno == ENOSYS ? "ENOSYS" : NameOf(errno);
+  const char* problem = MapOpened(file, access, opened);
+  close(file);  // the mapping keeps the memory alive
+  return problem;
+}
+
+void CloseSharedMemory(const SharedMemory& opened) {
+  if (opened.nbytes > 0) munmap(opened.data, static_cast<size_t>(opened.nbytes));
+}
+
+}  // namespace platform
+}  // namespace dlpack
+
+#endif

@@ -1,0 +1,171 @@
+/**
+ * Host memory that other processes of the machine can open: memory without a name in sealed memory files of Linux,
+ * which disappear when their process ends, even after a crash, and named memory on every system.
+ *
+ * @module
+ */
+
+import { readFileSync } from 'node:fs';
+import { ArgumentValueError, BufferError, UnsupportedDeviceError } from '../errors.js';
+import { native } from './load.js';
+import { NativeStorage } from './native-storage.js';
+
+const result = new Float64Array(3);
+
+/** Memory that this process made for other processes. */
+export class SharedStorage extends NativeStorage {
+  /** Empty for memory without a name. */
+  readonly name: string;
+  /** The file descriptor in this process, and the number of the file itself. */
+  readonly file: number;
+  readonly number: number;
+  /** Other processes cannot open the memory for writing. */
+  isSealed = false;
+
+  constructor(handle: number, nbytes: number, name: string, file: number, number: number) {
+    super(handle, nbytes, false);
+    this.name = name;
+    this.file = file;
+    this.number = number;
+  }
+
+  /** The name goes at once, although others may keep the memory: a typed array until it is collected, an export. */
+  protected override giveBack(handle: number): void {
+    if (this.name !== '') native().unnameShared(handle);
+    super.giveBack(handle);
+  }
+
+  seal(): void {
+    if (this.isSealed) return;
+    const problem = native().sealShared(this.handle);
+    // Where the system has no seal, openers still get memory that they cannot write.
+    if (problem !== undefined && problem !== 'ENOSYS') {
+      throw new BufferError(`Could not make shared memory read-only for other processes (${problem})`);
+    }
+    this.isSealed = true;
+  }
+}
+
+/** Reads a number from a system file; Infinity if there is none. */
+function readNumber(path: string, pattern: RegExp): number {
+  try {
+    return Number(pattern.exec(readFileSync(path, 'utf8'))?.[1] ?? Number.POSITIVE_INFINITY);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
+/** Bytes that this process can use before the system kills processes to free memory. */
+function availableBytes(): number {
+  const machine = readNumber('/proc/meminfo', /^MemAvailable:\s+(\d+) kB/m) * 1024;
+  const limit = readNumber('/sys/fs/cgroup/memory.max', /^(\d+)/);
+  const used = readNumber('/sys/fs/cgroup/memory.current', /^(\d+)/);
+  return Math.min(machine, Number.isFinite(limit) && Number.isFinite(used) ? limit - used : machine);
+}
+
+/** The system promises more memory than it has, and kills a process when the pages are used. */
+function checkAvailable(nbytes: number): void {
+  const available = nbytes < 1 << 20 ? Number.POSITIVE_INFINITY : availableBytes();
+  if (nbytes <= available) return;
+  throw new BufferError(
+    `Out of memory: could not reserve ${nbytes} bytes for other processes; ${available} are available`,
+  );
+}
+
+/** Throws unless `name` can be the name of shared memory. Python and PyTorch write some names with a slash before them. */
+export function checkName(name: string, argument: string): string {
+  const bare = name.startsWith('/') ? name.slice(1) : name;
+  const isName = /^[^/\\\0]{1,250}$/.test(bare) && bare !== '.' && bare !== '..';
+  if (!isName) throw new ArgumentValueError(argument, 'a name without slashes, of 1 to 250 characters', name);
+  return bare;
+}
+
+/** Only Linux has memory without a name that other processes can open. */
+function randomName(): string {
+  const [low, high] = crypto.getRandomValues(new Uint32Array(2)) as unknown as [number, number];
+  return `dlpack_${low.toString(16).padStart(8, '0')}${high.toString(16).padStart(8, '0')}`;
+}
+
+let isExitWatched = false;
+
+/** `process.exit` runs no native clean-up, and a name would outlive the process. */
+function watchExit(): void {
+  if (isExitWatched) return;
+  isExitWatched = true;
+  process.once('exit', () => native().unnameAllShared());
+}
+
+/** Makes memory; null: without a name of the caller's. */
+export function createSharedMemory(nbytes: number, given: string | null): SharedStorage {
+  const name = given !== null ? checkName(given, 'shareable') : process.platform === 'linux' ? '' : randomName();
+  const binding = native();
+  checkAvailable(nbytes);
+  const problem = binding.createShared(name, nbytes, result);
+  if (problem === 'ENOSYS') throw notHere();
+  if (problem === 'EEXIST') throw new ArgumentValueError('shareable', 'a name that no memory has', given);
+  if (problem !== undefined) {
+    const where = name === '' ? '' : ` under the name '${name}'`;
+    throw new BufferError(`Out of memory: could not make ${nbytes} bytes${where} for other processes (${problem})`);
+  }
+  if (name !== '') watchExit();
+  return new SharedStorage(result[0] as number, nbytes, name, result[1] as number, result[2] as number);
+}
+
+/** Where memory is: under a name, or, with an empty name, a file descriptor of a process. */
+export interface SharedPlace {
+  readonly name: string;
+  readonly process: number;
+  readonly file: number;
+}
+
+/** Memory that {@link createSharedMemory} made is known by its number and size; null for memory of other programs. */
+export interface SharedIdentity {
+  readonly number: number;
+  readonly size: number;
+  readonly isSealed: boolean;
+}
+
+const problems: Readonly<Record<string, string>> = {
+  ENOENT: 'the process that shared it has ended or released it',
+  ESTALE: 'the process that shared it has ended or released it, and its numbers belong to something else now',
+  EACCES: 'it belongs to another user, or this process may not write it',
+};
+
+/** Maps memory of another process. The first place that has it is used. */
+export function openSharedMemory(
+  places: readonly SharedPlace[],
+  identity: SharedIdentity | null,
+  isReadOnly: boolean,
+): NativeStorage {
+  const binding = native();
+  const { number, size, isSealed } = identity ?? { number: 0, size: 0, isSealed: false };
+  const flags = (isReadOnly ? 0 : 1) | (identity === null ? 0 : 2) | (isSealed ? 4 : 0);
+  let problem: string | undefined;
+  for (const { name, process, file } of places) {
+    problem = binding.openShared(name, process, file, number, size, flags, result);
+    if (problem === undefined) return new NativeStorage(result[0] as number, result[1] as number, false);
+  }
+  if (problem === 'ENOSYS') throw notHere();
+  const { name, process } = places[0] as SharedPlace;
+  const what = name === '' ? `memory of process ${process}` : `the memory '${name}'`;
+  throw new BufferError(`Could not open ${what}: ${problems[problem as string] ?? problem}`);
+}
+
+/** The bytes from `start` to `end` of memory, which the result keeps alive. Releases the caller's reference. */
+export function takePart(mapping: NativeStorage, start: number, end: number): NativeStorage {
+  try {
+    const handle = native().partOf(mapping.handle, start, end - start);
+    if (handle === 0) throw new BufferError('Out of memory: could not describe a part of shared memory');
+    return new NativeStorage(handle, end - start, false);
+  } finally {
+    mapping.release();
+  }
+}
+
+function notHere(): UnsupportedDeviceError {
+  return new UnsupportedDeviceError(
+    'cpu',
+    `Host memory without a name can be shared with other processes on Linux, not on ${process.platform}; use a name, a file ` +
+      '(dlpack/files), or a worker of this process: shareTensor(x)',
+  );
+}

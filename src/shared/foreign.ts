@@ -1,0 +1,106 @@
+/**
+ * Memory that another program shares: `multiprocessing.shared_memory` and `torch.multiprocessing` of Python, or any
+ * program with named memory or a memory file.
+ *
+ * @module
+ */
+
+import { cpu } from '../device.js';
+import type { DType } from '../dtype.js';
+import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import { rowMajorStrides } from '../layout.js';
+import { readHandle } from '../native/host-sharing.js';
+import { checkName, openSharedMemory, type SharedPlace, takePart } from '../native/shared-memory.js';
+import { checkOptions, type OptionNames } from '../options.js';
+import { Descriptor, Flag } from '../storage/descriptor.js';
+import { rangeOf, readLayout, type SharedTensor } from './description.js';
+
+/** A tensor in host memory of another program. Has `name`, or `process` and `file`. */
+export interface ForeignTensor {
+  /** The name of the memory, such as `shm.name` of Python's `SharedMemory`. */
+  name?: string;
+  /** The number of a process of the same user, and a file descriptor there. Linux. */
+  process?: number;
+  file?: number;
+  dtype: DType;
+  shape: readonly number[];
+  /** In elements. The default is row-major. */
+  strides?: readonly number[];
+  /** Bytes before the first element. */
+  offset?: number;
+  readonly?: boolean;
+  /** Elements of a sub-byte type occupy one byte each. */
+  padded?: boolean;
+}
+
+const names: OptionNames<ForeignTensor> = {
+  name: true,
+  process: true,
+  file: true,
+  dtype: true,
+  shape: true,
+  strides: true,
+  offset: true,
+  readonly: true,
+  padded: true,
+};
+
+/** Opens memory whose size nobody guarantees: if its program makes it smaller, reading it ends the process. */
+export function openForeign(description: ForeignTensor): Descriptor {
+  const given = { ...description };
+  checkOptions(given, names, "{ name: 'psm_21467_46075', dtype: 'float32', shape: [2, 3] }");
+  const place = placeOf(given);
+  const { shape, strides, offset = 0, readonly = false, padded = false } = given;
+  const bytes = count(offset, 'offset', Number.MAX_SAFE_INTEGER / 8);
+  const layout = readLayout({
+    dtype: given.dtype,
+    shape,
+    strides: strides ?? (Array.isArray(shape) ? rowMajorStrides(shape) : shape),
+    bitOffset: bytes * 8,
+    readonly,
+    padded,
+  });
+  const { dtype, flags, bitOffset } = layout;
+  const mapping = openSharedMemory([place], null, (flags & Flag.readOnly) !== 0);
+  let range: { start: number; end: number } | null;
+  try {
+    range = rangeOf(layout, mapping.nbytes);
+  } catch (error) {
+    mapping.release();
+    throw error;
+  }
+  const { start, end } = range ?? { start: 0, end: 0 };
+  const storage = takePart(mapping, start, end);
+  return new Descriptor(storage, dtype, cpu, layout.shape, layout.strides, bitOffset - start * 8, flags);
+}
+
+function placeOf({ name, process, file }: ForeignTensor): SharedPlace {
+  if (name !== undefined) {
+    if (typeof name !== 'string') throw new ArgumentTypeError('description.name', 'a string', name);
+    return { name: checkName(name, 'description.name'), process: 0, file: 0 };
+  }
+  const owner = count(process, 'process', 2 ** 32 - 1);
+  return { name: '', process: owner, file: count(file, 'file', 2 ** 31 - 1) };
+}
+
+function count(value: unknown, name: string, most: number): number {
+  if (typeof value !== 'number') throw new ArgumentTypeError(`description.${name}`, 'an integer', value);
+  if (Number.isInteger(value) && value >= 0 && value <= most) return value;
+  throw new ArgumentValueError(`description.${name}`, `an integer from 0 to ${most}`, value);
+}
+
+/**
+ * The path by which other programs, such as Python, open host memory that `shareTensor` described, on Linux. The
+ * tensor starts at bit `description.bitOffset` of it.
+ */
+export function sharedPath(description: SharedTensor): string {
+  if (typeof description !== 'object' || description === null || description.kind !== 'cpu') {
+    throw new ArgumentTypeError('description', 'the description of host memory by shareTensor()', description);
+  }
+  const handle = process.platform === 'linux' ? readHandle(description) : null;
+  if (handle === null) {
+    throw new ArgumentValueError('description', 'memory with elements, on Linux', description.memory);
+  }
+  const { process: owner, file, name } = handle;
+  return name === '' ? `/proc/${owner}/fd/${file}` : `/dev/shm/${name}`;
+}
