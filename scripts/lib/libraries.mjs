@@ -13,20 +13,23 @@ const libraries = [
   '@tensorflow/tfjs-core@4.22.0',
   '@tensorflow/tfjs-backend-cpu@4.22.0',
   '@tensorflow/tfjs-backend-wasm@4.22.0',
+  '@tensorflow/tfjs-backend-webgpu@4.22.0',
   '@huggingface/transformers@4.3.1',
   '@jax-js/jax@0.1.25',
   '@litertjs/core@2.5.3',
   '@stdlib/ndarray-ctor@0.3.1',
   'zarrita@0.7.5',
+  'onnxruntime-web@1.30.0',
+  'webgpu@0.6.2',
 ];
 
 /**
  * A package of stdlib names a dependency by its git repository, and the registry has the same version. transformers.js
- * in Node never loads onnxruntime-web, which is large.
+ * in Node never loads its own version of onnxruntime-web, which is large.
  */
 const overrides = {
   '@stdlib/ndarray-dtype-ctor': '0.1.1',
-  'onnxruntime-web': 'npm:onnxruntime-common@1.30.0',
+  '@huggingface/transformers': { 'onnxruntime-web': 'npm:onnxruntime-common@1.30.0' },
 };
 
 const isInstalled = (library) => {

@@ -5,10 +5,10 @@
  */
 
 import type { DType, TypedArray } from '../dtype.js';
-import { BufferError } from '../errors.js';
+import { ArgumentTypeError, BufferError } from '../errors.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
-import { fromGpuBuffer } from './gpu.js';
+import { checkGpuDevice, fromGpuBuffer, onGpu } from './gpu.js';
 import { type AdaptOptions, checkDType, type LendOptions, lend, share } from './share.js';
 
 /** The part of a jax-js `Array` that the adapter uses. Every read of `ref` adds a reference. */
@@ -61,9 +61,38 @@ export function fromJaxJs(value: JaxArray, options?: AdaptOptions): Tensor {
   });
 }
 
-/** A jax-js array with the elements of a tensor, always a copy: `toJaxJs(x, jax.numpy)`. */
+/** Copies a tensor on the GPU into a new jax-js array, because jax-js takes no buffers of others. */
+function copyOnGpu<T>(tensor: Tensor, numpy: JaxModule<T>, gpuDevice: object | undefined): T {
+  const { dtype, shape } = tensor;
+  checkDType(dtype, 'float32 int32 uint32', 'jax-js on WebGPU');
+  if (gpuDevice === undefined) throw new ArgumentTypeError('gpuDevice', 'jax.getWebGPUDevice()', gpuDevice);
+  checkGpuDevice(tensor, gpuDevice, 'jax-js');
+  const made = (numpy as unknown as { zeros(shape: number[], options: object): JaxArray }).zeros([...shape], {
+    dtype,
+    device: 'webgpu',
+  });
+  try {
+    const target = fromJaxJs(made, { gpuDevice });
+    try {
+      target.copyFrom(tensor);
+    } finally {
+      target.dispose();
+    }
+    return made as T;
+  } catch (error) {
+    made.dispose();
+    throw error;
+  }
+}
+
+/**
+ * A jax-js array with the elements of a tensor, always a copy: `toJaxJs(x, jax.numpy)`. A tensor on WebGPU is copied on
+ * the GPU: `toJaxJs(x, jax.numpy, { gpuDevice: jax.getWebGPUDevice() })`.
+ */
 export function toJaxJs<T>(source: object, numpy: JaxModule<T>, options?: LendOptions): T {
   if (options?.copy === false) throw new BufferError(`Expected shared memory but ${copied}`);
+  const copiedOnGpu = onGpu(source, (tensor) => copyOnGpu(tensor, numpy, options?.gpuDevice));
+  if (copiedOnGpu !== null) return copiedOnGpu;
   const { array, tensor } = lend(source, names(), 'jax-js');
   const { dtype, shape } = tensor;
   const values = dtype === 'bool' ? Int32Array.from(array as Uint8Array) : array;

@@ -8,7 +8,7 @@ import type { DType } from '../dtype.js';
 import { BufferError } from '../errors.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
-import { fromGpuBuffer, lendGpuBuffer } from './gpu.js';
+import { fromGpuBuffer, lendGpuBuffer, onGpu } from './gpu.js';
 import { type AdaptOptions, checkDType, type LendOptions, lend, share } from './share.js';
 
 /** The part of `ort.Tensor` that the adapter uses. */
@@ -53,15 +53,23 @@ export function fromOnnxRuntime(value: OnnxTensor, options?: AdaptOptions): Tens
 
 /** An `ort.Tensor` over the memory of a tensor: `toOnnxRuntime(x, ort)`. */
 export function toOnnxRuntime<T>(source: object, ort: OnnxModule<T>, options?: LendOptions): T {
-  const { Tensor: Made } = ort;
-  if ((source as Tensor).device?.startsWith('webgpu')) {
-    const { dtype, shape } = source as Tensor;
-    checkDType(dtype, names, 'ONNX Runtime');
-    // ONNX Runtime reads vectors of 16 bytes, and the results are wrong where the buffer is shorter.
-    const { gpuBuffer, release } = lendGpuBuffer(source as Tensor, 16);
+  const lent = onGpu(source, (tensor) => lendGpu(tensor, ort, options));
+  if (lent !== null) return lent;
+  const { array, tensor } = lend(source, names, 'ONNX Runtime', options);
+  return new ort.Tensor(tensor.dtype as never, array as never, tensor.shape as never);
+}
+
+function lendGpu<T>(tensor: Tensor, { Tensor: Made }: OnnxModule<T>, options?: LendOptions): T {
+  const { dtype, shape, nbytes } = tensor;
+  checkDType(dtype, names, 'ONNX Runtime');
+  // ONNX Runtime reads vectors of 16 bytes, and the results are wrong where the buffer is shorter.
+  const size = Math.max(16, Math.ceil(nbytes / 16) * 16);
+  const { gpuBuffer, release } = lendGpuBuffer(tensor, { library: 'ONNX Runtime', size, isExact: false }, options);
+  try {
     const { fromGpuBuffer: make } = Made as unknown as { fromGpuBuffer(buffer: object, options: object): T };
     return make.call(Made, gpuBuffer, { dataType: dtype, dims: shape, dispose: release });
+  } catch (error) {
+    release();
+    throw error;
   }
-  const { array, tensor } = lend(source, names, 'ONNX Runtime', options);
-  return new Made(tensor.dtype as never, array as never, tensor.shape as never);
 }

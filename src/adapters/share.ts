@@ -22,12 +22,16 @@ export interface AdaptOptions {
   adopt?: boolean;
   /** The GPUDevice of a tensor in GPU memory, for libraries whose tensors do not name it. */
   gpuDevice?: object;
+  /** `tf.backend()` of TensorFlow.js on WebGPU: shares the tensor's GPUBuffer. */
+  backend?: object;
 }
 
 /** The options of every `toX`. */
 export interface LendOptions {
   /** true: always copy; false: never copy, throw instead; null: copy only where the library cannot share. */
   copy?: boolean | null;
+  /** The GPUDevice that the library uses. A tensor on another GPUDevice is refused with an error that names both. */
+  gpuDevice?: object;
 }
 
 /** How the elements lie in the library's array. */

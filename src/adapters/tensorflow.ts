@@ -1,12 +1,15 @@
 /**
- * TensorFlow.js on its CPU and WebAssembly backends.
+ * TensorFlow.js on its CPU, WebAssembly and WebGPU backends.
  *
  * @module
  */
 
 import type { DType } from '../dtype.js';
+import { ArgumentTypeError, BufferError } from '../errors.js';
+import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, checkDType, type LendOptions, lend, share } from './share.js';
+import { checkGpuDevice, fromGpuBuffer, lendGpuBuffer, onGpu } from './gpu.js';
+import { type AdaptOptions, checkDType, keepFor, type LendOptions, lend, share } from './share.js';
 
 /** The part of `tf.Tensor` that the adapter uses. */
 export interface TensorFlowTensor {
@@ -16,8 +19,19 @@ export interface TensorFlowTensor {
   dataSync(): unknown;
 }
 
+/** The internals of the WebGPU backend that sharing a buffer needs. The public `dataToGPU` always copies. */
+interface GpuBackend {
+  readonly device: object;
+  readonly tensorMap: { get(dataId: object): { resource?: GPUBufferLike } };
+  uploadToGPU(dataId: object): void;
+  ensureCommandEncoderReady(): void;
+  endComputePassEncoder(): void;
+  submitQueue(): void;
+}
+
 /** `tf`, or another object with its `tensor` function. */
 export interface TensorFlowModule<T> {
+  backend?(): unknown;
   tensor(values: never, shape: never, dtype: never): T;
 }
 
@@ -29,12 +43,13 @@ export function isTensorFlow(value: object): value is TensorFlowTensor {
 }
 
 /**
- * A tensor over the values of a `tf.Tensor`. The CPU backend keeps them in an array, which is shared. Other backends
- * download a copy. The memory stays valid after the `tf.Tensor` was disposed.
+ * A tensor over the values of a `tf.Tensor`. The CPU backend keeps them in an array, which is shared. The WebGPU backend
+ * shares its buffer with `{ backend: tf.backend() }`. Otherwise the values are downloaded. The memory stays valid after the `tf.Tensor` was disposed.
  */
 export function fromTensorFlow(value: TensorFlowTensor, options?: AdaptOptions): Tensor {
   const { dtype, shape } = value;
   checkDType(dtype, names, 'DLPack');
+  if (options?.backend !== undefined) return shareGpu(value, options.backend as GpuBackend);
   const array = value.dataSync();
   // A backend with its own memory makes a new array each time. Check only where it matters, because a download is slow.
   const isCopied = options?.copy === false && value.dataSync() !== array;
@@ -48,11 +63,68 @@ export function fromTensorFlow(value: TensorFlowTensor, options?: AdaptOptions):
   );
 }
 
+/** Shares the GPUBuffer of a `tf.Tensor`. A second tensor over the same data keeps the buffer from being reused. */
+function shareGpu(value: TensorFlowTensor, backend: GpuBackend): Tensor {
+  checkDType(value.dtype, 'float32 int32', 'DLPack on WebGPU');
+  if (typeof backend.tensorMap?.get !== 'function' || typeof backend.submitQueue !== 'function') {
+    throw new ArgumentTypeError('backend', 'tf.backend() of TensorFlow.js on WebGPU', backend);
+  }
+  const held = (value as TensorFlowTensor & { clone(): HeldTensor }).clone();
+  try {
+    held.kept = true; // as tf.keep does, so that tf.tidy does not dispose it
+    const memory = () => backend.tensorMap.get(value.dataId).resource;
+    if (memory() === undefined) backend.uploadToGPU(value.dataId); // small results are on the CPU
+    // Work that is recorded but not submitted would run after the consumer's work.
+    backend.ensureCommandEncoderReady();
+    backend.endComputePassEncoder();
+    backend.submitQueue();
+    const buffer = memory() as GPUBufferLike;
+    return fromGpuBuffer(buffer, backend.device, value.dtype as DType, value.shape, () => held.dispose());
+  } catch (error) {
+    held.dispose();
+    throw error;
+  }
+}
+
+interface HeldTensor {
+  kept: boolean;
+  dispose(): void;
+}
+
+/**
+ * A `tf.Tensor` over a tensor's GPUBuffer. TensorFlow.js tells nobody when it drops the buffer, so the collector
+ * releases it after the last `tf.Tensor` over it.
+ */
+function lendGpu<T>(tensor: Tensor, tf: TensorFlowModule<T>, options?: LendOptions): T {
+  const { dtype, shape, nbytes } = tensor;
+  checkDType(dtype, 'float32 int32', 'TensorFlow.js on WebGPU');
+  const { device } = (tf.backend?.() ?? {}) as Partial<GpuBackend>;
+  if (device === undefined) {
+    throw new BufferError(
+      "Expected TensorFlow.js on its WebGPU backend for a tensor on 'webgpu'; tf.setBackend('webgpu')",
+    );
+  }
+  checkGpuDevice(tensor, device, 'TensorFlow.js');
+  // TensorFlow.js returns the padding of a larger buffer as elements.
+  const lent = lendGpuBuffer(tensor, { library: 'TensorFlow.js', size: nbytes, isExact: true }, options);
+  const kept = fromGpuBuffer(lent.gpuBuffer, device, dtype, shape, lent.release);
+  try {
+    const made = tf.tensor({ buffer: lent.gpuBuffer, zeroCopy: true } as never, shape as never, dtype as never);
+    keepFor((made as unknown as TensorFlowTensor).dataId, kept);
+    return made;
+  } catch (error) {
+    kept.dispose();
+    throw error;
+  }
+}
+
 /**
  * A `tf.Tensor` over the memory of a tensor: `toTensorFlow(x, tf)`. The WebAssembly backend copies the values. The
  * result belongs to the caller as any `tf.Tensor` does: `tf.keep` it inside `tf.tidy`, and dispose it.
  */
 export function toTensorFlow<T>(source: object, tf: TensorFlowModule<T>, options?: LendOptions): T {
+  const lent = onGpu(source, (tensor) => lendGpu(tensor, tf, options));
+  if (lent !== null) return lent;
   const { array, tensor } = lend(source, 'float32 int32 bool', 'TensorFlow.js', options);
   return tf.tensor(array as never, tensor.shape as never, tensor.dtype as never);
 }

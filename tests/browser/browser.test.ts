@@ -4,19 +4,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { equal, ok } from '../assert.js';
 import { test, testWith } from '../harness.js';
-import { importMap, type Report, root, serve } from './server.js';
-
-interface Page {
-  readonly ended: Promise<string>;
-  close(): Promise<boolean>;
-}
-interface BrowserTools {
-  browserMissing: string;
-  findBrowser(): string | null;
-  canCollect(path: string): boolean;
-  openPage(path: string, url: string): Page;
-}
-const tools: BrowserTools = await import(new URL('../../../scripts/lib/browser.mjs', import.meta.url).href);
+import { checkReport, runPages, tools } from './run.js';
+import { importMap, type Report, root } from './server.js';
 
 /** What a page can import of the package. The others begin with native code. */
 const subpaths = ['.', './abi', './files', './mdspan', './webgpu'];
@@ -76,24 +65,7 @@ const run = files.filter(
 for (const file of files) if (!run.includes(file)) console.log(`skip in a browser: ${file}: this one has no gc()`);
 
 testWith(missing, 'a browser runs them all and leaves no process behind', async () => {
-  const server = await serve(run, imports);
-  const page = tools.openPage(path as string, server.url);
-  let timer: NodeJS.Timeout | undefined;
-  const tooLong = new Promise<string>((resolve) => {
-    timer = setTimeout(() => resolve(`stopped after 100 seconds; asked for ${[...server.requested].at(-1)}`), 100_000);
-  });
-  let closed = false;
-  try {
-    const result = await Promise.race([server.finished, page.ended, tooLong]);
-    if (typeof result === 'string') throw new Error(`the browser ${result}`);
-    reports = result;
-  } finally {
-    clearTimeout(timer);
-    requested = server.requested;
-    closed = await page.close();
-    server.close();
-  }
-  ok(closed, 'a process of the browser is still there');
+  ({ reports, requested } = await runPages(path as string, run, imports));
   equal(
     reports.map(({ file }) => file),
     run,
@@ -101,17 +73,7 @@ testWith(missing, 'a browser runs them all and leaves no process behind', async 
 });
 
 for (const file of run) {
-  testWith(missing, `in a browser: ${file.replace(/\.(test|page)\.js$/, '')}`, () => {
-    const lines = reports.find((report) => report.file === file)?.lines ?? [];
-    const results = lines.filter((line) => line.startsWith('RESULT '));
-    if (process.env.VERBOSE) for (const line of lines) console.log(`  ${line}`);
-    else for (const line of lines.filter((l) => l.startsWith('skip '))) console.log(`  ${line}`);
-    const failures = lines.filter((line) => line.startsWith('not ok '));
-    equal(failures, [], 'failures:');
-    equal(results.length, 1, `results of\n${lines.join('\n')}\n`);
-    const { passed, failed } = JSON.parse(results[0]?.slice(7) as string) as Record<string, number>;
-    ok(failed === 0 && (passed as number) > 0, results[0]);
-  });
+  testWith(missing, `in a browser: ${file.replace(/\.(test|page)\.js$/, '')}`, () => checkReport(reports, file));
 }
 
 testWith(missing, 'a page is served no native code', () => {

@@ -73,7 +73,12 @@ addEventListener('unhandledrejection', (event) => failed(event.reason));
 
 const inScript = (value: unknown) => JSON.stringify(value).replaceAll('<', '\\u003c');
 
-const types: Record<string, string> = { '.js': 'text/javascript', '.map': 'application/json' };
+const types: Record<string, string> = {
+  '.js': 'text/javascript',
+  '.mjs': 'text/javascript',
+  '.map': 'application/json',
+  '.wasm': 'application/wasm',
+};
 
 export interface Server {
   readonly url: string;
@@ -125,7 +130,7 @@ export async function serve(files: readonly string[], imports: Record<string, st
     const path = normalize(pathname);
     const type = types[extname(path)];
     try {
-      if (type === undefined || !/^\/(dist|build)\//.test(path)) throw new Error('not served');
+      if (type === undefined || !/^\/(dist|build|\.libraries)\//.test(path)) throw new Error('not served');
       const body = readFileSync(root + path);
       response.setHeader('content-type', type);
       response.end(body);

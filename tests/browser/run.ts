@@ -1,0 +1,63 @@
+/** Runs test pages in a browser and checks what they report. */
+
+import { equal, ok } from '../assert.js';
+import { type Report, serve } from './server.js';
+
+interface Page {
+  readonly ended: Promise<string>;
+  close(): Promise<boolean>;
+}
+interface BrowserTools {
+  browserMissing: string;
+  findBrowser(): string | null;
+  canCollect(path: string): boolean;
+  openPage(path: string, url: string): Page;
+}
+export const tools: BrowserTools = await import(new URL('../../../scripts/lib/browser.mjs', import.meta.url).href);
+
+export interface PageRun {
+  readonly reports: Report[];
+  /** Paths that the page asked for. */
+  readonly requested: Set<string>;
+}
+
+/** Runs the files, each in a frame of its own, and ends the browser. */
+export async function runPages(
+  browser: string,
+  files: readonly string[],
+  imports: Record<string, string>,
+): Promise<PageRun> {
+  const server = await serve(files, imports);
+  const { requested } = server;
+  const page = tools.openPage(browser, server.url);
+  let timer: NodeJS.Timeout | undefined;
+  const tooLong = new Promise<string>((resolve) => {
+    timer = setTimeout(() => resolve(`stopped after 100 seconds; asked for ${[...requested].at(-1)}`), 100_000);
+  });
+  let closed = false;
+  let reports: Report[];
+  try {
+    const result = await Promise.race([server.finished, page.ended, tooLong]);
+    if (typeof result === 'string') throw new Error(`the browser ${result}`);
+    reports = result;
+  } finally {
+    clearTimeout(timer);
+    closed = await page.close();
+    server.close();
+  }
+  ok(closed, 'a process of the browser is still there');
+  return { reports, requested };
+}
+
+/** Throws unless all tests of a file passed. */
+export function checkReport(reports: readonly Report[], file: string): void {
+  const lines = reports.find((report) => report.file === file)?.lines ?? [];
+  const results = lines.filter((line) => line.startsWith('RESULT '));
+  if (process.env.VERBOSE) for (const line of lines) console.log(`  ${line}`);
+  else for (const line of lines.filter((l) => l.startsWith('skip '))) console.log(`  ${line}`);
+  const failures = lines.filter((line) => line.startsWith('not ok '));
+  equal(failures, [], 'failures:');
+  equal(results.length, 1, `results of\n${lines.join('\n')}\n`);
+  const { passed, failed } = JSON.parse(results[0]?.slice(7) as string) as Record<string, number>;
+  ok(failed === 0 && (passed as number) > 0, results[0]);
+}
