@@ -97,6 +97,11 @@ struct TVMFFISeqCell {
   void (*data_deleter)(void*);
 };
 
+enum TVMFFIBacktraceUpdateMode : int32_t {
+  kTVMFFIBacktraceUpdateModeReplace = 0,
+  kTVMFFIBacktraceUpdateModeAppend = 1,
+};
+
 struct TVMFFIErrorCell {
   TVMFFIByteArray kind;
   TVMFFIByteArray message;

@@ -6,6 +6,7 @@
 #include "../managed_tensor.h"
 #include "batch.h"
 #include "context.h"
+#include "host_object.h"
 #include "tensor_object.h"
 
 namespace dlpack {
@@ -94,6 +95,10 @@ napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* any, bool is_owned
     case kTVMFFIDLTensorPtr: TakeView(self, *static_cast<DLTensor*>(any->v_ptr)); return nullptr;
     default:
       if (any->type_index < kTVMFFIStaticObjectBegin) return nullptr;
+      if (const HostValue* host = HostValueOf(self, object)) {
+        napi_create_uint32(env, host->number, &value);
+        break;
+      }
       if (!is_owned) library.ObjectIncRef(object);
       *reference = Own(self, object);
       return nullptr;

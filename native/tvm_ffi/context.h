@@ -127,12 +127,20 @@ napi_value SetField(napi_env env, napi_callback_info info);
 napi_value GetBuiltin(napi_env env, napi_callback_info info);
 napi_value GetGlobal(napi_env env, napi_callback_info info);
 napi_value SetGlobal(napi_env env, napi_callback_info info);
-napi_value MakeCallback(napi_env env, napi_callback_info info);
+
+// host_object.cc
+napi_value MakeHostFunction(napi_env env, napi_callback_info info);
+napi_value MakeHostObject(napi_env env, napi_callback_info info);
 
 // raised.cc
 napi_value MoveRaised(napi_env env, napi_callback_info info);
 napi_value ReadError(napi_env env, napi_callback_info info);
 napi_value SetRaised(napi_env env, napi_callback_info info);
+napi_value RaiseAgain(napi_env env, napi_callback_info info);
+
+// Adds the native frames between the caller and the JavaScript function that it called to the error raised on this
+// thread.
+void AddNativeFrames();
 
 // streams.cc
 napi_value SetStream(napi_env env, napi_callback_info info);

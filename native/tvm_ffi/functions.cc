@@ -1,9 +1,7 @@
-// Functions: the global table, and JavaScript functions that native code can call.
-#include <stdlib.h>
+// Functions: the global table, and calls of JavaScript functions.
 #include <string.h>
 
 #include "../bindings.h"
-#include "../forked.h"
 #include "builtins.h"
 #include "callback.h"
 #include "context.h"
@@ -47,54 +45,6 @@ napi_value SetGlobal(napi_env env, napi_callback_info info) {
   napi_get_value_bool(env, values[1], &can_override);
   TableScope scope;
   request->status = library.FunctionSetGlobal(name.bytes(), Pointer(request->object), can_override ? 1 : 0);
-  return nullptr;
-}
-
-struct Callback {
-  uint64_t serial;  // of the context whose thread may call it
-  uint32_t id;
-  Storage* pin;  // its release tells JavaScript to forget the function
-};
-
-// Runs on the thread that drops the last reference.
-static void DeleteCallback(void* data) {
-  Callback* callback = static_cast<Callback*>(data);
-  ReleaseStorage(callback->pin);
-  free(callback);
-}
-
-static int CallCallback(void* handle, const TVMFFIAny* args, int32_t count, TVMFFIAny* result) {
-  const Callback* callback = static_cast<const Callback*>(handle);
-  Context* self = is_forked ? nullptr : FindContext(callback->serial);
-  if (self == nullptr) {
-    library.ErrorSetRaisedFromCStr(
-        "RuntimeError",
-        "Expected a call on the JavaScript thread that made this function, while it runs, but "
-        "received one on another thread, after its end, or in a process forked off from it");
-    return -1;
-  }
-  return RunCallback(self, callback->id, args, count, result);
-}
-
-// A native function that calls a JavaScript function.
-napi_value MakeCallback(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
-  CallbackMakeRequest* request = RequestOf<CallbackMakeRequest>(self);
-  Callback* callback = static_cast<Callback*>(malloc(sizeof(Callback)));
-  const uint64_t pin = static_cast<uint64_t>(request->pin);
-  Storage* storage = callback == nullptr ? nullptr : WrapQueued(self->instance->queue, pin, nullptr, 0);
-  if (storage == nullptr) {
-    free(callback);
-    library.ErrorSetRaisedFromCStr("MemoryError", "Out of memory for a function");
-    request->status = -1;
-    return nullptr;
-  }
-  *callback = Callback{self->serial, request->callback, storage};
-  TVMFFIObjectHandle function = nullptr;
-  request->status = library.FunctionCreate(callback, CallCallback, DeleteCallback, &function);
-  if (request->status != 0) DeleteCallback(callback);
-  request->object = reinterpret_cast<uint64_t>(function);
-  request->reference = function == nullptr ? 0 : Own(self, function);
   return nullptr;
 }
 
@@ -174,7 +124,10 @@ int RunCallback(Context* self, uint32_t id, const TVMFFIAny* args, int32_t count
     library.ErrorSetRaisedFromCStr("RuntimeError", "Expected a running JavaScript environment but this one is ending");
     return -1;
   }
-  if (request->status != 0) return request->status;
+  if (request->status != 0) {
+    AddNativeFrames();
+    return request->status;
+  }
   // The slot is free already, but nothing can overwrite it before the result is read.
   const TVMFFIAny& value = values[arguments];
   if (value.type_index < kTVMFFIDLTensorPtr || value.type_index == kTVMFFISmallStr) {

@@ -32,6 +32,7 @@ static const char* Resolve(void* handle, Library* found) {
       platform::FindSymbol(handle, "TVMFFIErrorCreateWithCauseAndExtraContext");
   *reinterpret_cast<void**>(&found->TypeKeyToIndex) = platform::FindSymbol(handle, "TVMFFITypeKeyToIndex");
   *reinterpret_cast<void**>(&found->GetTypeAttrColumn) = platform::FindSymbol(handle, "TVMFFIGetTypeAttrColumn");
+  *reinterpret_cast<void**>(&found->Backtrace) = platform::FindSymbol(handle, "TVMFFIBacktrace");
   found->GetVersion(&found->version);
   if (found->version.major != 0 || found->version.minor != 1) {
     char version[64];

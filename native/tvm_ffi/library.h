@@ -12,7 +12,6 @@ namespace tvm_ffi {
   X(GetVersion, void, (TVMFFIVersion*))                                                                              \
   X(ObjectIncRef, int, (TVMFFIObjectHandle))                                                                         \
   X(ObjectDecRef, int, (TVMFFIObjectHandle))                                                                         \
-  X(FunctionCreate, int, (void*, TVMFFISafeCallType, void (*)(void*), TVMFFIObjectHandle*))                          \
   X(FunctionGetGlobal, int, (const TVMFFIByteArray*, TVMFFIObjectHandle*))                                           \
   X(FunctionSetGlobal, int, (const TVMFFIByteArray*, TVMFFIObjectHandle, int))                                       \
   X(AnyViewToOwnedAny, int, (const TVMFFIAny*, TVMFFIAny*))                                                          \
@@ -39,6 +38,7 @@ struct Library {
   // NULL in versions without these functions.
   int (*TypeKeyToIndex)(const TVMFFIByteArray*, int32_t*);
   const TVMFFITypeAttrColumn* (*GetTypeAttrColumn)(const TVMFFIByteArray*);
+  const TVMFFIByteArray* (*Backtrace)(const char*, int, const char*, int);
   TVMFFIVersion version;
 };
 

@@ -155,25 +155,25 @@ static_assert(offsetof(TensorObjectRequest, reference) == 20);
 static_assert(offsetof(TensorObjectRequest, tensor) == 24);
 static_assert(sizeof(TensorObjectRequest) == 88);
 
-// A native function that calls JavaScript.
-struct alignas(8) CallbackMakeRequest {
+// A native function or object for a JavaScript value.
+struct alignas(8) HostRequest {
   // the address of an object
   uint64_t object;
-  // the number that onRelease gets when native code has released the function
+  // the number that onRelease gets when native code has released the value
   double pin;
   // 0, or -1 when an error is raised on this thread
   int32_t status;
   // the number of a reference in the table of the context; 0: none
   uint32_t reference;
-  // the number of the JavaScript function
-  uint32_t callback;
+  // the number of the JavaScript value
+  uint32_t number;
 };
-static_assert(offsetof(CallbackMakeRequest, object) == 0);
-static_assert(offsetof(CallbackMakeRequest, pin) == 8);
-static_assert(offsetof(CallbackMakeRequest, status) == 16);
-static_assert(offsetof(CallbackMakeRequest, reference) == 20);
-static_assert(offsetof(CallbackMakeRequest, callback) == 24);
-static_assert(sizeof(CallbackMakeRequest) == 32);
+static_assert(offsetof(HostRequest, object) == 0);
+static_assert(offsetof(HostRequest, pin) == 8);
+static_assert(offsetof(HostRequest, status) == 16);
+static_assert(offsetof(HostRequest, reference) == 20);
+static_assert(offsetof(HostRequest, number) == 24);
+static_assert(sizeof(HostRequest) == 32);
 
 // An error: raised, taken or read.
 struct alignas(8) ErrorRequest {
@@ -181,16 +181,22 @@ struct alignas(8) ErrorRequest {
   uint64_t object;
   // the address of its cause; 0: none
   uint64_t cause;
+  // the number that onRelease gets when native code has released the thrown value
+  double pin;
   // the number of a reference in the table of the context; 0: none
   uint32_t reference;
   // the number of a reference to the cause
   uint32_t cause_reference;
+  // the number of the value that JavaScript threw; 0: none
+  uint32_t thrown;
 };
 static_assert(offsetof(ErrorRequest, object) == 0);
 static_assert(offsetof(ErrorRequest, cause) == 8);
-static_assert(offsetof(ErrorRequest, reference) == 16);
-static_assert(offsetof(ErrorRequest, cause_reference) == 20);
-static_assert(sizeof(ErrorRequest) == 24);
+static_assert(offsetof(ErrorRequest, pin) == 16);
+static_assert(offsetof(ErrorRequest, reference) == 24);
+static_assert(offsetof(ErrorRequest, cause_reference) == 28);
+static_assert(offsetof(ErrorRequest, thrown) == 32);
+static_assert(sizeof(ErrorRequest) == 40);
 
 // Values for a batch, which is made for the number 0.
 struct alignas(8) BatchRequest {

@@ -81,14 +81,14 @@ const messages = [
     ],
   },
   {
-    name: 'CallbackMakeRequest',
-    comment: 'A native function that calls JavaScript.',
+    name: 'HostRequest',
+    comment: 'A native function or object for a JavaScript value.',
     fields: [
       object,
-      ['pin', 'f64', 'the number that onRelease gets when native code has released the function'],
+      ['pin', 'f64', 'the number that onRelease gets when native code has released the value'],
       raised,
       reference,
-      ['callback', 'u32', 'the number of the JavaScript function'],
+      ['number', 'u32', 'the number of the JavaScript value'],
     ],
   },
   {
@@ -97,8 +97,10 @@ const messages = [
     fields: [
       object,
       ['cause', 'u64', 'the address of its cause; 0: none'],
+      ['pin', 'f64', 'the number that onRelease gets when native code has released the thrown value'],
       reference,
       ['causeReference', 'u32', 'the number of a reference to the cause'],
+      ['thrown', 'u32', 'the number of the value that JavaScript threw; 0: none'],
     ],
   },
   {

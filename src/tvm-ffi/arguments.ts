@@ -15,7 +15,7 @@ import type { Descriptor } from '../storage/descriptor.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { ANY_WORDS, bytesAt, payloadAt, Type, typeAt, writeAny, writeWireAddress } from './any.js';
-import { type JavaScriptFunction, makeCallback } from './callbacks.js';
+import { type JavaScriptFunction, makeCallback, makeOpaque } from './callbacks.js';
 import { containerOf, writeContainer } from './containers.js';
 import { makeError, takeRaised } from './errors.js';
 import { ffi } from './library.js';
@@ -28,6 +28,7 @@ import {
   DeviceValue,
   FFIObject,
   handleOf,
+  Opaque,
   OpaquePointer,
   RValue,
   TVM_FFI_OBJECT,
@@ -236,6 +237,7 @@ function writeObject(at: number, value: object): void {
     writeAny(at, Type.opaquePointer, 0);
     u64[payloadAt(at)] = value.address;
   } else if (value instanceof RValue) writeRValue(at, value.value);
+  else if (value instanceof Opaque) writeOpaque(at, value.value);
   else if (value instanceof Error) writeError(at, value);
   else if (isProducer(value)) writeProducer(at, value);
   else if (hasMethod(value, TVM_FFI_OBJECT)) writeObjectAt(at, value[TVM_FFI_OBJECT]());
@@ -248,7 +250,7 @@ function writeObject(at: number, value: object): void {
     }
     throw new ArgumentTypeError(
       'an argument',
-      'a Tensor (Tensor.wrap of a typed array), number, bigint, boolean, string, Uint8Array, function, array, Map, plain object or a value of this module',
+      'a Tensor (Tensor.wrap of a typed array), number, bigint, boolean, string, Uint8Array, function, array, Map, plain object or a value of this module, such as new Opaque(value)',
       value,
     );
   }
@@ -308,6 +310,13 @@ function countReference(at: number, isMore: boolean): void {
   u32[WireHeader.SLOT] = request;
   if (isMore) ffi.retain();
   else ffi.drop();
+}
+
+/** Writes an object that native code can only hold and pass on. */
+function writeOpaque(at: number, value: unknown): void {
+  const { pointer, reference } = makeOpaque(value);
+  writeAny(at, Type.object, pointer);
+  keepForCall(new TemporaryObject(reference));
 }
 
 function writeError(at: number, error: Error): void {

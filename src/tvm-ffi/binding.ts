@@ -7,8 +7,8 @@
 
 export interface FFIBinding {
   /**
-   * CallRequest. Returns a string or bytes result, pushes a tensor, and writes other results into the value after the
-   * arguments.
+   * CallRequest. Returns a string or bytes result, or the number of a JavaScript value that native code held; pushes a
+   * tensor; and writes other results into the value after the arguments.
    */
   call(): unknown;
   /** As `call`, while no other thread uses the table of global functions. */
@@ -60,13 +60,16 @@ export interface FFIBinding {
   getBuiltin(name: string): void;
   getGlobal(name: string): void;
   setGlobal(name: string, override: boolean): void;
-  /** CallbackMakeRequest */
-  makeCallback(): void;
+  /** HostRequest */
+  makeHostFunction(): void;
+  makeHostObject(): void;
   /** ErrorRequest */
   moveRaised(): void;
   readError(): [kind: string, message: string, backtrace: string];
-  /** ErrorRequest. Raises an error with a cause; the result is the address of the error. */
+  /** ErrorRequest. Raises an error with a cause and the value that was thrown. */
   setRaised(kind: string, message: string, backtrace: string): void;
+  /** ErrorRequest. Raises an error that came from native code, with a new backtrace. */
+  raiseAgain(backtrace: string): void;
   /** StreamRequest */
   setStream(): void;
   getStream(): void;

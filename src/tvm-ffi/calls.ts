@@ -15,6 +15,7 @@ import { ANY_WORDS, bytesAt, payloadAt, TENSOR_BITS, Type, typeAt } from './any.
 import { writeArgument } from './arguments.js';
 import { appendToBatch, readContainer, readElements } from './containers.js';
 import { errorAt, takeRaised } from './errors.js';
+import { heldValue } from './host-values.js';
 import { ffi } from './library.js';
 import { ObjectClasses } from './object-classes.js';
 import {
@@ -268,8 +269,11 @@ function readValue(word: number, taken: unknown, referenceAt: number): unknown {
       return new DeviceValue({ type: i32[at + 2] as number, id: i32[at + 3] as number });
     case Type.opaquePointer:
       return new OpaquePointer(u64[payloadAt(word)] as bigint);
-    default:
-      return readObject(i32[at] as number, f64[payloadAt(word)] as number, u32[referenceAt] as number);
+    default: {
+      const pointer = f64[payloadAt(word)] as number;
+      if (taken !== undefined) return recognise(pointer) ?? heldValue(taken as number);
+      return readObject(i32[at] as number, pointer, u32[referenceAt] as number);
+    }
   }
 }
 

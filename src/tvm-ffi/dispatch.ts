@@ -13,10 +13,11 @@ import { allocate } from './allocator.js';
 import { ANY_WORDS } from './any.js';
 import { writeArgument } from './arguments.js';
 import { settle } from './async.js';
-import { ALLOCATOR, callbackOf, type JavaScriptFunction } from './callbacks.js';
+import type { JavaScriptFunction } from './callbacks.js';
 import { takeValue } from './calls.js';
 import { readElements } from './containers.js';
 import { raise, TVMFFIError } from './errors.js';
+import { ALLOCATOR, heldValue } from './host-values.js';
 import { setHandlers } from './library.js';
 import { callState, checkLent, keepForCall, releaseAfterTick, type Temporary } from './objects.js';
 import { RValue } from './values.js';
@@ -66,9 +67,9 @@ function dispatch(): void {
 
 function targetOf(number: number): JavaScriptFunction {
   if (number === ALLOCATOR) return allocate;
-  const target = callbackOf(number);
+  const target = heldValue(number);
   if (target === undefined) throw new TVMFFIError('InternalError', `JavaScript function ${number} no longer exists`);
-  return target;
+  return target as JavaScriptFunction;
 }
 
 /** Writes the result. Native code keeps it, so memory that native code could not keep is copied. */

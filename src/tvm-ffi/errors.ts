@@ -4,11 +4,14 @@
  * @module
  */
 
-import { DLPackError, isDLPackError } from '../errors.js';
+import { ArgumentTypeError, DLPackError, isDLPackError } from '../errors.js';
 import { wire } from '../native/wire.js';
 import { WireHeader } from '../native/wire-layout.js';
+import { Type } from './any.js';
+import { joinFrames, toBacktrace } from './backtrace.js';
+import { heldValue, hold } from './host-values.js';
 import { ffi } from './library.js';
-import { disown, type Referenced } from './objects.js';
+import { adoptObject, disown, type ObjectHandle, type Referenced, recognise, remember } from './objects.js';
 import { enter, leave } from './slot.js';
 import { ErrorRequest } from './wire-layout.js';
 
@@ -24,7 +27,7 @@ declare module '../errors.js' {
 export class TVMFFIError extends DLPackError {
   readonly tag = 'TVMFFIError';
   readonly kind: string;
-  /** Native frames, most recent call last. */
+  /** The frames that native code recorded, of all languages, most recent call last. `stack` has them, too. */
   readonly backtrace: string;
 
   constructor(kind: string, message: string, options: { backtrace?: string; cause?: unknown } = {}) {
@@ -34,8 +37,37 @@ export class TVMFFIError extends DLPackError {
   }
 }
 
-/** The JavaScript error that was raised last. It becomes the cause of the error that native code returns for it. */
-let raised = { pointer: 0, error: null as unknown };
+/** A class for errors of one kind. */
+export type ErrorClass = new (message: string, options?: { cause?: unknown }) => Error;
+
+const classes = new Map<string, ErrorClass>();
+const kinds = new Map<unknown, string>();
+
+/**
+ * Connects a kind of native errors with a JavaScript class: native code sees errors of the class, and of classes derived
+ * from it, as this kind, and errors of this kind become objects of the class.
+ */
+export function registerError(kind: string, errorClass: ErrorClass): void {
+  if (typeof kind !== 'string' || kind === '') throw new ArgumentTypeError('kind', 'the name of a kind', kind);
+  if (typeof errorClass !== 'function' || !(errorClass.prototype instanceof Error)) {
+    throw new ArgumentTypeError('errorClass', 'a class derived from Error', errorClass);
+  }
+  classes.set(kind, errorClass);
+  kinds.set(errorClass, kind);
+}
+
+/** The registered kind of an error's class, or of the nearest class that it is derived from. */
+function registeredKind(error: Error): string | undefined {
+  if (kinds.size === 0) return undefined;
+  for (let made: unknown = error.constructor; typeof made === 'function'; made = Object.getPrototypeOf(made)) {
+    const kind = kinds.get(made);
+    if (kind !== undefined) return kind;
+  }
+  return undefined;
+}
+
+/** The native errors of the JavaScript errors that were made for them. */
+const natives = new WeakMap<object, ObjectHandle>();
 
 /** Takes the raised error from this thread; the pointer is 0 if there is none. */
 function moveRaised(): Referenced {
@@ -49,16 +81,16 @@ function moveRaised(): Referenced {
   };
 }
 
-/** Takes the error that a native call raised on this thread. */
-export function takeRaised(): TVMFFIError {
+/** Takes the error that a native call raised on this thread: the value that JavaScript threw, or an error for it. */
+export function takeRaised(): unknown {
   const { pointer, reference } = moveRaised();
   if (pointer === 0)
     return new TVMFFIError('InternalError', 'Expected an error from a call that failed but found none');
   return errorAt(pointer, reference);
 }
 
-/** Reads the error object at an address and releases its reference. */
-export function errorAt(pointer: number, reference: number): TVMFFIError {
+/** Reads the error object at an address and takes over its reference. */
+export function errorAt(pointer: number, reference: number): unknown {
   const slot = enter(ErrorRequest.WORDS);
   f64[slot + ErrorRequest.OBJECT] = pointer;
   u32[WireHeader.SLOT] = slot;
@@ -66,46 +98,83 @@ export function errorAt(pointer: number, reference: number): TVMFFIError {
   leave(slot);
   const causePointer = f64[slot + ErrorRequest.CAUSE] as number;
   const causeReference = u32[slot * 2 + ErrorRequest.CAUSE_REFERENCE] as number;
-  const own = raised.pointer === pointer ? raised.error : undefined;
-  if (own !== undefined) raised = { pointer: 0, error: null };
-  let cause = own;
-  if (own !== undefined) disown(causeReference);
-  else if (causePointer !== 0) cause = errorAt(causePointer, causeReference);
-  disown(reference);
+  const thrown = u32[slot * 2 + ErrorRequest.THROWN] as number;
+  const known: unknown = thrown === 0 ? recognise(pointer) : heldValue(thrown);
+  if (thrown !== 0 || known !== undefined) {
+    disown(causeReference);
+    disown(reference);
+    if (known instanceof Error) joinFrames(known, backtrace);
+    if (thrown === 0 && known instanceof TVMFFIError) (known as { backtrace: string }).backtrace = reversed(backtrace);
+    return known;
+  }
+  const cause = causePointer === 0 ? undefined : errorAt(causePointer, causeReference);
+  const made = makeFor(kind, message, reversed(backtrace), cause);
+  joinFrames(made, backtrace);
+  natives.set(made, adoptObject(pointer, Type.error, reference));
+  return remember(pointer, made);
+}
+
+function makeFor(kind: string, message: string, backtrace: string, cause: unknown): Error {
+  const registered = classes.get(kind);
+  if (registered === undefined) return new TVMFFIError(kind, message, { backtrace, cause });
+  return new registered(message, cause === undefined ? undefined : { cause });
+}
+
+function reversed(backtrace: string): string {
   const lines = backtrace.split('\n').filter((line) => line !== '');
-  return new TVMFFIError(kind, message, { backtrace: lines.reverse().join('\n'), cause });
+  return lines.reverse().join('\n');
 }
 
 /** The most causes that are passed to native code. Chains of causes may be cyclic. */
 const MAX_CAUSES = 16;
 
-/** Raises a JavaScript error on this thread, for the native caller. */
+/** Raises a thrown value on this thread, for the native caller. */
 export function raise(error: unknown): void {
-  raised = { pointer: raiseWithCauses(error, MAX_CAUSES), error };
+  const native = nativeOf(error);
+  if (native === undefined) raiseWithCauses(error, MAX_CAUSES);
+  else raiseAgain(native, error as Error);
 }
 
-/** Returns the address of the error. */
-function raiseWithCauses(error: unknown, left: number): number {
+function nativeOf(error: unknown): ObjectHandle | undefined {
+  return typeof error === 'object' && error !== null ? natives.get(error) : undefined;
+}
+
+/** Raises an error that came from native code, with the frames of the functions that it has passed since. */
+function raiseAgain(native: ObjectHandle, error: Error): void {
+  const slot = enter(ErrorRequest.WORDS);
+  f64[slot + ErrorRequest.OBJECT] = native.pointer;
+  const backtrace = backtraceOf(error);
+  u32[WireHeader.SLOT] = slot;
+  ffi.raiseAgain(backtrace);
+  leave(slot);
+}
+
+function raiseWithCauses(error: unknown, left: number): void {
   const { kind, message, backtrace } = describeError(error);
   const next = left === 0 ? null : causeOf(error);
   let cause: Referenced = { pointer: 0, reference: 0 };
   if (next !== null) {
-    raiseWithCauses(next, left - 1);
-    cause = moveRaised();
+    const native = natives.get(next);
+    if (native !== undefined) cause = { pointer: native.pointer, reference: 0 };
+    else {
+      raiseWithCauses(next, left - 1);
+      cause = moveRaised();
+    }
   }
+  const { number, pin } = hold(error);
   const slot = enter(ErrorRequest.WORDS);
   f64[slot + ErrorRequest.CAUSE] = cause.pointer;
+  f64[slot + ErrorRequest.PIN] = pin;
+  u32[slot * 2 + ErrorRequest.THROWN] = number;
   u32[WireHeader.SLOT] = slot;
   ffi.setRaised(kind, message, backtrace);
   leave(slot);
-  const pointer = f64[slot + ErrorRequest.OBJECT] as number;
   disown(cause.reference);
-  return pointer;
 }
 
 /** Makes a native error, with a reference. */
 export function makeError(error: unknown): Referenced {
-  raiseWithCauses(error, MAX_CAUSES);
+  raise(error);
   return moveRaised();
 }
 
@@ -118,17 +187,27 @@ function causeOf(error: unknown): Error | null {
   }
 }
 
+function backtraceOf(error: Error): string {
+  try {
+    return typeof error.stack === 'string' ? toBacktrace(error.stack) : '';
+  } catch {
+    return '';
+  }
+}
+
 /** Describes any thrown value for native code. A getter that throws must not throw from here. */
 function describeError(error: unknown): { kind: string; message: string; backtrace: string } {
   try {
+    if (!(error instanceof Error)) return { kind: 'RuntimeError', message: String(error), backtrace: '' };
+    const kind = registeredKind(error);
+    const message = String(error.message);
+    const backtrace = backtraceOf(error);
+    if (kind !== undefined) return { kind, message, backtrace };
     if (error instanceof TVMFFIError) {
-      const backtrace = error.backtrace.split('\n').reverse().join('\n');
-      return { kind: error.kind, message: error.message, backtrace };
+      return { kind: error.kind, message, backtrace: error.backtrace === '' ? backtrace : reversed(error.backtrace) };
     }
     // The tag, because native code knows Python's names of errors.
-    if (isDLPackError(error)) return { kind: error.tag, message: error.message, backtrace: '' };
-    if (error instanceof Error) return { kind: String(error.name), message: String(error.message), backtrace: '' };
-    return { kind: 'RuntimeError', message: String(error), backtrace: '' };
+    return { kind: isDLPackError(error) ? error.tag : String(error.name), message, backtrace };
   } catch {
     return {
       kind: 'RuntimeError',

@@ -84,7 +84,7 @@ export function registerGlobalFunc(name: string, fn: JavaScriptFunction, options
   ffi.setGlobal(name, isOverride);
   leave(slot);
   if (wire.i32[slot * 2 + ObjectRequest.STATUS] !== 0) throw takeRaised();
-  return wrapFunction(handle);
+  return wrapOnce(handle);
 }
 
 /** Removes a global function. Returns false if it did not exist. */
@@ -108,7 +108,13 @@ export function globalFuncNames(): string[] {
  */
 export function toFunction(fn: JavaScriptFunction): FFIFunction {
   library();
-  return wrapFunction(handleOfFunction(fn));
+  return wrapOnce(handleOfFunction(fn));
+}
+
+/** The JavaScript function for a native function, the same one as long as it is alive. */
+function wrapOnce(handle: ObjectHandle): FFIFunction {
+  const known = recognise(handle.pointer);
+  return known === undefined ? remember(handle.pointer, wrapFunction(handle)) : (known as FFIFunction);
 }
 
 function handleOfFunction(fn: JavaScriptFunction): ObjectHandle {

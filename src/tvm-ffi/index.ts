@@ -20,7 +20,7 @@ export type { JavaScriptFunction } from './callbacks.js';
 export type { FFIFunction } from './calls.js';
 export { CompileError, type Diagnostic } from './compile/error.js';
 export { type CommandLine, type CompileOptions, compile, compileLibrary } from './compile.js';
-export { TVMFFIError } from './errors.js';
+export { type ErrorClass, registerError, TVMFFIError } from './errors.js';
 export {
   type GetGlobalOptions,
   getGlobalFunc,
@@ -60,6 +60,7 @@ export {
   Dict,
   FFIObject,
   List,
+  Opaque,
   OpaquePointer,
   RValue,
   Shape,

@@ -191,6 +191,15 @@ export class RValue {
   }
 }
 
+/** Passes any JavaScript value as an object that native code can only hold and pass on. It comes back as that value. */
+export class Opaque {
+  readonly value: unknown;
+
+  constructor(value: unknown) {
+    this.value = value;
+  }
+}
+
 /** Reads the private handle of an {@link FFIObject}. For this module's other files. */
 export let handleOf: (object: FFIObject) => ObjectHandle;
 

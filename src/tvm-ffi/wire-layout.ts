@@ -83,13 +83,13 @@ export const enum TensorObjectRequest {
   WORDS = 12,
 }
 
-/** A native function that calls JavaScript. */
-export const enum CallbackMakeRequest {
+/** A native function or object for a JavaScript value. */
+export const enum HostRequest {
   OBJECT = 0, // u64: the address of an object
-  PIN = 1, // f64: the number that onRelease gets when native code has released the function
+  PIN = 1, // f64: the number that onRelease gets when native code has released the value
   STATUS = 4, // i32: 0, or -1 when an error is raised on this thread
   REFERENCE = 5, // u32: the number of a reference in the table of the context; 0: none
-  CALLBACK = 6, // u32: the number of the JavaScript function
+  NUMBER = 6, // u32: the number of the JavaScript value
   WORDS = 4,
 }
 
@@ -97,9 +97,11 @@ export const enum CallbackMakeRequest {
 export const enum ErrorRequest {
   OBJECT = 0, // u64: the address of an object
   CAUSE = 1, // u64: the address of its cause; 0: none
-  REFERENCE = 4, // u32: the number of a reference in the table of the context; 0: none
-  CAUSE_REFERENCE = 5, // u32: the number of a reference to the cause
-  WORDS = 4,
+  PIN = 2, // f64: the number that onRelease gets when native code has released the thrown value
+  REFERENCE = 6, // u32: the number of a reference in the table of the context; 0: none
+  CAUSE_REFERENCE = 7, // u32: the number of a reference to the cause
+  THROWN = 8, // u32: the number of the value that JavaScript threw; 0: none
+  WORDS = 6,
 }
 
 /** Values for a batch, which is made for the number 0. */

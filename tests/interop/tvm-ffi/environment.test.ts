@@ -3,7 +3,7 @@ import { addressOf, exchangeApi } from 'dlpack/native';
 import { currentStream, DataType, type FFIFunction, loadModule, Shape, setAllocator, withStream } from 'dlpack/tvm-ffi';
 import { equal, ok, throws } from '../../assert.js';
 import { testWith } from '../../harness.js';
-import { ffiMissing, kernelsMissing, kernelsPath, probe, raises } from './peer.js';
+import { caught, ffiMissing, kernelsMissing, kernelsPath, probe, raises } from './peer.js';
 
 testWith(ffiMissing, 'withStream sets the stream of a device and puts the one before back', () => {
   equal(currentStream('cuda:1'), 0n);
@@ -73,13 +73,14 @@ testWith(kernelsMissing, 'kernels allocate from JavaScript', () => {
     equal([y.shape, y.dtype, made.length], [[2, 3], 'int16', 1]);
     equal(addressOf(y), addressOf(made[0] as Tensor));
     equal(addressOf(Tensor.fromEnvAlloc([2], 'int16')), addressOf(made[1] as Tensor));
+    const refused = new RangeError('no memory today');
     setAllocator(() => {
-      throw new RangeError('no memory today');
+      throw refused;
     });
-    raises('RangeError', 'no memory today', () => probe('allocate')(new Shape([1]), new DataType('int8')));
+    equal(caught(() => probe('allocate')(new Shape([1]), new DataType('int8'))) === refused, true);
     setAllocator((() => 5) as never);
-    raises('TypeError', 'a Tensor', () => probe('allocate')(new Shape([1]), new DataType('int8')));
-    raises('TypeError', 'a Tensor', () => Tensor.fromEnvAlloc([2], 'int16'));
+    throws('TypeError', 'a Tensor', () => probe('allocate')(new Shape([1]), new DataType('int8')));
+    throws('TypeError', 'a Tensor', () => Tensor.fromEnvAlloc([2], 'int16'));
     // Kernels write what they asked for.
     for (const wrong of [
       () => Tensor.zeros([1], 'float32'),
@@ -88,7 +89,7 @@ testWith(kernelsMissing, 'kernels allocate from JavaScript', () => {
       () => Tensor.wrap(new Float32Array(4), { readonly: true }),
     ]) {
       setAllocator(wrong);
-      raises('BufferError', 'a writable row-major tensor of float32 [4]', () => iota(4));
+      throws('BufferError', 'a writable row-major tensor of float32 [4]', () => iota(4));
     }
     setAllocator(allocatorAddress());
     equal(Tensor.fromEnvAlloc([2, 3], 'float64').nbytes, 48);

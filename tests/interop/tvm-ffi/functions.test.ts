@@ -86,37 +86,6 @@ testWith(ffiMissing, 'calls nest as deep as the frame allows, then fail', () => 
   equal(countDown(3), 3);
 });
 
-testWith(ffiMissing, 'errors of JavaScript cross native code and come back as the cause', () => {
-  const apply = testing('apply');
-  const thrown = new RangeError('too far');
-  const error = raises('RangeError', 'too far', () =>
-    apply(() => {
-      throw thrown;
-    }),
-  );
-  equal(error.cause === thrown, true);
-  raises('KeyError', 'by kind', () =>
-    apply(() => {
-      throw new TVMFFIError('KeyError', 'by kind');
-    }),
-  );
-  raises('RuntimeError', 'just text', () =>
-    apply(() => {
-      throw 'just text';
-    }),
-  );
-  raises('RuntimeError', 'cannot be read', () =>
-    apply(() => {
-      throw {
-        toString() {
-          throw new Error('hostile');
-        },
-      };
-    }),
-  );
-  raises('TypeError', 'Promise', () => apply(async () => 1));
-});
-
 testWith(ffiMissing, 'errors of native code have a kind, a message and a backtrace', () => {
   const error = raises('ValueError', 'as asked', () => testing('test_raise_error')('ValueError', 'as asked'));
   equal([error.name, error.tag], ['TVMFFIError', 'TVMFFIError']);
@@ -151,18 +120,6 @@ testWith(kernelsMissing, 'errors of JavaScript reach native code with their caus
     },
   });
   equal(causesOf(hostile), ['Error: hostile']);
-  // As a value, and back.
-  const error = testing('echo')(new TVMFFIError('ValueError', 'outer', { cause: inner, backtrace: 'a\nb' }));
-  ok(error instanceof TVMFFIError && error.cause instanceof TVMFFIError);
-  equal([error.backtrace, error.cause.kind, error.cause.message], ['a\nb', 'RangeError', 'inner']);
-  // What comes back to JavaScript is what was thrown.
-  const thrown = new Error('outer', { cause: inner });
-  const back = raises('Error', 'outer', () =>
-    testing('apply')(() => {
-      throw thrown;
-    }),
-  );
-  equal([back.cause === thrown, thrown.cause === inner], [true, true]);
 });
 
 testWith(kernelsMissing, 'a call from another thread fails there and says why', () => {

@@ -42,6 +42,16 @@ export function testing(name: string): FFIFunction {
   return getGlobalFunc(`testing.${name}`);
 }
 
+/** What the action throws; null when it throws nothing. */
+export function caught(action: () => unknown): unknown {
+  try {
+    action();
+  } catch (error) {
+    return error;
+  }
+  return null;
+}
+
 /** The action throws a TVMFFIError of this kind whose message contains `text`. Returns it. */
 export function raises(kind: string, text: string, action: () => unknown): TVMFFIError {
   let returned: unknown;

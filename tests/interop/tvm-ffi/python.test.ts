@@ -20,7 +20,7 @@ import { equal, ok } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { collectUntil, testWith } from '../../harness.js';
 import { probe as probePython, py, value } from '../python/available.js';
-import { kernelsMissing, kernelsPath, probe, probePath, raises, testing } from './peer.js';
+import { caught, kernelsMissing, kernelsPath, probe, probePath, raises, testing } from './peer.js';
 
 const tvmFfi = probePython('tvm_ffi');
 const torch = probePython('torch');
@@ -275,6 +275,27 @@ tvm_ffi.register_global_func("dlpack.test.fail", fail)
   });
   const thrower = tvmFfi.module.get_global_func('dlpack.test.throw');
   raisesInPython('ValueError', 'of JavaScript', () => thrower('ValueError'));
+  // Python's traceback has the frames of JavaScript, and what passes Python comes back as itself.
+  const originals: Error[] = [];
+  const throwInJavaScript = registerGlobalFunc('dlpack.test.original', function innermost() {
+    const original = new RangeError('kept');
+    originals.push(original);
+    throw original;
+  });
+  py.exec(`
+import traceback, tvm_ffi
+def passing(f): return f()
+def text(f):
+  try: f()
+  except Exception as error: return type(error).__name__ + " " + "".join(traceback.format_exception(error))
+tvm_ffi.register_global_func("dlpack.test.passing", passing)
+tvm_ffi.register_global_func("dlpack.test.text", text)
+`);
+  const text = getGlobalFunc('dlpack.test.text')(throwInJavaScript) as string;
+  ok(/^RuntimeError [\s\S]*python\.test\.[jt]s", line \d+, in innermost/.test(text), text);
+  const kept = caught(() => getGlobalFunc('dlpack.test.passing')(throwInJavaScript)) as Error;
+  ok(kept instanceof RangeError && kept === originals.at(-1));
+  ok(/innermost[\s\S]*at passing \(/.test(kept.stack ?? ''), kept.stack);
   // Python's exception, through JavaScript, back in Python.
   registerGlobalFunc('dlpack.test.pass_on', () => getGlobalFunc('dlpack.test.fail')());
   raisesInPython('KeyError', 'of Python', () => tvmFfi.module.get_global_func('dlpack.test.pass_on')());

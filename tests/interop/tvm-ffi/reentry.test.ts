@@ -51,7 +51,7 @@ function everything(): void {
       throw new TVMFFIError('ValueError', 'inside', { cause: new Error('deeper') });
     }),
   );
-  ok((echo(new RangeError('a value')) as TVMFFIError).kind === 'RangeError');
+  ok(echo(new RangeError('a value')) instanceof RangeError);
   equal(
     withStream('cuda:3', 9n, () => currentStream('cuda:3')),
     9n,
@@ -136,8 +136,8 @@ testWith(kernelsMissing, 'in callbacks, their results and their errors', () => {
     ),
     ['an argument of a callback', x, [1, 2], 'result'],
   );
-  const error = raises('Error', 'a message that is computed', () =>
-    testing('apply')(() => {
+  equal(
+    probe('causes_of')(() => {
       throw Object.defineProperty(new Error(), 'message', {
         get: () => {
           everything();
@@ -145,8 +145,8 @@ testWith(kernelsMissing, 'in callbacks, their results and their errors', () => {
         },
       });
     }),
+    ['Error: a message that is computed'],
   );
-  ok(error.cause instanceof Error);
   equal(
     probe('call_with_many')((...args: number[]) => {
       everything();

@@ -263,6 +263,6 @@ testWith(kernelsMissing, 'objects that stand for another value', () => {
   const loop = { [TVM_FFI_VALUE]: () => loop };
   throws('TypeError', 'without that method', () => echo(loop));
   throws('TypeError', 'the address of an object', () => echo({ [TVM_FFI_OBJECT]: () => 5 }));
-  const error = echo(new RangeError('too far')) as TVMFFIError;
-  equal([error.kind, error.message], ['RangeError', 'too far']);
+  const error = new RangeError('too far');
+  ok(echo(error) === error);
 });

@@ -53,6 +53,8 @@ SAME(TVMFFISeqCell, data);
 SAME(TVMFFISeqCell, size);
 SAME(TVMFFISeqCell, capacity);
 SAME(TVMFFISeqCell, data_deleter);
+SAME_VALUE(kTVMFFIBacktraceUpdateModeReplace);
+SAME_VALUE(kTVMFFIBacktraceUpdateModeAppend);
 SAME_SIZE(TVMFFIErrorCell);
 SAME(TVMFFIErrorCell, kind);
 SAME(TVMFFIErrorCell, message);

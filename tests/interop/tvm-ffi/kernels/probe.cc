@@ -131,6 +131,21 @@ static void FailWithCause(ffi::String inner, ffi::String outer) {
   throw ffi::Error("ValueError", std::string(outer), "", cause, std::nullopt);
 }
 // The kinds and messages of the error that a function raises, and of its causes.
+// The error that a function throws.
+static ffi::Error ErrorOf(ffi::Function function) {
+  try {
+    function();
+  } catch (const ffi::Error& error) {
+    return error;
+  }
+  return ffi::Error("InternalError", "nothing was thrown", "");
+}
+
+static ffi::String BacktraceOf(ffi::Function function) {
+  const ffi::Error error = ErrorOf(function);
+  return ffi::String(error.get()->backtrace.data, error.get()->backtrace.size);
+}
+
 static ffi::Array<ffi::String> CausesOf(ffi::Function function) {
   ffi::Array<ffi::String> texts;
   try {
@@ -227,4 +242,6 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(library_address, LibraryAddress);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(call_then_return, CallThenReturn);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(invoke_times, InvokeTimes);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(causes_of, CausesOf);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(backtrace_of, BacktraceOf);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(error_of, ErrorOf);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(call_with_borrowed, CallWithBorrowed);

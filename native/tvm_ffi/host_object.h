@@ -1,0 +1,27 @@
+// JavaScript values that native code holds: functions that it can call, and objects that it can only pass on.
+#ifndef DLPACK_NODE_TVM_FFI_HOST_OBJECT_H_
+#define DLPACK_NODE_TVM_FFI_HOST_OBJECT_H_
+
+#include "context.h"
+
+namespace dlpack {
+namespace tvm_ffi {
+
+struct HostValue {
+  uint64_t serial;  // of the context that made it
+  uint32_t number;  // of the value in JavaScript's table
+  Storage* pin;     // its release tells JavaScript to forget the value
+};
+
+// A TVM-FFI object with one reference for a value of JavaScript; NULL when out of memory. `pin` is the number that
+// onRelease gets.
+TVMFFIObject* CreateHostFunction(Context* self, uint32_t number, double pin);
+TVMFFIObject* CreateHostObject(Context* self, uint32_t number, double pin);
+
+// The value of an object that this context made; NULL for any other object.
+const HostValue* HostValueOf(const Context* self, const TVMFFIObject* object);
+
+}  // namespace tvm_ffi
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_TVM_FFI_HOST_OBJECT_H_

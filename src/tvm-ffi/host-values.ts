@@ -1,0 +1,31 @@
+/**
+ * JavaScript values that native code holds, by number. A value stays here until native code has released its last
+ * reference to the object that was made for it.
+ *
+ * @module
+ */
+
+import { pin } from '../native/pins.js';
+
+/** The number of the allocator function. Other values count from 1. native/tvm_ffi/callback.h has the same. */
+export const ALLOCATOR = 0;
+
+const values: unknown[] = [undefined];
+const freeNumbers: number[] = [];
+
+function forget(number: number): void {
+  values[number] = undefined;
+  freeNumbers.push(number);
+}
+
+/** Numbers for a value that native code is about to hold: its own, and that of the pin whose release frees it. */
+export function hold(value: unknown): { number: number; pin: number } {
+  const number = freeNumbers.pop() ?? values.length;
+  values[number] = value;
+  return { number, pin: pin(() => forget(number)) };
+}
+
+/** The value with a number; undefined when native code has released it. */
+export function heldValue(number: number): unknown {
+  return values[number];
+}
