@@ -51,6 +51,7 @@ napi_value WriteFrom(napi_env env, napi_callback_info info);
 napi_value Trim(napi_env env, napi_callback_info info);
 
 // convert/binding.cc
+napi_value Copy(napi_env env, napi_callback_info info);
 napi_value Convert(napi_env env, napi_callback_info info);
 napi_value ConvertAsync(napi_env env, napi_callback_info info);
 

@@ -68,19 +68,38 @@ static Storage* MakeLarge(uint64_t nbytes, bool is_zeroed) {
   return storage;
 }
 
-static Storage* MakeStorage(uint64_t nbytes, bool is_zeroed) {
+static void DestroySmall(Storage* self) {
+  ThreadCache* cache = this_thread;
+  Count(cache, counts.bytes, -static_cast<int64_t>(self->nbytes));
+  Count(cache, counts.storages, -1);
+  GiveDataBlockBack(cache, self->data);
+  GiveBlockBack(cache, kSmallBlock, self);
+}
+
+static Storage* MakeSmall(uint64_t nbytes) {
+  ThreadCache* cache = this_thread;
+  void* data = AllocateDataBlock(cache);
+  Storage* storage = data == nullptr ? nullptr : WrapStorage(data, nbytes, DestroySmall, nullptr, 0, cache);
+  if (storage == nullptr && data != nullptr) GiveDataBlockBack(cache, data);
+  return storage;
+}
+
+static Storage* MakeStorage(uint64_t nbytes) {
   void* data = nbytes == 0 ? empty_block : platform::AllocateMemory(static_cast<size_t>(nbytes));
   if (data == nullptr) return nullptr;
   Storage* storage = WrapStorage(data, nbytes, DestroyOwned, nullptr, 0);
   if (storage == nullptr && nbytes > 0) platform::FreeMemory(data);
-  if (storage != nullptr && is_zeroed) memset(data, 0, static_cast<size_t>(nbytes));
   return storage;
 }
 
 Storage* AllocateStorage(uint64_t nbytes, bool is_zeroed) {
   if (nbytes > SIZE_MAX) return nullptr;
-  Storage* storage = nbytes >= kLargeBlockSize ? MakeLarge(nbytes, is_zeroed) : MakeStorage(nbytes, is_zeroed);
+  const bool is_large = nbytes >= kLargeBlockSize;
+  Storage* storage = is_large                             ? MakeLarge(nbytes, is_zeroed)
+                     : nbytes > 0 && nbytes <= kDataBlock ? MakeSmall(nbytes)
+                                                          : MakeStorage(nbytes);
   if (storage == nullptr) return nullptr;
+  if (is_zeroed && !is_large) memset(storage->data, 0, static_cast<size_t>(nbytes));
   Count(counts.storages, 1);
   Count(counts.bytes, static_cast<int64_t>(nbytes));
   return storage;

@@ -43,6 +43,11 @@ void CloseThreadCache(ThreadCache* cache) {
   this_thread = nullptr;
   FreeAll(&cache->small);
   FreeAll(&cache->large);
+  while (cache->data.first != nullptr) {
+    FreeBlock* block = cache->data.first;
+    cache->data.first = block->next;
+    platform::FreeMemory(block);
+  }
   {
     LockScope scope(&caches_lock);
     ThreadCache** at = &caches;

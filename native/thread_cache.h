@@ -9,6 +9,8 @@
 
 #include <atomic>
 
+#include "platform/platform.h"
+
 namespace dlpack {
 
 // Counts of live objects in this process, or one thread's share of them.
@@ -35,6 +37,7 @@ struct FreeList {
 
 static const size_t kSmallBlock = 72;      // a Storage; malloc takes 80 bytes for it, as for 64
 static const size_t kLargeBlock = 192;     // a managed tensor of a few axes
+static const size_t kDataBlock = 256;      // the elements of a small tensor, aligned to as many bytes
 static const uint32_t kKeptBlocks = 1024;  // of each size; more than a burst of exchanges needs at a time
 
 struct ThreadCache {
@@ -42,6 +45,7 @@ struct ThreadCache {
   Counts counts;      // written by this thread alone
   FreeList small;
   FreeList large;
+  FreeList data;
   uint32_t environments;  // JavaScript environments of this thread
   bool is_returning;      // python::ReturnScope
 };
@@ -91,6 +95,23 @@ inline void GiveBlockBack(ThreadCache* cache, size_t size, void* pointer) {
   block->next = list->first;
   list->first = block;
   ++list->length;
+}
+
+// A block of kDataBlock bytes, as above; NULL when out of memory.
+inline void* AllocateDataBlock(ThreadCache* cache) {
+  FreeBlock* block = cache == nullptr ? nullptr : cache->data.first;
+  if (block == nullptr) return platform::AllocateMemory(kDataBlock);
+  cache->data.first = block->next;
+  --cache->data.length;
+  return block;
+}
+
+inline void GiveDataBlockBack(ThreadCache* cache, void* pointer) {
+  if (cache == nullptr || cache->data.length >= kKeptBlocks) return platform::FreeMemory(pointer);
+  FreeBlock* block = static_cast<FreeBlock*>(pointer);
+  block->next = cache->data.first;
+  cache->data.first = block;
+  ++cache->data.length;
 }
 
 }  // namespace dlpack

@@ -284,6 +284,35 @@ struct alignas(8) TracesResult {
 static_assert(offsetof(TracesResult, count) == 0);
 static_assert(sizeof(TracesResult) == 8);
 
+// New memory with the elements of contiguous memory, converted.
+struct alignas(8) CopyRequest {
+  // a Status, written by native code
+  int32_t status;
+  // a storage in the table of the instance
+  uint32_t handle;
+  // the storage that is read
+  uint32_t from_handle;
+  // the packed dtype that is read
+  uint32_t from_type;
+  // the packed dtype that is written
+  uint32_t to_type;
+  // how many threads may run it
+  int32_t threads;
+  // bytes from the start to the first element that is read
+  double from_byte;
+  // how many elements
+  double count;
+};
+static_assert(offsetof(CopyRequest, status) == 0);
+static_assert(offsetof(CopyRequest, handle) == 4);
+static_assert(offsetof(CopyRequest, from_handle) == 8);
+static_assert(offsetof(CopyRequest, from_type) == 12);
+static_assert(offsetof(CopyRequest, to_type) == 16);
+static_assert(offsetof(CopyRequest, threads) == 20);
+static_assert(offsetof(CopyRequest, from_byte) == 24);
+static_assert(offsetof(CopyRequest, count) == 32);
+static_assert(sizeof(CopyRequest) == 40);
+
 // A pass of src/values/pass.ts: elements of one side into the other.
 struct alignas(8) ConvertRequest {
   // 1 when the pass ran, written by native code

@@ -19,6 +19,7 @@ import { type Descriptor, Flag } from './storage/descriptor.js';
 import { allocateWith, getEnvAllocator, type NDAllocator } from './storage/nd-alloc.js';
 import { HeapStorage } from './storage/storage.js';
 import { convertElements, convertElementsAsync } from './values/convert.js';
+import { convertedCopy } from './values/copy.js';
 import { elementCodec } from './values/element.js';
 import { measureNested, type NestedDType, type NestedSource, visitNested } from './values/nested.js';
 import { derive, descriptorOf, needsCopy, setMakeOwner, TensorView, takeDescriptor } from './view.js';
@@ -124,8 +125,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     if (source instanceof TensorView) {
       const from = descriptorOf(source);
       const dtype = options.dtype === undefined ? from.dtype : parseDType(options.dtype);
-      const copy = allocateLike(from.shape, dtype, from.flags & Flag.subBytePadded, from.device);
-      return written(copy, options.shape, () => convertElements(from, copy));
+      return written(convertedCopy(from, dtype), options.shape, () => {});
     }
     const natural = dtypeOfArray(source);
     if (natural !== undefined) {
@@ -248,7 +248,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
 
   /** The values converted to another dtype, in new memory, by the rules of docs/concepts/values.md. */
   astype<E extends DType>(dtype: E): Tensor<E> {
-    return Tensor.from(this as TensorView, { dtype: parseDType(dtype).name as E });
+    return new Tensor<E>(convertedCopy(descriptorOf(this), parseDType(dtype)));
   }
 
   /** As `astype`, without blocking the event loop. The tensor may be disposed meanwhile, but not written. */
@@ -258,7 +258,8 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
 
   /** A row-major copy of the elements in new memory. */
   copy(): Tensor<D> {
-    return Tensor.from(this as TensorView<D>);
+    const descriptor = descriptorOf(this);
+    return new Tensor<D>(convertedCopy(descriptor, descriptor.dtype));
   }
 
   /** As `copy`, without blocking the event loop. */

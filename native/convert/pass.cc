@@ -310,6 +310,11 @@ void RunPass(const Pass& pass) {
   job.to_step = job.last < 0 ? pass.to_bits : pass.to_step[job.last];
   job.from_is_dense = job.from_step == static_cast<int64_t>(job.kernel.from_size) * 8;
   job.to_is_dense = pass.to_bits >= 8 && job.to_step == pass.to_bits;
+  if (pass.ndim <= 1 && job.length <= static_cast<int64_t>(kBlock) && job.from_is_dense && job.to_is_dense &&
+      pass.from_bit % 8 == 0) {
+    return Apply(job.kernel, job.kernel.first, pass.from + pass.from_bit / 8, pass.to + pass.to_bit / 8,
+                 static_cast<size_t>(job.length));
+  }
   job.across = FindAcross(pass, job.last);
   job.strip = kTile;
   job.strips = job.across < 0 ? 1 : (pass.shape[job.across] + job.strip - 1) / job.strip;

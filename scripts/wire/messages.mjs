@@ -154,6 +154,20 @@ const core = [
     fields: [['count', 'f64', 'how many, also when the array has less room']],
   },
   {
+    name: 'CopyRequest',
+    comment: 'New memory with the elements of contiguous memory, converted.',
+    fields: [
+      status,
+      handle,
+      ['fromHandle', 'u32', 'the storage that is read'],
+      ['fromType', 'u32', 'the packed dtype that is read'],
+      ['toType', 'u32', 'the packed dtype that is written'],
+      ['threads', 'i32', 'how many threads may run it'],
+      ['fromByte', 'f64', 'bytes from the start to the first element that is read'],
+      ['count', 'f64', 'how many elements'],
+    ],
+  },
+  {
     name: 'ConvertRequest',
     comment: 'A pass of src/values/pass.ts: elements of one side into the other.',
     fields: [

@@ -8,7 +8,7 @@ import type { DeviceInfo } from '../device.js';
 import { ArgumentValueError } from '../errors.js';
 import type { Backend } from '../storage/backend.js';
 import { bufferLength, type Storage } from '../storage/storage.js';
-import { convert, convertAsync, overlaps } from './convert.js';
+import { convert, convertAsync, copy, overlaps } from './convert.js';
 import { exportExternal, storageAddress } from './export.js';
 import { hostSharing } from './host-sharing.js';
 import { importExternal } from './import.js';
@@ -47,6 +47,7 @@ export const nativeBackend: Backend = {
   addressOf: storageAddress,
   importExternal,
   exportExternal,
+  copy,
   convert,
   convertAsync,
   sharing: hostSharing,

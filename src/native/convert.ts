@@ -5,14 +5,16 @@
  */
 
 import { availableParallelism } from 'node:os';
+import type { DTypeInfo } from '../dtype.js';
 import { BufferError } from '../errors.js';
 import type { Pass } from '../storage/backend.js';
 import { BufferStorage, type Storage } from '../storage/storage.js';
 import { storageAddress } from './export.js';
 import { native } from './load.js';
 import { NativeStorage } from './native-storage.js';
+import { errorOf } from './status.js';
 import { enter, leave, wire } from './wire.js';
-import { ConvertRequest, WireHeader } from './wire-layout.js';
+import { ConvertRequest, CopyRequest, Status, WireHeader } from './wire-layout.js';
 
 const { f64, i32, u32 } = wire;
 
@@ -44,6 +46,28 @@ function enterConvert(pass: Pass, source: Storage, target: Storage): number {
   }
   u32[WireHeader.SLOT] = slot;
   return slot;
+}
+
+/** New memory with converted elements; null for JavaScript memory, and for types that need another way. */
+export function copy(source: Storage, fromByte: number, from: DTypeInfo, to: DTypeInfo, count: number): Storage | null {
+  if (!(source instanceof NativeStorage)) return null;
+  const binding = native();
+  const slot = enter(CopyRequest.WORDS);
+  const half = slot * 2;
+  u32[half + CopyRequest.FROM_HANDLE] = source.handle;
+  u32[half + CopyRequest.FROM_TYPE] = from.packed;
+  u32[half + CopyRequest.TO_TYPE] = to.packed;
+  i32[half + CopyRequest.THREADS] = threads;
+  f64[slot + CopyRequest.FROM_BYTE] = fromByte;
+  f64[slot + CopyRequest.COUNT] = count;
+  u32[WireHeader.SLOT] = slot;
+  binding.copy();
+  leave(slot);
+  const status = i32[half + CopyRequest.STATUS] as number;
+  const nbytes = (count * to.bits) / 8;
+  if (status === Status.ok) return new NativeStorage(u32[half + CopyRequest.HANDLE] as number, nbytes, false);
+  if (status === Status.outOfMemory) throw errorOf(status, nbytes);
+  return null;
 }
 
 function bytesOf(storage: Storage): Uint8Array | undefined {

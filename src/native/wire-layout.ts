@@ -167,6 +167,19 @@ export const enum TracesResult {
   WORDS = 2,
 }
 
+/** New memory with the elements of contiguous memory, converted. */
+export const enum CopyRequest {
+  STATUS = 0, // i32: a Status, written by native code
+  HANDLE = 1, // u32: a storage in the table of the instance
+  FROM_HANDLE = 2, // u32: the storage that is read
+  FROM_TYPE = 3, // u32: the packed dtype that is read
+  TO_TYPE = 4, // u32: the packed dtype that is written
+  THREADS = 5, // i32: how many threads may run it
+  FROM_BYTE = 3, // f64: bytes from the start to the first element that is read
+  COUNT = 4, // f64: how many elements
+  WORDS = 6,
+}
+
 /** A pass of src/values/pass.ts: elements of one side into the other. */
 export const enum ConvertRequest {
   IS_DONE = 0, // u32: 1 when the pass ran, written by native code

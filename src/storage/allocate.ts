@@ -70,7 +70,8 @@ export function allocateLike(
   return rowMajor(storage, dtype, device, shape, kept);
 }
 
-function rowMajor(
+/** A descriptor over row-major memory. */
+export function rowMajor(
   storage: Storage,
   dtype: DTypeInfo,
   device: DeviceInfo,

@@ -35,6 +35,8 @@ export interface Backend {
   addressOf(storage: Storage): bigint;
   /** A type-tagged native external with its own reference, or null when the memory has no stable address. */
   exportExternal(descriptor: Descriptor): unknown;
+  /** New memory with `count` contiguous elements, converted; null, with nothing allocated, if it is not supported. */
+  copy(source: Storage, fromByte: number, from: DTypeInfo, to: DTypeInfo, count: number): Storage | null;
   /** Runs one pass of a copy or cast. Returns false, with nothing written, if it is not supported. */
   convert?(pass: Pass, source: Storage, target: Storage): boolean;
   /** As `convert`, on another thread, or null. The caller keeps both storages until the promise settles. */

@@ -4,16 +4,41 @@
  * @module
  */
 
+import { cpu, type DeviceInfo } from '../device.js';
 import { type DTypeInfo, dtypeFromCode, TypeCode } from '../dtype.js';
-import { allocateLike } from '../storage/allocate.js';
+import { allocateLike, rowMajor } from '../storage/allocate.js';
+import { getBackend } from '../storage/backend.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
 import { convertElements } from './convert.js';
 
 /** A row-major copy in new memory, flagged as a copy, by default on the same device. */
 export function copyDescriptor(source: Descriptor, device = source.device): Descriptor {
-  const copy = allocateLike(source.shape, source.dtype, (source.flags & Flag.subBytePadded) | Flag.isCopied, device);
+  return copyInTwoSteps(source, source.dtype, Flag.isCopied, device);
+}
+
+/** The elements converted to a dtype, row-major in new memory on the same device. */
+export function convertedCopy(source: Descriptor, dtype: DTypeInfo): Descriptor {
+  return copyInOneStep(source, dtype) ?? copyInTwoSteps(source, dtype, 0, source.device);
+}
+
+/** One native call allocates and converts contiguous elements of whole bytes; null for all others. */
+function copyInOneStep(source: Descriptor, dtype: DTypeInfo): Descriptor | null {
+  const from = source.dtype;
+  if (source.device !== cpu || !isPlain(from) || !isPlain(dtype) || !source.isContiguous) return null;
+  const { size } = source;
+  if (size === 0) return null;
+  const storage = getBackend()?.copy(source.storage, source.bitOffset / 8, from, dtype, size);
+  return storage == null ? null : rowMajor(storage, dtype, cpu, source.shape, 0);
+}
+
+function isPlain({ lanes, isSubByte, code }: DTypeInfo): boolean {
+  return lanes === 1 && !isSubByte && code !== TypeCode.complex;
+}
+
+function copyInTwoSteps(source: Descriptor, dtype: DTypeInfo, flags: number, device: DeviceInfo): Descriptor {
+  const copy = allocateLike(source.shape, dtype, (source.flags & Flag.subBytePadded) | flags, device);
   try {
-    convertElements(source, copy);
+    if (copy.size > 0) convertElements(source, copy);
     return copy;
   } catch (error) {
     copy.storage.release();
