@@ -20,6 +20,7 @@ static const Export kExports[] = {
     {"detachBuffer", DetachBuffer},
     {"readInto", ReadInto},
     {"writeFrom", WriteFrom},
+    {"takeStaged", TakeStaged},
     {"copy", Copy},
     {"convert", Convert},
     {"convertAsync", ConvertAsync},

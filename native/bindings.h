@@ -48,6 +48,7 @@ napi_value CreateBuffer(napi_env env, napi_callback_info info);
 napi_value DetachBuffer(napi_env env, napi_callback_info info);
 napi_value ReadInto(napi_env env, napi_callback_info info);
 napi_value WriteFrom(napi_env env, napi_callback_info info);
+napi_value TakeStaged(napi_env env, napi_callback_info info);
 napi_value Trim(napi_env env, napi_callback_info info);
 
 // convert/binding.cc

@@ -144,6 +144,33 @@ static napi_value CopyBytes(napi_env env, napi_callback_info info, bool out) {
 napi_value ReadInto(napi_env env, napi_callback_info info) { return CopyBytes(env, info, true); }
 napi_value WriteFrom(napi_env env, napi_callback_info info) { return CopyBytes(env, info, false); }
 
+// Copies bytes from the wire into a storage, which it allocates first where there is none.
+napi_value TakeStaged(napi_env env, napi_callback_info info) {
+  Instance* self = InstanceOf(env, info);
+  StageRequest* request = MessageOf<StageRequest>(self);
+  const char* bytes = reinterpret_cast<const char*>(request + 1);
+  const double room = static_cast<double>(reinterpret_cast<const char*>(self->words + kWireWords) - bytes);
+  const bool is_new = request->handle == 0;
+  request->status = kNapi;
+  if (!IsSize(request->nbytes) || !IsSize(request->offset) || !IsSize(request->count) || request->count > room) {
+    return nullptr;
+  }
+  const uint64_t offset = static_cast<uint64_t>(request->offset);
+  const uint64_t count = static_cast<uint64_t>(request->count);
+  Storage* storage = is_new ? AllocateStorage(static_cast<uint64_t>(request->nbytes)) : GetHeld(self, request->handle);
+  if (storage == nullptr) {
+    request->status = is_new ? kOutOfMemory : kConsumed;
+    return nullptr;
+  }
+  const bool fits = offset + count <= storage->nbytes;
+  if (fits) memcpy(static_cast<char*>(storage->data) + offset, bytes, static_cast<size_t>(count));
+  if (is_new && !fits) ReleaseStorage(storage);
+  if (!fits) return nullptr;
+  if (is_new) request->handle = Hold(self, storage, true);
+  request->status = request->handle == 0 ? kOutOfMemory : kOk;
+  return nullptr;
+}
+
 napi_value Trim(napi_env env, napi_callback_info info) {
   TrimRequest* request = MessageOf<TrimRequest>(InstanceOf(env, info));
   const bool is_idle = request->is_idle != 0;

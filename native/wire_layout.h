@@ -284,6 +284,26 @@ struct alignas(8) TracesResult {
 static_assert(offsetof(TracesResult, count) == 0);
 static_assert(sizeof(TracesResult) == 8);
 
+// Bytes for a storage. They follow the message.
+struct alignas(8) StageRequest {
+  // a Status, written by native code
+  int32_t status;
+  // the storage; 0: a new one, whose handle native code writes
+  uint32_t handle;
+  // the size of a new storage
+  double nbytes;
+  // where the bytes go in the storage
+  double offset;
+  // how many bytes
+  double count;
+};
+static_assert(offsetof(StageRequest, status) == 0);
+static_assert(offsetof(StageRequest, handle) == 4);
+static_assert(offsetof(StageRequest, nbytes) == 8);
+static_assert(offsetof(StageRequest, offset) == 16);
+static_assert(offsetof(StageRequest, count) == 24);
+static_assert(sizeof(StageRequest) == 32);
+
 // New memory with the elements of contiguous memory, converted.
 struct alignas(8) CopyRequest {
   // a Status, written by native code

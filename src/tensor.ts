@@ -20,8 +20,8 @@ import { allocateWith, getEnvAllocator, type NDAllocator } from './storage/nd-al
 import { HeapStorage } from './storage/storage.js';
 import { convertElements, convertElementsAsync } from './values/convert.js';
 import { convertedCopy } from './values/copy.js';
-import { elementCodec } from './values/element.js';
-import { measureNested, type NestedDType, type NestedSource, visitNested } from './values/nested.js';
+import { measureNested, type NestedDType, type NestedSource } from './values/nested.js';
+import { writeNested } from './values/write-nested.js';
 import { derive, descriptorOf, needsCopy, setMakeOwner, TensorView, takeDescriptor } from './view.js';
 import { reshapeLayout } from './view-layout.js';
 
@@ -125,7 +125,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     if (source instanceof TensorView) {
       const from = descriptorOf(source);
       const dtype = options.dtype === undefined ? from.dtype : parseDType(options.dtype);
-      return written(convertedCopy(from, dtype), options.shape, () => {});
+      return written(convertedCopy(from, dtype), options.shape, null);
     }
     const natural = dtypeOfArray(source);
     if (natural !== undefined) {
@@ -135,18 +135,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
       return written(copy, options.shape, () => convertElements(from, copy));
     }
     const { shape, dtype } = measureNested(source as NestedSource, options.dtype);
-    const copy = allocateLike(checkShape(shape), parseDType(dtype), 0);
-    return written(copy, options.shape, () => {
-      const codec = elementCodec(copy.dtype);
-      const view = copy.view();
-      const step = copy.strideBits;
-      let bit = 0;
-      visitNested(source as NestedSource, copy.shape, (value) => {
-        codec.write(view, bit, value);
-        bit += step;
-      });
-      copy.storage.commit();
-    });
+    return written(writeNested(source as NestedSource, shape, dtype), options.shape, null);
   }
 
   /**
@@ -361,10 +350,10 @@ async function convertedAsync(source: Descriptor, dtype: DTypeInfo, device = sou
   }
 }
 
-/** A new tensor with its values written. The memory is released if writing fails. */
-function written(descriptor: Descriptor, shape: readonly number[] | undefined, write: () => void): Tensor {
+/** A new tensor in the wanted shape, after its values are written. The memory is released if that fails. */
+function written(descriptor: Descriptor, shape: readonly number[] | undefined, write: (() => void) | null): Tensor {
   try {
-    if (descriptor.size > 0) write();
+    if (write !== null && descriptor.size > 0) write();
     if (shape === undefined) return new Tensor(descriptor);
     const target = inferShape(shape, descriptor.size);
     return new Tensor(descriptor.derive({ shape: target, strides: rowMajorStrides(target), offset: 0 }).checkBounds());

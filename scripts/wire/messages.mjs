@@ -154,6 +154,17 @@ const core = [
     fields: [['count', 'f64', 'how many, also when the array has less room']],
   },
   {
+    name: 'StageRequest',
+    comment: 'Bytes for a storage. They follow the message.',
+    fields: [
+      status,
+      ['handle', 'u32', 'the storage; 0: a new one, whose handle native code writes'],
+      ['nbytes', 'f64', 'the size of a new storage'],
+      ['offset', 'f64', 'where the bytes go in the storage'],
+      ['count', 'f64', 'how many bytes'],
+    ],
+  },
+  {
     name: 'CopyRequest',
     comment: 'New memory with the elements of contiguous memory, converted.',
     fields: [

@@ -15,6 +15,7 @@ import { importExternal } from './import.js';
 import { native } from './load.js';
 import { NativeStorage } from './native-storage.js';
 import { pinAddress, pinBuffer } from './pin-buffer.js';
+import { stage } from './stage.js';
 import { errorOf } from './status.js';
 import { isMainThread } from './threads.js';
 import { freeSlot, wire } from './wire.js';
@@ -47,6 +48,7 @@ export const nativeBackend: Backend = {
   addressOf: storageAddress,
   importExternal,
   exportExternal,
+  stage,
   copy,
   convert,
   convertAsync,

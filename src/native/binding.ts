@@ -22,6 +22,7 @@ export interface Binding {
   detachBuffer(buffer: ArrayBuffer): void;
   readInto(array: Uint8Array): void;
   writeFrom(array: Uint8Array): void;
+  takeStaged(): void;
   copy(): void;
   convert(source: Uint8Array | undefined, target: Uint8Array | undefined): void;
   convertAsync(): Promise<boolean> | undefined;

@@ -167,6 +167,16 @@ export const enum TracesResult {
   WORDS = 2,
 }
 
+/** Bytes for a storage. They follow the message. */
+export const enum StageRequest {
+  STATUS = 0, // i32: a Status, written by native code
+  HANDLE = 1, // u32: the storage; 0: a new one, whose handle native code writes
+  NBYTES = 1, // f64: the size of a new storage
+  OFFSET = 2, // f64: where the bytes go in the storage
+  COUNT = 3, // f64: how many bytes
+  WORDS = 4,
+}
+
 /** New memory with the elements of contiguous memory, converted. */
 export const enum CopyRequest {
   STATUS = 0, // i32: a Status, written by native code

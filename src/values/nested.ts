@@ -4,9 +4,9 @@
  * @module
  */
 
-import { type Complex, type DType, dtypeOfArray, parseDType, type TypedArray } from '../dtype.js';
+import { type Complex, type DType, type DTypeInfo, dtypeOfArray, parseDType, type TypedArray } from '../dtype.js';
 import { ArgumentTypeError, adviceFor, LayoutError } from '../errors.js';
-import { MAX_NDIM } from '../layout.js';
+import { checkShape, MAX_NDIM } from '../layout.js';
 
 /** A value, or nested arrays of values with the same depth and lengths. */
 export type NestedSource = number | bigint | boolean | Complex | TypedArray | readonly NestedSource[];
@@ -41,53 +41,53 @@ type DTypeOfValues<V> = 0 extends 1 & V // any
 export type NestedDType<S> = DTypeOfValues<LeafOf<S>>;
 
 /** The shape and dtype of nested arrays. The innermost arrays are the lanes of a vector dtype, not an axis. */
-export function measureNested(source: NestedSource, dtype: DType | undefined): { shape: number[]; dtype: DType } {
+export function measureNested(
+  source: NestedSource,
+  dtype: DType | undefined,
+): { shape: readonly number[]; dtype: DTypeInfo } {
   if (typeof source === 'object' && source !== null && !Array.isArray(source) && Symbol.iterator in source) {
     throw new ArgumentTypeError('source', 'nested arrays', source, 'spread other iterables: Tensor.from([...values])');
   }
-  const { name, lanes } = dtype === undefined ? { name: '', lanes: 1 } : parseDType(dtype);
+  const info = dtype === undefined ? null : parseDType(dtype);
   const shape: number[] = [];
   for (let level: unknown = source; isRow(level); level = level[0]) {
     if (shape.length === MAX_NDIM + 1) throw new LayoutError(`Expected at most ${MAX_NDIM} nested levels`);
     shape.push(level.length);
   }
-  if (lanes > 1) {
+  if (info !== null && info.lanes > 1) {
     const last = shape.pop();
-    if (last !== lanes)
-      throw new ArgumentTypeError('source', `innermost arrays of ${lanes} values for ${name}`, source);
+    if (last !== info.lanes)
+      throw new ArgumentTypeError('source', `innermost arrays of ${info.lanes} values for ${info.name}`, source);
   }
-  if (dtype === undefined) return { shape, dtype: inferDType(source, shape) };
-  if (shape.includes(0)) visitNested(source, shape, () => {}); // checks the rows, because no values will be written
-  return { shape, dtype };
+  if (info === null) return { shape: checkShape(shape), dtype: parseDType(inferDType(source, shape)) };
+  // Checks the rows, because no values will be written.
+  if (shape.includes(0)) visitNested(source, shape, 0, () => {});
+  return { shape: checkShape(shape), dtype: info };
 }
 
-/**
- * Calls `visit` with each value, row by row. Does not collect the values in an array first, because arrays have a size
- * limit, and engines abort beyond it.
- */
-export function visitNested(source: NestedSource, shape: readonly number[], visit: (value: unknown) => void): void {
-  const walk = (level: unknown, axis: number): void => {
-    if (axis === shape.length) {
-      visit(level);
-      return;
-    }
-    const length = isRow(level) ? level.length : -1;
-    if (length !== shape[axis]) {
-      const found = length < 0 ? 'a value' : `${length}`;
-      throw new LayoutError(
-        `Expected rows of equal length ${shape[axis]} on axis ${axis} but received ${found}`,
-        shape,
-      );
-    }
-    const row = level as ArrayLike<unknown>;
-    for (let i = 0; i < length; i++) walk(row[i], axis + 1);
-  };
-  walk(source, 0);
+/** Calls `visit` with each value, row by row. */
+function visitNested(level: unknown, shape: readonly number[], axis: number, visit: (value: unknown) => void): void {
+  if (axis === shape.length) {
+    visit(level);
+    return;
+  }
+  const row = checkRow(level, shape, axis);
+  const length = shape[axis] as number;
+  if (axis === shape.length - 1) for (let i = 0; i < length; i++) visit(row[i]);
+  else for (let i = 0; i < length; i++) visitNested(row[i], shape, axis + 1, visit);
+}
+
+/** The values or rows of one level. Throws unless there are as many as in the first row. */
+export function checkRow(level: unknown, shape: readonly number[], axis: number): ArrayLike<unknown> {
+  const length = isRow(level) ? level.length : -1;
+  if (length === shape[axis]) return level as ArrayLike<unknown>;
+  const found = length < 0 ? 'a value' : `${length}`;
+  throw new LayoutError(`Expected rows of equal length ${shape[axis]} on axis ${axis} but received ${found}`, shape);
 }
 
 /** An array, or a typed array as the innermost row. */
 function isRow(value: unknown): value is ArrayLike<unknown> {
-  return Array.isArray(value) || dtypeOfArray(value) !== undefined;
+  return Array.isArray(value) || (typeof value === 'object' && dtypeOfArray(value) !== undefined);
 }
 
 const isComplex = (value: unknown): boolean => typeof value === 'object' && value !== null && 're' in value;
@@ -96,11 +96,14 @@ const isComplex = (value: unknown): boolean => typeof value === 'object' && valu
 function inferDType(source: NestedSource, shape: readonly number[]): DType {
   const kinds = new Set<string>();
   let isLarge = false;
-  visitNested(source, shape, (value) => {
+  let last = '';
+  visitNested(source, shape, 0, (value) => {
     const kind = typeof value;
+    if (kind === 'bigint' && (value as bigint) >= 2n ** 63n) isLarge = true;
+    if (kind === last && kind !== 'object') return;
     if (kind !== 'number' && kind !== 'bigint' && kind !== 'boolean' && !isComplex(value)) throw notValues(value);
     kinds.add(kind);
-    if (kind === 'bigint' && (value as bigint) >= 2n ** 63n) isLarge = true;
+    last = kind;
   });
   // A number is also a complex number.
   if (kinds.has('object')) kinds.delete('number');

@@ -1,0 +1,44 @@
+/**
+ * The stage: a slot of the wire through which values go into native memory that has no JavaScript buffer.
+ *
+ * @module
+ */
+
+import type { Stage } from '../storage/backend.js';
+import type { Storage } from '../storage/storage.js';
+import { native } from './load.js';
+import { NativeStorage } from './native-storage.js';
+import { errorOf } from './status.js';
+import { enter, leave, wire } from './wire.js';
+import { StageRequest, Status, WireHeader } from './wire-layout.js';
+
+const { buffer, f64, i32, u32, u8 } = wire;
+
+/** Where the values begin in the slot, in bytes. */
+const VALUES = StageRequest.WORDS * 8;
+
+export const stage: Stage = {
+  view: new DataView(buffer),
+  open(nbytes: number): number {
+    return enter(StageRequest.WORDS + Math.ceil(nbytes / 16) * 2) * 8 + VALUES;
+  },
+  clear(start: number, nbytes: number): void {
+    u8.fill(0, start, start + nbytes);
+  },
+  flush(start: number, count: number, target: Storage | null, offset: number, nbytes: number): Storage {
+    const binding = native();
+    const slot = (start - VALUES) / 8;
+    u32[slot * 2 + StageRequest.HANDLE] = target === null ? 0 : (target as NativeStorage).handle;
+    f64[slot + StageRequest.COUNT] = count;
+    f64[slot + StageRequest.OFFSET] = offset;
+    f64[slot + StageRequest.NBYTES] = nbytes;
+    u32[WireHeader.SLOT] = slot;
+    binding.takeStaged();
+    const status = i32[slot * 2 + StageRequest.STATUS] as number;
+    if (status !== Status.ok) throw errorOf(status, nbytes);
+    return target ?? new NativeStorage(u32[slot * 2 + StageRequest.HANDLE] as number, nbytes, false);
+  },
+  close(start: number): void {
+    leave((start - VALUES) / 8);
+  },
+};
