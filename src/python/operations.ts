@@ -81,23 +81,48 @@ export function hold(value: unknown): number {
 
 /** The tensor of a Python object: from its type's exchange API, then as a versioned, then as a legacy capsule. */
 export function consume(reference: Reference, request: ImportRequest | null): Descriptor {
+  const slot = writeConsume(liveHandle(reference), request);
+  const raised = sendConsume(slot);
+  if (u32[slot * 2 + Outcome.FAILED] === 1) throw consumeError(slot, raised);
+  leave(slot);
+  return takeTensorResult(slot + ConsumeRequest.WORDS);
+}
+
+/** Takes a slot for the request and its TensorResult, and writes the request. */
+function writeConsume(handle: number, request: ImportRequest | null): number {
+  const stream = request === null || request.stream === null ? 0 : streamNumber(request.stream);
   const slot = enter(ConsumeRequest.WORDS + TensorResult.WORDS);
+  const half = slot * 2;
+  u32[half + ConsumeRequest.OBJECT] = handle;
+  u32[half + ConsumeRequest.TENSOR_SLOT] = slot + ConsumeRequest.WORDS;
+  f64[slot + ConsumeRequest.STREAM] = stream;
+  if (request === null) {
+    i32[half + ConsumeRequest.COPY] = -1;
+    i32[half + ConsumeRequest.DEVICE_TYPE] = 0;
+  } else writeRequested(half, request);
+  return slot;
+}
+
+function writeRequested(half: number, { copy, device }: ImportRequest): void {
+  i32[half + ConsumeRequest.COPY] = copy === null ? -1 : copy ? 1 : 0;
+  i32[half + ConsumeRequest.DEVICE_TYPE] = device === null ? 0 : device.type;
+  i32[half + ConsumeRequest.DEVICE_ID] = device === null ? 0 : device.id;
+}
+
+/** Only the call is inside `try`, because V8 makes objects of derived classes slowly there. */
+function sendConsume(slot: number): unknown {
+  u32[WireHeader.SLOT] = slot;
   try {
-    const half = slot * 2;
-    const device = request === null ? null : request.device;
-    const copy = request === null ? null : request.copy;
-    const stream = request === null || request.stream === null ? 0 : streamNumber(request.stream);
-    const tensor = slot + ConsumeRequest.WORDS;
-    u32[half + ConsumeRequest.OBJECT] = liveHandle(reference);
-    i32[half + ConsumeRequest.COPY] = copy === null ? -1 : copy ? 1 : 0;
-    i32[half + ConsumeRequest.DEVICE_TYPE] = device === null ? 0 : device.type;
-    i32[half + ConsumeRequest.DEVICE_ID] = device === null ? 0 : device.id;
-    u32[half + ConsumeRequest.TENSOR_SLOT] = tensor;
-    f64[slot + ConsumeRequest.STREAM] = stream;
-    u32[WireHeader.SLOT] = slot;
-    const raised = binding().consume();
-    if (u32[half + Outcome.FAILED] === 1) throw toError(slot, raised);
-    return takeTensorResult(tensor);
+    return binding().consume();
+  } catch (error) {
+    leave(slot);
+    throw error;
+  }
+}
+
+function consumeError(slot: number, raised: unknown): unknown {
+  try {
+    return toError(slot, raised);
   } finally {
     leave(slot);
   }
