@@ -10,7 +10,9 @@
 
 namespace dlpack {
 
+// A number and its queue. It is allocated with the storage, because a release must not fail.
 struct Released {
+  ReleaseQueue* queue;
   uint64_t id;
   Released* next;
 };
@@ -105,16 +107,11 @@ ReleaseQueue* CreateReleaseQueue(napi_env env, napi_value on_release) {
   return queue;
 }
 
-// Hands a number to JavaScript, or drops it because the environment has ended. Any thread.
-static bool Post(ReleaseQueue* queue, uint64_t id) {
-  Released* node = static_cast<Released*>(malloc(sizeof(Released)));
-  if (node == nullptr) return false;
-  node->id = id;
+// Hands a number to JavaScript. False when the environment has ended; the caller keeps the node then. Any thread.
+static bool Post(Released* node) {
+  ReleaseQueue* queue = node->queue;
   LockScope scope(&queue->lock);
-  if (queue->closed) {
-    free(node);
-    return false;
-  }
+  if (queue->closed) return false;
   const bool was_empty = queue->head == nullptr;
   node->next = queue->head;
   queue->head = node;
@@ -123,25 +120,36 @@ static bool Post(ReleaseQueue* queue, uint64_t id) {
 }
 
 ReleaseQueue* PostToAnyQueue(uint64_t id) {
+  Released* node = static_cast<Released*>(malloc(sizeof(Released)));
+  if (node == nullptr) return nullptr;
+  node->id = id;
   LockScope scope(&queues_lock);
-  ReleaseQueue* queue = queues;
-  while (queue != nullptr && !Post(queue, id)) queue = queue->next;
-  return queue;
+  for (ReleaseQueue* queue = queues; queue != nullptr; queue = queue->next) {
+    node->queue = queue;
+    if (Post(node)) return queue;
+  }
+  free(node);
+  return nullptr;
 }
 
 static void DestroyQueued(Storage* self) {
-  ReleaseQueue* queue = static_cast<ReleaseQueue*>(self->owner);
-  const uint64_t id = self->owner_id;
+  Released* node = static_cast<Released*>(self->owner);
   FreeStorage(self);
   Count(counts.imports, -1);
   // A forked process has no JavaScript thread to notify, and the lock may be held by a thread that does not exist
   // there.
-  if (!is_forked) Post(queue, id);
+  if (is_forked || !Post(node)) free(node);
 }
 
 Storage* WrapQueued(ReleaseQueue* queue, uint64_t id, void* data, uint64_t nbytes) {
-  Storage* storage = WrapStorage(data, nbytes, DestroyQueued, queue, id);
-  if (storage == nullptr) return nullptr;
+  Released* node = static_cast<Released*>(malloc(sizeof(Released)));
+  if (node == nullptr) return nullptr;
+  *node = Released{queue, id, nullptr};
+  Storage* storage = WrapStorage(data, nbytes, DestroyQueued, node, 0);
+  if (storage == nullptr) {
+    free(node);
+    return nullptr;
+  }
   Count(counts.imports, 1);
   return storage;
 }

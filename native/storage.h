@@ -20,7 +20,7 @@ struct Storage {
   uint64_t nbytes;
   // Releases the memory and frees the Storage. Any thread.
   void (*destroy)(Storage* self);
-  // Data for `destroy`: a managed tensor, or the release queue of an environment and a number in it.
+  // Data for `destroy`: a managed tensor, an entry of a release queue, or an address and a number.
   void* owner;
   uint64_t owner_id;
   // Streams with work on this memory, for which `destroy` waits; see cuda/uses.h. NULL for most storages.

@@ -171,22 +171,20 @@ static void Destroy(void* data) {
   for (int32_t id = 0; id < kMaxDevices; ++id) SetCurrentStream(id, nullptr);
 }
 
-// attachCuda(): the functions of one instance.
+// attachCuda(): the functions of one instance, or a string with the reason of a failure.
 static napi_value Attach(napi_env env, Instance* instance) {
   napi_value result;
   CudaContext* self = static_cast<CudaContext*>(calloc(1, sizeof(CudaContext)));
   if (self == nullptr || napi_create_object(env, &result) != napi_ok) {
     free(self);
-    napi_throw_error(env, nullptr, "attachCuda is out of memory");
-    return nullptr;
+    return Text(env, "out of memory");
   }
   self->instance = instance;
   self->owned.before = self->owned.next = &self->owned;
   ++context_count;
   napi_add_env_cleanup_hook(env, Destroy, self);
   if (DefineFunctions(env, result, kExports, self)) return result;
-  napi_throw_error(env, nullptr, "attachCuda could not define its functions");
-  return nullptr;
+  return Text(env, "its functions could not be defined");
 }
 
 }  // namespace cuda

@@ -96,12 +96,33 @@ bool HasText(Object* object, const char* attribute, const char* text) {
   return found != nullptr && strcmp(found, text) == 0;
 }
 
+// Nodes for a process that has no memory left. Any thread.
+static const size_t kReserved = 256;
+static Pending reserve[kReserved];
+static std::atomic<bool> is_reserve_used[kReserved];
+
+static Pending* NewPending() {
+  Pending* node = static_cast<Pending*>(malloc(sizeof(Pending)));
+  for (size_t i = 0; node == nullptr && i < kReserved; ++i) {
+    if (!is_reserve_used[i].exchange(true, std::memory_order_acquire)) node = &reserve[i];
+  }
+  return node;
+}
+
+static void FreePending(Pending* node) {
+  if (node >= reserve && node < reserve + kReserved) {
+    is_reserve_used[node - reserve].store(false, std::memory_order_release);
+  } else {
+    free(node);
+  }
+}
+
 void Gil::RunPending() {
   if (pending.load(std::memory_order_relaxed) == nullptr) return;
   for (Pending* node = pending.exchange(nullptr, std::memory_order_acquire); node != nullptr;) {
     Pending* next = node->next;
     node->action(node->argument);
-    free(node);
+    FreePending(node);
     node = next;
   }
 }
@@ -125,7 +146,7 @@ void DetachThread(bool may_wait) {
 }
 
 void Defer(void (*action)(void*), void* argument) {
-  Pending* node = static_cast<Pending*>(malloc(sizeof(Pending)));
+  Pending* node = NewPending();
   if (node == nullptr) return;  // leaks the object instead of ending the process
   node->action = action;
   node->argument = argument;

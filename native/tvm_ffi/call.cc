@@ -77,7 +77,8 @@ static void TakeView(Context* self, const DLTensor& tensor) {
   PushTensor(self, storage, status, descriptor);
 }
 
-napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* any, bool is_owned, uint32_t* reference) {
+napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* any, bool is_owned, uint32_t* reference,
+                      int32_t* status) {
   napi_value value = nullptr;
   TVMFFIObject* object = any->v_obj;
   switch (any->type_index) {
@@ -87,7 +88,7 @@ napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* any, bool is_owned
       TVMFFIAny moved = {};
       library.AnyViewToOwnedAny(any, &moved);
       *any = moved;
-      return TakeObject(self, env, any, true, reference);
+      return TakeObject(self, env, any, true, reference, status);
     }
     case kTVMFFIStr: value = TakeText(env, *CellOf<TVMFFIByteArray>(object)); break;
     case kTVMFFIBytes: value = TakeBytes(env, *CellOf<TVMFFIByteArray>(object)); break;
@@ -101,6 +102,7 @@ napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* any, bool is_owned
       }
       if (!is_owned) library.ObjectIncRef(object);
       *reference = Own(self, object);
+      if (*reference == 0) *status = OutOfMemory();
       return nullptr;
   }
   if (is_owned) library.ObjectDecRef(object);
@@ -154,7 +156,7 @@ static inline napi_value Call(Context* self, napi_env env, CallRequest* request,
     request->argument = FindArgument(args, count, *result);
     if (request->argument != 0) return nullptr;
   }
-  return TakeObject(self, env, result, true, &request->reference);
+  return TakeObject(self, env, result, true, &request->reference, &request->status);
 }
 
 napi_value CallFunction(napi_env env, napi_callback_info info) {
@@ -180,7 +182,8 @@ napi_value CallFunctionLocked(napi_env env, napi_callback_info info) {
 napi_value TakeValue(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   ValueRequest* request = RequestOf<ValueRequest>(self);
-  return TakeObject(self, env, ValuesAt(self, request->value), false, &request->reference);
+  request->status = 0;
+  return TakeObject(self, env, ValuesAt(self, request->value), false, &request->reference, &request->status);
 }
 
 }  // namespace tvm_ffi

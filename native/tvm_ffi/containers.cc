@@ -45,11 +45,6 @@ static bool Reserve(Batch* batch, int32_t count) {
   return true;
 }
 
-static int OutOfMemory() {
-  library.ErrorSetRaisedFromCStr("MemoryError", "Out of memory for the values of a container");
-  return -1;
-}
-
 // Appends copies of the values, with new references, to a batch.
 napi_value AppendValues(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);

@@ -97,14 +97,15 @@ napi_value LoadTvmFfi(napi_env env, napi_callback_info info) {
   return problem == nullptr ? nullptr : tvm_ffi::Text(env, problem);
 }
 
+// attachTvmFfi({ onCall, onSettle }): the functions of one instance, or a string with the reason of a failure.
 napi_value AttachTvmFfi(napi_env env, napi_callback_info info) {
   napi_value options, result;
   Instance* instance = InstanceOf(env, info, &options);
   tvm_ffi::Context* self = static_cast<tvm_ffi::Context*>(calloc(1, sizeof(tvm_ffi::Context)));
   if (self == nullptr || !tvm_ffi::Attach(env, options, self) || napi_create_object(env, &result) != napi_ok) {
+    const char* problem = self == nullptr ? "out of memory" : "expected functions onCall and onSettle";
     free(self);
-    napi_throw_error(env, nullptr, "attachTvmFfi needs the functions onCall and onSettle");
-    return nullptr;
+    return tvm_ffi::Text(env, problem);
   }
   self->instance = instance;
   self->words = instance->words;
@@ -114,8 +115,7 @@ napi_value AttachTvmFfi(napi_env env, napi_callback_info info) {
   tvm_ffi::contexts = self;
   napi_add_env_cleanup_hook(env, tvm_ffi::Destroy, self);
   if (!DefineFunctions(env, result, tvm_ffi::kExports, self)) {
-    napi_throw_error(env, nullptr, "attachTvmFfi could not define its functions");
-    return nullptr;
+    return tvm_ffi::Text(env, "its functions could not be defined");
   }
   napi_value is_reflective;
   if (napi_get_boolean(env, tvm_ffi::library.version.patch >= tvm_ffi::kReflectionPatch, &is_reflective) == napi_ok) {

@@ -25,6 +25,9 @@ struct Context {
 // Puts the caller's reference into the table; 0 when out of memory (the reference is then released).
 uint32_t Own(Context* self, TVMFFIObjectHandle object);
 
+// Raises MemoryError on this thread and returns -1, the status of a call that raised an error.
+int OutOfMemory();
+
 // NULL for a number that is not held.
 inline TVMFFIObjectHandle OwnedAt(Context* self, uint32_t number) {
   const TVMFFIObjectHandle* object = self->table.Find(number);
@@ -151,7 +154,8 @@ napi_value AllocTensor(napi_env env, napi_callback_info info);
 // Hands a value to JavaScript. Strings and bytes are returned, a tensor is pushed onto the wire, and for every other
 // object `*reference` gets the number of a reference in the table: JavaScript may be terminated at any time, so the
 // table holds every reference. `is_owned`: takes over the reference of the value.
-napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* value, bool is_owned, uint32_t* reference);
+napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* value, bool is_owned, uint32_t* reference,
+                      int32_t* status);
 
 }  // namespace tvm_ffi
 }  // namespace dlpack

@@ -28,10 +28,11 @@ napi_value GetGlobal(napi_env env, napi_callback_info info) {
   TVMFFIObjectHandle function = nullptr;
   {
     TableScope scope;
-    request->status = library.FunctionGetGlobal(name.bytes(), &function);
+    request->status = name.is_lost() ? OutOfMemory() : library.FunctionGetGlobal(name.bytes(), &function);
   }
   request->object = reinterpret_cast<uint64_t>(function);
   request->reference = function == nullptr ? 0 : Own(self, function);
+  if (function != nullptr && request->reference == 0) request->status = OutOfMemory();
   return nullptr;
 }
 
@@ -44,7 +45,9 @@ napi_value SetGlobal(napi_env env, napi_callback_info info) {
   bool can_override = false;
   napi_get_value_bool(env, values[1], &can_override);
   TableScope scope;
-  request->status = library.FunctionSetGlobal(name.bytes(), Pointer(request->object), can_override ? 1 : 0);
+  request->status = name.is_lost()
+                        ? OutOfMemory()
+                        : library.FunctionSetGlobal(name.bytes(), Pointer(request->object), can_override ? 1 : 0);
   return nullptr;
 }
 
@@ -84,12 +87,10 @@ void SettleCall(Context* self, uint32_t id, const TVMFFIAny& result, TVMFFIObjec
   if (request != nullptr) {
     request->promise = id;
     request->error = reinterpret_cast<uint64_t>(error);
-    request->reference = error == nullptr ? 0 : Own(self, error);
     *ValuesOf(request) = result;
     RunJavaScript(self, self->on_settle, request);
-  } else if (error != nullptr) {
-    library.ObjectDecRef(error);
   }
+  if (error != nullptr) library.ObjectDecRef(error);
   if (result.type_index >= kTVMFFIStaticObjectBegin) library.ObjectDecRef(result.v_obj);
 }
 

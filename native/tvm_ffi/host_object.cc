@@ -79,6 +79,7 @@ const HostValue* HostValueOf(const Context* self, const TVMFFIObject* object) {
 }
 
 static void Finish(Context* self, HostRequest* request, TVMFFIObject* object) {
+  if (object != nullptr) request->pin = 0;  // the object owns the pin now
   request->object = reinterpret_cast<uint64_t>(object);
   request->reference = object == nullptr ? 0 : Own(self, object);
   request->status = request->reference == 0 ? -1 : 0;

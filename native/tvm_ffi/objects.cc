@@ -15,6 +15,11 @@ uint32_t Own(Context* self, TVMFFIObjectHandle object) {
   return number;
 }
 
+int OutOfMemory() {
+  library.ErrorSetRaisedFromCStr("MemoryError", "Out of memory for a value of TVM-FFI");
+  return -1;
+}
+
 // Releases a reference; a number that is not held does nothing.
 napi_value DisownObject(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
@@ -47,6 +52,7 @@ napi_value RetainObject(napi_env env, napi_callback_info info) {
   library.ObjectIncRef(object);
   request->type = object->type_index;
   request->reference = Own(self, object);
+  request->status = request->reference == 0 ? OutOfMemory() : 0;
   return nullptr;
 }
 
@@ -55,6 +61,7 @@ static void OwnValue(Context* self, ValueRequest* request) {
   const TVMFFIAny* value = ValuesAt(self, request->value);
   const bool is_object = request->status == 0 && value->type_index >= kTVMFFIStaticObjectBegin;
   request->reference = is_object ? Own(self, value->v_obj) : 0;
+  if (is_object && request->reference == 0) request->status = OutOfMemory();
 }
 
 // makeString(text): a string as a value.
@@ -63,7 +70,8 @@ napi_value MakeString(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info, 1, &value);
   ValueRequest* request = RequestOf<ValueRequest>(self);
   const Text text(env, value);
-  request->status = library.StringFromByteArray(text.bytes(), ValuesAt(self, request->value));
+  request->status =
+      text.is_lost() ? OutOfMemory() : library.StringFromByteArray(text.bytes(), ValuesAt(self, request->value));
   OwnValue(self, request);
   return nullptr;
 }

@@ -8,14 +8,14 @@
 namespace dlpack {
 namespace tvm_ffi {
 
-// Takes the raised error of this thread, with its reference; 0 when there is none.
+// Takes the raised error of this thread, with its reference; 0 when there is none, or when out of memory.
 napi_value MoveRaised(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   ErrorRequest* request = RequestOf<ErrorRequest>(self);
   TVMFFIObjectHandle error = nullptr;
   library.ErrorMoveFromRaised(&error);
-  request->object = reinterpret_cast<uint64_t>(error);
   request->reference = error == nullptr ? 0 : Own(self, error);
+  request->object = request->reference == 0 ? 0 : reinterpret_cast<uint64_t>(error);
   return nullptr;
 }
 
@@ -25,8 +25,8 @@ napi_value ReadError(napi_env env, napi_callback_info info) {
   ErrorRequest* request = RequestOf<ErrorRequest>(self);
   const TVMFFIErrorCell* cell = CellOf<TVMFFIErrorCell>(Pointer(request->object));
   if (cell->cause_chain != nullptr) library.ObjectIncRef(cell->cause_chain);
-  request->cause = reinterpret_cast<uint64_t>(cell->cause_chain);
   request->cause_reference = cell->cause_chain == nullptr ? 0 : Own(self, cell->cause_chain);
+  request->cause = request->cause_reference == 0 ? 0 : reinterpret_cast<uint64_t>(cell->cause_chain);
   const TVMFFIObject* context = static_cast<TVMFFIObject*>(cell->extra_context);
   const HostValue* thrown = context == nullptr ? nullptr : HostValueOf(self, context);
   request->thrown = thrown == nullptr ? 0 : thrown->number;
@@ -60,6 +60,7 @@ napi_value SetRaised(napi_env env, napi_callback_info info) {
   ErrorRequest* request = RequestOf<ErrorRequest>(self);
   const Text kind(env, values[0]), message(env, values[1]), backtrace(env, values[2]);
   TVMFFIObject* thrown = request->thrown == 0 ? nullptr : CreateHostObject(self, request->thrown, request->pin);
+  if (thrown != nullptr) request->pin = 0;  // the object owns the pin now
   TVMFFIObjectHandle error = nullptr;
   request->object = 0;
   const int status = CreateError(kind, message, backtrace, Pointer(request->cause), thrown, &error);

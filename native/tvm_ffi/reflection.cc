@@ -128,7 +128,7 @@ napi_value GetField(napi_env env, napi_callback_info info) {
   const TVMFFIFieldInfo* field = FieldOf(*request);
   request->status = field == nullptr ? -1 : field->getter(PlaceOf(*request, *field), result);
   if (request->status != 0 || result->type_index < kTVMFFIStaticObjectBegin) return nullptr;
-  return TakeObject(self, env, result, true, &request->reference);
+  return TakeObject(self, env, result, true, &request->reference, &request->status);
 }
 
 // Sets a field to a value.

@@ -130,7 +130,7 @@ napi_value AllocTensor(napi_env env, napi_callback_info info) {
   if (request->status != 0) return nullptr;
   result.v_obj = static_cast<TVMFFIObject*>(object);
   uint32_t reference = 0;
-  TakeObject(self, env, &result, true, &reference);
+  TakeObject(self, env, &result, true, &reference, &request->status);
   return nullptr;
 }
 

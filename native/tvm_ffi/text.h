@@ -13,12 +13,13 @@ namespace tvm_ffi {
 
 class Text {
  public:
-  // Empty for a value that is not a string.
+  // Empty for a value that is not a string, and when out of memory.
   Text(napi_env env, napi_value value) : bytes_{"", 0}, block_(nullptr) {
     size_t length = 0;
     if (napi_get_value_string_utf8(env, value, nullptr, 0, &length) != napi_ok || length == 0) return;
     block_ = static_cast<char*>(malloc(length + 1));
-    if (block_ == nullptr) return;
+    is_lost_ = block_ == nullptr;
+    if (is_lost_) return;
     napi_get_value_string_utf8(env, value, block_, length + 1, &length);
     bytes_ = TVMFFIByteArray{block_, length};
   }
@@ -28,9 +29,13 @@ class Text {
 
   const TVMFFIByteArray* bytes() const { return &bytes_; }
 
+  // True when there was no memory for the text.
+  bool is_lost() const { return is_lost_; }
+
  private:
   TVMFFIByteArray bytes_;
   char* block_;
+  bool is_lost_ = false;
 };
 
 }  // namespace tvm_ffi

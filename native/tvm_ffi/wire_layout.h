@@ -84,16 +84,13 @@ static_assert(sizeof(CallbackRequest) == 24);
 
 // The outcome of an asynchronous call, pushed by native code. The result follows as a value.
 struct alignas(8) SettleRequest {
-  // the address of the error; 0: there is a result
+  // the address of the error, which the caller releases; 0: there is a result
   uint64_t error;
-  // the number of a reference in the table of the context; 0: none
-  uint32_t reference;
   // the number of the promise
   uint32_t promise;
 };
 static_assert(offsetof(SettleRequest, error) == 0);
-static_assert(offsetof(SettleRequest, reference) == 8);
-static_assert(offsetof(SettleRequest, promise) == 12);
+static_assert(offsetof(SettleRequest, promise) == 8);
 static_assert(sizeof(SettleRequest) == 16);
 
 // A reference that JavaScript no longer needs.

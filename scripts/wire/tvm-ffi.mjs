@@ -53,8 +53,7 @@ const messages = [
     name: 'SettleRequest',
     comment: 'The outcome of an asynchronous call, pushed by native code. The result follows as a value.',
     fields: [
-      ['error', 'u64', 'the address of the error; 0: there is a result'],
-      reference,
+      ['error', 'u64', 'the address of the error, which the caller releases; 0: there is a result'],
       ['promise', 'u32', 'the number of the promise'],
     ],
   },

@@ -43,10 +43,11 @@ export function loadDriver(options: DriverOptions = {}): void {
 function attach(path: string): CudaBinding {
   const binding = native();
   const problem = binding.loadCuda(path);
-  if (problem !== undefined) {
+  const made = problem ?? binding.attachCuda<CudaBinding>();
+  if (typeof made === 'string') {
     throw new LoadError(
       'a CUDA driver with a device',
-      [`${path || systemDriver}: ${problem}`],
+      [`${path || systemDriver}: ${made}`],
       [
         'install the NVIDIA driver of this machine, and in a container allow its devices (docker run --gpus all)',
         'or name the library with DLPACK_CUDA_DRIVER or loadDriver({ path })',
@@ -54,7 +55,7 @@ function attach(path: string): CudaBinding {
       ],
     );
   }
-  attached = binding.attachCuda<CudaBinding>();
+  attached = made;
   return attached;
 }
 

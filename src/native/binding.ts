@@ -79,9 +79,9 @@ export interface Binding {
   /** Returns an error text, or undefined. An empty path means the system's driver. */
   loadCuda(path: string): string | undefined;
   /** The functions that src/cuda/binding.ts declares. */
-  attachCuda<T>(): T;
+  attachCuda<T>(): T | string;
   /** Returns an error text, or undefined. */
   loadTvmFfi(path: string): string | undefined;
   /** The functions that src/tvm-ffi/binding.ts declares. */
-  attachTvmFfi<T>(options: { onCall(): void; onSettle(): void }): T;
+  attachTvmFfi<T>(options: { onCall(): void; onSettle(): void }): T | string;
 }

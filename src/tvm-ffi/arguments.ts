@@ -197,6 +197,7 @@ function writeObjectAt(at: number, address: unknown): void {
   u64[request + ObjectRequest.OBJECT] = address;
   u32[WireHeader.SLOT] = request;
   ffi.retainObject();
+  if (i32[request * 2 + ObjectRequest.STATUS] !== 0) throw takeRaised();
   writeAny(at, i32[request * 2 + ObjectRequest.TYPE] as number, f64[request + ObjectRequest.OBJECT] as number);
   keepForCall(new TemporaryObject(u32[request * 2 + ObjectRequest.REFERENCE] as number));
 }

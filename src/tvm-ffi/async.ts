@@ -95,7 +95,7 @@ export function settle(): void {
   const promise = waiting.get(number);
   waiting.delete(number);
   try {
-    if (error !== 0) throw errorAt(error, u32[slot * 2 + SettleRequest.REFERENCE] as number);
+    if (error !== 0) throw errorAt(error, 0);
     promise?.resolve(takeValue(slot + SettleRequest.WORDS));
   } catch (error) {
     promise?.reject(error);

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { released } from '../native/pins.js';
 import { wire } from '../native/wire.js';
 import { WireHeader } from '../native/wire-layout.js';
 import { takeRaised } from './errors.js';
@@ -42,7 +43,10 @@ function enterHost(value: unknown): number {
 
 function leaveHost(slot: number): Referenced {
   leave(slot);
-  if (i32[slot * 2 + HostRequest.STATUS] !== 0) throw takeRaised();
+  if (i32[slot * 2 + HostRequest.STATUS] !== 0) {
+    released(f64[slot + HostRequest.PIN] as number); // 0 if native code took it over
+    throw takeRaised();
+  }
   const pointer = f64[slot + HostRequest.OBJECT] as number;
   return { pointer, reference: u32[slot * 2 + HostRequest.REFERENCE] as number };
 }

@@ -220,6 +220,7 @@ export function takeValue(at: number): unknown {
   u32[slot * 2 + ValueRequest.VALUE] = at;
   u32[WireHeader.SLOT] = slot;
   const taken = ffi.take();
+  if (i32[slot * 2 + ValueRequest.STATUS] !== 0) throw takeRaised();
   const value =
     type === Type.tensor
       ? new Tensor(takePushed())

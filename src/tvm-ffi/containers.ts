@@ -280,6 +280,7 @@ function retain(at: number): number {
   u32[WireHeader.SLOT] = slot;
   ffi.take();
   leave(slot);
+  if (i32[slot * 2 + ValueRequest.STATUS] !== 0) throw takeRaised();
   return u32[slot * 2 + ValueRequest.REFERENCE] as number;
 }
 

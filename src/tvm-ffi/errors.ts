@@ -5,6 +5,7 @@
  */
 
 import { ArgumentTypeError, DLPackError, isDLPackError } from '../errors.js';
+import { released } from '../native/pins.js';
 import { wire } from '../native/wire.js';
 import { WireHeader } from '../native/wire-layout.js';
 import { Type } from './any.js';
@@ -169,6 +170,7 @@ function raiseWithCauses(error: unknown, left: number): void {
   u32[WireHeader.SLOT] = slot;
   ffi.setRaised(kind, message, backtrace);
   leave(slot);
+  released(f64[slot + ErrorRequest.PIN] as number); // 0 if native code took it over
   disown(cause.reference);
 }
 

@@ -40,14 +40,13 @@ export function library(path?: string): FFIBinding {
       tried.push(`${candidate.from}: ${candidate.missing}`);
       continue;
     }
-    const problem = binding.loadTvmFfi(candidate.path);
-    if (problem === undefined) {
-      // A copy; native/load.ts explains why.
-      ffi = { ...binding.attachTvmFfi<FFIBinding>(handlers as Handlers) };
+    const made = binding.loadTvmFfi(candidate.path) ?? binding.attachTvmFfi<FFIBinding>(handlers as Handlers);
+    if (typeof made !== 'string') {
+      ffi = { ...made }; // a copy; native/load.ts explains why
       attached = ffi;
       return ffi;
     }
-    tried.push(`${candidate.from}: ${candidate.path}: ${problem}`);
+    tried.push(`${candidate.from}: ${candidate.path}: ${made}`);
   }
   throw new LoadError('libtvm_ffi, the library of TVM-FFI', tried, [
     'install it with "pip install apache-tvm-ffi" into .venv or into the active virtual environment',

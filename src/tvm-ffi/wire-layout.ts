@@ -44,9 +44,8 @@ export const enum CallbackRequest {
 
 /** The outcome of an asynchronous call, pushed by native code. The result follows as a value. */
 export const enum SettleRequest {
-  ERROR = 0, // u64: the address of the error; 0: there is a result
-  REFERENCE = 2, // u32: the number of a reference in the table of the context; 0: none
-  PROMISE = 3, // u32: the number of the promise
+  ERROR = 0, // u64: the address of the error, which the caller releases; 0: there is a result
+  PROMISE = 2, // u32: the number of the promise
   WORDS = 2,
 }
 
