@@ -67,3 +67,38 @@ export async function buildSanitized(name, flags) {
   );
   return output;
 }
+
+/** Builds the addon with allocations that tests can let fail, and the addon that commands them. Needs GNU ld on Linux. */
+export const buildFaults = () =>
+  step('C++: native with allocations that can fail', () =>
+    whenChanged(
+      'native-faults',
+      [...inputs, 'tests/faults/addon'],
+      process.platform === 'linux' ? ['build/native/faults/dlpack.node', 'build/native/faults/control.node'] : [],
+      async () => {
+        if (process.platform !== 'linux') return 'left out: the linker of Linux is needed';
+        const compiler = await findCompiler();
+        mkdirSync(at('build/native/faults'), { recursive: true });
+        const wrapped = 'malloc calloc realloc posix_memalign free mmap munmap pthread_create'.split(' ');
+        const flags = [...warningFlags, ...compileFlags('linux', headers)];
+        const object = 'build/native/faults/allocations.o';
+        await run(compiler, [...flags, '-c', 'tests/faults/addon/allocations.cc', '-o', object]);
+        await run(compiler, [
+          ...sources().map((source) => `.cache/objects/${source.replaceAll('/', '-')}.o`),
+          object,
+          '-o',
+          'build/native/faults/dlpack.node',
+          ...wrapped.map((name) => `-Wl,--wrap=${name}`),
+          ...linkFlags('linux'),
+        ]);
+        const control = [
+          ...flags,
+          '-shared',
+          'tests/faults/addon/control.cc',
+          '-o',
+          'build/native/faults/control.node',
+        ];
+        await run(compiler, [...control, '-ldl']);
+      },
+    ),
+  );

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { browserMissing, findBrowser } from './browser.mjs';
 import { bundleDist } from './dist.mjs';
 import { installLibraries } from './libraries.mjs';
-import { buildNative, findCompiler, headers } from './native.mjs';
+import { buildFaults, buildNative, findCompiler, headers } from './native.mjs';
 import { at, Missing, run, step, whenChanged } from './steps.mjs';
 
 export const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
@@ -379,6 +379,7 @@ export async function prepare() {
   await buildTests();
   await buildSpanProgram();
   await buildPeerAddon();
+  await buildFaults();
   await buildExampleAddon();
   await buildKernels();
   await installXGrammar();
