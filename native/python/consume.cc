@@ -40,6 +40,22 @@ static Storage* Import(Managed* managed, Descriptor* descriptor, Status* status,
   return storage;
 }
 
+void DropOwner(Storage* self) {
+  Object* owner = static_cast<Object*>(self->owner);
+  ThreadCache* thread = this_thread;
+  GiveBlockBack(thread, kSmallBlock, self);
+  Count(thread, counts.imports, -1);
+  if (owner == nullptr) return;
+  if (FinalizerScope::IsActive()) {
+    DeferDecRef(owner);
+  } else if (ReturnScope::Leave(thread)) {
+    api.Py_DecRef(owner);
+  } else {
+    Gil gil;
+    api.Py_DecRef(owner);
+  }
+}
+
 static const size_t kBuckets = 64;
 struct TypeNode {
   TypeEntry entry;
@@ -141,6 +157,18 @@ static Storage* ConsumeTable(const TypeEntry& entry, Object* object, Descriptor*
     return nullptr;
   }
   return FollowProducer(Import(managed, descriptor, status, last), *descriptor, entry.api);
+}
+
+// The tensor of a NumPy array without a capsule; NULL, without an exception, when NumPy's own code has to export it.
+static Storage* ConsumeArray(Object* array, Descriptor* descriptor, TensorSignature* last) {
+  DLTensor tensor;
+  int64_t strides[32];
+  uint64_t flags;
+  Status status;
+  if (!ReadNumPyArray(array, &tensor, strides, &flags)) return nullptr;
+  Storage* storage = WrapTensor(tensor, flags, descriptor, &status, last, DropOwner, array);
+  if (storage != nullptr) api.Py_IncRef(array);
+  return storage;
 }
 
 // Calls __dlpack__ as producers before DLPack 1.0 define it.
@@ -298,10 +326,11 @@ Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Descriptor
     *status = kOutOfMemory;
     return nullptr;
   }
-  if (entry->api != nullptr && options.copy != 1 && !options.has_device && options.stream == 0) {
-    return ConsumeTable(*entry, object, descriptor, status, last);
-  }
-  Storage* storage = ConsumeMethod(entry, object, options, descriptor, status);
+  const bool is_plain = options.copy != 1 && !options.has_device && options.stream == 0;
+  if (is_plain && entry->api != nullptr) return ConsumeTable(*entry, object, descriptor, status, last);
+  Storage* storage = is_plain && entry->is_numpy ? ConsumeArray(object, descriptor, last) : nullptr;
+  if (storage != nullptr) return storage;
+  storage = ConsumeMethod(entry, object, options, descriptor, status);
   if (storage != nullptr || *status != kOk || !api.PyErr_ExceptionMatches(api.PyExc_AttributeError)) return storage;
   {
     SavedError error;

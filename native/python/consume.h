@@ -25,6 +25,10 @@ struct ConsumeOptions {
 Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Descriptor* descriptor, Status* status,
                        TensorSignature* last);
 
+// The `destroy` of a storage whose owner is a Python object: drops the object. Any thread, and without waiting for the
+// GIL in a finalizer.
+void DropOwner(Storage* self);
+
 // What is known of a type, cached for each type. `api` is its table, found through the chain of older versions, or
 // NULL. GIL held.
 struct TypeEntry {

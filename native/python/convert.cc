@@ -8,6 +8,7 @@
 #include "../managed_tensor.h"
 #include "calls.h"
 #include "consume.h"
+#include "converters.h"
 #include "cupy_array.h"
 #include "device_export.h"
 #include "numpy_array.h"
@@ -152,26 +153,50 @@ Object* ConvertTo(Objects* self, TypeEntry* entry, const Descriptor& descriptor,
   return ConvertByFunction(entry, tensor.get(), may_copy);
 }
 
+// The object, or NULL, perhaps with an exception or another outcome, when the class's from_dlpack has to be called.
+Object* ConvertDirectly(Objects* self, const TypeEntry& entry, const Descriptor& descriptor, Storage* storage,
+                        Outcome* outcome) {
+  if (entry.api != nullptr) {
+    return OfferToTable(descriptor, storage, *entry.api) ? ConvertByTable(self, entry, descriptor, storage, outcome)
+                                                         : nullptr;
+  }
+  if (entry.is_numpy) return FitsNumPy(descriptor) ? NewNumPyArray(descriptor, storage) : nullptr;
+  if (!entry.is_cupy || !cuda::IsLoaded()) return nullptr;
+  Ref tensor(NewTensor(descriptor, storage));
+  return tensor && FitsCuPy(tensor.get()) ? NewCuPyArray(tensor.get()) : nullptr;
+}
+
+// The object that the from_dlpack of the class would make; or NULL, without an exception, and the outcome kDeclined.
+Object* ServeConverter(Objects* self, const TypeEntry& entry, const Descriptor& descriptor, Storage* storage,
+                       Outcome* outcome) {
+  Object* result = ConvertDirectly(self, entry, descriptor, storage, outcome);
+  if (result != nullptr) return result;
+  api.PyErr_Clear();  // the function raises its own exception
+  outcome->result_kind = kDeclined;
+  return nullptr;
+}
+
 }  // namespace
 
-Object* ConvertTensor(Objects* self, const Cells& cells, Outcome* outcome) {
-  if (cells.count != 3 || cells.at[0].kind != kHandle || cells.at[1].kind != kTensor) {
-    api.PyErr_SetString(api.PyExc_RuntimeError, "Expected a class, a tensor and a number");
-    return nullptr;
-  }
-  const bool may_copy = cells.at[2].number != 0;
-  Ref type(ToPython(self, &cells.at[0], nullptr));
-  if (!type) return nullptr;
+Object* ConvertTensor(Objects* self, ConversionRequest* request) {
+  Outcome* outcome = reinterpret_cast<Outcome*>(request);
+  Object* held = GetObject(self, request->target);
+  if (held == nullptr) return RaiseReleased(kHandle);
   Descriptor descriptor;
-  Storage* storage = ReadTensor(self, cells.at[1], &descriptor);
+  Storage* storage = ReadTensor(self, request->tensor, &descriptor);
   if (storage == nullptr) return RaiseReleased(kTensor);
-  TypeEntry* entry = FindType(type.get());
+  const TypeEntry* converter = FindConverter(held);
+  if (converter != nullptr) return ServeConverter(self, *converter, descriptor, storage, outcome);
+  const bool may_copy = request->may_copy != 0;
+  TypeEntry* entry = FindType(held);
   if (entry != nullptr) return ConvertTo(self, entry, descriptor, storage, may_copy, outcome);
-  if (!api.PyType_IsSubtype(TypeOf(type.get()), api.PyType_Type)) {
+  if (!api.PyType_IsSubtype(TypeOf(held), api.PyType_Type)) {
     api.PyErr_SetString(api.PyExc_TypeError, "Expected a class of tensors, such as torch.Tensor or numpy.ndarray");
     return nullptr;
   }
-  // The first lookup of a class runs Python code, which may call JavaScript that disposes the tensor.
+  // The first lookup of a class runs Python code, which may call JavaScript that disposes the class and the tensor.
+  api.Py_IncRef(held);
+  Ref type(held);
   RetainStorage(storage);
   entry = LookUpType(type.get());
   Object* result = nullptr;
@@ -183,6 +208,7 @@ Object* ConvertTensor(Objects* self, const Cells& cells, Outcome* outcome) {
   // If the tensor was disposed meanwhile, its deleter may run Python code, which must not see an exception.
   SavedError error;
   ReleaseStorage(storage);
+  type.reset(nullptr);
   return result;
 }
 

@@ -7,9 +7,10 @@
 namespace dlpack {
 namespace python {
 
-// Three cells: a class, the tensor, and whether a copy may be made (0: never). A new reference; or NULL with an
-// exception set, or with an outcome for a class that needs a copy. JavaScript thread, GIL held.
-Object* ConvertTensor(Objects* self, const Cells& cells, Outcome* outcome);
+// The tensor of a request as an object of the target. A new reference; or NULL with an exception set, or with an
+// outcome: kMustCopy for a class that needs a copy, kDeclined for a converter that has to be called. JavaScript thread,
+// GIL held.
+Object* ConvertTensor(Objects* self, ConversionRequest* request);
 
 }  // namespace python
 }  // namespace dlpack

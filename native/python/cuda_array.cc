@@ -6,6 +6,7 @@
 
 #include "../cuda/imports.h"
 #include "../managed_tensor.h"
+#include "consume.h"
 #include "device_export.h"
 #include "operation_scope.h"
 #include "runtime.h"
@@ -41,24 +42,6 @@ bool MakeArrayNames() {
   array_names.one = is_good ? api.PyLong_FromLongLong(1) : nullptr;
   array_names.three = array_names.one != nullptr ? api.PyLong_FromLongLong(3) : nullptr;
   return array_names.three != nullptr;
-}
-
-// Drops the Python object that owns an array's memory. Any thread, and without waiting for the GIL, because finalizers
-// call it.
-void DropOwner(Storage* self) {
-  Object* owner = static_cast<Object*>(self->owner);
-  ThreadCache* thread = this_thread;
-  GiveBlockBack(thread, kSmallBlock, self);
-  Count(thread, counts.imports, -1);
-  if (owner == nullptr) return;
-  if (FinalizerScope::IsActive()) {
-    DeferDecRef(owner);
-  } else if (ReturnScope::Leave(thread)) {
-    api.Py_DecRef(owner);
-  } else {
-    Gil gil;
-    api.Py_DecRef(owner);
-  }
 }
 
 // Borrowed references; NULL for None and for missing entries.

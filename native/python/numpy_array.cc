@@ -3,8 +3,6 @@
 #include <string.h>
 
 #include "runtime.h"
-#include "tensor_body.h"
-#include "tensor_type.h"
 
 namespace dlpack {
 namespace python {
@@ -12,10 +10,37 @@ namespace python {
 namespace {
 
 // Indices in NumPy's table of functions. NumPy's ABI keeps them from version to version.
-enum : int { kGetVersion = 0, kDescrFromType = 45, kNewFromDescr = 94, kSetBaseObject = 282 };
+enum : int { kGetVersion = 0, kDescrFromType = 45, kNewFromDescr = 94, kGetFeatures = 211, kSetBaseObject = 282 };
+
+// Flags of an array.
+enum : int { kAligned = 0x0100, kWriteable = 0x0400, kWarnOnWrite = INT32_MIN };
+
+// The fields of an array and of its dtype after the object header, as NumPy's ABI has kept them since 1.0.
+static_assert(sizeof(intptr_t) == sizeof(int64_t), "dims and strides are intptr_t in NumPy");
+struct ArrayFields {
+  char* data;
+  int nd;
+  int64_t* dims;
+  int64_t* strides;  // in bytes
+  Object* base;
+  Object* descr;
+  int flags;
+};
+struct DescrFields {
+  Object* type;
+  char kind;
+  char letter;
+  char byteorder;
+  char former_flags;
+  int type_num;
+};
+
+const int kMaxAxes = 32;
+const char kMemory[] = "dlpack_memory";
 
 struct NumPy {
   Object* array_type;
+  bool is_versioned;
   Object* (*descr_from_type)(int type);
   Object* (*new_from_descr)(Object* subtype, Object* descr, int nd, const intptr_t* dims, const intptr_t* strides,
                             void* data, int flags, Object* object);
@@ -43,6 +68,8 @@ bool Load(Object* type) {
   if (table == nullptr) return false;
   const unsigned version = reinterpret_cast<unsigned (*)()>(table[kGetVersion])();
   if (version != 0x01000009 && version != 0x02000000) return false;
+  // Since 2.1 NumPy takes and returns versioned capsules, which can be read-only.
+  numpy.is_versioned = reinterpret_cast<unsigned (*)()>(table[kGetFeatures])() >= 0x13;
   numpy.descr_from_type = reinterpret_cast<decltype(numpy.descr_from_type)>(table[kDescrFromType]);
   numpy.new_from_descr = reinterpret_cast<decltype(numpy.new_from_descr)>(table[kNewFromDescr]);
   numpy.set_base_object = reinterpret_cast<decltype(numpy.set_base_object)>(table[kSetBaseObject]);
@@ -73,7 +100,22 @@ int TypeNumber(const Descriptor& descriptor) {
   }
 }
 
+// The dtype of an NPY_TYPES; false for a dtype that is not in DLPack.
+bool DTypeOf(int type, DLDataType* dtype) {
+  const uint8_t wide = sizeof(long) * 8;
+  static const DLDataType kTypes[] = {
+      {6, 8, 1},    {0, 8, 1},  {1, 8, 1},  {0, 16, 1}, {1, 16, 1}, {0, 32, 1}, {1, 32, 1}, {0, wide, 1},
+      {1, wide, 1}, {0, 64, 1}, {1, 64, 1}, {2, 32, 1}, {2, 64, 1}, {0, 0, 0},  {5, 64, 1}, {5, 128, 1},
+  };
+  const int kHalf = 23;
+  const int count = static_cast<int>(sizeof(kTypes) / sizeof(kTypes[0]));
+  *dtype = type == kHalf ? DLDataType{2, 16, 1} : type >= 0 && type < count ? kTypes[type] : DLDataType{0, 0, 0};
+  return dtype->bits != 0;
+}
+
 }  // namespace
+
+bool IsVersionedNumPy() { return numpy.is_versioned; }
 
 bool IsNumPyArray(Object* type) {
   if (!HasText(type, "__name__", "ndarray") || !HasText(type, "__module__", "numpy")) return false;
@@ -82,27 +124,60 @@ bool IsNumPyArray(Object* type) {
 
 bool FitsNumPy(const Descriptor& descriptor) {
   // NumPy would allocate new memory for an array without elements.
-  return !IsEmpty(descriptor) && descriptor.device.device_type == kDLCPU && descriptor.ndim <= 32 &&
+  return !IsEmpty(descriptor) && descriptor.device.device_type == kDLCPU && descriptor.ndim <= kMaxAxes &&
          TypeNumber(descriptor) >= 0;
 }
 
+// Drops a reference to the memory. Python calls it with the GIL held, and perhaps with an exception set.
+static void ReleaseMemory(Object* capsule) {
+  SavedError error;
+  void* storage = api.PyCapsule_GetPointer(capsule, kMemory);
+  if (storage != nullptr) ReleaseStorage(static_cast<Storage*>(storage));
+}
+
 Object* NewNumPyArray(const Descriptor& descriptor, Storage* storage) {
-  Ref tensor(NewTensor(descriptor, storage));
-  Ref descr(tensor ? numpy.descr_from_type(TypeNumber(descriptor)) : nullptr);
-  if (!descr) return nullptr;
-  const Body& body = *BodyOf(tensor.get());
-  const intptr_t item = body.tensor.dtype.bits / 8;
-  intptr_t dims[32], strides[32];
-  for (int32_t i = 0; i < descriptor.ndim; ++i) {
-    dims[i] = static_cast<intptr_t>(body.tensor.shape[i]);
-    strides[i] = static_cast<intptr_t>(body.tensor.strides[i]) * item;
+  if (CheckInside(descriptor, storage->nbytes) != kOk) {
+    api.PyErr_SetString(api.PyExc_ValueError, "Expected a tensor that lies inside its memory");
+    return nullptr;
   }
-  const int kWriteable = 0x0400;  // NPY_ARRAY_WRITEABLE
+  Ref base(api.PyCapsule_New(storage, kMemory, ReleaseMemory));
+  if (!base) return nullptr;
+  RetainStorage(storage);
+  Ref descr(numpy.descr_from_type(TypeNumber(descriptor)));
+  if (!descr) return nullptr;
+  const intptr_t item = descriptor.dtype.bits / 8;
+  intptr_t dims[kMaxAxes], strides[kMaxAxes];
+  for (int32_t i = 0; i < descriptor.ndim; ++i) {
+    dims[i] = static_cast<intptr_t>(descriptor.shape[i]);
+    strides[i] = static_cast<intptr_t>(descriptor.strides[i]) * item;
+  }
   const int flags = (descriptor.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 ? 0 : kWriteable;
-  Ref array(numpy.new_from_descr(numpy.array_type, descr.take(), descriptor.ndim, dims, strides, body.tensor.data,
-                                 flags, nullptr));
-  if (!array || numpy.set_base_object(array.get(), tensor.take()) != 0) return nullptr;
+  char* data = static_cast<char*>(storage->data) + descriptor.byte_offset;
+  Ref array(numpy.new_from_descr(numpy.array_type, descr.take(), descriptor.ndim, dims, strides, data, flags, nullptr));
+  if (!array || numpy.set_base_object(array.get(), base.take()) != 0) return nullptr;
   return array.take();
+}
+
+bool ReadNumPyArray(Object* array, DLTensor* tensor, int64_t* strides, uint64_t* flags) {
+  if (!IsVersionedNumPy()) return false;
+  const auto* fields = reinterpret_cast<const ArrayFields*>(reinterpret_cast<char*>(array) + api.head_size);
+  const auto* descr = reinterpret_cast<const DescrFields*>(reinterpret_cast<char*>(fields->descr) + api.head_size);
+  const bool is_plain = (fields->flags & (kAligned | kWarnOnWrite)) == kAligned && fields->nd <= kMaxAxes &&
+                        (descr->byteorder == '=' || descr->byteorder == '|');
+  if (!is_plain || !DTypeOf(descr->type_num, &tensor->dtype)) return false;
+  const int64_t item = tensor->dtype.bits / 8;
+  for (int i = 0; i < fields->nd; ++i) {
+    if (fields->dims[i] == 0 || fields->strides[i] % item != 0) return false;
+    strides[i] = fields->strides[i] / item;
+  }
+  tensor->data = fields->data;
+  tensor->device = DLDevice{kDLCPU, 0};
+  tensor->ndim = fields->nd;
+  tensor->shape = fields->dims;
+  tensor->strides = strides;
+  tensor->byte_offset = 0;
+  *flags = (fields->flags & kWriteable) != 0 ? 0 : DLPACK_FLAG_BITMASK_READ_ONLY;
+  return true;
 }
 
 }  // namespace python

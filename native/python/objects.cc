@@ -12,9 +12,9 @@
 #include "bindings.h"
 #include "calls.h"
 #include "channel.h"
-#include "consume.h"
-#include "convert.h"
+#include "converters.h"
 #include "cuda_array.h"
+#include "exchange.h"
 #include "operation_scope.h"
 #include "runtime.h"
 #include "snapshot.h"
@@ -25,12 +25,6 @@ namespace python {
 
 static Objects* all_objects;
 static Lock all_objects_lock;
-
-static Objects* ObjectsOf(napi_env env, napi_callback_info info) {
-  void* data = nullptr;
-  napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data);
-  return static_cast<Objects*>(data);
-}
 
 // References that are dropped together.
 class Values {
@@ -102,12 +96,13 @@ static Object* Call(Objects* self, const Cells& cells, uint32_t pairs, Spill* sp
   return CallVector(arguments[-1], arguments, positional - 1, name_tuple.get());
 }
 
-// Imports the tensor of an object. When no exception is set, the status of the result tells what went wrong.
-static void TakeTensor(Objects* self, Object* object, const ConsumeOptions& options, TensorResult* result) {
-  Descriptor descriptor;
-  Status status;
-  Storage* storage = ConsumeObject(object, options, &descriptor, &status, &self->instance->signature);
-  result->status = GiveTensor(self->instance, storage, status, descriptor, &result->tensor);
+// As Perform. Tells JavaScript that an attribute is a converter, so that it need not be called.
+static Object* GetAttribute(Objects* self, Object* object, Object* name, Outcome* outcome) {
+  Object* value = api.PyObject_GetAttr(object, name);
+  if (name != names.from_dlpack || value == nullptr || !IsConverter(value)) return value;
+  HoldResult(self, value, outcome);
+  outcome->result_kind = kConverter;
+  return nullptr;
 }
 
 // NULL with an exception set, or with the outcome filled. All cells are read before the operation runs Python code.
@@ -124,7 +119,6 @@ static Object* Perform(Objects* self, PerformRequest* request, Spill* spill, Rea
     return nullptr;
   }
   if (operation == Operation::kTuple) return MakeTuple(self, cells, spill);
-  if (operation == Operation::kConvert) return ConvertTensor(self, cells, outcome);
   Ref first(count > 0 ? ToPython(self, &cells.at[0], spill) : nullptr);
   if (!first) return nullptr;
   Ref second(count > 1 ? ToPython(self, &cells.at[1], spill) : nullptr);
@@ -156,7 +150,7 @@ static Object* Perform(Objects* self, PerformRequest* request, Spill* spill, Rea
       return next;
     }
     case Operation::kGetAttribute:
-      if (second) return api.PyObject_GetAttr(first.get(), second.get());
+      if (second) return GetAttribute(self, first.get(), second.get(), outcome);
       break;
     case Operation::kGetItem:
       if (second) return api.PyObject_GetItem(first.get(), second.get());
@@ -172,17 +166,6 @@ static Object* Perform(Objects* self, PerformRequest* request, Spill* spill, Rea
   if (status != 0) return nullptr;
   api.Py_IncRef(api._Py_NoneStruct);
   return api._Py_NoneStruct;
-}
-
-// The operation may have changed context variables, so the snapshot is dropped. While asynchronous calls run, a new
-// snapshot is taken at once, so that the next call does not wait for the GIL.
-static void RenewSnapshot(Objects* self) {
-  if (self->snapshot == nullptr) return;
-  ReleaseSnapshot(self->snapshot);
-  self->snapshot = nullptr;
-  if (self->channel->calls == nullptr) return;
-  SavedError error;
-  self->snapshot = TakeSnapshot();
 }
 
 static napi_value Run(napi_env env, Objects* self, PerformRequest* request, Spill* spill) {
@@ -222,25 +205,6 @@ static napi_value PerformOperation(napi_env env, napi_callback_info info) {
   if (request->spilled != 0) return RunWithSpill(env, info, self, request);
   Spill none = {env, nullptr, 0, 0};
   return Run(env, self, request, &none);
-}
-
-static napi_value Consume(napi_env env, napi_callback_info info) {
-  Objects* self = ObjectsOf(env, info);
-  ConsumeRequest* request = MessageOf<ConsumeRequest>(self->instance);
-  TensorResult* result = MessageAt<TensorResult>(self->instance, request->tensor_slot);
-  const ConsumeOptions options = {request->copy, request->device_type != 0, request->device_type, request->device_id,
-                                  static_cast<int64_t>(request->stream)};
-  request->failed = 0;
-  OperationScope scope(self);
-  Object* held = GetObject(self, request->object);
-  if (held == nullptr) {
-    result->status = kConsumed;
-    return nullptr;
-  }
-  api.Py_IncRef(held);
-  Ref object(held);
-  TakeTensor(self, object.get(), options, result);
-  return api.PyErr_Occurred() ? TakeException(env, self, reinterpret_cast<Outcome*>(request)) : nullptr;
 }
 
 // releaseLater(handle). Called by a finalizer, so nothing here waits for the GIL.
@@ -322,6 +286,7 @@ static void EndObjects(void* data) {
 static const Export kExports[] = {
     {"perform", PerformOperation},
     {"consume", Consume},
+    {"convert", Convert},
     {"releaseLater", ReleaseLater},
     {"settle", Settle},
     {"settleLater", SettleLater},

@@ -81,9 +81,12 @@ static Object* BytesToPython(napi_env env, napi_value value) {
 }
 
 Storage* ReadTensor(Objects* self, const Cell& cell, Descriptor* descriptor) {
-  const WireTensor* wire = MessageAt<WireTensor>(self->instance, WordOf(cell));
-  Storage* storage = GetHeld(self->instance, wire->handle);
-  return storage != nullptr && ReadWire(self->instance, *wire, descriptor) == kOk ? storage : nullptr;
+  return ReadTensor(self, *MessageAt<WireTensor>(self->instance, WordOf(cell)), descriptor);
+}
+
+Storage* ReadTensor(Objects* self, const WireTensor& wire, Descriptor* descriptor) {
+  Storage* storage = GetHeld(self->instance, wire.handle);
+  return storage != nullptr && ReadWire(self->instance, wire, descriptor) == kOk ? storage : nullptr;
 }
 
 Object* RaiseReleased(uint32_t kind) {

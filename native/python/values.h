@@ -74,9 +74,10 @@ void DropReleased(Objects* self);
 // Makes another thread drop these objects. No GIL needed.
 void DeferReleased(Objects* self);
 
-// Reads the tensor of a cell. It may lie outside the returned storage; see CheckInside. NULL when the tensor was
-// disposed. No GIL needed.
+// Reads the tensor of a cell or of a message. It may lie outside the returned storage; see CheckInside. NULL when the
+// tensor was disposed. No GIL needed.
 Storage* ReadTensor(Objects* self, const Cell& cell, Descriptor* descriptor);
+Storage* ReadTensor(Objects* self, const WireTensor& wire, Descriptor* descriptor);
 
 // A new reference, or NULL with an exception set. `spill` may be NULL for cells that need no spill. Clears the handle
 // of a function once its pin is owned.

@@ -31,12 +31,16 @@ enum ValueKind : uint32_t {
   kTensor = 9,
   // as a result: the class cannot take the tensor as it is
   kMustCopy = 10,
+  // as a result: an object, from_dlpack of a library whose objects native code makes itself
+  kConverter = 11,
+  // as a result: the function has to be called
+  kDeclined = 12,
   // number is the word of a CellList
-  kList = 11,
+  kList = 13,
   // number is the word of a CellList
-  kDict = 12,
+  kDict = 14,
   // a JavaScript value that Python holds; its name is spilled
-  kFunction = 13,
+  kFunction = 15,
 };
 
 // What an operation does with its cells.
@@ -69,8 +73,6 @@ enum class Operation : uint32_t {
   kTuple = 12,
   // a value, which becomes an object in any case
   kHold = 13,
-  // a class, a tensor, and whether a copy is allowed
-  kConvert = 14,
 };
 
 // A value for Python, by its kind.
@@ -146,6 +148,32 @@ static_assert(offsetof(PerformRequest, spilled) == 36);
 static_assert(offsetof(PerformRequest, tensor_slot) == 40);
 static_assert(offsetof(PerformRequest, promise) == 44);
 static_assert(sizeof(PerformRequest) == 48);
+
+// A tensor as an object of a Python class.
+struct alignas(8) ConversionRequest {
+  // 1 with an exception
+  uint32_t failed;
+  // a ValueKind: of the result, or handle for the exception
+  uint32_t result_kind;
+  // of the object that is the result, or of the exception
+  uint32_t result_handle;
+  // the result, where it is a number or a boolean
+  double result_number;
+  // the handle of the class, or of a converter
+  uint32_t target;
+  // 0: never copy
+  uint32_t may_copy;
+  // in native memory
+  WireTensor tensor;
+};
+static_assert(offsetof(ConversionRequest, failed) == 0);
+static_assert(offsetof(ConversionRequest, result_kind) == 4);
+static_assert(offsetof(ConversionRequest, result_handle) == 8);
+static_assert(offsetof(ConversionRequest, result_number) == 16);
+static_assert(offsetof(ConversionRequest, target) == 24);
+static_assert(offsetof(ConversionRequest, may_copy) == 28);
+static_assert(offsetof(ConversionRequest, tensor) == 32);
+static_assert(sizeof(ConversionRequest) == 96);
 
 // The tensor of a Python object.
 struct alignas(8) ConsumeRequest {

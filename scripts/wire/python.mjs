@@ -48,6 +48,16 @@ const messages = [
     ],
   },
   {
+    name: 'ConversionRequest',
+    comment: 'A tensor as an object of a Python class.',
+    fields: [
+      ...outcome,
+      ['target', 'u32', 'the handle of the class, or of a converter'],
+      ['mayCopy', 'u32', '0: never copy'],
+      ['tensor', 'tensor', 'in native memory'],
+    ],
+  },
+  {
     name: 'ConsumeRequest',
     comment: 'The tensor of a Python object.',
     fields: [
@@ -97,6 +107,8 @@ const enums = [
       ['end', 'as a result: there is no next element'],
       ['tensor', 'number is the word of a WireTensor'],
       ['mustCopy', 'as a result: the class cannot take the tensor as it is'],
+      ['converter', 'as a result: an object, from_dlpack of a library whose objects native code makes itself'],
+      ['declined', 'as a result: the function has to be called'],
       ['list', 'number is the word of a CellList'],
       ['dict', 'number is the word of a CellList'],
       ['function', 'a JavaScript value that Python holds; its name is spilled'],
@@ -121,7 +133,6 @@ const enums = [
       ['name', 'a string, which becomes one of the names that Python compares by address'],
       ['tuple', 'its elements'],
       ['hold', 'a value, which becomes an object in any case'],
-      ['convert', 'a class, a tensor, and whether a copy is allowed'],
     ],
   },
 ];

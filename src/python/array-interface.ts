@@ -16,7 +16,7 @@ import type { Storage } from '../storage/storage.js';
 import { binding } from './binding.js';
 import { importModule, isPyObject, type PyObject } from './object.js';
 import { perform } from './operations.js';
-import { PythonStorage } from './python-storage.js';
+import { makeStorage, PythonStorage } from './python-storage.js';
 import { findReference, liveHandle } from './reference.js';
 import { Operation, TakeArrayRequest } from './wire-layout.js';
 
@@ -56,8 +56,6 @@ class PythonArray implements ForeignArray {
     releaseStorage(this.handle);
   }
 }
-
-const makeStorage = (handle: number, nbytes: number): PythonStorage => new PythonStorage(handle, nbytes);
 
 /** Reads the interface of an object, or an object that is itself the interface, entry by entry. */
 function readArray(source: object, isInterface: boolean): ForeignArray | null {

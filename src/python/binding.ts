@@ -7,6 +7,8 @@
 export interface PythonBinding {
   /** Performs the operation of a PerformRequest. `spilled` holds values that do not fit into its cells, in order. */
   perform(...spilled: (string | Uint8Array)[]): unknown;
+  /** Makes the object of a ConversionRequest. Returns the exception, if there is one. */
+  convert(): unknown;
   /** The tensor of the object of a ConsumeRequest. */
   consume(): unknown;
   /** The tensor of the object of a TakeArrayRequest, if nothing about its interface is unusual. */

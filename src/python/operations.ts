@@ -6,11 +6,16 @@
  */
 
 import { ArgumentTypeError, BufferError } from '../errors.js';
-import { takeResult as takeTensorResult } from '../native/import.js';
+import { isDebug, recordExport } from '../native/debug.js';
+import { placeOf } from '../native/export.js';
+import type { NativeStorage } from '../native/native-storage.js';
+import { errorOfTensor } from '../native/status.js';
 import { enter, leave, wire } from '../native/wire.js';
-import { TensorResult, WireHeader } from '../native/wire-layout.js';
+import { Status, TensorResult, WireHeader } from '../native/wire-layout.js';
+import { takeTensorInto, writeTensor } from '../native/wire-tensor.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { ImportRequest } from '../storage/foreign.js';
+import { descriptorOf, TensorView } from '../view.js';
 import {
   beginRequest,
   checkRoom,
@@ -22,14 +27,23 @@ import {
   writeSpilled,
 } from './arguments.js';
 import { binding } from './binding.js';
-import { writeCell, writeTensorCell } from './cells.js';
+import { writeCell } from './cells.js';
 import { JAVASCRIPT_ERROR, PythonError } from './error.js';
 import { causeOf } from './functions.js';
 import type { Keywords } from './keywords.js';
 import { defineProxies, END } from './proxy.js';
+import { makeStorage } from './python-storage.js';
 import { liveHandle, type Reference } from './reference.js';
 import { keepSignalsLater } from './signals.js';
-import { Cell, ConsumeRequest, Operation, Outcome, PerformRequest, ValueKind } from './wire-layout.js';
+import {
+  Cell,
+  ConsumeRequest,
+  ConversionRequest,
+  Operation,
+  Outcome,
+  PerformRequest,
+  ValueKind,
+} from './wire-layout.js';
 
 // Constants of this module; wire.ts explains why.
 const { u32, i32, f64 } = wire;
@@ -39,7 +53,7 @@ type Spill = Extras['spill'];
 const none: readonly unknown[] = [];
 
 /** Makes a proxy for a handle that native code returned. */
-export const wrap = defineProxies({ perform, consume });
+export const wrap = defineProxies({ perform, consume, convert });
 
 /** Runs one operation, with an object, a name, arguments and keywords where the operation has them. */
 export function perform(
@@ -57,21 +71,34 @@ export function performTensor(subject: Reference, args: readonly unknown[], keyw
   return send(Operation.callTensor, subject, null, args, keywords, takeTensor);
 }
 
-/** Converts a tensor in native memory to an object of a class; undefined when the class needs a copy. */
-export function performConversion(type: Reference, descriptor: Descriptor, mayCopy: boolean): unknown {
-  const slot = enter(PerformRequest.WORDS + 3 * Cell.WORDS);
+/**
+ * Converts a tensor in native memory to an object of a class, or to the object that a converter makes of it. Undefined
+ * when the class needs a copy, or when the converter has to be called.
+ */
+export function performConversion(target: Reference, descriptor: Descriptor, mayCopy: boolean): unknown {
+  const trace = isDebug() ? recordExport() : 0; // first, because user code may hook stack traces
+  const slot = enter(ConversionRequest.WORDS + 2 * descriptor.shape.length);
   try {
-    const first = slot + PerformRequest.CELLS;
-    writeCell(first, ValueKind.handle, liveHandle(type), 0);
-    writeTensorCell(first + Cell.WORDS, descriptor);
-    writeCell(first + 2 * Cell.WORDS, ValueKind.int, 0, mayCopy ? 1 : 0);
-    writeRequest(slot, Operation.convert, 3, 0, 0);
+    const half = slot * 2;
+    u32[half + ConversionRequest.TARGET] = liveHandle(target);
+    u32[half + ConversionRequest.MAY_COPY] = mayCopy ? 1 : 0;
+    writeTensor(slot + ConversionRequest.TENSOR, descriptor, (descriptor.storage as NativeStorage).handle, trace);
     u32[WireHeader.SLOT] = slot;
-    const result = takeResult(slot, binding().perform());
-    return u32[slot * 2 + Outcome.RESULT_KIND] === ValueKind.mustCopy ? undefined : result;
+    const raised = binding().convert();
+    if (u32[half + Outcome.FAILED] === 1) throw toError(slot, raised);
+    if (u32[half + Outcome.RESULT_KIND] !== ValueKind.handle) return undefined;
+    return wrap(u32[half + Outcome.RESULT_HANDLE] as number);
   } finally {
     leave(slot);
   }
+}
+
+/** Makes the object that a converter makes of a tensor; undefined when the converter has to be called. */
+function convert(converter: Reference, value: unknown): unknown {
+  // No `instanceof` for a function, because it would call Python for the prototype of a Python object.
+  if (typeof value !== 'object' || !(value instanceof TensorView)) return undefined;
+  const descriptor = descriptorOf(value);
+  return placeOf(descriptor) === 'native' ? performConversion(converter, descriptor.shared(), false) : undefined;
 }
 
 /** The handle of a Python object for a value, even for values that JavaScript has, too, such as numbers. */
@@ -85,7 +112,7 @@ export function consume(reference: Reference, request: ImportRequest | null): De
   const raised = sendConsume(slot);
   if (u32[slot * 2 + Outcome.FAILED] === 1) throw consumeError(slot, raised);
   leave(slot);
-  return takeTensorResult(slot + ConsumeRequest.WORDS);
+  return takeDescriptor(slot + ConsumeRequest.WORDS);
 }
 
 /** Takes a slot for the request and its TensorResult, and writes the request. */
@@ -232,6 +259,8 @@ export function takeResult(slot: number, spilled: unknown): unknown {
   switch (u32[half + Outcome.RESULT_KIND]) {
     case ValueKind.handle:
       return wrap(u32[half + Outcome.RESULT_HANDLE] as number);
+    case ValueKind.converter:
+      return wrap(u32[half + Outcome.RESULT_HANDLE] as number, true);
     case ValueKind.bool:
       return f64[slot + Outcome.RESULT_NUMBER] === 1;
     case ValueKind.int:
@@ -256,7 +285,14 @@ function takeHandle(slot: number, spilled: unknown): number {
 
 function takeTensor(slot: number, spilled: unknown): Descriptor {
   if (u32[slot * 2 + Outcome.FAILED] === 1) throw toError(slot, spilled);
-  return takeTensorResult(u32[slot * 2 + PerformRequest.TENSOR_SLOT] as number);
+  return takeDescriptor(u32[slot * 2 + PerformRequest.TENSOR_SLOT] as number);
+}
+
+/** The tensor of a {@link TensorResult}. When it is released, the next operation drops the Python object. */
+function takeDescriptor(slot: number): Descriptor {
+  const status = i32[slot * 2 + TensorResult.STATUS] as number;
+  if (status !== Status.ok) throw errorOfTensor(status, slot + TensorResult.TENSOR);
+  return takeTensorInto(slot + TensorResult.TENSOR, makeStorage);
 }
 
 /** Parses digits as Python writes them: `-0xff`. */

@@ -29,6 +29,8 @@ export interface Operations {
     keywords?: Keywords | null,
   ): unknown;
   consume(reference: Reference, request: ImportRequest | null): Descriptor;
+  /** The result of a converter for a value; undefined when the function has to be called. */
+  convert(converter: Reference, value: unknown): unknown;
 }
 
 /** The result of {@link Operation.next} after the last element. */
@@ -77,23 +79,11 @@ function refuseJson(): never {
 
 const registry = new FinalizationRegistry<Reference>(releaseLater);
 
-/** A reference with its proxy and the reference made before it, until it is registered with the garbage collector. */
-class Registered extends Reference {
-  proxy: object | null;
-  next: Registered | null;
-
-  constructor(handle: number) {
-    super(handle);
-    this.proxy = null;
-    this.next = null;
-  }
-}
-
 // Registering costs more than a call. As in collect.ts it waits for the end of the tick and skips released references.
 // The references form a linked list. An array would be old, and the collector would record each young object that is
 // stored in it.
 const BATCH = 1024;
-let pending: Registered | null = null;
+let pending: Reference | null = null;
 let pendingCount = 0;
 let isRegistering = false;
 
@@ -102,7 +92,7 @@ function registerPending(): void {
   pending = null;
   pendingCount = 0;
   while (reference !== null) {
-    const { proxy, next } = reference as Registered;
+    const { proxy, next }: Reference = reference;
     reference.proxy = null;
     reference.next = null;
     if (reference.handle !== 0) registry.register(proxy as object, reference);
@@ -115,7 +105,7 @@ function registerTick(): void {
   registerPending();
 }
 
-function registerLater(reference: Registered, proxy: object): void {
+function registerLater(reference: Reference, proxy: object): void {
   reference.proxy = proxy;
   reference.next = pending;
   pending = reference;
@@ -127,7 +117,7 @@ function registerLater(reference: Registered, proxy: object): void {
 }
 
 /** A reference that is disposed right after it was made, as most results are, leaves the list. */
-function disposeReference(reference: Registered): void {
+function disposeReference(reference: Reference): void {
   if (pending === reference) {
     pending = reference.next;
     reference.proxy = null;
@@ -151,39 +141,19 @@ const target = Object.assign(() => {}, {
   },
 });
 
-/** The rare traps. In a separate class, because V8 looks up a trap at each use, through all methods of a class. */
-class RareTraps extends Registered {
-  getPrototypeOf(): object {
-    return Function.prototype;
-  }
-
-  ownKeys(): string[] {
-    return [];
-  }
-
-  getOwnPropertyDescriptor(): undefined {
-    return undefined;
-  }
-
+/** The rare traps. In a separate object, because V8 looks up a trap at each use, through all methods of an object. */
+const rareTraps: ProxyHandler<typeof target> = {
+  getPrototypeOf: () => Function.prototype,
+  ownKeys: () => [],
+  getOwnPropertyDescriptor: () => undefined,
   // All proxies share the target, so properties cannot be defined.
-  defineProperty(): boolean {
-    return false;
-  }
+  defineProperty: () => false,
+  deleteProperty: () => false,
+  preventExtensions: () => false,
+  setPrototypeOf: () => false,
+};
 
-  deleteProperty(): boolean {
-    return false;
-  }
-
-  preventExtensions(): boolean {
-    return false;
-  }
-
-  setPrototypeOf(): boolean {
-    return false;
-  }
-}
-
-type Method = (reference: Registered, ...args: never[]) => unknown;
+type Method = (reference: Reference, ...args: never[]) => unknown;
 
 /** Methods of every Python object besides its Python attributes. */
 function methodsOf({ perform, consume }: Operations): Record<symbol, Method> {
@@ -191,12 +161,12 @@ function methodsOf({ perform, consume }: Operations): Record<symbol, Method> {
     // Keep the iterator during the whole loop, which may last many ticks. Otherwise the garbage collector would release
     // it.
     const iterator = perform(Operation.iterate, reference);
-    const found = findReference(iterator) as Registered;
+    const found = findReference(iterator) as Reference;
     try {
       for (let value = perform(Operation.next, found); value !== END; value = perform(Operation.next, found))
         yield value;
     } finally {
-      disposeReference(findReference(iterator) as Registered);
+      disposeReference(findReference(iterator) as Reference);
     }
   }
   return {
@@ -228,8 +198,8 @@ function methodsOf({ perform, consume }: Operations): Record<symbol, Method> {
 }
 
 /** The function that makes a proxy for a handle that native code returned. */
-export function defineProxies(operations: Operations): (handle: number) => object {
-  const { perform } = operations;
+export function defineProxies(operations: Operations): (handle: number, isConverter?: boolean) => object {
+  const { perform, convert } = operations;
   const methods = methodsOf(operations);
   const dispose = Symbol.dispose;
   const importModule = (name: string) => perform(Operation.import, null, name);
@@ -241,10 +211,10 @@ export function defineProxies(operations: Operations): (handle: number) => objec
   }
 
   /** The reference of a Python object is also the handler of its proxy, which saves an object. */
-  class Traps extends RareTraps implements ProxyHandler<typeof target> {
+  const traps: ProxyHandler<typeof target> & ThisType<Reference> = {
     has(_target: unknown, name: string | symbol): boolean {
       return typeof name === 'symbol' && name in methods;
-    }
+    },
 
     get(_target: unknown, name: string | symbol): unknown {
       if (typeof name === 'symbol') {
@@ -260,27 +230,32 @@ export function defineProxies(operations: Operations): (handle: number) => objec
       if (name === 'toJSON') return refuseJson;
       if (isIndex(name)) throw indexError(name);
       return perform(Operation.getAttribute, this, name);
-    }
+    },
 
     set(_target: unknown, name: string | symbol, value: unknown): boolean {
       if (typeof name === 'symbol') return false;
       perform(Operation.setAttribute, this, name, [value]);
       return true;
-    }
+    },
 
     apply(_target: unknown, _this: unknown, args: unknown[]): unknown {
+      if (this.isConverter && args.length === 1) {
+        const made = convert(this, args[0]);
+        if (made !== undefined) return made;
+      }
       const keywords = keywordsOf(args);
       try {
         return perform(Operation.call, this, null, keywords === null ? args : args.slice(0, -1), keywords);
       } catch (error) {
         throw keywords === null ? hintKeywords(error, args) : error;
       }
-    }
-  }
+    },
+  };
+  Object.setPrototypeOf(Object.assign(Reference.prototype, traps), rareTraps);
 
-  return (handle) => {
-    const reference = new Traps(handle);
-    const proxy = new Proxy(target, reference);
+  return (handle, isConverter = false) => {
+    const reference = new Reference(handle, isConverter);
+    const proxy = new Proxy(target, reference as ProxyHandler<typeof target>);
     registerLater(reference, proxy);
     return proxy;
   };

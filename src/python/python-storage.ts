@@ -17,3 +17,5 @@ export class PythonStorage extends NativeStorage {
     returnStorage(handle);
   }
 }
+
+export const makeStorage = (handle: number, nbytes: number): PythonStorage => new PythonStorage(handle, nbytes);

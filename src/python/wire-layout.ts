@@ -20,9 +20,11 @@ export const ValueKind = {
   end: 8, // as a result: there is no next element
   tensor: 9, // number is the word of a WireTensor
   mustCopy: 10, // as a result: the class cannot take the tensor as it is
-  list: 11, // number is the word of a CellList
-  dict: 12, // number is the word of a CellList
-  function: 13, // a JavaScript value that Python holds; its name is spilled
+  converter: 11, // as a result: an object, from_dlpack of a library whose objects native code makes itself
+  declined: 12, // as a result: the function has to be called
+  list: 13, // number is the word of a CellList
+  dict: 14, // number is the word of a CellList
+  function: 15, // a JavaScript value that Python holds; its name is spilled
 } as const;
 
 /** What an operation does with its cells. */
@@ -41,7 +43,6 @@ export const Operation = {
   name: 11, // a string, which becomes one of the names that Python compares by address
   tuple: 12, // its elements
   hold: 13, // a value, which becomes an object in any case
-  convert: 14, // a class, a tensor, and whether a copy is allowed
 } as const;
 
 /** A value for Python, by its kind. */
@@ -82,6 +83,18 @@ export const enum PerformRequest {
   PROMISE = 11, // u32: the number of the promise of an asynchronous call
   CELLS = 6, // f64[]: where the cells begin
   WORDS = 6,
+}
+
+/** A tensor as an object of a Python class. */
+export const enum ConversionRequest {
+  FAILED = 0, // u32: 1 with an exception
+  RESULT_KIND = 1, // u32: a ValueKind: of the result, or handle for the exception
+  RESULT_HANDLE = 2, // u32: of the object that is the result, or of the exception
+  RESULT_NUMBER = 2, // f64: the result, where it is a number or a boolean
+  TARGET = 6, // u32: the handle of the class, or of a converter
+  MAY_COPY = 7, // u32: 0: never copy
+  TENSOR = 4, // word: in native memory
+  WORDS = 12,
 }
 
 /** The tensor of a Python object. */

@@ -1,0 +1,21 @@
+// Converters: from_dlpack of NumPy, PyTorch and CuPy. A call with one tensor need not run the function, because native
+// code makes the same object faster. A converter is recognised by its identity, so a function that a program put in its
+// place is called as it is.
+#ifndef DLPACK_NODE_PYTHON_CONVERTERS_H_
+#define DLPACK_NODE_PYTHON_CONVERTERS_H_
+
+#include "consume.h"
+
+namespace dlpack {
+namespace python {
+
+// Whether a function is a converter. May run Python code. GIL held; leaves no exception set.
+bool IsConverter(Object* function);
+
+// The class of the objects that a function makes which IsConverter has recognised; NULL for other functions. GIL held.
+const TypeEntry* FindConverter(Object* function);
+
+}  // namespace python
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_PYTHON_CONVERTERS_H_

@@ -1,0 +1,36 @@
+// The exchange of tensors with Python objects, for JavaScript. JavaScript thread.
+#ifndef DLPACK_NODE_PYTHON_EXCHANGE_H_
+#define DLPACK_NODE_PYTHON_EXCHANGE_H_
+
+#include "../wire.h"
+#include "consume.h"
+#include "values.h"
+
+namespace dlpack {
+namespace python {
+
+// The data of a function that JavaScript called.
+inline Objects* ObjectsOf(napi_env env, napi_callback_info info) {
+  void* data = nullptr;
+  napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data);
+  return static_cast<Objects*>(data);
+}
+
+// Imports the tensor of an object. When no exception is set, the status of the result tells what went wrong. GIL
+// held.
+void TakeTensor(Objects* self, Object* object, const ConsumeOptions& options, TensorResult* result);
+
+// The operation may have changed context variables, so the snapshot is dropped. While asynchronous calls run, a new
+// snapshot is taken at once, so that the next call does not wait for the GIL. GIL held.
+void RenewSnapshot(Objects* self);
+
+// convert(): makes the object of a ConversionRequest. Returns the exception, if there is one.
+napi_value Convert(napi_env env, napi_callback_info info);
+
+// consume(): imports the tensor of the object of a ConsumeRequest. Returns the exception, if there is one.
+napi_value Consume(napi_env env, napi_callback_info info);
+
+}  // namespace python
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_PYTHON_EXCHANGE_H_
