@@ -8,6 +8,7 @@
 
 #include "../forked.h"
 #include "../signals.h"
+#include "async_call.h"
 #include "carried.h"
 #include "channel.h"
 #include "pool.h"
@@ -53,8 +54,7 @@ static void DropValues(AsyncCall* call) {
   call->snapshot = nullptr;
 }
 
-// Any thread, no GIL needed.
-static void FreeCall(AsyncCall* call) {
+void FreeCall(AsyncCall* call) {
   for (Carried* value : {&call->result, &call->type_name, &call->text, &call->traceback}) DropCarried(value);
   DropValues(call);
   free(call);
@@ -70,7 +70,7 @@ static void Unlist(AsyncCall* call) {
   if (channel->calls == nullptr) KeepRunning(channel, false);
 }
 
-static void List(AsyncCall* call) {
+void ListCall(AsyncCall* call) {
   Channel* channel = call->channel;
   call->next = channel->calls;
   if (call->next != nullptr) call->next->previous = call;
@@ -108,6 +108,32 @@ static void SettleCall(Channel* channel, Message* message) {
   }
   CallJavaScript(channel, channel->on_settle, count, values, nullptr);
   FreeCall(call);
+}
+
+AsyncCall* NewCall(Channel* channel, uint32_t number) {
+  void* block = malloc(sizeof(AsyncCall));
+  if (block == nullptr) return nullptr;
+  AsyncCall* call = new (block) AsyncCall();
+  call->message.deliver = SettleCall;
+  call->message.drop = DropCall;
+  call->channel = channel;
+  call->number = number;
+  return call;
+}
+
+void CarryResult(AsyncCall* call, Object* value) { Carry(value, &call->result); }
+
+void CarryRaised(AsyncCall* call) {
+  Raised raised;
+  call->has_failed = true;
+  CarryText(raised.type_name.get(), &call->type_name);
+  CarryText(raised.message.get(), &call->text);
+  CarryText(raised.traceback.get(), &call->traceback);
+  if (raised.exception) Carry(raised.exception.take(), &call->result);
+}
+
+void PostCall(AsyncCall* call) {
+  if (!Post(call->channel, &call->message)) FreeCall(call);
 }
 
 // Calls `run` of the snapshot with the staged values. A new reference, or NULL with an exception set. GIL held.
@@ -156,23 +182,18 @@ static void RunCall(Task* task) {
     current_call = nullptr;
     if (is_forked) LeaveForked();
     KeepSignals();
-    call->has_failed = result == nullptr;
     {
       // Dropped before JavaScript learns that the call ended, so that the call no longer keeps any object alive then.
       SavedError error;
       DropValues(call);
     }
     if (result != nullptr) {
-      Carry(result, &call->result);
+      CarryResult(call, result);
     } else {
-      Raised raised;
-      CarryText(raised.type_name.get(), &call->type_name);
-      CarryText(raised.message.get(), &call->text);
-      CarryText(raised.traceback.get(), &call->traceback);
-      if (raised.exception) Carry(raised.exception.take(), &call->result);
+      CarryRaised(call);
     }
   }
-  if (!Post(call->channel, &call->message)) FreeCall(call);
+  PostCall(call);
 }
 
 static const char kNoMemory[] = "Out of memory for an asynchronous call";
@@ -180,14 +201,9 @@ static const char kNoMemory[] = "Out of memory for an asynchronous call";
 // Copies the request. NULL when out of memory, or when a cell refers to a released object. No GIL needed.
 static AsyncCall* StageCall(Objects* self, PerformRequest* request, Spill* spill) {
   const Cells cells = CellsBehind(self->instance, request + 1, request->count);
-  void* block = malloc(sizeof(AsyncCall));
-  if (block == nullptr) return nullptr;
-  AsyncCall* call = new (block) AsyncCall();
+  AsyncCall* call = NewCall(self->channel, request->promise);
+  if (call == nullptr) return nullptr;
   call->task.run = RunCall;
-  call->message.deliver = SettleCall;
-  call->message.drop = DropCall;
-  call->channel = self->channel;
-  call->number = request->promise;
   call->keywords = request->keywords <= cells.count / 2 ? 2 * request->keywords : 0;
   call->snapshot = RetainSnapshot(self->snapshot);
   call->values = static_cast<Staged*>(calloc(cells.count + 1, sizeof(Staged)));
@@ -212,7 +228,7 @@ napi_value StartCall(napi_env env, Objects* self, PerformRequest* request, Spill
   }
   AsyncCall* call = StageCall(self, request, spill);
   if (call != nullptr && Submit(&call->task)) {
-    List(call);
+    ListCall(call);
     return nullptr;
   }
   Gil gil;

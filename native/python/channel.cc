@@ -7,6 +7,7 @@
 #include "../exports.h"
 #include "pool.h"
 #include "runtime.h"
+#include "settler.h"
 
 namespace dlpack {
 namespace python {
@@ -110,7 +111,8 @@ void KeepRunning(Channel* channel, bool keep) {
 }
 
 static const Export kExports[] = {
-    {"abandon", Abandon}, {"leave", Leave}, {"thrownBy", ThrownBy}, {"answer", Answer}, {"postpone", Postpone},
+    {"abandon", Abandon}, {"leave", Leave},       {"thrownBy", ThrownBy},
+    {"answer", Answer},   {"postpone", Postpone}, {"makeSettler", MakeSettler},
 };
 
 static bool GetFunction(napi_env env, napi_value options, const char* name, napi_ref* out) {

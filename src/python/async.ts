@@ -49,11 +49,21 @@ export async function callAsync<F extends AnyFunction>(
   const keywords = rest.at(-1) instanceof Keywords ? (rest.pop() as Keywords) : null;
   signal?.throwIfAborted();
   const number = start(reference, rest, keywords);
-  return new Promise<Awaited<ReturnType<F>>>((resolve, reject) => {
+  return promiseFor<Awaited<ReturnType<F>>>(number, signal, () => {});
+}
+
+/** A number for a promise that native code settles. */
+export function newNumber(): number {
+  return ++lastNumber;
+}
+
+/** The promise with this number. If the signal aborts, it is rejected with the reason, and `cancel` is called. */
+export function promiseFor<T>(number: number, signal: AbortSignal | null, cancel: () => void): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
     const stop = () => {
-      waiting.delete(number);
-      binding().abandon(number);
+      stopWaiting(number);
       reject(signal?.reason);
+      cancel();
     };
     signal?.addEventListener('abort', stop, { once: true });
     const forget = () => signal?.removeEventListener('abort', stop);
@@ -61,9 +71,15 @@ export async function callAsync<F extends AnyFunction>(
   });
 }
 
+/** The promise with this number no longer keeps the process alive, and its outcome is dropped. */
+export function stopWaiting(number: number): void {
+  waiting.delete(number);
+  binding().abandon(number);
+}
+
 /** Hands the function and its arguments to native code. Returns the number of the promise. */
 function start(fn: Reference, args: readonly PyArgument[], keywords: Keywords | null): number {
-  const number = ++lastNumber;
+  const number = newNumber();
   const scope = new AsyncResource('dlpack.callAsync');
   running.set(number, { references: startCall(fn, args, keywords, number), scope });
   return number;

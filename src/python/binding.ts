@@ -23,6 +23,8 @@ export interface PythonBinding {
   settleLater(): void;
   /** Tells native code that JavaScript no longer waits for the call with this number. */
   abandon(number: number): void;
+  /** The handle of a Python callable `settle(failed, value)` for the promise with this number; 0 when out of memory. */
+  makeSettler(number: number): number;
   /** Records the signal handlers, before operations. */
   rememberSignals(): void;
   /** Restores the signal handlers of the JavaScript runtime that libraries replaced. */

@@ -8,6 +8,7 @@ export { callAsync } from './async.js';
 export { PythonError } from './error.js';
 export type { PythonOptions } from './find.js';
 export type { JavaScriptFunction } from './functions.js';
+export type { AsyncOptions } from './futures.js';
 export { type Python, python } from './interpreter.js';
 export { type Keywords, kwargs, type PyFloat } from './keywords.js';
 export { isPyObject, type PyArgument, type PyObject } from './object.js';

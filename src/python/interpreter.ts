@@ -16,6 +16,7 @@ import { type PythonBinding, setBinding } from './binding.js';
 import { callable, onCall } from './callbacks.js';
 import { PythonError } from './error.js';
 import { type FoundPython, findPython, type PythonOptions } from './find.js';
+import { type AsyncOptions, awaitPython, registerFutures } from './futures.js';
 import { float, kwargs } from './keywords.js';
 import {
   callTensor,
@@ -44,6 +45,13 @@ export interface Python {
   float: typeof float;
   /** Calls a Python function on another thread and returns a promise. */
   callAsync: typeof callAsync;
+  /**
+   * The promise of a Python future, coroutine or other awaitable: `await py.async(session.get(url))`. It takes
+   * concurrent.futures, asyncio's futures and tasks, any object with `add_done_callback` (Dask's futures), and objects
+   * whose `future()` returns one (Ray's ObjectRefs). Coroutines run on an asyncio loop with a thread of its own. No
+   * thread of the pool waits. The signal cancels the future. `for await` iterates Python's asynchronous generators.
+   */
+  async<T = PyObject>(awaitable: PyObject, options?: AsyncOptions): Promise<T>;
   /**
    * A Python object for a JavaScript function, which the program can keep and release. A function that is passed as an
    * argument becomes such an object automatically.
@@ -123,6 +131,7 @@ export function python(options: PythonOptions = {}): Python {
   if (isMainThread) process.on('exit', (status) => (started as PythonBinding).leave(status));
   importObjects();
   registerArrayReader();
+  registerFutures();
   const interpreter: Python = {
     import: importOrExplain,
     eval: (expression) => runInMain('eval', expression),
@@ -130,6 +139,7 @@ export function python(options: PythonOptions = {}): Python {
     kwargs,
     float,
     callAsync,
+    async: awaitPython,
     callable,
     tuple: (...values) => makeTuple(values),
     tensor: makeTensor,

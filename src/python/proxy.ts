@@ -77,6 +77,19 @@ function refuseJson(): never {
   );
 }
 
+type AsyncIteration = (object: unknown) => AsyncGenerator<unknown>;
+let iterateAsync: AsyncIteration | null = null;
+
+/** Sets what `for await` does with a Python object. It needs promises, which need operations. */
+export function setAsyncIteration(iterate: AsyncIteration): void {
+  iterateAsync = iterate;
+}
+
+/** A method of the proxy itself, because the iteration outlives the call. */
+function iterateThis(this: unknown): AsyncGenerator<unknown> {
+  return (iterateAsync as AsyncIteration)(this);
+}
+
 const registry = new FinalizationRegistry<Reference>(releaseLater);
 
 // Registering costs more than a call. As in collect.ts it waits for the end of the tick and skips released references.
@@ -213,7 +226,7 @@ export function defineProxies(operations: Operations): (handle: number, isConver
   /** The reference of a Python object is also the handler of its proxy, which saves an object. */
   const traps: ProxyHandler<typeof target> & ThisType<Reference> = {
     has(_target: unknown, name: string | symbol): boolean {
-      return typeof name === 'symbol' && name in methods;
+      return typeof name === 'symbol' && (name in methods || name === Symbol.asyncIterator);
     },
 
     get(_target: unknown, name: string | symbol): unknown {
@@ -221,6 +234,7 @@ export function defineProxies(operations: Operations): (handle: number, isConver
         if (name === REFERENCE) return this;
         if (name === dispose) return () => disposeReference(this);
         if (name === TVM_FFI_VALUE) return valueOfThis;
+        if (name === Symbol.asyncIterator) return iterateThis;
         const method = methods[name];
         return method === undefined ? undefined : (...args: never[]) => method(this, ...args);
       }

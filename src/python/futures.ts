@@ -1,0 +1,183 @@
+/**
+ * Python futures and coroutines as promises. No thread waits for them: a future calls a settler when it is done.
+ * Coroutines run on one asyncio loop, which has a thread of its own and serves all JavaScript threads of the process.
+ *
+ * @module
+ */
+
+import { BufferError } from '../errors.js';
+import { checkOptions, type OptionNames } from '../options.js';
+import { callAsync, newNumber, promiseFor, stopWaiting } from './async.js';
+import { binding } from './binding.js';
+import { PythonError } from './error.js';
+import { importModule, type PyObject, referenceOf } from './object.js';
+import { wrap } from './operations.js';
+import { setAsyncIteration } from './proxy.js';
+
+/** Python code, run once in a module that all JavaScript threads share. */
+const SOURCE = `
+import asyncio, atexit, inspect, threading
+
+lock = threading.Lock()
+running = None
+pending = {}
+
+def run(loop, started):
+    asyncio.set_event_loop(loop)
+    loop.call_soon(started.set)
+    while True:
+        try:
+            return loop.run_forever()
+        except BaseException:
+            pass  # a SystemExit in a coroutine leaves the loop, and the promise is rejected with it
+
+def stop(loop, thread):
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join(1)
+
+def the_loop():
+    global running
+    with lock:
+        if running is None:
+            loop, started = asyncio.new_event_loop(), threading.Event()
+            thread = threading.Thread(target=run, args=(loop, started), name='dlpack-asyncio', daemon=True)
+            thread.start()
+            started.wait()
+            atexit.register(stop, loop, thread)
+            running = loop
+    return running
+
+async def finish(awaitable):
+    return await awaitable
+
+async def step(iterator):
+    return await type(iterator).__anext__(iterator)
+
+def future_of(awaitable):
+    if hasattr(awaitable, 'add_done_callback'):
+        return awaitable
+    if callable(getattr(type(awaitable), 'future', None)):
+        return awaitable.future()
+    if inspect.isawaitable(awaitable):
+        return asyncio.run_coroutine_threadsafe(finish(awaitable), the_loop())
+    raise TypeError(f'Expected a future, a coroutine or another awaitable but received {type(awaitable).__name__}')
+
+def watch(awaitable, settle):
+    """Calls settle(failed, value) when the awaitable is done. Returns a function that cancels it."""
+    future = future_of(awaitable)
+    key = object()
+    def done(future):
+        pending.pop(key, None)
+        try:
+            value = future.result()
+        except BaseException as error:
+            settle(True, error)
+        else:
+            settle(False, value)
+    pending[key] = future  # nothing else may keep it
+    try:
+        if not asyncio.isfuture(future):
+            future.add_done_callback(done)
+            return future.cancel
+        # Only the thread of its loop may use such a future.
+        loop = future.get_loop()
+        loop.call_soon_threadsafe(future.add_done_callback, done)
+        return lambda: loop.call_soon_threadsafe(future.cancel)
+    except BaseException:
+        del pending[key]
+        raise
+
+def discard(awaitable):
+    if inspect.iscoroutine(awaitable):
+        awaitable.close()
+
+def iterate(iterable):
+    """The asynchronous iterator of an object; None for an object that only has an ordinary iterator."""
+    method = getattr(type(iterable), '__aiter__', None)
+    return None if method is None else method(iterable)
+
+async def close(iterator):
+    method = getattr(iterator, 'aclose', None)
+    if method is not None:
+        await method()
+`;
+
+interface Helpers {
+  watch(awaitable: PyObject, settle: PyObject): PyObject;
+  discard(awaitable: PyObject): void;
+  iterate(iterable: PyObject): PyObject | null;
+  step(iterator: PyObject): PyObject;
+  close(iterator: PyObject): PyObject;
+}
+
+const MODULE = '_dlpack_futures';
+let loaded: Helpers | null = null;
+
+function helpers(): Helpers {
+  loaded ??= load();
+  return loaded;
+}
+
+function load(): Helpers {
+  const modules = importModule('sys').modules;
+  const { exec } = importModule('builtins');
+  const made = importModule('types').ModuleType(MODULE);
+  exec(SOURCE, made.__dict__);
+  return modules.setdefault(MODULE, made) as Helpers;
+}
+
+export interface AsyncOptions {
+  /** Cancels the future and rejects the promise with the reason of the signal. */
+  signal?: AbortSignal;
+}
+
+const optionNames: OptionNames<AsyncOptions> = { signal: true };
+
+/** The promise of a Python future, coroutine or other awaitable. */
+export async function awaitPython<T = PyObject>(awaitable: PyObject, options?: AsyncOptions): Promise<T> {
+  referenceOf(awaitable);
+  if (options !== undefined) checkOptions(options, optionNames, '{ signal: controller.signal }');
+  const signal = options?.signal ?? null;
+  const { watch, discard } = helpers();
+  if (signal?.aborted) {
+    discard(awaitable);
+    throw signal.reason;
+  }
+  const number = newNumber();
+  const handle = binding().makeSettler(number);
+  if (handle === 0) throw new BufferError('Out of memory: could not wait for a Python future');
+  const settler = wrap(handle) as PyObject;
+  let cancel: PyObject;
+  try {
+    cancel = watch(awaitable, settler);
+  } catch (error) {
+    stopWaiting(number);
+    throw error;
+  } finally {
+    settler[Symbol.dispose]();
+  }
+  // On another thread, because the cancel of some libraries waits for another process.
+  return promiseFor<T>(number, signal, () => void callAsync(cancel).catch(() => {}));
+}
+
+/** The elements of an asynchronous iterator, such as an async generator; of other objects their ordinary elements. */
+async function* iterateAsync(iterable: PyObject): AsyncGenerator<unknown> {
+  const { iterate, step, close } = helpers();
+  const iterator = iterate(iterable);
+  if (iterator === null) {
+    for (const element of iterable) yield element; // not yield*, which would ask for an asynchronous iterator again
+    return;
+  }
+  try {
+    for (;;) yield await awaitPython(step(iterator));
+  } catch (error) {
+    if (!(error instanceof PythonError && error.type === 'StopAsyncIteration')) throw error;
+  } finally {
+    await awaitPython(close(iterator));
+  }
+}
+
+/** Gives Python objects their asynchronous iteration. */
+export function registerFutures(): void {
+  setAsyncIteration(iterateAsync);
+}
