@@ -166,12 +166,13 @@ napi_value CallFunction(napi_env env, napi_callback_info info) {
   return Call(self, env, request, args, request->count, args + request->count);
 }
 
-// The same with the arguments of a batch. The result is the first value.
+// The same with the arguments of a batch, or none. The result is the first value.
 napi_value CallWithBatch(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   CallRequest* request = RequestOf<CallRequest>(self);
   const Batch* batch = AsBatch(OwnedAt(self, request->batch));
-  return Call(self, env, request, batch->values, batch->count, ValuesOf(request));
+  const TVMFFIAny* args = batch == nullptr ? nullptr : batch->values;
+  return Call(self, env, request, args, batch == nullptr ? 0 : batch->count, ValuesOf(request));
 }
 
 napi_value CallFunctionLocked(napi_env env, napi_callback_info info) {

@@ -124,6 +124,7 @@ napi_value ReadSequence(napi_env env, napi_callback_info info) {
     size = cell->size;
     values = static_cast<const TVMFFIAny*>(cell->data);
   }
+  request->size = static_cast<double>(size);
   int32_t written = 0;
   for (int64_t i = request->start; i < size && written < request->count; ++i, ++written) {
     TVMFFIAny& slot = out[written];

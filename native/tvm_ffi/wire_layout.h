@@ -242,6 +242,8 @@ static_assert(sizeof(ContainerRequest) == 32);
 struct alignas(8) SequenceRequest {
   // the address of an object
   uint64_t object;
+  // how many elements there are
+  double size;
   // the first element
   uint32_t start;
   // the word of the first value
@@ -250,10 +252,11 @@ struct alignas(8) SequenceRequest {
   int32_t count;
 };
 static_assert(offsetof(SequenceRequest, object) == 0);
-static_assert(offsetof(SequenceRequest, start) == 8);
-static_assert(offsetof(SequenceRequest, values) == 12);
-static_assert(offsetof(SequenceRequest, count) == 16);
-static_assert(sizeof(SequenceRequest) == 24);
+static_assert(offsetof(SequenceRequest, size) == 8);
+static_assert(offsetof(SequenceRequest, start) == 16);
+static_assert(offsetof(SequenceRequest, values) == 20);
+static_assert(offsetof(SequenceRequest, count) == 24);
+static_assert(sizeof(SequenceRequest) == 32);
 
 // Entries of a Map or Dict: keys and values alternate. They stay borrowed.
 struct alignas(8) EntriesRequest {

@@ -115,7 +115,13 @@ const messages = [
   {
     name: 'SequenceRequest',
     comment: 'Elements of an Array, List or Shape. They stay borrowed.',
-    fields: [object, ['start', 'u32', 'the first element'], values, count],
+    fields: [
+      object,
+      ['size', 'f64', 'how many elements there are'],
+      ['start', 'u32', 'the first element'],
+      values,
+      count,
+    ],
   },
   {
     name: 'EntriesRequest',

@@ -11,7 +11,7 @@
 import { wire } from '../native/wire.js';
 import { ffi } from './library.js';
 
-const { f64, i32, u32 } = wire;
+const { f64, i32, u32, u8 } = wire;
 
 /** The number of words in one value. */
 export const ANY_WORDS = 2;
@@ -37,6 +37,20 @@ export function writeAny(at: number, type: number, pointer: number): void {
   i32[half] = type;
   i32[half + 1] = 0;
   f64[payloadAt(at)] = pointer;
+}
+
+const decoder = new TextDecoder();
+
+/** Reads the characters of a small string at a word. */
+export function readSmallString(word: number, length: number): string {
+  const start = bytesAt(word);
+  let value = '';
+  for (let i = 0; i < length; i++) {
+    const code = u8[start + i] as number;
+    if (code > 0x7f) return decoder.decode(u8.subarray(start, start + length));
+    value += String.fromCharCode(code);
+  }
+  return value;
 }
 
 /** The double with the bits of {@link Type.tensor} followed by zeros, so that one store writes both. */

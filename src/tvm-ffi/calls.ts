@@ -11,12 +11,14 @@ import { wire } from '../native/wire.js';
 import { Wire, WireHeader } from '../native/wire-layout.js';
 import { shareDescriptor, Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
-import { ANY_WORDS, bytesAt, payloadAt, TENSOR_BITS, Type, typeAt } from './any.js';
+import { ANY_WORDS, bytesAt, payloadAt, readSmallString, TENSOR_BITS, Type, typeAt } from './any.js';
 import { writeArgument } from './arguments.js';
-import { appendToBatch, readContainer, readElements } from './containers.js';
+import { operations } from './call-operations.js';
+import { appendToBatch, readContainer, readShape } from './containers.js';
 import { errorAt, takeRaised } from './errors.js';
 import { heldValue } from './host-values.js';
 import { ffi } from './library.js';
+import { makeView } from './live-containers.js';
 import { ObjectClasses } from './object-classes.js';
 import {
   adoptObject,
@@ -35,7 +37,7 @@ import {
 import { enter, leave } from './slot.js';
 import { streamOf } from './streams.js';
 import type { TensorObject } from './tensor-object.js';
-import { DataType, DeviceValue, OpaquePointer, Shape } from './values.js';
+import { DataType, DeviceValue, OpaquePointer } from './values.js';
 import { CallRequest, FieldRequest, ValueRequest } from './wire-layout.js';
 
 const { f64, i64, u64, i32, u32, u8 } = wire;
@@ -150,12 +152,24 @@ export function collectArguments(args: readonly unknown[], write: (at: number, v
   }
 }
 
+/** Calls a function like {@link invoke}, but an Array or Map that it returns becomes a view instead of a copy. */
+export function invokeForView(pointer: number, args: readonly unknown[]): unknown {
+  const { device, temporaries, lent, isUsed } = callState;
+  callState.device = null;
+  try {
+    return invokeWithBatch(pointer, args, temporaries.length, lent.length, isUsed, true);
+  } finally {
+    callState.device = device;
+  }
+}
+
 function invokeWithBatch(
   pointer: number,
   args: readonly unknown[],
   mark: number,
   lentMark: number,
   isInside: boolean,
+  asView = false,
 ): unknown {
   const slot = enter(CallRequest.WORDS + ANY_WORDS);
   const half = slot * 2;
@@ -172,8 +186,10 @@ function invokeWithBatch(
     u32[WireHeader.SLOT] = slot;
     const value = ffi.callWithBatch();
     if (i32[half + CallRequest.STATUS] !== 0) throw takeRaised();
-    return i32[typeAt(result)] === Type.tensor
-      ? readTensor(slot, result, args)
+    const type = i32[typeAt(result)] as number;
+    if (type === Type.tensor) return readTensor(slot, result, args);
+    return asView && (type === Type.array || type === Type.map)
+      ? readView(f64[payloadAt(result)] as number, type, u32[half + CallRequest.REFERENCE] as number)
       : readValue(result, value, half + CallRequest.REFERENCE);
   } finally {
     endCall(slot, mark, lentMark, isInside);
@@ -278,19 +294,6 @@ function readValue(word: number, taken: unknown, referenceAt: number): unknown {
   }
 }
 
-const decoder = new TextDecoder();
-
-function readSmallString(word: number, length: number): string {
-  const start = bytesAt(word);
-  let value = '';
-  for (let i = 0; i < length; i++) {
-    const code = u8[start + i] as number;
-    if (code > 0x7f) return decoder.decode(u8.subarray(start, start + length));
-    value += String.fromCharCode(code);
-  }
-  return value;
-}
-
 /** A view that native code provides for the duration of a callback. */
 function borrowedView(): TensorView {
   const descriptor = takePushed();
@@ -306,15 +309,20 @@ function readObject(type: number, pointer: number, reference: number): unknown {
     case Type.function:
       return recogniseOr(pointer, reference, () => wrapFunction(adoptObject(pointer, type, reference)));
     case Type.shape:
-      return readShape(pointer, reference);
+      return readShape(pointer, reference, takeValue);
     case Type.array:
-    case Type.list:
     case Type.map:
-    case Type.dict:
       return readContainer(pointer, type, reference, takeValue);
+    case Type.list:
+    case Type.dict:
+      return readView(pointer, type, reference);
     default:
       return recogniseOr(pointer, reference, () => objectClasses.wrap(adoptObject(pointer, type, reference)));
   }
+}
+
+function readView(pointer: number, type: number, reference: number): object {
+  return recogniseOr(pointer, reference, () => makeView(adoptObject(pointer, type, reference)));
 }
 
 /** The existing JavaScript value for a native object, or a new one from `make`, which takes over the reference. */
@@ -324,6 +332,8 @@ function recogniseOr(pointer: number, reference: number, make: () => object): ob
   disown(reference);
   return known;
 }
+
+Object.assign(operations, { invoke, invokeForView, takeValue });
 
 /** The classes of objects that native code returns. */
 export const objectClasses: ObjectClasses = new ObjectClasses({ invoke, getField, setField });
@@ -372,14 +382,4 @@ function enterField(pointer: number, type: number, index: number): number {
   i32[slot * 2 + FieldRequest.TYPE] = type;
   u32[slot * 2 + FieldRequest.INDEX] = index;
   return slot;
-}
-
-function readShape(pointer: number, reference: number): Shape {
-  const dims: unknown[] = [];
-  try {
-    readElements(pointer, dims, takeValue);
-  } finally {
-    disown(reference);
-  }
-  return new Shape(dims as number[]);
 }

@@ -15,7 +15,7 @@ import { takeRaised } from './errors.js';
 import { ffi } from './library.js';
 import { callState, disown, keepForCall, releaseTemporaries, standIns, TemporaryObject } from './objects.js';
 import { enter, leave } from './slot.js';
-import { Dict, List, Shape, TVM_FFI_VALUE } from './values.js';
+import { Shape, TVM_FFI_VALUE } from './values.js';
 import { BatchRequest, ContainerRequest, EntriesRequest, SequenceRequest, ValueRequest } from './wire-layout.js';
 
 const { f64, i32, u32 } = wire;
@@ -40,8 +40,6 @@ export function containerOf(value: object): Container | null {
   if (Array.isArray(value)) return { type: Type.array, values: value };
   if (value instanceof Map) return { type: Type.map, values: [...value].flat() };
   if (value instanceof Shape) return { type: Type.shape, values: value.dims };
-  if (value instanceof List) return { type: Type.list, values: value.items };
-  if (value instanceof Dict) return { type: Type.dict, values: value.entries.flat() };
   return isRecord(value) ? { type: Type.map, values: Object.entries(value).flat() } : null;
 }
 
@@ -209,7 +207,6 @@ export function writeContainer(at: number, container: Container, write: (at: num
 /** A native container with a reference, and the array or map for its elements. */
 interface Unread {
   readonly pointer: number;
-  readonly type: number;
   /** The number of the reference. */
   readonly number: number;
   readonly target: unknown[] | Map<unknown, unknown>;
@@ -223,15 +220,12 @@ class Reader {
   private readonly take: Take;
   /** Containers that have not been read yet. */
   private unread: Unread[] | null = null;
-  /** Containers that can contain themselves. */
-  private mutable: Map<number, Unread['target']> | null = null;
 
   constructor(take: Take) {
     this.take = take;
   }
 
   read(root: Unread): Unread['target'] {
-    if (isMutable(root.type)) this.mutable = new Map([[root.pointer, root.target]]);
     this.fill(root);
     const { unread } = this;
     if (unread === null) return root.target;
@@ -256,17 +250,8 @@ class Reader {
   /** Reads the value at a word. A container becomes an array or map that is filled later. */
   private readonly element = (at: number): unknown => {
     const type = i32[typeAt(at)] as number;
-    if (type < Type.array || !isReadAsContainer(type)) return this.take(at);
-    const pointer = f64[payloadAt(at)] as number;
-    if (isMutable(type)) {
-      const known = this.mutable?.get(pointer);
-      if (known !== undefined) return known;
-    }
-    const unread = makeUnread(pointer, type, retain(at));
-    if (isMutable(type)) {
-      this.mutable ??= new Map();
-      this.mutable.set(pointer, unread.target);
-    }
+    if (type !== Type.array && type !== Type.map) return this.take(at);
+    const unread = makeUnread(f64[payloadAt(at)] as number, type, retain(at));
     this.unread ??= [];
     this.unread.push(unread);
     return unread.target;
@@ -284,21 +269,54 @@ function retain(at: number): number {
   return u32[slot * 2 + ValueRequest.REFERENCE] as number;
 }
 
-function isMutable(type: number): boolean {
-  return type === Type.list || type === Type.dict;
-}
-
-function isReadAsContainer(type: number): boolean {
-  return type === Type.array || type === Type.map || isMutable(type);
-}
-
 function makeUnread(pointer: number, type: number, number: number): Unread {
-  return { pointer, type, number, target: type === Type.map || type === Type.dict ? new Map() : [] };
+  return { pointer, number, target: type === Type.map ? new Map() : [] };
 }
 
 /** Reads the container of the reference `number` and releases it. `take` reads elements that are not containers. */
 export function readContainer(pointer: number, type: number, number: number, take: Take): Unread['target'] {
   return new Reader(take).read(makeUnread(pointer, type, number));
+}
+
+/** The number of elements of an Array, List or Shape. */
+export function countElements(pointer: number): number {
+  const slot = enter(SequenceRequest.WORDS);
+  f64[slot + SequenceRequest.OBJECT] = pointer;
+  u32[slot * 2 + SequenceRequest.START] = 0;
+  u32[slot * 2 + SequenceRequest.VALUES] = slot;
+  i32[slot * 2 + SequenceRequest.COUNT] = 0;
+  u32[WireHeader.SLOT] = slot;
+  ffi.readSequence();
+  leave(slot);
+  return f64[slot + SequenceRequest.SIZE] as number;
+}
+
+/** Reads one element of an Array, List or Shape; undefined when there is none. */
+export function readElement(pointer: number, index: number, take: Take): unknown {
+  const slot = enter(SequenceRequest.WORDS + ANY_WORDS);
+  const half = slot * 2;
+  f64[slot + SequenceRequest.OBJECT] = pointer;
+  u32[half + SequenceRequest.START] = index;
+  u32[half + SequenceRequest.VALUES] = slot + SequenceRequest.WORDS;
+  i32[half + SequenceRequest.COUNT] = 1;
+  u32[WireHeader.SLOT] = slot;
+  ffi.readSequence();
+  try {
+    return i32[half + SequenceRequest.COUNT] === 0 ? undefined : take(slot + SequenceRequest.WORDS);
+  } finally {
+    leave(slot);
+  }
+}
+
+/** Reads a Shape and releases its reference. */
+export function readShape(pointer: number, reference: number, take: Take): Shape {
+  const dims: unknown[] = [];
+  try {
+    readElements(pointer, dims, take);
+  } finally {
+    disown(reference);
+  }
+  return new Shape(dims as number[]);
 }
 
 /** Reads the elements of an Array, List or Shape in chunks. */
@@ -322,8 +340,19 @@ export function readElements(pointer: number, target: unknown[], take: Take): vo
   }
 }
 
-/** Reads the entries of a Map or Dict. Its layout is private to the library, so the library's functions walk it. */
-function readEntries(pointer: number, target: Map<unknown, unknown>, take: Take): void {
+/** Reads the entries of a Map or Dict. */
+export function readEntries(pointer: number, target: Map<unknown, unknown>, take: Take): void {
+  walkEntries(pointer, (key, value) => {
+    const taken = take(key);
+    target.set(taken, take(value));
+  });
+}
+
+/**
+ * Visits the words of the keys and values of a Map or Dict. Its layout is private to the library, so the library's
+ * functions walk it.
+ */
+export function walkEntries(pointer: number, visit: (key: number, value: number) => void): void {
   const slot = enter(EntriesRequest.WORDS + CHUNK * ANY_WORDS);
   const half = slot * 2;
   const values = slot + EntriesRequest.WORDS;
@@ -343,8 +372,7 @@ function readEntries(pointer: number, target: Map<unknown, unknown>, take: Take)
       isLast = u32[half + EntriesRequest.IS_LAST] !== 0;
       const written = i32[half + EntriesRequest.COUNT] as number;
       for (let i = 0; i < written; i++) {
-        const key = take(values + 2 * i * ANY_WORDS);
-        target.set(key, take(values + (2 * i + 1) * ANY_WORDS));
+        visit(values + 2 * i * ANY_WORDS, values + (2 * i + 1) * ANY_WORDS);
       }
     }
   } finally {

@@ -57,14 +57,17 @@ function declare(schema: Schema): Declared {
     case 'ffi.Array':
       return { parameter: `readonly ${item(first.parameter)}[]`, result: `${item(first.result)}[]` };
     case 'ffi.List':
-      return { parameter: 'List', result: `${item(first.result)}[]` };
+      return { parameter: `List<${first.parameter}>`, result: `List<${first.result}>` };
     case 'ffi.Map': {
       const map = `ReadonlyMap<${first.parameter}, ${second.parameter}>`;
       const parameter = first.parameter === 'string' ? `${map} | Record<string, ${second.parameter}>` : map;
       return { parameter, result: `Map<${first.result}, ${second.result}>` };
     }
     case 'ffi.Dict':
-      return { parameter: 'Dict', result: `Map<${first.result}, ${second.result}>` };
+      return {
+        parameter: `Dict<${first.parameter}, ${second.parameter}>`,
+        result: `Dict<${first.result}, ${second.result}>`,
+      };
     case 'ffi.Function': {
       const signature = signatureOf(schema);
       return both(signature === null ? 'FFIFunction' : `((${signature.parameters}) => ${signature.result})`);

@@ -10,7 +10,7 @@ import { WireHeader } from '../native/wire-layout.js';
 import { checkOptions } from '../options.js';
 import { Type } from './any.js';
 import { type JavaScriptFunction, makeCallback } from './callbacks.js';
-import { type FFIFunction, invokeLocked, objectClasses, wrapFunction } from './calls.js';
+import { type FFIFunction, invokeForView, invokeLocked, objectClasses, wrapFunction } from './calls.js';
 import { takeRaised } from './errors.js';
 import { builtin, findGlobal } from './globals.js';
 import { ffi, library } from './library.js';
@@ -115,6 +115,15 @@ export function toFunction(fn: JavaScriptFunction): FFIFunction {
 function wrapOnce(handle: ObjectHandle): FFIFunction {
   const known = recognise(handle.pointer);
   return known === undefined ? remember(handle.pointer, wrapFunction(handle)) : (known as FFIFunction);
+}
+
+/**
+ * The same native function, but an Array or Map that it returns becomes an `ArrayView` or `MapView` instead of a copy.
+ */
+export function live(fn: FFIFunction): FFIFunction {
+  const handle = typeof fn === 'function' ? standIns.get(fn) : undefined;
+  if (handle === undefined) throw new ArgumentTypeError('fn', 'a native function', fn);
+  return (...args) => invokeForView(handle.pointer, args);
 }
 
 function handleOfFunction(fn: JavaScriptFunction): ObjectHandle {

@@ -25,6 +25,7 @@ export {
   type GetGlobalOptions,
   getGlobalFunc,
   globalFuncNames,
+  live,
   objectClass,
   type RegisterOptions,
   registerGlobalFunc,
@@ -33,6 +34,7 @@ export {
   toFunction,
 } from './functions.js';
 export { type LoadOptions, loadLibrary } from './library.js';
+export { ArrayView, Dict, List, MapView } from './live-containers.js';
 export {
   asModule,
   describeFunction,
@@ -55,11 +57,17 @@ export {
   withStream,
 } from './streams.js';
 export {
+  deepCopy,
+  fromJSONGraph,
+  type StructuralOptions,
+  structuralEqual,
+  structuralHash,
+  toJSONGraph,
+} from './structural.js';
+export {
   DataType,
   DeviceValue,
-  Dict,
   FFIObject,
-  List,
   Opaque,
   OpaquePointer,
   RValue,

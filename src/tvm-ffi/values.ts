@@ -161,27 +161,6 @@ export class OpaquePointer {
   }
 }
 
-/** Passes an array as a mutable `ffi.List` instead of an `ffi.Array`. */
-export class List {
-  readonly items: readonly unknown[];
-
-  constructor(items: Iterable<unknown>) {
-    this.items = listOf(items, 'items');
-  }
-}
-
-/** Passes entries as a mutable `ffi.Dict` instead of an `ffi.Map`. */
-export class Dict {
-  readonly entries: readonly (readonly [unknown, unknown])[];
-
-  constructor(entries: Iterable<readonly [unknown, unknown]>) {
-    this.entries = listOf(entries, 'entries');
-    for (const entry of this.entries) {
-      if (!Array.isArray(entry) || entry.length !== 2) throw new ArgumentTypeError('entries', '[key, value]', entry);
-    }
-  }
-}
-
 /** Passes an object so that the callee may take it over instead of sharing it: `ObjectRValueRef`. */
 export class RValue {
   readonly value: unknown;

@@ -127,9 +127,10 @@ export const enum ContainerRequest {
 /** Elements of an Array, List or Shape. They stay borrowed. */
 export const enum SequenceRequest {
   OBJECT = 0, // u64: the address of an object
-  START = 2, // u32: the first element
-  VALUES = 3, // u32: the word of the first value
-  COUNT = 4, // i32: how many values there are
+  SIZE = 1, // f64: how many elements there are
+  START = 4, // u32: the first element
+  VALUES = 5, // u32: the word of the first value
+  COUNT = 6, // i32: how many values there are
   WORDS = 4,
 }
 

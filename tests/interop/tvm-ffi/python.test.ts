@@ -6,9 +6,11 @@ import { type PyObject, PythonError } from 'dlpack/python';
 import {
   asModule,
   currentStream,
+  Dict,
   type FFIFunction,
   FFIObject,
   getGlobalFunc,
+  List,
   loadModule,
   registerGlobalFunc,
   removeGlobalFunc,
@@ -275,6 +277,14 @@ tvm_ffi.register_global_func("dlpack.test.fail", fail)
   });
   const thrower = tvmFfi.module.get_global_func('dlpack.test.throw');
   raisesInPython('ValueError', 'of JavaScript', () => thrower('ValueError'));
+  // A list and a dict are the same objects in Python.
+  py.exec(`
+import tvm_ffi
+tvm_ffi.register_global_func("dlpack.test.append", lambda a, d: (a.append(3), d.__setitem__("k", len(a))) and None)
+`);
+  const [list, dict] = [new List([1, 2]), new Dict<string, number>([])];
+  getGlobalFunc('dlpack.test.append')(list, dict);
+  equal([list.toArray(), dict.get('k'), same(list) === list], [[1, 2, 3], 3, true]);
   // Python's traceback has the frames of JavaScript, and what passes Python comes back as itself.
   const originals: Error[] = [];
   const throwInJavaScript = registerGlobalFunc('dlpack.test.original', function innermost() {

@@ -45,7 +45,7 @@ const after = [
     ) as Map<number, number>
   ).size,
   [...(echo(new Shape([1, 2])) as Shape)],
-  [(echo(new Dict([['k', 5]])) as Map<string, number>).get('k')],
+  [(echo(new Dict([['k', 5]])) as Dict).get('k')],
   echo([[1], [2]].length),
   globalFuncNames().length > 0,
   typeof (asModule(probe('kept')()) as Record<string, FFIFunction>).add_one,

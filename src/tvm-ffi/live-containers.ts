@@ -1,0 +1,267 @@
+/**
+ * Containers as views of native objects: nothing is copied until it is read, and changes are seen on both sides.
+ *
+ * @module
+ */
+
+import { ArgumentTypeError, IndexError } from '../errors.js';
+import { Type } from './any.js';
+import { operations } from './call-operations.js';
+import { countElements, readElement, readElements, readEntries, walkEntries } from './containers.js';
+import { builtin } from './globals.js';
+import { library } from './library.js';
+import { ObjectHandle, remember } from './objects.js';
+import { FFIObject, handleOf } from './values.js';
+
+const call = (name: string, ...args: readonly unknown[]): unknown => operations.invoke(builtin(name), args);
+const take = (at: number): unknown => operations.takeValue(at);
+
+function listOf<T>(values: Iterable<T>, argument: string): T[] {
+  if (typeof (values as Partial<Iterable<T>> | null)?.[Symbol.iterator] !== 'function') {
+    throw new ArgumentTypeError(argument, 'an array or another iterable', values);
+  }
+  return [...values];
+}
+
+/** The view of a native container, or a new one with these values. */
+abstract class LiveContainer extends FFIObject {
+  constructor(maker: string, source: ObjectHandle | (() => readonly unknown[])) {
+    const isMade = source instanceof ObjectHandle;
+    if (!isMade) library();
+    super(isMade ? source : handleOf(operations.invokeForView(builtin(maker), source()) as FFIObject));
+    // When native code returns this container, JavaScript gets the same object.
+    if (!isMade) remember(handleOf(this).pointer, this);
+  }
+
+  override toString(): string {
+    return call('ffi.ReprPrint', this) as string;
+  }
+
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return this.toString();
+  }
+}
+
+/** The elements of a native sequence. */
+abstract class Sequence<T> extends LiveContainer implements Iterable<T> {
+  get length(): number {
+    return countElements(handleOf(this).pointer);
+  }
+
+  /** The element at an index, from the end if it is negative; undefined outside. */
+  at(index: number): T | undefined {
+    const place = checkIndex(index);
+    const start = place < 0 ? place + this.length : place;
+    return start < 0 ? undefined : (readElement(handleOf(this).pointer, start, take) as T | undefined);
+  }
+
+  /** Reads one element at a time. Elements that are added meanwhile are read, too. */
+  *[Symbol.iterator](): Generator<T, undefined> {
+    const { pointer } = handleOf(this);
+    for (let i = 0; i < countElements(pointer); i++) yield readElement(pointer, i, take) as T;
+  }
+
+  /** A copy of the elements. */
+  toArray(): T[] {
+    const elements: unknown[] = [];
+    readElements(handleOf(this).pointer, elements, take);
+    return elements as T[];
+  }
+
+  toJSON(): T[] {
+    return this.toArray();
+  }
+}
+
+function checkIndex(index: number): number {
+  if (!Number.isInteger(index) || Math.abs(index) > 0xffffffff)
+    throw new ArgumentTypeError('index', 'an integer', index);
+  return index;
+}
+
+/** A mutable list: `ffi.List`. */
+export class List<T = unknown> extends Sequence<T> {
+  constructor(items: Iterable<T> = []) {
+    super('ffi.List', items instanceof ObjectHandle ? items : () => listOf(items, 'items'));
+  }
+
+  /** Replaces an element. */
+  set(index: number, value: T): void {
+    call('ffi.ListSetItem', this, this.#place(index), value);
+  }
+
+  /** Adds elements at the end and returns the new length. */
+  push(...items: readonly T[]): number {
+    for (const item of items) call('ffi.ListAppend', this, item);
+    return this.length;
+  }
+
+  /** Removes the last element; undefined when there is none. */
+  pop(): T | undefined {
+    const { length } = this;
+    return length === 0 ? undefined : (call('ffi.ListPop', this, length - 1) as T);
+  }
+
+  /** Inserts an element before the one at an index. */
+  insert(index: number, value: T): void {
+    call('ffi.ListInsert', this, checkIndex(index), value);
+  }
+
+  /** Removes `count` elements from an index on, puts others in their place, and returns the removed elements. */
+  splice(start: number, count: number, ...items: readonly T[]): T[] {
+    const { length } = this;
+    const first = Math.min(Math.max(checkIndex(start) < 0 ? start + length : start, 0), length);
+    const last = first + Math.min(Math.max(checkIndex(count), 0), length - first);
+    const removed: T[] = [];
+    for (let i = first; i < last; i++) removed.push(this.at(i) as T);
+    call('ffi.ListReplaceSlice', this, first, last, new List(items));
+    return removed;
+  }
+
+  reverse(): this {
+    call('ffi.ListReverse', this);
+    return this;
+  }
+
+  clear(): void {
+    call('ffi.ListClear', this);
+  }
+
+  /** True when an element is equal to a value, by the library's comparison. */
+  includes(value: T): boolean {
+    return call('ffi.ListContains', this, value) as boolean;
+  }
+
+  #place(index: number): number {
+    const { length } = this;
+    const place = checkIndex(index) < 0 ? index + length : index;
+    if (place < 0 || place >= length)
+      throw new IndexError(`Index ${index} is outside a list of length ${length}`, index);
+    return place;
+  }
+}
+
+/** An immutable array without a copy: `ffi.Array`. */
+export class ArrayView<T = unknown> extends Sequence<T> {
+  constructor(items: Iterable<T> = []) {
+    super('ffi.Array', items instanceof ObjectHandle ? items : () => listOf(items, 'items'));
+  }
+
+  /** True when an element is equal to a value, by the library's comparison. */
+  includes(value: T): boolean {
+    return call('ffi.ArrayContains', this, value) as boolean;
+  }
+}
+
+/** What the library returns for a key that does not exist. Kept, so that it is recognised. */
+let missing: unknown = null;
+
+/** The entries of a native map. */
+abstract class Entries<K, V> extends LiveContainer implements Iterable<[K, V]> {
+  protected abstract readonly kind: 'Map' | 'Dict';
+
+  get size(): number {
+    return call(`ffi.${this.kind}Size`, this) as number;
+  }
+
+  has(key: K): boolean {
+    return call(`ffi.${this.kind}Count`, this, key) !== 0;
+  }
+
+  /** The value of a key; undefined when there is none. */
+  get(key: K): V | undefined {
+    missing ??= call('ffi.GetInvalidObject');
+    const value = call(`ffi.${this.kind}GetItemOrMissing`, this, key);
+    return value === missing ? undefined : (value as V);
+  }
+
+  /** A copy of the entries. */
+  toMap(): Map<K, V> {
+    const entries = new Map<unknown, unknown>();
+    readEntries(handleOf(this).pointer, entries, take);
+    return entries as Map<K, V>;
+  }
+
+  *keys(): Generator<K, undefined> {
+    const keys: K[] = [];
+    walkEntries(handleOf(this).pointer, (key) => keys.push(take(key) as K));
+    yield* keys;
+  }
+
+  *values(): Generator<V, undefined> {
+    for (const [, value] of this) yield value;
+  }
+
+  entries(): Generator<[K, V], undefined> {
+    return this[Symbol.iterator]();
+  }
+
+  /**
+   * Reads the keys first, because a native iterator does not survive a change of the map. A key that is removed before
+   * its turn is left out.
+   */
+  *[Symbol.iterator](): Generator<[K, V], undefined> {
+    for (const key of this.keys()) if (this.has(key)) yield [key, this.get(key) as V];
+  }
+
+  toJSON(): Record<string, V> {
+    return Object.fromEntries(this.toMap()) as Record<string, V>;
+  }
+}
+
+function entriesOf<K, V>(entries: Iterable<readonly [K, V]>): unknown[] {
+  const list = listOf(entries, 'entries');
+  for (const entry of list) {
+    if (!Array.isArray(entry) || entry.length !== 2) throw new ArgumentTypeError('entries', '[key, value]', entry);
+  }
+  return list.flat();
+}
+
+/** A mutable map: `ffi.Dict`. */
+export class Dict<K = unknown, V = unknown> extends Entries<K, V> {
+  protected override readonly kind = 'Dict';
+
+  constructor(entries: Iterable<readonly [K, V]> = []) {
+    super('ffi.Dict', entries instanceof ObjectHandle ? entries : () => entriesOf(entries));
+  }
+
+  set(key: K, value: V): this {
+    call('ffi.DictSetItem', this, key, value);
+    return this;
+  }
+
+  /** Removes an entry. Returns false if it did not exist. */
+  delete(key: K): boolean {
+    const isThere = this.has(key);
+    if (isThere) call('ffi.DictErase', this, key);
+    return isThere;
+  }
+
+  clear(): void {
+    call('ffi.DictClear', this);
+  }
+}
+
+/** An immutable map without a copy: `ffi.Map`. */
+export class MapView<K = unknown, V = unknown> extends Entries<K, V> {
+  protected override readonly kind = 'Map';
+
+  constructor(entries: Iterable<readonly [K, V]> = []) {
+    super('ffi.Map', entries instanceof ObjectHandle ? entries : () => entriesOf(entries));
+  }
+}
+
+/** The view of a container. */
+export function makeView(handle: ObjectHandle): FFIObject {
+  const source = handle as never;
+  switch (handle.type) {
+    case Type.list:
+      return new List(source);
+    case Type.dict:
+      return new Dict(source);
+    case Type.array:
+      return new ArrayView(source);
+    default:
+      return new MapView(source);
+  }
+}

@@ -1,0 +1,156 @@
+/** Containers as views of native objects. */
+
+import { Tensor } from 'dlpack';
+import { ArrayView, Dict, List, live, MapView, objectClass, sameAs } from 'dlpack/tvm-ffi';
+import { equal, ok, throws } from '../../assert.js';
+import { collectUntil, testWith } from '../../harness.js';
+import { ffiMissing, raises, testing } from './peer.js';
+
+testWith(ffiMissing, 'a list is one object on both sides', () => {
+  const echo = testing('echo');
+  const list = new List<unknown>([1, 'two']);
+  ok(echo(list) === list && sameAs(list, echo(list)));
+  ok((echo([list, { list }]) as unknown[])[0] === list);
+  // A callback changes it, and the caller sees the change; and the other way round.
+  testing('apply')((same: List) => {
+    ok(same === list);
+    same.push(3);
+    list.set(0, 'one');
+  }, list);
+  equal(list.toArray(), ['one', 'two', 3]);
+  equal([list.length, list.at(0), list.at(-1), list.at(3), list.at(-4)], [3, 'one', 3, undefined, undefined]);
+  equal(String(list), '["one", "two", 3]');
+  equal(JSON.stringify({ list }), '{"list":["one","two",3]}');
+});
+
+testWith(ffiMissing, 'the methods of a list are those of an array', () => {
+  const array = [1, 2, 3, 4, 5];
+  const list = new List(array);
+  equal([list.push(6, 7), list.pop()], [array.push(6, 7), array.pop()]);
+  for (const [start, count, ...items] of [
+    [1, 2],
+    [0, 0, 9, 8],
+    [-2, 5, 7],
+    [9, 1, 6],
+    [1, -3],
+  ] as [number, number, ...number[]][]) {
+    equal(list.splice(start, count, ...items), array.splice(start, count, ...items));
+    equal([...list], array);
+  }
+  list.insert(0, 42);
+  equal(list.reverse().toArray(), [42, ...array].reverse());
+  list.set(-1, 43);
+  equal([list.at(-1), list.includes(43), list.includes(42)], [43, true, false]);
+  list.clear();
+  equal([list.length, list.pop(), [...list]], [0, undefined, []]);
+  throws('IndexError', 'length 0', () => list.set(0, 1));
+  throws('TypeError', 'an integer', () => list.at(0.5));
+  throws('TypeError', 'another iterable', () => new List(5 as never));
+  ok(new List().length === 0);
+});
+
+testWith(ffiMissing, 'iteration reads one element at a time, and sees what is added', () => {
+  const list = new List([1, 2]);
+  const seen: number[] = [];
+  for (const value of list) {
+    seen.push(value);
+    if (list.length < 5) list.push(value * 10);
+    if (seen.length === 4) list.clear();
+  }
+  equal(seen, [1, 2, 10, 20]);
+});
+
+testWith(ffiMissing, 'lists in lists, deep and long, and a list that contains itself', () => {
+  let deep = new List<unknown>([0]);
+  const bottom = deep;
+  for (let i = 0; i < 3000; i++) deep = new List<unknown>([deep]);
+  bottom.push('changed');
+  let at: unknown = testing('echo')(deep);
+  for (let i = 0; i < 3000; i++) at = (at as List).at(0);
+  ok(at === bottom);
+  const long = new List(Array.from({ length: 100_000 }, (_, i) => i));
+  equal([long.length, long.at(99_999)], [100_000, 99_999]);
+  const loop = new List<unknown>([1]);
+  loop.push(loop);
+  ok(loop.at(1) === loop && (testing('echo')(loop) as List).at(1) === loop);
+  loop.clear(); // or its references would never end
+});
+
+testWith(ffiMissing, 'a dict is one object on both sides', () => {
+  const echo = testing('echo');
+  const dict = new Dict<unknown, unknown>([
+    ['a', 1],
+    [2, 'b'],
+  ]);
+  ok(echo(dict) === dict);
+  equal(
+    [dict.size, dict.get('a'), dict.get(2), dict.get('c'), dict.has('a'), dict.has('c')],
+    [2, 1, 'b', undefined, true, false],
+  );
+  testing('apply')((same: Dict) => same.set('c', null).set('a', [1]), dict);
+  equal([dict.get('a'), dict.has('c'), dict.get('c')], [[1], true, undefined]);
+  equal([dict.delete('c'), dict.delete('c'), [...dict.keys()]], [true, false, ['a', 2]]);
+  // Changed while it is read.
+  const seen: unknown[] = [];
+  for (const [key] of dict) {
+    seen.push(key);
+    dict.delete(2);
+    for (let i = 0; i < 100; i++) dict.set(`new ${i}`, i);
+  }
+  equal([seen, dict.size], [['a'], 101]);
+  equal([...dict.values()].length, 101);
+  dict.clear();
+  equal([dict.size, dict.toMap().size, [...dict.entries()]], [0, 0, []]);
+  throws('TypeError', '[key, value]', () => new Dict([5] as never));
+  equal(JSON.stringify(new Dict([['k', new List([1])]])), '{"k":[1]}');
+});
+
+testWith(ffiMissing, 'arrays and maps as views, on request', () => {
+  const echo = live(testing('echo'));
+  const x = Tensor.from([1, 2], { dtype: 'float32' });
+  const array = echo([1, [2], x]) as ArrayView;
+  ok(array instanceof ArrayView && echo(array) === array);
+  equal([array.length, array.at(1), array.includes(1), [...array].length], [3, [2], true, 3]);
+  (array.at(2) as Tensor<'float32'>).set(0, 7);
+  equal(x.get(0), 7);
+  const map = echo({ a: 1, b: 2 }) as MapView<string, number>;
+  ok(map instanceof MapView);
+  equal(
+    [map.size, map.get('b'), map.has('c'), [...map]],
+    [
+      2,
+      2,
+      false,
+      [
+        ['a', 1],
+        ['b', 2],
+      ],
+    ],
+  );
+  // Made once, passed often.
+  equal(testing('echo')(new ArrayView([1, 2])), [1, 2]);
+  equal([...(testing('echo')(new MapView([['k', 1]])) as Map<string, number>)], [['k', 1]]);
+  equal(echo(5), 5);
+  raises('ValueError', 'as asked', () => live(testing('test_raise_error'))('ValueError', 'as asked'));
+  throws('TypeError', 'a native function', () => live(() => 1));
+});
+
+testWith(ffiMissing, 'reference counts are exact', async () => {
+  const count = testing('object_use_count');
+  const list = new List([1]);
+  equal(count(list), 1);
+  const outer = new List([list, list]);
+  equal(count(list), 3);
+  for (let i = 0; i < 100; i++) ok(outer.at(0) === list);
+  equal(count(list), 3);
+  outer.pop();
+  equal(count(list), 2);
+  // Elements that JavaScript alone held are released by the collector.
+  const Pair = objectClass('testing.TestIntPair');
+  const pair = new Pair(1, 2);
+  const fill = () => {
+    for (let i = 0; i < 50; i++) new List([pair, [pair]]);
+  };
+  fill();
+  ok(await collectUntil(() => count(pair) === 1), String(count(pair)));
+});
