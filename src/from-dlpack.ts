@@ -21,6 +21,7 @@ import {
 } from './errors.js';
 import { checkShape, checkStrides, rowMajorStrides, spanOf } from './layout.js';
 import { checkOptions, type OptionNames } from './options.js';
+import { adaptObject } from './protocol/adapters.js';
 import {
   DLPACK,
   DLPACK_DEVICE,
@@ -125,7 +126,15 @@ function take(source: unknown, device: DeviceInfo | null, copy: boolean | null, 
     const foreign = takeForeign(source, isPlain ? null : { copy, device, stream });
     if (foreign !== null) return foreign;
   }
-  return request(source, device, copy, stream);
+  const adapted = adaptObject(source, copy);
+  if (adapted === null) return request(source, device, copy, stream);
+  if (device === null || device === adapted.device) return adapted;
+  const tensor = new Tensor(adapted);
+  try {
+    return request(tensor, device, copy, stream);
+  } finally {
+    tensor.dispose();
+  }
 }
 
 /** Sends one protocol request and takes the result. */

@@ -10,6 +10,7 @@ import { type DType, type DTypeInfo, dtypeOfArray, type NaturalDType, parseDType
 import { ArgumentTypeError } from './errors.js';
 import { checkShape, checkStrides, inferShape, rowMajorStrides } from './layout.js';
 import { checkOptions, type OptionNames } from './options.js';
+import { type AdaptedSource, adaptObject } from './protocol/adapters.js';
 import { DLPACK, DLPACK_DEVICE, type DLPackRequest, type ManagedTensor } from './protocol/managed.js';
 import { produce } from './protocol/produce.js';
 import { allocateLike, allocateShareable } from './storage/allocate.js';
@@ -113,12 +114,13 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     source: NestedSource | WrappableArray | TensorView,
     options: FromOptions<D> & { dtype: D },
   ): Tensor<D>;
+  static from<D extends DType>(source: AdaptedSource, options?: FromOptions<D>): Tensor<D>;
   static from<A extends WrappableArray>(source: A, options?: { shape?: readonly number[] }): Tensor<NaturalDType<A>>;
   static from<D extends DType>(source: TensorView<D>, options?: { shape?: readonly number[] }): Tensor<D>;
   static from<S extends NestedSource>(source: S, options?: { shape?: readonly number[] }): Tensor<NestedDType<S>>;
   static from(source: NestedSource | TensorView, options?: { shape?: readonly number[] }): Tensor;
   static from(
-    source: NestedSource | WrappableArray | TensorView,
+    source: NestedSource | WrappableArray | TensorView | AdaptedSource,
     options: { shape?: readonly number[]; dtype?: DType } = {},
   ): Tensor {
     checkOptions(options, fromNames, "{ dtype: 'float32', shape: [2, 3] }");
@@ -133,6 +135,14 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
       const from = describeArray(array, natural, { shape: [array.length] });
       const copy = allocateLike(from.shape, options.dtype === undefined ? natural : parseDType(options.dtype), 0);
       return written(copy, options.shape, () => convertElements(from, copy));
+    }
+    const adapted = adaptObject(source, null);
+    if (adapted !== null) {
+      try {
+        return Tensor.from(new TensorView(adapted), options as { dtype: DType });
+      } finally {
+        adapted.storage.release();
+      }
     }
     const { shape, dtype } = measureNested(source as NestedSource, options.dtype);
     return written(writeNested(source as NestedSource, shape, dtype), options.shape, null);

@@ -6,26 +6,54 @@
 
 import { ArgumentTypeError } from '../errors.js';
 import type { Tensor } from '../tensor.js';
+import { fromArrow, isArrow } from './arrow.js';
+import { fromAudioBuffer, isAudioBuffer } from './audio-buffer.js';
+import { fromImageData, isImageData } from './image-data.js';
 import { fromJaxJs, isJaxJs } from './jax-js.js';
+import { fromLiteRT, isLiteRT } from './litert.js';
+import { isMLTensor } from './ml-tensor.js';
+import { fromNdarray, isNdarray } from './ndarray.js';
 import { fromOnnxRuntime, isOnnxRuntime } from './onnxruntime.js';
 import type { AdaptOptions } from './share.js';
+import { fromSharp, isSharp } from './sharp.js';
+import { fromStdlib, isStdlib } from './stdlib.js';
 import { fromTensorFlow, isTensorFlow } from './tensorflow.js';
 import { fromTransformers, isTransformers } from './transformers.js';
+import { fromTvmjs, isTvmjs } from './tvmjs.js';
+import { isVideoFrame } from './video-frame.js';
+import { fromZarrita, isZarrita } from './zarrita.js';
 
 type Row = readonly [is: (value: object) => boolean, from: (value: never, options?: AdaptOptions) => Tensor];
 
-/** In this order, because the objects of some libraries contain those of others. */
-const rows = (): readonly Row[] => [
+/** Refuses an object whose elements only a promise can bring. */
+function refuse(value: object): never {
+  const name = isVideoFrame(value) ? 'fromVideoFrame' : 'fromMLTensor';
+  throw new ArgumentTypeError('value', `an object with its elements at hand (await ${name}() for this one)`, value);
+}
+
+/** In this order, because some libraries have the properties of others and more. No calls, so that bundlers can omit it. */
+const rows: readonly Row[] = [
   [isTransformers, fromTransformers],
   [isOnnxRuntime, fromOnnxRuntime],
-  [isTensorFlow, fromTensorFlow],
   [isJaxJs, fromJaxJs],
+  [isTensorFlow, fromTensorFlow],
+  [isLiteRT, fromLiteRT],
+  [isTvmjs, fromTvmjs],
+  [isArrow, fromArrow],
+  [isStdlib, fromStdlib],
+  [isNdarray, fromNdarray],
+  [isZarrita, fromZarrita],
+  [isSharp, fromSharp],
+  [isImageData, fromImageData],
+  [isAudioBuffer, fromAudioBuffer],
+  [isVideoFrame, refuse],
+  [isMLTensor, refuse],
 ];
 
 /** The tensor of an object that one of the adapters knows, or null. */
 export function tryAdapt(value: unknown, options?: AdaptOptions): Tensor | null {
-  if (typeof value !== 'object' || value === null) return null;
-  for (const [is, from] of rows()) if (is(value)) return from(value as never, options);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+  for (const [is, from] of rows) if (is(value)) return from(value as never, options);
   return null;
 }
 

@@ -44,8 +44,7 @@ export function fromOnnxRuntime(value: OnnxTensor, options?: AdaptOptions): Tens
   }
   if (location !== 'cpu' && location !== 'cpu-pinned') {
     throw new BufferError(
-      `Expected a tensor on 'cpu' or 'gpu-buffer' but this one is on '${location}'` +
-        (location === 'ml-tensor' ? '; pass its mlTensor to fromMLTensor()' : ''),
+      `Expected a tensor on 'cpu' or 'gpu-buffer' but received one on '${location}'; for an mlTensor use fromMLTensor()`,
     );
   }
   return share(value.data, dims, options, { dtype: type as DType });

@@ -5,8 +5,8 @@
  * @module
  */
 
-import type { DType, TypedArray } from '../dtype.js';
-import { BufferError, UnsupportedDTypeError } from '../errors.js';
+import { type DType, dtypeOfArray, parseDType, type TypedArray } from '../dtype.js';
+import { ArgumentTypeError, BufferError, UnsupportedDTypeError } from '../errors.js';
 import { fromDLPack } from '../from-dlpack.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf } from '../view.js';
@@ -56,17 +56,36 @@ export function share(
   const { dtype, strides, offset = 0, readonly = false, copied } = layout;
   if (options?.copy === false && copied !== undefined) throw new BufferError(`Expected shared memory but ${copied}`);
   const view = array as TypedArray;
-  if (options?.adopt === true && strides === undefined) {
-    return Tensor.adopt(view, { shape, dtype: dtype as DType });
-  }
   const tensor = Tensor.wrap(view, {
     shape,
     dtype: dtype as DType,
     strides: strides as readonly number[],
-    byteOffset: offset === 0 ? 0 : offset * view.BYTES_PER_ELEMENT,
+    byteOffset: offset && offset * (dtype === undefined ? view.BYTES_PER_ELEMENT : parseDType(dtype).itemBits / 8),
     readonly,
   });
+  if (options?.adopt === true) return adopted(tensor, view, offset);
   return options?.copy === true && copied === undefined ? copyOf(tensor) : tensor;
+}
+
+/**
+ * The memory of an array-like object of a library: the typed array itself, or the bytes of a class that wraps one. Throws
+ * for elements that have no memory of their own.
+ */
+export function memoryOf(data: object): TypedArray {
+  if (dtypeOfArray(data) !== undefined) return data as TypedArray;
+  const { buffer, byteOffset, byteLength } = data as Uint8Array;
+  if (buffer === undefined) throw new ArgumentTypeError('data', 'elements in a typed array', data, 'use Tensor.from()');
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}
+
+/** The tensor in memory that was moved out of the library's array. */
+function adopted(tensor: Tensor, array: TypedArray, offset: number): Tensor {
+  const { shape, dtype, isContiguous, readonly } = tensor;
+  tensor.dispose();
+  if (!isContiguous || readonly || offset !== 0) {
+    throw new BufferError('Expected a writable row-major array for adopt; use { copy: true }');
+  }
+  return Tensor.adopt(array, { shape, dtype });
 }
 
 /** A copy of a tensor that nothing else needs. */
@@ -105,7 +124,7 @@ export function lend(
     } else if (!tensor.isContiguous || tensor.readonly) {
       if (options?.copy === false) {
         throw new BufferError(
-          `Expected memory that the library can share but it is ${tensor.readonly ? 'read-only' : 'not row-major'}; allow a copy`,
+          `Expected shared memory but it is ${tensor.readonly ? 'read-only' : 'not row-major'}; allow a copy`,
         );
       }
       tensor = copyOf(tensor);
@@ -125,20 +144,31 @@ export function checkDType(dtype: string, names: string, library: string): void 
   if (names.split(' ').includes(dtype)) return;
   throw new UnsupportedDTypeError(
     dtype,
-    `Expected a dtype that ${library} has (${names}) but received '${dtype}'; convert it first with astype()`,
+    `Expected a dtype of ${library} (${names}) but received '${dtype}'; convert it with astype()`,
   );
 }
 
-/** The memory of a tensor as one typed array of its dtype with strides and an offset in elements, without a copy. */
-export function lendStrided(source: object): { array: TypedArray; tensor: Tensor; offset: number } {
+/** As {@link lend}, for a library with strides: the array begins with the storage, and strides count elements. */
+export function lendStrided(
+  source: object,
+  names: string,
+  library: string,
+  options?: LendOptions,
+): { array: TypedArray; tensor: Tensor; strides: number[]; offset: number } {
   const tensor = fromDLPack(source);
   try {
-    const { storage, dtype, bitOffset } = descriptorOf(tensor);
-    if (tensor.readonly) throw new BufferError('Expected writable memory but the tensor is read-only; pass a copy()');
-    descriptorOf(tensor).checkHost();
+    const descriptor = descriptorOf(tensor);
+    const { storage, dtype, bitOffset, strides } = descriptor;
+    if (tensor.isContiguous || tensor.readonly || options?.copy === true) {
+      const lent = lend(tensor, names, library, options);
+      tensor.dispose();
+      return { ...lent, strides: [...lent.tensor.strides], offset: 0 };
+    }
+    checkDType(dtype.name, names, library);
+    descriptor.checkHost();
     const size = dtype.array.BYTES_PER_ELEMENT;
     const array = new dtype.array(storage.buffer(), storage.start, Math.floor(storage.nbytes / size));
-    return { array: keepFor(array, tensor), tensor, offset: bitOffset / 8 / size };
+    return { array: keepFor(array, tensor), tensor, strides: [...strides], offset: bitOffset / 8 / size };
   } catch (error) {
     tensor.dispose();
     throw error;

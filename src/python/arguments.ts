@@ -9,6 +9,7 @@ import { fromDLPack } from '../from-dlpack.js';
 import { inNativeMemory } from '../native/export.js';
 import { enter, wire } from '../native/wire.js';
 import { Wire } from '../native/wire-layout.js';
+import { adaptObject } from '../protocol/adapters.js';
 import { DLPACK } from '../protocol/managed.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { descriptorOf, TensorView } from '../view.js';
@@ -136,7 +137,7 @@ export function writeArgument(word: number, value: unknown, depth: number): void
       else if (DLPACK in value) writeShared(word, value);
       else if (value instanceof PyFloat) writeCell(word, ValueKind.float, 0, value.value);
       else if (value instanceof Thrown) writeFunction(word, value);
-      else writeContainer(word, value, depth);
+      else if (!writeAdapted(word, value)) writeContainer(word, value, depth);
       return;
     case 'string':
       writeSpilled(word, ValueKind.string, value);
@@ -195,6 +196,15 @@ function writeShared(word: number, producer: object): void {
   const tensor = fromDLPack(producer);
   keep({ release: () => tensor.dispose() });
   writeTensor(word, descriptorOf(tensor));
+}
+
+/** Writes a tensor of a library that has a registered adapter. Returns false for anything else. */
+function writeAdapted(word: number, value: object): boolean {
+  const descriptor = adaptObject(value, null);
+  if (descriptor === null) return false;
+  keep(descriptor.storage);
+  writeTensor(word, descriptor);
+  return true;
 }
 
 /** Releases a storage when the operation ends. */

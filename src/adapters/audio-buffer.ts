@@ -1,0 +1,56 @@
+/**
+ * `AudioBuffer` of Web Audio, with an array for each channel.
+ *
+ * @module
+ */
+
+import { BufferError, LayoutError } from '../errors.js';
+import { Tensor } from '../tensor.js';
+import { type AdaptOptions, lend, share } from './share.js';
+
+/** The part of `AudioBuffer` that the adapter uses. */
+export interface AudioBufferLike {
+  readonly numberOfChannels: number;
+  readonly length: number;
+  getChannelData(channel: number): Float32Array;
+}
+
+export interface AudioOptions extends AdaptOptions {
+  /** Only this channel, over its memory. */
+  channel?: number;
+}
+
+export function isAudioBuffer(value: object): value is AudioBufferLike {
+  const { numberOfChannels, getChannelData } = value as AudioBufferLike;
+  return typeof numberOfChannels === 'number' && typeof getChannelData === 'function';
+}
+
+/** The samples as channels by time. Several channels are copied, because each has an array of its own. */
+export function fromAudioBuffer(audio: AudioBufferLike, options?: AudioOptions): Tensor {
+  const { numberOfChannels, length } = audio;
+  const { channel } = options ?? {};
+  if (channel !== undefined) return share(audio.getChannelData(channel), [length], options);
+  if (numberOfChannels === 1) return share(audio.getChannelData(0), [1, length], options);
+  if (options?.copy === false) {
+    throw new BufferError('Expected shared memory but each channel has its own array; pass { channel }');
+  }
+  const tensor = Tensor.empty([numberOfChannels, length], 'float32');
+  for (let i = 0; i < numberOfChannels; i++) tensor.data.set(audio.getChannelData(i), i * length);
+  return tensor;
+}
+
+/** An `AudioBuffer` with the samples of a `float32` tensor (channels by time), always a copy. */
+export function toAudioBuffer<T extends AudioBufferLike = AudioBufferLike>(
+  source: object,
+  sampleRate: number,
+  Made: { new (options: never): T } = (globalThis as never as { AudioBuffer: never }).AudioBuffer,
+): T {
+  const { array, tensor } = lend(source, 'float32', 'AudioBuffer');
+  const [numberOfChannels = 0, length = 0] = tensor.shape;
+  if (tensor.ndim !== 2) throw new LayoutError('Expected channels by time for AudioBuffer', tensor.shape);
+  const audio = new Made({ numberOfChannels, length, sampleRate } as never);
+  for (let i = 0; i < numberOfChannels; i++) {
+    audio.getChannelData(i).set((array as Float32Array).subarray(i * length, (i + 1) * length));
+  }
+  return audio;
+}

@@ -1,0 +1,43 @@
+/**
+ * `ImageData` of a canvas: rows by columns by red, green, blue and alpha.
+ *
+ * @module
+ */
+
+import type { TypedArray } from '../dtype.js';
+import { LayoutError } from '../errors.js';
+import type { Tensor } from '../tensor.js';
+import { type AdaptOptions, type LendOptions, lend, share } from './share.js';
+
+/** The part of `ImageData` that the adapter uses. */
+export interface ImageDataLike {
+  readonly data: object;
+  readonly width: number;
+  readonly height: number;
+}
+
+export function isImageData(value: object): value is ImageDataLike {
+  const { data, width, height } = value as ImageDataLike;
+  return ArrayBuffer.isView(data) && typeof width === 'number' && typeof height === 'number';
+}
+
+/** A tensor over the pixels of an image: `uint8`, or `float16` where the image has such pixels. */
+export function fromImageData(image: ImageDataLike, options?: AdaptOptions): Tensor {
+  return share(image.data, [image.height, image.width, 4], options);
+}
+
+/** An `ImageData` over the memory of a `uint8` tensor. The class is that of the page unless another is given. */
+export function toImageData<T = ImageDataLike>(
+  source: object,
+  Made: { new (data: never, width: number, height: number): T } = (globalThis as never as { ImageData: never })
+    .ImageData,
+  options?: LendOptions,
+): T {
+  const { array, tensor } = lend(source, 'uint8', 'ImageData', options);
+  const [height = 0, width = 0, channels] = tensor.shape;
+  if (tensor.ndim !== 3 || channels !== 4) {
+    throw new LayoutError('Expected rows by columns by four channels for ImageData', tensor.shape);
+  }
+  const { buffer, byteOffset, length } = array as TypedArray;
+  return new Made(new Uint8ClampedArray(buffer, byteOffset, length) as never, width, height);
+}

@@ -1,0 +1,39 @@
+/**
+ * `ndarray` of scijs, with strides and offsets that count elements.
+ *
+ * @module
+ */
+
+import type { Tensor } from '../tensor.js';
+import { type AdaptOptions, type LendOptions, lendStrided, memoryOf, share } from './share.js';
+
+/** The part of an `ndarray` that the adapter uses. */
+export interface NdArray {
+  readonly data: object;
+  readonly shape: readonly number[];
+  readonly stride: readonly number[];
+  readonly offset: number;
+}
+
+const names = 'float32 float64 float16 int8 int16 int32 int64 uint8 uint16 uint32 uint64';
+
+export function isNdarray(value: object): value is NdArray {
+  const { data, shape, stride, offset } = value as NdArray;
+  return typeof data === 'object' && Array.isArray(shape) && Array.isArray(stride) && typeof offset === 'number';
+}
+
+/** A tensor over the memory of an ndarray, with its strides. */
+export function fromNdarray(value: NdArray, options?: AdaptOptions): Tensor {
+  const { data, shape, stride, offset } = value;
+  return share(memoryOf(data), shape, options, { strides: stride, offset });
+}
+
+/** An ndarray over the memory of a tensor, with its strides: `toNdarray(x, ndarray)`. */
+export function toNdarray<T>(
+  source: object,
+  ndarray: (data: never, shape: number[], stride: number[], offset: number) => T,
+  options?: LendOptions,
+): T {
+  const { array, tensor, strides, offset } = lendStrided(source, names, 'ndarray', options);
+  return ndarray(array as never, [...tensor.shape], strides, offset);
+}

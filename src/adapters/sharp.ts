@@ -1,0 +1,42 @@
+/**
+ * Raw images of sharp: rows by columns by channels.
+ *
+ * @module
+ */
+
+import type { DType } from '../dtype.js';
+import { LayoutError } from '../errors.js';
+import type { Tensor } from '../tensor.js';
+import { type AdaptOptions, type LendOptions, lend, share } from './share.js';
+
+/** What `raw().toBuffer({ resolveWithObject: true })` resolves to. */
+export interface SharpImage {
+  readonly data: Uint8Array;
+  readonly info: { readonly width: number; readonly height: number; readonly channels: number };
+}
+
+export interface SharpOptions extends AdaptOptions {
+  /** The dtype of `raw({ depth })`; `'uint8'` when absent. */
+  dtype?: DType;
+}
+
+export function isSharp(value: object): value is SharpImage {
+  const { data, info } = value as SharpImage;
+  return ArrayBuffer.isView(data) && typeof info?.channels === 'number' && typeof info.height === 'number';
+}
+
+/** A tensor over the pixels of a raw image. */
+export function fromSharp(image: SharpImage, options?: SharpOptions): Tensor {
+  const { width, height, channels } = image.info;
+  return share(image.data, [height, width, channels], options, { dtype: options?.dtype ?? 'uint8' });
+}
+
+/** A sharp pipeline that reads its pixels from the memory of a `uint8` tensor: `toSharp(x, sharp)`. */
+export function toSharp<T>(source: object, sharp: (input: never, options: never) => T, options?: LendOptions): T {
+  const { array, tensor } = lend(source, 'uint8', 'sharp', options);
+  const [height, width, channels = 1] = tensor.shape;
+  if (tensor.ndim < 2 || tensor.ndim > 3) {
+    throw new LayoutError('Expected rows by columns by channels for an image', tensor.shape);
+  }
+  return sharp(array as never, { raw: { width, height, channels } } as never);
+}

@@ -1,0 +1,55 @@
+/**
+ * `@stdlib/ndarray`, with strides, offsets and a mark for read-only arrays.
+ *
+ * @module
+ */
+
+import type { DType } from '../dtype.js';
+import type { Tensor } from '../tensor.js';
+import { type AdaptOptions, checkDType, type LendOptions, lendStrided, memoryOf, share } from './share.js';
+
+/** The part of a stdlib ndarray that the adapter uses. `dtype` is a string, or an object with that string. */
+export interface StdlibArray {
+  readonly data: object;
+  readonly dtype: unknown;
+  readonly shape: readonly number[];
+  readonly strides: readonly number[];
+  readonly offset: number;
+  readonly order: string;
+  readonly flags?: { readonly READONLY?: boolean };
+}
+
+const plainNames = 'float32 float64 float16 int8 int16 int32 uint8 uint16 uint32';
+const names = `${plainNames} bool complex64 complex128`;
+
+export function isStdlib(value: object): value is StdlibArray {
+  const { data, strides, offset, order } = value as StdlibArray;
+  return typeof data === 'object' && Array.isArray(strides) && typeof offset === 'number' && typeof order === 'string';
+}
+
+/** A tensor over the memory of a stdlib ndarray, with its strides. */
+export function fromStdlib(value: StdlibArray, options?: AdaptOptions): Tensor {
+  const { data, shape, strides, offset, flags } = value;
+  const name = String(value.dtype).replace(/^uint8c$/, 'uint8');
+  checkDType(name, names, 'DLPack');
+  // An array without axes has one stride.
+  return share(memoryOf(data), shape, options, {
+    dtype: name as DType,
+    strides: shape.length === 0 ? [] : strides,
+    offset,
+    readonly: flags?.READONLY === true,
+  });
+}
+
+/** A stdlib ndarray over the memory of a tensor, with its strides: `toStdlib(x, ndarray)`. */
+export function toStdlib<T>(
+  source: object,
+  ndarray: { new (dtype: never, data: never, shape: number[], strides: number[], offset: number, order: never): T },
+  options?: LendOptions,
+): T {
+  // The library keeps booleans and complex numbers in classes of its own.
+  const { array, tensor, strides, offset } = lendStrided(source, plainNames, 'stdlib', options);
+  const { dtype, shape } = tensor;
+  const steps = shape.length === 0 ? [0] : strides;
+  return new ndarray(dtype as never, array as never, [...shape], steps, offset, 'row-major' as never);
+}

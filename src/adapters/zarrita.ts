@@ -1,0 +1,40 @@
+/**
+ * Chunks of zarrita: `{ data, shape, stride }`.
+ *
+ * @module
+ */
+
+import { dtypeOfArray } from '../dtype.js';
+import { UnsupportedDTypeError } from '../errors.js';
+import type { Tensor } from '../tensor.js';
+import { type AdaptOptions, type LendOptions, lend, memoryOf, share } from './share.js';
+
+/** What `zarr.get` returns. Strides count elements. */
+export interface ZarritaChunk<A = object> {
+  readonly data: A;
+  readonly shape: number[];
+  readonly stride: number[];
+}
+
+const names = 'float32 float64 float16 int8 int16 int32 int64 uint8 uint16 uint32 uint64';
+
+export function isZarrita(value: object): value is ZarritaChunk {
+  const { data, shape, stride } = value as ZarritaChunk;
+  return typeof data === 'object' && Array.isArray(shape) && Array.isArray(stride) && !('offset' in value);
+}
+
+/** A tensor over the memory of a chunk, with its strides. */
+export function fromZarrita(value: ZarritaChunk, options?: AdaptOptions): Tensor {
+  const { data, shape, stride } = value;
+  if (dtypeOfArray(data) !== undefined) return share(data, shape, options, { strides: stride });
+  if ('chars' in data || Array.isArray(data)) {
+    throw new UnsupportedDTypeError('string', 'Expected a chunk of numbers but received one of strings or objects');
+  }
+  return share(memoryOf(data), shape, options, { strides: stride, dtype: 'bool' });
+}
+
+/** A chunk over the memory of a tensor, for `zarr.set`: `toZarrita(x)`. */
+export function toZarrita(source: object, options?: LendOptions): ZarritaChunk<ArrayBufferView> {
+  const { array, tensor } = lend(source, names, 'zarrita', options);
+  return { data: array, shape: [...tensor.shape], stride: [...tensor.strides] };
+}

@@ -1,0 +1,187 @@
+import { Tensor } from 'dlpack';
+import {
+  type ArrowModule,
+  type ArrowVector,
+  adapt,
+  arrowValidity,
+  fromArrow,
+  fromNdarray,
+  fromSharp,
+  fromStdlib,
+  fromZarrita,
+  type NdArray,
+  type StdlibArray,
+  toArrow,
+  toNdarray,
+  toSharp,
+  toStdlib,
+  toZarrita,
+} from 'dlpack/adapters';
+import { addressOf } from 'dlpack/native';
+import { equal, throws } from '../assert.js';
+import { testWith } from '../harness.js';
+import { load, loadModule, missing } from './libraries.js';
+
+const absent =
+  ['ndarray', '@stdlib/ndarray-ctor', 'zarrita', 'apache-arrow', 'sharp'].map(missing).find(Boolean) ?? false;
+
+interface ScijsArray extends NdArray {
+  get(...index: number[]): number;
+  set(...indexAndValue: number[]): void;
+  transpose(...axes: number[]): ScijsArray;
+  step(...steps: number[]): ScijsArray;
+}
+type Ndarray = (data: object, shape?: number[], stride?: number[], offset?: number) => ScijsArray;
+
+testWith(absent, 'ndarray: strides, negative ones and offsets, both ways', () => {
+  const ndarray = load<Ndarray>('ndarray');
+  const array = ndarray(new Float32Array(6), [2, 3]);
+  const turned = array.transpose(1, 0).step(-1, 1);
+  const x = adapt(turned);
+  array.set(1, 2, 42);
+  equal([x.shape, x.get(0, 1)], [[3, 2], 42]);
+
+  const y = Tensor.from(
+    [
+      [1, 2, 3],
+      [4, 5, 6],
+    ],
+    { dtype: 'float32' },
+  );
+  const view = toNdarray(y.slice(null, [1, 3]).transpose(), ndarray);
+  equal([view.shape, view.get(1, 0), view.get(1, 1)], [[2, 2], 3, 6]);
+  view.set(1, 1, 60);
+  equal(y.get(1, 2), 60);
+  const last = y.slice([1, 2]);
+  y.dispose();
+  last.dispose();
+  equal(view.get(1, 1), 60, 'the ndarray keeps the memory');
+  throws('BufferError', 'adopt', () => fromNdarray(turned, { adopt: true }));
+  equal(fromNdarray(array, { adopt: true }).get(1, 2), 42);
+  throws('TypeError', 'typed array', () => fromNdarray(ndarray([1, 2])));
+});
+
+testWith(absent, 'stdlib: strides, no axes, read-only arrays and complex numbers', () => {
+  const Ndarray =
+    load<new (...args: unknown[]) => StdlibArray & { get(...index: number[]): number }>('@stdlib/ndarray-ctor');
+  const data = new Float64Array([1, 2, 3, 4]);
+  const x = fromStdlib(new Ndarray('float64', data, [2, 2], [1, 2], 0, 'column-major'));
+  equal(x.toArray(), [
+    [1, 3],
+    [2, 4],
+  ]);
+  data[1] = 20;
+  equal(x.get(1, 0), 20);
+  const scalar = adapt(new Ndarray('float64', new Float64Array([7]), [], [0], 0, 'row-major', { readonly: true }));
+  equal([scalar.ndim, scalar.get(), scalar.readonly], [0, 7, true]);
+  const parts = new Float32Array([1, 2, 3, 4]);
+  const wrapped = { buffer: parts.buffer, byteOffset: 0, byteLength: 16 }; // as Complex64Array has them
+  const complex = { data: wrapped, dtype: 'complex64', shape: [1], strides: [1], offset: 1, order: 'row-major' };
+  equal(fromStdlib(complex).toArray(), [{ re: 3, im: 4 }]);
+  const back = toStdlib(x, Ndarray);
+  equal([back.get(0, 1), back.get(1, 0)], [3, 20]);
+  throws('UnsupportedDTypeError', 'generic', () => fromStdlib(new Ndarray('generic', [1], [1], [1], 0, 'row-major')));
+});
+
+interface Zarrita {
+  create(store: unknown, options: object): Promise<unknown>;
+  get(array: unknown): Promise<{ data: object; shape: number[]; stride: number[] }>;
+  set(array: unknown, selection: unknown, chunk: object): Promise<void>;
+  root(): { resolve(path: string): unknown };
+}
+
+testWith(absent, 'zarrita: an array is written from a tensor and read into one', async () => {
+  const zarr = await loadModule<Zarrita>('zarrita/dist/src/index.js');
+  const x = Tensor.from(
+    [
+      [1, 2, 3],
+      [4, 5, 6],
+    ],
+    { dtype: 'float32' },
+  );
+  const options = { shape: [2, 3], chunkShape: [2, 2] };
+  const array = await zarr.create(zarr.root().resolve('x'), {
+    ...options,
+    dtype: 'float32',
+    data_type: 'float32',
+    chunk_shape: [2, 2],
+  });
+  await zarr.set(array, null, toZarrita(x));
+  const chunk = await zarr.get(array);
+  const y = adapt(chunk);
+  equal(y.toArray(), x.toArray());
+  (chunk.data as Float32Array)[5] = 60;
+  equal(y.get(1, 2), 60);
+  const flags = await zarr.create(zarr.root().resolve('b'), {
+    ...options,
+    dtype: 'bool',
+    data_type: 'bool',
+    chunk_shape: [2, 2],
+  });
+  const read = fromZarrita(await zarr.get(flags));
+  equal([read.dtype, read.get(0, 0)], ['bool', false]);
+  throws('UnsupportedDTypeError', 'strings', () => fromZarrita({ data: ['a'], shape: [1], stride: [1] }));
+});
+
+interface Arrow extends ArrowModule<ArrowVector> {
+  vectorFromArray(values: unknown[], type?: unknown): ArrowVector & { slice(from: number, to: number): ArrowVector };
+  Int32: new () => unknown;
+  Utf8: new () => unknown;
+}
+
+testWith(absent, 'arrow: slices, booleans as bits, nulls refused or shown', () => {
+  const arrow = load<Arrow>('apache-arrow');
+  const column = arrow.vectorFromArray([1, 2, 3, 4], new arrow.Int32());
+  equal(adapt(column.slice(1, 3)).toArray(), [2, 3]);
+  const bits = fromArrow(arrow.vectorFromArray([true, false, true, true]).slice(1, 4));
+  equal([bits.dtype, bits.toArray()], ['uint1', [0, 1, 1]]);
+
+  const holes = arrow.vectorFromArray([1, null, 3], new arrow.Int32());
+  throws('BufferError', 'arrowValidity', () => fromArrow(holes));
+  equal(fromArrow(holes, { nulls: 'ignore' }).get(2), 3);
+  equal([arrowValidity(holes)?.toArray(), arrowValidity(column)], [[1, 0, 1], null]);
+  equal(arrowValidity(holes.slice(1, 3))?.toArray(), [0, 1]);
+  throws('UnsupportedDTypeError', 'Utf8', () => fromArrow(arrow.vectorFromArray(['a'], new arrow.Utf8())));
+  const rows = toArrow(
+    Tensor.from(
+      [
+        [1, 2],
+        [3, 4],
+      ],
+      { dtype: 'int32' },
+    ),
+    arrow,
+  );
+  equal(fromArrow(rows).toArray(), [
+    [1, 2],
+    [3, 4],
+  ]);
+  throws('LayoutError', 'axes', () => toArrow(Tensor.zeros([1, 1, 1], 'int32'), arrow));
+});
+
+type Sharp = (
+  input: unknown,
+  options?: object,
+) => {
+  raw(options?: object): {
+    toBuffer(options: object): Promise<{ data: Buffer; info: { width: number; height: number; channels: number } }>;
+  };
+  png(): { toBuffer(): Promise<Buffer> };
+};
+
+testWith(absent, 'sharp: pixels from an image and back, without a copy', async () => {
+  const sharp = load<Sharp>('sharp');
+  const image = sharp({ create: { width: 4, height: 2, channels: 3, background: '#0a141e' } });
+  const raw = await image.raw().toBuffer({ resolveWithObject: true });
+  const pixels = adapt(raw);
+  equal([pixels.shape, pixels.get(0, 0, 2)], [[2, 4, 3], 30]);
+  raw.data[0] = 99;
+  equal(pixels.get(0, 0, 0), 99);
+  const png = await toSharp(pixels, sharp).png().toBuffer();
+  const again = fromSharp(await sharp(png).raw().toBuffer({ resolveWithObject: true }));
+  equal(again.toArray(), pixels.toArray());
+  equal(addressOf(fromSharp(raw)), addressOf(pixels));
+  const deep = await sharp(png).raw({ depth: 'float' }).toBuffer({ resolveWithObject: true });
+  equal(fromSharp(deep, { dtype: 'float32' }).get(0, 0, 0), 99);
+  throws('LayoutError', 'rows by columns', () => toSharp(Tensor.zeros([4], 'uint8'), sharp));
+});

@@ -1,0 +1,152 @@
+/** The libraries of the matrix: how to make an object of each, read it, and exchange it. */
+
+import { type DType, Tensor, type TypedArray } from 'dlpack';
+import * as adapters from 'dlpack/adapters';
+import { load, loadModule } from './libraries.js';
+
+/** One library, or one backend of a library. */
+export interface Peer {
+  readonly name: string;
+  /** The npm package whose version the page names. */
+  readonly library: string;
+  readonly shape: readonly number[];
+  /** An object of the library with these elements. Throws where it has no such dtype. */
+  make(data: TypedArray, dtype: DType): object | Promise<object>;
+  /** The elements, in the library's own words. */
+  read(object: object): ArrayLike<number | bigint | boolean> | Promise<ArrayLike<number | bigint | boolean>>;
+  from(object: never): Tensor;
+  to(tensor: Tensor): object;
+  /** Why elements are copied. */
+  readonly why?: string;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: each library has types of its own, and a test of values needs none
+type Library = any;
+
+const flat = (rows: unknown): number[] => [rows].flat(9) as number[];
+
+/** The peers that run in Node, Bun and Deno. `use` makes the library's backend current. */
+export async function loadPeers(): Promise<(Peer & { use?: () => Promise<unknown> })[]> {
+  const ort: Library = load('onnxruntime-node');
+  const transformers: Library = await loadModule('@huggingface/transformers/dist/transformers.node.mjs');
+  const tf: Library = load('@tensorflow/tfjs-core');
+  load('@tensorflow/tfjs-backend-cpu');
+  load('@tensorflow/tfjs-backend-wasm');
+  const jax: Library = await loadModule('@jax-js/jax/dist/index.js');
+  await jax.init('cpu');
+  jax.defaultDevice('cpu');
+  const ndarray: Library = load('ndarray');
+  const stdlib: Library = load('@stdlib/ndarray-ctor');
+  const arrow: Library = load('apache-arrow');
+  const sharp: Library = load('sharp');
+
+  const tensorflow = {
+    library: '@tensorflow/tfjs-core',
+    shape: [2, 3],
+    make: (data: TypedArray, dtype: DType) => tf.tensor(data, [2, 3], dtype),
+    read: (object: Library) => object.dataSync(),
+    from: adapters.fromTensorFlow,
+    to: (x: Tensor) => adapters.toTensorFlow(x, tf as adapters.TensorFlowModule<object>),
+  };
+  return [
+    {
+      name: 'ONNX Runtime (node)',
+      library: 'onnxruntime-node',
+      shape: [2, 3],
+      make: (data, dtype) => new ort.Tensor(dtype, data, [2, 3]),
+      read: (object: Library) => flat(adapters.fromOnnxRuntime(object).toArray()),
+      from: adapters.fromOnnxRuntime,
+      to: (x) => adapters.toOnnxRuntime(x, ort as adapters.OnnxModule<object>),
+    },
+    {
+      name: 'transformers.js',
+      library: '@huggingface/transformers',
+      shape: [2, 3],
+      make: (data, dtype) => new transformers.Tensor(dtype, data, [2, 3]),
+      read: (object: Library) => flat(adapters.fromTransformers(object).toArray()),
+      from: adapters.fromTransformers,
+      to: (x) => adapters.toTransformers(x, transformers as adapters.OnnxModule<object>),
+    },
+    { name: 'TensorFlow.js, CPU', use: () => tf.setBackend('cpu'), ...tensorflow, why: 'the library converts `bool`' },
+    {
+      name: 'TensorFlow.js, WebAssembly',
+      use: () => tf.setBackend('wasm'),
+      ...tensorflow,
+      why: 'the backend has its own memory',
+    },
+    {
+      name: 'jax-js, CPU',
+      library: '@jax-js/jax',
+      shape: [2, 3],
+      make: (data, dtype) => adapters.toJaxJs(Tensor.wrap(data, { dtype, shape: [2, 3] }), jax.numpy) as object,
+      read: (object: Library) => object.ref.dataSync(),
+      from: adapters.fromJaxJs,
+      to: (x) => adapters.toJaxJs(x, jax.numpy as adapters.JaxModule<object>),
+      why: 'the library has its own memory',
+    },
+    {
+      name: 'ndarray (scijs)',
+      library: 'ndarray',
+      shape: [2, 3],
+      make: (data) => ndarray(data, [2, 3]),
+      read: (object: Library) => [0, 1, 2, 3, 4, 5].map((i) => object.get(Math.floor(i / 3), i % 3)),
+      from: adapters.fromNdarray,
+      to: (x) => adapters.toNdarray(x, ndarray) as object,
+    },
+    {
+      name: '@stdlib/ndarray',
+      library: '@stdlib/ndarray-ctor',
+      shape: [2, 3],
+      make: (data, dtype) => new stdlib(dtype, data, [2, 3], [3, 1], 0, 'row-major'),
+      read: (object: Library) => [0, 1, 2, 3, 4, 5].map((i) => object.data[object.offset + i]),
+      from: adapters.fromStdlib,
+      to: (x) => adapters.toStdlib(x, stdlib) as object,
+    },
+    {
+      name: 'Apache Arrow, vector',
+      library: 'apache-arrow',
+      shape: [6],
+      make: (data, dtype) => {
+        const type = new arrow[`${dtype.charAt(0).toUpperCase()}${dtype.slice(1)}`]();
+        return new arrow.Vector([arrow.makeData({ type, data })]);
+      },
+      read: (object: Library) => object.data[0].values,
+      from: adapters.fromArrow,
+      to: (x) => adapters.toArrow(x, arrow) as object,
+    },
+    {
+      name: 'Apache Arrow, fixed-size lists',
+      library: 'apache-arrow',
+      shape: [2, 3],
+      make: (data, dtype) => {
+        const type = new arrow[`${dtype.charAt(0).toUpperCase()}${dtype.slice(1)}`]();
+        const list = new arrow.FixedSizeList(3, new arrow.Field('item', type));
+        return new arrow.Vector([arrow.makeData({ type: list, length: 2, child: arrow.makeData({ type, data }) })]);
+      },
+      read: (object: Library) => object.data[0].children[0].values,
+      from: adapters.fromArrow,
+      to: (x) => adapters.toArrow(x, arrow) as object,
+    },
+    {
+      name: 'zarrita chunk',
+      library: 'zarrita',
+      shape: [2, 3],
+      make: (data) => ({ data, shape: [2, 3], stride: [3, 1] }),
+      read: (object: Library) => object.data,
+      from: adapters.fromZarrita,
+      to: (x) => adapters.toZarrita(x),
+    },
+    {
+      name: 'sharp, raw image',
+      library: 'sharp',
+      shape: [2, 1, 3],
+      make: (data, dtype) => {
+        if (dtype !== 'uint8') throw new Error('the depth is an option of fromSharp');
+        return { data, info: { width: 1, height: 2, channels: 3 } };
+      },
+      read: async (object: Library) => object.data ?? (await object.raw().toBuffer()),
+      from: adapters.fromSharp,
+      to: (x) => adapters.toSharp(x, sharp) as object,
+    },
+  ];
+}
