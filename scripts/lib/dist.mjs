@@ -35,7 +35,7 @@ const sources = {
     );
     // Each pure entry imports the whole core, so that the core above the basics becomes one chunk instead of one for
     // each set of entries.
-    build.onLoad({ filter: /[\\/]src[\\/]\w+[\\/]index\.ts$/ }, ({ path }) => ({
+    build.onLoad({ filter: /[\\/]src[\\/]\w+[\\/](index|register)\.ts$/ }, ({ path }) => ({
       contents: `${readFileSync(path, 'utf8')}\nimport '../index.js';\n`,
       loader: 'ts',
     }));

@@ -8,7 +8,7 @@ import type { DType } from '../dtype.js';
 import { BufferError } from '../errors.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
-import { fromGpuBuffer, lendGpuBuffer } from './gpu.js';
+import { fromGpuBuffer, lendGpuBuffer, onGpu } from './gpu.js';
 import { type AdaptOptions, checkDType, type LendOptions, lend, share } from './share.js';
 
 /** The part of a LiteRT.js `Tensor` that the adapter uses. */
@@ -47,15 +47,23 @@ export function fromLiteRT(value: LiteRTTensor, options?: AdaptOptions): Tensor 
 
 /** A LiteRT.js tensor with the elements of a tensor. A tensor on WebGPU is shared, other tensors are copied. */
 export function toLiteRT<T>(source: object, litert: LiteRTModule<T>, options?: LendOptions): T {
-  const { Tensor: Made } = litert;
-  if ((source as Tensor).device?.startsWith('webgpu')) {
-    const { dtype, shape } = source as Tensor;
-    checkDType(dtype, names, 'LiteRT.js');
-    const { gpuBuffer, release } = lendGpuBuffer(source as Tensor, 4);
-    const more = [dtype, undefined, release] as never[];
-    return new Made(gpuBuffer as never, [...shape] as never, ...more);
-  }
+  const lent = onGpu(source, (tensor) => lendGpu(tensor, litert, options));
+  if (lent !== null) return lent;
   if (options?.copy === false) throw new BufferError(`Expected shared memory but ${copied}`);
   const { array, tensor } = lend(source, names, 'LiteRT.js');
-  return new Made(array as never, [...tensor.shape] as never);
+  return new litert.Tensor(array as never, [...tensor.shape] as never);
+}
+
+/** LiteRT.js never releases a buffer that it was given. It calls the last argument when its tensor is deleted. */
+function lendGpu<T>(tensor: Tensor, { Tensor: Made }: LiteRTModule<T>, options?: LendOptions): T {
+  const { dtype, shape, nbytes } = tensor;
+  checkDType(dtype, names, 'LiteRT.js');
+  const { gpuBuffer, release } = lendGpuBuffer(tensor, { library: 'LiteRT.js', size: nbytes, isExact: false }, options);
+  try {
+    const more = [dtype, undefined, release] as never[];
+    return new Made(gpuBuffer as never, [...shape] as never, ...more);
+  } catch (error) {
+    release();
+    throw error;
+  }
 }

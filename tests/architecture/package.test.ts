@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import * as adapters from 'dlpack/adapters';
 import { buildSync } from 'esbuild';
 import { publint } from 'publint';
 import { equal, ok } from '../assert.js';
@@ -225,6 +226,7 @@ function bundleSize(code: string): number {
     format: 'esm',
     platform: 'browser',
     write: false,
+    logLevel: 'error', // the entries import the whole core, and esbuild reports that it omits it
   });
   return gzipSync(outputFiles[0]?.contents ?? new Uint8Array(), { level: 9 }).length;
 }
@@ -235,6 +237,22 @@ test('the core is at most 24 KB minified and gzipped, and tree-shakes', () => {
   const part = bundleSize(`import { parseDType } from 'dlpack'; console.log(parseDType('float32'));`);
   ok(part < whole / 3, `${part} of ${whole} bytes`);
   console.log(`  core ${whole} bytes, parseDType alone ${part} bytes`);
+});
+
+test('each adapter adds less than 1 KB to a bundle that has adapters', () => {
+  const names = Object.keys(adapters).filter((name) => name.startsWith('from'));
+  // These two contain the code that adapters share, for arrays and for GPU buffers.
+  const base = `export * from './dist/index.js'; export { toStdlib, toLiteRT } from './dist/adapters/index.js';`;
+  const before = bundleSize(base);
+  const added = names.map((name): [string, number] => {
+    const pair = `${name} as here, ${name.replace('from', 'to')} as there`;
+    return [name, bundleSize(`${base} export { ${pair} } from './dist/adapters/index.js';`) - before];
+  });
+  for (const [name, bytes] of added) ok(bytes < 1000, `${name}: ${bytes} bytes`);
+  const core = bundleSize(`export * from './dist/index.js'`);
+  ok(before - core < 2000, `${before - core} bytes`);
+  const most = Math.max(...added.map(([, bytes]) => bytes));
+  console.log(`  adapters: ${before - core} bytes for two of them, at most ${most} for another one`);
 });
 
 test('documents that people look for exist', () => {

@@ -1,5 +1,6 @@
 import * as core from 'dlpack';
 import * as abi from 'dlpack/abi';
+import * as adapters from 'dlpack/adapters';
 import * as cuda from 'dlpack/cuda';
 import * as files from 'dlpack/files';
 import * as native from 'dlpack/native';
@@ -87,6 +88,40 @@ const names = {
     'lp64',
     'viewTensor',
     'wasm32',
+  ],
+  'dlpack/adapters': [
+    'adapt',
+    'arrowValidity',
+    'fromArrow',
+    'fromAudioBuffer',
+    'fromImageData',
+    'fromJaxJs',
+    'fromLiteRT',
+    'fromMLTensor',
+    'fromNdarray',
+    'fromOnnxRuntime',
+    'fromSharp',
+    'fromStdlib',
+    'fromTensorFlow',
+    'fromTransformers',
+    'fromTvmjs',
+    'fromVideoFrame',
+    'fromZarrita',
+    'toArrow',
+    'toAudioBuffer',
+    'toImageData',
+    'toJaxJs',
+    'toLiteRT',
+    'toMLTensor',
+    'toNdarray',
+    'toOnnxRuntime',
+    'toSharp',
+    'toStdlib',
+    'toTensorFlow',
+    'toTransformers',
+    'toTvmjs',
+    'toVideoFrame',
+    'toZarrita',
   ],
   'dlpack/tvm-ffi': [
     'ArrayView',
@@ -191,6 +226,7 @@ const TensorMembers = [
 test('exported names', () => {
   equal(Object.keys(core).sort(), names.dlpack);
   equal(Object.keys(abi).sort(), names['dlpack/abi']);
+  equal(Object.keys(adapters).sort(), names['dlpack/adapters']);
   equal(Object.keys(cuda).sort(), names['dlpack/cuda']);
   equal(Object.keys(files).sort(), names['dlpack/files']);
   equal(Object.keys(native).sort(), names['dlpack/native']);
