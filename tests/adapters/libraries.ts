@@ -27,3 +27,12 @@ export function load<T>(name: string): T {
 export async function loadModule<T>(path: string): Promise<T> {
   return (await import(pathToFileURL(join(folder, 'node_modules', path)).href)) as T;
 }
+
+/** TensorFlow.js with its CPU and WebAssembly backends, without its advice for users of Node. */
+export function loadTensorFlow<T>(): T {
+  const tf = load<T & { enableProdMode(): void }>('@tensorflow/tfjs-core');
+  tf.enableProdMode();
+  load('@tensorflow/tfjs-backend-cpu');
+  load('@tensorflow/tfjs-backend-wasm');
+  return tf;
+}

@@ -27,7 +27,7 @@ import { testWith } from '../harness.js';
 import { makeModel } from '../interop/libraries/model.js';
 import { probe } from '../interop/python/available.js';
 import { kernelsMissing, kernelsPath } from '../interop/tvm-ffi/peer.js';
-import { load, loadModule, missing } from './libraries.js';
+import { load, loadModule, loadTensorFlow, missing } from './libraries.js';
 
 interface OrtTensor extends OnnxTensor {
   readonly data: TypedArray;
@@ -40,6 +40,9 @@ interface OnnxRuntime extends OnnxModule<OrtTensor> {
     }>;
   };
 }
+interface TensorFlow extends TensorFlowModule<TensorFlowTensor> {
+  setBackend(name: string): Promise<boolean>;
+}
 interface Kernels {
   add_one(x: Tensor, y: Tensor): void;
   iota(length: number): Tensor;
@@ -47,7 +50,7 @@ interface Kernels {
 
 const { module: np, missing: noNumPy } = probe('numpy');
 const noOrt = missing('onnxruntime-node');
-const noTensorFlow = missing('@tensorflow/tfjs-backend-cpu');
+const noTensorFlow = missing('@tensorflow/tfjs-backend-wasm');
 const noArrow = missing('apache-arrow');
 
 const rows = () =>
@@ -118,10 +121,7 @@ testWith(noOrt || missing('@huggingface/transformers'), 'transformers.js ↔ ONN
 });
 
 testWith(noOrt || noTensorFlow, 'TensorFlow.js → ONNX Runtime', async () => {
-  const tf = load<TensorFlowModule<TensorFlowTensor> & { setBackend(name: string): Promise<boolean> }>(
-    '@tensorflow/tfjs-core',
-  );
-  load('@tensorflow/tfjs-backend-cpu');
+  const tf = loadTensorFlow<TensorFlow>();
   await tf.setBackend('cpu');
   const ort = load<OnnxRuntime>('onnxruntime-node');
   const x = rows();
@@ -169,10 +169,7 @@ testWith(kernelsMissing || noOrt, 'a kernel → ONNX Runtime → a kernel', asyn
 });
 
 testWith(kernelsMissing || noTensorFlow, 'TensorFlow.js → a kernel', async () => {
-  const tf = load<TensorFlowModule<TensorFlowTensor> & { setBackend(name: string): Promise<boolean> }>(
-    '@tensorflow/tfjs-core',
-  );
-  load('@tensorflow/tfjs-backend-cpu');
+  const tf = loadTensorFlow<TensorFlow>();
   await tf.setBackend('cpu');
   const kernels = loadKernels<Kernels>(kernelsPath);
   const t = toTensorFlow(Tensor.from([1, 2, 3], { dtype: 'float32' }), tf);

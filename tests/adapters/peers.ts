@@ -2,7 +2,7 @@
 
 import { type DType, Tensor, type TypedArray } from 'dlpack';
 import * as adapters from 'dlpack/adapters';
-import { load, loadModule } from './libraries.js';
+import { load, loadModule, loadTensorFlow } from './libraries.js';
 
 /** One library, or one backend of a library. */
 export interface Peer {
@@ -29,9 +29,7 @@ const flat = (rows: unknown): number[] => [rows].flat(9) as number[];
 export async function loadPeers(): Promise<(Peer & { use?: () => Promise<unknown> })[]> {
   const ort: Library = load('onnxruntime-node');
   const transformers: Library = await loadModule('@huggingface/transformers/dist/transformers.node.mjs');
-  const tf: Library = load('@tensorflow/tfjs-core');
-  load('@tensorflow/tfjs-backend-cpu');
-  load('@tensorflow/tfjs-backend-wasm');
+  const tf: Library = loadTensorFlow();
   const jax: Library = await loadModule('@jax-js/jax/dist/index.js');
   await jax.init('cpu');
   jax.defaultDevice('cpu');

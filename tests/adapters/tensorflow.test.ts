@@ -3,7 +3,7 @@ import { adapt, fromTensorFlow, type TensorFlowTensor, toTensorFlow } from 'dlpa
 import { addressOf } from 'dlpack/native';
 import { equal, throws } from '../assert.js';
 import { testWith } from '../harness.js';
-import { load, missing } from './libraries.js';
+import { loadTensorFlow, missing } from './libraries.js';
 
 interface TfTensor extends TensorFlowTensor {
   dispose(): void;
@@ -19,11 +19,7 @@ interface TensorFlow {
 }
 
 const absent = missing('@tensorflow/tfjs-backend-wasm');
-const tf = absent === false ? load<TensorFlow>('@tensorflow/tfjs-core') : (null as never);
-if (absent === false) {
-  load('@tensorflow/tfjs-backend-cpu');
-  load('@tensorflow/tfjs-backend-wasm');
-}
+const tf = absent === false ? loadTensorFlow<TensorFlow>() : (null as never);
 
 testWith(absent, 'tensorflow: the CPU backend shares float32 and int32 in both directions', async () => {
   await tf.setBackend('cpu');
