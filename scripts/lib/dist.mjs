@@ -1,6 +1,6 @@
 // The published JavaScript: one file for each entry of package.json, and a few shared chunks. Importing a file costs
 // Node nearly a millisecond, and src has more than a hundred files.
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { at } from './steps.mjs';
 
@@ -90,6 +90,22 @@ ${lines.join('\n')}
 `;
 }
 
+/** Deletes the declarations that no entry's types lead to, more than a third of all. */
+function pruneDeclarations(entries) {
+  const reached = new Set();
+  const visit = (file) => {
+    if (reached.has(file)) return;
+    reached.add(file);
+    for (const [, path] of readFileSync(file, 'utf8').matchAll(/(?:from |import |import\()['"](\.[^'"]+)\.js['"]/g))
+      visit(resolve(dirname(file), `${path}.d.ts`));
+  };
+  for (const entry of entries) visit(at(entry.replace(/\.js$/, '.d.ts')));
+  for (const name of readdirSync(at('dist'), { recursive: true })) {
+    const file = at('dist', name);
+    if (/\.d\.c?ts$/.test(name) && !reached.has(file)) rmSync(file);
+  }
+}
+
 export async function bundleDist() {
   const { build, transform } = await import('esbuild');
   const packageJson = JSON.parse(readFileSync(at('package.json'), 'utf8'));
@@ -135,6 +151,7 @@ export async function bundleDist() {
     const { exports } = metafile.outputs[entry.replace('.browser.js', '.js')];
     writeFileSync(at(entry), browserEntry(entry, exports));
   }
+  pruneDeclarations(entries);
   const addon = readFileSync(at('src/native/addon.cts'), 'utf8');
   const { code } = await transform(addon, { loader: 'ts', format: 'cjs', tsconfigRaw });
   writeFileSync(at('dist/native/addon.cjs'), code);
