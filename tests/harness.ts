@@ -93,5 +93,8 @@ export async function collectUntil(done: () => boolean): Promise<boolean> {
   return done();
 }
 
+/** False where `.data` is a copy of native memory, as in Electron. */
+export const hasExternalBuffers = environment.DLPACK_NO_EXTERNAL_BUFFERS === undefined;
+
 /** Which runtime this is. */
 export const runtime: 'node' | 'bun' | 'deno' = 'Bun' in globalThis ? 'bun' : 'Deno' in globalThis ? 'deno' : 'node';

@@ -87,7 +87,7 @@ export class NativeStorage extends Storage {
   private detach(): void {
     const buffer = this.cached as ArrayBuffer;
     this.cached = null;
-    if (!this.isCopy && !transferAway(buffer)) native().detachBuffer(buffer);
+    if (!transferAway(buffer)) native().detachBuffer(buffer);
   }
 
   get address(): bigint {

@@ -1,7 +1,12 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import { Tensor } from 'dlpack';
-import { addressOf, stats } from 'dlpack/native';
+import { addressOf, exportManaged, importManaged, stats } from 'dlpack/native';
+import { openTensor, type TensorToken } from 'dlpack/shared';
 import { equal, ok } from '../assert.js';
 import { collectUntil, test, testWith } from '../harness.js';
+import type { Reply, Task } from './children/worker.js';
+import { peer, peerMissing } from './peer.js';
 
 /** Bytes: in one cache line, below and above the size from which the system clears the pages, and with large pages. */
 const sizes = [24, 4096, (1 << 20) - 8, 1 << 20, (1 << 20) + 24, 5 << 20, 64 << 20];
@@ -45,6 +50,49 @@ test('zeroed memory is counted, and released once', async () => {
   (() => Tensor.zeros([8 << 20], 'uint8'))();
   ok(await collectUntil(() => stats().bytes === 0));
 });
+
+testWith(peerMissing, 'zeroed memory whose last owner is on another thread is released there, once', async () => {
+  ok(await collectUntil(() => stats().storages === 0 && stats().exports === 0));
+  for (const nbytes of sizes) {
+    const addresses = new BigUint64Array(8);
+    const tensor = Tensor.zeros([nbytes], 'uint8').fill(5);
+    for (let i = 0; i < addresses.length; i++) addresses[i] = exportManaged(tensor);
+    tensor.dispose();
+    equal([stats().bytes, stats().exports], [nbytes, 8]);
+    for (const address of addresses) equal(peer.peekByte(peer.readVersioned(address).data), 5);
+    peer.deleteOnThreads(addresses, 4);
+    peer.joinThreads();
+    equal([stats().bytes, stats().storages, stats().exports], [0, 0, 0], `${nbytes} bytes`);
+  }
+});
+
+testWith(
+  peerMissing,
+  'zeroed memory outlives its worker while an export does, and ends with the worker otherwise',
+  async () => {
+    ok(await collectUntil(() => stats().storages === 0 && stats().exports === 0));
+    for (const nbytes of [4096, 5 << 20]) {
+      const worker = new Worker(new URL('./children/worker.js', import.meta.url));
+      const replies: Reply[] = [];
+      for (const task of [
+        { do: 'make', shape: [nbytes / 4], value: 3 }, // the worker keeps it
+        { do: 'export', shape: [nbytes / 4], value: 4 },
+      ] satisfies Task[]) {
+        const answer = once(worker, 'message');
+        worker.postMessage(task);
+        replies.push((await answer)[0] as Reply);
+      }
+      await worker.terminate();
+      openTensor(replies[0]?.token as TensorToken).dispose(); // the ticket of the message
+      ok(await collectUntil(() => stats().storages === 1), JSON.stringify(stats()));
+      using rest = importManaged<'float32'>(replies[1]?.address as bigint);
+      equal([rest.get(0), rest.get(nbytes / 4 - 1)], [4, 4]);
+      rest.dispose();
+      ok(await collectUntil(() => stats().storages === 0), JSON.stringify(stats()));
+      equal(stats().bytes, 0);
+    }
+  },
+);
 
 testWith(
   process.platform === 'linux' ? false : 'Linux, where unused pages take no memory',

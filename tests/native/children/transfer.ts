@@ -20,7 +20,7 @@ const adopted = Tensor.adopt(new Uint8Array(length).fill(1));
 exports.push(exportManaged(adopted));
 move(adopted.data.buffer);
 const owned = Tensor.empty([length], 'uint8');
-owned.data.fill(2);
+owned.fill(2);
 exports.push(exportManaged(owned));
 move(owned.data.buffer);
 const array = new Uint8Array(length).fill(3);

@@ -45,7 +45,7 @@ function answer(task: Task): Reply {
       return {};
     case 'make': {
       const x = Tensor.zeros(shape, 'float32');
-      x.data.fill(value);
+      x.fill(value);
       hoard.push(x);
       return { address: addressOf(x), token: shareTensor(x) };
     }
@@ -63,7 +63,7 @@ function answer(task: Task): Reply {
     }
     case 'export': {
       const x = Tensor.zeros(shape, 'float32');
-      x.data.fill(value);
+      x.fill(value);
       return { address: exportManaged(x) };
     }
     case 'hoard': {
