@@ -26,7 +26,7 @@ static const int64_t kTileBytes = 32768;
 // A cache line; streamed stores write whole lines.
 static const int64_t kLine = 64;
 // The smallest pass, in bytes, that uses several threads, and the bytes for each thread.
-static const int64_t kLarge = 4 << 20;
+static const int64_t kLarge = 2 << 20;
 static const int64_t kPerThread = 1 << 20;
 
 struct Kernel {
@@ -62,7 +62,7 @@ struct Job {
   bool from_is_dense;  // contiguous along the innermost axis
   bool to_is_dense;
   bool streams;
-  bool reads_ahead;  // more than the caches of a core hold
+  bool reads_ahead;  // more than the caches hold; for memory in them prefetching takes a sixth longer
   int32_t threads;
   Share* shares;  // one for each thread
 };
@@ -333,7 +333,7 @@ void RunPass(const Pass& pass) {
   job.streams = job.to_is_dense && is_worth_it && bytes + read >= CacheBytes() &&
                 job.length * static_cast<int64_t>(job.kernel.to_size) >= kLine &&
                 !IsFresh(pass.to + pass.to_bit / 8, bytes);
-  job.reads_ahead = bytes + read >= kPerThread;
+  job.reads_ahead = bytes + read >= CacheBytes();
   int64_t threads = bytes < kLarge || !IsDivisible(pass, job) ? 1 : bytes / kPerThread;
   if (threads > pass.threads) threads = pass.threads;
   job.threads = static_cast<int32_t>(threads < 1 ? 1 : threads > kMaxThreads ? kMaxThreads : threads);

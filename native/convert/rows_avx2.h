@@ -203,6 +203,15 @@ DLPACK_INLINE size_t FromF32ByHand(const uint8_t* in, uint8_t* out, size_t count
     for (; i + 16 <= count; i += 16) {
       StoreBytes<kStream>(out + i * 2, _mm256_set_m128i(EncodeHalf(from + i + 8), EncodeHalf(from + i)));
     }
+  } else if constexpr (__is_same(Type, Int32)) {
+    for (; i + 8 <= count; i += 8) {
+      const __m256 value = _mm256_loadu_ps(from + i);
+      // The instruction returns INT32_MIN for all values out of range and for NaN. Its complement is INT32_MAX.
+      const __m256i above = _mm256_castps_si256(_mm256_cmp_ps(value, _mm256_set1_ps(2147483648.0f), _CMP_GE_OQ));
+      const __m256i is_number = _mm256_castps_si256(_mm256_cmp_ps(value, value, _CMP_ORD_Q));
+      const __m256i number = _mm256_xor_si256(_mm256_cvttps_epi32(value), above);
+      StoreBytes<kStream>(out + i * 4, _mm256_and_si256(is_number, number));
+    }
   } else if constexpr (__is_same(Type, BFloat16)) {
     for (; i + 16 <= count; i += 16) {
       const __m256i mixed = _mm256_packus_epi32(RoundUpperHalf(from + i), RoundUpperHalf(from + i + 8));

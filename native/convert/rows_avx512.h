@@ -235,6 +235,16 @@ DLPACK_INLINE size_t FromF32ByHand(const uint8_t* in, uint8_t* out, size_t count
       const __m512i low = _mm512_castsi256_si512(EncodeHalf(from + i));
       StoreLine<kStream>(out + i * 2, _mm512_inserti64x4(low, EncodeHalf(from + i + 16), 1));
     }
+  } else if constexpr (__is_same(Type, Int32)) {
+    for (; i + 16 <= count; i += 16) {
+      const __m512 value = _mm512_loadu_ps(from + i);
+      // The instruction returns INT32_MIN for all values out of range and for NaN.
+      const __m512i number = _mm512_mask_mov_epi32(_mm512_cvttps_epi32(value),
+                                                   _mm512_cmp_ps_mask(value, _mm512_set1_ps(2147483648.0f), _CMP_GE_OQ),
+                                                   _mm512_set1_epi32(INT32_MAX));
+      const __mmask16 is_number = _mm512_cmp_ps_mask(value, value, _CMP_ORD_Q);
+      StoreLine<kStream>(out + i * 4, _mm512_maskz_mov_epi32(is_number, number));
+    }
   } else if constexpr (__is_same(Type, BFloat16)) {
     alignas(64) uint16_t upper[32];
     for (uint16_t k = 0; k < 32; ++k) upper[k] = static_cast<uint16_t>(2 * k + 1);
