@@ -4,11 +4,11 @@
  */
 
 import { existsSync, writeFileSync } from 'node:fs';
-import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { fromDLPack, Tensor } from 'dlpack';
 import { asCudaArray, devices, Event, synchronize } from 'dlpack/cuda';
 import { type PyObject, python } from 'dlpack/python';
+import { describeMachine } from './machine.js';
 import { sample, summarise, type Timing } from './measure.js';
 
 const ROUNDS = 9;
@@ -248,7 +248,7 @@ const versions = [
   `PyTorch ${main.torch.__version__}`,
   `CuPy ${main.cp.__version__}`,
   `Python ${main.platform.python_version()}`,
-  cpus()[0]?.model.trim(),
+  describeMachine(),
 ].join(', ');
 const text = [
   '# CUDA',

@@ -1,13 +1,15 @@
 /**
- * Everyday operations compared with NumPy, on every runtime, in one run.
+ * Everyday operations compared with NumPy, on every runtime, in one run. A runtime takes less than a minute; names choose
+ * some of them, and their page is only printed.
  *
  *   npm run bench -- everyday
+ *   node build/bench/everyday.bench.js 'Node 20' Bun
  */
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { cpus } from 'node:os';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { describeMachine } from './machine.js';
 import { summarise } from './measure.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -24,17 +26,15 @@ const { runtimes, runtimePath } = (await import(pathToFileURL(`${root}scripts/li
 };
 const python = `${root}.venv/bin/python`;
 if (!existsSync(python)) throw new Error('bench needs .venv: run npm test once');
-const present = runtimes.filter((runtime) => existsSync(runtimePath(runtime)));
+const chosen = process.argv.slice(2);
+const present = runtimes.filter(
+  (runtime) => existsSync(runtimePath(runtime)) && (chosen.length === 0 || chosen.includes(runtime.name)),
+);
 if (present.length === 0) throw new Error('bench needs .runtimes: run npm run test:runtimes once');
 
 type Answer = { times: Record<string, number[]>; versions?: Record<string, string> };
 const ask = (command: string, args: readonly string[]): Answer =>
-  JSON.parse(
-    execFileSync(command, [...args, '3'], { encoding: 'utf8' })
-      .trim()
-      .split('\n')
-      .at(-1) as string,
-  );
+  JSON.parse(execFileSync(command, args, { encoding: 'utf8' }).trim().split('\n').at(-1) as string);
 
 /** Samples of each side, row by row. A ratio is the median, over all rounds, of the ratio of two medians. */
 const sides = new Map<string, Map<string, number[]>>();
@@ -83,18 +83,19 @@ const lines = names.map((row) => {
 const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
 const report = `# Everyday operations
 
-Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- everyday\`; ${cpus()[0]?.model.trim()}, ${cpus().length} cores; dlpack ${version}, ${Object.entries(
+Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- everyday\`; ${describeMachine()}; dlpack ${version}, ${Object.entries(
   versions,
 )
   .map(([name, v]) => `${name} ${v}`)
   .join(', ')}.
 
-Time for one operation; what it makes is disposed. Behind each runtime stands the ratio to NumPy: the median over ${ROUNDS} rounds, in
-each of which both sides took turns in processes of their own. A ratio below 1 is faster than NumPy. Tensors are float32.
+The time of one operation; its result is disposed. The last columns are the ratio to NumPy in each runtime: the median over
+${ROUNDS} rounds in which all of them took turns, each in its own process. A ratio below 1 is faster than NumPy. Tensors are float32, and
+bfloat16 in Python is that of ml_dtypes. Rows without a counterpart in NumPy have times.
 
 | operation | NumPy | ${first} | ${present.map(({ name }) => `× ${name}`).join(' | ')} |
 |---|---|---|${present.map(() => '---').join('|')}|
 ${lines.join('\n')}
 `;
-writeFileSync(`${root}bench/results/everyday.md`, report);
+if (chosen.length === 0) writeFileSync(`${root}bench/results/everyday.md`, report);
 console.log(report);

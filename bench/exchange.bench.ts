@@ -7,10 +7,10 @@
 import { execFileSync, fork } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { DLPACK, fromDLPack, type ManagedTensor, Tensor } from 'dlpack';
 import { exportManaged, importManaged, releaseManaged } from 'dlpack/native';
+import { describeMachine } from './machine.js';
 import { sample, summarise, type Timing } from './measure.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -172,7 +172,7 @@ for (const kind of kinds) {
 const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
 const report = `# Exchange
 
-Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- exchange\`; ${cpus()[0]?.model.trim()}, ${cpus().length} cores; dlpack ${version}, Node ${process.versions.node}, ${Object.entries(
+Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- exchange\`; ${describeMachine()}; dlpack ${version}, Node ${process.versions.node}, ${Object.entries(
   versions,
 )
   .map(([name, v]) => `${name} ${v}`)

@@ -16,13 +16,14 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PerformanceObserver } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { Tensor } from 'dlpack';
 import { devices } from 'dlpack/cuda';
 import { openNpy, openSafetensors, writeSafetensors } from 'dlpack/files';
+import { describeMachine } from './machine.js';
 import { summarise, type Timing } from './measure.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -145,7 +146,7 @@ const milliseconds = (ns: number): string => (ns / 1e6).toFixed(ns < 1e7 ? 2 : 0
 const lines = [
   '# Files, beside Python',
   '',
-  `${new Date().toISOString().slice(0, 10)}, ${cpus()[0]?.model.trim()}, ${cpus().length} processors, Node ${process.versions.node}, ` +
+  `${new Date().toISOString().slice(0, 10)}, ${describeMachine()}, Node ${process.versions.node}, ` +
     Object.entries(peers.versions)
       .map(([name, version]) => `${name} ${version}`)
       .join(', '),

@@ -7,9 +7,9 @@
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { cpus } from 'node:os';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { describeMachine } from './machine.js';
 import { summarise } from './measure.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -132,7 +132,7 @@ const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
 const names = peers.filter(({ name }) => folders.has(name)).map((peer) => `${peer.name} ${peer.version}`);
 const report = `# 4 MiB to NumPy and back, against other packages for Node
 
-Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- python-peers\`; ${cpus()[0]?.model.trim()}, ${cpus().length} cores; dlpack ${version}, Node ${process.versions.node}, Python ${ask('import platform; print(platform.python_version())')}, NumPy ${ask('import numpy; print(numpy.__version__)')}${names.length > 0 ? `, ${names.join(', ')}` : ''}.
+Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- python-peers\`; ${describeMachine()}; dlpack ${version}, Node ${process.versions.node}, Python ${ask('import platform; print(platform.python_version())')}, NumPy ${ask('import numpy; print(numpy.__version__)')}${names.length > 0 ? `, ${names.join(', ')}` : ''}.
 
 Microseconds for 4 MiB of float32, until the other side has read two of the elements: medians and least of ${ROUNDS} rounds in which
 the packages took turns, each in a process of its own. A Tensor, and a NumPy array on its way here, are shared. A Float32Array is

@@ -7,11 +7,12 @@
 
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { cpus, loadavg } from 'node:os';
+import { loadavg } from 'node:os';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { fromDLPack, Tensor } from 'dlpack';
 import { python } from 'dlpack/python';
+import { describeMachine } from './machine.js';
 import { summarise } from './measure.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -173,7 +174,7 @@ const table = (part: readonly Row[], compare: (mine: number, peer: number) => nu
 const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
 const report = `# Python in the process
 
-Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- python\`; ${cpus()[0]?.model.trim()}, ${cpus().length} cores, load ${(loadavg()[0] as number).toFixed(1)}; dlpack ${version}, Node ${process.versions.node}, Python ${String(
+Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- python\`; ${describeMachine()}, load ${(loadavg()[0] as number).toFixed(1)}; dlpack ${version}, Node ${process.versions.node}, Python ${String(
   py.import('platform').python_version(),
 )}, NumPy ${String(np.__version__)}, PyTorch ${String(torch.__version__)}.
 

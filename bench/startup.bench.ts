@@ -7,8 +7,8 @@
 
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { describeMachine } from './machine.js';
 import { summarise } from './measure.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -49,13 +49,12 @@ for (let round = 0; round < ROUNDS; round++) {
 const reference = summarise(times.get('onnxruntime-node') as number[]);
 const table = [...times].map(([name, all]) => {
   const { median, min } = summarise(all);
-  return `| ${name} | ${median.toFixed(1)} | ${min.toFixed(1)} | ${(min / reference.min).toFixed(2)} |`;
+  return `| ${name} | ${median.toFixed(1)} | ${min.toFixed(1)} | ${(median / reference.median).toFixed(2)} |`;
 });
 const report = `# Start-up
 
-Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- startup\`; ${cpus()[0]?.model.trim()}, ${cpus().length} cores; Node ${process.versions.node}.
-Milliseconds of processor time (all threads) that an import takes, each in a fresh process, ${ROUNDS} rounds in turns. The ratio is that of the least times, which
-other work on the machine changes least.
+Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- startup\`; ${describeMachine()}; Node ${process.versions.node}.
+Milliseconds of processor time (all threads) that an import takes, each in a fresh process, ${ROUNDS} rounds in turns. The ratio is that of the medians.
 
 | import | median | least | to onnxruntime-node |
 |---|---|---|---|

@@ -6,10 +6,10 @@
 
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Tensor } from 'dlpack';
 import { type FFIFunction, getGlobalFunc, loadModule, toFunction } from 'dlpack/tvm-ffi';
+import { describeMachine } from './machine.js';
 import { sample, summarise } from './measure.js';
 import { sources, upstreamRows } from './tvm-ffi-upstream.js';
 
@@ -139,7 +139,7 @@ const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
 const named = Object.entries(versions).map(([name, v]) => `${name} ${v}`);
 const report = `# Calls through TVM-FFI
 
-Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- tvm-ffi\`; ${cpus()[0]?.model.trim()}, ${cpus().length} cores; dlpack ${version}, Node ${process.versions.node}, ${named.join(', ')}.
+Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- tvm-ffi\`; ${describeMachine()}; dlpack ${version}, Node ${process.versions.node}, ${named.join(', ')}.
 
 Nanoseconds for one call into the same native function, medians and least of ${ROUNDS} rounds in which both sides took
 turns. The ratio is to Python's tvm_ffi. Tensors are float32 of six elements; results are disposed. "Arrays of the host

@@ -1,8 +1,9 @@
 /** All libraries run every operation in turns, so that a busy machine affects all of them. */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { availableParallelism, cpus } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { describeMachine } from './machine.js';
 import { Driver } from './values/driver.js';
 import { groups, type Operation } from './values/operations.js';
 import { sharing } from './values/sharing.js';
@@ -74,7 +75,7 @@ function row(op: Operation, timings: Record<Peer, Timing | null>): string {
   const speed = (timing: Timing, moved: number) => moved / timing.best / 1e9;
   const milliseconds = (timing: Timing) => `${format(timing.best)} / ${format(timing.median)}`;
   const against = (peer: Timing | null) =>
-    peer === null ? '-' : `${milliseconds(peer)} (${(peer.best / dlpack.best).toFixed(1)}x)`;
+    peer === null ? '-' : `${milliseconds(peer)} (${(peer.median / dlpack.median).toFixed(1)}x)`;
   const limit = speed(memcpy, 8 * op.count);
   const cells = [
     op.name,
@@ -99,12 +100,12 @@ function pageOf({ sharing, versions, rows }: Results): string {
   const lines = [
     '# Copies and casts',
     '',
-    `${new Date().toISOString().slice(0, 10)}, ${cpus()[0]?.model.trim()}, ${availableParallelism()} processors, ${process.platform} ${process.arch}.`,
+    `${new Date().toISOString().slice(0, 10)}, ${describeMachine()}, ${process.platform} ${process.arch}.`,
     `Command: \`npm run bench -- values\` (\`node build/bench/values.bench.js GROUP:THREADS\` for a part; groups are ${Object.keys(groups).join(', ')}).`,
     `Versions: ${named.join(', ')}.`,
     '',
     `Times are the best and the median of ${ROUNDS * REPETITIONS} runs in milliseconds, taken in turns with the peers, so that the caches hold`,
-    'what another has used. Ratios and bandwidths are those of the best, which other users of the machine disturb least.',
+    'what another has used. Ratios are of medians. Bandwidths are those of the best, which other users of the machine disturb least.',
     '',
     '- "Moved" counts each byte of source and result once; GB/s is that over the time.',
     "- memcpy is libc's, of as many float32 on as many threads in the same turns: the measured bandwidth of this memory.",

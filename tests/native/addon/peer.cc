@@ -428,12 +428,27 @@ napi_value ReadExchangeApi(napi_env env, napi_callback_info info) {
   return result;
 }
 
+// An external ArrayBuffer as an addon makes it with the fewest steps, to compare `.data` with.
+napi_value MakeBuffer(napi_env env, napi_callback_info) {
+  static float elements[6];
+  napi_value result = nullptr;
+  napi_create_external_arraybuffer(env, elements, sizeof(elements), [](napi_env, void*, void*) {}, nullptr, &result);
+  return result;
+}
+
+napi_value DetachBuffer(napi_env env, napi_callback_info info) {
+  napi_detach_arraybuffer(env, Argument(env, info));
+  return nullptr;
+}
+
 struct Export {
   const char* name;
   napi_callback function;
 };
 
 const Export kExports[] = {
+    {"makeBuffer", MakeBuffer},
+    {"detachBuffer", DetachBuffer},
     {"makeVersioned", MakeVersioned},
     {"makeLegacy", MakeLegacy},
     {"makeExternal", MakeExternal},
