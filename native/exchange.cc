@@ -20,7 +20,7 @@ static Status ImportAt(Instance* self, uint64_t address, WireTensor* wire) {
   Descriptor descriptor;
   Status status;
   Storage* storage = ImportManaged(reinterpret_cast<Managed*>(address), &descriptor, &status, &self->signature);
-  return GiveTensor(self, storage, status, descriptor, wire);
+  return GiveTensor(self, storage, status, descriptor, wire, true);
 }
 
 template <class Managed>
@@ -147,7 +147,8 @@ napi_value RedeemTicketBinding(napi_env env, napi_callback_info info) {
   TicketRequest* request = MessageOf<TicketRequest>(self);
   Descriptor descriptor;
   Storage* storage = RedeemTicket(request->ticket, &descriptor);
-  request->status = storage == nullptr ? kUnknownTicket : GiveTensor(self, storage, kOk, descriptor, &request->tensor);
+  request->status =
+      storage == nullptr ? kUnknownTicket : GiveTensor(self, storage, kOk, descriptor, &request->tensor, true);
   return nullptr;
 }
 

@@ -107,9 +107,11 @@ inline void WriteLayout(const Descriptor& descriptor, WireTensor* wire) {
 
 // Puts the caller's reference into the table of the instance and describes the tensor in `wire`. Without a storage the
 // tensor was refused, and the description is for the error message. Returns the status, or kOutOfMemory. Writes nothing
-// before the reference is held, so a request that ends with this call need not own its slot.
+// before the reference is held, so a request that ends with this call need not own its slot. `is_last` says that no
+// other JavaScript can run before the caller reads the message. Only then the layout may be left out, because other
+// JavaScript may import a tensor and change the known signature.
 inline Status GiveTensor(Instance* self, Storage* storage, Status status, const Descriptor& descriptor,
-                         WireTensor* wire) {
+                         WireTensor* wire, bool is_last) {
   uint64_t nbytes = 0;
   uint32_t handle = 0;
   if (storage != nullptr) {
@@ -123,7 +125,7 @@ inline Status GiveTensor(Instance* self, Storage* storage, Status status, const 
   wire->version_minor = descriptor.version.minor;
   wire->signature = descriptor.signature;
   wire->byte_offset = static_cast<double>(descriptor.byte_offset);
-  const bool is_known = descriptor.signature != 0 && descriptor.signature == HeaderOf(self)->known_signature;
+  const bool is_known = is_last && descriptor.signature != 0 && descriptor.signature == HeaderOf(self)->known_signature;
   if (!is_known || status != kOk) WriteLayout(descriptor, wire);
   return status;
 }

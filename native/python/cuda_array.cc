@@ -287,7 +287,7 @@ napi_value TakeArray(napi_env env, napi_callback_info info) {
   Descriptor descriptor;
   Storage* storage = object == nullptr ? nullptr : TakeInterface(object, &descriptor, &self->instance->signature);
   if (storage == nullptr) return nullptr;
-  result->status = GiveTensor(self->instance, storage, kOk, descriptor, &result->tensor);
+  result->status = GiveTensor(self->instance, storage, kOk, descriptor, &result->tensor, false);
   request->is_taken = result->status == kOk;
   return nullptr;
 }

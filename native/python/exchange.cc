@@ -14,7 +14,7 @@ void TakeTensor(Objects* self, Object* object, const ConsumeOptions& options, Te
   Descriptor descriptor;
   Status status;
   Storage* storage = ConsumeObject(object, options, &descriptor, &status, &self->instance->signature);
-  result->status = GiveTensor(self->instance, storage, status, descriptor, &result->tensor);
+  result->status = GiveTensor(self->instance, storage, status, descriptor, &result->tensor, false);
 }
 
 void RenewSnapshot(Objects* self) {

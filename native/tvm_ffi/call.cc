@@ -46,7 +46,7 @@ static void DestroyTensorReference(Storage* self) {
 static void PushTensor(Context* self, Storage* storage, Status status, const Descriptor& descriptor) {
   TensorResult* result = PushMessage<TensorResult>(self->instance);
   if (result != nullptr) {
-    result->status = GiveTensor(self->instance, storage, status, descriptor, &result->tensor);
+    result->status = GiveTensor(self->instance, storage, status, descriptor, &result->tensor, false);
     return;
   }
   if (storage != nullptr) ReleaseStorage(storage);

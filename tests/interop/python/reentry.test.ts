@@ -177,3 +177,33 @@ testWith(numpy.missing, 'objects that are dropped on the way of an operation', (
   equal(value(py.eval('lambda *a: repr(a)')('x', [1, 'y'], Tensor.from([1]).shape.length)), "('x', [1, 'y'], 1)");
   equal(calls, 3);
 });
+
+testWith(numpy.missing, 'a finalizer that imports another tensor, after the result of a call was described', () => {
+  const np = numpy.module;
+  py.exec(`
+class Ending:
+  def __init__(self, array, back): self.array, self.back = array, back
+  def __dlpack__(self, **keywords): return self.array.__dlpack__(**keywords)
+  def __dlpack_device__(self): return self.array.__dlpack_device__()
+  def __del__(self): self.back()
+`);
+  const make = py.eval('lambda back: Ending(__import__("numpy").arange(6, dtype="int64").reshape(2, 3), back)');
+  const ignore = py.eval('lambda *a: 0');
+  let inner = 0;
+  const back = (): void => {
+    const other = fromDLPack(np.zeros(7, kwargs({ dtype: 'int8' })));
+    inner += other.size;
+    other.dispose();
+  };
+  for (let i = 1; i <= 3; i++) {
+    py.callTensor(make, () => {}).dispose(); // the signature of the next result is known from here on
+    ignore(...Array.from({ length: 60 }, () => 0.5)); // overwrites what the wire contains
+    const result = py.callTensor(make, back);
+    equal([result.dtype, result.shape, result.strides, inner], ['int64', [2, 3], [3, 1], 7 * i]);
+    equal(result.toArray(), [
+      [0n, 1n, 2n],
+      [3n, 4n, 5n],
+    ]);
+    result.dispose();
+  }
+});
