@@ -77,19 +77,26 @@ export function performTensor(subject: Reference, args: readonly unknown[], keyw
  */
 export function performConversion(target: Reference, descriptor: Descriptor, mayCopy: boolean): unknown {
   const trace = isDebug() ? recordExport() : 0; // first, because user code may hook stack traces
+  const handle = liveHandle(target);
   const slot = enter(ConversionRequest.WORDS + 2 * descriptor.shape.length);
+  const half = slot * 2;
+  u32[half + ConversionRequest.TARGET] = handle;
+  u32[half + ConversionRequest.MAY_COPY] = mayCopy ? 1 : 0;
+  writeTensor(slot + ConversionRequest.TENSOR, descriptor, (descriptor.storage as NativeStorage).handle, trace);
+  const raised = sendConversion(slot);
+  if (u32[half + Outcome.FAILED] === 1) throw leaveWithError(slot, raised);
+  leave(slot);
+  if (u32[half + Outcome.RESULT_KIND] !== ValueKind.handle) return undefined;
+  return wrap(u32[half + Outcome.RESULT_HANDLE] as number);
+}
+
+function sendConversion(slot: number): unknown {
+  u32[WireHeader.SLOT] = slot;
   try {
-    const half = slot * 2;
-    u32[half + ConversionRequest.TARGET] = liveHandle(target);
-    u32[half + ConversionRequest.MAY_COPY] = mayCopy ? 1 : 0;
-    writeTensor(slot + ConversionRequest.TENSOR, descriptor, (descriptor.storage as NativeStorage).handle, trace);
-    u32[WireHeader.SLOT] = slot;
-    const raised = binding().convert();
-    if (u32[half + Outcome.FAILED] === 1) throw toError(slot, raised);
-    if (u32[half + Outcome.RESULT_KIND] !== ValueKind.handle) return undefined;
-    return wrap(u32[half + Outcome.RESULT_HANDLE] as number);
-  } finally {
+    return binding().convert();
+  } catch (error) {
     leave(slot);
+    throw error;
   }
 }
 
@@ -110,7 +117,7 @@ export function hold(value: unknown): number {
 export function consume(reference: Reference, request: ImportRequest | null): Descriptor {
   const slot = writeConsume(liveHandle(reference), request);
   const raised = sendConsume(slot);
-  if (u32[slot * 2 + Outcome.FAILED] === 1) throw consumeError(slot, raised);
+  if (u32[slot * 2 + Outcome.FAILED] === 1) throw leaveWithError(slot, raised);
   leave(slot);
   return takeDescriptor(slot + ConsumeRequest.WORDS);
 }
@@ -147,7 +154,7 @@ function sendConsume(slot: number): unknown {
   }
 }
 
-function consumeError(slot: number, raised: unknown): unknown {
+function leaveWithError(slot: number, raised: unknown): unknown {
   try {
     return toError(slot, raised);
   } finally {
@@ -206,6 +213,7 @@ function send<T>(
   const words = PerformRequest.WORDS + count * Cell.WORDS;
   const slot = enter(checkRoom(operation === Operation.callTensor ? words + TensorResult.WORDS : words));
   const outer = beginRequest(promise !== 0);
+  let spilled: unknown;
   try {
     let word = slot + PerformRequest.CELLS;
     if (subject !== null) {
@@ -227,11 +235,14 @@ function send<T>(
     u32[slot * 2 + PerformRequest.TENSOR_SLOT] = slot + words;
     u32[slot * 2 + PerformRequest.PROMISE] = promise;
     u32[WireHeader.SLOT] = slot;
-    return take(slot, spill.length === 0 ? binding().perform() : binding().perform(...(spill as Spill)));
+    spilled = spill.length === 0 ? binding().perform() : binding().perform(...(spill as Spill));
+    if (promise !== 0) return take(slot, spilled); // before the references of the request are unpinned
   } finally {
     endRequest(outer);
     leave(slot);
   }
+  // Outside of `try`, where V8 inlines constructors. Nothing has used the slot since.
+  return take(slot, spilled);
 }
 
 /** Names of attributes and keywords, interned in Python. They are never released, so their number is limited. */
