@@ -8,8 +8,8 @@ import type { DType } from '../dtype.js';
 import { ArgumentTypeError, BufferError } from '../errors.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
-import { checkGpuDevice, fromGpuBuffer, lendGpuBuffer, onGpu } from './gpu.js';
-import { type AdaptOptions, checkDType, keepFor, type LendOptions, lend, share } from './share.js';
+import { checkGpuDevice, fromGpuBuffer, keepUntilCollected, lendGpuBuffer, onGpu, STORAGE_AND_COPIES } from './gpu.js';
+import { type AdaptOptions, checkDType, type LendOptions, lend, share } from './share.js';
 
 /** The part of `tf.Tensor` that the adapter uses. */
 export interface TensorFlowTensor {
@@ -22,9 +22,14 @@ export interface TensorFlowTensor {
 /** The internals of the WebGPU backend that sharing a buffer needs. The public `dataToGPU` always copies. */
 interface GpuBackend {
   readonly device: object;
-  readonly tensorMap: { get(dataId: object): { resource?: GPUBufferLike } };
+  /** null when no work is recorded. */
+  readonly commandEncoder: object | null;
+  readonly tensorMap: { get(dataId: object): { resource?: GPUBufferLike; external?: boolean } };
+  readonly bufferManager: {
+    acquireBuffer(size: number, usage: number): GPUBufferLike;
+    releaseBuffer(buffer: GPUBufferLike): void;
+  };
   uploadToGPU(dataId: object): void;
-  ensureCommandEncoderReady(): void;
   endComputePassEncoder(): void;
   submitQueue(): void;
 }
@@ -75,9 +80,10 @@ function shareGpu(value: TensorFlowTensor, backend: GpuBackend): Tensor {
     const memory = () => backend.tensorMap.get(value.dataId).resource;
     if (memory() === undefined) backend.uploadToGPU(value.dataId); // small results are on the CPU
     // Work that is recorded but not submitted would run after the consumer's work.
-    backend.ensureCommandEncoderReady();
-    backend.endComputePassEncoder();
-    backend.submitQueue();
+    if (backend.commandEncoder !== null) {
+      backend.endComputePassEncoder();
+      backend.submitQueue();
+    }
     const buffer = memory() as GPUBufferLike;
     return fromGpuBuffer(buffer, backend.device, value.dtype as DType, value.shape, () => held.dispose());
   } catch (error) {
@@ -93,12 +99,12 @@ interface HeldTensor {
 
 /**
  * A `tf.Tensor` over a tensor's GPUBuffer. TensorFlow.js tells nobody when it drops the buffer, so the collector
- * releases it after the last `tf.Tensor` over it.
+ * releases it after the last `tf.Tensor` over it. A copy is in a buffer of TensorFlow.js, which reuses such buffers.
  */
 function lendGpu<T>(tensor: Tensor, tf: TensorFlowModule<T>, options?: LendOptions): T {
   const { dtype, shape, nbytes } = tensor;
   checkDType(dtype, 'float32 int32', 'TensorFlow.js on WebGPU');
-  const { device } = (tf.backend?.() ?? {}) as Partial<GpuBackend>;
+  const { device, bufferManager, tensorMap } = (tf.backend?.() ?? {}) as GpuBackend;
   if (device === undefined) {
     throw new BufferError(
       "Expected TensorFlow.js on its WebGPU backend for a tensor on 'webgpu'; tf.setBackend('webgpu')",
@@ -106,14 +112,19 @@ function lendGpu<T>(tensor: Tensor, tf: TensorFlowModule<T>, options?: LendOptio
   }
   checkGpuDevice(tensor, device, 'TensorFlow.js');
   // TensorFlow.js returns the padding of a larger buffer as elements.
-  const lent = lendGpuBuffer(tensor, { library: 'TensorFlow.js', size: nbytes, isExact: true }, options);
-  const kept = fromGpuBuffer(lent.gpuBuffer, device, dtype, shape, lent.release);
+  const acquire = () => {
+    const gpuBuffer = bufferManager.acquireBuffer(nbytes, STORAGE_AND_COPIES);
+    return { gpuBuffer, release: () => bufferManager.releaseBuffer(gpuBuffer) };
+  };
+  const lent = lendGpuBuffer(tensor, { library: 'TensorFlow.js', size: nbytes, isExact: true, acquire }, options);
   try {
     const made = tf.tensor({ buffer: lent.gpuBuffer, zeroCopy: true } as never, shape as never, dtype as never);
-    keepFor((made as unknown as TensorFlowTensor).dataId, kept);
+    const { dataId } = made as unknown as TensorFlowTensor;
+    if (lent.isGiven) tensorMap.get(dataId).external = false;
+    else keepUntilCollected(dataId, lent);
     return made;
   } catch (error) {
-    kept.dispose();
+    lent.release();
     throw error;
   }
 }

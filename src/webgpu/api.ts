@@ -42,6 +42,7 @@ export interface GpuError {
 
 export interface GpuDevice {
   readonly label?: string;
+  readonly adapterInfo?: { readonly isFallbackAdapter?: boolean; readonly architecture?: string };
   readonly queue: {
     submit(commands: readonly object[]): void;
     writeBuffer(target: object, offset: number, data: ArrayBufferLike, dataOffset: number, size: number): void;

@@ -19,9 +19,11 @@ import { shaderOf } from './shader.js';
 
 /** The largest window of a shader: positions are 32-bit integers, in units of at least one byte. */
 const MAX_WINDOW = 2 ** 30;
-/** Rows of at least this many bytes are copied by a command each; a shader copies shorter rows faster. */
-const LONG_ROW = 2048;
-const MAX_ROWS = 4096;
+/**
+ * Rows that are copied by a command each. A GPU runs a shader in the time of a few commands, but an adapter in software
+ * copies rows of 1 KiB faster by commands.
+ */
+const byCommands = { hardware: { rows: 64, bytes: 4096 }, software: { rows: 16384, bytes: 1024 } };
 
 const byte = dtypeFromName('uint8');
 
@@ -122,7 +124,9 @@ export class Commands {
     const last = shape.length - 1;
     const row = (shape[last] as number) * unit;
     const rows = unitsOf(move) / (shape[last] as number);
-    if (unit < 4 || fromSteps[last] !== 1 || toSteps[last] !== 1 || row < LONG_ROW || rows > MAX_ROWS) return false;
+    const limit = this.state.isSoftware ? byCommands.software : byCommands.hardware;
+    if (unit < 4 || fromSteps[last] !== 1 || toSteps[last] !== 1) return false;
+    if (row < limit.bytes || rows > limit.rows) return false;
     const visit = (axis: number, at: number, into: number): void => {
       if (axis === last) {
         this.encoder.copyBufferToBuffer(from, at, to, into, row);

@@ -8,6 +8,7 @@ import { type DeviceInfo, deviceOfGPU, gpuDeviceOf } from '../device.js';
 import { ForeignError, textOf, UnsupportedDeviceError } from '../errors.js';
 import type { GpuDevice, GpuPipeline } from './api.js';
 import { DeviceLostError } from './error.js';
+import { Spares } from './spares.js';
 
 /** Pipelines that are kept for a device. A program copies tensors of few layouts again and again. */
 const KEPT_PIPELINES = 64;
@@ -15,16 +16,22 @@ const KEPT_PIPELINES = 64;
 export class DeviceState {
   readonly gpuDevice: GpuDevice;
   readonly name: string;
+  /** The adapter computes on the CPU. */
+  readonly isSoftware: boolean;
+  readonly spares = new Spares();
   private lost: { readonly reason?: string; readonly message?: string } | null = null;
   private readonly pipelines = new Map<string, GpuPipeline>();
 
   constructor(gpuDevice: GpuDevice) {
     this.gpuDevice = gpuDevice;
     this.name = deviceOfGPU(gpuDevice).name;
+    const { adapterInfo } = gpuDevice;
+    this.isSoftware = adapterInfo?.isFallbackAdapter === true || adapterInfo?.architecture === 'swiftshader';
     gpuDevice.lost.then(
       (info) => {
         this.lost = info ?? {};
         this.pipelines.clear();
+        this.spares.clear();
       },
       () => {},
     );

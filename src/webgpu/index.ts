@@ -17,5 +17,6 @@ import { register } from './backend.js';
 
 export { type FromGPUBufferOptions, fromGPUBuffer, type GPUMemory, gpuMemoryOf } from './buffers.js';
 export { DeviceLostError } from './error.js';
+export { emptyCache } from './memory.js';
 
 register();

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { DeviceInfo } from '../device.js';
-import { BufferError } from '../errors.js';
+import { type DeviceInfo, type GPUDeviceLike, parseDevice } from '../device.js';
+import { ArgumentTypeError, BufferError } from '../errors.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { GpuStorage, type Storage } from '../storage/storage.js';
 import { type GpuBuffer, Usage } from './api.js';
@@ -15,9 +15,11 @@ import { roundUp } from './move.js';
 /** ONNX Runtime reads tensors in vectors of 16 bytes, so a buffer that it may get has a multiple of 16 bytes. */
 const PADDING = 16;
 
+const sizeFor = (nbytes: number): number => Math.max(PADDING, roundUp(nbytes, PADDING));
+
 export function createBuffer(state: DeviceState, nbytes: number, usage: number): GpuBuffer {
   state.checkAlive();
-  const size = Math.max(PADDING, roundUp(nbytes, PADDING));
+  const size = sizeFor(nbytes);
   const { maxBufferSize } = state.gpuDevice.limits;
   if (size > maxBufferSize) {
     throw new BufferError(
@@ -28,10 +30,24 @@ export function createBuffer(state: DeviceState, nbytes: number, usage: number):
   return state.gpuDevice.createBuffer({ size, usage, label: 'dlpack' });
 }
 
-/** A buffer for a tensor. It is destroyed with the last owner; WebGPU finishes the work that uses it first. */
+/**
+ * A buffer for a tensor. The last owner releases it: a small buffer is destroyed, and a large one is kept for the next
+ * tensor of its size. WebGPU runs the work of a device in order, so earlier work with the buffer finishes first.
+ */
 export function allocateBuffer(state: DeviceState, nbytes: number): GpuStorage {
-  const buffer = createBuffer(state, nbytes, Usage.storage | Usage.copySource | Usage.copyTarget);
-  return new GpuStorage(buffer, state.gpuDevice, nbytes, () => buffer.destroy());
+  state.checkAlive();
+  const buffer =
+    state.spares.take(sizeFor(nbytes)) ??
+    createBuffer(state, nbytes, Usage.storage | Usage.copySource | Usage.copyTarget);
+  return new GpuStorage(buffer, state.gpuDevice, nbytes, () => state.spares.add(buffer));
+}
+
+/** Destroys the buffers of a GPUDevice that are kept for new tensors. */
+export function emptyCache(gpuDevice: GPUDeviceLike): void {
+  if (typeof gpuDevice !== 'object' || parseDevice(gpuDevice).kind !== 'webgpu') {
+    throw new ArgumentTypeError('gpuDevice', 'a GPUDevice', gpuDevice);
+  }
+  stateOf(gpuDevice).spares.clear();
 }
 
 export function allocate(nbytes: number, device: DeviceInfo): Storage {

@@ -22,23 +22,45 @@ const types = { 4: 'u32', 8: 'vec2<u32>', 16: 'vec4<u32>' } as const;
 /** `mayPad`: the bytes from the last element to the next multiple of four may be overwritten. */
 export function shaderOf(move: Move, from: Window, to: Window, mayPad: boolean): Shader {
   const { unit } = move;
-  const starts: Starts = [(move.from - from.offset) / unit, (move.to - to.offset) / unit];
-  if (unit >= 4) return wordShader(move, starts);
+  const word = Math.max(unit, 4);
+  const frame: Frame = {
+    starts: [(move.from - from.offset) / unit, (move.to - to.offset) / unit],
+    counts: [Math.floor(from.size / word), Math.floor(to.size / word)],
+  };
+  if (unit >= 4) return wordShader(move, frame);
   const perWord = 4 / unit;
   const isAligned = move.to % 4 === 0 && (unitsOf(move) % perWord === 0 || mayPad);
-  return isDense(move) && isAligned ? packingShader(move, starts) : atomicShader(move, starts);
+  return isDense(move) && isAligned ? packingShader(move, frame) : atomicShader(move, frame);
 }
 
-type Starts = readonly [from: number, to: number];
+/** The first unit of each window, and the words or vectors in each window. */
+interface Frame {
+  readonly starts: readonly [from: number, to: number];
+  readonly counts: Counts;
+}
+type Counts = readonly [from: number, to: number];
 
-/** How many units an invocation moves along each axis: the last axis, and the axis before if the last is short. */
-function blocksOf(shape: readonly number[], whole = 1): number[] {
+/**
+ * How many units an invocation moves along each axis. A square where the source is contiguous along another axis than
+ * the target, as in a transposition, because both sides then use whole cache lines. Otherwise the last axis, and the
+ * axis before it if the last is short.
+ */
+function blocksOf({ shape, fromSteps }: Move, block: number): number[] {
   const blocks = shape.map(() => 1);
   const last = shape.length - 1;
   const length = shape[last] as number;
-  blocks[last] = Math.min(length, Math.max(BLOCK, whole));
-  if (last > 0 && length * 2 <= BLOCK)
-    blocks[last - 1] = Math.min(shape[last - 1] as number, Math.floor(BLOCK / length));
+  const rows = Math.sqrt(BLOCK);
+  const isOther = (step: number, axis: number) =>
+    axis !== last && Math.abs(step) === 1 && (shape[axis] as number) >= rows;
+  const other = fromSteps.findIndex(isOther);
+  if (other >= 0 && length >= block / rows) {
+    blocks[last] = block / rows;
+    blocks[other] = rows;
+    return blocks;
+  }
+  blocks[last] = Math.min(length, block);
+  if (last > 0 && length * 2 <= block)
+    blocks[last - 1] = Math.min(shape[last - 1] as number, Math.floor(block / length));
   return blocks;
 }
 
@@ -59,7 +81,7 @@ function indices(shape: readonly number[], blocks: readonly number[]): { text: s
   return { text: lines.join('\n  '), threads };
 }
 
-const positions = ({ shape, fromSteps, toSteps }: Move, [from, to]: Starts): string =>
+const positions = ({ shape, fromSteps, toSteps }: Move, { starts: [from, to] }: Frame): string =>
   `let f = ${int(from)}${shape.map((_, axis) => term(`i${axis}`, fromSteps[axis] as number)).join('')};
   let o = ${int(to)}${shape.map((_, axis) => term(`i${axis}`, toSteps[axis] as number)).join('')};`;
 
@@ -80,9 +102,9 @@ function eachUnit(move: Move, blocks: readonly number[], statement: (from: strin
   return visit(0, 0, 0).join('\n  ');
 }
 
-function program(element: string, target: string, threads: number, body: string): Shader {
-  const code = `@group(0) @binding(0) var<storage, read> source: array<${element}>;
-@group(0) @binding(1) var<storage, read_write> result: array<${target}>;
+function program(element: string, target: string, [fromCount, toCount]: Counts, threads: number, body: string): Shader {
+  const code = `@group(0) @binding(0) var<storage, read> source: array<${element}, ${fromCount}>;
+@group(0) @binding(1) var<storage, read_write> result: array<${target}, ${toCount}>;
 @compute @workgroup_size(${GROUP})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) local: u32) {
@@ -95,12 +117,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   return { code, groups: Math.ceil(threads / GROUP) };
 }
 
-function wordShader(move: Move, starts: Starts): Shader {
-  const blocks = blocksOf(move.shape);
+function wordShader(move: Move, frame: Frame): Shader {
+  const blocks = blocksOf(move, BLOCK);
   const { text, threads } = indices(move.shape, blocks);
   const copies = eachUnit(move, blocks, (from, to) => `result[${to}] = source[${from}];`);
   const type = types[move.unit as 4 | 8 | 16];
-  return program(type, type, threads, [text, positions(move, starts), copies].join('\n  '));
+  return program(type, type, frame.counts, threads, [text, positions(move, frame), copies].join('\n  '));
 }
 
 /** An expression for the unit of 1 or 2 bytes at a position, in the low bits of a u32. */
@@ -110,33 +132,34 @@ function readUnit(unit: number, position: string): string {
 }
 
 /** Units of 1 or 2 bytes that fill the target: each invocation writes whole words, which no other writes. */
-function packingShader(move: Move, starts: Starts): Shader {
+function packingShader(move: Move, frame: Frame): Shader {
   const { unit, shape, fromSteps } = move;
   const perWord = 4 / unit;
   const last = shape.length - 1;
   const total = unitsOf(move);
-  if ((shape[last] as number) % perWord !== 0) return flatShader(move, starts, total);
-  const blocks = shape.map((length, axis) => (axis === last ? Math.min(length, BLOCK) : 1));
-  const { text, threads } = indices(shape, blocks);
-  const lines: string[] = [];
+  if ((shape[last] as number) % perWord !== 0) return flatShader(move, frame, total);
   const step = fromSteps[last] as number;
-  for (let k = 0; k < (blocks[last] as number); k += perWord) {
+  // The same move in words: a step along the last axis is a word of the target.
+  const words: Move = {
+    ...move,
+    shape: shape.with(last, (shape[last] as number) / perWord),
+    fromSteps: fromSteps.with(last, step * perWord),
+    toSteps: move.toSteps.with(last, perWord),
+  };
+  const blocks = blocksOf(words, BLOCK / perWord);
+  const { text, threads } = indices(words.shape, blocks);
+  const copies = eachUnit(words, blocks, (from, to) => {
     const parts = Array.from(
       { length: perWord },
-      (_, i) => `(${readUnit(unit, `f + ${int((k + i) * step)}`)} << ${i * unit * 8}u)`,
+      (_, i) => `(${readUnit(unit, `${from} + ${int(i * step)}`)} << ${i * unit * 8}u)`,
     );
-    const write = `result[(o + ${k}) / ${perWord}] = ${parts.join(' | ')};`;
-    lines.push(
-      k === 0 || (shape[last] as number) % (blocks[last] as number) === 0
-        ? write
-        : `if (i${last} + ${k} < ${shape[last]}) { ${write} }`,
-    );
-  }
-  return program('u32', 'u32', threads, [text, positions(move, starts), ...lines].join('\n  '));
+    return `result[(${to}) / ${perWord}] = ${parts.join(' | ')};`;
+  });
+  return program('u32', 'u32', frame.counts, threads, [text, positions(words, frame), copies].join('\n  '));
 }
 
 /** As {@link packingShader} where a word holds the end of one row and the start of the next. */
-function flatShader({ unit, shape, fromSteps }: Move, [from, to]: Starts, total: number): Shader {
+function flatShader({ unit, shape, fromSteps }: Move, { starts: [from, to], counts }: Frame, total: number): Shader {
   const perWord = 4 / unit;
   const words = Math.ceil(total / perWord);
   const wordsEach = BLOCK / perWord;
@@ -158,13 +181,13 @@ function flatShader({ unit, shape, fromSteps }: Move, [from, to]: Starts, total:
     }
     result[${to / perWord} + at] = word;
   }`;
-  return program('u32', 'u32', Math.ceil(words / wordsEach), body);
+  return program('u32', 'u32', counts, Math.ceil(words / wordsEach), body);
 }
 
 /** Units of 1 or 2 bytes anywhere: other invocations write the other bytes of a word, so each clears and sets bits. */
-function atomicShader(move: Move, starts: Starts): Shader {
+function atomicShader(move: Move, frame: Frame): Shader {
   const { unit } = move;
-  const blocks = blocksOf(move.shape);
+  const blocks = blocksOf(move, BLOCK);
   const { text, threads } = indices(move.shape, blocks);
   const [shift, mask] = unit === 1 ? [2, 3] : [1, 1];
   const full = unit === 1 ? '0xffu' : '0xffffu';
@@ -178,5 +201,5 @@ function atomicShader(move: Move, starts: Starts): Shader {
     atomicOr(&result[at], ${readUnit(unit, from)} << bit);
   }`,
   );
-  return program('u32', 'atomic<u32>', threads, [text, positions(move, starts), copies].join('\n  '));
+  return program('u32', 'atomic<u32>', frame.counts, threads, [text, positions(move, frame), copies].join('\n  '));
 }

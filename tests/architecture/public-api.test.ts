@@ -213,7 +213,7 @@ const names = {
     'trim',
   ],
   'dlpack/shared': ['openTensor', 'shareTensor', 'sharedPath'],
-  'dlpack/webgpu': ['DeviceLostError', 'fromGPUBuffer', 'gpuMemoryOf'],
+  'dlpack/webgpu': ['DeviceLostError', 'emptyCache', 'fromGPUBuffer', 'gpuMemoryOf'],
   'dlpack/python': ['PythonError', 'callAsync', 'isPyObject', 'kwargs', 'python'],
 };
 

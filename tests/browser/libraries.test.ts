@@ -4,10 +4,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { equal } from '../assert.js';
 import { testWith } from '../harness.js';
+import { bundleLibraries, libraries } from './bundle.js';
 import { checkReport, runPages, tools } from './run.js';
-import { importMap, type Report, root } from './server.js';
+import { importMap, type Report } from './server.js';
 
-const libraries = join(root, '.libraries/node_modules');
 const needed = ['onnxruntime-web', '@tensorflow/tfjs-backend-webgpu', '@jax-js/jax'];
 const absent = needed.find((name) => !existsSync(join(libraries, name)));
 const path = tools.findBrowser();
@@ -24,25 +24,8 @@ const missing =
 const files = ['browser/libraries/exchange.page.js', 'browser/libraries/traps.page.js'];
 let reports: Report[] = [];
 
-interface Esbuild {
-  build(options: object): Promise<unknown>;
-}
-
 testWith(missing, 'a browser runs the libraries on one GPUDevice', async () => {
-  const { build } = (await import('esbuild')) as Esbuild;
-  const bundle = (name: string, contents: string) =>
-    build({
-      stdin: { contents, resolveDir: libraries },
-      bundle: true,
-      format: 'esm',
-      outfile: join(root, 'build/browser', name),
-      logLevel: 'error',
-    });
-  await bundle('jax-js.js', "export * from '@jax-js/jax';");
-  await bundle(
-    'tfjs.js',
-    "export * from '@tensorflow/tfjs-core'; export { WebGPUBackend } from '@tensorflow/tfjs-backend-webgpu';",
-  );
+  await bundleLibraries();
   const imports = importMap(['.', './adapters', './webgpu']);
   ({ reports } = await runPages(path as string, files, imports));
   equal(

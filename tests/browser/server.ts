@@ -128,6 +128,11 @@ export async function serve(files: readonly string[], imports: Record<string, st
       return;
     }
     const path = normalize(pathname);
+    if (/^\/examples\/\w+\.html$/.test(path)) {
+      response.setHeader('content-type', 'text/html');
+      response.end(readFileSync(root + path));
+      return;
+    }
     const type = types[extname(path)];
     try {
       if (type === undefined || !/^\/(dist|build|\.libraries)\//.test(path)) throw new Error('not served');

@@ -1,7 +1,7 @@
 /** Who owns a GPUBuffer, which GPUDevice a tensor belongs to, and what happens when a device is lost. */
 
 import { DLPACK, DLPACK_DEVICE, fromDLPack, isDLPackError, type ManagedTensor, scope, Tensor } from 'dlpack';
-import { DeviceLostError, fromGPUBuffer, gpuMemoryOf } from 'dlpack/webgpu';
+import { DeviceLostError, emptyCache, fromGPUBuffer, gpuMemoryOf } from 'dlpack/webgpu';
 import * as copy from '../../src/index.js';
 import { equal, notEqual, ok, rejects, throws } from '../assert.js';
 import { collectUntil, testWith } from '../harness.js';
@@ -46,6 +46,25 @@ testWith(missing, 'our buffer is destroyed once, by the last owner', () => {
   z.dispose();
   z.dispose();
   equal(destroyed(), [1]);
+});
+
+testWith(missing, 'a large buffer serves the next tensor of its size, with limits', () => {
+  const { device: counting, destroyed } = counted();
+  const make = (mebibytes: number) => Tensor.empty([mebibytes, 2 ** 20], 'uint8', { device: counting });
+  const x = make(16);
+  const { buffer } = gpuMemoryOf(x);
+  x.dispose();
+  equal(destroyed(), [0]);
+  const other = make(8);
+  const again = make(16);
+  ok(gpuMemoryOf(again).buffer === buffer && gpuMemoryOf(other).buffer !== buffer);
+  const more = [again, other, make(32), make(24)];
+  for (const tensor of more) tensor.dispose();
+  equal(destroyed(), [0, 0, 0, 1]); // 56 MiB are kept, and 24 more would be too many
+  emptyCache(counting);
+  emptyCache(counting);
+  equal(destroyed(), [1, 1, 1, 1]);
+  throws('TypeError', 'a GPUDevice', () => emptyCache({} as TestDevice));
 });
 
 testWith(missing, 'temporary buffers of every kind of copy are destroyed once', async () => {

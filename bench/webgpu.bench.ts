@@ -1,0 +1,85 @@
+/**
+ * WebGPU in a browser: GPU tensors from one library to another, and strided copies.
+ *
+ *   npm run bench -- webgpu
+ */
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { bundleLibraries, libraries } from '../tests/browser/bundle.js';
+import { runPages, tools } from '../tests/browser/run.js';
+import { importMap, root } from '../tests/browser/server.js';
+import type { PageResult } from './webgpu/timing.js';
+
+const browser = tools.findBrowser();
+if (browser === null) throw new Error(tools.browserMissing);
+await bundleLibraries();
+const pages = ['../bench/webgpu/exchange.page.js', '../bench/webgpu/strided.page.js'];
+const { reports } = await runPages(browser, pages, importMap(['.', './adapters', './webgpu']));
+const [exchange, strided] = reports.map(({ lines }) => {
+  const result = lines.find((line) => line.startsWith('RESULT '));
+  if (result === undefined) throw new Error(lines.join('\n'));
+  return JSON.parse(result.slice(7)) as PageResult;
+}) as [PageResult, PageResult];
+
+const versionOf = (name: string): string =>
+  JSON.parse(readFileSync(join(libraries, name, 'package.json'), 'utf8')).version;
+const short = (value: number): string => String(Number(value.toPrecision(2)));
+const time = (us: number): string => (us < 1000 ? `${short(us)} µs` : `${short(us / 1000)} ms`);
+const of = (page: PageResult, name: string): number => page.rows[name] as number;
+
+const pairs = [
+  ['jax-js to TensorFlow.js', 'shared', 'jax-js to TensorFlow.js: download and upload'],
+  ['jax-js to ONNX Runtime', 'shared', 'jax-js to TensorFlow.js: download and upload'],
+  ['TensorFlow.js to ONNX Runtime', 'shared', 'TensorFlow.js to jax-js: download and upload'],
+  ['ONNX Runtime to TensorFlow.js', 'one GPU copy', 'jax-js to TensorFlow.js: download and upload'],
+  ['TensorFlow.js to jax-js', 'one GPU copy', 'TensorFlow.js to jax-js: download and upload'],
+] as const;
+const exchanges = pairs.map(([name, how, reference]) => {
+  const [ours, theirs] = [of(exchange, `${name}: ${how}`), of(exchange, reference)];
+  return `| ${name} | ${how} | ${time(ours)} | ${time(theirs)} | ${short(theirs / ours)} |`;
+});
+const runs = ['shared, and a run', 'download, upload and a run'].map((how) =>
+  time(of(exchange, `TensorFlow.js to ONNX Runtime: ${how}`)),
+);
+const copy = of(strided, 'copyBufferToBuffer');
+const layouts = Object.keys(strided.rows).filter((name) => name !== 'copyBufferToBuffer' && !name.endsWith('shader'));
+const copies = layouts.map((name) => {
+  const ours = of(strided, name);
+  const generic = strided.rows[`${name}, generic shader`];
+  const against = generic === undefined ? '| |' : `| ${time(generic)} | ${short(generic / ours)} |`;
+  return `| ${name} | ${time(ours)} | ${(copy / ours).toFixed(2)} ${against}`;
+});
+const { vendor, architecture } = strided.adapter;
+const report = `# WebGPU
+
+Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- webgpu\`; ${cpus()[0]?.model.trim()}, ${cpus().length} cores;
+${/Chrome\/\S+/.exec(strided.agent)?.[0] ?? strided.agent}, adapter ${vendor} ${architecture} (software on the processor);
+onnxruntime-web ${versionOf('onnxruntime-web')}, TensorFlow.js ${versionOf('@tensorflow/tfjs-core')}, jax-js ${versionOf('@jax-js/jax')}.
+Medians of 7 to 15 runs; other programs used the machine meanwhile. Every time includes the wait until the GPU has finished,
+except that a shared buffer needs no work.
+
+## A tensor of 16 MiB from one library to another
+
+The other column downloads the tensor with the one library and uploads it with the other. For ONNX Runtime, which uploads during a
+run, it is the time of another pair with the same library on the other side. jax-js takes no buffers, so a copy for it first makes
+an array of zeros with a shader, which takes most of the time on this adapter.
+
+| from and to | how | through dlpack | download and upload | times faster |
+|---|---|---|---|---|
+${exchanges.join('\n')}
+
+From TensorFlow.js to ONNX Runtime with the run of a model (one multiplication): ${runs[0]} shared, ${runs[1]} with download and upload.
+
+## Strided copies of 16 MiB
+
+\`copyBufferToBuffer\` of 16 MiB takes ${time(copy)} on this adapter. The bandwidth is relative to it. The generic shader has shape and
+strides in a uniform and moves one element of 4 bytes in each invocation.
+
+| layout | time | bandwidth | generic shader | times faster than that |
+|---|---|---|---|---|
+${copies.join('\n')}
+`;
+writeFileSync(`${root}bench/results/webgpu.md`, report);
+console.log(report);

@@ -1,0 +1,106 @@
+/** In a page: strided copies of 16 MiB against `copyBufferToBuffer` and against a shader that one would write first. */
+
+import { type DType, Tensor } from 'dlpack';
+import { gpuMemoryOf } from 'dlpack/webgpu';
+import { newDevice, type TestDevice, uncaptured } from '../../tests/webgpu/device.js';
+import { finish, medianOf } from './timing.js';
+
+interface BenchDevice extends TestDevice {
+  readonly adapterInfo: { readonly vendor: string; readonly architecture: string };
+  createShaderModule(descriptor: object): object;
+  createComputePipeline(descriptor: object): { getBindGroupLayout(index: number): object };
+  createBindGroup(descriptor: object): object;
+}
+
+const device = (await newDevice('bench')) as BenchDevice;
+const idle = () => device.queue.onSubmittedWorkDone();
+const rows: Record<string, number> = {};
+const SIZE = 2 ** 24;
+
+const from = Tensor.zeros([2 * SIZE], 'uint8', { device });
+const into = Tensor.zeros([SIZE], 'uint8', { device });
+
+rows.copyBufferToBuffer = await medianOf(15, async () => {
+  const encoder = device.createCommandEncoder();
+  encoder.copyBufferToBuffer(gpuMemoryOf(from).buffer, 0, gpuMemoryOf(into).buffer, 0, SIZE);
+  device.queue.submit([encoder.finish()]);
+  await idle();
+});
+
+/** Shape and strides in a uniform, one element for each invocation. */
+const code = `
+struct Steps { shape: vec4<u32>, step: vec4<i32> }
+@group(0) @binding(0) var<storage, read> source: array<u32>;
+@group(0) @binding(1) var<storage, read_write> result: array<u32>;
+@group(0) @binding(2) var<uniform> steps: Steps;
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  let flat = id.y * groups.x * 64u + id.x;
+  var rest = flat;
+  var at = 0;
+  for (var axis = 3; axis >= 0; axis--) {
+    at += i32(rest % steps.shape[axis]) * steps.step[axis];
+    rest = rest / steps.shape[axis];
+  }
+  if (rest == 0u) { result[flat] = source[at]; }
+}`;
+const module = device.createShaderModule({ code });
+const pipeline = device.createComputePipeline({ layout: 'auto', compute: { module, entryPoint: 'main' } });
+
+async function generic(shape: readonly number[], strides: readonly number[]): Promise<number> {
+  const uniform = device.createBuffer({ size: 32, usage: 64 | 8 });
+  const pad = <T>(values: readonly T[], filler: T) => [...new Array<T>(4 - values.length).fill(filler), ...values];
+  device.queue.writeBuffer(uniform, 0, Int32Array.from([...pad(shape, 1), ...pad(strides, 0)]));
+  const buffers = [gpuMemoryOf(from).buffer, gpuMemoryOf(into).buffer, uniform];
+  const entries = buffers.map((buffer, binding) => ({ binding, resource: { buffer } }));
+  const group = device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
+  const groups = shape.reduce((a, b) => a * b, 1) / 64;
+  const time = await medianOf(5, async () => {
+    const encoder = device.createCommandEncoder() as never as {
+      beginComputePass(): {
+        setPipeline(p: object): void;
+        setBindGroup(i: number, g: object): void;
+        dispatchWorkgroups(x: number, y: number): void;
+        end(): void;
+      };
+      finish(): object;
+    };
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, group);
+    pass.dispatchWorkgroups(Math.min(groups, 1024), groups / Math.min(groups, 1024));
+    pass.end();
+    device.queue.submit([encoder.finish()]);
+    await idle();
+  });
+  uniform.destroy();
+  return time;
+}
+
+/** Copies a view of the source into packed memory. */
+async function ours(name: string, dtype: DType, shape: readonly number[], view: (t: Tensor) => Tensor): Promise<void> {
+  const bytes = Tensor.empty([1], dtype).nbytes;
+  const whole = Tensor.empty(shape, dtype, { device });
+  const part = view(whole);
+  const target = Tensor.empty(part.shape, dtype, { device });
+  rows[name] = await medianOf(9, async () => {
+    target.copyFrom(part);
+    await idle();
+  });
+  if (bytes === 4) rows[`${name}, generic shader`] = await generic(part.shape, part.strides);
+  for (const tensor of [part, whole, target]) tensor.dispose();
+}
+
+await ours('rows of 8 KiB', 'float32', [2048, 4096], (t) => t.slice(null, [0, 2048]));
+await ours('rows of 1 KiB', 'float32', [16384, 512], (t) => t.slice(null, [0, 256]));
+await ours('rows of 128 bytes', 'float32', [131072, 64], (t) => t.slice(null, [0, 32]));
+await ours('transposed', 'float32', [2048, 2048], (t) => t.transpose());
+await ours('every second element', 'float32', [2048, 4096], (t) => t.slice(null, [null, null, 2]));
+await ours('pixels to planes', 'float32', [1024, 1365, 3], (t) => t.transpose([2, 0, 1]).slice(null, null, [0, 1344]));
+await ours('pixels to planes, bytes', 'uint8', [2048, 2730, 3], (t) =>
+  t.transpose([2, 0, 1]).slice(null, null, [0, 2728]),
+);
+await ours('transposed, 8-byte elements', 'int64', [1448, 1448], (t) => t.transpose());
+await ours('transposed, 2-byte elements', 'float16', [2896, 2896], (t) => t.transpose());
+if (uncaptured.length > 0) throw new Error(uncaptured[0]);
+finish({ rows, adapter: device.adapterInfo, agent: navigator.userAgent });

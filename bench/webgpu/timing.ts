@@ -1,0 +1,29 @@
+/** Timing in a page. */
+
+/** The median time of `run` in microseconds, after a run to warm up. `prepare` is not measured. */
+export async function medianOf<T = undefined>(
+  samples: number,
+  run: (prepared: T) => void | Promise<void>,
+  prepare?: () => Promise<T>,
+): Promise<number> {
+  const times: number[] = [];
+  for (let i = 0; i <= samples; i++) {
+    const prepared = (await prepare?.()) as T;
+    const start = performance.now();
+    await run(prepared);
+    if (i > 0) times.push((performance.now() - start) * 1000);
+  }
+  return times.sort((a, b) => a - b)[Math.floor(times.length / 2)] as number;
+}
+
+export interface PageResult {
+  readonly rows: Record<string, number>;
+  readonly adapter: { readonly vendor: string; readonly architecture: string };
+  readonly agent: string;
+}
+
+/** Sends the rows to the program that opened the page. */
+export function finish({ rows, adapter, agent }: PageResult): void {
+  const { vendor, architecture } = adapter;
+  console.log(`RESULT ${JSON.stringify({ rows, adapter: { vendor, architecture }, agent })}`);
+}
