@@ -100,10 +100,14 @@ napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* any, bool is_owned
         napi_create_uint32(env, host->number, &value);
         break;
       }
+      // JavaScript may know an object that others hold, too. An object that only this reference holds is new to it.
+      if (!is_owned || static_cast<uint32_t>(__atomic_load_n(&object->combined_ref_count, __ATOMIC_RELAXED)) > 1) {
+        napi_get_boolean(env, true, &value);
+      }
       if (!is_owned) library.ObjectIncRef(object);
       *reference = Own(self, object);
       if (*reference == 0) *status = OutOfMemory();
-      return nullptr;
+      return value;
   }
   if (is_owned) library.ObjectDecRef(object);
   return value;

@@ -153,7 +153,8 @@ napi_value AllocTensor(napi_env env, napi_callback_info info);
 
 // Hands a value to JavaScript. Strings and bytes are returned, a tensor is pushed onto the wire, and for every other
 // object `*reference` gets the number of a reference in the table: JavaScript may be terminated at any time, so the
-// table holds every reference. `is_owned`: takes over the reference of the value.
+// table holds every reference. An object that others hold, too, returns true, and a JavaScript value that native code
+// held returns its number. `is_owned`: takes over the reference of the value.
 napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* value, bool is_owned, uint32_t* reference,
                       int32_t* status);
 

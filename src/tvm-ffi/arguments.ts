@@ -19,7 +19,7 @@ import { type JavaScriptFunction, makeCallback, makeOpaque } from './callbacks.j
 import { containerOf, writeContainer } from './containers.js';
 import { makeError, takeRaised } from './errors.js';
 import { ffi } from './library.js';
-import { callState, keepForCall, releaseTemporaries, standIns, TemporaryObject } from './objects.js';
+import { callState, keepForCall, releaseTemporaries, rememberObject, standIns, TemporaryObject } from './objects.js';
 import { enter } from './slot.js';
 import { useOnStream } from './streams.js';
 import { tensorObject } from './tensor-object.js';
@@ -281,8 +281,9 @@ function writeBytes(at: number, value: Uint8Array): void {
 }
 
 function writeHandle(at: number, value: FFIObject): void {
-  const { pointer, type } = handleOf(value);
-  writeAny(at, type, pointer);
+  const handle = handleOf(value);
+  if (!handle.isKnown) rememberObject(handle, value);
+  writeAny(at, handle.type, handle.pointer);
 }
 
 /** Writes an object that the callee may take over. The argument points to a value above it with its own reference. */

@@ -7,8 +7,8 @@
 
 export interface FFIBinding {
   /**
-   * CallRequest. Returns a string or bytes result, or the number of a JavaScript value that native code held; pushes a
-   * tensor; and writes other results into the value after the arguments.
+   * CallRequest. Returns a string or bytes result, the number of a JavaScript value that native code held, or true for
+   * an object that others hold, too; pushes a tensor; and writes other results into the value after the arguments.
    */
   call(): unknown;
   /** As `call`, while no other thread uses the table of global functions. */

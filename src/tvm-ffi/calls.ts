@@ -288,8 +288,8 @@ function readValue(word: number, taken: unknown, referenceAt: number): unknown {
       return new OpaquePointer(u64[payloadAt(word)] as bigint);
     default: {
       const pointer = f64[payloadAt(word)] as number;
-      if (taken !== undefined) return recognise(pointer) ?? heldValue(taken as number);
-      return readObject(i32[at] as number, pointer, u32[referenceAt] as number);
+      if (typeof taken === 'number') return recognise(pointer) ?? heldValue(taken);
+      return readObject(i32[at] as number, pointer, u32[referenceAt] as number, taken === true);
     }
   }
 }
@@ -301,8 +301,8 @@ function borrowedView(): TensorView {
   return new TensorView(descriptor);
 }
 
-/** An object with a reference. */
-function readObject(type: number, pointer: number, reference: number): unknown {
+/** An object with a reference. `isShared`: native code has others, so JavaScript may know the object. */
+function readObject(type: number, pointer: number, reference: number, isShared: boolean): unknown {
   switch (type) {
     case Type.error:
       return errorAt(pointer, reference);
@@ -317,7 +317,12 @@ function readObject(type: number, pointer: number, reference: number): unknown {
     case Type.dict:
       return readView(pointer, type, reference);
     default:
-      return recogniseOr(pointer, reference, () => objectClasses.wrap(adoptObject(pointer, type, reference)));
+      if (!isShared) return objectClasses.wrap(adoptObject(pointer, type, reference));
+      return recogniseOr(pointer, reference, () => {
+        const handle = adoptObject(pointer, type, reference);
+        handle.isKnown = true;
+        return objectClasses.wrap(handle);
+      });
   }
 }
 

@@ -10,7 +10,7 @@ import { operations } from './call-operations.js';
 import { countElements, readElement, readElements, readEntries, walkEntries } from './containers.js';
 import { builtin } from './globals.js';
 import { library } from './library.js';
-import { ObjectHandle, remember } from './objects.js';
+import { ObjectHandle, rememberObject } from './objects.js';
 import { FFIObject, handleOf } from './values.js';
 
 const call = (name: string, ...args: readonly unknown[]): unknown => operations.invoke(builtin(name), args);
@@ -30,7 +30,7 @@ abstract class LiveContainer extends FFIObject {
     if (!isMade) library();
     super(isMade ? source : handleOf(operations.invokeForView(builtin(maker), source()) as FFIObject));
     // When native code returns this container, JavaScript gets the same object.
-    if (!isMade) remember(handleOf(this).pointer, this);
+    if (!isMade) rememberObject(handleOf(this), this);
   }
 
   override toString(): string {

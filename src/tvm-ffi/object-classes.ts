@@ -12,7 +12,7 @@ import { WireHeader } from '../native/wire-layout.js';
 import { takeRaised } from './errors.js';
 import { builtin } from './globals.js';
 import { ffi, library } from './library.js';
-import { ObjectHandle, remember, standIns } from './objects.js';
+import { ObjectHandle, rememberObject, standIns } from './objects.js';
 import { enter, leave } from './slot.js';
 import { FFIObject, handleOf } from './values.js';
 import { MethodRequest, TypeRequest } from './wire-layout.js';
@@ -153,18 +153,23 @@ export class ObjectClasses {
     const description = describe(type);
     const { invoke } = this.operations;
     const parent = description.parent < 0 ? FFIObject : this.classOf(description.parent);
+    let init = 0;
     const construct = (args: readonly unknown[]) => {
-      const init = functionOf(type, null);
+      if (init === 0) init = functionOf(type, null);
       if (init === 0) throw new ArgumentTypeError('type', 'a type with a constructor', description.key);
       return invoke(init, args) as FFIObject;
     };
     const made = class extends (parent as new (handle: ObjectHandle) => FFIObject) {
+      // biome-ignore lint/correctness/noUnreachableSuper: a constructor that returns an object needs no super()
       constructor(...args: unknown[]) {
         const [first] = args;
         const isMade = first instanceof ObjectHandle;
+        // The result of the call is an object of this class already. A class that a program derived needs its own.
+        // biome-ignore lint/correctness/noConstructorReturn: a second object for the same handle takes half the time
+        if (!isMade && new.target === made) return construct(args);
         super(isMade ? first : handleOf(construct(args)));
         // When native code returns this object, JavaScript gets the same object.
-        if (!isMade) remember(handleOf(this).pointer, this);
+        if (!isMade) rememberObject(handleOf(this), this);
       }
 
       static fromFields(fields: Readonly<Record<string, unknown>>): unknown {

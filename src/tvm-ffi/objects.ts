@@ -166,6 +166,8 @@ export class ObjectHandle {
   readonly pointer: number;
   /** The number of its class. */
   readonly type: number;
+  /** True when the JavaScript object is remembered, so that native code can return it. */
+  isKnown: boolean;
   /** For the collector. */
   nextPending: Collectable | null;
   private readonly owner: ObjectOwner;
@@ -173,6 +175,7 @@ export class ObjectHandle {
   constructor(pointer: number, type: number, number: number, siblings: Set<Owner> | null) {
     this.pointer = pointer;
     this.type = type;
+    this.isKnown = false;
     this.nextPending = null;
     this.owner = new ObjectOwner(number, siblings);
     collectLater(this);
@@ -216,6 +219,12 @@ export function remember<T extends object>(pointer: number, value: T): T {
     sweepAt = Math.max(1024, known.size * 2);
   }
   return value;
+}
+
+/** Remembers an object before native code gets it: a weak reference is dear, and most objects never leave JavaScript. */
+export function rememberObject(handle: ObjectHandle, value: object): void {
+  handle.isKnown = true;
+  remember(handle.pointer, value);
 }
 
 /** The native objects of JavaScript functions and modules. */
