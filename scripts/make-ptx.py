@@ -1,7 +1,7 @@
-"""Compiles native/cuda/copy_kernels.cu into native/cuda/copy_kernels_ptx.h with NVRTC, which needs no GPU.
+"""Compiles the kernels of native/cuda into PTX with NVRTC, which needs no GPU.
 
 Run it with a Python that has NVRTC (PyTorch with CUDA brings it): .venv/bin/python scripts/make-ptx.py
-With --check it writes nothing, and fails when the committed file is not what the source gives.
+With --check it writes nothing, and fails when a committed file is not what its source gives.
 """
 
 import ctypes
@@ -28,13 +28,19 @@ def find_nvrtc():
         sys.exit("NVRTC not found: pip install nvidia-cuda-nvrtc, or use a Python with PyTorch for CUDA")
 
 
-def compile_ptx(nvrtc):
-    source = (folder / "copy_kernels.cu").read_bytes()
-    header = (folder / "copy_plan.h").read_bytes()
+# A source, the header that it includes, and the name of its PTX in C++.
+KERNELS = [
+    ("copy_kernels.cu", "copy_plan.h", "kCopyKernelsPtx"),
+    ("cast_kernels.cu", "cast_plan.h", "kCastKernelsPtx"),
+]
+
+
+def compile_ptx(nvrtc, name, header):
+    source = (folder / name).read_bytes()
     program = ctypes.c_void_p()
-    headers = (ctypes.c_char_p * 1)(header)
-    names = (ctypes.c_char_p * 1)(b"copy_plan.h")
-    nvrtc.nvrtcCreateProgram(ctypes.byref(program), source, b"copy_kernels.cu", 1, headers, names)
+    headers = (ctypes.c_char_p * 1)((folder / header).read_bytes())
+    names = (ctypes.c_char_p * 1)(header.encode())
+    nvrtc.nvrtcCreateProgram(ctypes.byref(program), source, name.encode(), 1, headers, names)
     options = (ctypes.c_char_p * 3)(f"--gpu-architecture={ARCH}".encode(), b"--std=c++17", b"--restrict")
     status = nvrtc.nvrtcCompileProgram(program, 3, options)
     size = ctypes.c_size_t()
@@ -57,20 +63,24 @@ def tidy(ptx):
 
 
 def main():
-    text = (
-        "// Made by scripts/make-ptx.py from copy_kernels.cu.\n"
-        "#ifndef DLPACK_NODE_CUDA_COPY_KERNELS_PTX_H_\n#define DLPACK_NODE_CUDA_COPY_KERNELS_PTX_H_\n\n"
-        f'static const char kCopyKernelsPtx[] = R"ptx({tidy(compile_ptx(find_nvrtc()))})ptx";\n\n'
-        "#endif  // DLPACK_NODE_CUDA_COPY_KERNELS_PTX_H_\n"
-    )
-    out = folder / "copy_kernels_ptx.h"
-    if "--check" in sys.argv:
-        if out.read_text() != text:
-            sys.exit("copy_kernels_ptx.h is not what copy_kernels.cu gives; run scripts/make-ptx.py")
-        print("copy_kernels_ptx.h is what copy_kernels.cu gives")
-        return
-    out.write_text(text)
-    print(f"{out.name}: {len(text)} characters")
+    nvrtc = find_nvrtc()
+    for name, header, variable in KERNELS:
+        stem = name.removesuffix(".cu") + "_ptx"
+        guard = f"DLPACK_NODE_CUDA_{stem.upper()}_H_"
+        text = (
+            f"// Made by scripts/make-ptx.py from {name}.\n"
+            f"#ifndef {guard}\n#define {guard}\n\n"
+            f'static const char {variable}[] = R"ptx({tidy(compile_ptx(nvrtc, name, header))})ptx";\n\n'
+            f"#endif  // {guard}\n"
+        )
+        out = folder / f"{stem}.h"
+        if "--check" not in sys.argv:
+            out.write_text(text)
+            print(f"{out.name}: {len(text)} characters")
+        elif out.read_text() != text:
+            sys.exit(f"{out.name} is not what {name} gives; run scripts/make-ptx.py")
+        else:
+            print(f"{out.name} is what {name} gives")
 
 
 main()

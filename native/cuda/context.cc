@@ -129,6 +129,7 @@ static const Export kExports[] = {
     {"allocate", AllocateBinding},
     {"clear", ClearBinding},
     {"copy", CopyBinding},
+    {"cast", CastBinding},
     {"copyAsync", CopyAsyncBinding},
     {"handOver", HandOverBinding},
     {"pointerAttributes", PointerAttributesBinding},

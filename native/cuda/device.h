@@ -9,6 +9,7 @@ namespace dlpack {
 namespace cuda {
 
 enum { kMaxDevices = 64, kItemSizes = 5 };  // items of 1, 2, 4, 8 and 16 bytes
+enum { kCastKernels = 12 };
 
 struct Device {
   int32_t id;
@@ -18,6 +19,7 @@ struct Device {
   BlockCache cache;          // of the legacy default stream
   Function strided_copy[kItemSizes];
   Function transpose_copy[kItemSizes];  // NULL until the first strided copy
+  Function casts[kCastKernels];         // NULL until the first cast
 };
 
 // The number of devices; 0 without a driver.

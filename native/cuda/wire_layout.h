@@ -111,6 +111,62 @@ static_assert(offsetof(CopyStep, from_steps) == 576);
 static_assert(offsetof(CopyStep, to_steps) == 1088);
 static_assert(sizeof(CopyStep) == 1600);
 
+// A cast of contiguous elements on a device (native/cuda/cast.h).
+struct alignas(8) CastStep {
+  // the CUresult, written by native code
+  int32_t status;
+  // the number of the device that the request is for
+  int32_t device;
+  // the storage that is read
+  uint32_t from_handle;
+  // the storage that is written
+  uint32_t to_handle;
+  // the driver's handle of a stream
+  uint64_t stream;
+  // bytes from the start to the first element that is read
+  double from_offset;
+  // bytes from the start to the first element that is written
+  double to_offset;
+  // how many elements
+  double count;
+  // a CastType
+  uint32_t from_type;
+  // a CastType
+  uint32_t to_type;
+  // bytes of an element that is written
+  uint32_t target_bytes;
+  // of a float8 target: 23 minus the bits of its mantissa
+  uint32_t shift;
+  // of a float8 target: its smallest normal number, as float32
+  uint32_t normal;
+  // of a float8 target: the code after its largest number, as float32
+  uint32_t last;
+  // of a float8 target: the code of NaN
+  uint32_t nan;
+  // of a float8 target: 1 when zero has no sign
+  uint32_t is_fnuz;
+  // for a source of one byte: the result for each code
+  uint32_t table[256];
+};
+static_assert(offsetof(CastStep, status) == 0);
+static_assert(offsetof(CastStep, device) == 4);
+static_assert(offsetof(CastStep, from_handle) == 8);
+static_assert(offsetof(CastStep, to_handle) == 12);
+static_assert(offsetof(CastStep, stream) == 16);
+static_assert(offsetof(CastStep, from_offset) == 24);
+static_assert(offsetof(CastStep, to_offset) == 32);
+static_assert(offsetof(CastStep, count) == 40);
+static_assert(offsetof(CastStep, from_type) == 48);
+static_assert(offsetof(CastStep, to_type) == 52);
+static_assert(offsetof(CastStep, target_bytes) == 56);
+static_assert(offsetof(CastStep, shift) == 60);
+static_assert(offsetof(CastStep, normal) == 64);
+static_assert(offsetof(CastStep, last) == 68);
+static_assert(offsetof(CastStep, nan) == 72);
+static_assert(offsetof(CastStep, is_fnuz) == 76);
+static_assert(offsetof(CastStep, table) == 80);
+static_assert(sizeof(CastStep) == 1104);
+
 // Lays a storage over foreign memory, if all of it lies inside one allocation.
 struct alignas(8) AdmitRequest {
   // the CUresult, written by native code

@@ -98,9 +98,12 @@ export async function packGpuSuite() {
   await step('tests, package and addons', async () => {
     rmSync(at(folder), { recursive: true, force: true });
     const compiled = [...filesBelow('build/tests/gpu'), ...filesBelow('build/bench')].filter(
-      (file) => file.endsWith('.js') && (file.startsWith('build/tests/gpu') || /\/(cuda|values)[^/]*\.js$/.test(file)),
+      (file) =>
+        file.endsWith('.js') && (file.startsWith('build/tests/gpu') || /\/(cuda|files|values)[^/]*\.js$/.test(file)),
     );
-    const scripts = [...filesBelow('tests/gpu'), 'bench/drivers/values.py'].filter((file) => !file.endsWith('.ts'));
+    const scripts = [...filesBelow('tests/gpu'), 'bench/drivers/values.py', 'bench/drivers/files.py'].filter(
+      (file) => !file.endsWith('.ts'),
+    );
     const built = [...filesBelow('dist'), ...filesBelow('prebuilds')].filter((file) => /\.(c?js|node)$/.test(file));
     for (const file of [...withReferences(compiled), ...scripts, ...built, 'package.json']) copyInto(file);
     await copyTvmFfi();

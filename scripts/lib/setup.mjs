@@ -83,7 +83,7 @@ export const installUpstream = () => installEnvironment('.venv-upstream', 'requi
 export const installFormatter = () => installEnvironment('.venv-lint', 'requirements-lint.txt');
 
 const formatted = ['native', 'include', 'tests', 'examples'];
-const unformatted = /copy_kernels_ptx\.h$/; // output of a compiler
+const unformatted = /_kernels_ptx\.h$/; // output of a compiler
 
 /** Runs clang-format over our C and C++ with these flags. */
 export function formatNative(flags, options) {

@@ -7,6 +7,7 @@
 import { setPointerDriver } from '../mdspan/driver.js';
 import { type DeviceBackend, setDeviceBackend } from '../storage/device-backend.js';
 import { arrayInterfaceOf } from './array-export.js';
+import { canConvert } from './cast.js';
 import { copyElements, copyElementsAsync } from './copy.js';
 import { currentHandle } from './current.js';
 import { countDevices } from './driver.js';
@@ -18,6 +19,7 @@ import { useStream } from './stream.js';
 
 const cudaBackend: DeviceBackend = {
   allocate,
+  casts: canConvert,
   copy: copyElements,
   copyAsync: copyElementsAsync,
   clear,

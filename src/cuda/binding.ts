@@ -18,6 +18,7 @@ export interface CudaBinding {
   clear(): void;
   copy(source: Uint8Array | undefined, target: Uint8Array | undefined): void;
   copyAsync(): Promise<number> | undefined;
+  cast(): void;
   handOver(): void;
   pointerAttributes(): void;
   admit(): void;

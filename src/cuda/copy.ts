@@ -10,9 +10,18 @@ import { WireHeader } from '../native/wire-layout.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { BufferStorage, type Storage } from '../storage/storage.js';
 import { convertElements, convertElementsAsync } from '../values/convert.js';
+import { queueCast } from './cast.js';
 import { LEGACY_STREAM } from './current.js';
 import { CAPTURE_UNSUPPORTED, check, cuda, driverError } from './driver.js';
-import { type CopyPlan, type DeviceStep, isOnDevice, planCopy, type Run, type Step } from './plan-copy.js';
+import {
+  type CastStep,
+  type CopyPlan,
+  type DeviceStep,
+  isOnDevice,
+  planCopy,
+  type Run,
+  type Step,
+} from './plan-copy.js';
 import { isCapturing, onStorage, onStream } from './requests.js';
 import { whenDone } from './wait.js';
 import { CopyStep } from './wire-layout.js';
@@ -33,6 +42,7 @@ export function copyElements(source: Descriptor, target: Descriptor): void {
 
 function runStep(step: Step): void {
   if (step.by === 'host') convertElements(step.from, step.to);
+  else if (step.by === 'cast') queueCast(step);
   else {
     queue(step);
     if (step.by !== 'upload' && !(isOnDevice(step.from) && isOnDevice(step.to))) finish(step.run);
@@ -56,7 +66,8 @@ export async function copyElementsAsync(source: Descriptor, target: Descriptor):
         await copyOverBus(step);
         queued = null;
       } else {
-        queue(step);
+        if (step.by === 'cast') queueCast(step);
+        else queue(step);
         queued = step.run;
       }
     }
@@ -68,7 +79,7 @@ export async function copyElementsAsync(source: Descriptor, target: Descriptor):
 
 /** The device and stream of the last step on a device. */
 function runOf({ steps }: CopyPlan): Run {
-  return (steps.findLast((step) => step.by !== 'host') as DeviceStep).run;
+  return (steps.findLast((step) => step.by !== 'host') as DeviceStep | CastStep).run;
 }
 
 const doneOn = ({ stream, device }: Run): Promise<void> =>

@@ -22,7 +22,7 @@ export interface Run {
 }
 
 /** A step that moves elements from one place to another. */
-export type Step = HostStep | DeviceStep;
+export type Step = HostStep | DeviceStep | CastStep;
 
 /** The CPU copies. */
 export interface HostStep {
@@ -41,6 +41,14 @@ export interface DeviceStep {
   readonly from: Descriptor;
   readonly to: Descriptor;
   readonly pass: Pass;
+  readonly run: Run;
+}
+
+/** A kernel converts contiguous elements on one device. */
+export interface CastStep {
+  readonly by: 'cast';
+  readonly from: Descriptor;
+  readonly to: Descriptor;
   readonly run: Run;
 }
 
@@ -65,11 +73,24 @@ const byte = dtypeFromName('uint8');
  * do the slow work, and they cannot access JavaScript memory.
  */
 export function planCopy(source: Descriptor, target: Descriptor, isAsync: boolean): CopyPlan {
+  if (source.dtype !== target.dtype) return planCast(source, target, isAsync);
   const step = isRepeated(source) ? null : directStep(source, target, isAsync);
   if (step !== null) return { steps: [step], release: nothing };
   const planner = new Planner(isAsync);
   try {
     planner.add(source, target);
+    return planner;
+  } catch (error) {
+    planner.release();
+    throw error;
+  }
+}
+
+/** Kernels convert contiguous elements, so others are arranged on the device before and after. */
+function planCast(source: Descriptor, target: Descriptor, isAsync: boolean): CopyPlan {
+  const planner = new Planner(isAsync);
+  try {
+    planner.addCast(source, target);
     return planner;
   } catch (error) {
     planner.release();
@@ -110,6 +131,14 @@ class Planner implements CopyPlan {
       if (step === null) this.addDetour(from, to);
       else this.steps.push(step);
     }
+  }
+
+  addCast(from: Descriptor, to: Descriptor): void {
+    const packed = from.isContiguous ? from : this.allocate(from.shape, from, from.device);
+    if (packed !== from) this.add(from, packed);
+    const converted = to.isContiguous ? to : this.allocate(to.shape, to, to.device);
+    this.steps.push({ by: 'cast', from: packed, to: converted, run: runOf(packed, converted) });
+    if (converted !== to) this.add(converted, to);
   }
 
   /** Sends one element and repeats it on the device. */

@@ -55,6 +55,28 @@ export const enum CopyStep {
   WORDS = 200,
 }
 
+/** A cast of contiguous elements on a device (native/cuda/cast.h). */
+export const enum CastStep {
+  STATUS = 0, // i32: the CUresult, written by native code
+  DEVICE = 1, // i32: the number of the device that the request is for
+  FROM_HANDLE = 2, // u32: the storage that is read
+  TO_HANDLE = 3, // u32: the storage that is written
+  STREAM = 2, // u64: the driver's handle of a stream
+  FROM_OFFSET = 3, // f64: bytes from the start to the first element that is read
+  TO_OFFSET = 4, // f64: bytes from the start to the first element that is written
+  COUNT = 5, // f64: how many elements
+  FROM_TYPE = 12, // u32: a CastType
+  TO_TYPE = 13, // u32: a CastType
+  TARGET_BYTES = 14, // u32: bytes of an element that is written
+  SHIFT = 15, // u32: of a float8 target: 23 minus the bits of its mantissa
+  NORMAL = 16, // u32: of a float8 target: its smallest normal number, as float32
+  LAST = 17, // u32: of a float8 target: the code after its largest number, as float32
+  NAN = 18, // u32: of a float8 target: the code of NaN
+  IS_FNUZ = 19, // u32: of a float8 target: 1 when zero has no sign
+  TABLE = 20, // u32[256]: for a source of one byte: the result for each code
+  WORDS = 138,
+}
+
 /** Lays a storage over foreign memory, if all of it lies inside one allocation. */
 export const enum AdmitRequest {
   STATUS = 0, // i32: the CUresult, written by native code

@@ -70,7 +70,12 @@ export interface StreamBackend {
 /** A module for a kind of device (`dlpack/cuda`, `dlpack/webgpu`). The core does not import such modules: they register. */
 export interface DeviceBackend {
   allocate(nbytes: number, device: DeviceInfo): Storage;
-  /** Copies every element into the target. Both have the same dtype, and at least one is on this backend's device. */
+  /** True when {@link copy} can convert the elements of `source` to the dtype of `target`. */
+  casts?(source: Descriptor, target: Descriptor): boolean;
+  /**
+   * Copies every element into the target. At least one is on this backend's device. Both have the same dtype, unless
+   * {@link casts} allows another.
+   */
   copy(source: Descriptor, target: Descriptor): void;
   /** As `copy`, without blocking. The caller keeps both storages alive. */
   copyAsync(source: Descriptor, target: Descriptor): Promise<void>;

@@ -88,7 +88,7 @@ function deviceOf(source: Descriptor, target: Descriptor): DeviceBackend | null 
       `Expected memory of the host or of the same kind of device for a copy with '${there.name}' but received '${other.name}'; copy through the host: await x.toAsync(device, { stage: true })`,
     );
   }
-  if (source.dtype !== target.dtype) {
+  if (source.dtype !== target.dtype && backend.casts?.(source, target) !== true) {
     throw new UnsupportedDTypeError(
       target.dtype.name,
       `Expected '${source.dtype.name}', which can be copied on '${there.name}', but received '${target.dtype.name}'; convert on the host: ${there.kind === 'webgpu' ? "(await x.toAsync('cpu'))" : "x.to('cpu')"}.astype('${target.dtype.name}')`,

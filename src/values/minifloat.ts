@@ -7,9 +7,9 @@
 import type { BaseDType } from '../dtype.js';
 
 /** The special values at the top of the range: infinities and NaNs, one NaN, NaN in place of -0, or only numbers. */
-type Specials = 'ieee' | 'fn' | 'fnuz' | 'none';
+export type Specials = 'ieee' | 'fn' | 'fnuz' | 'none';
 
-interface Format {
+export interface Format {
   readonly exponentBits: number;
   readonly mantissaBits: number;
   readonly bias: number;
@@ -115,6 +115,11 @@ function roundHalfEven(value: number): number {
   const down = Math.floor(value);
   const rest = value - down;
   return rest > 0.5 || (rest === 0.5 && down % 2 === 1) ? down + 1 : down;
+}
+
+/** The format of a dtype, or undefined when it is not a small float with a sign. */
+export function formatOf(base: BaseDType): Format | undefined {
+  return formats[base];
 }
 
 const cache = new Map<BaseDType, MiniFloat>();

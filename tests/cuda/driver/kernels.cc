@@ -1,7 +1,8 @@
-// Modules, and the two copy kernels of native/cuda as plain loops over their plan.
+// Modules, and the copy and cast kernels of native/cuda as plain loops over their plan.
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../../native/cuda/cast_plan.h"
 #include "../../../native/cuda/copy_plan.h"
 #include "state.h"
 
@@ -88,11 +89,88 @@ void RunPlan(const Kernel& kernel, const CopyPlan& plan) {
   }
 }
 
+// A cast kernel: the bytes of an element before and after, and how one is converted. Lookups have a plan of their own.
+struct CastKernel {
+  const char* name;
+  size_t from_bytes;
+  size_t to_bytes;
+  uint32_t (*convert)(uint32_t bits, const ByteFormat& format);  // NULL for lookups
+};
+
+template <class From, class To>
+uint32_t Convert(uint32_t bits, const ByteFormat& format) {
+  return To::Encode(From::Decode(static_cast<typename From::Unit>(bits)), format);
+}
+
+const CastKernel kCasts[] = {
+    {"lookup_1", 1, 1, nullptr},
+    {"lookup_2", 1, 2, nullptr},
+    {"lookup_4", 1, 4, nullptr},
+    {"cast_f32_f16", 4, 2, Convert<F32, F16>},
+    {"cast_f32_bf16", 4, 2, Convert<F32, BF16>},
+    {"cast_f32_f8", 4, 1, Convert<F32, F8>},
+    {"cast_f16_f32", 2, 4, Convert<F16, F32>},
+    {"cast_f16_bf16", 2, 2, Convert<F16, BF16>},
+    {"cast_f16_f8", 2, 1, Convert<F16, F8>},
+    {"cast_bf16_f32", 2, 4, Convert<BF16, F32>},
+    {"cast_bf16_f16", 2, 2, Convert<BF16, F16>},
+    {"cast_bf16_f8", 2, 1, Convert<BF16, F8>},
+};
+
+// Elements that one block converts, as cast_kernels.cu divides the work.
+uint64_t PerBlock(const CastKernel& kernel) {
+  const size_t widest = kernel.from_bytes > kernel.to_bytes ? kernel.from_bytes : kernel.to_bytes;
+  return kCastThreads * kCastVectors * (16 / widest) * (kernel.convert == nullptr ? kLookupRounds : 1);
+}
+
+void RunCast(const CastKernel& kernel, const CastPlan& plan, const uint32_t* table) {
+  for (uint64_t i = 0; i < plan.count; ++i) {
+    const size_t before = machine().errors.size();
+    uint32_t bits = 0;
+    Read(kernel.name, plan.source + i * kernel.from_bytes, kernel.from_bytes, reinterpret_cast<char*>(&bits));
+    const uint32_t result = kernel.convert == nullptr ? table[bits] : kernel.convert(bits, plan.format);
+    Write(kernel.name, plan.target + i * kernel.to_bytes, kernel.to_bytes, reinterpret_cast<const char*>(&result));
+    if (machine().errors.size() != before) return;
+  }
+}
+
+// The plan of a launch; both plans begin with the same fields.
+Result QueueCast(Stream* stream, const CastKernel& kernel, const void* parameters, uint32_t blocks) {
+  CastPlan plan = {};
+  LookupPlan lookup = {};
+  if (kernel.convert == nullptr) {
+    memcpy(&lookup, parameters, sizeof lookup);
+    plan = {lookup.source, lookup.target, lookup.count, lookup.is_wide, {}};
+  } else {
+    memcpy(&plan, parameters, sizeof plan);
+  }
+  const uint64_t per_block = PerBlock(kernel);
+  const size_t widest = kernel.from_bytes > kernel.to_bytes ? kernel.from_bytes : kernel.to_bytes;
+  const size_t at_once = plan.is_wide != 0 ? 16 / widest : 1;
+  if (plan.count == 0 || blocks != (plan.count + per_block - 1) / per_block) {
+    Report("error: %s for %llu elements in %u blocks", kernel.name, plan.count, blocks);
+    return kInvalidValue;
+  }
+  if (plan.source % (at_once * kernel.from_bytes) != 0 || plan.target % (at_once * kernel.to_bytes) != 0) {
+    Report("violation: %s with misaligned memory", kernel.name);
+    return kInvalidValue;
+  }
+  const std::vector<Touch> touches{{plan.source, static_cast<size_t>(plan.count) * kernel.from_bytes, false},
+                                   {plan.target, static_cast<size_t>(plan.count) * kernel.to_bytes, true}};
+  Enqueue(stream, kernel.name, touches, [kernel, plan, lookup] { RunCast(kernel, plan, lookup.table); });
+  return kSuccess;
+}
+
 bool IsKernel(const std::string& name, Kernel* kernel) {
+  for (const CastKernel& cast : kCasts) {
+    if (name != cast.name) continue;
+    *kernel = {name, 1, false, static_cast<int>(&cast - kCasts), nullptr};
+    return true;
+  }
   for (const char* prefix : {"strided_copy_", "transpose_copy_"}) {
     for (size_t item = 1; item <= 16; item *= 2) {
       if (name != prefix + std::to_string(item)) continue;
-      *kernel = {name, item, prefix[0] == 't', nullptr};
+      *kernel = {name, item, prefix[0] == 't', -1, nullptr};
       return true;
     }
   }
@@ -155,6 +233,7 @@ FAKE_EXPORT(LaunchKernel, cuLaunchKernel)(dlpack::cuda::Function function, uint3
   }
   code = Accepts(found);
   if (code != kSuccess) return code;
+  if (kernel->cast >= 0) return QueueCast(found, kCasts[kernel->cast], parameters[0], grid_x);
   CopyPlan plan;
   memcpy(&plan, parameters[0], sizeof plan);
   if (!IsSane(*kernel, plan)) return kInvalidValue;

@@ -129,6 +129,7 @@ struct Kernel {
   std::string name;
   size_t item;  // bytes
   bool transposes;
+  int cast = -1;  // the number of a cast kernel
   PrimaryContext* context = nullptr;
 };
 

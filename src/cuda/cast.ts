@@ -1,0 +1,128 @@
+/**
+ * Casts on a device: between float32, float16, bfloat16 and float8 types, and from every type of one byte.
+ *
+ * @module
+ */
+
+import { cpu } from '../device.js';
+import { type DTypeInfo, dtypeFromName } from '../dtype.js';
+import type { NativeStorage } from '../native/native-storage.js';
+import { enter, leave, wire } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
+import { allocateLike } from '../storage/allocate.js';
+import { Descriptor } from '../storage/descriptor.js';
+import { convertElements } from '../values/convert.js';
+import { formatOf, type Specials } from '../values/minifloat.js';
+import { isComplex } from '../values/pass.js';
+import { check, cuda } from './driver.js';
+import type { CastStep as CastPlanStep } from './plan-copy.js';
+import { CastStep } from './wire-layout.js';
+
+const { f64, i32, u32, u64 } = wire;
+
+/** The types of native/cuda/cast.h. */
+const BYTE = 0;
+const wideTypes: Readonly<Record<string, number>> = { float16: 1, bfloat16: 2, float32: 3 };
+
+/** How native/cuda/cast_plan.h describes a float8 type. */
+interface ByteFormat {
+  readonly shift: number;
+  readonly normal: number;
+  readonly last: number;
+  readonly nan: number;
+  readonly isFnuz: number;
+}
+
+function byteFormatOf({ base, lanes, bits }: DTypeInfo): ByteFormat | null {
+  const format = lanes === 1 && bits === 8 ? formatOf(base) : undefined;
+  if (format === undefined) return null;
+  const { exponentBits, mantissaBits, bias, specials } = format;
+  const shift = 23 - mantissaBits;
+  const top = (2 ** exponentBits - 1) << mantissaBits;
+  const [afterLast, nan] = codesOf(specials, top, 2 ** mantissaBits);
+  // The code as a float32 has the exponent's bias of float32.
+  const last = (afterLast << shift) + ((127 - bias) << 23);
+  return { shift, normal: (128 - bias) << 23, last, nan, isFnuz: specials === 'fnuz' ? 1 : 0 };
+}
+
+/** The code after the largest number, and the code of NaN. */
+function codesOf(specials: Specials, top: number, mantissas: number): [number, number] {
+  if (specials === 'ieee') return [top, top + mantissas / 2];
+  return specials === 'fn' ? [0x7f, 0x7f] : [0x80, 0x80];
+}
+
+const isByte = ({ itemBits, lanes }: DTypeInfo): boolean => itemBits === 8 && lanes === 1;
+
+/** True when there is a kernel for these types. */
+function canCast(from: DTypeInfo, to: DTypeInfo): boolean {
+  if (isComplex(from) || isComplex(to)) return false;
+  if (isByte(from)) return to.lanes === 1 && (to.itemBits === 8 || to.itemBits === 16 || to.itemBits === 32);
+  return wideTypes[from.name] !== undefined && (wideTypes[to.name] !== undefined || byteFormatOf(to) !== null);
+}
+
+/** True when a kernel converts the elements: both sides are on one device. */
+export function canConvert(source: Descriptor, target: Descriptor): boolean {
+  const { device } = source;
+  return device.kind === 'cuda' && device === target.device && canCast(source.dtype, target.dtype);
+}
+
+const tables = new Map<string, Uint32Array>();
+const uint8 = dtypeFromName('uint8');
+
+/** The result of the host's cast for each of the 256 codes of a type. */
+function tableOf(from: DTypeInfo, to: DTypeInfo): Uint32Array {
+  const key = `${from.name} ${to.name}`;
+  const known = tables.get(key);
+  if (known !== undefined) return known;
+  const codes = allocateLike([256], uint8, 0);
+  const results = allocateLike([256], to, 0);
+  try {
+    new Uint8Array(codes.storage.buffer(), codes.storage.start, 256).forEach((_, i, all) => {
+      all[i] = i;
+    });
+    codes.storage.commit();
+    convertElements(new Descriptor(codes.storage, from, cpu, [256], [1], 0, 0), results);
+    const bytes = new Uint8Array(results.storage.buffer(), results.storage.start, results.nbytes);
+    const size = to.itemBits / 8;
+    const table = new Uint32Array(256);
+    bytes.forEach((byte, i) => {
+      const code = Math.floor(i / size);
+      table[code] = (table[code] as number) | (byte << ((i % size) * 8));
+    });
+    tables.set(key, table);
+    return table;
+  } finally {
+    codes.storage.release();
+    results.storage.release();
+  }
+}
+
+/** Queues a cast between contiguous elements of whole bytes, on the device of both. */
+export function queueCast({ from, to, run }: CastPlanStep): void {
+  const { device } = run;
+  const format = byteFormatOf(to.dtype);
+  const table = isByte(from.dtype) ? tableOf(from.dtype, to.dtype) : null;
+  const binding = cuda();
+  const slot = enter(CastStep.WORDS);
+  i32[slot * 2 + CastStep.DEVICE] = device.id;
+  u64[slot + CastStep.STREAM] = run.stream;
+  u32[slot * 2 + CastStep.FROM_HANDLE] = (from.storage as NativeStorage).handle;
+  u32[slot * 2 + CastStep.TO_HANDLE] = (to.storage as NativeStorage).handle;
+  f64[slot + CastStep.FROM_OFFSET] = from.bitOffset / 8;
+  f64[slot + CastStep.TO_OFFSET] = to.bitOffset / 8;
+  f64[slot + CastStep.COUNT] = to.size;
+  u32[slot * 2 + CastStep.FROM_TYPE] = wideTypes[from.dtype.name] ?? BYTE;
+  u32[slot * 2 + CastStep.TO_TYPE] = wideTypes[to.dtype.name] ?? BYTE;
+  u32[slot * 2 + CastStep.TARGET_BYTES] = to.dtype.itemBits / 8;
+  u32[slot * 2 + CastStep.SHIFT] = format?.shift ?? 0;
+  u32[slot * 2 + CastStep.NORMAL] = format?.normal ?? 0;
+  u32[slot * 2 + CastStep.LAST] = format?.last ?? 0;
+  u32[slot * 2 + CastStep.NAN] = format?.nan ?? 0;
+  u32[slot * 2 + CastStep.IS_FNUZ] = format?.isFnuz ?? 0;
+  if (table !== null) u32.set(table, slot * 2 + CastStep.TABLE);
+  u32[WireHeader.SLOT] = slot;
+  binding.cast();
+  const status = i32[slot * 2 + CastStep.STATUS];
+  leave(slot);
+  check(status, `a cast from '${from.dtype.name}' to '${to.dtype.name}' on '${device.name}'`);
+}
