@@ -9,12 +9,14 @@
 namespace dlpack {
 
 static const int64_t kReportStep = 64 * 1024;
+static const int64_t kReportSlack = int64_t{256} << 20;
 
-// Tells the garbage collector about memory, in steps large enough to be worth a call.
+// Tells the garbage collector about memory, in steps large enough to be worth a call. It learns late that memory was
+// released: the next tensor often takes the same block, and on Bun each report of new memory can start a collection.
 static void Report(Instance* self, int64_t delta) {
   self->reported += delta;
   self->unreported += delta;
-  if (self->unreported > -kReportStep && self->unreported < kReportStep) return;
+  if (self->unreported > -kReportSlack && self->unreported < kReportStep) return;
   int64_t total;
   napi_adjust_external_memory(self->env, self->unreported, &total);
   self->unreported = 0;
