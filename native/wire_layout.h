@@ -310,7 +310,7 @@ struct alignas(8) CopyRequest {
   int32_t status;
   // a storage in the table of the instance
   uint32_t handle;
-  // the storage that is read
+  // the storage that is read; 0: a typed array
   uint32_t from_handle;
   // the packed dtype that is read
   uint32_t from_type;

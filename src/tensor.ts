@@ -133,8 +133,8 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     if (natural !== undefined) {
       const array = source as TypedArray;
       const from = describeArray(array, natural, { shape: [array.length] });
-      const copy = allocateLike(from.shape, options.dtype === undefined ? natural : parseDType(options.dtype), 0);
-      return written(copy, options.shape, () => convertElements(from, copy));
+      const dtype = options.dtype === undefined ? natural : parseDType(options.dtype);
+      return written(convertedCopy(from, dtype), options.shape, null);
     }
     const adapted = adaptObject(source, null);
     if (adapted !== null) {

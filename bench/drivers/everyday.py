@@ -12,6 +12,7 @@ million = (np.arange(1_000_000, dtype=np.float32) % 2048).reshape(1000, 1000)
 bits = million.astype(ml_dtypes.bfloat16)
 large = np.zeros(16 * 2**20, dtype=np.float32)
 large[:] = 1
+flat = np.arange(6, dtype=np.float32)
 nested_small = [[1, 2, 3], [4, 5, 6]]
 nested_million = million.tolist()
 values = np.arange(1000, dtype=np.float64)
@@ -26,6 +27,7 @@ rows = {
     "empty, 6 elements": lambda: np.empty((2, 3), np.float32),
     "zeros, 6 elements": lambda: np.zeros((2, 3), np.float32),
     "from nested arrays, 6 elements": lambda: np.array(nested_small, np.float32),
+    "from a typed array, 6 elements": lambda: np.array(flat),
     "copy, 6 elements": lambda: small.copy(),
     "astype('float64'), 6 elements": lambda: small.astype(np.float64),
     "transpose": lambda: small.transpose(),

@@ -18,6 +18,7 @@ const million = Tensor.from(
 );
 const bits = million.astype('bfloat16');
 const large = Tensor.zeros([16 * 2 ** 20], 'float32').fill(1);
+const array = new Float32Array([1, 2, 3, 4, 5, 6]);
 const nestedMillion = million.toArray() as number[][];
 const values = Tensor.from(Float64Array.from({ length: 1000 }, (_, i) => i));
 /** tests/native/addon/peer.cc */
@@ -31,6 +32,7 @@ const rows: Record<string, () => void> = {
   'empty, 6 elements': () => Tensor.empty([2, 3], 'float32').dispose(),
   'zeros, 6 elements': () => Tensor.zeros([2, 3], 'float32').dispose(),
   'from nested arrays, 6 elements': () => Tensor.from(nestedSmall, { dtype: 'float32' }).dispose(),
+  'from a typed array, 6 elements': () => Tensor.from(array).dispose(),
   'copy, 6 elements': () => small.copy().dispose(),
   "astype('float64'), 6 elements": () => small.astype('float64').dispose(),
   transpose: () => small.transpose().dispose(),

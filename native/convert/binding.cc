@@ -81,18 +81,20 @@ static bool IsSound(const Pass& pass, uint64_t from_nbytes, uint64_t to_nbytes) 
          FitsInside(pass, pass.to_bit, pass.to_step, pass.to_bits, to_nbytes);
 }
 
-// copy(): allocates, converts and holds in one call, because small copies take as long as a call. The status is kNapi
-// for types that need another way.
+// copy(source): allocates, converts and holds in one call, because small copies take as long as a call. The status is
+// kNapi for types that need another way.
 napi_value Copy(napi_env env, napi_callback_info info) {
-  Instance* self = InstanceOf(env, info);
+  napi_value array;
+  Instance* self = InstanceOf(env, info, &array);
   CopyRequest* request = MessageOf<CopyRequest>(self);
   request->status = kNapi;
-  Storage* from = GetHeld(self, request->from_handle);
+  uint64_t from_nbytes = 0;
   Pass pass;
+  pass.from = MemoryOf(self, request->from_handle, array, &from_nbytes);
   pass.from_type = TypeOfPacked(request->from_type, &pass.from_bits);
   pass.to_type = TypeOfPacked(request->to_type, &pass.to_bits);
   const bool is_raw = pass.from_type == kRaw && request->from_type != request->to_type;
-  if (from == nullptr || is_raw || pass.from_bits % 8 != 0 || pass.to_bits % 8 != 0 || !IsSize(request->count) ||
+  if (pass.from == nullptr || is_raw || pass.from_bits % 8 != 0 || pass.to_bits % 8 != 0 || !IsSize(request->count) ||
       !IsSize(request->from_byte)) {
     return nullptr;
   }
@@ -104,13 +106,12 @@ napi_value Copy(napi_env env, napi_callback_info info) {
   pass.from_step[0] = pass.from_bits;
   pass.to_step[0] = pass.to_bits;
   const uint64_t nbytes = static_cast<uint64_t>(pass.shape[0]) * static_cast<uint64_t>(pass.to_bits / 8);
-  if (!IsSound(pass, from->nbytes, nbytes)) return nullptr;
+  if (!IsSound(pass, from_nbytes, nbytes)) return nullptr;
   Storage* to = AllocateStorage(nbytes);
   if (to == nullptr) {
     request->status = kOutOfMemory;
     return nullptr;
   }
-  pass.from = static_cast<const uint8_t*>(from->data);
   pass.to = static_cast<uint8_t*>(to->data);
   RunPass(pass);
   request->handle = Hold(self, to, true);

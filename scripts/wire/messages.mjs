@@ -170,7 +170,7 @@ const core = [
     fields: [
       status,
       handle,
-      ['fromHandle', 'u32', 'the storage that is read'],
+      ['fromHandle', 'u32', 'the storage that is read; 0: a typed array'],
       ['fromType', 'u32', 'the packed dtype that is read'],
       ['toType', 'u32', 'the packed dtype that is written'],
       ['threads', 'i32', 'how many threads may run it'],

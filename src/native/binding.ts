@@ -23,7 +23,7 @@ export interface Binding {
   readInto(array: Uint8Array): void;
   writeFrom(array: Uint8Array): void;
   takeStaged(): void;
-  copy(): void;
+  copy(source: Uint8Array | undefined): void;
   convert(source: Uint8Array | undefined, target: Uint8Array | undefined): void;
   convertAsync(): Promise<boolean> | undefined;
   importVersioned(): void;

@@ -48,20 +48,20 @@ function enterConvert(pass: Pass, source: Storage, target: Storage): number {
   return slot;
 }
 
-/** New memory with converted elements; null for JavaScript memory, and for types that need another way. */
+/** New memory with converted elements; null for types that need another way. */
 export function copy(source: Storage, fromByte: number, from: DTypeInfo, to: DTypeInfo, count: number): Storage | null {
-  if (!(source instanceof NativeStorage)) return null;
+  const array = bytesOf(source);
   const binding = native();
   const slot = enter(CopyRequest.WORDS);
   const half = slot * 2;
-  u32[half + CopyRequest.FROM_HANDLE] = source.handle;
+  u32[half + CopyRequest.FROM_HANDLE] = handleOf(source);
   u32[half + CopyRequest.FROM_TYPE] = from.packed;
   u32[half + CopyRequest.TO_TYPE] = to.packed;
   i32[half + CopyRequest.THREADS] = threads;
   f64[slot + CopyRequest.FROM_BYTE] = fromByte;
   f64[slot + CopyRequest.COUNT] = count;
   u32[WireHeader.SLOT] = slot;
-  binding.copy();
+  binding.copy(array);
   leave(slot);
   const status = i32[half + CopyRequest.STATUS] as number;
   const nbytes = (count * to.bits) / 8;

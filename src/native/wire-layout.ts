@@ -181,7 +181,7 @@ export const enum StageRequest {
 export const enum CopyRequest {
   STATUS = 0, // i32: a Status, written by native code
   HANDLE = 1, // u32: a storage in the table of the instance
-  FROM_HANDLE = 2, // u32: the storage that is read
+  FROM_HANDLE = 2, // u32: the storage that is read; 0: a typed array
   FROM_TYPE = 3, // u32: the packed dtype that is read
   TO_TYPE = 4, // u32: the packed dtype that is written
   THREADS = 5, // i32: how many threads may run it

@@ -39,9 +39,10 @@ export function passesOf(source: Descriptor, target: Descriptor): Pass[] {
   if (from !== to || lanes !== target.dtype.lanes) checkConvertible(source.dtype, target.dtype);
   const { strideBits: fromBits } = source;
   const { strideBits: toBits } = target;
+  const step = target.isContiguous ? stepOf(source) : null;
   const axes: Axis[] =
-    source.isContiguous && target.isContiguous
-      ? [{ length: source.size, from: fromBits, to: toBits }]
+    step !== null
+      ? [{ length: source.size, from: step * fromBits, to: toBits }]
       : source.shape.map((length, i) => ({
           length,
           from: (source.strides[i] as number) * fromBits,
@@ -55,6 +56,13 @@ export function passesOf(source: Descriptor, target: Descriptor): Pass[] {
     if (isComplex(to)) to = partOf(to);
   }
   return wholeBytes(merge(from, to, source.bitOffset, target.bitOffset, axes));
+}
+
+/** The stride of all elements in row-major order: 1, 0 for a repeated value, or null when there is no such stride. */
+function stepOf({ isContiguous, strides }: Descriptor): number | null {
+  if (isContiguous) return 1;
+  for (let i = 0; i < strides.length; i++) if (strides[i] !== 0) return null;
+  return 0;
 }
 
 /** Throws unless values of one dtype can be converted to the other. */
@@ -78,6 +86,11 @@ export function checkConvertible(from: DTypeInfo, to: DTypeInfo): void {
  * contiguous on both sides.
  */
 function merge(from: DTypeInfo, to: DTypeInfo, fromStart: number, toStart: number, axes: Axis[]): Pass {
+  const [only] = axes;
+  if (axes.length === 1 && only !== undefined && only.length !== 1 && only.to >= 0) {
+    const { length, from: fromStep, to: toStep } = only;
+    return { from, to, fromBit: fromStart, toBit: toStart, shape: [length], fromSteps: [fromStep], toSteps: [toStep] };
+  }
   let fromBit = fromStart;
   let toBit = toStart;
   for (const axis of axes) {
