@@ -94,6 +94,7 @@ struct Buffer {
   F(int, PyList_SetItem, (Object*, ptrdiff_t, Object*))                               \
   F(ptrdiff_t, PyList_Size, (Object*))                                                \
   F(Object*, PyList_GetItem, (Object*, ptrdiff_t))                                    \
+  F(Object*, PySet_New, (Object*))                                                    \
   F(Object*, PyDict_New, (void))                                                      \
   F(int, PyDict_SetItem, (Object*, Object*, Object*))                                 \
   F(Object*, PyDict_GetItemWithError, (Object*, Object*))                             \

@@ -55,6 +55,7 @@ bool Stage(Objects* self, Cell* cell, Spill* spill, Staged* out, int depth) {
     case kHandle: out->object = GetObject(self, cell->handle); return out->object != nullptr;
     case kTensor: return StageTensor(self, *cell, out);
     case kList:
+    case kSet:
     case kDict: return StageElements(self, *cell, spill, out, depth);
     case kString:
     case kBytes:
@@ -95,7 +96,7 @@ static Object* UnstageFunction(Channel* channel, Staged* value) {
 }
 
 static Object* UnstageElements(Channel* channel, Staged* value) {
-  const bool is_list = value->kind == kList;
+  const bool is_list = value->kind != kDict;
   Ref result(is_list ? api.PyList_New(value->count) : api.PyDict_New());
   if (!result) return nullptr;
   for (uint32_t i = 0; is_list && i < value->count; ++i) {
@@ -108,7 +109,7 @@ static Object* UnstageElements(Channel* channel, Staged* value) {
     Ref element(key ? Unstage(channel, &value->elements[i + 1]) : nullptr);
     if (!element || api.PyDict_SetItem(result.get(), key.get(), element.get()) != 0) return nullptr;
   }
-  return result.take();
+  return value->kind == kSet ? api.PySet_New(result.get()) : result.take();
 }
 
 Object* Unstage(Channel* channel, Staged* value) {
@@ -122,6 +123,7 @@ Object* Unstage(Channel* channel, Staged* value) {
     case kTensor: return NewTensor(*value->descriptor, value->storage);
     case kFunction: return UnstageFunction(channel, value);
     case kList:
+    case kSet:
     case kDict: return UnstageElements(channel, value);
     case kHandle: {
       Object* object = value->object;

@@ -106,6 +106,11 @@ static Object* ListToPython(Objects* self, const Cell& cell, Spill* spill, int d
   return list.take();
 }
 
+static Object* SetToPython(Objects* self, const Cell& cell, Spill* spill, int depth) {
+  Ref list(ListToPython(self, cell, spill, depth));
+  return list ? api.PySet_New(list.get()) : nullptr;
+}
+
 static Object* DictToPython(Objects* self, const Cell& cell, Spill* spill, int depth) {
   const Cells cells = CellsOf(self->instance, cell);
   Ref dict(api.PyDict_New());
@@ -164,9 +169,12 @@ Object* ToPython(Objects* self, Cell* cell, Spill* spill, int depth) {
       return object;
     }
     case kList:
+    case kSet:
     case kDict:
       if (depth >= kMaxDepth) break;
-      return kind == kList ? ListToPython(self, *cell, spill, depth) : DictToPython(self, *cell, spill, depth);
+      return kind == kList  ? ListToPython(self, *cell, spill, depth)
+             : kind == kSet ? SetToPython(self, *cell, spill, depth)
+                            : DictToPython(self, *cell, spill, depth);
     default: break;
   }
   return RaiseReleased(kind);

@@ -39,8 +39,10 @@ enum ValueKind : uint32_t {
   kList = 13,
   // number is the word of a CellList
   kDict = 14,
+  // number is the word of a CellList
+  kSet = 15,
   // a JavaScript value that Python holds; its name is spilled
-  kFunction = 15,
+  kFunction = 16,
 };
 
 // What an operation does with its cells.

@@ -111,6 +111,7 @@ const enums = [
       ['declined', 'as a result: the function has to be called'],
       ['list', 'number is the word of a CellList'],
       ['dict', 'number is the word of a CellList'],
+      ['set', 'number is the word of a CellList'],
       ['function', 'a JavaScript value that Python holds; its name is spilled'],
     ],
   },

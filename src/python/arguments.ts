@@ -157,7 +157,17 @@ export function writeArgument(word: number, value: unknown, depth: number): void
 
 const MAX_DEPTH = 200;
 
-/** Writes an array as a list and a plain object as a dict, with new cells at the top of the wire. */
+/** The kind of a container, and its elements, or its keys and values by turns; null for other objects. */
+function readContainer(value: object): { kind: number; values: readonly unknown[] } | null {
+  if (Array.isArray(value)) return { kind: ValueKind.list, values: value };
+  if (value instanceof Map) return { kind: ValueKind.dict, values: [...value].flat() };
+  if (value instanceof Set) return { kind: ValueKind.set, values: [...value] };
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return null;
+  return { kind: ValueKind.dict, values: Object.entries(value).flat() };
+}
+
+/** Writes an array, a Set, a Map or a plain object, with new cells at the top of the wire. */
 function writeContainer(word: number, value: object, depth: number): void {
   if (depth === MAX_DEPTH) {
     throw new ArgumentValueError(
@@ -167,21 +177,20 @@ function writeContainer(word: number, value: object, depth: number): void {
       'does one contain itself?',
     );
   }
-  const isArray = Array.isArray(value);
-  const prototype = isArray ? null : Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) {
+  const container = readContainer(value);
+  if (container === null) {
     const advice = ArrayBuffer.isView(value)
       ? 'wrap it: Tensor.wrap(array)'
-      : 'pass an array, or an object with plain keys';
+      : 'pass an array, a Map, a Set or a plain object';
     throw new ArgumentTypeError('argument', 'a value that Python can take', value, advice);
   }
-  const values: readonly unknown[] = isArray ? value : Object.entries(value).flat();
+  const { kind, values } = container;
   const count = values.length;
   const list = enter(checkRoom(CellList.WORDS + count * Cell.WORDS));
   u32[list * 2 + CellList.COUNT] = count;
   const first = list + CellList.CELLS;
   for (let i = 0; i < count; i++) writeArgument(first + i * Cell.WORDS, values[i], depth + 1);
-  writeCell(word, isArray ? ValueKind.list : ValueKind.dict, 0, list);
+  writeCell(word, kind, 0, list);
 }
 
 /** Writes a tensor as a Python object that shares its memory. JavaScript memory is copied first. */

@@ -24,7 +24,7 @@ export type PyObject = any;
 
 /**
  * A value that can be passed to Python: null, booleans, numbers, bigints, strings, Uint8Arrays, PyObjects, Tensors,
- * functions, arrays (as lists), plain objects (as dicts), and keyword arguments at the end of a call.
+ * functions, arrays (as lists), Sets, Maps and plain objects (as dicts), and keyword arguments at the end of a call.
  */
 export type PyArgument = PyObject;
 

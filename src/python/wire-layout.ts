@@ -24,7 +24,8 @@ export const ValueKind = {
   declined: 12, // as a result: the function has to be called
   list: 13, // number is the word of a CellList
   dict: 14, // number is the word of a CellList
-  function: 15, // a JavaScript value that Python holds; its name is spilled
+  set: 15, // number is the word of a CellList
+  function: 16, // a JavaScript value that Python holds; its name is spilled
 } as const;
 
 /** What an operation does with its cells. */

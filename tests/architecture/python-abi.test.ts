@@ -19,7 +19,7 @@ const stableSince: Record<string, string> = {
     'PyLong_AsVoidPtr PyLong_FromLongLong PyLong_FromString PyLong_FromVoidPtr PyLong_Type PyNumber_ToBase PyObject_Call PyObject_CallObject ' +
     'PyObject_ClearWeakRefs PyObject_Free PyObject_GetAttr PyObject_GetAttrString PyObject_GetItem PyObject_GetIter ' +
     'PyObject_IsInstance PyObject_IsTrue PyObject_SetAttr PyObject_SetAttrString PyObject_SetItem PyObject_Str PyObject_Type ' +
-    'PyTuple_GetItem PyTuple_New PyTuple_SetItem PyTuple_Size PyTuple_Type PyType_FromSpec PyType_GenericAlloc ' +
+    'PySet_New PyTuple_GetItem PyTuple_New PyTuple_SetItem PyTuple_Size PyTuple_Type PyType_FromSpec PyType_GenericAlloc ' +
     'PyType_GetFlags PyType_IsSubtype PyType_Type PyUnicode_AsEncodedString PyUnicode_Compare PyUnicode_DecodeUTF16 PyUnicode_FromStringAndSize PyUnicode_InternFromString ' +
     'PyUnicode_InternInPlace PyUnicode_Type PyWeakref_NewRef Py_DecRef Py_IncRef Py_InitializeEx Py_IsInitialized ' +
     '_Py_FalseStruct _Py_NoneStruct _Py_TrueStruct',

@@ -71,19 +71,17 @@ custom = [Custom, Reference, Remote]
 });
 
 testWith(pythonMissing, 'exceptions of coroutines and futures', async () => {
-  const [fail, leave, dropped] = define(
+  const [fail, leave, Deaf] = define(
     `
 async def fail(): raise ValueError('no')
 async def leave(): raise SystemExit(3)
-def dropped():
-  class Dropped:
-    def add_done_callback(self, f): pass
-    def cancel(self): pass
-  return Dropped()
+class Deaf:
+  def add_done_callback(self, f): pass
+  def cancel(self): pass
 `,
     'fail',
     'leave',
-    'dropped',
+    'Deaf',
   ) as [PyObject, PyObject, PyObject];
   const error = (await rejection(py.async(fail()))) as PythonError;
   ok(error instanceof PythonError && error.type === 'ValueError' && error.message === 'ValueError: no', String(error));
@@ -96,7 +94,11 @@ def dropped():
   throws('TypeError', 'a Python object', () => {
     throw failure;
   });
-  ok(isPyObject(dropped()));
+  const deaf = (await rejection(py.async(Deaf()))) as PythonError;
+  ok(
+    deaf.type === 'RuntimeError' && deaf.message.includes('dropped this future'),
+    'a future that forgets its callback',
+  );
 });
 
 testWith(pythonMissing, 'two hundred futures hold no thread of the pool', async () => {

@@ -98,7 +98,7 @@ testWith(pythonMissing, 'exceptions arrive with type, message and traceback, and
 
 testWith(pythonMissing, 'what Python cannot take is refused before it is asked', () => {
   const identity = evaluate('lambda x: x');
-  for (const bad of [Symbol('s'), new Map(), new Date()]) {
+  for (const bad of [Symbol('s'), new WeakMap(), new Date()]) {
     let error: unknown;
     try {
       identity(bad as never);

@@ -1,10 +1,10 @@
 /** Numbers, strings and bytes at their limits, on each of the ways between Python and JavaScript. */
 
 import { callAsync, type PythonError } from 'dlpack/python';
-import { equal, ok } from '../../assert.js';
+import { equal, ok, throws } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { testWith } from '../../harness.js';
-import { py, pythonMissing, value } from './available.js';
+import { py, pythonMissing, raises, value } from './available.js';
 
 /** The value of an expression as a result, as the result of an asynchronous call, and as an argument on two threads. */
 async function arrivals(expression: string): Promise<unknown[]> {
@@ -88,4 +88,31 @@ testWith(pythonMissing, 'large bytes arrive whole', async () => {
     ok(bytes instanceof Uint8Array && bytes.length === length, String(bytes.length));
     equal([bytes[255], bytes[256], bytes[length - 1]], [255, 0, 255]);
   }
+});
+
+testWith(pythonMissing, 'Maps become dicts with any keys, Sets become sets', async () => {
+  const show = py.eval('lambda x: repr(sorted(x) if isinstance(x, set) else x)');
+  const values: [unknown, string][] = [
+    [
+      new Map<unknown, unknown>([
+        [1, [2, 3]],
+        [py.float(2), null],
+        [py.tuple(1, 'a'), new Map()],
+        ['k', { a: 1 }],
+      ]),
+      "{1: [2, 3], 2.0: None, (1, 'a'): {}, 'k': {'a': 1}}",
+    ],
+    [new Set([3, 1, 2, 3]), '[1, 2, 3]'],
+    [new Set(), '[]'],
+    [[new Set([1])], '[{1}]'],
+  ];
+  for (const [given, expected] of values) {
+    equal(show(given), expected);
+    equal(await callAsync(show, given), expected, 'on another thread');
+  }
+  raises('TypeError', 'unhashable', () => show(new Set([[1]])));
+  raises('TypeError', 'unhashable', () => show(new Map([[[1], 1]])));
+  const cyclic = new Set<unknown>();
+  cyclic.add(cyclic);
+  throws('ValueError', 'nested', () => show(cyclic));
 });
