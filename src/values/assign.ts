@@ -18,7 +18,8 @@ import { convertElements } from './convert.js';
  */
 export function copyInto(source: Descriptor, target: Descriptor): void {
   const { shape, strides } = target;
-  if (strides.some((stride, axis) => stride === 0 && (shape[axis] as number) > 1)) {
+  // NumPy's arrays without elements have strides of zero; they repeat nothing.
+  if (strides.some((stride, axis) => stride === 0 && (shape[axis] as number) > 1) && target.size > 0) {
     throw new LayoutError('Expected one place for each element but this tensor repeats an axis', shape, strides);
   }
   const from = source.derive(broadcastLayout(source.layout, shape));

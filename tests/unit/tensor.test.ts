@@ -305,3 +305,12 @@ test('nothing internal can be reached or forged from outside', () => {
   equal(x.shape, [3]);
   notEqual(x.dtype, 'float32' as DType);
 });
+
+test('a tensor without elements can be written whatever its strides are', () => {
+  const x = Tensor.zeros([1, 0], 'int8').broadcastTo([3, 0]);
+  equal([x.size, x.strides[0]], [0, 0]);
+  x.fill(1);
+  x.copyFrom(Tensor.zeros([3, 0], 'float32'));
+  const repeated = Tensor.zeros([1, 1], 'int8').broadcastTo([3, 1]);
+  throws('LayoutError', 'repeats an axis', () => repeated.copyFrom(Tensor.zeros([3, 1], 'int8')));
+});
