@@ -41,11 +41,14 @@ export class CoreFuzzer {
   readonly random: Random;
   readonly live: Entry[] = [];
   readonly log: (line: string) => void;
+  readonly #more: readonly Operation[];
   #depth = 0;
 
-  constructor(seed: number, log: (line: string) => void) {
+  /** `more`: operations with another owner of tensors, which are as frequent as all those of the core. */
+  constructor(seed: number, log: (line: string) => void, more: readonly Operation[] = []) {
     this.random = new Random(seed);
     this.log = log;
+    this.#more = more;
   }
 
   /** One operation, and a look at a tensor that it may have touched. */
@@ -62,7 +65,8 @@ export class CoreFuzzer {
   }
 
   private operate(): void {
-    const operations = this.live.length < 2 ? makers : [...makers, ...users];
+    const isMore = this.live.length >= 2 && this.#more.length > 0 && this.random.chance(0.5);
+    const operations = this.live.length < 2 ? makers : isMore ? this.#more : [...makers, ...users];
     const operation = this.random.pick(operations);
     this.log(`${'  '.repeat(this.#depth)}${operation.name}`);
     operation(this);
@@ -146,11 +150,11 @@ export class CoreFuzzer {
   }
 }
 
-function flatten(value: unknown): unknown[] {
+export function flatten(value: unknown): unknown[] {
   return Array.isArray(value) ? value.flat(Number.POSITIVE_INFINITY) : [value];
 }
 
-type Operation = (self: CoreFuzzer) => void;
+export type Operation = (self: CoreFuzzer) => void;
 
 function fromArray(self: CoreFuzzer): void {
   const dtype = self.random.pick(dtypes);
@@ -457,6 +461,24 @@ export function fuzzCore(seed: number, steps: number, log: (line: string) => voi
   const fuzzer = new CoreFuzzer(seed, log);
   let done = 0;
   for (; done < steps && !isOver(); done++) fuzzer.step();
+  fuzzer.finish();
+  return done;
+}
+
+/** The same with more operations. The event loop turns now and then, so that delayed releases and promises settle. */
+export async function fuzzWith(
+  seed: number,
+  steps: number,
+  log: (line: string) => void,
+  isOver: () => boolean,
+  more: readonly Operation[],
+): Promise<number> {
+  const fuzzer = new CoreFuzzer(seed, log, more);
+  let done = 0;
+  for (; done < steps && !isOver(); done++) {
+    fuzzer.step();
+    if (done % 100 === 0) await new Promise((resolve) => setTimeout(resolve, 0));
+  }
   fuzzer.finish();
   return done;
 }

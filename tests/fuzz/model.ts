@@ -52,7 +52,7 @@ export function placesOf({ shape, strides, offset }: Model): number[] {
 
 /** Several indices may name one element: the package refuses to write there. */
 export const repeats = ({ shape, strides }: Model): boolean =>
-  strides.some((stride, axis) => stride === 0 && (shape[axis] as number) > 1);
+  sizeOf(shape) > 0 && strides.some((stride, axis) => stride === 0 && (shape[axis] as number) > 1);
 
 export const readModel = (model: Model): number[] =>
   placesOf(model).map((place) => model.block.values[place] as number);

@@ -7,6 +7,8 @@ import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { fuzzFiles } from '../files/fuzz.js';
 import { fuzzCore } from './core.js';
+import { fuzzPython } from './python.js';
+import { fuzzTvmFfi } from './tvm-ffi.js';
 import { fuzzWorkers } from './workers.js';
 
 const { values, positionals } = parseArgs({
@@ -33,6 +35,8 @@ function log(line: string): void {
 const fuzzers = {
   core: fuzzCore,
   workers: fuzzWorkers,
+  python: fuzzPython,
+  'tvm-ffi': fuzzTvmFfi,
   /** Damaged files: every one is opened or refused with a typed error. */
   async files(seed: number, rounds: number): Promise<number> {
     const { opened, refused } = await fuzzFiles(seed, rounds);

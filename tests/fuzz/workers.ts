@@ -1,7 +1,11 @@
-/** Workers that fuzz the core and are terminated in the middle, whatever they do at that moment. */
+/** Workers that fuzz, and are terminated in the middle of whatever request they make at that moment. */
 
 import { Worker } from 'node:worker_threads';
+import { runtime } from '../harness.js';
 import { Random } from './random.js';
+
+// Tests of Python and TVM-FFI have their own workers for the other runtimes.
+const suites = runtime === 'node' ? ['core', 'python', 'tvm-ffi'] : ['core'];
 
 export async function fuzzWorkers(
   seed: number,
@@ -13,8 +17,9 @@ export async function fuzzWorkers(
   let done = 0;
   for (; done < steps && !isOver(); done++) {
     const first = random.integer(1, 1_000_000);
-    log(`worker ${first}`);
-    const worker = new Worker(new URL('./worker.js', import.meta.url), { workerData: first });
+    const suite = suites[done % suites.length] as string;
+    log(`worker ${suite} ${first}`);
+    const worker = new Worker(new URL('./worker.js', import.meta.url), { workerData: { suite, first } });
     await new Promise((resolve, reject) => {
       worker.once('message', resolve);
       worker.once('error', reject);
