@@ -9,7 +9,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { DLPACK, fromDLPack, type ManagedTensor, Tensor } from 'dlpack';
-import { exportManaged, importManaged, releaseManaged } from 'dlpack/native';
+import { DLManagedTensorVersioned, encodeManagedTensorVersioned, layoutOf, lp64 } from 'dlpack/abi';
+import { addressOf, exportManaged, importManaged, releaseManaged } from 'dlpack/native';
 import { describeMachine } from './machine.js';
 import { sample, summarise, type Timing } from './measure.js';
 
@@ -108,6 +109,33 @@ const imports: Record<string, [make: () => bigint, use: Use]> = {
   'importManaged (our own export), dispose': [() => exportManaged(x), importAll],
 };
 
+/** Imports of one struct without a deleter, over a part of a large block that nobody touches. */
+const region = Tensor.empty([2 ** 29], 'uint8');
+const struct = Tensor.empty([layoutOf(DLManagedTensorVersioned, lp64).size + 8], 'uint8');
+const structAddress = addressOf(struct);
+const SIZES = { '1 KiB': 2 ** 10, '1 MiB': 2 ** 20, '64 MiB': 2 ** 26, '512 MiB': 2 ** 29 };
+
+function writeStruct(size: number): void {
+  const { buffer, byteOffset } = struct.data;
+  const shape = structAddress + BigInt(struct.size - 8);
+  new DataView(buffer).setBigInt64(byteOffset + struct.size - 8, BigInt(size), true);
+  const dl_tensor = {
+    data: addressOf(region),
+    device: { device_type: 1, device_id: 0 },
+    ndim: 1,
+    dtype: { code: 1, bits: 8, lanes: 1 },
+    shape,
+    strides: 0n,
+    byte_offset: 0n,
+  };
+  const managed = { version: { major: 1, minor: 3 }, manager_ctx: 0n, deleter: 0n, flags: 0n, dl_tensor };
+  encodeManagedTensorVersioned(managed, { buffer, byteOffset, model: lp64 });
+}
+
+function importStruct(n: number): void {
+  for (let i = 0; i < n; i++) importManaged(structAddress).dispose();
+}
+
 function pythonSamples(): { versions: Record<string, string>; times: Record<string, number[]> } {
   const python = `${root}.venv/bin/python`;
   if (!existsSync(python)) throw new Error('bench needs .venv: run npm test once');
@@ -123,6 +151,10 @@ for (const [make, use] of Object.values(imports)) sampleImports(make, use, IMPOR
 for (let round = 0; round < ROUNDS; round++) {
   for (const [name, batch] of Object.entries(operations)) add(name, sample(batch, 100_000, 5));
   for (const [name, [make, use]] of Object.entries(imports)) add(name, sampleImports(make, use, IMPORTS, 8));
+  for (const [name, size] of Object.entries(SIZES)) {
+    writeStruct(size);
+    add(name, sample(importStruct, 20_000, 5));
+  }
   const python = pythonSamples();
   versions = python.versions;
   for (const [name, samples] of Object.entries(python.times)) add(name, samples);
@@ -158,6 +190,11 @@ async function live(kind: string): Promise<{ bytes: number; alone: number; crowd
 
 const reference = 'np.from_dlpack(array)';
 const base = summarise(times.get(reference) as number[]);
+const sizeRows = Object.keys(SIZES).map((name) => {
+  const { median, min } = summarise(times.get(name) as number[]);
+  times.delete(name);
+  return `| ${name} | ${median.toFixed(0)} | ${min.toFixed(0)} |`;
+});
 const rows = [...times].map(([name, all]) => {
   const { median, min }: Timing = summarise(all);
   return `| ${name} | ${median.toFixed(0)} | ${min.toFixed(0)} | ${(median / base.median).toFixed(2)} |`;
@@ -184,6 +221,12 @@ turns; the ratio is to NumPy's median for \`${reference}\` in the same run.
 | operation | median | least | × NumPy |
 |---|---|---|---|
 ${rows.join('\n')}
+
+Imports by size: nanoseconds for one import of foreign memory and its release.
+
+| size | median | least |
+|---|---|---|
+${sizeRows.join('\n')}
 
 With a million live tensors: bytes for each (all of the process: JavaScript and native, without the elements), and
 nanoseconds for one more exchange with one and with a million alive, medians of 40 turns that two processes took.

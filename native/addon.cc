@@ -13,6 +13,7 @@ static const Export kExports[] = {
     {"allocate", Allocate},
     {"release", Release},
     {"collect", Collect},
+    {"outlive", OutliveTick},
     {"addressOf", AddressOf},
     {"pinArray", PinArray},
     {"pinAddress", PinAddress},

@@ -41,6 +41,7 @@ napi_value ReadTraces(napi_env env, napi_callback_info info);
 napi_value Allocate(napi_env env, napi_callback_info info);
 napi_value Release(napi_env env, napi_callback_info info);
 napi_value Collect(napi_env env, napi_callback_info info);
+napi_value OutliveTick(napi_env env, napi_callback_info info);
 napi_value AddressOf(napi_env env, napi_callback_info info);
 napi_value PinArray(napi_env env, napi_callback_info info);
 napi_value PinAddress(napi_env env, napi_callback_info info);

@@ -22,6 +22,37 @@ static void Report(Instance* self, int64_t delta) {
   self->unreported = 0;
 }
 
+// What an import reports, whatever its size: the bytes belong to another library. Reports of their size made the
+// garbage collector run for milliseconds, even for tensors that are disposed at once.
+static const int64_t kImportReport = 1024;
+
+static int64_t ReportOf(const Storage* storage) {
+  return storage->is_import ? kImportReport : static_cast<int64_t>(storage->nbytes);
+}
+
+static const int64_t kLastingStep = 64 << 20;
+
+// The limit above `lasting` bytes. It grows with them, so that memory that stays alive causes few collections.
+static int64_t LimitAbove(int64_t lasting) {
+  const int64_t part = lasting / 16;
+  return lasting + (part > kLastingStep ? part : kLastingStep);
+}
+
+void Outlive(Instance* self, uint32_t handle) {
+  Held* held = self->table.Find(handle);
+  if (held == nullptr || !held->is_reporter || !held->storage->is_import || held->is_lasting) return;
+  held->is_lasting = true;
+  self->lasting += static_cast<int64_t>(held->storage->nbytes);
+  if (self->lasting < self->lasting_limit) return;
+  self->lasting_limit = LimitAbove(self->lasting);
+  // The engine compares the total with its own limits at once, so the amount can be taken back. A large amount makes it
+  // collect at once. With a small amount it only begins to mark, which Deno does not continue while timers run.
+  const int64_t amount = 4 * self->lasting;
+  int64_t total;
+  napi_adjust_external_memory(self->env, amount, &total);
+  napi_adjust_external_memory(self->env, -amount, &total);
+}
+
 // Makes this thread the home of a storage that has no home, and counts one more hold if it is the home. A thread stops
 // being the home with its last hold, so while it is the home the storage stays alive whatever `refs` is.
 static bool EnterHome(Instance* self, Storage* storage) {
@@ -71,7 +102,7 @@ static void GiveBack(const Held& held) {
 }
 
 uint32_t Hold(Instance* self, Storage* storage, bool report) {
-  const uint32_t handle = self->table.Add(Held{storage, false, false});
+  const uint32_t handle = self->table.Add(Held{storage, false, false, false});
   if (handle == 0) {
     ReleaseStorage(storage);
     return 0;
@@ -79,7 +110,7 @@ uint32_t Hold(Instance* self, Storage* storage, bool report) {
   Held* held = self->table.Find(handle);
   held->is_reporter = report && BecomeReporter(storage);
   held->is_at_home = EnterHome(self, storage);
-  if (held->is_reporter) Report(self, static_cast<int64_t>(storage->nbytes));
+  if (held->is_reporter) Report(self, ReportOf(storage));
   return handle;
 }
 
@@ -87,7 +118,12 @@ void TakeReportBack(Instance* self, Held* held) {
   if (!held->is_reporter) return;
   held->is_reporter = false;
   held->storage->is_reported.store(false, std::memory_order_relaxed);
-  Report(self, -static_cast<int64_t>(held->storage->nbytes));
+  Report(self, -ReportOf(held->storage));
+  if (!held->is_lasting) return;
+  held->is_lasting = false;
+  self->lasting -= static_cast<int64_t>(held->storage->nbytes);
+  const int64_t limit = LimitAbove(self->lasting);
+  if (limit < self->lasting_limit) self->lasting_limit = limit;
 }
 
 void Drop(Instance* self, uint32_t handle) {
@@ -131,6 +167,7 @@ napi_value CreateInstance(napi_env env, napi_callback_info info) {
   self->env = env;
   self->thread = thread;
   self->words = static_cast<uint64_t*>(words);
+  self->lasting_limit = LimitAbove(0);
   // As in runtimes with a memory cage. The variable allows tests of that path in every runtime.
   self->forbids_external_buffers = getenv("DLPACK_NO_EXTERNAL_BUFFERS") != nullptr;
   if (napi_add_env_cleanup_hook(env, Destroy, self) != napi_ok) {

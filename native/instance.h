@@ -19,6 +19,7 @@ struct Held {
   Storage* storage;
   bool is_reporter;  // the garbage collector was told about the memory of this reference
   bool is_at_home;   // this thread is the storage's home
+  bool is_lasting;   // its bytes are in `lasting` of the instance
 };
 
 struct Instance {
@@ -30,8 +31,10 @@ struct Instance {
   HandleTable<Held> table;
   TensorSignature signature;  // of the last import
   bool forbids_external_buffers;
-  int64_t reported;    // bytes that the garbage collector should know about
-  int64_t unreported;  // the part that it was not told about yet
+  int64_t reported;       // bytes that the garbage collector should know about
+  int64_t unreported;     // the part that it was not told about yet
+  int64_t lasting;        // bytes of imports that outlived their tick
+  int64_t lasting_limit;  // when they reach this limit, the garbage collector is asked for a collection
 };
 
 // createInstance({ wire, onRelease }): the functions of a new instance. It ends with the environment.
@@ -40,6 +43,9 @@ napi_value CreateInstance(napi_env env, napi_callback_info info);
 // Puts the caller's reference into the table; 0 when out of memory (the reference is then released). With `report` the
 // garbage collector is told about the memory, unless some instance did that before.
 uint32_t Hold(Instance* self, Storage* storage, bool report);
+
+// Called when a storage has outlived its tick, so that only the garbage collector may find that it is unused.
+void Outlive(Instance* self, uint32_t handle);
 
 // Reports the memory as freed, because the runtime now counts it itself or the reference is dropped.
 void TakeReportBack(Instance* self, Held* held);

@@ -221,7 +221,9 @@ static Storage* WrapDescribed(const DLTensor& tensor, const Reach& reach, Descri
   }
   ThreadCache* cache = this_thread;
   Storage* storage = WrapStorage(data, static_cast<uint64_t>(nbytes), destroy, owner, 0, cache);
-  if (storage != nullptr) Count(cache, counts.imports, 1);
+  if (storage == nullptr) return nullptr;
+  storage->is_import = true;
+  Count(cache, counts.imports, 1);
   return storage;
 }
 

@@ -30,6 +30,12 @@ napi_value Collect(napi_env env, napi_callback_info info) {
   return Release(env, info);
 }
 
+napi_value OutliveTick(napi_env env, napi_callback_info info) {
+  Instance* self = InstanceOf(env, info);
+  Outlive(self, HeaderOf(self)->lasting);
+  return nullptr;
+}
+
 napi_value AddressOf(napi_env env, napi_callback_info info) {
   Instance* self = InstanceOf(env, info);
   AddressRequest* request = MessageOf<AddressRequest>(self);

@@ -36,6 +36,7 @@ Storage* WrapStorage(void* data, uint64_t nbytes, void (*destroy)(Storage*), voi
   storage->owner_id = owner_id;
   storage->uses = nullptr;
   storage->is_reported.store(false, std::memory_order_relaxed);
+  storage->is_import = false;
   storage->home.store(nullptr, std::memory_order_relaxed);
   storage->spares = 0;
   storage->holds = 0;

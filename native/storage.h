@@ -14,8 +14,10 @@ namespace dlpack {
 // some references in reserve and uses them without locked instructions.
 struct Storage {
   std::atomic<uint32_t> refs;
-  // An environment told its garbage collector about these bytes.
+  // An environment told its garbage collector about this memory.
   std::atomic<bool> is_reported;
+  // The memory belongs to another library.
+  bool is_import;
   void* data;
   uint64_t nbytes;
   // Releases the memory and frees the Storage. Any thread.

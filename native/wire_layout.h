@@ -11,7 +11,7 @@ namespace dlpack {
 static const uint32_t kWireWords = 131072;
 
 // Where requests begin.
-static const uint32_t kFirstSlot = 2;
+static const uint32_t kFirstSlot = 4;
 
 static const int32_t kMaxNdim = 64;
 
@@ -43,14 +43,17 @@ struct alignas(8) WireHeader {
   uint32_t top;
   // the storage that JavaScript drops, read first in release and collect
   uint32_t released;
+  // the storage that outlived its tick, read first in outlive
+  uint32_t lasting;
   // the signature whose layout JavaScript has, written by JavaScript; 0: none
   uint32_t known_signature;
 };
 static_assert(offsetof(WireHeader, slot) == 0);
 static_assert(offsetof(WireHeader, top) == 4);
 static_assert(offsetof(WireHeader, released) == 8);
-static_assert(offsetof(WireHeader, known_signature) == 12);
-static_assert(sizeof(WireHeader) == 16);
+static_assert(offsetof(WireHeader, lasting) == 12);
+static_assert(offsetof(WireHeader, known_signature) == 16);
+static_assert(sizeof(WireHeader) == 24);
 
 // A tensor. The lengths of its axes follow as doubles, then as many strides in elements.
 struct alignas(8) WireTensor {

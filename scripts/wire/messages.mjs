@@ -10,7 +10,7 @@ import { tvmFfi } from './tvm-ffi.mjs';
 /** The number of 8-byte words in the wire of one instance: 1 MiB, of which the system commits only the pages in use. */
 export const wireWords = 131072;
 /** The word where the slots begin, after the header. */
-export const firstSlot = 2;
+export const firstSlot = 4;
 /** The most axes that a tensor can have. */
 export const maxNdim = 64;
 
@@ -47,6 +47,7 @@ const core = [
       ['slot', 'u32', 'the slot of the request, written right before the call and read first in it'],
       ['top', 'u32', 'the first free word'],
       ['released', 'u32', 'the storage that JavaScript drops, read first in release and collect'],
+      ['lasting', 'u32', 'the storage that outlived its tick, read first in outlive'],
       ['knownSignature', 'u32', 'the signature whose layout JavaScript has, written by JavaScript; 0: none'],
     ],
   },

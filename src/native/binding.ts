@@ -15,6 +15,7 @@ export interface Binding {
   allocate(): void;
   release(): void;
   collect(): void;
+  outlive(): void;
   addressOf(): void;
   pinArray(array: Uint8Array): void;
   pinAddress(): void;

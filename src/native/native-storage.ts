@@ -62,6 +62,8 @@ export class NativeStorage extends Storage {
 
   makeOwner(): Owner {
     this.owner = new Handle(this.handle);
+    u32[WireHeader.LASTING] = this.handle;
+    native().outlive();
     return this.owner;
   }
 

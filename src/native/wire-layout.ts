@@ -10,7 +10,7 @@
 /** The wire itself. */
 export const enum Wire {
   WORDS = 131072, // of eight bytes
-  FIRST_SLOT = 2, // where requests begin
+  FIRST_SLOT = 4, // where requests begin
 }
 
 /** Outcomes of requests. */
@@ -38,8 +38,9 @@ export const enum WireHeader {
   SLOT = 0, // u32: the slot of the request, written right before the call and read first in it
   TOP = 1, // u32: the first free word
   RELEASED = 2, // u32: the storage that JavaScript drops, read first in release and collect
-  KNOWN_SIGNATURE = 3, // u32: the signature whose layout JavaScript has, written by JavaScript; 0: none
-  WORDS = 2,
+  LASTING = 3, // u32: the storage that outlived its tick, read first in outlive
+  KNOWN_SIGNATURE = 4, // u32: the signature whose layout JavaScript has, written by JavaScript; 0: none
+  WORDS = 4,
 }
 
 /** A tensor. The lengths of its axes follow as doubles, then as many strides in elements. */

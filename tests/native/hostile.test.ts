@@ -235,6 +235,19 @@ testWith(peerMissing, 'memory is reported once, however often it comes home, and
   equal(stats().reported, before);
 });
 
+testWith(peerMissing, 'an import reports the same amount to the collector, whatever its size', async () => {
+  await collect();
+  const reports = [1, 1 << 20, 1 << 29].map((size) => {
+    const before = stats().reported;
+    const x = importManaged(peer.makeBlock(size, false));
+    const report = stats().reported - before;
+    x.dispose();
+    equal(stats().reported, before);
+    return report;
+  });
+  equal(reports, [1024, 1024, 1024]);
+});
+
 testWith(peerMissing, 'empty tensors with wild offsets, and the most negative stride', () => {
   for (const device of [1, 8]) {
     const x = importManaged(peer.makeVersioned({ shape: [0n], device, byteOffset: 2 ** 63 }));

@@ -48,6 +48,7 @@ interface Peer {
   makeLegacy(recipe: Recipe): bigint;
   makeExternal(recipe: Recipe): object;
   makeCalling(recipe: Recipe, action: () => void): bigint;
+  makeBlock(nbytes: number, isTouched: boolean): bigint;
   makeForeignExternal(): object;
   readVersioned(address: bigint): Description;
   readLegacy(address: bigint): Description;

@@ -186,6 +186,43 @@ napi_value DeleteAll(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+// makeBlock(nbytes, isTouched): bytes of zero. The system commits the pages of an untouched block only when they are
+// used.
+struct Block {
+  DLManagedTensorVersioned managed;
+  int64_t length;
+  int64_t stride;
+};
+
+void DeleteBlock(DLManagedTensorVersioned* self) {
+  free(self->dl_tensor.data);
+  free(self);
+}
+
+napi_value MakeBlock(napi_env env, napi_callback_info info) {
+  napi_value second;
+  double nbytes = 0;
+  bool is_touched = false;
+  napi_get_value_double(env, Argument(env, info, &second), &nbytes);
+  napi_get_value_bool(env, second, &is_touched);
+  Block* block = static_cast<Block*>(calloc(1, sizeof(Block)));
+  const size_t size = static_cast<size_t>(nbytes);
+  char* data = static_cast<char*>(calloc(1, size));
+  for (size_t i = 0; is_touched && i < size; i += 4096) *const_cast<volatile char*>(data + i) = 1;
+  block->length = static_cast<int64_t>(nbytes);
+  block->stride = 1;
+  block->managed.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
+  block->managed.deleter = DeleteBlock;
+  DLTensor& tensor = block->managed.dl_tensor;
+  tensor.data = data;
+  tensor.device = {kDLCPU, 0};
+  tensor.ndim = 1;
+  tensor.dtype = {kDLUInt, 8, 1};
+  tensor.shape = &block->length;
+  tensor.strides = &block->stride;
+  return Address(env, block);
+}
+
 // makeCalling(recipe, function): a tensor whose deleter calls a JavaScript function first. Only for deletion on the
 // thread that made it.
 struct CallingContext {
@@ -453,6 +490,7 @@ const Export kExports[] = {
     {"makeLegacy", MakeLegacy},
     {"makeExternal", MakeExternal},
     {"makeLean", MakeLean},
+    {"makeBlock", MakeBlock},
     {"deleteAll", DeleteAll},
     {"makeCalling", MakeCalling},
     {"makeForeignExternal", MakeForeignExternal},
