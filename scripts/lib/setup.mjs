@@ -6,6 +6,7 @@ import { bundleDist } from './dist.mjs';
 import { installLibraries } from './libraries.mjs';
 import { buildFaults, buildNative, findCompiler, headers } from './native.mjs';
 import { at, Missing, run, step, whenChanged } from './steps.mjs';
+import { buildWasmModules } from './wasm.mjs';
 
 export const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
 const bin = (name) => at('node_modules', '.bin', process.platform === 'win32' ? `${name}.cmd` : name);
@@ -385,4 +386,5 @@ export async function prepare() {
   await installXGrammar();
   await buildFakeDriver();
   await buildCudaCheck();
+  await buildWasmModules();
 }

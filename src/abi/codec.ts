@@ -33,7 +33,7 @@ export interface Place {
 export function checkPlace(place: Place): Place {
   const { buffer, byteOffset, model } = (place ?? {}) as Place;
   if (bufferLength(buffer) === null || typeof byteOffset !== 'number' || !model?.pointerSize) {
-    throw new ArgumentTypeError('place', '{ buffer, byteOffset, model } with the model lp64 or wasm32', place);
+    throw new ArgumentTypeError('place', '{ buffer, byteOffset, model } with the model lp64, wasm32 or wasm64', place);
   }
   return { buffer, byteOffset, model };
 }

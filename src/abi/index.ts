@@ -10,5 +10,5 @@ export * from './decode.js';
 export * from './encode.js';
 export * from './enums.js';
 export { layoutOf, type StructLayout } from './layout-of.js';
-export { type DataModel, lp64, wasm32 } from './model.js';
+export { type DataModel, lp64, wasm32, wasm64 } from './model.js';
 export * from './structs.js';

@@ -5,7 +5,7 @@
  */
 
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
-import { type DataModel, lp64, wasm32 } from './model.js';
+import { type DataModel, lp64, wasm32, wasm64 } from './model.js';
 import type { Fields, Scalar, Struct } from './structs.js';
 
 export interface StructLayout<F extends Fields = Fields> {
@@ -19,7 +19,9 @@ const cache = new WeakMap<Struct, Map<DataModel, StructLayout>>();
 
 /** The offset of each field of a struct. */
 export function layoutOf<F extends Fields>(struct: Struct<F>, model: DataModel): StructLayout<F> {
-  if (model !== lp64 && model !== wasm32) throw new ArgumentTypeError('model', 'lp64 or wasm32', model);
+  if (model !== lp64 && model !== wasm32 && model !== wasm64) {
+    throw new ArgumentTypeError('model', 'lp64, wasm32 or wasm64', model);
+  }
   if (typeof struct?.fields !== 'object' || struct.fields === null) {
     throw new ArgumentTypeError('struct', 'a table of this module, such as DLTensor', struct);
   }

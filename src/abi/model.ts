@@ -1,11 +1,11 @@
 /**
- * Data models: the size of a pointer. Both models align 64-bit integers to eight bytes and are little-endian.
+ * Data models: the size of a pointer. All models align 64-bit integers to eight bytes and are little-endian.
  *
  * @module
  */
 
 export interface DataModel {
-  readonly name: 'lp64' | 'wasm32';
+  readonly name: 'lp64' | 'wasm32' | 'wasm64';
   /** Bytes of a pointer, which is also its alignment. */
   readonly pointerSize: 4 | 8;
 }
@@ -15,3 +15,6 @@ export const lp64: DataModel = Object.freeze({ name: 'lp64', pointerSize: 8 });
 
 /** WebAssembly with 32-bit memory. */
 export const wasm32: DataModel = Object.freeze({ name: 'wasm32', pointerSize: 4 });
+
+/** WebAssembly with 64-bit memory. */
+export const wasm64: DataModel = Object.freeze({ name: 'wasm64', pointerSize: 8 });

@@ -22,7 +22,7 @@ const layers: readonly (readonly string[])[] = [
   ['tensor'],
   ['from-dlpack', 'spec', 'scope'],
   ['abi', 'mdspan', 'files', 'adapters', 'webgpu', 'index'],
-  ['native'],
+  ['native', 'wasm'],
   ['index.node'],
   ['mdspan.node', 'files/node'],
   ['shared', 'python', 'tvm-ffi', 'cuda'],

@@ -7,6 +7,7 @@ import * as native from 'dlpack/native';
 import * as python from 'dlpack/python';
 import * as shared from 'dlpack/shared';
 import * as tvmFfi from 'dlpack/tvm-ffi';
+import * as wasm from 'dlpack/wasm';
 import * as webgpu from 'dlpack/webgpu';
 import { equal } from '../assert.js';
 import { test } from '../harness.js';
@@ -88,6 +89,7 @@ const names = {
     'lp64',
     'viewTensor',
     'wasm32',
+    'wasm64',
   ],
   'dlpack/adapters': [
     'adapt',
@@ -213,6 +215,7 @@ const names = {
     'trim',
   ],
   'dlpack/shared': ['openTensor', 'shareTensor', 'sharedPath'],
+  'dlpack/wasm': ['WasmHeap'],
   'dlpack/webgpu': ['DeviceLostError', 'emptyCache', 'fromGPUBuffer', 'gpuMemoryOf'],
   'dlpack/python': ['PythonError', 'callAsync', 'isPyObject', 'kwargs', 'python'],
 };
@@ -233,6 +236,7 @@ test('exported names', () => {
   equal(Object.keys(shared).sort(), names['dlpack/shared']);
   equal(Object.keys(python).sort(), names['dlpack/python']);
   equal(Object.keys(tvmFfi).sort(), names['dlpack/tvm-ffi']);
+  equal(Object.keys(wasm).sort(), names['dlpack/wasm']);
   equal(Object.keys(webgpu).sort(), names['dlpack/webgpu']);
 });
 

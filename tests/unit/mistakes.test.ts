@@ -130,7 +130,7 @@ const mistakes: Record<string, [tag: DLPackErrorTag, says: string, action: () =>
   ],
   'viewTensor(buffer)': [
     'TypeError',
-    '{ buffer, byteOffset, model } with the model lp64 or wasm32 for place',
+    '{ buffer, byteOffset, model } with the model lp64, wasm32 or wasm64 for place',
     () => viewTensor(any(new ArrayBuffer(64))),
   ],
   'viewTensor()': ['TypeError', 'for place but received undefined', () => viewTensor(any(undefined))],
@@ -196,7 +196,11 @@ const mistakes: Record<string, [tag: DLPackErrorTag, says: string, action: () =>
         }),
       }).dispose(),
   ],
-  'layoutOf(struct, something)': ['TypeError', 'lp64 or wasm32 for model', () => layoutOf(DLTensor, any(matrix()))],
+  'layoutOf(struct, something)': [
+    'TypeError',
+    'lp64, wasm32 or wasm64 for model',
+    () => layoutOf(DLTensor, any(matrix())),
+  ],
   'layoutOf(something)': ['TypeError', 'such as DLTensor', () => layoutOf(any({}), lp64)],
   'viewTensor(place, flags)': [
     'TypeError',

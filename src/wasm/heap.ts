@@ -1,0 +1,228 @@
+/**
+ * Tensors in the memory of a WebAssembly module: views of its tensors, tensors that release them, and exports into it.
+ *
+ * @module
+ */
+
+import { decodeManagedTensor, decodeManagedTensorVersioned } from '../abi/decode.js';
+import { describeTensor } from '../abi/describe.js';
+import { layoutOf } from '../abi/layout-of.js';
+import { wasm32, wasm64 } from '../abi/model.js';
+import { DLManagedTensor, DLManagedTensorVersioned } from '../abi/structs.js';
+import { cpu } from '../device.js';
+import { type DType, parseDType, sizeBytes } from '../dtype.js';
+import { ArgumentTypeError, BufferError, ConsumedError, VersionError } from '../errors.js';
+import { checkShape, rowMajorStrides, sizeOf } from '../layout.js';
+import { checkOptions, type OptionNames } from '../options.js';
+import { DLPACK_VERSION } from '../protocol/managed.js';
+import { Descriptor, Flag } from '../storage/descriptor.js';
+import { Tensor } from '../tensor.js';
+import { convertElements } from '../values/convert.js';
+import { descriptorOf, TensorView } from '../view.js';
+import { writeManaged } from './encode.js';
+import { type WasmAddress, type WasmExports, WasmModule } from './module.js';
+import { WasmStorage } from './storage.js';
+
+export interface WasmHeapOptions {
+  /** true: the module has 64-bit memory (wasm64). */
+  memory64?: boolean;
+}
+
+export interface ImportTensorOptions {
+  /** Releases the tensor in the module, for example `() => exports.tensor_free(address)`. Called once. */
+  release: () => void;
+}
+
+export interface ImportManagedOptions {
+  /** false: the address is of a `DLManagedTensor` without a version. */
+  versioned?: boolean;
+}
+
+/** A tensor in the module's memory, for calls of the module. */
+export interface WasmExport<D extends DType = DType> {
+  /** The address of the `DLTensor`, as the module's functions take it. */
+  readonly address: WasmAddress;
+  /** The same elements. The module's writes are visible here. */
+  readonly tensor: Tensor<D>;
+  /** Frees the struct, and the copy of the elements if there is one. */
+  dispose(): void;
+}
+
+const heapNames: OptionNames<WasmHeapOptions> = { memory64: true };
+const importNames: OptionNames<ImportTensorOptions> = { release: true };
+const managedNames: OptionNames<ImportManagedOptions> = { versioned: true };
+
+/**
+ * The memory of one WebAssembly module. Tensors and views stay valid when the memory grows. Typed arrays do not: take
+ * `.data` again after a call that may allocate.
+ */
+export class WasmHeap {
+  readonly #module: WasmModule;
+  /** Exports with a deleter that the module has not called yet, by the offset of the struct. */
+  readonly #exported = new Map<number, () => void>();
+  #deleter: bigint | null = null;
+
+  /** `module`: the exports of an instance, or the module object of Emscripten. */
+  constructor(module: WasmExports, options: WasmHeapOptions = {}) {
+    if ((typeof module !== 'object' && typeof module !== 'function') || module === null) {
+      throw new ArgumentTypeError('module', 'the exports of a WebAssembly instance', module);
+    }
+    checkOptions(options, heapNames, '{ memory64: true }');
+    this.#module = new WasmModule(module, options.memory64 === true);
+  }
+
+  /** A view of the tensor that a `DLTensor` describes. The module keeps the memory. */
+  viewTensor(address: WasmAddress): TensorView {
+    return new TensorView(this.#describe(this.#module.offsetOf(address), 0n));
+  }
+
+  /** A tensor over a `DLTensor` of the module, which `release` frees when the last owner is disposed. */
+  importTensor(address: WasmAddress, options: ImportTensorOptions): Tensor {
+    if (typeof options?.release !== 'function') {
+      throw new ArgumentTypeError('release', 'a function that frees the tensor in the module', options?.release);
+    }
+    checkOptions(options, importNames, '{ release: () => exports.tensor_free(address) }');
+    const offset = this.#module.offsetOf(address);
+    this.#describe(offset, 0n); // the caller keeps the tensor if a check fails
+    return new Tensor(this.#describe(offset, 0n, options.release));
+  }
+
+  /** Takes over a `DLManagedTensorVersioned` of the module. Its deleter is called once, also if a check fails. */
+  importManaged(address: WasmAddress, options: ImportManagedOptions = {}): Tensor {
+    checkOptions(options, managedNames, '{ versioned: false }');
+    const module = this.#module;
+    const offset = module.offsetOf(address);
+    const place = { buffer: module.memory.buffer, byteOffset: offset, model: this.#model };
+    const isVersioned = options.versioned !== false;
+    const struct = isVersioned ? DLManagedTensorVersioned : DLManagedTensor;
+    const { deleter, ...managed } = isVersioned ? decodeManagedTensorVersioned(place) : decodeManagedTensor(place);
+    const run = deleter === 0n ? undefined : module.functionAt(deleter);
+    const release = run === undefined ? undefined : () => run(module.addressOf(offset));
+    try {
+      const { version, flags } = managed as { version?: { major: number; minor: number }; flags?: bigint };
+      if (version !== undefined && version.major !== DLPACK_VERSION[0]) {
+        throw new VersionError([version.major, version.minor], DLPACK_VERSION);
+      }
+      const tensor = offset + (layoutOf(struct, this.#model).offset.dl_tensor as number);
+      this.#describe(tensor, flags ?? 0n);
+      return new Tensor(this.#describe(tensor, flags ?? 0n, release));
+    } catch (error) {
+      release?.();
+      throw error;
+    }
+  }
+
+  /** A tensor in uninitialised memory of the module's `malloc`. The last owner calls the module's `free`. */
+  empty<D extends DType>(shape: readonly number[], dtype: D): Tensor<D> {
+    return new Tensor<D>(this.#allocate(checkShape(shape), parseDType(dtype).name, 0));
+  }
+
+  /** The address of the first element of a tensor in this memory. */
+  addressOf(tensor: TensorView): WasmAddress {
+    const descriptor = descriptorOf(tensor);
+    if (!this.#isHere(descriptor)) {
+      throw new BufferError('Expected a tensor in the memory of this module; export it with exportTensor()');
+    }
+    return this.#module.addressOf(this.#dataOf(descriptor));
+  }
+
+  /** A `DLTensor` of a tensor for calls of the module. Elements outside the module's memory are copied into it. */
+  exportTensor<D extends DType>(tensor: TensorView<D>): WasmExport<D> {
+    const { descriptor, block, address } = this.#write(tensor, null);
+    const owner = new Tensor<D>(descriptor);
+    let isHeld = true;
+    const dispose = (): void => {
+      if (!isHeld) return;
+      isHeld = false;
+      owner.dispose();
+      this.#module.free(block);
+    };
+    return { address, tensor: owner, dispose };
+  }
+
+  /**
+   * A `DLManagedTensorVersioned` of a tensor that the module takes over: it calls the deleter when it has finished.
+   * Elements outside the module's memory are copied into it.
+   */
+  exportManaged(tensor: TensorView): WasmAddress {
+    this.#deleter ??= this.#module.addFunction((self) => this.#delete(this.#module.offsetOf(self)));
+    const { descriptor, block, start } = this.#write(tensor, this.#deleter);
+    this.#exported.set(start, () => {
+      descriptor.storage.release();
+      this.#module.free(block);
+    });
+    return this.#module.addressOf(start);
+  }
+
+  get #model() {
+    return this.#module.is64 ? wasm64 : wasm32;
+  }
+
+  #delete(start: number): void {
+    const release = this.#exported.get(start);
+    if (release === undefined) throw new ConsumedError(`The module called the deleter of the tensor at ${start} twice`);
+    this.#exported.delete(start);
+    release();
+  }
+
+  #describe(offset: number, flags: bigint, release?: () => void): Descriptor {
+    const { memory } = this.#module;
+    const { buffer } = memory;
+    const storage = new WasmStorage(memory, 0, buffer.byteLength, release);
+    try {
+      return describeTensor({ buffer, byteOffset: offset, model: this.#model }, flags, storage);
+    } catch (error) {
+      storage.refs = 0; // the caller decides about the release, not the collector
+      throw error;
+    }
+  }
+
+  #allocate(shape: readonly number[], dtype: DType, flags: number): Descriptor {
+    const info = parseDType(dtype);
+    const nbytes = sizeBytes(info, sizeOf(shape), flags !== 0);
+    const start = this.#module.allocate(nbytes);
+    const storage = new WasmStorage(this.#module.memory, start, nbytes, () => this.#module.free(start));
+    return new Descriptor(storage, info, cpu, shape, rowMajorStrides(shape), 0, flags);
+  }
+
+  #isHere({ storage }: Descriptor): boolean {
+    return storage instanceof WasmStorage && storage.memory === this.#module.memory;
+  }
+
+  #dataOf({ storage, bitOffset }: Descriptor): number {
+    return storage.start + Math.floor(bitOffset / 8);
+  }
+
+  /** Writes a struct over the elements, or over a copy in the module's memory. The caller owns a reference to them. */
+  #write(tensor: TensorView, deleter: bigint | null) {
+    const source = descriptorOf(tensor);
+    const descriptor = this.#isHere(source) ? source : this.#copy(source);
+    if (descriptor === source) source.storage.refs++;
+    try {
+      if (descriptor.bitOffset % 8 !== 0) {
+        throw new BufferError(`Expected ${descriptor.dtype.name} elements that start on a byte; export a copy()`);
+      }
+      const written = writeManaged(this.#module, this.#model, descriptor, this.#dataOf(descriptor), deleter);
+      return {
+        descriptor,
+        block: written.block,
+        start: written.start,
+        address: this.#module.addressOf(written.tensor),
+      };
+    } catch (error) {
+      descriptor.storage.release();
+      throw error;
+    }
+  }
+
+  #copy(source: Descriptor): Descriptor {
+    const copy = this.#allocate(source.shape, source.dtype.name as DType, source.flags & Flag.subBytePadded);
+    try {
+      if (source.size > 0) convertElements(source, copy);
+      return copy;
+    } catch (error) {
+      copy.storage.release();
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,24 @@
+/**
+ * Memory of a WebAssembly module.
+ *
+ * @module
+ */
+
+import { BufferStorage } from '../storage/storage.js';
+
+/**
+ * A part of a WebAssembly memory. When the memory grows, its old buffer is detached, so each use takes the current
+ * buffer. Typed arrays that were handed out before have length 0 then, and `.data` makes new ones.
+ */
+export class WasmStorage extends BufferStorage {
+  readonly memory: WebAssembly.Memory;
+
+  constructor(memory: WebAssembly.Memory, start: number, nbytes: number, deleter?: () => void) {
+    super(memory.buffer, start, nbytes, deleter);
+    this.memory = memory;
+  }
+
+  override buffer(): ArrayBufferLike {
+    return this.memory.buffer;
+  }
+}
