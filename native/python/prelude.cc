@@ -51,6 +51,16 @@ def guard(module, name):
     guarded.__wrapped__ = original
     setattr(module, name, guarded)
 
+def leave():
+    """What Python does at its end before it destroys objects. Executors register with threading."""
+    import atexit, sys
+    for call in reversed(getattr(sys.modules.get('threading'), '_threading_atexits', ())):
+        try:
+            call()
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+    atexit._run_exitfuncs()
+
 if is_ours:
     import faulthandler, signal
     guard(signal, 'signal')
@@ -82,6 +92,7 @@ bool Define(Object* names, const char* name, Object* value) {
   return ref && api.PyDict_SetItemString(names, name, value) == 0;
 }
 
+Object* leave;  // the function of the prelude
 std::atomic<bool> has_run{false};
 std::atomic<bool> is_over{false};
 
@@ -113,7 +124,9 @@ bool RunPrelude(bool is_ours) {
     return false;
   Object* arguments[3] = {nullptr, code.get(), globals.get()};
   Ref result(CallVector(exec.get(), arguments + 1, 2, nullptr));
-  return static_cast<bool>(result);
+  Ref name(result ? api.PyUnicode_InternFromString("leave") : nullptr);
+  leave = name ? api.PyObject_GetItem(globals.get(), name.get()) : nullptr;
+  return leave != nullptr;
 }
 
 void RunExitFunctions(int status) {
@@ -121,9 +134,7 @@ void RunExitFunctions(int status) {
   platform::StartThread(Watch, reinterpret_cast<void*>(static_cast<intptr_t>(status)));
   {
     Gil gil;
-    Ref module(api.PyImport_ImportModule("atexit"));
-    Ref run(module ? api.PyObject_GetAttrString(module.get(), "_run_exitfuncs") : nullptr);
-    Ref result(run ? api.PyObject_CallObject(run.get(), nullptr) : nullptr);
+    Ref result(leave == nullptr ? nullptr : api.PyObject_CallObject(leave, nullptr));
     api.PyErr_Clear();  // atexit has printed the exception
   }
   is_over.store(true, std::memory_order_release);

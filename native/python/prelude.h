@@ -1,4 +1,5 @@
-// The parts that are simpler to write in Python: pickling of our types, and handling of signals that Python code takes.
+// The parts that are simpler to write in Python: pickling of our types, handling of signals that Python code takes, and
+// the end of the process.
 #ifndef DLPACK_NODE_PYTHON_PRELUDE_H_
 #define DLPACK_NODE_PYTHON_PRELUDE_H_
 
@@ -11,9 +12,9 @@ namespace python {
 // were made. False with an exception set. GIL held.
 bool RunPrelude(bool is_ours);
 
-// Runs the functions that Python code registered with atexit. Ends the process with the status if they take longer than
-// a few seconds. Only the first call has an effect. Runs on the JavaScript thread that ends the process, without the
-// GIL.
+// Lets executors finish, and runs the functions that Python code registered with atexit. Ends the process with the
+// status if they take longer than a few seconds. Only the first call has an effect. Runs on the JavaScript thread that
+// ends the process, without the GIL.
 void RunExitFunctions(int status);
 
 }  // namespace python

@@ -38,6 +38,10 @@ testWith(pythonMissing, 'exit functions run once when the process ends in order'
   equal(child('exit', 'idle'), '0: exit function\nexit event');
 });
 
+testWith(pythonMissing, 'executors that a program forgot finish their work before the exit functions', () => {
+  equal(child('exit', 'executors'), '0: 5\nfinished\nexit function\nexit event');
+});
+
 testWith(pythonMissing, 'an exit function that waits for ever does not keep the process', () => {
   ok(child('exit', 'stuck').startsWith("4: dlpack: Python's exit functions took longer"), child('exit', 'stuck'));
 });

@@ -55,6 +55,16 @@ if (what === 'trap') {
 } else {
   py.exec('import atexit, time, sys\natexit.register(lambda: print("exit function", flush=True))');
   if (way === 'stuck') py.exec('atexit.register(lambda: time.sleep(1000))');
+  if (way === 'executors') {
+    py.exec(`
+import concurrent.futures
+processes = concurrent.futures.ProcessPoolExecutor(1)
+print(processes.submit(abs, -5).result(), flush=True)
+threads = concurrent.futures.ThreadPoolExecutor(1)
+threads.submit(time.sleep, 0.05)
+threads.submit(print, 'finished', flush=True)
+`);
+  }
   if (way === 'stuck') process.exitCode = 4;
   else process.on('exit', () => console.log('exit event'));
   if (way === 'call') process.exit(3);
