@@ -7,7 +7,7 @@
 import type { DType, TypedArray } from '../dtype.js';
 import { BufferError, LayoutError } from '../errors.js';
 import { Tensor } from '../tensor.js';
-import { type AdaptOptions, checkDType, type LendOptions, lend, share } from './share.js';
+import { type AdaptOptions, arrayTypes, checkDType, type LendOptions, lend, share } from './share.js';
 
 interface ArrowType {
   readonly typeId: number;
@@ -53,8 +53,6 @@ const INT = 2;
 const FLOAT = 3;
 const BOOL = 6;
 const LIST = 16;
-const names = 'float32 float64 float16 int8 int16 int32 int64 uint8 uint16 uint32 uint64';
-
 export function isArrow(value: object): value is ArrowVector {
   const { type, data, nullCount } = value as ArrowVector;
   return typeof type?.typeId === 'number' && Array.isArray(data) && typeof nullCount === 'number';
@@ -92,7 +90,7 @@ export function fromArrow(vector: ArrowVector, options: ArrowOptions = {}): Tens
   if (type.typeId === BOOL) return bits(chunk.values as Uint8Array, chunk);
   const shape = isList ? [length, type.listSize as number] : [length];
   const dtype = dtypeOf(elements.type);
-  checkDType(dtype, names, 'Arrow vectors');
+  checkDType(dtype, arrayTypes, 'Arrow vectors');
   return share(elements.values.subarray(0, length * (shape[1] ?? 1)), shape, options, { dtype });
 }
 
@@ -105,12 +103,13 @@ export function arrowValidity(vector: ArrowVector): Tensor | null {
 
 /** A vector over the memory of a tensor with one axis, or of fixed-size lists for two: `toArrow(x, arrow)`. */
 export function toArrow<V>(source: object, arrow: ArrowModule<V>, options?: LendOptions): V {
-  const { array, tensor } = lend(source, names, 'Arrow', options);
+  const { array, tensor } = lend(source, arrayTypes, 'Arrow', options);
   const [length = 0, columns] = tensor.shape;
   if (tensor.ndim < 1 || tensor.ndim > 2) {
     throw new LayoutError('Expected one or two axes for Arrow', tensor.shape);
   }
-  const { [tensor.dtype.replace(/^./, (first) => first.toUpperCase())]: Numbers } = arrow as unknown as Classes;
+  const { dtype } = tensor;
+  const Numbers = (arrow as unknown as Classes)[dtype.charAt(0).toUpperCase() + dtype.slice(1)];
   const type = new (Numbers as Classes[string])();
   const make = (properties: object) => new arrow.Vector([arrow.makeData(properties as never)] as never);
   if (columns === undefined) return make({ type, data: array });

@@ -45,7 +45,7 @@ export function toAudioBuffer<T extends AudioBufferLike = AudioBufferLike>(
   sampleRate: number,
   Made: { new (options: never): T } = (globalThis as never as { AudioBuffer: never }).AudioBuffer,
 ): T {
-  const { array, tensor } = lend(source, 'float32', 'AudioBuffer');
+  const { array, tensor } = lend(source, ['float32'], 'AudioBuffer');
   const [numberOfChannels = 0, length = 0] = tensor.shape;
   if (tensor.ndim !== 2) throw new LayoutError('Expected channels by time for AudioBuffer', tensor.shape);
   const audio = new Made({ numberOfChannels, length, sampleRate } as never);

@@ -33,7 +33,7 @@ export function toImageData<T = ImageDataLike>(
     .ImageData,
   options?: LendOptions,
 ): T {
-  const { array, tensor } = lend(source, 'uint8', 'ImageData', options);
+  const { array, tensor } = lend(source, ['uint8'], 'ImageData', options);
   const [height = 0, width = 0, channels] = tensor.shape;
   if (tensor.ndim !== 3 || channels !== 4) {
     throw new LayoutError('Expected rows by columns by four channels for ImageData', tensor.shape);

@@ -28,7 +28,13 @@ export interface JaxModule<T> {
 }
 
 /** Without a Float16Array, jax-js makes no arrays of the two other dtypes. */
-const names = () => `float32 int32 uint32 bool${'Float16Array' in globalThis ? ' float16 float64' : ''}`;
+const names = () => [
+  'float32',
+  'int32',
+  'uint32',
+  'bool',
+  ...('Float16Array' in globalThis ? ['float16', 'float64'] : []),
+];
 const copied = 'jax-js copies the elements of arrays in host memory';
 
 export function isJaxJs(value: object): value is JaxArray {
@@ -64,7 +70,7 @@ export function fromJaxJs(value: JaxArray, options?: AdaptOptions): Tensor {
 /** Copies a tensor on the GPU into a new jax-js array, because jax-js takes no buffers of others. */
 function copyOnGpu<T>(tensor: Tensor, numpy: JaxModule<T>, gpuDevice: object | undefined): T {
   const { dtype, shape } = tensor;
-  checkDType(dtype, 'float32 int32 uint32', 'jax-js on WebGPU');
+  checkDType(dtype, ['float32', 'int32', 'uint32'], 'jax-js on WebGPU');
   if (gpuDevice === undefined) throw new ArgumentTypeError('gpuDevice', 'jax.getWebGPUDevice()', gpuDevice);
   checkGpuDevice(tensor, gpuDevice, 'jax-js');
   const made = (numpy as unknown as { zeros(shape: number[], options: object): JaxArray }).zeros([...shape], {

@@ -25,7 +25,7 @@ export interface LiteRTModule<T> {
   readonly Tensor: { new (data: never, shape: never, ...more: never[]): T };
 }
 
-const names = 'float32 int32 uint8';
+const names = ['float32', 'int32', 'uint8'];
 const copied = 'LiteRT.js copies between its own memory and arrays';
 
 export function isLiteRT(value: object): value is LiteRTTensor {

@@ -26,7 +26,7 @@ export interface MLContextLike<T extends MLTensorLike> {
   exportToGPU?(tensor: T): Promise<GPUBufferLike & { destroy(): void }>;
 }
 
-const names = 'float32 float16 int32 uint32 int64 uint64 int8 uint8 int4 uint4';
+const names = ['float32', 'float16', 'int32', 'uint32', 'int64', 'uint64', 'int8', 'uint8', 'int4', 'uint4'];
 
 export function isMLTensor(value: object): value is MLTensorLike {
   const { dataType, shape, destroy } = value as MLTensorLike;

@@ -5,7 +5,7 @@
  */
 
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, type LendOptions, lendStrided, memoryOf, share } from './share.js';
+import { type AdaptOptions, arrayTypes, type LendOptions, lend, memoryOf, share } from './share.js';
 
 /** The part of an `ndarray` that the adapter uses. */
 export interface NdArray {
@@ -14,8 +14,6 @@ export interface NdArray {
   readonly stride: readonly number[];
   readonly offset: number;
 }
-
-const names = 'float32 float64 float16 int8 int16 int32 int64 uint8 uint16 uint32 uint64';
 
 export function isNdarray(value: object): value is NdArray {
   const { data, shape, stride, offset } = value as NdArray;
@@ -34,6 +32,6 @@ export function toNdarray<T>(
   ndarray: (data: never, shape: number[], stride: number[], offset: number) => T,
   options?: LendOptions,
 ): T {
-  const { array, tensor, strides, offset } = lendStrided(source, names, 'ndarray', options);
-  return ndarray(array as never, [...tensor.shape], strides, offset);
+  const { array, tensor, offset } = lend(source, arrayTypes, 'ndarray', options, true);
+  return ndarray(array as never, [...tensor.shape], [...tensor.strides], offset);
 }

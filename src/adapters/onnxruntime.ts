@@ -24,7 +24,22 @@ export interface OnnxModule<T> {
   readonly Tensor: { new (type: never, data: never, dims: never): T };
 }
 
-const names = 'float32 float64 float16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool int4 uint4';
+const names = [
+  'float32',
+  'float64',
+  'float16',
+  'int8',
+  'int16',
+  'int32',
+  'int64',
+  'uint8',
+  'uint16',
+  'uint32',
+  'uint64',
+  'bool',
+  'int4',
+  'uint4',
+];
 
 export function isOnnxRuntime(value: object): value is OnnxTensor {
   const { location, type, dims } = value as OnnxTensor;

@@ -34,6 +34,21 @@ export interface LendOptions {
   gpuDevice?: object;
 }
 
+/** The dtypes of typed arrays, which many libraries have. */
+export const arrayTypes = [
+  'float32',
+  'float64',
+  'float16',
+  'int8',
+  'int16',
+  'int32',
+  'int64',
+  'uint8',
+  'uint16',
+  'uint32',
+  'uint64',
+];
+
 /** How the elements lie in the library's array. */
 export interface ArrayLayout {
   readonly dtype?: DType | undefined;
@@ -106,71 +121,63 @@ export function keepFor<T extends object>(user: T, tensor: Tensor): T {
   return user;
 }
 
+/** What a library gets: the array, a tensor over the array's elements, and the elements before the first. */
+interface Lent {
+  readonly array: TypedArray;
+  readonly tensor: Tensor;
+  readonly offset: number;
+}
+
 /**
- * The elements of a tensor in row-major order, for a library that has the dtypes `names`. The array keeps the memory,
- * even after the tensor was disposed. Memory is copied where it is strided or read-only.
+ * The memory of a tensor for a library that has the dtypes `names`. The array keeps the memory, even after the tensor
+ * was disposed. Memory is copied where it is read-only, or strided and the library has no strides.
  */
 export function lend(
   source: object,
-  names: string,
+  names: readonly string[],
   library: string,
   options?: LendOptions,
-): { array: TypedArray; tensor: Tensor } {
+  hasStrides = false,
+): Lent {
   let tensor = fromDLPack(source);
   try {
     checkDType(tensor.dtype, names, library);
-    if (options?.copy === true) {
-      tensor = copyOf(tensor);
-    } else if (!tensor.isContiguous || tensor.readonly) {
+    const { isContiguous, readonly } = tensor;
+    if (options?.copy === true || readonly || (!isContiguous && !hasStrides)) {
       if (options?.copy === false) {
         throw new BufferError(
-          `Expected shared memory but it is ${tensor.readonly ? 'read-only' : 'not row-major'}; allow a copy`,
+          `Expected shared memory but it is ${readonly ? 'read-only' : 'not row-major'}; allow a copy`,
         );
       }
       tensor = copyOf(tensor);
+    } else if (!isContiguous) {
+      return lendStorage(tensor);
     }
     const array = tensor.data as TypedArray;
-    if (lent.has(array)) tensor.dispose();
-    else keepFor(array, tensor);
-    return { array, tensor: lent.get(array) as Tensor };
+    const kept = lent.get(array);
+    if (kept === undefined) keepFor(array, tensor);
+    else tensor.dispose();
+    return { array, tensor: kept ?? tensor, offset: 0 };
   } catch (error) {
     tensor.dispose();
     throw error;
   }
 }
 
-/** Throws unless the library has the dtype. `names` are separated by spaces. */
-export function checkDType(dtype: string, names: string, library: string): void {
-  if (names.split(' ').includes(dtype)) return;
+/** An array from the start of the storage, for a library with strides and offsets in elements. */
+function lendStorage(tensor: Tensor): Lent {
+  const { storage, dtype, bitOffset } = descriptorOf(tensor);
+  descriptorOf(tensor).checkHost();
+  const size = dtype.array.BYTES_PER_ELEMENT;
+  const array = new dtype.array(storage.buffer(), storage.start, Math.floor(storage.nbytes / size));
+  return { array: keepFor(array, tensor), tensor, offset: bitOffset / 8 / size };
+}
+
+/** Throws unless the library has the dtype. */
+export function checkDType(dtype: string, names: readonly string[], library: string): void {
+  if (names.includes(dtype)) return;
   throw new UnsupportedDTypeError(
     dtype,
-    `Expected a dtype of ${library} (${names}) but received '${dtype}'; convert it with astype()`,
+    `Expected a dtype of ${library} (${names.join(' ')}) but received '${dtype}'; convert it with astype()`,
   );
-}
-
-/** As {@link lend}, for a library with strides: the array begins with the storage, and strides count elements. */
-export function lendStrided(
-  source: object,
-  names: string,
-  library: string,
-  options?: LendOptions,
-): { array: TypedArray; tensor: Tensor; strides: number[]; offset: number } {
-  const tensor = fromDLPack(source);
-  try {
-    const descriptor = descriptorOf(tensor);
-    const { storage, dtype, bitOffset, strides } = descriptor;
-    if (tensor.isContiguous || tensor.readonly || options?.copy === true) {
-      const lent = lend(tensor, names, library, options);
-      tensor.dispose();
-      return { ...lent, strides: [...lent.tensor.strides], offset: 0 };
-    }
-    checkDType(dtype.name, names, library);
-    descriptor.checkHost();
-    const size = dtype.array.BYTES_PER_ELEMENT;
-    const array = new dtype.array(storage.buffer(), storage.start, Math.floor(storage.nbytes / size));
-    return { array: keepFor(array, tensor), tensor, strides: [...strides], offset: bitOffset / 8 / size };
-  } catch (error) {
-    tensor.dispose();
-    throw error;
-  }
 }

@@ -33,7 +33,7 @@ export function fromSharp(image: SharpImage, options?: SharpOptions): Tensor {
 
 /** A sharp pipeline that reads its pixels from the memory of a `uint8` tensor: `toSharp(x, sharp)`. */
 export function toSharp<T>(source: object, sharp: (input: never, options: never) => T, options?: LendOptions): T {
-  const { array, tensor } = lend(source, 'uint8', 'sharp', options);
+  const { array, tensor } = lend(source, ['uint8'], 'sharp', options);
   const [height, width, channels = 1] = tensor.shape;
   if (tensor.ndim < 2 || tensor.ndim > 3) {
     throw new LayoutError('Expected rows by columns by channels for an image', tensor.shape);

@@ -6,7 +6,7 @@
 
 import type { DType } from '../dtype.js';
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, checkDType, type LendOptions, lendStrided, memoryOf, share } from './share.js';
+import { type AdaptOptions, checkDType, type LendOptions, lend, memoryOf, share } from './share.js';
 
 /** The part of a stdlib ndarray that the adapter uses. `dtype` is a string, or an object with that string. */
 export interface StdlibArray {
@@ -19,8 +19,9 @@ export interface StdlibArray {
   readonly flags?: { readonly READONLY?: boolean };
 }
 
-const plainNames = 'float32 float64 float16 int8 int16 int32 uint8 uint16 uint32';
-const names = `${plainNames} bool complex64 complex128`;
+const plainNames = ['float32', 'float64', 'float16', 'int8', 'int16', 'int32', 'uint8', 'uint16', 'uint32'];
+/** These are in classes of the library's own. */
+const otherNames = ['bool', 'complex64', 'complex128'];
 
 export function isStdlib(value: object): value is StdlibArray {
   const { data, strides, offset, order } = value as StdlibArray;
@@ -30,8 +31,9 @@ export function isStdlib(value: object): value is StdlibArray {
 /** A tensor over the memory of a stdlib ndarray, with its strides. */
 export function fromStdlib(value: StdlibArray, options?: AdaptOptions): Tensor {
   const { data, shape, strides, offset, flags } = value;
-  const name = String(value.dtype).replace(/^uint8c$/, 'uint8');
-  checkDType(name, names, 'DLPack');
+  const given = String(value.dtype);
+  const name = given === 'uint8c' ? 'uint8' : given;
+  if (!otherNames.includes(name)) checkDType(name, plainNames, 'DLPack');
   // An array without axes has one stride.
   return share(memoryOf(data), shape, options, {
     dtype: name as DType,
@@ -47,9 +49,8 @@ export function toStdlib<T>(
   ndarray: { new (dtype: never, data: never, shape: number[], strides: number[], offset: number, order: never): T },
   options?: LendOptions,
 ): T {
-  // The library keeps booleans and complex numbers in classes of its own.
-  const { array, tensor, strides, offset } = lendStrided(source, plainNames, 'stdlib', options);
+  const { array, tensor, offset } = lend(source, plainNames, 'stdlib', options, true);
   const { dtype, shape } = tensor;
-  const steps = shape.length === 0 ? [0] : strides;
+  const steps = shape.length === 0 ? [0] : [...tensor.strides];
   return new ndarray(dtype as never, array as never, [...shape], steps, offset, 'row-major' as never);
 }

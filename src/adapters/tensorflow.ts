@@ -40,7 +40,7 @@ export interface TensorFlowModule<T> {
   tensor(values: never, shape: never, dtype: never): T;
 }
 
-const names = 'float32 int32 bool complex64';
+const names = ['float32', 'int32', 'bool', 'complex64'];
 
 export function isTensorFlow(value: object): value is TensorFlowTensor {
   const { dataId, shape, dataSync } = value as TensorFlowTensor;
@@ -70,7 +70,7 @@ export function fromTensorFlow(value: TensorFlowTensor, options?: AdaptOptions):
 
 /** Shares the GPUBuffer of a `tf.Tensor`. A second tensor over the same data keeps the buffer from being reused. */
 function shareGpu(value: TensorFlowTensor, backend: GpuBackend): Tensor {
-  checkDType(value.dtype, 'float32 int32', 'DLPack on WebGPU');
+  checkDType(value.dtype, ['float32', 'int32'], 'DLPack on WebGPU');
   if (typeof backend.tensorMap?.get !== 'function' || typeof backend.submitQueue !== 'function') {
     throw new ArgumentTypeError('backend', 'tf.backend() of TensorFlow.js on WebGPU', backend);
   }
@@ -103,7 +103,7 @@ interface HeldTensor {
  */
 function lendGpu<T>(tensor: Tensor, tf: TensorFlowModule<T>, options?: LendOptions): T {
   const { dtype, shape, nbytes } = tensor;
-  checkDType(dtype, 'float32 int32', 'TensorFlow.js on WebGPU');
+  checkDType(dtype, ['float32', 'int32'], 'TensorFlow.js on WebGPU');
   const { device, bufferManager, tensorMap } = (tf.backend?.() ?? {}) as GpuBackend;
   if (device === undefined) {
     throw new BufferError(
@@ -136,6 +136,7 @@ function lendGpu<T>(tensor: Tensor, tf: TensorFlowModule<T>, options?: LendOptio
 export function toTensorFlow<T>(source: object, tf: TensorFlowModule<T>, options?: LendOptions): T {
   const lent = onGpu(source, (tensor) => lendGpu(tensor, tf, options));
   if (lent !== null) return lent;
-  const { array, tensor } = lend(source, 'float32 int32 bool', 'TensorFlow.js', options);
-  return tf.tensor(array as never, tensor.shape as never, tensor.dtype as never);
+  const { array, tensor } = lend(source, ['float32', 'int32', 'bool'], 'TensorFlow.js', options);
+  // A new array, because TensorFlow.js takes twice the time for a frozen one.
+  return tf.tensor(array as never, [...tensor.shape] as never, tensor.dtype as never);
 }

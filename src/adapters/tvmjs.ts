@@ -8,7 +8,7 @@
 import type { DType, TypedArray } from '../dtype.js';
 import { BufferError } from '../errors.js';
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, checkDType, lend, share } from './share.js';
+import { type AdaptOptions, arrayTypes, checkDType, lend, share } from './share.js';
 
 /** The part of a tvmjs `Tensor` that the adapter uses. */
 export interface TvmjsTensor {
@@ -25,8 +25,6 @@ export interface TvmjsInstance<T extends TvmjsTensor, D> {
   cpu(id?: number): D;
 }
 
-const names = 'float32 float64 float16 int8 int16 int32 int64 uint8 uint16 uint32 uint64';
-
 export function isTvmjs(value: object): value is TvmjsTensor {
   const { toRawBytes, copyFromRawBytes } = value as TvmjsTensor;
   return typeof toRawBytes === 'function' && typeof copyFromRawBytes === 'function';
@@ -34,14 +32,14 @@ export function isTvmjs(value: object): value is TvmjsTensor {
 
 /** A copy of the elements of a tvmjs tensor in WebAssembly memory. */
 export function fromTvmjs(value: TvmjsTensor, options?: AdaptOptions): Tensor {
-  checkDType(value.dtype, names, 'DLPack');
+  checkDType(value.dtype, arrayTypes, 'DLPack');
   if (options?.copy === false) throw new BufferError('Expected shared memory but tvmjs copies');
   return share(value.toRawBytes(), value.shape, undefined, { dtype: value.dtype as DType });
 }
 
 /** A tvmjs tensor with the elements of a tensor, always a copy: `toTvmjs(x, tvm)`. The caller disposes it. */
 export function toTvmjs<T extends TvmjsTensor, D>(source: object, tvm: TvmjsInstance<T, D>, device = tvm.cpu()): T {
-  const { array, tensor } = lend(source, names, 'tvmjs');
+  const { array, tensor } = lend(source, arrayTypes, 'tvmjs');
   const { buffer, byteOffset, byteLength } = array as TypedArray;
   const made = tvm.empty([...tensor.shape] as never, tensor.dtype as never, device);
   made.copyFromRawBytes(new Uint8Array(buffer, byteOffset, byteLength));

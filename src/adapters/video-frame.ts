@@ -45,7 +45,7 @@ export function toVideoFrame<T = VideoFrameLike>(
   init: { timestamp: number; duration?: number },
   Made: { new (data: never, init: never): T } = (globalThis as never as { VideoFrame: never }).VideoFrame,
 ): T {
-  const { array, tensor } = lend(source, 'uint8', 'VideoFrame');
+  const { array, tensor } = lend(source, ['uint8'], 'VideoFrame');
   const [codedHeight, codedWidth, channels] = tensor.shape;
   if (channels !== 4) throw new LayoutError('Expected rows by columns by four channels for VideoFrame', tensor.shape);
   return new Made(array as never, { format: 'RGBA', codedWidth, codedHeight, ...init } as never);

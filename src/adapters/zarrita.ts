@@ -7,7 +7,7 @@
 import { dtypeOfArray } from '../dtype.js';
 import { UnsupportedDTypeError } from '../errors.js';
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, type LendOptions, lend, memoryOf, share } from './share.js';
+import { type AdaptOptions, arrayTypes, type LendOptions, lend, memoryOf, share } from './share.js';
 
 /** What `zarr.get` returns. Strides count elements. */
 export interface ZarritaChunk<A = object> {
@@ -15,8 +15,6 @@ export interface ZarritaChunk<A = object> {
   readonly shape: number[];
   readonly stride: number[];
 }
-
-const names = 'float32 float64 float16 int8 int16 int32 int64 uint8 uint16 uint32 uint64';
 
 export function isZarrita(value: object): value is ZarritaChunk {
   const { data, shape, stride } = value as ZarritaChunk;
@@ -35,6 +33,6 @@ export function fromZarrita(value: ZarritaChunk, options?: AdaptOptions): Tensor
 
 /** A chunk over the memory of a tensor, for `zarr.set`: `toZarrita(x)`. */
 export function toZarrita(source: object, options?: LendOptions): ZarritaChunk<ArrayBufferView> {
-  const { array, tensor } = lend(source, names, 'zarrita', options);
+  const { array, tensor } = lend(source, arrayTypes, 'zarrita', options);
   return { data: array, shape: [...tensor.shape], stride: [...tensor.strides] };
 }

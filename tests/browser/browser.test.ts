@@ -8,7 +8,7 @@ import { checkReport, runPages, tools } from './run.js';
 import { importMap, type Report, root } from './server.js';
 
 /** What a page can import of the package. The others begin with native code. */
-const subpaths = ['.', './abi', './files', './mdspan', './wasm', './webgpu'];
+const subpaths = ['.', './abi', './adapters', './files', './mdspan', './wasm', './webgpu'];
 
 /** Unit tests of what only Node has: child processes, a compiler, native memory. */
 const needNode = [

@@ -1,0 +1,105 @@
+/** Adapters of what only a page has: images, video frames and audio. */
+
+import { Tensor } from 'dlpack';
+import {
+  adapt,
+  fromAudioBuffer,
+  fromImageData,
+  fromVideoFrame,
+  toAudioBuffer,
+  toImageData,
+  toVideoFrame,
+} from 'dlpack/adapters';
+import { equal, ok, throws } from '../../assert.js';
+import { test } from '../../harness.js';
+
+interface Image {
+  readonly data: Uint8ClampedArray;
+  readonly width: number;
+  readonly height: number;
+}
+interface Frame {
+  readonly visibleRect: { readonly width: number; readonly height: number } | null;
+  copyTo(target: Uint8Array): Promise<unknown>;
+  allocationSize(): number;
+  close(): void;
+}
+interface Audio {
+  readonly numberOfChannels: number;
+  readonly length: number;
+  getChannelData(channel: number): Float32Array;
+}
+const page = globalThis as unknown as {
+  ImageData: new (width: number, height: number) => Image;
+  OffscreenCanvas: new (
+    width: number,
+    height: number,
+  ) => {
+    getContext(kind: '2d'): {
+      putImageData(image: Image, x: number, y: number): void;
+      getImageData(...box: number[]): Image;
+    };
+  };
+};
+
+test('ImageData: shared in both directions, and drawn', () => {
+  const image = new page.ImageData(2, 1);
+  const x = adapt(image);
+  equal([x.shape, x.dtype], [[1, 2, 4], 'uint8']);
+  image.data[5] = 9;
+  equal(x.get(0, 1, 1), 9);
+  const made = toImageData<Image>(Tensor.from([255, 0, 0, 255], { dtype: 'uint8', shape: [1, 1, 4] }));
+  equal([made.width, made.height], [1, 1]);
+  const context = new page.OffscreenCanvas(1, 1).getContext('2d');
+  context.putImageData(made, 0, 0);
+  equal(fromImageData(context.getImageData(0, 0, 1, 1)).toArray(), [[[255, 0, 0, 255]]]);
+  made.data[1] = 7;
+  const y = fromImageData(made);
+  made.data[1] = 8;
+  equal(y.get(0, 0, 1), 8);
+});
+
+// Other browsers do not convert the format of a frame.
+if (/Chrom/.test(navigator.userAgent)) {
+  test('VideoFrame: pixels arrive as they were, in both directions', async () => {
+    const pixels = Tensor.from(
+      Array.from({ length: 16 }, (_, i) => (i % 4 === 3 ? 255 : i * 10)),
+      {
+        dtype: 'uint8',
+        shape: [2, 2, 4],
+      },
+    );
+    const frame = toVideoFrame<Frame>(pixels, { timestamp: 0 });
+    equal((await fromVideoFrame(frame)).toArray(), pixels.toArray());
+    throws('TypeError', 'await fromVideoFrame', () => adapt(frame));
+    frame.close();
+  });
+}
+
+test('AudioBuffer: one channel shared, several copied', () => {
+  const audio = toAudioBuffer<Audio>(Tensor.from([[0.5, 1], [0.25, 0]], { dtype: 'float32' }), 48_000); // biome-ignore format: a table
+  equal(fromAudioBuffer(audio).toArray(), [[0.5, 1], [0.25, 0]]); // biome-ignore format: a table
+  const left = fromAudioBuffer(audio, { channel: 0 });
+  left.set(0, 0.75);
+  equal(audio.getChannelData(0)[0], 0.75);
+  ok(adapt(audio).shape[0] === 2);
+});
+
+interface Frameable {
+  src: string;
+  readonly contentDocument: { querySelector(name: string): { textContent: string } | null } | null;
+  remove(): void;
+}
+const { document } = globalThis as unknown as {
+  document: { createElement(name: 'iframe'): Frameable; readonly documentElement: { append(node: Frameable): void } };
+};
+
+test('examples/canvas.html: a page without a bundler, with an import map', async () => {
+  const frame = document.createElement('iframe');
+  frame.src = '/examples/canvas.html';
+  document.documentElement.append(frame);
+  const text = () => frame.contentDocument?.querySelector('pre')?.textContent ?? '';
+  for (let i = 0; i < 400 && text() === ''; i++) await new Promise((resolve) => setTimeout(resolve, 50));
+  ok(text().includes('red at (10, 10): 255'), `the page shows ${text()}`);
+  frame.remove();
+});
