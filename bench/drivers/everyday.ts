@@ -86,29 +86,38 @@ const rows: Record<string, () => void> = {
   },
 };
 
-/** Runs each row for about this time, after a warm-up of at least the same time. */
+/** Each row runs for about this time, after a warm-up of the same time. */
 const ROW_MS = 60;
 const SAMPLES = 7;
 const [, , only = ''] = process.argv;
 
-const times: Record<string, number[]> = {};
-for (const [name, run] of Object.entries(rows)) {
-  if (!name.includes(only)) continue;
-  const batch = (n: number): void => {
-    for (let i = 0; i < n; i++) run();
-  };
-  // Otherwise garbage of an earlier row would count for this one.
-  (globalThis as { gc?: () => void }).gc?.();
+const chosen = Object.entries(rows)
+  .filter(([name]) => name.includes(only))
+  .map(([name, run]) => ({
+    name,
+    batch: (n: number): void => {
+      for (let i = 0; i < n; i++) run();
+    },
+  }));
+
+// All rows warm up before the first is measured, so that the engine has seen every kind of tensor by then.
+const each = chosen.map(({ batch }) => {
   const start = performance.now();
-  let count = 0;
   const spent = (): number => performance.now() - start;
+  let count = 0;
   // Engines compile after thousands of runs, for which a busy machine takes longer.
   for (let n = 1; spent() < ROW_MS || (count < 20_000 && spent() < 4 * ROW_MS && spent() / count < 0.01); n *= 2) {
     batch(n);
     count += n;
   }
-  const each = spent() / count;
-  times[name] = sample(batch, Math.max(1, Math.round(ROW_MS / SAMPLES / each)), SAMPLES);
+  return spent() / count;
+});
+const times: Record<string, number[]> = {};
+for (const [i, { name, batch }] of chosen.entries()) {
+  // Otherwise garbage of an earlier row would count for this one.
+  (globalThis as { gc?: () => void }).gc?.();
+  batch(1);
+  times[name] = sample(batch, Math.max(1, Math.round(ROW_MS / SAMPLES / (each[i] as number))), SAMPLES);
 }
 console.log(JSON.stringify({ times }));
 void sink;
