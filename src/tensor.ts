@@ -22,7 +22,7 @@ import { HeapStorage } from './storage/storage.js';
 import { convertElements, convertElementsAsync } from './values/convert.js';
 import { convertedCopy } from './values/copy.js';
 import { measureNested, type NestedDType, type NestedSource } from './values/nested.js';
-import { writeNested } from './values/write-nested.js';
+import { writeFew, writeNested } from './values/write-nested.js';
 import { derive, descriptorOf, needsCopy, setMakeOwner, TensorView, takeDescriptor } from './view.js';
 import { reshapeLayout } from './view-layout.js';
 
@@ -132,6 +132,8 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     const natural = dtypeOfArray(source);
     if (natural !== undefined) {
       const array = source as TypedArray;
+      const few = options.dtype === undefined ? writeFew(array, natural) : null;
+      if (few !== null) return written(few, options.shape, null);
       const from = describeArray(array, natural, { shape: [array.length] });
       const dtype = options.dtype === undefined ? natural : parseDType(options.dtype);
       return written(convertedCopy(from, dtype), options.shape, null);

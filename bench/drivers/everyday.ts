@@ -114,10 +114,12 @@ const each = chosen.map(({ batch }) => {
 });
 const times: Record<string, number[]> = {};
 for (const [i, { name, batch }] of chosen.entries()) {
-  // Otherwise garbage of an earlier row would count for this one.
+  // Otherwise garbage of an earlier row would count for this one. The collector drops compiled code that did not run for
+  // a while, so the row warms up once more.
   (globalThis as { gc?: () => void }).gc?.();
-  batch(1);
-  times[name] = sample(batch, Math.max(1, Math.round(ROW_MS / SAMPLES / (each[i] as number))), SAMPLES);
+  const n = Math.max(1, Math.round(ROW_MS / SAMPLES / (each[i] as number)));
+  sample(batch, n, 3);
+  times[name] = sample(batch, n, SAMPLES);
 }
 console.log(JSON.stringify({ times }));
 void sink;

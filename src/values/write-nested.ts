@@ -6,8 +6,8 @@
  */
 
 import { cpu } from '../device.js';
-import { type DTypeInfo, sizeBytes } from '../dtype.js';
-import { sizeOf } from '../layout.js';
+import { type DTypeInfo, sizeBytes, type TypedArray } from '../dtype.js';
+import { checkShape, sizeOf } from '../layout.js';
 import { allocateLike, rowMajor } from '../storage/allocate.js';
 import { getBackend, type Stage } from '../storage/backend.js';
 import type { Descriptor } from '../storage/descriptor.js';
@@ -35,6 +35,32 @@ export function writeNested(source: NestedSource, shape: readonly number[], dtyp
   } catch (error) {
     target.storage.release();
     throw error;
+  }
+}
+
+/** The most elements of a typed array that are written one by one. */
+const FEW = 32;
+
+/**
+ * The elements of a short typed array in new memory; null for others. Native code would need a view of the array, which
+ * costs more than the elements. Writing a number loses the payload of a NaN, so an array with NaN needs another way.
+ */
+export function writeFew(array: TypedArray, dtype: DTypeInfo): Descriptor | null {
+  const { length } = array;
+  const stage = getBackend()?.stage;
+  if (!(length > 0 && length <= FEW) || stage === undefined) return null;
+  const codec = elementCodec(dtype);
+  const nbytes = sizeBytes(dtype, length);
+  const start = stage.open(nbytes);
+  try {
+    for (let i = 0; i < length; i++) {
+      const value = array[i];
+      if (Number.isNaN(value)) return null;
+      codec.write(stage.view, start * 8 + i * dtype.bits, value);
+    }
+    return rowMajor(stage.flush(start, nbytes, null, 0, nbytes), dtype, cpu, checkShape([length]), 0);
+  } finally {
+    stage.close(start);
   }
 }
 

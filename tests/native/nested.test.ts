@@ -33,6 +33,26 @@ test('numbers of float types are rounded and NaN has one pattern, as by set', ()
   }
 });
 
+test('typed arrays keep their bits, short and long', () => {
+  const bits = new Uint32Array(100).map((_, i) => (i % 2 === 0 ? 0x7fa00000 + i : i));
+  for (const length of [1, 6, 32, 33, 100]) {
+    const floats = new Float32Array(bits.buffer, 0, length); // every other number is a NaN with a payload
+    using tensor = Tensor.from(floats);
+    equal(Array.from(new Uint32Array(tensor.data.buffer, 0, length)), Array.from(bits.subarray(0, length)));
+    for (const array of [
+      Int8Array.from(bits.subarray(0, length)),
+      Uint8ClampedArray.from(bits.subarray(0, length)),
+      Float64Array.from(bits.subarray(0, length)),
+      BigInt64Array.from(bits.subarray(0, length), (value) => -BigInt(value)),
+    ]) {
+      using copy = Tensor.from(array);
+      const last = array[length - 1];
+      new Uint8Array(array.buffer).fill(0);
+      equal([copy.shape, copy.get(length - 1)], [[length], last], 'a copy');
+    }
+  }
+});
+
 test('elements that are wider than a piece', () => {
   const lane = Array.from({ length: 20_000 }, (_, i) => i);
   using tensor = Tensor.from([lane, lane], { dtype: 'float32x20000' });
