@@ -8,7 +8,16 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Tensor } from 'dlpack';
-import { type FFIFunction, getGlobalFunc, loadModule, toFunction } from 'dlpack/tvm-ffi';
+import {
+  ArrayView,
+  Dict,
+  type FFIFunction,
+  getGlobalFunc,
+  List,
+  loadModule,
+  objectClass,
+  toFunction,
+} from 'dlpack/tvm-ffi';
 import { describeMachine } from './machine.js';
 import { sample, summarise } from './measure.js';
 import { sources, upstreamRows } from './tvm-ffi-upstream.js';
@@ -70,9 +79,49 @@ const operations: Record<string, (n: number) => void> = {
   },
 };
 
+const Pair = objectClass<{ a: number; sum(): number }>('testing.TestIntPair');
+const pair = new Pair(1, 2);
+const list = new List([1, 2, 3]);
+const view = new ArrayView([1, 2, 3]);
+const dict = new Dict([['key', 1]]);
+
+const objectOperations: Record<string, (n: number) => void> = {
+  'pair.a: a field': (n) => {
+    for (let i = 0; i < n; i++) pair.a;
+  },
+  'pair.sum(): a method': (n) => {
+    for (let i = 0; i < n; i++) pair.sum();
+  },
+  'Pair(1, 2): a new object': (n) => {
+    for (let i = 0; i < n; i++) new Pair(1, 2);
+  },
+  'echo(pair): an object there and back': (n) => {
+    for (let i = 0; i < n; i++) echo(pair);
+  },
+  'echo(list): a list there and back': (n) => {
+    for (let i = 0; i < n; i++) echo(list);
+  },
+  'echo(function): a function there and back': (n) => {
+    for (let i = 0; i < n; i++) echo(identity);
+  },
+  'an element of a list': (n) => {
+    for (let i = 0; i < n; i++) list.at(1);
+  },
+  'an element of a list, set': (n) => {
+    for (let i = 0; i < n; i++) list.set(1, i);
+  },
+  'an element of an array': (n) => {
+    for (let i = 0; i < n; i++) view.at(1);
+  },
+  'a value of a dict': (n) => {
+    for (let i = 0; i < n; i++) dict.get('key');
+  },
+};
+
 interface PythonRun {
   readonly versions: Record<string, string>;
   readonly times: Record<string, number[]>;
+  readonly objects: Record<string, number[]>;
   readonly upstream: Record<string, number[]>;
 }
 
@@ -124,6 +173,7 @@ const show = (value: number | undefined) => (value === undefined ? '' : value.to
 
 const upstream = upstreamRows(nop, invokeTimes);
 const calls = new Table(Object.entries(operations));
+const objects = new Table(Object.entries(objectOperations));
 const rows = new Table(
   Object.entries(upstream).flatMap(([name, { here }]) => (here ? [[name, here.batch] as const] : [])),
 );
@@ -132,6 +182,7 @@ for (let round = 0; round < ROUNDS; round++) {
   const python = pythonSamples();
   versions = python.versions;
   calls.round(python.times);
+  objects.round(python.objects);
   rows.round(python.upstream);
 }
 
@@ -151,6 +202,14 @@ other work meanwhile, medians suffer, by different amounts on either side: the r
 ${calls.names.map((name) => `| ${name} | ${calls.cells(name)} |`).join('\n')}
 
 \`nop(3 tensors)\` is ${calls.against('nop(3 tensors)', 'nop(3 torch tensors)')} × what Python takes for it with torch tensors.
+
+## Objects and containers
+
+Objects of the testing library, and lists, arrays and dicts of three elements at most. New objects are left to the collector.
+
+| operation | Node median | least | Python median | least | × Python | least |
+|---|---|---|---|---|---|---|
+${objects.names.map((name) => `| ${name} | ${objects.cells(name)} |`).join('\n')}
 
 ## Upstream's benchmark, row by row
 

@@ -101,6 +101,82 @@ operations = {
     "make_tensor(6): a native tensor": make_tensor,
     "callback(int) from native code": callback,
 }
+
+
+@tvm_ffi.dataclasses.c_class("testing.TestIntPair")
+class Pair(tvm_ffi.Object):
+    a: int
+    b: int
+
+
+pair = Pair(1, 2)
+items = tvm_ffi.List([1, 2, 3])
+view = tvm_ffi.Array([1, 2, 3])
+table = tvm_ffi.Dict({"key": 1})
+
+
+def field(n):
+    for _ in range(n):
+        pair.a
+
+
+def method(n):
+    for _ in range(n):
+        pair.sum()
+
+
+def construct(n):
+    for _ in range(n):
+        Pair(1, 2)
+
+
+def echo_object(n):
+    for _ in range(n):
+        echo(pair)
+
+
+def echo_list(n):
+    for _ in range(n):
+        echo(items)
+
+
+def echo_function(n):
+    for _ in range(n):
+        echo(identity)
+
+
+def list_get(n):
+    for _ in range(n):
+        items[1]
+
+
+def list_set(n):
+    for i in range(n):
+        items[1] = i
+
+
+def array_get(n):
+    for _ in range(n):
+        view[1]
+
+
+def dict_get(n):
+    for _ in range(n):
+        table["key"]
+
+
+objects = {
+    "pair.a: a field": field,
+    "pair.sum(): a method": method,
+    "Pair(1, 2): a new object": construct,
+    "echo(pair): an object there and back": echo_object,
+    "echo(list): a list there and back": echo_list,
+    "echo(function): a function there and back": echo_function,
+    "an element of a list": list_get,
+    "an element of a list, set": list_set,
+    "an element of an array": array_get,
+    "a value of a dict": dict_get,
+}
 try:
     import torch
 
@@ -119,13 +195,14 @@ except ImportError:
     torch = None
     upstream = {}
 
-for batch in [*operations.values(), *upstream.values()]:
+for batch in [*operations.values(), *objects.values(), *upstream.values()]:
     batch(5_000)
 versions = {"Python": platform.python_version(), "tvm_ffi": tvm_ffi.__version__, "NumPy": np.__version__}
 if torch is not None:
     versions["torch"] = torch.__version__
 measured = {
     "times": {name: samples(batch) for name, batch in operations.items()},
+    "objects": {name: samples(batch) for name, batch in objects.items()},
     "upstream": {name: samples(batch) for name, batch in upstream.items()},
     "versions": versions,
 }

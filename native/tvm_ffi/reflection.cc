@@ -1,4 +1,6 @@
 // Types that native code registered: their fields, methods and constructors. JavaScript reads a type once and keeps it.
+#include <string.h>
+
 #include "context.h"
 #include "text.h"
 
@@ -45,7 +47,14 @@ napi_value FindType(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// [key, parent, [field, flags, metadata, ...], [method, flags, metadata, ...]]; the parent is -1 for the root.
+// An address as the double with the same bits.
+static napi_value AddressOf(napi_env env, const void* address) {
+  double bits;
+  memcpy(&bits, &address, sizeof(bits));
+  return NumberOf(env, bits);
+}
+
+// [key, parent, [field, flags, getter, offset, ...], [method, flags, ...]]; the parent is -1 for the root.
 napi_value ReadType(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   TypeRequest* request = RequestOf<TypeRequest>(self);
@@ -60,15 +69,17 @@ napi_value ReadType(napi_env env, napi_callback_info info) {
   }
   for (int32_t i = 0; i < type->num_fields; ++i) {
     const TVMFFIFieldInfo& field = type->fields[i];
-    napi_set_element(env, fields, static_cast<uint32_t>(3 * i), StringOf(env, field.name));
-    napi_set_element(env, fields, static_cast<uint32_t>(3 * i + 1), NumberOf(env, static_cast<double>(field.flags)));
-    napi_set_element(env, fields, static_cast<uint32_t>(3 * i + 2), StringOf(env, field.metadata));
+    const uint32_t at = static_cast<uint32_t>(4 * i);
+    napi_set_element(env, fields, at, StringOf(env, field.name));
+    napi_set_element(env, fields, at + 1, NumberOf(env, static_cast<double>(field.flags)));
+    napi_set_element(env, fields, at + 2, AddressOf(env, reinterpret_cast<const void*>(field.getter)));
+    napi_set_element(env, fields, at + 3, NumberOf(env, static_cast<double>(field.offset)));
   }
   for (int32_t i = 0; i < type->num_methods; ++i) {
     const TVMFFIMethodInfo& method = type->methods[i];
-    napi_set_element(env, methods, static_cast<uint32_t>(3 * i), StringOf(env, method.name));
-    napi_set_element(env, methods, static_cast<uint32_t>(3 * i + 1), NumberOf(env, static_cast<double>(method.flags)));
-    napi_set_element(env, methods, static_cast<uint32_t>(3 * i + 2), StringOf(env, method.metadata));
+    const uint32_t at = static_cast<uint32_t>(2 * i);
+    napi_set_element(env, methods, at, StringOf(env, method.name));
+    napi_set_element(env, methods, at + 1, NumberOf(env, static_cast<double>(method.flags)));
   }
   napi_set_element(env, result, 0, StringOf(env, type->type_key));
   napi_set_element(env, result, 1, NumberOf(env, parent));
@@ -115,18 +126,15 @@ static const TVMFFIFieldInfo* FieldOf(const FieldRequest& request) {
                                                                                      : type->fields + request.index;
 }
 
-static void* PlaceOf(const FieldRequest& request, const TVMFFIFieldInfo& field) {
-  return reinterpret_cast<char*>(request.object) + field.offset;
-}
-
 // The value of a field, as the result of a call.
 napi_value GetField(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   FieldRequest* request = RequestOf<FieldRequest>(self);
   TVMFFIAny* result = ValuesOf(request);
   *result = TVMFFIAny{};
-  const TVMFFIFieldInfo* field = FieldOf(*request);
-  request->status = field == nullptr ? -1 : field->getter(PlaceOf(*request, *field), result);
+  typedef int (*Getter)(void*, TVMFFIAny*);
+  void* place = reinterpret_cast<char*>(request->object) + request->offset;
+  request->status = reinterpret_cast<Getter>(request->getter)(place, result);
   if (request->status != 0 || result->type_index < kTVMFFIStaticObjectBegin) return nullptr;
   return TakeObject(self, env, result, true, &request->reference, &request->status);
 }
@@ -138,7 +146,7 @@ napi_value SetField(napi_env env, napi_callback_info info) {
   const TVMFFIFieldInfo* field = FieldOf(*request);
   request->status = -1;
   if (field == nullptr || field->setter == nullptr) return nullptr;
-  void* place = PlaceOf(*request, *field);
+  void* place = reinterpret_cast<char*>(request->object) + field->offset;
   if ((field->flags & kTVMFFIFieldFlagBitSetterIsFunctionObj) == 0) {
     typedef int (*Setter)(void*, const TVMFFIAny*);
     request->status = reinterpret_cast<Setter>(field->setter)(place, value);

@@ -309,12 +309,16 @@ static_assert(offsetof(MethodRequest, index) == 12);
 static_assert(offsetof(MethodRequest, reference) == 16);
 static_assert(sizeof(MethodRequest) == 24);
 
-// A field of an object. Its value follows.
+// A field of an object. Its value follows. It is read by its getter, and set by its type and index.
 struct alignas(8) FieldRequest {
   // the address of an object
   uint64_t object;
+  // the function that reads it
+  uint64_t getter;
   // 0, or -1 when an error is raised on this thread
   int32_t status;
+  // its place in the object, in bytes
+  uint32_t offset;
   // the type that declares it
   int32_t type;
   // its place among the fields of that type
@@ -323,11 +327,13 @@ struct alignas(8) FieldRequest {
   uint32_t reference;
 };
 static_assert(offsetof(FieldRequest, object) == 0);
-static_assert(offsetof(FieldRequest, status) == 8);
-static_assert(offsetof(FieldRequest, type) == 12);
-static_assert(offsetof(FieldRequest, index) == 16);
-static_assert(offsetof(FieldRequest, reference) == 20);
-static_assert(sizeof(FieldRequest) == 24);
+static_assert(offsetof(FieldRequest, getter) == 8);
+static_assert(offsetof(FieldRequest, status) == 16);
+static_assert(offsetof(FieldRequest, offset) == 20);
+static_assert(offsetof(FieldRequest, type) == 24);
+static_assert(offsetof(FieldRequest, index) == 28);
+static_assert(offsetof(FieldRequest, reference) == 32);
+static_assert(sizeof(FieldRequest) == 40);
 
 // The stream of a device.
 struct alignas(8) StreamRequest {

@@ -152,10 +152,12 @@ const messages = [
   },
   {
     name: 'FieldRequest',
-    comment: 'A field of an object. Its value follows.',
+    comment: 'A field of an object. Its value follows. It is read by its getter, and set by its type and index.',
     fields: [
       object,
+      ['getter', 'u64', 'the function that reads it'],
       raised,
+      ['offset', 'u32', 'its place in the object, in bytes'],
       ['type', 'i32', 'the type that declares it'],
       ['index', 'u32', 'its place among the fields of that type'],
       reference,

@@ -343,12 +343,15 @@ Object.assign(operations, { invoke, invokeForView, takeValue });
 /** The classes of objects that native code returns. */
 export const objectClasses: ObjectClasses = new ObjectClasses({ invoke, getField, setField });
 
-function getField(pointer: number, type: number, index: number): unknown {
-  const slot = enterField(pointer, type, index);
+function getField(pointer: number, getter: number, offset: number): unknown {
+  const slot = enter(FieldRequest.WORDS + ANY_WORDS);
   const half = slot * 2;
+  f64[slot + FieldRequest.OBJECT] = pointer;
+  f64[slot + FieldRequest.GETTER] = getter;
+  u32[half + FieldRequest.OFFSET] = offset;
+  u32[WireHeader.SLOT] = slot;
+  const taken = ffi.getField();
   try {
-    u32[WireHeader.SLOT] = slot;
-    const taken = ffi.getField();
     if (i32[half + FieldRequest.STATUS] !== 0) throw takeRaised();
     return readValue(slot + FieldRequest.WORDS, taken, half + FieldRequest.REFERENCE);
   } finally {
@@ -360,7 +363,10 @@ function setField(pointer: number, type: number, index: number, value: unknown):
   const { isUsed, device, temporaries, lent } = callState;
   const mark = temporaries.length;
   const lentMark = lent.length;
-  const slot = enterField(pointer, type, index);
+  const slot = enter(FieldRequest.WORDS + ANY_WORDS);
+  f64[slot + FieldRequest.OBJECT] = pointer;
+  i32[slot * 2 + FieldRequest.TYPE] = type;
+  u32[slot * 2 + FieldRequest.INDEX] = index;
   const at = slot + FieldRequest.WORDS;
   callState.isUsed = true;
   callState.device = null;
@@ -379,12 +385,4 @@ function setField(pointer: number, type: number, index: number, value: unknown):
     callState.device = device;
     endCall(slot, mark, lentMark, isUsed);
   }
-}
-
-function enterField(pointer: number, type: number, index: number): number {
-  const slot = enter(FieldRequest.WORDS + ANY_WORDS);
-  f64[slot + FieldRequest.OBJECT] = pointer;
-  i32[slot * 2 + FieldRequest.TYPE] = type;
-  u32[slot * 2 + FieldRequest.INDEX] = index;
-  return slot;
 }

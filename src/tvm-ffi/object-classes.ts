@@ -24,7 +24,7 @@ const STATIC = 4;
 /** The native operations that the classes use. */
 export interface ObjectOperations {
   invoke(pointer: number, args: readonly unknown[]): unknown;
-  getField(pointer: number, type: number, index: number): unknown;
+  getField(pointer: number, getter: number, offset: number): unknown;
   setField(pointer: number, type: number, index: number, value: unknown): void;
 }
 
@@ -42,11 +42,17 @@ interface Member {
   readonly flags: number;
 }
 
+interface Field extends Member {
+  /** The address of the function that reads it, as the double with the same bits. */
+  readonly getter: number;
+  readonly offset: number;
+}
+
 interface TypeDescription {
   readonly key: string;
   /** -1 for the root. */
   readonly parent: number;
-  readonly fields: readonly Member[];
+  readonly fields: readonly Field[];
   readonly methods: readonly Member[];
 }
 
@@ -63,15 +69,24 @@ function describe(type: number): TypeDescription {
     leave(slot);
     if (read === undefined) throw takeRaised();
     const [key, parent, fields, methods] = read;
-    description = { key, parent, fields: membersOf(fields), methods: membersOf(methods) };
+    description = { key, parent, fields: fieldsOf(fields), methods: methodsOf(methods) };
     descriptions.set(type, description);
   }
   return description;
 }
 
-function membersOf(flat: readonly (string | number)[]): Member[] {
+function fieldsOf(flat: readonly (string | number)[]): Field[] {
+  const fields: Field[] = [];
+  for (let i = 0; i < flat.length; i += 4) {
+    const [name, flags, getter, offset] = flat.slice(i) as [string, number, number, number];
+    fields.push({ name, flags, getter, offset });
+  }
+  return fields;
+}
+
+function methodsOf(flat: readonly (string | number)[]): Member[] {
   const members: Member[] = [];
-  for (let i = 0; i < flat.length; i += 3) members.push({ name: flat[i] as string, flags: flat[i + 1] as number });
+  for (let i = 0; i < flat.length; i += 2) members.push({ name: flat[i] as string, flags: flat[i + 1] as number });
   return members;
 }
 
@@ -183,15 +198,15 @@ export class ObjectClasses {
     return made as unknown as AnyClass;
   }
 
-  private defineFields(made: { readonly prototype: FFIObject }, type: number, fields: readonly Member[]): void {
+  private defineFields(made: { readonly prototype: FFIObject }, type: number, fields: readonly Field[]): void {
     const { getField, setField } = this.operations;
-    for (const [index, { name, flags }] of fields.entries()) {
+    for (const [index, { name, flags, getter, offset }] of fields.entries()) {
       if (reserved.has(name)) continue;
       Object.defineProperty(made.prototype, name, {
         configurable: true,
         enumerable: true,
         get(this: FFIObject) {
-          return getField(handleOf(this).pointer, type, index);
+          return getField(handleOf(this).pointer, getter, offset);
         },
         set(this: FFIObject, value: unknown) {
           if ((flags & WRITABLE) === 0) throw new ArgumentValueError(name, 'a field that can be written', name);

@@ -161,14 +161,16 @@ export const enum MethodRequest {
   WORDS = 4,
 }
 
-/** A field of an object. Its value follows. */
+/** A field of an object. Its value follows. It is read by its getter, and set by its type and index. */
 export const enum FieldRequest {
   OBJECT = 0, // u64: the address of an object
-  STATUS = 2, // i32: 0, or -1 when an error is raised on this thread
-  TYPE = 3, // i32: the type that declares it
-  INDEX = 4, // u32: its place among the fields of that type
-  REFERENCE = 5, // u32: the number of a reference in the table of the context; 0: none
-  WORDS = 4,
+  GETTER = 1, // u64: the function that reads it
+  STATUS = 4, // i32: 0, or -1 when an error is raised on this thread
+  OFFSET = 5, // u32: its place in the object, in bytes
+  TYPE = 6, // i32: the type that declares it
+  INDEX = 7, // u32: its place among the fields of that type
+  REFERENCE = 8, // u32: the number of a reference in the table of the context; 0: none
+  WORDS = 6,
 }
 
 /** The stream of a device. */

@@ -86,6 +86,7 @@ function missingFor({ text }: Program): string | false {
     [/'dlpack\/python'/, '.venv/pyvenv.cfg'],
     [/'dlpack\/cuda'/, 'build/native/fake_cuda.node'],
     [/'dlpack\/tvm-ffi'/, 'build/kernels/kernels.so'],
+    [/libxgrammar_bindings/, 'build/xgrammar/xgrammar/libxgrammar_bindings.so'],
     [/from '(onnxruntime-node|ndarray|apache-arrow|sharp|@tensorflow\/tfjs-core)'/, '.libraries/package.json'],
   ];
   const missing = needs.find(([pattern, path]) => pattern.test(text) && !existsSync(join(root, path)));

@@ -63,6 +63,8 @@ export function makeProject(): string {
     // As docs/guides/tvm-ffi.md says it, with npx.
     run('npm', ['exec', '--offline', '--', 'dlpack', 'types', 'kernels.so', 'kernels.d.ts'], folder);
   }
+  const xgrammar = join(root, 'build/xgrammar');
+  if (existsSync(xgrammar)) symlinkSync(xgrammar, join(folder, 'xgrammar'), 'dir');
   return folder;
 }
 
