@@ -21,6 +21,7 @@ export const root = fileURLToPath(new URL('../../../', import.meta.url));
 export const env = {
   ...process.env,
   VIRTUAL_ENV: join(root, '.venv'),
+  DLPACK_CACHE_DIR: join(root, 'build/compile'),
   DLPACK_CUDA_DRIVER: join(root, 'build/native/fake_cuda.node'),
   NO_COLOR: '1',
 };
