@@ -134,6 +134,9 @@ napi_value SetGlobal(napi_env env, napi_callback_info info);
 // host_object.cc
 napi_value MakeHostFunction(napi_env env, napi_callback_info info);
 napi_value MakeHostObject(napi_env env, napi_callback_info info);
+napi_value RegisterHostType(napi_env env, napi_callback_info info);
+napi_value RegisterHostField(napi_env env, napi_callback_info info);
+napi_value RegisterHostMethod(napi_env env, napi_callback_info info);
 
 // raised.cc
 napi_value MoveRaised(napi_env env, napi_callback_info info);

@@ -5,14 +5,26 @@
 #include "../bindings.h"
 #include "../forked.h"
 #include "callback.h"
+#include "text.h"
 
 namespace dlpack {
 namespace tvm_ffi {
 
+struct HostObject;
+
+// A field of a host object. The library passes its address, which leads to the object.
+struct HostField {
+  HostObject* object;
+  int64_t index;
+};
+
 struct HostObject {
   TVMFFIObject header;
   HostValue value;
+  uint32_t access;  // the JavaScript function that reads and sets fields
 };
+
+static HostField* FieldsOf(HostObject* object) { return reinterpret_cast<HostField*>(object + 1); }
 
 // The library calls `safe_call` with the object itself, because `cpp_call` is NULL.
 struct HostFunction {
@@ -46,8 +58,9 @@ static int CallHostFunction(void* handle, const TVMFFIAny* args, int32_t count, 
 }
 
 template <class T>
-static T* Create(Context* self, uint32_t number, double pin, int32_t type, void (*deleter)(void*, int)) {
-  T* object = static_cast<T*>(calloc(1, sizeof(T)));
+static T* Create(Context* self, uint32_t number, double pin, int32_t type, void (*deleter)(void*, int),
+                 size_t extra = 0) {
+  T* object = static_cast<T*>(calloc(1, sizeof(T) + extra));
   if (object == nullptr) return nullptr;
   Storage* storage = WrapQueued(self->instance->queue, static_cast<uint64_t>(pin), nullptr, 0);
   if (storage == nullptr) {
@@ -69,6 +82,96 @@ TVMFFIObject* CreateHostFunction(Context* self, uint32_t number, double pin) {
 TVMFFIObject* CreateHostObject(Context* self, uint32_t number, double pin) {
   HostObject* object = Create<HostObject>(self, number, pin, kTVMFFIStaticObjectBegin, DeleteObject);
   return object == nullptr ? nullptr : &object->header;
+}
+
+TVMFFIObject* CreateTypedObject(Context* self, const HostRequest& request) {
+  const size_t extra = sizeof(HostField) * request.fields;
+  HostObject* object = Create<HostObject>(self, request.number, request.pin, request.type, DeleteObject, extra);
+  if (object == nullptr) return nullptr;
+  object->access = request.access;
+  for (uint32_t i = 0; i < request.fields; ++i) FieldsOf(object)[i] = HostField{object, i};
+  return &object->header;
+}
+
+// Calls the JavaScript function of an object with the object, the index of a field, and a value to set.
+static int AccessField(const HostField& field, const TVMFFIAny* value, TVMFFIAny* result) {
+  Context* self = is_forked ? nullptr : FindContext(field.object->value.serial);
+  if (self == nullptr) {
+    library.ErrorSetRaisedFromCStr("RuntimeError",
+                                   "Expected the JavaScript thread of this object, while it runs, for its fields");
+    return -1;
+  }
+  TVMFFIAny args[3] = {};
+  args[0].type_index = field.object->header.type_index;
+  args[0].v_obj = &field.object->header;
+  args[1].type_index = kTVMFFIInt;
+  args[1].v_int64 = field.index;
+  if (value != nullptr) args[2] = *value;
+  return RunCallback(self, field.object->access, args, value == nullptr ? 2 : 3, result);
+}
+
+static int GetHostField(void* place, TVMFFIAny* result) {
+  return AccessField(*static_cast<HostField*>(place), nullptr, result);
+}
+
+static int SetHostField(void* place, const TVMFFIAny* value) {
+  TVMFFIAny result = {};
+  const int status = AccessField(*static_cast<HostField*>(place), value, &result);
+  if (status == 0 && result.type_index >= kTVMFFIStaticObjectBegin) library.ObjectDecRef(result.v_obj);
+  return status;
+}
+
+// registerType(key): a new type for JavaScript objects. The caller has checked that there is none.
+napi_value RegisterHostType(napi_env env, napi_callback_info info) {
+  napi_value value;
+  Context* self = ContextOf(env, info, 1, &value);
+  TypeRequest* request = RequestOf<TypeRequest>(self);
+  const Text key(env, value);
+  request->status = library.TypeGetOrAllocIndex == nullptr || library.TypeRegisterField == nullptr ||
+                            library.TypeRegisterMethod == nullptr
+                        ? -1
+                        : 0;
+  if (request->status != 0) {
+    library.ErrorSetRaisedFromCStr("RuntimeError", "This libtvm_ffi has no functions to register types");
+    return nullptr;
+  }
+  request->type = library.TypeGetOrAllocIndex(key.bytes(), -1, 1, 0, 1, kTVMFFIStaticObjectBegin);
+  return nullptr;
+}
+
+// registerField(name): the field number `index` of a type for JavaScript objects.
+napi_value RegisterHostField(napi_env env, napi_callback_info info) {
+  napi_value value;
+  Context* self = ContextOf(env, info, 1, &value);
+  FieldRequest* request = RequestOf<FieldRequest>(self);
+  const Text name(env, value);
+  TVMFFIFieldInfo field = {};
+  field.name = *name.bytes();
+  field.doc = field.metadata = TVMFFIByteArray{"", 0};
+  field.flags = kTVMFFIFieldFlagBitMaskWritable;
+  field.size = sizeof(HostField);
+  field.alignment = alignof(HostField);
+  field.offset = static_cast<int64_t>(sizeof(HostObject) + sizeof(HostField) * request->index);
+  field.getter = GetHostField;
+  field.setter = reinterpret_cast<void*>(SetHostField);
+  field.field_static_type_index = -1;
+  request->status = library.TypeRegisterField(request->type, &field);
+  return nullptr;
+}
+
+// registerMethod(name): a function as a method of a type.
+napi_value RegisterHostMethod(napi_env env, napi_callback_info info) {
+  napi_value value;
+  Context* self = ContextOf(env, info, 1, &value);
+  FieldRequest* request = RequestOf<FieldRequest>(self);
+  const Text name(env, value);
+  TVMFFIMethodInfo method = {};
+  method.name = *name.bytes();
+  method.doc = method.metadata = TVMFFIByteArray{"", 0};
+  method.method.type_index = kTVMFFIFunction;
+  method.method.v_obj = static_cast<TVMFFIObject*>(Pointer(request->object));
+  request->status = library.TypeRegisterMethod(request->type, &method);
+  return nullptr;
 }
 
 const HostValue* HostValueOf(const Context* self, const TVMFFIObject* object) {
@@ -98,7 +201,9 @@ napi_value MakeHostFunction(napi_env env, napi_callback_info info) {
 napi_value MakeHostObject(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   HostRequest* request = RequestOf<HostRequest>(self);
-  Finish(self, request, CreateHostObject(self, request->number, request->pin));
+  Finish(
+      self, request,
+      request->type == 0 ? CreateHostObject(self, request->number, request->pin) : CreateTypedObject(self, *request));
   return nullptr;
 }
 

@@ -18,6 +18,9 @@ struct HostValue {
 TVMFFIObject* CreateHostFunction(Context* self, uint32_t number, double pin);
 TVMFFIObject* CreateHostObject(Context* self, uint32_t number, double pin);
 
+// The same with a type that RegisterHostType made. `access` is the number of the function that reads and sets fields.
+TVMFFIObject* CreateTypedObject(Context* self, const HostRequest& request);
+
 // The value of an object that this context made; NULL for any other object.
 const HostValue* HostValueOf(const Context* self, const TVMFFIObject* object);
 

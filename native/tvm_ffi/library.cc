@@ -32,6 +32,9 @@ static const char* Resolve(void* handle, Library* found) {
       platform::FindSymbol(handle, "TVMFFIErrorCreateWithCauseAndExtraContext");
   *reinterpret_cast<void**>(&found->TypeKeyToIndex) = platform::FindSymbol(handle, "TVMFFITypeKeyToIndex");
   *reinterpret_cast<void**>(&found->GetTypeAttrColumn) = platform::FindSymbol(handle, "TVMFFIGetTypeAttrColumn");
+  *reinterpret_cast<void**>(&found->TypeGetOrAllocIndex) = platform::FindSymbol(handle, "TVMFFITypeGetOrAllocIndex");
+  *reinterpret_cast<void**>(&found->TypeRegisterField) = platform::FindSymbol(handle, "TVMFFITypeRegisterField");
+  *reinterpret_cast<void**>(&found->TypeRegisterMethod) = platform::FindSymbol(handle, "TVMFFITypeRegisterMethod");
   *reinterpret_cast<void**>(&found->Backtrace) = platform::FindSymbol(handle, "TVMFFIBacktrace");
   found->GetVersion(&found->version);
   if (found->version.major != 0 || found->version.minor != 1) {

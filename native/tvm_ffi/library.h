@@ -38,6 +38,9 @@ struct Library {
   // NULL in versions without these functions.
   int (*TypeKeyToIndex)(const TVMFFIByteArray*, int32_t*);
   const TVMFFITypeAttrColumn* (*GetTypeAttrColumn)(const TVMFFIByteArray*);
+  int32_t (*TypeGetOrAllocIndex)(const TVMFFIByteArray*, int32_t, int32_t, int32_t, int32_t, int32_t);
+  int (*TypeRegisterField)(int32_t, const TVMFFIFieldInfo*);
+  int (*TypeRegisterMethod)(int32_t, const TVMFFIMethodInfo*);
   const TVMFFIByteArray* (*Backtrace)(const char*, int, const char*, int);
   TVMFFIVersion version;
 };

@@ -164,13 +164,22 @@ struct alignas(8) HostRequest {
   uint32_t reference;
   // the number of the JavaScript value
   uint32_t number;
+  // the type of an object; 0: any object
+  int32_t type;
+  // how many fields the type has
+  uint32_t fields;
+  // the number of the JavaScript function that reads and sets fields
+  uint32_t access;
 };
 static_assert(offsetof(HostRequest, object) == 0);
 static_assert(offsetof(HostRequest, pin) == 8);
 static_assert(offsetof(HostRequest, status) == 16);
 static_assert(offsetof(HostRequest, reference) == 20);
 static_assert(offsetof(HostRequest, number) == 24);
-static_assert(sizeof(HostRequest) == 32);
+static_assert(offsetof(HostRequest, type) == 28);
+static_assert(offsetof(HostRequest, fields) == 32);
+static_assert(offsetof(HostRequest, access) == 36);
+static_assert(sizeof(HostRequest) == 40);
 
 // An error: raised, taken or read.
 struct alignas(8) ErrorRequest {
@@ -281,7 +290,7 @@ static_assert(offsetof(EntriesRequest, count) == 20);
 static_assert(offsetof(EntriesRequest, is_last) == 24);
 static_assert(sizeof(EntriesRequest) == 32);
 
-// A registered type: found by its key, or read.
+// A registered type: found by its key, read, or registered.
 struct alignas(8) TypeRequest {
   // 0, or -1 when an error is raised on this thread
   int32_t status;

@@ -88,6 +88,9 @@ const messages = [
       raised,
       reference,
       ['number', 'u32', 'the number of the JavaScript value'],
+      ['type', 'i32', 'the type of an object; 0: any object'],
+      ['fields', 'u32', 'how many fields the type has'],
+      ['access', 'u32', 'the number of the JavaScript function that reads and sets fields'],
     ],
   },
   {
@@ -137,7 +140,7 @@ const messages = [
   },
   {
     name: 'TypeRequest',
-    comment: 'A registered type: found by its key, or read.',
+    comment: 'A registered type: found by its key, read, or registered.',
     fields: [raised, ['type', 'i32', 'its number; -1: there is none']],
   },
   {

@@ -15,9 +15,10 @@ import type { Descriptor } from '../storage/descriptor.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { ANY_WORDS, bytesAt, payloadAt, Type, typeAt, writeAny, writeWireAddress } from './any.js';
-import { type JavaScriptFunction, makeCallback, makeOpaque } from './callbacks.js';
+import { type HostType, type JavaScriptFunction, makeCallback, makeOpaque } from './callbacks.js';
 import { containerOf, writeContainer } from './containers.js';
 import { makeError, takeRaised } from './errors.js';
+import { hostTypeOf } from './host-types.js';
 import { ffi } from './library.js';
 import { callState, keepForCall, releaseTemporaries, rememberObject, standIns, TemporaryObject } from './objects.js';
 import { enter } from './slot.js';
@@ -238,7 +239,7 @@ function writeObject(at: number, value: object): void {
     writeAny(at, Type.opaquePointer, 0);
     u64[payloadAt(at)] = value.address;
   } else if (value instanceof RValue) writeRValue(at, value.value);
-  else if (value instanceof Opaque) writeOpaque(at, value.value);
+  else if (value instanceof Opaque) writeHostObject(at, value.value);
   else if (value instanceof Error) writeError(at, value);
   else if (isProducer(value)) writeProducer(at, value);
   else if (hasMethod(value, TVM_FFI_OBJECT)) writeObjectAt(at, value[TVM_FFI_OBJECT]());
@@ -247,6 +248,11 @@ function writeObject(at: number, value: object): void {
     const container = containerOf(value);
     if (container !== null) {
       writeContainer(at, container, writeArgument);
+      return;
+    }
+    const type = hostTypeOf(value);
+    if (type !== undefined) {
+      writeHostObject(at, value, type);
       return;
     }
     throw new ArgumentTypeError(
@@ -314,10 +320,10 @@ function countReference(at: number, isMore: boolean): void {
   else ffi.drop();
 }
 
-/** Writes an object that native code can only hold and pass on. */
-function writeOpaque(at: number, value: unknown): void {
-  const { pointer, reference } = makeOpaque(value);
-  writeAny(at, Type.object, pointer);
+/** Writes an object that native code holds: of a type that JavaScript registered, or one that it can only pass on. */
+function writeHostObject(at: number, value: unknown, type?: HostType): void {
+  const { pointer, reference } = makeOpaque(value, type);
+  writeAny(at, type?.type ?? Type.object, pointer);
   keepForCall(new TemporaryObject(reference));
 }
 

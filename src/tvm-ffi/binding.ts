@@ -63,6 +63,12 @@ export interface FFIBinding {
   /** HostRequest */
   makeHostFunction(): void;
   makeHostObject(): void;
+  /** TypeRequest. A new type for JavaScript objects. */
+  registerType(key: string): void;
+  /** FieldRequest. A field of such a type, by its index. */
+  registerField(name: string): void;
+  /** FieldRequest. A function as a method of such a type. */
+  registerMethod(name: string): void;
   /** ErrorRequest */
   moveRaised(): void;
   readError(): [kind: string, message: string, backtrace: string];

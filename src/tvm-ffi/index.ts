@@ -33,6 +33,7 @@ export {
   sameAs,
   toFunction,
 } from './functions.js';
+export { type RegisterObjectOptions, registerObject } from './host-types.js';
 export { type LoadOptions, loadLibrary } from './library.js';
 export { ArrayView, Dict, List, MapView } from './live-containers.js';
 export {

@@ -91,7 +91,7 @@ function methodsOf(flat: readonly (string | number)[]): Member[] {
 }
 
 /** The number of the type with a key, or null. */
-function findType(key: string): number | null {
+export function findType(key: string): number | null {
   library();
   const slot = enter(TypeRequest.WORDS);
   u32[WireHeader.SLOT] = slot;

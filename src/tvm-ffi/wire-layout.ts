@@ -89,7 +89,10 @@ export const enum HostRequest {
   STATUS = 4, // i32: 0, or -1 when an error is raised on this thread
   REFERENCE = 5, // u32: the number of a reference in the table of the context; 0: none
   NUMBER = 6, // u32: the number of the JavaScript value
-  WORDS = 4,
+  TYPE = 7, // i32: the type of an object; 0: any object
+  FIELDS = 8, // u32: how many fields the type has
+  ACCESS = 9, // u32: the number of the JavaScript function that reads and sets fields
+  WORDS = 6,
 }
 
 /** An error: raised, taken or read. */
@@ -145,7 +148,7 @@ export const enum EntriesRequest {
   WORDS = 4,
 }
 
-/** A registered type: found by its key, or read. */
+/** A registered type: found by its key, read, or registered. */
 export const enum TypeRequest {
   STATUS = 0, // i32: 0, or -1 when an error is raised on this thread
   TYPE = 1, // i32: its number; -1: there is none

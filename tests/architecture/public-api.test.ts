@@ -162,6 +162,7 @@ const names = {
     'objectClass',
     'registerError',
     'registerGlobalFunc',
+    'registerObject',
     'removeGlobalFunc',
     'sameAs',
     'setAllocator',

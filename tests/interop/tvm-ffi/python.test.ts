@@ -13,6 +13,7 @@ import {
   List,
   loadModule,
   registerGlobalFunc,
+  registerObject,
   removeGlobalFunc,
   setAllocator,
   TVMFFIError,
@@ -285,6 +286,27 @@ tvm_ffi.register_global_func("dlpack.test.append", lambda a, d: (a.append(3), d.
   const [list, dict] = [new List([1, 2]), new Dict<string, number>([])];
   getGlobalFunc('dlpack.test.append')(list, dict);
   equal([list.toArray(), dict.get('k'), same(list) === list], [[1, 2, 3], 3, true]);
+  // An object of a JavaScript class has its fields and methods in Python.
+  class Counter {
+    count = 1;
+    add(by: number): number {
+      this.count += by;
+      return this.count;
+    }
+  }
+  registerObject('dlpack.test.Counter', Counter, { fields: ['count'], methods: ['add'] });
+  py.exec(`
+import tvm_ffi
+kept = []
+def use(c):
+  kept.append(c); c.count = c.count + 1
+  return [c.count, c.add(10), type(c).__name__]
+tvm_ffi.register_global_func("dlpack.test.use", use)
+tvm_ffi.register_global_func("dlpack.test.kept", lambda: kept.pop())
+`);
+  const counter = new Counter();
+  equal(getGlobalFunc('dlpack.test.use')(counter), [2, 12, 'Counter']);
+  ok(counter.count === 12 && getGlobalFunc('dlpack.test.kept')() === counter);
   // Python's traceback has the frames of JavaScript, and what passes Python comes back as itself.
   const originals: Error[] = [];
   const throwInJavaScript = registerGlobalFunc('dlpack.test.original', function innermost() {

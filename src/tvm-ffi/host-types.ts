@@ -1,0 +1,110 @@
+/**
+ * Types that JavaScript classes define for native code. An object of such a class goes to native code as an object of
+ * its type, whose fields and methods are those of the JavaScript object, and comes back as itself.
+ *
+ * @module
+ */
+
+import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import { wire } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
+import { checkOptions } from '../options.js';
+import { type HostType, type JavaScriptFunction, makeCallback } from './callbacks.js';
+import { takeRaised } from './errors.js';
+import { hold } from './host-values.js';
+import { ffi, library } from './library.js';
+import { findType } from './object-classes.js';
+import { disown } from './objects.js';
+import { enter, leave } from './slot.js';
+import { FieldRequest, TypeRequest } from './wire-layout.js';
+
+const { f64, i32, u32 } = wire;
+
+export interface RegisterObjectOptions {
+  /** The properties that native code can read and set as fields. */
+  fields?: readonly string[];
+  /** The methods that native code can call. */
+  methods?: readonly string[];
+}
+
+type HostObject = Record<string, unknown>;
+
+/** Types by their prototypes. */
+const types = new Map<object, HostType>();
+
+/**
+ * Defines a type under a key for the objects of a class, for the whole process. Native code and Python can hold the
+ * objects, and use their fields and methods on the JavaScript thread that registered the type.
+ */
+export function registerObject(
+  key: string,
+  objectClass: abstract new (...args: never[]) => object,
+  options: RegisterObjectOptions = {},
+): void {
+  if (typeof key !== 'string' || key === '') throw new ArgumentTypeError('key', 'the key of a type', key);
+  if (typeof objectClass !== 'function' || typeof objectClass.prototype !== 'object') {
+    throw new ArgumentTypeError('objectClass', 'a class', objectClass);
+  }
+  checkOptions(options, { fields: true, methods: true }, "{ fields: ['name'] }");
+  const fields = namesOf(options.fields, 'fields');
+  const methods = namesOf(options.methods, 'methods');
+  library();
+  if (findType(key) !== null) throw new ArgumentValueError('key', 'a key that no type has yet', key);
+  if (types.has(objectClass.prototype))
+    throw new ArgumentValueError('objectClass', 'a class without a type', objectClass);
+  const type = registerType(key);
+  for (const [index, name] of fields.entries()) registerMember(type, index, 0, () => ffi.registerField(name));
+  for (const name of methods) {
+    const call = (self: HostObject, ...args: unknown[]) => Reflect.apply(self[name] as () => unknown, self, args);
+    const { pointer, reference } = makeCallback(call as JavaScriptFunction);
+    registerMember(type, 0, pointer, () => ffi.registerMethod(name));
+    disown(reference); // the type has its own
+  }
+  const access = (self: HostObject, index: number, ...value: unknown[]) => {
+    const name = fields[index] as string;
+    if (value.length === 0) return self[name];
+    self[name] = value[0];
+    return undefined;
+  };
+  types.set(objectClass.prototype, { type, fields, access: hold(access).number });
+}
+
+function namesOf(names: unknown, option: string): readonly string[] {
+  if (names === undefined) return [];
+  if (!Array.isArray(names) || names.some((name) => typeof name !== 'string' || name === '')) {
+    throw new ArgumentTypeError(option, 'an array of names', names);
+  }
+  return [...names] as string[];
+}
+
+function registerType(key: string): number {
+  const slot = enter(TypeRequest.WORDS);
+  u32[WireHeader.SLOT] = slot;
+  ffi.registerType(key);
+  leave(slot);
+  if (i32[slot * 2 + TypeRequest.STATUS] !== 0) throw takeRaised();
+  return i32[slot * 2 + TypeRequest.TYPE] as number;
+}
+
+function registerMember(type: number, index: number, pointer: number, register: () => void): void {
+  const slot = enter(FieldRequest.WORDS);
+  f64[slot + FieldRequest.OBJECT] = pointer;
+  i32[slot * 2 + FieldRequest.TYPE] = type;
+  u32[slot * 2 + FieldRequest.INDEX] = index;
+  u32[WireHeader.SLOT] = slot;
+  register();
+  leave(slot);
+  if (i32[slot * 2 + FieldRequest.STATUS] !== 0) throw takeRaised();
+}
+
+/** The type of an object's class, or of the nearest class that it is derived from; undefined for none. */
+export function hostTypeOf(value: object): HostType | undefined {
+  if (types.size === 0) return undefined;
+  let prototype: unknown = Object.getPrototypeOf(value);
+  while (typeof prototype === 'object' && prototype !== null) {
+    const type = types.get(prototype);
+    if (type !== undefined) return type;
+    prototype = Object.getPrototypeOf(prototype);
+  }
+  return undefined;
+}
