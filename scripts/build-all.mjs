@@ -1,7 +1,8 @@
 // npm run build:all [-- target ...]: builds the addons of all platforms that the package ships, on one machine. With
 // --layer it compiles only native/platform for each target. This checks the parts that differ between systems in
-// seconds.
-import { copyFileSync, mkdirSync, rmSync, statSync } from 'node:fs';
+// seconds. With --twice it builds each addon again from a copy of the sources in another folder, and compares the bytes.
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compileFlags, linkFlags, sources } from '../native/flags.mjs';
 import { assertAddon } from './lib/check-addon.mjs';
@@ -21,21 +22,39 @@ function zigLinkFlags({ platform }) {
 
 const isOfLayer = (source) => source.startsWith('platform/');
 
-async function compileInto(folder, target, files) {
-  rmSync(at(folder), { recursive: true, force: true });
-  mkdirSync(at(folder), { recursive: true });
+/** Compiles in `root`, which has the same folders as the repository. */
+async function compileInto(folder, target, files, root = at('')) {
+  rmSync(join(root, folder), { recursive: true, force: true });
+  mkdirSync(join(root, folder), { recursive: true });
   const flags = [...warningFlags, ...compileFlags(target.platform, headers), '-target', target.zig];
   await inParallel(files, (source) =>
-    run(zig(), ['c++', ...flags, '-c', `native/${source}`, '-o', objectOf(folder, source)]),
+    run(zig(), ['c++', ...flags, '-c', `native/${source}`, '-o', objectOf(folder, source)], { cwd: root }),
   );
 }
 
-async function compile(target) {
+async function compile(target, root = at('')) {
   const folder = `.cache/objects/${target.name}`;
-  await compileInto(folder, target, sources());
+  await compileInto(folder, target, sources(), root);
   const objects = sources().map((source) => objectOf(folder, source));
-  await run(zig(), ['cc', '-target', target.zig, ...objects, '-o', linked(target), ...zigLinkFlags(target)]);
+  const link = ['cc', '-target', target.zig, ...objects, '-o', linked(target), ...zigLinkFlags(target)];
+  await run(zig(), link, { cwd: root });
 }
+
+/** Builds the addon again in another folder. Throws when its bytes differ. */
+const buildAgain = (target) =>
+  step(`C++: ${target.name} in another folder`, async () => {
+    const root = mkdtempSync(join(tmpdir(), 'dlpack-reproducible-'));
+    try {
+      for (const folder of ['native', 'include', headers]) cpSync(at(folder), join(root, folder), { recursive: true });
+      await compile(target, root);
+      if (!readFileSync(join(root, linked(target))).equals(readFileSync(at(linked(target))))) {
+        throw new Error(`${target.name} differs when it is built in another folder`);
+      }
+    } finally {
+      rmSync(root, { recursive: true, force: true });
+    }
+    return 'the same bytes';
+  });
 
 /** Not directly in prebuilds, because `npm run build` writes this machine's addon there. */
 const linked = (target) => `.cache/objects/${target.name}/dlpack.node`;
@@ -57,8 +76,9 @@ const compileLayer = (target) =>
   );
 
 await main(async () => {
-  const wanted = process.argv.slice(2).filter((argument) => argument !== '--layer');
+  const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
   const action = process.argv.includes('--layer') ? compileLayer : build;
+  const isTwice = process.argv.includes('--twice');
   const unknown = wanted.filter((name) => !targets.some((target) => target.name === name));
   if (unknown.length > 0) {
     throw new Missing(`a target named ${unknown.join(', ')}; there are ${targets.map(({ name }) => name).join(', ')}.`);
@@ -66,5 +86,9 @@ await main(async () => {
   checkNode();
   await installPackages();
   await installZig();
-  for (const target of targets) if (wanted.length === 0 || wanted.includes(target.name)) await action(target);
+  for (const target of targets) {
+    if (wanted.length > 0 && !wanted.includes(target.name)) continue;
+    await action(target);
+    if (isTwice) await buildAgain(target);
+  }
 });
