@@ -21,6 +21,7 @@ export async function bundleLibraries(): Promise<void> {
       logLevel: 'error',
     });
   await bundle('jax-js.js', "export * from '@jax-js/jax';");
+  await bundle('litert.js', "export * from '@litertjs/core';");
   const backend = "export { WebGPUBackend } from '@tensorflow/tfjs-backend-webgpu';";
   await bundle('tfjs.js', `export * from '@tensorflow/tfjs-core'; ${backend}`);
 }

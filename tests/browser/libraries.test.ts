@@ -1,4 +1,4 @@
-/** onnxruntime-web, TensorFlow.js and jax-js on WebGPU exchange tensors in a real browser. */
+/** onnxruntime-web, TensorFlow.js, jax-js and LiteRT.js on WebGPU exchange tensors in a real browser. */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { bundleLibraries, libraries } from './bundle.js';
 import { checkReport, runPages, tools } from './run.js';
 import { importMap, type Report } from './server.js';
 
-const needed = ['onnxruntime-web', '@tensorflow/tfjs-backend-webgpu', '@jax-js/jax'];
+const needed = ['onnxruntime-web', '@tensorflow/tfjs-backend-webgpu', '@jax-js/jax', '@litertjs/core'];
 const absent = needed.find((name) => !existsSync(join(libraries, name)));
 const path = tools.findBrowser();
 const isFirefox = path !== null && !tools.canCollect(path);
@@ -21,7 +21,7 @@ const missing =
         ? `${absent} in .libraries`
         : false;
 
-const files = ['browser/libraries/exchange.page.js', 'browser/libraries/traps.page.js'];
+const files = ['exchange', 'traps', 'litert'].map((name) => `browser/libraries/${name}.page.js`);
 let reports: Report[] = [];
 
 testWith(missing, 'a browser runs the libraries on one GPUDevice', async () => {
