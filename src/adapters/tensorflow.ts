@@ -24,7 +24,7 @@ interface GpuBackend {
   readonly device: object;
   /** null when no work is recorded. */
   readonly commandEncoder: object | null;
-  readonly tensorMap: { get(dataId: object): { resource?: GPUBufferLike; external?: boolean } };
+  readonly tensorMap: { get(dataId: object): { resource?: GPUBufferLike | null; external?: boolean } };
   readonly bufferManager: {
     acquireBuffer(size: number, usage: number): GPUBufferLike;
     releaseBuffer(buffer: GPUBufferLike): void;
@@ -49,7 +49,8 @@ export function isTensorFlow(value: object): value is TensorFlowTensor {
 
 /**
  * A tensor over the values of a `tf.Tensor`. The CPU backend keeps them in an array, which is shared. The WebGPU backend
- * shares its buffer with `{ backend: tf.backend() }`. Otherwise the values are downloaded. The memory stays valid after the `tf.Tensor` was disposed.
+ * shares its buffer with `{ backend: tf.backend() }`. Otherwise the values are downloaded. The memory stays valid after
+ * the `tf.Tensor` was disposed.
  */
 export function fromTensorFlow(value: TensorFlowTensor, options?: AdaptOptions): Tensor {
   const { dtype, shape } = value;
@@ -78,13 +79,14 @@ function shareGpu(value: TensorFlowTensor, backend: GpuBackend): Tensor {
   try {
     held.kept = true; // as tf.keep does, so that tf.tidy does not dispose it
     const memory = () => backend.tensorMap.get(value.dataId).resource;
-    if (memory() === undefined) backend.uploadToGPU(value.dataId); // small results are on the CPU
+    if (memory() == null) backend.uploadToGPU(value.dataId); // small results are on the CPU
     // Work that is recorded but not submitted would run after the consumer's work.
     if (backend.commandEncoder !== null) {
       backend.endComputePassEncoder();
       backend.submitQueue();
     }
-    const buffer = memory() as GPUBufferLike;
+    const buffer = memory();
+    if (buffer == null) throw new BufferError('Expected a tensor with elements on WebGPU but it has no GPUBuffer');
     return fromGpuBuffer(buffer, backend.device, value.dtype as DType, value.shape, () => held.dispose());
   } catch (error) {
     held.dispose();

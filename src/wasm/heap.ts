@@ -11,7 +11,7 @@ import { wasm32, wasm64 } from '../abi/model.js';
 import { DLManagedTensor, DLManagedTensorVersioned } from '../abi/structs.js';
 import { cpu } from '../device.js';
 import { type DType, parseDType, sizeBytes } from '../dtype.js';
-import { ArgumentTypeError, BufferError, ConsumedError, VersionError } from '../errors.js';
+import { ArgumentTypeError, BufferError, ConsumedError, ForeignError, textOf, VersionError } from '../errors.js';
 import { checkShape, rowMajorStrides, sizeOf } from '../layout.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import { DLPACK_VERSION } from '../protocol/managed.js';
@@ -97,7 +97,7 @@ export class WasmHeap {
     const struct = isVersioned ? DLManagedTensorVersioned : DLManagedTensor;
     const { deleter, ...managed } = isVersioned ? decodeManagedTensorVersioned(place) : decodeManagedTensor(place);
     const run = deleter === 0n ? undefined : module.functionAt(deleter);
-    const release = run === undefined ? undefined : () => run(module.addressOf(offset));
+    const release = run === undefined ? undefined : () => callDeleter(run, module.addressOf(offset));
     try {
       const { version, flags } = managed as { version?: { major: number; minor: number }; flags?: bigint };
       if (version !== undefined && version.major !== DLPACK_VERSION[0]) {
@@ -224,5 +224,15 @@ export class WasmHeap {
       copy.storage.release();
       throw error;
     }
+  }
+}
+
+function callDeleter(deleter: (self: WasmAddress) => void, self: WasmAddress): void {
+  try {
+    deleter(self);
+  } catch (cause) {
+    throw new ForeignError('WebAssembly module', `The deleter of a tensor in a module failed: ${textOf(cause)}`, {
+      cause,
+    });
   }
 }

@@ -31,7 +31,7 @@ export class DeviceState {
       (info) => {
         this.lost = info ?? {};
         this.pipelines.clear();
-        this.spares.clear();
+        this.spares.close();
       },
       () => {},
     );

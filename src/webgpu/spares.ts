@@ -15,6 +15,7 @@ const MOST = 2 ** 26;
 export class Spares {
   private readonly buffers = new Map<number, GpuBuffer[]>();
   private nbytes = 0;
+  private isClosed = false;
 
   /** A spare buffer of exactly this size, with arbitrary contents, or null. */
   take(size: number): GpuBuffer | null {
@@ -26,7 +27,7 @@ export class Spares {
   /** Keeps a buffer, or destroys it. */
   add(buffer: GpuBuffer): void {
     const { size } = buffer;
-    if (size < SMALLEST || this.nbytes + size > MOST) {
+    if (this.isClosed || size < SMALLEST || this.nbytes + size > MOST) {
       buffer.destroy();
       return;
     }
@@ -34,6 +35,12 @@ export class Spares {
     const same = this.buffers.get(size);
     if (same === undefined) this.buffers.set(size, [buffer]);
     else same.push(buffer);
+  }
+
+  /** Keeps no more buffers, because the device was lost. */
+  close(): void {
+    this.isClosed = true;
+    this.clear();
   }
 
   clear(): void {

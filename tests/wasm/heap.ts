@@ -16,6 +16,7 @@ interface Exports {
   tensor_new(rows: number, columns: number): WasmAddress;
   tensor_free(tensor: WasmAddress): void;
   managed_new(rows: number, columns: number, major: number, flags: number): WasmAddress;
+  managed_trap(): WasmAddress;
   sum(tensor: WasmAddress): number;
   scale(tensor: WasmAddress, by: number): void;
   keep(managed: WasmAddress): void;
@@ -101,8 +102,10 @@ function register(name: string, bytes: Uint8Array<ArrayBuffer> | null, memory64:
     equal(exports.deletions(), 0);
     second.dispose();
     equal([exports.deletions(), exports.live()], [1, 0]);
+    const trap = heap.importManaged(exports.managed_trap());
+    throws('ForeignError', 'deleter', () => trap.dispose());
     throws('VersionError', 'version 2', () => heap.importManaged(exports.managed_new(2, 2, 2, 0)));
-    equal([exports.deletions(), exports.live()], [2, 0]);
+    equal([exports.deletions(), exports.live()], [2, 3]); // 3 blocks of the tensor whose deleter failed
   });
 
   test('a managed tensor that was never disposed is deleted by the collector', async (exports, heap) => {

@@ -113,6 +113,13 @@ EXPORT DLManagedTensorVersioned* managed_new(int32_t rows, int32_t columns, int3
   return managed;
 }
 
+// A tensor whose deleter fails.
+EXPORT DLManagedTensorVersioned* managed_trap() {
+  DLManagedTensorVersioned* managed = managed_new(1, 1, 1, 0);
+  managed->deleter = [](DLManagedTensorVersioned*) { __builtin_trap(); };
+  return managed;
+}
+
 // The sum of a float tensor with any strides of two axes.
 EXPORT float sum(const DLTensor* tensor) {
   const auto* first = reinterpret_cast<const float*>(static_cast<char*>(tensor->data) + tensor->byte_offset);
