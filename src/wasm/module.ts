@@ -21,12 +21,17 @@ export interface WasmExports {
   readonly wasmTable?: unknown;
 }
 
+/** The part of `WebAssembly.Memory` that tensors use. Not every set of TypeScript libraries has that type. */
+export interface LinearMemory {
+  readonly buffer: ArrayBuffer;
+}
+
 type Allocate = (nbytes: WasmAddress) => WasmAddress;
 type Free = (address: WasmAddress) => void;
 type Deleter = (self: WasmAddress) => void;
 
 export class WasmModule {
-  readonly memory: WebAssembly.Memory;
+  readonly memory: LinearMemory;
   /** Pointers have 64 bits. */
   readonly is64: boolean;
   private readonly allocator: Allocate | null;

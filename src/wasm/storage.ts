@@ -5,15 +5,16 @@
  */
 
 import { BufferStorage } from '../storage/storage.js';
+import type { LinearMemory } from './module.js';
 
 /**
  * A part of a WebAssembly memory. When the memory grows, its old buffer is detached, so each use takes the current
  * buffer. Typed arrays that were handed out before have length 0 then, and `.data` makes new ones.
  */
 export class WasmStorage extends BufferStorage {
-  readonly memory: WebAssembly.Memory;
+  readonly memory: LinearMemory;
 
-  constructor(memory: WebAssembly.Memory, start: number, nbytes: number, deleter?: () => void) {
+  constructor(memory: LinearMemory, start: number, nbytes: number, deleter?: () => void) {
     super(memory.buffer, start, nbytes, deleter);
     this.memory = memory;
   }
