@@ -161,15 +161,10 @@ export function checkIndex(at: number, length: number, axis: number): number {
   return at < 0 ? at + length : at;
 }
 
-function isPositive(lengths: readonly number[]): boolean {
-  for (let i = 0; i < lengths.length; i++) if ((lengths[i] as number) <= 0) return false;
-  return true;
-}
-
-/** Not checked: beyond 2^53 - 1 the product of positive lengths is still larger than any size. */
+/** NaN unless all lengths are positive. Not checked: beyond 2^53 - 1 the product is still larger than any size. */
 function productOf(lengths: readonly number[]): number {
   let product = 1;
-  for (let i = 0; i < lengths.length; i++) product *= lengths[i] as number;
+  for (let i = 0; i < lengths.length; i++) product *= (lengths[i] as number) > 0 ? (lengths[i] as number) : Number.NaN;
   return product;
 }
 
@@ -177,7 +172,7 @@ function productOf(lengths: readonly number[]): number {
 export function inferShape(requested: readonly number[], size: number): readonly number[] {
   // Copy first, because a getter may return something else the second time.
   const shape = checkIntegers(requested, 'shape') as number[];
-  if (isPositive(shape) && productOf(shape) === size) return shape;
+  if (productOf(shape) === size) return shape;
   const unknown = shape.indexOf(-1);
   if (unknown >= 0) {
     if (shape.indexOf(-1, unknown + 1) >= 0) throw new ArgumentValueError('shape', 'at most one length of -1', shape);

@@ -19,8 +19,8 @@ import { getBackend } from './storage/backend.js';
 import { type Descriptor, Flag } from './storage/descriptor.js';
 import { allocateWith, getEnvAllocator, type NDAllocator } from './storage/nd-alloc.js';
 import { HeapStorage } from './storage/storage.js';
-import { convertElements, convertElementsAsync } from './values/convert.js';
-import { convertedCopy } from './values/copy.js';
+import { convertElementsAsync } from './values/convert.js';
+import { convertedCopy, copyTo } from './values/copy.js';
 import { measureNested, type NestedDType, type NestedSource } from './values/nested.js';
 import { writeFew, writeNested } from './values/write-nested.js';
 import { derive, descriptorOf, needsCopy, setMakeOwner, TensorView, takeDescriptor } from './view.js';
@@ -127,16 +127,16 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     if (source instanceof TensorView) {
       const from = descriptorOf(source);
       const dtype = options.dtype === undefined ? from.dtype : parseDType(options.dtype);
-      return written(convertedCopy(from, dtype), options.shape, null);
+      return shaped(convertedCopy(from, dtype), options.shape);
     }
     const natural = dtypeOfArray(source);
     if (natural !== undefined) {
       const array = source as TypedArray;
       const few = options.dtype === undefined ? writeFew(array, natural) : null;
-      if (few !== null) return written(few, options.shape, null);
+      if (few !== null) return shaped(few, options.shape);
       const from = describeArray(array, natural, { shape: [array.length] });
       const dtype = options.dtype === undefined ? natural : parseDType(options.dtype);
-      return written(convertedCopy(from, dtype), options.shape, null);
+      return shaped(convertedCopy(from, dtype), options.shape);
     }
     const adapted = adaptObject(source, null);
     if (adapted !== null) {
@@ -147,7 +147,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
       }
     }
     const { shape, dtype } = measureNested(source as NestedSource, options.dtype);
-    return written(writeNested(source as NestedSource, shape, dtype), options.shape, null);
+    return shaped(writeNested(source as NestedSource, shape, dtype), options.shape);
   }
 
   /**
@@ -191,8 +191,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     const backend = getBackend();
     const storage = backend === null ? moved : backend.adopt(buffer);
     if (storage !== null) return new Tensor(taken.withStorage(storage));
-    const copy = allocateLike(taken.shape, taken.dtype, 0);
-    return written(copy, undefined, () => convertElements(taken, copy));
+    return new Tensor(copyTo(taken, taken.dtype, taken.device));
   }
 
   /** A tensor in uninitialised memory. It can show old bytes of this process, such as values of a released tensor. */
@@ -285,8 +284,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     const descriptor = descriptorOf(this);
     const target = parseDevice(device);
     if (target === descriptor.device) return shareDescriptor(descriptor) as Tensor<D>;
-    const copy = allocateLike(descriptor.shape, descriptor.dtype, descriptor.flags & Flag.subBytePadded, target);
-    return written(copy, undefined, () => convertElements(descriptor, copy)) as Tensor<D>;
+    return new Tensor<D>(copyTo(descriptor, descriptor.dtype, target));
   }
 
   /**
@@ -362,11 +360,10 @@ async function convertedAsync(source: Descriptor, dtype: DTypeInfo, device = sou
   }
 }
 
-/** A new tensor in the wanted shape, after its values are written. The memory is released if that fails. */
-function written(descriptor: Descriptor, shape: readonly number[] | undefined, write: (() => void) | null): Tensor {
+/** A new tensor in the wanted shape. The memory is released if the shape does not fit. */
+function shaped(descriptor: Descriptor, shape: readonly number[] | undefined): Tensor {
+  if (shape === undefined) return new Tensor(descriptor);
   try {
-    if (write !== null && descriptor.size > 0) write();
-    if (shape === undefined) return new Tensor(descriptor);
     const target = inferShape(shape, descriptor.size);
     return new Tensor(descriptor.derive({ shape: target, strides: rowMajorStrides(target), offset: 0 }).checkBounds());
   } catch (error) {

@@ -13,6 +13,7 @@ import { getDeviceBackend } from './storage/device-backend.js';
 import { copyInto } from './values/assign.js';
 import { fillElements } from './values/convert.js';
 import { type ElementValue, elementCodec } from './values/element.js';
+import { ElementIterator } from './values/iterate.js';
 import { formatTensor, formatTensorAsync } from './values/print.js';
 import {
   broadcastLayout,
@@ -248,22 +249,8 @@ export class TensorView<D extends DType = DType> {
   }
 
   /** Iterates over the elements in row-major order, without a copy. */
-  *[Symbol.iterator](): Generator<Scalar<D>> {
-    const { shape, strides, dtype, bitOffset, strideBits, size } = descriptorOf(this);
-    const codec = elementCodec(dtype);
-    const index = new Array<number>(shape.length).fill(0);
-    let offset = 0;
-    for (let n = 0; n < size; n++) {
-      // Read the descriptor again at each step, because the consumer of this iterator may dispose the tensor between
-      // two elements.
-      yield codec.read(descriptorOf(this).view(), bitOffset + offset * strideBits) as Scalar<D>;
-      for (let axis = shape.length - 1; axis >= 0; axis--) {
-        offset += strides[axis] as number;
-        if (++(index[axis] as number) < (shape[axis] as number)) break;
-        offset -= (shape[axis] as number) * (strides[axis] as number);
-        index[axis] = 0;
-      }
-    }
+  [Symbol.iterator](): Generator<Scalar<D>> {
+    return new ElementIterator(this, descriptorOf) as unknown as Generator<Scalar<D>>;
   }
 
   /** Nested arrays of values, one level for each axis. */

@@ -38,6 +38,7 @@ rows = {
     "set": lambda: small.__setitem__((1, 2), 7),
     "to nested arrays, 6 elements": lambda: small.tolist(),
     "iterate over 1000 numbers": lambda: iterate(values),
+    "iterate over the .data of 1000 numbers": lambda: iterate(values.data),
     "the memory of an array, again": lambda: small.data,
     "text of 6 elements": lambda: str(small),
     "empty, 1 M elements": lambda: np.empty((1000, 1000), np.float32),

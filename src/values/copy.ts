@@ -13,12 +13,12 @@ import { convertElements } from './convert.js';
 
 /** A row-major copy in new memory, flagged as a copy, by default on the same device. */
 export function copyDescriptor(source: Descriptor, device = source.device): Descriptor {
-  return copyInTwoSteps(source, source.dtype, Flag.isCopied, device);
+  return copyTo(source, source.dtype, device, Flag.isCopied);
 }
 
 /** The elements converted to a dtype, row-major in new memory on the same device. */
 export function convertedCopy(source: Descriptor, dtype: DTypeInfo): Descriptor {
-  return copyInOneStep(source, dtype) ?? copyInTwoSteps(source, dtype, 0, source.device);
+  return copyInOneStep(source, dtype) ?? copyTo(source, dtype, source.device);
 }
 
 /** One native call allocates and converts contiguous elements of whole bytes; null for all others. */
@@ -35,7 +35,8 @@ function isPlain({ lanes, isSubByte, code }: DTypeInfo): boolean {
   return lanes === 1 && !isSubByte && code !== TypeCode.complex;
 }
 
-function copyInTwoSteps(source: Descriptor, dtype: DTypeInfo, flags: number, device: DeviceInfo): Descriptor {
+/** The elements converted to a dtype, row-major in new memory on a device. */
+export function copyTo(source: Descriptor, dtype: DTypeInfo, device: DeviceInfo, flags = 0): Descriptor {
   const copy = allocateLike(source.shape, dtype, (source.flags & Flag.subBytePadded) | flags, device);
   try {
     if (copy.size > 0) convertElements(source, copy);

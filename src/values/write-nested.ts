@@ -110,42 +110,29 @@ class Writer {
   private write(row: ArrayLike<unknown>, from: number, to: number): void {
     const { view, codec, bit, dtype } = this;
     const step = dtype.itemBits;
-    if (dtype.base === 'float32' && step === 32) writeFloat32(view, bit / 8, row, from, to, codec);
-    else if (dtype.base === 'float64' && step === 64) writeFloat64(view, bit / 8, row, from, to, codec);
-    else for (let i = from; i < to; i++) codec.write(view, bit + (i - from) * step, row[i]);
+    if (dtype.lanes === 1 && (dtype.base === 'float32' || dtype.base === 'float64')) {
+      writeFloats(view, bit / 8, step / 8, row, from, to, codec);
+    } else for (let i = from; i < to; i++) codec.write(view, bit + (i - from) * step, row[i]);
     this.bit = bit + (to - from) * step;
     this.room -= to - from;
   }
 }
 
 /** The codec writes everything but plain numbers: NaN has one pattern, and other values are checked. */
-function writeFloat32(
+function writeFloats(
   view: DataView,
   start: number,
+  size: number,
   row: ArrayLike<unknown>,
   from: number,
   to: number,
   codec: ElementCodec,
 ): void {
-  for (let i = from, byte = start; i < to; i++, byte += 4) {
+  for (let i = from, byte = start; i < to; i++, byte += size) {
     const value = row[i];
-    if (typeof value === 'number' && !Number.isNaN(value)) view.setFloat32(byte, value, true);
-    else codec.write(view, byte * 8, value);
-  }
-}
-
-function writeFloat64(
-  view: DataView,
-  start: number,
-  row: ArrayLike<unknown>,
-  from: number,
-  to: number,
-  codec: ElementCodec,
-): void {
-  for (let i = from, byte = start; i < to; i++, byte += 8) {
-    const value = row[i];
-    if (typeof value === 'number' && !Number.isNaN(value)) view.setFloat64(byte, value, true);
-    else codec.write(view, byte * 8, value);
+    if (typeof value !== 'number' || Number.isNaN(value)) codec.write(view, byte * 8, value);
+    else if (size === 4) view.setFloat32(byte, value, true);
+    else view.setFloat64(byte, value, true);
   }
 }
 

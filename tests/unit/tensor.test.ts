@@ -1,4 +1,4 @@
-import { type DType, dtypes, fromDLPack, Tensor, TensorView } from 'dlpack';
+import { ArgumentTypeError, type DType, dtypes, fromDLPack, Tensor, TensorView } from 'dlpack';
 import { equal, notEqual, ok, throws } from '../assert.js';
 import { test } from '../harness.js';
 
@@ -213,6 +213,26 @@ test('a tensor disposed while it is iterated throws instead of reading freed mem
   throws('DisposedError', 'released', () => {
     for (const _ of x) x.dispose();
   });
+});
+
+test('iteration: row-major order, current values, and an iterator that ends for good', () => {
+  const x = Tensor.from([
+    [1, 2, 3],
+    [4, 5, 6],
+  ]);
+  equal([...x.transpose()], [1, 4, 2, 5, 3, 6]);
+  equal([...x.slice(null, [2, null, -2])], [3, 1, 6, 4]);
+  equal([[...Tensor.from(7)], [...Tensor.empty([0, 3], 'int8')]], [[7], []]);
+  const seen: number[] = [];
+  for (const value of x) {
+    seen.push(value);
+    x.set(1, 2, 60);
+  }
+  equal(seen, [1, 2, 3, 4, 5, 60]);
+  const iterator = x[Symbol.iterator]();
+  for (const _ of iterator) break;
+  equal(iterator.next(), { value: undefined, done: true });
+  throws('TypeError', 'mine', () => x[Symbol.iterator]().throw(new ArgumentTypeError('mine', 'nothing', 1)));
 });
 
 test('read-only: readable, never writable by accident', () => {
