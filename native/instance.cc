@@ -26,8 +26,12 @@ static void Report(Instance* self, int64_t delta) {
 // garbage collector run for milliseconds, even for tensors that are disposed at once.
 static const int64_t kImportReport = 1024;
 
+// A report of more makes V8 collect at once, in milliseconds, although most pages of a large block may be untouched.
+static const int64_t kMaxReport = kReportSlack / 2;
+
 static int64_t ReportOf(const Storage* storage) {
-  return storage->is_import ? kImportReport : static_cast<int64_t>(storage->nbytes);
+  const int64_t nbytes = static_cast<int64_t>(storage->nbytes);
+  return storage->is_import ? kImportReport : nbytes < kMaxReport ? nbytes : kMaxReport;
 }
 
 static const int64_t kLastingStep = 64 << 20;

@@ -24,7 +24,8 @@ static bool ReadRequest(const CastStep* step, const Storage* source, const Stora
   if (request->target_bytes > 4 || request->count > UINT64_MAX / 4) return false;
   request->source = PartOf(source, step->from_offset, request->count * BytesOf(request->from));
   request->target = PartOf(target, step->to_offset, request->count * request->target_bytes);
-  request->format = {static_cast<int>(step->shift & 31), step->normal, step->last, step->nan, step->is_fnuz};
+  request->format = {static_cast<int>(step->shift & 31), step->normal, step->last, step->nan, step->is_fnuz,
+                     static_cast<float>(step->scale),    step->limit};
   request->table = step->table;
   return request->source != nullptr && request->target != nullptr;
 }

@@ -63,6 +63,22 @@ __device__ inline void Cast(const CastPlan& plan) {
             plan.is_wide != 0, [&](In unit) { return To::Encode(From::Decode(unit), plan.format); });
 }
 
+// From two bytes to one.
+template <class From>
+__device__ inline void CastToByte(const CastPlan& plan) {
+  typedef typename From::Unit In;
+  const unsigned long long first = blockIdx.x * Shape<In, unsigned char>::kBlock;
+  const In* source = reinterpret_cast<const In*>(plan.source);
+  unsigned char* target = reinterpret_cast<unsigned char*>(plan.target);
+  if (plan.format.is_fnuz != 0) {
+    CastBlock(source, target, first, plan.count, plan.is_wide != 0,
+              [&](In unit) { return From::template ToByte<true>(unit, plan.format); });
+  } else {
+    CastBlock(source, target, first, plan.count, plan.is_wide != 0,
+              [&](In unit) { return From::template ToByte<false>(unit, plan.format); });
+  }
+}
+
 // Each lane of a warp has a copy of the table in a bank of its own, so that lanes never wait for each other.
 template <class To>
 __device__ inline void Lookup(const LookupPlan& plan) {
@@ -94,7 +110,7 @@ DLPACK_KERNEL cast_f32_bf16(const __grid_constant__ CastPlan plan) { Cast<F32, B
 DLPACK_KERNEL cast_f32_f8(const __grid_constant__ CastPlan plan) { Cast<F32, F8>(plan); }
 DLPACK_KERNEL cast_f16_f32(const __grid_constant__ CastPlan plan) { Cast<F16, F32>(plan); }
 DLPACK_KERNEL cast_f16_bf16(const __grid_constant__ CastPlan plan) { Cast<F16, BF16>(plan); }
-DLPACK_KERNEL cast_f16_f8(const __grid_constant__ CastPlan plan) { Cast<F16, F8>(plan); }
+DLPACK_KERNEL cast_f16_f8(const __grid_constant__ CastPlan plan) { CastToByte<F16>(plan); }
 DLPACK_KERNEL cast_bf16_f32(const __grid_constant__ CastPlan plan) { Cast<BF16, F32>(plan); }
 DLPACK_KERNEL cast_bf16_f16(const __grid_constant__ CastPlan plan) { Cast<BF16, F16>(plan); }
-DLPACK_KERNEL cast_bf16_f8(const __grid_constant__ CastPlan plan) { Cast<BF16, F8>(plan); }
+DLPACK_KERNEL cast_bf16_f8(const __grid_constant__ CastPlan plan) { CastToByte<BF16>(plan); }

@@ -145,6 +145,10 @@ struct alignas(8) CastStep {
   uint32_t nan;
   // of a float8 target: 1 when zero has no sign
   uint32_t is_fnuz;
+  // of a float8 target: the code after its largest number, where float32 has its exponent
+  uint32_t limit;
+  // of a float8 target, for sources of two bytes: the power of two between their exponents
+  double scale;
   // for a source of one byte: the result for each code
   uint32_t table[256];
 };
@@ -164,8 +168,10 @@ static_assert(offsetof(CastStep, normal) == 64);
 static_assert(offsetof(CastStep, last) == 68);
 static_assert(offsetof(CastStep, nan) == 72);
 static_assert(offsetof(CastStep, is_fnuz) == 76);
-static_assert(offsetof(CastStep, table) == 80);
-static_assert(sizeof(CastStep) == 1104);
+static_assert(offsetof(CastStep, limit) == 80);
+static_assert(offsetof(CastStep, scale) == 88);
+static_assert(offsetof(CastStep, table) == 96);
+static_assert(sizeof(CastStep) == 1120);
 
 // Lays a storage over foreign memory, if all of it lies inside one allocation.
 struct alignas(8) AdmitRequest {

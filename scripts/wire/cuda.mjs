@@ -64,6 +64,8 @@ const memory = (maxNdim) => [
       ['last', 'u32', 'of a float8 target: the code after its largest number, as float32'],
       ['nan', 'u32', 'of a float8 target: the code of NaN'],
       ['isFnuz', 'u32', 'of a float8 target: 1 when zero has no sign'],
+      ['limit', 'u32', 'of a float8 target: the code after its largest number, where float32 has its exponent'],
+      ['scale', 'f64', 'of a float8 target, for sources of two bytes: the power of two between their exponents'],
       ['table', 'u32', 'for a source of one byte: the result for each code', 256],
     ],
   },

@@ -31,6 +31,9 @@ interface ByteFormat {
   readonly last: number;
   readonly nan: number;
   readonly isFnuz: number;
+  readonly limit: number;
+  /** The bias of the exponent. */
+  readonly bias: number;
 }
 
 function byteFormatOf({ base, lanes, bits }: DTypeInfo): ByteFormat | null {
@@ -42,7 +45,15 @@ function byteFormatOf({ base, lanes, bits }: DTypeInfo): ByteFormat | null {
   const [afterLast, nan] = codesOf(specials, top, 2 ** mantissaBits);
   // The code as a float32 has the exponent's bias of float32.
   const last = (afterLast << shift) + ((127 - bias) << 23);
-  return { shift, normal: (128 - bias) << 23, last, nan, isFnuz: specials === 'fnuz' ? 1 : 0 };
+  return {
+    shift,
+    normal: (128 - bias) << 23,
+    last,
+    nan,
+    isFnuz: specials === 'fnuz' ? 1 : 0,
+    limit: afterLast << shift,
+    bias,
+  };
 }
 
 /** The code after the largest number, and the code of NaN. */
@@ -119,6 +130,8 @@ export function queueCast({ from, to, run }: CastPlanStep): void {
   u32[slot * 2 + CastStep.LAST] = format?.last ?? 0;
   u32[slot * 2 + CastStep.NAN] = format?.nan ?? 0;
   u32[slot * 2 + CastStep.IS_FNUZ] = format?.isFnuz ?? 0;
+  u32[slot * 2 + CastStep.LIMIT] = format?.limit ?? 0;
+  f64[slot + CastStep.SCALE] = 2 ** ((format?.bias ?? 0) - (from.dtype.name === 'float16' ? 15 : 127));
   if (table !== null) u32.set(table, slot * 2 + CastStep.TABLE);
   u32[WireHeader.SLOT] = slot;
   binding.cast();

@@ -73,8 +73,10 @@ export const enum CastStep {
   LAST = 17, // u32: of a float8 target: the code after its largest number, as float32
   NAN = 18, // u32: of a float8 target: the code of NaN
   IS_FNUZ = 19, // u32: of a float8 target: 1 when zero has no sign
-  TABLE = 20, // u32[256]: for a source of one byte: the result for each code
-  WORDS = 138,
+  LIMIT = 20, // u32: of a float8 target: the code after its largest number, where float32 has its exponent
+  SCALE = 11, // f64: of a float8 target, for sources of two bytes: the power of two between their exponents
+  TABLE = 24, // u32[256]: for a source of one byte: the result for each code
+  WORDS = 140,
 }
 
 /** Lays a storage over foreign memory, if all of it lies inside one allocation. */

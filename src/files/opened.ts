@@ -40,6 +40,8 @@ export abstract class OpenedFile {
   /** The tensor, over the file's own memory if possible. For mapped files only. */
   abstract tensor(entry: TensorEntry): Descriptor;
   abstract load(entry: TensorEntry, options: LoadOptions): Promise<Descriptor>;
+  /** The bytes from `start` to `end`, in the file's own memory; null when it has none. */
+  abstract bytes(start: number, end: number): Descriptor | null;
   abstract close(): void;
 }
 
@@ -127,6 +129,11 @@ export class MappedFile extends OpenedFile {
     return this.tensor(entry);
   }
 
+  bytes(start: number, end: number): Descriptor {
+    this.mapping.refs++;
+    return new Descriptor(this.mapping, uint8, cpu, [end - start], [1], start * 8, this.flags);
+  }
+
   close(): void {
     this.mapping.release();
   }
@@ -185,6 +192,10 @@ export class SourceFile extends OpenedFile {
       copy.storage.release();
       throw error;
     }
+  }
+
+  bytes(): null {
+    return null;
   }
 
   close(): void {}

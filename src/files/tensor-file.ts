@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type Device, parseDevice } from '../device.js';
+import { type Device, type DeviceInfo, parseDevice } from '../device.js';
 import type { DType } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError, DisposedError } from '../errors.js';
 import { checkOptions, type OptionNames } from '../options.js';
@@ -14,7 +14,7 @@ import { Tensor } from '../tensor.js';
 import type { Quantization, TensorEntry } from './entry.js';
 import { isAligned, type LoadOptions, type OpenedFile, type Progress } from './opened.js';
 import type { Reading } from './reading.js';
-import { Uploader } from './upload.js';
+import { type Arriving, type Sent, Uploader } from './upload.js';
 
 /** The description of a tensor in a file, without its data. */
 export interface TensorInfo {
@@ -49,6 +49,11 @@ export interface Located {
   /** Makes the tensor if it is not simply a part of the file. */
   readonly unpack?: () => Reading<Descriptor>;
 }
+
+/** Bytes of tensors that are uploaded together. More would allocate much device memory before it is needed. */
+const RUN = 256 << 20;
+/** Bytes between two tensors that are uploaded with them. */
+const GAP = 4096;
 
 const disposeSymbol: typeof Symbol.dispose = Symbol.dispose ?? (Symbol.for('Symbol.dispose') as never);
 
@@ -108,22 +113,47 @@ export abstract class TensorFile implements Iterable<[name: string, tensor: Tens
     const { signal, onProgress } = options;
     const loading = { signal, onProgress };
     const device = parseDevice(options.device ?? 'cpu');
-    const uploader = device.kind === 'cpu' ? null : new Uploader(device);
+    if (device.kind !== 'cpu') return this.upload(names, device, loading);
     const tensors = new Map<string, Tensor>();
-    const arriving: Promise<void>[] = [];
     try {
       for (const name of names) {
         signal?.throwIfAborted();
         const loaded = await this.loadHost(name, loading);
-        if (uploader === null) {
-          tensors.set(name, new Tensor(loaded));
-          onProgress?.({ name, loaded: loaded.nbytes, total: loaded.nbytes });
-          continue;
-        }
-        const { target, arrived } = await uploader.send(name, loaded, loading);
-        tensors.set(name, new Tensor(target));
-        arrived.catch(() => undefined); // awaited below
-        arriving.push(arrived);
+        tensors.set(name, new Tensor(loaded));
+        onProgress?.({ name, loaded: loaded.nbytes, total: loaded.nbytes });
+      }
+      return tensors;
+    } catch (error) {
+      for (const tensor of tensors.values()) tensor.dispose();
+      throw error;
+    }
+  }
+
+  private async upload(
+    names: readonly string[],
+    device: DeviceInfo,
+    loading: LoadOptions,
+  ): Promise<Map<string, Tensor>> {
+    const uploader = new Uploader(device, this.bytesOf(names));
+    const tensors = new Map<string, Tensor>();
+    const arriving: Promise<void>[] = [];
+    const arrive = ({ targets, arrived }: Arriving, sent: readonly string[]): void => {
+      for (const [i, target] of targets.entries()) tensors.set(sent[i] as string, new Tensor(target));
+      arrived.catch(() => undefined); // awaited below
+      arriving.push(arrived);
+    };
+    try {
+      for (let at = 0; at < names.length; ) {
+        loading.signal?.throwIfAborted();
+        const run = this.runFrom(names, at);
+        const sent = names.slice(at, at + Math.max(1, run?.tensors.length ?? 1));
+        at += sent.length;
+        const [name] = sent as [string];
+        const arrival =
+          run === null
+            ? await uploader.send(name, await this.loadHost(name, loading), loading)
+            : await uploader.sendRun(run.source, run.tensors, loading);
+        arrive(arrival, sent);
       }
       await Promise.all(arriving);
       return tensors;
@@ -132,8 +162,42 @@ export abstract class TensorFile implements Iterable<[name: string, tensor: Tens
       for (const tensor of tensors.values()) tensor.dispose();
       throw error;
     } finally {
-      await uploader?.release();
+      await uploader.release();
     }
+  }
+
+  /** The bytes of tensors; Infinity when some are known only once they are read. */
+  private bytesOf(names: readonly string[]): number {
+    let total = 0;
+    for (const name of names) {
+      const found = this.found(name);
+      total += isReading(found) || found.unpack !== undefined ? Number.POSITIVE_INFINITY : found.entry.nbytes;
+    }
+    return total;
+  }
+
+  /** The tensors from `at` on whose bytes follow each other in a mapped file; null when the first must be loaded. */
+  private runFrom(names: readonly string[], at: number): { source: Descriptor; tensors: Sent[] } | null {
+    const tensors: Sent[] = [];
+    let start = 0;
+    let end = 0;
+    let holder: OpenedFile | null = null;
+    for (let i = at; i < names.length && (i === at || end - start < RUN); i++) {
+      const found = this.found(names[i] as string);
+      if (isReading(found) || found.unpack !== undefined) break;
+      const { file, entry } = found;
+      const { name, nbytes, dtype, shape, strides, flags } = entry;
+      const follows = holder === null || (file === holder && entry.start >= end && entry.start - end <= GAP);
+      if (!follows || !file.isMapped || entry.swap !== 0) break;
+      if (holder === null) {
+        holder = file;
+        start = entry.start;
+      }
+      end = entry.start + nbytes;
+      tensors.push({ name, offset: entry.start - start, nbytes, dtype, shape, strides, flags });
+    }
+    const source = holder?.bytes(start, end) ?? null;
+    return source === null ? null : { source, tensors };
   }
 
   /** A tensor in host memory. */

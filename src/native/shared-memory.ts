@@ -63,9 +63,21 @@ function availableBytes(): number {
   return Math.min(machine, Number.isFinite(limit) && Number.isFinite(used) ? limit - used : machine);
 }
 
+/** What {@link availableBytes} returned, less what was made since, and when. Reading it costs as much as all the rest. */
+let known = 0;
+let knownAt = Number.NEGATIVE_INFINITY;
+const FRESH = 100;
+
 /** The system promises more memory than it has, and kills a process when the pages are used. */
 function checkAvailable(nbytes: number): void {
-  const available = nbytes < 1 << 20 ? Number.POSITIVE_INFINITY : availableBytes();
+  if (nbytes < 1 << 20) return;
+  const now = performance.now();
+  if (nbytes > known / 2 || now - knownAt > FRESH) {
+    known = availableBytes();
+    knownAt = now;
+  }
+  const available = known;
+  known -= nbytes;
   if (nbytes <= available) return;
   throw new BufferError(
     `Out of memory: could not reserve ${nbytes} bytes for other processes; ${available} are available`,

@@ -1,10 +1,11 @@
 /** Files straight to a device: through pinned blocks, in order, with everything released whatever goes wrong. */
 
-import { readFileSync } from 'node:fs';
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { Tensor } from 'dlpack';
 import { openNpy, openSafetensors, type Progress, writeNpy, writeSafetensors } from 'dlpack/files';
 import { equal, ok, rejects } from '../assert.js';
 import { newPath } from '../files/make.js';
+import { collectUntil } from '../harness.js';
 import { code, fake } from './fake.js';
 import { cudaTest } from './machine.js';
 
@@ -98,3 +99,39 @@ cudaTest('a signal stops between blocks; memory that the device lacks is its err
   fake.failNext('cuMemHostAlloc', code.outOfMemory, 1); // the second of the two blocks
   await rejects('CudaError', 'OUT_OF_MEMORY', file.getAsync('big', { device: 'cuda:0' }));
 });
+
+cudaTest(
+  'tensors that follow each other share blocks, and large blocks are kept for the next upload, for a while',
+  async () => {
+    fake.configure({ queriesRun: true });
+    const many = newPath('many.safetensors');
+    const sources = Array.from({ length: 40 }, (_, i) => Tensor.from(new Uint8Array(1000 + i).fill(i)));
+    await writeSafetensors(many, Object.fromEntries(sources.map((tensor, i) => [`t${i}`, tensor])));
+    using file = openSafetensors(many);
+    const before = fake.calls('cuMemHostAlloc');
+    const all = await file.getAllAsync({ device: 'cuda:0' });
+    ok(fake.calls('cuMemHostAlloc') - before <= 3, 'blocks for all together');
+    for (const [i, source] of sources.entries()) {
+      const there = all.get(`t${i}`) as Tensor;
+      using back = there.to('cpu');
+      equal([back.size, back.get(0), back.get(999 + i)], [source.size, i, i]);
+      there.dispose();
+      source.dispose();
+    }
+    // A hole of 97 MiB takes no space, and needs blocks of the full size.
+    const large = newPath('large.safetensors');
+    const size = 97 << 20;
+    const header = JSON.stringify({ x: { dtype: 'U8', shape: [size], data_offsets: [0, size] } }).padEnd(120);
+    writeFileSync(large, Buffer.concat([Buffer.from(BigUint64Array.of(120n).buffer), Buffer.from(header)]));
+    truncateSync(large, 128 + size);
+    const { pinned } = fake.live();
+    const made = fake.calls('cuMemHostAlloc');
+    for (let round = 0; round < 2; round++) {
+      using holder = openSafetensors(large);
+      using x = await holder.getAsync('x', { device: 'cuda:0' });
+      equal(x.size, size);
+    }
+    ok(fake.calls('cuMemHostAlloc') - made <= 3, 'the second upload took the blocks of the first');
+    ok(await collectUntil(() => fake.live().pinned === pinned), 'released after a second');
+  },
+);

@@ -102,6 +102,12 @@ uint32_t Convert(uint32_t bits, const ByteFormat& format) {
   return To::Encode(From::Decode(static_cast<typename From::Unit>(bits)), format);
 }
 
+template <class From>
+uint32_t ConvertToByte(uint32_t bits, const ByteFormat& format) {
+  const typename From::Unit unit = static_cast<typename From::Unit>(bits);
+  return format.is_fnuz != 0 ? From::template ToByte<true>(unit, format) : From::template ToByte<false>(unit, format);
+}
+
 const CastKernel kCasts[] = {
     {"lookup_1", 1, 1, nullptr},
     {"lookup_2", 1, 2, nullptr},
@@ -111,10 +117,10 @@ const CastKernel kCasts[] = {
     {"cast_f32_f8", 4, 1, Convert<F32, F8>},
     {"cast_f16_f32", 2, 4, Convert<F16, F32>},
     {"cast_f16_bf16", 2, 2, Convert<F16, BF16>},
-    {"cast_f16_f8", 2, 1, Convert<F16, F8>},
+    {"cast_f16_f8", 2, 1, ConvertToByte<F16>},
     {"cast_bf16_f32", 2, 4, Convert<BF16, F32>},
     {"cast_bf16_f16", 2, 2, Convert<BF16, F16>},
-    {"cast_bf16_f8", 2, 1, Convert<BF16, F8>},
+    {"cast_bf16_f8", 2, 1, ConvertToByte<BF16>},
 };
 
 // Elements that one block converts, as cast_kernels.cu divides the work.
