@@ -8,8 +8,9 @@
 import { type DType, dtypeOfArray, parseDType, type TypedArray } from '../dtype.js';
 import { ArgumentTypeError, BufferError, UnsupportedDTypeError } from '../errors.js';
 import { fromDLPack } from '../from-dlpack.js';
+import type { Descriptor } from '../storage/descriptor.js';
 import { Tensor } from '../tensor.js';
-import { descriptorOf } from '../view.js';
+import { descriptorOf, TensorView } from '../view.js';
 
 /** The options of every `fromX`. */
 export interface AdaptOptions {
@@ -112,19 +113,22 @@ export function copyOf(tensor: Tensor): Tensor {
   }
 }
 
-/** Tensors whose memory a library uses, by the array that the library has. */
-const lent = new WeakMap<object, Tensor>();
+/**
+ * What libraries use, by the array that the library has. Descriptors, not Tensors, because `scope` would dispose Tensors
+ * that the library still needs.
+ */
+const lent = new WeakMap<object, Descriptor>();
 
-/** Keeps the memory of a tensor for as long as `user` exists. Takes the tensor over. */
-export function keepFor<T extends object>(user: T, tensor: Tensor): T {
-  lent.set(user, tensor);
-  return user;
+/** Keeps the memory for as long as `array` exists: the garbage collector releases the reference. */
+function keepFor(array: object, descriptor: Descriptor): void {
+  descriptor.storage.refs++;
+  lent.set(array, descriptor);
 }
 
-/** What a library gets: the array, a tensor over the array's elements, and the elements before the first. */
+/** What a library gets: the array, a view of the array's elements, and the number of elements before the first. */
 interface Lent {
   readonly array: TypedArray;
-  readonly tensor: Tensor;
+  readonly tensor: TensorView;
   readonly offset: number;
 }
 
@@ -150,27 +154,26 @@ export function lend(
         );
       }
       tensor = copyOf(tensor);
-    } else if (!isContiguous) {
-      return lendStorage(tensor);
     }
+    const descriptor = descriptorOf(tensor);
+    const view = new TensorView(descriptor);
+    if (!tensor.isContiguous) return lendStorage(view, descriptor);
     const array = tensor.data as TypedArray;
-    const kept = lent.get(array);
-    if (kept === undefined) keepFor(array, tensor);
-    else tensor.dispose();
-    return { array, tensor: kept ?? tensor, offset: 0 };
-  } catch (error) {
+    if (!lent.has(array)) keepFor(array, descriptor);
+    return { array, tensor: view, offset: 0 };
+  } finally {
     tensor.dispose();
-    throw error;
   }
 }
 
 /** An array from the start of the storage, for a library with strides and offsets in elements. */
-function lendStorage(tensor: Tensor): Lent {
-  const { storage, dtype, bitOffset } = descriptorOf(tensor);
-  descriptorOf(tensor).checkHost();
+function lendStorage(tensor: TensorView, descriptor: Descriptor): Lent {
+  const { storage, dtype, bitOffset } = descriptor;
+  descriptor.checkHost();
   const size = dtype.array.BYTES_PER_ELEMENT;
   const array = new dtype.array(storage.buffer(), storage.start, Math.floor(storage.nbytes / size));
-  return { array: keepFor(array, tensor), tensor, offset: bitOffset / 8 / size };
+  keepFor(array, descriptor);
+  return { array, tensor, offset: bitOffset / 8 / size };
 }
 
 /** Throws unless the library has the dtype. */

@@ -1,4 +1,4 @@
-import { Tensor } from 'dlpack';
+import { scope, Tensor } from 'dlpack';
 import {
   type ArrowModule,
   type ArrowVector,
@@ -59,6 +59,15 @@ testWith(absent, 'ndarray: strides, negative ones and offsets, both ways', () =>
   throws('BufferError', 'adopt', () => fromNdarray(turned, { adopt: true }));
   equal(fromNdarray(array, { adopt: true }).get(1, 2), 42);
   throws('TypeError', 'typed array', () => fromNdarray(ndarray([1, 2])));
+});
+
+testWith(absent, 'a scope does not take memory from the object that a library keeps', () => {
+  const ndarray = load<Ndarray>('ndarray');
+  const [rows, columns] = scope(() => {
+    const x = Tensor.from([[1, 2], [3, 4]], { dtype: 'float32' }); // biome-ignore format: a table
+    return [toNdarray(x, ndarray), toNdarray(x.transpose(), ndarray)];
+  });
+  equal([rows?.get(1, 0), columns?.get(1, 0)], [3, 2]);
 });
 
 testWith(absent, 'stdlib: strides, no axes, read-only arrays and complex numbers', () => {
