@@ -53,8 +53,17 @@ const rows: readonly Row[] = [
 /** The tensor of an object that one of the adapters knows, or null. */
 export function tryAdapt(value: unknown, options?: AdaptOptions): Tensor | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
-  for (const [is, from] of rows) if (is(value)) return from(value as never, options);
+  for (const [is, from] of rows) if (matches(is, value)) return from(value as never, options);
   return null;
+}
+
+/** False for an object whose getters throw. */
+function matches(is: (value: object) => boolean, value: object): boolean {
+  try {
+    return is(value);
+  } catch {
+    return false;
+  }
 }
 
 /** The tensor of an object of any library that has an adapter here, as its `fromX` returns it. */

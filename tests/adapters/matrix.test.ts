@@ -97,7 +97,7 @@ function cell(found: ReadonlyMap<DType, Verdict>, why: string | undefined): stri
 
 /** Libraries that need a browser or that no machine of the tests can run. */
 const others = `| LiteRT.js | 2.5.3 | copied (the library has its own memory), on WebGPU shared: float32 int32 uint8 | copied, on WebGPU shared: float32 int32 uint8 | objects with its properties |
-| ImageData | | shared: uint8, float16 | shared: uint8 | Chromium |
+| ImageData | | shared: uint8 | shared: uint8 | Chromium |
 | VideoFrame | | copied (pixels are outside JavaScript): uint8 | copied: uint8 | Chromium |
 | AudioBuffer | | one channel shared, several copied (an array for each channel): float32 | copied: float32 | Chromium |
 | WebNN MLTensor | | copied, rented as a GPUBuffer where asked: float32 float16 int8 uint8 int32 uint32 int64 uint64 int4 uint4 | copied | not run: no platform of the tests has a context |

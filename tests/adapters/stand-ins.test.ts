@@ -158,4 +158,13 @@ test('images and audio: shapes, copies and errors', async () => {
   equal(audio.getChannelData(1)[0], 30, 'one channel is shared');
   throws('BufferError', 'channel', () => fromAudioBuffer(audio, { copy: false }));
   throws('TypeError', 'dlpack/adapters', () => adapt({}));
+  const hostile = new Proxy(
+    {},
+    {
+      get: () => {
+        throw new Error('a getter of the user');
+      },
+    },
+  );
+  throws('TypeError', 'dlpack/adapters', () => adapt(hostile));
 });
