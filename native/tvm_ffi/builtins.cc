@@ -57,6 +57,7 @@ static BuiltinFunction builtins[] = {
     {"ffi.ToJSONGraphString", nullptr},
     {"ffi.FromJSONGraphString", nullptr},
     {"ffi.DeepCopy", nullptr},
+    {"ffi.GetRegisteredTypeKeys", nullptr},
 };
 
 void ResolveBuiltins() {

@@ -54,7 +54,8 @@ static napi_value AddressOf(napi_env env, const void* address) {
   return NumberOf(env, bits);
 }
 
-// [key, parent, [field, flags, getter, offset, ...], [method, flags, ...]]; the parent is -1 for the root.
+// [key, parent, [field, flags, metadata, getter, offset, ...], [method, flags, metadata, ...]]; the parent is
+// -1 for the root.
 napi_value ReadType(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   TypeRequest* request = RequestOf<TypeRequest>(self);
@@ -69,17 +70,19 @@ napi_value ReadType(napi_env env, napi_callback_info info) {
   }
   for (int32_t i = 0; i < type->num_fields; ++i) {
     const TVMFFIFieldInfo& field = type->fields[i];
-    const uint32_t at = static_cast<uint32_t>(4 * i);
+    const uint32_t at = static_cast<uint32_t>(5 * i);
     napi_set_element(env, fields, at, StringOf(env, field.name));
     napi_set_element(env, fields, at + 1, NumberOf(env, static_cast<double>(field.flags)));
-    napi_set_element(env, fields, at + 2, AddressOf(env, reinterpret_cast<const void*>(field.getter)));
-    napi_set_element(env, fields, at + 3, NumberOf(env, static_cast<double>(field.offset)));
+    napi_set_element(env, fields, at + 2, StringOf(env, field.metadata));
+    napi_set_element(env, fields, at + 3, AddressOf(env, reinterpret_cast<const void*>(field.getter)));
+    napi_set_element(env, fields, at + 4, NumberOf(env, static_cast<double>(field.offset)));
   }
   for (int32_t i = 0; i < type->num_methods; ++i) {
     const TVMFFIMethodInfo& method = type->methods[i];
-    const uint32_t at = static_cast<uint32_t>(2 * i);
+    const uint32_t at = static_cast<uint32_t>(3 * i);
     napi_set_element(env, methods, at, StringOf(env, method.name));
     napi_set_element(env, methods, at + 1, NumberOf(env, static_cast<double>(method.flags)));
+    napi_set_element(env, methods, at + 2, StringOf(env, method.metadata));
   }
   napi_set_element(env, result, 0, StringOf(env, type->type_key));
   napi_set_element(env, result, 1, NumberOf(env, parent));

@@ -6,7 +6,11 @@
 
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
+import { invoke } from './calls.js';
+import { builtin } from './globals.js';
+import { ffi, library } from './library.js';
 import { describeFunction, loadModule } from './module.js';
+import { membersOfType, type TypeMembers } from './object-classes.js';
 
 /** The type schema of TVM-FFI: a name and its parameters. */
 interface Schema {
@@ -41,6 +45,9 @@ const plain: Readonly<Record<string, Declared>> = {
   'ffi.Error': both('TVMFFIError'),
 };
 
+/** The names of the interfaces for the types that the library registers, by their keys. */
+const interfaces = new Map<string, string>();
+
 const union = (types: readonly string[]): string => [...new Set(types)].join(' | ');
 const item = (type: string): string => (type.includes(' ') ? `(${type})` : type);
 
@@ -73,18 +80,21 @@ function declare(schema: Schema): Declared {
       return both(signature === null ? 'FFIFunction' : `((${signature.parameters}) => ${signature.result})`);
     }
     default:
-      return both('FFIObject');
+      return both(interfaces.get(schema.type) ?? 'FFIObject');
   }
 }
 
 /** Older libraries list the result first among the parameters. */
-function signatureOf({ named_args, args }: Schema): { parameters: string; result: string } | null {
+function signatureOf({ named_args, args }: Schema, skip = 0): { parameters: string; result: string } | null {
   const [result, parameters] = named_args
     ? [named_args.return[0], named_args.params]
     : [args?.[0], args?.slice(1) ?? []];
   if (result === undefined) return null;
   return {
-    parameters: parameters.map((parameter, i) => `arg${i}: ${declare(parameter).parameter}`).join(', '),
+    parameters: parameters
+      .slice(skip)
+      .map((parameter, i) => `arg${i}: ${declare(parameter).parameter}`)
+      .join(', '),
     result: result.type === 'None' ? 'void' : declare(result).result,
   };
 }
@@ -96,25 +106,81 @@ export function functionNames(path: string): string[] {
   return [...new Set(names)].filter((name) => name !== 'main').sort();
 }
 
+/** The schema in the metadata of a function, field or method; null if there is none. */
+function schemaOf(metadata: string | null): Schema | null {
+  const text =
+    metadata === null || metadata === '' ? undefined : (JSON.parse(metadata) as { type_schema?: string }).type_schema;
+  return text === undefined ? null : (JSON.parse(text) as Schema);
+}
+
+const typeKeys = () => new Set(invoke(builtin('ffi.GetRegisteredTypeKeys'), []) as string[]);
+
+/** Gives each type an interface: the last part of its key, or the whole key where that is taken. */
+function nameInterfaces(keys: readonly string[]): void {
+  const taken = new Set([
+    'Kernels',
+    'Objects',
+    'FFIObject',
+    'FFIFunction',
+    'Tensor',
+    'TensorView',
+    'List',
+    'Dict',
+    'Shape',
+  ]);
+  for (const key of keys) {
+    const last = (key.split('.').at(-1) as string).replaceAll(/\W/g, '_');
+    const name = taken.has(last) ? key.replaceAll(/\W/g, '_') : last;
+    taken.add(name);
+    interfaces.set(key, name);
+  }
+}
+
+function interfaceOf({ key, parent, fields, methods }: TypeMembers): string {
+  const lines = fields.map(({ name, isWritable, metadata }) => {
+    const schema = schemaOf(metadata);
+    const type = schema === null ? 'unknown' : declare(schema).result;
+    return `  ${isWritable ? '' : 'readonly '}${propertyName(name)}: ${type};`;
+  });
+  const calls = methods.map(({ name, metadata }) => {
+    const schema = schemaOf(metadata);
+    // The object itself is the first parameter.
+    const signature = schema === null ? null : signatureOf(schema, 1);
+    return `  ${propertyName(name)}${signature === null ? ': FFIFunction' : `(${signature.parameters}): ${signature.result}`};`;
+  });
+  const base = (parent === null ? undefined : interfaces.get(parent)) ?? 'FFIObject';
+  return `/** ${key} */\nexport interface ${interfaces.get(key)} extends ${base} {\n${[...lines, ...calls].join('\n')}\n}\n`;
+}
+
+const propertyName = (name: string): string => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name));
+
 function memberOf(name: string, metadata: string | null, doc: string | null): string {
-  const schema = metadata === null ? null : (JSON.parse(metadata) as { type_schema?: string }).type_schema;
-  const signature = schema === null || schema === undefined ? null : signatureOf(JSON.parse(schema) as Schema);
+  const schema = schemaOf(metadata);
+  const signature = schema === null ? null : signatureOf(schema);
   const lines = doc === null ? [] : doc.replaceAll('*/', '* /').trim().split('\n');
   const comment =
     lines.length === 0 ? '' : `  /**\n${lines.map((line) => `   * ${line}`.trimEnd()).join('\n')}\n   */\n`;
-  const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
+  const key = propertyName(name);
   const type = signature === null ? ': FFIFunction' : `(${signature.parameters}): ${signature.result}`;
   return `${comment}  ${key}${type};`;
 }
 
-/** Makes a `.d.ts` with one interface, `Kernels`, for `loadModule<Kernels>(path)`. */
+/**
+ * Makes a `.d.ts` with the interface `Kernels`, for `loadModule<Kernels>(path)`, and an interface for each type that the
+ * library registers, for `objectClass<IntPair>(key)`.
+ */
 export function moduleDeclarations(path: string): string {
+  library();
+  const before = ffi.isReflective ? typeKeys() : new Set<string>();
   const module = loadModule(path);
+  const added = ffi.isReflective ? [...typeKeys()].filter((key) => !before.has(key)).sort() : [];
+  nameInterfaces(added);
   const members = functionNames(path).map((name) => {
     const { metadata, doc } = describeFunction(module, name);
     return memberOf(name, metadata, doc);
   });
-  const body = members.join('\n');
+  const types = added.map((key) => interfaceOf(membersOfType(key)));
+  const body = [...types, ...members].join('\n');
   const imports = (names: readonly string[], from: string): string => {
     const used = names.filter((name) => new RegExp(`\\b${name}\\b`).test(body));
     return used.length === 0 ? '' : `import type { ${used.join(', ')} } from '${from}';\n`;
@@ -124,6 +190,6 @@ export function moduleDeclarations(path: string): string {
     `// Written by dlpack types from the metadata of ${basename(path)}.\n` +
     imports(['DType', 'Tensor', 'TensorView'], 'dlpack') +
     imports([...values, 'TVMFFIError'], 'dlpack/tvm-ffi') +
-    `\nexport interface Kernels {\n${body}\n}\n`
+    `\n${types.map((type) => `${type}\n`).join('')}export interface Kernels {\n${members.join('\n')}\n}\n`
   );
 }

@@ -40,6 +40,8 @@ export interface ObjectClass<T extends object = object> {
 interface Member {
   readonly name: string;
   readonly flags: number;
+  /** JSON with the type of the member. */
+  readonly metadata: string;
 }
 
 interface Field extends Member {
@@ -77,16 +79,19 @@ function describe(type: number): TypeDescription {
 
 function fieldsOf(flat: readonly (string | number)[]): Field[] {
   const fields: Field[] = [];
-  for (let i = 0; i < flat.length; i += 4) {
-    const [name, flags, getter, offset] = flat.slice(i) as [string, number, number, number];
-    fields.push({ name, flags, getter, offset });
+  for (let i = 0; i < flat.length; i += 5) {
+    const [name, flags, metadata, getter, offset] = flat.slice(i) as [string, number, string, number, number];
+    fields.push({ name, flags, metadata, getter, offset });
   }
   return fields;
 }
 
 function methodsOf(flat: readonly (string | number)[]): Member[] {
   const members: Member[] = [];
-  for (let i = 0; i < flat.length; i += 2) members.push({ name: flat[i] as string, flags: flat[i + 1] as number });
+  for (let i = 0; i < flat.length; i += 3) {
+    const [name, flags, metadata] = flat.slice(i) as [string, number, string];
+    members.push({ name, flags, metadata });
+  }
   return members;
 }
 
@@ -100,6 +105,27 @@ export function findType(key: string): number | null {
   if (i32[slot * 2 + TypeRequest.STATUS] !== 0) throw takeRaised();
   const type = i32[slot * 2 + TypeRequest.TYPE] as number;
   return type < 0 ? null : type;
+}
+
+/** What a program can use of a type, for declarations. */
+export interface TypeMembers {
+  readonly key: string;
+  /** The key of the type that it is derived from. */
+  readonly parent: string | null;
+  readonly fields: readonly { readonly name: string; readonly isWritable: boolean; readonly metadata: string }[];
+  /** Without static methods, which are methods of the class. */
+  readonly methods: readonly { readonly name: string; readonly metadata: string }[];
+}
+
+/** The members of the type with a key. */
+export function membersOfType(key: string): TypeMembers {
+  const { parent, fields, methods } = describe(findType(key) as number);
+  return {
+    key,
+    parent: parent < 0 ? null : describe(parent).key,
+    fields: fields.map(({ name, flags, metadata }) => ({ name, isWritable: (flags & WRITABLE) !== 0, metadata })),
+    methods: methods.filter(({ name, flags }) => (flags & STATIC) === 0 && !name.startsWith('__')),
+  };
 }
 
 /** True when the native object of a value has the type with this key, or a type derived from it. */

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { copyFileSync, rmSync } from 'node:fs';
+import { copyFileSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Tensor } from 'dlpack';
@@ -17,7 +17,7 @@ import {
 import { equal, ok, throws } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { testWith } from '../../harness.js';
-import { kernelsMissing, kernelsPath, probePath, raises, testing } from './peer.js';
+import { kernelsMissing, kernelsPath, libraries, probePath, raises, testing } from './peer.js';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
@@ -80,10 +80,16 @@ testWith(kernelsMissing, 'metadata and documentation', () => {
 testWith(kernelsMissing, 'the command writes declarations that TypeScript accepts', () => {
   const cli = join(root, 'dist/cli/main.js');
   const target = 'build/declarations.d.ts';
+  const objects = 'build/declarations-of-objects.d.ts';
   const run = (...args: string[]) =>
     spawnSync(process.execPath, [cli, 'types', ...args], { cwd: root, encoding: 'utf8' });
   try {
     equal(run('build/kernels/probe.so', target).status, 0);
+    equal(run(`${libraries}/libtvm_ffi_testing.so`, objects).status, 0);
+    const types = readFileSync(join(root, objects), 'utf8');
+    const pair =
+      'TestIntPair extends FFIObject {\n  readonly a: number | bigint;\n  readonly b: number | bigint;\n  sum(): number | bigint;\n}';
+    ok(types.includes(pair) && types.includes('TestCxxClassDerived extends TestCxxClassBase {'), types);
     const flags = [
       '--ignoreConfig',
       '--noEmit',
@@ -95,10 +101,13 @@ testWith(kernelsMissing, 'the command writes declarations that TypeScript accept
       '--types',
       '',
     ];
-    const tsc = spawnSync(join(root, 'node_modules/.bin/tsc'), [...flags, target], { cwd: root, encoding: 'utf8' });
+    const tsc = spawnSync(join(root, 'node_modules/.bin/tsc'), [...flags, target, objects], {
+      cwd: root,
+      encoding: 'utf8',
+    });
     equal([tsc.status, tsc.stdout], [0, '']);
   } finally {
-    rmSync(join(root, target), { force: true });
+    for (const file of [target, objects]) rmSync(join(root, file), { force: true });
   }
   ok(run('build/kernels/probe.so').stdout.includes('describe(arg0: TensorView): unknown[];'));
   const text = run(kernelsPath).stdout;
