@@ -76,8 +76,8 @@ await main(async () => {
     // Libraries without a wheel for a version are skipped, in CI too.
     const env = { VIRTUAL_ENV: folder, CI: '' };
     const isOld = await hasOldNumPy(folder);
-    if (isOld) console.log('  left out: tensors and convert, which need NumPy 2.1; this Python has none');
-    const exclude = (file) => isOld && /tensors|convert/.test(file);
+    if (isOld) console.log('  left out: tensors, convert and from-dlpack, which need NumPy 2.1; this Python has none');
+    const exclude = (file) => isOld && /tensors|convert|from-dlpack/.test(file);
     const options = { args: ['--expose-gc'], filter: 'interop/python', exclude, env };
     const total = await runTests({ command: process.execPath, ...options });
     lines.push(`${python.name.padEnd(6)} ${summary(total)}`);
