@@ -42,11 +42,17 @@ static int64_t LimitAbove(int64_t lasting) {
   return lasting + (part > kLastingStep ? part : kLastingStep);
 }
 
+// At most 1 TiB, so that tensors with absurd shapes cannot make the sum overflow.
+static int64_t LastingBytes(const Storage* storage) {
+  const uint64_t most = uint64_t{1} << 40;
+  return static_cast<int64_t>(storage->nbytes < most ? storage->nbytes : most);
+}
+
 void Outlive(Instance* self, uint32_t handle) {
   Held* held = self->table.Find(handle);
   if (held == nullptr || !held->is_reporter || !held->storage->is_import || held->is_lasting) return;
   held->is_lasting = true;
-  self->lasting += static_cast<int64_t>(held->storage->nbytes);
+  self->lasting += LastingBytes(held->storage);
   if (self->lasting < self->lasting_limit) return;
   self->lasting_limit = LimitAbove(self->lasting);
   // The engine compares the total with its own limits at once, so the amount can be taken back. A large amount makes it
@@ -125,7 +131,7 @@ void TakeReportBack(Instance* self, Held* held) {
   Report(self, -ReportOf(held->storage));
   if (!held->is_lasting) return;
   held->is_lasting = false;
-  self->lasting -= static_cast<int64_t>(held->storage->nbytes);
+  self->lasting -= LastingBytes(held->storage);
   const int64_t limit = LimitAbove(self->lasting);
   if (limit < self->lasting_limit) self->lasting_limit = limit;
 }

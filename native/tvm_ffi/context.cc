@@ -32,6 +32,7 @@ static const Export kExports[] = {
     {"makeBytes", MakeBytes},
     {"makeTensor", MakeTensorObject},
     {"borrowTensor", BorrowTensorObject},
+    {"viewTensor", ViewTensor},
     {"appendValues", AppendValues},
     {"makeContainer", MakeContainer},
     {"readSequence", ReadSequence},

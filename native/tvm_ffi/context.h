@@ -109,6 +109,7 @@ napi_value MakeString(napi_env env, napi_callback_info info);
 napi_value MakeBytes(napi_env env, napi_callback_info info);
 napi_value MakeTensorObject(napi_env env, napi_callback_info info);
 napi_value BorrowTensorObject(napi_env env, napi_callback_info info);
+napi_value ViewTensor(napi_env env, napi_callback_info info);
 napi_value ReadTypeKey(napi_env env, napi_callback_info info);
 
 // containers.cc

@@ -118,23 +118,44 @@ napi_value MakeTensorObject(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// borrowTensor(Uint8Array): the same over memory that JavaScript keeps alive; valid until that memory moves or is
+// Reads a tensor over the bytes of a Uint8Array.
+static Status ReadBorrowed(Context* self, napi_env env, napi_value array, const WireTensor& wire,
+                           Descriptor* descriptor, void** data) {
+  napi_typedarray_type type;
+  size_t length = 0;
+  if (napi_get_typedarray_info(env, array, &type, &length, data, nullptr, nullptr) != napi_ok ||
+      type != napi_uint8_array) {
+    return kNapi;
+  }
+  const Status status = ReadWire(self->instance, wire, descriptor);
+  return status == kOk ? CheckInside(*descriptor, length) : status;
+}
+
+// viewTensor(Uint8Array): a DLTensor in the message, over memory that JavaScript keeps alive. It is valid until the
+// slot is freed.
+napi_value ViewTensor(napi_env env, napi_callback_info info) {
+  napi_value value;
+  Context* self = ContextOf(env, info, 1, &value);
+  TensorViewRequest* request = RequestOf<TensorViewRequest>(self);
+  Descriptor descriptor;
+  void* data = nullptr;
+  request->status = ReadBorrowed(self, env, value, request->tensor, &descriptor, &data);
+  if (request->status != kOk) return nullptr;
+  const DLTensor view = TensorOver(descriptor, data, reinterpret_cast<int64_t*>(&request->tensor + 1));
+  static_assert(sizeof(view) == sizeof(request->view), "the message has room for a DLTensor");
+  memcpy(request->view, &view, sizeof(view));
+  return nullptr;
+}
+
+// borrowTensor(Uint8Array): an object over memory that JavaScript keeps alive; valid until that memory moves or is
 // freed.
 napi_value BorrowTensorObject(napi_env env, napi_callback_info info) {
   napi_value value;
   Context* self = ContextOf(env, info, 1, &value);
   TensorObjectRequest* request = RequestOf<TensorObjectRequest>(self);
-  napi_typedarray_type type;
-  size_t length = 0;
-  void* data = nullptr;
-  if (napi_get_typedarray_info(env, value, &type, &length, &data, nullptr, nullptr) != napi_ok ||
-      type != napi_uint8_array) {
-    request->status = kNapi;
-    return nullptr;
-  }
   Descriptor descriptor;
-  Status status = ReadWire(self->instance, request->tensor, &descriptor);
-  if (status == kOk) status = CheckInside(descriptor, length);
+  void* data = nullptr;
+  Status status = ReadBorrowed(self, env, value, request->tensor, &descriptor, &data);
   if (status == kOk) status = OwnTensor(self, CreateTensorObject(descriptor, data, nullptr), request);
   request->status = status;
   return nullptr;

@@ -152,6 +152,20 @@ static_assert(offsetof(TensorObjectRequest, reference) == 20);
 static_assert(offsetof(TensorObjectRequest, tensor) == 24);
 static_assert(sizeof(TensorObjectRequest) == 88);
 
+// A DLTensor on the wire, for one call. Its shape and strides replace those of the tensor.
+struct alignas(8) TensorViewRequest {
+  // the DLTensor
+  uint64_t view[6];
+  // a Status
+  int32_t status;
+  // what the DLTensor describes
+  WireTensor tensor;
+};
+static_assert(offsetof(TensorViewRequest, view) == 0);
+static_assert(offsetof(TensorViewRequest, status) == 48);
+static_assert(offsetof(TensorViewRequest, tensor) == 56);
+static_assert(sizeof(TensorViewRequest) == 120);
+
 // A native function or object for a JavaScript value.
 struct alignas(8) HostRequest {
   // the address of an object

@@ -80,6 +80,15 @@ const messages = [
     ],
   },
   {
+    name: 'TensorViewRequest',
+    comment: 'A DLTensor on the wire, for one call. Its shape and strides replace those of the tensor.',
+    fields: [
+      ['view', 'u64', 'the DLTensor', 6],
+      ['status', 'i32', 'a Status'],
+      ['tensor', 'tensor', 'what the DLTensor describes'],
+    ],
+  },
+  {
     name: 'HostRequest',
     comment: 'A native function or object for a JavaScript value.',
     fields: [

@@ -48,6 +48,8 @@ export class Descriptor {
   flags: number;
   /** The TVM-FFI object of this tensor, once a call has needed it. It is released with the storage. */
   tvmObject: object | null;
+  /** True once a TVM-FFI call has used this tensor without an object. The next call makes the object. */
+  wasViewed: boolean;
   private made: Made | null;
 
   constructor(
@@ -67,6 +69,7 @@ export class Descriptor {
     this.bitOffset = bitOffset;
     this.flags = flags;
     this.tvmObject = null;
+    this.wasViewed = false;
     this.made = null;
   }
 

@@ -23,7 +23,7 @@ import { ffi } from './library.js';
 import { callState, keepForCall, releaseTemporaries, rememberObject, standIns, TemporaryObject } from './objects.js';
 import { enter } from './slot.js';
 import { useOnStream } from './streams.js';
-import { tensorObject } from './tensor-object.js';
+import { tensorObject, viewOnce } from './tensor-object.js';
 import {
   DataType,
   DeviceValue,
@@ -39,13 +39,13 @@ import { ObjectRequest, ValueRequest } from './wire-layout.js';
 
 const { f64, i64, u64, i32, u32, u8 } = wire;
 
-/** Writes one argument. */
-export function writeArgument(at: number, value: unknown): void {
+/** Writes one argument. `isForCall`: the slots above it stay taken until the call ends, so they may hold a view. */
+export function writeArgument(at: number, value: unknown, isForCall = false): void {
   switch (typeof value) {
     case 'object':
-      if (value instanceof Tensor) writeTensor(at, value);
+      if (value instanceof Tensor) writeTensor(at, value, isForCall);
       else if (value === null) writeAny(at, Type.none, 0);
-      else writeObject(at, value);
+      else writeObject(at, value, isForCall);
       return;
     case 'number':
       writeNumber(at, value);
@@ -73,17 +73,28 @@ export function writeArgument(at: number, value: unknown): void {
 }
 
 /** Writes an owning tensor, which callees that take a view accept, too. JavaScript memory can only be a view. */
-function writeTensor(at: number, tensor: Tensor): void {
+function writeTensor(at: number, tensor: Tensor, isForCall: boolean): void {
   const descriptor = descriptorOf(tensor);
   if (descriptor.device !== cpu) noteDevice(descriptor);
+  if (isForCall && wroteOnce(at, descriptor)) return;
   const object = tensorObject(descriptor);
   if (object.isOwning) writeAny(at, Type.tensor, object.pointer);
   else writeAny(at, Type.tensorView, object.view);
 }
 
-function writeView(at: number, view: TensorView): void {
+/** Writes JavaScript memory that no call has used before; false for any other tensor. */
+function wroteOnce(at: number, descriptor: Descriptor): boolean {
+  const view = viewOnce(descriptor);
+  if (view === 0) return false;
+  writeAny(at, Type.tensorView, 0);
+  writeWireAddress(at, view * 8);
+  return true;
+}
+
+function writeView(at: number, view: TensorView, isForCall: boolean): void {
   const descriptor = descriptorOf(view);
   if (descriptor.device !== cpu) noteDevice(descriptor);
+  if (isForCall && wroteOnce(at, descriptor)) return;
   writeAny(at, Type.tensorView, tensorObject(descriptor).view);
 }
 
@@ -219,11 +230,11 @@ function writeFunction(at: number, value: JavaScriptFunction): void {
   writeAny(at, Type.function, pointer);
 }
 
-function writeObject(at: number, value: object): void {
+function writeObject(at: number, value: object, isForCall: boolean): void {
   // First, because reading a property of a module's proxy would look up a function.
   const handle = standIns.get(value);
   if (handle !== undefined) writeAny(at, handle.type, handle.pointer);
-  else if (value instanceof TensorView) writeView(at, value);
+  else if (value instanceof TensorView) writeView(at, value, isForCall);
   else if (Array.isArray(value)) writeContainer(at, { type: Type.array, values: value }, writeArgument);
   else if (value instanceof Uint8Array) writeBytes(at, value);
   else if (value instanceof FFIObject) writeHandle(at, value);
@@ -241,7 +252,7 @@ function writeObject(at: number, value: object): void {
   } else if (value instanceof RValue) writeRValue(at, value.value);
   else if (value instanceof Opaque) writeHostObject(at, value.value);
   else if (value instanceof Error) writeError(at, value);
-  else if (isProducer(value)) writeProducer(at, value);
+  else if (isProducer(value)) writeProducer(at, value, isForCall);
   else if (hasMethod(value, TVM_FFI_OBJECT)) writeObjectAt(at, value[TVM_FFI_OBJECT]());
   else if (hasMethod(value, TVM_FFI_VALUE)) writeSubstitute(at, value);
   else {
@@ -272,10 +283,10 @@ function isProducer(value: object): boolean {
 }
 
 /** Writes a tensor of another library, imported for the duration of the call. */
-function writeProducer(at: number, producer: object): void {
+function writeProducer(at: number, producer: object, isForCall: boolean): void {
   const tensor = fromDLPack(producer);
   keepForCall({ release: () => tensor.dispose() });
-  writeTensor(at, tensor);
+  writeTensor(at, tensor, isForCall);
 }
 
 function writeBytes(at: number, value: Uint8Array): void {

@@ -33,6 +33,7 @@ export interface FFIBinding {
   /** TensorObjectRequest */
   makeTensor(): void;
   borrowTensor(bytes: Uint8Array): void;
+  viewTensor(bytes: Uint8Array): void;
   /** BatchRequest */
   appendValues(): void;
   /** ContainerRequest */

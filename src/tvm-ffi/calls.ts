@@ -101,7 +101,7 @@ function invokeWith(
           continue;
         }
       }
-      writeArgument(first + i * ANY_WORDS, value);
+      writeArgument(first + i * ANY_WORDS, value, true);
     }
     const half = slot * 2;
     f64[slot + CallRequest.FUNCTION] = pointer;

@@ -6,7 +6,7 @@
 
 import type { DeviceInfo } from '../device.js';
 import { wire } from '../native/wire.js';
-import { WireHeader } from '../native/wire-layout.js';
+import { Wire, WireHeader } from '../native/wire-layout.js';
 import { type Collectable, collectLater, type Owner } from '../storage/collect.js';
 import { ffi } from './library.js';
 import { enter, leave } from './slot.js';
@@ -48,7 +48,7 @@ export function disown(number: number): void {
 }
 
 function disownAfterCall(number: number): void {
-  if (u32[WireHeader.TOP] === WireHeader.WORDS) {
+  if (u32[WireHeader.TOP] === Wire.FIRST_SLOT) {
     disown(number);
     return;
   }
@@ -107,7 +107,7 @@ export function releaseAfterTick(): void {
   isReleasing = true;
   queueMicrotask(() => {
     isReleasing = false;
-    if (u32[WireHeader.TOP] !== WireHeader.WORDS) return;
+    if (u32[WireHeader.TOP] !== Wire.FIRST_SLOT) return;
     callState.isUsed = false;
     releaseTemporaries(0);
   });
@@ -119,7 +119,7 @@ export function leaveCall(slot: number, isInside: boolean): void {
   if (isInside) return;
   callState.isUsed = false;
   callState.device = null;
-  if (slot === WireHeader.WORDS) disownDeferred();
+  if (slot === Wire.FIRST_SLOT) disownDeferred();
 }
 
 /** A reference that is released at the end of the call. */

@@ -17,7 +17,7 @@ import { Type } from './any.js';
 import { ffi } from './library.js';
 import { lend, ObjectHandle } from './objects.js';
 import { enter, leave } from './slot.js';
-import { TensorObjectRequest } from './wire-layout.js';
+import { TensorObjectRequest, TensorViewRequest } from './wire-layout.js';
 
 const { f64, i32, u32 } = wire;
 
@@ -57,6 +57,25 @@ export function tensorObject(descriptor: Descriptor): TensorObject {
   return object;
 }
 
+/**
+ * Describes JavaScript memory on the wire, without an object, for the call that is being prepared. Returns the word of
+ * the DLTensor; 0 if the tensor has an object or should get one, because another call has used it before. The slot is
+ * freed when the call ends.
+ */
+export function viewOnce(descriptor: Descriptor): number {
+  if (descriptor.wasViewed || descriptor.tvmObject !== null || placeOf(descriptor) !== 'copy') return 0;
+  const bytes = bytesOf(descriptor);
+  const slot = enter(TensorViewRequest.WORDS + 2 * descriptor.shape.length);
+  writeTensor(slot + TensorViewRequest.TENSOR, descriptor, 0, 0);
+  u32[WireHeader.SLOT] = slot;
+  ffi.viewTensor(bytes);
+  const status = i32[slot * 2 + TensorViewRequest.STATUS] as number;
+  if (status !== Status.ok) throw errorOfTensor(status, slot + TensorViewRequest.TENSOR);
+  descriptor.wasViewed = true;
+  lend(descriptor.storage);
+  return slot + TensorViewRequest.VIEW;
+}
+
 function own(descriptor: Descriptor): TensorObject {
   return withMemory(descriptor, false, (ready) => {
     const { handle } = ready.storage as NativeStorage;
@@ -67,16 +86,20 @@ function own(descriptor: Descriptor): TensorObject {
 }
 
 function borrow(descriptor: Descriptor): TensorObject {
+  const bytes = bytesOf(descriptor);
+  const slot = begin(descriptor, 0, 0);
+  ffi.borrowTensor(bytes);
+  return finish(slot, descriptor, false);
+}
+
+function bytesOf(descriptor: Descriptor): Uint8Array {
   if ((descriptor.bitOffset & 7) !== 0) {
     throw new BufferError(
       `Expected ${descriptor.dtype.name} elements that start on a byte but this view starts inside one; pass a copy() instead`,
     );
   }
   const { storage } = descriptor;
-  const bytes = new Uint8Array(storage.buffer(), storage.start, storage.nbytes);
-  const slot = begin(descriptor, 0, 0);
-  ffi.borrowTensor(bytes);
-  return finish(slot, descriptor, false);
+  return new Uint8Array(storage.buffer(), storage.start, storage.nbytes);
 }
 
 function begin(descriptor: Descriptor, handle: number, trace: number): number {

@@ -82,6 +82,14 @@ export const enum TensorObjectRequest {
   WORDS = 12,
 }
 
+/** A DLTensor on the wire, for one call. Its shape and strides replace those of the tensor. */
+export const enum TensorViewRequest {
+  VIEW = 0, // u64[6]: the DLTensor
+  STATUS = 12, // i32: a Status
+  TENSOR = 7, // word: what the DLTensor describes
+  WORDS = 16,
+}
+
 /** A native function or object for a JavaScript value. */
 export const enum HostRequest {
   OBJECT = 0, // u64: the address of an object

@@ -223,3 +223,40 @@ testWith(kernelsMissing, 'one use count for the call, none for the cache', () =>
   equal(probe('unique')(x), 2);
   equal(probe('unique')(x), 2);
 });
+
+/** The first call describes wrapped memory on the wire, and later calls use a native object. */
+testWith(kernelsMissing, 'wrapped memory in its first call and in later calls, with other calls in between', () => {
+  const { add_one: addOne, sum_rows: sumRows } = loadModule(kernelsPath);
+  const sumView = probe('sum_view');
+  const array = new Float32Array([1, 2, 3]);
+  const x = Tensor.wrap(array);
+  const managed: ManagedTensor = {
+    version: [1, 3],
+    flags: 0,
+    data: new Float32Array(3).buffer,
+    byteOffset: 0,
+    shape: [3],
+    strides: null,
+    dtype: { code: 2, bits: 32, lanes: 1 },
+    device: { type: 1, id: 0 },
+    deleter: null,
+  };
+  const producer = {
+    [DLPACK]: () => {
+      // These calls use the wire while the outer call has already described `x` there.
+      for (let i = 0; i < 3; i++) equal(sumView(Tensor.wrap(new Float32Array([40, 2]))), 42);
+      const out = Tensor.wrap(new Float32Array(2));
+      sumRows?.(Tensor.wrap(new Float32Array([1, 2, 3, 4, 5, 6]), { shape: [2, 3], strides: [1, 2] }), out);
+      equal(out.toArray(), [9, 12]);
+      return { ...managed };
+    },
+    [DLPACK_DEVICE]: () => ({ type: 1, id: 0 }),
+  };
+  for (let call = 0; call < 3; call++) addOne?.(x, producer);
+  equal([...new Float32Array(managed.data as ArrayBuffer)], [2, 3, 4]);
+  array[0] = 9;
+  equal(sumView(x), 14);
+  const detached = Tensor.wrap(new Float32Array([1, 2]));
+  structuredClone(detached.data.buffer, { transfer: [detached.data.buffer as ArrayBuffer] });
+  throws('DisposedError', 'detached', () => sumView(detached));
+});
