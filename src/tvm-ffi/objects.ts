@@ -221,7 +221,7 @@ export function remember<T extends object>(pointer: number, value: T): T {
   return value;
 }
 
-/** Remembers an object before native code gets it: a weak reference is dear, and most objects never leave JavaScript. */
+/** Remembers an object when native code first gets it. A weak reference is expensive, and most objects stay in JavaScript. */
 export function rememberObject(handle: ObjectHandle, value: object): void {
   handle.isKnown = true;
   remember(handle.pointer, value);

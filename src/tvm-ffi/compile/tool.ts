@@ -41,9 +41,9 @@ const versions = new Map<string, Promise<Outcome>>();
 /** The tool at a command line, or null when it does not run. Its version is read once. */
 export async function findTool([command = '', ...args]: readonly string[]): Promise<Tool | null> {
   const key = JSON.stringify([command, ...args]);
-  const asked = versions.get(key) ?? runCommand(command, [...args, '--version']);
-  versions.set(key, asked);
-  const { isDone, output } = await asked;
+  const running = versions.get(key) ?? runCommand(command, [...args, '--version']);
+  versions.set(key, running);
+  const { isDone, output } = await running;
   if (isDone) return { command, args, version: output };
   versions.delete(key); // it may be installed later
   return null;
