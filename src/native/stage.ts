@@ -10,9 +10,10 @@ import { native } from './load.js';
 import { NativeStorage } from './native-storage.js';
 import { errorOf } from './status.js';
 import { enter, leave, wire } from './wire.js';
+import { clearAt } from './wire-bytes.js';
 import { StageRequest, Status, WireHeader } from './wire-layout.js';
 
-const { buffer, f64, i32, u32, u8 } = wire;
+const { buffer, f64, i32, u32 } = wire;
 
 /** Where the values begin in the slot, in bytes. */
 const VALUES = StageRequest.WORDS * 8;
@@ -23,7 +24,7 @@ export const stage: Stage = {
     return enter(StageRequest.WORDS + Math.ceil(nbytes / 16) * 2) * 8 + VALUES;
   },
   clear(start: number, nbytes: number): void {
-    u8.fill(0, start, start + nbytes);
+    clearAt(start, nbytes);
   },
   flush(start: number, count: number, target: Storage | null, offset: number, nbytes: number): Storage {
     const binding = native();

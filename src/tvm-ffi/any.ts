@@ -9,6 +9,7 @@
  */
 
 import { wire } from '../native/wire.js';
+import { decodeAt } from '../native/wire-bytes.js';
 import { ffi } from './library.js';
 
 const { f64, i32, u32, u8 } = wire;
@@ -39,15 +40,13 @@ export function writeAny(at: number, type: number, pointer: number): void {
   f64[payloadAt(at)] = pointer;
 }
 
-const decoder = new TextDecoder();
-
 /** Reads the characters of a small string at a word. */
 export function readSmallString(word: number, length: number): string {
   const start = bytesAt(word);
   let value = '';
   for (let i = 0; i < length; i++) {
     const code = u8[start + i] as number;
-    if (code > 0x7f) return decoder.decode(u8.subarray(start, start + length));
+    if (code > 0x7f) return decodeAt(start, length);
     value += String.fromCharCode(code);
   }
   return value;

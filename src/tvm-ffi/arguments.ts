@@ -9,6 +9,7 @@ import { cpu } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { fromDLPack } from '../from-dlpack.js';
 import { wire } from '../native/wire.js';
+import { encodeAt } from '../native/wire-bytes.js';
 import { Wire, WireHeader } from '../native/wire-layout.js';
 import { DLPACK } from '../protocol/managed.js';
 import type { Descriptor } from '../storage/descriptor.js';
@@ -131,7 +132,6 @@ const SMALL = 7;
 /** The longest string on the wire in bytes, and the word up to which strings are put there. */
 const MAX_TEXT = 4096;
 const TEXT_LIMIT = Wire.WORDS / 2;
-const encoder = new TextEncoder();
 
 /**
  * Up to seven bytes fit into the value. Longer strings go on the wire above the call. The longest, and strings with
@@ -178,7 +178,7 @@ function writeText(value: string, start: number, room: number): number {
     u8[start + i] = code;
     if (i === length - 1) return length;
   }
-  return encoder.encodeInto(value, u8.subarray(start, start + room)).written;
+  return encodeAt(start, room, value);
 }
 
 /** Keeps the object that a request made for the value at a word. Its reference is released after the call. */

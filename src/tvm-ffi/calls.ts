@@ -8,6 +8,7 @@ import { cpu, type DeviceInfo } from '../device.js';
 import { BufferError } from '../errors.js';
 import { takePushed } from '../native/import.js';
 import { wire } from '../native/wire.js';
+import { bytesCopyAt } from '../native/wire-bytes.js';
 import { Wire, WireHeader } from '../native/wire-layout.js';
 import { shareDescriptor, Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
@@ -40,7 +41,7 @@ import type { TensorObject } from './tensor-object.js';
 import { DataType, DeviceValue, OpaquePointer } from './values.js';
 import { CallRequest, FieldRequest, ValueRequest } from './wire-layout.js';
 
-const { f64, i64, u64, i32, u32, u8 } = wire;
+const { f64, i64, u64, i32, u32 } = wire;
 // Constants of this module, because an import from another chunk of dist costs a load and a check at each use.
 const OwnTensor = Tensor;
 const readDescriptor = descriptorOf;
@@ -265,7 +266,7 @@ function readValue(word: number, taken: unknown, referenceAt: number): unknown {
     case Type.smallString:
       return readSmallString(word, i32[at + 1] as number);
     case Type.smallBytes:
-      return u8.slice(bytesAt(word), bytesAt(word) + (i32[at + 1] as number));
+      return bytesCopyAt(bytesAt(word), i32[at + 1] as number);
     case Type.string:
     case Type.bytes:
     case Type.rawString:

@@ -1,7 +1,7 @@
 import { equal } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { testWith } from '../../harness.js';
-import { kernelsMissing } from './peer.js';
+import { kernelsMissing, testing } from './peer.js';
 
 testWith(kernelsMissing, 'no JavaScript has native code follow a pointer that leads nowhere', () => {
   const { code, signal, output } = runChild(import.meta.url, './children/hostile.js');
@@ -18,4 +18,43 @@ testWith(kernelsMissing, 'no JavaScript has native code follow a pointer that le
     'a forged object': 'TypeError: Expected an object that a native function returned for handl',
     'a getter while a function is registered': 'returned 42',
   });
+});
+
+testWith(kernelsMissing, 'patched functions of the runtime do not receive the wire', () => {
+  const echo = testing('echo');
+  const typed = Object.getPrototypeOf(Uint8Array.prototype) as object;
+  const targets: [object, string[]][] = [
+    [typed, ['subarray', 'slice', 'fill', 'set']],
+    [TextEncoder.prototype, ['encode', 'encodeInto']],
+    [TextDecoder.prototype, ['decode']],
+  ];
+  const seen: number[] = [];
+  const note = (value: unknown): void => {
+    if (ArrayBuffer.isView(value)) seen.push(value.buffer.byteLength);
+  };
+  const undo: (() => void)[] = [];
+  try {
+    for (const [target, names] of targets) {
+      for (const name of names) {
+        const original = (target as Record<string, (...args: unknown[]) => unknown>)[name];
+        undo.push(() => Object.defineProperty(target, name, { value: original, configurable: true, writable: true }));
+        Object.defineProperty(target, name, {
+          configurable: true,
+          writable: true,
+          value(this: unknown, ...args: unknown[]) {
+            for (const value of [this, ...args]) note(value);
+            return Reflect.apply(original as () => unknown, this, args);
+          },
+        });
+      }
+    }
+    for (const value of ['x'.repeat(300), 'ü'.repeat(300), 'é', 'seven77']) equal(echo(value), value);
+    equal(echo(new Uint8Array([1, 2, 3])), new Uint8Array([1, 2, 3]));
+  } finally {
+    for (const restore of undo) restore();
+  }
+  equal(
+    seen.filter((bytes) => bytes >= 2 ** 20),
+    [],
+  );
 });
