@@ -6,6 +6,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { describeMachine } from './machine.js';
 import { summarise } from './measure.js';
@@ -43,7 +44,7 @@ const lines = Object.keys(rounds[0] as Delays).map((name) => {
 const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
 const report = `# The event loop
 
-Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- event-loop\`; ${describeMachine()}; dlpack ${version}, Node ${process.versions.node}.
+Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- event-loop\`; ${describeMachine()}, load ${(loadavg()[0] as number).toFixed(1)}; dlpack ${version}, Node ${process.versions.node}.
 
 Four operations run at a time for three seconds, and a new one starts when one ends. Meanwhile a timer of one millisecond measures
 how many milliseconds late it runs: the median, the 99th percentile and the longest delay. The last columns are the time in which

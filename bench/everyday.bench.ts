@@ -8,6 +8,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describeMachine } from './machine.js';
 import { summarise } from './measure.js';
@@ -83,7 +84,7 @@ const lines = names.map((row) => {
 const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
 const report = `# Everyday operations
 
-Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- everyday\`; ${describeMachine()}; dlpack ${version}, ${Object.entries(
+Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- everyday\`; ${describeMachine()}, load ${(loadavg()[0] as number).toFixed(1)}; dlpack ${version}, ${Object.entries(
   versions,
 )
   .map(([name, v]) => `${name} ${v}`)
