@@ -110,7 +110,7 @@ testWith(pythonMissing, 'what cannot be called or passed rejects', async () => {
   const tag = async (promise: Promise<unknown>) => ((await rejection(promise)) as { tag: string }).tag;
   equal(await tag(callAsync(() => 1)), 'TypeError');
   equal(await tag(callAsync(f, Symbol('s'))), 'TypeError');
-  equal(await tag(callAsync(f, kwargs({ x: new Map() }))), 'TypeError');
+  equal(await tag(callAsync(f, kwargs({ x: new WeakMap() }))), 'TypeError');
   equal(await tag(callAsync(f, ...new Array(40_000).fill([]))), 'ValueError');
   equal(((await rejection(callAsync(py.eval('5 .__class__'), 1, 2, 3))) as PythonError).type, 'TypeError');
   f[Symbol.dispose]();

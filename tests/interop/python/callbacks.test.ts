@@ -163,7 +163,7 @@ testWith(pythonMissing, 'an exception of Python passes through JavaScript as it 
 testWith(pythonMissing, 'what Python cannot take as a result is an exception there', async () => {
   const apply = py.eval('lambda f: f()');
   for (const [, call] of ways) {
-    for (const bad of [Symbol('s'), new Map(), { x: new Date() }]) {
+    for (const bad of [Symbol('s'), new WeakMap(), { x: new Date() }]) {
       let error: unknown;
       try {
         await call(apply, () => bad);
