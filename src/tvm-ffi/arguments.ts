@@ -77,7 +77,7 @@ export function writeArgument(at: number, value: unknown, isForCall = false): vo
 function writeTensor(at: number, tensor: Tensor, isForCall: boolean): void {
   const descriptor = descriptorOf(tensor);
   if (descriptor.device !== cpu) noteDevice(descriptor);
-  if (isForCall && wroteOnce(at, descriptor)) return;
+  if (isForCall && descriptor.tvmObject === null && wroteOnce(at, descriptor)) return;
   const object = tensorObject(descriptor);
   if (object.isOwning) writeAny(at, Type.tensor, object.pointer);
   else writeAny(at, Type.tensorView, object.view);
@@ -95,7 +95,7 @@ function wroteOnce(at: number, descriptor: Descriptor): boolean {
 function writeView(at: number, view: TensorView, isForCall: boolean): void {
   const descriptor = descriptorOf(view);
   if (descriptor.device !== cpu) noteDevice(descriptor);
-  if (isForCall && wroteOnce(at, descriptor)) return;
+  if (isForCall && descriptor.tvmObject === null && wroteOnce(at, descriptor)) return;
   writeAny(at, Type.tensorView, tensorObject(descriptor).view);
 }
 

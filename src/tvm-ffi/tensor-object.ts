@@ -59,11 +59,11 @@ export function tensorObject(descriptor: Descriptor): TensorObject {
 
 /**
  * Describes JavaScript memory on the wire, without an object, for the call that is being prepared. Returns the word of
- * the DLTensor; 0 if the tensor has an object or should get one, because another call has used it before. The slot is
+ * the DLTensor; 0 if the tensor should get an object, because another call has used it before. The slot is
  * freed when the call ends.
  */
 export function viewOnce(descriptor: Descriptor): number {
-  if (descriptor.wasViewed || descriptor.tvmObject !== null || placeOf(descriptor) !== 'copy') return 0;
+  if (descriptor.wasViewed || placeOf(descriptor) !== 'copy') return 0;
   const bytes = bytesOf(descriptor);
   const slot = enter(TensorViewRequest.WORDS + 2 * descriptor.shape.length);
   writeTensor(slot + TensorViewRequest.TENSOR, descriptor, 0, 0);
