@@ -20,8 +20,6 @@ namespace platform {
 
 alignas(256) static char empty_memory[256];
 
-static const int kOpenFlags = O_CLOEXEC | O_NONBLOCK;
-
 // The path of a name in the form that open or shm_open takes. False when it is too long.
 static bool NamedPath(const char* name, char (&path)[300]) {
 #if defined(__linux__)
@@ -33,6 +31,8 @@ static bool NamedPath(const char* name, char (&path)[300]) {
 }
 
 #if defined(__linux__)
+
+static const int kOpenFlags = O_CLOEXEC | O_NONBLOCK;
 
 // Numbers of the kernel, because older C libraries have neither the functions nor the constants.
 static const unsigned kMemfdCloseOnExec = 1, kMemfdAllowSealing = 2;
