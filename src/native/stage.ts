@@ -18,8 +18,13 @@ const { buffer, f64, i32, u32 } = wire;
 /** Where the values begin in the slot, in bytes. */
 const VALUES = StageRequest.WORDS * 8;
 
+/** A view of the wire with methods of its own, because a patched method of the prototype would receive the wire. */
+function makeView(): DataView {
+  return Object.defineProperties(new DataView(buffer), Object.getOwnPropertyDescriptors(DataView.prototype));
+}
+
 export const stage: Stage = {
-  view: new DataView(buffer),
+  view: makeView(),
   open(nbytes: number): number {
     return enter(StageRequest.WORDS + Math.ceil(nbytes / 16) * 2) * 8 + VALUES;
   },

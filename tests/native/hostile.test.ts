@@ -118,7 +118,7 @@ test('a hook on stack traces in debug mode does not meet a half-filled frame', (
   }
 });
 
-test('patched prototypes are not handed the frame, hidden buffers or storages', () => {
+test('patched prototypes do not receive the wire, hidden buffers or storages', () => {
   const { code, output } = runChild(import.meta.url, './children/patched.js');
   equal(code, 0, output);
   ok(output.includes('nothing leaked'), output);

@@ -20,6 +20,7 @@ const methodsOf = (prototype: object): [Methods, (string | symbol)[]] => [
 ];
 const patches: [Methods, (string | symbol)[]][] = [
   methodsOf(typed),
+  methodsOf(DataView.prototype),
   methodsOf(Map.prototype),
   methodsOf(Set.prototype),
   methodsOf(WeakMap.prototype),
@@ -68,6 +69,9 @@ releaseManaged(exportManaged(adopted));
 fromDLPack(x);
 stats();
 x.copy().astype('complex64').dispose();
+for (const dtype of ['float64', 'float32', 'int16', 'int64', 'bool', 'float16'] as const) {
+  Tensor.from([[1, 0, 1]], { dtype }).dispose();
+}
 x.fill(1)
   .copyFrom(Tensor.wrap(new Float32Array(16)))
   .transpose()
@@ -92,7 +96,7 @@ for (const value of [...seen, ...inside.filter((value) => typeof value === 'obje
   const name = Object.getPrototypeOf(value)?.constructor?.name as string | undefined;
   if (/(Storage|Descriptor|Owner|Handle)$/.test(name ?? '')) problems.push(name as string);
   const buffer = ArrayBuffer.isView(value) ? value.buffer : value;
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === 2048) problems.push('the frame');
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === 1 << 20) problems.push('the wire');
   if (buffer instanceof ArrayBuffer && buffer !== adopted.data.buffer && buffer.byteLength === 512)
     problems.push('a hidden buffer');
 }
