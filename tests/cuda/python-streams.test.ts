@@ -362,17 +362,17 @@ sys.modules["cupy"], sys.modules["cupy.cuda"] = package, cuda
   equal(array.memptr.offset, 0);
   const view = py.tensor(x.reshape([4, 6]).slice([3, 0, -1], [1, 6, 2]), type);
   equal([[...view.shape], [...view.strides], view.memptr.offset], [[3, 3], [-24, 8], 76]);
-  equal(py.tensor(readonlyOf(x), type), 'from_dlpack');
-  equal(py.tensor(Tensor.zeros([2], 'bfloat16', { device: 'cuda:0' }), type), 'from_dlpack');
+  equal(String(py.tensor(readonlyOf(x), type)), 'from_dlpack');
+  equal(String(py.tensor(Tensor.zeros([2], 'bfloat16', { device: 'cuda:0' }), type)), 'from_dlpack');
   py.exec('CupyStream.ptr = 0');
   const second = py.tensor(Tensor.zeros([2], 'int8', { device: 'cuda:1' }), type);
   equal([[...second.memptr.mem.args][2], [...main.Cupy.asked]], [1, [0, 0, 1]], 'the stream of its device');
   for (const handle of ['2 ** 64 - 1', '-5', 'None']) {
     py.exec(`CupyStream.ptr = ${handle}`);
-    equal(py.tensor(x, type), 'from_dlpack', `a stream that is ${handle}`);
+    equal(String(py.tensor(x, type)), 'from_dlpack', `a stream that is ${handle}`);
   }
   py.exec(`CupyStream.ptr = ${theirs}; Cupy.fails = True`);
-  equal(py.tensor(x, type), 'from_dlpack', 'a CuPy that is not as we know it');
+  equal(String(py.tensor(x, type)), 'from_dlpack', 'a CuPy that is not as we know it');
   py.exec('Cupy.fails = False');
   // What CuPy runs may come back here: the array is of the tensor as it was, not of one that has its place.
   const gone = floats().x;
