@@ -124,10 +124,34 @@ static uint32_t FindArgument(const TVMFFIAny* args, int32_t count, const TVMFFIA
   return 0;
 }
 
+// The most elements that GiveElements copies.
+static const int64_t kMostElements = 64;
+
+// Copies the elements of a short array above all slots of the wire, without taking a slot, and releases the array. The
+// payload of the result becomes the number of elements. False when the array stays as it is: it is long, an element is
+// an object, or the wire is full.
+static bool GiveElements(const Context* self, TVMFFIAny* result) {
+  TVMFFIObject* object = result->v_obj;
+  const TVMFFISeqCell* cell = CellOf<TVMFFISeqCell>(object);
+  const int64_t size = cell->size;
+  const uint32_t top = reinterpret_cast<const WireHeader*>(self->words)->top;
+  if (size > kMostElements || top > kWireWords - 2 * kMostElements) return false;
+  const TVMFFIAny* elements = static_cast<const TVMFFIAny*>(cell->data);
+  TVMFFIAny* out = reinterpret_cast<TVMFFIAny*>(self->words + top);
+  for (int64_t i = 0; i < size; ++i) {
+    if (elements[i].type_index >= kTVMFFIStaticObjectBegin) return false;
+    out[i] = elements[i];
+  }
+  result->v_float64 = static_cast<double>(size);
+  library.ObjectDecRef(object);
+  return true;
+}
+
 thread_local Context* allocating = nullptr;
 
+// `may_copy`: a result that is a short array of plain values is copied, and `reference` is then 0.
 static inline napi_value Call(Context* self, napi_env env, CallRequest* request, const TVMFFIAny* args, int32_t count,
-                              TVMFFIAny* result) {
+                              TVMFFIAny* result, bool may_copy) {
   result->type_index = kTVMFFINone;
   result->zero_padding = 0;
   result->v_int64 = 0;
@@ -159,6 +183,9 @@ static inline napi_value Call(Context* self, napi_env env, CallRequest* request,
   if (result->type_index == kTVMFFITensor) {
     request->argument = FindArgument(args, count, *result);
     if (request->argument != 0) return nullptr;
+  } else if (may_copy && result->type_index == kTVMFFIArray && GiveElements(self, result)) {
+    request->reference = 0;
+    return nullptr;
   }
   return TakeObject(self, env, result, true, &request->reference, &request->status);
 }
@@ -167,7 +194,7 @@ napi_value CallFunction(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   CallRequest* request = RequestOf<CallRequest>(self);
   TVMFFIAny* args = ValuesOf(request);
-  return Call(self, env, request, args, request->count, args + request->count);
+  return Call(self, env, request, args, request->count, args + request->count, true);
 }
 
 // The same with the arguments of a batch, or none. The result is the first value.
@@ -176,7 +203,7 @@ napi_value CallWithBatch(napi_env env, napi_callback_info info) {
   CallRequest* request = RequestOf<CallRequest>(self);
   const Batch* batch = AsBatch(OwnedAt(self, request->batch));
   const TVMFFIAny* args = batch == nullptr ? nullptr : batch->values;
-  return Call(self, env, request, args, batch == nullptr ? 0 : batch->count, ValuesOf(request));
+  return Call(self, env, request, args, batch == nullptr ? 0 : batch->count, ValuesOf(request), false);
 }
 
 napi_value CallFunctionLocked(napi_env env, napi_callback_info info) {

@@ -21,7 +21,7 @@ struct alignas(8) CallRequest {
   int32_t device_type;
   // the number of the device
   int32_t device_id;
-  // the number of the reference to a result that is an object
+  // the number of the reference to a result that is an object; 0: an array whose elements were copied
   uint32_t reference;
   // the argument that the result is, from 1 on; 0: none
   uint32_t argument;

@@ -20,7 +20,11 @@ const messages = [
       count,
       deviceType,
       deviceId,
-      ['reference', 'u32', 'the number of the reference to a result that is an object'],
+      [
+        'reference',
+        'u32',
+        'the number of the reference to a result that is an object; 0: an array whose elements were copied',
+      ],
       ['argument', 'u32', 'the argument that the result is, from 1 on; 0: none'],
       batch,
     ],

@@ -15,7 +15,7 @@ import { descriptorOf, TensorView } from '../view.js';
 import { ANY_WORDS, bytesAt, payloadAt, readSmallString, TENSOR_BITS, Type, typeAt } from './any.js';
 import { writeArgument } from './arguments.js';
 import { operations } from './call-operations.js';
-import { appendToBatch, readContainer, readShape } from './containers.js';
+import { appendToBatch, readContainer, readCopied, readShape } from './containers.js';
 import { errorAt, takeRaised } from './errors.js';
 import { heldValue } from './host-values.js';
 import { ffi } from './library.js';
@@ -312,6 +312,8 @@ function readObject(type: number, pointer: number, reference: number, isShared: 
     case Type.shape:
       return readShape(pointer, reference, takeValue);
     case Type.array:
+      if (reference === 0) return readCopied(pointer, takeValue);
+      return readContainer(pointer, type, reference, takeValue);
     case Type.map:
       return readContainer(pointer, type, reference, takeValue);
     case Type.list:

@@ -278,6 +278,15 @@ export function readContainer(pointer: number, type: number, number: number, tak
   return new Reader(take).read(makeUnread(pointer, type, number));
 }
 
+/** Reads the elements of an Array that the call copied above all slots. None of them is an object. */
+export function readCopied(count: number, take: Take): unknown[] {
+  const slot = enter(count * ANY_WORDS);
+  const elements: unknown[] = [];
+  for (let i = 0; i < count; i++) elements.push(take(slot + i * ANY_WORDS));
+  leave(slot);
+  return elements;
+}
+
 /** The number of elements of an Array, List or Shape. */
 export function countElements(pointer: number): number {
   const slot = enter(SequenceRequest.WORDS);

@@ -15,7 +15,7 @@ export const enum CallRequest {
   COUNT = 5, // i32: how many values there are
   DEVICE_TYPE = 6, // i32: the device whose stream is set or read; 0: none
   DEVICE_ID = 7, // i32: the number of the device
-  REFERENCE = 8, // u32: the number of the reference to a result that is an object
+  REFERENCE = 8, // u32: the number of the reference to a result that is an object; 0: an array whose elements were copied
   ARGUMENT = 9, // u32: the argument that the result is, from 1 on; 0: none
   BATCH = 10, // u32: the reference to a batch of values; 0: none
   WORDS = 6,

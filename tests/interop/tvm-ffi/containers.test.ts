@@ -1,7 +1,17 @@
 /** Containers and arguments of any length and depth, in both directions. */
 
 import { Tensor } from 'dlpack';
-import { callAsync, Dict, getGlobalFunc, List, Shape } from 'dlpack/tvm-ffi';
+import {
+  ArrayView,
+  callAsync,
+  DataType,
+  DeviceValue,
+  Dict,
+  getGlobalFunc,
+  List,
+  OpaquePointer,
+  Shape,
+} from 'dlpack/tvm-ffi';
 import { equal, ok, throws } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { testWith } from '../../harness.js';
@@ -30,6 +40,29 @@ for (const length of [0, 1, 63, 64, 65, 2045, 2046, 100_000]) {
     equal([...(echo(new Dict(entries)) as Dict).toMap()], entries);
   });
 }
+
+testWith(ffiMissing, 'short arrays of values that are not objects, and their references', () => {
+  const echo = testing('echo');
+  const plain = [
+    undefined,
+    -3,
+    true,
+    0.5,
+    2n ** 62n,
+    'seven c',
+    'é',
+    new DataType('float16'),
+    new DeviceValue('cuda:1'),
+  ];
+  equal(echo(plain), plain);
+  equal(echo([new OpaquePointer(64n), new Uint8Array([1, 2])]), [new OpaquePointer(64n), new Uint8Array([1, 2])]);
+  const use = testing('object_use_count');
+  for (const elements of [[], plain, count(64), count(65), [1, 'a text that is an object'], [1, [2]]]) {
+    const view = new ArrayView<unknown>(elements);
+    for (let i = 0; i < 100; i++) equal(echo(view), elements);
+    equal(use(view), 1);
+  }
+});
 
 testWith(ffiMissing, 'long texts, bytes, tensors and functions in a long array', () => {
   const x = Tensor.from([1, 2], { dtype: 'float32' });
