@@ -181,6 +181,8 @@ export function writeContainer(at: number, container: Container, write: (at: num
         const isLeaf = typeof value !== 'object' || value === null || value instanceof Tensor;
         const nested = isLeaf ? null : containerOf(value);
         if (nested !== null) {
+          // Before the nested container is made, because moving elements releases all temporaries made for them.
+          if (building.count === building.capacity) flush(building);
           building = begin(nested, building);
           continue;
         }

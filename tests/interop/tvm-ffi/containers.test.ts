@@ -91,6 +91,15 @@ testWith(ffiMissing, 'wide at every level', () => {
   equal(testing('echo')(value), value);
 });
 
+testWith(ffiMissing, 'a container after as many elements as the wire has at a time', () => {
+  for (const length of [63, 64, 65, 128, 640]) {
+    const value = [...count(length), ['a text that is an object', 1], new Map([['key', [2]]]), 3];
+    for (let i = 0; i < 20; i++) equal(testing('echo')(value), value);
+    const alternating = count(length).flatMap((i) => [[i], i]);
+    equal(testing('echo')(alternating), alternating);
+  }
+});
+
 testWith(ffiMissing, 'an array that contains itself, and a list that does', () => {
   const cycle: unknown[] = [1];
   cycle.push(cycle);
