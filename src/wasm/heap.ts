@@ -195,7 +195,7 @@ export class WasmHeap {
 
   /** Writes a struct over the elements, or over a copy in the module's memory. The caller owns a reference to them. */
   #write(tensor: TensorView, deleter: bigint | null) {
-    const source = descriptorOf(tensor);
+    const source = descriptorOf(tensor).shared();
     const descriptor = this.#isHere(source) ? source : this.#copy(source);
     if (descriptor === source) source.storage.refs++;
     try {

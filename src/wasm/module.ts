@@ -72,7 +72,9 @@ export class WasmModule {
         ['export them: -sEXPORTED_FUNCTIONS=_malloc,_free with Emscripten, --export=malloc --export=free with wasm-ld'],
       );
     }
-    const offset = this.offsetOf(this.allocator(this.addressOf(Math.max(nbytes, 1))));
+    // A 32-bit malloc would get the low 32 bits of a larger size, and return less memory.
+    const fits = this.is64 || nbytes < 2 ** 32;
+    const offset = fits ? this.offsetOf(this.allocator(this.addressOf(Math.max(nbytes, 1)))) : 0;
     if (offset === 0) throw new BufferError(`Out of memory: the WebAssembly module could not allocate ${nbytes} bytes`);
     return offset;
   }
@@ -83,7 +85,9 @@ export class WasmModule {
 
   /** The function of a function pointer. */
   functionAt(index: bigint): Deleter {
-    const found: unknown = index === 0n ? null : withIndex(Number(index), (i) => this.functions().get(i as number));
+    const table = this.functions();
+    const found: unknown =
+      index < BigInt(table.length) ? withIndex(Number(index), (i) => table.get(i as number)) : undefined;
     if (typeof found === 'function') return found as Deleter;
     throw new BufferError(`Expected a function of the module at ${index} but found ${describe(found)}`);
   }

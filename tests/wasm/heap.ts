@@ -168,6 +168,18 @@ function register(name: string, bytes: Uint8Array<ArrayBuffer> | null, memory64:
     throws('ConsumedError', 'twice', () => exports.drop_kept());
   });
 
+  test('a managed export of memory with other owners does not claim to be a copy', (exports, heap) => {
+    const x = heap.importManaged(exports.managed_new(1, 1, 1, 2));
+    equal(x.isCopied, true);
+    const managed = heap.exportManaged(x);
+    const flags = new DataView(exports.memory.buffer).getBigUint64(Number(managed) + (memory64 ? 24 : 16), true);
+    equal(flags, 0n);
+    exports.keep(managed);
+    exports.drop_kept();
+    x.dispose();
+    equal(exports.live(), 0);
+  });
+
   test('modules without the needed parts, and hostile addresses', (exports, heap) => {
     const bare = new WasmHeap({ memory: exports.memory }, { memory64 });
     throws('LoadError', '_malloc', () => bare.empty([1], 'int8'));
@@ -181,6 +193,12 @@ function register(name: string, bytes: Uint8Array<ArrayBuffer> | null, memory64:
     const size = exports.memory.buffer.byteLength;
     for (const address of [size, size - 8, -8]) throws('LayoutError', 'DLTensor', () => heap.viewTensor(address));
     throws('TypeError', 'address', () => heap.viewTensor(1.5));
+    if (!memory64) throws('BufferError', 'Out of memory', () => heap.empty([2 ** 30 + 1], 'float32'));
+    const managed = exports.managed_new(1, 1, 1, 0);
+    const struct = new DataView(exports.memory.buffer, Number(managed));
+    if (memory64) struct.setBigUint64(16, 1_000_000n, true);
+    else struct.setUint32(12, 1_000_000, true);
+    throws('BufferError', 'at 1000000', () => heap.importManaged(managed));
     const address = exports.tensor_new(2, 2);
     let released = 0;
     const shape = new DataView(exports.memory.buffer);
