@@ -15,7 +15,7 @@ import { getDeviceBackend } from '../storage/device-backend.js';
 import { type GPUBufferLike, GpuStorage } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf } from '../view.js';
-import type { LendOptions } from './share.js';
+import { type AdaptOptions, copyOf, type LendOptions } from './share.js';
 
 /** A tensor over a library's GPUBuffer. `release` is called once, when the last owner has released the tensor. */
 export function fromGpuBuffer(
@@ -40,6 +40,19 @@ export function fromGpuBuffer(
   }
 }
 
+/** A tensor that takes over a library's object in GPU memory. A copy leaves the object to the caller. */
+export function takeGpuBuffer(
+  gpuBuffer: GPUBufferLike,
+  options: AdaptOptions | undefined,
+  dtype: DType,
+  shape: readonly number[],
+  release: () => void,
+): Tensor {
+  const isCopy = options?.copy === true;
+  const tensor = fromGpuBuffer(gpuBuffer, options?.gpuDevice, dtype, shape, isCopy ? () => {} : release);
+  return isCopy ? copyOf(tensor) : tensor;
+}
+
 /** What a library accepts as the memory of a tensor. No library takes an offset. */
 export interface BufferNeed {
   /** The library, for messages. */
@@ -62,15 +75,15 @@ export interface LentBuffer extends GPUData {
 /** Lends the GPUBuffer of a tensor to a library, or a copy on the same device where the buffer does not fit. */
 export function lendGpuBuffer(tensor: Tensor, need: BufferNeed, options?: LendOptions): LentBuffer {
   if (options?.gpuDevice !== undefined) checkGpuDevice(tensor, options.gpuDevice, need.library);
-  const { bitOffset, isContiguous, device, storage } = descriptorOf(tensor).shared();
+  const { bitOffset, isContiguous, isReadOnly, device, storage } = descriptorOf(tensor).shared();
   const { gpuBuffer, gpuDevice } = storage as GpuStorage;
   const isFit = need.isExact ? gpuBuffer.size === need.size : gpuBuffer.size >= need.size;
-  if (isFit && bitOffset === 0 && isContiguous && options?.copy !== true) {
+  if (isFit && bitOffset === 0 && isContiguous && !isReadOnly && options?.copy !== true) {
     return lendStorage(storage as GpuStorage);
   }
   if (options?.copy !== false && getDeviceBackend(device) !== null) return copyForLibrary(tensor, gpuDevice, need);
   throw new BufferError(
-    `Expected a row-major tensor at the start of a GPUBuffer of ${need.isExact ? '' : 'at least '}${need.size} bytes ` +
+    `Expected a writable row-major tensor at the start of a GPUBuffer of ${need.isExact ? '' : 'at least '}${need.size} bytes ` +
       `for ${need.library}; allow a copy on the device, which needs import "dlpack/webgpu"`,
   );
 }

@@ -9,7 +9,7 @@ import { ArgumentTypeError, BufferError } from '../errors.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
 import { checkGpuDevice, fromGpuBuffer, onGpu } from './gpu.js';
-import { type AdaptOptions, checkDType, type LendOptions, lend, share } from './share.js';
+import { type AdaptOptions, checkDType, copyOf, type LendOptions, lend, share } from './share.js';
 
 /** The part of a jax-js `Array` that the adapter uses. Every read of `ref` adds a reference. */
 export interface JaxArray {
@@ -49,14 +49,8 @@ export function fromJaxJs(value: JaxArray, options?: AdaptOptions): Tensor {
   const { shape, dtype, device } = value;
   checkDType(dtype, names(), 'DLPack');
   if (device === 'webgpu') {
-    const held = value.ref;
-    try {
-      const { ref } = value as JaxArray & { ref: { gpuBufferSync(): GPUBufferLike } };
-      return fromGpuBuffer(ref.gpuBufferSync(), options?.gpuDevice, dtype as DType, shape, () => held.dispose());
-    } catch (error) {
-      held.dispose();
-      throw error;
-    }
+    const tensor = shareGpu(value, options);
+    return options?.copy === true ? copyOf(tensor) : tensor;
   }
   if (options?.copy === false) throw new BufferError(`Expected shared memory but ${copied}`);
   const array = value.ref.dataSync() as TypedArray; // reading consumes the reference
@@ -65,6 +59,20 @@ export function fromJaxJs(value: JaxArray, options?: AdaptOptions): Tensor {
     dtype: dtype as DType,
     copied,
   });
+}
+
+/** Shares the GPUBuffer of an array. It holds booleans as 32-bit integers, which no dtype describes. */
+function shareGpu(value: JaxArray, options?: AdaptOptions): Tensor {
+  const { shape, dtype } = value;
+  checkDType(dtype, ['float32', 'int32', 'uint32', 'float16'], 'DLPack on WebGPU');
+  const held = value.ref;
+  try {
+    const { ref } = value as JaxArray & { ref: { gpuBufferSync(): GPUBufferLike } };
+    return fromGpuBuffer(ref.gpuBufferSync(), options?.gpuDevice, dtype as DType, shape, () => held.dispose());
+  } catch (error) {
+    held.dispose();
+    throw error;
+  }
 }
 
 /** Copies a tensor on the GPU into a new jax-js array, because jax-js takes no buffers of others. */

@@ -8,7 +8,7 @@ import type { DType } from '../dtype.js';
 import { BufferError } from '../errors.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
-import { fromGpuBuffer, lendGpuBuffer, onGpu } from './gpu.js';
+import { checkGpuDevice, lendGpuBuffer, onGpu, takeGpuBuffer } from './gpu.js';
 import { type AdaptOptions, checkDType, type LendOptions, lend, share } from './share.js';
 
 /** The part of a LiteRT.js `Tensor` that the adapter uses. */
@@ -23,6 +23,7 @@ export interface LiteRTTensor {
 /** The module `@litertjs/core`, or another object with its `Tensor` class. */
 export interface LiteRTModule<T> {
   readonly Tensor: { new (data: never, shape: never, ...more: never[]): T };
+  getWebGpuDevice?(): object | null;
 }
 
 const names = ['float32', 'int32', 'uint8'];
@@ -40,7 +41,7 @@ export function fromLiteRT(value: LiteRTTensor, options?: AdaptOptions): Tensor 
   checkDType(dtype, names, 'DLPack');
   if (value.accelerator === 'webgpu') {
     const buffer = value.toGpuBuffer() as GPUBufferLike;
-    return fromGpuBuffer(buffer, options?.gpuDevice, dtype as DType, shape, () => value.delete());
+    return takeGpuBuffer(buffer, options, dtype as DType, shape, () => value.delete());
   }
   return share(value.toTypedArray(), shape, options, { dtype: dtype as DType, copied });
 }
@@ -54,10 +55,16 @@ export function toLiteRT<T>(source: object, litert: LiteRTModule<T>, options?: L
   return new litert.Tensor(array as never, [...tensor.shape] as never);
 }
 
-/** LiteRT.js never releases a buffer that it was given. It calls the last argument when its tensor is deleted. */
-function lendGpu<T>(tensor: Tensor, { Tensor: Made }: LiteRTModule<T>, options?: LendOptions): T {
+/**
+ * LiteRT.js never releases a buffer that it was given. It calls the last argument when its tensor is deleted. For a
+ * buffer of another GPUDevice than its own it would return wrong values.
+ */
+function lendGpu<T>(tensor: Tensor, litert: LiteRTModule<T>, options?: LendOptions): T {
+  const { Tensor: Made } = litert;
   const { dtype, shape, nbytes } = tensor;
   checkDType(dtype, names, 'LiteRT.js');
+  const own = options?.gpuDevice ?? litert.getWebGpuDevice?.();
+  if (own) checkGpuDevice(tensor, own, 'LiteRT.js');
   const { gpuBuffer, release } = lendGpuBuffer(tensor, { library: 'LiteRT.js', size: nbytes, isExact: false }, options);
   try {
     const more = [dtype, undefined, release] as never[];

@@ -8,7 +8,7 @@ import type { DType } from '../dtype.js';
 import { BufferError } from '../errors.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
-import { fromGpuBuffer, lendGpuBuffer, onGpu } from './gpu.js';
+import { lendGpuBuffer, onGpu, takeGpuBuffer } from './gpu.js';
 import { type AdaptOptions, checkDType, type LendOptions, lend, share } from './share.js';
 
 /** The part of `ort.Tensor` that the adapter uses. */
@@ -48,14 +48,14 @@ export function isOnnxRuntime(value: object): value is OnnxTensor {
 
 /**
  * A tensor over the memory of an `ort.Tensor`. A tensor in GPU memory takes the `ort.Tensor` over and disposes it,
- * because ONNX Runtime reuses the buffers of disposed tensors.
+ * because ONNX Runtime reuses the buffers of disposed tensors. A copy leaves the `ort.Tensor` to the caller.
  */
 export function fromOnnxRuntime(value: OnnxTensor, options?: AdaptOptions): Tensor {
   const { type, dims, location } = value;
   checkDType(type, names, 'DLPack');
   if (location === 'gpu-buffer') {
     const { gpuBuffer, dispose } = value as OnnxTensor & { gpuBuffer: GPUBufferLike; dispose(): void };
-    return fromGpuBuffer(gpuBuffer, options?.gpuDevice, type as DType, dims, () => dispose.call(value));
+    return takeGpuBuffer(gpuBuffer, options, type as DType, dims, () => dispose.call(value));
   }
   if (location !== 'cpu' && location !== 'cpu-pinned') {
     throw new BufferError(
@@ -76,11 +76,16 @@ export function toOnnxRuntime<T>(source: object, ort: OnnxModule<T>, options?: L
 function lendGpu<T>(tensor: Tensor, { Tensor: Made }: OnnxModule<T>, options?: LendOptions): T {
   const { dtype, shape, nbytes } = tensor;
   checkDType(dtype, names, 'ONNX Runtime');
+  const { fromGpuBuffer: make } = Made as unknown as { fromGpuBuffer?(buffer: object, options: object): T };
+  if (make === undefined) {
+    throw new BufferError(
+      'Expected a Tensor class that takes GPUBuffers; pass ort of onnxruntime-web to toOnnxRuntime()',
+    );
+  }
   // ONNX Runtime reads vectors of 16 bytes, and the results are wrong where the buffer is shorter.
   const size = Math.max(16, Math.ceil(nbytes / 16) * 16);
   const { gpuBuffer, release } = lendGpuBuffer(tensor, { library: 'ONNX Runtime', size, isExact: false }, options);
   try {
-    const { fromGpuBuffer: make } = Made as unknown as { fromGpuBuffer(buffer: object, options: object): T };
     return make.call(Made, gpuBuffer, { dataType: dtype, dims: shape, dispose: release });
   } catch (error) {
     release();

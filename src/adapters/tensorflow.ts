@@ -9,7 +9,7 @@ import { ArgumentTypeError, BufferError } from '../errors.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
 import { checkGpuDevice, fromGpuBuffer, keepUntilCollected, lendGpuBuffer, onGpu, STORAGE_AND_COPIES } from './gpu.js';
-import { type AdaptOptions, checkDType, type LendOptions, lend, share } from './share.js';
+import { type AdaptOptions, checkDType, copyOf, type LendOptions, lend, share } from './share.js';
 
 /** The part of `tf.Tensor` that the adapter uses. */
 export interface TensorFlowTensor {
@@ -55,7 +55,10 @@ export function isTensorFlow(value: object): value is TensorFlowTensor {
 export function fromTensorFlow(value: TensorFlowTensor, options?: AdaptOptions): Tensor {
   const { dtype, shape } = value;
   checkDType(dtype, names, 'DLPack');
-  if (options?.backend !== undefined) return shareGpu(value, options.backend as GpuBackend);
+  if (options?.backend !== undefined) {
+    const tensor = shareGpu(value, options.backend as GpuBackend);
+    return options.copy === true ? copyOf(tensor) : tensor;
+  }
   const array = value.dataSync();
   // A backend with its own memory makes a new array each time. Check only where it matters, because a download is slow.
   const isCopied = options?.copy === false && value.dataSync() !== array;

@@ -71,4 +71,7 @@ test('jax-js: an array on WebGPU is shared while the tensor holds a reference', 
   x.dispose();
   x.dispose();
   equal(references, 1);
+  array.dtype = 'bool'; // which jax-js stores in four bytes
+  throws('UnsupportedDTypeError', 'WebGPU', () => fromJaxJs(array as never, { gpuDevice: {} }));
+  equal(references, 1, 'a refused request takes no reference');
 });

@@ -37,7 +37,9 @@ test('LiteRT.js: host memory is copied, GPU memory shared and deleted exactly on
       this.args = args;
     }
   }
-  const lent = toLiteRT(x, { Tensor: Made });
+  const other = { queue: {}, lost: new Promise(() => {}), createBuffer: () => ({}) };
+  throws('UnsupportedDeviceError', 'LiteRT.js', () => toLiteRT(x, { Tensor: Made, getWebGpuDevice: () => other }));
+  const lent = toLiteRT(x, { Tensor: Made, getWebGpuDevice: () => null });
   equal(lent.args.slice(1, 3), [[1, 2], 'float32']);
   x.dispose();
   equal(deleted, 0, 'the second user still has it');

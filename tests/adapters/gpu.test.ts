@@ -1,0 +1,89 @@
+/** GPU tensors of libraries with a GPUDevice that records its work: which option shares, copies or releases what. */
+
+import 'dlpack/webgpu';
+import { Tensor } from 'dlpack';
+import { fromJaxJs, fromLiteRT, fromOnnxRuntime, fromTensorFlow, toOnnxRuntime, toTransformers } from 'dlpack/adapters';
+import { fromGPUBuffer, gpuMemoryOf } from 'dlpack/webgpu';
+import { equal, ok, throws } from '../assert.js';
+import { test } from '../harness.js';
+
+const USAGE = 128 | 8 | 4;
+
+/** Makes buffers and accepts copies. */
+function recorder() {
+  const copies: object[] = [];
+  const gpuDevice = {
+    queue: { submit() {} },
+    lost: new Promise<never>(() => {}),
+    limits: { maxBufferSize: 2 ** 28, maxStorageBufferBindingSize: 2 ** 27, maxComputeWorkgroupsPerDimension: 65535 },
+    createBuffer: ({ size, usage }: { size: number; usage: number }) => ({ size, usage, destroy() {} }),
+    createCommandEncoder: () => ({ copyBufferToBuffer: (from: object) => void copies.push(from), finish: () => ({}) }),
+  };
+  return { gpuDevice, copies };
+}
+
+test('copy: true copies GPU tensors on the device, and the caller keeps the object of the library', () => {
+  const { gpuDevice, copies } = recorder();
+  const gpuBuffer = { size: 16, usage: USAGE };
+  let released = 0;
+  const release = () => void released++;
+  const onnx = { type: 'float32', dims: [4], location: 'gpu-buffer', data: null, gpuBuffer, dispose: release };
+  const litert = {
+    type: { dtype: 'float32', layout: { dimensions: [4] } },
+    accelerator: 'webgpu',
+    toTypedArray: () => null,
+    toGpuBuffer: () => gpuBuffer,
+    delete: release,
+  };
+  const options = { gpuDevice, copy: true };
+  for (const make of [() => fromOnnxRuntime(onnx, options), () => fromLiteRT(litert, options)]) {
+    const x = make();
+    ok(gpuMemoryOf(x).buffer !== gpuBuffer);
+    x.dispose();
+  }
+  equal([copies.length, copies[0] === gpuBuffer, released], [2, true, 0]);
+
+  const jax = {
+    shape: [4],
+    dtype: 'float32',
+    device: 'webgpu',
+    refCount: 1,
+    get ref() {
+      return { gpuBufferSync: () => gpuBuffer, dispose: release };
+    },
+  };
+  const tensorflow = {
+    shape: [4],
+    dtype: 'float32',
+    dataId: {},
+    dataSync: () => null,
+    clone: () => ({ kept: false, dispose: release }),
+  };
+  const backend = {
+    device: gpuDevice,
+    commandEncoder: null,
+    tensorMap: { get: () => ({ resource: gpuBuffer }) },
+    submitQueue() {},
+  };
+  ok(gpuMemoryOf(fromJaxJs(jax as never, options)).buffer !== gpuBuffer);
+  ok(gpuMemoryOf(fromTensorFlow(tensorflow, { backend, copy: true })).buffer !== gpuBuffer);
+  equal([copies.length, released], [4, 2]); // the references that the adapters took
+});
+
+test('a read-only GPU tensor is copied for a library, or refused', () => {
+  const { gpuDevice, copies } = recorder();
+  const buffer = { size: 16, usage: USAGE };
+  const x = fromGPUBuffer(buffer, { device: gpuDevice, dtype: 'float32', shape: [4], readonly: true });
+  const ort = { Tensor: class {} as never as { new (type: never, data: never, dims: never): { gpuBuffer: object } } };
+  Object.assign(ort.Tensor, { fromGpuBuffer: (gpuBuffer: object) => ({ gpuBuffer }) });
+  ok(toOnnxRuntime(x, ort).gpuBuffer !== buffer);
+  equal(copies.length, 1);
+  throws('BufferError', 'writable', () => toOnnxRuntime(x, ort, { copy: false }));
+});
+
+test('a class that takes no GPUBuffers is refused, and the tensor keeps its buffer', () => {
+  const { gpuDevice } = recorder();
+  const x = Tensor.empty([4], 'float32', { device: gpuDevice });
+  throws('BufferError', 'toOnnxRuntime', () => toTransformers(x, { Tensor: class {} }));
+  ok(gpuMemoryOf(x).buffer.size === 16);
+});
