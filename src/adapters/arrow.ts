@@ -7,7 +7,7 @@
 import type { DType, TypedArray } from '../dtype.js';
 import { BufferError, LayoutError } from '../errors.js';
 import { Tensor } from '../tensor.js';
-import { type AdaptOptions, arrayTypes, checkDType, type LendOptions, lend, share } from './share.js';
+import { type AdaptOptions, arrayTypes, checkDType, copyOf, type LendOptions, lend, share } from './share.js';
 
 interface ArrowType {
   readonly typeId: number;
@@ -87,7 +87,11 @@ export function fromArrow(vector: ArrowVector, options: ArrowOptions = {}): Tens
   if (chunk.nullCount + elements.nullCount > 0 && options.nulls !== 'ignore') {
     throw new BufferError("Expected no nulls; pass { nulls: 'ignore' } and read arrowValidity(vector)");
   }
-  if (type.typeId === BOOL) return bits(chunk.values as Uint8Array, chunk);
+  if (type.typeId === BOOL) {
+    if (options.adopt === true) throw new BufferError('Expected whole bytes for adopt; use { copy: true }');
+    const shared = bits(chunk.values as Uint8Array, chunk);
+    return options.copy === true ? copyOf(shared) : shared;
+  }
   const shape = isList ? [length, type.listSize as number] : [length];
   const dtype = dtypeOf(elements.type);
   checkDType(dtype, arrayTypes, 'Arrow vectors');

@@ -26,6 +26,9 @@ export function fromImageData(image: ImageDataLike, options?: AdaptOptions): Ten
   return share(image.data, [image.height, image.width, 4], options);
 }
 
+/** The array whose memory an image has. It keeps the memory, so it must live as long as the array of the image. */
+const lentTo = new WeakMap<Uint8ClampedArray, object>();
+
 /** An `ImageData` over the memory of a `uint8` tensor. The class is that of the page unless another is given. */
 export function toImageData<T = ImageDataLike>(
   source: object,
@@ -39,5 +42,7 @@ export function toImageData<T = ImageDataLike>(
     throw new LayoutError('Expected rows by columns by four channels for ImageData', tensor.shape);
   }
   const { buffer, byteOffset, length } = array as TypedArray;
-  return new Made(new Uint8ClampedArray(buffer, byteOffset, length) as never, width, height);
+  const pixels = new Uint8ClampedArray(buffer, byteOffset, length);
+  lentTo.set(pixels, array);
+  return new Made(pixels as never, width, height);
 }

@@ -9,7 +9,7 @@ import { BufferError } from '../errors.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
 import { fromGpuBuffer } from './gpu.js';
-import { type AdaptOptions, checkDType, lend } from './share.js';
+import { type AdaptOptions, checkDType, copyOf, lend } from './share.js';
 
 /** The part of `MLTensor` that the adapter uses. */
 export interface MLTensorLike {
@@ -47,10 +47,27 @@ export async function fromMLTensor<T extends MLTensorLike>(
   const dtype = dataType as DType;
   if (options?.gpuDevice !== undefined && context.exportToGPU !== undefined) {
     const buffer = await context.exportToGPU(value);
-    return fromGpuBuffer(buffer, options.gpuDevice, dtype, shape, () => buffer.destroy());
+    return rented(buffer, options, dtype, shape);
   }
   if (options?.copy === false) throw new BufferError('Expected shared memory but WebNN copies tensors to the host');
   return Tensor.adopt(new Uint8Array(await context.readTensor(value)), { shape, dtype });
+}
+
+/** A tensor over a rented GPUBuffer, or a copy of it. The context gets the memory back if a check fails. */
+function rented(
+  buffer: GPUBufferLike & { destroy(): void },
+  options: AdaptOptions,
+  dtype: DType,
+  shape: readonly number[],
+): Tensor {
+  let tensor: Tensor;
+  try {
+    tensor = fromGpuBuffer(buffer, options.gpuDevice, dtype, shape, () => buffer.destroy());
+  } catch (error) {
+    buffer.destroy();
+    throw error;
+  }
+  return options.copy === true ? copyOf(tensor) : tensor;
 }
 
 /** An `MLTensor` of the context with the elements of a tensor. The caller destroys it. */
@@ -63,6 +80,11 @@ export async function toMLTensor<T extends MLTensorLike>(source: object, context
     writable: true,
     readable: true,
   } as never);
-  context.writeTensor(made, array as never);
-  return made;
+  try {
+    context.writeTensor(made, array as never);
+    return made;
+  } catch (error) {
+    made.destroy();
+    throw error;
+  }
 }

@@ -17,7 +17,13 @@ export interface NdArray {
 
 export function isNdarray(value: object): value is NdArray {
   const { data, shape, stride, offset } = value as NdArray;
-  return typeof data === 'object' && Array.isArray(shape) && Array.isArray(stride) && typeof offset === 'number';
+  return (
+    typeof data === 'object' &&
+    data !== null &&
+    Array.isArray(shape) &&
+    Array.isArray(stride) &&
+    typeof offset === 'number'
+  );
 }
 
 /** A tensor over the memory of an ndarray, with its strides. */

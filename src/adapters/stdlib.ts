@@ -25,7 +25,13 @@ const otherNames = ['bool', 'complex64', 'complex128'];
 
 export function isStdlib(value: object): value is StdlibArray {
   const { data, strides, offset, order } = value as StdlibArray;
-  return typeof data === 'object' && Array.isArray(strides) && typeof offset === 'number' && typeof order === 'string';
+  return (
+    typeof data === 'object' &&
+    data !== null &&
+    Array.isArray(strides) &&
+    typeof offset === 'number' &&
+    typeof order === 'string'
+  );
 }
 
 /** A tensor over the memory of a stdlib ndarray, with its strides. */

@@ -18,7 +18,9 @@ export interface ZarritaChunk<A = object> {
 
 export function isZarrita(value: object): value is ZarritaChunk {
   const { data, shape, stride } = value as ZarritaChunk;
-  return typeof data === 'object' && Array.isArray(shape) && Array.isArray(stride) && !('offset' in value);
+  return (
+    typeof data === 'object' && data !== null && Array.isArray(shape) && Array.isArray(stride) && !('offset' in value)
+  );
 }
 
 /** A tensor over the memory of a chunk, with its strides. */

@@ -144,6 +144,11 @@ testWith(absent, 'arrow: slices, booleans as bits, nulls refused or shown', () =
   equal(adapt(column.slice(1, 3)).toArray(), [2, 3]);
   const bits = fromArrow(arrow.vectorFromArray([true, false, true, true]).slice(1, 4));
   equal([bits.dtype, bits.toArray()], ['uint1', [0, 1, 1]]);
+  const flags = arrow.vectorFromArray([true, false]);
+  const [shared, copy] = [fromArrow(flags), fromArrow(flags, { copy: true })];
+  shared.set(1, 1);
+  equal([fromArrow(flags).toArray(), copy.toArray()], [[1, 1], [1, 0]]); // biome-ignore format: one line
+  throws('BufferError', 'adopt', () => fromArrow(flags, { adopt: true }));
 
   const holes = arrow.vectorFromArray([1, null, 3], new arrow.Int32());
   throws('BufferError', 'arrowValidity', () => fromArrow(holes));

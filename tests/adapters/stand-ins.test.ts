@@ -1,6 +1,6 @@
 /** Adapters of what only a browser has, or no machine here: objects with the properties of the real ones. */
 
-import { Tensor } from 'dlpack';
+import { BufferError, type DLPackProducer, Tensor } from 'dlpack';
 import {
   adapt,
   fromAudioBuffer,
@@ -16,7 +16,7 @@ import {
   toVideoFrame,
 } from 'dlpack/adapters';
 import { equal, rejects, throws } from '../assert.js';
-import { test } from '../harness.js';
+import { collect, collectUntil, test } from '../harness.js';
 
 test('LiteRT.js: host memory is copied, GPU memory shared and deleted exactly once', () => {
   let deleted = 0;
@@ -68,6 +68,18 @@ test('WebNN: elements are read and written, a rented buffer is destroyed exactly
   const made = await toMLTensor(Tensor.from([3, 4], { dtype: 'float32' }), context);
   equal([made.shape, [...(written[0] as Float32Array)]], [[2], [3, 4]]);
   throws('TypeError', 'await fromMLTensor', () => adapt(tensor));
+  const large = { ...tensor, shape: [3] };
+  await rejects('LayoutError', '12 bytes', fromMLTensor(large, context, { gpuDevice: {} }));
+  equal(destroyed, 2, 'an error ends the rent');
+  const failing = {
+    ...context,
+    createTensor: async () => ({ ...tensor, destroy: () => void destroyed++ }),
+    writeTensor: () => {
+      throw new BufferError('refused');
+    },
+  };
+  await rejects('BufferError', 'refused', toMLTensor(Tensor.from([3, 4], { dtype: 'float32' }), failing));
+  equal(destroyed, 3, 'an error destroys the new tensor');
 });
 
 test('tvmjs: bytes are copied in both directions', () => {
@@ -160,6 +172,10 @@ test('images and audio: shapes, copies and errors', async () => {
   equal(audio.getChannelData(1)[0], 30, 'one channel is shared');
   throws('BufferError', 'channel', () => fromAudioBuffer(audio, { copy: false }));
   throws('TypeError', 'dlpack/adapters', () => adapt({}));
+  for (const more of [{}, { offset: 0 }, { offset: 0, strides: [1], order: 'row-major' }]) {
+    const empty = { data: null, shape: [1], stride: [1], ...more };
+    throws('TypeError', 'dlpack/adapters', () => adapt(empty));
+  }
   const hostile = new Proxy(
     {},
     {
@@ -169,4 +185,32 @@ test('images and audio: shapes, copies and errors', async () => {
     },
   );
   throws('TypeError', 'dlpack/adapters', () => adapt(hostile));
+});
+
+test('an ImageData keeps the memory of its pixels, which the collector releases after it', async () => {
+  let deleted = 0;
+  const producer = {
+    [Symbol.for('dlpack')]: () => ({
+      version: [1, 3],
+      flags: 0,
+      data: new ArrayBuffer(4),
+      byteOffset: 0,
+      shape: [1, 1, 4],
+      dtype: { code: 1, bits: 8, lanes: 1 },
+      device: { type: 1, id: 0 },
+      deleter: () => void deleted++,
+    }),
+  } as never as DLPackProducer;
+  class Made {
+    readonly data: Uint8ClampedArray;
+    constructor(data: Uint8ClampedArray, _width: number, _height: number) {
+      this.data = data;
+    }
+  }
+  const images: Made[] = [];
+  for (let i = 0; i < 10; i++) images.push(toImageData(producer, Made));
+  await collect();
+  equal([deleted, images[9]?.data.length], [0, 4]);
+  images.length = 0;
+  equal(await collectUntil(() => deleted > 0), true);
 });
