@@ -25,10 +25,14 @@ import { fromZarrita, isZarrita } from './zarrita.js';
 
 type Row = readonly [is: (value: object) => boolean, from: (value: never, options?: AdaptOptions) => Tensor];
 
-/** Refuses an object whose elements only a promise can bring. */
+/** Refuses an object whose elements can only be read after a wait. */
 function refuse(value: object): never {
   const name = isVideoFrame(value) ? 'fromVideoFrame' : 'fromMLTensor';
-  throw new ArgumentTypeError('value', `an object with its elements at hand (await ${name}() for this one)`, value);
+  throw new ArgumentTypeError(
+    'value',
+    `an object whose elements can be read without a wait (use await ${name}())`,
+    value,
+  );
 }
 
 /** In this order, because some libraries have the properties of others and more. No calls, so that bundlers can omit it. */

@@ -48,7 +48,7 @@ export interface ArrowOptions extends AdaptOptions {
 
 type Classes = Record<string, new () => unknown>;
 
-/** Numbers of `Type` in Arrow. */
+/** The numbers of Arrow's `Type`. */
 const INT = 2;
 const FLOAT = 3;
 const BOOL = 6;
@@ -65,7 +65,7 @@ function dtypeOf(type: ArrowType): DType {
   return (typeId === FLOAT ? `float${16 << precision}` : String(type)) as DType;
 }
 
-/** Bits of Arrow, each of which is one element. */
+/** A tensor over a bitmap of Arrow, with an element for each bit. */
 function bits(bytes: Uint8Array, { offset, length }: ArrowData): Tensor {
   const whole = Tensor.wrap(bytes, { dtype: 'uint1', shape: [offset + length] });
   const part = whole.slice([offset, offset + length]);

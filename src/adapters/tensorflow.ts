@@ -103,8 +103,8 @@ interface HeldTensor {
 }
 
 /**
- * A `tf.Tensor` over a tensor's GPUBuffer. TensorFlow.js tells nobody when it drops the buffer, so the collector
- * releases it after the last `tf.Tensor` over it. A copy is in a buffer of TensorFlow.js, which reuses such buffers.
+ * A `tf.Tensor` over a tensor's GPUBuffer. TensorFlow.js does not report when it drops the buffer, so the collector
+ * releases the buffer after the last `tf.Tensor` over it. A copy is in a buffer of TensorFlow.js, which reuses it.
  */
 function lendGpu<T>(tensor: Tensor, tf: TensorFlowModule<T>, options?: LendOptions): T {
   const { dtype, shape, nbytes } = tensor;

@@ -15,7 +15,7 @@ import { Tensor } from '../tensor.js';
 import { descriptorOf, type TensorView } from '../view.js';
 
 export interface FromGPUBufferOptions<D extends DType> {
-  /** The device that made the buffer. WebGPU does not tell, so the caller has to. */
+  /** The device that made the buffer. A GPUBuffer does not name its device. */
   device: GPUDeviceLike;
   dtype: D;
   shape: readonly number[];

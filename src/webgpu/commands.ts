@@ -20,7 +20,7 @@ import { shaderOf } from './shader.js';
 /** The largest window of a shader: positions are 32-bit integers, in units of at least one byte. */
 const MAX_WINDOW = 2 ** 30;
 /**
- * Rows that are copied by a command each. A GPU runs a shader in the time of a few commands, but an adapter in software
+ * Rows that are copied by a command each. A GPU runs a shader in the time of a few commands, but a software adapter
  * copies rows of 1 KiB faster by commands.
  */
 const byCommands = { hardware: { rows: 64, bytes: 4096 }, software: { rows: 16384, bytes: 1024 } };

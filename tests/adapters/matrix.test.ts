@@ -96,7 +96,7 @@ function cell(found: ReadonlyMap<DType, Verdict>, why: string | undefined): stri
 }
 
 /** Libraries that need a browser or that no machine of the tests can run. */
-const others = `| LiteRT.js | 2.5.3 | copied (the library has its own memory), on WebGPU shared: float32 int32 uint8 | copied, on WebGPU shared: float32 int32 uint8 | objects with its properties |
+const others = `| LiteRT.js | 2.5.3 | copied (the library has its own memory), on WebGPU shared: float32 int32 uint8 | copied, on WebGPU shared: float32 int32 uint8 | Chromium on WebGPU; host memory with objects that have its properties |
 | ImageData | | shared: uint8 | shared: uint8 | Chromium |
 | VideoFrame | | copied (pixels are outside JavaScript): uint8 | copied: uint8 | Chromium |
 | AudioBuffer | | one channel shared, several copied (an array for each channel): float32 | copied: float32 | Chromium |

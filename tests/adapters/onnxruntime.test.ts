@@ -135,7 +135,7 @@ testWith(absent, 'onnxruntime: a GPU tensor is carried, and disposed exactly onc
   throws('BufferError', '32 bytes', () => toOnnxRuntime(fromOnnxRuntime(short, { gpuDevice }), ort));
 });
 
-test('onnxruntime: other places of memory are refused with the way to go', () => {
+test('onnxruntime: memory in other places is refused, and the error names the right function', () => {
   const at = (location: string) => ({ type: 'float32', dims: [1], location, data: null });
   throws('BufferError', 'fromMLTensor', () => fromOnnxRuntime(at('ml-tensor')));
   throws('BufferError', "'texture'", () => adapt(at('texture')));

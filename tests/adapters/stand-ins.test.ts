@@ -1,4 +1,4 @@
-/** Adapters of what only a browser has, or no machine here: objects with the properties of the real ones. */
+/** Adapters of objects that only a browser has, or that no test machine has: tested with objects of the same properties. */
 
 import { BufferError, type DLPackProducer, Tensor } from 'dlpack';
 import {
