@@ -4,7 +4,7 @@
  * @module
  */
 
-import { BufferError } from '../errors.js';
+import { BufferError, DisposedError } from '../errors.js';
 import { isDebug, recordExport } from '../native/debug.js';
 import { placeOf, withMemory } from '../native/export.js';
 import type { NativeStorage } from '../native/native-storage.js';
@@ -13,6 +13,7 @@ import { wire } from '../native/wire.js';
 import { Status, WireHeader } from '../native/wire-layout.js';
 import { writeTensor } from '../native/wire-tensor.js';
 import type { Descriptor } from '../storage/descriptor.js';
+import { BufferStorage, type Storage } from '../storage/storage.js';
 import { Type } from './any.js';
 import { ffi } from './library.js';
 import { lend, ObjectHandle } from './objects.js';
@@ -50,6 +51,10 @@ export function tensorObject(descriptor: Descriptor): TensorObject {
   let object = descriptor.tvmObject as TensorObject | null;
   if (object === null) {
     object = placeOf(descriptor) === 'copy' ? borrow(descriptor) : own(descriptor);
+    if (!object.isOwning && canMove(descriptor.storage)) {
+      lendUnmoved(descriptor.storage);
+      return object; // not kept, because the next call may find the memory elsewhere
+    }
     descriptor.tvmObject = object;
   }
   // Engines never move a buffer, so a buffer that is not detached is still at the object's address.
@@ -59,8 +64,8 @@ export function tensorObject(descriptor: Descriptor): TensorObject {
 
 /**
  * Describes JavaScript memory on the wire, without an object, for the call that is being prepared. Returns the word of
- * the DLTensor; 0 if the tensor should get an object, because another call has used it before. The slot is
- * freed when the call ends.
+ * the DLTensor; 0 if the tensor should get an object, because another call has used it before. Memory that can move
+ * never gets one. The slot is freed when the call ends.
  */
 export function viewOnce(descriptor: Descriptor): number {
   if (descriptor.wasViewed || placeOf(descriptor) !== 'copy') return 0;
@@ -71,9 +76,31 @@ export function viewOnce(descriptor: Descriptor): number {
   ffi.viewTensor(bytes);
   const status = i32[slot * 2 + TensorViewRequest.STATUS] as number;
   if (status !== Status.ok) throw errorOfTensor(status, slot + TensorViewRequest.TENSOR);
-  descriptor.wasViewed = true;
-  lend(descriptor.storage);
+  if (canMove(descriptor.storage)) {
+    lendUnmoved(descriptor.storage);
+  } else {
+    descriptor.wasViewed = true;
+    lend(descriptor.storage);
+  }
   return slot + TensorViewRequest.VIEW;
+}
+
+/** True for JavaScript memory that continues in another buffer when it grows, which is WebAssembly memory. */
+function canMove(storage: Storage): boolean {
+  return storage instanceof BufferStorage && storage.buffer !== BufferStorage.prototype.buffer;
+}
+
+/** Lends memory that can move. Native code has its address, so the call ends when the memory has grown. */
+function lendUnmoved(storage: Storage): void {
+  const before = storage.buffer();
+  lend({
+    buffer: () => {
+      if (storage.buffer() === before) return;
+      throw new DisposedError(
+        'The WebAssembly memory of a tensor grew during a call that uses the tensor; grow the memory before the call',
+      );
+    },
+  });
 }
 
 function own(descriptor: Descriptor): TensorObject {
