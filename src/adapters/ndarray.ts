@@ -5,7 +5,7 @@
  */
 
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, arrayTypes, type LendOptions, lend, memoryOf, share } from './share.js';
+import { type AdaptOptions, arrayClasses, type LendOptions, lend, memoryOf, share } from './share.js';
 
 /** The part of an `ndarray` that the adapter uses. */
 export interface NdArray {
@@ -38,6 +38,6 @@ export function toNdarray<T>(
   ndarray: (data: never, shape: number[], stride: number[], offset: number) => T,
   options?: LendOptions,
 ): T {
-  const { array, tensor, offset } = lend(source, arrayTypes, 'ndarray', options, true);
+  const { array, tensor, offset } = lend(source, arrayClasses(), 'ndarray', options, true);
   return ndarray(array as never, [...tensor.shape], [...tensor.strides], offset);
 }

@@ -50,6 +50,10 @@ export const arrayTypes = [
   'uint64',
 ];
 
+/** For libraries that take the dtype from the class of the array: a Uint16Array of float16 bits would become integers. */
+export const arrayClasses = () =>
+  'Float16Array' in globalThis ? arrayTypes : arrayTypes.filter((name) => name !== 'float16');
+
 /** How the elements lie in the library's array. */
 export interface ArrayLayout {
   readonly dtype?: DType | undefined;

@@ -7,7 +7,7 @@
 import { dtypeOfArray } from '../dtype.js';
 import { UnsupportedDTypeError } from '../errors.js';
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, arrayTypes, type LendOptions, lend, memoryOf, share } from './share.js';
+import { type AdaptOptions, arrayClasses, type LendOptions, lend, memoryOf, share } from './share.js';
 
 /** What `zarr.get` returns. Strides count elements. */
 export interface ZarritaChunk<A = object> {
@@ -35,6 +35,6 @@ export function fromZarrita(value: ZarritaChunk, options?: AdaptOptions): Tensor
 
 /** A chunk over the memory of a tensor, for `zarr.set`: `toZarrita(x)`. */
 export function toZarrita(source: object, options?: LendOptions): ZarritaChunk<ArrayBufferView> {
-  const { array, tensor } = lend(source, arrayTypes, 'zarrita', options);
+  const { array, tensor } = lend(source, arrayClasses(), 'zarrita', options);
   return { data: array, shape: [...tensor.shape], stride: [...tensor.strides] };
 }

@@ -59,6 +59,9 @@ testWith(absent, 'ndarray: strides, negative ones and offsets, both ways', () =>
   throws('BufferError', 'adopt', () => fromNdarray(turned, { adopt: true }));
   equal(fromNdarray(array, { adopt: true }).get(1, 2), 42);
   throws('TypeError', 'typed array', () => fromNdarray(ndarray([1, 2])));
+  const half = Tensor.from([1.5], { dtype: 'float16' });
+  if ('Float16Array' in globalThis) equal(toNdarray(half, ndarray).get(0), 1.5);
+  else throws('UnsupportedDTypeError', 'float16', () => toNdarray(half, ndarray));
 });
 
 testWith(absent, 'a scope does not take memory from the object that a library keeps', () => {

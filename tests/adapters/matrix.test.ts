@@ -123,7 +123,8 @@ testWith(absent, 'adapters: every library, dtype and direction; docs/compatibili
 What the adapters of [\`dlpack/adapters\`](guides/adapters.md) do, as found by [a test](../tests/adapters/matrix.test.ts) with the
 newest versions: it makes an object of the library, exchanges it and writes to the tensor. *Shared* means that the library reads
 what was written. Dtypes that a library does not have are left out of *from the library*. On runtimes with a \`Float16Array\`
-jax-js has \`float16\` and \`float64\`, too. \`UPDATE=1 npm test -- adapters/matrix\` writes this part of the page.
+jax-js has \`float16\` and \`float64\`, too, and ndarray and zarrita take \`float16\`. \`UPDATE=1 npm test -- adapters/matrix\`
+writes this part of the page.
 
 | library | version | from the library | to the library | run in |
 | --- | --- | --- | --- | --- |
