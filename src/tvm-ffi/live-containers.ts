@@ -7,6 +7,7 @@
 import { ArgumentTypeError, IndexError } from '../errors.js';
 import { Type } from './any.js';
 import { operations } from './call-operations.js';
+import { copyElements, copyEntries, copyKeys } from './container-copies.js';
 import { countElements, readElement, readElements, readEntries, walkEntries } from './containers.js';
 import { builtin } from './globals.js';
 import { library } from './library.js';
@@ -83,6 +84,10 @@ function checkIndex(index: number): number {
 export class List<T = unknown> extends Sequence<T> {
   constructor(items: Iterable<T> = []) {
     super('ffi.List', items instanceof ObjectHandle ? items : () => listOf(items, 'items'));
+  }
+
+  override toArray(): T[] {
+    return copyElements(handleOf(this).pointer, take) as T[];
   }
 
   /** Replaces an element. */
@@ -183,9 +188,13 @@ abstract class Entries<K, V> extends LiveContainer implements Iterable<[K, V]> {
   }
 
   *keys(): Generator<K, undefined> {
+    yield* this.readKeys();
+  }
+
+  protected readKeys(): K[] {
     const keys: K[] = [];
     walkEntries(handleOf(this).pointer, (key) => keys.push(take(key) as K));
-    yield* keys;
+    return keys;
   }
 
   *values(): Generator<V, undefined> {
@@ -223,6 +232,14 @@ export class Dict<K = unknown, V = unknown> extends Entries<K, V> {
 
   constructor(entries: Iterable<readonly [K, V]> = []) {
     super('ffi.Dict', entries instanceof ObjectHandle ? entries : () => entriesOf(entries));
+  }
+
+  override toMap(): Map<K, V> {
+    return copyEntries(handleOf(this).pointer, take) as Map<K, V>;
+  }
+
+  protected override readKeys(): K[] {
+    return copyKeys(handleOf(this).pointer, take) as K[];
   }
 
   set(key: K, value: V): this {

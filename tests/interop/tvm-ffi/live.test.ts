@@ -3,6 +3,7 @@
 import { Tensor } from 'dlpack';
 import { ArrayView, Dict, List, live, MapView, objectClass, sameAs } from 'dlpack/tvm-ffi';
 import { equal, ok, throws } from '../../assert.js';
+import { runChild } from '../../child.js';
 import { collectUntil, testWith } from '../../harness.js';
 import { ffiMissing, raises, testing } from './peer.js';
 
@@ -104,6 +105,13 @@ testWith(ffiMissing, 'a dict is one object on both sides', () => {
   throws('TypeError', '[key, value]', () => new Dict([5] as never));
   equal(JSON.stringify(new Dict([['k', new List([1])]])), '{"k":[1]}');
 });
+
+for (const read of ['toArray', 'toMap', 'keys']) {
+  testWith(ffiMissing, `a container that changes while ${read} reads it`, () => {
+    const { code, signal, output } = runChild(import.meta.url, './children/changed.js', { args: [read] });
+    equal([code, signal, output.trim()], [0, null, 'true true 110 right'], output);
+  });
+}
 
 testWith(ffiMissing, 'arrays and maps as views, on request', () => {
   const echo = live(testing('echo'));

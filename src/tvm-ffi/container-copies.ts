@@ -1,0 +1,64 @@
+/**
+ * Copies of mutable containers. To read an element can run a program's code, such as the constructor of a registered
+ * error class. If that code changes the container, elements and iterators that are still in use are freed. So all
+ * elements get a reference before the first is read.
+ *
+ * @module
+ */
+
+import { wire } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
+import { Type } from './any.js';
+import { appendToBatch, readContainer, readElements, walkEntries } from './containers.js';
+import { takeRaised } from './errors.js';
+import { ffi } from './library.js';
+import { disown } from './objects.js';
+import { enter, leave } from './slot.js';
+import { ContainerRequest } from './wire-layout.js';
+
+const { f64, i32, u32 } = wire;
+
+type Take = (at: number) => unknown;
+/** Adds references to `count` values at a word. */
+type Append = (at: number, count: number) => void;
+
+/** The elements of a List. */
+export function copyElements(pointer: number, take: Take): unknown[] {
+  return copy((append) => readElements(pointer, [], (at) => append(at, 1)), take);
+}
+
+/** The keys of a Dict. */
+export function copyKeys(pointer: number, take: Take): unknown[] {
+  return copy((append) => walkEntries(pointer, (key) => append(key, 1)), take);
+}
+
+/** The entries of a Dict. */
+export function copyEntries(pointer: number, take: Take): Map<unknown, unknown> {
+  const flat = copy((append) => walkEntries(pointer, (key) => append(key, 2)), take); // the value follows its key
+  const entries = new Map<unknown, unknown>();
+  for (let i = 0; i < flat.length; i += 2) entries.set(flat[i], flat[i + 1]);
+  return entries;
+}
+
+/** Reads the values that `walk` visits, from a native array of their own. */
+function copy(walk: (append: Append) => void, take: Take): unknown[] {
+  let batch = 0;
+  try {
+    walk((at, count) => {
+      batch = appendToBatch(batch, at, count);
+    });
+    if (batch === 0) return [];
+    const slot = enter(ContainerRequest.WORDS);
+    const half = slot * 2;
+    i32[half + ContainerRequest.TYPE] = Type.array;
+    u32[half + ContainerRequest.BATCH] = batch;
+    u32[WireHeader.SLOT] = slot;
+    ffi.makeContainer();
+    leave(slot);
+    if (i32[half + ContainerRequest.STATUS] !== 0) throw takeRaised();
+    const pointer = f64[slot + ContainerRequest.OBJECT] as number;
+    return readContainer(pointer, Type.array, u32[half + ContainerRequest.REFERENCE] as number, take) as unknown[];
+  } finally {
+    if (batch !== 0) disown(batch);
+  }
+}
