@@ -57,6 +57,11 @@ const reshapeNames: OptionNames<{ copy?: false }> = { copy: true };
 const stageNames: OptionNames<ToAsyncOptions> = { stage: true };
 const emptyNames: OptionNames<EmptyOptions> = { device: true, padded: true, shareable: true };
 
+/** An empty name is a mistake that {@link shareable} reports, and does not mean private memory. */
+function isShared({ shareable: name }: EmptyOptions): boolean {
+  return name !== undefined && name !== false;
+}
+
 /** Memory that other processes can open. */
 function shareable(
   shape: readonly number[],
@@ -198,7 +203,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   static empty<D extends DType>(shape: readonly number[], dtype: D, options: EmptyOptions = {}): Tensor<D> {
     checkOptions(options, emptyNames, "{ device: 'cuda:0' }");
     const flags = options.padded === true ? Flag.subBytePadded : 0;
-    if (options.shareable) return new Tensor<D>(shareable(shape, dtype, options, false));
+    if (isShared(options)) return new Tensor<D>(shareable(shape, dtype, options, false));
     return new Tensor<D>(
       allocateLike(checkShape(shape), parseDType(dtype), flags, parseDevice(options.device ?? 'cpu')),
     );
@@ -207,7 +212,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   /** Memory filled with zero bits. The system clears the pages of a large tensor when they are first used. */
   static zeros<D extends DType>(shape: readonly number[], dtype: D, options: EmptyOptions = {}): Tensor<D> {
     checkOptions(options, emptyNames, "{ device: 'cuda:0' }");
-    if (options.shareable) return new Tensor<D>(shareable(shape, dtype, options, true));
+    if (isShared(options)) return new Tensor<D>(shareable(shape, dtype, options, true));
     const flags = options.padded === true ? Flag.subBytePadded : 0;
     const device = parseDevice(options.device ?? 'cpu');
     return new Tensor<D>(allocateLike(checkShape(shape), parseDType(dtype), flags, device, true));

@@ -153,7 +153,10 @@ testWith(linuxMissing, 'memory of other programs that is not there, too small, o
   throws('TypeError', 'an integer', () => openTensor({ file: 1, dtype: 'uint8', shape: [1] }));
   throws('TypeError', "did you mean 'offset'", () => openTensor({ name, offsets: 1 } as never));
   throws('ValueError', "a name on 'cpu'", () => Tensor.empty([1], 'uint8', { shareable: name, device: 'cuda:0' }));
-  throws('TypeError', 'a boolean or a name', () => Tensor.empty([1], 'uint8', { shareable: 1 as never }));
+  for (const bad of [1, 0, null]) {
+    throws('TypeError', 'a boolean or a name', () => Tensor.empty([1], 'uint8', { shareable: bad as never }));
+  }
+  throws('ValueError', 'a name without slashes', () => Tensor.zeros([1], 'uint8', { shareable: '' }));
   equal(stats().imports >= 0, true);
   x.fill(1);
 });
