@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../bindings.h"
+#include "../forked.h"
 #include "../lock.h"
 #include "../platform/platform.h"
 
@@ -41,8 +42,10 @@ static bool TakeNamed(const Instance* instance, const Made* only, Made* taken) {
   return false;
 }
 
-// Any thread.
+// Any thread. Not in a forked process: the names belong to the process that it came from, and the lock may be held by a
+// thread that does not exist there.
 static void RemoveNames(const Instance* instance, const Made* only) {
+  if (is_forked) return;
   Made taken;
   while (TakeNamed(instance, only, &taken)) platform::RemoveSharedName(taken.name.text, taken.memory);
 }

@@ -4,6 +4,7 @@ import { existsSync, unlinkSync, writeFileSync } from 'node:fs';
 import { Tensor } from 'dlpack';
 import { openTensor, sharedPath, shareTensor } from 'dlpack/shared';
 import { equal, ok, throws } from '../assert.js';
+import { runChild } from '../child.js';
 import { testWith } from '../harness.js';
 import { pythonMissing, runPython, startPython } from './peer.js';
 
@@ -31,6 +32,11 @@ testWith(pythonMissing, 'named memory opens in Python, which leaves the name whe
   ok(existsSync(`/dev/shm/${name}`));
   x.dispose();
   ok(!existsSync(`/dev/shm/${name}`), 'the name goes with the memory');
+});
+
+testWith(pythonMissing, 'a process that Python forks drops its copy, and the name stays', () => {
+  const { code, signal, output } = runChild(import.meta.url, './children/forked.js', { args: [newName()] });
+  equal([code, signal, output.trim()], [0, null, 'true true 7'], output);
 });
 
 testWith(
