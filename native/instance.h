@@ -31,6 +31,7 @@ struct Instance {
   HandleTable<Held> table;
   TensorSignature signature;  // of the last import
   bool forbids_external_buffers;
+  bool has_named_memory;  // files/shared_memory.cc added its cleanup hook
   int64_t reported;       // bytes that the garbage collector should know about
   int64_t unreported;     // the part that it was not told about yet
   int64_t lasting;        // bytes of imports that outlived their tick

@@ -137,8 +137,9 @@ static const char* Make(napi_env env, const Call& call) {
   }
   if (made->name.get() != nullptr) {
     AddName(made);
-    napi_remove_env_cleanup_hook(env, EndNames, call.self);
-    napi_add_env_cleanup_hook(env, EndNames, call.self);
+    // Once, and never removed: Deno ends the process when a hook is removed that was not added.
+    if (!call.self->has_named_memory) napi_add_env_cleanup_hook(env, EndNames, call.self);
+    call.self->has_named_memory = true;
   }
   Count(counts.storages, 1);
   Count(counts.bytes, static_cast<int64_t>(nbytes));
