@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { equal, ok } from '../assert.js';
 import { runChild } from '../child.js';
 import { fakeMissing } from '../cuda/fake.js';
-import { runtime, testWith } from '../harness.js';
+import { testWith } from '../harness.js';
 import { probe } from '../interop/python/available.js';
 import { kernelsMissing } from '../interop/tvm-ffi/peer.js';
 
@@ -21,16 +21,13 @@ const scenarios: readonly (readonly [name: string, every: number, missing: strin
   ['cuda', 9, missing || fakeMissing],
 ];
 
-// Bun and Deno share the code under test, and their workers start slowly.
-if (runtime === 'node') {
-  for (const [name, every, needed] of scenarios) {
-    testWith(needed, `${name}: an allocation that fails is a typed error and leaves nothing behind`, () => {
-      const { code, signal, output } = runChild(import.meta.url, './run.js', {
-        args: [name, '--every', String(every)],
-        env: { DLPACK_ADDON: addon, DLPACK_QUIET: '1' },
-      });
-      equal(signal ?? code, 0, output);
-      ok(/: [1-9]\d* of [1-9]\d* requests failed, no problem/.test(output), output);
+for (const [name, every, needed] of scenarios) {
+  testWith(needed, `${name}: an allocation that fails is a typed error and leaves nothing behind`, () => {
+    const { code, signal, output } = runChild(import.meta.url, './run.js', {
+      args: [name, '--every', String(every)],
+      env: { DLPACK_ADDON: addon, DLPACK_QUIET: '1' },
     });
-  }
+    equal(signal ?? code, 0, output);
+    ok(/: [1-9]\d* of [1-9]\d* requests failed, no problem/.test(output), output);
+  });
 }
