@@ -36,11 +36,10 @@ testWith(kernelsMissing, 'patched functions of the runtime do not receive the wi
   try {
     for (const [target, names] of targets) {
       for (const name of names) {
-        const original = (target as Record<string, (...args: unknown[]) => unknown>)[name];
-        undo.push(() => Object.defineProperty(target, name, { value: original, configurable: true, writable: true }));
+        const { value: original, writable } = Object.getOwnPropertyDescriptor(target, name) as PropertyDescriptor;
+        if (writable !== true) continue; // on Bun a program cannot replace some of them
+        undo.push(() => Object.defineProperty(target, name, { value: original }));
         Object.defineProperty(target, name, {
-          configurable: true,
-          writable: true,
           value(this: unknown, ...args: unknown[]) {
             for (const value of [this, ...args]) note(value);
             return Reflect.apply(original as () => unknown, this, args);
