@@ -57,22 +57,17 @@ const reshapeNames: OptionNames<{ copy?: false }> = { copy: true };
 const stageNames: OptionNames<ToAsyncOptions> = { stage: true };
 const emptyNames: OptionNames<EmptyOptions> = { device: true, padded: true, shareable: true };
 
-/** An empty name is a mistake that {@link shareable} reports, and does not mean private memory. */
-function isShared({ shareable: name }: EmptyOptions): boolean {
-  return name !== undefined && name !== false;
-}
-
-/** Memory that other processes can open. */
-function shareable(
-  shape: readonly number[],
-  dtype: DType,
-  { device = 'cpu', padded, shareable: name }: EmptyOptions,
-  isZeroed: boolean,
-): Descriptor {
-  const flags = padded === true ? Flag.subBytePadded : 0;
+function allocateNew(given: readonly number[], type: DType, options: EmptyOptions, isZeroed: boolean): Descriptor {
+  checkOptions(options, emptyNames, "{ device: 'cuda:0' }");
+  const { shareable: name } = options;
+  const shape = checkShape(given);
+  const dtype = parseDType(type);
+  const flags = options.padded === true ? Flag.subBytePadded : 0;
+  const device = parseDevice(options.device ?? 'cpu');
+  // An empty name is a mistake, and does not mean private memory.
+  if (name === undefined || name === false) return allocateLike(shape, dtype, flags, device, isZeroed);
   if (name !== true && typeof name !== 'string') throw new ArgumentTypeError('shareable', 'a boolean or a name', name);
-  const givenName = name === true ? null : name;
-  return allocateShareable(checkShape(shape), parseDType(dtype), flags, parseDevice(device), isZeroed, givenName);
+  return allocateShareable(shape, dtype, flags, device, isZeroed, name === true ? null : name);
 }
 
 /** Runtimes without explicit resource management lack this symbol; `dispose()` works everywhere. */
@@ -201,21 +196,12 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
 
   /** A tensor in uninitialised memory. It can show old bytes of this process, such as values of a released tensor. */
   static empty<D extends DType>(shape: readonly number[], dtype: D, options: EmptyOptions = {}): Tensor<D> {
-    checkOptions(options, emptyNames, "{ device: 'cuda:0' }");
-    const flags = options.padded === true ? Flag.subBytePadded : 0;
-    if (isShared(options)) return new Tensor<D>(shareable(shape, dtype, options, false));
-    return new Tensor<D>(
-      allocateLike(checkShape(shape), parseDType(dtype), flags, parseDevice(options.device ?? 'cpu')),
-    );
+    return new Tensor<D>(allocateNew(shape, dtype, options, false));
   }
 
   /** Memory filled with zero bits. The system clears the pages of a large tensor when they are first used. */
   static zeros<D extends DType>(shape: readonly number[], dtype: D, options: EmptyOptions = {}): Tensor<D> {
-    checkOptions(options, emptyNames, "{ device: 'cuda:0' }");
-    if (isShared(options)) return new Tensor<D>(shareable(shape, dtype, options, true));
-    const flags = options.padded === true ? Flag.subBytePadded : 0;
-    const device = parseDevice(options.device ?? 'cpu');
-    return new Tensor<D>(allocateLike(checkShape(shape), parseDType(dtype), flags, device, true));
+    return new Tensor<D>(allocateNew(shape, dtype, options, true));
   }
 
   /**
