@@ -4,19 +4,32 @@
  * In types, a static length is a literal and a dynamic length is `number`: `Extents<readonly [number, 3]>`. So extents
  * with more static lengths are assignable to extents with fewer, like the conversions in C++.
  *
+ * A length that was given as a bigint is `number | bigint` in the type. Extents with such a length, and layouts of them,
+ * compute exactly beyond 2^53 - 1 and return bigints there. All other extents compute with numbers.
+ *
  * @module
  */
 
-import { ArgumentTypeError, ArgumentValueError, describe, IndexError } from '../errors.js';
-import { checkLengths, checkShape } from '../layout.js';
+import { ArgumentTypeError, ArgumentValueError, describe, IndexError, LayoutError } from '../errors.js';
+import { checkLengths, checkShape, MAX_NDIM } from '../layout.js';
+import { checkIntegers, exact, type Integer, isInt64, numbersOf, productOf } from './integers.js';
 
 /** The lengths of axes in a type: literals for static lengths, `number` for dynamic lengths. */
 export type Shape = readonly number[];
 
-/** One number for each axis. */
-export type PerAxis<S extends Shape> = { readonly [Axis in keyof S]: number };
+/** A {@link Shape} in which lengths can be bigints. */
+export type BigShape = readonly Integer[];
 
-/** The integer types of an index, and the largest length that each can hold here. */
+/**
+ * The integers of extents and layouts: `number`, or `number | bigint` when a length was given as a bigint. Not a
+ * conditional type, so that generic code over numbers can compute with it.
+ */
+export type IntegerOf<S extends BigShape> = number | (S[number] & bigint);
+
+/** One integer for each axis. */
+export type PerAxis<S extends BigShape> = { readonly [Axis in keyof S]: IntegerOf<S> };
+
+/** The integer types of an index, and the largest number that each can hold here. */
 const indexLimits = {
   int8: 127,
   uint8: 255,
@@ -31,55 +44,74 @@ const indexLimits = {
 export type IndexType = keyof typeof indexLimits;
 
 /** A length known only at run time; made by {@link dynamic}. */
-export class DynamicLength {
-  readonly length: number;
+export class DynamicLength<I extends Integer = Integer> {
+  readonly length: I;
+  /** True when the length was given as a bigint, of any size. */
+  readonly isBigInt: boolean;
 
-  constructor(length: number) {
+  constructor(length: I, isBigInt: boolean) {
     this.length = length;
+    this.isBigInt = isBigInt;
   }
 }
 
-/** Marks a length as known only at run time. */
-export function dynamic(length: number | bigint): DynamicLength {
-  return new DynamicLength(checkLength(length, 'dynamic extent'));
+/** Marks a length as known only at run time. With a bigint the extents are exact beyond 2^53 - 1. */
+export function dynamic(length: number): DynamicLength<number>;
+export function dynamic(length: Integer): DynamicLength<Integer>;
+export function dynamic(length: Integer): DynamicLength {
+  return new DynamicLength(checkLength(length, 'dynamic extent'), typeof length === 'bigint');
 }
 
-function checkLength(length: number | bigint, argument: string): number {
+function checkLength(length: Integer, argument: string): Integer {
   if (typeof length !== 'number' && typeof length !== 'bigint') {
     throw new ArgumentTypeError(argument, 'an integer', length);
   }
-  if (length > Number.MAX_SAFE_INTEGER) {
-    throw new ArgumentValueError(argument, 'a length of at most 2^53 - 1 (extent is too large)', length);
+  if (typeof length === 'number' && length > Number.MAX_SAFE_INTEGER) {
+    throw new ArgumentValueError(
+      argument,
+      'a length of at most 2^53 - 1 (extent is too large)',
+      length,
+      'a bigint can be larger',
+    );
   }
-  if (!Number.isInteger(Number(length)) || length < 0) {
+  if (length > 0 && typeof length === 'bigint' && !isInt64(length)) {
+    throw new ArgumentValueError(argument, 'a length of at most 2^63 - 1 (extent is too large)', length);
+  }
+  if (!(typeof length === 'bigint' || Number.isInteger(length)) || length < 0) {
     throw new ArgumentValueError(argument, 'an integer of zero or more', length);
   }
-  return Number(length);
+  return typeof length === 'bigint' ? exact(length) : length;
 }
 
-type CheckedLength<L> = L extends number
+type LiteralExpected = 'Expected a literal length; mark one that is known only at run time: dynamic(length)';
+type CheckedLength<L> = L extends Integer
   ? number extends L
-    ? 'Expected a literal length; mark one that is known only at run time: dynamic(length)'
-    : `${L}` extends `-${string}` | `${string}.${string}`
-      ? 'Expected an integer of zero or more'
-      : L
+    ? LiteralExpected
+    : bigint extends L
+      ? LiteralExpected
+      : `${L}` extends `-${string}` | `${string}.${string}`
+        ? 'Expected an integer of zero or more'
+        : L
   : L;
-type LengthsOf<L extends readonly (number | DynamicLength)[]> = {
-  readonly [Axis in keyof L]: L[Axis] extends number ? L[Axis] : number;
+type LengthsOf<L extends readonly (Integer | DynamicLength)[]> = {
+  readonly [Axis in keyof L]: L[Axis] extends number ? L[Axis] : L[Axis] extends DynamicLength<infer I> ? I : Integer;
 };
 
-export class Extents<S extends Shape = Shape> {
+export class Extents<S extends BigShape = Shape> {
   /** The length of each axis, in a frozen array. */
   readonly lengths: S;
   readonly indexType: IndexType;
+  /** True when a length was given as a bigint: integers beyond 2^53 - 1 are then bigints instead of errors. */
+  readonly usesBigInt: boolean;
   readonly #isStatic: readonly boolean[];
 
   /** For this package only; programs call {@link extents} and {@link dims}. */
-  constructor(lengths: S, isStatic: readonly boolean[], indexType: IndexType = 'uint64') {
-    const checked = checkLengths(lengths, 'extents');
+  constructor(lengths: S, isStatic: readonly boolean[], indexType: IndexType = 'uint64', usesBigInt = false) {
+    const checked = usesBigInt ? checkBigLengths(lengths) : checkLengths(lengths as Shape, 'extents');
     // Empty extents cannot have too many elements.
-    if (!checked.includes(0)) checkShape(checked, 'extents');
+    if (!usesBigInt && !checked.includes(0)) checkShape(checked as Shape, 'extents');
     this.lengths = Object.freeze(checked) as S;
+    this.usesBigInt = usesBigInt;
     if (!Array.isArray(isStatic) || isStatic.length !== this.lengths.length) {
       throw new ArgumentTypeError('isStatic', `${this.lengths.length} booleans`, isStatic);
     }
@@ -102,23 +134,24 @@ export class Extents<S extends Shape = Shape> {
   }
 
   /** Number of elements; 1 without axes. */
-  get size(): number {
-    return this.lengths.reduce((product, length) => product * length, 1);
+  get size(): IntegerOf<S> {
+    if (this.usesBigInt) return productOf(this.lengths) as IntegerOf<S>;
+    return (this.lengths as Shape).reduce((product, length) => product * length, 1) as IntegerOf<S>;
   }
 
   /** The length of one axis. */
-  extent(axis: number): number {
-    return this.lengths[this.checkAxis(axis)] as number;
+  extent(axis: number): IntegerOf<S> {
+    return this.lengths[this.checkAxis(axis)] as IntegerOf<S>;
   }
 
   /** The length of one axis when it is static, null when it is dynamic. */
-  staticExtent(axis: number): number | null {
+  staticExtent(axis: number): IntegerOf<S> | null {
     const at = this.checkAxis(axis);
-    return this.#isStatic[at] === true ? (this.lengths[at] as number) : null;
+    return this.#isStatic[at] === true ? (this.lengths[at] as IntegerOf<S>) : null;
   }
 
   /** True when the lengths are equal. Static lengths and the index type do not matter. */
-  equals(other: Extents): boolean {
+  equals(other: Extents<BigShape>): boolean {
     return (
       other instanceof Extents &&
       this.lengths.length === other.lengths.length &&
@@ -128,7 +161,7 @@ export class Extents<S extends Shape = Shape> {
 
   /** The same lengths with another index type, which must be able to hold them. */
   withIndexType(indexType: IndexType): Extents<S> {
-    return new Extents(this.lengths, this.#isStatic, indexType);
+    return new Extents(this.lengths, this.#isStatic, indexType, this.usesBigInt);
   }
 
   /** Throws unless `axis` is a valid axis. */
@@ -143,8 +176,10 @@ export class Extents<S extends Shape = Shape> {
   }
 
   /** Throws unless the index type can hold `value`. */
-  checkIndex(value: number, argument: string): number {
-    if (value > indexLimits[this.indexType] || !Number.isSafeInteger(value)) {
+  checkIndex<I extends Integer>(value: I, argument: string): I {
+    const limit = indexLimits[this.indexType];
+    const isExact = this.usesBigInt && limit === Number.MAX_SAFE_INTEGER ? isInt64(value) : Number.isSafeInteger(value);
+    if (!isExact || (typeof value === 'number' && value > limit)) {
       throw new ArgumentValueError(argument, `a value that is representable as index type ${this.indexType}`, value);
     }
     return value;
@@ -156,23 +191,48 @@ export class Extents<S extends Shape = Shape> {
 }
 
 /** Extents of literal and {@link dynamic} lengths: `extents(2, 3)`, `extents(dynamic(n), 3)`, `extents()` for rank 0. */
-export function extents<const L extends readonly (number | DynamicLength)[]>(
+export function extents<const L extends readonly (Integer | DynamicLength)[]>(
   ...lengths: L & { readonly [Axis in keyof L]: CheckedLength<L[Axis]> }
 ): Extents<LengthsOf<L>> {
-  const given: readonly (number | DynamicLength)[] = lengths;
+  const given: readonly (Integer | DynamicLength)[] = lengths;
   return new Extents(
     given.map((length, axis) =>
       length instanceof DynamicLength ? length.length : checkLength(length, `extent ${axis}`),
     ) as unknown as LengthsOf<L>,
     given.map((length) => !(length instanceof DynamicLength)),
+    'uint64',
+    given.some((length) => (length instanceof DynamicLength ? length.isBigInt : typeof length === 'bigint')),
   );
 }
 
+type DimsOf<L extends BigShape> = { readonly [Axis in keyof L]: L[Axis] extends number ? number : Integer };
+
 /** Extents that are all dynamic. A tuple keeps its rank in the type. */
-export function dims<const L extends readonly number[]>(lengths: L): Extents<PerAxis<L>> {
-  const checked = checkShape(lengths, 'dims');
+export function dims<const L extends BigShape>(lengths: L): Extents<DimsOf<L>> {
+  const usesBigInt = Array.isArray(lengths) && lengths.some((length) => typeof length === 'bigint');
+  const checked = usesBigInt ? lengths : checkShape(lengths as unknown as Shape, 'dims');
   return new Extents(
-    checked as unknown as PerAxis<L>,
+    checked as unknown as DimsOf<L>,
     checked.map(() => false),
+    'uint64',
+    usesBigInt,
   );
+}
+
+/** A checked copy of lengths, as numbers where these are exact. There may be 2^63 - 1 elements. */
+function checkBigLengths(lengths: BigShape): BigShape {
+  const checked = checkIntegers(lengths, 'extents');
+  if (checked.length > MAX_NDIM) {
+    throw new LayoutError(`Expected at most ${MAX_NDIM} axes for extents but received ${checked.length}`);
+  }
+  if (checked.some((length) => length < 0)) {
+    throw new ArgumentValueError('extents', 'lengths of zero or more', checked);
+  }
+  if (!isInt64(productOf(checked))) {
+    throw new LayoutError(
+      `Expected a number of elements of at most 2^63 - 1 but extents [${checked.join(', ')}] exceed it`,
+      numbersOf(checked),
+    );
+  }
+  return checked;
 }

@@ -19,7 +19,8 @@ import { checkOptions, type OptionNames } from '../options.js';
 import { defaultAccessor, type PointerAccessor } from './accessor.js';
 import { type DLTensor, origins } from './dl-tensor.js';
 import { type ElementInfo, type ElementType, parseElementType } from './element-type.js';
-import { dims } from './extents.js';
+import { type BigShape, Extents } from './extents.js';
+import { exact, type Integer, isInt64, numbersOf, productOf } from './integers.js';
 import {
   type LayoutPolicy,
   layoutLeft,
@@ -29,18 +30,23 @@ import {
   type MappingFor,
   reachOf,
 } from './layouts.js';
-import type { StridedMapping } from './mapping.js';
+import { checkMapping, type StridedMapping } from './mapping.js';
 import { memoryOf, type Pointer, pointerTo } from './pointer.js';
 import { type DeviceMdspan, type HostMdspan, type ManagedMdspan, type SpanKind, spanClasses } from './span.js';
 
 /** A shape of `R` dynamic lengths. */
-export type DynamicShape<R extends number, S extends readonly number[] = readonly []> = number extends R
-  ? readonly number[]
-  : S['length'] extends R
-    ? S
-    : DynamicShape<R, readonly [...S, number]>;
+export type DynamicShape<
+  R extends number,
+  S extends readonly I[] = readonly [],
+  I extends Integer = number,
+> = number extends R ? readonly I[] : S['length'] extends R ? S : DynamicShape<R, readonly [...S, I], I>;
 
-export interface FromDLTensorOptions<D extends ElementType, R extends number, L extends LayoutPolicy> {
+export interface FromDLTensorOptions<
+  D extends ElementType,
+  R extends number,
+  L extends LayoutPolicy,
+  B extends boolean = false,
+> {
   /** The expected dtype. Throws for any other. */
   dtype: D;
   /** The expected number of axes. Throws for any other. The default is the number of axes of the DLTensor. */
@@ -49,32 +55,53 @@ export interface FromDLTensorOptions<D extends ElementType, R extends number, L 
   layout?: L;
   /** Makes the elements constant, like a span of `const T`: they cannot be written. */
   readonly?: boolean;
+  /** Accepts integers up to 2^63 - 1. The span has bigints where a number is not exact. By default they throw. */
+  bigint?: B;
 }
 
 type Relaxed = typeof layoutStrideRelaxed;
-type Mapping<L extends LayoutPolicy, R extends number> = MappingFor<L, DynamicShape<R>>;
+type ImportedShape<R extends number, B extends boolean> = DynamicShape<
+  R,
+  readonly [],
+  B extends true ? Integer : number
+>;
 
 /** A span of a DLTensor on the CPU. */
-export function toHostMdspan<D extends ElementType, const R extends number, L extends LayoutPolicy = Relaxed>(
+export function toHostMdspan<
+  D extends ElementType,
+  const R extends number,
+  L extends LayoutPolicy = Relaxed,
+  B extends boolean = false,
+>(
   tensor: DLTensor,
-  options: FromDLTensorOptions<D, R, L>,
-): HostMdspan<D, DynamicShape<R>, Mapping<L, R>, PointerAccessor<D>> {
+  options: FromDLTensorOptions<D, R, L, B>,
+): HostMdspan<D, ImportedShape<R, B>, MappingFor<L, ImportedShape<R, B>>, PointerAccessor<D>> {
   return toMdspan('host', tensor, options) as never;
 }
 
 /** A span of a DLTensor on a CUDA device. */
-export function toDeviceMdspan<D extends ElementType, const R extends number, L extends LayoutPolicy = Relaxed>(
+export function toDeviceMdspan<
+  D extends ElementType,
+  const R extends number,
+  L extends LayoutPolicy = Relaxed,
+  B extends boolean = false,
+>(
   tensor: DLTensor,
-  options: FromDLTensorOptions<D, R, L>,
-): DeviceMdspan<D, DynamicShape<R>, Mapping<L, R>, PointerAccessor<D>> {
+  options: FromDLTensorOptions<D, R, L, B>,
+): DeviceMdspan<D, ImportedShape<R, B>, MappingFor<L, ImportedShape<R, B>>, PointerAccessor<D>> {
   return toMdspan('device', tensor, options) as never;
 }
 
 /** A span of a DLTensor in CUDA managed memory. */
-export function toManagedMdspan<D extends ElementType, const R extends number, L extends LayoutPolicy = Relaxed>(
+export function toManagedMdspan<
+  D extends ElementType,
+  const R extends number,
+  L extends LayoutPolicy = Relaxed,
+  B extends boolean = false,
+>(
   tensor: DLTensor,
-  options: FromDLTensorOptions<D, R, L>,
-): ManagedMdspan<D, DynamicShape<R>, Mapping<L, R>, PointerAccessor<D>> {
+  options: FromDLTensorOptions<D, R, L, B>,
+): ManagedMdspan<D, ImportedShape<R, B>, MappingFor<L, ImportedShape<R, B>>, PointerAccessor<D>> {
   return toMdspan('managed', tensor, options) as never;
 }
 
@@ -84,8 +111,8 @@ const deviceTypes = {
   managed: [DeviceType.cuda_managed, 'kDLCUDAManaged'],
 } as const;
 
-type Options = FromDLTensorOptions<ElementType, number, LayoutPolicy>;
-const optionNames: OptionNames<Options> = { dtype: true, rank: true, layout: true, readonly: true };
+type Options = FromDLTensorOptions<ElementType, number, LayoutPolicy, boolean>;
+const optionNames: OptionNames<Options> = { dtype: true, rank: true, layout: true, readonly: true, bigint: true };
 
 /** Reads each field once, so a getter that later returns something else changes nothing. */
 function toMdspan(kind: SpanKind, tensor: DLTensor, options: Options): unknown {
@@ -102,29 +129,42 @@ function toMdspan(kind: SpanKind, tensor: DLTensor, options: Options): unknown {
     throw new ArgumentValueError('ndim', `${rank} (DLTensor rank does not match expected rank)`, ndim);
   }
   checkDType(element, dtype);
-  const shape = rank === 0 ? [] : checkedShape(givenShape, rank);
-  const byteOffset = integer(givenOffset, 'byteOffset');
+  const usesBigInt = options.bigint === true;
+  const shape = rank === 0 ? [] : checkedShape(givenShape, rank, usesBigInt);
+  const byteOffset = integer(givenOffset, 'byteOffset', usesBigInt);
   if (byteOffset < 0) throw new ArgumentValueError('byteOffset', 'an integer of zero or more', byteOffset);
   const isEmpty = shape.includes(0);
   checkData(element, data, byteOffset, layout === layoutStrideRelaxed, isEmpty);
-  const strides = rank === 0 ? [] : checkedStrides(givenStrides, rank);
+  const strides = rank === 0 ? [] : checkedStrides(givenStrides, rank, usesBigInt);
+  const extents = new Extents<BigShape>(shape, new Array<boolean>(rank).fill(false), 'int64', usesBigInt);
   let start = byteOffset;
-  let offset = 0;
+  let offset: Integer = 0;
   if (layout === layoutStrideRelaxed) {
     // As in C++ the pointer stays at data, and byteOffset becomes the mapping's offset. With negative strides, data may
     // be above the lowest element (in NumPy data is the first element), and then the pointer moves down to the lowest
     // element.
-    const below = -(reachOf(shape, strides)?.low ?? 0);
-    offset = Math.max(byteOffset / element.storageBytes, below);
-    start = byteOffset - offset * element.storageBytes;
+    ({ offset, start } = relaxedPlace(byteOffset, reachOf(extents, strides)?.low ?? 0, element.storageBytes));
   }
-  const mapping = makeMapping(layout, shape, strides, offset);
+  const mapping = makeMapping(layout, extents, strides, offset);
+  checkMapping(mapping);
   const deviceId = kind === 'device' ? { deviceId: device.id } : {};
   const pointer = isNull(data)
     ? pointerTo(0n, { dtype: element.name, size: 0, ...deviceId })
     : pointTo(element, origins.get(tensor)?.() ?? null, data, start, mapping, deviceId);
   const handle = options.readonly === true ? pointer.asReadonly() : pointer;
-  return new spanClasses[kind](handle as never, mapping, defaultAccessor());
+  return new spanClasses[kind](handle as never, mapping as never, defaultAccessor());
+}
+
+/** The offset of a relaxed mapping in elements, and the bytes from `data` to the pointer. */
+function relaxedPlace(byteOffset: Integer, low: Integer, size: number): { offset: Integer; start: Integer } {
+  if (typeof byteOffset === 'number' && typeof low === 'number') {
+    const offset = Math.max(byteOffset / size, -low);
+    return { offset, start: byteOffset - offset * size };
+  }
+  const below = -BigInt(low);
+  let offset = BigInt(byteOffset) / BigInt(size);
+  if (offset < below) offset = below;
+  return { offset: exact(offset), start: exact(BigInt(byteOffset) - offset * BigInt(size)) };
 }
 
 function checkDevice(kind: SpanKind, type: unknown): void {
@@ -148,42 +188,46 @@ function checkDType({ name, dtype: expected }: ElementInfo, dtype: DLDataType): 
   }
 }
 
-function integer(value: number | bigint, argument: string): number {
+function integer(value: Integer, argument: string, usesBigInt: boolean): Integer {
   if (typeof value !== 'number' && typeof value !== 'bigint')
     throw new ArgumentTypeError(argument, 'an integer', value);
   const number = Number(value);
-  if (!Number.isSafeInteger(number)) {
-    throw new ArgumentValueError(argument, 'an integer of at most 2^53 - 1', value);
-  }
-  return number;
+  if (Number.isSafeInteger(number)) return number;
+  if (usesBigInt && isInt64(value)) return value;
+  throw new ArgumentValueError(
+    argument,
+    `an integer of at most 2^${usesBigInt && typeof value === 'bigint' ? 63 : 53} - 1`,
+    value,
+    usesBigInt ? '' : 'the option { bigint: true } accepts larger bigints',
+  );
 }
 
-function integers(values: ArrayLike<number | bigint>, rank: number, argument: string): number[] {
+function integers(values: ArrayLike<Integer>, rank: number, argument: string, usesBigInt: boolean): Integer[] {
   if (typeof values !== 'object' || values.length !== rank) {
     throw new ArgumentTypeError(argument, `${rank} integers`, values);
   }
-  return Array.from(values, (value, axis) => integer(value, `${argument}[${axis}]`));
+  return Array.from(values, (value, axis) => integer(value, `${argument}[${axis}]`, usesBigInt));
 }
 
-function checkedShape(shape: DLTensor['shape'], rank: number): number[] {
+function checkedShape(shape: DLTensor['shape'], rank: number, usesBigInt: boolean): Integer[] {
   if (shape === null || shape === undefined) {
     throw new ArgumentTypeError('shape', 'an array (DLTensor shape must be non-null)', shape);
   }
-  const lengths = integers(shape, rank, 'shape');
+  const lengths = integers(shape, rank, 'shape', usesBigInt);
   if (lengths.some((length) => length < 0)) {
     throw new ArgumentValueError('shape', 'lengths of zero or more (DLTensor shapes must be positive)', lengths);
   }
-  const product = lengths.reduce((all, length) => all * length, 1);
-  if (!lengths.includes(0) && !Number.isSafeInteger(product)) {
+  const product = usesBigInt ? productOf(lengths) : (lengths as number[]).reduce((all, length) => all * length, 1);
+  if (!lengths.includes(0) && !(usesBigInt ? isInt64(product) : Number.isSafeInteger(product))) {
     throw new LayoutError(
-      `Expected a number of elements of at most 2^53 - 1 but shape is [${lengths.join(', ')}] (shape overflow)`,
-      lengths,
+      `Expected a number of elements of at most 2^${usesBigInt ? 63 : 53} - 1 but shape is [${lengths.join(', ')}] (shape overflow)`,
+      numbersOf(lengths),
     );
   }
   return lengths;
 }
 
-function checkedStrides(strides: DLTensor['strides'], rank: number): number[] {
+function checkedStrides(strides: DLTensor['strides'], rank: number, usesBigInt: boolean): Integer[] {
   if (strides === null || strides === undefined) {
     throw new ArgumentTypeError(
       'strides',
@@ -191,7 +235,7 @@ function checkedStrides(strides: DLTensor['strides'], rank: number): number[] {
       strides,
     );
   }
-  return integers(strides, rank, 'strides');
+  return integers(strides, rank, 'strides', usesBigInt);
 }
 
 function isNull(data: DLTensor['data'] | undefined): data is null | undefined | 0n {
@@ -202,12 +246,12 @@ function isNull(data: DLTensor['data'] | undefined): data is null | undefined | 
 function checkData(
   element: ElementInfo,
   data: DLTensor['data'],
-  byteOffset: number,
+  byteOffset: Integer,
   isRelaxed: boolean,
   isEmpty: boolean,
 ): void {
   const size = element.storageBytes;
-  if (isRelaxed && byteOffset % size !== 0) {
+  if (isRelaxed && (typeof byteOffset === 'bigint' ? byteOffset % BigInt(size) !== 0n : byteOffset % size !== 0)) {
     throw new ArgumentValueError(
       'byteOffset',
       `a multiple of ${size} (DLTensor byte_offset must be a multiple of element size)`,
@@ -232,11 +276,10 @@ function checkData(
 
 function makeMapping(
   layout: LayoutPolicy,
-  shape: readonly number[],
-  strides: readonly number[],
-  offset: number,
-): StridedMapping {
-  const extents = dims(shape).withIndexType('int64');
+  extents: Extents<BigShape>,
+  strides: readonly Integer[],
+  offset: Integer,
+): StridedMapping<BigShape> {
   switch (layout) {
     case layoutStrideRelaxed:
       return layoutStrideRelaxed(extents, strides, offset);
@@ -256,17 +299,17 @@ function makeMapping(
 }
 
 /** Compares strides exactly, as in C++: an axis of length one must also have its packed stride. */
-function checkPacked<M extends StridedMapping & { readonly layout: string }>(
+function checkPacked<M extends StridedMapping<BigShape> & { readonly layout: string }>(
   mapping: M,
-  strides: readonly number[],
+  strides: readonly Integer[],
 ): M {
   const expected = strides.map((_, axis) => mapping.stride(axis));
   if (expected.some((stride, axis) => stride !== strides[axis])) {
     throw new LayoutError(
       `Expected strides [${expected.join(', ')}] for ${mapping.layout} but received ${describe([...strides])} ` +
         `(DLTensor strides are not compatible with ${mapping.layout})`,
-      mapping.extents.lengths,
-      strides,
+      numbersOf(mapping.extents.lengths),
+      numbersOf(strides),
     );
   }
   return mapping;
@@ -277,24 +320,24 @@ function pointTo(
   element: ElementInfo,
   origin: Pointer | null,
   data: DLTensor['data'],
-  start: number,
-  mapping: StridedMapping,
+  start: Integer,
+  mapping: StridedMapping<BigShape>,
   device: { deviceId?: number },
 ): Pointer {
-  const size = mapping.requiredSpanSize;
-  if (origin !== null && memoryOf(origin).device !== null && size > 0) {
+  const size = mapping.requiredSpanSize as number;
+  if (origin !== null && typeof start === 'number' && memoryOf(origin).device !== null && size > 0) {
     return origin.plus(start / element.storageBytes);
   }
   if (typeof data === 'bigint') {
     return pointerTo(data + BigInt(start), { dtype: element.name, size, ...device });
   }
   const bytes = data as Uint8Array;
-  const from = size === 0 ? Math.min(start, bytes.length) : start;
+  const from = start > bytes.length ? bytes.length : Number(start);
   const pointer = from < 0 ? null : pointerTo(bytes.subarray(from), { dtype: element.name });
   if (pointer === null || size > pointer.available) {
     throw new LayoutError(
       `Expected data of ${size} elements of ${element.name} from byte ${start} on but there are ${bytes.length} bytes`,
-      mapping.extents.lengths,
+      numbersOf(mapping.extents.lengths),
     );
   }
   return pointer;

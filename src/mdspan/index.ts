@@ -20,12 +20,14 @@ export type { DLTensor } from './dl-tensor.js';
 export { type PointerDriver, setPointerDriver } from './driver.js';
 export { type ElementType, type ElementValueOf, elementTypes } from './element-type.js';
 export {
+  type BigShape,
   type DynamicLength,
   dims,
   dynamic,
   Extents,
   extents,
   type IndexType,
+  type IntegerOf,
   type PerAxis,
   type Shape,
 } from './extents.js';
@@ -36,6 +38,7 @@ export {
   toHostMdspan,
   toManagedMdspan,
 } from './from-dlpack.js';
+export type { Integer } from './integers.js';
 export {
   type LayoutName,
   type LayoutPolicy,

@@ -7,18 +7,32 @@
 
 import { ArgumentTypeError, ArgumentValueError, LayoutError } from '../errors.js';
 import { checkStrides, spanOf } from '../layout.js';
-import { Extents, type PerAxis, type Shape } from './extents.js';
-import { checkMapping, type LayoutMapping, type StridedMapping, stridesOf } from './mapping.js';
+import { type BigShape, Extents, type IntegerOf, type PerAxis, type Shape } from './extents.js';
+import {
+  checkInteger,
+  checkIntegers,
+  exact,
+  exactSpanOf,
+  type Integer,
+  isInt64,
+  multiply,
+  numbersOf,
+} from './integers.js';
+import { checkIsMapping, type LayoutMapping, type StridedMapping, stridesOf } from './mapping.js';
 
 /** As `spanOf`, but without elements the strides do not matter, however large they are. */
-export function reachOf(lengths: Shape, strides: readonly number[]): { low: number; high: number } | null {
-  return lengths.includes(0) ? null : spanOf(lengths, strides);
+export function reachOf(
+  { lengths, usesBigInt }: Extents<BigShape>,
+  strides: readonly Integer[],
+): { low: Integer; high: Integer } | null {
+  if (lengths.includes(0)) return null;
+  return usesBigInt ? exactSpanOf(lengths, strides) : spanOf(lengths as Shape, strides as readonly number[]);
 }
 
 /** Names of the layouts of this package. */
 export type LayoutName = 'layoutRight' | 'layoutLeft' | 'layoutStride' | 'layoutStrideRelaxed';
 
-abstract class StridesMapping<S extends Shape> implements StridedMapping<S> {
+abstract class StridesMapping<S extends BigShape> implements StridedMapping<S> {
   abstract readonly layout: LayoutName;
   abstract readonly isUnique: boolean;
   abstract readonly isExhaustive: boolean;
@@ -27,32 +41,42 @@ abstract class StridesMapping<S extends Shape> implements StridedMapping<S> {
   /** In elements, in a frozen array. */
   readonly strides: PerAxis<S>;
   /** The offset of the index that is all zeros. */
-  readonly offset: number;
-  readonly requiredSpanSize: number;
+  readonly offset: IntegerOf<S>;
+  readonly requiredSpanSize: IntegerOf<S>;
 
-  constructor(extents: Extents<S>, strides: readonly number[], offset: number) {
+  constructor(extents: Extents<S>, strides: readonly Integer[], offset: Integer) {
     this.extents = extents;
     this.strides = Object.freeze(strides) as unknown as PerAxis<S>;
-    this.offset = offset;
-    const span = reachOf(extents.lengths, strides);
-    this.requiredSpanSize = span === null ? 0 : extents.checkIndex(offset + span.high + 1, 'requiredSpanSize');
+    this.offset = offset as IntegerOf<S>;
+    const high = reachOf(extents, strides)?.high;
+    const size = high === undefined ? 0 : extents.checkIndex(add(extents, offset, high, 1), 'requiredSpanSize');
+    this.requiredSpanSize = size as IntegerOf<S>;
   }
 
-  stride(axis: number): number {
-    return this.strides[this.extents.checkAxis(axis)] as number;
+  stride(axis: number): IntegerOf<S> {
+    return this.strides[this.extents.checkAxis(axis)] as IntegerOf<S>;
   }
 
-  offsetAt(...index: PerAxis<S>): number {
-    let offset = this.offset;
+  offsetAt(...index: PerAxis<S>): IntegerOf<S> {
+    if (this.extents.usesBigInt) return this.#exactOffsetAt(index) as IntegerOf<S>;
+    let offset = this.offset as number;
     for (let axis = 0; axis < this.strides.length; axis++) {
       offset += (index[axis] as number) * (this.strides[axis] as number);
     }
-    return offset;
+    return offset as IntegerOf<S>;
+  }
+
+  #exactOffsetAt(index: readonly Integer[]): Integer {
+    let offset = BigInt(this.offset);
+    for (const [axis, stride] of (this.strides as readonly Integer[]).entries()) {
+      offset += BigInt(checkInteger(index[axis] as Integer, `index ${axis}`)) * BigInt(stride);
+    }
+    return exact(offset);
   }
 
   /** True when both mappings are equal: the same extents, strides and offset. */
-  equals(other: LayoutMapping): boolean {
-    checkMapping(other);
+  equals(other: LayoutMapping<BigShape>): boolean {
+    checkIsMapping(other);
     if (!this.extents.equals(other.extents)) return false;
     const strides = stridesOf(other);
     const otherOffset = other instanceof StridesMapping ? other.offset : 0;
@@ -60,21 +84,21 @@ abstract class StridesMapping<S extends Shape> implements StridedMapping<S> {
   }
 }
 
-export class RightMapping<S extends Shape = Shape> extends StridesMapping<S> {
+export class RightMapping<S extends BigShape = Shape> extends StridesMapping<S> {
   readonly layout = 'layoutRight';
   readonly isUnique = true;
   readonly isExhaustive = true;
   readonly isStrided = true;
 }
 
-export class LeftMapping<S extends Shape = Shape> extends StridesMapping<S> {
+export class LeftMapping<S extends BigShape = Shape> extends StridesMapping<S> {
   readonly layout = 'layoutLeft';
   readonly isUnique = true;
   readonly isExhaustive = true;
   readonly isStrided = true;
 }
 
-export class StrideMapping<S extends Shape = Shape> extends StridesMapping<S> {
+export class StrideMapping<S extends BigShape = Shape> extends StridesMapping<S> {
   readonly layout = 'layoutStride';
   readonly isUnique = true;
   readonly isStrided = true;
@@ -85,7 +109,8 @@ export class StrideMapping<S extends Shape = Shape> extends StridesMapping<S> {
     // Without elements the standard still requires an order in which the strides leave no gap. Such an order exists
     // unless an axis other than the outermost is empty.
     if (lengths.length === 1) return this.strides[0] === 1;
-    const outermost = this.strides.indexOf(Math.max(...this.strides));
+    const strides: readonly Integer[] = this.strides;
+    const outermost = strides.findIndex((stride) => strides.every((other) => other <= stride));
     return lengths.every((length, axis) => axis === outermost || length !== 0);
   }
 }
@@ -94,7 +119,7 @@ export class StrideMapping<S extends Shape = Shape> extends StridesMapping<S> {
  * Like CUDA's mapping, it guarantees neither uniqueness nor exhaustiveness, and reports that it is strided only without
  * an offset.
  */
-export class RelaxedMapping<S extends Shape = Shape> extends StridesMapping<S> {
+export class RelaxedMapping<S extends BigShape = Shape> extends StridesMapping<S> {
   readonly layout = 'layoutStrideRelaxed';
   readonly isUnique = false;
   readonly isExhaustive = false;
@@ -104,39 +129,56 @@ export class RelaxedMapping<S extends Shape = Shape> extends StridesMapping<S> {
   }
 }
 
+/** The sum of integers. */
+function add({ usesBigInt }: Extents<BigShape>, a: Integer, b: Integer, c: Integer): Integer {
+  if (usesBigInt) return exact(BigInt(a) + BigInt(b) + BigInt(c));
+  return (a as number) + (b as number) + (c as number);
+}
+
 /** Products of lengths as in C++: an empty axis makes the strides of the outer axes zero. */
-function packedStrides(lengths: Shape, order: readonly number[]): readonly number[] {
-  const strides = new Array<number>(lengths.length);
-  let step = 1;
+function packedStrides({ lengths, usesBigInt }: Extents<BigShape>, order: readonly number[]): readonly Integer[] {
+  const strides = new Array<Integer>(lengths.length);
+  let step: Integer = 1;
   for (const axis of order) {
     strides[axis] = step;
-    step *= lengths[axis] as number;
+    const length = lengths[axis] as Integer;
+    step = usesBigInt ? multiply(step, length) : (step as number) * (length as number);
   }
   return strides;
 }
 
-function checkExtents(extents: Extents): void {
+/** A checked copy of strides, one for each axis. */
+function checkedStrides(extents: Extents<BigShape>, strides: readonly Integer[]): readonly Integer[] {
+  const { lengths, usesBigInt } = extents;
+  if (!usesBigInt) return checkStrides(strides as readonly number[], lengths as Shape);
+  if (!Array.isArray(strides) || strides.length !== lengths.length) {
+    throw new ArgumentTypeError('strides', `${lengths.length} integers`, strides);
+  }
+  return checkIntegers(strides, 'strides');
+}
+
+function checkExtents(extents: Extents<BigShape>): void {
   if (!(extents instanceof Extents)) throw new ArgumentTypeError('extents', 'extents(...) or dims(...)', extents);
 }
 
 /** Row-major: the last axis is contiguous. */
-export function layoutRight<S extends Shape>(extents: Extents<S>): RightMapping<S> {
+export function layoutRight<S extends BigShape>(extents: Extents<S>): RightMapping<S> {
   checkExtents(extents);
   const axes = extents.lengths.map((_, axis) => axis).reverse();
-  return new RightMapping(extents, packedStrides(extents.lengths, axes), 0);
+  return new RightMapping(extents, packedStrides(extents, axes), 0);
 }
 
 /** Column-major: the first axis is contiguous. */
-export function layoutLeft<S extends Shape>(extents: Extents<S>): LeftMapping<S> {
+export function layoutLeft<S extends BigShape>(extents: Extents<S>): LeftMapping<S> {
   checkExtents(extents);
   const axes = extents.lengths.map((_, axis) => axis);
-  return new LeftMapping(extents, packedStrides(extents.lengths, axes), 0);
+  return new LeftMapping(extents, packedStrides(extents, axes), 0);
 }
 
 /** A layout with positive strides, in which every index has its own element. */
-export function layoutStride<S extends Shape>(extents: Extents<S>, strides: PerAxis<NoInfer<S>>): StrideMapping<S> {
+export function layoutStride<S extends BigShape>(extents: Extents<S>, strides: PerAxis<NoInfer<S>>): StrideMapping<S> {
   checkExtents(extents);
-  const checked = checkStrides(strides, extents.lengths);
+  const checked = checkedStrides(extents, strides);
   if (checked.some((stride) => stride <= 0)) {
     throw new ArgumentValueError(
       'strides',
@@ -144,57 +186,57 @@ export function layoutStride<S extends Shape>(extents: Extents<S>, strides: PerA
       checked,
     );
   }
-  checkUnique(extents.lengths, checked);
+  checkUnique(extents, checked);
   return new StrideMapping(extents, checked, 0);
 }
 
 /** Throws if two indices share an element. An axis of length one cannot cause that, and neither can an empty layout. */
-function checkUnique(lengths: Shape, strides: readonly number[]): void {
+function checkUnique({ lengths, usesBigInt }: Extents<BigShape>, strides: readonly Integer[]): void {
   if (lengths.includes(0)) return;
-  const axes = lengths.map((length, axis) => ({ length, stride: strides[axis] as number }));
-  const inward = axes.filter(({ length }) => length > 1).sort((a, b) => a.stride - b.stride);
-  let reach = 1;
+  const axes = lengths.map((length, axis) => ({ length, stride: strides[axis] as Integer }));
+  const inward = axes.filter(({ length }) => length > 1).sort((a, b) => (a.stride < b.stride ? -1 : 1));
+  let reach: Integer = 1;
   for (const { length, stride } of inward) {
     if (stride < reach) {
       throw new LayoutError(
         `Expected strides that lead to a unique mapping for layoutStride but extents [${lengths.join(', ')}] with strides ` +
           `[${strides.join(', ')}] share elements; layoutStrideRelaxed allows that`,
-        lengths,
-        strides,
+        numbersOf(lengths),
+        numbersOf(strides),
       );
     }
-    reach = stride * length;
+    reach = usesBigInt ? multiply(stride, length) : (stride as number) * (length as number);
   }
 }
 
 /** A layout with any strides, including zero and negative ones, and with an offset for the index that is all zeros. */
-export function layoutStrideRelaxed<S extends Shape>(
+export function layoutStrideRelaxed<S extends BigShape>(
   extents: Extents<S>,
   strides: PerAxis<NoInfer<S>>,
-  offset = 0,
+  offset: IntegerOf<NoInfer<S>> = 0 as IntegerOf<S>,
 ): RelaxedMapping<S> {
   checkExtents(extents);
-  const checked = checkStrides(strides, extents.lengths);
-  if (!Number.isSafeInteger(offset) || offset < 0) {
+  const checked = checkedStrides(extents, strides);
+  if (!(extents.usesBigInt ? isInt64(offset) : Number.isSafeInteger(offset)) || offset < 0) {
     throw new ArgumentValueError('offset', 'an integer of zero or more (offset must be nonnegative)', offset);
   }
-  const below = -(reachOf(extents.lengths, checked)?.low ?? 0);
+  const below = -(reachOf(extents, checked)?.low ?? 0);
   if (offset < below) {
     throw new LayoutError(
       `Expected an offset of at least ${below} for strides [${checked.join(', ')}] but received ${offset} ` +
         '(offset is insufficient for negative strides)',
-      extents.lengths,
-      checked,
+      numbersOf(extents.lengths),
+      numbersOf(checked),
     );
   }
-  return new RelaxedMapping(extents, checked, offset);
+  return new RelaxedMapping(extents, checked, typeof offset === 'bigint' ? exact(offset) : offset);
 }
 
 /** The layouts that `toHostMdspan`, `toDeviceMdspan` and `toManagedMdspan` can make. */
 export type LayoutPolicy = typeof layoutRight | typeof layoutLeft | typeof layoutStride | typeof layoutStrideRelaxed;
 
 /** The mapping that a layout makes for a shape. */
-export type MappingFor<L extends LayoutPolicy, S extends Shape> = L extends typeof layoutRight
+export type MappingFor<L extends LayoutPolicy, S extends BigShape> = L extends typeof layoutRight
   ? RightMapping<S>
   : L extends typeof layoutLeft
     ? LeftMapping<S>

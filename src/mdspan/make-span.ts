@@ -12,7 +12,8 @@ import type { WrappableArray } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { type Accessor, defaultAccessor, type PointerAccessor } from './accessor.js';
 import type { ElementType } from './element-type.js';
-import { dims, Extents, type Shape } from './extents.js';
+import { type BigShape, dims, Extents, type Shape } from './extents.js';
+import { numbersOf } from './integers.js';
 import { layoutRight, layoutStrideRelaxed, type RelaxedMapping, type RightMapping } from './layouts.js';
 import { checkMapping, type LayoutMapping, type ShapeOf } from './mapping.js';
 import {
@@ -26,8 +27,8 @@ import {
 import { type SpanKind, type SpanOf, spanClasses } from './span.js';
 
 /** Extents are a shorthand for their `layoutRight`. */
-type Layout = Extents | LayoutMapping;
-type MappingOf<L> = L extends Extents<infer S> ? RightMapping<S> : L extends LayoutMapping ? L : never;
+type Layout = Extents<BigShape> | LayoutMapping<BigShape>;
+type MappingOf<L> = L extends Extents<infer S> ? RightMapping<S> : L extends LayoutMapping<BigShape> ? L : never;
 type ElementOf<D> = D extends ElementType ? D : ElementType;
 type SpanOver<K extends SpanKind, D extends ElementType, L extends Layout> =
   MappingOf<L> extends infer M extends LayoutMapping<ShapeOf<L>>
@@ -107,24 +108,24 @@ function makeSpan(kind: SpanKind, source: unknown, layout: Layout | undefined, o
     throw new LayoutError(
       `Expected memory of ${mapping.requiredSpanSize} elements of ${pointer.element.name} for extents ` +
         `[${mapping.extents.lengths.join(', ')}] but there are ${pointer.available}`,
-      mapping.extents.lengths,
+      numbersOf(mapping.extents.lengths),
     );
   }
   return construct(kind, pointer, mapping, defaultAccessor());
 }
 
-function construct(kind: SpanKind, handle: unknown, mapping: LayoutMapping, accessor: unknown): unknown {
+function construct(kind: SpanKind, handle: unknown, mapping: LayoutMapping<BigShape>, accessor: unknown): unknown {
   if (handle instanceof Pointer) checkPlace(kind, handle);
-  return new spanClasses[kind](handle as never, mapping, accessor as never);
+  return new spanClasses[kind](handle as never, mapping as never, accessor as never);
 }
 
-function mappingOf(layout: Layout | undefined): LayoutMapping {
-  if (layout instanceof Extents) return layoutRight(layout);
-  checkMapping(layout as LayoutMapping);
-  return layout as LayoutMapping;
+function mappingOf(layout: Layout | undefined): LayoutMapping<BigShape> {
+  const mapping = layout instanceof Extents ? layoutRight(layout) : (layout as LayoutMapping<BigShape>);
+  checkMapping(mapping);
+  return mapping;
 }
 
-function pointerFor(kind: SpanKind, source: unknown, mapping: LayoutMapping, options: AnyOptions): Pointer {
+function pointerFor(kind: SpanKind, source: unknown, mapping: LayoutMapping<BigShape>, options: AnyOptions): Pointer {
   if (source instanceof Pointer) return source;
   if (kind !== 'device' && options.deviceId !== undefined) {
     throw new ArgumentValueError(

@@ -6,13 +6,13 @@
 
 import { cpu, type DeviceInfo, DeviceType, type DLDevice, deviceFromType } from '../device.js';
 import { ArgumentTypeError, BufferError, LayoutError } from '../errors.js';
-import { spanOf } from '../layout.js';
 import { DLPACK, type DLPackRequest, type ManagedTensor } from '../protocol/managed.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
 import { shareDescriptor } from '../tensor.js';
 import { deviceOrdinal } from './driver.js';
-import type { Shape } from './extents.js';
-import { RelaxedMapping } from './layouts.js';
+import type { BigShape, Extents } from './extents.js';
+import { type Integer, numbersOf } from './integers.js';
+import { RelaxedMapping, reachOf } from './layouts.js';
 import { type LayoutMapping, offsetAt, stridesOf } from './mapping.js';
 import { memoryOf, Pointer } from './pointer.js';
 
@@ -20,15 +20,15 @@ import { memoryOf, Pointer } from './pointer.js';
 interface Exportable {
   readonly kind: 'host' | 'device' | 'managed';
   readonly dataHandle: unknown;
-  readonly mapping: LayoutMapping;
+  readonly mapping: LayoutMapping<BigShape>;
 }
 
 /** A span in the terms of DLPack. `pointer` is at the element whose indices are all zero. */
 export interface StridedSpan {
   readonly pointer: Pointer;
-  readonly shape: readonly number[];
-  readonly strides: readonly number[];
-  readonly size: number;
+  readonly shape: readonly Integer[];
+  readonly strides: readonly Integer[];
+  readonly size: Integer;
 }
 
 /** Throws unless a pointer, a shape and strides describe the span completely. */
@@ -40,7 +40,11 @@ export function describeSpan({ dataHandle, mapping }: Exportable): StridedSpan {
   const strides = stridesOf(mapping);
   // The relaxed layout reports that it is not strided when it has an offset, but its strides are still correct.
   if (!mapping.isStrided && !(mapping instanceof RelaxedMapping)) {
-    throw new LayoutError('Expected a strided layout but this mapping says that it is none', lengths, strides);
+    throw new LayoutError(
+      'Expected a strided layout but this mapping says that it is none',
+      numbersOf(lengths),
+      numbersOf(strides),
+    );
   }
   if (size === 0) return { pointer: dataHandle, shape: lengths, strides, size };
   const first = offsetAt(
@@ -48,23 +52,24 @@ export function describeSpan({ dataHandle, mapping }: Exportable): StridedSpan {
     lengths.map(() => 0),
   );
   const pointer = dataHandle.plus(first);
-  checkReach(pointer, lengths, strides);
+  checkReach(pointer, mapping.extents, strides);
   return { pointer, shape: lengths, strides, size };
 }
 
 /** Checks the strides, because a user-written layout or accessor could make them lead outside of the memory. */
-function checkReach(pointer: Pointer, shape: Shape, strides: readonly number[]): void {
+function checkReach(pointer: Pointer, extents: Extents<BigShape>, strides: readonly Integer[]): void {
   const { byteOffset, element } = pointer;
   const memory = memoryOf(pointer);
-  const { low, high } = spanOf(shape, strides) ?? { low: 0, high: -1 };
-  const start = byteOffset + low * element.storageBytes;
-  const end = byteOffset + (high + 1) * element.storageBytes;
+  // A bigint is far outside of any memory, also when it is rounded to a number.
+  const { low, high } = reachOf(extents, strides) ?? { low: 0, high: -1 };
+  const start = byteOffset + Number(low) * element.storageBytes;
+  const end = byteOffset + (Number(high) + 1) * element.storageBytes;
   if (start < 0 || end > memory.nbytes) {
     throw new LayoutError(
-      `Expected strides that stay inside a memory of ${memory.nbytes} bytes but extents [${shape.join(', ')}] with strides ` +
+      `Expected strides that stay inside a memory of ${memory.nbytes} bytes but extents [${extents.lengths.join(', ')}] with strides ` +
         `[${strides.join(', ')}] reach from byte ${start} to ${end}`,
-      shape,
-      strides,
+      numbersOf(extents.lengths),
+      numbersOf(strides),
     );
   }
 }
@@ -95,13 +100,20 @@ export function produceSpan(span: Exportable, request: DLPackRequest): ManagedTe
         `make the span of '${element.dtype.base}' with one more axis of ${element.dtype.lanes}`,
     );
   }
+  const [lengths, steps] = [numbersOf(shape), numbersOf(strides)];
+  if (lengths === undefined || steps === undefined) {
+    throw new LayoutError(
+      `Expected lengths and strides of at most 2^53 - 1 for a tensor but extents are [${shape.join(', ')}] with strides ` +
+        `[${strides.join(', ')}]; toDLPackTensor(span) can describe them`,
+    );
+  }
   const flags = (element.isPadded ? Flag.subBytePadded : 0) | (pointer.readonly ? Flag.readOnly : 0);
   const descriptor = new Descriptor(
     memory.storage(),
     element.dtype,
     deviceOf(span.kind, pointer),
-    shape,
-    strides,
+    lengths,
+    steps,
     pointer.byteOffset * 8,
     flags,
   ).checkBounds();

@@ -5,7 +5,8 @@
  */
 
 import { ArgumentTypeError, ArgumentValueError, IndexError } from '../errors.js';
-import type { Shape } from './extents.js';
+import type { BigShape } from './extents.js';
+import type { Integer } from './integers.js';
 import type { AxisPart } from './mapping.js';
 
 /** The whole axis. */
@@ -43,12 +44,12 @@ export function stridedSlice(slice: { offset: number; extent: number; stride: nu
 export type Slice = number | readonly [begin: number, end: number] | StridedSlice | typeof fullExtent;
 
 /** One slice for each axis. */
-export type SlicesFor<S extends Shape> = { readonly [Axis in keyof S]: Slice };
+export type SlicesFor<S extends BigShape> = { readonly [Axis in keyof S]: Slice };
 
 /** The shape of the result: indices drop their axis, `fullExtent` keeps a static length, ranges are dynamic. */
-export type SlicedShape<S extends Shape, P extends readonly unknown[]> = S extends readonly [
-  infer Length extends number,
-  ...infer Lengths extends Shape,
+export type SlicedShape<S extends BigShape, P extends readonly unknown[]> = S extends readonly [
+  infer Length extends Integer,
+  ...infer Lengths extends BigShape,
 ]
   ? P extends readonly [infer First, ...infer Rest]
     ? First extends number
@@ -60,12 +61,12 @@ export type SlicedShape<S extends Shape, P extends readonly unknown[]> = S exten
     : readonly number[];
 
 /** Checks a slice against the length of its axis. Unlike in Python, bounds are not clamped or counted from the end. */
-export function resolveSlice(slice: Slice, length: number, axis: number): AxisPart {
+export function resolveSlice(slice: Slice, length: Integer, axis: number): AxisPart<Integer> {
   if (slice === fullExtent) return { start: 0, count: length, step: 1, isIndex: false, isFull: true };
   if (typeof slice === 'number') {
-    if (!Number.isInteger(slice) || slice < 0 || slice >= length) {
+    if (!Number.isSafeInteger(slice) || slice < 0 || slice >= length) {
       throw new IndexError(
-        `Expected an index from 0 to ${length - 1} for slice ${axis} but received ${slice} (index)`,
+        `Expected an index from 0 to ${BigInt(length) - 1n} for slice ${axis} but received ${slice} (index)`,
         slice,
       );
     }
@@ -86,8 +87,8 @@ export function resolveSlice(slice: Slice, length: number, axis: number): AxisPa
   throw new ArgumentTypeError(`slice ${axis}`, 'an index, [begin, end], stridedSlice() or fullExtent', slice);
 }
 
-function checkRange(begin: number, end: number, length: number, axis: number): void {
-  if (!Number.isInteger(begin) || !Number.isInteger(end) || begin < 0 || begin > end || end > length) {
+function checkRange(begin: number, end: number, length: Integer, axis: number): void {
+  if (!Number.isSafeInteger(begin) || !Number.isSafeInteger(end) || begin < 0 || begin > end || end > length) {
     throw new IndexError(
       `Expected a range inside 0 to ${length} for slice ${axis} but received [${begin}, ${end}] (range)`,
       [begin, end],

@@ -10,7 +10,8 @@ import { ArgumentTypeError, IndexError, ReadOnlyError } from '../errors.js';
 import { DLPACK, DLPACK_DEVICE, type DLPackRequest, type ManagedTensor } from '../protocol/managed.js';
 import type { Accessor, HandleOf, PointerAccessor, ValueOf } from './accessor.js';
 import type { ElementType } from './element-type.js';
-import type { Extents, PerAxis, Shape } from './extents.js';
+import type { BigShape, Extents, IntegerOf, PerAxis, Shape } from './extents.js';
+import type { Integer } from './integers.js';
 import { checkMapping, type LayoutMapping, offsetAt, stridesOf } from './mapping.js';
 import { Pointer } from './pointer.js';
 import { produceSpan, spanDevice } from './produce.js';
@@ -28,7 +29,7 @@ export type DefaultAccessor<D> = D extends ElementType ? PointerAccessor<D> : An
  */
 export abstract class Mdspan<
   D extends ElementType | null = ElementType | null,
-  S extends Shape = Shape,
+  S extends BigShape = Shape,
   M extends LayoutMapping<S> = LayoutMapping<S>,
   A = DefaultAccessor<D>,
 > {
@@ -65,7 +66,7 @@ export abstract class Mdspan<
   }
 
   /** Number of elements. */
-  get size(): number {
+  get size(): IntegerOf<S> {
     return this.mapping.extents.size;
   }
 
@@ -75,12 +76,12 @@ export abstract class Mdspan<
     return (handle instanceof Pointer ? handle.element.name : null) as D;
   }
 
-  extent(axis: number): number {
+  extent(axis: number): IntegerOf<S> {
     return this.mapping.extents.extent(axis);
   }
 
-  stride(axis: number): number {
-    return stridesOf(this.mapping)[this.mapping.extents.checkAxis(axis)] as number;
+  stride(axis: number): IntegerOf<S> {
+    return stridesOf(this.mapping)[this.mapping.extents.checkAxis(axis)] as IntegerOf<S>;
   }
 
   /** The producer side of the protocol: the same memory, not a copy. */
@@ -107,7 +108,7 @@ function checkAccessor(accessor: unknown): void {
 /** A span whose elements the CPU can access. */
 abstract class ReachableMdspan<
   D extends ElementType | null,
-  S extends Shape,
+  S extends BigShape,
   M extends LayoutMapping<S>,
   A,
 > extends Mdspan<D, S, M, A> {
@@ -132,7 +133,7 @@ abstract class ReachableMdspan<
   *[Symbol.iterator](): Generator<ValueOf<A>> {
     const { lengths } = this.extents;
     const index = lengths.map(() => 0);
-    for (let left = this.size; left > 0; left--) {
+    for (let left: Integer = this.size; left > 0; left--) {
       yield this.get(...(index as unknown as PerAxis<S>));
       for (let axis = lengths.length - 1; axis >= 0; axis--) {
         const next = (index[axis] as number) + 1;
@@ -147,7 +148,7 @@ abstract class ReachableMdspan<
   }
 }
 
-function wrongCount(shape: Shape, given: readonly unknown[]): IndexError {
+function wrongCount(shape: BigShape, given: readonly unknown[]): IndexError {
   return new IndexError(
     `Expected ${shape.length} indices and then a value for extents [${shape.join(', ')}] but received ${given.length} arguments`,
     given,
@@ -157,7 +158,7 @@ function wrongCount(shape: Shape, given: readonly unknown[]): IndexError {
 /** A span of plain host memory. */
 export class HostMdspan<
   D extends ElementType | null = ElementType | null,
-  S extends Shape = Shape,
+  S extends BigShape = Shape,
   M extends LayoutMapping<S> = LayoutMapping<S>,
   A = DefaultAccessor<D>,
 > extends ReachableMdspan<D, S, M, A> {
@@ -167,7 +168,7 @@ export class HostMdspan<
 /** A span of memory on a CUDA device. JavaScript cannot access its elements, so it has no `get` and no `set`. */
 export class DeviceMdspan<
   D extends ElementType | null = ElementType | null,
-  S extends Shape = Shape,
+  S extends BigShape = Shape,
   M extends LayoutMapping<S> = LayoutMapping<S>,
   A = DefaultAccessor<D>,
 > extends Mdspan<D, S, M, A> {
@@ -177,7 +178,7 @@ export class DeviceMdspan<
 /** A span of CUDA managed memory, which host and device can both access. */
 export class ManagedMdspan<
   D extends ElementType | null = ElementType | null,
-  S extends Shape = Shape,
+  S extends BigShape = Shape,
   M extends LayoutMapping<S> = LayoutMapping<S>,
   A = DefaultAccessor<D>,
 > extends ReachableMdspan<D, S, M, A> {
@@ -185,7 +186,13 @@ export class ManagedMdspan<
 }
 
 /** The span class of a kind. */
-export type SpanOf<K extends SpanKind, D extends ElementType | null, S extends Shape, M extends LayoutMapping<S>, A> = {
+export type SpanOf<
+  K extends SpanKind,
+  D extends ElementType | null,
+  S extends BigShape,
+  M extends LayoutMapping<S>,
+  A,
+> = {
   host: HostMdspan<D, S, M, A>;
   device: DeviceMdspan<D, S, M, A>;
   managed: ManagedMdspan<D, S, M, A>;

@@ -7,7 +7,8 @@
 import { ArgumentTypeError, IndexError, LayoutError } from '../errors.js';
 import type { Accessor } from './accessor.js';
 import type { ElementType } from './element-type.js';
-import { Extents, type Shape } from './extents.js';
+import { type BigShape, Extents } from './extents.js';
+import { type Integer, multiply, numbersOf } from './integers.js';
 import {
   LeftMapping,
   layoutLeft,
@@ -28,8 +29,8 @@ import {
 import { resolveSlice, type Slice, type SlicedShape, type SlicesFor } from './slices.js';
 import { type DeviceMdspan, type HostMdspan, type ManagedMdspan, Mdspan, spanClasses } from './span.js';
 
-type AnyMdspan = Mdspan<ElementType | null, Shape, LayoutMapping, Accessor<unknown, unknown>>;
-type PartMapping<M, S extends Shape> = M extends StridedMapping ? StridedMapping<S> : LayoutMapping<S>;
+type AnyMdspan = Mdspan<ElementType | null, BigShape, LayoutMapping<BigShape>, Accessor<unknown, unknown>>;
+type PartMapping<M, S extends BigShape> = M extends StridedMapping<BigShape> ? StridedMapping<S> : LayoutMapping<S>;
 
 /**
  * The part of a span that the slices select, one for each axis, without a copy. Row-major and column-major layouts stay
@@ -37,14 +38,14 @@ type PartMapping<M, S extends Shape> = M extends StridedMapping ? StridedMapping
  */
 export function submdspan<
   D extends ElementType | null,
-  S extends Shape,
+  S extends BigShape,
   M extends LayoutMapping<S>,
   A,
   const P extends SlicesFor<S>,
 >(span: HostMdspan<D, S, M, A>, ...slices: P): HostMdspan<D, SlicedShape<S, P>, PartMapping<M, SlicedShape<S, P>>, A>;
 export function submdspan<
   D extends ElementType | null,
-  S extends Shape,
+  S extends BigShape,
   M extends LayoutMapping<S>,
   A,
   const P extends SlicesFor<S>,
@@ -54,7 +55,7 @@ export function submdspan<
 ): DeviceMdspan<D, SlicedShape<S, P>, PartMapping<M, SlicedShape<S, P>>, A>;
 export function submdspan<
   D extends ElementType | null,
-  S extends Shape,
+  S extends BigShape,
   M extends LayoutMapping<S>,
   A,
   const P extends SlicesFor<S>,
@@ -73,13 +74,13 @@ export function submdspan(source: unknown, ...slices: readonly Slice[]): unknown
       slices,
     );
   }
-  const parts = slices.map((slice, axis) => resolveSlice(slice, lengths[axis] as number, axis));
+  const parts = slices.map((slice, axis) => resolveSlice(slice, lengths[axis] as Integer, axis));
   const part = partOf(mapping, parts);
   const handle = accessor.offset(span.dataHandle, part.offset);
-  return new spanClasses[span.kind](handle as never, part.mapping, accessor as never);
+  return new spanClasses[span.kind](handle as never, part.mapping as never, accessor as never);
 }
 
-function partOf(mapping: LayoutMapping, parts: readonly AxisPart[]): MappingPart {
+function partOf(mapping: LayoutMapping<BigShape>, parts: readonly AxisPart<Integer>[]): MappingPart {
   if (typeof mapping.part === 'function') {
     const part: MappingPart | undefined = mapping.part(parts);
     if (!Number.isSafeInteger(part?.offset)) throw new ArgumentTypeError('part()', '{ mapping, offset }', part);
@@ -88,14 +89,16 @@ function partOf(mapping: LayoutMapping, parts: readonly AxisPart[]): MappingPart
   if (!isStridedMapping(mapping) || !(mapping.isStrided || mapping instanceof RelaxedMapping)) {
     throw new LayoutError(
       'Expected a strided layout or one with a part() method for submdspan but this one has neither',
-      mapping.extents.lengths,
+      numbersOf(mapping.extents.lengths),
     );
   }
   const extents = partExtents(mapping.extents, parts);
-  // The offset of an empty part could lie outside of the memory, so stay at the start.
-  const offset = extents.lengths.includes(0) ? 0 : mapping.offsetAt(...parts.map((part) => part.start));
+  // The offset of an empty part could lie outside of the memory, so stay at the start. All others lie inside.
+  const offset = extents.lengths.includes(0) ? 0 : (mapping.offsetAt(...parts.map((part) => part.start)) as number);
   const all = stridesOf(mapping);
-  const strides = parts.flatMap((part, axis) => (part.isIndex ? [] : [(all[axis] as number) * part.step]));
+  const strides = parts.flatMap((part, axis) =>
+    part.isIndex ? [] : [stepOf(extents, all[axis] as Integer, part.step)],
+  );
   // A relaxed mapping keeps its handle and changes its own offset, so that negative strides still have room below.
   if (mapping instanceof RelaxedMapping) return { mapping: layoutStrideRelaxed(extents, strides, offset), offset: 0 };
   if (mapping instanceof RightMapping && isOuterBlock(parts)) return { mapping: layoutRight(extents), offset };
@@ -106,12 +109,17 @@ function partOf(mapping: LayoutMapping, parts: readonly AxisPart[]): MappingPart
   return { mapping: isPositive ? layoutStride(extents, strides) : layoutStrideRelaxed(extents, strides), offset };
 }
 
-function partExtents(extents: Extents, parts: readonly AxisPart[]): Extents {
+function stepOf({ usesBigInt }: Extents<BigShape>, stride: Integer, step: number): Integer {
+  return usesBigInt ? multiply(stride, step) : (stride as number) * step;
+}
+
+function partExtents(extents: Extents<BigShape>, parts: readonly AxisPart<Integer>[]): Extents<BigShape> {
   const kept = parts.flatMap((part, axis) => (part.isIndex ? [] : [{ part, axis }]));
   return new Extents(
     kept.map(({ part }) => part.count),
     kept.map(({ part, axis }) => part.isFull && extents.staticExtent(axis) !== null),
     extents.indexType,
+    extents.usesBigInt,
   );
 }
 
@@ -119,7 +127,7 @@ function partExtents(extents: Extents, parts: readonly AxisPart[]): Extents {
  * True for a part without gaps. From the outermost axis inwards it has indices, then at most one contiguous range, then
  * whole axes.
  */
-function isOuterBlock(parts: readonly AxisPart[]): boolean {
+function isOuterBlock(parts: readonly AxisPart<Integer>[]): boolean {
   const first = parts.findIndex((part) => !part.isIndex);
   if (first < 0) return true;
   return parts.slice(first).every((part, i) => part.isFull || (i === 0 && !part.isIndex && part.step === 1));

@@ -10,6 +10,8 @@ import { ArgumentTypeError, BufferError, DisposedError } from '../errors.js';
 import { DLPACK, DLPACK_DEVICE, type DLPackRequest, type ManagedTensor } from '../protocol/managed.js';
 import { type DLTensor, origins } from './dl-tensor.js';
 import type { ElementType } from './element-type.js';
+import type { BigShape } from './extents.js';
+import type { Integer } from './integers.js';
 import type { StridedMapping } from './mapping.js';
 import { memoryOf, type Pointer } from './pointer.js';
 import { describeSpan, spanDevice } from './produce.js';
@@ -20,7 +22,7 @@ export interface DescribableSpan {
   readonly kind: SpanKind;
   readonly dtype: ElementType;
   readonly dataHandle: Pointer;
-  readonly mapping: StridedMapping;
+  readonly mapping: StridedMapping<BigShape>;
 }
 
 /**
@@ -155,7 +157,7 @@ function makeTensor(read: () => Fields, isConst: boolean): OwnedDLTensor {
   const source = (): Mdspan => {
     const { span, isChanged, shape, strides } = read();
     // A program can write the arrays, too.
-    const isSame = (values: ArrayLike<bigint> | null, expected: readonly number[]) =>
+    const isSame = (values: ArrayLike<bigint> | null, expected: readonly Integer[]) =>
       expected.every((value, axis) => values?.[axis] === BigInt(value));
     if (span !== null && !isChanged && isSame(shape, span.shape) && isSame(strides, span.strides)) return span;
     throw new BufferError(

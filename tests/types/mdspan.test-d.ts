@@ -36,6 +36,37 @@ declare const tensor: Tensor<'float32'>;
 declare const anyTensor: Tensor;
 
 /** Never called. */
+export function integersAreNumbersUnlessOneIsABigInt(): void {
+  const numbers = layoutRight(extents(dynamic(n), 3));
+  is<Equal<typeof numbers.extents.size, number>>();
+  is<Equal<typeof numbers.requiredSpanSize, number>>();
+  is<Equal<ReturnType<typeof numbers.offsetAt>, number>>();
+  is<Equal<ReturnType<typeof numbers.stride>, number>>();
+  is<Equal<Parameters<typeof numbers.offsetAt>, [number, number]>>();
+  const span = toHostMdspan(null as never, { dtype: 'float32', rank: 2 });
+  is<Equal<typeof span.shape, readonly [number, number]>>();
+  is<Equal<typeof span.size, number>>();
+  const big = extents(dynamic(address), 3);
+  is<Equal<typeof big, Extents<readonly [number | bigint, 3]>>>();
+  is<Equal<typeof big.size, number | bigint>>();
+  const mapping = layoutStrideRelaxed(big, [address, 1], address);
+  is<Equal<typeof mapping.requiredSpanSize, number | bigint>>();
+  is<Equal<Parameters<typeof mapping.offsetAt>, [number | bigint, number | bigint]>>();
+  const bigSpan = toHostMdspan(null as never, { dtype: 'float32', rank: 1, bigint: true });
+  is<Equal<typeof bigSpan.shape, readonly [number | bigint]>>();
+  toDLPackTensor(hostMdspan(data, mapping));
+  // @ts-expect-error a bigint that is not a literal must be marked as dynamic
+  extents(address);
+  // @ts-expect-error negative
+  extents(-1n);
+  // @ts-expect-error extents of numbers have strides of numbers
+  layoutStrideRelaxed(extents(1, 3), [address, 1]);
+  // @ts-expect-error extents with bigints are not extents of numbers
+  const narrow: Extents = big;
+  void narrow;
+}
+
+/** Never called. */
 export function extentsAreChecked(): void {
   const fixed = extents(2, 3);
   is<Equal<typeof fixed, Extents<readonly [2, 3]>>>();

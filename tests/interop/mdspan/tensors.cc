@@ -26,6 +26,7 @@
 #include <exception>
 #include <functional>
 #include <string>
+#include <utility>
 
 namespace {
 
@@ -397,6 +398,100 @@ void print_overflow() {
   print_tensor(0, wrapper.get());
 }
 
+List exact;
+
+void print_text(long long value) { std::printf("\"%lld\"", value); }
+
+template <class Get>
+void print_texts(size_t rank, Get get) {
+  std::printf("[");
+  for (size_t i = 0; i < rank; ++i) {
+    if (i != 0) std::printf(", ");
+    print_text(static_cast<long long>(get(i)));
+  }
+  std::printf("]");
+}
+
+template <class Mapping, size_t... Axes>
+long long last_offset(const Mapping& mapping, std::index_sequence<Axes...>) {
+  return static_cast<long long>(mapping((mapping.extents().extent(Axes) - 1)...));
+}
+
+/// One mapping with integers that no double can hold, as text: its properties, its DLTensor, and the span of that.
+template <class Layout, class Mapping>
+void print_exact(const char* layout, const Mapping& mapping) {
+  using E = typename Mapping::extents_type;
+  constexpr size_t rank = E::rank();
+  cuda::host_mdspan<float, E, Layout> span(reinterpret_cast<float*>(memory), mapping);
+  exact.next();
+  std::printf("{\"layout\": \"%s\", \"extents\": ", layout);
+  print_texts(rank, [&](size_t i) { return mapping.extents().extent(i); });
+  std::printf(", \"strides\": ");
+  print_texts(rank, [&](size_t i) { return mapping.stride(i); });
+  std::printf(", \"offset\": ");
+  print_text(offset_of(mapping, 0));
+  std::printf(", \"size\": ");
+  print_text(static_cast<long long>(span.size()));
+  std::printf(", \"requiredSpanSize\": ");
+  print_text(static_cast<long long>(mapping.required_span_size()));
+  std::printf(", \"last\": ");
+  if (span.empty()) {
+    std::printf("null");
+  } else {
+    print_text(last_offset(mapping, std::make_index_sequence<rank>{}));
+  }
+  std::printf(", \"isExhaustive\": %s", mapping.is_exhaustive() ? "true" : "false");
+  const auto wrapper = cuda::to_dlpack_tensor(span);
+  DLTensor tensor = wrapper.get();
+  std::printf(", \"tensor\": {\"isNull\": %s, \"shape\": ", tensor.data == nullptr ? "true" : "false");
+  print_texts(rank, [&](size_t i) { return tensor.shape[i]; });
+  std::printf(", \"strides\": ");
+  print_texts(rank, [&](size_t i) { return tensor.strides[i]; });
+  // The library drops the offset, and it rejects NULL.
+  tensor.data = memory;
+  tensor.byte_offset = static_cast<uint64_t>(offset_of(mapping, 0)) * sizeof(float);
+  const auto back = cuda::to_host_mdspan<float, rank, Layout>(tensor);
+  std::printf("}, \"back\": {\"data\": ");
+  print_text(reinterpret_cast<const char*>(back.data_handle()) - memory);
+  std::printf(", \"offset\": ");
+  print_text(offset_of(back.mapping(), 0));
+  std::printf(", \"requiredSpanSize\": ");
+  print_text(static_cast<long long>(back.mapping().required_span_size()));
+  std::printf("}}");
+}
+
+/// Integers beyond 2^53: lengths beside an empty axis or with stride zero, strides of short axes, and offsets.
+void print_exacts() {
+  using Two = SignedExtents<dyn, dyn>;
+  using Three = SignedExtents<dyn, dyn, dyn>;
+  using cuda::std::layout_left;
+  using cuda::std::layout_right;
+  using cuda::std::layout_stride;
+  using relaxed = cuda::layout_stride_relaxed;
+  constexpr int64_t odd53 = (int64_t{1} << 53) + 1;
+  constexpr int64_t odd60 = (int64_t{1} << 60) + 1;
+  print_exact<layout_right>("layoutRight", layout_right::mapping<Three>(Three{0, int64_t{1} << 40, (1 << 20) + 1}));
+  print_exact<layout_right>("layoutRight", layout_right::mapping<Two>(Two{3, odd53}));
+  print_exact<layout_left>("layoutLeft", layout_left::mapping<Three>(Three{3, odd53, 0}));
+  print_exact<layout_left>("layoutLeft", layout_left::mapping<Two>(Two{odd60, 7}));
+  auto strided = [](Two extents, int64_t row, int64_t step) {
+    const cuda::std::array<int64_t, 2> strides{row, step};
+    print_exact<layout_stride>("layoutStride", layout_stride::mapping<Two>(extents, strides));
+  };
+  strided(Two{1, 2}, odd60, 1);
+  strided(Two{0, 2}, odd53, odd60);
+  strided(Two{2, 3}, odd60, odd53);
+  auto loose = [](Two extents, int64_t row, int64_t step, int64_t offset) {
+    using Mapping = relaxed::mapping<Two>;
+    const cuda::std::array<int64_t, 2> strides{row, step};
+    print_exact<relaxed>("layoutStrideRelaxed", Mapping(extents, Mapping::strides_type(strides), offset));
+  };
+  loose(Two{odd60, 3}, 0, 1, 0);
+  loose(Two{0, 4}, -odd60, odd53, odd60 + 2);
+  loose(Two{2, 3}, -odd60, odd53, odd60 + 4);
+  loose(Two{1, 3}, -odd60, -1, 2);
+}
+
 }  // namespace
 
 // The library finds the driver with these two functions. Defined here, they override those of libc.
@@ -421,7 +516,9 @@ int main() {
   print_imports();
   std::printf("\n  ],\n  \"overflow\": ");
   print_overflow();
-  std::printf(",\n  \"refusals\": [");
+  std::printf(",\n  \"exact\": [");
+  print_exacts();
+  std::printf("\n  ],\n  \"refusals\": [");
   print_refusals();
   std::printf("\n  ]\n}\n");
 }

@@ -8,15 +8,18 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { isDLPackError } from 'dlpack';
 import {
+  type BigShape,
   type DescribableSpan,
   type DLTensor,
   deviceMdspan,
+  dims,
   dynamic,
   type ElementType,
   Extents,
   elementTypes,
   extents,
   hostMdspan,
+  type Integer,
   type LayoutName,
   type LayoutPolicy,
   layoutLeft,
@@ -32,7 +35,7 @@ import {
   toHostMdspan,
   toManagedMdspan,
 } from 'dlpack/mdspan';
-import { equal, ok } from '../../assert.js';
+import { equal, ok, throws } from '../../assert.js';
 import { test, testWith } from '../../harness.js';
 
 interface Mapping {
@@ -85,6 +88,24 @@ interface Fixture {
     readonly requiredSpanSize: number;
   }[];
   readonly overflow: Row;
+  /** Mappings with integers beyond 2^53. All integers are text, because JSON has only numbers. */
+  readonly exact: readonly {
+    readonly layout: LayoutName;
+    readonly extents: readonly string[];
+    readonly strides: readonly string[];
+    readonly offset: string;
+    readonly size: string;
+    readonly requiredSpanSize: string;
+    /** The offset of the last element; null when there is none. */
+    readonly last: string | null;
+    readonly isExhaustive: boolean;
+    readonly tensor: {
+      readonly isNull: boolean;
+      readonly shape: readonly string[];
+      readonly strides: readonly string[];
+    };
+    readonly back: { readonly data: string; readonly offset: string; readonly requiredSpanSize: string };
+  }[];
   readonly refusals: readonly { readonly case: string; readonly what: string | null }[];
 }
 
@@ -238,6 +259,83 @@ test('a DLTensor becomes the same span: handle, offset and size, with elements a
 test('extents whose product overflows although one is zero are exported', () => {
   const span = hostMdspan(address, layoutLeft(extents(0, 4294967296, 2147483648)), { dtype: 'float32' });
   equal(rowOf(0, address, toDLPackTensor(span).get()), fixture.overflow);
+});
+
+function makeBigMapping({ layout, ...row }: Fixture['exact'][number]): StridedMapping<BigShape> & { offset: Integer } {
+  const e = dims(row.extents.map(BigInt)).withIndexType('int64');
+  const strides = row.strides.map(BigInt);
+  switch (layout) {
+    case 'layoutRight':
+      return layoutRight(e);
+    case 'layoutLeft':
+      return layoutLeft(e);
+    case 'layoutStride':
+      return layoutStride(e, strides);
+    case 'layoutStrideRelaxed':
+      return layoutStrideRelaxed(e, strides, BigInt(row.offset));
+  }
+}
+
+const texts = (values: ArrayLike<Integer> | null) => Array.from(values ?? [], String);
+/** A bigint only where a number would not be exact. */
+const isCanonical = (value: Integer) => typeof value === 'number' || !Number.isSafeInteger(Number(value));
+
+test('layouts beyond 2^53 have the same integers, as bigints', () => {
+  for (const row of fixture.exact) {
+    const mapping = makeBigMapping(row);
+    const { lengths, size } = mapping.extents;
+    const strides = lengths.map((_, axis) => mapping.stride(axis));
+    const { requiredSpanSize, offset, isExhaustive } = mapping;
+    const last = row.last === null ? null : mapping.offsetAt(...lengths.map((length) => BigInt(length) - 1n));
+    ok([...lengths, ...strides, size, requiredSpanSize, offset, last ?? 0].every(isCanonical), JSON.stringify(row));
+    equal(
+      {
+        extents: texts(lengths),
+        strides: texts(strides),
+        offset: String(offset),
+        size: String(size),
+        requiredSpanSize: String(requiredSpanSize),
+        last: last === null ? null : String(last),
+        isExhaustive,
+      },
+      {
+        extents: row.extents,
+        strides: row.strides,
+        offset: row.offset,
+        size: row.size,
+        requiredSpanSize: row.requiredSpanSize,
+        last: row.last,
+        isExhaustive: row.isExhaustive,
+      },
+    );
+  }
+});
+
+test('spans beyond 2^53 become the same DLTensors and back, unless no memory is so large', () => {
+  const policies = { layoutRight, layoutLeft, layoutStride, layoutStrideRelaxed };
+  let converted = 0;
+  for (const row of fixture.exact) {
+    const mapping = makeBigMapping(row);
+    const layout = policies[row.layout] as typeof layoutStrideRelaxed;
+    const { shape, strides } = row.tensor;
+    const byteOffset = BigInt(row.offset) * 4n;
+    const tensor = { ...good, ndim: shape.length, shape: shape.map(BigInt), strides: strides.map(BigInt), byteOffset };
+    const convertBack = () => toHostMdspan(tensor, { dtype: 'float32', layout, bigint: true });
+    if (!Number.isSafeInteger(Number(row.requiredSpanSize))) {
+      throws('LayoutError', 'requiredSpanSize', () => hostMdspan(address, mapping, { dtype: 'float32' }));
+      throws('LayoutError', 'requiredSpanSize', convertBack);
+      continue;
+    }
+    const dl = toDLPackTensor(hostMdspan(address, mapping, { dtype: 'float32' })).get();
+    equal({ isNull: dl.data === null, shape: texts(dl.shape), strides: texts(dl.strides) }, row.tensor);
+    const back = convertBack();
+    const { offset, requiredSpanSize } = back.mapping;
+    const data = String((back.dataHandle.address as bigint) - address);
+    equal({ data, offset: String(offset), requiredSpanSize: String(requiredSpanSize) }, row.back);
+    equal([texts(back.shape), texts(back.strides)], [row.extents, row.strides]);
+    converted++;
+  }
+  ok(converted > 5 && converted < fixture.exact.length, `${converted} of ${fixture.exact.length}`);
 });
 
 /** The cases of print_refusals in tensors.cc. */

@@ -70,6 +70,42 @@ test('lengths that are no lengths are refused', () => {
   throws('LayoutError', '64 axes', () => dims(new Array<number>(65).fill(1)));
 });
 
+test('lengths that were given as bigints are exact beyond 2^53', () => {
+  const odd = 2n ** 53n + 1n;
+  const e = extents(dynamic(odd), 3);
+  equal([...e.lengths], [odd, 3]);
+  equal(e.size, 3n * odd);
+  equal([e.extent(0), e.staticExtent(0), e.staticExtent(1)], [odd, null, 3]);
+  equal(extents(9007199254740993n, 0).staticExtent(0), odd);
+  equal(extents(9007199254740993n, 0).size, 0);
+  equal(String(e), 'extents(dynamic(9007199254740993), 3)');
+  equal(dims([2n ** 30n, 2 ** 30]).size, 2n ** 60n);
+  ok(e.equals(dims([odd, 3])) && !e.equals(dims([odd + 1n, 3])), 'a rounded comparison would find both equal');
+  equal(e.withIndexType('int64').extent(0), odd);
+});
+
+test('bigints that a number holds become numbers', () => {
+  const e = extents(dynamic(2n), 3n);
+  equal([...e.lengths, e.size], [2, 3, 6]);
+  equal([e.staticExtent(0), e.staticExtent(1)], [null, 3]);
+  ok(e.usesBigInt && !extents(2, 3).usesBigInt);
+  ok(e.equals(extents(2, 3)));
+  throws('ValueError', 'index type int8', () => extents(200n).withIndexType('int8'));
+  throws('ValueError', 'index type uint32', () => extents(9007199254740993n, 0).withIndexType('uint32'));
+});
+
+test('bigints end at 2^63 - 1, as in DLPack', () => {
+  equal(dims([2n ** 63n - 1n]).size, 2n ** 63n - 1n);
+  throws('LayoutError', '2^63 - 1', () => dims([2n ** 32n, 2n ** 31n]));
+  throws('ValueError', '2^63 - 1', () => dims([2n ** 63n]));
+  throws('ValueError', 'extent is too large', () => extents(9223372036854775808n));
+  throws('ValueError', 'zero or more', () => dynamic(-1n));
+  throws('ValueError', 'zero or more', () => dims([-1n, 2]));
+  throws('ValueError', '2^53 - 1', () => dims([2n, 2 ** 53]));
+  throws('ValueError', 'extents[1]', () => dims([2n, 1.5]));
+  throws('LayoutError', '64 axes', () => dims(new Array<bigint>(65).fill(1n)));
+});
+
 test('extents are values of a class that programs can ask for', () => {
   ok(extents(1) instanceof Extents);
   throws('TypeError', '2 booleans', () => new Extents([1, 2], [true]));

@@ -250,3 +250,35 @@ test('bytes in place of an address', () => {
   throws('LayoutError', 'there are', () => convert({ ...changes, byteOffset: 4000, shape: [1, 1] }));
   ok(convert({ ...changes, data: new Uint8Array(0), shape: [0, 2] }).size === 0);
 });
+
+test('integers beyond 2^53 are accepted with { bigint: true }', () => {
+  const memory = new Int32Array([1, 2, 3]);
+  const tensor = toDLPackTensor(hostMdspan(memory, extents(1, 3))).get();
+  tensor.strides = BigInt64Array.of(-(2n ** 63n), 1n);
+  throws('ValueError', '{ bigint: true }', () => toHostMdspan(tensor, { dtype: 'int32', rank: 2 }));
+  const span = toHostMdspan(tensor, { dtype: 'int32', rank: 2, bigint: true });
+  equal([...span.strides], [-(2n ** 63n), 1]);
+  equal([...span], [1, 2, 3]);
+  const wrong = { ...tensor, strides: [2n ** 63n, 1n] };
+  throws('ValueError', '2^63 - 1', () => toHostMdspan(wrong, { dtype: 'int32', rank: 2, bigint: true }));
+  const rounded = { ...tensor, strides: [2 ** 60, 1] };
+  throws('ValueError', '2^53 - 1', () => toHostMdspan(rounded, { dtype: 'int32', rank: 2, bigint: true }));
+  const large = { ...tensor, shape: [2n ** 32n, 2n ** 31n], strides: [0, 0] };
+  throws('LayoutError', 'shape overflow', () => toHostMdspan(large, { dtype: 'int32', rank: 2, bigint: true }));
+});
+
+test('bytes far beyond the memory are refused when there are elements', () => {
+  const bytes = new Uint8Array(16);
+  const tensor = {
+    data: bytes,
+    device: { type: 1, id: 0 },
+    ndim: 1,
+    dtype: { code: 0, bits: 32, lanes: 1 },
+    shape: [2n],
+    strides: [1n],
+    byteOffset: 2n ** 60n,
+  };
+  const options = { dtype: 'int32', rank: 1, layout: layoutRight, bigint: true } as const;
+  throws('LayoutError', 'there are 16 bytes', () => toHostMdspan(tensor, options));
+  equal(toHostMdspan({ ...tensor, shape: [0n] }, options).size, 0);
+});

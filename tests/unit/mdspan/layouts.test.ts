@@ -96,6 +96,39 @@ test('the span must be representable in the index type', () => {
   throws('LayoutError', '2^53 - 1', () => layoutStrideRelaxed(extents(3, 3), [2 ** 52, 2 ** 52]));
 });
 
+test('layouts of extents with bigints are exact beyond 2^53', () => {
+  const odd = 2n ** 53n + 1n;
+  const right = layoutRight(dims([3n, odd]));
+  equal([...right.strides], [odd, 1]);
+  equal(right.requiredSpanSize, 3n * odd);
+  equal(right.offsetAt(2, odd - 1n), 3n * odd - 1n);
+  equal(right.offsetAt(0n, 5), 5);
+  const stride = layoutStride(dims([2n, 3]), [odd, 2n ** 60n]);
+  equal(stride.offsetAt(1, 2), odd + 2n ** 61n);
+  equal(facts(stride as never), [odd + 2n ** 61n + 1n, true, false, true]);
+  const relaxed = layoutStrideRelaxed(dims([2n, 3]), [-odd, 1], odd + 2n);
+  equal([relaxed.offset, relaxed.offsetAt(1n, 0), relaxed.requiredSpanSize], [odd + 2n, 2, odd + 5n]);
+  ok(relaxed.equals(layoutStrideRelaxed(dims([2n, 3]), [-odd, 1], odd + 2n)));
+  ok(!relaxed.equals(layoutStrideRelaxed(dims([2n, 3]), [-odd, 1], odd + 3n)));
+  ok(!right.equals(layoutRight(dims([3n, odd + 1n]))));
+});
+
+test('layouts of extents with bigints check what the others check', () => {
+  const e = dims([2n, 3]);
+  throws('LayoutError', 'unique mapping', () => layoutStride(e, [2n ** 60n, 2n ** 60n]));
+  throws('ValueError', 'strictly positive', () => layoutStride(e, [2n ** 60n, 0n]));
+  throws('LayoutError', 'at least 1152921504606846977', () =>
+    layoutStrideRelaxed(e, [-(2n ** 60n) - 1n, 1], 2n ** 60n),
+  );
+  throws('ValueError', 'nonnegative', () => layoutStrideRelaxed(e, [1, 1], -1n));
+  throws('ValueError', 'index type uint64', () => layoutStride(e, [1, 2n ** 62n]));
+  throws('ValueError', '2^63 - 1', () => layoutStrideRelaxed(e, [2n ** 63n, 1]));
+  throws('TypeError', '2 integers', () => layoutStrideRelaxed(e, [1n] as never));
+  throws('TypeError', 'index 1', () => layoutRight(e).offsetAt(1, 'a' as never));
+  throws('ValueError', 'index 0', () => layoutRight(e).offsetAt(0.5, 1));
+  throws('TypeError', 'strides[0]', () => layoutStrideRelaxed(extents(1, 3), [2n ** 60n, 1] as never));
+});
+
 test('arguments of the wrong kind are refused', () => {
   throws('TypeError', 'extents(...)', () => layoutRight([2, 3] as never));
   throws('TypeError', 'extents(...)', () => layoutLeft(null as never));

@@ -1,0 +1,64 @@
+/**
+ * Exact integers: numbers up to 2^53 - 1, bigints beyond. Only extents that were made with a bigint use bigints; all
+ * others compute with numbers and throw where a number is not exact.
+ *
+ * @module
+ */
+
+import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+
+/** An exact integer: a number where a number is exact, a bigint where it is not. */
+export type Integer = number | bigint;
+
+/** The same integer, as a number where a number is exact. */
+export function exact(value: bigint): Integer {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : value;
+}
+
+/** Whether DLPack's int64 can hold an integer. A number must be exact. */
+export function isInt64(value: unknown): value is Integer {
+  return typeof value === 'bigint' ? BigInt.asIntN(64, value) === value : Number.isSafeInteger(value);
+}
+
+/** A checked copy of integers, as numbers where these are exact. */
+export function checkIntegers(values: ArrayLike<Integer>, argument: string): readonly Integer[] {
+  return Array.from(values, (value, i) => checkInteger(value, `${argument}[${i}]`));
+}
+
+/** A checked integer, as a number where that is exact. */
+export function checkInteger(value: Integer, argument: string): Integer {
+  if (typeof value !== 'number' && typeof value !== 'bigint') {
+    throw new ArgumentTypeError(argument, 'an integer', value);
+  }
+  if (!isInt64(value)) {
+    throw new ArgumentValueError(argument, 'an integer up to 2^53 - 1, or a bigint up to 2^63 - 1', value);
+  }
+  return typeof value === 'bigint' ? exact(value) : value;
+}
+
+export function multiply(a: Integer, b: Integer): Integer {
+  return exact(BigInt(a) * BigInt(b));
+}
+
+/** The product of lengths; 1 without any. */
+export function productOf(lengths: readonly Integer[]): Integer {
+  return exact(lengths.reduce<bigint>((product, length) => product * BigInt(length), 1n));
+}
+
+/** The lowest and highest element, relative to the first element. There must be elements. */
+export function exactSpanOf(lengths: readonly Integer[], strides: readonly Integer[]): { low: Integer; high: Integer } {
+  let low = 0n;
+  let high = 0n;
+  for (const [axis, length] of lengths.entries()) {
+    const reach = (BigInt(length) - 1n) * BigInt(strides[axis] as Integer);
+    if (reach < 0n) low += reach;
+    else high += reach;
+  }
+  return { low: exact(low), high: exact(high) };
+}
+
+/** The lengths or strides for an error, whose properties are numbers; undefined when a bigint is among them. */
+export function numbersOf(values: readonly Integer[]): readonly number[] | undefined {
+  return values.every((value) => typeof value === 'number') ? (values as readonly number[]) : undefined;
+}
