@@ -9,7 +9,7 @@ import { BufferError } from '../errors.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
 import { lendGpuBuffer, onGpu, takeGpuBuffer } from './gpu.js';
-import { type AdaptOptions, checkDType, type LendOptions, lend, share } from './share.js';
+import { type AdaptOptions, arrayTypes, checkDType, type LendOptions, lend, share } from './share.js';
 
 /** The part of `ort.Tensor` that the adapter uses. */
 export interface OnnxTensor {
@@ -24,22 +24,7 @@ export interface OnnxModule<T> {
   readonly Tensor: { new (type: never, data: never, dims: never): T };
 }
 
-const names = [
-  'float32',
-  'float64',
-  'float16',
-  'int8',
-  'int16',
-  'int32',
-  'int64',
-  'uint8',
-  'uint16',
-  'uint32',
-  'uint64',
-  'bool',
-  'int4',
-  'uint4',
-];
+const names = [...arrayTypes, 'bool', 'int4', 'uint4'];
 
 export function isOnnxRuntime(value: object): value is OnnxTensor {
   const { location, type, dims } = value as OnnxTensor;

@@ -465,20 +465,29 @@ export function fuzzCore(seed: number, steps: number, log: (line: string) => voi
   return done;
 }
 
-/** The same with more operations. The event loop turns now and then, so that delayed releases and promises settle. */
-export async function fuzzWith(
-  seed: number,
-  steps: number,
-  log: (line: string) => void,
-  isOver: () => boolean,
-  more: readonly Operation[],
-): Promise<number> {
-  const fuzzer = new CoreFuzzer(seed, log, more);
-  let done = 0;
-  for (; done < steps && !isOver(); done++) {
-    fuzzer.step();
-    if (done % 100 === 0) await new Promise((resolve) => setTimeout(resolve, 0));
-  }
-  fuzzer.finish();
-  return done;
+/** Operations beside those of the core, and what ends them. */
+export interface MoreOperations {
+  readonly operations: readonly Operation[];
+  finish(): void;
+}
+
+/** As {@link fuzzCore} with more operations. The event loop turns now and then, so that delayed releases and promises settle. */
+export function fuzzerWith(make: () => MoreOperations) {
+  return async (
+    seed: number,
+    steps: number,
+    log: (line: string) => void,
+    isOver: () => boolean = () => false,
+  ): Promise<number> => {
+    const more = make();
+    const fuzzer = new CoreFuzzer(seed, log, more.operations);
+    let done = 0;
+    for (; done < steps && !isOver(); done++) {
+      fuzzer.step();
+      if (done % 100 === 0) await new Promise((resolve) => setTimeout(resolve, 0));
+    }
+    fuzzer.finish();
+    more.finish();
+    return done;
+  };
 }

@@ -2,7 +2,7 @@
 
 import { fromDLPack, isDLPackError } from 'dlpack';
 import { callAsync, kwargs, type PyObject, PythonError, python } from 'dlpack/python';
-import { type CoreFuzzer, fuzzWith, Mismatch, type Operation } from './core.js';
+import { type CoreFuzzer, fuzzerWith, Mismatch, type MoreOperations, type Operation } from './core.js';
 import { type Block, type Model, modelOf, readModel, repeats, sizeOf, writeModel } from './model.js';
 import { randomValue, sameValue } from './values.js';
 
@@ -44,7 +44,7 @@ interface Held {
   readonly model: Model;
 }
 
-function operations(): { operations: Operation[]; finish(): void } {
+function operations(): MoreOperations {
   const py = python();
   const space = py.eval('{}');
   py.import('builtins').exec(code, space);
@@ -172,14 +172,4 @@ function operations(): { operations: Operation[]; finish(): void } {
   };
 }
 
-export async function fuzzPython(
-  seed: number,
-  steps: number,
-  log: (line: string) => void,
-  isOver = () => false,
-): Promise<number> {
-  const { operations: more, finish } = operations();
-  const done = await fuzzWith(seed, steps, log, isOver, more);
-  finish();
-  return done;
-}
+export const fuzzPython = fuzzerWith(operations);

@@ -3,14 +3,14 @@
 import { fileURLToPath } from 'node:url';
 import { isDLPackError, Tensor, type TensorView } from 'dlpack';
 import { loadModule, Shape, TVMFFIError } from 'dlpack/tvm-ffi';
-import { type CoreFuzzer, flatten, fuzzWith, Mismatch, type Operation } from './core.js';
+import { type CoreFuzzer, flatten, fuzzerWith, Mismatch, type MoreOperations, type Operation } from './core.js';
 import { modelOf, readModel, sizeOf } from './model.js';
 import { randomValue, sameValue } from './values.js';
 
 const library = (name: string): Record<string, (...args: unknown[]) => unknown> =>
   loadModule(fileURLToPath(new URL(`../../kernels/${name}.so`, import.meta.url))) as never;
 
-function operations(): { operations: Operation[]; finish(): void } {
+function operations(): MoreOperations {
   const { keep, kept, forget, call_then_return, with_view, make_tensor, allocate, call_with_many } = library(
     'probe',
   ) as Record<string, (...args: unknown[]) => unknown> &
@@ -129,14 +129,4 @@ function operations(): { operations: Operation[]; finish(): void } {
   return { operations: [...all, manyArguments, raise, throwInside], finish: () => void call(forget) };
 }
 
-export async function fuzzTvmFfi(
-  seed: number,
-  steps: number,
-  log: (line: string) => void,
-  isOver = () => false,
-): Promise<number> {
-  const { operations: more, finish } = operations();
-  const done = await fuzzWith(seed, steps, log, isOver, more);
-  finish();
-  return done;
-}
+export const fuzzTvmFfi = fuzzerWith(operations);

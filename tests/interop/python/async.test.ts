@@ -5,26 +5,9 @@ import { callAsync, isPyObject, kwargs, type PyObject, PythonError } from 'dlpac
 import { equal, ok } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { collect, testWith } from '../../harness.js';
-import { probe, py, pythonMissing, settleUntil } from './available.js';
+import { define, probe, py, pythonMissing, rejection, settleUntil } from './available.js';
 
 const numpy = probe('numpy');
-
-/** The error that a promise is rejected with. */
-async function rejection(promise: Promise<unknown>): Promise<unknown> {
-  try {
-    await promise;
-  } catch (error) {
-    return error;
-  }
-  throw new Error('expected a rejection');
-}
-
-/** Runs statements and returns what they leave under the names. */
-function define(code: string, ...names: string[]): PyObject[] {
-  const space = py.eval('{}');
-  py.import('builtins').exec(code, space);
-  return names.map((name) => py.getItem(space, name));
-}
 
 /** Lets the event loop turn. */
 const turn = () => new Promise((resolve) => setTimeout(resolve, 1));

@@ -3,24 +3,10 @@ import { isPyObject, type PyObject, PythonError } from 'dlpack/python';
 import { equal, ok, throws } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { collect, testWith } from '../../harness.js';
-import { py, pythonMissing, settleUntil } from './available.js';
+import { define as defineIn, py, pythonMissing, rejection, settleUntil } from './available.js';
 
-/** The error that a promise is rejected with. */
-async function rejection(promise: Promise<unknown>): Promise<unknown> {
-  try {
-    await promise;
-  } catch (error) {
-    return error;
-  }
-  throw new Error('expected a rejection');
-}
-
-/** Runs statements and returns what they leave under the names. */
-function define(code: string, ...names: string[]): PyObject[] {
-  const space = py.eval('{}');
-  py.import('builtins').exec(`import asyncio, concurrent.futures, contextvars, threading\n${code}`, space);
-  return names.map((name) => py.getItem(space, name));
-}
+const define = (code: string, ...names: string[]): PyObject[] =>
+  defineIn(`import asyncio, concurrent.futures, contextvars, threading\n${code}`, ...names);
 
 testWith(pythonMissing, 'results of coroutines, futures, tasks and other awaitables', async () => {
   const [echo, done, later, custom, onLoop] = define(
