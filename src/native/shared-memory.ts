@@ -32,6 +32,7 @@ export class SharedStorage extends NativeStorage {
   /** The name goes at once, although others may keep the memory: a typed array until it is collected, an export. */
   protected override giveBack(handle: number): void {
     if (this.name !== '') native().unnameShared(handle);
+    if (this.nbytes >= CHECKED) known += this.nbytes;
     super.giveBack(handle);
   }
 
@@ -63,16 +64,21 @@ function availableBytes(): number {
   return Math.min(machine, Number.isFinite(limit) && Number.isFinite(used) ? limit - used : machine);
 }
 
-/** What {@link availableBytes} returned, less what was made since, and when. Reading it costs as much as all the rest. */
+/**
+ * What {@link availableBytes} returned, less what was made and plus what was released since, and when. Reading it costs
+ * as much as all the rest.
+ */
 let known = 0;
 let knownAt = Number.NEGATIVE_INFINITY;
 const FRESH = 100;
+/** Smaller memory is not checked. */
+const CHECKED = 1 << 20;
 
 /** The system promises more memory than it has, and kills a process when the pages are used. */
 function checkAvailable(nbytes: number): void {
-  if (nbytes < 1 << 20) return;
+  if (nbytes < CHECKED) return;
   const now = performance.now();
-  if (nbytes > known / 2 || now - knownAt > FRESH) {
+  if (nbytes > known || now - knownAt > FRESH) {
     known = availableBytes();
     knownAt = now;
   }
