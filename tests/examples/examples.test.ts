@@ -14,7 +14,13 @@ const outputs: Record<string, string[]> = {
   mdspan: [],
   checkpoint: ['1000', 'bfloat16 [ 2, 2 ] 8 bytes at', '[ 0.5, -0.5 ]', '[ 0, 0 ] 1001'],
   cuda: [],
-  ...(process.platform === 'linux' ? { camera: ['frame 1: 10 10', 'frame 3: 30 30'] } : {}),
+  ...(process.platform === 'linux'
+    ? {
+        camera: ['frame 1: 10 10', 'frame 3: 30 30'],
+        'cluster/all-reduce': ['rank 0: 3 30 1', 'rank 1: 3 30 1'],
+        'cluster/data-loader': ['0 0 1 1 2 4 3 9', '4 16 5 25 6 36 7 49'],
+      }
+    : {}),
 };
 
 const kernelOutputs: Record<string, string[]> = {

@@ -1,0 +1,45 @@
+/** torch.distributed between two Node processes: all_reduce adds JavaScript memory in place. Linux and macOS. */
+
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Tensor } from 'dlpack';
+import { callAsync, kwargs, python } from 'dlpack/python';
+
+const RANKS = 2;
+
+/** One rank. Its gradients are JavaScript memory, and PyTorch writes the sum of all ranks there. */
+async function work(rank: number, store: string): Promise<void> {
+  const py = python();
+  const torch = py.import('torch');
+  const dist = py.import('torch.distributed');
+  await callAsync(
+    dist.init_process_group,
+    kwargs({ backend: 'gloo', init_method: `file://${store}`, rank, world_size: RANKS }),
+  );
+  const gradients = Tensor.from([rank + 1, 10 * (rank + 1), 0.5], { dtype: 'float32' });
+  await callAsync(dist.all_reduce, torch.from_dlpack(gradients)); // the event loop turns while ranks wait for each other
+  process.send?.(`rank ${rank}: ${gradients.data.join(' ')}`);
+  dist.destroy_process_group();
+  process.disconnect?.();
+}
+
+async function start(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'all-reduce-'));
+  // The ranks of this example talk on one machine.
+  const env = { ...process.env, GLOO_SOCKET_IFNAME: process.platform === 'darwin' ? 'lo0' : 'lo' };
+  const ranks = Array.from({ length: RANKS }, (_, rank) =>
+    fork(fileURLToPath(import.meta.url), [String(rank), join(folder, 'store')], { env }),
+  );
+  const answers = await Promise.all(ranks.map((rank) => once(rank, 'message')));
+  for (const [text] of answers) console.log(text); // rank 0: 3 30 1, and rank 1: 3 30 1
+  await Promise.all(ranks.map((rank) => (rank.exitCode === null ? once(rank, 'exit') : null)));
+  rmSync(folder, { recursive: true });
+}
+
+const [rank, store] = process.argv.slice(2);
+if (store === undefined) await start();
+else await work(Number(rank), store);
