@@ -154,13 +154,18 @@ export function checkGpuDevice(tensor: Tensor, gpuDevice: object, library: strin
   );
 }
 
+/** True for a producer whose memory is in a GPUBuffer. */
+export function isOnGpu(source: object): boolean {
+  const device = (source as Partial<DLPackProducer>)[DLPACK_DEVICE];
+  return typeof device === 'function' && device.call(source).type === DeviceType.webgpu;
+}
+
 /**
  * Calls `use` with the tensor of a producer whose memory is in a GPUBuffer; null for other memory. `use` must take its
  * own reference to what it keeps.
  */
 export function onGpu<R>(source: object, use: (tensor: Tensor) => R): R | null {
-  const device = (source as Partial<DLPackProducer>)[DLPACK_DEVICE];
-  if (typeof device !== 'function' || device.call(source).type !== DeviceType.webgpu) return null;
+  if (!isOnGpu(source)) return null;
   const tensor = fromDLPack(source);
   try {
     return use(tensor);

@@ -61,7 +61,7 @@ export function toOnnxRuntime<T>(source: object, ort: OnnxModule<T>, options?: L
 function lendGpu<T>(tensor: Tensor, { Tensor: Made }: OnnxModule<T>, options?: LendOptions): T {
   const { dtype, shape, nbytes } = tensor;
   checkDType(dtype, names, 'ONNX Runtime');
-  const { fromGpuBuffer: make } = Made as unknown as { fromGpuBuffer?(buffer: object, options: object): T };
+  const { fromGpuBuffer: make } = (Made ?? {}) as { fromGpuBuffer?(buffer: object, options: object): T };
   if (make === undefined) {
     throw new BufferError(
       'Expected a Tensor class that takes GPUBuffers; pass ort of onnxruntime-web to toOnnxRuntime()',

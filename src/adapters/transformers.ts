@@ -5,6 +5,7 @@
  */
 
 import type { Tensor } from '../tensor.js';
+import { isOnGpu } from './gpu.js';
 import { fromOnnxRuntime, isOnnxRuntime, type OnnxModule, type OnnxTensor, toOnnxRuntime } from './onnxruntime.js';
 import type { AdaptOptions, LendOptions } from './share.js';
 
@@ -25,5 +26,13 @@ export function fromTransformers(value: TransformersTensor, options?: AdaptOptio
 
 /** A transformers.js tensor over the memory of a tensor: `toTransformers(x, transformers)`. */
 export function toTransformers<T>(source: object, transformers: OnnxModule<T>, options?: LendOptions): T {
-  return toOnnxRuntime(source, transformers, options);
+  if (!isOnGpu(source)) return toOnnxRuntime(source, transformers, options);
+  // The class takes no GPUBuffers, and tensors of its own copy of ONNX Runtime alone. Its property takes any.
+  const made = new transformers.Tensor('uint8' as never, new Uint8Array(1) as never, [1] as never) as T & Replaceable;
+  made.ort_tensor = toOnnxRuntime(source, { Tensor: made.ort_tensor?.constructor as never }, options);
+  return made;
+}
+
+interface Replaceable {
+  ort_tensor: OnnxTensor;
 }

@@ -95,8 +95,13 @@ function cell(found: ReadonlyMap<DType, Verdict>, why: string | undefined): stri
     .join('; ');
 }
 
-/** Libraries that need a browser or that no machine of the tests can run. */
-const others = `| LiteRT.js | 2.5.3 | copied (the library has its own memory), on WebGPU shared: float32 int32 uint8 | copied, on WebGPU shared: float32 int32 uint8 | Chromium on WebGPU; host memory with objects that have its properties |
+/** Libraries that need a browser or that no machine of the tests can run: what the tests of the pages check. */
+const others =
+  () => `| ONNX Runtime (web), WebGPU | ${versionOf('onnxruntime-web')} | shared: bool int32 int64 uint8 uint32 float16 float32 | shared, or copied on the GPU (an offset, or a buffer that is too short): the same | Chromium |
+| transformers.js, WebAssembly and WebGPU | ${versionOf('@huggingface/transformers')} | shared: as in ONNX Runtime | shared: as in ONNX Runtime | Chromium |
+| TensorFlow.js, WebGPU | ${versionOf('@tensorflow/tfjs-core')} | shared: int32 float32 | shared, or copied on the GPU (an offset, or a buffer with padding): int32 float32 | Chromium |
+| jax-js, WebGPU | ${versionOf('@jax-js/jax')} | shared: int32 uint32 float16 float32 | copied on the GPU (the library takes no buffers): int32 uint32 float32 | Chromium |
+| LiteRT.js | ${versionOf('@litertjs/core')} | copied (the library has its own memory), on WebGPU shared: float32 int32 uint8 | copied, on WebGPU shared: float32 int32 uint8 | Chromium on WebAssembly and WebGPU |
 | ImageData | | shared: uint8 | shared: uint8 | Chromium |
 | VideoFrame | | copied (pixels are outside JavaScript): uint8 | copied: uint8 | Chromium |
 | AudioBuffer | | one channel shared, several copied (an array for each channel): float32 | copied: float32 | Chromium |
@@ -129,7 +134,7 @@ writes this part of the page.
 | library | version | from the library | to the library | run in |
 | --- | --- | --- | --- | --- |
 ${rows.join('\n')}
-${others}
+${others()}
 `;
   const page = readFileSync(document, 'utf8');
   const head = page.split(`\n${heading}\n`)[0];

@@ -5,6 +5,13 @@ import { root } from './server.js';
 
 export const libraries = join(root, '.libraries/node_modules');
 
+/** transformers.js as a page loads it, with the same ONNX Runtime as the other libraries. */
+export const transformersImports = {
+  '@huggingface/transformers': '/.libraries/node_modules/@huggingface/transformers/dist/transformers.web.js',
+  'onnxruntime-web/webgpu': '/.libraries/node_modules/onnxruntime-web/dist/ort.webgpu.bundle.min.mjs',
+  'onnxruntime-common': '/.libraries/node_modules/onnxruntime-common/dist/esm/index.js',
+};
+
 interface Esbuild {
   build(options: object): Promise<unknown>;
 }

@@ -1,14 +1,20 @@
-/** onnxruntime-web, TensorFlow.js, jax-js and LiteRT.js on WebGPU exchange tensors in a real browser. */
+/** onnxruntime-web, TensorFlow.js, jax-js, LiteRT.js and transformers.js exchange tensors in a real browser. */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { equal } from '../assert.js';
 import { testWith } from '../harness.js';
-import { bundleLibraries, libraries } from './bundle.js';
+import { bundleLibraries, libraries, transformersImports } from './bundle.js';
 import { checkReport, runPages, tools } from './run.js';
 import { importMap, type Report } from './server.js';
 
-const needed = ['onnxruntime-web', '@tensorflow/tfjs-backend-webgpu', '@jax-js/jax', '@litertjs/core'];
+const needed = [
+  'onnxruntime-web',
+  '@tensorflow/tfjs-backend-webgpu',
+  '@jax-js/jax',
+  '@litertjs/core',
+  '@huggingface/transformers',
+];
 const absent = needed.find((name) => !existsSync(join(libraries, name)));
 const path = tools.findBrowser();
 const isFirefox = path !== null && !tools.canCollect(path);
@@ -21,12 +27,12 @@ const missing =
         ? `${absent} in .libraries`
         : false;
 
-const files = ['exchange', 'traps', 'litert'].map((name) => `browser/libraries/${name}.page.js`);
+const files = ['exchange', 'traps', 'litert', 'transformers'].map((name) => `browser/libraries/${name}.page.js`);
 let reports: Report[] = [];
 
 testWith(missing, 'a browser runs the libraries on one GPUDevice', async () => {
   await bundleLibraries();
-  const imports = importMap(['.', './adapters', './webgpu']);
+  const imports = { ...importMap(['.', './adapters', './webgpu']), ...transformersImports };
   ({ reports } = await runPages(path as string, files, imports));
   equal(
     reports.map(({ file }) => file),

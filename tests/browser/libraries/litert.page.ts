@@ -5,15 +5,25 @@ import { fromLiteRT, toLiteRT } from 'dlpack/adapters';
 import { gpuMemoryOf } from 'dlpack/webgpu';
 import { equal, ok, throws } from '../../assert.js';
 import { test } from '../../harness.js';
+import { makeProduct } from '../../interop/libraries/tflite.js';
 import { newDevice, type TestDevice, uncaptured } from '../../webgpu/device.js';
 
 interface LiteRTTensor {
+  readonly accelerator: string;
   toGpuBuffer(): object;
   delete(): void;
 }
 interface LiteRT {
   loadLiteRt(path: string): Promise<unknown>;
   setWebGpuDevice(device: object): void;
+  loadAndCompile(
+    model: Uint8Array,
+    options: object,
+  ): Promise<{
+    run(inputs: LiteRTTensor[]): Promise<LiteRTTensor[]>;
+    readonly isFullyAccelerated: boolean;
+    delete(): void;
+  }>;
   readonly Tensor: new (...parts: never[]) => LiteRTTensor;
 }
 
@@ -52,6 +62,25 @@ test('a part of a tensor is copied, and another GPUDevice is refused', async () 
   const there = Tensor.zeros([2], 'float32', { device: other });
   throws('UnsupportedDeviceError', 'LiteRT.js', () => toLiteRT(there, litert as never, { gpuDevice }));
 });
+
+for (const accelerator of ['wasm', 'webgpu']) {
+  test(`a model on ${accelerator} reads our tensors, and its result becomes ours`, async () => {
+    const model = await litert.loadAndCompile(makeProduct([2, 4]), { accelerator });
+    equal(model.isFullyAccelerated, true);
+    const x = Tensor.from([[1, 2, 3, 4], [5, 6, 7, 8]], { dtype: 'float32' }); // biome-ignore format: a table
+    const y = accelerator === 'webgpu' ? x.to(device) : x;
+    const inputs = [y, y].map((t) => toLiteRT(t, litert as never, { gpuDevice }) as never as LiteRTTensor);
+    if (accelerator === 'webgpu') y.slice(0).fill(3); // after the exchange
+    const [result] = (await model.run(inputs)) as [LiteRTTensor];
+    equal(result.accelerator, accelerator);
+    const out = fromLiteRT(result as never, { gpuDevice });
+    const first = accelerator === 'webgpu' ? [9, 9, 9, 9] : [1, 4, 9, 16];
+    equal((await out.toAsync('cpu')).toArray(), [first, [25, 36, 49, 64]]);
+    out.dispose();
+    for (const input of inputs) input.delete();
+    model.delete();
+  });
+}
 
 test('WebGPU reported no error', async () => {
   await device.queue.onSubmittedWorkDone();
