@@ -19,6 +19,9 @@ export interface WasmExports {
   readonly _free?: unknown;
   readonly __indirect_function_table?: unknown;
   readonly wasmTable?: unknown;
+  /** The exports of the instance, in the module objects of Emscripten: `asm` in older versions. */
+  readonly asm?: unknown;
+  readonly wasmExports?: unknown;
 }
 
 /** The part of `WebAssembly.Memory` that tensors use. Not every set of TypeScript libraries has that type. */
@@ -39,15 +42,15 @@ export class WasmModule {
   private readonly table: WebAssembly.Table | null;
 
   constructor(exports: WasmExports, is64: boolean) {
-    const memory = exports.memory ?? exports.wasmMemory;
+    const memory = partOf(exports, 'memory', 'wasmMemory');
     if (!(memory instanceof WebAssembly.Memory)) {
       throw new ArgumentTypeError('module', 'exports with a WebAssembly.Memory named memory (or wasmMemory)', exports);
     }
     this.memory = memory;
     this.is64 = is64;
-    this.allocator = functionOf(exports.malloc ?? exports._malloc);
-    this.deallocator = functionOf(exports.free ?? exports._free);
-    const table = exports.__indirect_function_table ?? exports.wasmTable;
+    this.allocator = functionOf(partOf(exports, 'malloc', '_malloc'));
+    this.deallocator = functionOf(partOf(exports, 'free', '_free'));
+    const table = partOf(exports, '__indirect_function_table', 'wasmTable');
     this.table = table instanceof WebAssembly.Table ? table : null;
   }
 
@@ -117,6 +120,14 @@ export class WasmModule {
       ['export it: -sEXPORTED_RUNTIME_METHODS=wasmTable with Emscripten, --export-table with wasm-ld'],
     );
   }
+}
+
+/** A part by one of its names, in the exports or in the instance of Emscripten's module object. */
+function partOf(exports: WasmExports, ...names: (keyof WasmExports)[]): unknown {
+  for (const parts of [exports, exports.asm, exports.wasmExports] as (WasmExports | undefined)[]) {
+    for (const name of names) if (parts?.[name] !== undefined) return parts[name];
+  }
+  return undefined;
 }
 
 function functionOf<F>(value: unknown): F | null {

@@ -135,7 +135,8 @@ export async function serve(files: readonly string[], imports: Record<string, st
     }
     const type = types[extname(path)];
     try {
-      if (type === undefined || !/^\/(dist|build|\.libraries)\//.test(path)) throw new Error('not served');
+      if (type === undefined || !/^\/(dist|build|\.libraries|tests\/wasm\/real)\//.test(path))
+        throw new Error('not served');
       const body = readFileSync(root + path);
       response.setHeader('content-type', type);
       response.end(body);
