@@ -38,7 +38,7 @@ export const nativeBackend: Backend = {
   },
   // A worker's heap ends with the worker, so there the caller copies the memory once, into native memory.
   adopt: (buffer: ArrayBuffer): Storage | null =>
-    isMainThread ? pinBuffer(buffer, 0, bufferLength(buffer) as number) : null,
+    isMainThread() ? pinBuffer(buffer, 0, bufferLength(buffer) as number) : null,
   importAddress(address: bigint, nbytes: number, deleter: () => void): Storage {
     if (BigInt.asUintN(64, address) !== address) {
       throw new ArgumentValueError('address', 'an unsigned 64-bit bigint', address);

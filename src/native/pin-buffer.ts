@@ -49,5 +49,5 @@ function request(slot: number, pinned: Pinned, nbytes: number, send: () => void)
     throw errorOf(status, nbytes);
   }
   // The memory or its deleter belongs to the heap of this thread.
-  return new NativeStorage(u32[slot * 2 + PinRequest.HANDLE] as number, nbytes, !isMainThread);
+  return new NativeStorage(u32[slot * 2 + PinRequest.HANDLE] as number, nbytes, !isMainThread());
 }

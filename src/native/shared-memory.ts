@@ -5,7 +5,6 @@
  * @module
  */
 
-import { readFileSync } from 'node:fs';
 import { ArgumentValueError, BufferError, UnsupportedDeviceError } from '../errors.js';
 import { native } from './load.js';
 import { NativeStorage } from './native-storage.js';
@@ -50,7 +49,9 @@ export class SharedStorage extends NativeStorage {
 /** Reads a number from a system file; Infinity if there is none. */
 function readNumber(path: string, pattern: RegExp): number {
   try {
-    return Number(pattern.exec(readFileSync(path, 'utf8'))?.[1] ?? Number.POSITIVE_INFINITY);
+    return Number(
+      pattern.exec(process.getBuiltinModule('node:fs').readFileSync(path, 'utf8'))?.[1] ?? Number.POSITIVE_INFINITY,
+    );
   } catch {
     return Number.POSITIVE_INFINITY;
   }

@@ -4,8 +4,6 @@
  * @module
  */
 
-import { readFileSync } from 'node:fs';
-
 /** What Deno was built for; it shows neither `/proc` nor a report without further permissions. */
 const deno = (globalThis as { Deno?: { build: { target: string } } }).Deno?.build.target;
 
@@ -16,7 +14,9 @@ const deno = (globalThis as { Deno?: { build: { target: string } } }).Deno?.buil
 function isMusl(): boolean {
   if (deno !== undefined) return deno.includes('musl');
   try {
-    return /\/(ld-musl-|libc\.musl-|[^/]*-linux-musl\/libc\.so)/.test(readFileSync('/proc/self/maps', 'latin1'));
+    return /\/(ld-musl-|libc\.musl-|[^/]*-linux-musl\/libc\.so)/.test(
+      process.getBuiltinModule('node:fs').readFileSync('/proc/self/maps', 'latin1'),
+    );
   } catch {
     const report = process.report?.getReport() as { header?: { glibcVersionRuntime?: string } } | undefined;
     return report?.header !== undefined && report.header.glibcVersionRuntime === undefined;

@@ -5,22 +5,53 @@
  */
 
 import { constants } from 'node:buffer';
-import * as workerThreads from 'node:worker_threads';
 import { isResizable, isShared } from '../storage/storage.js';
+
+interface Rules {
+  readonly isMainThread: boolean;
+  /** Whether a program marked a buffer so that it cannot be detached; null where a mark does not prevent that. */
+  readonly isMarked: ((buffer: object) => boolean) | null;
+}
+
+let rules: Rules | null = null;
+
+/** Read on first use, because node:worker_threads takes a quarter of the time of `import 'dlpack'`. */
+function readRules(): Rules {
+  const threads = process.getBuiltinModule('node:worker_threads');
+  const { isMarkedAsUntransferable: isMarked, markAsUntransferable: mark } = threads as {
+    isMarkedAsUntransferable?: (value: object) => boolean;
+    markAsUntransferable?: (value: object) => void;
+  };
+  return {
+    isMainThread: threads.isMainThread && !('WorkerGlobalScope' in globalThis),
+    isMarked: isMarked !== undefined && mark !== undefined && markHolds(mark) ? isMarked : null,
+  };
+}
+
+/** Whether a mark also blocks `buffer.transfer()`. It does on Node 24 and Deno, but not on Node 22 and Bun. */
+function markHolds(mark: (value: object) => void): boolean {
+  const buffer = new ArrayBuffer(8) as ArrayBuffer & { transfer?: () => ArrayBuffer };
+  if (typeof buffer.transfer !== 'function') return false;
+  mark(buffer);
+  try {
+    buffer.transfer();
+  } catch {
+    // Expected where the mark blocks the transfer.
+  }
+  return buffer.byteLength === 8;
+}
 
 /**
  * The heap of the main thread lives as long as the process. A worker's heap ends with the worker, so its memory is
  * never lent to native code that could outlive it. Deno's web workers call themselves main threads.
  */
-export const isMainThread = workerThreads.isMainThread && !('WorkerGlobalScope' in globalThis);
+export function isMainThread(): boolean {
+  rules ??= readRules();
+  return rules.isMainThread;
+}
 
 /** The largest ArrayBuffer: 4 GiB on Node 20. */
 export const maxLength: number = constants?.MAX_LENGTH ?? Number.MAX_SAFE_INTEGER;
-
-const { isMarkedAsUntransferable, markAsUntransferable } = workerThreads as {
-  isMarkedAsUntransferable?: (value: object) => boolean;
-  markAsUntransferable?: (value: object) => void;
-};
 
 /** The method as it was when this module was loaded: a patched method would receive buffers of disposed tensors. */
 const transfer = (ArrayBuffer.prototype as { transfer?: (length: number) => ArrayBuffer }).transfer;
@@ -42,26 +73,9 @@ export function transferAway(buffer: ArrayBuffer): boolean {
   return true;
 }
 
-/** Whether a mark also blocks `buffer.transfer()`. It does on Node 24 and Deno, but not on Node 22 and Bun. */
-let markHolds: boolean | undefined;
-
-function probeMark(): boolean {
-  const buffer = new ArrayBuffer(8) as ArrayBuffer & { transfer?: () => ArrayBuffer };
-  if (markAsUntransferable === undefined || typeof buffer.transfer !== 'function') return false;
-  markAsUntransferable(buffer);
-  try {
-    buffer.transfer();
-  } catch {
-    // Expected where the mark blocks the transfer.
-  }
-  return buffer.byteLength === 8;
-}
-
 /** True for a buffer that cannot be detached, on a thread whose heap lasts, so native code may keep its address. */
 export function isPinnable(buffer: ArrayBufferLike): boolean {
-  if (!isMainThread) return false;
-  if (isShared(buffer)) return true;
-  if (isMarkedAsUntransferable === undefined || isResizable(buffer) || !isMarkedAsUntransferable(buffer)) return false;
-  markHolds ??= probeMark();
-  return markHolds;
+  rules ??= readRules();
+  const { isMainThread, isMarked } = rules;
+  return isMainThread && (isShared(buffer) || (isMarked?.(buffer) === true && !isResizable(buffer)));
 }

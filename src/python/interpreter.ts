@@ -107,7 +107,7 @@ export function python(options: PythonOptions = {}): Python {
   if (signals !== 'javascript' && signals !== 'python') {
     throw new ArgumentValueError('signals', "'javascript' or 'python'", signals);
   }
-  const isWorker = !isMainThread;
+  const isWorker = !isMainThread();
   const pythonSignals = signals === 'python';
   const started = binding.startPython({
     library,
@@ -128,7 +128,7 @@ export function python(options: PythonOptions = {}): Python {
     );
   }
   setBinding(started as PythonBinding);
-  if (isMainThread) process.on('exit', (status) => (started as PythonBinding).leave(status));
+  if (isMainThread()) process.on('exit', (status) => (started as PythonBinding).leave(status));
   importObjects();
   registerArrayReader();
   registerFutures();
