@@ -23,7 +23,7 @@ import { convertElementsAsync } from './values/convert.js';
 import { convertedCopy, copyTo } from './values/copy.js';
 import { measureNested, type NestedDType, type NestedSource } from './values/nested.js';
 import { writeFew, writeNested } from './values/write-nested.js';
-import { derive, descriptorOf, needsCopy, setMakeOwner, TensorView, takeDescriptor } from './view.js';
+import { derive, descriptorOf, needsCopy, TensorView, takeDescriptor } from './view.js';
 import { reshapeLayout } from './view-layout.js';
 
 /** Typed arrays that can be wrapped. */
@@ -101,7 +101,7 @@ export function shareDescriptor(descriptor: Descriptor): Tensor {
 export class Tensor<D extends DType = DType> extends TensorView<D> {
   // Explicit, because the implicit constructor of a derived class costs V8 another 10 ns.
   constructor(descriptor: Descriptor) {
-    super(descriptor, true);
+    super(descriptor, shareDescriptor);
     if (recorded !== null) record(this);
   }
 
@@ -331,8 +331,6 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     return { type, id };
   }
 }
-
-setMakeOwner(shareDescriptor);
 
 /** Holds a reference to the source until the copy is made, so that the caller may dispose it meanwhile. */
 async function convertedAsync(source: Descriptor, dtype: DTypeInfo, device = source.device): Promise<Tensor> {

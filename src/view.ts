@@ -35,14 +35,11 @@ export let descriptorOf: (view: TensorView) => Descriptor;
 export let takeDescriptor: (view: TensorView) => Descriptor | null;
 /** Derives a view or Tensor over other elements. A function, because user code must not choose the layout. For `Tensor`. */
 export let derive: (view: TensorView, layout: Layout) => TensorView;
-let makeOwner: (descriptor: Descriptor) => TensorView;
 /** The descriptor, even after its memory was released. Throws for other values, such as a proxy of a view. */
 let readDescriptor: (view: TensorView) => Descriptor | null;
 
-/** tensor.ts sets the function that makes a second owner of a storage. */
-export function setMakeOwner(make: (descriptor: Descriptor) => TensorView): void {
-  makeOwner = make;
-}
+/** Makes another owner of a descriptor's storage. */
+export type MakeOwner = (descriptor: Descriptor) => TensorView;
 
 /**
  * A view of a tensor: shape, strides, dtype, device and memory that it does not own.
@@ -53,15 +50,16 @@ export class TensorView<D extends DType = DType> {
   /** Only a type: without it TypeScript 5.4 rejects a `TensorView<'float32'>` where a `TensorView` is expected. */
   declare protected readonly variance?: { [K in D]?: K };
   #descriptor: Descriptor | null;
-  readonly #isOwner: boolean;
+  /** Null for a view, which does not own its memory. */
+  readonly #makeOwner: MakeOwner | null;
 
   /** For this package only; programs call `tensor.view()`. */
-  constructor(descriptor: Descriptor, isOwner = false) {
+  constructor(descriptor: Descriptor, makeOwner: MakeOwner | null = null) {
     if (!(descriptor instanceof Descriptor)) {
       throw new ArgumentTypeError('descriptor', 'a tensor made with Tensor.from, wrap, adopt or empty', descriptor);
     }
     this.#descriptor = descriptor;
-    this.#isOwner = isOwner;
+    this.#makeOwner = makeOwner;
   }
 
   static {
@@ -85,11 +83,12 @@ export class TensorView<D extends DType = DType> {
     takeDescriptor = (view) => {
       const descriptor = readDescriptor(view);
       view.#descriptor = null;
-      return view.#isOwner ? descriptor : null;
+      return view.#makeOwner === null ? null : descriptor;
     };
     derive = (view, layout) => {
       const descriptor = descriptorOf(view).derive(layout);
-      return view.#isOwner ? makeOwner(descriptor) : new TensorView(descriptor);
+      const makeOwner = view.#makeOwner;
+      return makeOwner === null ? new TensorView(descriptor) : makeOwner(descriptor);
     };
   }
 
@@ -329,16 +328,20 @@ export class TensorView<D extends DType = DType> {
     return derive(this, flipLayout(descriptorOf(this).layout, axes)) as this;
   }
 
+  get #kind(): string {
+    return this.#makeOwner === null ? 'TensorView' : 'Tensor';
+  }
+
   toString(): string {
     const descriptor = readDescriptor(this);
-    const kind = this.#isOwner ? 'Tensor' : 'TensorView';
+    const kind = this.#kind;
     return descriptor === null || descriptor.storage.refs === 0 ? `${kind}(disposed)` : formatTensor(kind, descriptor);
   }
 
   /** Prints the tensor with the console. Copies the shown elements first where `console.log` cannot read them. */
   async print(): Promise<void> {
     const descriptor = descriptorOf(this);
-    console.log(await formatTensorAsync(this.#isOwner ? 'Tensor' : 'TensorView', descriptor));
+    console.log(await formatTensorAsync(this.#kind, descriptor));
   }
 
   /** `console.log` in Node and Bun. */

@@ -15,7 +15,7 @@ export interface CudaArrayInterface {
   /** NumPy's type string, such as `'<f4'`. */
   readonly typestr: string;
   /** The address (0 for an array without elements), and whether the memory is read-only. */
-  readonly data: readonly [pointer: number | bigint, readOnly: boolean];
+  readonly data: readonly [pointer: number | bigint, readonly: boolean];
   /** The version, 0 to 3. Newer versions are read as version 3. */
   readonly version: number | bigint;
   /** Bytes from one element to the next on each axis; null or absent: row-major. */
@@ -59,8 +59,8 @@ function unsigned(value: unknown, argument: string, expected: string): bigint {
 }
 
 function readData(data: unknown): { pointer: bigint; isReadOnly: boolean } {
-  if (!Array.isArray(data)) throw new ArgumentTypeError('data', '[pointer, readOnly]', data);
-  if (data.length !== 2) throw new ArgumentValueError('data', 'two entries, [pointer, readOnly],', data);
+  if (!Array.isArray(data)) throw new ArgumentTypeError('data', '[pointer, readonly]', data);
+  if (data.length !== 2) throw new ArgumentValueError('data', 'two entries, [pointer, readonly],', data);
   const [address, isReadOnly] = data as unknown[];
   const pointer = unsigned(address, 'data[0]', 'an unsigned 64-bit address');
   if (typeof isReadOnly !== 'boolean') throw new ArgumentTypeError('data[1]', 'a boolean', isReadOnly);

@@ -32,7 +32,7 @@ const optionNames: OptionNames<CudaArrayExportOptions> = { version: true, sync: 
 export interface TensorCudaArrayInterface {
   readonly shape: readonly number[];
   readonly typestr: string;
-  readonly data: readonly [pointer: bigint, readOnly: boolean];
+  readonly data: readonly [pointer: bigint, readonly: boolean];
   readonly version: number;
   readonly strides: readonly number[] | null;
   /** The type string once more, as NumPy's description of a record without fields. */

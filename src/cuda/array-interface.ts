@@ -199,7 +199,7 @@ function describeArray(entries: ArrayEntries, settings: Settings, keeper: Keeper
     bytes === null
       ? { shape: outer, strides: stridesOf(entries.strides, outer, dtype) }
       : byteAxes(outer, entries.strides, bytes);
-  const flags = entries.isReadOnly ? Flag.readOnly : 0;
+  const flags = entries.isReadOnly ? Flag.readonly : 0;
   const span = spanOf(shape, strides);
   if (span === null) {
     const device = emptyDevice(entries.pointer, settings.device);

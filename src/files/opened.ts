@@ -88,7 +88,7 @@ export class MappedFile extends OpenedFile {
     this.path = path;
     this.mapping = host.map(path, mode);
     this.size = this.mapping.nbytes;
-    this.flags = mode === 'r' ? Flag.readOnly : 0;
+    this.flags = mode === 'r' ? Flag.readonly : 0;
     const { mapping } = this;
     this.reader = {
       read: (offset, length) => host.read(mapping, offset, length),

@@ -107,7 +107,7 @@ export function produceSpan(span: Exportable, request: DLPackRequest): ManagedTe
         `[${strides.join(', ')}]; toDLPackTensor(span) can describe them`,
     );
   }
-  const flags = (element.isPadded ? Flag.subBytePadded : 0) | (pointer.readonly ? Flag.readOnly : 0);
+  const flags = (element.isPadded ? Flag.subBytePadded : 0) | (pointer.readonly ? Flag.readonly : 0);
   const descriptor = new Descriptor(
     memory.storage(),
     element.dtype,

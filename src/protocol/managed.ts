@@ -18,7 +18,7 @@ export const DLPACK_DEVICE: unique symbol = Symbol.for('dlpack.device') as never
 
 /** The bits of `flags`: `DLPACK_FLAG_BITMASK_*` of dlpack.h. */
 export const ManagedFlag = Object.freeze({
-  readonly: Flag.readOnly,
+  readonly: Flag.readonly,
   isCopied: Flag.isCopied,
   subBytePadded: Flag.subBytePadded,
 });

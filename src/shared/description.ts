@@ -89,7 +89,7 @@ export function openDescription(description: object, stream: StreamArgument, fil
   }
   const memory = { ...(fields as unknown as SharedMemory), memory: range === null ? null : (fields.memory as string) };
   const { start, end } = range ?? { start: 0, end: 0 };
-  const { storage, device } = sharing.open(memory, start, end, stream, (flags & Flag.readOnly) !== 0, file);
+  const { storage, device } = sharing.open(memory, start, end, stream, (flags & Flag.readonly) !== 0, file);
   return new Descriptor(storage, dtype, device, shape, strides, range === null ? 0 : bitOffset - start * 8, flags);
 }
 
@@ -131,7 +131,7 @@ export function readLayout({
     shape: lengths,
     strides: checkStrides(strides as never, lengths),
     bitOffset: count(bitOffset, 'bitOffset'),
-    flags: (isReadOnly ? Flag.readOnly : 0) | (isPadded ? Flag.subBytePadded : 0),
+    flags: (isReadOnly ? Flag.readonly : 0) | (isPadded ? Flag.subBytePadded : 0),
   };
 }
 

@@ -61,7 +61,7 @@ export function openForeign(description: ForeignTensor): Descriptor {
     padded,
   });
   const { dtype, flags, bitOffset } = layout;
-  const mapping = openSharedMemory([place], null, (flags & Flag.readOnly) !== 0);
+  const mapping = openSharedMemory([place], null, (flags & Flag.readonly) !== 0);
   let range: { start: number; end: number } | null;
   try {
     range = rangeOf(layout, mapping.nbytes);

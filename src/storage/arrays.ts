@@ -44,7 +44,7 @@ export function describeArray(array: TypedArray, dtype: DTypeInfo, options: Wrap
   const shape =
     wanted === undefined ? checkShape([room]) : steps === undefined ? inferRoom(wanted, room) : checkShape(wanted);
   const strides = steps === undefined ? rowMajorStrides(shape) : checkStrides(steps, shape);
-  const flags = (options.readonly === true ? Flag.readOnly : 0) | (padded && dtype.isSubByte ? Flag.subBytePadded : 0);
+  const flags = (options.readonly === true ? Flag.readonly : 0) | (padded && dtype.isSubByte ? Flag.subBytePadded : 0);
   const storage = new BufferStorage(buffer, start, byteLength);
   return new Descriptor(storage, dtype, cpu, shape, strides, byteOffset * 8, flags).checkBounds();
 }

@@ -13,13 +13,13 @@ import type { Storage } from './storage.js';
 
 /** `DLPACK_FLAG_BITMASK_*` of dlpack.h. */
 export const Flag = {
-  readOnly: 1, // READ_ONLY
+  readonly: 1, // READ_ONLY
   isCopied: 2, // IS_COPIED
   subBytePadded: 4, // IS_SUBBYTE_TYPE_PADDED
 } as const;
 
 /** The flags that this package understands. Others are accepted and not passed on. */
-export const KNOWN_FLAGS = Flag.readOnly | Flag.isCopied | Flag.subBytePadded;
+export const KNOWN_FLAGS = Flag.readonly | Flag.isCopied | Flag.subBytePadded;
 
 /** Written by hand, because a patched Array.prototype.slice would receive the original. */
 function frozenCopy(values: readonly number[]): readonly number[] {
@@ -101,7 +101,7 @@ export class Descriptor {
   }
 
   get isReadOnly(): boolean {
-    return (this.flags & Flag.readOnly) !== 0;
+    return (this.flags & Flag.readonly) !== 0;
   }
 
   /** Bits from one element to the next in memory order. */

@@ -11,10 +11,9 @@ import { checkOptions } from '../options.js';
 import type { FFIBinding } from './binding.js';
 import { candidates } from './find.js';
 
-/** The native functions for this thread. Only code that runs after {@link library} may use it. */
+/** The native functions for this thread, undefined before the first call of {@link library}, after which it is used. */
 export let ffi: FFIBinding;
 
-let attached: FFIBinding | null = null;
 let handlers: Handlers | null = null;
 
 /** The JavaScript functions that native code calls. */
@@ -32,7 +31,7 @@ export function setHandlers(next: Handlers): void {
 
 /** Loads libtvm_ffi from `path`, or from the usual places, unless this thread already has it. */
 export function library(path?: string): FFIBinding {
-  if (attached !== null) return attached;
+  if (ffi !== undefined) return ffi;
   const binding = native();
   const tried: string[] = [];
   for (const candidate of candidates(path)) {
@@ -43,7 +42,6 @@ export function library(path?: string): FFIBinding {
     const made = binding.loadTvmFfi(candidate.path) ?? binding.attachTvmFfi<FFIBinding>(handlers as Handlers);
     if (typeof made !== 'string') {
       ffi = { ...made }; // a copy; native/load.ts explains why
-      attached = ffi;
       return ffi;
     }
     tried.push(`${candidate.from}: ${candidate.path}: ${made}`);

@@ -57,7 +57,7 @@ export function fromGPUBuffer<D extends DType>(buffer: GPUBufferLike, options: F
   const shape = checkShape(options.shape);
   const strides = steps === undefined ? rowMajorStrides(shape) : checkStrides(steps, shape);
   checkCount(byteOffset, 'byteOffset');
-  const flags = options.readonly === true ? Flag.readOnly : 0;
+  const flags = options.readonly === true ? Flag.readonly : 0;
   const describe = (storage: GpuStorage): Descriptor =>
     new Descriptor(storage, dtype, deviceOfGPU(device), shape, strides, byteOffset * 8, flags);
   // The caller keeps the buffer when a check fails, so check before a storage takes over the release.
