@@ -41,11 +41,11 @@ struct alignas(8) WireHeader {
   uint32_t slot;
   // the first free word
   uint32_t top;
-  // the storage that JavaScript drops, read first in release and collect
+  // the storage that JavaScript releases, read first in release and collect
   uint32_t released;
   // the storage that outlived its tick, read first in outlive
   uint32_t lasting;
-  // the signature whose layout JavaScript has, written by JavaScript; 0: none
+  // the signature whose layout JavaScript knows, written by JavaScript; 0: none
   uint32_t known_signature;
 };
 static_assert(offsetof(WireHeader, slot) == 0);
@@ -61,7 +61,7 @@ struct alignas(8) WireTensor {
   uint32_t handle;
   // code, bits and lanes, packed as in DLDataType
   uint32_t dtype;
-  // how many axes there are
+  // the number of axes
   int32_t ndim;
   // DLPACK_FLAG_BITMASK_*
   uint32_t flags;
@@ -73,13 +73,13 @@ struct alignas(8) WireTensor {
   uint32_t version_major;
   // the minor version
   uint32_t version_minor;
-  // equal for imports that differ in their memory only; 0: none, see tensor_signature.h
+  // equal for imports that differ only in their memory; 0: none, see tensor_signature.h
   uint32_t signature;
   // bytes from the start of the storage to the first element
   double byte_offset;
   // bytes of the storage, written by native code
   double nbytes;
-  // the number of the place an export is made at; 0: not recorded
+  // the number of the place where an export is made; 0: not recorded
   double trace;
 };
 static_assert(offsetof(WireTensor, handle) == 0);
@@ -100,7 +100,7 @@ static_assert(sizeof(WireTensor) == 64);
 struct alignas(8) TensorResult {
   // a Status, written by native code
   int32_t status;
-  // the tensor, also as far as it is known when it is refused
+  // the tensor; if it was refused, its known fields
   WireTensor tensor;
   // room for the shape and strides of the tensor
   double dims[128];
@@ -110,7 +110,7 @@ static_assert(offsetof(TensorResult, tensor) == 8);
 static_assert(offsetof(TensorResult, dims) == 72);
 static_assert(sizeof(TensorResult) == 1096);
 
-// A managed tensor by its address.
+// An import of the managed tensor at an address.
 struct alignas(8) ImportRequest {
   // a Status, written by native code
   int32_t status;
@@ -127,13 +127,13 @@ static_assert(offsetof(ImportRequest, tensor) == 16);
 static_assert(offsetof(ImportRequest, dims) == 80);
 static_assert(sizeof(ImportRequest) == 1104);
 
-// A tensor as a managed tensor.
+// An export of a tensor.
 struct alignas(8) ExportRequest {
   // a Status, written by native code
   int32_t status;
   // of the new managed tensor
   uint64_t address;
-  // what is exported
+  // the tensor to export
   WireTensor tensor;
 };
 static_assert(offsetof(ExportRequest, status) == 0);
@@ -152,7 +152,7 @@ static_assert(offsetof(DeleteRequest, status) == 0);
 static_assert(offsetof(DeleteRequest, address) == 8);
 static_assert(sizeof(DeleteRequest) == 16);
 
-// A tensor for a ticket that is issued, or of a ticket that is redeemed.
+// The tensor of a ticket that is issued or redeemed.
 struct alignas(8) TicketRequest {
   // a Status, written by native code
   int32_t status;
@@ -175,9 +175,9 @@ struct alignas(8) AllocateRequest {
   int32_t status;
   // a storage in the table of the instance
   uint32_t handle;
-  // how much
+  // the number of bytes
   double nbytes;
-  // 1 when all of its bits are to be zero
+  // 1: all bits are zero
   uint32_t is_zeroed;
 };
 static_assert(offsetof(AllocateRequest, status) == 0);
@@ -186,7 +186,7 @@ static_assert(offsetof(AllocateRequest, nbytes) == 8);
 static_assert(offsetof(AllocateRequest, is_zeroed) == 16);
 static_assert(sizeof(AllocateRequest) == 24);
 
-// Where a storage begins.
+// The address of a storage.
 struct alignas(8) AddressRequest {
   // a Status, written by native code
   int32_t status;
@@ -208,9 +208,9 @@ struct alignas(8) PinRequest {
   uint32_t handle;
   // the number that onRelease gets
   double pin;
-  // of memory that is given by its address
+  // the address of the memory, if no typed array is given
   uint64_t address;
-  // bytes of memory that is given by its address
+  // the number of bytes, if no typed array is given
   double nbytes;
 };
 static_assert(offsetof(PinRequest, status) == 0);
@@ -220,7 +220,7 @@ static_assert(offsetof(PinRequest, address) == 16);
 static_assert(offsetof(PinRequest, nbytes) == 24);
 static_assert(sizeof(PinRequest) == 32);
 
-// An ArrayBuffer over a storage, or a copy from or to one.
+// An ArrayBuffer over a storage, or a copy between a storage and an ArrayBuffer.
 struct alignas(8) BufferRequest {
   // a Status, written by native code
   int32_t status;
@@ -239,7 +239,7 @@ struct alignas(8) AddressResult {
 static_assert(offsetof(AddressResult, address) == 0);
 static_assert(sizeof(AddressResult) == 8);
 
-// What is alive in the process.
+// Live objects of the process.
 struct alignas(8) CountsResult {
   // blocks of memory that this package allocated
   double storages;
@@ -247,9 +247,9 @@ struct alignas(8) CountsResult {
   double bytes;
   // imported memory that tensors hold
   double imports;
-  // managed tensors whose deleter was not called yet
+  // managed tensors whose deleter was not yet called
   double exports;
-  // tickets that were not redeemed yet
+  // tickets that were not yet redeemed
   double tickets;
   // bytes that this instance reported to the garbage collector
   double reported;
@@ -267,11 +267,11 @@ static_assert(sizeof(CountsResult) == 56);
 
 // Kept blocks to unmap.
 struct alignas(8) TrimRequest {
-  // 1: only if none was taken or added since the last such request
+  // 1: only if no block was taken or added since the last such request
   uint32_t is_idle;
   // 1 while blocks are left to watch, written by native code
   uint32_t is_watched;
-  // how much was unmapped, written by native code
+  // the number of unmapped bytes, written by native code
   double bytes;
 };
 static_assert(offsetof(TrimRequest, is_idle) == 0);
@@ -279,9 +279,9 @@ static_assert(offsetof(TrimRequest, is_watched) == 4);
 static_assert(offsetof(TrimRequest, bytes) == 8);
 static_assert(sizeof(TrimRequest) == 16);
 
-// How many live exports have a recorded place.
+// The number of live exports with a recorded place.
 struct alignas(8) TracesResult {
-  // how many, also when the array has less room
+  // the number of exports, even if the array is shorter
   double count;
 };
 static_assert(offsetof(TracesResult, count) == 0);
@@ -295,9 +295,9 @@ struct alignas(8) StageRequest {
   uint32_t handle;
   // the size of a new storage
   double nbytes;
-  // where the bytes go in the storage
+  // the offset in the storage
   double offset;
-  // how many bytes
+  // the number of bytes
   double count;
 };
 static_assert(offsetof(StageRequest, status) == 0);
@@ -319,11 +319,11 @@ struct alignas(8) CopyRequest {
   uint32_t from_type;
   // the packed dtype that is written
   uint32_t to_type;
-  // how many threads may run it
+  // the largest number of threads
   int32_t threads;
   // bytes from the start to the first element that is read
   double from_byte;
-  // how many elements
+  // the number of elements
   double count;
 };
 static_assert(offsetof(CopyRequest, status) == 0);
@@ -336,7 +336,7 @@ static_assert(offsetof(CopyRequest, from_byte) == 24);
 static_assert(offsetof(CopyRequest, count) == 32);
 static_assert(sizeof(CopyRequest) == 40);
 
-// A pass of src/values/pass.ts: elements of one side into the other.
+// A pass of src/values/pass.ts, which copies or casts elements.
 struct alignas(8) ConvertRequest {
   // 1 when the pass ran, written by native code
   uint32_t is_done;
@@ -348,9 +348,9 @@ struct alignas(8) ConvertRequest {
   uint32_t from_type;
   // the packed dtype that is written
   uint32_t to_type;
-  // how many axes the pass has
+  // the number of axes
   int32_t ndim;
-  // how many threads may run it
+  // the largest number of threads
   int32_t threads;
   // bits from the start to the first element that is read
   double from_bit;
@@ -358,9 +358,9 @@ struct alignas(8) ConvertRequest {
   double to_bit;
   // lengths of the axes
   double shape[66];
-  // bits from an element to the next, where it is read
+  // bits from one element to the next in the source
   double from_steps[66];
-  // bits from an element to the next, where it is written
+  // bits from one element to the next in the target
   double to_steps[66];
 };
 static_assert(offsetof(ConvertRequest, is_done) == 0);

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "../lock.h"
 #include "cast_kernels_ptx.h"
+#include "kernel_module.h"
 
 namespace dlpack {
 namespace cuda {
@@ -25,21 +25,6 @@ int KernelOf(const CastRequest& request) {
   return 3 * static_cast<int>(request.from) + static_cast<int>(request.to) - skipped;
 }
 
-Lock kernels_lock;
-
-Result LoadKernels(Device* device) {
-  LockScope lock(&kernels_lock);
-  if (device->casts[kCastKernels - 1] != nullptr) return kSuccess;
-  RelaxedScope relaxed;
-  Module module = nullptr;
-  Result result = driver.ModuleLoadData(&module, kCastKernelsPtx);
-  for (int i = 0; i < kCastKernels && result == kSuccess; ++i) {
-    result = driver.ModuleGetFunction(&device->casts[i], module, kNames[i]);
-  }
-  if (result != kSuccess) device->casts[kCastKernels - 1] = nullptr;
-  return result;
-}
-
 Result Launch(Function function, uint64_t count, uint64_t per_block, void* plan, StreamHandle stream) {
   const uint64_t blocks = (count + per_block - 1) / per_block;
   if (blocks > 0x7fffffffu) return kNotSupported;
@@ -53,7 +38,7 @@ Result Launch(Function function, uint64_t count, uint64_t per_block, void* plan,
 Result QueueCast(Device* device, const CastRequest& request, StreamHandle stream) {
   const int kernel = KernelOf(request);
   if (kernel < 0) return kNotSupported;
-  const Result result = LoadKernels(device);
+  const Result result = LoadKernels(kCastKernelsPtx, kNames, kCastKernels, device->casts);
   if (result != kSuccess) return result;
   const uint64_t source = reinterpret_cast<uint64_t>(request.source);
   const uint64_t target = reinterpret_cast<uint64_t>(request.target);

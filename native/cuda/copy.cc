@@ -129,7 +129,7 @@ Result Launch(const Device* device, const CopyRequest& request, int64_t count, S
                               : matrices * ((static_cast<uint64_t>(request.shape[rows]) + tile.rows - 1) / tile.rows) *
                                     ((static_cast<uint64_t>(request.shape[last]) + tile.columns - 1) / tile.columns);
   void* parameters[] = {&plan};
-  Function function = rows < 0 ? device->strided_copy[log_size] : device->transpose_copy[log_size];
+  Function function = device->copies[rows < 0 ? log_size : kItemSizes + log_size];
   return driver.LaunchKernel(function, static_cast<uint32_t>(blocks), 1, 1, kCopyThreads, 1, 1, 0, stream, parameters,
                              nullptr);
 }

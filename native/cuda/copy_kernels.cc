@@ -1,32 +1,17 @@
 #include "copy_kernels.h"
 
-#include <stdio.h>
-
-#include "../lock.h"
 #include "copy_kernels_ptx.h"
+#include "kernel_module.h"
 
 namespace dlpack {
 namespace cuda {
 
-static Lock kernels_lock;
+// In the order of Device::copies.
+static const char* const kNames[2 * kItemSizes] = {
+    "strided_copy_1",   "strided_copy_2",   "strided_copy_4",   "strided_copy_8",   "strided_copy_16",
+    "transpose_copy_1", "transpose_copy_2", "transpose_copy_4", "transpose_copy_8", "transpose_copy_16"};
 
-Result LoadCopyKernels(Device* device) {
-  LockScope lock(&kernels_lock);
-  if (device->transpose_copy[kItemSizes - 1] != nullptr) return kSuccess;
-  RelaxedScope relaxed;
-  Module module = nullptr;
-  Result result = driver.ModuleLoadData(&module, kCopyKernelsPtx);
-  for (int i = 0; i < kItemSizes && result == kSuccess; ++i) {
-    char name[32];
-    snprintf(name, sizeof(name), "strided_copy_%d", 1 << i);
-    result = driver.ModuleGetFunction(&device->strided_copy[i], module, name);
-    if (result != kSuccess) break;
-    snprintf(name, sizeof(name), "transpose_copy_%d", 1 << i);
-    result = driver.ModuleGetFunction(&device->transpose_copy[i], module, name);
-  }
-  if (result != kSuccess) device->transpose_copy[kItemSizes - 1] = nullptr;
-  return result;
-}
+Result LoadCopyKernels(Device* device) { return LoadKernels(kCopyKernelsPtx, kNames, 2 * kItemSizes, device->copies); }
 
 }  // namespace cuda
 }  // namespace dlpack

@@ -14,12 +14,11 @@ enum { kCastKernels = 12 };
 struct Device {
   int32_t id;
   Context context;
-  MemoryPool pool;           // NULL: the device has no pools
-  StreamHandle side_stream;  // for allocations while the current stream is captured into a graph
-  BlockCache cache;          // of the legacy default stream
-  Function strided_copy[kItemSizes];
-  Function transpose_copy[kItemSizes];  // NULL until the first strided copy
-  Function casts[kCastKernels];         // NULL until the first cast
+  MemoryPool pool;                  // NULL: the device has no pools
+  StreamHandle side_stream;         // for allocations while the current stream is captured into a graph
+  BlockCache cache;                 // of the legacy default stream
+  Function copies[2 * kItemSizes];  // strided_copy, then transpose_copy; NULL until the first strided copy
+  Function casts[kCastKernels];     // NULL until the first cast
 };
 
 // The number of devices; 0 without a driver.

@@ -161,56 +161,50 @@ static Wait* NewWait(const CudaContext* self, double pin) {
   return nullptr;
 }
 
-// A wait that did not start has an error as its status, so that JavaScript drops its function.
-static void EndUnstarted(Wait* wait, int32_t* status) {
-  if (*status == kSuccess) *status = kOutOfDeviceMemory;
+// Starts a wait with `start(message, device, wait)`, which returns whether the watcher took it over. A wait that did
+// not start has an error as its status, so that JavaScript drops its function.
+template <class Request, class Start>
+static napi_value StartWait(napi_env env, napi_callback_info info, Start start) {
+  CudaContext* self = ContextOf(env, info);
+  Request* message = MessageOf<Request>(self);
+  const Device* device = DeviceOf(message);
+  if (device == nullptr) return nullptr;
+  Wait* wait = NewWait(self, message->pin);
+  if (wait == nullptr) {
+    message->status = kOutOfDeviceMemory;
+    return nullptr;
+  }
+  ContextScope scope(device);
+  if (start(message, device, wait)) return nullptr;
+  if (message->status == kSuccess) message->status = kOutOfDeviceMemory;
   FinishWait(wait);
+  return nullptr;
 }
 
 napi_value WatchStreamBinding(napi_env env, napi_callback_info info) {
-  CudaContext* self = ContextOf(env, info);
-  WatchStreamRequest* message = MessageOf<WatchStreamRequest>(self);
-  const Device* device = DeviceOf(message);
-  if (device == nullptr) return nullptr;
-  Wait* wait = NewWait(self, message->pin);
-  if (wait == nullptr) {
-    message->status = kOutOfDeviceMemory;
-    return nullptr;
-  }
-  ContextScope scope(device);
-  bool started = false;
-  if (IsCapturing(StreamOf(message))) {
-    message->status = kStreamCaptureUnsupported;
-  } else {
+  return StartWait<WatchStreamRequest>(env, info, [](WatchStreamRequest* message, const Device* device, Wait* wait) {
+    if (IsCapturing(StreamOf(message))) {
+      message->status = kStreamCaptureUnsupported;
+      return false;
+    }
     EventHandle event = RecordEvent(device, StreamOf(message), &message->status);
-    started = event != nullptr && WatchAndDestroy(device, event, FinishWait, wait);
-    if (event != nullptr && !started) driver.EventDestroy(event);
-  }
-  if (!started) EndUnstarted(wait, &message->status);
-  return nullptr;
+    if (event == nullptr) return false;
+    if (WatchAndDestroy(device, event, FinishWait, wait)) return true;
+    driver.EventDestroy(event);
+    return false;
+  });
 }
 
 napi_value WatchEventBinding(napi_env env, napi_callback_info info) {
-  CudaContext* self = ContextOf(env, info);
-  WatchEventRequest* message = MessageOf<WatchEventRequest>(self);
-  const Device* device = DeviceOf(message);
-  if (device == nullptr) return nullptr;
-  Wait* wait = NewWait(self, message->pin);
-  if (wait == nullptr) {
-    message->status = kOutOfDeviceMemory;
-    return nullptr;
-  }
-  ContextScope scope(device);
-  wait->event = reinterpret_cast<Owned*>(message->owner)->event;
-  wait->event->refs.fetch_add(1, std::memory_order_relaxed);
-  // An event that was recorded into a graph never happens, and the watcher could not detect this.
-  RelaxedScope relaxed;
-  message->status = driver.EventQuery(wait->event->handle);
-  if (message->status == kNotReady) message->status = kSuccess;
-  if (message->status != kSuccess || !Watch(device, wait->event->handle, FinishWait, wait)) {
-    EndUnstarted(wait, &message->status);
-  }
-  return nullptr;
+  return StartWait<WatchEventRequest>(env, info, [](WatchEventRequest* message, const Device* device, Wait* wait) {
+    wait->event = reinterpret_cast<Owned*>(message->owner)->event;
+    wait->event->refs.fetch_add(1, std::memory_order_relaxed);
+    // An event that was recorded into a graph never happens, and the watcher could not detect this.
+    RelaxedScope relaxed;
+    message->status = driver.EventQuery(wait->event->handle);
+    if (message->status == kNotReady) message->status = kSuccess;
+    return message->status == kSuccess && Watch(device, wait->event->handle, FinishWait, wait);
+  });
 }
 
 }  // namespace cuda

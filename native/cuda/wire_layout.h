@@ -7,7 +7,7 @@
 namespace dlpack {
 namespace cuda {
 
-// New memory of a device, or of the host where devices reach it, for work on a stream.
+// New device memory, or host memory that devices can access, for work on a stream.
 struct alignas(8) DeviceAllocation {
   // the CUresult, written by native code
   int32_t status;
@@ -17,7 +17,7 @@ struct alignas(8) DeviceAllocation {
   uint32_t handle;
   // a DLDeviceType
   int32_t device_type;
-  // how much
+  // the number of bytes
   double nbytes;
   // the driver's handle of a stream
   uint64_t stream;
@@ -30,7 +30,7 @@ static_assert(offsetof(DeviceAllocation, nbytes) == 16);
 static_assert(offsetof(DeviceAllocation, stream) == 24);
 static_assert(sizeof(DeviceAllocation) == 32);
 
-// New memory of a device that other processes can open.
+// New device memory that other processes can open.
 struct alignas(8) ShareableAllocation {
   // the CUresult, written by native code
   int32_t status;
@@ -38,7 +38,7 @@ struct alignas(8) ShareableAllocation {
   int32_t device;
   // a storage in the table of the instance
   uint32_t handle;
-  // how much
+  // the number of bytes
   double nbytes;
 };
 static_assert(offsetof(ShareableAllocation, status) == 0);
@@ -47,7 +47,7 @@ static_assert(offsetof(ShareableAllocation, handle) == 8);
 static_assert(offsetof(ShareableAllocation, nbytes) == 16);
 static_assert(sizeof(ShareableAllocation) == 24);
 
-// A storage, and a stream that clears it, that may use it from now on, or that its data is ready for.
+// A storage and a stream. The stream clears it, may use it from now on, or waits until its data is ready.
 struct alignas(8) StorageRequest {
   // the CUresult, written by native code
   int32_t status;
@@ -86,13 +86,13 @@ struct alignas(8) CopyStep {
   double to_offset;
   // bytes of an item
   double item_bytes;
-  // how many axes the step has
+  // the number of axes
   int32_t ndim;
   // lengths of the axes
   double shape[64];
-  // bytes from an item to the next, where it is read
+  // bytes from one item to the next in the source
   double from_steps[64];
-  // bytes from an item to the next, where it is written
+  // bytes from one item to the next in the target
   double to_steps[64];
 };
 static_assert(offsetof(CopyStep, status) == 0);
@@ -127,7 +127,7 @@ struct alignas(8) CastStep {
   double from_offset;
   // bytes from the start to the first element that is written
   double to_offset;
-  // how many elements
+  // the number of elements
   double count;
   // a CastType
   uint32_t from_type;
@@ -135,19 +135,19 @@ struct alignas(8) CastStep {
   uint32_t to_type;
   // bytes of an element that is written
   uint32_t target_bytes;
-  // of a float8 target: 23 minus the bits of its mantissa
+  // for a float8 target: 23 minus the bits of its mantissa
   uint32_t shift;
-  // of a float8 target: its smallest normal number, as float32
+  // for a float8 target: its smallest normal number, as float32
   uint32_t normal;
-  // of a float8 target: the code after its largest number, as float32
+  // for a float8 target: the code after its largest number, as float32
   uint32_t last;
-  // of a float8 target: the code of NaN
+  // for a float8 target: the code of NaN
   uint32_t nan;
-  // of a float8 target: 1 when zero has no sign
+  // for a float8 target: 1 when zero has no sign
   uint32_t is_fnuz;
-  // of a float8 target: the code after its largest number, where float32 has its exponent
+  // for a float8 target: the code after its largest number, at the position of the exponent in float32
   uint32_t limit;
-  // of a float8 target, for sources of two bytes: the power of two between their exponents
+  // for a float8 target and a source of two bytes: the power of two between their exponents
   double scale;
   // for a source of one byte: the result for each code
   uint32_t table[256];
@@ -173,7 +173,7 @@ static_assert(offsetof(CastStep, scale) == 88);
 static_assert(offsetof(CastStep, table) == 96);
 static_assert(sizeof(CastStep) == 1120);
 
-// Lays a storage over foreign memory, if all of it lies inside one allocation.
+// A storage over foreign memory, if the memory lies inside one allocation.
 struct alignas(8) AdmitRequest {
   // the CUresult, written by native code
   int32_t status;
@@ -183,19 +183,19 @@ struct alignas(8) AdmitRequest {
   int32_t device_type;
   // the number of its device, written by native code
   int32_t device_id;
-  // 1 when all was done, written by native code
+  // 1 on success, written by native code
   uint32_t is_admitted;
   // of the first element
   uint64_t address;
-  // the stream of the producer, which ours waits for; 0: no wait
+  // the producer's stream, which our stream waits for; 0: no wait
   uint64_t stream;
-  // bytes from there to the first byte; zero or less
+  // bytes from the first element to the lowest byte; zero or less
   double low;
-  // bytes from there to the end
+  // bytes from the first element to the end
   double high;
   // where the allocation starts, written by native code
   uint64_t range_start;
-  // bytes of the allocation, written by native code
+  // the size of the allocation in bytes, written by native code
   uint64_t range_size;
 };
 static_assert(offsetof(AdmitRequest, status) == 0);
@@ -211,7 +211,7 @@ static_assert(offsetof(AdmitRequest, range_start) == 56);
 static_assert(offsetof(AdmitRequest, range_size) == 64);
 static_assert(sizeof(AdmitRequest) == 72);
 
-// What the driver knows of an address. All but the address is written by native code.
+// The driver's attributes of an address. Native code writes all fields except the address.
 struct alignas(8) PointerRequest {
   // the CUresult, written by native code
   int32_t status;
@@ -227,11 +227,11 @@ struct alignas(8) PointerRequest {
   uint64_t context;
   // the address for code on the device
   uint64_t device_pointer;
-  // the address for code on the processor; 0: it has none
+  // the address for code on the CPU; 0: none
   uint64_t host_pointer;
   // where the allocation starts
   uint64_t range_start;
-  // bytes of the allocation
+  // the size of the allocation in bytes
   uint64_t range_size;
 };
 static_assert(offsetof(PointerRequest, status) == 0);
@@ -246,7 +246,7 @@ static_assert(offsetof(PointerRequest, range_start) == 48);
 static_assert(offsetof(PointerRequest, range_size) == 56);
 static_assert(sizeof(PointerRequest) == 64);
 
-// What another process needs to open the allocation around a storage.
+// The data with which another process opens the allocation around a storage.
 struct alignas(8) ShareRequest {
   // the CUresult, written by native code
   int32_t status;
@@ -254,13 +254,13 @@ struct alignas(8) ShareRequest {
   int32_t device;
   // a storage in the table of the instance
   uint32_t handle;
-  // 1 when all below was written by native code
+  // 1 when native code has written the fields below
   uint32_t is_shareable;
   // the number of the device of the allocation
   int32_t ordinal;
   // the process that allocated it
   uint64_t process;
-  // bytes of the allocation
+  // the size of the allocation in bytes
   double size;
   // bytes from its start to the storage
   double offset;
@@ -278,7 +278,7 @@ static_assert(offsetof(ShareRequest, offset) == 40);
 static_assert(offsetof(ShareRequest, ipc_handle) == 48);
 static_assert(sizeof(ShareRequest) == 112);
 
-// A storage over a part of the memory of another process.
+// A storage over a part of another process's memory.
 struct alignas(8) OpenRequest {
   // the CUresult, written by native code
   int32_t status;
@@ -286,13 +286,13 @@ struct alignas(8) OpenRequest {
   int32_t device;
   // a storage in the table of the instance
   uint32_t handle;
-  // 1: done; 0: the memory does not reach so far; 2: it is our own. Written by native code
+  // 1: success; 0: the memory is too small; 2: the memory belongs to this process. Written by native code
   uint32_t outcome;
   // the process that allocated it
   uint64_t process;
   // bytes from the start of the allocation
   double offset;
-  // how much of it
+  // the number of bytes to open
   double nbytes;
   // the driver's handle for other processes
   uint64_t ipc_handle[8];
@@ -324,7 +324,7 @@ static_assert(offsetof(ShareEventRequest, event) == 8);
 static_assert(offsetof(ShareEventRequest, ipc_handle) == 16);
 static_assert(sizeof(ShareEventRequest) == 80);
 
-// A stream waits for an event of another process before it uses a storage.
+// Makes a stream wait for another process's event before it uses a storage.
 struct alignas(8) FollowEventRequest {
   // the CUresult, written by native code
   int32_t status;
@@ -387,7 +387,7 @@ static_assert(offsetof(CreateEventRequest, owner) == 16);
 static_assert(offsetof(CreateEventRequest, event) == 24);
 static_assert(sizeof(CreateEventRequest) == 32);
 
-// A stream or an event that JavaScript no longer needs.
+// A stream or an event to release.
 struct alignas(8) OwnerRequest {
   // of a stream or an event that JavaScript made
   uint64_t owner;
@@ -401,7 +401,7 @@ struct alignas(8) CurrentRequest {
   int32_t device;
   // the driver's handle of a stream
   uint64_t stream;
-  // the stream that was the current one, written by native code
+  // the previous current stream, written by native code
   uint64_t before;
 };
 static_assert(offsetof(CurrentRequest, device) == 0);
@@ -409,7 +409,7 @@ static_assert(offsetof(CurrentRequest, stream) == 8);
 static_assert(offsetof(CurrentRequest, before) == 16);
 static_assert(sizeof(CurrentRequest) == 24);
 
-// A stream to wait for, or to ask.
+// A stream to wait for or to query.
 struct alignas(8) StreamStateRequest {
   // the CUresult, written by native code
   int32_t status;
@@ -440,7 +440,7 @@ static_assert(offsetof(CaptureRequest, is_capturing) == 8);
 static_assert(offsetof(CaptureRequest, stream) == 16);
 static_assert(sizeof(CaptureRequest) == 24);
 
-// An event to wait for, or to ask.
+// An event to wait for or to query.
 struct alignas(8) EventStateRequest {
   // the CUresult, written by native code
   int32_t status;
@@ -454,7 +454,7 @@ static_assert(offsetof(EventStateRequest, device) == 4);
 static_assert(offsetof(EventStateRequest, event) == 8);
 static_assert(sizeof(EventStateRequest) == 16);
 
-// An event and a stream: the event is recorded there, or the stream waits for it.
+// An event and a stream: the event is recorded on the stream, or the stream waits for the event.
 struct alignas(8) MarkRequest {
   // the CUresult, written by native code
   int32_t status;
@@ -471,7 +471,7 @@ static_assert(offsetof(MarkRequest, stream) == 8);
 static_assert(offsetof(MarkRequest, event) == 16);
 static_assert(sizeof(MarkRequest) == 24);
 
-// A stream waits for what another one has now.
+// Makes a stream wait for the work that another stream has now.
 struct alignas(8) OrderRequest {
   // the CUresult, written by native code
   int32_t status;
@@ -511,13 +511,13 @@ static_assert(offsetof(ElapsedRequest, event) == 16);
 static_assert(offsetof(ElapsedRequest, milliseconds) == 24);
 static_assert(sizeof(ElapsedRequest) == 32);
 
-// JavaScript is told when what a stream has now is done.
+// Calls JavaScript when the work that a stream has now is over.
 struct alignas(8) WatchStreamRequest {
   // the CUresult, written by native code
   int32_t status;
   // the number of the device that the request is for
   int32_t device;
-  // the number that onRelease gets when the work is done
+  // the number that onRelease gets when the work has finished
   double pin;
   // the driver's handle of a stream
   uint64_t stream;
@@ -528,13 +528,13 @@ static_assert(offsetof(WatchStreamRequest, pin) == 8);
 static_assert(offsetof(WatchStreamRequest, stream) == 16);
 static_assert(sizeof(WatchStreamRequest) == 24);
 
-// JavaScript is told when an event that it made has happened.
+// Calls JavaScript when the work that an event marks is over.
 struct alignas(8) WatchEventRequest {
   // the CUresult, written by native code
   int32_t status;
   // the number of the device that the request is for
   int32_t device;
-  // the number that onRelease gets when the work is done
+  // the number that onRelease gets when the work has finished
   double pin;
   // of a stream or an event that JavaScript made
   uint64_t owner;
@@ -545,18 +545,18 @@ static_assert(offsetof(WatchEventRequest, pin) == 8);
 static_assert(offsetof(WatchEventRequest, owner) == 16);
 static_assert(sizeof(WatchEventRequest) == 24);
 
-// How many devices there are.
+// The number of devices.
 struct alignas(8) CountResult {
   // the CUresult, written by native code
   int32_t status;
-  // how many
+  // the number of devices
   int32_t count;
 };
 static_assert(offsetof(CountResult, status) == 0);
 static_assert(offsetof(CountResult, count) == 4);
 static_assert(sizeof(CountResult) == 8);
 
-// A device to wait for, to ask, or to trim.
+// A device to wait for, to query, or to trim.
 struct alignas(8) DeviceRequest {
   // the CUresult, written by native code
   int32_t status;
@@ -573,9 +573,9 @@ struct alignas(8) MemoryInfo {
   int32_t status;
   // the number of the device that the request is for
   int32_t device;
-  // bytes that are free
+  // free bytes
   double free;
-  // bytes there are
+  // all bytes
   double total;
 };
 static_assert(offsetof(MemoryInfo, status) == 0);
@@ -584,7 +584,7 @@ static_assert(offsetof(MemoryInfo, free) == 8);
 static_assert(offsetof(MemoryInfo, total) == 16);
 static_assert(sizeof(MemoryInfo) == 24);
 
-// What the driver says of a device.
+// The driver's description of a device.
 struct alignas(8) DeviceDescription {
   // the CUresult, written by native code
   int32_t status;
@@ -596,11 +596,11 @@ struct alignas(8) DeviceDescription {
   int32_t compute_major;
   // the minor version
   int32_t compute_minor;
-  // how many
+  // the number of multiprocessors
   int32_t multiprocessors;
   // 1: managed memory works
   int32_t has_managed_memory;
-  // 1: the processor may touch managed memory while the device does
+  // 1: the CPU may access managed memory while the device uses it
   int32_t has_concurrent_managed_access;
   // 1: allocation is ordered with a stream
   int32_t has_memory_pool;

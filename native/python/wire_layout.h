@@ -7,7 +7,7 @@
 namespace dlpack {
 namespace python {
 
-// What a cell holds.
+// The type of the value in a cell.
 enum ValueKind : uint32_t {
   // None
   kNone = 0,
@@ -29,11 +29,11 @@ enum ValueKind : uint32_t {
   kEnd = 8,
   // number is the word of a WireTensor
   kTensor = 9,
-  // as a result: the class cannot take the tensor as it is
+  // as a result: the class needs a copy of the tensor
   kMustCopy = 10,
   // as a result: an object, from_dlpack of a library whose objects native code makes itself
   kConverter = 11,
-  // as a result: the function has to be called
+  // as a result: the function must be called
   kDeclined = 12,
   // number is the word of a CellList
   kList = 13,
@@ -45,7 +45,7 @@ enum ValueKind : uint32_t {
   kFunction = 16,
 };
 
-// What an operation does with its cells.
+// The kinds of operations, with their cells.
 enum class Operation : uint32_t {
   // a name
   kImport = 0,
@@ -69,11 +69,11 @@ enum class Operation : uint32_t {
   kNext = 9,
   // an object
   kText = 10,
-  // a string, which becomes one of the names that Python compares by address
+  // a string, which becomes an interned name, which Python compares by address
   kName = 11,
   // its elements
   kTuple = 12,
-  // a value, which becomes an object in any case
+  // a value, which always becomes an object
   kHold = 13,
 };
 
@@ -81,9 +81,9 @@ enum class Operation : uint32_t {
 struct alignas(8) Cell {
   // a ValueKind
   uint32_t kind;
-  // of an object; of a function the number that JavaScript knows it by
+  // the handle of an object, or the number of a JavaScript function
   uint32_t handle;
-  // a number; of a tensor or a container the word where it is described; of a function its pin
+  // a number; for a tensor or a container, the word of its description; for a function, its pin
   double number;
 };
 static_assert(offsetof(Cell, kind) == 0);
@@ -91,17 +91,17 @@ static_assert(offsetof(Cell, handle) == 4);
 static_assert(offsetof(Cell, number) == 8);
 static_assert(sizeof(Cell) == 16);
 
-// The elements of a container, or the keys and values of a dict by turns.
+// The elements of a container, or alternating keys and values of a dict.
 struct alignas(8) CellList {
-  // how many cells follow
+  // the number of cells that follow
   uint32_t count;
 };
 static_assert(offsetof(CellList, count) == 0);
 static_assert(sizeof(CellList) == 8);
 
-// What a request to Python leaves besides a tensor.
+// The outcome of a request to Python, besides a tensor.
 struct alignas(8) Outcome {
-  // 1 with an exception
+  // 1: there is an exception
   uint32_t failed;
   // a ValueKind: of the result, or handle for the exception
   uint32_t result_kind;
@@ -118,7 +118,7 @@ static_assert(sizeof(Outcome) == 24);
 
 // An operation on Python objects.
 struct alignas(8) PerformRequest {
-  // 1 with an exception
+  // 1: there is an exception
   uint32_t failed;
   // a ValueKind: of the result, or handle for the exception
   uint32_t result_kind;
@@ -128,11 +128,11 @@ struct alignas(8) PerformRequest {
   double result_number;
   // an Operation
   uint32_t operation;
-  // how many cells follow
+  // the number of cells that follow
   uint32_t count;
-  // how many pairs of cells at the end are names and values of keyword arguments
+  // the number of pairs of cells at the end that are names and values of keyword arguments
   uint32_t keywords;
-  // how many values that do not fit into cells are arguments of the call
+  // the number of values that do not fit into cells and are arguments of the call
   uint32_t spilled;
   // the slot of a TensorResult, for a result that is a tensor
   uint32_t tensor_slot;
@@ -153,7 +153,7 @@ static_assert(sizeof(PerformRequest) == 48);
 
 // A tensor as an object of a Python class.
 struct alignas(8) ConversionRequest {
-  // 1 with an exception
+  // 1: there is an exception
   uint32_t failed;
   // a ValueKind: of the result, or handle for the exception
   uint32_t result_kind;
@@ -179,7 +179,7 @@ static_assert(sizeof(ConversionRequest) == 96);
 
 // The tensor of a Python object.
 struct alignas(8) ConsumeRequest {
-  // 1 with an exception
+  // 1: there is an exception
   uint32_t failed;
   // a ValueKind: of the result, or handle for the exception
   uint32_t result_kind;
@@ -191,7 +191,7 @@ struct alignas(8) ConsumeRequest {
   uint32_t object;
   // 1: always; 0: never; -1: only when needed
   int32_t copy;
-  // the DLDeviceType that the tensor has to be on; 0: any
+  // the DLDeviceType that the tensor must have; 0: any
   int32_t device_type;
   // the number of that device
   int32_t device_id;
@@ -216,7 +216,7 @@ static_assert(sizeof(ConsumeRequest) == 56);
 struct alignas(8) TakeArrayRequest {
   // its handle
   uint32_t object;
-  // 1 with a tensor; 0: something about the interface is unusual
+  // 1: there is a tensor; 0: the interface has an unusual property
   uint32_t is_taken;
   // the slot of the TensorResult
   uint32_t tensor_slot;
@@ -226,11 +226,11 @@ static_assert(offsetof(TakeArrayRequest, is_taken) == 4);
 static_assert(offsetof(TakeArrayRequest, tensor_slot) == 8);
 static_assert(sizeof(TakeArrayRequest) == 16);
 
-// Handles that the next operation drops on its way. In a block of its own, because it outlives requests.
+// Handles that the next operation drops at its start. In its own block, because it outlives requests.
 struct alignas(8) ReleasedList {
-  // how many objects wait
+  // the number of waiting objects
   uint32_t object_count;
-  // how many storages of memory that Python owns wait
+  // the number of waiting storages of Python's memory
   uint32_t storage_count;
   // their handles
   uint32_t objects[64];

@@ -15,7 +15,7 @@ struct alignas(8) CallRequest {
   uint64_t stream;
   // 0, or -1 when an error is raised on this thread
   int32_t status;
-  // how many values there are
+  // the number of values
   int32_t count;
   // the device whose stream is set or read; 0: none
   int32_t device_type;
@@ -67,13 +67,13 @@ static_assert(sizeof(AsyncCallRequest) == 40);
 
 // A call of a JavaScript function, pushed by native code. The arguments follow as values, and one for the result.
 struct alignas(8) CallbackRequest {
-  // the address of an array of the arguments, where they do not follow; 0: they do
+  // the address of an array with the arguments; 0: the arguments follow
   uint64_t array;
   // the number of the function
   uint32_t callback;
   // 0, or -1 when an error is raised on this thread
   int32_t status;
-  // how many values there are
+  // the number of values
   int32_t count;
 };
 static_assert(offsetof(CallbackRequest, array) == 0);
@@ -93,7 +93,7 @@ static_assert(offsetof(SettleRequest, error) == 0);
 static_assert(offsetof(SettleRequest, promise) == 8);
 static_assert(sizeof(SettleRequest) == 16);
 
-// A reference that JavaScript no longer needs.
+// A reference to release.
 struct alignas(8) ReferenceRequest {
   // the number of a reference in the table of the context; 0: none
   uint32_t reference;
@@ -142,7 +142,7 @@ struct alignas(8) TensorObjectRequest {
   int32_t status;
   // the number of a reference in the table of the context; 0: none
   uint32_t reference;
-  // what the object is made for
+  // the tensor of the object
   WireTensor tensor;
 };
 static_assert(offsetof(TensorObjectRequest, object) == 0);
@@ -158,7 +158,7 @@ struct alignas(8) TensorViewRequest {
   uint64_t view[6];
   // a Status
   int32_t status;
-  // what the DLTensor describes
+  // the tensor that the DLTensor describes
   WireTensor tensor;
 };
 static_assert(offsetof(TensorViewRequest, view) == 0);
@@ -180,7 +180,7 @@ struct alignas(8) HostRequest {
   uint32_t number;
   // the type of an object; 0: any object
   int32_t type;
-  // how many fields the type has
+  // the number of fields of the type
   uint32_t fields;
   // the number of the JavaScript function that reads and sets fields
   uint32_t access;
@@ -218,7 +218,7 @@ static_assert(offsetof(ErrorRequest, cause_reference) == 28);
 static_assert(offsetof(ErrorRequest, thrown) == 32);
 static_assert(sizeof(ErrorRequest) == 40);
 
-// Values for a batch, which is made for the number 0.
+// Values for a batch. The number 0 makes a new batch.
 struct alignas(8) BatchRequest {
   // 0, or -1 when an error is raised on this thread
   int32_t status;
@@ -226,7 +226,7 @@ struct alignas(8) BatchRequest {
   uint32_t batch;
   // the word of the first value
   uint32_t values;
-  // how many values there are
+  // the number of values
   int32_t count;
 };
 static_assert(offsetof(BatchRequest, status) == 0);
@@ -235,7 +235,7 @@ static_assert(offsetof(BatchRequest, values) == 8);
 static_assert(offsetof(BatchRequest, count) == 12);
 static_assert(sizeof(BatchRequest) == 16);
 
-// A new container of values, or of those of a batch.
+// A new container of values, or of the values of a batch.
 struct alignas(8) ContainerRequest {
   // the address of an object
   uint64_t object;
@@ -247,7 +247,7 @@ struct alignas(8) ContainerRequest {
   uint32_t batch;
   // the word of the first value
   uint32_t values;
-  // how many values there are
+  // the number of values
   int32_t count;
   // the number of a reference in the table of the context; 0: none
   uint32_t reference;
@@ -265,13 +265,13 @@ static_assert(sizeof(ContainerRequest) == 32);
 struct alignas(8) SequenceRequest {
   // the address of an object
   uint64_t object;
-  // how many elements there are
+  // the number of elements
   double size;
   // the first element
   uint32_t start;
   // the word of the first value
   uint32_t values;
-  // how many values there are
+  // the number of values
   int32_t count;
 };
 static_assert(offsetof(SequenceRequest, object) == 0);
@@ -291,7 +291,7 @@ struct alignas(8) EntriesRequest {
   uint32_t iterator;
   // the word of the first value
   uint32_t values;
-  // how many values there are
+  // the number of values
   int32_t count;
   // 1 when these were the last entries
   uint32_t is_last;
@@ -308,7 +308,7 @@ static_assert(sizeof(EntriesRequest) == 32);
 struct alignas(8) TypeRequest {
   // 0, or -1 when an error is raised on this thread
   int32_t status;
-  // its number; -1: there is none
+  // its number; -1: no such type
   int32_t type;
 };
 static_assert(offsetof(TypeRequest, status) == 0);
@@ -321,7 +321,7 @@ struct alignas(8) MethodRequest {
   uint64_t object;
   // the type that declares it
   int32_t type;
-  // its place among the methods of that type
+  // its index among the methods of that type
   uint32_t index;
   // the number of a reference in the table of the context; 0: none
   uint32_t reference;
@@ -340,11 +340,11 @@ struct alignas(8) FieldRequest {
   uint64_t getter;
   // 0, or -1 when an error is raised on this thread
   int32_t status;
-  // its place in the object, in bytes
+  // its offset in the object in bytes
   uint32_t offset;
   // the type that declares it
   int32_t type;
-  // its place among the fields of that type
+  // its index among the fields of that type
   uint32_t index;
   // the number of a reference in the table of the context; 0: none
   uint32_t reference;
@@ -375,9 +375,9 @@ static_assert(offsetof(StreamRequest, device_type) == 12);
 static_assert(offsetof(StreamRequest, device_id) == 16);
 static_assert(sizeof(StreamRequest) == 24);
 
-// What kernels allocate with.
+// The allocator of kernels.
 struct alignas(8) AllocatorRequest {
-  // of a C allocator; 0: another kind
+  // the address of a C allocator; 0: another kind
   uint64_t address;
   // 1: the JavaScript function; 0: the C allocator, or our own
   uint32_t uses_function;
@@ -392,7 +392,7 @@ struct alignas(8) TensorAllocateRequest {
   int32_t status;
   // a Status
   int32_t problem;
-  // what is wanted
+  // the requested tensor
   WireTensor tensor;
 };
 static_assert(offsetof(TensorAllocateRequest, status) == 0);

@@ -5,7 +5,7 @@
  * fixed position.
  */
 const outcome = [
-  ['failed', 'u32', '1 with an exception'],
+  ['failed', 'u32', '1: there is an exception'],
   ['resultKind', 'u32', 'a ValueKind: of the result, or handle for the exception'],
   ['resultHandle', 'u32', 'of the object that is the result, or of the exception'],
   ['resultNumber', 'f64', 'the result, where it is a number or a boolean'],
@@ -20,28 +20,28 @@ const messages = [
     comment: 'A value for Python, by its kind.',
     fields: [
       ['kind', 'u32', 'a ValueKind'],
-      ['handle', 'u32', 'of an object; of a function the number that JavaScript knows it by'],
-      ['number', 'f64', 'a number; of a tensor or a container the word where it is described; of a function its pin'],
+      ['handle', 'u32', 'the handle of an object, or the number of a JavaScript function'],
+      ['number', 'f64', 'a number; for a tensor or a container, the word of its description; for a function, its pin'],
     ],
   },
   {
     name: 'CellList',
-    comment: 'The elements of a container, or the keys and values of a dict by turns.',
+    comment: 'The elements of a container, or alternating keys and values of a dict.',
     fields: [
-      ['count', 'u32', 'how many cells follow'],
+      ['count', 'u32', 'the number of cells that follow'],
       ['cells', 'f64', 'where the cells begin', 0],
     ],
   },
-  { name: 'Outcome', comment: 'What a request to Python leaves besides a tensor.', fields: outcome },
+  { name: 'Outcome', comment: 'The outcome of a request to Python, besides a tensor.', fields: outcome },
   {
     name: 'PerformRequest',
     comment: 'An operation on Python objects.',
     fields: [
       ...outcome,
       ['operation', 'u32', 'an Operation'],
-      ['count', 'u32', 'how many cells follow'],
-      ['keywords', 'u32', 'how many pairs of cells at the end are names and values of keyword arguments'],
-      ['spilled', 'u32', 'how many values that do not fit into cells are arguments of the call'],
+      ['count', 'u32', 'the number of cells that follow'],
+      ['keywords', 'u32', 'the number of pairs of cells at the end that are names and values of keyword arguments'],
+      ['spilled', 'u32', 'the number of values that do not fit into cells and are arguments of the call'],
       ['tensorSlot', 'u32', 'the slot of a TensorResult, for a result that is a tensor'],
       ['promise', 'u32', 'the number of the promise of an asynchronous call'],
       ['cells', 'f64', 'where the cells begin', 0],
@@ -64,7 +64,7 @@ const messages = [
       ...outcome,
       object,
       ['copy', 'i32', '1: always; 0: never; -1: only when needed'],
-      ['deviceType', 'i32', 'the DLDeviceType that the tensor has to be on; 0: any'],
+      ['deviceType', 'i32', 'the DLDeviceType that the tensor must have; 0: any'],
       ['deviceId', 'i32', 'the number of that device'],
       ['tensorSlot', 'u32', 'the slot of the TensorResult'],
       ['stream', 'f64', "the consumer's stream; 0: the current one"],
@@ -75,16 +75,16 @@ const messages = [
     comment: 'The tensor of a Python object with a CUDA Array Interface.',
     fields: [
       object,
-      ['isTaken', 'u32', '1 with a tensor; 0: something about the interface is unusual'],
+      ['isTaken', 'u32', '1: there is a tensor; 0: the interface has an unusual property'],
       ['tensorSlot', 'u32', 'the slot of the TensorResult'],
     ],
   },
   {
     name: 'ReleasedList',
-    comment: 'Handles that the next operation drops on its way. In a block of its own, because it outlives requests.',
+    comment: 'Handles that the next operation drops at its start. In its own block, because it outlives requests.',
     fields: [
-      ['objectCount', 'u32', 'how many objects wait'],
-      ['storageCount', 'u32', 'how many storages of memory that Python owns wait'],
+      ['objectCount', 'u32', 'the number of waiting objects'],
+      ['storageCount', 'u32', "the number of waiting storages of Python's memory"],
       ['objects', 'u32', 'their handles', 64],
       ['storages', 'u32', 'their handles', 64],
     ],
@@ -94,7 +94,7 @@ const messages = [
 const enums = [
   {
     name: 'ValueKind',
-    comment: 'What a cell holds.',
+    comment: 'The type of the value in a cell.',
     values: [
       ['none', 'None'],
       ['bool', 'number is 0 or 1'],
@@ -106,9 +106,9 @@ const enums = [
       ['handle', 'an object'],
       ['end', 'as a result: there is no next element'],
       ['tensor', 'number is the word of a WireTensor'],
-      ['mustCopy', 'as a result: the class cannot take the tensor as it is'],
+      ['mustCopy', 'as a result: the class needs a copy of the tensor'],
       ['converter', 'as a result: an object, from_dlpack of a library whose objects native code makes itself'],
-      ['declined', 'as a result: the function has to be called'],
+      ['declined', 'as a result: the function must be called'],
       ['list', 'number is the word of a CellList'],
       ['dict', 'number is the word of a CellList'],
       ['set', 'number is the word of a CellList'],
@@ -117,7 +117,7 @@ const enums = [
   },
   {
     name: 'Operation',
-    comment: 'What an operation does with its cells.',
+    comment: 'The kinds of operations, with their cells.',
     isScoped: true,
     values: [
       ['import', 'a name'],
@@ -131,9 +131,9 @@ const enums = [
       ['iterate', 'an object'],
       ['next', 'an iterator'],
       ['text', 'an object'],
-      ['name', 'a string, which becomes one of the names that Python compares by address'],
+      ['name', 'a string, which becomes an interned name, which Python compares by address'],
       ['tuple', 'its elements'],
-      ['hold', 'a value, which becomes an object in any case'],
+      ['hold', 'a value, which always becomes an object'],
     ],
   },
 ];

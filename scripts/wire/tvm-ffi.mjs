@@ -1,9 +1,9 @@
-// Messages of dlpack/tvm-ffi. Values (TVMFFIAny, two words each) follow a message or lie at a word that it names.
+// Messages of dlpack/tvm-ffi. Values (TVMFFIAny, two words each) follow a message or begin at a word that it names.
 const raised = ['status', 'i32', '0, or -1 when an error is raised on this thread'];
 const object = ['object', 'u64', 'the address of an object'];
 const reference = ['reference', 'u32', 'the number of a reference in the table of the context; 0: none'];
 const values = ['values', 'u32', 'the word of the first value'];
-const count = ['count', 'i32', 'how many values there are'];
+const count = ['count', 'i32', 'the number of values'];
 const batch = ['batch', 'u32', 'the reference to a batch of values; 0: none'];
 const deviceType = ['deviceType', 'i32', 'the device whose stream is set or read; 0: none'];
 const deviceId = ['deviceId', 'i32', 'the number of the device'];
@@ -47,7 +47,7 @@ const messages = [
     comment:
       'A call of a JavaScript function, pushed by native code. The arguments follow as values, and one for the result.',
     fields: [
-      ['array', 'u64', 'the address of an array of the arguments, where they do not follow; 0: they do'],
+      ['array', 'u64', 'the address of an array with the arguments; 0: the arguments follow'],
       ['callback', 'u32', 'the number of the function'],
       raised,
       count,
@@ -61,7 +61,7 @@ const messages = [
       ['promise', 'u32', 'the number of the promise'],
     ],
   },
-  { name: 'ReferenceRequest', comment: 'A reference that JavaScript no longer needs.', fields: [reference] },
+  { name: 'ReferenceRequest', comment: 'A reference to release.', fields: [reference] },
   {
     name: 'ValueRequest',
     comment: 'One value on the wire: taken, made, or its reference counted.',
@@ -80,7 +80,7 @@ const messages = [
       ['view', 'u64', 'the DLTensor inside it'],
       ['status', 'i32', 'a Status'],
       reference,
-      ['tensor', 'tensor', 'what the object is made for'],
+      ['tensor', 'tensor', 'the tensor of the object'],
     ],
   },
   {
@@ -89,7 +89,7 @@ const messages = [
     fields: [
       ['view', 'u64', 'the DLTensor', 6],
       ['status', 'i32', 'a Status'],
-      ['tensor', 'tensor', 'what the DLTensor describes'],
+      ['tensor', 'tensor', 'the tensor that the DLTensor describes'],
     ],
   },
   {
@@ -102,7 +102,7 @@ const messages = [
       reference,
       ['number', 'u32', 'the number of the JavaScript value'],
       ['type', 'i32', 'the type of an object; 0: any object'],
-      ['fields', 'u32', 'how many fields the type has'],
+      ['fields', 'u32', 'the number of fields of the type'],
       ['access', 'u32', 'the number of the JavaScript function that reads and sets fields'],
     ],
   },
@@ -120,24 +120,18 @@ const messages = [
   },
   {
     name: 'BatchRequest',
-    comment: 'Values for a batch, which is made for the number 0.',
+    comment: 'Values for a batch. The number 0 makes a new batch.',
     fields: [raised, batch, values, count],
   },
   {
     name: 'ContainerRequest',
-    comment: 'A new container of values, or of those of a batch.',
+    comment: 'A new container of values, or of the values of a batch.',
     fields: [object, raised, ['type', 'i32', 'its class'], batch, values, count, reference],
   },
   {
     name: 'SequenceRequest',
     comment: 'Elements of an Array, List or Shape. They stay borrowed.',
-    fields: [
-      object,
-      ['size', 'f64', 'how many elements there are'],
-      ['start', 'u32', 'the first element'],
-      values,
-      count,
-    ],
+    fields: [object, ['size', 'f64', 'the number of elements'], ['start', 'u32', 'the first element'], values, count],
   },
   {
     name: 'EntriesRequest',
@@ -154,7 +148,7 @@ const messages = [
   {
     name: 'TypeRequest',
     comment: 'A registered type: found by its key, read, or registered.',
-    fields: [raised, ['type', 'i32', 'its number; -1: there is none']],
+    fields: [raised, ['type', 'i32', 'its number; -1: no such type']],
   },
   {
     name: 'MethodRequest',
@@ -162,7 +156,7 @@ const messages = [
     fields: [
       object,
       ['type', 'i32', 'the type that declares it'],
-      ['index', 'u32', 'its place among the methods of that type'],
+      ['index', 'u32', 'its index among the methods of that type'],
       reference,
     ],
   },
@@ -173,25 +167,25 @@ const messages = [
       object,
       ['getter', 'u64', 'the function that reads it'],
       raised,
-      ['offset', 'u32', 'its place in the object, in bytes'],
+      ['offset', 'u32', 'its offset in the object in bytes'],
       ['type', 'i32', 'the type that declares it'],
-      ['index', 'u32', 'its place among the fields of that type'],
+      ['index', 'u32', 'its index among the fields of that type'],
       reference,
     ],
   },
   { name: 'StreamRequest', comment: 'The stream of a device.', fields: [stream, raised, deviceType, deviceId] },
   {
     name: 'AllocatorRequest',
-    comment: 'What kernels allocate with.',
+    comment: 'The allocator of kernels.',
     fields: [
-      ['address', 'u64', 'of a C allocator; 0: another kind'],
+      ['address', 'u64', 'the address of a C allocator; 0: another kind'],
       ['usesFunction', 'u32', '1: the JavaScript function; 0: the C allocator, or our own'],
     ],
   },
   {
     name: 'TensorAllocateRequest',
     comment: 'A tensor from the allocator of kernels. The result is pushed as a TensorResult.',
-    fields: [raised, ['problem', 'i32', 'a Status'], ['tensor', 'tensor', 'what is wanted']],
+    fields: [raised, ['problem', 'i32', 'a Status'], ['tensor', 'tensor', 'the requested tensor']],
   },
 ];
 

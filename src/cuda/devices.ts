@@ -10,7 +10,7 @@ import { enter, leave, wire } from '../native/wire.js';
 import { WireHeader } from '../native/wire-layout.js';
 import { check, countDevices, cuda } from './driver.js';
 import { readHex } from './hex.js';
-import { onDevice } from './requests.js';
+import { begin, onDevice, send } from './requests.js';
 import { DeviceDescription, MemoryInfo } from './wire-layout.js';
 
 /** The properties of a device, from the driver. */
@@ -80,12 +80,8 @@ export function parseCudaDevice(device: Device): DeviceInfo {
 /** Free and total bytes of a device. */
 export function memoryInfo(device: Device = 'cuda:0'): { free: number; total: number } {
   const { id, name } = parseCudaDevice(device);
-  const binding = cuda();
-  const slot = enter(MemoryInfo.WORDS);
-  i32[slot * 2 + MemoryInfo.DEVICE] = id;
-  u32[WireHeader.SLOT] = slot;
-  binding.memoryInfo();
-  const status = i32[slot * 2 + MemoryInfo.STATUS];
+  const slot = begin(MemoryInfo.WORDS, id);
+  const status = send(slot, 'memoryInfo');
   const [free, total] = [f64[slot + MemoryInfo.FREE] as number, f64[slot + MemoryInfo.TOTAL] as number];
   leave(slot);
   check(status, `the memory of '${name}'`);

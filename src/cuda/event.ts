@@ -6,15 +6,14 @@
 
 import type { Device, DeviceInfo } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError, DisposedError } from '../errors.js';
-import { enter, leave, wire } from '../native/wire.js';
-import { WireHeader } from '../native/wire-layout.js';
+import { leave, wire } from '../native/wire.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import { type StreamArgument, streamHandle } from '../stream.js';
 import { currentHandle, streamOfNumber } from './current.js';
 import { parseCudaDevice } from './devices.js';
-import { check, cuda, NOT_READY } from './driver.js';
+import { check, NOT_READY } from './driver.js';
 import { disposeSymbol, Owned } from './owned.js';
-import { mark, onEvent } from './requests.js';
+import { begin, mark, onEvent, send } from './requests.js';
 import { whenDone } from './wait.js';
 import { CreateEventRequest, ElapsedRequest } from './wire-layout.js';
 
@@ -58,17 +57,13 @@ function numberOn(stream: StreamArgument): bigint {
 /** The handle of an event, even if a program overrides its properties; null for anything else. */
 export let liveEvent: (value: unknown) => bigint | null;
 
-const { f64, i32, u32, u64 } = wire;
+const { f64, u32, u64 } = wire;
 
 /** Creates an event of the driver and the owner that releases it. */
 export function createEvent(device: DeviceInfo, flags: number, what: string): { event: bigint; owner: bigint } {
-  const binding = cuda();
-  const slot = enter(CreateEventRequest.WORDS);
-  i32[slot * 2 + CreateEventRequest.DEVICE] = device.id;
+  const slot = begin(CreateEventRequest.WORDS, device.id);
   u32[slot * 2 + CreateEventRequest.FLAGS] = flags;
-  u32[WireHeader.SLOT] = slot;
-  binding.createEvent();
-  const status = i32[slot * 2 + CreateEventRequest.STATUS];
+  const status = send(slot, 'createEvent');
   const event = u64[slot + CreateEventRequest.EVENT] as bigint;
   const owner = u64[slot + CreateEventRequest.OWNER] as bigint;
   leave(slot);
@@ -154,14 +149,10 @@ export class Event {
     const start = liveEvent(since);
     if (start === null) throw new ArgumentTypeError('since', 'an Event', since);
     const event = this.#live();
-    const binding = cuda();
-    const slot = enter(ElapsedRequest.WORDS);
-    i32[slot * 2 + ElapsedRequest.DEVICE] = this.#device.id;
+    const slot = begin(ElapsedRequest.WORDS, this.#device.id);
     u64[slot + ElapsedRequest.SINCE] = start;
     u64[slot + ElapsedRequest.EVENT] = event;
-    u32[WireHeader.SLOT] = slot;
-    binding.elapsed();
-    const status = i32[slot * 2 + ElapsedRequest.STATUS];
+    const status = send(slot, 'elapsed');
     const milliseconds = f64[slot + ElapsedRequest.MILLISECONDS] as number;
     leave(slot);
     check(status, 'two events with timing that have happened');

@@ -7,17 +7,17 @@
 import { type DeviceInfo, parseDevice } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError, BufferError, LayoutError, UnsupportedDeviceError } from '../errors.js';
 import { NativeStorage } from '../native/native-storage.js';
-import { enter, leave, wire } from '../native/wire.js';
-import { WireHeader } from '../native/wire-layout.js';
+import { leave, wire } from '../native/wire.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { OpenedMemory, SharedMemory } from '../storage/device-backend.js';
 import type { Storage } from '../storage/storage.js';
 import type { StreamArgument } from '../stream.js';
 import { devices, parseCudaDevice, uuidOf } from './devices.js';
-import { check, cuda } from './driver.js';
+import { check } from './driver.js';
 import { handleOn } from './event.js';
 import { readHex, writeHex } from './hex.js';
 import { allocate } from './memory.js';
+import { begin, finish, send } from './requests.js';
 import { recordEvent } from './shared-event.js';
 import { FollowEventRequest, OpenRequest, ShareableAllocation, ShareRequest } from './wire-layout.js';
 
@@ -26,13 +26,9 @@ const { f64, i32, u32, u64 } = wire;
 /** Allocates whole pages of 2 MiB outside of the pool, because the driver cannot share pool memory. */
 export function allocateShareable(nbytes: number, device: DeviceInfo): Storage {
   const { id, name } = parseCudaDevice(device.name);
-  const binding = cuda();
-  const slot = enter(ShareableAllocation.WORDS);
-  i32[slot * 2 + ShareableAllocation.DEVICE] = id;
+  const slot = begin(ShareableAllocation.WORDS, id);
   f64[slot + ShareableAllocation.NBYTES] = nbytes;
-  u32[WireHeader.SLOT] = slot;
-  binding.allocateShareable();
-  const status = i32[slot * 2 + ShareableAllocation.STATUS];
+  const status = send(slot, 'allocateShareable');
   const handle = u32[slot * 2 + ShareableAllocation.HANDLE] as number;
   leave(slot);
   check(status, `${nbytes} bytes on '${name}' that can be shared`);
@@ -65,13 +61,9 @@ function describeRange(
   handle: number,
   bitOffset: number,
 ): Pick<SharedMemory, 'process' | 'memory' | 'size' | 'bitOffset'> & { ordinal: number } {
-  const binding = cuda();
-  const slot = enter(ShareRequest.WORDS);
-  i32[slot * 2 + ShareRequest.DEVICE] = device.id;
+  const slot = begin(ShareRequest.WORDS, device.id);
   u32[slot * 2 + ShareRequest.HANDLE] = handle;
-  u32[WireHeader.SLOT] = slot;
-  binding.shareMemory();
-  const status = i32[slot * 2 + ShareRequest.STATUS];
+  const status = send(slot, 'shareMemory');
   const isShareable = u32[slot * 2 + ShareRequest.IS_SHAREABLE] === 1;
   const range = {
     ordinal: i32[slot * 2 + ShareRequest.ORDINAL] as number,
@@ -96,16 +88,12 @@ export function openRange(shared: SharedMemory, start: number, end: number, on: 
   const device = findDevice(checkText(shared.device, 'device', uuid, 'the UUID of a device'));
   const stream = handleOn(device, on);
   if (memory === null) return { storage: allocate(0, device), device };
-  const binding = cuda();
-  const slot = enter(OpenRequest.WORDS);
-  i32[slot * 2 + OpenRequest.DEVICE] = device.id;
+  const slot = begin(OpenRequest.WORDS, device.id);
   u64[slot + OpenRequest.PROCESS] = process;
   f64[slot + OpenRequest.OFFSET] = start;
   f64[slot + OpenRequest.NBYTES] = end - start;
   writeHex(slot + OpenRequest.IPC_HANDLE, memory);
-  u32[WireHeader.SLOT] = slot;
-  binding.openMemory();
-  const status = i32[slot * 2 + OpenRequest.STATUS];
+  const status = send(slot, 'openMemory');
   const outcome = u32[slot * 2 + OpenRequest.OUTCOME];
   const handle = u32[slot * 2 + OpenRequest.HANDLE] as number;
   leave(slot);
@@ -129,16 +117,11 @@ const OPENED = 1;
 const OWN_MEMORY = 2;
 
 function followEvent(storage: NativeStorage, device: DeviceInfo, stream: bigint, event: string): void {
-  const binding = cuda();
-  const slot = enter(FollowEventRequest.WORDS);
+  const slot = begin(FollowEventRequest.WORDS, device.id);
   u32[slot * 2 + FollowEventRequest.HANDLE] = storage.handle;
-  i32[slot * 2 + FollowEventRequest.DEVICE] = device.id;
   u64[slot + FollowEventRequest.STREAM] = stream;
   writeHex(slot + FollowEventRequest.IPC_HANDLE, event);
-  u32[WireHeader.SLOT] = slot;
-  binding.followEvent();
-  const status = i32[slot * 2 + FollowEventRequest.STATUS];
-  leave(slot);
+  const status = finish(slot, 'followEvent');
   if (status === 0) return;
   storage.release();
   check(status, 'an event that its process still has, and that this process may wait for');

@@ -6,18 +6,17 @@
 
 import type { DeviceInfo } from '../device.js';
 import { BufferError } from '../errors.js';
-import { enter, leave, wire } from '../native/wire.js';
-import { WireHeader } from '../native/wire-layout.js';
+import { leave, wire } from '../native/wire.js';
 import type { Owner } from '../storage/collect.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { Storage } from '../storage/storage.js';
 import { currentHandle } from './current.js';
-import { check, cuda } from './driver.js';
+import { check } from './driver.js';
 import { createEvent } from './event.js';
 import { readHex } from './hex.js';
 import { handOver } from './memory.js';
 import { Owned } from './owned.js';
-import { isCapturing, mark, onStream } from './requests.js';
+import { begin, isCapturing, mark, onStream, send } from './requests.js';
 import { ShareEventRequest } from './wire-layout.js';
 
 // The driver has room for a few thousand such events in a process. Beyond that, unrelated calls fail.
@@ -85,13 +84,9 @@ export function recordEvent(descriptor: Descriptor): string | null {
 
 /** The driver's handle of an event for other processes, in hexadecimal digits. */
 function shareEvent(device: DeviceInfo, event: bigint): string {
-  const binding = cuda();
-  const slot = enter(ShareEventRequest.WORDS);
-  wire.i32[slot * 2 + ShareEventRequest.DEVICE] = device.id;
+  const slot = begin(ShareEventRequest.WORDS, device.id);
   wire.u64[slot + ShareEventRequest.EVENT] = event;
-  wire.u32[WireHeader.SLOT] = slot;
-  binding.shareEvent();
-  const status = wire.i32[slot * 2 + ShareEventRequest.STATUS];
+  const status = send(slot, 'shareEvent');
   const handle = readHex(slot + ShareEventRequest.IPC_HANDLE, 64);
   leave(slot);
   check(status, 'a handle of an event for other processes');

@@ -6,17 +6,16 @@
 
 import type { Device, DeviceInfo } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError, DisposedError } from '../errors.js';
-import { enter, leave, wire } from '../native/wire.js';
-import { WireHeader } from '../native/wire-layout.js';
+import { leave, wire } from '../native/wire.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import type { StreamArgument } from '../stream.js';
 import { currentHandle, LEGACY_STREAM, PER_THREAD_STREAM, setCurrentHandle } from './current.js';
 import { parseCudaDevice } from './devices.js';
-import { check, cuda, NOT_READY } from './driver.js';
+import { check, NOT_READY } from './driver.js';
 import { Event, type EventOptions, eventOptionNames, handleOn, liveEvent, setStreamReader } from './event.js';
 import { foreignHandle } from './foreign-stream.js';
 import { disposeSymbol, Owned } from './owned.js';
-import { isCapturing, mark, onStream } from './requests.js';
+import { begin, finish, isCapturing, mark, onStream, send } from './requests.js';
 import { whenDone } from './wait.js';
 import { CreateStreamRequest, OrderRequest } from './wire-layout.js';
 
@@ -76,14 +75,10 @@ export class Stream {
     if (!Number.isInteger(priority) || Math.abs(priority) > 1000) {
       throw new ArgumentValueError('priority', 'a small integer', priority);
     }
-    const binding = cuda();
-    const slot = enter(CreateStreamRequest.WORDS);
-    i32[slot * 2 + CreateStreamRequest.DEVICE] = this.#device.id;
+    const slot = begin(CreateStreamRequest.WORDS, this.#device.id);
     i32[slot * 2 + CreateStreamRequest.PRIORITY] = priority;
     u32[slot * 2 + CreateStreamRequest.IS_NON_BLOCKING] = blocking ? 0 : 1;
-    u32[WireHeader.SLOT] = slot;
-    binding.createStream();
-    const status = i32[slot * 2 + CreateStreamRequest.STATUS];
+    const status = send(slot, 'createStream');
     this.#handle = u64[slot + CreateStreamRequest.STREAM] as bigint;
     const owner = u64[slot + CreateStreamRequest.OWNER] as bigint;
     leave(slot);
@@ -193,17 +188,11 @@ export class Stream {
     const device = typeof other === 'object' && other !== null && #device in other ? other.#device : this.#device;
     const awaited = handleOn(device, other);
     const handle = this.#live();
-    const binding = cuda();
-    const slot = enter(OrderRequest.WORDS);
-    i32[slot * 2 + OrderRequest.DEVICE] = this.#device.id;
+    const slot = begin(OrderRequest.WORDS, this.#device.id);
     i32[slot * 2 + OrderRequest.AWAITED_DEVICE] = device.id;
     u64[slot + OrderRequest.STREAM] = handle;
     u64[slot + OrderRequest.AWAITED] = awaited;
-    u32[WireHeader.SLOT] = slot;
-    binding.order();
-    const status = i32[slot * 2 + OrderRequest.STATUS] as number;
-    leave(slot);
-    return status;
+    return finish(slot, 'order');
   }
 
   /** Records a new event after the work that is queued now. */

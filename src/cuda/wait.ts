@@ -5,13 +5,12 @@
  */
 
 import { pin, unpin } from '../native/pins.js';
-import { enter, leave, wire } from '../native/wire.js';
-import { WireHeader } from '../native/wire-layout.js';
+import { wire } from '../native/wire.js';
 import { cuda, driverError, NOT_READY } from './driver.js';
-import { onDevice } from './requests.js';
+import { begin, finish, onDevice } from './requests.js';
 import { WatchEventRequest, WatchStreamRequest } from './wire-layout.js';
 
-const { f64, i32, u32, u64 } = wire;
+const { f64, u64 } = wire;
 
 // A wait keeps the process running, as a timer does. The native queue that ends the wait does not.
 let waiting = 0;
@@ -30,24 +29,16 @@ export type Awaited = { readonly stream: bigint } | { readonly event: bigint; re
 
 /** Calls the function of the pin when the work is over. Returns the CUresult. */
 function watch(awaited: Awaited, device: number, pin: number): number {
-  const binding = cuda();
-  const slot = enter(WatchStreamRequest.WORDS);
   if ('event' in awaited) {
-    i32[slot * 2 + WatchEventRequest.DEVICE] = device;
+    const slot = begin(WatchEventRequest.WORDS, device);
     f64[slot + WatchEventRequest.PIN] = pin;
     u64[slot + WatchEventRequest.OWNER] = awaited.owner;
-    u32[WireHeader.SLOT] = slot;
-    binding.watchEvent();
-  } else {
-    i32[slot * 2 + WatchStreamRequest.DEVICE] = device;
-    f64[slot + WatchStreamRequest.PIN] = pin;
-    u64[slot + WatchStreamRequest.STREAM] = awaited.stream;
-    u32[WireHeader.SLOT] = slot;
-    binding.watchStream();
+    return finish(slot, 'watchEvent');
   }
-  const status = i32[slot * 2 + WatchStreamRequest.STATUS] as number;
-  leave(slot);
-  return status;
+  const slot = begin(WatchStreamRequest.WORDS, device);
+  f64[slot + WatchStreamRequest.PIN] = pin;
+  u64[slot + WatchStreamRequest.STREAM] = awaited.stream;
+  return finish(slot, 'watchStream');
 }
 
 /** Resolves when the work is over. */

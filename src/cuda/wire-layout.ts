@@ -7,27 +7,27 @@
  * @module
  */
 
-/** New memory of a device, or of the host where devices reach it, for work on a stream. */
+/** New device memory, or host memory that devices can access, for work on a stream. */
 export const enum DeviceAllocation {
   STATUS = 0, // i32: the CUresult, written by native code
   DEVICE = 1, // i32: the number of the device that the request is for
   HANDLE = 2, // u32: a storage in the table of the instance
   DEVICE_TYPE = 3, // i32: a DLDeviceType
-  NBYTES = 2, // f64: how much
+  NBYTES = 2, // f64: the number of bytes
   STREAM = 3, // u64: the driver's handle of a stream
   WORDS = 4,
 }
 
-/** New memory of a device that other processes can open. */
+/** New device memory that other processes can open. */
 export const enum ShareableAllocation {
   STATUS = 0, // i32: the CUresult, written by native code
   DEVICE = 1, // i32: the number of the device that the request is for
   HANDLE = 2, // u32: a storage in the table of the instance
-  NBYTES = 2, // f64: how much
+  NBYTES = 2, // f64: the number of bytes
   WORDS = 4,
 }
 
-/** A storage, and a stream that clears it, that may use it from now on, or that its data is ready for. */
+/** A storage and a stream. The stream clears it, may use it from now on, or waits until its data is ready. */
 export const enum StorageRequest {
   STATUS = 0, // i32: the CUresult, written by native code
   DEVICE = 1, // i32: the number of the device that the request is for
@@ -48,10 +48,10 @@ export const enum CopyStep {
   FROM_OFFSET = 4, // f64: bytes from the start to the first item that is read
   TO_OFFSET = 5, // f64: bytes from the start to the first item that is written
   ITEM_BYTES = 6, // f64: bytes of an item
-  NDIM = 14, // i32: how many axes the step has
+  NDIM = 14, // i32: the number of axes
   SHAPE = 8, // f64[64]: lengths of the axes
-  FROM_STEPS = 72, // f64[64]: bytes from an item to the next, where it is read
-  TO_STEPS = 136, // f64[64]: bytes from an item to the next, where it is written
+  FROM_STEPS = 72, // f64[64]: bytes from one item to the next in the source
+  TO_STEPS = 136, // f64[64]: bytes from one item to the next in the target
   WORDS = 200,
 }
 
@@ -64,38 +64,38 @@ export const enum CastStep {
   STREAM = 2, // u64: the driver's handle of a stream
   FROM_OFFSET = 3, // f64: bytes from the start to the first element that is read
   TO_OFFSET = 4, // f64: bytes from the start to the first element that is written
-  COUNT = 5, // f64: how many elements
+  COUNT = 5, // f64: the number of elements
   FROM_TYPE = 12, // u32: a CastType
   TO_TYPE = 13, // u32: a CastType
   TARGET_BYTES = 14, // u32: bytes of an element that is written
-  SHIFT = 15, // u32: of a float8 target: 23 minus the bits of its mantissa
-  NORMAL = 16, // u32: of a float8 target: its smallest normal number, as float32
-  LAST = 17, // u32: of a float8 target: the code after its largest number, as float32
-  NAN = 18, // u32: of a float8 target: the code of NaN
-  IS_FNUZ = 19, // u32: of a float8 target: 1 when zero has no sign
-  LIMIT = 20, // u32: of a float8 target: the code after its largest number, where float32 has its exponent
-  SCALE = 11, // f64: of a float8 target, for sources of two bytes: the power of two between their exponents
+  SHIFT = 15, // u32: for a float8 target: 23 minus the bits of its mantissa
+  NORMAL = 16, // u32: for a float8 target: its smallest normal number, as float32
+  LAST = 17, // u32: for a float8 target: the code after its largest number, as float32
+  NAN = 18, // u32: for a float8 target: the code of NaN
+  IS_FNUZ = 19, // u32: for a float8 target: 1 when zero has no sign
+  LIMIT = 20, // u32: for a float8 target: the code after its largest number, at the position of the exponent in float32
+  SCALE = 11, // f64: for a float8 target and a source of two bytes: the power of two between their exponents
   TABLE = 24, // u32[256]: for a source of one byte: the result for each code
   WORDS = 140,
 }
 
-/** Lays a storage over foreign memory, if all of it lies inside one allocation. */
+/** A storage over foreign memory, if the memory lies inside one allocation. */
 export const enum AdmitRequest {
   STATUS = 0, // i32: the CUresult, written by native code
   HANDLE = 1, // u32: a storage in the table of the instance
   DEVICE_TYPE = 2, // i32: the DLDeviceType of the memory, written by native code; 0: the driver does not know it
   DEVICE_ID = 3, // i32: the number of its device, written by native code
-  IS_ADMITTED = 4, // u32: 1 when all was done, written by native code
+  IS_ADMITTED = 4, // u32: 1 on success, written by native code
   ADDRESS = 3, // u64: of the first element
-  STREAM = 4, // u64: the stream of the producer, which ours waits for; 0: no wait
-  LOW = 5, // f64: bytes from there to the first byte; zero or less
-  HIGH = 6, // f64: bytes from there to the end
+  STREAM = 4, // u64: the producer's stream, which our stream waits for; 0: no wait
+  LOW = 5, // f64: bytes from the first element to the lowest byte; zero or less
+  HIGH = 6, // f64: bytes from the first element to the end
   RANGE_START = 7, // u64: where the allocation starts, written by native code
-  RANGE_SIZE = 8, // u64: bytes of the allocation, written by native code
+  RANGE_SIZE = 8, // u64: the size of the allocation in bytes, written by native code
   WORDS = 10,
 }
 
-/** What the driver knows of an address. All but the address is written by native code. */
+/** The driver's attributes of an address. Native code writes all fields except the address. */
 export const enum PointerRequest {
   STATUS = 0, // i32: the CUresult, written by native code
   MEMORY_TYPE = 1, // u32: a CUmemorytype; 0: the driver does not know the address
@@ -104,35 +104,35 @@ export const enum PointerRequest {
   ADDRESS = 2, // u64: the address
   CONTEXT = 3, // u64: the CUcontext that owns the memory
   DEVICE_POINTER = 4, // u64: the address for code on the device
-  HOST_POINTER = 5, // u64: the address for code on the processor; 0: it has none
+  HOST_POINTER = 5, // u64: the address for code on the CPU; 0: none
   RANGE_START = 6, // u64: where the allocation starts
-  RANGE_SIZE = 7, // u64: bytes of the allocation
+  RANGE_SIZE = 7, // u64: the size of the allocation in bytes
   WORDS = 8,
 }
 
-/** What another process needs to open the allocation around a storage. */
+/** The data with which another process opens the allocation around a storage. */
 export const enum ShareRequest {
   STATUS = 0, // i32: the CUresult, written by native code
   DEVICE = 1, // i32: the number of the device that the request is for
   HANDLE = 2, // u32: a storage in the table of the instance
-  IS_SHAREABLE = 3, // u32: 1 when all below was written by native code
+  IS_SHAREABLE = 3, // u32: 1 when native code has written the fields below
   ORDINAL = 4, // i32: the number of the device of the allocation
   PROCESS = 3, // u64: the process that allocated it
-  SIZE = 4, // f64: bytes of the allocation
+  SIZE = 4, // f64: the size of the allocation in bytes
   OFFSET = 5, // f64: bytes from its start to the storage
   IPC_HANDLE = 6, // u64[8]: the driver's handle for other processes
   WORDS = 14,
 }
 
-/** A storage over a part of the memory of another process. */
+/** A storage over a part of another process's memory. */
 export const enum OpenRequest {
   STATUS = 0, // i32: the CUresult, written by native code
   DEVICE = 1, // i32: the number of the device that the request is for
   HANDLE = 2, // u32: a storage in the table of the instance
-  OUTCOME = 3, // u32: 1: done; 0: the memory does not reach so far; 2: it is our own. Written by native code
+  OUTCOME = 3, // u32: 1: success; 0: the memory is too small; 2: the memory belongs to this process. Written by native code
   PROCESS = 2, // u64: the process that allocated it
   OFFSET = 3, // f64: bytes from the start of the allocation
-  NBYTES = 4, // f64: how much of it
+  NBYTES = 4, // f64: the number of bytes to open
   IPC_HANDLE = 5, // u64[8]: the driver's handle for other processes
   WORDS = 14,
 }
@@ -146,7 +146,7 @@ export const enum ShareEventRequest {
   WORDS = 10,
 }
 
-/** A stream waits for an event of another process before it uses a storage. */
+/** Makes a stream wait for another process's event before it uses a storage. */
 export const enum FollowEventRequest {
   STATUS = 0, // i32: the CUresult, written by native code
   DEVICE = 1, // i32: the number of the device that the request is for
@@ -177,7 +177,7 @@ export const enum CreateEventRequest {
   WORDS = 4,
 }
 
-/** A stream or an event that JavaScript no longer needs. */
+/** A stream or an event to release. */
 export const enum OwnerRequest {
   OWNER = 0, // u64: of a stream or an event that JavaScript made
   WORDS = 2,
@@ -187,11 +187,11 @@ export const enum OwnerRequest {
 export const enum CurrentRequest {
   DEVICE = 0, // i32: the number of the device that the request is for
   STREAM = 1, // u64: the driver's handle of a stream
-  BEFORE = 2, // u64: the stream that was the current one, written by native code
+  BEFORE = 2, // u64: the previous current stream, written by native code
   WORDS = 4,
 }
 
-/** A stream to wait for, or to ask. */
+/** A stream to wait for or to query. */
 export const enum StreamStateRequest {
   STATUS = 0, // i32: the CUresult, written by native code
   DEVICE = 1, // i32: the number of the device that the request is for
@@ -208,7 +208,7 @@ export const enum CaptureRequest {
   WORDS = 4,
 }
 
-/** An event to wait for, or to ask. */
+/** An event to wait for or to query. */
 export const enum EventStateRequest {
   STATUS = 0, // i32: the CUresult, written by native code
   DEVICE = 1, // i32: the number of the device that the request is for
@@ -216,7 +216,7 @@ export const enum EventStateRequest {
   WORDS = 2,
 }
 
-/** An event and a stream: the event is recorded there, or the stream waits for it. */
+/** An event and a stream: the event is recorded on the stream, or the stream waits for the event. */
 export const enum MarkRequest {
   STATUS = 0, // i32: the CUresult, written by native code
   DEVICE = 1, // i32: the number of the device that the request is for
@@ -225,7 +225,7 @@ export const enum MarkRequest {
   WORDS = 4,
 }
 
-/** A stream waits for what another one has now. */
+/** Makes a stream wait for the work that another stream has now. */
 export const enum OrderRequest {
   STATUS = 0, // i32: the CUresult, written by native code
   DEVICE = 1, // i32: the number of the device that the request is for
@@ -245,32 +245,32 @@ export const enum ElapsedRequest {
   WORDS = 4,
 }
 
-/** JavaScript is told when what a stream has now is done. */
+/** Calls JavaScript when the work that a stream has now is over. */
 export const enum WatchStreamRequest {
   STATUS = 0, // i32: the CUresult, written by native code
   DEVICE = 1, // i32: the number of the device that the request is for
-  PIN = 1, // f64: the number that onRelease gets when the work is done
+  PIN = 1, // f64: the number that onRelease gets when the work has finished
   STREAM = 2, // u64: the driver's handle of a stream
   WORDS = 4,
 }
 
-/** JavaScript is told when an event that it made has happened. */
+/** Calls JavaScript when the work that an event marks is over. */
 export const enum WatchEventRequest {
   STATUS = 0, // i32: the CUresult, written by native code
   DEVICE = 1, // i32: the number of the device that the request is for
-  PIN = 1, // f64: the number that onRelease gets when the work is done
+  PIN = 1, // f64: the number that onRelease gets when the work has finished
   OWNER = 2, // u64: of a stream or an event that JavaScript made
   WORDS = 4,
 }
 
-/** How many devices there are. */
+/** The number of devices. */
 export const enum CountResult {
   STATUS = 0, // i32: the CUresult, written by native code
-  COUNT = 1, // i32: how many
+  COUNT = 1, // i32: the number of devices
   WORDS = 2,
 }
 
-/** A device to wait for, to ask, or to trim. */
+/** A device to wait for, to query, or to trim. */
 export const enum DeviceRequest {
   STATUS = 0, // i32: the CUresult, written by native code
   DEVICE = 1, // i32: the number of the device that the request is for
@@ -281,21 +281,21 @@ export const enum DeviceRequest {
 export const enum MemoryInfo {
   STATUS = 0, // i32: the CUresult, written by native code
   DEVICE = 1, // i32: the number of the device that the request is for
-  FREE = 1, // f64: bytes that are free
-  TOTAL = 2, // f64: bytes there are
+  FREE = 1, // f64: free bytes
+  TOTAL = 2, // f64: all bytes
   WORDS = 4,
 }
 
-/** What the driver says of a device. */
+/** The driver's description of a device. */
 export const enum DeviceDescription {
   STATUS = 0, // i32: the CUresult, written by native code
   DEVICE = 1, // i32: the number of the device that the request is for
   TOTAL_MEMORY = 1, // f64: bytes
   COMPUTE_MAJOR = 4, // i32: the major version of its compute capability
   COMPUTE_MINOR = 5, // i32: the minor version
-  MULTIPROCESSORS = 6, // i32: how many
+  MULTIPROCESSORS = 6, // i32: the number of multiprocessors
   HAS_MANAGED_MEMORY = 7, // i32: 1: managed memory works
-  HAS_CONCURRENT_MANAGED_ACCESS = 8, // i32: 1: the processor may touch managed memory while the device does
+  HAS_CONCURRENT_MANAGED_ACCESS = 8, // i32: 1: the CPU may access managed memory while the device uses it
   HAS_MEMORY_POOL = 9, // i32: 1: allocation is ordered with a stream
   UUID = 5, // u64[2]: its 16 bytes
   WORDS = 8,

@@ -37,9 +37,9 @@ export const enum Status {
 export const enum WireHeader {
   SLOT = 0, // u32: the slot of the request, written right before the call and read first in it
   TOP = 1, // u32: the first free word
-  RELEASED = 2, // u32: the storage that JavaScript drops, read first in release and collect
+  RELEASED = 2, // u32: the storage that JavaScript releases, read first in release and collect
   LASTING = 3, // u32: the storage that outlived its tick, read first in outlive
-  KNOWN_SIGNATURE = 4, // u32: the signature whose layout JavaScript has, written by JavaScript; 0: none
+  KNOWN_SIGNATURE = 4, // u32: the signature whose layout JavaScript knows, written by JavaScript; 0: none
   WORDS = 4,
 }
 
@@ -47,16 +47,16 @@ export const enum WireHeader {
 export const enum WireTensor {
   HANDLE = 0, // u32: a storage in the table of the instance
   DTYPE = 1, // u32: code, bits and lanes, packed as in DLDataType
-  NDIM = 2, // i32: how many axes there are
+  NDIM = 2, // i32: the number of axes
   FLAGS = 3, // u32: DLPACK_FLAG_BITMASK_*
   DEVICE_TYPE = 4, // i32: a DLDeviceType
   DEVICE_ID = 5, // i32: the number of the device
   VERSION_MAJOR = 6, // u32: of the managed tensor that was imported; 0: legacy, or no import
   VERSION_MINOR = 7, // u32: the minor version
-  SIGNATURE = 8, // u32: equal for imports that differ in their memory only; 0: none, see tensor_signature.h
+  SIGNATURE = 8, // u32: equal for imports that differ only in their memory; 0: none, see tensor_signature.h
   BYTE_OFFSET = 5, // f64: bytes from the start of the storage to the first element
   NBYTES = 6, // f64: bytes of the storage, written by native code
-  TRACE = 7, // f64: the number of the place an export is made at; 0: not recorded
+  TRACE = 7, // f64: the number of the place where an export is made; 0: not recorded
   SHAPE = 8, // f64[]: where the lengths of the axes begin; the strides in elements follow
   WORDS = 8,
 }
@@ -64,12 +64,12 @@ export const enum WireTensor {
 /** A tensor that native code describes: the result of a request that carries nothing else. */
 export const enum TensorResult {
   STATUS = 0, // i32: a Status, written by native code
-  TENSOR = 1, // word: the tensor, also as far as it is known when it is refused
+  TENSOR = 1, // word: the tensor; if it was refused, its known fields
   DIMS = 9, // f64[128]: room for the shape and strides of the tensor
   WORDS = 138,
 }
 
-/** A managed tensor by its address. */
+/** An import of the managed tensor at an address. */
 export const enum ImportRequest {
   STATUS = 0, // i32: a Status, written by native code
   ADDRESS = 1, // u64: of the managed tensor
@@ -78,11 +78,11 @@ export const enum ImportRequest {
   WORDS = 138,
 }
 
-/** A tensor as a managed tensor. */
+/** An export of a tensor. */
 export const enum ExportRequest {
   STATUS = 0, // i32: a Status, written by native code
   ADDRESS = 1, // u64: of the new managed tensor
-  TENSOR = 2, // word: what is exported
+  TENSOR = 2, // word: the tensor to export
   WORDS = 10,
 }
 
@@ -93,7 +93,7 @@ export const enum DeleteRequest {
   WORDS = 2,
 }
 
-/** A tensor for a ticket that is issued, or of a ticket that is redeemed. */
+/** The tensor of a ticket that is issued or redeemed. */
 export const enum TicketRequest {
   STATUS = 0, // i32: a Status, written by native code
   TICKET = 1, // u64[2]: the number of the ticket
@@ -106,12 +106,12 @@ export const enum TicketRequest {
 export const enum AllocateRequest {
   STATUS = 0, // i32: a Status, written by native code
   HANDLE = 1, // u32: a storage in the table of the instance
-  NBYTES = 1, // f64: how much
-  IS_ZEROED = 4, // u32: 1 when all of its bits are to be zero
+  NBYTES = 1, // f64: the number of bytes
+  IS_ZEROED = 4, // u32: 1: all bits are zero
   WORDS = 4,
 }
 
-/** Where a storage begins. */
+/** The address of a storage. */
 export const enum AddressRequest {
   STATUS = 0, // i32: a Status, written by native code
   HANDLE = 1, // u32: a storage in the table of the instance
@@ -124,12 +124,12 @@ export const enum PinRequest {
   STATUS = 0, // i32: a Status, written by native code
   HANDLE = 1, // u32: a storage in the table of the instance
   PIN = 1, // f64: the number that onRelease gets
-  ADDRESS = 2, // u64: of memory that is given by its address
-  NBYTES = 3, // f64: bytes of memory that is given by its address
+  ADDRESS = 2, // u64: the address of the memory, if no typed array is given
+  NBYTES = 3, // f64: the number of bytes, if no typed array is given
   WORDS = 4,
 }
 
-/** An ArrayBuffer over a storage, or a copy from or to one. */
+/** An ArrayBuffer over a storage, or a copy between a storage and an ArrayBuffer. */
 export const enum BufferRequest {
   STATUS = 0, // i32: a Status, written by native code
   HANDLE = 1, // u32: a storage in the table of the instance
@@ -142,13 +142,13 @@ export const enum AddressResult {
   WORDS = 2,
 }
 
-/** What is alive in the process. */
+/** Live objects of the process. */
 export const enum CountsResult {
   STORAGES = 0, // f64: blocks of memory that this package allocated
   BYTES = 1, // f64: their bytes
   IMPORTS = 2, // f64: imported memory that tensors hold
-  EXPORTS = 3, // f64: managed tensors whose deleter was not called yet
-  TICKETS = 4, // f64: tickets that were not redeemed yet
+  EXPORTS = 3, // f64: managed tensors whose deleter was not yet called
+  TICKETS = 4, // f64: tickets that were not yet redeemed
   REPORTED = 5, // f64: bytes that this instance reported to the garbage collector
   KEPT = 6, // f64: bytes of released blocks that wait for new tensors
   WORDS = 8,
@@ -156,15 +156,15 @@ export const enum CountsResult {
 
 /** Kept blocks to unmap. */
 export const enum TrimRequest {
-  IS_IDLE = 0, // u32: 1: only if none was taken or added since the last such request
+  IS_IDLE = 0, // u32: 1: only if no block was taken or added since the last such request
   IS_WATCHED = 1, // u32: 1 while blocks are left to watch, written by native code
-  BYTES = 1, // f64: how much was unmapped, written by native code
+  BYTES = 1, // f64: the number of unmapped bytes, written by native code
   WORDS = 2,
 }
 
-/** How many live exports have a recorded place. */
+/** The number of live exports with a recorded place. */
 export const enum TracesResult {
-  COUNT = 0, // f64: how many, also when the array has less room
+  COUNT = 0, // f64: the number of exports, even if the array is shorter
   WORDS = 2,
 }
 
@@ -173,8 +173,8 @@ export const enum StageRequest {
   STATUS = 0, // i32: a Status, written by native code
   HANDLE = 1, // u32: the storage; 0: a new one, whose handle native code writes
   NBYTES = 1, // f64: the size of a new storage
-  OFFSET = 2, // f64: where the bytes go in the storage
-  COUNT = 3, // f64: how many bytes
+  OFFSET = 2, // f64: the offset in the storage
+  COUNT = 3, // f64: the number of bytes
   WORDS = 4,
 }
 
@@ -185,25 +185,25 @@ export const enum CopyRequest {
   FROM_HANDLE = 2, // u32: the storage that is read; 0: a typed array
   FROM_TYPE = 3, // u32: the packed dtype that is read
   TO_TYPE = 4, // u32: the packed dtype that is written
-  THREADS = 5, // i32: how many threads may run it
+  THREADS = 5, // i32: the largest number of threads
   FROM_BYTE = 3, // f64: bytes from the start to the first element that is read
-  COUNT = 4, // f64: how many elements
+  COUNT = 4, // f64: the number of elements
   WORDS = 6,
 }
 
-/** A pass of src/values/pass.ts: elements of one side into the other. */
+/** A pass of src/values/pass.ts, which copies or casts elements. */
 export const enum ConvertRequest {
   IS_DONE = 0, // u32: 1 when the pass ran, written by native code
   FROM_HANDLE = 1, // u32: the storage that is read; 0: a typed array
   TO_HANDLE = 2, // u32: the storage that is written; 0: a typed array
   FROM_TYPE = 3, // u32: the packed dtype that is read
   TO_TYPE = 4, // u32: the packed dtype that is written
-  NDIM = 5, // i32: how many axes the pass has
-  THREADS = 6, // i32: how many threads may run it
+  NDIM = 5, // i32: the number of axes
+  THREADS = 6, // i32: the largest number of threads
   FROM_BIT = 4, // f64: bits from the start to the first element that is read
   TO_BIT = 5, // f64: bits from the start to the first element that is written
   SHAPE = 6, // f64[66]: lengths of the axes
-  FROM_STEPS = 72, // f64[66]: bits from an element to the next, where it is read
-  TO_STEPS = 138, // f64[66]: bits from an element to the next, where it is written
+  FROM_STEPS = 72, // f64[66]: bits from one element to the next in the source
+  TO_STEPS = 138, // f64[66]: bits from one element to the next in the target
   WORDS = 204,
 }

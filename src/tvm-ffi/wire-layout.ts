@@ -12,7 +12,7 @@ export const enum CallRequest {
   FUNCTION = 0, // u64: the address of the function
   STREAM = 1, // u64: a stream handle
   STATUS = 4, // i32: 0, or -1 when an error is raised on this thread
-  COUNT = 5, // i32: how many values there are
+  COUNT = 5, // i32: the number of values
   DEVICE_TYPE = 6, // i32: the device whose stream is set or read; 0: none
   DEVICE_ID = 7, // i32: the number of the device
   REFERENCE = 8, // u32: the number of the reference to a result that is an object; 0: an array whose elements were copied
@@ -35,10 +35,10 @@ export const enum AsyncCallRequest {
 
 /** A call of a JavaScript function, pushed by native code. The arguments follow as values, and one for the result. */
 export const enum CallbackRequest {
-  ARRAY = 0, // u64: the address of an array of the arguments, where they do not follow; 0: they do
+  ARRAY = 0, // u64: the address of an array with the arguments; 0: the arguments follow
   CALLBACK = 2, // u32: the number of the function
   STATUS = 3, // i32: 0, or -1 when an error is raised on this thread
-  COUNT = 4, // i32: how many values there are
+  COUNT = 4, // i32: the number of values
   WORDS = 4,
 }
 
@@ -49,7 +49,7 @@ export const enum SettleRequest {
   WORDS = 2,
 }
 
-/** A reference that JavaScript no longer needs. */
+/** A reference to release. */
 export const enum ReferenceRequest {
   REFERENCE = 0, // u32: the number of a reference in the table of the context; 0: none
   WORDS = 2,
@@ -78,7 +78,7 @@ export const enum TensorObjectRequest {
   VIEW = 1, // u64: the DLTensor inside it
   STATUS = 4, // i32: a Status
   REFERENCE = 5, // u32: the number of a reference in the table of the context; 0: none
-  TENSOR = 3, // word: what the object is made for
+  TENSOR = 3, // word: the tensor of the object
   WORDS = 12,
 }
 
@@ -86,7 +86,7 @@ export const enum TensorObjectRequest {
 export const enum TensorViewRequest {
   VIEW = 0, // u64[6]: the DLTensor
   STATUS = 12, // i32: a Status
-  TENSOR = 7, // word: what the DLTensor describes
+  TENSOR = 7, // word: the tensor that the DLTensor describes
   WORDS = 16,
 }
 
@@ -98,7 +98,7 @@ export const enum HostRequest {
   REFERENCE = 5, // u32: the number of a reference in the table of the context; 0: none
   NUMBER = 6, // u32: the number of the JavaScript value
   TYPE = 7, // i32: the type of an object; 0: any object
-  FIELDS = 8, // u32: how many fields the type has
+  FIELDS = 8, // u32: the number of fields of the type
   ACCESS = 9, // u32: the number of the JavaScript function that reads and sets fields
   WORDS = 6,
 }
@@ -114,23 +114,23 @@ export const enum ErrorRequest {
   WORDS = 6,
 }
 
-/** Values for a batch, which is made for the number 0. */
+/** Values for a batch. The number 0 makes a new batch. */
 export const enum BatchRequest {
   STATUS = 0, // i32: 0, or -1 when an error is raised on this thread
   BATCH = 1, // u32: the reference to a batch of values; 0: none
   VALUES = 2, // u32: the word of the first value
-  COUNT = 3, // i32: how many values there are
+  COUNT = 3, // i32: the number of values
   WORDS = 2,
 }
 
-/** A new container of values, or of those of a batch. */
+/** A new container of values, or of the values of a batch. */
 export const enum ContainerRequest {
   OBJECT = 0, // u64: the address of an object
   STATUS = 2, // i32: 0, or -1 when an error is raised on this thread
   TYPE = 3, // i32: its class
   BATCH = 4, // u32: the reference to a batch of values; 0: none
   VALUES = 5, // u32: the word of the first value
-  COUNT = 6, // i32: how many values there are
+  COUNT = 6, // i32: the number of values
   REFERENCE = 7, // u32: the number of a reference in the table of the context; 0: none
   WORDS = 4,
 }
@@ -138,10 +138,10 @@ export const enum ContainerRequest {
 /** Elements of an Array, List or Shape. They stay borrowed. */
 export const enum SequenceRequest {
   OBJECT = 0, // u64: the address of an object
-  SIZE = 1, // f64: how many elements there are
+  SIZE = 1, // f64: the number of elements
   START = 4, // u32: the first element
   VALUES = 5, // u32: the word of the first value
-  COUNT = 6, // i32: how many values there are
+  COUNT = 6, // i32: the number of values
   WORDS = 4,
 }
 
@@ -151,7 +151,7 @@ export const enum EntriesRequest {
   STATUS = 2, // i32: 0, or -1 when an error is raised on this thread
   ITERATOR = 3, // u32: the reference to an iterator; 0: the map is empty
   VALUES = 4, // u32: the word of the first value
-  COUNT = 5, // i32: how many values there are
+  COUNT = 5, // i32: the number of values
   IS_LAST = 6, // u32: 1 when these were the last entries
   WORDS = 4,
 }
@@ -159,7 +159,7 @@ export const enum EntriesRequest {
 /** A registered type: found by its key, read, or registered. */
 export const enum TypeRequest {
   STATUS = 0, // i32: 0, or -1 when an error is raised on this thread
-  TYPE = 1, // i32: its number; -1: there is none
+  TYPE = 1, // i32: its number; -1: no such type
   WORDS = 2,
 }
 
@@ -167,7 +167,7 @@ export const enum TypeRequest {
 export const enum MethodRequest {
   OBJECT = 0, // u64: the address of an object
   TYPE = 2, // i32: the type that declares it
-  INDEX = 3, // u32: its place among the methods of that type
+  INDEX = 3, // u32: its index among the methods of that type
   REFERENCE = 4, // u32: the number of a reference in the table of the context; 0: none
   WORDS = 4,
 }
@@ -177,9 +177,9 @@ export const enum FieldRequest {
   OBJECT = 0, // u64: the address of an object
   GETTER = 1, // u64: the function that reads it
   STATUS = 4, // i32: 0, or -1 when an error is raised on this thread
-  OFFSET = 5, // u32: its place in the object, in bytes
+  OFFSET = 5, // u32: its offset in the object in bytes
   TYPE = 6, // i32: the type that declares it
-  INDEX = 7, // u32: its place among the fields of that type
+  INDEX = 7, // u32: its index among the fields of that type
   REFERENCE = 8, // u32: the number of a reference in the table of the context; 0: none
   WORDS = 6,
 }
@@ -193,9 +193,9 @@ export const enum StreamRequest {
   WORDS = 4,
 }
 
-/** What kernels allocate with. */
+/** The allocator of kernels. */
 export const enum AllocatorRequest {
-  ADDRESS = 0, // u64: of a C allocator; 0: another kind
+  ADDRESS = 0, // u64: the address of a C allocator; 0: another kind
   USES_FUNCTION = 2, // u32: 1: the JavaScript function; 0: the C allocator, or our own
   WORDS = 2,
 }
@@ -204,6 +204,6 @@ export const enum AllocatorRequest {
 export const enum TensorAllocateRequest {
   STATUS = 0, // i32: 0, or -1 when an error is raised on this thread
   PROBLEM = 1, // i32: a Status
-  TENSOR = 1, // word: what is wanted
+  TENSOR = 1, // word: the requested tensor
   WORDS = 10,
 }

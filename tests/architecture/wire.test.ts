@@ -28,3 +28,12 @@ test('a message has each field once, and messages have names of their own', asyn
   equal(new Set(messages.map(({ name }) => name)).size, messages.length);
   for (const { name, fields } of messages) equal(new Set(fields.map(([field]) => field)).size, fields.length, name);
 });
+
+test('a CUDA message with a status and a device begins with them, as src/cuda/requests.ts expects', async () => {
+  const { groups } = (await import(new URL('scripts/wire/messages.mjs', root).href)) as Table;
+  const cuda = groups.find(({ messages }) => messages.some(({ name }) => name === 'DeviceRequest'))?.messages ?? [];
+  const names = ({ fields }: (typeof cuda)[number]) => fields.map(([field]) => field);
+  const requests = cuda.filter((message) => ['status', 'device'].every((field) => names(message).includes(field)));
+  ok(requests.length > 10, `${requests.length} messages`);
+  for (const message of requests) equal(names(message).slice(0, 2), ['status', 'device'], message.name);
+});
