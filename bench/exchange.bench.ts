@@ -109,7 +109,7 @@ const imports: Record<string, [make: () => bigint, use: Use]> = {
   'importManaged (our own export), dispose': [() => exportManaged(x), importAll],
 };
 
-/** Imports of one struct without a deleter, over a part of a large block that nobody touches. */
+/** Imports of one struct without a deleter, over a part of a large block whose pages are never used. */
 const region = Tensor.empty([2 ** 29], 'uint8');
 const struct = Tensor.empty([layoutOf(DLManagedTensorVersioned, lp64).size + 8], 'uint8');
 const structAddress = addressOf(struct);

@@ -1,4 +1,4 @@
-/** Tensors on a GPU: copies, streams, and an event loop that goes on. Without a GPU it says so. */
+/** Tensors on a GPU: copies, streams, and an event loop that is not blocked. Without a GPU it prints that. */
 
 import { Tensor } from 'dlpack';
 import { devices, emptyCache, Stream } from 'dlpack/cuda';

@@ -6,7 +6,7 @@ import { callAsync, kwargs, python } from 'dlpack/python';
 const py = python();
 const np = py.import('numpy');
 
-// Several computations at once; NumPy lets go of Python's lock while it multiplies.
+// Several computations at once; NumPy releases Python's lock while it multiplies.
 const a = Tensor.from([1, 2, 3, 4], { shape: [2, 2], dtype: 'float64' });
 const products = await Promise.all([1, 2, 3].map((n) => callAsync(np.linalg.matrix_power, a, n)));
 console.log(products.map((product) => fromDLPack<'float64'>(product).get(0, 0))); // [ 1, 7, 37 ]

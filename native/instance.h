@@ -35,14 +35,14 @@ struct Instance {
   int64_t reported;       // bytes that the garbage collector should know about
   int64_t unreported;     // the part that it was not told about yet
   int64_t lasting;        // bytes of imports that outlived their tick
-  int64_t lasting_limit;  // when they reach this limit, the garbage collector is asked for a collection
+  int64_t lasting_limit;  // when they reach this limit, a collection is requested
 };
 
 // createInstance({ wire, onRelease }): the functions of a new instance. It ends with the environment.
 napi_value CreateInstance(napi_env env, napi_callback_info info);
 
 // Puts the caller's reference into the table; 0 when out of memory (the reference is then released). With `report` the
-// garbage collector is told about the memory, unless some instance did that before.
+// memory is reported to the garbage collector, unless some instance did that before.
 uint32_t Hold(Instance* self, Storage* storage, bool report);
 
 // Called when a storage has outlived its tick, so that only the garbage collector may find that it is unused.

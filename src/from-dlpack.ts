@@ -93,7 +93,9 @@ function fromProducer(source: unknown, options: FromDLPackOptions | null): Tenso
   }
   if (copy === false && tensor.isCopied) {
     tensor.dispose();
-    throw new BufferError('Expected the memory itself (copy: false) but the producer sent a copy and says so');
+    throw new BufferError(
+      'Expected the memory itself (copy: false) but the producer sent a tensor that is marked as a copy',
+    );
   }
   if (copy === true && !tensor.isCopied) {
     // The producer ignored the request (NumPy and PyTorch would not notice), so copy here.

@@ -54,7 +54,7 @@ export function throws<T extends DLPackErrorTag>(tag: T, text: string, action: (
   throw new AssertionError(`expected a ${tag} but nothing was thrown (${show(returned)})`);
 }
 
-/** The promise rejects as {@link throws} asks. */
+/** As {@link throws}, for a promise that rejects. */
 export async function rejects<T extends DLPackErrorTag>(tag: T, text: string, promise: Promise<unknown>) {
   const outcome = await promise.then(
     (value) => () => value,

@@ -1,4 +1,4 @@
-/** Scripts in a process of their own, on the same runtime: a crash is a result there, not the end of the test run. */
+/** Scripts in their own processes, on the same runtime, so that a crash does not end the test run. */
 
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +10,7 @@ export interface ChildResult {
   readonly output: string;
 }
 
-/** What each runtime needs to run a script with the collector in reach. */
+/** The flags of each runtime that let a script call the collector. */
 export const runtimeArgs = {
   node: ['--expose-gc'],
   bun: ['--expose-gc'],

@@ -20,7 +20,7 @@ export function test(name: string, body: Body): void {
   if (tests.length === 1) setTimeout(() => void runAll(), 0);
 }
 
-/** Registers a test that needs something; `missing` names it when it is absent. Where CI is set, that is a failure. */
+/** Registers a test that needs something; `missing` names it if it is absent. If CI is set, a missing counterpart is a failure. */
 export function testWith(missing: string | false, name: string, body: Body): void {
   test(name, body);
   const registered = tests.pop() as Registered;
@@ -58,7 +58,7 @@ async function runAll(): Promise<void> {
   process?.exit(count.failed === 0 ? 0 : 1);
 }
 
-/** The body to its end; one that waits for something that never comes fails instead of holding up the run. */
+/** Runs the body to its end. A body that waits for ever fails instead of blocking the run. */
 async function ended(body: Body): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const never = new Promise<never>((_, reject) => {
@@ -86,7 +86,7 @@ export async function collect(): Promise<void> {
   }
 }
 
-/** Collects until `done`, some twenty times and for some ten seconds: collectors promise no moment, and machines are busy. */
+/** Collects until `done`, about twenty times and for about ten seconds, because collectors and busy machines take time. */
 export async function collectUntil(done: () => boolean): Promise<boolean> {
   const start = Date.now();
   for (let i = 0; (i < 20 || Date.now() - start < 10_000) && !done(); i++) await collect();

@@ -1,4 +1,4 @@
-/** A small generator with a seed: a failing case can be run again. */
+/** A small random generator with a seed, so that a failing case can be repeated. */
 
 export function randomFrom(seed: number) {
   let state = seed >>> 0;

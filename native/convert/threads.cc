@@ -63,7 +63,7 @@ void WakeTwo() {
   awake.Signal();
 }
 
-// Joins a task that wants more threads; NULL when there is none.
+// Joins a task that can use more threads; NULL when there is none.
 Task* Join(bool* wants_more) {
   LockScope lock(&tasks_lock);
   for (Task* task = tasks; task != nullptr; task = task->next) {

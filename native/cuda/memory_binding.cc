@@ -21,7 +21,7 @@ napi_value AllocateBinding(napi_env env, napi_callback_info info) {
   }
   Storage* storage = AllocateMemory(static_cast<DLDeviceType>(message->device_type), device,
                                     static_cast<uint64_t>(message->nbytes), StreamOf(message), &message->status);
-  // The garbage collector is told about memory that uses host memory, not about device memory.
+  // Only memory that uses host memory is reported to the garbage collector, not device memory.
   if (storage != nullptr) HoldIn(self, storage, message->device_type != kDLCUDA, message);
   return nullptr;
 }

@@ -26,7 +26,7 @@ export class CudaError extends DLPackError {
 }
 
 const hints: Readonly<Record<string, string>> = {
-  CUDA_ERROR_OUT_OF_MEMORY: '; dispose tensors that are done, or give what the pool keeps back with emptyCache()',
+  CUDA_ERROR_OUT_OF_MEMORY: '; dispose unused tensors, or release the memory that the pool keeps with emptyCache()',
   CUDA_ERROR_INVALID_DEVICE: '; devices() lists those there are',
   CUDA_ERROR_CAPTURED_EVENT: '; the event is part of a graph, and happens when that runs',
   CUDA_ERROR_STREAM_CAPTURE_ISOLATION: '; a graph cannot wait for work outside of it: wait for that before the capture',

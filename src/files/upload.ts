@@ -26,7 +26,7 @@ const BLOCKS = 3;
 /** How long blocks are kept for the next upload, such as that of the next shard, in milliseconds. */
 const PATIENCE = 1000;
 
-/** Pinned blocks of the full size that nobody uses. */
+/** Unused pinned blocks of the full size. */
 const idle: Descriptor[] = [];
 let isTimed = false;
 

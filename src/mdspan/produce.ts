@@ -41,7 +41,7 @@ export function describeSpan({ dataHandle, mapping }: Exportable): StridedSpan {
   // The relaxed layout reports that it is not strided when it has an offset, but its strides are still correct.
   if (!mapping.isStrided && !(mapping instanceof RelaxedMapping)) {
     throw new LayoutError(
-      'Expected a strided layout but this mapping says that it is none',
+      'Expected a strided layout but this mapping is not strided',
       numbersOf(lengths),
       numbersOf(strides),
     );

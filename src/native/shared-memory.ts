@@ -28,7 +28,7 @@ export class SharedStorage extends NativeStorage {
     this.number = number;
   }
 
-  /** The name goes at once, although others may keep the memory: a typed array until it is collected, an export. */
+  /** Removes the name at once, although a typed array or an export may keep the memory. */
   protected override giveBack(handle: number): void {
     if (this.name !== '') native().unnameShared(handle);
     if (this.nbytes >= CHECKED) known += this.nbytes;
@@ -114,7 +114,7 @@ function watchExit(): void {
   process.once('exit', () => native().unnameAllShared());
 }
 
-/** Makes memory; null: without a name of the caller's. */
+/** Makes memory under the given name; null: without a given name. */
 export function createSharedMemory(nbytes: number, given: string | null): SharedStorage {
   const name = given !== null ? checkName(given, 'shareable') : process.platform === 'linux' ? '' : randomName();
   const binding = native();

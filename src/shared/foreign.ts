@@ -45,7 +45,7 @@ const names: OptionNames<ForeignTensor> = {
   padded: true,
 };
 
-/** Opens memory whose size nobody guarantees: if its program makes it smaller, reading it ends the process. */
+/** Opens memory whose size is not guaranteed. If its program makes it smaller, reading it ends the process. */
 export function openForeign(description: ForeignTensor): Descriptor {
   const given = { ...description };
   checkOptions(given, names, "{ name: 'psm_21467_46075', dtype: 'float32', shape: [2, 3] }");

@@ -62,7 +62,7 @@ export function allocateLike(
 ): Descriptor {
   const nbytes = sizeBytes(dtype, sizeOf(shape), (flags & Flag.subBytePadded) !== 0);
   const kept = dtype.isSubByte ? flags : flags & ~Flag.subBytePadded;
-  // Padded elements are written without touching the bits around them, and consumers that read whole bytes want zeros there.
+  // Padded elements are written without touching the bits around them, and consumers that read whole bytes expect zeros there.
   const isClear = isZeroed || (kept & Flag.subBytePadded) !== 0;
   if (device.kind === 'cpu') return rowMajor(allocateHost(nbytes, device, isClear), dtype, device, shape, kept);
   const storage = allocateOn(nbytes, device);

@@ -37,7 +37,7 @@ export interface Stage {
 export interface Backend {
   /** Memory on a device, or null when this backend cannot. */
   allocate(nbytes: number, device: DeviceInfo, isZeroed: boolean): Storage | null;
-  /** Takes over a buffer that nobody else refers to, so that native code may keep its address; null when it must not. */
+  /** Takes over a buffer without other references, so that native code may keep its address; null when it must not. */
   adopt(buffer: ArrayBuffer): Storage | null;
   /** The tensor in a type-tagged native external, or null for any other value. A misaligned tensor is copied. */
   importExternal(value: unknown, copy: boolean | null): Descriptor | null;

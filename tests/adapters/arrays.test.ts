@@ -64,7 +64,7 @@ testWith(absent, 'ndarray: strides, negative ones and offsets, both ways', () =>
   else throws('UnsupportedDTypeError', 'float16', () => toNdarray(half, ndarray));
 });
 
-testWith(absent, 'a scope does not take memory from the object that a library keeps', () => {
+testWith(absent, "a scope does not release memory that a library's object keeps", () => {
   const ndarray = load<Ndarray>('ndarray');
   const [rows, columns] = scope(() => {
     const x = Tensor.from([[1, 2], [3, 4]], { dtype: 'float32' }); // biome-ignore format: a table
@@ -87,7 +87,7 @@ testWith(absent, 'stdlib: strides, no axes, read-only arrays and complex numbers
   const scalar = adapt(new Ndarray('float64', new Float64Array([7]), [], [0], 0, 'row-major', { readonly: true }));
   equal([scalar.ndim, scalar.get(), scalar.readonly], [0, 7, true]);
   const parts = new Float32Array([1, 2, 3, 4]);
-  const wrapped = { buffer: parts.buffer, byteOffset: 0, byteLength: 16 }; // as Complex64Array has them
+  const wrapped = { buffer: parts.buffer, byteOffset: 0, byteLength: 16 }; // as in Complex64Array
   const complex = { data: wrapped, dtype: 'complex64', shape: [1], strides: [1], offset: 1, order: 'row-major' };
   equal(fromStdlib(complex).toArray(), [{ re: 3, im: 4 }]);
   const back = toStdlib(x, Ndarray);
@@ -102,7 +102,7 @@ interface Zarrita {
   root(): { resolve(path: string): unknown };
 }
 
-testWith(absent, 'zarrita: an array is written from a tensor and read into one', async () => {
+testWith(absent, 'zarrita: a tensor is written to an array and read back', async () => {
   const zarr = await loadModule<Zarrita>('zarrita/dist/src/index.js');
   const x = Tensor.from(
     [

@@ -1,4 +1,4 @@
-/** GPU tensors of libraries with a GPUDevice that records its work: which option shares, copies or releases what. */
+/** GPU tensors of libraries with a GPUDevice that records its work: the options that share, copy and release. */
 
 import 'dlpack/webgpu';
 import { Tensor } from 'dlpack';
@@ -22,7 +22,7 @@ function recorder() {
   return { gpuDevice, copies };
 }
 
-test('copy: true copies GPU tensors on the device, and the caller keeps the object of the library', () => {
+test("copy: true copies GPU tensors on the device, and the caller keeps the library's object", () => {
   const { gpuDevice, copies } = recorder();
   const gpuBuffer = { size: 16, usage: USAGE };
   let released = 0;

@@ -13,12 +13,12 @@ export function missing(name: string): string | false {
   return existsSync(join(folder, 'node_modules', name)) ? false : `${name} in .libraries`;
 }
 
-/** The version that is installed. */
+/** The installed version. */
 export function versionOf(name: string): string {
   return JSON.parse(readFileSync(join(folder, 'node_modules', name, 'package.json'), 'utf8')).version;
 }
 
-/** The CommonJS build of a library. Its types are where it is, so a test declares what it uses. */
+/** The CommonJS build of a library. Its types are installed in another folder, so a test declares what it uses. */
 export function load<T>(name: string): T {
   return require(name) as T;
 }

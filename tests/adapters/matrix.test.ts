@@ -29,7 +29,7 @@ const one = (dtype: DType): number =>
   (/^u?int64$/.test(dtype) ? 1n : dtype === 'complex64' ? { re: 1, im: 0 } : 1) as number;
 const start = (peer: Peer) => peer.shape.map(() => 0);
 
-/** Zeros, but for the last element: libraries may store equal elements as one. */
+/** Zeros except for the last element, because libraries may store equal elements as one. */
 function source(peer: Peer, dtype: DType): Tensor {
   const x = Tensor.zeros(peer.shape, dtype);
   x.set(...(peer.shape.map((length) => length - 1) as [number]), one(dtype));
@@ -56,7 +56,7 @@ async function fromLibrary(peer: Peer, dtype: DType): Promise<Verdict> {
   }
   try {
     const x = peer.from(object as never);
-    if (x.dtype !== dtype) return '–'; // the library took the array for another dtype
+    if (x.dtype !== dtype) return '–'; // the library treated the array as another dtype
     equal(x.shape, peer.shape, peer.name);
     const first = x.get(...start(peer)) as number | { re: number };
     ok(Number(typeof first === 'object' ? first.re : first) === 0, `${peer.name} ${dtype}`);
@@ -108,7 +108,7 @@ const others =
 | WebNN MLTensor | | copied, rented as a GPUBuffer where asked: float32 float16 int8 uint8 int32 uint32 int64 uint64 int4 uint4 | copied | not run: no platform of the tests has a context |
 | tvmjs | 0.27.0-dev0 | copied (the library has its own memory): numbers of 8 to 64 bits | copied | not run: needs a module that TVM compiled |`;
 
-testWith(absent, 'adapters: every library, dtype and direction; docs/compatibility.md says so', async () => {
+testWith(absent, 'adapters: every library, dtype and direction is as docs/compatibility.md says', async () => {
   const rows: string[] = [];
   for (const peer of await loadPeers()) {
     await peer.use?.();

@@ -12,7 +12,7 @@ export interface Peer {
   readonly shape: readonly number[];
   /** An object of the library with these elements. Throws where it has no such dtype. */
   make(data: TypedArray, dtype: DType): object | Promise<object>;
-  /** The elements, in the library's own words. */
+  /** The elements, read with the library's functions. */
   read(object: object): ArrayLike<number | bigint | boolean> | Promise<ArrayLike<number | bigint | boolean>>;
   from(object: never): Tensor;
   to(tensor: Tensor): object;

@@ -19,7 +19,7 @@ const jax = () => ({
   dispose() {},
 });
 
-test('register: fromDLPack shares, copies and refuses as asked', () => {
+test('register: fromDLPack shares, copies and refuses as the options say', () => {
   const value = tensor();
   const x = fromDLPack(value);
   value.data[3] = 40;

@@ -1,4 +1,4 @@
-/** Adapters of objects that only a browser has, or that no test machine has: tested with objects of the same properties. */
+/** Adapters of objects that exist only in a browser, or on no test machine: tested with objects that have the same properties. */
 
 import { BufferError, type DLPackProducer, Tensor } from 'dlpack';
 import {

@@ -61,7 +61,7 @@ testWith(absent, 'tensorflow: complex numbers are copied, other dtypes refused',
   throws('UnsupportedDTypeError', "'float64'", () => toTensorFlow(Tensor.zeros([1], 'float64'), tf));
 });
 
-testWith(absent, 'tensorflow: the rules of tidy and keep stay those of the library', async () => {
+testWith(absent, 'tensorflow: tidy and keep work as in the library itself', async () => {
   await tf.setBackend('cpu');
   const before = tf.memory().numTensors;
   const kept = tf.tidy(() => {

@@ -7,7 +7,7 @@ import { test } from '../harness.js';
 const source = fileURLToPath(new URL('../../../src', import.meta.url));
 
 /**
- * Which module may import which: everything in its own row above it. A module is a file, or a folder of src. Later rows
+ * The allowed imports: each module may import modules of earlier rows. A module is a file, or a folder of src. Later rows
  * may import earlier ones, and what `also` names; never the other way round.
  */
 const layers: readonly (readonly string[])[] = [

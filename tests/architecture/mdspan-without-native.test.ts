@@ -1,4 +1,4 @@
-/** Where there is no native code (a browser), spans work over JavaScript memory, and nothing pretends to know an address. */
+/** Without native code (in a browser) spans work over JavaScript memory, and no function returns an address. */
 
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

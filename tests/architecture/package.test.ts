@@ -28,7 +28,7 @@ test('no runtime dependencies, no install scripts, types first', () => {
   }
 });
 
-test('dist is one file for each entry and at most sixteen chunks', () => {
+test('dist has one file for each entry and at most sixteen chunks', () => {
   const files = readdirSync(join(root, 'dist'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.js'))
     .map((file) => file.replaceAll('\\', '/'));
@@ -62,7 +62,7 @@ test('one literal require for each target, in a CommonJS file that bundlers foll
   );
 });
 
-test('a bundle for a browser has every name of native code, and each throws our error', async () => {
+test('a browser bundle exports every name of the native part, and each throws a LoadError', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'dlpack-browser-'));
   try {
     for (const [subpath, entry] of Object.entries(packageJson.exports as Record<string, { browser?: string }>)) {
@@ -95,7 +95,7 @@ test('publint finds nothing', async () => {
   );
 });
 
-/** Pages that people open first are read in the package, too: what they link to must be there. */
+/** The first pages are read in the package, too, so the pages that they link to must be in it. */
 function checkLinks(paths: readonly string[]): void {
   for (const page of ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md']) {
     for (const [, link = ''] of readFileSync(join(root, page), 'utf8').matchAll(/\]\(([^)#\s]+)/g)) {
@@ -203,7 +203,7 @@ test('the core loads no addon and no node module until it needs memory', () => {
   run(process.execPath, ['--input-type=module', '-e', script], root);
 });
 
-test('without the addon tensors live in JavaScript memory, and native exchange says what to do', () => {
+test('without the addon tensors live in JavaScript memory, and errors of native exchange suggest what to do', () => {
   const script = `
     const { Tensor, fromDLPack, isDLPackError } = await import('dlpack');
     const { exportManaged } = await import('dlpack/native');
@@ -255,7 +255,7 @@ test('each adapter adds less than 1 KB to a bundle that has adapters', () => {
   console.log(`  adapters: ${before - core} bytes for two of them, at most ${most} for another one`);
 });
 
-test('documents that people look for exist', () => {
+test('README, CHANGELOG and the other usual documents exist', () => {
   for (const file of ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'LICENSE', 'docs/spec.md']) {
     ok(existsSync(join(root, file)), file);
   }

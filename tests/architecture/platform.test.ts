@@ -1,4 +1,4 @@
-/** What differs between operating systems is in native/platform: no other native file sees the system. */
+/** Code that differs between operating systems is in native/platform; no other native file uses the system. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ const systemHeader =
   /#include <(windows|dlfcn|pthread|unistd|signal|sched|time|malloc|fcntl|sys\/[\w/]+|mach\/[\w/]+|linux\/[\w/]+)\.h>/g;
 const systemMacro = /\b(_WIN32|__linux__|__APPLE__|__GLIBC__|_MSC_VER|__MINGW32__)\b/g;
 
-test('platform: only native/platform includes headers of the system or asks which system it is', () => {
+test('platform: only native/platform includes system headers or checks which system it is', () => {
   const found = files
     .filter((file) => !file.startsWith('platform/'))
     .flatMap((file) => {
@@ -25,7 +25,7 @@ test('platform: only native/platform includes headers of the system or asks whic
   equal(found, [], 'call platform.h instead, and extend it where it lacks something');
 });
 
-test('platform: the rule sees what it forbids', () => {
+test('platform: the rule finds violations', () => {
   const text = ['posix.cc', 'windows.cc'].map((file) => readFileSync(join(root, 'platform', file), 'utf8')).join('\n');
   const headers = [...text.matchAll(systemHeader)].map(([, name]) => name);
   for (const name of ['windows', 'dlfcn', 'pthread', 'unistd', 'signal', 'sys/mman']) ok(headers.includes(name), name);

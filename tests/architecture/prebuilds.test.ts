@@ -1,4 +1,4 @@
-/** The check of prebuilt addons, and the addons that are here. */
+/** The check of prebuilt addons, and the built addons. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -27,7 +27,7 @@ const isHost = ({ platform, arch, name }: Target) =>
 const built = targets.filter(({ name }) => existsSync(join(root, prebuildOf(name))));
 const bytesOf = ({ name }: Target) => readFileSync(join(root, prebuildOf(name)));
 
-test('prebuilds: eight targets, each with a folder of its own', () => {
+test('prebuilds: eight targets, each in its own folder', () => {
   equal(
     targets.map(({ name }) => name),
     [
@@ -43,16 +43,16 @@ test('prebuilds: eight targets, each with a folder of its own', () => {
   );
 });
 
-test('prebuilds: every addon that is here is good for its platform', () => {
+test('prebuilds: every built addon fits its platform', () => {
   ok(built.some(isHost), 'the addon of this machine');
   for (const target of built) {
     const problems = problemsOf(target, bytesOf(target));
-    // What `npm run build` made has the symbols of a debugger.
+    // An addon that `npm run build` made has debug symbols.
     equal(isHost(target) ? problems.filter((problem) => !problem.startsWith('its size')) : problems, [], target.name);
   }
 });
 
-test('prebuilds: the check refuses what a linker may write instead', () => {
+test('prebuilds: the check finds addons that were linked wrongly', () => {
   const [host] = built.filter(isHost) as [Target];
   const bytes = bytesOf(host);
   const refused = (target: Target, changed: Buffer) => problemsOf(target, changed).join('; ');

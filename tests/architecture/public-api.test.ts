@@ -260,7 +260,7 @@ test('members of Tensor', () => {
   ]);
 });
 
-test('the protocol symbols are registered, so that two copies meet', () => {
+test('the protocol symbols are registered, so that two copies of the package use the same symbols', () => {
   equal(core.DLPACK, Symbol.for('dlpack'));
   equal(core.DLPACK_DEVICE, Symbol.for('dlpack.device'));
 });

@@ -4,7 +4,7 @@ import { equal, ok } from '../assert.js';
 import { test } from '../harness.js';
 
 /**
- * What the addon takes from libpython. One addon serves every CPython from 3.9 on, so each name must be in the stable ABI
+ * The symbols that the addon loads from libpython. One addon serves every CPython from 3.9 on, so each name must be in the stable ABI
  * of 3.9 (Doc/data/stable_abi.dat of CPython says since when), or be in this list with the version that guards it.
  */
 const stableSince: Record<string, string> = {
@@ -27,7 +27,7 @@ const stableSince: Record<string, string> = {
   '3.10': 'PyUnicode_AsUTF8AndSize',
   '3.12': 'PyObject_Vectorcall PyObject_VectorcallMethod',
 };
-/** Looked for, and done without where they are not. */
+/** Optional symbols, which the addon works without. */
 const optional: Record<string, string> = {
   PyObject_Vectorcall: 'of 3.9 and later; else PyObject_Call',
   Py_SetProgramName: 'until 3.13; later the paths of the virtual environment are added by hand',

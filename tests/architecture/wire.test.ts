@@ -9,7 +9,7 @@ interface Generator {
   layoutFiles(): [path: string, text: string][];
 }
 
-test('the committed layouts of the wire are what the table says', async () => {
+test('the committed layouts of the wire equal the layouts that the table generates', async () => {
   const { layoutFiles } = (await import(new URL('scripts/wire/layout.mjs', root).href)) as Generator;
   const files = layoutFiles();
   ok(files.length >= 2, 'a TypeScript file and a header');
@@ -22,7 +22,7 @@ interface Table {
   groups: { messages: { name: string; fields: [name: string, type: string][] }[] }[];
 }
 
-test('a message has each field once, and messages have names of their own', async () => {
+test('a message has each field once, and no two messages have the same name', async () => {
   const { groups } = (await import(new URL('scripts/wire/messages.mjs', root).href)) as Table;
   const messages = groups.flatMap((group) => group.messages);
   equal(new Set(messages.map(({ name }) => name)).size, messages.length);

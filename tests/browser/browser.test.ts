@@ -1,4 +1,4 @@
-/** The pure core in a real browser: the unit tests that need no Node, and what only a browser has. */
+/** The pure core in a real browser: the unit tests that do not need Node, and features that only a browser has. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
@@ -7,10 +7,10 @@ import { test, testWith } from '../harness.js';
 import { checkReport, runPages, tools } from './run.js';
 import { importMap, type Report, root } from './server.js';
 
-/** What a page can import of the package. The others begin with native code. */
+/** The subpaths that a page can import. The others begin with native code. */
 const subpaths = ['.', './abi', './adapters', './files', './mdspan', './wasm', './webgpu'];
 
-/** Unit tests of what only Node has: child processes, a compiler, native memory. */
+/** Unit tests that need Node: child processes, a compiler, native memory. */
 const needNode = [
   'unit/abi/layout-of.test.js',
   'unit/abi/wasm32.test.js',
@@ -45,7 +45,7 @@ function runsInPage(file: string, seen = new Set<string>()): boolean {
   });
 }
 
-test('every unit test runs in a page, but for those known to need Node', () => {
+test('every unit test runs in a page, except the tests that need Node', () => {
   const left = filesIn('unit', '.test.js').filter((file) => !runsInPage(file));
   equal(left, needNode, 'tests that need Node:');
 });
@@ -64,7 +64,7 @@ const run = files.filter(
 
 for (const file of files) if (!run.includes(file)) console.log(`skip in a browser: ${file}: this one has no gc()`);
 
-testWith(missing, 'a browser runs them all and leaves no process behind', async () => {
+testWith(missing, 'a browser runs all pages and leaves no process behind', async () => {
   ({ reports, requested } = await runPages(path as string, run, imports));
   equal(
     reports.map(({ file }) => file),
@@ -76,7 +76,7 @@ for (const file of run) {
   testWith(missing, `in a browser: ${file.replace(/\.(test|page)\.js$/, '')}`, () => checkReport(reports, file));
 }
 
-testWith(missing, 'a page is served no native code', () => {
+testWith(missing, 'a page loads no native code', () => {
   const modules = [...requested].filter((name) => name.endsWith('.js'));
   ok(modules.includes('/dist/index.js') && modules.includes('/dist/abi/index.js'));
   equal(

@@ -17,7 +17,7 @@ export const tools: BrowserTools = await import(new URL('../../../scripts/lib/br
 
 export interface PageRun {
   readonly reports: Report[];
-  /** Paths that the page asked for. */
+  /** Paths that the page requested. */
   readonly requested: Set<string>;
 }
 

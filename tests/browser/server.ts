@@ -10,7 +10,7 @@ export const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 type Target = string | { [condition: string]: Target };
 
-/** What a browser gets of an entry of the exports map. */
+/** The file of an entry of the exports map for browsers. */
 function browserTarget(target: Target): string | null {
   if (typeof target === 'string') return target;
   for (const [condition, inner] of Object.entries(target)) {
@@ -30,7 +30,7 @@ export function importMap(subpaths: readonly string[]): Record<string, string> {
   );
 }
 
-/** What one test file printed. */
+/** The output of one test file. */
 export interface Report {
   readonly file: string;
   readonly lines: string[];
@@ -82,14 +82,14 @@ const types: Record<string, string> = {
 
 export interface Server {
   readonly url: string;
-  /** Paths that were asked for. */
+  /** Requested paths. */
   readonly requested: Set<string>;
   /** Settles when the page has run all files. */
   readonly finished: Promise<Report[]>;
   close(): void;
 }
 
-/** Starts a server on this machine alone. `files` are paths below build/tests. */
+/** Starts a server that only this machine can reach. `files` are paths below build/tests. */
 export async function serve(files: readonly string[], imports: Record<string, string>): Promise<Server> {
   const requested = new Set<string>();
   const reports: Report[] = [];

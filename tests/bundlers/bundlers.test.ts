@@ -5,12 +5,12 @@ import { ok } from '../assert.js';
 import { test } from '../harness.js';
 import { elsewhere, makeProject, node, pageProgram, pageWorks, program, tool, works } from './project.js';
 
-/** Runs a build for Node without the sources: all that it needs must be in its folder. */
+/** Runs a build for Node without the sources, so its folder must contain everything that it needs. */
 function checkServer(folder: string, file: string): void {
   elsewhere(folder, (copy) => ok(node([file], copy).includes(works), file));
 }
 
-/** Runs a build for a browser: pure JavaScript, so any runtime does. */
+/** Runs a build for a browser. It is pure JavaScript, so any runtime can run it. */
 function checkPage(folder: string, file: string): void {
   const text = readFileSync(join(folder, file), 'utf8');
   ok(!/\.node\b|from ?["']node:/.test(text), `${file} names native code`);
@@ -28,7 +28,7 @@ for (const format of ['esm', 'cjs'] as const) {
       format,
       outfile,
       loader: { '.node': 'copy' },
-      // What esbuild says about the use of require in ES modules.
+      // esbuild's warning about require in ES modules.
       banner:
         format === 'esm'
           ? { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" }
@@ -70,7 +70,7 @@ export default {
 };
 `;
 
-test('Rollup for Node: a plugin of ten lines copies the addon', () => {
+test('Rollup for Node: a ten-line plugin copies the addon', () => {
   const project = makeProject('rollup', { 'main.js': program, 'rollup.config.js': rollupConfig });
   tool('rollup/dist/bin/rollup', ['--config', '--silent'], project);
   checkServer(join(project, 'out'), 'main.mjs');
@@ -100,7 +100,7 @@ test('Vite for browsers', () => {
   });
 });
 
-test('Vite for servers: the package stays outside', () => {
+test('Vite for servers: the package stays external', () => {
   const project = makeProject('vite-ssr', { 'main.js': program });
   tool('vite/bin/vite.js', ['build', '--ssr', 'main.js', '--outDir', 'out', '--logLevel', 'warn'], project);
   ok(node(['out/main.js'], project).includes(works), 'out/main.js');
@@ -133,7 +133,7 @@ test('webpack for browsers', () => {
   checkPage(join(project, 'out'), 'main.cjs');
 });
 
-test('@vercel/nft finds every addon, and what it finds runs', () => {
+test('@vercel/nft finds every addon, and the found files run', () => {
   const trace = `
 import { nodeFileTrace } from '@vercel/nft';
 import { cpSync } from 'node:fs';

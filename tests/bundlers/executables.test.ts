@@ -16,14 +16,14 @@ testWith(bun === null && 'Bun in .runtimes', 'bun build --compile: one file with
   elsewhere(join(project, 'out'), (copy) => ok(run(join(copy, 'main'), [], copy).includes(works), 'main'));
 });
 
-// Node's single executables require only what is built in: the program names the addon before its first use.
+// Single executable applications can only require built-in modules, so the program names the addon before its first use.
 const executableProgram = `
 import { loadAddon } from 'dlpack/native';
 import { dirname, join } from 'node:path';
 loadAddon(join(dirname(process.execPath), 'dlpack.node'));
 ${program}`;
 
-test('a single executable of Node with the addon beside it', () => {
+test('a single executable application of Node with the addon beside it', () => {
   const project = makeProject('sea', { 'main.js': executableProgram });
   const out = join(project, 'out');
   mkdirSync(out);

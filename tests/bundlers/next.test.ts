@@ -47,7 +47,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-test('its server answers with native memory where nothing is installed', async () => {
+test('the Next server answers with native memory in a folder without node_modules', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'dlpack-next-'));
   cpSync(join(project, '.next/standalone'), folder, { recursive: true });
   const port = await freePort();

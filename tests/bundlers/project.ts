@@ -1,4 +1,4 @@
-/** Projects that use the packed package with somebody else's tool, in folders of .bundlers, where npm run test:bundlers installs both. */
+/** Projects that use the packed package with another tool, in folders of .bundlers, where npm run test:bundlers installs both. */
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { ok } from '../assert.js';
 export const root = fileURLToPath(new URL('../../../', import.meta.url));
 export const tools = join(root, '.bundlers');
 
-/** Uses native memory and native exchange, and says so. */
+/** Uses native memory and native exchange, and prints the result. */
 export const program = `
 import { Tensor, fromDLPack, nativeStatus } from 'dlpack';
 import { addressOf, exportManaged, importManaged } from 'dlpack/native';
@@ -21,7 +21,7 @@ console.log('native memory:', nativeStatus().loaded);
 `;
 export const works = 'native memory: true';
 
-/** A program for a browser that also names native code: it runs to the end, and shows our error. */
+/** A program for a browser that also calls native functions: it runs to the end and prints our error. */
 export const pageProgram = `
 import { Tensor, isDLPackError, nativeStatus } from 'dlpack';
 import { exportManaged } from 'dlpack/native';
@@ -49,7 +49,7 @@ export function write(folder: string, files: Record<string, string>): void {
   }
 }
 
-/** Copies a build to where nothing is installed, and calls `action` there. */
+/** Copies a build to a folder without node_modules, and calls `action` there. */
 export function elsewhere<T>(folder: string, action: (folder: string) => T): T {
   const target = mkdtempSync(join(tmpdir(), 'dlpack-bundle-'));
   try {
@@ -60,7 +60,7 @@ export function elsewhere<T>(folder: string, action: (folder: string) => T): T {
   }
 }
 
-/** What a command printed; fails when it did. */
+/** The output of a command. Throws if the command fails. */
 export function run(command: string, args: string[], cwd: string, env: Record<string, string> = {}): string {
   const { status, signal, stdout, stderr } = spawnSync(command, args, {
     cwd,

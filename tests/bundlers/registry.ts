@@ -1,4 +1,4 @@
-/** A registry of npm packages with one package, for package managers that are asked to install it by name. */
+/** A registry of npm packages with one package, which package managers install by name. */
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';

@@ -10,7 +10,7 @@ test('${name}', async () => {
   const y = importManaged(exportManaged(t));
   if (addressOf(x) !== addressOf(y) || y.get(0, 1) !== 3 || !nativeStatus().loaded) throw new Error('wrong');
   for (const tensor of [x, t, y]) tensor.dispose();
-  while (stats().storages !== 0) await new Promise((resolve) => setTimeout(resolve, 1)); // until memory that was shown is freed
+  while (stats().storages !== 0) await new Promise((resolve) => setTimeout(resolve, 1)); // until the memory of external buffers is freed
 });`;
 const imports = `import { nativeStatus, Tensor } from 'dlpack';
 import { addressOf, exportManaged, importManaged, stats } from 'dlpack/native';`;
@@ -32,7 +32,7 @@ const jestConfig = `module.exports = {
   transformIgnorePatterns: ['/node_modules/(?!dlpack/)'],
 };`;
 
-test('Jest with CommonJS: Babel turns the package into it', () => {
+test('Jest with CommonJS: Babel converts the package', () => {
   const project = makeProject('jest-cjs', {
     'package.json': '{ "private": true }',
     'first.test.js': testFile('first', imports),

@@ -1,4 +1,4 @@
-/** npx dlpack: help, exit codes and what its commands print. */
+/** npx dlpack: help, exit codes and output of its commands. */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ function dlpack(args: string[], options: { env?: Record<string, string>; node?: 
   return { status, stdout, stderr };
 }
 
-/** What needs flags of Node or a shell: the commands are the same elsewhere. */
+/** Tests that need flags of Node or a shell. The commands are the same on other runtimes. */
 const testOnNode = (name: string, body: () => void) => {
   if (runtime === 'node' && process.platform !== 'win32') test(name, body);
 };
@@ -41,7 +41,7 @@ test('dlpack: help and version go to the output, for each command', () => {
   equal(dlpack(['--version']).stdout, `${version}\n`);
 });
 
-test('dlpack: wrong usage exits with 2 and shows the help, without a stack', () => {
+test('dlpack: wrong usage exits with 2 and prints the help without a stack trace', () => {
   for (const [args, text] of [
     [[], 'Usage: dlpack <command>'],
     [['frobnicate'], 'unknown command "frobnicate"'],
@@ -59,12 +59,12 @@ test('dlpack: wrong usage exits with 2 and shows the help, without a stack', () 
   }
 });
 
-test('dlpack types: a library that is not there is a problem, not a stack', () => {
+test('dlpack types: a missing library is reported without a stack trace', () => {
   const { status, stderr } = dlpack(['types', '/no/such.so']);
   equal([status, /\n\s+at /.test(stderr)], [1, false], stderr);
 });
 
-test('dlpack doctor: everything that is here exchanges; what is absent is not a failure', () => {
+test('dlpack doctor: every installed library exchanges, and a missing library is not a failure', () => {
   const { status, stdout } = dlpack(['doctor', '--json']);
   const report = JSON.parse(stdout) as Report;
   equal([report.schema, report.ok, status], [1, true, 0], stdout);
@@ -74,7 +74,7 @@ test('dlpack doctor: everything that is here exchanges; what is absent is not a 
   for (const { state, remedies, name } of report.checks) ok(state === 'ok' || remedies.length > 0, name);
 });
 
-test('dlpack doctor: without Python or a driver it says what to paste', () => {
+test('dlpack doctor: without Python or a driver it prints the commands to run', () => {
   const empty = mkdtempSync(join(tmpdir(), 'dlpack-doctor-'));
   try {
     const env = { PATH: empty, VIRTUAL_ENV: '', TVM_FFI_LIBDIR: '', DLPACK_CUDA_DRIVER: join(empty, 'none.so') };
@@ -108,7 +108,7 @@ testOnNode('dlpack doctor: colours on a terminal, none with NO_COLOR', () => {
 testOnNode('dlpack build: compiles every source, links, tries the addon, and writes it', () => {
   const folder = mkdtempSync(join(tmpdir(), 'dlpack-build-test-'));
   try {
-    // A compiler that notes its arguments; what it links is the addon that is here.
+    // A compiler that records its arguments. Its linked output is the addon of this build.
     const compiler = join(folder, 'c++');
     const addon = join(folder, 'addon.node');
     copyFileSync(join(root, `prebuilds/${process.platform}-${process.arch}/dlpack.node`), addon);
@@ -125,7 +125,7 @@ testOnNode('dlpack build: compiles every source, links, tries the addon, and wri
     const log = readFileSync(join(folder, 'log'), 'utf8').split('\n');
     equal(log.filter((line) => line.includes(' -c platform/posix.cc ')).length, 1);
     ok(log.some((line) => line.includes('-std=c++17') && line.includes(' -c addon.cc ')));
-    // A compiler that fails: its words are shown, and nothing is written.
+    // A compiler that fails: its output is printed, and nothing is written.
     writeFileSync(compiler, '#!/bin/sh\ncase " $* " in *" --version "*) exit 0;; esac\necho no luck >&2; exit 3\n');
     rmSync(out);
     const broken = dlpack(['build', '--out', out], { env: { CXX: compiler } });

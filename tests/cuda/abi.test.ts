@@ -7,7 +7,7 @@ import { testWith } from '../harness.js';
 const program = fileURLToPath(new URL('../../native/cuda_abi', import.meta.url));
 const missing = existsSync(program) ? false : 'build/native/cuda_abi (needs the cuda.h of requirements.txt)';
 
-testWith(missing, 'our declaration of the driver is that of cuda.h', () => {
+testWith(missing, 'our declarations of the driver equal those in cuda.h', () => {
   const { status, stdout } = spawnSync(program, { encoding: 'utf8' });
   ok(/^\d\d functions of CUDA \d+\n$/.test(stdout), stdout);
   equal(status, 0);

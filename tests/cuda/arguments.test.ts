@@ -15,7 +15,7 @@ import { runChild } from '../child.js';
 import { fake, fakeDriverPath } from './fake.js';
 import { cudaTest, throwsCuda } from './machine.js';
 
-cudaTest('a wait that cannot start rejects, and keeps no process running', () => {
+cudaTest('a wait that cannot start rejects and does not keep the process running', () => {
   const { code, signal, output } = runChild(import.meta.url, './children/failed-wait.js');
   equal([code, signal], [0, null], output);
   ok(output.includes('CUDA_ERROR_INVALID_DEVICE') && output.includes('CUDA_ERROR_INVALID_CONTEXT'), output);
@@ -51,7 +51,7 @@ cudaTest('a stream is a Stream, its number, an object with its number, or null f
   for (const owned of [stream, other, event]) owned.dispose();
 });
 
-cudaTest('a stream of another library, by the names that libraries keep it under', () => {
+cudaTest('a stream object of another library, with the property names that libraries use', () => {
   const stream = new Stream();
   const { handle } = stream;
   const objects = [
@@ -71,7 +71,7 @@ cudaTest('a stream of another library, by the names that libraries keep it under
   stream.dispose();
 });
 
-cudaTest('another driver than the one that is loaded throws', () => {
+cudaTest('a path to another driver than the loaded one throws', () => {
   loadDriver();
   loadDriver({ path: fakeDriverPath });
   loadDriver({ path: fakeDriverPath.replace(/([^/]*)$/, './$1') });
@@ -80,7 +80,7 @@ cudaTest('another driver than the one that is loaded throws', () => {
   throws('TypeError', 'a string', () => loadDriver({ path: 5 as never }));
 });
 
-cudaTest('a property put over the handle of a stream or an event reaches nobody', () => {
+cudaTest('a property that hides the handle of a stream or an event has no effect', () => {
   const stream = new Stream();
   const event = new Event();
   for (const owned of [stream, event]) {
@@ -100,7 +100,7 @@ cudaTest('a property put over the handle of a stream or an event reaches nobody'
   event.dispose();
 });
 
-cudaTest('options are an object', () => {
+cudaTest('options that are not an object throw', () => {
   const tensor = Tensor.empty([2], 'int8', { device: 'cuda:0' });
   const stream = new Stream();
   for (const wrong of [null, 5, 'cuda:1', ['cuda:1']] as never[]) {
@@ -124,7 +124,7 @@ cudaTest('options are an object', () => {
   tensor.dispose();
 });
 
-cudaTest('getters of options run before anything is asked of the driver', () => {
+cudaTest('getters of options run before the driver is called', () => {
   const event = new Event({
     device: 'cuda:1',
     get timing() {
@@ -144,7 +144,7 @@ cudaTest('a device may be given by its numbers everywhere', () => {
   throwsCuda('CUDA_ERROR_INVALID_DEVICE', () => synchronize({ type: 2, id: 9 } as never));
 });
 
-cudaTest('an event that cannot be recorded is given back at once', () => {
+cudaTest('an event that cannot be recorded is released at once', () => {
   const { events } = fake.live();
   const stream = new Stream();
   fake.failNext('cuEventRecord', 201);

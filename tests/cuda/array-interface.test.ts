@@ -43,7 +43,7 @@ function floats(): { x: Tensor; address: bigint } {
 }
 
 const good = (address: bigint): Entries => ({ shape: [4, 6], typestr: '<f4', data: [address, false], version: 3 });
-/** The elements, with nothing left alive. */
+/** The elements; releases the tensor. */
 function values(t: Tensor): unknown {
   const host = t.to('cpu');
   const array = host.toArray();
@@ -63,12 +63,12 @@ cudaTest('the same memory: one address, and writes after the import are seen', a
   y.fill(5);
   equal((values(x) as number[])[23], 5);
   y.dispose();
-  // After its work is done, which nobody waits for.
+  // After its work has finished; no thread waits for it.
   fake.runAll();
   ok(await collectUntil(() => stats().imports === before));
 });
 
-cudaTest('round trip of what toCudaArrayInterface says', () => {
+cudaTest('the result of toCudaArrayInterface makes a round trip', () => {
   const { x } = floats();
   const t = x.reshape([2, 3, 4]).transpose();
   const entries = toCudaArrayInterface(t);
@@ -96,7 +96,7 @@ cudaTest('round trip of what toCudaArrayInterface says', () => {
   ]);
 });
 
-cudaTest('our tensors have the interface as a property, on CUDA devices alone', () => {
+cudaTest('our tensors have the interface as a property only on CUDA devices', () => {
   const { x } = floats();
   for (const tensor of [x, x.view(), Tensor.zeros([3], 'float32', { device: 'cuda_managed' })]) {
     equal(tensor.__cuda_array_interface__, toCudaArrayInterface(tensor));
@@ -113,7 +113,7 @@ cudaTest('our tensors have the interface as a property, on CUDA devices alone', 
   throws('TypeError', 'asCudaArray of dlpack/cuda', () => fromDLPack({ __cuda_array_interface__: {} }));
 });
 
-cudaTest('a mask goes out as a tensor with an interface of its own', () => {
+cudaTest('a mask is exported as a tensor with its own interface', () => {
   const x = floats().x.reshape([4, 6]);
   const valid = Tensor.from([true, false, true, true, false, true]).to('cuda:0');
   const entries = toCudaArrayInterface(x, { mask: valid });
@@ -215,7 +215,7 @@ for (const version of [0, 1, 2, 3, 4, 7n]) {
   });
 }
 
-cudaTest('a mask that cannot be one', () => {
+cudaTest('malformed masks throw', () => {
   const { address } = floats();
   const withMask = (mask: unknown) => ({ __cuda_array_interface__: { ...good(address), mask } });
   const five = Tensor.from([1, 1, 1, 1, 1], { dtype: 'bool' }).to('cuda:0');
@@ -230,7 +230,7 @@ cudaTest('a mask that cannot be one', () => {
 
 const bits = (address: bigint): Entries => ({ shape: [11], typestr: '|t1', data: [address, false], version: 3 });
 
-cudaTest('bit fields, as masks of cuDF have them', () => {
+cudaTest('bit fields, as in cuDF masks', () => {
   const x = Tensor.from([0b10110101, 0b101], { dtype: 'uint8' }).to('cuda:0');
   const y = asCudaArray({ __cuda_array_interface__: bits(addressOf(x)) });
   equal([y.dtype, y.shape], ['uint1', [11]]);
@@ -241,7 +241,7 @@ cudaTest('bit fields, as masks of cuDF have them', () => {
   );
 });
 
-/** Where the allocation around an address ends: it may be larger than what was asked for. */
+/** The end of the allocation around an address, which may be larger than requested. */
 function endOf(address: bigint): bigint {
   const { rangeStart, rangeSize } = pointerAttributes(address) as PointerAttributes;
   return rangeStart + BigInt(rangeSize);
@@ -360,7 +360,7 @@ for (const [name, change, tag, text] of malformed) {
   });
 }
 
-cudaTest('no interface, or none that is one', () => {
+cudaTest('a missing or malformed interface throws', () => {
   for (const value of [null, undefined, 7, 'x', {}, [], () => 0]) {
     throws('TypeError', '__cuda_array_interface__', () => asCudaArray(value as object));
   }
@@ -377,7 +377,7 @@ cudaTest('no interface, or none that is one', () => {
   throws('UnsupportedDeviceError', "to('cuda:0')", () => toCudaArrayInterface(Tensor.from([1])));
 });
 
-cudaTest('getters run once, and what they throw comes through with nothing held', () => {
+cudaTest('getters run once, and an error that they throw passes through and leaves nothing behind', () => {
   const { address } = floats();
   const before = stats().imports;
   const counts: Record<string, number> = {};
@@ -452,7 +452,7 @@ cudaTest('negative and zero strides, and axes of one element', () => {
   equal(values(scalar), 2);
 });
 
-cudaTest('the owner: kept by asCudaArray, and by fromCudaArrayInterface when told', async () => {
+cudaTest('asCudaArray keeps the owner, and fromCudaArrayInterface does with the option', async () => {
   const { address } = floats();
   const gone: string[] = [];
   const registry = new FinalizationRegistry<string>((name) => gone.push(name));
@@ -509,7 +509,7 @@ cudaTest('the true device, pinned and managed memory', () => {
   equal(code, 702);
 });
 
-cudaTest('the consumer waits: a delayed maker would show a race', () => {
+cudaTest('the consumer waits for a delayed producer', () => {
   const { x, address } = floats();
   const [producer, consumer] = [new Stream(), new Stream()];
   const late = Tensor.from(new Float32Array(24).fill(8)).to('cuda:0');
@@ -535,7 +535,7 @@ cudaTest('the consumer waits: a delayed maker would show a race', () => {
   equal((values(copy) as number[][])[3], [8, 8, 8, 8, 8, 8]);
 });
 
-cudaTest('sync: false, stream null and the maker on our own stream do not wait', () => {
+cudaTest('sync: false, stream null and a producer on our own stream do not wait', () => {
   const { address } = floats();
   const producer = new Stream();
   const take = (stream: bigint | null | undefined, options?: { sync?: boolean }) =>
@@ -554,7 +554,7 @@ cudaTest('sync: false, stream null and the maker on our own stream do not wait',
   equal(fake.live().events, events);
 });
 
-cudaTest('a maker whose stream is captured into a graph is not disturbed', () => {
+cudaTest('a producer whose stream is captured into a graph is not disturbed', () => {
   const { address } = floats();
   const producer = new Stream();
   fake.beginCapture(producer.handle, 2);
@@ -579,7 +579,7 @@ cudaTest('a wait that the driver refuses leaves nothing behind', () => {
   }
 });
 
-cudaTest('the memory is let go only when our work on it is done', async () => {
+cudaTest('the memory is released only after our work on it has finished', async () => {
   const { x, address } = floats();
   const gone: string[] = [];
   const registry = new FinalizationRegistry<string>((name) => gone.push(name));
@@ -610,7 +610,7 @@ cudaTest('the export names the current stream, which waits for all others', () =
   const entries = b.use(() => toCudaArrayInterface(x));
   equal(entries.stream, b.handle);
   fake.reset();
-  // What a library does: its work goes onto the stream that it was told.
+  // As a library does: it queues work on the stream that it got.
   const copy = b.use(() => x.copy());
   equal((values(copy) as number[])[0], 4);
   fake.delay(a.handle);
@@ -626,7 +626,7 @@ cudaTest('the export names the current stream, which waits for all others', () =
   }
 });
 
-/** Every dtype: what its type string is, or that it has none. */
+/** Every dtype with its type string, or null. */
 const expected: Partial<Record<DType, string>> = {
   bool: '|b1',
   int8: '|i1',
@@ -682,7 +682,7 @@ cudaTest('every dtype there and back', () => {
   }
 });
 
-cudaTest('other byte orders that say the same', () => {
+cudaTest('other byte orders that mean the same', () => {
   const { address } = floats();
   for (const typestr of ['<f4', '=f4', '|f4']) {
     equal(asCudaArray({ __cuda_array_interface__: { ...good(address), typestr } }).dtype, 'float32');
@@ -718,7 +718,7 @@ cudaTest('elements read as another dtype of their size, or as bytes', () => {
       [24, 48, 1],
     ],
   );
-  // Fields of records need not follow each other in whole elements.
+  // Fields of records need not be a whole number of elements apart.
   equal(take('<f4', [4], 'uint8', [6]).strides, [6, 1]);
   equal(take('|V3', [2, 2], 'uint8', [8, 4]).strides, [8, 4, 1]);
   throws('LayoutError', 'Expected 1 strides', () => take('|V3', [4], 'uint8', [4, 1]));

@@ -7,7 +7,7 @@ import { cudaTest, throwsCuda } from './machine.js';
 
 const onDevice = { device: 'cuda:0' } as const;
 
-/** A stream with work on a tensor that is still under way, and the tensor. */
+/** A stream with unfinished work on a tensor, and the tensor. */
 function busy(length: number): { stream: Stream; x: Tensor } {
   const stream = new Stream();
   const x = stream.use(() => Tensor.zeros([length], 'float32', onDevice));
@@ -21,26 +21,29 @@ for (const [name, length] of [
   ['small', 4],
   ['large', 1 << 22],
 ] as const) {
-  cudaTest(`${name} memory released during a capture goes back behind what its stream had before`, async () => {
-    const { pool } = fake.live();
-    const { stream, x } = busy(length);
-    const { pool: held } = fake.live();
-    fake.beginCapture(stream.handle);
-    x.dispose();
-    equal(fake.live().pool, held);
-    equal(fake.endCapture(stream.handle), { code: code.success, operations: [] });
-    fake.release(stream.handle);
-    stream.dispose();
-    ok(
-      await collectUntil(() => {
-        fake.runAll();
-        return fake.live().pool === pool;
-      }),
-    );
-  });
+  cudaTest(
+    `${name} memory that is released during a capture is freed after the earlier work of its stream`,
+    async () => {
+      const { pool } = fake.live();
+      const { stream, x } = busy(length);
+      const { pool: held } = fake.live();
+      fake.beginCapture(stream.handle);
+      x.dispose();
+      equal(fake.live().pool, held);
+      equal(fake.endCapture(stream.handle), { code: code.success, operations: [] });
+      fake.release(stream.handle);
+      stream.dispose();
+      ok(
+        await collectUntil(() => {
+          fake.runAll();
+          return fake.live().pool === pool;
+        }),
+      );
+    },
+  );
 }
 
-cudaTest('memory that another stream still uses, released during a capture of its own', async () => {
+cudaTest('memory that another stream still uses is released during a capture of that stream', async () => {
   const { pool } = fake.live();
   const [own, other] = [new Stream(), new Stream()];
   const x = own.use(() => Tensor.zeros([1 << 22], 'float32', onDevice));
@@ -62,7 +65,7 @@ cudaTest('memory that another stream still uses, released during a capture of it
   );
 });
 
-cudaTest('small blocks of a stream that is captured stay with it', () => {
+cudaTest('small blocks of a captured stream stay with that stream', () => {
   const { pool } = fake.live();
   const { stream, x } = busy(4);
   x.dispose();
@@ -81,7 +84,7 @@ cudaTest('small blocks of a stream that is captured stay with it', () => {
   equal(fake.live().pool, pool);
 });
 
-cudaTest('what cannot be part of a graph is refused, and the capture stays whole', async () => {
+cudaTest('work that cannot be part of a graph is refused, and the capture continues', async () => {
   fake.configure({ queriesRun: true });
   const stream = new Stream();
   const x = Tensor.zeros([4], 'float32', onDevice);
@@ -123,7 +126,7 @@ async function nameOfRejection(action: () => Promise<unknown>): Promise<string> 
   }
 }
 
-cudaTest('memory that cannot be had during a capture leaves nothing behind', () => {
+cudaTest('a failed allocation during a capture leaves nothing behind', () => {
   const stream = new Stream();
   synchronize();
   fake.beginCapture(stream.handle);

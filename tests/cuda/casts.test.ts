@@ -1,4 +1,4 @@
-/** Casts on a device: results that are those of the host, bit for bit, and the launch path. */
+/** Casts on a device: the same bits as on the host, and the launch path. */
 
 import { Tensor } from 'dlpack';
 import { Stream } from 'dlpack/cuda';
@@ -42,7 +42,7 @@ cudaTest('views, single elements, and addresses that vectors cannot use', () => 
   equal(bytesOf(odd), bytesOf(wanted));
 });
 
-cudaTest('more elements than one block converts, with a rest', () => {
+cudaTest('more elements than one block converts, with a remainder', () => {
   using host = Tensor.from(Float32Array.from({ length: 9001 }, (_, i) => i - 4000));
   using there = host.to('cuda:0');
   for (const dtype of ['bfloat16', 'float16', 'float8_e4m3fn'] as const) {

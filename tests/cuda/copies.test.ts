@@ -114,7 +114,7 @@ cudaTest('more axes than a launch takes', () => {
   equal(bytesOf(there.transpose(axes).copy().to('cpu')), bytesOf(host.transpose(axes)));
 });
 
-cudaTest('types below a byte travel packed; at odd places the host takes them apart', () => {
+cudaTest('types below a byte are copied packed, and the host unpacks them at odd bit offsets', () => {
   for (const dtype of ['int4', 'float4_e2m1fn', 'uint2', 'int1', 'float6_e2m3fn'] as const) {
     const host = randomTensor([4, 6], dtype, 11);
     const there = host.to('cuda:0');
@@ -141,7 +141,7 @@ cudaTest('types below a byte travel packed; at odd places the host takes them ap
   equal(odd.to('cuda:0').copy().to('cpu').toArray(), [1, 2, 3]);
 });
 
-cudaTest('one value for many: one element travels', () => {
+cudaTest('one value for many elements: only one element is copied', () => {
   const before = fake.calls('cuMemcpyAsync');
   const x = Tensor.empty([100, 100], 'float64', { device: 'cuda:0' });
   x.fill(3);
@@ -150,7 +150,7 @@ cudaTest('one value for many: one element travels', () => {
   equal(x.to('cpu').get(99, 99), 4.5);
 });
 
-cudaTest('without blocking: every pair of places', async () => {
+cudaTest('asynchronous copies between every pair of devices', async () => {
   fake.configure({ queriesRun: true });
   const host = randomTensor([5, 6, 9], 'float32', 5);
   const want = bytesOf(host.transpose());

@@ -4,7 +4,7 @@ import { equal } from '../assert.js';
 import { captureMode, code, fake } from './fake.js';
 import { alloc, bytes, call, event, expectErrors, fakeTest, fill, must, start, stream } from './fake-test.js';
 
-fakeTest('a capture takes work in and is broken by calls that wait', (context) => {
+fakeTest('a capture records work, and calls that wait end it', (context) => {
   const on = stream();
   const memory = alloc(4);
   const done = event();
@@ -21,7 +21,7 @@ fakeTest('a capture takes work in and is broken by calls that wait', (context) =
   must('cuStreamWaitEvent', on, done, 0);
   equal(fake.endCapture(on), { code: 0, operations: ['a fill', 'record', 'wait', 'a copy', 'record', 'wait'] });
   equal(fake.peek(memory, 4), bytes(4, 0xcd));
-  // Forbidden to every thread in the global mode, unless it has chosen the relaxed one.
+  // Forbidden to every thread in the global mode, unless the thread has chosen the relaxed mode.
   fake.beginCapture(on);
   const mode = new Int32Array([captureMode.relaxed]);
   must('cuThreadExchangeStreamCaptureMode', mode);
@@ -42,13 +42,13 @@ fakeTest('a capture takes work in and is broken by calls that wait', (context) =
     equal(fake.endCapture(on).code, code.captureInvalidated);
     expectErrors(new RegExp(`^error: ${forbidden} breaks the capture`));
   }
-  // Another thread does not break a capture that is its thread's own affair.
+  // Another thread does not break a thread-local capture.
   fake.beginCapture(on, captureMode.threadLocal);
   equal(start(context, 'cuMemAlloc_v2', new BigUint64Array(1), 4).wait(), code.success);
   equal(call('cuCtxSynchronize'), code.captureUnsupported);
   fake.endCapture(on);
   expectErrors(/cuCtxSynchronize breaks/);
-  // Captured work is no event of this world, and other work none of the capture's.
+  // Work outside a capture cannot wait for captured work, nor captured work for work outside.
   must('cuEventRecord', other, side);
   fake.beginCapture(on);
   must('cuEventRecord', done, on);

@@ -1,4 +1,4 @@
-/** The fake driver itself: what tests of dlpack/cuda rely on when they find no error in it. */
+/** The fake driver itself, because tests of dlpack/cuda rely on the errors that it reports. */
 
 import { equal, ok } from '../assert.js';
 import { testWith } from '../harness.js';
@@ -19,7 +19,7 @@ import {
   stream,
 } from './fake-test.js';
 
-testWith(fakeMissing, 'who opens the driver by its path finds the machine that tests command', () => {
+testWith(fakeMissing, 'opening the driver by its path gives the machine that the tests control', () => {
   fake.forget();
   fake.setDevices(2);
   const opened = openDriver(fakeDriverPath);
@@ -54,7 +54,7 @@ testWith(fakeMissing, 'no device, no driver', () => {
   equal(call('cuDeviceGetAttribute', count, 999, 1), code.invalidValue);
 });
 
-testWith(fakeMissing, 'contexts are a stack of each thread', () => {
+testWith(fakeMissing, 'each thread has a stack of contexts', () => {
   fake.forget();
   fake.setDevices(2);
   must('cuInit', 0);
@@ -105,7 +105,7 @@ fakeTest('work waits until something forces it', () => {
   equal(fake.peek(memory, 4), bytes(4, 3));
 });
 
-fakeTest('a wait orders streams by the record before it; without one there is a race', () => {
+fakeTest('a wait orders streams by the previous record, and without a wait there is a race', () => {
   const [a, b] = [stream(), stream()];
   const [from, to] = [alloc(4), alloc(4)];
   const ready = event();
@@ -138,14 +138,14 @@ fakeTest('the legacy stream and blocking streams wait for each other', () => {
   equal(fake.peek(three, 4), bytes(4, 3));
   equal(fake.peek(two, 4), bytes(4, 0xcd));
   equal(fake.pending(free), ['a fill']);
-  // Neither two blocking streams nor a free one and the legacy stream have an order.
+  // Two blocking streams have no order, nor do a non-blocking stream and the legacy stream.
   fill(two, 2, 4, 0n);
   fill(one, 4, 4, blocking);
   fill(one, 5, 4, 2n);
   expectErrors(/^race: a fill on stream .* the legacy stream/, /^race: a fill on stream .* and a fill on stream/);
 });
 
-fakeTest('a delayed stream holds back what is behind the delay', async (context) => {
+fakeTest('a delayed stream holds back the work after the delay', async (context) => {
   const on = stream();
   const memory = alloc(4);
   const done = event();
@@ -162,7 +162,7 @@ fakeTest('a delayed stream holds back what is behind the delay', async (context)
   fake.release(on);
   equal(waiting.wait(), code.success);
   equal(fake.peek(memory, 4), bytes(4, 2));
-  // On the thread that would release it, the wait ends by itself.
+  // On the thread that would release it, the wait times out.
   fake.configure({ patience: 10 });
   fake.delay(on);
   equal(call('cuStreamSynchronize', on), code.launchTimeout);
@@ -184,7 +184,7 @@ fakeTest('failures on demand, and counts', () => {
   equal(call('cuGetErrorString', 12345, names), code.invalidValue);
 });
 
-fakeTest('handles end once, and times have an order', () => {
+fakeTest('handles can be destroyed once, and times are ordered', () => {
   const on = stream();
   const [first, second] = [make('cuEventCreate', 0), make('cuEventCreate', 0)];
   const elapsed = new Float32Array(1);

@@ -129,7 +129,7 @@ fakeTest('kernels follow their plan, and its divisions are checked', () => {
   equal(launch(strided, planOf(freed, target, [[12, 1, 1]])), 0);
   result();
   expectErrors(/^violation: strided_copy_2 touches freed device memory/);
-  // What a kernel reads must not be written beside it.
+  // Memory that a kernel reads must not be written at the same time.
   equal(launch(strided, planOf(source, target, [[12, 1, 1]])), 0);
   fill(source + 22n, 0, 2, stream());
   expectErrors(/^race: strided_copy_2 on .* and a fill on .* no order/);

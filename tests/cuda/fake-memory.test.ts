@@ -59,7 +59,7 @@ fakeTest('memory: limits, double frees and use after free', () => {
   expectErrors(/of bytes up to 5 of 4/);
 });
 
-fakeTest('a block as large as a card costs only what is used', () => {
+fakeTest("a block as large as a GPU's memory costs only the pages in use", () => {
   const size = 100 * 2 ** 30;
   fake.setMemory(0, size);
   const memory = alloc(size);
@@ -75,7 +75,7 @@ fakeTest('a block as large as a card costs only what is used', () => {
   equal(fake.live().deviceBytes, 0);
 });
 
-fakeTest('memory of a pool begins and ends in the order of streams', () => {
+fakeTest('pool memory is allocated and freed in stream order', () => {
   const from = pool();
   const [a, b] = [stream(), stream()];
   const memory = make('cuMemAllocFromPoolAsync', 4, from, a);
@@ -95,7 +95,7 @@ fakeTest('memory of a pool begins and ends in the order of streams', () => {
     /^race: a fill .* and a free/,
     /^violation: a fill touches freed pool/,
   );
-  // An allocation that does not fit takes what streams are about to give back.
+  // An allocation that does not fit waits for memory that streams are about to free.
   fake.setMemory(0, 100);
   const large = make('cuMemAllocFromPoolAsync', 80, from, a);
   must('cuMemFreeAsync', large, a);
@@ -120,7 +120,7 @@ fakeTest('copies of rows', () => {
   equal(call('cuMemcpy2DAsync_v2', copy, on), code.invalidValue);
 });
 
-fakeTest('pointers know where they point', () => {
+fakeTest('pointer attributes name the memory they point to', () => {
   const from = pool();
   const asked = [1, 2, 3, 4, 8, 9, 11, 12];
   const look = (address: bigint): bigint[] => {

@@ -1,4 +1,4 @@
-/** What tests of the fake driver share. */
+/** Code that tests of the fake driver share. */
 
 import { equal, ok } from '../assert.js';
 import { testWith } from '../harness.js';

@@ -1,9 +1,9 @@
 /**
- * The fake CUDA driver (tests/cuda/driver) as tests command it. Code under test opens the same file by `fakeDriverPath` and
+ * The fake CUDA driver (tests/cuda/driver) as tests control it. Code under test opens the same file by `fakeDriverPath` and
  * sees the same machine.
  *
  * Work on a stream runs only when something forces it: a wait of the program, `run`, `runAll`, or work that depends on it.
- * So a wait that is missing shows as stale values, and as a "race:" line in `errors()` whatever runs first.
+ * So a missing wait shows as stale values, and as a "race:" line in `errors()`, whichever operation runs first.
  */
 
 import { existsSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 /** A stream's handle: 0n and 1n are the legacy stream of a device, 2n the calling thread's. */
 export type StreamHandle = bigint;
 
-/** What a driver function takes: numbers and addresses, memory of typed arrays by its address, text, NULL. */
+/** Arguments of a driver function: numbers and addresses, typed arrays by their address, text, NULL. */
 export type DriverArgument = number | bigint | string | null | Uint8Array | Int32Array | BigUint64Array | Float32Array;
 
 export interface Live {
@@ -71,10 +71,10 @@ interface Addon {
 
 const url = new URL('../../native/fake_cuda.node', import.meta.url);
 
-/** Where the fake driver lies; what `dlopen` takes. */
+/** The path of the fake driver, for `dlopen`. */
 export const fakeDriverPath = fileURLToPath(url);
 
-/** Says what is missing, for `testWith`. */
+/** Names what is missing, for `testWith`. */
 export const fakeMissing = existsSync(url) ? false : 'build/native/fake_cuda.node (needs a C++ compiler)';
 
 const addon: Addon = fakeMissing === false ? createRequire(import.meta.url)(fakeDriverPath) : ({} as Addon);
@@ -108,7 +108,7 @@ export const code = {
 export const captureMode = { global: 0, threadLocal: 1, relaxed: 2 } as const;
 
 export interface Configuration {
-  /** What cuDriverGetVersion says: 13000. */
+  /** The result of cuDriverGetVersion. Default 13000. */
   version?: number;
   /** Milliseconds that a call waits for a delayed stream before it fails with 702 and an "error:" line: 5000. */
   patience?: number;
@@ -128,7 +128,7 @@ export const fake = {
     addon.setAttribute(device, attribute, value),
   /** The UUID of a device by its last byte, which is the number of the device at first. */
   setUuid: (device: number, last: number): void => addon.setUuid(device, last),
-  /** Sets what is named; `forget` brings the first values back. */
+  /** Sets the named values; `forget` restores the defaults. */
   configure: ({ version, patience, unknownPointersFail, queriesRun }: Configuration): void =>
     addon.configure(version, patience, unknownPointersFail, queriesRun),
 
@@ -136,35 +136,35 @@ export const fake = {
   failNext: (symbol: string, code: number, skip = 0): void => addon.failNext(symbol, code, skip),
   /** Runs `action` in the middle of the next call of the function, which must come from this thread. */
   interruptNext: (symbol: string, action: () => void): void => addon.interruptNext(symbol, action),
-  /** The device fails, as after an illegal address: what it has does not run, and every call for it ends with `code`. */
+  /** The device fails, as after an illegal address: its queued work does not run, and every call for it returns `code`. */
   failDevice: (device: number, code: number): void => addon.failDevice(device, code),
   /** How often the function was called since `reset`. */
   calls: (symbol: string): number => addon.calls(symbol),
   live: (): Live => addon.live(),
   /**
-   * What went wrong, in order: "error:" is a call that no correct program makes, "race:" two uses of memory with no order
-   * between them, "violation:" an operation that ran on memory that was freed, not yet there, or never its own.
+   * The problems, in order: "error:" is a call that no correct program makes, "race:" two uses of memory with no order
+   * between them, "violation:" an operation on memory that was freed, not yet allocated, or never allocated.
    */
   errors: (): string[] => addon.errors(),
   /** Lets everything run and forgets errors, counts, injections, delays and captures. Handles and memory stay. */
   reset: (): void => addon.reset(),
-  /** A new machine with one device: every handle and all memory of the one before is gone. */
+  /** A new machine with one device: every handle and all memory of the previous machine is invalid. */
   forget: (): void => addon.forget(),
 
-  /** Runs what the stream has queued, and what that waits for, up to a delay; how much is left. */
+  /** Runs the work that the stream has queued, and the work that it waits for, up to a delay. Returns how much is left. */
   run: (stream: StreamHandle, device = 0): number => addon.run(stream, device),
   /** Runs all streams, up to their delays. */
   runAll: (): void => addon.runAll(),
-  /** Names of what the stream has queued. */
+  /** Names of the operations that the stream has queued. */
   pending: (stream: StreamHandle, device = 0): string[] => addon.pending(stream, device),
   /** Queues a kernel that ends at `release`: nothing queued behind it runs before. */
   delay: (stream: StreamHandle, device = 0): void => addon.delay(stream, device),
   release: (stream: StreamHandle, device = 0): void => addon.release(stream, device),
 
-  /** The stream records what it is given instead of running it. */
+  /** The stream records work instead of running it. */
   beginCapture: (stream: StreamHandle, mode: number = captureMode.global, device = 0): void =>
     addon.beginCapture(stream, mode, device),
-  /** Ends the capture: 0, or 901 after a call that it forbids; and the names of what was captured. */
+  /** Ends the capture: 0, or 901 after a call that it forbids; and the names of the captured operations. */
   endCapture: (stream: StreamHandle, device = 0): { code: number; operations: string[] } =>
     addon.endCapture(stream, device),
 
@@ -212,7 +212,7 @@ function driverAt(index: number): Driver {
 /** The fake driver's own functions. */
 export const fakeDriver: Driver = driverAt(0);
 
-/** Those of another driver, such as libcuda.so.1; throws with what is missing. */
+/** The functions of another driver, such as libcuda.so.1. Throws an error that names a missing function. */
 export const openDriver = (path: string): Driver => driverAt(addon.openDriver(path));
 
 /** The value that a function writes through its first argument. */

@@ -19,7 +19,7 @@ const path = newPath('model.safetensors');
   await writeSafetensors(path, { big, small, empty });
 }
 
-cudaTest('a mapped tensor arrives on the device, and nothing of it stays on the host', async () => {
+cudaTest('a mapped tensor is copied to the device, and no host memory remains', async () => {
   fake.configure({ queriesRun: true });
   using file = openSafetensors(path);
   const progress: Progress[] = [];
@@ -86,7 +86,7 @@ cudaTest('written from the device', async () => {
   ]);
 });
 
-cudaTest('a signal stops between blocks; memory that the device lacks is its error', async () => {
+cudaTest("a signal stops between blocks, and too little device memory throws the driver's error", async () => {
   fake.configure({ queriesRun: true });
   using file = openSafetensors(path);
   const controller = new AbortController();

@@ -1,6 +1,6 @@
 /**
- * Memory for other processes. The fake driver opens what this process shared, at another address over the same bytes, when the
- * description names another process: so work of both sides meets, and a missing order between them is a race.
+ * Memory for other processes. The fake driver opens memory that this process shared, at another address over the same bytes, when the
+ * description names another process. So both sides work on the same bytes, and a missing order between them is a race.
  */
 
 import { Worker } from 'node:worker_threads';
@@ -14,12 +14,12 @@ import { collectUntil } from '../harness.js';
 import { captureMode, code, fake, fakeDriver, fakeDriverPath, made } from './fake.js';
 import { cudaTest as machineTest, throwsCuda } from './machine.js';
 
-/** What is open elsewhere must not be left to the collector: the tensors of a test live as long as it runs. */
+/** Memory that is open elsewhere must not be left to the collector, so the tensors of a test live as long as it runs. */
 const kept: Tensor[] = [];
 
 function cudaTest(name: string, body: () => void | Promise<void>): void {
   machineTest(name, async () => {
-    // Memory beside the pool goes back when its work is done, and here that takes a look at it.
+    // Memory outside the pool is freed after its work, and the fake driver notices this only in a query.
     fake.configure({ queriesRun: true });
     await body();
     for (const tensor of kept.splice(0)) tensor.dispose();
@@ -60,7 +60,7 @@ const live = (): number => fake.live().mapped;
 const opened = (): number => fake.calls('cuIpcOpenMemHandle_v2');
 const closed = (): number => fake.calls('cuIpcCloseMemHandle');
 
-cudaTest('memory that can be shared is whole pages beside the pool', () => {
+cudaTest('shareable memory is made of whole pages outside the pool', () => {
   const before = fake.live();
   const x = empty([3, 5], 'float32', { device: 'cuda:1' });
   equal([x.device, x.shape, x.dtype, x.nbytes, x.isContiguous], ['cuda:1', [3, 5], 'float32', 60, true]);
@@ -77,7 +77,7 @@ cudaTest('memory that can be shared is whole pages beside the pool', () => {
   throwsCuda('CUDA_ERROR_OUT_OF_MEMORY', () => emptyShareable([2 ** 40], 'int8'));
 });
 
-cudaTest('the description is plain values that every channel carries', () => {
+cudaTest('the description has plain values that can be sent through any channel', () => {
   const x = empty([2, 3], 'int16', { device: 'cuda:1' });
   const shared = share(x.transpose());
   equal(structuredClone(shared), shared);
@@ -99,7 +99,7 @@ cudaTest('the description is plain values that every channel carries', () => {
   } as never);
 });
 
-cudaTest('one memory: what either side writes the other sees', () => {
+cudaTest("each side sees the other's writes", () => {
   const x = shareable([1, 2, 3, 4, 5, 6]);
   const y = open(x);
   equal([y.device, y.dtype, y.shape, y.readonly], ['cuda:0', 'float32', [6], false]);
@@ -165,13 +165,13 @@ cudaTest('the test itself: without an event, the two sides race', () => {
   y.dispose();
 });
 
-cudaTest('who opens it waits for the work that was queued when it was shared, and no thread does', () => {
+cudaTest("the opener's stream waits for the work that was queued at the time of sharing, and no thread waits", () => {
   const x = empty([4], 'float32');
   const [ours, theirs, third] = [new Stream(), new Stream(), new Stream()];
   fake.delay(ours.handle);
   ours.use(() => x.fill(6));
   const y = open(x, theirs);
-  // First on one that does not know of it, then on the stream that waits.
+  // First on a stream without a wait, then on the stream that waits.
   const copies = [third, theirs].map((stream) => stream.use(() => y.copy()));
   fake.runAll();
   for (const stream of [theirs, third]) ok(fake.pending(stream.handle).length > 0, 'nothing ran ahead');
@@ -202,7 +202,7 @@ cudaTest('the stream that waits is a Stream, its number, or null for the current
   }
 });
 
-cudaTest('shared again, one event moves on, and covers what was covered before', () => {
+cudaTest('sharing again records the same event later, so it covers all earlier work', () => {
   const x = empty([4], 'float32');
   const [first, second, theirs] = [new Stream(), new Stream(), new Stream()];
   const part = x.slice([0, 2]);
@@ -229,7 +229,7 @@ cudaTest('shared again, one event moves on, and covers what was covered before',
   equal(fake.live().events, events);
 });
 
-cudaTest('opened often, it is mapped once, and closed with the last', () => {
+cudaTest('memory that is opened several times is mapped once and closed by the last owner', () => {
   const x = shareable([1, 2, 3, 4]);
   const part = x.slice([2, 4]);
   const tensors = [open(x), open(x), open(part)];
@@ -248,7 +248,7 @@ cudaTest('opened often, it is mapped once, and closed with the last', () => {
   equal(closed(), 2);
 });
 
-cudaTest('it is closed when the work on it is done, and nobody waits for that', async () => {
+cudaTest('the memory is closed after the work on it has finished, and no thread waits for that', async () => {
   const x = shareable([1, 2, 3, 4]);
   const y = open(x);
   const stream = new Stream();
@@ -262,7 +262,7 @@ cudaTest('it is closed when the work on it is done, and nobody waits for that', 
   equal([closed(), x.to('cpu').toArray()], [1, [3, 3, 3, 3]]);
 });
 
-cudaTest('the collector closes what nobody disposed', async () => {
+cudaTest('the collector closes memory that was never disposed', async () => {
   const x = shareable([1]);
   (() => void open(x))();
   ok(await collectUntil(() => live() === 0));
@@ -279,7 +279,7 @@ async function startWorker(shared: SharedTensor, rounds: number): Promise<[worke
   return [worker, values];
 }
 
-cudaTest('a worker that ends closes what it had open', async () => {
+cudaTest('a worker that ends closes the memory that it had opened', async () => {
   const x = shareable([5, 6]);
   const shared = sent(share(x));
   const y = openTensor(shared);
@@ -292,7 +292,7 @@ cudaTest('a worker that ends closes what it had open', async () => {
   equal(closed(), 1);
 });
 
-cudaTest('threads that open and close at once: never twice, never too early', async () => {
+cudaTest('threads that open and close at the same time map once and close once', async () => {
   const x = shareable([5, 6]);
   const shared = { ...sent(share(x)), event: null };
   const starting = [1, 2].map(() => startWorker(shared, 500));
@@ -314,7 +314,7 @@ cudaTest('threads that open and close at once: never twice, never too early', as
   equal(closed(), opened());
 });
 
-cudaTest('another process: what it cannot open it says, and it ends with memory shared and open', () => {
+cudaTest('another process reports memory that it cannot open, and exits with shared memory open', () => {
   const x = shareable([1]);
   const args = [JSON.stringify(share(x))];
   const { code: status, signal, output } = runChild(import.meta.url, './children/ipc-exit.js', { args });
@@ -323,7 +323,7 @@ cudaTest('another process: what it cannot open it says, and it ends with memory 
   ok(output.includes('leaving with 2 imports'), output);
 });
 
-cudaTest('what was opened can be passed on: the memory is its maker’s, the event is ours', () => {
+cudaTest("opened memory can be shared again with its maker's memory handle and our event", () => {
   const x = shareable([1, 2, 3, 4]);
   const first = sent(share(x));
   const y = openTensor(first);
@@ -339,7 +339,7 @@ cudaTest('what was opened can be passed on: the memory is its maker’s, the eve
   y.dispose();
 });
 
-cudaTest('memory of another library in this process: the allocation around it', () => {
+cudaTest('memory of another library in this process is shared with the allocation around it', () => {
   const start = made(fakeDriver, 'cuMemAlloc_v2', 4096);
   const lent = fromCudaArrayInterface({ shape: [4], typestr: '<f4', data: [start + 256n, false], version: 3 });
   lent.fill(4);
@@ -353,7 +353,7 @@ cudaTest('memory of another library in this process: the allocation around it', 
   fakeDriver.must('cuMemFree_v2', start);
 });
 
-cudaTest('what cannot be shared says what to do', () => {
+cudaTest('the error for memory that cannot be shared suggests what to do', () => {
   const pooled = Tensor.zeros([4], 'float32', { device: 'cuda:0' });
   throws('BufferError', 'shareable: true }).copyFrom(x)', () => share(pooled));
   for (const device of ['cuda_host', 'cuda_managed'] as const) {
@@ -367,7 +367,7 @@ cudaTest('what cannot be shared says what to do', () => {
   pooled.dispose();
 });
 
-cudaTest('memory of this process is not opened in it', () => {
+cudaTest('memory of this process cannot be opened in the same process', () => {
   const x = shareable([1]);
   throws('BufferError', 'shareTensor(x)', () => openTensor(share(x)));
   equal(opened(), 0);
@@ -397,7 +397,7 @@ cudaTest('the device is found by its UUID, whatever its number', () => {
   }
 });
 
-cudaTest('malformed descriptions are refused before the driver is asked', () => {
+cudaTest('malformed descriptions are refused before the driver is called', () => {
   const x = shareable([1, 2, 3, 4]);
   const good = sent(share(x));
   const wrong: readonly [field: string, value: unknown, tag: Parameters<typeof throws>[0], text: string][] = [
@@ -458,7 +458,7 @@ cudaTest('malformed descriptions are refused before the driver is asked', () => 
   equal(live(), 0);
 });
 
-cudaTest('the size that counts is what the driver knows; where it tells nothing, that of the description', () => {
+cudaTest("the driver's size is used, or the size in the description if the driver reports none", () => {
   const x = shareable([1, 2, 3, 4]);
   const large = { ...sent(share(x)), size: 2 ** 30 };
   const beyond = { ...large, bitOffset: 2 ** 21 * 8 - 64 };
@@ -505,7 +505,7 @@ cudaTest('every call of the driver may fail', () => {
   y.dispose();
 });
 
-cudaTest('what its maker released is refused', () => {
+cudaTest('memory that its maker released is refused', () => {
   const x = shareable([1]);
   const shared = sent(share(x));
   const y = openTensor(shared);
@@ -520,7 +520,7 @@ cudaTest('while a stream is captured into a graph', () => {
   const shared = sent(share(x));
   const stream = new Stream();
   fake.beginCapture(stream.handle, captureMode.global);
-  // Neither making, opening nor closing breaks it, and the stream that is captured gets no wait for what is outside.
+  // Sharing, opening and closing do not break the capture, and the captured stream gets no wait for work outside it.
   const z = emptyShareable([1], 'int8');
   equal(shareTensor(z, { with: 'process', sync: false }).event, null);
   z.dispose();
@@ -551,7 +551,7 @@ cudaTest('beyond a thousand events, sharing waits for the work instead', () => {
   x.dispose();
 });
 
-cudaTest('what is open counts as an import', () => {
+cudaTest('open memory counts as an import', () => {
   const x = shareable([1]);
   const { imports, storages } = stats();
   const y = open(x);

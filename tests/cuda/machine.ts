@@ -1,4 +1,4 @@
-/** A machine of two fake devices for the tests of dlpack/cuda, and what must hold after each of them. */
+/** A machine of two fake devices for the tests of dlpack/cuda, and checks after each test. */
 
 import { CudaError, emptyCache, loadDriver } from 'dlpack/cuda';
 import { stats } from 'dlpack/native';
@@ -11,7 +11,7 @@ if (fakeMissing === false) {
   loadDriver({ path: fakeDriverPath });
 }
 
-/** Registers a test after which no error, race or violation was seen, and all memory, streams and events are back. */
+/** Registers a test after which there must be no error, race or violation, and all memory, streams and events are released. */
 export function cudaTest(name: string, body: () => void | Promise<void>): void {
   testWith(fakeMissing, name, async () => {
     await collect();
@@ -21,7 +21,7 @@ export function cudaTest(name: string, body: () => void | Promise<void>): void {
     const before = fake.live();
     const { storages, imports } = stats();
     await body();
-    // Some tests leave things to the collector, which promises no moment.
+    // Some tests leave objects to the collector, which may run at any time.
     await collectUntil(() => {
       const { streams, events } = fake.live();
       const isOurs = stats().storages === storages && stats().imports === imports;
@@ -36,7 +36,7 @@ export function cudaTest(name: string, body: () => void | Promise<void>): void {
   });
 }
 
-/** The action throws what the driver reported. */
+/** The action throws the driver's error. */
 export function throwsCuda(cudaName: string, action: () => unknown): CudaError {
   try {
     action();

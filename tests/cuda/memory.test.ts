@@ -8,7 +8,7 @@ import { cudaTest, throwsCuda } from './machine.js';
 
 const onDevice = { device: 'cuda:0' } as const;
 
-cudaTest('devices, and what the driver says of them', () => {
+cudaTest('devices and their properties', () => {
   const found = devices();
   equal(
     found.map(({ device }) => device),
@@ -22,7 +22,7 @@ cudaTest('devices, and what the driver says of them', () => {
   throwsCuda('CUDA_ERROR_INVALID_DEVICE', () => Tensor.empty([1], 'int8', { device: 'cuda:2' }));
 });
 
-cudaTest('memory of a device: made, written, read, given back once', () => {
+cudaTest('device memory is allocated, written, read and released once', () => {
   const before = fake.live();
   const x = Tensor.from([
     [1, 2, 3],
@@ -44,7 +44,7 @@ cudaTest('memory of a device: made, written, read, given back once', () => {
   back.dispose();
 });
 
-cudaTest("a device that is the tensor's own is no copy", () => {
+cudaTest("to() with the tensor's own device does not copy", () => {
   const x = Tensor.zeros([4], 'int32', onDevice);
   const y = x.to('cuda:0');
   equal(addressOf(y), addressOf(x));
@@ -52,7 +52,7 @@ cudaTest("a device that is the tensor's own is no copy", () => {
   y.dispose();
 });
 
-cudaTest('host access says what to do', () => {
+cudaTest('the error for host access suggests what to do', () => {
   const x = Tensor.zeros([4], 'int32', onDevice);
   throws('UnsupportedDeviceError', "to('cpu')", () => x.get(0));
   throws('UnsupportedDeviceError', "to('cpu')", () => x.data);
@@ -61,7 +61,7 @@ cudaTest('host access says what to do', () => {
   x.dispose();
 });
 
-cudaTest('printing fetches what it shows', () => {
+cudaTest('printing copies only the elements that it shows', () => {
   const large = Tensor.from(
     Float32Array.from({ length: 40 * 50 }, (_, i) => i / 4),
     { shape: [40, 50] },
@@ -109,7 +109,7 @@ cudaTest('memory without elements', () => {
   equal(Tensor.zeros([0], 'int8').to('cuda:0').device, 'cuda:0');
 });
 
-cudaTest('small blocks are used again on their stream, and only there', () => {
+cudaTest('small blocks are reused only on their own stream', () => {
   const first = Tensor.empty([16], 'float32', onDevice);
   const address = addressOf(first);
   first.dispose();
@@ -125,7 +125,7 @@ cudaTest('small blocks are used again on their stream, and only there', () => {
   third.dispose();
 });
 
-cudaTest('pinned and managed memory are devices of their own, and the host reads them', async () => {
+cudaTest('pinned and managed memory have their own device names, and the host can read them', async () => {
   const live = fake.live();
   const pinned = Tensor.empty([4], 'float32', { device: 'cuda_host' });
   const managed = Tensor.empty([4], 'float32', { device: 'cuda_managed' });
@@ -154,7 +154,7 @@ cudaTest('two devices', () => {
   equal(b.to('cpu').toArray(), x.toArray());
 });
 
-cudaTest('what the driver knows of an address', () => {
+cudaTest("the driver's attributes of an address", () => {
   const x = Tensor.empty([1000], 'float32', { device: 'cuda:1' });
   const at = addressOf(x);
   const found = pointerAttributes(at + 100n);
@@ -176,7 +176,7 @@ cudaTest('what the driver knows of an address', () => {
   throws('ValueError', 'unsigned', () => pointerAttributes(-1n));
 });
 
-cudaTest('out of memory: what is free elsewhere is found, and an error says what to do', () => {
+cudaTest('out of memory: cached blocks are released first, and the error suggests what to do', () => {
   fake.setMemory(0, 1 << 26);
   const half: DType = 'uint8';
   const kept = Tensor.empty([1 << 25], half, onDevice);
@@ -203,7 +203,7 @@ cudaTest('offsets beyond 2^32', () => {
   fake.setMemory(0, 8 * 2 ** 30);
 });
 
-cudaTest('the collector gives device memory back', async () => {
+cudaTest('the collector releases device memory', async () => {
   const { storages } = stats();
   (() => {
     for (let i = 0; i < 100; i++) Tensor.zeros([64], 'float32', onDevice);
@@ -211,7 +211,7 @@ cudaTest('the collector gives device memory back', async () => {
   ok(await collectUntil(() => stats().storages <= storages));
 });
 
-cudaTest('a driver call that fails: a typed error, and nothing is lost', () => {
+cudaTest('a failing driver call gives a typed error and leaks nothing', () => {
   const failures: [symbol: string, action: () => void][] = [
     ['cuMemAllocFromPoolAsync', () => Tensor.empty([3], 'int8', onDevice)],
     ['cuMemHostAlloc', () => Tensor.empty([3], 'int8', { device: 'cuda_host' })],

@@ -4,12 +4,12 @@ import { equal } from '../assert.js';
 import { fake } from './fake.js';
 import { cudaTest } from './machine.js';
 
-// Before anything uses it: memory of this device is not allocated on streams, and has none that it keeps from the start.
+// Before the first use: memory of this device is not stream-ordered, so it has no allocation stream.
 fake.setAttribute(1, 115, 0);
 
 const numbers = Float32Array.from({ length: 64 * 32 }, (_, i) => i);
 
-cudaTest('a stream that is disposed while a copy of another thread is to be queued there lives on', async () => {
+cudaTest('a stream that is disposed while another thread queues a copy on it stays alive', async () => {
   equal(devices()[1]?.hasMemoryPool, false);
   fake.configure({ queriesRun: true });
   const wrapped = Tensor.wrap(numbers, { shape: [64, 32] });

@@ -8,7 +8,7 @@ import { cudaTest, throwsCuda } from './machine.js';
 
 const onDevice = { device: 'cuda:0' } as const;
 
-cudaTest('a copy that fails after some of its launches: the memory waits for those', () => {
+cudaTest('after a copy that failed in the middle, the memory waits for the launches that were queued', () => {
   const shape = [2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3];
   const x = Tensor.zeros([1 << 20], 'int16', onDevice);
   const view = x
@@ -22,7 +22,7 @@ cudaTest('a copy that fails after some of its launches: the memory waits for tho
   for (const owned of [x, view, stream]) owned.dispose();
 });
 
-/** A library of JavaScript whose work is queued on a stream of its own. */
+/** A JavaScript library that queues work on its own stream. */
 function foreignArray(x: Tensor, stream: bigint, hasDevice: boolean): DLPackProducer {
   const producer = {
     [DLPACK]({ stream: named }: DLPackRequest = {}) {
@@ -66,7 +66,7 @@ for (const [name, hasDevice, stream] of [
   });
 }
 
-cudaTest('a tensor that no stream of ours can wait for is refused, and given back', async () => {
+cudaTest('a tensor that our stream cannot wait for is refused and released', async () => {
   const x = Tensor.zeros([4], 'uint32', onDevice);
   synchronize();
   let deleted = 0;
@@ -84,7 +84,7 @@ cudaTest('a tensor that no stream of ours can wait for is refused, and given bac
   x.dispose();
 });
 
-cudaTest('managed memory is handed to streams as device memory is', async () => {
+cudaTest('managed memory is handed over to streams like device memory', async () => {
   const { managed: others } = fake.live();
   fake.configure({ queriesRun: true });
   const managed = Tensor.zeros([4], 'float32', { device: 'cuda_managed' }) as Tensor & DLPackProducer;
@@ -105,7 +105,7 @@ cudaTest('managed memory is handed to streams as device memory is', async () => 
   fakeDriver.must('cuStreamDestroy_v2', theirs);
 });
 
-cudaTest('memory of another kind of device is not what CUDA copies', () => {
+cudaTest('CUDA does not copy memory of other kinds of devices', () => {
   const x = Tensor.zeros([4], 'float32', onDevice);
   const foreign = fromDLPack({
     [DLPACK]: () => ({
@@ -138,7 +138,7 @@ for (const how of ['gone', 'busy'] as const) {
       fakeDriver.must('cuStreamSynchronize', theirs);
       fakeDriver.must('cuStreamDestroy_v2', theirs);
     }
-    // A stream of ours that nothing but an event orders with theirs.
+    // A stream of ours that only an event orders with theirs.
     const stream = new Stream();
     const copy = stream.use(() => x.copy());
     stream.synchronize();

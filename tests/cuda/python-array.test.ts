@@ -40,7 +40,7 @@ def entries(address, **changes):
 }
 
 const main = missing === false ? py.import('__main__') : (null as never);
-/** Asked in Python: here, the answer would be a new reference. */
+/** Read in Python, because here the result would be a new reference. */
 const isGone = missing === false ? py.eval('lambda reference: reference() is None') : (null as never);
 const kw = (values: Record<string, unknown>): unknown => py.kwargs(values);
 
@@ -82,7 +82,7 @@ pyTest('the same memory, read once, held until it is disposed', () => {
   equal((values(z) as number[][])[0], [3, 3, 3, 3, 3, 3]);
 });
 
-pyTest('what Python writes, entry by entry', () => {
+pyTest('entries of an interface that Python writes', () => {
   const { address } = floats();
   const take = (changes: string): unknown => {
     const y = asCudaArray(written(address, changes));
@@ -103,7 +103,7 @@ pyTest('what Python writes, entry by entry', () => {
   equal(fromCudaArrayInterface(main.entries(address, kw({ typestr: '<V4' })), null, { dtype: 'int32' }).dtype, 'int32');
 });
 
-/** Entries of Python that are refused: the tag of the error and a part of its message. */
+/** Python entries that are refused: the tag of the error and a part of its message. */
 const malformed = [
   ['shape=...', 'TypeError', 'for shape'],
   ['shape=None', 'TypeError', 'for shape'],
@@ -169,7 +169,7 @@ for (const [changes, tag, text] of malformed) {
   });
 }
 
-pyTest('objects without an interface, or with another kind of one', () => {
+pyTest('objects without an interface, or with an interface of another kind', () => {
   const before = stats().imports;
   const raised = (source: PyObject): unknown => {
     try {
@@ -217,7 +217,7 @@ pyTest('the stream of a Python object is waited for', () => {
   equal((values(copy) as number[][])[0], [8, 8, 8, 8, 8, 8]);
 });
 
-pyTest('collected without the GIL, dropped with it', async () => {
+pyTest('references are collected without the GIL and dropped with it', async () => {
   const { address } = floats();
   const before = stats().imports;
   const alive = main.weakref.ref;
@@ -252,7 +252,7 @@ pyTest('many reads leave nothing behind', () => {
   equal([stats().imports, array.reads], [before, 300]);
 });
 
-pyTest('our tensors in Python: the interface, for devices only', () => {
+pyTest('our tensors have the interface in Python, only on devices', () => {
   const { x, address } = floats();
   const identity = py.eval('lambda t: t.__cuda_array_interface__');
   const entries = identity(x.reshape([4, 6]));
@@ -285,12 +285,12 @@ pyTest('our tensors in Python: the interface, for devices only', () => {
       typestr,
     );
   }
-  // Home again, through Python.
+  // Back to JavaScript, through Python.
   const back = asCudaArray(py.eval('lambda t: t')(x));
   equal([addressOf(back), back.shape], [address, [24]]);
 });
 
-pyTest('what Python is told comes after all that was queued', () => {
+pyTest('the stream that Python gets waits for all queued work', () => {
   const { x, address } = floats();
   const [a, b] = [new Stream(), new Stream()];
   const source = Tensor.from(new Float32Array(24).fill(4)).to('cuda:0');
@@ -319,7 +319,7 @@ class Calls:
         self.before()
         return self.entries
 `);
-  // The same array again and again, which is remembered, and others before it: of another kind, refused, and handed out.
+  // The same array several times, which is remembered, and other arrays before it: with another signature, refused, and exported.
   const others = [
     () => {},
     () => fromDLPack(py.eval('__import__("numpy").arange(6)')).dispose(),
@@ -338,23 +338,26 @@ class Calls:
   x.dispose();
 });
 
-pyTest('foreign memory that is ready on the default stream is waited for by another one, and released at once', () => {
-  const { x, address } = floats();
-  using ones = Tensor.zeros([24], 'float32').fill(1).to('cuda:0');
-  const stream = new Stream({ device: 'cuda:0' });
-  x.copyFrom(ones); // the maker's work, still in its stream
-  const before = stats().imports;
-  const y = asCudaArray(written(address, 'stream=1'));
-  const z = stream.use(() => y.copy());
-  stream.synchronize();
-  y.dispose();
-  equal(stats().imports, before);
-  equal(values(z), new Array(4).fill(new Array(6).fill(1)));
-  for (const tensor of [x, z]) tensor.dispose();
-  stream.dispose();
-});
+pyTest(
+  'another stream waits for foreign memory that is ready on the default stream, and it is released at once',
+  () => {
+    const { x, address } = floats();
+    using ones = Tensor.zeros([24], 'float32').fill(1).to('cuda:0');
+    const stream = new Stream({ device: 'cuda:0' });
+    x.copyFrom(ones); // the producer's work, still queued
+    const before = stats().imports;
+    const y = asCudaArray(written(address, 'stream=1'));
+    const z = stream.use(() => y.copy());
+    stream.synchronize();
+    y.dispose();
+    equal(stats().imports, before);
+    equal(values(z), new Array(4).fill(new Array(6).fill(1)));
+    for (const tensor of [x, z]) tensor.dispose();
+    stream.dispose();
+  },
+);
 
-pyTest('fromDLPack takes an object that has only the CUDA Array Interface, as Numba’s arrays', async () => {
+pyTest('fromDLPack takes an object that has only the CUDA Array Interface, like Numba arrays', async () => {
   const { address } = floats();
   const before = stats().imports;
   const array = written(address, '');

@@ -1,4 +1,4 @@
-/** Finalizers of what a CUDA Array Interface is made of: Python code that calls JavaScript while an array is taken. */
+/** Finalizers of the objects in a CUDA Array Interface: Python code that calls JavaScript during an import. */
 
 import { Tensor } from 'dlpack';
 import { asCudaArray, loadDriver, synchronize } from 'dlpack/cuda';
@@ -33,7 +33,7 @@ const fresh = (address: bigint, shape: number[], call: (() => void) | null = nul
   main.fresh(address, ...shape, py.kwargs({ call }));
 const layoutOf = ({ shape, strides, dtype }: Tensor): unknown => [shape, strides, dtype];
 
-testWith(missing, 'other arrays are taken when the interface goes', async () => {
+testWith(missing, 'a finalizer of the interface imports other arrays', async () => {
   fake.reset();
   const x = Tensor.from(new Float32Array(24).map((_, i) => i)).to('cuda:0');
   synchronize();
@@ -97,13 +97,13 @@ class Emptied:
   equal(fake.errors(), []);
 });
 
-testWith(missing, 'a finalizer that releases more when as many are released as can wait', () => {
+testWith(missing, 'a finalizer that releases another object when the list of released objects is full', () => {
   fake.reset();
   const x = Tensor.from(new Float32Array(24).map((_, i) => i)).to('cuda:0');
   synchronize();
   const address = addressOf(x);
   const array = fresh(address, [24]);
-  // The number of a storage that was given back, and the next one that has it.
+  // The handle of a released storage, and the next storage with the same handle.
   asCudaArray(array).dispose();
   py.exec('pass');
   const live = asCudaArray(array);
@@ -118,7 +118,7 @@ testWith(missing, 'a finalizer that releases more when as many are released as c
     calls++;
     last[Symbol.dispose]();
   });
-  // Put off to the next operation, which the last of the objects makes.
+  // Delayed to the next operation, which the last of the objects performs.
   noisy[Symbol.dispose]();
   equal(calls, 0);
   for (const object of objects) object[Symbol.dispose]();

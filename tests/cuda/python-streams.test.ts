@@ -77,7 +77,7 @@ pyTest('stream numbers of the array API', () => {
   raises('TypeError', 'keyword', () => dlpack(x, py.kwargs({ streams: 1 })));
 });
 
-pyTest('the producer makes the consumer wait; -1 asks for nothing', () => {
+pyTest("the producer makes the consumer's stream wait, and -1 means no wait", () => {
   const { x, late } = floats();
   const [work, consumer] = [new Stream(), new Stream()];
   const waits = (stream: bigint | number | null): string[] => {
@@ -100,7 +100,7 @@ pyTest('the producer makes the consumer wait; -1 asks for nothing', () => {
 });
 
 for (const kind of ['of its thread', 'that blocks', 'that does not block'] as const) {
-  pyTest(`what a consumer queues on a stream ${kind} is over before the memory is used again`, () => {
+  pyTest(`work that a consumer queues on a stream ${kind} ends before the memory is used again`, () => {
     const own = new Stream();
     const flags = kind === 'that blocks' ? 0 : 1;
     const theirs = kind === 'of its thread' ? 2n : made(fakeDriver, 'cuStreamCreateWithPriority', flags, 0);
@@ -108,7 +108,7 @@ for (const kind of ['of its thread', 'that blocks', 'that does not block'] as co
     const x = own.use(() => Tensor.zeros([16], 'float32', { device: 'cuda:0' }));
     synchronize();
     const capsule = dlpack(x, py.kwargs({ stream: theirs }));
-    // Behind the hand-over, on a stream that nothing but an event orders with ours.
+    // After the hand-over, on a stream that only an event orders with ours.
     fake.delay(theirs);
     fakeDriver.must('cuMemcpyAsync', target, addressOf(x), 64, theirs);
     const address = addressOf(x);
@@ -205,7 +205,7 @@ pyTest(
   numpy.missing,
 );
 
-pyTest('copies that fail give everything back', () => {
+pyTest('copies that fail release everything', () => {
   const { x } = floats();
   for (const [symbol, tag] of [
     ['cuMemAllocFromPoolAsync', 'BufferError'],
@@ -223,7 +223,7 @@ pyTest('copies that fail give everything back', () => {
 });
 
 pyTest('a copy larger than any memory is refused, not wrapped around', () => {
-  // 2^64 bits and some, which a product in 64 bits would take for half a megabyte.
+  // A little over 2^64 bits, which a 64-bit product would turn into half a megabyte.
   const length = Number((2n ** 58n - 1024n) / 65535n + 1n);
   for (const device of ['cuda:0', 'cpu'] as const) {
     const x = Tensor.zeros([1], 'float64x65535', { device });
@@ -253,7 +253,7 @@ pyTest('as a consumer we pass our current stream', () => {
   equal(calls(second)[1], "[('max_version', (1, 3)), ('stream', 1)]");
 });
 
-pyTest('tensors of the host get no stream, nor do those that do not tell', () => {
+pyTest('host tensors get no stream, nor do tensors without __dlpack_device__', () => {
   const host = main.Wrapper(Tensor.from([1, 2]));
   equal(fromDLPack(host).toArray(), [1, 2]);
   equal(calls(host), ['device', "[('max_version', (1, 3))]"]);
@@ -284,7 +284,7 @@ pyTest('a delayed producer shows no race, by capsule and by exchange table', () 
 });
 
 pyTest(
-  'NumPy is not asked where it is',
+  '__dlpack_device__ of NumPy arrays is not called',
   () => {
     py.exec(
       'import numpy\nclass Counted(numpy.ndarray):\n  asked = 0\n  def __dlpack_device__(self):\n    Counted.asked += 1\n    return (1, 0)',
@@ -299,7 +299,7 @@ pyTest(
 );
 
 pyTest('the table names our current stream', () => {
-  // tvm-ffi and PyTorch ask it; ctypes stands for them.
+  // tvm-ffi and PyTorch call it; ctypes stands in for them.
   py.exec(`
 import ctypes
 def current_stream(address, device_type, device_id):
@@ -320,8 +320,8 @@ function readonlyOf(x: Tensor): Tensor {
   return fromCudaArrayInterface({ ...description, data: [description.data[0], true] }, x);
 }
 
-// The library itself needs a GPU, tests/gpu has it. Here its names stand for what it is asked.
-pyTest('an array of CuPy by its class: memory that keeps the tensor, and its stream behind our work', () => {
+// CuPy itself needs a GPU (tests/gpu). Here a module with its names records the calls.
+pyTest("a CuPy array by its class keeps the tensor, and CuPy's stream waits for our work", () => {
   py.exec(`
 import sys, types
 class UnownedMemory:
@@ -374,7 +374,7 @@ sys.modules["cupy"], sys.modules["cupy.cuda"] = package, cuda
   py.exec(`CupyStream.ptr = ${theirs}; Cupy.fails = True`);
   equal(String(py.tensor(x, type)), 'from_dlpack', 'a CuPy that is not as we know it');
   py.exec('Cupy.fails = False');
-  // What CuPy runs may come back here: the array is of the tensor as it was, not of one that has its place.
+  // CuPy's code may call back here: the array must have the tensor's memory, not that of a tensor that took its handle.
   const gone = floats().x;
   const place = addressOf(gone);
   let next: Tensor | undefined;
@@ -394,7 +394,7 @@ sys.modules["cupy"], sys.modules["cupy.cuda"] = package, cuda
   stream.dispose();
 });
 
-pyTest('streams of Python libraries, under the names that those use', () => {
+pyTest('streams of Python libraries, with their property names', () => {
   py.exec(`
 class ByProtocol:
     def __init__(self, handle): self.h = handle

@@ -1,4 +1,4 @@
-/** JavaScript that runs in the middle of a request, and makes requests of its own, changes nothing of the one around it. */
+/** JavaScript that runs in the middle of a request and makes its own requests does not change the outer request. */
 
 import { Tensor } from 'dlpack';
 import {
@@ -36,7 +36,7 @@ function disturb(symbol: string): void {
   synchronize('cuda:1');
 }
 
-/** What a request returns when it is left alone, and when it is interrupted in a call of the driver, is the same. */
+/** A request returns the same result when JavaScript runs in the middle of a driver call as when none does. */
 function reentryTest(name: string, symbol: string, request: () => unknown): void {
   cudaTest(`in the middle of a request: ${name}`, () => {
     const alone = request();
@@ -105,7 +105,7 @@ reentryTest('the time between events', 'cuEventElapsedTime', () => {
   return end.elapsed(start) >= 0;
 });
 
-reentryTest('an array of others', 'cuPointerGetAttributes', () => {
+reentryTest('an array of another library', 'cuPointerGetAttributes', () => {
   using x = Tensor.from([1, 2, 3], { dtype: 'float32' }).to('cuda:0');
   using y = asCudaArray({ __cuda_array_interface__: toCudaArrayInterface(x) });
   return [y.device, y.dtype, addressOf(y) === addressOf(x), y.to('cpu').toArray()];

@@ -17,10 +17,10 @@ function read(x: Tensor): unknown {
   return values;
 }
 
-/** What the driver has in memory right now, whatever is queued. */
+/** The driver's memory right now, without running queued work. */
 const peek = (x: Tensor) => [...new Float32Array(fake.peek(addressOf(x), x.nbytes).buffer)];
 
-cudaTest('the default stream, one of our own, and the current one', () => {
+cudaTest('the default stream, a new stream, and the current stream', () => {
   equal([Stream.default().handle, Stream.perThread().handle], [1n, 2n]);
   equal(Stream.current().handle, 1n);
   const stream = new Stream();
@@ -46,7 +46,7 @@ cudaTest('the default stream, one of our own, and the current one', () => {
   throws('ValueError', 'small integer', () => new Stream({ priority: 0.5 }));
 });
 
-cudaTest('a stream that is disposed while it is the current one ends with that', () => {
+cudaTest('a stream that is disposed while it is current is released afterwards', () => {
   const { streams } = fake.live();
   const stream = new Stream();
   const x = Tensor.zeros([4], 'float32', onDevice);
@@ -61,7 +61,7 @@ cudaTest('a stream that is disposed while it is the current one ends with that',
   equal(fake.live().streams, streams);
 });
 
-cudaTest('work on a stream runs when it is waited for', async () => {
+cudaTest('work on a stream runs when the program waits for it', async () => {
   const stream = new Stream();
   const x = Tensor.zeros([4], 'float32', onDevice);
   synchronize();
@@ -99,7 +99,7 @@ cudaTest('copies on several streams are ordered by the memory they share', () =>
   for (const owned of [a, b, x]) owned.dispose();
 });
 
-cudaTest('memory goes back only when the streams that use it are done', async () => {
+cudaTest('memory is freed only after the streams that use it have finished', async () => {
   const stream = new Stream();
   const x = ones().to('cuda:0');
   const pinned = Tensor.empty([1 << 16], 'float32', { device: 'cuda_host' });
@@ -123,7 +123,7 @@ cudaTest('memory goes back only when the streams that use it are done', async ()
   ok(await collectUntil(() => fake.live().pinned === held - 1));
 });
 
-cudaTest('a stream that is disposed while memory needs it lives on', () => {
+cudaTest('a stream that is disposed while memory needs it stays alive', () => {
   const x = Tensor.zeros([4], 'float32', onDevice);
   const { streams } = fake.live();
   (() => {
@@ -166,7 +166,7 @@ cudaTest('events: recorded, waited for, measured', async () => {
   for (const owned of [a, b, x, start, end]) owned.dispose();
 });
 
-cudaTest('streams of others by their handle', () => {
+cudaTest('streams of other libraries by their handle', () => {
   const handle = made(fakeDriver, 'cuStreamCreateWithPriority', 1, 0);
   const stream = Stream.from(handle);
   const x = Tensor.zeros([4], 'float32', onDevice);
@@ -210,7 +210,7 @@ cudaTest("the consumer's stream: numbers of the array API, and the producer wait
   fakeDriver.must('cuStreamDestroy_v2', theirs);
 });
 
-cudaTest('imported device memory is given back when our work on it is done', async () => {
+cudaTest('imported device memory is released after our work on it has finished', async () => {
   const producer = Tensor.zeros([4], 'float32', onDevice);
   const managed = exportManaged(producer);
   const stream = new Stream();

@@ -1,4 +1,4 @@
-/** One current stream for `dlpack/cuda` and TVM-FFI: what either sets, both use. */
+/** `dlpack/cuda` and TVM-FFI have one current stream: a stream that either sets is used by both. */
 
 import { Tensor } from 'dlpack';
 import { Stream } from 'dlpack/cuda';
@@ -35,7 +35,7 @@ cudaTest('Stream.use and withStream set the same stream, and the innermost count
   for (const owned of [a, b, x]) owned.dispose();
 });
 
-cudaTest('what is thrown inside leaves the streams as they were', () => {
+cudaTest('an exception inside restores the streams', () => {
   const stream = new Stream();
   throws('ValueError', 'shape', () => withStream('cuda:0', stream, () => Tensor.zeros([-1], 'int8')));
   equal([currentStream('cuda:0'), Stream.current().handle], [0n, 1n]);

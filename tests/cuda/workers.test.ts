@@ -7,7 +7,7 @@ import { collectUntil } from '../harness.js';
 import { fake, fakeDriverPath } from './fake.js';
 import { cudaTest } from './machine.js';
 
-cudaTest('a tensor of a worker outlives it; its streams, events and memory are given back', async () => {
+cudaTest("a worker's tensor outlives the worker, and its streams, events and memory are released", async () => {
   fake.configure({ queriesRun: true });
   const before = fake.live();
   const { storages } = stats();
@@ -25,7 +25,7 @@ cudaTest('a tensor of a worker outlives it; its streams, events and memory are g
   equal(fake.live().pinned, before.pinned);
 });
 
-cudaTest('work on another device leaves a thread on the first one', async () => {
+cudaTest("work on another device does not change the thread's current context", async () => {
   const worker = new Worker(new URL('./children/second-device.js', import.meta.url), { workerData: fakeDriverPath });
   const contexts = await new Promise<bigint[]>((resolve, reject) => {
     worker.on('message', resolve);

@@ -17,7 +17,7 @@ const pages = [
     .filter((path) => path.endsWith('.md')),
 ];
 
-/** Mistakes that the tests below have to see. */
+/** Mistakes that the tests below must detect. */
 const broken = programsOf(
   'broken.md',
   `
@@ -39,7 +39,7 @@ Tensor.from([1]).get(1);
 const fileOf = ({ at, language }: Program): string => `${at.replace(/[^\w]+/g, '-')}.${language}`;
 const scriptOf = (program: Program): string => fileOf(program).replace(/\.\w+$/, '.run.js');
 
-/** Writes and compiles all programs; what the compiler says about each file. JavaScript only has to make sense. */
+/** Writes and compiles all programs. Returns the compiler's messages for each file. */
 function compile(folder: string, programs: readonly Program[]): Map<string, string[]> {
   const said = new Map<string, string[]>();
   for (const language of ['ts', 'js'] as const) {
@@ -66,7 +66,7 @@ function compile(folder: string, programs: readonly Program[]): Map<string, stri
   return said;
 }
 
-/** What is wrong with a program: what the compiler says, how it ends, what it prints. */
+/** The problems of a program: compiler messages, its exit, its output. */
 function faultsOf(program: Program, folder: string, compiled: ReadonlyMap<string, string[]>): string[] {
   const faults = compiled.get(fileOf(program)) ?? [];
   if (program.runnable.trim() === '' || faults.length > 0) return faults;
@@ -80,7 +80,7 @@ function faultsOf(program: Program, folder: string, compiled: ReadonlyMap<string
   return unlike(marked(program.runnable).prints, stdout);
 }
 
-/** What a program needs that is not here. */
+/** The missing libraries of a program. */
 function missingFor({ text }: Program): string | false {
   const needs: [RegExp, string][] = [
     [/'dlpack\/python'/, '.venv/pyvenv.cfg'],
@@ -93,7 +93,7 @@ function missingFor({ text }: Program): string | false {
   return missing === undefined ? false : missing[1];
 }
 
-/** Examples with libraries that only this project has: whole programs. */
+/** Examples with libraries that only this repository installs: whole programs. */
 const examples = readdirSync(join(root, 'examples/libraries')).map((name): Program => {
   const at = `examples/libraries/${name}`;
   return { at, language: 'ts', text: read(at), runnable: read(at) };

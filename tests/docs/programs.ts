@@ -1,17 +1,17 @@
 /**
- * The programs of a page: its fenced `ts` and `js` blocks, by the words behind the language.
+ * The programs of a page: its fenced `ts` and `js` blocks, by the words after the language.
  *
- * A block is a program of its own; `continue` appends it to the one before. `no-run: reason` says that it is compiled and not
- * run, `fragment: reason` that it is neither.
+ * A block is a separate program; `continue` appends it to the previous block. With `no-run: reason` it is compiled but not
+ * run, and with `fragment: reason` neither.
  */
 
 export interface Program {
   /** The page and the line of the first block: `docs/guides/python.md:6`. */
   readonly at: string;
   readonly language: 'ts' | 'js';
-  /** All of it, for the compiler. */
+  /** The whole program, for the compiler. */
   readonly text: string;
-  /** What can run here; empty when nothing can. */
+  /** The part that can run here; empty if nothing can. */
   readonly runnable: string;
 }
 
@@ -51,10 +51,10 @@ export function programsOf(path: string, page: string): Program[] {
   return programs;
 }
 
-/** A line that prints, and what its comment says it prints: up to `: `, or to `...` where more follows. */
+/** A line that prints, and the expected output in its comment: up to `: `, or to `...` if more follows. */
 const printing = /^(\s*)console\.log\((.*)\);\s*\/\/ (.*)$/;
 
-/** The program with a mark before each print whose comment says what is printed, and those comments by their marks. */
+/** The program with a mark before each print that has an expected output, and the expected outputs by their marks. */
 export function marked(runnable: string): { text: string; prints: string[] } {
   const prints: string[] = [];
   const lines = runnable.split('\n').map((line) => {
@@ -66,10 +66,10 @@ export function marked(runnable: string): { text: string; prints: string[] } {
   return { text: lines.join('\n'), prints };
 }
 
-/** Runtimes print the same values with other spaces and quotes. */
+/** Runtimes print the same values with different spaces and quotes. */
 const bare = (text: string): string => text.replace(/\s+/g, '').replaceAll('"', "'");
 
-/** What `output` shows that the comments did not say. */
+/** The differences between `output` and the comments. */
 export function unlike(prints: readonly string[], output: string): string[] {
   return prints.flatMap((comment, i) => {
     const [, printed] = new RegExp(`@${i}@([\\s\\S]*?)(?=@\\d+@|$)`).exec(output) ?? [];

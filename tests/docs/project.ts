@@ -1,4 +1,4 @@
-/** A project of a user: an empty folder with the packed package and the libraries that the guides name. */
+/** A user's project: an empty folder with the packed package and the libraries that the guides name. */
 
 import { spawnSync } from 'node:child_process';
 import {
@@ -26,14 +26,14 @@ export const env = {
   NO_COLOR: '1',
 };
 
-/** Runs to the end; what it printed, or an error with that. */
+/** Runs to the end. Returns the output, or throws an error with it. */
 function run(command: string, args: string[], cwd: string): string {
   const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: 'utf8', env });
   if (status !== 0) throw new Error(`${command} ${args.join(' ')}: ${error ?? ''}${stdout}${stderr}`);
   return stdout;
 }
 
-/** Folders of node_modules, those of scopes by their packages. */
+/** Folders of node_modules; for scopes, the folders of their packages. */
 function packagesIn(folder: string): string[] {
   return readdirSync(folder)
     .filter((name) => !name.startsWith('.'))
@@ -42,7 +42,7 @@ function packagesIn(folder: string): string[] {
     );
 }
 
-/** Makes the folder. The libraries are links to those that the set-up installed. */
+/** Makes the folder. The libraries are links to the installed ones. */
 export function makeProject(): string {
   const folder = mkdtempSync(join(tmpdir(), 'dlpack-docs-'));
   writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }\n');
@@ -61,7 +61,7 @@ export function makeProject(): string {
   const kernels = join(root, 'build/kernels/kernels.so');
   if (existsSync(kernels)) {
     copyFileSync(kernels, join(folder, 'kernels.so'));
-    // As docs/guides/tvm-ffi.md says it, with npx.
+    // As in docs/guides/tvm-ffi.md, with npx.
     run('npm', ['exec', '--offline', '--', 'dlpack', 'types', 'kernels.so', 'kernels.d.ts'], folder);
   }
   const xgrammar = join(root, 'build/xgrammar');

@@ -4,7 +4,7 @@ import { equal, ok } from '../assert.js';
 import { runChild } from '../child.js';
 import { testWith } from '../harness.js';
 
-/** What each example prints, as its own comments say. */
+/** The output of each example, as in its comments. */
 const outputs: Record<string, string[]> = {
   basic: ['60', 'true', '[[ 1.,  2.,  3.],'],
   producer: ['42\n42'],

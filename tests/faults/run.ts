@@ -1,6 +1,6 @@
 /**
- * One scenario with every allocation of the addon failing once, in a process of its own: `run.js core [--from n] [--every n]`. Each
- * attempt is a worker, so that it begins with an addon that has allocated nothing for this thread. DLPACK_ADDON names the addon,
+ * Runs one scenario in its own process, with every allocation of the addon failing once: `run.js core [--from n] [--every n]`. Each
+ * attempt is a worker, so that the addon has allocated nothing for its thread before. DLPACK_ADDON names the addon,
  * which must be built with addon/allocations.cc.
  */
 
@@ -60,7 +60,7 @@ async function settle(blocks: number): Promise<number> {
 const keptPerInstance = scenario === 'python' ? 2 : 1;
 
 const problems: string[] = [];
-// What the process keeps for good (the interpreter, tables of classes, the pool) is there after two untouched runs.
+// Memory that the process keeps for ever (the interpreter, tables of classes, the pool) is allocated after two runs without failures.
 for (let i = 0; i < 2; i++) {
   const { untyped, left } = await attempt(0);
   problems.push(...untyped, ...(left === null ? [] : [left]));

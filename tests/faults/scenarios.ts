@@ -1,5 +1,5 @@
 /**
- * What the package does, in small steps, for tests in which an allocation fails. A step disposes what it makes, and may fail only
+ * The package's operations in small steps, for tests in which an allocation fails. A step disposes everything that it makes, and may fail only
  * with a typed error.
  */
 
@@ -253,7 +253,7 @@ const tvmFfi = async (): Promise<Steps> => {
         try {
           ffi.removeGlobalFunc('dlpack.faults');
         } catch {
-          ffi.removeGlobalFunc('dlpack.faults'); // the first attempt was the one that failed
+          ffi.removeGlobalFunc('dlpack.faults'); // the first attempt failed
         }
       }
     },

@@ -1,4 +1,4 @@
-/** Runs the steps of one scenario in a new instance of the package, and reports errors without a type and what is left. */
+/** Runs the steps of one scenario in a new instance of the package, and reports errors without a type and leaks. */
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { isDLPackError } from 'dlpack';
@@ -9,7 +9,7 @@ import { type Scenario, type Steps, scenarios } from './scenarios.js';
 export interface Report {
   /** Errors that are not the package's own. */
   readonly untyped: string[];
-  /** What remains after the collector ran; null if nothing does. */
+  /** The leaks after the collector ran; null if there are none. */
   readonly left: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** Content of files, made byte by byte: what no writer would write, too. Runs in a browser. */
+/** Contents of files, made byte by byte, also contents that no writer would write. Runs in a browser. */
 
 export function concat(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
@@ -72,17 +72,17 @@ export function gguf(
 
 export interface ZipPart {
   readonly name: string;
-  /** As it stands in the file. */
+  /** As in the file. */
   readonly content: Uint8Array;
   readonly method?: number;
   readonly size?: number;
   readonly crc?: number;
   readonly flags?: number;
-  /** Where the directory says it is. */
+  /** As the directory says. */
   readonly offset?: number;
 }
 
-/** A zip file; what the directory claims can differ from what is there. */
+/** A zip file whose directory can differ from its contents. */
 export function zip(
   parts: readonly ZipPart[],
   claimed: { count?: number; start?: number } = {},

@@ -1,5 +1,5 @@
 /**
- * Files of every format with random damage. Whatever is in them, opening one gives tensors whose every byte can be read, or a
+ * Files of every format with random damage. Opening such a file gives tensors whose every byte can be read, or a
  * typed error; the process survives, and nothing stays mapped or allocated.
  */
 
@@ -146,7 +146,7 @@ function damage(whole: Uint8Array<ArrayBuffer>, random: Random): Uint8Array<Arra
         break;
       }
       case 6: {
-        // A digit more or less: still a number.
+        // One digit more or less, so that it is still a number.
         const digit = bytes.findIndex((byte, i) => i >= at && byte >= 0x30 && byte <= 0x39);
         if (digit >= 0) bytes[digit] = 0x30 + random.between(0, 9);
         break;
@@ -180,7 +180,7 @@ function openAndRead(format: Format, path: string): void {
   touch(opened);
 }
 
-/** Runs some rounds with one seed; throws with the seed, the round and the format of what went wrong. */
+/** Runs some rounds with one seed. The error of a failure has the seed, the round and the format. */
 export async function fuzzFiles(seed: number, rounds: number): Promise<{ opened: number; refused: number }> {
   const random = randomFrom(seed);
   const outcome = { opened: 0, refused: 0 };

@@ -1,4 +1,4 @@
-/** Files that lie. Each gives a typed error that names the file and the place, before anything is allocated for it. */
+/** Malicious files. Each gives a typed error that names the file and the place, before memory is allocated for it. */
 
 import { deflateRawSync } from 'node:zlib';
 import { type FileFormatError, openGguf, openNpy, openNpz, openSafetensors } from 'dlpack/files';
@@ -34,7 +34,7 @@ test('safetensors: truncated', () => {
   equal(error.offset, 8 + JSON.stringify({ a: entry([9], [0, 9]) }).length + 8);
 });
 
-test('safetensors: overlaps, holes, offsets beyond the end, bytes that no tensor has', () => {
+test('safetensors: overlaps, holes, offsets beyond the end, bytes outside all tensors', () => {
   tensors('it overlaps another tensor', { a: entry([5], [0, 5]), b: entry([4], [4, 8]) });
   tensors('belong to no tensor', { a: entry([3], [0, 3]), b: entry([4], [4, 8]) });
   tensors('belong to no tensor', { a: entry([7], [1, 8]) });
@@ -171,7 +171,7 @@ test('npz: directories', () => {
   refused('Zip64 field is missing', openNpz, zip([{ name: 'a.npy', content: good, method: 8, size: 0xffffffff }]));
 });
 
-test('npz: members that lie elsewhere or in each other', () => {
+test('npz: members outside the archive or inside each other', () => {
   const get = (path: string) => openNpz(path).get('a');
   refused('overlaps', openNpz, zip([{ name: 'a.npy', content: good, offset: 200 }]));
   refused(
@@ -197,7 +197,7 @@ test('npz: bombs', () => {
   refused('more than', openNpz, claim(0xfffffff0));
   const big = npy(dict(`(${1 << 17},)`), new Uint8Array(1 << 20));
   const bomb = new Uint8Array(deflateRawSync(big));
-  // The directory claims less than what comes out: it stops there.
+  // The member is larger than its size in the directory, so reading stops there.
   refused('needs', (path) => openNpz(path).get('a'), zip([{ name: 'a.npy', content: bomb, method: 8, size: 4096 }]));
   refused(
     'damaged',
@@ -227,7 +227,7 @@ test('gguf: truncated, and other versions', () => {
   model('highest byte first', gguf([], [], new Uint8Array(), { version: 3 << 24 }));
 });
 
-test('gguf: counts, lengths and depths that the file cannot have', () => {
+test('gguf: counts, lengths and depths that are too large for the file', () => {
   model('do not fit a file', gguf([], [], new Uint8Array(64), { tensorCount: 2 ** 52 }));
   model('do not fit a file', gguf([], [], new Uint8Array(), { pairCount: 2 ** 52 }));
   model('inside the header', gguf([], [], new Uint8Array(), { pairCount: 1 }));
@@ -277,7 +277,7 @@ test('gguf: tensors', () => {
   model('not whole blocks of 32', one({ type: 2, dims: [33] }));
 });
 
-test('the wrong opener', () => {
+test('files opened with the function of another format', () => {
   for (const open of [openSafetensors, openNpz, openGguf, openNpy]) {
     refused('', open as (path: string) => unknown, concat(u16(0x1234), new Uint8Array(500)));
   }

@@ -1,4 +1,4 @@
-/** The mapping lives as long as the file is open or a tensor of it is, on every way that one can end. */
+/** The mapping lives until the file is closed and all its tensors are released, however that happens. */
 
 import { existsSync, readFileSync, renameSync, unlinkSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
@@ -20,7 +20,7 @@ const maps = '/proc/self/maps';
 const noMaps = existsSync(maps) ? false : 'a list of mappings (/proc/self/maps)';
 const isMapped = (path: string): boolean => readFileSync(maps, 'utf8').includes(path);
 
-testWith(noMaps, 'the mapping ends with the last of file and tensors', async () => {
+testWith(noMaps, 'the mapping ends when the file and all its tensors are released', async () => {
   const path = fileOf(bytes);
   const before = stats().imports;
   const file = openSafetensors(path);
@@ -31,11 +31,11 @@ testWith(noMaps, 'the mapping ends with the last of file and tensors', async () 
   a.dispose();
   equal([b.toArray(), isMapped(path)], [[5, 6, 7, 8], true]);
   b.dispose();
-  // The runtime releases a buffer that showed the memory when it pleases.
+  // The runtime may release an external buffer at any time.
   ok(await collectUntil(() => !isMapped(path) && stats().imports === before));
 });
 
-testWith(noMaps, 'without a typed array in between, it ends at once', () => {
+testWith(noMaps, 'without a typed array, the mapping ends at once', () => {
   const path = fileOf(bytes);
   const before = stats().imports;
   const file = openSafetensors(path);
@@ -46,7 +46,7 @@ testWith(noMaps, 'without a typed array in between, it ends at once', () => {
   equal([isMapped(path), stats().imports], [false, before]);
 });
 
-testWith(noMaps, 'what other owners and native exports hold stays', async () => {
+testWith(noMaps, 'the mapping stays while other owners or native exports hold it', async () => {
   const path = fileOf(bytes);
   const file = openSafetensors(path);
   const a = file.get('a');
@@ -62,7 +62,7 @@ testWith(noMaps, 'what other owners and native exports hold stays', async () => 
   ok(await collectUntil(() => !isMapped(path)));
 });
 
-testWith(noMaps, 'what is never closed or disposed is collected', async () => {
+testWith(noMaps, 'files that are never closed and tensors that are never disposed are collected', async () => {
   const path = fileOf(bytes);
   (() => {
     openSafetensors(path).get('a').get(0);
@@ -70,7 +70,7 @@ testWith(noMaps, 'what is never closed or disposed is collected', async () => {
   ok(await collectUntil(() => !isMapped(path)));
 });
 
-testWith(noMaps, 'a typed array keeps the mapping when it is all that the program kept', async () => {
+testWith(noMaps, 'a typed array alone keeps the mapping', async () => {
   const path = fileOf(bytes);
   const data = (() => openSafetensors(path, { mode: 'c' }).get('a').data)();
   await collect();
@@ -127,7 +127,7 @@ test('nothing is reported to the collector, whatever the size of the file', () =
   equal(stats().reported, before);
 });
 
-test('a tensor of a file goes to a worker, and outlives the thread that opened it', async () => {
+test('a worker gets a tensor of a file, which outlives the thread that opened the file', async () => {
   const script = `
     const { parentPort, workerData } = require('node:worker_threads');
     import('dlpack/files').then(async ({ openSafetensors }) => {
@@ -142,7 +142,7 @@ test('a tensor of a file goes to a worker, and outlives the thread that opened i
   equal([b.toArray(), b.readonly], [[5, 6, 7, 8], true]);
 });
 
-test('elements where external buffers are forbidden', () => {
+test('elements can be read where external buffers are forbidden', () => {
   const { code, output } = runChild(import.meta.url, './children/read.js', {
     args: [fileOf(bytes)],
     env: { DLPACK_NO_EXTERNAL_BUFFERS: '1' },

@@ -1,4 +1,4 @@
-/** Files for tests, in a folder that the end of the process removes. */
+/** Files for tests, in a folder that is removed when the process ends. */
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ const folder = mkdtempSync(join(tmpdir(), 'dlpack-files-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 let count = 0;
 
-/** A path that nothing has yet, in a folder that the end of the process removes. */
+/** An unused path, in a folder that is removed when the process ends. */
 export function newPath(name: string): string {
   const own = join(folder, String(count++));
   mkdirSync(own);

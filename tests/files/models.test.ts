@@ -70,7 +70,7 @@ test('Llama 3 8B: four shards, 291 tensors, 16 GB', () => {
     equal([tensor.dtype, tensor.isCopied], ['bfloat16', false]);
   }
   equal(bytes, total);
-  // Elements at both ends of a shard that no single buffer shows.
+  // Elements at both ends of a shard that is too large for one buffer.
   const first = model.get('model.embed_tokens.weight');
   const last = model.get('model.layers.8.self_attn.v_proj.weight');
   ok(statSync(model.info('model.layers.8.self_attn.v_proj.weight').path).size > 2 ** 32);

@@ -38,7 +38,7 @@ test('an array is mapped, and the mapping lives as long as the tensor', () => {
   equal([y.get(0, 0), openNpy(path).get(0, 0)], [9, 1]);
 });
 
-test('Fortran order is strides', () => {
+test('Fortran order becomes strides', () => {
   const x = openNpy(
     fileOf(npy("{'descr': '<f8', 'fortran_order': True, 'shape': (2, 3), }", float64(1, 2, 3, 4, 5, 6))),
   );
@@ -61,7 +61,7 @@ test('versions 2 and 3, double quotes, long integers, any white space', () => {
   }
 });
 
-test('the highest byte first becomes a copy in the order of this machine', () => {
+test('big-endian data is copied into the byte order of this machine', () => {
   const data = new Uint8Array([0, 1, 0, 2]);
   const x = openNpy(fileOf(npy("{'descr': '>i2', 'fortran_order': False, 'shape': (2,), }", data)));
   equal([x.toArray(), x.isCopied], [[1, 2], true]);
@@ -70,14 +70,14 @@ test('the highest byte first becomes a copy in the order of this machine', () =>
   equal(z.item(), { re: 2, im: 1 });
 });
 
-test('scalars, empty arrays, bytes behind the array', () => {
+test('scalars, empty arrays, bytes after the array', () => {
   equal(openNpy(fileOf(npy("{'descr': '<f8', 'fortran_order': False, 'shape': (), }", float64(7)))).item(), 7);
   const empty = openNpy(fileOf(npy("{'descr': '<f8', 'fortran_order': True, 'shape': (3, 0), }", float64())));
   equal([empty.shape, empty.size], [[3, 0], 0]);
   equal(openNpy(fileOf(npy("{'descr': '|u1', 'fortran_order': False, 'shape': (1,), }", float64(7)))).size, 1);
 });
 
-test('raw bytes get their meaning from the reader', () => {
+test('the reader chooses the dtype of raw bytes', () => {
   const path = fileOf(
     npy("{'descr': '<V2', 'fortran_order': False, 'shape': (2,), }", new Uint8Array([128, 63, 0, 64])),
   );
@@ -89,14 +89,14 @@ test('raw bytes get their meaning from the reader', () => {
   equal([int4.toArray(), int4.isPadded], [[1, 2, 7], true]);
 });
 
-test('what has no dtype is refused by name', () => {
+test('the error for an unsupported type names the type', () => {
   for (const descr of ["'|O'", "'<U5'", "'|S3'", "'<M8[ns]'", "'<f16'", "[('a', '<f4'), ('b', '<i2', (2, 2))]"]) {
     const path = fileOf(npy(`{'descr': ${descr}, 'fortran_order': False, 'shape': (1,), }`, new Uint8Array(64)));
     throws('UnsupportedDTypeError', 'Expected booleans', () => openNpy(path));
   }
 });
 
-test('written as it lies: rows, columns, anything else packed', async () => {
+test('rows and columns are written in their order, other layouts packed', async () => {
   const x = Tensor.from(
     [
       [1, 2, 3],
@@ -151,7 +151,7 @@ test('npz: stored and deflated members', async () => {
   );
 });
 
-test('npz as written here: every array at a multiple of 64, mapped in place', async () => {
+test('npz files that we write: every array is at a multiple of 64 bytes and mapped in place', async () => {
   const path = newPath('x.npz');
   const tensors = { first: Tensor.from([1, 2, 3]), 'läyer/é': Tensor.from([[1n]]), c: Tensor.zeros([0], 'bool') };
   await writeNpz(path, tensors);
@@ -163,7 +163,7 @@ test('npz as written here: every array at a multiple of 64, mapped in place', as
   }
 });
 
-test('types that NumPy lacks are written as raw bytes, those below a byte with a byte each', async () => {
+test('types that NumPy lacks are written as raw bytes, with one byte for each narrower element', async () => {
   const path = newPath('x.npy');
   for (const dtype of ['bfloat16', 'float8_e4m3fn', 'int4', 'float4_e2m1fn'] as const) {
     const x = Tensor.from([1, 2, 3], { dtype });

@@ -46,7 +46,7 @@ const shown = (tensor: TensorView): Shown => [tensor.dtype, [...tensor.shape], h
 /** ml_dtypes' arrays have no name in a file. */
 const isNamed = (dtype: string): boolean => /^(bool|u?int|float(16|32|64)|complex)/.test(dtype) && !/e\dm/.test(dtype);
 
-testWith(missing, 'files of NumPy, PyTorch and safetensors hold here what they hold there', () => {
+testWith(missing, 'files written by NumPy, PyTorch and safetensors have the same values here', () => {
   const folder = newFolder();
   const found = python('write', folder);
   let count = 0;
@@ -89,7 +89,7 @@ const names: Readonly<Record<string, string>> = {
   float4_e2m1fn: 'F4',
 };
 
-testWith(missing, 'files written here hold there what they hold here', async () => {
+testWith(missing, 'files written here have the same values in Python', async () => {
   const folder = newFolder();
   const tensors: Record<string, Tensor> = {};
   for (const dtype of Object.keys(names) as BaseDType[]) {

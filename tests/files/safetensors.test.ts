@@ -27,7 +27,7 @@ function aligned(skew = 0): Uint8Array<ArrayBuffer> {
   return safetensors(header, new Uint8Array([0, 0, 128, 63, 0, 0, 0, 64, 1, 2, 255]), pad);
 }
 
-test('names, metadata and info without touching data', () => {
+test('names, metadata and info are read without the data', () => {
   const path = fileOf(twoFloats);
   using file = openSafetensors(path);
   equal(file.names, ['a', 'b']);
@@ -38,7 +38,7 @@ test('names, metadata and info without touching data', () => {
   equal(offset, twoFloats.length - 3);
 });
 
-test('tensors share the mapping: one page of memory for both, no copy', () => {
+test('tensors share the mapping without a copy', () => {
   using file = openSafetensors(fileOf(aligned()));
   const [a, b] = [file.get('a'), file.get('b')];
   equal(
@@ -60,7 +60,7 @@ test('mode r cannot be written', () => {
   throws('ReadOnlyError', 'read-only', () => a.data);
 });
 
-test('mode c is written in this process alone, and every tensor of the file sees it', () => {
+test('writes in mode c stay in this process, and every tensor of the file sees them', () => {
   const path = fileOf(aligned());
   const before = readFileSync(path);
   using file = openSafetensors(path, { mode: 'c' });
@@ -73,7 +73,7 @@ test('mode c is written in this process alone, and every tensor of the file sees
   equal(again.get('a').toArray(), [1, 2]);
 });
 
-test('misaligned tensors are copied and say so', () => {
+test('misaligned tensors are copied and marked as copies', () => {
   using file = openSafetensors(fileOf(aligned(1)), { mode: 'c' });
   equal([file.info('a').isShared, file.info('b').isShared], [false, true]);
   const a = file.get('a');
@@ -145,7 +145,7 @@ test('scalars and empty tensors', () => {
   equal(none.names, []);
 });
 
-test('the order of fields, white space and escapes are free', () => {
+test('fields may have any order, white space and escapes', () => {
   const header =
     '{ "a\\u00e9\\n" : {\n"data_offsets":[ 0 , 2 ],\t"shape":[2],"dtype":"U8"} ,"é":{"dtype":"U8","shape":[1],"data_offsets":[2,3]} }  ';
   using file = openSafetensors(fileOf(safetensors(header, new Uint8Array([1, 2, 3]))));
@@ -153,7 +153,7 @@ test('the order of fields, white space and escapes are free', () => {
   equal(file.get('é').toArray(), [3]);
 });
 
-test('names of Object.prototype are ordinary names', () => {
+test('names that Object.prototype has are ordinary names', () => {
   const header =
     '{"__metadata__":{"__proto__":"x"},"__proto__":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"constructor":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}';
   using file = openSafetensors(fileOf(safetensors(header, new Uint8Array([1, 2]))));
@@ -162,7 +162,7 @@ test('names of Object.prototype are ordinary names', () => {
   equal(Object.entries(file.metadata), [['__proto__', 'x']]);
 });
 
-test('shards are one file', async () => {
+test('shards are read like one file', async () => {
   const first = newPath('model-1.safetensors');
   await writeSafetensors(first, { a: Tensor.from([1, 2], { dtype: 'float32' }) });
   const second = join(dirname(first), 'model-2.safetensors');
@@ -184,7 +184,7 @@ test('shards are one file', async () => {
   equal(fromUrl.get('b').toArray(), [3n]);
 });
 
-test('mistakes say what to do', () => {
+test('errors suggest what to do', () => {
   const path = fileOf(twoFloats);
   using file = openSafetensors(path);
   throws('ValueError', 'one of the 2 tensors', () => file.get('x'));
@@ -199,7 +199,7 @@ test('mistakes say what to do', () => {
   throws('DisposedError', 'was closed', () => file.has('a'));
 });
 
-test('errors of the system name the path and the code', () => {
+test('system errors name the path and the code', () => {
   const missing = throws('FileError', 'there is no such file', () => openSafetensors('/no/such/file'));
   equal([missing.code, missing.path], ['ENOENT', '/no/such/file']);
   equal(throws('FileError', 'folder', () => openSafetensors(dirname(fileOf('x')))).code, 'EISDIR');
@@ -207,7 +207,7 @@ test('errors of the system name the path and the code', () => {
   throws('FileFormatError', 'the file ends at byte 0', () => openSafetensors(fileOf('')));
 });
 
-test('a tensor of a file is exchanged like any other', () => {
+test('a tensor of a file is exchanged like any other tensor', () => {
   using file = openSafetensors(fileOf(aligned()));
   const a = file.get('a');
   using shared = fromDLPack(a);

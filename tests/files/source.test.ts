@@ -49,7 +49,7 @@ test('a Blob and a File', async () => {
   equal([...all.keys()].sort(), ['big', 'small']);
 });
 
-test('a URL is read in ranges: the header, then only what is asked for', async () => {
+test('a URL is read in ranges: the header, then only the requested tensors', async () => {
   const asked: string[] = [];
   await served(
     (request, response) => {
@@ -157,7 +157,7 @@ test('a signal stops a read, before it starts and in the middle', async () => {
   });
 });
 
-test('shards by URL, and closing while a read is on its way', async () => {
+test('shards by URL, and closing during a read', async () => {
   const index = JSON.stringify({ weight_map: { small: 'a.safetensors', big: 'b.safetensors' } });
   await served(
     (request, response) => {

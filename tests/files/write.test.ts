@@ -18,7 +18,7 @@ const x = Tensor.from(
   { dtype: 'float32' },
 );
 
-test('data is aligned to 64, and tensors whose bytes allow it, too', async () => {
+test('data is aligned to 64 bytes, and so are tensors where their sizes allow it', async () => {
   const path = newPath('model');
   await writeSafetensors(path, {
     odd: Tensor.zeros([3], 'int8'),
@@ -90,7 +90,7 @@ test('a link stays a link, and permissions stay', async () => {
   ok(statSync(path).size > 3);
 });
 
-test('what cannot be written leaves the old file whole and nothing beside it', async () => {
+test('a failed write leaves the old file intact and no other file', async () => {
   const path = fileOf('old');
   const isUntouched = (): void => {
     equal([readFileSync(path, 'utf8'), readdirSync(dirname(path))], ['old', ['file']]);
@@ -130,7 +130,7 @@ test('what cannot be written leaves the old file whole and nothing beside it', a
 
 const limited = process.platform === 'linux' ? false : 'a limit on the size of files (ulimit -f)';
 
-testWith(limited, 'a full disk is an error; the old file is whole', () => {
+testWith(limited, 'a full disk gives an error, and the old file stays intact', () => {
   const path = newPath('model');
   writeFileSync(path, 'old');
   const child = fileURLToPath(new URL('./children/write.js', import.meta.url));

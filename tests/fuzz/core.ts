@@ -51,7 +51,7 @@ export class CoreFuzzer {
     this.#more = more;
   }
 
-  /** One operation, and a look at a tensor that it may have touched. */
+  /** One operation, and a check of a tensor that it may have changed. */
   step(): void {
     this.operate();
     if (this.live.length > 24) this.dispose();
@@ -87,7 +87,7 @@ export class CoreFuzzer {
     return this.#depth > 0;
   }
 
-  /** The operation may fail only with an error of the package, and only where something took memory away. */
+  /** The operation may fail only with an error of the package, and only where memory was detached. */
   attempt<T>(mayFail: boolean, run: () => T): T | null {
     try {
       return run();
@@ -456,7 +456,7 @@ const users: Operation[] = [
   forget,
 ];
 
-/** Operations until `steps` are done or `isOver` says so. */
+/** Operations until `steps` have run or `isOver` returns true. */
 export function fuzzCore(seed: number, steps: number, log: (line: string) => void, isOver = () => false): number {
   const fuzzer = new CoreFuzzer(seed, log);
   let done = 0;

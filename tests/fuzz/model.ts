@@ -8,9 +8,9 @@ export interface Block {
   readonly values: number[];
   /** Live tensors over it. */
   owners: number;
-  /** JavaScript took the memory away: every access must throw a typed error. */
+  /** JavaScript detached the memory: every access must throw a typed error. */
   isDetached: boolean;
-  /** It went through C, or its `.data` was wrapped: the fuzzer does not mix the two, whose lifetimes differ. */
+  /** It was exported to C, or its `.data` was wrapped. The fuzzer does not mix the two, because their lifetimes differ. */
   isExported: boolean;
   isWrapped: boolean;
   /** Typed arrays that a program kept; empty once the last tensor is disposed. */

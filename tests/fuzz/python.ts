@@ -38,7 +38,7 @@ interface Functions {
   Getter(back: () => void): PyObject;
 }
 
-/** An array in Python over a block, which stays alive without any tensor of JavaScript. */
+/** A Python array over a block, which stays alive without a JavaScript tensor. */
 interface Held {
   readonly array: PyObject;
   readonly model: Model;
@@ -54,7 +54,7 @@ function operations(): MoreOperations {
   const np = py.import('numpy');
   const held: Held[] = [];
 
-  /** The block as a new owner sees it, who keeps the memory even when JavaScript disposed its last tensor. */
+  /** The block for a new owner, which keeps the memory even after JavaScript disposed its last tensor. */
   const sharedBlock = (block: Block): Block => ({ ...block, owners: 0, isDetached: false, isExported: true, kept: [] });
 
   const check = ({ array, model }: Held): void => {
@@ -80,7 +80,7 @@ function operations(): MoreOperations {
     const source = self.random.chance(0.5) ? entry.array : names.through(entry.array, () => self.reenter());
     const tensor = self.attempt(false, () => fromDLPack(source));
     if (tensor === null) return;
-    // Another owner of the block that tensors of JavaScript may share, too.
+    // Another owner of the block that JavaScript tensors may share, too.
     const live = self.live.find(({ model }) => model.block.values === entry.model.block.values);
     if (live !== undefined) tensor.dispose();
     else self.add(tensor, { ...entry.model, block: sharedBlock(entry.model.block) });

@@ -19,7 +19,7 @@ export function randomValue(random: Random, depth: number): Value {
   return Array.from({ length: random.integer(0, 6) }, () => randomValue(random, depth - 1));
 }
 
-/** Whether a value that came back is the one that went out. Lists of Python are read element by element. */
+/** Whether a returned value equals the value that was passed. Python lists are read element by element. */
 export function sameValue(py: Python | null, sent: Value, got: unknown): boolean {
   if (Array.isArray(sent)) {
     const elements = py === null ? (got as unknown[]) : [...(got as Iterable<unknown>)];

@@ -1,4 +1,4 @@
-/** The fake driver answers as the machine's own does: what the tests without a GPU rely on. */
+/** The fake driver behaves like the real driver. The tests without a GPU rely on this. */
 
 import { equal, ok } from '../assert.js';
 import type { DriverArgument } from '../cuda/fake.js';
@@ -8,7 +8,7 @@ import { fakeSubject, realSubject, type Subject } from './subject.js';
 
 const real = realSubject();
 
-/** Asks both and compares the answers, which are plain values. */
+/** Runs the calls on both and compares the results, which are plain values. */
 function same(name: string, ask: (subject: Subject) => unknown): void {
   test(name, () => equal(ask(fakeSubject()), ask(real), 'the real driver differs from the fake one:'));
 }
@@ -128,7 +128,7 @@ same('what is known of a pointer, and in how many bytes', (subject) => {
   ]);
 });
 
-test('without a current context the fake driver refuses at least what the real one does', () => {
+test('without a current context the fake driver refuses at least the calls that the real driver refuses', () => {
   const ask = (subject: Subject): number[] => {
     const { driver, make } = subject;
     const [stream, event, memory] = [streamOf(subject), eventOf(subject), make('cuMemAlloc_v2', 8)];

@@ -1,4 +1,4 @@
-/** The machine itself: when this fails, so does the rest. */
+/** The machine itself: if this fails, the other tests fail too. */
 
 import { spawnSync } from 'node:child_process';
 import { stats } from 'dlpack/native';

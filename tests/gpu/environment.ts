@@ -1,4 +1,4 @@
-/** What the machine of the GPU suite has. */
+/** The machine that runs the GPU suite. */
 
 import { type Driver, openDriver } from '../cuda/fake.js';
 

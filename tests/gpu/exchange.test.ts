@@ -67,7 +67,7 @@ test('views keep their strides and offsets', () => {
   equal(values(py.tensor(backwards, main.cp.ndarray)), flat(base.slice([3, 0, -1], [5, 0, -2])));
 });
 
-test('arrays of CuPy by their class: every dtype it has', () => {
+test('CuPy arrays by their class: every dtype that CuPy has', () => {
   const bits = [8, 16, 32, 64];
   const integers = bits.flatMap((width) => [`int${width}`, `uint${width}`]);
   for (const dtype of [...integers, 'float16', 'float32', 'float64', 'complex64', 'complex128', 'bool']) {
@@ -83,8 +83,8 @@ for (const [name, take] of [
   ['PyTorch', (tensor: Tensor) => main.torch.from_dlpack(tensor)],
   ['CuPy, by its class', (tensor: Tensor) => py.tensor(tensor, main.cp.ndarray)],
 ] as const) {
-  test(`${name} keeps the memory after JavaScript let go, and gives it back`, async () => {
-    // Not what tests before this one left: a leak would hide behind it.
+  test(`${name} keeps the memory after JavaScript dropped it, and releases it`, async () => {
+    // Without objects that earlier tests left, because they would hide a leak.
     await collect();
     py.exec('pass');
     await collect();
@@ -103,7 +103,7 @@ for (const [name, take] of [
   });
 }
 
-test('JavaScript keeps the memory after Python let go', async () => {
+test('JavaScript keeps the memory after Python dropped it', async () => {
   const object = main.cupy_array();
   const tensor = peers[1]?.give['CUDA Array Interface']?.(object) as Tensor;
   object[Symbol.dispose]();
@@ -112,13 +112,13 @@ test('JavaScript keeps the memory after Python let go', async () => {
   tensor.dispose();
 });
 
-test('the true device of memory of others', () => {
+test("the true device of other libraries' memory", () => {
   equal(pointerAttributes(address(main.torch_array()))?.device, 'cuda:0');
   const pinned = main.torch.empty(4).pin_memory();
   equal(pointerAttributes(address(pinned))?.device, 'cuda_host');
 });
 
-test('to the host, on request of the consumer: the producer copies', () => {
+test("the producer copies to the host at the consumer's request", () => {
   const tensor = Tensor.from(Float32Array.from(sequence), { shape: [2, 3] }).to('cuda:0');
   const array = main.np.from_dlpack(tensor, kwargs({ device: 'cpu' }));
   equal(values(array), sequence);

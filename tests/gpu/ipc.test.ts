@@ -1,4 +1,4 @@
-/** Memory of a real device in two processes: this one, which has Python, and one that is started for each test. */
+/** Memory of a real device in two processes: this process, which has Python, and a process that is started for each test. */
 
 import { type ChildProcess, fork, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ import { main, py, sleep, values } from './peers.js';
 
 type Actions = typeof actions;
 
-// Some containers allow no CUDA IPC at all: that is not for these tests to find out.
+// Some containers do not allow CUDA IPC; these tests do not check that.
 const probe = fileURLToPath(new URL('../../../tests/gpu/ipc_probe.py', import.meta.url));
 const { status, stdout, stderr } = spawnSync(pythonExecutable, [probe], { encoding: 'utf8' });
 const missing = status === 0 ? false : `CUDA IPC between processes of this machine: ${stdout}${stderr}`;
@@ -31,7 +31,7 @@ class Peer {
     this.#ended = once(this.child, 'exit').then(([code, signal]) => {
       throw new Error(`the other process ended with ${signal ?? code}`);
     });
-    this.#ended.catch(() => {}); // for those who do not wait
+    this.#ended.catch(() => {}); // for callers that do not wait
   }
 
   static async start(env: Record<string, string> = {}): Promise<Peer> {
@@ -48,7 +48,7 @@ class Peer {
     return value;
   }
 
-  /** Has the other process do it, and waits for what it returns. */
+  /** Sends a command to the other process, and waits for the result. */
   async ask<N extends keyof Actions>(name: N, ...args: Parameters<Actions[N]>): Promise<ReturnType<Actions[N]>> {
     this.child.send({ name, args });
     return (await this.#answer()) as ReturnType<Actions[N]>;
@@ -77,7 +77,7 @@ const share = (tensor: Tensor): SharedTensor => shareTensor(tensor, { with: 'pro
 const emptyShareable = (length: number): Tensor<'float32'> =>
   Tensor.empty([length], 'float32', { device: 'cuda:0', shareable: true });
 
-/** What another process may have open must not be left to the collector. */
+/** Memory that another process may have open must not be left to the collector. */
 const kept: Tensor[] = [];
 
 function shareable(numbers: number[]): Tensor {
@@ -195,7 +195,7 @@ withPeer('when both are done with it, the device has its memory back', async (pe
   ok(memoryInfo().free > before - 2 ** 26, `${before - memoryInfo().free} bytes are missing`);
 });
 
-test('a process that is killed with the memory open harms nobody', async () => {
+test('a process that is killed with the memory open does not affect the others', async () => {
   const x = shareable([1, 2, 3, 4]);
   const killed = await Peer.start();
   await killed.ask('write', await killed.ask('open', share(x)), 3);
@@ -208,7 +208,7 @@ test('a process that is killed with the memory open harms nobody', async () => {
   await peer.end();
 });
 
-test('a process that knows its devices by other means finds the same one', async () => {
+test('a process with other device numbers finds the same device', async () => {
   const x = shareable([1, 2, 3, 4]);
   const peer = await Peer.start({ CUDA_VISIBLE_DEVICES: `GPU-${devices()[0]?.uuid}` });
   equal(await peer.ask('read', await peer.ask('open', share(x))), [1, 2, 3, 4]);

@@ -1,4 +1,4 @@
-/** Memory and copies of a real device, against the same on the host. */
+/** Memory and copies of a real device, compared with the host. */
 
 import { type DType, Tensor } from 'dlpack';
 import { devices, Event, emptyCache, memoryInfo, pointerAttributes, synchronize } from 'dlpack/cuda';
@@ -63,7 +63,7 @@ test('types below a byte', () => {
   equal(there.transpose().to('cpu').toArray(), host.transpose().toArray());
 });
 
-test('without blocking', async () => {
+test('asynchronous copies', async () => {
   const host = randomTensor([300, 500], 'float32', 9);
   const there = await host.transpose().toAsync('cuda:0');
   equal(bytesOf(await there.toAsync('cpu')), bytesOf(host.transpose()));
@@ -104,7 +104,7 @@ test('100 GiB, and offsets beyond 2^32', () => {
   equal(column.copy().shape, [gibibytes]);
 });
 
-test('what was released is there again', async () => {
+test('released memory can be allocated again', async () => {
   ok(await collectUntil(() => stats().storages === 0), `${stats().storages} storages are left`);
   emptyCache();
   const before = memoryInfo().free;
@@ -114,7 +114,7 @@ test('what was released is there again', async () => {
   equal(memoryInfo().free, before);
 });
 
-test('events measure', () => {
+test('events measure time', () => {
   const start = new Event({ timing: true }).record();
   const x = Tensor.zeros([2 ** 28], 'float32', { device: 'cuda:0' });
   const end = new Event({ timing: true }).record();

@@ -1,4 +1,4 @@
-/** Work on several streams: who waits for whom. A stream that is kept busy would show a race. */
+/** Work on several streams: which stream waits for which. Streams are kept busy, so that a missing wait shows. */
 
 import { fromDLPack, Tensor } from 'dlpack';
 import { asCudaArray, Stream, synchronize } from 'dlpack/cuda';
@@ -9,7 +9,7 @@ import { main, py, sleep, values } from './peers.js';
 
 const sixes = [6, 6, 6, 6];
 
-/** An array of a library that is written, after a while, on a stream of its own. */
+/** An array of a library, written on its own stream after a delay. */
 function busyTorch(): PyObject {
   py.exec(`
 busy_stream = torch.cuda.Stream()
@@ -23,7 +23,7 @@ with torch.cuda.stream(busy_stream):
 }
 
 function busyCupy(): PyObject {
-  // CuPy compiles a kernel when it first needs it, and names the stream that is current when it is asked.
+  // CuPy compiles a kernel at its first use, and its interface names the current stream.
   py.exec(`
 busy_stream = cp.cuda.Stream(non_blocking=True)
 busy = cp.zeros(4, dtype=cp.float32)
@@ -36,7 +36,7 @@ busy.fill(6)
   return main.busy;
 }
 
-test('the test itself: without waiting, what is there is old', () => {
+test('the test itself: without waiting, the data is old', () => {
   const tensor = asCudaArray(busyCupy(), { sync: false });
   py.exec('cp.cuda.Stream.null.use()');
   notEqual(tensor.to('cpu').toArray(), sixes);
@@ -44,7 +44,7 @@ test('the test itself: without waiting, what is there is old', () => {
   equal(tensor.to('cpu').toArray(), sixes);
 });
 
-test('DLPack: by the exchange API our stream waits for the current one of PyTorch', () => {
+test("DLPack: through the exchange API our stream waits for PyTorch's current stream", () => {
   const object = busyTorch();
   main.torch.cuda.set_stream(main.busy_stream);
   const tensor = fromDLPack(object);
@@ -52,7 +52,7 @@ test('DLPack: by the exchange API our stream waits for the current one of PyTorc
   equal(tensor.to('cpu').toArray(), sixes);
 });
 
-test('DLPack: a producer that is told our stream waits', () => {
+test('DLPack: a producer that gets our stream makes it wait', () => {
   busyTorch();
   const own = new Stream();
   own.use(() => {
@@ -85,7 +85,7 @@ test('DLPack: consumers find our tensor ready, whatever stream wrote it', () => 
   }
 });
 
-test("by its class: CuPy's current stream waits, whichever that is", () => {
+test("by its class: CuPy's current stream waits, whichever stream it is", () => {
   py.exec(`
 theirs = cp.cuda.Stream(non_blocking=True)
 with theirs: cp.zeros(4, dtype=cp.float32) + 0
@@ -109,7 +109,7 @@ test("CUDA Array Interface: the consumer waits for the producer's stream", () =>
   equal(tensor.to('cpu').toArray(), sixes);
 });
 
-test('memory is not given out again while a stream uses it', () => {
+test('memory is not reused while a stream uses it', () => {
   const own = new Stream();
   const source = Tensor.from(Float32Array.from({ length: 1 << 20 }, (_, i) => i)).to('cuda:0');
   const target = Tensor.zeros([1 << 20], 'float32', { device: 'cuda:0' });
@@ -125,7 +125,7 @@ test('memory is not given out again while a stream uses it', () => {
   equal(target.slice([100, 103]).to('cpu').toArray(), [100, 101, 102]);
 });
 
-test('a producer that is being captured into a graph', () => {
+test('a producer whose stream is captured into a graph', () => {
   py.exec(`
 graph_stream = torch.cuda.Stream()
 graph_in = torch.ones(4, device='cuda')
@@ -155,7 +155,7 @@ graph.replay()
   equal(versioned.to('cpu').toArray(), [10, 10, 10, 10]);
 });
 
-test('waiting leaves the event loop free', async () => {
+test('waiting does not block the event loop', async () => {
   const own = new Stream();
   sleep(own.handle, 0.5);
   let ticks = 0;

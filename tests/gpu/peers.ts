@@ -1,4 +1,4 @@
-/** Python's GPU libraries in this process, and what tests ask of their arrays. */
+/** Python's GPU libraries in this process, and functions on their arrays. */
 
 import { fromDLPack, type Tensor } from 'dlpack';
 import { asCudaArray } from 'dlpack/cuda';

@@ -1,4 +1,4 @@
-/** A driver that is asked the same questions whether it is the machine's own or the fake one. */
+/** A driver, the real or the fake one, for the same calls on both. */
 
 import { type Driver, type DriverArgument, fake, fakeDriver, made } from '../cuda/fake.js';
 import { realDriver } from './environment.js';
@@ -11,12 +11,12 @@ export interface Subject {
   letGo(stream: bigint): void;
   beginCapture(stream: bigint, mode: number): void;
   endCapture(stream: bigint): number;
-  /** Memory of the device, when what is queued before it on the stream ran. */
+  /** Device memory, after the work that is queued before on the stream. */
   read(address: bigint, bytes: number, stream: bigint): Uint8Array;
   make(symbol: string, ...rest: DriverArgument[]): bigint;
 }
 
-// Spins until the flag is set, and for five seconds at most: a wait that nobody expected ends too.
+// Spins until the flag is set, for at most five seconds, so that an unexpected wait ends, too.
 const holdingKernel = `
 .version 7.0
 .target sm_80

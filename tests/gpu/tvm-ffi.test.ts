@@ -49,7 +49,7 @@ test('the kernel compiles and loads', () => {
   kernels = loadModule<CudaKernels>(compile());
 });
 
-test('a call runs on the current stream of the device, behind what others did to its tensors', () => {
+test('a call runs on the current stream of the device, after earlier work on its tensors', () => {
   const own = new Stream();
   const other = new Stream();
   const x = Tensor.zeros([1000], 'float32', onDevice);
@@ -92,7 +92,7 @@ test('a kernel allocates its result on the device, and it comes back as a Tensor
   equal(y.to('cpu').toArray(), [1, 1, 1, 1, 1, 1, 1, 1]);
 });
 
-test('errors of kernels come back, and the stream is as it was', () => {
+test('kernel errors come back, and the stream is restored', () => {
   const own = new Stream();
   const host = Tensor.zeros([8], 'float32');
   let message = '';

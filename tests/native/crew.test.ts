@@ -5,13 +5,13 @@ import { runChild } from '../child.js';
 import { test } from '../harness.js';
 
 for (const threads of ['2', '6']) {
-  test(`${threads} threads share conversions that run at once, stay for the next, and let the process end`, () => {
+  test(`${threads} threads share conversions that run at once, stay for later conversions, and do not keep the process running`, () => {
     const { code, signal, output } = runChild(import.meta.url, './children/crew.js', {
       env: { DLPACK_NUM_THREADS: threads },
     });
     equal([code, signal], [0, null], output);
     const { before, after } = JSON.parse(output.trim().split('\n').at(-1) as string) as Record<string, number>;
-    // The runtime's own threads come and go; a crew that was hired anew each time would be many more.
+    // The runtime starts and ends threads, too; new threads for each conversion would be many more.
     ok((after as number) <= (before as number) + 4, output);
   });
 }

@@ -83,7 +83,7 @@ testWith(peerMissing, 'flags travel both ways', () => {
   equal([packed.isPadded, packed.nbytes, packed.toArray()], [false, 2, [0, 0, 0.5, 0]]);
   const unknown = importManaged(peer.makeVersioned({ shape: [2n], flags: 1024, minor: 99 }));
   equal([unknown.readonly, unknown.size], [false, 2]);
-  // What a view of a copy shows is no longer owned by one consumer alone.
+  // A view of a copy is shared, so it is no longer a copy for one consumer.
   const copied = importManaged(peer.makeVersioned({ shape: [4n], flags: 2 }));
   equal(copied.slice([0, 2]).isCopied, false);
   throws('BufferError', 'read-only', () =>
@@ -92,7 +92,7 @@ testWith(peerMissing, 'flags travel both ways', () => {
   throws('BufferError', 'padded', () => exportManaged(padded, { versioned: false }));
 });
 
-testWith(peerMissing, 'options are an object, and nothing is taken or given before that is sure', async () => {
+testWith(peerMissing, 'options that are not an object throw before anything is imported or exported', async () => {
   const before = stats();
   for (const bad of [false, null, 'legacy', []]) {
     const options = bad as never;
@@ -121,7 +121,7 @@ testWith(peerMissing, 'every dtype crosses out and in unchanged', () => {
   }
 });
 
-testWith(peerMissing, 'an import is the producer’s memory: zero-copy, deleted once', () => {
+testWith(peerMissing, 'an import shares the producer’s memory and deletes it once', () => {
   const recipe = { shape: [2n, 3n], strides: [3n, 1n], code: 1, bits: 8, byteOffset: 4 };
   for (const versioned of [true, false]) {
     const address = versioned ? peer.makeVersioned(recipe) : peer.makeLegacy(recipe);
@@ -160,7 +160,7 @@ testWith(peerMissing, 'deleted exactly once without .data, after the tick with i
   );
   const x = importManaged(peer.makeVersioned(recipe));
   const { data } = x;
-  await collect(); // what earlier tests left behind
+  await collect(); // objects that earlier tests left behind
   const before = peer.deletions();
   x.dispose();
   equal(data.length, 0);
@@ -188,12 +188,12 @@ testWith(peerMissing, 'NULL strides are row-major; negative strides keep their f
     [0, 1, 2],
     [0, 1, 2],
   ]);
-  // A stride along which nobody steps may be anything.
+  // The stride of an axis with one element is never used and may be anything.
   const w = importManaged(peer.makeVersioned({ shape: [1n, 2n], strides: [2n ** 62n, 1n], code: 1, bits: 8 }));
   equal([w.strides, w.toArray()], [[2, 1], [[0, 1]]]);
 });
 
-testWith(peerMissing, 'device memory is described, not touched', () => {
+testWith(peerMissing, 'device memory is described but not accessed', () => {
   const x = importManaged(peer.makeVersioned({ shape: [4n], device: 2, deviceId: 3 }));
   equal([x.device, x.shape], ['cuda:3', [4]]);
   throws('UnsupportedDeviceError', 'cuda:3', () => x.data);
@@ -208,19 +208,23 @@ testWith(peerMissing, 'device memory is described, not touched', () => {
   equal([managed.device, managed.toArray()], ['cuda_managed', [0, 1, 2, 3]]);
 });
 
-testWith(peerMissing, 'our own export comes home to the same memory, and a moved one does not fool us', async () => {
-  const x = Tensor.from([1, 2, 3, 4], { dtype: 'uint8' });
-  const live = stats();
-  const y = importManaged(exportManaged(x.slice([1, null])));
-  equal([y.toArray(), y.byteOffset, stats().exports, stats().imports], [[2, 3, 4], 1, live.exports, live.imports]);
-  const other = Tensor.from([9, 9, 9, 9], { dtype: 'uint8' });
-  const moved = exportManaged(x);
-  peer.moveData(moved, addressOf(other));
-  const z = importManaged(moved);
-  equal(z.toArray(), [9, 9, 9, 9]);
-  z.dispose();
-  ok(await collectUntil(() => stats().exports === live.exports), 'and its deleter ran');
-});
+testWith(
+  peerMissing,
+  'an import of our own export has the same memory, unless a consumer changed the pointer',
+  async () => {
+    const x = Tensor.from([1, 2, 3, 4], { dtype: 'uint8' });
+    const live = stats();
+    const y = importManaged(exportManaged(x.slice([1, null])));
+    equal([y.toArray(), y.byteOffset, stats().exports, stats().imports], [[2, 3, 4], 1, live.exports, live.imports]);
+    const other = Tensor.from([9, 9, 9, 9], { dtype: 'uint8' });
+    const moved = exportManaged(x);
+    peer.moveData(moved, addressOf(other));
+    const z = importManaged(moved);
+    equal(z.toArray(), [9, 9, 9, 9]);
+    z.dispose();
+    ok(await collectUntil(() => stats().exports === live.exports), 'and its deleter ran');
+  },
+);
 
 testWith(peerMissing, 'copies: on request, for JavaScript memory, never silently with copy: false', () => {
   const x = Tensor.from([1, 2], { dtype: 'uint8' });
@@ -297,9 +301,9 @@ testWith(peerMissing, 'hostile structs: a typed error, one deletion, no crash', 
   }
 });
 
-testWith(peerMissing, 'another major version: the deleter is called and nothing else is touched', () => {
+testWith(peerMissing, 'another major version: only the deleter is used', () => {
   for (const major of [0, 2, 4294967295]) {
-    // Everything behind the frozen head would crash a reader.
+    // Reading anything after the stable part of the struct would crash.
     const address = peer.makeVersioned({ major, minor: 7, shape: [2n], nullShape: true, nullData: true, ndim: 1000 });
     const deletions = countDeletions(() => {
       const error = throws('VersionError', `${major}.7`, () => importManaged(address));
@@ -316,7 +320,7 @@ testWith(peerMissing, 'a NULL deleter is not called', () => {
   throws('LayoutError', 'ndim', () => importManaged(peer.makeVersioned({ shape: [2n], nullDeleter: true, ndim: -1 })));
 });
 
-testWith(peerMissing, 'a copy that is handed on is no copy of the next consumer', () => {
+testWith(peerMissing, 'a copy that is passed on is not marked as a copy for the next consumer', () => {
   const made = () => importManaged<'uint8'>(peer.makeVersioned({ shape: [4n], code: 1, bits: 8, flags: 2 }));
   const ways: Record<string, (x: Tensor<'uint8'>) => object> = {
     'a managed tensor': (x) => x[DLPACK](),
@@ -348,7 +352,7 @@ test('a producer that sends a copy where none is allowed is refused, and its ten
   equal(fromDLPack(producer, { copy: null }).isCopied, true);
 });
 
-test('addresses that cannot be one are refused', () => {
+test('invalid addresses are refused', () => {
   for (const address of [0n, 8n, 4095n, 65537n]) throws('ValueError', 'address', () => importManaged(address));
   throws('TypeError', 'bigint', () => importManaged(4096 as never));
   throws('TypeError', 'bigint', () => releaseManaged('x' as never));

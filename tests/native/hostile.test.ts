@@ -1,4 +1,4 @@
-/** What a program can try to make native code follow a wrong number. Each of these once crashed or read foreign memory. */
+/** Programs that try to make native code use a wrong number. Each of them once crashed or read foreign memory. */
 
 import { DLPACK_DEVICE, fromDLPack, isDLPackError, Tensor } from 'dlpack';
 import { addressOf, exchangeApi, exportManaged, importManaged, releaseManaged, setDebug, stats } from 'dlpack/native';
@@ -7,7 +7,7 @@ import { runChild } from '../child.js';
 import { collect, collectUntil, test, testWith } from '../harness.js';
 import { countDeletions, peer, peerMissing, type Recipe } from './peer.js';
 
-/** An array whose element answers differently each time it is read. */
+/** An array whose element has another value each time it is read. */
 function changing(first: number, ...answers: number[]): number[] {
   const array = [first, 0];
   let reads = 0;
@@ -15,7 +15,7 @@ function changing(first: number, ...answers: number[]): number[] {
   return array;
 }
 
-test('layouts cannot be chosen from outside', () => {
+test('programs cannot choose a layout', () => {
   const x = Tensor.from([1, 2], { dtype: 'uint8' });
   const patched = x as unknown as Record<string, unknown>;
   equal([typeof patched.derive, typeof patched.kind], ['undefined', 'undefined']);
@@ -72,14 +72,14 @@ test('a buffer that shrinks or lies while it is adopted', () => {
   equal(importManaged(address).get(7), 5, 'a shared buffer grows in place');
 });
 
-test('a buffer that only looks shared or fixed is not pinned', () => {
+test('a buffer that only pretends to be shared or fixed is not pinned', () => {
   const fake = new ArrayBuffer(8);
   Object.setPrototypeOf(fake, SharedArrayBuffer.prototype);
   Object.defineProperty(fake, 'byteLength', { value: 8 });
   throws('BufferError', 'Tensor.adopt', () => exportManaged(Tensor.wrap(new Uint8Array(fake)), { copy: false }));
 });
 
-test('getters of options run before the frame is filled', () => {
+test('getters of options run before the message is written', () => {
   const x = Tensor.from([1, 2, 3], { dtype: 'uint8' });
   const meddle = {
     get versioned() {
@@ -94,7 +94,7 @@ test('getters of options run before the frame is filled', () => {
   equal(stats().exports, 0);
 });
 
-test('a hook on stack traces in debug mode does not meet a half-filled frame', () => {
+test('a stack-trace hook in debug mode does not run while a message is written', () => {
   const big = Tensor.zeros([4096], 'uint8');
   const small = Tensor.from([1, 2], { dtype: 'uint8' });
   const hooked = Error as unknown as { prepareStackTrace?: unknown };
@@ -124,13 +124,13 @@ test('patched prototypes do not receive the wire, hidden buffers or storages', (
   ok(output.includes('nothing leaked'), output);
 });
 
-test('sizes that overflow are refused before memory is asked for', () => {
+test('sizes that overflow are refused before memory is allocated', () => {
   throws('LayoutError', '2^53', () => Tensor.empty([2 ** 52], 'float64x512'));
   throws('LayoutError', '2^53', () => Tensor.empty([2 ** 51], 'float64'));
   throws('BufferError', 'memory', () => Tensor.empty([2 ** 49], 'uint8'));
 });
 
-test('a tensor of 5 GB: shown where the runtime can, refused where it cannot, released once', async () => {
+test('a tensor of 5 GB: .data works or throws, depending on the runtime, and it is released once', async () => {
   await collect();
   const before = stats().storages;
   const x = Tensor.empty([5e9], 'uint8');
@@ -171,7 +171,7 @@ test('a reused handle is not released by the collector of its first owner', asyn
   }
 });
 
-test('pins of adopted memory end with it', async () => {
+test('pins of adopted memory are released with it', async () => {
   await collect();
   const before = stats().pins;
   for (let i = 0; i < 100; i++) Tensor.adopt(new Uint8Array(1024)).dispose();
@@ -188,7 +188,7 @@ test('memory that native code refuses is not pinned', async () => {
   equal(stats().pins, before);
 });
 
-test('data of an empty tensor whose buffer was taken away', () => {
+test('data of an empty tensor whose buffer was detached', () => {
   const x = Tensor.empty([0, 3], 'float32');
   const { data } = x;
   equal([data.length, x.data === data], [0, true]);
@@ -196,7 +196,7 @@ test('data of an empty tensor whose buffer was taken away', () => {
   equal(x.data.length, 0);
 });
 
-test('the device number of host memory is 0, whatever was asked for', () => {
+test('the device number of host memory is 0, whatever was requested', () => {
   for (const x of [
     Tensor.from([1, 2], { dtype: 'uint8' }).to('cpu:1'),
     Tensor.empty([2], 'uint8', { device: 'cpu:1' }),
@@ -210,7 +210,7 @@ test('the device number of host memory is 0, whatever was asked for', () => {
 
 const kept = Tensor.zeros([64], 'uint8');
 
-testWith(peerMissing, 'host memory that its producer numbers is host memory', () => {
+testWith(peerMissing, 'host memory with a device number other than 0 is host memory', () => {
   for (const device of [1, 3, 11, 13]) {
     const x = importManaged(peer.makeVersioned({ shape: [2n], device, deviceId: 5 }));
     const y = peer.readVersioned(exportManaged(x));
@@ -221,19 +221,23 @@ testWith(peerMissing, 'host memory that its producer numbers is host memory', ()
   releaseManaged(allocated);
 });
 
-testWith(peerMissing, 'memory is reported once, however often it comes home, and not for devices', async () => {
-  await collect();
-  const before = stats().reported;
-  const x = Tensor.empty([1 << 20], 'uint8');
-  const again = Array.from({ length: 20 }, () => importManaged(exportManaged(x)));
-  equal(stats().reported - before, 1 << 20);
-  for (const y of again) y.dispose();
-  const gpu = importManaged(peer.makeVersioned({ shape: [1n << 30n], device: 2, code: 1, bits: 8 }));
-  equal(stats().reported - before, 1 << 20);
-  gpu.dispose();
-  x.dispose();
-  equal(stats().reported, before);
-});
+testWith(
+  peerMissing,
+  'memory is reported once, however often it is imported again, and device memory is not',
+  async () => {
+    await collect();
+    const before = stats().reported;
+    const x = Tensor.empty([1 << 20], 'uint8');
+    const again = Array.from({ length: 20 }, () => importManaged(exportManaged(x)));
+    equal(stats().reported - before, 1 << 20);
+    for (const y of again) y.dispose();
+    const gpu = importManaged(peer.makeVersioned({ shape: [1n << 30n], device: 2, code: 1, bits: 8 }));
+    equal(stats().reported - before, 1 << 20);
+    gpu.dispose();
+    x.dispose();
+    equal(stats().reported, before);
+  },
+);
 
 testWith(peerMissing, 'an import reports the same amount to the collector, whatever its size', async () => {
   await collect();
@@ -272,7 +276,7 @@ testWith(peerMissing, 'a deleter that calls into the package while an import is 
   releaseManaged(released);
 });
 
-testWith(peerMissing, 'an import that is like the one before is taken for nothing else', () => {
+testWith(peerMissing, 'an import that resembles the previous import gets its own layout', () => {
   const sound: Recipe = { shape: [2n, 3n], strides: [3n, 1n] };
   const described = (recipe: Recipe, versioned: boolean) => {
     const x = importManaged(versioned ? peer.makeVersioned(recipe) : peer.makeLegacy(recipe), { versioned });
@@ -281,7 +285,7 @@ testWith(peerMissing, 'an import that is like the one before is taken for nothin
     return { shape, strides, dtype, device, readonly };
   };
   const usual = { shape: [2, 3], strides: [3, 1], dtype: 'float32', device: 'cpu', readonly: false };
-  // Each differs from the sound one in one thing: fine ones and refused ones, right after it and right before it.
+  // Each differs from the valid tensor in one field. Valid and invalid ones come right after it and right before it.
   const others: [Recipe, object | string][] = [
     [
       { ...sound, shape: [3n, 2n] },
@@ -331,7 +335,7 @@ testWith(peerMissing, 'an import that is like the one before is taken for nothin
   const deletions = countDeletions(() => {
     for (const versioned of [true, false]) {
       for (const [recipe, expected] of others) {
-        // Twice: what was refused must not be remembered as known, nor what it replaced.
+        // Twice, because neither the refused tensor nor the one it replaced may count as known.
         for (let i = 0; i < 2; i++) {
           equal(described(sound, versioned), usual);
           let found: object | string;
@@ -354,16 +358,16 @@ testWith(peerMissing, 'an import that is like the one before is taken for nothin
   equal(described(sound, true), usual);
 });
 
-test('a thread gives up and takes back being the home of a storage', () => {
+test('a thread can stop being the home of a storage and become it again', () => {
   const before = stats();
   const x = Tensor.zeros([4], 'uint8');
-  // More than are taken at a time, and deleted after the tensor that they came from is gone.
+  // More than one batch, and deleted after the tensor that they came from was disposed.
   const exports = Array.from({ length: 200 }, () => exportManaged(x));
   const homes = exports.splice(0, 100).map((address) => importManaged<'uint8'>(address));
   x.dispose();
   for (const address of exports.splice(0, 50)) releaseManaged(address);
   for (const home of homes) home.dispose();
-  // Nobody here holds it now: only the structs do.
+  // JavaScript holds no reference now; only the structs do.
   equal(stats().storages, before.storages + 1);
   for (const address of exports.splice(0, 25)) releaseManaged(address);
   const again = importManaged<'uint8'>(exports.pop() as bigint);
@@ -375,7 +379,7 @@ test('a thread gives up and takes back being the home of a storage', () => {
   equal(importManaged<'uint8'>(last).get(0), 9);
 });
 
-test('a buffer with a device that is no host device is refused', () => {
+test('a buffer with a device that is not the host is refused', () => {
   const offer = (type: number) => ({
     [Symbol.for('dlpack')]: () => ({
       version: [1, 3],

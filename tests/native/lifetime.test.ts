@@ -6,14 +6,14 @@ import { collect, collectUntil, hasExternalBuffers, runtime, test, testWith } fr
 import { peer, peerMissing } from './peer.js';
 
 // Rule 1: memory we allocate is native and 256-byte aligned; one ArrayBuffer for each storage, made on first use.
-test('rule 1: native, aligned, one buffer for each storage', () => {
+test('rule 1: memory is native and aligned, with one buffer for each storage', () => {
   for (const size of [0, 1, 100, 4097, 1 << 20]) equal(addressOf(Tensor.empty([size], 'uint8')) % 256n, 0n);
   const x = Tensor.zeros([8], 'float32');
   const [a, b] = [x.slice([0, 4]), x.reshape([2, 4])];
   ok(a.data.buffer === b.data.buffer && b.data.buffer === x.data.buffer);
 });
 
-// Rule 2: the last dispose detaches; the collector releases what nobody disposed.
+// Rule 2: the last dispose detaches; the collector releases memory that was never disposed.
 test('rule 2: released by the collector when never disposed', async () => {
   await collect();
   const before = stats().storages;
@@ -45,7 +45,7 @@ test('rule 2: a tensor collected after its storage was reused releases nothing t
 });
 
 // Rule 3: JavaScript buffers cannot be pinned. The transfer that crashed other bindings is in children/transfer.ts.
-test('rule 3: transfer of a wrapped, adopted or shown buffer never frees exported memory', () => {
+test('rule 3: transfer of a wrapped, adopted or external buffer never frees exported memory', () => {
   const { code, signal, output } = runChild(import.meta.url, './children/transfer.js');
   equal([code, signal], [0, null], output);
   ok(output.includes('all read'), output);
@@ -77,7 +77,7 @@ test('rule 3: a buffer marked as untransferable is pinned only where the mark ho
 });
 
 // Rule 4 (read-only) is in unit/tensor.test.ts; here for imported memory.
-testWith(peerMissing, 'rule 4: an imported read-only tensor stays so through views and exchanges', () => {
+testWith(peerMissing, 'rule 4: an imported read-only tensor stays read-only through views and exchanges', () => {
   const x = importManaged(peer.makeVersioned({ shape: [4n], flags: 1, code: 1, bits: 8 }));
   for (const y of [x, x.slice([0, 2]), x.reshape([2, 2]), fromDLPack(x), importManaged(exportManaged(x))]) {
     throws('ReadOnlyError', 'unsafeData', () => y.data);
@@ -90,7 +90,7 @@ testWith(peerMissing, 'rule 4: an imported read-only tensor stays so through vie
 testWith(peerMissing, 'rule 5: deleters on 16 foreign threads while JavaScript allocates and collects', async () => {
   await collect();
   const before = stats();
-  // In a function of its own: a tensor that was left to the collector stays in a place of this one, which waits below.
+  // In its own function, because this function waits below, and its frame would keep the tensor from the collector.
   const exportMany = () => {
     const addresses = new BigUint64Array(4000);
     for (let i = 0; i < addresses.length; i++) {
@@ -151,7 +151,7 @@ test('disposing a tensor whose buffer was marked as untransferable keeps the mem
 });
 
 // Rule 7: counts, and where a leak was made.
-testWith(peerMissing, 'rule 7: stats count what is alive', async () => {
+testWith(peerMissing, 'rule 7: stats count live objects', async () => {
   await collect();
   const before = stats();
   const x = Tensor.empty([100], 'uint8');
@@ -177,7 +177,7 @@ testWith(peerMissing, 'rule 7: stats count what is alive', async () => {
 test('rule 7: debug mode names the place of a leak', () => {
   setDebug(true);
   try {
-    // Not in tail position: Bun leaves those frames out of the stack.
+    // Not in tail position, because Bun omits such frames from the stack.
     const leaked: { x?: Tensor; address?: bigint } = {};
     function leakyFunction() {
       leaked.x = Tensor.empty([1], 'uint8');
@@ -246,7 +246,7 @@ test('a million exchanges leave memory flat', () => {
   ok(output.includes('flat'), output);
 });
 
-test('rule 5: memory of an environment that ends is given up before, while and after it does', () => {
+test('rule 5: memory of an ending environment is released before, during and after its end', () => {
   for (let round = 0; round < 4; round++) {
     const { code, signal, output } = runChild(import.meta.url, './children/late-release.js', { args: ['exit'] });
     equal([code, signal], [0, null], output);

@@ -19,7 +19,7 @@ interface Failure {
   readonly stack: string;
 }
 
-/** What the case returned, and all that the process printed. */
+/** The result of the case, and everything that the process printed. */
 function runCase<T>(name: string, file = '', env: Record<string, string> = {}): { result: T; output: string } {
   const { code, signal, output } = runChild(import.meta.url, './children/load.js', { args: [name, file], env });
   const line = output.split('\n').find((text) => text.startsWith('RESULT '));
@@ -41,13 +41,13 @@ test('loadAddon and DLPACK_ADDON name another file', () => {
   equal(runCase('named', copy, { DLPACK_ADDON: none }).result, { status: expected, isNative: true });
 });
 
-test('an addon that is loaded stays', () => {
+test('a loaded addon cannot be replaced', () => {
   const { result } = runCase<Failure>('conflict', copy);
   equal(result.tag, 'ValueError');
   ok(result.message.includes(path as string) && result.message.includes(copy), result.message);
 });
 
-test('without the addon the core goes on, and warns once', () => {
+test('without the addon the core works and warns once', () => {
   interface Fallback {
     status: { loaded: boolean; path: string | null; reason: string };
     sum: number;
@@ -67,7 +67,7 @@ test('without the addon the core goes on, and warns once', () => {
   ok(!quiet.output.includes('Tensors live'), quiet.output);
 });
 
-test('an addon named after a fall-back serves from then on', () => {
+test('an addon that is named after a failed load is used from then on', () => {
   const { result } = runCase('recovery', copy, { DLPACK_ADDON: none, DLPACK_QUIET: '1' });
   equal(result, { status: { loaded: true, path: copy, reason: null }, isNative: true });
 });

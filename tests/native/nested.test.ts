@@ -22,7 +22,7 @@ test('values of every width arrive, whatever the number of pieces', () => {
   }
 });
 
-test('numbers of float types are rounded and NaN has one pattern, as by set', () => {
+test('floats are rounded and NaN has one bit pattern, as with set', () => {
   const values = [0.1, -0, 1e300, Number.NaN, Number.POSITIVE_INFINITY, 3n];
   for (const dtype of ['float32', 'float64'] as const) {
     using tensor = Tensor.from(values, { dtype });

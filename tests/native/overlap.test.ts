@@ -53,7 +53,7 @@ const pairs: Record<string, () => [target: Tensor<'float32'>, source: Tensor<'fl
 };
 
 for (const [name, make] of Object.entries(pairs)) {
-  test(`copyFrom reads first where both lie over one memory: ${name}`, () => {
+  test(`copyFrom reads first when the memory overlaps: ${name}`, () => {
     const [target, source] = make();
     target.copyFrom(source.flip());
     equal(target.toArray(), reversed);
@@ -67,7 +67,7 @@ for (const [name, make] of Object.entries(pairs)) {
   });
 }
 
-test('memory that does not overlap is copied as it is', () => {
+test('memory that does not overlap is copied without a temporary copy', () => {
   const x = Tensor.from(iota());
   const y = Tensor.wrap(new Float32Array(N));
   y.copyFrom(x.flip());

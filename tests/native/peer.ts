@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
-/** What to make; everything else has a sound default. Integers are bigints so that they can be too large. */
+/** The tensor to make; other fields have valid defaults. Integers are bigints, so that they can be too large. */
 export interface Recipe {
   shape?: bigint[];
   strides?: bigint[];
@@ -24,7 +24,7 @@ export interface Recipe {
   nullShape?: boolean;
 }
 
-/** What a struct holds, read through a real dlpack.h. */
+/** The fields of a struct, read through a real dlpack.h. */
 export interface Description {
   major: number;
   minor: number;
@@ -69,7 +69,7 @@ interface Peer {
 
 const path = new URL('../../native/peer.node', import.meta.url);
 
-/** Says what is missing, for `testWith`. */
+/** Names what is missing, for `testWith`. */
 export const peerMissing = existsSync(path) ? false : 'build/native/peer.node (needs Python and a C++ compiler)';
 
 export const peer: Peer =

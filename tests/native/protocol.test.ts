@@ -5,7 +5,7 @@ import { equal, notEqual, ok, throws } from '../assert.js';
 import { collect, collectUntil, hasExternalBuffers, test, testWith } from '../harness.js';
 import { countDeletions, peer, peerMissing } from './peer.js';
 
-/** A producer as another library would write it, with a record of what was asked and released. */
+/** A producer as another library would write it, which records requests and releases. */
 function producer(change: Partial<Record<keyof ManagedTensor, unknown>> = {}) {
   const array = new Float32Array([1, 2, 3, 4, 5, 6]);
   const record = { array, deleted: 0, request: undefined as DLPackRequest | undefined };
@@ -51,7 +51,7 @@ test('a foreign producer: zero-copy, released once', () => {
   equal(record.deleted, 1);
 });
 
-test('the request carries version, device, copy, stream and what we can take', () => {
+test('the request has the version, the device, copy, the stream and what we accept', () => {
   const { object, record } = producer();
   fromDLPack(object).dispose();
   equal(record.request, { maxVersion: [1, 3], device: null, copy: null, stream: null, native: true });
@@ -68,7 +68,7 @@ test('copy: true is honoured even when the producer ignores it', () => {
   equal(x.get(0, 0), 1);
 });
 
-test('a producer that sends another device than asked for', () => {
+test('a producer that sends another device than requested', () => {
   const { object, record } = producer();
   throws('BufferError', "'cuda:0'", () => fromDLPack(object, { device: 'cuda:0' }));
   equal(record.deleted, 1);
@@ -94,7 +94,7 @@ test('a managed tensor is consumed exactly once', () => {
   equal(record.deleted, 1);
 });
 
-test('bad managed tensors: a typed error and one call of the deleter', () => {
+test('bad managed tensors give a typed error, and the deleter is called once', () => {
   const throwing = {
     get code() {
       throw new Error('getter');
@@ -176,7 +176,7 @@ test('a GPUBuffer travels with its device', () => {
   equal(record.deleted, 1);
 });
 
-testWith(peerMissing, 'an address is followed, and its deleter runs on this thread', async () => {
+testWith(peerMissing, 'an address is read, and its deleter runs on this thread', async () => {
   const memory = Tensor.from([1, 2, 3, 4], { dtype: 'float32' });
   let deleted = 0;
   const { object } = producer({
@@ -249,7 +249,7 @@ test('our producer side: versions, devices, copies, buffers', async () => {
   throws('BufferError', 'on a byte', () => nibble[DLPACK]());
 });
 
-test('a subclass that overrides the protocol is asked', () => {
+test('the protocol method of a subclass is called', () => {
   let asked = 0;
   class Mine extends Tensor {
     override [DLPACK](request?: DLPackRequest) {
@@ -295,12 +295,12 @@ testWith(peerMissing, 'native external to another addon', () => {
   equal(stats().exports, live + 1);
   peer.deleteVersioned(taken.address);
   equal(stats().exports, live);
-  // JavaScript memory that native code could not keep goes to JavaScript consumers as a buffer.
+  // JavaScript consumers get memory that native code cannot keep as a buffer.
   const wrapped = Tensor.wrap(new Uint8Array(2))[DLPACK]({ native: true }) as ManagedTensor;
   ok(wrapped.data instanceof ArrayBuffer);
 });
 
-testWith(peerMissing, 'a consumer that is native code gets an external of every tensor, or an error', () => {
+testWith(peerMissing, 'a native consumer gets an external for every tensor, or an error', () => {
   const array = new Uint8Array([1, 2, 3, 4]);
   const sources: Record<string, Tensor> = {
     'native memory': Tensor.from(array),
@@ -421,7 +421,7 @@ test('flags are a number or a bigint', () => {
   equal([ManagedFlag.readonly, ManagedFlag.isCopied, ManagedFlag.subBytePadded], [1, 2, 4]);
 });
 
-testWith(peerMissing, 'externals that nobody consumes are released by the collector', async () => {
+testWith(peerMissing, 'externals that are never consumed are released by the collector', async () => {
   await collect();
   const before = peer.deletions();
   (() => peer.makeExternal({ shape: [4n] }))();
@@ -431,12 +431,16 @@ testWith(peerMissing, 'externals that nobody consumes are released by the collec
   ok(await collectUntil(() => stats().exports === live));
 });
 
-testWith(peerMissing, 'a hostile external is refused and released; a foreign one is not ours', () => {
-  equal(
-    countDeletions(() => throws('LayoutError', '-1', () => fromDLPack(peer.makeExternal({ shape: [-1n] })))),
-    1,
-  );
-  throws('TypeError', '__dlpack__ method', () => fromDLPack(peer.makeForeignExternal()));
-  equal(peer.isExternal(peer.makeForeignExternal()), false);
-  notEqual(peer.isExternal(peer.makeExternal({ shape: [1n] })), false);
-});
+testWith(
+  peerMissing,
+  'a hostile external is refused and released, and an external without our tag is not touched',
+  () => {
+    equal(
+      countDeletions(() => throws('LayoutError', '-1', () => fromDLPack(peer.makeExternal({ shape: [-1n] })))),
+      1,
+    );
+    throws('TypeError', '__dlpack__ method', () => fromDLPack(peer.makeForeignExternal()));
+    equal(peer.isExternal(peer.makeForeignExternal()), false);
+    notEqual(peer.isExternal(peer.makeExternal({ shape: [1n] })), false);
+  },
+);

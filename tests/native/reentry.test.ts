@@ -1,4 +1,4 @@
-// Foreign code in the middle of a request: whatever it does with this package, the request goes on as if nothing had happened.
+// Foreign code in the middle of a request: whatever it does with this package, the request ends as if it had not run.
 import { DLPACK, fromDLPack, Tensor } from 'dlpack';
 import { addressOf, exportManaged, importManaged, releaseManaged, setDebug, stats } from 'dlpack/native';
 import { openTensor, shareTensor } from 'dlpack/shared';
@@ -6,7 +6,7 @@ import { equal, ok, throws } from '../assert.js';
 import { collectUntil, runtime, test, testWith } from '../harness.js';
 import { peer, peerMissing } from './peer.js';
 
-/** Every kind of request, with tensors that look like nothing else in this file. */
+/** Every kind of request, with tensors unlike all others in this file. */
 function useEverything(): void {
   const x = Tensor.from(
     [
@@ -29,7 +29,7 @@ function useEverything(): void {
   for (const tensor of [shared, y, x]) tensor.dispose();
 }
 
-/** The refused shape is what the message names, whatever the deleter did. */
+/** The message names the refused shape, whatever the deleter did. */
 testWith(peerMissing, 'a deleter that uses everything while an import is refused', () => {
   const refused = { shape: [3n, 1n << 60n, 7n] };
   const error = throws('LayoutError', `[3, ${2 ** 60}, 7]`, () =>
@@ -94,7 +94,7 @@ test('options whose getters use everything', () => {
   }
 });
 
-// The hook runs wherever debug mode notes a place: in the middle of exports, imports and allocations. Bun and Deno have none.
+// The hook runs where debug mode records a place: in the middle of exports, imports and allocations. Bun and Deno have no such hook.
 if (runtime === 'node') {
   test('a stack-trace hook that uses everything', () => {
     const before = Error.prepareStackTrace;

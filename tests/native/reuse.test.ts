@@ -29,7 +29,7 @@ function startWorker() {
   return { worker, ask };
 }
 
-test('the next tensor of about the same size gets the block of the last', () => {
+test('the next tensor of about the same size reuses the block', () => {
   trim();
   const first = Tensor.empty([8 * MiB], 'uint8').fill(7);
   const address = addressOf(first);
@@ -93,7 +93,7 @@ test('zeros and padded elements are clear, whatever the block held before', () =
   }
 });
 
-test('the kept bytes and blocks are bounded, and the oldest go first', () => {
+test('the kept bytes and blocks are bounded, and the oldest are released first', () => {
   trim();
   const tensors = Array.from({ length: 6 }, () => Tensor.empty([64 * MiB], 'uint8'));
   const addresses = tensors.map((tensor) => addressOf(tensor));
@@ -162,7 +162,7 @@ test('DLPACK_REUSE_BYTES bounds the kept bytes', () => {
   equal([code, /kept (\d+)/.exec(output)?.[1]], [0, '0'], output);
 });
 
-testWith(peerMissing, 'blocks of workers that have ended are released, and do not stay', async () => {
+testWith(peerMissing, 'blocks of workers that have ended are released', async () => {
   ok(await collectUntil(() => stats().storages === 0));
   const [releases, holds, exports] = [startWorker(), startWorker(), startWorker()];
   equal(await releases.ask({ do: 'release', value: 3 }), 'done');

@@ -106,7 +106,7 @@ test('forged, stale, revoked and unread tokens do no harm', async () => {
   throws('DisposedError', 'released', () => shareTensor(x, { with: 'process' }));
 });
 
-test('options: who opens it, and what makes no sense for a worker', () => {
+test('options: the kind of receiver, and options that do not apply to workers', () => {
   const x = Tensor.from([1, 2]);
   const token = shareTensor(x);
   for (const options of [null, 'worker', 5, []]) {
@@ -120,12 +120,12 @@ test('options: who opens it, and what makes no sense for a worker', () => {
   equal(token.revoke(), 4, 'options are checked before a message is opened');
 });
 
-test('a device whose module is not loaded, and one that cannot share', () => {
+test('a device whose module is not loaded, and a device that cannot share', () => {
   throws('UnsupportedDeviceError', 'import "dlpack/cuda"', () => openTensor({ version: 1, kind: 'cuda' } as never));
   throws('UnsupportedDeviceError', 'another process', () => openTensor({ version: 1, kind: 'rocm' } as never));
 });
 
-test('JavaScript memory of a worker does not leave it without a copy', async () => {
+test('JavaScript memory of a worker is shared only as a copy', async () => {
   const { worker, ask } = startWorker();
   const reply = await ask({ do: 'adopt', shape: [4], value: 6 });
   equal(reply.error, 'BufferError', 'copy: false says so instead');
@@ -157,7 +157,7 @@ testWith(peerMissing, 'a worker terminated with live imports and exports', async
   ok(await collectUntil(() => stats().storages <= before.storages), JSON.stringify(stats()));
 });
 
-testWith(peerMissing, 'what a worker adopted outlives it', async () => {
+testWith(peerMissing, 'memory that a worker adopted outlives the worker', async () => {
   const { worker, ask } = startWorker();
   const reply = await ask({ do: 'hoard-adopted', count: 20 });
   await worker.terminate();
@@ -190,7 +190,7 @@ test('an address from another thread’s export can be imported here', async () 
   equal(addressOf(importManaged(address)), addressOf(x));
 });
 
-test('debug mode: exports of other threads are neither counted nor confused with those made here', async () => {
+test('debug mode: exports of other threads are neither counted nor confused with ours', async () => {
   const { worker, ask } = startWorker();
   setDebug(true);
   try {
@@ -201,10 +201,10 @@ test('debug mode: exports of other threads are neither counted nor confused with
     const x = Tensor.zeros([1], 'uint8');
     const here = Array.from({ length: 100 }, () => exportManaged(x));
     equal(places(), 100);
-    // Were both threads to count from the same number, these would pass for the worker’s, which are alive ...
+    // If both threads counted from the same number, these would be mistaken for the worker's live exports ...
     for (const address of here.slice(0, 50)) releaseManaged(address);
     equal(places(), 50);
-    // ... and these for those that are gone.
+    // ... and these for exports that no longer exist.
     for (const address of reply.addresses as BigUint64Array) releaseManaged(address);
     equal(places(), 50);
     for (const address of here.slice(50)) releaseManaged(address);
@@ -217,7 +217,7 @@ test('debug mode: exports of other threads are neither counted nor confused with
 
 // Node has no web workers.
 if (runtime !== 'node') {
-  test('a web worker is a thread like any other: its heap is not lent, its tensors outlive it', async () => {
+  test('a web worker works like other threads: its heap is not lent, and its tensors outlive it', async () => {
     const { Worker: WebWorker } = globalThis as unknown as {
       Worker: new (
         url: URL,

@@ -23,7 +23,7 @@ test('memory that was used before is zero again', () => {
         `${nbytes} bytes`,
       );
       equal(addressOf(zeros) % 256n, 0n);
-      zeros.fill(7); // what the next one must not see
+      zeros.fill(7); // values that the next tensor must not have
     }
   }
 });
@@ -68,7 +68,7 @@ testWith(peerMissing, 'zeroed memory whose last owner is on another thread is re
 
 testWith(
   peerMissing,
-  'zeroed memory outlives its worker while an export does, and ends with the worker otherwise',
+  'zeroed memory outlives its worker if an export holds it, and otherwise ends with the worker',
   async () => {
     ok(await collectUntil(() => stats().storages === 0 && stats().exports === 0));
     for (const nbytes of [4096, 5 << 20]) {

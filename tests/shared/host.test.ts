@@ -45,7 +45,7 @@ testWith(missing, 'other memory is copied once, or refused', () => {
   throws('TypeError', 'a boolean', () => shareTensor(x, { with: 'process', copy: 1 as never }));
 });
 
-testWith(missing, 'a read-only tensor cannot be written there', () => {
+testWith(missing, 'a read-only tensor cannot be written in the other process', () => {
   const x = Tensor.wrap(new Int8Array([1, 2]), { readonly: true });
   equal(JSON.parse(other(share(x))), ['int8', [2], [1, 2], 'ReadOnlyError']);
 });
@@ -65,7 +65,7 @@ testWith(missing, 'opened in the same process: two addresses, one memory', async
   ok(await collectUntil(() => stats().imports <= before.imports));
 });
 
-testWith(missing, 'files and counts are back, after many opens too', async () => {
+testWith(missing, 'files and counts return to their start values, even after many opens', async () => {
   ok(await collectUntil(() => stats().storages === 0 && stats().imports === 0), 'what earlier tests left');
   const before = { files: files(), ...stats() };
   const x = Tensor.empty([1 << 20], 'uint8', { shareable: true });
@@ -82,7 +82,7 @@ testWith(missing, 'files and counts are back, after many opens too', async () =>
   throws('BufferError', 'has ended or released it', () => openTensor(description));
 });
 
-testWith(missing, 'the size is sealed, the mode private', () => {
+testWith(missing, 'the size is sealed and the mode is private', () => {
   const x = Tensor.empty([4096], 'uint8', { shareable: true });
   const [file] = (share(x, false).memory as string).split('.');
   const path = `/proc/self/fd/${Number.parseInt(file as string, 16)}`;
@@ -97,7 +97,7 @@ testWith(missing, 'the size is sealed, the mode private', () => {
   equal(x.get(4095), 1);
 });
 
-testWith(missing, 'the owner killed: its memory stays with those who have it, and nothing else does', async () => {
+testWith(missing, 'when the owner is killed, its memory stays only in processes that have it open', async () => {
   const script = fileURLToPath(new URL('./children/owner.js', import.meta.url));
   const owner = spawn(process.execPath, [...runtimeArgs[runtime], script], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = (await once(owner.stdout, 'data')) as [Buffer];
@@ -111,7 +111,7 @@ testWith(missing, 'the owner killed: its memory stays with those who have it, an
   x.dispose();
 });
 
-testWith(missing, 'descriptions that lie', () => {
+testWith(missing, 'false descriptions are refused', () => {
   const x = Tensor.empty([16], 'uint8', { shareable: true });
   const good = share(x, false);
   const [file, number] = (good.memory as string).split('.') as [string, string];
@@ -132,6 +132,6 @@ testWith(missing, 'descriptions that lie', () => {
   equal(openTensor(good).get(15), 1);
 });
 
-testWith(missing, 'more than the machine has is an error', () => {
+testWith(missing, 'more memory than the machine has gives an error', () => {
   throws('BufferError', 'Out of memory', () => Tensor.empty([2 ** 44], 'uint8', { shareable: true }));
 });

@@ -20,7 +20,7 @@ export const otherUserMissing =
     ? false
     : 'root and setpriv, to run as another user';
 
-/** Runs a command to its end, and returns what it told. */
+/** Runs a command to its end, and returns its message. */
 export function runPython<T>(command: string, args: readonly string[], user: readonly string[] = []): T {
   const [program, ...rest] = [...user, interpreter, script, command, ...args] as [string, ...string[]];
   const { status, stdout, stderr } = spawnSync(program, rest, { encoding: 'utf8', cwd: '/' });
@@ -31,7 +31,7 @@ export function runPython<T>(command: string, args: readonly string[], user: rea
 export interface Peer {
   /** The next line. */
   told<T>(): Promise<T>;
-  /** Lets the command go on. */
+  /** Lets the command continue. */
   goOn(): void;
   kill(): void;
   ended(): Promise<number | null>;

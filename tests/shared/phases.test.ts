@@ -42,41 +42,53 @@ async function kill(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-testWith(linuxMissing, 'an owner killed before it is opened: an error, and nothing of it left', async () => {
-  const [owner, line] = start('owner', ['']);
-  const description = JSON.parse(await line()) as SharedTensor;
-  await kill(owner);
-  throws('BufferError', 'has ended or released it', () => openTensor(description));
-});
+testWith(
+  linuxMissing,
+  'an owner that is killed before the memory is opened: an error, and nothing remains',
+  async () => {
+    const [owner, line] = start('owner', ['']);
+    const description = JSON.parse(await line()) as SharedTensor;
+    await kill(owner);
+    throws('BufferError', 'has ended or released it', () => openTensor(description));
+  },
+);
 
-testWith(linuxMissing, 'an owner of named memory killed: the name remains, opens, and can be removed', async () => {
-  const name = newName();
-  const [owner, line] = start('owner', [name]);
-  const description = JSON.parse(await line()) as SharedTensor;
-  await kill(owner);
-  ok(existsSync(`/dev/shm/${name}`));
-  using x = openTensor(description);
-  equal(x.get(1023), 7);
-  throws('ValueError', 'a name that no memory has', () => Tensor.empty([1], 'uint8', { shareable: name }));
-  unlinkSync(`/dev/shm/${name}`);
-  throws('BufferError', 'has ended or released it', () => openTensor(description));
-  equal(x.get(0), 7);
-});
+testWith(
+  linuxMissing,
+  'when an owner of named memory is killed, the name remains, opens, and can be removed',
+  async () => {
+    const name = newName();
+    const [owner, line] = start('owner', [name]);
+    const description = JSON.parse(await line()) as SharedTensor;
+    await kill(owner);
+    ok(existsSync(`/dev/shm/${name}`));
+    using x = openTensor(description);
+    equal(x.get(1023), 7);
+    throws('ValueError', 'a name that no memory has', () => Tensor.empty([1], 'uint8', { shareable: name }));
+    unlinkSync(`/dev/shm/${name}`);
+    throws('BufferError', 'has ended or released it', () => openTensor(description));
+    equal(x.get(0), 7);
+  },
+);
 
-testWith(linuxMissing, 'openers killed with the memory open, and while they open it: the owner keeps it', async () => {
-  ok(await collectUntil(() => stats().storages === 0 && stats().imports === 0), 'what earlier tests left');
-  const before = files();
-  const x = Tensor.zeros([1 << 20], 'uint8', { shareable: true });
-  for (const times of ['1', 'always']) {
-    const [opener, line] = start('opener', [JSON.stringify(share(x)), times]);
-    equal(await line(), 'open');
-    await kill(opener);
-  }
-  x.fill(3);
-  equal([x.get(0), files()], [3, before + 1]);
-  x.dispose();
-  ok(await collectUntil(() => stats().storages === 0 && files() === before));
-});
+testWith(
+  linuxMissing,
+  'openers that are killed with the memory open, or while they open it, do not affect the owner',
+  async () => {
+    ok(await collectUntil(() => stats().storages === 0 && stats().imports === 0), 'what earlier tests left');
+    const before = files();
+    const x = Tensor.zeros([1 << 20], 'uint8', { shareable: true });
+    for (const times of ['1', 'always']) {
+      const [opener, line] = start('opener', [JSON.stringify(share(x)), times]);
+      equal(await line(), 'open');
+      await kill(opener);
+    }
+    x.fill(3);
+    equal([x.get(0), files()], [3, before + 1]);
+    x.dispose();
+    ok(await collectUntil(() => stats().storages === 0 && files() === before));
+  },
+);
 
 testWith(linuxMissing, 'an owner that ends by itself removes its names', async () => {
   const name = newName();
@@ -110,13 +122,13 @@ testWith(
   },
 );
 
-testWith(linuxMissing, 'numbers of processes and files that belong to something else now', () => {
+testWith(linuxMissing, 'process and file numbers that now belong to something else', () => {
   using x = Tensor.zeros([16], 'uint8', { shareable: true });
   using y = Tensor.zeros([16], 'uint8', { shareable: true });
   const [first, second] = [share(x), share(y)];
   const [file] = (second.memory as string).split('.');
   const [, number] = (first.memory as string).split('.');
-  // The descriptor of y in the place of that of x: the same size, the same seals, another file.
+  // The descriptor of y replaces that of x: the same size, the same seals, another file.
   throws('BufferError', 'belong to something else', () => openTensor({ ...first, memory: `${file}.${number}` }));
   // A file with the same number could exist without seals: an ordinary one.
   const ordinary = openSync(fileURLToPath(import.meta.url), 'r');
@@ -125,7 +137,7 @@ testWith(linuxMissing, 'numbers of processes and files that belong to something 
   closeSync(ordinary);
 });
 
-testWith(otherUserMissing, 'another user opens nothing of ours, and we open nothing of theirs', async () => {
+testWith(otherUserMissing, 'another user cannot open our memory, and we cannot open theirs', async () => {
   const nobody = ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups'];
   const name = newName();
   using plain = Tensor.zeros([16], 'uint8', { shareable: true });
@@ -144,7 +156,7 @@ testWith(otherUserMissing, 'another user opens nothing of ours, and we open noth
   equal(await peer.ended(), 0);
 });
 
-testWith(linuxMissing, 'memory of other programs that is not there, too small, or no memory', () => {
+testWith(linuxMissing, 'memory of other programs that does not exist, is too small, or is not memory', () => {
   const name = newName();
   using x = Tensor.zeros([16], 'uint8', { shareable: name });
   equal(openTensor({ name: `/${name}`, dtype: 'uint8', shape: [2], offset: 14 }).toArray(), [0, 0]);
@@ -170,6 +182,6 @@ testWith(linuxMissing, 'memory of other programs that is not there, too small, o
   x.fill(1);
 });
 
-testWith(linuxMissing, 'named memory beyond the limit of its folder is an error', () => {
+testWith(linuxMissing, 'named memory beyond the limit of its folder gives an error', () => {
   throws('BufferError', 'Out of memory', () => Tensor.empty([2 ** 44], 'uint8', { shareable: newName() }));
 });

@@ -23,7 +23,7 @@ testWith(pythonMissing, "Python's SharedMemory opens here, and stays after Pytho
   throws('BufferError', 'has ended or released it', () => openTensor({ name, dtype: 'uint8', shape: [1] }));
 });
 
-testWith(pythonMissing, 'named memory opens in Python, which leaves the name when told so', () => {
+testWith(pythonMissing, 'named memory opens in Python, which keeps the name if it is not tracked', () => {
   const name = newName();
   using x = Tensor.zeros([4], 'uint8', { shareable: name });
   x.copyFrom(Tensor.from([1, 2, 3, 4], { dtype: 'uint8' }));

@@ -23,7 +23,7 @@ type<Equal<Tensor<'float32x4'>['data'], Float32Array>>();
 type<Equal<Tensor<'bfloat16'>['data'], Uint16Array>>();
 type<Equal<Tensor<'bool'>['data'], Uint8Array>>();
 
-// So does the value.
+// The value follows it, too.
 type<Equal<ReturnType<Tensor<'int64'>['get']>, bigint>>();
 type<Equal<ReturnType<Tensor<'bool'>['get']>, boolean>>();
 type<Equal<ReturnType<Tensor<'float8_e4m3fn'>['get']>, number>>();
@@ -41,7 +41,7 @@ type<Equal<typeof empty, Tensor<'uint8'>>>();
 const cast = empty.astype('int64');
 type<Equal<typeof cast, Tensor<'int64'>>>();
 
-// So do nested arrays of values.
+// Nested arrays of values, too.
 type<Equal<ReturnType<typeof numbers.get>, number>>();
 const numbers = Tensor.from([1, 2, 3]);
 type<Equal<typeof numbers, Tensor<'float64'>>>();
@@ -72,7 +72,7 @@ fromDLPack(natural, { stream: 1 });
 // @ts-expect-error: no such option
 fromDLPack(natural, { devise: 'cuda:0' });
 
-// Tags narrow, those of other subpaths too.
+// Tags narrow the type, also tags of other subpaths.
 declare const error: unknown;
 if (isDLPackError(error, 'TypeError')) type<Equal<typeof error, ArgumentTypeError>>();
 if (isDLPackError(error, 'CudaError')) type<Equal<typeof error, CudaError>>();
@@ -81,7 +81,7 @@ if (isDLPackError(error, 'TVMFFIError')) type<Equal<typeof error, TVMFFIError>>(
 // @ts-expect-error: no such tag
 isDLPackError(error, 'CudaErorr');
 
-// Derived tensors stay what they are.
+// Derived tensors keep their types.
 const part = natural.slice(0);
 type<Equal<typeof part, Tensor<'uint64'>>>();
 const view = natural.view();

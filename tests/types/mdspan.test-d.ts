@@ -1,4 +1,4 @@
-/** What the compiler must say about `dlpack/mdspan`. This file compiles, or the test build fails; nothing here runs. */
+/** Types of `dlpack/mdspan`, checked by the compiler. Nothing here runs. */
 
 import type { Tensor } from 'dlpack';
 import {

@@ -32,11 +32,11 @@ assert<Equal<TensorOptions, { copy?: boolean | null }>>();
 const source: TensorSource = x;
 void source;
 
-// Without a type everything goes, and is what Python makes of it.
+// Without a type, everything is allowed and has the type any.
 const anything: PyObject = py.import('numpy').linalg.norm([1, 2], py.kwargs({ ord: 1 }));
 const fromCallback: PyObject = py.eval('lambda f: f(1)')((n: number) => n + 1);
 
-// With one, calls read and are checked like calls of JavaScript.
+// With a type, calls are checked like JavaScript calls.
 interface Numbers {
   pi: number;
   floor(x: number): number;
@@ -47,7 +47,7 @@ const math = py.import<Numbers>('math');
 const floor: number = math.floor(math.pi);
 math.isclose(1, 2, py.kwargs({ rel_tol: 0.1 }));
 math.apply((x) => x * 2, 1);
-// @ts-expect-error: a string is no number
+// @ts-expect-error: a string is not a number
 math.floor('1');
 // @ts-expect-error: the function takes a number
 math.apply((x: string) => x, 1);
@@ -59,7 +59,7 @@ assert<Equal<typeof later, Promise<number>>>();
 const signal = new AbortController().signal;
 const close: Promise<boolean> = py.callAsync(math.isclose, 1, 2, py.kwargs({ rel_tol: 0.1 }), signal);
 void callAsync(math.floor, 1.5, signal);
-// @ts-expect-error: a string is no number
+// @ts-expect-error: a string is not a number
 void callAsync(math.floor, '1');
 // @ts-expect-error: not a function
 void callAsync(math.pi);

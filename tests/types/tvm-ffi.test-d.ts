@@ -1,4 +1,4 @@
-/** Compiled, never run: what the types of dlpack/tvm-ffi promise. */
+/** Types of dlpack/tvm-ffi, checked by the compiler. Nothing here runs. */
 
 import type { Tensor, TensorView } from 'dlpack';
 import { callAsync, type FFIFunction, getGlobalFunc, loadModule, setAllocator, withStream } from 'dlpack/tvm-ffi';
@@ -11,7 +11,7 @@ interface Kernels {
 const kernels = loadModule<Kernels>('kernels.so');
 const made: Tensor = kernels.iota(3);
 kernels.add_one(made, made.view());
-// @ts-expect-error a number is no tensor
+// @ts-expect-error a number is not a tensor
 kernels.add_one(1, made);
 // @ts-expect-error not a function of the interface
 kernels.add_two(made, made);

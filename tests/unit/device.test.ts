@@ -25,7 +25,7 @@ test('short forms', () => {
   equal(formatDevice({ type: 2, id: 1 }), 'cuda:1');
 });
 
-test('what the processor can reach', () => {
+test('memory that the processor can access', () => {
   const reachable = Object.keys(DeviceType).filter((kind) => parseDevice(kind as 'cpu').isHostAccessible);
   equal(reachable, ['cpu', 'cuda_host', 'rocm_host', 'cuda_managed']);
 });

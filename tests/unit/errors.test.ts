@@ -15,7 +15,7 @@ test('errors are errors, carry a tag, and are recognised without instanceof', ()
   for (const other of [null, undefined, 1, 'x', {}, new Error('x'), { tag: 'BufferError' }]) ok(!isDLPackError(other));
 });
 
-test('the name of an argument error is its class: it is not a TypeError of JavaScript', () => {
+test('the name of an argument error is its class name, because it is not a JavaScript TypeError', () => {
   const error = new dlpack.ArgumentTypeError('x', 'a number', 'y', 'use a number');
   equal([error.name, error.tag, error instanceof TypeError], ['ArgumentTypeError', 'TypeError', false]);
   equal(String(error), "ArgumentTypeError: Expected a number for x but received 'y' (string); use a number");

@@ -16,7 +16,7 @@ const arange = (...shape: number[]) => {
   return Tensor.wrap(Int32Array.from({ length: size }, (_, i) => i)).reshape(shape);
 };
 
-test('contiguity: empty tensors are, axes of length one do not count', () => {
+test('contiguity: empty tensors are contiguous, and axes of length one do not count', () => {
   equal(arange(2, 3).isContiguous, true);
   equal(arange(2, 3).transpose().isContiguous, false);
   equal(arange(1, 3).transpose().isContiguous, true);
@@ -26,7 +26,7 @@ test('contiguity: empty tensors are, axes of length one do not count', () => {
   equal(arange().isContiguous, true);
 });
 
-test('transpose reverses, permutes, and refuses what is no permutation', () => {
+test('transpose reverses, permutes, and refuses axes that are not a permutation', () => {
   const x = arange(2, 3, 4);
   equal(x.transpose().shape, [4, 3, 2]);
   equal(x.transpose([1, 0, 2]).strides, [4, 12, 1]);

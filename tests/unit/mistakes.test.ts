@@ -15,7 +15,7 @@ import { toHostMdspan } from 'dlpack/mdspan';
 import { throws } from '../assert.js';
 import { test } from '../harness.js';
 
-/** What a newcomer writes, as the compiler would refuse it. */
+/** Code of a newcomer that the compiler would reject. */
 const any = (value: unknown): never => value as never;
 const matrix = () => Tensor.from([1, 2, 3, 4, 5, 6], { dtype: 'float32', shape: [2, 3] });
 const detached = () => {
@@ -24,7 +24,7 @@ const detached = () => {
   return array;
 };
 
-/** The mistake, the error, and what its message has to say: what was expected, what came, or what to do. */
+/** The mistake, the error, and a part of its message: what was expected, what was received, or what to do. */
 const mistakes: Record<string, [tag: DLPackErrorTag, says: string, action: () => unknown]> = {
   "Tensor.empty([1], 'torch.float32')": [
     'UnsupportedDTypeError',
@@ -241,7 +241,7 @@ for (const [mistake, [tag, says, action]] of Object.entries(mistakes)) {
   });
 }
 
-test('arrays without elements are no mistake', () => {
+test('arrays without elements are allowed', () => {
   const makers: ((array: Float32Array) => Tensor)[] = [Tensor.wrap, Tensor.from, Tensor.adopt];
   for (const make of makers) {
     if (make(new Float32Array(0)).size !== 0) throw new Error('expected a tensor without elements');

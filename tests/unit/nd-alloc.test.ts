@@ -34,7 +34,7 @@ test('fromNDAlloc: allocated once, freed once, with views and second owners in b
   equal([counts.allocated, counts.freed], [1, 1]);
 });
 
-test('fromNDAllocStrided: gaps, transposes, negative strides and none', () => {
+test('fromNDAllocStrided: gaps, transposes, negative strides and no strides', () => {
   const { counts, allocator } = counting();
   const nbytes = () => counts.requests.at(-1)?.nbytes;
   equal(Tensor.fromNDAllocStrided(allocator, [2, 3], [1, 2], 'int16').strides, [1, 2]);
@@ -51,7 +51,7 @@ test('fromNDAllocStrided: gaps, transposes, negative strides and none', () => {
   equal(nbytes(), 8);
 });
 
-test('what the collector finds is freed too', async () => {
+test('memory of collected tensors is freed, too', async () => {
   const { counts, allocator } = counting();
   (() => Tensor.fromNDAlloc(allocator, [4], 'int8'))();
   ok(await collectUntil(() => counts.freed === 1));

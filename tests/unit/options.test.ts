@@ -9,11 +9,11 @@ const check = (options: object) => fromDLPack(x, options).dispose();
 test('known options pass, whatever their values', () => {
   for (const options of [{}, { copy: undefined }, { device: 'cpu', copy: true, stream: null }, Object.create(null)])
     check(options);
-  check(Object.create({ devise: 'inherited' })); // nobody wrote it here
+  check(Object.create({ devise: 'inherited' })); // inherited, so not an option
   check({ [Symbol('devise')]: 1 });
 });
 
-test('an unknown option throws an error that names it and the nearest known one', () => {
+test('an unknown option throws an error that names it and the nearest known option', () => {
   const error = throws('TypeError', '', () => check({ copy: true, devise: 'cuda:0' }));
   equal(
     error.message,
@@ -31,7 +31,7 @@ test('an unknown option throws an error that names it and the nearest known one'
   }
 });
 
-test('a name that resembles none gets no guess', () => {
+test('an unknown option that resembles no known option gets no suggestion', () => {
   for (const given of ['requireContiguous', 'constructor', '__proto__x', 'x'.repeat(1e6)]) {
     const { message } = throws('TypeError', 'Expected device, copy or stream for options', () => check({ [given]: 1 }));
     equal(message.includes('did you mean'), false);
@@ -40,7 +40,7 @@ test('a name that resembles none gets no guess', () => {
   throws('TypeError', "received '__proto__'", () => check(own));
 });
 
-test('options that are not an object', () => {
+test('options that are not an object throw', () => {
   for (const options of [[2, 3], 'float32', 1, true, () => 1]) {
     throws('TypeError', 'Expected an object such as { copy: true } for options', () => check(options as object));
   }
@@ -73,7 +73,7 @@ for (const [name, [says, call]] of Object.entries(calls)) {
   });
 }
 
-test('a protocol request ignores fields that it does not know, and is an object', () => {
+test('a protocol request must be an object, and unknown fields are ignored', () => {
   const managed = x[DLPACK](any({ copy: true, later: 1 })) as { deleter(): void };
   managed.deleter();
   throws('TypeError', 'an object such as { copy: true } for request', () => x[DLPACK]('copy' as never));

@@ -2,7 +2,7 @@ import { DLPACK, fromDLPack, type ManagedTensor, scope, scopeAsync, Tensor } fro
 import { equal, ok, throws } from '../assert.js';
 import { test } from '../harness.js';
 
-test('a scope disposes what its function made, and keeps what it returns', () => {
+test('a scope disposes the tensors that its function made, except those that it returns', () => {
   const outside = Tensor.from([1, 2, 3, 4], { dtype: 'float32' });
   const inside: Tensor[] = [];
   const note = <T extends Tensor>(x: T): T => {
@@ -53,7 +53,7 @@ test('tensors in arrays and plain objects are kept, however deep', () => {
   );
 });
 
-test('scopes nest: what the inner one returns belongs to the outer one', () => {
+test('scopes nest: tensors that the inner scope returns belong to the outer scope', () => {
   let inner: Tensor | undefined;
   const result = scope(() => {
     inner = scope(() => Tensor.from([1, 2]));
@@ -66,7 +66,7 @@ test('scopes nest: what the inner one returns belongs to the outer one', () => {
   ok(!after.isDisposed, 'nothing is recorded outside');
 });
 
-test('an error disposes everything and passes', () => {
+test('an error disposes everything and passes through', () => {
   let made: Tensor | undefined;
   throws('IndexError', 'item()', () =>
     scope(() => {
@@ -79,7 +79,7 @@ test('an error disposes everything and passes', () => {
   equal(later.isDisposed, false);
 });
 
-test('a deleter that throws does not keep the rest', () => {
+test('a deleter that throws does not stop the disposal of the other tensors', () => {
   const source = Tensor.from([1]);
   const failing = {
     [DLPACK]: () => ({
@@ -112,7 +112,7 @@ test('a promise from a synchronous scope is refused', () => {
   throws('TypeError', 'a function for action', () => scope(5 as never));
 });
 
-test('an asynchronous scope disposes what it was told of, and nothing else', async () => {
+test('an asynchronous scope disposes the tensors that it was given, and nothing else', async () => {
   const other: Tensor[] = [];
   const told: Tensor[] = [];
   const result = await scopeAsync(async (track) => {
@@ -126,7 +126,7 @@ test('an asynchronous scope disposes what it was told of, and nothing else', asy
   equal([told[0]?.isDisposed, result.y.toArray(), other[0]?.isDisposed], [true, [1, 2, 3], false]);
 });
 
-test('an asynchronous scope that fails, and one that ends before its work', async () => {
+test('an asynchronous scope that fails, and a scope that ends before its work', async () => {
   const made: Tensor[] = [];
   let error: unknown;
   try {

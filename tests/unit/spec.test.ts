@@ -9,7 +9,7 @@ test('returns the tensor itself when it fits', () => {
   ok(expectTensor(x, {}) === x);
 });
 
-test('names the property that does not', () => {
+test('the error names the property that does not fit', () => {
   const x = Tensor.wrap(new Float32Array(6), { shape: [2, 3], readonly: true });
   const path = (spec: Parameters<typeof expectTensor>[1], y: unknown = x) =>
     throws('SpecError', 'Expected', () => expectTensor(y, spec)).path;

@@ -60,7 +60,7 @@ test('from: typed rows, and hints where something else was meant', () => {
   equal(String(x), 'Tensor float32 [2] cpu (its memory was taken away)');
 });
 
-test('from: what cannot become a tensor is refused', () => {
+test('from: values that cannot become a tensor are refused', () => {
   throws('LayoutError', 'equal length', () => Tensor.from([[1, 2], [3]]));
   throws('LayoutError', 'a value', () => Tensor.from([[1], 2]));
   throws('TypeError', 'one type', () => Tensor.from([1, 2n] as never));
@@ -182,7 +182,7 @@ test('data: the same memory, one array for each tensor, detached by the last dis
   equal(Tensor.zeros([0, 2], 'float32').data.length, 0);
 });
 
-test('dispose: twice is fine, use afterwards is an error that says so', () => {
+test('dispose: a second call does nothing, and later use throws DisposedError', () => {
   const x = Tensor.from([1, 2, 3]);
   const view = x.view();
   equal(view instanceof Tensor, false);
@@ -215,7 +215,7 @@ test('a tensor disposed while it is iterated throws instead of reading freed mem
   });
 });
 
-test('iteration: row-major order, current values, and an iterator that ends for good', () => {
+test('iteration: row-major order, current values, and an iterator that stays at its end', () => {
   const x = Tensor.from([
     [1, 2, 3],
     [4, 5, 6],

@@ -57,7 +57,7 @@ function register(name: string, bytes: Uint8Array<ArrayBuffer> | null, memory64:
     equal(exports.live(), 0);
   });
 
-  test('views, tensors and exports survive a growing memory, and typed arrays end', (exports, heap) => {
+  test('views, tensors and exports survive a growing memory, and typed arrays are detached', (exports, heap) => {
     const address = exports.tensor_new(2, 2);
     const view = heap.viewTensor(address);
     const owned = heap.empty([3], 'int32').fill(7);

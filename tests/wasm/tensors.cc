@@ -1,5 +1,5 @@
-// A WebAssembly module with tensors, as a C++ library compiled without a system has them: an allocator, functions that
-// make tensors for others, and functions that use tensors of others.
+// A WebAssembly module with tensors, like a C++ library that is compiled without a system: an allocator, functions that
+// return tensors, and functions that take tensors.
 #include <stddef.h>
 #include <stdint.h>
 
@@ -57,7 +57,7 @@ EXPORT void free(void* address) {
   free_blocks = block;
 }
 
-// What a test counts.
+// Counters for tests.
 EXPORT int32_t live() { return live_blocks; }
 EXPORT int32_t deletions() { return deleted; }
 

@@ -135,7 +135,7 @@ testWith(missing, 'a copy does not share memory, and a second owner does', async
   equal(await back(copy), [0, 1, 2, 3]);
 });
 
-testWith(missing, 'a read-back has the values of the moment of the call, and the tensor may be disposed', async () => {
+testWith(missing, 'a read-back has the values at the time of the call, and the tensor may be disposed', async () => {
   const x = counting([3], 'float32').to(device);
   const promise = x.toAsync('cpu');
   x.fill(5);
@@ -143,23 +143,27 @@ testWith(missing, 'a read-back has the values of the moment of the call, and the
   equal((await promise).toArray(), [0, 1, 2]);
 });
 
-testWith(missing, 'a large tensor: more rows than commands, more groups than one dimension, long rows', async () => {
-  const host = Tensor.from(
-    Float32Array.from({ length: 1024 * 1030 }, (_, i) => i),
-    { shape: [1024, 1030] },
-  );
-  const there = host.to(device);
-  for (const view of [(t: typeof host) => t.slice(null, [0, 1024]), (t: typeof host) => t.transpose()]) {
-    const packed = await view(there).contiguous().toAsync('cpu');
-    const expected = view(host).contiguous();
-    equal(
-      packed.data.findIndex((value, i) => value !== expected.data[i]),
-      -1,
+testWith(
+  missing,
+  'a large tensor: more rows than copy commands, more workgroups than one dimension, long rows',
+  async () => {
+    const host = Tensor.from(
+      Float32Array.from({ length: 1024 * 1030 }, (_, i) => i),
+      { shape: [1024, 1030] },
     );
-    packed.dispose();
-  }
-  there.dispose();
-});
+    const there = host.to(device);
+    for (const view of [(t: typeof host) => t.slice(null, [0, 1024]), (t: typeof host) => t.transpose()]) {
+      const packed = await view(there).contiguous().toAsync('cpu');
+      const expected = view(host).contiguous();
+      equal(
+        packed.data.findIndex((value, i) => value !== expected.data[i]),
+        -1,
+      );
+      packed.dispose();
+    }
+    there.dispose();
+  },
+);
 
 testWith(missing, 'a binding smaller than the tensor: the copy is split', async () => {
   // A device with the smallest limits would need a large tensor, so this one claims a small limit.
@@ -180,7 +184,7 @@ testWith(missing, 'a binding smaller than the tensor: the copy is split', async 
   throws('BufferError', 'maxBufferSize', () => Tensor.empty([2 ** 28], 'float32', { device: small }));
 });
 
-testWith(missing, 'buffers of others without STORAGE or COPY_SRC usage', async () => {
+testWith(missing, 'foreign buffers without STORAGE or COPY_SRC usage', async () => {
   const make = (usage: number) => device.createBuffer({ size: 32, usage });
   const described = { device, dtype: 'float32', shape: [2, 4] } as const;
   const onlyCopied = fromGPUBuffer(make(Usage.copySource | Usage.copyTarget), described);

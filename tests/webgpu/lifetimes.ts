@@ -1,4 +1,4 @@
-/** Who owns a GPUBuffer, which GPUDevice a tensor belongs to, and what happens when a device is lost. */
+/** The owner of a GPUBuffer, the GPUDevice of a tensor, and lost devices. */
 
 import { DLPACK, DLPACK_DEVICE, fromDLPack, isDLPackError, type ManagedTensor, scope, Tensor } from 'dlpack';
 import { DeviceLostError, emptyCache, fromGPUBuffer, gpuMemoryOf } from 'dlpack/webgpu';
@@ -97,7 +97,7 @@ testWith(missing, 'a tensor that was never disposed is released by the collector
   ok(await collectUntil(() => destroyed()[0] === 1));
 });
 
-testWith(missing, "a GPUBuffer of the program: released as the program says, kept when it doesn't", async () => {
+testWith(missing, "a program's GPUBuffer is released by the given function, and kept without it", async () => {
   let released = 0;
   const buffer = device.createBuffer({ size: 32, usage });
   device.queue.writeBuffer(buffer, 0, Float32Array.of(1, 2, 3, 4, 5, 6));
@@ -224,7 +224,7 @@ testWith(missing, 'a synchronous read names the asynchronous form', async () => 
 testWith(missing, 'errors of WebGPU reach the promise, and a mapped buffer is refused', async () => {
   const buffer = device.createBuffer({ size: 16, usage });
   const x = fromGPUBuffer(buffer, { device, dtype: 'float32', shape: [4] });
-  buffer.destroy(); // by its owner, who promised not to
+  buffer.destroy(); // by its owner, although this is forbidden
   const error = await rejects('ForeignError', x.device, x.toAsync('cpu'));
   ok(/destroyed/.test(error.message), error.message);
   const mapped = device.createBuffer({ size: 16, usage: Usage.mapRead | Usage.copyTarget });

@@ -1,4 +1,4 @@
-/** The example page runs as it is. */
+/** The example page runs unchanged. */
 
 import { equal } from '../../assert.js';
 import { testWith } from '../../harness.js';

@@ -1,4 +1,4 @@
-/** The libraries as a page loads them, all on the GPUDevice of jax-js, which cannot take one from outside. */
+/** The libraries as a page loads them, all on the GPUDevice of jax-js, which cannot use another device. */
 
 import { makeModel } from '../../interop/libraries/model.js';
 import { type TestDevice, uncaptured } from '../../webgpu/device.js';

@@ -80,7 +80,7 @@ test('a model on WebAssembly reads our memory, and its result is shared', async 
   equal(out.get(0, 0), 100);
 });
 
-test('a model on WebGPU takes a tensor of jax-js and gives one to TensorFlow.js', async () => {
+test('a model on WebGPU takes a tensor of jax-js, and TensorFlow.js takes its result', async () => {
   const model = await transformers.AutoModel.from_pretrained('square', {
     dtype: 'fp32',
     device: 'webgpu',

@@ -1,4 +1,4 @@
-/** What goes wrong, silently in some libraries, when a GPUBuffer is passed by hand; the adapters prevent each. */
+/** Errors, silent in some libraries, that happen when a GPUBuffer is passed by hand. The adapters prevent each of them. */
 
 import { Tensor } from 'dlpack';
 import { fromJaxJs, fromOnnxRuntime, fromTensorFlow, toJaxJs, toOnnxRuntime, toTensorFlow } from 'dlpack/adapters';
@@ -61,7 +61,7 @@ test('3. a tensor on another GPUDevice is refused before a library sees it', () 
   throws('TypeError', 'getWebGPUDevice', () => toJaxJs(x, jax.numpy as never));
 });
 
-test('4. a failed run can spoil an ONNX Runtime session: what would fail is refused before, and the session works on', async () => {
+test('4. a failed run can spoil an ONNX Runtime session: tensors that would fail are refused first, and the session still works', async () => {
   throws('UnsupportedDeviceError', 'ONNX Runtime', () =>
     toOrt(Tensor.zeros([3, 3], 'float32', { device: other }), { gpuDevice }),
   );
@@ -97,7 +97,7 @@ test('5. libraries reuse the buffers of disposed tensors: ours hold the owner', 
   equal(await values(fromOrt), [[...floats(8)].map((v) => v * v)]);
 });
 
-test('6. TensorFlow.js keeps what data() returned: operations see later writes, data() does not', async () => {
+test('6. TensorFlow.js keeps the result of data(): operations see later writes, data() does not', async () => {
   const x = exact(4);
   const t = toTf(x);
   equal([...(await t.data())], [1, 2, 3, 4]);

@@ -1,4 +1,4 @@
-/** Adapters of what only a page has: images, video frames and audio. */
+/** Adapters of objects that only a page has: images, video frames and audio. */
 
 import { Tensor } from 'dlpack';
 import {

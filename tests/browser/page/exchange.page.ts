@@ -1,4 +1,4 @@
-/** What only a page has: a second copy of the package from another address, workers, WebAssembly memory, moved buffers. */
+/** Features that only a page has: a second copy of the package from another address, workers, WebAssembly memory, moved buffers. */
 
 import { DLPACK, DLPACK_DEVICE, type DType, dtypes, fromDLPack, type ManagedTensor, Tensor } from 'dlpack';
 import * as abi from 'dlpack/abi';
@@ -7,7 +7,7 @@ import * as copy from '../../../src/index.js';
 import { equal, notEqual, ok, throws } from '../../assert.js';
 import { test } from '../../harness.js';
 
-test('this is a browser, and the package is its pure core', () => {
+test('this is a browser, and the package is the pure core', () => {
   ok('document' in globalThis && !('process' in globalThis));
   const t = Tensor.from([1, 2], { dtype: 'float32' });
   equal(t.isDataCopied, false);
@@ -29,7 +29,7 @@ test('two copies of the package exchange without a copy, both ways', () => {
   throws('DisposedError', 'released', () => ours.data);
 });
 
-test('a producer that is neither copy is served by the protocol alone, its deleter called once', () => {
+test('a producer of neither copy uses only the protocol, and its deleter is called once', () => {
   let deleted = 0;
   const buffer = new Int16Array([1, 2, 3, 4]).buffer;
   const producer = {
@@ -98,7 +98,7 @@ test('structs in WebAssembly memory, which grows under them', () => {
   equal(Tensor.wrap(new Float32Array(memory.buffer, 1024, 6), { shape: [2, 3] }).get(1, 2), 6);
 });
 
-test('buffers move to a worker and back; what is left behind says so', async () => {
+test('buffers move to a worker and back, and the tensor left behind throws', async () => {
   const source = `onmessage = ({ data }) => { const a = new Float32Array(data); a[0] += 41; postMessage(data, [data]); };`;
   const worker = new Worker(URL.createObjectURL(new Blob([source], { type: 'text/javascript' })));
   const t = Tensor.wrap(new Float32Array([1, 2, 3]));
@@ -147,6 +147,6 @@ test('text of a tensor', () => {
   ok(text.includes('int32') && text.includes('3'), text);
 });
 
-test('native memory has no place here', () => {
+test('native functions throw in a browser', () => {
   throws('UnsupportedDeviceError', 'cuda', () => Tensor.empty([1], 'float32', { device: 'cuda:0' }));
 });

@@ -46,7 +46,7 @@ test('deflated members', async () => {
   await rejects('FileFormatError', 'damaged', (await openNpz(bad)).getAsync('a'));
 });
 
-test('a page has no paths, and refuses what is malformed', async () => {
+test('a page has no paths, and malformed files are refused', async () => {
   throws('TypeError', 'a URL, a File or a Blob', () => openSafetensors('model.safetensors'));
   await rejects('TypeError', 'a URL, a File or a Blob', writeNpy('x.npy', x));
   await rejects(

@@ -4,7 +4,7 @@ import { DLPACK, fromDLPack } from 'dlpack';
 import { ok } from '../../assert.js';
 import { collectUntil, test } from '../../harness.js';
 
-test('what is never disposed is released by the collector', async () => {
+test('tensors that are never disposed are released by the collector', async () => {
   let deleted = 0;
   const make = () => {
     fromDLPack({

@@ -1,4 +1,4 @@
-/** Ends with arrays of Python alive, and just disposed, on the main thread, after a worker ended with some. */
+/** Ends with Python arrays alive, and just disposed, on the main thread, after a worker ended with some. */
 
 import { isMainThread, Worker } from 'node:worker_threads';
 import { Tensor } from 'dlpack';
@@ -25,7 +25,7 @@ const held = hold();
 if (isMainThread) {
   const worker = new Worker(new URL(import.meta.url));
   worker.on('exit', () => {
-    held[2]?.dispose(); // to go back with an operation that never comes
+    held[2]?.dispose(); // to be released by an operation that never comes
     console.log('ended');
     process.exit(held.length === 3 ? 0 : 1);
   });

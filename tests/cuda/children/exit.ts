@@ -1,4 +1,4 @@
-/** Leaves the process with device memory, streams, events and queued work alive, and with a wait for them under way. */
+/** Exits with device memory, streams, events and queued work alive, and with a pending wait for them. */
 
 import { Tensor } from 'dlpack';
 import { Event, loadDriver, Stream } from 'dlpack/cuda';
@@ -11,7 +11,7 @@ const pinned = Tensor.empty([8], 'float32', { device: 'cuda_host' });
 stream.use(() => x.fill(1));
 const event = new Event().record(stream);
 void stream.done();
-// Released while work on it is queued: the watcher has it.
+// Released while work on it is queued, so the watcher holds it.
 stream.use(() => void pinned.toAsync('cuda:0'));
 pinned.dispose();
 setTimeout(() => {

@@ -1,4 +1,4 @@
-/** Waits for a device that is not there, and for an event that the driver does not make; ends by itself. */
+/** Waits for a device that does not exist, and for an event that the driver cannot create; ends by itself. */
 
 import { loadDriver, Stream } from 'dlpack/cuda';
 import { fake, fakeDriverPath } from '../fake.js';

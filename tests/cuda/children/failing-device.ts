@@ -1,6 +1,6 @@
 /**
- * A device for each way that an asynchronous copy takes, which fails while the copy is under way. The promise rejects, memory of
- * the host and of this package is given back, other devices go on, and the process ends by itself.
+ * For each kind of asynchronous copy, a device that fails during the copy. The promise rejects, memory of
+ * the host and of this package is released, other devices still work, and the process ends by itself.
  */
 
 import { Tensor } from 'dlpack';
@@ -14,7 +14,7 @@ type Place = `cuda:${number}`;
 const matrix = () => Tensor.from(new Float32Array(1 << 12).fill(1), { shape: [64, 64] });
 const numbers = new Float32Array(64 * 64).fill(2);
 
-/** What is copied, before the device has anything to do, and then the copy. */
+/** Prepares the tensors while the device is idle, and then starts the copy. */
 const ways: Record<string, [make: (place: Place) => Tensor, copy: (x: Tensor, place: Place) => Promise<Tensor>]> = {
   upload: [matrix, (x, place) => x.toAsync(place)],
   'upload of a view': [() => matrix().transpose() as Tensor, (x, place) => x.toAsync(place)],
@@ -33,7 +33,7 @@ fake.configure({ queriesRun: true });
 Tensor.empty([1], 'int8', { device: 'cuda_host' }).dispose();
 const before = stats();
 
-/** What the driver called the error that the action throws. */
+/** The driver's name for the error that the action throws. */
 function nameOfError(action: () => unknown): string | undefined {
   try {
     action();
@@ -52,7 +52,7 @@ async function failing(name: string, place: Place, id: number): Promise<void> {
   fake.delay(stream.handle, id);
   const copying = stream.use(() => copy(x, place));
   x.dispose();
-  // Threads of the pool are in the driver by then, or find the failure there.
+  // Threads of the pool are in the driver by then, or get the failure from it.
   await new Promise((resolve) => setTimeout(resolve, 20));
   fake.failDevice(id, code.illegalAddress);
   let error: CudaError | undefined;

@@ -1,4 +1,4 @@
-/** Tries to open memory of the process that started it, and ends with memory of its own shared and open, and a release under way. */
+/** Tries to open memory of the parent process, and ends with its own memory shared and open, and with a pending release. */
 
 import { Tensor } from 'dlpack';
 import { CudaError, loadDriver, Stream } from 'dlpack/cuda';
@@ -17,7 +17,7 @@ const x = Tensor.empty([4], 'float32', { device: 'cuda:0', shareable: true });
 const shared = { ...shareTensor(x, { with: 'process' }), process: '00000000000000ff' };
 const stream = new Stream();
 const kept = [openTensor(shared), openTensor(shared)];
-// Released while a stream uses it: the watcher has it.
+// Released while a stream uses it, so the watcher holds it.
 fake.delay(stream.handle);
 stream.use(() => kept.at(-1)?.fill(1));
 kept.pop()?.dispose();

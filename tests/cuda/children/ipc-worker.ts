@@ -1,4 +1,4 @@
-/** Opens memory in a worker, so many times and once more, posts its values, and stays until it is ended with the memory open. */
+/** Opens memory in a worker several times, posts its values, and runs until it is terminated with the memory open. */
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { loadDriver } from 'dlpack/cuda';

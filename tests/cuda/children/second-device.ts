@@ -1,4 +1,4 @@
-/** A thread that never used a device works on the second one; posts which context libraries would find there. */
+/** A thread that never used a device works on the second device; posts the context that libraries would find there. */
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { Tensor } from 'dlpack';

@@ -1,4 +1,4 @@
-/** Uses a device in a worker, posts a tensor of it, and ends with everything alive. */
+/** Uses a device in a worker, posts a device tensor, and ends with everything alive. */
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { Tensor } from 'dlpack';

@@ -24,7 +24,7 @@ void* __real_mmap(void* address, size_t length, int protection, int flags, int f
 int __real_munmap(void* address, size_t length);
 int __real_pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*), void* argument);
 
-// Counts one request and tells whether it is the one that fails.
+// Counts one request and returns whether it fails.
 static bool Fails() {
   const int64_t number = dlpack_faults.requests.fetch_add(1) + 1;
   if (number != dlpack_faults.fail_at.load()) return false;

@@ -1,4 +1,4 @@
-// A small addon through which tests command the allocations of an addon built with allocations.cc.
+// A small addon through which tests control the allocations of an addon built with allocations.cc.
 #include <dlfcn.h>
 #include <node_api.h>
 

@@ -1,4 +1,4 @@
-// What a test and the addon's allocations share.
+// State that a test and the addon's allocations share.
 #ifndef DLPACK_TESTS_FAULTS_H_
 #define DLPACK_TESTS_FAULTS_H_
 

@@ -1,4 +1,4 @@
-/** Another process with the device: it does what the messages of the one that started it ask for, and answers each. */
+/** Another process with the device: it runs the commands of the process that started it, and answers each. */
 
 import { Tensor } from 'dlpack';
 import { Stream, synchronize } from 'dlpack/cuda';
@@ -21,7 +21,7 @@ function keep(tensor: Tensor): number {
 
 export const actions = {
   open: (shared: SharedTensor): number => keep(openTensor(shared)),
-  /** On a stream that is not the current one. */
+  /** On a stream that is not current. */
   openBeside: (shared: SharedTensor): number => keep(openTensor(shared, { stream: new Stream() })),
   make(values: number[]): { id: number; shared: SharedTensor } {
     const tensor = Tensor.empty([values.length], 'float32', { device: 'cuda:0', shareable: true });
@@ -51,7 +51,7 @@ process.on('message', ({ name, args }: { name: keyof typeof actions; args: unkno
   }
 });
 process.on('disconnect', () => process.exit(0));
-// The first use of a device takes a while: whoever asks for something waits for none of it.
+// The first use of a device takes a while, so it happens before the first command.
 Tensor.zeros([1], 'int8', { device: 'cuda:0' }).dispose();
 synchronize();
 process.send?.({ value: 'ready' });

@@ -1,4 +1,4 @@
-/** The smallest models of ONNX: one operator, as bytes of its protobuf, so that no tool is needed to make them. */
+/** The smallest ONNX models: one operator, as protobuf bytes, so that no tool is needed to make them. */
 
 const ascii = (text: string): number[] => [...new TextEncoder().encode(text)];
 

@@ -7,7 +7,7 @@ import { equal, ok } from '../../assert.js';
 import { testWith } from '../../harness.js';
 import { elementTypes, makeModel } from './model.js';
 
-/** What this file uses of onnxruntime-node, whose types live where it does. */
+/** The part of onnxruntime-node that this file uses. Its types are installed with it in another folder. */
 interface OrtTensor {
   readonly type: DType;
   readonly data: TypedArray;
@@ -29,7 +29,7 @@ const ort = missing === false ? (createRequire(manifest)('onnxruntime-node') as 
 
 const toOrt = (x: Tensor): OrtTensor => new ort.Tensor(x.dtype, x.data, x.shape);
 
-/** onnxruntime-node 1.30 takes a Float16Array, which newer runtimes have, for an array of no bytes. */
+/** onnxruntime-node 1.30 treats a Float16Array, which newer runtimes have, as an empty array. */
 const hasFloat16Array = 'Float16Array' in globalThis;
 const dtypes = (Object.keys(elementTypes) as (keyof typeof elementTypes)[]).filter(
   (dtype) => dtype !== 'float16' || !hasFloat16Array,
@@ -76,7 +76,7 @@ testWith(
 );
 
 if (hasFloat16Array) {
-  testWith(missing, 'onnxruntime-node: float16 is refused by itself where there is a Float16Array', async () => {
+  testWith(missing, 'onnxruntime-node itself refuses float16 on runtimes with Float16Array', async () => {
     const session = await ort.InferenceSession.create(makeModel('Identity', 1, 'float16'));
     const { Float16Array } = globalThis as unknown as { Float16Array: new (length: number) => TypedArray };
     const plain = new ort.Tensor('float16', new Float16Array(6), [2, 3]);

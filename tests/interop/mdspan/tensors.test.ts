@@ -380,7 +380,7 @@ const cases: Record<string, () => unknown> = {
 /** Numbers have signs here, whatever the index type: nothing to refuse. */
 const acceptedHere = new Set(['negative stride of an unsigned index type']);
 
-test('what the library refuses is refused here, in its words', () => {
+test('tensors that the library refuses are refused here with the same message', () => {
   const letters = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '');
   for (const { case: name, what } of fixture.refusals) {
     if (acceptedHere.has(name)) continue;
@@ -403,7 +403,7 @@ const program = fileURLToPath(new URL('build/native/mdspan_tensors', root));
 const missing = existsSync(program) ? false : 'the CUDA C++ headers, which npm test installs on Linux';
 // Elsewhere the packages with the headers do not exist, and the fixture is all there can be.
 if (process.platform === 'linux') {
-  testWith(missing, 'the fixture is what the library says today', () => {
+  testWith(missing, "the committed fixture equals the library's results", () => {
     const { status, stdout, stderr } = spawnSync(program, { encoding: 'utf8', maxBuffer: 1 << 24 });
     equal(status, 0, stderr);
     equal(JSON.parse(stdout), fixture);

@@ -9,10 +9,10 @@ import { define, probe, py, pythonMissing, rejection, settleUntil } from './avai
 
 const numpy = probe('numpy');
 
-/** Lets the event loop turn. */
+/** Lets the event loop run. */
 const turn = () => new Promise((resolve) => setTimeout(resolve, 1));
 
-testWith(pythonMissing, 'results are those of the synchronous form', async () => {
+testWith(pythonMissing, 'results equal those of synchronous calls', async () => {
   const expressions = [
     'None',
     'True',
@@ -45,7 +45,7 @@ testWith(pythonMissing, 'results are those of the synchronous form', async () =>
   equal(await py.callAsync(f), '((), {})');
 });
 
-testWith(pythonMissing, 'the event loop turns while Python computes, with and without the GIL', async () => {
+testWith(pythonMissing, 'the event loop runs while Python computes, with and without the GIL', async () => {
   const event = py.import('threading').Event();
   const waits = callAsync(event.wait);
   const [spin, begun, flag] = define(
@@ -55,7 +55,7 @@ testWith(pythonMissing, 'the event loop turns while Python computes, with and wi
     'flag',
   );
   const spins = callAsync(spin);
-  // Synchronous calls go through meanwhile.
+  // Synchronous calls work meanwhile.
   while (begun.__len__() === 0) await turn();
   for (let i = 0; i < 5; i++) await turn();
   flag.append(1);
@@ -63,7 +63,7 @@ testWith(pythonMissing, 'the event loop turns while Python computes, with and wi
   equal([await waits, await spins], [true, 'spun']);
 });
 
-testWith(pythonMissing, 'many are in flight, several run at once, on a bounded number of threads', async () => {
+testWith(pythonMissing, 'many calls are pending, several run at once, on a bounded number of threads', async () => {
   const [identify] = define('import threading\ndef identify(i):\n  return (i, threading.get_ident())', 'identify');
   const all = await Promise.all(Array.from({ length: 2000 }, (_, i) => callAsync(identify, i)));
   const threads = new Set<number>();
@@ -88,7 +88,7 @@ testWith(pythonMissing, 'exceptions reject with type, message, traceback and the
   equal(py.eval('__import__("sys").exc_info()[0]'), null);
 });
 
-testWith(pythonMissing, 'what cannot be called or passed rejects', async () => {
+testWith(pythonMissing, 'functions that cannot be called and arguments that cannot be passed reject', async () => {
   const f = py.eval('lambda x: x');
   const tag = async (promise: Promise<unknown>) => ((await rejection(promise)) as { tag: string }).tag;
   equal(await tag(callAsync(() => 1)), 'TypeError');
@@ -100,31 +100,35 @@ testWith(pythonMissing, 'what cannot be called or passed rejects', async () => {
   equal(await tag(callAsync(f, 1)), 'DisposedError');
 });
 
-testWith(numpy.missing, 'tensors disposed meanwhile stay alive for the call, and are given back after it', async () => {
-  await collect();
-  const before = stats().storages;
-  const event = py.import('threading').Event();
-  const [add] = define(
-    'import numpy\ndef add(event, x, y):\n  event.wait()\n  return numpy.from_dlpack(x) + numpy.from_dlpack(y)',
-    'add',
-  );
-  const x = Tensor.from([1, 2, 3], { dtype: 'float32' });
-  const y = Tensor.from([10, 20, 30], { dtype: 'float32' });
-  const sum = callAsync(add, event, x, kwargs({ y }));
-  x.dispose();
-  y.dispose();
-  event.set();
-  const array = await sum;
-  const back = fromDLPack(array);
-  equal(back.toArray(), [11, 22, 33]);
-  back.dispose();
-  array[Symbol.dispose]();
-  ok(await settleUntil(() => stats().storages <= before), `${stats().storages} of ${before}`);
-});
+testWith(
+  numpy.missing,
+  'tensors that are disposed meanwhile stay alive for the call and are released after it',
+  async () => {
+    await collect();
+    const before = stats().storages;
+    const event = py.import('threading').Event();
+    const [add] = define(
+      'import numpy\ndef add(event, x, y):\n  event.wait()\n  return numpy.from_dlpack(x) + numpy.from_dlpack(y)',
+      'add',
+    );
+    const x = Tensor.from([1, 2, 3], { dtype: 'float32' });
+    const y = Tensor.from([10, 20, 30], { dtype: 'float32' });
+    const sum = callAsync(add, event, x, kwargs({ y }));
+    x.dispose();
+    y.dispose();
+    event.set();
+    const array = await sum;
+    const back = fromDLPack(array);
+    equal(back.toArray(), [11, 22, 33]);
+    back.dispose();
+    array[Symbol.dispose]();
+    ok(await settleUntil(() => stats().storages <= before), `${stats().storages} of ${before}`);
+  },
+);
 
 testWith(
   pythonMissing,
-  'a signal stops the waiting with its reason; the computation goes on, its result is dropped',
+  'a signal rejects with its reason; the computation continues, and its result is dropped',
   async () => {
     const [wait, begun, go, done, result] = define(
       `import threading, weakref
@@ -145,7 +149,7 @@ def result(): return len(alive), alive[0]() is None`,
     equal((await rejection(callAsync(wait, aborted))) === reason, true);
     const controller = new AbortController();
     const promise = callAsync(wait, kwargs({}), controller.signal);
-    // One that has not begun never would.
+    // A call that has not begun would never start.
     await callAsync(begun.wait);
     controller.abort(reason);
     equal((await rejection(promise)) === reason, true);
@@ -174,11 +178,11 @@ testWith(pythonMissing, 'a call that is aborted before a thread is free never be
   for (const error of await rejected) equal((error as Error).name, 'AbortError');
   go.set();
   await Promise.all(running);
-  // Those that had begun by then count too, where the pool is larger than the machine of this test.
+  // Calls that had begun by then count too, if the pool is larger than on this machine.
   ok(count() <= 16, `${count()}`);
 });
 
-testWith(pythonMissing, 'context variables of the caller go along, those of the call stay there', async () => {
+testWith(pythonMissing, "the call sees the caller's context variables, and its changes stay in the call", async () => {
   const [variable, get, change] = define(
     'import contextvars\nvariable = contextvars.ContextVar("v", default=0)\nget = variable.get\ndef change(x):\n  variable.set(x)\n  return get()',
     'variable',
@@ -231,23 +235,19 @@ for (const [how, expected] of [
   );
 }
 
-testWith(
-  pythonMissing,
-  'a JavaScript function inside of a call has the asynchronous context of the caller',
-  async () => {
-    const storage = new AsyncLocalStorage<string>();
-    const call = py.eval('lambda f: f()');
-    const ask = (name: string): Promise<unknown> => storage.run(name, () => callAsync(call, () => storage.getStore()));
-    equal(await Promise.all(['a', 'b', 'c'].map(ask)), ['a', 'b', 'c']);
-    const later = await storage.run('later', () =>
-      callAsync(call, async () => {
-        await Promise.resolve();
-        return storage.getStore();
-      }),
-    );
-    equal(later, 'later');
-  },
-);
+testWith(pythonMissing, 'a JavaScript function inside a call has the asynchronous context of the caller', async () => {
+  const storage = new AsyncLocalStorage<string>();
+  const call = py.eval('lambda f: f()');
+  const ask = (name: string): Promise<unknown> => storage.run(name, () => callAsync(call, () => storage.getStore()));
+  equal(await Promise.all(['a', 'b', 'c'].map(ask)), ['a', 'b', 'c']);
+  const later = await storage.run('later', () =>
+    callAsync(call, async () => {
+      await Promise.resolve();
+      return storage.getStore();
+    }),
+  );
+  equal(later, 'later');
+});
 
 testWith(pythonMissing, 'a call starts, and results are released, while another holds the GIL', () => {
   const { code, output } = runChild(import.meta.url, './children/held-gil.js');

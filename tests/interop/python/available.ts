@@ -31,7 +31,7 @@ export const isFreeThreaded =
   interpreter?.eval('getattr(__import__("sys"), "_is_gil_enabled", lambda: True)()') === false;
 
 /**
- * Collects until `done`, and lets Python's threads run in between. A free-threaded Python gives some objects back only when
+ * Collects until `done`, and lets Python's threads run in between. A free-threaded Python releases some objects only when
  * the thread that made them runs again, or its collector.
  */
 export async function settleUntil(done: () => boolean): Promise<boolean> {
@@ -44,7 +44,7 @@ export async function settleUntil(done: () => boolean): Promise<boolean> {
   return done();
 }
 
-/** A Python value that is no object arrives as a JavaScript value; this says so to the compiler. */
+/** Some Python values arrive as JavaScript values; this is their type for the compiler. */
 export const value = <T>(x: unknown): T => x as T;
 
 /** The action raises one of these exceptions (`'TypeError|ValueError'`), and its message contains `text`. */
@@ -71,7 +71,7 @@ export async function rejection(promise: Promise<unknown>): Promise<unknown> {
   throw new Error('expected a rejection');
 }
 
-/** Runs statements and returns what they leave under the names. */
+/** Runs statements and returns the values of the names. */
 export function define(code: string, ...names: string[]): PyObject[] {
   const space = py.eval('{}');
   py.import('builtins').exec(code, space);

@@ -32,7 +32,7 @@ const ways: [string, (fn: PyObject, ...args: unknown[]) => unknown][] = [
   ['there', (fn, ...args) => callAsync(fn, ...args)],
 ];
 
-testWith(pythonMissing, 'arguments arrive as results do, results leave as arguments do', async () => {
+testWith(pythonMissing, 'arguments are converted like results, and results like arguments', async () => {
   for (const [way, call] of ways) {
     const seen: unknown[][] = [];
     const record = (...args: unknown[]) => {
@@ -90,7 +90,7 @@ function define(code: string, ...names: string[]): PyObject[] {
 
 testWith(
   pythonMissing,
-  'what a function throws reaches Python as an exception, and comes back by identity',
+  'a value that a function throws reaches Python as an exception and comes back as the same value',
   async () => {
     const apply = py.eval('lambda f: f()');
     for (const thrown of [
@@ -131,7 +131,7 @@ testWith(
   },
 );
 
-testWith(pythonMissing, 'an exception of Python passes through JavaScript as it is', async () => {
+testWith(pythonMissing, 'a Python exception passes through JavaScript unchanged', async () => {
   const [raise, apply, same] = define(
     'class Odd(Exception): pass\nlast = []\ndef raise_():\n  last[:] = [Odd("x")]\n  raise last[0]\n' +
       'def apply(f):\n  try:\n    f()\n  except Odd as e:\n    return e is last[0]\ndef through(f): f()',
@@ -147,7 +147,7 @@ testWith(pythonMissing, 'an exception of Python passes through JavaScript as it 
   const error = caught(() => same(() => raise())) as PythonError;
   equal(error.type, 'Odd');
   ok(error.traceback.includes('in raise_') && error.traceback.includes('in through'), error.traceback);
-  // What is no exception cannot be raised, and a disposed one is gone.
+  // A value that is not an exception cannot be raised, nor can a disposed exception.
   const wrong = () => {
     throw new PythonError('Odd', 'm', '', py.eval('[]'));
   };
@@ -160,7 +160,7 @@ testWith(pythonMissing, 'an exception of Python passes through JavaScript as it 
   equal((caught(() => same(disposed)) as PythonError).type, 'JavaScriptError');
 });
 
-testWith(pythonMissing, 'what Python cannot take as a result is an exception there', async () => {
+testWith(pythonMissing, 'a result that Python cannot take raises an exception in Python', async () => {
   const apply = py.eval('lambda f: f()');
   for (const [, call] of ways) {
     for (const bad of [Symbol('s'), new WeakMap(), { x: new Date() }]) {
@@ -175,42 +175,50 @@ testWith(pythonMissing, 'what Python cannot take as a result is an exception the
   }
 });
 
-testWith(pythonMissing, 'a promise is waited for on other threads, and refused where nobody can wait', async () => {
-  const apply = py.eval('lambda f, x: f(x) + 1');
-  const later = async (x: number) => {
-    await new Promise((resolve) => setTimeout(resolve, 1));
-    if (x < 0) throw new RangeError('negative');
-    return x * 2;
-  };
-  equal(await callAsync(apply, later, 20), 41);
-  ok((await rejection(callAsync(apply, later, -1))).cause instanceof RangeError);
-  const error = caught(() => apply(later, 1)) as PythonError;
-  ok(isDLPackError(error.cause, 'TypeError') && error.message.includes('callAsync'), error.message);
-  const hostile = Object.defineProperty({}, 'then', {
-    get() {
-      throw new RangeError('getter');
-    },
-  });
-  ok((caught(() => apply(() => hostile, 1)) as PythonError).cause instanceof RangeError);
-  const thenable = { ['th' + 'en']: (resolve: (value: number) => void) => resolve(4) };
-  equal(await callAsync(apply, () => thenable, 1), 5);
-});
+testWith(
+  pythonMissing,
+  'other threads wait for a promise, and the JavaScript thread, which cannot wait, gets an error',
+  async () => {
+    const apply = py.eval('lambda f, x: f(x) + 1');
+    const later = async (x: number) => {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      if (x < 0) throw new RangeError('negative');
+      return x * 2;
+    };
+    equal(await callAsync(apply, later, 20), 41);
+    ok((await rejection(callAsync(apply, later, -1))).cause instanceof RangeError);
+    const error = caught(() => apply(later, 1)) as PythonError;
+    ok(isDLPackError(error.cause, 'TypeError') && error.message.includes('callAsync'), error.message);
+    const hostile = Object.defineProperty({}, 'then', {
+      get() {
+        throw new RangeError('getter');
+      },
+    });
+    ok((caught(() => apply(() => hostile, 1)) as PythonError).cause instanceof RangeError);
+    const thenable = { ['th' + 'en']: (resolve: (value: number) => void) => resolve(4) };
+    equal(await callAsync(apply, () => thenable, 1), 5);
+  },
+);
 
-testWith(pythonMissing, 'calls that wait for promises leave room for those that these need', async () => {
-  const apply = py.eval('lambda f, n: f(n)');
-  const down = (n: number): unknown => (n === 0 ? 0 : callAsync(apply, down, n - 1).then((x: number) => x + 1));
-  // Deeper than the pool is wide.
-  equal(await callAsync(apply, down, 60), 60);
-  // More than any pool: those that do not fit fail instead of waiting for ever.
-  const many = await Promise.allSettled(Array.from({ length: 40 }, () => callAsync(apply, down, 20)));
-  for (const one of many) {
-    if (one.status === 'fulfilled') equal(one.value, 20);
-    else ok(String((one.reason as Error).message).includes('wait for JavaScript promises'), String(one.reason));
-  }
-  equal(await callAsync(apply, down, 3), 3);
-});
+testWith(
+  pythonMissing,
+  'calls that wait for promises leave threads free for the calls that they wait for',
+  async () => {
+    const apply = py.eval('lambda f, n: f(n)');
+    const down = (n: number): unknown => (n === 0 ? 0 : callAsync(apply, down, n - 1).then((x: number) => x + 1));
+    // Deeper than the pool has threads.
+    equal(await callAsync(apply, down, 60), 60);
+    // More than any pool has: the calls that find no thread fail instead of waiting for ever.
+    const many = await Promise.allSettled(Array.from({ length: 40 }, () => callAsync(apply, down, 20)));
+    for (const one of many) {
+      if (one.status === 'fulfilled') equal(one.value, 20);
+      else ok(String((one.reason as Error).message).includes('wait for JavaScript promises'), String(one.reason));
+    }
+    equal(await callAsync(apply, down, 3), 3);
+  },
+);
 
-testWith(pythonMissing, 'a thread of Python calls JavaScript on its own thread', async () => {
+testWith(pythonMissing, 'a JavaScript function that a Python thread calls runs on the JavaScript thread', async () => {
   const [start] = define(
     'import threading\ndef start(f, n):\n  out = []\n  def work():\n    for i in range(n): out.append(f(i))\n' +
       '  threads = [threading.Thread(target=work) for _ in range(4)]\n  for t in threads: t.start()\n' +
@@ -220,7 +228,7 @@ testWith(pythonMissing, 'a thread of Python calls JavaScript on its own thread',
   let running = 0;
   const join = start((i: number) => {
     equal(++running, 1, 'one at a time');
-    const sum = py.eval('lambda x: x + 1')(i); // Python inside, which that thread let go of
+    const sum = py.eval('lambda x: x + 1')(i); // uses Python, because that thread does not hold the GIL
     running--;
     return sum;
   }, 50);
@@ -245,31 +253,35 @@ testWith(pythonMissing, 'synchronous and asynchronous calls and callbacks interl
   );
 });
 
-testWith(pythonMissing, 'a function may run while an operation is halfway: the frames stay as they were', async () => {
-  // What the collector found is dropped when the next operation starts, and the end of such an object calls JavaScript.
-  const [Bell] = define('class Bell:\n  def __init__(self, f): self.f = f\n  def __del__(self): self.f()', 'Bell');
-  let rings = 0;
-  const ring = () => {
-    rings++;
-    equal(py.eval('lambda *a: len(a)')(1, 'two', [3]), 3);
-    Tensor.from([1, 2, 3]).dispose();
-  };
-  const show = py.eval('lambda *a: repr(a)');
-  const operations: [() => unknown, unknown][] = [
-    [() => show(1, 'x', 2.5), "(1, 'x', 2.5)"],
-    [() => show([2, 'y'], { z: 3 }), "([2, 'y'], {'z': 3})"],
-    [() => String(py.tuple(1, 'two')), "(1, 'two')"],
-  ];
-  for (const [operation, expected] of operations) {
-    const before = rings;
-    (() => Bell(ring))();
-    await collect();
-    equal(operation(), expected);
-    equal(rings, before + 1);
-  }
-});
+testWith(
+  pythonMissing,
+  "a function that runs in the middle of an operation does not change the operation's messages",
+  async () => {
+    // The next operation drops collected references at its start, and the finalizer of such an object calls JavaScript.
+    const [Bell] = define('class Bell:\n  def __init__(self, f): self.f = f\n  def __del__(self): self.f()', 'Bell');
+    let rings = 0;
+    const ring = () => {
+      rings++;
+      equal(py.eval('lambda *a: len(a)')(1, 'two', [3]), 3);
+      Tensor.from([1, 2, 3]).dispose();
+    };
+    const show = py.eval('lambda *a: repr(a)');
+    const operations: [() => unknown, unknown][] = [
+      [() => show(1, 'x', 2.5), "(1, 'x', 2.5)"],
+      [() => show([2, 'y'], { z: 3 }), "([2, 'y'], {'z': 3})"],
+      [() => String(py.tuple(1, 'two')), "(1, 'two')"],
+    ];
+    for (const [operation, expected] of operations) {
+      const before = rings;
+      (() => Bell(ring))();
+      await collect();
+      equal(operation(), expected);
+      equal(rings, before + 1);
+    }
+  },
+);
 
-testWith(pythonMissing, 'the same function is the same object while Python has it', async () => {
+testWith(pythonMissing, 'a function that is passed again while Python holds it is the same Python object', async () => {
   const f = () => 1;
   const is = py.eval('lambda a, b: a is b');
   equal([is(f, f), is(f, () => 1)], [true, false]);
@@ -285,7 +297,7 @@ testWith(pythonMissing, 'the same function is the same object while Python has i
   equal(String(py.callable(Object.defineProperty(() => 1, 'name', { value: 5 }))), '<dlpack.Function anonymous>');
 });
 
-testWith(pythonMissing, 'functions are released once, by whichever side lets go last', async () => {
+testWith(pythonMissing, 'functions are released once, when the last side drops them', async () => {
   await settleUntil(() => stats().imports === 0); // what earlier tests left
   const before = stats().imports;
   const keep = py.eval('[]');
@@ -304,11 +316,11 @@ testWith(pythonMissing, 'functions are released once, by whichever side lets go 
   const isFreed = (count: number) => settleUntil(() => py.eval('0') === 0 && freed.length === count);
   ok(await isFreed(1), 'JavaScript forgets what Python gave up');
   equal(stats().imports, before);
-  // Given up on a thread of Python.
+  // Released on a Python thread.
   pass('thread');
   await callAsync(keep.clear);
   ok(await isFreed(2));
-  // JavaScript holds it, Python does not.
+  // Held by JavaScript and not by Python.
   const mine = () => 1;
   for (let i = 0; i < 100; i++) py.eval('lambda f: f()')(mine);
   ok(await settleUntil(() => stats().imports === before), `${stats().imports} of ${before}`);

@@ -27,7 +27,7 @@ function readonly(): Tensor {
   return fromDLPack(a);
 }
 
-testWith(torch.missing, 'a tensor of PyTorch over the same memory', () => {
+testWith(torch.missing, 'a PyTorch tensor over the same memory', () => {
   const { Tensor: TorchTensor } = torch.module;
   const x = matrix();
   const t = py.tensor(x, TorchTensor);
@@ -45,7 +45,7 @@ testWith(torch.missing, 'a tensor of PyTorch over the same memory', () => {
   equal(itemOf(t, 0, 0), 2, 'PyTorch holds its own reference');
 });
 
-testWith(torch.missing, 'a tensor of PyTorch gives its memory back when it is released', () => {
+testWith(torch.missing, 'a PyTorch tensor releases its memory when it is released', () => {
   const x = matrix();
   const { Tensor: TorchTensor } = torch.module;
   for (let i = 0; i < 10; i++) {
@@ -59,7 +59,7 @@ testWith(torch.missing, 'a tensor of PyTorch gives its memory back when it is re
   }
 });
 
-testWith(torch.missing, 'what PyTorch cannot have is copied for it, or refused', () => {
+testWith(torch.missing, 'tensors that PyTorch cannot share are copied or refused', () => {
   const { Tensor: TorchTensor } = torch.module;
   for (const [x, text] of [
     [Tensor.from([1, 2, 3], { dtype: 'float32' }).flip(), 'tensor([3., 2., 1.])'],
@@ -95,7 +95,7 @@ testWith(torch.missing, 'a dtype that PyTorch refuses leaves nothing behind', ()
   }
 });
 
-testWith(torch.missing, 'the bits that the table of PyTorch skips, asked both ways', () => {
+testWith(torch.missing, "the flags that PyTorch's exchange table ignores, by both routes", () => {
   const complex = torch.module.tensor([1, 2] as never, kwargs({ dtype: torch.module.complex64 }));
   for (const options of [undefined, { copy: true }]) {
     raises('BufferError', 'detach', () => fromDLPack(torch.module.ones(2, kwargs({ requires_grad: true })), options));
@@ -109,7 +109,7 @@ testWith(torch.missing, 'the bits that the table of PyTorch skips, asked both wa
   equal(fromDLPack(parameter.detach()).toArray(), [1, 1]);
 });
 
-testWith(numpy.missing, 'an array of NumPy over the same memory', () => {
+testWith(numpy.missing, 'a NumPy array over the same memory', () => {
   const x = matrix();
   const a = py.tensor(x, np.ndarray);
   equal(
@@ -133,7 +133,7 @@ testWith(numpy.missing, 'an array of NumPy over the same memory', () => {
   equal(value(py.tensor(Tensor.zeros(new Array(40).fill(1), 'int8'), np.ndarray).ndim), 40);
 });
 
-testWith(numpy.missing, 'every dtype that NumPy has, as np.from_dlpack gives it', () => {
+testWith(numpy.missing, 'every dtype that NumPy has becomes the array that np.from_dlpack returns', () => {
   const names: DType[] = ['bool', 'int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64'];
   for (const dtype of [...names, 'float16', 'float32', 'float64', 'complex64', 'complex128'] as const) {
     const x = Tensor.zeros([2, 2], dtype);
@@ -143,14 +143,14 @@ testWith(numpy.missing, 'every dtype that NumPy has, as np.from_dlpack gives it'
   }
 });
 
-testWith(jax.missing, 'a class without a table: from_dlpack of its module', () => {
+testWith(jax.missing, 'a class without an exchange table uses from_dlpack of its module', () => {
   const x = matrix();
   const a = py.tensor(x, jax.module.Array, { copy: false });
   equal(BigInt(value<number>(a.unsafe_buffer_pointer())), addressOf(x));
   raises('BufferError', 'read-only', () => py.tensor(readonly(), jax.module.Array));
 });
 
-testWith(numpy.missing, 'without a class: an object to be passed on, again and again', () => {
+testWith(numpy.missing, 'without a class the result is an object that can be consumed several times', () => {
   const x = matrix();
   const own = py.tensor(x);
   const [a, b] = [np.from_dlpack(own), np.asarray(own)];
@@ -159,14 +159,14 @@ testWith(numpy.missing, 'without a class: an object to be passed on, again and a
   equal(addressOf(fromDLPack(own)), addressOf(x));
 });
 
-testWith(torch.missing, 'from one library of Python into another', () => {
+testWith(torch.missing, 'from one Python library to another', () => {
   const a = np.arange(3, kwargs({ dtype: 'float32' }));
   const t = py.tensor(a, torch.module.Tensor);
   t.add_(1);
   equal(String(a), '[1. 2. 3.]');
 });
 
-testWith(numpy.missing, 'what is no tensor and what is no class', () => {
+testWith(numpy.missing, 'arguments that are not a tensor or not a class throw', () => {
   const x = matrix();
   const { SimpleNamespace } = py.import('types');
   raises('TypeError', 'a class of tensors', () => py.tensor(x, np));
@@ -203,7 +203,7 @@ testWith(numpy.missing, 'calls that return tensors, in one step', () => {
 
 testWith(
   numpy.missing,
-  'a class whose first look disposes the tensor: the array is of that one, not of another in its place',
+  "a class whose first use disposes the tensor: the array has that tensor's memory, not another's",
   async () => {
     py.exec(`
 look = None
@@ -218,7 +218,7 @@ class Watched(metaclass=Curious):
 `);
     const main = py.import('__main__');
     const native = (fill: number): Tensor => importManaged(exportManaged(Tensor.zeros([16], 'float32').fill(fill)));
-    // Not what tests before this one left: a leak would hide behind it.
+    // Without objects that earlier tests left, because they would hide a leak.
     await collect();
     py.exec('pass');
     await collect();

@@ -11,7 +11,7 @@ import { py, pythonMissing, value } from './available.js';
 const folder = mkdtempSync(join(tmpdir(), 'dlpack-python-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 
-/** An executable that answers as a Python would. */
+/** An executable that behaves like Python. */
 function fake(name: string, answer: object | string): string {
   const path = join(folder, name);
   const text = typeof answer === 'string' ? answer : `cat <<'END'\n${JSON.stringify(answer)}\nEND`;
@@ -29,7 +29,7 @@ const answer = {
   executable: join(folder, 'python3'),
 };
 
-/** Each in a process of its own: a process has one Python. */
+/** Each in its own process, because a process has one Python. */
 function refused(options: object, ...texts: string[]): void {
   const { code, output } = runChild(import.meta.url, './children/start.js', { args: [JSON.stringify(options)] });
   equal(code, 0, output);
@@ -37,19 +37,19 @@ function refused(options: object, ...texts: string[]): void {
   for (const text of texts) ok(output.includes(text), `expected ${text} in\n${output}`);
 }
 
-test('no Python: what to install, or how to name one', () => {
+test('no Python: the error says what to install and how to name one', () => {
   refused({ executable: join(folder, 'missing') }, 'ENOENT', 'install Python 3.9 or newer', 'python({ executable:');
   refused({ venv: join(folder, 'no-venv') }, 'no-venv/bin/python', 'install Python 3.9');
   refused({ executable: fake('broken', 'echo "broken pipe" >&2; exit 3') }, 'broken pipe', 'install Python');
   refused({ executable: fake('chatty', 'echo "no json"') }, 'no json', 'name a Python');
 });
 
-test('a Python that is too old', () => {
+test('the error for a Python that is too old', () => {
   refused({ executable: fake('python2', { ...answer, version: [2, 7] }) }, 'is 2.7', 'use Python 3.9 or newer');
   refused({ executable: fake('python38', { ...answer, version: [3, 8] }) }, 'is 3.8', 'use Python 3.9 or newer');
 });
 
-test('a Python without a shared library', () => {
+test('the error for a Python without a shared library', () => {
   const executable = fake('static', { ...answer, shared: false });
   refused({ executable }, '/nowhere/libpython3.11.so', '--enable-shared', 'python({ library:');
   const folderLibrary = join(folder, 'libpython3.11.a');
@@ -57,7 +57,7 @@ test('a Python without a shared library', () => {
   refused({ executable: fake('archive', { ...answer, candidates: [folderLibrary] }) }, '--enable-shared');
 });
 
-test('a library that is none, or not of Python', () => {
+test('a file that is not a library, and a library that is not libpython', () => {
   const broken = join(folder, 'libpython3.11.so');
   writeFileSync(broken, 'text');
   refused({ executable: fake('broken-library', { ...answer, candidates: [broken] }) }, broken, 'use a CPython 3.9');
@@ -66,7 +66,7 @@ test('a library that is none, or not of Python', () => {
   refused({ executable: fake('other-library', answer), library: other }, 'has no Py_', 'Python 3.9 or newer');
 });
 
-testWith(pythonMissing, 'a module that is missing: the command that installs it', () => {
+testWith(pythonMissing, 'a missing module: the error has the command that installs it', () => {
   let error: unknown;
   try {
     py.import('no_such_module_here.part');
@@ -78,7 +78,7 @@ testWith(pythonMissing, 'a module that is missing: the command that installs it'
   ok((error.cause as { type?: string }).type === 'ModuleNotFoundError');
 });
 
-testWith(pythonMissing, 'a module that is there and lacks another says which', () => {
+testWith(pythonMissing, 'an installed module that lacks another module: the error names the missing module', () => {
   const name = `lacking_${process.pid}`;
   writeFileSync(join(folder, `${name}.py`), 'import no_such_module_there\n');
   py.import('sys').path.append(folder);
@@ -98,12 +98,12 @@ testWith(pythonMissing, 'options that make no sense', () => {
   ok(output.includes('threads'), output);
 });
 
-test('a Debian without the package of the library: its name', () => {
+test('Debian without the package of libpython: the error names the package', () => {
   const executable = fake('debian', { ...answer, base: '/usr', prefix: '/usr', debian: true });
   refused({ executable }, 'apt install libpython3.11', 'python({ library:');
 });
 
-testWith(pythonMissing, 'code of the working folder does not run', () => {
+testWith(pythonMissing, 'modules in the working folder are not imported', () => {
   const working = mkdtempSync(join(folder, 'cwd-'));
   for (const name of ['json', 'os', 'sysconfig'])
     writeFileSync(join(working, `${name}.py`), 'open("RAN", "w").close()\n');
@@ -126,7 +126,7 @@ const withoutProcesses =
       : null;
 
 if (withoutProcesses !== null) {
-  test('no permission to start Python: which one to give', () => {
+  test('no permission to start Python: the error names the permission', () => {
     const { output } = runChild(import.meta.url, './children/start.js', {
       args: ['{}'],
       runtimeArgs: withoutProcesses,
@@ -136,7 +136,7 @@ if (withoutProcesses !== null) {
   });
 }
 
-testWith(pythonMissing, 'a later call with the same options, or none, returns the same Python', () => {
+testWith(pythonMissing, 'a later call with the same options or without options returns the same Python', () => {
   const { executable } = py.import('sys') as { executable: string };
   equal(python() === py, true);
   equal(python({ executable }) === py, true);
@@ -153,11 +153,11 @@ testWith(pythonMissing, 'a later call that names another Python throws and says 
   throws('ValueError', 'as in the first call for threads but received', () => python({ threads: 77 }));
 });
 
-test('a misspelt option is refused, and the nearest one named', () => {
+test('a misspelt option is refused, and the error names the nearest option', () => {
   throws('TypeError', "did you mean 'executable'?", () => python({ executible: '/usr/bin/python3' } as never));
   throws('TypeError', "did you mean 'copy'?", () => py.tensor(null as never, undefined, { cpoy: true } as never));
 });
 
-test('options that are a path are refused', () => {
+test('a path in place of options is refused', () => {
   throws('TypeError', '{ executable: "/path/to/python3" } for options', () => python('/usr/bin/python3' as never));
 });

@@ -175,7 +175,7 @@ def patch(module):
   });
 }
 
-testWith(numpy.missing, 'an array that arrives without a capsule is the array of NumPy', async () => {
+testWith(numpy.missing, "an array that arrives without a capsule equals NumPy's own", async () => {
   const imports = stats().imports;
   const { ref } = py.import('weakref');
   for (const code of [
@@ -207,7 +207,7 @@ testWith(numpy.missing, 'an array that arrives without a capsule is the array of
   ok(await settleUntil(() => !isAlive() && stats().imports === imports));
 });
 
-testWith(numpy.missing, 'arrays that DLPack cannot describe are refused as NumPy refuses them', () => {
+testWith(numpy.missing, "arrays that DLPack cannot describe are refused with NumPy's error", () => {
   for (const code of ['np.zeros(2, dtype=">i4")', 'np.zeros(2, dtype="U3")', 'np.zeros(2, dtype="i4,i2")["f0"]']) {
     const array = py.eval(`(lambda np: ${code})(__import__("numpy"))`);
     raises('BufferError', '', () => fromDLPack(array));

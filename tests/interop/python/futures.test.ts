@@ -87,7 +87,7 @@ class Deaf:
   );
 });
 
-testWith(pythonMissing, 'two hundred futures hold no thread of the pool', async () => {
+testWith(pythonMissing, 'two hundred futures occupy no thread of the pool', async () => {
   const [futures] = define('futures = [concurrent.futures.Future() for _ in range(200)]', 'futures') as [PyObject];
   const waiting = [...(futures as Iterable<PyObject>)].map((future) => py.async(future));
   // The pool has far fewer threads, so these calls would never run if the futures held them.

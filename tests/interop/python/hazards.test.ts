@@ -1,4 +1,4 @@
-/** Traps of the protocol and of the libraries: hostile and odd producers made of ctypes, and what our capsules hold. */
+/** Traps of the protocol and of the libraries: hostile and odd producers made with ctypes, and the contents of our capsules. */
 
 import { fileURLToPath } from 'node:url';
 import { type DType, fromDLPack, isDLPackError, Tensor } from 'dlpack';
@@ -19,7 +19,7 @@ const jax = probe('jax');
 const pyarrow = probe('pyarrow');
 const builtins = () => py.import('builtins');
 
-/** `BufferError` of Python, `dlpack LayoutError` of this package, or the value as text. */
+/** `BufferError` for a Python exception, `dlpack LayoutError` for an error of this package, or the value as text. */
 function attempt(action: () => unknown): string {
   try {
     return String(action());
@@ -41,7 +41,7 @@ function producer(fields: Record<string, unknown>, shape: unknown = [4], strides
 }
 
 /**
- * What comes of each: the values, or the error, and how many capsules are asked for. The deleter of each is called exactly once.
+ * The outcome of each: the values or the error, and the number of requested capsules. Each deleter is called exactly once.
  */
 const cases: readonly (readonly [string, () => PyObject, string, number?])[] = [
   ['version 1.0', () => producer({ minor: 0 }), '1,2,3,4'],
@@ -91,7 +91,7 @@ testWith(synthetic.missing, 'odd and hostile capsules: the values or a typed err
   }
 });
 
-testWith(synthetic.missing, 'a NULL deleter is not called; a producer that ignores copy is copied here', () => {
+testWith(synthetic.missing, 'a NULL deleter is not called, and we copy if the producer ignores copy: true', () => {
   const before = counts();
   const x = fromDLPack(producer({ deleter: null }));
   equal([...x], [1, 2, 3, 4]);
@@ -105,7 +105,7 @@ testWith(synthetic.missing, 'a NULL deleter is not called; a producer that ignor
   ok(addressOf(copy) !== addressOf(shared));
 });
 
-testWith(synthetic.missing, 'what is no fresh capsule', () => {
+testWith(synthetic.missing, 'objects that are not fresh capsules are refused', () => {
   equal(
     attempt(() => fromDLPack(producer({ name: 'used_dltensor_versioned' }))),
     'TypeError',
@@ -130,32 +130,43 @@ testWith(synthetic.missing, 'what is no fresh capsule', () => {
   capsule[Symbol.dispose]();
 });
 
-testWith(synthetic.missing, 'our capsules: a deleter, strides, no offset, aligned memory, whatever the tensor', () => {
-  const read = py.eval(`lambda find, x, version: (lambda c: (lambda m: (
+testWith(
+  synthetic.missing,
+  'our capsules have a deleter, strides, no offset and aligned memory, whatever the tensor',
+  () => {
+    const read = py.eval(`lambda find, x, version: (lambda c: (lambda m: (
     bool(m.deleter), bool(m.tensor.strides), m.tensor.byte_offset, m.tensor.data or 0, getattr(m, 'flags', None)))(find(id(c))))(
     x.__dlpack__() if version is None else x.__dlpack__(max_version=version))`);
-  const base = Tensor.zeros([4, 6], 'float32');
-  ok(addressOf(base) % 256n === 0n, 'aligned to 256');
-  for (const x of [base, base.transpose(), base.slice(1, [2, 5]), base.flip(0), base.slice([0, 0]), base.slice(0, 0)]) {
-    for (const version of [null, py.tuple(1, 0)]) {
-      const [deleter, strides, offset, data] = [...read(synthetic.module.find_struct, x, version)];
-      equal([deleter, strides, offset], [true, true, 0]);
-      equal(BigInt(Number(data)), x.size === 0 ? 0n : addressOf(x));
+    const base = Tensor.zeros([4, 6], 'float32');
+    ok(addressOf(base) % 256n === 0n, 'aligned to 256');
+    for (const x of [
+      base,
+      base.transpose(),
+      base.slice(1, [2, 5]),
+      base.flip(0),
+      base.slice([0, 0]),
+      base.slice(0, 0),
+    ]) {
+      for (const version of [null, py.tuple(1, 0)]) {
+        const [deleter, strides, offset, data] = [...read(synthetic.module.find_struct, x, version)];
+        equal([deleter, strides, offset], [true, true, 0]);
+        equal(BigInt(Number(data)), x.size === 0 ? 0n : addressOf(x));
+      }
     }
-  }
-  const copied = [...read(synthetic.module.find_struct, base, py.tuple(1, 0))];
-  equal(copied[4], 0);
-  equal(
-    attempt(() => py.eval('lambda x: x.__dlpack__(dl_device=(1, 1))')(base)),
-    'BufferError',
-  );
-  equal(
-    attempt(() => py.eval('lambda x: x.__dlpack__(stream=-1)')(base)),
-    'ValueError',
-  );
-});
+    const copied = [...read(synthetic.module.find_struct, base, py.tuple(1, 0))];
+    equal(copied[4], 0);
+    equal(
+      attempt(() => py.eval('lambda x: x.__dlpack__(dl_device=(1, 1))')(base)),
+      'BufferError',
+    );
+    equal(
+      attempt(() => py.eval('lambda x: x.__dlpack__(stream=-1)')(base)),
+      'ValueError',
+    );
+  },
+);
 
-testWith(numpy.missing, 'NumPy: what it cannot export says so', () => {
+testWith(numpy.missing, 'NumPy: the error for an array that it cannot export gives its reason', () => {
   const bad: Record<string, () => PyObject> = {
     'big-endian': () => np.zeros(2, kwargs({ dtype: '>f4' })),
     'long double': () => np.zeros(2, kwargs({ dtype: 'longdouble' })),
@@ -180,7 +191,7 @@ testWith(numpy.missing, 'NumPy: what it cannot export says so', () => {
   for (const copy of [true, null]) equal([...fromDLPack(odd, { copy })], [0, 0], 'a copy lies where it should');
 });
 
-testWith(numpy.missing, 'integers of 64 bits, and bytes that are no bool', () => {
+testWith(numpy.missing, '64-bit integers, and bytes that are not valid booleans', () => {
   const bounds = [-(2n ** 63n), 2n ** 63n - 1n, 0n, -1n];
   equal([...fromDLPack(np.array(bounds as never, kwargs({ dtype: 'int64' })))], bounds);
   equal([...np.from_dlpack(Tensor.from(bounds)).tolist()].map(BigInt), bounds);
@@ -191,7 +202,7 @@ testWith(numpy.missing, 'integers of 64 bits, and bytes that are no bool', () =>
   equal([...fromDLPack(bytes)], [false, true, true, true]);
 });
 
-testWith(torch.missing, 'PyTorch: what its exchange table does not look at, by every route', () => {
+testWith(torch.missing, 'PyTorch: flags that its exchange table ignores, by every route', () => {
   const t = torch.module;
   py.import('warnings').simplefilter('ignore'); // quantized tensors are deprecated
   const complex = t.tensor([1, 2] as never, kwargs({ dtype: t.complex64 }));
@@ -280,7 +291,7 @@ testWith(numpy.missing, 'ml_dtypes: narrow types take a byte each and keep their
   );
 });
 
-/** Peers that end the process on what the standard allows. When one stops to, its guard here can go. */
+/** Peers that end the process for tensors that the standard allows. When a peer no longer does, its guard can be removed. */
 testWith(torch.missing || jax.missing, 'what would end the process still does, and does not reach the peer', () => {
   const ends = (name: string) => {
     const { code, signal, output } = runChild(import.meta.url, './children/hazard.js', { args: [name] });

@@ -1,4 +1,4 @@
-/** Imports that native code describes by the number of the one before, with JavaScript that reads others in between. */
+/** Imports with the signature of the previous import, with JavaScript that imports other tensors in between. */
 
 import { fromDLPack, Tensor } from 'dlpack';
 import { exportManaged, releaseManaged } from 'dlpack/native';
@@ -10,7 +10,7 @@ const torch = probe('torch');
 const numpy = probe('numpy');
 const layoutOf = ({ shape, strides, dtype, readonly }: Tensor): unknown => [shape, strides, dtype, readonly];
 
-/** Leaves another description in the frame that both sides share. */
+/** Leaves another description in the wire. */
 function exportAnother(): void {
   const other = Tensor.from(new Int16Array(4)).copy();
   releaseManaged(exportManaged(other));
@@ -39,7 +39,7 @@ testWith(torch.missing || numpy.missing, 'a function that Python calls takes ten
 });
 
 testWith(torch.missing || numpy.missing, 'a finalizer of the object that the tensor came from takes others', () => {
-  // A type with PyTorch's exchange table, whose objects go when their tensors stay.
+  // A type with PyTorch's exchange table, whose objects end before their tensors.
   py.exec(`
 import ctypes, torch
 get = ctypes.pythonapi.PyCapsule_GetPointer

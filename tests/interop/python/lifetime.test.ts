@@ -66,7 +66,7 @@ for (const [how, expected] of Object.entries(workers)) {
   });
 }
 
-testWith(pythonMissing, 'a function of another JavaScript thread is called from threads of Python only', () => {
+testWith(pythonMissing, 'a function of another JavaScript thread can be called only from Python threads', () => {
   const { code, signal, output } = runChild(import.meta.url, './children/ending-workers.js', { args: ['foreign'] });
   equal([code, signal, output.trim()], [0, null, 'refused\n1'], output);
 });
@@ -105,7 +105,7 @@ function interrupt(...args: string[]): Promise<{ code: number | null; signal: st
       output += String(chunk);
       if (sent || !output.includes('ready')) return;
       sent = true;
-      // Some turns later: the computation is under way.
+      // Some ticks later the computation is running.
       setTimeout(() => child.kill('SIGINT'), 300);
     };
     child.stdout?.on('data', read);
@@ -130,7 +130,7 @@ for (const what of ['idle', 'sync', 'async']) {
 
 const numpy = probe('numpy');
 
-testWith(numpy.missing, 'what the collector released is dropped without another operation', async () => {
+testWith(numpy.missing, 'references that the collector released are dropped without another operation', async () => {
   const before = stats().exports;
   (() => {
     for (let i = 0; i < 50; i++) numpy.module.from_dlpack(Tensor.from([i], { dtype: 'float32' }));

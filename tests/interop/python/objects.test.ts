@@ -96,7 +96,7 @@ testWith(pythonMissing, 'exceptions arrive with type, message and traceback, and
   }
 });
 
-testWith(pythonMissing, 'what Python cannot take is refused before it is asked', () => {
+testWith(pythonMissing, 'arguments that Python cannot take are refused before Python is called', () => {
   const identity = evaluate('lambda x: x');
   for (const bad of [Symbol('s'), new WeakMap(), new Date()]) {
     let error: unknown;
@@ -109,7 +109,7 @@ testWith(pythonMissing, 'what Python cannot take is refused before it is asked',
   }
 });
 
-testWith(pythonMissing, 'references: dispose drops one, the collector drops the rest', async () => {
+testWith(pythonMissing, 'references: dispose drops one reference, and the collector drops the rest', async () => {
   const weakref = py.import('weakref');
   const make = evaluate('type("Thing", (), {})');
   const thing = make();
@@ -131,7 +131,7 @@ testWith(pythonMissing, 'references: dispose drops one, the collector drops the 
 
 testWith(
   pythonMissing,
-  'a loop over a Python object goes on over many ticks, and lets go of it at its end',
+  'a loop over a Python object lasts many ticks, and releases the object at its end',
   async () => {
     const list = evaluate('[1, 2, 3]');
     const { getrefcount } = py.import('sys');
@@ -160,7 +160,7 @@ testWith(gc.missing, 'ten thousand calls leave no objects behind', async () => {
   equal(value<number>(sys.getrefcount(marker)), before);
 });
 
-testWith(pythonMissing, 'the console shows what Python shows, and what Python raises there', () => {
+testWith(pythonMissing, "the console prints Python's text, or the exception that printing raised", () => {
   equal(inspect(evaluate('[1, 2]')), 'PyObject [1, 2]');
   py.exec('class Shy:\n  def __str__(self): raise ValueError("not for you")');
   ok(inspect(evaluate('Shy()')).includes('ValueError: not for you'));

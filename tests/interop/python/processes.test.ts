@@ -1,4 +1,4 @@
-/** What Python code and libraries must not take from the process: its signals, and its end; and what other processes get. */
+/** Signals and the end of the process, which Python code and libraries must not change; and objects for other processes. */
 
 import { Tensor } from 'dlpack';
 import { equal, ok } from '../../assert.js';
@@ -28,7 +28,7 @@ testWith(pythonMissing, 'SIGTERM reaches JavaScript, before and after Python cod
     equal(child('term', way), '7: JavaScript', way);
 });
 
-testWith(pythonMissing, 'Python keeps its handlers when the program says so', () => {
+testWith(pythonMissing, 'Python keeps its handlers if the option says so', () => {
   ok(child('term', 'python').startsWith('9: Python'), child('term', 'python'));
 });
 
@@ -42,7 +42,7 @@ testWith(pythonMissing, 'executors that a program forgot finish their work befor
   equal(child('exit', 'executors'), '0: 5\nfinished\nexit function\nexit event');
 });
 
-testWith(pythonMissing, 'an exit function that waits for ever does not keep the process', () => {
+testWith(pythonMissing, 'an exit function that never returns does not keep the process running', () => {
   ok(child('exit', 'stuck').startsWith("4: dlpack: Python's exit functions took longer"), child('exit', 'stuck'));
 });
 
@@ -86,7 +86,7 @@ testWith(numpy.missing || mlDTypes.missing, 'bfloat16 tensors are pickled with m
   equal(String(loaded), "['bfloat16', [1.5, -2.0]]");
 });
 
-testWith(pythonMissing, 'what a JavaScript function threw is pickled as its text', () => {
+testWith(pythonMissing, 'a value that a JavaScript function threw is pickled as text', () => {
   const text = py.eval(`lambda f: (lambda e: repr(__import__('pickle').loads(__import__('pickle').dumps(e))))(
     (lambda g: (yield_ for yield_ in [g(f)]).__next__())(lambda f: caught(f)))`);
   py.exec(`

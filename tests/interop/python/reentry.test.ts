@@ -1,4 +1,4 @@
-/** A JavaScript function that Python calls in the middle of a request may do anything; the request ends as if it had not. */
+/** A JavaScript function that Python calls in the middle of a request may do anything; the request ends as if it had not run. */
 
 import { fromDLPack, Tensor } from 'dlpack';
 import { stats } from 'dlpack/native';
@@ -129,7 +129,7 @@ testWith(numpy.missing, 'an import', () => {
   }
 });
 
-testWith(numpy.missing, 'the tensor of an object, as it is, copied, and as the result of a call', () => {
+testWith(numpy.missing, 'the tensor of an object, shared, copied, and as the result of a call', () => {
   const array = numpy.module.arange(6, kwargs({ dtype: 'float32' })).reshape(2, 3);
   const { object, calls } = make(array);
   const shared = fromDLPack(object);
@@ -150,7 +150,7 @@ testWith(numpy.missing, 'the tensor of an object, as it is, copied, and as the r
   result.dispose();
 });
 
-testWith(numpy.missing, 'a tensor into a class, which is looked at for the first time', () => {
+testWith(numpy.missing, 'a tensor to a class that is used for the first time', () => {
   const x = Tensor.from([1, 2], { dtype: 'float32' });
   const { object } = make(null);
   const type = py.eval(`lambda back: type('Meta', (type,), {
@@ -166,7 +166,7 @@ testWith(numpy.missing, 'a tensor into a class, which is looked at for the first
   }
 });
 
-testWith(numpy.missing, 'objects that are dropped on the way of an operation', () => {
+testWith(numpy.missing, 'objects that an operation drops at its start', () => {
   let calls = 0;
   for (let i = 0; i < 3; i++) {
     py.eval('Dropped')(() => {

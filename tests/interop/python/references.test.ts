@@ -9,10 +9,10 @@ const numpy = probe('numpy');
 const np = numpy.module;
 const evaluate = (code: string): PyObject => py.eval(code);
 
-testWith(numpy.missing, 'what is disposed is dropped by the next operation, or at the end of the tick', async () => {
+testWith(numpy.missing, 'disposed references are dropped by the next operation or at the end of the tick', async () => {
   const seen = Tensor.zeros([1], 'int32');
   const array = py.tensor(seen, np.ndarray);
-  // Tells through memory when the object goes, so that looking is no operation.
+  // Records the end of the object in memory, so that checking it is not an operation.
   const makeThing = evaluate(
     'lambda a: (lambda o: (__import__("weakref").finalize(o, a.__setitem__, 0, 1), o)[1])(type("Thing", (), {})())',
   );
@@ -32,7 +32,7 @@ testWith(numpy.missing, 'what is disposed is dropped by the next operation, or a
   equal(seen.get(0), 1, 'not more than a few wait');
 });
 
-testWith(pythonMissing, 'a disposed object stays disposed, whatever takes its number', () => {
+testWith(pythonMissing, 'a disposed object stays disposed when its handle is reused', () => {
   const make = evaluate('lambda: object()');
   const old = make();
   old[Symbol.dispose]();
@@ -69,7 +69,7 @@ testWith(pythonMissing, 'proxies share nothing that a program can change', () =>
   equal([value(a.name), value(b.name)], ['a', 'b']);
 });
 
-testWith(pythonMissing, 'a stolen key forges nothing that native code follows', () => {
+testWith(pythonMissing, 'a program that has the private key cannot forge a reference that native code follows', () => {
   const identity = evaluate('lambda x: x');
   const object = evaluate('object()');
   let key: symbol | undefined;
@@ -95,7 +95,7 @@ testWith(pythonMissing, 'a stolen key forges nothing that native code follows', 
   }
 });
 
-testWith(pythonMissing, 'arguments inside arguments, and errors half way, keep their places', async () => {
+testWith(pythonMissing, 'nested arguments, and errors in the middle, do not mix up the arguments', async () => {
   const sys = py.import('sys');
   const text = evaluate('lambda *a, **k: repr((a, k))');
   const marker = evaluate('object()');
@@ -108,7 +108,7 @@ testWith(pythonMissing, 'arguments inside arguments, and errors half way, keep t
   equal(value(evaluate('sum')(numbers)), 124750);
   equal(value(evaluate('lambda *a: sum(a)')(...numbers)), 124750);
   throws('ValueError', 'at most', () => evaluate('len')(Array.from({ length: 40_000 }, () => 1)));
-  // A getter that uses Python while the request is being filled, and one that throws after objects were made for it.
+  // A getter that uses Python while the request is written, and a getter that throws after objects were made for the request.
   const busy = {
     get a(): unknown {
       return value(text([1, 2], 'inner', kwargs({ q: 1 })));
@@ -144,7 +144,7 @@ testWith(numpy.missing, 'many tensors in one call', () => {
   equal(value(total(x, Tensor.wrap(new Float32Array([4])))), 7);
 });
 
-testWith(pythonMissing, 'more names than are kept', () => {
+testWith(pythonMissing, 'more attribute names than the cache keeps', () => {
   const space = py.import('types').SimpleNamespace();
   for (let i = 0; i < 5000; i++) space[`name${i}`] = i;
   equal([value(space.name0), value(space.name4999)], [0, 4999]);
@@ -158,38 +158,42 @@ testWith(numpy.missing, 'workers that use Python, ended and terminated, with obj
   ok(output.includes('no thread states left'), output);
 });
 
-testWith(numpy.missing, 'what a finalizer disposes in the middle of an operation is gone, not something else', () => {
-  py.exec(`
+testWith(
+  numpy.missing,
+  'an object that a finalizer disposes in the middle of an operation is not replaced by another object',
+  () => {
+    py.exec(`
 class Last:
   def __init__(self, call): self.call = call
   def __del__(self): self.call()
 `);
-  const { Last } = py.import('__main__');
-  const shown = py.eval('lambda x: str(__import__("numpy").from_dlpack(x))');
-  const { str } = py.import('builtins');
-  const { ndarray } = np;
-  /** Runs an operation whose first step is the end of an object that calls `end`. */
-  const during = (end: () => void, operation: () => unknown): unknown => {
-    Last(end)[Symbol.dispose]();
-    return operation();
-  };
-  for (const take of [(x: Tensor) => shown(x), (x: Tensor) => py.tensor(x, ndarray), (x: Tensor) => shown(x, 1)]) {
-    const x = Tensor.from([1, 2, 3]);
-    let other: Tensor | undefined;
-    const end = () => {
-      x.dispose();
-      other = Tensor.from([7, 8, 9]);
+    const { Last } = py.import('__main__');
+    const shown = py.eval('lambda x: str(__import__("numpy").from_dlpack(x))');
+    const { str } = py.import('builtins');
+    const { ndarray } = np;
+    /** Runs an operation whose first step is the end of an object that calls `end`. */
+    const during = (end: () => void, operation: () => unknown): unknown => {
+      Last(end)[Symbol.dispose]();
+      return operation();
     };
-    raises('RuntimeError', 'a live tensor', () => during(end, () => take(x)));
-    equal(shown(other as Tensor), '[7. 8. 9.]');
-    other?.dispose();
-  }
-  const list = py.eval('[1]');
-  let other: PyObject | undefined;
-  const end = () => {
-    list[Symbol.dispose]();
-    other = py.eval('[2]');
-  };
-  raises('RuntimeError', 'a live Python object', () => during(end, () => str(list)));
-  equal(str(other as PyObject), '[2]');
-});
+    for (const take of [(x: Tensor) => shown(x), (x: Tensor) => py.tensor(x, ndarray), (x: Tensor) => shown(x, 1)]) {
+      const x = Tensor.from([1, 2, 3]);
+      let other: Tensor | undefined;
+      const end = () => {
+        x.dispose();
+        other = Tensor.from([7, 8, 9]);
+      };
+      raises('RuntimeError', 'a live tensor', () => during(end, () => take(x)));
+      equal(shown(other as Tensor), '[7. 8. 9.]');
+      other?.dispose();
+    }
+    const list = py.eval('[1]');
+    let other: PyObject | undefined;
+    const end = () => {
+      list[Symbol.dispose]();
+      other = py.eval('[2]');
+    };
+    raises('RuntimeError', 'a live Python object', () => during(end, () => str(list)));
+    equal(str(other as PyObject), '[2]');
+  },
+);

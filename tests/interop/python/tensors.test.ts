@@ -13,7 +13,7 @@ const jax = probe('jax');
 const pyarrow = probe('pyarrow');
 const tvmFfi = probe('tvm_ffi');
 
-/** What earlier tests left behind is gone: the collector ran, and Python dropped what it was told to. */
+/** Waits until objects of earlier tests are released: the collector ran, and Python dropped its references. */
 async function settle(): Promise<void> {
   await collect();
   np.zeros(1);
@@ -52,7 +52,7 @@ testWith(numpy.missing, 'JavaScript to NumPy and back: one address, writes seen 
   equal(item(a, 0, 0), 1, 'NumPy holds its own reference');
 });
 
-testWith(numpy.missing, 'NumPy memory in JavaScript outlives its array, and is given back once', async () => {
+testWith(numpy.missing, 'NumPy memory in JavaScript outlives its array and is released once', async () => {
   await settle();
   const weakref = py.import('weakref');
   const a = np.arange(6, kwargs({ dtype: 'int64' }));
@@ -65,7 +65,7 @@ testWith(numpy.missing, 'NumPy memory in JavaScript outlives its array, and is g
   equal(x.toArray(), [0n, 1n, 2n, 3n, 4n, 5n]);
   x.dispose();
   ok(await collectUntil(() => stats().imports === imports));
-  np.zeros(1); // whatever was put off happens when Python is next used
+  np.zeros(1); // the next use of Python runs delayed releases
   equal(value(alive()), false);
 });
 
@@ -142,7 +142,7 @@ function callDlpack(x: Tensor, keywords: Record<string, unknown> = {}, ...positi
   return call(x, positional as never, keywords as never);
 }
 
-testWith(numpy.missing, 'the producer’s keywords', () => {
+testWith(numpy.missing, 'the keyword arguments of __dlpack__', () => {
   const x = Tensor.from([1, 2], { dtype: 'float32' });
   const name = (capsule: PyObject) => /"(\w+)"/.exec(String(capsule))?.[1];
   equal(name(callDlpack(x)), 'dltensor');
@@ -173,7 +173,7 @@ testWith(numpy.missing, 'the producer’s keywords', () => {
   raises('TypeError', 'made by', () => py.import('builtins').type(x)());
 });
 
-testWith(numpy.missing, 'capsules that nobody consumes are released, even with an exception in flight', async () => {
+testWith(numpy.missing, 'capsules that are never consumed are released, even while an exception is set', async () => {
   await settle();
   const x = Tensor.from([1, 2, 3]);
   const before = stats().exports;
@@ -232,21 +232,21 @@ testWith(numpy.missing, 'JavaScript memory is copied for Python; a foreign consu
   managed.deleter?.();
 });
 
-testWith(numpy.missing, 'options of py.tensor are an object', () => {
+testWith(numpy.missing, 'options of py.tensor that are not an object throw', () => {
   const x = Tensor.from([1]);
   for (const bad of [true, null, 'copy', []]) {
     throws('TypeError', 'an object such as { copy: true }', () => py.tensor(x, np.ndarray, bad as never));
   }
 });
 
-testWith(numpy.missing, 'a request is an object', () => {
+testWith(numpy.missing, 'a request that is not an object throws', () => {
   const x = np.zeros(2);
   for (const wrong of [null, 5, []]) throws('TypeError', 'for options', () => x[DLPACK](wrong));
   throws('TypeError', 'the numbers type and id', () => x[DLPACK]({ device: 'cpu' }));
   throws('TypeError', 'a bigint or null', () => fromDLPack(x, { stream: {} as never }));
 });
 
-testWith(numpy.missing, 'a number of the host means nothing', () => {
+testWith(numpy.missing, 'the device number of the host is ignored', () => {
   const x = Tensor.from([1, 2, 3], { dtype: 'float32' }).to('cpu:1');
   equal(x.device, 'cpu');
   equal(value(np.asarray(x).sum().item()), 6);
@@ -261,14 +261,14 @@ testWith(numpy.missing, 'a number of the host means nothing', () => {
   );
 });
 
-testWith(numpy.missing, 'copy and device are asked of the producer', () => {
+testWith(numpy.missing, 'copy and device are passed to the producer', () => {
   const a = np.arange(3);
   const x = fromDLPack(a, { copy: true });
   equal(x.isCopied, true);
   py.setItem(a, 0, 50);
   equal(x.get(0), 0n);
   equal(fromDLPack(a, { device: 'cpu', copy: false }).get(0), 50n);
-  raises('BufferError|ValueError', '', () => fromDLPack(a, { device: 'cuda:0' })); // ValueError of NumPy 2.2
+  raises('BufferError|ValueError', '', () => fromDLPack(a, { device: 'cuda:0' })); // NumPy 2.2 raises ValueError
   raises('AttributeError', '__dlpack__', () => fromDLPack(py.import('math')));
   raises('BufferError', '', () => fromDLPack(np.array(['a', 'b'] as never)));
 });
@@ -300,16 +300,20 @@ testWith(
   },
 );
 
-testWith(numpy.missing, 'a copy that goes on to Python or back is no copy of the next consumer', () => {
-  const c = fromDLPack(np.arange(3), { copy: true });
-  const through = py.eval('lambda x: x')(c);
-  const z = fromDLPack({ [DLPACK]: () => c[DLPACK]() }, { copy: true }) as Tensor<'int64'>;
-  const y = fromDLPack(through, { copy: true }) as Tensor<'int64'>;
-  z.set(0, 9n);
-  y.set(0, 8n);
-  equal([c.get(0), z.get(0), y.get(0)], [0n, 9n, 8n]);
-  equal(fromDLPack(through, { copy: false }).get(0), 0n);
-});
+testWith(
+  numpy.missing,
+  'a copy that is passed on to Python or back is not marked as a copy for the next consumer',
+  () => {
+    const c = fromDLPack(np.arange(3), { copy: true });
+    const through = py.eval('lambda x: x')(c);
+    const z = fromDLPack({ [DLPACK]: () => c[DLPACK]() }, { copy: true }) as Tensor<'int64'>;
+    const y = fromDLPack(through, { copy: true }) as Tensor<'int64'>;
+    z.set(0, 9n);
+    y.set(0, 8n);
+    equal([c.get(0), z.get(0), y.get(0)], [0n, 9n, 8n]);
+    equal(fromDLPack(through, { copy: false }).get(0), 0n);
+  },
+);
 
 testWith(torch.missing, 'PyTorch: exchange API, zero-copy, and the checks that it skips', () => {
   const t = torch.module.arange(6, kwargs({ dtype: torch.module.float32 })).reshape(2, 3);
@@ -370,7 +374,7 @@ testWith(pyarrow.missing, 'pyarrow: no keywords, no strides', () => {
   equal(fromDLPack(pyarrow.module.array([1, 2, 3] as never)).toArray(), [1n, 2n, 3n]);
 });
 
-testWith(tvmFfi.missing, 'tvm_ffi takes our exchange table, and we take its', () => {
+testWith(tvmFfi.missing, 'tvm_ffi uses our exchange table, and we use the table of tvm_ffi', () => {
   const x = Tensor.from([1, 2, 3], { dtype: 'float32' });
   const t = tvmFfi.module.from_dlpack(x);
   const y = fromDLPack(t);
@@ -400,7 +404,7 @@ testWith(numpy.missing, 'the process ends cleanly with live objects', () => {
   }
 });
 
-testWith(numpy.missing, 'errors of the package stay what they are', () => {
+testWith(numpy.missing, 'errors of this package keep their classes', () => {
   let error: unknown;
   try {
     fromDLPack(np.zeros(3, kwargs({ dtype: 'datetime64[s]' })));

@@ -69,13 +69,13 @@ testWith(pythonMissing, 'the message of an exception keeps a lone surrogate', as
   }
 });
 
-testWith(pythonMissing, 'a str that JavaScript has no room for is an error, not undefined', () => {
+testWith(pythonMissing, 'a str that is too long for JavaScript gives an error, not undefined', () => {
   const { code, output } = runChild(import.meta.url, './children/long-values.js', { args: ['str'] });
   equal(code, 0, output);
   equal(output.trim(), 'ok');
 });
 
-testWith(pythonMissing, 'bytes that JavaScript has no room for are an error, not the end of the process', () => {
+testWith(pythonMissing, 'bytes that are too long for JavaScript give an error and do not end the process', () => {
   const { code, output } = runChild(import.meta.url, './children/long-values.js', { args: ['bytes'] });
   equal(code, 0, output);
   equal(output.trim(), 'ok');

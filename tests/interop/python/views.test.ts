@@ -1,4 +1,4 @@
-/** Our tensor as Python sees it: the buffer protocol, the array interface, `__dlpack__`; and objects that have only one of them. */
+/** Our tensor in Python: the buffer protocol, the array interface and `__dlpack__`; and objects that have only one of them. */
 
 import { fromDLPack, Tensor } from 'dlpack';
 import { type PyObject, PythonError } from 'dlpack/python';
@@ -46,7 +46,7 @@ const flags = {
   formatOnly: 4,
 };
 
-testWith(pythonMissing, 'every kind of request of the buffer protocol is met or refused', () => {
+testWith(pythonMissing, 'every kind of buffer protocol request is fulfilled or refused', () => {
   const describe = py.eval('describe');
   const rows = Tensor.from(
     [
@@ -93,27 +93,23 @@ testWith(arrow.missing || numpy.missing, 'pyarrow takes contiguous tensors as bu
   for (const bad of [x.slice([0, 4, 2]), x.flip()]) raises('BufferError', 'contiguous', () => read(bad));
 });
 
-testWith(
-  numpy.missing,
-  'contiguous memory has no strides in the array interface, and the bytes are those of NumPy',
-  () => {
-    const x = Tensor.from(
-      [
-        [1, 2, 3],
-        [4, 5, 6],
-      ],
-      { dtype: 'int16' },
-    );
-    const strides = (t: Tensor): unknown => py.tensor(t).__array_interface__.get('strides');
-    equal(strides(x), null);
-    equal(String(strides(x.transpose())), '(2, 6)');
-    const same = py.eval('lambda t: t.tobytes() == __import__("numpy").asarray(t).tobytes()');
-    for (const t of [x, x.transpose(), x.flip(), x.slice(null, [0, 3, 2])]) equal(value(same(t)), true);
-    equal(value<Uint8Array>(py.tensor(Tensor.from([1, 0, 1, 1], { dtype: 'uint1' })).tobytes()).length, 1);
-  },
-);
+testWith(numpy.missing, "contiguous memory has no strides in the array interface, and its bytes equal NumPy's", () => {
+  const x = Tensor.from(
+    [
+      [1, 2, 3],
+      [4, 5, 6],
+    ],
+    { dtype: 'int16' },
+  );
+  const strides = (t: Tensor): unknown => py.tensor(t).__array_interface__.get('strides');
+  equal(strides(x), null);
+  equal(String(strides(x.transpose())), '(2, 6)');
+  const same = py.eval('lambda t: t.tobytes() == __import__("numpy").asarray(t).tobytes()');
+  for (const t of [x, x.transpose(), x.flip(), x.slice(null, [0, 3, 2])]) equal(value(same(t)), true);
+  equal(value<Uint8Array>(py.tensor(Tensor.from([1, 0, 1, 1], { dtype: 'uint1' })).tobytes()).length, 1);
+});
 
-testWith(pythonMissing, 'shapes print as tuples, and a stream may come without its name', () => {
+testWith(pythonMissing, 'shapes print as tuples, and the stream may be a positional argument', () => {
   equal(String(py.tensor(Tensor.zeros([3], 'int8'))), '<dlpack.Tensor shape=(3,) dtype=(0, 8, 1) device=(1, 0)>');
   equal(String(py.tensor(Tensor.zeros([], 'int8'))), '<dlpack.Tensor shape=() dtype=(0, 8, 1) device=(1, 0)>');
   ok(String(py.tensor(Tensor.zeros(new Array(64).fill(1), 'int8'))).endsWith('device=(1, 0)>'));
@@ -123,7 +119,7 @@ testWith(pythonMissing, 'shapes print as tuples, and a stream may come without i
   raises('TypeError', 'a stream and keyword', () => take(Tensor.zeros([3], 'int8'), null, null));
 });
 
-testWith(numpy.missing, 'a bare capsule is a tensor, once', () => {
+testWith(numpy.missing, 'a bare capsule can be consumed once', () => {
   const array = numpy.module.arange(3);
   for (const capsule of [py.eval('lambda a: a.__dlpack__(max_version=(1, 0))')(array), array.__dlpack__()]) {
     const x = fromDLPack(capsule);
@@ -135,7 +131,7 @@ testWith(numpy.missing, 'a bare capsule is a tensor, once', () => {
   throws('PythonError', '', () => fromDLPack(py.eval('__import__("datetime").datetime_CAPI')));
 });
 
-testWith(numpy.missing, 'objects with a buffer or an array interface alone share their memory', () => {
+testWith(numpy.missing, 'objects with only a buffer or an array interface share their memory', () => {
   const bytes = py.eval('bytearray(b"abc")');
   const x = fromDLPack(bytes);
   x.set(0, 0x7a);
@@ -164,7 +160,7 @@ testWith(mlDTypes.missing || numpy.missing, 'values in the other byte order are 
   equal(fromDLPack(py.eval(`__import__('numpy').ones(3, __import__('ml_dtypes').bfloat16)`)).toArray(), [1, 1, 1]);
 });
 
-testWith(torch.missing, 'PyTorch tensors that cannot be exported: its own reason in one line', () => {
+testWith(torch.missing, "PyTorch tensors that cannot be exported: the error gives PyTorch's reason in one line", () => {
   for (const code of ['torch.eye(2).to_sparse()', "torch.empty(3, device='meta')"]) {
     const tensor = py.eval(`(lambda torch: ${code})(__import__('torch'))`);
     let error: unknown;
@@ -201,25 +197,21 @@ def allocate(address, code, bits, with_error):
     return repr((status, reasons))
 `);
 
-testWith(
-  pythonMissing,
-  'the allocator of our table refuses unknown dtypes, with and without a place for the reason',
-  () => {
-    const address: PyObject = py.eval('exchange_table')(py.tensor(Tensor.zeros([1], 'int8')));
-    const allocate = py.eval('allocate');
-    equal(value(allocate(address, 2, 32, true)), '(0, [])');
-    for (const [code, bits] of [
-      [15, 8],
-      [17, 8],
-      [99, 8],
-      [2, 7],
-      [2, 0],
-    ]) {
-      equal(value(allocate(address, code, bits, true)), "(-1, ['ValueError'])");
-      equal(value(allocate(address, code, bits, false)), '(-1, [])');
-    }
-  },
-);
+testWith(pythonMissing, "our table's allocator refuses unknown dtypes, with and without an error callback", () => {
+  const address: PyObject = py.eval('exchange_table')(py.tensor(Tensor.zeros([1], 'int8')));
+  const allocate = py.eval('allocate');
+  equal(value(allocate(address, 2, 32, true)), '(0, [])');
+  for (const [code, bits] of [
+    [15, 8],
+    [17, 8],
+    [99, 8],
+    [2, 7],
+    [2, 0],
+  ]) {
+    equal(value(allocate(address, code, bits, true)), "(-1, ['ValueError'])");
+    equal(value(allocate(address, code, bits, false)), '(-1, [])');
+  }
+});
 
 testWith(pythonMissing, 'our table makes no tensor of an unknown dtype or device', () => {
   py.exec(`
@@ -260,7 +252,7 @@ NAME = b'used_dltensor_versioned'
   }
 });
 
-testWith(pythonMissing, 'a class with nothing but the address of a table is a producer', () => {
+testWith(pythonMissing, 'a class that has only the address of an exchange table is a producer', () => {
   py.exec(`
 pointer = ctypes.pythonapi.PyCapsule_GetPointer
 pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
@@ -300,7 +292,7 @@ testWith(torch.missing, 'a PyTorch tensor of whole floats', () => {
   equal(value(t.mean().item()), 1.5);
 });
 
-testWith(pythonMissing, 'likely mistakes are answered with what to write', () => {
+testWith(pythonMissing, 'errors for likely mistakes suggest the right code', () => {
   throws('TypeError', 'Tensor.wrap(array)', () => py.eval('len')(new Float32Array(3)));
   throws('TypeError', 'py.getItem(x, 1)', () => py.eval('[1, 2]')[1]);
   throws('TypeError', 'convert it first', () => JSON.stringify({ a: py.eval('object()') }));

@@ -15,12 +15,12 @@ async function rejection(promise: Promise<unknown>): Promise<Error> {
   throw new Error('expected a rejection');
 }
 
-testWith(kernelsMissing, 'a kernel on another thread writes into our memory; others run meanwhile', async () => {
+testWith(kernelsMissing, 'a kernel on another thread writes into our memory while other kernels run', async () => {
   const addOne = loadModule(kernelsPath).add_one as FFIFunction;
   const tensors = Array.from({ length: 20 }, (_, i) => Tensor.from([i, i], { dtype: 'float32' }));
   const pending = tensors.map((x) => callAsync(addOne, x, x));
   equal(testing('add_one')(1), 2);
-  // Far more calls under way than the frame has slots.
+  // Far more pending calls than the wire has slots.
   const echo = testing('echo');
   const many = Array.from({ length: 3000 }, (_, i) => callAsync(echo, i));
   equal((await Promise.all(many)).at(-1), 2999);
@@ -47,7 +47,7 @@ testWith(kernelsMissing, 'results and errors of all kinds arrive', async () => {
 
 testWith(
   kernelsMissing,
-  'tensors disposed meanwhile stay alive for the call, and are given back after it',
+  'tensors that are disposed meanwhile stay alive for the call and are released after it',
   async () => {
     const before = stats().storages;
     const x = Tensor.from([1, 2, 3], { dtype: 'float32' });
@@ -58,16 +58,20 @@ testWith(
   },
 );
 
-testWith(kernelsMissing, 'the stream goes along, and does not stay on the other thread', async () => {
-  const memory = Tensor.zeros([1], 'float32');
-  const allocator = { allocData: () => addressOf(memory), freeData() {} };
-  const x = Tensor.fromNDAlloc(allocator, [1], 'float32', 'cuda:2');
-  const inside = withStream('cuda:2', 0x55n, () => callAsync(probe('stream_of'), x));
-  equal(await inside, 0x55);
-  equal(await callAsync(probe('stream_of'), x), 0);
-});
+testWith(
+  kernelsMissing,
+  'the call has the stream on the other thread, and the stream is restored there afterwards',
+  async () => {
+    const memory = Tensor.zeros([1], 'float32');
+    const allocator = { allocData: () => addressOf(memory), freeData() {} };
+    const x = Tensor.fromNDAlloc(allocator, [1], 'float32', 'cuda:2');
+    const inside = withStream('cuda:2', 0x55n, () => callAsync(probe('stream_of'), x));
+    equal(await inside, 0x55);
+    equal(await callAsync(probe('stream_of'), x), 0);
+  },
+);
 
-testWith(kernelsMissing, 'what another thread could not use is refused', async () => {
+testWith(kernelsMissing, 'arguments that another thread cannot use are refused', async () => {
   const wrapped = await rejection(callAsync(probe('sum_view'), Tensor.wrap(new Float32Array(2))));
   ok(wrapped.message.includes('may keep for an asynchronous call'), wrapped.message);
   const x = Tensor.zeros([1], 'float32');

@@ -38,8 +38,8 @@ async function withFolder(body: (folder: string) => Promise<void>): Promise<void
 }
 
 /**
- * A compiler that is quick: its objects contain the included header, and its libraries are kernels.so with the objects
- * behind it. It writes down its arguments. `first` runs before it compiles.
+ * A fast stand-in for a compiler: its objects contain the included header, and its libraries are kernels.so with the objects
+ * appended. It records its arguments. `first` runs before it compiles.
  */
 function standIn(folder: string, { name = 'compiler', first = '' } = {}) {
   const log = join(folder, 'log');
@@ -174,7 +174,7 @@ while [ $(ls '${folder}' | grep -c '^at\\.') -lt 2 ] && [ $i -lt 600 ]; do sleep
   }),
 );
 
-testWith(kernelsMissing, 'two builds of the same source in one process are one build', () =>
+testWith(kernelsMissing, 'two builds of the same source in one process run the compiler once', () =>
   withFolder(async (folder) => {
     const { compiler, lines } = standIn(folder);
     const options = { cpp: add, compiler: compiler.join(' '), cache: folder };
@@ -183,7 +183,7 @@ testWith(kernelsMissing, 'two builds of the same source in one process are one b
   }),
 );
 
-testWith(kernelsMissing, 'errors of the compiler have the lines of the source', () =>
+testWith(kernelsMissing, 'compiler errors have the lines of the source', () =>
   withFolder(async (folder) => {
     const cpp = ['int64_t one() { return 1; }', '\nint64_t two() {\n  return missing + 1;\n}'];
     const wrong = compile({ cpp, functions: ['one', 'three'], flags: ['-fsyntax-only'], cache: folder });
@@ -202,7 +202,7 @@ testWith(kernelsMissing, 'errors of the compiler have the lines of the source', 
   }),
 );
 
-testWith(kernelsMissing, 'CUDA source goes to nvcc, and both objects into one library', () =>
+testWith(kernelsMissing, 'nvcc compiles CUDA source, and both objects are linked into one library', () =>
   withFolder(async (folder) => {
     const { compiler } = standIn(folder);
     const {
@@ -232,7 +232,7 @@ testWith(kernelsMissing, 'CUDA source goes to nvcc, and both objects into one li
   }),
 );
 
-testWith(kernelsMissing, 'what is missing, and options that are wrong', () =>
+testWith(kernelsMissing, 'missing tools and wrong options give errors', () =>
   withFolder(async (folder) => {
     const options = { cpp: add, functions: ['add'], cache: folder } as const;
     await rejects('LoadError', 'tried: no-such-compiler', compile({ ...options, compiler: 'no-such-compiler' }));

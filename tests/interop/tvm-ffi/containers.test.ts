@@ -64,7 +64,7 @@ testWith(ffiMissing, 'short arrays of values that are not objects, and their ref
   }
 });
 
-testWith(ffiMissing, 'long texts, bytes, tensors and functions in a long array', () => {
+testWith(ffiMissing, 'long strings, bytes, tensors and functions in a long array', () => {
   const x = Tensor.from([1, 2], { dtype: 'float32' });
   const values = count(500).flatMap((i) => [`a text that is number ${i}`, new Uint8Array([i & 255]), x, [i]]);
   const back = testing('echo')(values) as unknown[];
@@ -91,7 +91,7 @@ testWith(ffiMissing, 'wide at every level', () => {
   equal(testing('echo')(value), value);
 });
 
-testWith(ffiMissing, 'a container after as many elements as the wire has at a time', () => {
+testWith(ffiMissing, 'a container after as many elements as one batch on the wire holds', () => {
   for (const length of [63, 64, 65, 128, 640]) {
     const value = [...count(length), ['a text that is an object', 1], new Map([['key', [2]]]), 3];
     for (let i = 0; i < 20; i++) equal(testing('echo')(value), value);
@@ -100,14 +100,14 @@ testWith(ffiMissing, 'a container after as many elements as the wire has at a ti
   }
 });
 
-testWith(ffiMissing, 'an array that contains itself, and a list that does', () => {
+testWith(ffiMissing, 'an array that contains itself, and a list that contains itself', () => {
   const cycle: unknown[] = [1];
   cycle.push(cycle);
   throws('ValueError', '10000 deep', () => testing('echo')(cycle));
   equal(testing('echo')([1]), [1]); // the stack of slots is as it was
 });
 
-testWith(kernelsMissing, 'more arguments than slots, here, in callbacks and on another thread', async () => {
+testWith(kernelsMissing, 'more arguments than slots, in calls, in callbacks and on another thread', async () => {
   for (const length of [2046, 2047, 2048, 10_000]) {
     equal((getGlobalFunc('ffi.Array')(...count(length)) as unknown[]).length, length);
     equal(await callAsync(getGlobalFunc('ffi.Array'), ...count(length)), count(length));
@@ -122,7 +122,7 @@ testWith(kernelsMissing, 'more arguments than slots, here, in callbacks and on a
   }
   const tensors = Array.from({ length: 3000 }, () => Tensor.from([1], { dtype: 'float32' }));
   equal((getGlobalFunc('ffi.Array')(...tensors) as Tensor[]).length, 3000);
-  // Lent memory among them is there for the length of the call.
+  // Lent memory among them exists for the duration of the call.
   const wrapped = Tensor.wrap(new Float32Array([5]));
   testing('nop')(...count(3000), wrapped);
   equal(wrapped.get(0), 5);

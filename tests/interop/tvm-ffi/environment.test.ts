@@ -5,7 +5,7 @@ import { equal, ok, throws } from '../../assert.js';
 import { testWith } from '../../harness.js';
 import { caught, ffiMissing, kernelsMissing, kernelsPath, probe, raises } from './peer.js';
 
-testWith(ffiMissing, 'withStream sets the stream of a device and puts the one before back', () => {
+testWith(ffiMissing, 'withStream sets the stream of a device and restores the previous stream', () => {
   equal(currentStream('cuda:1'), 0n);
   const result = withStream('cuda:1', 0x1234n, () => {
     equal([currentStream('cuda:1'), currentStream('cuda:0')], [0x1234n, 0n]);
@@ -36,19 +36,19 @@ testWith(ffiMissing, 'a stream does not leak over an await', async () => {
   equal([inside, after], [7n, 0n]);
 });
 
-testWith(ffiMissing, 'streams are bigints, devices are devices', () => {
+testWith(ffiMissing, 'wrong streams and devices throw', () => {
   throws('TypeError', 'a bigint', () => withStream('cuda:0', 1 as never, () => {}));
   throws('ValueError', '64-bit', () => withStream('cuda:0', -1n, () => {}));
   throws('UnsupportedDeviceError', 'gpu', () => currentStream('gpu:0' as Device));
 });
 
-testWith(kernelsMissing, 'the host’s own stream is what a kernel sees', () => {
+testWith(kernelsMissing, 'a kernel sees the stream that the host set', () => {
   const x = Tensor.from([1], { dtype: 'float32' });
   equal(probe('stream_of')(x), 0);
   withStream('cpu', 99n, () => equal(probe('stream_of')(x), 99));
 });
 
-testWith(kernelsMissing, 'kernels allocate from this package', () => {
+testWith(kernelsMissing, "kernels allocate with this package's allocator", () => {
   const iota = loadModule(kernelsPath).iota as FFIFunction;
   const y = iota(4) as Tensor<'float32'>;
   ok(y instanceof Tensor);
@@ -59,7 +59,7 @@ testWith(kernelsMissing, 'kernels allocate from this package', () => {
   raises('ValueError', '2^53', () => probe('allocate')(new Shape([2 ** 40, 2 ** 40]), new DataType('int8')));
 });
 
-testWith(kernelsMissing, 'kernels allocate from JavaScript', () => {
+testWith(kernelsMissing, 'kernels allocate with a JavaScript allocator', () => {
   const made: Tensor[] = [];
   const iota = loadModule(kernelsPath).iota as FFIFunction;
   setAllocator((shape, dtype, device) => {
@@ -81,7 +81,7 @@ testWith(kernelsMissing, 'kernels allocate from JavaScript', () => {
     setAllocator((() => 5) as never);
     throws('TypeError', 'a Tensor', () => probe('allocate')(new Shape([1]), new DataType('int8')));
     throws('TypeError', 'a Tensor', () => Tensor.fromEnvAlloc([2], 'int16'));
-    // Kernels write what they asked for.
+    // Kernels write the memory that they requested.
     for (const wrong of [
       () => Tensor.zeros([1], 'float32'),
       () => Tensor.zeros([4], 'int8'),
@@ -101,7 +101,7 @@ testWith(kernelsMissing, 'kernels allocate from JavaScript', () => {
   throws('TypeError', 'a function', () => setAllocator('malloc' as never));
 });
 
-testWith(kernelsMissing, 'a JavaScript allocator whose caller has no place for errors refuses all the same', () => {
+testWith(kernelsMissing, 'a JavaScript allocator refuses even if the caller passed no error callback', () => {
   setAllocator(() => Tensor.zeros([1], 'float32'));
   try {
     equal(probe('allocate_without_errors')(), -1);
@@ -116,7 +116,7 @@ function allocatorAddress(): bigint {
   return (table as Tensor<'uint64'>).get(2) as bigint;
 }
 
-testWith(kernelsMissing, 'the allocator of another host stays its own', () => {
+testWith(kernelsMissing, 'another host keeps its allocator', () => {
   equal(
     probe('host_allocator')(() => probe('type_of')(1)),
     1,

@@ -19,7 +19,7 @@ const throwing = (value: unknown) => () => {
   throw value;
 };
 
-testWith(kernelsMissing, 'what a callback throws comes back as itself', () => {
+testWith(kernelsMissing, 'a value that a callback throws comes back as the same value', () => {
   const apply = testing('apply');
   const frozen = Object.freeze(new Error('frozen'));
   const values = [
@@ -45,7 +45,7 @@ testWith(kernelsMissing, 'what a callback throws comes back as itself', () => {
   throws('TypeError', 'Promise', () => apply(async () => 1));
 });
 
-testWith(kernelsMissing, 'native code sees the kind, the message and the causes', () => {
+testWith(kernelsMissing, 'native code gets the kind, the message and the causes', () => {
   const causesOf = (value: unknown) => probe('causes_of')(throwing(value));
   equal(causesOf(new RangeError('too far')), ['RangeError: too far']);
   equal(causesOf(new TVMFFIError('KeyError', 'by kind')), ['KeyError: by kind']);
@@ -56,7 +56,7 @@ testWith(kernelsMissing, 'native code sees the kind, the message and the causes'
   equal(causesOf(new Error('outer', { cause: native })), ['Error: outer', 'ValueError: native']);
 });
 
-testWith(kernelsMissing, 'stacks and backtraces have the frames of both languages, in their order', () => {
+testWith(kernelsMissing, 'stack traces and backtraces have the frames of both languages in order', () => {
   const innermost = () => {
     throw new Error('joined');
   };
@@ -77,7 +77,7 @@ testWith(kernelsMissing, 'stacks and backtraces have the frames of both language
   ok(error.backtrace.includes('TestRaiseError'), error.backtrace);
 });
 
-testWith(kernelsMissing, 'an error of native code is one object, also when JavaScript throws it again', () => {
+testWith(kernelsMissing, 'a native error stays the same object when JavaScript throws it again', () => {
   const fail = testing('test_raise_error');
   const first = caught(() => fail('ValueError', 'once')) as TVMFFIError;
   ok(caught(() => testing('apply')(throwing(first))) === first);
@@ -95,7 +95,7 @@ testWith(kernelsMissing, 'errors as values', () => {
   ok(probe('error_of')(throwing(value)) === value);
 });
 
-testWith(kernelsMissing, "a kind of one's own", () => {
+testWith(kernelsMissing, 'a registered error kind', () => {
   class QuotaError extends Error {}
   class DailyQuotaError extends QuotaError {}
   registerError('QuotaError', QuotaError);

@@ -13,7 +13,7 @@ import { equal, ok, throws } from '../../assert.js';
 import { collectUntil, testWith } from '../../harness.js';
 import { ffiMissing, kernelsMissing, probe, raises, testing } from './peer.js';
 
-testWith(ffiMissing, 'global functions: found, listed, missing', () => {
+testWith(ffiMissing, 'global functions are found and listed, and missing functions throw', () => {
   equal(testing('add_one')(1), 2);
   const names = globalFuncNames();
   ok(names.includes('testing.add_one') && names.includes('ffi.Array'));
@@ -26,7 +26,7 @@ testWith(ffiMissing, 'global functions: found, listed, missing', () => {
   throws('TypeError', 'a string', () => getGlobalFunc(1 as never));
 });
 
-testWith(ffiMissing, 'JavaScript functions under a name', () => {
+testWith(ffiMissing, 'JavaScript functions can be registered under a name', () => {
   const native = registerGlobalFunc('dlpack.test.double', (x: number) => x * 2);
   equal([native(4), getGlobalFunc('dlpack.test.double')(5)], [8, 10]);
   raises('RuntimeError', 'already registered', () => registerGlobalFunc('dlpack.test.double', () => 0));
@@ -71,7 +71,7 @@ testWith(ffiMissing, 'callbacks get every kind of argument and return every kind
   equal((apply(() => Tensor.wrap(new Float32Array([5]))) as Tensor).toArray(), [5]);
 });
 
-testWith(ffiMissing, 'calls nest as deep as the frame allows, then fail', () => {
+testWith(ffiMissing, 'calls nest as deep as the wire allows, then fail', () => {
   const apply = testing('apply');
   const countDown = (n: number): number => (n === 0 ? 0 : 1 + (apply(countDown, n - 1) as number));
   equal(countDown(100), 100);
@@ -86,7 +86,7 @@ testWith(ffiMissing, 'calls nest as deep as the frame allows, then fail', () => 
   equal(countDown(3), 3);
 });
 
-testWith(ffiMissing, 'errors of native code have a kind, a message and a backtrace', () => {
+testWith(ffiMissing, 'native errors have a kind, a message and a backtrace', () => {
   const error = raises('ValueError', 'as asked', () => testing('test_raise_error')('ValueError', 'as asked'));
   equal([error.name, error.tag], ['TVMFFIError', 'TVMFFIError']);
   ok(error.backtrace.includes('TestRaiseError'), error.backtrace);
@@ -98,7 +98,7 @@ testWith(kernelsMissing, 'errors carry their cause', () => {
   equal([error.cause.kind, error.cause.message], ['KeyError', 'inner']);
 });
 
-testWith(kernelsMissing, 'errors of JavaScript reach native code with their causes', () => {
+testWith(kernelsMissing, 'JavaScript errors reach native code with their causes', () => {
   const causesOf = (error: unknown) =>
     probe('causes_of')(() => {
       throw error;
@@ -122,14 +122,14 @@ testWith(kernelsMissing, 'errors of JavaScript reach native code with their caus
   equal(causesOf(hostile), ['Error: hostile']);
 });
 
-testWith(kernelsMissing, 'a call from another thread fails there and says why', () => {
+testWith(kernelsMissing, 'a call from another thread fails there, and the error says why', () => {
   let calls = 0;
   const message = probe('call_on_thread')(() => ++calls) as string;
   ok(message.startsWith('RuntimeError: Expected a call on the JavaScript thread'), message);
   equal(calls, 0);
 });
 
-testWith(kernelsMissing, 'a function that native code keeps lives until it is let go, on any thread', async () => {
+testWith(kernelsMissing, 'a function that native code keeps lives until it is released, on any thread', async () => {
   const before = stats().imports;
   let calls = 0;
   probe('keep')(() => ++calls);
@@ -140,7 +140,7 @@ testWith(kernelsMissing, 'a function that native code keeps lives until it is le
   ok(await collectUntil(() => stats().imports <= before), `${stats().imports - before} functions pinned`);
 });
 
-testWith(ffiMissing, 'nothing is left of a thousand calls with values of all kinds', async () => {
+testWith(ffiMissing, 'a thousand calls with values of all kinds leave nothing behind', async () => {
   const echo = testing('echo');
   const apply = testing('apply');
   const x = Tensor.from([1], { dtype: 'float32' });
@@ -158,7 +158,7 @@ testWith(ffiMissing, 'nothing is left of a thousand calls with values of all kin
         throw new RangeError('again');
       }, [x]);
     } catch {
-      // Counted, not looked at.
+      // The loop counts the elements without reading them.
     }
   }
   ok(await collectUntil(isBack), JSON.stringify({ before, now: stats() }));

@@ -3,7 +3,7 @@ import { runChild } from '../../child.js';
 import { testWith } from '../../harness.js';
 import { kernelsMissing, testing } from './peer.js';
 
-testWith(kernelsMissing, 'no JavaScript has native code follow a pointer that leads nowhere', () => {
+testWith(kernelsMissing, 'no JavaScript can make native code follow a dangling pointer', () => {
   const { code, signal, output } = runChild(import.meta.url, './children/hostile.js');
   equal([code, signal], [0, null], output);
   const container = 'BufferError: Expected memory that native code may keep inside of a contai';
@@ -20,7 +20,7 @@ testWith(kernelsMissing, 'no JavaScript has native code follow a pointer that le
   });
 });
 
-testWith(kernelsMissing, 'patched functions of the runtime do not receive the wire', () => {
+testWith(kernelsMissing, 'patched built-in functions do not receive the wire', () => {
   const echo = testing('echo');
   const typed = Object.getPrototypeOf(Uint8Array.prototype) as object;
   const targets: [object, string[]][] = [

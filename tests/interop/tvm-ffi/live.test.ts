@@ -50,7 +50,7 @@ testWith(ffiMissing, 'the methods of a list are those of an array', () => {
   ok(new List().length === 0);
 });
 
-testWith(ffiMissing, 'iteration reads one element at a time, and sees what is added', () => {
+testWith(ffiMissing, 'iteration reads one element at a time and sees added elements', () => {
   const list = new List([1, 2]);
   const seen: number[] = [];
   for (const value of list) {
@@ -74,7 +74,7 @@ testWith(ffiMissing, 'lists in lists, deep and long, and a list that contains it
   const loop = new List<unknown>([1]);
   loop.push(loop);
   ok(loop.at(1) === loop && (testing('echo')(loop) as List).at(1) === loop);
-  loop.clear(); // or its references would never end
+  loop.clear(); // otherwise its references would never be released
 });
 
 testWith(ffiMissing, 'a dict is one object on both sides', () => {
@@ -135,7 +135,7 @@ testWith(ffiMissing, 'arrays and maps as views, on request', () => {
       ],
     ],
   );
-  // Made once, passed often.
+  // Made once, passed several times.
   equal(testing('echo')(new ArrayView([1, 2])), [1, 2]);
   equal([...(testing('echo')(new MapView([['k', 1]])) as Map<string, number>)], [['k', 1]]);
   equal(echo(5), 5);

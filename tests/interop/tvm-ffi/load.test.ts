@@ -11,12 +11,12 @@ import { ffiMissing, kernelsMissing, kernelsPath, libraries } from './peer.js';
 
 const nowhere = { TVM_FFI_LIBDIR: '', VIRTUAL_ENV: '', PATH: '', LD_LIBRARY_PATH: '' };
 
-testWith(kernelsMissing, 'our declaration of the ABI is that of a real c_api.h', () => {
+testWith(kernelsMissing, 'our declarations of the ABI equal those in the real c_api.h', () => {
   const path = fileURLToPath(new URL('../../../kernels/abi_layout', import.meta.url));
   equal(spawnSync(path).status, 0);
 });
 
-testWith(ffiMissing, 'found in .venv, once for the process', () => {
+testWith(ffiMissing, 'the library is found in .venv and loaded once for the process', () => {
   ok(loadLibrary().endsWith('/tvm_ffi/lib/libtvm_ffi.so'));
 });
 
@@ -66,21 +66,31 @@ testWith(kernelsMissing, 'another version is refused, and the next place is trie
   equal((JSON.parse(next.output) as { loaded?: string }).loaded, `${libraries}/libtvm_ffi.so`, next.output);
 });
 
-testWith(kernelsMissing, 'where it is missing, the error says how to get it, and the rest of the package works', () => {
-  const { output } = runChild(import.meta.url, './children/load.js', { env: nowhere });
-  const { message, tried, rest } = JSON.parse(output) as { message: string; tried: string[]; rest: number[] };
-  ok(message.includes('pip install apache-tvm-ffi') && message.includes('TVM_FFI_LIBDIR'), message);
-  const places = ['TVM_FFI_LIBDIR', 'VIRTUAL_ENV', '.venv', 'tvm-ffi-config --libdir', 'the search path of the loader'];
-  equal(
-    tried.map((line) => line.split(': ')[0]),
-    places,
-  );
-  equal(rest, [1, 2]);
-  const wrong = runChild(import.meta.url, './children/load.js', { args: [kernelsPath], env: nowhere });
-  equal((JSON.parse(wrong.output) as { tried: string[] }).tried.length, 1);
-});
+testWith(
+  kernelsMissing,
+  'without the library the error says how to install it, and the rest of the package works',
+  () => {
+    const { output } = runChild(import.meta.url, './children/load.js', { env: nowhere });
+    const { message, tried, rest } = JSON.parse(output) as { message: string; tried: string[]; rest: number[] };
+    ok(message.includes('pip install apache-tvm-ffi') && message.includes('TVM_FFI_LIBDIR'), message);
+    const places = [
+      'TVM_FFI_LIBDIR',
+      'VIRTUAL_ENV',
+      '.venv',
+      'tvm-ffi-config --libdir',
+      'the search path of the loader',
+    ];
+    equal(
+      tried.map((line) => line.split(': ')[0]),
+      places,
+    );
+    equal(rest, [1, 2]);
+    const wrong = runChild(import.meta.url, './children/load.js', { args: [kernelsPath], env: nowhere });
+    equal((JSON.parse(wrong.output) as { tried: string[] }).tried.length, 1);
+  },
+);
 
-testWith(ffiMissing, 'a path that names another file than the one loaded throws', () => {
+testWith(ffiMissing, 'a path to another file than the loaded library throws', () => {
   const loaded = loadLibrary();
   throws('ValueError', loaded, () => loadLibrary({ path: '/no/such/file.so' }));
   throws('ValueError', loaded, () => loadLibrary({ path: `${libraries}/libtvm_ffi_testing.so` }));

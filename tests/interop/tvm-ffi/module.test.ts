@@ -47,8 +47,8 @@ testWith(kernelsMissing, 'a module can be awaited, passed on and returned', asyn
   throws('TypeError', 'a module', () => asModule(testing('make_unregistered_object')()));
 });
 
-testWith(kernelsMissing, 'what a module returned outlives its handle', () => {
-  // A copy under a name of its own: nothing else keeps it loaded.
+testWith(kernelsMissing, 'objects that a module returned outlive its handle', () => {
+  // A copy under another name, which nothing else keeps loaded.
   const copy = join(root, 'build/kernels/pinned.so');
   copyFileSync(probePath, copy);
   try {
@@ -60,7 +60,7 @@ testWith(kernelsMissing, 'what a module returned outlives its handle', () => {
   }
 });
 
-testWith(kernelsMissing, 'errors of a kernel have its kind and message', () => {
+testWith(kernelsMissing, 'kernel errors have their kind and message', () => {
   const { fail, add_one } = loadModule<Record<'fail' | 'add_one', FFIFunction>>(kernelsPath);
   raises('ValueError', 'what was said', () => fail('what was said'));
   raises('TypeError', 'expected float32', () => add_one(Tensor.zeros([1], 'int32'), Tensor.zeros([1], 'float32')));
@@ -125,7 +125,7 @@ testWith(kernelsMissing, 'the command writes declarations that TypeScript accept
   equal([missing.status, missing.stderr.includes('no/such.so')], [1, true]);
 });
 
-testWith(kernelsMissing, 'what a module is, has and imports', () => {
+testWith(kernelsMissing, 'kind, functions and imports of a module', () => {
   const kernels = loadModule(kernelsPath);
   const probes = loadModule(probePath);
   equal(describeModule(kernels), { kind: 'library', imports: [], source: '' });
@@ -139,7 +139,7 @@ testWith(kernelsMissing, 'what a module is, has and imports', () => {
   throws('TypeError', 'a module', () => importModule(kernels, {}));
 });
 
-testWith(kernelsMissing, 'the same file serves Python', () => {
+testWith(kernelsMissing, 'Python loads the same file', () => {
   const script = `
 import numpy as np, tvm_ffi, sys
 kernels = tvm_ffi.load_module(sys.argv[1])

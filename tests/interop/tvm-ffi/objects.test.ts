@@ -1,4 +1,4 @@
-/** Objects of registered types: their fields, methods and constructors, and who they are. */
+/** Objects of registered types: their fields, methods, constructors and identity. */
 
 import { inspect } from 'node:util';
 import {
@@ -49,7 +49,7 @@ function classOf<T extends object>(key: string) {
   return objectClass<T>(key);
 }
 
-testWith(ffiMissing, 'an object is made, read, called and printed', () => {
+testWith(ffiMissing, 'an object is created, read, called and printed', () => {
   const Pair = classOf<IntPair>('testing.TestIntPair');
   const pair = new Pair(1, 2);
   ok(pair instanceof FFIObject && pair instanceof Pair);
@@ -94,7 +94,7 @@ testWith(ffiMissing, 'fields of every kind are written, and inherited', () => {
   equal([made.add_int(5), made.append_int([1], 2)], [12, [1, 2]]);
 });
 
-testWith(kernelsMissing, 'types are told by their keys', () => {
+testWith(kernelsMissing, 'types are recognised by their keys', () => {
   const derived = new (classOf<CxxDerived>('testing.TestCxxClassDerived'))(1, 2, 3, 4);
   equal(
     ['testing.TestCxxClassDerived', 'testing.TestCxxClassBase', 'ffi.Object', 'testing.TestIntPair', 'no.such'].map(
@@ -106,7 +106,7 @@ testWith(kernelsMissing, 'types are told by their keys', () => {
   equal([isInstance(loadModule(kernelsPath), 'ffi.Module'), isInstance(() => 1, 'ffi.Function')], [true, false]);
 });
 
-testWith(kernelsMissing, 'what goes out and comes back is recognised', () => {
+testWith(kernelsMissing, 'an object that comes back is the same JavaScript object', () => {
   const echo = testing('echo');
   const pair = new (classOf<IntPair>('testing.TestIntPair'))(3, 4);
   ok(echo(pair) === pair && (echo([pair, [pair]]) as unknown[])[0] === pair);
@@ -121,7 +121,7 @@ testWith(kernelsMissing, 'what goes out and comes back is recognised', () => {
   ok(!sameAs(pair, new (objectClass('testing.TestIntPair'))(3, 4)));
 });
 
-testWith(kernelsMissing, 'references are exact, and an address that is used again is another object', async () => {
+testWith(kernelsMissing, 'reference counts are exact, and a reused address is another object', async () => {
   const count = getGlobalFunc('testing.object_use_count') as FFIFunction;
   const Pair = classOf<IntPair>('testing.TestIntPair');
   const pair = new Pair(1, 2);

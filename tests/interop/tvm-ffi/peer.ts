@@ -42,7 +42,7 @@ export function testing(name: string): FFIFunction {
   return getGlobalFunc(`testing.${name}`);
 }
 
-/** What the action throws; null when it throws nothing. */
+/** The error that the action throws; null when it throws nothing. */
 export function caught(action: () => unknown): unknown {
   try {
     action();

@@ -52,7 +52,7 @@ interface Found {
 }
 
 for (const order of ['import,javascript', 'javascript,import', 'exec,javascript', 'lazily,javascript', 'import']) {
-  testWith(pythonMissing, `one copy of the library, and traps that throw: ${order}`, () => {
+  testWith(pythonMissing, `one copy of the library, and WebAssembly traps still throw: ${order}`, () => {
     const { code, signal, output } = runChild(import.meta.url, './children/with-python.js', {
       args: [probePath, ...order.split(',')],
     });
@@ -76,7 +76,7 @@ testWith(torchMissing, 'the same file with PyTorch’s tensors and with ours', (
   theirs.add_one(t, t);
   ours.add_one(fromDLPack(u), x);
   equal([x.toArray(), value(t.tolist())].map(String), ['3,4,5', '[3.0, 4.0, 5.0]']);
-  // Python's binding takes our tensor as it is.
+  // Python's binding takes our tensor without conversion.
   theirs.add_one(x, u);
   equal(fromDLPack(u).toArray(), [4, 5, 6]);
   raisesInPython('ValueError', 'there', () => theirs.fail('there'));
@@ -102,7 +102,7 @@ testWith(torchMissing, 'each host keeps its allocator, in turns, nested, and aft
   raises('RuntimeError', 'on stream', () => probe('stream_then_fail')(x));
   check();
 
-  // A JavaScript function inside a call of Python's: our kernels have ours, Python's call gets its own back.
+  // A JavaScript function inside a Python call: our kernels use our allocator, and Python's allocator is restored.
   const seen: unknown[] = [];
   registerGlobalFunc('dlpack.test.inside', () => {
     seen.push(probe('allocator')(x));
@@ -115,14 +115,14 @@ testWith(torchMissing, 'each host keeps its allocator, in turns, nested, and aft
   equal(seen, [own, torchs, own, torchs]);
   check();
 
-  // And Python inside a call of ours.
+  // And Python code inside one of our calls.
   py.exec('def again(module, tensor):\n  return lambda x: module.allocator(tensor)');
   const again = py.eval('again')(theirs, t);
   tvmFfi.module.register_global_func('dlpack.test.again', again);
   equal(probe('allocator_after')(getGlobalFunc('dlpack.test.again'), x), own);
   check();
 
-  // With an allocator of the user's: for the length of our calls.
+  // With the user's allocator, for the duration of our calls.
   setAllocator((shape, dtype) => Tensor.zeros(shape, dtype));
   try {
     const users = probe('allocator')(x);
@@ -134,22 +134,22 @@ testWith(torchMissing, 'each host keeps its allocator, in turns, nested, and aft
   check();
 });
 
-testWith(torchMissing, 'what kernels allocate belongs to the host that called', async () => {
+testWith(torchMissing, 'memory that kernels allocate belongs to the host that called them', async () => {
   const theirs = pythonModule(probePath);
   await collectUntil(() => false);
-  py.import('sys'); // what earlier tests left to Python is given back when Python is next used
+  py.import('sys'); // the next use of Python releases objects of earlier tests
   const before = stats().storages;
   const t = theirs.allocate_like(torch.module.ones(4));
   equal([value(t.__class__.__name__), stats().storages], ['Tensor', before]);
   ok(value(torch.module.is_tensor(t)), 'PyTorch’s own class');
   const y = probe('allocate_like')(floats([1, 2, 3])) as Tensor<'float32'>;
   ok(stats().storages > before && addressOf(y) % 256n === 0n);
-  // Without a tensor of a framework Python has no allocator: on this thread it finds ours.
+  // Without a tensor of a framework Python sets no allocator, so it uses ours on this thread.
   const plain = pythonModule(kernelsPath).iota(3);
   equal(fromDLPack(plain).toArray(), [0, 1, 2]);
 });
 
-testWith(pythonMissing, 'streams are the thread’s: either host sees the other’s, and puts it back', () => {
+testWith(pythonMissing, "streams belong to the thread: each host sees the other's stream and restores it", () => {
   py.exec(`
 import tvm_ffi
 def on_stream(device, handle, action):
@@ -225,7 +225,7 @@ testWith(kernelsMissing, 'Python objects where Python has no tvm_ffi', () => {
 
 testWith(
   pythonMissing,
-  'what the result of a JavaScript function needs is released though Python made the call',
+  'memory for the result of a JavaScript function is released when Python made the call',
   async () => {
     registerGlobalFunc('dlpack.test.made', () => [floats([1, 2, 3])], { override: true });
     py.exec(`
@@ -266,7 +266,7 @@ tvm_ffi.register_global_func("dlpack.test.fail", fail)
   equal([same(5), same('a longer text'), same([1, [2]]), same(null)], [5, 'a longer text', [1, [2]], undefined]);
   const y = same(x) as Tensor;
   equal(addressOf(y), addressOf(x));
-  // An object of Python's own stays one, and is given back to it.
+  // A Python object stays the same object and is returned to Python.
   const box = getGlobalFunc('dlpack.test.box')();
   ok(box instanceof FFIObject && box.typeKey === 'ffi.OpaquePyObject', String(box));
   equal(getGlobalFunc('dlpack.test.is_box')(box), true);
@@ -307,7 +307,7 @@ tvm_ffi.register_global_func("dlpack.test.kept", lambda: kept.pop())
   const counter = new Counter();
   equal(getGlobalFunc('dlpack.test.use')(counter), [2, 12, 'Counter']);
   ok(counter.count === 12 && getGlobalFunc('dlpack.test.kept')() === counter);
-  // Python's traceback has the frames of JavaScript, and what passes Python comes back as itself.
+  // Python's traceback has the JavaScript frames, and an error that passes through Python comes back as the same object.
   const originals: Error[] = [];
   const throwInJavaScript = registerGlobalFunc('dlpack.test.original', function innermost() {
     const original = new RangeError('kept');

@@ -1,4 +1,4 @@
-/** The stream of a call, set by its first tensor that is not on the host. The tensors are another addon's: no device is needed. */
+/** The stream of a call, chosen by its first tensor that is not on the host. Another addon makes the tensors, so no device is needed. */
 
 import { type Device, parseDevice, Tensor } from 'dlpack';
 import { importManaged } from 'dlpack/native';
@@ -17,13 +17,13 @@ import { caught, kernelsMissing, probe, raises, testing } from './peer.js';
 
 const missing = kernelsMissing || peerMissing;
 
-/** A tensor that is on a device as far as anybody can tell without touching it. */
+/** A tensor that claims to be on a device; its memory is never accessed. */
 function deviceTensor(device: Device): Tensor {
   const { type, id } = parseDevice(device);
   return importManaged(peer.makeVersioned({ shape: [1n], code: 2, bits: 32, device: type, deviceId: id }));
 }
 
-/** Runs the action with a provider; returns the devices that it was asked for. */
+/** Runs the action with a provider; returns the devices that the provider was called with. */
 function provided<T>(provider: (device: Device) => bigint | null, action: () => T): { asked: Device[]; result: T } {
   const asked: Device[] = [];
   setStreamProvider((device) => {
@@ -69,7 +69,7 @@ for (const device of kinds) {
       },
     );
     equal(asked, [device, device, device]);
-    // Nobody was asked, so nothing was set.
+    // The provider was not called, so no stream was set.
     equal(probe('stream_of')(x), 0);
     withStream(device, 5n, () => equal(probe('stream_of')(x), 5));
   });
@@ -98,7 +98,7 @@ testWith(missing, 'the current stream of PyTorch', () => {
   throws('TypeError', 'torch', () => followTorchStream(5 as never));
 });
 
-testWith(missing, 'the first one wins, wherever it is', () => {
+testWith(missing, 'the first device tensor decides, wherever it is in the arguments', () => {
   const host = Tensor.zeros([1], 'float32');
   const first = deviceTensor('rocm:1');
   const second = deviceTensor('cuda:0');
@@ -123,7 +123,7 @@ testWith(missing, 'the first one wins, wherever it is', () => {
   equal([asked, inside], [[], [0, 0]]);
 });
 
-testWith(missing, 'calls inside callbacks set theirs and put back what the call around them set', () => {
+testWith(missing, "calls inside callbacks set their stream and restore the outer call's stream", () => {
   const outer = deviceTensor('cuda:1');
   const inner = deviceTensor('cuda:1');
   const streams: unknown[] = [];
@@ -133,7 +133,7 @@ testWith(missing, 'calls inside callbacks set theirs and put back what the call 
     () => {
       testing('apply')(() => {
         streams.push(Number(currentStream('cuda:1')));
-        // A call without a tensor of a device sees the stream of the call around it.
+        // A call without a device tensor uses the stream of the outer call.
         streams.push(probe('stream_at')(2, 1));
         next = 0x20n;
         streams.push(probe('stream_of')(inner));
@@ -153,14 +153,14 @@ testWith(missing, 'calls inside callbacks set theirs and put back what the call 
   equal([streams, currentStream('cuda:1')], [[0x10, 0x10, 0x20, 0x10, 0x20, 0x10], 0n]);
 });
 
-testWith(missing, 'a stream set by withStream is what is put back', () => {
+testWith(missing, 'the stream that withStream set is restored', () => {
   const x = deviceTensor('cuda:1');
   withStream('cuda:1', 3n, () => {
     provided(
       () => 4n,
       () => equal([probe('stream_of')(x), currentStream('cuda:1')], [4, 3n]),
     );
-    // A provider that has no answer leaves it as it is.
+    // A provider that returns null leaves the stream unchanged.
     provided(
       () => null,
       () => equal([probe('stream_of')(x), currentStream('cuda:1')], [3, 3n]),
@@ -216,20 +216,20 @@ async function rejects(promise: Promise<unknown>, text: string): Promise<void> {
   ok(message.includes(text), message);
 }
 
-testWith(missing, 'calls on other threads have the stream, leave none there, and none here', async () => {
+testWith(missing, 'calls on other threads have the stream and leave no stream on either thread', async () => {
   const x = deviceTensor('ext_dev:1');
   const streamOf = probe('stream_of');
   const { asked, result } = provided(
     () => 0x77n,
     () => [callAsync(streamOf, x), callAsync(probe('stream_then_fail') as FFIFunction, x), callAsync(streamOf, x)],
   );
-  // At once: it may be over before the others are.
+  // At once, because it may finish before the others.
   const rejection = rejects(result[1] as Promise<unknown>, `on stream ${0x77}`);
   equal([asked.length, currentStream('ext_dev:1')], [3, 0n]);
   equal(await result[0], 0x77);
   await rejection;
   equal(await result[2], 0x77);
-  // More calls than the pool has threads: each of them was given back as it was.
+  // More calls than the pool has threads, so the stream was restored on each thread.
   const after = Array.from({ length: 16 }, () => callAsync(probe('stream_at'), 12, 1));
   equal(new Set(await Promise.all(after)), new Set([0]));
   await rejects(
@@ -242,7 +242,7 @@ testWith(missing, 'calls on other threads have the stream, leave none there, and
   equal(await callAsync(streamOf, x), 0);
 });
 
-testWith(missing, 'device tensors come back on their device, and are given back once', () => {
+testWith(missing, 'device tensors come back on their device and are released once', () => {
   const before = peer.deletions();
   const x = deviceTensor('cuda:3');
   const y = testing('echo')(x) as Tensor;

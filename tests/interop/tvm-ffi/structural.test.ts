@@ -19,7 +19,7 @@ import { ffiMissing, testing } from './peer.js';
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const values = [[1, 'two', [2.5, null]], { a: [1], b: true }, 'a text that is long enough', 7];
 
-testWith(ffiMissing, 'values are equal when their structure is', () => {
+testWith(ffiMissing, 'values with equal structure are equal', () => {
   for (const value of values) {
     ok(structuralEqual(value, structuredClone(value)), JSON.stringify(value));
     ok(structuralHash(value) === structuralHash(structuredClone(value)));
@@ -31,7 +31,7 @@ testWith(ffiMissing, 'values are equal when their structure is', () => {
   throws('TypeError', 'did you mean', () => structuralEqual(1, 1, { skipTensorContents: true } as never));
 });
 
-testWith(ffiMissing, 'JSON goes both ways, with the objects and what they share', () => {
+testWith(ffiMissing, 'JSON is written and read with objects and shared references', () => {
   testing('echo');
   const Pair = objectClass<{ a: number; b: number }>('testing.TestIntPair');
   const pair = new Pair(1, 2);
@@ -52,7 +52,7 @@ testWith(ffiMissing, 'a deep copy shares no object', () => {
   equal([copy.length, copy.at(0)?.b], [1, 4]);
 });
 
-testWith(ffiMissing, 'hashes and JSON are those of Python', () => {
+testWith(ffiMissing, "hashes and JSON equal Python's", () => {
   const script = `
 import json, sys, tvm_ffi
 from tvm_ffi import serialization

@@ -40,15 +40,19 @@ testWith(kernelsMissing, 'strides, offsets and flips reach the kernel', () => {
   equal(sums(matrix.slice(0).broadcastTo([3, 3])), [6, 6, 6]);
 });
 
-testWith(kernelsMissing, 'a Tensor serves callees that own and callees that view; a TensorView only the latter', () => {
-  const x = floats([1, 2, 3]);
-  equal([probe('sum_owned')(x), probe('sum_view')(x)], [6, 6]);
-  equal([probe('type_of')(x), probe('type_of')(x.view())], [70, 7]);
-  equal(probe('sum_view')(x.view()), 6);
-  raises('TypeError', 'ffi.Tensor', () => probe('sum_owned')(x.view()));
-});
+testWith(
+  kernelsMissing,
+  'a Tensor can be passed to owning and viewing parameters, a TensorView only to viewing parameters',
+  () => {
+    const x = floats([1, 2, 3]);
+    equal([probe('sum_owned')(x), probe('sum_view')(x)], [6, 6]);
+    equal([probe('type_of')(x), probe('type_of')(x.view())], [70, 7]);
+    equal(probe('sum_view')(x.view()), 6);
+    raises('TypeError', 'ffi.Tensor', () => probe('sum_owned')(x.view()));
+  },
+);
 
-testWith(kernelsMissing, 'JavaScript memory is lent for the call, and cannot be kept', () => {
+testWith(kernelsMissing, 'JavaScript memory is lent for the call, and native code cannot keep it', () => {
   const array = new Float32Array([1, 2, 3]);
   const x = Tensor.wrap(array);
   equal([probe('type_of')(x), probe('sum_view')(x)], [7, 6]);
@@ -56,14 +60,14 @@ testWith(kernelsMissing, 'JavaScript memory is lent for the call, and cannot be 
   equal([...array], [2, 3, 4]);
   raises('TypeError', 'ffi.Tensor', () => probe('sum_owned')(x));
   throws('BufferError', 'nothing keeps alive', () => testing('echo')(x));
-  // A SharedArrayBuffer cannot be taken away: it may be kept.
+  // A SharedArrayBuffer cannot be detached, so native code may keep it.
   const shared = Tensor.wrap(new Float32Array(new SharedArrayBuffer(8)));
   equal(probe('type_of')(shared), 70);
   structuredClone(array.buffer, { transfer: [array.buffer] });
   throws('DisposedError', 'detached', () => probe('sum_view')(x));
 });
 
-testWith(kernelsMissing, 'what a callee sees of a tensor', () => {
+testWith(kernelsMissing, 'the fields of a tensor that a callee reads', () => {
   const x = Tensor.from(
     [
       [1, 2, 3],
@@ -89,7 +93,7 @@ testWith(kernelsMissing, 'what a callee sees of a tensor', () => {
   equal(empty.slice(0, 2), [2, 0]);
 });
 
-testWith(ffiMissing, 'a tensor comes home to its own memory, read-only as it left', () => {
+testWith(ffiMissing, 'a returned tensor has its own memory again and stays read-only', () => {
   const x = floats([1, 2]);
   const y = testing('echo')(x) as Tensor<'float32'>;
   ok(y instanceof Tensor && y !== x);
@@ -104,7 +108,7 @@ testWith(ffiMissing, 'a tensor comes home to its own memory, read-only as it lef
 
 testWith(
   kernelsMissing,
-  'an argument that comes back is one more owner of it, even if it was disposed meanwhile',
+  'an argument that is returned is another owner, even if the argument was disposed meanwhile',
   async () => {
     const before = stats();
     const x = floats([1, 2, 3]);
@@ -122,7 +126,7 @@ testWith(
     };
     const taken = probe('call_then_return')(() => last.dispose(), producer) as Tensor;
     equal(taken.toArray(), [1, 2, 3]);
-    // Twice among the arguments, and inside a container, where it is no argument.
+    // Twice among the arguments, and inside a container, where it is not an argument.
     const [inside] = testing('echo')([taken]) as [Tensor];
     equal(addressOf(inside), addressOf(taken));
     for (const tensor of [inside, taken]) tensor.dispose();
@@ -133,7 +137,7 @@ testWith(
   },
 );
 
-testWith(kernelsMissing, 'tensors of native memory arrive without a copy and are given back once', async () => {
+testWith(kernelsMissing, 'native tensors arrive without a copy and are released once', async () => {
   const before = probe('live_blocks')();
   const y = probe('make_tensor')(4) as Tensor<'float32'>;
   equal(y.toArray(), [0, 1, 2, 3]);
@@ -183,7 +187,7 @@ testWith(kernelsMissing, 'a view that native code lends ends with the callback',
   throws('DisposedError', '', () => (kept as TensorView | null)?.get(0));
 });
 
-testWith(ffiMissing, 'views of one tensor cost an object each, and give it back', async () => {
+testWith(ffiMissing, 'each view of a tensor has its own native object, which is released', async () => {
   const x = floats([1, 2, 3, 4]);
   const nop = testing('nop');
   const before = stats().exports;
@@ -194,7 +198,7 @@ testWith(ffiMissing, 'views of one tensor cost an object each, and give it back'
   equal(stats().exports, before);
 });
 
-testWith(kernelsMissing, 'tensors of other libraries are taken in for the call and given back', () => {
+testWith(kernelsMissing, 'tensors of other libraries are imported for the call and released after it', () => {
   let deleted = 0;
   const data = new Float32Array([1, 2, 3]);
   const producer = {
@@ -218,7 +222,7 @@ testWith(kernelsMissing, 'tensors of other libraries are taken in for the call a
   equal(deleted, 4);
 });
 
-testWith(kernelsMissing, 'one use count for the call, none for the cache', () => {
+testWith(kernelsMissing, 'a call holds one reference, and the cache holds none', () => {
   const x = floats([1]);
   equal(probe('unique')(x), 2);
   equal(probe('unique')(x), 2);

@@ -17,7 +17,7 @@ import { equal, ok, throws } from '../../assert.js';
 import { testWith } from '../../harness.js';
 import { ffiMissing, kernelsMissing, probe, raises, testing } from './peer.js';
 
-/** What goes out and what comes back. */
+/** The value that is passed, and the value that comes back. */
 const plain: [string, unknown, unknown][] = [
   ['none', null, undefined],
   ['undefined', undefined, undefined],
@@ -95,7 +95,7 @@ testWith(ffiMissing, 'echo: shapes, dtypes, devices, pointers, errors, functions
   equal((echo((x: number) => x * 2) as (x: number) => number)(21), 42);
 });
 
-testWith(ffiMissing, 'callees get the types they are declared with', () => {
+testWith(ffiMissing, 'callees receive values of their declared types', () => {
   equal(testing('schema_id_int')(3), 3);
   equal(testing('schema_id_float')(3), 3);
   equal(testing('schema_id_bool')(true), true);
@@ -115,7 +115,7 @@ testWith(ffiMissing, 'callees get the types they are declared with', () => {
   raises('TypeError', 'Expected 1 but got 0', () => testing('schema_id_int')());
 });
 
-/** Every typed function of the testing library: what goes in, and what comes out. */
+/** Every typed function of the testing library: its arguments and its result. */
 const typed: [string, unknown[], unknown][] = [
   ['schema_id_any', [5], 5],
   ['schema_id_opt_int', [null], undefined],
@@ -159,15 +159,19 @@ testWith(ffiMissing, 'functions, objects and tensors through typed functions', (
   }
 });
 
-testWith(kernelsMissing, 'what only lives for a call arrives in a callback: C strings, bytes, views, rvalues', () => {
-  let seen: unknown[] = [];
-  const x = Tensor.from([7], { dtype: 'float32' });
-  const result = probe('call_with_borrowed')((...args: unknown[]) => {
-    seen = args.map((value) => (value instanceof TensorView ? value.toArray() : value));
-    return args[0];
-  }, x);
-  equal([result, seen], ['a C string', ['a C string', new Uint8Array([0, 1, 2, 3]), [7], [1, 'two']]]);
-});
+testWith(
+  kernelsMissing,
+  'values that live only during a call arrive in a callback: C strings, bytes, views, rvalues',
+  () => {
+    let seen: unknown[] = [];
+    const x = Tensor.from([7], { dtype: 'float32' });
+    const result = probe('call_with_borrowed')((...args: unknown[]) => {
+      seen = args.map((value) => (value instanceof TensorView ? value.toArray() : value));
+      return args[0];
+    }, x);
+    equal([result, seen], ['a C string', ['a C string', new Uint8Array([0, 1, 2, 3]), [7], [1, 'two']]]);
+  },
+);
 
 testWith(ffiMissing, 'objects that only native code knows pass through', () => {
   const object = testing('make_unregistered_object')();
@@ -179,7 +183,7 @@ testWith(ffiMissing, 'objects that only native code knows pass through', () => {
   equal(count(object), 1);
 });
 
-testWith(kernelsMissing, 'an rvalue is the callee’s to take over', () => {
+testWith(kernelsMissing, 'a callee can take over an rvalue', () => {
   const unique = probe('unique_array');
   equal([unique([1, 'two']), unique(new RValue([1, 'two']))], [2, 1]);
   equal(testing('echo')(new RValue(['a longer string', 2])), ['a longer string', 2]);
@@ -192,7 +196,7 @@ testWith(kernelsMissing, 'an rvalue is the callee’s to take over', () => {
   );
 });
 
-testWith(ffiMissing, 'values without a type are refused, and nothing stays behind', () => {
+testWith(ffiMissing, 'values that have no native type are refused and leave nothing behind', () => {
   const echo = testing('echo');
   throws('TypeError', 'an argument', () => echo(Symbol('s')));
   throws('TypeError', 'Promise', () => echo(Promise.resolve()));

@@ -18,7 +18,7 @@ function make(): { memory: WebAssembly.Memory; x: Tensor<'float32'> } {
 
 testWith(
   kernelsMissing,
-  'a WebAssembly memory that grew may have moved: each call uses its address of the moment',
+  'each call uses the current address of a WebAssembly memory, which may move when it grows',
   () => {
     const addOne = loadModule(kernelsPath).add_one as FFIFunction;
     // Bun moves most memories, but not the first ones of a process. Node moves none of them.

@@ -19,22 +19,26 @@ function runWorker(id: number): Promise<{ sum: number; kept: number }> {
   });
 }
 
-testWith(ffiMissing, 'several workers share the table of functions; what they held goes with them', async () => {
-  testing('nop');
-  const before = stats();
-  const results = await Promise.all([1, 2, 3, 4].map(runWorker));
-  const sums = [1, 2, 3, 4].map((id) => 2 * ((199 * 200) / 2) + 200 * id);
-  equal(
-    results.map((result) => result.sum),
-    sums,
-  );
-  ok(
-    await collectUntil(() => stats().storages <= before.storages && stats().exports <= before.exports),
-    JSON.stringify({ before, now: stats() }),
-  );
-  const orphan = getGlobalFunc('dlpack.worker.1.0');
-  raises('RuntimeError', 'after its end', () => orphan(1));
-});
+testWith(
+  ffiMissing,
+  'workers share the table of functions, and their references are released when they end',
+  async () => {
+    testing('nop');
+    const before = stats();
+    const results = await Promise.all([1, 2, 3, 4].map(runWorker));
+    const sums = [1, 2, 3, 4].map((id) => 2 * ((199 * 200) / 2) + 200 * id);
+    equal(
+      results.map((result) => result.sum),
+      sums,
+    );
+    ok(
+      await collectUntil(() => stats().storages <= before.storages && stats().exports <= before.exports),
+      JSON.stringify({ before, now: stats() }),
+    );
+    const orphan = getGlobalFunc('dlpack.worker.1.0');
+    raises('RuntimeError', 'after its end', () => orphan(1));
+  },
+);
 
 async function terminateInsideCalls(): Promise<void> {
   testing('nop');

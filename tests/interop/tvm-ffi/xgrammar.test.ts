@@ -1,4 +1,4 @@
-/** XGrammar, a library that others wrote, without Python in the process; Python's binding of it computes the same. */
+/** XGrammar, an independent library, without Python in the process. Its Python binding computes the same results. */
 
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -72,7 +72,7 @@ function randomLogits(seed: number): () => Tensor<'float32'> {
   return () => Tensor.from(Float32Array.from(vocabulary, next), { shape: [1, vocabulary.length] }) as Tensor<'float32'>;
 }
 
-/** Masks the logits in place, and returns the best token that is left. */
+/** Masks the logits in place, and returns the best remaining token. */
 function choose(mask: FFIFunction, logits: Tensor<'float32'>, bitmask: Tensor): number {
   const size = vocabulary.length;
   mask(addressOf(logits), [1, size], [size, 1], addressOf(bitmask), [1, words], [words, 1], size, null, 'float32');
@@ -138,7 +138,7 @@ testWith(
         ok(matcher.accept_token(token, false), `${vocabulary[token]} was refused`);
         tokens.push(token);
         if (tokens.length % 5 === 0 && token !== END) {
-          // Back by two tokens and on again: the state is the same.
+          // Two tokens back and forward again: the state is the same.
           const after = readMask();
           matcher.rollback(2);
           equal(readMask(), masks.at(-2));

@@ -34,7 +34,7 @@ function codecOf(name: BaseDType) {
   return codec;
 }
 
-/** Compares all codes and reports the first few that differ: a message for each of a million values helps nobody. */
+/** Compares all codes and reports only the first few that differ, because there are up to a million. */
 function compareCodes(name: string, inputs: ArrayLike<number>, expected: ArrayLike<number>, least: number): void {
   ok(inputs.length === expected.length && inputs.length >= least, `${name}: ${inputs.length} values`);
   const codec = codecOf(name as BaseDType);

@@ -135,7 +135,7 @@ def between(from_name, to_name, rng):
     values = sample(from_name, rng, 256)
     real = values.astype(np.complex128).real if "complex" in from_name else values.astype(np.float64)
     if not is_integer(from_name) and is_integer(to_name):
-        # C, and so NumPy, says nothing about what does not fit.
+        # C, and so NumPy, does not define the result for values out of range.
         low, high = range_of(to_name)
         return np.where((np.trunc(real) >= low) & (np.trunc(real) < high), values, np.zeros_like(values))
     if to_name == "float8_e8m0fnu":

@@ -11,7 +11,7 @@ const interpreter = `${root}.venv/${process.platform === 'win32' ? 'Scripts/pyth
 /** For `testWith`: what is missing, or false. */
 export const missingPython = existsSync(interpreter) ? false : 'Python in .venv (npm test makes it)';
 
-/** What tests/interop/values/oracle.py writes for a command. */
+/** The output of tests/interop/values/oracle.py for a command. */
 export function oracle(command: string, args: readonly string[] = [], input?: Uint8Array): Reader {
   const { status, stdout, stderr } = spawnSync(
     interpreter,
@@ -25,7 +25,7 @@ export function oracle(command: string, args: readonly string[] = [], input?: Ui
   return new Reader(new Uint8Array(stdout));
 }
 
-/** Reads blocks of bytes, each behind its length in eight bytes. */
+/** Reads blocks of bytes, each after its length in eight bytes. */
 export class Reader {
   #bytes: Uint8Array;
 

@@ -14,7 +14,7 @@ function check(result: Tensor, value: number): void {
   if (!(wrong.data as Float32Array).every((item) => item === value)) throw new Error(`expected ${value} everywhere`);
 }
 
-/** Each conversion has values of its own, so that a piece done for another one, or not at all, is seen. */
+/** Each conversion has its own values, so that a piece converted for another one, or not at all, is detected. */
 async function round(): Promise<void> {
   const running = Array.from({ length: 12 }, async (_, i) => {
     using source = Tensor.zeros([SIZE], 'float32').fill(i + 1);

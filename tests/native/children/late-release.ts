@@ -1,4 +1,4 @@
-/** Memory that JavaScript owns is given up while its environment ends: before, during and after. */
+/** JavaScript memory is released before, during and after the end of its environment. */
 
 import { Worker } from 'node:worker_threads';
 import { Tensor } from 'dlpack';
@@ -21,7 +21,7 @@ if (how === 'workers') {
     });
     await worker.terminate();
   }
-  // Deno says that a worker has ended before it has.
+  // Deno reports the end of a worker before its thread has ended.
   for (let i = 0; i < 2000 && stats().imports !== before; i++) await new Promise((resolve) => setTimeout(resolve, 10));
   if (memory.get(0) !== 0) throw new Error('the memory is not the workers’');
   console.log('late', stats().imports === before ? 'and none is left' : `and ${stats().imports - before} are left`);

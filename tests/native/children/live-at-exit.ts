@@ -1,4 +1,4 @@
-/** Ends the process with everything alive that can be. */
+/** Ends the process with objects of every kind alive. */
 
 import { Tensor } from 'dlpack';
 import { exportManaged, importManaged, stats } from 'dlpack/native';

@@ -1,4 +1,4 @@
-/** How the addon is found, or missed: one case for each process, as an addon is loaded once. */
+/** How the addon is found or not found. One case in each process, because an addon is loaded once. */
 
 import { isDLPackError, nativeStatus, Tensor } from 'dlpack';
 import { addressOf, exportManaged, loadAddon } from 'dlpack/native';
@@ -13,7 +13,7 @@ function attempt(action: () => unknown): unknown {
     return { tag: error.tag, message: error.message, stack: error.stack };
   }
 }
-// Arrays, because Bun leaves the caller of a last call out of the stack.
+// Arrays, because Bun omits the caller of a tail call from the stack.
 const first = () => [exportManaged(Tensor.wrap(new Float32Array(2)))];
 const second = () => [exportManaged(Tensor.wrap(new Float32Array(2)))];
 

@@ -43,7 +43,7 @@ equal(x.astype('int8').toArray(), [
 x.dispose();
 equal(y.get(0, 0), 7);
 
-// A native pass behind the copy is not undone by it.
+// The copy does not overwrite the results of a native pass.
 const t = Tensor.zeros([3], 'float32');
 t.get(0);
 equal(t.fill(5).toArray(), [5, 5, 5]);

@@ -1,4 +1,4 @@
-/** Patches what a program can patch after loading the package, and looks at what the patches are handed. */
+/** Patches every method that a program can patch after loading the package, and records the arguments of the patches. */
 
 import { DLPACK, fromDLPack, type ManagedTensor, Tensor } from 'dlpack';
 import { exportManaged, importManaged, releaseManaged, stats } from 'dlpack/native';
@@ -86,7 +86,7 @@ fromDLPack({ [DLPACK]: () => x[DLPACK]({ copy: true, native: true }) }, { copy: 
 try {
   exportManaged(Tensor.wrap(new Uint8Array(2)), { copy: false });
 } catch {
-  // the error's own formatting is part of what is looked at
+  // formatting an error calls patched methods, too
 }
 for (let i = 0; i < undo.length; i++) undo[i]?.();
 

@@ -1,4 +1,4 @@
-/** Moves every buffer a program can reach while native code holds an export of its tensor, then reads the exports. */
+/** Moves every buffer that a program can access while native code holds an export of its tensor, then reads the exports. */
 
 import { Tensor } from 'dlpack';
 import { addressOf, exportManaged, importManaged } from 'dlpack/native';
@@ -32,7 +32,7 @@ if (owned.data.length !== length || addressOf(owned) !== before) throw new Error
 
 for (let round = 0; round < 5; round++) {
   await collect();
-  // Fill what the allocator got back.
+  // Overwrite freed memory.
   for (let i = 0; i < 200; i++) new Uint8Array(length).fill(255);
 }
 exports.forEach((address, i) => {

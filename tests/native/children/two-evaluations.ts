@@ -1,6 +1,6 @@
 /**
- * The JavaScript of the package evaluated twice in one thread over one addon file, as two installs with a symbolic link or two
- * test files of one runner have it. Once on the main thread, once in a worker.
+ * The JavaScript of the package is evaluated twice in one thread over one addon file, as by two installs with a symbolic link or two
+ * test files of one runner. Once on the main thread, and once in a worker.
  */
 
 import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
@@ -36,7 +36,7 @@ async function check(folders: readonly string[]): Promise<void> {
   const [a, b] = (await Promise.all(folders.map(evaluate))) as [Evaluation, Evaluation];
   ok(a.Tensor !== b.Tensor, 'two evaluations');
   const x = a.Tensor.from([1, 2, 3], { dtype: 'float32' });
-  // Left to the collector: what it releases for the one must not be the other's.
+  // Left to the collector, which must release each instance's own storages.
   (() => {
     for (let i = 0; i < 300; i++) a.Tensor.from([i, i, i], { dtype: 'float32' });
   })();
@@ -48,7 +48,7 @@ async function check(folders: readonly string[]): Promise<void> {
   equal(x.copy().toArray(), [1, 2, 3]);
   x.astype('float64').dispose();
 
-  // Tensors cross as between strangers: the same memory, released by whoever is last.
+  // The instances exchange tensors like separate libraries: the same memory, released by the last owner.
   const y = b.fromDLPack({ [b.DLPACK]: () => x[a.DLPACK]({ native: true } as never) } as never);
   y.set(0, 7);
   equal(x.get(0), 7);

@@ -1,4 +1,4 @@
-/** A program protects the buffer under .data, and then disposes the tensor. Engines abort where native code detaches such a buffer. */
+/** A program marks the buffer of .data as untransferable and disposes the tensor. Engines abort if native code detaches such a buffer. */
 
 import { markAsUntransferable } from 'node:worker_threads';
 import { Tensor } from 'dlpack';
@@ -21,12 +21,12 @@ function disposeMarked(): void {
     x.dispose();
     ok(x.isDisposed);
     globalThis.gc?.();
-    // Detached where marks do not hold, alive elsewhere: never freed memory.
+    // Detached where the mark has no effect, and alive elsewhere, but never freed memory.
     equal(data.length === 0 || [...data].join() === '1,2,3', true);
   }
 }
 
 disposeMarked();
-// Node 24 aborts when it ends with such a buffer alive, whoever made it.
+// Node 24 aborts if such a buffer is alive at the end of the process, whichever code made it.
 await collectUntil(() => left.every((ref) => ref.deref() === undefined));
 console.log('still here');

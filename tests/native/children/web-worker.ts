@@ -30,7 +30,7 @@ scope.onmessage = ({ data }) => {
     address: addressOf(taken),
     token: shareTensor(adopted),
     exported: exportManaged(adopted),
-    // The heap of this thread ends with it: none of its memory may be lent, not even what cannot be moved.
+    // The heap of this thread ends with it, so none of its memory may be lent, not even memory that cannot be moved.
     refused: tagOf(() => exportManaged(shared, { copy: false })),
   });
 };

@@ -1,4 +1,4 @@
-/** A worker that keeps one tensor and does what it is told. */
+/** A worker that keeps one tensor and runs the commands it gets. */
 
 import { parentPort } from 'node:worker_threads';
 import { isDLPackError, Tensor } from 'dlpack';
@@ -77,7 +77,7 @@ function answer(task: Task): Reply {
       }
       return { addresses };
     }
-    // Memory whose release JavaScript of this thread is told about, given up right before the thread ends, or never.
+    // Memory whose release calls JavaScript on this thread, released right before the thread ends, or never.
     case 'queue': {
       const allocator = { allocData: () => task.address as bigint, freeData: () => {} };
       for (let i = 0; i < count; i++) {

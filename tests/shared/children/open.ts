@@ -1,4 +1,4 @@
-/** Opens a description, prints what is there, and writes where it may. */
+/** Opens a description, prints the elements, and writes if it may. */
 
 import { isDLPackError } from 'dlpack';
 import { openTensor } from 'dlpack/shared';

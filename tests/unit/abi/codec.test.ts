@@ -50,7 +50,7 @@ test('bytes are where C puts them', () => {
   equal(view.getBigUint64(40, true), 2n ** 40n);
 });
 
-test('values and places that do not fit are refused', () => {
+test('values and offsets that do not fit are refused', () => {
   const place = { buffer: new ArrayBuffer(64), byteOffset: 0, model: wasm32 };
   throws('ValueError', '32 bits', () => encodeTensor({ ...tensor, data: 2n ** 32n }, place));
   throws('ValueError', 'DLDataType.lanes', () =>

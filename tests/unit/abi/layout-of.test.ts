@@ -25,7 +25,7 @@ const structs: abi.Struct[] = [
   abi.DLPackExchangeAPI,
 ];
 
-testWith(missing, 'lp64 equals what a compiler makes of a real dlpack.h', () => {
+testWith(missing, "lp64 layouts equal a compiler's layouts of the real dlpack.h", () => {
   const printed = JSON.parse(spawnSync(program, { encoding: 'utf8' }).stdout) as Printed;
   equal(Object.keys(printed.structs).length, structs.length);
   for (const struct of structs) {

@@ -55,7 +55,7 @@ const missing =
       ? 'a compiler for 32 bits'
       : false;
 
-testWith(missing, 'wasm32 equals what a compiler makes of a real dlpack.h', () => {
+testWith(missing, "wasm32 layouts equal a compiler's layouts of the real dlpack.h", () => {
   const result = compile(command as string[], assertions(abi.wasm32));
   equal(result.status, 0, result.stderr);
 });

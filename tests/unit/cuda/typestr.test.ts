@@ -3,7 +3,7 @@ import { dtypeFromName } from '../../../src/dtype.js';
 import { equal } from '../../assert.js';
 import { test } from '../../harness.js';
 
-/** The tag of what an action throws: errors of the sources, not of the package under test. */
+/** The tag of the error that an action throws. The error class is that of the sources, not of the built package. */
 function tagOf(action: () => unknown): string {
   try {
     action();
@@ -48,7 +48,7 @@ test('every kind of the grammar', () => {
   }
 });
 
-test('byte orders: the native one is little-endian', () => {
+test('byte orders: the native order is little-endian', () => {
   equal(
     ['<f4', '>f4', '|f4', '=f4'].map((text) => parseTypeString(text).byteOrder),
     ['<', '>', '|', '<'],
@@ -62,7 +62,7 @@ test('byte orders: the native one is little-endian', () => {
   equal(elementsOf('>u1').dtype.name, 'uint8');
 });
 
-test('what the grammar does not have', () => {
+test('strings outside the grammar are refused', () => {
   for (const text of [
     '',
     'f4',

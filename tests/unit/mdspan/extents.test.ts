@@ -27,7 +27,7 @@ test('dims are all dynamic', () => {
   equal([...e.lengths], [2, 3]);
 });
 
-test('comparison looks at lengths, not at how they are known', () => {
+test('comparison compares lengths, static or dynamic', () => {
   ok(extents(2, 3).equals(dims([2, 3])));
   ok(extents(2, 3).equals(extents(2, dynamic(3)).withIndexType('int8')));
   ok(!extents(2, 3).equals(extents(2, 4)));
@@ -54,7 +54,7 @@ test('axes outside the rank are refused', () => {
   throws('IndexError', 'from 0 to -1', () => extents().extent(0));
 });
 
-test('lengths that are no lengths are refused', () => {
+test('invalid lengths are refused', () => {
   throws('ValueError', 'zero or more', () => dynamic(-1));
   throws('ValueError', 'zero or more', () => dynamic(1.5));
   throws('ValueError', 'zero or more', () => dynamic(Number.NaN));
@@ -106,7 +106,7 @@ test('bigints end at 2^63 - 1, as in DLPack', () => {
   throws('LayoutError', '64 axes', () => dims(new Array<bigint>(65).fill(1n)));
 });
 
-test('extents are values of a class that programs can ask for', () => {
+test('extents are instances of an exported class', () => {
   ok(extents(1) instanceof Extents);
   throws('TypeError', '2 booleans', () => new Extents([1, 2], [true]));
   throws('TypeError', '2 booleans', () => new Extents([1, 2], undefined as never));

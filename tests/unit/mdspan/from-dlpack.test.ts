@@ -65,7 +65,7 @@ test('byte_offset moves the pointer, or becomes an offset of the relaxed layout'
 test('relaxed: zero and negative strides', () => {
   equal([...convert({ strides: [0, 1] })], [0, 1, 2, 0, 1, 2]);
   equal([...convert({ strides: [-3, -1], byteOffset: 20 })], [5, 4, 3, 2, 1, 0]);
-  // As NumPy has it: data is the first element, and the others lie below.
+  // As in NumPy: data is the first element, and the others have lower addresses.
   const below = convert({ data: base + 20n, strides: [-3, -1] });
   equal([...below], [5, 4, 3, 2, 1, 0]);
   equal((below.mapping as { offset: number }).offset, 5);
@@ -110,7 +110,7 @@ test('rank and dtype must be the expected ones', () => {
   }
 });
 
-test('data must be there and aligned', () => {
+test('data must be present and aligned', () => {
   throws('TypeError', 'data must be non-null', () => convert({ data: null }));
   throws('TypeError', 'data must be non-null', () => convert({ data: 0n }));
   throws('BufferError', 'must be aligned to the data type', () => convert({ data: base + 2n }));
@@ -121,7 +121,7 @@ test('data must be there and aligned', () => {
   throws('BufferError', 'multiple of 16 bytes', () => toHostMdspan(pairs, { dtype: 'float32x4', rank: 2 }));
 });
 
-test('shape must be there, not negative, and small enough', () => {
+test('shape must be present, not negative, and small enough', () => {
   throws('TypeError', 'shape must be non-null', () => convert({ shape: null }));
   throws('ValueError', 'shapes must be positive', () => convert({ shape: [2, -3] }));
   throws('LayoutError', 'shape overflow', () => convert({ shape: [2 ** 40, 2 ** 40] }));
@@ -129,7 +129,7 @@ test('shape must be there, not negative, and small enough', () => {
   throws('TypeError', '2 integers', () => convert({ shape: [2] }));
 });
 
-test('strides must be there and fit the layout', () => {
+test('strides must be present and fit the layout', () => {
   for (const layout of [layoutRight, layoutLeft, layoutStride, layoutStrideRelaxed]) {
     throws('TypeError', 'strides=nullptr is not supported for DLPack v1.2', () => convert({ strides: null }, layout));
   }
@@ -171,7 +171,7 @@ test('constant elements', () => {
   toHostMdspan(dl.get(), { dtype: 'float32', rank: 2 }).set(0, 0, 1);
 });
 
-test('the round trip, with the empty one that C++ refuses', () => {
+test('the round trip, also of an empty span, which C++ refuses', () => {
   const data = new Float32Array([1, 2, 3, 4, 5, 6]);
   using dl = toDLPackTensor(hostMdspan(data, layoutLeft(extents(2, 3))));
   const back = toHostMdspan(dl.get(), { dtype: 'float32', rank: 2, layout: layoutLeft });
@@ -197,7 +197,7 @@ test('the round trip of negative strides and of constant elements', () => {
   throws('ReadOnlyError', 'constant', () => back.set(0, 0, 1));
 });
 
-test('the round trip keeps a typed array alive that nothing else does', async () => {
+test('the round trip keeps a typed array alive that has no other reference', async () => {
   const make = () => toDLPackTensor(hostMdspan(new Float32Array(1 << 16).fill(7), extents(65536))).get();
   const spans = Array.from({ length: 20 }, () => toHostMdspan(make(), { dtype: 'float32', rank: 1 }));
   await collect();
@@ -205,7 +205,7 @@ test('the round trip keeps a typed array alive that nothing else does', async ()
   for (const span of spans) equal([span.get(0), span.get(65535)], [7, 7]);
 });
 
-test('the round trip notices memory that its owner released', () => {
+test('the round trip detects memory that its owner released', () => {
   const owner = Tensor.from([1, 2], { dtype: 'float32' });
   using dl = toDLPackTensor(hostMdspan(owner));
   const back = toHostMdspan(dl.get(), { dtype: 'float32', rank: 1 });

@@ -61,7 +61,7 @@ function refuses(name: string, call: (...args: unknown[]) => unknown, args: read
   }
 }
 
-test('nonsense never gives an error that is not ours', () => {
+test('functions give only typed errors for nonsense', () => {
   const functions = Object.entries(mdspan).filter(
     ([, value]) => typeof value === 'function' && !/^class/.test(`${value}`),
   );
@@ -77,7 +77,7 @@ test('nonsense never gives an error that is not ours', () => {
   }
 });
 
-test('nor does it in methods', () => {
+test('methods give only typed errors for nonsense', () => {
   const pointer = pointerTo(data);
   const mapping = layoutRight(extents(2, 3));
   const methods: Record<string, (...args: unknown[]) => unknown> = {

@@ -30,7 +30,7 @@ test('a span repeats a row more than 2^53 times, and takes bigint indices', () =
   throws('IndexError', 'from 0 to 1152921504606846976', () => submdspan(span, -1, 0));
 });
 
-test('a tensor has numbers only, so a span beyond 2^53 is no producer', () => {
+test('a tensor has only numbers, so a span beyond 2^53 is not a producer', () => {
   const span = hostMdspan(new Int32Array(3), layoutStride(dims([1n, 3]), [2n ** 60n, 1]));
   equal([...(toDLPackTensor(span).get().strides as BigInt64Array)], [2n ** 60n, 1n]);
   throws('LayoutError', '2^53 - 1 for a tensor', () => fromDLPack(span));

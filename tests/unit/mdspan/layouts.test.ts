@@ -56,14 +56,14 @@ test('stride: gaps are allowed, shared elements are not', () => {
   throws('ValueError', 'strictly positive', () => layoutStride(extents(2, 3), [-3, 1]));
 });
 
-test('stride: exhaustive without elements, as the standard has it', () => {
+test('stride: a mapping without elements is exhaustive, as in the standard', () => {
   equal(layoutStride(extents(0), [1]).isExhaustive, true);
   equal(layoutStride(extents(0), [2]).isExhaustive, false);
   equal(layoutStride(extents(0, 3), [3, 1]).isExhaustive, true);
   equal(layoutStride(extents(3, 0), [5, 1]).isExhaustive, false);
 });
 
-test('relaxed: zero strides repeat, negative ones go back from an offset', () => {
+test('relaxed: zero strides repeat, and negative strides go back from an offset', () => {
   const repeated = layoutStrideRelaxed(extents(4, 3), [0, 1]);
   equal(repeated.offsetAt(3, 2), 2);
   equal(facts(repeated), [3, false, false, true]);
@@ -113,7 +113,7 @@ test('layouts of extents with bigints are exact beyond 2^53', () => {
   ok(!right.equals(layoutRight(dims([3n, odd + 1n]))));
 });
 
-test('layouts of extents with bigints check what the others check', () => {
+test('layouts of extents with bigints make the same checks', () => {
   const e = dims([2n, 3]);
   throws('LayoutError', 'unique mapping', () => layoutStride(e, [2n ** 60n, 2n ** 60n]));
   throws('ValueError', 'strictly positive', () => layoutStride(e, [2n ** 60n, 0n]));

@@ -26,7 +26,7 @@ test('fromDLPack shares the memory of a span', () => {
   equal(addressOf(tensor), addressOf(Tensor.wrap(data)));
 });
 
-test('a copy is one, by address and by writing', () => {
+test('a copy has another address, and writes do not reach the original', () => {
   const data = new Float32Array([1, 2]);
   const span = hostMdspan(data, extents(2));
   using copy = fromDLPack(span, { copy: true });
@@ -56,7 +56,7 @@ test('relaxed strides, offsets and parts', () => {
   equal([empty.shape, empty.size], [[3, 0], 0]);
 });
 
-test('a tensor under a span lives as long as what was made of it', () => {
+test('a tensor under a span lives as long as the tensors made from the span', () => {
   const tensor = Tensor.from([1, 2, 3], { dtype: 'float32' });
   const shared = fromDLPack(hostMdspan(tensor));
   tensor.dispose();
@@ -72,7 +72,7 @@ test('nothing is left behind', () => {
   tensor.dispose();
 });
 
-test('narrow elements of a byte each carry the padded flag', () => {
+test('narrow elements with one byte each have the padded flag', () => {
   for (const dtype of elementTypes) {
     const span = hostMdspan(new ArrayBuffer(64), extents(2), { dtype });
     if (/^float6_.*x/.test(dtype)) {
@@ -135,7 +135,7 @@ test('the driver names the device of a producer', () => {
   }
 });
 
-test('requests are answered as a tensor would', () => {
+test('requests are handled as by a tensor', () => {
   const span = hostMdspan(new Float32Array(2), extents(2));
   throws('BufferError', "'cuda:0'", () => fromDLPack(span, { device: 'cuda:0' }));
   throws('BufferError', 'at most 0.8', () => span[DLPACK]({ maxVersion: [0, 8] }));

@@ -54,7 +54,7 @@ test('layoutRight is kept for outer blocks', () => {
   equal(layoutOf(submdspan(span, stridedSlice({ offset: 0, extent: 2, stride: 1 }), 0, 0)), 'layoutStride');
 });
 
-test('layoutLeft is kept for outer blocks, which are at the other end', () => {
+test('layoutLeft is kept for outer blocks, which are slices of the last axes', () => {
   const span = hostMdspan(counted(24), layoutLeft(extents(2, 3, 4)));
   const part = submdspan(span, fullExtent, [1, 3], 2);
   equal(layoutOf(part), 'layoutLeft');
@@ -108,7 +108,7 @@ test('slices outside the extents are refused', () => {
   throws('ValueError', 'extent', () => stridedSlice({ offset: 0, extent: -1, stride: 1 }));
 });
 
-test('a user-written layout says itself what its parts are', () => {
+test('a user-written layout defines its own parts', () => {
   const base: LayoutMapping<readonly [4]> = {
     extents: extents(4),
     requiredSpanSize: 16,

@@ -58,7 +58,7 @@ test('data is the element whose indices are all zero, offset or not', () => {
   equal(part.get().data, base + 8n);
 });
 
-test('without elements data is null, without axes shape and strides are', () => {
+test('without elements data is null; without axes shape and strides are null', () => {
   using empty = toDLPackTensor(hostMdspan(new Float32Array(0), extents(0, 3)));
   equal(empty.get().data, null);
   equal(
@@ -74,7 +74,7 @@ test('without elements data is null, without axes shape and strides are', () => 
   equal(scalar.get().data, addressOf(Tensor.wrap(data)));
 });
 
-test('constant elements are exported all the same, as C++ casts the const away', () => {
+test('constant elements are exported, because C++ casts const away', () => {
   const data = new Float32Array(2);
   using dl = toDLPackTensor(hostMdspan(data, extents(2), { readonly: true }));
   equal(dl.get().data, addressOf(Tensor.wrap(data)));
@@ -120,7 +120,7 @@ test('the driver finds the device of a pointer', () => {
   }
 });
 
-test('a driver that is none, or answers nonsense, is caught', () => {
+test('an invalid driver, and nonsense that a driver returns, give typed errors', () => {
   throws('TypeError', 'deviceOrdinal()', () => setPointerDriver({} as never));
   throws('TypeError', 'deviceOrdinal()', () => setPointerDriver(undefined as never));
   setPointerDriver({ deviceOrdinal: () => -1 });
@@ -160,7 +160,7 @@ test('a handle that is not a pointer is refused', () => {
   throws('TypeError', 'an mdspan', () => toDLPackTensor(null as never));
 });
 
-test('a copy has storage of its own and outlives the original', () => {
+test('a copy has its own storage and outlives the original', () => {
   const first = toDLPackTensor(hostMdspan(new Float32Array(6), extents(2, 3)));
   const second = first.copy();
   const [a, b] = [first.get(), second.get()];
@@ -173,7 +173,7 @@ test('a copy has storage of its own and outlives the original', () => {
   second.dispose();
 });
 
-test('a move hands the storage over', () => {
+test('a move transfers the storage', () => {
   const first = toDLPackTensor(hostMdspan(new Float32Array(6), extents(2, 3)));
   const before = first.get();
   const { shape } = before;
@@ -190,7 +190,7 @@ test('a move hands the storage over', () => {
   equal(shape?.length, 0);
 });
 
-test('a wrapper without a span has zeros, and takes what is assigned to it', () => {
+test('a wrapper without a span has zeros, and can be assigned', () => {
   const dl = new DLPackTensor();
   const tensor = dl.get();
   equal(
@@ -301,7 +301,7 @@ test('a DLTensor of a temporary wrapper stays valid', async () => {
   equal([plain(tensor.shape), tensor.data], [[2], addressOf(Tensor.wrap(data))]);
 });
 
-test('memory that went away is noticed', () => {
+test('memory that no longer exists is detected', () => {
   const owner = Tensor.from([1, 2], { dtype: 'float32' });
   using dl = toDLPackTensor(hostMdspan(owner));
   const tensor = dl.get();

@@ -6,7 +6,7 @@ import { cores } from '../../cores.js';
 import { collectUntil, test } from '../../harness.js';
 
 for (const [core, { Tensor, isDLPackError }] of cores) {
-  test(`${core}: astypeAsync and copyAsync give what astype and copy give`, async () => {
+  test(`${core}: astypeAsync and copyAsync give the results of astype and copy`, async () => {
     using source = Tensor.from(Array.from({ length: 5000 }, (_, i) => i / 7 - 300))
       .reshape([50, 100])
       .transpose();
@@ -25,8 +25,8 @@ for (const [core, { Tensor, isDLPackError }] of cores) {
 
   test(`${core}: timers fire while a large conversion runs`, async () => {
     using source = Tensor.zeros([1 << (core === 'native' ? 24 : 21)], 'float32').fill(2.5);
-    // A conversion inside the call would always have resolved its promise before any timer. One beside it loses now and then,
-    // when the system has other plans for this thread.
+    // A conversion inside the call would always resolve its promise before any timer. A conversion on another thread is sometimes later,
+    // when the system schedules this thread first.
     let wasFirst = false;
     for (let attempt = 0; attempt < 20 && !wasFirst; attempt++) {
       let done = false;
@@ -53,7 +53,7 @@ for (const [core, { Tensor, isDLPackError }] of cores) {
     }
   });
 
-  test(`${core}: what cannot be converted rejects`, async () => {
+  test(`${core}: a conversion that does not exist rejects`, async () => {
     const reasons: unknown[] = [];
     const quad = Tensor.zeros([2], 'float128');
     await quad.astypeAsync('float32').catch((error) => reasons.push(error));
@@ -64,7 +64,7 @@ for (const [core, { Tensor, isDLPackError }] of cores) {
   });
 }
 
-test('a JavaScript buffer that is taken away meanwhile rejects and leaves nothing behind', async () => {
+test('a JavaScript buffer that is detached meanwhile rejects and leaves nothing behind', async () => {
   const [, { Tensor, isDLPackError }] = cores[0] as (typeof cores)[number];
   const memory = new Float32Array(1 << 20);
   const running = Tensor.wrap(memory).astypeAsync('float64');
@@ -84,7 +84,7 @@ test('every storage is released when its conversion has ended', async () => {
   const running = Array.from({ length: 8 }, () => source.astypeAsync('float16'));
   source.dispose();
   for (const result of await Promise.all(running)) result.dispose();
-  // The buffer that zeros() wrote through goes with the collector.
+  // The collector releases the buffer that zeros() wrote through.
   ok(await collectUntil(() => stats().storages === before), `${stats().storages} instead of ${before}`);
 });
 

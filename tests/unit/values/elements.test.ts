@@ -6,7 +6,7 @@ import { type Random, randomFrom } from '../../random.js';
 
 const variants = dtypes.flatMap((base) => [base, `${base}x3` as const]) as DType[];
 
-/** All bits of the memory as one integer: an addressing of its own, straight from the text of the standard. */
+/** All bits of the memory as one integer: an independent way to address elements, as the standard describes it. */
 function bitsAt(memory: Uint8Array, bit: number, width: number): bigint {
   const all = memory.reduceRight((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
   return (all >> BigInt(bit)) & ((1n << BigInt(width)) - 1n);

@@ -29,7 +29,7 @@ const bytesOf = (tensor: TensorOf): Uint8Array => {
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 };
 
-/** The bits behind the last element of a packed tensor are nobody's. */
+/** The bits after the last element of a packed tensor belong to no element. */
 function compare(label: string, a: TensorOf, b: TensorOf): void {
   const [left, right] = [bytesOf(a), bytesOf(b)];
   equal(left.length, right.length, label);
@@ -91,7 +91,7 @@ test('float32 of every exponent, sign and leading bits into every type', () => {
   }
 });
 
-test('large ones: on several threads, past the caches', () => {
+test('large tensors: on several threads, bypassing the caches', () => {
   const side = 1200;
   const pairs: [BaseDType, BaseDType][] = [
     ['float32', 'float32'],
@@ -125,7 +125,7 @@ test('large ones: on several threads, past the caches', () => {
   }
 });
 
-// In a process of its own: the instructions are chosen once.
+// In its own process, because the instruction set is chosen once.
 const isChild = process.env.DLPACK_CPU !== undefined;
 for (const cpu of runtime === 'node' && !isChild ? ['portable', 'avx2'] : []) {
   test(`the same with DLPACK_CPU=${cpu}`, () => {

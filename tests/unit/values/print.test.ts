@@ -6,7 +6,7 @@ import { test } from '../../harness.js';
 const text = (...lines: string[]) => lines.join('\n');
 
 for (const [core, { Tensor }] of cores) {
-  test(`${core}: one line of facts, and aligned columns below it`, () => {
+  test(`${core}: a head line, and aligned columns below it`, () => {
     using tensor = Tensor.from(
       [
         [1, -2.5, 10],
@@ -24,7 +24,7 @@ for (const [core, { Tensor }] of cores) {
     equal(String(tensor), 'Tensor(disposed)');
   });
 
-  test(`${core}: types that NumPy has not`, () => {
+  test(`${core}: types that NumPy does not have`, () => {
     const body = (tensor: { toString(): string }) => tensor.toString().split('\n').slice(1).join('\n');
     equal(body(Tensor.from([true, false])), '[ true, false]');
     equal(body(Tensor.from([7, -8, 0], { dtype: 'int4' })), '[ 7, -8,  0]');

@@ -1,4 +1,4 @@
-/** Where vector code begins and ends: counts around its widths, starts off its lines, past the caches and through them. */
+/** The ends of vector code: counts around the vector widths, misaligned starts, with and without the caches. */
 
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -30,7 +30,7 @@ interface Pair {
   readonly label: string;
   readonly to: BaseDType;
   readonly source: TensorOf;
-  /** What TypeScript makes of the same memory. */
+  /** The result of TypeScript for the same memory. */
   readonly expected: Uint8Array;
 }
 
@@ -39,7 +39,7 @@ const bytesOf = (tensor: TensorOf): Uint8Array => {
   return new Uint8Array(buffer, byteOffset, byteLength);
 };
 
-/** Random bits, above padded elements too: what lies there is nobody's. */
+/** Random bits, also above padded elements, where they belong to no element. */
 function pair(from: BaseDType, to: BaseDType, count: number, padded: boolean): Pair {
   const bits = padded ? 8 : parseDType(from).bits;
   const memory = randomFrom(7).bytes(Math.ceil((count * bits) / 8));
@@ -57,7 +57,7 @@ function pairs(count: number): Pair[] {
   ];
 }
 
-/** Into memory that exists; what lies around it must stay. */
+/** Into existing memory, whose surroundings must not change. */
 function check({ label, to, source, expected }: Pair, start: number, end: number, at: number, target: TensorOf): void {
   const memory = bytesOf(target).fill(0xa5);
   const size = parseDType(to).bits / 8;
@@ -131,10 +131,10 @@ test('padding around the elements of a padded target stays', () => {
   }
 });
 
-// In a process of its own: instructions and the size of the caches are asked for once. There everything is streamed.
+// In its own process, because the instruction set and the cache sizes are read once. All stores bypass the caches there.
 const isChild = process.env.DLPACK_CPU !== undefined;
 for (const cpu of runtime === 'node' && !isChild ? ['portable', 'avx2', 'avx512'] : []) {
-  test(`past the caches with DLPACK_CPU=${cpu}`, () => {
+  test(`bypassing the caches with DLPACK_CPU=${cpu}`, () => {
     const { stdout } = spawnSync(process.execPath, [...process.execArgv, fileURLToPath(import.meta.url)], {
       env: { ...process.env, DLPACK_CPU: cpu, DLPACK_NUM_THREADS: '3', DLPACK_CACHE_BYTES: '1' },
       encoding: 'utf8',

@@ -23,7 +23,7 @@ const ranges: [DType, number | bigint, number | bigint][] = [
 ];
 
 for (const [core, { Tensor }] of cores) {
-  test(`${core}: floats that an integer type cannot hold end at its limits, and NaN is zero`, () => {
+  test(`${core}: floats beyond the range of an integer type become its limits, and NaN becomes zero`, () => {
     for (const source of ['float64', 'float32'] as const) {
       for (const [dtype, low, high] of ranges) {
         const beyond = dtype.endsWith('128') ? Infinity : 3e38;
@@ -77,7 +77,7 @@ for (const [core, { Tensor }] of cores) {
     equal([...unsigned.astype('float16')], [Infinity, Infinity]);
   });
 
-  test(`${core}: every NaN becomes the positive quiet one, and copies keep their bits`, () => {
+  test(`${core}: casts turn every NaN into the positive quiet NaN, and copies keep the bits`, () => {
     const bits = new Uint32Array([0xffc12345, 0x7f800001, 0xff800001, 0x7fc00000]);
     const floats = Tensor.wrap(new Float32Array(bits.buffer));
     equal([...new Uint32Array(floats.copy().data.buffer)], [...bits]);
@@ -125,7 +125,7 @@ for (const [core, { Tensor }] of cores) {
     throws('UnsupportedDTypeError', 'float128', () => quad.astype('float64'));
   });
 
-  test(`${core}: set refuses what an integer type cannot hold`, () => {
+  test(`${core}: set refuses values that an integer type cannot hold`, () => {
     for (const [dtype, low, high] of ranges) {
       using tensor = Tensor.zeros([1], dtype);
       tensor.set(0, low as never);
@@ -180,7 +180,7 @@ for (const [core, { Tensor }] of cores) {
     throws('ReadOnlyError', 'fill', () => frozen.fill(1));
   });
 
-  test(`${core}: contiguous shares what is packed and copies the rest`, () => {
+  test(`${core}: contiguous() shares packed memory and copies other memory`, () => {
     using tensor = Tensor.from([
       [1, 2],
       [3, 4],

@@ -1,6 +1,6 @@
 /**
- * Workers that end with Python at work for them. This thread loads the package only where the second argument says so: an
- * addon that workers alone have loaded must stay in the process too.
+ * Workers that end while Python works for them. This thread loads the package only if the second argument names it: an
+ * addon that only workers have loaded must stay in the process, too.
  */
 
 import { fileURLToPath } from 'node:url';
@@ -49,7 +49,7 @@ async function work(): Promise<void> {
   } else if (how === 'foreign') {
     shared.kept.append(() => 1);
   }
-  // The main thread ends this worker, in the middle of it all.
+  // The main thread ends this worker in the middle of its work.
   await new Promise((resolve) => setTimeout(resolve, 50));
   const { parentPort } = await import('node:worker_threads');
   parentPort?.postMessage('ready');
@@ -84,14 +84,14 @@ async function check(): Promise<void> {
       }
     }
   }
-  // What the worker's memory is in goes now, on this thread and on another.
+  // Releases the objects that hold the worker's memory, on this thread and on another.
   await callAsync(shared.kept.clear);
   console.log(py.eval('1 + 1'));
 }
 
 if (!isMainThread) await work();
 else if (how === 'foreign') {
-  // A function of another JavaScript thread that still runs: only from a thread of Python.
+  // A function of another running JavaScript thread can be called only from a Python thread.
   const { callAsync, python } = await import('dlpack/python');
   const py = python();
   py.exec(definitions);

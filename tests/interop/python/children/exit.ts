@@ -1,6 +1,6 @@
 /**
- * Ends the process while Python is at work: `exit` by process.exit, `end` because JavaScript has nothing left to do. What is
- * under way is named by the second argument.
+ * Ends the process while Python works: `exit` calls process.exit, and with `end` JavaScript has nothing left to do. The second
+ * argument names the running work.
  */
 
 import { callAsync, type PyObject, python } from 'dlpack/python';

@@ -1,6 +1,6 @@
 /**
- * Processes that Python forks off: what Python does there goes on, memory included; JavaScript is not there, and whoever asks
- * for it is told so.
+ * Processes that Python forks: Python code continues there, with its memory. JavaScript does not exist there, and calls to it
+ * give an error.
  */
 
 import { Tensor } from 'dlpack';
@@ -42,7 +42,7 @@ def waited(pid): return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 const main = py.import('__main__');
 const { status, sums, on_thread: onThread, take, waited } = main;
 
-// Large enough for the crew, which is at work here before.
+// Large enough for several threads, which already ran here.
 const x = Tensor.zeros([1 << 22], 'float32').fill(0.5);
 x.copy().dispose();
 console.log('memory', status(sums(x)));
@@ -58,6 +58,6 @@ console.log(
 console.log('function on a thread', status(py.eval('lambda thread, f: lambda: thread(f)')(onThread, () => 1)));
 console.log('in this process', await callAsync(onThread, () => 5));
 
-// Each of these returns twice: here, and in a process that ends at once.
+// Each of these returns twice: here, and in a forked process that ends at once.
 console.log('returns', waited(main.os.fork()));
 console.log('returns on a thread of the pool', waited(await callAsync(main.os.fork)));

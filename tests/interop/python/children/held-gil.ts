@@ -1,6 +1,6 @@
 /**
- * A call holds the GIL until JavaScript opens a pipe; meanwhile JavaScript starts calls and releases objects. Waiting for the
- * GIL anywhere on this thread would be for ever. Prints `ok`.
+ * A call holds the GIL until JavaScript opens a pipe; meanwhile JavaScript starts calls and releases objects. If this thread
+ * waited for the GIL, it would wait for ever. Prints `ok`.
  */
 
 import { mkdtempSync, openSync, rmSync } from 'node:fs';

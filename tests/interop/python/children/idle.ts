@@ -1,5 +1,5 @@
 /**
- * Waits for SIGINT: without Python, idle, in a synchronous call of Python, or beside an asynchronous one; with and without a
+ * Waits for SIGINT: without Python, idle, in a synchronous Python call, or beside an asynchronous call; with and without a
  * handler.
  */
 

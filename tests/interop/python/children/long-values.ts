@@ -32,7 +32,7 @@ for (const way of ways) {
   received = 0;
   try {
     await way();
-    // An engine with longer strings has it whole.
+    // An engine with longer strings has the whole string.
     if (received === LENGTH) good++;
     else console.log(`received ${received}`);
   } catch (error) {

@@ -1,4 +1,4 @@
-/** Nothing but an asynchronous call is left to do: the process ends with it, or at once where nobody waits. */
+/** Only an asynchronous call is pending: the process ends with it, or at once if nothing awaits it. */
 
 import { callAsync, python } from 'dlpack/python';
 

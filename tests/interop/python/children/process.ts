@@ -1,10 +1,10 @@
-/** Signals and the end of the process with Python in it; what is to happen is in the arguments. */
+/** Signals and the end of the process with Python in it. The arguments name the case. */
 
 import { callAsync, python } from 'dlpack/python';
 
 const [what, way] = process.argv.slice(2) as [string, string];
 const py = python(way === 'python' ? { signals: 'python' } : {});
-// Nothing else lies at the address that it reads.
+// The address that it reads is not mapped.
 const code = [
   0, 97, 115, 109, 1, 0, 0, 0, 1, 6, 1, 96, 1, 127, 1, 127, 3, 2, 1, 0, 5, 3, 1, 0, 1, 7, 5, 1, 1, 102, 0, 0, 10, 9, 1,
   7, 0, 32, 0, 40, 2, 0, 11,
@@ -21,7 +21,7 @@ function trap(): string {
   }
 }
 
-/** `sigaction` from C, as a library of C++ calls it. */
+/** `sigaction` from C, as a C++ library calls it. */
 const takers: Record<string, string> = {
   'signal.signal': 'import signal\nsignal.signal(signal.SIGTERM, lambda *a: None)',
   default: 'import signal\nsignal.signal(signal.SIGTERM, signal.SIG_DFL)',

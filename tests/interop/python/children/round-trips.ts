@@ -25,7 +25,7 @@ async function round(n: number): Promise<{ bytes: number; blocks: number }> {
   const { rss, heapTotal } = process.memoryUsage();
   return { bytes: rss - heapTotal, blocks: Number(sys.getallocatedblocks()) };
 }
-// Rounds of one size: what a round holds at its peak stays with the allocator.
+// Rounds of equal size, because the allocator keeps the memory of the peak of a round.
 const each = 125_000;
 await round(each);
 await round(each);

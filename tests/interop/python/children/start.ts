@@ -1,4 +1,4 @@
-/** Starts a Python with the options in the first argument, and prints how that ended. */
+/** Starts Python with the options in the first argument, and prints the result. */
 
 import { python } from 'dlpack/python';
 

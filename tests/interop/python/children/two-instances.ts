@@ -40,21 +40,21 @@ function expect(got: unknown, wanted: unknown): void {
 const [a, b] = [await evaluate('a'), await evaluate('b')];
 expect(a.py === b.py, false);
 const makers = [a, b].map(({ py }) => py.eval('lambda x: [x, repr(x)]'));
-// Handles of both count from one: objects of one must not be those of the other.
+// Handles of both instances start at 1, so a mix-up would find another object.
 const objects = [a, b].map(({ py }, i) => Array.from({ length: 200 }, (_, j) => py.eval(`["${i}", ${j}]`)));
 for (const [i, { py }] of [a, b].entries()) {
   for (const [j, object] of (objects[i] as object[]).entries()) expect(String(object), `['${i}', ${j}]`);
   expect([...(makers[i] as (x: unknown) => Iterable<unknown>)(i)], [i, String(i)]);
   expect(py.eval('1 + 1'), 2);
 }
-// A function of one inside of a call of the other, and the other way round from there.
+// A function of one instance inside a call of the other, and the reverse inside that.
 const call = a.py.eval('lambda f, x: f(x)');
 const nested = b.py.eval('lambda f, x: f(x)');
 expect(
   call((x: number) => nested((y: number) => (a.py.eval('lambda z: z * 2') as (z: number) => number)(y) + 1, x), 20),
   41,
 );
-// Tensors of one through Python into the other, over the same memory.
+// Tensors of one instance reach the other through Python, over the same memory.
 const x = a.Tensor.from([1, 2, 3], { dtype: 'float32' });
 a.py.import('builtins').kept = a.py.tensor(x);
 const y = b.fromDLPack(b.py.eval('kept'));

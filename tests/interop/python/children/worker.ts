@@ -1,4 +1,4 @@
-/** Uses Python on this thread, leaves objects alive, and ends in the way that was asked for. */
+/** Uses Python on this thread, leaves objects alive, and ends in the given way. */
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { fromDLPack, Tensor } from 'dlpack';

@@ -1,4 +1,4 @@
-/** Workers that use Python come and go; their thread states go with them. */
+/** Workers that use Python start and end, and their thread states end with them. */
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';

@@ -1,4 +1,4 @@
-/** The cells of the table: who gives what to whom, by which route. */
+/** The cells of the table: producer, consumer, tensor and route. */
 
 import { type DTypeRow, dtypes, isPacked, type Layout, layouts } from './tables.js';
 
@@ -18,15 +18,15 @@ export interface Cell {
 export interface PeerRow {
   readonly name: string;
   readonly title: string;
-  /** The peer's own word for how JavaScript's tensor gets there; the first is what a user writes. */
+  /** The peer's functions that take a JavaScript tensor; the first is what a user writes. */
   readonly takes: readonly string[];
-  /** How JavaScript asks; the first is what `fromDLPack(object)` does by itself. */
+  /** JavaScript's requests; the first is the default of `fromDLPack(object)`. */
   readonly gives: readonly string[];
-  /** Its tensors are never written: they must arrive read-only. */
+  /** Its tensors are immutable, so they must arrive read-only. */
   readonly isImmutable: boolean;
   /** Only these dtypes, where the peer is a set of dtypes. */
   readonly only?: (dtype: DTypeRow) => boolean;
-  /** Elements narrower than a byte take one each. */
+  /** Elements narrower than a byte take one byte each. */
   readonly isPadded?: boolean;
 }
 
@@ -80,7 +80,7 @@ export const peers: readonly PeerRow[] = [
 
 export const copies: readonly Copy[] = [null, true, false];
 
-/** By the first route everything; by the others every dtype in two layouts, and every layout in four dtypes. */
+/** The first route has every combination; the others have every dtype in two layouts and every layout in four dtypes. */
 const isWorth = (isFirst: boolean, dtype: DTypeRow, layout: Layout): boolean =>
   isFirst ||
   ['float32', 'int8', 'complex64', 'bfloat16'].includes(dtype.name) ||

@@ -1,5 +1,5 @@
 /**
- * Every peer, route, dtype, layout, mark and request, each way; docs/compatibility.md is what was found.
+ * Every peer, route, dtype, layout, flag and request, in each direction. docs/compatibility.md has the results.
  *
  *   UPDATE=1 npm test -- conformance        writes docs/compatibility.md
  */
@@ -77,7 +77,7 @@ function runAll(): Promise<Run> {
   return run;
 }
 
-testWith(pythonMissing, 'every cell is as the tables say', async () => {
+testWith(pythonMissing, 'every cell has the expected result', async () => {
   const { findings, missing } = await runAll();
   if (missing.length > 0) console.log(`# not compared: ${missing.join(', ')}`);
   ok(missing.length === 0 || !process.env.CI, `CI is set and a counterpart is missing: ${missing.join(', ')}`);
@@ -88,12 +88,12 @@ testWith(pythonMissing, 'every cell is as the tables say', async () => {
   equal(wrong.length, 0, `${wrong.length} cells are not as the tables say:\n${wrong.slice(0, 40).join('\n')}\n`);
 });
 
-testWith(pythonMissing, 'every known limit is one', async () => {
+testWith(pythonMissing, 'every known limit still exists', async () => {
   const { findings, missing } = await runAll();
   if (missing.length === 0) equal(idleRows(join(findings)), [], 'rows that apply to no cell');
 });
 
-testWith(pythonMissing, 'docs/compatibility.md is what this run found', async () => {
+testWith(pythonMissing, 'docs/compatibility.md equals the results of this run', async () => {
   const { findings, contexts, missing } = await runAll();
   if (missing.length > 0) return;
   const text = writeReport(join(findings), contexts);

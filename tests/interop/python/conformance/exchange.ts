@@ -1,4 +1,4 @@
-/** Runs cells: exchanges one tensor and finds out what really happened to it. */
+/** Runs cells: exchanges one tensor and finds out what happened to it. */
 
 import {
   DLPACK,
@@ -16,9 +16,9 @@ import type { Cell, PeerRow } from './cells.js';
 import { type DTypeRow, isPacked, type Layout, LENGTH, otherValue, type Value, valueAt, valuesOf } from './tables.js';
 
 /**
- * What a cell came to: `shared` (one address, and writes of each side are seen by the other), `copied` (neither), `empty`,
- * `absent` (the peer cannot hold such a tensor), `refused: <error>`; behind a semicolon what did not stay as it was. A word
- * that no table expects, such as `broken`, says what went wrong.
+ * The outcome of a cell: `shared` (one address, and each side sees the other's writes), `copied` (neither), `empty`,
+ * `absent` (the peer cannot hold such a tensor), `refused: <error>`; after a semicolon the properties that changed. A word
+ * that no table expects, such as `broken`, names the failure.
  */
 export interface Outcome {
   readonly outcome: string;
@@ -84,7 +84,7 @@ export class Exchange {
     python.import('sys').path.insert(0, folder);
     const module = python.import('peers');
     const names = ['make', 'offer', 'witness', 'flip_first', 'first_bytes', 'take', 'describe_taken'];
-    // Kept: each look-up of an attribute would be another object that holds on to something.
+    // Kept, because each look-up of an attribute would make another object with references.
     this.#functions = Object.fromEntries(
       [...names, 'write', 'itself', 'version', 'load', 'live', 'collect'].map((name) => [name, module[name]]),
     );
@@ -100,8 +100,8 @@ export class Exchange {
   }
 
   /**
-   * Cells, one after the other. Afterwards everything that was made for them is gone: memory was given back once, on either
-   * side. If not, they are run again by halves until the culprit is found; its outcome says what is left.
+   * Cells, one after the other. Afterwards everything that was made for them is released: memory was freed once, on each
+   * side. If not, they are run again by halves until the culprit is found; its outcome names what is left.
    */
   async run(peer: PeerRow, cells: readonly Cell[]): Promise<Outcome[]> {
     for (const { dtype } of cells) templateOf(dtype, peer.isPadded === true);
@@ -131,7 +131,7 @@ export class Exchange {
     return cell.direction === 'to JavaScript' ? this.#toJavaScript(peer, cell) : this.#fromJavaScript(peer, cell);
   }
 
-  /** What is alive, once it is `expected` or has no reason to change any more. */
+  /** The live counts, once they are `expected` or no longer change. */
   async #settle(expected: string | null): Promise<string> {
     for (let i = 0; i < 3; i++) await new Promise((resolve) => setTimeout(resolve, 0));
     for (let i = 0; i < (expected === null ? 1 : 16) && this.#live() !== expected; i++) {
@@ -174,7 +174,7 @@ export class Exchange {
     }
   }
 
-  /** What JavaScript got of a peer's tensor. */
+  /** The result of importing a peer's tensor. */
   #look(peer: PeerRow, cell: Cell, made: PyObject, x: Tensor): string {
     const { dtype, layout } = cell;
     const values = valuesOf(dtype, layout);
@@ -189,7 +189,7 @@ export class Exchange {
     if (isSame && !sameStrides(layout, x.strides)) notes.push(`strides ${x.strides}`);
     const isReadOnly = cell.readonly || peer.isImmutable;
     if (x.readonly !== (isSame && isReadOnly)) notes.push(x.readonly ? 'read-only imposed' : 'read-only lost');
-    // What was there before the flip: not what is there now.
+    // The values before the flip, not the current values.
     const first = scalar(dtype, values[0] as Value);
     if (x.readonly) {
       if (!refusesWrite(() => x.set(...index, first))) notes.push('broken: a read-only tensor was written');
@@ -223,7 +223,7 @@ export class Exchange {
     return JSON.parse(String(this.#functions.describe_taken(cell.peer, taken))) as Description;
   }
 
-  /** What the peer got of JavaScript's tensor. */
+  /** The result of a peer that imports JavaScript's tensor. */
   #lookAtTaken(peer: PeerRow, cell: Cell, taken: PyObject, base: Tensor, x: TensorView): string {
     const { dtype, layout } = cell;
     const values = valuesOf(dtype, layout);
@@ -308,7 +308,7 @@ function describeCase({ dtype, layout, readonly }: Cell, isPadded: boolean): str
 const cases = new Map<string, string>();
 const templates = new Map<string, Tensor>();
 
-/** The values of a dtype, one after the other. Kept: only copies of it are exchanged. */
+/** The values of a dtype, one after the other. Kept, because only copies of it are exchanged. */
 function templateOf(dtype: DTypeRow, isPadded: boolean): Tensor {
   const key = `${dtype.name} ${isPadded}`;
   const made = templates.get(key);
@@ -329,7 +329,7 @@ function makeTensor({ dtype, layout, readonly }: Cell, isPadded: boolean): { bas
   return { base, x: fromDLPack({ [DLPACK]: () => overAddress(base, dtype, layout, readonly) }) };
 }
 
-/** What no method of Tensor makes: another producer's view of the same memory. */
+/** A view of the same memory that no method of Tensor makes, so another producer makes it. */
 function overAddress(base: Tensor, dtype: DTypeRow, layout: Layout, readonly: boolean): ManagedTensor {
   const { code, bits, lanes } = dtype;
   const item = base.isPadded ? 1 : (bits * lanes) / 8;

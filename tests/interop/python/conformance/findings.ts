@@ -1,4 +1,4 @@
-/** What a run found, against what the tables expect. */
+/** The results of a run, compared with the expected results. */
 
 import { type Cell, cellsOf, peers } from './cells.js';
 import type { Outcome } from './exchange.js';
@@ -11,7 +11,7 @@ export interface Finding {
   readonly outcomes: readonly Outcome[];
 }
 
-/** A peer's version, and what it did with tensors of its own: one for each dtype and layout. */
+/** A peer's version, and its results for its own tensors: one for each dtype and layout. */
 export interface Context {
   readonly peer: string;
   readonly version: string;
@@ -61,7 +61,7 @@ export function join(findings: readonly Finding[]): Found[] {
 const nameOf = ({ peer, direction, route, dtype, layout, readonly, copy }: Cell): string =>
   `${peer}, ${direction}, ${route}, ${dtype.name}, ${layout.name}${readonly ? ', read-only' : ''}, copy ${copy}`;
 
-/** Every cell that is not what the tables expect, in words. */
+/** Every cell that differs from the expected result, in words. */
 export function surprises(found: readonly Found[]): string[] {
   return found.flatMap(({ cell, outcome, message, row }) => {
     const expected = expectedOf(cell, row);

@@ -1,6 +1,6 @@
 /**
- * What does not exchange, and why: the peers' limits as data. The suite fails when a cell differs from its row here, also
- * when it differs because the peer got better, and when a row applies to no cell at all.
+ * Tensors that cannot be exchanged, and why: the peers' limits as data. The suite fails when a cell differs from its row, also
+ * when it differs because the peer improved, and when a row applies to no cell.
  */
 
 import type { Cell } from './cells.js';
@@ -36,7 +36,7 @@ const float8OfJax = isIn('float8_e3m4', 'float8_e4m3', 'float8_e4m3b11fnuz');
 const isFlipped = hasLayout('negative stride');
 const unknownToTorch = (cell: Cell) =>
   float8OfJax(cell) || isIn('float6_e2m3fn', 'float6_e3m2fn', 'float4_e2m1fn', 'int4', 'uint4')(cell);
-/** PyTorch would end the process, or write. */
+/** PyTorch would end the process, or write to read-only memory. */
 const unfitForTorch = (cell: Cell) => isFlipped(cell) || cell.readonly;
 const unknownToJax = isIn(
   'complex32',
@@ -52,7 +52,7 @@ const scattered = hasLayout('gaps', 'negative stride', 'stride of zero', 'overla
 
 /** In order: the first row that applies to a cell decides. */
 export const known: readonly Known[] = [
-  // What a peer cannot hold.
+  // Tensors that a peer cannot hold.
   {
     peers: ['PyTorch', 'JAX', 'TVM-FFI', 'Arrow Array'],
     direction: 'to JavaScript',
@@ -134,7 +134,7 @@ export const known: readonly Known[] = [
     why: 'NumPy 2 raised the limit to 64',
     link: 'https://numpy.org/doc/stable/release/2.0.0-notes.html',
   },
-  // Requests that a peer has no word for.
+  // Requests that a peer does not support.
   {
     peers: ['NumPy 1', 'TVM-FFI', 'PyTorch'],
     direction: 'from JavaScript',

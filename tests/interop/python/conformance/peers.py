@@ -469,7 +469,7 @@ def load(peers):
     modules = {NAMES[peer]: find(NAMES[peer]) for peer in peers}
     torch, jax = modules.get("torch"), modules.get("jax")
     tvm_ffi, pa = modules.get("tvm_ffi"), modules.get("pyarrow")
-    # What is there now stays: collections need not look at it again.
+    # Existing objects stay, so collections need not scan them again.
     gc.collect()
     gc.freeze()
     return [peer for peer in peers if modules[NAMES[peer]] is None]
@@ -486,4 +486,4 @@ def live():
 def collect():
     gc.collect()
     if jax is not None:
-        jax.numpy.zeros(1).block_until_ready()  # JAX gives back what it kept when it is used again
+        jax.numpy.zeros(1).block_until_ready()  # JAX releases kept objects when it is used again

@@ -1,4 +1,4 @@
-/** docs/compatibility.md from what a run found. */
+/** Writes docs/compatibility.md from the results of a run. */
 
 import { type Cell, cellsOf, type Direction, type PeerRow, peers } from './cells.js';
 import type { Context, Found } from './findings.js';
@@ -17,7 +17,7 @@ function show(outcome: string | undefined): Text {
 
 const plainCell = ({ readonly, copy }: Cell) => !readonly && copy === null;
 
-/** What stands for the others where one is shown: a plain tensor of the peer's simplest shape. */
+/** The cell that represents a group: a plain tensor of the peer's simplest shape. */
 const layoutOf = ({ name }: PeerRow): string => (name === 'Arrow Array' ? 'vector' : 'matrix');
 const dtypeOf = ({ name }: PeerRow): string => (name === 'ml_dtypes' ? 'bfloat16' : 'float32');
 
@@ -43,7 +43,7 @@ class Book {
     return this.outcomes(peer, (cell) => cell.direction === direction && cell.route === route && wanted(cell))[0];
   }
 
-  /** What the peer does with a tensor of its own. */
+  /** The peer's result for its own tensor. */
   itself(peer: PeerRow, wanted: (cell: Cell) => boolean): string | undefined {
     const own = this.#contexts.find((context) => context.peer === peer.name)?.itself ?? [];
     const cells = cellsOf(peer).filter(
@@ -220,7 +220,7 @@ hold such a tensor. This page is written by that test, which fails when it finds
 | – | the library has no such tensor, or no such request |
 
 Every exchange also proves that the values, the dtype, the shape and the strides are right, that memory marked as read-only cannot
-be written, and that everything is given back exactly once.
+be written, and that everything is released exactly once.
 
 ## Summary
 
@@ -236,7 +236,7 @@ ${peers.map((peer) => section(book, peer)).join('\n\n')}
 ## Known limits
 
 What is not simply shared, and why. The first row that applies to a cell decides; the last column counts the cells for which one
-does. When a library gets better, the test fails until its row here is gone.
+does. When a library improves, the test fails until its row here is removed.
 
 ${limits(book)}
 `;

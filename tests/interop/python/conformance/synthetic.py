@@ -34,7 +34,7 @@ class Versioned(ctypes.Structure):
 
 
 Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-# An address, not an object: ctypes would count references of a capsule that is being destroyed.
+# An address, not an object, because ctypes would change the reference count of a capsule that is being destroyed.
 Destructor = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 NAMES = {Legacy: b"dltensor", Versioned: b"dltensor_versioned"}
 

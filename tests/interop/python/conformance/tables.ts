@@ -1,4 +1,4 @@
-/** What is exchanged: dtypes with values that each can hold, and layouts, as tables. */
+/** The exchanged tensors: dtypes with values that each can hold, and layouts, as tables. */
 
 import type { DType, TensorView } from 'dlpack';
 
@@ -77,7 +77,7 @@ export interface Layout {
   readonly offset: number;
   /** For packed dtypes too: elements without gaps from a whole byte on. */
   readonly isCompact: boolean;
-  /** The same with this package's methods; absent where there is none. */
+  /** The same with this package's methods; absent if no method does it. */
   readonly derive?: (base: TensorView) => TensorView;
 }
 
@@ -179,7 +179,7 @@ export function placesOf({ shape, strides, offset }: Layout): number[] {
   return places;
 }
 
-/** What the elements of a layout must be, in row-major order; of a dtype with lanes, the lanes one after the other. */
+/** The expected elements of a layout in row-major order; for a dtype with lanes, the lanes one after the other. */
 export function valuesOf(dtype: DTypeRow, layout: Layout): Value[] {
   const lanes = Array.from({ length: dtype.lanes }, (_, lane) => lane);
   return placesOf(layout).flatMap((at) => lanes.map((lane) => valueAt(dtype, at * dtype.lanes + lane)));

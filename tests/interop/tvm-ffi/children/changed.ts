@@ -36,7 +36,7 @@ function fill(): { container: List | Dict; errors: WeakRef<object>[] } {
 }
 
 const { container, errors } = fill();
-// Errors that JavaScript knows are returned as they are.
+// Errors that JavaScript already knows are returned as the same objects.
 const isForgotten = await collectUntil(() => errors.some((error) => error.deref() === undefined));
 let changes = 0;
 onError = () => {

@@ -1,4 +1,4 @@
-/** What JavaScript can try to have native code follow a pointer that leads nowhere. Each of these once crashed. */
+/** Programs that try to make native code follow a dangling pointer. Each of them once crashed. */
 
 import { DLPACK, type DLPackRequest, isDLPackError, Tensor } from 'dlpack';
 import {
@@ -16,7 +16,7 @@ import { kernelsPath, probe, testing } from '../peer.js';
 const LENGTH = 1 << 20;
 const addOne = loadModule(kernelsPath).add_one as FFIFunction;
 
-/** A tensor over JavaScript memory, and how that is taken away. */
+/** A tensor over JavaScript memory, and a function that detaches the memory. */
 function lent(how: string): { x: Tensor<'float32'>; take: () => void } {
   const Resizable = ArrayBuffer as unknown as new (n: number, o: object) => ArrayBuffer & { resize(n: number): void };
   const buffer = new Resizable(LENGTH * 4, { maxByteLength: LENGTH * 4 });
@@ -81,7 +81,7 @@ results['a forged object'] = outcome(() => testing('echo')(new FFIObject({ point
 const registered = outcome(() =>
   registerGlobalFunc('dlpack.test.hostile', () => 42, {
     get override() {
-      getGlobalFunc('no.such.function', { allowMissing: true }); // leaves no function in the frame
+      getGlobalFunc('no.such.function', { allowMissing: true }); // leaves no function in the slot
       return true;
     },
   }),

@@ -1,4 +1,4 @@
-/** The package evaluated twice over one addon file: each instance has callbacks, an allocator and references of its own. */
+/** The package evaluated twice over one addon file: each instance has its own callbacks, allocator and references. */
 
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -74,7 +74,7 @@ const async = await Promise.all(
   instances.map((ffi, i) => ffi.callAsync(ffi.getGlobalFunc('testing.echo'), `async ${i === 0 ? 'first' : 'second'}`)),
 );
 
-// A tensor of one instance is another library's to the other: it crosses without a copy.
+// Each instance treats the other's tensors like those of another library: they are exchanged without a copy.
 const x = core.Tensor.from([1, 2], { dtype: 'float32' });
 const y = second.getGlobalFunc('testing.echo')(x) as core.Tensor<'float32'>;
 y.set(0, 9);

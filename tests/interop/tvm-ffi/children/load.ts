@@ -1,4 +1,4 @@
-/** Loads libtvm_ffi from where the arguments say, in a folder without a virtual environment; prints what came of it. */
+/** Loads libtvm_ffi from the place in the arguments, in a folder without a virtual environment; prints the result. */
 
 import { tmpdir } from 'node:os';
 import { isDLPackError, Tensor } from 'dlpack';

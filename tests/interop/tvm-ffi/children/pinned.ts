@@ -1,4 +1,4 @@
-/** A tensor that outlives every handle of the module it comes from: its deleter is in that module's code. */
+/** A tensor that outlives every handle of its module. Its deleter is in that module's code. */
 
 import { readFileSync } from 'node:fs';
 import type { Tensor } from 'dlpack';

@@ -1,5 +1,5 @@
 /**
- * libtvm_ffi brought by Python, by JavaScript, or by both, in the order that the arguments say; prints what each side found
+ * libtvm_ffi loaded by Python, by JavaScript, or by both, in the order of the arguments; prints what each side loaded
  * and whether WebAssembly traps still throw after every step.
  */
 
@@ -14,7 +14,7 @@ const traps = [trap()];
 const steps: Record<string, () => void> = {
   import: () => py.import('tvm_ffi'),
   exec: () => py.exec('import tvm_ffi'),
-  // Python code that imports when it is called: nothing of this package sees it happen.
+  // Python code that imports when it is called, so that this package does not notice.
   lazily: () => {
     py.exec('def lazily():\n  import tvm_ffi');
     (py.eval('lazily') as unknown as () => void)();
