@@ -7,7 +7,7 @@
 import type { DType, TypedArray } from '../dtype.js';
 import { BufferError, LayoutError } from '../errors.js';
 import { Tensor } from '../tensor.js';
-import { type AdaptOptions, arrayTypes, checkDType, copyOf, type LendOptions, lend, share } from './share.js';
+import { type AdaptOptions, arrayTypes, checkDType, copyIfAsked, type LendOptions, lend, share } from './share.js';
 
 interface ArrowType {
   readonly typeId: number;
@@ -90,7 +90,7 @@ export function fromArrow(vector: ArrowVector, options: ArrowOptions = {}): Tens
   if (type.typeId === BOOL) {
     if (options.adopt === true) throw new BufferError('Expected whole bytes for adopt; use { copy: true }');
     const shared = bits(chunk.values as Uint8Array, chunk);
-    return options.copy === true ? copyOf(shared) : shared;
+    return copyIfAsked(shared, options);
   }
   const shape = isList ? [length, type.listSize as number] : [length];
   const dtype = dtypeOf(elements.type);

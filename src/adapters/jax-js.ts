@@ -6,10 +6,11 @@
 
 import type { DType, TypedArray } from '../dtype.js';
 import { ArgumentTypeError, BufferError } from '../errors.js';
+import { gpuBuffers } from '../gpu-buffers.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
-import { checkGpuDevice, fromGpuBuffer, onGpu } from './gpu.js';
-import { type AdaptOptions, checkDType, copyOf, type LendOptions, lend, share } from './share.js';
+import { onGpu } from './gpu.js';
+import { type AdaptOptions, checkDType, copyIfAsked, hasFloat16, type LendOptions, lend, share } from './share.js';
 
 /** The part of a jax-js `Array` that the adapter uses. Every read of `ref` adds a reference. */
 export interface JaxArray {
@@ -28,13 +29,7 @@ export interface JaxModule<T> {
 }
 
 /** Without a Float16Array, jax-js makes no arrays of the two other dtypes. */
-const names = () => [
-  'float32',
-  'int32',
-  'uint32',
-  'bool',
-  ...('Float16Array' in globalThis ? ['float16', 'float64'] : []),
-];
+const names = () => ['float32', 'int32', 'uint32', 'bool', ...(hasFloat16() ? ['float16', 'float64'] : [])];
 const copied = 'jax-js copies the elements of arrays in host memory';
 
 export function isJaxJs(value: object): value is JaxArray {
@@ -48,10 +43,7 @@ export function isJaxJs(value: object): value is JaxArray {
 export function fromJaxJs(value: JaxArray, options?: AdaptOptions): Tensor {
   const { shape, dtype, device } = value;
   checkDType(dtype, names(), 'DLPack');
-  if (device === 'webgpu') {
-    const tensor = shareGpu(value, options);
-    return options?.copy === true ? copyOf(tensor) : tensor;
-  }
+  if (device === 'webgpu') return copyIfAsked(shareGpu(value, options), options);
   if (options?.copy === false) throw new BufferError(`Expected shared memory but ${copied}`);
   const array = value.ref.dataSync() as TypedArray; // reading consumes the reference
   // jax-js stores booleans as 32-bit integers.
@@ -68,7 +60,7 @@ function shareGpu(value: JaxArray, options?: AdaptOptions): Tensor {
   const held = value.ref;
   try {
     const { ref } = value as JaxArray & { ref: { gpuBufferSync(): GPUBufferLike } };
-    return fromGpuBuffer(ref.gpuBufferSync(), options?.gpuDevice, dtype as DType, shape, () => held.dispose());
+    return gpuBuffers().wrap(ref.gpuBufferSync(), options?.gpuDevice, dtype as DType, shape, () => held.dispose());
   } catch (error) {
     held.dispose();
     throw error;
@@ -80,7 +72,7 @@ function copyOnGpu<T>(tensor: Tensor, numpy: JaxModule<T>, gpuDevice: object | u
   const { dtype, shape } = tensor;
   checkDType(dtype, ['float32', 'int32', 'uint32'], 'jax-js on WebGPU');
   if (gpuDevice === undefined) throw new ArgumentTypeError('gpuDevice', 'jax.getWebGPUDevice()', gpuDevice);
-  checkGpuDevice(tensor, gpuDevice, 'jax-js');
+  gpuBuffers().checkDevice(tensor, gpuDevice, 'jax-js');
   const made = (numpy as unknown as { zeros(shape: number[], options: object): JaxArray }).zeros([...shape], {
     dtype,
     device: 'webgpu',

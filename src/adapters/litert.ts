@@ -6,9 +6,10 @@
 
 import type { DType } from '../dtype.js';
 import { BufferError } from '../errors.js';
+import { gpuBuffers } from '../gpu-buffers.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
-import { checkGpuDevice, lendGpuBuffer, onGpu, takeGpuBuffer } from './gpu.js';
+import { onGpu, takeGpuBuffer } from './gpu.js';
 import { type AdaptOptions, checkDType, type LendOptions, lend, share } from './share.js';
 
 /** The part of a LiteRT.js `Tensor` that the adapter uses. */
@@ -64,8 +65,12 @@ function lendGpu<T>(tensor: Tensor, litert: LiteRTModule<T>, options?: LendOptio
   const { dtype, shape, nbytes } = tensor;
   checkDType(dtype, names, 'LiteRT.js');
   const own = options?.gpuDevice ?? litert.getWebGpuDevice?.();
-  if (own) checkGpuDevice(tensor, own, 'LiteRT.js');
-  const { gpuBuffer, release } = lendGpuBuffer(tensor, { library: 'LiteRT.js', size: nbytes, isExact: false }, options);
+  if (own) gpuBuffers().checkDevice(tensor, own, 'LiteRT.js');
+  const { gpuBuffer, release } = gpuBuffers().lend(
+    tensor,
+    { library: 'LiteRT.js', size: nbytes, isExact: false },
+    options,
+  );
   try {
     const more = [dtype, undefined, release] as never[];
     return new Made(gpuBuffer as never, [...shape] as never, ...more);

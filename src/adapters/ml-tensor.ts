@@ -6,10 +6,10 @@
 
 import type { DType } from '../dtype.js';
 import { BufferError } from '../errors.js';
+import { gpuBuffers } from '../gpu-buffers.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
-import { fromGpuBuffer } from './gpu.js';
-import { type AdaptOptions, checkDType, copyOf, lend } from './share.js';
+import { type AdaptOptions, checkDType, copyIfAsked, lend } from './share.js';
 
 /** The part of `MLTensor` that the adapter uses. */
 export interface MLTensorLike {
@@ -62,12 +62,12 @@ function rented(
 ): Tensor {
   let tensor: Tensor;
   try {
-    tensor = fromGpuBuffer(buffer, options.gpuDevice, dtype, shape, () => buffer.destroy());
+    tensor = gpuBuffers().wrap(buffer, options.gpuDevice, dtype, shape, () => buffer.destroy());
   } catch (error) {
     buffer.destroy();
     throw error;
   }
-  return options.copy === true ? copyOf(tensor) : tensor;
+  return copyIfAsked(tensor, options);
 }
 
 /** An `MLTensor` of the context with the elements of a tensor. The caller destroys it. */

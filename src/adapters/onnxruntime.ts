@@ -6,9 +6,10 @@
 
 import type { DType } from '../dtype.js';
 import { BufferError } from '../errors.js';
+import { gpuBuffers } from '../gpu-buffers.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
-import { lendGpuBuffer, onGpu, takeGpuBuffer } from './gpu.js';
+import { onGpu, takeGpuBuffer } from './gpu.js';
 import { type AdaptOptions, arrayTypes, checkDType, type LendOptions, lend, share } from './share.js';
 
 /** The part of `ort.Tensor` that the adapter uses. */
@@ -69,7 +70,7 @@ function lendGpu<T>(tensor: Tensor, { Tensor: Made }: OnnxModule<T>, options?: L
   }
   // ONNX Runtime reads vectors of 16 bytes, and the results are wrong where the buffer is shorter.
   const size = Math.max(16, Math.ceil(nbytes / 16) * 16);
-  const { gpuBuffer, release } = lendGpuBuffer(tensor, { library: 'ONNX Runtime', size, isExact: false }, options);
+  const { gpuBuffer, release } = gpuBuffers().lend(tensor, { library: 'ONNX Runtime', size, isExact: false }, options);
   try {
     return make.call(Made, gpuBuffer, { dataType: dtype, dims: shape, dispose: release });
   } catch (error) {

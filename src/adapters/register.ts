@@ -1,6 +1,6 @@
 /**
  * Registers all adapters: after `import 'dlpack/adapters/register'`, `fromDLPack(x)`, `Tensor.from(x)` and arguments of
- * Python functions accept the objects of all libraries in `dlpack/adapters`.
+ * Python and TVM-FFI functions accept the objects of all libraries in `dlpack/adapters`.
  *
  * @module
  */
@@ -16,12 +16,12 @@ import type { JaxArray } from './jax-js.js';
 import type { LiteRTTensor } from './litert.js';
 import type { NdArray } from './ndarray.js';
 import type { OnnxTensor } from './onnxruntime.js';
-import type { SharpImage } from './sharp.js';
+import { isSharp, type SharpImage } from './sharp.js';
 import type { StdlibArray } from './stdlib.js';
 import type { TensorFlowTensor } from './tensorflow.js';
 import type { TransformersTensor } from './transformers.js';
 import type { TvmjsTensor } from './tvmjs.js';
-import type { ZarritaChunk } from './zarrita.js';
+import { isZarrita, type ZarritaChunk } from './zarrita.js';
 
 declare module '../protocol/adapters.js' {
   interface AdaptedSources {
@@ -41,8 +41,21 @@ declare module '../protocol/adapters.js' {
   }
 }
 
-setObjectAdapter((source, copy) => {
+/**
+ * True for a plain object other than a raw image of sharp and a chunk of zarrita, which are plain objects, too. All other
+ * libraries have classes.
+ */
+function isDictionary(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return false;
+  const names = Object.keys(value).sort().join();
+  const isImage = names === 'data,info' && isSharp(value);
+  return !(isImage || (names === 'data,shape,stride' && isZarrita(value) && ArrayBuffer.isView(value.data)));
+}
+
+setObjectAdapter((source, copy, isArgument = false) => {
   if (DLPACK in source || '__dlpack__' in source) return null; // the protocol comes first
+  if (isArgument && isDictionary(source)) return null;
   const tensor = tryAdapt(source, copy === false ? { copy } : undefined);
   return tensor === null ? null : takeDescriptor(tensor);
 });

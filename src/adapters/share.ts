@@ -35,24 +35,17 @@ export interface LendOptions {
   gpuDevice?: object;
 }
 
-/** The dtypes of typed arrays, which many libraries have. */
-export const arrayTypes = [
-  'float32',
-  'float64',
-  'float16',
-  'int8',
-  'int16',
-  'int32',
-  'int64',
-  'uint8',
-  'uint16',
-  'uint32',
-  'uint64',
-];
+/** The dtypes of typed arrays that every runtime has. */
+const olderTypes = ['float32', 'float64', 'int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64'];
 
-/** For libraries that take the dtype from the class of the array: a Uint16Array of float16 bits would become integers. */
-export const arrayClasses = () =>
-  'Float16Array' in globalThis ? arrayTypes : arrayTypes.filter((name) => name !== 'float16');
+/** The dtypes of typed arrays, which many libraries have. */
+export const arrayTypes = [...olderTypes, 'float16'];
+
+/** A Float16Array exists. Otherwise its bits are in a Uint16Array, which some libraries would take for integers. */
+export const hasFloat16 = () => 'Float16Array' in globalThis;
+
+/** For libraries that take the dtype from the class of the array. */
+export const arrayClasses = () => (hasFloat16() ? arrayTypes : olderTypes);
 
 /** How the elements lie in the library's array. */
 export interface ArrayLayout {
@@ -84,7 +77,7 @@ export function share(
     readonly,
   });
   if (options?.adopt === true) return adopted(tensor, view, offset);
-  return options?.copy === true && copied === undefined ? copyOf(tensor) : tensor;
+  return copied === undefined ? copyIfAsked(tensor, options) : tensor;
 }
 
 /**
@@ -115,6 +108,11 @@ export function copyOf(tensor: Tensor): Tensor {
   } finally {
     tensor.dispose();
   }
+}
+
+/** The tensor, or a copy where the options ask for one. */
+export function copyIfAsked(tensor: Tensor, options: AdaptOptions | undefined): Tensor {
+  return options?.copy === true ? copyOf(tensor) : tensor;
 }
 
 /**

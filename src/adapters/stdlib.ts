@@ -6,7 +6,7 @@
 
 import type { DType } from '../dtype.js';
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, checkDType, type LendOptions, lend, memoryOf, share } from './share.js';
+import { type AdaptOptions, checkDType, hasFloat16, type LendOptions, lend, memoryOf, share } from './share.js';
 
 /** The part of a stdlib ndarray that the adapter uses. `dtype` is a string, or an object with that string. */
 export interface StdlibArray {
@@ -19,7 +19,8 @@ export interface StdlibArray {
   readonly flags?: { readonly READONLY?: boolean };
 }
 
-const plainNames = ['float32', 'float64', 'float16', 'int8', 'int16', 'int32', 'uint8', 'uint16', 'uint32'];
+const olderNames = ['float32', 'float64', 'int8', 'int16', 'int32', 'uint8', 'uint16', 'uint32'];
+const plainNames = [...olderNames, 'float16'];
 /** These are in classes of the library's own. */
 const otherNames = ['bool', 'complex64', 'complex128'];
 
@@ -55,7 +56,7 @@ export function toStdlib<T>(
   ndarray: { new (dtype: never, data: never, shape: number[], strides: number[], offset: number, order: never): T },
   options?: LendOptions,
 ): T {
-  const { array, tensor, offset } = lend(source, plainNames, 'stdlib', options, true);
+  const { array, tensor, offset } = lend(source, hasFloat16() ? plainNames : olderNames, 'stdlib', options, true);
   const { dtype, shape } = tensor;
   const steps = shape.length === 0 ? [0] : [...tensor.strides];
   return new ndarray(dtype as never, array as never, [...shape], steps, offset, 'row-major' as never);

@@ -6,10 +6,11 @@
 
 import type { DType } from '../dtype.js';
 import { ArgumentTypeError, BufferError } from '../errors.js';
+import { gpuBuffers } from '../gpu-buffers.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
-import { checkGpuDevice, fromGpuBuffer, keepUntilCollected, lendGpuBuffer, onGpu, STORAGE_AND_COPIES } from './gpu.js';
-import { type AdaptOptions, checkDType, copyOf, type LendOptions, lend, share } from './share.js';
+import { onGpu } from './gpu.js';
+import { type AdaptOptions, checkDType, copyIfAsked, type LendOptions, lend, share } from './share.js';
 
 /** The part of `tf.Tensor` that the adapter uses. */
 export interface TensorFlowTensor {
@@ -40,6 +41,9 @@ export interface TensorFlowModule<T> {
   tensor(values: never, shape: never, dtype: never): T;
 }
 
+/** Bits of `GPUBufferUsage`, which is not a global in every runtime. */
+const STORAGE_AND_COPIES = 128 | 8 | 4;
+
 const names = ['float32', 'int32', 'bool', 'complex64'];
 
 export function isTensorFlow(value: object): value is TensorFlowTensor {
@@ -55,10 +59,7 @@ export function isTensorFlow(value: object): value is TensorFlowTensor {
 export function fromTensorFlow(value: TensorFlowTensor, options?: AdaptOptions): Tensor {
   const { dtype, shape } = value;
   checkDType(dtype, names, 'DLPack');
-  if (options?.backend !== undefined) {
-    const tensor = shareGpu(value, options.backend as GpuBackend);
-    return options.copy === true ? copyOf(tensor) : tensor;
-  }
+  if (options?.backend !== undefined) return copyIfAsked(shareGpu(value, options.backend as GpuBackend), options);
   const array = value.dataSync();
   // A backend with its own memory makes a new array each time. Check only where it matters, because a download is slow.
   const isCopied = options?.copy === false && value.dataSync() !== array;
@@ -90,7 +91,7 @@ function shareGpu(value: TensorFlowTensor, backend: GpuBackend): Tensor {
     }
     const buffer = memory();
     if (buffer == null) throw new BufferError('Expected a tensor with elements on WebGPU but it has no GPUBuffer');
-    return fromGpuBuffer(buffer, backend.device, value.dtype as DType, value.shape, () => held.dispose());
+    return gpuBuffers().wrap(buffer, backend.device, value.dtype as DType, value.shape, () => held.dispose());
   } catch (error) {
     held.dispose();
     throw error;
@@ -115,18 +116,19 @@ function lendGpu<T>(tensor: Tensor, tf: TensorFlowModule<T>, options?: LendOptio
       "Expected TensorFlow.js on its WebGPU backend for a tensor on 'webgpu'; tf.setBackend('webgpu')",
     );
   }
-  checkGpuDevice(tensor, device, 'TensorFlow.js');
+  const buffers = gpuBuffers();
+  buffers.checkDevice(tensor, device, 'TensorFlow.js');
   // TensorFlow.js returns the padding of a larger buffer as elements.
   const acquire = () => {
     const gpuBuffer = bufferManager.acquireBuffer(nbytes, STORAGE_AND_COPIES);
     return { gpuBuffer, release: () => bufferManager.releaseBuffer(gpuBuffer) };
   };
-  const lent = lendGpuBuffer(tensor, { library: 'TensorFlow.js', size: nbytes, isExact: true, acquire }, options);
+  const lent = buffers.lend(tensor, { library: 'TensorFlow.js', size: nbytes, isExact: true, acquire }, options);
   try {
     const made = tf.tensor({ buffer: lent.gpuBuffer, zeroCopy: true } as never, shape as never, dtype as never);
     const { dataId } = made as unknown as TensorFlowTensor;
     if (lent.isGiven) tensorMap.get(dataId).external = false;
-    else keepUntilCollected(dataId, lent);
+    else buffers.keepUntilCollected(dataId, lent);
     return made;
   } catch (error) {
     lent.release();

@@ -7,11 +7,11 @@
 import { ArgumentTypeError, ArgumentValueError, adviceFor, BufferError } from '../errors.js';
 import { MAX_NDIM } from '../layout.js';
 import { checkOptions, type OptionNames } from '../options.js';
+import { isDebug, recordExport } from '../storage/debug.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { BufferStorage, type Storage } from '../storage/storage.js';
 import { copyDescriptor } from '../values/copy.js';
 import { descriptorOf, TensorView } from '../view.js';
-import { isDebug, recordExport } from './debug.js';
 import { native } from './load.js';
 import { NativeStorage } from './native-storage.js';
 import { pinBuffer } from './pin-buffer.js';

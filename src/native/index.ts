@@ -6,7 +6,7 @@
  * @module
  */
 
-export { type Origin, setDebug } from './debug.js';
+export { type Origin, setDebug } from '../storage/debug.js';
 export { exchangeApi } from './exchange-api.js';
 export { addressOf, type ExportOptions, exportManaged, releaseManaged } from './export.js';
 export { type ImportOptions, importManaged } from './import.js';

@@ -6,8 +6,8 @@
 
 import { BufferError } from '../errors.js';
 import { collectLater, collectNever, type Owner } from '../storage/collect.js';
+import { forgetStorage, isDebug, recordStorage } from '../storage/debug.js';
 import { isDetached, Storage } from '../storage/storage.js';
-import { forgetStorage, isDebug, recordStorage } from './debug.js';
 import { native } from './load.js';
 import { errorOf } from './status.js';
 import { maxLength, transferAway } from './threads.js';

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isDebug, liveOrigins, type Origin } from './debug.js';
+import { isDebug, liveOrigins, type Origin } from '../storage/debug.js';
 import { native } from './load.js';
 import { pinCount } from './pins.js';
 import { enter, leave, wire } from './wire.js';

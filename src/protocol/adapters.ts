@@ -17,7 +17,7 @@ export interface AdaptedSources {}
 /** An object of a library that has a registered adapter. */
 export type AdaptedSource = AdaptedSources[keyof AdaptedSources];
 
-type Adapter = (source: object, copy: boolean | null) => Descriptor | null;
+type Adapter = (source: object, copy: boolean | null, isArgument?: boolean) => Descriptor | null;
 
 let adapter: Adapter | null = null;
 
@@ -29,4 +29,12 @@ export function setObjectAdapter(adapt: Adapter): void {
 /** The tensor of a library's object, which the caller owns; null for anything else, and without registered adapters. */
 export function adaptObject(source: unknown, copy: boolean | null): Descriptor | null {
   return adapter === null || typeof source !== 'object' || source === null ? null : adapter(source, copy);
+}
+
+/**
+ * As {@link adaptObject} for an argument of a function in another language, to which a plain object is a dictionary. It
+ * is a tensor only if it has exactly the properties of a library's plain objects.
+ */
+export function adaptArgument(value: object): Descriptor | null {
+  return adapter === null ? null : adapter(value, null, true);
 }

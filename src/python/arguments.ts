@@ -9,7 +9,7 @@ import { fromDLPack } from '../from-dlpack.js';
 import { inNativeMemory } from '../native/export.js';
 import { enter, wire } from '../native/wire.js';
 import { Wire } from '../native/wire-layout.js';
-import { adaptObject } from '../protocol/adapters.js';
+import { adaptArgument } from '../protocol/adapters.js';
 import { DLPACK } from '../protocol/managed.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { descriptorOf, TensorView } from '../view.js';
@@ -209,7 +209,7 @@ function writeShared(word: number, producer: object): void {
 
 /** Writes a tensor of a library that has a registered adapter. Returns false for anything else. */
 function writeAdapted(word: number, value: object): boolean {
-  const descriptor = adaptObject(value, null);
+  const descriptor = adaptArgument(value);
   if (descriptor === null) return false;
   keep(descriptor.storage);
   writeTensor(word, descriptor);

@@ -4,11 +4,11 @@
  * @module
  */
 
-import { isDebug, recordExport } from '../native/debug.js';
 import type { NativeStorage } from '../native/native-storage.js';
 import { enter, wire } from '../native/wire.js';
 import { WireTensor } from '../native/wire-layout.js';
 import { writeTensor } from '../native/wire-tensor.js';
+import { isDebug, recordExport } from '../storage/debug.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { Cell, ValueKind } from './wire-layout.js';
 

@@ -6,13 +6,13 @@
  */
 
 import { ArgumentTypeError, BufferError } from '../errors.js';
-import { isDebug, recordExport } from '../native/debug.js';
 import { placeOf } from '../native/export.js';
 import type { NativeStorage } from '../native/native-storage.js';
 import { errorOfTensor } from '../native/status.js';
 import { enter, leave, wire } from '../native/wire.js';
 import { Status, TensorResult, WireHeader } from '../native/wire-layout.js';
 import { takeTensorInto, writeTensor } from '../native/wire-tensor.js';
+import { isDebug, recordExport } from '../storage/debug.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { ImportRequest } from '../storage/foreign.js';
 import { descriptorOf, TensorView } from '../view.js';

@@ -11,6 +11,7 @@ import { fromDLPack } from '../from-dlpack.js';
 import { wire } from '../native/wire.js';
 import { encodeAt } from '../native/wire-bytes.js';
 import { Wire, WireHeader } from '../native/wire-layout.js';
+import { adaptArgument } from '../protocol/adapters.js';
 import { DLPACK } from '../protocol/managed.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { Tensor } from '../tensor.js';
@@ -255,7 +256,7 @@ function writeObject(at: number, value: object, isForCall: boolean): void {
   else if (isProducer(value)) writeProducer(at, value, isForCall);
   else if (hasMethod(value, TVM_FFI_OBJECT)) writeObjectAt(at, value[TVM_FFI_OBJECT]());
   else if (hasMethod(value, TVM_FFI_VALUE)) writeSubstitute(at, value);
-  else {
+  else if (!writeAdapted(at, value, isForCall)) {
     const container = containerOf(value);
     if (container !== null) {
       writeContainer(at, container, writeArgument);
@@ -287,6 +288,16 @@ function writeProducer(at: number, producer: object, isForCall: boolean): void {
   const tensor = fromDLPack(producer);
   keepForCall({ release: () => tensor.dispose() });
   writeTensor(at, tensor, isForCall);
+}
+
+/** Writes an object of a library that has a registered adapter. Returns false for anything else. */
+function writeAdapted(at: number, value: object, isForCall: boolean): boolean {
+  const descriptor = adaptArgument(value);
+  if (descriptor === null) return false;
+  const tensor = new Tensor(descriptor);
+  keepForCall({ release: () => tensor.dispose() });
+  writeTensor(at, tensor, isForCall);
+  return true;
 }
 
 function writeBytes(at: number, value: Uint8Array): void {

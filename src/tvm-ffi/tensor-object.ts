@@ -5,13 +5,13 @@
  */
 
 import { BufferError, DisposedError } from '../errors.js';
-import { isDebug, recordExport } from '../native/debug.js';
 import { placeOf, withMemory } from '../native/export.js';
 import type { NativeStorage } from '../native/native-storage.js';
 import { errorOfTensor } from '../native/status.js';
 import { wire } from '../native/wire.js';
 import { Status, WireHeader } from '../native/wire-layout.js';
 import { writeTensor } from '../native/wire-tensor.js';
+import { isDebug, recordExport } from '../storage/debug.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { BufferStorage, type Storage } from '../storage/storage.js';
 import { Type } from './any.js';

@@ -5,9 +5,11 @@
  */
 
 import { BufferError } from '../errors.js';
+import { setGpuBuffers } from '../gpu-buffers.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { type DeviceBackend, setDeviceBackend } from '../storage/device-backend.js';
 import { copyElements, copyElementsAsync } from './copy.js';
+import { checkDevice, keepUntilCollected, lendBuffer, wrapBuffer } from './lend.js';
 import { allocate, clear } from './memory.js';
 
 /** WebGPU has one queue for each device, which orders all work, so there is nothing to wait for. */
@@ -33,4 +35,5 @@ const webgpuBackend: DeviceBackend = {
 /** Registers with the core. */
 export function register(): void {
   setDeviceBackend(['webgpu'], webgpuBackend);
+  setGpuBuffers({ wrap: wrapBuffer, lend: lendBuffer, keepUntilCollected, checkDevice });
 }

@@ -13,6 +13,7 @@ import { Descriptor, Flag } from '../storage/descriptor.js';
 import { type GPUBufferLike, GpuStorage } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf, type TensorView } from '../view.js';
+import { gpuStorage } from './memory.js';
 
 export interface FromGPUBufferOptions<D extends DType> {
   /** The device that made the buffer. A GPUBuffer does not name its device. */
@@ -61,8 +62,8 @@ export function fromGPUBuffer<D extends DType>(buffer: GPUBufferLike, options: F
   const describe = (storage: GpuStorage): Descriptor =>
     new Descriptor(storage, dtype, deviceOfGPU(device), shape, strides, byteOffset * 8, flags);
   // The caller keeps the buffer when a check fails, so check before a storage takes over the release.
-  describe(new GpuStorage(buffer, device, buffer.size)).checkBounds();
-  return new Tensor<D>(describe(new GpuStorage(buffer, device, buffer.size, release)));
+  const unowned = describe(new GpuStorage(buffer, device, buffer.size)).checkBounds();
+  return new Tensor<D>(release === undefined ? unowned : describe(gpuStorage(buffer, device, buffer.size, release)));
 }
 
 /** The GPUBuffer of a tensor, its GPUDevice, and the place of the first element. */

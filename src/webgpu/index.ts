@@ -15,7 +15,9 @@
 
 import { register } from './backend.js';
 
+export { type Origin, setDebug } from '../storage/debug.js';
 export { type FromGPUBufferOptions, fromGPUBuffer, type GPUMemory, gpuMemoryOf } from './buffers.js';
+export { type GpuStats, gpuStats } from './counts.js';
 export { DeviceLostError } from './error.js';
 export { emptyCache } from './memory.js';
 

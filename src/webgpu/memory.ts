@@ -7,8 +7,9 @@
 import { type DeviceInfo, type GPUDeviceLike, parseDevice } from '../device.js';
 import { ArgumentTypeError, BufferError } from '../errors.js';
 import type { Descriptor } from '../storage/descriptor.js';
-import { GpuStorage, type Storage } from '../storage/storage.js';
+import { type GPUBufferLike, GpuStorage, type Storage } from '../storage/storage.js';
 import { type GpuBuffer, Usage } from './api.js';
+import { counted } from './counts.js';
 import { type DeviceState, stateOf, stateOfDevice } from './device-state.js';
 import { roundUp } from './move.js';
 
@@ -30,6 +31,11 @@ export function createBuffer(state: DeviceState, nbytes: number, usage: number):
   return state.gpuDevice.createBuffer({ size, usage, label: 'dlpack' });
 }
 
+/** A storage over a GPUBuffer, which `gpuStats` counts until the last owner calls `release`. */
+export function gpuStorage(buffer: GPUBufferLike, gpuDevice: object, nbytes: number, release: () => void): GpuStorage {
+  return new GpuStorage(buffer, gpuDevice, nbytes, counted(nbytes, release));
+}
+
 /**
  * A buffer for a tensor. The last owner releases it: a small buffer is destroyed, and a large one is kept for the next
  * tensor of its size. WebGPU runs the work of a device in order, so earlier work with the buffer finishes first.
@@ -39,7 +45,7 @@ export function allocateBuffer(state: DeviceState, nbytes: number): GpuStorage {
   const buffer =
     state.spares.take(sizeFor(nbytes)) ??
     createBuffer(state, nbytes, Usage.storage | Usage.copySource | Usage.copyTarget);
-  return new GpuStorage(buffer, state.gpuDevice, nbytes, () => state.spares.add(buffer));
+  return gpuStorage(buffer, state.gpuDevice, nbytes, () => state.spares.add(buffer));
 }
 
 /** Destroys the buffers of a GPUDevice that are kept for new tensors. */

@@ -6,6 +6,7 @@ import {
   arrowValidity,
   fromArrow,
   fromNdarray,
+  fromOnnxRuntime,
   fromSharp,
   fromStdlib,
   fromZarrita,
@@ -19,7 +20,7 @@ import {
 } from 'dlpack/adapters';
 import { addressOf } from 'dlpack/native';
 import { equal, throws } from '../assert.js';
-import { testWith } from '../harness.js';
+import { test, testWith } from '../harness.js';
 import { load, loadModule, missing } from './libraries.js';
 
 const absent =
@@ -201,4 +202,18 @@ testWith(absent, 'sharp: pixels from an image and back, without a copy', async (
   const deep = await sharp(png).raw({ depth: 'float' }).toBuffer({ resolveWithObject: true });
   equal(fromSharp(deep, { dtype: 'float32' }).get(0, 0, 0), 99);
   throws('LayoutError', 'rows by columns', () => toSharp(Tensor.zeros([4], 'uint8'), sharp));
+});
+
+testWith(absent, 'stdlib: float16 is refused where its bits would be integers', () => {
+  type Stdlib = new (...parts: unknown[]) => StdlibArray & { get(i: number): number };
+  const ndarray = load<Stdlib>('@stdlib/ndarray-ctor');
+  const x = Tensor.from([1.5, -2], { dtype: 'float16' });
+  if ('Float16Array' in globalThis) equal(toStdlib(x, ndarray).get(0), 1.5);
+  else throws('UnsupportedDTypeError', 'float16', () => toStdlib(x, ndarray));
+});
+
+test('GPU memory without dlpack/webgpu: the error names it', () => {
+  const gpuBuffer = { size: 16, usage: 128 };
+  const value = { type: 'float32', dims: [4], location: 'gpu-buffer', data: null, gpuBuffer, dispose() {} };
+  throws('BufferError', 'import "dlpack/webgpu"', () => fromOnnxRuntime(value, { gpuDevice: {} }));
 });

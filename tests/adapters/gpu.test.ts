@@ -3,6 +3,7 @@
 import 'dlpack/webgpu';
 import { Tensor } from 'dlpack';
 import { fromJaxJs, fromLiteRT, fromOnnxRuntime, fromTensorFlow, toOnnxRuntime, toTransformers } from 'dlpack/adapters';
+import { setDebug, stats } from 'dlpack/native';
 import { fromGPUBuffer, gpuMemoryOf } from 'dlpack/webgpu';
 import { equal, ok, throws } from '../assert.js';
 import { test } from '../harness.js';
@@ -70,6 +71,23 @@ test("copy: true copies GPU tensors on the device, and the caller keeps the libr
   equal([copies.length, released], [4, 2]); // the references that the adapters took
 });
 
+test('a leak report of the process names GPU tensors of libraries, too', () => {
+  const { gpuDevice } = recorder();
+  const gpuBuffer = { size: 16, usage: USAGE };
+  const onnx = { type: 'float32', dims: [4], location: 'gpu-buffer', data: null, gpuBuffer, dispose() {} };
+  const buffers = () => (stats().live ?? []).filter(({ kind }) => kind === 'gpu-buffer');
+  setDebug(true);
+  try {
+    const x = fromOnnxRuntime(onnx, { gpuDevice });
+    equal(buffers().length, 1);
+    ok(/gpu\.test\.js:\d+/.test(buffers()[0]?.stack ?? ''), buffers()[0]?.stack);
+    x.dispose();
+    equal(buffers(), []);
+  } finally {
+    setDebug(false);
+  }
+});
+
 test('a read-only GPU tensor is copied for a library, or refused', () => {
   const { gpuDevice, copies } = recorder();
   const buffer = { size: 16, usage: USAGE };
@@ -86,4 +104,16 @@ test('a class that takes no GPUBuffers is refused, and the tensor keeps its buff
   const x = Tensor.empty([4], 'float32', { device: gpuDevice });
   throws('BufferError', 'toOnnxRuntime', () => toTransformers(x, { Tensor: class {} }));
   ok(gpuMemoryOf(x).buffer.size === 16);
+});
+
+test('a GPU tensor becomes a transformers.js tensor with a tensor of its own ONNX Runtime', () => {
+  const inner = {
+    constructor: { fromGpuBuffer: (gpuBuffer: object, { dims }: { dims: number[] }) => ({ gpuBuffer, dims }) },
+  };
+  class Made {
+    ort_tensor: { gpuBuffer?: object; dims?: number[] } = inner as object;
+  }
+  const x = Tensor.empty([4], 'float32', { device: recorder().gpuDevice });
+  const { ort_tensor: made } = toTransformers(x, { Tensor: Made });
+  equal([made.gpuBuffer === gpuMemoryOf(x).buffer, made.dims], [true, [4]]);
 });

@@ -1,3 +1,4 @@
+import 'dlpack/webgpu';
 import { Tensor } from 'dlpack';
 import { adapt, fromJaxJs, type JaxArray, toJaxJs } from 'dlpack/adapters';
 import { equal, throws } from '../assert.js';

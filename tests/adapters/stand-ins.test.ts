@@ -1,5 +1,6 @@
 /** Adapters of objects that exist only in a browser, or on no test machine: tested with objects that have the same properties. */
 
+import 'dlpack/webgpu';
 import { BufferError, type DLPackProducer, Tensor } from 'dlpack';
 import {
   adapt,

@@ -20,7 +20,7 @@ const layers: readonly (readonly string[])[] = [
   ['protocol'],
   ['view'],
   ['tensor'],
-  ['from-dlpack', 'spec', 'scope'],
+  ['from-dlpack', 'gpu-buffers', 'spec', 'scope'],
   ['abi', 'mdspan', 'files', 'adapters', 'webgpu', 'index'],
   ['native', 'wasm'],
   ['index.node'],

@@ -217,7 +217,7 @@ const names = {
   ],
   'dlpack/shared': ['openTensor', 'shareTensor', 'sharedPath'],
   'dlpack/wasm': ['WasmHeap'],
-  'dlpack/webgpu': ['DeviceLostError', 'emptyCache', 'fromGPUBuffer', 'gpuMemoryOf'],
+  'dlpack/webgpu': ['DeviceLostError', 'emptyCache', 'fromGPUBuffer', 'gpuMemoryOf', 'gpuStats', 'setDebug'],
   'dlpack/python': ['PythonError', 'callAsync', 'isPyObject', 'kwargs', 'python'],
 };
 

@@ -1,7 +1,7 @@
 /** The owner of a GPUBuffer, the GPUDevice of a tensor, and lost devices. */
 
 import { DLPACK, DLPACK_DEVICE, fromDLPack, isDLPackError, type ManagedTensor, scope, Tensor } from 'dlpack';
-import { DeviceLostError, emptyCache, fromGPUBuffer, gpuMemoryOf } from 'dlpack/webgpu';
+import { DeviceLostError, emptyCache, fromGPUBuffer, gpuMemoryOf, gpuStats, setDebug } from 'dlpack/webgpu';
 import * as copy from '../../src/index.js';
 import { equal, notEqual, ok, rejects, throws } from '../assert.js';
 import { collectUntil, testWith } from '../harness.js';
@@ -95,6 +95,34 @@ testWith(missing, 'a tensor that was never disposed is released by the collector
   const make = () => void Tensor.empty([4], 'float32', { device: counting });
   make();
   ok(await collectUntil(() => destroyed()[0] === 1));
+});
+
+testWith(missing, 'leak reports: gpuStats counts buffers and, in debug mode, names the line of each', () => {
+  const before = gpuStats();
+  equal('live' in before, false);
+  setDebug(true);
+  try {
+    const known = gpuStats().live?.length ?? 0;
+    const leaked = Tensor.empty([4, 4], 'float32', { device });
+    const view = leaked.slice(1);
+    const buffer = device.createBuffer({ size: 16, usage });
+    const taken = fromGPUBuffer(buffer, { device, dtype: 'float32', shape: [4], release: () => buffer.destroy() });
+    const after = gpuStats();
+    equal([after.buffers - before.buffers, after.bytes - before.bytes], [2, 80]);
+    const origins = (after.live ?? []).slice(known);
+    equal(
+      origins.map(({ kind }) => kind),
+      ['gpu-buffer', 'gpu-buffer'],
+    );
+    for (const { stack } of origins) ok(/lifetimes\.js:\d+/.test(stack), stack);
+    taken.dispose();
+    leaked.dispose();
+    equal(gpuStats().buffers - before.buffers, 1, 'the view still owns the memory');
+    view.dispose();
+    equal([gpuStats().buffers, gpuStats().bytes, gpuStats().live?.length], [before.buffers, before.bytes, known]);
+  } finally {
+    setDebug(false);
+  }
 });
 
 testWith(missing, "a program's GPUBuffer is released by the given function, and kept without it", async () => {

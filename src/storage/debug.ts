@@ -1,12 +1,12 @@
 /**
- * Debug mode: records where each live storage and export was made, to find leaks.
+ * Debug mode: records where each live storage, export and GPUBuffer was made, to find leaks.
  *
  * @module
  */
 
 /** A live import, allocation or export, and the stack trace of its origin. */
 export interface Origin {
-  readonly kind: 'storage' | 'export';
+  readonly kind: 'storage' | 'export' | 'gpu-buffer';
   readonly stack: string;
 }
 
@@ -14,6 +14,7 @@ let enabled =
   (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env?.DLPACK_DEBUG === '1';
 const storages = new Map<number, string>();
 const exports = new Map<number, string>();
+const gpuBuffers = new Set<Origin>();
 /** The numbers differ between threads, because native code lists the exports of all threads. */
 let lastPlace = Math.floor(Math.random() * 2 ** 20) * 2 ** 32;
 
@@ -23,6 +24,7 @@ export function setDebug(on: boolean): void {
   if (!on) {
     storages.clear();
     exports.clear();
+    gpuBuffers.clear();
   }
 }
 
@@ -30,10 +32,17 @@ export function isDebug(): boolean {
   return enabled;
 }
 
+/** More than V8's ten frames, because an allocation on a device has as many inside this package. */
+const FRAMES = 30;
+
 function origin(): string {
-  const stack = new Error('origin').stack ?? '';
-  // Drop the message and the frames of this file.
-  return stack.split('\n').slice(3).join('\n');
+  const limited = Error as { stackTraceLimit?: number };
+  const { stackTraceLimit } = limited;
+  if (stackTraceLimit !== undefined) limited.stackTraceLimit = Math.max(stackTraceLimit, FRAMES);
+  const lines = (new Error('origin').stack ?? '').split('\n');
+  if (stackTraceLimit !== undefined) limited.stackTraceLimit = stackTraceLimit;
+  // Drop the frames of this file, and the message, which V8 puts first.
+  return lines.slice(lines[0]?.startsWith('Error') ? 3 : 2).join('\n');
 }
 
 /** In debug mode: records the origin of the storage with this handle. */
@@ -52,7 +61,18 @@ export function recordExport(): number {
   return lastPlace;
 }
 
-/** The origins of live storages and exports. `livePlaces` are the exports that native code still lists. */
+/** In debug mode: records the origin of a GPUBuffer until the result is called. */
+export function recordGpuBuffer(): () => void {
+  const made: Origin = { kind: 'gpu-buffer', stack: origin() };
+  gpuBuffers.add(made);
+  return () => void gpuBuffers.delete(made);
+}
+
+export function liveGpuOrigins(): Origin[] {
+  return [...gpuBuffers];
+}
+
+/** The origins of live storages, exports and GPUBuffers. `livePlaces` are the exports that native code still lists. */
 export function liveOrigins(livePlaces: ReadonlySet<number>): Origin[] {
   for (const place of exports.keys()) {
     if (!livePlaces.has(place)) exports.delete(place);
@@ -60,5 +80,6 @@ export function liveOrigins(livePlaces: ReadonlySet<number>): Origin[] {
   return [
     ...Array.from(storages.values(), (stack): Origin => ({ kind: 'storage', stack })),
     ...Array.from(exports.values(), (stack): Origin => ({ kind: 'export', stack })),
+    ...gpuBuffers,
   ];
 }
