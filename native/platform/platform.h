@@ -17,6 +17,14 @@
 #define DLPACK_CUDA_DRIVER "libcuda.so.1"
 #endif
 
+// Whether NVIDIA has drivers for the system: Linux with glibc, and Windows on x64. Elsewhere the addon contains no
+// kernels, which would be a quarter of its size in the package.
+#if defined(__GLIBC__) || (defined(_WIN32) && defined(__x86_64__))
+#define DLPACK_HAS_CUDA 1
+#else
+#define DLPACK_HAS_CUDA 0
+#endif
+
 namespace dlpack {
 namespace platform {
 
@@ -34,7 +42,7 @@ void* FindLoadedLibrary(const char* name, Symbols symbols);
 void* FindSymbol(void* library, const char* name);
 void CloseLibrary(void* library);
 
-// The file of the library that contains this address; false when there is none.
+// The file of the library that contains this address; false when there is none, or its path does not fit.
 bool FindLibraryOf(const void* address, char* path, size_t size);
 
 // Prevents the library that contains this address from being unloaded.

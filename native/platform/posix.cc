@@ -63,8 +63,8 @@ void CloseLibrary(void* library) { dlclose(library); }
 bool FindLibraryOf(const void* address, char* path, size_t size) {
   Dl_info info;
   if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return false;
-  snprintf(path, size, "%s", info.dli_fname);
-  return true;
+  const int length = snprintf(path, size, "%s", info.dli_fname);
+  return length >= 0 && static_cast<size_t>(length) < size;
 }
 
 void KeepLoaded(const void* address) {
@@ -272,7 +272,8 @@ void OnExit(void (*handler)(int), int status) {
 #endif
 
 void EndProcess(int status, const char* text) {
-  if (text != nullptr && write(STDERR_FILENO, text, strlen(text)) < 0) _exit(2);
+  // The error output may be closed. The status counts anyway.
+  [[maybe_unused]] const ssize_t written = text == nullptr ? 0 : write(STDERR_FILENO, text, strlen(text));
   _exit(status);
 }
 

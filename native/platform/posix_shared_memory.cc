@@ -39,7 +39,13 @@ static const unsigned kMemfdCloseOnExec = 1, kMemfdAllowSealing = 2;
 static const int kAddSeals = 1033, kGetSeals = 1034;
 static const int kSealSeal = 1, kSealShrink = 2, kSealGrow = 4, kSealFutureWrite = 16;
 
+// Old C libraries of these processors have no symbol fstat. The kernel fills in the same struct there, but not on every
+// processor.
+#if defined(__x86_64__) || defined(__aarch64__)
 static bool DescribeFile(int file, struct stat* description) { return syscall(SYS_fstat, file, description) == 0; }
+#else
+static bool DescribeFile(int file, struct stat* description) { return fstat(file, description) == 0; }
+#endif
 
 // shm_open of older C libraries is in a library of its own, and does no more than this.
 static int OpenNamed(const char* path, int flags) { return open(path, flags | kOpenFlags | O_NOFOLLOW, 0600); }

@@ -23,7 +23,7 @@ class WideText {
  public:
   explicit WideText(const char* text) {
     const int length = MultiByteToWideChar(CP_UTF8, 0, text, -1, nullptr, 0);
-    data_ = static_cast<wchar_t*>(malloc(sizeof(wchar_t) * static_cast<size_t>(length + 1)));
+    data_ = static_cast<wchar_t*>(calloc(static_cast<size_t>(length) + 1, sizeof(wchar_t)));
     if (data_ != nullptr) MultiByteToWideChar(CP_UTF8, 0, text, -1, data_, length);
   }
   WideText(const WideText&) = delete;
@@ -47,8 +47,8 @@ static void DescribeLastError(const char* path, char* out, size_t size) {
   DWORD length = FormatMessageW(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS, nullptr, code, 0, text,
                                 static_cast<DWORD>(sizeof(text) / sizeof(*text)), nullptr);
   while (length > 0 && text[length - 1] <= L' ') text[--length] = 0;
-  char reason[512] = "it cannot be loaded";
-  if (length > 0) WriteUtf8(text, reason, sizeof(reason));
+  char reason[3 * sizeof(text) / sizeof(*text)];  // a UTF-16 unit takes up to three bytes
+  if (length == 0 || !WriteUtf8(text, reason, sizeof(reason))) snprintf(reason, sizeof(reason), "it cannot be loaded");
   snprintf(out, size, "%s: %s (error %lu)", path, reason, code);
 }
 
@@ -57,6 +57,19 @@ static HMODULE ModuleOf(const void* address, DWORD flags) {
   const BOOL found =
       GetModuleHandleExW(flags | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, static_cast<const wchar_t*>(address), &module);
   return found ? module : nullptr;
+}
+
+// With the flag, the dependencies of a library are searched in its own folder first. The flag requires an absolute
+// path.
+static HMODULE OpenPath(const wchar_t* path) {
+  wchar_t* whole = static_cast<wchar_t*>(malloc(sizeof(wchar_t) * kMaxPath));
+  const DWORD length = whole == nullptr ? 0 : GetFullPathNameW(path, kMaxPath, whole, nullptr);
+  const bool fits = length > 0 && length < static_cast<DWORD>(kMaxPath);
+  HMODULE module = fits ? LoadLibraryExW(whole, nullptr, LOAD_WITH_ALTERED_SEARCH_PATH) : nullptr;
+  const DWORD code = fits ? GetLastError() : ERROR_FILENAME_EXCED_RANGE;
+  free(whole);
+  SetLastError(code);
+  return module;
 }
 
 void* OpenLibrary(const char* path, Symbols, char* problem, size_t size) {
@@ -68,9 +81,8 @@ void* OpenLibrary(const char* path, Symbols, char* problem, size_t size) {
   for (wchar_t* at = wide.get(); *at != 0; ++at) {
     if (*at == L'/') *at = L'\\';
   }
-  // With the flag, its dependencies are searched in its own folder first. The flag requires an absolute path.
-  const bool is_whole = wcschr(wide.get(), L'\\') != nullptr;
-  HMODULE module = LoadLibraryExW(wide.get(), nullptr, is_whole ? LOAD_WITH_ALTERED_SEARCH_PATH : 0);
+  const bool is_path = wcschr(wide.get(), L'\\') != nullptr;
+  HMODULE module = is_path ? OpenPath(wide.get()) : LoadLibraryExW(wide.get(), nullptr, 0);
   if (module == nullptr) DescribeLastError(path, problem, size);
   return module;
 }
@@ -213,7 +225,13 @@ const char* MapFile(const char* path, bool is_writable, void** data, uint64_t* n
   // Other programs may replace or delete the file while it is mapped, as far as the system allows.
   HANDLE file = CreateFileW(wide.get(), GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, nullptr,
                             OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, nullptr);
-  if (file == INVALID_HANDLE_VALUE) return NameOf(GetLastError());
+  if (file == INVALID_HANDLE_VALUE) {
+    const char* problem = NameOf(GetLastError());
+    const DWORD attributes = GetFileAttributesW(wide.get());
+    // The system denies access to a folder.
+    const bool is_folder = attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_DIRECTORY) != 0;
+    return is_folder ? "EISDIR" : problem;
+  }
   const char* problem = MapOpened(file, is_writable, data, nbytes);
   CloseHandle(file);
   return problem;
@@ -234,7 +252,8 @@ const char* CreateSharedMemory(const char* name, uint64_t nbytes, SharedMemory* 
   const uint64_t size = nbytes == 0 ? 1 : nbytes;
   HANDLE mapping = CreateFileMappingW(INVALID_HANDLE_VALUE, nullptr, PAGE_READWRITE, static_cast<DWORD>(size >> 32),
                                       static_cast<DWORD>(size), wide.get());
-  if (mapping == nullptr) return NameOf(GetLastError());
+  // ERROR_INVALID_HANDLE: an object that is not memory, such as an event, has the name.
+  if (mapping == nullptr) return GetLastError() == ERROR_INVALID_HANDLE ? "EEXIST" : NameOf(GetLastError());
   if (GetLastError() == ERROR_ALREADY_EXISTS) {
     CloseHandle(mapping);
     return "EEXIST";
@@ -285,7 +304,10 @@ void CloseSharedMemory(const SharedMemory& opened) { UnmapViewOfFile(opened.data
 bool SignalHandler::Read(Signal) { return false; }
 void SignalHandler::Install(Signal) const {}
 
-uint32_t CountProcessors() { return GetActiveProcessorCount(ALL_PROCESSOR_GROUPS); }
+uint32_t CountProcessors() {
+  const DWORD count = GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
+  return count < 1 ? 1 : count;
+}
 
 int64_t LastCacheBytes() { return 0; }
 

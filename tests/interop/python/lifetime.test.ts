@@ -85,6 +85,7 @@ testWith(
       `function on a thread 3 ${refused}`,
       'in this process 5',
       'returns 1',
+      'returns without an error output 1',
       'returns on a thread of the pool 1',
     ]) {
       ok(output.includes(line), `${line}: ${output}`);

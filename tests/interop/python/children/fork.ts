@@ -37,6 +37,11 @@ def on_thread(function):
 
 def take(holder): return lambda: holder.pop().shape
 
+def fork_silently():
+  pid = os.fork()
+  if pid == 0: os.close(2)
+  return pid
+
 def waited(pid): return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 `);
 const main = py.import('__main__');
@@ -60,4 +65,5 @@ console.log('in this process', await callAsync(onThread, () => 5));
 
 // Each of these returns twice: here, and in a forked process that ends at once.
 console.log('returns', waited(main.os.fork()));
+console.log('returns without an error output', waited(main.fork_silently()));
 console.log('returns on a thread of the pool', waited(await callAsync(main.os.fork)));
