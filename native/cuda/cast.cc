@@ -2,8 +2,13 @@
 
 #include <string.h>
 
-#include "cast_kernels_ptx.h"
+#include "../platform/platform.h"
 #include "kernel_module.h"
+#if DLPACK_HAS_CUDA
+#include "cast_kernels_ptx.h"
+#else
+static const char kCastKernelsPtx[] = "";
+#endif
 
 namespace dlpack {
 namespace cuda {

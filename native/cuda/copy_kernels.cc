@@ -1,7 +1,12 @@
 #include "copy_kernels.h"
 
-#include "copy_kernels_ptx.h"
+#include "../platform/platform.h"
 #include "kernel_module.h"
+#if DLPACK_HAS_CUDA
+#include "copy_kernels_ptx.h"
+#else
+static const char kCopyKernelsPtx[] = "";
+#endif
 
 namespace dlpack {
 namespace cuda {

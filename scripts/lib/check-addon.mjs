@@ -73,6 +73,9 @@ export function problemsOf(target, bytes) {
   for (const library of found.libraries) if (!target.libraries.test(library)) problems.push(`it needs ${library}`);
   for (const name of found.imports) if (isOfCppRuntime(name)) problems.push(`it needs ${name} of a C++ runtime`);
   if (bytes.includes(root)) problems.push('the path of the build is in it');
+  // Text of the kernels in PTX.
+  if (bytes.includes('.visible .entry') !== target.hasCuda)
+    problems.push(target.hasCuda ? 'it has no kernels for CUDA' : 'it has kernels for CUDA, which this system lacks');
   return [...problems, ...versionProblems(target, found), ...nodeApiProblems[found.format](found, bytes)];
 }
 

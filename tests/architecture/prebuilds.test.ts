@@ -66,6 +66,8 @@ test('prebuilds: the check finds addons that were linked wrongly', () => {
   };
   ok(refused(host, replaced('napi_register_module_v1', 'napi_register_module_v2')).includes('napi_register_module_v1'));
   ok(refused(host, Buffer.concat([bytes, Buffer.from(root)])).includes('path of the build'));
+  ok(refused(host, replaced('.visible .entry', '.visible .other')).includes('no kernels for CUDA'));
+  ok(refused({ ...host, hasCuda: false } as Target, bytes).includes('has kernels for CUDA'));
   ok(refused(host, Buffer.concat([bytes, Buffer.alloc(sizes.most)])).includes('its size'));
   if (host.platform !== 'linux') return;
   ok(refused(host, replaced('libc.so.6', 'libx.so.6')).includes('it needs libx.so.6'));
