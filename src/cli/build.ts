@@ -5,7 +5,7 @@
  */
 
 import { spawn, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -22,10 +22,17 @@ interface Flags {
   linkFlags(platform: string): string[];
 }
 
-/** CXX may contain arguments, such as "zig c++". */
+const isPath = (text: string): boolean => /[\\/]/.test(text);
+
+/** CXX may contain arguments, such as "zig c++", or be a path with spaces. The compiler runs in another folder. */
+function parseCompiler(named: string): string[] {
+  const words = isPath(named) && existsSync(named) ? [named] : named.split(' ').filter((part) => part !== '');
+  return words.map((word, i) => (i === 0 && isPath(word) ? resolve(word) : word));
+}
+
 function findCompiler(): string[] {
   const named = process.env.CXX;
-  const candidates = named ? [named.split(' ').filter((part) => part !== '')] : [['c++'], ['g++'], ['clang++']];
+  const candidates = named ? [parseCompiler(named)] : [['c++'], ['g++'], ['clang++']];
   const found = candidates.find(([command = '', ...args]) => spawnSync(command, [...args, '--version']).status === 0);
   if (found !== undefined) return found;
   throw new LoadError(
@@ -35,6 +42,7 @@ function findCompiler(): string[] {
       'Debian and Ubuntu: apt install g++',
       'Alpine: apk add g++',
       'macOS: xcode-select --install',
+      'every system with Python: pip install ziglang, then CXX="python3 -m ziglang c++" npx dlpack build',
       'or name one in CXX',
     ],
   );
@@ -85,47 +93,49 @@ function progress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
 }
 
-async function compile(target: string): Promise<void> {
-  const compiler = findCompiler();
+async function loadFlags(): Promise<Flags> {
+  const file = join(packageFolder(), 'native/flags.mjs');
+  if (existsSync(file)) return (await import(pathToFileURL(file).href)) as Flags;
+  throw new LoadError('the C++ sources of the package', [dirname(file)], ['npm install --force dlpack']);
+}
+
+/** Compiles all sources into `folder`, links them and returns the path of the addon. */
+async function compile(folder: string): Promise<string> {
+  const [command = '', ...first] = findCompiler();
   const headers = findHeaders();
-  const flagsFile = join(packageFolder(), 'native/flags.mjs');
-  if (!existsSync(flagsFile)) {
-    throw new LoadError('the C++ sources of the package', [dirname(flagsFile)], ['npm install --force dlpack']);
-  }
-  const { nativeFolder, sources, compileFlags, linkFlags } = (await import(pathToFileURL(flagsFile).href)) as Flags;
-  const [command = '', ...first] = compiler;
-  const folder = mkdtempSync(join(tmpdir(), 'dlpack-build-'));
-  try {
-    const queue = sources();
-    const count = queue.length;
-    const objects = queue.map((source) => join(folder, `${source.replaceAll('/', '-')}.o`));
-    const flags = [...first, ...compileFlags(process.platform, headers)];
-    const worker = async () => {
-      for (let source = queue.shift(); source !== undefined; source = queue.shift()) {
-        progress(`${count - queue.length} of ${count}: ${source}`);
-        await execute(
-          command,
-          [...flags, '-c', source, '-o', join(folder, `${source.replaceAll('/', '-')}.o`)],
-          nativeFolder,
-        );
+  const { nativeFolder, sources, compileFlags, linkFlags } = await loadFlags();
+  const queue = sources();
+  const count = queue.length;
+  const objectOf = (source: string): string => join(folder, `${source.replaceAll('/', '-')}.o`);
+  const objects = queue.map(objectOf);
+  const flags = [...first, ...compileFlags(process.platform, headers)];
+  const worker = async () => {
+    for (let source = queue.shift(); source !== undefined; source = queue.shift()) {
+      progress(`${count - queue.length} of ${count}: ${source}`);
+      try {
+        await execute(command, [...flags, '-c', source, '-o', objectOf(source)], nativeFolder);
+      } catch (error) {
+        queue.length = 0; // the other workers start no further compilers
+        throw error;
       }
-    };
-    await Promise.all(Array.from({ length: availableParallelism() }, worker));
-    const linked = join(folder, 'dlpack.node');
-    await execute(command, [...first, ...objects, '-o', linked, ...linkFlags(process.platform)], folder);
-    progress('');
-    tryLoading(linked);
-    mkdirSync(dirname(target), { recursive: true });
-    cpSync(linked, target, { force: true });
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+    }
+  };
+  // All compilers have ended before the caller removes the folder.
+  const ended = await Promise.allSettled(Array.from({ length: availableParallelism() }, worker));
+  const failure = ended.find((result) => result.status === 'rejected');
+  if (failure !== undefined) throw failure.reason;
+  const linked = join(folder, 'dlpack.node');
+  await execute(command, [...first, ...objects, '-o', linked, ...linkFlags(process.platform)], folder);
+  return linked;
 }
 
 /** Loads the addon in a separate process, because this process may have another addon, and a broken addon can crash. */
 function tryLoading(addon: string): void {
-  const script = `process.exitCode = typeof require(${JSON.stringify(addon)}).createInstance === 'function' ? 0 : 1`;
-  const { status, signal, stderr } = spawnSync(process.execPath, ['-e', script], { encoding: 'utf8' });
+  const script = join(dirname(addon), 'try.cjs');
+  const check = "if (typeof require('./dlpack.node').createInstance === 'function') process.exit(0);";
+  writeFileSync(script, `${check}\nconsole.error('it has no createInstance');\nprocess.exit(1);\n`);
+  const args = 'deno' in process.versions ? ['run', '-A', script] : [script];
+  const { status, signal, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
   if (status === 0) return;
   const reason = (stderr ?? '').trim() || `ended with ${signal ?? status}`;
   throw new LoadError(
@@ -133,6 +143,31 @@ function tryLoading(addon: string): void {
     [reason],
     ['compile with another compiler: CXX=clang++ npx dlpack build'],
   );
+}
+
+/**
+ * Compiles the addon and puts it at `target`. The file there is replaced, not overwritten: another process may have it
+ * loaded, and pnpm's file is a link to its store.
+ */
+async function build(target: string): Promise<void> {
+  if (existsSync(target) && statSync(target).isDirectory()) {
+    throw new UsageError(`expected a file for --out but "${target}" is a folder`);
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'dlpack-build-'));
+  const beside = `${target}.${process.pid}`;
+  try {
+    // First, because a folder that cannot be written should not be noticed after minutes of compiling.
+    mkdirSync(dirname(target), { recursive: true });
+    writeFileSync(beside, '');
+    const linked = await compile(folder);
+    tryLoading(linked);
+    copyFileSync(linked, beside);
+    renameSync(beside, target);
+  } finally {
+    progress('');
+    rmSync(beside, { force: true });
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 export const command: Command = {
@@ -147,8 +182,9 @@ installation.
   async run(args) {
     const { values, positionals } = parse(args, { out: 'string' });
     if (positionals.length > 0) throw new UsageError(`expected no argument but received "${positionals[0]}"`);
+    if (values.out === '') throw new UsageError('expected the path of a file for --out but received ""');
     const target = resolve(values.out ?? join(packageFolder(), 'prebuilds', findTarget(), 'dlpack.node'));
-    await compile(target);
+    await build(target);
     process.stdout.write(`${target}\n`);
     return 0;
   },

@@ -10,10 +10,14 @@ import { findTarget } from '../native/target.js';
 import { type Command, parse, UsageError } from './command.js';
 import { packageVersion } from './package.js';
 import { isProbe, type Probe, probes, runProbe } from './probes.js';
+import { quote } from './remedies.js';
 import { type Check, type Report, reportMarkdown, reportText } from './report.js';
 
 /** A time limit in milliseconds: a library that hangs while it loads is a finding, and must not stop doctor. */
 const patience = 120_000;
+
+/** The start of the line with a probe's result. */
+const answer = 'dlpack-doctor ';
 
 function checkRuntime(): Check {
   const { versions } = process as { versions: Record<string, string | undefined> };
@@ -29,7 +33,8 @@ function checkRuntime(): Check {
     name: 'runtime',
     state: isOld ? 'problem' : 'ok',
     text: `${name} ${version}${isOld ? '; ^20.19 or >=22.12 is needed' : ''}`,
-    remedies: isOld ? ['npx node@22 --version', 'nvm install 22'] : [],
+    remedies: isOld ? ['nvm install 22'] : [],
+    advice: [],
   };
 }
 
@@ -37,37 +42,42 @@ function checkPlatform(): Check {
   const report = process.platform === 'linux' ? process.report?.getReport() : undefined;
   const { glibcVersionRuntime } = (report as { header?: { glibcVersionRuntime?: string } } | undefined)?.header ?? {};
   const library = glibcVersionRuntime === undefined ? '' : ` (glibc ${glibcVersionRuntime})`;
-  return { name: 'platform', state: 'ok', text: `${findTarget()}${library}`, remedies: [] };
+  return { name: 'platform', state: 'ok', text: `${findTarget()}${library}`, remedies: [], advice: [] };
 }
 
 function checkAddon(): Check {
   const { loaded, path, reason } = nativeStatus();
-  if (loaded) return { name: 'addon', state: 'ok', text: path as string, remedies: [] };
-  const remedies = process.execArgv.includes('--no-addons')
-    ? ['start node without --no-addons']
-    : ['npx dlpack build', 'npm install --force dlpack'];
-  return { name: 'addon', state: 'problem', text: reason as string, remedies };
+  const common = { name: 'addon', remedies: [], advice: [] };
+  if (loaded) return { ...common, state: 'ok', text: path as string };
+  const text = reason as string;
+  if (process.execArgv.includes('--no-addons')) {
+    return { ...common, state: 'problem', text, advice: ['start Node without --no-addons'] };
+  }
+  if (process.env.DLPACK_ADDON) return { ...common, state: 'problem', text, remedies: ['unset DLPACK_ADDON'] };
+  return { ...common, state: 'problem', text, remedies: ['npx dlpack build', 'npm install --force dlpack'] };
 }
 
 /** Runs one probe in a separate process, so that a library that crashes is reported here. */
 function inChild(probe: Probe): Check[] {
   const script = process.argv[1] as string;
   const runtimeArgs = 'deno' in process.versions ? ['run', '-A'] : process.execArgv;
-  const child = spawnSync(process.execPath, [...runtimeArgs, script, 'doctor', '--probe', probe], {
+  const args = [...runtimeArgs, script, 'doctor', '--probe', probe];
+  const child = spawnSync(process.execPath, args, {
     encoding: 'utf8',
     timeout: patience,
     maxBuffer: 1 << 26,
     env: { ...process.env, DLPACK_QUIET: '1' },
   });
-  // Only the last line counts, because libraries may print, too.
-  const line = (child.stdout ?? '').trimEnd().split('\n').at(-1) ?? '';
+  // Libraries may print, too, even after the probe has ended.
+  const line = (child.stdout ?? '').split('\n').findLast((text) => text.startsWith(answer)) ?? answer;
   try {
-    return JSON.parse(line) as Check[];
+    return JSON.parse(line.slice(answer.length)) as Check[];
   } catch {
     const how = child.error?.message ?? `ended with ${child.signal ?? child.status}`;
     const last = (child.stderr ?? '').trim().split('\n').at(-1) ?? '';
     const text = `the process that tried it ${how}${last === '' ? '' : `: ${last}`}`;
-    return [{ name: probe, state: 'problem', text, remedies: [] }];
+    const remedies = [[process.execPath, ...args].map(quote).join(' ')]; // shows everything that the process prints
+    return [{ name: probe, state: 'problem', text, remedies, advice: [] }];
   }
 }
 
@@ -83,7 +93,7 @@ export const command: Command = {
   help: `Usage: dlpack doctor [--json | --markdown]
 
 Checks runtime, platform and addon, and makes a real exchange with Python and its libraries, with TVM-FFI and with CUDA, as far
-as they are there. Something that is absent is not a problem. What is behind an arrow can be pasted.
+as they are there. Something that is absent is not a problem. The commands after an arrow can be pasted into a shell.
 
   --json       for programs
   --markdown   to paste into an issue
@@ -100,7 +110,7 @@ Python is found as dlpack/python finds it: VIRTUAL_ENV, .venv in this folder, py
     if (values.json && values.markdown) throw new UsageError('expected --json or --markdown but received both');
     if (values.probe !== undefined) {
       if (!isProbe(values.probe)) throw new UsageError(`expected one of ${probes.join(', ')} for --probe`);
-      process.stdout.write(`${JSON.stringify(runProbe(values.probe))}\n`);
+      process.stdout.write(`${answer}${JSON.stringify(runProbe(values.probe))}\n`);
       return 0;
     }
     const report = examine();

@@ -28,7 +28,8 @@ Exit codes: 0 fine, 1 a problem was found, 2 wrong usage.
 
 async function main([name, ...args]: string[]): Promise<number> {
   if (name === '--version') return print(`${packageVersion()}\n`);
-  if (name === '--help' || name === 'help') return print(help);
+  if (name === 'help' && args[0] !== undefined) return main([args[0], '--help']);
+  if (name === '--help' || name === '-h' || name === 'help') return print(help);
   const command = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (command === undefined) {
     process.stderr.write(name === undefined ? help : `dlpack: unknown command "${name}"\n\n${help}`);

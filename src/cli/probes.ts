@@ -8,8 +8,10 @@ import { devices, loadDriver } from '../cuda/index.js';
 import { isDLPackError } from '../errors.js';
 import { fromDLPack, Tensor } from '../index.node.js';
 import { exportManaged, importManaged } from '../native/index.js';
+import { findExecutable } from '../python/find.js';
 import { python } from '../python/index.js';
 import { getGlobalFunc, loadLibrary, registerGlobalFunc } from '../tvm-ffi/index.js';
+import { divide, installCommand, quote } from './remedies.js';
 import type { Check, State } from './report.js';
 
 /** Each probe runs in a separate process. */
@@ -28,14 +30,20 @@ export function runProbe(probe: Probe): Check[] {
   }
 }
 
-const good = (name: string, text: string): Check => ({ name, state: 'ok', text, remedies: [] });
+const good = (name: string, text: string): Check => ({ name, state: 'ok', text, remedies: [], advice: [] });
 
-/** A failed check with the first line of an error and its advice. */
+/** A failed check with the first line of an error and its suggestions. `remedies`: where these contain no command. */
 function failed(name: string, state: State, error: unknown, remedies: readonly string[] = []): Check {
-  const advice = isDLPackError(error, 'LoadError') ? error.suggestions : remedies;
-  const lines = (error instanceof Error ? error.message : String(error)).split('\n');
-  const tried = isDLPackError(error, 'LoadError') ? ` (${error.tried[0] ?? ''})` : '';
-  return { name, state, text: `${lines[0]}${tried}`, remedies: advice };
+  const [line] = (error instanceof Error ? error.message : String(error)).split('\n');
+  if (!isDLPackError(error, 'LoadError')) return { name, state, text: line as string, remedies, advice: [] };
+  const divided = divide(error.suggestions);
+  return {
+    name,
+    state,
+    text: `${line} (${error.tried[0] ?? ''})`,
+    remedies: divided.remedies.length > 0 ? divided.remedies : remedies,
+    advice: divided.advice,
+  };
 }
 
 /** True when both sides see the same memory: the library writes through `write`, then we read. */
@@ -67,23 +75,18 @@ function probePython(): Check[] {
   try {
     py = python();
   } catch (error) {
-    return [failed('python', 'absent', error, ['name one: VIRTUAL_ENV=/path/to/venv npx dlpack doctor'])];
+    return [failed('python', 'absent', error, ['VIRTUAL_ENV=/path/to/venv npx dlpack doctor'])];
   }
   const sys = py.import('sys');
   const version = String(sys.version).split(' ')[0];
   const checks = [good('python', `${version}, ${String(sys.executable)}`)];
   const find = py.import('importlib.util').find_spec;
   for (const [name, { module, take, writes }] of Object.entries(libraries)) {
-    if (find(name) === null || find(name) === undefined) {
-      checks.push({
-        name,
-        state: 'absent',
-        text: 'not installed',
-        remedies: [`${String(sys.executable)} -m pip install ${name}`],
-      });
-      continue;
-    }
     try {
+      if (find(name) === null) {
+        checks.push({ name, state: 'absent', text: 'not installed', remedies: [installCommand(py, name)], advice: [] });
+        continue;
+      }
       const library = py.import(module);
       using x = Tensor.from([1, 2, 3], { dtype: 'float32' });
       const array = library[take](x);
@@ -108,7 +111,8 @@ function probeTvmFfi(): Check[] {
   try {
     path = loadLibrary();
   } catch (error) {
-    return [{ ...failed('tvm-ffi', 'absent', error), remedies: ['python3 -m pip install apache-tvm-ffi'] }];
+    const remedies = [`${quote(findExecutable())} -m pip install apache-tvm-ffi`];
+    return [{ ...failed('tvm-ffi', 'absent', error), remedies }];
   }
   using x = Tensor.zeros([3], 'float32');
   registerGlobalFunc('dlpack.doctor', (y) => {
@@ -131,7 +135,7 @@ function probeCuda(): Check[] {
   }
   const found = devices();
   if (found.length === 0)
-    return [{ name: 'cuda', state: 'absent', text: 'a driver without devices', remedies: ['nvidia-smi'] }];
+    return [{ name: 'cuda', state: 'absent', text: 'a driver without devices', remedies: ['nvidia-smi'], advice: [] }];
   return found.map((device, i) => {
     using x = Tensor.from([1, 2, 3], { dtype: 'float32' });
     using there = x.to(`cuda:${i}`);

@@ -13,8 +13,10 @@ export interface Check {
   readonly name: string;
   readonly state: State;
   readonly text: string;
-  /** Commands and settings to paste. */
+  /** Commands that can be pasted into a shell. */
   readonly remedies: readonly string[];
+  /** What else to do, in words. */
+  readonly advice: readonly string[];
 }
 
 export interface Report {
@@ -30,21 +32,23 @@ const marks = { ok: ['✓', 'green'], absent: ['–', 'yellow'], problem: ['✗'
 export function reportText({ version, checks, ok }: Report): string {
   const width = Math.max(...checks.map(({ name }) => name.length));
   const lines = [`dlpack ${version}`, ''];
-  for (const { name, state, text, remedies } of checks) {
+  for (const { name, state, text, remedies, advice } of checks) {
     const [mark, colour] = marks[state];
     lines.push(`${paint(colour, mark)} ${name.padEnd(width)}  ${text}`);
     for (const remedy of remedies) lines.push(`  ${''.padEnd(width)}  ${paint('dim', '→')} ${remedy}`);
+    for (const sentence of advice) lines.push(`  ${''.padEnd(width)}  ${paint('dim', sentence)}`);
   }
-  lines.push('', ok ? 'Nothing is wrong.' : 'There are problems; what is behind → mends them.', '');
+  lines.push('', ok ? 'Nothing is wrong.' : 'There are problems. Paste the commands after → to fix them.', '');
   return lines.join('\n');
 }
 
-const cell = (text: string) => text.replaceAll('|', '\\|');
+const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 
 export function reportMarkdown({ version, checks }: Report): string {
-  const rows = checks.map(({ name, state, text, remedies }) => {
-    const advice = remedies.map((remedy) => `<br>→ \`${cell(remedy)}\``).join('');
-    return `| ${name} | ${state} | ${cell(text)}${advice} |`;
+  const rows = checks.map(({ name, state, text, remedies, advice }) => {
+    const commands = remedies.map((remedy) => `<br>→ \`${cell(remedy)}\``).join('');
+    const sentences = advice.map((sentence) => `<br>${cell(sentence)}`).join('');
+    return `| ${name} | ${state} | ${cell(text)}${commands}${sentences} |`;
   });
   return `dlpack ${version}\n\n| check | state | found |\n|---|---|---|\n${rows.join('\n')}\n`;
 }

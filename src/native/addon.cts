@@ -14,4 +14,10 @@ const addons: Readonly<Record<string, () => unknown>> = {
   'win32-arm64': () => require('../../prebuilds/win32-arm64/dlpack.node'),
 };
 
-export = addons;
+/**
+ * The addons that `npx dlpack build` makes for other targets are in the same folder. Their paths are not literals, because
+ * a bundler would look for the files. Null where a bundler moved this code into an ES module.
+ */
+const folder: string | null = typeof __dirname === 'string' ? `${__dirname}/../../prebuilds` : null;
+
+export = { addons, folder };

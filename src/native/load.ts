@@ -9,7 +9,7 @@ import nodeModule from 'node:module';
 import { resolve } from 'node:path';
 import { ArgumentTypeError, ArgumentValueError, LoadError } from '../errors.js';
 import type { NativeStatus } from '../native-status.js';
-import addons from './addon.cjs';
+import shipped from './addon.cjs';
 import type { Addon, Binding } from './binding.js';
 import { watchKept } from './kept-blocks.js';
 import { released } from './pins.js';
@@ -85,11 +85,19 @@ function pathOf(): string {
   return Object.entries(cache).find(([, module]) => module?.exports === exports)?.[0] ?? file;
 }
 
-/** Loads the addon from `path`, or from the package if it is null. Returns false and sets `failure` on failure. */
-function load(path: string | null): boolean {
+/** The addon that `npx dlpack build` made for a target without a prebuilt addon, or null. */
+function findBuilt(target: string): string | null {
+  if (target in shipped.addons || shipped.folder === null) return null;
+  const file = `${shipped.folder}/${target}/dlpack.node`;
+  return process.getBuiltinModule('node:fs').existsSync(file) ? file : null;
+}
+
+/** Loads the addon from `given`, or from the package if it is null. Returns false and sets `failure` on failure. */
+function load(given: string | null): boolean {
   const target = findTarget();
+  const path = given ?? findBuilt(target);
   const file = path === null ? `prebuilds/${target}/dlpack.node` : resolve(path);
-  const open = path === null ? addons[target] : () => nodeModule.createRequire(file)(file);
+  const open = path === null ? shipped.addons[target] : () => nodeModule.createRequire(file)(file);
   if (open === undefined) {
     failure = { target, reason: `the package has no addon for ${target}`, cause: undefined };
     return false;
@@ -119,7 +127,7 @@ function loadError(): LoadError {
     `the native part of dlpack for ${target}`,
     [reason],
     [
-      'in a clone of the repository, run "npm run build"',
+      'compile it for this machine: npx dlpack build (in a clone of the repository: npm run build)',
       'in a bundle or a single executable, name the file in DLPACK_ADDON, or with loadAddon(path) of dlpack/native',
       'in Deno, allow native code with --allow-ffi --allow-read --allow-env',
       'in Node, do not start with --no-addons',

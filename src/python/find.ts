@@ -62,10 +62,16 @@ print(json.dumps({
 const onPath = process.platform === 'win32' ? 'python' : 'python3';
 const binary = (venv: string) => join(venv, process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python');
 
+/** The executable that the options name, or that of the environment, or the Python on the PATH. */
+export function findExecutable(options: PythonOptions = {}): string {
+  const venv =
+    options.venv ?? (process.env.VIRTUAL_ENV || undefined) ?? (existsSync(binary('.venv')) ? '.venv' : undefined);
+  return options.executable ?? (venv === undefined ? onPath : binary(venv));
+}
+
 /** Finds Python by the options first, then in the usual places. */
 export function findPython(options: PythonOptions): FoundPython {
-  const venv = options.venv ?? process.env.VIRTUAL_ENV ?? (existsSync(binary('.venv')) ? '.venv' : undefined);
-  const executable = options.executable ?? (venv === undefined ? onPath : binary(venv));
+  const executable = findExecutable(options);
   const answer = parse(executable, ask(executable));
   if (answer.version[0] !== 3 || answer.version[1] < 9) {
     throw new LoadError('Python', [`${executable} is ${answer.version.join('.')}`], ['use Python 3.9 or newer']);
@@ -105,7 +111,7 @@ function suggestLibrary({ version, base, debian }: Answer): string[] {
   if (debian === true && base === '/usr') return [`install it: apt install libpython${version.join('.')}`, named];
   return [
     'this Python was built without one: use a Python of your system or of conda',
-    'with pyenv, build it with PYTHON_CONFIGURE_OPTS="--enable-shared"',
+    `with pyenv: PYTHON_CONFIGURE_OPTS="--enable-shared" pyenv install --force ${version.join('.')}`,
     named,
   ];
 }

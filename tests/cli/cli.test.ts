@@ -1,6 +1,6 @@
 /** npx dlpack: help, exit codes and output of its commands. */
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -28,11 +28,18 @@ const testOnNode = (name: string, body: () => void) => {
 interface Report {
   schema: number;
   ok: boolean;
-  checks: { name: string; state: string; text: string; remedies: string[] }[];
+  checks: { name: string; state: string; text: string; remedies: string[]; advice: string[] }[];
 }
 
 test('dlpack: help and version go to the output, for each command', () => {
-  for (const args of [['--help'], ['doctor', '--help'], ['build', '--help'], ['types', '-h']]) {
+  for (const args of [
+    ['--help'],
+    ['-h'],
+    ['help', 'types'],
+    ['doctor', '--help'],
+    ['build', '--help'],
+    ['types', '-h'],
+  ]) {
     const { status, stdout, stderr } = dlpack(args);
     equal([status, stderr], [0, ''], args.join(' '));
     ok(stdout.startsWith('Usage: dlpack '), stdout);
@@ -50,6 +57,9 @@ test('dlpack: wrong usage exits with 2 and prints the help without a stack trace
     [['doctor', '--json', '--markdown'], 'received both'],
     [['doctor', 'extra'], 'received "extra"'],
     [['build', '--out'], '--out'],
+    [['build', '--out='], 'the path of a file for --out'],
+    [['build', '--out', root], 'is a folder'],
+    [['help', 'frobnicate'], 'unknown command "frobnicate"'],
     [['types'], 'expected the path of a library'],
   ] as const) {
     const { status, stdout, stderr } = dlpack([...args]);
@@ -72,7 +82,17 @@ test('dlpack doctor: every installed library exchanges, and a missing library is
   for (const name of ['runtime', 'platform', 'addon', 'exchange']) equal(states.get(name), 'ok', stdout);
   ok(states.has('python') && states.has('tvm-ffi'), stdout);
   for (const { state, remedies, name } of report.checks) ok(state === 'ok' || remedies.length > 0, name);
+  checkRemedies(report);
 });
+
+/** Each remedy is a command of a shell: it parses, and its first word is a program or a path. */
+function checkRemedies({ checks }: Report): void {
+  if (process.platform === 'win32') return;
+  const program = /^(\w+=\S+ )*(apt|nvm|npm|npx|nvidia-smi|pyenv|unset|uv|'?\S*(python3?|node|bun|deno)[\d.]*'?)( |$)/;
+  for (const remedy of checks.flatMap(({ remedies }) => remedies)) {
+    equal([spawnSync('sh', ['-n', '-c', remedy]).status, program.test(remedy)], [0, true], remedy);
+  }
+}
 
 test('dlpack doctor: without Python or a driver it prints the commands to run', () => {
   const empty = mkdtempSync(join(tmpdir(), 'dlpack-doctor-'));
@@ -80,6 +100,7 @@ test('dlpack doctor: without Python or a driver it prints the commands to run', 
     const env = { PATH: empty, VIRTUAL_ENV: '', TVM_FFI_LIBDIR: '', DLPACK_CUDA_DRIVER: join(empty, 'none.so') };
     const { status, stdout } = dlpack(['doctor', '--markdown'], { cwd: empty, env });
     equal(status, 0, stdout);
+    checkRemedies(JSON.parse(dlpack(['doctor', '--json'], { cwd: empty, env }).stdout));
     ok(stdout.includes('| check | state | found |') && /\| python \| absent \|.*→ `/.test(stdout), stdout);
     ok(
       /\| tvm-ffi \| absent \|.*pip install apache-tvm-ffi/.test(stdout) && /\| cuda \| absent \|/.test(stdout),
@@ -90,11 +111,46 @@ test('dlpack doctor: without Python or a driver it prints the commands to run', 
   }
 });
 
+testOnNode('dlpack doctor: a Python without its library, or without pip, has a remedy of its own', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'dlpack doctor '));
+  try {
+    const answer = {
+      version: [3, 11],
+      candidates: ['/none/libpython3.11.so'],
+      prefix: '/usr',
+      base: '/usr',
+      debian: true,
+    };
+    const python = join(folder, 'python3');
+    const remedies = (base: string): string[] => {
+      writeFileSync(python, `#!/bin/sh\ncat <<'END'\n${JSON.stringify({ ...answer, base })}\nEND\n`, { mode: 0o755 });
+      const env = { PATH: `${folder}:${process.env.PATH}`, VIRTUAL_ENV: '' };
+      const report = JSON.parse(dlpack(['doctor', '--json'], { cwd: folder, env }).stdout) as Report;
+      checkRemedies(report);
+      return report.checks.find(({ name }) => name === 'python')?.remedies as string[];
+    };
+    equal(remedies('/usr'), ['apt install libpython3.11']);
+    equal(remedies('/opt/python'), ['PYTHON_CONFIGURE_OPTS="--enable-shared" pyenv install --force 3.11']);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+testOnNode('dlpack doctor: a probe that crashes or prints is reported', () => {
+  const crash = `data:text/javascript,if(process.argv.includes('python'))process.kill(process.pid,'SIGKILL');process.on('exit',()=>console.log('bye'))`;
+  const { status, stdout } = dlpack(['doctor', '--json'], { node: ['--import', crash] });
+  const report = JSON.parse(stdout.slice(0, stdout.lastIndexOf('}') + 1)) as Report;
+  const [found] = report.checks.filter(({ state }) => state === 'problem');
+  equal([status, found?.name], [1, 'python'], stdout);
+  ok(found?.text.includes('SIGKILL') && found.remedies[0]?.endsWith('doctor --probe python'), stdout);
+  checkRemedies(report);
+});
+
 testOnNode('dlpack doctor: an addon that does not load is a problem', () => {
   const env = { DLPACK_ADDON: '/no/such/dlpack.node', DLPACK_QUIET: '1' };
   const { status, stdout } = dlpack(['doctor'], { env });
   equal(status, 1, stdout);
-  ok(stdout.includes('✗ addon') && stdout.includes('npx dlpack build'), stdout);
+  ok(stdout.includes('✗ addon') && stdout.includes('→ unset DLPACK_ADDON'), stdout);
 });
 
 testOnNode('dlpack doctor: colours on a terminal, none with NO_COLOR', () => {
@@ -131,6 +187,15 @@ testOnNode('dlpack build: compiles every source, links, tries the addon, and wri
     const broken = dlpack(['build', '--out', out], { env: { CXX: compiler } });
     equal([broken.status, existsSync(out)], [1, false]);
     ok(broken.stderr.includes('no luck') && broken.stderr.includes('ended with 3'), broken.stderr);
+    equal(readdirSync(join(folder, 'made')), [], 'nothing is left beside the file');
+    // A library that is not an addon is not written.
+    writeFileSync(
+      compiler,
+      '#!/bin/sh\nwhile [ $# -gt 1 ] && [ "$1" != -o ]; do shift; done\n[ $# -gt 1 ] && echo none > "$2"\nexit 0\n',
+    );
+    const useless = dlpack(['build', '--out', out], { env: { CXX: compiler } });
+    equal([useless.status, existsSync(out)], [1, false]);
+    ok(useless.stderr.includes('the addon that was compiled'), useless.stderr);
   } finally {
     rmSync(folder, { recursive: true });
   }
