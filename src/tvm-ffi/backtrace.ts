@@ -15,8 +15,8 @@ let own: string | null = null;
 
 function findOwn(): string {
   const frame = new Error().stack?.split('\n').find((line) => line.includes('findOwn')) ?? '';
-  const file = named.exec(frame)?.[2] ?? import.meta.url;
-  return file.replace(/backtrace\.ts$/, '');
+  // No frame contains the second text. It is not the URL of this module, which Babel cannot convert to CommonJS.
+  return named.exec(frame)?.[2]?.replace(/backtrace\.ts$/, '') ?? '\0';
 }
 
 /** True for a frame of the functions in this package that call native code, or that native code calls. */

@@ -125,7 +125,7 @@ testWith(absent, 'adapters: every library, dtype and direction is as docs/compat
   if ('Float16Array' in globalThis) return;
   const text = `${heading}
 
-What the adapters of [\`dlpack/adapters\`](guides/adapters.md) do, as found by [a test](../tests/adapters/matrix.test.ts) with the
+What the adapters of [\`dlpack/adapters\`](guides/adapters.md) do, as found by a test (\`tests/adapters/matrix.test.ts\`) with the
 newest versions: it makes an object of the library, exchanges it and writes to the tensor. *Shared* means that the library reads
 what was written. Dtypes that a library does not have are left out of *from the library*. On runtimes with a \`Float16Array\`
 jax-js has \`float16\` and \`float64\`, too, and ndarray and zarrita take \`float16\`. \`UPDATE=1 npm test -- adapters/matrix\`

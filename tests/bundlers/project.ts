@@ -1,7 +1,7 @@
 /** Projects that use the packed package with another tool, in folders of .bundlers, where npm run test:bundlers installs both. */
 
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,29 +10,47 @@ import { ok } from '../assert.js';
 export const root = fileURLToPath(new URL('../../../', import.meta.url));
 export const tools = join(root, '.bundlers');
 
-/** Uses native memory and native exchange, and prints the result. */
-export const program = `
+export const packageJson = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  version: string;
+  exports: Record<string, { browser?: string } | string>;
+};
+
+/** Every module of the package, as programs name it. */
+export const modules = Object.keys(packageJson.exports)
+  .filter((path) => !/\.(h|json)$/.test(path))
+  .map((path) => path.replace('.', 'dlpack'));
+
+/** Imports every module, and checks that each has functions; `dlpack/adapters/register` has only an effect. */
+const everything = `
+${modules.map((name, i) => `import * as module${i} from '${name}';`).join('\n')}
+const modules = { ${modules.map((name, i) => `'${name}': module${i}`).join(', ')} };
+for (const [name, module] of Object.entries(modules)) {
+  if (name !== 'dlpack/adapters/register' && !Object.values(module).some((value) => typeof value === 'function')) throw new Error(name);
+}`;
+
+/** Uses native memory, native exchange and every module, and prints the result. */
+export const program = `${everything}
 import { Tensor, fromDLPack, nativeStatus } from 'dlpack';
 import { addressOf, exportManaged, importManaged } from 'dlpack/native';
 const x = Tensor.from([[1, 2], [3, 4]], { dtype: 'float32' });
 const y = importManaged(exportManaged(fromDLPack(x).transpose()));
 if (addressOf(x) !== addressOf(y) || y.get(0, 1) !== 3) throw new Error('wrong');
-console.log('native memory:', nativeStatus().loaded);
+console.log('native memory:', nativeStatus().loaded, Object.keys(modules).length);
 `;
-export const works = 'native memory: true';
+export const works = `native memory: true ${modules.length}`;
 
 /** A program for a browser that also calls native functions: it runs to the end and prints our error. */
-export const pageProgram = `
+export const pageProgram = `${everything}
 import { Tensor, isDLPackError, nativeStatus } from 'dlpack';
 import { exportManaged } from 'dlpack/native';
 const x = Tensor.from([1, 2, 3]);
 try {
   exportManaged(x);
 } catch (error) {
-  console.log('page:', x.get(2), nativeStatus().loaded, isDLPackError(error, 'LoadError'));
+  console.log('page:', x.get(2), nativeStatus().loaded, isDLPackError(error, 'LoadError'), Object.keys(modules).length);
 }
 `;
-export const pageWorks = 'page: 3 false true';
+export const pageWorks = `page: 3 false true ${modules.length}`;
 
 /** A fresh folder in .bundlers with these files: what is installed there can be imported. */
 export function makeProject(name: string, files: Record<string, string>): string {

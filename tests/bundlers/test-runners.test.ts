@@ -1,6 +1,6 @@
 import { equal, ok } from '../assert.js';
 import { test, testWith } from '../harness.js';
-import { makeProject, node, run, runtimePath, tool } from './project.js';
+import { makeProject, modules, node, run, runtimePath, tool } from './project.js';
 
 /** Two files over one addon: a runner evaluates the package for each, in one process. */
 const testFile = (name: string, head: string) => `${head}
@@ -12,7 +12,8 @@ test('${name}', async () => {
   for (const tensor of [x, t, y]) tensor.dispose();
   while (stats().storages !== 0) await new Promise((resolve) => setTimeout(resolve, 1)); // until the memory of external buffers is freed
 });`;
-const imports = `import { nativeStatus, Tensor } from 'dlpack';
+const imports = `${modules.map((name) => `import '${name}';`).join('\n')}
+import { nativeStatus, Tensor } from 'dlpack';
 import { addressOf, exportManaged, importManaged, stats } from 'dlpack/native';`;
 
 test('Jest with ES modules: two files over one addon in one process', () => {
@@ -55,6 +56,7 @@ test('Vitest: two files, in threads and in processes', () => {
 });
 
 const required = `
+for (const name of ${JSON.stringify(modules)}) require(name);
 const { Tensor, nativeStatus } = require('dlpack');
 const { addressOf } = require('dlpack/native');
 console.log(nativeStatus().loaded, addressOf(Tensor.from([1])) > 0n, require('dlpack').Tensor === Tensor);`;

@@ -1,19 +1,13 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from '../harness.js';
-import { makeProject, node, root, tool, tools } from './project.js';
+import { makeProject, modules, node, packageJson, root, tool, tools } from './project.js';
 
-const packageJson = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
-  exports: Record<string, unknown>;
-};
-const subpaths = Object.keys(packageJson.exports).filter((path) => !/\.(h|json)$/.test(path));
-
-const sourceOf = (paths: readonly string[]) => `
-${paths.map((path, i) => `import * as m${i} from '${path.replace('.', 'dlpack')}';`).join('\n')}
+const sourceOf = (names: readonly string[]) => `
+${names.map((name, i) => `import * as m${i} from '${name}';`).join('\n')}
 import { fromDLPack, Tensor, type TensorView } from 'dlpack';
 const x: Float32Array = Tensor.from([1, 2], { dtype: 'float32' }).data;
 const view: TensorView = fromDLPack(Tensor.wrap(x));
-export { view, ${paths.map((_, i) => `m${i}`).join(', ')} };
+export { view, ${names.map((_, i) => `m${i}`).join(', ')} };
 `;
 
 const compilers = {
@@ -22,21 +16,26 @@ const compilers = {
     node([join(root, 'node_modules/typescript/bin/tsc'), ...args], cwd),
 };
 const language = ['es2022', 'esnext.disposable'];
-/** Types around the package, and the subpaths that need no others. */
+/** Types around the package, and the modules that need no others. */
 const surroundings = {
-  'with the types of Node': { lib: language, types: ['node'], paths: subpaths, resolution: 'nodenext' },
-  'with DOM types': { lib: [...language, 'dom'], types: [], paths: subpaths, resolution: 'bundler' },
-  'with the language alone': { lib: language, types: [], paths: ['.', './abi', './mdspan'], resolution: 'nodenext' },
+  'with the types of Node': { lib: language, types: ['node'], names: modules, resolution: 'nodenext' },
+  'with DOM types': { lib: [...language, 'dom'], types: [], names: modules, resolution: 'bundler' },
+  'with the language alone': {
+    lib: language,
+    types: [],
+    names: ['dlpack', 'dlpack/abi', 'dlpack/mdspan'],
+    resolution: 'nodenext',
+  },
 };
 
 for (const [compiler, compile] of Object.entries(compilers)) {
-  for (const [name, { lib, types, paths, resolution }] of Object.entries(surroundings)) {
+  for (const [name, { lib, types, names, resolution }] of Object.entries(surroundings)) {
     test(`${compiler} ${name}, resolution ${resolution}, libraries checked`, () => {
       const module = resolution === 'bundler' ? 'esnext' : resolution;
       const strict = { strict: true, noEmit: true, skipLibCheck: false };
       const compilerOptions = { ...strict, target: 'es2022', lib, types, module, moduleResolution: resolution };
       const tsconfig = JSON.stringify({ compilerOptions, files: ['main.ts'] });
-      compile(['--project', '.'], makeProject('types', { 'main.ts': sourceOf(paths), 'tsconfig.json': tsconfig }));
+      compile(['--project', '.'], makeProject('types', { 'main.ts': sourceOf(names), 'tsconfig.json': tsconfig }));
     });
   }
 }

@@ -203,7 +203,7 @@ export function writeReport(found: readonly Found[], contexts: readonly Context[
   const book = new Book(found, contexts);
   return `# Compatibility
 
-What exchanges with what, as found by [a test](../tests/interop/python/conformance) that runs with every change. It goes through
+What exchanges with what, as found by a test (\`tests/interop/python/conformance\`) that runs with every change. It goes through
 every combination of library, direction, dtype, layout, read-only mark and request for a copy, and a good part of them again by
 every other route: ${book.size} cells, of which ${book.exchanged} are exchanges of a real tensor and the others say that the library cannot
 hold such a tensor. This page is written by that test, which fails when it finds anything else:
