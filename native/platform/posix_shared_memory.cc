@@ -56,8 +56,19 @@ static int MakeUnnamed() {
 }
 
 // The pages of named memory are reserved, because the folder has a limit, and a page beyond it would end the process.
+// A signal interrupts the call, which then reserves nothing. In small pieces each piece succeeds between two signals,
+// even those of a profiler.
 static bool Reserve(int file, uint64_t nbytes) {
-  return nbytes == 0 || fallocate(file, 0, 0, static_cast<off_t>(nbytes)) == 0;
+  const uint64_t kPiece = uint64_t{1} << 20;
+  for (uint64_t at = 0; at < nbytes;) {
+    const uint64_t length = nbytes - at < kPiece ? nbytes - at : kPiece;
+    if (fallocate(file, 0, static_cast<off_t>(at), static_cast<off_t>(length)) == 0) {
+      at += length;
+    } else if (errno != EINTR) {
+      return false;
+    }
+  }
+  return true;
 }
 
 static bool SealSize(int file) { return fcntl(file, kAddSeals, kSealShrink | kSealGrow) == 0; }

@@ -11,8 +11,11 @@ import { NativeStorage } from './native-storage.js';
 
 const result = new Float64Array(3);
 
+/** Memory that other processes have, too. This process may have it several times, at different addresses. */
+export class MappedStorage extends NativeStorage {}
+
 /** Memory that this process made for other processes. */
-export class SharedStorage extends NativeStorage {
+export class SharedStorage extends MappedStorage {
   /** Empty for memory without a name. */
   readonly name: string;
   /** The file descriptor in this process, and the number of the file itself. */
@@ -171,11 +174,11 @@ export function openSharedMemory(
 }
 
 /** The bytes from `start` to `end` of memory, which the result keeps alive. Releases the caller's reference. */
-export function takePart(mapping: NativeStorage, start: number, end: number): NativeStorage {
+export function takePart(mapping: NativeStorage, start: number, end: number): MappedStorage {
   try {
     const handle = native().partOf(mapping.handle, start, end - start);
     if (handle === 0) throw new BufferError('Out of memory: could not describe a part of shared memory');
-    return new NativeStorage(handle, end - start, false);
+    return new MappedStorage(handle, end - start, false);
   } finally {
     mapping.release();
   }

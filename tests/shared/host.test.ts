@@ -65,6 +65,36 @@ testWith(missing, 'opened in the same process: two addresses, one memory', async
   ok(await collectUntil(() => stats().imports <= before.imports));
 });
 
+testWith(missing, 'opened in the same process: copyFrom reads first, although the addresses differ', () => {
+  const count = 10_000;
+  const x = Tensor.empty([count], 'float32', { shareable: true });
+  const opened = [openTensor<'float32'>(share(x, false)), openTensor<'float32'>(share(x, false))] as const;
+  for (const [target, source] of [[x, opened[0]], [opened[0], x], opened]) {
+    x.data.forEach((_, i, all) => {
+      all[i] = i;
+    });
+    target.copyFrom(source.flip());
+    equal([x.get(0), x.get(1), x.get(count - 1)], [count - 1, count - 2, 0]);
+    target.slice([1, null]).copyFrom(source.slice([0, -1]));
+    equal([x.get(0), x.get(1), x.get(count - 1)], [count - 1, count - 1, 1]);
+  }
+  for (const tensor of [x, ...opened]) tensor.dispose();
+});
+
+testWith(missing, 'signals do not keep named memory from being made', async () => {
+  const script = fileURLToPath(new URL('./children/signals.js', import.meta.url));
+  const child = spawn(process.execPath, [...runtimeArgs[runtime], script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let output = '';
+  let sending: ReturnType<typeof setInterval> | undefined;
+  child.stdout.on('data', (chunk) => {
+    output += String(chunk);
+    if (output.includes('ready')) sending ??= setInterval(() => child.kill('SIGUSR2'), 1);
+  });
+  await once(child, 'close');
+  clearInterval(sending);
+  equal(output.trim().split('\n'), ['ready', 'made']);
+});
+
 testWith(missing, 'files and counts return to their start values, even after many opens', async () => {
   ok(await collectUntil(() => stats().storages === 0 && stats().imports === 0), 'what earlier tests left');
   const before = { files: files(), ...stats() };
