@@ -14,8 +14,9 @@ import { runCommand } from './tool.js';
 const MARK = 'tvm/ffi/c_api.h';
 const DLPACK_MARK = 'dlpack/dlpack.h';
 
-/** Asks Python, which needs no shared library for this. */
+/** Asks Python, which needs no shared library for this. A package in the working folder must not run. */
 const question =
+  "import sys; sys.path[:] = [path for path in sys.path if path != '']; " +
   'import tvm_ffi.libinfo as info; print(info.find_include_path()); print(info.find_dlpack_include_path())';
 
 /** The folders with the headers: the option, beside the loaded library, or where Python has the package. */

@@ -1,16 +1,25 @@
 /** Kernels compiled from source: with g++, with stand-ins for other compilers, and as Python's load_inline does it. */
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Tensor } from 'dlpack';
 import { type CompileOptions, compile, compileLibrary, describeFunction } from 'dlpack/tvm-ffi';
 import { equal, notEqual, ok, rejects } from '../../assert.js';
-import { runtimeArgs } from '../../child.js';
+import { runChild, runtimeArgs } from '../../child.js';
 import { runtime, testWith } from '../../harness.js';
-import { kernelsMissing, kernelsPath } from './peer.js';
+import { kernelsMissing, kernelsPath, libraries } from './peer.js';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const ninjaMissing = spawnSync('ninja', ['--version']).status === 0 ? false : "ninja (Python's load_inline needs it)";
@@ -229,6 +238,25 @@ testWith(kernelsMissing, 'nvcc compiles CUDA source, and both objects are linked
     const error = compile({ cuda: 'int a;', ...options, cudaCompiler: failing as string });
     const { diagnostics } = await rejects('CompileError', 'cuda:4', error);
     equal(diagnostics, [{ source: 'cuda', line: 4, column: null, severity: 'error', message: 'no "x"' }]);
+  }),
+);
+
+testWith(kernelsMissing, 'the search for headers runs no code of the working folder', () =>
+  withFolder(async (folder) => {
+    // A library without headers beside it, so that Python is asked; and a package of the same name in the working folder.
+    mkdirSync(join(folder, 'lib'));
+    symlinkSync(join(libraries as string, 'libtvm_ffi.so'), join(folder, 'lib/libtvm_ffi.so'));
+    mkdirSync(join(folder, 'work/tvm_ffi'), { recursive: true });
+    const mark = join(folder, 'mark');
+    writeFileSync(join(folder, 'work/tvm_ffi/__init__.py'), `open(${JSON.stringify(mark)}, 'w')`);
+    const options = { cpp: add, functions: ['add'], cache: folder, compiler: 'no-such-compiler' };
+    const { output } = runChild(import.meta.url, './children/compile.js', {
+      args: [JSON.stringify(options)],
+      cwd: join(folder, 'work'),
+      env: { TVM_FFI_LIBDIR: join(folder, 'lib'), PATH: `${root}.venv/bin:${process.env.PATH}` },
+    });
+    ok(output.includes('no-such-compiler'), output); // the headers were found, and the compiler came next
+    equal(existsSync(mark), false, 'the package in the working folder ran');
   }),
 );
 
