@@ -135,6 +135,10 @@ napi_value RegisterHostType(napi_env env, napi_callback_info info) {
     library.ErrorSetRaisedFromCStr("RuntimeError", "This libtvm_ffi has no functions to register types");
     return nullptr;
   }
+  if (key.is_lost()) {
+    request->status = OutOfMemory();
+    return nullptr;
+  }
   request->type = library.TypeGetOrAllocIndex(key.bytes(), -1, 1, 0, 1, kTVMFFIStaticObjectBegin);
   return nullptr;
 }
@@ -155,7 +159,7 @@ napi_value RegisterHostField(napi_env env, napi_callback_info info) {
   field.getter = GetHostField;
   field.setter = reinterpret_cast<void*>(SetHostField);
   field.field_static_type_index = -1;
-  request->status = library.TypeRegisterField(request->type, &field);
+  request->status = name.is_lost() ? OutOfMemory() : library.TypeRegisterField(request->type, &field);
   return nullptr;
 }
 
@@ -170,7 +174,7 @@ napi_value RegisterHostMethod(napi_env env, napi_callback_info info) {
   method.doc = method.metadata = TVMFFIByteArray{"", 0};
   method.method.type_index = kTVMFFIFunction;
   method.method.v_obj = static_cast<TVMFFIObject*>(Pointer(request->object));
-  request->status = library.TypeRegisterMethod(request->type, &method);
+  request->status = name.is_lost() ? OutOfMemory() : library.TypeRegisterMethod(request->type, &method);
   return nullptr;
 }
 

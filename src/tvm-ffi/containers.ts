@@ -228,13 +228,11 @@ class Reader {
   }
 
   read(root: Unread): Unread['target'] {
-    this.fill(root);
-    const { unread } = this;
-    if (unread === null) return root.target;
     try {
-      for (let next = unread.pop(); next !== undefined; next = unread.pop()) this.fill(next);
+      for (let next: Unread | undefined = root; next !== undefined; next = this.unread?.pop()) this.fill(next);
     } finally {
-      for (const left of unread) disown(left.number);
+      // After an error: the containers that were not read.
+      if (this.unread !== null) for (const left of this.unread) disown(left.number);
     }
     return root.target;
   }

@@ -108,9 +108,15 @@ export function errorAt(pointer: number, reference: number): unknown {
     if (thrown === 0 && known instanceof TVMFFIError) (known as { backtrace: string }).backtrace = reversed(backtrace);
     return known;
   }
-  const cause = causePointer === 0 ? undefined : errorAt(causePointer, causeReference);
-  const made = makeFor(kind, message, reversed(backtrace), cause);
-  joinFrames(made, backtrace);
+  let made: Error;
+  try {
+    const cause = causePointer === 0 ? undefined : errorAt(causePointer, causeReference);
+    made = makeFor(kind, message, reversed(backtrace), cause);
+    joinFrames(made, backtrace);
+  } catch (error) {
+    disown(reference); // the constructor of a registered class threw
+    throw error;
+  }
   natives.set(made, adoptObject(pointer, Type.error, reference));
   return remember(pointer, made);
 }

@@ -34,7 +34,8 @@ const types = new Map<object, HostType>();
 
 /**
  * Defines a type under a key for the objects of a class, for the whole process. Native code and Python can hold the
- * objects, and use their fields and methods on the JavaScript thread that registered the type.
+ * objects, and use their fields and methods on the JavaScript thread that registered the type. Arguments are checked
+ * before the key is taken; only if memory runs out after that, the key stays taken.
  */
 export function registerObject(
   key: string,
@@ -48,6 +49,9 @@ export function registerObject(
   checkOptions(options, { fields: true, methods: true }, "{ fields: ['name'] }");
   const fields = namesOf(options.fields, 'fields');
   const methods = namesOf(options.methods, 'methods');
+  const repeated = [...fields, ...methods].find((name, i, all) => all.indexOf(name) < i);
+  // The library would refuse the name after it has taken the key for good.
+  if (repeated !== undefined) throw new ArgumentValueError('options', 'each name once', repeated);
   library();
   if (findType(key) !== null) throw new ArgumentValueError('key', 'a key that no type has yet', key);
   if (types.has(objectClass.prototype))
@@ -57,8 +61,11 @@ export function registerObject(
   for (const name of methods) {
     const call = (self: HostObject, ...args: unknown[]) => Reflect.apply(self[name] as () => unknown, self, args);
     const { pointer, reference } = makeCallback(call as JavaScriptFunction);
-    registerMember(type, 0, pointer, () => ffi.registerMethod(name));
-    disown(reference); // the type has its own
+    try {
+      registerMember(type, 0, pointer, () => ffi.registerMethod(name));
+    } finally {
+      disown(reference); // the type has its own
+    }
   }
   const access = (self: HostObject, index: number, ...value: unknown[]) => {
     const name = fields[index] as string;

@@ -67,6 +67,12 @@ testWith(ffiMissing, 'wrong keys and classes', () => {
   throws('ValueError', 'no type has yet', () => registerObject('dlpack.test.Twice', class {}));
   throws('ValueError', 'no type has yet', () => registerObject('testing.TestIntPair', class {}));
   throws('ValueError', 'a class without a type', () => registerObject('dlpack.test.Again', Twice));
+  for (const options of [{ fields: ['a', 'a'] }, { methods: ['a', 'a'] }, { fields: ['a'], methods: ['a'] }]) {
+    throws('ValueError', "each name once for options but received 'a'", () =>
+      registerObject('dlpack.test.Free', class {}, options),
+    );
+  }
+  registerObject('dlpack.test.Free', class {}, { fields: ['a'] }); // the key is still free
   throws('TypeError', 'the key of a type', () => registerObject('', class {}));
   throws('TypeError', 'a class', () => registerObject('dlpack.test.None', (() => 1) as never));
   throws('TypeError', 'an array of names', () =>

@@ -1,11 +1,11 @@
 /** Containers as views of native objects. */
 
 import { Tensor } from 'dlpack';
-import { ArrayView, Dict, List, live, MapView, objectClass, sameAs } from 'dlpack/tvm-ffi';
+import { ArrayView, Dict, List, live, MapView, objectClass, registerError, sameAs } from 'dlpack/tvm-ffi';
 import { equal, ok, throws } from '../../assert.js';
 import { runChild } from '../../child.js';
-import { collectUntil, testWith } from '../../harness.js';
-import { ffiMissing, raises, testing } from './peer.js';
+import { collect, collectUntil, testWith } from '../../harness.js';
+import { caught, ffiMissing, raises, testing } from './peer.js';
 
 testWith(ffiMissing, 'a list is one object on both sides', () => {
   const echo = testing('echo');
@@ -141,6 +141,58 @@ testWith(ffiMissing, 'arrays and maps as views, on request', () => {
   equal(echo(5), 5);
   raises('ValueError', 'as asked', () => live(testing('test_raise_error'))('ValueError', 'as asked'));
   throws('TypeError', 'a native function', () => live(() => 1));
+});
+
+testWith(
+  ffiMissing,
+  'an element that cannot be read leaves no reference behind, nor does its error class',
+  async () => {
+    let isBroken = false;
+    class FragileError extends Error {
+      constructor(message: string) {
+        super(message);
+        if (isBroken) throw new RangeError('broken');
+      }
+    }
+    registerError('FragileError', FragileError);
+    const use = testing('object_use_count');
+    const inner = new ArrayView([1]);
+    const list = new List<unknown>([inner]);
+    const fill = (): [count: unknown, WeakRef<object>] => {
+      const error = caught(() => testing('test_raise_error')('FragileError', 'of C++')) as Error;
+      list.push(error);
+      return [use(error), new WeakRef(error)];
+    };
+    const [count, seen] = fill();
+    ok(await collectUntil(() => seen.deref() === undefined), 'only native code has the error');
+    isBroken = true;
+    for (let i = 0; i < 10; i++) {
+      for (const read of [() => list.toArray(), () => list.at(1), () => [...list]]) {
+        ok(caught(read) instanceof RangeError);
+      }
+    }
+    isBroken = false;
+    equal([use(inner), use(list.at(1)), use(list)], [2, count, 1]);
+  },
+);
+
+testWith(ffiMissing, 'an iterator keeps its container', async () => {
+  const start = (): Iterator<unknown>[] => {
+    const list = new List(['first', 'second']);
+    const dict = new Dict([['first', 1], ['second', 2]]); // biome-ignore format: pairs
+    const iterators = [list[Symbol.iterator](), dict.keys(), dict.values()];
+    for (const iterator of iterators) iterator.next();
+    return iterators;
+  };
+  const iterators = start();
+  for (let i = 0; i < 3; i++) {
+    await collect();
+    for (let j = 0; j < 1000; j++) new List(['other', j]);
+  }
+  equal(
+    iterators.map((iterator) => iterator.next().value),
+    ['second', 'second', 2],
+  );
 });
 
 testWith(ffiMissing, 'reference counts are exact', async () => {
