@@ -107,6 +107,8 @@ struct Buffer {
   F(void*, PyCapsule_GetPointer, (Object*, const char*))                              \
   F(int, PyCapsule_IsValid, (Object*, const char*))                                   \
   F(int, PyCapsule_SetName, (Object*, const char*))                                   \
+  F(int, PyCapsule_SetContext, (Object*, void*))                                      \
+  F(void*, PyCapsule_GetContext, (Object*))                                           \
   F(Object*, PyErr_Occurred, (void))                                                  \
   F(void, PyErr_Fetch, (Object**, Object**, Object**))                                \
   F(void, PyErr_NormalizeException, (Object**, Object**, Object**))                   \

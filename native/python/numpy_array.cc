@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "../trace.h"
 #include "runtime.h"
 
 namespace dlpack {
@@ -132,7 +133,10 @@ bool FitsNumPy(const Descriptor& descriptor) {
 static void ReleaseMemory(Object* capsule) {
   SavedError error;
   void* storage = api.PyCapsule_GetPointer(capsule, kMemory);
-  if (storage != nullptr) ReleaseStorage(static_cast<Storage*>(storage));
+  if (storage == nullptr) return;
+  EndTrace(static_cast<Trace*>(api.PyCapsule_GetContext(capsule)));
+  Count(counts.exports, -1);
+  ReleaseStorage(static_cast<Storage*>(storage));
 }
 
 Object* NewNumPyArray(const Descriptor& descriptor, Storage* storage) {
@@ -143,6 +147,8 @@ Object* NewNumPyArray(const Descriptor& descriptor, Storage* storage) {
   Ref base(api.PyCapsule_New(storage, kMemory, ReleaseMemory));
   if (!base) return nullptr;
   RetainStorage(storage);
+  Count(counts.exports, 1);
+  if (descriptor.trace != 0) api.PyCapsule_SetContext(base.get(), BeginTrace(descriptor.trace));
   Ref descr(numpy.descr_from_type(TypeNumber(descriptor)));
   if (!descr) return nullptr;
   const intptr_t item = descriptor.dtype.bits / 8;

@@ -19,7 +19,7 @@ export interface Stats {
   readonly bytes: number;
   /** Foreign memory that tensors hold: managed tensors, adopted and pinned buffers. */
   readonly imports: number;
-  /** Managed tensors that were handed out and whose deleter has not been called yet. */
+  /** Managed tensors that were handed out and whose deleter has not been called yet, and NumPy arrays of such memory. */
   readonly exports: number;
   /** Tickets for other threads that were posted but not opened yet. */
   readonly tickets: number;

@@ -9,8 +9,8 @@ import { test } from '../harness.js';
  */
 const stableSince: Record<string, string> = {
   '3.2':
-    'PyBool_FromLong PyBool_Type PyBytes_AsStringAndSize PyBytes_FromStringAndSize PyBytes_Type PyCFunction_NewEx PyCallable_Check PyCapsule_GetName ' +
-    'PyCapsule_GetPointer PyCapsule_IsValid PyCapsule_New PyCapsule_SetName PyCapsule_Type PyDict_DelItem PyDict_GetItemString PyDict_GetItemWithError PyDict_New PyDict_Next ' +
+    'PyBool_FromLong PyBool_Type PyBytes_AsStringAndSize PyBytes_FromStringAndSize PyBytes_Type PyCFunction_NewEx PyCallable_Check PyCapsule_GetContext PyCapsule_GetName ' +
+    'PyCapsule_GetPointer PyCapsule_IsValid PyCapsule_New PyCapsule_SetContext PyCapsule_SetName PyCapsule_Type PyDict_DelItem PyDict_GetItemString PyDict_GetItemWithError PyDict_New PyDict_Next ' +
     'PyDict_SetItem PyDict_SetItemString PyDict_Size PyDict_Type PyErr_Clear PyErr_ExceptionMatches PyErr_Fetch PyErr_NewExceptionWithDoc ' +
     'PyErr_NormalizeException PyErr_Occurred PyErr_Restore PyErr_SetObject PyErr_SetString PyEval_RestoreThread ' +
     'PyEval_SaveThread PyExc_AttributeError PyExc_BaseException PyExc_BufferError PyExc_OverflowError PyExc_RuntimeError PyExc_TypeError ' +

@@ -1,5 +1,5 @@
 import { type DType, fromDLPack, isDLPackError, Tensor } from 'dlpack';
-import { addressOf, exportManaged, importManaged, stats } from 'dlpack/native';
+import { addressOf, exportManaged, importManaged, setDebug, stats } from 'dlpack/native';
 import { kwargs, type PyObject } from 'dlpack/python';
 import { equal, ok, throws } from '../../assert.js';
 import { collect, testWith } from '../../harness.js';
@@ -56,6 +56,30 @@ testWith(torch.missing, 'a PyTorch tensor releases its memory when it is release
     equal(stats().exports, exports);
     py.tensor(x, TorchTensor, { copy: true })[Symbol.dispose]();
     equal([stats().storages, stats().exports], [storages, exports]);
+  }
+});
+
+testWith(numpy.missing, 'a NumPy array counts as an export, and debug mode names the place where it was made', () => {
+  const x = matrix();
+  const { exports } = stats();
+  for (const convert of [() => np.from_dlpack(x), () => py.tensor(x, np.ndarray)]) {
+    setDebug(true);
+    try {
+      let array: PyObject | undefined;
+      function leakyArray() {
+        array = convert();
+      }
+      leakyArray();
+      equal(stats().exports, exports + 1);
+      equal(
+        stats().live?.map(({ kind, stack }) => [kind, /leaky\w+/.exec(stack)?.[0]]),
+        [['export', 'leakyArray']],
+      );
+      array?.[Symbol.dispose]();
+      equal([stats().exports, stats().live], [exports, []]);
+    } finally {
+      setDebug(false);
+    }
   }
 });
 

@@ -1,13 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { fromDLPack, Tensor } from 'dlpack';
 import { exportManaged, stats } from 'dlpack/native';
 import type { PyObject } from 'dlpack/python';
 import { equal, ok } from '../../assert.js';
 import { runChild } from '../../child.js';
-import { collect, runtime, testWith } from '../../harness.js';
+import { collect, collectUntil, runtime, testWith } from '../../harness.js';
 import { peer, peerMissing } from '../../native/peer.js';
-import { probe, py, pythonMissing, settleUntil } from './available.js';
+import { define, probe, py, pythonMissing, settleUntil } from './available.js';
 
 const missing: Record<string, string | false> = { numpy: probe('numpy').missing, torch: probe('torch').missing };
 
@@ -136,6 +139,27 @@ testWith(numpy.missing, 'references that the collector released are dropped with
   (() => {
     for (let i = 0; i < 50; i++) numpy.module.from_dlpack(Tensor.from([i], { dtype: 'float32' }));
   })();
+  ok(stats().exports > before);
   for (let i = 0; i < 200 && stats().exports > before; i++) await collect();
   equal(stats().exports, before);
 });
+
+testWith(
+  pythonMissing,
+  'the collected object itself ends, although nothing calls Python or the package again',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'dlpack-test-'));
+    try {
+      const mark = join(folder, 'ended');
+      const [Ending] = define('class Ending:\n  def __del__(self): open(self.mark, "w").close()', 'Ending') as [
+        PyObject,
+      ];
+      (() => {
+        Ending().mark = mark;
+      })();
+      ok(await collectUntil(() => existsSync(mark)));
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+);
