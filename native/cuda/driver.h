@@ -176,6 +176,7 @@ struct IpcHandle {
   X(IpcOpenEventHandle, "cuIpcOpenEventHandle", (EventHandle * event, IpcHandle handle))                               \
   X(ModuleLoadData, "cuModuleLoadData", (Module * module, const void* image))                                          \
   X(ModuleGetFunction, "cuModuleGetFunction", (Function * function, Module module, const char* name))                  \
+  X(ModuleUnload, "cuModuleUnload", (Module module))                                                                   \
   X(LaunchKernel, "cuLaunchKernel",                                                                                    \
     (Function function, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z, uint32_t block_x, uint32_t block_y,         \
      uint32_t block_z, uint32_t shared_bytes, StreamHandle stream, void** parameters, void** extra))

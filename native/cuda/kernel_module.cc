@@ -16,7 +16,10 @@ Result LoadKernels(const char* ptx, const char* const* names, int count, Functio
   for (int i = 0; i < count && result == kSuccess; ++i) {
     result = driver.ModuleGetFunction(&functions[i], module, names[i]);
   }
-  if (result != kSuccess) functions[count - 1] = nullptr;
+  if (result != kSuccess) {
+    functions[count - 1] = nullptr;
+    if (module != nullptr) driver.ModuleUnload(module);  // the next request loads it again
+  }
   return result;
 }
 

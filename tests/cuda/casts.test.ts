@@ -8,6 +8,26 @@ import { bytesOf, castPairs, castValues, compareCast } from './cast-values.js';
 import { fake } from './fake.js';
 import { cudaTest } from './machine.js';
 
+// First, because a device loads its kernels once.
+cudaTest('kernels that could not be loaded are unloaded, and the next cast or copy loads them again', () => {
+  using x = Tensor.zeros([4, 6], 'float32', { device: 'cuda:0' });
+  const { modules } = fake.live();
+  const cast = () => x.astype('float16').dispose();
+  const copy = () => x.transpose().contiguous().dispose();
+  for (const [count, use] of [cast, copy].entries()) {
+    for (const skip of [0, 2]) {
+      fake.failNext('cuModuleGetFunction', 2, skip);
+      throws('CudaError', 'memory', use);
+      equal(fake.live().modules, modules + count, 'modules');
+    }
+    fake.failNext('cuModuleLoadData', 2);
+    throws('CudaError', 'memory', use);
+    use();
+    use();
+    equal(fake.live().modules, modules + count + 1, 'loaded once');
+  }
+});
+
 cudaTest('every value of the small types, and float32 numbers around them, as the host converts them', () => {
   for (const pair of castPairs) {
     using values = castValues(pair, 97);

@@ -35,7 +35,7 @@ cudaTest("work on another device does not change the thread's current context", 
   equal(contexts, [0n, 0n]);
 });
 
-cudaTest('the process ends with tensors, streams and queued work alive', () => {
+cudaTest('the process ends with tensors, streams, casts and other queued work alive', () => {
   const { code, signal, output } = runChild(import.meta.url, './children/exit.js');
   equal([code, signal], [0, null], output);
   ok(output.includes('leaving with cuda:0 false'), output);

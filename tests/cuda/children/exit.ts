@@ -11,6 +11,12 @@ const pinned = Tensor.empty([8], 'float32', { device: 'cuda_host' });
 stream.use(() => x.fill(1));
 const event = new Event().record(stream);
 void stream.done();
+// Casts that have not run: one that waits for its result, one whose result nothing holds.
+stream.use(() => {
+  void x.astypeAsync('float16');
+  x.astype('float8_e4m3fn');
+  x.astype('bfloat16').dispose();
+});
 // Released while work on it is queued, so the watcher holds it.
 stream.use(() => void pinned.toAsync('cuda:0'));
 pinned.dispose();

@@ -14,7 +14,14 @@ const x = stream.use(() => {
   return made;
 });
 event.record(stream);
+// Casts that have not run when the worker ends: the source is released, the result is kept, and a promise waits.
+const casts = stream.use(() => {
+  using source = Tensor.zeros([1 << 12], 'float32', { device: 'cuda:0' });
+  void x.astypeAsync('float16');
+  return [source.astype('bfloat16'), source.astype('float8_e5m2')];
+});
 const kept = [
+  casts,
   stream,
   event,
   x,

@@ -213,9 +213,20 @@ FAKE_EXPORT(ModuleGetFunction, cuModuleGetFunction)(dlpack::cuda::Function* func
   Kernel kernel;
   if (!IsKernel(name, &kernel) || !Mentions(loaded->text, name)) return kNotFound;
   kernel.context = loaded->context;
+  kernel.module = loaded;
   Kernel* made = new Kernel(kernel);
   machine().kernels.insert(made);
   *function = made;
+  return kSuccess;
+}
+
+FAKE_EXPORT(ModuleUnload, cuModuleUnload)(dlpack::cuda::Module module) {
+  ENTER("cuModuleUnload");
+  LoadedModule* loaded = static_cast<LoadedModule*>(module);
+  if (machine().modules.erase(loaded) == 0) return kInvalidHandle;
+  for (auto kernel = machine().kernels.begin(); kernel != machine().kernels.end();) {
+    kernel = (*kernel)->module == loaded ? machine().kernels.erase(kernel) : std::next(kernel);
+  }
   return kSuccess;
 }
 

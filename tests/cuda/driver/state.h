@@ -131,6 +131,7 @@ struct Kernel {
   bool transposes;
   int cast = -1;  // the number of a cast kernel
   PrimaryContext* context = nullptr;
+  LoadedModule* module = nullptr;
 };
 
 struct Injection {
