@@ -13,7 +13,7 @@ import { openSafetensors, writeSafetensors } from 'dlpack/files';
 import { exportManaged, importManaged } from 'dlpack/native';
 import { python } from 'dlpack/python';
 import { openTensor, shareTensor } from 'dlpack/shared';
-import { loadModule } from 'dlpack/tvm-ffi';
+import { getGlobalFunc, List, loadModule, registerObject } from 'dlpack/tvm-ffi';
 import { fake, fakeDriverPath } from '../cuda/fake.js';
 import { makeModel } from '../interop/libraries/model.js';
 
@@ -31,6 +31,12 @@ export const py = python();
 const [np, torch, jax, arrow] = [py.import('numpy'), py.import('torch'), py.import('jax.numpy'), py.import('pyarrow')];
 const builtins = py.import('builtins');
 const kernels = loadModule(fileURLToPath(new URL('../../kernels/kernels.so', import.meta.url)));
+py.exec('import asyncio\nasync def add_later(x):\n    await asyncio.sleep(0)\n    return x + 1');
+const addLater = py.eval('add_later');
+class Holder {
+  value = 0;
+}
+registerObject('dlpack.soak.Holder', Holder, { fields: ['value'] });
 const libraries = fileURLToPath(new URL('../../../.libraries/package.json', import.meta.url));
 const ort = createRequire(libraries)('onnxruntime-node') as OnnxRuntime;
 const session = await ort.InferenceSession.create(makeModel('Identity', 1, 'float32'));
@@ -91,6 +97,11 @@ export const peers: Record<string, Exchange> = {
     using y = fromDLPack((await py.callAsync(torch.add, torch.from_dlpack(x), 1)) as object);
     expect(y, value + 1);
   },
+  async 'a Python coroutine'(value) {
+    using x = filled(value);
+    using y = fromDLPack((await py.async(addLater(np.from_dlpack(x)))) as object);
+    expect(y, value + 1);
+  },
   'a JavaScript function that Python calls'(value) {
     const numbers = builtins.map((element: number) => element + 1, builtins.range(value, value + 10));
     using y = fromDLPack(np.fromiter(numbers, 'float32'));
@@ -101,6 +112,17 @@ export const peers: Record<string, Exchange> = {
     using y = Tensor.zeros([4096], 'float32');
     (kernels.add_one as (...tensors: Tensor[]) => void)(x, y);
     if (y.get(4095) !== value + 1) throw new Error('the kernel computed something else');
+  },
+  'a TVM-FFI list of a tensor and a JavaScript object'(value) {
+    using x = filled(value);
+    const holder = Object.assign(new Holder(), { value });
+    const list = new List<unknown>([x]);
+    list.push(holder);
+    using y = list.at(0) as Tensor;
+    expect(y, value);
+    const text = getGlobalFunc('ffi.ReprPrint')(list.at(1));
+    if (text !== `dlpack.soak.Holder(value=${value})`) throw new Error(`received ${String(text)}`);
+    list.clear();
   },
   async 'ONNX Runtime'(value) {
     using x = filled(value);

@@ -1,11 +1,14 @@
 /**
  * Exchanges with every peer for a given time: `soak.js --seconds 3600 [--report file.md]`. It prints counts, memory and latencies
- * once a minute. A wrong value, a leak or growing memory ends it with a failure.
+ * once a minute. A wrong value, a leak or growing memory ends it with a failure. Beside it, another process imports a thousand blocks
+ * of 64 MiB and forgets them.
  */
 
+import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
-import { parseArgs } from 'node:util';
+import { fileURLToPath } from 'node:url';
+import { parseArgs, promisify } from 'node:util';
 import { stats } from 'dlpack/native';
 import { endPeers, peers, py, slowEvery, slowPeers } from './peers.js';
 
@@ -52,6 +55,15 @@ function record(): void {
   console.log(printed(row));
 }
 
+/** The most MiB that a process uses which imports 1000 blocks of 64 MiB, touched, and forgets them. */
+async function forgetImports(): Promise<number> {
+  const script = fileURLToPath(new URL('../native/children/forgotten.js', import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, [script, '1000', 'touched']);
+  return Math.round((JSON.parse(stdout) as { resident: number }).resident / 2 ** 20);
+}
+const forgetting = forgetImports();
+forgetting.catch(() => {}); // it is awaited at the end
+
 console.log(head);
 const between = Math.max(5000, (seconds * 1000) / 60);
 for (let next = start; Date.now() < end; rounds++) {
@@ -88,13 +100,15 @@ const latencies = [...times].map(([name, list]) => {
 const table = ['| exchange | median µs | 99 % µs | worst µs |', '|---|---|---|---|', ...latencies].join('\n');
 console.log(`\n${table}`);
 
+const resident = await forgetting;
 const left = stats();
 const [middle, last] = [rows[Math.floor(rows.length / 2)] as Row, rows.at(-1) as Row];
 const isLeaking = left.storages + left.imports + left.exports > 0;
 const isGrowing = last.rss > middle.rss * 1.1 + 64;
 const verdict =
   `${exchanges} exchanges in ${rounds} rounds. Left behind: ${left.storages} storages, ${left.imports} imports, ` +
-  `${left.exports} exports. RSS ${middle.rss} MiB halfway, ${last.rss} MiB at the end.`;
+  `${left.exports} exports. RSS ${middle.rss} MiB halfway, ${last.rss} MiB at the end.\n\n` +
+  `1000 imports of 64 MiB each in another process, touched and forgotten: its RSS was at most ${resident} MiB.`;
 console.log(verdict);
 if (options.report !== undefined) {
   const intro =
@@ -103,4 +117,4 @@ if (options.report !== undefined) {
     'the values that come back. Latencies depend on the load of the machine, which the first table has.';
   writeFileSync(options.report, `${intro}\n\n${verdict}\n\n${head}\n${rows.map(printed).join('\n')}\n\n${table}\n`);
 }
-process.exit(isLeaking || isGrowing ? 1 : 0);
+process.exit(isLeaking || isGrowing || resident >= 2048 ? 1 : 0);
