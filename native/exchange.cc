@@ -19,7 +19,8 @@ static Status ImportAt(Instance* self, uint64_t address, WireTensor* wire) {
   if (!IsPlausible(address)) return kNullManaged;
   Descriptor descriptor;
   Status status;
-  Storage* storage = ImportManaged(reinterpret_cast<Managed*>(address), &descriptor, &status, &self->signature);
+  Storage* storage = ImportManaged(reinterpret_cast<Managed*>(address), &descriptor, &status, &self->signature,
+                                   HeaderOf(self)->known_signature);
   return GiveTensor(self, storage, status, descriptor, wire, true);
 }
 

@@ -164,13 +164,16 @@ static inline bool HasSignature(const DLTensor& tensor, uint64_t flags, const Te
   return true;
 }
 
-// Copies the fields that a signature holds. The caller sets the version.
-static inline void CopyLayout(const Descriptor& from, Descriptor* to) {
+// Copies the fields that a signature holds, except the dims. The caller sets the version.
+static inline void CopyFields(const Descriptor& from, Descriptor* to) {
   to->dtype = from.dtype;
   to->device = from.device;
   to->ndim = from.ndim;
   to->flags = from.flags;
   to->signature = from.signature;
+}
+
+static inline void CopyDims(const Descriptor& from, Descriptor* to) {
   for (int32_t i = 0; i < from.ndim; ++i) {
     to->shape[i] = from.shape[i];
     to->strides[i] = from.strides[i];
@@ -185,16 +188,19 @@ static void Remember(const DLTensor& tensor, uint64_t flags, const Reach& reach,
   last->has_strides = tensor.strides != nullptr;
   last->reach = reach;
   last->is_comparable = tensor.ndim <= kMaxSignatureNdim;
-  if (last->is_comparable) CopyLayout(*descriptor, &last->descriptor);
+  if (!last->is_comparable) return;
+  CopyFields(*descriptor, &last->descriptor);
+  CopyDims(*descriptor, &last->descriptor);
 }
 
 // Checks a foreign tensor and describes it. `tensor` is a copy of the producer's struct, so that another thread cannot
 // change it after the check.
 static inline Status Describe(const DLTensor& tensor, uint64_t flags, Descriptor* descriptor, Reach* reach,
-                              TensorSignature* last) {
+                              TensorSignature* last, uint32_t known) {
   if (last != nullptr && HasSignature(tensor, flags, *last)) {
-    CopyLayout(last->descriptor, descriptor);
+    CopyFields(last->descriptor, descriptor);
     *reach = last->reach;
+    if (last->number != known) CopyDims(last->descriptor, descriptor);
   } else {
     const Status status = DescribeLayout(tensor, flags, descriptor, reach);
     if (status != kOk) return status;
@@ -267,15 +273,19 @@ static Storage* Refuse(Managed* managed, Status reason, Status* status) {
 }
 
 template <class Managed>
-Storage* ImportManaged(Managed* managed, Descriptor* descriptor, Status* status, TensorSignature* last) {
+Storage* ImportManaged(Managed* managed, Descriptor* descriptor, Status* status, TensorSignature* last,
+                       uint32_t known) {
   Clear(descriptor);
   descriptor->version = VersionOf(managed);
   // Another major version has another layout, so only the deleter may be used.
   if (!IsVersionSupported(managed)) return Refuse(managed, kVersion, status);
   const DLTensor tensor = managed->dl_tensor;
   Reach reach;
-  *status = Describe(tensor, FlagsOf(managed), descriptor, &reach, last);
-  if (*status != kOk) return Refuse(managed, *status, status);
+  *status = Describe(tensor, FlagsOf(managed), descriptor, &reach, last, known);
+  if (*status != kOk) {
+    if (known != 0 && descriptor->signature == known) CopyDims(last->descriptor, descriptor);
+    return Refuse(managed, *status, status);
+  }
   Storage* own = Unwrap(managed, tensor, reach, descriptor);
   if (own != nullptr) return own;
   Storage* storage = WrapDescribed(tensor, reach, descriptor, DestroyImported<Managed>, managed);
@@ -286,7 +296,7 @@ Storage* WrapTensor(const DLTensor& tensor, uint64_t flags, Descriptor* descript
                     TensorSignature* last, void (*destroy)(Storage*), void* owner) {
   Reach reach;
   Clear(descriptor);
-  *status = Describe(tensor, flags, descriptor, &reach, last);
+  *status = Describe(tensor, flags, descriptor, &reach, last, 0);
   if (*status != kOk) return nullptr;
   Storage* storage = WrapDescribed(tensor, reach, descriptor, destroy, owner);
   if (storage == nullptr) *status = kOutOfMemory;
@@ -295,7 +305,7 @@ Storage* WrapTensor(const DLTensor& tensor, uint64_t flags, Descriptor* descript
 
 template DLManagedTensor* ExportManaged(const Descriptor&, Storage*, Status*, ThreadCache*);
 template DLManagedTensorVersioned* ExportManaged(const Descriptor&, Storage*, Status*, ThreadCache*);
-template Storage* ImportManaged(DLManagedTensor*, Descriptor*, Status*, TensorSignature*);
-template Storage* ImportManaged(DLManagedTensorVersioned*, Descriptor*, Status*, TensorSignature*);
+template Storage* ImportManaged(DLManagedTensor*, Descriptor*, Status*, TensorSignature*, uint32_t);
+template Storage* ImportManaged(DLManagedTensorVersioned*, Descriptor*, Status*, TensorSignature*, uint32_t);
 
 }  // namespace dlpack

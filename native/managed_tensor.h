@@ -18,9 +18,11 @@ Managed* ExportManaged(const Descriptor& descriptor, Storage* storage, Status* s
 
 // Takes over a managed tensor: the result owns it, and `descriptor` describes the tensor in it. On failure the result
 // is NULL, `status` has the reason, `descriptor` has the fields for the error message, and the deleter was called once.
-// `last` is the signature of the previous import, or NULL to remember none.
+// `last` is the signature of the previous import, or NULL to remember none. `known` is the number of a signature whose
+// shape and strides the caller does not need: a tensor with it leaves them unset unless it is refused; 0: none.
 template <class Managed>
-Storage* ImportManaged(Managed* managed, Descriptor* descriptor, Status* status, TensorSignature* last = nullptr);
+Storage* ImportManaged(Managed* managed, Descriptor* descriptor, Status* status, TensorSignature* last = nullptr,
+                       uint32_t known = 0);
 
 // A Storage over the memory of a tensor that `owner` keeps alive; `destroy` subtracts the import from the count and
 // drops the owner. As above, but on failure the caller keeps the owner.

@@ -126,7 +126,8 @@ inline Status GiveTensor(Instance* self, Storage* storage, Status status, const 
   wire->signature = descriptor.signature;
   wire->byte_offset = static_cast<double>(descriptor.byte_offset);
   const bool is_known = is_last && descriptor.signature != 0 && descriptor.signature == HeaderOf(self)->known_signature;
-  if (!is_known || status != kOk) WriteLayout(descriptor, wire);
+  // JavaScript reads the layout of a refused tensor for the message, but not when memory ran out.
+  if (!is_known || (status != kOk && status != kOutOfMemory)) WriteLayout(descriptor, wire);
   return status;
 }
 

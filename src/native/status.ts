@@ -27,7 +27,7 @@ export function errorOf(status: number, nbytes = 0): DLPackError {
     case Status.nullData:
       return new LayoutError(`Expected memory of ${nbytes} bytes but its address is NULL`);
     case Status.outOfMemory:
-      return new BufferError(`Expected free memory for a tensor of ${nbytes} bytes but there is none`);
+      return new BufferError(`Out of memory: could not allocate ${nbytes} bytes`);
     case Status.consumed:
       return new ConsumedError('Expected a fresh native tensor but this one was consumed or released before');
     case Status.unknownTicket:
