@@ -203,7 +203,7 @@ function keyOf(code: number, bits: number, lanes: number): number {
 }
 
 /** `DLDataType` as a little-endian 32-bit integer. */
-export function packDType(code: number, bits: number, lanes: number): number {
+function packDType(code: number, bits: number, lanes: number): number {
   return (code | (bits << 8) | (lanes << 16)) >>> 0;
 }
 

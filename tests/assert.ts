@@ -64,3 +64,13 @@ export async function rejects<T extends DLPackErrorTag>(tag: T, text: string, pr
   );
   return throws(tag, text, outcome);
 }
+
+/** The error that a promise is rejected with. */
+export async function rejection<E = unknown>(promise: Promise<unknown>): Promise<E> {
+  try {
+    await promise;
+  } catch (error) {
+    return error as E;
+  }
+  throw new AssertionError('expected a rejection');
+}

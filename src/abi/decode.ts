@@ -8,7 +8,7 @@
 import { ArgumentTypeError } from '../errors.js';
 import { BufferStorage } from '../storage/storage.js';
 import { TensorView } from '../view.js';
-import { checkPlace, decodeStruct, type Place, type StructValue } from './codec.js';
+import { checkPlace, decodeStruct, type Place } from './codec.js';
 import { describeTensor } from './describe.js';
 import {
   DLDataType,
@@ -29,9 +29,6 @@ export const decodeManagedTensor = (place: Place) => decodeStruct(DLManagedTenso
 export const decodeManagedTensorVersioned = (place: Place) => decodeStruct(DLManagedTensorVersioned, place);
 export const decodeExchangeAPIHeader = (place: Place) => decodeStruct(DLPackExchangeAPIHeader, place);
 export const decodeExchangeAPI = (place: Place) => decodeStruct(DLPackExchangeAPI, place);
-
-/** The decoded form of a `DLTensor`. */
-export type DLTensorValue = StructValue<(typeof DLTensor)['fields']>;
 
 /**
  * A view of the tensor that a `DLTensor` in WebAssembly memory describes. Pointers are offsets into the same buffer.

@@ -13,7 +13,7 @@ import { decodeText, JsonScanner, textOffset } from './json.js';
 import { bytesAt, type FileExtent, type Reading, readU64, viewOf } from './reading.js';
 
 /** Our dtypes by the names of the format. */
-export const safetensorsDTypes = {
+const safetensorsDTypes = {
   BOOL: 'bool',
   U8: 'uint8',
   I8: 'int8',

@@ -60,7 +60,7 @@ async function* exactly(
 }
 
 /** Decompresses with the API that browsers have. */
-export async function inflateStream({ deflated, size, isPrefix }: Deflated): Promise<Uint8Array> {
+async function inflateStream({ deflated, size, isPrefix }: Deflated): Promise<Uint8Array> {
   const stream = new Blob([deflated as BlobPart]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
   const bytes = new Uint8Array(isPrefix ? Math.min(size, deflated.length * MAX_RATIO) : size);
   let at = 0;

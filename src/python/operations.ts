@@ -332,7 +332,7 @@ export function toValue(kind: number, value: unknown): unknown {
 }
 
 /** The exception of a request that failed. */
-export function toError(slot: number, raised: unknown): PythonError {
+function toError(slot: number, raised: unknown): PythonError {
   const { type, message, traceback = '' } = raised as Record<'type' | 'message' | 'traceback', string>;
   const isHeld = u32[slot * 2 + Outcome.RESULT_KIND] === ValueKind.handle;
   return makeError(type, message, traceback, isHeld ? (u32[slot * 2 + Outcome.RESULT_HANDLE] as number) : 0);

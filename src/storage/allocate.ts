@@ -39,7 +39,7 @@ function backendOf(device: DeviceInfo): DeviceBackend {
 }
 
 /** Fills a storage with zero bits. */
-export function clearStorage(storage: Storage, device: DeviceInfo): void {
+function clearStorage(storage: Storage, device: DeviceInfo): void {
   if (storage.nbytes === 0) return;
   if (!device.isHostAccessible) {
     (getDeviceBackend(device) as DeviceBackend).clear(storage, device);

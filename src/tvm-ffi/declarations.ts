@@ -100,7 +100,7 @@ function signatureOf({ named_args, args }: Schema, skip = 0): { parameters: stri
 }
 
 /** The names of the functions that a file exports for TVM-FFI. Finds symbols by their prefix, in any file format. */
-export function functionNames(path: string): string[] {
+function functionNames(path: string): string[] {
   const text = readFileSync(path, 'latin1');
   const names = [...text.matchAll(/\0__tvm_ffi_([A-Za-z][\w.]*)(?=\0)/g)].map((match) => match[1] as string);
   return [...new Set(names)].filter((name) => name !== 'main').sort();

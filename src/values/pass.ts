@@ -17,7 +17,7 @@ interface Axis {
 }
 
 /** The scalar type of a lane. */
-export function scalarOf(dtype: DTypeInfo): DTypeInfo {
+function scalarOf(dtype: DTypeInfo): DTypeInfo {
   return dtypeFromName(dtype.base);
 }
 

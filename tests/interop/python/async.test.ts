@@ -2,10 +2,10 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { fromDLPack, isDLPackError, Tensor } from 'dlpack';
 import { stats } from 'dlpack/native';
 import { callAsync, isPyObject, kwargs, type PyObject, PythonError } from 'dlpack/python';
-import { equal, ok } from '../../assert.js';
+import { equal, ok, rejection } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { collect, testWith } from '../../harness.js';
-import { define, probe, py, pythonMissing, rejection, settleUntil } from './available.js';
+import { define, probe, py, pythonMissing, settleUntil } from './available.js';
 
 const numpy = probe('numpy');
 

@@ -61,16 +61,6 @@ export function raises(type: string, text: string, action: () => unknown): void 
   throw new Error(`expected ${type}`);
 }
 
-/** The error that a promise is rejected with. */
-export async function rejection(promise: Promise<unknown>): Promise<unknown> {
-  try {
-    await promise;
-  } catch (error) {
-    return error;
-  }
-  throw new Error('expected a rejection');
-}
-
 /** Runs statements and returns the values of the names. */
 export function define(code: string, ...names: string[]): PyObject[] {
   const space = py.eval('{}');

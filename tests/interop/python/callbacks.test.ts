@@ -1,7 +1,7 @@
 import { fromDLPack, isDLPackError, Tensor } from 'dlpack';
 import { addressOf, stats } from 'dlpack/native';
 import { callAsync, isPyObject, type PyObject, PythonError } from 'dlpack/python';
-import { equal, ok, throws } from '../../assert.js';
+import { equal, ok, rejection, throws } from '../../assert.js';
 import { collect, testWith } from '../../harness.js';
 import { probe, py, pythonMissing, settleUntil } from './available.js';
 
@@ -14,16 +14,6 @@ function caught(action: () => unknown): unknown {
     return error;
   }
   throw new Error('nothing was thrown');
-}
-
-async function rejection(promise: Promise<unknown>): Promise<PythonError> {
-  try {
-    await promise;
-  } catch (error) {
-    ok(error instanceof PythonError, String(error));
-    return error;
-  }
-  throw new Error('expected a rejection');
 }
 
 /** Calls on the JavaScript thread, and on one of the pool. */
@@ -186,7 +176,7 @@ testWith(
       return x * 2;
     };
     equal(await callAsync(apply, later, 20), 41);
-    ok((await rejection(callAsync(apply, later, -1))).cause instanceof RangeError);
+    ok((await rejection<PythonError>(callAsync(apply, later, -1))).cause instanceof RangeError);
     const error = caught(() => apply(later, 1)) as PythonError;
     ok(isDLPackError(error.cause, 'TypeError') && error.message.includes('callAsync'), error.message);
     const hostile = Object.defineProperty({}, 'then', {

@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { isPyObject, type PyObject, PythonError } from 'dlpack/python';
-import { equal, ok, throws } from '../../assert.js';
+import { equal, ok, rejection, throws } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { collect, testWith } from '../../harness.js';
-import { define as defineIn, py, pythonMissing, rejection, settleUntil } from './available.js';
+import { define as defineIn, py, pythonMissing, settleUntil } from './available.js';
 
 const define = (code: string, ...names: string[]): PyObject[] =>
   defineIn(`import asyncio, concurrent.futures, contextvars, threading\n${code}`, ...names);

@@ -1,19 +1,9 @@
 import { Tensor } from 'dlpack';
 import { addressOf, stats } from 'dlpack/native';
 import { callAsync, DataType, type FFIFunction, loadModule, Shape, TVMFFIError, withStream } from 'dlpack/tvm-ffi';
-import { equal, ok } from '../../assert.js';
+import { equal, ok, rejection } from '../../assert.js';
 import { collectUntil, testWith } from '../../harness.js';
 import { kernelsMissing, kernelsPath, probe, testing } from './peer.js';
-
-/** The error that a promise is rejected with. */
-async function rejection(promise: Promise<unknown>): Promise<Error> {
-  try {
-    await promise;
-  } catch (error) {
-    return error as Error;
-  }
-  throw new Error('expected a rejection');
-}
 
 testWith(kernelsMissing, 'a kernel on another thread writes into our memory while other kernels run', async () => {
   const addOne = loadModule(kernelsPath).add_one as FFIFunction;
@@ -40,7 +30,7 @@ testWith(kernelsMissing, 'results and errors of all kinds arrive', async () => {
   equal(addressOf((await callAsync(echo, x)) as Tensor), addressOf(x));
   const made = (await callAsync(probe('allocate'), new Shape([3]), new DataType('int8'))) as Tensor;
   equal(made.nbytes, 3);
-  const error = await rejection(callAsync(loadModule(kernelsPath).fail as FFIFunction, 'as asked'));
+  const error = await rejection<Error>(callAsync(loadModule(kernelsPath).fail as FFIFunction, 'as asked'));
   ok(error instanceof TVMFFIError && error.kind === 'ValueError' && error.message === 'as asked');
   equal(testing('add_one')(1), 2);
 });
@@ -72,12 +62,12 @@ testWith(
 );
 
 testWith(kernelsMissing, 'arguments that another thread cannot use are refused', async () => {
-  const wrapped = await rejection(callAsync(probe('sum_view'), Tensor.wrap(new Float32Array(2))));
+  const wrapped = await rejection<Error>(callAsync(probe('sum_view'), Tensor.wrap(new Float32Array(2))));
   ok(wrapped.message.includes('may keep for an asynchronous call'), wrapped.message);
   const x = Tensor.zeros([1], 'float32');
-  ok((await rejection(callAsync(probe('sum_view'), x.view()))).message.includes('asynchronous call'));
-  const callback = await rejection(callAsync(testing('apply'), () => 1));
+  ok((await rejection<Error>(callAsync(probe('sum_view'), x.view()))).message.includes('asynchronous call'));
+  const callback = await rejection<Error>(callAsync(testing('apply'), () => 1));
   ok(callback.message.includes('on the JavaScript thread'), callback.message);
-  ok((await rejection(callAsync(() => 1))).message.includes('a native function'));
+  ok((await rejection<Error>(callAsync(() => 1))).message.includes('a native function'));
   equal(await callAsync(testing('echo'), 1), 1);
 });
