@@ -20,7 +20,7 @@ const sanitizers = {
         'detect_leaks=0:detect_odr_violation=0:alloc_dealloc_mismatch=0:allocator_may_return_null=1:handle_segv=0:quarantine_size_mb=4:thread_local_quarantine_size_kb=64',
       UBSAN_OPTIONS: 'print_stacktrace=1',
     },
-    suites: /^(unit\/|native\/|cuda\/|interop\/(python\/[a-z]+\.|tvm-ffi\/|libraries\/))/,
+    suites: /^(unit\/|native\/|cuda\/|files\/|shared\/|interop\/(python\/[a-z]+\.|tvm-ffi\/|libraries\/))/,
     // These tests need too much memory or time: sanitized memory is not reused at once, and 600 seconds of SIMD
     // comparisons find nothing more. native/load tests the addon of the package, not this one.
     without: /unit\/values\/(identical|rows)|native\/(large-blocks|load)|interop\/python\/lifetime/,

@@ -37,6 +37,7 @@ napi_value FindType(napi_env env, napi_callback_info info) {
   const Text key(env, value);
   request->type = -1;
   request->status = IsReflective() ? 0 : -1;
+  if (request->status == 0 && key.is_lost()) request->status = OutOfMemory();
   if (request->status != 0) return nullptr;
   if (library.TypeKeyToIndex(key.bytes(), &request->type) != 0) {
     TVMFFIObjectHandle error = nullptr;

@@ -147,11 +147,12 @@ export function openNpz(source: string, options?: OpenNpyOptions): NpzFile;
 export function openNpz(source: URL | Blob, options?: OpenNpyOptions): Promise<NpzFile>;
 export function openNpz(source: FileSource, options: OpenNpyOptions = {}): unknown {
   checkOptions(options, openNpyNames, "{ mode: 'c' }");
+  const read = npyOptions(options);
   return open(
     source,
     options,
-    (file) => new NpzFile(file, file.now(readZip(file)), npyOptions(options)),
-    async (file) => new NpzFile(file, await file.later(readZip(file)), npyOptions(options)),
+    (file) => new NpzFile(file, file.now(readZip(file)), read),
+    async (file) => new NpzFile(file, await file.later(readZip(file)), read),
   );
 }
 
@@ -160,7 +161,8 @@ export function openNpy(source: string, options?: OpenNpyOptions): Tensor;
 export function openNpy(source: URL | Blob, options?: OpenNpyOptions): Promise<Tensor>;
 export function openNpy(source: FileSource, options: OpenNpyOptions = {}): unknown {
   checkOptions(options, openNpyNames, "{ mode: 'c' }");
-  const reading = (file: OpenedFile) => readNpy(file, 'array', 0, file.size, npyOptions(options));
+  const read = npyOptions(options);
+  const reading = (file: OpenedFile) => readNpy(file, 'array', 0, file.size, read);
   return open(
     source,
     options,

@@ -47,7 +47,7 @@ export async function writeSafetensors(
   options: WriteSafetensorsOptions = {},
 ): Promise<void> {
   checkOptions(options, safetensorsNames, "{ metadata: { format: 'pt' } }");
-  const { metadata = {} } = options;
+  const metadata = { ...options.metadata }; // the caller may change it while this function waits
   await writeHeld(target, options, hold(tensors), async (named, write) => {
     const planned = named.map(({ name, descriptor }) => {
       const { dtype, shape, size } = descriptor;

@@ -66,8 +66,9 @@ export async function compile(options: CompileOptions): Promise<object> {
 /** As {@link compile}, but returns the path of the library instead of loading it. */
 export async function compileLibrary(options: CompileOptions): Promise<string> {
   checkOptions(options, optionNames, "{ cpp: '…', functions: ['name'] }");
-  const folder = cacheFolder(options.cache);
-  const [recipe, headers] = await makeRecipe(options);
+  const given = { ...options }; // the caller may change the options while this function waits
+  const folder = cacheFolder(given.cache);
+  const [recipe, headers] = await makeRecipe(given);
   const key = digestOf(JSON.stringify([recipe, headers, process.platform, process.arch]));
   const found = findBuild(folder, key);
   if (found !== null) return found;
@@ -106,11 +107,12 @@ const common = ['-std=c++17', '-O2', '-DTVM_FFI_DLL_EXPORT_INCLUDE_METADATA=1'];
 /** Returns the recipe and a digest of the headers. */
 async function makeRecipe(options: CompileOptions): Promise<[Recipe, string]> {
   const sources = readSources(options.cpp, options.cuda, options.functions);
-  const folders = await findHeaders(options.headers);
   const includes = stringsOf(options.includes, 'includes').map((folder) => `-I${resolve(folder)}`);
-  const search = [...includes, ...folders.flatMap((folder) => ['-isystem', folder])];
   const flags = stringsOf(options.flags, 'flags');
   const cudaFlags = stringsOf(options.cudaFlags, 'cudaFlags');
+  const linkFlags = stringsOf(options.linkFlags, 'linkFlags');
+  const folders = await findHeaders(options.headers);
+  const search = [...includes, ...folders.flatMap((folder) => ['-isystem', folder])];
   const hasCuda = sources.cuda.length > 0;
   const recipe: Recipe = {
     sources,
@@ -118,7 +120,7 @@ async function makeRecipe(options: CompileOptions): Promise<[Recipe, string]> {
     cudaCompiler: hasCuda ? await findCudaCompiler(options.cudaCompiler) : null,
     flags: [...common, ...(isWindows ? [] : ['-fPIC']), ...search, ...flags],
     cudaFlags: hasCuda ? [...common, ...(await cudaDefaults(options, cudaFlags)), ...search, ...cudaFlags] : [],
-    linkFlags: stringsOf(options.linkFlags, 'linkFlags'),
+    linkFlags,
   };
   return [recipe, digestHeaders(folders)];
 }
@@ -139,5 +141,5 @@ function stringsOf(value: unknown, option: string): readonly string[] {
   if (!Array.isArray(value) || value.some((item) => typeof item !== 'string')) {
     throw new ArgumentTypeError(option, 'an array of strings', value);
   }
-  return value as string[];
+  return [...value] as string[];
 }

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Tensor } from 'dlpack';
-import { openNpz, openSafetensors, writeNpy, writeNpz, writeSafetensors } from 'dlpack/files';
+import { type DType, Tensor } from 'dlpack';
+import { openNpy, openNpz, openSafetensors, writeNpy, writeNpz, writeSafetensors } from 'dlpack/files';
 import { stats } from 'dlpack/native';
 import { equal, ok, rejects } from '../assert.js';
 import { runtimeArgs } from '../child.js';
@@ -61,6 +61,20 @@ test('metadata, maps and open files', async () => {
   equal({ ...file.metadata }, { format: 'pt', é: '"\n' });
   await writeSafetensors(copy, file, { metadata: file.metadata as Record<string, string> });
   equal(readFileSync(copy).equals(readFileSync(path)), true);
+});
+
+test('options are read before the first wait', async () => {
+  const [path, raw] = [newPath('model'), newPath('raw.npy')];
+  const metadata: Record<string, string> = { format: 'pt' };
+  const writing = writeSafetensors(path, { x }, { metadata });
+  metadata.format = 'changed';
+  await writing;
+  equal({ ...openSafetensors(path).metadata }, { format: 'pt' });
+  await writeNpy(raw, Tensor.from([1, 2], { dtype: 'bfloat16' }));
+  const options: { dtype: DType } = { dtype: 'bfloat16' };
+  const opening = openNpy(new Blob([readFileSync(raw)]), options);
+  options.dtype = 'float16';
+  equal((await opening).dtype, 'bfloat16');
 });
 
 test('a stream instead of a path', async () => {

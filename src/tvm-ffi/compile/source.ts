@@ -72,7 +72,7 @@ export function readSources(cpp: unknown, cuda: unknown, functions: unknown): So
 
 function textsOf(value: unknown, option: string): string[] {
   if (value === undefined) return [];
-  const list: unknown[] = Array.isArray(value) ? value : [value];
+  const list: unknown[] = Array.isArray(value) ? [...value] : [value];
   for (const text of list) if (typeof text !== 'string') throw new ArgumentTypeError(option, 'source text', text);
   return list as string[];
 }

@@ -8,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -238,6 +239,22 @@ testWith(kernelsMissing, 'nvcc compiles CUDA source, and both objects are linked
     const error = compile({ cuda: 'int a;', ...options, cudaCompiler: failing as string });
     const { diagnostics } = await rejects('CompileError', 'cuda:4', error);
     equal(diagnostics, [{ source: 'cuda', line: 4, column: null, severity: 'error', message: 'no "x"' }]);
+  }),
+);
+
+testWith(kernelsMissing, 'options are read before the first wait, and others cannot read the cache', () =>
+  withFolder(async (folder) => {
+    const { compiler, lines } = standIn(folder);
+    const [cache, flags] = [join(folder, 'cache'), ['-O1']];
+    const options: CompileOptions = { cpp: [add], functions: ['add'], cache, compiler, flags };
+    const building = compileLibrary(options);
+    Object.assign(options, { compiler: 'no-such-compiler', linkFlags: ['-lnone'], flags: 7 });
+    flags.push('-O3');
+    (options.cpp as string[]).push('int b;');
+    await building;
+    const text = lines().join('\n');
+    equal([text.includes('-O1'), text.includes('-O3'), text.includes('-lnone')], [true, false, false], text);
+    equal(statSync(join(cache, 'kernels')).mode & 0o077, 0);
   }),
 );
 
