@@ -7,7 +7,16 @@
 import type { DType, TypedArray } from '../dtype.js';
 import { BufferError, LayoutError } from '../errors.js';
 import { Tensor } from '../tensor.js';
-import { type AdaptOptions, arrayTypes, checkDType, copyIfAsked, type LendOptions, lend, share } from './share.js';
+import {
+  type AdaptOptions,
+  arrayTypes,
+  checkAdapt,
+  checkDType,
+  copyIfAsked,
+  type LendOptions,
+  lend,
+  share,
+} from './share.js';
 
 interface ArrowType {
   readonly typeId: number;
@@ -79,16 +88,17 @@ function onlyChunk({ data }: ArrowVector): ArrowData {
 }
 
 /** A tensor over the values of a vector. Booleans are bits (`'uint1'`), fixed-size lists are rows. */
-export function fromArrow(vector: ArrowVector, options: ArrowOptions = {}): Tensor {
+export function fromArrow(vector: ArrowVector, options?: ArrowOptions): Tensor {
+  checkAdapt(options, { nulls: true });
   const chunk = onlyChunk(vector);
   const { type, length } = chunk;
   const isList = type.typeId === LIST;
   const elements = isList ? (chunk.children[0] as ArrowData) : chunk;
-  if (chunk.nullCount + elements.nullCount > 0 && options.nulls !== 'ignore') {
+  if (chunk.nullCount + elements.nullCount > 0 && options?.nulls !== 'ignore') {
     throw new BufferError("Expected no nulls; pass { nulls: 'ignore' } and read arrowValidity(vector)");
   }
   if (type.typeId === BOOL) {
-    if (options.adopt === true) throw new BufferError('Expected whole bytes for adopt; use { copy: true }');
+    if (options?.adopt === true) throw new BufferError('Expected whole bytes for adopt; use { copy: true }');
     const shared = bits(chunk.values as Uint8Array, chunk);
     return copyIfAsked(shared, options);
   }

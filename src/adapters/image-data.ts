@@ -7,7 +7,7 @@
 import type { TypedArray } from '../dtype.js';
 import { LayoutError } from '../errors.js';
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, type LendOptions, lend, share } from './share.js';
+import { type AdaptOptions, checkAdapt, type LendOptions, lend, share } from './share.js';
 
 /** The part of `ImageData` that the adapter uses. */
 export interface ImageDataLike {
@@ -23,6 +23,7 @@ export function isImageData(value: object): value is ImageDataLike {
 
 /** A tensor over the pixels of an image: `uint8`, or `float16` where the image has such pixels. */
 export function fromImageData(image: ImageDataLike, options?: AdaptOptions): Tensor {
+  checkAdapt(options);
   return share(image.data, [image.height, image.width, 4], options);
 }
 

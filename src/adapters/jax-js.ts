@@ -10,7 +10,17 @@ import { gpuBuffers } from '../gpu-buffers.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
 import { onGpu } from './gpu.js';
-import { type AdaptOptions, checkDType, copyIfAsked, hasFloat16, type LendOptions, lend, share } from './share.js';
+import {
+  type AdaptOptions,
+  checkAdapt,
+  checkDType,
+  checkLend,
+  copyIfAsked,
+  hasFloat16,
+  type LendOptions,
+  lend,
+  share,
+} from './share.js';
 
 /** The part of a jax-js `Array` that the adapter uses. Every read of `ref` adds a reference. */
 export interface JaxArray {
@@ -41,6 +51,7 @@ export function isJaxJs(value: object): value is JaxArray {
  * array on WebGPU is shared, and the tensor holds the reference. Other arrays are copied.
  */
 export function fromJaxJs(value: JaxArray, options?: AdaptOptions): Tensor {
+  checkAdapt(options);
   const { shape, dtype, device } = value;
   checkDType(dtype, names(), 'DLPack');
   if (device === 'webgpu') return copyIfAsked(shareGpu(value, options), options);
@@ -96,6 +107,7 @@ function copyOnGpu<T>(tensor: Tensor, numpy: JaxModule<T>, gpuDevice: object | u
  * the GPU: `toJaxJs(x, jax.numpy, { gpuDevice: jax.getWebGPUDevice() })`.
  */
 export function toJaxJs<T>(source: object, numpy: JaxModule<T>, options?: LendOptions): T {
+  checkLend(options);
   if (options?.copy === false) throw new BufferError(`Expected shared memory but ${copied}`);
   const copiedOnGpu = onGpu(source, (tensor) => copyOnGpu(tensor, numpy, options?.gpuDevice));
   if (copiedOnGpu !== null) return copiedOnGpu;

@@ -10,7 +10,7 @@ import { gpuBuffers } from '../gpu-buffers.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
 import { onGpu, takeGpuBuffer } from './gpu.js';
-import { type AdaptOptions, checkDType, type LendOptions, lend, share } from './share.js';
+import { type AdaptOptions, checkAdapt, checkDType, checkLend, type LendOptions, lend, share } from './share.js';
 
 /** The part of a LiteRT.js `Tensor` that the adapter uses. */
 export interface LiteRTTensor {
@@ -37,6 +37,7 @@ export function isLiteRT(value: object): value is LiteRTTensor {
 
 /** A copy of a tensor in host memory. A tensor on WebGPU is shared and taken over: the last owner deletes it. */
 export function fromLiteRT(value: LiteRTTensor, options?: AdaptOptions): Tensor {
+  checkAdapt(options);
   const { dtype, layout } = value.type;
   const shape = Array.from(layout.dimensions);
   checkDType(dtype, names, 'DLPack');
@@ -49,6 +50,7 @@ export function fromLiteRT(value: LiteRTTensor, options?: AdaptOptions): Tensor 
 
 /** A LiteRT.js tensor with the elements of a tensor. A tensor on WebGPU is shared, other tensors are copied. */
 export function toLiteRT<T>(source: object, litert: LiteRTModule<T>, options?: LendOptions): T {
+  checkLend(options);
   const lent = onGpu(source, (tensor) => lendGpu(tensor, litert, options));
   if (lent !== null) return lent;
   if (options?.copy === false) throw new BufferError(`Expected shared memory but ${copied}`);

@@ -9,7 +9,7 @@ import { BufferError } from '../errors.js';
 import { gpuBuffers } from '../gpu-buffers.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
-import { type AdaptOptions, checkDType, copyIfAsked, lend } from './share.js';
+import { type AdaptOptions, checkAdapt, checkDType, copyIfAsked, lend } from './share.js';
 
 /** The part of `MLTensor` that the adapter uses. */
 export interface MLTensorLike {
@@ -42,6 +42,7 @@ export async function fromMLTensor<T extends MLTensorLike>(
   context: MLContextLike<T>,
   options?: AdaptOptions,
 ): Promise<Tensor> {
+  checkAdapt(options);
   const { dataType, shape } = value;
   checkDType(dataType, names, 'DLPack');
   const dtype = dataType as DType;

@@ -5,7 +5,7 @@
  */
 
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, arrayClasses, type LendOptions, lend, memoryOf, share } from './share.js';
+import { type AdaptOptions, arrayClasses, checkAdapt, type LendOptions, lend, memoryOf, share } from './share.js';
 
 /** The part of an `ndarray` that the adapter uses. */
 export interface NdArray {
@@ -28,6 +28,7 @@ export function isNdarray(value: object): value is NdArray {
 
 /** A tensor over the memory of an ndarray, with its strides. */
 export function fromNdarray(value: NdArray, options?: AdaptOptions): Tensor {
+  checkAdapt(options);
   const { data, shape, stride, offset } = value;
   return share(memoryOf(data), shape, options, { strides: stride, offset });
 }

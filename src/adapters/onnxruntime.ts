@@ -10,7 +10,16 @@ import { gpuBuffers } from '../gpu-buffers.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
 import { onGpu, takeGpuBuffer } from './gpu.js';
-import { type AdaptOptions, arrayTypes, checkDType, type LendOptions, lend, share } from './share.js';
+import {
+  type AdaptOptions,
+  arrayTypes,
+  checkAdapt,
+  checkDType,
+  checkLend,
+  type LendOptions,
+  lend,
+  share,
+} from './share.js';
 
 /** The part of `ort.Tensor` that the adapter uses. */
 export interface OnnxTensor {
@@ -37,6 +46,7 @@ export function isOnnxRuntime(value: object): value is OnnxTensor {
  * because ONNX Runtime reuses the buffers of disposed tensors. A copy leaves the `ort.Tensor` to the caller.
  */
 export function fromOnnxRuntime(value: OnnxTensor, options?: AdaptOptions): Tensor {
+  checkAdapt(options);
   const { type, dims, location } = value;
   checkDType(type, names, 'DLPack');
   if (location === 'gpu-buffer') {
@@ -53,6 +63,7 @@ export function fromOnnxRuntime(value: OnnxTensor, options?: AdaptOptions): Tens
 
 /** An `ort.Tensor` over the memory of a tensor: `toOnnxRuntime(x, ort)`. */
 export function toOnnxRuntime<T>(source: object, ort: OnnxModule<T>, options?: LendOptions): T {
+  checkLend(options);
   const lent = onGpu(source, (tensor) => lendGpu(tensor, ort, options));
   if (lent !== null) return lent;
   const { array, tensor } = lend(source, names, 'ONNX Runtime', options);

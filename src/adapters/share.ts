@@ -8,6 +8,7 @@
 import { type DType, dtypeOfArray, parseDType, type TypedArray } from '../dtype.js';
 import { ArgumentTypeError, BufferError, UnsupportedDTypeError } from '../errors.js';
 import { fromDLPack } from '../from-dlpack.js';
+import { checkOptions, type OptionNames } from '../options.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
@@ -33,6 +34,20 @@ export interface LendOptions {
   copy?: boolean | null;
   /** The GPUDevice that the library uses. A tensor on another GPUDevice is refused with an error that names both. */
   gpuDevice?: object;
+}
+
+const adaptNames: OptionNames<AdaptOptions> = { copy: true, adopt: true, gpuDevice: true, backend: true };
+const lendNames: OptionNames<LendOptions> = { copy: true, gpuDevice: true };
+
+/** Throws for an option that a `fromX` does not have. `more`: the options of that one `fromX`. */
+export function checkAdapt(options: AdaptOptions | undefined, more?: Record<string, true>): void {
+  if (options === undefined) return;
+  checkOptions<object>(options, more === undefined ? adaptNames : { ...adaptNames, ...more }, '{ copy: true }');
+}
+
+/** Throws for an option that a `toX` does not have. */
+export function checkLend(options: LendOptions | undefined): void {
+  if (options !== undefined) checkOptions(options, lendNames, '{ copy: true }');
 }
 
 /** The dtypes of typed arrays that every runtime has. */
@@ -145,6 +160,7 @@ export function lend(
   options?: LendOptions,
   hasStrides = false,
 ): Lent {
+  checkLend(options);
   let tensor = fromDLPack(source);
   try {
     checkDType(tensor.dtype, names, library);

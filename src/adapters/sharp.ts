@@ -7,7 +7,7 @@
 import type { DType } from '../dtype.js';
 import { LayoutError } from '../errors.js';
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, type LendOptions, lend, share } from './share.js';
+import { type AdaptOptions, checkAdapt, type LendOptions, lend, share } from './share.js';
 
 /** What `raw().toBuffer({ resolveWithObject: true })` resolves to. */
 export interface SharpImage {
@@ -27,6 +27,7 @@ export function isSharp(value: object): value is SharpImage {
 
 /** A tensor over the pixels of a raw image. */
 export function fromSharp(image: SharpImage, options?: SharpOptions): Tensor {
+  checkAdapt(options, { dtype: true });
   const { width, height, channels } = image.info;
   return share(image.data, [height, width, channels], options, { dtype: options?.dtype ?? 'uint8' });
 }

@@ -6,7 +6,16 @@
 
 import type { DType } from '../dtype.js';
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, checkDType, hasFloat16, type LendOptions, lend, memoryOf, share } from './share.js';
+import {
+  type AdaptOptions,
+  checkAdapt,
+  checkDType,
+  hasFloat16,
+  type LendOptions,
+  lend,
+  memoryOf,
+  share,
+} from './share.js';
 
 /** The part of a stdlib ndarray that the adapter uses. `dtype` is a string, or an object with that string. */
 export interface StdlibArray {
@@ -37,6 +46,7 @@ export function isStdlib(value: object): value is StdlibArray {
 
 /** A tensor over the memory of a stdlib ndarray, with its strides. */
 export function fromStdlib(value: StdlibArray, options?: AdaptOptions): Tensor {
+  checkAdapt(options);
   const { data, shape, strides, offset, flags } = value;
   const given = String(value.dtype);
   const name = given === 'uint8c' ? 'uint8' : given;

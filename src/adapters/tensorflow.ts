@@ -10,7 +10,16 @@ import { gpuBuffers } from '../gpu-buffers.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
 import { onGpu } from './gpu.js';
-import { type AdaptOptions, checkDType, copyIfAsked, type LendOptions, lend, share } from './share.js';
+import {
+  type AdaptOptions,
+  checkAdapt,
+  checkDType,
+  checkLend,
+  copyIfAsked,
+  type LendOptions,
+  lend,
+  share,
+} from './share.js';
 
 /** The part of `tf.Tensor` that the adapter uses. */
 export interface TensorFlowTensor {
@@ -57,6 +66,7 @@ export function isTensorFlow(value: object): value is TensorFlowTensor {
  * the `tf.Tensor` was disposed.
  */
 export function fromTensorFlow(value: TensorFlowTensor, options?: AdaptOptions): Tensor {
+  checkAdapt(options);
   const { dtype, shape } = value;
   checkDType(dtype, names, 'DLPack');
   if (options?.backend !== undefined) return copyIfAsked(shareGpu(value, options.backend as GpuBackend), options);
@@ -141,6 +151,7 @@ function lendGpu<T>(tensor: Tensor, tf: TensorFlowModule<T>, options?: LendOptio
  * result belongs to the caller as any `tf.Tensor` does: `tf.keep` it inside `tf.tidy`, and dispose it.
  */
 export function toTensorFlow<T>(source: object, tf: TensorFlowModule<T>, options?: LendOptions): T {
+  checkLend(options);
   const lent = onGpu(source, (tensor) => lendGpu(tensor, tf, options));
   if (lent !== null) return lent;
   const { array, tensor } = lend(source, ['float32', 'int32', 'bool'], 'TensorFlow.js', options);

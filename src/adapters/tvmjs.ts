@@ -8,7 +8,7 @@
 import type { DType, TypedArray } from '../dtype.js';
 import { BufferError } from '../errors.js';
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, arrayTypes, checkDType, lend, share } from './share.js';
+import { type AdaptOptions, arrayTypes, checkAdapt, checkDType, lend, share } from './share.js';
 
 /** The part of a tvmjs `Tensor` that the adapter uses. */
 export interface TvmjsTensor {
@@ -32,6 +32,7 @@ export function isTvmjs(value: object): value is TvmjsTensor {
 
 /** A copy of the elements of a tvmjs tensor in WebAssembly memory. */
 export function fromTvmjs(value: TvmjsTensor, options?: AdaptOptions): Tensor {
+  checkAdapt(options);
   checkDType(value.dtype, arrayTypes, 'DLPack');
   if (options?.copy === false) throw new BufferError('Expected shared memory but tvmjs copies');
   return share(value.toRawBytes(), value.shape, undefined, { dtype: value.dtype as DType });

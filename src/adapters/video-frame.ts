@@ -6,7 +6,7 @@
 
 import { BufferError, LayoutError } from '../errors.js';
 import { Tensor } from '../tensor.js';
-import { type AdaptOptions, lend } from './share.js';
+import { type AdaptOptions, checkAdapt, lend } from './share.js';
 
 /** The part of `VideoFrame` that the adapter uses. */
 export interface VideoFrameLike {
@@ -25,6 +25,7 @@ export function isVideoFrame(value: object): value is VideoFrameLike {
  * has another format. The caller closes the frame.
  */
 export async function fromVideoFrame(frame: VideoFrameLike, options?: AdaptOptions): Promise<Tensor> {
+  checkAdapt(options);
   if (options?.copy === false)
     throw new BufferError('Expected shared memory but the pixels of a VideoFrame are copied');
   if (frame.visibleRect === null) throw new BufferError('Expected an open VideoFrame but this one was closed');

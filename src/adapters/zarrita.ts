@@ -7,7 +7,7 @@
 import { dtypeOfArray } from '../dtype.js';
 import { UnsupportedDTypeError } from '../errors.js';
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, arrayClasses, type LendOptions, lend, memoryOf, share } from './share.js';
+import { type AdaptOptions, arrayClasses, checkAdapt, type LendOptions, lend, memoryOf, share } from './share.js';
 
 /** What `zarr.get` returns. Strides count elements. */
 export interface ZarritaChunk<A = object> {
@@ -25,6 +25,7 @@ export function isZarrita(value: object): value is ZarritaChunk {
 
 /** A tensor over the memory of a chunk, with its strides. */
 export function fromZarrita(value: ZarritaChunk, options?: AdaptOptions): Tensor {
+  checkAdapt(options);
   const { data, shape, stride } = value;
   if (dtypeOfArray(data) !== undefined) return share(data, shape, options, { strides: stride });
   if ('chars' in data || Array.isArray(data)) {
