@@ -307,34 +307,25 @@ static_assert(offsetof(StageRequest, offset) == 16);
 static_assert(offsetof(StageRequest, count) == 24);
 static_assert(sizeof(StageRequest) == 32);
 
-// New memory with the elements of contiguous memory, converted.
+// New memory with the elements of a tensor, row-major and converted.
 struct alignas(8) CopyRequest {
   // a Status, written by native code
   int32_t status;
   // a storage in the table of the instance
   uint32_t handle;
-  // the storage that is read; 0: a typed array
-  uint32_t from_handle;
-  // the packed dtype that is read
-  uint32_t from_type;
   // the packed dtype that is written
   uint32_t to_type;
   // the largest number of threads
   int32_t threads;
-  // bytes from the start to the first element that is read
-  double from_byte;
-  // the number of elements
-  double count;
+  // the tensor that is read; the handle 0 means a typed array
+  WireTensor tensor;
 };
 static_assert(offsetof(CopyRequest, status) == 0);
 static_assert(offsetof(CopyRequest, handle) == 4);
-static_assert(offsetof(CopyRequest, from_handle) == 8);
-static_assert(offsetof(CopyRequest, from_type) == 12);
-static_assert(offsetof(CopyRequest, to_type) == 16);
-static_assert(offsetof(CopyRequest, threads) == 20);
-static_assert(offsetof(CopyRequest, from_byte) == 24);
-static_assert(offsetof(CopyRequest, count) == 32);
-static_assert(sizeof(CopyRequest) == 40);
+static_assert(offsetof(CopyRequest, to_type) == 8);
+static_assert(offsetof(CopyRequest, threads) == 12);
+static_assert(offsetof(CopyRequest, tensor) == 16);
+static_assert(sizeof(CopyRequest) == 80);
 
 // A pass of src/values/pass.ts, which copies or casts elements.
 struct alignas(8) ConvertRequest {

@@ -92,7 +92,7 @@ function makeDevice(kind: DeviceKind, id: number): DeviceInfo {
     isAddressable: addressable.has(kind),
   });
   cache.set(name, info);
-  byType.set(info.type * 4294967296 + id, info);
+  if (id < 2 ** 20) byType.set(info.type * 2 ** 20 + id, info);
   return info;
 }
 
@@ -101,8 +101,8 @@ export function deviceFromType(type: number, id: number): DeviceInfo {
   if (typeof type !== 'number' || typeof id !== 'number') {
     throw new ArgumentTypeError('device', 'the numbers type and id', [type, id]);
   }
-  // A negative or fractional id must not match the key of another type.
-  const known = (id & 0x7fffffff) === id ? byType.get(type * 4294967296 + id) : undefined;
+  // A key is a small integer, which engines find faster. A negative, fractional or large id must not match another type.
+  const known = (id & 0xfffff) === id ? byType.get(type * 2 ** 20 + id) : undefined;
   if (known !== undefined) return known;
   const kind = kindByType.get(type);
   if (kind === undefined) {

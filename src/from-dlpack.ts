@@ -5,7 +5,7 @@
  */
 
 import { type DeviceArgument, type DeviceInfo, deviceFromType, deviceOfGPU, parseDevice } from './device.js';
-import { type DType, type DTypeInfo, dtypeFromCode } from './dtype.js';
+import { type DType, type DTypeInfo, dtypeFromCode, strideBits } from './dtype.js';
 import {
   ArgumentTypeError,
   BufferError,
@@ -31,7 +31,7 @@ import {
   type ManagedTensor,
 } from './protocol/managed.js';
 import { getBackend } from './storage/backend.js';
-import { Descriptor, KNOWN_FLAGS } from './storage/descriptor.js';
+import { Descriptor, Flag, KNOWN_FLAGS } from './storage/descriptor.js';
 import { consumerStream, getDeviceBackend, hasDeviceBackend } from './storage/device-backend.js';
 import { type ImportRequest, importForeign } from './storage/foreign.js';
 import { BufferStorage, bufferLength, type GPUBufferLike, GpuStorage, type Storage } from './storage/storage.js';
@@ -83,7 +83,7 @@ function fromProducer(source: unknown, options: FromDLPackOptions | null): Tenso
   const device = options?.device === undefined ? null : parseDevice(options.device);
   const copy = options?.copy ?? null;
   if (copy !== null && typeof copy !== 'boolean') throw new ArgumentTypeError('copy', 'true, false or null', copy);
-  const descriptor = take(source, device, copy, streamHandle(options?.stream));
+  const descriptor = takeTensor(source, device, copy, streamHandle(options?.stream));
   const tensor = new Tensor(descriptor);
   if (device !== null && descriptor.device !== device) {
     tensor.dispose();
@@ -120,8 +120,13 @@ function takeForeign(source: object, request: ImportRequest | null): Descriptor 
   }
 }
 
-/** The tensor of a source that is not a Tensor of this package. */
-function take(source: unknown, device: DeviceInfo | null, copy: boolean | null, stream: bigint | null): Descriptor {
+/** The tensor of a source that is not a Tensor of this package. The caller owns it. */
+export function takeTensor(
+  source: unknown,
+  device: DeviceInfo | null = null,
+  copy: boolean | null = null,
+  stream: bigint | null = null,
+): Descriptor {
   // Python objects are callable, so they are functions to JavaScript.
   if (typeof source === 'function') {
     const isPlain = copy === null && device === null && stream === null;
@@ -151,7 +156,13 @@ function request(source: unknown, device: DeviceInfo | null, copy: boolean | nul
     stream: named,
     native: backend !== null,
   });
-  return followed(backend?.importExternal(offered, copy) ?? consume(offered as ManagedTensor, source, copy), named);
+  // An external has no properties. Asking native code takes longer than the rest of an exchange.
+  const external = isManaged(offered) ? null : backend?.importExternal(offered, copy);
+  return followed(external ?? consume(offered, source, copy), named);
+}
+
+function isManaged(offered: unknown): offered is ManagedTensor {
+  return typeof offered === 'object' && offered !== null && 'version' in offered && 'data' in offered;
 }
 
 /** Records that the producer made the data ready for this stream. */
@@ -216,29 +227,31 @@ function notProducer(source: unknown): ArgumentTypeError {
   return new ArgumentTypeError('source', `an object with a [Symbol.for("dlpack")] or __dlpack__ method${hint}`, source);
 }
 
-/** Managed tensors that any copy of this package, or another library that follows the specification, has consumed. */
-function consumedSet(): WeakSet<object> {
+/**
+ * Records a managed tensor in the set that all copies of this package, and other libraries that follow the specification,
+ * share. Throws if it was recorded before.
+ */
+function recordConsumed(managed: ManagedTensor): void {
   const key = Symbol.for('dlpack.consumed');
   const scope = globalThis as { [key]?: WeakSet<object> };
   scope[key] ??= new WeakSet();
-  return scope[key];
+  if (scope[key].has(managed)) {
+    throw new ConsumedError('Expected a fresh managed tensor but this one was consumed before; ask the producer again');
+  }
+  scope[key].add(managed);
 }
 
 /** Takes over a managed tensor. If anything fails after that, the deleter is still called exactly once. */
-function consume(managed: ManagedTensor, source: unknown, copy: boolean | null): Descriptor {
-  if (typeof managed !== 'object' || managed === null || !('version' in managed) || !('data' in managed)) {
+function consume(managed: unknown, source: unknown, copy: boolean | null): Descriptor {
+  if (!isManaged(managed)) {
     if (managed === source) throw notProducer(source);
     throw new ArgumentTypeError('source', 'a producer that returns a ManagedTensor (docs/spec.md)', managed);
   }
-  const consumed = consumedSet();
-  if (consumed.has(managed)) {
-    throw new ConsumedError('Expected a fresh managed tensor but this one was consumed before; ask the producer again');
-  }
-  consumed.add(managed);
   let release: (() => void) | undefined;
   try {
     const { deleter } = managed;
-    if (deleter !== undefined && deleter !== null) {
+    if (deleter != null) {
+      recordConsumed(managed);
       if (typeof deleter !== 'function') throw new ArgumentTypeError('deleter', 'a function or null', deleter);
       let isHeld = true;
       release = () => {
@@ -275,7 +288,7 @@ function describeManaged(managed: ManagedTensor, release: (() => void) | undefin
   }
   if (version[0] !== DLPACK_VERSION[0]) throw new VersionError([version[0], version[1]], DLPACK_VERSION);
   const {
-    flags,
+    flags: offeredFlags,
     data,
     byteOffset,
     shape: offeredShape,
@@ -283,28 +296,27 @@ function describeManaged(managed: ManagedTensor, release: (() => void) | undefin
     dtype: offeredDType,
     device: offeredDevice,
   } = managed;
+  const flags = KNOWN_FLAGS & (typeof offeredFlags === 'bigint' ? Number(offeredFlags & 0xffn) : offeredFlags);
+  // Without a deleter nothing can be released twice. But a copy belongs to one consumer.
+  if (release === undefined && (flags & Flag.isCopied) !== 0) recordConsumed(managed);
   const dtype = dtypeFromCode(offeredDType.code, offeredDType.bits, offeredDType.lanes);
   const device = deviceFromType(offeredDevice.type, offeredDevice.id);
   const shape = checkShape(offeredShape);
   const strides = offeredStrides == null ? rowMajorStrides(shape) : checkStrides(offeredStrides, shape);
   checkCount(byteOffset, 'byteOffset');
-  const bits = typeof flags === 'bigint' ? Number(flags & 0xffn) : typeof flags === 'number' ? flags : 0;
-  const knownFlags = bits & KNOWN_FLAGS;
-  const describe = (storage: Storage, bitOffset: number): Descriptor =>
-    new Descriptor(storage, dtype, device, shape, strides, bitOffset, knownFlags);
 
   if (typeof data === 'bigint') {
     // Make a storage over exactly the bytes that the elements occupy.
-    const probe = describe(new BufferStorage(empty, 0, Number.MAX_SAFE_INTEGER), 0);
+    const step = strideBits(dtype, (flags & Flag.subBytePadded) !== 0);
     const span = spanOf(shape, strides);
-    const low = Math.floor(((span?.low ?? 0) * probe.strideBits) / 8);
-    const high = span === null ? 0 : Math.ceil((span.high * probe.strideBits + dtype.itemBits) / 8);
+    const low = Math.floor(((span?.low ?? 0) * step) / 8);
+    const high = span === null ? 0 : Math.ceil((span.high * step + dtype.itemBits) / 8);
     const first = data + BigInt(byteOffset);
     const isAligned = first % BigInt(dtype.alignment) === 0n;
     if (!isAligned && copy === false) throw misaligned(dtype, `the address is ${first}`);
     const storage = addressStorage(first + BigInt(low), high - low, release);
     try {
-      return aligned(describe(storage, -low * 8), isAligned);
+      return aligned(new Descriptor(storage, dtype, device, shape, strides, -low * 8, flags), isAligned);
     } catch (error) {
       storage.release();
       throw error;
@@ -316,11 +328,14 @@ function describeManaged(managed: ManagedTensor, release: (() => void) | undefin
   }
   if (buffer !== null) {
     const storage = new BufferStorage(data as ArrayBufferLike, 0, buffer, release);
-    return guarded(storage, release, () => {
-      const descriptor = describe(storage, byteOffset * 8).checkReach();
-      if (!descriptor.isAligned && copy === false) throw misaligned(dtype, `byteOffset is ${byteOffset}`);
-      return aligned(descriptor, descriptor.isAligned);
-    });
+    try {
+      const descriptor = new Descriptor(storage, dtype, device, shape, strides, byteOffset * 8, flags).checkReach();
+      const { isAligned } = descriptor;
+      if (!isAligned && copy === false) throw misaligned(dtype, `byteOffset is ${byteOffset}`);
+      return aligned(descriptor, isAligned);
+    } catch (error) {
+      throw abandoned(storage, error);
+    }
   }
   if (typeof data === 'object' && data !== null && 'gpuBuffer' in data && 'gpuDevice' in data) {
     if (device.kind !== 'webgpu') {
@@ -336,9 +351,11 @@ function describeManaged(managed: ManagedTensor, release: (() => void) | undefin
     const storage = new GpuStorage(gpuBuffer as GPUBufferLike, gpuDevice, Number(gpuBuffer.size), release);
     // The number that was sent is the producer's. Here the GPUDevice itself determines the number.
     const own = deviceOfGPU(gpuDevice);
-    return guarded(storage, release, () =>
-      new Descriptor(storage, dtype, own, shape, strides, byteOffset * 8, knownFlags).checkBounds(),
-    );
+    try {
+      return new Descriptor(storage, dtype, own, shape, strides, byteOffset * 8, flags).checkBounds();
+    } catch (error) {
+      throw abandoned(storage, error);
+    }
   }
   throw new ArgumentTypeError('data', 'an ArrayBuffer, { gpuBuffer, gpuDevice } or a bigint address', data);
 }
@@ -355,16 +372,10 @@ function aligned(descriptor: Descriptor, isAligned: boolean): Descriptor {
   return copy;
 }
 
-const empty = new ArrayBuffer(0);
-
-/** When a storage fails its checks, `consume` releases it, so the garbage collector must not release it again. */
-function guarded(storage: Storage, release: (() => void) | undefined, make: () => Descriptor): Descriptor {
-  try {
-    return make();
-  } catch (error) {
-    if (release !== undefined) storage.refs = 0;
-    throw error;
-  }
+/** The error of a storage that failed its checks. `consume` releases it, so the garbage collector must not. */
+function abandoned(storage: Storage, error: unknown): unknown {
+  storage.refs = 0;
+  return error;
 }
 
 function addressStorage(address: bigint, nbytes: number, release: (() => void) | undefined): Storage {

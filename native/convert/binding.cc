@@ -1,5 +1,6 @@
 // convert and convertAsync: a pass that JavaScript described, over storages or over typed arrays.
 #include <stdlib.h>
+#include <string.h>
 
 #include "../bindings.h"
 #include "pass.h"
@@ -81,6 +82,34 @@ static bool IsSound(const Pass& pass, uint64_t from_nbytes, uint64_t to_nbytes) 
          FitsInside(pass, pass.to_bit, pass.to_step, pass.to_bits, to_nbytes);
 }
 
+// Describes the elements of a tensor in row-major order, with axes joined where the elements of both follow each other.
+// The target has no gaps. False for an empty tensor, or one with too many elements.
+static bool ReadAxes(const Descriptor& tensor, Pass* pass, int64_t* count) {
+  *count = 1;
+  pass->ndim = 0;
+  for (int32_t i = 0; i < tensor.ndim; ++i) {
+    const int64_t length = tensor.shape[i];
+    const int64_t step = tensor.strides[i] * pass->from_bits;  // at most 2^53 times 128
+    int64_t whole;
+    if (length == 0 || __builtin_mul_overflow(*count, length, count) || *count > kMaxSafe) return false;
+    if (length == 1) continue;
+    const int32_t outer = pass->ndim - 1;
+    if (outer >= 0 && !__builtin_mul_overflow(step, length, &whole) && pass->from_step[outer] == whole) {
+      pass->shape[outer] *= length;
+      pass->from_step[outer] = step;
+    } else {
+      pass->shape[pass->ndim] = length;
+      pass->from_step[pass->ndim++] = step;
+    }
+  }
+  int64_t step = pass->to_bits;
+  for (int32_t i = pass->ndim - 1; i >= 0; --i) {
+    pass->to_step[i] = step;
+    step *= pass->shape[i];  // at most 2^53 times 128
+  }
+  return true;
+}
+
 // copy(source): allocates, converts and holds in one call, because small copies take as long as a call. The status is
 // kNapi for types that need another way.
 napi_value Copy(napi_env env, napi_callback_info info) {
@@ -89,23 +118,26 @@ napi_value Copy(napi_env env, napi_callback_info info) {
   CopyRequest* request = MessageOf<CopyRequest>(self);
   request->status = kNapi;
   uint64_t from_nbytes = 0;
+  Descriptor tensor;
   Pass pass;
-  pass.from = MemoryOf(self, request->from_handle, array, &from_nbytes);
-  pass.from_type = TypeOfPacked(request->from_type, &pass.from_bits);
-  pass.to_type = TypeOfPacked(request->to_type, &pass.to_bits);
-  const bool is_raw = pass.from_type == kRaw && request->from_type != request->to_type;
-  if (pass.from == nullptr || is_raw || pass.from_bits % 8 != 0 || pass.to_bits % 8 != 0 || !IsSize(request->count) ||
-      !IsSize(request->from_byte)) {
+  pass.from = MemoryOf(self, request->tensor.handle, array, &from_nbytes);
+  if (pass.from == nullptr || ReadWire(self, request->tensor, &tensor) != kOk || tensor.dtype.lanes != 1) {
     return nullptr;
   }
-  pass.ndim = 1;
+  pass.from_bits = tensor.dtype.bits;
+  pass.from_type = ElementTypeOf(tensor.dtype.code, tensor.dtype.bits);
+  pass.to_type = TypeOfPacked(request->to_type, &pass.to_bits);
+  uint32_t from_packed;
+  memcpy(&from_packed, &tensor.dtype, sizeof(from_packed));
+  const bool is_raw = pass.from_type == kRaw && from_packed != request->to_type;
+  int64_t count;
+  if (is_raw || pass.from_bits % 8 != 0 || pass.to_bits % 8 != 0 || !ReadAxes(tensor, &pass, &count)) {
+    return nullptr;
+  }
   pass.threads = request->threads;
-  pass.from_bit = static_cast<int64_t>(request->from_byte) * 8;
+  pass.from_bit = static_cast<int64_t>(tensor.byte_offset) * 8;
   pass.to_bit = 0;
-  pass.shape[0] = static_cast<int64_t>(request->count);
-  pass.from_step[0] = pass.from_bits;
-  pass.to_step[0] = pass.to_bits;
-  const uint64_t nbytes = static_cast<uint64_t>(pass.shape[0]) * static_cast<uint64_t>(pass.to_bits / 8);
+  const uint64_t nbytes = static_cast<uint64_t>(count * (pass.to_bits / 8));
   if (!IsSound(pass, from_nbytes, nbytes)) return nullptr;
   Storage* to = AllocateStorage(nbytes);
   if (to == nullptr) {

@@ -121,6 +121,7 @@ TypeEntry* LookUpType(Object* type) {
   node->entry.is_host = IsHostType(type);
   node->entry.is_torch = requires_grad && is_neg;
   node->entry.is_neg = node->entry.is_torch ? is_neg.take() : nullptr;
+  node->entry.tensor_at.store(kUnprobed, std::memory_order_relaxed);
   node->entry.is_numpy = node->entry.api == nullptr && IsNumPyArray(type);
   node->entry.is_cupy = node->entry.api == nullptr && IsCuPyArray(type);
   node->entry.from_dlpack = nullptr;
@@ -142,21 +143,40 @@ static void ExplainTorch(Object* object) {
   if (!capsule) error.Drop();
 }
 
-static Storage* ConsumeTable(const TypeEntry& entry, Object* object, Descriptor* descriptor, Status* status,
+// The tensor of a PyTorch object on the host, which the storage keeps alive. A managed tensor of PyTorch keeps the same
+// object, but costs an allocation and takes the GIL twice more. NULL when there has to be a managed tensor, or with an
+// exception set.
+static Storage* ConsumeTorch(TypeEntry* entry, Object* object, Descriptor* descriptor, Status* status,
                              TensorSignature* last) {
-  DLManagedTensorVersioned* managed = nullptr;
-  if (entry.api->managed_tensor_from_py_object_no_sync(object, &managed) != 0 || managed == nullptr) {
-    if (entry.is_torch) ExplainTorch(object);
+  DLTensor tensor;
+  if (entry->api->dltensor_from_py_object_no_sync(object, &tensor) != 0) {
+    ExplainTorch(object);
     return nullptr;
   }
-  if (entry.is_torch && managed->version.major == DLPACK_MAJOR_VERSION &&
-      !CheckTorchBits(object, entry.is_neg, managed)) {
+  if (tensor.device.device_type != kDLCPU || !CheckTorchBits(object, entry)) return nullptr;
+  Storage* storage = WrapTensor(tensor, 0, descriptor, status, last, DropOwner, object);
+  if (storage != nullptr) api.Py_IncRef(object);
+  return storage;
+}
+
+static Storage* ConsumeTable(TypeEntry* entry, Object* object, Descriptor* descriptor, Status* status,
+                             TensorSignature* last) {
+  if (entry->is_torch && entry->api->dltensor_from_py_object_no_sync != nullptr) {
+    Storage* storage = ConsumeTorch(entry, object, descriptor, status, last);
+    if (storage != nullptr || *status != kOk || api.PyErr_Occurred()) return storage;
+  }
+  DLManagedTensorVersioned* managed = nullptr;
+  if (entry->api->managed_tensor_from_py_object_no_sync(object, &managed) != 0 || managed == nullptr) {
+    if (entry->is_torch) ExplainTorch(object);
+    return nullptr;
+  }
+  if (entry->is_torch && managed->version.major == DLPACK_MAJOR_VERSION && !CheckTorchBits(object, entry)) {
     // The deleter may run Python code, which must not see the exception.
     SavedError error;
     DeleteManaged(managed);
     return nullptr;
   }
-  return FollowProducer(Import(managed, descriptor, status, last), *descriptor, entry.api);
+  return FollowProducer(Import(managed, descriptor, status, last), *descriptor, entry->api);
 }
 
 // The tensor of a NumPy array without a capsule; NULL, without an exception, when NumPy's own code has to export it.
@@ -327,7 +347,7 @@ Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Descriptor
     return nullptr;
   }
   const bool is_plain = options.copy != 1 && !options.has_device && options.stream == 0;
-  if (is_plain && entry->api != nullptr) return ConsumeTable(*entry, object, descriptor, status, last);
+  if (is_plain && entry->api != nullptr) return ConsumeTable(entry, object, descriptor, status, last);
   Storage* storage = is_plain && entry->is_numpy ? ConsumeArray(object, descriptor, last) : nullptr;
   if (storage != nullptr) return storage;
   storage = ConsumeMethod(entry, object, options, descriptor, status);
@@ -345,7 +365,7 @@ Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Descriptor
 
 static Storage* ConsumeMethod(TypeEntry* entry, Object* object, const ConsumeOptions& options, Descriptor* descriptor,
                               Status* status) {
-  if (entry->is_torch && !CheckTorchBits(object, entry->is_neg, nullptr)) return nullptr;
+  if (entry->is_torch && !CheckTorchBits(object, entry)) return nullptr;
   // For a transfer to another device the producer orders its streams itself.
   Ref stream(options.stream != 0                    ? api.PyLong_FromLongLong(options.stream)
              : entry->is_host || options.has_device ? nullptr

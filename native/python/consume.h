@@ -3,6 +3,8 @@
 #ifndef DLPACK_NODE_PYTHON_CONSUME_H_
 #define DLPACK_NODE_PYTHON_CONSUME_H_
 
+#include <atomic>
+
 #include "../descriptor.h"
 #include "../storage.h"
 #include "../tensor_signature.h"
@@ -29,18 +31,23 @@ Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Descriptor
 // GIL in a finalizer.
 void DropOwner(Storage* self);
 
+// Values of TypeEntry::tensor_at besides numbers of bytes.
+enum : int32_t { kUnprobed = 0, kNoTensor = -1 };
+
 // What is known of a type, cached for each type. `api` is its table, found through the chain of older versions, or
 // NULL. GIL held.
 struct TypeEntry {
   Object* type;
   ::DLPackExchangeAPI* api;
-  bool is_immutable;    // its tensors are shared read-only
-  bool is_copy_wrong;   // its producer makes wrong copies, so none are requested
-  bool is_host;         // never on a device
-  bool is_numpy;        // numpy.ndarray, which numpy_array.h makes
-  bool is_cupy;         // cupy.ndarray, which cupy_array.h makes
-  bool is_torch;        // has requires_grad, is_conj and is_neg, which the table does not check
-  Object* is_neg;       // the method, unbound
+  bool is_immutable;   // its tensors are shared read-only
+  bool is_copy_wrong;  // its producer makes wrong copies, so none are requested
+  bool is_host;        // never on a device
+  bool is_numpy;       // numpy.ndarray, which numpy_array.h makes
+  bool is_cupy;        // cupy.ndarray, which cupy_array.h makes
+  bool is_torch;       // has requires_grad, is_conj and is_neg, which the table does not check
+  Object* is_neg;      // the method, unbound
+  // Where objects of a PyTorch class have their at::Tensor, see torch_bits.cc.
+  std::atomic<int32_t> tensor_at;
   Object* from_dlpack;  // of the module of the type; NULL until it is needed
 };
 TypeEntry* LookUpType(Object* type);

@@ -1,7 +1,5 @@
 #include "torch_bits.h"
 
-#include <atomic>
-
 #include "../platform/platform.h"
 #include "calls.h"
 #include "runtime.h"
@@ -19,19 +17,14 @@ const char kNegative[] =
 
 // Reading the three bits through Python takes longer than the whole exchange, because is_neg() releases the GIL and
 // takes it again. PyTorch exports functions that read them from a TensorImpl*, or from an at::Tensor, which is a
-// pointer to a TensorImpl. The context of a managed tensor of PyTorch begins with an at::Tensor. This is verified in
-// each process before it is used: the first tensor is compared with its `_cdata`. Every later tensor must have the same
-// deleter and the same offset of the struct in its context.
+// pointer to a TensorImpl. An object of a PyTorch class contains an at::Tensor after its header. This is verified for
+// each class before it is used: the first tensor of the class is compared with its `_cdata`.
 struct Readers {
   bool (*requires_grad)(const void* impl);
   bool (*is_conj)(const void* tensor);
   bool (*is_neg)(const void* tensor);
 };
 Readers readers;
-enum State { kUnknown, kTrusted, kMissing };
-std::atomic<int> state{kUnknown};
-ptrdiff_t trusted_offset;
-void (*trusted_deleter)(DLManagedTensorVersioned*);
 
 template <class Function>
 bool Find(void* library, const char* name, Function* out) {
@@ -39,29 +32,42 @@ bool Find(void* library, const char* name, Function* out) {
   return *out != nullptr;
 }
 
-ptrdiff_t OffsetInContext(const DLManagedTensorVersioned* managed) {
-  return reinterpret_cast<const char*>(managed) - static_cast<const char*>(managed->manager_ctx);
-}
-
-// Verifies this once, with a tensor that PyTorch has just exported.
-State Probe(Object* object, const DLManagedTensorVersioned* managed) {
+// Several threads may run this at the same time. They find the same functions.
+bool FindReaders() {
   void* tensors = platform::FindLoadedLibrary(DLPACK_LIBRARY("torch_cpu"), platform::Symbols::kLocal);
   void* core = platform::FindLoadedLibrary(DLPACK_LIBRARY("c10"), platform::Symbols::kLocal);
-  const bool found = Find(tensors, "_ZN2at6native6is_negERKNS_6TensorE", &readers.is_neg) &&
-                     Find(tensors, "_ZN2at6native7is_conjERKNS_6TensorE", &readers.is_conj) &&
-                     Find(core, "_ZNK3c1010TensorImpl13requires_gradEv", &readers.requires_grad);
-  Ref address(found ? api.PyObject_GetAttrString(object, "_cdata") : nullptr);
-  void* impl = address ? api.PyLong_AsVoidPtr(address.get()) : nullptr;
+  return Find(tensors, "_ZN2at6native6is_negERKNS_6TensorE", &readers.is_neg) &&
+         Find(tensors, "_ZN2at6native7is_conjERKNS_6TensorE", &readers.is_conj) &&
+         Find(core, "_ZNK3c1010TensorImpl13requires_gradEv", &readers.requires_grad);
+}
+
+// Bytes from the start of the object to its at::Tensor; kNoTensor when it is not where PyTorch puts it.
+int32_t Probe(Object* object, Object* type) {
+  Ref size(api.PyObject_GetAttrString(type, "__basicsize__"));
+  int overflow = 0;
+  const long long bytes = size ? api.PyLong_AsLongLongAndOverflow(size.get(), &overflow) : 0;
+  Ref address(api.PyObject_GetAttrString(object, "_cdata"));
+  const void* impl = address ? api.PyLong_AsVoidPtr(address.get()) : nullptr;
   api.PyErr_Clear();
-  const ptrdiff_t offset = OffsetInContext(managed);
-  // The struct is a member of its context, near the start.
-  if (impl == nullptr || offset < static_cast<ptrdiff_t>(sizeof(void*)) || offset > 256 ||
-      *static_cast<void**>(managed->manager_ctx) != impl) {
-    return kMissing;
+  if (impl == nullptr || !FindReaders()) return kNoTensor;
+  // A flag may come first, which takes a whole word.
+  for (size_t at = api.head_size; at <= api.head_size + sizeof(void*); at += sizeof(void*)) {
+    if (static_cast<long long>(at + sizeof(void*)) > bytes) break;
+    if (*reinterpret_cast<void**>(reinterpret_cast<char*>(object) + at) == impl) return static_cast<int32_t>(at);
   }
-  trusted_offset = offset;
-  trusted_deleter = managed->deleter;
-  return kTrusted;
+  return kNoTensor;
+}
+
+// The at::Tensor in an object; NULL when its place is unknown.
+const void* TensorIn(Object* object, TypeEntry* entry) {
+  int32_t at = entry->tensor_at.load(std::memory_order_acquire);
+  if (at == kUnprobed) {
+    at = Probe(object, entry->type);
+    entry->tensor_at.store(at, std::memory_order_release);
+  }
+  if (at == kNoTensor) return nullptr;
+  const void* tensor = reinterpret_cast<char*>(object) + at;
+  return *static_cast<void* const*>(tensor) == nullptr ? nullptr : tensor;
 }
 
 // Takes over the reference.
@@ -90,20 +96,10 @@ const char* AskReaders(const void* tensor) {
 
 }  // namespace
 
-bool CheckTorchBits(Object* object, Object* is_neg, const DLManagedTensorVersioned* managed) {
-  const char* problem;
-  const bool has_context = managed != nullptr && managed->manager_ctx != nullptr;
-  if (has_context && state.load(std::memory_order_acquire) == kUnknown) {
-    state.store(Probe(object, managed), std::memory_order_release);
-  }
-  if (has_context && state.load(std::memory_order_acquire) == kTrusted && managed->deleter == trusted_deleter &&
-      OffsetInContext(managed) == trusted_offset) {
-    problem = AskReaders(managed->manager_ctx);
-  } else {
-    problem = AskPython(object, is_neg);
-    if (problem == nullptr) return !api.PyErr_Occurred();
-  }
-  if (problem == nullptr) return true;
+bool CheckTorchBits(Object* object, TypeEntry* entry) {
+  const void* tensor = TensorIn(object, entry);
+  const char* problem = tensor == nullptr ? AskPython(object, entry->is_neg) : AskReaders(tensor);
+  if (problem == nullptr) return tensor != nullptr || !api.PyErr_Occurred();
   api.PyErr_SetString(api.PyExc_BufferError, problem);
   return false;
 }

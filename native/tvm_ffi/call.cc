@@ -190,6 +190,95 @@ static inline napi_value Call(Context* self, napi_env env, CallRequest* request,
   return TakeObject(self, env, result, true, &request->reference, &request->status);
 }
 
+// The type of a value whose payload is the word of a DescribedTensor, as a double. The ABI has no such type.
+static const int32_t kDescribed = -2;
+
+// The objects of described tensors in native memory, for the length of a call. A callee that keeps one adds a
+// reference.
+class DescribedTensors {
+ public:
+  explicit DescribedTensors(Context* self) : self_(self), count_(0) {}
+  ~DescribedTensors() {
+    while (count_ > 0) library.ObjectDecRef(objects_[--count_]);
+  }
+  // Replaces all described values. The word of a tensor that was refused, which has its status, or 0.
+  uint32_t Replace(TVMFFIAny* args, int32_t count) {
+    for (int32_t i = 0; i < count; ++i) {
+      if (args[i].type_index != kDescribed) continue;
+      const double payload = args[i].v_float64;
+      const uint32_t word = payload >= 0 && payload < kWireWords ? static_cast<uint32_t>(payload) : kWireWords - 1;
+      DescribedTensor* described = MessageAt<DescribedTensor>(self_->instance, word);
+      described->status = ReplaceOne(described, &args[i]);
+      if (described->status != kOk) return word;
+    }
+    return 0;
+  }
+  bool Has(const TVMFFIObject* object) const {
+    for (uint32_t i = 0; i < count_; ++i) {
+      if (objects_[i] == object) return true;
+    }
+    return false;
+  }
+
+ private:
+  Status ReplaceOne(DescribedTensor* described, TVMFFIAny* value) {
+    Descriptor descriptor;
+    Status status = ReadWire(self_->instance, described->tensor, &descriptor);
+    if (status != kOk) return status;
+    value->zero_padding = 0;
+    if (described->address != 0) {
+      if (!IsSize(described->nbytes)) return kTooLarge;
+      status = CheckInside(descriptor, static_cast<uint64_t>(described->nbytes));
+      if (status != kOk) return status;
+      const DLTensor view = TensorOver(descriptor, reinterpret_cast<void*>(described->address),
+                                       reinterpret_cast<int64_t*>(&described->tensor + 1));
+      static_assert(sizeof(view) == sizeof(described->view), "the message has room for a DLTensor");
+      memcpy(described->view, &view, sizeof(view));
+      value->type_index = kTVMFFIDLTensorPtr;
+      value->v_ptr = described->view;
+      return kOk;
+    }
+    Storage* storage = GetHeld(self_->instance, described->tensor.handle);
+    if (storage == nullptr) return kConsumed;
+    status = CheckInside(descriptor, storage->nbytes);
+    if (status != kOk) return status;
+    TensorObject* object = count_ == kMost ? nullptr : CreateTensorObject(descriptor, storage->data, storage);
+    if (object == nullptr) return kOutOfMemory;
+    objects_[count_++] = &object->header;
+    value->type_index = described->is_view != 0 ? kTVMFFIDLTensorPtr : kTVMFFITensor;
+    value->v_ptr = described->is_view != 0 ? static_cast<void*>(&object->tensor) : object;
+    return kOk;
+  }
+
+  static const uint32_t kMost = 256;  // JavaScript passes more arguments in a batch
+  Context* self_;
+  uint32_t count_;
+  TVMFFIObject* objects_[kMost];
+};
+
+// A call with described tensors among its arguments.
+napi_value CallDescribed(napi_env env, napi_callback_info info) {
+  Context* self = ContextOf(env, info);
+  CallRequest* request = RequestOf<CallRequest>(self);
+  TVMFFIAny* args = ValuesOf(request);
+  const int32_t count = request->count;
+  DescribedTensors tensors(self);
+  request->reference = 0;
+  request->status = -1;
+  request->described = tensors.Replace(args, count);
+  if (request->described != 0) return nullptr;
+  TVMFFIAny* result = args + count;
+  napi_value value = Call(self, env, request, args, count, result, true);
+  // The result is an argument whose object ends now, and JavaScript may have to take it.
+  if (request->status == 0 && result->type_index == kTVMFFITensor && request->argument != 0 &&
+      tensors.Has(result->v_obj)) {
+    library.ObjectIncRef(result->v_obj);
+    request->reference = Own(self, result->v_obj);
+    if (request->reference == 0) request->status = OutOfMemory();
+  }
+  return value;
+}
+
 napi_value CallFunction(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   CallRequest* request = RequestOf<CallRequest>(self);

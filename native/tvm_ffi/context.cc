@@ -21,6 +21,7 @@ Context* FindContext(uint64_t serial) {
 static const Export kExports[] = {
     {"call", CallFunction},
     {"callLocked", CallFunctionLocked},
+    {"callDescribed", CallDescribed},
     {"callWithBatch", CallWithBatch},
     {"callAsync", CallFunctionAsync},
     {"take", TakeValue},
@@ -32,7 +33,7 @@ static const Export kExports[] = {
     {"makeBytes", MakeBytes},
     {"makeTensor", MakeTensorObject},
     {"borrowTensor", BorrowTensorObject},
-    {"viewTensor", ViewTensor},
+    {"readAddress", ReadAddress},
     {"appendValues", AppendValues},
     {"makeContainer", MakeContainer},
     {"readSequence", ReadSequence},

@@ -94,6 +94,7 @@ inline void* Pointer(uint64_t address) { return reinterpret_cast<void*>(address)
 // call.cc
 napi_value CallFunction(napi_env env, napi_callback_info info);
 napi_value CallFunctionLocked(napi_env env, napi_callback_info info);
+napi_value CallDescribed(napi_env env, napi_callback_info info);
 napi_value CallWithBatch(napi_env env, napi_callback_info info);
 napi_value TakeValue(napi_env env, napi_callback_info info);
 
@@ -109,7 +110,7 @@ napi_value MakeString(napi_env env, napi_callback_info info);
 napi_value MakeBytes(napi_env env, napi_callback_info info);
 napi_value MakeTensorObject(napi_env env, napi_callback_info info);
 napi_value BorrowTensorObject(napi_env env, napi_callback_info info);
-napi_value ViewTensor(napi_env env, napi_callback_info info);
+napi_value ReadAddress(napi_env env, napi_callback_info info);
 napi_value ReadTypeKey(napi_env env, napi_callback_info info);
 
 // containers.cc

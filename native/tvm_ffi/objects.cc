@@ -118,32 +118,25 @@ napi_value MakeTensorObject(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// Reads a tensor over the bytes of a Uint8Array.
-static Status ReadBorrowed(Context* self, napi_env env, napi_value array, const WireTensor& wire,
-                           Descriptor* descriptor, void** data) {
+static Status ReadBytes(napi_env env, napi_value array, void** data, size_t* length) {
   napi_typedarray_type type;
-  size_t length = 0;
-  if (napi_get_typedarray_info(env, array, &type, &length, data, nullptr, nullptr) != napi_ok ||
-      type != napi_uint8_array) {
-    return kNapi;
-  }
-  const Status status = ReadWire(self->instance, wire, descriptor);
-  return status == kOk ? CheckInside(*descriptor, length) : status;
+  return napi_get_typedarray_info(env, array, &type, length, data, nullptr, nullptr) == napi_ok &&
+                 type == napi_uint8_array
+             ? kOk
+             : kNapi;
 }
 
-// viewTensor(Uint8Array): a DLTensor in the message, over memory that JavaScript keeps alive. It is valid until the
-// slot is freed.
-napi_value ViewTensor(napi_env env, napi_callback_info info) {
+// readAddress(Uint8Array): the address of memory that JavaScript keeps alive, for a described tensor.
+napi_value ReadAddress(napi_env env, napi_callback_info info) {
   napi_value value;
   Context* self = ContextOf(env, info, 1, &value);
-  TensorViewRequest* request = RequestOf<TensorViewRequest>(self);
-  Descriptor descriptor;
+  DescribedTensor* request = RequestOf<DescribedTensor>(self);
   void* data = nullptr;
-  request->status = ReadBorrowed(self, env, value, request->tensor, &descriptor, &data);
-  if (request->status != kOk) return nullptr;
-  const DLTensor view = TensorOver(descriptor, data, reinterpret_cast<int64_t*>(&request->tensor + 1));
-  static_assert(sizeof(view) == sizeof(request->view), "the message has room for a DLTensor");
-  memcpy(request->view, &view, sizeof(view));
+  size_t length = 0;
+  request->status = ReadBytes(env, value, &data, &length);
+  // Any address will do for memory of no bytes.
+  request->address = data == nullptr ? 4096 : reinterpret_cast<uint64_t>(data);
+  request->nbytes = static_cast<double>(length);
   return nullptr;
 }
 
@@ -155,7 +148,10 @@ napi_value BorrowTensorObject(napi_env env, napi_callback_info info) {
   TensorObjectRequest* request = RequestOf<TensorObjectRequest>(self);
   Descriptor descriptor;
   void* data = nullptr;
-  Status status = ReadBorrowed(self, env, value, request->tensor, &descriptor, &data);
+  size_t length = 0;
+  Status status = ReadBytes(env, value, &data, &length);
+  if (status == kOk) status = ReadWire(self->instance, request->tensor, &descriptor);
+  if (status == kOk) status = CheckInside(descriptor, length);
   if (status == kOk) status = OwnTensor(self, CreateTensorObject(descriptor, data, nullptr), request);
   request->status = status;
   return nullptr;

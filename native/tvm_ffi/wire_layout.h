@@ -27,6 +27,8 @@ struct alignas(8) CallRequest {
   uint32_t argument;
   // the reference to a batch of values; 0: none
   uint32_t batch;
+  // the word of a described tensor that was refused; 0: none
+  uint32_t described;
 };
 static_assert(offsetof(CallRequest, function) == 0);
 static_assert(offsetof(CallRequest, stream) == 8);
@@ -37,6 +39,7 @@ static_assert(offsetof(CallRequest, device_id) == 28);
 static_assert(offsetof(CallRequest, reference) == 32);
 static_assert(offsetof(CallRequest, argument) == 36);
 static_assert(offsetof(CallRequest, batch) == 40);
+static_assert(offsetof(CallRequest, described) == 44);
 static_assert(sizeof(CallRequest) == 48);
 
 // A call on another thread.
@@ -152,19 +155,28 @@ static_assert(offsetof(TensorObjectRequest, reference) == 20);
 static_assert(offsetof(TensorObjectRequest, tensor) == 24);
 static_assert(sizeof(TensorObjectRequest) == 88);
 
-// A DLTensor on the wire, for one call. Its shape and strides replace those of the tensor.
-struct alignas(8) TensorViewRequest {
-  // the DLTensor
+// A tensor without an object, for one call. For JavaScript memory, native code replaces its shape and strides.
+struct alignas(8) DescribedTensor {
+  // room for a DLTensor
   uint64_t view[6];
+  // where JavaScript memory begins; 0 for native memory
+  uint64_t address;
+  // the size of JavaScript memory
+  double nbytes;
   // a Status
   int32_t status;
-  // the tensor that the DLTensor describes
+  // 1: the callee gets a DLTensor, and no object
+  uint32_t is_view;
+  // the tensor that is described
   WireTensor tensor;
 };
-static_assert(offsetof(TensorViewRequest, view) == 0);
-static_assert(offsetof(TensorViewRequest, status) == 48);
-static_assert(offsetof(TensorViewRequest, tensor) == 56);
-static_assert(sizeof(TensorViewRequest) == 120);
+static_assert(offsetof(DescribedTensor, view) == 0);
+static_assert(offsetof(DescribedTensor, address) == 48);
+static_assert(offsetof(DescribedTensor, nbytes) == 56);
+static_assert(offsetof(DescribedTensor, status) == 64);
+static_assert(offsetof(DescribedTensor, is_view) == 68);
+static_assert(offsetof(DescribedTensor, tensor) == 72);
+static_assert(sizeof(DescribedTensor) == 136);
 
 // A native function or object for a JavaScript value.
 struct alignas(8) HostRequest {

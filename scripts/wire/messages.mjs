@@ -162,16 +162,13 @@ const core = [
   },
   {
     name: 'CopyRequest',
-    comment: 'New memory with the elements of contiguous memory, converted.',
+    comment: 'New memory with the elements of a tensor, row-major and converted.',
     fields: [
       status,
       handle,
-      ['fromHandle', 'u32', 'the storage that is read; 0: a typed array'],
-      ['fromType', 'u32', 'the packed dtype that is read'],
       ['toType', 'u32', 'the packed dtype that is written'],
       ['threads', 'i32', 'the largest number of threads'],
-      ['fromByte', 'f64', 'bytes from the start to the first element that is read'],
-      ['count', 'f64', 'the number of elements'],
+      ['tensor', 'tensor', 'the tensor that is read; the handle 0 means a typed array'],
     ],
   },
   {

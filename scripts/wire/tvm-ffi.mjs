@@ -27,6 +27,7 @@ const messages = [
       ],
       ['argument', 'u32', 'the argument that the result is, from 1 on; 0: none'],
       batch,
+      ['described', 'u32', 'the word of a described tensor that was refused; 0: none'],
     ],
   },
   {
@@ -84,12 +85,16 @@ const messages = [
     ],
   },
   {
-    name: 'TensorViewRequest',
-    comment: 'A DLTensor on the wire, for one call. Its shape and strides replace those of the tensor.',
+    name: 'DescribedTensor',
+    comment:
+      'A tensor without an object, for one call. For JavaScript memory, native code replaces its shape and strides.',
     fields: [
-      ['view', 'u64', 'the DLTensor', 6],
+      ['view', 'u64', 'room for a DLTensor', 6],
+      ['address', 'u64', 'where JavaScript memory begins; 0 for native memory'],
+      ['nbytes', 'f64', 'the size of JavaScript memory'],
       ['status', 'i32', 'a Status'],
-      ['tensor', 'tensor', 'the tensor that the DLTensor describes'],
+      ['isView', 'u32', '1: the callee gets a DLTensor, and no object'],
+      ['tensor', 'tensor', 'the tensor that is described'],
     ],
   },
   {

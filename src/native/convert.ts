@@ -8,6 +8,7 @@ import { availableParallelism } from 'node:os';
 import type { DTypeInfo } from '../dtype.js';
 import { BufferError } from '../errors.js';
 import type { Pass } from '../storage/backend.js';
+import type { Descriptor } from '../storage/descriptor.js';
 import { BufferStorage, type Storage } from '../storage/storage.js';
 import { storageAddress } from './export.js';
 import { native } from './load.js';
@@ -16,6 +17,7 @@ import { MappedStorage } from './shared-memory.js';
 import { errorOf } from './status.js';
 import { enter, leave, wire } from './wire.js';
 import { ConvertRequest, CopyRequest, Status, WireHeader } from './wire-layout.js';
+import { writeTensor } from './wire-tensor.js';
 
 const { f64, i32, u32 } = wire;
 
@@ -27,7 +29,7 @@ function handleOf(storage: Storage): number {
 }
 
 /** Takes a slot and writes the request. */
-function enterConvert(pass: Pass, source: Storage, target: Storage): number {
+function enterConvert(pass: Pass, source: Storage, target: Storage, most: number): number {
   const { shape, fromSteps, toSteps } = pass;
   const ndim = shape.length;
   const slot = enter(ConvertRequest.WORDS);
@@ -37,7 +39,7 @@ function enterConvert(pass: Pass, source: Storage, target: Storage): number {
   u32[half + ConvertRequest.FROM_TYPE] = pass.from.packed;
   u32[half + ConvertRequest.TO_TYPE] = pass.to.packed;
   i32[half + ConvertRequest.NDIM] = ndim;
-  i32[half + ConvertRequest.THREADS] = threads;
+  i32[half + ConvertRequest.THREADS] = most;
   f64[slot + ConvertRequest.FROM_BIT] = pass.fromBit;
   f64[slot + ConvertRequest.TO_BIT] = pass.toBit;
   for (let axis = 0; axis < ndim; axis++) {
@@ -50,22 +52,20 @@ function enterConvert(pass: Pass, source: Storage, target: Storage): number {
 }
 
 /** New memory with converted elements; null for types that need another way. */
-export function copy(source: Storage, fromByte: number, from: DTypeInfo, to: DTypeInfo, count: number): Storage | null {
-  const array = bytesOf(source);
+export function copy(source: Descriptor, to: DTypeInfo): Storage | null {
+  const { storage, shape, size } = source;
+  const array = bytesOf(storage);
   const binding = native();
-  const slot = enter(CopyRequest.WORDS);
+  const slot = enter(CopyRequest.WORDS + 2 * shape.length);
   const half = slot * 2;
-  u32[half + CopyRequest.FROM_HANDLE] = handleOf(source);
-  u32[half + CopyRequest.FROM_TYPE] = from.packed;
+  writeTensor(slot + CopyRequest.TENSOR, source, handleOf(storage), 0);
   u32[half + CopyRequest.TO_TYPE] = to.packed;
   i32[half + CopyRequest.THREADS] = threads;
-  f64[slot + CopyRequest.FROM_BYTE] = fromByte;
-  f64[slot + CopyRequest.COUNT] = count;
   u32[WireHeader.SLOT] = slot;
   binding.copy(array);
   leave(slot);
   const status = i32[half + CopyRequest.STATUS] as number;
-  const nbytes = (count * to.bits) / 8;
+  const nbytes = (size * to.bits) / 8;
   if (status === Status.ok) return new NativeStorage(u32[half + CopyRequest.HANDLE] as number, nbytes, false);
   if (status === Status.outOfMemory) throw errorOf(status, nbytes);
   return null;
@@ -79,24 +79,35 @@ export function convert(pass: Pass, source: Storage, target: Storage): boolean {
   const from = bytesOf(source);
   const to = bytesOf(target);
   const binding = native();
-  const slot = enterConvert(pass, source, target);
+  const slot = enterConvert(pass, source, target, threads);
   binding.convert(from, to);
   leave(slot);
   return u32[slot * 2 + ConvertRequest.IS_DONE] === 1;
 }
 
+// Asynchronous passes run one after another, on all processors but one. Several at a time would not be faster, because
+// memory is the limit, but the event loop would have no processor to itself and run milliseconds late.
+let isRunning = false;
+const waiting: (() => void)[] = [];
+
 /** Only for native memory, because JavaScript may detach its own memory while another thread reads it. */
-export function convertAsync(pass: Pass, source: Storage, target: Storage): Promise<void> | null {
-  if (handleOf(source) === 0 || handleOf(target) === 0) return null;
-  const binding = native();
-  const slot = enterConvert(pass, source, target);
-  const promise = binding.convertAsync();
-  leave(slot);
-  return (
-    promise?.then((done) => {
-      if (!done) throw new BufferError('Expected a conversion to run to its end but its environment is closing');
-    }) ?? null
-  );
+export async function convertAsync(pass: Pass, source: Storage, target: Storage): Promise<boolean> {
+  if (handleOf(source) === 0 || handleOf(target) === 0) return false;
+  if (isRunning) await new Promise<void>((resolve) => waiting.push(resolve));
+  isRunning = true;
+  try {
+    const binding = native();
+    const slot = enterConvert(pass, source, target, Math.max(1, threads - 1));
+    const promise = binding.convertAsync();
+    leave(slot);
+    if (promise === undefined) return false;
+    if (await promise) return true;
+    throw new BufferError('Expected a conversion to run to its end but its environment is closing');
+  } finally {
+    const next = waiting.shift();
+    if (next === undefined) isRunning = false;
+    else next();
+  }
 }
 
 /** True for native or JavaScript host memory with at least one byte. */

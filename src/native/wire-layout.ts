@@ -178,17 +178,14 @@ export const enum StageRequest {
   WORDS = 4,
 }
 
-/** New memory with the elements of contiguous memory, converted. */
+/** New memory with the elements of a tensor, row-major and converted. */
 export const enum CopyRequest {
   STATUS = 0, // i32: a Status, written by native code
   HANDLE = 1, // u32: a storage in the table of the instance
-  FROM_HANDLE = 2, // u32: the storage that is read; 0: a typed array
-  FROM_TYPE = 3, // u32: the packed dtype that is read
-  TO_TYPE = 4, // u32: the packed dtype that is written
-  THREADS = 5, // i32: the largest number of threads
-  FROM_BYTE = 3, // f64: bytes from the start to the first element that is read
-  COUNT = 4, // f64: the number of elements
-  WORDS = 6,
+  TO_TYPE = 2, // u32: the packed dtype that is written
+  THREADS = 3, // i32: the largest number of threads
+  TENSOR = 2, // word: the tensor that is read; the handle 0 means a typed array
+  WORDS = 10,
 }
 
 /** A pass of src/values/pass.ts, which copies or casts elements. */

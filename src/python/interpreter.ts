@@ -127,7 +127,7 @@ export function python(options: PythonOptions = {}): Python {
       ['use a CPython 3.9 or newer with a shared library: python({ executable: "/path/to/python3" })'],
     );
   }
-  setBinding(started as PythonBinding);
+  setBinding({ ...(started as PythonBinding) }); // a copy; native/load.ts explains why
   if (isMainThread()) process.on('exit', (status) => (started as PythonBinding).leave(status));
   importObjects();
   registerArrayReader();

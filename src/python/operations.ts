@@ -72,10 +72,10 @@ export function performTensor(subject: Reference, args: readonly unknown[], keyw
 }
 
 /**
- * Converts a tensor in native memory to an object of a class, or to the object that a converter makes of it. Undefined
- * when the class needs a copy, or when the converter has to be called.
+ * Converts a tensor in native memory to an object of a class, or to the object that a converter makes of it. Returns its
+ * handle; 0 when the class needs a copy, or when the converter has to be called.
  */
-export function performConversion(target: Reference, descriptor: Descriptor, mayCopy: boolean): unknown {
+export function performConversion(target: Reference, descriptor: Descriptor, mayCopy: boolean): number {
   const trace = isDebug() ? recordExport() : 0; // first, because user code may hook stack traces
   const handle = liveHandle(target);
   const slot = enter(ConversionRequest.WORDS + 2 * descriptor.shape.length);
@@ -86,8 +86,7 @@ export function performConversion(target: Reference, descriptor: Descriptor, may
   const raised = sendConversion(slot);
   if (u32[half + Outcome.FAILED] === 1) throw leaveWithError(slot, raised);
   leave(slot);
-  if (u32[half + Outcome.RESULT_KIND] !== ValueKind.handle) return undefined;
-  return wrap(u32[half + Outcome.RESULT_HANDLE] as number);
+  return u32[half + Outcome.RESULT_KIND] === ValueKind.handle ? (u32[half + Outcome.RESULT_HANDLE] as number) : 0;
 }
 
 function sendConversion(slot: number): unknown {
@@ -100,12 +99,12 @@ function sendConversion(slot: number): unknown {
   }
 }
 
-/** Makes the object that a converter makes of a tensor; undefined when the converter has to be called. */
-function convert(converter: Reference, value: unknown): unknown {
+/** Makes the object that a converter makes of a tensor. Returns its handle; 0 when the converter has to be called. */
+function convert(converter: Reference, value: unknown): number {
   // No `instanceof` for a function, because it would call Python for the prototype of a Python object.
-  if (typeof value !== 'object' || !(value instanceof TensorView)) return undefined;
+  if (typeof value !== 'object' || !(value instanceof TensorView)) return 0;
   const descriptor = descriptorOf(value);
-  return placeOf(descriptor) === 'native' ? performConversion(converter, descriptor.shared(), false) : undefined;
+  return placeOf(descriptor) === 'native' ? performConversion(converter, descriptor.shared(), false) : 0;
 }
 
 /** The handle of a Python object for a value, even for values that JavaScript has, too, such as numbers. */

@@ -29,8 +29,8 @@ export interface Operations {
     keywords?: Keywords | null,
   ): unknown;
   consume(reference: Reference, request: ImportRequest | null): Descriptor;
-  /** The result of a converter for a value; undefined when the function has to be called. */
-  convert(converter: Reference, value: unknown): unknown;
+  /** The handle of a converter's result for a value; 0 when the function has to be called. */
+  convert(converter: Reference, value: unknown): number;
 }
 
 /** The result of {@link Operation.next} after the last element. */
@@ -255,7 +255,7 @@ export function defineProxies(operations: Operations): (handle: number, isConver
     apply(_target: unknown, _this: unknown, args: unknown[]): unknown {
       if (this.isConverter && args.length === 1) {
         const made = convert(this, args[0]);
-        if (made !== undefined) return made;
+        if (made !== 0) return wrap(made);
       }
       const keywords = keywordsOf(args);
       try {
@@ -266,11 +266,12 @@ export function defineProxies(operations: Operations): (handle: number, isConver
     },
   };
   Object.setPrototypeOf(Object.assign(Reference.prototype, traps), rareTraps);
+  return wrap;
+}
 
-  return (handle, isConverter = false) => {
-    const reference = new Reference(handle, isConverter);
-    const proxy = new Proxy(target, reference as ProxyHandler<typeof target>);
-    registerLater(reference, proxy);
-    return proxy;
-  };
+function wrap(handle: number, isConverter = false): object {
+  const reference = new Reference(handle, isConverter);
+  const proxy = new Proxy(target, reference as ProxyHandler<typeof target>);
+  registerLater(reference, proxy);
+  return proxy;
 }

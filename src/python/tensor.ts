@@ -62,5 +62,6 @@ function convert(source: TensorView, type: Reference | null, copy: boolean | nul
 
 function convertNative(descriptor: Descriptor, type: Reference | null, copy: boolean | null): unknown {
   if (type === null) return wrap(hold(new TensorView(descriptor)));
-  return performConversion(type, descriptor, copy !== false);
+  const handle = performConversion(type, descriptor, copy !== false);
+  return handle === 0 ? undefined : wrap(handle);
 }

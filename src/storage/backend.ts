@@ -48,12 +48,12 @@ export interface Backend {
   /** A type-tagged native external with its own reference, or null when the memory has no stable address. */
   exportExternal(descriptor: Descriptor): unknown;
   readonly stage: Stage;
-  /** New memory with `count` contiguous elements, converted; null, with nothing allocated, if it is not supported. */
-  copy(source: Storage, fromByte: number, from: DTypeInfo, to: DTypeInfo, count: number): Storage | null;
+  /** New memory with the elements of a tensor, row-major and converted; null, with nothing allocated, if it cannot. */
+  copy(source: Descriptor, to: DTypeInfo): Storage | null;
   /** Runs one pass of a copy or cast. Returns false, with nothing written, if it is not supported. */
   convert?(pass: Pass, source: Storage, target: Storage): boolean;
-  /** As `convert`, on another thread, or null. The caller keeps both storages until the promise settles. */
-  convertAsync?(pass: Pass, source: Storage, target: Storage): Promise<void> | null;
+  /** As `convert`, on other threads. The caller keeps both storages until the promise settles. */
+  convertAsync?(pass: Pass, source: Storage, target: Storage): Promise<boolean>;
   /** Host memory for other processes. */
   readonly sharing: SharingBackend;
   /** True when two storages share memory. */

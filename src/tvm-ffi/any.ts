@@ -55,6 +55,9 @@ export function readSmallString(word: number, length: number): string {
 /** The double with the bits of {@link Type.tensor} followed by zeros, so that one store writes both. */
 export const TENSOR_BITS = 70 * Number.MIN_VALUE;
 
+/** The type of a value whose payload is the word of a {@link DescribedTensor}. The ABI has no such type. */
+export const DESCRIBED = -2;
+
 /** `TVMFFITypeIndex` of the ABI. */
 export const Type = {
   none: 0,

@@ -7,7 +7,7 @@
 
 import { cpu } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
-import { fromDLPack } from '../from-dlpack.js';
+import { takeTensor } from '../from-dlpack.js';
 import { wire } from '../native/wire.js';
 import { encodeAt } from '../native/wire-bytes.js';
 import { Wire, WireHeader } from '../native/wire-layout.js';
@@ -19,13 +19,14 @@ import { descriptorOf, TensorView } from '../view.js';
 import { ANY_WORDS, bytesAt, payloadAt, Type, typeAt, writeAny, writeWireAddress } from './any.js';
 import { type HostType, type JavaScriptFunction, makeCallback, makeOpaque } from './callbacks.js';
 import { containerOf, writeContainer } from './containers.js';
+import { describeOnce } from './described-tensors.js';
 import { makeError, takeRaised } from './errors.js';
 import { hostTypeOf } from './host-types.js';
 import { ffi } from './library.js';
 import { callState, keepForCall, releaseTemporaries, rememberObject, standIns, TemporaryObject } from './objects.js';
 import { enter } from './slot.js';
 import { useOnStream } from './streams.js';
-import { tensorObject, viewOnce } from './tensor-object.js';
+import { tensorObject } from './tensor-object.js';
 import {
   DataType,
   DeviceValue,
@@ -41,63 +42,50 @@ import { ObjectRequest, ValueRequest } from './wire-layout.js';
 
 const { f64, i64, u64, i32, u32, u8 } = wire;
 
-/** Writes one argument. `isForCall`: the slots above it stay taken until the call ends, so they may hold a view. */
-export function writeArgument(at: number, value: unknown, isForCall = false): void {
+/**
+ * Writes one argument. `mayDescribe`: the argument may be a {@link DescribedTensor} in a slot above, which stays taken until
+ * the call ends. Returns true if it is.
+ */
+export function writeArgument(at: number, value: unknown, mayDescribe = false): boolean {
   switch (typeof value) {
     case 'object':
-      if (value instanceof Tensor) writeTensor(at, value, isForCall);
-      else if (value === null) writeAny(at, Type.none, 0);
-      else writeObject(at, value, isForCall);
-      return;
+      if (value instanceof Tensor) return writeTensor(at, descriptorOf(value), mayDescribe, false);
+      if (value !== null) return writeObject(at, value, mayDescribe);
+      writeAny(at, Type.none, 0);
+      return false;
     case 'number':
       writeNumber(at, value);
-      return;
+      return false;
     case 'string':
       writeString(at, value);
-      return;
+      return false;
     case 'boolean': {
       writeAny(at, Type.bool, 0);
       i32[typeAt(at) + 2] = value ? 1 : 0;
-      return;
+      return false;
     }
     case 'undefined':
       writeAny(at, Type.none, 0);
-      return;
+      return false;
     case 'bigint':
       writeBigInt(at, value);
-      return;
+      return false;
     case 'function':
       writeFunction(at, value as JavaScriptFunction);
-      return;
+      return false;
     default:
       throw new ArgumentTypeError('an argument', 'a value with a type in TVM-FFI', value);
   }
 }
 
-/** Writes an owning tensor, which callees that take a view accept, too. JavaScript memory can only be a view. */
-function writeTensor(at: number, tensor: Tensor, isForCall: boolean): void {
-  const descriptor = descriptorOf(tensor);
+/** Writes an owning tensor, which callees that take a view accept, too, or a view. JavaScript memory can only be a view. */
+function writeTensor(at: number, descriptor: Descriptor, mayDescribe: boolean, isView: boolean): boolean {
   if (descriptor.device !== cpu) noteDevice(descriptor);
-  if (isForCall && descriptor.tvmObject === null && wroteOnce(at, descriptor)) return;
+  else if (mayDescribe && descriptor.tvmObject === null && describeOnce(at, descriptor, isView)) return true;
   const object = tensorObject(descriptor);
-  if (object.isOwning) writeAny(at, Type.tensor, object.pointer);
+  if (object.isOwning && !isView) writeAny(at, Type.tensor, object.pointer);
   else writeAny(at, Type.tensorView, object.view);
-}
-
-/** Writes JavaScript memory that no call has used before; false for any other tensor. */
-function wroteOnce(at: number, descriptor: Descriptor): boolean {
-  const view = viewOnce(descriptor);
-  if (view === 0) return false;
-  writeAny(at, Type.tensorView, 0);
-  writeWireAddress(at, view * 8);
-  return true;
-}
-
-function writeView(at: number, view: TensorView, isForCall: boolean): void {
-  const descriptor = descriptorOf(view);
-  if (descriptor.device !== cpu) noteDevice(descriptor);
-  if (isForCall && descriptor.tvmObject === null && wroteOnce(at, descriptor)) return;
-  writeAny(at, Type.tensorView, tensorObject(descriptor).view);
+  return false;
 }
 
 /** The first device other than the host determines the stream of the call. */
@@ -231,11 +219,11 @@ function writeFunction(at: number, value: JavaScriptFunction): void {
   writeAny(at, Type.function, pointer);
 }
 
-function writeObject(at: number, value: object, isForCall: boolean): void {
+function writeObject(at: number, value: object, mayDescribe: boolean): boolean {
   // First, because reading a property of a module's proxy would look up a function.
   const handle = standIns.get(value);
   if (handle !== undefined) writeAny(at, handle.type, handle.pointer);
-  else if (value instanceof TensorView) writeView(at, value, isForCall);
+  else if (value instanceof TensorView) return writeTensor(at, descriptorOf(value), mayDescribe, true);
   else if (Array.isArray(value)) writeContainer(at, { type: Type.array, values: value }, writeArgument);
   else if (value instanceof Uint8Array) writeBytes(at, value);
   else if (value instanceof FFIObject) writeHandle(at, value);
@@ -253,26 +241,35 @@ function writeObject(at: number, value: object, isForCall: boolean): void {
   } else if (value instanceof RValue) writeRValue(at, value.value);
   else if (value instanceof Opaque) writeHostObject(at, value.value);
   else if (value instanceof Error) writeError(at, value);
-  else if (isProducer(value)) writeProducer(at, value, isForCall);
+  else if (isProducer(value)) return writeProducer(at, value, mayDescribe);
   else if (hasMethod(value, TVM_FFI_OBJECT)) writeObjectAt(at, value[TVM_FFI_OBJECT]());
   else if (hasMethod(value, TVM_FFI_VALUE)) writeSubstitute(at, value);
-  else if (!writeAdapted(at, value, isForCall)) {
-    const container = containerOf(value);
-    if (container !== null) {
-      writeContainer(at, container, writeArgument);
-      return;
-    }
-    const type = hostTypeOf(value);
-    if (type !== undefined) {
-      writeHostObject(at, value, type);
-      return;
-    }
-    throw new ArgumentTypeError(
-      'an argument',
-      'a Tensor (Tensor.wrap of a typed array), number, bigint, boolean, string, Uint8Array, function, array, Map, plain object or a value of this module, such as new Opaque(value)',
-      value,
-    );
+  else return writePlain(at, value, mayDescribe);
+  return false;
+}
+
+/** Writes an object of a library that has a registered adapter, a container, or an object of a registered type. */
+function writePlain(at: number, value: object, mayDescribe: boolean): boolean {
+  const adapted = adaptArgument(value);
+  if (adapted !== null) {
+    keepForCall(adapted.storage);
+    return writeTensor(at, adapted, mayDescribe, false);
   }
+  const container = containerOf(value);
+  if (container !== null) {
+    writeContainer(at, container, writeArgument);
+    return false;
+  }
+  const type = hostTypeOf(value);
+  if (type !== undefined) {
+    writeHostObject(at, value, type);
+    return false;
+  }
+  throw new ArgumentTypeError(
+    'an argument',
+    'a Tensor (Tensor.wrap of a typed array), number, bigint, boolean, string, Uint8Array, function, array, Map, plain object or a value of this module, such as new Opaque(value)',
+    value,
+  );
 }
 
 function hasMethod<K extends symbol | string>(value: object, name: K): value is { [name in K]: () => unknown } {
@@ -284,20 +281,10 @@ function isProducer(value: object): boolean {
 }
 
 /** Writes a tensor of another library, imported for the duration of the call. */
-function writeProducer(at: number, producer: object, isForCall: boolean): void {
-  const tensor = fromDLPack(producer);
-  keepForCall({ release: () => tensor.dispose() });
-  writeTensor(at, tensor, isForCall);
-}
-
-/** Writes an object of a library that has a registered adapter. Returns false for anything else. */
-function writeAdapted(at: number, value: object, isForCall: boolean): boolean {
-  const descriptor = adaptArgument(value);
-  if (descriptor === null) return false;
-  const tensor = new Tensor(descriptor);
-  keepForCall({ release: () => tensor.dispose() });
-  writeTensor(at, tensor, isForCall);
-  return true;
+function writeProducer(at: number, producer: object, mayDescribe: boolean): boolean {
+  const descriptor = takeTensor(producer);
+  keepForCall(descriptor.storage);
+  return writeTensor(at, descriptor, mayDescribe, false);
 }
 
 function writeBytes(at: number, value: Uint8Array): void {

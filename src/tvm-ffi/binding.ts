@@ -13,6 +13,8 @@ export interface FFIBinding {
   call(): unknown;
   /** As `call`, while no other thread uses the table of global functions. */
   callLocked(): unknown;
+  /** As `call`, with arguments that are {@link DescribedTensor}s. */
+  callDescribed(): unknown;
   /** As `call`, with the arguments of a batch. The result is the first value. */
   callWithBatch(): unknown;
   /** AsyncCallRequest. */
@@ -33,7 +35,8 @@ export interface FFIBinding {
   /** TensorObjectRequest */
   makeTensor(): void;
   borrowTensor(bytes: Uint8Array): void;
-  viewTensor(bytes: Uint8Array): void;
+  /** DescribedTensor. Writes the address of the bytes. */
+  readAddress(bytes: Uint8Array): void;
   /** BatchRequest */
   appendValues(): void;
   /** ContainerRequest */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { cpu, type DeviceInfo } from '../device.js';
+import type { DeviceInfo } from '../device.js';
 import { BufferError } from '../errors.js';
 import { takePushed } from '../native/import.js';
 import { wire } from '../native/wire.js';
@@ -16,6 +16,7 @@ import { ANY_WORDS, bytesAt, payloadAt, readSmallString, TENSOR_BITS, Type, type
 import { writeArgument } from './arguments.js';
 import { operations } from './call-operations.js';
 import { appendToBatch, readContainer, readCopied, readShape } from './containers.js';
+import { errorOfCall, keepResult, renewHandles } from './described-tensors.js';
 import { errorAt, takeRaised } from './errors.js';
 import { heldValue } from './host-values.js';
 import { ffi } from './library.js';
@@ -89,21 +90,23 @@ function invokeWith(
     return invokeWithBatch(pointer, args, mark, lentMark, isInside);
   }
   u32[WireHeader.TOP] = result + ANY_WORDS;
+  let hasDescribed = false;
   try {
     for (let i = 0; i < count; i++) {
       const value = args[i];
       if (value instanceof OwnTensor) {
         const descriptor = readDescriptor(value);
         const object = descriptor.tvmObject as TensorObject | null;
-        if (object?.isOwning === true && descriptor.device === cpu) {
+        if (object?.isPlain === true) {
           const at = first + i * ANY_WORDS;
           f64[at] = TENSOR_BITS;
           f64[at + 1] = object.pointer;
           continue;
         }
       }
-      writeArgument(first + i * ANY_WORDS, value, true);
+      if (writeArgument(first + i * ANY_WORDS, value, !locked)) hasDescribed = true;
     }
+    if (hasDescribed) renewHandles(first, args);
     const half = slot * 2;
     f64[slot + CallRequest.FUNCTION] = pointer;
     i32[half + CallRequest.COUNT] = count;
@@ -111,10 +114,11 @@ function invokeWith(
     if (callState.device !== null) writeStream(slot, callState.device);
     if (callState.isUsed) checkLent(lentMark);
     u32[WireHeader.SLOT] = slot;
-    const value = locked ? ffi.callLocked() : ffi.call();
-    if (i32[half + CallRequest.STATUS] !== 0) throw takeRaised();
+    const value = hasDescribed ? ffi.callDescribed() : locked ? ffi.callLocked() : ffi.call();
+    if (i32[half + CallRequest.STATUS] !== 0) throw hasDescribed ? errorOfCall(slot) : takeRaised();
     const type = i32[result * 2] as number;
     if (type === Type.none) return undefined;
+    if (hasDescribed && type === Type.tensor) keepResult(slot);
     return type === Type.tensor
       ? readTensor(slot, result, args)
       : readValue(result, value, half + CallRequest.REFERENCE);

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { cpu } from '../device.js';
 import { BufferError, DisposedError } from '../errors.js';
 import { placeOf, withMemory } from '../native/export.js';
 import type { NativeStorage } from '../native/native-storage.js';
@@ -18,7 +19,7 @@ import { Type } from './any.js';
 import { ffi } from './library.js';
 import { lend, ObjectHandle } from './objects.js';
 import { enter, leave } from './slot.js';
-import { TensorObjectRequest, TensorViewRequest } from './wire-layout.js';
+import { TensorObjectRequest } from './wire-layout.js';
 
 const { f64, i32, u32 } = wire;
 
@@ -30,6 +31,8 @@ export class TensorObject extends ObjectHandle {
   readonly view: number;
   /** False for JavaScript memory, which native code may use only during a call. */
   readonly isOwning: boolean;
+  /** True when it is owning and on the host, so that a call needs nothing but its address. */
+  readonly isPlain: boolean;
 
   /** Takes the object from the request in a slot. */
   constructor(descriptor: Descriptor, isOwning: boolean, slot: number) {
@@ -43,6 +46,7 @@ export class TensorObject extends ObjectHandle {
     );
     this.view = f64[slot + TensorObjectRequest.VIEW] as number;
     this.isOwning = isOwning;
+    this.isPlain = isOwning && descriptor.device === cpu;
   }
 }
 
@@ -62,36 +66,13 @@ export function tensorObject(descriptor: Descriptor): TensorObject {
   return object;
 }
 
-/**
- * Describes JavaScript memory on the wire, without an object, for the call that is being prepared. Returns the word of
- * the DLTensor; 0 if the tensor should get an object, because another call has used it before. Memory that can move
- * never gets one. The slot is freed when the call ends.
- */
-export function viewOnce(descriptor: Descriptor): number {
-  if (descriptor.wasViewed || placeOf(descriptor) !== 'copy') return 0;
-  const bytes = bytesOf(descriptor);
-  const slot = enter(TensorViewRequest.WORDS + 2 * descriptor.shape.length);
-  writeTensor(slot + TensorViewRequest.TENSOR, descriptor, 0, 0);
-  u32[WireHeader.SLOT] = slot;
-  ffi.viewTensor(bytes);
-  const status = i32[slot * 2 + TensorViewRequest.STATUS] as number;
-  if (status !== Status.ok) throw errorOfTensor(status, slot + TensorViewRequest.TENSOR);
-  if (canMove(descriptor.storage)) {
-    lendUnmoved(descriptor.storage);
-  } else {
-    descriptor.wasViewed = true;
-    lend(descriptor.storage);
-  }
-  return slot + TensorViewRequest.VIEW;
-}
-
 /** True for JavaScript memory that continues in another buffer when it grows, which is WebAssembly memory. */
-function canMove(storage: Storage): boolean {
+export function canMove(storage: Storage): boolean {
   return storage instanceof BufferStorage && storage.buffer !== BufferStorage.prototype.buffer;
 }
 
 /** Lends memory that can move. Native code has its address, so the call ends when the memory has grown. */
-function lendUnmoved(storage: Storage): void {
+export function lendUnmoved(storage: Storage): void {
   const before = storage.buffer();
   lend({
     buffer: () => {
@@ -113,20 +94,20 @@ function own(descriptor: Descriptor): TensorObject {
 }
 
 function borrow(descriptor: Descriptor): TensorObject {
-  const bytes = bytesOf(descriptor);
+  checkByte(descriptor);
+  const { storage } = descriptor;
+  const bytes = new Uint8Array(storage.buffer(), storage.start, storage.nbytes);
   const slot = begin(descriptor, 0, 0);
   ffi.borrowTensor(bytes);
   return finish(slot, descriptor, false);
 }
 
-function bytesOf(descriptor: Descriptor): Uint8Array {
-  if ((descriptor.bitOffset & 7) !== 0) {
-    throw new BufferError(
-      `Expected ${descriptor.dtype.name} elements that start on a byte but this view starts inside one; pass a copy() instead`,
-    );
-  }
-  const { storage } = descriptor;
-  return new Uint8Array(storage.buffer(), storage.start, storage.nbytes);
+/** Throws for a tensor that starts inside a byte. */
+export function checkByte({ bitOffset, dtype }: Descriptor): void {
+  if ((bitOffset & 7) === 0) return;
+  throw new BufferError(
+    `Expected ${dtype.name} elements that start on a byte but this view starts inside one; pass a copy() instead`,
+  );
 }
 
 function begin(descriptor: Descriptor, handle: number, trace: number): number {

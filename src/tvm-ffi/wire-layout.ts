@@ -18,6 +18,7 @@ export const enum CallRequest {
   REFERENCE = 8, // u32: the number of the reference to a result that is an object; 0: an array whose elements were copied
   ARGUMENT = 9, // u32: the argument that the result is, from 1 on; 0: none
   BATCH = 10, // u32: the reference to a batch of values; 0: none
+  DESCRIBED = 11, // u32: the word of a described tensor that was refused; 0: none
   WORDS = 6,
 }
 
@@ -82,12 +83,15 @@ export const enum TensorObjectRequest {
   WORDS = 12,
 }
 
-/** A DLTensor on the wire, for one call. Its shape and strides replace those of the tensor. */
-export const enum TensorViewRequest {
-  VIEW = 0, // u64[6]: the DLTensor
-  STATUS = 12, // i32: a Status
-  TENSOR = 7, // word: the tensor that the DLTensor describes
-  WORDS = 16,
+/** A tensor without an object, for one call. For JavaScript memory, native code replaces its shape and strides. */
+export const enum DescribedTensor {
+  VIEW = 0, // u64[6]: room for a DLTensor
+  ADDRESS = 6, // u64: where JavaScript memory begins; 0 for native memory
+  NBYTES = 7, // f64: the size of JavaScript memory
+  STATUS = 16, // i32: a Status
+  IS_VIEW = 17, // u32: 1: the callee gets a DLTensor, and no object
+  TENSOR = 9, // word: the tensor that is described
+  WORDS = 18,
 }
 
 /** A native function or object for a JavaScript value. */

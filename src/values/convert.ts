@@ -58,11 +58,7 @@ async function runPassesAsync(source: Descriptor, target: Descriptor): Promise<v
   const passes = passesOf(source, target);
   for (let i = 0; i < passes.length; i++) {
     const pass = passes[i] as Pass;
-    const running = getBackend()?.convertAsync?.(pass, source.storage, target.storage);
-    if (running != null) {
-      await running;
-      continue;
-    }
+    if (await getBackend()?.convertAsync?.(pass, source.storage, target.storage)) continue;
     for (const piece of piecesOf(pass, PIECE)) {
       runHere(piece, source, target);
       await new Promise((resolve) => setTimeout(resolve, 0));

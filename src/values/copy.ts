@@ -21,13 +21,10 @@ export function convertedCopy(source: Descriptor, dtype: DTypeInfo): Descriptor 
   return copyInOneStep(source, dtype) ?? copyTo(source, dtype, source.device);
 }
 
-/** One native call allocates and converts contiguous elements of whole bytes; null for all others. */
+/** One native call allocates and converts elements of whole bytes; null for all others. */
 function copyInOneStep(source: Descriptor, dtype: DTypeInfo): Descriptor | null {
-  const from = source.dtype;
-  if (source.device !== cpu || !isPlain(from) || !isPlain(dtype) || !source.isContiguous) return null;
-  const { size } = source;
-  if (size === 0) return null;
-  const storage = getBackend()?.copy(source.storage, source.bitOffset / 8, from, dtype, size);
+  if (source.device !== cpu || !isPlain(source.dtype) || !isPlain(dtype) || source.size === 0) return null;
+  const storage = getBackend()?.copy(source, dtype);
   return storage == null ? null : rowMajor(storage, dtype, cpu, source.shape, 0);
 }
 

@@ -94,6 +94,20 @@ test('a managed tensor is consumed exactly once', () => {
   equal(record.deleted, 1);
 });
 
+test('a managed tensor without a deleter can be consumed again, unless it is a copy', () => {
+  const { object } = producer();
+  const managed = { ...object[DLPACK](), deleter: null };
+  const again = { [DLPACK]: () => managed };
+  const [x, y] = [fromDLPack(again), fromDLPack(again)];
+  x.set(0, 0, 42);
+  equal(y.get(0, 0), 42);
+  x.dispose();
+  equal(y.get(0, 0), 42);
+  const copy = { ...managed, flags: ManagedFlag.isCopied };
+  fromDLPack({ [DLPACK]: () => copy });
+  throws('ConsumedError', 'consumed', () => fromDLPack({ [DLPACK]: () => copy }));
+});
+
 test('bad managed tensors give a typed error, and the deleter is called once', () => {
   const throwing = {
     get code() {

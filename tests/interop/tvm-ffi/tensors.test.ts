@@ -187,15 +187,85 @@ testWith(kernelsMissing, 'a view that native code lends ends with the callback',
   throws('DisposedError', '', () => (kept as TensorView | null)?.get(0));
 });
 
-testWith(ffiMissing, 'each view of a tensor has its own native object, which is released', async () => {
-  const x = floats([1, 2, 3, 4]);
-  const nop = testing('nop');
-  const before = stats().exports;
-  for (let i = 0; i < 1000; i++) nop(x.slice([i % 4, 4]), x);
-  ok(await collectUntil(() => stats().exports <= before + 2), `${stats().exports - before} objects alive`);
-  nop(x);
+testWith(
+  ffiMissing,
+  'each view of a tensor has its own native object from its second call on, which is released',
+  async () => {
+    const x = floats([1, 2, 3, 4]);
+    const nop = testing('nop');
+    const before = stats().exports;
+    for (let i = 0; i < 1000; i++) {
+      const view = x.slice([i % 4, 4]);
+      nop(view, x);
+      nop(view);
+    }
+    ok(await collectUntil(() => stats().exports <= before + 2), `${stats().exports - before} objects alive`);
+  },
+);
+
+testWith(kernelsMissing, 'the first call that uses a tensor makes an object for its own length', () => {
+  const before = stats();
+  const x = floats([1, 2, 3]);
+  equal(probe('sum_owned')(x), 6);
+  equal(stats().exports, before.exports);
+  equal(probe('sum_owned')(x), 6);
+  equal(stats().exports, before.exports + 1);
+  const view = floats([4, 5]).view();
+  equal(probe('sum_view')(view), 9);
+  equal(stats().exports, before.exports + 1);
   x.dispose();
-  equal(stats().exports, before);
+  equal(stats().exports, before.exports);
+});
+
+testWith(kernelsMissing, 'a tensor that its first call returns shares its memory', async () => {
+  const before = stats();
+  const x = floats([1, 2, 3]);
+  const y = testing('echo')(x) as Tensor;
+  y.set(0, 9);
+  equal(x.toArray(), [9, 2, 3]);
+  x.dispose();
+  equal(y.toArray(), [9, 2, 3]);
+  y.dispose();
+  equal(stats().exports, before.exports);
+  ok(await collectUntil(() => stats().storages <= before.storages)); // the collector releases a buffer that was shown
+});
+
+testWith(kernelsMissing, 'a tensor that its first call returns after a callback has disposed it', async () => {
+  const before = stats();
+  const x = floats([1, 2, 3]);
+  const y = probe('call_then_return')(() => x.dispose(), x) as Tensor;
+  equal([x.isDisposed, y.toArray()], [true, [1, 2, 3]]);
+  y.dispose();
+  equal(stats().exports, before.exports);
+  ok(await collectUntil(() => stats().storages <= before.storages)); // the collector releases a buffer that was shown
+});
+
+testWith(kernelsMissing, 'the code of a later argument disposes a tensor, and another takes its handle', () => {
+  const x = floats([1, 2, 3]);
+  let other: Tensor | null = null;
+  const hostile = {
+    [DLPACK](): ManagedTensor {
+      x.dispose();
+      other = floats([7, 8, 9]);
+      return other[DLPACK]({}) as ManagedTensor;
+    },
+  };
+  throws('DisposedError', '', () => testing('nop')(x, hostile));
+  equal((other as Tensor | null)?.toArray(), [7, 8, 9]);
+});
+
+testWith(kernelsMissing, 'wrapped for each call: a buffer in frequent use, its parts, and its end', () => {
+  const array = new Float32Array([1, 2, 3, 4]);
+  const sum = probe('sum_view');
+  for (let i = 0; i < 200; i++) {
+    array[0] = i;
+    equal(sum(Tensor.wrap(array)), i + 9);
+    equal(sum(Tensor.wrap(array.subarray(2))), 7);
+    equal(sum(Tensor.wrap(array, { shape: [2], byteOffset: 4 })), 5);
+  }
+  const late = Tensor.wrap(array);
+  structuredClone(array.buffer, { transfer: [array.buffer] });
+  throws('DisposedError', '', () => sum(late));
 });
 
 testWith(kernelsMissing, 'tensors of other libraries are imported for the call and released after it', () => {
