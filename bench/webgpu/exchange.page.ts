@@ -3,7 +3,7 @@
 import { fromJaxJs, fromOnnxRuntime, fromTensorFlow, toJaxJs, toOnnxRuntime, toTensorFlow } from 'dlpack/adapters';
 import 'dlpack/webgpu';
 import { loadLibraries, makeSession, type TfTensor } from '../../tests/browser/libraries/load.js';
-import { finish, medianOf } from './timing.js';
+import { finish, leastOf } from './timing.js';
 
 const { jax, tf, ort, device } = await loadLibraries();
 const gpuDevice = device;
@@ -32,7 +32,7 @@ const upload = (made: TfTensor) => (backend as never as { uploadToGPU(id: object
 
 const rows: Record<string, number> = {};
 const shared = async (name: string, run: () => { dispose(): void }) => {
-  rows[name] = await medianOf(9, () => {
+  rows[name] = await leastOf(15, () => {
     for (let i = 0; i < 200; i++) run().dispose();
   });
   rows[name] = (rows[name] as number) / 200;
@@ -55,25 +55,25 @@ await shared('jax-js to ONNX Runtime: shared', () => {
   x.dispose();
   return made;
 });
-rows['ONNX Runtime to TensorFlow.js: one GPU copy'] = await medianOf(9, async () => {
+rows['ONNX Runtime to TensorFlow.js: one GPU copy'] = await leastOf(15, async () => {
   const made = toTensorFlow(ortTensor, tf as never, { copy: true }) as never as TfTensor;
   await idle();
   made.dispose();
 });
-rows['TensorFlow.js to jax-js: one GPU copy'] = await medianOf(9, async () => {
+rows['TensorFlow.js to jax-js: one GPU copy'] = await leastOf(15, async () => {
   const made = toJaxJs(tfTensor, jax.numpy as never, { gpuDevice }) as never as { dispose(): void };
   await idle();
   made.dispose();
 });
 
-rows['jax-js to TensorFlow.js: download and upload'] = await medianOf(7, async () => {
+rows['jax-js to TensorFlow.js: download and upload'] = await leastOf(15, async () => {
   const made = tf.tensor(await a.ref.data(), shape);
   upload(made);
   await idle();
   made.dispose();
 });
-rows['TensorFlow.js to jax-js: download and upload'] = await medianOf(
-  7,
+rows['TensorFlow.js to jax-js: download and upload'] = await leastOf(
+  15,
   async (fresh) => {
     const made = jax.numpy.array(await fresh.data(), { shape });
     await idle();
@@ -82,8 +82,8 @@ rows['TensorFlow.js to jax-js: download and upload'] = await medianOf(
   },
   freshTf,
 );
-rows['TensorFlow.js to ONNX Runtime: download, upload and a run'] = await medianOf(
-  7,
+rows['TensorFlow.js to ONNX Runtime: download, upload and a run'] = await leastOf(
+  15,
   async (fresh) => {
     const x = new ort.Tensor('float32', await fresh.data(), shape);
     const result = await session.run({ x });
@@ -93,8 +93,8 @@ rows['TensorFlow.js to ONNX Runtime: download, upload and a run'] = await median
   },
   freshTf,
 );
-rows['TensorFlow.js to ONNX Runtime: shared, and a run'] = await medianOf(
-  7,
+rows['TensorFlow.js to ONNX Runtime: shared, and a run'] = await leastOf(
+  15,
   async (fresh) => {
     const owner = fromTensorFlow(fresh as never, { backend });
     const x = toOnnxRuntime(owner, ort as never) as never as { dispose(): void };

@@ -1,7 +1,7 @@
 /** Timing in a page. */
 
-/** The median time of `run` in microseconds, after a run to warm up. `prepare` is not measured. */
-export async function medianOf<T = undefined>(
+/** The least time of `run` in microseconds, after a run to warm up. `prepare` is not measured. */
+export async function leastOf<T = undefined>(
   samples: number,
   run: (prepared: T) => void | Promise<void>,
   prepare?: () => Promise<T>,
@@ -13,7 +13,7 @@ export async function medianOf<T = undefined>(
     await run(prepared);
     if (i > 0) times.push((performance.now() - start) * 1000);
   }
-  return times.sort((a, b) => a - b)[Math.floor(times.length / 2)] as number;
+  return Math.min(...times);
 }
 
 export interface PageResult {

@@ -4,9 +4,10 @@
  * @module
  */
 
-import type { DType, TypedArray } from '../dtype.js';
+import { type DType, parseDType, type TypedArray } from '../dtype.js';
 import { ArgumentTypeError, BufferError } from '../errors.js';
 import { gpuBuffers } from '../gpu-buffers.js';
+import { sizeOf } from '../layout.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
 import { onGpu } from './gpu.js';
@@ -78,16 +79,42 @@ function shareGpu(value: JaxArray, options?: AdaptOptions): Tensor {
   }
 }
 
+interface QueueOwner {
+  readonly queue: { writeBuffer(...args: unknown[]): void };
+}
+
+/**
+ * A new jax-js array on the GPU, to be overwritten. jax-js makes an array of zeros with a shader, and uploads an array
+ * that it is given. Both take longer than the copy, so this leaves the upload out, and only that one.
+ */
+function emptyOnGpu(
+  numpy: JaxModule<JaxArray>,
+  shape: readonly number[],
+  dtype: DType,
+  { queue }: QueueOwner,
+): JaxArray {
+  const Values = parseDType(dtype).array as Float32ArrayConstructor;
+  const values = new Values(sizeOf(shape));
+  const { writeBuffer } = queue;
+  const isOwn = Object.hasOwn(queue, 'writeBuffer');
+  queue.writeBuffer = (...args) => {
+    if ((args[2] as ArrayBufferView).buffer !== values.buffer) writeBuffer.apply(queue, args);
+  };
+  try {
+    return numpy.array(values as never, { shape: [...shape], dtype, device: 'webgpu' } as never);
+  } finally {
+    if (isOwn) queue.writeBuffer = writeBuffer;
+    else Reflect.deleteProperty(queue, 'writeBuffer');
+  }
+}
+
 /** Copies a tensor on the GPU into a new jax-js array, because jax-js takes no buffers of others. */
 function copyOnGpu<T>(tensor: Tensor, numpy: JaxModule<T>, gpuDevice: object | undefined): T {
   const { dtype, shape } = tensor;
   checkDType(dtype, ['float32', 'int32', 'uint32'], 'jax-js on WebGPU');
   if (gpuDevice === undefined) throw new ArgumentTypeError('gpuDevice', 'jax.getWebGPUDevice()', gpuDevice);
   gpuBuffers().checkDevice(tensor, gpuDevice, 'jax-js');
-  const made = (numpy as unknown as { zeros(shape: number[], options: object): JaxArray }).zeros([...shape], {
-    dtype,
-    device: 'webgpu',
-  });
+  const made = emptyOnGpu(numpy as JaxModule<JaxArray>, shape, dtype, gpuDevice as QueueOwner);
   try {
     const target = fromJaxJs(made, { gpuDevice });
     try {

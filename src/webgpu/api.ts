@@ -7,8 +7,15 @@
 
 import type { GPUBufferLike } from '../storage/storage.js';
 
-/** Bits of `GPUBufferUsage`, which Node does not define as a global. */
-export const Usage = { mapRead: 1, copySource: 4, copyTarget: 8, storage: 128 } as const;
+/** Bits of `GPUBufferUsage` and `GPUTextureUsage`, which Node does not define as globals. */
+export const Usage = {
+  mapRead: 1,
+  copySource: 4,
+  copyTarget: 8,
+  storage: 128,
+  textureCopySource: 1,
+  textureCopyTarget: 2,
+} as const;
 
 export interface GpuBuffer extends GPUBufferLike {
   readonly mapState?: string;
@@ -16,6 +23,17 @@ export interface GpuBuffer extends GPUBufferLike {
   getMappedRange(): ArrayBuffer;
   unmap(): void;
   destroy(): void;
+}
+
+export interface GpuTexture {
+  destroy(): void;
+}
+
+/** Rows of a buffer, as a copy from or to a texture takes them. */
+export interface BufferRows {
+  readonly buffer: object;
+  readonly offset: number;
+  readonly bytesPerRow: number;
 }
 
 export interface GpuPass {
@@ -27,6 +45,8 @@ export interface GpuPass {
 
 export interface GpuEncoder {
   copyBufferToBuffer(source: object, sourceOffset: number, target: object, targetOffset: number, size: number): void;
+  copyBufferToTexture(source: BufferRows, target: { texture: GpuTexture }, size: readonly [number, number]): void;
+  copyTextureToBuffer(source: { texture: GpuTexture }, target: BufferRows, size: readonly [number, number]): void;
   clearBuffer(buffer: object): void;
   beginComputePass(): GpuPass;
   finish(): object;
@@ -53,8 +73,10 @@ export interface GpuDevice {
     readonly maxBufferSize: number;
     readonly maxStorageBufferBindingSize: number;
     readonly maxComputeWorkgroupsPerDimension: number;
+    readonly maxTextureDimension2D: number;
   };
   createBuffer(descriptor: { size: number; usage: number; label?: string }): GpuBuffer;
+  createTexture(descriptor: { size: readonly [number, number]; format: string; usage: number }): GpuTexture;
   createCommandEncoder(): GpuEncoder;
   createShaderModule(descriptor: { code: string }): object;
   createComputePipeline(descriptor: object): GpuPipeline;

@@ -15,13 +15,14 @@ import { type GpuBuffer, type GpuEncoder, Usage } from './api.js';
 import type { DeviceState } from './device-state.js';
 import { allocateBuffer, hasUsage, memoryOf } from './memory.js';
 import { isBlock, type Move, moveOf, partsOf, roundUp, unitsOf, windowOf } from './move.js';
+import { copyThroughTexture, rowPlanOf } from './rows.js';
 import { shaderOf } from './shader.js';
 
 /** The largest window of a shader: positions are 32-bit integers, in units of at least one byte. */
 const MAX_WINDOW = 2 ** 30;
 /**
  * Rows that are copied by a command each. A GPU runs a shader in the time of a few commands, but a software adapter
- * copies rows of 1 KiB faster by commands.
+ * copies rows of 1 KiB faster by commands, and shorter ones through a texture.
  */
 const byCommands = { hardware: { rows: 64, bytes: 4096 }, software: { rows: 16384, bytes: 1024 } };
 
@@ -55,7 +56,7 @@ export function isPaddedAfter({ storage, bitOffset, nbytes, isContiguous }: Desc
 export class Commands {
   readonly state: DeviceState;
   readonly encoder: GpuEncoder;
-  private readonly temporaries: GpuStorage[] = [];
+  private readonly temporaries: { release(): void }[] = [];
 
   constructor(state: DeviceState) {
     this.state = state;
@@ -70,9 +71,9 @@ export class Commands {
     }
   }
 
-  /** Destroys the temporary buffers. Work that was submitted before still finishes. */
+  /** Destroys the temporary memory. Work that was submitted before still finishes. */
   release(): void {
-    for (const storage of this.temporaries.splice(0)) storage.release();
+    for (const temporary of this.temporaries.splice(0)) temporary.release();
   }
 
   /** Row-major memory on the device for the elements of a tensor, which lives until the commands are submitted. */
@@ -101,7 +102,7 @@ export class Commands {
   private run(pass: Pass, from: GpuBuffer, to: GpuBuffer, mayPad: boolean): void {
     const move = moveOf(pass);
     const canCopy = hasUsage(from, Usage.copySource) && hasUsage(to, Usage.copyTarget);
-    if (canCopy && this.copyRows(move, from, to, mayPad)) return;
+    if (canCopy && (this.copyInTexture(move, from, to) || this.copyRows(move, from, to, mayPad))) return;
     const limit = Math.min(this.state.gpuDevice.limits.maxStorageBufferBindingSize, MAX_WINDOW);
     const source = this.readable(move, from);
     const target = this.writable(to);
@@ -109,6 +110,16 @@ export class Commands {
       // A part must not write the padding, because other parts have written elements behind it.
       this.dispatch(part, source.buffer, target, mayPad && part === source.move);
     }
+  }
+
+  /** On a software adapter, copies many rows through a texture. Returns false for other moves. */
+  private copyInTexture(move: Move, from: GpuBuffer, to: GpuBuffer): boolean {
+    const { isSoftware, gpuDevice } = this.state;
+    const plan = isSoftware ? rowPlanOf(move, gpuDevice) : null;
+    if (plan === null) return false;
+    const texture = copyThroughTexture(plan, gpuDevice, this.encoder, from, to);
+    this.temporaries.push({ release: () => texture.destroy() });
+    return true;
   }
 
   /** Copies with a command for each row. Returns false when the rows are too short, too many or not aligned. */

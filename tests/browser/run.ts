@@ -32,7 +32,7 @@ export async function runPages(
   const page = tools.openPage(browser, server.url);
   let timer: NodeJS.Timeout | undefined;
   const tooLong = new Promise<string>((resolve) => {
-    timer = setTimeout(() => resolve(`stopped after 100 seconds; asked for ${[...requested].at(-1)}`), 100_000);
+    timer = setTimeout(() => resolve(`stopped after ten minutes; asked for ${[...requested].at(-1)}`), 600_000);
   });
   let closed = false;
   let reports: Report[];

@@ -48,6 +48,34 @@ const views: readonly (readonly [string, readonly number[], (t: Tensor) => Tenso
   ['no elements', [0, 3], (t) => t],
 ];
 
+/** Enough rows for a copy through a texture, of strides that need one command and several for neighbouring rows. */
+const manyRows: readonly (readonly [string, readonly number[], (t: Tensor) => Tensor])[] = [
+  ['256 bytes apart', [70, 64], (t) => t.slice(null, [0, 32])],
+  ['at an offset', [70, 64], (t) => t.slice([3, 67], [5, 40])],
+  ['516 bytes apart', [1100, 129], (t) => t.slice(null, [1, 129])],
+  ['more than the texture has', [9000, 48], (t) => t.slice(null, [0, 36])],
+  ['of planes', [3, 40, 96], (t) => t.slice(null, null, [32, 96])],
+  ['reversed', [70, 64], (t) => t.flip(0).slice(null, [0, 32])],
+];
+
+testWith(missing, 'many rows: packed, and copied into rows of another tensor', async () => {
+  for (const [name, shape, view] of manyRows) {
+    const host = counting(shape, 'float32');
+    const there = view(host.to(device));
+    const expected = view(host).toArray();
+    equal(await back(there.contiguous()), expected, `${name}, packed:`);
+    const wide = Tensor.zeros([...there.shape.slice(0, -1), (there.shape.at(-1) as number) + 7], 'float32', { device });
+    const length = there.shape.at(-1) as number;
+    const inner = wide.slice(...there.shape.slice(0, -1).map(() => null), [4, 4 + length]);
+    inner.copyFrom(there);
+    equal(await back(inner), expected, `${name}, into rows:`);
+    const around = wide.slice(...there.shape.slice(0, -1).map(() => 0));
+    const values = (await back(around)) as number[];
+    equal([...values.slice(0, 4), ...values.slice(4 + length)], [0, 0, 0, 0, 0, 0, 0], `${name}, around:`);
+    for (const tensor of [there, wide, inner, around]) tensor.dispose();
+  }
+});
+
 for (const dtype of dtypes) {
   testWith(missing, `${dtype}: every layout is packed and read back`, async () => {
     for (const [name, shape, view] of views) {
