@@ -17,6 +17,8 @@ export function entriesOf({ exports, bin }) {
 }
 
 const isBrowserEntry = (entry) => entry.endsWith('.browser.js');
+/** The entry for pages without a bundler, which imports no other file. */
+const oneFile = 'dist/browser.js';
 const sourceOf = (entry) => entry.replace(/^dist/, 'src').replace(/\.js$/, '.ts');
 
 /**
@@ -68,7 +70,7 @@ async function withConstants(transform, text) {
 
 /** A class that refers to itself becomes `const Tensor = class _Tensor`, and users would see the inner name. */
 const withOwnNames = (text) =>
-  [...text.matchAll(/^const (\w+) = class _\1\b/gm)].reduce(
+  [...text.matchAll(/\b(\w+) ?= ?class _\1\b/g)].reduce(
     (result, [, name]) => result.replaceAll(new RegExp(`\\b_${name}\\b`, 'g'), name),
     text,
   );
@@ -111,7 +113,7 @@ export async function bundleDist() {
   const { build, transform } = await import('esbuild');
   const packageJson = JSON.parse(readFileSync(at('package.json'), 'utf8'));
   const named = entriesOf(packageJson);
-  const entries = named.filter((entry) => !isBrowserEntry(entry));
+  const entries = named.filter((entry) => !isBrowserEntry(entry) && entry !== oneFile);
   const tsconfigRaw = readFileSync(at('tsconfig.json'), 'utf8'); // esbuild does not find it for paths that a plugin resolved
   const { outputFiles, metafile } = await build({
     absWorkingDir: at(''),
@@ -150,7 +152,24 @@ export async function bundleDist() {
     const { exports } = metafile.outputs[entry.replace('.browser.js', '.js')];
     writeFileSync(at(entry), browserEntry(entry, exports));
   }
-  pruneDeclarations(entries);
+  const [page] = (
+    await build({
+      absWorkingDir: at(''),
+      entryPoints: [sourceOf(oneFile)],
+      outfile: oneFile,
+      bundle: true,
+      format: 'esm',
+      platform: 'browser',
+      target: 'es2022',
+      minifyWhitespace: true,
+      minifySyntax: true, // names stay, because the names of errors are those of their classes
+      tsconfigRaw,
+      write: false,
+      plugins: [sources],
+    })
+  ).outputFiles;
+  writeFileSync(at(oneFile), withOwnNames(page.text));
+  pruneDeclarations([...entries, oneFile]);
   const addon = readFileSync(at('src/native/addon.cts'), 'utf8');
   const { code } = await transform(addon, { loader: 'ts', format: 'cjs', tsconfigRaw });
   writeFileSync(at('dist/native/addon.cjs'), code);

@@ -12,7 +12,7 @@ import type { Move } from './move.js';
 /** Bytes of the texture, which then stays in the caches of the processor. */
 const TEXTURE_BYTES = 2 ** 20;
 /** Shorter rows are copied by a shader. */
-const SHORTEST = 32;
+const SHORTEST = 16;
 /** A command for fewer rows costs more than they do. */
 const FEWEST = 16;
 /** The stride of rows in a command is a multiple of this, so one command moves every second, fourth, ... row. */

@@ -23,7 +23,7 @@ const layers: readonly (readonly string[])[] = [
   ['from-dlpack', 'gpu-buffers', 'spec', 'scope'],
   ['abi', 'mdspan', 'files', 'adapters', 'webgpu', 'index'],
   ['native', 'wasm'],
-  ['index.node'],
+  ['index.node', 'browser'],
   ['mdspan.node', 'files/node'],
   ['shared', 'python', 'tvm-ffi', 'cuda'],
   ['cli'],

@@ -260,6 +260,20 @@ test('each adapter adds less than 1 KB to a bundle that has adapters', () => {
   console.log(`  adapters: ${before - core} bytes for two of them, at most ${most} for another one`);
 });
 
+test('dist/browser.js is one file with everything that works in a page', async () => {
+  const text = readFileSync(join(root, 'dist/browser.js'), 'utf8');
+  equal(/(^|[;}])(import|export)\b[^;]*\bfrom\b|\bimport\(/.exec(text)?.[0], undefined, 'it imports');
+  const all = await Promise.all(
+    ['dlpack', 'abi', 'adapters', 'files', 'mdspan', 'wasm', 'webgpu'].map(async (name) =>
+      Object.keys(await import(name === 'dlpack' ? name : `dlpack/${name}`)),
+    ),
+  );
+  equal(Object.keys(await import('dlpack/browser')).sort(), all.flat().sort());
+  const size = gzipSync(text, { level: 9 }).length;
+  console.log(`  browser.js ${text.length} bytes, ${size} gzipped`);
+  ok(size < 80_000, `${size} bytes`);
+});
+
 test('README, CHANGELOG and the other usual documents exist', () => {
   for (const file of ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'LICENSE', 'docs/spec.md']) {
     ok(existsSync(join(root, file)), file);

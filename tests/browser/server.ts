@@ -128,7 +128,7 @@ export async function serve(files: readonly string[], imports: Record<string, st
       return;
     }
     const path = normalize(pathname);
-    if (/^\/examples\/\w+\.html$/.test(path)) {
+    if (/^\/examples\/[\w-]+\.html$/.test(path)) {
       response.setHeader('content-type', 'text/html');
       response.end(readFileSync(root + path));
       return;

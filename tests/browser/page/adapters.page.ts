@@ -94,12 +94,19 @@ const { document } = globalThis as unknown as {
   document: { createElement(name: 'iframe'): Frameable; readonly documentElement: { append(node: Frameable): void } };
 };
 
-test('examples/canvas.html: a page without a bundler, with an import map', async () => {
-  const frame = document.createElement('iframe');
-  frame.src = '/examples/canvas.html';
-  document.documentElement.append(frame);
-  const text = () => frame.contentDocument?.querySelector('pre')?.textContent ?? '';
-  for (let i = 0; i < 400 && text() === ''; i++) await new Promise((resolve) => setTimeout(resolve, 50));
-  ok(text().includes('red at (10, 10): 255'), `the page shows ${text()}`);
-  frame.remove();
-});
+const pages = [
+  ['canvas.html: a page without a bundler, with an import map', 'canvas.html', 'red at (10, 10): 255'],
+  ['one-file.html: one file for all subpaths', 'one-file.html', 'red, green, blue: 30, 20, 30'],
+] as const;
+
+for (const [title, name, expected] of pages) {
+  test(`examples/${title}`, async () => {
+    const frame = document.createElement('iframe');
+    frame.src = `/examples/${name}`;
+    document.documentElement.append(frame);
+    const text = () => frame.contentDocument?.querySelector('pre')?.textContent ?? '';
+    for (let i = 0; i < 1200 && text() === ''; i++) await new Promise((resolve) => setTimeout(resolve, 50));
+    ok(text().includes(expected), `the page shows ${text()}`);
+    frame.remove();
+  });
+}
