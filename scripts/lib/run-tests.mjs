@@ -1,7 +1,7 @@
 // Runs compiled test files, each in a separate process, and adds up their results.
 import { existsSync, readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { at, run } from './steps.mjs';
+import { at, root, run } from './steps.mjs';
 
 function testFiles(folder) {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
@@ -25,6 +25,7 @@ export async function runTests(options) {
     filter = '',
     exclude = () => false,
     env = {},
+    cwd = root,
     intoFiles = false,
     workers = 2,
     after = () => {},
@@ -45,7 +46,7 @@ export async function runTests(options) {
     for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
       const start = performance.now();
       const into = intoFiles ? `${file}.output` : undefined;
-      const { code, signal, output } = await run(command, [...args, file], { env, into, allowFailure: true });
+      const { code, signal, output } = await run(command, [...args, file], { cwd, env, into, allowFailure: true });
       after(relative(folder, file));
       const lines = output.trimEnd().split('\n');
       const result = lines.findLast((line) => line.startsWith('RESULT '));
