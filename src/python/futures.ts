@@ -99,7 +99,10 @@ def iterate(iterable):
 async def close(iterator):
     method = getattr(iterator, 'aclose', None)
     if method is not None:
-        await method()
+        try:
+            await method()
+        except NotImplementedError:
+            pass  # Ray's generators have the method, but only raise there
 `;
 
 interface Helpers {
@@ -156,8 +159,16 @@ export async function awaitPython<T = PyObject>(awaitable: PyObject, options?: A
   } finally {
     settler[Symbol.dispose]();
   }
+  // Only a signal needs the function. It keeps the future alive, and with it the result.
+  const drop = () => cancel[Symbol.dispose]();
+  if (signal === null) {
+    drop();
+    return promiseFor<T>(number, null, () => {});
+  }
   // On another thread, because the cancel of some libraries waits for another process.
-  return promiseFor<T>(number, signal, () => void callAsync(cancel).catch(() => {}));
+  const promise = promiseFor<T>(number, signal, () => void callAsync(cancel).catch(() => {}));
+  promise.then(drop, drop);
+  return promise;
 }
 
 /** The elements of an asynchronous iterator, such as an async generator; of other objects their ordinary elements. */

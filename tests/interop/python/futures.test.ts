@@ -214,6 +214,34 @@ testWith(pythonMissing, 'context: Python’s variables and AsyncLocalStorage', a
   equal(await store.run(5, async () => [await py.async(get()), store.getStore()]), [11, 5]);
 });
 
+testWith(pythonMissing, 'a settled future and its result are dropped at once, without a collection', async () => {
+  const [make, left] = define(
+    `
+import weakref
+class Value: pass
+alive = []
+def make():
+  future = concurrent.futures.Future()
+  value = Value()
+  alive[:] = [weakref.ref(future), weakref.ref(value)]
+  future.set_result(value)
+  return future
+left = lambda: sum(weak() is not None for weak in alive)
+`,
+    'make',
+    'left',
+  ) as [PyObject, PyObject];
+  for (const options of [{}, { signal: new AbortController().signal }]) {
+    const future = make();
+    const value = await py.async(future, options);
+    equal(left(), 2);
+    for (const object of [future, value]) object[Symbol.dispose]();
+    // Only the thread that settled the future may still run.
+    for (let i = 0; i < 2000 && left() !== 0; i++) await py.async(py.import('asyncio').sleep(0.001));
+    equal(left(), 0);
+  }
+});
+
 testWith(pythonMissing, 'settled futures are dropped', async () => {
   const [make, alive] = define(
     `
