@@ -12,7 +12,7 @@ function testFiles(folder) {
 }
 
 /** Test folders with their own command. */
-const apart = { gpu: 'npm run gpu', bundlers: 'npm run test:bundlers' };
+const apart = { gpu: 'npm run gpu', bundlers: 'npm run test:bundlers', cluster: 'npm run test:cluster' };
 
 /**
  * Runs all test files whose path contains `filter` with `command` and returns the result counts. `intoFiles` is for

@@ -80,6 +80,9 @@ export const installPython = () => installEnvironment('.venv', 'requirements.txt
 /** Installs wheels that contain their own tests. */
 export const installUpstream = () => installEnvironment('.venv-upstream', 'requirements-upstream.txt');
 
+/** Installs Ray and Dask. */
+export const installCluster = () => installEnvironment('.venv-cluster', 'requirements-cluster.txt');
+
 /** Installs clang-format, the same version for everyone. */
 export const installFormatter = () => installEnvironment('.venv-lint', 'requirements-lint.txt');
 

@@ -10,15 +10,18 @@ import { command as build } from './build.js';
 import { type Command, UsageError } from './command.js';
 import { command as doctor } from './doctor.js';
 import { packageVersion } from './package.js';
+import { command as rayWorker } from './ray-worker.js';
 import { command as types } from './types.js';
 
-const commands: Record<string, Command> = { doctor, build, types };
+const commands: Record<string, Command> = { doctor, build, types, 'ray-worker': rayWorker };
 
 const help = `Usage: dlpack <command> [options]
 
   doctor   check this machine: runtime, addon, Python, TVM-FFI and CUDA, each with a real exchange
   build    compile the addon for this machine
   types    write TypeScript declarations for a library of TVM-FFI kernels
+
+  ray-worker   what Ray starts for tasks and actors written in JavaScript
 
   --help      show help, also behind a command
   --version   show the version

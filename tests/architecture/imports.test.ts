@@ -26,12 +26,13 @@ const layers: readonly (readonly string[])[] = [
   ['index.node', 'browser'],
   ['mdspan.node', 'files/node'],
   ['shared', 'python', 'tvm-ffi', 'cuda'],
+  ['ray'],
   ['cli'],
 ];
 /** A subpath with native code loads the entry that gives the core native memory. */
 const allowed = new Set(['native/index > index.node']);
 
-const nodeAllowed = new Set(['native', 'files/node', 'python', 'tvm-ffi', 'cuda', 'cli']);
+const nodeAllowed = new Set(['native', 'files/node', 'python', 'tvm-ffi', 'cuda', 'ray', 'cli']);
 
 interface Import {
   readonly from: string;

@@ -5,6 +5,7 @@ import * as cuda from 'dlpack/cuda';
 import * as files from 'dlpack/files';
 import * as native from 'dlpack/native';
 import * as python from 'dlpack/python';
+import * as ray from 'dlpack/ray';
 import * as shared from 'dlpack/shared';
 import * as tvmFfi from 'dlpack/tvm-ffi';
 import * as wasm from 'dlpack/wasm';
@@ -215,6 +216,19 @@ const names = {
     'stats',
     'trim',
   ],
+  'dlpack/ray': [
+    'RemoteError',
+    'actor',
+    'get',
+    'getActor',
+    'getSync',
+    'init',
+    'kill',
+    'put',
+    'remote',
+    'shutdown',
+    'task',
+  ],
   'dlpack/shared': ['openTensor', 'shareTensor', 'sharedPath'],
   'dlpack/wasm': ['WasmHeap'],
   'dlpack/webgpu': ['DeviceLostError', 'emptyCache', 'fromGPUBuffer', 'gpuMemoryOf', 'gpuStats', 'setDebug'],
@@ -236,6 +250,7 @@ test('exported names', () => {
   equal(Object.keys(native).sort(), names['dlpack/native']);
   equal(Object.keys(shared).sort(), names['dlpack/shared']);
   equal(Object.keys(python).sort(), names['dlpack/python']);
+  equal(Object.keys(ray).sort(), names['dlpack/ray']);
   equal(Object.keys(tvmFfi).sort(), names['dlpack/tvm-ffi']);
   equal(Object.keys(wasm).sort(), names['dlpack/wasm']);
   equal(Object.keys(webgpu).sort(), names['dlpack/webgpu']);

@@ -1,0 +1,7 @@
+/** The JavaScript actor of the cluster benchmark. */
+
+export class Actor {
+  nothing(): null {
+    return null;
+  }
+}

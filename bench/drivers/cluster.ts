@@ -1,0 +1,102 @@
+/**
+ * Times Ray from this process, on the cluster whose address is the first argument, and prints the samples as JSON. The
+ * second argument is the kind of driver: `node` or, with the same operations in Python itself, `python`.
+ */
+
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { Tensor } from 'dlpack';
+import { python } from 'dlpack/python';
+import { actor, get, getSync, init, kill, put, remote, shutdown } from 'dlpack/ray';
+import type * as workers from './cluster-workers.js';
+
+const [address = ''] = process.argv.slice(2);
+const MIB = 2 ** 20;
+
+const py = python();
+py.exec(`
+import numpy
+def nothing(): return None
+def first(x): return float(x[0])
+class Actor:
+    def nothing(self): return None
+`);
+await init({ address, loggingLevel: 'error', logToDriver: false });
+
+const results: Record<string, number[]> = {};
+async function time(name: string, samples: number, action: () => unknown, after: (value: never) => void = () => {}) {
+  const times: number[] = [];
+  for (let i = -Math.ceil(samples / 5); i < samples; i++) {
+    const start = performance.now();
+    const value = await action();
+    if (i >= 0) times.push(performance.now() - start);
+    after(value as never);
+  }
+  results[name] = times;
+}
+
+const large = Tensor.empty([64 * MIB], 'float32');
+large.fill(1);
+await time(
+  'put 256 MiB',
+  6,
+  () => put(large),
+  (ref: Disposable) => ref[Symbol.dispose](),
+);
+const ref = put(large);
+await time(
+  'get 256 MiB',
+  100,
+  () => getSync(ref),
+  (x: Tensor) => x.dispose(),
+);
+await time(
+  'get 256 MiB, await',
+  100,
+  () => get(ref),
+  (x: Tensor) => x.dispose(),
+);
+ref[Symbol.dispose]();
+
+const nothing = remote(py.eval('nothing'));
+await get(nothing.remote());
+await time('task', 200, () => getSync(nothing.remote()));
+await time('task, await', 200, () => get(nothing.remote()));
+
+const inPython = remote<new () => { nothing(): null }>(py.eval('Actor'), { numCpus: 0 }).remote();
+await get(inPython.nothing.remote());
+await time('actor', 400, () => getSync(inPython.nothing.remote()));
+await time('actor, await', 400, () => get(inPython.nothing.remote()));
+kill(inPython);
+
+const module = new URL('./cluster-workers.js', import.meta.url);
+const inJavaScript = await actor<typeof workers.Actor>(module, 'Actor', { numCpus: 0 }).remote();
+await get(inJavaScript.nothing.remote());
+await time('JavaScript actor', 400, () => getSync(inJavaScript.nothing.remote()));
+await time('JavaScript actor, await', 400, () => get(inJavaScript.nothing.remote()));
+kill(inJavaScript);
+
+/** As many tasks as a program wants, without blocking the event loop for all of them. */
+const first = remote<(x: Tensor<'float32'>) => number>(py.eval('first'));
+const part = Tensor.empty([MIB / 4], 'float32');
+part.fill(2);
+for (let round = 0; round < 2; round++) {
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  const start = performance.now();
+  const running: Promise<number>[] = [];
+  for (let i = 0; i < 1000; i++) {
+    running.push(get(first.remote(part)));
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+  const values = await Promise.all(running);
+  const seconds = (performance.now() - start) / 1000;
+  delay.disable();
+  if (values.some((value) => value !== 2)) throw new Error('a wrong result');
+  if (round === 1) {
+    results['1000 tasks of 1 MiB, seconds'] = [seconds];
+    results['longest delay of the event loop'] = [delay.max / 1e6];
+    results['99th percentile of the delay'] = [delay.percentile(99) / 1e6];
+  }
+}
+await shutdown();
+console.log(JSON.stringify(results));

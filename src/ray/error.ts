@@ -1,0 +1,41 @@
+/**
+ * Errors of workers.
+ *
+ * @module
+ */
+
+import { DLPackError } from '../errors.js';
+import { isPyObject, PythonError } from '../python/index.js';
+import type { Helpers } from './helpers.js';
+
+declare module '../errors.js' {
+  interface DLPackErrors {
+    RemoteError: RemoteError;
+  }
+}
+
+/** An error that JavaScript threw in a worker. `stack` is its stack there, and `type` is its name, as `'RangeError'`. */
+export class RemoteError extends DLPackError {
+  readonly tag = 'RemoteError';
+  readonly type: string;
+
+  constructor(type: string, message: string, stack: string) {
+    super(message);
+    this.type = type;
+    this.stack = stack;
+  }
+}
+
+/**
+ * The error of a task, made where the program waits for it, so that its stack is the program's. The traceback is the
+ * worker's. If JavaScript threw in the worker, the cause is a RemoteError.
+ */
+export function taskError(error: unknown, helpers: Helpers): unknown {
+  if (!(error instanceof PythonError) || !isPyObject(error.exception)) return error;
+  const { type, traceback, exception } = error;
+  const thrown = helpers.thrown(exception);
+  const [name = '', message = '', stack = ''] = thrown === null ? [] : [...thrown];
+  const cause = thrown === null ? error.cause : new RemoteError(name, message, stack);
+  const text = error.message.startsWith(`${type}: `) ? error.message.slice(type.length + 2) : error.message;
+  return new PythonError(type, text, traceback, exception, cause === undefined ? undefined : { cause });
+}

@@ -1,0 +1,145 @@
+/**
+ * Ray in the Python of this process, and the Python code of this module.
+ *
+ * @module
+ */
+
+import { type PyObject, type Python, python } from '../python/index.js';
+
+/** The name under which all JavaScript threads of a process, and the methods of an actor, find the Python code. */
+export const MODULE = '_dlpack_ray';
+
+/**
+ * Classes and functions inside of functions are pickled with their code, so processes without this module can load
+ * them. They find the JavaScript functions of their process in this module, which only JavaScript workers have.
+ */
+const SOURCE = `
+import inspect, logging, os, sys
+import ray
+
+invoke = None  # set by a JavaScript worker: invoke(request, ...)
+
+def method_of(name):
+    def method(self, *arguments, **keywords):
+        import ${MODULE}
+        return ${MODULE}.invoke('method', name, *arguments, **keywords)
+    method.__name__ = method.__qualname__ = name
+    return method
+
+def actor_class(name, methods, url):
+    """A class whose methods are those of the JavaScript class that the module exports under this name."""
+    def construct(self, *arguments, **keywords):
+        import ${MODULE}
+        ${MODULE}.invoke('construct', url, name, *arguments, **keywords)
+    members = {method: method_of(method) for method in methods}
+    return ray.remote(type(name, (), dict(members, __init__=construct, __module__='javascript')))
+
+def task_function(name, url):
+    def task(*arguments, **keywords):
+        import ${MODULE}
+        return ${MODULE}.invoke('task', url, name, *arguments, **keywords)
+    task.__name__ = task.__qualname__ = name
+    task.__module__ = 'javascript'
+    return ray.remote(task)
+
+def error_class():
+    class JavaScriptError(Exception):
+        """An error that JavaScript threw in a worker: its name, its message and its stack."""
+        def __init__(self, name, message, stack):
+            super().__init__(name, message, stack)
+            self.name, self.message, self.stack = name, message, stack
+        def __str__(self):
+            return self.stack
+    JavaScriptError.__module__ = 'javascript'
+    JavaScriptError.__qualname__ = 'JavaScriptError'
+    return JavaScriptError
+
+make_error = error_class()
+
+def thrown(exception):
+    """The name, message and stack of an error that JavaScript threw in a worker, or None."""
+    cause = getattr(exception, 'cause', None)
+    return (cause.name, cause.message, cause.stack) if type(cause).__module__ == 'javascript' else None
+
+OTHER, TENSOR, SEQUENCE, MAPPING, RECORD, SCALAR, SET = range(7)
+
+def kind_of(value):
+    kind = type(value)
+    if hasattr(kind, '__dlpack__'):
+        dtype = getattr(value, 'dtype', None)
+        return OTHER if getattr(dtype, 'kind', '') in 'OSUMm' or getattr(dtype, 'names', None) else TENSOR
+    if kind is list or kind is tuple:
+        return SEQUENCE
+    if kind is dict:
+        return RECORD if all(type(key) is str for key in value) else MAPPING
+    if kind is set or kind is frozenset:
+        return SET
+    if kind.__module__ == 'numpy' and hasattr(kind, 'item'):
+        return SCALAR
+    return OTHER
+
+def flat(mapping):
+    return [part for pair in mapping.items() for part in pair]
+
+class ThreadFilter(logging.Filter):
+    """Ray warns when it cannot handle SIGTERM. Here JavaScript handles it."""
+    def filter(self, record):
+        return 'SIGTERM handler is not set' not in str(record.msg)
+
+def init(**options):
+    logging.getLogger('ray._private.worker').addFilter(ThreadFilter())
+    context = ray.init(**options)
+    return (ray.get_runtime_context().gcs_address, context.address_info['node_id'])
+
+def work(arguments, connected):
+    """Runs Ray's worker program on this thread until Ray ends it."""
+    import runpy
+    import ray._private.utils, ray._private.worker
+    ray._private.utils.set_sigterm_handler = lambda handler: None
+    main_loop = ray._private.worker.Worker.main_loop
+    def loop(self):
+        connected()
+        return main_loop(self)
+    ray._private.worker.Worker.main_loop = loop
+    sys.argv = arguments
+    runpy.run_path(arguments[0], run_name='__main__')
+`;
+
+export interface Helpers {
+  ray: PyObject;
+  invoke: PyObject;
+  actor_class(name: string, methods: readonly string[], url: string): PyObject;
+  task_function(name: string, url: string): PyObject;
+  make_error(name: string, message: string, stack: string): PyObject;
+  thrown(exception: PyObject): Iterable<string> | null;
+  kind_of(value: PyObject): number;
+  flat(mapping: PyObject): PyObject;
+  init: PyObject;
+  work: PyObject;
+}
+
+/** The results of `kind_of`. */
+export const Kind = { tensor: 1, sequence: 2, mapping: 3, record: 4, scalar: 5, set: 6 } as const;
+
+export interface Ray {
+  readonly py: Python;
+  /** Ray itself. */
+  readonly ray: PyObject;
+  readonly helpers: Helpers;
+}
+
+let loaded: Ray | null = null;
+
+/** Ray in the Python that runs in this process, or that `python()` finds. Throws a LoadError if it is not installed. */
+export function load(): Ray {
+  loaded ??= loadRay(python());
+  return loaded;
+}
+
+function loadRay(py: Python): Ray {
+  const ray = py.import('ray');
+  const made = py.import('types').ModuleType(MODULE);
+  py.import('builtins').exec(SOURCE, made.__dict__);
+  const helpers = py.import('sys').modules.setdefault(MODULE, made) as Helpers;
+  return { py, ray, helpers };
+}

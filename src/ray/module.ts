@@ -1,0 +1,25 @@
+/**
+ * The modules of JavaScript tasks and actors.
+ *
+ * @module
+ */
+
+import { isAbsolute } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+
+/** The URL of a module that another process can import. */
+export function moduleUrl(module: unknown): string {
+  if (typeof module !== 'string' && !(module instanceof URL)) {
+    throw new ArgumentTypeError('module', 'the URL of a module, such as import.meta.url', module);
+  }
+  const text = String(module);
+  if (isAbsolute(text)) return pathToFileURL(text).href;
+  if (/^(file|data):/.test(text)) return text;
+  throw new ArgumentValueError(
+    'module',
+    'a file URL or an absolute path, because another process imports the module',
+    text,
+    'pass import.meta.url, or new URL("./actor.js", import.meta.url)',
+  );
+}

@@ -1,0 +1,81 @@
+/**
+ * Objects in Ray's object store.
+ *
+ * @module
+ */
+
+import { ArgumentTypeError } from '../errors.js';
+import { checkOptions, type OptionNames } from '../options.js';
+import { isPyObject, type PyArgument, type PyObject } from '../python/index.js';
+import { taskError } from './error.js';
+import { load } from './helpers.js';
+import { toJavaScript } from './values.js';
+
+declare const VALUE: unique symbol;
+
+/** Ray's own ObjectRef, with the type of the value. It can be passed to tasks and actors in place of the value. */
+export interface ObjectRef<T = unknown> extends Disposable {
+  readonly [VALUE]?: T;
+  /** The identifier of the object. */
+  hex(): string;
+}
+
+/** The values of references: of one, or of an array. */
+export type Values<R> =
+  R extends ObjectRef<infer T> ? T : R extends readonly unknown[] ? { -readonly [I in keyof R]: Values<R[I]> } : never;
+
+export interface GetOptions {
+  /** Stops the waiting and rejects with the reason of the signal. The task continues. */
+  signal?: AbortSignal;
+}
+
+const optionNames: OptionNames<GetOptions> = { signal: true };
+
+/** Copies a value into the object store. It is converted as arguments of Python functions are. */
+export function put<T>(value: T): ObjectRef<T> {
+  return load().ray.put(value as PyArgument);
+}
+
+/**
+ * The value of an object, or the values of an array of objects. Arrays and tensors become read-only Tensors over the
+ * memory of the object store, without a copy. The object stays in the store until the Tensor is disposed.
+ */
+export async function get<R extends ObjectRef | readonly ObjectRef[]>(
+  reference: R,
+  options: GetOptions = {},
+): Promise<Values<R>> {
+  checkOptions(options, optionNames, '{ signal: controller.signal }');
+  if (Array.isArray(reference)) {
+    return Promise.all(reference.map((one) => getOne(one, options))) as Promise<Values<R>>;
+  }
+  return getOne(reference, options) as Promise<Values<R>>;
+}
+
+async function getOne(reference: PyObject, options: GetOptions): Promise<unknown> {
+  checkReference(reference);
+  const { py, helpers } = load();
+  let value: unknown;
+  try {
+    value = await py.async(reference, options);
+  } catch (error) {
+    throw taskError(error, helpers);
+  }
+  return toJavaScript(value, helpers, null);
+}
+
+/** As {@link get}, but blocks this thread until the object exists. */
+export function getSync<R extends ObjectRef | readonly ObjectRef[]>(reference: R): Values<R> {
+  const { ray, helpers } = load();
+  for (const one of Array.isArray(reference) ? reference : [reference]) checkReference(one);
+  let value: unknown;
+  try {
+    value = ray.get(reference);
+  } catch (error) {
+    throw taskError(error, helpers);
+  }
+  return toJavaScript(value, helpers, null) as Values<R>;
+}
+
+function checkReference(reference: unknown): void {
+  if (!isPyObject(reference)) throw new ArgumentTypeError('reference', 'an ObjectRef', reference);
+}

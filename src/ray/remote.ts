@@ -1,0 +1,182 @@
+/**
+ * Tasks and actors.
+ *
+ * @module
+ */
+
+import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import { checkOptions, type OptionNames } from '../options.js';
+import { isPyObject, type Keywords, kwargs, type PyArgument, type PyObject } from '../python/index.js';
+import { workerCommand } from './command.js';
+import { load } from './helpers.js';
+import { moduleUrl } from './module.js';
+import type { ObjectRef } from './objects.js';
+import { type ActorOptions, actorOptions, type TaskOptions, taskOptions, toKeywords } from './options.js';
+
+// biome-ignore lint/suspicious/noExplicitAny: the author of a typed form of a function chooses its types
+type AnyFunction = (...args: any[]) => any;
+// biome-ignore lint/suspicious/noExplicitAny: as above
+type AnyClass = new (...args: any[]) => any;
+
+/** Arguments of a remote call: each may be a reference to its value. */
+export type RemoteArguments<A extends readonly unknown[]> = { [I in keyof A]: A[I] | ObjectRef<A[I]> };
+
+/** A method of an actor, which is Ray's own object. */
+export interface RemoteMethod<F extends AnyFunction> {
+  remote(...args: RemoteArguments<Parameters<F>>): ObjectRef<Awaited<ReturnType<F>>>;
+  /** Ray's own options: `options(kwargs({ num_returns: 2 }))`. */
+  options(keywords: Keywords): RemoteMethod<F>;
+}
+
+/** A running actor: Ray's own ActorHandle, which can be passed to tasks and other actors. */
+export type ActorHandle<T> = {
+  readonly [M in keyof T as T[M] extends AnyFunction ? M : never]: T[M] extends AnyFunction
+    ? RemoteMethod<T[M]>
+    : never;
+} & Disposable;
+
+/** A function or class, written in Python or JavaScript, that runs on the cluster. */
+export interface Remote<F extends AnyFunction | AnyClass> {
+  /** Starts a task and returns a reference to its result; for a class, starts an actor. */
+  remote(
+    ...args: F extends AnyClass
+      ? RemoteArguments<ConstructorParameters<F>>
+      : F extends AnyFunction
+        ? RemoteArguments<Parameters<F>>
+        : never
+  ): F extends AnyClass
+    ? ActorHandle<InstanceType<F>>
+    : F extends AnyFunction
+      ? ObjectRef<Awaited<ReturnType<F>>>
+      : never;
+  /** The same with other options. */
+  options(options: F extends AnyClass ? ActorOptions : TaskOptions): Remote<F>;
+}
+
+/** An actor class written in JavaScript. */
+export interface RemoteClass<C extends AnyClass> {
+  /** Imports the module here, to learn the methods of the class, and starts an actor. */
+  remote(...args: RemoteArguments<ConstructorParameters<C>>): Promise<ActorHandle<InstanceType<C>>>;
+  options(options: ActorOptions): RemoteClass<C>;
+}
+
+type Options = TaskOptions & ActorOptions;
+type Names = typeof taskOptions | typeof actorOptions;
+
+const example = '{ numCpus: 1 }';
+
+/** Ray's options of a task or an actor; `names` are the options that it may have. */
+function withOptions(target: PyObject, options: Options, names: Names): PyObject {
+  return target.options(toKeywords(options, names as OptionNames<Options>, example));
+}
+
+function makeRemote<F extends AnyFunction | AnyClass>(target: PyObject, options: Options, names: Names): Remote<F> {
+  const configured = withOptions(target, options, names);
+  const isMany = options.numReturns !== undefined && options.numReturns !== 1;
+  return {
+    remote: (...args: PyArgument[]) => (isMany ? [...configured.remote(...args)] : configured.remote(...args)),
+    options: (more: Options) => makeRemote(target, { ...options, ...more }, names),
+  } as unknown as Remote<F>;
+}
+
+/** A Python function or class that Ray runs: Python's `ray.remote(target)`. */
+export function remote<F extends AnyFunction | AnyClass = AnyFunction>(
+  target: PyObject,
+  options?: F extends AnyClass ? ActorOptions : TaskOptions,
+): Remote<F> {
+  if (!isPyObject(target)) {
+    throw new ArgumentTypeError(
+      'target',
+      'a Python function or class',
+      target,
+      'for JavaScript use task(import.meta.url, name) or actor(import.meta.url, name)',
+    );
+  }
+  const { ray, py } = load();
+  const isClass = py.import('inspect').isclass(target) as boolean;
+  return makeRemote<F>(ray.remote(target), options ?? {}, isClass ? actorOptions : taskOptions);
+}
+
+/** The options of a JavaScript task or actor: its workers run this runtime. */
+function inJavaScript(options: Options): Options {
+  return { ...options, runtimeEnv: { ...options.runtimeEnv, py_executable: workerCommand() } };
+}
+
+/**
+ * A JavaScript function that Ray runs in a worker: `task(import.meta.url, 'resize')`. The module must export the
+ * function under this name, at the same path on every node.
+ */
+export function task<F extends AnyFunction = AnyFunction>(
+  module: string | URL,
+  name: string,
+  options: TaskOptions = {},
+): Remote<F> {
+  checkOptions(options, taskOptions, example);
+  const url = moduleUrl(module);
+  checkName(name, 'function');
+  const target = load().helpers.task_function(name, url);
+  const make = (current: TaskOptions): Remote<F> => {
+    const { remote } = makeRemote<F>(target, inJavaScript(current), taskOptions);
+    return { remote, options: (more: TaskOptions) => make({ ...current, ...more }) } as Remote<F>;
+  };
+  return make(options);
+}
+
+/**
+ * A JavaScript class whose instances Ray runs as actors: `actor<typeof Counter>(import.meta.url, 'Counter')`. The
+ * module must export the class under this name, at the same path on every node. Python programs call the methods as
+ * those of a Python actor.
+ */
+export function actor<C extends AnyClass = AnyClass>(
+  module: string | URL,
+  name: string,
+  options: ActorOptions = {},
+): RemoteClass<C> {
+  checkOptions(options, actorOptions, example);
+  const url = moduleUrl(module);
+  checkName(name, 'class');
+  let made: Promise<PyObject> | null = null;
+  const classOf = async () => load().helpers.actor_class(name, await methodsOf(url, name), url);
+  const make = (current: ActorOptions): RemoteClass<C> => ({
+    async remote(...args) {
+      made ??= classOf();
+      return withOptions(await made, inJavaScript(current), actorOptions).remote(...args);
+    },
+    options(more) {
+      checkOptions(more, actorOptions, example);
+      return make({ ...current, ...more });
+    },
+  });
+  return make(options);
+}
+
+function checkName(name: unknown, what: string): void {
+  if (typeof name !== 'string') throw new ArgumentTypeError('name', `the name of an exported ${what}`, name);
+}
+
+/** The names of the methods of a class, and of the classes that it extends. */
+async function methodsOf(url: string, name: string): Promise<string[]> {
+  const exported: unknown = ((await import(url)) as Record<string, unknown>)[name];
+  if (typeof exported !== 'function' || typeof exported.prototype !== 'object') {
+    throw new ArgumentValueError('name', `the name of a class that ${url} exports`, name);
+  }
+  const names = new Set<string>();
+  for (let of = exported.prototype; of !== null && of !== Object.prototype; of = Object.getPrototypeOf(of)) {
+    for (const [key, { value }] of Object.entries(Object.getOwnPropertyDescriptors(of as object))) {
+      if (typeof value === 'function' && key !== 'constructor' && !key.startsWith('_')) names.add(key);
+    }
+  }
+  return [...names];
+}
+
+/** The actor with this name: Python's `ray.get_actor`. */
+export function getActor<T = PyObject>(name: string, options: { namespace?: string } = {}): ActorHandle<T> {
+  checkOptions(options, { namespace: true }, "{ namespace: 'jobs' }");
+  return load().ray.get_actor(name, kwargs({ ...options }));
+}
+
+/** Ends an actor. With `restart`, Ray starts it again if its `maxRestarts` allows that. */
+export function kill(handle: ActorHandle<unknown> | PyObject, options: { restart?: boolean } = {}): void {
+  checkOptions(options, { restart: true }, '{ restart: true }');
+  load().ray.kill(handle, kwargs({ no_restart: options.restart !== true }));
+}

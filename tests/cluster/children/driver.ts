@@ -1,0 +1,62 @@
+/** A program that uses Ray or Dask, and forgets something. What, and how it ends, is in the arguments. */
+
+import { python } from 'dlpack/python';
+import { get, init, put, shutdown } from 'dlpack/ray';
+import { small } from '../available.js';
+
+const [what, way] = process.argv.slice(2) as [string, string];
+const py = python(way === 'python' ? { signals: 'python' } : {});
+
+const code = [
+  0, 97, 115, 109, 1, 0, 0, 0, 1, 6, 1, 96, 1, 127, 1, 127, 3, 2, 1, 0, 5, 3, 1, 0, 1, 7, 5, 1, 1, 102, 0, 0, 10, 9, 1,
+  7, 0, 32, 0, 40, 2, 0, 11,
+];
+
+function trap(): string {
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array(code)));
+  try {
+    return String((exports.f as (at: number) => number)(0x7fffffff));
+  } catch (error) {
+    return (error as Error).constructor.name;
+  }
+}
+
+const starts: Record<string, () => Promise<void>> = {
+  async ray() {
+    await init(small);
+    if ((await get(put(5))) !== 5) throw new Error('ray');
+  },
+  /** On the JavaScript thread, where Ray also takes SIGTERM. */
+  async 'ray in place'() {
+    py.import('ray').init(
+      py.kwargs({ num_cpus: 1, include_dashboard: false, logging_level: 'error', object_store_memory: 128 * 2 ** 20 }),
+    );
+  },
+  async dask() {
+    py.exec(`
+import distributed
+client = distributed.Client(n_workers=1, threads_per_worker=1, dashboard_address=None, processes=True)
+`);
+    if ((await py.async(py.eval('client.submit(abs, -5)'))) !== 5) throw new Error('dask');
+  },
+  async memory() {
+    py.exec(`
+from multiprocessing import shared_memory
+memory = shared_memory.SharedMemory(create=True, size=64)
+memory.unlink()
+`);
+  },
+};
+
+await starts[what]?.();
+console.log(trap());
+if (way === 'shutdown') await shutdown();
+else if (way === 'exit') process.exit(3);
+else if (way === 'term') {
+  process.on('SIGTERM', () => {
+    console.log('JavaScript');
+    process.exit(7);
+  });
+  process.kill(process.pid, 'SIGTERM');
+  setTimeout(() => process.exit(5), 20_000);
+}

@@ -1,0 +1,165 @@
+/** Tasks and actors in JavaScript, called from JavaScript and from Python. */
+
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Tensor } from 'dlpack';
+import { addressOf } from 'dlpack/native';
+import type { PythonError } from 'dlpack/python';
+import {
+  type ActorHandle,
+  actor,
+  get,
+  getActor,
+  getSync,
+  init,
+  kill,
+  put,
+  RemoteError,
+  shutdown,
+  task,
+} from 'dlpack/ray';
+import { equal, ok, throws } from '../assert.js';
+import { runtime, testWith } from '../harness.js';
+import { py, rayMissing, rejection, small } from './available.js';
+import type * as workers from './workers.js';
+
+const module = new URL('./workers.js', import.meta.url);
+const Counter = actor<typeof workers.Counter>(module, 'Counter', { numCpus: 0 });
+let counter: ActorHandle<workers.Counter>;
+
+testWith(rayMissing, 'an actor in JavaScript keeps its state in a process of its own', async () => {
+  await init({ ...small, namespace: 'javascript' });
+  counter = await Counter.options({ name: 'counter' }).remote(10);
+  equal(await get(counter.add.remote(5)), 15);
+  equal(await get([counter.add.remote(), counter.add.remote(), counter.add.remote()]), [16, 17, 18], 'in order');
+  const { pid, runtime: there } = await get(counter.process.remote());
+  ok(pid !== process.pid && there === runtime, `${pid} ${there}`);
+});
+
+testWith(rayMissing, 'Python calls the actor like one of its own', async () => {
+  const call = py.eval(`lambda: __import__('ray').get(__import__('ray').get_actor('counter').add.remote(2))`);
+  equal(await py.callAsync(call), 20);
+  py.exec(`
+import ray
+@ray.remote(num_cpus=0)
+def through(handle, x):
+    return ray.get(handle.describe.remote(x))[:3]
+`);
+  const described = await get(py.eval('through').remote(counter, put(Tensor.zeros([2, 3], 'int16'))));
+  equal(described as unknown, ['int16', [2, 3], true]);
+  equal(await get(getActor<workers.Counter>('counter').add.remote(1)), 21);
+});
+
+testWith(rayMissing, 'values in and out', async () => {
+  const sent = [null, true, 1.5, 'text', [1, 'a'], { a: { b: [2] } }];
+  equal((await get(counter.echo.remote(...sent))) as unknown, sent);
+  const keywords = py.eval(`lambda: ray.get_actor('counter').echo.remote(1, by=2)`)();
+  equal(await get(keywords), [1, { by: 2 }] as unknown, 'keyword arguments are an object at the end');
+  const error = await rejection(get(counter.date.remote()));
+  ok(error.message.includes('Date'), 'what cannot cross says so');
+});
+
+testWith(rayMissing, 'tensors pass through the object store, without a second copy', async () => {
+  const x = Tensor.empty([16, 2 ** 18], 'float32');
+  x.fill(1.25);
+  const ref = put(x);
+  const here = await get(ref);
+  const [dtype, shape, isReadOnly] = await get(counter.describe.remote(ref));
+  equal([dtype, [...shape], isReadOnly], ['float32', [16, 2 ** 18], true]);
+  const back = await get(counter.same.remote(ref));
+  ok(back.readonly && back.get(15, 7) === 1.25 && addressOf(back) !== addressOf(here), 'a new object in the store');
+  const again = counter.same.remote(ref);
+  ok(addressOf(await get(again)) === addressOf(getSync(again)), 'which two gets share');
+  await get(counter.keep.remote(ref));
+  equal(await get(counter.kept.remote()), x.size, 'a tensor that the actor owns outlives the call');
+  await get(counter.keepWrongly.remote(put(x.slice(0))));
+  const error = await rejection(get(counter.kept.remote()));
+  ok(error.cause instanceof RemoteError && error.cause.type === 'DisposedError', String(error.cause));
+  for (const tensor of [here, back]) tensor.dispose();
+});
+
+testWith(rayMissing, 'errors carry the stacks of both sides', async () => {
+  const error = await rejection(get(counter.fail.remote('too far')));
+  const { cause } = error as PythonError & { cause: RemoteError };
+  ok(cause instanceof RemoteError, String(cause));
+  equal([cause.type, cause.message], ['RangeError', 'too far']);
+  ok(cause.stack?.includes('workers.js') === true, cause.stack);
+  ok(error.stack?.includes('javascript.test.js') === true, error.stack);
+  ok(error.traceback.includes('workers.js') && error.traceback.includes('ray::'), error.traceback);
+  const inPython = py.eval(`lambda: catch(ray.get_actor('counter').fail.remote('here, too'))`);
+  py.exec(`
+def catch(ref):
+    try:
+        ray.get(ref)
+    except Exception as error:
+        return [type(error).__name__, error.cause.name, error.cause.message, 'workers.js' in str(error)]
+`);
+  const caught = await py.callAsync(inPython);
+  equal([...(caught as Iterable<unknown>)], ['RayTaskError(JavaScriptError)', 'RangeError', 'here, too', true]);
+  const inner = await rejection(get(counter.failInPython.remote()));
+  ok(inner.type.includes('ZeroDivisionError'), inner.type);
+  const text = await rejection(get(counter.throwText.remote()));
+  ok((text.cause as RemoteError).message === 'only text');
+  const construct = await rejection(get((await Counter.remote(-1)).add.remote()));
+  ok(construct.message.includes('a counter starts at zero'), construct.message);
+});
+
+testWith(rayMissing, 'WebAssembly traps stay exceptions in a worker', async () => {
+  equal(await get(counter.trap.remote()), 'RuntimeError');
+});
+
+testWith(rayMissing, 'calls run at once when the actor allows it', async () => {
+  const two = await Counter.options({ maxConcurrency: 2 }).remote();
+  const blocked = two.block.remote();
+  await get(two.release.remote());
+  equal(await get(blocked), 'released');
+  kill(two);
+});
+
+testWith(rayMissing, 'an actor that dies starts again', async () => {
+  const fragile = await Counter.options({ maxRestarts: 1, maxTaskRetries: 0 }).remote(3);
+  equal(await get(fragile.add.remote()), 4);
+  const first = (await get(fragile.process.remote())).pid;
+  const died = await rejection(get(fragile.crash.remote()));
+  ok(/Actor(Died|Unavailable)Error/.test(died.type), died.type);
+  let pid = first;
+  while (pid === first) pid = (await get(fragile.process.remote()).catch(() => ({ pid: first }))).pid;
+  equal(await get(fragile.add.remote()), 4, 'from its constructor');
+  kill(fragile);
+});
+
+testWith(rayMissing, 'tasks in JavaScript', async () => {
+  const twice = task<typeof workers.twice>(module, 'twice', { numCpus: 0.5 });
+  const x = Tensor.from([1, 2, 3], { dtype: 'float32' });
+  equal((await get(twice.remote(twice.remote(x)))).toArray(), [4, 8, 12]);
+  const slow = task<typeof workers.slow>(module, 'slow', { numCpus: 0.5 });
+  const refs = [5, 6, 7].map((ms) => slow.remote(ms));
+  equal(await get(refs), [5, 6, 7]);
+  equal(await get(task<typeof workers.total>(module, 'total', { numCpus: 0.5 }).remote(refs)), 18, 'get in a task');
+  const error = await rejection(get(task(module, 'explode', { maxRetries: 0 }).remote()));
+  ok(error.cause instanceof RemoteError && error.cause.stack?.includes('explode') === true, String(error.cause));
+  const again = task<typeof workers.once>(module, 'once', { maxRetries: 1 });
+  equal(await get(again.remote(join(tmpdir(), `dlpack-ray-${process.pid}`))), 'second', 'after its worker died');
+  const missing = await rejection(get(task(module, 'nothing', { maxRetries: 0 }).remote()));
+  ok(missing.message.includes('exports'), missing.message);
+});
+
+testWith(rayMissing, 'wrong arguments', async () => {
+  throws('ValueError', 'a file URL', () => actor('./workers.js', 'Counter'));
+  throws('TypeError', 'import.meta.url', () => actor(5 as never, 'Counter'));
+  throws('TypeError', 'maxRetries', () => task(module, 'twice', { maxRetry: 1 } as never));
+  let failure: unknown;
+  await actor(module, 'Nothing')
+    .remote()
+    .catch((error: unknown) => {
+      failure = error;
+    });
+  throws('ValueError', 'a class that', () => {
+    throw failure;
+  });
+});
+
+testWith(rayMissing, 'shutdown', async () => {
+  kill(counter);
+  await shutdown();
+});

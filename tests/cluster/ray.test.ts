@@ -1,0 +1,254 @@
+/** dlpack/ray with a real Ray on this machine: the object store, Python tasks and actors, futures and generators. */
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { Tensor } from 'dlpack';
+import { addressOf } from 'dlpack/native';
+import { isPyObject, kwargs } from 'dlpack/python';
+import {
+  type ActorHandle,
+  get,
+  getActor,
+  getSync,
+  init,
+  kill,
+  type ObjectRef,
+  put,
+  remote,
+  shutdown,
+} from 'dlpack/ray';
+import { equal, ok, throws } from '../assert.js';
+import { testWith } from '../harness.js';
+import { define, failure, py, rayMissing, rejection, small } from './available.js';
+
+testWith(rayMissing, 'init connects, and unknown options throw', async () => {
+  const wrong = { numCPUs: 2 } as never;
+  let refused: unknown;
+  await init(wrong).catch((error: unknown) => {
+    refused = error;
+  });
+  throws('TypeError', 'numCpus', () => {
+    throw refused;
+  });
+  const { address, nodeId } = await init({ ...small, namespace: 'tests' });
+  ok(/:\d+$/.test(address) && /^[0-9a-f]{56}$/.test(nodeId), `${address} ${nodeId}`);
+  equal(py.import('ray').is_initialized(), true);
+});
+
+testWith(rayMissing, 'put and get: values of every kind', async () => {
+  const values = [null, true, 5, 2n ** 70n, 1.5, 'text', [1, [2, 'x']], { a: 1, b: { c: [null] } }];
+  for (const value of values) equal(await get(put(value)), value as never);
+  for (const value of values) equal(getSync(put(value)), value as never);
+  const map = await get(
+    put(
+      new Map<unknown, unknown>([
+        [1, 'a'],
+        ['b', 2],
+      ]),
+    ),
+  );
+  equal(
+    [...map],
+    [
+      [1, 'a'],
+      ['b', 2],
+    ],
+  );
+  equal([...(await get(put(new Set([1, 2]))))], [1, 2]);
+  equal(await get([put(1), put('b')]), [1, 'b']);
+  equal(await get([]), []);
+  const [scalar, odd] = define(
+    'import numpy, ray\nscalar = ray.put(numpy.float64(2.5))\nodd = ray.put(numpy.array(["a"]))',
+    'scalar',
+    'odd',
+  );
+  equal(await get(scalar), 2.5);
+  ok(isPyObject(await get(odd)), 'an array that is no tensor stays a Python object');
+  throws('TypeError', 'an ObjectRef', () => getSync(5 as never));
+});
+
+testWith(rayMissing, 'tensors come out of the object store without a copy, and read-only', async () => {
+  const x = Tensor.from(
+    [
+      [1, 2, 3],
+      [4, 5, 6],
+    ],
+    { dtype: 'float32' },
+  );
+  equal((await get(put(x))).toArray(), [
+    [1, 2, 3],
+    [4, 5, 6],
+  ]);
+  const large = Tensor.zeros([32, 2 ** 18], 'float32');
+  large.fill(2);
+  const ref = put(large);
+  large.fill(3);
+  const [a, b] = [await get(ref), getSync(ref)];
+  equal([a.shape, a.dtype, a.readonly, a.get(31, 5)], [[32, 2 ** 18], 'float32', true, 2], 'a copy, made by put');
+  ok(addressOf(a) === addressOf(b) && addressOf(a) !== addressOf(large), 'two gets see one memory');
+  const inPython = py.eval('lambda ref: ray.get(ref).__array_interface__["data"]')(ref);
+  equal([...inPython], [Number(addressOf(a)), true], 'which is where Python sees it');
+  throws('ReadOnlyError', '', () => a.fill(0));
+  for (const tensor of [a, b, ref]) tensor[Symbol.dispose]();
+  const nested = await get(put({ list: [x, 'y'] }));
+  equal((nested.list[0] as Tensor).get(1, 1), 5);
+});
+
+testWith(rayMissing, 'the object store reuses the memory of disposed references and tensors', async () => {
+  const free = py.eval('lambda: ray.available_resources()["object_store_memory"]');
+  const addresses = new Set<bigint>();
+  const rounds = 12; // together larger than the store, so that each would have its own address
+  const before = (await py.callAsync(free)) as number;
+  for (let i = 0; i < rounds; i++) {
+    const ref = put(Tensor.zeros([32, 2 ** 18], 'float32'));
+    const x = await get(ref);
+    addresses.add(addressOf(x));
+    x.dispose();
+    ref[Symbol.dispose]();
+    while (((await py.callAsync(free)) as number) < before) await py.callAsync(py.import('time').sleep, 0.02);
+  }
+  ok(addresses.size < rounds, `${addresses.size} addresses in ${rounds} rounds`);
+});
+
+testWith(rayMissing, 'the copy in the object store is the only one', async () => {
+  const ref = put(Tensor.zeros([32, 2 ** 18], 'float32'));
+  const own = () => Number(/RssAnon:\s*(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) / 1024;
+  const before = own();
+  const x = await get(ref);
+  let sum = 0;
+  for (const value of x.unsafeData()) sum += value;
+  equal(sum, 0);
+  const grown = own() - before;
+  ok(grown < 16, `${grown} MiB`);
+  console.log(`  32 MiB read: the memory of this process grew by ${grown.toFixed(1)} MiB`);
+  x.dispose();
+  ref[Symbol.dispose]();
+});
+
+testWith(rayMissing, 'Python functions as tasks: tensors, keywords, options, several results', async () => {
+  const [scale, divide] = define(
+    `
+def scale(x, by=2):
+    return x * by
+def divide(a, b):
+    return a // b, a % b
+def fail():
+    raise KeyError('missing')
+`,
+    'scale',
+    'divide',
+  );
+  const scaled = remote<(x: Tensor<'float32'>, ...rest: unknown[]) => Tensor<'float32'>>(scale, { numCpus: 0.5 });
+  const x = Tensor.from([1, 2], { dtype: 'float32' });
+  const ref = scaled.remote(x);
+  equal((await get(ref)).toArray(), [2, 4]);
+  equal((await get(scaled.remote(put(x), kwargs({ by: 3 })))).toArray(), [3, 6], 'a reference in place of its value');
+  equal((await get(scaled.remote(ref))).toArray(), [4, 8], 'a result that was never here');
+  const both = remote(divide, { numReturns: 2 }).remote(17, 5) as unknown as ObjectRef<number>[];
+  equal(await get(both), [3, 2]);
+  throws('TypeError', "did you mean 'numCpus'", () => remote(scale, { numCPU: 1 } as never));
+  throws('TypeError', 'maxRestarts', () => remote(scale, { maxRestarts: 1 } as never));
+  throws('TypeError', 'a Python function or class', () => remote((() => 1) as never));
+  const error = await rejection(get(remote(py.eval('fail'), { maxRetries: 0 }).remote()));
+  equal(error.type, 'RayTaskError(KeyError)');
+  ok(error.traceback.includes('in fail') && error.stack?.includes('ray.test.js') === true, error.stack);
+});
+
+interface Tally {
+  add(x: number): number;
+  whoami(): number;
+}
+
+testWith(rayMissing, 'Python classes as actors, found by name from both languages', async () => {
+  const [tally] = define(
+    `
+class Tally:
+    def __init__(self, start): self.n = start
+    def add(self, x):
+        self.n += x
+        return self.n
+    def whoami(self):
+        import os
+        return os.getpid()
+`,
+    'Tally',
+  );
+  const Remote = remote<new (start: number) => Tally>(tally, { numCpus: 0 });
+  const handle: ActorHandle<Tally> = Remote.options({ name: 'tally', maxRestarts: 1 }).remote(10);
+  equal(await get(handle.add.remote(5)), 15);
+  equal(await get(getActor<Tally>('tally').add.remote(put(1))), 16);
+  equal(await py.async(py.eval('lambda: ray.get_actor("tally", namespace="tests").add.remote(1)')()), 17);
+  const before = await get(handle.whoami.remote());
+  kill(handle, { restart: true });
+  let after = before;
+  while (after === before) after = await get(handle.whoami.remote()).catch(() => before);
+  equal(await get(handle.add.remote(1)), 11, 'started again');
+  kill(handle);
+  const error = await failure(() => get(handle.add.remote(1)));
+  ok(/Actor(Died|Unavailable)Error/.test(error.type), error.type);
+  throws('PythonError', 'tally', () => getActor('nobody-is-called-tally'));
+});
+
+testWith(rayMissing, 'two hundred waiting references hold no thread', async () => {
+  const [Slow] = define(
+    `
+import asyncio
+class Slow:
+    def __init__(self): self.event = asyncio.Event()
+    async def wait(self, i):
+        await self.event.wait()
+        return i
+    async def open(self): self.event.set()
+`,
+    'Slow',
+  );
+  const handle = remote<new () => { wait(i: number): number; open(): void }>(Slow, { numCpus: 0 }).remote();
+  const waiting = Array.from({ length: 200 }, (_, i) => get(handle.wait.remote(i)));
+  // More calls than the pool has threads.
+  for (let i = 0; i < 40; i++) equal(await py.callAsync(py.eval('lambda i: i'), i), i);
+  await get(handle.open.remote());
+  equal(
+    await Promise.all(waiting),
+    waiting.map((_, i) => i),
+  );
+  kill(handle);
+});
+
+testWith(rayMissing, 'a signal stops the waiting, and the task goes on', async () => {
+  const [wait] = define(
+    'def wait(path):\n    import os, time\n    while not os.path.exists(path): time.sleep(0.01)\n    return 5',
+    'wait',
+  );
+  const path = `${py.import('tempfile').mkdtemp() as string}/go`;
+  const ref = remote<(path: string) => number>(wait, { numCpus: 0 }).remote(path);
+  const controller = new AbortController();
+  const reason = { why: 'enough' };
+  const promise = get(ref, { signal: controller.signal });
+  controller.abort(reason);
+  let received: unknown;
+  await promise.catch((error: unknown) => {
+    received = error;
+  });
+  ok(received === reason);
+  writeFileSync(path, '');
+  equal(await get(ref), 5);
+});
+
+testWith(rayMissing, 'generators of Ray with for await', async () => {
+  const [count] = define(
+    '@ray.remote(num_cpus=0)\ndef count(n):\n    for i in range(n):\n        yield numpy.full(4, i)',
+    'count',
+  );
+  const seen: number[] = [];
+  for await (const ref of count.remote(3) as AsyncIterable<ObjectRef<Tensor<'int64'>>>) {
+    seen.push(Number((await get(ref)).get(3)));
+  }
+  equal(seen, [0, 1, 2]);
+});
+
+testWith(rayMissing, 'shutdown, and a second connection', async () => {
+  await shutdown();
+  equal(py.import('ray').is_initialized(), false);
+  await init(small);
+  equal(await get(put(7)), 7);
+  await shutdown();
+});
