@@ -252,12 +252,12 @@ napi_value Abandon(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// leave(status): runs Python's exit functions. The process ends after this.
+// leave(status, milliseconds): runs Python's exit functions, for at most this time. The process ends after this.
 napi_value Leave(napi_env env, napi_callback_info info) {
-  napi_value values[1];
+  napi_value values[2];
   ChannelOf(env, info, values);
   const int status = static_cast<int>(NumberIn(env, values[0]));
-  RunExitFunctions(status);
+  RunExitFunctions(status, NumberIn(env, values[1]));
   PrepareExit(status);
   return nullptr;
 }

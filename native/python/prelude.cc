@@ -1,5 +1,6 @@
 #include "prelude.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <atomic>
@@ -96,12 +97,22 @@ Object* leave;  // the function of the prelude
 std::atomic<bool> has_run{false};
 std::atomic<bool> is_over{false};
 
+// What Watch needs.
+struct Leaving {
+  int status;
+  uint32_t milliseconds;
+} leaving;
+
 // Runs on its own thread, because an exit function that waits forever must not keep the process alive.
-void* Watch(void* status) {
-  for (int i = 0; i < 500 && !is_over.load(std::memory_order_acquire); ++i) platform::SleepMicroseconds(10000);
+void* Watch(void*) {
+  for (uint32_t i = 0; i < leaving.milliseconds / 10 && !is_over.load(std::memory_order_acquire); ++i)
+    platform::SleepMicroseconds(10000);
   if (!is_over.load(std::memory_order_acquire)) {
-    platform::EndProcess(static_cast<int>(reinterpret_cast<intptr_t>(status)),
-                         "dlpack: Python's exit functions took longer than 5 seconds; the process ends without them\n");
+    char text[128];
+    snprintf(text, sizeof(text),
+             "dlpack: Python's exit functions took longer than %u ms; the process ends without them\n",
+             static_cast<unsigned>(leaving.milliseconds));
+    platform::EndProcess(leaving.status, text);
   }
   return nullptr;
 }
@@ -129,9 +140,10 @@ bool RunPrelude(bool is_ours) {
   return leave != nullptr;
 }
 
-void RunExitFunctions(int status) {
+void RunExitFunctions(int status, uint32_t milliseconds) {
   if (has_run.exchange(true)) return;
-  platform::StartThread(Watch, reinterpret_cast<void*>(static_cast<intptr_t>(status)));
+  leaving = {status, milliseconds};
+  platform::StartThread(Watch, nullptr);
   {
     Gil gil;
     Ref result(leave == nullptr ? nullptr : api.PyObject_CallObject(leave, nullptr));

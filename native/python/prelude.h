@@ -13,9 +13,9 @@ namespace python {
 bool RunPrelude(bool is_ours);
 
 // Lets executors finish, and runs the functions that Python code registered with atexit. Ends the process with the
-// status if they take longer than a few seconds. Only the first call has an effect. Runs on the JavaScript thread that
-// ends the process, without the GIL.
-void RunExitFunctions(int status);
+// status if they take longer than this many milliseconds. Only the first call has an effect. Runs on the JavaScript
+// thread that ends the process, without the GIL.
+void RunExitFunctions(int status, uint32_t milliseconds);
 
 }  // namespace python
 }  // namespace dlpack

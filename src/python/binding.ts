@@ -29,8 +29,8 @@ export interface PythonBinding {
   rememberSignals(): void;
   /** Restores the signal handlers of the JavaScript runtime that libraries replaced. */
   keepSignals(): void;
-  /** Runs Python's exit functions before the process ends. Libraries stay loaded while calls run in them. */
-  leave(status: number): void;
+  /** Runs Python's exit functions before the process ends, for at most so many milliseconds. */
+  leave(status: number, milliseconds: number): void;
   /** The number of the value that a JavaScript function threw, if this exception carries one; otherwise 0. */
   thrownBy(exception: number): number;
   /** Gives the waiting thread an object, whose handle it takes over. With `failed` the object is an exception. */

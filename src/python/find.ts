@@ -23,6 +23,8 @@ export interface PythonOptions {
   signals?: 'javascript' | 'python';
   /** How many calls of `callAsync` run at once, 1 to 128. The default is the number of cores, limited to 4 to 16. */
   threads?: number;
+  /** How many milliseconds Python's exit functions may take when the process ends, at most an hour; 30,000 unless told. */
+  exitTimeout?: number;
 }
 
 export interface FoundPython {

@@ -83,6 +83,7 @@ const optionNames: OptionNames<PythonOptions> = {
   library: true,
   threads: true,
   signals: true,
+  exitTimeout: true,
 };
 
 let running: { readonly python: Python; readonly options: PythonOptions; readonly found: FoundPython } | null = null;
@@ -100,12 +101,15 @@ export function python(options: PythonOptions = {}): Python {
   const binding = native();
   const found = findPython(options);
   const { library, program, venv } = found;
-  const { threads = 0, signals = 'javascript' } = options;
+  const { threads = 0, signals = 'javascript', exitTimeout = 30_000 } = options;
   if (!Number.isInteger(threads) || threads < 0 || threads > 128) {
     throw new ArgumentValueError('threads', 'a number from 1 to 128', threads);
   }
   if (signals !== 'javascript' && signals !== 'python') {
     throw new ArgumentValueError('signals', "'javascript' or 'python'", signals);
+  }
+  if (!Number.isInteger(exitTimeout) || exitTimeout < 0 || exitTimeout > 3_600_000) {
+    throw new ArgumentValueError('exitTimeout', 'milliseconds from 0 to 3600000', exitTimeout);
   }
   const isWorker = !isMainThread();
   const pythonSignals = signals === 'python';
@@ -128,7 +132,7 @@ export function python(options: PythonOptions = {}): Python {
     );
   }
   setBinding({ ...(started as PythonBinding) }); // a copy; native/load.ts explains why
-  if (isMainThread()) process.on('exit', (status) => (started as PythonBinding).leave(status));
+  if (isMainThread()) process.on('exit', (status) => (started as PythonBinding).leave(status, exitTimeout));
   importObjects();
   registerArrayReader();
   registerFutures();
@@ -161,7 +165,7 @@ function checkSame(options: PythonOptions, first: PythonOptions, found: FoundPyt
     const used = first[name] ?? paths[name];
     if (used === null || resolve(wanted) !== resolve(used)) throw conflict(name, used, wanted);
   }
-  for (const name of ['threads', 'signals'] as const) {
+  for (const name of ['threads', 'signals', 'exitTimeout'] as const) {
     const wanted = options[name];
     if (wanted !== undefined && wanted !== first[name]) throw conflict(name, first[name] ?? null, wanted);
   }

@@ -34,7 +34,8 @@ const starts: Record<string, () => Promise<void>> = {
   },
   async dask() {
     py.exec(`
-import distributed
+import distributed, logging
+logging.getLogger('distributed').setLevel('ERROR')  # it warns when its own workers end
 client = distributed.Client(n_workers=1, threads_per_worker=1, dashboard_address=None, processes=True)
 `);
     if ((await py.async(py.eval('client.submit(abs, -5)'))) !== 5) throw new Error('dask');

@@ -3,7 +3,7 @@
 import { callAsync, python } from 'dlpack/python';
 
 const [what, way] = process.argv.slice(2) as [string, string];
-const py = python(way === 'python' ? { signals: 'python' } : {});
+const py = python(way === 'python' ? { signals: 'python' } : way === 'stuck' ? { exitTimeout: 500 } : {});
 // The address that it reads is not mapped.
 const code = [
   0, 97, 115, 109, 1, 0, 0, 0, 1, 6, 1, 96, 1, 127, 1, 127, 3, 2, 1, 0, 5, 3, 1, 0, 1, 7, 5, 1, 1, 102, 0, 0, 10, 9, 1,
