@@ -29,7 +29,7 @@ def find_workers():
             line = ' '.join(process.cmdline())
         except psutil.Error:
             continue
-        if 'raylet' not in process.name() and ('ray::' in line or 'ray-worker' in line):
+        if 'raylet' not in process.name() and 'Agent' not in line and ('ray::' in line or 'ray-worker' in line):
             found.append(process.pid)
     return found
 def kill_one():
