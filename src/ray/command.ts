@@ -4,7 +4,9 @@
  * @module
  */
 
-import { fileURLToPath } from 'node:url';
+import { resolve } from 'node:path';
+import { LoadError } from '../errors.js';
+import shipped from '../native/addon.cjs';
 import { load } from './helpers.js';
 
 /** Flags of this process that a worker must not have: the code of `-e`, and a debugger's port, which is taken. */
@@ -21,10 +23,21 @@ function quote(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
+/** The file of `npx dlpack`, whose command ray-worker is the worker. */
+function programPath(): string {
+  const { folder } = shipped;
+  if (folder !== null) return resolve(folder, '../dist/cli/main.js');
+  throw new LoadError(
+    "dlpack's worker for Ray",
+    ['a bundler moved this code away from the package'],
+    ['leave dlpack out of the bundle, as an external package'],
+  );
+}
+
 /** Ray starts this command in place of Python, and adds the arguments of its worker program. */
 export function workerCommand(): string {
-  // Both dist/ray and dist/chunks, where this code may be, are beside dist/cli.
-  const program = fileURLToPath(new URL('../cli/main.js', import.meta.url));
   const { executable } = load().py.import('sys') as { executable: string };
-  return [process.execPath, ...runtimeFlags(), program, 'ray-worker', `--python=${executable}`].map(quote).join(' ');
+  return [process.execPath, ...runtimeFlags(), programPath(), 'ray-worker', `--python=${executable}`]
+    .map(quote)
+    .join(' ');
 }

@@ -11,7 +11,7 @@ import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 /** The URL of a module that another process can import. */
 export function moduleUrl(module: unknown): string {
   if (typeof module !== 'string' && !(module instanceof URL)) {
-    throw new ArgumentTypeError('module', 'the URL of a module, such as import.meta.url', module);
+    throw new ArgumentTypeError('module', 'the URL of a module as a string or URL', module);
   }
   const text = String(module);
   if (isAbsolute(text)) return pathToFileURL(text).href;
@@ -20,6 +20,6 @@ export function moduleUrl(module: unknown): string {
     'module',
     'a file URL or an absolute path, because another process imports the module',
     text,
-    'pass import.meta.url, or new URL("./actor.js", import.meta.url)',
+    'pass the URL of the module that exports it: its own meta.url, or a URL relative to that of this module',
   );
 }

@@ -89,7 +89,7 @@ export function remote<F extends AnyFunction | AnyClass = AnyFunction>(
       'target',
       'a Python function or class',
       target,
-      'for JavaScript use task(import.meta.url, name) or actor(import.meta.url, name)',
+      'for JavaScript use task(url, name) or actor(url, name)',
     );
   }
   const { ray, py } = load();

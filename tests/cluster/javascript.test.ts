@@ -146,7 +146,7 @@ testWith(rayMissing, 'tasks in JavaScript', async () => {
 
 testWith(rayMissing, 'wrong arguments', async () => {
   throws('ValueError', 'a file URL', () => actor('./workers.js', 'Counter'));
-  throws('TypeError', 'import.meta.url', () => actor(5 as never, 'Counter'));
+  throws('TypeError', 'the URL of a module', () => actor(5 as never, 'Counter'));
   throws('TypeError', 'maxRetries', () => task(module, 'twice', { maxRetry: 1 } as never));
   let failure: unknown;
   await actor(module, 'Nothing')

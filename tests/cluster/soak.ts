@@ -72,6 +72,7 @@ async function runTasks(seed: number): Promise<void> {
       counts.tasks += 2;
       y.dispose();
       for (const ref of [first, middle, last]) ref[Symbol.dispose]();
+      await new Promise((resolve) => setTimeout(resolve, 20));
     } catch (error) {
       lose(error);
     }
@@ -96,7 +97,7 @@ async function callActor(): Promise<void> {
 const memory: number[] = [];
 async function killWorkers(): Promise<void> {
   while (Date.now() < end) {
-    await new Promise((resolve) => setTimeout(resolve, 2000 + Math.random() * 3000));
+    await new Promise((resolve) => setTimeout(resolve, 10_000 + Math.random() * 10_000));
     if ((await py.callAsync(py.eval('kill_one'))) !== 0) counts.killed++;
     memory.push(process.memoryUsage.rss() / 2 ** 20);
   }
