@@ -10,6 +10,7 @@ import { checkOptions } from '../options.js';
 import type { FFIFunction } from './calls.js';
 import { build, type Recipe } from './compile/build.js';
 import { cacheFolder, digestOf, findBuild, keepBuild } from './compile/cache.js';
+import { cppFlags, cudaFlags } from './compile/commands.js';
 import { digestHeaders, findHeaders } from './compile/headers.js';
 import { readSources } from './compile/source.js';
 import {
@@ -18,6 +19,7 @@ import {
   findCompiler,
   findCudaCompiler,
   namedCompiler,
+  surroundings,
 } from './compile/toolchain.js';
 import { loadModule } from './module.js';
 
@@ -33,7 +35,10 @@ export interface CompileOptions<Name extends string = string> {
    * otherwise defined in `cuda`. Functions that the source exports itself need no entry.
    */
   functions?: readonly Name[] | Readonly<Record<Name, string>>;
-  /** Further flags for the C++ compiler, such as `['-O3', '-march=native']`. */
+  /**
+   * Further flags for the C++ compiler, such as `['-O3', '-march=native']`. The compiler runs in a temporary folder, so
+   * paths in flags must be absolute.
+   */
   flags?: readonly string[];
   /** Further flags for nvcc. The default architecture is that of the GPUs in this machine. */
   cudaFlags?: readonly string[];
@@ -69,13 +74,13 @@ export async function compileLibrary(options: CompileOptions): Promise<string> {
   const given = { ...options }; // the caller may change the options while this function waits
   const folder = cacheFolder(given.cache);
   const [recipe, headers] = await makeRecipe(given);
-  const key = digestOf(JSON.stringify([recipe, headers, process.platform, process.arch]));
+  const key = digestOf(JSON.stringify([recipe, headers, surroundings(recipe)]));
   const found = findBuild(folder, key);
   if (found !== null) return found;
   const place = `${folder}\0${key}`;
   const running = builds.get(place);
   if (running !== undefined) return running;
-  const started = build(recipe, ({ path, included }) => keepBuild(folder, key, path, included));
+  const started = build(recipe, (built) => keepBuild(folder, key, built));
   builds.set(place, started);
   try {
     return await started;
@@ -101,39 +106,37 @@ const optionNames = {
   cache: true,
 } as const;
 
-const isWindows = process.platform === 'win32';
-const common = ['-std=c++17', '-O2', '-DTVM_FFI_DLL_EXPORT_INCLUDE_METADATA=1'];
-
 /** Returns the recipe and a digest of the headers. */
 async function makeRecipe(options: CompileOptions): Promise<[Recipe, string]> {
   const sources = readSources(options.cpp, options.cuda, options.functions);
-  const includes = stringsOf(options.includes, 'includes').map((folder) => `-I${resolve(folder)}`);
+  const includes = stringsOf(options.includes, 'includes').map((folder) => resolve(folder));
   const flags = stringsOf(options.flags, 'flags');
-  const cudaFlags = stringsOf(options.cudaFlags, 'cudaFlags');
+  const givenCudaFlags = stringsOf(options.cudaFlags, 'cudaFlags');
   const linkFlags = stringsOf(options.linkFlags, 'linkFlags');
   const folders = await findHeaders(options.headers);
-  const search = [...includes, ...folders.flatMap((folder) => ['-isystem', folder])];
   const hasCuda = sources.cuda.length > 0;
   const recipe: Recipe = {
     sources,
     compiler: await findCompiler(options.compiler),
     cudaCompiler: hasCuda ? await findCudaCompiler(options.cudaCompiler) : null,
-    flags: [...common, ...(isWindows ? [] : ['-fPIC']), ...search, ...flags],
-    cudaFlags: hasCuda ? [...common, ...(await cudaDefaults(options, cudaFlags)), ...search, ...cudaFlags] : [],
+    flags: [...cppFlags(process.platform, includes, folders), ...flags],
+    cudaFlags: hasCuda ? [...(await cudaDefaults(options, includes, folders, givenCudaFlags)), ...givenCudaFlags] : [],
     linkFlags,
   };
   return [recipe, digestHeaders(folders)];
 }
 
-async function cudaDefaults(options: CompileOptions, given: readonly string[]): Promise<string[]> {
+async function cudaDefaults(
+  options: CompileOptions,
+  includes: readonly string[],
+  folders: readonly string[],
+  given: readonly string[],
+): Promise<string[]> {
   const hasArchitecture = given.some((flag) => /^--?(arch|gencode|gpu-arch)/.test(flag));
-  const [host, ...rest] = namedCompiler(options.compiler) ?? [];
-  return [
-    ...(isWindows ? [] : ['-Xcompiler', '-fPIC']),
-    ...(hasArchitecture ? [] : await findArchitectures()),
-    // nvcc takes only a command as its host compiler.
-    ...(host === undefined || rest.length > 0 ? [] : ['-ccbin', host]),
-  ];
+  const [host = null, ...rest] = namedCompiler(options.compiler) ?? [];
+  const architectures = hasArchitecture ? [] : await findArchitectures();
+  // nvcc takes only a command as its host compiler.
+  return cudaFlags(process.platform, includes, folders, architectures, rest.length > 0 ? null : host);
 }
 
 function stringsOf(value: unknown, option: string): readonly string[] {

@@ -4,10 +4,12 @@
  * @module
  */
 
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { library } from '../library.js';
+import type { Built } from './cache.js';
+import { compileArguments, linkArguments, showCommand } from './commands.js';
 import { CompileError } from './error.js';
 import { lineAt, makeFiles, type Sources } from './source.js';
 import { runCommand, type Tool } from './tool.js';
@@ -22,12 +24,6 @@ export interface Recipe {
   readonly linkFlags: readonly string[];
 }
 
-interface Built {
-  readonly path: string;
-  /** The files that the source includes, except system headers and those of TVM-FFI. */
-  readonly included: readonly string[];
-}
-
 /** Builds the library and passes it to `use`. It is deleted afterwards. */
 export async function build<T>(recipe: Recipe, use: (built: Built) => T): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'dlpack-compile-'));
@@ -38,40 +34,30 @@ export async function build<T>(recipe: Recipe, use: (built: Built) => T): Promis
       { text: files.cpp, name: 'cpp.cc', tool: compiler, flags: recipe.flags },
       { text: files.cuda, name: 'cuda.cu', tool: cudaCompiler, flags: recipe.cudaFlags },
     ].flatMap(({ text, tool, ...step }) => (text === null || tool === null ? [] : [{ text, tool, ...step }]));
-    await Promise.all(
-      steps.map(({ text, name, tool, flags }) => {
-        writeFileSync(join(folder, name), text);
-        const output = ['-MMD', '-MF', `${name}.d`, '-c', name, '-o', `${name}.o`];
-        return execute(tool, [...flags, ...output], folder, recipe.sources);
-      }),
+    for (const { text, name } of steps) writeFileSync(join(folder, name), text);
+    const startedAt = Math.min(...steps.map(({ name }) => statSync(join(folder, name)).mtimeMs));
+    const run = (tool: Tool, args: readonly string[]) => execute(tool, args, folder, recipe.sources);
+    const outcomes = await Promise.allSettled(
+      steps.map(({ name, tool, flags }) => run(tool, [...flags, ...compileArguments(name)])),
     );
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
     const objects = steps.map(({ name }) => `${name}.o`);
-    const linker = cudaCompiler ?? compiler;
-    await execute(
-      linker,
-      [...objects, '-o', 'built', ...linkOptions(linker), ...recipe.linkFlags],
-      folder,
-      recipe.sources,
-    );
+    const isCuda = cudaCompiler !== null;
+    const importLibrary = join(dirname(library().path), 'tvm_ffi.lib');
+    const link = linkArguments(process.platform, objects, 'built', { isCuda, importLibrary });
+    await run(cudaCompiler ?? compiler, [...link, ...recipe.linkFlags]);
     const included = steps.flatMap(({ name }) => readDependencies(join(folder, `${name}.d`)));
-    return use({ path: join(folder, 'built'), included: [...new Set(included)] });
+    return use({ path: join(folder, 'built'), included: [...new Set(included)], startedAt });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/** The functions of TVM-FFI come from the copy that the process has loaded. Windows needs its import library. */
-function linkOptions(linker: Tool): string[] {
-  if (process.platform === 'darwin') return ['-dynamiclib', '-undefined', 'dynamic_lookup'];
-  if (process.platform === 'win32') return ['-shared', join(dirname(library().path), 'tvm_ffi.lib')];
-  return linker.command.endsWith('nvcc') ? ['-shared', '-Xcompiler', '-fPIC'] : ['-shared'];
 }
 
 async function execute(tool: Tool, args: readonly string[], folder: string, sources: Sources): Promise<void> {
   const all = [...tool.args, ...args];
   const { isDone, status, output } = await runCommand(tool.command, all, folder);
   if (isDone) return;
-  throw new CompileError([tool.command, ...all].join(' '), status, output, (source, line) =>
+  throw new CompileError(showCommand([tool.command, ...all]), status, output, (source, line) =>
     lineAt(sources, source, line),
   );
 }

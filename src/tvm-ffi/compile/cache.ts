@@ -7,10 +7,11 @@
  */
 
 import { createHash, randomUUID } from 'node:crypto';
-import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, posix, resolve, win32 } from 'node:path';
 import { ArgumentTypeError, LoadError, textOf } from '../../errors.js';
+import { extensionOf } from './commands.js';
 
 /** What a build was made of, beside the parts of its key. */
 interface Manifest {
@@ -20,17 +21,28 @@ interface Manifest {
   readonly dependencies: Readonly<Record<string, string>>;
 }
 
+/** A library that was just built. */
+export interface Built {
+  readonly path: string;
+  /** The files that the source includes, except system headers and those of TVM-FFI. */
+  readonly included: readonly string[];
+  /** When the compiler started, by the clock of the file system. */
+  readonly startedAt: number;
+}
+
 /** The option, the variable DLPACK_CACHE_DIR, or the folder that the system has for caches. */
 export function cacheFolder(option: string | undefined): string {
   if (option !== undefined && typeof option !== 'string') throw new ArgumentTypeError('cache', 'a folder', option);
-  return join(resolve(option ?? process.env.DLPACK_CACHE_DIR ?? systemCache()), 'kernels');
+  const { env, platform } = process;
+  return join(resolve(option ?? (env.DLPACK_CACHE_DIR || systemCache(platform, env, homedir()))), 'kernels');
 }
 
-function systemCache(): string {
-  const { LOCALAPPDATA, XDG_CACHE_HOME } = process.env;
-  if (process.platform === 'win32') return join(LOCALAPPDATA ?? join(homedir(), 'AppData', 'Local'), 'dlpack', 'cache');
-  if (process.platform === 'darwin') return join(homedir(), 'Library', 'Caches', 'dlpack');
-  return join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'dlpack');
+/** The folder for this package in the folder that a system has for caches. */
+export function systemCache(platform: string, env: Readonly<Record<string, string | undefined>>, home: string): string {
+  if (platform === 'win32')
+    return win32.join(env.LOCALAPPDATA || win32.join(home, 'AppData', 'Local'), 'dlpack', 'cache');
+  if (platform === 'darwin') return posix.join(home, 'Library', 'Caches', 'dlpack');
+  return posix.join(env.XDG_CACHE_HOME || posix.join(home, '.cache'), 'dlpack');
 }
 
 export function digestOf(data: string | Uint8Array): string {
@@ -45,38 +57,84 @@ function digestOfFile(path: string): string | null {
   }
 }
 
-const extension = process.platform === 'win32' ? 'dll' : process.platform === 'darwin' ? 'dylib' : 'so';
-const libraryAt = (folder: string, digest: string) => join(folder, `${digest}.${extension}`);
+const libraryAt = (folder: string, digest: string) => join(folder, `${digest}.${extensionOf(process.platform)}`);
+
+const GROUP_OR_OTHERS_WRITE = 0o022;
+const OTHERS_WRITE = 0o002;
+const STICKY = 0o1000;
+
+/**
+ * Throws when another user could put a library into the folder, because its code would run in this process. Windows has
+ * no such modes, and the folders of a user are private there.
+ */
+function checkPrivate(folder: string): void {
+  const user = process.geteuid?.();
+  if (user === undefined) return;
+  const { uid, mode } = statSync(folder);
+  const parent = statSync(dirname(folder));
+  // In a sticky folder, such as /tmp, only its owner can replace a file.
+  const isReplaceable = (parent.mode & OTHERS_WRITE) !== 0 && (parent.mode & STICKY) === 0;
+  if ((uid === user || uid === 0) && (mode & GROUP_OR_OTHERS_WRITE) === 0 && !isReplaceable) return;
+  throw new LoadError(
+    'a compiled kernel, because other users can write to the cache',
+    [
+      `${folder}: owner ${uid}, mode ${(mode & 0o7777).toString(8)}, in a folder of mode ${(parent.mode & 0o7777).toString(8)}`,
+    ],
+    [
+      'name a folder of your own in DLPACK_CACHE_DIR, or with compile({ cache })',
+      `or run chmod 700 '${folder}' as its owner`,
+    ],
+  );
+}
 
 /** The library that was built for a key, or null if there is none, it is damaged, or an included file has changed. */
 export function findBuild(folder: string, key: string): string | null {
+  let text: string;
   try {
-    const manifest = JSON.parse(readFileSync(join(folder, `${key}.json`), 'utf8')) as Manifest;
+    text = readFileSync(join(folder, `${key}.json`), 'utf8');
+  } catch {
+    return null; // there is no manifest
+  }
+  checkPrivate(folder);
+  try {
+    const manifest = JSON.parse(text) as Manifest;
     const path = libraryAt(folder, manifest.library);
     const files = [[path, manifest.library] as const, ...Object.entries(manifest.dependencies)];
     return files.every(([file, digest]) => digestOfFile(file) === digest) ? path : null;
   } catch {
-    return null; // there is no manifest, or not a whole one
+    return null; // the manifest is damaged
   }
 }
 
 /** Adds a library to the folder and returns its path there. */
-export function keepBuild(folder: string, key: string, built: string, included: readonly string[]): string {
+export function keepBuild(folder: string, key: string, { path: built, included, startedAt }: Built): string {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
+    checkPrivate(folder);
     const library = digestOf(readFileSync(built));
     const path = libraryAt(folder, library);
     if (digestOfFile(path) !== library) appear(path, (draft) => copyFileSync(built, draft));
+    // The compiler may have read an older version of a file that was written meanwhile. Then the next build decides.
+    if (included.some((file) => changedAfter(file, startedAt))) return path;
     const dependencies = Object.fromEntries(included.map((file) => [file, digestOfFile(file)]));
     appear(join(folder, `${key}.json`), (draft) => writeFileSync(draft, JSON.stringify({ library, dependencies })));
     return path;
   } catch (error) {
+    if (error instanceof LoadError) throw error;
     throw new LoadError(
       'a kernel that was compiled, because the cache cannot be written',
       [`${folder}: ${textOf(error)}`],
       ['name a folder that can be written in DLPACK_CACHE_DIR, or with compile({ cache })'],
       { cause: error },
     );
+  }
+}
+
+function changedAfter(file: string, time: number): boolean {
+  try {
+    return statSync(file).mtimeMs > time;
+  } catch {
+    return true; // it was removed
   }
 }
 

@@ -29,7 +29,7 @@ export function makeFiles({ cpp, cuda, functions }: Sources): { cpp: string | nu
 
 function label(option: string, sources: readonly string[]): string {
   return sources
-    .map((source, i) => `#line 1 "${sources.length === 1 ? option : `${option}[${i}]`}"\n${source}\n`)
+    .map((source, i) => `#line 1 "${sources.length === 1 ? option : `${option}[${i}]`}"\n${source}\n\n`)
     .join('');
 }
 

@@ -5,6 +5,7 @@
  */
 
 import { spawn } from 'node:child_process';
+import { resolve, sep } from 'node:path';
 
 /** A command with its first arguments, such as `zig c++`, and what it prints for `--version`. */
 export interface Tool {
@@ -22,24 +23,29 @@ export interface Outcome {
 
 /** Runs a command to its end. Never throws. Messages are in English, because they are parsed. */
 export function runCommand(command: string, args: readonly string[], cwd?: string): Promise<Outcome> {
-  return new Promise((resolve) => {
-    const env = { ...process.env, LC_ALL: 'C', CLICOLOR_FORCE: undefined, GCC_COLORS: undefined };
+  return new Promise((done) => {
+    const env: NodeJS.ProcessEnv = { ...process.env, LC_ALL: 'C' };
+    for (const name of ['CLICOLOR_FORCE', 'FORCE_COLOR', 'GCC_COLORS']) delete env[name];
     const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
-    let output = '';
-    const collect = (chunk: unknown) => {
-      output += String(chunk);
-    };
-    child.stdout.setEncoding('utf8').on('data', collect);
-    child.stderr.setEncoding('utf8').on('data', collect);
-    child.on('error', (error) => resolve({ isDone: false, status: error.message, output }));
-    child.on('close', (code, signal) => resolve({ isDone: code === 0, status: signal ?? `exit code ${code}`, output }));
+    // Two texts, because a piece of one stream may arrive in the middle of a line of the other.
+    const texts = { stderr: '', stdout: '' };
+    for (const name of ['stderr', 'stdout'] as const) {
+      child[name].setEncoding('utf8').on('data', (chunk: unknown) => {
+        texts[name] += String(chunk);
+      });
+    }
+    const outcome = (isDone: boolean, status: string) => done({ isDone, status, output: texts.stderr + texts.stdout });
+    child.on('error', (error) => outcome(false, error.message));
+    child.on('close', (code, signal) => outcome(code === 0, signal ?? `exit code ${code}`));
   });
 }
 
 const versions = new Map<string, Promise<Outcome>>();
 
 /** The tool at a command line, or null when it does not run. Its version is read once. */
-export async function findTool([command = '', ...args]: readonly string[]): Promise<Tool | null> {
+export async function findTool([name = '', ...args]: readonly string[]): Promise<Tool | null> {
+  // A path, because builds run in another folder. A bare name is found through the PATH.
+  const command = name.includes('/') || name.includes(sep) ? resolve(name) : name;
   const key = JSON.stringify([command, ...args]);
   const running = versions.get(key) ?? runCommand(command, [...args, '--version']);
   versions.set(key, running);

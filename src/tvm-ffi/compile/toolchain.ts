@@ -4,16 +4,20 @@
  * @module
  */
 
+import { existsSync } from 'node:fs';
+import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { ArgumentTypeError, LoadError } from '../../errors.js';
+import type { Recipe } from './build.js';
 import { findTool, runCommand, type Tool } from './tool.js';
 
 /** A command, or a command with its first arguments: `'clang++'`, `['zig', 'c++']`. */
 export type CommandLine = string | readonly string[];
 
-/** A string may contain arguments, as the variable CXX may. */
+/** A string may contain arguments, as the variable CXX may, or be a path with spaces. */
 function wordsOf(line: CommandLine, option: string): string[] {
-  const words = typeof line === 'string' ? line.split(' ').filter((word) => word !== '') : line;
+  const words =
+    typeof line !== 'string' ? line : existsSync(line) ? [line] : line.split(' ').filter((word) => word !== '');
   if (!Array.isArray(words) || words.length === 0 || words.some((word) => typeof word !== 'string')) {
     throw new ArgumentTypeError(option, 'a command, such as "g++" or ["zig", "c++"]', line);
   }
@@ -66,11 +70,42 @@ export async function findCudaCompiler(option: CommandLine | undefined): Promise
 
 /** Flags for the GPUs in the variable TVM_FFI_CUDA_ARCH_LIST (`"8.9 9.0a"`), or in this machine. */
 export async function findArchitectures(): Promise<string[]> {
-  let list = process.env.TVM_FFI_CUDA_ARCH_LIST ?? '';
-  if (list === '') {
-    const { isDone, output } = await runCommand('nvidia-smi', ['--query-gpu=compute_cap', '--format=csv,noheader']);
-    list = isDone ? output : '';
-  }
+  const list = process.env.TVM_FFI_CUDA_ARCH_LIST || (await capabilities());
   const names = [...new Set(list.match(/\d+\.\d+[a-z]?/g) ?? [])].map((name) => name.replace('.', ''));
   return names.map((name) => `-gencode=arch=compute_${name},code=sm_${name}`);
+}
+
+let known: string | null = null;
+
+/** What nvidia-smi prints about the GPUs in this machine, which do not change while a process runs. */
+async function capabilities(): Promise<string> {
+  if (known !== null) return known;
+  const { isDone, output } = await runCommand('nvidia-smi', ['--query-gpu=compute_cap', '--format=csv,noheader']);
+  if (isDone) known = output;
+  return isDone ? output : '';
+}
+
+/** Variables that change what compilers and linkers find or do. */
+const variables = [
+  'CPATH',
+  'C_INCLUDE_PATH',
+  'CPLUS_INCLUDE_PATH',
+  'LIBRARY_PATH',
+  'COMPILER_PATH',
+  'GCC_EXEC_PREFIX',
+  'CCC_OVERRIDE_OPTIONS',
+  'SDKROOT',
+  'MACOSX_DEPLOYMENT_TARGET',
+  'INCLUDE',
+  'LIB',
+  'NVCC_PREPEND_FLAGS',
+  'NVCC_APPEND_FLAGS',
+];
+
+/** What determines a library beside its recipe: the system, its processor if flags name it, and variables. */
+export function surroundings({ flags, cudaFlags }: Recipe): unknown[] {
+  // Several machines may share a home folder.
+  const isNative = [...flags, ...cudaFlags].some((flag) => flag.includes('native'));
+  const processor = isNative ? cpus()[0]?.model : null;
+  return [process.platform, process.arch, processor, variables.map((name) => process.env[name])];
 }

@@ -1,28 +1,27 @@
 /** Kernels compiled from source: with g++, with stand-ins for other compilers, and as Python's load_inline does it. */
 
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Tensor } from 'dlpack';
-import { type CompileOptions, compile, compileLibrary, describeFunction } from 'dlpack/tvm-ffi';
-import { equal, notEqual, ok, rejects } from '../../assert.js';
-import { runChild, runtimeArgs } from '../../child.js';
-import { runtime, testWith } from '../../harness.js';
-import { kernelsMissing, kernelsPath, libraries } from './peer.js';
+import { compile, compileLibrary, describeFunction } from 'dlpack/tvm-ffi';
+import { equal, ok, rejects } from '../../assert.js';
+import { runChild } from '../../child.js';
+import { testWith } from '../../harness.js';
+import { add, type Iota, standIn, withFolder } from './compilers.js';
+import { kernelsMissing, libraries, raises } from './peer.js';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
+
+/** Zig from PyPI, in the environment that scripts/lib/zig.mjs installs. */
+function findZig(): string {
+  const library = join(root, '.venv-zig/lib');
+  const [version = ''] = existsSync(library) ? readdirSync(library) : [];
+  return join(library, version, 'site-packages/ziglang/zig');
+}
+const zig = findZig();
+const zigMissing = existsSync(zig) ? false : '.venv-zig (needs PyPI)';
 const ninjaMissing = spawnSync('ninja', ['--version']).status === 0 ? false : "ninja (Python's load_inline needs it)";
 
 const scale = `
@@ -35,47 +34,6 @@ void scale(tvm::ffi::TensorView x, tvm::ffi::TensorView y, double factor) {
 }
 tvm::ffi::String describe(tvm::ffi::TensorView x) { return LABEL + std::to_string(x.ndim()); }
 `;
-const add = 'int64_t add(int64_t a, int64_t b) { return a + b; }';
-
-/** Runs a test with an empty folder. */
-async function withFolder(body: (folder: string) => Promise<void>): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'dlpack-test-'));
-  try {
-    await body(folder);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-/**
- * A fast stand-in for a compiler: its objects contain the included header, and its libraries are kernels.so with the objects
- * appended. It records its arguments. `first` runs before it compiles.
- */
-function standIn(folder: string, { name = 'compiler', first = '' } = {}) {
-  const log = join(folder, 'log');
-  const path = join(folder, name);
-  const header = join(folder, 'my constants.h');
-  writeFileSync(log, '');
-  writeFileSync(header, '#define STEP 1\n');
-  const script = `#!/bin/sh
-[ "$1" = c++ ] && shift
-[ "$1" = --version ] && exit 0
-echo "${name} $*" >> '${log}'
-for a; do [ "$before" = -o ] && out=$a; [ "$before" = -MF ] && rule=$a; before=$a; done
-[ -z "$rule" ] && exec cat '${kernelsPath}' *.o > "$out"
-${first}
-echo 'x.o: cpp.cc \\' > "$rule"
-echo '  ${header.replaceAll(' ', '\\ ')}' >> "$rule"
-cat '${header}' > "$out"`;
-  writeFileSync(path, script, { mode: 0o755 });
-  const lines = () => readFileSync(log, 'utf8').trim().split('\n').filter(Boolean);
-  return { compiler: [path, 'c++'], header, lines };
-}
-
-interface Iota {
-  iota(count: number): Tensor;
-}
-
 testWith(
   kernelsMissing || ninjaMissing,
   "the same source through Python's load_inline gives the same results",
@@ -123,76 +81,6 @@ print(json.dumps([y.tolist(), module.describe(x), failure]))`;
   },
 );
 
-testWith(kernelsMissing, 'a library is built once, and again when an included file or the library changes', () =>
-  withFolder(async (folder) => {
-    const { compiler, header, lines } = standIn(folder);
-    const options: CompileOptions = { cpp: add, includes: [folder], compiler, cache: folder };
-    const first = await compileLibrary(options);
-    equal([await compileLibrary(options), lines().length], [first, 2]);
-    equal((await compile<Iota>(options)).iota(2).toArray(), [0, 1]);
-    equal(lines().length, 2);
-    writeFileSync(header, '#define STEP 5\n');
-    const path = await compileLibrary(options);
-    notEqual(path, first);
-    equal([await compileLibrary(options), lines().length], [path, 4]);
-    const whole = readFileSync(path);
-    writeFileSync(path, whole.subarray(0, 100));
-    equal([await compileLibrary(options), lines().length], [path, 6]);
-    ok(readFileSync(path).equals(whole), 'the damaged library was replaced');
-    const kernels = join(folder, 'kernels');
-    for (const name of readdirSync(kernels)) {
-      if (name.endsWith('.json')) writeFileSync(join(kernels, name), '{"library":');
-    }
-    equal([await compileLibrary(options), lines().length], [path, 8]);
-    // Each part of the request is a part of the key.
-    const others = [{ cpp: `${add}\n` }, { functions: ['add'] }, { flags: ['-O3'] }, { linkFlags: ['-lm'] }];
-    for (const [i, other] of others.entries()) {
-      await compileLibrary({ ...options, ...other });
-      equal(lines().length, 10 + 2 * i, Object.keys(other)[0]);
-    }
-    equal(
-      readdirSync(kernels).filter((name) => !/^[0-9a-f]{64}\.(so|json)$/.test(name)),
-      [],
-    );
-  }),
-);
-
-testWith(kernelsMissing, 'two processes that build at once both succeed', () =>
-  withFolder(async (folder) => {
-    // Each compiler waits until the other one runs, too.
-    const first = `touch '${folder}'/at.$$; i=0
-while [ $(ls '${folder}' | grep -c '^at\\.') -lt 2 ] && [ $i -lt 600 ]; do sleep 0.1; i=$((i + 1)); done`;
-    const { compiler, lines } = standIn(folder, { first });
-    const options = { cpp: add, compiler, cache: folder };
-    const script = fileURLToPath(new URL('./children/compile.js', import.meta.url));
-    const run = () =>
-      new Promise<string>((resolve) => {
-        const child = spawn(process.execPath, [...runtimeArgs[runtime], script, JSON.stringify(options)]);
-        let output = '';
-        const collect = (chunk: unknown) => {
-          output += String(chunk);
-        };
-        child.stdout.on('data', collect);
-        child.stderr.on('data', collect);
-        child.on('close', () => resolve(output));
-      });
-    const results = await Promise.all([run(), run()]);
-    for (const result of results) ok(result.startsWith('{'), result);
-    const [one, other] = results.map((result) => JSON.parse(result) as { path: string; values: number[] });
-    equal([one?.values, other?.values, lines().length], [[0, 1, 2], [0, 1, 2], 4]);
-    equal(one?.path, other?.path);
-  }),
-);
-
-testWith(kernelsMissing, 'two builds of the same source in one process run the compiler once', () =>
-  withFolder(async (folder) => {
-    const { compiler, lines } = standIn(folder);
-    const options = { cpp: add, compiler: compiler.join(' '), cache: folder };
-    const modules = await Promise.all([compile<Iota>(options), compile<Iota>(options)]);
-    equal([...modules.map(({ iota }) => iota(1).toArray()), lines().length], [[0], [0], 2]);
-  }),
-);
-
 testWith(kernelsMissing, 'compiler errors have the lines of the source', () =>
   withFolder(async (folder) => {
     const cpp = ['int64_t one() { return 1; }', '\nint64_t two() {\n  return missing + 1;\n}'];
@@ -211,6 +99,78 @@ testWith(kernelsMissing, 'compiler errors have the lines of the source', () =>
     equal(readdirSync(folder).includes('kernels'), false, 'nothing was cached');
   }),
 );
+
+testWith(kernelsMissing, 'a compiler that fails does not end the other one, and nothing stays behind', () =>
+  withFolder(async (folder) => {
+    const temporary = join(folder, 'tmp');
+    mkdirSync(temporary);
+    const { compiler } = standIn(folder, { first: 'echo "cpp:1:1: error: no" >&2; exit 1' });
+    // nvcc writes its object only after the C++ compiler has failed, into a folder that must still exist.
+    const first = `while ! grep -q '^compiler .*cpp.cc' '${folder}/log'; do sleep 0.02; done
+pwd > '${folder}/where'; touch there && echo there >> '${folder}/where'`;
+    const nvcc = standIn(folder, { name: 'nvcc', first }).compiler[0] as string;
+    const { TMPDIR } = process.env;
+    process.env.TMPDIR = temporary;
+    try {
+      const failed = compile({
+        cpp: add,
+        cuda: 'int b;',
+        compiler,
+        cudaCompiler: nvcc,
+        cudaFlags: ['-arch=sm_90'],
+        cache: folder,
+      });
+      await rejects('CompileError', 'cpp:1:1', failed);
+    } finally {
+      if (TMPDIR === undefined) delete process.env.TMPDIR;
+      else process.env.TMPDIR = TMPDIR;
+    }
+    ok(readFileSync(join(folder, 'where'), 'utf8').endsWith('\nthere\n'), 'the folder existed');
+    equal(readdirSync(temporary), []);
+  }),
+);
+
+testWith(kernelsMissing, 'compilers by a relative path, and by a path with spaces', () =>
+  withFolder(async (folder) => {
+    const { compiler, lines } = standIn(folder, { name: 'my compiler' });
+    const [path = ''] = compiler;
+    for (const named of [path, [relative(process.cwd(), path)], [path, 'c++']]) {
+      await compileLibrary({ cpp: add, compiler: named, cache: folder });
+    }
+    equal(lines().length, 4, 'the second is the first');
+    const wrong = compile({
+      cpp: add,
+      compiler,
+      flags: ['-D X'],
+      linkFlags: ['--fail'],
+      cache: join(folder, 'file', 'x'),
+    });
+    writeFileSync(join(folder, 'file'), '');
+    await rejects('LoadError', 'cannot be written', wrong);
+  }),
+);
+
+// Zig builds its own C++ library first, which takes minutes, so this runs only on request: ZIG=1 npm test -- tvm-ffi/compile
+if (process.env.ZIG !== undefined) {
+  testWith(kernelsMissing || zigMissing, 'Zig compiles the same source to the same results', async () => {
+    const { scaled } = await compile<{ scaled(x: Tensor, factor: number): Tensor }>({
+      cpp: `
+      tvm::ffi::Tensor scaled(tvm::ffi::TensorView x, double factor) {
+        TVM_FFI_CHECK(x.ndim() == 1, ValueError) << "one axis";
+        tvm::ffi::Tensor y = tvm::ffi::Tensor::FromEnvAlloc(TVMFFIEnvTensorAlloc, x.shape(), x.dtype(), x.device());
+        for (int64_t i = 0; i < x.size(0); ++i)
+          static_cast<float*>(y.data_ptr())[i] = static_cast<float*>(x.data_ptr())[i] * static_cast<float>(factor);
+        return y;
+      }`,
+      functions: ['scaled'],
+      compiler: [zig, 'c++'],
+      cache: join(root, 'build/compile'),
+    });
+    const x = Tensor.from([1, 2, 3.5], { dtype: 'float32' });
+    equal(scaled(x, 2).toArray(), [2, 4, 7]);
+    raises('ValueError', 'one axis', () => scaled(Tensor.zeros([1, 1], 'float32'), 1));
+  });
+}
 
 testWith(kernelsMissing, 'nvcc compiles CUDA source, and both objects are linked into one library', () =>
   withFolder(async (folder) => {
