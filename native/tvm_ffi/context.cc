@@ -4,6 +4,7 @@
 
 #include "../bindings.h"
 #include "../exports.h"
+#include "host_object.h"
 
 namespace dlpack {
 namespace tvm_ffi {
@@ -51,6 +52,9 @@ static const Export kExports[] = {
     {"setGlobal", SetGlobal},
     {"makeHostFunction", MakeHostFunction},
     {"makeHostObject", MakeHostObject},
+    {"makeTypedObject", MakeTypedObject},
+    {"findHostObject", FindHostObject},
+    {"dropHostObject", DropHostObject},
     {"registerType", RegisterHostType},
     {"registerField", RegisterHostField},
     {"registerMethod", RegisterHostMethod},
@@ -70,6 +74,7 @@ static void Destroy(void* data) {
   while (*link != nullptr && *link != self) link = &(*link)->next;
   if (*link == self) *link = self->next;
   self->table.Clear([](TVMFFIObjectHandle object) { library.ObjectDecRef(object); });
+  self->weak_table.Clear(DropWeakReference);
   napi_delete_reference(self->instance->env, self->on_call);
   napi_delete_reference(self->instance->env, self->on_settle);
   free(self);

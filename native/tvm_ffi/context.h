@@ -13,13 +13,14 @@ namespace tvm_ffi {
 
 struct Context {
   Instance* instance;
-  uint64_t* words;                         // the wire of the instance, copied here to save an indirection
-  Context* next;                           // links the contexts of this thread
-  napi_ref on_call;                        // runs the JavaScript function of a CallbackRequest
-  napi_ref on_settle;                      // settles the promise of a SettleRequest
-  uint64_t serial;                         // unique in this process
-  DLPackManagedTensorAllocator allocator;  // set for the length of each call; NULL: the thread's allocator is used
-  HandleTable<TVMFFIObjectHandle> table;   // references that JavaScript holds; dropped when the environment ends
+  uint64_t* words;                             // the wire of the instance, copied here to save an indirection
+  Context* next;                               // links the contexts of this thread
+  napi_ref on_call;                            // runs the JavaScript function of a CallbackRequest
+  napi_ref on_settle;                          // settles the promise of a SettleRequest
+  uint64_t serial;                             // unique in this process
+  DLPackManagedTensorAllocator allocator;      // set for the length of each call; NULL: the thread's allocator is used
+  HandleTable<TVMFFIObjectHandle> table;       // references that JavaScript holds; dropped when the environment ends
+  HandleTable<TVMFFIObjectHandle> weak_table;  // weak references to objects of registered JavaScript classes; the same
 };
 
 // Puts the caller's reference into the table; 0 when out of memory (the reference is then released).
@@ -136,6 +137,9 @@ napi_value SetGlobal(napi_env env, napi_callback_info info);
 // host_object.cc
 napi_value MakeHostFunction(napi_env env, napi_callback_info info);
 napi_value MakeHostObject(napi_env env, napi_callback_info info);
+napi_value MakeTypedObject(napi_env env, napi_callback_info info);
+napi_value FindHostObject(napi_env env, napi_callback_info info);
+napi_value DropHostObject(napi_env env, napi_callback_info info);
 napi_value RegisterHostType(napi_env env, napi_callback_info info);
 napi_value RegisterHostField(napi_env env, napi_callback_info info);
 napi_value RegisterHostMethod(napi_env env, napi_callback_info info);

@@ -84,7 +84,29 @@ TVMFFIObject* CreateHostObject(Context* self, uint32_t number, double pin) {
   return object == nullptr ? nullptr : &object->header;
 }
 
-TVMFFIObject* CreateTypedObject(Context* self, const HostRequest& request) {
+static const uint64_t kWeakOne = uint64_t{1} << 32;
+
+void DropWeakReference(TVMFFIObjectHandle handle) {
+  TVMFFIObject* object = static_cast<TVMFFIObject*>(handle);
+  if (__atomic_fetch_sub(&object->combined_ref_count, kWeakOne, __ATOMIC_ACQ_REL) == kWeakOne) {
+    object->deleter(object, kTVMFFIObjectDeleterFlagBitMaskWeak);
+  }
+}
+
+// Adds a reference, unless native code has released the object. The caller has a weak reference.
+static bool Promote(TVMFFIObject* object) {
+  uint64_t count = __atomic_load_n(&object->combined_ref_count, __ATOMIC_RELAXED);
+  while (static_cast<uint32_t>(count) != 0) {
+    if (__atomic_compare_exchange_n(&object->combined_ref_count, &count, count + 1, true, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_RELAXED)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// An object of a type that RegisterHostType made. `access` is the number of the function that reads and sets fields.
+static TVMFFIObject* CreateTypedObject(Context* self, const HostRequest& request) {
   const size_t extra = sizeof(HostField) * request.fields;
   HostObject* object = Create<HostObject>(self, request.number, request.pin, request.type, DeleteObject, extra);
   if (object == nullptr) return nullptr;
@@ -205,9 +227,45 @@ napi_value MakeHostFunction(napi_env env, napi_callback_info info) {
 napi_value MakeHostObject(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   HostRequest* request = RequestOf<HostRequest>(self);
-  Finish(
-      self, request,
-      request->type == 0 ? CreateHostObject(self, request->number, request->pin) : CreateTypedObject(self, *request));
+  Finish(self, request, CreateHostObject(self, request->number, request->pin));
+  return nullptr;
+}
+
+// An object of a registered class, and a weak reference through which JavaScript finds it again.
+napi_value MakeTypedObject(napi_env env, napi_callback_info info) {
+  Context* self = ContextOf(env, info);
+  HostRequest* request = RequestOf<HostRequest>(self);
+  TVMFFIObject* object = CreateTypedObject(self, *request);
+  request->weak = object == nullptr ? 0 : self->weak_table.Add(object);
+  if (request->weak != 0) {
+    object->combined_ref_count += kWeakOne;  // no other thread has the object yet
+  } else if (object != nullptr) {
+    request->pin = 0;  // the object releases the pin
+    library.ObjectDecRef(object);
+    object = nullptr;
+  }
+  Finish(self, request, object);
+  TVMFFIObjectHandle lost;
+  if (request->status != 0 && self->weak_table.Remove(request->weak, &lost)) DropWeakReference(lost);
+  return nullptr;
+}
+
+napi_value FindHostObject(napi_env env, napi_callback_info info) {
+  Context* self = ContextOf(env, info);
+  HostRequest* request = RequestOf<HostRequest>(self);
+  TVMFFIObjectHandle* found = self->weak_table.Find(request->weak);
+  TVMFFIObject* object = found == nullptr ? nullptr : static_cast<TVMFFIObject*>(*found);
+  if (object != nullptr && !Promote(object)) object = nullptr;
+  request->object = reinterpret_cast<uint64_t>(object);
+  request->reference = object == nullptr ? 0 : Own(self, object);
+  request->status = object != nullptr && request->reference == 0 ? OutOfMemory() : 0;
+  return nullptr;
+}
+
+napi_value DropHostObject(napi_env env, napi_callback_info info) {
+  Context* self = ContextOf(env, info);
+  TVMFFIObjectHandle object;
+  if (self->weak_table.Remove(RequestOf<ReferenceRequest>(self)->reference, &object)) DropWeakReference(object);
   return nullptr;
 }
 

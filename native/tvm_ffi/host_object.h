@@ -18,8 +18,8 @@ struct HostValue {
 TVMFFIObject* CreateHostFunction(Context* self, uint32_t number, double pin);
 TVMFFIObject* CreateHostObject(Context* self, uint32_t number, double pin);
 
-// The same with a type that RegisterHostType made. `access` is the number of the function that reads and sets fields.
-TVMFFIObject* CreateTypedObject(Context* self, const HostRequest& request);
+// Drops a weak reference, which keeps only the memory of an object. Any thread.
+void DropWeakReference(TVMFFIObjectHandle object);
 
 // The value of an object that this context made; NULL for any other object.
 const HostValue* HostValueOf(const Context* self, const TVMFFIObject* object);

@@ -190,12 +190,14 @@ struct alignas(8) HostRequest {
   uint32_t reference;
   // the number of the JavaScript value
   uint32_t number;
-  // the type of an object; 0: any object
+  // the type of an object of a registered class
   int32_t type;
   // the number of fields of the type
   uint32_t fields;
   // the number of the JavaScript function that reads and sets fields
   uint32_t access;
+  // the number of the weak reference to an object of a registered class
+  uint32_t weak;
 };
 static_assert(offsetof(HostRequest, object) == 0);
 static_assert(offsetof(HostRequest, pin) == 8);
@@ -205,7 +207,8 @@ static_assert(offsetof(HostRequest, number) == 24);
 static_assert(offsetof(HostRequest, type) == 28);
 static_assert(offsetof(HostRequest, fields) == 32);
 static_assert(offsetof(HostRequest, access) == 36);
-static_assert(sizeof(HostRequest) == 40);
+static_assert(offsetof(HostRequest, weak) == 40);
+static_assert(sizeof(HostRequest) == 48);
 
 // An error: raised, taken or read.
 struct alignas(8) ErrorRequest {

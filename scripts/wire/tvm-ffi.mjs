@@ -106,9 +106,10 @@ const messages = [
       raised,
       reference,
       ['number', 'u32', 'the number of the JavaScript value'],
-      ['type', 'i32', 'the type of an object; 0: any object'],
+      ['type', 'i32', 'the type of an object of a registered class'],
       ['fields', 'u32', 'the number of fields of the type'],
       ['access', 'u32', 'the number of the JavaScript function that reads and sets fields'],
+      ['weak', 'u32', 'the number of the weak reference to an object of a registered class'],
     ],
   },
   {

@@ -5,23 +5,23 @@
  * @module
  */
 
-import { cpu } from '../device.js';
+import { cpu, type DLDevice } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { takeTensor } from '../from-dlpack.js';
 import { wire } from '../native/wire.js';
 import { encodeAt } from '../native/wire-bytes.js';
 import { Wire, WireHeader } from '../native/wire-layout.js';
 import { adaptArgument } from '../protocol/adapters.js';
-import { DLPACK } from '../protocol/managed.js';
+import { DLPACK, DLPACK_DEVICE } from '../protocol/managed.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { ANY_WORDS, bytesAt, payloadAt, Type, typeAt, writeAny, writeWireAddress } from './any.js';
-import { type HostType, type JavaScriptFunction, makeCallback, makeOpaque } from './callbacks.js';
+import { type JavaScriptFunction, makeCallback, makeOpaque } from './callbacks.js';
 import { containerOf, writeContainer } from './containers.js';
 import { describeOnce } from './described-tensors.js';
 import { makeError, takeRaised } from './errors.js';
-import { hostTypeOf } from './host-types.js';
+import { type HostType, hostTypeOf, nativeObjectOf } from './host-objects.js';
 import { ffi } from './library.js';
 import { callState, keepForCall, releaseTemporaries, rememberObject, standIns, TemporaryObject } from './objects.js';
 import { enter } from './slot.js';
@@ -177,16 +177,26 @@ function keepTemporary(at: number, request: number): void {
   keepForCall(new TemporaryObject(u32[request * 2 + ValueRequest.REFERENCE] as number));
 }
 
-/** Writes the value that an object's method returns in its place. That value may not have such a method itself. */
+/** The most objects that stand for each other in turn. */
+const MOST_SUBSTITUTES = 100;
+
+/** Writes the value that an object's method returns in its place. That value may have such a method, too. */
 function writeSubstitute(at: number, value: { [TVM_FFI_VALUE](): unknown }): void {
-  const substitute = value[TVM_FFI_VALUE]();
-  const isObject = (typeof substitute === 'object' && substitute !== null) || typeof substitute === 'function';
-  if (isObject && !standIns.has(substitute) && hasMethod(substitute, TVM_FFI_VALUE)) {
-    throw new ArgumentTypeError('the result of [Symbol.for("tvm_ffi.value")]()', 'a value without that method', value);
+  let substitute = value[TVM_FFI_VALUE]();
+  for (let i = 1; isObject(substitute) && !standIns.has(substitute) && hasMethod(substitute, TVM_FFI_VALUE); i++) {
+    if (i === MOST_SUBSTITUTES) {
+      const expected = `a value without that method after at most ${MOST_SUBSTITUTES} calls`;
+      throw new ArgumentTypeError('the result of [Symbol.for("tvm_ffi.value")]()', expected, value);
+    }
+    substitute = substitute[TVM_FFI_VALUE]();
   }
   writeArgument(at, substitute);
   // The substitute may be the only reference to the object that the argument points to.
-  if (isObject) keepForCall({ release: () => void substitute });
+  if (isObject(substitute)) keepForCall({ release: () => void substitute });
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function';
 }
 
 /** Writes a native object at an address. The owner keeps it alive until the call has its own reference. */
@@ -230,20 +240,17 @@ function writeObject(at: number, value: object, mayDescribe: boolean): boolean {
   else if (value instanceof DataType) {
     writeAny(at, Type.dtype, 0);
     u32[typeAt(at) + 2] = value.code | (value.bits << 8) | (value.lanes << 16);
-  } else if (value instanceof DeviceValue) {
-    const { type, id } = value;
-    writeAny(at, Type.device, 0);
-    i32[typeAt(at) + 2] = type;
-    i32[typeAt(at) + 3] = id;
-  } else if (value instanceof OpaquePointer) {
+  } else if (value instanceof DeviceValue) writeDevice(at, value);
+  else if (value instanceof OpaquePointer) {
     writeAny(at, Type.opaquePointer, 0);
     u64[payloadAt(at)] = value.address;
   } else if (value instanceof RValue) writeRValue(at, value.value);
-  else if (value instanceof Opaque) writeHostObject(at, value.value);
+  else if (value instanceof Opaque) writeOpaque(at, value.value);
   else if (value instanceof Error) writeError(at, value);
   else if (isProducer(value)) return writeProducer(at, value, mayDescribe);
   else if (hasMethod(value, TVM_FFI_OBJECT)) writeObjectAt(at, value[TVM_FFI_OBJECT]());
   else if (hasMethod(value, TVM_FFI_VALUE)) writeSubstitute(at, value);
+  else if (hasMethod(value, DLPACK_DEVICE)) writeDevice(at, new DeviceValue(value[DLPACK_DEVICE]() as DLDevice));
   else return writePlain(at, value, mayDescribe);
   return false;
 }
@@ -270,6 +277,12 @@ function writePlain(at: number, value: object, mayDescribe: boolean): boolean {
     'a Tensor (Tensor.wrap of a typed array), number, bigint, boolean, string, Uint8Array, function, array, Map, plain object or a value of this module, such as new Opaque(value)',
     value,
   );
+}
+
+function writeDevice(at: number, { type, id }: DeviceValue): void {
+  writeAny(at, Type.device, 0);
+  i32[typeAt(at) + 2] = type;
+  i32[typeAt(at) + 3] = id;
 }
 
 function hasMethod<K extends symbol | string>(value: object, name: K): value is { [name in K]: () => unknown } {
@@ -329,10 +342,17 @@ function countReference(at: number, isMore: boolean): void {
   else ffi.drop();
 }
 
-/** Writes an object that native code holds: of a type that JavaScript registered, or one that it can only pass on. */
-function writeHostObject(at: number, value: unknown, type?: HostType): void {
-  const { pointer, reference } = makeOpaque(value, type);
-  writeAny(at, type?.type ?? Type.object, pointer);
+/** Writes an object that native code can only hold and pass on. */
+function writeOpaque(at: number, value: unknown): void {
+  const { pointer, reference } = makeOpaque(value);
+  writeAny(at, Type.object, pointer);
+  keepForCall(new TemporaryObject(reference));
+}
+
+/** Writes an object of a class that JavaScript registered. */
+function writeHostObject(at: number, value: object, type: HostType): void {
+  const { pointer, reference } = nativeObjectOf(value, type);
+  writeAny(at, type.type, pointer);
   keepForCall(new TemporaryObject(reference));
 }
 

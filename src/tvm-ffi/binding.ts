@@ -67,6 +67,12 @@ export interface FFIBinding {
   /** HostRequest */
   makeHostFunction(): void;
   makeHostObject(): void;
+  /** HostRequest. An object of a registered class, with a weak reference to it. */
+  makeTypedObject(): void;
+  /** HostRequest. Adds a reference to the object of a weak reference. 0: native code has released the object. */
+  findHostObject(): void;
+  /** ReferenceRequest. Drops a weak reference. */
+  dropHostObject(): void;
   /** TypeRequest. A new type for JavaScript objects. */
   registerType(key: string): void;
   /** FieldRequest. A field of such a type, by its index. */

@@ -11,6 +11,8 @@ export interface CallOperations {
   invokeForView(pointer: number, args: readonly unknown[]): unknown;
   /** Reads the value at a word of the wire. The caller keeps the object of the value alive. */
   takeValue(at: number): unknown;
+  /** The same, but an Array or Map becomes a view. */
+  takeView(at: number): unknown;
 }
 
 /** Filled by calls.ts when it is loaded. */

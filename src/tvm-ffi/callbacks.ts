@@ -25,22 +25,9 @@ export function makeCallback(target: JavaScriptFunction): Referenced {
   return leaveHost(slot);
 }
 
-/** A native type for JavaScript objects. */
-export interface HostType {
-  readonly type: number;
-  readonly fields: readonly string[];
-  /** The number of the function that reads and sets fields. */
-  readonly access: number;
-}
-
-const anyObject: HostType = { type: 0, fields: [], access: 0 };
-
 /** Makes a native object that keeps a value alive, and a reference to it. */
-export function makeOpaque(value: unknown, { type, fields, access }: HostType = anyObject): Referenced {
+export function makeOpaque(value: unknown): Referenced {
   const slot = enterHost(value);
-  i32[slot * 2 + HostRequest.TYPE] = type;
-  u32[slot * 2 + HostRequest.FIELDS] = fields.length;
-  u32[slot * 2 + HostRequest.ACCESS] = access;
   ffi.makeHostObject();
   return leaveHost(slot);
 }

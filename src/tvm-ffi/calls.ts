@@ -14,8 +14,9 @@ import { shareDescriptor, Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { ANY_WORDS, bytesAt, payloadAt, readSmallString, TENSOR_BITS, Type, typeAt } from './any.js';
 import { writeArgument } from './arguments.js';
+import { collectArguments } from './batches.js';
 import { operations } from './call-operations.js';
-import { appendToBatch, readContainer, readCopied, readShape } from './containers.js';
+import { readContainer, readCopied, readShape, retain } from './containers.js';
 import { errorOfCall, keepResult, renewHandles } from './described-tensors.js';
 import { errorAt, takeRaised } from './errors.js';
 import { heldValue } from './host-values.js';
@@ -137,26 +138,6 @@ function writeStream(slot: number, device: DeviceInfo): void {
   i32[slot * 2 + CallRequest.DEVICE_ID] = device.id;
 }
 
-const BATCH_CHUNK = 64;
-
-/** Collects arguments in a batch, which has its own references. */
-export function collectArguments(args: readonly unknown[], write: (at: number, value: unknown) => void): number {
-  let batch = 0;
-  try {
-    for (let start = 0; start < args.length; start += BATCH_CHUNK) {
-      const count = Math.min(BATCH_CHUNK, args.length - start);
-      const base = enter(count * ANY_WORDS);
-      for (let i = 0; i < count; i++) write(base + i * ANY_WORDS, args[start + i]);
-      batch = appendToBatch(batch, base, count);
-      leave(base);
-    }
-    return batch;
-  } catch (error) {
-    if (batch !== 0) disown(batch);
-    throw error;
-  }
-}
-
 /** Calls a function like {@link invoke}, but an Array or Map that it returns becomes a view instead of a copy. */
 export function invokeForView(pointer: number, args: readonly unknown[]): unknown {
   const { device, temporaries, lent, isUsed } = callState;
@@ -193,7 +174,7 @@ function invokeWithBatch(
     if (i32[half + CallRequest.STATUS] !== 0) throw takeRaised();
     const type = i32[typeAt(result)] as number;
     if (type === Type.tensor) return readTensor(slot, result, args);
-    return asView && (type === Type.array || type === Type.map)
+    return asView && isViewable(type)
       ? readView(f64[payloadAt(result)] as number, type, u32[half + CallRequest.REFERENCE] as number)
       : readValue(result, value, half + CallRequest.REFERENCE);
   } finally {
@@ -250,6 +231,17 @@ export function takeValue(at: number): unknown {
         : readValue(at, taken, slot * 2 + ValueRequest.REFERENCE);
   leave(slot);
   return value;
+}
+
+/** As {@link takeValue}, but an Array or Map becomes a view. */
+function takeView(at: number): unknown {
+  const type = i32[typeAt(at)] as number;
+  return isViewable(type) ? readView(f64[payloadAt(at)] as number, type, retain(at)) : takeValue(at);
+}
+
+/** True for the containers that are copied unless a view is requested. */
+function isViewable(type: number): boolean {
+  return type === Type.array || type === Type.map;
 }
 
 /** Reads a value at a word whose contents, if any, were taken: as `taken`, or as a reference at an index of `u32`. */
@@ -345,12 +337,19 @@ function recogniseOr(pointer: number, reference: number, make: () => object): ob
   return known;
 }
 
-Object.assign(operations, { invoke, invokeForView, takeValue });
+Object.assign(operations, { invoke, invokeForView, takeValue, takeView });
 
 /** The classes of objects that native code returns. */
-export const objectClasses: ObjectClasses = new ObjectClasses({ invoke, getField, setField });
+export const objectClasses: ObjectClasses = new ObjectClasses({
+  invoke,
+  invokeForView,
+  getField,
+  setField,
+  wrapFunction,
+});
 
-function getField(pointer: number, getter: number, offset: number): unknown {
+/** `asView`: an Array or Map becomes a view instead of a copy. */
+function getField(pointer: number, getter: number, offset: number, asView: boolean): unknown {
   const slot = enter(FieldRequest.WORDS + ANY_WORDS);
   const half = slot * 2;
   f64[slot + FieldRequest.OBJECT] = pointer;
@@ -360,7 +359,11 @@ function getField(pointer: number, getter: number, offset: number): unknown {
   const taken = ffi.getField();
   try {
     if (i32[half + FieldRequest.STATUS] !== 0) throw takeRaised();
-    return readValue(slot + FieldRequest.WORDS, taken, half + FieldRequest.REFERENCE);
+    const at = slot + FieldRequest.WORDS;
+    const type = i32[typeAt(at)] as number;
+    return asView && isViewable(type)
+      ? readView(f64[payloadAt(at)] as number, type, u32[half + FieldRequest.REFERENCE] as number)
+      : readValue(at, taken, half + FieldRequest.REFERENCE);
   } finally {
     leave(slot);
   }

@@ -9,7 +9,8 @@
 import { wire } from '../native/wire.js';
 import { WireHeader } from '../native/wire-layout.js';
 import { Type } from './any.js';
-import { appendToBatch, readContainer, readElements, walkEntries } from './containers.js';
+import { appendToBatch } from './batches.js';
+import { readContainer, readElements, walkEntries } from './containers.js';
 import { takeRaised } from './errors.js';
 import { ffi } from './library.js';
 import { disown } from './objects.js';

@@ -8,15 +8,16 @@
 import { ArgumentValueError, BufferError } from '../errors.js';
 import { wire } from '../native/wire.js';
 import { WireHeader } from '../native/wire-layout.js';
-import { DLPACK } from '../protocol/managed.js';
+import { DLPACK, DLPACK_DEVICE } from '../protocol/managed.js';
 import { Tensor } from '../tensor.js';
 import { ANY_WORDS, payloadAt, Type, typeAt, writeAny } from './any.js';
+import { appendToBatch } from './batches.js';
 import { takeRaised } from './errors.js';
 import { ffi } from './library.js';
 import { callState, disown, keepForCall, releaseTemporaries, standIns, TemporaryObject } from './objects.js';
 import { enter, leave } from './slot.js';
 import { Shape, TVM_FFI_VALUE } from './values.js';
-import { BatchRequest, ContainerRequest, EntriesRequest, SequenceRequest, ValueRequest } from './wire-layout.js';
+import { ContainerRequest, EntriesRequest, SequenceRequest, ValueRequest } from './wire-layout.js';
 
 const { f64, i32, u32 } = wire;
 
@@ -47,7 +48,7 @@ export function containerOf(value: object): Container | null {
 function isRecord(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return false;
-  return !(DLPACK in value || '__dlpack__' in value || TVM_FFI_VALUE in value);
+  return !(DLPACK in value || '__dlpack__' in value || TVM_FFI_VALUE in value || DLPACK_DEVICE in value);
 }
 
 /** A container that is being made. */
@@ -85,24 +86,6 @@ function begin({ type, values }: Container, parent: Building | null): Building {
   const base = enter(capacity * ANY_WORDS);
   const mark = callState.temporaries.length;
   return { parent, type, values, length, depth, base, capacity, mark, next: 0, count: 0, batch: 0 };
-}
-
-/** Moves `count` values at the word `base` to a batch, a new one for the number 0. Returns the batch's reference. */
-export function appendToBatch(batch: number, base: number, count: number): number {
-  const slot = enter(BatchRequest.WORDS);
-  const half = slot * 2;
-  u32[half + BatchRequest.BATCH] = batch;
-  u32[half + BatchRequest.VALUES] = base;
-  i32[half + BatchRequest.COUNT] = count;
-  u32[WireHeader.SLOT] = slot;
-  ffi.appendValues();
-  leave(slot);
-  const made = u32[half + BatchRequest.BATCH] as number;
-  if (i32[half + BatchRequest.STATUS] !== 0) {
-    if (batch === 0) disown(made);
-    throw takeRaised();
-  }
-  return made;
 }
 
 /** Moves the elements on the wire to the batch, and releases the temporaries that were made for them. */
@@ -259,7 +242,7 @@ class Reader {
 }
 
 /** Makes a reference to the object of the value at a word. */
-function retain(at: number): number {
+export function retain(at: number): number {
   const slot = enter(ValueRequest.WORDS);
   u32[slot * 2 + ValueRequest.VALUE] = at;
   u32[WireHeader.SLOT] = slot;
@@ -300,8 +283,11 @@ export function countElements(pointer: number): number {
   return f64[slot + SequenceRequest.SIZE] as number;
 }
 
-/** Reads one element of an Array, List or Shape; undefined when there is none. */
-export function readElement(pointer: number, index: number, take: Take): unknown {
+/**
+ * Reads one element of an Array, List or Shape; undefined when there is none. `takeView` reads it instead of `take`,
+ * unless it is null. Each has a call of its own here, because V8 inlines a call that always has the same target.
+ */
+export function readElement(pointer: number, index: number, take: Take, takeView: Take | null): unknown {
   const slot = enter(SequenceRequest.WORDS + ANY_WORDS);
   const half = slot * 2;
   f64[slot + SequenceRequest.OBJECT] = pointer;
@@ -311,7 +297,9 @@ export function readElement(pointer: number, index: number, take: Take): unknown
   u32[WireHeader.SLOT] = slot;
   ffi.readSequence();
   try {
-    return i32[half + SequenceRequest.COUNT] === 0 ? undefined : take(slot + SequenceRequest.WORDS);
+    if (i32[half + SequenceRequest.COUNT] === 0) return undefined;
+    const at = slot + SequenceRequest.WORDS;
+    return takeView === null ? take(at) : takeView(at);
   } finally {
     leave(slot);
   }

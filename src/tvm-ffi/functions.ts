@@ -13,8 +13,10 @@ import { type JavaScriptFunction, makeCallback } from './callbacks.js';
 import { type FFIFunction, invokeForView, invokeLocked, objectClasses, wrapFunction } from './calls.js';
 import { takeRaised } from './errors.js';
 import { builtin, findGlobal } from './globals.js';
+import { hostTypeOf } from './host-objects.js';
 import { ffi, library } from './library.js';
-import type { ObjectClass } from './object-classes.js';
+import { type Dict, isContainer, type List, liveContainer } from './live-containers.js';
+import type { Live, ObjectClass } from './object-classes.js';
 import { adoptObject, type ObjectHandle, recognise, remember, standIns } from './objects.js';
 import { enter, leave } from './slot.js';
 import { FFIObject, handleOf } from './values.js';
@@ -45,7 +47,9 @@ export function getGlobalFunc(name: string, options: GetGlobalOptions = {}): FFI
 /** True when two functions, modules or objects refer to the same native object. */
 export function sameAs(a: unknown, b: unknown): boolean {
   const first = addressOfObject(a);
-  return first !== null && first === addressOfObject(b);
+  // An object of a registered class has one native object at a time, and no other object has the same.
+  if (first === null) return typeof a === 'object' && a !== null && a === b && hostTypeOf(a) !== undefined;
+  return first === addressOfObject(b);
 }
 
 function addressOfObject(value: unknown): number | null {
@@ -118,12 +122,17 @@ function wrapOnce(handle: ObjectHandle): FFIFunction {
 }
 
 /**
- * The same native function, but an Array or Map that it returns becomes an `ArrayView` or `MapView` instead of a copy.
+ * The same native function or object, but an Array or Map that the function, a field, a method or an element is becomes
+ * an `ArrayView` or `MapView` instead of a copy.
  */
-export function live(fn: FFIFunction): FFIFunction {
-  const handle = typeof fn === 'function' ? standIns.get(fn) : undefined;
-  if (handle === undefined) throw new ArgumentTypeError('fn', 'a native function', fn);
-  return (...args) => invokeForView(handle.pointer, args);
+export function live(fn: FFIFunction): FFIFunction;
+export function live<T extends List | Dict>(container: T): T;
+export function live<T extends FFIObject>(object: T): Live<T>;
+export function live(value: unknown): unknown {
+  if (value instanceof FFIObject) return isContainer(value) ? liveContainer(value) : objectClasses.live(value);
+  const handle = typeof value === 'function' ? standIns.get(value) : undefined;
+  if (handle === undefined) throw new ArgumentTypeError('value', 'a native function or object', value);
+  return (...args: unknown[]) => invokeForView(handle.pointer, args);
 }
 
 function handleOfFunction(fn: JavaScriptFunction): ObjectHandle {

@@ -9,8 +9,9 @@ import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { wire } from '../native/wire.js';
 import { WireHeader } from '../native/wire-layout.js';
 import { checkOptions } from '../options.js';
-import { type HostType, type JavaScriptFunction, makeCallback } from './callbacks.js';
+import { type JavaScriptFunction, makeCallback } from './callbacks.js';
 import { takeRaised } from './errors.js';
+import { hasHostType, setHostType } from './host-objects.js';
 import { hold } from './host-values.js';
 import { ffi, library } from './library.js';
 import { findType } from './object-classes.js';
@@ -28,9 +29,6 @@ export interface RegisterObjectOptions {
 }
 
 type HostObject = Record<string, unknown>;
-
-/** Types by their prototypes. */
-const types = new Map<object, HostType>();
 
 /**
  * Defines a type under a key for the objects of a class, for the whole process. Native code and Python can hold the
@@ -54,7 +52,7 @@ export function registerObject(
   if (repeated !== undefined) throw new ArgumentValueError('options', 'each name once', repeated);
   library();
   if (findType(key) !== null) throw new ArgumentValueError('key', 'a key that no type has yet', key);
-  if (types.has(objectClass.prototype))
+  if (hasHostType(objectClass.prototype))
     throw new ArgumentValueError('objectClass', 'a class without a type', objectClass);
   const type = registerType(key);
   for (const [index, name] of fields.entries()) registerMember(type, index, 0, () => ffi.registerField(name));
@@ -73,7 +71,7 @@ export function registerObject(
     self[name] = value[0];
     return undefined;
   };
-  types.set(objectClass.prototype, { type, fields, access: hold(access).number });
+  setHostType(objectClass.prototype, { type, fields, access: hold(access).number });
 }
 
 function namesOf(names: unknown, option: string): readonly string[] {
@@ -102,16 +100,4 @@ function registerMember(type: number, index: number, pointer: number, register: 
   register();
   leave(slot);
   if (i32[slot * 2 + FieldRequest.STATUS] !== 0) throw takeRaised();
-}
-
-/** The type of an object's class, or of the nearest class that it is derived from; undefined for none. */
-export function hostTypeOf(value: object): HostType | undefined {
-  if (types.size === 0) return undefined;
-  let prototype: unknown = Object.getPrototypeOf(value);
-  while (typeof prototype === 'object' && prototype !== null) {
-    const type = types.get(prototype);
-    if (type !== undefined) return type;
-    prototype = Object.getPrototypeOf(prototype);
-  }
-  return undefined;
 }

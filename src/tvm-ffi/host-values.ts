@@ -18,11 +18,18 @@ function forget(number: number): void {
   freeNumbers.push(number);
 }
 
-/** Numbers for a value that native code is about to hold: its own, and that of the pin whose release frees it. */
-export function hold(value: unknown): { number: number; pin: number } {
+/**
+ * Numbers for a value that native code is about to hold: its own, and that of the pin whose release frees it.
+ * `onForget` runs on that release.
+ */
+export function hold(value: unknown, onForget?: () => void): { number: number; pin: number } {
   const number = freeNumbers.pop() ?? values.length;
   values[number] = value;
-  return { number, pin: pin(() => forget(number)) };
+  const release = () => {
+    forget(number);
+    onForget?.();
+  };
+  return { number, pin: pin(release) };
 }
 
 /** The value with a number; undefined when native code has released it. */

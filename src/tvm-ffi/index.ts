@@ -48,7 +48,7 @@ export {
   type ModuleDescription,
   systemLibrary,
 } from './module.js';
-export { isInstance, type ObjectClass } from './object-classes.js';
+export { isInstance, type Live, type LiveValue, type ObjectClass } from './object-classes.js';
 export {
   currentStream,
   followTorchStream,

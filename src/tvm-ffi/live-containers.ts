@@ -11,11 +11,12 @@ import { copyElements, copyEntries, copyKeys } from './container-copies.js';
 import { countElements, readElement, readElements, readEntries, walkEntries } from './containers.js';
 import { builtin } from './globals.js';
 import { library } from './library.js';
-import { ObjectHandle, rememberObject } from './objects.js';
+import { ObjectHandle, rememberObject, rememberViewed } from './objects.js';
 import { FFIObject, handleOf } from './values.js';
 
 const call = (name: string, ...args: readonly unknown[]): unknown => operations.invoke(builtin(name), args);
 const take = (at: number): unknown => operations.takeValue(at);
+const takeView = (at: number): unknown => operations.takeView(at);
 
 function listOf<T>(values: Iterable<T>, argument: string): T[] {
   if (typeof (values as Partial<Iterable<T>> | null)?.[Symbol.iterator] !== 'function') {
@@ -26,6 +27,11 @@ function listOf<T>(values: Iterable<T>, argument: string): T[] {
 
 /** The view of a native container, or a new one with these values. */
 abstract class LiveContainer extends FFIObject {
+  /** Whether elements that are an Array or Map are views. */
+  protected get hasViews(): boolean {
+    return false;
+  }
+
   constructor(maker: string, source: ObjectHandle | (() => readonly unknown[])) {
     const isMade = source instanceof ObjectHandle;
     if (!isMade) library();
@@ -53,13 +59,15 @@ abstract class Sequence<T> extends LiveContainer implements Iterable<T> {
   at(index: number): T | undefined {
     const place = checkIndex(index);
     const start = place < 0 ? place + this.length : place;
-    return start < 0 ? undefined : (readElement(handleOf(this).pointer, start, take) as T | undefined);
+    if (start < 0) return undefined;
+    return readElement(handleOf(this).pointer, start, take, this.hasViews ? takeView : null) as T | undefined;
   }
 
   /** Reads one element at a time. Elements that are added meanwhile are read, too. */
   *[Symbol.iterator](): Generator<T, undefined> {
     const { pointer } = handleOf(this);
-    for (let i = 0; i < countElements(pointer); i++) yield readElement(pointer, i, take) as T;
+    const view = this.hasViews ? takeView : null;
+    for (let i = 0; i < countElements(pointer); i++) yield readElement(pointer, i, take, view) as T;
   }
 
   /** A copy of the elements. */
@@ -107,15 +115,15 @@ export class List<T = unknown> extends Sequence<T> {
     return length === 0 ? undefined : (call('ffi.ListPop', this, length - 1) as T);
   }
 
-  /** Inserts an element before the one at an index. */
+  /** Inserts an element before the one at an index, or at the nearest end. */
   insert(index: number, value: T): void {
-    call('ffi.ListInsert', this, checkIndex(index), value);
+    call('ffi.ListInsert', this, this.#nearest(index), value);
   }
 
   /** Removes `count` elements from an index on, puts others in their place, and returns the removed elements. */
   splice(start: number, count: number, ...items: readonly T[]): T[] {
     const { length } = this;
-    const first = Math.min(Math.max(checkIndex(start) < 0 ? start + length : start, 0), length);
+    const first = this.#nearest(start);
     const last = first + Math.min(Math.max(checkIndex(count), 0), length - first);
     const removed: T[] = [];
     for (let i = first; i < last; i++) removed.push(this.at(i) as T);
@@ -137,6 +145,12 @@ export class List<T = unknown> extends Sequence<T> {
     return call('ffi.ListContains', this, value) as boolean;
   }
 
+  /** An index, from the end if it is negative, or the nearest end of the list. */
+  #nearest(index: number): number {
+    const { length } = this;
+    return Math.min(Math.max(checkIndex(index) < 0 ? index + length : index, 0), length);
+  }
+
   #place(index: number): number {
     const { length } = this;
     const place = checkIndex(index) < 0 ? index + length : index;
@@ -146,8 +160,12 @@ export class List<T = unknown> extends Sequence<T> {
   }
 }
 
-/** An immutable array without a copy: `ffi.Array`. */
+/** An immutable array without a copy: `ffi.Array`. The arrays and maps in it are views, too. */
 export class ArrayView<T = unknown> extends Sequence<T> {
+  protected override get hasViews(): boolean {
+    return true;
+  }
+
   constructor(items: Iterable<T> = []) {
     super('ffi.Array', items instanceof ObjectHandle ? items : () => listOf(items, 'items'));
   }
@@ -176,7 +194,8 @@ abstract class Entries<K, V> extends LiveContainer implements Iterable<[K, V]> {
   /** The value of a key; undefined when there is none. */
   get(key: K): V | undefined {
     missing ??= call('ffi.GetInvalidObject');
-    const value = call(`ffi.${this.kind}GetItemOrMissing`, this, key);
+    const { invoke, invokeForView } = operations;
+    const value = (this.hasViews ? invokeForView : invoke)(builtin(`ffi.${this.kind}GetItemOrMissing`), [this, key]);
     return value === missing ? undefined : (value as V);
   }
 
@@ -259,13 +278,43 @@ export class Dict<K = unknown, V = unknown> extends Entries<K, V> {
   }
 }
 
-/** An immutable map without a copy: `ffi.Map`. */
+/** An immutable map without a copy: `ffi.Map`. The arrays and maps in it are views, too. */
 export class MapView<K = unknown, V = unknown> extends Entries<K, V> {
   protected override readonly kind = 'Map';
+
+  protected override get hasViews(): boolean {
+    return true;
+  }
 
   constructor(entries: Iterable<readonly [K, V]> = []) {
     super('ffi.Map', entries instanceof ObjectHandle ? entries : () => entriesOf(entries));
   }
+}
+
+/** A list whose arrays and maps are views. */
+class ListOfViews<T> extends List<T> {
+  protected override get hasViews(): boolean {
+    return true;
+  }
+}
+
+/** A dict whose arrays and maps are views. */
+class DictOfViews<K, V> extends Dict<K, V> {
+  protected override get hasViews(): boolean {
+    return true;
+  }
+}
+
+export function isContainer(object: FFIObject): object is LiveContainer {
+  return object instanceof LiveContainer;
+}
+
+/** The same container, but the arrays and maps in it are views. */
+export function liveContainer(container: LiveContainer): FFIObject {
+  if (container instanceof ArrayView || container instanceof MapView) return container;
+  const source = handleOf(container) as never;
+  const view = container instanceof List ? new ListOfViews(source) : new DictOfViews(source);
+  return rememberViewed(handleOf(container), container, view);
 }
 
 /** The view of a container. */

@@ -9,10 +9,22 @@
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { wire } from '../native/wire.js';
 import { WireHeader } from '../native/wire-layout.js';
+import { Type } from './any.js';
 import { takeRaised } from './errors.js';
 import { builtin } from './globals.js';
+import { hostTypeOf } from './host-objects.js';
 import { ffi, library } from './library.js';
-import { ObjectHandle, rememberObject, standIns } from './objects.js';
+import type { ArrayView, MapView } from './live-containers.js';
+import {
+  adoptObject,
+  ObjectHandle,
+  type Referenced,
+  recognise,
+  remember,
+  rememberObject,
+  rememberViewed,
+  standIns,
+} from './objects.js';
 import { enter, leave } from './slot.js';
 import { FFIObject, handleOf } from './values.js';
 import { MethodRequest, TypeRequest } from './wire-layout.js';
@@ -24,8 +36,12 @@ const STATIC = 4;
 /** The native operations that the classes use. */
 export interface ObjectOperations {
   invoke(pointer: number, args: readonly unknown[]): unknown;
-  getField(pointer: number, getter: number, offset: number): unknown;
+  /** The same, but an Array or Map that the function returns becomes a view. */
+  invokeForView(pointer: number, args: readonly unknown[]): unknown;
+  /** `asView`: an Array or Map becomes a view instead of a copy. */
+  getField(pointer: number, getter: number, offset: number, asView: boolean): unknown;
   setField(pointer: number, type: number, index: number, value: unknown): void;
+  wrapFunction(handle: ObjectHandle): (...args: unknown[]) => unknown;
 }
 
 /** The class of a registered type. `T` describes its fields and methods. */
@@ -132,18 +148,30 @@ export function membersOfType(key: string): TypeMembers {
 export function isInstance(value: unknown, key: string): boolean {
   if (typeof key !== 'string') throw new ArgumentTypeError('key', 'the key of a type', key);
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false;
-  const handle = standIns.get(value) ?? (value instanceof FFIObject ? handleOf(value) : undefined);
-  if (handle === undefined) return false;
+  const found = standIns.get(value) ?? (value instanceof FFIObject ? handleOf(value) : hostTypeOf(value));
+  if (found === undefined) return false;
   const wanted = findType(key);
-  for (let { type } = handle; type >= 0; type = describe(type).parent) if (type === wanted) return true;
+  for (let { type } = found; type >= 0; type = describe(type).parent) if (type === wanted) return true;
   return false;
 }
 
+/** An object whose fields and methods return views: see `live`. */
+export type Live<T> = FFIObject & {
+  [K in keyof T]: T[K] extends (...args: infer A) => infer R ? (...args: A) => LiveValue<R> : LiveValue<T[K]>;
+};
+
+/** A value with views in place of arrays and maps. */
+export type LiveValue<T> = T extends readonly (infer E)[]
+  ? ArrayView<LiveValue<E>>
+  : T extends ReadonlyMap<infer K, infer V>
+    ? MapView<K, LiveValue<V>>
+    : T;
+
 /**
- * The address of a function that the library has for the type. Its reference is never released, because types are never
+ * A function that the library has for the type; null for none. Its reference is never released, because types are never
  * removed.
  */
-function functionOf(type: number, index: number | null): number {
+function functionOf(type: number, index: number | null): Referenced | null {
   const slot = enter(MethodRequest.WORDS);
   i32[slot * 2 + MethodRequest.TYPE] = type;
   u32[slot * 2 + MethodRequest.INDEX] = index ?? 0;
@@ -151,7 +179,8 @@ function functionOf(type: number, index: number | null): number {
   if (index === null) ffi.getConstructor();
   else ffi.getMethod();
   leave(slot);
-  return f64[slot + MethodRequest.OBJECT] as number;
+  const pointer = f64[slot + MethodRequest.OBJECT] as number;
+  return pointer === 0 ? null : { pointer, reference: u32[slot * 2 + MethodRequest.REFERENCE] as number };
 }
 
 type AnyClass = (new (...args: never[]) => FFIObject) & { fromFields?: unknown };
@@ -161,6 +190,7 @@ const reserved = new Set(['constructor', '__proto__', 'prototype', 'name', 'leng
 
 export class ObjectClasses {
   private readonly classes = new Map<number, AnyClass>();
+  private readonly liveClasses = new Map<number, AnyClass>();
   private readonly operations: ObjectOperations;
 
   constructor(operations: ObjectOperations) {
@@ -196,7 +226,7 @@ export class ObjectClasses {
     const parent = description.parent < 0 ? FFIObject : this.classOf(description.parent);
     let init = 0;
     const construct = (args: readonly unknown[]) => {
-      if (init === 0) init = functionOf(type, null);
+      if (init === 0) init = functionOf(type, null)?.pointer ?? 0;
       if (init === 0) throw new ArgumentTypeError('type', 'a type with a constructor', description.key);
       return invoke(init, args) as FFIObject;
     };
@@ -218,21 +248,52 @@ export class ObjectClasses {
       }
     };
     Object.defineProperty(made, 'name', { value: description.key.split('.').at(-1) });
-    this.defineFields(made, type, description.fields);
-    this.defineMethods(made, type, description.methods);
+    this.defineFields(made.prototype, type, description.fields, false);
+    this.defineMethods(made.prototype, type, description.methods, invoke);
+    this.defineStatics(made, type, description.methods);
     if (parent === FFIObject) defineText(made, invoke);
     return made as unknown as AnyClass;
   }
 
-  private defineFields(made: { readonly prototype: FFIObject }, type: number, fields: readonly Field[]): void {
+  /** The same native object, but its fields and methods return views of arrays and maps. */
+  live(object: FFIObject): FFIObject {
+    const handle = handleOf(object);
+    const view = Reflect.construct(FFIObject, [handle], this.liveClassOf(handle.type)) as FFIObject;
+    return rememberViewed(handle, object, view);
+  }
+
+  private liveClassOf(type: number): AnyClass {
+    let made = this.liveClasses.get(type);
+    if (made === undefined) {
+      made = class extends this.classOf(type) {} as AnyClass;
+      Object.defineProperty(made, 'name', { value: this.classOf(type).name });
+      for (let at = type; at >= 0; at = describe(at).parent) {
+        const { fields, methods } = describe(at);
+        const isNew = ({ name }: Member) => !Object.hasOwn((made as AnyClass).prototype, name);
+        this.defineFields(made.prototype, at, fields, true, isNew);
+        this.defineMethods(made.prototype, at, methods, this.operations.invokeForView, isNew);
+      }
+      this.liveClasses.set(type, made);
+    }
+    return made;
+  }
+
+  private defineFields(
+    prototype: FFIObject,
+    type: number,
+    fields: readonly Field[],
+    asView: boolean,
+    isWanted: (field: Field) => boolean = () => true,
+  ): void {
     const { getField, setField } = this.operations;
-    for (const [index, { name, flags, getter, offset }] of fields.entries()) {
-      if (reserved.has(name)) continue;
-      Object.defineProperty(made.prototype, name, {
+    for (const [index, field] of fields.entries()) {
+      const { name, flags, getter, offset } = field;
+      if (reserved.has(name) || !isWanted(field)) continue;
+      Object.defineProperty(prototype, name, {
         configurable: true,
         enumerable: true,
         get(this: FFIObject) {
-          return getField(handleOf(this).pointer, getter, offset);
+          return getField(handleOf(this).pointer, getter, offset, asView);
         },
         set(this: FFIObject, value: unknown) {
           if ((flags & WRITABLE) === 0) throw new ArgumentValueError(name, 'a field that can be written', name);
@@ -242,29 +303,51 @@ export class ObjectClasses {
     }
   }
 
-  private defineMethods(made: { readonly prototype: FFIObject }, type: number, methods: readonly Member[]): void {
-    const { invoke } = this.operations;
-    for (const [index, { name, flags }] of methods.entries()) {
-      if (reserved.has(name) || name.startsWith('__ffi_')) continue;
+  private defineMethods(
+    prototype: FFIObject,
+    type: number,
+    methods: readonly Member[],
+    invoke: ObjectOperations['invoke'],
+    isWanted: (method: Member) => boolean = () => true,
+  ): void {
+    for (const [index, method] of methods.entries()) {
+      const { name, flags } = method;
+      if (!isMethod(name) || (flags & STATIC) !== 0 || !isWanted(method)) continue;
       let pointer = 0;
-      const call = (args: readonly unknown[]) => {
-        if (pointer === 0) pointer = functionOf(type, index);
-        return invoke(pointer, args);
-      };
-      const isStatic = (flags & STATIC) !== 0;
-      const method = isStatic
-        ? (...args: unknown[]) => call(args)
-        : function method(this: FFIObject, ...args: unknown[]) {
-            return call([this, ...args]);
-          };
-      Object.defineProperty(isStatic ? made : made.prototype, name, {
+      Object.defineProperty(prototype, name, {
         configurable: true,
         writable: true,
-        value: method,
+        value: function method(this: FFIObject, ...args: unknown[]) {
+          if (pointer === 0) pointer = functionOf(type, index)?.pointer ?? 0;
+          return invoke(pointer, [this, ...args]);
+        },
+      });
+    }
+  }
+
+  /** Static methods are native functions, each found on first use. */
+  private defineStatics(made: object, type: number, methods: readonly Member[]): void {
+    const { wrapFunction } = this.operations;
+    for (const [index, { name, flags }] of methods.entries()) {
+      if (!isMethod(name) || (flags & STATIC) === 0) continue;
+      const define = (value: unknown) =>
+        Object.defineProperty(made, name, { configurable: true, writable: true, value });
+      Object.defineProperty(made, name, {
+        configurable: true,
+        get() {
+          const { pointer, reference } = functionOf(type, index) as Referenced;
+          const handle = adoptObject(pointer, Type.function, reference);
+          const method = recognise(pointer) ?? remember(pointer, wrapFunction(handle));
+          define(method);
+          return method;
+        },
+        set: define,
       });
     }
   }
 }
+
+const isMethod = (name: string): boolean => !reserved.has(name) && !name.startsWith('__ffi_');
 
 /** Lets the library print the fields, including those of nested objects. */
 function defineText(made: { readonly prototype: FFIObject }, invoke: ObjectOperations['invoke']): void {

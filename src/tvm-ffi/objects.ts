@@ -227,5 +227,15 @@ export function rememberObject(handle: ObjectHandle, value: object): void {
   remember(handle.pointer, value);
 }
 
+/** The objects of views: an object lives as long as its views. */
+const viewedObjects = new WeakMap<object, object>();
+
+/** Remembers the object of a view, so that native code that gets the view and returns it returns the object. */
+export function rememberViewed<T extends object>(handle: ObjectHandle, object: object, view: T): T {
+  if (!handle.isKnown) rememberObject(handle, object);
+  viewedObjects.set(view, object);
+  return view;
+}
+
 /** The native objects of JavaScript functions and modules. */
 export const standIns = new WeakMap<object, ObjectHandle>();

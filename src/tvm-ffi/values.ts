@@ -77,9 +77,14 @@ export class DataType implements DLDataType {
   readonly bits: number;
   readonly lanes: number;
 
-  constructor(name: DType | 'void' | DLDataType) {
+  /** The name may be short, as in TVM: `'f32'`, `'bf16'`, `'u8'`, `'fp8_e4m3fn'`, `'f4_e2m1fn_x2'`. */
+  constructor(name: DType | 'void' | ShortName | DLDataType) {
     const { code, bits, lanes } =
-      typeof name === 'object' && name !== null ? name : (name as string) === 'void' ? VOID : parseDType(name as DType);
+      typeof name === 'object' && name !== null
+        ? name
+        : (name as string) === 'void'
+          ? VOID
+          : parseDType(fullName(name));
     this.name = nameOf(code, bits, lanes);
     this.code = code;
     this.bits = bits;
@@ -93,6 +98,17 @@ export class DataType implements DLDataType {
   toString(): string {
     return this.name;
   }
+}
+
+/** A short name of a dtype. */
+export type ShortName = `${'i' | 'u' | 'f' | 'fp' | 'bf'}${number}${string}`;
+
+const prefixes: Readonly<Record<string, string>> = { i: 'int', u: 'uint', f: 'float', fp: 'float', bf: 'bfloat' };
+
+function fullName(name: string): DType {
+  if (typeof name !== 'string') return name; // parseDType throws
+  const full = name.replace(/^(i|u|fp?|bf)(?=\d)/, (prefix) => prefixes[prefix] as string);
+  return full.replace(/_x(?=\d+$)/, 'x') as DType;
 }
 
 const VOID: DLDataType = { code: TypeCode.handle, bits: 0, lanes: 0 };

@@ -101,9 +101,10 @@ export const enum HostRequest {
   STATUS = 4, // i32: 0, or -1 when an error is raised on this thread
   REFERENCE = 5, // u32: the number of a reference in the table of the context; 0: none
   NUMBER = 6, // u32: the number of the JavaScript value
-  TYPE = 7, // i32: the type of an object; 0: any object
+  TYPE = 7, // i32: the type of an object of a registered class
   FIELDS = 8, // u32: the number of fields of the type
   ACCESS = 9, // u32: the number of the JavaScript function that reads and sets fields
+  WEAK = 10, // u32: the number of the weak reference to an object of a registered class
   WORDS = 6,
 }
 

@@ -75,7 +75,7 @@ const forms = [
   /^(?<source>[^()]+)\((?<line>\d+)\): (?:catastrophic )?(?<severity>error|warning)(?: #[\w-]+)?: (?<message>.*)$/,
 ];
 
-function parseDiagnostics(output: string): Diagnostic[] {
+export function parseDiagnostics(output: string): Diagnostic[] {
   return output.split(/\r?\n/).flatMap((text) => {
     const found = forms.map((form) => form.exec(text)?.groups).find((groups) => groups !== undefined);
     if (found === undefined) return [];

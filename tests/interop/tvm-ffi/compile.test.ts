@@ -1,11 +1,11 @@
 /** Kernels compiled from source: with g++, with stand-ins for other compilers, and as Python's load_inline does it. */
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Tensor } from 'dlpack';
-import { compile, compileLibrary, describeFunction } from 'dlpack/tvm-ffi';
+import { type CompileOptions, compile, compileLibrary, describeFunction } from 'dlpack/tvm-ffi';
 import { equal, ok, rejects } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { testWith } from '../../harness.js';

@@ -1,9 +1,10 @@
 /** Types that JavaScript defines. */
 
-import { type FFIFunction, getGlobalFunc, registerObject } from 'dlpack/tvm-ffi';
+import { stats } from 'dlpack/native';
+import { type FFIFunction, getGlobalFunc, isInstance, List, registerObject, sameAs } from 'dlpack/tvm-ffi';
 import { equal, ok, throws } from '../../assert.js';
-import { collectUntil, testWith } from '../../harness.js';
-import { caught, ffiMissing, raises, testing } from './peer.js';
+import { collect, collectUntil, testWith } from '../../harness.js';
+import { caught, ffiMissing, kernelsMissing, probe, raises, testing } from './peer.js';
 
 class Account {
   owner: string;
@@ -45,6 +46,60 @@ testWith(ffiMissing, 'objects of a registered class have its type in native code
     });
     getGlobalFunc('ffi.ReprPrint')(account);
   });
+});
+
+testWith(kernelsMissing, 'one object is one native object as long as native code holds it', async () => {
+  class Node {
+    next: Node | null = null;
+  }
+  registerObject('dlpack.test.Node', Node, { fields: ['next'] });
+  const [node, other] = [new Node(), new Node()];
+  const count = testing('object_use_count');
+  ok(sameAs(node, node) && !sameAs(node, other) && !sameAs(node, {}));
+  equal(
+    ['dlpack.test.Node', 'ffi.Object', 'dlpack.test.Account'].map((key) => isInstance(node, key)),
+    [true, true, false],
+  );
+  // The same object twice in one call, in two calls, and inside containers. The argument itself counts once.
+  const list = new List<unknown>([node, node, [node]]);
+  equal(count(node), 4);
+  probe('keep')(node);
+  equal(count(node), 5);
+  ok(probe('kept')() === node && list.at(0) === node && list.includes(node) && !list.includes(other));
+  list.clear();
+  equal(count(node), 2);
+  probe('forget')();
+  equal(count(node), 1);
+  // After native code has released it, a new native object is made; and again while the release is still on its way.
+  for (let i = 0; i < 1000; i++) ok(testing('echo')(node) === node);
+  await collect();
+  probe('keep')(node);
+  ok(probe('kept')() === node);
+  equal(count(node), 2);
+  probe('forget')();
+  // The library recognises an object that contains itself, so it can print it.
+  node.next = node;
+  equal(getGlobalFunc('ffi.ReprPrint')(node), 'dlpack.test.Node(next=...)');
+});
+
+testWith(kernelsMissing, 'native objects of many objects are released, and their memory is used again', async () => {
+  class Small {
+    id = 0;
+  }
+  registerObject('dlpack.test.Small', Small, { fields: ['id'] });
+  const before = stats();
+  const refs: WeakRef<Small>[] = [];
+  const pass = () => {
+    const objects = Array.from({ length: 2000 }, () => new Small());
+    const list = new List(objects);
+    for (const [i, object] of objects.entries()) object.id = i;
+    ok(list.at(7) === objects[7] && list.at(1999)?.id === 1999);
+    list.clear();
+    refs.push(new WeakRef(objects[0] as Small));
+  };
+  for (let round = 0; round < 3; round++) pass();
+  ok(await collectUntil(() => refs.every((ref) => ref.deref() === undefined)), 'released');
+  ok(await collectUntil(() => stats().imports <= before.imports), JSON.stringify({ before, now: stats() }));
 });
 
 testWith(ffiMissing, 'native code releases the objects', async () => {

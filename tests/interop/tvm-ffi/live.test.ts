@@ -1,7 +1,18 @@
 /** Containers as views of native objects. */
 
 import { Tensor } from 'dlpack';
-import { ArrayView, Dict, List, live, MapView, objectClass, registerError, sameAs } from 'dlpack/tvm-ffi';
+import {
+  ArrayView,
+  Dict,
+  type FFIObject,
+  List,
+  live,
+  MapView,
+  type ObjectClass,
+  objectClass,
+  registerError,
+  sameAs,
+} from 'dlpack/tvm-ffi';
 import { equal, ok, throws } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { collect, collectUntil, testWith } from '../../harness.js';
@@ -118,7 +129,11 @@ testWith(ffiMissing, 'arrays and maps as views, on request', () => {
   const x = Tensor.from([1, 2], { dtype: 'float32' });
   const array = echo([1, [2], x]) as ArrayView;
   ok(array instanceof ArrayView && echo(array) === array);
-  equal([array.length, array.at(1), array.includes(1), [...array].length], [3, [2], true, 3]);
+  equal([array.length, array.includes(1), [...array].length], [3, true, 3]);
+  // What is inside a view is a view, too, and the same each time. A copy is a copy of everything.
+  const inner = array.at(1) as ArrayView;
+  ok(inner instanceof ArrayView && array.at(1) === inner && [...array][1] === inner);
+  equal([inner.toArray(), array.toArray()[1]], [[2], [2]]);
   (array.at(2) as Tensor<'float32'>).set(0, 7);
   equal(x.get(0), 7);
   const map = echo({ a: 1, b: 2 }) as MapView<string, number>;
@@ -140,7 +155,65 @@ testWith(ffiMissing, 'arrays and maps as views, on request', () => {
   equal([...(testing('echo')(new MapView([['k', 1]])) as Map<string, number>)], [['k', 1]]);
   equal(echo(5), 5);
   raises('ValueError', 'as asked', () => live(testing('test_raise_error'))('ValueError', 'as asked'));
-  throws('TypeError', 'a native function', () => live(() => 1));
+  throws('TypeError', 'a native function or object', () => live(() => 1));
+  throws('TypeError', 'a native function or object', () => live({} as never));
+  const deep = echo({ a: { b: [1] } }) as MapView<string, MapView<string, ArrayView<number>>>;
+  const found = deep.get('a')?.get('b');
+  ok(found instanceof ArrayView && deep.get('a')?.get('b') === found && [...deep.values()][0]?.get('b') === found);
+  equal([found.at(0), deep.toMap().get('a') instanceof Map], [1, true]);
+});
+
+interface AllTypes {
+  v_arr_int: number[];
+  v_map_str_arr_int: Map<string, number[]>;
+  append_int(values: readonly number[], value: number): number[];
+  add_int(value: number): number;
+}
+
+testWith(ffiMissing, 'fields, methods and elements as views, on request', async () => {
+  const count = testing('object_use_count');
+  const All = objectClass<AllTypes>('testing.SchemaAllTypes') as ObjectClass<AllTypes> & {
+    make_with(i: number, f: number, s: string): FFIObject & AllTypes;
+  };
+  const object = All.make_with(7, 1.5, 'text');
+  const numbers = new ArrayView([1, 2, 3]);
+  object.v_arr_int = numbers as never;
+  object.v_map_str_arr_int = new Map([['k', [4]]]);
+  const view = live(object);
+  ok(sameAs(view, object) && view instanceof All && testing('echo')(view) === object);
+  // The field is the array that was written, without a copy.
+  ok(view.v_arr_int === (numbers as unknown) && count(numbers) === 2);
+  equal([object.v_arr_int, view.v_arr_int.at(-1), view.add_int(1)], [[1, 2, 3], 3, 8]);
+  equal(view.v_map_str_arr_int.get('k')?.toArray(), [4]);
+  const made = view.append_int([1], 2);
+  ok(made instanceof ArrayView && count(made) === 1);
+  equal(made.toArray(), [1, 2]);
+  // Inherited fields, and static methods.
+  const Derived = objectClass<{ v_map: Map<string, number>; v_i64: number }>('testing.TestObjectDerived');
+  const derived = live(Derived.fromFields({ v_map: new Map([['a', 1]]), v_array: [] } as never));
+  derived.v_i64 = 5;
+  equal(
+    [derived.v_map.get('a'), derived.v_i64, String(derived).startsWith('testing.TestObjectDerived(')],
+    [1, 5, true],
+  );
+  ok(sameAs(All.make_with, testing('echo')(All.make_with)) && All.make_with === testing('echo')(All.make_with));
+  // Lists and dicts are live anyway; this is about what is in them.
+  const list = new List<unknown>([[1], { a: [2] }]);
+  const elements = live(list);
+  ok(elements.at(0) instanceof ArrayView && elements.at(1) instanceof MapView && Array.isArray(list.at(0)));
+  ok(testing('echo')(elements) === list);
+  elements.push(3);
+  equal(list.length, 3);
+  const dict = live(new Dict<string, unknown>([['a', [1]]]));
+  ok(dict.get('a') instanceof ArrayView && [...dict][0]?.[1] === dict.get('a'));
+  // A view keeps its object, and the collector ends both.
+  const keep = () => live(new (objectClass('testing.TestIntPair'))(1, 2));
+  const kept: { view: FFIObject | null } = { view: keep() };
+  await collect();
+  equal(count(kept.view), 1);
+  kept.view = null;
+  for (let i = 0; i < 100; i++) view.v_arr_int.at(0);
+  ok(await collectUntil(() => count(numbers) === 2), String(count(numbers)));
 });
 
 testWith(

@@ -1,0 +1,106 @@
+/**
+ * The native objects of JavaScript objects whose class was registered with `registerObject`. While native code holds
+ * the native object of a JavaScript object, the JavaScript object goes to native code as that same native object. So
+ * JavaScript keeps a weak reference to it. A strong reference would keep both alive forever, because the native object
+ * keeps the JavaScript object alive.
+ *
+ * @module
+ */
+
+import { released } from '../native/pins.js';
+import { wire } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
+import { takeRaised } from './errors.js';
+import { hold } from './host-values.js';
+import { ffi } from './library.js';
+import type { Referenced } from './objects.js';
+import { enter, leave } from './slot.js';
+import { HostRequest, ReferenceRequest } from './wire-layout.js';
+
+const { f64, i32, u32 } = wire;
+
+/** A native type for JavaScript objects. */
+export interface HostType {
+  readonly type: number;
+  readonly fields: readonly string[];
+  /** The number of the function that reads and sets fields. */
+  readonly access: number;
+}
+
+/** Types by the prototypes of their classes. */
+const types = new Map<object, HostType>();
+
+/** True when the class with this prototype has a type of its own. */
+export function hasHostType(prototype: object): boolean {
+  return types.has(prototype);
+}
+
+export function setHostType(prototype: object, type: HostType): void {
+  types.set(prototype, type);
+}
+
+/** The type of an object's class, or of the nearest class that it is derived from; undefined for none. */
+export function hostTypeOf(value: object): HostType | undefined {
+  if (types.size === 0) return undefined;
+  let prototype: unknown = Object.getPrototypeOf(value);
+  while (typeof prototype === 'object' && prototype !== null) {
+    const type = types.get(prototype);
+    if (type !== undefined) return type;
+    prototype = Object.getPrototypeOf(prototype);
+  }
+  return undefined;
+}
+
+/** The numbers of the weak references. */
+const weakNumbers = new WeakMap<object, number>();
+
+/** The native object of a JavaScript object, the same one as long as it lives, and a reference to it. */
+export function nativeObjectOf(value: object, type: HostType): Referenced {
+  return findObject(value) ?? makeObject(value, type);
+}
+
+function findObject(value: object): Referenced | null {
+  const weak = weakNumbers.get(value);
+  if (weak === undefined) return null;
+  const slot = enter(HostRequest.WORDS);
+  u32[slot * 2 + HostRequest.WEAK] = weak;
+  u32[WireHeader.SLOT] = slot;
+  ffi.findHostObject();
+  leave(slot);
+  if (i32[slot * 2 + HostRequest.STATUS] !== 0) throw takeRaised();
+  const pointer = f64[slot + HostRequest.OBJECT] as number;
+  return pointer === 0 ? null : { pointer, reference: u32[slot * 2 + HostRequest.REFERENCE] as number };
+}
+
+function makeObject(value: object, { type, fields, access }: HostType): Referenced {
+  let weak = 0;
+  const { number, pin } = hold(value, () => {
+    if (weakNumbers.get(value) === weak) weakNumbers.delete(value);
+    if (weak !== 0) dropWeak(weak);
+  });
+  const slot = enter(HostRequest.WORDS);
+  const half = slot * 2;
+  u32[half + HostRequest.NUMBER] = number;
+  f64[slot + HostRequest.PIN] = pin;
+  i32[half + HostRequest.TYPE] = type;
+  u32[half + HostRequest.FIELDS] = fields.length;
+  u32[half + HostRequest.ACCESS] = access;
+  u32[WireHeader.SLOT] = slot;
+  ffi.makeTypedObject();
+  leave(slot);
+  if (i32[half + HostRequest.STATUS] !== 0) {
+    released(f64[slot + HostRequest.PIN] as number); // 0 if native code took it over
+    throw takeRaised();
+  }
+  weak = u32[half + HostRequest.WEAK] as number;
+  weakNumbers.set(value, weak);
+  return { pointer: f64[slot + HostRequest.OBJECT] as number, reference: u32[half + HostRequest.REFERENCE] as number };
+}
+
+function dropWeak(number: number): void {
+  const slot = enter(ReferenceRequest.WORDS);
+  leave(slot);
+  u32[slot * 2 + ReferenceRequest.REFERENCE] = number;
+  u32[WireHeader.SLOT] = slot;
+  ffi.dropHostObject();
+}
