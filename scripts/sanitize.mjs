@@ -22,14 +22,14 @@ const sanitizers = {
     },
     suites: /^(unit\/|native\/|cuda\/|files\/|shared\/|interop\/(python\/[a-z]+\.|tvm-ffi\/|libraries\/))/,
     // These tests need too much memory or time: sanitized memory is not reused at once, and 600 seconds of SIMD
-    // comparisons find nothing more. native/load tests the addon of the package, not this one.
-    without: /unit\/values\/(identical|rows)|native\/(large-blocks|load)|interop\/python\/lifetime/,
+    // comparisons find nothing more. native/load tests the addon of the package, not this one. compile runs compilers.
+    without: /unit\/values\/(identical|rows)|native\/(large-blocks|load)|interop\/python\/lifetime|tvm-ffi\/compile/,
   },
   thread: {
     flags: ['-fsanitize=thread'],
     library: 'libtsan.so',
     options: { TSAN_OPTIONS: 'report_signal_unsafe=0:report_thread_leaks=0:ignore_noninstrumented_modules=1' },
-    suites: /(workers|crew|async|lifetime|streams|callbacks)\.test\.js$/,
+    suites: /(workers|crew|async|futures|reuse|lifetime|streams|callbacks)\.test\.js$/,
     without: /interop\/python\/lifetime|unit\//,
   },
 };

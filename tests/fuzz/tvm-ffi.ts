@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { isDLPackError, Tensor, type TensorView } from 'dlpack';
 import { loadModule, Shape, TVMFFIError } from 'dlpack/tvm-ffi';
 import { type CoreFuzzer, flatten, fuzzerWith, Mismatch, type MoreOperations, type Operation } from './core.js';
+import { liveOperations } from './live.js';
 import { modelOf, readModel, sizeOf } from './model.js';
 import { randomValue, sameValue } from './values.js';
 
@@ -126,7 +127,13 @@ function operations(): MoreOperations {
   };
 
   const all = [returned, returned, throughContainer, throughContainer, viewed, madeThere, allocatedThere];
-  return { operations: [...all, manyArguments, raise, throwInside], finish: () => void call(forget) };
+  const live = liveOperations((value) => {
+    call(keep, [value]);
+    const [back] = call(kept) as unknown[];
+    call(forget);
+    return back;
+  });
+  return { operations: [...all, ...live, manyArguments, raise, throwInside], finish: () => void call(forget) };
 }
 
 export const fuzzTvmFfi = fuzzerWith(operations);
