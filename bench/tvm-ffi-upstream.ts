@@ -168,3 +168,13 @@ export function upstreamRows(nop: FFIFunction, invokeTimes: FFIFunction): Record
     'pycallback+from_dlpack': {},
   };
 }
+
+/** The names and published figures of the rows, without running anything. */
+export function upstreamTable(): { name: string; what: string; published: readonly (number | undefined)[] }[] {
+  const nothing: FFIFunction = () => undefined;
+  return Object.entries(upstreamRows(nothing, nothing)).map(([name, { here, published = [] }]) => ({
+    name,
+    what: here?.what ?? '',
+    published,
+  }));
+}

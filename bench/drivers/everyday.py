@@ -13,6 +13,8 @@ bits = million.astype(ml_dtypes.bfloat16)
 large = np.zeros(16 * 2**20, dtype=np.float32)
 large[:] = 1
 flat = np.arange(6, dtype=np.float32)
+turned = small.transpose()
+part = np.zeros((2, 6), dtype=np.float32)[:, 0:6:2]
 nested_small = [[1, 2, 3], [4, 5, 6]]
 nested_million = million.tolist()
 values = np.arange(1000, dtype=np.float64)
@@ -29,7 +31,9 @@ rows = {
     "from nested arrays, 6 elements": lambda: np.array(nested_small, np.float32),
     "from a typed array, 6 elements": lambda: np.array(flat),
     "copy, 6 elements": lambda: small.copy(),
+    "copy of the transpose, 6 elements": lambda: np.ascontiguousarray(turned),
     "astype('float64'), 6 elements": lambda: small.astype(np.float64),
+    "astype('float64') of a slice, 6 elements": lambda: part.astype(np.float64),
     "transpose": lambda: small.transpose(),
     "slice": lambda: small[0:1, 1:3],
     "reshape": lambda: small.reshape(3, 2),
@@ -60,7 +64,7 @@ rows = {
 }
 
 # As everyday.ts: each row runs for about this time, after a warm-up of the same time.
-ROW_MS = 60
+ROW_MS = 50
 SAMPLES = 7
 only = sys.argv[1] if len(sys.argv) > 1 else ""
 

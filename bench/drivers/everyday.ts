@@ -19,6 +19,8 @@ const million = Tensor.from(
 const bits = million.astype('bfloat16');
 const large = Tensor.zeros([16 * 2 ** 20], 'float32').fill(1);
 const array = new Float32Array([1, 2, 3, 4, 5, 6]);
+const turned = small.transpose();
+const part = Tensor.from(new Float32Array(12), { shape: [2, 6] }).slice(null, [0, 6, 2]);
 const nestedMillion = million.toArray() as number[][];
 const values = Tensor.from(Float64Array.from({ length: 1000 }, (_, i) => i));
 /** tests/native/addon/peer.cc */
@@ -34,7 +36,9 @@ const rows: Record<string, () => void> = {
   'from nested arrays, 6 elements': () => Tensor.from(nestedSmall, { dtype: 'float32' }).dispose(),
   'from a typed array, 6 elements': () => Tensor.from(array).dispose(),
   'copy, 6 elements': () => small.copy().dispose(),
+  'copy of the transpose, 6 elements': () => turned.copy().dispose(),
   "astype('float64'), 6 elements": () => small.astype('float64').dispose(),
+  "astype('float64') of a slice, 6 elements": () => part.astype('float64').dispose(),
   transpose: () => small.transpose().dispose(),
   slice: () => small.slice([0, 1], [1, 3]).dispose(),
   reshape: () => small.reshape([3, 2]).dispose(),
@@ -90,7 +94,7 @@ const rows: Record<string, () => void> = {
 };
 
 /** Each row runs for about this time, after a warm-up of the same time. */
-const ROW_MS = 60;
+const ROW_MS = 50;
 const SAMPLES = 7;
 const [, , only = ''] = process.argv;
 

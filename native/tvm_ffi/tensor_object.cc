@@ -13,13 +13,21 @@ static void DeleteTensorObject(void* self, int flags) {
     Count(counts.exports, -1);
     if (object->storage != nullptr) ReleaseStorage(object->storage);
   }
-  if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) free(object);
+  if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) == 0) return;
+  if (object->is_block) {
+    GiveBlockBack(this_thread, kLargeBlock, object);
+  } else {
+    free(object);
+  }
 }
 
 TensorObject* CreateTensorObject(const Descriptor& descriptor, void* data, Storage* storage) {
-  void* block = malloc(sizeof(TensorObject) + sizeof(int64_t) * 2 * static_cast<size_t>(descriptor.ndim));
+  const size_t size = sizeof(TensorObject) + sizeof(int64_t) * 2 * static_cast<size_t>(descriptor.ndim);
+  const bool is_block = size <= kLargeBlock;
+  void* block = is_block ? AllocateBlock(this_thread, kLargeBlock) : malloc(size);
   if (block == nullptr) return nullptr;
   TensorObject* object = static_cast<TensorObject*>(block);
+  object->is_block = is_block;
   object->header = TVMFFIObject{(uint64_t{1} << 32) | 1, kTVMFFITensor, 0, DeleteTensorObject};
   object->tensor = TensorOver(descriptor, data, object->dims);
   object->storage = storage;

@@ -17,6 +17,7 @@ struct TensorObject {
   Trace* trace;
   uint64_t flags;  // DLPACK_FLAG_BITMASK_*; the library has no field for them
   uint64_t byte_offset;
+  bool is_block;  // its memory is a large block of the thread cache; stored, because code could overwrite the shape
   int64_t dims[];
 };
 

@@ -60,6 +60,8 @@ export function collectNever(storage: Collectable): void {
   pending = storage.nextPending;
   storage.nextPending = null;
   pendingCount--;
+  // Storages that were released in the order in which they were made leave the list together.
+  if (pending !== null && pending.refs === 0) collectNever(pending);
 }
 
 function registerTick(): void {

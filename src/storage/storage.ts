@@ -196,11 +196,15 @@ export class GpuStorage extends LentStorage {
   }
 }
 
-type Getter<T> = (this: unknown) => T;
+type Getter<T> = (value: unknown) => T;
 
-/** A getter as it was when this module was loaded, so own properties and patches of user code do not affect it. */
+/**
+ * A getter as it was when this module was loaded, so own properties and patches of user code do not affect it. A function
+ * that takes the object, because V8 calls a getter directly through this form.
+ */
 function getterOf<T>(prototype: object, name: string): Getter<T> | null {
-  return (Object.getOwnPropertyDescriptor(prototype, name)?.get as Getter<T> | undefined) ?? null;
+  const get = Object.getOwnPropertyDescriptor(prototype, name)?.get;
+  return get === undefined ? null : (Function.prototype.call.bind(get) as Getter<T>);
 }
 
 const typedArray = Object.getPrototypeOf(Uint8Array.prototype) as object;
@@ -212,11 +216,9 @@ const arrayBufferResizable = getterOf<boolean>(ArrayBuffer.prototype, 'resizable
 const sharedBufferLength =
   typeof SharedArrayBuffer === 'undefined' ? null : getterOf<number>(SharedArrayBuffer.prototype, 'byteLength');
 
-const none: readonly [] = [];
-
 function call<T>(getter: Getter<T> | null, value: unknown): T | null {
   try {
-    return getter === null ? null : (apply(getter, value, none) as T);
+    return getter === null ? null : getter(value);
   } catch {
     return null; // the value is not of the getter's class
   }
@@ -251,5 +253,5 @@ export function isDetached(buffer: ArrayBufferLike): boolean {
 
 /** The buffer, start and length of a typed array, even if its own properties lie. */
 export function regionOf(array: ArrayBufferView): { buffer: ArrayBufferLike; start: number; byteLength: number } {
-  return { buffer: bufferOf.call(array), start: byteOffsetOf.call(array), byteLength: byteLengthOf.call(array) };
+  return { buffer: bufferOf(array), start: byteOffsetOf(array), byteLength: byteLengthOf(array) };
 }
