@@ -42,7 +42,7 @@ JavaScriptError.__reduce__ = reduce_error
 def guard(module, name):
     original = getattr(module, name)
     def guarded(*arguments, **keywords):
-        remember_signals()
+        keep_signals()
         try:
             return original(*arguments, **keywords)
         finally:
@@ -73,8 +73,10 @@ Object* None() {
   return api._Py_NoneStruct;
 }
 
-Object* RememberFromPython(Object*, Object*) {
-  RememberSignals();
+// Before Python code installs a handler. A library may have installed its own shortly before, which must not be
+// remembered.
+Object* KeepFromPython(Object*, Object*) {
+  KeepSignals();
   return None();
 }
 
@@ -84,7 +86,7 @@ Object* RestoreFromPython(Object*, Object*) {
 }
 
 const int kNoArguments = 0x0004;
-MethodDef remember = {"remember_signals", reinterpret_cast<void*>(RememberFromPython), kNoArguments, nullptr};
+MethodDef keep = {"keep_signals", reinterpret_cast<void*>(KeepFromPython), kNoArguments, nullptr};
 MethodDef restore = {"restore_signals", reinterpret_cast<void*>(RestoreFromPython), kNoArguments, nullptr};
 
 // Takes the reference over.
@@ -129,7 +131,7 @@ bool RunPrelude(bool is_ours) {
   api.Py_IncRef(tensor);
   if (!Define(globals.get(), "Tensor", tensor) ||
       !Define(globals.get(), "JavaScriptError", api.PyObject_GetAttrString(FunctionType(), "JavaScriptError")) ||
-      !Define(globals.get(), "remember_signals", api.PyCFunction_NewEx(&remember, nullptr, nullptr)) ||
+      !Define(globals.get(), "keep_signals", api.PyCFunction_NewEx(&keep, nullptr, nullptr)) ||
       !Define(globals.get(), "restore_signals", api.PyCFunction_NewEx(&restore, nullptr, nullptr)) ||
       !Define(globals.get(), "is_ours", api.PyBool_FromLong(is_ours)))
     return false;

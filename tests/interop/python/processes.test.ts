@@ -24,7 +24,7 @@ testWith(pythonMissing, 'a WebAssembly trap throws, whatever faulthandler does',
 });
 
 testWith(pythonMissing, 'SIGTERM reaches JavaScript, before and after Python code takes it', () => {
-  for (const way of ['signal.signal', 'sigaction', 'default', 'async', 'before'])
+  for (const way of ['signal.signal', 'sigaction', 'both', 'default', 'async', 'before'])
     equal(child('term', way), '7: JavaScript', way);
 });
 

@@ -27,6 +27,7 @@ const takers: Record<string, string> = {
   default: 'import signal\nsignal.signal(signal.SIGTERM, signal.SIG_DFL)',
   sigaction:
     'import ctypes\nkept = ctypes.CFUNCTYPE(None, ctypes.c_int)(lambda n: None)\nctypes.CDLL(None).signal(15, ctypes.pythonapi.Py_IsInitialized)',
+  both: 'import ctypes, signal\nctypes.CDLL(None).signal(15, ctypes.pythonapi.Py_IsInitialized)\nsignal.signal(signal.SIGINT, signal.SIG_DFL)',
   async: 'import ctypes\ndef take():\n    ctypes.CDLL(None).signal(15, ctypes.pythonapi.Py_IsInitialized)',
   python: 'import signal, os\nsignal.signal(signal.SIGTERM, lambda *a: (print("Python", flush=True), os._exit(9)))',
 };
