@@ -1,8 +1,10 @@
 /**
  * The cost of an import, each in a fresh process, compared with packages with native code and with an empty program.
- * Counts CPU time, because other work on the machine makes an import wait but hardly changes its CPU time.
+ * Processor time and elapsed time, because other work on the machine makes an import wait but hardly changes its
+ * processor time.
  *
  *   npm run bench -- startup
+ *   DLPACK_BASE=/path/to/an/older/tree npm run bench -- startup
  */
 
 import { execFileSync } from 'node:child_process';
@@ -36,28 +38,37 @@ const rows: Record<string, Row> = {
 const { DLPACK_BASE } = process.env;
 if (DLPACK_BASE) rows['dlpack, the build to compare with'] = imports('dlpack', DLPACK_BASE);
 
-const times = new Map(Object.keys(rows).map((name) => [name, [] as number[]]));
+interface Samples {
+  readonly processor: number[];
+  readonly elapsed: number[];
+}
+const times = new Map(Object.keys(rows).map((name): [string, Samples] => [name, { processor: [], elapsed: [] }]));
 for (let round = 0; round < ROUNDS; round++) {
   for (const [name, { code, cwd }] of Object.entries(rows)) {
-    const script = `const start = process.cpuUsage(); ${code};
-      const { user, system } = process.cpuUsage(start); console.log((user + system) / 1000);`;
+    const script = `const start = process.cpuUsage(); const begin = performance.now(); ${code};
+      const elapsed = performance.now() - begin; const { user, system } = process.cpuUsage(start);
+      console.log(JSON.stringify([(user + system) / 1000, elapsed]));`;
     const output = execFileSync(process.execPath, ['--input-type=module', '--eval', script], { cwd, encoding: 'utf8' });
-    times.get(name)?.push(Number(output));
+    const [processor, elapsed] = JSON.parse(output) as [number, number];
+    times.get(name)?.processor.push(processor);
+    times.get(name)?.elapsed.push(elapsed);
   }
 }
 
-const reference = summarise(times.get('onnxruntime-node') as number[]);
-const table = [...times].map(([name, all]) => {
-  const { median, min } = summarise(all);
-  return `| ${name} | ${median.toFixed(1)} | ${min.toFixed(1)} | ${(median / reference.median).toFixed(2)} |`;
+const reference = summarise((times.get('onnxruntime-node') as Samples).processor);
+const table = [...times].map(([name, samples]) => {
+  const [processor, elapsed] = [summarise(samples.processor), summarise(samples.elapsed)];
+  const cells = [processor.median, processor.min, elapsed.median, elapsed.min].map((time) => time.toFixed(1));
+  return `| ${name} | ${cells.join(' | ')} | ${(processor.median / reference.median).toFixed(2)} |`;
 });
 const report = `# Start-up
 
 Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- startup\`; ${describeMachine()}; Node ${process.versions.node}.
-Milliseconds of processor time (all threads) that an import takes, each in a fresh process, ${ROUNDS} rounds in turns. The ratio is that of the medians.
+Milliseconds of processor time (all threads) and of elapsed time that an import takes, each in a fresh process, ${ROUNDS} rounds in turns. The ratio is
+that of the medians of processor time.
 
-| import | median | least | to onnxruntime-node |
-|---|---|---|---|
+| import | processor, median | least | elapsed, median | least | to onnxruntime-node |
+|---|---|---|---|---|---|
 ${table.join('\n')}
 `;
 writeFileSync(`${root}bench/results/startup.md`, report);

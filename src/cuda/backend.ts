@@ -11,11 +11,11 @@ import { canConvert } from './cast.js';
 import { copyElements, copyElementsAsync } from './copy.js';
 import { currentHandle } from './current.js';
 import { countDevices } from './driver.js';
-import { handleOn } from './event.js';
 import { allocateShareable, openRange, shareRange } from './ipc.js';
 import { allocate, clear, follow, handOver, ordinalOf } from './memory.js';
 import { pointerAttributes } from './pointer.js';
 import { useStream } from './stream.js';
+import { handleOn } from './stream-handle.js';
 
 const cudaBackend: DeviceBackend = {
   allocate,

@@ -5,15 +5,15 @@
  */
 
 import type { Device, DeviceInfo } from '../device.js';
-import { ArgumentTypeError, ArgumentValueError, DisposedError } from '../errors.js';
+import { ArgumentTypeError, DisposedError } from '../errors.js';
 import { leave, wire } from '../native/wire.js';
 import { checkOptions, type OptionNames } from '../options.js';
-import { type StreamArgument, streamHandle } from '../stream.js';
-import { currentHandle, streamOfNumber } from './current.js';
+import type { StreamArgument } from '../stream.js';
 import { parseCudaDevice } from './devices.js';
 import { check, NOT_READY } from './driver.js';
 import { disposeSymbol, Owned } from './owned.js';
 import { begin, mark, onEvent, send } from './requests.js';
+import { handleOn } from './stream-handle.js';
 import { whenDone } from './wait.js';
 import { CreateEventRequest, ElapsedRequest } from './wire-layout.js';
 
@@ -24,35 +24,6 @@ export interface EventOptions {
 }
 
 export const eventOptionNames: OptionNames<EventOptions> = { device: true, timing: true };
-
-/** The part of a stream that an event needs. */
-interface LiveStream {
-  readonly handle: bigint;
-  readonly device: DeviceInfo;
-}
-
-let readStream: (value: unknown) => LiveStream | null = () => null;
-
-/** stream.ts sets the function that recognises a real `Stream`. */
-export function setStreamReader(read: (value: unknown) => LiveStream | null): void {
-  readStream = read;
-}
-
-/** The handle of a stream that a program passed for a device. */
-export function handleOn(device: DeviceInfo, stream: StreamArgument): bigint {
-  if (stream === undefined || stream === null) return currentHandle(device.id);
-  const on = readStream(stream);
-  if (on === null) return numberOn(stream);
-  if (on.device !== device) throw new ArgumentValueError('stream', `a stream of '${device.name}'`, on.device.name);
-  return on.handle;
-}
-
-/** Numbers, and objects of other libraries that have a `handle`. Their device is unknown. */
-function numberOn(stream: StreamArgument): bigint {
-  const handle = streamOfNumber(streamHandle(stream));
-  if (handle === null) throw new ArgumentValueError('stream', 'a stream to wait on', -1n);
-  return handle;
-}
 
 /** The handle of an event, even if a program overrides its properties; null for anything else. */
 export let liveEvent: (value: unknown) => bigint | null;

@@ -14,11 +14,11 @@ import type { Storage } from '../storage/storage.js';
 import type { StreamArgument } from '../stream.js';
 import { devices, parseCudaDevice, uuidOf } from './devices.js';
 import { check } from './driver.js';
-import { handleOn } from './event.js';
 import { readHex, writeHex } from './hex.js';
 import { allocate } from './memory.js';
 import { begin, finish, send } from './requests.js';
 import { recordEvent } from './shared-event.js';
+import { handleOn } from './stream-handle.js';
 import { FollowEventRequest, OpenRequest, ShareableAllocation, ShareRequest } from './wire-layout.js';
 
 const { f64, i32, u32, u64 } = wire;

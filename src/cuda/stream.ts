@@ -5,17 +5,18 @@
  */
 
 import type { Device, DeviceInfo } from '../device.js';
-import { ArgumentTypeError, ArgumentValueError, DisposedError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { leave, wire } from '../native/wire.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import type { StreamArgument } from '../stream.js';
 import { currentHandle, LEGACY_STREAM, PER_THREAD_STREAM, setCurrentHandle } from './current.js';
 import { parseCudaDevice } from './devices.js';
 import { check, NOT_READY } from './driver.js';
-import { Event, type EventOptions, eventOptionNames, handleOn, liveEvent, setStreamReader } from './event.js';
+import { Event, type EventOptions, eventOptionNames, liveEvent } from './event.js';
 import { foreignHandle } from './foreign-stream.js';
 import { disposeSymbol, Owned } from './owned.js';
 import { begin, finish, isCapturing, mark, onStream, send } from './requests.js';
+import { handleOn, rememberStream, StreamState, stateOf } from './stream-handle.js';
 import { whenDone } from './wait.js';
 import { CreateStreamRequest, OrderRequest } from './wire-layout.js';
 
@@ -48,42 +49,31 @@ const current: (Stream | undefined)[] = [];
  * keeps it alive, too.
  */
 export class Stream {
-  readonly #device: DeviceInfo;
-  readonly #handle: bigint;
-  readonly #owned: Owned | null;
+  readonly #state: StreamState;
   /** How many running calls of `use` have made this the current stream. It must not be destroyed meanwhile. */
   #uses = 0;
   #isEnding = false;
 
-  static {
-    setStreamReader((value) => {
-      if (typeof value !== 'object' || value === null || !(#handle in value)) return null;
-      const stream = value as Stream;
-      return { handle: stream.#live(), device: stream.#device };
-    });
-  }
-
   constructor(options: StreamOptions = {}, foreign?: Foreign) {
     checkOptions(options, optionNames, "{ device: 'cuda:0' }");
-    this.#device = parseCudaDevice(options.device ?? 'cuda:0');
+    const device = parseCudaDevice(options.device ?? 'cuda:0');
     if (foreign instanceof Foreign) {
-      this.#handle = foreign.handle;
-      this.#owned = null;
+      this.#state = rememberStream(this, new StreamState(device, foreign.handle, null));
       return;
     }
     const { priority = 0, blocking = false } = options;
     if (!Number.isInteger(priority) || Math.abs(priority) > 1000) {
       throw new ArgumentValueError('priority', 'a small integer', priority);
     }
-    const slot = begin(CreateStreamRequest.WORDS, this.#device.id);
+    const slot = begin(CreateStreamRequest.WORDS, device.id);
     i32[slot * 2 + CreateStreamRequest.PRIORITY] = priority;
     u32[slot * 2 + CreateStreamRequest.IS_NON_BLOCKING] = blocking ? 0 : 1;
     const status = send(slot, 'createStream');
-    this.#handle = u64[slot + CreateStreamRequest.STREAM] as bigint;
+    const handle = u64[slot + CreateStreamRequest.STREAM] as bigint;
     const owner = u64[slot + CreateStreamRequest.OWNER] as bigint;
     leave(slot);
-    check(status, `a stream on '${this.#device.name}'`);
-    this.#owned = new Owned(this, owner);
+    check(status, `a stream on '${device.name}'`);
+    this.#state = rememberStream(this, new StreamState(device, handle, new Owned(this, owner)));
   }
 
   /** The legacy default stream, which libraries use by default. */
@@ -112,19 +102,13 @@ export class Stream {
   }
 
   get device(): Device {
-    return this.#device.name;
+    return this.#state.device.name;
   }
 
   /** The driver's handle, which Python libraries accept: `1n` and `2n` for the default streams, else an address. */
   get handle(): bigint {
-    if (!(#handle in this)) throw new ArgumentTypeError('stream', 'a Stream', this);
-    return this.#live();
-  }
-
-  /** Not the property `handle`, which a program can override, because the driver crashes on a wrong handle. */
-  #live(): bigint {
-    if (this.#owned?.isDisposed === true) throw new DisposedError('Expected a live stream but it was disposed');
-    return this.#handle;
+    if (!(#state in this)) throw new ArgumentTypeError('stream', 'a Stream', this);
+    return this.#state.live();
   }
 
   /**
@@ -133,8 +117,8 @@ export class Stream {
    */
   use<T>(action: () => T): T {
     if (typeof action !== 'function') throw new ArgumentTypeError('action', 'a function', action);
-    const handle = this.#live();
-    const { id } = this.#device;
+    const handle = this.#state.live();
+    const { id } = this.#state.device;
     const before = current[id];
     const handleBefore = currentHandle(id);
     const thereBefore = setCurrentHandle(id, handle);
@@ -145,50 +129,54 @@ export class Stream {
     } finally {
       current[id] = before;
       setCurrentHandle(id, handleBefore, thereBefore);
-      if (--this.#uses === 0 && this.#isEnding) this.#owned?.release();
+      if (--this.#uses === 0 && this.#isEnding) this.#state.owned?.release();
     }
   }
 
   /** Blocks until all queued work has finished. */
   synchronize(): void {
-    const status = onStream('synchronizeStream', this.#device.id, this.#live());
-    check(status, `work on a stream of '${this.#device.name}' to succeed`);
+    const status = onStream('synchronizeStream', this.#state.device.id, this.#state.live());
+    check(status, `work on a stream of '${this.#state.device.name}' to succeed`);
   }
 
   /** Resolves when all work that is queued now has finished. */
   async done(): Promise<void> {
-    await whenDone({ stream: this.#live() }, this.#device.id, `work on a stream of '${this.#device.name}' to succeed`);
+    await whenDone(
+      { stream: this.#state.live() },
+      this.#state.device.id,
+      `work on a stream of '${this.#state.device.name}' to succeed`,
+    );
   }
 
   /** True when all queued work has finished. */
   get isDone(): boolean {
-    const status = onStream('queryStream', this.#device.id, this.#live());
+    const status = onStream('queryStream', this.#state.device.id, this.#state.live());
     if (status === NOT_READY) return false;
-    check(status, `work on a stream of '${this.#device.name}' to succeed`);
+    check(status, `work on a stream of '${this.#state.device.name}' to succeed`);
     return true;
   }
 
   /** True while queued work is captured into a graph instead of running. */
   get isCapturing(): boolean {
-    return isCapturing(this.#device.id, this.#live());
+    return isCapturing(this.#state.device.id, this.#state.live());
   }
 
   /** Makes work that is queued from now on wait for an event, or for the work that another stream has now. */
   wait(other: Event | StreamArgument): void {
     const event = liveEvent(other);
     const status = event === null ? this.#order(other as StreamArgument) : this.#mark(event);
-    check(status, `a stream of '${this.#device.name}' to wait`);
+    check(status, `a stream of '${this.#state.device.name}' to wait`);
   }
 
   #mark(event: bigint): number {
-    return mark('wait', this.#device.id, this.#live(), event);
+    return mark('wait', this.#state.device.id, this.#state.live(), event);
   }
 
   #order(other: StreamArgument): number {
-    const device = typeof other === 'object' && other !== null && #device in other ? other.#device : this.#device;
+    const device = stateOf(other)?.device ?? this.#state.device;
     const awaited = handleOn(device, other);
-    const handle = this.#live();
-    const slot = begin(OrderRequest.WORDS, this.#device.id);
+    const handle = this.#state.live();
+    const slot = begin(OrderRequest.WORDS, this.#state.device.id);
     i32[slot * 2 + OrderRequest.AWAITED_DEVICE] = device.id;
     u64[slot + OrderRequest.STREAM] = handle;
     u64[slot + OrderRequest.AWAITED] = awaited;
@@ -198,7 +186,7 @@ export class Stream {
   /** Records a new event after the work that is queued now. */
   record(options: EventOptions = {}): Event {
     checkOptions(options, eventOptionNames, '{ timing: true }');
-    const event = new Event({ ...options, device: this.#device.name });
+    const event = new Event({ ...options, device: this.#state.device.name });
     try {
       event.record(this);
       return event;
@@ -211,7 +199,7 @@ export class Stream {
   /** Releases the stream, once it is no longer current. Queued work still runs. Streams of other libraries stay. */
   dispose(): void {
     if (this.#uses > 0) this.#isEnding = true;
-    else this.#owned?.release();
+    else this.#state.owned?.release();
   }
 
   [disposeSymbol](): void {

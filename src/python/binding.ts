@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { Binding } from '../native/binding.js';
+
 export interface PythonBinding {
   /** Performs the operation of a PerformRequest. `spilled` holds values that do not fit into its cells, in order. */
   perform(...spilled: (string | Uint8Array)[]): unknown;
@@ -41,8 +43,12 @@ export interface PythonBinding {
 
 let loaded: PythonBinding | null = null;
 
-export function setBinding(binding: PythonBinding): void {
-  loaded = binding;
+/** Starts the interpreter, or attaches to the one in this process. Returns the reason if that fails, else null. */
+export function startPython(binding: Binding, options: Parameters<Binding['startPython']>[0]): string | null {
+  const started = binding.startPython(options);
+  if (typeof started === 'string') return started;
+  loaded = { ...(started as PythonBinding) }; // a copy; native/load.ts explains why
+  return null;
 }
 
 /** Always loaded here, because objects and operations exist only once an interpreter runs. */

@@ -12,7 +12,7 @@ import { checkOptions, type OptionNames } from '../options.js';
 import type { Tensor } from '../tensor.js';
 import { registerArrayReader } from './array-interface.js';
 import { callAsync, onSettle } from './async.js';
-import { type PythonBinding, setBinding } from './binding.js';
+import { binding, startPython } from './binding.js';
 import { callable, onCall } from './callbacks.js';
 import { PythonError } from './error.js';
 import { type FoundPython, findPython, type PythonOptions } from './find.js';
@@ -98,7 +98,7 @@ export function python(options: PythonOptions = {}): Python {
     checkSame(options, running.options, running.found);
     return running.python;
   }
-  const binding = native();
+  const addon = native();
   const found = findPython(options);
   const { library, program, venv } = found;
   const { threads = 0, signals = 'javascript', exitTimeout = 30_000 } = options;
@@ -113,7 +113,7 @@ export function python(options: PythonOptions = {}): Python {
   }
   const isWorker = !isMainThread();
   const pythonSignals = signals === 'python';
-  const started = binding.startPython({
+  const problem = startPython(addon, {
     library,
     program,
     released,
@@ -124,15 +124,14 @@ export function python(options: PythonOptions = {}): Python {
     onCall,
     onSettle,
   });
-  if (typeof started === 'string') {
+  if (problem !== null) {
     throw new LoadError(
       'Python',
-      [`${library}: ${started}`],
+      [`${library}: ${problem}`],
       ['use a CPython 3.9 or newer with a shared library: python({ executable: "/path/to/python3" })'],
     );
   }
-  setBinding({ ...(started as PythonBinding) }); // a copy; native/load.ts explains why
-  if (isMainThread()) process.on('exit', (status) => (started as PythonBinding).leave(status, exitTimeout));
+  if (isMainThread()) process.on('exit', (status) => binding().leave(status, exitTimeout));
   importObjects();
   registerArrayReader();
   registerFutures();

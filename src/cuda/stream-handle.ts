@@ -1,0 +1,64 @@
+/**
+ * The handles of streams, our own and those of other libraries. Below stream.ts and event.ts, which use each other's
+ * objects.
+ *
+ * @module
+ */
+
+import type { DeviceInfo } from '../device.js';
+import { ArgumentValueError, DisposedError } from '../errors.js';
+import { type StreamArgument, streamHandle } from '../stream.js';
+import { currentHandle, streamOfNumber } from './current.js';
+import type { Owned } from './owned.js';
+
+/** The private data of a `Stream`. */
+export class StreamState {
+  readonly device: DeviceInfo;
+  readonly owned: Owned | null;
+  private readonly handle: bigint;
+
+  constructor(device: DeviceInfo, handle: bigint, owned: Owned | null) {
+    this.device = device;
+    this.handle = handle;
+    this.owned = owned;
+  }
+
+  /** Not the property `handle` of the stream, which a program can override: the driver crashes on a wrong handle. */
+  live(): bigint {
+    if (this.owned?.isDisposed === true) throw new DisposedError('Expected a live stream but it was disposed');
+    return this.handle;
+  }
+}
+
+const states = new WeakMap<object, StreamState>();
+// The methods as they were when this module was loaded: patched methods could return another state.
+const findState = WeakMap.prototype.get.bind(states) as (stream: object) => StreamState | undefined;
+const keepState = WeakMap.prototype.set.bind(states) as (stream: object, state: StreamState) => void;
+
+/** Makes the state of a new `Stream` known. */
+export function rememberStream(stream: object, state: StreamState): StreamState {
+  keepState(stream, state);
+  return state;
+}
+
+/** The state of a `Stream`; null for anything else. */
+export function stateOf(value: unknown): StreamState | null {
+  return typeof value === 'object' && value !== null ? (findState(value) ?? null) : null;
+}
+
+/** The handle of a stream that a program passed for a device. */
+export function handleOn(device: DeviceInfo, stream: StreamArgument): bigint {
+  if (stream === undefined || stream === null) return currentHandle(device.id);
+  const state = stateOf(stream);
+  if (state === null) return numberOn(stream);
+  const handle = state.live();
+  if (state.device === device) return handle;
+  throw new ArgumentValueError('stream', `a stream of '${device.name}'`, state.device.name);
+}
+
+/** Numbers, and objects of other libraries that have a `handle`. Their device is unknown. */
+function numberOn(stream: StreamArgument): bigint {
+  const handle = streamOfNumber(streamHandle(stream));
+  if (handle === null) throw new ArgumentValueError('stream', 'a stream to wait on', -1n);
+  return handle;
+}
