@@ -91,6 +91,9 @@ def init(**options):
     context = ray.init(**options)
     return (ray.get_runtime_context().gcs_address, context.address_info['node_id'])
 
+def nothing():
+    pass
+
 def work(arguments, connected):
     """Runs Ray's worker program on this thread until Ray ends it."""
     import runpy
@@ -115,6 +118,7 @@ export interface Helpers {
   kind_of(value: PyObject): number;
   flat(mapping: PyObject): PyObject;
   init: PyObject;
+  nothing: PyObject;
   work: PyObject;
 }
 
