@@ -1,5 +1,6 @@
 /** Tasks and actors in JavaScript, called from JavaScript and from Python. */
 
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Tensor } from 'dlpack';
@@ -141,7 +142,9 @@ testWith(rayMissing, 'tasks in JavaScript', async () => {
   const error = await rejection(get(task(module, 'explode', { maxRetries: 0 }).remote()));
   ok(error.cause instanceof RemoteError && error.cause.stack?.includes('explode') === true, String(error.cause));
   const again = task<typeof workers.once>(module, 'once', { maxRetries: 1 });
-  equal(await get(again.remote(join(tmpdir(), `dlpack-ray-${process.pid}`))), 'second', 'after its worker died');
+  const folder = mkdtempSync(join(tmpdir(), 'dlpack-ray-'));
+  equal(await get(again.remote(join(folder, 'once'))), 'second', 'after its worker died');
+  rmSync(folder, { recursive: true });
   const missing = await rejection(get(task(module, 'nothing', { maxRetries: 0 }).remote()));
   ok(missing.message.includes('exports'), missing.message);
 });
