@@ -1,8 +1,8 @@
 // Finds a browser and runs it without a window. It ends with the process that started it.
 import { spawn } from 'node:child_process';
-import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 
 const names = [
   'chromium',
@@ -30,8 +30,15 @@ function isExecutable(path) {
 export function findBrowser() {
   const named = process.env.CHROME_PATH;
   if (named !== undefined && named !== '') return isExecutable(named) ? named : null;
+  return findOnPath(names);
+}
+
+/** The path of Firefox, or null. */
+export const findFirefox = () => findOnPath(names.filter((name) => isFirefox(name)));
+
+function findOnPath(wanted) {
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
-  for (const name of names) {
+  for (const name of wanted) {
     const path = folders.map((folder) => join(folder, name)).find(isExecutable);
     if (path !== undefined) return path;
   }
@@ -42,6 +49,30 @@ const isFirefox = (path) => /firefox[^/\\]*$/.test(path);
 
 /** True when pages can request a garbage collection (`gc()`). */
 export const canCollect = (path) => !isFirefox(path);
+
+/** The folder of Chromium's software adapter (SwiftShader), which Firefox and Node can use, too; null if there is none. */
+export function softwareAdapter() {
+  const found = findBrowser();
+  const folders = [
+    '/usr/lib/chromium',
+    '/opt/google/chrome',
+    ...(found === null ? [] : [dirname(realpathSync(found))]),
+  ];
+  return folders.find((folder) => existsSync(join(folder, 'vk_swiftshader_icd.json'))) ?? null;
+}
+
+/** Environment variables for a program that uses Vulkan. */
+export function softwareEnvironment(folder) {
+  return {
+    VK_ICD_FILENAMES: join(folder, 'vk_swiftshader_icd.json'),
+    LD_LIBRARY_PATH: `${folder}:${process.env.LD_LIBRARY_PATH ?? ''}`,
+  };
+}
+
+/** Firefox has WebGPU only where its settings allow the adapter. */
+const firefoxSettings = ['dom.webgpu.enabled', 'gfx.webgpu.ignore-blocklist']
+  .map((name) => `user_pref("${name}", true);\n`)
+  .join('');
 
 function argumentsFor(path, profile, url) {
   if (isFirefox(path)) return ['--headless', '--no-remote', '--profile', profile, url];
@@ -69,7 +100,10 @@ function argumentsFor(path, profile, url) {
  */
 export function openPage(path, url) {
   const profile = mkdtempSync(join(tmpdir(), 'dlpack-browser-'));
+  const folder = isFirefox(path) ? softwareAdapter() : null;
+  if (isFirefox(path)) writeFileSync(join(profile, 'user.js'), firefoxSettings);
   const child = spawn(path, argumentsFor(path, profile, url), {
+    env: { ...process.env, ...(folder === null ? {} : softwareEnvironment(folder)) },
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
     detached: process.platform !== 'win32', // a separate process group
   });

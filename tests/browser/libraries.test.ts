@@ -17,14 +17,14 @@ const needed = [
 ];
 const absent = needed.find((name) => !existsSync(join(libraries, name)));
 const path = tools.findBrowser();
-const isFirefox = path !== null && !tools.canCollect(path);
+const noAdapter = path !== null && !tools.canCollect(path) && tools.softwareAdapter() === null; // Firefox has none of its own
 const missing =
   path === null
     ? tools.browserMissing
-    : isFirefox
-      ? 'Chromium, whose software adapter runs WebGPU'
-      : absent !== undefined
-        ? `${absent} in .libraries`
+    : absent !== undefined
+      ? `${absent} in .libraries`
+      : noAdapter
+        ? 'SwiftShader of Debian’s chromium package'
         : false;
 
 const files = ['exchange', 'traps', 'litert', 'transformers'].map((name) => `browser/libraries/${name}.page.js`);

@@ -12,6 +12,8 @@ interface BrowserTools {
   findBrowser(): string | null;
   canCollect(path: string): boolean;
   openPage(path: string, url: string): Page;
+  softwareAdapter(): string | null;
+  softwareEnvironment(folder: string): Record<string, string>;
 }
 export const tools: BrowserTools = await import(new URL('../../../scripts/lib/browser.mjs', import.meta.url).href);
 
