@@ -29,7 +29,7 @@ export function runChild(
     encoding: 'utf8',
     cwd: options.cwd,
     env: { ...process.env, ...options.env },
-    timeout: 120_000,
+    timeout: 600_000, // a child that hangs; on a busy machine with a sanitizer some take minutes
   });
   return { code: status, signal, output: `${stdout}${stderr}` };
 }
