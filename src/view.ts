@@ -36,7 +36,7 @@ export let takeDescriptor: (view: TensorView) => Descriptor | null;
 /** Derives a view or Tensor over other elements. A function, because user code must not choose the layout. For `Tensor`. */
 export let derive: (view: TensorView, layout: Layout) => TensorView;
 /** The descriptor, even after its memory was released. Throws for other values, such as a proxy of a view. */
-let readDescriptor: (view: TensorView) => Descriptor | null;
+let peekDescriptor: (view: TensorView) => Descriptor | null;
 
 /** Makes another owner of a descriptor's storage. */
 export type MakeOwner = (descriptor: Descriptor) => TensorView;
@@ -63,7 +63,7 @@ export class TensorView<D extends DType = DType> {
   }
 
   static {
-    readDescriptor = (view) => {
+    peekDescriptor = (view) => {
       try {
         return view.#descriptor;
       } catch {
@@ -75,13 +75,13 @@ export class TensorView<D extends DType = DType> {
       try {
         descriptor = view.#descriptor;
       } catch {
-        descriptor = readDescriptor(view); // throws a typed error; separate, to keep this hot path small
+        descriptor = peekDescriptor(view); // throws a typed error; separate, to keep this hot path small
       }
       if (descriptor === null || descriptor.storage.refs === 0) throw disposed();
       return descriptor;
     };
     takeDescriptor = (view) => {
-      const descriptor = readDescriptor(view);
+      const descriptor = peekDescriptor(view);
       view.#descriptor = null;
       return view.#makeOwner === null ? null : descriptor;
     };
@@ -94,7 +94,7 @@ export class TensorView<D extends DType = DType> {
 
   /** True once the memory was released. */
   get isDisposed(): boolean {
-    return (readDescriptor(this)?.storage.refs ?? 0) === 0;
+    return (peekDescriptor(this)?.storage.refs ?? 0) === 0;
   }
 
   /** The lengths of the axes, in a frozen array. */
@@ -333,7 +333,7 @@ export class TensorView<D extends DType = DType> {
   }
 
   toString(): string {
-    const descriptor = readDescriptor(this);
+    const descriptor = peekDescriptor(this);
     const kind = this.#kind;
     return descriptor === null || descriptor.storage.refs === 0 ? `${kind}(disposed)` : formatTensor(kind, descriptor);
   }

@@ -14,6 +14,7 @@ import type { Addon, Binding } from './binding.js';
 import { watchKept } from './kept-blocks.js';
 import { released } from './pins.js';
 import { findTarget } from './target.js';
+import { isMainThread } from './threads.js';
 import { wire } from './wire.js';
 
 /** The number by which native code asks this instance to watch the kept blocks. Pins have larger numbers. */
@@ -109,6 +110,8 @@ function load(given: string | null): boolean {
     // A copy, because V8 stores an object with many properties from native code as a hash table, which each call would
     // search.
     const made: Binding = { ...addon.createInstance({ wire: wire.buffer, onRelease }) };
+    // Now, because Bun's node:worker_threads calls methods of Map, which a program may patch later.
+    isMainThread();
     binding = made;
     source = { exports: addon, file };
     failure = null;

@@ -15,7 +15,7 @@ interface Rules {
 
 let rules: Rules | null = null;
 
-/** Read on first use, because node:worker_threads takes a quarter of the time of `import 'dlpack'`. */
+/** Read with the first native memory, because importing node:worker_threads would delay `import 'dlpack'`. */
 function readRules(): Rules {
   const threads = process.getBuiltinModule('node:worker_threads');
   const { isMarkedAsUntransferable: isMarked, markAsUntransferable: mark } = threads as {
