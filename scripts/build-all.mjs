@@ -17,7 +17,9 @@ const objectOf = (folder, source) => join(folder, `${source.replaceAll('/', '-')
 /** Zig has GCC's helper functions in its own library, and old C libraries have threads in a second file. */
 function zigLinkFlags({ platform }) {
   const flags = linkFlags(platform).filter((flag) => flag !== '-lgcc' && flag !== '-nodefaultlibs');
-  return platform === 'linux' ? [...flags, '-lpthread', '-s'] : [...flags, '-s'];
+  // In the place of the time, the file has a hash of its content.
+  const more = { linux: ['-lpthread'], win32: ['-Wl,-Brepro'] }[platform] ?? [];
+  return [...flags, ...more, '-s'];
 }
 
 const isOfLayer = (source) => source.startsWith('platform/');

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../platform/platform.h"
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -25,8 +26,11 @@ static const Rows* Detect() {
   if (!has_state || (c & bit_F16C) == 0) return &kPortableRows;
   const uint64_t enabled = EnabledState();
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (b & bit_AVX2) == 0 || (enabled & 0x6) != 0x6) return &kPortableRows;
+#if DLPACK_HAS_AVX512
   const uint32_t wanted = bit_AVX512F | bit_AVX512BW | bit_AVX512VL | bit_AVX512DQ;
-  return (b & wanted) == wanted && (enabled & 0xe6) == 0xe6 ? &kAvx512Rows : &kAvx2Rows;
+  if ((b & wanted) == wanted && (enabled & 0xe6) == 0xe6) return &kAvx512Rows;
+#endif
+  return &kAvx2Rows;
 }
 
 const Rows& BestRows() {
@@ -37,7 +41,7 @@ const Rows& BestRows() {
   known = Detect();
   const char* asked = getenv("DLPACK_CPU");
   if (asked != nullptr && strcmp(asked, "portable") == 0) known = &kPortableRows;
-  if (asked != nullptr && strcmp(asked, "avx2") == 0 && known == &kAvx512Rows) known = &kAvx2Rows;
+  if (asked != nullptr && strcmp(asked, "avx2") == 0 && known != &kPortableRows) known = &kAvx2Rows;
   __atomic_store_n(&best, known, __ATOMIC_RELAXED);
   return *known;
 }

@@ -1,5 +1,6 @@
-// Rows for processors with AVX-512. Compiled for every x86-64, chosen at run time.
-#if defined(__x86_64__)
+// Rows for processors with AVX-512, chosen at run time.
+#include "../platform/platform.h"
+#if DLPACK_HAS_AVX512
 #include <immintrin.h>
 #include <stdint.h>
 #include <string.h>

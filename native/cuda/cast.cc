@@ -4,7 +4,7 @@
 
 #include "../platform/platform.h"
 #include "kernel_module.h"
-#if DLPACK_HAS_CUDA
+#if DLPACK_HAS_CUDA && __has_include("cast_kernels_ptx.h")
 #include "cast_kernels_ptx.h"
 #else
 static const char kCastKernelsPtx[] = "";

@@ -2,7 +2,7 @@
 
 #include "../platform/platform.h"
 #include "kernel_module.h"
-#if DLPACK_HAS_CUDA
+#if DLPACK_HAS_CUDA && __has_include("copy_kernels_ptx.h")
 #include "copy_kernels_ptx.h"
 #else
 static const char kCopyKernelsPtx[] = "";

@@ -18,11 +18,19 @@
 #endif
 
 // Whether NVIDIA has drivers for the system: Linux with glibc, and Windows on x64. Elsewhere the addon contains no
-// kernels, which would be a quarter of its size in the package.
+// kernels, which would be a quarter of its size in the package. The package does not contain their source, either,
+// because the systems that have drivers have prebuilt addons.
 #if defined(__GLIBC__) || (defined(_WIN32) && defined(__x86_64__))
 #define DLPACK_HAS_CUDA 1
 #else
 #define DLPACK_HAS_CUDA 0
+#endif
+
+// macOS enables the registers of AVX-512 only when a program first uses them, so rows for them would never be chosen.
+#if defined(__x86_64__) && !defined(__APPLE__)
+#define DLPACK_HAS_AVX512 1
+#else
+#define DLPACK_HAS_AVX512 0
 #endif
 
 namespace dlpack {

@@ -241,7 +241,7 @@ void UnmapFile(void* data, uint64_t nbytes) {
   if (nbytes > 0) UnmapViewOfFile(data);
 }
 
-// Named memory, which Windows removes when no process has it open. Not run on Windows yet.
+// Named memory, which Windows removes when no process has it open. Run under Wine only.
 
 static HANDLE HandleOf(int file) { return reinterpret_cast<HANDLE>(static_cast<intptr_t>(file)); }
 

@@ -175,7 +175,7 @@ export const command: Command = {
 
 Compiles the addon for this machine, where the package has none that fits, and puts it where the package looks for it. It needs a
 C++17 compiler (c++, g++ or clang++, or the one named in CXX) and the headers of Node-API, from node-api-headers or from the Node
-installation.
+installation. The addon has no kernels for CUDA, because every system with NVIDIA's driver has a prebuilt addon.
 
   --out file   write the addon there instead; name it in DLPACK_ADDON, or call loadAddon(file) of dlpack/native
 `,

@@ -164,8 +164,10 @@ export function openSharedMemory(
   const flags = (isReadOnly ? 0 : 1) | (identity === null ? 0 : 2) | (isSealed ? 4 : 0);
   let problem: string | undefined;
   for (const { name, process, file } of places) {
-    problem = binding.openShared(name, process, file, number, size, flags, result);
-    if (problem === undefined) return new NativeStorage(result[0] as number, result[1] as number, false);
+    const found = binding.openShared(name, process, file, number, size, flags, result);
+    if (found === undefined) return new NativeStorage(result[0] as number, result[1] as number, false);
+    // A system may have one kind of memory only. Then the other place has the reason.
+    if (problem === undefined || found !== 'ENOSYS') problem = found;
   }
   if (problem === 'ENOSYS') throw notHere();
   const { name, process } = places[0] as SharedPlace;

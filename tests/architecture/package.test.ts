@@ -21,6 +21,8 @@ function run(command: string, args: string[], cwd: string): string {
 
 test('no runtime dependencies, no install scripts, types first', () => {
   for (const key of ['dependencies', 'optionalDependencies', 'gypfile']) equal(packageJson[key], undefined);
+  // The project has no public home yet, and an invented address would be wrong.
+  for (const key of ['repository', 'homepage', 'bugs']) equal(packageJson[key], undefined);
   for (const script of ['install', 'preinstall', 'postinstall', 'prepare'])
     equal(packageJson.scripts[script], undefined);
   for (const [subpath, entry] of Object.entries(packageJson.exports)) {
@@ -114,11 +116,11 @@ function checkLinks(paths: readonly string[]): void {
   }
 }
 
-/** Under 2.5 MB with the addons of all eight targets. Where not all are built, they count as 1.55 MB: 1.49 were measured. */
+/** Under 2.5 MB with the addons of all eight targets. Where not all are built, they count as 1.74 MB: 1.73 were measured. */
 function checkSize(size: number, paths: readonly string[]): void {
   const addons = paths.filter((path) => path.endsWith('dlpack.node'));
   const packed = addons.map((path) => gzipSync(readFileSync(join(root, path))).length);
-  const whole = addons.length === 8 ? size : size - packed.reduce((sum, bytes) => sum + bytes, 0) + 1_550_000;
+  const whole = addons.length === 8 ? size : size - packed.reduce((sum, bytes) => sum + bytes, 0) + 1_740_000;
   console.log(`  packed ${whole} bytes, ${addons.length} of 8 addons built here`);
   ok(whole < 2_500_000, `${whole} bytes`);
   // The sources are in the package because the command compiles them.
