@@ -332,7 +332,7 @@ void RunPass(const Pass& pass) {
   // element: streamed stores took 1.5 to 4 times as long as plain stores up to 256 MiB, and as long for 1 GiB.
   const bool is_fill = job.from_step == 0 && job.length > 1;
   const bool is_worth_it = !is_fill && (bytes >= read || job.kernel.stream != nullptr);
-  job.streams = job.to_is_dense && is_worth_it && bytes + read >= CacheBytes() * (is_fill ? 8 : 1) &&
+  job.streams = job.to_is_dense && is_worth_it && bytes + read >= CacheBytes() &&
                 job.length * static_cast<int64_t>(job.kernel.to_size) >= kLine &&
                 !IsFresh(pass.to + pass.to_bit / 8, bytes);
   job.reads_ahead = bytes + read >= CacheBytes();
