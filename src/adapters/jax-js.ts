@@ -97,13 +97,14 @@ function emptyOnGpu(
   const values = new Values(sizeOf(shape));
   const { writeBuffer } = queue;
   const isOwn = Object.hasOwn(queue, 'writeBuffer');
-  queue.writeBuffer = (...args) => {
-    if ((args[2] as ArrayBufferView).buffer !== values.buffer) writeBuffer.apply(queue, args);
-  };
+  // Not an assignment, which would throw where the queue cannot change. Then jax-js uploads, and the copy follows.
+  Reflect.set(queue, 'writeBuffer', (...args: unknown[]) => {
+    if ((args[2] as ArrayBufferView | undefined)?.buffer !== values.buffer) writeBuffer.apply(queue, args);
+  });
   try {
     return numpy.array(values as never, { shape: [...shape], dtype, device: 'webgpu' } as never);
   } finally {
-    if (isOwn) queue.writeBuffer = writeBuffer;
+    if (isOwn) Reflect.set(queue, 'writeBuffer', writeBuffer);
     else Reflect.deleteProperty(queue, 'writeBuffer');
   }
 }

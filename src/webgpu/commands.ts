@@ -15,7 +15,7 @@ import { type GpuBuffer, type GpuEncoder, Usage } from './api.js';
 import type { DeviceState } from './device-state.js';
 import { allocateBuffer, hasUsage, memoryOf } from './memory.js';
 import { isBlock, type Move, moveOf, partsOf, roundUp, unitsOf, windowOf } from './move.js';
-import { copyThroughTexture, rowPlanOf } from './rows.js';
+import { copyThroughTexture, makeTexture, rowPlanOf } from './rows.js';
 import { shaderOf } from './shader.js';
 
 /** The largest window of a shader: positions are 32-bit integers, in units of at least one byte. */
@@ -117,8 +117,9 @@ export class Commands {
     const { isSoftware, gpuDevice } = this.state;
     const plan = isSoftware ? rowPlanOf(move, gpuDevice) : null;
     if (plan === null) return false;
-    const texture = copyThroughTexture(plan, gpuDevice, this.encoder, from, to);
+    const texture = makeTexture(plan, gpuDevice);
     this.temporaries.push({ release: () => texture.destroy() });
+    copyThroughTexture(plan, texture, this.encoder, from, to);
     return true;
   }
 

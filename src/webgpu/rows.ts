@@ -53,25 +53,27 @@ function groupsOf(pitch: number): number {
   return groups;
 }
 
-/** Copies the rows. The caller destroys the texture after the commands were submitted. */
+/** The texture of a plan. The caller destroys it after the commands were submitted. */
+export const makeTexture = ({ nbytes, height }: RowPlan, gpuDevice: GpuDevice): GpuTexture =>
+  gpuDevice.createTexture({
+    size: [nbytes / 4, height],
+    format: 'r32uint',
+    usage: Usage.textureCopySource | Usage.textureCopyTarget,
+  });
+
 export function copyThroughTexture(
   plan: RowPlan,
-  gpuDevice: GpuDevice,
+  texture: GpuTexture,
   encoder: GpuEncoder,
   from: GpuBuffer,
   to: GpuBuffer,
-): GpuTexture {
+): void {
   const { move, nbytes, pitches, groups, height } = plan;
   const { shape, fromSteps, toSteps, unit } = move;
   const [fromPitch, toPitch] = pitches;
   const width = nbytes / 4;
   const rowAxis = shape.length - 2;
   const rows = shape[rowAxis] as number;
-  const texture = gpuDevice.createTexture({
-    size: [width, height],
-    format: 'r32uint',
-    usage: Usage.textureCopySource | Usage.textureCopyTarget,
-  });
   const copyPart = (first: number, at: number, into: number): void => {
     const size = [width, Math.min(height, Math.ceil((rows - first) / groups))] as const;
     const source = { buffer: from, offset: at + first * fromPitch, bytesPerRow: fromPitch * groups };
@@ -91,5 +93,4 @@ export function copyThroughTexture(
     }
   };
   visit(0, move.from, move.to);
-  return texture;
 }

@@ -2,7 +2,15 @@
 
 import 'dlpack/webgpu';
 import { Tensor } from 'dlpack';
-import { fromJaxJs, fromLiteRT, fromOnnxRuntime, fromTensorFlow, toOnnxRuntime, toTransformers } from 'dlpack/adapters';
+import {
+  fromJaxJs,
+  fromLiteRT,
+  fromOnnxRuntime,
+  fromTensorFlow,
+  toJaxJs,
+  toOnnxRuntime,
+  toTransformers,
+} from 'dlpack/adapters';
 import { setDebug, stats } from 'dlpack/native';
 import { fromGPUBuffer, gpuMemoryOf } from 'dlpack/webgpu';
 import { equal, ok, throws } from '../assert.js';
@@ -116,4 +124,43 @@ test('a GPU tensor becomes a transformers.js tensor with a tensor of its own ONN
   const x = Tensor.empty([4], 'float32', { device: recorder().gpuDevice });
   const { ort_tensor: made } = toTransformers(x, { Tensor: Made });
   equal([made.gpuBuffer === gpuMemoryOf(x).buffer, made.dims], [true, [4]]);
+});
+
+test('jax-js: the upload of the new array is left out, other writes are not, and the queue is as before', () => {
+  for (const isFrozen of [false, true]) {
+    const { gpuDevice, copies } = recorder();
+    const written: object[] = [];
+    class Queue {
+      submit(): void {}
+      writeBuffer(_buffer: object, _offset: number, data: ArrayBufferView): void {
+        written.push(data);
+      }
+    }
+    const queue = new Queue();
+    Object.assign(gpuDevice, { queue });
+    if (isFrozen) Object.freeze(queue);
+    const other = new Uint8Array(4);
+    const gpuBuffer = { size: 16, usage: USAGE };
+    const made = {
+      shape: [4],
+      dtype: 'float32',
+      device: 'webgpu',
+      refCount: 1,
+      get ref() {
+        return { gpuBufferSync: () => gpuBuffer, dispose() {} };
+      },
+      dispose() {},
+    };
+    const numpy = {
+      array: (values: ArrayBufferView) => {
+        queue.writeBuffer(gpuBuffer, 0, values);
+        queue.writeBuffer(gpuBuffer, 0, other);
+        return made;
+      },
+    };
+    const x = Tensor.empty([4], 'float32', { device: gpuDevice });
+    ok((toJaxJs(x, numpy as never, { gpuDevice }) as object) === made);
+    equal([written.length, written.at(-1) === other, copies.length], [isFrozen ? 2 : 1, true, 1]);
+    equal(Object.hasOwn(queue, 'writeBuffer'), false);
+  }
 });

@@ -259,6 +259,16 @@ test('each adapter adds less than 1 KB to a bundle that has adapters', () => {
   const core = bundleSize(`export * from './dist/index.js'`);
   ok(before - core < 2000, `${before - core} bytes`);
   const most = Math.max(...added.map(([, bytes]) => bytes));
+  // Beside the core alone, an adapter also brings the code that all adapters share.
+  const alone = names.map((name): [string, number] => {
+    const pair = `${name}, ${name.replace('from', 'to')}`;
+    return [
+      name,
+      bundleSize(`export * from './dist/index.js'; export { ${pair} } from './dist/adapters/index.js';`) - core,
+    ];
+  });
+  for (const [name, bytes] of alone) ok(bytes < 1500, `${name} alone: ${bytes} bytes`);
+  console.log(`  alone: ${alone.map(([name, bytes]) => `${name} ${bytes}`).join(', ')}`);
   console.log(`  adapters: ${before - core} bytes for two of them, at most ${most} for another one`);
 });
 
