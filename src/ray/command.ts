@@ -9,13 +9,15 @@ import { LoadError } from '../errors.js';
 import shipped from '../native/addon.cjs';
 import { load } from './helpers.js';
 
-/** Flags of this process that a worker must not have: the code of `-e`, and a debugger's port, which is taken. */
-const left = /^(-e|--eval|-p|--print|-pe|--input-type.*|--inspect.*|--watch.*|--test.*)$/;
+/** Flags that take the program as their value. */
+const code = /^(-e|--eval|-p|--print|-pe)$/;
+/** Other flags of this process that a worker must not have, such as a debugger's port, which is taken. */
+const own = /^--(input-type|inspect|watch|test)/;
 
 function runtimeFlags(): string[] {
   if ('Deno' in globalThis) return ['run', '-A'];
   const { execArgv } = process;
-  return execArgv.filter((flag, i) => !left.test(flag) && !/^(-e|--eval|-p|--print|-pe)$/.test(execArgv[i - 1] ?? ''));
+  return execArgv.filter((flag, i) => !code.test(flag) && !own.test(flag) && !code.test(execArgv[i - 1] ?? ''));
 }
 
 /** Ray passes the command to a shell. */

@@ -114,10 +114,24 @@ export function task<F extends AnyFunction = AnyFunction>(
   checkOptions(options, taskOptions, example);
   const url = moduleUrl(module);
   checkName(name, 'function');
-  const target = load().helpers.task_function(name, url);
+  // Made by the first call, so that a module can name its tasks where there is no Ray.
+  let target: PyObject | null = null;
+  const configure = (current: TaskOptions): Remote<F> => {
+    target ??= load().helpers.task_function(name, url);
+    return makeRemote<F>(target, inJavaScript(current), taskOptions);
+  };
   const make = (current: TaskOptions): Remote<F> => {
-    const { remote } = makeRemote<F>(target, inJavaScript(current), taskOptions);
-    return { remote, options: (more: TaskOptions) => make({ ...current, ...more }) } as Remote<F>;
+    let configured: Remote<F> | null = null;
+    return {
+      remote(...args: Parameters<Remote<F>['remote']>) {
+        configured ??= configure(current);
+        return configured.remote(...args);
+      },
+      options(more: TaskOptions) {
+        checkOptions(more, taskOptions, example);
+        return make({ ...current, ...more });
+      },
+    } as Remote<F>;
   };
   return make(options);
 }
