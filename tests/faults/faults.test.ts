@@ -17,7 +17,7 @@ const scenarios: readonly (readonly [name: string, every: number, missing: strin
   ['core', 11, missing],
   ['files', 4, missing],
   ['python', 31, missing || probe('numpy').missing],
-  ['tvm-ffi', 9, missing || kernelsMissing],
+  ['tvm-ffi', 15, missing || kernelsMissing],
   ['cuda', 9, missing || fakeMissing],
 ];
 

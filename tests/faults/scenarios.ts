@@ -242,6 +242,24 @@ const tvmFfi = async (): Promise<Steps> => {
         if ((error as { tag?: string }).tag === undefined && !(error instanceof RangeError)) throw error;
       }
     },
+    containers() {
+      const list = new ffi.List<unknown>([1, 'a text that is an object', [2]]);
+      list.push('z'.repeat(300), new Map([[1, 2]]));
+      list.splice(1, 1, 'another text that is an object');
+      const dict = new ffi.Dict([['a key that is an object', list]]);
+      const copies = [list.toArray(), dict.toMap(), [...dict.keys()], String(list), new ffi.ArrayView([list])];
+      list.clear();
+      dict.clear();
+      return copies;
+    },
+    opaque() {
+      call('keep', new ffi.Opaque({}));
+      try {
+        return call('kept');
+      } finally {
+        call('forget');
+      }
+    },
     allocator() {
       (call('allocate', new ffi.Shape([2, 3]), 'float32') as Tensor).dispose();
     },
