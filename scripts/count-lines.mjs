@@ -28,7 +28,8 @@ const features = {
   'host memory for other processes':
     /^(src\/native\/(shared-memory|host-sharing)|native\/files\/shared_memory|native\/platform\/posix_shared|src\/shared\/foreign)/,
   'Windows, macOS and musl': /^native\/platform\/(?!posix_shared)/,
-  'npx dlpack: doctor and build': /^src\/cli\/(?!types)/,
+  'Ray clusters': /^src\/(ray\/|cli\/ray-worker)/,
+  'npx dlpack: doctor and build': /^src\/cli\/(?!types|ray-worker)/,
   'TVM-FFI: compile': /^src\/tvm-ffi\/compile/,
   'TVM-FFI: live containers, registered classes, structure, backtraces':
     /^(src\/tvm-ffi\/(live-containers|container-copies|containers|host-|object-classes|structural|backtrace)|native\/tvm_ffi\/(builtins|host_object|reflection|containers|batch))/,
@@ -67,8 +68,8 @@ function describe(tree) {
   };
 }
 
-/** Functions that set an item and a current stream, which are not hooks. */
-const setters = new Set(['setItem', 'setCurrentHandle']);
+/** Functions that set an item, a current stream and the type of a class, which are not hooks. */
+const setters = new Set(['setItem', 'setCurrentHandle', 'setHostType']);
 
 /** Functions that users call are not hooks. */
 function isPublic(tree, name) {
