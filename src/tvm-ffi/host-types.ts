@@ -12,7 +12,7 @@ import { checkOptions } from '../options.js';
 import { type JavaScriptFunction, makeCallback } from './callbacks.js';
 import { takeRaised } from './errors.js';
 import { hasHostType, setHostType } from './host-objects.js';
-import { hold } from './host-values.js';
+import { keep } from './host-values.js';
 import { ffi, library } from './library.js';
 import { findType } from './object-classes.js';
 import { disown } from './objects.js';
@@ -71,7 +71,7 @@ export function registerObject(
     self[name] = value[0];
     return undefined;
   };
-  setHostType(objectClass.prototype, { type, fields, access: hold(access).number });
+  setHostType(objectClass.prototype, { type, fields, access: keep(access) });
 }
 
 function namesOf(names: unknown, option: string): readonly string[] {

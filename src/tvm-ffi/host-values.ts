@@ -18,13 +18,19 @@ function forget(number: number): void {
   freeNumbers.push(number);
 }
 
+/** The number of a value that is never forgotten. */
+export function keep(value: unknown): number {
+  const number = freeNumbers.pop() ?? values.length;
+  values[number] = value;
+  return number;
+}
+
 /**
  * Numbers for a value that native code is about to hold: its own, and that of the pin whose release frees it.
  * `onForget` runs on that release.
  */
 export function hold(value: unknown, onForget?: () => void): { number: number; pin: number } {
-  const number = freeNumbers.pop() ?? values.length;
-  values[number] = value;
+  const number = keep(value);
   const release = () => {
     forget(number);
     onForget?.();

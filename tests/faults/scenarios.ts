@@ -199,6 +199,8 @@ const tvmFfi = async (): Promise<Steps> => {
   const module = ffi.loadModule(join(kernels, 'kernels.so')) as Record<string, (...args: unknown[]) => unknown>;
   const { add_one, iota, fail } = module as Record<'add_one' | 'iota' | 'fail', (...args: unknown[]) => unknown>;
   const call = (name: string, ...args: unknown[]): unknown => (probe[name] as (...args: unknown[]) => unknown)(...args);
+  class Item {}
+  ffi.registerObject('dlpack.faults.Item', Item);
   return {
     kernel() {
       using x = Tensor.from([1, 2, 3], { dtype: 'float32' });
@@ -262,6 +264,17 @@ const tvmFfi = async (): Promise<Steps> => {
     },
     allocator() {
       (call('allocate', new ffi.Shape([2, 3]), 'float32') as Tensor).dispose();
+    },
+    objects() {
+      const item = new Item();
+      const list = new ffi.List([item, item, [item]]);
+      try {
+        call('keep', item);
+        return [list.at(0) === item, call('kept') === item];
+      } finally {
+        call('forget');
+        list.clear();
+      }
     },
     functions() {
       ffi.registerGlobalFunc('dlpack.faults', (x: number) => x + 1, { override: true });

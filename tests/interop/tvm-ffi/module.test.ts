@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { copyFileSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Tensor } from 'dlpack';
@@ -77,10 +77,35 @@ testWith(kernelsMissing, 'metadata and documentation', () => {
   throws('TypeError', 'a module', () => describeFunction({}, 'x'));
 });
 
+/** A program with the declarations of the testing library and of probe.so. TypeScript finds each mistake in it. */
+const program = `
+import { loadModule, objectClass } from 'dlpack/tvm-ffi';
+import type { Kernels } from './declarations.js';
+import type { SchemaAllTypes, TestCxxClassDerived, TestIntPair } from './declarations-of-objects.js';
+const pair = new (objectClass<TestIntPair>('testing.TestIntPair'))(1, 2);
+const sum: number | bigint = pair.sum();
+// @ts-expect-error the field is read-only
+pair.a = 5;
+// @ts-expect-error there is no such method
+pair.product();
+const derived = objectClass<TestCxxClassDerived>('testing.TestCxxClassDerived').fromFields({ v_i64: 1, v_f64: 2 });
+derived.v_f64 = 0.5;
+// @ts-expect-error a number, not a text
+derived.v_i32 = 'one';
+const all = objectClass<SchemaAllTypes>('testing.SchemaAllTypes').fromFields({});
+const numbers: (number | bigint)[] = all.append_int([1], 2);
+const table: Map<string, (number | bigint)[]> = all.v_map_str_arr_int;
+const kernels = loadModule<Kernels>('probe.so');
+// @ts-expect-error not a tensor
+kernels.describe(5);
+export { numbers, sum, table };
+`;
+
 testWith(kernelsMissing, 'the command writes declarations that TypeScript accepts', () => {
   const cli = join(root, 'dist/cli/main.js');
   const target = 'build/declarations.d.ts';
   const objects = 'build/declarations-of-objects.d.ts';
+  const use = 'build/use-of-declarations.mts';
   const run = (...args: string[]) =>
     spawnSync(process.execPath, [cli, 'types', ...args], { cwd: root, encoding: 'utf8' });
   try {
@@ -101,13 +126,14 @@ testWith(kernelsMissing, 'the command writes declarations that TypeScript accept
       '--types',
       '',
     ];
-    const tsc = spawnSync(join(root, 'node_modules/.bin/tsc'), [...flags, target, objects], {
+    writeFileSync(join(root, use), program);
+    const tsc = spawnSync(join(root, 'node_modules/.bin/tsc'), [...flags, target, objects, use], {
       cwd: root,
       encoding: 'utf8',
     });
     equal([tsc.status, tsc.stdout], [0, '']);
   } finally {
-    for (const file of [target, objects]) rmSync(join(root, file), { force: true });
+    for (const file of [target, objects, use]) rmSync(join(root, file), { force: true });
   }
   ok(run('build/kernels/probe.so').stdout.includes('describe(arg0: TensorView): unknown[];'));
   const text = run(kernelsPath).stdout;

@@ -307,6 +307,23 @@ tvm_ffi.register_global_func("dlpack.test.kept", lambda: kept.pop())
   const counter = new Counter();
   equal(getGlobalFunc('dlpack.test.use')(counter), [2, 12, 'Counter']);
   ok(counter.count === 12 && getGlobalFunc('dlpack.test.kept')() === counter);
+  // The same object twice is one object in Python, which other threads of Python can hold but not use.
+  py.exec(`
+import threading
+def use_elsewhere(a, b, other):
+  found = [a.same_as(b), a.same_as(other)]
+  def run():
+    for action in (lambda: a.count, lambda: setattr(a, 'count', 5), lambda: a.add(1)):
+      try: found.append(action())
+      except RuntimeError: found.append('refused')
+  thread = threading.Thread(target=run); thread.start(); thread.join()
+  held = [[a] for i in range(100)]
+  return found
+tvm_ffi.register_global_func("dlpack.test.use_elsewhere", use_elsewhere)
+`);
+  const elsewhere = getGlobalFunc('dlpack.test.use_elsewhere')(counter, counter, new Counter());
+  equal([elsewhere, counter.count], [[true, false, 'refused', 'refused', 'refused'], 12]);
+  equal(testing('object_use_count')(counter), 1);
   // Python's traceback has the JavaScript frames, and an error that passes through Python comes back as the same object.
   const originals: Error[] = [];
   const throwInJavaScript = registerGlobalFunc('dlpack.test.original', function innermost() {

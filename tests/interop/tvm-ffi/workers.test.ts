@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads';
 import { stats } from 'dlpack/native';
-import { getGlobalFunc } from 'dlpack/tvm-ffi';
+import { type FFIObject, getGlobalFunc, isInstance, List } from 'dlpack/tvm-ffi';
 import { equal, ok } from '../../assert.js';
 import { collectUntil, runtime, testWith } from '../../harness.js';
-import { ffiMissing, libraries, raises, testing } from './peer.js';
+import { ffiMissing, kernelsMissing, libraries, probe, probePath, raises, testing } from './peer.js';
 
 /** Runs a worker to its end; resolves to its only message. */
 function runWorker(id: number): Promise<{ sum: number; kept: number }> {
@@ -37,6 +37,60 @@ testWith(
     );
     const orphan = getGlobalFunc('dlpack.worker.1.0');
     raises('RuntimeError', 'after its end', () => orphan(1));
+  },
+);
+
+interface Orphan {
+  value: number;
+  twice(): number;
+}
+
+/** Uses the object of a worker while the worker runs and after its end, and releases it in one of three ways. */
+async function useOrphan(round: number, release: string): Promise<void> {
+  const count = testing('object_use_count');
+  const key = `dlpack.test.Orphan${round}`;
+  const worker = new Worker(new URL('./children/orphans.js', import.meta.url), { workerData: { key, probePath } });
+  const message = await new Promise((resolve, reject) => {
+    worker.once('message', resolve);
+    worker.once('error', reject);
+  });
+  equal(message, 2);
+  const orphan = probe('kept')() as FFIObject & Orphan;
+  ok(isInstance(orphan, key) && probe('kept')() === orphan);
+  const refused = () => {
+    const uses = count(orphan);
+    raises('RuntimeError', 'the JavaScript thread of this object', () => orphan.value);
+    raises('RuntimeError', 'the JavaScript thread of this object', () => {
+      orphan.value = 1;
+    });
+    raises('RuntimeError', 'on the JavaScript thread that made this function', () => orphan.twice());
+    raises('RuntimeError', 'the JavaScript thread of this object', () => getGlobalFunc('ffi.ReprPrint')(orphan));
+    equal(count(orphan), uses);
+  };
+  refused(); // this is another thread
+  const isEarly = round === 2;
+  if (isEarly) probe(release)(); // while the worker runs
+  const ended = new Promise((resolve) => worker.once('exit', resolve));
+  worker.postMessage('end');
+  await ended;
+  refused();
+  const list = new List([orphan]);
+  if (!isEarly) probe(release)();
+  equal(count(orphan), 2);
+  list.clear();
+  equal(count(orphan), 1);
+}
+
+testWith(
+  kernelsMissing,
+  "objects of a worker's class while it runs, after its end, and released on any thread",
+  async () => {
+    testing('nop');
+    const before = stats();
+    for (const [round, release] of ['forget', 'forget_on_thread', 'forget'].entries()) await useOrphan(round, release);
+    // Each of the three types keeps its method as long as the process runs.
+    const isReleased = () => stats().imports <= before.imports + 3 && stats().storages <= before.storages;
+    ok(await collectUntil(isReleased), JSON.stringify({ before, now: stats() }));
   },
 );
 
