@@ -6,6 +6,7 @@
 #include "../bindings.h"
 #include "../exports.h"
 #include "memory.h"
+#include "stage.h"
 
 namespace dlpack {
 namespace cuda {
@@ -131,6 +132,8 @@ static const Export kExports[] = {
     {"copy", CopyBinding},
     {"cast", CastBinding},
     {"copyAsync", CopyAsyncBinding},
+    {"upload", UploadBinding},
+    {"releaseStages", ReleaseStagesBinding},
     {"handOver", HandOverBinding},
     {"pointerAttributes", PointerAttributesBinding},
     {"admit", AdmitBinding},
@@ -167,6 +170,7 @@ static void Destroy(void* data) {
   CudaContext* self = static_cast<CudaContext*>(data);
   while (self->owned.next != &self->owned) ReleaseOwned(self->owned.next);
   free(self);
+  FreeIdleStages(false);  // the timer that would do it ends with the environment
   if (--context_count > 0) return;
   // The next environment on this thread starts with the default stream.
   for (int32_t id = 0; id < kMaxDevices; ++id) SetCurrentStream(id, nullptr);

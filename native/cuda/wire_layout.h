@@ -111,6 +111,32 @@ static_assert(offsetof(CopyStep, from_steps) == 576);
 static_assert(offsetof(CopyStep, to_steps) == 1088);
 static_assert(sizeof(CopyStep) == 1600);
 
+// An upload (native/cuda/upload.h). A typed array has its parts.
+struct alignas(8) UploadStep {
+  // the CUresult, written by native code
+  int32_t status;
+  // the number of the device that the request is for
+  int32_t device;
+  // the storage that is read, in plain host memory
+  uint32_t from_handle;
+  // how many threads may fill blocks
+  int32_t threads;
+  // the driver's handle of a stream
+  uint64_t stream;
+  // bytes from the start of the storage to the first byte that is read
+  double from_offset;
+  // how many bytes are read
+  double nbytes;
+};
+static_assert(offsetof(UploadStep, status) == 0);
+static_assert(offsetof(UploadStep, device) == 4);
+static_assert(offsetof(UploadStep, from_handle) == 8);
+static_assert(offsetof(UploadStep, threads) == 12);
+static_assert(offsetof(UploadStep, stream) == 16);
+static_assert(offsetof(UploadStep, from_offset) == 24);
+static_assert(offsetof(UploadStep, nbytes) == 32);
+static_assert(sizeof(UploadStep) == 40);
+
 // A cast of contiguous elements on a device (native/cuda/cast.h).
 struct alignas(8) CastStep {
   // the CUresult, written by native code

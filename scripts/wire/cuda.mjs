@@ -52,6 +52,19 @@ const memory = (maxNdim) => [
     ],
   },
   {
+    name: 'UploadStep',
+    comment: 'An upload (native/cuda/upload.h). A typed array has its parts.',
+    fields: [
+      status,
+      device,
+      ['fromHandle', 'u32', 'the storage that is read, in plain host memory'],
+      ['threads', 'i32', 'how many threads may fill blocks'],
+      stream,
+      ['fromOffset', 'f64', 'bytes from the start of the storage to the first byte that is read'],
+      ['nbytes', 'f64', 'how many bytes are read'],
+    ],
+  },
+  {
     name: 'CastStep',
     comment: 'A cast of contiguous elements on a device (native/cuda/cast.h).',
     fields: [

@@ -16,12 +16,14 @@ import { allocate, clear, follow, handOver, ordinalOf } from './memory.js';
 import { pointerAttributes } from './pointer.js';
 import { useStream } from './stream.js';
 import { handleOn } from './stream-handle.js';
+import { upload } from './upload.js';
 
 const cudaBackend: DeviceBackend = {
   allocate,
   casts: canConvert,
   copy: copyElements,
   copyAsync: copyElementsAsync,
+  upload,
   clear,
   handOver,
   follow,

@@ -11,6 +11,7 @@ import { WireHeader } from '../native/wire-layout.js';
 import { check, countDevices, cuda } from './driver.js';
 import { readHex } from './hex.js';
 import { begin, onDevice, send } from './requests.js';
+import { releaseStages } from './stages.js';
 import { DeviceDescription, MemoryInfo } from './wire-layout.js';
 
 /** The properties of a device, from the driver. */
@@ -88,9 +89,10 @@ export function memoryInfo(device: Device = 'cuda:0'): { free: number; total: nu
   return { free, total };
 }
 
-/** Waits for the device, and releases the memory that the pool keeps for later allocations. */
+/** Waits for the device, and releases the memory that its pool, and uploads of files, keep for later. */
 export function emptyCache(device: Device = 'cuda:0'): void {
   const { id, name } = parseCudaDevice(device);
+  releaseStages();
   check(onDevice('trim', id), `'${name}' to take unused memory back`);
 }
 

@@ -55,6 +55,18 @@ export const enum CopyStep {
   WORDS = 200,
 }
 
+/** An upload (native/cuda/upload.h). A typed array has its parts. */
+export const enum UploadStep {
+  STATUS = 0, // i32: the CUresult, written by native code
+  DEVICE = 1, // i32: the number of the device that the request is for
+  FROM_HANDLE = 2, // u32: the storage that is read, in plain host memory
+  THREADS = 3, // i32: how many threads may fill blocks
+  STREAM = 2, // u64: the driver's handle of a stream
+  FROM_OFFSET = 3, // f64: bytes from the start of the storage to the first byte that is read
+  NBYTES = 4, // f64: how many bytes are read
+  WORDS = 6,
+}
+
 /** A cast of contiguous elements on a device (native/cuda/cast.h). */
 export const enum CastStep {
   STATUS = 0, // i32: the CUresult, written by native code

@@ -50,8 +50,6 @@ export interface Located {
   readonly unpack?: () => Reading<Descriptor>;
 }
 
-/** Bytes of tensors that are uploaded together. More would allocate much device memory before it is needed. */
-const RUN = 256 << 20;
 /** Bytes between two tensors that are uploaded with them. */
 const GAP = 4096;
 
@@ -103,7 +101,7 @@ export abstract class TensorFile implements Iterable<[name: string, tensor: Tens
     return (await this.load([name], options)).get(name) as Tensor;
   }
 
-  /** All tensors. Copies to a device share the same pinned memory, one after the other. */
+  /** All tensors. */
   async getAllAsync(options: GetOptions = {}): Promise<Map<string, Tensor>> {
     return this.load(this.names, options);
   }
@@ -145,7 +143,7 @@ export abstract class TensorFile implements Iterable<[name: string, tensor: Tens
     try {
       for (let at = 0; at < names.length; ) {
         loading.signal?.throwIfAborted();
-        const run = this.runFrom(names, at);
+        const run = this.runFrom(names, at, uploader.stepBytes);
         const sent = names.slice(at, at + Math.max(1, run?.tensors.length ?? 1));
         at += sent.length;
         const [name] = sent as [string];
@@ -156,13 +154,15 @@ export abstract class TensorFile implements Iterable<[name: string, tensor: Tens
         arrive(arrival, sent);
       }
       await Promise.all(arriving);
+      loading.signal?.throwIfAborted();
       return tensors;
     } catch (error) {
+      await uploader.settle();
       await Promise.allSettled(arriving);
       for (const tensor of tensors.values()) tensor.dispose();
       throw error;
     } finally {
-      await uploader.release();
+      uploader.close();
     }
   }
 
@@ -176,13 +176,16 @@ export abstract class TensorFile implements Iterable<[name: string, tensor: Tens
     return total;
   }
 
-  /** The tensors from `at` on whose bytes follow each other in a mapped file; null when the first must be loaded. */
-  private runFrom(names: readonly string[], at: number): { source: Descriptor; tensors: Sent[] } | null {
+  /**
+   * The tensors from `at` on whose bytes follow each other in a mapped file, until they reach `limit` bytes; null when
+   * the first must be loaded.
+   */
+  private runFrom(names: readonly string[], at: number, limit: number): { source: Descriptor; tensors: Sent[] } | null {
     const tensors: Sent[] = [];
     let start = 0;
     let end = 0;
     let holder: OpenedFile | null = null;
-    for (let i = at; i < names.length && (i === at || end - start < RUN); i++) {
+    for (let i = at; i < names.length && (i === at || end - start < limit); i++) {
       const found = this.found(names[i] as string);
       if (isReading(found) || found.unpack !== undefined) break;
       const { file, entry } = found;

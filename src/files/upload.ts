@@ -1,45 +1,34 @@
 /**
- * Uploads files to a device through blocks of pinned memory: one is filled while others are copied.
+ * Uploads tensors of files to a device, in steps. Memory for the next tensors is allocated while a step runs.
  *
  * @module
  */
 
-import { type DeviceInfo, parseDevice } from '../device.js';
+import type { DeviceInfo } from '../device.js';
 import { type DTypeInfo, dtypeFromName } from '../dtype.js';
 import { UnsupportedDeviceError } from '../errors.js';
 import { allocateLike } from '../storage/allocate.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
-import { type DeviceBackend, getDeviceBackend } from '../storage/device-backend.js';
-import { convertElementsAsync } from '../values/convert.js';
+import {
+  type DeviceBackend,
+  getDeviceBackend,
+  loadAdvice,
+  type Upload,
+  type UploadPart,
+} from '../storage/device-backend.js';
+import type { Storage } from '../storage/storage.js';
 import type { LoadOptions, Progress } from './opened.js';
 
 const uint8 = dtypeFromName('uint8');
 /**
- * Bytes of a block: large enough that many threads fill it at once. Measured on an H200 with 16 cores: blocks of 8 MiB
- * are filled at 26 GB/s, which is half of what the bus takes.
+ * Bytes of the first step, which is at most a quarter of the upload, and of the largest step. A signal can stop an
+ * upload only between steps. Each step is larger than the last one, because memory for its tensors is allocated while
+ * the last one runs.
  */
-const BLOCK = 32 << 20;
-/** Small tensors need smaller blocks: pinning a MiB takes half a millisecond. */
-const SMALLEST = 256 << 10;
-/** One block is filled while others are copied. */
-const BLOCKS = 3;
-/** How long blocks are kept for the next upload, such as that of the next shard, in milliseconds. */
-const PATIENCE = 1000;
-
-/** Unused pinned blocks of the full size. */
-const idle: Descriptor[] = [];
-let isTimed = false;
-
-function keep(block: Descriptor): void {
-  idle.push(block);
-  if (isTimed) return;
-  isTimed = true;
-  const timer = setTimeout(() => {
-    isTimed = false;
-    for (const { storage } of idle.splice(0)) storage.release();
-  }, PATIENCE) as unknown as { unref?: () => void };
-  timer.unref?.();
-}
+const FIRST_STEP = 256 << 20;
+const LARGEST_STEP = 2 ** 30;
+const SMALLEST_STEP = 8 << 20;
+const GROWTH = 4;
 
 /** Bytes `start` to `start + length` of a storage, as a tensor. */
 function bytesOf({ storage, device }: Descriptor, start: number, length: number): Descriptor {
@@ -63,94 +52,99 @@ export interface Arriving {
   readonly arrived: Promise<void>;
 }
 
-/** A block that holds the bytes up to `end`, and its number. */
-interface Filled {
-  readonly block: Descriptor;
-  readonly turn: number;
-  readonly end: number;
+/** True for a tensor that ends at or before a byte of its run. */
+function isBefore({ offset, nbytes }: Sent, end: number): boolean {
+  return offset + nbytes <= end;
 }
 
-/** Waits for all copies, and rejects with the first error only then, because the others still use the block. */
-async function allDone(copies: readonly Promise<void>[]): Promise<void> {
-  const failed = (await Promise.allSettled(copies)).find(({ status }) => status === 'rejected');
-  if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
+/** What one step moves, and what to report when it has arrived. */
+interface Step {
+  readonly parts: readonly UploadPart[];
+  readonly progress: readonly Progress[];
 }
 
-/** Pinned blocks for a sequence of tensors. */
+/** The parts of tensors, from number `first` on, between two bytes of a run. */
+function stepOf(
+  tensors: readonly Sent[],
+  targets: readonly Descriptor[],
+  first: number,
+  at: number,
+  end: number,
+): Step {
+  const parts: UploadPart[] = [];
+  const progress: Progress[] = [];
+  for (let i = first; i < tensors.length && (tensors[i] as Sent).offset < end; i++) {
+    const { name, offset, nbytes } = tensors[i] as Sent;
+    const [low, high] = [Math.max(offset, at), Math.min(offset + nbytes, end)];
+    if (high <= low) continue;
+    const target = targets[i] as Descriptor;
+    parts.push({ offset: low - at, nbytes: high - low, target, targetOffset: low - offset });
+    progress.push({ name, loaded: high - offset, total: nbytes });
+  }
+  return { parts, progress };
+}
+
 export class Uploader {
   private readonly device: DeviceInfo;
   private readonly backend: DeviceBackend;
-  private readonly blocks: Descriptor[];
-  /** The last copy out of each block. */
-  private readonly copies: Promise<void>[];
-  private turn: number;
-  private readonly blockBytes: number;
+  /** Bytes of the next step. */
+  stepBytes: number;
+  /** The stream that was current when the upload was requested, and memory without bytes that keeps it alive. */
+  private readonly stream: bigint | null;
+  private readonly anchor: Storage | null;
+  /** The last two steps. One waits while the other runs, so that the bus is never idle. */
+  private steps: readonly [Upload, Upload];
 
   /** `total`: bytes that are sent in all, or more. */
   constructor(device: DeviceInfo, total: number) {
     const backend = getDeviceBackend(device);
     if (backend === null) {
-      const hint = device.kind.startsWith('cuda') ? '; import "dlpack/cuda" first' : '';
       throw new UnsupportedDeviceError(
         device.name,
-        `Expected a device this process can allocate on but received '${device.name}'${hint}`,
+        `Expected a device this process can allocate on but received '${device.name}'${loadAdvice(device)}`,
       );
     }
     this.device = device;
     this.backend = backend;
-    this.blocks = [];
-    this.copies = [];
-    this.turn = 0;
-    const share = Math.ceil(total / BLOCKS / SMALLEST) * SMALLEST;
-    this.blockBytes = Math.min(BLOCK, Math.max(SMALLEST, share));
+    this.stream = backend.streams?.current(device) ?? null;
+    this.anchor = this.stream === null ? null : backend.allocate(0, device);
+    const done: Upload = { read: Promise.resolve(), arrived: Promise.resolve() };
+    this.steps = [done, done];
+    this.stepBytes = Math.min(FIRST_STEP, Math.max(SMALLEST_STEP, Math.ceil(total / GROWTH)));
   }
 
   /** Sends a host tensor and releases it. The elements keep their order in memory. */
   async send(name: string, source: Descriptor, loading: LoadOptions): Promise<Arriving> {
     const { dtype, shape, strides, nbytes, flags } = source;
-    const first = source.bitOffset / 8;
-    return this.sendRun(
-      bytesOf(source, first, nbytes),
-      [{ name, offset: 0, nbytes, dtype, shape, strides, flags }],
-      loading,
-    );
+    const bytes = bytesOf(source, source.bitOffset / 8, nbytes);
+    return this.sendRun(bytes, [{ name, offset: 0, nbytes, dtype, shape, strides, flags }], loading);
   }
 
-  /**
-   * Sends tensors that follow each other in host memory, in order of their offsets, and releases that memory. A block
-   * holds many small tensors, so that several threads fill it at once.
-   */
+  /** Sends tensors that follow each other in host memory, in order of their offsets, and releases that memory. */
   async sendRun(source: Descriptor, tensors: readonly Sent[], loading: LoadOptions): Promise<Arriving> {
-    const sent: Promise<void>[] = [];
     const targets: Descriptor[] = [];
-    let filling: Promise<Filled> | null = null;
+    let arrived: Promise<void> = Promise.resolve();
     try {
-      for (const tensor of tensors) targets.push(this.allocate(tensor));
-      for (let at = 0, next = 0; at < source.nbytes; at += this.blockBytes) {
-        const filled: Filled = await (filling ?? this.fill(source, at, loading));
-        const { block, turn, end } = filled;
-        // Started before the copies are queued, so that the threads which fill blocks never wait for this thread.
-        filling = end < source.nbytes ? this.fill(source, end, loading) : null;
-        filling?.catch(() => undefined); // awaited in the next round, or below
-        const copies: Promise<void>[] = [];
-        const progress: Progress[] = [];
-        for (let i = next; i < tensors.length && (tensors[i] as Sent).offset < end; i++) {
-          const { name, offset, nbytes } = tensors[i] as Sent;
-          const [low, high] = [Math.max(offset, at), Math.min(offset + nbytes, end)];
-          if (high > low) {
-            const part = bytesOf(targets[i] as Descriptor, low - offset, high - low);
-            copies.push(this.backend.copyAsync(bytesOf(block, low - at, high - low), part));
-            progress.push({ name, loaded: high - offset, total: nbytes });
-          }
-          if (offset + nbytes <= end) next = i + 1;
-        }
-        sent.push(this.take(turn, copies));
-        // After the copies are noted, because the program's function may throw.
-        for (const step of progress) loading.onProgress?.(step);
+      this.onStream(() => {
+        for (const tensor of tensors) targets.push(this.allocate(tensor));
+      });
+      const start = source.bitOffset / 8;
+      for (let at = 0, end = 0, first = 0; at < source.nbytes; at = end) {
+        await this.steps[0].read;
+        loading.signal?.throwIfAborted();
+        end = Math.min(at + this.stepBytes, source.nbytes);
+        this.stepBytes = Math.min(LARGEST_STEP, this.stepBytes * GROWTH);
+        const { parts, progress } = stepOf(tensors, targets, first, at, end);
+        while (first < tensors.length && isBefore(tensors[first] as Sent, end)) first++;
+        if (parts.length === 0) continue;
+        const step = this.onStream(() => this.move(bytesOf(source, start + at, end - at), parts));
+        this.steps = [this.steps[1], step];
+        arrived = reportAfter(arrived, step.arrived, progress, loading);
+        arrived.catch(() => undefined); // awaited by the caller, or below
       }
-      return { targets, arrived: Promise.all(sent).then(() => undefined) };
+      return { targets, arrived };
     } catch (error) {
-      await Promise.allSettled([...sent, filling]);
+      await this.settle();
       for (const { storage } of targets) storage.release();
       throw error;
     } finally {
@@ -158,18 +152,43 @@ export class Uploader {
     }
   }
 
-  /** Fills the next block with the bytes from `at` on, after the last copy out of it. */
-  private async fill(source: Descriptor, at: number, { signal }: LoadOptions): Promise<Filled> {
-    const { turn, blockBytes } = this;
-    this.turn = (turn + 1) % BLOCKS;
-    await this.copies[turn];
-    this.blocks[turn] ??=
-      (blockBytes === BLOCK ? idle.pop() : undefined) ?? allocateLike([blockBytes], uint8, 0, parseDevice('cuda_host'));
-    const block = this.blocks[turn];
-    signal?.throwIfAborted();
-    const end = Math.min(at + blockBytes, source.nbytes);
-    await convertElementsAsync(bytesOf(source, source.bitOffset / 8 + at, end - at), bytesOf(block, 0, end - at));
-    return { block, turn, end };
+  /** Waits for the steps that still run, also after an error. */
+  async settle(): Promise<void> {
+    await Promise.allSettled(this.steps.flatMap(({ read, arrived }) => [read, arrived]));
+  }
+
+  /** Ends the use of the stream. */
+  close(): void {
+    this.anchor?.release();
+  }
+
+  private onStream<T>(action: () => T): T {
+    const { streams } = this.backend;
+    return streams === null || this.stream === null ? action() : streams.use(this.device, this.stream, action);
+  }
+
+  /** Copies parts of host memory, without blocking, and keeps that memory until it has been read. */
+  private move(source: Descriptor, parts: readonly UploadPart[]): Upload {
+    const { storage } = source;
+    const moved = this.backend.upload?.(source, parts) ?? this.copy(source, parts);
+    storage.refs++;
+    const release = () => storage.release();
+    moved.read.then(release, release);
+    moved.arrived.catch(() => undefined); // awaited with the steps after it
+    return moved;
+  }
+
+  /** For a backend without uploads. */
+  private copy(source: Descriptor, parts: readonly UploadPart[]): Upload {
+    const start = source.bitOffset / 8;
+    const copyAll = async () => {
+      for (const { offset, nbytes, target, targetOffset } of parts) {
+        const from = bytesOf(source, start + offset, nbytes);
+        await this.backend.copyAsync(from, bytesOf(target, targetOffset, nbytes));
+      }
+    };
+    const arrived = copyAll();
+    return { read: arrived, arrived };
   }
 
   private allocate({ dtype, shape, strides, flags }: Sent): Descriptor {
@@ -177,21 +196,15 @@ export class Uploader {
     const { storage } = allocateLike(shape, dtype, kept, this.device);
     return new Descriptor(storage, dtype, this.device, shape, strides, 0, kept);
   }
+}
 
-  /** Notes the copies out of a block. */
-  private take(turn: number, copies: readonly Promise<void>[]): Promise<void> {
-    const copied = allDone(copies);
-    copied.catch(() => undefined); // the consumer of the tensors gets the error
-    this.copies[turn] = copied;
-    return copied;
-  }
-
-  /** Releases the blocks, after the last copies out of them, or keeps them for a while. */
-  async release(): Promise<void> {
-    await Promise.allSettled(this.copies);
-    for (const block of this.blocks.splice(0)) {
-      if (this.blockBytes === BLOCK && idle.length < BLOCKS) keep(block);
-      else block.storage.release();
-    }
-  }
+/** Reports progress once a step and all steps before it have arrived. */
+async function reportAfter(
+  before: Promise<void>,
+  sent: Promise<void>,
+  progress: readonly Progress[],
+  { onProgress }: LoadOptions,
+): Promise<void> {
+  await Promise.all([before, sent]);
+  for (const step of progress) onProgress?.(step);
 }

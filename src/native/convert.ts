@@ -22,7 +22,8 @@ import { writeTensor } from './wire-tensor.js';
 const { f64, i32, u32 } = wire;
 
 const wanted = Number(process.env.DLPACK_NUM_THREADS);
-const threads = Number.isInteger(wanted) && wanted > 0 ? wanted : availableParallelism();
+/** How many threads may work on one copy. */
+export const threads = Number.isInteger(wanted) && wanted > 0 ? wanted : availableParallelism();
 
 function handleOf(storage: Storage): number {
   return storage instanceof NativeStorage ? storage.handle : 0;

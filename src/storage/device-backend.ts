@@ -67,6 +67,24 @@ export interface StreamBackend {
   use<T>(device: DeviceInfo, stream: StreamArgument, action: () => T): T;
 }
 
+/** Bytes of host memory that go to one tensor on a device. */
+export interface UploadPart {
+  /** Bytes from the start of the host memory. */
+  readonly offset: number;
+  readonly nbytes: number;
+  readonly target: Descriptor;
+  /** Bytes from the start of the target. */
+  readonly targetOffset: number;
+}
+
+/** An upload on its way. Both promises reject with the same error. */
+export interface Upload {
+  /** Resolves when the host memory has been read, which is the time to start another upload. */
+  readonly read: Promise<void>;
+  /** Resolves when the elements are on the device. */
+  readonly arrived: Promise<void>;
+}
+
 /** A module for a kind of device (`dlpack/cuda`, `dlpack/webgpu`). The core does not import such modules: they register. */
 export interface DeviceBackend {
   allocate(nbytes: number, device: DeviceInfo): Storage;
@@ -79,6 +97,12 @@ export interface DeviceBackend {
   copy(source: Descriptor, target: Descriptor): void;
   /** As `copy`, without blocking. The caller keeps both storages alive. */
   copyAsync(source: Descriptor, target: Descriptor): Promise<void>;
+  /**
+   * Copies parts of a contiguous host tensor, in order of their offsets, to contiguous tensors on one device, without
+   * blocking. The caller keeps the host memory until it has been read. For devices that have a faster way than
+   * `copyAsync` for large amounts of plain host memory.
+   */
+  upload?(source: Descriptor, parts: readonly UploadPart[]): Upload;
   /** Fills a storage of this backend with zero bits. */
   clear(storage: Storage, device: DeviceInfo): void;
   /**

@@ -1,0 +1,37 @@
+// Uploads plain host memory, such as a mapped file, through a stage. Several threads fill its blocks, and each thread
+// fills one block while the device reads its other block.
+#ifndef DLPACK_NODE_CUDA_UPLOAD_H_
+#define DLPACK_NODE_CUDA_UPLOAD_H_
+
+#include <stddef.h>
+
+#include "device.h"
+
+namespace dlpack {
+namespace cuda {
+
+// Bytes of the source that go to one place on the device.
+struct UploadPart {
+  uint64_t offset;  // from the start of the source
+  uint64_t nbytes;
+  char* target;
+};
+
+struct UploadRequest {
+  Device* device;
+  StreamHandle stream;
+  const char* source;
+  uint64_t nbytes;
+  const UploadPart* parts;  // ordered by their offsets, without overlaps, inside the source
+  size_t part_count;
+  int32_t threads;  // how many may fill blocks
+};
+
+// Queues the copies of all parts on the stream, and returns when the source has been read. After a failure no copy is
+// left that uses the pinned memory. Any thread.
+Result Upload(const UploadRequest& request);
+
+}  // namespace cuda
+}  // namespace dlpack
+
+#endif  // DLPACK_NODE_CUDA_UPLOAD_H_

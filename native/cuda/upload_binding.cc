@@ -1,0 +1,177 @@
+// Uploads for JavaScript. JavaScript thread, except Execute.
+#include <stdlib.h>
+
+#include "../bindings.h"
+#include "context.h"
+#include "stage.h"
+#include "upload.h"
+#include "uses.h"
+
+namespace dlpack {
+namespace cuda {
+
+namespace {
+
+// A row of the argument of upload(): numbers that describe an UploadPart.
+enum Column { kOffset, kNbytes, kTarget, kTargetOffset, kColumns };
+
+struct AsyncUpload {
+  UploadRequest request;
+  UploadPart* parts;
+  Storage** targets;  // of the parts; a reference to each
+  Storage* source;
+  napi_async_work work;
+  napi_deferred deferred;
+  Result result;
+};
+
+void FreeUpload(AsyncUpload* self) {
+  for (size_t i = 0; i < self->request.part_count; ++i) ReleaseStorage(self->targets[i]);
+  if (self->source != nullptr) ReleaseStorage(self->source);
+  free(self->targets);
+  free(self->parts);
+  free(self);
+}
+
+// Runs on a thread of the runtime's pool.
+void Execute(napi_env, void* data) {
+  AsyncUpload* self = static_cast<AsyncUpload*>(data);
+  self->result = Upload(self->request);
+}
+
+void Complete(napi_env env, napi_status, void* data) {
+  AsyncUpload* self = static_cast<AsyncUpload*>(data);
+  napi_value result;
+  if (napi_create_int32(env, self->result, &result) == napi_ok) napi_resolve_deferred(env, self->deferred, result);
+  napi_delete_async_work(env, self->work);
+  FreeUpload(self);
+}
+
+bool IsRange(double offset, double nbytes, uint64_t room) {
+  return IsSize(offset) && IsSize(nbytes) && static_cast<uint64_t>(offset) <= room &&
+         static_cast<uint64_t>(nbytes) <= room - static_cast<uint64_t>(offset);
+}
+
+// Reads one row and takes a reference to its target. False when the row does not fit the memory or the row before it.
+bool ReadPart(const CudaContext* self, const double* row, AsyncUpload* upload) {
+  UploadRequest* request = &upload->request;
+  if (!IsRange(row[kOffset], row[kNbytes], request->nbytes) || !(row[kTarget] >= 0 && row[kTarget] <= UINT32_MAX))
+    return false;
+  Storage* target = GetHeld(self->instance, static_cast<uint32_t>(row[kTarget]));
+  if (target == nullptr || !IsRange(row[kTargetOffset], row[kNbytes], target->nbytes)) return false;
+  const size_t i = request->part_count;
+  UploadPart part = {static_cast<uint64_t>(row[kOffset]), static_cast<uint64_t>(row[kNbytes]),
+                     static_cast<char*>(target->data) + static_cast<uint64_t>(row[kTargetOffset])};
+  if (i > 0 && part.offset < upload->parts[i - 1].offset + upload->parts[i - 1].nbytes) return false;
+  RetainStorage(target);
+  upload->parts[i] = part;
+  upload->targets[i] = target;
+  ++request->part_count;
+  return true;
+}
+
+bool ReadRequest(const CudaContext* self, const UploadStep* step, const double* rows, size_t count,
+                 AsyncUpload* upload) {
+  UploadRequest* request = &upload->request;
+  Storage* source = GetHeld(self->instance, step->from_handle);
+  if (source == nullptr || !IsRange(step->from_offset, step->nbytes, source->nbytes)) return false;
+  RetainStorage(upload->source = source);
+  request->source = static_cast<const char*>(source->data) + static_cast<uint64_t>(step->from_offset);
+  request->nbytes = static_cast<uint64_t>(step->nbytes);
+  request->parts = upload->parts;
+  request->threads = step->threads;
+  for (size_t i = 0; i < count; ++i) {
+    if (!ReadPart(self, rows + i * kColumns, upload)) return false;
+  }
+  return true;
+}
+
+// The targets are in use on the stream from now on, although the copies are queued later.
+Result NoteTargets(const AsyncUpload& upload) {
+  const StreamRef stream = {upload.request.device, upload.request.stream};
+  for (size_t i = 0; i < upload.request.part_count; ++i) {
+    Result result = OrderAfterUses(upload.targets[i], stream);
+    if (result == kSuccess) result = NoteUse(upload.targets[i], stream);
+    if (result != kSuccess) return result;
+  }
+  return kSuccess;
+}
+
+napi_value Queue(napi_env env, AsyncUpload* upload) {
+  napi_value promise, name;
+  if (napi_create_promise(env, &upload->deferred, &promise) != napi_ok ||
+      napi_create_string_utf8(env, "dlpack.cuda", NAPI_AUTO_LENGTH, &name) != napi_ok ||
+      napi_create_async_work(env, nullptr, name, Execute, Complete, upload, &upload->work) != napi_ok) {
+    return nullptr;
+  }
+  if (napi_queue_async_work(env, upload->work) == napi_ok) return promise;
+  napi_delete_async_work(env, upload->work);
+  return nullptr;
+}
+
+// Memory for `count` parts; NULL when there is none.
+AsyncUpload* NewUpload(size_t count) {
+  AsyncUpload* upload = static_cast<AsyncUpload*>(calloc(1, sizeof(AsyncUpload)));
+  if (upload == nullptr) return nullptr;
+  upload->parts = static_cast<UploadPart*>(malloc(count * sizeof(UploadPart)));
+  upload->targets = static_cast<Storage**>(malloc(count * sizeof(Storage*)));
+  if (upload->parts != nullptr && upload->targets != nullptr) return upload;
+  FreeUpload(upload);
+  return nullptr;
+}
+
+}  // namespace
+
+// upload(rows: Float64Array): a promise of the driver's result when the source has been read and all copies are queued,
+// or undefined with the reason in the status if the upload did not start. All storages are kept until then.
+napi_value UploadBinding(napi_env env, napi_callback_info info) {
+  napi_value rows;
+  size_t argument_count = 1;
+  void* data = nullptr;
+  napi_get_cb_info(env, info, &argument_count, &rows, nullptr, &data);
+  const CudaContext* self = static_cast<CudaContext*>(data);
+  UploadStep* step = MessageOf<UploadStep>(self);
+  Device* device = DeviceOf(step);
+  if (device == nullptr) return nullptr;
+  napi_typedarray_type type;
+  size_t length = 0;
+  void* numbers = nullptr;
+  step->status = kInvalidValue;
+  if (napi_get_typedarray_info(env, rows, &type, &length, &numbers, nullptr, nullptr) != napi_ok ||
+      type != napi_float64_array || length < kColumns) {
+    return nullptr;
+  }
+  const size_t count = length / kColumns;
+  AsyncUpload* upload = NewUpload(count);
+  if (upload == nullptr) {
+    step->status = kOutOfDeviceMemory;
+    return nullptr;
+  }
+  upload->request.device = device;
+  // On a thread of the pool the per-thread handle would mean that thread's stream.
+  upload->request.stream = StreamOf(step) == kPerThreadStream ? kLegacyStream : StreamOf(step);
+  upload->result = kNotReady;
+  napi_value promise = nullptr;
+  if (ReadRequest(self, step, static_cast<const double*>(numbers), count, upload)) {
+    step->status = NoteTargets(*upload);
+    promise = step->status == kSuccess ? Queue(env, upload) : nullptr;
+    if (promise == nullptr && step->status == kSuccess) step->status = kNotSupported;
+  }
+  if (promise == nullptr) FreeUpload(upload);
+  return promise;
+}
+
+// releaseStages(mayWait): frees the pinned memory that no upload uses. Without `mayWait`, memory that the device still
+// reads stays, and the result is true.
+napi_value ReleaseStagesBinding(napi_env env, napi_callback_info info) {
+  napi_value argument, result = nullptr;
+  size_t count = 1;
+  bool may_wait = false;
+  napi_get_cb_info(env, info, &count, &argument, nullptr, nullptr);
+  napi_get_value_bool(env, argument, &may_wait);
+  napi_get_boolean(env, FreeIdleStages(may_wait), &result);
+  return result;
+}
+
+}  // namespace cuda
+}  // namespace dlpack

@@ -1,0 +1,96 @@
+/**
+ * Uploads of host memory through pinned memory, which native threads fill.
+ *
+ * @module
+ */
+
+import type { DeviceInfo } from '../device.js';
+import { dtypeFromName } from '../dtype.js';
+import { threads } from '../native/convert.js';
+import { NativeStorage } from '../native/native-storage.js';
+import { leave, wire } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
+import { Descriptor } from '../storage/descriptor.js';
+import type { Upload, UploadPart } from '../storage/device-backend.js';
+import { copyElementsAsync } from './copy.js';
+import { currentHandle, LEGACY_STREAM } from './current.js';
+import { CAPTURE_UNSUPPORTED, cuda, driverError } from './driver.js';
+import { ordinalOf } from './memory.js';
+import { begin, isCapturing } from './requests.js';
+import { releaseStagesLater } from './stages.js';
+import { whenDone } from './wait.js';
+import { UploadStep } from './wire-layout.js';
+
+const { f64, i32, u32, u64 } = wire;
+
+const uint8 = dtypeFromName('uint8');
+
+/** Bytes `start` to `start + length` of a storage, as a tensor. */
+function bytesOf({ storage, device }: Descriptor, start: number, length: number): Descriptor {
+  return new Descriptor(storage, uint8, device, [length], [1], start * 8, 0);
+}
+
+/** Copies parts of host memory to tensors on one device. */
+export function upload(source: Descriptor, parts: readonly UploadPart[]): Upload {
+  const device = (parts[0] as UploadPart).target.device;
+  if (!(source.storage instanceof NativeStorage)) {
+    const arrived = copyParts(source, parts);
+    return { read: arrived, arrived };
+  }
+  const id = ordinalOf(device);
+  const stream = currentHandle(id);
+  const read = start(source, source.storage, parts, device, id, stream);
+  const arrived = read.then(() => whenDone({ stream }, id, `an upload to '${device.name}' to succeed`));
+  return { read, arrived };
+}
+
+/** For JavaScript memory, which other threads cannot read. */
+async function copyParts(source: Descriptor, parts: readonly UploadPart[]): Promise<void> {
+  const first = source.bitOffset / 8;
+  for (const { offset, nbytes, target, targetOffset } of parts) {
+    await copyElementsAsync(bytesOf(source, first + offset, nbytes), bytesOf(target, targetOffset, nbytes));
+  }
+}
+
+/** Resolves when the source has been read. */
+async function start(
+  source: Descriptor,
+  { handle }: NativeStorage,
+  parts: readonly UploadPart[],
+  device: DeviceInfo,
+  id: number,
+  stream: bigint,
+): Promise<void> {
+  const what = `an upload to '${device.name}'`;
+  if (stream !== LEGACY_STREAM && isCapturing(id, stream)) throw driverError(CAPTURE_UNSUPPORTED, what);
+  const binding = cuda();
+  const slot = begin(UploadStep.WORDS, id);
+  u32[slot * 2 + UploadStep.FROM_HANDLE] = handle;
+  i32[slot * 2 + UploadStep.THREADS] = threads;
+  f64[slot + UploadStep.FROM_OFFSET] = source.bitOffset / 8;
+  f64[slot + UploadStep.NBYTES] = source.nbytes;
+  u64[slot + UploadStep.STREAM] = stream;
+  u32[WireHeader.SLOT] = slot;
+  const started = binding.upload(rowsOf(parts));
+  const reason = i32[slot * 2 + UploadStep.STATUS] as number;
+  leave(slot);
+  try {
+    const status = started === undefined ? reason : await started;
+    if (status !== 0) throw driverError(status, what);
+  } finally {
+    releaseStagesLater();
+  }
+}
+
+/** Four numbers for each part. */
+function rowsOf(parts: readonly UploadPart[]): Float64Array {
+  const rows = new Float64Array(parts.length * 4);
+  for (let i = 0; i < parts.length; i++) {
+    const { offset, nbytes, target, targetOffset } = parts[i] as UploadPart;
+    rows[i * 4] = offset;
+    rows[i * 4 + 1] = nbytes;
+    rows[i * 4 + 2] = (target.storage as NativeStorage).handle;
+    rows[i * 4 + 3] = targetOffset;
+  }
+  return rows;
+}
