@@ -88,6 +88,7 @@ const torchTensor = main.torch_tensor;
 const cupyArray = main.cupy_array;
 const torchClass = main.torch.Tensor;
 const cupyClass = main.cp.ndarray;
+const { torch, cp: cupy } = main;
 const x = Tensor.zeros([16], 'float32', { device: 'cuda:0' });
 
 const rows: Row[] = [
@@ -117,7 +118,7 @@ const rows: Row[] = [
   ),
   compare(
     'a JavaScript tensor into PyTorch: torch.from_dlpack(x), and dispose',
-    () => main.torch.from_dlpack(x)[Symbol.dispose](),
+    () => torch.from_dlpack(x)[Symbol.dispose](),
     { 'torch.from_dlpack(torch)': 'torch_from_torch' },
     'at most 0.5',
   ),
@@ -129,7 +130,7 @@ const rows: Row[] = [
   ),
   compare(
     'a JavaScript tensor into CuPy: cupy.from_dlpack(x), and dispose',
-    () => main.cp.from_dlpack(x)[Symbol.dispose](),
+    () => cupy.from_dlpack(x)[Symbol.dispose](),
     { 'cupy.from_dlpack(torch)': 'cupy_from_torch', 'cupy.from_dlpack(cupy)': 'cupy_from_cupy' },
     'at most 0.5',
   ),

@@ -121,6 +121,7 @@ struct Buffer {
   F(int, PyException_SetTraceback, (Object*, Object*))                                \
   F(Object*, PyType_FromSpec, (TypeSpec*))                                            \
   F(Object*, PyType_GenericAlloc, (Object*, ptrdiff_t))                               \
+  F(void*, PyType_GetSlot, (Object*, int))                                            \
   F(Object*, PyWeakref_NewRef, (Object*, Object*))                                    \
   F(int, PyType_IsSubtype, (Object*, Object*))                                        \
   F(void, PyObject_ClearWeakRefs, (Object*))                                          \

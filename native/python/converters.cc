@@ -4,6 +4,7 @@
 
 #include "numpy_array.h"
 #include "runtime.h"
+#include "values.h"
 
 namespace dlpack {
 namespace python {
@@ -22,14 +23,14 @@ const Library kLibraries[] = {
     {"cupy", "ndarray", "cupy._core.dlpack", "builtin_function_or_method"},
     {"cupy", "ndarray", "cupy._core.dlpack", "cython_function_or_method"},
 };
-const size_t kCount = sizeof(kLibraries) / sizeof(kLibraries[0]);
+static_assert(sizeof(kLibraries) / sizeof(kLibraries[0]) == kConverters, "each converter has a number");
 
 // Written once each. The function is never dropped, so no other object gets its address.
 struct Converter {
   const TypeEntry* entry;
   std::atomic<Object*> function;
 };
-Converter converters[kCount];
+Converter converters[kConverters];
 
 // Whether a function written in Python is defined in the module whose name it has. functools.wraps copies the name to
 // another function, but not its globals.
@@ -64,21 +65,23 @@ const TypeEntry* FindConverter(Object* function) {
   return nullptr;
 }
 
-bool IsConverter(Object* function) {
-  if (FindConverter(function) != nullptr) return true;
-  for (size_t i = 0; i < kCount; ++i) {
+int NumberOfConverter(Object* function) {
+  for (int i = 0; i < kConverters; ++i) {
+    if (converters[i].function.load(std::memory_order_acquire) == function) return i;
+  }
+  for (int i = 0; i < kConverters; ++i) {
     if (converters[i].function.load(std::memory_order_acquire) != nullptr || !IsFunctionOf(kLibraries[i], function))
       continue;
     const TypeEntry* entry = EntryOf(kLibraries[i]);
     api.PyErr_Clear();
-    if (entry == nullptr) return false;
+    if (entry == nullptr) return -1;
     converters[i].entry = entry;
     api.Py_IncRef(function);
     converters[i].function.store(function, std::memory_order_release);
-    return true;
+    return i;
   }
   api.PyErr_Clear();
-  return false;
+  return -1;
 }
 
 }  // namespace python

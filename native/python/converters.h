@@ -9,10 +9,11 @@
 namespace dlpack {
 namespace python {
 
-// Whether a function is a converter. May run Python code. GIL held; leaves no exception set.
-bool IsConverter(Object* function);
+// The number of a converter, below kConverters; -1 for other functions. May run Python code. GIL held; leaves no
+// exception set.
+int NumberOfConverter(Object* function);
 
-// The class of the objects that a function makes which IsConverter has recognised; NULL for other functions. GIL held.
+// The class of the objects that a function makes which has a number; NULL for other functions. GIL held.
 const TypeEntry* FindConverter(Object* function);
 
 }  // namespace python

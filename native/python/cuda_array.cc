@@ -7,6 +7,7 @@
 #include "../cuda/imports.h"
 #include "../managed_tensor.h"
 #include "consume.h"
+#include "cupy_array.h"
 #include "device_export.h"
 #include "operation_scope.h"
 #include "runtime.h"
@@ -94,7 +95,9 @@ bool ReadInteger(Object* value, long long* out) {
   return overflow == 0;
 }
 
-bool ReadIntegers(Object* tuple, double* out, int32_t* count) {
+}  // namespace
+
+bool ReadIntegers(Object* tuple, int64_t* out, int32_t* count) {
   static const long long kSafe = (1LL << 53) - 1;
   if (tuple == nullptr || TypeOf(tuple) != api.PyTuple_Type) return false;
   const ptrdiff_t length = api.PyTuple_Size(tuple);
@@ -102,11 +105,13 @@ bool ReadIntegers(Object* tuple, double* out, int32_t* count) {
   for (ptrdiff_t i = 0; i < length; ++i) {
     long long value = 0;
     if (!ReadInteger(api.PyTuple_GetItem(tuple, i), &value) || value < -kSafe || value > kSafe) return false;
-    out[i] = static_cast<double>(value);
+    out[i] = value;
   }
   *count = static_cast<int32_t>(length);
   return true;
 }
+
+namespace {
 
 bool IsText(Object* value, const char* expected, ptrdiff_t length) {
   ptrdiff_t size = 0;
@@ -122,17 +127,23 @@ bool RepeatsType(Object* descr, const char* typestr, ptrdiff_t length) {
          IsText(api.PyTuple_GetItem(field, 0), "", 0) && IsText(api.PyTuple_GetItem(field, 1), typestr, length);
 }
 
-// The entries of an interface in their usual form.
-struct PlainArray {
-  uint64_t pointer;
-  uint64_t stream;  // 0: no need to wait
-  char typestr[8];  // up to six characters, zero-filled
-  int32_t ndim;
-  bool has_strides;
-  bool is_read_only;
-  double shape[kMaxNdim];
-  double strides[kMaxNdim];  // bytes
-};
+// Reads a type string, of three characters or more, with a letter and a size that stand for one dtype. False for other
+// type strings.
+bool ReadTypeString(const char* text, DLDataType* dtype) {
+  const char order = text[0], kind = text[1], size = text[2];
+  const bool is_sixteen = size == '1' && text[3] == '6' && text[4] == 0;
+  const int bytes = is_sixteen ? 16 : size >= '1' && size <= '8' && text[3] == 0 ? size - '0' : 0;
+  if ((bytes & (bytes - 1)) != 0 || (order != '<' && order != '=' && (order != '|' || bytes != 1))) return false;
+  const auto is = [&](char letter, int least, int most) { return kind == letter && bytes >= least && bytes <= most; };
+  const int code = is('i', 1, 8)    ? 0
+                   : is('u', 1, 8)  ? 1
+                   : is('f', 2, 8)  ? 2
+                   : is('c', 8, 16) ? 5
+                   : is('b', 1, 1)  ? 6
+                                    : -1;
+  *dtype = DLDataType{static_cast<uint8_t>(code), static_cast<uint8_t>(bytes * 8), 1};
+  return code >= 0;
+}
 
 // False, with no exception set, for an unusual interface. JavaScript then reads the entries one by one and reports
 // errors.
@@ -150,11 +161,8 @@ bool ReadPlain(Object* dict, PlainArray* array) {
   const char* text = entries.of[kTypestr] != nullptr && TypeOf(entries.of[kTypestr]) == api.PyUnicode_Type
                          ? api.PyUnicode_AsUTF8AndSize(entries.of[kTypestr], &length)
                          : nullptr;
-  if (text == nullptr || length > 6) return false;
-  for (ptrdiff_t i = 0; i < static_cast<ptrdiff_t>(sizeof(array->typestr)); ++i) {
-    if (i < length && text[i] == 0) return false;
-    array->typestr[i] = i < length ? text[i] : 0;
-  }
+  if (text == nullptr || length < 3 || static_cast<size_t>(length) != strlen(text)) return false;
+  if (!ReadTypeString(text, &array->dtype)) return false;
   Object* data = entries.of[kData];
   if (data == nullptr || TypeOf(data) != api.PyTuple_Type || api.PyTuple_Size(data) != 2) return false;
   long long pointer = 0, version = 0, stream = 0;
@@ -203,53 +211,39 @@ napi_value KeepObject(napi_env env, napi_callback_info info) {
 
 namespace {
 
-// Reads a type string with a letter and a size that stand for one dtype. False for other type strings.
-bool ReadTypeString(const char* text, DLDataType* dtype) {
-  const char order = text[0], kind = text[1], size = text[2];
-  const bool is_sixteen = size == '1' && text[3] == '6' && text[4] == 0;
-  const int bytes = is_sixteen ? 16 : size >= '1' && size <= '8' && text[3] == 0 ? size - '0' : 0;
-  if ((bytes & (bytes - 1)) != 0 || (order != '<' && order != '=' && (order != '|' || bytes != 1))) return false;
-  const auto is = [&](char letter, int least, int most) { return kind == letter && bytes >= least && bytes <= most; };
-  const int code = is('i', 1, 8)    ? 0
-                   : is('u', 1, 8)  ? 1
-                   : is('f', 2, 8)  ? 2
-                   : is('c', 8, 16) ? 5
-                   : is('b', 1, 1)  ? 6
-                                    : -1;
-  *dtype = DLDataType{static_cast<uint8_t>(code), static_cast<uint8_t>(bytes * 8), 1};
-  return code >= 0;
+bool ReadInterface(Object* object, PlainArray* array) {
+  Ref dict(api.PyObject_GetAttr(object, array_names.interface));
+  return dict && ReadPlain(dict.get(), array);
 }
 
-// A storage for the array that a plain interface describes. NULL, without taking the reference, when the array cannot
-// be imported.
-Storage* WrapArray(const PlainArray& array, Object* owner, Descriptor* descriptor, TensorSignature* last) {
+// A storage for the array that a plain interface describes. Changes its strides to elements. NULL, without taking the
+// reference, when the array cannot be imported.
+Storage* WrapArray(PlainArray* array, Object* owner, Descriptor* descriptor, TensorSignature* last) {
   DLTensor tensor = {};
-  int64_t shape[kMaxNdim], strides[kMaxNdim];
   cuda::Location location;
-  if (array.pointer < 4096 || !ReadTypeString(array.typestr, &tensor.dtype)) return nullptr;
-  const int64_t item = tensor.dtype.bits / 8;
-  for (int32_t i = 0; i < array.ndim; ++i) {
-    shape[i] = static_cast<int64_t>(array.shape[i]);
-    if (shape[i] <= 0) return nullptr;
-    if (!array.has_strides) continue;
-    const int64_t step = static_cast<int64_t>(array.strides[i]);
-    if (step % item != 0) return nullptr;
-    strides[i] = step / item;
+  if (array->pointer < 4096) return nullptr;
+  const int64_t item = array->dtype.bits / 8;
+  for (int32_t i = 0; i < array->ndim; ++i) {
+    if (array->shape[i] <= 0) return nullptr;
+    if (!array->has_strides) continue;
+    if (array->strides[i] % item != 0) return nullptr;
+    array->strides[i] /= item;
   }
-  if (cuda::FindLocation(array.pointer, &location) != cuda::kSuccess || !cuda::IsCudaDevice(location.kind))
+  if (cuda::FindLocation(array->pointer, &location) != cuda::kSuccess || !cuda::IsCudaDevice(location.kind))
     return nullptr;
-  tensor.data = reinterpret_cast<void*>(array.pointer);
+  tensor.data = reinterpret_cast<void*>(array->pointer);
   tensor.device = {location.kind, cuda::OrdinalOf(location.kind, location.ordinal)};
-  tensor.ndim = array.ndim;
-  tensor.shape = shape;
-  tensor.strides = !array.has_strides ? nullptr : strides;
-  const uint64_t flags = array.is_read_only ? DLPACK_FLAG_BITMASK_READ_ONLY : 0;
+  tensor.ndim = array->ndim;
+  tensor.dtype = array->dtype;
+  tensor.shape = array->shape;
+  tensor.strides = array->has_strides ? array->strides : nullptr;
+  const uint64_t flags = array->is_read_only ? DLPACK_FLAG_BITMASK_READ_ONLY : 0;
   Status status;
   Storage* storage = WrapTensor(tensor, flags, descriptor, &status, last, DropOwner, owner);
   if (storage == nullptr) return nullptr;
   const uint64_t before = reinterpret_cast<uint64_t>(storage->data) - location.start;
   const bool is_inside = location.size == 0 || (before <= location.size && storage->nbytes <= location.size - before);
-  const auto stream = reinterpret_cast<cuda::StreamHandle>(array.stream);
+  const auto stream = reinterpret_cast<cuda::StreamHandle>(array->stream);
   if (is_inside && cuda::FollowProducer(storage, location.ordinal, tensor.device.device_id, stream) == cuda::kSuccess)
     return storage;
   storage->owner = nullptr;  // the reference stays with the caller
@@ -266,11 +260,14 @@ Storage* TakeInterface(Object* object, Descriptor* descriptor, TensorSignature* 
   }
   api.Py_IncRef(object);
   Ref owner(object);
-  Ref dict(api.PyObject_GetAttr(object, array_names.interface));
   PlainArray array;
-  const bool is_plain = dict && ReadPlain(dict.get(), &array);
-  api.PyErr_Clear();  // the caller reports a refused interface
-  Storage* storage = is_plain ? WrapArray(array, object, descriptor, last) : nullptr;
+  bool is_plain = ReadCuPyArray(object, array_names.interface, &array);
+  if (!is_plain) {
+    api.PyErr_Clear();
+    is_plain = ReadInterface(object, &array);
+    api.PyErr_Clear();  // the caller reports a refused interface
+  }
+  Storage* storage = is_plain ? WrapArray(&array, object, descriptor, last) : nullptr;
   if (storage != nullptr) owner.take();
   return storage;
 }

@@ -2,10 +2,14 @@
 #ifndef DLPACK_NODE_PYTHON_CUDA_ARRAY_H_
 #define DLPACK_NODE_PYTHON_CUDA_ARRAY_H_
 
+#include "plain_array.h"
 #include "values.h"
 
 namespace dlpack {
 namespace python {
+
+// Reads a tuple of integers of at most 2^53 - 1. False, perhaps with an exception set, for anything else. GIL held.
+bool ReadIntegers(Object* tuple, int64_t* out, int32_t* count);
 
 // takeArray(): the tensor of a TakeArrayRequest, if the object's interface has the usual form. JavaScript thread.
 napi_value TakeArray(napi_env env, napi_callback_info info);

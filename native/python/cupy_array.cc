@@ -1,6 +1,8 @@
 #include "cupy_array.h"
 
 #include "calls.h"
+#include "consume.h"
+#include "cuda_array.h"
 #include "device_export.h"
 #include "runtime.h"
 #include "tensor_type.h"
@@ -21,13 +23,31 @@ const DTypeName kDTypes[] = {{0, 8, "int8"},         {0, 16, "int16"},   {0, 32,
                              {5, 128, "complex128"}, {6, 8, "bool"}};
 const int kDTypeCount = sizeof(kDTypes) / sizeof(kDTypes[0]);
 
+// Names of attributes, interned.
+struct AttributeNames {
+  Object* ptr;
+  Object* shape;
+  Object* strides;
+  Object* dtype;
+  Object* data;
+  Object* is_row_major;
+};
+
 struct CuPy {
   Object* array_type;
   Object* memory;   // UnownedMemory(pointer, size, owner, device); keeps the owner alive
   Object* pointer;  // MemoryPointer(memory, offset)
   Object* get_current_stream;
-  Object* ptr;  // the name
+  AttributeNames names;
   Object* dtypes[kDTypeCount];
+  Object* interface;  // the property __cuda_array_interface__; NULL: do not read arrays
+  // How the constructor makes an array, without its Python code. NULL in another version of CuPy.
+  Object* (*make)(Object* type, Object* arguments, Object* keywords);
+  Object* initialise;
+  Object* no_arguments;
+  // CuPy's functions for Cython: the current stream of a device, and of the current device. NULL in another version.
+  intptr_t (*stream_of)(int device);
+  intptr_t (*current_stream)();
 };
 CuPy cupy;  // written once, before a class is known as CuPy's
 
@@ -50,6 +70,67 @@ bool LoadDTypes() {
   return static_cast<bool>(dtype);
 }
 
+bool LoadNames() {
+  struct {
+    Object** name;
+    const char* text;
+  } const all[] = {
+      {&cupy.names.ptr, "ptr"},     {&cupy.names.shape, "shape"}, {&cupy.names.strides, "strides"},
+      {&cupy.names.dtype, "dtype"}, {&cupy.names.data, "data"},   {&cupy.names.is_row_major, "_c_contiguous"},
+  };
+  for (const auto& wanted : all) {
+    *wanted.name = api.PyUnicode_InternFromString(wanted.text);
+    if (*wanted.name == nullptr) return false;
+  }
+  return true;
+}
+
+// Cython's table of the C functions that a module has for other modules. The name of a capsule is the signature.
+void LoadFunctions() {
+  Ref module(api.PyImport_ImportModule("cupy_backends.cuda.stream"));
+  Ref table(module ? api.PyObject_GetAttrString(module.get(), "__pyx_capi__") : nullptr);
+  const auto find = [&table](const char* name, const char* signature) -> void* {
+    Ref key(table ? api.PyUnicode_InternFromString(name) : nullptr);
+    Ref capsule(key ? api.PyObject_GetItem(table.get(), key.get()) : nullptr);
+    void* function = capsule && api.PyCapsule_IsValid(capsule.get(), signature)
+                         ? api.PyCapsule_GetPointer(capsule.get(), signature)
+                         : nullptr;
+    api.PyErr_Clear();
+    return function;
+  };
+  cupy.stream_of = reinterpret_cast<intptr_t (*)(int)>(find("get_stream_ptr", "intptr_t (int)"));
+  cupy.current_stream = reinterpret_cast<intptr_t (*)()>(find("get_current_stream_ptr", "intptr_t (void)"));
+  api.PyErr_Clear();
+}
+
+// ndarray.__new__ calls the constructor of its base class, then _init.
+void LoadConstructor(Object* type) {
+  static const int kTypeNew = 65;  // Py_tp_new
+  Ref base(api.PyObject_GetAttrString(type, "__base__"));
+  Ref init(base ? api.PyObject_GetAttrString(base.get(), "_init") : nullptr);
+  void* make = init && HasText(base.get(), "__name__", "_ndarray_base") &&
+                       HasText(TypeOf(init.get()), "__name__", "method_descriptor")
+                   ? api.PyType_GetSlot(base.get(), kTypeNew)
+                   : nullptr;
+  cupy.no_arguments = make == nullptr ? nullptr : api.PyTuple_New(0);
+  if (cupy.no_arguments != nullptr) {
+    cupy.make = reinterpret_cast<decltype(cupy.make)>(make);
+    cupy.initialise = init.take();
+  }
+  api.PyErr_Clear();
+}
+
+// The interface without a stream, which CuPy has for compatibility on request, is not read here.
+void LoadInterface(Object* type) {
+  Ref util(api.PyImport_ImportModule("cupy._util"));
+  Ref version(util ? api.PyObject_GetAttrString(util.get(), "CUDA_ARRAY_INTERFACE_EXPORT_VERSION") : nullptr);
+  int overflow = 0;
+  const bool has_stream = version && api.PyLong_AsLongLongAndOverflow(version.get(), &overflow) == 3;
+  Ref property(has_stream ? api.PyObject_GetAttrString(type, "__cuda_array_interface__") : nullptr);
+  if (property && HasText(TypeOf(property.get()), "__name__", "getset_descriptor")) cupy.interface = property.take();
+  api.PyErr_Clear();
+}
+
 bool Load(Object* type) {
   Ref module(api.PyImport_ImportModule("cupy.cuda"));
   if (!module) return false;
@@ -57,23 +138,72 @@ bool Load(Object* type) {
   cupy.pointer = cupy.memory == nullptr ? nullptr : api.PyObject_GetAttrString(module.get(), "MemoryPointer");
   cupy.get_current_stream =
       cupy.pointer == nullptr ? nullptr : api.PyObject_GetAttrString(module.get(), "get_current_stream");
-  cupy.ptr = api.PyUnicode_InternFromString("ptr");
-  if (cupy.get_current_stream == nullptr || cupy.ptr == nullptr || !LoadDTypes()) return false;
+  if (cupy.get_current_stream == nullptr || !LoadNames() || !LoadDTypes()) return false;
+  LoadFunctions();
+  LoadConstructor(type);
+  LoadInterface(type);
   cupy.array_type = type;  // the caller keeps the reference
   return true;
 }
 
+// The handle of CuPy's current stream on a device, or on the current device (`device` NULL). False with an exception
+// set.
+bool ReadStream(Object* device, long long* handle) {
+  if (device == nullptr && cupy.current_stream != nullptr) {
+    *handle = cupy.current_stream();
+    return api.PyErr_Occurred() == nullptr && *handle >= 0;
+  }
+  Object* arguments[2] = {nullptr, device};
+  Ref stream(CallVector(cupy.get_current_stream, arguments + 1, device == nullptr ? 0 : 1, nullptr));
+  Ref pointer(stream ? api.PyObject_GetAttr(stream.get(), cupy.names.ptr) : nullptr);
+  int overflow = 0;
+  *handle = pointer ? api.PyLong_AsLongLongAndOverflow(pointer.get(), &overflow) : 0;
+  return pointer && api.PyErr_Occurred() == nullptr && overflow == 0 && *handle >= 0;
+}
+
 // The current stream of CuPy waits for our work on the memory.
 bool OfferToCuPy(const Body& body, Object* device) {
-  Object* arguments[2] = {nullptr, device};
-  Ref stream(CallVector(cupy.get_current_stream, arguments + 1, 1, nullptr));
-  Ref pointer(stream ? api.PyObject_GetAttr(stream.get(), cupy.ptr) : nullptr);
-  if (!pointer) return false;
-  int overflow = 0;
-  const long long handle = api.PyLong_AsLongLongAndOverflow(pointer.get(), &overflow);
-  if (api.PyErr_Occurred() || overflow != 0 || handle < 0) return false;
+  long long handle = 0;
+  if (cupy.stream_of != nullptr) {
+    handle = cupy.stream_of(body.tensor.device.device_id);
+    if (handle < 0 || api.PyErr_Occurred() != nullptr) return false;
+  } else if (!ReadStream(device, &handle)) {
+    return false;
+  }
   const auto named = reinterpret_cast<ConsumerStream>(static_cast<uintptr_t>(handle));
   return HandOver(body.storage, body.tensor.device, cuda::Normalize(named));
+}
+
+// ndarray(shape, dtype, pointer, strides), where `strides` may be NULL.
+Object* MakeArray(Object* shape, Object* dtype, Object* pointer, Object* strides) {
+  const size_t count = strides == nullptr ? 3 : 4;
+  if (cupy.make == nullptr) {
+    Object* arguments[5] = {nullptr, shape, dtype, pointer, strides};
+    return CallVector(cupy.array_type, arguments + 1, count, nullptr);
+  }
+  Ref array(cupy.make(cupy.array_type, cupy.no_arguments, nullptr));
+  Object* arguments[6] = {nullptr, array.get(), shape, dtype, pointer, strides};
+  Ref done(array ? CallVector(cupy.initialise, arguments + 1, 1 + count, nullptr) : nullptr);
+  return done ? array.take() : nullptr;
+}
+
+// The address in `data.ptr`; 0 on failure.
+uint64_t ReadPointer(Object* object) {
+  Ref data(api.PyObject_GetAttr(object, cupy.names.data));
+  Ref pointer(data ? api.PyObject_GetAttr(data.get(), cupy.names.ptr) : nullptr);
+  int overflow = 0;
+  const long long address = pointer ? api.PyLong_AsLongLongAndOverflow(pointer.get(), &overflow) : 0;
+  return overflow != 0 || address < 0 ? 0 : static_cast<uint64_t>(address);
+}
+
+bool ReadDType(Object* object, DLDataType* dtype) {
+  Ref found(api.PyObject_GetAttr(object, cupy.names.dtype));
+  for (int i = 0; found && i < kDTypeCount; ++i) {
+    if (cupy.dtypes[i] != found.get()) continue;
+    *dtype = DLDataType{kDTypes[i].code, kDTypes[i].bits, 1};
+    return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -113,8 +243,28 @@ Object* NewCuPyArray(Object* tensor) {
   const bool is_row_major = IsRowMajor(described);
   Ref strides(is_row_major ? nullptr : IntegerTuple(described.strides, described.ndim, described.dtype.bits / 8));
   if (!is_row_major && !strides) return nullptr;
-  Object* of_array[5] = {nullptr, shape.get(), cupy.dtypes[FindDType(described.dtype)], pointer.get(), strides.get()};
-  return CallVector(cupy.array_type, of_array + 1, is_row_major ? 3 : 4, nullptr);
+  return MakeArray(shape.get(), cupy.dtypes[FindDType(described.dtype)], pointer.get(), strides.get());
+}
+
+bool ReadCuPyArray(Object* object, Object* interface, PlainArray* array) {
+  const TypeEntry* entry = LookUpType(TypeOf(object));
+  if (entry == nullptr || !entry->is_cupy || cupy.interface == nullptr) return false;
+  Ref property(api.PyObject_GetAttr(entry->type, interface));
+  if (property.get() != cupy.interface) return false;
+  long long stream = 0;
+  Ref shape(api.PyObject_GetAttr(object, cupy.names.shape));
+  Ref is_row_major(shape ? api.PyObject_GetAttr(object, cupy.names.is_row_major) : nullptr);
+  if (!is_row_major || !ReadIntegers(shape.get(), array->shape, &array->ndim) || !ReadDType(object, &array->dtype))
+    return false;
+  array->has_strides = is_row_major.get() != api._Py_TrueStruct;
+  int32_t steps = array->ndim;
+  Ref strides(array->has_strides ? api.PyObject_GetAttr(object, cupy.names.strides) : nullptr);
+  if (array->has_strides && (!strides || !ReadIntegers(strides.get(), array->strides, &steps))) return false;
+  if (steps != array->ndim || !ReadStream(nullptr, &stream)) return false;
+  array->pointer = ReadPointer(object);
+  array->stream = reinterpret_cast<uint64_t>(cuda::Normalize(reinterpret_cast<ConsumerStream>(stream)));
+  array->is_read_only = false;
+  return true;
 }
 
 }  // namespace python

@@ -96,12 +96,21 @@ static Object* Call(Objects* self, const Cells& cells, uint32_t pairs, Spill* sp
   return CallVector(arguments[-1], arguments, positional - 1, name_tuple.get());
 }
 
-// As Perform. Tells JavaScript that an attribute is a converter, so that it need not be called.
+// As Perform. Tells JavaScript that an attribute is a converter, so that it need not be called. A converter keeps its
+// handle, because making a reference to it takes as long as a conversion.
 static Object* GetAttribute(Objects* self, Object* object, Object* name, Outcome* outcome) {
   Object* value = api.PyObject_GetAttr(object, name);
-  if (name != names.from_dlpack || value == nullptr || !IsConverter(value)) return value;
-  HoldResult(self, value, outcome);
-  outcome->result_kind = kConverter;
+  const int number = name == names.from_dlpack && value != nullptr ? NumberOfConverter(value) : -1;
+  if (number < 0) return value;
+  uint32_t* handle = &self->converters[number];
+  if (*handle == 0) {
+    HoldResult(self, value, outcome);
+    *handle = outcome->result_handle;
+  } else {
+    api.Py_DecRef(value);
+    outcome->result_handle = *handle;
+  }
+  if (*handle != 0) outcome->result_kind = kConverter;
   return nullptr;
 }
 

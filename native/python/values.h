@@ -16,6 +16,8 @@ struct Channel;
 struct Snapshot;
 
 // The Python state of one instance.
+enum { kConverters = 4 };  // see converters.h
+
 struct Objects {
   Instance* instance;
   Channel* channel;
@@ -23,6 +25,7 @@ struct Objects {
   napi_ref released_ref;  // the ArrayBuffer of the list
   napi_ref make_bytes;    // a JavaScript function that returns a Uint8Array of a length, or undefined
   HandleTable<Object*> table;
+  uint32_t converters[kConverters];  // their handles, by number, never released; 0: JavaScript has not seen it
   bool is_worker;
   Objects* next;  // links the Objects of all instances
   // Nested operations in progress on this thread. Only this thread writes it.

@@ -270,7 +270,7 @@ export function takeResult(slot: number, spilled: unknown): unknown {
     case ValueKind.handle:
       return wrap(u32[half + Outcome.RESULT_HANDLE] as number);
     case ValueKind.converter:
-      return wrap(u32[half + Outcome.RESULT_HANDLE] as number, true);
+      return converterOf(u32[half + Outcome.RESULT_HANDLE] as number);
     case ValueKind.bool:
       return f64[slot + Outcome.RESULT_NUMBER] === 1;
     case ValueKind.int:
@@ -286,6 +286,18 @@ export function takeResult(slot: number, spilled: unknown): unknown {
     default:
       return null;
   }
+}
+
+/** Proxies of converters. Native code never releases their handles. */
+const converters = new Map<number, object>();
+
+function converterOf(handle: number): object {
+  let proxy = converters.get(handle);
+  if (proxy === undefined) {
+    proxy = wrap(handle, true);
+    converters.set(handle, proxy);
+  }
+  return proxy;
 }
 
 function takeHandle(slot: number, spilled: unknown): number {

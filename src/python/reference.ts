@@ -19,7 +19,7 @@ const MAX_RELEASED = ReleasedList.STORAGES - ReleasedList.OBJECTS;
  */
 export class Reference {
   handle: number;
-  /** True for from_dlpack of a library whose objects native code makes itself. */
+  /** True for from_dlpack of a library whose objects native code makes itself. It has one reference, never released. */
   readonly isConverter: boolean;
   /** How often the reference was looked up. */
   lookups: number;
@@ -86,6 +86,7 @@ export function unpinReference(reference: Reference): void {
 
 /** The handle of a reference that is no longer in use; 0 when there is no handle to release. */
 function takeHandle(reference: Reference): number {
+  if (reference.isConverter) return 0;
   const { handle } = reference;
   reference.handle = 0;
   if (reference.pins === 0 || handle === 0) return handle;

@@ -23,6 +23,7 @@ const stableSince: Record<string, string> = {
     'PyType_GetFlags PyType_IsSubtype PyType_Type PyUnicode_AsEncodedString PyUnicode_Compare PyUnicode_DecodeUTF16 PyUnicode_FromStringAndSize PyUnicode_InternFromString ' +
     'PyUnicode_InternInPlace PyUnicode_Type PyWeakref_NewRef Py_DecRef Py_IncRef Py_InitializeEx Py_IsInitialized ' +
     '_Py_FalseStruct _Py_NoneStruct _Py_TrueStruct',
+  '3.4': 'PyType_GetSlot',
   // In the library of every CPython from 3.9 on; promised by the stable ABI since then.
   '3.10': 'PyUnicode_AsUTF8AndSize',
   '3.12': 'PyObject_Vectorcall PyObject_VectorcallMethod',

@@ -1,12 +1,12 @@
 /** Tensors of PyTorch, CuPy and JAX on the GPU, both ways, by every route, without a copy. */
 
 import { Tensor } from 'dlpack';
-import { pointerAttributes, synchronize } from 'dlpack/cuda';
+import { asCudaArray, pointerAttributes, Stream, synchronize } from 'dlpack/cuda';
 import { addressOf, stats } from 'dlpack/native';
 import { kwargs } from 'dlpack/python';
 import { equal, ok } from '../assert.js';
 import { collect, collectUntil, test } from '../harness.js';
-import { address, main, peers, py, values, write } from './peers.js';
+import { address, main, peers, py, sleep, values, write } from './peers.js';
 
 const sequence = [0, 1, 2, 3, 4, 5];
 const flat = (tensor: Tensor) => tensor.to('cpu').reshape([-1]).toArray();
@@ -65,6 +65,75 @@ test('views keep their strides and offsets', () => {
   equal(values(py.tensor(view, main.cp.ndarray)), host);
   const backwards = there.slice([3, 0, -1], [5, 0, -2]);
   equal(values(py.tensor(backwards, main.cp.ndarray)), flat(base.slice([3, 0, -1], [5, 0, -2])));
+});
+
+test('views of CuPy arrays by the CUDA Array Interface, and every dtype', () => {
+  py.exec(`
+view = cp.arange(24, dtype=cp.int16).reshape(4, 6)[3:0:-1, ::2]
+scalar, empty = cp.zeros((), dtype=cp.complex128), cp.zeros((0, 3), dtype=cp.float32)
+`);
+  using view = asCudaArray(main.view);
+  equal([view.shape, view.strides, view.dtype, addressOf(view)], [[3, 3], [-6, 2], 'int16', address(main.view)]);
+  equal(flat(view), values(main.view));
+  equal([asCudaArray(main.scalar).shape, asCudaArray(main.scalar).dtype], [[], 'complex128']);
+  equal(asCudaArray(main.empty).shape, [0, 3]);
+  for (const dtype of ['bool', 'int8', 'uint8', 'int64', 'uint64', 'float16', 'float32', 'float64', 'complex64']) {
+    using array = asCudaArray(main.cp.ones(3, dtype));
+    equal(array.dtype, dtype as typeof array.dtype);
+  }
+});
+
+test('an interface that a program puts in the place of CuPy’s is used', () => {
+  py.exec(`
+base = cp.arange(6, dtype=cp.float32)
+class Sub(cp.ndarray):
+    @property
+    def __cuda_array_interface__(self):
+        return {**super().__cuda_array_interface__, 'shape': (2,)}
+sub = base.view(type=Sub)
+original = cp.ndarray.__cuda_array_interface__
+def replace(): cp.ndarray.__cuda_array_interface__ = property(lambda self: {**original.__get__(self), 'shape': (3,)})
+def restore(): del cp.ndarray.__cuda_array_interface__
+`);
+  equal(asCudaArray(main.base).shape, [6]);
+  equal(asCudaArray(main.sub).shape, [2]);
+  main.replace();
+  equal(asCudaArray(main.base).shape, [3]);
+  main.restore();
+  equal(asCudaArray(main.base).shape, [6]);
+});
+
+test('CuPy’s current stream, by its class and by the CUDA Array Interface', () => {
+  py.exec(`
+stream = cp.cuda.Stream(non_blocking=True)
+late = cp.zeros(1 << 20, dtype=cp.float32)
+def fill_late():
+    with stream:
+        sleep(stream.ptr)
+        late.fill(5)
+def use(action):
+    with stream: action()
+copy = lambda array: array.copy()
+`);
+  main.fill_late();
+  let seen = Tensor.zeros([0], 'float32');
+  main.use(() => {
+    seen = asCudaArray(main.late) as typeof seen;
+  });
+  equal(seen.slice([0, 2]).to('cpu').toArray(), [5, 5], 'our stream waits for theirs');
+  const own = new Stream();
+  const { cp: cupy, copy: cupyCopy } = main;
+  const x = Tensor.zeros([1 << 20], 'float32', { device: 'cuda:0' });
+  synchronize();
+  sleep(own.handle);
+  own.use(() => x.fill(7));
+  let there = main.late;
+  main.use(() => {
+    there = cupyCopy(cupy.from_dlpack(x));
+  });
+  equal(values(there).slice(0, 2), [7, 7], 'their stream waits for ours');
+  seen.dispose();
+  own.dispose();
 });
 
 test('CuPy arrays by their class: every dtype that CuPy has', () => {
