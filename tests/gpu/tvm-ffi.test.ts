@@ -1,25 +1,21 @@
 /** The CUDA kernel of examples/kernels, compiled here, with tensors of dlpack/cuda on their streams. */
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Tensor, type TensorView } from 'dlpack';
 import { Stream, synchronize } from 'dlpack/cuda';
 import { loadLibrary, loadModule } from 'dlpack/tvm-ffi';
 import { equal, ok } from '../assert.js';
 import { test } from '../harness.js';
+import { root, tvmFfiFolder } from './environment.js';
 import { main, sleep } from './peers.js';
 
 interface CudaKernels {
   add_one_cuda(x: TensorView, y: TensorView): void;
   alloc_like(x: TensorView): Tensor<'float32'>;
 }
-
-const root = fileURLToPath(new URL('../../../', import.meta.url));
-const packed = join(root, 'tvm_ffi');
-const folder = existsSync(packed) ? packed : join(root, '.venv/lib/python3.11/site-packages/tvm_ffi');
 
 function compile(): string {
   const out = join(mkdtempSync(join(tmpdir(), 'dlpack-gpu-')), 'kernels_cuda.so');
@@ -30,7 +26,7 @@ function compile(): string {
       '-shared',
       '-Xcompiler',
       '-fPIC',
-      `-I${folder}/include`,
+      `-I${tvmFfiFolder}/include`,
       join(root, 'examples/kernels/add_one_cuda.cu'),
       '-o',
       out,
@@ -45,7 +41,7 @@ const onDevice = { device: 'cuda:0' } as const;
 let kernels: CudaKernels;
 
 test('the kernel compiles and loads', () => {
-  loadLibrary({ path: join(folder, 'lib/libtvm_ffi.so') });
+  loadLibrary({ path: join(tvmFfiFolder, 'lib/libtvm_ffi.so') });
   kernels = loadModule<CudaKernels>(compile());
 });
 
