@@ -6,7 +6,7 @@
  * Each folder needs `dist` and `prebuilds`. The trees take turns, each turn in a new process. Rows with foreign tensors
  * or deleters in C need `build/native/peer.node` of either tree. TVM-FFI calls need apache-tvm-ffi, and Python rows need
  * NumPy and PyTorch, in the virtual environment of the executable PATH (by default `.venv` of either tree or of the
- * current folder). Rows whose counterpart is missing are left out.
+ * current folder). CUDA rows need a GPU and CuPy there, too. Rows whose counterpart is missing are left out.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -52,6 +52,26 @@ const python = {
   'py.callTensor(np.add, a, a), dispose': 'py.callTensor(npAdd, a, a).dispose()',
   'second(t, t) of Python code, released': 'second(t, t)[release]()',
   'py.callTensor(second, x, x), dispose': 'py.callTensor(second, x, x).dispose()',
+};
+
+const cuda = {
+  'fromDLPack(PyTorch tensor), dispose': 'fromDLPack(torchThere).dispose()',
+  'fromDLPack(CuPy array), dispose': 'fromDLPack(cupyThere).dispose()',
+  'asCudaArray(CuPy array), dispose': 'asCudaArray(cupyThere).dispose()',
+  'py.tensor(x, torch.Tensor), released': 'py.tensor(there, TorchTensor)[release]()',
+  'torch.from_dlpack(x), released': 'fromTorch(there)[release]()',
+  'py.tensor(x, cupy.ndarray), released': 'py.tensor(there, CupyArray)[release]()',
+  'cupy.from_dlpack(x), released': 'fromCupy(there)[release]()',
+  'Tensor.empty, dispose': "Tensor.empty([16], 'float32', { device: 'cuda:0' }).dispose()",
+  'copyFrom of 16 elements': 'there.copyFrom(other); synchronize()',
+};
+const copies = {
+  'pinned memory to the device, 256 MiB': 'block.copyFrom(pinned)',
+  'the device to pinned memory, 256 MiB': 'pinned.copyFrom(block)',
+  'a block of 256 MiB': 'block.copyFrom(block2); synchronize()',
+  '8192 x 8192 float32 transposed': 'square.copyFrom(turned); synchronize()',
+  '16384 x 16384 uint8 transposed': 'bytes.copyFrom(turnedBytes); synchronize()',
+  '256 x 1024 x 256 float32, axes 2, 0, 1': 'rotated.copyFrom(cube); synchronize()',
 };
 
 /** The least nanoseconds for one operation, over many short samples. */
@@ -194,6 +214,37 @@ def second(a, b):
     Object.assign(this.names, { py, release, ...taken });
     this.rows('Python', python, 500);
   }
+
+  async cuda(environment) {
+    if (!existsSync('/dev/nvidiactl') || filesIn(environment, 'cupy').length === 0) return;
+    const { asCudaArray, synchronize } = await this.load('cuda/index.js');
+    const { Tensor, py } = this.names;
+    py.exec(`
+import cupy
+torch_there = torch.zeros(16, device='cuda')
+cupy_there = cupy.zeros(16, dtype=cupy.float32)
+`);
+    const { torch_there: torchThere, cupy_there: cupyThere } = py.import('__main__');
+    const { from_dlpack: fromCupy, ndarray: CupyArray } = py.import('cupy');
+    const make = (...shape) => Tensor.empty(shape, 'float32', { device: 'cuda:0' });
+    const bytes = Tensor.empty([16384, 16384], 'uint8', { device: 'cuda:0' });
+    const taken = { asCudaArray, synchronize, torchThere, cupyThere, fromCupy, CupyArray };
+    const small = { there: Tensor.zeros([16], 'float32', { device: 'cuda:0' }), other: make(16) };
+    const large = {
+      pinned: Tensor.zeros([2 ** 26], 'float32', { device: 'cuda_host' }),
+      block: make(2 ** 26),
+      block2: make(2 ** 26),
+      square: make(8192, 8192),
+      turned: make(8192, 8192).transpose(),
+      bytes,
+      turnedBytes: Tensor.empty([16384, 16384], 'uint8', { device: 'cuda:0' }).transpose(),
+      rotated: make(256, 256, 1024),
+      cube: make(256, 1024, 256).transpose([2, 0, 1]),
+    };
+    Object.assign(this.names, taken, small, large);
+    this.rows('CUDA', cuda, 200);
+    this.rows('CUDA', copies, 1);
+  }
 }
 
 /** The files with this path in the site-packages of a virtual environment. */
@@ -209,7 +260,8 @@ async function runTurn([tree, peerFile, environment, only]) {
   const turn = new Turn(tree, only);
   await turn.exchange(peerFile);
   if (turn.wants('Calls through TVM-FFI', calls)) await turn.calls(environment);
-  if (turn.wants('Python', python)) await turn.python(environment);
+  if (turn.wants('Python', python) || turn.wants('CUDA', cuda)) await turn.python(environment);
+  if (turn.wants('CUDA', { ...cuda, ...copies })) await turn.cuda(environment);
   process.stdout.write(`\n${JSON.stringify(turn.result)}\n`);
 }
 
