@@ -6,7 +6,7 @@
 #include "../bindings.h"
 #include "../exports.h"
 #include "memory.h"
-#include "stage.h"
+#include "pinned_blocks.h"
 
 namespace dlpack {
 namespace cuda {
@@ -133,7 +133,7 @@ static const Export kExports[] = {
     {"cast", CastBinding},
     {"copyAsync", CopyAsyncBinding},
     {"upload", UploadBinding},
-    {"releaseStages", ReleaseStagesBinding},
+    {"releasePinned", ReleasePinnedBinding},
     {"handOver", HandOverBinding},
     {"pointerAttributes", PointerAttributesBinding},
     {"admit", AdmitBinding},
@@ -170,7 +170,7 @@ static void Destroy(void* data) {
   CudaContext* self = static_cast<CudaContext*>(data);
   while (self->owned.next != &self->owned) ReleaseOwned(self->owned.next);
   free(self);
-  FreeIdleStages(false);  // the timer that would do it ends with the environment
+  FreeIdlePinned(false);  // the timer that would do it ends with the environment
   if (--context_count > 0) return;
   // The next environment on this thread starts with the default stream.
   for (int32_t id = 0; id < kMaxDevices; ++id) SetCurrentStream(id, nullptr);

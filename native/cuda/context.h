@@ -100,7 +100,7 @@ napi_value PointerAttributesBinding(napi_env env, napi_callback_info info);
 napi_value CastBinding(napi_env env, napi_callback_info info);
 // upload_binding.cc
 napi_value UploadBinding(napi_env env, napi_callback_info info);
-napi_value ReleaseStagesBinding(napi_env env, napi_callback_info info);
+napi_value ReleasePinnedBinding(napi_env env, napi_callback_info info);
 // array_binding.cc
 napi_value AdmitBinding(napi_env env, napi_callback_info info);
 napi_value FollowBinding(napi_env env, napi_callback_info info);

@@ -6,7 +6,7 @@
 
 #include "../convert/threads.h"
 #include "../platform/platform.h"
-#include "stage.h"
+#include "pinned_blocks.h"
 
 namespace dlpack {
 namespace cuda {
@@ -21,7 +21,7 @@ platform::Mutex turns[kMaxDevices];
 
 struct Job {
   const UploadRequest* request;
-  Stage* stage;
+  PinnedBlocks* pinned;
   std::atomic<uint64_t> next_byte;
   std::atomic<uint32_t> next_block;
   std::atomic<Result> result;  // the first failure
@@ -62,9 +62,9 @@ Result QueueParts(const UploadRequest& request, uint64_t start, uint64_t end, co
 // starts early and all threads finish at about the same time. All others are whole blocks, counted from the start,
 // because each tensor that begins or ends inside a block costs a copy.
 uint64_t Claim(Job* job, uint32_t turn, uint64_t* start) {
-  const uint64_t block_bytes = job->stage->block_bytes;
+  const uint64_t block_bytes = job->pinned->block_bytes;
   const uint64_t nbytes = job->request->nbytes;
-  const uint64_t last_blocks = block_bytes * kStageBlocks / kBlocksOfThread;
+  const uint64_t last_blocks = block_bytes * kPinnedBlocks / kBlocksOfThread;
   uint64_t from = job->next_byte.load(std::memory_order_relaxed);
   uint64_t length;
   do {
@@ -80,9 +80,9 @@ uint64_t Claim(Job* job, uint32_t turn, uint64_t* start) {
 void Work(void* data, int32_t) {
   Job* job = static_cast<Job*>(data);
   const UploadRequest& request = *job->request;
-  const uint64_t block_bytes = job->stage->block_bytes;
+  const uint64_t block_bytes = job->pinned->block_bytes;
   const uint32_t first = job->next_block.fetch_add(kBlocksOfThread, std::memory_order_relaxed);
-  if (first + kBlocksOfThread > kStageBlocks) return;  // more threads than blocks
+  if (first + kBlocksOfThread > kPinnedBlocks) return;  // more threads than blocks
   ContextScope scope(request.device);
   RelaxedScope relaxed;
   Result result = scope.result();
@@ -91,8 +91,8 @@ void Work(void* data, int32_t) {
     const uint64_t length = Claim(job, turn, &start);
     if (length == 0) return;
     const uint32_t block = first + turn % kBlocksOfThread;
-    const EventHandle event = job->stage->events[block];
-    char* memory = job->stage->memory + block * block_bytes;
+    const EventHandle event = job->pinned->events[block];
+    char* memory = job->pinned->memory + block * block_bytes;
     // The device may still read the block: for this upload, or for the last one.
     result = driver.EventSynchronize(event);
     if (result != kSuccess) break;
@@ -111,14 +111,14 @@ Result Upload(const UploadRequest& request) {
   // An upload that waits here starts without a pause when the one before it has read its source.
   platform::MutexScope turn(&turns[request.device->id]);
   Result result;
-  Stage* stage = TakeStage(request.device, request.nbytes, &result);
-  if (stage == nullptr) return result;
-  Job job = {&request, stage, {0}, {0}, {kSuccess}};
-  const int32_t most = kStageBlocks / kBlocksOfThread;
+  PinnedBlocks* pinned = TakePinned(request.device, request.nbytes, &result);
+  if (pinned == nullptr) return result;
+  Job job = {&request, pinned, {0}, {0}, {kSuccess}};
+  const int32_t most = kPinnedBlocks / kBlocksOfThread;
   RunOnThreads(request.threads < most ? request.threads : most, Work, &job);
   result = job.result.load();
   if (result == kSuccess) {
-    PutStageBack(stage);
+    PutPinnedBack(pinned);
     return kSuccess;
   }
   {
@@ -127,7 +127,7 @@ Result Upload(const UploadRequest& request) {
     RelaxedScope relaxed;
     driver.StreamSynchronize(request.stream);
   }
-  FreeStage(stage);
+  FreePinned(pinned);
   return result;
 }
 

@@ -1,4 +1,4 @@
-// Uploads plain host memory, such as a mapped file, through a stage. Several threads fill its blocks, and each thread
+// Uploads plain host memory, such as a mapped file, through pinned blocks. Several threads fill them, and each thread
 // fills one block while the device reads its other block.
 #ifndef DLPACK_NODE_CUDA_UPLOAD_H_
 #define DLPACK_NODE_CUDA_UPLOAD_H_

@@ -3,7 +3,7 @@
 
 #include "../bindings.h"
 #include "context.h"
-#include "stage.h"
+#include "pinned_blocks.h"
 #include "upload.h"
 #include "uses.h"
 
@@ -161,15 +161,15 @@ napi_value UploadBinding(napi_env env, napi_callback_info info) {
   return promise;
 }
 
-// releaseStages(mayWait): frees the pinned memory that no upload uses. Without `mayWait`, memory that the device still
+// releasePinned(mayWait): frees the pinned memory that no upload uses. Without `mayWait`, memory that the device still
 // reads stays, and the result is true.
-napi_value ReleaseStagesBinding(napi_env env, napi_callback_info info) {
+napi_value ReleasePinnedBinding(napi_env env, napi_callback_info info) {
   napi_value argument, result = nullptr;
   size_t count = 1;
   bool may_wait = false;
   napi_get_cb_info(env, info, &count, &argument, nullptr, nullptr);
   napi_get_value_bool(env, argument, &may_wait);
-  napi_get_boolean(env, FreeIdleStages(may_wait), &result);
+  napi_get_boolean(env, FreeIdlePinned(may_wait), &result);
   return result;
 }
 

@@ -21,7 +21,7 @@ export interface CudaBinding {
   /** Rows of four numbers: where a part begins in the source, its bytes, the target's handle, and where it begins there. */
   upload(parts: Float64Array): Promise<number> | undefined;
   /** Returns true if the device still reads memory, which stays unless `mayWait` is true. */
-  releaseStages(mayWait: boolean): boolean;
+  releasePinned(mayWait: boolean): boolean;
   cast(): void;
   handOver(): void;
   pointerAttributes(): void;

@@ -10,8 +10,8 @@ import { enter, leave, wire } from '../native/wire.js';
 import { WireHeader } from '../native/wire-layout.js';
 import { check, countDevices, cuda } from './driver.js';
 import { readHex } from './hex.js';
+import { releasePinned } from './pinned.js';
 import { begin, onDevice, send } from './requests.js';
-import { releaseStages } from './stages.js';
 import { DeviceDescription, MemoryInfo } from './wire-layout.js';
 
 /** The properties of a device, from the driver. */
@@ -92,7 +92,7 @@ export function memoryInfo(device: Device = 'cuda:0'): { free: number; total: nu
 /** Waits for the device, and releases the memory that its pool, and uploads of files, keep for later. */
 export function emptyCache(device: Device = 'cuda:0'): void {
   const { id, name } = parseCudaDevice(device);
-  releaseStages();
+  releasePinned();
   check(onDevice('trim', id), `'${name}' to take unused memory back`);
 }
 

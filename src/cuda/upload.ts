@@ -16,8 +16,8 @@ import { copyElementsAsync } from './copy.js';
 import { currentHandle, LEGACY_STREAM } from './current.js';
 import { CAPTURE_UNSUPPORTED, cuda, driverError } from './driver.js';
 import { ordinalOf } from './memory.js';
+import { releasePinnedLater } from './pinned.js';
 import { begin, isCapturing } from './requests.js';
-import { releaseStagesLater } from './stages.js';
 import { whenDone } from './wait.js';
 import { UploadStep } from './wire-layout.js';
 
@@ -78,7 +78,7 @@ async function start(
     const status = started === undefined ? reason : await started;
     if (status !== 0) throw driverError(status, what);
   } finally {
-    releaseStagesLater();
+    releasePinnedLater();
   }
 }
 

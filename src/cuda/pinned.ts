@@ -13,7 +13,7 @@ let isTimed = false;
 let isUsed = false;
 
 /** Releases the memory when no upload has used it for a while. */
-export function releaseStagesLater(): void {
+export function releasePinnedLater(): void {
   isUsed = true;
   if (!isTimed) startTimer();
 }
@@ -23,12 +23,12 @@ function startTimer(): void {
   isUsed = false;
   const timer = setTimeout(() => {
     isTimed = false;
-    if (isUsed || cuda().releaseStages(false)) startTimer();
+    if (isUsed || cuda().releasePinned(false)) startTimer();
   }, PATIENCE) as unknown as { unref?: () => void };
   timer.unref?.();
 }
 
 /** Releases the memory that no upload uses. Waits until the device has read it. */
-export function releaseStages(): void {
-  if (isLoaded()) cuda().releaseStages(true);
+export function releasePinned(): void {
+  if (isLoaded()) cuda().releasePinned(true);
 }

@@ -1,0 +1,123 @@
+#include "pinned_blocks.h"
+
+#include <stdlib.h>
+
+#include "../lock.h"
+
+namespace dlpack {
+namespace cuda {
+
+namespace {
+
+// More uploads at once are possible, but their blocks are not kept.
+const int kMostKept = 2;
+
+Lock pinned_lock;
+PinnedBlocks* idle;  // guarded by pinned_lock
+int idle_count;
+
+// Blocks for an upload: small ones for a small upload, which pins less.
+uint64_t BlockBytesFor(uint64_t nbytes) {
+  uint64_t bytes = kSmallestBlock;
+  while (bytes < kLargestBlock && bytes * kPinnedBlocks < nbytes) bytes *= 2;
+  return bytes;
+}
+
+// Idle blocks of the device that are not much smaller than this, because pinning more memory takes longer
+// than it saves; NULL when there is none.
+PinnedBlocks* FindIdle(const Device* device, uint64_t block_bytes) {
+  LockScope lock(&pinned_lock);
+  for (PinnedBlocks** link = &idle; *link != nullptr; link = &(*link)->next) {
+    PinnedBlocks* pinned = *link;
+    if (pinned->device != device || pinned->block_bytes < block_bytes / 4) continue;
+    *link = pinned->next;
+    --idle_count;
+    return pinned;
+  }
+  return nullptr;
+}
+
+// Whether the device still reads a block.
+bool IsInUse(const PinnedBlocks* pinned) {
+  ContextScope scope(pinned->device);
+  RelaxedScope relaxed;
+  for (EventHandle event : pinned->events) {
+    if (driver.EventQuery(event) == kNotReady) return true;
+  }
+  return false;
+}
+
+PinnedBlocks* MakePinned(const Device* device, uint64_t block_bytes, Result* result) {
+  PinnedBlocks* pinned = static_cast<PinnedBlocks*>(calloc(1, sizeof(PinnedBlocks)));
+  if (pinned == nullptr) {
+    *result = kOutOfDeviceMemory;
+    return nullptr;
+  }
+  pinned->device = device;
+  pinned->block_bytes = block_bytes;
+  ContextScope scope(device);
+  RelaxedScope relaxed;
+  *result = scope.result();
+  void* memory = nullptr;
+  if (*result == kSuccess) *result = driver.MemHostAlloc(&memory, block_bytes * kPinnedBlocks, kHostPortable);
+  pinned->memory = static_cast<char*>(memory);
+  for (uint32_t i = 0; i < kPinnedBlocks && *result == kSuccess; ++i) {
+    *result = driver.EventCreate(&pinned->events[i], kEventDisableTiming);
+  }
+  if (*result == kSuccess) return pinned;
+  FreePinned(pinned);
+  return nullptr;
+}
+
+}  // namespace
+
+PinnedBlocks* TakePinned(const Device* device, uint64_t nbytes, Result* result) {
+  const uint64_t block_bytes = BlockBytesFor(nbytes);
+  *result = kSuccess;
+  PinnedBlocks* pinned = FindIdle(device, block_bytes);
+  return pinned != nullptr ? pinned : MakePinned(device, block_bytes, result);
+}
+
+void PutPinnedBack(PinnedBlocks* pinned) {
+  {
+    LockScope lock(&pinned_lock);
+    if (idle_count < kMostKept) {
+      pinned->next = idle;
+      idle = pinned;
+      ++idle_count;
+      return;
+    }
+  }
+  FreePinned(pinned);
+}
+
+void FreePinned(PinnedBlocks* pinned) {
+  ContextScope scope(pinned->device);
+  RelaxedScope relaxed;
+  for (EventHandle event : pinned->events) {
+    if (event == nullptr) continue;
+    driver.EventSynchronize(event);  // an event that was never recorded has happened
+    driver.EventDestroy(event);
+  }
+  if (pinned->memory != nullptr) driver.MemFreeHost(pinned->memory);
+  free(pinned);
+}
+
+bool FreeIdlePinned(bool may_wait) {
+  for (;;) {
+    PinnedBlocks* pinned;
+    {
+      LockScope lock(&pinned_lock);
+      PinnedBlocks** link = &idle;
+      while (*link != nullptr && !may_wait && IsInUse(*link)) link = &(*link)->next;
+      pinned = *link;
+      if (pinned == nullptr) return idle != nullptr;
+      *link = pinned->next;
+      --idle_count;
+    }
+    FreePinned(pinned);
+  }
+}
+
+}  // namespace cuda
+}  // namespace dlpack
