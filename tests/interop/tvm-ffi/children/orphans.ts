@@ -20,4 +20,4 @@ probe.keep(orphan);
 // A second object, which this worker still holds when it ends.
 const list = [new Orphan(), orphan];
 parentPort?.postMessage(probe.kept() === orphan && list.length);
-parentPort?.once('message', () => parentPort?.close());
+parentPort?.once('message', () => process.exit(0));
