@@ -67,7 +67,8 @@ def kind_of(value):
     kind = type(value)
     if hasattr(kind, '__dlpack__'):
         dtype = getattr(value, 'dtype', None)
-        return OTHER if getattr(dtype, 'kind', '') in 'OSUMm' or getattr(dtype, 'names', None) else TENSOR
+        is_other = getattr(dtype, 'kind', None) in tuple('OSTUMm') or getattr(dtype, 'names', None)
+        return OTHER if is_other else TENSOR
     if kind is list or kind is tuple:
         return SEQUENCE
     if kind is dict:

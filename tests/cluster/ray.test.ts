@@ -63,6 +63,20 @@ testWith(rayMissing, 'put and get: values of every kind', async () => {
   );
   equal(await get(scalar), 2.5);
   ok(isPyObject(await get(odd)), 'an array that is no tensor stays a Python object');
+  const [foreign] = define(
+    `
+def foreign():
+    class Foreign:
+        """As a PyTorch tensor: its dtype is not NumPy's."""
+        dtype = 'float64'
+        def __init__(self): self.array = numpy.arange(3.0)
+        def __dlpack__(self, **options): return self.array.__dlpack__(**options)
+        def __dlpack_device__(self): return self.array.__dlpack_device__()
+    return Foreign()
+foreign = ray.put(foreign())`,
+    'foreign',
+  );
+  equal(((await get(foreign)) as unknown as Tensor).toArray(), [0, 1, 2], 'tensors of other libraries');
   throws('TypeError', 'an ObjectRef', () => getSync(5 as never));
 });
 
