@@ -22,11 +22,14 @@ export async function init(options: InitOptions = {}): Promise<Connection> {
   return { address: address as string, nodeId: nodeId as string };
 }
 
-/** Disconnects, and stops a cluster that {@link init} started. Blocks this thread until Ray has disconnected. */
+/**
+ * Disconnects, and stops a cluster that {@link init} started. Rejects promises of `get` that still wait. Blocks this
+ * thread until Ray has disconnected.
+ */
 export async function shutdown(): Promise<void> {
   const { py, ray, helpers } = load();
   // Ray ends the process when another thread drops one of its objects while it disconnects. So a thread of the pool
   // drops what waits for it first, and no JavaScript runs during the rest.
-  await py.callAsync(helpers.nothing);
+  await py.callAsync(helpers.stop_waiting);
   ray.shutdown();
 }

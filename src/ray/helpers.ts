@@ -92,8 +92,21 @@ def init(**options):
     context = ray.init(**options)
     return (ray.get_runtime_context().gcs_address, context.address_info['node_id'])
 
-def nothing():
-    pass
+waiting = set()  # the futures of get
+
+def future_of(reference):
+    future = reference.future()
+    waiting.add(future)
+    future.add_done_callback(waiting.discard)
+    return future
+
+def stop_waiting():
+    """Fails the futures that wait. Ray never sets them after it has disconnected, and leaves a future that is done."""
+    for future in list(waiting):
+        try:
+            future.set_exception(RuntimeError('shutdown() disconnected from Ray before the object existed'))
+        except Exception:
+            pass  # it was set meanwhile
 
 def work(arguments, connected):
     """Runs Ray's worker program on this thread until Ray ends it."""
@@ -119,7 +132,8 @@ export interface Helpers {
   kind_of(value: PyObject): number;
   flat(mapping: PyObject): PyObject;
   init: PyObject;
-  nothing: PyObject;
+  future_of(reference: PyObject): PyObject;
+  stop_waiting: PyObject;
   work: PyObject;
 }
 

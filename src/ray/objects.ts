@@ -56,7 +56,11 @@ async function getOne(reference: PyObject, options: GetOptions): Promise<unknown
   const { py, helpers } = load();
   let value: unknown;
   try {
-    value = await py.async(reference, options);
+    options.signal?.throwIfAborted();
+    const future = helpers.future_of(reference);
+    const promise = py.async(future, options);
+    future[Symbol.dispose]();
+    value = await promise;
   } catch (error) {
     throw taskError(error, helpers);
   }

@@ -5,8 +5,9 @@ import { type PyObject, type Python, PythonError, python } from 'dlpack/python';
 
 process.env.RAY_USAGE_STATS_ENABLED ??= '0';
 process.env.RAY_DISABLE_IMPORT_WARNING ??= '1';
-/** A busy machine may start a worker slowly, and Ray would start another one. */
+/** A busy machine may start a worker slowly, and Ray would start another one; or the server of the cluster. */
 process.env.RAY_worker_register_timeout_seconds ??= '120';
+process.env.RAY_gcs_server_port_wait_time_s ??= '120';
 
 let interpreter: Python | null = null;
 let rayMissing: string | false = false;

@@ -263,7 +263,10 @@ testWith(rayMissing, 'generators of Ray with for await', async () => {
 });
 
 testWith(rayMissing, 'shutdown, and a second connection', async () => {
+  const [forever] = define('def forever():\n    import time\n    while True: time.sleep(1)', 'forever');
+  const waiting = rejection(get(remote(forever, { numCpus: 0 }).remote()));
   await shutdown();
+  ok((await waiting).message.includes('shutdown()'), 'a promise that waits is rejected');
   equal(py.import('ray').is_initialized(), false);
   await init(small);
   equal(await get(put(7)), 7);
