@@ -145,15 +145,15 @@ static void ExplainTorch(Object* object) {
 
 // The tensor of a PyTorch object on the host, which the storage keeps alive. A managed tensor of PyTorch keeps the same
 // object, but costs an allocation and takes the GIL twice more. NULL when there has to be a managed tensor, or with an
-// exception set.
-static Storage* ConsumeTorch(TypeEntry* entry, Object* object, Descriptor* descriptor, Status* status,
+// exception set. The description points into the object, so no Python code runs before it is copied.
+static Storage* ConsumeTorch(const TypeEntry& entry, Object* object, Descriptor* descriptor, Status* status,
                              TensorSignature* last) {
   DLTensor tensor;
-  if (entry->api->dltensor_from_py_object_no_sync(object, &tensor) != 0) {
+  if (entry.api->dltensor_from_py_object_no_sync(object, &tensor) != 0) {
     ExplainTorch(object);
     return nullptr;
   }
-  if (tensor.device.device_type != kDLCPU || !CheckTorchBits(object, entry)) return nullptr;
+  if (tensor.device.device_type != kDLCPU) return nullptr;
   Storage* storage = WrapTensor(tensor, 0, descriptor, status, last, DropOwner, object);
   if (storage != nullptr) api.Py_IncRef(object);
   return storage;
@@ -161,19 +161,15 @@ static Storage* ConsumeTorch(TypeEntry* entry, Object* object, Descriptor* descr
 
 static Storage* ConsumeTable(TypeEntry* entry, Object* object, Descriptor* descriptor, Status* status,
                              TensorSignature* last) {
+  // First, because the check may run Python code, which may give the tensor other memory.
+  if (entry->is_torch && !CheckTorchBits(object, entry)) return nullptr;
   if (entry->is_torch && entry->api->dltensor_from_py_object_no_sync != nullptr) {
-    Storage* storage = ConsumeTorch(entry, object, descriptor, status, last);
+    Storage* storage = ConsumeTorch(*entry, object, descriptor, status, last);
     if (storage != nullptr || *status != kOk || api.PyErr_Occurred()) return storage;
   }
   DLManagedTensorVersioned* managed = nullptr;
   if (entry->api->managed_tensor_from_py_object_no_sync(object, &managed) != 0 || managed == nullptr) {
     if (entry->is_torch) ExplainTorch(object);
-    return nullptr;
-  }
-  if (entry->is_torch && managed->version.major == DLPACK_MAJOR_VERSION && !CheckTorchBits(object, entry)) {
-    // The deleter may run Python code, which must not see the exception.
-    SavedError error;
-    DeleteManaged(managed);
     return nullptr;
   }
   return FollowProducer(Import(managed, descriptor, status, last), *descriptor, entry->api);

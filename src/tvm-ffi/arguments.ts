@@ -19,7 +19,7 @@ import { descriptorOf, TensorView } from '../view.js';
 import { ANY_WORDS, bytesAt, payloadAt, Type, typeAt, writeAny, writeWireAddress } from './any.js';
 import { type JavaScriptFunction, makeCallback, makeOpaque } from './callbacks.js';
 import { containerOf, writeContainer } from './containers.js';
-import { describeOnce } from './described-tensors.js';
+import { describeOnce, markImported } from './described-tensors.js';
 import { makeError, takeRaised } from './errors.js';
 import { type HostType, hostTypeOf, nativeObjectOf } from './host-objects.js';
 import { ffi } from './library.js';
@@ -240,7 +240,7 @@ function writeObject(at: number, value: object, mayDescribe: boolean): boolean {
   else if (Array.isArray(value)) writeContainer(at, { type: Type.array, values: value }, writeArgument);
   else if (value instanceof Uint8Array) writeBytes(at, value);
   else if (value instanceof FFIObject) writeHandle(at, value);
-  else if (isProducer(value)) return writeProducer(at, value, mayDescribe);
+  else if (isProducer(value)) return writeImported(at, takeTensor(value), mayDescribe);
   else if (value instanceof DataType) {
     writeAny(at, Type.dtype, 0);
     u32[typeAt(at) + 2] = value.code | (value.bits << 8) | (value.lanes << 16);
@@ -261,10 +261,7 @@ function writeObject(at: number, value: object, mayDescribe: boolean): boolean {
 /** Writes an object of a library that has a registered adapter, a container, or an object of a registered type. */
 function writePlain(at: number, value: object, mayDescribe: boolean): boolean {
   const adapted = adaptArgument(value);
-  if (adapted !== null) {
-    keepForCall(adapted.storage);
-    return writeTensor(at, adapted, mayDescribe, false);
-  }
+  if (adapted !== null) return writeImported(at, adapted, mayDescribe);
   const container = containerOf(value);
   if (container !== null) {
     writeContainer(at, container, writeArgument);
@@ -296,11 +293,12 @@ function isProducer(value: { [DLPACK]?: unknown; __dlpack__?: unknown }): boolea
   return typeof value[DLPACK] === 'function' || typeof value.__dlpack__ === 'function';
 }
 
-/** Writes a tensor of another library, imported for the duration of the call. */
-function writeProducer(at: number, producer: object, mayDescribe: boolean): boolean {
-  const descriptor = takeTensor(producer);
+/** Writes a tensor of another library, which was imported for the duration of the call. */
+function writeImported(at: number, descriptor: Descriptor, mayDescribe: boolean): boolean {
   keepForCall(descriptor.storage);
-  return writeTensor(at, descriptor, mayDescribe, false);
+  const isDescribed = writeTensor(at, descriptor, mayDescribe, false);
+  if (isDescribed) markImported(at);
+  return isDescribed;
 }
 
 function writeBytes(at: number, value: Uint8Array): void {

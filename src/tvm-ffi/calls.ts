@@ -107,13 +107,13 @@ function invokeWith(
       }
       if (writeArgument(first + i * ANY_WORDS, value, !locked)) hasDescribed = true;
     }
-    if (hasDescribed) renewHandles(first, args);
     const half = slot * 2;
     f64[slot + CallRequest.FUNCTION] = pointer;
     i32[half + CallRequest.COUNT] = count;
     i32[half + CallRequest.DEVICE_TYPE] = 0;
     if (callState.device !== null) writeStream(slot, callState.device);
     if (callState.isUsed) checkLent(lentMark);
+    if (hasDescribed) renewHandles(first, args);
     u32[WireHeader.SLOT] = slot;
     const value = hasDescribed ? ffi.callDescribed() : locked ? ffi.callLocked() : ffi.call();
     if (i32[half + CallRequest.STATUS] !== 0) throw hasDescribed ? errorOfCall(slot) : takeRaised();

@@ -15,7 +15,7 @@ import { writeTensor } from '../native/wire-tensor.js';
 import { isDebug } from '../storage/debug.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { BufferStorage } from '../storage/storage.js';
-import { descriptorOf, TensorView } from '../view.js';
+import { descriptorOf, type TensorView } from '../view.js';
 import { ANY_WORDS, DESCRIBED, payloadAt, typeAt } from './any.js';
 import { takeRaised } from './errors.js';
 import { ffi } from './library.js';
@@ -25,9 +25,8 @@ import { canMove, checkByte, lendUnmoved } from './tensor-object.js';
 import { CallRequest, DescribedTensor } from './wire-layout.js';
 
 const { f64, i32, u32 } = wire;
-// Constants of this module, because an import from another chunk of dist costs a load and a check at each use.
+// A constant of this module, because an import from another chunk of dist costs a load and a check at each use.
 const Buffers = BufferStorage;
-const View = TensorView;
 
 /**
  * Describes a tensor as the value at a word of the call that is being prepared. Returns false if the tensor should get an
@@ -50,21 +49,27 @@ export function describeOnce(at: number, descriptor: Descriptor, isView: boolean
     descriptor.wasViewed = true;
   } else writeMemory(slot, descriptor, address);
   i32[typeAt(at)] = DESCRIBED;
+  i32[typeAt(at) + 1] = 0;
   f64[payloadAt(at)] = slot;
   return true;
 }
 
+/** Marks the described tensor at a word as imported for the call, which keeps it alive. */
+export function markImported(at: number): void {
+  i32[typeAt(at) + 1] = 1;
+}
+
 /**
- * Writes the handles of described tensors once more, right before the call, because the code of a later argument may have
- * disposed a tensor, and its handle may belong to another tensor now. Tensors that were imported for the call stay alive.
+ * Writes the handles of described tensors once more, right before the call, because the code of a later argument or of a
+ * stream provider may have disposed a tensor, and its handle may belong to another tensor now. This runs no user code:
+ * even `instanceof` would, for a proxy. Tensors that were imported for the call stay alive.
  */
 export function renewHandles(first: number, args: readonly unknown[]): void {
   for (let i = 0; i < args.length; i++) {
     const at = first + i * ANY_WORDS;
-    const value = args[i];
-    if (i32[typeAt(at)] !== DESCRIBED || !(value instanceof View)) continue;
+    if (i32[typeAt(at)] !== DESCRIBED || i32[typeAt(at) + 1] !== 0) continue;
     const half = ((f64[payloadAt(at)] as number) + DescribedTensor.TENSOR) * 2;
-    const { storage } = descriptorOf(value);
+    const { storage } = descriptorOf(args[i] as TensorView);
     if (u32[half + WireTensor.HANDLE] !== 0) u32[half + WireTensor.HANDLE] = (storage as NativeStorage).handle;
   }
 }

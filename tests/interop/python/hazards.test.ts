@@ -236,6 +236,28 @@ testWith(torch.missing, 'PyTorch: flags that its exchange table ignores, by ever
   );
 });
 
+testWith(torch.missing, 'PyTorch: reading the flags runs Python code, which gives the tensor other memory', () => {
+  const scope = py.import('builtins').dict();
+  py.import('builtins').exec(
+    `
+import torch
+
+class Restless(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        with torch._C.DisableTorchFunctionSubclass():
+            if args[0].numel() == 6:
+                args[0].set_(torch.full((3,), 5.0))
+            return func(*args, **(kwargs or {}))
+
+tensor = torch.zeros(6).as_subclass(Restless)
+`,
+    scope,
+  );
+  const tensor = py.getItem(scope, 'tensor');
+  equal([...fromDLPack(tensor)], [5, 5, 5]);
+});
+
 testWith(torch.missing, 'PyTorch: asarray takes bytes for float32; as_tensor and from_dlpack do not', () => {
   const x = Tensor.from([1, 2, 3], { dtype: 'float64' });
   equal(String(torch.module.asarray(x).dtype), 'torch.float32');

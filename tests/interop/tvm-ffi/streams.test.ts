@@ -7,6 +7,7 @@ import {
   currentStream,
   type FFIFunction,
   followTorchStream,
+  getGlobalFunc,
   setStreamProvider,
   withStream,
 } from 'dlpack/tvm-ffi';
@@ -252,4 +253,18 @@ testWith(missing, 'device tensors come back on their device and are released onc
   equal([z.device, peer.deletions()], ['cuda:3', before]);
   for (const tensor of [y, z]) tensor.dispose();
   equal(peer.deletions(), before + 1);
+});
+
+testWith(missing, 'the provider disposes a tensor of the call, and another takes its handle', () => {
+  const device = deviceTensor('ext_dev:2');
+  const x = Tensor.from([1, 2, 3], { dtype: 'float32' });
+  const taken: Tensor[] = [];
+  const provider = () => {
+    if (taken.length > 0) return 0n;
+    x.dispose();
+    taken.push(Tensor.from([7, 8, 9], { dtype: 'float32' }));
+    return 0n;
+  };
+  throws('DisposedError', '', () => provided(provider, () => getGlobalFunc('ffi.Array')(x, device)));
+  equal(taken[0]?.toArray(), [7, 8, 9]);
 });

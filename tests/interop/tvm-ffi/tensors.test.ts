@@ -3,7 +3,7 @@ import { addressOf, stats } from 'dlpack/native';
 import { type DataType, type DeviceValue, loadModule, type OpaquePointer, type Shape } from 'dlpack/tvm-ffi';
 import { equal, ok, throws } from '../../assert.js';
 import { collectUntil, testWith } from '../../harness.js';
-import { ffiMissing, kernelsMissing, kernelsPath, probe, raises, testing } from './peer.js';
+import { caught, ffiMissing, kernelsMissing, kernelsPath, probe, raises, testing } from './peer.js';
 
 const floats = (values: number[]) => Tensor.from(values, { dtype: 'float32' });
 
@@ -252,6 +252,33 @@ testWith(kernelsMissing, 'the code of a later argument disposes a tensor, and an
   };
   throws('DisposedError', '', () => testing('nop')(x, hostile));
   equal((other as Tensor | null)?.toArray(), [7, 8, 9]);
+});
+
+testWith(kernelsMissing, 'a trap of a proxy disposes a tensor at any time before the call', () => {
+  const addOne = loadModule(kernelsPath).add_one;
+  const result = new Float32Array(3);
+  // Without a deleter, so that each call can consume it.
+  const managed = { ...(Tensor.wrap(result)[DLPACK]({}) as ManagedTensor), deleter: null };
+  let isDisposed = true;
+  for (let left = 0; isDisposed; left++) {
+    const x = floats([1, 2, 3]);
+    const others: Tensor[] = [];
+    let calls = 0;
+    const getPrototypeOf = () => {
+      if (calls++ === left) {
+        x.dispose();
+        others.push(floats([7, 8, 9]));
+      }
+      return Object.prototype;
+    };
+    result.fill(0);
+    const error = caught(() => addOne?.(x, new Proxy({ [DLPACK]: () => managed }, { getPrototypeOf })));
+    isDisposed = x.isDisposed;
+    equal(
+      [(error as Error | null)?.name, [...result]],
+      isDisposed ? ['DisposedError', [0, 0, 0]] : [undefined, [2, 3, 4]],
+    );
+  }
 });
 
 testWith(kernelsMissing, 'wrapped for each call: a buffer in frequent use, its parts, and its end', () => {
