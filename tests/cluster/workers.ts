@@ -22,6 +22,10 @@ export class Counter {
     return this.#count;
   }
 
+  pid(): number {
+    return process.pid;
+  }
+
   /** Waits for {@link release}, which needs a second call at the same time. */
   async block(): Promise<string> {
     await new Promise<void>((resolve) => {
