@@ -11,12 +11,12 @@ import { Type, typeAt } from './any.js';
 import { writeArgument } from './arguments.js';
 import { collectArguments } from './batches.js';
 import { endCall, type FFIFunction, takeValue } from './calls.js';
-import { errorAt } from './errors.js';
+import { errorAt, takeRaised } from './errors.js';
 import { ffi } from './library.js';
 import { callState, keepForCall, standIns, TemporaryObject } from './objects.js';
-import { enter } from './slot.js';
+import { enter, leave } from './slot.js';
 import { streamOfAsyncCall } from './streams.js';
-import { AsyncCallRequest, SettleRequest } from './wire-layout.js';
+import { AsyncCallRequest, ObjectRequest, SettleRequest } from './wire-layout.js';
 
 const { f64, i32, u32, u64 } = wire;
 
@@ -88,6 +88,17 @@ function start(slot: number, pointer: number, batch: number): Promise<unknown> {
   return new Promise((resolve, reject) => waiting.set(number, { resolve, reject }));
 }
 
+/** A reference to an error, because native code releases its own when the promise is settled. */
+function retain(pointer: number): number {
+  const slot = enter(ObjectRequest.WORDS);
+  f64[slot + ObjectRequest.OBJECT] = pointer;
+  u32[WireHeader.SLOT] = slot;
+  ffi.retainObject();
+  leave(slot);
+  if (i32[slot * 2 + ObjectRequest.STATUS] !== 0) throw takeRaised();
+  return u32[slot * 2 + ObjectRequest.REFERENCE] as number;
+}
+
 /** Settles the promise of a call that native code finished: from the event loop, on this thread. */
 export function settle(): void {
   const slot = u32[WireHeader.SLOT] as number;
@@ -96,7 +107,7 @@ export function settle(): void {
   const promise = waiting.get(number);
   waiting.delete(number);
   try {
-    if (error !== 0) throw errorAt(error, 0);
+    if (error !== 0) throw errorAt(error, retain(error));
     promise?.resolve(takeValue(slot + SettleRequest.WORDS));
   } catch (error) {
     promise?.reject(error);

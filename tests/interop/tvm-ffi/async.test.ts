@@ -3,7 +3,7 @@ import { addressOf, stats } from 'dlpack/native';
 import { callAsync, DataType, type FFIFunction, loadModule, Shape, TVMFFIError, withStream } from 'dlpack/tvm-ffi';
 import { equal, ok, rejection } from '../../assert.js';
 import { collectUntil, testWith } from '../../harness.js';
-import { kernelsMissing, kernelsPath, probe, testing } from './peer.js';
+import { caught, kernelsMissing, kernelsPath, probe, testing } from './peer.js';
 
 testWith(kernelsMissing, 'a kernel on another thread writes into our memory while other kernels run', async () => {
   const addOne = loadModule(kernelsPath).add_one as FFIFunction;
@@ -34,6 +34,28 @@ testWith(kernelsMissing, 'results and errors of all kinds arrive', async () => {
   ok(error instanceof TVMFFIError && error.kind === 'ValueError' && error.message === 'as asked');
   equal(testing('add_one')(1), 2);
 });
+
+testWith(
+  kernelsMissing,
+  'an error keeps its native error: others have their own, and it can be thrown again',
+  async () => {
+    const fail = loadModule(kernelsPath).fail as FFIFunction;
+    const errors: Error[] = [];
+    for (let i = 0; i < 20; i++) errors.push(await rejection<Error>(callAsync(fail, `error ${i}`)));
+    equal(
+      errors.map(({ message }) => message),
+      errors.map((_, i) => `error ${i}`),
+    );
+    for (const error of errors) {
+      const again = caught(() =>
+        testing('apply')(() => {
+          throw error;
+        }),
+      );
+      ok(again === error);
+    }
+  },
+);
 
 testWith(
   kernelsMissing,
