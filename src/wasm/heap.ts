@@ -20,7 +20,7 @@ import { Tensor } from '../tensor.js';
 import { convertElements } from '../values/convert.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { writeManaged } from './encode.js';
-import { type WasmAddress, type WasmExports, WasmModule } from './module.js';
+import { bufferOf, type WasmAddress, type WasmExports, WasmModule } from './module.js';
 import { WasmStorage } from './storage.js';
 
 export interface WasmHeapOptions {
@@ -92,7 +92,7 @@ export class WasmHeap {
     checkOptions(options, managedNames, '{ versioned: false }');
     const module = this.#module;
     const offset = module.offsetOf(address);
-    const place = { buffer: module.memory.buffer, byteOffset: offset, model: this.#model };
+    const place = { buffer: bufferOf(module.memory) as ArrayBuffer, byteOffset: offset, model: this.#model };
     const isVersioned = options.versioned !== false;
     const struct = isVersioned ? DLManagedTensorVersioned : DLManagedTensor;
     const { deleter, ...managed } = isVersioned ? decodeManagedTensorVersioned(place) : decodeManagedTensor(place);
@@ -167,7 +167,7 @@ export class WasmHeap {
 
   #describe(offset: number, flags: bigint, release?: () => void): Descriptor {
     const { memory } = this.#module;
-    const { buffer } = memory;
+    const buffer = bufferOf(memory) as ArrayBuffer;
     const storage = new WasmStorage(memory, 0, buffer.byteLength, release);
     try {
       return describeTensor({ buffer, byteOffset: offset, model: this.#model }, flags, storage);

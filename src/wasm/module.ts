@@ -29,6 +29,22 @@ export interface LinearMemory {
   readonly buffer: ArrayBuffer;
 }
 
+/** The getter as it was when this module was loaded. */
+const getBuffer = Object.getOwnPropertyDescriptor(globalThis.WebAssembly?.Memory.prototype ?? {}, 'buffer')?.get;
+const { apply } = Reflect;
+
+/**
+ * The current buffer of a memory; null for any other value. A memory may have a property `buffer` of its own, and a program's
+ * code there could detach other memory after it was checked for a call.
+ */
+export function bufferOf(memory: unknown): ArrayBuffer | null {
+  try {
+    return apply(getBuffer as () => ArrayBuffer, memory, []);
+  } catch {
+    return null;
+  }
+}
+
 type Allocate = (nbytes: WasmAddress) => WasmAddress;
 type Free = (address: WasmAddress) => void;
 type Deleter = (self: WasmAddress) => void;
@@ -43,10 +59,10 @@ export class WasmModule {
 
   constructor(exports: WasmExports, is64: boolean) {
     const memory = partOf(exports, 'memory', 'wasmMemory');
-    if (!(memory instanceof WebAssembly.Memory)) {
+    if (bufferOf(memory) === null) {
       throw new ArgumentTypeError('module', 'exports with a WebAssembly.Memory named memory (or wasmMemory)', exports);
     }
-    this.memory = memory;
+    this.memory = memory as LinearMemory;
     this.is64 = is64;
     this.allocator = functionOf(partOf(exports, 'malloc', '_malloc'));
     this.deallocator = functionOf(partOf(exports, 'free', '_free'));

@@ -5,7 +5,7 @@
  */
 
 import { BufferStorage } from '../storage/storage.js';
-import type { LinearMemory } from './module.js';
+import { bufferOf, type LinearMemory } from './module.js';
 
 /**
  * A part of a WebAssembly memory. When the memory grows, its old buffer is detached, so each use takes the current
@@ -15,11 +15,11 @@ export class WasmStorage extends BufferStorage {
   readonly memory: LinearMemory;
 
   constructor(memory: LinearMemory, start: number, nbytes: number, deleter?: () => void) {
-    super(memory.buffer, start, nbytes, deleter);
+    super(bufferOf(memory) as ArrayBuffer, start, nbytes, deleter);
     this.memory = memory;
   }
 
   override buffer(): ArrayBufferLike {
-    return this.memory.buffer;
+    return bufferOf(this.memory) as ArrayBuffer;
   }
 }

@@ -1,4 +1,4 @@
-import type { Tensor } from 'dlpack';
+import { Tensor } from 'dlpack';
 import { type FFIFunction, loadModule } from 'dlpack/tvm-ffi';
 import { WasmHeap } from 'dlpack/wasm';
 import { equal, throws } from '../../assert.js';
@@ -39,3 +39,28 @@ testWith(kernelsMissing, 'a WebAssembly memory that grows during a call ends the
   (loadModule(kernelsPath).add_one as FFIFunction)(x, x);
   equal(x.get(0), 1, 'the next call finds it');
 });
+
+testWith(
+  kernelsMissing,
+  'a memory with a property buffer of its own: its code does not run while arguments are checked',
+  () => {
+    const { memory, x } = make();
+    const own = new Float32Array([1, 2, 3, 4]);
+    const getBuffer = Object.getOwnPropertyDescriptor(WebAssembly.Memory.prototype, 'buffer')?.get;
+    let reads = 0;
+    Object.defineProperty(memory, 'buffer', {
+      get() {
+        if (reads++ === 3) structuredClone(own.buffer, { transfer: [own.buffer] });
+        return getBuffer?.call(memory);
+      },
+    });
+    (loadModule(kernelsPath).add_one as FFIFunction)(Tensor.wrap(own), x);
+    equal(
+      [x.toArray(), [...own]],
+      [
+        [2, 3, 4, 5],
+        [1, 2, 3, 4],
+      ],
+    );
+  },
+);
