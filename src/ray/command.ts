@@ -7,17 +7,12 @@
 import { resolve } from 'node:path';
 import { LoadError } from '../errors.js';
 import shipped from '../native/addon.cjs';
+import { workerFlags } from './flags.js';
 import { load } from './helpers.js';
-
-/** Flags that take the program as their value. */
-const code = /^(-e|--eval|-p|--print|-pe)$/;
-/** Other flags of this process that a worker must not have, such as a debugger's port, which is taken. */
-const own = /^--(input-type|inspect|watch|test)/;
 
 function runtimeFlags(): string[] {
   if ('Deno' in globalThis) return ['run', '-A'];
-  const { execArgv } = process;
-  return execArgv.filter((flag, i) => !code.test(flag) && !own.test(flag) && !code.test(execArgv[i - 1] ?? ''));
+  return workerFlags(process.execArgv);
 }
 
 /** Ray passes the command to a shell. */
