@@ -22,10 +22,6 @@ export class Counter {
     return this.#count;
   }
 
-  pid(): number {
-    return process.pid;
-  }
-
   /** Waits for {@link release}, which needs a second call at the same time. */
   async block(): Promise<string> {
     await new Promise<void>((resolve) => {
@@ -39,9 +35,10 @@ export class Counter {
     this.#waiting();
   }
 
-  process(): { pid: number; runtime: string } {
+  process(): { pid: number; runtime: string; node: string } {
     const runtime = 'Bun' in globalThis ? 'bun' : 'Deno' in globalThis ? 'deno' : 'node';
-    return { pid: process.pid, runtime };
+    const node = python().import('ray').get_runtime_context().get_node_id() as string;
+    return { pid: process.pid, runtime, node };
   }
 
   /** What arrives: the dtype, the shape, whether it can be written, and its address. */
