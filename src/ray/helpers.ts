@@ -95,6 +95,9 @@ def init(**options):
 waiting = set()  # the futures of get
 
 def future_of(reference):
+    """A future that stop_waiting can fail; None for an awaitable that is not a reference."""
+    if not isinstance(reference, ray.ObjectRef):
+        return None
     future = reference.future()
     waiting.add(future)
     future.add_done_callback(waiting.discard)
@@ -132,7 +135,7 @@ export interface Helpers {
   kind_of(value: PyObject): number;
   flat(mapping: PyObject): PyObject;
   init: PyObject;
-  future_of(reference: PyObject): PyObject;
+  future_of(reference: PyObject): PyObject | null;
   stop_waiting: PyObject;
   work: PyObject;
 }

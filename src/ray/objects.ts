@@ -56,10 +56,10 @@ async function getOne(reference: PyObject, options: GetOptions): Promise<unknown
   const { py, helpers } = load();
   let value: unknown;
   try {
-    options.signal?.throwIfAborted();
+    if (options.signal?.aborted) throw options.signal.reason;
     const future = helpers.future_of(reference);
-    const promise = py.async(future, options);
-    future[Symbol.dispose]();
+    const promise = py.async(future ?? reference, options);
+    future?.[Symbol.dispose]();
     value = await promise;
   } catch (error) {
     throw taskError(error, helpers);

@@ -54,7 +54,10 @@ export interface ActorOptions extends PlacementOptions {
 }
 
 export interface InitOptions {
-  /** The address of a cluster, or `'auto'`. Without one, Ray starts on this machine. */
+  /**
+   * The address of a cluster. Without one, Ray uses `RAY_ADDRESS` or a cluster that runs on this machine, and otherwise
+   * starts a cluster. `'local'` always starts a cluster, and `'auto'` never does.
+   */
   address?: string;
   numCpus?: number;
   numGpus?: number;

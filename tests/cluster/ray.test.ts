@@ -78,6 +78,8 @@ foreign = ray.put(foreign())`,
   );
   equal(((await get(foreign)) as unknown as Tensor).toArray(), [0, 1, 2], 'tensors of other libraries');
   throws('TypeError', 'an ObjectRef', () => getSync(5 as never));
+  const wrong = await rejection(get(py.eval('object()')));
+  ok(wrong.message.includes('Expected a future'), wrong.message);
 });
 
 testWith(rayMissing, 'tensors come out of the object store without a copy, and read-only', async () => {
