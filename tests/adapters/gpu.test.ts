@@ -88,7 +88,7 @@ test('a leak report of the process names GPU tensors of libraries, too', () => {
   try {
     const x = fromOnnxRuntime(onnx, { gpuDevice });
     equal(buffers().length, 1);
-    ok(/gpu\.test\.js:\d+/.test(buffers()[0]?.stack ?? ''), buffers()[0]?.stack);
+    ok(/gpu\.test\.[jt]s:\d+/.test(buffers()[0]?.stack ?? ''), buffers()[0]?.stack);
     x.dispose();
     equal(buffers(), []);
   } finally {

@@ -114,7 +114,7 @@ testWith(missing, 'leak reports: gpuStats counts buffers and, in debug mode, nam
       origins.map(({ kind }) => kind),
       ['gpu-buffer', 'gpu-buffer'],
     );
-    for (const { stack } of origins) ok(/lifetimes\.js:\d+/.test(stack), stack);
+    for (const { stack } of origins) ok(/lifetimes\.[jt]s:\d+/.test(stack), stack);
     taken.dispose();
     leaked.dispose();
     equal(gpuStats().buffers - before.buffers, 1, 'the view still owns the memory');
