@@ -5,22 +5,15 @@
  */
 
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { env, python, root } from './cluster-python.js';
 import { describeMachine } from './machine.js';
 import { summarise } from './measure.js';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
-const venv = join(root, '.venv-cluster');
-const python = join(venv, 'bin/python');
-if (!existsSync(python)) {
-  console.log('left out: there is no .venv-cluster, which npm run test:cluster makes');
-  process.exit(0);
-}
-const env = { ...process.env, VIRTUAL_ENV: venv, RAY_USAGE_STATS_ENABLED: '0' };
 const ROUNDS = 3;
 
 /** The cluster lives until its input ends. */

@@ -5,20 +5,12 @@
  */
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { env, python, root } from './cluster-python.js';
 import { describeMachine } from './machine.js';
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
-const venv = join(root, '.venv-cluster');
-const python = join(venv, 'bin/python');
-if (!existsSync(python)) {
-  console.log('left out: there is no .venv-cluster, which npm run test:cluster makes');
-  process.exit(0);
-}
-const env = { ...process.env, VIRTUAL_ENV: venv, RAY_USAGE_STATS_ENABLED: '0' };
 
 /** What drivers/scale.ts prints for a cluster of so many nodes. */
 interface Measured {
@@ -33,11 +25,11 @@ interface Measured {
 }
 
 const NODES = [1, 2, 4, 8];
-const SLOTS = 2;
+const CPUS = 2;
 const driver = fileURLToPath(new URL('./drivers/scale.js', import.meta.url));
 const measured = new Map<number, Measured>();
 for (const nodes of NODES) {
-  const output = execFileSync(process.execPath, [driver, String(nodes), String(SLOTS)], {
+  const output = execFileSync(process.execPath, [driver, String(nodes), String(CPUS)], {
     env,
     encoding: 'utf8',
     maxBuffer: 2 ** 26,
@@ -48,10 +40,10 @@ for (const nodes of NODES) {
 
 const one = measured.get(1) as Measured;
 const durations = Object.keys(one.rates).map(Number);
-/** The time that a slot needs between two tasks, in milliseconds, from one node. */
-const gap = (duration: number): number => (SLOTS * 1000) / (one.rates[duration] as number) - duration;
+/** The time that a CPU needs between two tasks, in milliseconds, from one node. */
+const gap = (duration: number): number => (CPUS * 1000) / (one.rates[duration] as number) - duration;
 const predict = (nodes: number, duration: number): number =>
-  Math.min((nodes * SLOTS * 1000) / (duration + gap(duration)), one.ceiling);
+  Math.min((nodes * CPUS * 1000) / (duration + gap(duration)), one.ceiling);
 
 const rows = NODES.slice(1).flatMap((nodes) =>
   durations.map((duration) => {
@@ -66,13 +58,13 @@ const report = `# A growing cluster
 
 Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- scale\`; ${describeMachine()}, load ${(loadavg()[0] as number).toFixed(1)}; dlpack ${version}, Node ${process.versions.node}, Ray ${ray}.
 
-Nodes of a Ray cluster on one machine, each with ${SLOTS} slots. Tasks sleep, so that they need no processor. One Node process submits
-them, twice as many at a time as there are slots, and awaits each result.
+Nodes of a Ray cluster on one machine, each with ${CPUS} CPUs. Tasks sleep, so that they need no processor. One Node process submits
+them, twice as many at a time as there are CPUs, and awaits each result.
 
-One driver starts and finishes ${one.ceiling.toFixed(0)} tasks a second that do nothing (one node). Between two tasks a slot waits for
+One driver starts and finishes ${one.ceiling.toFixed(0)} tasks a second that do nothing (one node). Between two tasks a CPU waits for
 ${durations.map((duration) => `${gap(duration).toFixed(1)} ms (tasks of ${duration} ms)`).join(', ')}.
 
-The prediction for n nodes is the smaller of n × ${SLOTS} slots / (duration + wait) and the rate of the driver.
+The prediction for n nodes is the smaller of n × ${CPUS} CPUs / (duration + wait) and the rate of the driver.
 
 | nodes | task | predicted, tasks a second | measured | measured / predicted |
 |---|---|---|---|---|

@@ -1,4 +1,4 @@
-/** Starts a Ray cluster of so many nodes with so many slots each, times tasks that sleep, and prints the figures as JSON. */
+/** Starts a Ray cluster of so many nodes with so many CPUs each, times tasks that sleep, and prints the figures as JSON. */
 
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,7 +6,7 @@ import { kwargs, python } from 'dlpack/python';
 import { type ActorHandle, actor, get, init, remote, shutdown } from 'dlpack/ray';
 import type * as workers from './cluster-workers.js';
 
-const [nodes, slots] = process.argv.slice(2).map(Number) as [number, number];
+const [nodes, cpus] = process.argv.slice(2).map(Number) as [number, number];
 const py = python();
 py.exec(`
 import os, time
@@ -15,7 +15,7 @@ class Actor:
     def pid(self): return os.getpid()
 `);
 const { Cluster } = py.import('ray.cluster_utils');
-const node = { num_cpus: slots, object_store_memory: 128 * 2 ** 20 };
+const node = { num_cpus: cpus, object_store_memory: 128 * 2 ** 20 };
 const cluster = Cluster(kwargs({ initialize_head: true, head_node_args: { ...node, include_dashboard: false } }));
 for (let i = 1; i < nodes; i++) cluster.add_node(kwargs(node));
 await init({ address: cluster.address as string, loggingLevel: 'error', logToDriver: false });
@@ -37,7 +37,7 @@ async function rate(milliseconds: number, width: number, count: number): Promise
   return (count * 1000) / (performance.now() - start);
 }
 
-const places = nodes * slots;
+const places = nodes * cpus;
 // All workers have started when this ends.
 await rate(200, places * 2, places * 10);
 const ceiling = await rate(0, 64, 1000);

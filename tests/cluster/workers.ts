@@ -4,6 +4,7 @@ import { fromDLPack, Tensor } from 'dlpack';
 import { addressOf } from 'dlpack/native';
 import { python } from 'dlpack/python';
 import { get, type ObjectRef } from 'dlpack/ray';
+import { trap } from '../trap.js';
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
@@ -84,18 +85,9 @@ export class Counter {
     return new Date(0);
   }
 
-  /** A WebAssembly trap, which arrives as a signal. */
   trap(): string {
-    const code = [
-      0, 97, 115, 109, 1, 0, 0, 0, 1, 6, 1, 96, 1, 127, 1, 127, 3, 2, 1, 0, 5, 3, 1, 0, 1, 7, 5, 1, 1, 102, 0, 0, 10, 9,
-      1, 7, 0, 32, 0, 40, 2, 0, 11,
-    ];
-    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array(code)));
-    try {
-      return String((exports.f as (at: number) => number)(0x7fffffff));
-    } catch (error) {
-      return (error as Error).constructor.name;
-    }
+    const caught = trap();
+    return caught instanceof Error ? caught.constructor.name : String(caught);
   }
 
   crash(): void {

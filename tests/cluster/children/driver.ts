@@ -2,24 +2,11 @@
 
 import { python } from 'dlpack/python';
 import { get, init, put, shutdown } from 'dlpack/ray';
+import { trap } from '../../trap.js';
 import { small } from '../available.js';
 
 const [what, way] = process.argv.slice(2) as [string, string];
 const py = python(way === 'python' ? { signals: 'python' } : {});
-
-const code = [
-  0, 97, 115, 109, 1, 0, 0, 0, 1, 6, 1, 96, 1, 127, 1, 127, 3, 2, 1, 0, 5, 3, 1, 0, 1, 7, 5, 1, 1, 102, 0, 0, 10, 9, 1,
-  7, 0, 32, 0, 40, 2, 0, 11,
-];
-
-function trap(): string {
-  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array(code)));
-  try {
-    return String((exports.f as (at: number) => number)(0x7fffffff));
-  } catch (error) {
-    return (error as Error).constructor.name;
-  }
-}
 
 const starts: Record<string, () => Promise<void>> = {
   async ray() {
@@ -50,7 +37,8 @@ memory.unlink()
 };
 
 await starts[what]?.();
-console.log(trap());
+const caught = trap();
+console.log(caught instanceof Error ? caught.constructor.name : String(caught));
 if (way === 'shutdown') await shutdown();
 else if (way === 'exit') process.exit(3);
 else if (way === 'term') {

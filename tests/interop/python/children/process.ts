@@ -1,25 +1,10 @@
 /** Signals and the end of the process with Python in it. The arguments name the case. */
 
 import { callAsync, python } from 'dlpack/python';
+import { trap } from '../../../trap.js';
 
 const [what, way] = process.argv.slice(2) as [string, string];
 const py = python(way === 'python' ? { signals: 'python' } : way === 'stuck' ? { exitTimeout: 500 } : {});
-// The address that it reads is not mapped.
-const code = [
-  0, 97, 115, 109, 1, 0, 0, 0, 1, 6, 1, 96, 1, 127, 1, 127, 3, 2, 1, 0, 5, 3, 1, 0, 1, 7, 5, 1, 1, 102, 0, 0, 10, 9, 1,
-  7, 0, 32, 0, 40, 2, 0, 11,
-];
-
-function trap(): string {
-  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array(code)));
-  try {
-    return String((exports.f as (at: number) => number)(0x7fffffff));
-  } catch (error) {
-    return (error as Error).message.toLowerCase().includes('out of bounds')
-      ? 'memory access out of bounds'
-      : String(error);
-  }
-}
 
 /** `sigaction` from C, as a C++ library calls it. */
 const takers: Record<string, string> = {
@@ -40,7 +25,9 @@ const listen = (): void =>
 
 if (what === 'trap') {
   if (way === 'enable') py.import('faulthandler').enable();
-  console.log(trap());
+  const caught = trap();
+  const isOutOfBounds = caught instanceof Error && caught.message.toLowerCase().includes('out of bounds');
+  console.log(isOutOfBounds ? 'memory access out of bounds' : String(caught));
 } else if (what === 'term') {
   if (way !== 'before') listen();
   py.exec(takers[way === 'before' ? 'signal.signal' : way] as string);
