@@ -1,6 +1,5 @@
 // The table of functions that an instance has.
-#ifndef DLPACK_NODE_ADDON_H_
-#define DLPACK_NODE_ADDON_H_
+#pragma once
 
 #include "instance.h"
 
@@ -10,5 +9,3 @@ namespace dlpack {
 bool DefineInstanceFunctions(napi_env env, napi_value object, Instance* self);
 
 }  // namespace dlpack
-
-#endif  // DLPACK_NODE_ADDON_H_

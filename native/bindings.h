@@ -1,7 +1,6 @@
 // The functions that JavaScript sees, one line each; src/native/binding.ts declares the same names. All run on the
 // JavaScript thread and find their message in a slot of the wire.
-#ifndef DLPACK_NODE_BINDINGS_H_
-#define DLPACK_NODE_BINDINGS_H_
+#pragma once
 
 #include "wire.h"
 
@@ -78,5 +77,3 @@ napi_value LoadTvmFfi(napi_env env, napi_callback_info info);
 napi_value AttachTvmFfi(napi_env env, napi_callback_info info);
 
 }  // namespace dlpack
-
-#endif  // DLPACK_NODE_BINDINGS_H_

@@ -1,7 +1,6 @@
 // Descriptor: one tensor's dtype, device, layout and flags, and its offset in a storage. This is the addon's tensor
 // type: a tensor from JavaScript becomes a Descriptor before it is used. Any thread.
-#ifndef DLPACK_NODE_DESCRIPTOR_H_
-#define DLPACK_NODE_DESCRIPTOR_H_
+#pragma once
 
 #include "abi/dlpack_abi.h"
 #include "wire_layout.h"
@@ -158,5 +157,3 @@ inline DLTensor TensorOver(const Descriptor& descriptor, void* data, int64_t* di
 }
 
 }  // namespace dlpack
-
-#endif  // DLPACK_NODE_DESCRIPTOR_H_

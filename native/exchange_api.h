@@ -1,6 +1,5 @@
 // The process-wide DLPackExchangeAPI table.
-#ifndef DLPACK_NODE_EXCHANGE_API_H_
-#define DLPACK_NODE_EXCHANGE_API_H_
+#pragma once
 
 #include "abi/dlpack_abi.h"
 
@@ -10,5 +9,3 @@ namespace dlpack {
 DLPackExchangeAPI* ExchangeApi();
 
 }  // namespace dlpack
-
-#endif  // DLPACK_NODE_EXCHANGE_API_H_

@@ -1,6 +1,5 @@
 // Tables of functions for JavaScript, one line each, and a function that defines them.
-#ifndef DLPACK_NODE_EXPORTS_H_
-#define DLPACK_NODE_EXPORTS_H_
+#pragma once
 
 #define NAPI_VERSION 8
 #include <node_api.h>
@@ -26,5 +25,3 @@ bool DefineFunctions(napi_env env, napi_value object, const Export (&entries)[kC
 }
 
 }  // namespace dlpack
-
-#endif  // DLPACK_NODE_EXPORTS_H_

@@ -1,7 +1,6 @@
 // A process that Python forks (os.fork, multiprocessing) has a single thread and, on V8, no usable JavaScript heap.
 // Python can continue in it, but JavaScript cannot.
-#ifndef DLPACK_NODE_FORKED_H_
-#define DLPACK_NODE_FORKED_H_
+#pragma once
 
 namespace dlpack {
 
@@ -15,5 +14,3 @@ void WatchForks();
 [[noreturn]] void LeaveForked();
 
 }  // namespace dlpack
-
-#endif  // DLPACK_NODE_FORKED_H_

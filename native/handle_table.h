@@ -1,6 +1,5 @@
 // HandleTable: values that JavaScript holds by a number. 0 is never used. One thread at a time.
-#ifndef DLPACK_NODE_HANDLE_TABLE_H_
-#define DLPACK_NODE_HANDLE_TABLE_H_
+#pragma once
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -87,5 +86,3 @@ struct HandleTable {
 };
 
 }  // namespace dlpack
-
-#endif  // DLPACK_NODE_HANDLE_TABLE_H_

@@ -1,8 +1,7 @@
 // Instance: the native state of one evaluation of the package's JavaScript. An environment (the main thread, a worker)
 // has one instance for each evaluation. Two instances never share a table, a wire or a queue, and they exchange tensors
 // like separate libraries. JavaScript thread only.
-#ifndef DLPACK_NODE_INSTANCE_H_
-#define DLPACK_NODE_INSTANCE_H_
+#pragma once
 
 #define NAPI_VERSION 8
 #include <node_api.h>
@@ -61,5 +60,3 @@ inline Storage* GetHeld(Instance* self, uint32_t handle) {
 void Drop(Instance* self, uint32_t handle);
 
 }  // namespace dlpack
-
-#endif  // DLPACK_NODE_INSTANCE_H_

@@ -1,8 +1,7 @@
 // Kept blocks: large blocks of host memory that were released and wait for the next tensor of about their size. Fresh
 // pages cost more than most work on them. The blocks belong to the process: any thread takes and releases them, also
 // after the thread that allocated them has ended. DLPACK_REUSE_BYTES bounds them, and an idle process keeps none.
-#ifndef DLPACK_NODE_KEPT_BLOCKS_H_
-#define DLPACK_NODE_KEPT_BLOCKS_H_
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ uint64_t CountKeptBytes();
 void EndWatch(ReleaseQueue* queue);
 
 }  // namespace dlpack
-
-#endif  // DLPACK_NODE_KEPT_BLOCKS_H_

@@ -1,6 +1,5 @@
 // A spin lock for sections of a few instructions. Not std::mutex, because the addon does not link libstdc++.
-#ifndef DLPACK_NODE_LOCK_H_
-#define DLPACK_NODE_LOCK_H_
+#pragma once
 
 #include <atomic>
 
@@ -42,5 +41,3 @@ class LockScope {
 };
 
 }  // namespace dlpack
-
-#endif  // DLPACK_NODE_LOCK_H_

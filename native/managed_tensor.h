@@ -1,7 +1,6 @@
 // Managed tensors: export of our tensors and import of any producer's. No Node-API here, so everything works on any
 // thread.
-#ifndef DLPACK_NODE_MANAGED_TENSOR_H_
-#define DLPACK_NODE_MANAGED_TENSOR_H_
+#pragma once
 
 #include "descriptor.h"
 #include "storage.h"
@@ -39,5 +38,3 @@ inline void DeleteManaged(Managed* managed) {
 }
 
 }  // namespace dlpack
-
-#endif  // DLPACK_NODE_MANAGED_TENSOR_H_

@@ -3,8 +3,7 @@
 //
 // The queue outlives its environment. The JavaScript objects do not, so a number that arrives after the end of the
 // environment is dropped.
-#ifndef DLPACK_NODE_RELEASE_QUEUE_H_
-#define DLPACK_NODE_RELEASE_QUEUE_H_
+#pragma once
 
 #define NAPI_VERSION 8
 #include <node_api.h>
@@ -30,5 +29,3 @@ ReleaseQueue* PostToAnyQueue(uint64_t id);
 Storage* WrapQueued(ReleaseQueue* queue, uint64_t id, void* data, uint64_t nbytes);
 
 }  // namespace dlpack
-
-#endif  // DLPACK_NODE_RELEASE_QUEUE_H_

@@ -1,8 +1,7 @@
 // Signals belong to the JavaScript runtime: its WebAssembly traps arrive as SIGSEGV, and process.on('SIGTERM') and
 // Ctrl-C need their handlers. But libraries that are loaded into the process (libtvm_ffi, Ray, Python's faulthandler)
 // install their own handlers.
-#ifndef DLPACK_NODE_SIGNALS_H_
-#define DLPACK_NODE_SIGNALS_H_
+#pragma once
 
 namespace dlpack {
 
@@ -20,5 +19,3 @@ void RestoreSignals();
 void LetLibrariesTakeSignals();
 
 }  // namespace dlpack
-
-#endif  // DLPACK_NODE_SIGNALS_H_

@@ -1,6 +1,5 @@
 // Storage: a reference-counted block of memory. Any thread may release it, with or without a JavaScript environment.
-#ifndef DLPACK_NODE_STORAGE_H_
-#define DLPACK_NODE_STORAGE_H_
+#pragma once
 
 #include <stdint.h>
 
@@ -94,5 +93,3 @@ class FinalizerScope {
 };
 
 }  // namespace dlpack
-
-#endif  // DLPACK_NODE_STORAGE_H_

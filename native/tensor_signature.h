@@ -2,8 +2,7 @@
 // only the pointer is checked, and JavaScript uses the same shape and strides arrays again. Measured on two axes: the
 // import and release of a foreign tensor takes 117 ns with signatures and 157 ns without; of our own tensor with four
 // axes, 95 and 154 ns. JavaScript thread only.
-#ifndef DLPACK_NODE_TENSOR_SIGNATURE_H_
-#define DLPACK_NODE_TENSOR_SIGNATURE_H_
+#pragma once
 
 #include "descriptor.h"
 
@@ -26,5 +25,3 @@ struct TensorSignature {
 };
 
 }  // namespace dlpack
-
-#endif  // DLPACK_NODE_TENSOR_SIGNATURE_H_

@@ -1,7 +1,6 @@
 // Thread cache: data that a JavaScript thread keeps to itself, so that an exchange on it needs no lock, no locked
 // instruction and no call of malloc. Other threads have no cache and take a slower path.
-#ifndef DLPACK_NODE_THREAD_CACHE_H_
-#define DLPACK_NODE_THREAD_CACHE_H_
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -115,5 +114,3 @@ inline void GiveDataBlockBack(ThreadCache* cache, void* pointer) {
 }
 
 }  // namespace dlpack
-
-#endif  // DLPACK_NODE_THREAD_CACHE_H_

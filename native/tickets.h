@@ -1,7 +1,6 @@
 // Tickets: how a tensor reaches another environment of the process. A ticket is a random number that JavaScript posts.
 // It stands for one reference and can be redeemed once. Any thread.
-#ifndef DLPACK_NODE_TICKETS_H_
-#define DLPACK_NODE_TICKETS_H_
+#pragma once
 
 #include "descriptor.h"
 #include "storage.h"
@@ -16,5 +15,3 @@ bool IssueTicket(const uint64_t* number, const Descriptor& descriptor, Storage* 
 Storage* RedeemTicket(const uint64_t* number, Descriptor* descriptor);
 
 }  // namespace dlpack
-
-#endif  // DLPACK_NODE_TICKETS_H_

@@ -1,6 +1,5 @@
 // Traces: a list of the live exports for which JavaScript recorded where they were made (debug mode). Any thread.
-#ifndef DLPACK_NODE_TRACE_H_
-#define DLPACK_NODE_TRACE_H_
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@ void EndTrace(Trace* trace);
 size_t ListTraces(double* places, size_t capacity);
 
 }  // namespace dlpack
-
-#endif  // DLPACK_NODE_TRACE_H_

@@ -2,8 +2,7 @@
 // tensor without a Node-API value for each field. It is a stack of words: every request has its own slot, and code that
 // runs in the middle of a request uses slots above it. src/native/wire.ts is the JavaScript side. JavaScript thread
 // only.
-#ifndef DLPACK_NODE_WIRE_H_
-#define DLPACK_NODE_WIRE_H_
+#pragma once
 
 #include <string.h>
 
@@ -132,5 +131,3 @@ inline Status GiveTensor(Instance* self, Storage* storage, Status status, const 
 }
 
 }  // namespace dlpack
-
-#endif  // DLPACK_NODE_WIRE_H_

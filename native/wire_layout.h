@@ -1,6 +1,5 @@
 // Messages in slots of the wire. Written by "npm run wire" from scripts/wire/messages.mjs; change it there.
-#ifndef DLPACK_NODE_WIRE_LAYOUT_H_
-#define DLPACK_NODE_WIRE_LAYOUT_H_
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -369,5 +368,3 @@ static_assert(offsetof(ConvertRequest, to_steps) == 1104);
 static_assert(sizeof(ConvertRequest) == 1632);
 
 }  // namespace dlpack
-
-#endif  // DLPACK_NODE_WIRE_LAYOUT_H_

@@ -1,7 +1,6 @@
 // Our own declaration of the structs of the DLPack C API, version 1.3. tests/native/addon/abi_layout.cc compares them
 // with a real dlpack.h.
-#ifndef DLPACK_NODE_ABI_DLPACK_ABI_H_
-#define DLPACK_NODE_ABI_DLPACK_ABI_H_
+#pragma once
 
 #include <stdint.h>
 
@@ -125,5 +124,3 @@ struct DLPackExchangeAPI {
 };
 
 }  // extern "C"
-
-#endif  // DLPACK_NODE_ABI_DLPACK_ABI_H_

@@ -1,7 +1,6 @@
 // Our own declaration of the part of the TVM-FFI C ABI (0.1.x) that this addon uses.
 // tests/interop/tvm-ffi/kernels/abi_layout.cc compares it with a real c_api.h.
-#ifndef DLPACK_NODE_ABI_TVM_FFI_ABI_H_
-#define DLPACK_NODE_ABI_TVM_FFI_ABI_H_
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -177,5 +176,3 @@ inline Cell* CellOf(TVMFFIObjectHandle object) {
 }
 
 }  // namespace dlpack
-
-#endif  // DLPACK_NODE_ABI_TVM_FFI_ABI_H_

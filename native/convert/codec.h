@@ -7,8 +7,7 @@
 
 #define DLPACK_INLINE static inline __attribute__((always_inline))
 
-namespace dlpack {
-namespace DLPACK_ISA {
+namespace dlpack::DLPACK_ISA {
 
 template <class To, class From>
 DLPACK_INLINE To BitCast(From from) {
@@ -274,5 +273,4 @@ typedef Integer<32, false, uint32_t, int32_t> UInt32;
 typedef Integer<64, false, uint64_t, int64_t> UInt64;
 typedef UInt64 Handle;
 
-}  // namespace DLPACK_ISA
-}  // namespace dlpack
+}  // namespace dlpack::DLPACK_ISA

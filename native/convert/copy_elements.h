@@ -1,6 +1,5 @@
 // Copies a tensor's elements into new contiguous memory. Any thread.
-#ifndef DLPACK_NODE_CONVERT_COPY_ELEMENTS_H_
-#define DLPACK_NODE_CONVERT_COPY_ELEMENTS_H_
+#pragma once
 
 #include "../abi/dlpack_abi.h"
 #include "../storage.h"
@@ -12,5 +11,3 @@ namespace dlpack {
 Storage* CopyElements(const DLTensor& tensor, bool is_padded, uint64_t nbytes);
 
 }  // namespace dlpack
-
-#endif  // DLPACK_NODE_CONVERT_COPY_ELEMENTS_H_

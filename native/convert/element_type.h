@@ -1,6 +1,5 @@
 // The scalar types that values are converted between. Any thread.
-#ifndef DLPACK_NODE_CONVERT_ELEMENT_TYPE_H_
-#define DLPACK_NODE_CONVERT_ELEMENT_TYPE_H_
+#pragma once
 
 #include <stdint.h>
 
@@ -57,5 +56,3 @@ inline ElementType ElementTypeOf(uint32_t code, uint32_t bits) {
 }
 
 }  // namespace dlpack
-
-#endif  // DLPACK_NODE_CONVERT_ELEMENT_TYPE_H_

@@ -1,6 +1,5 @@
 // Fresh memory: pages that were not used since they were allocated. Any thread.
-#ifndef DLPACK_NODE_CONVERT_FRESH_H_
-#define DLPACK_NODE_CONVERT_FRESH_H_
+#pragma once
 
 #include <stdint.h>
 
@@ -11,5 +10,3 @@ namespace dlpack {
 bool IsFresh(const uint8_t* memory, int64_t bytes);
 
 }  // namespace dlpack
-
-#endif  // DLPACK_NODE_CONVERT_FRESH_H_

@@ -1,6 +1,5 @@
 // Pass: one copy or cast over memory, as src/values/pass.ts describes it. Any thread.
-#ifndef DLPACK_NODE_CONVERT_PASS_H_
-#define DLPACK_NODE_CONVERT_PASS_H_
+#pragma once
 
 #include "rows.h"
 
@@ -32,5 +31,3 @@ bool CanRun(const Pass& pass);
 void RunPass(const Pass& pass);
 
 }  // namespace dlpack
-
-#endif  // DLPACK_NODE_CONVERT_PASS_H_

@@ -1,7 +1,6 @@
 // Rows: loops over contiguous elements, one set for each instruction set. Elements narrower than a byte take a byte
 // each, except in rows named packed. Any thread; nothing here allocates or calls other code.
-#ifndef DLPACK_NODE_CONVERT_ROWS_H_
-#define DLPACK_NODE_CONVERT_ROWS_H_
+#pragma once
 
 #include <stddef.h>
 
@@ -46,5 +45,3 @@ extern const Rows kAvx512Rows;
 const Rows& BestRows();
 
 }  // namespace dlpack
-
-#endif  // DLPACK_NODE_CONVERT_ROWS_H_

@@ -2,8 +2,7 @@
 // it converts the others. If kStream is true, the target starts on a cache line and stores bypass the caches.
 #include "rows_x86.h"
 
-namespace dlpack {
-namespace DLPACK_ISA {
+namespace dlpack::DLPACK_ISA {
 
 template <bool kStream>
 DLPACK_INLINE void StoreEight(float* to, __m256 values) {
@@ -221,5 +220,4 @@ DLPACK_INLINE size_t FromF32ByHand(const uint8_t* in, uint8_t* out, size_t count
   return i;
 }
 
-}  // namespace DLPACK_ISA
-}  // namespace dlpack
+}  // namespace dlpack::DLPACK_ISA

@@ -7,8 +7,7 @@
 
 #include "rows.h"
 
-namespace dlpack {
-namespace DLPACK_ISA {
+namespace dlpack::DLPACK_ISA {
 
 #if defined(DLPACK_ROWS_BY_HAND)
 #define DLPACK_TRY_BY_HAND(function) \
@@ -221,5 +220,4 @@ constexpr Row PackedRow() {
     }                                                                                                           \
   }
 
-}  // namespace DLPACK_ISA
-}  // namespace dlpack
+}  // namespace dlpack::DLPACK_ISA

@@ -4,8 +4,7 @@
 
 #define DLPACK_ROWS_BY_HAND
 
-namespace dlpack {
-namespace DLPACK_ISA {
+namespace dlpack::DLPACK_ISA {
 
 template <class Type>
 struct Half {
@@ -97,5 +96,4 @@ DLPACK_INLINE size_t PackedToF32ByHand(const uint8_t* in, uint8_t* out, size_t c
   return i;
 }
 
-}  // namespace DLPACK_ISA
-}  // namespace dlpack
+}  // namespace dlpack::DLPACK_ISA

@@ -2,8 +2,7 @@
 #define DLPACK_ROWS_BY_HAND
 #define DLPACK_ROWS_TRANSPOSE
 
-namespace dlpack {
-namespace DLPACK_ISA {
+namespace dlpack::DLPACK_ISA {
 
 // A value of a format with no more exponent bits than float16 is a shifted float16 times a power of two. This way the
 // processor handles subnormal numbers at full speed.
@@ -59,5 +58,4 @@ DLPACK_INLINE void TransposeByHand(const uint8_t* in, int64_t row_bytes, uint8_t
   }
 }
 
-}  // namespace DLPACK_ISA
-}  // namespace dlpack
+}  // namespace dlpack::DLPACK_ISA

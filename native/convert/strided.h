@@ -1,7 +1,6 @@
 // Gathers elements with gaps between them, or elements inside bytes, into contiguous elements, and scatters them back.
 // Contiguous elements narrower than eight bits take a byte each. Any thread.
-#ifndef DLPACK_NODE_CONVERT_STRIDED_H_
-#define DLPACK_NODE_CONVERT_STRIDED_H_
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@ void Gather(const uint8_t* memory, int64_t bit, int64_t step, int64_t bits, uint
 void Scatter(uint8_t* memory, int64_t bit, int64_t step, int64_t bits, const uint8_t* in, size_t count);
 
 }  // namespace dlpack
-
-#endif  // DLPACK_NODE_CONVERT_STRIDED_H_

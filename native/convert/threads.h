@@ -1,6 +1,5 @@
 // Runs one large piece of work on several threads. Any thread.
-#ifndef DLPACK_NODE_CONVERT_THREADS_H_
-#define DLPACK_NODE_CONVERT_THREADS_H_
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ static const int32_t kMaxThreads = 64;
 void RunOnThreads(int32_t count, void (*work)(void* data, int32_t thread), void* data);
 
 }  // namespace dlpack
-
-#endif  // DLPACK_NODE_CONVERT_THREADS_H_

@@ -2,8 +2,7 @@
 #include "context.h"
 #include "imports.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 napi_value AdmitBinding(napi_env env, napi_callback_info info) {
   CudaContext* self = ContextOf(env, info);
@@ -47,5 +46,4 @@ napi_value FollowBinding(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-}  // namespace cuda
-}  // namespace dlpack
+}  // namespace dlpack::cuda

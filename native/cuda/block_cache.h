@@ -1,13 +1,11 @@
 // Keeps released small blocks of device memory, so that work on the same stream can use them again. The driver's pool
 // takes two microseconds for this.
-#ifndef DLPACK_NODE_CUDA_BLOCK_CACHE_H_
-#define DLPACK_NODE_CUDA_BLOCK_CACHE_H_
+#pragma once
 
 #include "../lock.h"
 #include "../storage.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 class BlockCache {
  public:
@@ -48,7 +46,4 @@ class BlockCache {
   uint64_t bytes_ = 0;
 };
 
-}  // namespace cuda
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_CUDA_BLOCK_CACHE_H_
+}  // namespace dlpack::cuda

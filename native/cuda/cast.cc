@@ -10,8 +10,7 @@
 static const char kCastKernelsPtx[] = "";
 #endif
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 namespace {
 
@@ -61,5 +60,4 @@ Result QueueCast(Device* device, const CastRequest& request, StreamHandle stream
   return Launch(device->casts[kernel], request.count, per_block, &plan, stream);
 }
 
-}  // namespace cuda
-}  // namespace dlpack
+}  // namespace dlpack::cuda

@@ -1,12 +1,10 @@
 // Casts on a device, between contiguous elements.
-#ifndef DLPACK_NODE_CUDA_CAST_H_
-#define DLPACK_NODE_CUDA_CAST_H_
+#pragma once
 
 #include "cast_plan.h"
 #include "device.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 // Types that kernels know. kByte is a source of one byte of any type, or a target of a float8 type.
 enum CastType : uint32_t { kByte, kHalf, kBrain, kSingle, kCastTypes };
@@ -27,7 +25,4 @@ inline uint32_t BytesOf(CastType type) { return type == kByte ? 1 : type == kSin
 // Queues the cast. kNotSupported, with nothing queued, when there is no such kernel. The device's context is current.
 Result QueueCast(Device* device, const CastRequest& request, StreamHandle stream);
 
-}  // namespace cuda
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_CUDA_CAST_H_
+}  // namespace dlpack::cuda

@@ -4,8 +4,7 @@
 #include "context.h"
 #include "uses.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 // The first byte of `nbytes` at an offset of a storage; NULL when they do not lie inside.
 static char* PartOf(const Storage* storage, double offset, uint64_t nbytes) {
@@ -52,5 +51,4 @@ napi_value CastBinding(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-}  // namespace cuda
-}  // namespace dlpack
+}  // namespace dlpack::cuda

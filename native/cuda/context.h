@@ -1,13 +1,11 @@
 // The CUDA state of one instance: the streams and events that its JavaScript made.
-#ifndef DLPACK_NODE_CUDA_CONTEXT_H_
-#define DLPACK_NODE_CUDA_CONTEXT_H_
+#pragma once
 
 #include "../wire.h"
 #include "streams.h"
 #include "wire_layout.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 // An event that JavaScript made. Each wait for the event keeps a reference, too.
 struct Event {
@@ -129,7 +127,4 @@ napi_value IsCapturingBinding(napi_env env, napi_callback_info info);
 napi_value WatchStreamBinding(napi_env env, napi_callback_info info);
 napi_value WatchEventBinding(napi_env env, napi_callback_info info);
 
-}  // namespace cuda
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_CUDA_CONTEXT_H_
+}  // namespace dlpack::cuda

@@ -3,8 +3,7 @@
 #include "copy_kernels.h"
 #include "copy_plan.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 namespace {
 
@@ -177,5 +176,4 @@ Result QueueCopy(Device* device, const CopyRequest& request, StreamHandle stream
   return LaunchPieces(device, fitted, stream);
 }
 
-}  // namespace cuda
-}  // namespace dlpack
+}  // namespace dlpack::cuda

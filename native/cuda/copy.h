@@ -1,12 +1,10 @@
 // Copies between device memory, host memory, and both.
-#ifndef DLPACK_NODE_CUDA_COPY_H_
-#define DLPACK_NODE_CUDA_COPY_H_
+#pragma once
 
 #include "../descriptor.h"
 #include "streams.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 // A copy of items of one size. Steps are in bytes. The outermost axis is first; axes are sorted by the target's steps.
 struct CopyRequest {
@@ -24,7 +22,4 @@ struct CopyRequest {
 // Queues the copy. kNotSupported, with nothing queued, for strides that only the device or only the host could follow.
 Result QueueCopy(Device* device, const CopyRequest& request, StreamHandle stream);
 
-}  // namespace cuda
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_CUDA_COPY_H_
+}  // namespace dlpack::cuda

@@ -8,8 +8,7 @@
 static const char kCopyKernelsPtx[] = "";
 #endif
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 // In the order of Device::copies.
 static const char* const kNames[2 * kItemSizes] = {
@@ -18,5 +17,4 @@ static const char* const kNames[2 * kItemSizes] = {
 
 Result LoadCopyKernels(Device* device) { return LoadKernels(kCopyKernelsPtx, kNames, 2 * kItemSizes, device->copies); }
 
-}  // namespace cuda
-}  // namespace dlpack
+}  // namespace dlpack::cuda

@@ -1,11 +1,9 @@
 // The copy kernels of a device.
-#ifndef DLPACK_NODE_CUDA_COPY_KERNELS_H_
-#define DLPACK_NODE_CUDA_COPY_KERNELS_H_
+#pragma once
 
 #include "device.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 // Items of 1 << log2 bytes.
 inline int LogSize(int64_t item) { return item == 1 ? 0 : item == 2 ? 1 : item == 4 ? 2 : item == 8 ? 3 : 4; }
@@ -24,7 +22,4 @@ enum { kCopyThreads = 256, kItemsPerThread = 4 };
 // Compiles the kernels for the device on first use. Any thread; the device's context is current.
 Result LoadCopyKernels(Device* device);
 
-}  // namespace cuda
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_CUDA_COPY_KERNELS_H_
+}  // namespace dlpack::cuda

@@ -4,8 +4,7 @@
 
 #include "../lock.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 // Freed memory that a pool keeps for the next allocation instead of returning it to the device.
 static uint64_t kept_by_pool = uint64_t{512} << 20;
@@ -68,5 +67,4 @@ Device* GetDevice(int32_t id, Result* result) {
   return &devices[id];
 }
 
-}  // namespace cuda
-}  // namespace dlpack
+}  // namespace dlpack::cuda

@@ -1,12 +1,10 @@
 // Devices, each with its primary context, which the CUDA runtime, PyTorch, JAX and CuPy use too. Any thread.
-#ifndef DLPACK_NODE_CUDA_DEVICE_H_
-#define DLPACK_NODE_CUDA_DEVICE_H_
+#pragma once
 
 #include "block_cache.h"
 #include "driver.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 enum { kMaxDevices = 64, kItemSizes = 5 };  // items of 1, 2, 4, 8 and 16 bytes
 enum { kCastKernels = 12 };
@@ -60,7 +58,4 @@ class RelaxedScope {
   CaptureMode mode_;
 };
 
-}  // namespace cuda
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_CUDA_DEVICE_H_
+}  // namespace dlpack::cuda

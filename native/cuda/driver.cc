@@ -7,8 +7,7 @@
 #include "../lock.h"
 #include "../platform/platform.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 DriverTable driver;
 
@@ -55,5 +54,4 @@ const char* LoadDriver(const char* path) {
 
 const char* DriverPath() { return loaded_path; }
 
-}  // namespace cuda
-}  // namespace dlpack
+}  // namespace dlpack::cuda

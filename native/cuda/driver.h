@@ -1,13 +1,11 @@
 // The CUDA driver, loaded with dlopen: our own declarations of its types, and its functions in one table. The build
 // needs no CUDA; a test compares these declarations with cuda.h.
-#ifndef DLPACK_NODE_CUDA_DRIVER_H_
-#define DLPACK_NODE_CUDA_DRIVER_H_
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 typedef int32_t Result;      // CUresult
 typedef int32_t Ordinal;     // CUdevice
@@ -201,7 +199,4 @@ const char* LoadDriver(const char* path);
 // The path that the driver was loaded from; empty for the system's driver. Any thread, while IsLoaded().
 const char* DriverPath();
 
-}  // namespace cuda
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_CUDA_DRIVER_H_
+}  // namespace dlpack::cuda

@@ -1,7 +1,6 @@
 #include "imports.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 Result FindLocation(Address address, Location* location) {
   *location = Location{};
@@ -39,5 +38,4 @@ Result FollowProducer(Storage* storage, int32_t producer, int32_t consumer, Stre
   return NoteReady(storage, ours);
 }
 
-}  // namespace cuda
-}  // namespace dlpack
+}  // namespace dlpack::cuda

@@ -1,12 +1,10 @@
 // The consumer's side of an exchange: our stream waits for the producer's work.
-#ifndef DLPACK_NODE_CUDA_IMPORTS_H_
-#define DLPACK_NODE_CUDA_IMPORTS_H_
+#pragma once
 
 #include "memory.h"
 #include "uses.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 // The current stream of device `consumer` waits for the work that is queued on `stream` of device `producer`, and our
 // later work on other streams waits for the current stream. NULL: the producer needs no wait. There is no wait for a
@@ -31,7 +29,4 @@ inline bool IsCudaDevice(int32_t device_type) { return device_type == kDLCUDA ||
 // The device whose streams work on the memory. Managed memory belongs to no device, so device 0 is used.
 inline int32_t OrdinalOf(int32_t device_type, int32_t device_id) { return device_type == kDLCUDA ? device_id : 0; }
 
-}  // namespace cuda
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_CUDA_IMPORTS_H_
+}  // namespace dlpack::cuda

@@ -6,8 +6,7 @@
 #include "../platform/platform.h"
 #include "imports.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 namespace {
 
@@ -185,5 +184,4 @@ Result FollowEvent(Storage* storage, const StreamRef& stream, const IpcHandle& h
   return result == kSuccess ? NoteReady(storage, stream) : result;
 }
 
-}  // namespace cuda
-}  // namespace dlpack
+}  // namespace dlpack::cuda

@@ -1,12 +1,10 @@
 // Memory and events of other processes of this machine, by handles of the driver.
-#ifndef DLPACK_NODE_CUDA_IPC_H_
-#define DLPACK_NODE_CUDA_IPC_H_
+#pragma once
 
 #include "../storage.h"
 #include "streams.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 // A number that identifies this process on the machine. Process numbers of the system are not enough, because they
 // repeat between containers. Any thread.
@@ -36,7 +34,4 @@ Storage* OpenMemory(const Device* device, const IpcHandle& handle, uint64_t proc
 // reference.
 Result FollowEvent(Storage* storage, const StreamRef& stream, const IpcHandle& handle);
 
-}  // namespace cuda
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_CUDA_IPC_H_
+}  // namespace dlpack::cuda

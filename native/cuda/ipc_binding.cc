@@ -6,8 +6,7 @@
 #include "ipc.h"
 #include "memory.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 static_assert(sizeof(ShareRequest::ipc_handle) == sizeof(IpcHandle), "messages carry whole handles");
 
@@ -90,5 +89,4 @@ napi_value FollowEventBinding(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-}  // namespace cuda
-}  // namespace dlpack
+}  // namespace dlpack::cuda

@@ -2,8 +2,7 @@
 
 #include "../lock.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 static Lock kernels_lock;
 
@@ -23,5 +22,4 @@ Result LoadKernels(const char* ptx, const char* const* names, int count, Functio
   return result;
 }
 
-}  // namespace cuda
-}  // namespace dlpack
+}  // namespace dlpack::cuda

@@ -4,8 +4,7 @@
 
 #include "watcher.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 namespace {
 
@@ -251,5 +250,4 @@ Result TrimPool(Device* device) {
   return result == kSuccess ? driver.MemPoolTrimTo(device->pool, 0) : result;
 }
 
-}  // namespace cuda
-}  // namespace dlpack
+}  // namespace dlpack::cuda

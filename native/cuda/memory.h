@@ -1,13 +1,11 @@
 // Device memory, and host memory that devices can access.
-#ifndef DLPACK_NODE_CUDA_MEMORY_H_
-#define DLPACK_NODE_CUDA_MEMORY_H_
+#pragma once
 
 #include "../abi/dlpack_abi.h"
 #include "../storage.h"
 #include "streams.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 // True for the types that AllocateMemory takes.
 inline bool CanAllocate(int32_t device_type) {
@@ -31,7 +29,4 @@ void FlushCache(BlockCache* cache);
 // Returns the unused memory of a device's pool to the device, after the work that is queued now.
 Result TrimPool(Device* device);
 
-}  // namespace cuda
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_CUDA_MEMORY_H_
+}  // namespace dlpack::cuda

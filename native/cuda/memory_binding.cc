@@ -7,8 +7,7 @@
 #include "memory.h"
 #include "uses.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 napi_value AllocateBinding(napi_env env, napi_callback_info info) {
   CudaContext* self = ContextOf(env, info);
@@ -293,5 +292,4 @@ napi_value PointerAttributesBinding(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-}  // namespace cuda
-}  // namespace dlpack
+}  // namespace dlpack::cuda

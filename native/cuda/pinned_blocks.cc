@@ -4,8 +4,7 @@
 
 #include "../lock.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 namespace {
 
@@ -119,5 +118,4 @@ bool FreeIdlePinned(bool may_wait) {
   }
 }
 
-}  // namespace cuda
-}  // namespace dlpack
+}  // namespace dlpack::cuda

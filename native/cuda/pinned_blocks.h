@@ -1,13 +1,11 @@
 // Pinned memory for uploads, in blocks, with an event behind the last copy out of each block. It is kept after
 // an upload, because pinning a MiB takes half a millisecond, and because the next upload need not wait for the copies
 // of the last one. Any thread.
-#ifndef DLPACK_NODE_CUDA_PINNED_BLOCKS_H_
-#define DLPACK_NODE_CUDA_PINNED_BLOCKS_H_
+#pragma once
 
 #include "device.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 // Each thread uses two blocks, so eight threads can fill them all. Measured on an H200 with 16 cores, of the bandwidth
 // of pinned memory: blocks of 1 MiB reach 0.90, of 2 MiB 0.95, of 4 MiB 0.97.
@@ -36,7 +34,4 @@ void FreePinned(PinnedBlocks* pinned);
 // some stayed.
 bool FreeIdlePinned(bool may_wait);
 
-}  // namespace cuda
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_CUDA_PINNED_BLOCKS_H_
+}  // namespace dlpack::cuda

@@ -5,8 +5,7 @@
 #include "context.h"
 #include "watcher.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 napi_value CreateStreamBinding(napi_env env, napi_callback_info info) {
   CudaContext* self = ContextOf(env, info);
@@ -207,5 +206,4 @@ napi_value WatchEventBinding(napi_env env, napi_callback_info info) {
   });
 }
 
-}  // namespace cuda
-}  // namespace dlpack
+}  // namespace dlpack::cuda

@@ -7,8 +7,7 @@
 #include "../lock.h"
 #include "memory.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 static Stream* streams;
 static Lock streams_lock;
@@ -117,5 +116,4 @@ bool IsCapturing(StreamHandle stream) {
   return driver.StreamIsCapturing(stream, &status) == kSuccess && status == kCaptureActive;
 }
 
-}  // namespace cuda
-}  // namespace dlpack
+}  // namespace dlpack::cuda

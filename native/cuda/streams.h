@@ -1,13 +1,11 @@
 // Streams: the current stream of each thread, the streams that JavaScript made, and the order between streams.
-#ifndef DLPACK_NODE_CUDA_STREAMS_H_
-#define DLPACK_NODE_CUDA_STREAMS_H_
+#pragma once
 
 #include <atomic>
 
 #include "device.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 // A stream that JavaScript made. Memory that its work uses keeps a reference, too.
 struct Stream {
@@ -57,7 +55,4 @@ EventHandle RecordEvent(const Device* device, StreamHandle stream, Result* resul
 // Whether a stream is captured into a graph. The legacy default stream never is.
 bool IsCapturing(StreamHandle stream);
 
-}  // namespace cuda
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_CUDA_STREAMS_H_
+}  // namespace dlpack::cuda

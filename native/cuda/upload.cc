@@ -8,8 +8,7 @@
 #include "../platform/platform.h"
 #include "pinned_blocks.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 namespace {
 
@@ -131,5 +130,4 @@ Result Upload(const UploadRequest& request) {
   return result;
 }
 
-}  // namespace cuda
-}  // namespace dlpack
+}  // namespace dlpack::cuda

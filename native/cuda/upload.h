@@ -1,14 +1,12 @@
 // Uploads plain host memory, such as a mapped file, through pinned blocks. Several threads fill them, and each thread
 // fills one block while the device reads its other block.
-#ifndef DLPACK_NODE_CUDA_UPLOAD_H_
-#define DLPACK_NODE_CUDA_UPLOAD_H_
+#pragma once
 
 #include <stddef.h>
 
 #include "device.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 // Bytes of the source that go to one place on the device.
 struct UploadPart {
@@ -31,7 +29,4 @@ struct UploadRequest {
 // left that uses the pinned memory. Any thread.
 Result Upload(const UploadRequest& request);
 
-}  // namespace cuda
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_CUDA_UPLOAD_H_
+}  // namespace dlpack::cuda

@@ -7,8 +7,7 @@
 #include "upload.h"
 #include "uses.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 namespace {
 
@@ -173,5 +172,4 @@ napi_value ReleasePinnedBinding(napi_env env, napi_callback_info info) {
   return result;
 }
 
-}  // namespace cuda
-}  // namespace dlpack
+}  // namespace dlpack::cuda

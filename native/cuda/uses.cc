@@ -6,8 +6,7 @@
 #include "memory.h"
 #include "watcher.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 namespace {
 
@@ -272,5 +271,4 @@ Result NoteReady(Storage* storage, const StreamRef& stream) {
   return RecordThreadUse(use);
 }
 
-}  // namespace cuda
-}  // namespace dlpack
+}  // namespace dlpack::cuda

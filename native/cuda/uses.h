@@ -1,13 +1,11 @@
 // Uses: the streams that have work on a piece of memory. Work on another stream is ordered after it. The memory is
 // freed when the last reference is dropped, on any thread, and this work has finished. No thread blocks for it.
-#ifndef DLPACK_NODE_CUDA_USES_H_
-#define DLPACK_NODE_CUDA_USES_H_
+#pragma once
 
 #include "../storage.h"
 #include "streams.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 // Work that is queued on `stream` from now on starts after all work that was noted on other streams. Any thread that
 // holds a reference.
@@ -28,7 +26,4 @@ Result Lend(Storage* storage, const StreamRef& stream);
 // and the release waits for nothing. Any thread that holds a reference.
 Result NoteReady(Storage* storage, const StreamRef& stream);
 
-}  // namespace cuda
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_CUDA_USES_H_
+}  // namespace dlpack::cuda

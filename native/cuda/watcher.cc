@@ -6,8 +6,7 @@
 #include "../storage.h"
 #include "streams.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 namespace {
 
@@ -102,5 +101,4 @@ bool WatchCapture(const Device* device, StreamHandle stream, void (*done)(void*)
   return Add(Watched{device, nullptr, false, stream, done, argument, nullptr});
 }
 
-}  // namespace cuda
-}  // namespace dlpack
+}  // namespace dlpack::cuda

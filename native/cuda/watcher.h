@@ -1,11 +1,9 @@
 // The watcher: one thread that waits for work on devices, so that no other thread has to wait.
-#ifndef DLPACK_NODE_CUDA_WATCHER_H_
-#define DLPACK_NODE_CUDA_WATCHER_H_
+#pragma once
 
 #include "device.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 // Calls `done(argument)` on the watcher's thread once the event has happened, or can no longer happen because the
 // device failed. The event must live until then; `done` decides what becomes of it. False when out of memory or
@@ -19,7 +17,4 @@ bool WatchAndDestroy(const Device* device, EventHandle event, void (*done)(void*
 // until then.
 bool WatchCapture(const Device* device, StreamHandle stream, void (*done)(void* argument), void* argument);
 
-}  // namespace cuda
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_CUDA_WATCHER_H_
+}  // namespace dlpack::cuda

@@ -1,11 +1,9 @@
 // Messages in slots of the wire. Written by "npm run wire" from scripts/wire/messages.mjs; change it there.
-#ifndef DLPACK_NODE_CUDA_WIRE_LAYOUT_H_
-#define DLPACK_NODE_CUDA_WIRE_LAYOUT_H_
+#pragma once
 
 #include "../wire_layout.h"
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 // New device memory, or host memory that devices can access, for work on a stream.
 struct alignas(8) DeviceAllocation {
@@ -653,7 +651,4 @@ struct alignas(8) DriverErrorRequest {
 static_assert(offsetof(DriverErrorRequest, code) == 0);
 static_assert(sizeof(DriverErrorRequest) == 8);
 
-}  // namespace cuda
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_CUDA_WIRE_LAYOUT_H_
+}  // namespace dlpack::cuda

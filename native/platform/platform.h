@@ -1,7 +1,6 @@
 // Everything that differs between operating systems. The other files of this folder implement it; no file outside the
 // folder includes a system header.
-#ifndef DLPACK_NODE_PLATFORM_PLATFORM_H_
-#define DLPACK_NODE_PLATFORM_PLATFORM_H_
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,8 +32,7 @@
 #define DLPACK_HAS_AVX512 0
 #endif
 
-namespace dlpack {
-namespace platform {
+namespace dlpack::platform {
 
 // Libraries. Paths and error messages are UTF-8. Any thread.
 
@@ -207,7 +205,4 @@ void OnExit(void (*handler)(int status), int status);
 // Writes `text` to the error output unless it is NULL, and ends the process at once, without handlers and destructors.
 [[noreturn]] void EndProcess(int status, const char* text);
 
-}  // namespace platform
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_PLATFORM_PLATFORM_H_
+}  // namespace dlpack::platform

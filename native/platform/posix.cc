@@ -40,8 +40,7 @@ DLPACK_OLD("pthread_sigmask")
 DLPACK_OLD("pthread_attr_setstacksize")
 #endif
 
-namespace dlpack {
-namespace platform {
+namespace dlpack::platform {
 
 static int ModeOf(Symbols symbols) { return RTLD_NOW | (symbols == Symbols::kGlobal ? RTLD_GLOBAL : RTLD_LOCAL); }
 
@@ -277,7 +276,6 @@ void EndProcess(int status, const char* text) {
   _exit(status);
 }
 
-}  // namespace platform
-}  // namespace dlpack
+}  // namespace dlpack::platform
 
 #endif

@@ -15,8 +15,7 @@
 #include "platform.h"
 #include "posix.h"
 
-namespace dlpack {
-namespace platform {
+namespace dlpack::platform {
 
 alignas(256) static char empty_memory[256];
 
@@ -197,7 +196,6 @@ void CloseSharedMemory(const SharedMemory& opened) {
   if (opened.nbytes > 0) munmap(opened.data, static_cast<size_t>(opened.nbytes));
 }
 
-}  // namespace platform
-}  // namespace dlpack
+}  // namespace dlpack::platform
 
 #endif

@@ -12,8 +12,7 @@
 
 #include "platform.h"
 
-namespace dlpack {
-namespace platform {
+namespace dlpack::platform {
 
 // The longest path that the system supports.
 static const int kMaxPath = 32768;
@@ -334,7 +333,6 @@ void EndProcess(int status, const char* text) {
   abort();
 }
 
-}  // namespace platform
-}  // namespace dlpack
+}  // namespace dlpack::platform
 
 #endif

@@ -2,8 +2,7 @@
 
 #include "../platform/platform.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 Api api;
 
@@ -29,5 +28,4 @@ const char* LoadApi(void* handle) {
   return nullptr;
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

@@ -1,13 +1,11 @@
 // The part of CPython's stable ABI that this addon uses, found at run time. One build works with every CPython from 3.9
 // on, and neither the build nor a program without Python needs CPython.
-#ifndef DLPACK_NODE_PYTHON_API_H_
-#define DLPACK_NODE_PYTHON_API_H_
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 struct Object;  // PyObject
 
@@ -180,7 +178,4 @@ inline Object* TypeOf(Object* object) {
   return *reinterpret_cast<Object**>(reinterpret_cast<char*>(object) + api.head_size - sizeof(void*));
 }
 
-}  // namespace python
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_PYTHON_API_H_
+}  // namespace dlpack::python

@@ -5,8 +5,7 @@
 #include "runtime.h"
 #include "tensor_body.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 namespace {
 
@@ -161,5 +160,4 @@ Object* ToBytes(Object* self, Object*) {
   return bytes;
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

@@ -17,8 +17,7 @@
 #include "snapshot.h"
 #include "staged.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 struct AsyncCall {
   Task task;
@@ -262,5 +261,4 @@ napi_value Leave(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

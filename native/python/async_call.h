@@ -1,11 +1,9 @@
 // Promises of JavaScript that Python settles: by an asynchronous call on a thread of the pool, or by a settler.
-#ifndef DLPACK_NODE_PYTHON_ASYNC_CALL_H_
-#define DLPACK_NODE_PYTHON_ASYNC_CALL_H_
+#pragma once
 
 #include "channel.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 // A new call for the promise with this number, without anything to run; NULL when out of memory. Any thread.
 AsyncCall* NewCall(Channel* channel, uint32_t number);
@@ -23,7 +21,4 @@ void CarryRaised(AsyncCall* call);
 // Sends the outcome to JavaScript and takes over the call. Any thread.
 void PostCall(AsyncCall* call);
 
-}  // namespace python
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_PYTHON_ASYNC_CALL_H_
+}  // namespace dlpack::python

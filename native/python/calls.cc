@@ -2,8 +2,7 @@
 
 #include "runtime.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 // For versions of Python without vectorcall.
 static Object* CallTuple(Object* callable, Object** arguments, size_t positional, Object* names) {
@@ -28,5 +27,4 @@ Object* CallVector(Object* callable, Object** arguments, size_t positional, Obje
   return api.PyObject_Vectorcall(callable, arguments, positional | kOffset, names);
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

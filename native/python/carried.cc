@@ -6,8 +6,7 @@
 #include "runtime.h"
 #include "text.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 // False when out of memory.
 static bool CopyBytes(const char* data, size_t length, uint32_t kind, Carried* out) {
@@ -99,5 +98,4 @@ void DropCarried(Carried* value) {
   memset(value, 0, sizeof(*value));
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

@@ -1,12 +1,10 @@
 // A value on its way from Python to JavaScript across threads. Any thread copies it with the GIL, and the JavaScript
 // thread delivers it without the GIL, so that the event loop does not wait for Python.
-#ifndef DLPACK_NODE_PYTHON_CARRIED_H_
-#define DLPACK_NODE_PYTHON_CARRIED_H_
+#pragma once
 
 #include "values.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 struct Carried {
   uint32_t kind;
@@ -30,7 +28,4 @@ bool Deliver(napi_env env, Objects* self, Carried* value, napi_value out[2]);
 // Frees a value that was not delivered. Any thread, no GIL needed.
 void DropCarried(Carried* value);
 
-}  // namespace python
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_PYTHON_CARRIED_H_
+}  // namespace dlpack::python

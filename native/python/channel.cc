@@ -9,8 +9,7 @@
 #include "runtime.h"
 #include "settler.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 // Stays true when the environment ends, because Python code that runs then must not wait for another event loop. Its
 // address differs on each thread.
@@ -158,5 +157,4 @@ const char* OpenChannel(napi_env env, Objects* objects, napi_value options, napi
   return DefineFunctions(env, target, kExports, channel) ? nullptr : "its functions could not be defined";
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

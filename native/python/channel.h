@@ -1,14 +1,12 @@
 // Channel: carries messages from any thread to the JavaScript thread of one environment. Finished calls and calls of
 // JavaScript functions queue here, and the event loop delivers them. It outlives its environment, because threads and
 // Python objects refer to it.
-#ifndef DLPACK_NODE_PYTHON_CHANNEL_H_
-#define DLPACK_NODE_PYTHON_CHANNEL_H_
+#pragma once
 
 #include "../platform/platform.h"
 #include "values.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 struct AsyncCall;
 struct Channel;
@@ -95,7 +93,4 @@ napi_value Postpone(napi_env env, napi_callback_info info);
 // Refuses all requests, because a closed channel gets no answers. Mutex held.
 void RefuseRequests(Channel* channel);
 
-}  // namespace python
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_PYTHON_CHANNEL_H_
+}  // namespace dlpack::python

@@ -15,8 +15,7 @@
 #include "runtime.h"
 #include "torch_bits.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 // Destroys a storage of Python memory. Its deleter may need the GIL, and finalizers must not wait for the GIL. Any
 // thread.
@@ -376,5 +375,4 @@ static Storage* ConsumeMethod(TypeEntry* entry, Object* object, const ConsumeOpt
   return storage;
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

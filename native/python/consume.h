@@ -1,7 +1,6 @@
 // Imports tensors from Python objects: through the exchange API of their type, then versioned capsules, then legacy
 // capsules.
-#ifndef DLPACK_NODE_PYTHON_CONSUME_H_
-#define DLPACK_NODE_PYTHON_CONSUME_H_
+#pragma once
 
 #include <atomic>
 
@@ -10,8 +9,7 @@
 #include "../tensor_signature.h"
 #include "api.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 // The consumer's request.
 struct ConsumeOptions {
@@ -55,7 +53,4 @@ TypeEntry* LookUpType(Object* type);
 // The entry of a type that was looked up before; NULL for other types.
 TypeEntry* FindType(Object* type);
 
-}  // namespace python
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_PYTHON_CONSUME_H_
+}  // namespace dlpack::python

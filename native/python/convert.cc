@@ -15,8 +15,7 @@
 #include "runtime.h"
 #include "tensor_type.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 namespace {
 
@@ -212,5 +211,4 @@ Object* ConvertTensor(Objects* self, ConversionRequest* request) {
   return result;
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

@@ -6,8 +6,7 @@
 #include "runtime.h"
 #include "values.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 namespace {
 
@@ -84,5 +83,4 @@ int NumberOfConverter(Object* function) {
   return -1;
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

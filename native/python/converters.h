@@ -1,13 +1,11 @@
 // Converters: from_dlpack of NumPy, PyTorch and CuPy. A call with one tensor need not run the function, because native
 // code makes the same object faster. A converter is recognised by its identity, so a function that a program put in its
 // place is called as it is.
-#ifndef DLPACK_NODE_PYTHON_CONVERTERS_H_
-#define DLPACK_NODE_PYTHON_CONVERTERS_H_
+#pragma once
 
 #include "consume.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 // The number of a converter, below kConverters; -1 for other functions. May run Python code. GIL held; leaves no
 // exception set.
@@ -16,7 +14,4 @@ int NumberOfConverter(Object* function);
 // The class of the objects that a function makes which has a number; NULL for other functions. GIL held.
 const TypeEntry* FindConverter(Object* function);
 
-}  // namespace python
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_PYTHON_CONVERTERS_H_
+}  // namespace dlpack::python

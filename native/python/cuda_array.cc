@@ -13,8 +13,7 @@
 #include "runtime.h"
 #include "tensor_body.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 namespace {
 
@@ -358,5 +357,4 @@ Object* CudaArrayInterface(Object* self, void*) {
   return good ? dict.take() : nullptr;
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

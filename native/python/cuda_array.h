@@ -1,12 +1,10 @@
 // The CUDA Array Interface: reads it from Python objects in one call, and provides it for our own tensors.
-#ifndef DLPACK_NODE_PYTHON_CUDA_ARRAY_H_
-#define DLPACK_NODE_PYTHON_CUDA_ARRAY_H_
+#pragma once
 
 #include "plain_array.h"
 #include "values.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 // Reads a tuple of integers of at most 2^53 - 1. False, perhaps with an exception set, for anything else. GIL held.
 bool ReadIntegers(Object* tuple, int64_t* out, int32_t* count);
@@ -25,7 +23,4 @@ napi_value KeepObject(napi_env env, napi_callback_info info);
 // Getter of our tensor type. GIL held.
 Object* CudaArrayInterface(Object* self, void*);
 
-}  // namespace python
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_PYTHON_CUDA_ARRAY_H_
+}  // namespace dlpack::python

@@ -7,8 +7,7 @@
 #include "runtime.h"
 #include "tensor_type.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 namespace {
 
@@ -267,5 +266,4 @@ bool ReadCuPyArray(Object* object, Object* interface, PlainArray* array) {
   return true;
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

@@ -1,12 +1,10 @@
 // CuPy arrays: made over our tensors with CuPy's own classes, and read.
-#ifndef DLPACK_NODE_PYTHON_CUPY_ARRAY_H_
-#define DLPACK_NODE_PYTHON_CUPY_ARRAY_H_
+#pragma once
 
 #include "api.h"
 #include "plain_array.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 // Whether a class is cupy.ndarray, from a version of CuPy with the classes that are needed. GIL held.
 bool IsCuPyArray(Object* type);
@@ -23,7 +21,4 @@ Object* NewCuPyArray(Object* tensor);
 // the program has replaced the property. GIL held.
 bool ReadCuPyArray(Object* object, Object* interface, PlainArray* array);
 
-}  // namespace python
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_PYTHON_CUPY_ARRAY_H_
+}  // namespace dlpack::python

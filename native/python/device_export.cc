@@ -4,8 +4,7 @@
 
 #include "../cuda/copy.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 namespace {
 
@@ -170,5 +169,4 @@ Storage* CopyDeviceElements(const Body& body, bool to_host) {
   return nullptr;
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

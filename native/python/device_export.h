@@ -1,12 +1,10 @@
 // Export of CUDA tensors to Python: streams and copies. GIL held.
-#ifndef DLPACK_NODE_PYTHON_DEVICE_EXPORT_H_
-#define DLPACK_NODE_PYTHON_DEVICE_EXPORT_H_
+#pragma once
 
 #include "../cuda/imports.h"
 #include "tensor_body.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 // The stream of a consumer. NULL: the consumer synchronises itself.
 typedef cuda::StreamHandle ConsumerStream;
@@ -25,7 +23,4 @@ bool OfferOnCurrentStream(const Body& body, uint64_t* stream);
 // complete on return. NULL with an exception set.
 Storage* CopyDeviceElements(const Body& body, bool to_host);
 
-}  // namespace python
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_PYTHON_DEVICE_EXPORT_H_
+}  // namespace dlpack::python

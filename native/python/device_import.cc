@@ -3,8 +3,7 @@
 #include "../cuda/imports.h"
 #include "runtime.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 bool IsHostType(Object* type) { return HasText(type, "__module__", "numpy"); }
 
@@ -52,5 +51,4 @@ Storage* FollowProducer(Storage* storage, const Descriptor& descriptor, DLPackEx
   return nullptr;
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

@@ -1,14 +1,12 @@
 // Import of CUDA tensors from Python: which stream waits for which. GIL held.
-#ifndef DLPACK_NODE_PYTHON_DEVICE_IMPORT_H_
-#define DLPACK_NODE_PYTHON_DEVICE_IMPORT_H_
+#pragma once
 
 #include "../abi/dlpack_abi.h"
 #include "../descriptor.h"
 #include "../storage.h"
 #include "api.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 // Whether objects of a type are always in host memory, so that their device need not be queried.
 bool IsHostType(Object* type);
@@ -21,7 +19,4 @@ Object* StreamArgument(Object* object);
 // a `table`, our stream waits for the producer's stream here. Takes over the reference; NULL with an exception set.
 Storage* FollowProducer(Storage* storage, const Descriptor& descriptor, DLPackExchangeAPI* table);
 
-}  // namespace python
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_PYTHON_DEVICE_IMPORT_H_
+}  // namespace dlpack::python

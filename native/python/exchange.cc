@@ -7,8 +7,7 @@
 #include "runtime.h"
 #include "snapshot.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 void TakeTensor(Objects* self, Object* object, const ConsumeOptions& options, TensorResult* result) {
   Descriptor descriptor;
@@ -61,5 +60,4 @@ napi_value Consume(napi_env env, napi_callback_info info) {
   return api.PyErr_Occurred() ? TakeException(env, self, reinterpret_cast<Outcome*>(request)) : nullptr;
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

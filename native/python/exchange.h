@@ -1,13 +1,11 @@
 // The exchange of tensors with Python objects, for JavaScript. JavaScript thread.
-#ifndef DLPACK_NODE_PYTHON_EXCHANGE_H_
-#define DLPACK_NODE_PYTHON_EXCHANGE_H_
+#pragma once
 
 #include "../wire.h"
 #include "consume.h"
 #include "values.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 // The data of a function that JavaScript called.
 inline Objects* ObjectsOf(napi_env env, napi_callback_info info) {
@@ -30,7 +28,4 @@ napi_value Convert(napi_env env, napi_callback_info info);
 // consume(): imports the tensor of the object of a ConsumeRequest. Returns the exception, if there is one.
 napi_value Consume(napi_env env, napi_callback_info info);
 
-}  // namespace python
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_PYTHON_EXCHANGE_H_
+}  // namespace dlpack::python

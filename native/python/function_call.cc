@@ -12,8 +12,7 @@
 #include "pool.h"
 #include "raised.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 static const char kEnding[] =
     "Expected a running JavaScript environment for this function but it is ending, or its stack is full";
@@ -290,5 +289,4 @@ napi_value Postpone(napi_env env, napi_callback_info info) {
   return result;
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

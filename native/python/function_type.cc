@@ -5,8 +5,7 @@
 #include "../release_queue.h"
 #include "runtime.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 namespace {
 
@@ -150,5 +149,4 @@ napi_value ThrownBy(napi_env env, napi_callback_info info) {
   return result;
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

@@ -1,12 +1,10 @@
 // dlpack.Function: a JavaScript function as a Python callable.
-#ifndef DLPACK_NODE_PYTHON_FUNCTION_TYPE_H_
-#define DLPACK_NODE_PYTHON_FUNCTION_TYPE_H_
+#pragma once
 
 #include "../storage.h"
 #include "channel.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 // Follows the object header. Written once.
 struct FunctionBody {
@@ -37,7 +35,4 @@ Object* NewFunction(Channel* channel, uint32_t number, Storage* pin, Object* nam
 // function_call.cc: tp_call of the type. GIL held, any thread.
 Object* CallFunction(Object* self, Object* arguments, Object* keywords);
 
-}  // namespace python
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_PYTHON_FUNCTION_TYPE_H_
+}  // namespace dlpack::python

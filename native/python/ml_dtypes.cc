@@ -4,8 +4,7 @@
 
 #include "runtime.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 namespace {
 
@@ -77,5 +76,4 @@ Object* ViewMlDTypes(Object* array, DLDataType* dtype) {
   return view;
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

@@ -5,8 +5,7 @@
 #include "../trace.h"
 #include "runtime.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 namespace {
 
@@ -186,5 +185,4 @@ bool ReadNumPyArray(Object* array, DLTensor* tensor, int64_t* strides, uint64_t*
   return true;
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

@@ -1,13 +1,11 @@
 // NumPy arrays over our tensors, made with NumPy's own C API.
-#ifndef DLPACK_NODE_PYTHON_NUMPY_ARRAY_H_
-#define DLPACK_NODE_PYTHON_NUMPY_ARRAY_H_
+#pragma once
 
 #include "../descriptor.h"
 #include "../storage.h"
 #include "api.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 // Whether a class is numpy.ndarray, from a version of NumPy whose C API is known here. GIL held.
 bool IsNumPyArray(Object* type);
@@ -29,7 +27,4 @@ Object* NewNumPyArray(const Descriptor& descriptor, Storage* storage);
 // byte order or stride, misaligned or no elements. GIL held.
 bool ReadNumPyArray(Object* array, DLTensor* tensor, int64_t* strides, uint64_t* flags);
 
-}  // namespace python
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_PYTHON_NUMPY_ARRAY_H_
+}  // namespace dlpack::python

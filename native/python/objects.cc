@@ -20,8 +20,7 @@
 #include "snapshot.h"
 #include "values.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 static Objects* all_objects;
 static Lock all_objects_lock;
@@ -361,5 +360,4 @@ napi_value StartPython(napi_env env, napi_callback_info info) {
   return result;
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

@@ -1,11 +1,9 @@
-#ifndef DLPACK_NODE_PYTHON_OPERATION_SCOPE_H_
-#define DLPACK_NODE_PYTHON_OPERATION_SCOPE_H_
+#pragma once
 
 #include "runtime.h"
 #include "values.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 // An operation of an instance. It holds the GIL for its length.
 class Depth {
@@ -47,7 +45,4 @@ struct OperationScope {
   Gil gil;
 };
 
-}  // namespace python
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_PYTHON_OPERATION_SCOPE_H_
+}  // namespace dlpack::python

@@ -1,13 +1,11 @@
 // An array as a CUDA Array Interface usually describes it.
-#ifndef DLPACK_NODE_PYTHON_PLAIN_ARRAY_H_
-#define DLPACK_NODE_PYTHON_PLAIN_ARRAY_H_
+#pragma once
 
 #include <stdint.h>
 
 #include "../descriptor.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 struct PlainArray {
   uint64_t pointer;
@@ -20,7 +18,4 @@ struct PlainArray {
   int64_t strides[kMaxNdim];  // bytes
 };
 
-}  // namespace python
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_PYTHON_PLAIN_ARRAY_H_
+}  // namespace dlpack::python

@@ -8,8 +8,7 @@
 #include "../platform/platform.h"
 #include "runtime.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 namespace {
 
@@ -158,5 +157,4 @@ void EndPoolWait() {
   mutex.Release();
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

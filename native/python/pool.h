@@ -1,12 +1,10 @@
 // The threads that run asynchronous calls: one pool for the process. Threads start on demand and never end. libuv's
 // pool does not fit: its few threads serve files and name lookups, which must not wait for a long computation.
-#ifndef DLPACK_NODE_PYTHON_POOL_H_
-#define DLPACK_NODE_PYTHON_POOL_H_
+#pragma once
 
 #include <stdint.h>
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 struct Task {
   Task* next;
@@ -36,7 +34,4 @@ void EndPoolWait();
 // Makes a thread of the pool take the GIL soon and run the deferred actions. Any thread, no GIL needed.
 void RequestDrain();
 
-}  // namespace python
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_PYTHON_POOL_H_
+}  // namespace dlpack::python

@@ -12,8 +12,7 @@
 #include "runtime.h"
 #include "tensor_type.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 namespace {
 
@@ -154,5 +153,4 @@ void RunExitFunctions(int status, uint32_t milliseconds) {
   is_over.store(true, std::memory_order_release);
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

@@ -1,12 +1,10 @@
 // The parts that are simpler to write in Python: pickling of our types, handling of signals that Python code takes, and
 // the end of the process.
-#ifndef DLPACK_NODE_PYTHON_PRELUDE_H_
-#define DLPACK_NODE_PYTHON_PRELUDE_H_
+#pragma once
 
 #include "api.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 // Runs the prelude. `is_ours`: this addon started Python, so its signal module may be guarded. Once, after the types
 // were made. False with an exception set. GIL held.
@@ -17,7 +15,4 @@ bool RunPrelude(bool is_ours);
 // thread that ends the process, without the GIL.
 void RunExitFunctions(int status, uint32_t milliseconds);
 
-}  // namespace python
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_PYTHON_PRELUDE_H_
+}  // namespace dlpack::python

@@ -1,7 +1,6 @@
 #include "raised.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 // The text that Python would print, or NULL.
 static Object* FormatTraceback(Object* type, Object* value, Object* traceback) {
@@ -39,5 +38,4 @@ Raised::Raised() : type_name(nullptr), message(nullptr), traceback(nullptr), exc
   api.PyErr_Clear();
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

@@ -1,11 +1,9 @@
 // The current Python exception, taken for JavaScript. GIL held, any thread.
-#ifndef DLPACK_NODE_PYTHON_RAISED_H_
-#define DLPACK_NODE_PYTHON_RAISED_H_
+#pragma once
 
 #include "runtime.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 // The parts of an exception that JavaScript shows. Each may be NULL, because describing an exception can fail.
 struct Raised {
@@ -18,7 +16,4 @@ struct Raised {
   Raised();
 };
 
-}  // namespace python
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_PYTHON_RAISED_H_
+}  // namespace dlpack::python

@@ -14,8 +14,7 @@
 #include "prelude.h"
 #include "tensor_type.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 Names names;
 
@@ -200,5 +199,4 @@ const char* Start(const char* library, const char* program, char* buffer, size_t
   return error;
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

@@ -1,15 +1,13 @@
 // The Python interpreter: one for the process, loaded at run time, shared by all JavaScript environments, never
 // finalized.
-#ifndef DLPACK_NODE_PYTHON_RUNTIME_H_
-#define DLPACK_NODE_PYTHON_RUNTIME_H_
+#pragma once
 
 #include <initializer_list>
 
 #include "../thread_cache.h"
 #include "api.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 // Loads libpython and starts, or attaches to, the interpreter. Returns NULL, or the error message (static or in
 // `buffer`). Any thread; only the first call has an effect.
@@ -131,7 +129,4 @@ struct Names {
 };
 extern Names names;
 
-}  // namespace python
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_PYTHON_RUNTIME_H_
+}  // namespace dlpack::python

@@ -9,8 +9,7 @@
 #include "async_call.h"
 #include "raised.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 namespace {
 
@@ -101,5 +100,4 @@ napi_value MakeSettler(napi_env env, napi_callback_info info) {
   return result;
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

@@ -6,8 +6,7 @@
 
 #include "runtime.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 Snapshot* TakeSnapshot() {
   Ref module(api.PyImport_ImportModule("contextvars"));
@@ -42,5 +41,4 @@ Object* RunnerOf(const Snapshot& snapshot) {
   return context ? api.PyObject_GetAttrString(context.get(), "run") : nullptr;
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

@@ -1,14 +1,12 @@
 // Snapshot: the context variables of a JavaScript thread, for asynchronous calls that run on another thread. Calls
 // share it by a reference count, because starting a call must not wait for the GIL.
-#ifndef DLPACK_NODE_PYTHON_SNAPSHOT_H_
-#define DLPACK_NODE_PYTHON_SNAPSHOT_H_
+#pragma once
 
 #include <atomic>
 
 #include "api.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 struct Snapshot {
   std::atomic<uint32_t> references;
@@ -25,7 +23,4 @@ void ReleaseSnapshot(Snapshot* snapshot);
 // `run` of a copy of the context. A new reference, or NULL with an exception set. GIL held.
 Object* RunnerOf(const Snapshot& snapshot);
 
-}  // namespace python
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_PYTHON_SNAPSHOT_H_
+}  // namespace dlpack::python

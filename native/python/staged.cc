@@ -8,8 +8,7 @@
 #include "tensor_type.h"
 #include "text.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 static bool StageSpilled(napi_env env, napi_value value, Staged* out) {
   if (out->kind != kBytes) return CopyString(env, value, &out->text, &out->length, &out->is_utf16);
@@ -144,5 +143,4 @@ void DropStaged(Staged* value) {
   memset(value, 0, sizeof(*value));
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

@@ -1,12 +1,10 @@
 // A value on its way from JavaScript to Python across threads: copied from the wire on the JavaScript thread, without
 // the GIL, and made into a Python object on another thread, which holds the GIL. The counterpart of carried.h.
-#ifndef DLPACK_NODE_PYTHON_STAGED_H_
-#define DLPACK_NODE_PYTHON_STAGED_H_
+#pragma once
 
 #include "values.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 // Zeroed memory is None.
 struct Staged {
@@ -38,7 +36,4 @@ Object* Unstage(Channel* channel, Staged* value);
 // Any thread, no GIL needed.
 void DropStaged(Staged* value);
 
-}  // namespace python
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_PYTHON_STAGED_H_
+}  // namespace dlpack::python

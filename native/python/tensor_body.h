@@ -1,13 +1,11 @@
 // The contents of a Python tensor, for the files that implement its type.
-#ifndef DLPACK_NODE_PYTHON_TENSOR_BODY_H_
-#define DLPACK_NODE_PYTHON_TENSOR_BODY_H_
+#pragma once
 
 #include "../abi/dlpack_abi.h"
 #include "../storage.h"
 #include "api.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 // Follows the object header.
 struct Body {
@@ -81,7 +79,4 @@ inline Object* IntegerTuple(const int64_t* values, int32_t count, int64_t factor
   return tuple;
 }
 
-}  // namespace python
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_PYTHON_TENSOR_BODY_H_
+}  // namespace dlpack::python

@@ -13,8 +13,7 @@
 #include "runtime.h"
 #include "tensor_body.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 namespace {
 
@@ -429,5 +428,4 @@ Object* NewTensor(const Descriptor& descriptor, Storage* storage) {
   return self;
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

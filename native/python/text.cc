@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 Text::Text(Object* str) : data(nullptr), size(0), is_utf16(false), encoded_(nullptr) {
   if (str == nullptr) return;
@@ -127,5 +126,4 @@ Object* DigitsToPython(napi_env env, napi_value string) {
   return api.PyLong_FromString(characters.data, nullptr, 16);
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

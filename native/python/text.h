@@ -1,14 +1,12 @@
 // Conversion between Python and JavaScript strings: through UTF-8, or UTF-16 for strings with lone surrogates.
-#ifndef DLPACK_NODE_PYTHON_TEXT_H_
-#define DLPACK_NODE_PYTHON_TEXT_H_
+#pragma once
 
 #define NAPI_VERSION 8
 #include <node_api.h>
 
 #include "runtime.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 // The characters of a str. The str must outlive this object. GIL held, any thread.
 class Text {
@@ -37,7 +35,4 @@ Object* StringToPython(napi_env env, napi_value string);
 // An int with the digits of a JavaScript string, in base 16. NULL with an exception set. JavaScript thread, GIL held.
 Object* DigitsToPython(napi_env env, napi_value string);
 
-}  // namespace python
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_PYTHON_TEXT_H_
+}  // namespace dlpack::python

@@ -4,8 +4,7 @@
 #include "calls.h"
 #include "runtime.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 namespace {
 
@@ -104,5 +103,4 @@ bool CheckTorchBits(Object* object, TypeEntry* entry) {
   return false;
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

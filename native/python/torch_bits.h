@@ -1,17 +1,12 @@
 // Checks that PyTorch's exchange table omits: requires_grad, and the bits for a pending conjugation or negation.
-#ifndef DLPACK_NODE_PYTHON_TORCH_BITS_H_
-#define DLPACK_NODE_PYTHON_TORCH_BITS_H_
+#pragma once
 
 #include "consume.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 // False, with a BufferError set, when the tensor cannot be exported as it is. `entry` belongs to the object's type. GIL
 // held.
 bool CheckTorchBits(Object* object, TypeEntry* entry);
 
-}  // namespace python
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_PYTHON_TORCH_BITS_H_
+}  // namespace dlpack::python

@@ -11,8 +11,7 @@
 #include "tensor_type.h"
 #include "text.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 static const uint32_t kMostReleased = sizeof(ReleasedList::objects) / sizeof(uint32_t);
 
@@ -280,5 +279,4 @@ napi_value TakeException(napi_env env, Objects* self, Outcome* outcome) {
   return result;
 }
 
-}  // namespace python
-}  // namespace dlpack
+}  // namespace dlpack::python

@@ -1,7 +1,6 @@
 // Values between JavaScript and Python: cells of the wire, the table of references, and conversion in both directions.
 // JavaScript thread, GIL held.
-#ifndef DLPACK_NODE_PYTHON_VALUES_H_
-#define DLPACK_NODE_PYTHON_VALUES_H_
+#pragma once
 
 #include <atomic>
 
@@ -9,8 +8,7 @@
 #include "api.h"
 #include "wire_layout.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 struct Channel;
 struct Snapshot;
@@ -114,7 +112,4 @@ void HoldResult(Objects* self, Object* object, Outcome* outcome);
 // The current exception as { type, message, traceback }. The outcome holds the exception itself.
 napi_value TakeException(napi_env env, Objects* self, Outcome* outcome);
 
-}  // namespace python
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_PYTHON_VALUES_H_
+}  // namespace dlpack::python

@@ -1,11 +1,9 @@
 // Messages in slots of the wire. Written by "npm run wire" from scripts/wire/messages.mjs; change it there.
-#ifndef DLPACK_NODE_PYTHON_WIRE_LAYOUT_H_
-#define DLPACK_NODE_PYTHON_WIRE_LAYOUT_H_
+#pragma once
 
 #include "../wire_layout.h"
 
-namespace dlpack {
-namespace python {
+namespace dlpack::python {
 
 // The type of the value in a cell.
 enum ValueKind : uint32_t {
@@ -243,7 +241,4 @@ static_assert(offsetof(ReleasedList, objects) == 8);
 static_assert(offsetof(ReleasedList, storages) == 264);
 static_assert(sizeof(ReleasedList) == 520);
 
-}  // namespace python
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_PYTHON_WIRE_LAYOUT_H_
+}  // namespace dlpack::python

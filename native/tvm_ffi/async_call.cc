@@ -7,8 +7,7 @@
 #include "callback.h"
 #include "context.h"
 
-namespace dlpack {
-namespace tvm_ffi {
+namespace dlpack::tvm_ffi {
 
 struct AsyncCall {
   uint64_t serial;  // of the context that waits
@@ -90,5 +89,4 @@ napi_value CallFunctionAsync(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-}  // namespace tvm_ffi
-}  // namespace dlpack
+}  // namespace dlpack::tvm_ffi

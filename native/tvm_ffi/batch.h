@@ -1,12 +1,10 @@
 // A batch: values that do not fit into a slot, collected for one container or one call. It is a TVM-FFI object, so that
 // the table of references can hold it.
-#ifndef DLPACK_NODE_TVM_FFI_BATCH_H_
-#define DLPACK_NODE_TVM_FFI_BATCH_H_
+#pragma once
 
 #include "../abi/tvm_ffi_abi.h"
 
-namespace dlpack {
-namespace tvm_ffi {
+namespace dlpack::tvm_ffi {
 
 struct Batch {
   TVMFFIObject header;
@@ -18,7 +16,4 @@ struct Batch {
 // The object as a batch; NULL when it is not a batch.
 Batch* AsBatch(TVMFFIObjectHandle object);
 
-}  // namespace tvm_ffi
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_TVM_FFI_BATCH_H_
+}  // namespace dlpack::tvm_ffi

@@ -3,8 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-namespace dlpack {
-namespace tvm_ffi {
+namespace dlpack::tvm_ffi {
 
 struct BuiltinFunction {
   const char* name;
@@ -86,5 +85,4 @@ int CallBuiltin(const char* name, const TVMFFIAny* args, int32_t count, TVMFFIAn
   return CellOf<TVMFFIFunctionCell>(function)->safe_call(function, args, count, result);
 }
 
-}  // namespace tvm_ffi
-}  // namespace dlpack
+}  // namespace dlpack::tvm_ffi

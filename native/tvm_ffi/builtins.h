@@ -1,11 +1,9 @@
 // Global functions that every libtvm_ffi registers and that this package calls.
-#ifndef DLPACK_NODE_TVM_FFI_BUILTINS_H_
-#define DLPACK_NODE_TVM_FFI_BUILTINS_H_
+#pragma once
 
 #include "library.h"
 
-namespace dlpack {
-namespace tvm_ffi {
+namespace dlpack::tvm_ffi {
 
 // Looks up all builtins, once for the process, and keeps them. So a program that later replaces or removes these names
 // does not change what this package calls. Called under the lock of LoadLibrary.
@@ -17,7 +15,4 @@ TVMFFIObjectHandle Builtin(const char* name);
 // Calls a builtin. 0 with an owned result, or -1 with an error raised.
 int CallBuiltin(const char* name, const TVMFFIAny* args, int32_t count, TVMFFIAny* result);
 
-}  // namespace tvm_ffi
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_TVM_FFI_BUILTINS_H_
+}  // namespace dlpack::tvm_ffi

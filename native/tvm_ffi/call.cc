@@ -9,8 +9,7 @@
 #include "host_object.h"
 #include "tensor_object.h"
 
-namespace dlpack {
-namespace tvm_ffi {
+namespace dlpack::tvm_ffi {
 
 // Most strings are plain ASCII, which the JavaScript engine takes without decoding.
 static napi_value TakeText(napi_env env, const TVMFFIByteArray& bytes) {
@@ -307,5 +306,4 @@ napi_value TakeValue(napi_env env, napi_callback_info info) {
   return TakeObject(self, env, ValuesAt(self, request->value), false, &request->reference, &request->status);
 }
 
-}  // namespace tvm_ffi
-}  // namespace dlpack
+}  // namespace dlpack::tvm_ffi

@@ -1,11 +1,9 @@
 // Calls of JavaScript functions from native code. Only on the JavaScript thread of the context.
-#ifndef DLPACK_NODE_TVM_FFI_CALLBACK_H_
-#define DLPACK_NODE_TVM_FFI_CALLBACK_H_
+#pragma once
 
 #include "context.h"
 
-namespace dlpack {
-namespace tvm_ffi {
+namespace dlpack::tvm_ffi {
 
 // The number of the JavaScript function that allocates memory.
 static const uint32_t kAllocatorCallback = 0;
@@ -17,7 +15,4 @@ int RunCallback(Context* self, uint32_t id, const TVMFFIAny* args, int32_t count
 // references.
 void SettleCall(Context* self, uint32_t id, const TVMFFIAny& result, TVMFFIObjectHandle error);
 
-}  // namespace tvm_ffi
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_TVM_FFI_CALLBACK_H_
+}  // namespace dlpack::tvm_ffi

@@ -6,8 +6,7 @@
 #include "builtins.h"
 #include "context.h"
 
-namespace dlpack {
-namespace tvm_ffi {
+namespace dlpack::tvm_ffi {
 
 // Any thread.
 static void DeleteBatch(void* self, int flags) {
@@ -196,5 +195,4 @@ napi_value ReadEntries(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-}  // namespace tvm_ffi
-}  // namespace dlpack
+}  // namespace dlpack::tvm_ffi

@@ -1,6 +1,5 @@
 // The TVM-FFI state of one instance. A thread has one for each of its instances. JavaScript thread only.
-#ifndef DLPACK_NODE_TVM_FFI_CONTEXT_H_
-#define DLPACK_NODE_TVM_FFI_CONTEXT_H_
+#pragma once
 
 #include "../abi/tvm_ffi_abi.h"
 #include "../handle_table.h"
@@ -8,8 +7,7 @@
 #include "library.h"
 #include "wire_layout.h"
 
-namespace dlpack {
-namespace tvm_ffi {
+namespace dlpack::tvm_ffi {
 
 struct Context {
   Instance* instance;
@@ -167,7 +165,4 @@ napi_value AllocTensor(napi_env env, napi_callback_info info);
 napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* value, bool is_owned, uint32_t* reference,
                       int32_t* status);
 
-}  // namespace tvm_ffi
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_TVM_FFI_CONTEXT_H_
+}  // namespace dlpack::tvm_ffi

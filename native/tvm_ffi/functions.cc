@@ -7,8 +7,7 @@
 #include "context.h"
 #include "text.h"
 
-namespace dlpack {
-namespace tvm_ffi {
+namespace dlpack::tvm_ffi {
 
 // getBuiltin(name): the function, or 0. The process keeps the reference.
 napi_value GetBuiltin(napi_env env, napi_callback_info info) {
@@ -138,5 +137,4 @@ int RunCallback(Context* self, uint32_t id, const TVMFFIAny* args, int32_t count
   return library.AnyViewToOwnedAny(&value, result);
 }
 
-}  // namespace tvm_ffi
-}  // namespace dlpack
+}  // namespace dlpack::tvm_ffi

@@ -7,8 +7,7 @@
 #include "callback.h"
 #include "text.h"
 
-namespace dlpack {
-namespace tvm_ffi {
+namespace dlpack::tvm_ffi {
 
 struct HostObject;
 
@@ -269,5 +268,4 @@ napi_value DropHostObject(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-}  // namespace tvm_ffi
-}  // namespace dlpack
+}  // namespace dlpack::tvm_ffi

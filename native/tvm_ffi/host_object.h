@@ -1,11 +1,9 @@
 // JavaScript values that native code holds: functions that it can call, and objects that it can only pass on.
-#ifndef DLPACK_NODE_TVM_FFI_HOST_OBJECT_H_
-#define DLPACK_NODE_TVM_FFI_HOST_OBJECT_H_
+#pragma once
 
 #include "context.h"
 
-namespace dlpack {
-namespace tvm_ffi {
+namespace dlpack::tvm_ffi {
 
 struct HostValue {
   uint64_t serial;  // of the context that made it
@@ -24,7 +22,4 @@ void DropWeakReference(TVMFFIObjectHandle object);
 // The value of an object that this context made; NULL for any other object.
 const HostValue* HostValueOf(const Context* self, const TVMFFIObject* object);
 
-}  // namespace tvm_ffi
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_TVM_FFI_HOST_OBJECT_H_
+}  // namespace dlpack::tvm_ffi

@@ -7,8 +7,7 @@
 #include "../signals.h"
 #include "builtins.h"
 
-namespace dlpack {
-namespace tvm_ffi {
+namespace dlpack::tvm_ffi {
 
 Library library;
 
@@ -84,5 +83,4 @@ TableScope::~TableScope() {
   if (--depth == 0) table_lock.Release();
 }
 
-}  // namespace tvm_ffi
-}  // namespace dlpack
+}  // namespace dlpack::tvm_ffi

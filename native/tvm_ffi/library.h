@@ -1,11 +1,9 @@
 // libtvm_ffi, loaded at run time, one copy for the process. Its functions may be called on any thread.
-#ifndef DLPACK_NODE_TVM_FFI_LIBRARY_H_
-#define DLPACK_NODE_TVM_FFI_LIBRARY_H_
+#pragma once
 
 #include "../abi/tvm_ffi_abi.h"
 
-namespace dlpack {
-namespace tvm_ffi {
+namespace dlpack::tvm_ffi {
 
 // One line for each symbol, and its type.
 #define DLPACK_TVM_FFI_SYMBOLS(X)                                                                                    \
@@ -66,7 +64,4 @@ class TableScope {
   ~TableScope();
 };
 
-}  // namespace tvm_ffi
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_TVM_FFI_LIBRARY_H_
+}  // namespace dlpack::tvm_ffi

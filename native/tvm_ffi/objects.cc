@@ -6,8 +6,7 @@
 #include "tensor_object.h"
 #include "text.h"
 
-namespace dlpack {
-namespace tvm_ffi {
+namespace dlpack::tvm_ffi {
 
 uint32_t Own(Context* self, TVMFFIObjectHandle object) {
   const uint32_t number = self->table.Add(object);
@@ -167,5 +166,4 @@ napi_value ReadTypeKey(napi_env env, napi_callback_info info) {
   return value;
 }
 
-}  // namespace tvm_ffi
-}  // namespace dlpack
+}  // namespace dlpack::tvm_ffi

@@ -5,8 +5,7 @@
 #include "host_object.h"
 #include "text.h"
 
-namespace dlpack {
-namespace tvm_ffi {
+namespace dlpack::tvm_ffi {
 
 // Takes the raised error of this thread, with its reference; 0 when there is none, or when out of memory.
 napi_value MoveRaised(napi_env env, napi_callback_info info) {
@@ -120,5 +119,4 @@ void AddNativeFrames() {
   library.ObjectDecRef(error);
 }
 
-}  // namespace tvm_ffi
-}  // namespace dlpack
+}  // namespace dlpack::tvm_ffi

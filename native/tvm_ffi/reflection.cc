@@ -4,8 +4,7 @@
 #include "context.h"
 #include "text.h"
 
-namespace dlpack {
-namespace tvm_ffi {
+namespace dlpack::tvm_ffi {
 
 static napi_value StringOf(napi_env env, const TVMFFIByteArray& bytes) {
   napi_value value = nullptr;
@@ -166,5 +165,4 @@ napi_value SetField(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-}  // namespace tvm_ffi
-}  // namespace dlpack
+}  // namespace dlpack::tvm_ffi

@@ -6,8 +6,7 @@
 #include "context.h"
 #include "tensor_object.h"
 
-namespace dlpack {
-namespace tvm_ffi {
+namespace dlpack::tvm_ffi {
 
 // Makes a stream the current stream of the device on this thread. `stream` gets the previous stream.
 napi_value SetStream(napi_env env, napi_callback_info info) {
@@ -134,5 +133,4 @@ napi_value AllocTensor(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-}  // namespace tvm_ffi
-}  // namespace dlpack
+}  // namespace dlpack::tvm_ffi

@@ -2,8 +2,7 @@
 
 #include <stdlib.h>
 
-namespace dlpack {
-namespace tvm_ffi {
+namespace dlpack::tvm_ffi {
 
 // Any thread. The strong flag releases the contents, the weak flag frees the block.
 static void DeleteTensorObject(void* self, int flags) {
@@ -61,5 +60,4 @@ Storage* DescribeTensorObject(const TensorObject& object, Descriptor* descriptor
   return object.storage;
 }
 
-}  // namespace tvm_ffi
-}  // namespace dlpack
+}  // namespace dlpack::tvm_ffi

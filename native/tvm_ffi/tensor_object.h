@@ -1,14 +1,12 @@
 // Our tensors as TVM-FFI tensor objects: reference-counted, with the layout of the ABI. Any thread may release them.
-#ifndef DLPACK_NODE_TVM_FFI_TENSOR_OBJECT_H_
-#define DLPACK_NODE_TVM_FFI_TENSOR_OBJECT_H_
+#pragma once
 
 #include "../abi/tvm_ffi_abi.h"
 #include "../descriptor.h"
 #include "../storage.h"
 #include "../trace.h"
 
-namespace dlpack {
-namespace tvm_ffi {
+namespace dlpack::tvm_ffi {
 
 struct TensorObject {
   TVMFFIObject header;
@@ -33,7 +31,4 @@ TensorObject* AsOwnTensor(TVMFFIObject* object);
 // Describes an object that we made and returns its storage with a reference for the caller.
 Storage* DescribeTensorObject(const TensorObject& object, Descriptor* descriptor);
 
-}  // namespace tvm_ffi
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_TVM_FFI_TENSOR_OBJECT_H_
+}  // namespace dlpack::tvm_ffi

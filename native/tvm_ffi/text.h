@@ -1,6 +1,5 @@
 // The UTF-8 of a JavaScript string, for the length of a native call. JavaScript thread only.
-#ifndef DLPACK_NODE_TVM_FFI_TEXT_H_
-#define DLPACK_NODE_TVM_FFI_TEXT_H_
+#pragma once
 
 #define NAPI_VERSION 8
 #include <node_api.h>
@@ -8,8 +7,7 @@
 
 #include "../abi/tvm_ffi_abi.h"
 
-namespace dlpack {
-namespace tvm_ffi {
+namespace dlpack::tvm_ffi {
 
 class Text {
  public:
@@ -38,7 +36,4 @@ class Text {
   bool is_lost_ = false;
 };
 
-}  // namespace tvm_ffi
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_TVM_FFI_TEXT_H_
+}  // namespace dlpack::tvm_ffi

@@ -1,11 +1,9 @@
 // Messages in slots of the wire. Written by "npm run wire" from scripts/wire/messages.mjs; change it there.
-#ifndef DLPACK_NODE_TVM_FFI_WIRE_LAYOUT_H_
-#define DLPACK_NODE_TVM_FFI_WIRE_LAYOUT_H_
+#pragma once
 
 #include "../wire_layout.h"
 
-namespace dlpack {
-namespace tvm_ffi {
+namespace dlpack::tvm_ffi {
 
 // A call. The arguments follow as values, and one more value for the result.
 struct alignas(8) CallRequest {
@@ -415,7 +413,4 @@ static_assert(offsetof(TensorAllocateRequest, problem) == 4);
 static_assert(offsetof(TensorAllocateRequest, tensor) == 8);
 static_assert(sizeof(TensorAllocateRequest) == 72);
 
-}  // namespace tvm_ffi
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_TVM_FFI_WIRE_LAYOUT_H_
+}  // namespace dlpack::tvm_ffi

@@ -279,6 +279,6 @@ const devices = [
 export const cuda = (maxNdim) => ({
   typescript: 'src/cuda/wire-layout.ts',
   header: 'native/cuda/wire_layout.h',
-  namespace: ['dlpack', 'cuda'],
+  namespace: 'dlpack::cuda',
   messages: [...memory(maxNdim), ...ipc, ...streams, ...devices],
 });

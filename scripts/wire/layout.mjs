@@ -93,7 +93,6 @@ function cppMessage(message) {
 }
 
 function header(group, isFirst) {
-  const guard = `DLPACK_NODE_${group.header.replace('native/', '').replace(/[/.]/g, '_').toUpperCase()}_`;
   const status = statuses.map((name, number) => `  k${name[0].toUpperCase()}${name.slice(1)} = ${number},`).join('\n');
   const constants = `// Words of eight bytes.
 static const uint32_t kWireWords = ${wireWords};
@@ -110,17 +109,13 @@ ${status}
 `;
   const includes = isFirst ? '#include <stddef.h>\n#include <stdint.h>\n' : '#include "../wire_layout.h"\n';
   const parts = [
-    `// Messages in slots of the wire. ${origin}\n#ifndef ${guard}\n#define ${guard}\n`,
+    `// Messages in slots of the wire. ${origin}\n#pragma once\n`,
     includes,
-    group.namespace.map((name) => `namespace ${name} {\n`).join(''),
+    `namespace ${group.namespace} {\n`,
     ...(isFirst ? [constants] : []),
     ...(group.enums ?? []).map(cppEnum),
     ...group.messages.map(cppMessage),
-    group.namespace
-      .toReversed()
-      .map((name) => `}  // namespace ${name}\n`)
-      .join(''),
-    `#endif  // ${guard}\n`,
+    `}  // namespace ${group.namespace}\n`,
   ];
   return parts.join('\n');
 }

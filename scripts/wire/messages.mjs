@@ -196,7 +196,7 @@ export const groups = [
   {
     typescript: 'src/native/wire-layout.ts',
     header: 'native/wire_layout.h',
-    namespace: ['dlpack'],
+    namespace: 'dlpack',
     messages: core,
   },
   python,

@@ -141,7 +141,7 @@ const enums = [
 export const python = {
   typescript: 'src/python/wire-layout.ts',
   header: 'native/python/wire_layout.h',
-  namespace: ['dlpack', 'python'],
+  namespace: 'dlpack::python',
   enums,
   messages,
 };

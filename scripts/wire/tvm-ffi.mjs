@@ -198,6 +198,6 @@ const messages = [
 export const tvmFfi = {
   typescript: 'src/tvm-ffi/wire-layout.ts',
   header: 'native/tvm_ffi/wire_layout.h',
-  namespace: ['dlpack', 'tvm_ffi'],
+  namespace: 'dlpack::tvm_ffi',
   messages,
 };
