@@ -2,78 +2,81 @@
 // JavaScript thread and find their message in a slot of the wire.
 #pragma once
 
+#include "exports.h"
 #include "wire.h"
 
 namespace dlpack {
 
-// The instance of a function, which is its callback data.
-inline Instance* InstanceOf(napi_env env, napi_callback_info info) {
-  void* data = nullptr;
-  napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data);
-  return static_cast<Instance*>(data);
+// The instance of a function, which is its callback data, and the arguments of the call.
+inline Instance* InstanceOf(napi_env env, napi_callback_info info, napi_value* values = nullptr, size_t count = 1) {
+  return DataOf<Instance>(env, info, values, count);
 }
 
-// The same, with the first argument of the call in `*value`; undefined when the call has no argument.
-inline Instance* InstanceOf(napi_env env, napi_callback_info info, napi_value* value) {
-  void* data = nullptr;
-  size_t count = 1;
-  napi_get_cb_info(env, info, &count, value, nullptr, &data);
-  return static_cast<Instance*>(data);
+// Puts the caller's reference into the table, and its handle and the status into the request. `storage` is NULL when
+// out of memory.
+template <class Request>
+inline void HoldIn(Instance* self, Storage* storage, bool report, Request* request) {
+  request->handle = storage == nullptr ? 0 : Hold(self, storage, report);
+  request->status = request->handle == 0 ? kOutOfMemory : kOk;
 }
 
-// exchange.cc
-napi_value ImportVersioned(napi_env env, napi_callback_info info);
-napi_value ImportLegacy(napi_env env, napi_callback_info info);
-napi_value ExportVersioned(napi_env env, napi_callback_info info);
-napi_value ExportLegacy(napi_env env, napi_callback_info info);
-napi_value DeleteVersioned(napi_env env, napi_callback_info info);
-napi_value DeleteLegacy(napi_env env, napi_callback_info info);
-napi_value ImportExternal(napi_env env, napi_callback_info info);
-napi_value ExportExternal(napi_env env, napi_callback_info info);
-napi_value IssueTicketBinding(napi_env env, napi_callback_info info);
-napi_value RedeemTicketBinding(napi_env env, napi_callback_info info);
-napi_value ExchangeApiAddress(napi_env env, napi_callback_info info);
-napi_value ReadCounts(napi_env env, napi_callback_info info);
-napi_value ReadTraces(napi_env env, napi_callback_info info);
+// The name in JavaScript, and the function.
+// clang-format off: its layout changes each time it runs.
+#define DLPACK_BINDINGS(X) \
+  /* exchange.cc */ \
+  X(importVersioned, ImportVersioned) \
+  X(importLegacy, ImportLegacy) \
+  X(exportVersioned, ExportVersioned) \
+  X(exportLegacy, ExportLegacy) \
+  X(deleteVersioned, DeleteVersioned) \
+  X(deleteLegacy, DeleteLegacy) \
+  X(importExternal, ImportExternal) \
+  X(exportExternal, ExportExternal) \
+  X(issueTicket, IssueTicketBinding) \
+  X(redeemTicket, RedeemTicketBinding) \
+  X(exchangeApi, ExchangeApiAddress) \
+  X(readCounts, ReadCounts) \
+  X(readTraces, ReadTraces) \
+  /* memory.cc */ \
+  X(allocate, Allocate) \
+  X(release, Release) \
+  X(collect, Collect) \
+  X(outlive, OutliveTick) \
+  X(addressOf, AddressOf) \
+  X(pinArray, PinArray) \
+  X(pinAddress, PinAddress) \
+  X(createBuffer, CreateBuffer) \
+  X(detachBuffer, DetachBuffer) \
+  X(readInto, ReadInto) \
+  X(writeFrom, WriteFrom) \
+  X(takeStaged, TakeStaged) \
+  X(trim, Trim) \
+  /* convert/binding.cc */ \
+  X(copy, Copy) \
+  X(convert, Convert) \
+  X(convertAsync, ConvertAsync) \
+  /* files/mapping.cc */ \
+  X(mapFile, MapFile) \
+  X(partOf, PartOf) \
+  X(readPart, ReadPart) \
+  /* files/shared_memory.cc */ \
+  X(createShared, CreateShared) \
+  X(sealShared, SealShared) \
+  X(unnameShared, UnnameShared) \
+  X(unnameAllShared, UnnameAllShared) \
+  X(openShared, OpenShared) \
+  /* cuda/context.cc */ \
+  X(loadCuda, LoadCuda) \
+  X(attachCuda, AttachCuda) \
+  /* tvm_ffi/context.cc */ \
+  X(loadTvmFfi, LoadTvmFfi) \
+  X(attachTvmFfi, AttachTvmFfi)
+// clang-format on
+DLPACK_BINDINGS(DLPACK_DECLARE)
 
-// memory.cc
-napi_value Allocate(napi_env env, napi_callback_info info);
-napi_value Release(napi_env env, napi_callback_info info);
-napi_value Collect(napi_env env, napi_callback_info info);
-napi_value OutliveTick(napi_env env, napi_callback_info info);
-napi_value AddressOf(napi_env env, napi_callback_info info);
-napi_value PinArray(napi_env env, napi_callback_info info);
-napi_value PinAddress(napi_env env, napi_callback_info info);
-napi_value CreateBuffer(napi_env env, napi_callback_info info);
-napi_value DetachBuffer(napi_env env, napi_callback_info info);
-napi_value ReadInto(napi_env env, napi_callback_info info);
-napi_value WriteFrom(napi_env env, napi_callback_info info);
-napi_value TakeStaged(napi_env env, napi_callback_info info);
-napi_value Trim(napi_env env, napi_callback_info info);
-
-// convert/binding.cc
-napi_value Copy(napi_env env, napi_callback_info info);
-napi_value Convert(napi_env env, napi_callback_info info);
-napi_value ConvertAsync(napi_env env, napi_callback_info info);
-
-// files/mapping.cc
-napi_value MapFile(napi_env env, napi_callback_info info);
-napi_value PartOf(napi_env env, napi_callback_info info);
-napi_value ReadPart(napi_env env, napi_callback_info info);
-
-// files/shared_memory.cc
-napi_value CreateShared(napi_env env, napi_callback_info info);
-napi_value SealShared(napi_env env, napi_callback_info info);
-napi_value UnnameShared(napi_env env, napi_callback_info info);
-napi_value UnnameAllShared(napi_env env, napi_callback_info info);
-napi_value OpenShared(napi_env env, napi_callback_info info);
-
-// cuda/context.cc
-napi_value LoadCuda(napi_env env, napi_callback_info info);
-napi_value AttachCuda(napi_env env, napi_callback_info info);
-
-// tvm_ffi/context.cc
-napi_value LoadTvmFfi(napi_env env, napi_callback_info info);
-napi_value AttachTvmFfi(napi_env env, napi_callback_info info);
+// python/objects.cc
+namespace python {
+napi_value StartPython(napi_env env, napi_callback_info info);
+}
 
 }  // namespace dlpack

@@ -175,13 +175,9 @@ napi_value ReadCounts(napi_env env, napi_callback_info info) {
 napi_value ReadTraces(napi_env env, napi_callback_info info) {
   napi_value array;
   TracesResult* result = MessageOf<TracesResult>(InstanceOf(env, info, &array));
-  napi_typedarray_type type;
   size_t length = 0;
   void* data = nullptr;
-  if (napi_get_typedarray_info(env, array, &type, &length, &data, nullptr, nullptr) != napi_ok ||
-      type != napi_float64_array) {
-    length = 0;
-  }
+  if (!ArrayOf(env, array, napi_float64_array, &data, &length)) length = 0;
   result->count = static_cast<double>(ListTraces(static_cast<double*>(data), length));
   return nullptr;
 }

@@ -1,4 +1,4 @@
-// Tables of functions for JavaScript, one line each, and a function that defines them.
+// Functions for JavaScript: tables of them, one line each, and what a call of one gets. JavaScript thread.
 #pragma once
 
 #define NAPI_VERSION 8
@@ -11,7 +11,11 @@ struct Export {
   napi_callback function;
 };
 
-// Defines the functions on an object, each with `data` as its callback data. JavaScript thread.
+// For lists of functions, X(name in JavaScript, function): declarations, and rows of a table.
+#define DLPACK_DECLARE(name, function) napi_value function(napi_env env, napi_callback_info info);
+#define DLPACK_EXPORT(name, function) {#name, function},
+
+// Defines the functions on an object, each with `data` as its callback data.
 template <size_t kCount>
 bool DefineFunctions(napi_env env, napi_value object, const Export (&entries)[kCount], void* data) {
   for (const Export& entry : entries) {
@@ -22,6 +26,36 @@ bool DefineFunctions(napi_env env, napi_value object, const Export (&entries)[kC
     }
   }
   return true;
+}
+
+// The callback data of a function, with up to `count` arguments of the call in `values`. Missing arguments are
+// undefined.
+template <class Data>
+inline Data* DataOf(napi_env env, napi_callback_info info, napi_value* values = nullptr, size_t count = 1) {
+  void* data = nullptr;
+  napi_get_cb_info(env, info, values == nullptr ? nullptr : &count, values, nullptr, &data);
+  return static_cast<Data*>(data);
+}
+
+// The elements of a typed array of this type; false for other values. Only typed arrays work over shared memory in all
+// runtimes.
+inline bool ArrayOf(napi_env env, napi_value value, napi_typedarray_type wanted, void** data, size_t* length) {
+  napi_typedarray_type type;
+  return napi_get_typedarray_info(env, value, &type, length, data, nullptr, nullptr) == napi_ok && type == wanted;
+}
+
+// The value of a number; 0 for other values.
+inline uint32_t NumberIn(napi_env env, napi_value value) {
+  uint32_t number = 0;
+  napi_get_value_uint32(env, value, &number);
+  return number;
+}
+
+// A string; NULL when the environment ends.
+inline napi_value NewText(napi_env env, const char* text) {
+  napi_value value = nullptr;
+  napi_create_string_utf8(env, text, NAPI_AUTO_LENGTH, &value);
+  return value;
 }
 
 }  // namespace dlpack

@@ -2,9 +2,7 @@
 
 #include <stdlib.h>
 
-#include "addon.h"
-#include "exports.h"
-#include "wire_layout.h"
+#include "bindings.h"
 
 namespace dlpack {
 
@@ -152,6 +150,8 @@ static void Destroy(void* data) {
   free(self);
 }
 
+static const Export kExports[] = {{"startPython", python::StartPython}, DLPACK_BINDINGS(DLPACK_EXPORT)};
+
 static napi_value Fail(napi_env env, const char* message) {
   napi_throw_error(env, nullptr, message);
   return nullptr;
@@ -159,11 +159,10 @@ static napi_value Fail(napi_env env, const char* message) {
 
 napi_value CreateInstance(napi_env env, napi_callback_info info) {
   napi_value options, wire, on_release, result;
-  size_t count = 1;
+  DataOf<void>(env, info, &options);
   void* words = nullptr;
   size_t length = 0;
-  if (napi_get_cb_info(env, info, &count, &options, nullptr, nullptr) != napi_ok ||
-      napi_get_named_property(env, options, "wire", &wire) != napi_ok ||
+  if (napi_get_named_property(env, options, "wire", &wire) != napi_ok ||
       napi_get_named_property(env, options, "onRelease", &on_release) != napi_ok ||
       napi_get_arraybuffer_info(env, wire, &words, &length) != napi_ok || length != kWireWords * sizeof(uint64_t)) {
     return Fail(env, "Expected { wire, onRelease } of the same version of dlpack as its native part");
@@ -188,7 +187,7 @@ napi_value CreateInstance(napi_env env, napi_callback_info info) {
   // Hooks run last in, first out, so the queue ends before the table is cleared.
   self->queue = CreateReleaseQueue(env, on_release);
   if (self->queue == nullptr || napi_create_reference(env, wire, 1, &self->wire_ref) != napi_ok ||
-      napi_create_object(env, &result) != napi_ok || !DefineInstanceFunctions(env, result, self)) {
+      napi_create_object(env, &result) != napi_ok || !DefineFunctions(env, result, kExports, self)) {
     return Fail(env, "Expected Node-API to make the functions of an instance of dlpack");
   }
   return result;

@@ -13,8 +13,7 @@ napi_value Allocate(napi_env env, napi_callback_info info) {
   Storage* storage = IsSize(request->nbytes)
                          ? AllocateStorage(static_cast<uint64_t>(request->nbytes), request->is_zeroed != 0)
                          : nullptr;
-  request->handle = storage == nullptr ? 0 : Hold(self, storage, true);
-  request->status = request->handle == 0 ? kOutOfMemory : kOk;
+  HoldIn(self, storage, true, request);
   return nullptr;
 }
 
@@ -45,19 +44,11 @@ napi_value AddressOf(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// The bytes of a Uint8Array. Only typed arrays work over shared memory in all runtimes.
-static bool BytesOf(napi_env env, napi_value array, void** data, size_t* length) {
-  napi_typedarray_type type;
-  return napi_get_typedarray_info(env, array, &type, length, data, nullptr, nullptr) == napi_ok &&
-         type == napi_uint8_array;
-}
-
 // A Storage over memory that JavaScript keeps alive under the number of the request.
 static void HoldPinned(Instance* self, PinRequest* request, void* data, uint64_t nbytes) {
   Storage* storage = WrapQueued(self->queue, static_cast<uint64_t>(request->pin), data, nbytes);
   // Nothing is reported, because the garbage collector knows the buffer that JavaScript keeps.
-  request->handle = storage == nullptr ? 0 : Hold(self, storage, false);
-  request->status = request->handle == 0 ? kOutOfMemory : kOk;
+  HoldIn(self, storage, false, request);
 }
 
 napi_value PinArray(napi_env env, napi_callback_info info) {
@@ -66,7 +57,7 @@ napi_value PinArray(napi_env env, napi_callback_info info) {
   PinRequest* request = MessageOf<PinRequest>(self);
   void* data = nullptr;
   size_t length = 0;
-  if (!IsSize(request->pin) || !BytesOf(env, array, &data, &length)) {
+  if (!IsSize(request->pin) || !ArrayOf(env, array, napi_uint8_array, &data, &length)) {
     request->status = kNapi;
     return nullptr;
   }
@@ -141,7 +132,8 @@ static napi_value CopyBytes(napi_env env, napi_callback_info info, bool out) {
   Storage* storage = GetHeld(self, request->handle);
   void* data = nullptr;
   size_t length = 0;
-  const bool fits = storage != nullptr && BytesOf(env, array, &data, &length) && length == storage->nbytes;
+  const bool fits =
+      storage != nullptr && ArrayOf(env, array, napi_uint8_array, &data, &length) && length == storage->nbytes;
   request->status = fits ? kOk : kNapi;
   if (fits && length > 0) memcpy(out ? data : storage->data, out ? storage->data : data, length);
   return nullptr;

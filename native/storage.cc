@@ -18,8 +18,7 @@ bool FinalizerScope::IsActive() { return finalizer_scopes > 0; }
 alignas(256) static char empty_block[256];
 
 static void DestroyOwned(Storage* self) {
-  Count(counts.bytes, -static_cast<int64_t>(self->nbytes));
-  Count(counts.storages, -1);
+  CountStorage(self, -1);
   if (self->data != empty_block) platform::FreeMemory(self->data);
   FreeStorage(self);
 }
@@ -45,8 +44,7 @@ Storage* WrapStorage(void* data, uint64_t nbytes, void (*destroy)(Storage*), voi
 
 // The memory is a LargeBlock: `owner` is its base and `owner_id` its length.
 static void DestroyLarge(Storage* self) {
-  Count(counts.bytes, -static_cast<int64_t>(self->nbytes));
-  Count(counts.storages, -1);
+  CountStorage(self, -1);
   ReleaseLargeBlock(LargeBlock{self->data, self->owner, static_cast<size_t>(self->owner_id)});
   FreeStorage(self);
 }
@@ -54,8 +52,7 @@ static void DestroyLarge(Storage* self) {
 // As DestroyLarge. Pages that no one used are worth nothing to the next tensor, so they do not displace other blocks.
 static void DestroyZeroed(Storage* self) {
   if (!IsFresh(static_cast<const uint8_t*>(self->data), static_cast<int64_t>(self->nbytes))) return DestroyLarge(self);
-  Count(counts.bytes, -static_cast<int64_t>(self->nbytes));
-  Count(counts.storages, -1);
+  CountStorage(self, -1);
   platform::UnmapMemory(self->owner, static_cast<size_t>(self->owner_id));
   FreeStorage(self);
 }
@@ -71,8 +68,7 @@ static Storage* MakeLarge(uint64_t nbytes, bool is_zeroed) {
 
 static void DestroySmall(Storage* self) {
   ThreadCache* cache = this_thread;
-  Count(cache, counts.bytes, -static_cast<int64_t>(self->nbytes));
-  Count(cache, counts.storages, -1);
+  CountStorage(self, -1, cache);
   GiveDataBlockBack(cache, self->data);
   GiveBlockBack(cache, kSmallBlock, self);
 }
@@ -101,8 +97,7 @@ Storage* AllocateStorage(uint64_t nbytes, bool is_zeroed) {
                                                           : MakeStorage(nbytes);
   if (storage == nullptr) return nullptr;
   if (is_zeroed && !is_large) memset(storage->data, 0, static_cast<size_t>(nbytes));
-  Count(counts.storages, 1);
-  Count(counts.bytes, static_cast<int64_t>(nbytes));
+  CountStorage(storage, 1);
   return storage;
 }
 

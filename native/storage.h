@@ -43,6 +43,12 @@ Storage* AllocateStorage(uint64_t nbytes, bool is_zeroed = false);
 Storage* WrapStorage(void* data, uint64_t nbytes, void (*destroy)(Storage*), void* owner, uint64_t owner_id,
                      ThreadCache* cache = this_thread);
 
+// Counts a storage of our own memory: 1 when it was allocated, -1 when it is destroyed. Any thread; `cache` is its own.
+inline void CountStorage(const Storage* storage, int64_t change, ThreadCache* cache = this_thread) {
+  Count(cache, counts.storages, change);
+  Count(cache, counts.bytes, change * static_cast<int64_t>(storage->nbytes));
+}
+
 // Frees the Storage itself, for `destroy`. Any thread.
 inline void FreeStorage(Storage* storage) { GiveBlockBack(this_thread, kSmallBlock, storage); }
 

@@ -27,13 +27,8 @@ ThreadCache* OpenThreadCache() {
   return cache;
 }
 
-static void FreeAll(FreeList* list) {
-  while (list->first != nullptr) {
-    FreeBlock* block = list->first;
-    list->first = block->next;
-    free(block);
-  }
-  list->length = 0;
+static void FreeAll(FreeList* list, void (*free_block)(void*)) {
+  while (void* block = list->Take()) free_block(block);
 }
 
 void CloseThreadCache(ThreadCache* cache) {
@@ -41,13 +36,9 @@ void CloseThreadCache(ThreadCache* cache) {
   // it.
   if (--cache->environments > 0 || cache != this_thread) return;
   this_thread = nullptr;
-  FreeAll(&cache->small);
-  FreeAll(&cache->large);
-  while (cache->data.first != nullptr) {
-    FreeBlock* block = cache->data.first;
-    cache->data.first = block->next;
-    platform::FreeMemory(block);
-  }
+  FreeAll(&cache->small, free);
+  FreeAll(&cache->large, free);
+  FreeAll(&cache->data, platform::FreeMemory);
   {
     LockScope scope(&caches_lock);
     ThreadCache** at = &caches;

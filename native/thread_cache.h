@@ -28,16 +28,34 @@ struct FreeBlock {
   FreeBlock* next;
 };
 
-// Blocks of one size that were freed on this thread.
-struct FreeList {
-  FreeBlock* first;
-  uint32_t length;
-};
-
 static const size_t kSmallBlock = 72;      // a Storage; malloc takes 80 bytes for it, as for 64
 static const size_t kLargeBlock = 192;     // a managed tensor of a few axes
 static const size_t kDataBlock = 256;      // the elements of a small tensor, aligned to as many bytes
 static const uint32_t kKeptBlocks = 1024;  // of each size; more than a burst of exchanges needs at a time
+
+// Blocks of one size that were freed on this thread.
+struct FreeList {
+  FreeBlock* first;
+  uint32_t length;
+
+  // NULL when the list is empty.
+  void* Take() {
+    FreeBlock* block = first;
+    if (block == nullptr) return nullptr;
+    first = block->next;
+    --length;
+    return block;
+  }
+  // False when the list is full.
+  bool Put(void* pointer) {
+    if (length >= kKeptBlocks) return false;
+    FreeBlock* block = static_cast<FreeBlock*>(pointer);
+    block->next = first;
+    first = block;
+    ++length;
+    return true;
+  }
+};
 
 struct ThreadCache {
   ThreadCache* next;  // links the caches of all threads
@@ -76,41 +94,22 @@ int64_t CountOf(std::atomic<int64_t>& counter);
 // full. Any thread; `cache` is its own. A block may be freed on another thread than the one that allocated it.
 inline void* AllocateBlock(ThreadCache* cache, size_t size) {
   if (cache == nullptr) return malloc(size);
-  FreeList* list = size == kSmallBlock ? &cache->small : &cache->large;
-  FreeBlock* block = list->first;
-  if (block == nullptr) return malloc(size);
-  list->first = block->next;
-  --list->length;
-  return block;
+  void* block = (size == kSmallBlock ? cache->small : cache->large).Take();
+  return block == nullptr ? malloc(size) : block;
 }
 
 inline void GiveBlockBack(ThreadCache* cache, size_t size, void* pointer) {
-  FreeList* list = cache == nullptr ? nullptr : size == kSmallBlock ? &cache->small : &cache->large;
-  if (list == nullptr || list->length >= kKeptBlocks) {
-    free(pointer);
-    return;
-  }
-  FreeBlock* block = static_cast<FreeBlock*>(pointer);
-  block->next = list->first;
-  list->first = block;
-  ++list->length;
+  if (cache == nullptr || !(size == kSmallBlock ? cache->small : cache->large).Put(pointer)) free(pointer);
 }
 
 // A block of kDataBlock bytes, as above; NULL when out of memory.
 inline void* AllocateDataBlock(ThreadCache* cache) {
-  FreeBlock* block = cache == nullptr ? nullptr : cache->data.first;
-  if (block == nullptr) return platform::AllocateMemory(kDataBlock);
-  cache->data.first = block->next;
-  --cache->data.length;
-  return block;
+  void* block = cache == nullptr ? nullptr : cache->data.Take();
+  return block == nullptr ? platform::AllocateMemory(kDataBlock) : block;
 }
 
 inline void GiveDataBlockBack(ThreadCache* cache, void* pointer) {
-  if (cache == nullptr || cache->data.length >= kKeptBlocks) return platform::FreeMemory(pointer);
-  FreeBlock* block = static_cast<FreeBlock*>(pointer);
-  block->next = cache->data.first;
-  cache->data.first = block;
-  ++cache->data.length;
+  if (cache == nullptr || !cache->data.Put(pointer)) platform::FreeMemory(pointer);
 }
 
 }  // namespace dlpack

@@ -31,14 +31,15 @@ inline Message* MessageOf(const Instance* self) {
   return MessageAt<Message>(self, slot);
 }
 
-// A message above all slots in use. JavaScript frees it after reading it. NULL when the wire is full.
+// A message above all slots in use, with up to half of the wire as `room` after it. JavaScript frees it after reading
+// it. NULL when the wire is full.
 template <class Message>
-inline Message* PushMessage(const Instance* self) {
+inline Message* PushMessage(const Instance* self, uint32_t room = 0) {
   WireHeader* header = HeaderOf(self);
   static const uint32_t kSize = (sizeof(Message) + 15) / 16 * 2;
   const uint32_t slot = header->top;
-  if (slot > kWireWords - kSize) return nullptr;
-  header->top = slot + kSize;
+  if (slot > kWireWords - kSize - room) return nullptr;
+  header->top = slot + kSize + room;
   return reinterpret_cast<Message*>(self->words + slot);
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../async_work.h"
 #include "../bindings.h"
 #include "pass.h"
 
@@ -54,11 +55,6 @@ static bool ReadPass(const ConvertRequest& request, Pass* pass) {
     pass->to_step[i] = static_cast<int64_t>(request.to_steps[i]);
   }
   return true;
-}
-
-static bool ArrayOf(napi_env env, napi_value value, napi_typedarray_type wanted, void** data, size_t* length) {
-  napi_typedarray_type type;
-  return napi_get_typedarray_info(env, value, &type, length, data, nullptr, nullptr) == napi_ok && type == wanted;
 }
 
 // The memory of a storage that this instance holds, or of the typed array that is passed instead.
@@ -140,24 +136,18 @@ napi_value Copy(napi_env env, napi_callback_info info) {
   const uint64_t nbytes = static_cast<uint64_t>(count * (pass.to_bits / 8));
   if (!IsSound(pass, from_nbytes, nbytes)) return nullptr;
   Storage* to = AllocateStorage(nbytes);
-  if (to == nullptr) {
-    request->status = kOutOfMemory;
-    return nullptr;
+  if (to != nullptr) {
+    pass.to = static_cast<uint8_t*>(to->data);
+    RunPass(pass);
   }
-  pass.to = static_cast<uint8_t*>(to->data);
-  RunPass(pass);
-  request->handle = Hold(self, to, true);
-  request->status = request->handle == 0 ? kOutOfMemory : kOk;
+  HoldIn(self, to, true, request);
   return nullptr;
 }
 
 // convert(source, target), on the JavaScript thread.
 napi_value Convert(napi_env env, napi_callback_info info) {
   napi_value arrays[2];
-  size_t count = 2;
-  void* data = nullptr;
-  napi_get_cb_info(env, info, &count, arrays, nullptr, &data);
-  Instance* self = static_cast<Instance*>(data);
+  Instance* self = InstanceOf(env, info, arrays, 2);
   ConvertRequest* request = MessageOf<ConvertRequest>(self);
   Pass pass;
   request->is_done = 0;
@@ -176,8 +166,7 @@ struct AsyncPass {
   Pass pass;
   Storage* from;
   Storage* to;
-  napi_async_work work;
-  napi_deferred deferred;
+  AsyncWork work;
 };
 
 // On a thread of the runtime's pool.
@@ -188,22 +177,10 @@ static void Complete(napi_env env, napi_status status, void* data) {
   AsyncPass* self = static_cast<AsyncPass*>(data);
   ReleaseStorage(self->from);
   ReleaseStorage(self->to);
-  napi_value result;
-  if (napi_get_boolean(env, status == napi_ok, &result) == napi_ok) napi_resolve_deferred(env, self->deferred, result);
-  napi_delete_async_work(env, self->work);
+  napi_value result = nullptr;
+  napi_get_boolean(env, status == napi_ok, &result);
+  FinishWork(env, self->work, result);
   free(self);
-}
-
-static napi_value Queue(napi_env env, AsyncPass* pass) {
-  napi_value promise, name;
-  if (napi_create_promise(env, &pass->deferred, &promise) != napi_ok) return nullptr;
-  if (napi_create_string_utf8(env, "dlpack", NAPI_AUTO_LENGTH, &name) != napi_ok ||
-      napi_create_async_work(env, nullptr, name, Execute, Complete, pass, &pass->work) != napi_ok) {
-    return nullptr;
-  }
-  if (napi_queue_async_work(env, pass->work) == napi_ok) return promise;
-  napi_delete_async_work(env, pass->work);
-  return nullptr;
 }
 
 // convertAsync(), for two storages: a promise of whether the pass ran, or undefined. Both storages are kept until then.
@@ -220,7 +197,7 @@ napi_value ConvertAsync(napi_env env, napi_callback_info info) {
   pass->from = from;
   pass->to = to;
   const bool is_sound = is_read && IsSound(pass->pass, from->nbytes, to->nbytes);
-  napi_value promise = is_sound ? Queue(env, pass) : nullptr;
+  napi_value promise = is_sound ? QueueWork(env, Execute, Complete, pass, &pass->work) : nullptr;
   if (promise == nullptr) {
     free(pass);
     return nullptr;

@@ -41,12 +41,6 @@ void ReleaseEvent(Event* event) {
   free(event);
 }
 
-static napi_value Text(napi_env env, const char* text) {
-  napi_value value = nullptr;
-  napi_create_string_utf8(env, text, NAPI_AUTO_LENGTH, &value);
-  return value;
-}
-
 // Returns the name of a device. The message gets all other properties.
 static napi_value DescribeDevice(napi_env env, napi_callback_info info) {
   DeviceDescription* message = MessageOf<DeviceDescription>(ContextOf(env, info));
@@ -75,7 +69,7 @@ static napi_value DescribeDevice(napi_env env, napi_callback_info info) {
   memcpy(message->uuid, &uuid, sizeof(uuid));
   message->total_memory = static_cast<double>(bytes);
   message->status = result;
-  return Text(env, name);
+  return NewText(env, name);
 }
 
 // [name, text] of an error.
@@ -87,8 +81,8 @@ static napi_value DescribeError(napi_env env, napi_callback_info info) {
   driver.GetErrorString(error, &text);
   napi_value pair = nullptr;
   if (napi_create_array_with_length(env, 2, &pair) != napi_ok) return nullptr;
-  napi_set_element(env, pair, 0, Text(env, name == nullptr ? "CUDA_ERROR_UNKNOWN" : name));
-  napi_set_element(env, pair, 1, Text(env, text == nullptr ? "unknown error" : text));
+  napi_set_element(env, pair, 0, NewText(env, name == nullptr ? "CUDA_ERROR_UNKNOWN" : name));
+  napi_set_element(env, pair, 1, NewText(env, text == nullptr ? "unknown error" : text));
   return pair;
 }
 
@@ -100,7 +94,7 @@ static napi_value CountDevices(napi_env env, napi_callback_info info) {
 }
 
 // The path that the driver was loaded from, on any thread; empty for the system's driver.
-static napi_value DriverPathBinding(napi_env env, napi_callback_info) { return Text(env, DriverPath()); }
+static napi_value DriverPathBinding(napi_env env, napi_callback_info) { return NewText(env, DriverPath()); }
 
 static napi_value MemoryInfoBinding(napi_env env, napi_callback_info info) {
   return OnDevice<MemoryInfo>(env, info, [](MemoryInfo* message, const Device*) {
@@ -120,47 +114,10 @@ static napi_value Trim(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-static const Export kExports[] = {
-    {"driverPath", DriverPathBinding},
-    {"countDevices", CountDevices},
-    {"describeDevice", DescribeDevice},
-    {"describeError", DescribeError},
-    {"memoryInfo", MemoryInfoBinding},
-    {"trim", Trim},
-    {"allocate", AllocateBinding},
-    {"clear", ClearBinding},
-    {"copy", CopyBinding},
-    {"cast", CastBinding},
-    {"copyAsync", CopyAsyncBinding},
-    {"upload", UploadBinding},
-    {"releasePinned", ReleasePinnedBinding},
-    {"handOver", HandOverBinding},
-    {"pointerAttributes", PointerAttributesBinding},
-    {"admit", AdmitBinding},
-    {"follow", FollowBinding},
-    {"allocateShareable", AllocateShareableBinding},
-    {"shareMemory", ShareMemoryBinding},
-    {"shareEvent", ShareEventBinding},
-    {"openMemory", OpenMemoryBinding},
-    {"followEvent", FollowEventBinding},
-    {"createStream", CreateStreamBinding},
-    {"createEvent", CreateEventBinding},
-    {"releaseOwned", ReleaseOwnedBinding},
-    {"setCurrent", SetCurrentBinding},
-    {"synchronizeStream", SynchronizeStreamBinding},
-    {"synchronizeEvent", SynchronizeEventBinding},
-    {"synchronizeDevice", SynchronizeDeviceBinding},
-    {"queryStream", QueryStreamBinding},
-    {"queryEvent", QueryEventBinding},
-    {"queryDevice", QueryDeviceBinding},
-    {"record", RecordBinding},
-    {"wait", WaitBinding},
-    {"order", OrderBinding},
-    {"elapsed", ElapsedBinding},
-    {"isCapturing", IsCapturingBinding},
-    {"watchStream", WatchStreamBinding},
-    {"watchEvent", WatchEventBinding},
-};
+static const Export kExports[] = {{"driverPath", DriverPathBinding},  {"countDevices", CountDevices},
+                                  {"describeDevice", DescribeDevice}, {"describeError", DescribeError},
+                                  {"memoryInfo", MemoryInfoBinding},  {"trim", Trim},
+                                  DLPACK_CUDA_BINDINGS(DLPACK_EXPORT)};
 
 // Contexts of this thread. JavaScript thread.
 static thread_local int context_count = 0;
@@ -182,14 +139,14 @@ static napi_value Attach(napi_env env, Instance* instance) {
   CudaContext* self = static_cast<CudaContext*>(calloc(1, sizeof(CudaContext)));
   if (self == nullptr || napi_create_object(env, &result) != napi_ok) {
     free(self);
-    return Text(env, "out of memory");
+    return NewText(env, "out of memory");
   }
   self->instance = instance;
   self->owned.before = self->owned.next = &self->owned;
   ++context_count;
   napi_add_env_cleanup_hook(env, Destroy, self);
   if (DefineFunctions(env, result, kExports, self)) return result;
-  return Text(env, "its functions could not be defined");
+  return NewText(env, "its functions could not be defined");
 }
 
 }  // namespace cuda
@@ -199,10 +156,9 @@ napi_value LoadCuda(napi_env env, napi_callback_info info) {
   InstanceOf(env, info, &path);
   char text[4096];
   size_t length = 0;
-  if (napi_get_value_string_utf8(env, path, text, sizeof(text), &length) != napi_ok)
-    return cuda::Text(env, "not a path");
+  if (napi_get_value_string_utf8(env, path, text, sizeof(text), &length) != napi_ok) return NewText(env, "not a path");
   const char* problem = cuda::LoadDriver(text);
-  return problem == nullptr ? nullptr : cuda::Text(env, problem);
+  return problem == nullptr ? nullptr : NewText(env, problem);
 }
 
 napi_value AttachCuda(napi_env env, napi_callback_info info) { return cuda::Attach(env, InstanceOf(env, info)); }

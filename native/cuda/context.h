@@ -1,6 +1,7 @@
 // The CUDA state of one instance: the streams and events that its JavaScript made.
 #pragma once
 
+#include "../exports.h"
 #include "../wire.h"
 #include "streams.h"
 #include "wire_layout.h"
@@ -28,10 +29,8 @@ struct CudaContext {
   Owned owned;  // head of the ring
 };
 
-inline CudaContext* ContextOf(napi_env env, napi_callback_info info) {
-  void* data = nullptr;
-  napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data);
-  return static_cast<CudaContext*>(data);
+inline CudaContext* ContextOf(napi_env env, napi_callback_info info, napi_value* values = nullptr, size_t count = 1) {
+  return DataOf<CudaContext>(env, info, values, count);
 }
 
 // The message of a call. Must be called first in the call, see wire.h.
@@ -43,6 +42,11 @@ inline Message* MessageOf(const CudaContext* self) {
 template <class Message>
 inline StreamHandle StreamOf(const Message* message) {
   return Normalize(reinterpret_cast<StreamHandle>(message->stream));
+}
+
+template <class Message>
+inline EventHandle EventOf(const Message* message) {
+  return reinterpret_cast<EventHandle>(message->event);
 }
 
 // The device of a message; NULL with the reason in its status.
@@ -80,51 +84,68 @@ napi_value OnDevice(napi_env env, napi_callback_info info, Action action) {
   return nullptr;
 }
 
+// Calls `action(storage, stream, message)` with the storage and the stream of a message, and stores the result as the
+// status.
+template <class Message, class Action>
+napi_value OnStorage(napi_env env, napi_callback_info info, Action action) {
+  CudaContext* self = ContextOf(env, info);
+  Message* message = MessageOf<Message>(self);
+  const Device* device = DeviceOf(message);
+  Storage* storage = device == nullptr ? nullptr : StorageOf(self, message);
+  if (storage != nullptr) message->status = action(storage, StreamRef{device, StreamOf(message)}, message);
+  return nullptr;
+}
+
 Owned* AddOwned(CudaContext* self, Stream* stream, Event* event);
 void ReleaseOwned(Owned* owned);
 
 // Any thread.
 void ReleaseEvent(Event* event);
 
-// All run on the JavaScript thread. Arguments and results are in a message of the wire.
-// memory_binding.cc
-napi_value AllocateBinding(napi_env env, napi_callback_info info);
-napi_value ClearBinding(napi_env env, napi_callback_info info);
-napi_value CopyBinding(napi_env env, napi_callback_info info);
-napi_value CopyAsyncBinding(napi_env env, napi_callback_info info);
-napi_value HandOverBinding(napi_env env, napi_callback_info info);
-napi_value PointerAttributesBinding(napi_env env, napi_callback_info info);
-// cast_binding.cc
-napi_value CastBinding(napi_env env, napi_callback_info info);
-// upload_binding.cc
-napi_value UploadBinding(napi_env env, napi_callback_info info);
-napi_value ReleasePinnedBinding(napi_env env, napi_callback_info info);
-// array_binding.cc
-napi_value AdmitBinding(napi_env env, napi_callback_info info);
-napi_value FollowBinding(napi_env env, napi_callback_info info);
-// ipc_binding.cc
-napi_value AllocateShareableBinding(napi_env env, napi_callback_info info);
-napi_value ShareMemoryBinding(napi_env env, napi_callback_info info);
-napi_value ShareEventBinding(napi_env env, napi_callback_info info);
-napi_value OpenMemoryBinding(napi_env env, napi_callback_info info);
-napi_value FollowEventBinding(napi_env env, napi_callback_info info);
-// stream_binding.cc
-napi_value CreateStreamBinding(napi_env env, napi_callback_info info);
-napi_value CreateEventBinding(napi_env env, napi_callback_info info);
-napi_value ReleaseOwnedBinding(napi_env env, napi_callback_info info);
-napi_value SetCurrentBinding(napi_env env, napi_callback_info info);
-napi_value SynchronizeStreamBinding(napi_env env, napi_callback_info info);
-napi_value SynchronizeEventBinding(napi_env env, napi_callback_info info);
-napi_value SynchronizeDeviceBinding(napi_env env, napi_callback_info info);
-napi_value QueryStreamBinding(napi_env env, napi_callback_info info);
-napi_value QueryEventBinding(napi_env env, napi_callback_info info);
-napi_value QueryDeviceBinding(napi_env env, napi_callback_info info);
-napi_value RecordBinding(napi_env env, napi_callback_info info);
-napi_value WaitBinding(napi_env env, napi_callback_info info);
-napi_value OrderBinding(napi_env env, napi_callback_info info);
-napi_value ElapsedBinding(napi_env env, napi_callback_info info);
-napi_value IsCapturingBinding(napi_env env, napi_callback_info info);
-napi_value WatchStreamBinding(napi_env env, napi_callback_info info);
-napi_value WatchEventBinding(napi_env env, napi_callback_info info);
+// The functions that JavaScript calls: the name there, and the function. Arguments and results are in a message of the
+// wire.
+// clang-format off: its layout changes each time it runs.
+#define DLPACK_CUDA_BINDINGS(X) \
+  /* memory_binding.cc */ \
+  X(allocate, AllocateBinding) \
+  X(clear, ClearBinding) \
+  X(copy, CopyBinding) \
+  X(copyAsync, CopyAsyncBinding) \
+  X(handOver, HandOverBinding) \
+  X(pointerAttributes, PointerAttributesBinding) \
+  /* cast_binding.cc */ \
+  X(cast, CastBinding) \
+  /* upload_binding.cc */ \
+  X(upload, UploadBinding) \
+  X(releasePinned, ReleasePinnedBinding) \
+  /* array_binding.cc */ \
+  X(admit, AdmitBinding) \
+  X(follow, FollowBinding) \
+  /* ipc_binding.cc */ \
+  X(allocateShareable, AllocateShareableBinding) \
+  X(shareMemory, ShareMemoryBinding) \
+  X(shareEvent, ShareEventBinding) \
+  X(openMemory, OpenMemoryBinding) \
+  X(followEvent, FollowEventBinding) \
+  /* stream_binding.cc */ \
+  X(createStream, CreateStreamBinding) \
+  X(createEvent, CreateEventBinding) \
+  X(releaseOwned, ReleaseOwnedBinding) \
+  X(setCurrent, SetCurrentBinding) \
+  X(synchronizeStream, SynchronizeStreamBinding) \
+  X(synchronizeEvent, SynchronizeEventBinding) \
+  X(synchronizeDevice, SynchronizeDeviceBinding) \
+  X(queryStream, QueryStreamBinding) \
+  X(queryEvent, QueryEventBinding) \
+  X(queryDevice, QueryDeviceBinding) \
+  X(record, RecordBinding) \
+  X(wait, WaitBinding) \
+  X(order, OrderBinding) \
+  X(elapsed, ElapsedBinding) \
+  X(isCapturing, IsCapturingBinding) \
+  X(watchStream, WatchStreamBinding) \
+  X(watchEvent, WatchEventBinding)
+// clang-format on
+DLPACK_CUDA_BINDINGS(DLPACK_DECLARE)
 
 }  // namespace dlpack::cuda

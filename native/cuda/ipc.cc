@@ -26,11 +26,6 @@ platform::Mutex mutex;
 Mapping* mappings;    // guarded by mutex
 uint64_t process_id;  // guarded by mutex; 0: not made yet
 
-class MappingsScope : platform::MutexScope {
- public:
-  MappingsScope() : MutexScope(&mutex) {}
-};
-
 // The mutex is held in all of these.
 
 Mapping* FindMapping(const Device* device, const IpcHandle& handle) {
@@ -95,7 +90,7 @@ bool Reaches(const Mapping* mapping, uint64_t offset, uint64_t nbytes) {
 void DestroyMapped(Storage* self) {
   Count(counts.imports, -1);
   {
-    MappingsScope scope;
+    platform::MutexScope scope(&mutex);
     Mapping* mapping = static_cast<Mapping*>(self->owner);
     if (--mapping->count == 0) Unmap(mapping);
   }
@@ -105,7 +100,7 @@ void DestroyMapped(Storage* self) {
 }  // namespace
 
 uint64_t ProcessId() {
-  MappingsScope scope;
+  platform::MutexScope scope(&mutex);
   if (process_id != 0) return process_id;
   // Process numbers have at most 22 bits.
   process_id = uint64_t{platform::ProcessNumber()} << 42 | (platform::WallNanoseconds() & ((uint64_t{1} << 42) - 1));
@@ -119,7 +114,7 @@ Result DescribeMemory(Address address, SharedRange* range) {
   if (result != kSuccess || location.kind != kDLCUDA) return result;
   range->ordinal = location.ordinal;
   {
-    MappingsScope scope;
+    platform::MutexScope scope(&mutex);
     const Mapping* mapping = MappingAround(address);
     if (mapping != nullptr) {
       range->handle = mapping->handle;
@@ -153,7 +148,7 @@ Storage* OpenMemory(const Device* device, const IpcHandle& handle, uint64_t proc
     *result = kOutOfDeviceMemory;
     return nullptr;
   }
-  MappingsScope scope;
+  platform::MutexScope scope(&mutex);
   Mapping* mapping = FindMapping(device, handle);
   if (mapping == nullptr) mapping = Map(device, handle, process, result);
   const bool reaches = mapping != nullptr && Reaches(mapping, offset, nbytes);

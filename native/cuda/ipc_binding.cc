@@ -52,9 +52,9 @@ napi_value ShareMemoryBinding(napi_env env, napi_callback_info info) {
 }
 
 napi_value ShareEventBinding(napi_env env, napi_callback_info info) {
-  return OnDevice<ShareEventRequest>(env, info, [](ShareEventRequest* message, const Device*) {
+  return OnDevice<ShareEventRequest>(env, info, [](auto* message, const Device*) {
     IpcHandle handle = {};
-    const Result result = driver.IpcGetEventHandle(&handle, reinterpret_cast<EventHandle>(message->event));
+    const Result result = driver.IpcGetEventHandle(&handle, EventOf(message));
     memcpy(message->ipc_handle, &handle, sizeof(handle));
     return result;
   });
@@ -80,13 +80,9 @@ napi_value OpenMemoryBinding(napi_env env, napi_callback_info info) {
 }
 
 napi_value FollowEventBinding(napi_env env, napi_callback_info info) {
-  CudaContext* self = ContextOf(env, info);
-  FollowEventRequest* message = MessageOf<FollowEventRequest>(self);
-  const Device* device = DeviceOf(message);
-  Storage* storage = device == nullptr ? nullptr : StorageOf(self, message);
-  if (storage == nullptr) return nullptr;
-  message->status = FollowEvent(storage, StreamRef{device, StreamOf(message)}, ReadHandle(message->ipc_handle));
-  return nullptr;
+  return OnStorage<FollowEventRequest>(env, info, [](Storage* storage, const StreamRef& stream, auto* message) {
+    return FollowEvent(storage, stream, ReadHandle(message->ipc_handle));
+  });
 }
 
 }  // namespace dlpack::cuda

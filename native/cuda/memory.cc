@@ -17,11 +17,6 @@ struct Block {
 
 Block* BlockOf(const Storage* storage) { return static_cast<Block*>(storage->owner); }
 
-void CountOff(const Storage* self) {
-  Count(counts.bytes, -static_cast<int64_t>(self->nbytes));
-  Count(counts.storages, -1);
-}
-
 void FreeBlock(Storage* self) {
   Block* block = BlockOf(self);
   if (block->stream != nullptr) ReleaseStream(block->stream);
@@ -63,7 +58,7 @@ void DestroyPooled(Storage* self) {
   if (self->data != nullptr && IsCaptured(block) &&
       WatchCapture(block->device, block->allocation_stream, DestroyStep, self))
     return;
-  CountOff(self);
+  CountStorage(self, -1);
   BlockCache* cache = block->size_class < 0 ? nullptr : CacheOf(block);
   if (cache != nullptr) {
     Stream* stream = block->stream;
@@ -82,22 +77,13 @@ void DestroyPooled(Storage* self) {
 void DestroyStep(void* argument) { DestroyPooled(static_cast<Storage*>(argument)); }
 
 // The driver waits for the device here. uses.cc has waited, without blocking, for the work that was noted.
-void DestroyDevice(Storage* self) {
-  CountOff(self);
-  {
+template <bool kIsPinned>
+void DestroyDirect(Storage* self) {
+  CountStorage(self, -1);
+  if (self->data != nullptr) {
     ContextScope scope(BlockOf(self)->device);
     RelaxedScope relaxed;
-    if (self->data != nullptr) driver.MemFree(AddressOf(self));
-  }
-  FreeBlock(self);
-}
-
-void DestroyPinned(Storage* self) {
-  CountOff(self);
-  {
-    ContextScope scope(BlockOf(self)->device);
-    RelaxedScope relaxed;
-    if (self->data != nullptr) driver.MemFreeHost(self->data);
+    kIsPinned ? driver.MemFreeHost(self->data) : driver.MemFree(AddressOf(self));
   }
   FreeBlock(self);
 }
@@ -131,12 +117,6 @@ Result AllocatePooled(Device* device, size_t bytes, StreamHandle allocation_stre
   return result == kSuccess ? driver.MemAllocFromPoolAsync(address, bytes, device->pool, allocation_stream) : result;
 }
 
-Storage* Counted(Storage* storage, uint64_t nbytes) {
-  Count(counts.storages, 1);
-  Count(counts.bytes, static_cast<int64_t>(nbytes));
-  return storage;
-}
-
 // A small block from the cache of a stream.
 Storage* TakeCached(BlockCache* cache, int size_class, uint64_t nbytes, Stream* stream) {
   Storage* storage = size_class < 0 || cache == nullptr ? nullptr : cache->Take(size_class);
@@ -145,7 +125,8 @@ Storage* TakeCached(BlockCache* cache, int size_class, uint64_t nbytes, Stream* 
   storage->refs.store(1, std::memory_order_relaxed);
   storage->nbytes = nbytes;
   storage->is_reported.store(false, std::memory_order_relaxed);
-  return Counted(storage, nbytes);
+  CountStorage(storage, 1);
+  return storage;
 }
 
 Storage* NewBlock(Device* device, uint64_t nbytes, void (*destroy)(Storage*), Result* result) {
@@ -188,12 +169,13 @@ Storage* AllocateOnStream(Device* device, uint64_t nbytes, StreamHandle stream, 
   }
   *BlockOf(storage) = Block{device, allocation_stream, own, size_class};
   storage->data = reinterpret_cast<void*>(address);
-  return Counted(storage, nbytes);
+  CountStorage(storage, 1);
+  return storage;
 }
 
 // `bytes` of memory for a storage of `nbytes`.
 Storage* AllocateDirectly(DLDeviceType type, Device* device, uint64_t nbytes, size_t bytes, Result* result) {
-  Storage* storage = NewBlock(device, nbytes, type == kDLCUDAHost ? DestroyPinned : DestroyDevice, result);
+  Storage* storage = NewBlock(device, nbytes, type == kDLCUDAHost ? DestroyDirect<true> : DestroyDirect<false>, result);
   if (storage == nullptr) return nullptr;
   ContextScope scope(device);
   RelaxedScope relaxed;
@@ -210,7 +192,8 @@ Storage* AllocateDirectly(DLDeviceType type, Device* device, uint64_t nbytes, si
     return nullptr;
   }
   storage->data = memory != nullptr ? memory : reinterpret_cast<void*>(address);
-  return Counted(storage, nbytes);
+  CountStorage(storage, 1);
+  return storage;
 }
 
 }  // namespace

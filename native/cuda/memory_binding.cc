@@ -1,6 +1,7 @@
 // Device memory and copies for JavaScript. JavaScript thread.
 #include <stdlib.h>
 
+#include "../async_work.h"
 #include "../bindings.h"
 #include "context.h"
 #include "copy.h"
@@ -27,30 +28,21 @@ napi_value AllocateBinding(napi_env env, napi_callback_info info) {
 
 // Fills a storage with zero bits, on the stream.
 napi_value ClearBinding(napi_env env, napi_callback_info info) {
-  CudaContext* self = ContextOf(env, info);
-  StorageRequest* message = MessageOf<StorageRequest>(self);
-  const Device* device = DeviceOf(message);
-  Storage* storage = device == nullptr ? nullptr : StorageOf(self, message);
-  if (storage == nullptr || storage->nbytes == 0) return nullptr;
-  ContextScope scope(device);
-  const StreamRef stream = {device, StreamOf(message)};
-  message->status = OrderAfterUses(storage, stream);
-  if (message->status == kSuccess) {
-    message->status = driver.MemsetD8Async(reinterpret_cast<Address>(storage->data), 0,
-                                           static_cast<size_t>(storage->nbytes), stream.handle);
-  }
-  if (message->status == kSuccess) message->status = NoteUse(storage, stream);
-  return nullptr;
+  return OnStorage<StorageRequest>(env, info, [](Storage* storage, const StreamRef& stream, auto*) {
+    if (storage->nbytes == 0) return Result{kSuccess};
+    ContextScope scope(stream.device);
+    Result result = OrderAfterUses(storage, stream);
+    if (result != kSuccess) return result;
+    result = driver.MemsetD8Async(reinterpret_cast<Address>(storage->data), 0, static_cast<size_t>(storage->nbytes),
+                                  stream.handle);
+    return result == kSuccess ? NoteUse(storage, stream) : result;
+  });
 }
 
 // Makes the storage ready for work on the stream from now on.
 napi_value HandOverBinding(napi_env env, napi_callback_info info) {
-  CudaContext* self = ContextOf(env, info);
-  StorageRequest* message = MessageOf<StorageRequest>(self);
-  const Device* device = DeviceOf(message);
-  Storage* storage = device == nullptr ? nullptr : StorageOf(self, message);
-  if (storage != nullptr) message->status = Lend(storage, StreamRef{device, StreamOf(message)});
-  return nullptr;
+  return OnStorage<StorageRequest>(
+      env, info, [](Storage* storage, const StreamRef& stream, auto*) { return Lend(storage, stream); });
 }
 
 // One side of a copy: a storage in the table, or a Uint8Array.
@@ -69,13 +61,9 @@ static bool FindSide(const CudaContext* self, napi_env env, uint32_t handle, nap
     side->nbytes = side->storage->nbytes;
     return true;
   }
-  napi_typedarray_type type;
   size_t length = 0;
   void* data = nullptr;
-  if (napi_get_typedarray_info(env, array, &type, &length, &data, nullptr, nullptr) != napi_ok ||
-      type != napi_uint8_array) {
-    return false;
-  }
+  if (!ArrayOf(env, array, napi_uint8_array, &data, &length)) return false;
   side->data = static_cast<char*>(data);
   side->nbytes = length;
   return true;
@@ -149,10 +137,7 @@ static Result Run(Device* device, const CopyStep* step, const Side& source, cons
 // copy(source, target): queues a copy. An argument is an array for a side that is not a storage in the table.
 napi_value CopyBinding(napi_env env, napi_callback_info info) {
   napi_value arrays[2];
-  size_t count = 2;
-  void* data = nullptr;
-  napi_get_cb_info(env, info, &count, arrays, nullptr, &data);
-  CudaContext* self = static_cast<CudaContext*>(data);
+  CudaContext* self = ContextOf(env, info, arrays, 2);
   CopyStep* step = MessageOf<CopyStep>(self);
   Device* device = DeviceOf(step);
   if (device == nullptr) return nullptr;
@@ -173,8 +158,7 @@ struct AsyncCopy {
   CopyRequest request;
   Storage* source;
   Storage* target;
-  napi_async_work work;
-  napi_deferred deferred;
+  AsyncWork work;
   Result result;
 };
 
@@ -202,22 +186,10 @@ static void Complete(napi_env env, napi_status, void* data) {
   AsyncCopy* self = static_cast<AsyncCopy*>(data);
   ReleaseStorage(self->source);
   ReleaseStorage(self->target);
-  napi_value result;
-  if (napi_create_int32(env, self->result, &result) == napi_ok) napi_resolve_deferred(env, self->deferred, result);
-  napi_delete_async_work(env, self->work);
+  napi_value result = nullptr;
+  napi_create_int32(env, self->result, &result);
+  FinishWork(env, self->work, result);
   free(self);
-}
-
-static napi_value Queue(napi_env env, AsyncCopy* copy) {
-  napi_value promise, name;
-  if (napi_create_promise(env, &copy->deferred, &promise) != napi_ok ||
-      napi_create_string_utf8(env, "dlpack.cuda", NAPI_AUTO_LENGTH, &name) != napi_ok ||
-      napi_create_async_work(env, nullptr, name, Execute, Complete, copy, &copy->work) != napi_ok) {
-    return nullptr;
-  }
-  if (napi_queue_async_work(env, copy->work) == napi_ok) return promise;
-  napi_delete_async_work(env, copy->work);
-  return nullptr;
 }
 
 // copyAsync(): copies between two storages, one of them in plain host memory. A promise of the driver's result, or
@@ -251,7 +223,7 @@ napi_value CopyAsyncBinding(napi_env env, napi_callback_info info) {
   }
   RetainStorage(copy->source);
   RetainStorage(copy->target);
-  napi_value promise = step->status == kSuccess ? Queue(env, copy) : nullptr;
+  napi_value promise = step->status == kSuccess ? QueueWork(env, Execute, Complete, copy, &copy->work) : nullptr;
   if (promise != nullptr) return promise;
   if (step->status == kSuccess) step->status = kNotSupported;
   ReleaseStorage(copy->source);

@@ -62,15 +62,13 @@ napi_value SetCurrentBinding(napi_env env, napi_callback_info info) {
 }
 
 napi_value SynchronizeStreamBinding(napi_env env, napi_callback_info info) {
-  return OnDevice<StreamStateRequest>(env, info, [](StreamStateRequest* message, const Device*) {
-    return driver.StreamSynchronize(StreamOf(message));
-  });
+  return OnDevice<StreamStateRequest>(
+      env, info, [](auto* message, const Device*) { return driver.StreamSynchronize(StreamOf(message)); });
 }
 
 napi_value SynchronizeEventBinding(napi_env env, napi_callback_info info) {
-  return OnDevice<EventStateRequest>(env, info, [](EventStateRequest* message, const Device*) {
-    return driver.EventSynchronize(reinterpret_cast<EventHandle>(message->event));
-  });
+  return OnDevice<EventStateRequest>(
+      env, info, [](auto* message, const Device*) { return driver.EventSynchronize(EventOf(message)); });
 }
 
 napi_value SynchronizeDeviceBinding(napi_env env, napi_callback_info info) {
@@ -79,13 +77,12 @@ napi_value SynchronizeDeviceBinding(napi_env env, napi_callback_info info) {
 
 napi_value QueryStreamBinding(napi_env env, napi_callback_info info) {
   return OnDevice<StreamStateRequest>(
-      env, info, [](StreamStateRequest* message, const Device*) { return driver.StreamQuery(StreamOf(message)); });
+      env, info, [](auto* message, const Device*) { return driver.StreamQuery(StreamOf(message)); });
 }
 
 napi_value QueryEventBinding(napi_env env, napi_callback_info info) {
-  return OnDevice<EventStateRequest>(env, info, [](EventStateRequest* message, const Device*) {
-    return driver.EventQuery(reinterpret_cast<EventHandle>(message->event));
-  });
+  return OnDevice<EventStateRequest>(env, info,
+                                     [](auto* message, const Device*) { return driver.EventQuery(EventOf(message)); });
 }
 
 // The state of the device itself, queried through an idle stream.
@@ -97,14 +94,13 @@ napi_value QueryDeviceBinding(napi_env env, napi_callback_info info) {
 }
 
 napi_value RecordBinding(napi_env env, napi_callback_info info) {
-  return OnDevice<MarkRequest>(env, info, [](MarkRequest* message, const Device*) {
-    return driver.EventRecord(reinterpret_cast<EventHandle>(message->event), StreamOf(message));
-  });
+  return OnDevice<MarkRequest>(
+      env, info, [](auto* message, const Device*) { return driver.EventRecord(EventOf(message), StreamOf(message)); });
 }
 
 napi_value WaitBinding(napi_env env, napi_callback_info info) {
-  return OnDevice<MarkRequest>(env, info, [](MarkRequest* message, const Device*) {
-    return driver.StreamWaitEvent(StreamOf(message), reinterpret_cast<EventHandle>(message->event), 0);
+  return OnDevice<MarkRequest>(env, info, [](auto* message, const Device*) {
+    return driver.StreamWaitEvent(StreamOf(message), EventOf(message), 0);
   });
 }
 
@@ -122,8 +118,8 @@ napi_value OrderBinding(napi_env env, napi_callback_info info) {
 napi_value ElapsedBinding(napi_env env, napi_callback_info info) {
   return OnDevice<ElapsedRequest>(env, info, [](ElapsedRequest* message, const Device*) {
     float milliseconds = 0;
-    const Result result = driver.EventElapsedTime(&milliseconds, reinterpret_cast<EventHandle>(message->since),
-                                                  reinterpret_cast<EventHandle>(message->event));
+    const auto since = reinterpret_cast<EventHandle>(message->since);
+    const Result result = driver.EventElapsedTime(&milliseconds, since, EventOf(message));
     message->milliseconds = milliseconds;
     return result;
   });

@@ -74,17 +74,16 @@ bool Add(const Watched& description) {
   Watched* watched = static_cast<Watched*>(malloc(sizeof(Watched)));
   if (watched == nullptr) return false;
   *watched = description;
-  mutex.Acquire();
+  platform::MutexScope scope(&mutex);
   if (!has_thread) has_thread = platform::StartThread(Run, nullptr);
-  const bool started = has_thread;
-  if (started) {
-    watched->next = incoming;
-    incoming = watched;
-    arrived.Signal();
+  if (!has_thread) {
+    free(watched);
+    return false;
   }
-  mutex.Release();
-  if (!started) free(watched);
-  return started;
+  watched->next = incoming;
+  incoming = watched;
+  arrived.Signal();
+  return true;
 }
 
 }  // namespace

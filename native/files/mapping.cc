@@ -42,23 +42,16 @@ static bool NumberOf(napi_env env, napi_value value, uint64_t* number) {
 // the name of the error, such as "ENOENT".
 napi_value MapFile(napi_env env, napi_callback_info info) {
   napi_value arguments[3];
-  size_t count = 3;
-  void* data = nullptr;
-  napi_get_cb_info(env, info, &count, arguments, nullptr, &data);
-  Instance* self = static_cast<Instance*>(data);
+  Instance* self = InstanceOf(env, info, arguments, 3);
   static const size_t kMaxPath = 32768;
   size_t length = 0;
   bool is_writable = false;
-  napi_typedarray_type type;
   size_t room = 0;
   void* result = nullptr;
   if (napi_get_value_string_utf8(env, arguments[0], nullptr, 0, &length) != napi_ok || length >= kMaxPath ||
       napi_get_value_bool(env, arguments[1], &is_writable) != napi_ok ||
-      napi_get_typedarray_info(env, arguments[2], &type, &room, &result, nullptr, nullptr) != napi_ok ||
-      type != napi_float64_array || room < 2) {
-    napi_value problem;
-    napi_create_string_utf8(env, "ENAMETOOLONG", NAPI_AUTO_LENGTH, &problem);
-    return problem;
+      !ArrayOf(env, arguments[2], napi_float64_array, &result, &room) || room < 2) {
+    return NewText(env, "ENAMETOOLONG");
   }
   char* path = static_cast<char*>(malloc(length + 1));
   const char* problem = "ENOMEM";
@@ -77,11 +70,7 @@ napi_value MapFile(napi_env env, napi_callback_info info) {
     handle = HoldForeign(self, storage);
     if (handle == 0) problem = "ENOMEM";
   }
-  if (problem != nullptr) {
-    napi_value text;
-    napi_create_string_utf8(env, problem, NAPI_AUTO_LENGTH, &text);
-    return text;
-  }
+  if (problem != nullptr) return NewText(env, problem);
   static_cast<double*>(result)[0] = handle;
   static_cast<double*>(result)[1] = static_cast<double>(nbytes);
   return nullptr;
@@ -104,10 +93,7 @@ static Storage* RangeOf(napi_env env, Instance* self, napi_value* arguments, uin
 // failure.
 napi_value PartOf(napi_env env, napi_callback_info info) {
   napi_value arguments[3];
-  size_t count = 3;
-  void* data = nullptr;
-  napi_get_cb_info(env, info, &count, arguments, nullptr, &data);
-  Instance* self = static_cast<Instance*>(data);
+  Instance* self = InstanceOf(env, info, arguments, 3);
   uint64_t offset = 0;
   uint64_t nbytes = 0;
   Storage* mapping = RangeOf(env, self, arguments, &offset, &nbytes);
@@ -127,19 +113,14 @@ napi_value PartOf(napi_env env, napi_callback_info info) {
 // readPart(handle, offset, nbytes, target: Uint8Array): copies bytes; false when something does not fit.
 napi_value ReadPart(napi_env env, napi_callback_info info) {
   napi_value arguments[4];
-  size_t count = 4;
-  void* data = nullptr;
-  napi_get_cb_info(env, info, &count, arguments, nullptr, &data);
-  Instance* self = static_cast<Instance*>(data);
+  Instance* self = InstanceOf(env, info, arguments, 4);
   uint64_t offset = 0;
   uint64_t nbytes = 0;
   Storage* storage = RangeOf(env, self, arguments, &offset, &nbytes);
-  napi_typedarray_type type;
   size_t room = 0;
   void* target = nullptr;
-  const bool fits = storage != nullptr &&
-                    napi_get_typedarray_info(env, arguments[3], &type, &room, &target, nullptr, nullptr) == napi_ok &&
-                    type == napi_uint8_array && room >= nbytes;
+  const bool fits =
+      storage != nullptr && ArrayOf(env, arguments[3], napi_uint8_array, &target, &room) && room >= nbytes;
   if (fits && nbytes > 0) memcpy(target, static_cast<char*>(storage->data) + offset, nbytes);
   napi_value result = nullptr;
   napi_get_boolean(env, fits, &result);

@@ -61,8 +61,7 @@ static void EndNames(void* instance) { RemoveNames(static_cast<Instance*>(instan
 
 // Any thread.
 static void DestroyMade(Storage* self) {
-  Count(counts.bytes, -static_cast<int64_t>(self->nbytes));
-  Count(counts.storages, -1);
+  CountStorage(self, -1);
   Made* made = static_cast<Made*>(self->owner);
   RemoveNames(nullptr, made);
   platform::ReleaseSharedMemory(made->memory);
@@ -89,10 +88,7 @@ struct Call {
 
 static bool ReadCall(napi_env env, napi_callback_info info, size_t numbers, Call* call) {
   napi_value arguments[kMaxNumbers + 2];
-  size_t given = numbers + 2;
-  void* data = nullptr;
-  napi_get_cb_info(env, info, &given, arguments, nullptr, &data);
-  call->self = static_cast<Instance*>(data);
+  call->self = InstanceOf(env, info, arguments, numbers + 2);
   size_t length = 0;
   if (napi_get_value_string_utf8(env, arguments[0], nullptr, 0, &length) != napi_ok || length > kMaxName) return false;
   napi_get_value_string_utf8(env, arguments[0], call->name.text, sizeof(call->name.text), &length);
@@ -101,20 +97,15 @@ static bool ReadCall(napi_env env, napi_callback_info info, size_t numbers, Call
     double* number = &call->numbers[i];
     if (napi_get_value_double(env, arguments[i + 1], number) != napi_ok || !IsSize(*number)) return false;
   }
-  napi_typedarray_type type;
   size_t room = 0;
   void* result = nullptr;
-  const napi_status status =
-      napi_get_typedarray_info(env, arguments[numbers + 1], &type, &room, &result, nullptr, nullptr);
+  if (!ArrayOf(env, arguments[numbers + 1], napi_float64_array, &result, &room) || room < 3) return false;
   call->result = static_cast<double*>(result);
-  return status == napi_ok && type == napi_float64_array && room >= 3;
+  return true;
 }
 
 static napi_value TextOf(napi_env env, const char* problem) {
-  if (problem == nullptr) return nullptr;
-  napi_value text = nullptr;
-  napi_create_string_utf8(env, problem, NAPI_AUTO_LENGTH, &text);
-  return text;
+  return problem == nullptr ? nullptr : NewText(env, problem);
 }
 
 static const char* Make(napi_env env, const Call& call) {
@@ -141,8 +132,7 @@ static const char* Make(napi_env env, const Call& call) {
     if (!call.self->has_named_memory) napi_add_env_cleanup_hook(env, EndNames, call.self);
     call.self->has_named_memory = true;
   }
-  Count(counts.storages, 1);
-  Count(counts.bytes, static_cast<int64_t>(nbytes));
+  CountStorage(storage, 1);
   const platform::SharedMemory memory = made->memory;
   const uint32_t handle = Hold(call.self, storage, true);
   if (handle == 0) return "ENOMEM";
@@ -162,13 +152,9 @@ napi_value CreateShared(napi_env env, napi_callback_info info) {
 
 // The memory of createShared whose handle is the only argument; NULL when it is something else.
 static Made* MadeOf(napi_env env, napi_callback_info info) {
-  napi_value argument = nullptr;
-  size_t count = 1;
-  void* data = nullptr;
-  napi_get_cb_info(env, info, &count, &argument, nullptr, &data);
-  uint32_t handle = 0;
-  napi_get_value_uint32(env, argument, &handle);
-  Storage* storage = GetHeld(static_cast<Instance*>(data), handle);
+  napi_value argument;
+  Instance* self = InstanceOf(env, info, &argument);
+  Storage* storage = GetHeld(self, NumberIn(env, argument));
   return storage != nullptr && storage->destroy == DestroyMade ? static_cast<Made*>(storage->owner) : nullptr;
 }
 
@@ -189,9 +175,7 @@ napi_value UnnameShared(napi_env env, napi_callback_info info) {
 
 // unnameAllShared(): removes the names of all memory that this instance made.
 napi_value UnnameAllShared(napi_env env, napi_callback_info info) {
-  void* self = nullptr;
-  napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &self);
-  EndNames(self);
+  EndNames(InstanceOf(env, info));
   return nullptr;
 }
 

@@ -11,12 +11,26 @@ struct Object;  // PyObject
 
 typedef Object* (*FastCall)(Object* self, Object* const* arguments, ptrdiff_t count, Object* names);
 
-// PyMethodDef, PyType_Slot, PyType_Spec and Py_buffer, by their layout in the stable ABI.
+// PyMethodDef, PyMemberDef, PyGetSetDef, PyType_Slot, PyType_Spec and Py_buffer, by their layout in the stable ABI.
 struct MethodDef {
   const char* name;
   void* function;
   int flags;
   const char* doc;
+};
+struct MemberDef {
+  const char* name;
+  int type;
+  ptrdiff_t offset;
+  int flags;
+  const char* doc;
+};
+struct GetSetDef {
+  const char* name;
+  void* get;
+  void* set;
+  const char* doc;
+  void* closure;
 };
 struct TypeSlot {
   int slot;

@@ -1,9 +1,8 @@
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "runtime.h"
-#include "tensor_body.h"
+#include "array_interface.h"
+#include "calls.h"
 
 namespace dlpack::python {
 
@@ -47,32 +46,14 @@ Object* ArrayInterface(Object* self, void*) {
   // NumPy shows foreign dtypes as raw bytes. ml_dtypes, for example, can view them with their own dtype.
   if (kind == 0 && (bits % 8 == 0 || padded)) kind = 'V';
   if (kind == 0 || tensor.device.device_type != kDLCPU) {
-    api.PyErr_SetString(api.PyExc_AttributeError, "__array_interface__ needs host memory and elements of whole bytes");
-    return nullptr;
+    return Raise(api.PyExc_AttributeError, "__array_interface__ needs host memory and elements of whole bytes");
   }
   char typestr[16];
   const int bytes = (bits + 7) / 8;
   snprintf(typestr, sizeof(typestr), "%c%c%d", bytes == 1 || kind == 'V' ? '|' : '<', kind, bytes);
-  Ref dict(api.PyDict_New());
-  Ref shape(IntegerTuple(tensor.shape, tensor.ndim, 1));
-  // None for row-major tensors, because some libraries, such as PIL, copy when strides are given.
-  const bool is_row_major = IsRowMajor(tensor);
-  if (is_row_major) api.Py_IncRef(api._Py_NoneStruct);
-  Ref strides(is_row_major ? api._Py_NoneStruct : IntegerTuple(tensor.strides, tensor.ndim, bytes));
-  Ref typestr_object(api.PyUnicode_FromStringAndSize(typestr, static_cast<ptrdiff_t>(strlen(typestr))));
-  Ref version(api.PyLong_FromLongLong(3));
-  Ref data(api.PyTuple_New(2));
-  if (!dict || !shape || !strides || !typestr_object || !version || !data) return nullptr;
   // NumPy 1 treats a NULL pointer as missing memory, even for an array without elements.
   static char nothing;
-  api.PyTuple_SetItem(data.get(), 0, api.PyLong_FromVoidPtr(tensor.data == nullptr ? &nothing : tensor.data));
-  api.PyTuple_SetItem(data.get(), 1, api.PyBool_FromLong((body.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0));
-  const bool good = api.PyDict_SetItemString(dict.get(), "shape", shape.get()) == 0 &&
-                    api.PyDict_SetItemString(dict.get(), "strides", strides.get()) == 0 &&
-                    api.PyDict_SetItemString(dict.get(), "typestr", typestr_object.get()) == 0 &&
-                    api.PyDict_SetItemString(dict.get(), "version", version.get()) == 0 &&
-                    api.PyDict_SetItemString(dict.get(), "data", data.get()) == 0;
-  return good ? dict.take() : nullptr;
+  return NewInterface(body, tensor.data == nullptr ? &nothing : tensor.data, typestr, bytes);
 }
 
 // Flags of Py_buffer requests. The flags for contiguous memory include the flag for strides, which includes the flag

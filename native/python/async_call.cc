@@ -170,10 +170,7 @@ static void RunCall(Task* task) {
   call->channel->mutex.Acquire();
   const bool is_closed = call->channel->is_closed;
   call->channel->mutex.Release();
-  if (is_closed) {
-    FreeCall(call);
-    return;
-  }
+  if (is_closed) return FreeCall(call);
   if (!call->is_abandoned.load(std::memory_order_relaxed)) {
     for (uint32_t i = 0; i < call->count; ++i) OwnObjects(&call->values[i]);
     current_call = call;

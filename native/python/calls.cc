@@ -1,7 +1,5 @@
 #include "calls.h"
 
-#include "runtime.h"
-
 namespace dlpack::python {
 
 // For versions of Python without vectorcall.
@@ -9,8 +7,7 @@ static Object* CallTuple(Object* callable, Object** arguments, size_t positional
   Ref tuple(api.PyTuple_New(static_cast<ptrdiff_t>(positional)));
   if (!tuple) return nullptr;
   for (size_t i = 0; i < positional; ++i) {
-    api.Py_IncRef(arguments[i]);
-    api.PyTuple_SetItem(tuple.get(), static_cast<ptrdiff_t>(i), arguments[i]);
+    api.PyTuple_SetItem(tuple.get(), static_cast<ptrdiff_t>(i), NewRef(arguments[i]));
   }
   if (names == nullptr) return api.PyObject_CallObject(callable, tuple.get());
   Ref dict(api.PyDict_New());
@@ -25,6 +22,11 @@ Object* CallVector(Object* callable, Object** arguments, size_t positional, Obje
   if (api.PyObject_Vectorcall == nullptr) return CallTuple(callable, arguments, positional, names);
   const size_t kOffset = size_t{1} << (8 * sizeof(size_t) - 1);  // PY_VECTORCALL_ARGUMENTS_OFFSET
   return api.PyObject_Vectorcall(callable, arguments, positional | kOffset, names);
+}
+
+bool ReadPair(Object* tuple, long long* first, long long* second) {
+  return api.PyType_IsSubtype(TypeOf(tuple), api.PyTuple_Type) && api.PyTuple_Size(tuple) == 2 &&
+         ReadInteger(api.PyTuple_GetItem(tuple, 0), first) && ReadInteger(api.PyTuple_GetItem(tuple, 1), second);
 }
 
 }  // namespace dlpack::python

@@ -4,7 +4,6 @@
 
 #include <new>
 
-#include "../exports.h"
 #include "pool.h"
 #include "runtime.h"
 #include "settler.h"
@@ -24,21 +23,16 @@ bool IsJavaScriptThread() { return is_javascript_thread; }
 void PostLocked(Channel* channel, Message* message) {
   message->next = nullptr;
   const bool was_empty = channel->first == nullptr;
-  if (was_empty) {
-    channel->first = message;
-  } else {
-    channel->last->next = message;
-  }
+  *(was_empty ? &channel->first : &channel->last->next) = message;
   channel->last = message;
   if (was_empty) napi_call_threadsafe_function(channel->wake, nullptr, napi_tsfn_nonblocking);
 }
 
 bool Post(Channel* channel, Message* message) {
-  channel->mutex.Acquire();
-  const bool is_open = !channel->is_closed;
-  if (is_open) PostLocked(channel, message);
-  channel->mutex.Release();
-  return is_open;
+  platform::MutexScope scope(&channel->mutex);
+  if (channel->is_closed) return false;
+  PostLocked(channel, message);
+  return true;
 }
 
 // Mutex held.

@@ -3,6 +3,7 @@
 // Python objects refer to it.
 #pragma once
 
+#include "../exports.h"
 #include "../platform/platform.h"
 #include "values.h"
 
@@ -62,17 +63,7 @@ bool IsJavaScriptThread();
 // The channel of a function that JavaScript called, and its first `n` arguments.
 template <size_t n>
 Channel* ChannelOf(napi_env env, napi_callback_info info, napi_value (&values)[n]) {
-  void* data = nullptr;
-  size_t count = n;
-  napi_get_cb_info(env, info, &count, values, nullptr, &data);
-  return static_cast<Channel*>(data);
-}
-
-// 0 for a value that is not a number.
-inline uint32_t NumberIn(napi_env env, napi_value value) {
-  uint32_t number = 0;
-  napi_get_value_uint32(env, value, &number);
-  return number;
+  return DataOf<Channel>(env, info, values, n);
 }
 
 // async_call.cc

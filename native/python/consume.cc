@@ -12,7 +12,7 @@
 #include "device_import.h"
 #include "ml_dtypes.h"
 #include "numpy_array.h"
-#include "runtime.h"
+#include "tensor_body.h"
 #include "torch_bits.h"
 
 namespace dlpack::python {
@@ -189,10 +189,9 @@ static Storage* ConsumeArray(Object* array, Descriptor* descriptor, TensorSignat
 // Calls __dlpack__ as producers before DLPack 1.0 define it.
 static Object* CallWithStream(Object* object, Object* stream) {
   Object* arguments[2] = {object, stream};
-  Ref kwnames(api.PyTuple_New(1));
+  const Ref kwnames(api.PyTuple_New(1));
   if (!kwnames) return nullptr;
-  api.Py_IncRef(names.stream);
-  api.PyTuple_SetItem(kwnames.get(), 0, names.stream);
+  api.PyTuple_SetItem(kwnames.get(), 0, NewRef(names.stream));
   return api.PyObject_VectorcallMethod(names.dlpack, arguments, 1, kwnames.get());
 }
 
@@ -206,11 +205,10 @@ static Object* CallProducer(Object* object, const ConsumeOptions& options, Objec
     keywords[count] = names.stream;
     arguments[++count] = stream;
   }
-  Ref device(options.has_device ? api.PyTuple_New(2) : nullptr);
+  const int64_t wanted[] = {options.device_type, options.device_id};
+  const Ref device(options.has_device ? IntegerTuple(wanted, 2, 1) : nullptr);
   if (options.has_device) {
     if (!device) return nullptr;
-    api.PyTuple_SetItem(device.get(), 0, api.PyLong_FromLongLong(options.device_type));
-    api.PyTuple_SetItem(device.get(), 1, api.PyLong_FromLongLong(options.device_id));
     keywords[count] = names.dl_device;
     arguments[++count] = device.get();
   }
@@ -220,10 +218,7 @@ static Object* CallProducer(Object* object, const ConsumeOptions& options, Objec
   }
   Ref kwnames(api.PyTuple_New(count));
   if (!kwnames) return nullptr;
-  for (ptrdiff_t i = 0; i < count; ++i) {
-    api.Py_IncRef(keywords[i]);
-    api.PyTuple_SetItem(kwnames.get(), i, keywords[i]);
-  }
+  for (ptrdiff_t i = 0; i < count; ++i) api.PyTuple_SetItem(kwnames.get(), i, NewRef(keywords[i]));
   Object* capsule = api.PyObject_VectorcallMethod(names.dlpack, arguments, 1, kwnames.get());
   if (capsule == nullptr && api.PyErr_ExceptionMatches(api.PyExc_TypeError)) {
     api.PyErr_Clear();
@@ -259,9 +254,8 @@ static Storage* ConsumeCapsule(Object* capsule, Descriptor* descriptor, Status* 
     if (api.PyCapsule_SetName(capsule, "used_dltensor") != 0) return nullptr;
     return Import(static_cast<DLManagedTensor*>(pointer), descriptor, status, nullptr);
   }
-  api.PyErr_SetString(api.PyExc_TypeError,
-                      "Expected a capsule named dltensor or dltensor_versioned that nothing has consumed yet");
-  return nullptr;
+  return Raise(api.PyExc_TypeError,
+               "Expected a capsule named dltensor or dltensor_versioned that nothing has consumed yet");
 }
 
 // As ConsumeCapsule, and drops the capsule. Its destructor may run Python code, which must not run with an exception
@@ -293,34 +287,27 @@ static Storage* ConsumeMlDTypes(Object* array, const ConsumeOptions& options, De
 // or NULL with an exception set, or with the storage of a CUDA array in `taken`.
 static Object* ViewAsArray(Object* object, Descriptor* descriptor, TensorSignature* last, Storage** taken) {
   SavedError error;  // the error for the missing __dlpack__
-  Ref interface(GetOrNull(object, names.array_interface));
-  Ref builtins(api.PyImport_ImportModule("builtins"));
-  Ref memoryview(builtins ? api.PyObject_GetAttrString(builtins.get(), "memoryview") : nullptr);
-  Object* arguments[2] = {nullptr, object};
-  Ref view(memoryview ? CallVector(memoryview.get(), arguments + 1, 1, nullptr) : nullptr);
+  const Ref interface(GetOrNull(object, names.array_interface));
+  const Ref memoryview(ImportFrom("builtins", "memoryview"));
+  const Ref view(CallWith(memoryview, object));
   api.PyErr_Clear();
-  Ref on_device(GetOrNull(object, names.cuda_array_interface));
+  const Ref on_device(GetOrNull(object, names.cuda_array_interface));
   if (on_device) {
     *taken = TakeInterface(object, descriptor, last);
     error.Drop();
     if (*taken != nullptr) return nullptr;
-    api.PyErr_SetString(api.PyExc_TypeError,
-                        "Expected an object with __dlpack__ but it has __cuda_array_interface__ alone; take it with "
-                        "asCudaArray of dlpack/cuda");
-    return nullptr;
+    return Raise(api.PyExc_TypeError,
+                 "Expected an object with __dlpack__ but it has __cuda_array_interface__ alone; take it with "
+                 "asCudaArray of dlpack/cuda");
   }
   if (!view && !interface) return nullptr;
-  Ref numpy(api.PyImport_ImportModule("numpy"));
-  Ref asarray(numpy ? api.PyObject_GetAttrString(numpy.get(), "asarray") : nullptr);
+  const Ref asarray(ImportFrom("numpy", "asarray"));
   if (!asarray) {
     error.Drop();
-    api.PyErr_SetString(
-        api.PyExc_TypeError,
-        "Expected an object with __dlpack__, or NumPy, which shows a buffer as an array; install numpy");
-    return nullptr;
+    return Raise(api.PyExc_TypeError,
+                 "Expected an object with __dlpack__, or NumPy, which shows a buffer as an array; install numpy");
   }
-  arguments[1] = view ? view.get() : object;
-  Object* array = CallVector(asarray.get(), arguments + 1, 1, nullptr);
+  Object* array = CallWith(asarray, view ? view.get() : object);
   error.Drop();
   return array;
 }
@@ -333,8 +320,7 @@ Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Descriptor
   *status = kOk;
   Clear(descriptor);
   if (TypeOf(object) == api.PyCapsule_Type) {
-    api.Py_IncRef(object);
-    return FollowProducer(TakeCapsule(object, descriptor, status), *descriptor, nullptr);
+    return FollowProducer(TakeCapsule(NewRef(object), descriptor, status), *descriptor, nullptr);
   }
   TypeEntry* entry = LookUpType(TypeOf(object));
   if (entry == nullptr) {

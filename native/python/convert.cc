@@ -12,7 +12,6 @@
 #include "cupy_array.h"
 #include "device_export.h"
 #include "numpy_array.h"
-#include "runtime.h"
 #include "tensor_type.h"
 
 namespace dlpack::python {
@@ -20,9 +19,8 @@ namespace dlpack::python {
 namespace {
 
 // `module.from_dlpack`; NULL, without an exception, when the module has no such function.
-Object* FromDLPackOf(const char* module_name) {
-  Ref module(api.PyImport_ImportModule(module_name));
-  Object* function = module ? api.PyObject_GetAttr(module.get(), names.from_dlpack) : nullptr;
+Object* FromDLPackOf(const char* module) {
+  Object* function = ImportFrom(module, "from_dlpack");
   if (function == nullptr) api.PyErr_Clear();
   return function;
 }
@@ -45,11 +43,9 @@ Object* FindFromDLPack(Object* type) {
     }
   }
   api.PyErr_Clear();
-  api.PyErr_SetString(
-      api.PyExc_TypeError,
-      "Expected a class with an exchange table, or from a module that has from_dlpack; call a function of "
-      "its library with the tensor instead");
-  return nullptr;
+  return Raise(api.PyExc_TypeError,
+               "Expected a class with an exchange table, or from a module that has from_dlpack; call a function of "
+               "its library with the tensor instead");
 }
 
 // Hands a managed tensor to a table, which should take it over even when it fails. PyTorch 2.13 does not take it over
@@ -114,18 +110,15 @@ Object* ConvertByTable(Objects* self, const TypeEntry& entry, const Descriptor& 
   DLManagedTensorVersioned* managed = ExportManaged<DLManagedTensorVersioned>(descriptor, storage, &status);
   if (managed == nullptr) {
     ReleaseStorage(storage);
-    api.PyErr_SetString(api.PyExc_BufferError, status == kOutOfMemory
-                                                   ? "Out of memory for a managed tensor"
-                                                   : "Expected a tensor that lies inside its memory");
-    return nullptr;
+    return Raise(api.PyExc_BufferError, status == kOutOfMemory ? "Out of memory for a managed tensor"
+                                                               : "Expected a tensor that lies inside its memory");
   }
   Count(self->instance->thread, counts.exports, 1);
   Ref result(HandToTable(*entry.api, managed));
   if (!result || TypeOf(result.get()) == entry.type || api.PyType_IsSubtype(TypeOf(result.get()), entry.type))
     return result.take();
-  api.PyErr_SetString(api.PyExc_TypeError,
-                      "Expected a class that its exchange table makes objects of, not one derived from it");
-  return nullptr;
+  return Raise(api.PyExc_TypeError,
+               "Expected a class that its exchange table makes objects of, not one derived from it");
 }
 
 Object* ConvertByFunction(TypeEntry* entry, Object* tensor, bool may_copy) {
@@ -190,12 +183,10 @@ Object* ConvertTensor(Objects* self, ConversionRequest* request) {
   TypeEntry* entry = FindType(held);
   if (entry != nullptr) return ConvertTo(self, entry, descriptor, storage, may_copy, outcome);
   if (!api.PyType_IsSubtype(TypeOf(held), api.PyType_Type)) {
-    api.PyErr_SetString(api.PyExc_TypeError, "Expected a class of tensors, such as torch.Tensor or numpy.ndarray");
-    return nullptr;
+    return Raise(api.PyExc_TypeError, "Expected a class of tensors, such as torch.Tensor or numpy.ndarray");
   }
   // The first lookup of a class runs Python code, which may call JavaScript that disposes the class and the tensor.
-  api.Py_IncRef(held);
-  Ref type(held);
+  Ref type(NewRef(held));
   RetainStorage(storage);
   entry = LookUpType(type.get());
   Object* result = nullptr;

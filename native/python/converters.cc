@@ -2,8 +2,8 @@
 
 #include <atomic>
 
+#include "calls.h"
 #include "numpy_array.h"
-#include "runtime.h"
 #include "values.h"
 
 namespace dlpack::python {
@@ -34,9 +34,8 @@ Converter converters[kConverters];
 // Whether a function written in Python is defined in the module whose name it has. functools.wraps copies the name to
 // another function, but not its globals.
 bool IsAtHome(Object* function, const char* module_name) {
-  Ref module(api.PyImport_ImportModule(module_name));
-  Ref own(module ? api.PyObject_GetAttrString(module.get(), "__dict__") : nullptr);
-  Ref globals(own ? api.PyObject_GetAttrString(function, "__globals__") : nullptr);
+  const Ref own(ImportFrom(module_name, "__dict__"));
+  const Ref globals(own ? api.PyObject_GetAttrString(function, "__globals__") : nullptr);
   return globals && globals.get() == own.get();
 }
 
@@ -48,8 +47,7 @@ bool IsFunctionOf(const Library& library, Object* function) {
 
 // The entry of the class whose objects the function makes; NULL when native code cannot make the same objects.
 const TypeEntry* EntryOf(const Library& library) {
-  Ref module(api.PyImport_ImportModule(library.name));
-  Ref type(module ? api.PyObject_GetAttrString(module.get(), library.class_name) : nullptr);
+  const Ref type(ImportFrom(library.name, library.class_name));
   const TypeEntry* entry = type ? LookUpType(type.get()) : nullptr;
   if (entry == nullptr) return nullptr;
   return entry->api != nullptr || entry->is_cupy || (entry->is_numpy && IsVersionedNumPy()) ? entry : nullptr;
@@ -75,8 +73,7 @@ int NumberOfConverter(Object* function) {
     api.PyErr_Clear();
     if (entry == nullptr) return -1;
     converters[i].entry = entry;
-    api.Py_IncRef(function);
-    converters[i].function.store(function, std::memory_order_release);
+    converters[i].function.store(NewRef(function), std::memory_order_release);
     return i;
   }
   api.PyErr_Clear();

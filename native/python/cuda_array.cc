@@ -6,60 +6,45 @@
 
 #include "../cuda/imports.h"
 #include "../managed_tensor.h"
+#include "array_interface.h"
+#include "calls.h"
 #include "consume.h"
 #include "cupy_array.h"
 #include "device_export.h"
+#include "exchange.h"
 #include "operation_scope.h"
-#include "runtime.h"
-#include "tensor_body.h"
 
 namespace dlpack::python {
 
 namespace {
 
-// The entries of an interface, in CuPy's order.
-enum Key { kShape, kTypestr, kDescr, kStream, kVersion, kStrides, kData, kMask, kKeyCount };
-const char* const kKeyNames[kKeyCount] = {"shape", "typestr", "descr", "stream", "version", "strides", "data", "mask"};
+// The stream and the version of nearly all interfaces. Python has a single object for each small integer. Made on first
+// use.
+Object* one;
+Object* three;
 
-// Made on first use. GIL held.
-struct ArrayNames {
-  Object* interface;
-  Object* keys[kKeyCount];  // interned
-  // The stream and the version of nearly all interfaces. Python has a single object for each small integer.
-  Object* one;
-  Object* three;
-};
-ArrayNames array_names;
-
-bool MakeArrayNames() {
-  if (array_names.three != nullptr) return true;
-  array_names.interface = api.PyUnicode_InternFromString("__cuda_array_interface__");
-  bool is_good = array_names.interface != nullptr;
-  for (int i = 0; i < kKeyCount && is_good; ++i) {
-    array_names.keys[i] = api.PyUnicode_InternFromString(kKeyNames[i]);
-    is_good = array_names.keys[i] != nullptr;
-  }
-  array_names.one = is_good ? api.PyLong_FromLongLong(1) : nullptr;
-  array_names.three = array_names.one != nullptr ? api.PyLong_FromLongLong(3) : nullptr;
-  return array_names.three != nullptr;
+bool MakeIntegers() {
+  if (one == nullptr) one = api.PyLong_FromLongLong(1);
+  if (three == nullptr) three = api.PyLong_FromLongLong(3);
+  return one != nullptr && three != nullptr;
 }
 
 // Borrowed references; NULL for None and for missing entries.
 struct Entries {
-  Object* of[kKeyCount];
+  Object* of[kInterfaceKeys];
 };
 
 Object* OrNull(Object* value) { return value == api._Py_NoneStruct ? nullptr : value; }
 
 // Libraries use interned strings as keys, so comparing pointers is enough. This takes a third of the time of one lookup
 // for each key. False when a key is not one of the known strings.
-bool WalkEntries(Object* dict, Entries* entries) {
+bool WalkEntries(Object* dict, Object* const* keys, Entries* entries) {
   ptrdiff_t at = 0;
   Object *key, *value;
   while (api.PyDict_Next(dict, &at, &key, &value)) {
     int i = 0;
-    while (i < kKeyCount && key != array_names.keys[i]) ++i;
-    if (i == kKeyCount) return false;
+    while (i < kInterfaceKeys && key != keys[i]) ++i;
+    if (i == kInterfaceKeys) return false;
     entries->of[i] = OrNull(value);
   }
   return true;
@@ -77,16 +62,18 @@ bool HasStringKeys(Object* dict) {
 
 Entries ReadEntries(Object* dict) {
   Entries entries = {};
-  if (WalkEntries(dict, &entries)) return entries;
+  Object* const* keys = InterfaceKeys();
+  if (keys == nullptr || WalkEntries(dict, keys, &entries)) return entries;
   if (!HasStringKeys(dict)) return Entries{};
-  for (int i = 0; i < kKeyCount; ++i) entries.of[i] = OrNull(api.PyDict_GetItemWithError(dict, array_names.keys[i]));
+  for (int i = 0; i < kInterfaceKeys; ++i) entries.of[i] = OrNull(api.PyDict_GetItemWithError(dict, keys[i]));
   return entries;
 }
 
-bool ReadInteger(Object* value, long long* out) {
-  if (value == array_names.three || value == array_names.one) {
-    *out = value == array_names.one ? 1 : 3;
-    return true;
+// As ReadInteger, but faster, and only for an int itself.
+bool ReadPlainInteger(Object* value, long long* out) {
+  if (value == three || value == one) {
+    *out = value == one ? 1 : 3;
+    return value != nullptr;
   }
   int overflow = 0;
   if (value == nullptr || TypeOf(value) != api.PyLong_Type) return false;
@@ -97,13 +84,12 @@ bool ReadInteger(Object* value, long long* out) {
 }  // namespace
 
 bool ReadIntegers(Object* tuple, int64_t* out, int32_t* count) {
-  static const long long kSafe = (1LL << 53) - 1;
   if (tuple == nullptr || TypeOf(tuple) != api.PyTuple_Type) return false;
   const ptrdiff_t length = api.PyTuple_Size(tuple);
   if (length > kMaxNdim) return false;
   for (ptrdiff_t i = 0; i < length; ++i) {
     long long value = 0;
-    if (!ReadInteger(api.PyTuple_GetItem(tuple, i), &value) || value < -kSafe || value > kSafe) return false;
+    if (!ReadPlainInteger(api.PyTuple_GetItem(tuple, i), &value) || !IsSafeInteger(value)) return false;
     out[i] = value;
   }
   *count = static_cast<int32_t>(length);
@@ -166,17 +152,17 @@ bool ReadPlain(Object* dict, PlainArray* array) {
   if (data == nullptr || TypeOf(data) != api.PyTuple_Type || api.PyTuple_Size(data) != 2) return false;
   long long pointer = 0, version = 0, stream = 0;
   Object* readonly = api.PyTuple_GetItem(data, 1);
-  if (!ReadInteger(api.PyTuple_GetItem(data, 0), &pointer) || pointer < 0) return false;
+  if (!ReadPlainInteger(api.PyTuple_GetItem(data, 0), &pointer) || pointer < 0) return false;
   if (readonly == api._Py_TrueStruct) {
     array->is_read_only = true;
   } else if (readonly != api._Py_FalseStruct) {
     return false;
   }
-  if (!ReadInteger(entries.of[kVersion], &version) || version < 0 || version > 1000) return false;
+  if (!ReadPlainInteger(entries.of[kVersion], &version) || version < 0 || version > 1000) return false;
   if (entries.of[kDescr] != nullptr && !RepeatsType(entries.of[kDescr], text, length)) return false;
   if (entries.of[kMask] != nullptr) return false;
   if (version >= 3 && entries.of[kStream] != nullptr) {
-    if (!ReadInteger(entries.of[kStream], &stream) || stream <= 0) return false;
+    if (!ReadPlainInteger(entries.of[kStream], &stream) || stream <= 0) return false;
   }
   array->pointer = static_cast<uint64_t>(pointer);
   array->stream = static_cast<uint64_t>(stream);
@@ -187,16 +173,11 @@ bool ReadPlain(Object* dict, PlainArray* array) {
 
 napi_value KeepObject(napi_env env, napi_callback_info info) {
   napi_value value, result = nullptr;
-  size_t count = 1;
-  void* data = nullptr;
-  uint32_t handle = 0;
-  napi_get_cb_info(env, info, &count, &value, nullptr, &data);
-  napi_get_value_uint32(env, value, &handle);
-  Objects* self = static_cast<Objects*>(data);
+  Objects* self = ObjectsOf(env, info, &value);
   uint32_t kept = 0;
   {
     Gil gil;
-    Object* object = GetObject(self, handle);
+    Object* object = GetObject(self, NumberIn(env, value));
     Storage* storage = object == nullptr ? nullptr : WrapStorage(nullptr, 0, DropOwner, object, 0);
     if (storage != nullptr) {
       api.Py_IncRef(object);
@@ -211,7 +192,7 @@ napi_value KeepObject(napi_env env, napi_callback_info info) {
 namespace {
 
 bool ReadInterface(Object* object, PlainArray* array) {
-  Ref dict(api.PyObject_GetAttr(object, array_names.interface));
+  const Ref dict(api.PyObject_GetAttr(object, names.cuda_array_interface));
   return dict && ReadPlain(dict.get(), array);
 }
 
@@ -253,14 +234,13 @@ Storage* WrapArray(PlainArray* array, Object* owner, Descriptor* descriptor, Ten
 }  // namespace
 
 Storage* TakeInterface(Object* object, Descriptor* descriptor, TensorSignature* last) {
-  if (!cuda::IsLoaded() || !MakeArrayNames()) {
+  if (!cuda::IsLoaded() || !MakeIntegers()) {
     api.PyErr_Clear();
     return nullptr;
   }
-  api.Py_IncRef(object);
-  Ref owner(object);
+  Ref owner(NewRef(object));
   PlainArray array;
-  bool is_plain = ReadCuPyArray(object, array_names.interface, &array);
+  bool is_plain = ReadCuPyArray(object, &array);
   if (!is_plain) {
     api.PyErr_Clear();
     is_plain = ReadInterface(object, &array);
@@ -272,9 +252,7 @@ Storage* TakeInterface(Object* object, Descriptor* descriptor, TensorSignature* 
 }
 
 napi_value TakeArray(napi_env env, napi_callback_info info) {
-  void* data = nullptr;
-  napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data);
-  Objects* self = static_cast<Objects*>(data);
+  Objects* self = ObjectsOf(env, info);
   TakeArrayRequest* request = MessageOf<TakeArrayRequest>(self->instance);
   TensorResult* result = MessageAt<TensorResult>(self->instance, request->tensor_slot);
   request->is_taken = 0;
@@ -310,51 +288,25 @@ bool WriteTypeString(const DLDataType& dtype, bool padded, char* out, size_t siz
   return true;
 }
 
-// Takes the reference over. False with an exception set.
-bool SetEntry(Object* dict, Object* name, Object* value) {
-  Ref ref(value);
-  return ref && api.PyDict_SetItem(dict, name, value) == 0;
-}
-
 }  // namespace
 
 Object* CudaArrayInterface(Object* self, void*) {
   const Body& body = *BodyOf(self);
   const DLTensor& tensor = body.tensor;
   const bool padded = (body.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;
-  const bool row_major = IsRowMajor(tensor);
   char typestr[16];
-  const char* problem = nullptr;
-  if (!cuda::IsCudaDevice(tensor.device.device_type)) {
-    problem = "__cuda_array_interface__ needs memory of a CUDA device";
-  } else if (!WriteTypeString(tensor.dtype, padded, typestr, sizeof(typestr)) || (typestr[1] == 't' && !row_major)) {
-    problem = "__cuda_array_interface__ needs elements of whole bytes, or contiguous bits";
+  if (!cuda::IsCudaDevice(tensor.device.device_type))
+    return Raise(api.PyExc_AttributeError, "__cuda_array_interface__ needs memory of a CUDA device");
+  if (!WriteTypeString(tensor.dtype, padded, typestr, sizeof(typestr)) || (typestr[1] == 't' && !IsRowMajor(tensor))) {
+    return Raise(api.PyExc_AttributeError,
+                 "__cuda_array_interface__ needs elements of whole bytes, or contiguous bits");
   }
-  if (problem != nullptr) {
-    api.PyErr_SetString(api.PyExc_AttributeError, problem);
-    return nullptr;
-  }
-  if (!MakeArrayNames()) return nullptr;
   uint64_t stream = 1;
   if (tensor.data != nullptr && !OfferOnCurrentStream(body, &stream)) return nullptr;
   const int64_t item = (int64_t{tensor.dtype.bits} * tensor.dtype.lanes + 7) / 8;
-  Ref dict(api.PyDict_New());
-  Ref data(api.PyTuple_New(2));
-  if (!dict || !data) return nullptr;
-  api.PyTuple_SetItem(data.get(), 0, api.PyLong_FromVoidPtr(static_cast<char*>(tensor.data) + tensor.byte_offset));
-  api.PyTuple_SetItem(data.get(), 1, api.PyBool_FromLong((body.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0));
-  api.Py_IncRef(api._Py_NoneStruct);
-  Object* strides = row_major ? api._Py_NoneStruct : IntegerTuple(tensor.strides, tensor.ndim, item);
-  if (!row_major) api.Py_DecRef(api._Py_NoneStruct);
-  Object* text = api.PyUnicode_FromStringAndSize(typestr, static_cast<ptrdiff_t>(strlen(typestr)));
-  // No early exit: SetEntry takes over the reference of each value.
-  bool good = SetEntry(dict.get(), array_names.keys[kStrides], strides);
-  good &= SetEntry(dict.get(), array_names.keys[kTypestr], text);
-  good &= SetEntry(dict.get(), array_names.keys[kShape], IntegerTuple(tensor.shape, tensor.ndim, 1));
-  good &= SetEntry(dict.get(), array_names.keys[kVersion], api.PyLong_FromLongLong(3));
-  good &= SetEntry(dict.get(), array_names.keys[kStream], api.PyLong_FromLongLong(static_cast<long long>(stream)));
-  good &= SetEntry(dict.get(), array_names.keys[kData], data.take());
-  return good ? dict.take() : nullptr;
+  Ref dict(NewInterface(body, static_cast<char*>(tensor.data) + tensor.byte_offset, typestr, item));
+  Object* number = dict ? api.PyLong_FromLongLong(static_cast<long long>(stream)) : nullptr;
+  return dict && SetEntry(dict.get(), InterfaceKeys()[kStream], number) ? dict.take() : nullptr;
 }
 
 }  // namespace dlpack::python

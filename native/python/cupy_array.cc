@@ -4,7 +4,6 @@
 #include "consume.h"
 #include "cuda_array.h"
 #include "device_export.h"
-#include "runtime.h"
 #include "tensor_type.h"
 
 namespace dlpack::python {
@@ -58,15 +57,13 @@ int FindDType(const DLDataType& dtype) {
 }
 
 bool LoadDTypes() {
-  Ref numpy(api.PyImport_ImportModule("numpy"));
-  Ref dtype(numpy ? api.PyObject_GetAttrString(numpy.get(), "dtype") : nullptr);
-  for (int i = 0; dtype && i < kDTypeCount; ++i) {
-    Ref name(api.PyUnicode_InternFromString(kDTypes[i].name));
-    Object* arguments[2] = {nullptr, name.get()};
-    cupy.dtypes[i] = name ? CallVector(dtype.get(), arguments + 1, 1, nullptr) : nullptr;
+  const Ref dtype(ImportFrom("numpy", "dtype"));
+  for (int i = 0; i < kDTypeCount; ++i) {
+    const Ref name(NewString(kDTypes[i].name));
+    cupy.dtypes[i] = name ? CallWith(dtype, name.get()) : nullptr;
     if (cupy.dtypes[i] == nullptr) return false;
   }
-  return static_cast<bool>(dtype);
+  return true;
 }
 
 bool LoadNames() {
@@ -86,8 +83,7 @@ bool LoadNames() {
 
 // Cython's table of the C functions that a module has for other modules. The name of a capsule is the signature.
 void LoadFunctions() {
-  Ref module(api.PyImport_ImportModule("cupy_backends.cuda.stream"));
-  Ref table(module ? api.PyObject_GetAttrString(module.get(), "__pyx_capi__") : nullptr);
+  const Ref table(ImportFrom("cupy_backends.cuda.stream", "__pyx_capi__"));
   const auto find = [&table](const char* name, const char* signature) -> void* {
     Ref key(table ? api.PyUnicode_InternFromString(name) : nullptr);
     Ref capsule(key ? api.PyObject_GetItem(table.get(), key.get()) : nullptr);
@@ -105,8 +101,8 @@ void LoadFunctions() {
 // ndarray.__new__ calls the constructor of its base class, then _init.
 void LoadConstructor(Object* type) {
   static const int kTypeNew = 65;  // Py_tp_new
-  Ref base(api.PyObject_GetAttrString(type, "__base__"));
-  Ref init(base ? api.PyObject_GetAttrString(base.get(), "_init") : nullptr);
+  const Ref base(api.PyObject_GetAttrString(type, "__base__"));
+  Ref init(Attribute(base, "_init"));
   void* make = init && HasText(base.get(), "__name__", "_ndarray_base") &&
                        HasText(TypeOf(init.get()), "__name__", "method_descriptor")
                    ? api.PyType_GetSlot(base.get(), kTypeNew)
@@ -121,22 +117,18 @@ void LoadConstructor(Object* type) {
 
 // The interface without a stream, which CuPy has for compatibility on request, is not read here.
 void LoadInterface(Object* type) {
-  Ref util(api.PyImport_ImportModule("cupy._util"));
-  Ref version(util ? api.PyObject_GetAttrString(util.get(), "CUDA_ARRAY_INTERFACE_EXPORT_VERSION") : nullptr);
-  int overflow = 0;
-  const bool has_stream = version && api.PyLong_AsLongLongAndOverflow(version.get(), &overflow) == 3;
-  Ref property(has_stream ? api.PyObject_GetAttrString(type, "__cuda_array_interface__") : nullptr);
+  const Ref version(ImportFrom("cupy._util", "CUDA_ARRAY_INTERFACE_EXPORT_VERSION"));
+  long long number = 0;
+  const bool has_stream = ReadInteger(version.get(), &number) && number == 3;
+  Ref property(has_stream ? api.PyObject_GetAttr(type, names.cuda_array_interface) : nullptr);
   if (property && HasText(TypeOf(property.get()), "__name__", "getset_descriptor")) cupy.interface = property.take();
   api.PyErr_Clear();
 }
 
 bool Load(Object* type) {
-  Ref module(api.PyImport_ImportModule("cupy.cuda"));
-  if (!module) return false;
-  cupy.memory = api.PyObject_GetAttrString(module.get(), "UnownedMemory");
-  cupy.pointer = cupy.memory == nullptr ? nullptr : api.PyObject_GetAttrString(module.get(), "MemoryPointer");
-  cupy.get_current_stream =
-      cupy.pointer == nullptr ? nullptr : api.PyObject_GetAttrString(module.get(), "get_current_stream");
+  cupy.memory = ImportFrom("cupy.cuda", "UnownedMemory");
+  cupy.pointer = cupy.memory == nullptr ? nullptr : ImportFrom("cupy.cuda", "MemoryPointer");
+  cupy.get_current_stream = cupy.pointer == nullptr ? nullptr : ImportFrom("cupy.cuda", "get_current_stream");
   if (cupy.get_current_stream == nullptr || !LoadNames() || !LoadDTypes()) return false;
   LoadFunctions();
   LoadConstructor(type);
@@ -152,12 +144,9 @@ bool ReadStream(Object* device, long long* handle) {
     *handle = cupy.current_stream();
     return api.PyErr_Occurred() == nullptr && *handle >= 0;
   }
-  Object* arguments[2] = {nullptr, device};
-  Ref stream(CallVector(cupy.get_current_stream, arguments + 1, device == nullptr ? 0 : 1, nullptr));
-  Ref pointer(stream ? api.PyObject_GetAttr(stream.get(), cupy.names.ptr) : nullptr);
-  int overflow = 0;
-  *handle = pointer ? api.PyLong_AsLongLongAndOverflow(pointer.get(), &overflow) : 0;
-  return pointer && api.PyErr_Occurred() == nullptr && overflow == 0 && *handle >= 0;
+  const Ref stream(device == nullptr ? CallWith(cupy.get_current_stream) : CallWith(cupy.get_current_stream, device));
+  const Ref pointer(stream ? api.PyObject_GetAttr(stream.get(), cupy.names.ptr) : nullptr);
+  return ReadInteger(pointer.get(), handle) && *handle >= 0;
 }
 
 // The current stream of CuPy waits for our work on the memory.
@@ -175,24 +164,20 @@ bool OfferToCuPy(const Body& body, Object* device) {
 
 // ndarray(shape, dtype, pointer, strides), where `strides` may be NULL.
 Object* MakeArray(Object* shape, Object* dtype, Object* pointer, Object* strides) {
-  const size_t count = strides == nullptr ? 3 : 4;
-  if (cupy.make == nullptr) {
-    Object* arguments[5] = {nullptr, shape, dtype, pointer, strides};
-    return CallVector(cupy.array_type, arguments + 1, count, nullptr);
-  }
-  Ref array(cupy.make(cupy.array_type, cupy.no_arguments, nullptr));
+  Ref array(cupy.make == nullptr ? nullptr : cupy.make(cupy.array_type, cupy.no_arguments, nullptr));
   Object* arguments[6] = {nullptr, array.get(), shape, dtype, pointer, strides};
-  Ref done(array ? CallVector(cupy.initialise, arguments + 1, 1 + count, nullptr) : nullptr);
+  const size_t count = strides == nullptr ? 3 : 4;
+  if (cupy.make == nullptr) return CallVector(cupy.array_type, arguments + 2, count, nullptr);
+  const Ref done(array ? CallVector(cupy.initialise, arguments + 1, 1 + count, nullptr) : nullptr);
   return done ? array.take() : nullptr;
 }
 
 // The address in `data.ptr`; 0 on failure.
 uint64_t ReadPointer(Object* object) {
-  Ref data(api.PyObject_GetAttr(object, cupy.names.data));
-  Ref pointer(data ? api.PyObject_GetAttr(data.get(), cupy.names.ptr) : nullptr);
-  int overflow = 0;
-  const long long address = pointer ? api.PyLong_AsLongLongAndOverflow(pointer.get(), &overflow) : 0;
-  return overflow != 0 || address < 0 ? 0 : static_cast<uint64_t>(address);
+  const Ref data(api.PyObject_GetAttr(object, cupy.names.data));
+  const Ref pointer(data ? api.PyObject_GetAttr(data.get(), cupy.names.ptr) : nullptr);
+  long long address = 0;
+  return ReadInteger(pointer.get(), &address) && address > 0 ? static_cast<uint64_t>(address) : 0;
 }
 
 bool ReadDType(Object* object, DLDataType* dtype) {
@@ -233,11 +218,8 @@ Object* NewCuPyArray(Object* tensor) {
   Ref offset(api.PyLong_FromLongLong(first - static_cast<char*>(storage->data)));
   Ref shape(IntegerTuple(described.shape, described.ndim, 1));
   if (!start || !size || !offset || !shape) return nullptr;
-  Object* of_memory[5] = {nullptr, start.get(), size.get(), tensor, device.get()};
-  Ref memory(CallVector(cupy.memory, of_memory + 1, 4, nullptr));
-  if (!memory) return nullptr;
-  Object* of_pointer[3] = {nullptr, memory.get(), offset.get()};
-  Ref pointer(CallVector(cupy.pointer, of_pointer + 1, 2, nullptr));
+  const Ref memory(CallWith(cupy.memory, start.get(), size.get(), tensor, device.get()));
+  const Ref pointer(memory ? CallWith(cupy.pointer, memory.get(), offset.get()) : nullptr);
   if (!pointer) return nullptr;
   const bool is_row_major = IsRowMajor(described);
   Ref strides(is_row_major ? nullptr : IntegerTuple(described.strides, described.ndim, described.dtype.bits / 8));
@@ -245,10 +227,10 @@ Object* NewCuPyArray(Object* tensor) {
   return MakeArray(shape.get(), cupy.dtypes[FindDType(described.dtype)], pointer.get(), strides.get());
 }
 
-bool ReadCuPyArray(Object* object, Object* interface, PlainArray* array) {
+bool ReadCuPyArray(Object* object, PlainArray* array) {
   const TypeEntry* entry = LookUpType(TypeOf(object));
   if (entry == nullptr || !entry->is_cupy || cupy.interface == nullptr) return false;
-  Ref property(api.PyObject_GetAttr(entry->type, interface));
+  Ref property(api.PyObject_GetAttr(entry->type, names.cuda_array_interface));
   if (property.get() != cupy.interface) return false;
   long long stream = 0;
   Ref shape(api.PyObject_GetAttr(object, cupy.names.shape));

@@ -17,8 +17,8 @@ bool FitsCuPy(Object* tensor);
 Object* NewCuPyArray(Object* tensor);
 
 // Reads a CuPy array from the attributes that its `__cuda_array_interface__` is made of, because making that dict takes
-// three times as long. `interface` is the name. False, perhaps with an exception set, for any other object, and when
+// three times as long. False, perhaps with an exception set, for any other object, and when
 // the program has replaced the property. GIL held.
-bool ReadCuPyArray(Object* object, Object* interface, PlainArray* array);
+bool ReadCuPyArray(Object* object, PlainArray* array);
 
 }  // namespace dlpack::python

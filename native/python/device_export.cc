@@ -3,18 +3,18 @@
 #include <stdio.h>
 
 #include "../cuda/copy.h"
+#include "calls.h"
 
 namespace dlpack::python {
 
 namespace {
 
-bool Raise(cuda::Result result, const char* what) {
+bool RaiseDriverError(cuda::Result result, const char* what) {
   const char* name = nullptr;
   if (cuda::driver.GetErrorName(result, &name) != cuda::kSuccess || name == nullptr) name = "an unknown error";
   char message[160];
   snprintf(message, sizeof(message), "Expected %s but the CUDA driver answered %s", what, name);
-  api.PyErr_SetString(api.PyExc_BufferError, message);
-  return false;
+  return Raise(api.PyExc_BufferError, message);
 }
 
 bool IsPacked(const Body& body) {
@@ -94,14 +94,13 @@ cuda::Result QueueElements(const Body& body, cuda::Device* device, Storage* targ
 bool ReadStream(Object* value, ConsumerStream* stream) {
   *stream = cuda::kLegacyStream;
   if (value == api._Py_NoneStruct) return true;
-  int overflow = 0;
-  const long long number = api.PyLong_AsLongLongAndOverflow(value, &overflow);
+  long long number = 0;
+  const bool is_integer = ReadInteger(value, &number);
   if (api.PyErr_Occurred()) return false;
-  if (overflow != 0 || number == 0 || number < -1) {
-    api.PyErr_SetString(
+  if (!is_integer || number == 0 || number < -1) {
+    return Raise(
         api.PyExc_ValueError,
         "Expected None, -1, 1 (legacy default), 2 (per-thread default) or a handle for stream; 0 is ambiguous");
-    return false;
   }
   *stream = number == -1 ? nullptr : reinterpret_cast<ConsumerStream>(static_cast<uintptr_t>(number));
   return true;
@@ -112,7 +111,7 @@ bool HandOver(Storage* storage, const DLDevice& device, ConsumerStream stream) {
   cuda::Result result;
   const cuda::Device* found = cuda::GetDevice(cuda::OrdinalOf(device.device_type, device.device_id), &result);
   if (found != nullptr) result = cuda::Lend(storage, cuda::StreamRef{found, stream});
-  return result == cuda::kSuccess || Raise(result, "the consumer's stream to wait for the tensor");
+  return result == cuda::kSuccess || RaiseDriverError(result, "the consumer's stream to wait for the tensor");
 }
 
 bool OfferOnCurrentStream(const Body& body, uint64_t* stream) {
@@ -130,8 +129,7 @@ Storage* CopyDeviceElements(const Body& body, bool to_host) {
   cuda::Result result = cuda::kNotInitialized;
   cuda::Device* device = cuda::IsLoaded() ? cuda::GetDevice(ordinal, &result) : nullptr;
   if (device == nullptr) {
-    api.PyErr_SetString(api.PyExc_BufferError, "Expected a CUDA driver for a copy: load dlpack/cuda first");
-    return nullptr;
+    return Raise(api.PyExc_BufferError, "Expected a CUDA driver for a copy: load dlpack/cuda first");
   }
   uint64_t nbytes;
   if (!CountBytes(tensor, IsPacked(body), &nbytes)) return nullptr;
@@ -161,11 +159,8 @@ Storage* CopyDeviceElements(const Body& body, bool to_host) {
   }
   if (result == cuda::kSuccess) return target;
   if (target != nullptr) ReleaseStorage(target);
-  if (is_possible) {
-    Raise(result, "a copy of the tensor");
-  } else {
-    api.PyErr_SetString(api.PyExc_BufferError, "Expected contiguous packed elements for a copy");
-  }
+  if (!is_possible) return Raise(api.PyExc_BufferError, "Expected contiguous packed elements for a copy");
+  RaiseDriverError(result, "a copy of the tensor");
   return nullptr;
 }
 

@@ -1,7 +1,7 @@
 #include "device_import.h"
 
 #include "../cuda/imports.h"
-#include "runtime.h"
+#include "calls.h"
 
 namespace dlpack::python {
 
@@ -11,20 +11,12 @@ Object* StreamArgument(Object* object) {
   if (!cuda::IsLoaded()) return nullptr;
   static Object* dlpack_device = api.PyUnicode_InternFromString("__dlpack_device__");
   Ref pair(api.PyObject_VectorcallMethod(dlpack_device, &object, 1, nullptr));
-  long long numbers[2] = {0, 0};
-  if (pair && TypeOf(pair.get()) == api.PyTuple_Type && api.PyTuple_Size(pair.get()) == 2) {
-    for (int i = 0; i < 2; ++i) {
-      int overflow = 0;
-      // Members of an IntEnum are integers, too.
-      numbers[i] = api.PyLong_AsLongLongAndOverflow(api.PyTuple_GetItem(pair.get(), i), &overflow);
-      if (api.PyErr_Occurred()) break;
-    }
-  }
-  const bool failed = api.PyErr_Occurred() != nullptr;
+  long long type = 0, id = 0;
+  const bool is_device = pair && ReadPair(pair.get(), &type, &id);
   // An object without a usable __dlpack_device__ may still export its tensor.
   api.PyErr_Clear();
-  if (failed || !cuda::IsCudaDevice(static_cast<int32_t>(numbers[0]))) return nullptr;
-  const int32_t ordinal = cuda::OrdinalOf(static_cast<int32_t>(numbers[0]), static_cast<int32_t>(numbers[1]));
+  if (!is_device || !cuda::IsCudaDevice(static_cast<int32_t>(type))) return nullptr;
+  const int32_t ordinal = cuda::OrdinalOf(static_cast<int32_t>(type), static_cast<int32_t>(id));
   return api.PyLong_FromVoidPtr(cuda::CurrentStream(ordinal));
 }
 
@@ -39,16 +31,13 @@ Storage* FollowProducer(Storage* storage, const Descriptor& descriptor, DLPackEx
     const auto type = static_cast<DLDeviceType>(descriptor.device.device_type);
     if (table->current_work_stream(type, descriptor.device.device_id, &current) != 0) {
       ReleaseStorage(storage);
-      if (!api.PyErr_Occurred()) api.PyErr_SetString(api.PyExc_BufferError, "Expected the producer's current stream");
-      return nullptr;
+      return api.PyErr_Occurred() ? Failure() : Raise(api.PyExc_BufferError, "Expected the producer's current stream");
     }
     stream = cuda::Normalize(static_cast<cuda::StreamHandle>(current));
   }
   if (cuda::FollowProducer(storage, ordinal, ordinal, stream) == cuda::kSuccess) return storage;
   ReleaseStorage(storage);
-  api.PyErr_SetString(api.PyExc_BufferError,
-                      "Expected our stream to wait for the producer's but the CUDA driver refused");
-  return nullptr;
+  return Raise(api.PyExc_BufferError, "Expected our stream to wait for the producer's but the CUDA driver refused");
 }
 
 }  // namespace dlpack::python

@@ -1,10 +1,10 @@
 #include "exchange.h"
 
 #include "../forked.h"
+#include "calls.h"
 #include "channel.h"
 #include "convert.h"
 #include "operation_scope.h"
-#include "runtime.h"
 #include "snapshot.h"
 
 namespace dlpack::python {
@@ -54,8 +54,7 @@ napi_value Consume(napi_env env, napi_callback_info info) {
     result->status = kConsumed;
     return nullptr;
   }
-  api.Py_IncRef(held);
-  Ref object(held);
+  const Ref object(NewRef(held));
   TakeTensor(self, object.get(), options, result);
   return api.PyErr_Occurred() ? TakeException(env, self, reinterpret_cast<Outcome*>(request)) : nullptr;
 }

@@ -1,17 +1,15 @@
 // The exchange of tensors with Python objects, for JavaScript. JavaScript thread.
 #pragma once
 
-#include "../wire.h"
+#include "../exports.h"
 #include "consume.h"
 #include "values.h"
 
 namespace dlpack::python {
 
 // The data of a function that JavaScript called.
-inline Objects* ObjectsOf(napi_env env, napi_callback_info info) {
-  void* data = nullptr;
-  napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data);
-  return static_cast<Objects*>(data);
+inline Objects* ObjectsOf(napi_env env, napi_callback_info info, napi_value* values = nullptr, size_t count = 1) {
+  return DataOf<Objects>(env, info, values, count);
 }
 
 // Imports the tensor of an object. When no exception is set, the status of the result tells what went wrong. GIL

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "../forked.h"
+#include "calls.h"
 #include "carried.h"
 #include "function_type.h"
 #include "pool.h"
@@ -53,21 +54,17 @@ static bool Read(Object* positional, Object* keywords, Arguments* out) {
   if (count + 2 * pairs > kMaxArguments) {
     char text[80];
     snprintf(text, sizeof(text), "Expected at most %u arguments for a JavaScript function", kMaxArguments);
-    api.PyErr_SetString(api.PyExc_TypeError, text);
-    return false;
+    return Raise(api.PyExc_TypeError, text);
   }
   out->count = 0;
   for (ptrdiff_t i = 0; i < count; ++i) {
-    Object* value = api.PyTuple_GetItem(positional, i);
-    api.Py_IncRef(value);
-    Carry(value, &out->values[out->count++]);
+    Carry(NewRef(api.PyTuple_GetItem(positional, i)), &out->values[out->count++]);
   }
   ptrdiff_t at = 0;
   Object *name, *value;
   while (pairs > 0 && api.PyDict_Next(keywords, &at, &name, &value)) {
     CarryText(name, &out->values[out->count++]);
-    api.Py_IncRef(value);
-    Carry(value, &out->values[out->count++]);
+    Carry(NewRef(value), &out->values[out->count++]);
   }
   out->keywords = static_cast<uint32_t>(pairs);
   return true;
@@ -104,8 +101,13 @@ static Object* TakeAnswer(Objects* objects, uint32_t handle) {
   return value;
 }
 
+// Raises the error for a call that JavaScript did not answer. GIL held.
+static Failure RaiseProblem(const char* problem) {
+  return Raise(problem == kTooLong ? api.PyExc_OverflowError : api.PyExc_RuntimeError, problem);
+}
+
 // Raises an exception; for a str, a RuntimeError with that text. Takes over the reference. GIL held.
-static Object* Raise(Object* exception) {
+static Object* RaiseObject(Object* exception) {
   Ref value(exception);
   if (!value) return nullptr;
   Object* type = TypeOf(value.get());
@@ -129,8 +131,7 @@ static Object* CallHere(Channel* channel, uint32_t function, Arguments* argument
   napi_handle_scope scope;
   if (napi_open_handle_scope(env, &scope) != napi_ok) {
     DropArguments(arguments);
-    api.PyErr_SetString(api.PyExc_RuntimeError, kEnding);
-    return nullptr;
+    return Raise(api.PyExc_RuntimeError, kEnding);
   }
   Object* thread = api.PyEval_SaveThread();
   napi_value answer = nullptr;
@@ -139,13 +140,10 @@ static Object* CallHere(Channel* channel, uint32_t function, Arguments* argument
   if (problem == nullptr && napi_get_value_double(env, answer, &outcome) != napi_ok) problem = kEnding;
   napi_close_handle_scope(env, scope);
   api.PyEval_RestoreThread(thread);
-  if (problem != nullptr) {
-    api.PyErr_SetString(problem == kTooLong ? api.PyExc_OverflowError : api.PyExc_RuntimeError, problem);
-    return nullptr;
-  }
+  if (problem != nullptr) return RaiseProblem(problem);
   // A handle, negative for an exception.
   Object* value = TakeAnswer(objects, static_cast<uint32_t>(outcome < 0 ? -outcome : outcome));
-  return outcome < 0 ? Raise(value) : value;
+  return outcome < 0 ? RaiseObject(value) : value;
 }
 
 static FunctionRequest* OfMessage(Message* message) { return reinterpret_cast<FunctionRequest*>(message); }
@@ -161,17 +159,21 @@ static void Fulfil(FunctionRequest* request, Object* result, bool has_failed) {
   request->answered.Signal();
 }
 
-// Answers the request with this number. False, without taking the reference, if no such request waits. Any thread.
-static bool FulfilById(Channel* channel, uint32_t id, Object* result, bool has_failed, const char* problem = kEnding) {
-  channel->mutex.Acquire();
+// The request with this number; NULL when no such request waits. Mutex held.
+static FunctionRequest* FindRequest(Channel* channel, uint32_t id) {
   FunctionRequest* request = channel->requests;
   while (request != nullptr && request->id != id) request = request->next;
-  if (request != nullptr) {
-    request->problem = problem;
-    Fulfil(request, result, has_failed);
-  }
-  channel->mutex.Release();
-  return request != nullptr;
+  return request;
+}
+
+// Answers the request with this number. False, without taking the reference, if no such request waits. Any thread.
+static bool FulfilById(Channel* channel, uint32_t id, Object* result, bool has_failed, const char* problem = kEnding) {
+  platform::MutexScope scope(&channel->mutex);
+  FunctionRequest* request = FindRequest(channel, id);
+  if (request == nullptr) return false;
+  request->problem = problem;
+  Fulfil(request, result, has_failed);
+  return true;
 }
 
 void RefuseRequests(Channel* channel) {
@@ -202,8 +204,7 @@ static Object* CallThere(Channel* channel, uint32_t function, FunctionRequest* r
   new (&request->answered) platform::Condition();
   Object* thread = api.PyEval_SaveThread();
   channel->mutex.Acquire();
-  bool is_open = !channel->is_closed;
-  if (is_open) {
+  if (!channel->is_closed) {
     request->id = ++channel->last_request;
     request->next = channel->requests;
     channel->requests = request;
@@ -217,38 +218,27 @@ static Object* CallThere(Channel* channel, uint32_t function, FunctionRequest* r
   if (request->is_postponed) EndPoolWait();
   api.PyEval_RestoreThread(thread);
   DropArguments(&request->arguments);  // delivered values are empty already
-  if (request->result == nullptr) {
-    const bool is_too_long = request->problem == kTooLong;
-    api.PyErr_SetString(is_too_long ? api.PyExc_OverflowError : api.PyExc_RuntimeError, request->problem);
-    return nullptr;
-  }
-  return request->has_failed ? Raise(request->result) : request->result;
+  if (request->result == nullptr) return RaiseProblem(request->problem);
+  return request->has_failed ? RaiseObject(request->result) : request->result;
 }
 
 Object* CallFunction(Object* self, Object* positional, Object* keywords) {
   const FunctionBody* body = FunctionBodyOf(self);
   Channel* channel = body->channel;
   if (is_forked) {
-    api.PyErr_SetString(
-        api.PyExc_RuntimeError,
-        "Expected a call in the process that made this JavaScript function but received one in a process "
-        "that was forked off from it, where there is no JavaScript; call it in the parent");
-    return nullptr;
+    return Raise(api.PyExc_RuntimeError,
+                 "Expected a call in the process that made this JavaScript function but received one in a process "
+                 "that was forked off from it, where there is no JavaScript; call it in the parent");
   }
   const bool is_own = IsOwnThread(channel);
   if (!is_own && IsJavaScriptThread()) {
     // Two event loops that wait for each other would deadlock.
-    api.PyErr_SetString(
-        api.PyExc_RuntimeError,
-        "Expected a call on the JavaScript thread that made this function, or on a thread of Python, but "
-        "received one on another JavaScript thread; use callAsync there");
-    return nullptr;
+    return Raise(api.PyExc_RuntimeError,
+                 "Expected a call on the JavaScript thread that made this function, or on a thread of Python, but "
+                 "received one on another JavaScript thread; use callAsync there");
   }
   FunctionRequest* request = static_cast<FunctionRequest*>(malloc(sizeof(FunctionRequest)));
-  if (request == nullptr) {
-    api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for a call");
-    return nullptr;
-  }
+  if (request == nullptr) return Raise(api.PyExc_RuntimeError, "Out of memory for a call");
   Object* result = nullptr;
   if (Read(positional, keywords, &request->arguments)) {
     result = is_own ? CallHere(channel, body->number, &request->arguments) : CallThere(channel, body->number, request);
@@ -279,12 +269,10 @@ napi_value Postpone(napi_env env, napi_callback_info info) {
   napi_value values[1], result = nullptr;
   Channel* channel = ChannelOf(env, info, values);
   const uint32_t id = NumberIn(env, values[0]);
-  channel->mutex.Acquire();
-  FunctionRequest* request = channel->requests;
-  while (request != nullptr && request->id != id) request = request->next;
+  platform::MutexScope scope(&channel->mutex);
+  FunctionRequest* request = FindRequest(channel, id);
   bool good = request != nullptr;
   if (good && request->is_of_pool) good = request->is_postponed = BeginPoolWait();
-  channel->mutex.Release();
   napi_get_boolean(env, good, &result);
   return result;
 }

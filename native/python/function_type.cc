@@ -3,29 +3,13 @@
 #include <stdio.h>
 
 #include "../release_queue.h"
-#include "runtime.h"
+#include "calls.h"
 
 namespace dlpack::python {
 
 namespace {
 
 Object* type;
-
-// PyMemberDef and PyGetSetDef, by their layout in the stable ABI.
-struct MemberDef {
-  const char* name;
-  int type;
-  ptrdiff_t offset;
-  int flags;
-  const char* doc;
-};
-struct GetSetDef {
-  const char* name;
-  void* get;
-  void* set;
-  const char* doc;
-  void* closure;
-};
 
 // Removes a function from the dict of its channel, unless another object has replaced it. An exception may be set.
 void Forget(const FunctionBody& body) {
@@ -50,15 +34,10 @@ void Dealloc(Object* self) {
 }
 
 Object* RefuseNew(Object*, Object*, Object*) {
-  api.PyErr_SetString(api.PyExc_TypeError, "dlpack.Function is made by passing a JavaScript function to Python");
-  return nullptr;
+  return Raise(api.PyExc_TypeError, "dlpack.Function is made by passing a JavaScript function to Python");
 }
 
-Object* Name(Object* self, void*) {
-  Object* name = FunctionBodyOf(self)->name;
-  api.Py_IncRef(name);
-  return name;
-}
+Object* Name(Object* self, void*) { return NewRef(FunctionBodyOf(self)->name); }
 
 Object* Represent(Object* self) {
   const char* name = api.PyUnicode_AsUTF8AndSize(FunctionBodyOf(self)->name, nullptr);
@@ -106,10 +85,8 @@ Object* FunctionType() { return type; }
 Object* FindFunction(Channel* channel, uint32_t number) {
   SavedError error;
   Ref key(api.PyLong_FromLongLong(number));
-  Object* found = key ? api.PyDict_GetItemWithError(channel->functions, key.get()) : nullptr;
-  if (found != nullptr) api.Py_IncRef(found);
-  Ref weak(found);
-  Ref object(weak ? api.PyObject_CallObject(weak.get(), nullptr) : nullptr);
+  Ref weak(NewRef(key ? api.PyDict_GetItemWithError(channel->functions, key.get()) : nullptr));
+  Ref object(CallWith(weak));
   return object && object.get() != api._Py_NoneStruct ? object.take() : nullptr;
 }
 
@@ -138,10 +115,9 @@ napi_value ThrownBy(napi_env env, napi_callback_info info) {
   napi_value values[1];
   Channel* channel = ChannelOf(env, info, values);
   Gil gil;
-  Object* held = GetObject(channel->objects, NumberIn(env, values[0]));
-  if (held != nullptr) api.Py_IncRef(held);  // reading the attribute may run code that releases the object
-  Ref exception(held);
-  Ref carrier(exception ? api.PyObject_GetAttrString(exception.get(), "error") : nullptr);
+  // A reference, because reading the attribute may run code that releases the object.
+  const Ref exception(NewRef(GetObject(channel->objects, NumberIn(env, values[0]))));
+  const Ref carrier(Attribute(exception, "error"));
   api.PyErr_Clear();
   const bool is_ours = carrier && TypeOf(carrier.get()) == type && FunctionBodyOf(carrier.get())->channel == channel;
   napi_value result = nullptr;

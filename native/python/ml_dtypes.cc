@@ -1,8 +1,6 @@
 #include "ml_dtypes.h"
 
-#include <string.h>
-
-#include "runtime.h"
+#include "calls.h"
 
 namespace dlpack::python {
 
@@ -35,12 +33,6 @@ const Row kRows[] = {
     {"uint1", {1, 1, 1}},
 };
 
-bool AttributeIs(Object* object, const char* name, const char* wanted) {
-  Ref value(api.PyObject_GetAttrString(object, name));
-  const char* text = value ? api.PyUnicode_AsUTF8AndSize(value.get(), nullptr) : nullptr;
-  return text != nullptr && strcmp(text, wanted) == 0;
-}
-
 }  // namespace
 
 const char* MlDTypeName(const DLDataType& dtype) {
@@ -51,24 +43,18 @@ const char* MlDTypeName(const DLDataType& dtype) {
 }
 
 Object* ViewMlDTypes(Object* array, DLDataType* dtype) {
-  Ref described(api.PyObject_GetAttrString(array, "dtype"));
-  Ref type(described ? api.PyObject_GetAttrString(described.get(), "type") : nullptr);
+  const Ref described(api.PyObject_GetAttrString(array, "dtype"));
+  const Ref type(Attribute(described, "type"));
   // For values in the other byte order NumPy's own error stays.
-  Ref is_native(described ? api.PyObject_GetAttrString(described.get(), "isnative") : nullptr);
-  if (is_native && is_native.get() == api._Py_FalseStruct) return nullptr;
+  const Ref is_native(Attribute(described, "isnative"));
   Object* view = nullptr;
-  if (type && AttributeIs(type.get(), "__module__", "ml_dtypes")) {
+  if (type && is_native && is_native.get() != api._Py_FalseStruct && HasText(type.get(), "__module__", "ml_dtypes")) {
     for (const Row& row : kRows) {
-      if (!AttributeIs(type.get(), "__name__", row.name)) continue;
+      if (!HasText(type.get(), "__name__", row.name)) continue;
       *dtype = row.dtype;
-      Ref method(api.PyObject_GetAttrString(array, "view"));
-      Ref name(api.PyUnicode_InternFromString(row.dtype.bits <= 8    ? "uint8"
-                                              : row.dtype.bits == 16 ? "uint16"
-                                                                     : "uint32"));
-      Ref arguments(api.PyTuple_New(1));
-      if (!method || !name || !arguments) break;
-      api.PyTuple_SetItem(arguments.get(), 0, name.take());
-      view = api.PyObject_CallObject(method.get(), arguments.get());
+      const Ref method(api.PyObject_GetAttrString(array, "view"));
+      const Ref name(NewString(row.dtype.bits <= 8 ? "uint8" : row.dtype.bits == 16 ? "uint16" : "uint32"));
+      view = name ? CallWith(method, name.get()) : nullptr;
       break;
     }
   }

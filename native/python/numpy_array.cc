@@ -1,9 +1,7 @@
 #include "numpy_array.h"
 
-#include <string.h>
-
 #include "../trace.h"
-#include "runtime.h"
+#include "calls.h"
 
 namespace dlpack::python {
 
@@ -49,14 +47,11 @@ struct NumPy {
 NumPy numpy;  // written once, before a class is known as NumPy's
 
 void** FindTable() {
-  Ref module(api.PyImport_ImportModule("numpy._core._multiarray_umath"));
-  if (!module) {
+  Ref capsule(ImportFrom("numpy._core._multiarray_umath", "_ARRAY_API"));
+  if (!capsule) {
     api.PyErr_Clear();
-    Ref older(api.PyImport_ImportModule("numpy.core._multiarray_umath"));  // before 2.0
-    if (!older) return nullptr;
-    module.reset(older.take());
+    capsule.reset(ImportFrom("numpy.core._multiarray_umath", "_ARRAY_API"));  // before 2.0
   }
-  Ref capsule(api.PyObject_GetAttrString(module.get(), "_ARRAY_API"));
   return capsule && api.PyCapsule_IsValid(capsule.get(), nullptr)
              ? static_cast<void**>(api.PyCapsule_GetPointer(capsule.get(), nullptr))
              : nullptr;
@@ -140,8 +135,7 @@ static void ReleaseMemory(Object* capsule) {
 
 Object* NewNumPyArray(const Descriptor& descriptor, Storage* storage) {
   if (CheckInside(descriptor, storage->nbytes) != kOk) {
-    api.PyErr_SetString(api.PyExc_ValueError, "Expected a tensor that lies inside its memory");
-    return nullptr;
+    return Raise(api.PyExc_ValueError, "Expected a tensor that lies inside its memory");
   }
   Ref base(api.PyCapsule_New(storage, kMemory, ReleaseMemory));
   if (!base) return nullptr;

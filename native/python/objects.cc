@@ -5,11 +5,9 @@
 #include <initializer_list>
 
 #include "../bindings.h"
-#include "../exports.h"
 #include "../forked.h"
 #include "../lock.h"
 #include "../signals.h"
-#include "bindings.h"
 #include "calls.h"
 #include "channel.h"
 #include "converters.h"
@@ -39,8 +37,7 @@ class Values {
     values_ = static_cast<Object**>(malloc(sizeof(Object*) * count));
     if (values_ != nullptr) return true;
     values_ = small_;
-    api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for arguments");
-    return false;
+    return Raise(api.PyExc_RuntimeError, "Out of memory for arguments");
   }
   bool Add(Object* value) {
     if (value != nullptr) values_[count_++] = value;
@@ -68,8 +65,7 @@ static Object* MakeTuple(Objects* self, const Cells& cells, Spill* spill) {
 // Calls the object in cell 0 with the other cells as arguments. The last `pairs` pairs are keywords.
 static Object* Call(Objects* self, const Cells& cells, uint32_t pairs, Spill* spill, Reading* reading) {
   if (cells.count < 1 || pairs > (cells.count - 1) / 2) {
-    api.PyErr_SetString(api.PyExc_RuntimeError, "Expected an object to call");
-    return nullptr;
+    return Raise(api.PyExc_RuntimeError, "Expected an object to call");
   }
   Values values;
   const uint32_t positional = cells.count - 2 * pairs;
@@ -84,8 +80,7 @@ static Object* Call(Objects* self, const Cells& cells, uint32_t pairs, Spill* sp
     if (name == nullptr) return nullptr;
     api.PyTuple_SetItem(name_tuple.get(), i, name);
     if (TypeOf(name) != api.PyUnicode_Type) {  // functions written in C expect strings
-      api.PyErr_SetString(api.PyExc_TypeError, "Expected strings as keywords");
-      return nullptr;
+      return Raise(api.PyExc_TypeError, "Expected strings as keywords");
     }
     if (!values.Add(ToPython(self, &cells.at[positional + 2 * i + 1], spill))) return nullptr;
   }
@@ -171,9 +166,7 @@ static Object* Perform(Objects* self, PerformRequest* request, Spill* spill, Rea
       break;
     default: break;
   }
-  if (status != 0) return nullptr;
-  api.Py_IncRef(api._Py_NoneStruct);
-  return api._Py_NoneStruct;
+  return status == 0 ? None() : nullptr;
 }
 
 static napi_value Run(napi_env env, Objects* self, PerformRequest* request, Spill* spill) {
@@ -218,12 +211,8 @@ static napi_value PerformOperation(napi_env env, napi_callback_info info) {
 // releaseLater(handle). Called by a finalizer, so nothing here waits for the GIL.
 static napi_value ReleaseLater(napi_env env, napi_callback_info info) {
   napi_value value;
-  size_t count = 1;
-  void* data = nullptr;
-  uint32_t handle = 0;
-  napi_get_cb_info(env, info, &count, &value, nullptr, &data);
-  napi_get_value_uint32(env, value, &handle);
-  Object* object = DropObject(static_cast<Objects*>(data), handle);
+  Objects* self = ObjectsOf(env, info, &value);
+  Object* object = DropObject(self, NumberIn(env, value));
   if (object != nullptr) DeferDecRef(object);
   return nullptr;
 }
@@ -311,10 +300,17 @@ static bool GetString(napi_env env, napi_value object, const char* name, char* o
          napi_get_value_string_utf8(env, value, out, size, &length) == napi_ok && length + 1 < size;
 }
 
+static bool IsSet(napi_env env, napi_value options, const char* name) {
+  napi_value value;
+  bool is_set = false;
+  return napi_get_named_property(env, options, name, &value) == napi_ok &&
+         napi_get_value_bool(env, value, &is_set) == napi_ok && is_set;
+}
+
 // startPython({ library, program, released, isWorker, threads, makeBytes, onCall, onSettle }): returns an object with
 // the functions above and those of the channel, or a string with the reason of a failure.
 napi_value StartPython(napi_env env, napi_callback_info info) {
-  napi_value options, released, worker, make_bytes, result;
+  napi_value options, released, make_bytes, result;
   Instance* instance = InstanceOf(env, info, &options);
   static const size_t kPath = 4096;
   char library[kPath], program[kPath], message[512];
@@ -328,18 +324,9 @@ napi_value StartPython(napi_env env, napi_callback_info info) {
     error = Start(library, program, message, sizeof(message));
     self = error == nullptr ? static_cast<Objects*>(calloc(1, sizeof(Objects))) : nullptr;
   }
-  if (self == nullptr) {
-    napi_create_string_utf8(env, error == nullptr ? "out of memory" : error, NAPI_AUTO_LENGTH, &result);
-    return result;
-  }
-  bool keeps_signals = false;
-  if (napi_get_named_property(env, options, "pythonSignals", &worker) == napi_ok) {
-    napi_get_value_bool(env, worker, &keeps_signals);
-  }
-  if (keeps_signals) LetLibrariesTakeSignals();
-  if (napi_get_named_property(env, options, "isWorker", &worker) == napi_ok) {
-    napi_get_value_bool(env, worker, &self->is_worker);
-  }
+  if (self == nullptr) return NewText(env, error == nullptr ? "out of memory" : error);
+  if (IsSet(env, options, "pythonSignals")) LetLibrariesTakeSignals();
+  self->is_worker = IsSet(env, options, "isWorker");
   AttachThread();
   self->instance = instance;
   self->released = static_cast<ReleasedList*>(data);
@@ -356,8 +343,7 @@ napi_value StartPython(napi_env env, napi_callback_info info) {
   napi_create_object(env, &result);
   DefineFunctions(env, result, kExports, self);
   error = OpenChannel(env, self, options, result);
-  if (error != nullptr) napi_create_string_utf8(env, error, NAPI_AUTO_LENGTH, &result);
-  return result;
+  return error == nullptr ? result : NewText(env, error);
 }
 
 }  // namespace dlpack::python

@@ -38,10 +38,10 @@ uint32_t DefaultLimit() {
 // or, as OpenBLAS does, wait for threads that never end. So while a computation runs, the process ends without these
 // handlers.
 void LeaveAtOnce(int status) {
-  mutex.Acquire();
-  const bool is_busy = running > 0;
-  mutex.Release();
-  if (!is_busy) return;
+  {
+    platform::MutexScope scope(&mutex);
+    if (running == 0) return;
+  }
   fflush(nullptr);
   platform::EndProcess(status, nullptr);
 }
@@ -114,47 +114,36 @@ void RequestDrain() {
 void PrepareExit(int status) { platform::OnExit(LeaveAtOnce, status); }
 
 void SetPoolLimit(uint32_t count) {
-  mutex.Acquire();
+  platform::MutexScope scope(&mutex);
   if (limit == 0) limit = count == 0 ? DefaultLimit() : count > kMaxThreads / 2 ? kMaxThreads / 2 : count;
-  mutex.Release();
 }
 
 bool Submit(Task* task) {
+  platform::MutexScope scope(&mutex);
   task->next = nullptr;
-  mutex.Acquire();
-  Task* const behind = first == nullptr ? nullptr : last;
-  if (behind == nullptr) {
-    first = task;
-  } else {
-    behind->next = task;
-  }
+  *(first == nullptr ? &first : &last->next) = task;
   last = task;
   WakeOne();
   const bool good = threads > 0;
   if (!good) first = nullptr;  // the queue held only this task, because no thread exists
-  mutex.Release();
   return good;
 }
 
 bool IsPoolThread() { return is_pool_thread; }
 
 bool BeginPoolWait() {
-  mutex.Acquire();
-  const bool good = waiting + limit < kMaxThreads;
-  if (good) {
-    ++waiting;
-    --running;
-    WakeOne();
-  }
-  mutex.Release();
-  return good;
+  platform::MutexScope scope(&mutex);
+  if (waiting + limit >= kMaxThreads) return false;
+  ++waiting;
+  --running;
+  WakeOne();
+  return true;
 }
 
 void EndPoolWait() {
-  mutex.Acquire();
+  platform::MutexScope scope(&mutex);
   --waiting;
   ++running;
-  mutex.Release();
 }
 
 }  // namespace dlpack::python

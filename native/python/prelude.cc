@@ -1,7 +1,6 @@
 #include "prelude.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include <atomic>
 
@@ -9,7 +8,6 @@
 #include "../signals.h"
 #include "calls.h"
 #include "function_type.h"
-#include "runtime.h"
 #include "tensor_type.h"
 
 namespace dlpack::python {
@@ -67,11 +65,6 @@ if is_ours:
     guard(faulthandler, 'enable')
 )python";
 
-Object* None() {
-  api.Py_IncRef(api._Py_NoneStruct);
-  return api._Py_NoneStruct;
-}
-
 // Before Python code installs a handler. A library may have installed its own shortly before, which must not be
 // remembered.
 Object* KeepFromPython(Object*, Object*) {
@@ -121,21 +114,17 @@ void* Watch(void*) {
 }  // namespace
 
 bool RunPrelude(bool is_ours) {
-  Ref globals(api.PyDict_New());
-  Ref code(api.PyUnicode_FromStringAndSize(kSource, static_cast<ptrdiff_t>(strlen(kSource))));
-  Ref builtins(api.PyImport_ImportModule("builtins"));
-  Ref exec(builtins ? api.PyObject_GetAttrString(builtins.get(), "exec") : nullptr);
+  const Ref globals(api.PyDict_New());
+  const Ref code(NewString(kSource));
+  const Ref exec(ImportFrom("builtins", "exec"));
   if (!globals || !code || !exec) return false;
-  Object* tensor = TensorType();
-  api.Py_IncRef(tensor);
-  if (!Define(globals.get(), "Tensor", tensor) ||
+  if (!Define(globals.get(), "Tensor", NewRef(TensorType())) ||
       !Define(globals.get(), "JavaScriptError", api.PyObject_GetAttrString(FunctionType(), "JavaScriptError")) ||
       !Define(globals.get(), "keep_signals", api.PyCFunction_NewEx(&keep, nullptr, nullptr)) ||
       !Define(globals.get(), "restore_signals", api.PyCFunction_NewEx(&restore, nullptr, nullptr)) ||
       !Define(globals.get(), "is_ours", api.PyBool_FromLong(is_ours)))
     return false;
-  Object* arguments[3] = {nullptr, code.get(), globals.get()};
-  Ref result(CallVector(exec.get(), arguments + 1, 2, nullptr));
+  const Ref result(CallWith(exec, code.get(), globals.get()));
   Ref name(result ? api.PyUnicode_InternFromString("leave") : nullptr);
   leave = name ? api.PyObject_GetItem(globals.get(), name.get()) : nullptr;
   return leave != nullptr;
@@ -147,7 +136,7 @@ void RunExitFunctions(int status, uint32_t milliseconds) {
   platform::StartThread(Watch, nullptr);
   {
     Gil gil;
-    Ref result(leave == nullptr ? nullptr : api.PyObject_CallObject(leave, nullptr));
+    const Ref result(CallWith(leave));
     api.PyErr_Clear();  // atexit has printed the exception
   }
   is_over.store(true, std::memory_order_release);

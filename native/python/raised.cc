@@ -1,25 +1,16 @@
 #include "raised.h"
 
+#include "calls.h"
+
 namespace dlpack::python {
 
 // The text that Python would print, or NULL.
 static Object* FormatTraceback(Object* type, Object* value, Object* traceback) {
-  Ref module(api.PyImport_ImportModule("traceback"));
-  Ref format(module ? api.PyObject_GetAttrString(module.get(), "format_exception") : nullptr);
-  Ref arguments(api.PyTuple_New(3));
-  if (!format || !arguments) return nullptr;
-  Object* items[3] = {type, value, traceback == nullptr ? api._Py_NoneStruct : traceback};
-  for (int i = 0; i < 3; ++i) {
-    api.Py_IncRef(items[i]);
-    api.PyTuple_SetItem(arguments.get(), i, items[i]);
-  }
-  Ref lines(api.PyObject_CallObject(format.get(), arguments.get()));
-  Ref empty(api.PyUnicode_FromStringAndSize("", 0));
-  Ref join(empty ? api.PyObject_GetAttrString(empty.get(), "join") : nullptr);
-  Ref one(api.PyTuple_New(1));
-  if (!lines || !join || !one) return nullptr;
-  api.PyTuple_SetItem(one.get(), 0, lines.take());
-  return api.PyObject_CallObject(join.get(), one.get());
+  const Ref format(ImportFrom("traceback", "format_exception"));
+  const Ref lines(CallWith(format, type, value, traceback == nullptr ? api._Py_NoneStruct : traceback));
+  const Ref empty(NewString(""));
+  const Ref join(Attribute(empty, "join"));
+  return lines ? CallWith(join, lines.get()) : nullptr;
 }
 
 Raised::Raised() : type_name(nullptr), message(nullptr), traceback(nullptr), exception(nullptr) {

@@ -9,6 +9,7 @@
 #include "../lock.h"
 #include "../platform/platform.h"
 #include "../signals.h"
+#include "calls.h"
 #include "function_type.h"
 #include "pool.h"
 #include "prelude.h"
@@ -31,37 +32,26 @@ Lock start_lock;
 void* started;  // a handle of dlopen; NULL until an interpreter runs
 
 bool MakeNames() {
-  names.dlpack = api.PyUnicode_InternFromString("__dlpack__");
-  names.max_version = api.PyUnicode_InternFromString("max_version");
-  names.stream = api.PyUnicode_InternFromString("stream");
-  names.dl_device = api.PyUnicode_InternFromString("dl_device");
-  names.copy = api.PyUnicode_InternFromString("copy");
-  names.dlpack_api = api.PyUnicode_InternFromString("__dlpack_c_exchange_api__");
-  names.dlpack_api_address = api.PyUnicode_InternFromString("__c_dlpack_exchange_api__");
-  names.array_interface = api.PyUnicode_InternFromString("__array_interface__");
-  names.cuda_array_interface = api.PyUnicode_InternFromString("__cuda_array_interface__");
-  names.from_dlpack = api.PyUnicode_InternFromString("from_dlpack");
-  names.requires_grad = api.PyUnicode_InternFromString("requires_grad");
-  names.is_conj = api.PyUnicode_InternFromString("is_conj");
-  names.is_neg = api.PyUnicode_InternFromString("is_neg");
+#define DLPACK_PYTHON_INTERN(name, text)             \
+  names.name = api.PyUnicode_InternFromString(text); \
+  if (names.name == nullptr) return false;
+  DLPACK_PYTHON_NAMES(DLPACK_PYTHON_INTERN)
+#undef DLPACK_PYTHON_INTERN
   names.version_tuple = api.PyTuple_New(2);
   names.copy_tuple = api.PyTuple_New(1);
-  if (names.copy == nullptr || names.copy_tuple == nullptr) return false;
-  api.Py_IncRef(names.copy);
-  return names.version_tuple != nullptr && api.PyTuple_SetItem(names.copy_tuple, 0, names.copy) == 0 &&
+  return names.version_tuple != nullptr && names.copy_tuple != nullptr &&
+         api.PyTuple_SetItem(names.copy_tuple, 0, NewRef(names.copy)) == 0 &&
          api.PyTuple_SetItem(names.version_tuple, 0, api.PyLong_FromLongLong(1)) == 0 &&
          api.PyTuple_SetItem(names.version_tuple, 1, api.PyLong_FromLongLong(3)) == 0;
 }
 
 // GIL held.
 const char* Prepare(bool is_ours) {
-  Ref builtins(api.PyImport_ImportModule("builtins"));
-  if (!builtins) return "Python has no builtins";
-  Ref object(api.PyObject_GetAttrString(builtins.get(), "object"));
-  Ref size(object ? api.PyObject_GetAttrString(object.get(), "__basicsize__") : nullptr);
-  int overflow = 0;
-  const long long head = size ? api.PyLong_AsLongLongAndOverflow(size.get(), &overflow) : 0;
-  if (head != 16 && head != 32) return "this Python lays its objects out in an unknown way";
+  const Ref object(ImportFrom("builtins", "object"));
+  const Ref size(Attribute(object, "__basicsize__"));
+  long long head = 0;
+  if (!ReadInteger(size.get(), &head) || (head != 16 && head != 32))
+    return "this Python lays its objects out in an unknown way";
   api.head_size = static_cast<size_t>(head);
   if (!MakeNames() || !MakeTensorType() || !MakeFunctionType()) return "Python ran out of memory";
   if (!RunPrelude(is_ours)) {
@@ -74,15 +64,10 @@ const char* Prepare(bool is_ours) {
 // The first import of the signal module installs a handler for Ctrl-C if the process has none, as in Bun and Deno. So
 // this imports the module now and resets the handler. GIL held.
 void ForgetInterrupt() {
-  Ref module(api.PyImport_ImportModule("signal"));
-  Ref handler(module ? api.PyObject_GetAttrString(module.get(), "SIG_DFL") : nullptr);
-  Ref signal(handler ? api.PyObject_GetAttrString(module.get(), "signal") : nullptr);
-  Ref arguments(signal ? api.PyTuple_New(2) : nullptr);
-  if (arguments) {
-    api.PyTuple_SetItem(arguments.get(), 0, api.PyLong_FromLongLong(static_cast<int>(platform::Signal::kInterrupt)));
-    api.PyTuple_SetItem(arguments.get(), 1, handler.take());
-    Ref before(api.PyObject_CallObject(signal.get(), arguments.get()));
-  }
+  const Ref handler(ImportFrom("signal", "SIG_DFL"));
+  const Ref signal(ImportFrom("signal", "signal"));
+  const Ref number(api.PyLong_FromLongLong(static_cast<int>(platform::Signal::kInterrupt)));
+  const Ref before(handler && number ? CallWith(signal, number.get(), handler.get()) : nullptr);
   api.PyErr_Clear();
 }
 

@@ -110,20 +110,26 @@ class SavedError {
 };
 
 // Strings that are looked up often, interned once. GIL needed.
+// clang-format off: its layout changes each time it runs.
+#define DLPACK_PYTHON_NAMES(F) \
+  F(dlpack, "__dlpack__") \
+  F(max_version, "max_version") \
+  F(stream, "stream") \
+  F(dl_device, "dl_device") \
+  F(copy, "copy") \
+  F(dlpack_api, "__dlpack_c_exchange_api__") \
+  F(dlpack_api_address, "__c_dlpack_exchange_api__") \
+  F(array_interface, "__array_interface__") \
+  F(cuda_array_interface, "__cuda_array_interface__") \
+  F(from_dlpack, "from_dlpack") \
+  F(requires_grad, "requires_grad") \
+  F(is_conj, "is_conj") \
+  F(is_neg, "is_neg")
+// clang-format on
 struct Names {
-  Object* dlpack;
-  Object* max_version;
-  Object* stream;
-  Object* dl_device;
-  Object* copy;
-  Object* dlpack_api;
-  Object* dlpack_api_address;
-  Object* array_interface;
-  Object* cuda_array_interface;
-  Object* from_dlpack;
-  Object* requires_grad;
-  Object* is_conj;
-  Object* is_neg;
+#define DLPACK_PYTHON_MEMBER(name, text) Object* name;
+  DLPACK_PYTHON_NAMES(DLPACK_PYTHON_MEMBER)
+#undef DLPACK_PYTHON_MEMBER
   Object* version_tuple;  // (1, 3)
   Object* copy_tuple;     // ("copy",)
 };

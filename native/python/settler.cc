@@ -7,7 +7,7 @@
 
 #include "../forked.h"
 #include "async_call.h"
-#include "raised.h"
+#include "calls.h"
 
 namespace dlpack::python {
 
@@ -45,22 +45,17 @@ void Destroy(Object* capsule) {
 
 // settle(failed, value): the value is the exception if it failed. Any thread, GIL held.
 Object* Settle(Object* capsule, Object* arguments) {
-  if (api.PyTuple_Size(arguments) != 2) {
-    api.PyErr_SetString(api.PyExc_TypeError, "Expected settle(failed, value)");
-    return nullptr;
-  }
+  if (api.PyTuple_Size(arguments) != 2) return Raise(api.PyExc_TypeError, "Expected settle(failed, value)");
   AsyncCall* call = is_forked ? nullptr : TakeCall(capsule);
   Object* value = api.PyTuple_GetItem(arguments, 1);
   if (call != nullptr && api.PyTuple_GetItem(arguments, 0) == api._Py_TrueStruct) {
     api.PyErr_SetObject(TypeOf(value), value);
     PostRaised(call);
   } else if (call != nullptr) {
-    api.Py_IncRef(value);
-    CarryResult(call, value);
+    CarryResult(call, NewRef(value));
     PostCall(call);
   }
-  api.Py_IncRef(api._Py_NoneStruct);
-  return api._Py_NoneStruct;
+  return None();
 }
 
 const int kVarArgs = 0x0001;

@@ -4,20 +4,16 @@
 
 #include <new>
 
-#include "runtime.h"
+#include "calls.h"
 
 namespace dlpack::python {
 
 Snapshot* TakeSnapshot() {
-  Ref module(api.PyImport_ImportModule("contextvars"));
-  Ref copy_context(module ? api.PyObject_GetAttrString(module.get(), "copy_context") : nullptr);
-  Ref context(copy_context ? api.PyObject_CallObject(copy_context.get(), nullptr) : nullptr);
+  const Ref copy_context(ImportFrom("contextvars", "copy_context"));
+  Ref context(CallWith(copy_context));
   if (!context) return nullptr;
   void* block = malloc(sizeof(Snapshot));
-  if (block == nullptr) {
-    api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for an asynchronous call");
-    return nullptr;
-  }
+  if (block == nullptr) return Raise(api.PyExc_RuntimeError, "Out of memory for an asynchronous call");
   Snapshot* snapshot = new (block) Snapshot();
   snapshot->references.store(1, std::memory_order_relaxed);
   snapshot->context = context.take();
@@ -36,9 +32,9 @@ void ReleaseSnapshot(Snapshot* snapshot) {
 }
 
 Object* RunnerOf(const Snapshot& snapshot) {
-  Ref copy(api.PyObject_GetAttrString(snapshot.context, "copy"));
-  Ref context(copy ? api.PyObject_CallObject(copy.get(), nullptr) : nullptr);
-  return context ? api.PyObject_GetAttrString(context.get(), "run") : nullptr;
+  const Ref copy(api.PyObject_GetAttrString(snapshot.context, "copy"));
+  const Ref context(CallWith(copy));
+  return Attribute(context, "run");
 }
 
 }  // namespace dlpack::python

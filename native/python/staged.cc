@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
 #include "function_type.h"
-#include "runtime.h"
 #include "tensor_type.h"
 #include "text.h"
 
@@ -129,7 +129,7 @@ Object* Unstage(Channel* channel, Staged* value) {
       value->object = nullptr;
       return object;
     }
-    default: api.Py_IncRef(api._Py_NoneStruct); return api._Py_NoneStruct;
+    default: return None();
   }
 }
 

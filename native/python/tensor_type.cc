@@ -7,6 +7,7 @@
 #include "../convert/copy_elements.h"
 #include "../exchange_api.h"
 #include "../managed_tensor.h"
+#include "calls.h"
 #include "cuda_array.h"
 #include "device_export.h"
 #include "ml_dtypes.h"
@@ -51,39 +52,37 @@ void DestroyCapsule(Object* capsule) {
   if (managed != nullptr) DeleteManaged(managed);
 }
 
+// Exports with a reference of its own. NULL with an exception set.
 template <class Managed>
-Object* MakeCapsule(const Descriptor& descriptor, Storage* storage) {
+Managed* NewManaged(const Descriptor& descriptor, Storage* storage) {
   Status status;
   RetainStorage(storage);
   Managed* managed = ExportManaged<Managed>(descriptor, storage, &status);
   if (managed == nullptr) {
     ReleaseStorage(storage);
-    api.PyErr_SetString(api.PyExc_BufferError, "Out of memory for a managed tensor");
-    return nullptr;
+    return Raise(api.PyExc_BufferError, "Out of memory for a managed tensor");
   }
   Count(counts.exports, 1);
+  return managed;
+}
+
+template <class Managed>
+Object* MakeCapsule(const Descriptor& descriptor, Storage* storage) {
+  Managed* managed = NewManaged<Managed>(descriptor, storage);
+  if (managed == nullptr) return nullptr;
   const char* name = sizeof(Managed) == sizeof(DLManagedTensor) ? kLegacy : kVersioned;
   Object* capsule = api.PyCapsule_New(managed, name, DestroyCapsule<Managed>);
   if (capsule == nullptr) DeleteManaged(managed);
   return capsule;
 }
 
-bool ReadPair(Object* value, long long* first, long long* second, const char* what) {
-  Object* type = TypeOf(value);
-  bool good =
-      (type == api.PyTuple_Type || api.PyType_IsSubtype(type, api.PyTuple_Type)) && api.PyTuple_Size(value) == 2;
-  int overflow[2] = {0, 0};
-  if (good) {
-    *first = api.PyLong_AsLongLongAndOverflow(api.PyTuple_GetItem(value, 0), &overflow[0]);
-    *second = api.PyErr_Occurred() ? 0 : api.PyLong_AsLongLongAndOverflow(api.PyTuple_GetItem(value, 1), &overflow[1]);
-    good = !api.PyErr_Occurred() && overflow[0] == 0 && overflow[1] == 0;
-  }
-  if (good) return true;
+// The two integers of an argument of __dlpack__. False with an exception set.
+bool ReadPairFor(const char* what, Object* value, long long* first, long long* second) {
+  if (ReadPair(value, first, second)) return true;
   api.PyErr_Clear();
   char message[96];
   snprintf(message, sizeof(message), "Expected a tuple of two integers for %s", what);
-  api.PyErr_SetString(api.PyExc_TypeError, message);
-  return false;
+  return Raise(api.PyExc_TypeError, message);
 }
 
 struct Request {
@@ -100,44 +99,36 @@ bool ReadArgument(const Body& body, Object* name, Object* value, Request* reques
   const bool none = value == api._Py_NoneStruct;
   if (SameName(name, names.max_version)) {
     long long major = 0, minor = 0;
-    if (!none && !ReadPair(value, &major, &minor, "max_version")) return false;
+    if (!none && !ReadPairFor("max_version", value, &major, &minor)) return false;
     request->versioned = major >= 1;
   } else if (SameName(name, names.copy)) {
     if (!none && value != api._Py_TrueStruct && value != api._Py_FalseStruct) {
-      api.PyErr_SetString(api.PyExc_ValueError, "Expected True, False or None for copy");
-      return false;
+      return Raise(api.PyExc_ValueError, "Expected True, False or None for copy");
     }
     request->copy = none ? -1 : value == api._Py_TrueStruct;
   } else if (SameName(name, names.dl_device)) {
     long long device_type = 0, device_id = 0;
     if (none) return true;
-    if (!ReadPair(value, &device_type, &device_id, "dl_device")) return false;
+    if (!ReadPairFor("dl_device", value, &device_type, &device_id)) return false;
     const DLDevice& device = body.tensor.device;
     request->to_host = device_type == kDLCPU && device_id == 0 && cuda::IsCudaDevice(device.device_type);
     if (!request->to_host && (device_type != device.device_type || device_id != device.device_id)) {
-      api.PyErr_SetString(api.PyExc_BufferError, "Expected the tensor's own device for dl_device");
-      return false;
+      return Raise(api.PyExc_BufferError, "Expected the tensor's own device for dl_device");
     }
   } else if (SameName(name, names.stream)) {
     if (!none && body.tensor.device.device_type == kDLCPU) {
-      api.PyErr_SetString(api.PyExc_ValueError, "Expected None for stream: this tensor is in host memory");
-      return false;
+      return Raise(api.PyExc_ValueError, "Expected None for stream: this tensor is in host memory");
     }
     request->stream = value;
   } else {
-    api.PyErr_SetString(api.PyExc_TypeError,
-                        "Expected stream, max_version, dl_device or copy as keyword of __dlpack__");
-    return false;
+    return Raise(api.PyExc_TypeError, "Expected stream, max_version, dl_device or copy as keyword of __dlpack__");
   }
   return true;
 }
 
 // Reads the arguments of __dlpack__. The stream may be positional. False with an exception set.
 bool ReadRequest(const Body& body, Object* const* values, ptrdiff_t positional, Object* keywords, Request* request) {
-  if (positional > 1) {
-    api.PyErr_SetString(api.PyExc_TypeError, "Expected a stream and keyword arguments for __dlpack__");
-    return false;
-  }
+  if (positional > 1) return Raise(api.PyExc_TypeError, "Expected a stream and keyword arguments for __dlpack__");
   if (positional == 1 && !ReadArgument(body, names.stream, values[0], request)) return false;
   const ptrdiff_t count = keywords == nullptr ? 0 : api.PyTuple_Size(keywords);
   for (ptrdiff_t i = 0; i < count; ++i) {
@@ -147,9 +138,9 @@ bool ReadRequest(const Body& body, Object* const* values, ptrdiff_t positional, 
 }
 
 bool IsFrameOfTorch(Object* frame) {
-  Ref globals(api.PyObject_GetAttrString(frame, "f_globals"));
-  Ref key(api.PyUnicode_InternFromString("__name__"));
-  Ref name(globals && key ? api.PyObject_GetItem(globals.get(), key.get()) : nullptr);
+  const Ref globals(api.PyObject_GetAttrString(frame, "f_globals"));
+  const Ref key(api.PyUnicode_InternFromString("__name__"));
+  const Ref name(globals && key ? api.PyObject_GetItem(globals.get(), key.get()) : nullptr);
   const char* text = name ? api.PyUnicode_AsUTF8AndSize(name.get(), nullptr) : nullptr;
   api.PyErr_Clear();
   return text != nullptr && (strcmp(text, "torch") == 0 || strncmp(text, "torch.", 6) == 0);
@@ -158,14 +149,12 @@ bool IsFrameOfTorch(Object* frame) {
 // PyTorch up to 2.13 ends the process when it meets a negative stride (pytorch#188047), and writes to read-only memory.
 // Its from_dlpack is Python code, so it appears in the Python call stack even when another producer calls us for it.
 bool IsCalledByTorch() {
-  Ref sys(api.PyImport_ImportModule("sys"));
-  Ref get_frame(sys ? api.PyObject_GetAttrString(sys.get(), "_getframe") : nullptr);
-  Object* next = get_frame ? api.PyObject_CallObject(get_frame.get(), nullptr) : nullptr;
+  const Ref get_frame(ImportFrom("sys", "_getframe"));
+  Ref frame(CallWith(get_frame));
   bool found = false;
-  while (next != nullptr && !found) {
-    Ref frame(next);
+  while (frame && !found) {
     found = IsFrameOfTorch(frame.get());
-    next = found || frame.get() == api._Py_NoneStruct ? nullptr : api.PyObject_GetAttrString(frame.get(), "f_back");
+    frame.reset(frame.get() == api._Py_NoneStruct ? nullptr : Attribute(frame, "f_back"));
   }
   api.PyErr_Clear();
   return found;
@@ -187,31 +176,26 @@ Object* DLPack(Object* self, Object* const* values, ptrdiff_t positional, Object
   if (on_cuda && !ReadStream(request.stream == nullptr ? api._Py_NoneStruct : request.stream, &stream)) return nullptr;
   if (request.to_host) {
     if (request.copy == 0) {
-      api.PyErr_SetString(api.PyExc_BufferError, "Expected copy=None or True: the tensor is not in host memory");
-      return nullptr;
+      return Raise(api.PyExc_BufferError, "Expected copy=None or True: the tensor is not in host memory");
     }
     request.copy = 1;
   }
   const bool readonly = (body.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
   if (request.copy != 1 && (readonly || HasNegativeStride(body.tensor)) && IsCalledByTorch()) {
     if (request.copy == 0) {
-      api.PyErr_SetString(
-          api.PyExc_BufferError,
-          "Expected a writable tensor without negative strides for PyTorch, which has no other; allow a copy");
-      return nullptr;
+      return Raise(api.PyExc_BufferError,
+                   "Expected a writable tensor without negative strides for PyTorch, which has no other; allow a copy");
     }
     request.copy = 1;
   }
   if (!request.versioned && request.copy != 1 && readonly) {
-    api.PyErr_SetString(
+    return Raise(
         api.PyExc_BufferError,
         "Expected max_version=(1, 0) or newer for a read-only tensor: an old capsule cannot say so; or copy=True");
-    return nullptr;
   }
   const bool padded = (body.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;
   if (!request.versioned && padded) {
-    api.PyErr_SetString(api.PyExc_BufferError, "Expected max_version=(1, 1) or newer for padded elements");
-    return nullptr;
+    return Raise(api.PyExc_BufferError, "Expected max_version=(1, 1) or newer for padded elements");
   }
   Descriptor descriptor;
   Describe(body, &descriptor);
@@ -236,24 +220,15 @@ Object* DLPack(Object* self, Object* const* values, ptrdiff_t positional, Object
   return capsule;
 }
 
-Object* Pair(long long first, long long second) {
-  Object* pair = api.PyTuple_New(2);
-  if (pair == nullptr) return nullptr;
-  api.PyTuple_SetItem(pair, 0, api.PyLong_FromLongLong(first));
-  api.PyTuple_SetItem(pair, 1, api.PyLong_FromLongLong(second));
-  return pair;
-}
-
 Object* DLPackDevice(Object* self, Object*) {
   const DLDevice& device = BodyOf(self)->tensor.device;
-  return Pair(device.device_type, device.device_id);
+  const int64_t pair[] = {device.device_type, device.device_id};
+  return IntegerTuple(pair, 2, 1);
 }
 
 Object* MlDType(Object* self, void*) {
   const char* name = MlDTypeName(BodyOf(self)->tensor.dtype);
-  if (name != nullptr) return api.PyUnicode_InternFromString(name);
-  api.Py_IncRef(api._Py_NoneStruct);
-  return api._Py_NoneStruct;
+  return name == nullptr ? None() : api.PyUnicode_InternFromString(name);
 }
 
 void Dealloc(Object* self) {
@@ -268,8 +243,7 @@ void Dealloc(Object* self) {
 
 // Only JavaScript makes tensors of this type.
 Object* RefuseNew(Object*, Object*, Object*) {
-  api.PyErr_SetString(api.PyExc_TypeError, "dlpack.Tensor is made by passing a JavaScript tensor to Python");
-  return nullptr;
+  return Raise(api.PyExc_TypeError, "dlpack.Tensor is made by passing a JavaScript tensor to Python");
 }
 
 Object* Represent(Object* self) {
@@ -298,16 +272,8 @@ int FromPyObject(void* object, DLManagedTensorVersioned** out) {
   if (!IsOffered(body)) return -1;
   Descriptor descriptor;
   Describe(body, &descriptor);
-  Status status;
-  RetainStorage(body.storage);
-  *out = ExportManaged<DLManagedTensorVersioned>(descriptor, body.storage, &status);
-  if (*out == nullptr) {
-    ReleaseStorage(body.storage);
-    api.PyErr_SetString(api.PyExc_BufferError, "Out of memory for a managed tensor");
-    return -1;
-  }
-  Count(counts.exports, 1);
-  return 0;
+  *out = NewManaged<DLManagedTensorVersioned>(descriptor, body.storage);
+  return *out == nullptr ? -1 : 0;
 }
 
 int ToPyObject(DLManagedTensorVersioned* managed, void** out) {
@@ -337,14 +303,6 @@ int Borrow(void* object, DLTensor* out) {
 
 const int kFastCallKeywords = 0x0080 | 0x0002, kNoArguments = 0x0004;
 
-struct GetSetDef {
-  const char* name;
-  void* get;
-  void* set;
-  const char* doc;
-  void* closure;
-};
-
 MethodDef methods[] = {
     {"__dlpack__", reinterpret_cast<void*>(DLPack), kFastCallKeywords,
      "__dlpack__(stream=None, *, max_version=None, dl_device=None, copy=None)"},
@@ -367,10 +325,7 @@ GetSetDef getters[] = {
 Storage* CopyToHost(const Body& body, bool is_padded) {
   const DLTensor& tensor = body.tensor;
   if (cuda::IsCudaDevice(tensor.device.device_type)) return CopyDeviceElements(body, true);
-  if (tensor.device.device_type != kDLCPU) {
-    api.PyErr_SetString(api.PyExc_BufferError, "Expected host memory for a copy");
-    return nullptr;
-  }
+  if (tensor.device.device_type != kDLCPU) return Raise(api.PyExc_BufferError, "Expected host memory for a copy");
   uint64_t nbytes;
   if (!CountBytes(tensor, !is_padded, &nbytes)) return nullptr;
   Storage* copy = CopyElements(tensor, is_padded, nbytes);
@@ -408,8 +363,7 @@ bool MakeTensorType() {
 
 Object* NewTensor(const Descriptor& descriptor, Storage* storage) {
   if (CheckInside(descriptor, storage->nbytes) != kOk) {
-    api.PyErr_SetString(api.PyExc_ValueError, "Expected a tensor that lies inside its memory");
-    return nullptr;
+    return Raise(api.PyExc_ValueError, "Expected a tensor that lies inside its memory");
   }
   Object* self = api.PyType_GenericAlloc(type, 0);  // zeroed, so Dealloc is safe from here on
   if (self == nullptr) return nullptr;

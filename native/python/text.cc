@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
+
 namespace dlpack::python {
 
 Text::Text(Object* str) : data(nullptr), size(0), is_utf16(false), encoded_(nullptr) {
@@ -36,33 +38,41 @@ bool MakeString(napi_env env, const char* data, size_t size, bool is_utf16, napi
 
 namespace {
 
-// Memory for a text: on the stack for a short text, on the heap for a long text.
+napi_status Read(napi_env env, napi_value string, char* out, size_t room, size_t* length) {
+  return napi_get_value_string_utf8(env, string, out, room, length);
+}
+napi_status Read(napi_env env, napi_value string, char16_t* out, size_t room, size_t* length) {
+  return napi_get_value_string_utf16(env, string, out, room, length);
+}
+
+// The characters of a JavaScript string, zero-terminated: on the stack for a short string, on the heap for a long one.
 template <class Character>
 class Characters {
  public:
-  explicit Characters(size_t length)
-      : data(length < kSmall ? small_ : static_cast<Character*>(malloc(sizeof(Character) * (length + 1)))) {}
+  Characters(napi_env env, napi_value string) : data(small_), length(0) {
+    if (Read(env, string, static_cast<Character*>(nullptr), 0, &length) != napi_ok) {
+      data = Raise(api.PyExc_TypeError, "Expected a string");
+      return;
+    }
+    if (length >= kSmall) data = static_cast<Character*>(malloc(sizeof(Character) * (length + 1)));
+    if (data == nullptr) {
+      Raise(api.PyExc_RuntimeError, "Out of memory for a string");
+    } else {
+      Read(env, string, data, length + 1, &length);
+    }
+  }
   ~Characters() {
     if (data != small_) free(data);
   }
   Characters(const Characters&) = delete;
   Characters& operator=(const Characters&) = delete;
-  Character* data;  // NULL when out of memory
+  Character* data;  // NULL with an exception set
+  size_t length;
 
  private:
   static const size_t kSmall = 256;
   Character small_[kSmall];
 };
-
-Object* RaiseNoMemory() {
-  api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for a string");
-  return nullptr;
-}
-
-Object* RaiseNoString() {
-  api.PyErr_SetString(api.PyExc_TypeError, "Expected a string");
-  return nullptr;
-}
 
 // In UTF-8, Node-API replaces lone surrogates with U+FFFD.
 bool HasReplacement(const char* text, size_t size) {
@@ -74,14 +84,11 @@ bool HasReplacement(const char* text, size_t size) {
 }
 
 Object* Utf16ToPython(napi_env env, napi_value string) {
-  size_t length = 0;
-  if (napi_get_value_string_utf16(env, string, nullptr, 0, &length) != napi_ok) return RaiseNoString();
-  Characters<char16_t> characters(length);
-  if (characters.data == nullptr) return RaiseNoMemory();
-  napi_get_value_string_utf16(env, string, characters.data, length + 1, &length);
+  const Characters<char16_t> characters(env, string);
+  if (characters.data == nullptr) return nullptr;
   int byte_order = -1;  // little-endian
-  return api.PyUnicode_DecodeUTF16(reinterpret_cast<const char*>(characters.data), static_cast<ptrdiff_t>(2 * length),
-                                   "surrogatepass", &byte_order);
+  return api.PyUnicode_DecodeUTF16(reinterpret_cast<const char*>(characters.data),
+                                   static_cast<ptrdiff_t>(2 * characters.length), "surrogatepass", &byte_order);
 }
 
 }  // namespace
@@ -108,22 +115,15 @@ bool CopyString(napi_env env, napi_value string, char** text, size_t* size, bool
 }
 
 Object* StringToPython(napi_env env, napi_value string) {
-  size_t length = 0;
-  if (napi_get_value_string_utf8(env, string, nullptr, 0, &length) != napi_ok) return RaiseNoString();
-  Characters<char> characters(length);
-  if (characters.data == nullptr) return RaiseNoMemory();
-  napi_get_value_string_utf8(env, string, characters.data, length + 1, &length);
-  if (HasReplacement(characters.data, length)) return Utf16ToPython(env, string);
-  return api.PyUnicode_FromStringAndSize(characters.data, static_cast<ptrdiff_t>(length));
+  const Characters<char> characters(env, string);
+  if (characters.data == nullptr) return nullptr;
+  if (HasReplacement(characters.data, characters.length)) return Utf16ToPython(env, string);
+  return api.PyUnicode_FromStringAndSize(characters.data, static_cast<ptrdiff_t>(characters.length));
 }
 
 Object* DigitsToPython(napi_env env, napi_value string) {
-  size_t length = 0;
-  if (napi_get_value_string_utf8(env, string, nullptr, 0, &length) != napi_ok) return RaiseNoString();
-  Characters<char> characters(length);
-  if (characters.data == nullptr) return RaiseNoMemory();
-  napi_get_value_string_utf8(env, string, characters.data, length + 1, &length);
-  return api.PyLong_FromString(characters.data, nullptr, 16);
+  const Characters<char> characters(env, string);
+  return characters.data == nullptr ? nullptr : api.PyLong_FromString(characters.data, nullptr, 16);
 }
 
 }  // namespace dlpack::python

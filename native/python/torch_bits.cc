@@ -2,7 +2,6 @@
 
 #include "../platform/platform.h"
 #include "calls.h"
-#include "runtime.h"
 
 namespace dlpack::python {
 
@@ -42,10 +41,10 @@ bool FindReaders() {
 
 // Bytes from the start of the object to its at::Tensor; kNoTensor when it is not where PyTorch puts it.
 int32_t Probe(Object* object, Object* type) {
-  Ref size(api.PyObject_GetAttrString(type, "__basicsize__"));
-  int overflow = 0;
-  const long long bytes = size ? api.PyLong_AsLongLongAndOverflow(size.get(), &overflow) : 0;
-  Ref address(api.PyObject_GetAttrString(object, "_cdata"));
+  const Ref size(api.PyObject_GetAttrString(type, "__basicsize__"));
+  long long bytes = 0;
+  ReadInteger(size.get(), &bytes);
+  const Ref address(api.PyObject_GetAttrString(object, "_cdata"));
   const void* impl = address ? api.PyLong_AsVoidPtr(address.get()) : nullptr;
   api.PyErr_Clear();
   if (impl == nullptr || !FindReaders()) return kNoTensor;
@@ -78,12 +77,10 @@ bool IsTrue(Object* value) {
 
 // The reason to refuse the tensor; NULL when there is none, or with an exception set.
 const char* AskPython(Object* object, Object* is_neg) {
-  Object* arguments[2] = {nullptr, object};
   if (IsTrue(api.PyObject_GetAttr(object, names.requires_grad))) return kGradient;
-  if (!api.PyErr_Occurred() && IsTrue(api.PyObject_VectorcallMethod(names.is_conj, arguments + 1, 1, nullptr))) {
+  if (!api.PyErr_Occurred() && IsTrue(api.PyObject_VectorcallMethod(names.is_conj, &object, 1, nullptr)))
     return kConjugate;
-  }
-  if (!api.PyErr_Occurred() && IsTrue(CallVector(is_neg, arguments + 1, 1, nullptr))) return kNegative;
+  if (!api.PyErr_Occurred() && IsTrue(CallWith(is_neg, object))) return kNegative;
   return nullptr;
 }
 
@@ -99,8 +96,7 @@ bool CheckTorchBits(Object* object, TypeEntry* entry) {
   const void* tensor = TensorIn(object, entry);
   const char* problem = tensor == nullptr ? AskPython(object, entry->is_neg) : AskReaders(tensor);
   if (problem == nullptr) return tensor != nullptr || !api.PyErr_Occurred();
-  api.PyErr_SetString(api.PyExc_BufferError, problem);
-  return false;
+  return Raise(api.PyExc_BufferError, problem);
 }
 
 }  // namespace dlpack::python

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../wire.h"
+#include "calls.h"
 #include "function_type.h"
 #include "raised.h"
 #include "runtime.h"
@@ -89,9 +90,8 @@ Storage* ReadTensor(Objects* self, const WireTensor& wire, Descriptor* descripto
 }
 
 Object* RaiseReleased(uint32_t kind) {
-  api.PyErr_SetString(api.PyExc_RuntimeError, kind == kTensor ? "Expected a live tensor but it was disposed"
-                                                              : "Expected a live Python object but it was released");
-  return nullptr;
+  return Raise(api.PyExc_RuntimeError, kind == kTensor ? "Expected a live tensor but it was disposed"
+                                                       : "Expected a live Python object but it was released");
 }
 
 static Object* ListToPython(Objects* self, const Cell& cell, Spill* spill, int depth) {
@@ -128,10 +128,7 @@ static Object* FunctionToPython(Objects* self, Cell* cell, napi_env env, napi_va
   Ref text(StringToPython(env, name));
   if (!text) return nullptr;
   Storage* pin = WrapQueued(self->instance->queue, static_cast<uint64_t>(cell->number), nullptr, 0);
-  if (pin == nullptr) {
-    api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for a function");
-    return nullptr;
-  }
+  if (pin == nullptr) return Raise(api.PyExc_RuntimeError, "Out of memory for a function");
   const uint32_t number = cell->handle;
   cell->handle = 0;  // the storage owns the pin now
   return NewFunction(self->channel, number, pin, text.take());
@@ -140,7 +137,7 @@ static Object* FunctionToPython(Objects* self, Cell* cell, napi_env env, napi_va
 Object* ToPython(Objects* self, Cell* cell, Spill* spill, int depth) {
   const uint32_t kind = cell->kind;
   switch (kind) {
-    case kNone: api.Py_IncRef(api._Py_NoneStruct); return api._Py_NoneStruct;
+    case kNone: return None();
     case kBool: return api.PyBool_FromLong(cell->number != 0);
     case kInt: return api.PyLong_FromLongLong(static_cast<long long>(cell->number));
     case kFloat: return api.PyFloat_FromDouble(cell->number);
@@ -210,8 +207,7 @@ void HoldResult(Objects* self, Object* object, Outcome* outcome) {
 Object* RaiseTooLong(const char* subject, const char* advice) {
   char text[160];
   snprintf(text, sizeof(text), "%s too long for JavaScript, or there is no memory for it; %s", subject, advice);
-  api.PyErr_SetString(api.PyExc_OverflowError, text);
-  return nullptr;
+  return Raise(api.PyExc_OverflowError, text);
 }
 
 napi_value FromPython(napi_env env, Objects* self, Object* object, Outcome* outcome) {

@@ -18,7 +18,7 @@ struct AsyncCall {
   int32_t device_type;  // 0: no stream
   int32_t device_id;
   TVMFFIStreamHandle stream;
-  int status;
+  bool is_done;
   TVMFFIObjectHandle error;
   TVMFFIAny result;
   Batch* batch;  // the arguments; NULL: no arguments
@@ -26,6 +26,8 @@ struct AsyncCall {
 
 // Any thread.
 static void FreeCall(AsyncCall* call) {
+  ReleaseValue(call->result);
+  if (call->error != nullptr) library.ObjectDecRef(call->error);
   if (call->batch != nullptr) library.ObjectDecRef(call->batch);
   library.ObjectDecRef(call->function);
   free(call);
@@ -34,17 +36,29 @@ static void FreeCall(AsyncCall* call) {
 // Runs on a thread of the pool. Restores the thread's stream and allocator, because the next task may not be ours.
 static void Execute(napi_env, void* data) {
   AsyncCall* call = static_cast<AsyncCall*>(data);
+  if (call->is_done) return;
+  call->is_done = true;
   DLPackManagedTensorAllocator allocator = nullptr;
   TVMFFIStreamHandle stream = nullptr;
   library.EnvSetDLPackManagedTensorAllocator(call->allocator, 0, &allocator);
   if (call->device_type != 0) library.EnvSetStream(call->device_type, call->device_id, call->stream, &stream);
   const TVMFFIFunctionCell* cell = CellOf<TVMFFIFunctionCell>(call->function);
   const TVMFFIAny* args = call->batch == nullptr ? nullptr : call->batch->values;
-  call->status = cell->safe_call(call->function, args, call->batch == nullptr ? 0 : call->batch->count, &call->result);
+  const int32_t count = call->batch == nullptr ? 0 : call->batch->count;
+  const int status = cell->safe_call(call->function, args, count, &call->result);
   if (call->device_type != 0) library.EnvSetStream(call->device_type, call->device_id, stream, nullptr);
   library.EnvSetDLPackManagedTensorAllocator(allocator, 0, nullptr);
   // A raised error belongs to the thread, too.
-  if (call->status != 0) library.ErrorMoveFromRaised(&call->error);
+  if (status != 0) library.ErrorMoveFromRaised(&call->error);
+}
+
+static void Complete(napi_env env, napi_status status, void* data);
+
+static bool Queue(napi_env env, AsyncCall* call) {
+  napi_value name = NewText(env, "dlpack.callAsync");
+  return name != nullptr &&
+         napi_create_async_work(env, nullptr, name, Execute, Complete, call, &call->work) == napi_ok &&
+         napi_queue_async_work(env, call->work) == napi_ok;
 }
 
 // JavaScript thread, from the event loop. If the context has ended, there is no promise to settle.
@@ -52,12 +66,10 @@ static void Complete(napi_env env, napi_status status, void* data) {
   AsyncCall* call = static_cast<AsyncCall*>(data);
   napi_delete_async_work(env, call->work);
   Context* self = FindContext(call->serial);
-  if (status == napi_ok && self != nullptr) {
-    SettleCall(self, call->id, call->result, call->error);
-  } else {
-    if (call->result.type_index >= kTVMFFIStaticObjectBegin) library.ObjectDecRef(call->result.v_obj);
-    if (call->error != nullptr) library.ObjectDecRef(call->error);
-  }
+  const bool has_promise = status == napi_ok && self != nullptr;
+  // An event loop inside deeply nested calls may find the wire full. The loop gets the outcome again, until there is
+  // room.
+  if (has_promise && !SettleCall(self, call->id, call->result, call->error) && Queue(env, call)) return;
   FreeCall(call);
 }
 
@@ -79,10 +91,7 @@ napi_value CallFunctionAsync(napi_env env, napi_callback_info info) {
   call->batch = AsBatch(OwnedAt(self, request->batch));
   if (call->batch != nullptr) library.ObjectIncRef(call->batch);
   request->status = kOk;
-  napi_value name;
-  if (napi_create_string_utf8(env, "dlpack.callAsync", NAPI_AUTO_LENGTH, &name) != napi_ok ||
-      napi_create_async_work(env, nullptr, name, Execute, Complete, call, &call->work) != napi_ok ||
-      napi_queue_async_work(env, call->work) != napi_ok) {
+  if (!Queue(env, call)) {
     request->status = kNapi;
     FreeCall(call);
   }

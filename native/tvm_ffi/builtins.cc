@@ -79,8 +79,7 @@ int CallBuiltin(const char* name, const TVMFFIAny* args, int32_t count, TVMFFIAn
   if (function == nullptr) {
     char text[160];
     snprintf(text, sizeof(text), "This libtvm_ffi has no global function '%s'", name);
-    library.ErrorSetRaisedFromCStr("RuntimeError", text);
-    return -1;
+    return Raise("RuntimeError", text);
   }
   return CellOf<TVMFFIFunctionCell>(function)->safe_call(function, args, count, result);
 }

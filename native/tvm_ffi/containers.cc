@@ -12,9 +12,7 @@ namespace dlpack::tvm_ffi {
 static void DeleteBatch(void* self, int flags) {
   Batch* batch = static_cast<Batch*>(self);
   if ((flags & kTVMFFIObjectDeleterFlagBitMaskStrong) != 0) {
-    for (int32_t i = 0; i < batch->count; ++i) {
-      if (batch->values[i].type_index >= kTVMFFIStaticObjectBegin) library.ObjectDecRef(batch->values[i].v_obj);
-    }
+    for (int32_t i = 0; i < batch->count; ++i) ReleaseValue(batch->values[i]);
     free(batch->values);
   }
   if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) free(batch);
@@ -49,8 +47,7 @@ napi_value AppendValues(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   BatchRequest* request = RequestOf<BatchRequest>(self);
   if (request->batch == 0) {
-    Batch* made = CreateBatch();
-    request->batch = made == nullptr ? 0 : Own(self, made);
+    request->batch = Own(self, CreateBatch());
   }
   Batch* batch = AsBatch(OwnedAt(self, request->batch));
   if (batch == nullptr || !Reserve(batch, request->count)) {
@@ -79,14 +76,13 @@ static const char* MakerOf(int32_t type) {
 
 // Releases a value of the wrong type that a maker function returned, and raises an error.
 static int RefuseResult(const TVMFFIAny& value, const char* maker) {
-  if (value.type_index >= kTVMFFIStaticObjectBegin) library.ObjectDecRef(value.v_obj);
+  ReleaseValue(value);
   char text[200];
   snprintf(text, sizeof(text),
            "Expected a container from the global function '%s' but received a value of type %d: it was replaced before "
            "this package loaded libtvm_ffi",
            maker, value.type_index);
-  library.ErrorSetRaisedFromCStr("TypeError", text);
-  return -1;
+  return Raise("TypeError", text);
 }
 
 // A container of the values in the slot, or of the values of a batch.
@@ -146,7 +142,7 @@ static int Step(TVMFFIObject* iterator, int64_t command, TVMFFIAny* result) {
   argument.v_int64 = command;
   *result = TVMFFIAny{};
   const int status = CellOf<TVMFFIFunctionCell>(iterator)->safe_call(iterator, &argument, 1, result);
-  if (status == 0 && result->type_index >= kTVMFFIStaticObjectBegin) library.ObjectDecRef(result->v_obj);
+  if (status == 0) ReleaseValue(*result);
   return status;
 }
 

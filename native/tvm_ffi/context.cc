@@ -19,54 +19,7 @@ Context* FindContext(uint64_t serial) {
   return self;
 }
 
-static const Export kExports[] = {
-    {"call", CallFunction},
-    {"callLocked", CallFunctionLocked},
-    {"callDescribed", CallDescribed},
-    {"callWithBatch", CallWithBatch},
-    {"callAsync", CallFunctionAsync},
-    {"take", TakeValue},
-    {"disown", DisownObject},
-    {"retain", RetainValue},
-    {"drop", DropValue},
-    {"retainObject", RetainObject},
-    {"makeString", MakeString},
-    {"makeBytes", MakeBytes},
-    {"makeTensor", MakeTensorObject},
-    {"borrowTensor", BorrowTensorObject},
-    {"readAddress", ReadAddress},
-    {"appendValues", AppendValues},
-    {"makeContainer", MakeContainer},
-    {"readSequence", ReadSequence},
-    {"iterateEntries", IterateEntries},
-    {"readEntries", ReadEntries},
-    {"readTypeKey", ReadTypeKey},
-    {"findType", FindType},
-    {"readType", ReadType},
-    {"getMethod", GetMethod},
-    {"getConstructor", GetConstructor},
-    {"getField", GetField},
-    {"setField", SetField},
-    {"getBuiltin", GetBuiltin},
-    {"getGlobal", GetGlobal},
-    {"setGlobal", SetGlobal},
-    {"makeHostFunction", MakeHostFunction},
-    {"makeHostObject", MakeHostObject},
-    {"makeTypedObject", MakeTypedObject},
-    {"findHostObject", FindHostObject},
-    {"dropHostObject", DropHostObject},
-    {"registerType", RegisterHostType},
-    {"registerField", RegisterHostField},
-    {"registerMethod", RegisterHostMethod},
-    {"moveRaised", MoveRaised},
-    {"readError", ReadError},
-    {"setRaised", SetRaised},
-    {"raiseAgain", RaiseAgain},
-    {"setStream", SetStream},
-    {"getStream", GetStream},
-    {"setAllocator", SetAllocator},
-    {"allocTensor", AllocTensor},
-};
+static const Export kExports[] = {DLPACK_TVM_FFI_BINDINGS(DLPACK_EXPORT)};
 
 static void Destroy(void* data) {
   Context* self = static_cast<Context*>(data);
@@ -88,12 +41,6 @@ static bool Attach(napi_env env, napi_value options, Context* self) {
          napi_create_reference(env, on_settle, 1, &self->on_settle) == napi_ok;
 }
 
-static napi_value Text(napi_env env, const char* text) {
-  napi_value value = nullptr;
-  napi_create_string_utf8(env, text, NAPI_AUTO_LENGTH, &value);
-  return value;
-}
-
 }  // namespace tvm_ffi
 
 napi_value LoadTvmFfi(napi_env env, napi_callback_info info) {
@@ -101,10 +48,9 @@ napi_value LoadTvmFfi(napi_env env, napi_callback_info info) {
   InstanceOf(env, info, &path);
   char text[4096];
   size_t length = 0;
-  if (napi_get_value_string_utf8(env, path, text, sizeof(text), &length) != napi_ok)
-    return tvm_ffi::Text(env, "not a path");
+  if (napi_get_value_string_utf8(env, path, text, sizeof(text), &length) != napi_ok) return NewText(env, "not a path");
   const char* problem = tvm_ffi::LoadLibrary(text);
-  return problem == nullptr ? nullptr : tvm_ffi::Text(env, problem);
+  return problem == nullptr ? nullptr : NewText(env, problem);
 }
 
 // attachTvmFfi({ onCall, onSettle }): the functions of one instance, or a string with the reason of a failure.
@@ -115,7 +61,7 @@ napi_value AttachTvmFfi(napi_env env, napi_callback_info info) {
   if (self == nullptr || !tvm_ffi::Attach(env, options, self) || napi_create_object(env, &result) != napi_ok) {
     const char* problem = self == nullptr ? "out of memory" : "expected functions onCall and onSettle";
     free(self);
-    return tvm_ffi::Text(env, problem);
+    return NewText(env, problem);
   }
   self->instance = instance;
   self->words = instance->words;
@@ -125,7 +71,7 @@ napi_value AttachTvmFfi(napi_env env, napi_callback_info info) {
   tvm_ffi::contexts = self;
   napi_add_env_cleanup_hook(env, tvm_ffi::Destroy, self);
   if (!DefineFunctions(env, result, tvm_ffi::kExports, self)) {
-    return tvm_ffi::Text(env, "its functions could not be defined");
+    return NewText(env, "its functions could not be defined");
   }
   napi_value is_reflective;
   if (napi_get_boolean(env, tvm_ffi::library.version.patch >= tvm_ffi::kReflectionPatch, &is_reflective) == napi_ok) {
@@ -139,7 +85,7 @@ napi_value AttachTvmFfi(napi_env env, napi_callback_info info) {
     napi_set_named_property(env, result, "wireLow", low);
     napi_set_named_property(env, result, "wireHigh", high);
   }
-  napi_set_named_property(env, result, "path", tvm_ffi::Text(env, tvm_ffi::LibraryPath()));
+  napi_set_named_property(env, result, "path", NewText(env, tvm_ffi::LibraryPath()));
   return result;
 }
 

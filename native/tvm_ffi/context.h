@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../abi/tvm_ffi_abi.h"
+#include "../exports.h"
 #include "../handle_table.h"
 #include "../wire.h"
 #include "library.h"
@@ -21,11 +22,19 @@ struct Context {
   HandleTable<TVMFFIObjectHandle> weak_table;  // weak references to objects of registered JavaScript classes; the same
 };
 
-// Puts the caller's reference into the table; 0 when out of memory (the reference is then released).
+// Puts the caller's reference into the table; 0 for NULL, and when out of memory (the reference is then released).
 uint32_t Own(Context* self, TVMFFIObjectHandle object);
 
 // Raises MemoryError on this thread and returns -1, the status of a call that raised an error.
 int OutOfMemory();
+
+// Puts the caller's reference into the table and describes it in the request. `object` may be NULL.
+template <class Request>
+inline void OwnIn(Context* self, TVMFFIObjectHandle object, Request* request) {
+  request->object = reinterpret_cast<uint64_t>(object);
+  request->reference = Own(self, object);
+  if (object != nullptr && request->reference == 0) request->status = OutOfMemory();
+}
 
 // NULL for a number that is not held.
 inline TVMFFIObjectHandle OwnedAt(Context* self, uint32_t number) {
@@ -75,88 +84,76 @@ Context* FindContext(uint64_t serial);
 // The context whose JavaScript allocator serves the kernels on this thread. Set for the length of a call; NULL: none.
 extern thread_local Context* allocating;
 
-inline Context* ContextOf(napi_env env, napi_callback_info info) {
-  void* data = nullptr;
-  napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data);
-  return static_cast<Context*>(data);
-}
-
-// The same, with up to `count` arguments. Missing arguments are undefined.
-inline Context* ContextOf(napi_env env, napi_callback_info info, size_t count, napi_value* values) {
-  void* data = nullptr;
-  napi_get_cb_info(env, info, &count, values, nullptr, &data);
-  return static_cast<Context*>(data);
+inline Context* ContextOf(napi_env env, napi_callback_info info, napi_value* values = nullptr, size_t count = 1) {
+  return DataOf<Context>(env, info, values, count);
 }
 
 inline void* Pointer(uint64_t address) { return reinterpret_cast<void*>(address); }
 
-// call.cc
-napi_value CallFunction(napi_env env, napi_callback_info info);
-napi_value CallFunctionLocked(napi_env env, napi_callback_info info);
-napi_value CallDescribed(napi_env env, napi_callback_info info);
-napi_value CallWithBatch(napi_env env, napi_callback_info info);
-napi_value TakeValue(napi_env env, napi_callback_info info);
-
-// async_call.cc
-napi_value CallFunctionAsync(napi_env env, napi_callback_info info);
-
-// objects.cc
-napi_value DisownObject(napi_env env, napi_callback_info info);
-napi_value RetainValue(napi_env env, napi_callback_info info);
-napi_value DropValue(napi_env env, napi_callback_info info);
-napi_value RetainObject(napi_env env, napi_callback_info info);
-napi_value MakeString(napi_env env, napi_callback_info info);
-napi_value MakeBytes(napi_env env, napi_callback_info info);
-napi_value MakeTensorObject(napi_env env, napi_callback_info info);
-napi_value BorrowTensorObject(napi_env env, napi_callback_info info);
-napi_value ReadAddress(napi_env env, napi_callback_info info);
-napi_value ReadTypeKey(napi_env env, napi_callback_info info);
-
-// containers.cc
-napi_value AppendValues(napi_env env, napi_callback_info info);
-napi_value MakeContainer(napi_env env, napi_callback_info info);
-napi_value ReadSequence(napi_env env, napi_callback_info info);
-napi_value IterateEntries(napi_env env, napi_callback_info info);
-napi_value ReadEntries(napi_env env, napi_callback_info info);
-
-// reflection.cc
-napi_value FindType(napi_env env, napi_callback_info info);
-napi_value ReadType(napi_env env, napi_callback_info info);
-napi_value GetMethod(napi_env env, napi_callback_info info);
-napi_value GetConstructor(napi_env env, napi_callback_info info);
-napi_value GetField(napi_env env, napi_callback_info info);
-napi_value SetField(napi_env env, napi_callback_info info);
-
-// functions.cc
-napi_value GetBuiltin(napi_env env, napi_callback_info info);
-napi_value GetGlobal(napi_env env, napi_callback_info info);
-napi_value SetGlobal(napi_env env, napi_callback_info info);
-
-// host_object.cc
-napi_value MakeHostFunction(napi_env env, napi_callback_info info);
-napi_value MakeHostObject(napi_env env, napi_callback_info info);
-napi_value MakeTypedObject(napi_env env, napi_callback_info info);
-napi_value FindHostObject(napi_env env, napi_callback_info info);
-napi_value DropHostObject(napi_env env, napi_callback_info info);
-napi_value RegisterHostType(napi_env env, napi_callback_info info);
-napi_value RegisterHostField(napi_env env, napi_callback_info info);
-napi_value RegisterHostMethod(napi_env env, napi_callback_info info);
-
-// raised.cc
-napi_value MoveRaised(napi_env env, napi_callback_info info);
-napi_value ReadError(napi_env env, napi_callback_info info);
-napi_value SetRaised(napi_env env, napi_callback_info info);
-napi_value RaiseAgain(napi_env env, napi_callback_info info);
+// The functions that JavaScript calls: the name there, and the function. Their messages are in slots of the wire.
+// clang-format off: its layout changes each time it runs.
+#define DLPACK_TVM_FFI_BINDINGS(X) \
+  /* call.cc */ \
+  X(call, CallFunction) \
+  X(callLocked, CallFunctionLocked) \
+  X(callDescribed, CallDescribed) \
+  X(callWithBatch, CallWithBatch) \
+  X(take, TakeValue) \
+  /* async_call.cc */ \
+  X(callAsync, CallFunctionAsync) \
+  /* objects.cc */ \
+  X(disown, DisownObject) \
+  X(retain, RetainValue) \
+  X(drop, DropValue) \
+  X(retainObject, RetainObject) \
+  X(makeString, MakeString) \
+  X(makeBytes, MakeBytes) \
+  X(makeTensor, MakeTensorObject) \
+  X(borrowTensor, BorrowTensorObject) \
+  X(readAddress, ReadAddress) \
+  X(readTypeKey, ReadTypeKey) \
+  /* containers.cc */ \
+  X(appendValues, AppendValues) \
+  X(makeContainer, MakeContainer) \
+  X(readSequence, ReadSequence) \
+  X(iterateEntries, IterateEntries) \
+  X(readEntries, ReadEntries) \
+  /* reflection.cc */ \
+  X(findType, FindType) \
+  X(readType, ReadType) \
+  X(getMethod, GetMethod) \
+  X(getConstructor, GetConstructor) \
+  X(getField, GetField) \
+  X(setField, SetField) \
+  /* functions.cc */ \
+  X(getBuiltin, GetBuiltin) \
+  X(getGlobal, GetGlobal) \
+  X(setGlobal, SetGlobal) \
+  /* host_object.cc */ \
+  X(makeHostFunction, MakeHostFunction) \
+  X(makeHostObject, MakeHostObject) \
+  X(makeTypedObject, MakeTypedObject) \
+  X(findHostObject, FindHostObject) \
+  X(dropHostObject, DropHostObject) \
+  X(registerType, RegisterHostType) \
+  X(registerField, RegisterHostField) \
+  X(registerMethod, RegisterHostMethod) \
+  /* raised.cc */ \
+  X(moveRaised, MoveRaised) \
+  X(readError, ReadError) \
+  X(setRaised, SetRaised) \
+  X(raiseAgain, RaiseAgain) \
+  /* streams.cc */ \
+  X(setStream, SetStream) \
+  X(getStream, GetStream) \
+  X(setAllocator, SetAllocator) \
+  X(allocTensor, AllocTensor)
+// clang-format on
+DLPACK_TVM_FFI_BINDINGS(DLPACK_DECLARE)
 
 // Adds the native frames between the caller and the JavaScript function that it called to the error raised on this
 // thread.
 void AddNativeFrames();
-
-// streams.cc
-napi_value SetStream(napi_env env, napi_callback_info info);
-napi_value GetStream(napi_env env, napi_callback_info info);
-napi_value SetAllocator(napi_env env, napi_callback_info info);
-napi_value AllocTensor(napi_env env, napi_callback_info info);
 
 // Hands a value to JavaScript. Strings and bytes are returned, a tensor is pushed onto the wire, and for every other
 // object `*reference` gets the number of a reference in the table: JavaScript may be terminated at any time, so the

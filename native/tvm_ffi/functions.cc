@@ -12,7 +12,7 @@ namespace dlpack::tvm_ffi {
 // getBuiltin(name): the function, or 0. The process keeps the reference.
 napi_value GetBuiltin(napi_env env, napi_callback_info info) {
   napi_value value;
-  Context* self = ContextOf(env, info, 1, &value);
+  Context* self = ContextOf(env, info, &value);
   const Text name(env, value);
   RequestOf<ObjectRequest>(self)->object = reinterpret_cast<uint64_t>(Builtin(name.bytes()->data));
   return nullptr;
@@ -21,7 +21,7 @@ napi_value GetBuiltin(napi_env env, napi_callback_info info) {
 // getGlobal(name): the function with a new reference, or 0.
 napi_value GetGlobal(napi_env env, napi_callback_info info) {
   napi_value value;
-  Context* self = ContextOf(env, info, 1, &value);
+  Context* self = ContextOf(env, info, &value);
   ObjectRequest* request = RequestOf<ObjectRequest>(self);
   const Text name(env, value);
   TVMFFIObjectHandle function = nullptr;
@@ -29,16 +29,14 @@ napi_value GetGlobal(napi_env env, napi_callback_info info) {
     TableScope scope;
     request->status = name.is_lost() ? OutOfMemory() : library.FunctionGetGlobal(name.bytes(), &function);
   }
-  request->object = reinterpret_cast<uint64_t>(function);
-  request->reference = function == nullptr ? 0 : Own(self, function);
-  if (function != nullptr && request->reference == 0) request->status = OutOfMemory();
+  OwnIn(self, function, request);
   return nullptr;
 }
 
 // setGlobal(name, override): registers a function under a name.
 napi_value SetGlobal(napi_env env, napi_callback_info info) {
   napi_value values[2];
-  Context* self = ContextOf(env, info, 2, values);
+  Context* self = ContextOf(env, info, values, 2);
   ObjectRequest* request = RequestOf<ObjectRequest>(self);
   const Text name(env, values[0]);
   bool can_override = false;
@@ -50,22 +48,13 @@ napi_value SetGlobal(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// A message and `count` values above all slots in use. NULL when the wire is full.
-template <class Message>
-static Message* Push(Context* self, uint32_t count) {
-  WireHeader* header = reinterpret_cast<WireHeader*>(self->instance->words);
-  static const uint32_t kSize = (sizeof(Message) + 15) / 16 * 2;
-  const uint32_t slot = header->top;
-  if (count > kWireWords / 2 || slot > kWireWords - kSize - 2 * count) return nullptr;
-  header->top = slot + kSize + 2 * count;
-  return reinterpret_cast<Message*>(self->instance->words + slot);
-}
+static const uint32_t kValueWords = sizeof(TVMFFIAny) / sizeof(uint64_t);
 
 // Calls onCall or onSettle with a pushed message and frees its slot. These functions never throw, so false means that
 // the environment is ending.
 static bool RunJavaScript(Context* self, napi_ref function, void* message) {
   napi_env env = self->instance->env;
-  WireHeader* header = reinterpret_cast<WireHeader*>(self->instance->words);
+  WireHeader* header = HeaderOf(self->instance);
   const uint32_t slot = static_cast<uint32_t>(static_cast<uint64_t*>(message) - self->instance->words);
   napi_handle_scope scope;
   if (napi_open_handle_scope(env, &scope) != napi_ok) {
@@ -81,16 +70,14 @@ static bool RunJavaScript(Context* self, napi_ref function, void* message) {
   return is_done;
 }
 
-void SettleCall(Context* self, uint32_t id, const TVMFFIAny& result, TVMFFIObjectHandle error) {
-  SettleRequest* request = Push<SettleRequest>(self, 1);
-  if (request != nullptr) {
-    request->promise = id;
-    request->error = reinterpret_cast<uint64_t>(error);
-    *ValuesOf(request) = result;
-    RunJavaScript(self, self->on_settle, request);
-  }
-  if (error != nullptr) library.ObjectDecRef(error);
-  if (result.type_index >= kTVMFFIStaticObjectBegin) library.ObjectDecRef(result.v_obj);
+bool SettleCall(Context* self, uint32_t id, const TVMFFIAny& result, TVMFFIObjectHandle error) {
+  SettleRequest* request = PushMessage<SettleRequest>(self->instance, kValueWords);
+  if (request == nullptr) return false;
+  request->promise = id;
+  request->error = reinterpret_cast<uint64_t>(error);
+  *ValuesOf(request) = result;
+  RunJavaScript(self, self->on_settle, request);
+  return true;
 }
 
 // A callback with more arguments reads them from an array that lives as long as the call.
@@ -104,11 +91,9 @@ struct BorrowedArray {
 int RunCallback(Context* self, uint32_t id, const TVMFFIAny* args, int32_t count, TVMFFIAny* result) {
   const bool is_array = count > kMostValues;
   const uint32_t arguments = is_array || count < 0 ? 0 : static_cast<uint32_t>(count);
-  CallbackRequest* request = count < 0 ? nullptr : Push<CallbackRequest>(self, arguments + 1);
-  if (request == nullptr) {
-    library.ErrorSetRaisedFromCStr("RecursionError", "Expected fewer nested calls: the wire is full");
-    return -1;
-  }
+  CallbackRequest* request =
+      count < 0 ? nullptr : PushMessage<CallbackRequest>(self->instance, kValueWords * (arguments + 1));
+  if (request == nullptr) return Raise("RecursionError", "Expected fewer nested calls: the wire is full");
   const AllocatorScope allocator(self);
   BorrowedArray array;
   if (is_array) {
@@ -120,10 +105,8 @@ int RunCallback(Context* self, uint32_t id, const TVMFFIAny* args, int32_t count
   // Borrowed values, because the caller keeps them alive for the length of the callback.
   TVMFFIAny* values = ValuesOf(request);
   for (uint32_t i = 0; i < arguments; ++i) values[i] = args[i];
-  if (!RunJavaScript(self, self->on_call, request)) {
-    library.ErrorSetRaisedFromCStr("RuntimeError", "Expected a running JavaScript environment but this one is ending");
-    return -1;
-  }
+  if (!RunJavaScript(self, self->on_call, request))
+    return Raise("RuntimeError", "Expected a running JavaScript environment but this one is ending");
   if (request->status != 0) {
     AddNativeFrames();
     return request->status;

@@ -40,18 +40,15 @@ static void Delete(void* block, const HostValue& value, int flags) {
 }
 
 static void DeleteObject(void* self, int flags) { Delete(self, static_cast<HostObject*>(self)->value, flags); }
-
 static void DeleteFunction(void* self, int flags) { Delete(self, static_cast<HostFunction*>(self)->value, flags); }
 
 static int CallHostFunction(void* handle, const TVMFFIAny* args, int32_t count, TVMFFIAny* result) {
   const HostValue& value = static_cast<const HostFunction*>(handle)->value;
   Context* self = is_forked ? nullptr : FindContext(value.serial);
   if (self == nullptr) {
-    library.ErrorSetRaisedFromCStr(
-        "RuntimeError",
-        "Expected a call on the JavaScript thread that made this function, while it runs, but "
-        "received one on another thread, after its end, or in a process forked off from it");
-    return -1;
+    return Raise("RuntimeError",
+                 "Expected a call on the JavaScript thread that made this function, while it runs, but "
+                 "received one on another thread, after its end, or in a process forked off from it");
   }
   return RunCallback(self, value.number, args, count, result);
 }
@@ -117,11 +114,8 @@ static TVMFFIObject* CreateTypedObject(Context* self, const HostRequest& request
 // Calls the JavaScript function of an object with the object, the index of a field, and a value to set.
 static int AccessField(const HostField& field, const TVMFFIAny* value, TVMFFIAny* result) {
   Context* self = is_forked ? nullptr : FindContext(field.object->value.serial);
-  if (self == nullptr) {
-    library.ErrorSetRaisedFromCStr("RuntimeError",
-                                   "Expected the JavaScript thread of this object, while it runs, for its fields");
-    return -1;
-  }
+  if (self == nullptr)
+    return Raise("RuntimeError", "Expected the JavaScript thread of this object, while it runs, for its fields");
   TVMFFIAny args[3] = {};
   args[0].type_index = field.object->header.type_index;
   args[0].v_obj = &field.object->header;
@@ -138,28 +132,22 @@ static int GetHostField(void* place, TVMFFIAny* result) {
 static int SetHostField(void* place, const TVMFFIAny* value) {
   TVMFFIAny result = {};
   const int status = AccessField(*static_cast<HostField*>(place), value, &result);
-  if (status == 0 && result.type_index >= kTVMFFIStaticObjectBegin) library.ObjectDecRef(result.v_obj);
+  if (status == 0) ReleaseValue(result);
   return status;
 }
 
 // registerType(key): a new type for JavaScript objects. The caller has checked that there is none.
 napi_value RegisterHostType(napi_env env, napi_callback_info info) {
   napi_value value;
-  Context* self = ContextOf(env, info, 1, &value);
+  Context* self = ContextOf(env, info, &value);
   TypeRequest* request = RequestOf<TypeRequest>(self);
   const Text key(env, value);
-  request->status = library.TypeGetOrAllocIndex == nullptr || library.TypeRegisterField == nullptr ||
-                            library.TypeRegisterMethod == nullptr
-                        ? -1
-                        : 0;
-  if (request->status != 0) {
-    library.ErrorSetRaisedFromCStr("RuntimeError", "This libtvm_ffi has no functions to register types");
-    return nullptr;
-  }
-  if (key.is_lost()) {
-    request->status = OutOfMemory();
-    return nullptr;
-  }
+  const bool is_possible = library.TypeGetOrAllocIndex != nullptr && library.TypeRegisterField != nullptr &&
+                           library.TypeRegisterMethod != nullptr;
+  request->status = !is_possible    ? Raise("RuntimeError", "This libtvm_ffi has no functions to register types")
+                    : key.is_lost() ? OutOfMemory()
+                                    : 0;
+  if (request->status != 0) return nullptr;
   request->type = library.TypeGetOrAllocIndex(key.bytes(), -1, 1, 0, 1, kTVMFFIStaticObjectBegin);
   return nullptr;
 }
@@ -167,7 +155,7 @@ napi_value RegisterHostType(napi_env env, napi_callback_info info) {
 // registerField(name): the field number `index` of a type for JavaScript objects.
 napi_value RegisterHostField(napi_env env, napi_callback_info info) {
   napi_value value;
-  Context* self = ContextOf(env, info, 1, &value);
+  Context* self = ContextOf(env, info, &value);
   FieldRequest* request = RequestOf<FieldRequest>(self);
   const Text name(env, value);
   TVMFFIFieldInfo field = {};
@@ -187,7 +175,7 @@ napi_value RegisterHostField(napi_env env, napi_callback_info info) {
 // registerMethod(name): a function as a method of a type.
 napi_value RegisterHostMethod(napi_env env, napi_callback_info info) {
   napi_value value;
-  Context* self = ContextOf(env, info, 1, &value);
+  Context* self = ContextOf(env, info, &value);
   FieldRequest* request = RequestOf<FieldRequest>(self);
   const Text name(env, value);
   TVMFFIMethodInfo method = {};
@@ -209,9 +197,8 @@ const HostValue* HostValueOf(const Context* self, const TVMFFIObject* object) {
 static void Finish(Context* self, HostRequest* request, TVMFFIObject* object) {
   if (object != nullptr) request->pin = 0;  // the object owns the pin now
   request->object = reinterpret_cast<uint64_t>(object);
-  request->reference = object == nullptr ? 0 : Own(self, object);
-  request->status = request->reference == 0 ? -1 : 0;
-  if (request->status != 0) library.ErrorSetRaisedFromCStr("MemoryError", "Out of memory for a JavaScript value");
+  request->reference = Own(self, object);
+  request->status = request->reference == 0 ? OutOfMemory() : 0;
 }
 
 // A native function that calls a JavaScript function.
@@ -255,9 +242,8 @@ napi_value FindHostObject(napi_env env, napi_callback_info info) {
   TVMFFIObjectHandle* found = self->weak_table.Find(request->weak);
   TVMFFIObject* object = found == nullptr ? nullptr : static_cast<TVMFFIObject*>(*found);
   if (object != nullptr && !Promote(object)) object = nullptr;
-  request->object = reinterpret_cast<uint64_t>(object);
-  request->reference = object == nullptr ? 0 : Own(self, object);
-  request->status = object != nullptr && request->reference == 0 ? OutOfMemory() : 0;
+  request->status = 0;
+  OwnIn(self, object, request);
   return nullptr;
 }
 

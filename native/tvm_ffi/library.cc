@@ -27,14 +27,10 @@ static const char* Resolve(void* handle, Library* found) {
   if (found->name == nullptr) return Fail("it has no function %s", "TVMFFI" #name);
   DLPACK_TVM_FFI_SYMBOLS(DLPACK_RESOLVE)
 #undef DLPACK_RESOLVE
-  *reinterpret_cast<void**>(&found->ErrorCreateWithCauseAndExtraContext) =
-      platform::FindSymbol(handle, "TVMFFIErrorCreateWithCauseAndExtraContext");
-  *reinterpret_cast<void**>(&found->TypeKeyToIndex) = platform::FindSymbol(handle, "TVMFFITypeKeyToIndex");
-  *reinterpret_cast<void**>(&found->GetTypeAttrColumn) = platform::FindSymbol(handle, "TVMFFIGetTypeAttrColumn");
-  *reinterpret_cast<void**>(&found->TypeGetOrAllocIndex) = platform::FindSymbol(handle, "TVMFFITypeGetOrAllocIndex");
-  *reinterpret_cast<void**>(&found->TypeRegisterField) = platform::FindSymbol(handle, "TVMFFITypeRegisterField");
-  *reinterpret_cast<void**>(&found->TypeRegisterMethod) = platform::FindSymbol(handle, "TVMFFITypeRegisterMethod");
-  *reinterpret_cast<void**>(&found->Backtrace) = platform::FindSymbol(handle, "TVMFFIBacktrace");
+#define DLPACK_RESOLVE(name, result, arguments) \
+  *reinterpret_cast<void**>(&found->name) = platform::FindSymbol(handle, "TVMFFI" #name);
+  DLPACK_TVM_FFI_OPTIONAL_SYMBOLS(DLPACK_RESOLVE)
+#undef DLPACK_RESOLVE
   found->GetVersion(&found->version);
   if (found->version.major != 0 || found->version.minor != 1) {
     char version[64];

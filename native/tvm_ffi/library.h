@@ -26,20 +26,23 @@ namespace dlpack::tvm_ffi {
   X(EnvSetDLPackManagedTensorAllocator, int, (DLPackManagedTensorAllocator, int, DLPackManagedTensorAllocator*))     \
   X(EnvGetDLPackManagedTensorAllocator, DLPackManagedTensorAllocator, ())
 
+// Symbols that are NULL in versions without them.
+#define DLPACK_TVM_FFI_OPTIONAL_SYMBOLS(X)                                                                           \
+  X(ErrorCreateWithCauseAndExtraContext, int,                                                                        \
+    (const TVMFFIByteArray*, const TVMFFIByteArray*, const TVMFFIByteArray*, TVMFFIObjectHandle, TVMFFIObjectHandle, \
+     TVMFFIObjectHandle*))                                                                                           \
+  X(TypeKeyToIndex, int, (const TVMFFIByteArray*, int32_t*))                                                         \
+  X(GetTypeAttrColumn, const TVMFFITypeAttrColumn*, (const TVMFFIByteArray*))                                        \
+  X(TypeGetOrAllocIndex, int32_t, (const TVMFFIByteArray*, int32_t, int32_t, int32_t, int32_t, int32_t))             \
+  X(TypeRegisterField, int, (int32_t, const TVMFFIFieldInfo*))                                                       \
+  X(TypeRegisterMethod, int, (int32_t, const TVMFFIMethodInfo*))                                                     \
+  X(Backtrace, const TVMFFIByteArray*, (const char*, int, const char*, int))
+
 struct Library {
-#define DLPACK_DECLARE(name, result, arguments) result(*name) arguments;
-  DLPACK_TVM_FFI_SYMBOLS(DLPACK_DECLARE)
-#undef DLPACK_DECLARE
-  // NULL in versions without causes of errors.
-  int (*ErrorCreateWithCauseAndExtraContext)(const TVMFFIByteArray*, const TVMFFIByteArray*, const TVMFFIByteArray*,
-                                             TVMFFIObjectHandle, TVMFFIObjectHandle, TVMFFIObjectHandle*);
-  // NULL in versions without these functions.
-  int (*TypeKeyToIndex)(const TVMFFIByteArray*, int32_t*);
-  const TVMFFITypeAttrColumn* (*GetTypeAttrColumn)(const TVMFFIByteArray*);
-  int32_t (*TypeGetOrAllocIndex)(const TVMFFIByteArray*, int32_t, int32_t, int32_t, int32_t, int32_t);
-  int (*TypeRegisterField)(int32_t, const TVMFFIFieldInfo*);
-  int (*TypeRegisterMethod)(int32_t, const TVMFFIMethodInfo*);
-  const TVMFFIByteArray* (*Backtrace)(const char*, int, const char*, int);
+#define DLPACK_MEMBER(name, result, arguments) result(*name) arguments;
+  DLPACK_TVM_FFI_SYMBOLS(DLPACK_MEMBER)
+  DLPACK_TVM_FFI_OPTIONAL_SYMBOLS(DLPACK_MEMBER)
+#undef DLPACK_MEMBER
   TVMFFIVersion version;
 };
 
@@ -55,6 +58,17 @@ const char* LoadLibrary(const char* path);
 
 // The path of the loaded file; empty when none is loaded.
 const char* LibraryPath();
+
+// Raises an error on this thread and returns -1, the status of a call that raised an error. Any thread.
+inline int Raise(const char* kind, const char* message) {
+  library.ErrorSetRaisedFromCStr(kind, message);
+  return -1;
+}
+
+// Drops the reference of an owned value. Any thread.
+inline void ReleaseValue(const TVMFFIAny& value) {
+  if (value.type_index >= kTVMFFIStaticObjectBegin) library.ObjectDecRef(value.v_obj);
+}
 
 // The library has no lock for its table of global functions, so this addon holds this lock for every use of the table.
 // Any thread. Scopes nest, because a module loader written in JavaScript may look up functions.

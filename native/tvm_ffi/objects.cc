@@ -9,15 +9,13 @@
 namespace dlpack::tvm_ffi {
 
 uint32_t Own(Context* self, TVMFFIObjectHandle object) {
+  if (object == nullptr) return 0;
   const uint32_t number = self->table.Add(object);
   if (number == 0) library.ObjectDecRef(object);
   return number;
 }
 
-int OutOfMemory() {
-  library.ErrorSetRaisedFromCStr("MemoryError", "Out of memory for a value of TVM-FFI");
-  return -1;
-}
+int OutOfMemory() { return Raise("MemoryError", "Out of memory for a value of TVM-FFI"); }
 
 // Releases a reference; a number that is not held does nothing.
 napi_value DisownObject(napi_env env, napi_callback_info info) {
@@ -50,8 +48,8 @@ napi_value RetainObject(napi_env env, napi_callback_info info) {
   TVMFFIObject* object = static_cast<TVMFFIObject*>(Pointer(request->object));
   library.ObjectIncRef(object);
   request->type = object->type_index;
-  request->reference = Own(self, object);
-  request->status = request->reference == 0 ? OutOfMemory() : 0;
+  request->status = 0;
+  OwnIn(self, object, request);
   return nullptr;
 }
 
@@ -66,7 +64,7 @@ static void OwnValue(Context* self, ValueRequest* request) {
 // makeString(text): a string as a value.
 napi_value MakeString(napi_env env, napi_callback_info info) {
   napi_value value;
-  Context* self = ContextOf(env, info, 1, &value);
+  Context* self = ContextOf(env, info, &value);
   ValueRequest* request = RequestOf<ValueRequest>(self);
   const Text text(env, value);
   request->status =
@@ -78,16 +76,13 @@ napi_value MakeString(napi_env env, napi_callback_info info) {
 // makeBytes(Uint8Array): the same for bytes.
 napi_value MakeBytes(napi_env env, napi_callback_info info) {
   napi_value value;
-  Context* self = ContextOf(env, info, 1, &value);
+  Context* self = ContextOf(env, info, &value);
   ValueRequest* request = RequestOf<ValueRequest>(self);
-  napi_typedarray_type type;
   size_t length = 0;
   void* data = nullptr;
   request->reference = 0;
-  if (napi_get_typedarray_info(env, value, &type, &length, &data, nullptr, nullptr) != napi_ok ||
-      type != napi_uint8_array) {
-    library.ErrorSetRaisedFromCStr("TypeError", "Expected a Uint8Array for bytes");
-    request->status = -1;
+  if (!ArrayOf(env, value, napi_uint8_array, &data, &length)) {
+    request->status = Raise("TypeError", "Expected a Uint8Array for bytes");
     return nullptr;
   }
   const TVMFFIByteArray bytes{length == 0 ? "" : static_cast<char*>(data), length};
@@ -100,7 +95,7 @@ napi_value MakeBytes(napi_env env, napi_callback_info info) {
 static Status OwnTensor(Context* self, TensorObject* object, TensorObjectRequest* request) {
   request->object = reinterpret_cast<uint64_t>(object);
   request->view = object == nullptr ? 0 : reinterpret_cast<uint64_t>(&object->tensor);
-  request->reference = object == nullptr ? 0 : Own(self, object);
+  request->reference = Own(self, object);
   return request->reference == 0 ? kOutOfMemory : kOk;
 }
 
@@ -117,22 +112,14 @@ napi_value MakeTensorObject(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-static Status ReadBytes(napi_env env, napi_value array, void** data, size_t* length) {
-  napi_typedarray_type type;
-  return napi_get_typedarray_info(env, array, &type, length, data, nullptr, nullptr) == napi_ok &&
-                 type == napi_uint8_array
-             ? kOk
-             : kNapi;
-}
-
 // readAddress(Uint8Array): the address of memory that JavaScript keeps alive, for a described tensor.
 napi_value ReadAddress(napi_env env, napi_callback_info info) {
   napi_value value;
-  Context* self = ContextOf(env, info, 1, &value);
+  Context* self = ContextOf(env, info, &value);
   DescribedTensor* request = RequestOf<DescribedTensor>(self);
   void* data = nullptr;
   size_t length = 0;
-  request->status = ReadBytes(env, value, &data, &length);
+  request->status = ArrayOf(env, value, napi_uint8_array, &data, &length) ? kOk : kNapi;
   // Any address will do for memory of no bytes.
   request->address = data == nullptr ? 4096 : reinterpret_cast<uint64_t>(data);
   request->nbytes = static_cast<double>(length);
@@ -143,12 +130,12 @@ napi_value ReadAddress(napi_env env, napi_callback_info info) {
 // freed.
 napi_value BorrowTensorObject(napi_env env, napi_callback_info info) {
   napi_value value;
-  Context* self = ContextOf(env, info, 1, &value);
+  Context* self = ContextOf(env, info, &value);
   TensorObjectRequest* request = RequestOf<TensorObjectRequest>(self);
   Descriptor descriptor;
   void* data = nullptr;
   size_t length = 0;
-  Status status = ReadBytes(env, value, &data, &length);
+  Status status = ArrayOf(env, value, napi_uint8_array, &data, &length) ? kOk : kNapi;
   if (status == kOk) status = ReadWire(self->instance, request->tensor, &descriptor);
   if (status == kOk) status = CheckInside(descriptor, length);
   if (status == kOk) status = OwnTensor(self, CreateTensorObject(descriptor, data, nullptr), request);

@@ -13,7 +13,7 @@ napi_value MoveRaised(napi_env env, napi_callback_info info) {
   ErrorRequest* request = RequestOf<ErrorRequest>(self);
   TVMFFIObjectHandle error = nullptr;
   library.ErrorMoveFromRaised(&error);
-  request->reference = error == nullptr ? 0 : Own(self, error);
+  request->reference = Own(self, error);
   request->object = request->reference == 0 ? 0 : reinterpret_cast<uint64_t>(error);
   return nullptr;
 }
@@ -24,7 +24,7 @@ napi_value ReadError(napi_env env, napi_callback_info info) {
   ErrorRequest* request = RequestOf<ErrorRequest>(self);
   const TVMFFIErrorCell* cell = CellOf<TVMFFIErrorCell>(Pointer(request->object));
   if (cell->cause_chain != nullptr) library.ObjectIncRef(cell->cause_chain);
-  request->cause_reference = cell->cause_chain == nullptr ? 0 : Own(self, cell->cause_chain);
+  request->cause_reference = Own(self, cell->cause_chain);
   request->cause = request->cause_reference == 0 ? 0 : reinterpret_cast<uint64_t>(cell->cause_chain);
   const TVMFFIObject* context = static_cast<TVMFFIObject*>(cell->extra_context);
   const HostValue* thrown = context == nullptr ? nullptr : HostValueOf(self, context);
@@ -55,7 +55,7 @@ static int CreateError(const Text& kind, const Text& message, const Text& backtr
 // threw. The address in the request is only for comparison.
 napi_value SetRaised(napi_env env, napi_callback_info info) {
   napi_value values[3];
-  Context* self = ContextOf(env, info, 3, values);
+  Context* self = ContextOf(env, info, values, 3);
   ErrorRequest* request = RequestOf<ErrorRequest>(self);
   const Text kind(env, values[0]), message(env, values[1]), backtrace(env, values[2]);
   TVMFFIObject* thrown = request->thrown == 0 ? nullptr : CreateHostObject(self, request->thrown, request->pin);
@@ -74,7 +74,7 @@ napi_value SetRaised(napi_env env, napi_callback_info info) {
 // raiseAgain(backtrace): raises an error that came from native code, with a new backtrace.
 napi_value RaiseAgain(napi_env env, napi_callback_info info) {
   napi_value value;
-  Context* self = ContextOf(env, info, 1, &value);
+  Context* self = ContextOf(env, info, &value);
   void* error = Pointer(RequestOf<ErrorRequest>(self)->object);
   const Text backtrace(env, value);
   CellOf<TVMFFIErrorCell>(error)->update_backtrace(error, backtrace.bytes(), kTVMFFIBacktraceUpdateModeReplace);

@@ -24,14 +24,14 @@ static bool IsReflective() {
       library.GetTypeAttrColumn != nullptr) {
     return true;
   }
-  library.ErrorSetRaisedFromCStr("RuntimeError", "Fields and methods of objects need TVM-FFI 0.1.14 or later");
+  Raise("RuntimeError", "Fields and methods of objects need TVM-FFI 0.1.14 or later");
   return false;
 }
 
 // findType(key): the number of a registered type, -1 when there is none.
 napi_value FindType(napi_env env, napi_callback_info info) {
   napi_value value;
-  Context* self = ContextOf(env, info, 1, &value);
+  Context* self = ContextOf(env, info, &value);
   TypeRequest* request = RequestOf<TypeRequest>(self);
   const Text key(env, value);
   request->type = -1;
@@ -93,12 +93,10 @@ napi_value ReadType(napi_env env, napi_callback_info info) {
 
 // Puts a reference to a function into the table; 0 for a value that is not a function.
 static void OwnFunction(Context* self, MethodRequest* request, const TVMFFIAny& value) {
-  request->object = 0;
-  request->reference = 0;
-  if (value.type_index != kTVMFFIFunction) return;
-  library.ObjectIncRef(value.v_obj);
-  request->object = value.v_uint64;
-  request->reference = Own(self, value.v_obj);
+  TVMFFIObject* function = value.type_index == kTVMFFIFunction ? value.v_obj : nullptr;
+  if (function != nullptr) library.ObjectIncRef(function);
+  request->status = 0;
+  OwnIn(self, function, request);
 }
 
 // A method of a type.
@@ -161,7 +159,7 @@ napi_value SetField(napi_env env, napi_callback_info info) {
   args[1] = *value;
   TVMFFIAny result = {};
   request->status = CellOf<TVMFFIFunctionCell>(field->setter)->safe_call(field->setter, args, 2, &result);
-  if (request->status == 0 && result.type_index >= kTVMFFIStaticObjectBegin) library.ObjectDecRef(result.v_obj);
+  if (request->status == 0) ReleaseValue(result);
   return nullptr;
 }
 

@@ -64,7 +64,7 @@ static int AllocateInJavaScript(DLTensor* prototype, DLManagedTensorVersioned** 
       ReleaseStorage(storage);
     }
   }
-  if (result.type_index >= kTVMFFIStaticObjectBegin) library.ObjectDecRef(result.v_obj);
+  ReleaseValue(result);
   if (*out != nullptr) return 0;
   return Refuse(SetError, error_ctx, "MemoryError", "Expected a Tensor from the allocator");
 }

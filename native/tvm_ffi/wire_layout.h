@@ -338,11 +338,14 @@ struct alignas(8) MethodRequest {
   uint32_t index;
   // the number of a reference in the table of the context; 0: none
   uint32_t reference;
+  // 0, or -1 when an error is raised on this thread
+  int32_t status;
 };
 static_assert(offsetof(MethodRequest, object) == 0);
 static_assert(offsetof(MethodRequest, type) == 8);
 static_assert(offsetof(MethodRequest, index) == 12);
 static_assert(offsetof(MethodRequest, reference) == 16);
+static_assert(offsetof(MethodRequest, status) == 20);
 static_assert(sizeof(MethodRequest) == 24);
 
 // A field of an object. Its value follows. It is read by its getter, and set by its type and index.

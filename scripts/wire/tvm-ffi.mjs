@@ -164,6 +164,7 @@ const messages = [
       ['type', 'i32', 'the type that declares it'],
       ['index', 'u32', 'its index among the methods of that type'],
       reference,
+      raised,
     ],
   },
   {

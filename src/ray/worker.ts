@@ -47,9 +47,16 @@ async function run(helpers: Helpers, request: unknown, args: unknown[]): Promise
   try {
     const values = args.map((value) => toJavaScript(value, helpers, made));
     const result = await (requests[request as string] as Body)(...values);
+    if (made.length === 0 || typeof result !== 'object') return result;
     // Becomes a Python object before the arguments are disposed, because it may share their memory.
     const { py } = load();
-    return made.length > 0 && typeof result === 'object' ? py.getItem(py.tuple(result), 0) : result;
+    const holder = py.tuple(result);
+    try {
+      return py.getItem(holder, 0);
+    } finally {
+      // The holder refers to the result, whose memory would otherwise wait for the garbage collector.
+      holder[Symbol.dispose]();
+    }
   } catch (error) {
     throw toPython(helpers, error);
   } finally {

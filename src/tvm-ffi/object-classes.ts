@@ -10,7 +10,7 @@ import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { wire } from '../native/wire.js';
 import { WireHeader } from '../native/wire-layout.js';
 import { Type } from './any.js';
-import { takeRaised } from './errors.js';
+import { TVMFFIError, takeRaised } from './errors.js';
 import { builtin } from './globals.js';
 import { hostTypeOf } from './host-objects.js';
 import { ffi, library } from './library.js';
@@ -179,8 +179,15 @@ function functionOf(type: number, index: number | null): Referenced | null {
   if (index === null) ffi.getConstructor();
   else ffi.getMethod();
   leave(slot);
+  if (i32[slot * 2 + MethodRequest.STATUS] !== 0) throw takeRaised();
   const pointer = f64[slot + MethodRequest.OBJECT] as number;
   return pointer === 0 ? null : { pointer, reference: u32[slot * 2 + MethodRequest.REFERENCE] as number };
+}
+
+function methodOf(type: number, index: number): Referenced {
+  const found = functionOf(type, index);
+  if (found !== null) return found;
+  throw new TVMFFIError('TypeError', `Expected a function as method ${index} of type ${type} but it is another value`);
 }
 
 type AnyClass = (new (...args: never[]) => FFIObject) & { fromFields?: unknown };
@@ -318,7 +325,7 @@ export class ObjectClasses {
         configurable: true,
         writable: true,
         value: function method(this: FFIObject, ...args: unknown[]) {
-          if (pointer === 0) pointer = functionOf(type, index)?.pointer ?? 0;
+          if (pointer === 0) pointer = methodOf(type, index).pointer;
           return invoke(pointer, [this, ...args]);
         },
       });
@@ -335,7 +342,7 @@ export class ObjectClasses {
       Object.defineProperty(made, name, {
         configurable: true,
         get() {
-          const { pointer, reference } = functionOf(type, index) as Referenced;
+          const { pointer, reference } = methodOf(type, index);
           const handle = adoptObject(pointer, Type.function, reference);
           const method = recognise(pointer) ?? remember(pointer, wrapFunction(handle));
           define(method);

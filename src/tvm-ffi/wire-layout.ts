@@ -174,6 +174,7 @@ export const enum MethodRequest {
   TYPE = 2, // i32: the type that declares it
   INDEX = 3, // u32: its index among the methods of that type
   REFERENCE = 4, // u32: the number of a reference in the table of the context; 0: none
+  STATUS = 5, // i32: 0, or -1 when an error is raised on this thread
   WORDS = 4,
 }
 

@@ -2,8 +2,9 @@ import { Tensor } from 'dlpack';
 import { addressOf, stats } from 'dlpack/native';
 import { callAsync, DataType, type FFIFunction, loadModule, Shape, TVMFFIError, withStream } from 'dlpack/tvm-ffi';
 import { equal, ok, rejection } from '../../assert.js';
+import { runChild } from '../../child.js';
 import { collectUntil, testWith } from '../../harness.js';
-import { caught, kernelsMissing, kernelsPath, probe, testing } from './peer.js';
+import { caught, ffiMissing, kernelsMissing, kernelsPath, probe, testing } from './peer.js';
 
 testWith(kernelsMissing, 'a kernel on another thread writes into our memory while other kernels run', async () => {
   const addOne = loadModule(kernelsPath).add_one as FFIFunction;
@@ -92,4 +93,9 @@ testWith(kernelsMissing, 'arguments that another thread cannot use are refused',
   ok(callback.message.includes('on the JavaScript thread'), callback.message);
   ok((await rejection<Error>(callAsync(() => 1))).message.includes('a native function'));
   equal(await callAsync(testing('echo'), 1), 1);
+});
+
+testWith(ffiMissing, 'a call that ends while the wire is full settles as soon as there is room', () => {
+  const { code, signal, output } = runChild(import.meta.url, './children/full-wire.js');
+  equal([code, signal, output], [0, null, 'a string of some length\n']);
 });
