@@ -130,6 +130,9 @@ void TakeReportBack(Instance* self, Held* held) {
   if (!held->is_lasting) return;
   held->is_lasting = false;
   self->lasting -= LastingBytes(held->storage);
+}
+
+void LowerLastingLimit(Instance* self) {
   const int64_t limit = LimitAbove(self->lasting);
   if (limit < self->lasting_limit) self->lasting_limit = limit;
 }

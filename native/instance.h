@@ -47,6 +47,10 @@ uint32_t Hold(Instance* self, Storage* storage, bool report);
 // Called when a storage has outlived its tick, so that only the garbage collector may find that it is unused.
 void Outlive(Instance* self, uint32_t handle);
 
+// Called when the garbage collector dropped imports. It was needed, so fewer new imports should request it again. A
+// program that disposes its imports needs no collections, and does not lower the limit.
+void LowerLastingLimit(Instance* self);
+
 // Reports the memory as freed, because the runtime now counts it itself or the reference is dropped.
 void TakeReportBack(Instance* self, Held* held);
 

@@ -26,7 +26,9 @@ napi_value Release(napi_env env, napi_callback_info info) {
 // As Release, but called from a finalizer.
 napi_value Collect(napi_env env, napi_callback_info info) {
   FinalizerScope scope;
-  return Release(env, info);
+  Release(env, info);
+  LowerLastingLimit(InstanceOf(env, info));
+  return nullptr;
 }
 
 napi_value OutliveTick(napi_env env, napi_callback_info info) {

@@ -240,6 +240,13 @@ testWith(peerMissing, 'imports that a program forgets are collected in time', ()
   ok(resident < 2 ** 31, `the process used ${resident} bytes`);
 });
 
+testWith(peerMissing, 'imports that a program disposes cause few collections', () => {
+  if (runtime !== 'node') return; // other runtimes do not report their collections
+  const { code, output } = runChild(import.meta.url, './children/disposed.js');
+  equal(code, 0, output);
+  ok(Number(output) < 20, `${output.trim()} collections for 100 imports`);
+});
+
 test('a million exchanges leave memory flat', () => {
   const { code, output } = runChild(import.meta.url, './children/million.js');
   equal(code, 0, output);
