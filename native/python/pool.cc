@@ -96,11 +96,19 @@ void* Work(void*) {
   return nullptr;
 }
 
-// The Gil around every task runs the deferred actions. The Gil here runs actions that were deferred meanwhile.
+// Every Gil runs some of the deferred actions. Other threads take the GIL during the pauses; without a pause this
+// thread would have it again before they wake up.
 std::atomic<bool> is_draining{false};
 void Drain(Task*) {
-  is_draining.store(false, std::memory_order_release);
-  Gil again;
+  do {
+    while (HasPending()) {
+      Object* state = api.PyEval_SaveThread();
+      platform::SleepMicroseconds(50);
+      api.PyEval_RestoreThread(state);
+      Gil again;
+    }
+    is_draining.exchange(false, std::memory_order_acq_rel);
+  } while (HasPending() && !is_draining.exchange(true, std::memory_order_acq_rel));
 }
 Task drain_task = {nullptr, Drain};
 

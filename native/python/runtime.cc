@@ -28,6 +28,7 @@ struct Pending {
 };
 
 std::atomic<Pending*> pending{nullptr};
+std::atomic<Pending*> backlog{nullptr};  // the rest of a long list
 Lock start_lock;
 void* started;  // a handle of dlopen; NULL until an interpreter runs
 
@@ -101,14 +102,28 @@ static void FreePending(Pending* node) {
   }
 }
 
+// A thread runs this many actions before it continues, and the pool runs the rest. The garbage collector may drop a
+// thousand references of Ray at once, which kept the JavaScript thread for 10 ms.
+static const uint32_t kMostActions = 8;
+
+bool HasPending() {
+  return pending.load(std::memory_order_relaxed) != nullptr || backlog.load(std::memory_order_relaxed) != nullptr;
+}
+
 void Gil::RunPending() {
-  if (pending.load(std::memory_order_relaxed) == nullptr) return;
-  for (Pending* node = pending.exchange(nullptr, std::memory_order_acquire); node != nullptr;) {
+  if (!HasPending()) return;
+  Pending* node = backlog.exchange(nullptr, std::memory_order_acquire);
+  if (node == nullptr) node = pending.exchange(nullptr, std::memory_order_acquire);
+  for (uint32_t count = 0; node != nullptr; ++count) {
+    Pending* none = nullptr;
+    // Another thread may have left its rest here meanwhile. Then this thread runs all.
+    if (count >= kMostActions && backlog.compare_exchange_strong(none, node, std::memory_order_release)) break;
     Pending* next = node->next;
     node->action(node->argument);
     FreePending(node);
     node = next;
   }
+  if (node != nullptr) RequestDrain();
 }
 
 // Values of PyGILState_STATE.

@@ -20,7 +20,7 @@ void AttachThread();
 // Takes the GIL and deletes the thread state. If `may_wait` is false, it leaves the thread state in place instead.
 void DetachThread(bool may_wait);
 
-// Holds the GIL. First runs the actions that were deferred until a thread holds it.
+// Holds the GIL. First runs some of the actions that were deferred until a thread holds it.
 class Gil {
  public:
   Gil() : state_(api.PyGILState_Ensure()) { RunPending(); }
@@ -52,6 +52,9 @@ class ReturnScope {
 // Runs `action(argument)` when a thread of this addon next holds the GIL. A thread of the pool takes the GIL soon for
 // this. Any thread, no GIL needed.
 void Defer(void (*action)(void*), void* argument);
+
+// Whether deferred actions wait. Any thread.
+bool HasPending();
 
 // Drops a reference in the same way. Any thread, no GIL needed.
 void DeferDecRef(Object* object);

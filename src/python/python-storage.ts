@@ -5,16 +5,22 @@
  */
 
 import { NativeStorage } from '../native/native-storage.js';
-import { returnStorage } from './reference.js';
+import { returnStorage, settleSoon } from './reference.js';
+
+const LARGE = 2 ** 20;
 
 export class PythonStorage extends NativeStorage {
   constructor(handle: number, nbytes: number) {
     super(handle, nbytes, false);
   }
 
-  /** The next operation also drops the object, because taking the GIL again costs as much as the rest of an import. */
+  /**
+   * The next operation also drops the object, because taking the GIL again costs as much as the rest of an import. A
+   * large object is dropped now, because its memory is worth more than that.
+   */
   protected override giveBack(handle: number): void {
     returnStorage(handle);
+    if (this.nbytes >= LARGE) settleSoon();
   }
 }
 

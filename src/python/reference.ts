@@ -131,6 +131,11 @@ function settleLater(count: number): void {
 
 function settleTick(): void {
   isSettling = false;
+  settleSoon();
+}
+
+/** Drops the released objects now, or on another thread while asynchronous calls may hold the GIL. */
+export function settleSoon(): void {
   if (u32[ReleasedList.OBJECT_COUNT] !== 0 || u32[ReleasedList.STORAGE_COUNT] !== 0) binding().settleLater();
 }
 

@@ -1,4 +1,4 @@
-import { isDLPackError, Tensor } from 'dlpack';
+import { fromDLPack, isDLPackError, Tensor } from 'dlpack';
 import { isPyObject, kwargs, type PyObject } from 'dlpack/python';
 import { equal, ok, throws } from '../../assert.js';
 import { runChild } from '../../child.js';
@@ -31,6 +31,32 @@ testWith(numpy.missing, 'disposed references are dropped by the next operation o
   for (const thing of many) thing[Symbol.dispose]();
   equal(seen.get(0), 1, 'not more than a few wait');
 });
+
+testWith(
+  numpy.missing,
+  'a large array is dropped when its tensor is disposed, a small one by the next operation',
+  () => {
+    const seen = Tensor.zeros([1], 'int32');
+    const makeArray = evaluate(
+      'lambda a, n: (lambda o: (__import__("weakref").finalize(o, a.__setitem__, 0, 1), o)[1])(__import__("numpy").zeros(n))',
+    );
+    for (const [size, dropped] of [
+      [2 ** 17, 1],
+      [8, 0],
+    ] as const) {
+      const source = makeArray(py.tensor(seen, np.ndarray), size);
+      const x = fromDLPack(source);
+      source[Symbol.dispose]();
+      py.import('math');
+      equal(seen.get(0), 0, 'the tensor keeps the array');
+      x.dispose();
+      equal(seen.get(0), dropped, `${size} elements`);
+      py.import('math');
+      equal(seen.get(0), 1);
+      seen.set(0, 0);
+    }
+  },
+);
 
 testWith(pythonMissing, 'a disposed object stays disposed when its handle is reused', () => {
   const make = evaluate('lambda: object()');
