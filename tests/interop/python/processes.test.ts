@@ -3,7 +3,7 @@
 import { Tensor } from 'dlpack';
 import { equal, ok } from '../../assert.js';
 import { runChild } from '../../child.js';
-import { runtime, testWith } from '../../harness.js';
+import { testWith } from '../../harness.js';
 import { probe, py, pythonMissing, raises, value } from './available.js';
 
 const numpy = probe('numpy');
@@ -31,6 +31,20 @@ testWith(pythonMissing, 'SIGTERM reaches JavaScript, before and after Python cod
 testWith(pythonMissing, 'Python keeps its handlers if the option says so', () => {
   ok(child('term', 'python').startsWith('9: Python'), child('term', 'python'));
 });
+
+testWith(
+  pythonMissing,
+  'signal.signal works on the thread that started Python, and raises ValueError elsewhere',
+  () => {
+    const refused = 'ValueError: signal only works in main thread';
+    const shown = (first: string): string => {
+      const { code, signal, output } = runChild(import.meta.url, './children/signal-threads.js', { args: [first] });
+      return `${signal ?? code}: ${output.trim().replaceAll(' of the main interpreter', '')}`; // since Python 3.10
+    };
+    equal(shown('main'), `7: main: no error\nworker: ${refused}\npool: ${refused}\nJavaScript`);
+    equal(shown('worker'), `7: worker: no error\nmain: ${refused}\npool: ${refused}\nJavaScript`);
+  },
+);
 
 testWith(pythonMissing, 'exit functions run once when the process ends in order', () => {
   equal(child('exit', 'end'), '0: exit function\nexit event');
@@ -109,5 +123,3 @@ def caught(f):
   );
   raises('TypeError|PicklingError', 'pickle', () => py.import('pickle').dumps(py.callable(() => 1)));
 });
-
-void runtime;
