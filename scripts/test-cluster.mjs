@@ -1,6 +1,7 @@
 // npm run test:cluster: runs the tests with real Ray and Dask clusters on this machine. `-- nodes` runs the files whose
 // path contains that, `-- ends --runtime bun --rounds 100` runs them on another runtime, and programs a hundred times.
 import { parseArgs } from 'node:util';
+import { installLibraries } from './lib/libraries.mjs';
 import { buildNative } from './lib/native.mjs';
 import { runTests, summary } from './lib/run-tests.mjs';
 import {
@@ -25,6 +26,7 @@ await main(async () => {
   await buildNative();
   await buildTests();
   await installCluster();
+  await installLibraries();
   let program = { command: process.execPath, args: ['--expose-gc'] };
   if (values.runtime !== undefined) {
     const runtime = runtimes.find(({ folder }) => folder === values.runtime);

@@ -1,7 +1,4 @@
-/**
- * Times Ray from this process, on the cluster whose address is the first argument, and prints the samples as JSON. The
- * second argument is the kind of driver: `node` or, with the same operations in Python itself, `python`.
- */
+/** Times Ray from this process, on the cluster whose address is the first argument, and prints the samples as JSON. */
 
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Tensor } from 'dlpack';
@@ -19,6 +16,12 @@ def nothing(): return None
 def first(x): return float(x[0])
 class Actor:
     def nothing(self): return None
+def pass_on(x): return x
+import asyncio
+class Slow:
+    def __init__(self): self.event = asyncio.Event()
+    async def wait(self): await self.event.wait()
+    async def open(self): self.event.set()
 `);
 await init({ address, loggingLevel: 'error', logToDriver: false });
 
@@ -75,7 +78,17 @@ await time('JavaScript actor', 400, () => getSync(inJavaScript.nothing.remote())
 await time('JavaScript actor, await', 400, () => get(inJavaScript.nothing.remote()));
 kill(inJavaScript);
 
-/** As many tasks as a program wants, without blocking the event loop for all of them. */
+const Slow = remote<new () => { wait(): null; open(): null }>(py.eval('Slow'), { numCpus: 0 });
+const slow = Slow.remote();
+const pass = py.eval('pass_on');
+await time('a call', 200, () => py.callAsync(pass, 1));
+const waiting = Array.from({ length: 200 }, () => get(slow.wait.remote()));
+await time('a call beside 200 waiting references', 200, () => py.callAsync(pass, 1));
+await get(slow.open.remote());
+await Promise.all(waiting);
+kill(slow);
+
+/** All tasks are in flight at once. Ray copies each argument on another thread. */
 const first = remote<(x: Tensor<'float32'>) => number>(py.eval('first'));
 const part = Tensor.empty([MIB / 4], 'float32');
 part.fill(2);
@@ -85,8 +98,7 @@ for (let round = 0; round < 2; round++) {
   const start = performance.now();
   const running: Promise<number>[] = [];
   for (let i = 0; i < 1000; i++) {
-    running.push(get(first.remote(part)));
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    running.push(get(await first.remoteAsync(part)));
   }
   const values = await Promise.all(running);
   const seconds = (performance.now() - start) / 1000;

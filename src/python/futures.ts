@@ -50,8 +50,33 @@ def the_loop():
 async def finish(awaitable):
     return await awaitable
 
+steps = {}  # tasks that wait for the next element of an iterator
+reasons = {}  # the errors of tasks that stop_steps cancels
+
 async def step(iterator):
-    return await type(iterator).__anext__(iterator)
+    task = asyncio.current_task()
+    steps[task] = iterator
+    try:
+        return await type(iterator).__anext__(iterator)
+    except asyncio.CancelledError:
+        if task not in reasons:
+            raise
+        raise reasons[task] from None
+    finally:
+        del steps[task]
+        reasons.pop(task, None)
+
+async def cancel(tasks, error):
+    for task in tasks:
+        reasons[task] = error
+        task.cancel()
+    await asyncio.wait(tasks, timeout=5)
+
+def stop_steps(is_affected, error):
+    """Ends the waiting for the next element of these iterators with an error. Waits until it has ended."""
+    tasks = [task for task, iterator in list(steps.items()) if is_affected(iterator)]
+    if tasks:
+        asyncio.run_coroutine_threadsafe(cancel(tasks, error), the_loop()).result()
 
 def future_of(awaitable):
     if hasattr(awaitable, 'add_done_callback'):
@@ -126,7 +151,9 @@ function load(): Helpers {
   const { exec } = importModule('builtins');
   const made = importModule('types').ModuleType(MODULE);
   exec(SOURCE, made.__dict__);
-  return modules.setdefault(MODULE, made) as Helpers;
+  const { watch, discard, iterate, step, close } = modules.setdefault(MODULE, made) as Helpers;
+  // Looked up once, because each lookup takes the GIL and leaves an object to the garbage collector.
+  return { watch, discard, iterate, step, close };
 }
 
 export interface AsyncOptions {

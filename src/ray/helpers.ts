@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type PyObject, type Python, python } from '../python/index.js';
+import { type PyArgument, type PyObject, type Python, python } from '../python/index.js';
 
 /** The name under which all JavaScript threads of a process, and the methods of an actor, find the Python code. */
 export const MODULE = '_dlpack_ray';
@@ -16,6 +16,7 @@ export const MODULE = '_dlpack_ray';
 const SOURCE = `
 import inspect, logging, os, sys
 import ray
+from ray import get, put
 
 invoke = None  # set by a JavaScript worker: invoke(request, ...)
 
@@ -105,11 +106,15 @@ def future_of(reference):
 
 def stop_waiting():
     """Fails the futures that wait. Ray never sets them after it has disconnected, and leaves a future that is done."""
+    error = RuntimeError('shutdown() disconnected from Ray before the object existed')
     for future in list(waiting):
         try:
-            future.set_exception(RuntimeError('shutdown() disconnected from Ray before the object existed'))
+            future.set_exception(error)
         except Exception:
             pass  # it was set meanwhile
+    futures = sys.modules.get('_dlpack_futures')
+    if futures is not None:
+        futures.stop_steps(lambda iterator: type(iterator).__module__.split('.')[0] == 'ray', error)
 
 def work(arguments, connected):
     """Runs Ray's worker program on this thread until Ray ends it."""
@@ -126,8 +131,8 @@ def work(arguments, connected):
 `;
 
 export interface Helpers {
-  ray: PyObject;
-  invoke: PyObject;
+  get(reference: unknown): unknown;
+  put(value: PyArgument): PyObject;
   actor_class(name: string, methods: readonly string[], url: string): PyObject;
   task_function(name: string, url: string): PyObject;
   make_error(name: string, message: string, stack: string): PyObject;
@@ -140,6 +145,21 @@ export interface Helpers {
   work: PyObject;
 }
 
+const names: readonly (keyof Helpers)[] = [
+  'get',
+  'put',
+  'actor_class',
+  'task_function',
+  'make_error',
+  'thrown',
+  'kind_of',
+  'flat',
+  'init',
+  'future_of',
+  'stop_waiting',
+  'work',
+];
+
 /** The results of `kind_of`. */
 export const Kind = { tensor: 1, sequence: 2, mapping: 3, record: 4, scalar: 5, set: 6 } as const;
 
@@ -147,6 +167,9 @@ export interface Ray {
   readonly py: Python;
   /** Ray itself. */
   readonly ray: PyObject;
+  /** The Python code of this module. */
+  readonly module: PyObject;
+  /** Its functions. */
   readonly helpers: Helpers;
 }
 
@@ -162,6 +185,8 @@ function loadRay(py: Python): Ray {
   const ray = py.import('ray');
   const made = py.import('types').ModuleType(MODULE);
   py.import('builtins').exec(SOURCE, made.__dict__);
-  const helpers = py.import('sys').modules.setdefault(MODULE, made) as Helpers;
-  return { py, ray, helpers };
+  const module = py.import('sys').modules.setdefault(MODULE, made) as PyObject;
+  // Looked up once, because each lookup takes the GIL and leaves an object to the garbage collector.
+  const helpers = Object.fromEntries(names.map((name) => [name, module[name]])) as unknown as Helpers;
+  return { py, ray, module, helpers };
 }

@@ -6,7 +6,7 @@
 
 export { type Connection, init, shutdown } from './cluster.js';
 export { RemoteError } from './error.js';
-export { type GetOptions, get, getSync, type ObjectRef, put, type Values } from './objects.js';
+export { type GetOptions, get, getSync, type ObjectRef, put, putAsync, type Values } from './objects.js';
 export type { ActorOptions, InitOptions, PlacementOptions, RuntimeEnv, TaskOptions } from './options.js';
 export {
   type ActorHandle,

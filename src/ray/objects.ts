@@ -6,7 +6,7 @@
 
 import { ArgumentTypeError } from '../errors.js';
 import { checkOptions, type OptionNames } from '../options.js';
-import { isPyObject, type PyArgument, type PyObject } from '../python/index.js';
+import { callAsync, isPyObject, type PyArgument, type PyObject } from '../python/index.js';
 import { taskError } from './error.js';
 import { load } from './helpers.js';
 import { toJavaScript } from './values.js';
@@ -33,7 +33,14 @@ const optionNames: OptionNames<GetOptions> = { signal: true };
 
 /** Copies a value into the object store. It is converted as arguments of Python functions are. */
 export function put<T>(value: T): ObjectRef<T> {
-  return load().ray.put(value as PyArgument);
+  return load().helpers.put(value as PyArgument);
+}
+
+/**
+ * As {@link put}, on another thread: the event loop goes on while Ray copies the value. Do not write into it meanwhile.
+ */
+export async function putAsync<T>(value: T): Promise<ObjectRef<T>> {
+  return callAsync(load().helpers.put as unknown as PyObject, value as PyArgument);
 }
 
 /**
@@ -69,11 +76,11 @@ async function getOne(reference: PyObject, options: GetOptions): Promise<unknown
 
 /** As {@link get}, but blocks this thread until the object exists. */
 export function getSync<R extends ObjectRef | readonly ObjectRef[]>(reference: R): Values<R> {
-  const { ray, helpers } = load();
+  const { helpers } = load();
   for (const one of Array.isArray(reference) ? reference : [reference]) checkReference(one);
   let value: unknown;
   try {
-    value = ray.get(reference);
+    value = helpers.get(reference);
   } catch (error) {
     throw taskError(error, helpers);
   }

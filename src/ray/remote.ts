@@ -6,7 +6,7 @@
 
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { checkOptions, type OptionNames } from '../options.js';
-import { isPyObject, type Keywords, kwargs, type PyArgument, type PyObject } from '../python/index.js';
+import { callAsync, isPyObject, type Keywords, kwargs, type PyArgument, type PyObject } from '../python/index.js';
 import { workerCommand } from './command.js';
 import { load } from './helpers.js';
 import { moduleUrl } from './module.js';
@@ -35,20 +35,29 @@ export type ActorHandle<T> = {
     : never;
 } & Disposable;
 
+/** The arguments with which a function or class runs on the cluster. */
+type ArgumentsOf<F> = F extends AnyClass
+  ? RemoteArguments<ConstructorParameters<F>>
+  : F extends AnyFunction
+    ? RemoteArguments<Parameters<F>>
+    : never;
+
+/** A reference to the result of a function, or an actor of a class. */
+type StartedBy<F> = F extends AnyClass
+  ? ActorHandle<InstanceType<F>>
+  : F extends AnyFunction
+    ? ObjectRef<Awaited<ReturnType<F>>>
+    : never;
+
 /** A function or class, written in Python or JavaScript, that runs on the cluster. */
 export interface Remote<F extends AnyFunction | AnyClass> {
   /** Starts a task and returns a reference to its result; for a class, starts an actor. */
-  remote(
-    ...args: F extends AnyClass
-      ? RemoteArguments<ConstructorParameters<F>>
-      : F extends AnyFunction
-        ? RemoteArguments<Parameters<F>>
-        : never
-  ): F extends AnyClass
-    ? ActorHandle<InstanceType<F>>
-    : F extends AnyFunction
-      ? ObjectRef<Awaited<ReturnType<F>>>
-      : never;
+  remote(...args: ArgumentsOf<F>): StartedBy<F>;
+  /**
+   * The same on another thread, so that the event loop goes on while Ray copies the arguments into the object store.
+   * Calls that have not resolved may start in another order.
+   */
+  remoteAsync(...args: ArgumentsOf<F>): Promise<StartedBy<F>>;
   /** The same with other options. */
   options(options: F extends AnyClass ? ActorOptions : TaskOptions): Remote<F>;
 }
@@ -61,6 +70,7 @@ export interface RemoteClass<C extends AnyClass> {
 }
 
 type Options = TaskOptions & ActorOptions;
+type Started = PyObject | PyObject[];
 type Names = typeof taskOptions | typeof actorOptions;
 
 const example = '{ numCpus: 1 }';
@@ -71,10 +81,12 @@ function withOptions(target: PyObject, options: Options, names: Names): PyObject
 }
 
 function makeRemote<F extends AnyFunction | AnyClass>(target: PyObject, options: Options, names: Names): Remote<F> {
-  const configured = withOptions(target, options, names);
+  const start = withOptions(target, options, names).remote as PyObject;
   const isMany = options.numReturns !== undefined && options.numReturns !== 1;
+  const toResult = (started: PyObject): Started => (isMany ? [...(started as Iterable<PyObject>)] : started);
   return {
-    remote: (...args: PyArgument[]) => (isMany ? [...configured.remote(...args)] : configured.remote(...args)),
+    remote: (...args: PyArgument[]) => toResult(start(...args)),
+    remoteAsync: async (...args: PyArgument[]) => toResult(await callAsync(start, ...args)),
     options: (more: Options) => makeRemote(target, { ...options, ...more }, names),
   } as unknown as Remote<F>;
 }
@@ -127,6 +139,10 @@ export function task<F extends AnyFunction = AnyFunction>(
         configured ??= configure(current);
         return configured.remote(...args);
       },
+      async remoteAsync(...args: Parameters<Remote<F>['remote']>) {
+        configured ??= configure(current);
+        return configured.remoteAsync(...args);
+      },
       options(more: TaskOptions) {
         checkOptions(more, taskOptions, example);
         return make({ ...current, ...more });
@@ -153,7 +169,10 @@ export function actor<C extends AnyClass = AnyClass>(
   const classOf = async () => load().helpers.actor_class(name, await methodsOf(url, name), url);
   const make = (current: ActorOptions): RemoteClass<C> => ({
     async remote(...args) {
-      made ??= classOf();
+      made ??= classOf().catch((error: unknown) => {
+        made = null; // the next call tries again, when Ray may be installed, or a file complete
+        throw error;
+      });
       return withOptions(await made, inJavaScript(current), actorOptions).remote(...args);
     },
     options(more) {

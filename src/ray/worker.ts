@@ -78,8 +78,8 @@ export async function runWorker(args: readonly string[]): Promise<number> {
   const executable = args.find((arg) => arg.startsWith('--python='))?.slice('--python='.length) ?? '';
   // On another node the path may not exist; then the Python of that node's environment is used.
   python(existsSync(executable) ? { executable } : {});
-  const { py, helpers } = load();
-  helpers.invoke = py.callable((request: unknown, ...rest: unknown[]) => run(helpers, request, rest));
+  const { py, module, helpers } = load();
+  module.invoke = py.callable((request: unknown, ...rest: unknown[]) => run(helpers, request, rest));
   process.on('SIGTERM', () => process.exit(1));
   const first = args.findIndex((arg) => !arg.startsWith('-'));
   try {

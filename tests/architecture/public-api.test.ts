@@ -225,6 +225,7 @@ const names = {
     'init',
     'kill',
     'put',
+    'putAsync',
     'remote',
     'shutdown',
     'task',

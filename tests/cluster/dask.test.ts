@@ -9,7 +9,7 @@ testWith(rayMissing, 'futures of Dask: results, tensors, errors, cancelling', as
   const [client] = define(
     `
 import distributed, numpy
-client = distributed.Client(n_workers=1, threads_per_worker=2, dashboard_address=None, processes=True)
+client = distributed.Client(n_workers=1, threads_per_worker=2, dashboard_address=':0', processes=True)
 `,
     'client',
   );

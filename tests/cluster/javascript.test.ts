@@ -135,6 +135,7 @@ testWith(rayMissing, 'tasks in JavaScript', async () => {
   const twice = task<typeof workers.twice>(module, 'twice', { numCpus: 0.5 });
   const x = Tensor.from([1, 2, 3], { dtype: 'float32' });
   equal((await get(twice.remote(twice.remote(x)))).toArray(), [4, 8, 12]);
+  equal((await get(await twice.remoteAsync(x))).toArray(), [2, 4, 6], 'started on another thread');
   const slow = task<typeof workers.slow>(module, 'slow', { numCpus: 0.5 });
   const refs = [5, 6, 7].map((ms) => slow.remote(ms));
   equal(await get(refs), [5, 6, 7]);
@@ -162,6 +163,19 @@ testWith(rayMissing, 'wrong arguments', async () => {
   throws('ValueError', 'a class that', () => {
     throw failure;
   });
+});
+
+testWith(rayMissing, 'an actor class that failed once can be used later', async () => {
+  const Late = actor<typeof workers.Counter>(module, 'Late', { numCpus: 0 });
+  const failed = await Late.remote().then(
+    () => null,
+    (error: unknown) => error,
+  );
+  throws('ValueError', 'a class that', () => {
+    throw failed;
+  });
+  ((await import(module.href)) as typeof workers).defineLate();
+  kill(await Late.remote());
 });
 
 testWith(rayMissing, 'shutdown', async () => {

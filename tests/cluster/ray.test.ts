@@ -13,6 +13,7 @@ import {
   kill,
   type ObjectRef,
   put,
+  putAsync,
   remote,
   shutdown,
 } from 'dlpack/ray';
@@ -38,6 +39,7 @@ testWith(rayMissing, 'put and get: values of every kind', async () => {
   const values = [null, true, 5, 2n ** 70n, 1.5, 'text', [1, [2, 'x']], { a: 1, b: { c: [null] } }];
   for (const value of values) equal(await get(put(value)), value as never);
   for (const value of values) equal(getSync(put(value)), value as never);
+  for (const value of values) equal(getSync(await putAsync(value)), value as never);
   const map = await get(
     put(
       new Map<unknown, unknown>([
@@ -156,12 +158,15 @@ def fail():
   );
   const scaled = remote<(x: Tensor<'float32'>, ...rest: unknown[]) => Tensor<'float32'>>(scale, { numCpus: 0.5 });
   const x = Tensor.from([1, 2], { dtype: 'float32' });
+  equal((await get(await scaled.remoteAsync(x, kwargs({ by: 5 })))).toArray(), [5, 10], 'started on another thread');
   const ref = scaled.remote(x);
   equal((await get(ref)).toArray(), [2, 4]);
   equal((await get(scaled.remote(put(x), kwargs({ by: 3 })))).toArray(), [3, 6], 'a reference in place of its value');
   equal((await get(scaled.remote(ref))).toArray(), [4, 8], 'a result that was never here');
   const both = remote(divide, { numReturns: 2 }).remote(17, 5) as unknown as ObjectRef<number>[];
   equal(await get(both), [3, 2]);
+  const later = (await remote(divide, { numReturns: 2 }).remoteAsync(17, 3)) as unknown as ObjectRef<number>[];
+  equal(await get(later), [5, 2]);
   throws('TypeError', "did you mean 'numCpus'", () => remote(scale, { numCPU: 1 } as never));
   throws('TypeError', 'maxRestarts', () => remote(scale, { maxRestarts: 1 } as never));
   throws('TypeError', 'a Python function or class', () => remote((() => 1) as never));
@@ -268,8 +273,21 @@ testWith(rayMissing, 'generators of Ray with for await', async () => {
 testWith(rayMissing, 'shutdown, and a second connection', async () => {
   const [forever] = define('def forever():\n    import time\n    while True: time.sleep(1)', 'forever');
   const waiting = rejection(get(remote(forever, { numCpus: 0 }).remote()));
+  const [endless] = define(
+    '@ray.remote(num_cpus=0)\ndef endless():\n    import time\n    yield 1\n    while True: time.sleep(1)',
+    'endless',
+  );
+  const seen: number[] = [];
+  const iterating = rejection(
+    (async () => {
+      for await (const ref of endless.remote() as AsyncIterable<ObjectRef<number>>) seen.push(await get(ref));
+    })(),
+  );
+  const countSteps = py.eval("lambda: len(__import__('sys').modules['_dlpack_futures'].steps)");
+  while (seen.length === 0 || countSteps() === 0) await py.callAsync(py.import('time').sleep, 0.01);
   await shutdown();
   ok((await waiting).message.includes('shutdown()'), 'a promise that waits is rejected');
+  ok((await iterating).message.includes('shutdown()'), 'and so is a loop over a generator');
   equal(py.import('ray').is_initialized(), false);
   await init(small);
   equal(await get(put(7)), 7);

@@ -4,6 +4,7 @@
  */
 
 import { writeFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Tensor } from 'dlpack';
 import { stats } from 'dlpack/native';
@@ -51,6 +52,7 @@ const counter = await Counter.remote();
 const counts = { tasks: 0, calls: 0, killed: 0, wrong: 0, lost: 0 };
 const errors = new Map<string, number>();
 const end = Date.now() + seconds * 1000;
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 function lose(error: unknown): void {
   counts.lost++;
@@ -72,7 +74,7 @@ async function runTasks(seed: number): Promise<void> {
       counts.tasks += 2;
       y.dispose();
       for (const ref of [first, middle, last]) ref[Symbol.dispose]();
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await pause(20);
     } catch (error) {
       lose(error);
     }
@@ -88,26 +90,61 @@ async function callActor(): Promise<void> {
       if (text !== 'text') counts.wrong++;
       counts.calls++;
       ref[Symbol.dispose]();
+      await pause(20);
     } catch (error) {
       lose(error);
     }
   }
 }
 
-const memory: number[] = [];
+interface Row {
+  seconds: number;
+  tasks: number;
+  calls: number;
+  killed: number;
+  rss: number;
+  load: number;
+}
+const rows: Row[] = [];
 async function killWorkers(): Promise<void> {
+  const start = Date.now();
   while (Date.now() < end) {
-    await new Promise((resolve) => setTimeout(resolve, 10_000 + Math.random() * 10_000));
+    await pause(10_000 + Math.random() * 10_000);
     if ((await py.callAsync(py.eval('kill_one'))) !== 0) counts.killed++;
-    memory.push(process.memoryUsage.rss() / 2 ** 20);
+    rows.push({
+      seconds: Math.round((Date.now() - start) / 1000),
+      ...counts,
+      rss: Math.round(process.memoryUsage.rss() / 2 ** 20),
+      load: loadavg()[0] as number,
+    });
   }
 }
 
 await Promise.all([...[0, 100, 200, 300].map(runTasks), callActor(), killWorkers()]);
 await shutdown();
-const rss = (at: number) => (memory[Math.floor((memory.length - 1) * at)] ?? 0).toFixed(0);
-const line = `${(seconds / 60).toFixed(0)} minutes: ${counts.tasks} tasks, ${counts.calls} actor calls, ${counts.killed} workers killed, ${counts.wrong} wrong results, ${counts.lost} lost; RSS of the program ${rss(0.1)} MiB after a tenth, ${rss(0.5)} in the middle, ${rss(1)} at the end; ${JSON.stringify(stats())}`;
+const { storages, imports, exports } = stats();
+const line =
+  `${counts.tasks} tasks and ${counts.calls} calls of an actor in ${(seconds / 60).toFixed(0)} minutes, while ` +
+  `${counts.killed} of their processes were killed: ${counts.wrong} wrong results, ${counts.lost} lost. ` +
+  `Left behind: ${storages} storages, ${imports} imports, ${exports} exports.`;
 console.log(line);
 for (const [text, count] of errors) console.log(`${count} × ${text}`);
-if (values.report !== undefined) writeFileSync(values.report, `${line}\n`);
+if (values.report !== undefined) {
+  const { version } = py.import('sys') as { version: string };
+  const intro =
+    `# Soak: Ray\n\n\`npm run soak -- ray --minutes ${Math.round(seconds / 60)}\`, ` +
+    `${new Date().toISOString().slice(0, 10)}, Node ${process.versions.node}, Ray ${py.import('ray').__version__}, ` +
+    `Python ${version.split(' ')[0]}, Linux.\n\n` +
+    'Four loops send a tensor of 128 KiB through a JavaScript task and a Python task and check the result, and a fifth calls ' +
+    'a JavaScript actor. Every 10 to 20 seconds a process of a task or of the actor is killed with SIGKILL. Ray promises ' +
+    'to run tasks again, and to start the actor again and repeat its calls.';
+  const head =
+    '| seconds | tasks | actor calls | killed | RSS MiB of the program | load of the machine |\n|---|---|---|---|---|---|';
+  const shown = rows.filter((_, i) => i % Math.ceil(rows.length / 24) === 0 || i === rows.length - 1);
+  const table = shown.map(
+    (row) => `| ${row.seconds} | ${row.tasks} | ${row.calls} | ${row.killed} | ${row.rss} | ${row.load.toFixed(1)} |`,
+  );
+  const lost = [...errors].map(([text, count]) => `- ${count} × ${text}\n`).join('');
+  writeFileSync(values.report, `${intro}\n\n${line}\n${lost}\n${head}\n${table.join('\n')}\n`);
+}
 process.exit(counts.wrong + counts.lost === 0 && counts.tasks > 0 ? 0 : 1);

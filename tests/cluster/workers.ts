@@ -95,6 +95,13 @@ export class Counter {
   }
 }
 
+/** A class that the module exports later. */
+export let Late: typeof Counter | undefined;
+
+export function defineLate(): void {
+  Late = Counter;
+}
+
 export function twice(x: Tensor<'float32'>): Tensor<'float32'> {
   const y = x.copy();
   const { data } = y;

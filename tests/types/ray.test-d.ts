@@ -2,7 +2,7 @@
 
 import type { Tensor } from 'dlpack';
 import type { PyObject } from 'dlpack/python';
-import { type ActorHandle, actor, get, getSync, type ObjectRef, put, remote, task } from 'dlpack/ray';
+import { type ActorHandle, actor, get, getSync, type ObjectRef, put, putAsync, remote, task } from 'dlpack/ray';
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const assert = <_T extends true>(): void => {};
@@ -12,6 +12,8 @@ declare const f: PyObject;
 
 const ref = put(x);
 assert<Equal<typeof ref, ObjectRef<Tensor<'float32'>>>>();
+const later = putAsync(x);
+assert<Equal<typeof later, Promise<ObjectRef<Tensor<'float32'>>>>>();
 const value = getSync(ref);
 assert<Equal<typeof value, Tensor<'float32'>>>();
 const one = get(ref);
@@ -26,6 +28,8 @@ get(5);
 const scale = remote<(x: Tensor<'float32'>, by: number) => Tensor<'float32'>>(f, { numCpus: 2 });
 const scaled = scale.remote(ref, 2);
 assert<Equal<typeof scaled, ObjectRef<Tensor<'float32'>>>>();
+const scaledLater = scale.remoteAsync(x, 2);
+assert<Equal<typeof scaledLater, Promise<ObjectRef<Tensor<'float32'>>>>>();
 scale.options({ maxRetries: 2 }).remote(x, put(2));
 // @ts-expect-error: an option of actors
 scale.options({ maxRestarts: 2 });
@@ -54,4 +58,4 @@ assert<Equal<typeof inPython, ActorHandle<Counter>>>();
 
 const twice = task<(x: Tensor) => Promise<Tensor>>(new URL(import.meta.url), 'twice').remote(x);
 assert<Equal<typeof twice, ObjectRef<Tensor>>>();
-void [value, one, many, scaled, twice];
+void [later, scaledLater, value, one, many, scaled, twice];
