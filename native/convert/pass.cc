@@ -17,6 +17,8 @@ namespace dlpack {
 
 // Elements that one stage passes to the next. A few such blocks fit into the first-level cache.
 static const size_t kBlock = 1024;
+// The most elements of a pass that is not divided.
+static const int64_t kSmall = 64;
 // Elements of a unit along the innermost axis. A multiple of eight, so that units of packed types end on byte
 // boundaries.
 static const int64_t kStretch = 16384;
@@ -142,6 +144,34 @@ static void Store(const Job& job, Row first, const uint8_t* in, int64_t to_bit, 
   Scatter(pass.to, to_bit, job.to_step, pass.to_bits, elements, count);
 }
 
+// The elements of the axes from `axis` on, one after another. Returns the end.
+static uint8_t* GatherAll(const Pass& pass, int32_t axis, int64_t from_bit, uint8_t* out) {
+  const int64_t length = pass.shape[axis];
+  const int64_t step = pass.from_step[axis];
+  if (axis == pass.ndim - 1) {
+    Gather(pass.from, from_bit, step, pass.from_bits, out, static_cast<size_t>(length));
+    return out + length * pass.from_bits / 8;
+  }
+  for (int64_t i = 0; i < length; ++i) out = GatherAll(pass, axis + 1, from_bit + i * step, out);
+  return out;
+}
+
+// Runs a pass of few elements into memory without gaps; false for others. Dividing the pass into units would take
+// longer than its elements.
+static bool RunSmall(const Pass& pass, const Kernel& kernel) {
+  int64_t count = 1;
+  for (int32_t axis = pass.ndim - 1; axis >= 0; --axis) {
+    if (pass.to_step[axis] != count * pass.to_bits) return false;
+    count *= pass.shape[axis];
+    if (count > kSmall) return false;
+  }
+  if (pass.ndim == 0 || pass.from_bits < 8 || pass.to_bits < 8) return false;
+  alignas(64) uint8_t buffer[kSmall * 16];
+  GatherAll(pass, 0, pass.from_bit, buffer);
+  Apply(kernel, kernel.first, buffer, pass.to + pass.to_bit / 8, static_cast<size_t>(count));
+  return true;
+}
+
 // Prefetches the memory two blocks ahead, because processors prefetch no further than a page. Past the end this has no
 // effect.
 static void Prefetch(const uint8_t* block, size_t bytes) {
@@ -254,7 +284,7 @@ static void Work(void* data, int32_t thread) {
 #if defined(__x86_64__)
   // Streamed stores are not ordered with other stores, so they must become visible before other threads learn of the
   // end.
-  __asm__ volatile("sfence" ::: "memory");
+  if (job.streams) __asm__ volatile("sfence" ::: "memory");
 #endif
 }
 
@@ -315,6 +345,7 @@ void RunPass(const Pass& pass) {
     return Apply(job.kernel, job.kernel.first, pass.from + pass.from_bit / 8, pass.to + pass.to_bit / 8,
                  static_cast<size_t>(job.length));
   }
+  if (RunSmall(pass, job.kernel)) return;
   job.across = FindAcross(pass, job.last);
   job.strip = kTile;
   job.strips = job.across < 0 ? 1 : (pass.shape[job.across] + job.strip - 1) / job.strip;

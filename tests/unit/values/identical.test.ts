@@ -79,6 +79,32 @@ test('every layout, read and written', () => {
   }
 });
 
+test('few elements, which are not divided among threads', () => {
+  const chosen: BaseDType[] = ['uint1', 'int4', 'int8', 'float16', 'float32', 'float64', 'complex64', 'int128'];
+  const few: Record<string, Layout> = {
+    transposed: (tensor) => tensor.slice([1, 7]).reshape([2, 3]).transpose(),
+    'with gaps': (tensor) => tensor.slice([1, 13, 2]),
+    backwards: (tensor) => tensor.slice([1, 7]).flip(),
+    permuted: (tensor) => tensor.slice([2, 66]).reshape([2, 4, 8]).transpose([2, 0, 1]),
+    'one more': (tensor) => tensor.slice([2, 67]).reshape([5, 13]).transpose(),
+    repeated: (tensor) => tensor.slice([3, 6]).reshape([3, 1]).broadcastTo([4, 3, 5]),
+    'one element': (tensor) => tensor.slice([5, 6]).reshape([1, 1]).broadcastTo([3, 1]),
+  };
+  for (const from of chosen) {
+    const memory = memoryOf(from, 80, 7);
+    const [a, b] = [native.Tensor.wrap(memory, { dtype: from }), pure.Tensor.wrap(memory, { dtype: from })];
+    for (const to of chosen) {
+      for (const [name, layout] of Object.entries(few)) {
+        using left = layout(a).astype(to);
+        compare(`${from} to ${to}, ${name}`, left, layout(b).astype(to));
+        const { shape } = left;
+        using written = native.Tensor.zeros(shape, to).copyFrom(layout(a));
+        compare(`${from} to ${to}, ${name}, written`, written, left);
+      }
+    }
+  }
+});
+
 test('float32 of every exponent, sign and leading bits into every type', () => {
   const bits = new Uint32Array(2 ** 18);
   const low = [0, 1, 0x7fff, 0xffff];
