@@ -57,11 +57,12 @@ export function collectLater(storage: Collectable): void {
 /** Called when a storage is released. A storage that lived only briefly, as most do, leaves the list. */
 export function collectNever(storage: Collectable): void {
   if (pending !== storage) return;
-  pending = storage.nextPending;
-  storage.nextPending = null;
-  pendingCount--;
   // Storages that were released in the order in which they were made leave the list together.
-  if (pending !== null && pending.refs === 0) collectNever(pending);
+  for (let last: Collectable | null = storage; last !== null && last.refs === 0; last = pending) {
+    pending = last.nextPending;
+    last.nextPending = null;
+    pendingCount--;
+  }
 }
 
 function registerTick(): void {
