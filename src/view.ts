@@ -12,8 +12,9 @@ import { Descriptor, Flag } from './storage/descriptor.js';
 import { getDeviceBackend } from './storage/device-backend.js';
 import { copyInto } from './values/assign.js';
 import { fillElements } from './values/convert.js';
-import { type ElementValue, elementCodec } from './values/element.js';
+import { elementCodec } from './values/element.js';
 import { ElementIterator } from './values/iterate.js';
+import { nestElements } from './values/nested.js';
 import { formatTensor, formatTensorAsync } from './values/print.js';
 import {
   broadcastLayout,
@@ -254,17 +255,7 @@ export class TensorView<D extends DType = DType> {
 
   /** Nested arrays of values, one level for each axis. */
   toArray(): NestedArray<Scalar<D>> {
-    const { shape, strides, dtype, bitOffset, strideBits, size } = descriptorOf(this);
-    const codec = elementCodec(dtype);
-    const view = size > 0 ? descriptorOf(this).view() : null;
-    const collect = (axis: number, offset: number): NestedArray<ElementValue> => {
-      if (axis === shape.length) return codec.read(view as DataView, bitOffset + offset * strideBits);
-      const length = shape[axis] as number;
-      const rows = new Array<NestedArray<ElementValue>>(length);
-      for (let i = 0; i < length; i++) rows[i] = collect(axis + 1, offset + i * (strides[axis] as number));
-      return rows;
-    };
-    return collect(0, 0) as NestedArray<Scalar<D>>;
+    return nestElements(descriptorOf(this)) as NestedArray<Scalar<D>>;
   }
 
   /**

@@ -30,6 +30,8 @@ function frozenCopy(values: readonly number[]): readonly number[] {
 
 /** Values that a descriptor computes on demand, because most tensors need none of them. */
 interface Made {
+  /** The buffer of `data` and `view`. */
+  buffer: ArrayBufferLike | null;
   data: TypedArray | null;
   view: DataView | null;
   shape: readonly number[] | null;
@@ -74,7 +76,7 @@ export class Descriptor {
   }
 
   private cache(): Made {
-    this.made ??= { data: null, view: null, shape: null, strides: null };
+    this.made ??= { buffer: null, data: null, view: null, shape: null, strides: null };
     return this.made;
   }
 
@@ -187,14 +189,24 @@ export class Descriptor {
 
   /** The host memory of the storage, for element access. */
   view(): DataView {
-    this.checkHost();
-    const { storage } = this;
-    const buffer = storage.buffer();
-    const made = this.cache();
-    if (made.view === null || made.view.buffer !== buffer) {
-      made.view = new DataView(buffer, storage.start, storage.nbytes);
-    }
+    const made = this.open();
+    const { start, nbytes } = this.storage;
+    made.view ??= new DataView(made.buffer as ArrayBufferLike, start, nbytes);
     return made.view;
+  }
+
+  /** Opens the host memory. A program may have detached the buffer of earlier arrays and views. */
+  private open(): Made {
+    this.checkHost();
+    const buffer = this.storage.buffer();
+    const made = this.cache();
+    // Not `made.view.buffer`, because some engines call a function for it, which takes longer than reading an element.
+    if (made.buffer !== buffer) {
+      made.buffer = buffer;
+      made.data = null;
+      made.view = null;
+    }
+    return made;
   }
 
   checkHost(): void {
@@ -210,11 +222,9 @@ export class Descriptor {
 
   /** The elements as one typed array without a copy. */
   data(): TypedArray {
-    this.checkHost();
+    const made = this.open();
+    if (made.data !== null) return made.data;
     const { storage, dtype } = this;
-    const buffer = storage.buffer();
-    const made = this.cache();
-    if (made.data !== null && made.data.buffer === buffer) return made.data;
     if (!this.isContiguous) {
       throw new LayoutError(
         `Expected a contiguous tensor for data but shape [${this.shape.join(', ')}] has strides ` +
@@ -231,7 +241,7 @@ export class Descriptor {
       );
     }
     const start = storage.start + this.bitOffset / 8;
-    made.data = new dtype.array(buffer, start, this.nbytes / dtype.array.BYTES_PER_ELEMENT);
+    made.data = new dtype.array(made.buffer as ArrayBufferLike, start, this.nbytes / dtype.array.BYTES_PER_ELEMENT);
     storage.shownBy(made.data);
     return made.data;
   }

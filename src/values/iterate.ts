@@ -14,18 +14,27 @@ export class ElementIterator<Tensor> {
   private readonly tensor: Tensor;
   private readonly open: (tensor: Tensor) => Descriptor;
   private readonly codec: ElementCodec;
+  /** The position on each axis but the last. */
   private readonly index: number[];
+  /** Bits from one element to the next in a row, and to the first element of the row. */
+  private readonly step: number;
+  private start: number;
   private bit: number;
+  /** Elements left in the row, and in all. */
+  private inRow: number;
   private left: number;
 
   /** `open` throws once the tensor was disposed. */
   constructor(tensor: Tensor, open: (tensor: Tensor) => Descriptor) {
-    const { shape, dtype, bitOffset, size } = open(tensor);
+    const { shape, strides, strideBits, dtype, bitOffset, size } = open(tensor);
     this.tensor = tensor;
     this.open = open;
     this.codec = elementCodec(dtype);
     this.index = new Array<number>(shape.length).fill(0);
+    this.step = (strides[shape.length - 1] ?? 0) * strideBits;
+    this.start = bitOffset;
     this.bit = bitOffset;
+    this.inRow = shape[shape.length - 1] ?? 1;
     this.left = size;
   }
 
@@ -34,16 +43,24 @@ export class ElementIterator<Tensor> {
     // At each step, because the program may dispose the tensor between two elements.
     const descriptor = this.open(this.tensor);
     const value = this.codec.read(descriptor.view(), this.bit);
-    const { shape, strides, strideBits } = descriptor;
     this.left--;
-    for (let axis = shape.length - 1; axis >= 0; axis--) {
-      const step = (strides[axis] as number) * strideBits;
-      this.bit += step;
-      if (++(this.index[axis] as number) < (shape[axis] as number)) break;
-      this.bit -= (shape[axis] as number) * step;
-      this.index[axis] = 0;
-    }
+    this.inRow--;
+    this.bit += this.step;
+    if (this.inRow === 0) this.nextRow(descriptor);
     return { value, done: false };
+  }
+
+  private nextRow({ shape, strides, strideBits }: Descriptor): void {
+    const { index } = this;
+    for (let axis = shape.length - 2; axis >= 0; axis--) {
+      const step = (strides[axis] as number) * strideBits;
+      this.start += step;
+      if (++(index[axis] as number) < (shape[axis] as number)) break;
+      this.start -= (shape[axis] as number) * step;
+      index[axis] = 0;
+    }
+    this.bit = this.start;
+    this.inRow = shape[shape.length - 1] ?? 1;
   }
 
   return<T>(value: T): { value: T; done: boolean } {

@@ -1,5 +1,5 @@
 /**
- * Reads nested arrays as a flat sequence of values and infers their shape and dtype.
+ * Nested arrays of values: their shape and dtype, and those of a tensor's elements.
  *
  * @module
  */
@@ -7,6 +7,8 @@
 import { type Complex, type DType, type DTypeInfo, dtypeOfArray, parseDType, type TypedArray } from '../dtype.js';
 import { ArgumentTypeError, adviceFor, LayoutError } from '../errors.js';
 import { checkShape, MAX_NDIM } from '../layout.js';
+import type { Descriptor } from '../storage/descriptor.js';
+import { type ElementCodec, elementCodec } from './element.js';
 
 /** A value, or nested arrays of values with the same depth and lengths. */
 export type NestedSource = number | bigint | boolean | Complex | TypedArray | readonly NestedSource[];
@@ -125,4 +127,29 @@ function inferDType(source: NestedSource, shape: readonly number[]): DType {
 function notValues(value: unknown): ArgumentTypeError {
   const expected = 'numbers, bigints, booleans or { re, im }, in nested arrays, a typed array or a tensor';
   return new ArgumentTypeError('source', expected, value, adviceFor(value));
+}
+
+/** The elements of a tensor in nested arrays, one level for each axis. */
+export function nestElements(descriptor: Descriptor): unknown {
+  const { dtype, size, bitOffset } = descriptor;
+  return nestFrom(descriptor, elementCodec(dtype), size > 0 ? descriptor.view() : null, 0, bitOffset);
+}
+
+/** The elements of the axes from `axis` on. Not a closure, because engines compile it for each tensor again. */
+function nestFrom(
+  descriptor: Descriptor,
+  codec: ElementCodec,
+  view: DataView | null,
+  axis: number,
+  start: number,
+): unknown {
+  const { shape, strides } = descriptor;
+  if (axis === shape.length) return codec.read(view as DataView, start);
+  const length = shape[axis] as number;
+  const step = (strides[axis] as number) * descriptor.strideBits;
+  const row = new Array<unknown>(length);
+  if (axis === shape.length - 1)
+    for (let i = 0; i < length; i++) row[i] = codec.read(view as DataView, start + i * step);
+  else for (let i = 0; i < length; i++) row[i] = nestFrom(descriptor, codec, view, axis + 1, start + i * step);
+  return row;
 }
