@@ -67,6 +67,31 @@ testWith(peerMissing, 'zero-size gives NULL data and strides; 0-d works', () => 
   equal([scalar.shape, scalar.item()], [[], 5]);
 });
 
+testWith(peerMissing, 'lengths and strides within and beyond 32 bits cross unchanged', () => {
+  const x = Tensor.from([1, 2]);
+  for (const length of [2 ** 31 - 1, 2 ** 31, 2 ** 33, 2 ** 50]) {
+    const address = exportManaged(x.reshape([1, 2]).broadcastTo([length, 2]));
+    const seen = peer.readVersioned(address);
+    equal(
+      [seen.shape, seen.strides],
+      [
+        [length, 2],
+        [0, 1],
+      ],
+      'a length',
+    );
+    using back = importManaged(address);
+    equal([back.shape, back.strides, back.get(length - 1, 1)], [[length, 2], [0, 1], 2]);
+  }
+  const memory = new Float64Array(new SharedArrayBuffer(16));
+  for (const stride of [2 ** 31 - 1, 2 ** 31, -(2 ** 31), -(2 ** 31) - 1, 2 ** 40]) {
+    const wrapped = Tensor.wrap(memory, { shape: [2, 1], strides: [1, stride] }); // one element needs no stride
+    const address = exportManaged(wrapped);
+    equal(peer.readVersioned(address).strides, [1, stride], 'a stride');
+    releaseManaged(address);
+  }
+});
+
 testWith(peerMissing, 'flags travel both ways', () => {
   for (const flags of [0, 1, 2, 3]) {
     const x = importManaged(peer.makeVersioned({ shape: [4n], flags }));
