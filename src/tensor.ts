@@ -57,11 +57,17 @@ const reshapeNames: OptionNames<{ copy?: false }> = { copy: true };
 const stageNames: OptionNames<ToAsyncOptions> = { stage: true };
 const emptyNames: OptionNames<EmptyOptions> = { device: true, padded: true, shareable: true };
 
-function allocateNew(given: readonly number[], type: DType, options: EmptyOptions, isZeroed: boolean): Descriptor {
-  checkOptions(options, emptyNames, "{ device: 'cuda:0' }");
-  const { shareable: name } = options;
+function allocateNew(
+  given: readonly number[],
+  type: DType,
+  options: EmptyOptions | undefined,
+  isZeroed: boolean,
+): Descriptor {
   const shape = checkShape(given);
   const dtype = parseDType(type);
+  if (options === undefined) return allocateLike(shape, dtype, 0, cpu, isZeroed);
+  checkOptions(options, emptyNames, "{ device: 'cuda:0' }");
+  const { shareable: name } = options;
   const flags = options.padded === true ? Flag.subBytePadded : 0;
   const device = parseDevice(options.device ?? 'cpu');
   // An empty name is a mistake, and does not mean private memory.
@@ -121,22 +127,23 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   static from(source: NestedSource | TensorView, options?: { shape?: readonly number[] }): Tensor;
   static from(
     source: NestedSource | WrappableArray | TensorView | AdaptedSource,
-    options: { shape?: readonly number[]; dtype?: DType } = {},
+    options?: { shape?: readonly number[]; dtype?: DType },
   ): Tensor {
-    checkOptions(options, fromNames, "{ dtype: 'float32', shape: [2, 3] }");
+    if (options !== undefined) checkOptions(options, fromNames, "{ dtype: 'float32', shape: [2, 3] }");
+    const type = options?.dtype;
+    const wanted = options?.shape;
     if (source instanceof TensorView) {
       const from = descriptorOf(source);
-      const dtype = options.dtype === undefined ? from.dtype : parseDType(options.dtype);
-      return shaped(convertedCopy(from, dtype), options.shape);
+      return shaped(convertedCopy(from, type === undefined ? from.dtype : parseDType(type)), wanted);
     }
-    const natural = dtypeOfArray(source);
+    // Most sources are arrays, for which the test for a typed array takes longer than this one.
+    const natural = Array.isArray(source) ? undefined : dtypeOfArray(source);
     if (natural !== undefined) {
       const array = source as TypedArray;
-      const few = options.dtype === undefined ? writeFew(array, natural) : null;
-      if (few !== null) return shaped(few, options.shape);
+      const few = type === undefined ? writeFew(array, natural) : null;
+      if (few !== null) return shaped(few, wanted);
       const from = describeArray(array, natural, { shape: [array.length] });
-      const dtype = options.dtype === undefined ? natural : parseDType(options.dtype);
-      return shaped(convertedCopy(from, dtype), options.shape);
+      return shaped(convertedCopy(from, type === undefined ? natural : parseDType(type)), wanted);
     }
     const adapted = adaptObject(source, null);
     if (adapted !== null) {
@@ -146,8 +153,8 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
         adapted.storage.release();
       }
     }
-    const { shape, dtype } = measureNested(source as NestedSource, options.dtype);
-    return shaped(writeNested(source as NestedSource, shape, dtype), options.shape);
+    const { shape, dtype } = measureNested(source as NestedSource, type);
+    return shaped(writeNested(source as NestedSource, shape, dtype), wanted);
   }
 
   /**
@@ -195,12 +202,12 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   }
 
   /** A tensor in uninitialised memory. It can show old bytes of this process, such as values of a released tensor. */
-  static empty<D extends DType>(shape: readonly number[], dtype: D, options: EmptyOptions = {}): Tensor<D> {
+  static empty<D extends DType>(shape: readonly number[], dtype: D, options?: EmptyOptions): Tensor<D> {
     return new Tensor<D>(allocateNew(shape, dtype, options, false));
   }
 
   /** Memory filled with zero bits. The system clears the pages of a large tensor when they are first used. */
-  static zeros<D extends DType>(shape: readonly number[], dtype: D, options: EmptyOptions = {}): Tensor<D> {
+  static zeros<D extends DType>(shape: readonly number[], dtype: D, options?: EmptyOptions): Tensor<D> {
     return new Tensor<D>(allocateNew(shape, dtype, options, true));
   }
 

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { DTypeInfo, TypedArray } from '../dtype.js';
 import type { Stage } from '../storage/backend.js';
 import type { Storage } from '../storage/storage.js';
 import { native } from './load.js';
@@ -11,7 +12,7 @@ import { NativeStorage } from './native-storage.js';
 import { errorOf } from './status.js';
 import { enter, leave, wire } from './wire.js';
 import { clearAt } from './wire-bytes.js';
-import { StageRequest, Status, WireHeader } from './wire-layout.js';
+import { StageRequest, Status, Wire, WireHeader } from './wire-layout.js';
 
 const { buffer, f64, i32, u32 } = wire;
 
@@ -23,8 +24,17 @@ function makeView(): DataView {
   return Object.defineProperties(new DataView(buffer), Object.getOwnPropertyDescriptors(DataView.prototype));
 }
 
+/** By the name of their dtype. Not a Map, because a patched method would receive the wire. */
+const arrays: Record<string, TypedArray> = Object.create(null);
+
 export const stage: Stage = {
   view: makeView(),
+  arrayOf(dtype: DTypeInfo): TypedArray {
+    const { array } = dtype;
+    // Not the length of the buffer, because a patched getter would receive it.
+    arrays[dtype.name] ??= new array(buffer, 0, (Wire.WORDS * 8) / array.BYTES_PER_ELEMENT);
+    return arrays[dtype.name] as TypedArray;
+  },
   open(nbytes: number): number {
     return enter(StageRequest.WORDS + Math.ceil(nbytes / 16) * 2) * 8 + VALUES;
   },

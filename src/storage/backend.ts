@@ -6,7 +6,7 @@
  */
 
 import type { DeviceInfo } from '../device.js';
-import type { DTypeInfo } from '../dtype.js';
+import type { DTypeInfo, TypedArray } from '../dtype.js';
 import type { Descriptor } from './descriptor.js';
 import type { SharingBackend } from './device-backend.js';
 import { HeapStorage, type Storage } from './storage.js';
@@ -26,6 +26,8 @@ export interface Pass {
 export interface Stage {
   /** All of the memory. */
   readonly view: DataView;
+  /** The same memory as an array of a dtype. */
+  arrayOf(dtype: DTypeInfo): TypedArray;
   /** Opens a part and returns its first byte, a multiple of 16. Throws when the stage is full. */
   open(nbytes: number): number;
   clear(start: number, nbytes: number): void;

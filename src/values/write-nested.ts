@@ -22,15 +22,11 @@ const PIECE = 16 * 1024;
 export function writeNested(source: NestedSource, shape: readonly number[], dtype: DTypeInfo): Descriptor {
   const size = sizeOf(shape);
   const stage = size === 0 || dtype.itemBits > PIECE ? null : (getBackend()?.stage ?? null);
-  if (stage !== null) {
-    return rowMajor(new StagedWriter(shape, dtype, stage, size).run(source), dtype, cpu, shape, 0);
-  }
+  if (stage !== null) return rowMajor(new Writer(shape, dtype, size, stage, null).run(source), dtype, cpu, shape, 0);
   const target = allocateLike(shape, dtype, 0);
   try {
-    if (size > 0) {
-      new Writer(shape, dtype, target.view(), 0, size).walk(source, 0);
-      target.storage.commit();
-    }
+    if (size > 0) new Writer(shape, dtype, size, null, target.view()).walk(source, 0);
+    target.storage.commit();
     return target;
   } catch (error) {
     target.storage.release();
@@ -49,14 +45,16 @@ export function writeFew(array: TypedArray, dtype: DTypeInfo): Descriptor | null
   const { length } = array;
   const stage = getBackend()?.stage;
   if (!(length > 0 && length <= FEW) || stage === undefined) return null;
-  const codec = elementCodec(dtype);
   const nbytes = sizeBytes(dtype, length);
   const start = stage.open(nbytes);
+  const values = stage.arrayOf(dtype);
+  const first = (start * 8) / dtype.bits;
   try {
     for (let i = 0; i < length; i++) {
       const value = array[i];
-      if (Number.isNaN(value)) return null;
-      codec.write(stage.view, start * 8 + i * dtype.bits, value);
+      // Undefined, if the array has a `length` of its own.
+      if (value === undefined || Number.isNaN(value)) return null;
+      values[first + i] = value;
     }
     return rowMajor(stage.flush(start, nbytes, null, 0, nbytes), dtype, cpu, checkShape([length]), 0);
   } finally {
@@ -64,24 +62,45 @@ export function writeFew(array: TypedArray, dtype: DTypeInfo): Descriptor | null
   }
 }
 
-/** Writes values at increasing places of a view. */
+/** Writes values at increasing places of a view, or of the stage, from which each full piece moves into the memory. */
 class Writer {
-  protected readonly shape: readonly number[];
-  protected readonly dtype: DTypeInfo;
-  protected readonly view: DataView;
+  private readonly shape: readonly number[];
+  private readonly dtype: DTypeInfo;
+  private readonly stage: Stage | null;
+  private readonly view: DataView;
+  /** The memory of the stage as an array, for dtypes whose numbers an array stores as they are, apart from NaN. */
+  private readonly floats: TypedArray | null;
   private readonly codec: ElementCodec;
+  private readonly nbytes: number;
+  /** Where a piece begins, in bytes, and its elements. */
+  private readonly start: number;
+  private readonly piece: number;
   /** The next place in the view. */
-  protected bit: number;
+  private bit: number;
   /** Elements that still fit into the view. */
-  protected room: number;
+  private room: number;
+  private storage: Storage | null;
+  private offset: number;
 
-  constructor(shape: readonly number[], dtype: DTypeInfo, view: DataView, bit: number, room: number) {
+  /** With a stage, or with a view of all the memory. */
+  constructor(shape: readonly number[], dtype: DTypeInfo, size: number, stage: Stage | null, view: DataView | null) {
+    const nbytes = sizeBytes(dtype, size);
+    const start = stage === null ? 0 : stage.open(Math.min(nbytes, PIECE));
     this.shape = shape;
     this.dtype = dtype;
-    this.view = view;
+    this.stage = stage;
+    this.view = view ?? (stage as Stage).view;
+    this.floats =
+      stage !== null && (dtype.name === 'float32' || dtype.name === 'float64') ? stage.arrayOf(dtype) : null;
     this.codec = elementCodec(dtype);
-    this.bit = bit;
-    this.room = room;
+    this.nbytes = nbytes;
+    this.start = start;
+    // A multiple of eight elements ends on a byte, whatever the dtype.
+    this.piece = stage === null || nbytes <= PIECE ? size : Math.floor(PIECE / dtype.itemBits) * 8;
+    this.bit = start * 8;
+    this.room = this.piece;
+    this.storage = null;
+    this.offset = 0;
   }
 
   walk(level: unknown, axis: number): void {
@@ -104,64 +123,22 @@ class Writer {
     }
   }
 
-  /** Makes room, because the view is full. */
-  protected next(): void {}
-
   private write(row: ArrayLike<unknown>, from: number, to: number): void {
-    const { view, codec, bit, dtype } = this;
+    const { view, floats, codec, bit, dtype } = this;
     const step = dtype.itemBits;
-    if (dtype.lanes === 1 && (dtype.base === 'float32' || dtype.base === 'float64')) {
-      writeFloats(view, bit / 8, step / 8, row, from, to, codec);
-    } else for (let i = from; i < to; i++) codec.write(view, bit + (i - from) * step, row[i]);
+    const first = bit / step - from;
+    for (let i = from; i < to; i++) {
+      const value = row[i];
+      // The codec writes everything but plain numbers: NaN has one pattern, and other values are checked.
+      if (floats !== null && typeof value === 'number' && !Number.isNaN(value)) floats[first + i] = value;
+      else codec.write(view, bit + (i - from) * step, value);
+    }
     this.bit = bit + (to - from) * step;
     this.room -= to - from;
   }
-}
 
-/** The codec writes everything but plain numbers: NaN has one pattern, and other values are checked. */
-function writeFloats(
-  view: DataView,
-  start: number,
-  size: number,
-  row: ArrayLike<unknown>,
-  from: number,
-  to: number,
-  codec: ElementCodec,
-): void {
-  for (let i = from, byte = start; i < to; i++, byte += size) {
-    const value = row[i];
-    if (typeof value !== 'number' || Number.isNaN(value)) codec.write(view, byte * 8, value);
-    else if (size === 4) view.setFloat32(byte, value, true);
-    else view.setFloat64(byte, value, true);
-  }
-}
-
-/** Moves each full piece from the stage into the memory. */
-class StagedWriter extends Writer {
-  private readonly stage: Stage;
-  private readonly nbytes: number;
-  private readonly start: number;
-  /** Elements of a piece. */
-  private readonly piece: number;
-  private storage: Storage | null;
-  private offset: number;
-
-  constructor(shape: readonly number[], dtype: DTypeInfo, stage: Stage, size: number) {
-    const nbytes = sizeBytes(dtype, size);
-    const start = stage.open(Math.min(nbytes, PIECE));
-    // A multiple of eight elements ends on a byte, whatever the dtype.
-    const piece = nbytes <= PIECE ? size : Math.floor(PIECE / dtype.itemBits) * 8;
-    super(shape, dtype, stage.view, start * 8, piece);
-    this.stage = stage;
-    this.nbytes = nbytes;
-    this.start = start;
-    this.piece = piece;
-    this.storage = null;
-    this.offset = 0;
-  }
-
+  /** Writes all values through the stage. */
   run(source: NestedSource): Storage {
-    const { stage, start } = this;
     try {
       this.clear();
       this.walk(source, 0);
@@ -170,11 +147,12 @@ class StagedWriter extends Writer {
       this.storage?.release();
       throw error;
     } finally {
-      stage.close(start);
+      this.stage?.close(this.start);
     }
   }
 
-  protected override next(): void {
+  /** Makes room, because the stage is full. */
+  private next(): void {
     this.storage = this.flush();
     this.bit = this.start * 8;
     this.room = this.piece;
@@ -183,12 +161,12 @@ class StagedWriter extends Writer {
 
   /** Writing an element below a byte keeps the bits around it. */
   private clear(): void {
-    if (this.dtype.isSubByte) this.stage.clear(this.start, Math.min(this.nbytes, PIECE));
+    if (this.dtype.isSubByte) this.stage?.clear(this.start, Math.min(this.nbytes, PIECE));
   }
 
   private flush(): Storage {
     const count = Math.ceil(this.bit / 8) - this.start;
-    const storage = this.stage.flush(this.start, count, this.storage, this.offset, this.nbytes);
+    const storage = (this.stage as Stage).flush(this.start, count, this.storage, this.offset, this.nbytes);
     this.offset += count;
     return storage;
   }
