@@ -97,15 +97,17 @@ function fromProducer(source: unknown, options: FromDLPackOptions | null): Tenso
       'Expected the memory itself (copy: false) but the producer sent a tensor that is marked as a copy',
     );
   }
-  if (copy === true && !tensor.isCopied) {
-    // The producer ignored the request (NumPy and PyTorch would not notice), so copy here.
-    try {
-      return tensor.copy();
-    } finally {
-      tensor.dispose();
-    }
+  // The producer can ignore the request (NumPy and PyTorch would not notice), so copy here.
+  return copy === true && !tensor.isCopied ? copyOf(tensor) : tensor;
+}
+
+/** A copy of a tensor that nothing else needs. */
+export function copyOf(tensor: Tensor): Tensor {
+  try {
+    return tensor.copy();
+  } finally {
+    tensor.dispose();
   }
-  return tensor;
 }
 
 const ownExport = Tensor.prototype[DLPACK];

@@ -18,8 +18,10 @@ export interface BufferNeed {
   /** Bytes of the buffer. */
   readonly size: number;
   /** The library takes all bytes of the buffer for elements. */
-  readonly isExact: boolean;
-  /** A buffer of the library for a copy, which the library then owns. */
+  readonly isExact?: boolean;
+  /** The GPUDevice of the library. Some libraries would return wrong values for memory of another one. */
+  readonly gpuDevice?: object | null | undefined;
+  /** A buffer of the library for a copy, which the library then owns. `gpuBuffer` is read once. */
   acquire?(): { readonly gpuBuffer: GPUBufferLike; release(): void };
 }
 
@@ -34,26 +36,38 @@ export interface LentBuffer extends GPUData {
   /** The library owns the buffer, so `release` is only for errors. */
   readonly isGiven: boolean;
   release(): void;
+  /** Releases the buffer when the collector finds that `user` no longer exists, unless the library owns it. */
+  keepFor(user: object): void;
 }
 
 export interface GpuBuffers {
   /**
-   * A tensor over a library's GPUBuffer. `release` is called once, when the last owner has released the tensor. If this
-   * throws, the caller keeps the buffer.
+   * A tensor that takes over a library's object with a GPUBuffer: `release` is called once, when the last owner has
+   * released the tensor. If this throws, or returns a copy, the caller keeps the object.
    */
-  wrap(
+  take(
     gpuBuffer: GPUBufferLike,
-    gpuDevice: object | undefined,
     dtype: DType,
     shape: readonly number[],
     release: () => void,
+    options: BufferOptions | undefined,
   ): Tensor;
-  /** Lends the GPUBuffer of a tensor to a library, or a copy on the same device where the buffer does not fit. */
-  lend(tensor: Tensor, need: BufferNeed, options?: BufferOptions): LentBuffer;
-  /** Keeps a lent buffer until the collector finds that `user` no longer exists. */
-  keepUntilCollected(user: object, lent: LentBuffer): void;
-  /** Throws unless the tensor is on the GPUDevice of a library. Some libraries would return wrong values silently. */
-  checkDevice(tensor: Tensor, gpuDevice: object, library: string): void;
+  /**
+   * A tensor over the GPUBuffer that `read` returns, or a copy. It owns a reference to the library's object, which
+   * `release` drops: when the last owner has released the tensor, after a copy, and when this throws.
+   */
+  hold(
+    read: () => GPUBufferLike | null | undefined,
+    dtype: DType,
+    shape: readonly number[],
+    release: () => void,
+    options: BufferOptions | undefined,
+  ): Tensor;
+  /**
+   * Lends the GPUBuffer of a tensor to a library, or a copy on the same device where the buffer does not fit. `make`
+   * makes the library's object. The buffer is released when `make` throws.
+   */
+  lend<R>(tensor: Tensor, need: BufferNeed, options: BufferOptions | undefined, make: (lent: LentBuffer) => R): R;
 }
 
 let registered: GpuBuffers | null = null;
@@ -64,6 +78,6 @@ export function setGpuBuffers(buffers: GpuBuffers): void {
 }
 
 export function gpuBuffers(): GpuBuffers {
-  if (registered !== null) return registered;
-  throw new BufferError('Tensors in GPU memory need dlpack/webgpu; import "dlpack/webgpu" first');
+  if (registered) return registered;
+  throw new BufferError('GPU tensors need dlpack/webgpu; import "dlpack/webgpu"');
 }

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { BufferError, LayoutError } from '../errors.js';
+import { LayoutError } from '../errors.js';
 import { Tensor } from '../tensor.js';
-import { type AdaptOptions, checkAdapt, lend, share } from './share.js';
+import { type AdaptOptions, checkAdapt, checkCopied, lend, share } from './share.js';
 
 /** The part of `AudioBuffer` that the adapter uses. */
 export interface AudioBufferLike {
@@ -30,11 +30,9 @@ export function fromAudioBuffer(audio: AudioBufferLike, options?: AudioOptions):
   checkAdapt(options, { channel: true });
   const { numberOfChannels, length } = audio;
   const { channel } = options ?? {};
-  if (channel !== undefined) return share(audio.getChannelData(channel), [length], options);
-  if (numberOfChannels === 1) return share(audio.getChannelData(0), [1, length], options);
-  if (options?.copy === false) {
-    throw new BufferError('Expected shared memory but each channel has its own array; pass { channel }');
-  }
+  if (channel !== undefined) return share(audio.getChannelData(channel), { shape: [length] }, options);
+  if (numberOfChannels === 1) return share(audio.getChannelData(0), { shape: [1, length] }, options);
+  checkCopied(options, 'each channel has its own array; pass { channel }');
   const tensor = Tensor.empty([numberOfChannels, length], 'float32');
   for (let i = 0; i < numberOfChannels; i++) tensor.data.set(audio.getChannelData(i), i * length);
   return tensor;
@@ -46,12 +44,13 @@ export function toAudioBuffer<T extends AudioBufferLike = AudioBufferLike>(
   sampleRate: number,
   Made: { new (options: never): T } = (globalThis as never as { AudioBuffer: never }).AudioBuffer,
 ): T {
-  const { array, tensor } = lend(source, ['float32'], 'AudioBuffer');
-  const [numberOfChannels = 0, length = 0] = tensor.shape;
-  if (tensor.ndim !== 2) throw new LayoutError('Expected channels by time for AudioBuffer', tensor.shape);
-  const audio = new Made({ numberOfChannels, length, sampleRate } as never);
-  for (let i = 0; i < numberOfChannels; i++) {
-    audio.getChannelData(i).set((array as Float32Array).subarray(i * length, (i + 1) * length));
-  }
-  return audio;
+  return lend(source, ['float32'], 'AudioBuffer', undefined, (array, { shape, ndim }) => {
+    const [numberOfChannels = 0, length = 0] = shape;
+    if (ndim !== 2) throw new LayoutError('Expected channels by time for AudioBuffer', shape);
+    const audio = new Made({ numberOfChannels, length, sampleRate } as never);
+    for (let i = 0; i < numberOfChannels; i++) {
+      audio.getChannelData(i).set((array as Float32Array).subarray(i * length, (i + 1) * length));
+    }
+    return audio;
+  });
 }

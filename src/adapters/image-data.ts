@@ -4,7 +4,6 @@
  * @module
  */
 
-import type { TypedArray } from '../dtype.js';
 import { LayoutError } from '../errors.js';
 import type { Tensor } from '../tensor.js';
 import { type AdaptOptions, checkAdapt, type LendOptions, lend, share } from './share.js';
@@ -24,7 +23,7 @@ export function isImageData(value: object): value is ImageDataLike {
 /** A tensor over the pixels of an image: `uint8`, or `float16` where the image has such pixels. */
 export function fromImageData(image: ImageDataLike, options?: AdaptOptions): Tensor {
   checkAdapt(options);
-  return share(image.data, [image.height, image.width, 4], options);
+  return share(image.data, { shape: [image.height, image.width, 4] }, options);
 }
 
 /** The array whose memory an image has. It keeps the memory, so it must live as long as the array of the image. */
@@ -37,13 +36,13 @@ export function toImageData<T = ImageDataLike>(
     .ImageData,
   options?: LendOptions,
 ): T {
-  const { array, tensor } = lend(source, ['uint8'], 'ImageData', options);
-  const [height = 0, width = 0, channels] = tensor.shape;
-  if (tensor.ndim !== 3 || channels !== 4) {
-    throw new LayoutError('Expected rows by columns by four channels for ImageData', tensor.shape);
-  }
-  const { buffer, byteOffset, length } = array as TypedArray;
-  const pixels = new Uint8ClampedArray(buffer, byteOffset, length);
-  lentTo.set(pixels, array);
-  return new Made(pixels as never, width, height);
+  return lend(source, ['uint8'], 'ImageData', options, (array, { shape, ndim }) => {
+    const [height = 0, width = 0, channels] = shape;
+    if (ndim !== 3 || channels !== 4) {
+      throw new LayoutError('Expected rows by columns by four channels for ImageData', shape);
+    }
+    const pixels = new Uint8ClampedArray(array.buffer, array.byteOffset, array.length);
+    lentTo.set(pixels, array);
+    return new Made(pixels as never, width, height);
+  });
 }

@@ -5,18 +5,15 @@
  */
 
 import { type DType, parseDType, type TypedArray } from '../dtype.js';
-import { ArgumentTypeError, BufferError } from '../errors.js';
+import { ArgumentTypeError } from '../errors.js';
 import { gpuBuffers } from '../gpu-buffers.js';
-import { sizeOf } from '../layout.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
-import { onGpu } from './gpu.js';
 import {
   type AdaptOptions,
   checkAdapt,
+  checkCopied,
   checkDType,
-  checkLend,
-  copyIfAsked,
   hasFloat16,
   type LendOptions,
   lend,
@@ -39,9 +36,11 @@ export interface JaxModule<T> {
   array(values: never, options: never): T;
 }
 
+const library = 'jax-js';
+const gpuNames = ['float32', 'int32', 'uint32'];
 /** Without a Float16Array, jax-js makes no arrays of the two other dtypes. */
-const names = () => ['float32', 'int32', 'uint32', 'bool', ...(hasFloat16() ? ['float16', 'float64'] : [])];
-const copied = 'jax-js copies the elements of arrays in host memory';
+const names = () => [...gpuNames, 'bool', ...(hasFloat16() ? ['float16', 'float64'] : [])];
+const copied = 'jax-js copies host memory';
 
 export function isJaxJs(value: object): value is JaxArray {
   return 'refCount' in value && 'dataSync' in value && 'dtype' in value;
@@ -55,78 +54,53 @@ export function fromJaxJs(value: JaxArray, options?: AdaptOptions): Tensor {
   checkAdapt(options);
   const { shape, dtype, device } = value;
   checkDType(dtype, names(), 'DLPack');
-  if (device === 'webgpu') return copyIfAsked(shareGpu(value, options), options);
-  if (options?.copy === false) throw new BufferError(`Expected shared memory but ${copied}`);
+  if (device === 'webgpu') return shareGpu(value, options);
+  checkCopied(options, copied);
   const array = value.ref.dataSync() as TypedArray; // reading consumes the reference
   // jax-js stores booleans as 32-bit integers.
-  return share(dtype === 'bool' ? Uint8Array.from(array as Int32Array) : array, shape, options, {
-    dtype: dtype as DType,
-    copied,
-  });
+  const values = dtype === 'bool' ? Uint8Array.from(array as Int32Array) : array;
+  return share(values, { shape, dtype: dtype as DType }, options, copied);
 }
 
 /** Shares the GPUBuffer of an array. It holds booleans as 32-bit integers, which no dtype describes. */
 function shareGpu(value: JaxArray, options?: AdaptOptions): Tensor {
   const { shape, dtype } = value;
-  checkDType(dtype, ['float32', 'int32', 'uint32', 'float16'], 'DLPack on WebGPU');
+  checkDType(dtype, [...gpuNames, 'float16'], 'DLPack on WebGPU');
+  const { hold } = gpuBuffers();
   const held = value.ref;
-  try {
-    const { ref } = value as JaxArray & { ref: { gpuBufferSync(): GPUBufferLike } };
-    return gpuBuffers().wrap(ref.gpuBufferSync(), options?.gpuDevice, dtype as DType, shape, () => held.dispose());
-  } catch (error) {
-    held.dispose();
-    throw error;
-  }
+  return hold(
+    () => bufferOf(value),
+    dtype as DType,
+    shape,
+    () => held.dispose(),
+    options,
+  );
 }
 
-interface QueueOwner {
-  readonly queue: { writeBuffer(...args: unknown[]): void };
+/** The GPUBuffer of an array. Reading consumes the reference. */
+const bufferOf = ({ ref }: JaxArray): GPUBufferLike =>
+  (ref as JaxArray & { gpuBufferSync(): GPUBufferLike }).gpuBufferSync();
+
+interface Queue {
+  writeBuffer(...args: unknown[]): void;
 }
 
 /**
- * A new jax-js array on the GPU, to be overwritten. jax-js makes an array of zeros with a shader, and uploads an array
- * that it is given. Both take longer than the copy, so this leaves the upload out, and only that one.
+ * A new jax-js array on the GPU from `make`, to be overwritten. jax-js makes an array of zeros with a shader, and
+ * uploads an array that it is given. Both take longer than the copy, so this leaves the upload out, and only that one.
  */
-function emptyOnGpu(
-  numpy: JaxModule<JaxArray>,
-  shape: readonly number[],
-  dtype: DType,
-  { queue }: QueueOwner,
-): JaxArray {
-  const Values = parseDType(dtype).array as Float32ArrayConstructor;
-  const values = new Values(sizeOf(shape));
+function emptyOnGpu<T>({ size, dtype }: Tensor, queue: Queue, make: (values: object) => T): T {
+  const values = new (parseDType(dtype).array as Float32ArrayConstructor)(size);
   const { writeBuffer } = queue;
-  const isOwn = Object.hasOwn(queue, 'writeBuffer');
   // Not an assignment, which would throw where the queue cannot change. Then jax-js uploads, and the copy follows.
   Reflect.set(queue, 'writeBuffer', (...args: unknown[]) => {
     if ((args[2] as ArrayBufferView | undefined)?.buffer !== values.buffer) writeBuffer.apply(queue, args);
   });
   try {
-    return numpy.array(values as never, { shape: [...shape], dtype, device: 'webgpu' } as never);
+    return make(values);
   } finally {
-    if (isOwn) Reflect.set(queue, 'writeBuffer', writeBuffer);
-    else Reflect.deleteProperty(queue, 'writeBuffer');
-  }
-}
-
-/** Copies a tensor on the GPU into a new jax-js array, because jax-js takes no buffers of others. */
-function copyOnGpu<T>(tensor: Tensor, numpy: JaxModule<T>, gpuDevice: object | undefined): T {
-  const { dtype, shape } = tensor;
-  checkDType(dtype, ['float32', 'int32', 'uint32'], 'jax-js on WebGPU');
-  if (gpuDevice === undefined) throw new ArgumentTypeError('gpuDevice', 'jax.getWebGPUDevice()', gpuDevice);
-  gpuBuffers().checkDevice(tensor, gpuDevice, 'jax-js');
-  const made = emptyOnGpu(numpy as JaxModule<JaxArray>, shape, dtype, gpuDevice as QueueOwner);
-  try {
-    const target = fromJaxJs(made, { gpuDevice });
-    try {
-      target.copyFrom(tensor);
-    } finally {
-      target.dispose();
-    }
-    return made as T;
-  } catch (error) {
-    made.dispose();
-    throw error;
+    Reflect.deleteProperty(queue, 'writeBuffer');
+    if (queue.writeBuffer !== writeBuffer) Reflect.set(queue, 'writeBuffer', writeBuffer);
   }
 }
 
@@ -135,12 +109,33 @@ function copyOnGpu<T>(tensor: Tensor, numpy: JaxModule<T>, gpuDevice: object | u
  * the GPU: `toJaxJs(x, jax.numpy, { gpuDevice: jax.getWebGPUDevice() })`.
  */
 export function toJaxJs<T>(source: object, numpy: JaxModule<T>, options?: LendOptions): T {
-  checkLend(options);
-  if (options?.copy === false) throw new BufferError(`Expected shared memory but ${copied}`);
-  const copiedOnGpu = onGpu(source, (tensor) => copyOnGpu(tensor, numpy, options?.gpuDevice));
-  if (copiedOnGpu !== null) return copiedOnGpu;
-  const { array, tensor } = lend(source, names(), 'jax-js');
-  const { dtype, shape } = tensor;
-  const values = dtype === 'bool' ? Int32Array.from(array as Uint8Array) : array;
-  return numpy.array(values as never, { shape: [...shape], dtype } as never);
+  checkCopied(options, copied);
+  const make = (values: object, { shape, dtype }: Tensor, device?: string) =>
+    numpy.array(values as never, { shape: [...shape], dtype, device } as never);
+  return lend(
+    source,
+    names(),
+    library,
+    options,
+    (array, tensor) => make(tensor.dtype === 'bool' ? Int32Array.from(array as Uint8Array) : array, tensor),
+    (tensor) => {
+      checkDType(tensor.dtype, gpuNames, `${library} on WebGPU`);
+      const { gpuDevice } = options ?? {};
+      if (gpuDevice === undefined) throw new ArgumentTypeError('gpuDevice', 'jax.getWebGPUDevice()', gpuDevice);
+      // jax-js takes no buffers of others, so the tensor is copied into a new array.
+      let made: T;
+      const acquire = () => {
+        made = emptyOnGpu(tensor, (gpuDevice as { queue: Queue }).queue, (values) => make(values, tensor, 'webgpu'));
+        const array = made as JaxArray;
+        return {
+          get gpuBuffer() {
+            return bufferOf(array);
+          },
+          release: () => array.dispose(),
+        };
+      };
+      const need = { library, size: tensor.nbytes, gpuDevice, acquire };
+      return gpuBuffers().lend(tensor, need, { copy: true }, () => made);
+    },
+  );
 }

@@ -5,12 +5,10 @@
  */
 
 import type { DType } from '../dtype.js';
-import { BufferError } from '../errors.js';
 import { gpuBuffers } from '../gpu-buffers.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
-import { onGpu, takeGpuBuffer } from './gpu.js';
-import { type AdaptOptions, checkAdapt, checkDType, checkLend, type LendOptions, lend, share } from './share.js';
+import { type AdaptOptions, checkAdapt, checkCopied, checkDType, type LendOptions, lend, share } from './share.js';
 
 /** The part of a LiteRT.js `Tensor` that the adapter uses. */
 export interface LiteRTTensor {
@@ -27,6 +25,7 @@ export interface LiteRTModule<T> {
   getWebGpuDevice?(): object | null;
 }
 
+const library = 'LiteRT.js';
 const names = ['float32', 'int32', 'uint8'];
 const copied = 'LiteRT.js copies between its own memory and arrays';
 
@@ -43,41 +42,31 @@ export function fromLiteRT(value: LiteRTTensor, options?: AdaptOptions): Tensor 
   checkDType(dtype, names, 'DLPack');
   if (value.accelerator === 'webgpu') {
     const buffer = value.toGpuBuffer() as GPUBufferLike;
-    return takeGpuBuffer(buffer, options, dtype as DType, shape, () => value.delete());
+    return gpuBuffers().take(buffer, dtype as DType, shape, () => value.delete(), options);
   }
-  return share(value.toTypedArray(), shape, options, { dtype: dtype as DType, copied });
+  return share(value.toTypedArray(), { shape, dtype: dtype as DType }, options, copied);
 }
 
 /** A LiteRT.js tensor with the elements of a tensor. A tensor on WebGPU is shared, other tensors are copied. */
 export function toLiteRT<T>(source: object, litert: LiteRTModule<T>, options?: LendOptions): T {
-  checkLend(options);
-  const lent = onGpu(source, (tensor) => lendGpu(tensor, litert, options));
-  if (lent !== null) return lent;
-  if (options?.copy === false) throw new BufferError(`Expected shared memory but ${copied}`);
-  const { array, tensor } = lend(source, names, 'LiteRT.js');
-  return new litert.Tensor(array as never, [...tensor.shape] as never);
-}
-
-/**
- * LiteRT.js never releases a buffer that it was given. It calls the last argument when its tensor is deleted. For a
- * buffer of another GPUDevice than its own it would return wrong values.
- */
-function lendGpu<T>(tensor: Tensor, litert: LiteRTModule<T>, options?: LendOptions): T {
-  const { Tensor: Made } = litert;
-  const { dtype, shape, nbytes } = tensor;
-  checkDType(dtype, names, 'LiteRT.js');
-  const own = options?.gpuDevice ?? litert.getWebGpuDevice?.();
-  if (own) gpuBuffers().checkDevice(tensor, own, 'LiteRT.js');
-  const { gpuBuffer, release } = gpuBuffers().lend(
-    tensor,
-    { library: 'LiteRT.js', size: nbytes, isExact: false },
+  const make = (data: object, shape: readonly number[], ...more: unknown[]) =>
+    new litert.Tensor(data as never, [...shape] as never, ...(more as never[]));
+  return lend(
+    source,
+    names,
+    library,
     options,
+    (array, { shape }) => {
+      checkCopied(options, copied);
+      return make(array, shape);
+    },
+    (tensor) => {
+      const { dtype, shape, nbytes: size } = tensor;
+      const need = { library, size, gpuDevice: litert.getWebGpuDevice?.() };
+      // LiteRT.js calls the last argument when its tensor is deleted, and never releases the buffer itself.
+      return gpuBuffers().lend(tensor, need, options, (lent) =>
+        make(lent.gpuBuffer, shape, dtype, undefined, lent.release),
+      );
+    },
   );
-  try {
-    const more = [dtype, undefined, release] as never[];
-    return new Made(gpuBuffer as never, [...shape] as never, ...more);
-  } catch (error) {
-    release();
-    throw error;
-  }
 }

@@ -5,11 +5,10 @@
  */
 
 import type { DType } from '../dtype.js';
-import { BufferError } from '../errors.js';
 import { gpuBuffers } from '../gpu-buffers.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
-import { type AdaptOptions, checkAdapt, checkDType, copyIfAsked, lend } from './share.js';
+import { type AdaptOptions, checkAdapt, checkCopied, checkDType, lend } from './share.js';
 
 /** The part of `MLTensor` that the adapter uses. */
 export interface MLTensorLike {
@@ -47,45 +46,32 @@ export async function fromMLTensor<T extends MLTensorLike>(
   checkDType(dataType, names, 'DLPack');
   const dtype = dataType as DType;
   if (options?.gpuDevice !== undefined && context.exportToGPU !== undefined) {
+    const { hold } = gpuBuffers();
     const buffer = await context.exportToGPU(value);
-    return rented(buffer, options, dtype, shape);
+    // The context gets the memory back if a check fails.
+    return hold(
+      () => buffer,
+      dtype,
+      shape,
+      () => buffer.destroy(),
+      options,
+    );
   }
-  if (options?.copy === false) throw new BufferError('Expected shared memory but WebNN copies tensors to the host');
+  checkCopied(options, 'WebNN copies tensors to the host');
   return Tensor.adopt(new Uint8Array(await context.readTensor(value)), { shape, dtype });
-}
-
-/** A tensor over a rented GPUBuffer, or a copy of it. The context gets the memory back if a check fails. */
-function rented(
-  buffer: GPUBufferLike & { destroy(): void },
-  options: AdaptOptions,
-  dtype: DType,
-  shape: readonly number[],
-): Tensor {
-  let tensor: Tensor;
-  try {
-    tensor = gpuBuffers().wrap(buffer, options.gpuDevice, dtype, shape, () => buffer.destroy());
-  } catch (error) {
-    buffer.destroy();
-    throw error;
-  }
-  return copyIfAsked(tensor, options);
 }
 
 /** An `MLTensor` of the context with the elements of a tensor. The caller destroys it. */
 export async function toMLTensor<T extends MLTensorLike>(source: object, context: MLContextLike<T>): Promise<T> {
-  const { array, tensor } = lend(source, names, 'WebNN');
-  const { dtype, shape } = tensor;
-  const made = await context.createTensor({
-    dataType: dtype,
-    shape: [...shape],
-    writable: true,
-    readable: true,
-  } as never);
-  try {
-    context.writeTensor(made, array as never);
-    return made;
-  } catch (error) {
-    made.destroy();
-    throw error;
-  }
+  return lend(source, names, 'WebNN', undefined, async (array, { dtype, shape }) => {
+    const descriptor = { dataType: dtype, shape: [...shape], writable: true, readable: true };
+    const made = await context.createTensor(descriptor as never);
+    try {
+      context.writeTensor(made, array as never);
+      return made;
+    } catch (error) {
+      made.destroy();
+      throw error;
+    }
+  });
 }

@@ -5,7 +5,16 @@
  */
 
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, arrayClasses, checkAdapt, type LendOptions, lend, memoryOf, share } from './share.js';
+import {
+  type AdaptOptions,
+  arrayClasses,
+  checkAdapt,
+  type LendOptions,
+  lend,
+  lendStorage,
+  memoryOf,
+  share,
+} from './share.js';
 
 /** The part of an `ndarray` that the adapter uses. */
 export interface NdArray {
@@ -30,7 +39,8 @@ export function isNdarray(value: object): value is NdArray {
 export function fromNdarray(value: NdArray, options?: AdaptOptions): Tensor {
   checkAdapt(options);
   const { data, shape, stride, offset } = value;
-  return share(memoryOf(data), shape, options, { strides: stride, offset });
+  const array = memoryOf(data);
+  return share(array, { shape, strides: stride, byteOffset: offset * array.BYTES_PER_ELEMENT }, options);
 }
 
 /** An ndarray over the memory of a tensor, with its strides: `toNdarray(x, ndarray)`. */
@@ -39,6 +49,7 @@ export function toNdarray<T>(
   ndarray: (data: never, shape: number[], stride: number[], offset: number) => T,
   options?: LendOptions,
 ): T {
-  const { array, tensor, offset } = lend(source, arrayClasses(), 'ndarray', options, true);
-  return ndarray(array as never, [...tensor.shape], [...tensor.strides], offset);
+  const make = (array: object, { shape, strides }: Tensor, offset: number) =>
+    ndarray(array as never, [...shape], [...strides], offset);
+  return lend(source, arrayClasses(), 'ndarray', options, make, null, lendStorage);
 }

@@ -9,17 +9,7 @@ import { BufferError } from '../errors.js';
 import { gpuBuffers } from '../gpu-buffers.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
-import { onGpu, takeGpuBuffer } from './gpu.js';
-import {
-  type AdaptOptions,
-  arrayTypes,
-  checkAdapt,
-  checkDType,
-  checkLend,
-  type LendOptions,
-  lend,
-  share,
-} from './share.js';
+import { type AdaptOptions, checkAdapt, checkDType, type LendOptions, lend, share } from './share.js';
 
 /** The part of `ort.Tensor` that the adapter uses. */
 export interface OnnxTensor {
@@ -34,7 +24,22 @@ export interface OnnxModule<T> {
   readonly Tensor: { new (type: never, data: never, dims: never): T };
 }
 
-const names = [...arrayTypes, 'bool', 'int4', 'uint4'];
+const names = [
+  'float32',
+  'float64',
+  'int8',
+  'int16',
+  'int32',
+  'int64',
+  'uint8',
+  'uint16',
+  'uint32',
+  'uint64',
+  'float16',
+  'bool',
+  'int4',
+  'uint4',
+];
 
 export function isOnnxRuntime(value: object): value is OnnxTensor {
   const { location, type, dims } = value as OnnxTensor;
@@ -51,41 +56,53 @@ export function fromOnnxRuntime(value: OnnxTensor, options?: AdaptOptions): Tens
   checkDType(type, names, 'DLPack');
   if (location === 'gpu-buffer') {
     const { gpuBuffer, dispose } = value as OnnxTensor & { gpuBuffer: GPUBufferLike; dispose(): void };
-    return takeGpuBuffer(gpuBuffer, options, type as DType, dims, () => dispose.call(value));
+    return gpuBuffers().take(gpuBuffer, type as DType, dims, () => dispose.call(value), options);
   }
   if (location !== 'cpu' && location !== 'cpu-pinned') {
     throw new BufferError(
       `Expected a tensor on 'cpu' or 'gpu-buffer' but received one on '${location}'; for an mlTensor use fromMLTensor()`,
     );
   }
-  return share(value.data, dims, options, { dtype: type as DType });
+  return share(value.data, { shape: dims, dtype: type as DType }, options);
 }
 
 /** An `ort.Tensor` over the memory of a tensor: `toOnnxRuntime(x, ort)`. */
-export function toOnnxRuntime<T>(source: object, ort: OnnxModule<T>, options?: LendOptions): T {
-  checkLend(options);
-  const lent = onGpu(source, (tensor) => lendGpu(tensor, ort, options));
-  if (lent !== null) return lent;
-  const { array, tensor } = lend(source, names, 'ONNX Runtime', options);
-  return new ort.Tensor(tensor.dtype as never, array as never, tensor.shape as never);
+export function toOnnxRuntime<T>(source: object, { Tensor: Made }: OnnxModule<T>, options?: LendOptions): T {
+  return lendOnnx<T, T>(source, Made, options, (make) => make(Made as never));
 }
 
-function lendGpu<T>(tensor: Tensor, { Tensor: Made }: OnnxModule<T>, options?: LendOptions): T {
-  const { dtype, shape, nbytes } = tensor;
-  checkDType(dtype, names, 'ONNX Runtime');
-  const { fromGpuBuffer: make } = (Made ?? {}) as { fromGpuBuffer?(buffer: object, options: object): T };
-  if (make === undefined) {
-    throw new BufferError(
-      'Expected a Tensor class that takes GPUBuffers; pass ort of onnxruntime-web to toOnnxRuntime()',
-    );
-  }
-  // ONNX Runtime reads vectors of 16 bytes, and the results are wrong where the buffer is shorter.
-  const size = Math.max(16, Math.ceil(nbytes / 16) * 16);
-  const { gpuBuffer, release } = gpuBuffers().lend(tensor, { library: 'ONNX Runtime', size, isExact: false }, options);
-  try {
-    return make.call(Made, gpuBuffer, { dataType: dtype, dims: shape, dispose: release });
-  } catch (error) {
-    release();
-    throw error;
-  }
+/** A class of ONNX Runtime that takes GPUBuffers. */
+export interface GpuClass<T> {
+  fromGpuBuffer?(buffer: object, options: object): T;
+}
+
+/** As `toOnnxRuntime`. `place` calls its argument with the class for a tensor in a GPUBuffer. */
+export function lendOnnx<T, G>(
+  source: object,
+  Made: OnnxModule<T>['Tensor'],
+  options: LendOptions | undefined,
+  place: (make: (Gpu: GpuClass<G> | undefined) => G) => T,
+): T {
+  const library = 'ONNX Runtime';
+  return lend(
+    source,
+    names,
+    library,
+    options,
+    (array, { dtype, shape }) => new Made(dtype as never, array as never, shape as never),
+    (tensor) =>
+      place((Gpu) => {
+        if (!Gpu?.fromGpuBuffer) {
+          throw new BufferError(
+            'Expected a Tensor class that takes GPUBuffers; pass ort of onnxruntime-web to toOnnxRuntime()',
+          );
+        }
+        const { dtype, shape, nbytes } = tensor;
+        // ONNX Runtime reads vectors of 16 bytes, and the results are wrong where the buffer is shorter.
+        const size = Math.max(16, Math.ceil(nbytes / 16) * 16);
+        return gpuBuffers().lend(tensor, { library, size }, options, ({ gpuBuffer, release }) =>
+          (Gpu as Required<GpuClass<G>>).fromGpuBuffer(gpuBuffer, { dataType: dtype, dims: shape, dispose: release }),
+        );
+      }),
+  );
 }

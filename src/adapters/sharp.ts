@@ -29,15 +29,14 @@ export function isSharp(value: object): value is SharpImage {
 export function fromSharp(image: SharpImage, options?: SharpOptions): Tensor {
   checkAdapt(options, { dtype: true });
   const { width, height, channels } = image.info;
-  return share(image.data, [height, width, channels], options, { dtype: options?.dtype ?? 'uint8' });
+  return share(image.data, { shape: [height, width, channels], dtype: options?.dtype ?? 'uint8' }, options);
 }
 
 /** A sharp pipeline that reads its pixels from the memory of a `uint8` tensor: `toSharp(x, sharp)`. */
 export function toSharp<T>(source: object, sharp: (input: never, options: never) => T, options?: LendOptions): T {
-  const { array, tensor } = lend(source, ['uint8'], 'sharp', options);
-  const [height, width, channels = 1] = tensor.shape;
-  if (tensor.ndim < 2 || tensor.ndim > 3) {
-    throw new LayoutError('Expected rows by columns by channels for an image', tensor.shape);
-  }
-  return sharp(array as never, { raw: { width, height, channels } } as never);
+  return lend(source, ['uint8'], 'sharp', options, (array, { shape, ndim }) => {
+    const [height, width, channels = 1] = shape;
+    if (ndim < 2 || ndim > 3) throw new LayoutError('Expected rows by columns by channels for an image', shape);
+    return sharp(array as never, { raw: { width, height, channels } } as never);
+  });
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { DType } from '../dtype.js';
+import { type DType, parseDType } from '../dtype.js';
 import type { Tensor } from '../tensor.js';
 import {
   type AdaptOptions,
@@ -13,6 +13,7 @@ import {
   hasFloat16,
   type LendOptions,
   lend,
+  lendStorage,
   memoryOf,
   share,
 } from './share.js';
@@ -28,8 +29,7 @@ export interface StdlibArray {
   readonly flags?: { readonly READONLY?: boolean };
 }
 
-const olderNames = ['float32', 'float64', 'int8', 'int16', 'int32', 'uint8', 'uint16', 'uint32'];
-const plainNames = [...olderNames, 'float16'];
+const plainNames = ['float32', 'float64', 'int8', 'int16', 'int32', 'uint8', 'uint16', 'uint32', 'float16'];
 /** These are in classes of the library's own. */
 const otherNames = ['bool', 'complex64', 'complex128'];
 
@@ -49,15 +49,16 @@ export function fromStdlib(value: StdlibArray, options?: AdaptOptions): Tensor {
   checkAdapt(options);
   const { data, shape, strides, offset, flags } = value;
   const given = String(value.dtype);
-  const name = given === 'uint8c' ? 'uint8' : given;
+  const name = (given === 'uint8c' ? 'uint8' : given) as DType;
   if (!otherNames.includes(name)) checkDType(name, plainNames, 'DLPack');
-  // An array without axes has one stride.
-  return share(memoryOf(data), shape, options, {
-    dtype: name as DType,
-    strides: shape.length === 0 ? [] : strides,
-    offset,
+  const layout = {
+    shape,
+    dtype: name,
+    strides: shape.length === 0 ? [] : strides, // an array without axes has one stride
+    byteOffset: (offset * parseDType(name).itemBits) / 8,
     readonly: flags?.READONLY === true,
-  });
+  };
+  return share(memoryOf(data), layout, options);
 }
 
 /** A stdlib ndarray over the memory of a tensor, with its strides: `toStdlib(x, ndarray)`. */
@@ -66,8 +67,9 @@ export function toStdlib<T>(
   ndarray: { new (dtype: never, data: never, shape: number[], strides: number[], offset: number, order: never): T },
   options?: LendOptions,
 ): T {
-  const { array, tensor, offset } = lend(source, hasFloat16() ? plainNames : olderNames, 'stdlib', options, true);
-  const { dtype, shape } = tensor;
-  const steps = shape.length === 0 ? [0] : [...tensor.strides];
-  return new ndarray(dtype as never, array as never, [...shape], steps, offset, 'row-major' as never);
+  const make = (array: object, { dtype, shape, strides }: Tensor, offset: number) => {
+    const steps = shape.length === 0 ? [0] : [...strides];
+    return new ndarray(dtype as never, array as never, [...shape], steps, offset, 'row-major' as never);
+  };
+  return lend(source, hasFloat16() ? plainNames : plainNames.slice(0, -1), 'stdlib', options, make, null, lendStorage);
 }

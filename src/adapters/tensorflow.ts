@@ -9,17 +9,7 @@ import { ArgumentTypeError, BufferError } from '../errors.js';
 import { gpuBuffers } from '../gpu-buffers.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
-import { onGpu } from './gpu.js';
-import {
-  type AdaptOptions,
-  checkAdapt,
-  checkDType,
-  checkLend,
-  copyIfAsked,
-  type LendOptions,
-  lend,
-  share,
-} from './share.js';
+import { type AdaptOptions, checkAdapt, checkDType, type LendOptions, lend, share } from './share.js';
 
 /** The part of `tf.Tensor` that the adapter uses. */
 export interface TensorFlowTensor {
@@ -53,6 +43,8 @@ export interface TensorFlowModule<T> {
 /** Bits of `GPUBufferUsage`, which is not a global in every runtime. */
 const STORAGE_AND_COPIES = 128 | 8 | 4;
 
+const library = 'TensorFlow.js';
+const gpuNames = ['float32', 'int32'];
 const names = ['float32', 'int32', 'bool', 'complex64'];
 
 export function isTensorFlow(value: object): value is TensorFlowTensor {
@@ -69,43 +61,32 @@ export function fromTensorFlow(value: TensorFlowTensor, options?: AdaptOptions):
   checkAdapt(options);
   const { dtype, shape } = value;
   checkDType(dtype, names, 'DLPack');
-  if (options?.backend !== undefined) return copyIfAsked(shareGpu(value, options.backend as GpuBackend), options);
+  if (options?.backend !== undefined) return shareGpu(value, options.backend as GpuBackend, options);
   const array = value.dataSync();
   // A backend with its own memory makes a new array each time. Check only where it matters, because a download is slow.
-  const isCopied = options?.copy === false && value.dataSync() !== array;
-  return share(
-    array,
-    shape,
-    options,
-    isCopied
-      ? { dtype: dtype as DType, copied: 'this TensorFlow.js backend has its own memory' }
-      : { dtype: dtype as DType },
-  );
+  const copied = options?.copy === false && value.dataSync() !== array ? 'the backend has its own memory' : undefined;
+  return share(array, { shape, dtype: dtype as DType }, options, copied);
 }
 
 /** Shares the GPUBuffer of a `tf.Tensor`. A second tensor over the same data keeps the buffer from being reused. */
-function shareGpu(value: TensorFlowTensor, backend: GpuBackend): Tensor {
-  checkDType(value.dtype, ['float32', 'int32'], 'DLPack on WebGPU');
-  if (typeof backend.tensorMap?.get !== 'function' || typeof backend.submitQueue !== 'function') {
-    throw new ArgumentTypeError('backend', 'tf.backend() of TensorFlow.js on WebGPU', backend);
-  }
+function shareGpu(value: TensorFlowTensor, backend: GpuBackend, { copy = null }: AdaptOptions): Tensor {
+  const { dataId, dtype, shape } = value;
+  checkDType(dtype, gpuNames, 'DLPack on WebGPU');
+  if (!backend?.submitQueue) throw new ArgumentTypeError('backend', 'tf.backend() on WebGPU', backend);
+  const { hold } = gpuBuffers();
   const held = (value as TensorFlowTensor & { clone(): HeldTensor }).clone();
-  try {
+  const read = () => {
     held.kept = true; // as tf.keep does, so that tf.tidy does not dispose it
-    const memory = () => backend.tensorMap.get(value.dataId).resource;
-    if (memory() == null) backend.uploadToGPU(value.dataId); // small results are on the CPU
+    const memory = () => backend.tensorMap.get(dataId).resource;
+    if (!memory()) backend.uploadToGPU(dataId); // small results are on the CPU
     // Work that is recorded but not submitted would run after the consumer's work.
-    if (backend.commandEncoder !== null) {
+    if (backend.commandEncoder) {
       backend.endComputePassEncoder();
       backend.submitQueue();
     }
-    const buffer = memory();
-    if (buffer == null) throw new BufferError('Expected a tensor with elements on WebGPU but it has no GPUBuffer');
-    return gpuBuffers().wrap(buffer, backend.device, value.dtype as DType, value.shape, () => held.dispose());
-  } catch (error) {
-    held.dispose();
-    throw error;
-  }
+    return memory();
+  };
+  return hold(read, dtype as DType, shape, () => held.dispose(), { copy, gpuDevice: backend.device });
 }
 
 interface HeldTensor {
@@ -114,47 +95,33 @@ interface HeldTensor {
 }
 
 /**
- * A `tf.Tensor` over a tensor's GPUBuffer. TensorFlow.js does not report when it drops the buffer, so the collector
- * releases the buffer after the last `tf.Tensor` over it. A copy is in a buffer of TensorFlow.js, which reuses it.
- */
-function lendGpu<T>(tensor: Tensor, tf: TensorFlowModule<T>, options?: LendOptions): T {
-  const { dtype, shape, nbytes } = tensor;
-  checkDType(dtype, ['float32', 'int32'], 'TensorFlow.js on WebGPU');
-  const { device, bufferManager, tensorMap } = (tf.backend?.() ?? {}) as GpuBackend;
-  if (device === undefined) {
-    throw new BufferError(
-      "Expected TensorFlow.js on its WebGPU backend for a tensor on 'webgpu'; tf.setBackend('webgpu')",
-    );
-  }
-  const buffers = gpuBuffers();
-  buffers.checkDevice(tensor, device, 'TensorFlow.js');
-  // TensorFlow.js returns the padding of a larger buffer as elements.
-  const acquire = () => {
-    const gpuBuffer = bufferManager.acquireBuffer(nbytes, STORAGE_AND_COPIES);
-    return { gpuBuffer, release: () => bufferManager.releaseBuffer(gpuBuffer) };
-  };
-  const lent = buffers.lend(tensor, { library: 'TensorFlow.js', size: nbytes, isExact: true, acquire }, options);
-  try {
-    const made = tf.tensor({ buffer: lent.gpuBuffer, zeroCopy: true } as never, shape as never, dtype as never);
-    const { dataId } = made as unknown as TensorFlowTensor;
-    if (lent.isGiven) tensorMap.get(dataId).external = false;
-    else buffers.keepUntilCollected(dataId, lent);
-    return made;
-  } catch (error) {
-    lent.release();
-    throw error;
-  }
-}
-
-/**
  * A `tf.Tensor` over the memory of a tensor: `toTensorFlow(x, tf)`. The WebAssembly backend copies the values. The
  * result belongs to the caller as any `tf.Tensor` does: `tf.keep` it inside `tf.tidy`, and dispose it.
+ *
+ * TensorFlow.js does not report when it drops a GPUBuffer, so the collector releases the buffer after the last `tf.Tensor`
+ * over it. A copy is in a buffer of TensorFlow.js, which reuses it.
  */
 export function toTensorFlow<T>(source: object, tf: TensorFlowModule<T>, options?: LendOptions): T {
-  checkLend(options);
-  const lent = onGpu(source, (tensor) => lendGpu(tensor, tf, options));
-  if (lent !== null) return lent;
-  const { array, tensor } = lend(source, ['float32', 'int32', 'bool'], 'TensorFlow.js', options);
-  // A new array, because TensorFlow.js takes twice the time for a frozen one.
-  return tf.tensor(array as never, [...tensor.shape] as never, tensor.dtype as never);
+  // A new array for the shape, because TensorFlow.js takes twice the time for a frozen one.
+  const make = (values: object, { shape, dtype }: Tensor) =>
+    tf.tensor(values as never, [...shape] as never, dtype as never);
+  return lend(source, names.slice(0, 3), library, options, make, (tensor) => {
+    const { dtype, nbytes: size } = tensor;
+    checkDType(dtype, gpuNames, `${library} on WebGPU`);
+    const backend = tf.backend?.() as GpuBackend | undefined;
+    if (!backend?.device) throw new BufferError(`Expected ${library} on WebGPU; use tf.setBackend('webgpu')`);
+    const acquire = () => {
+      const gpuBuffer = backend.bufferManager.acquireBuffer(size, STORAGE_AND_COPIES);
+      return { gpuBuffer, release: () => backend.bufferManager.releaseBuffer(gpuBuffer) };
+    };
+    // Exactly this size, because TensorFlow.js returns the padding of a larger buffer as elements.
+    const need = { library, size, isExact: true, gpuDevice: backend.device, acquire };
+    return gpuBuffers().lend(tensor, need, options, (lent) => {
+      const made = make({ buffer: lent.gpuBuffer, zeroCopy: true }, tensor);
+      const { dataId } = made as unknown as TensorFlowTensor;
+      backend.tensorMap.get(dataId).external = !lent.isGiven;
+      lent.keepFor(dataId);
+      return made;
+    });
+  });
 }

@@ -5,8 +5,7 @@
  */
 
 import type { Tensor } from '../tensor.js';
-import { isOnGpu } from './gpu.js';
-import { fromOnnxRuntime, isOnnxRuntime, type OnnxModule, type OnnxTensor, toOnnxRuntime } from './onnxruntime.js';
+import { fromOnnxRuntime, isOnnxRuntime, lendOnnx, type OnnxModule, type OnnxTensor } from './onnxruntime.js';
 import type { AdaptOptions, LendOptions } from './share.js';
 
 /** The part of a transformers.js `Tensor` that the adapter uses. */
@@ -25,12 +24,13 @@ export function fromTransformers(value: TransformersTensor, options?: AdaptOptio
 }
 
 /** A transformers.js tensor over the memory of a tensor: `toTransformers(x, transformers)`. */
-export function toTransformers<T>(source: object, transformers: OnnxModule<T>, options?: LendOptions): T {
-  if (!isOnGpu(source)) return toOnnxRuntime(source, transformers, options);
-  // The class takes no GPUBuffers, and tensors of its own copy of ONNX Runtime alone. Its property takes any.
-  const made = new transformers.Tensor('uint8' as never, new Uint8Array(1) as never, [1] as never) as T & Replaceable;
-  made.ort_tensor = toOnnxRuntime(source, { Tensor: made.ort_tensor?.constructor as never }, options);
-  return made;
+export function toTransformers<T>(source: object, { Tensor: Made }: OnnxModule<T>, options?: LendOptions): T {
+  return lendOnnx<T, OnnxTensor>(source, Made, options, (make) => {
+    // The class takes no GPUBuffers, and tensors of its own copy of ONNX Runtime alone. Its property takes any.
+    const made = new Made('uint8' as never, new Uint8Array(1) as never, [1] as never) as T & Replaceable;
+    made.ort_tensor = make(made.ort_tensor?.constructor as never);
+    return made;
+  });
 }
 
 interface Replaceable {

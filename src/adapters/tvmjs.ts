@@ -5,10 +5,9 @@
  * @module
  */
 
-import type { DType, TypedArray } from '../dtype.js';
-import { BufferError } from '../errors.js';
+import type { DType } from '../dtype.js';
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, arrayTypes, checkAdapt, checkDType, lend, share } from './share.js';
+import { type AdaptOptions, arrayTypes, checkAdapt, checkCopied, checkDType, lend, share } from './share.js';
 
 /** The part of a tvmjs `Tensor` that the adapter uses. */
 export interface TvmjsTensor {
@@ -34,15 +33,15 @@ export function isTvmjs(value: object): value is TvmjsTensor {
 export function fromTvmjs(value: TvmjsTensor, options?: AdaptOptions): Tensor {
   checkAdapt(options);
   checkDType(value.dtype, arrayTypes, 'DLPack');
-  if (options?.copy === false) throw new BufferError('Expected shared memory but tvmjs copies');
-  return share(value.toRawBytes(), value.shape, undefined, { dtype: value.dtype as DType });
+  checkCopied(options, 'tvmjs copies');
+  return share(value.toRawBytes(), { shape: value.shape, dtype: value.dtype as DType }, undefined);
 }
 
 /** A tvmjs tensor with the elements of a tensor, always a copy: `toTvmjs(x, tvm)`. The caller disposes it. */
 export function toTvmjs<T extends TvmjsTensor, D>(source: object, tvm: TvmjsInstance<T, D>, device = tvm.cpu()): T {
-  const { array, tensor } = lend(source, arrayTypes, 'tvmjs');
-  const { buffer, byteOffset, byteLength } = array as TypedArray;
-  const made = tvm.empty([...tensor.shape] as never, tensor.dtype as never, device);
-  made.copyFromRawBytes(new Uint8Array(buffer, byteOffset, byteLength));
-  return made;
+  return lend(source, arrayTypes, 'tvmjs', undefined, ({ buffer, byteOffset, byteLength }, { shape, dtype }) => {
+    const made = tvm.empty([...shape] as never, dtype as never, device);
+    made.copyFromRawBytes(new Uint8Array(buffer, byteOffset, byteLength));
+    return made;
+  });
 }

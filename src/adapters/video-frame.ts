@@ -6,7 +6,7 @@
 
 import { BufferError, LayoutError } from '../errors.js';
 import { Tensor } from '../tensor.js';
-import { type AdaptOptions, checkAdapt, lend } from './share.js';
+import { type AdaptOptions, checkAdapt, checkCopied, lend } from './share.js';
 
 /** The part of `VideoFrame` that the adapter uses. */
 export interface VideoFrameLike {
@@ -26,8 +26,7 @@ export function isVideoFrame(value: object): value is VideoFrameLike {
  */
 export async function fromVideoFrame(frame: VideoFrameLike, options?: AdaptOptions): Promise<Tensor> {
   checkAdapt(options);
-  if (options?.copy === false)
-    throw new BufferError('Expected shared memory but the pixels of a VideoFrame are copied');
+  checkCopied(options, 'the pixels of a VideoFrame are copied');
   if (frame.visibleRect === null) throw new BufferError('Expected an open VideoFrame but this one was closed');
   const { width, height } = frame.visibleRect;
   const tensor = Tensor.empty([height, width, 4], 'uint8');
@@ -46,8 +45,9 @@ export function toVideoFrame<T = VideoFrameLike>(
   init: { timestamp: number; duration?: number },
   Made: { new (data: never, init: never): T } = (globalThis as never as { VideoFrame: never }).VideoFrame,
 ): T {
-  const { array, tensor } = lend(source, ['uint8'], 'VideoFrame');
-  const [codedHeight, codedWidth, channels] = tensor.shape;
-  if (channels !== 4) throw new LayoutError('Expected rows by columns by four channels for VideoFrame', tensor.shape);
-  return new Made(array as never, { format: 'RGBA', codedWidth, codedHeight, ...init } as never);
+  return lend(source, ['uint8'], 'VideoFrame', undefined, (array, { shape }) => {
+    const [codedHeight, codedWidth, channels] = shape;
+    if (channels !== 4) throw new LayoutError('Expected rows by columns by four channels for VideoFrame', shape);
+    return new Made(array as never, { format: 'RGBA', codedWidth, codedHeight, ...init } as never);
+  });
 }

@@ -27,15 +27,18 @@ export function isZarrita(value: object): value is ZarritaChunk {
 export function fromZarrita(value: ZarritaChunk, options?: AdaptOptions): Tensor {
   checkAdapt(options);
   const { data, shape, stride } = value;
-  if (dtypeOfArray(data) !== undefined) return share(data, shape, options, { strides: stride });
+  if (dtypeOfArray(data) !== undefined) return share(data, { shape, strides: stride }, options);
   if ('chars' in data || Array.isArray(data)) {
     throw new UnsupportedDTypeError('string', 'Expected a chunk of numbers but received one of strings or objects');
   }
-  return share(memoryOf(data), shape, options, { strides: stride, dtype: 'bool' });
+  return share(memoryOf(data), { shape, strides: stride, dtype: 'bool' }, options);
 }
 
 /** A chunk over the memory of a tensor, for `zarr.set`: `toZarrita(x)`. */
 export function toZarrita(source: object, options?: LendOptions): ZarritaChunk<ArrayBufferView> {
-  const { array, tensor } = lend(source, arrayClasses(), 'zarrita', options);
-  return { data: array, shape: [...tensor.shape], stride: [...tensor.strides] };
+  return lend(source, arrayClasses(), 'zarrita', options, (data, { shape, strides }) => ({
+    data,
+    shape: [...shape],
+    stride: [...strides],
+  }));
 }

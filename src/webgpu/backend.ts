@@ -9,7 +9,7 @@ import { setGpuBuffers } from '../gpu-buffers.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { type DeviceBackend, setDeviceBackend } from '../storage/device-backend.js';
 import { copyElements, copyElementsAsync } from './copy.js';
-import { checkDevice, keepUntilCollected, lendBuffer, wrapBuffer } from './lend.js';
+import { holdBuffer, lendBuffer, takeBuffer } from './lend.js';
 import { allocate, clear } from './memory.js';
 
 /** WebGPU has one queue for each device, which orders all work, so there is nothing to wait for. */
@@ -35,5 +35,5 @@ const webgpuBackend: DeviceBackend = {
 /** Registers with the core. */
 export function register(): void {
   setDeviceBackend(['webgpu'], webgpuBackend);
-  setGpuBuffers({ wrap: wrapBuffer, lend: lendBuffer, keepUntilCollected, checkDevice });
+  setGpuBuffers({ take: takeBuffer, hold: holdBuffer, lend: lendBuffer });
 }

@@ -7,7 +7,8 @@
 import { deviceOfGPU, type GPUDeviceLike } from '../device.js';
 import { type DType, parseDType } from '../dtype.js';
 import { ArgumentTypeError, BufferError, UnsupportedDeviceError } from '../errors.js';
-import type { BufferNeed, BufferOptions, LentBuffer } from '../gpu-buffers.js';
+import { copyOf } from '../from-dlpack.js';
+import type { BufferNeed, BufferOptions, GpuBuffers, LentBuffer } from '../gpu-buffers.js';
 import { checkShape, rowMajorStrides } from '../layout.js';
 import { Descriptor } from '../storage/descriptor.js';
 import { type GPUBufferLike, GpuStorage } from '../storage/storage.js';
@@ -16,7 +17,7 @@ import { descriptorOf } from '../view.js';
 import { type GpuDevice, Usage } from './api.js';
 import { gpuStorage } from './memory.js';
 
-export function wrapBuffer(
+function wrapBuffer(
   gpuBuffer: GPUBufferLike,
   gpuDevice: object | undefined,
   dtype: DType,
@@ -35,8 +36,37 @@ export function wrapBuffer(
   return new Tensor(describe(gpuStorage(gpuBuffer, gpuDevice, nbytes, release)));
 }
 
-export function lendBuffer(tensor: Tensor, need: BufferNeed, options?: BufferOptions): LentBuffer {
-  if (options?.gpuDevice !== undefined) checkDevice(tensor, options.gpuDevice, need.library);
+export const takeBuffer: GpuBuffers['take'] = (gpuBuffer, dtype, shape, release, options) => {
+  const isCopied = options?.copy === true;
+  const tensor = wrapBuffer(gpuBuffer, options?.gpuDevice, dtype, shape, isCopied ? () => {} : release);
+  return isCopied ? copyOf(tensor) : tensor;
+};
+
+export const holdBuffer: GpuBuffers['hold'] = (read, dtype, shape, release, options) => {
+  let tensor: Tensor;
+  try {
+    const gpuBuffer = read();
+    if (gpuBuffer == null) throw new BufferError('Expected a tensor with elements on WebGPU but it has no GPUBuffer');
+    tensor = wrapBuffer(gpuBuffer, options?.gpuDevice, dtype, shape, release);
+  } catch (error) {
+    release();
+    throw error;
+  }
+  return options?.copy === true ? copyOf(tensor) : tensor;
+};
+
+export const lendBuffer: GpuBuffers['lend'] = (tensor, need, options, make) => {
+  for (const device of [options?.gpuDevice, need.gpuDevice]) if (device) checkDevice(tensor, device, need.library);
+  const buffer = lentBuffer(tensor, need, options);
+  try {
+    return make(buffer);
+  } catch (error) {
+    buffer.release();
+    throw error;
+  }
+};
+
+function lentBuffer(tensor: Tensor, need: BufferNeed, options: BufferOptions | undefined): LentBuffer {
   const { bitOffset, isContiguous, isReadOnly, storage } = descriptorOf(tensor).shared();
   const { gpuBuffer, gpuDevice } = storage as GpuStorage;
   const isFit = need.isExact ? gpuBuffer.size === need.size : gpuBuffer.size >= need.size;
@@ -60,7 +90,17 @@ function lendStorage(storage: GpuStorage): LentBuffer {
     storage.release();
   };
   storage.refs++;
-  return { gpuBuffer, gpuDevice, release, isGiven: false };
+  return lent(gpuBuffer, gpuDevice, release, false);
+}
+
+/** What users of lent buffers hold, by the object whose end the collector reports. */
+const keptFor = new WeakMap<object, GpuStorage>();
+
+function lent(gpuBuffer: GPUBufferLike, gpuDevice: object, release: () => void, isGiven: boolean): LentBuffer {
+  const keepFor = (user: object) => {
+    if (!isGiven) keptFor.set(user, new GpuStorage(gpuBuffer, gpuDevice, gpuBuffer.size, release));
+  };
+  return { gpuBuffer, gpuDevice, release, isGiven, keepFor };
 }
 
 function copyForLibrary(tensor: Tensor, gpuDevice: GpuDevice, need: BufferNeed): LentBuffer {
@@ -74,12 +114,17 @@ function copyForLibrary(tensor: Tensor, gpuDevice: GpuDevice, need: BufferNeed):
       packed.dispose();
     }
   }
-  const { gpuBuffer, release } = need.acquire?.() ?? makeBuffer(gpuDevice, size);
+  const acquired = need.acquire?.() ?? makeBuffer(gpuDevice, size);
+  const release = () => acquired.release();
   try {
-    const copy = wrapBuffer(gpuBuffer, gpuDevice, tensor.dtype, tensor.shape, () => {});
-    copy.copyFrom(tensor);
-    copy.dispose();
-    return { gpuBuffer, gpuDevice, release, isGiven: need.acquire !== undefined };
+    const { gpuBuffer } = acquired;
+    const target = wrapBuffer(gpuBuffer, gpuDevice, tensor.dtype, tensor.shape, () => {});
+    try {
+      target.copyFrom(tensor);
+    } finally {
+      target.dispose();
+    }
+    return lent(gpuBuffer, gpuDevice, release, need.acquire !== undefined);
   } catch (error) {
     release();
     throw error;
@@ -92,13 +137,7 @@ function makeBuffer(gpuDevice: GpuDevice, size: number) {
   return { gpuBuffer, release: () => gpuBuffer.destroy() };
 }
 
-const keptFor = new WeakMap<object, GpuStorage>();
-
-export function keepUntilCollected(user: object, { gpuBuffer, gpuDevice, release }: LentBuffer): void {
-  keptFor.set(user, new GpuStorage(gpuBuffer, gpuDevice, gpuBuffer.size, release));
-}
-
-export function checkDevice(tensor: Tensor, gpuDevice: object, library: string): void {
+function checkDevice(tensor: Tensor, gpuDevice: object, library: string): void {
   if (tensor.on(gpuDevice as GPUDeviceLike)) return;
   const wanted = deviceOfGPU(gpuDevice).name;
   throw new UnsupportedDeviceError(

@@ -8,11 +8,13 @@ import {
   fromOnnxRuntime,
   fromTensorFlow,
   toJaxJs,
+  toLiteRT,
   toOnnxRuntime,
+  toTensorFlow,
   toTransformers,
 } from 'dlpack/adapters';
 import { setDebug, stats } from 'dlpack/native';
-import { fromGPUBuffer, gpuMemoryOf } from 'dlpack/webgpu';
+import { fromGPUBuffer, gpuMemoryOf, gpuStats } from 'dlpack/webgpu';
 import { equal, ok, throws } from '../assert.js';
 import { test } from '../harness.js';
 
@@ -105,6 +107,36 @@ test('a read-only GPU tensor is copied for a library, or refused', () => {
   ok(toOnnxRuntime(x, ort).gpuBuffer !== buffer);
   equal(copies.length, 1);
   throws('BufferError', 'writable', () => toOnnxRuntime(x, ort, { copy: false }));
+});
+
+test('an error during a copy for a library releases the buffer of the copy', () => {
+  const { gpuDevice } = recorder();
+  let [made, destroyed] = [0, 0];
+  const buffer = { size: 20, usage: USAGE, destroy: () => void destroyed++ };
+  const x = fromGPUBuffer({ size: 20, usage: USAGE }, { device: gpuDevice, dtype: 'float32', shape: [5] });
+  const failing = () => {
+    throw new Error('no encoder');
+  };
+  const createBuffer = () => {
+    made++;
+    return buffer;
+  };
+  Object.assign(gpuDevice, { createBuffer, createCommandEncoder: failing });
+  const before = gpuStats();
+  const isRefused = (copy: () => unknown) => {
+    try {
+      copy();
+      return false;
+    } catch (error) {
+      return String(error).includes('no encoder');
+    }
+  };
+  ok(isRefused(() => toLiteRT(x, { Tensor: class {} }, { copy: true })));
+  equal([made, destroyed, gpuStats()], [1, 1, before]);
+  const bufferManager = { acquireBuffer: createBuffer, releaseBuffer: () => void destroyed++ };
+  const tf = { backend: () => ({ device: gpuDevice, bufferManager }), tensor: () => null };
+  ok(isRefused(() => toTensorFlow(x, tf, { copy: true })));
+  equal([made, destroyed, gpuStats()], [2, 2, before]);
 });
 
 test('a class that takes no GPUBuffers is refused, and the tensor keeps its buffer', () => {
