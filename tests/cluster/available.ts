@@ -2,6 +2,7 @@
 
 import { isDLPackError } from 'dlpack';
 import { type PyObject, type Python, PythonError, python } from 'dlpack/python';
+import { type Connection, type InitOptions, init } from 'dlpack/ray';
 
 process.env.RAY_USAGE_STATS_ENABLED ??= '0';
 process.env.RAY_DISABLE_IMPORT_WARNING ??= '1';
@@ -30,6 +31,17 @@ export const small = {
   loggingLevel: 'error',
   logToDriver: false,
 } as const;
+
+/** Starts a small cluster. Ray waits 30 seconds for its processes, which is not enough on a very busy machine. */
+export async function start(options: InitOptions = {}): Promise<Connection> {
+  for (let left = 3; ; left--) {
+    try {
+      return await init({ ...small, ...options });
+    } catch (error) {
+      if (left === 0 || !String(error).includes('timed out during startup')) throw error;
+    }
+  }
+}
 
 /** Runs statements and returns what they leave under the names. */
 export function define(code: string, ...names: string[]): PyObject[] {

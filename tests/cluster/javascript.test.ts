@@ -6,22 +6,10 @@ import { join } from 'node:path';
 import { Tensor } from 'dlpack';
 import { addressOf } from 'dlpack/native';
 import type { PythonError } from 'dlpack/python';
-import {
-  type ActorHandle,
-  actor,
-  get,
-  getActor,
-  getSync,
-  init,
-  kill,
-  put,
-  RemoteError,
-  shutdown,
-  task,
-} from 'dlpack/ray';
+import { type ActorHandle, actor, get, getActor, getSync, kill, put, RemoteError, shutdown, task } from 'dlpack/ray';
 import { equal, ok, throws } from '../assert.js';
 import { runtime, testWith } from '../harness.js';
-import { py, rayMissing, rejection, small } from './available.js';
+import { py, rayMissing, rejection, start } from './available.js';
 import type * as workers from './workers.js';
 
 const module = new URL('./workers.js', import.meta.url);
@@ -29,7 +17,7 @@ const Counter = actor<typeof workers.Counter>(module, 'Counter', { numCpus: 0 })
 let counter: ActorHandle<workers.Counter>;
 
 testWith(rayMissing, 'an actor in JavaScript keeps its state in a process of its own', async () => {
-  await init({ ...small, namespace: 'javascript' });
+  await start({ namespace: 'javascript' });
   counter = await Counter.options({ name: 'counter' }).remote(10);
   equal(await get(counter.add.remote(5)), 15);
   equal(await get([counter.add.remote(), counter.add.remote(), counter.add.remote()]), [16, 17, 18], 'in order');

@@ -19,7 +19,7 @@ import {
 } from 'dlpack/ray';
 import { equal, ok, throws } from '../assert.js';
 import { runtime, testWith } from '../harness.js';
-import { define, failure, py, rayMissing, rejection, small } from './available.js';
+import { define, failure, py, rayMissing, rejection, start } from './available.js';
 
 testWith(rayMissing, 'init connects, and unknown options throw', async () => {
   const wrong = { numCPUs: 2 } as never;
@@ -30,7 +30,7 @@ testWith(rayMissing, 'init connects, and unknown options throw', async () => {
   throws('TypeError', 'numCpus', () => {
     throw refused;
   });
-  const { address, nodeId } = await init({ ...small, namespace: 'tests' });
+  const { address, nodeId } = await start({ namespace: 'tests' });
   ok(/:\d+$/.test(address) && /^[0-9a-f]{56}$/.test(nodeId), `${address} ${nodeId}`);
   equal(py.import('ray').is_initialized(), true);
 });
@@ -289,7 +289,7 @@ testWith(rayMissing, 'shutdown, and a second connection', async () => {
   ok((await waiting).message.includes('shutdown()'), 'a promise that waits is rejected');
   ok((await iterating).message.includes('shutdown()'), 'and so is a loop over a generator');
   equal(py.import('ray').is_initialized(), false);
-  await init(small);
+  await start();
   equal(await get(put(7)), 7);
   await shutdown();
 });

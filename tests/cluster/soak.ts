@@ -8,8 +8,8 @@ import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Tensor } from 'dlpack';
 import { stats } from 'dlpack/native';
-import { actor, get, init, put, remote, shutdown, task } from 'dlpack/ray';
-import { py, small } from './available.js';
+import { actor, get, put, remote, shutdown, task } from 'dlpack/ray';
+import { py, start } from './available.js';
 import type * as workers from './workers.js';
 
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '60' }, report: { type: 'string' } } });
@@ -17,7 +17,7 @@ const seconds = Number(values.seconds);
 const module = new URL('./workers.js', import.meta.url);
 const always = { maxRetries: -1 } as const;
 
-await init(small);
+await start();
 py.exec(`
 import os, random, signal, psutil
 def halve(x): return x * 0.5

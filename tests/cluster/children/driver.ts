@@ -3,14 +3,14 @@
 import { python } from 'dlpack/python';
 import { get, init, put, shutdown } from 'dlpack/ray';
 import { trap } from '../../trap.js';
-import { small } from '../available.js';
+import { start } from '../available.js';
 
 const [what, way, address] = process.argv.slice(2) as [string, string, string];
 const py = python(way === 'python' ? { signals: 'python' } : {});
 
 const starts: Record<string, () => Promise<void>> = {
   async ray() {
-    await init({ ...small, numCpus: 0 }); // no processes for tasks, which need seconds to start on a busy machine
+    await start({ numCpus: 0 }); // no processes for tasks, which need seconds to start on a busy machine
     if ((await get(put(5))) !== 5) throw new Error('ray');
   },
   /** Connects to a cluster that runs already. */
@@ -21,7 +21,13 @@ const starts: Record<string, () => Promise<void>> = {
   /** On the JavaScript thread, where Ray also takes SIGTERM. */
   async 'ray in place'() {
     py.import('ray').init(
-      py.kwargs({ num_cpus: 1, include_dashboard: false, logging_level: 'error', object_store_memory: 128 * 2 ** 20 }),
+      py.kwargs({
+        address: 'local',
+        num_cpus: 1,
+        include_dashboard: false,
+        logging_level: 'error',
+        object_store_memory: 128 * 2 ** 20,
+      }),
     );
   },
   async dask() {
