@@ -14,6 +14,8 @@ struct Export {
 // For lists of functions, X(name in JavaScript, function): declarations, and rows of a table.
 #define DLPACK_DECLARE(name, function) napi_value function(napi_env env, napi_callback_info info);
 #define DLPACK_EXPORT(name, function) {#name, function},
+// For functions that Binding of wire.h calls: X(name in JavaScript, function, message).
+#define DLPACK_EXPORT_BINDING(name, function, message) {#name, Binding<function>::Call},
 
 // Defines the functions on an object, each with `data` as its callback data.
 template <size_t kCount>

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "descriptor.h"
+#include "exports.h"
 #include "instance.h"
 
 namespace dlpack {
@@ -30,6 +31,30 @@ inline Message* MessageOf(const Instance* self) {
   if (__builtin_expect(slot == kFirstSlot, 1)) return reinterpret_cast<Message*>(self->words + kFirstSlot);
   return MessageAt<Message>(self, slot);
 }
+
+// The callback of a function that gets its state and its message, and perhaps the only argument of the call. The call
+// returns undefined; results are in the message.
+template <auto kFunction>
+struct Binding;
+
+template <class State, class Message, void (*kFunction)(State*, Message*)>
+struct Binding<kFunction> {
+  static napi_value Call(napi_env env, napi_callback_info info) {
+    State* self = DataOf<State>(env, info);
+    kFunction(self, MessageOf<Message>(self));
+    return nullptr;
+  }
+};
+
+template <class State, class Message, void (*kFunction)(State*, Message*, napi_env, napi_value)>
+struct Binding<kFunction> {
+  static napi_value Call(napi_env env, napi_callback_info info) {
+    napi_value argument;
+    State* self = DataOf<State>(env, info, &argument);
+    kFunction(self, MessageOf<Message>(self), env, argument);
+    return nullptr;
+  }
+};
 
 // A message above all slots in use, with up to half of the wire as `room` after it. JavaScript frees it after reading
 // it. NULL when the wire is full.

@@ -79,20 +79,25 @@ static size_t FillBytes(uint8_t* memory, int64_t bits, const uint8_t* in, size_t
   return count;
 }
 
+// Calls `action` with a value of the type that has this many bits.
+template <class Action>
+static void WithUnit(int64_t bits, Action action) {
+  switch (bits) {
+    case 8: return action(uint8_t{});
+    case 16: return action(uint16_t{});
+    case 32: return action(uint32_t{});
+    case 64: return action(uint64_t{});
+    default: return action(Unit16{});
+  }
+}
+
 void Gather(const uint8_t* memory, int64_t bit, int64_t step, int64_t bits, uint8_t* out, size_t count) {
   if (bits < 8) {
     const size_t packed = step == bits && bit % 8 == 0 ? UnpackBytes(memory + bit / 8, bits, out, count) : 0;
     const int64_t done = static_cast<int64_t>(packed);
     return GatherBits(memory, bit + done * step, step, bits, out + packed, count - packed);
   }
-  const uint8_t* start = memory + bit / 8;
-  switch (bits) {
-    case 8: return GatherUnits<uint8_t>(start, step / 8, out, count);
-    case 16: return GatherUnits<uint16_t>(start, step / 8, out, count);
-    case 32: return GatherUnits<uint32_t>(start, step / 8, out, count);
-    case 64: return GatherUnits<uint64_t>(start, step / 8, out, count);
-    default: return GatherUnits<Unit16>(start, step / 8, out, count);
-  }
+  WithUnit(bits, [&](auto unit) { GatherUnits<decltype(unit)>(memory + bit / 8, step / 8, out, count); });
 }
 
 void Scatter(uint8_t* memory, int64_t bit, int64_t step, int64_t bits, const uint8_t* in, size_t count) {
@@ -103,14 +108,7 @@ void Scatter(uint8_t* memory, int64_t bit, int64_t step, int64_t bits, const uin
     const int64_t done = static_cast<int64_t>(whole);
     return ScatterBits(memory, bit + done * step, step, bits, in + whole, count - whole);
   }
-  uint8_t* start = memory + bit / 8;
-  switch (bits) {
-    case 8: return ScatterUnits<uint8_t>(start, step / 8, in, count);
-    case 16: return ScatterUnits<uint16_t>(start, step / 8, in, count);
-    case 32: return ScatterUnits<uint32_t>(start, step / 8, in, count);
-    case 64: return ScatterUnits<uint64_t>(start, step / 8, in, count);
-    default: return ScatterUnits<Unit16>(start, step / 8, in, count);
-  }
+  WithUnit(bits, [&](auto unit) { ScatterUnits<decltype(unit)>(memory + bit / 8, step / 8, in, count); });
 }
 
 }  // namespace dlpack

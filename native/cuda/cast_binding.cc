@@ -30,16 +30,14 @@ static bool ReadRequest(const CastStep* step, const Storage* source, const Stora
 }
 
 // Queues a cast between contiguous elements of two storages on one device.
-napi_value CastBinding(napi_env env, napi_callback_info info) {
-  CudaContext* self = ContextOf(env, info);
-  CastStep* step = MessageOf<CastStep>(self);
+void CastBinding(CudaContext* self, CastStep* step) {
   Device* device = DeviceOf(step);
-  if (device == nullptr) return nullptr;
+  if (device == nullptr) return;
   Storage* sides[] = {GetHeld(self->instance, step->from_handle), GetHeld(self->instance, step->to_handle)};
   CastRequest request;
   if (!ReadRequest(step, sides[0], sides[1], &request)) {
     step->status = kInvalidValue;
-    return nullptr;
+    return;
   }
   const StreamRef stream = {device, StreamOf(step)};
   ContextScope scope(device);
@@ -48,7 +46,6 @@ napi_value CastBinding(napi_env env, napi_callback_info info) {
   if (result == kSuccess) result = QueueCast(device, request, stream.handle);
   for (int i = 0; i < 2 && result == kSuccess; ++i) result = NoteUse(sides[i], stream);
   step->status = result;
-  return nullptr;
 }
 
 }  // namespace dlpack::cuda

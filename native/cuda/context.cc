@@ -86,38 +86,38 @@ static napi_value DescribeError(napi_env env, napi_callback_info info) {
   return pair;
 }
 
-static napi_value CountDevices(napi_env env, napi_callback_info info) {
-  CountResult* message = MessageOf<CountResult>(ContextOf(env, info));
+static void CountDevices(CudaContext*, CountResult* message) {
   message->status = kSuccess;
   message->count = DeviceCount();
-  return nullptr;
 }
 
 // The path that the driver was loaded from, on any thread; empty for the system's driver.
 static napi_value DriverPathBinding(napi_env env, napi_callback_info) { return NewText(env, DriverPath()); }
 
-static napi_value MemoryInfoBinding(napi_env env, napi_callback_info info) {
-  return OnDevice<MemoryInfo>(env, info, [](MemoryInfo* message, const Device*) {
-    size_t free_bytes = 0;
-    size_t total = 0;
-    const Result result = driver.MemGetInfo(&free_bytes, &total);
-    message->free = static_cast<double>(free_bytes);
-    message->total = static_cast<double>(total);
-    return result;
-  });
+static Result MemoryInfoBinding(MemoryInfo* message, const Device*) {
+  size_t free_bytes = 0;
+  size_t total = 0;
+  const Result result = driver.MemGetInfo(&free_bytes, &total);
+  message->free = static_cast<double>(free_bytes);
+  message->total = static_cast<double>(total);
+  return result;
 }
 
-static napi_value Trim(napi_env env, napi_callback_info info) {
-  DeviceRequest* message = MessageOf<DeviceRequest>(ContextOf(env, info));
+static void Trim(CudaContext*, DeviceRequest* message) {
   Device* device = DeviceOf(message);
   if (device != nullptr) message->status = TrimPool(device);
-  return nullptr;
 }
 
-static const Export kExports[] = {{"driverPath", DriverPathBinding},  {"countDevices", CountDevices},
-                                  {"describeDevice", DescribeDevice}, {"describeError", DescribeError},
-                                  {"memoryInfo", MemoryInfoBinding},  {"trim", Trim},
-                                  DLPACK_CUDA_BINDINGS(DLPACK_EXPORT)};
+#define DLPACK_EXPORT_DEVICE(name, function, message) {#name, DeviceBinding<function>::Call},
+#define DLPACK_EXPORT_STORAGE(name, function, message) {#name, StorageBinding<function>::Call},
+static const Export kExports[] = {
+    {"driverPath", DriverPathBinding},
+    {"countDevices", Binding<CountDevices>::Call},
+    {"describeDevice", DescribeDevice},
+    {"describeError", DescribeError},
+    {"memoryInfo", DeviceBinding<MemoryInfoBinding>::Call},
+    {"trim", Binding<Trim>::Call},
+    DLPACK_CUDA_BINDINGS(DLPACK_EXPORT, DLPACK_EXPORT_BINDING, DLPACK_EXPORT_DEVICE, DLPACK_EXPORT_STORAGE)};
 
 // Contexts of this thread. JavaScript thread.
 static thread_local int context_count = 0;

@@ -73,28 +73,38 @@ inline void HoldIn(const CudaContext* self, Storage* storage, bool report, Messa
   if (message->handle == 0) message->status = kOutOfDeviceMemory;
 }
 
-// Makes the device of a message current, calls `action(message, device)` and stores the result as the status.
-template <class Message, class Action>
-napi_value OnDevice(napi_env env, napi_callback_info info, Action action) {
-  Message* message = MessageOf<Message>(ContextOf(env, info));
-  const Device* device = DeviceOf(message);
-  if (device == nullptr) return nullptr;
-  ContextScope scope(device);
-  message->status = action(message, device);
-  return nullptr;
-}
-
-// Calls `action(storage, stream, message)` with the storage and the stream of a message, and stores the result as the
+// As Binding of wire.h, for a function that runs with the device of its message as the current device, and returns the
 // status.
-template <class Message, class Action>
-napi_value OnStorage(napi_env env, napi_callback_info info, Action action) {
-  CudaContext* self = ContextOf(env, info);
-  Message* message = MessageOf<Message>(self);
-  const Device* device = DeviceOf(message);
-  Storage* storage = device == nullptr ? nullptr : StorageOf(self, message);
-  if (storage != nullptr) message->status = action(storage, StreamRef{device, StreamOf(message)}, message);
-  return nullptr;
-}
+template <auto kFunction>
+struct DeviceBinding;
+
+template <class Message, Result (*kFunction)(Message*, const Device*)>
+struct DeviceBinding<kFunction> {
+  static napi_value Call(napi_env env, napi_callback_info info) {
+    Message* message = MessageOf<Message>(ContextOf(env, info));
+    const Device* device = DeviceOf(message);
+    if (device == nullptr) return nullptr;
+    ContextScope scope(device);
+    message->status = kFunction(message, device);
+    return nullptr;
+  }
+};
+
+// The same for a function that works on the storage of its message, on its stream.
+template <auto kFunction>
+struct StorageBinding;
+
+template <class Message, Result (*kFunction)(Storage*, const StreamRef&, Message*)>
+struct StorageBinding<kFunction> {
+  static napi_value Call(napi_env env, napi_callback_info info) {
+    CudaContext* self = ContextOf(env, info);
+    Message* message = MessageOf<Message>(self);
+    const Device* device = DeviceOf(message);
+    Storage* storage = device == nullptr ? nullptr : StorageOf(self, message);
+    if (storage != nullptr) message->status = kFunction(storage, StreamRef{device, StreamOf(message)}, message);
+    return nullptr;
+  }
+};
 
 Owned* AddOwned(CudaContext* self, Stream* stream, Event* event);
 void ReleaseOwned(Owned* owned);
@@ -102,50 +112,57 @@ void ReleaseOwned(Owned* owned);
 // Any thread.
 void ReleaseEvent(Event* event);
 
-// The functions that JavaScript calls: the name there, and the function. Arguments and results are in a message of the
-// wire.
+// The functions that JavaScript calls, with their names there. CALLBACK: a Node-API callback. REQUEST, DEVICE, STORAGE:
+// a function that Binding, DeviceBinding or StorageBinding calls with its message.
 // clang-format off: its layout changes each time it runs.
-#define DLPACK_CUDA_BINDINGS(X) \
+#define DLPACK_CUDA_BINDINGS(CALLBACK, REQUEST, DEVICE, STORAGE) \
   /* memory_binding.cc */ \
-  X(allocate, AllocateBinding) \
-  X(clear, ClearBinding) \
-  X(copy, CopyBinding) \
-  X(copyAsync, CopyAsyncBinding) \
-  X(handOver, HandOverBinding) \
-  X(pointerAttributes, PointerAttributesBinding) \
+  REQUEST(allocate, AllocateBinding, DeviceAllocation) \
+  STORAGE(clear, ClearBinding, StorageRequest) \
+  CALLBACK(copy, CopyBinding) \
+  CALLBACK(copyAsync, CopyAsyncBinding) \
+  STORAGE(handOver, HandOverBinding, StorageRequest) \
+  REQUEST(pointerAttributes, PointerAttributesBinding, PointerRequest) \
   /* cast_binding.cc */ \
-  X(cast, CastBinding) \
+  REQUEST(cast, CastBinding, CastStep) \
   /* upload_binding.cc */ \
-  X(upload, UploadBinding) \
-  X(releasePinned, ReleasePinnedBinding) \
+  CALLBACK(upload, UploadBinding) \
+  CALLBACK(releasePinned, ReleasePinnedBinding) \
   /* array_binding.cc */ \
-  X(admit, AdmitBinding) \
-  X(follow, FollowBinding) \
+  REQUEST(admit, AdmitBinding, AdmitRequest) \
+  REQUEST(follow, FollowBinding, StorageRequest) \
   /* ipc_binding.cc */ \
-  X(allocateShareable, AllocateShareableBinding) \
-  X(shareMemory, ShareMemoryBinding) \
-  X(shareEvent, ShareEventBinding) \
-  X(openMemory, OpenMemoryBinding) \
-  X(followEvent, FollowEventBinding) \
+  REQUEST(allocateShareable, AllocateShareableBinding, ShareableAllocation) \
+  REQUEST(shareMemory, ShareMemoryBinding, ShareRequest) \
+  DEVICE(shareEvent, ShareEventBinding, ShareEventRequest) \
+  REQUEST(openMemory, OpenMemoryBinding, OpenRequest) \
+  STORAGE(followEvent, FollowEventBinding, FollowEventRequest) \
   /* stream_binding.cc */ \
-  X(createStream, CreateStreamBinding) \
-  X(createEvent, CreateEventBinding) \
-  X(releaseOwned, ReleaseOwnedBinding) \
-  X(setCurrent, SetCurrentBinding) \
-  X(synchronizeStream, SynchronizeStreamBinding) \
-  X(synchronizeEvent, SynchronizeEventBinding) \
-  X(synchronizeDevice, SynchronizeDeviceBinding) \
-  X(queryStream, QueryStreamBinding) \
-  X(queryEvent, QueryEventBinding) \
-  X(queryDevice, QueryDeviceBinding) \
-  X(record, RecordBinding) \
-  X(wait, WaitBinding) \
-  X(order, OrderBinding) \
-  X(elapsed, ElapsedBinding) \
-  X(isCapturing, IsCapturingBinding) \
-  X(watchStream, WatchStreamBinding) \
-  X(watchEvent, WatchEventBinding)
+  REQUEST(createStream, CreateStreamBinding, CreateStreamRequest) \
+  REQUEST(createEvent, CreateEventBinding, CreateEventRequest) \
+  REQUEST(releaseOwned, ReleaseOwnedBinding, OwnerRequest) \
+  REQUEST(setCurrent, SetCurrentBinding, CurrentRequest) \
+  DEVICE(synchronizeStream, SynchronizeStreamBinding, StreamStateRequest) \
+  DEVICE(synchronizeEvent, SynchronizeEventBinding, EventStateRequest) \
+  DEVICE(synchronizeDevice, SynchronizeDeviceBinding, DeviceRequest) \
+  DEVICE(queryStream, QueryStreamBinding, StreamStateRequest) \
+  DEVICE(queryEvent, QueryEventBinding, EventStateRequest) \
+  DEVICE(queryDevice, QueryDeviceBinding, DeviceRequest) \
+  DEVICE(record, RecordBinding, MarkRequest) \
+  DEVICE(wait, WaitBinding, MarkRequest) \
+  REQUEST(order, OrderBinding, OrderRequest) \
+  DEVICE(elapsed, ElapsedBinding, ElapsedRequest) \
+  DEVICE(isCapturing, IsCapturingBinding, CaptureRequest) \
+  REQUEST(watchStream, WatchStreamBinding, WatchStreamRequest) \
+  REQUEST(watchEvent, WatchEventBinding, WatchEventRequest)
 // clang-format on
-DLPACK_CUDA_BINDINGS(DLPACK_DECLARE)
+#define DLPACK_DECLARE_REQUEST(name, function, Message) void function(CudaContext* self, Message* message);
+#define DLPACK_DECLARE_DEVICE(name, function, Message) Result function(Message* message, const Device* device);
+#define DLPACK_DECLARE_STORAGE(name, function, Message) \
+  Result function(Storage* storage, const StreamRef& stream, Message* message);
+DLPACK_CUDA_BINDINGS(DLPACK_DECLARE, DLPACK_DECLARE_REQUEST, DLPACK_DECLARE_DEVICE, DLPACK_DECLARE_STORAGE)
+#undef DLPACK_DECLARE_REQUEST
+#undef DLPACK_DECLARE_DEVICE
+#undef DLPACK_DECLARE_STORAGE
 
 }  // namespace dlpack::cuda

@@ -10,40 +10,32 @@
 
 namespace dlpack::cuda {
 
-napi_value AllocateBinding(napi_env env, napi_callback_info info) {
-  CudaContext* self = ContextOf(env, info);
-  DeviceAllocation* message = MessageOf<DeviceAllocation>(self);
+void AllocateBinding(CudaContext* self, DeviceAllocation* message) {
   Device* device = DeviceOf(message);
-  if (device == nullptr) return nullptr;
+  if (device == nullptr) return;
   if (!IsSize(message->nbytes)) {
     message->status = kInvalidValue;
-    return nullptr;
+    return;
   }
   Storage* storage = AllocateMemory(static_cast<DLDeviceType>(message->device_type), device,
                                     static_cast<uint64_t>(message->nbytes), StreamOf(message), &message->status);
   // Only memory that uses host memory is reported to the garbage collector, not device memory.
   if (storage != nullptr) HoldIn(self, storage, message->device_type != kDLCUDA, message);
-  return nullptr;
 }
 
 // Fills a storage with zero bits, on the stream.
-napi_value ClearBinding(napi_env env, napi_callback_info info) {
-  return OnStorage<StorageRequest>(env, info, [](Storage* storage, const StreamRef& stream, auto*) {
-    if (storage->nbytes == 0) return Result{kSuccess};
-    ContextScope scope(stream.device);
-    Result result = OrderAfterUses(storage, stream);
-    if (result != kSuccess) return result;
-    result = driver.MemsetD8Async(reinterpret_cast<Address>(storage->data), 0, static_cast<size_t>(storage->nbytes),
-                                  stream.handle);
-    return result == kSuccess ? NoteUse(storage, stream) : result;
-  });
+Result ClearBinding(Storage* storage, const StreamRef& stream, StorageRequest*) {
+  if (storage->nbytes == 0) return kSuccess;
+  ContextScope scope(stream.device);
+  Result result = OrderAfterUses(storage, stream);
+  if (result != kSuccess) return result;
+  result = driver.MemsetD8Async(reinterpret_cast<Address>(storage->data), 0, static_cast<size_t>(storage->nbytes),
+                                stream.handle);
+  return result == kSuccess ? NoteUse(storage, stream) : result;
 }
 
 // Makes the storage ready for work on the stream from now on.
-napi_value HandOverBinding(napi_env env, napi_callback_info info) {
-  return OnStorage<StorageRequest>(
-      env, info, [](Storage* storage, const StreamRef& stream, auto*) { return Lend(storage, stream); });
-}
+Result HandOverBinding(Storage* storage, const StreamRef& stream, StorageRequest*) { return Lend(storage, stream); }
 
 // One side of a copy: a storage in the table, or a Uint8Array.
 struct Side {
@@ -232,8 +224,7 @@ napi_value CopyAsyncBinding(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-napi_value PointerAttributesBinding(napi_env env, napi_callback_info info) {
-  PointerRequest* message = MessageOf<PointerRequest>(ContextOf(env, info));
+void PointerAttributesBinding(CudaContext*, PointerRequest* message) {
   Context context = nullptr;
   MemoryType type = MemoryType{};
   Address device_pointer = 0;
@@ -261,7 +252,6 @@ napi_value PointerAttributesBinding(napi_env env, napi_callback_info info) {
   message->ordinal = ordinal;
   message->range_start = start;
   message->range_size = size;
-  return nullptr;
 }
 
 }  // namespace dlpack::cuda

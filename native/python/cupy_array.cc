@@ -21,22 +21,11 @@ const DTypeName kDTypes[] = {{0, 8, "int8"},         {0, 16, "int16"},   {0, 32,
                              {5, 128, "complex128"}, {6, 8, "bool"}};
 const int kDTypeCount = sizeof(kDTypes) / sizeof(kDTypes[0]);
 
-// Names of attributes, interned.
-struct AttributeNames {
-  Object* ptr;
-  Object* shape;
-  Object* strides;
-  Object* dtype;
-  Object* data;
-  Object* is_row_major;
-};
-
 struct CuPy {
   Object* array_type;
   Object* memory;   // UnownedMemory(pointer, size, owner, device); keeps the owner alive
   Object* pointer;  // MemoryPointer(memory, offset)
   Object* get_current_stream;
-  AttributeNames names;
   Object* dtypes[kDTypeCount];
   Object* interface;  // the property __cuda_array_interface__; NULL: do not read arrays
   // How the constructor makes an array, without its Python code. NULL in another version of CuPy.
@@ -62,21 +51,6 @@ bool LoadDTypes() {
     const Ref name(NewString(kDTypes[i].name));
     cupy.dtypes[i] = name ? CallWith(dtype, name.get()) : nullptr;
     if (cupy.dtypes[i] == nullptr) return false;
-  }
-  return true;
-}
-
-bool LoadNames() {
-  struct {
-    Object** name;
-    const char* text;
-  } const all[] = {
-      {&cupy.names.ptr, "ptr"},     {&cupy.names.shape, "shape"}, {&cupy.names.strides, "strides"},
-      {&cupy.names.dtype, "dtype"}, {&cupy.names.data, "data"},   {&cupy.names.is_row_major, "_c_contiguous"},
-  };
-  for (const auto& wanted : all) {
-    *wanted.name = api.PyUnicode_InternFromString(wanted.text);
-    if (*wanted.name == nullptr) return false;
   }
   return true;
 }
@@ -129,7 +103,7 @@ bool Load(Object* type) {
   cupy.memory = ImportFrom("cupy.cuda", "UnownedMemory");
   cupy.pointer = cupy.memory == nullptr ? nullptr : ImportFrom("cupy.cuda", "MemoryPointer");
   cupy.get_current_stream = cupy.pointer == nullptr ? nullptr : ImportFrom("cupy.cuda", "get_current_stream");
-  if (cupy.get_current_stream == nullptr || !LoadNames() || !LoadDTypes()) return false;
+  if (cupy.get_current_stream == nullptr || !LoadDTypes()) return false;
   LoadFunctions();
   LoadConstructor(type);
   LoadInterface(type);
@@ -145,7 +119,7 @@ bool ReadStream(Object* device, long long* handle) {
     return api.PyErr_Occurred() == nullptr && *handle >= 0;
   }
   const Ref stream(device == nullptr ? CallWith(cupy.get_current_stream) : CallWith(cupy.get_current_stream, device));
-  const Ref pointer(stream ? api.PyObject_GetAttr(stream.get(), cupy.names.ptr) : nullptr);
+  const Ref pointer(stream ? api.PyObject_GetAttr(stream.get(), names.ptr) : nullptr);
   return ReadInteger(pointer.get(), handle) && *handle >= 0;
 }
 
@@ -174,14 +148,14 @@ Object* MakeArray(Object* shape, Object* dtype, Object* pointer, Object* strides
 
 // The address in `data.ptr`; 0 on failure.
 uint64_t ReadPointer(Object* object) {
-  const Ref data(api.PyObject_GetAttr(object, cupy.names.data));
-  const Ref pointer(data ? api.PyObject_GetAttr(data.get(), cupy.names.ptr) : nullptr);
+  const Ref data(api.PyObject_GetAttr(object, names.data));
+  const Ref pointer(data ? api.PyObject_GetAttr(data.get(), names.ptr) : nullptr);
   long long address = 0;
   return ReadInteger(pointer.get(), &address) && address > 0 ? static_cast<uint64_t>(address) : 0;
 }
 
 bool ReadDType(Object* object, DLDataType* dtype) {
-  Ref found(api.PyObject_GetAttr(object, cupy.names.dtype));
+  Ref found(api.PyObject_GetAttr(object, names.dtype));
   for (int i = 0; found && i < kDTypeCount; ++i) {
     if (cupy.dtypes[i] != found.get()) continue;
     *dtype = DLDataType{kDTypes[i].code, kDTypes[i].bits, 1};
@@ -233,13 +207,13 @@ bool ReadCuPyArray(Object* object, PlainArray* array) {
   Ref property(api.PyObject_GetAttr(entry->type, names.cuda_array_interface));
   if (property.get() != cupy.interface) return false;
   long long stream = 0;
-  Ref shape(api.PyObject_GetAttr(object, cupy.names.shape));
-  Ref is_row_major(shape ? api.PyObject_GetAttr(object, cupy.names.is_row_major) : nullptr);
+  Ref shape(api.PyObject_GetAttr(object, names.shape));
+  Ref is_row_major(shape ? api.PyObject_GetAttr(object, names.c_contiguous) : nullptr);
   if (!is_row_major || !ReadIntegers(shape.get(), array->shape, &array->ndim) || !ReadDType(object, &array->dtype))
     return false;
   array->has_strides = is_row_major.get() != api._Py_TrueStruct;
   int32_t steps = array->ndim;
-  Ref strides(array->has_strides ? api.PyObject_GetAttr(object, cupy.names.strides) : nullptr);
+  Ref strides(array->has_strides ? api.PyObject_GetAttr(object, names.strides) : nullptr);
   if (array->has_strides && (!strides || !ReadIntegers(strides.get(), array->strides, &steps))) return false;
   if (steps != array->ndim || !ReadStream(nullptr, &stream)) return false;
   array->pointer = ReadPointer(object);

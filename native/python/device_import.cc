@@ -9,8 +9,7 @@ bool IsHostType(Object* type) { return HasText(type, "__module__", "numpy"); }
 
 Object* StreamArgument(Object* object) {
   if (!cuda::IsLoaded()) return nullptr;
-  static Object* dlpack_device = api.PyUnicode_InternFromString("__dlpack_device__");
-  Ref pair(api.PyObject_VectorcallMethod(dlpack_device, &object, 1, nullptr));
+  const Ref pair(api.PyObject_VectorcallMethod(names.dlpack_device, &object, 1, nullptr));
   long long type = 0, id = 0;
   const bool is_device = pair && ReadPair(pair.get(), &type, &id);
   // An object without a usable __dlpack_device__ may still export its tensor.

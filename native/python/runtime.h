@@ -127,7 +127,14 @@ class SavedError {
   F(from_dlpack, "from_dlpack") \
   F(requires_grad, "requires_grad") \
   F(is_conj, "is_conj") \
-  F(is_neg, "is_neg")
+  F(is_neg, "is_neg") \
+  F(dlpack_device, "__dlpack_device__") \
+  F(ptr, "ptr") \
+  F(shape, "shape") \
+  F(strides, "strides") \
+  F(dtype, "dtype") \
+  F(data, "data") \
+  F(c_contiguous, "_c_contiguous")
 // clang-format on
 struct Names {
 #define DLPACK_PYTHON_MEMBER(name, text) Object* name;

@@ -76,7 +76,7 @@ static void Complete(napi_env env, napi_status status, void* data) {
 // Runs a function on another thread.
 napi_value CallFunctionAsync(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  AsyncCallRequest* request = RequestOf<AsyncCallRequest>(self);
+  AsyncCallRequest* request = MessageOf<AsyncCallRequest>(self);
   AsyncCall* call = static_cast<AsyncCall*>(calloc(1, sizeof(AsyncCall)));
   request->status = kOutOfMemory;
   if (call == nullptr) return nullptr;

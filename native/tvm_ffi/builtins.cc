@@ -5,73 +5,67 @@
 
 namespace dlpack::tvm_ffi {
 
-struct BuiltinFunction {
-  const char* name;
-  TVMFFIObjectHandle function;
-};
-
-static BuiltinFunction builtins[] = {
-    {"ffi.Array", nullptr},
-    {"ffi.List", nullptr},
-    {"ffi.Shape", nullptr},
-    {"ffi.Map", nullptr},
-    {"ffi.Dict", nullptr},
-    {"ffi.MapSize", nullptr},
-    {"ffi.MapForwardIterFunctor", nullptr},
-    {"ffi.DictSize", nullptr},
-    {"ffi.DictForwardIterFunctor", nullptr},
-    {"ffi.ReprPrint", nullptr},
-    {"ffi.MakeObjectFromPackedArgs", nullptr},
-    {"ffi.FunctionRemoveGlobal", nullptr},
-    {"ffi.FunctionListGlobalNamesFunctor", nullptr},
-    {"ffi.ModuleLoadFromFile", nullptr},
-    {"ffi.ModuleGlobalsAdd", nullptr},
-    {"ffi.ModuleGetFunction", nullptr},
-    {"ffi.ModuleImplementsFunction", nullptr},
-    {"ffi.ModuleGetKind", nullptr},
-    {"ffi.ModuleImportModule", nullptr},
-    {"ffi.ModuleInspectSource", nullptr},
-    {"ffi.SystemLib", nullptr},
-    {"ffi.ModuleGetFunctionMetadata", nullptr},
-    {"ffi.ModuleGetFunctionDoc", nullptr},
-    {"ffi.ListAppend", nullptr},
-    {"ffi.ListSetItem", nullptr},
-    {"ffi.ListInsert", nullptr},
-    {"ffi.ListPop", nullptr},
-    {"ffi.ListReplaceSlice", nullptr},
-    {"ffi.ListReverse", nullptr},
-    {"ffi.ListClear", nullptr},
-    {"ffi.ListContains", nullptr},
-    {"ffi.ArrayContains", nullptr},
-    {"ffi.DictGetItemOrMissing", nullptr},
-    {"ffi.DictCount", nullptr},
-    {"ffi.DictSetItem", nullptr},
-    {"ffi.DictErase", nullptr},
-    {"ffi.DictClear", nullptr},
-    {"ffi.MapGetItemOrMissing", nullptr},
-    {"ffi.MapCount", nullptr},
-    {"ffi.GetInvalidObject", nullptr},
-    {"ffi.StructuralEqual", nullptr},
-    {"ffi.StructuralHash", nullptr},
-    {"ffi.ToJSONGraphString", nullptr},
-    {"ffi.FromJSONGraphString", nullptr},
-    {"ffi.DeepCopy", nullptr},
-    {"ffi.GetRegisteredTypeKeys", nullptr},
-};
+static const char* const kNames[] = {"ffi.Array",
+                                     "ffi.List",
+                                     "ffi.Shape",
+                                     "ffi.Map",
+                                     "ffi.Dict",
+                                     "ffi.MapSize",
+                                     "ffi.MapForwardIterFunctor",
+                                     "ffi.DictSize",
+                                     "ffi.DictForwardIterFunctor",
+                                     "ffi.ReprPrint",
+                                     "ffi.MakeObjectFromPackedArgs",
+                                     "ffi.FunctionRemoveGlobal",
+                                     "ffi.FunctionListGlobalNamesFunctor",
+                                     "ffi.ModuleLoadFromFile",
+                                     "ffi.ModuleGlobalsAdd",
+                                     "ffi.ModuleGetFunction",
+                                     "ffi.ModuleImplementsFunction",
+                                     "ffi.ModuleGetKind",
+                                     "ffi.ModuleImportModule",
+                                     "ffi.ModuleInspectSource",
+                                     "ffi.SystemLib",
+                                     "ffi.ModuleGetFunctionMetadata",
+                                     "ffi.ModuleGetFunctionDoc",
+                                     "ffi.ListAppend",
+                                     "ffi.ListSetItem",
+                                     "ffi.ListInsert",
+                                     "ffi.ListPop",
+                                     "ffi.ListReplaceSlice",
+                                     "ffi.ListReverse",
+                                     "ffi.ListClear",
+                                     "ffi.ListContains",
+                                     "ffi.ArrayContains",
+                                     "ffi.DictGetItemOrMissing",
+                                     "ffi.DictCount",
+                                     "ffi.DictSetItem",
+                                     "ffi.DictErase",
+                                     "ffi.DictClear",
+                                     "ffi.MapGetItemOrMissing",
+                                     "ffi.MapCount",
+                                     "ffi.GetInvalidObject",
+                                     "ffi.StructuralEqual",
+                                     "ffi.StructuralHash",
+                                     "ffi.ToJSONGraphString",
+                                     "ffi.FromJSONGraphString",
+                                     "ffi.DeepCopy",
+                                     "ffi.GetRegisteredTypeKeys"};
+static const size_t kCount = sizeof(kNames) / sizeof(kNames[0]);
+static TVMFFIObjectHandle functions[kCount];  // NULL for a name that the library does not have
 
 void ResolveBuiltins() {
   TableScope scope;
-  for (BuiltinFunction& entry : builtins) {
-    const TVMFFIByteArray name{entry.name, strlen(entry.name)};
-    if (library.FunctionGetGlobal(&name, &entry.function) != 0) entry.function = nullptr;
+  for (size_t i = 0; i < kCount; ++i) {
+    const TVMFFIByteArray name{kNames[i], strlen(kNames[i])};
+    if (library.FunctionGetGlobal(&name, &functions[i]) != 0) functions[i] = nullptr;
   }
 }
 
 TVMFFIObjectHandle Builtin(const char* name) {
-  for (const BuiltinFunction& entry : builtins) {
-    if (strcmp(entry.name, name) == 0) return entry.function;
-  }
-  return nullptr;
+  size_t i = 0;
+  while (i < kCount && strcmp(kNames[i], name) != 0) ++i;
+  return i == kCount ? nullptr : functions[i];
 }
 
 int CallBuiltin(const char* name, const TVMFFIAny* args, int32_t count, TVMFFIAny* result) {

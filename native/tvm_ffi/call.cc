@@ -258,7 +258,7 @@ class DescribedTensors {
 // A call with described tensors among its arguments.
 napi_value CallDescribed(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  CallRequest* request = RequestOf<CallRequest>(self);
+  CallRequest* request = MessageOf<CallRequest>(self);
   TVMFFIAny* args = ValuesOf(request);
   const int32_t count = request->count;
   DescribedTensors tensors(self);
@@ -280,7 +280,7 @@ napi_value CallDescribed(napi_env env, napi_callback_info info) {
 
 napi_value CallFunction(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  CallRequest* request = RequestOf<CallRequest>(self);
+  CallRequest* request = MessageOf<CallRequest>(self);
   TVMFFIAny* args = ValuesOf(request);
   return Call(self, env, request, args, request->count, args + request->count, true);
 }
@@ -288,7 +288,7 @@ napi_value CallFunction(napi_env env, napi_callback_info info) {
 // The same with the arguments of a batch, or none. The result is the first value.
 napi_value CallWithBatch(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  CallRequest* request = RequestOf<CallRequest>(self);
+  CallRequest* request = MessageOf<CallRequest>(self);
   const Batch* batch = AsBatch(OwnedAt(self, request->batch));
   const TVMFFIAny* args = batch == nullptr ? nullptr : batch->values;
   return Call(self, env, request, args, batch == nullptr ? 0 : batch->count, ValuesOf(request), false);
@@ -301,7 +301,7 @@ napi_value CallFunctionLocked(napi_env env, napi_callback_info info) {
 
 napi_value TakeValue(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  ValueRequest* request = RequestOf<ValueRequest>(self);
+  ValueRequest* request = MessageOf<ValueRequest>(self);
   request->status = 0;
   return TakeObject(self, env, ValuesAt(self, request->value), false, &request->reference, &request->status);
 }

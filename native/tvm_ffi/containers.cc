@@ -43,16 +43,14 @@ static bool Reserve(Batch* batch, int32_t count) {
 }
 
 // Appends copies of the values, with new references, to a batch.
-napi_value AppendValues(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
-  BatchRequest* request = RequestOf<BatchRequest>(self);
+void AppendValues(Context* self, BatchRequest* request) {
   if (request->batch == 0) {
     request->batch = Own(self, CreateBatch());
   }
   Batch* batch = AsBatch(OwnedAt(self, request->batch));
   if (batch == nullptr || !Reserve(batch, request->count)) {
     request->status = OutOfMemory();
-    return nullptr;
+    return;
   }
   request->status = 0;
   const TVMFFIAny* values = ValuesAt(self, request->values);
@@ -61,7 +59,6 @@ napi_value AppendValues(napi_env env, napi_callback_info info) {
     request->status = library.AnyViewToOwnedAny(values + i, &owned);
     if (request->status == 0) batch->values[batch->count++] = owned;
   }
-  return nullptr;
 }
 
 static const char* MakerOf(int32_t type) {
@@ -86,9 +83,7 @@ static int RefuseResult(const TVMFFIAny& value, const char* maker) {
 }
 
 // A container of the values in the slot, or of the values of a batch.
-napi_value MakeContainer(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
-  ContainerRequest* request = RequestOf<ContainerRequest>(self);
+void MakeContainer(Context* self, ContainerRequest* request) {
   const Batch* batch = AsBatch(OwnedAt(self, request->batch));
   const TVMFFIAny* values = batch == nullptr ? ValuesAt(self, request->values) : batch->values;
   const char* maker = MakerOf(request->type);
@@ -98,13 +93,10 @@ napi_value MakeContainer(napi_env env, napi_callback_info info) {
   request->reference = status == 0 ? Own(self, result.v_obj) : 0;
   request->status = status == 0 && request->reference == 0 ? OutOfMemory() : status;
   request->object = result.v_uint64;
-  return nullptr;
 }
 
 // Reads elements of an Array, List or Shape as borrowed values. `count` gets the number of elements read.
-napi_value ReadSequence(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
-  SequenceRequest* request = RequestOf<SequenceRequest>(self);
+void ReadSequence(Context* self, SequenceRequest* request) {
   TVMFFIObject* object = static_cast<TVMFFIObject*>(Pointer(request->object));
   TVMFFIAny* out = ValuesAt(self, request->values);
   int64_t size;
@@ -132,7 +124,6 @@ napi_value ReadSequence(napi_env env, napi_callback_info info) {
     slot = values[i];
   }
   request->count = written;
-  return nullptr;
 }
 
 // Calls the iterator of a map. The map keeps the results alive, so the reference of a result is dropped.
@@ -147,9 +138,7 @@ static int Step(TVMFFIObject* iterator, int64_t command, TVMFFIAny* result) {
 }
 
 // An iterator over a Map or Dict.
-napi_value IterateEntries(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
-  EntriesRequest* request = RequestOf<EntriesRequest>(self);
+void IterateEntries(Context* self, EntriesRequest* request) {
   TVMFFIAny map = {};
   map.v_obj = static_cast<TVMFFIObject*>(Pointer(request->object));
   map.type_index = map.v_obj->type_index;
@@ -157,23 +146,20 @@ napi_value IterateEntries(napi_env env, napi_callback_info info) {
   TVMFFIAny size = {}, iterator = {};
   request->iterator = 0;
   request->status = CallBuiltin(is_dict ? "ffi.DictSize" : "ffi.MapSize", &map, 1, &size);
-  if (request->status != 0 || (size.type_index == kTVMFFIInt && size.v_int64 == 0)) return nullptr;
+  if (request->status != 0 || (size.type_index == kTVMFFIInt && size.v_int64 == 0)) return;
   const char* maker = is_dict ? "ffi.DictForwardIterFunctor" : "ffi.MapForwardIterFunctor";
   request->status = CallBuiltin(maker, &map, 1, &iterator);
-  if (request->status != 0) return nullptr;
+  if (request->status != 0) return;
   if (iterator.type_index != kTVMFFIFunction) {
     request->status = RefuseResult(iterator, maker);
-    return nullptr;
+    return;
   }
   request->iterator = Own(self, iterator.v_obj);
   if (request->iterator == 0) request->status = OutOfMemory();
-  return nullptr;
 }
 
 // Reads up to `count` entries from an iterator as borrowed values. `count` gets the number of entries read.
-napi_value ReadEntries(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
-  EntriesRequest* request = RequestOf<EntriesRequest>(self);
+void ReadEntries(Context* self, EntriesRequest* request) {
   TVMFFIObject* iterator = static_cast<TVMFFIObject*>(OwnedAt(self, request->iterator));
   TVMFFIAny* out = ValuesAt(self, request->values);
   TVMFFIAny more = {};
@@ -188,7 +174,6 @@ napi_value ReadEntries(napi_env env, napi_callback_info info) {
   }
   request->count = written;
   request->is_last = more.v_int64 == 0;
-  return nullptr;
 }
 
 }  // namespace dlpack::tvm_ffi

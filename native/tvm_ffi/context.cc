@@ -19,7 +19,7 @@ Context* FindContext(uint64_t serial) {
   return self;
 }
 
-static const Export kExports[] = {DLPACK_TVM_FFI_BINDINGS(DLPACK_EXPORT)};
+static const Export kExports[] = {DLPACK_TVM_FFI_BINDINGS(DLPACK_EXPORT, DLPACK_EXPORT_BINDING, DLPACK_EXPORT_BINDING)};
 
 static void Destroy(void* data) {
   Context* self = static_cast<Context*>(data);

@@ -44,7 +44,7 @@ inline TVMFFIObjectHandle OwnedAt(Context* self, uint32_t number) {
 
 // The message of the current call, as MessageOf returns it.
 template <class Message>
-inline Message* RequestOf(const Context* self) {
+inline Message* MessageOf(const Context* self) {
   static const uint32_t kLast = kWireWords - sizeof(Message) / sizeof(uint64_t);
   const uint32_t slot = reinterpret_cast<const WireHeader*>(self->words)->slot;
   return reinterpret_cast<Message*>(self->words + (slot <= kLast ? slot : kLast));
@@ -90,66 +90,72 @@ inline Context* ContextOf(napi_env env, napi_callback_info info, napi_value* val
 
 inline void* Pointer(uint64_t address) { return reinterpret_cast<void*>(address); }
 
-// The functions that JavaScript calls: the name there, and the function. Their messages are in slots of the wire.
+// The functions that JavaScript calls, with their names there. CALLBACK: a Node-API callback. REQUEST: a function that
+// Binding calls with its message. ARGUMENT: the same with an argument of the call.
 // clang-format off: its layout changes each time it runs.
-#define DLPACK_TVM_FFI_BINDINGS(X) \
+#define DLPACK_TVM_FFI_BINDINGS(CALLBACK, REQUEST, ARGUMENT) \
   /* call.cc */ \
-  X(call, CallFunction) \
-  X(callLocked, CallFunctionLocked) \
-  X(callDescribed, CallDescribed) \
-  X(callWithBatch, CallWithBatch) \
-  X(take, TakeValue) \
+  CALLBACK(call, CallFunction) \
+  CALLBACK(callLocked, CallFunctionLocked) \
+  CALLBACK(callDescribed, CallDescribed) \
+  CALLBACK(callWithBatch, CallWithBatch) \
+  CALLBACK(take, TakeValue) \
   /* async_call.cc */ \
-  X(callAsync, CallFunctionAsync) \
+  CALLBACK(callAsync, CallFunctionAsync) \
   /* objects.cc */ \
-  X(disown, DisownObject) \
-  X(retain, RetainValue) \
-  X(drop, DropValue) \
-  X(retainObject, RetainObject) \
-  X(makeString, MakeString) \
-  X(makeBytes, MakeBytes) \
-  X(makeTensor, MakeTensorObject) \
-  X(borrowTensor, BorrowTensorObject) \
-  X(readAddress, ReadAddress) \
-  X(readTypeKey, ReadTypeKey) \
+  REQUEST(disown, DisownObject, ReferenceRequest) \
+  REQUEST(retain, RetainValue, ValueRequest) \
+  REQUEST(drop, DropValue, ValueRequest) \
+  REQUEST(retainObject, RetainObject, ObjectRequest) \
+  ARGUMENT(makeString, MakeString, ValueRequest) \
+  ARGUMENT(makeBytes, MakeBytes, ValueRequest) \
+  REQUEST(makeTensor, MakeTensorObject, TensorObjectRequest) \
+  ARGUMENT(borrowTensor, BorrowTensorObject, TensorObjectRequest) \
+  ARGUMENT(readAddress, ReadAddress, DescribedTensor) \
+  CALLBACK(readTypeKey, ReadTypeKey) \
   /* containers.cc */ \
-  X(appendValues, AppendValues) \
-  X(makeContainer, MakeContainer) \
-  X(readSequence, ReadSequence) \
-  X(iterateEntries, IterateEntries) \
-  X(readEntries, ReadEntries) \
+  REQUEST(appendValues, AppendValues, BatchRequest) \
+  REQUEST(makeContainer, MakeContainer, ContainerRequest) \
+  REQUEST(readSequence, ReadSequence, SequenceRequest) \
+  REQUEST(iterateEntries, IterateEntries, EntriesRequest) \
+  REQUEST(readEntries, ReadEntries, EntriesRequest) \
   /* reflection.cc */ \
-  X(findType, FindType) \
-  X(readType, ReadType) \
-  X(getMethod, GetMethod) \
-  X(getConstructor, GetConstructor) \
-  X(getField, GetField) \
-  X(setField, SetField) \
+  ARGUMENT(findType, FindType, TypeRequest) \
+  CALLBACK(readType, ReadType) \
+  REQUEST(getMethod, GetMethod, MethodRequest) \
+  REQUEST(getConstructor, GetConstructor, MethodRequest) \
+  CALLBACK(getField, GetField) \
+  REQUEST(setField, SetField, FieldRequest) \
   /* functions.cc */ \
-  X(getBuiltin, GetBuiltin) \
-  X(getGlobal, GetGlobal) \
-  X(setGlobal, SetGlobal) \
+  ARGUMENT(getBuiltin, GetBuiltin, ObjectRequest) \
+  ARGUMENT(getGlobal, GetGlobal, ObjectRequest) \
+  CALLBACK(setGlobal, SetGlobal) \
   /* host_object.cc */ \
-  X(makeHostFunction, MakeHostFunction) \
-  X(makeHostObject, MakeHostObject) \
-  X(makeTypedObject, MakeTypedObject) \
-  X(findHostObject, FindHostObject) \
-  X(dropHostObject, DropHostObject) \
-  X(registerType, RegisterHostType) \
-  X(registerField, RegisterHostField) \
-  X(registerMethod, RegisterHostMethod) \
+  REQUEST(makeHostFunction, MakeHostFunction, HostRequest) \
+  REQUEST(makeHostObject, MakeHostObject, HostRequest) \
+  REQUEST(makeTypedObject, MakeTypedObject, HostRequest) \
+  REQUEST(findHostObject, FindHostObject, HostRequest) \
+  REQUEST(dropHostObject, DropHostObject, ReferenceRequest) \
+  ARGUMENT(registerType, RegisterHostType, TypeRequest) \
+  ARGUMENT(registerField, RegisterHostField, FieldRequest) \
+  ARGUMENT(registerMethod, RegisterHostMethod, FieldRequest) \
   /* raised.cc */ \
-  X(moveRaised, MoveRaised) \
-  X(readError, ReadError) \
-  X(setRaised, SetRaised) \
-  X(raiseAgain, RaiseAgain) \
+  REQUEST(moveRaised, MoveRaised, ErrorRequest) \
+  CALLBACK(readError, ReadError) \
+  CALLBACK(setRaised, SetRaised) \
+  ARGUMENT(raiseAgain, RaiseAgain, ErrorRequest) \
   /* streams.cc */ \
-  X(setStream, SetStream) \
-  X(getStream, GetStream) \
-  X(setAllocator, SetAllocator) \
-  X(allocTensor, AllocTensor)
+  REQUEST(setStream, SetStream, StreamRequest) \
+  REQUEST(getStream, GetStream, StreamRequest) \
+  REQUEST(setAllocator, SetAllocator, AllocatorRequest) \
+  CALLBACK(allocTensor, AllocTensor)
 // clang-format on
-DLPACK_TVM_FFI_BINDINGS(DLPACK_DECLARE)
+#define DLPACK_DECLARE_REQUEST(name, function, message) void function(Context* self, message* request);
+#define DLPACK_DECLARE_ARGUMENT(name, function, message) \
+  void function(Context* self, message* request, napi_env env, napi_value argument);
+DLPACK_TVM_FFI_BINDINGS(DLPACK_DECLARE, DLPACK_DECLARE_REQUEST, DLPACK_DECLARE_ARGUMENT)
+#undef DLPACK_DECLARE_REQUEST
+#undef DLPACK_DECLARE_ARGUMENT
 
 // Adds the native frames between the caller and the JavaScript function that it called to the error raised on this
 // thread.

@@ -10,19 +10,13 @@
 namespace dlpack::tvm_ffi {
 
 // getBuiltin(name): the function, or 0. The process keeps the reference.
-napi_value GetBuiltin(napi_env env, napi_callback_info info) {
-  napi_value value;
-  Context* self = ContextOf(env, info, &value);
+void GetBuiltin(Context*, ObjectRequest* request, napi_env env, napi_value value) {
   const Text name(env, value);
-  RequestOf<ObjectRequest>(self)->object = reinterpret_cast<uint64_t>(Builtin(name.bytes()->data));
-  return nullptr;
+  request->object = reinterpret_cast<uint64_t>(Builtin(name.bytes()->data));
 }
 
 // getGlobal(name): the function with a new reference, or 0.
-napi_value GetGlobal(napi_env env, napi_callback_info info) {
-  napi_value value;
-  Context* self = ContextOf(env, info, &value);
-  ObjectRequest* request = RequestOf<ObjectRequest>(self);
+void GetGlobal(Context* self, ObjectRequest* request, napi_env env, napi_value value) {
   const Text name(env, value);
   TVMFFIObjectHandle function = nullptr;
   {
@@ -30,14 +24,13 @@ napi_value GetGlobal(napi_env env, napi_callback_info info) {
     request->status = name.is_lost() ? OutOfMemory() : library.FunctionGetGlobal(name.bytes(), &function);
   }
   OwnIn(self, function, request);
-  return nullptr;
 }
 
 // setGlobal(name, override): registers a function under a name.
 napi_value SetGlobal(napi_env env, napi_callback_info info) {
   napi_value values[2];
   Context* self = ContextOf(env, info, values, 2);
-  ObjectRequest* request = RequestOf<ObjectRequest>(self);
+  ObjectRequest* request = MessageOf<ObjectRequest>(self);
   const Text name(env, values[0]);
   bool can_override = false;
   napi_get_value_bool(env, values[1], &can_override);

@@ -137,26 +137,19 @@ static int SetHostField(void* place, const TVMFFIAny* value) {
 }
 
 // registerType(key): a new type for JavaScript objects. The caller has checked that there is none.
-napi_value RegisterHostType(napi_env env, napi_callback_info info) {
-  napi_value value;
-  Context* self = ContextOf(env, info, &value);
-  TypeRequest* request = RequestOf<TypeRequest>(self);
+void RegisterHostType(Context*, TypeRequest* request, napi_env env, napi_value value) {
   const Text key(env, value);
   const bool is_possible = library.TypeGetOrAllocIndex != nullptr && library.TypeRegisterField != nullptr &&
                            library.TypeRegisterMethod != nullptr;
   request->status = !is_possible    ? Raise("RuntimeError", "This libtvm_ffi has no functions to register types")
                     : key.is_lost() ? OutOfMemory()
                                     : 0;
-  if (request->status != 0) return nullptr;
+  if (request->status != 0) return;
   request->type = library.TypeGetOrAllocIndex(key.bytes(), -1, 1, 0, 1, kTVMFFIStaticObjectBegin);
-  return nullptr;
 }
 
 // registerField(name): the field number `index` of a type for JavaScript objects.
-napi_value RegisterHostField(napi_env env, napi_callback_info info) {
-  napi_value value;
-  Context* self = ContextOf(env, info, &value);
-  FieldRequest* request = RequestOf<FieldRequest>(self);
+void RegisterHostField(Context*, FieldRequest* request, napi_env env, napi_value value) {
   const Text name(env, value);
   TVMFFIFieldInfo field = {};
   field.name = *name.bytes();
@@ -169,14 +162,10 @@ napi_value RegisterHostField(napi_env env, napi_callback_info info) {
   field.setter = reinterpret_cast<void*>(SetHostField);
   field.field_static_type_index = -1;
   request->status = name.is_lost() ? OutOfMemory() : library.TypeRegisterField(request->type, &field);
-  return nullptr;
 }
 
 // registerMethod(name): a function as a method of a type.
-napi_value RegisterHostMethod(napi_env env, napi_callback_info info) {
-  napi_value value;
-  Context* self = ContextOf(env, info, &value);
-  FieldRequest* request = RequestOf<FieldRequest>(self);
+void RegisterHostMethod(Context*, FieldRequest* request, napi_env env, napi_value value) {
   const Text name(env, value);
   TVMFFIMethodInfo method = {};
   method.name = *name.bytes();
@@ -184,7 +173,6 @@ napi_value RegisterHostMethod(napi_env env, napi_callback_info info) {
   method.method.type_index = kTVMFFIFunction;
   method.method.v_obj = static_cast<TVMFFIObject*>(Pointer(request->object));
   request->status = name.is_lost() ? OutOfMemory() : library.TypeRegisterMethod(request->type, &method);
-  return nullptr;
 }
 
 const HostValue* HostValueOf(const Context* self, const TVMFFIObject* object) {
@@ -202,25 +190,17 @@ static void Finish(Context* self, HostRequest* request, TVMFFIObject* object) {
 }
 
 // A native function that calls a JavaScript function.
-napi_value MakeHostFunction(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
-  HostRequest* request = RequestOf<HostRequest>(self);
+void MakeHostFunction(Context* self, HostRequest* request) {
   Finish(self, request, CreateHostFunction(self, request->number, request->pin));
-  return nullptr;
 }
 
 // An object that native code can only hold and pass on.
-napi_value MakeHostObject(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
-  HostRequest* request = RequestOf<HostRequest>(self);
+void MakeHostObject(Context* self, HostRequest* request) {
   Finish(self, request, CreateHostObject(self, request->number, request->pin));
-  return nullptr;
 }
 
 // An object of a registered class, and a weak reference through which JavaScript finds it again.
-napi_value MakeTypedObject(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
-  HostRequest* request = RequestOf<HostRequest>(self);
+void MakeTypedObject(Context* self, HostRequest* request) {
   TVMFFIObject* object = CreateTypedObject(self, *request);
   request->weak = object == nullptr ? 0 : self->weak_table.Add(object);
   if (request->weak != 0) {
@@ -233,25 +213,19 @@ napi_value MakeTypedObject(napi_env env, napi_callback_info info) {
   Finish(self, request, object);
   TVMFFIObjectHandle lost;
   if (request->status != 0 && self->weak_table.Remove(request->weak, &lost)) DropWeakReference(lost);
-  return nullptr;
 }
 
-napi_value FindHostObject(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
-  HostRequest* request = RequestOf<HostRequest>(self);
+void FindHostObject(Context* self, HostRequest* request) {
   TVMFFIObjectHandle* found = self->weak_table.Find(request->weak);
   TVMFFIObject* object = found == nullptr ? nullptr : static_cast<TVMFFIObject*>(*found);
   if (object != nullptr && !Promote(object)) object = nullptr;
   request->status = 0;
   OwnIn(self, object, request);
-  return nullptr;
 }
 
-napi_value DropHostObject(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
+void DropHostObject(Context* self, ReferenceRequest* request) {
   TVMFFIObjectHandle object;
-  if (self->weak_table.Remove(RequestOf<ReferenceRequest>(self)->reference, &object)) DropWeakReference(object);
-  return nullptr;
+  if (self->weak_table.Remove(request->reference, &object)) DropWeakReference(object);
 }
 
 }  // namespace dlpack::tvm_ffi

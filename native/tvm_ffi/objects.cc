@@ -18,39 +18,25 @@ uint32_t Own(Context* self, TVMFFIObjectHandle object) {
 int OutOfMemory() { return Raise("MemoryError", "Out of memory for a value of TVM-FFI"); }
 
 // Releases a reference; a number that is not held does nothing.
-napi_value DisownObject(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
+void DisownObject(Context* self, ReferenceRequest* request) {
   TVMFFIObjectHandle object;
-  if (!self->table.Remove(RequestOf<ReferenceRequest>(self)->reference, &object)) return nullptr;
   // Last, because a foreign deleter may call this addon.
-  library.ObjectDecRef(object);
-  return nullptr;
+  if (self->table.Remove(request->reference, &object)) library.ObjectDecRef(object);
 }
 
 // Adds a reference to the object of a value.
-napi_value RetainValue(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
-  library.ObjectIncRef(ValuesAt(self, RequestOf<ValueRequest>(self)->value)->v_obj);
-  return nullptr;
-}
+void RetainValue(Context* self, ValueRequest* request) { library.ObjectIncRef(ValuesAt(self, request->value)->v_obj); }
 
 // Drops a reference to the object of a value.
-napi_value DropValue(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
-  library.ObjectDecRef(ValuesAt(self, RequestOf<ValueRequest>(self)->value)->v_obj);
-  return nullptr;
-}
+void DropValue(Context* self, ValueRequest* request) { library.ObjectDecRef(ValuesAt(self, request->value)->v_obj); }
 
 // Adds a reference to an object and reads its type.
-napi_value RetainObject(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
-  ObjectRequest* request = RequestOf<ObjectRequest>(self);
+void RetainObject(Context* self, ObjectRequest* request) {
   TVMFFIObject* object = static_cast<TVMFFIObject*>(Pointer(request->object));
   library.ObjectIncRef(object);
   request->type = object->type_index;
   request->status = 0;
   OwnIn(self, object, request);
-  return nullptr;
 }
 
 // Puts the reference of an owned value into the table; 0 when the value is not an object.
@@ -62,33 +48,25 @@ static void OwnValue(Context* self, ValueRequest* request) {
 }
 
 // makeString(text): a string as a value.
-napi_value MakeString(napi_env env, napi_callback_info info) {
-  napi_value value;
-  Context* self = ContextOf(env, info, &value);
-  ValueRequest* request = RequestOf<ValueRequest>(self);
+void MakeString(Context* self, ValueRequest* request, napi_env env, napi_value value) {
   const Text text(env, value);
   request->status =
       text.is_lost() ? OutOfMemory() : library.StringFromByteArray(text.bytes(), ValuesAt(self, request->value));
   OwnValue(self, request);
-  return nullptr;
 }
 
 // makeBytes(Uint8Array): the same for bytes.
-napi_value MakeBytes(napi_env env, napi_callback_info info) {
-  napi_value value;
-  Context* self = ContextOf(env, info, &value);
-  ValueRequest* request = RequestOf<ValueRequest>(self);
+void MakeBytes(Context* self, ValueRequest* request, napi_env env, napi_value value) {
   size_t length = 0;
   void* data = nullptr;
   request->reference = 0;
   if (!ArrayOf(env, value, napi_uint8_array, &data, &length)) {
     request->status = Raise("TypeError", "Expected a Uint8Array for bytes");
-    return nullptr;
+    return;
   }
   const TVMFFIByteArray bytes{length == 0 ? "" : static_cast<char*>(data), length};
   request->status = library.BytesFromByteArray(&bytes, ValuesAt(self, request->value));
   OwnValue(self, request);
-  return nullptr;
 }
 
 // Writes the addresses of the object and of its DLTensor, and a reference, to the request.
@@ -100,38 +78,28 @@ static Status OwnTensor(Context* self, TensorObject* object, TensorObjectRequest
 }
 
 // An object for a tensor in native memory.
-napi_value MakeTensorObject(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
-  TensorObjectRequest* request = RequestOf<TensorObjectRequest>(self);
+void MakeTensorObject(Context* self, TensorObjectRequest* request) {
   Storage* storage = GetHeld(self->instance, request->tensor.handle);
   Descriptor descriptor;
   Status status = storage == nullptr ? kConsumed : ReadWire(self->instance, request->tensor, &descriptor);
   if (status == kOk) status = CheckInside(descriptor, storage->nbytes);
   if (status == kOk) status = OwnTensor(self, CreateTensorObject(descriptor, storage->data, storage), request);
   request->status = status;
-  return nullptr;
 }
 
 // readAddress(Uint8Array): the address of memory that JavaScript keeps alive, for a described tensor.
-napi_value ReadAddress(napi_env env, napi_callback_info info) {
-  napi_value value;
-  Context* self = ContextOf(env, info, &value);
-  DescribedTensor* request = RequestOf<DescribedTensor>(self);
+void ReadAddress(Context*, DescribedTensor* request, napi_env env, napi_value value) {
   void* data = nullptr;
   size_t length = 0;
   request->status = ArrayOf(env, value, napi_uint8_array, &data, &length) ? kOk : kNapi;
   // Any address will do for memory of no bytes.
   request->address = data == nullptr ? 4096 : reinterpret_cast<uint64_t>(data);
   request->nbytes = static_cast<double>(length);
-  return nullptr;
 }
 
 // borrowTensor(Uint8Array): an object over memory that JavaScript keeps alive; valid until that memory moves or is
 // freed.
-napi_value BorrowTensorObject(napi_env env, napi_callback_info info) {
-  napi_value value;
-  Context* self = ContextOf(env, info, &value);
-  TensorObjectRequest* request = RequestOf<TensorObjectRequest>(self);
+void BorrowTensorObject(Context* self, TensorObjectRequest* request, napi_env env, napi_value value) {
   Descriptor descriptor;
   void* data = nullptr;
   size_t length = 0;
@@ -140,13 +108,12 @@ napi_value BorrowTensorObject(napi_env env, napi_callback_info info) {
   if (status == kOk) status = CheckInside(descriptor, length);
   if (status == kOk) status = OwnTensor(self, CreateTensorObject(descriptor, data, nullptr), request);
   request->status = status;
-  return nullptr;
 }
 
 // The registered name of the object's type.
 napi_value ReadTypeKey(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  const TVMFFIObject* object = static_cast<TVMFFIObject*>(Pointer(RequestOf<ObjectRequest>(self)->object));
+  const TVMFFIObject* object = static_cast<TVMFFIObject*>(Pointer(MessageOf<ObjectRequest>(self)->object));
   const TVMFFITypeInfo* type = library.GetTypeInfo(object->type_index);
   napi_value value = nullptr;
   if (type != nullptr) napi_create_string_utf8(env, type->type_key.data, type->type_key.size, &value);

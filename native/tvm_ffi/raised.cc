@@ -8,20 +8,17 @@
 namespace dlpack::tvm_ffi {
 
 // Takes the raised error of this thread, with its reference; 0 when there is none, or when out of memory.
-napi_value MoveRaised(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
-  ErrorRequest* request = RequestOf<ErrorRequest>(self);
+void MoveRaised(Context* self, ErrorRequest* request) {
   TVMFFIObjectHandle error = nullptr;
   library.ErrorMoveFromRaised(&error);
   request->reference = Own(self, error);
   request->object = request->reference == 0 ? 0 : reinterpret_cast<uint64_t>(error);
-  return nullptr;
 }
 
 // [kind, message, backtrace] of an error, and its cause with a reference, or 0.
 napi_value ReadError(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  ErrorRequest* request = RequestOf<ErrorRequest>(self);
+  ErrorRequest* request = MessageOf<ErrorRequest>(self);
   const TVMFFIErrorCell* cell = CellOf<TVMFFIErrorCell>(Pointer(request->object));
   if (cell->cause_chain != nullptr) library.ObjectIncRef(cell->cause_chain);
   request->cause_reference = Own(self, cell->cause_chain);
@@ -56,7 +53,7 @@ static int CreateError(const Text& kind, const Text& message, const Text& backtr
 napi_value SetRaised(napi_env env, napi_callback_info info) {
   napi_value values[3];
   Context* self = ContextOf(env, info, values, 3);
-  ErrorRequest* request = RequestOf<ErrorRequest>(self);
+  ErrorRequest* request = MessageOf<ErrorRequest>(self);
   const Text kind(env, values[0]), message(env, values[1]), backtrace(env, values[2]);
   TVMFFIObject* thrown = request->thrown == 0 ? nullptr : CreateHostObject(self, request->thrown, request->pin);
   if (thrown != nullptr) request->pin = 0;  // the object owns the pin now
@@ -72,14 +69,11 @@ napi_value SetRaised(napi_env env, napi_callback_info info) {
 }
 
 // raiseAgain(backtrace): raises an error that came from native code, with a new backtrace.
-napi_value RaiseAgain(napi_env env, napi_callback_info info) {
-  napi_value value;
-  Context* self = ContextOf(env, info, &value);
-  void* error = Pointer(RequestOf<ErrorRequest>(self)->object);
+void RaiseAgain(Context*, ErrorRequest* request, napi_env env, napi_value value) {
+  void* error = Pointer(request->object);
   const Text backtrace(env, value);
   CellOf<TVMFFIErrorCell>(error)->update_backtrace(error, backtrace.bytes(), kTVMFFIBacktraceUpdateModeReplace);
   library.ErrorSetRaised(error);
-  return nullptr;
 }
 
 static bool Contains(const char* line, size_t length, const char* text) {

@@ -29,22 +29,18 @@ static bool IsReflective() {
 }
 
 // findType(key): the number of a registered type, -1 when there is none.
-napi_value FindType(napi_env env, napi_callback_info info) {
-  napi_value value;
-  Context* self = ContextOf(env, info, &value);
-  TypeRequest* request = RequestOf<TypeRequest>(self);
+void FindType(Context*, TypeRequest* request, napi_env env, napi_value value) {
   const Text key(env, value);
   request->type = -1;
   request->status = IsReflective() ? 0 : -1;
   if (request->status == 0 && key.is_lost()) request->status = OutOfMemory();
-  if (request->status != 0) return nullptr;
+  if (request->status != 0) return;
   if (library.TypeKeyToIndex(key.bytes(), &request->type) != 0) {
     TVMFFIObjectHandle error = nullptr;
     library.ErrorMoveFromRaised(&error);
     if (error != nullptr) library.ObjectDecRef(error);
     request->type = -1;
   }
-  return nullptr;
 }
 
 // An address as the double with the same bits.
@@ -58,7 +54,7 @@ static napi_value AddressOf(napi_env env, const void* address) {
 // -1 for the root.
 napi_value ReadType(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  TypeRequest* request = RequestOf<TypeRequest>(self);
+  TypeRequest* request = MessageOf<TypeRequest>(self);
   const TVMFFITypeInfo* type = library.GetTypeInfo(request->type);
   request->status = type != nullptr && IsReflective() ? 0 : -1;
   if (request->status != 0) return nullptr;
@@ -100,25 +96,19 @@ static void OwnFunction(Context* self, MethodRequest* request, const TVMFFIAny& 
 }
 
 // A method of a type.
-napi_value GetMethod(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
-  MethodRequest* request = RequestOf<MethodRequest>(self);
+void GetMethod(Context* self, MethodRequest* request) {
   const TVMFFITypeInfo* type = library.GetTypeInfo(request->type);
   const bool is_known = type != nullptr && request->index < static_cast<uint32_t>(type->num_methods);
   OwnFunction(self, request, is_known ? type->methods[request->index].method : TVMFFIAny{});
-  return nullptr;
 }
 
 // The constructor of a type, which the library keeps in a separate column.
-napi_value GetConstructor(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
-  MethodRequest* request = RequestOf<MethodRequest>(self);
+void GetConstructor(Context* self, MethodRequest* request) {
   static const char kName[] = "__ffi_init__";
   const TVMFFIByteArray name{kName, sizeof(kName) - 1};
   const TVMFFITypeAttrColumn* column = library.GetTypeAttrColumn(&name);
   const int32_t index = column == nullptr ? -1 : request->type - column->begin_index;
   OwnFunction(self, request, index >= 0 && index < column->size ? column->data[index] : TVMFFIAny{});
-  return nullptr;
 }
 
 static const TVMFFIFieldInfo* FieldOf(const FieldRequest& request) {
@@ -130,7 +120,7 @@ static const TVMFFIFieldInfo* FieldOf(const FieldRequest& request) {
 // The value of a field, as the result of a call.
 napi_value GetField(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  FieldRequest* request = RequestOf<FieldRequest>(self);
+  FieldRequest* request = MessageOf<FieldRequest>(self);
   TVMFFIAny* result = ValuesOf(request);
   *result = TVMFFIAny{};
   typedef int (*Getter)(void*, TVMFFIAny*);
@@ -141,17 +131,16 @@ napi_value GetField(napi_env env, napi_callback_info info) {
 }
 
 // Sets a field to a value.
-napi_value SetField(napi_env env, napi_callback_info info) {
-  FieldRequest* request = RequestOf<FieldRequest>(ContextOf(env, info));
+void SetField(Context*, FieldRequest* request) {
   const TVMFFIAny* value = ValuesOf(request);
   const TVMFFIFieldInfo* field = FieldOf(*request);
   request->status = -1;
-  if (field == nullptr || field->setter == nullptr) return nullptr;
+  if (field == nullptr || field->setter == nullptr) return;
   void* place = reinterpret_cast<char*>(request->object) + field->offset;
   if ((field->flags & kTVMFFIFieldFlagBitSetterIsFunctionObj) == 0) {
     typedef int (*Setter)(void*, const TVMFFIAny*);
     request->status = reinterpret_cast<Setter>(field->setter)(place, value);
-    return nullptr;
+    return;
   }
   TVMFFIAny args[2] = {};
   args[0].type_index = kTVMFFIOpaquePtr;
@@ -160,7 +149,6 @@ napi_value SetField(napi_env env, napi_callback_info info) {
   TVMFFIAny result = {};
   request->status = CellOf<TVMFFIFunctionCell>(field->setter)->safe_call(field->setter, args, 2, &result);
   if (request->status == 0) ReleaseValue(result);
-  return nullptr;
 }
 
 }  // namespace dlpack::tvm_ffi

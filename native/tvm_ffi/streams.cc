@@ -9,18 +9,14 @@
 namespace dlpack::tvm_ffi {
 
 // Makes a stream the current stream of the device on this thread. `stream` gets the previous stream.
-napi_value SetStream(napi_env env, napi_callback_info info) {
-  StreamRequest* request = RequestOf<StreamRequest>(ContextOf(env, info));
+void SetStream(Context*, StreamRequest* request) {
   TVMFFIStreamHandle before = nullptr;
   request->status = library.EnvSetStream(request->device_type, request->device_id, Pointer(request->stream), &before);
   request->stream = reinterpret_cast<uint64_t>(before);
-  return nullptr;
 }
 
-napi_value GetStream(napi_env env, napi_callback_info info) {
-  StreamRequest* request = RequestOf<StreamRequest>(ContextOf(env, info));
+void GetStream(Context*, StreamRequest* request) {
   request->stream = reinterpret_cast<uint64_t>(library.EnvGetStream(request->device_type, request->device_id));
-  return nullptr;
 }
 
 typedef void (*ErrorSetter)(void* error_ctx, const char* kind, const char* message);
@@ -90,9 +86,7 @@ AllocatorScope::~AllocatorScope() {
 }
 
 // Sets the allocator for kernels that this instance calls.
-napi_value SetAllocator(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
-  const AllocatorRequest* request = RequestOf<AllocatorRequest>(self);
+void SetAllocator(Context* self, AllocatorRequest* request) {
   if (request->uses_function != 0) {
     self->allocator = AllocateInJavaScript;
   } else if (request->address != 0) {
@@ -100,13 +94,12 @@ napi_value SetAllocator(napi_env env, napi_callback_info info) {
   } else {
     UseOwnAllocator(self);
   }
-  return nullptr;
 }
 
 // Allocates a row-major tensor as a kernel would, and pushes it onto the wire.
 napi_value AllocTensor(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
-  TensorAllocateRequest* request = RequestOf<TensorAllocateRequest>(self);
+  TensorAllocateRequest* request = MessageOf<TensorAllocateRequest>(self);
   Descriptor descriptor;
   request->problem = ReadWire(self->instance, request->tensor, &descriptor);
   request->status = 0;
