@@ -2,7 +2,7 @@
 // Node nearly a millisecond, and src has more than a hundred files. There are no source maps: the files are not minified,
 // and maps took 115 kB of the package.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { dirname, relative, resolve } from 'node:path';
 import { at } from './steps.mjs';
 
 const targetsOf = (entry) =>
@@ -27,6 +27,15 @@ const sourceOf = (entry) => entry.replace(/^dist/, 'src').replace(/\.js$/, '.ts'
  */
 const basics = ['errors', 'dtype', 'device', 'layout'];
 
+/**
+ * Modules of a few lines that not all entries use. They become part of the chunk of the core or of native memory, because
+ * a chunk of their own costs more than their lines.
+ */
+const small = {
+  'index.ts': ['storage/debug', 'mdspan/driver', 'gpu-buffers'],
+  'index.node.ts': ['native/stats', 'native/exchange-api', 'native/trim'],
+};
+
 /** Resolves imports in src. All files count as having side effects; package.json names those in dist without any. */
 const sources = {
   name: 'src',
@@ -38,10 +47,13 @@ const sources = {
     );
     // Each pure entry imports the whole core, so that the core above the basics becomes one chunk instead of one for
     // each set of entries.
-    build.onLoad({ filter: /[\\/]src[\\/]\w+[\\/](index|register)\.ts$/ }, ({ path }) => ({
-      contents: `${readFileSync(path, 'utf8')}\nimport '../index.js';\n`,
-      loader: 'ts',
-    }));
+    build.onLoad({ filter: /(index(\.node)?|register)\.ts$/ }, ({ path }) => {
+      const name = relative(at('src'), path);
+      const added =
+        small[name]?.map((module) => `./${module}.js`) ?? (/^\w+[\\/]\w+\.ts$/.test(name) ? ['../index.js'] : []);
+      const imports = added.map((specifier) => `\nimport '${specifier}';`).join('');
+      return { contents: readFileSync(path, 'utf8') + imports, loader: 'ts' };
+    });
   },
 };
 

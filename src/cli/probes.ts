@@ -7,7 +7,8 @@
 import { devices, loadDriver } from '../cuda/index.js';
 import { isDLPackError } from '../errors.js';
 import { fromDLPack, Tensor } from '../index.node.js';
-import { exportManaged, importManaged } from '../native/index.js';
+import { exportManaged } from '../native/export.js';
+import { importManaged } from '../native/import.js';
 import { findExecutable } from '../python/find.js';
 import { python } from '../python/index.js';
 import { getGlobalFunc, loadLibrary, registerGlobalFunc } from '../tvm-ffi/index.js';

@@ -4,10 +4,9 @@
  * @module
  */
 
-import { realpathSync } from 'node:fs';
 import { ArgumentTypeError, ArgumentValueError, LoadError } from '../errors.js';
-import { native } from '../native/load.js';
-import { enter, leave, wire } from '../native/wire.js';
+import { isSameFile, native } from '../native/load.js';
+import { enter, leave, request, wire } from '../native/wire.js';
 import { WireHeader } from '../native/wire-layout.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import type { CudaBinding } from './binding.js';
@@ -59,15 +58,6 @@ function attach(path: string): CudaBinding {
   return attached;
 }
 
-function isSameFile(a: string, b: string): boolean {
-  if (a === b) return true;
-  try {
-    return realpathSync(a) === realpathSync(b);
-  } catch {
-    return false; // a name that the system loader resolves
-  }
-}
-
 /** The native functions for this thread. Loads the driver on first use. */
 export function cuda(): CudaBinding {
   return attached ?? attach(process.env.DLPACK_CUDA_DRIVER ?? '');
@@ -86,9 +76,7 @@ export function driverError(code: number, what: string): CudaError {
   const binding = cuda();
   const slot = enter(DriverErrorRequest.WORDS);
   i32[slot * 2 + DriverErrorRequest.CODE] = code;
-  u32[WireHeader.SLOT] = slot;
-  const [name, text] = binding.describeError();
-  leave(slot);
+  const [name, text] = request(slot, () => binding.describeError());
   return new CudaError(what, code, name, text);
 }
 

@@ -4,28 +4,23 @@
  * @module
  */
 
+import { node } from '../native/node-modules.js';
 import { cuda, isLoaded } from './driver.js';
+
+const { setTimeout } = node.timers;
 
 /** How long it is kept after the last upload, in milliseconds. */
 const PATIENCE = 1000;
 
-let isTimed = false;
-let isUsed = false;
+let timer: NodeJS.Timeout | null = null;
 
 /** Releases the memory when no upload has used it for a while. */
 export function releasePinnedLater(): void {
-  isUsed = true;
-  if (!isTimed) startTimer();
-}
-
-function startTimer(): void {
-  isTimed = true;
-  isUsed = false;
-  const timer = setTimeout(() => {
-    isTimed = false;
-    if (isUsed || cuda().releasePinned(false)) startTimer();
-  }, PATIENCE) as unknown as { unref?: () => void };
-  timer.unref?.();
+  timer ??= setTimeout(() => {
+    timer = null;
+    if (cuda().releasePinned(false)) releasePinnedLater();
+  }, PATIENCE).unref();
+  timer.refresh();
 }
 
 /** Releases the memory that no upload uses. Waits until the device has read it. */

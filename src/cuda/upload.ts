@@ -6,8 +6,8 @@
 
 import type { DeviceInfo } from '../device.js';
 import { dtypeFromName } from '../dtype.js';
-import { threads } from '../native/convert.js';
 import { NativeStorage } from '../native/native-storage.js';
+import { runtimeRules } from '../native/threads.js';
 import { leave, wire } from '../native/wire.js';
 import { WireHeader } from '../native/wire-layout.js';
 import { Descriptor } from '../storage/descriptor.js';
@@ -66,7 +66,7 @@ async function start(
   const binding = cuda();
   const slot = begin(UploadStep.WORDS, id);
   u32[slot * 2 + UploadStep.FROM_HANDLE] = handle;
-  i32[slot * 2 + UploadStep.THREADS] = threads;
+  i32[slot * 2 + UploadStep.THREADS] = runtimeRules().threads;
   f64[slot + UploadStep.FROM_OFFSET] = source.bitOffset / 8;
   f64[slot + UploadStep.NBYTES] = source.nbytes;
   u64[slot + UploadStep.STREAM] = stream;

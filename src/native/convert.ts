@@ -4,7 +4,6 @@
  * @module
  */
 
-import { availableParallelism } from 'node:os';
 import type { DTypeInfo } from '../dtype.js';
 import { BufferError } from '../errors.js';
 import type { Pass } from '../storage/backend.js';
@@ -15,17 +14,15 @@ import { native } from './load.js';
 import { NativeStorage } from './native-storage.js';
 import { MappedStorage } from './shared-memory.js';
 import { errorOf } from './status.js';
+import { runtimeRules } from './threads.js';
 import { enter, leave, wire } from './wire.js';
 import { ConvertRequest, CopyRequest, Status, WireHeader } from './wire-layout.js';
 import { writeTensor } from './wire-tensor.js';
 
 const { f64, i32, u32 } = wire;
 
-const wanted = Number(process.env.DLPACK_NUM_THREADS);
-/** How many threads may work on one copy. */
-export const threads = Number.isInteger(wanted) && wanted > 0 ? wanted : availableParallelism();
-
-function handleOf(storage: Storage): number {
+/** The handle of native memory; 0 for JavaScript memory. */
+export function handleOf(storage: Storage): number {
   return storage instanceof NativeStorage ? storage.handle : 0;
 }
 
@@ -61,7 +58,7 @@ export function copy(source: Descriptor, to: DTypeInfo): Storage | null {
   const half = slot * 2;
   writeTensor(slot + CopyRequest.TENSOR, source, handleOf(storage), 0);
   u32[half + CopyRequest.TO_TYPE] = to.packed;
-  i32[half + CopyRequest.THREADS] = threads;
+  i32[half + CopyRequest.THREADS] = runtimeRules().threads;
   u32[WireHeader.SLOT] = slot;
   binding.copy(array);
   leave(slot);
@@ -72,7 +69,8 @@ export function copy(source: Descriptor, to: DTypeInfo): Storage | null {
   return null;
 }
 
-function bytesOf(storage: Storage): Uint8Array | undefined {
+/** The bytes of JavaScript memory; undefined for native memory. */
+export function bytesOf(storage: Storage): Uint8Array | undefined {
   return storage instanceof BufferStorage ? new Uint8Array(storage.buffer(), storage.start, storage.nbytes) : undefined;
 }
 
@@ -80,7 +78,7 @@ export function convert(pass: Pass, source: Storage, target: Storage): boolean {
   const from = bytesOf(source);
   const to = bytesOf(target);
   const binding = native();
-  const slot = enterConvert(pass, source, target, threads);
+  const slot = enterConvert(pass, source, target, runtimeRules().threads);
   binding.convert(from, to);
   leave(slot);
   return u32[slot * 2 + ConvertRequest.IS_DONE] === 1;
@@ -98,7 +96,7 @@ export async function convertAsync(pass: Pass, source: Storage, target: Storage)
   isRunning = true;
   try {
     const binding = native();
-    const slot = enterConvert(pass, source, target, Math.max(1, threads - 1));
+    const slot = enterConvert(pass, source, target, Math.max(1, runtimeRules().threads - 1));
     const promise = binding.convertAsync();
     leave(slot);
     if (promise === undefined) return false;

@@ -5,10 +5,10 @@
  */
 
 import { native } from './load.js';
-import { enter, leave, wire } from './wire.js';
-import { AddressResult, WireHeader } from './wire-layout.js';
+import { enter, request, wire } from './wire.js';
+import { AddressResult } from './wire-layout.js';
 
-const { u32, u64 } = wire;
+const { u64 } = wire;
 
 /**
  * The address of the table. It has an allocator for host tensors and the current stream of host memory. It lives as
@@ -17,8 +17,6 @@ const { u32, u64 } = wire;
 export function exchangeApi(): bigint {
   const binding = native();
   const slot = enter(AddressResult.WORDS);
-  u32[WireHeader.SLOT] = slot;
-  binding.exchangeApi();
-  leave(slot);
+  request(slot, () => binding.exchangeApi());
   return u64[slot + AddressResult.ADDRESS] as bigint;
 }

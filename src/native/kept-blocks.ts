@@ -5,11 +5,12 @@
  * @module
  */
 
-import { setTimeout } from 'node:timers';
 import type { Binding } from './binding.js';
-import { enter, leave, wire } from './wire.js';
-import { TrimRequest, WireHeader } from './wire-layout.js';
+import { node } from './node-modules.js';
+import { enter, request, wire } from './wire.js';
+import { TrimRequest } from './wire-layout.js';
 
+const { setTimeout } = node.timers;
 const { f64, u32 } = wire;
 
 /** Blocks that no tensor used for this many milliseconds are unmapped. */
@@ -19,9 +20,7 @@ const IDLE_TIME = 1000;
 export function unmapKept(binding: Binding, isIdle: boolean): { readonly bytes: number; readonly isWatched: boolean } {
   const slot = enter(TrimRequest.WORDS);
   u32[slot * 2 + TrimRequest.IS_IDLE] = isIdle ? 1 : 0;
-  u32[WireHeader.SLOT] = slot;
-  binding.trim();
-  leave(slot);
+  request(slot, () => binding.trim());
   return {
     bytes: f64[slot + TrimRequest.BYTES] as number,
     isWatched: u32[slot * 2 + TrimRequest.IS_WATCHED] === 1,

@@ -4,18 +4,18 @@
  * @module
  */
 
-// The default export, because webpack rewrites calls of a `createRequire` that is imported by name.
-import nodeModule from 'node:module';
-import { resolve } from 'node:path';
 import { ArgumentTypeError, ArgumentValueError, LoadError } from '../errors.js';
 import type { NativeStatus } from '../native-status.js';
 import shipped from './addon.cjs';
 import type { Addon, Binding } from './binding.js';
 import { watchKept } from './kept-blocks.js';
+import { node } from './node-modules.js';
 import { released } from './pins.js';
 import { findTarget } from './target.js';
 import { isMainThread } from './threads.js';
 import { wire } from './wire.js';
+
+const { resolve } = node.path;
 
 /** The number by which native code asks this instance to watch the kept blocks. Pins have larger numbers. */
 const WATCH_BLOCKS = 0;
@@ -82,15 +82,25 @@ function variable(name: string): string | undefined {
  */
 function pathOf(): string {
   const { exports, file } = source as NonNullable<typeof source>;
-  const cache = nodeModule.createRequire(process.execPath).cache as Record<string, { exports?: unknown } | undefined>;
+  const cache = node.module.createRequire(process.execPath).cache as Record<string, { exports?: unknown } | undefined>;
   return Object.entries(cache).find(([, module]) => module?.exports === exports)?.[0] ?? file;
+}
+
+/** Whether two paths of a library name one file. */
+export function isSameFile(a: string, b: string): boolean {
+  if (a === b) return true;
+  try {
+    return node.fs.realpathSync(a) === node.fs.realpathSync(b);
+  } catch {
+    return false; // there is no such file, or the system's loader finds it by name
+  }
 }
 
 /** The addon that `npx dlpack build` made for a target without a prebuilt addon, or null. */
 function findBuilt(target: string): string | null {
   if (target in shipped.addons || shipped.folder === null) return null;
   const file = `${shipped.folder}/${target}/dlpack.node`;
-  return process.getBuiltinModule('node:fs').existsSync(file) ? file : null;
+  return node.fs.existsSync(file) ? file : null;
 }
 
 /** Loads the addon from `given`, or from the package if it is null. Returns false and sets `failure` on failure. */
@@ -98,7 +108,7 @@ function load(given: string | null): boolean {
   const target = findTarget();
   const path = given ?? findBuilt(target);
   const file = path === null ? `prebuilds/${target}/dlpack.node` : resolve(path);
-  const open = path === null ? shipped.addons[target] : () => nodeModule.createRequire(file)(file);
+  const open = path === null ? shipped.addons[target] : () => node.module.createRequire(file)(file);
   if (open === undefined) {
     failure = { target, reason: `the package has no addon for ${target}`, cause: undefined };
     return false;

@@ -10,7 +10,7 @@ import { forgetStorage, isDebug, recordStorage } from '../storage/debug.js';
 import { isDetached, Storage } from '../storage/storage.js';
 import { native } from './load.js';
 import { errorOf } from './status.js';
-import { maxLength, transferAway } from './threads.js';
+import { runtimeRules, transferAway } from './threads.js';
 import { enter, freeSlot, leave, wire } from './wire.js';
 import { AddressRequest, BufferRequest, Status, WireHeader } from './wire-layout.js';
 
@@ -124,6 +124,7 @@ export class NativeStorage extends Storage {
   private create(): ArrayBuffer {
     // Runtimes disagree about buffers over NULL, and an empty tensor needs no memory.
     if (this.nbytes === 0) return new ArrayBuffer(0);
+    const { maxLength } = runtimeRules();
     if (this.nbytes > maxLength) {
       throw new BufferError(
         `Expected at most ${maxLength} bytes for data on this runtime but the tensor has ${this.nbytes}; use a slice of a smaller tensor, or a newer runtime`,

@@ -10,13 +10,10 @@ export type Pinned = ArrayBufferLike | (() => void);
 // A plain object, because patched methods of Map would receive private buffers.
 const pins: Record<number, Pinned> = Object.create(null) as Record<number, Pinned>;
 let lastId = 0;
-let count = 0;
 
 /** Keeps a buffer alive until native code releases it, or calls a deleter at that time. Native code gets the number. */
 export function pin(pinned: Pinned): number {
-  lastId++;
-  count++;
-  pins[lastId] = pinned;
+  pins[++lastId] = pinned;
   return lastId;
 }
 
@@ -25,7 +22,6 @@ export function released(id: number): void {
   const pinned = pins[id];
   if (pinned === undefined) return;
   delete pins[id];
-  count--;
   try {
     if (typeof pinned === 'function') pinned();
   } catch {
@@ -36,12 +32,12 @@ export function released(id: number): void {
 
 /** Removes a pin that native code did not take over, without calling its deleter. */
 export function unpin(id: number): void {
-  if (pins[id] === undefined) return;
   delete pins[id];
-  count--;
 }
 
 /** For `stats()`. */
 export function pinCount(): number {
+  let count = 0;
+  for (const _ in pins) count++;
   return count;
 }

@@ -8,6 +8,7 @@
 import { ArgumentValueError, BufferError, UnsupportedDeviceError } from '../errors.js';
 import { native } from './load.js';
 import { NativeStorage } from './native-storage.js';
+import { node } from './node-modules.js';
 
 const result = new Float64Array(3);
 
@@ -52,9 +53,7 @@ export class SharedStorage extends MappedStorage {
 /** Reads a number from a system file; Infinity if there is none. */
 function readNumber(path: string, pattern: RegExp): number {
   try {
-    return Number(
-      pattern.exec(process.getBuiltinModule('node:fs').readFileSync(path, 'utf8'))?.[1] ?? Number.POSITIVE_INFINITY,
-    );
+    return Number(pattern.exec(node.fs.readFileSync(path, 'utf8'))?.[1] ?? Number.POSITIVE_INFINITY);
   } catch {
     return Number.POSITIVE_INFINITY;
   }

@@ -7,10 +7,10 @@
 import { isDebug, liveOrigins, type Origin } from '../storage/debug.js';
 import { native } from './load.js';
 import { pinCount } from './pins.js';
-import { enter, leave, wire } from './wire.js';
-import { CountsResult, TracesResult, WireHeader } from './wire-layout.js';
+import { enter, request, wire } from './wire.js';
+import { CountsResult, TracesResult } from './wire-layout.js';
 
-const { f64, u32 } = wire;
+const { f64 } = wire;
 
 export interface Stats {
   /** Blocks of memory that this package allocated, on all threads. */
@@ -45,9 +45,7 @@ export function stats(): Stats {
   const binding = native();
   if (settle !== null) settle();
   const slot = enter(CountsResult.WORDS);
-  u32[WireHeader.SLOT] = slot;
-  binding.readCounts();
-  leave(slot);
+  request(slot, () => binding.readCounts());
   const counts: Stats = {
     storages: f64[slot + CountsResult.STORAGES] as number,
     bytes: f64[slot + CountsResult.BYTES] as number,
@@ -65,9 +63,7 @@ export function stats(): Stats {
 function readTraces(room: number): Float64Array {
   const places = new Float64Array(room);
   const slot = enter(TracesResult.WORDS);
-  u32[WireHeader.SLOT] = slot;
-  native().readTraces(places);
-  leave(slot);
+  request(slot, () => native().readTraces(places));
   const count = f64[slot + TracesResult.COUNT] as number;
   return count > room ? readTraces(room * 2) : places;
 }

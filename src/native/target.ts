@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { node } from './node-modules.js';
 
 /** What Deno was built for; it shows neither `/proc` nor a report without further permissions. */
 const deno = (globalThis as { Deno?: { build: { target: string } } }).Deno?.build.target;
@@ -14,9 +15,8 @@ const deno = (globalThis as { Deno?: { build: { target: string } } }).Deno?.buil
 function isMusl(): boolean {
   if (deno !== undefined) return deno.includes('musl');
   try {
-    return /\/(ld-musl-|libc\.musl-|[^/]*-linux-musl\/libc\.so)/.test(
-      process.getBuiltinModule('node:fs').readFileSync('/proc/self/maps', 'latin1'),
-    );
+    const maps = node.fs.readFileSync('/proc/self/maps', 'latin1');
+    return /\/(ld-musl-|libc\.musl-|[^/]*-linux-musl\/libc\.so)/.test(maps);
   } catch {
     const report = process.report?.getReport() as { header?: { glibcVersionRuntime?: string } } | undefined;
     return report?.header !== undefined && report.header.glibcVersionRuntime === undefined;

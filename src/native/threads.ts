@@ -4,27 +4,39 @@
  * @module
  */
 
-import { constants } from 'node:buffer';
 import { isResizable, isShared } from '../storage/storage.js';
+import { node } from './node-modules.js';
 
 interface Rules {
   readonly isMainThread: boolean;
   /** Whether a program marked a buffer so that it cannot be detached; null where a mark does not prevent that. */
   readonly isMarked: ((buffer: object) => boolean) | null;
+  /** The largest ArrayBuffer: 4 GiB on Node 20. */
+  readonly maxLength: number;
+  /** How many threads may work on one copy. */
+  readonly threads: number;
 }
 
 let rules: Rules | null = null;
 
-/** Read with the first native memory, because importing node:worker_threads would delay `import 'dlpack'`. */
+/** Read with the first native memory. */
+export function runtimeRules(): Rules {
+  rules ??= readRules();
+  return rules;
+}
+
 function readRules(): Rules {
-  const threads = process.getBuiltinModule('node:worker_threads');
-  const { isMarkedAsUntransferable: isMarked, markAsUntransferable: mark } = threads as {
+  const { workerThreads, buffer, os } = node;
+  const { isMarkedAsUntransferable: isMarked, markAsUntransferable: mark } = workerThreads as {
     isMarkedAsUntransferable?: (value: object) => boolean;
     markAsUntransferable?: (value: object) => void;
   };
+  const wanted = Number(process.env.DLPACK_NUM_THREADS);
   return {
-    isMainThread: threads.isMainThread && !('WorkerGlobalScope' in globalThis),
+    isMainThread: workerThreads.isMainThread && !('WorkerGlobalScope' in globalThis),
     isMarked: isMarked !== undefined && mark !== undefined && markHolds(mark) ? isMarked : null,
+    maxLength: buffer.constants?.MAX_LENGTH ?? Number.MAX_SAFE_INTEGER,
+    threads: Number.isInteger(wanted) && wanted > 0 ? wanted : os.availableParallelism(),
   };
 }
 
@@ -46,12 +58,8 @@ function markHolds(mark: (value: object) => void): boolean {
  * never lent to native code that could outlive it. Deno's web workers call themselves main threads.
  */
 export function isMainThread(): boolean {
-  rules ??= readRules();
-  return rules.isMainThread;
+  return runtimeRules().isMainThread;
 }
-
-/** The largest ArrayBuffer: 4 GiB on Node 20. */
-export const maxLength: number = constants?.MAX_LENGTH ?? Number.MAX_SAFE_INTEGER;
 
 /** The method as it was when this module was loaded: a patched method would receive buffers of disposed tensors. */
 const transfer = (ArrayBuffer.prototype as { transfer?: (length: number) => ArrayBuffer }).transfer;
@@ -75,7 +83,6 @@ export function transferAway(buffer: ArrayBuffer): boolean {
 
 /** True for a buffer that cannot be detached, on a thread whose heap lasts, so native code may keep its address. */
 export function isPinnable(buffer: ArrayBufferLike): boolean {
-  rules ??= readRules();
-  const { isMainThread, isMarked } = rules;
+  const { isMainThread, isMarked } = runtimeRules();
   return isMainThread && (isShared(buffer) || (isMarked?.(buffer) === true && !isResizable(buffer)));
 }

@@ -58,6 +58,14 @@ export function leave(slot: number): void {
   u32[WireHeader.TOP] = slot;
 }
 
+/** Makes the request in a slot and frees the slot. Its results can be read until the next slot is taken. */
+export function request<T>(slot: number, send: () => T): T {
+  u32[WireHeader.SLOT] = slot;
+  const result = send();
+  leave(slot);
+  return result;
+}
+
 function wireIsFull(): BufferError {
   return new BufferError(
     'Expected room for one more request to native code but the wire is full; nest fewer calls, or pass fewer values at once',

@@ -4,13 +4,15 @@
  * @module
  */
 
-import { AsyncResource } from 'node:async_hooks';
+import { node } from '../native/node-modules.js';
 import { binding } from './binding.js';
 import { Keywords } from './keywords.js';
 import { type PyArgument, referenceOf } from './object.js';
 import { makeError, startCall, toValue } from './operations.js';
 import { type Reference, unpinReference } from './reference.js';
 import { ValueKind } from './wire-layout.js';
+
+const { AsyncResource } = node.asyncHooks;
 
 interface Waiting {
   readonly resolve: (value: unknown) => void;
@@ -21,7 +23,10 @@ interface Waiting {
 
 const waiting = new Map<number, Waiting>();
 /** The running calls, awaited or not: the references in their arguments, and the asynchronous context of the caller. */
-const running = new Map<number, { readonly references: readonly Reference[]; readonly scope: AsyncResource }>();
+const running = new Map<
+  number,
+  { readonly references: readonly Reference[]; readonly scope: InstanceType<typeof AsyncResource> }
+>();
 let lastNumber = 0;
 
 // biome-ignore lint/suspicious/noExplicitAny: the author of a typed form of a Python function chooses its types

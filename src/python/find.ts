@@ -4,10 +4,11 @@
  * @module
  */
 
-import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { LoadError } from '../errors.js';
+import { node } from '../native/node-modules.js';
+
+const { existsSync } = node.fs;
+const { join } = node.path;
 
 export interface PythonOptions {
   /** A Python executable. */
@@ -87,6 +88,7 @@ export function findPython(options: PythonOptions): FoundPython {
 
 /** Asks the executable about itself and returns its output. */
 function ask(executable: string): string {
+  const { spawnSync } = node.childProcess;
   let failure: unknown;
   let reason = '';
   try {

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { resolve } from 'node:path';
 import { ArgumentValueError, LoadError } from '../errors.js';
 import { native } from '../native/load.js';
+import { node } from '../native/node-modules.js';
 import { isMainThread } from '../native/threads.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import type { Tensor } from '../tensor.js';
@@ -30,6 +30,8 @@ import {
 } from './object.js';
 import { released } from './reference.js';
 import { makeTensor, type TensorOptions, type TensorSource } from './tensor.js';
+
+const { resolve } = node.path;
 
 /** CPython in this process. */
 export interface Python {

@@ -4,11 +4,13 @@
  * @module
  */
 
-import { resolve } from 'node:path';
 import { LoadError } from '../errors.js';
 import shipped from '../native/addon.cjs';
+import { node } from '../native/node-modules.js';
 import { workerFlags } from './flags.js';
 import { load } from './helpers.js';
+
+const { resolve } = node.path;
 
 function runtimeFlags(): string[] {
   if ('Deno' in globalThis) return ['run', '-A'];

@@ -4,9 +4,11 @@
  * @module
  */
 
-import { isAbsolute } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import { node } from '../native/node-modules.js';
+
+const { isAbsolute } = node.path;
+const { pathToFileURL } = node.url;
 
 /** The URL of a module that another process can import. */
 export function moduleUrl(module: unknown): string {

@@ -5,12 +5,14 @@
  * @module
  */
 
-import { existsSync } from 'node:fs';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import { node } from '../native/node-modules.js';
 import { PythonError, python } from '../python/index.js';
 import type { Tensor } from '../tensor.js';
 import { type Helpers, load } from './helpers.js';
 import { toJavaScript } from './values.js';
+
+const { existsSync } = node.fs;
 
 type Body = (...args: unknown[]) => unknown;
 

@@ -10,13 +10,17 @@ export interface Origin {
   readonly stack: string;
 }
 
-let enabled =
-  (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env?.DLPACK_DEBUG === '1';
+const readVariable = () =>
+  (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env?.DLPACK_DEBUG;
+const firstPlace = () => Math.floor(Math.random() * 2 ** 20) * 2 ** 32;
+
+// The mark of a pure call lets a bundler omit it from a program that does not use this module.
+let enabled = /* @__PURE__ */ readVariable() === '1';
 const storages = new Map<number, string>();
 const exports = new Map<number, string>();
 const gpuBuffers = new Set<Origin>();
 /** The numbers differ between threads, because native code lists the exports of all threads. */
-let lastPlace = Math.floor(Math.random() * 2 ** 20) * 2 ** 32;
+let lastPlace = /* @__PURE__ */ firstPlace();
 
 /** Starts or stops recording. The environment variable DLPACK_DEBUG=1 starts it at load time. */
 export function setDebug(on: boolean): void {

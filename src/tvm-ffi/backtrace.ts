@@ -4,8 +4,9 @@
  *
  * @module
  */
+import { node } from '../native/node-modules.js';
 
-import { fileURLToPath } from 'node:url';
+const { fileURLToPath } = node.url;
 
 /**
  * How frames of this package look: the file of the published chunk, or the folder of the sources in runtimes that apply

@@ -1,5 +1,6 @@
 /**
- * The functions of calls.ts for modules below it: containers are results of calls, and use calls themselves.
+ * Functions of calls.ts and dispatch.ts for modules below them: containers are results of calls, and use calls
+ * themselves, and the library must know the functions that native code calls before it is loaded.
  *
  * @module
  */
@@ -13,7 +14,11 @@ export interface CallOperations {
   takeValue(at: number): unknown;
   /** The same, but an Array or Map becomes a view. */
   takeView(at: number): unknown;
+  /** Runs a JavaScript function for a {@link CallbackRequest} of native code. */
+  onCall(): void;
+  /** Settles a promise for a {@link SettleRequest} of native code. */
+  onSettle(): void;
 }
 
-/** Filled by calls.ts when it is loaded. */
+/** Filled by calls.ts and dispatch.ts when they are loaded. */
 export const operations = {} as CallOperations;

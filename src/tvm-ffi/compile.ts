@@ -4,8 +4,8 @@
  * @module
  */
 
-import { resolve } from 'node:path';
 import { ArgumentTypeError } from '../errors.js';
+import { node } from '../native/node-modules.js';
 import { checkOptions } from '../options.js';
 import type { FFIFunction } from './calls.js';
 import { build, type Recipe } from './compile/build.js';
@@ -22,6 +22,8 @@ import {
   surroundings,
 } from './compile/toolchain.js';
 import { loadModule } from './module.js';
+
+const { resolve } = node.path;
 
 export type { CommandLine };
 

@@ -4,13 +4,15 @@
  * @module
  */
 
-import { readFileSync } from 'node:fs';
-import { basename } from 'node:path';
+import { node } from '../native/node-modules.js';
 import { invoke } from './calls.js';
 import { builtin } from './globals.js';
 import { ffi, library } from './library.js';
 import { describeFunction, loadModule } from './module.js';
 import { membersOfType, type TypeMembers } from './object-classes.js';
+
+const { readFileSync } = node.fs;
+const { basename } = node.path;
 
 /** The type schema of TVM-FFI: a name and its parameters. */
 interface Schema {

@@ -13,12 +13,12 @@ import { allocate } from './allocator.js';
 import { ANY_WORDS } from './any.js';
 import { writeArgument } from './arguments.js';
 import { settle } from './async.js';
+import { operations } from './call-operations.js';
 import type { JavaScriptFunction } from './callbacks.js';
 import { takeValue } from './calls.js';
 import { readElements } from './containers.js';
 import { raise, TVMFFIError } from './errors.js';
 import { ALLOCATOR, heldValue } from './host-values.js';
-import { setHandlers } from './library.js';
 import { callState, checkLent, keepForCall, releaseAfterTick, type Temporary } from './objects.js';
 import { RValue } from './values.js';
 import { CallbackRequest } from './wire-layout.js';
@@ -86,4 +86,4 @@ function writeResult(slot: number, result: unknown): void {
   writeArgument(slot, value);
 }
 
-setHandlers({ onCall: dispatch, onSettle: settle });
+Object.assign(operations, { onCall: dispatch, onSettle: settle });

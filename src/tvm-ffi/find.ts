@@ -3,10 +3,10 @@
  *
  * @module
  */
+import { node } from '../native/node-modules.js';
 
-import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+const { existsSync, readdirSync } = node.fs;
+const { join, resolve } = node.path;
 
 const fileName =
   process.platform === 'darwin' ? 'libtvm_ffi.dylib' : process.platform === 'win32' ? 'tvm_ffi.dll' : 'libtvm_ffi.so';
@@ -51,6 +51,7 @@ function filesIn(root: string): string[] {
 }
 
 function runConfig(): string | null {
+  const { execFileSync } = node.childProcess;
   try {
     return execFileSync('tvm-ffi-config', ['--libdir'], {
       encoding: 'utf8',

@@ -4,30 +4,15 @@
  * @module
  */
 
-import { realpathSync } from 'node:fs';
 import { ArgumentTypeError, ArgumentValueError, LoadError } from '../errors.js';
-import { native } from '../native/load.js';
+import { isSameFile, native } from '../native/load.js';
 import { checkOptions } from '../options.js';
 import type { FFIBinding } from './binding.js';
+import { operations } from './call-operations.js';
 import { candidates } from './find.js';
 
 /** The native functions for this thread, undefined before the first call of {@link library}, after which it is used. */
 export let ffi: FFIBinding;
-
-let handlers: Handlers | null = null;
-
-/** The JavaScript functions that native code calls. */
-export interface Handlers {
-  /** Runs a JavaScript function for a {@link CallbackRequest}. */
-  onCall(): void;
-  /** Settles a promise for a {@link SettleRequest}. */
-  onSettle(): void;
-}
-
-/** Sets the handlers, before the library is loaded. */
-export function setHandlers(next: Handlers): void {
-  handlers = next;
-}
 
 /** Loads libtvm_ffi from `path`, or from the usual places, unless this thread already has it. */
 export function library(path?: string): FFIBinding {
@@ -39,7 +24,7 @@ export function library(path?: string): FFIBinding {
       tried.push(`${candidate.from}: ${candidate.missing}`);
       continue;
     }
-    const made = binding.loadTvmFfi(candidate.path) ?? binding.attachTvmFfi<FFIBinding>(handlers as Handlers);
+    const made = binding.loadTvmFfi(candidate.path) ?? binding.attachTvmFfi<FFIBinding>(operations);
     if (typeof made !== 'string') {
       ffi = { ...made }; // a copy; native/load.ts explains why
       return ffi;
@@ -71,12 +56,4 @@ export function loadLibrary(options: LoadOptions = {}): string {
     throw new ArgumentValueError('path', `the libtvm_ffi that this process has loaded already, ${loaded}`, path);
   }
   return loaded;
-}
-
-function isSameFile(path: string, loaded: string): boolean {
-  try {
-    return realpathSync(path) === realpathSync(loaded);
-  } catch {
-    return false; // no file at this path
-  }
 }

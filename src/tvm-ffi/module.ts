@@ -4,8 +4,8 @@
  * @module
  */
 
-import { resolve } from 'node:path';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import { node } from '../native/node-modules.js';
 import { Type } from './any.js';
 import { type FFIFunction, invoke, invokeLocked } from './calls.js';
 import { builtin } from './globals.js';
@@ -13,6 +13,8 @@ import { library } from './library.js';
 import { isInstance } from './object-classes.js';
 import { standIns } from './objects.js';
 import { FFIObject, handleOf, TVM_FFI_VALUE } from './values.js';
+
+const { resolve } = node.path;
 
 /** A loaded library: its functions by name, each looked up on first use. */
 export type KernelModule = { readonly [name: string]: FFIFunction };

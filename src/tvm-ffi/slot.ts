@@ -7,4 +7,4 @@
 
 import * as shared from '../native/wire.js';
 
-export const { enter, leave } = shared;
+export const { enter, leave, request } = shared;

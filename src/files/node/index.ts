@@ -6,16 +6,18 @@
 
 import '../../index.node.js';
 
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { constants, inflateRawSync } from 'node:zlib';
+import { node } from '../../native/node-modules.js';
 import { setHost } from '../host.js';
 import { type Deflated, MAX_RATIO } from '../reading.js';
 import { mapFile, partOf, readPart } from './mapping.js';
 import { createTarget } from './target.js';
 
+const { dirname, join } = node.path;
+const { fileURLToPath } = node.url;
+
 /** Returns no bytes for invalid data, so that the size check fails. */
 function inflate({ deflated, size, isPrefix }: Deflated): Uint8Array {
+  const { constants, inflateRawSync } = node.zlib;
   try {
     return isPrefix
       ? inflateRawSync(deflated, {

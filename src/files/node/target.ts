@@ -4,12 +4,13 @@
  * @module
  */
 
-import { randomUUID } from 'node:crypto';
-import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
-import { constants } from 'node:os';
+import type { FileHandle } from 'node:fs/promises';
 import { textOf } from '../../errors.js';
+import { node } from '../../native/node-modules.js';
 import { FileError } from '../error.js';
 import type { Target } from '../host.js';
+
+const { open, realpath, rename, rm, stat } = node.fs.promises;
 
 const problems: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
@@ -25,7 +26,7 @@ const problems: Readonly<Record<string, string>> = {
 function codeOf({ code, message }: { code?: unknown; message?: string }): string {
   if (typeof code === 'string') return code;
   const number = Number(/os error (\d+)/.exec(message ?? '')?.[1]);
-  return Object.entries(constants.errno).find(([, value]) => value === number)?.[0] ?? 'EIO';
+  return Object.entries(node.os.constants.errno).find(([, value]) => value === number)?.[0] ?? 'EIO';
 }
 
 function fileError(path: string, cause: unknown): FileError {
@@ -78,7 +79,7 @@ class RenamedTarget implements Target {
 /** Starts a file. A link stays a link: the file it names is replaced and keeps its permissions. */
 export async function createTarget(path: string, durable: boolean): Promise<Target> {
   const place = await realpath(path).catch(() => path);
-  const beside = `${place}.${randomUUID()}.tmp`;
+  const beside = `${place}.${node.crypto.randomUUID()}.tmp`;
   try {
     const before = await stat(place).catch(() => null);
     const handle = await open(beside, 'wx', before === null ? 0o666 : before.mode & 0o777);

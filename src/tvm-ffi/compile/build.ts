@@ -4,15 +4,16 @@
  * @module
  */
 
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, isAbsolute, join } from 'node:path';
+import { node } from '../../native/node-modules.js';
 import { library } from '../library.js';
 import type { Built } from './cache.js';
 import { compileArguments, linkArguments, showCommand } from './commands.js';
 import { CompileError } from './error.js';
 import { lineAt, makeFiles, type Sources } from './source.js';
 import { runCommand, type Tool } from './tool.js';
+
+const { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } = node.fs;
+const { dirname, isAbsolute, join } = node.path;
 
 /** Everything that determines a library, except the files that its source includes. */
 export interface Recipe {
@@ -26,7 +27,7 @@ export interface Recipe {
 
 /** Builds the library and passes it to `use`. It is deleted afterwards. */
 export async function build<T>(recipe: Recipe, use: (built: Built) => T): Promise<T> {
-  const folder = mkdtempSync(join(tmpdir(), 'dlpack-compile-'));
+  const folder = mkdtempSync(join(node.os.tmpdir(), 'dlpack-compile-'));
   try {
     const files = makeFiles(recipe.sources);
     const { compiler, cudaCompiler } = recipe;

@@ -6,12 +6,12 @@
  * @module
  */
 
-import { createHash, randomUUID } from 'node:crypto';
-import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { dirname, join, posix, resolve, win32 } from 'node:path';
 import { ArgumentTypeError, LoadError, textOf } from '../../errors.js';
+import { node } from '../../native/node-modules.js';
 import { extensionOf } from './commands.js';
+
+const { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } = node.fs;
+const { dirname, join, posix, resolve, win32 } = node.path;
 
 /** What a build was made of, beside the parts of its key. */
 interface Manifest {
@@ -34,7 +34,7 @@ export interface Built {
 export function cacheFolder(option: string | undefined): string {
   if (option !== undefined && typeof option !== 'string') throw new ArgumentTypeError('cache', 'a folder', option);
   const { env, platform } = process;
-  return join(resolve(option ?? (env.DLPACK_CACHE_DIR || systemCache(platform, env, homedir()))), 'kernels');
+  return join(resolve(option ?? (env.DLPACK_CACHE_DIR || systemCache(platform, env, node.os.homedir()))), 'kernels');
 }
 
 /** The folder for this package in the folder that a system has for caches. */
@@ -46,7 +46,7 @@ export function systemCache(platform: string, env: Readonly<Record<string, strin
 }
 
 export function digestOf(data: string | Uint8Array): string {
-  return createHash('sha256').update(data).digest('hex');
+  return node.crypto.createHash('sha256').update(data).digest('hex');
 }
 
 function digestOfFile(path: string): string | null {
@@ -140,7 +140,7 @@ function changedAfter(file: string, time: number): boolean {
 
 /** Writes a file under a name of its own, and renames it. */
 function appear(path: string, write: (draft: string) => void): void {
-  const draft = `${path}.${randomUUID()}`;
+  const draft = `${path}.${node.crypto.randomUUID()}`;
   try {
     write(draft);
     renameSync(draft, path);

@@ -4,12 +4,14 @@
  * @module
  */
 
-import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import type { Hash } from 'node:crypto';
 import { ArgumentTypeError, LoadError } from '../../errors.js';
+import { node } from '../../native/node-modules.js';
 import { library } from '../library.js';
 import { runCommand } from './tool.js';
+
+const { existsSync, readdirSync, readFileSync } = node.fs;
+const { dirname, join, resolve } = node.path;
 
 const MARK = 'tvm/ffi/c_api.h';
 const DLPACK_MARK = 'dlpack/dlpack.h';
@@ -50,7 +52,7 @@ export function digestHeaders(folders: readonly string[]): string {
   const key = folders.join('\n');
   let digest = digests.get(key);
   if (digest === undefined) {
-    const hash = createHash('sha256');
+    const hash = node.crypto.createHash('sha256');
     for (const folder of folders) {
       for (const part of ['tvm', 'dlpack']) addTree(hash, join(folder, part));
     }
@@ -60,7 +62,7 @@ export function digestHeaders(folders: readonly string[]): string {
   return digest;
 }
 
-function addTree(hash: ReturnType<typeof createHash>, folder: string): void {
+function addTree(hash: Hash, folder: string): void {
   if (!existsSync(folder)) return;
   const entries = readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
   for (const entry of entries) {

@@ -3,9 +3,9 @@
  *
  * @module
  */
+import { node } from '../../native/node-modules.js';
 
-import { spawn } from 'node:child_process';
-import { resolve, sep } from 'node:path';
+const { resolve, sep } = node.path;
 
 /** A command with its first arguments, such as `zig c++`, and what it prints for `--version`. */
 export interface Tool {
@@ -23,6 +23,7 @@ export interface Outcome {
 
 /** Runs a command to its end. Never throws. Messages are in English, because they are parsed. */
 export function runCommand(command: string, args: readonly string[], cwd?: string): Promise<Outcome> {
+  const { spawn } = node.childProcess;
   return new Promise((done) => {
     const env: NodeJS.ProcessEnv = { ...process.env, LC_ALL: 'C' };
     for (const name of ['CLICOLOR_FORCE', 'FORCE_COLOR', 'GCC_COLORS']) delete env[name];

@@ -4,12 +4,13 @@
  * @module
  */
 
-import { existsSync } from 'node:fs';
-import { cpus } from 'node:os';
-import { join } from 'node:path';
 import { ArgumentTypeError, LoadError } from '../../errors.js';
+import { node } from '../../native/node-modules.js';
 import type { Recipe } from './build.js';
 import { findTool, runCommand, type Tool } from './tool.js';
+
+const { existsSync } = node.fs;
+const { join } = node.path;
 
 /** A command, or a command with its first arguments: `'clang++'`, `['zig', 'c++']`. */
 export type CommandLine = string | readonly string[];
@@ -48,8 +49,10 @@ export async function findCompiler(option: CommandLine | undefined): Promise<Too
     lines.map((line) => line.join(' ')),
     [
       'Debian and Ubuntu: apt install g++',
+      'Alpine: apk add g++',
       'macOS: xcode-select --install',
-      'or name one in CXX, or with compile({ compiler: ["zig", "c++"] })',
+      'every system with Python: pip install ziglang, and set CXX="python3 -m ziglang c++"',
+      'or name one in CXX, or with compile({ compiler })',
     ],
   );
 }
@@ -106,6 +109,6 @@ const variables = [
 export function surroundings({ flags, cudaFlags }: Recipe): unknown[] {
   // Several machines may share a home folder.
   const isNative = [...flags, ...cudaFlags].some((flag) => flag.includes('native'));
-  const processor = isNative ? cpus()[0]?.model : null;
+  const processor = isNative ? node.os.cpus()[0]?.model : null;
   return [process.platform, process.arch, processor, variables.map((name) => process.env[name])];
 }
