@@ -18,7 +18,7 @@ import { bytesOf, describeArray, type FromOptions, moveBuffer, type WrapOptions 
 import { getBackend } from './storage/backend.js';
 import { type Descriptor, Flag } from './storage/descriptor.js';
 import { allocateWith, getEnvAllocator, type NDAllocator } from './storage/nd-alloc.js';
-import { HeapStorage } from './storage/storage.js';
+import { disposeSymbol, HeapStorage } from './storage/storage.js';
 import { convertElementsAsync } from './values/convert.js';
 import { convertedCopy, copyTo } from './values/copy.js';
 import { measureNested, type NestedDType, type NestedSource } from './values/nested.js';
@@ -75,9 +75,6 @@ function allocateNew(
   if (name !== true && typeof name !== 'string') throw new ArgumentTypeError('shareable', 'a boolean or a name', name);
   return allocateShareable(shape, dtype, flags, device, isZeroed, name === true ? null : name);
 }
-
-/** Runtimes without explicit resource management lack this symbol; `dispose()` works everywhere. */
-const disposeSymbol: typeof Symbol.dispose = Symbol.dispose ?? (Symbol.for('Symbol.dispose') as never);
 
 /** While a scope runs, every new Tensor is added to this list. */
 let recorded: Tensor[] | null = null;

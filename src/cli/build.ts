@@ -4,7 +4,7 @@
  * @module
  */
 
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -12,6 +12,8 @@ import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { LoadError } from '../errors.js';
 import { findTarget } from '../native/target.js';
+import { runCommand } from '../tvm-ffi/compile/tool.js';
+import { findCompiler } from '../tvm-ffi/compile/toolchain.js';
 import { type Command, parse, UsageError } from './command.js';
 import { packageFolder } from './package.js';
 
@@ -20,32 +22,6 @@ interface Flags {
   sources(): string[];
   compileFlags(platform: string, headers: string): string[];
   linkFlags(platform: string): string[];
-}
-
-const isPath = (text: string): boolean => /[\\/]/.test(text);
-
-/** CXX may contain arguments, such as "zig c++", or be a path with spaces. The compiler runs in another folder. */
-function parseCompiler(named: string): string[] {
-  const words = isPath(named) && existsSync(named) ? [named] : named.split(' ').filter((part) => part !== '');
-  return words.map((word, i) => (i === 0 && isPath(word) ? resolve(word) : word));
-}
-
-function findCompiler(): string[] {
-  const named = process.env.CXX;
-  const candidates = named ? [parseCompiler(named)] : [['c++'], ['g++'], ['clang++']];
-  const found = candidates.find(([command = '', ...args]) => spawnSync(command, [...args, '--version']).status === 0);
-  if (found !== undefined) return found;
-  throw new LoadError(
-    'a C++17 compiler',
-    candidates.map((candidate) => candidate.join(' ')),
-    [
-      'Debian and Ubuntu: apt install g++',
-      'Alpine: apk add g++',
-      'macOS: xcode-select --install',
-      'every system with Python: pip install ziglang, then CXX="python3 -m ziglang c++" npx dlpack build',
-      'or name one in CXX',
-    ],
-  );
 }
 
 /** The folder with node_api.h: in node-api-headers beside the package or here, or in the Node installation. */
@@ -67,25 +43,15 @@ function findHeaders(): string {
   );
 }
 
-/** Runs a command and shows its output if it fails. */
-function execute(command: string, args: string[], cwd: string): Promise<void> {
-  return new Promise((done, fail) => {
-    const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
-    let output = '';
-    const collect = (chunk: unknown) => {
-      output += String(chunk);
-    };
-    child.stdout.on('data', collect);
-    child.stderr.on('data', collect);
-    child.on('error', fail);
-    child.on('close', (code, signal) => {
-      if (code === 0) return done();
-      const how = `${command} ${args.join(' ')} ended with ${signal ?? code}:\n${output.trim()}`;
-      fail(
-        new LoadError('the addon that this compiler makes', [how], ['use another one: CXX=clang++ npx dlpack build']),
-      );
-    });
-  });
+/** Runs a compiler. The error contains its output. */
+async function execute(command: string, args: readonly string[], cwd: string): Promise<void> {
+  const { isDone, status, output } = await runCommand(command, args, cwd);
+  if (isDone) return;
+  throw new LoadError(
+    'the addon that this compiler makes',
+    [`${command} ${args.join(' ')} ended with ${status}:\n${output.trim()}`],
+    ['use another one: CXX=clang++ npx dlpack build'],
+  );
 }
 
 /** Shows progress on a terminal only, and never on standard output, which carries data. */
@@ -101,7 +67,7 @@ async function loadFlags(): Promise<Flags> {
 
 /** Compiles all sources into `folder`, links them and returns the path of the addon. */
 async function compile(folder: string): Promise<string> {
-  const [command = '', ...first] = findCompiler();
+  const { command, args: first } = await findCompiler(undefined);
   const headers = findHeaders();
   const { nativeFolder, sources, compileFlags, linkFlags } = await loadFlags();
   const queue = sources();

@@ -7,18 +7,18 @@
 import { cpu } from '../device.js';
 import { type DTypeInfo, dtypeFromName } from '../dtype.js';
 import type { NativeStorage } from '../native/native-storage.js';
-import { enter, leave, wire } from '../native/wire.js';
-import { WireHeader } from '../native/wire-layout.js';
+import { wire } from '../native/wire.js';
 import { allocateLike } from '../storage/allocate.js';
 import { Descriptor } from '../storage/descriptor.js';
 import { convertElements } from '../values/convert.js';
 import { formatOf, type Specials } from '../values/minifloat.js';
 import { isComplex } from '../values/pass.js';
-import { check, cuda } from './driver.js';
+import { check } from './driver.js';
 import type { CastStep as CastPlanStep } from './plan-copy.js';
+import { begin, finish } from './requests.js';
 import { CastStep } from './wire-layout.js';
 
-const { f64, i32, u32, u64 } = wire;
+const { f64, u32, u64 } = wire;
 
 /** The types of native/cuda/cast.h. */
 const BYTE = 0;
@@ -113,9 +113,7 @@ export function queueCast({ from, to, run }: CastPlanStep): void {
   const { device } = run;
   const format = byteFormatOf(to.dtype);
   const table = isByte(from.dtype) ? tableOf(from.dtype, to.dtype) : null;
-  const binding = cuda();
-  const slot = enter(CastStep.WORDS);
-  i32[slot * 2 + CastStep.DEVICE] = device.id;
+  const slot = begin(CastStep.WORDS, device.id);
   u64[slot + CastStep.STREAM] = run.stream;
   u32[slot * 2 + CastStep.FROM_HANDLE] = (from.storage as NativeStorage).handle;
   u32[slot * 2 + CastStep.TO_HANDLE] = (to.storage as NativeStorage).handle;
@@ -133,9 +131,5 @@ export function queueCast({ from, to, run }: CastPlanStep): void {
   u32[slot * 2 + CastStep.LIMIT] = format?.limit ?? 0;
   f64[slot + CastStep.SCALE] = 2 ** ((format?.bias ?? 0) - (from.dtype.name === 'float16' ? 15 : 127));
   if (table !== null) u32.set(table, slot * 2 + CastStep.TABLE);
-  u32[WireHeader.SLOT] = slot;
-  binding.cast();
-  const status = i32[slot * 2 + CastStep.STATUS];
-  leave(slot);
-  check(status, `a cast from '${from.dtype.name}' to '${to.dtype.name}' on '${device.name}'`);
+  check(finish(slot, 'cast'), `a cast from '${from.dtype.name}' to '${to.dtype.name}' on '${device.name}'`);
 }

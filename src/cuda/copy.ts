@@ -4,11 +4,10 @@
  * @module
  */
 
-import { NativeStorage } from '../native/native-storage.js';
+import { bytesOf, handleOf } from '../native/convert.js';
 import { enter, leave, wire } from '../native/wire.js';
 import { WireHeader } from '../native/wire-layout.js';
 import type { Descriptor } from '../storage/descriptor.js';
-import { BufferStorage, type Storage } from '../storage/storage.js';
 import { convertElements, convertElementsAsync } from '../values/convert.js';
 import { queueCast } from './cast.js';
 import { LEGACY_STREAM } from './current.js';
@@ -99,14 +98,6 @@ function refuseCapture(plan: CopyPlan, source: Descriptor, target: Descriptor): 
     if (!isCapturing(step.run.device.id, step.run.stream)) continue;
     throw driverError(CAPTURE_UNSUPPORTED, what(source, target));
   }
-}
-
-function handleOf(storage: Storage): number {
-  return storage instanceof NativeStorage ? storage.handle : 0;
-}
-
-function bytesOf(storage: Storage): Uint8Array | undefined {
-  return storage instanceof BufferStorage ? new Uint8Array(storage.buffer(), storage.start, storage.nbytes) : undefined;
 }
 
 /** Describes a step in a slot. */

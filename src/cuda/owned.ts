@@ -5,13 +5,9 @@
  * @module
  */
 
-import { enter, leave, wire } from '../native/wire.js';
-import { WireHeader } from '../native/wire-layout.js';
+import { enter, request, wire } from '../native/wire.js';
 import { cuda } from './driver.js';
 import { OwnerRequest } from './wire-layout.js';
-
-/** Runtimes without explicit resource management lack this symbol; `dispose()` works everywhere. */
-export const disposeSymbol: typeof Symbol.dispose = Symbol.dispose ?? (Symbol.for('Symbol.dispose') as never);
 
 /**
  * The native owner to release. It does not refer to the JavaScript object, so that the garbage collector can find that
@@ -29,9 +25,7 @@ function giveBack(token: Token): void {
   const binding = cuda();
   const slot = enter(OwnerRequest.WORDS);
   wire.u64[slot + OwnerRequest.OWNER] = address;
-  wire.u32[WireHeader.SLOT] = slot;
-  binding.releaseOwned();
-  leave(slot);
+  request(slot, () => binding.releaseOwned());
   token.given?.();
 }
 

@@ -12,18 +12,6 @@ import { WatchEventRequest, WatchStreamRequest } from './wire-layout.js';
 
 const { f64, u64 } = wire;
 
-// A wait keeps the process running, as a timer does. The native queue that ends the wait does not.
-let waiting = 0;
-let keepAlive: ReturnType<typeof setInterval> | undefined;
-
-function began(): void {
-  if (waiting++ === 0) keepAlive = setInterval(() => {}, 2 ** 30);
-}
-
-function ended(): void {
-  if (--waiting === 0) clearInterval(keepAlive);
-}
-
 /** The work to wait for: the work that a stream has now, or the work that an event marks. */
 export type Awaited = { readonly stream: bigint } | { readonly event: bigint; readonly owner: bigint };
 
@@ -46,17 +34,18 @@ export function whenDone(awaited: Awaited, device: number, what: string): Promis
   return new Promise((resolve, reject) => {
     cuda();
     const id = pin(() => {
-      ended();
+      clearInterval(timer);
       // The watcher only knows that the work is over. The device knows whether it failed, even if the stream no longer exists.
       const code = onDevice('queryDevice', device);
       if (code === 0 || code === NOT_READY) resolve();
       else reject(driverError(code, what));
     });
-    began();
     const status = watch(awaited, device, id);
-    if (status === 0) return;
-    unpin(id);
-    ended();
-    reject(driverError(status, what));
+    if (status !== 0) {
+      unpin(id);
+      reject(driverError(status, what));
+    }
+    // A wait keeps the process running. The native queue, which ends the wait in a later tick, does not.
+    const timer = status === 0 ? setInterval(() => {}, 2 ** 30) : undefined;
   });
 }

@@ -10,6 +10,7 @@ import type { DType } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError, DisposedError } from '../errors.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import type { Descriptor } from '../storage/descriptor.js';
+import { disposeSymbol } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
 import type { Quantization, TensorEntry } from './entry.js';
 import { isAligned, type LoadOptions, type OpenedFile, type Progress } from './opened.js';
@@ -52,8 +53,6 @@ export interface Located {
 
 /** Bytes between two tensors that are uploaded with them. */
 const GAP = 4096;
-
-const disposeSymbol: typeof Symbol.dispose = Symbol.dispose ?? (Symbol.for('Symbol.dispose') as never);
 
 /** An open file of named tensors. */
 export abstract class TensorFile implements Iterable<[name: string, tensor: Tensor]> {

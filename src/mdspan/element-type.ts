@@ -8,72 +8,50 @@ import { type DLDataType, type DType, type DTypeInfo, parseDType, type Scalar } 
 import { ArgumentTypeError, UnsupportedDTypeError } from '../errors.js';
 import { type ElementCodec, elementCodec } from '../values/element.js';
 
-type Float8 = 'float8_e4m3fn' | 'float8_e5m2' | 'float8_e8m0fnu';
-type SubByte = 'float6_e2m3fn' | 'float6_e3m2fn' | 'float4_e2m1fn';
 /** The types of which CUDA has vectors of two and four: `char2`, `float4`, `__nv_fp8x4_e4m3`... */
-type VectorBase =
-  | 'int8'
-  | 'int16'
-  | 'int32'
-  | 'int64'
-  | 'uint8'
-  | 'uint16'
-  | 'uint32'
-  | 'uint64'
-  | 'float32'
-  | 'float64'
-  | Float8
-  | SubByte;
-type ScalarType =
-  | VectorBase
-  | 'bool'
-  | 'int128'
-  | 'uint128'
-  | 'float16'
-  | 'bfloat16'
-  | 'float128'
-  | 'complex32'
-  | 'complex64'
-  | 'complex128';
+const vectorTypes = [
+  'int8',
+  'int16',
+  'int32',
+  'int64',
+  'uint8',
+  'uint16',
+  'uint32',
+  'uint64',
+  'float32',
+  'float64',
+  'float8_e4m3fn',
+  'float8_e5m2',
+  'float8_e8m0fnu',
+  'float6_e2m3fn',
+  'float6_e3m2fn',
+  'float4_e2m1fn',
+] as const;
+/** The types of which CUDA has vectors of two: `half2`, `__nv_bfloat162`. */
+const pairTypes = ['float16', 'bfloat16'] as const;
+const otherTypes = ['bool', 'int128', 'uint128', 'float128', 'complex32', 'complex64', 'complex128'] as const;
+
+type VectorBase = (typeof vectorTypes)[number];
+type PairBase = (typeof pairTypes)[number];
+type ScalarType = VectorBase | PairBase | (typeof otherTypes)[number];
 
 /** Every element type of an mdspan. */
-export type ElementType = ScalarType | `${VectorBase}x${2 | 4}` | 'float16x2' | 'bfloat16x2';
+export type ElementType = ScalarType | `${VectorBase}x${2 | 4}` | `${PairBase}x2`;
 
 /** The JavaScript value of one element. */
 export type ElementValueOf<D extends ElementType> = Scalar<D>;
 
-const vectorLanes = {
-  int8: [2, 4],
-  int16: [2, 4],
-  int32: [2, 4],
-  int64: [2, 4],
-  uint8: [2, 4],
-  uint16: [2, 4],
-  uint32: [2, 4],
-  uint64: [2, 4],
-  float32: [2, 4],
-  float64: [2, 4],
-  float8_e4m3fn: [2, 4],
-  float8_e5m2: [2, 4],
-  float8_e8m0fnu: [2, 4],
-  float6_e2m3fn: [2, 4],
-  float6_e3m2fn: [2, 4],
-  float4_e2m1fn: [2, 4],
-  float16: [2],
-  bfloat16: [2],
-  bool: [],
-  int128: [],
-  uint128: [],
-  float128: [],
-  complex32: [],
-  complex64: [],
-  complex128: [],
-} as const satisfies Record<ScalarType, readonly number[]>;
+/** The numbers of lanes that vectors of each type have. */
+const vectorLanes = new Map<string, readonly number[]>([
+  ...vectorTypes.map((name) => [name, [2, 4]] as const),
+  ...pairTypes.map((name) => [name, [2]] as const),
+  ...otherTypes.map((name) => [name, []] as const),
+]);
 
 /** Every element type, scalars first. */
 export const elementTypes: readonly ElementType[] = Object.freeze([
-  ...(Object.keys(vectorLanes) as ScalarType[]),
-  ...Object.entries(vectorLanes).flatMap(([base, lanes]) => lanes.map((n) => `${base}x${n}` as ElementType)),
+  ...([...vectorLanes.keys()] as ScalarType[]),
+  ...[...vectorLanes].flatMap(([base, lanes]) => lanes.map((n) => `${base}x${n}` as ElementType)),
 ]);
 
 /** Properties of an element type. There is one frozen object for each type. */
@@ -115,13 +93,11 @@ export function parseElementType<D extends ElementType>(dtype: D | DType | DLDat
   const info = parseDType(dtype);
   const known = cache.get(info);
   if (known !== undefined) return known as ElementInfo<D>;
-  const allowed: readonly number[] | undefined = Object.hasOwn(vectorLanes, info.base)
-    ? vectorLanes[info.base as ScalarType]
-    : undefined;
+  const allowed = vectorLanes.get(info.base);
   if (allowed === undefined) {
     throw new UnsupportedDTypeError(
       info.name,
-      `Expected an element type of mdspan for dtype but received '${info.name}' (unsupported type); they are ${Object.keys(vectorLanes).join(', ')}`,
+      `Expected an element type of mdspan for dtype but received '${info.name}' (unsupported type); they are ${[...vectorLanes.keys()].join(', ')}`,
     );
   }
   if (info.lanes !== 1 && !allowed.includes(info.lanes)) {

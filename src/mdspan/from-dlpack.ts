@@ -32,7 +32,7 @@ import {
 } from './layouts.js';
 import { checkMapping, type StridedMapping } from './mapping.js';
 import { memoryOf, type Pointer, pointerTo } from './pointer.js';
-import { type DeviceMdspan, type HostMdspan, type ManagedMdspan, type SpanKind, spanClasses } from './span.js';
+import { type SpanKind, type SpanOf, spanClasses } from './span.js';
 
 /** A shape of `R` dynamic lengths. */
 export type DynamicShape<
@@ -66,8 +66,7 @@ type ImportedShape<R extends number, B extends boolean> = DynamicShape<
   B extends true ? Integer : number
 >;
 
-/** A span of a DLTensor on the CPU. */
-export function toHostMdspan<
+type FromDLTensor<K extends SpanKind> = <
   D extends ElementType,
   const R extends number,
   L extends LayoutPolicy = Relaxed,
@@ -75,35 +74,16 @@ export function toHostMdspan<
 >(
   tensor: DLTensor,
   options: FromDLTensorOptions<D, R, L, B>,
-): HostMdspan<D, ImportedShape<R, B>, MappingFor<L, ImportedShape<R, B>>, PointerAccessor<D>> {
-  return toMdspan('host', tensor, options) as never;
-}
+) => SpanOf<K, D, ImportedShape<R, B>, MappingFor<L, ImportedShape<R, B>>, PointerAccessor<D>>;
+
+/** A span of a DLTensor on the CPU. */
+export const toHostMdspan = ((tensor, options) => toMdspan('host', tensor, options)) as FromDLTensor<'host'>;
 
 /** A span of a DLTensor on a CUDA device. */
-export function toDeviceMdspan<
-  D extends ElementType,
-  const R extends number,
-  L extends LayoutPolicy = Relaxed,
-  B extends boolean = false,
->(
-  tensor: DLTensor,
-  options: FromDLTensorOptions<D, R, L, B>,
-): DeviceMdspan<D, ImportedShape<R, B>, MappingFor<L, ImportedShape<R, B>>, PointerAccessor<D>> {
-  return toMdspan('device', tensor, options) as never;
-}
+export const toDeviceMdspan = ((tensor, options) => toMdspan('device', tensor, options)) as FromDLTensor<'device'>;
 
 /** A span of a DLTensor in CUDA managed memory. */
-export function toManagedMdspan<
-  D extends ElementType,
-  const R extends number,
-  L extends LayoutPolicy = Relaxed,
-  B extends boolean = false,
->(
-  tensor: DLTensor,
-  options: FromDLTensorOptions<D, R, L, B>,
-): ManagedMdspan<D, ImportedShape<R, B>, MappingFor<L, ImportedShape<R, B>>, PointerAccessor<D>> {
-  return toMdspan('managed', tensor, options) as never;
-}
+export const toManagedMdspan = ((tensor, options) => toMdspan('managed', tensor, options)) as FromDLTensor<'managed'>;
 
 const deviceTypes = {
   host: [DeviceType.cpu, 'kDLCPU'],

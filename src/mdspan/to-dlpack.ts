@@ -8,6 +8,7 @@ import type { DLDevice } from '../device.js';
 import type { DLDataType } from '../dtype.js';
 import { ArgumentTypeError, BufferError, DisposedError } from '../errors.js';
 import { DLPACK, DLPACK_DEVICE, type DLPackRequest, type ManagedTensor } from '../protocol/managed.js';
+import { disposeSymbol } from '../storage/storage.js';
 import { type DLTensor, origins } from './dl-tensor.js';
 import type { ElementType } from './element-type.js';
 import type { BigShape } from './extents.js';
@@ -43,9 +44,6 @@ export interface OwnedDLTensor extends DLTensor {
 
 /** The same DLTensor, read-only, like `const DLTensor&`. */
 export type ConstDLTensor = { readonly [Field in keyof OwnedDLTensor]: OwnedDLTensor[Field] };
-
-/** Runtimes without explicit resource management lack this symbol; `dispose()` works everywhere. */
-const disposeSymbol: typeof Symbol.dispose = Symbol.dispose ?? (Symbol.for('Symbol.dispose') as never);
 
 /** The fields, and the storage of two of them. */
 interface Fields {

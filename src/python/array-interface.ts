@@ -92,5 +92,5 @@ function takeArray(source: object): Descriptor | null {
 
 /** Registers the two readers with the core. */
 export function registerArrayReader(): void {
-  setArrayReader(readArray, takeArray);
+  setArrayReader({ read: readArray, take: takeArray });
 }

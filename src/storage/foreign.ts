@@ -54,28 +54,17 @@ export interface ForeignArray {
   drop(): void;
 }
 
-type ArrayReader = (source: object, isInterface: boolean) => ForeignArray | null;
-
-type ArrayTaker = (source: object) => Descriptor | null;
-
-let readArray: ArrayReader | null = null;
-let takeArray: ArrayTaker | null = null;
-
-/**
- * `dlpack/python` sets the functions that read the CUDA Array Interface of a Python object entry by entry, or take its
- * memory in one step.
- */
-export function setArrayReader(read: ArrayReader, take: ArrayTaker): void {
-  readArray = read;
-  takeArray = take;
+/** Reads the CUDA Array Interface of Python objects. */
+interface ArrayReader {
+  /** The memory of a Python object, checked; null when its interface is unusual and must be read entry by entry. */
+  take(source: object): Descriptor | null;
+  /** The interface of a Python object, or null. `isInterface`: the object is the interface itself. */
+  read(source: object, isInterface: boolean): ForeignArray | null;
 }
 
-/** The memory of a Python object, checked; null when its interface is unusual and must be read entry by entry. */
-export function takeForeignArray(source: object): Descriptor | null {
-  return takeArray === null ? null : takeArray(source);
-}
+/** Null until `dlpack/python` sets it. */
+export let arrayReader: ArrayReader | null = null;
 
-/** The interface of a Python object, or null. `isInterface`: the object is the interface itself. */
-export function readForeignArray(source: object, isInterface: boolean): ForeignArray | null {
-  return readArray === null ? null : readArray(source, isInterface);
+export function setArrayReader(reader: ArrayReader): void {
+  arrayReader = reader;
 }

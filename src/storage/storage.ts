@@ -12,6 +12,9 @@ import { type Collectable, collectLater, type Owner } from './collect.js';
 
 export type { Owner } from './collect.js';
 
+/** Runtimes without explicit resource management lack this symbol; `dispose()` works everywhere. */
+export const disposeSymbol: typeof Symbol.dispose = Symbol.dispose ?? (Symbol.for('Symbol.dispose') as never);
+
 /**
  * The part of WebGPU's `GPUBuffer` that this package uses. Its `GPUDevice` travels with it, because two devices cannot
  * share a buffer.

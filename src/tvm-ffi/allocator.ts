@@ -20,7 +20,7 @@ import { Tensor } from '../tensor.js';
 import { descriptorOf } from '../view.js';
 import { TVMFFIError, takeRaised } from './errors.js';
 import { ffi, library } from './library.js';
-import { enter, leave } from './slot.js';
+import { enter, leave, request } from './slot.js';
 import type { DataType, DeviceValue } from './values.js';
 import { AllocatorRequest, TensorAllocateRequest } from './wire-layout.js';
 
@@ -45,9 +45,7 @@ export function setAllocator(next: TensorAllocator | bigint | null): void {
   const slot = enter(AllocatorRequest.WORDS);
   u64[slot + AllocatorRequest.ADDRESS] = typeof next === 'bigint' ? next : 0n;
   u32[slot * 2 + AllocatorRequest.USES_FUNCTION] = allocator === null ? 0 : 1;
-  u32[WireHeader.SLOT] = slot;
-  ffi.setAllocator();
-  leave(slot);
+  request(slot, () => ffi.setAllocator());
   setEnvAllocator(next === null ? null : allocateLikeKernels);
 }
 

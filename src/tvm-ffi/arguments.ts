@@ -21,9 +21,17 @@ import { type JavaScriptFunction, makeCallback, makeOpaque } from './callbacks.j
 import { containerOf, writeContainer } from './containers.js';
 import { describeOnce, markImported } from './described-tensors.js';
 import { makeError, takeRaised } from './errors.js';
-import { type HostType, hostTypeOf, nativeObjectOf } from './host-objects.js';
+import { hostTypeOf, nativeObjectOf } from './host-objects.js';
 import { ffi } from './library.js';
-import { callState, keepForCall, releaseTemporaries, rememberObject, standIns, TemporaryObject } from './objects.js';
+import {
+  callState,
+  keepForCall,
+  type Referenced,
+  releaseTemporaries,
+  rememberObject,
+  standIns,
+  TemporaryObject,
+} from './objects.js';
 import { enter } from './slot.js';
 import { useOnStream } from './streams.js';
 import { tensorObject } from './tensor-object.js';
@@ -227,9 +235,7 @@ function writeFunction(at: number, value: JavaScriptFunction): void {
     writeSubstitute(at, value);
     return;
   }
-  const { pointer, reference } = makeCallback(value);
-  keepForCall(new TemporaryObject(reference));
-  writeAny(at, Type.function, pointer);
+  writeMade(at, Type.function, makeCallback(value));
 }
 
 function writeObject(at: number, value: object, mayDescribe: boolean): boolean {
@@ -249,8 +255,8 @@ function writeObject(at: number, value: object, mayDescribe: boolean): boolean {
     writeAny(at, Type.opaquePointer, 0);
     u64[payloadAt(at)] = value.address;
   } else if (value instanceof RValue) writeRValue(at, value.value);
-  else if (value instanceof Opaque) writeOpaque(at, value.value);
-  else if (value instanceof Error) writeError(at, value);
+  else if (value instanceof Opaque) writeMade(at, Type.object, makeOpaque(value.value));
+  else if (value instanceof Error) writeMade(at, Type.error, makeError(value));
   else if (hasMethod(value, TVM_FFI_OBJECT)) writeObjectAt(at, value[TVM_FFI_OBJECT]());
   else if (hasMethod(value, TVM_FFI_VALUE)) writeSubstitute(at, value);
   else if (hasMethod(value, DLPACK_DEVICE)) writeDevice(at, new DeviceValue(value[DLPACK_DEVICE]() as DLDevice));
@@ -269,7 +275,7 @@ function writePlain(at: number, value: object, mayDescribe: boolean): boolean {
   }
   const type = hostTypeOf(value);
   if (type !== undefined) {
-    writeHostObject(at, value, type);
+    writeMade(at, type.type, nativeObjectOf(value, type));
     return false;
   }
   throw new ArgumentTypeError(
@@ -343,22 +349,8 @@ function countReference(at: number, isMore: boolean): void {
   else ffi.drop();
 }
 
-/** Writes an object that native code can only hold and pass on. */
-function writeOpaque(at: number, value: unknown): void {
-  const { pointer, reference } = makeOpaque(value);
-  writeAny(at, Type.object, pointer);
-  keepForCall(new TemporaryObject(reference));
-}
-
-/** Writes an object of a class that JavaScript registered. */
-function writeHostObject(at: number, value: object, type: HostType): void {
-  const { pointer, reference } = nativeObjectOf(value, type);
-  writeAny(at, type.type, pointer);
-  keepForCall(new TemporaryObject(reference));
-}
-
-function writeError(at: number, error: Error): void {
-  const { pointer, reference } = makeError(error);
-  writeAny(at, Type.error, pointer);
+/** Writes an object that was made for the call, with the reference that the end of the call releases. */
+function writeMade(at: number, type: number, { pointer, reference }: Referenced): void {
+  writeAny(at, type, pointer);
   keepForCall(new TemporaryObject(reference));
 }

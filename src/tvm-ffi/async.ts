@@ -14,7 +14,7 @@ import { endCall, type FFIFunction, takeValue } from './calls.js';
 import { errorAt, takeRaised } from './errors.js';
 import { ffi } from './library.js';
 import { callState, keepForCall, standIns, TemporaryObject } from './objects.js';
-import { enter, leave } from './slot.js';
+import { enter, request } from './slot.js';
 import { streamOfAsyncCall } from './streams.js';
 import { AsyncCallRequest, ObjectRequest, SettleRequest } from './wire-layout.js';
 
@@ -92,9 +92,7 @@ function start(slot: number, pointer: number, batch: number): Promise<unknown> {
 function retain(pointer: number): number {
   const slot = enter(ObjectRequest.WORDS);
   f64[slot + ObjectRequest.OBJECT] = pointer;
-  u32[WireHeader.SLOT] = slot;
-  ffi.retainObject();
-  leave(slot);
+  request(slot, () => ffi.retainObject());
   if (i32[slot * 2 + ObjectRequest.STATUS] !== 0) throw takeRaised();
   return u32[slot * 2 + ObjectRequest.REFERENCE] as number;
 }

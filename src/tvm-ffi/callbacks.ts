@@ -32,8 +32,9 @@ export function makeOpaque(value: unknown): Referenced {
   return leaveHost(slot);
 }
 
-function enterHost(value: unknown): number {
-  const { number, pin } = hold(value);
+/** Takes a slot for a native object that keeps a value alive. `onForget` runs when native code has released it. */
+export function enterHost(value: unknown, onForget?: () => void): number {
+  const { number, pin } = hold(value, onForget);
   const slot = enter(HostRequest.WORDS);
   u32[slot * 2 + HostRequest.NUMBER] = number;
   f64[slot + HostRequest.PIN] = pin;
@@ -41,7 +42,8 @@ function enterHost(value: unknown): number {
   return slot;
 }
 
-function leaveHost(slot: number): Referenced {
+/** The object that native code made, with a reference. */
+export function leaveHost(slot: number): Referenced {
   leave(slot);
   if (i32[slot * 2 + HostRequest.STATUS] !== 0) {
     released(f64[slot + HostRequest.PIN] as number); // 0 if native code took it over

@@ -7,14 +7,13 @@
  */
 
 import { wire } from '../native/wire.js';
-import { WireHeader } from '../native/wire-layout.js';
 import { Type } from './any.js';
 import { appendToBatch } from './batches.js';
 import { readContainer, readElements, walkEntries } from './containers.js';
 import { takeRaised } from './errors.js';
 import { ffi } from './library.js';
 import { disown } from './objects.js';
-import { enter, leave } from './slot.js';
+import { enter, request } from './slot.js';
 import { ContainerRequest } from './wire-layout.js';
 
 const { f64, i32, u32 } = wire;
@@ -53,9 +52,7 @@ function copy(walk: (append: Append) => void, take: Take): unknown[] {
     const half = slot * 2;
     i32[half + ContainerRequest.TYPE] = Type.array;
     u32[half + ContainerRequest.BATCH] = batch;
-    u32[WireHeader.SLOT] = slot;
-    ffi.makeContainer();
-    leave(slot);
+    request(slot, () => ffi.makeContainer());
     if (i32[half + ContainerRequest.STATUS] !== 0) throw takeRaised();
     const pointer = f64[slot + ContainerRequest.OBJECT] as number;
     return readContainer(pointer, Type.array, u32[half + ContainerRequest.REFERENCE] as number, take) as unknown[];

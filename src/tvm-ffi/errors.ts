@@ -7,13 +7,12 @@
 import { ArgumentTypeError, DLPackError, isDLPackError } from '../errors.js';
 import { released } from '../native/pins.js';
 import { wire } from '../native/wire.js';
-import { WireHeader } from '../native/wire-layout.js';
 import { Type } from './any.js';
 import { joinFrames, toBacktrace } from './backtrace.js';
 import { heldValue, hold } from './host-values.js';
 import { ffi } from './library.js';
 import { adoptObject, disown, type ObjectHandle, type Referenced, recognise, remember } from './objects.js';
-import { enter, leave } from './slot.js';
+import { enter, request } from './slot.js';
 import { ErrorRequest } from './wire-layout.js';
 
 const { f64, u32 } = wire;
@@ -73,9 +72,7 @@ const natives = new WeakMap<object, ObjectHandle>();
 /** Takes the raised error from this thread; the pointer is 0 if there is none. */
 function moveRaised(): Referenced {
   const slot = enter(ErrorRequest.WORDS);
-  u32[WireHeader.SLOT] = slot;
-  ffi.moveRaised();
-  leave(slot);
+  request(slot, () => ffi.moveRaised());
   return {
     pointer: f64[slot + ErrorRequest.OBJECT] as number,
     reference: u32[slot * 2 + ErrorRequest.REFERENCE] as number,
@@ -94,9 +91,7 @@ export function takeRaised(): unknown {
 export function errorAt(pointer: number, reference: number): unknown {
   const slot = enter(ErrorRequest.WORDS);
   f64[slot + ErrorRequest.OBJECT] = pointer;
-  u32[WireHeader.SLOT] = slot;
-  const [kind, message, backtrace] = ffi.readError();
-  leave(slot);
+  const [kind, message, backtrace] = request(slot, () => ffi.readError());
   const causePointer = f64[slot + ErrorRequest.CAUSE] as number;
   const causeReference = u32[slot * 2 + ErrorRequest.CAUSE_REFERENCE] as number;
   const thrown = u32[slot * 2 + ErrorRequest.THROWN] as number;
@@ -151,9 +146,7 @@ function raiseAgain(native: ObjectHandle, error: Error): void {
   const slot = enter(ErrorRequest.WORDS);
   f64[slot + ErrorRequest.OBJECT] = native.pointer;
   const backtrace = backtraceOf(error);
-  u32[WireHeader.SLOT] = slot;
-  ffi.raiseAgain(backtrace);
-  leave(slot);
+  request(slot, () => ffi.raiseAgain(backtrace));
 }
 
 function raiseWithCauses(error: unknown, left: number): void {
@@ -173,9 +166,7 @@ function raiseWithCauses(error: unknown, left: number): void {
   f64[slot + ErrorRequest.CAUSE] = cause.pointer;
   f64[slot + ErrorRequest.PIN] = pin;
   u32[slot * 2 + ErrorRequest.THROWN] = number;
-  u32[WireHeader.SLOT] = slot;
-  ffi.setRaised(kind, message, backtrace);
-  leave(slot);
+  request(slot, () => ffi.setRaised(kind, message, backtrace));
   released(f64[slot + ErrorRequest.PIN] as number); // 0 if native code took it over
   disown(cause.reference);
 }

@@ -6,7 +6,6 @@
 
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { wire } from '../native/wire.js';
-import { WireHeader } from '../native/wire-layout.js';
 import { checkOptions } from '../options.js';
 import { Type } from './any.js';
 import { type JavaScriptFunction, makeCallback } from './callbacks.js';
@@ -18,7 +17,7 @@ import { ffi, library } from './library.js';
 import { type Dict, isContainer, type List, liveContainer } from './live-containers.js';
 import type { Live, ObjectClass } from './object-classes.js';
 import { adoptObject, type ObjectHandle, recognise, remember, standIns } from './objects.js';
-import { enter, leave } from './slot.js';
+import { enter, request } from './slot.js';
 import { FFIObject, handleOf } from './values.js';
 import { ObjectRequest } from './wire-layout.js';
 
@@ -84,9 +83,7 @@ export function registerGlobalFunc(name: string, fn: JavaScriptFunction, options
   const handle = handleOfFunction(fn);
   const slot = enter(ObjectRequest.WORDS);
   wire.f64[slot + ObjectRequest.OBJECT] = handle.pointer;
-  wire.u32[WireHeader.SLOT] = slot;
-  ffi.setGlobal(name, isOverride);
-  leave(slot);
+  request(slot, () => ffi.setGlobal(name, isOverride));
   if (wire.i32[slot * 2 + ObjectRequest.STATUS] !== 0) throw takeRaised();
   return wrapOnce(handle);
 }

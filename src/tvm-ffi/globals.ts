@@ -5,12 +5,11 @@
  */
 
 import { wire } from '../native/wire.js';
-import { WireHeader } from '../native/wire-layout.js';
 import { Type } from './any.js';
 import { TVMFFIError, takeRaised } from './errors.js';
 import { library } from './library.js';
 import { adoptObject, type ObjectHandle } from './objects.js';
-import { enter, leave } from './slot.js';
+import { enter, request } from './slot.js';
 import { ObjectRequest } from './wire-layout.js';
 
 const { f64, i32, u32 } = wire;
@@ -19,9 +18,7 @@ const { f64, i32, u32 } = wire;
 export function findGlobal(name: string): ObjectHandle | null {
   const ffi = library();
   const slot = enter(ObjectRequest.WORDS);
-  u32[WireHeader.SLOT] = slot;
-  ffi.getGlobal(name);
-  leave(slot);
+  request(slot, () => ffi.getGlobal(name));
   if (i32[slot * 2 + ObjectRequest.STATUS] !== 0) throw takeRaised();
   const pointer = f64[slot + ObjectRequest.OBJECT] as number;
   return pointer === 0 ? null : adoptObject(pointer, Type.function, u32[slot * 2 + ObjectRequest.REFERENCE] as number);
@@ -38,9 +35,7 @@ export function builtin(name: string): number {
   if (pointer === undefined) {
     const ffi = library();
     const slot = enter(ObjectRequest.WORDS);
-    u32[WireHeader.SLOT] = slot;
-    ffi.getBuiltin(name);
-    leave(slot);
+    request(slot, () => ffi.getBuiltin(name));
     pointer = f64[slot + ObjectRequest.OBJECT] as number;
     if (pointer === 0) throw new TVMFFIError('RuntimeError', `This libtvm_ffi has no global function '${name}'`);
     builtins.set(name, pointer);

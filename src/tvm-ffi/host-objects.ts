@@ -7,11 +7,10 @@
  * @module
  */
 
-import { released } from '../native/pins.js';
 import { wire } from '../native/wire.js';
 import { WireHeader } from '../native/wire-layout.js';
+import { enterHost, leaveHost } from './callbacks.js';
 import { takeRaised } from './errors.js';
-import { hold } from './host-values.js';
 import { ffi } from './library.js';
 import type { Referenced } from './objects.js';
 import { enter, leave } from './slot.js';
@@ -74,27 +73,19 @@ function findObject(value: object): Referenced | null {
 
 function makeObject(value: object, { type, fields, access }: HostType): Referenced {
   let weak = 0;
-  const { number, pin } = hold(value, () => {
+  const slot = enterHost(value, () => {
     if (weakNumbers.get(value) === weak) weakNumbers.delete(value);
     if (weak !== 0) dropWeak(weak);
   });
-  const slot = enter(HostRequest.WORDS);
   const half = slot * 2;
-  u32[half + HostRequest.NUMBER] = number;
-  f64[slot + HostRequest.PIN] = pin;
   i32[half + HostRequest.TYPE] = type;
   u32[half + HostRequest.FIELDS] = fields.length;
   u32[half + HostRequest.ACCESS] = access;
-  u32[WireHeader.SLOT] = slot;
   ffi.makeTypedObject();
-  leave(slot);
-  if (i32[half + HostRequest.STATUS] !== 0) {
-    released(f64[slot + HostRequest.PIN] as number); // 0 if native code took it over
-    throw takeRaised();
-  }
+  const made = leaveHost(slot);
   weak = u32[half + HostRequest.WEAK] as number;
   weakNumbers.set(value, weak);
-  return { pointer: f64[slot + HostRequest.OBJECT] as number, reference: u32[half + HostRequest.REFERENCE] as number };
+  return made;
 }
 
 function dropWeak(number: number): void {

@@ -7,7 +7,6 @@
 
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { wire } from '../native/wire.js';
-import { WireHeader } from '../native/wire-layout.js';
 import { checkOptions } from '../options.js';
 import { type JavaScriptFunction, makeCallback } from './callbacks.js';
 import { takeRaised } from './errors.js';
@@ -16,7 +15,7 @@ import { keep } from './host-values.js';
 import { ffi, library } from './library.js';
 import { findType } from './object-classes.js';
 import { disown } from './objects.js';
-import { enter, leave } from './slot.js';
+import { enter, request } from './slot.js';
 import { FieldRequest, TypeRequest } from './wire-layout.js';
 
 const { f64, i32, u32 } = wire;
@@ -84,9 +83,7 @@ function namesOf(names: unknown, option: string): readonly string[] {
 
 function registerType(key: string): number {
   const slot = enter(TypeRequest.WORDS);
-  u32[WireHeader.SLOT] = slot;
-  ffi.registerType(key);
-  leave(slot);
+  request(slot, () => ffi.registerType(key));
   if (i32[slot * 2 + TypeRequest.STATUS] !== 0) throw takeRaised();
   return i32[slot * 2 + TypeRequest.TYPE] as number;
 }
@@ -96,8 +93,6 @@ function registerMember(type: number, index: number, pointer: number, register: 
   f64[slot + FieldRequest.OBJECT] = pointer;
   i32[slot * 2 + FieldRequest.TYPE] = type;
   u32[slot * 2 + FieldRequest.INDEX] = index;
-  u32[WireHeader.SLOT] = slot;
-  register();
-  leave(slot);
+  request(slot, register);
   if (i32[slot * 2 + FieldRequest.STATUS] !== 0) throw takeRaised();
 }

@@ -12,18 +12,11 @@ import { countElements, readElement, readElements, readEntries, walkEntries } fr
 import { builtin } from './globals.js';
 import { library } from './library.js';
 import { ObjectHandle, rememberObject, rememberViewed } from './objects.js';
-import { FFIObject, handleOf } from './values.js';
+import { FFIObject, handleOf, listOf } from './values.js';
 
 const call = (name: string, ...args: readonly unknown[]): unknown => operations.invoke(builtin(name), args);
 const take = (at: number): unknown => operations.takeValue(at);
 const takeView = (at: number): unknown => operations.takeView(at);
-
-function listOf<T>(values: Iterable<T>, argument: string): T[] {
-  if (typeof (values as Partial<Iterable<T>> | null)?.[Symbol.iterator] !== 'function') {
-    throw new ArgumentTypeError(argument, 'an array or another iterable', values);
-  }
-  return [...values];
-}
 
 /** The view of a native container, or a new one with these values. */
 abstract class LiveContainer extends FFIObject {

@@ -25,7 +25,7 @@ import {
   rememberViewed,
   standIns,
 } from './objects.js';
-import { enter, leave } from './slot.js';
+import { enter, leave, request } from './slot.js';
 import { FFIObject, handleOf } from './values.js';
 import { MethodRequest, TypeRequest } from './wire-layout.js';
 
@@ -82,9 +82,7 @@ function describe(type: number): TypeDescription {
   if (description === undefined) {
     const slot = enter(TypeRequest.WORDS);
     i32[slot * 2 + TypeRequest.TYPE] = type;
-    u32[WireHeader.SLOT] = slot;
-    const read = ffi.readType();
-    leave(slot);
+    const read = request(slot, () => ffi.readType());
     if (read === undefined) throw takeRaised();
     const [key, parent, fields, methods] = read;
     description = { key, parent, fields: fieldsOf(fields), methods: methodsOf(methods) };
@@ -115,9 +113,7 @@ function methodsOf(flat: readonly (string | number)[]): Member[] {
 export function findType(key: string): number | null {
   library();
   const slot = enter(TypeRequest.WORDS);
-  u32[WireHeader.SLOT] = slot;
-  ffi.findType(key);
-  leave(slot);
+  request(slot, () => ffi.findType(key));
   if (i32[slot * 2 + TypeRequest.STATUS] !== 0) throw takeRaised();
   const type = i32[slot * 2 + TypeRequest.TYPE] as number;
   return type < 0 ? null : type;

@@ -7,16 +7,15 @@
 import { type Device, type DeviceInfo, parseDevice } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { wire } from '../native/wire.js';
-import { WireHeader } from '../native/wire-layout.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { getDeviceBackend, type StreamBackend } from '../storage/device-backend.js';
 import { type StreamLike, streamHandle } from '../stream.js';
 import { takeRaised } from './errors.js';
 import { ffi, library } from './library.js';
-import { enter, leave } from './slot.js';
+import { enter, request } from './slot.js';
 import { StreamRequest } from './wire-layout.js';
 
-const { i32, u32, u64 } = wire;
+const { i32, u64 } = wire;
 
 /** Returns the stream for a call with tensors of a device; null leaves the stream unchanged. */
 export type StreamProvider = (device: Device) => StreamLike | bigint | null;
@@ -107,9 +106,7 @@ function enterStream({ type, id }: DeviceInfo): number {
 function exchangeStream(device: DeviceInfo, handle: bigint): bigint {
   const slot = enterStream(device);
   u64[slot + StreamRequest.STREAM] = handle;
-  u32[WireHeader.SLOT] = slot;
-  ffi.setStream();
-  leave(slot);
+  request(slot, () => ffi.setStream());
   if (i32[slot * 2 + StreamRequest.STATUS] !== 0) throw takeRaised();
   return u64[slot + StreamRequest.STREAM] as bigint;
 }
@@ -130,9 +127,7 @@ export function currentStream(device: Device): bigint {
 /** The stream that TVM-FFI has for a device on this thread; 0n when none was set. */
 function hostStream(device: DeviceInfo): bigint {
   const slot = enterStream(device);
-  u32[WireHeader.SLOT] = slot;
-  ffi.getStream();
-  leave(slot);
+  request(slot, () => ffi.getStream());
   return u64[slot + StreamRequest.STREAM] as bigint;
 }
 

@@ -8,10 +8,9 @@ import { type Device, type DLDevice, deviceFromType, parseDevice } from '../devi
 import { type DLDataType, type DType, dtypeFromCode, parseDType, TypeCode } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { wire } from '../native/wire.js';
-import { WireHeader } from '../native/wire-layout.js';
 import { ffi } from './library.js';
 import { ObjectHandle } from './objects.js';
-import { enter, leave } from './slot.js';
+import { enter, request } from './slot.js';
 import { ObjectRequest } from './wire-layout.js';
 
 /**
@@ -26,7 +25,8 @@ export const TVM_FFI_VALUE: unique symbol = Symbol.for('tvm_ffi.value') as never
  */
 export const TVM_FFI_OBJECT: unique symbol = Symbol.for('tvm_ffi.object') as never;
 
-function listOf<T>(values: Iterable<T>, argument: string): T[] {
+/** The values of an iterable. */
+export function listOf<T>(values: Iterable<T>, argument: string): T[] {
   if (typeof (values as Partial<Iterable<T>> | null)?.[Symbol.iterator] !== 'function') {
     throw new ArgumentTypeError(argument, 'an array or another iterable', values);
   }
@@ -222,9 +222,7 @@ export class FFIObject {
   get typeKey(): string {
     const slot = enter(ObjectRequest.WORDS);
     wire.f64[slot + ObjectRequest.OBJECT] = this.#handle.pointer;
-    wire.u32[WireHeader.SLOT] = slot;
-    const key = ffi.readTypeKey();
-    leave(slot);
+    const key = request(slot, () => ffi.readTypeKey());
     return key ?? 'ffi.Object';
   }
 

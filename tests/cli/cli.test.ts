@@ -186,7 +186,7 @@ testOnNode('dlpack build: compiles every source, links, tries the addon, and wri
     rmSync(out);
     const broken = dlpack(['build', '--out', out], { env: { CXX: compiler } });
     equal([broken.status, existsSync(out)], [1, false]);
-    ok(broken.stderr.includes('no luck') && broken.stderr.includes('ended with 3'), broken.stderr);
+    ok(broken.stderr.includes('no luck') && broken.stderr.includes('ended with exit code 3'), broken.stderr);
     equal(readdirSync(join(folder, 'made')), [], 'nothing is left beside the file');
     // A library that is not an addon is not written.
     writeFileSync(
