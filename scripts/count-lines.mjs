@@ -22,25 +22,62 @@ function filesIn(tree, folder) {
 /** Features that the old tree did not have, by their files. Everything else existed before. */
 const features = {
   'safetensors, npy, npz and GGUF files': /^(src|native)\/files\/(?!shared_memory)/,
-  'adapters for JavaScript libraries': /^src\/(adapters\/|protocol\/adapters|gpu-buffers)/,
+  'adapters for JavaScript libraries': /^src\/(adapters\/|protocol\/adapters|gpu-buffers|browser)/,
   'WebGPU tensors': /^src\/webgpu\//,
   'tensors of WebAssembly modules': /^src\/wasm\//,
   'host memory for other processes':
     /^(src\/native\/(shared-memory|host-sharing)|native\/files\/shared_memory|native\/platform\/posix_shared|src\/shared\/foreign)/,
-  'Windows, macOS and musl': /^native\/platform\/(?!posix_shared)/,
+  'Windows, macOS and musl, and the addon of each platform':
+    /^(native\/platform\/(?!posix_shared)|src\/(native\/(addon|target)|native-status))/,
   'Ray clusters': /^src\/(ray\/|cli\/ray-worker)/,
   'npx dlpack: doctor and build': /^src\/cli\/(?!types|ray-worker)/,
   'TVM-FFI: compile': /^src\/tvm-ffi\/compile/,
   'TVM-FFI: live containers, registered classes, structure, backtraces':
-    /^(src\/tvm-ffi\/(live-containers|container-copies|containers|host-|object-classes|structural|backtrace)|native\/tvm_ffi\/(builtins|host_object|reflection|containers|batch))/,
+    /^(src\/tvm-ffi\/(live-containers|container-copies|containers|batches|host-|object-classes|structural|backtrace)|native\/tvm_ffi\/(builtins|host_object|reflection|containers|batch))/,
   'Python: futures, context variables, exit, signals, pickling':
     /^(src\/python\/(futures|signals)|native\/python\/(settler|snapshot|staged|prelude)|native\/signals)/,
   'Python: from_dlpack by identity, long strings': /^native\/python\/(converters|text)\./,
+  'TVM-FFI: tensors described on the wire, Python objects as arguments':
+    /^src\/(tvm-ffi\/described-tensors|python\/tvm-ffi-value)/,
+  'uploads of files to CUDA devices': /^(src\/cuda\/(upload|pinned)|native\/cuda\/(upload|pinned_blocks))/,
   'casts on CUDA devices': /^(src\/cuda\/cast|native\/cuda\/cast)/,
   'kept blocks, new tensors in one call, fast nested arrays':
     /^(native\/kept_blocks|src\/native\/(kept-blocks|trim|stage|wire-bytes)|src\/values\/(write-nested|iterate)|src\/view-layout)/,
   'scopes, unknown options, integers beyond 2^53 in mdspan': /^src\/(scope|options|mdspan\/integers)/,
 };
+
+/** Features that also grew inside files that existed before, by the commits that added them there. */
+const grown = {
+  'Python: capsules and buffers, exact integers and strings, exit, signals, futures, Maps and Sets':
+    '0133938 fcfe5eb 5993ffa 82c710d 5bdfbfc',
+  'Python: from_dlpack and CuPy arrays without Python code': 'ae8b582 6565ec6',
+  'TVM-FFI: objects, live containers, registered classes, errors as themselves, modules, declarations':
+    '42ceea5 25812e3 b17be5f f3c41e6 42a6cd5 bfb2539 fba474c fbd9405',
+  'TVM-FFI: tensors described on the wire, wrapped memory in the first call': '2fd295a eab1b2e 7e6c79e 0b817df',
+  'CUDA: uploads of files, casts, the whole array interface': 'f786ce0 4452f7e bd3b1a1 2f4cb5a',
+  'mdspan: owners and constant elements as in C++, integers beyond 2^53': 'be91611 aeaf4d9',
+  'exchange: misaligned memory, patched built-ins, out of memory, what the collector is told':
+    '1346a21 f3df3d4 59cdf96 c752ab2 1649dc9',
+  'everyday: views, kept blocks, copies in one call, nested arrays, zeroed pages':
+    '422923b c1eabd5 eb9808f 81f52bd 26f9a43 7ba3efe 63a766a',
+  'WebGPU, WebAssembly, adapters and shared host memory in the core':
+    'fcca372 5d71719 b80abce 8d63803 e02c900 7e2e97a b24e06a a2d0005',
+  'bundlers and npx dlpack: finding the addon': '2140a8d 4d95893 308f812',
+};
+
+/** Lines that commits added to files of `src` and `native` that belong to no new feature, less those they removed. */
+function netLines(tree, commits) {
+  const args = ['-C', tree, 'show', '--numstat', '-M', '--format=', ...commits.split(' '), '--', 'src', 'native'];
+  const rows = execFileSync('git', args, { encoding: 'utf8' }).split('\n');
+  return rows.reduce((total, row) => {
+    const [added, removed, names = ''] = row.split('\t');
+    const path = names
+      .replace(/\{.* => (.*)\}/, '$1')
+      .replace(/.* => /, '')
+      .replace('//', '/');
+    return isCode(path) && !isNew(path) ? total + Number(added) - Number(removed) : total;
+  }, 0);
+}
 
 const sum = (files, key) => files.reduce((total, file) => total + file[key], 0);
 const cells = (files) => `${files.length} | ${sum(files, 'lines')} | ${sum(files, 'code')}`;
@@ -95,6 +132,8 @@ const isNew = (path) => Object.values(features).some((pattern) => pattern.test(p
 const ofFeature = (pattern) => now.files.filter(({ path }) => pattern.test(path));
 const existing = (entries) => entries.filter(({ path }) => !isNew(path));
 const kept = existing(now.files);
+const growth = Object.entries(grown).map(([name, commits]) => [name, netLines(after, commits), commits]);
+const growthLines = growth.reduce((total, [, lines]) => total + lines, 0);
 const names = (entries) => entries.map(({ name }) => `\`${name}\``).join(', ');
 
 writeFileSync(
@@ -107,7 +146,7 @@ Date ${new Date().toISOString().slice(0, 10)}; \`node scripts/count-lines.mjs OL
 ## By feature
 
 What existed before, and the features that came since, by the files that only they use. Features that grew inside existing files count
-as existing code.
+as existing code here; the next table has them.
 
 ${head('part')}
 ${row('what existed before', old.files, kept)}
@@ -115,6 +154,14 @@ ${Object.entries(features)
   .map(([name, pattern]) => row(name, [], ofFeature(pattern)))
   .join('\n')}
 ${row('together', old.files, now.files)}
+
+Features inside files that existed before, by their commits: lines added there, less lines removed.
+
+| feature | lines | commits |
+|---|---|---|
+${growth.map(([name, lines, commits]) => `| ${name} | ${lines} | ${commits} |`).join('\n')}
+| together | ${growthLines} | |
+| what existed before, without them | ${sum(kept, 'lines') - growthLines}, before: ${sum(old.files, 'lines')} | |
 
 ## By folder
 
