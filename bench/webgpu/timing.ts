@@ -16,6 +16,20 @@ export async function leastOf<T = undefined>(
   return Math.min(...times);
 }
 
+/** The least time of each action in microseconds, after a run to warm up. The actions take turns. */
+export async function leastInTurns(samples: number, actions: readonly (() => Promise<void>)[]): Promise<number[]> {
+  const least = actions.map(() => Number.POSITIVE_INFINITY);
+  for (let i = 0; i <= samples; i++) {
+    for (const [which, action] of actions.entries()) {
+      const start = performance.now();
+      await action();
+      const time = (performance.now() - start) * 1000;
+      if (i > 0) least[which] = Math.min(least[which] as number, time);
+    }
+  }
+  return least;
+}
+
 export interface PageResult {
   readonly rows: Record<string, number>;
   readonly adapter: { readonly vendor: string; readonly architecture: string };

@@ -29,6 +29,11 @@ export interface GpuTexture {
   destroy(): void;
 }
 
+export interface TexturePart {
+  readonly texture: GpuTexture;
+  readonly origin: readonly [x: number, y: number];
+}
+
 /** Rows of a buffer, as a copy from or to a texture takes them. */
 export interface BufferRows {
   readonly buffer: object;
@@ -45,8 +50,8 @@ export interface GpuPass {
 
 export interface GpuEncoder {
   copyBufferToBuffer(source: object, sourceOffset: number, target: object, targetOffset: number, size: number): void;
-  copyBufferToTexture(source: BufferRows, target: { texture: GpuTexture }, size: readonly [number, number]): void;
-  copyTextureToBuffer(source: { texture: GpuTexture }, target: BufferRows, size: readonly [number, number]): void;
+  copyBufferToTexture(source: BufferRows, target: TexturePart, size: readonly [number, number]): void;
+  copyTextureToBuffer(source: TexturePart, target: BufferRows, size: readonly [number, number]): void;
   clearBuffer(buffer: object): void;
   beginComputePass(): GpuPass;
   finish(): object;

@@ -10,25 +10,30 @@ import { type GpuBuffer, type GpuDevice, type GpuEncoder, type GpuTexture, Usage
 import type { Move } from './move.js';
 
 /** Bytes of the texture, which then stays in the caches of the processor. */
-const TEXTURE_BYTES = 2 ** 20;
+const TEXTURE_BYTES = 2 ** 21;
 /** Shorter rows are copied by a shader. */
 const SHORTEST = 16;
 /** A command for fewer rows costs more than they do. */
 const FEWEST = 16;
 /** The stride of rows in a command is a multiple of this, so one command moves every second, fourth, ... row. */
 const ALIGNMENT = 256;
+/** Commands for one copy. WebGPU keeps all of them until the copy is submitted. A shader copies more rows. */
+const MOST_COMMANDS = 2 ** 14;
 
 /** How the rows of a move are copied. */
 export interface RowPlan {
   readonly move: Move;
   /** Bytes of a row, and from one row to the next on both sides. */
   readonly nbytes: number;
-  readonly pitches: readonly [from: number, to: number];
+  readonly pitches: Pitches;
   /** The rows i, i + groups, i + 2 * groups, ... have aligned strides on both sides. */
   readonly groups: number;
+  /** Groups that lie side by side in the texture: all, or one where the texture would be too wide. */
+  readonly columns: number;
   /** Rows of the texture. */
   readonly height: number;
 }
+type Pitches = readonly [from: number, to: number];
 
 /** The plan for a move of rows that are contiguous on both sides; null for other moves. */
 export function rowPlanOf(move: Move, { limits }: GpuDevice): RowPlan | null {
@@ -42,8 +47,11 @@ export function rowPlanOf(move: Move, { limits }: GpuDevice): RowPlan | null {
   const rows = shape[last - 1] as number;
   const groups = Math.max(...pitches.map(groupsOf));
   if (rows < groups * FEWEST || Math.max(...pitches) * groups >= 2 ** 32) return null;
-  const height = Math.min(largest, Math.floor(TEXTURE_BYTES / nbytes), Math.ceil(rows / groups));
-  return { move, nbytes, pitches, groups, height };
+  const columns = (groups * nbytes) / 4 <= largest ? groups : 1;
+  const height = Math.min(largest, Math.floor(TEXTURE_BYTES / (nbytes * columns)), Math.ceil(rows / groups));
+  const copies = shape.slice(0, -2).reduce((product, length) => product * length, 1);
+  if (copies * Math.ceil(rows / (groups * height)) * groups * 2 > MOST_COMMANDS) return null;
+  return { move, nbytes, pitches, groups, columns, height };
 }
 
 /** How many neighbouring rows need a command each, so that the stride of each is aligned. Strides are multiples of 4. */
@@ -54,37 +62,53 @@ function groupsOf(pitch: number): number {
 }
 
 /** The texture of a plan. The caller destroys it after the commands were submitted. */
-export const makeTexture = ({ nbytes, height }: RowPlan, gpuDevice: GpuDevice): GpuTexture =>
+export const makeTexture = ({ nbytes, columns, height }: RowPlan, gpuDevice: GpuDevice): GpuTexture =>
   gpuDevice.createTexture({
-    size: [nbytes / 4, height],
+    size: [(nbytes / 4) * columns, height],
     format: 'r32uint',
     usage: Usage.textureCopySource | Usage.textureCopyTarget,
   });
 
 export function copyThroughTexture(
-  plan: RowPlan,
+  { move, nbytes, pitches, groups, columns, height }: RowPlan,
   texture: GpuTexture,
   encoder: GpuEncoder,
   from: GpuBuffer,
   to: GpuBuffer,
 ): void {
-  const { move, nbytes, pitches, groups, height } = plan;
   const { shape, fromSteps, toSteps, unit } = move;
-  const [fromPitch, toPitch] = pitches;
   const width = nbytes / 4;
   const rowAxis = shape.length - 2;
   const rows = shape[rowAxis] as number;
-  const copyPart = (first: number, at: number, into: number): void => {
-    const size = [width, Math.min(height, Math.ceil((rows - first) / groups))] as const;
-    const source = { buffer: from, offset: at + first * fromPitch, bytesPerRow: fromPitch * groups };
-    const target = { buffer: to, offset: into + first * toPitch, bytesPerRow: toPitch * groups };
-    encoder.copyBufferToTexture(source, { texture }, size);
-    encoder.copyTextureToBuffer({ texture }, target, size);
+  /** One command: `size` texels at `origin`, and rows of a buffer from `offset` on. */
+  const transfer = (side: 0 | 1, offset: number, origin: Pair, size: Pair): void => {
+    const bytesPerRow = pitches[side] * groups;
+    if (side === 0) encoder.copyBufferToTexture({ buffer: from, offset, bytesPerRow }, { texture, origin }, size);
+    else encoder.copyTextureToBuffer({ texture, origin }, { buffer: to, offset, bytesPerRow }, size);
+  };
+  /** One side of a block: every `groups`-th of `count` rows from `offset` on, for each column of the texture. */
+  const copySide = (side: 0 | 1, offset: number, count: number): void => {
+    const pitch = pitches[side];
+    if (pitch === nbytes && columns === groups) {
+      // No gaps between rows, so a row of the texture is contiguous in the buffer.
+      const [whole, rest] = [Math.floor(count / groups), count % groups];
+      if (whole > 0) transfer(side, offset, [0, 0], [width * groups, whole]);
+      if (rest > 0) transfer(side, offset + whole * groups * pitch, [0, whole], [width * rest, 1]);
+      return;
+    }
+    for (let column = 0; column < columns && column < count; column++) {
+      const size = [width, Math.ceil((count - column) / groups)] as const;
+      transfer(side, offset + column * pitch, [width * column, 0], size);
+    }
   };
   const visit = (axis: number, at: number, into: number): void => {
     if (axis === rowAxis) {
       for (let start = 0; start < rows; start += groups * height) {
-        for (let group = 0; group < groups && start + group < rows; group++) copyPart(start + group, at, into);
+        const end = Math.min(start + groups * height, rows);
+        for (let first = start; first < Math.min(start + groups, end); first += columns) {
+          copySide(0, at + first * pitches[0], end - first);
+          copySide(1, into + first * pitches[1], end - first);
+        }
       }
       return;
     }
@@ -94,3 +118,4 @@ export function copyThroughTexture(
   };
   visit(0, move.from, move.to);
 }
+type Pair = readonly [number, number];
