@@ -56,9 +56,14 @@ void KeepLoaded(const void* address);
 
 // Threads.
 
-// Runs `work` on a new detached thread that blocks all signals, because signals belong to the program's own threads. 0
-// means the system's stack size. False when the system has no thread left. Any thread.
-bool StartThread(void* (*work)(void*), void* argument, size_t stack_size = 0);
+// A new thread blocks all signals, because signals belong to the program's own threads, or has the signal mask of the
+// thread that starts it. A thread that may start processes needs the latter: processes inherit the mask of the thread.
+enum class ThreadSignals { kBlocked, kInherited };
+
+// Runs `work` on a new detached thread. 0 means the system's stack size. False when the system has no thread left. Any
+// thread.
+bool StartThread(void* (*work)(void*), void* argument, size_t stack_size = 0,
+                 ThreadSignals signals = ThreadSignals::kBlocked);
 
 // Lets another thread run.
 void YieldThread();

@@ -122,7 +122,7 @@ static DWORD WINAPI RunThread(void* data) {
   return 0;
 }
 
-bool StartThread(void* (*work)(void*), void* argument, size_t stack_size) {
+bool StartThread(void* (*work)(void*), void* argument, size_t stack_size, ThreadSignals) {
   Start* start = static_cast<Start*>(malloc(sizeof(Start)));
   if (start == nullptr) return false;
   *start = Start{work, argument};

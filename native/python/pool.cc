@@ -51,7 +51,8 @@ void* Work(void*);
 // Mutex held.
 void StartThread() {
   if (threads == 0) PrepareExit(0);
-  if (!platform::StartThread(Work, nullptr, kStackSize)) return;
+  // Python code may start processes, such as those of Ray.
+  if (!platform::StartThread(Work, nullptr, kStackSize, platform::ThreadSignals::kInherited)) return;
   ++threads;
   ++starting;
 }

@@ -95,7 +95,6 @@ def catch(ref):
 });
 
 testWith(rayMissing, 'WebAssembly traps stay exceptions in a worker', async () => {
-  if (runtime === 'bun') return; // a trap ends a worker there: docs/guides/ray.md
   equal(await get(counter.trap.remote()), 'RuntimeError');
 });
 

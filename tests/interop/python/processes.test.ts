@@ -46,6 +46,14 @@ testWith(
   },
 );
 
+testWith(pythonMissing, 'processes that Python starts on another thread do not block signals', async () => {
+  if (process.platform !== 'linux') return;
+  const blocked = py.eval(
+    'lambda: __import__("subprocess").check_output(["grep", "SigBlk", "/proc/self/status"], text=True)',
+  );
+  equal(await py.callAsync(blocked), value(blocked()));
+});
+
 testWith(pythonMissing, 'exit functions run once when the process ends in order', () => {
   equal(child('exit', 'end'), '0: exit function\nexit event');
   equal(child('exit', 'call'), '3: exit function\nexit event');
