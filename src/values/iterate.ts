@@ -23,10 +23,13 @@ export class ElementIterator<Tensor> {
   /** Elements left in the row, and in all. */
   private inRow: number;
   private left: number;
+  /** Null without elements, where the view is a copy of the memory, and once a program has detached its buffer. */
+  private view: DataView | null;
 
   /** `open` throws once the tensor was disposed. */
   constructor(tensor: Tensor, open: (tensor: Tensor) => Descriptor) {
-    const { shape, strides, strideBits, dtype, bitOffset, size } = open(tensor);
+    const descriptor = open(tensor);
+    const { shape, strides, strideBits, dtype, bitOffset, size, storage } = descriptor;
     this.tensor = tensor;
     this.open = open;
     this.codec = elementCodec(dtype);
@@ -36,18 +39,29 @@ export class ElementIterator<Tensor> {
     this.bit = bitOffset;
     this.inRow = shape[shape.length - 1] ?? 1;
     this.left = size;
+    this.view = size === 0 || storage.isBufferCopied ? null : descriptor.view();
   }
 
   next(): { value: ElementValue | undefined; done: boolean } {
     if (this.left === 0) return { value: undefined, done: true };
     // At each step, because the program may dispose the tensor between two elements.
     const descriptor = this.open(this.tensor);
-    const value = this.codec.read(descriptor.view(), this.bit);
+    const value = this.read(descriptor);
     this.left--;
     this.inRow--;
     this.bit += this.step;
     if (this.inRow === 0) this.nextRow(descriptor);
     return { value, done: false };
+  }
+
+  private read(descriptor: Descriptor): ElementValue {
+    try {
+      // Reading throws if the buffer is detached. Engines test that anyway, and testing it here would take as long again.
+      if (this.view !== null) return this.codec.read(this.view, this.bit);
+    } catch {
+      this.view = null;
+    }
+    return this.codec.read(descriptor.view(), this.bit);
   }
 
   private nextRow({ shape, strides, strideBits }: Descriptor): void {

@@ -1,4 +1,4 @@
-import { ArgumentTypeError, type DType, dtypes, fromDLPack, Tensor, TensorView } from 'dlpack';
+import { ArgumentTypeError, type DType, dtypes, fromDLPack, isDLPackError, Tensor, TensorView } from 'dlpack';
 import { equal, notEqual, ok, throws } from '../assert.js';
 import { test } from '../harness.js';
 
@@ -213,6 +213,24 @@ test('a tensor disposed while it is iterated throws instead of reading freed mem
   throws('DisposedError', 'released', () => {
     for (const _ of x) x.dispose();
   });
+});
+
+test('a buffer that a program detaches during an iteration', () => {
+  const array = new Float32Array([1, 2, 3]);
+  const wrapped = Tensor.wrap(array)[Symbol.iterator]();
+  equal(wrapped.next().value, 1);
+  structuredClone(array.buffer, { transfer: [array.buffer] });
+  throws('DisposedError', 'detached', () => wrapped.next());
+  using own = Tensor.from([1, 2, 3]);
+  const iterator = own[Symbol.iterator]();
+  equal(iterator.next().value, 1);
+  (own.data.buffer as { transfer?: () => void }).transfer?.();
+  // Native memory still exists, and a tensor in JavaScript memory throws.
+  try {
+    equal([...iterator], [2, 3]);
+  } catch (error) {
+    ok(isDLPackError(error, 'DisposedError'), String(error));
+  }
 });
 
 test('iteration: row-major order, current values, and an iterator that stays at its end', () => {
