@@ -15,11 +15,11 @@ import { importExternal } from './import.js';
 import { native } from './load.js';
 import { NativeStorage } from './native-storage.js';
 import { pinAddress, pinBuffer } from './pin-buffer.js';
-import { stage } from './stage.js';
 import { errorOf } from './status.js';
 import { isMainThread } from './threads.js';
 import { freeSlot, wire } from './wire.js';
 import { AllocateRequest, Status, WireHeader } from './wire-layout.js';
+import { writeFew, writeNested } from './write-nested.js';
 
 const { f64, i32, u32 } = wire;
 
@@ -48,7 +48,8 @@ export const nativeBackend: Backend = {
   addressOf: storageAddress,
   importExternal,
   exportExternal,
-  stage,
+  writeNested,
+  writeFew,
   copy,
   convert,
   convertAsync,

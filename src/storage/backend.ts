@@ -22,20 +22,6 @@ export interface Pass {
   readonly toSteps: readonly number[];
 }
 
-/** Memory that values go through on their way into new native memory. It is a stack: the last opened part is closed first. */
-export interface Stage {
-  /** All of the memory. */
-  readonly view: DataView;
-  /** The same memory as an array of a dtype. */
-  arrayOf(dtype: DTypeInfo): TypedArray;
-  /** Opens a part and returns its first byte, a multiple of 16. Throws when the stage is full. */
-  open(nbytes: number): number;
-  clear(start: number, nbytes: number): void;
-  /** Copies the first `count` bytes of a part to an offset of a storage, or of a new storage of `nbytes` bytes. */
-  flush(start: number, count: number, target: Storage | null, offset: number, nbytes: number): Storage;
-  close(start: number): void;
-}
-
 export interface Backend {
   /** Memory on a device, or null when this backend cannot. */
   allocate(nbytes: number, device: DeviceInfo, isZeroed: boolean): Storage | null;
@@ -49,7 +35,10 @@ export interface Backend {
   addressOf(storage: Storage): bigint;
   /** A type-tagged native external with its own reference, or null when the memory has no stable address. */
   exportExternal(descriptor: Descriptor): unknown;
-  readonly stage: Stage;
+  /** The values of nested arrays in new row-major memory; null, with nothing allocated, if it cannot. */
+  writeNested(source: unknown, shape: readonly number[], dtype: DTypeInfo): Storage | null;
+  /** The elements of a short typed array in new memory; null, with nothing allocated, for others. */
+  writeFew(array: TypedArray, length: number, dtype: DTypeInfo): Storage | null;
   /** New memory with the elements of a tensor, row-major and converted; null, with nothing allocated, if it cannot. */
   copy(source: Descriptor, to: DTypeInfo): Storage | null;
   /** Runs one pass of a copy or cast. Returns false, with nothing written, if it is not supported. */

@@ -1,0 +1,190 @@
+/**
+ * Writes nested arrays and short typed arrays into new native memory. That memory has no JavaScript buffer at first, and
+ * making one costs more than a small tensor, so the values go through the stage, piece by piece.
+ *
+ * @module
+ */
+
+import { type DTypeInfo, sizeBytes, type TypedArray } from '../dtype.js';
+import { sizeOf } from '../layout.js';
+import type { Storage } from '../storage/storage.js';
+import { type ElementCodec, elementCodec } from '../values/element.js';
+import { checkRow } from '../values/nested.js';
+import { clearStage, closeStage, flushStage, openStage, stageArray, stageView } from './stage.js';
+
+/** The most bytes of a piece, which has room for eight elements of each dtype that goes through the stage. */
+const PIECE = 16 * 1024;
+
+/** The most elements that are stored one by one, without a {@link Writer}. */
+const FEW = 32;
+
+/** The values of nested arrays; null for empty arrays and for elements that are wider than a piece. */
+export function writeNested(source: unknown, shape: readonly number[], dtype: DTypeInfo): Storage | null {
+  const size = sizeOf(shape);
+  if (size === 0 || dtype.itemBits > PIECE) return null;
+  const few = isFloat(dtype) && size <= FEW && shape.length > 0 ? writeFewFloats(source, shape, dtype, size) : null;
+  return few ?? new Writer(shape, dtype, size).run(source);
+}
+
+/** True for dtypes whose numbers an array stores as they are, apart from NaN. */
+function isFloat({ name }: DTypeInfo): boolean {
+  return name === 'float32' || name === 'float64';
+}
+
+/**
+ * The elements of a typed array. Native code would need a view of the array, which costs more than the elements. Storing
+ * a number loses the payload of a NaN, so an array with NaN needs another way.
+ */
+export function writeFew(array: TypedArray, length: number, dtype: DTypeInfo): Storage | null {
+  if (!(length > 0 && length <= FEW)) return null;
+  const nbytes = sizeBytes(dtype, length);
+  const start = openStage(nbytes);
+  const values = stageArray(dtype);
+  const first = (start * 8) / dtype.bits;
+  try {
+    for (let i = 0; i < length; i++) {
+      const value = array[i];
+      // Undefined, if the array has a `length` of its own.
+      if (value === undefined || Number.isNaN(value)) return null;
+      values[first + i] = value;
+    }
+    return flushStage(start, nbytes, null, 0, nbytes);
+  } finally {
+    closeStage(start);
+  }
+}
+
+/** Null if a value is not a plain number. */
+function writeFewFloats(source: unknown, shape: readonly number[], dtype: DTypeInfo, size: number): Storage | null {
+  const nbytes = sizeBytes(dtype, size);
+  const start = openStage(nbytes);
+  try {
+    const end = storeFloats(source, shape, 0, stageArray(dtype), (start * 8) / dtype.bits);
+    return end < 0 ? null : flushStage(start, nbytes, null, 0, nbytes);
+  } finally {
+    closeStage(start);
+  }
+}
+
+/** Stores the numbers of a level from an index on. Returns the next index, or -1 at a value that is not a plain number. */
+function storeFloats(
+  level: unknown,
+  shape: readonly number[],
+  axis: number,
+  values: TypedArray,
+  start: number,
+): number {
+  const row = checkRow(level, shape, axis);
+  const length = shape[axis] as number;
+  let at = start;
+  for (let i = 0; i < length && at >= 0; i++) {
+    const value = row[i];
+    if (axis < shape.length - 1) at = storeFloats(value, shape, axis + 1, values, at);
+    else if (typeof value !== 'number' || Number.isNaN(value)) return -1;
+    else values[at++] = value;
+  }
+  return at;
+}
+
+/** Writes values at increasing places of the stage. Each full piece moves into the memory. */
+class Writer {
+  private readonly shape: readonly number[];
+  private readonly dtype: DTypeInfo;
+  /** The stage as an array, if {@link isFloat}. */
+  private readonly floats: TypedArray | null;
+  private readonly codec: ElementCodec;
+  private readonly nbytes: number;
+  /** Where a piece begins, in bytes, and its elements. */
+  private readonly start: number;
+  private readonly piece: number;
+  /** The next place in the stage. */
+  private bit: number;
+  /** Elements that still fit into the stage. */
+  private room: number;
+  private storage: Storage | null;
+  private offset: number;
+
+  constructor(shape: readonly number[], dtype: DTypeInfo, size: number) {
+    const nbytes = sizeBytes(dtype, size);
+    const start = openStage(Math.min(nbytes, PIECE));
+    this.shape = shape;
+    this.dtype = dtype;
+    this.floats = isFloat(dtype) ? stageArray(dtype) : null;
+    this.codec = elementCodec(dtype);
+    this.nbytes = nbytes;
+    this.start = start;
+    // A multiple of eight elements ends on a byte, whatever the dtype.
+    this.piece = nbytes <= PIECE ? size : Math.floor(PIECE / dtype.itemBits) * 8;
+    this.bit = start * 8;
+    this.room = this.piece;
+    this.storage = null;
+    this.offset = 0;
+  }
+
+  run(source: unknown): Storage {
+    try {
+      this.clear();
+      this.walk(source, 0);
+      return this.flush();
+    } catch (error) {
+      this.storage?.release();
+      throw error;
+    } finally {
+      closeStage(this.start);
+    }
+  }
+
+  private walk(level: unknown, axis: number): void {
+    const { shape } = this;
+    if (axis === shape.length) {
+      this.write([level], 0, 1);
+      return;
+    }
+    const row = checkRow(level, shape, axis);
+    const length = shape[axis] as number;
+    if (axis < shape.length - 1) {
+      for (let i = 0; i < length; i++) this.walk(row[i], axis + 1);
+      return;
+    }
+    for (let from = 0; from < length; ) {
+      if (this.room === 0) this.next();
+      const to = Math.min(length, from + this.room);
+      this.write(row, from, to);
+      from = to;
+    }
+  }
+
+  private write(row: ArrayLike<unknown>, from: number, to: number): void {
+    const { floats, codec, bit, dtype } = this;
+    const step = dtype.itemBits;
+    const first = bit / step - from;
+    for (let i = from; i < to; i++) {
+      const value = row[i];
+      // The codec writes everything but plain numbers: NaN has one pattern, and other values are checked.
+      if (floats !== null && typeof value === 'number' && !Number.isNaN(value)) floats[first + i] = value;
+      else codec.write(stageView, bit + (i - from) * step, value);
+    }
+    this.bit = bit + (to - from) * step;
+    this.room -= to - from;
+  }
+
+  /** Makes room, because the stage is full. */
+  private next(): void {
+    this.storage = this.flush();
+    this.bit = this.start * 8;
+    this.room = this.piece;
+    this.clear();
+  }
+
+  /** Writing an element below a byte keeps the bits around it. */
+  private clear(): void {
+    if (this.dtype.isSubByte) clearStage(this.start, Math.min(this.nbytes, PIECE));
+  }
+
+  private flush(): Storage {
+    const count = Math.ceil(this.bit / 8) - this.start;
+    const storage = flushStage(this.start, count, this.storage, this.offset, this.nbytes);
+    this.offset += count;
+    return storage;
+  }
+}
