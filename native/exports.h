@@ -60,4 +60,15 @@ inline napi_value NewText(napi_env env, const char* text) {
   return value;
 }
 
+// loadX(path): undefined, or the reason of a failure.
+inline napi_value LoadFrom(napi_env env, napi_callback_info info, const char* (*load)(const char* path)) {
+  napi_value path;
+  DataOf<void>(env, info, &path);
+  char text[4096];
+  size_t length = 0;
+  if (napi_get_value_string_utf8(env, path, text, sizeof(text), &length) != napi_ok) return NewText(env, "not a path");
+  const char* problem = load(text);
+  return problem == nullptr ? nullptr : NewText(env, problem);
+}
+
 }  // namespace dlpack

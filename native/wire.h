@@ -71,6 +71,9 @@ inline Message* PushMessage(const Instance* self, uint32_t room = 0) {
 // A number of bytes that JavaScript can count; false for NaN, too.
 inline bool IsSize(double nbytes) { return nbytes >= 0 && nbytes <= static_cast<double>(kMaxSafe); }
 
+// A number that JavaScript can count exactly, of either sign; false for NaN, too.
+inline bool IsCountable(double number) { return __builtin_fabs(number) <= static_cast<double>(kMaxSafe); }
+
 // Zero when the number equals the integer.
 inline uint64_t FractionBits(double number, int64_t integer) {
   const double fraction = static_cast<double>(integer) - number;  // this order never gives -0, not even for -0

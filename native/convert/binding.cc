@@ -15,9 +15,6 @@ static ElementType TypeOfPacked(uint32_t packed, int64_t* bits) {
   return ElementTypeOf(packed & 0xff, packed >> 8 & 0xff);
 }
 
-// An integer that a JavaScript number represents exactly; false for NaN, too.
-static bool IsInteger(double number) { return number >= -9007199254740991.0 && number <= 9007199254740991.0; }
-
 // Whether every element of one side lies inside its memory. JavaScript wrote the request, and a mistake there must not
 // become a pointer.
 static bool FitsInside(const Pass& pass, int64_t bit, const int64_t* steps, int64_t bits, uint64_t nbytes) {
@@ -43,11 +40,11 @@ static bool ReadPass(const ConvertRequest& request, Pass* pass) {
   pass->ndim = request.ndim;
   pass->threads = request.threads;
   if (pass->ndim < 0 || pass->ndim > kMaxAxes) return false;
-  if (!IsInteger(request.from_bit) || !IsInteger(request.to_bit)) return false;
+  if (!IsCountable(request.from_bit) || !IsCountable(request.to_bit)) return false;
   pass->from_bit = static_cast<int64_t>(request.from_bit);
   pass->to_bit = static_cast<int64_t>(request.to_bit);
   for (int32_t i = 0; i < pass->ndim; ++i) {
-    if (!IsInteger(request.shape[i]) || !IsInteger(request.from_steps[i]) || !IsInteger(request.to_steps[i])) {
+    if (!IsCountable(request.shape[i]) || !IsCountable(request.from_steps[i]) || !IsCountable(request.to_steps[i])) {
       return false;
     }
     pass->shape[i] = static_cast<int64_t>(request.shape[i]);

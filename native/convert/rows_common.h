@@ -161,39 +161,29 @@ static void Stream(const void* in, void* out, size_t count) {
 
 template <class Type, bool kStream>
 constexpr Row ToF32Row() {
-  if constexpr (Type::kInF32 && (!kStream || CanStreamToF32<Type>()))
-    return ToF32<Type, kStream>;
-  else
-    return nullptr;
+  if constexpr (Type::kInF32 && (!kStream || CanStreamToF32<Type>())) return ToF32<Type, kStream>;
+  return nullptr;
 }
 template <class Type>
 constexpr Row ToI64Row() {
-  if constexpr (Type::kInI64)
-    return ToI64<Type>;
-  else
-    return nullptr;
+  if constexpr (Type::kInI64) return ToI64<Type>;
+  return nullptr;
 }
 template <class Type, bool kStream>
 constexpr Row FromF32Row() {
-  if constexpr (!__is_same(Type, Float32) && (!kStream || CanStreamFromF32<Type>()))
-    return FromF32<Type, kStream>;
-  else
-    return nullptr;
+  if constexpr (!__is_same(Type, Float32) && (!kStream || CanStreamFromF32<Type>())) return FromF32<Type, kStream>;
+  return nullptr;
 }
 template <class Type>
 constexpr Row FromF64Row() {
-  if constexpr (!__is_same(Type, Float64))
-    return FromF64<Type>;
-  else
-    return nullptr;
+  if constexpr (!__is_same(Type, Float64)) return FromF64<Type>;
+  return nullptr;
 }
 template <class Type, int kBits, bool kStream>
 constexpr Row PackedRow() {
-  if constexpr (kBits < 8 && Type::kInF32 && (!kStream || CanStreamPacked<Type>())) {
+  if constexpr (kBits < 8 && Type::kInF32 && (!kStream || CanStreamPacked<Type>()))
     return PackedToF32<Type, kBits, kStream>;
-  } else {
-    return nullptr;
-  }
+  return nullptr;
 }
 
 #define DLPACK_TO_F32(name, code, bits) ToF32Row<name, false>(),

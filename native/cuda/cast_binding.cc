@@ -40,12 +40,7 @@ void CastBinding(CudaContext* self, CastStep* step) {
     return;
   }
   const StreamRef stream = {device, StreamOf(step)};
-  ContextScope scope(device);
-  Result result = scope.result();
-  for (int i = 0; i < 2 && result == kSuccess; ++i) result = OrderAfterUses(sides[i], stream);
-  if (result == kSuccess) result = QueueCast(device, request, stream.handle);
-  for (int i = 0; i < 2 && result == kSuccess; ++i) result = NoteUse(sides[i], stream);
-  step->status = result;
+  step->status = UseOnStream(stream, {sides[0], sides[1]}, [&] { return QueueCast(device, request, stream.handle); });
 }
 
 }  // namespace dlpack::cuda

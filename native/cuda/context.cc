@@ -151,15 +151,7 @@ static napi_value Attach(napi_env env, Instance* instance) {
 
 }  // namespace cuda
 
-napi_value LoadCuda(napi_env env, napi_callback_info info) {
-  napi_value path;
-  InstanceOf(env, info, &path);
-  char text[4096];
-  size_t length = 0;
-  if (napi_get_value_string_utf8(env, path, text, sizeof(text), &length) != napi_ok) return NewText(env, "not a path");
-  const char* problem = cuda::LoadDriver(text);
-  return problem == nullptr ? nullptr : NewText(env, problem);
-}
+napi_value LoadCuda(napi_env env, napi_callback_info info) { return LoadFrom(env, info, cuda::LoadDriver); }
 
 napi_value AttachCuda(napi_env env, napi_callback_info info) { return cuda::Attach(env, InstanceOf(env, info)); }
 

@@ -26,12 +26,10 @@ void AllocateBinding(CudaContext* self, DeviceAllocation* message) {
 // Fills a storage with zero bits, on the stream.
 Result ClearBinding(Storage* storage, const StreamRef& stream, StorageRequest*) {
   if (storage->nbytes == 0) return kSuccess;
-  ContextScope scope(stream.device);
-  Result result = OrderAfterUses(storage, stream);
-  if (result != kSuccess) return result;
-  result = driver.MemsetD8Async(reinterpret_cast<Address>(storage->data), 0, static_cast<size_t>(storage->nbytes),
+  return UseOnStream(stream, {storage}, [&] {
+    return driver.MemsetD8Async(reinterpret_cast<Address>(storage->data), 0, static_cast<size_t>(storage->nbytes),
                                 stream.handle);
-  return result == kSuccess ? NoteUse(storage, stream) : result;
+  });
 }
 
 // Makes the storage ready for work on the stream from now on.
@@ -75,8 +73,6 @@ static bool FitsInside(const CopyRequest& request, const int64_t* steps, int64_t
   return low >= 0 && static_cast<uint64_t>(high) <= nbytes;
 }
 
-static bool IsStep(double value) { return value >= -9007199254740991.0 && value <= 9007199254740991.0; }
-
 static bool ReadStep(const CopyStep* step, const Side& source, const Side& target, CopyRequest* request) {
   if (step->ndim < 0 || step->ndim > kMaxNdim || !IsSize(step->from_offset) || !IsSize(step->to_offset)) return false;
   if (!(step->item_bytes >= 1 && step->item_bytes <= 16)) return false;
@@ -86,7 +82,8 @@ static bool ReadStep(const CopyStep* step, const Side& source, const Side& targe
   request->is_target_reachable = step->to_type != kDLCPU;
   if ((request->item & (request->item - 1)) != 0) return false;
   for (int32_t i = 0; i < step->ndim; ++i) {
-    if (!(step->shape[i] >= 1) || !IsSize(step->shape[i]) || !IsStep(step->from_steps[i]) || !IsStep(step->to_steps[i]))
+    if (!(step->shape[i] >= 1) || !IsSize(step->shape[i]) || !IsCountable(step->from_steps[i]) ||
+        !IsCountable(step->to_steps[i]))
       return false;
     request->shape[i] = static_cast<int64_t>(step->shape[i]);
     request->source_steps[i] = static_cast<int64_t>(step->from_steps[i]);
@@ -103,28 +100,9 @@ static bool ReadStep(const CopyStep* step, const Side& source, const Side& targe
   return true;
 }
 
-// Plain host memory has no uses, because the caller waits for the copy or keeps the memory.
-static bool HasUses(int32_t device_type, const Side& side) { return device_type != kDLCPU && side.storage != nullptr; }
-
-static Result Run(Device* device, const CopyStep* step, const Side& source, const Side& target,
-                  const CopyRequest& request, StreamHandle stream) {
-  ContextScope scope(device);
-  Result result = scope.result();
-  const Side* sides[] = {&source, &target};
-  const int32_t types[] = {step->from_type, step->to_type};
-  for (int i = 0; i < 2 && result == kSuccess; ++i) {
-    if (HasUses(types[i], *sides[i])) result = OrderAfterUses(sides[i]->storage, StreamRef{device, stream});
-  }
-  if (result == kSuccess) result = QueueCopy(device, request, stream);
-  if (result == kNotSupported) return result;
-  // Noted also after a failure, because a part of the copy may be queued.
-  for (int i = 0; i < 2; ++i) {
-    const Result noted =
-        HasUses(types[i], *sides[i]) ? NoteUse(sides[i]->storage, StreamRef{device, stream}) : kSuccess;
-    if (result == kSuccess) result = noted;
-  }
-  return result;
-}
+// The storage of a side, if it has uses. Plain host memory has none, because the caller waits for the copy or keeps the
+// memory.
+static Storage* UsedBy(int32_t device_type, const Side& side) { return device_type == kDLCPU ? nullptr : side.storage; }
 
 // copy(source, target): queues a copy. An argument is an array for a side that is not a storage in the table.
 napi_value CopyBinding(napi_env env, napi_callback_info info) {
@@ -140,7 +118,9 @@ napi_value CopyBinding(napi_env env, napi_callback_info info) {
       !FindSide(self, env, step->to_handle, arrays[1], &target) || !ReadStep(step, source, target, &request)) {
     return nullptr;
   }
-  step->status = Run(device, step, source, target, request, StreamOf(step));
+  const StreamRef stream = {device, StreamOf(step)};
+  step->status = UseOnStream(stream, {UsedBy(step->from_type, source), UsedBy(step->to_type, target)},
+                             [&] { return QueueCopy(device, request, stream.handle); });
   return nullptr;
 }
 

@@ -2,6 +2,8 @@
 // freed when the last reference is dropped, on any thread, and this work has finished. No thread blocks for it.
 #pragma once
 
+#include <initializer_list>
+
 #include "../storage.h"
 #include "streams.h"
 
@@ -14,6 +16,26 @@ Result OrderAfterUses(Storage* storage, const StreamRef& stream);
 // Remembers that work on the memory was queued on a stream, or is about to be. Any thread that holds a
 // reference.
 Result NoteUse(Storage* storage, const StreamRef& stream);
+
+// Queues work on the memory of storages with `queue()`, after all work that was noted on other streams, and notes it.
+// NULL stands for plain host memory, which has no uses. Nothing is noted when `queue` returns kNotSupported. Any thread
+// that holds references.
+template <class Queue>
+Result UseOnStream(const StreamRef& stream, std::initializer_list<Storage*> storages, Queue queue) {
+  ContextScope scope(stream.device);
+  Result result = scope.result();
+  for (Storage* storage : storages) {
+    if (result == kSuccess && storage != nullptr) result = OrderAfterUses(storage, stream);
+  }
+  if (result == kSuccess) result = queue();
+  if (result == kNotSupported) return result;
+  // Noted also after a failure, because a part of the work may be queued.
+  for (Storage* storage : storages) {
+    const Result noted = storage == nullptr ? kSuccess : NoteUse(storage, stream);
+    if (result == kSuccess) result = noted;
+  }
+  return result;
+}
 
 // A consumer gets the memory. Work that it queues on its stream starts after all noted work, and the stream is noted
 // itself. The stream may be destroyed before the memory is released, and the driver crashes when it is called with a

@@ -79,14 +79,8 @@ cuda::Result QueueElements(const Body& body, cuda::Device* device, Storage* targ
   if (!*is_possible) return cuda::kNotSupported;
   request.is_source_reachable = true;
   request.is_target_reachable = is_target_reachable;
-  cuda::ContextScope scope(device);
-  cuda::Result result = cuda::OrderAfterUses(body.storage, cuda::StreamRef{device, stream});
-  if (result == cuda::kSuccess) result = cuda::QueueCopy(device, request, stream);
-  if (result == cuda::kNotSupported) return result;
-  // Noted also after a failure, because a part of the copy may be queued.
-  cuda::Result noted = cuda::NoteUse(body.storage, cuda::StreamRef{device, stream});
-  if (noted == cuda::kSuccess && is_target_reachable) noted = cuda::NoteUse(target, cuda::StreamRef{device, stream});
-  return result == cuda::kSuccess ? noted : result;
+  return cuda::UseOnStream(cuda::StreamRef{device, stream}, {body.storage, is_target_reachable ? target : nullptr},
+                           [&] { return cuda::QueueCopy(device, request, stream); });
 }
 
 }  // namespace

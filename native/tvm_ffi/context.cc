@@ -43,15 +43,7 @@ static bool Attach(napi_env env, napi_value options, Context* self) {
 
 }  // namespace tvm_ffi
 
-napi_value LoadTvmFfi(napi_env env, napi_callback_info info) {
-  napi_value path;
-  InstanceOf(env, info, &path);
-  char text[4096];
-  size_t length = 0;
-  if (napi_get_value_string_utf8(env, path, text, sizeof(text), &length) != napi_ok) return NewText(env, "not a path");
-  const char* problem = tvm_ffi::LoadLibrary(text);
-  return problem == nullptr ? nullptr : NewText(env, problem);
-}
+napi_value LoadTvmFfi(napi_env env, napi_callback_info info) { return LoadFrom(env, info, tvm_ffi::LoadLibrary); }
 
 // attachTvmFfi({ onCall, onSettle }): the functions of one instance, or a string with the reason of a failure.
 napi_value AttachTvmFfi(napi_env env, napi_callback_info info) {
