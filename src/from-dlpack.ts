@@ -192,7 +192,8 @@ function streamFor(source: unknown, device: DeviceInfo | null): bigint | null {
 function ask(source: unknown, request: DLPackRequest): unknown {
   if ((typeof source === 'object' && source !== null) || typeof source === 'function') {
     const producer = source as Partial<DLPackProducer & ForeignProducer>;
-    if (typeof producer[DLPACK] === 'function') return producer[DLPACK](request);
+    const method = producer[DLPACK];
+    if (typeof method === 'function') return method.call(producer, request);
     if (typeof producer.__dlpack__ === 'function') return producer.__dlpack__(request);
     if (source instanceof TensorView) {
       throw new ArgumentTypeError(
@@ -252,16 +253,7 @@ function consume(managed: unknown, source: unknown, copy: boolean | null): Descr
   let release: (() => void) | undefined;
   try {
     const { deleter } = managed;
-    if (deleter != null) {
-      recordConsumed(managed);
-      if (typeof deleter !== 'function') throw new ArgumentTypeError('deleter', 'a function or null', deleter);
-      let isHeld = true;
-      release = () => {
-        if (!isHeld) return;
-        isHeld = false;
-        callDeleter(deleter, managed);
-      };
-    }
+    if (deleter != null) release = releaseOf(managed, deleter);
     return describeManaged(managed, release, copy);
   } catch (error) {
     release?.();
@@ -270,6 +262,18 @@ function consume(managed: unknown, source: unknown, copy: boolean | null): Descr
       cause: error,
     });
   }
+}
+
+/** Calls the deleter once. A function of its own, because V8 would allocate the variables of a closure at each call. */
+function releaseOf(managed: ManagedTensor, deleter: () => void): () => void {
+  recordConsumed(managed);
+  if (typeof deleter !== 'function') throw new ArgumentTypeError('deleter', 'a function or null', deleter);
+  let isHeld = true;
+  return () => {
+    if (!isHeld) return;
+    isHeld = false;
+    callDeleter(deleter, managed);
+  };
 }
 
 function callDeleter(deleter: () => void, managed: ManagedTensor): void {

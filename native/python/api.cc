@@ -14,6 +14,9 @@ const char* LoadApi(void* handle) {
 #undef DLPACK_PYTHON_FIND
   api.PyObject_Vectorcall = reinterpret_cast<Object* (*)(Object*, Object* const*, size_t, Object*)>(
       platform::FindSymbol(handle, "PyObject_Vectorcall"));
+  void* unchecked = platform::FindSymbol(handle, "PyThreadState_GetUnchecked");  // from 3.13 on
+  if (unchecked == nullptr) unchecked = platform::FindSymbol(handle, "_PyThreadState_UncheckedGet");
+  api.PyThreadState_GetUnchecked = reinterpret_cast<Object* (*)(void)>(unchecked);
   api.Py_SetProgramName = reinterpret_cast<void (*)(const wchar_t*)>(platform::FindSymbol(handle, "Py_SetProgramName"));
   api.Py_DecodeLocale =
       reinterpret_cast<wchar_t* (*)(const char*, size_t*)>(platform::FindSymbol(handle, "Py_DecodeLocale"));

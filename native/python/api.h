@@ -173,6 +173,8 @@ struct Api {
 #undef DLPACK_PYTHON_MEMBER
   // In the stable ABI since 3.12, but older versions export it too. NULL where it is missing.
   Object* (*PyObject_Vectorcall)(Object*, Object* const*, size_t, Object*);
+  // The thread state that holds the GIL, or that of this thread, from 3.12 on. NULL where it is missing.
+  Object* (*PyThreadState_GetUnchecked)(void);
   // Up to 3.13; NULL in later versions.
   void (*Py_SetProgramName)(const wchar_t*);
   wchar_t* (*Py_DecodeLocale)(const char*, size_t*);

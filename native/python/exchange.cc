@@ -9,11 +9,12 @@
 
 namespace dlpack::python {
 
-void TakeTensor(Objects* self, Object* object, const ConsumeOptions& options, TensorResult* result) {
+bool TakeTensor(Objects* self, Object* object, const ConsumeOptions& options, TensorResult* result) {
   Descriptor descriptor;
   Status status;
   Storage* storage = ConsumeObject(object, options, &descriptor, &status, &self->instance->signature);
   result->status = GiveTensor(self->instance, storage, status, descriptor, &result->tensor, false);
+  return storage != nullptr;
 }
 
 void RenewSnapshot(Objects* self) {
@@ -55,7 +56,7 @@ napi_value Consume(napi_env env, napi_callback_info info) {
     return nullptr;
   }
   const Ref object(NewRef(held));
-  TakeTensor(self, object.get(), options, result);
+  if (TakeTensor(self, object.get(), options, result)) return nullptr;
   return api.PyErr_Occurred() ? TakeException(env, self, reinterpret_cast<Outcome*>(request)) : nullptr;
 }
 

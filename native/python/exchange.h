@@ -12,9 +12,9 @@ inline Objects* ObjectsOf(napi_env env, napi_callback_info info, napi_value* val
   return DataOf<Objects>(env, info, values, count);
 }
 
-// Imports the tensor of an object. When no exception is set, the status of the result tells what went wrong. GIL
-// held.
-void TakeTensor(Objects* self, Object* object, const ConsumeOptions& options, TensorResult* result);
+// Imports the tensor of an object. False when it has none: when no exception is set, the status of the result tells
+// what went wrong. GIL held.
+bool TakeTensor(Objects* self, Object* object, const ConsumeOptions& options, TensorResult* result);
 
 // The operation may have changed context variables, so the snapshot is dropped. While asynchronous calls run, a new
 // snapshot is taken at once, so that the next call does not wait for the GIL. GIL held.

@@ -327,7 +327,7 @@ napi_value StartPython(napi_env env, napi_callback_info info) {
   if (self == nullptr) return NewText(env, error == nullptr ? "out of memory" : error);
   if (IsSet(env, options, "pythonSignals")) LetLibrariesTakeSignals();
   self->is_worker = IsSet(env, options, "isWorker");
-  AttachThread();
+  self->thread_state = AttachThread();
   self->instance = instance;
   self->released = static_cast<ReleasedList*>(data);
   napi_create_reference(env, released, 1, &self->released_ref);

@@ -39,7 +39,7 @@ class Reading {
 };
 
 struct OperationScope {
-  explicit OperationScope(Objects* self) : depth(self), reading(self) { DropReleased(self); }
+  explicit OperationScope(Objects* self) : depth(self), reading(self), gil(self->thread_state) { DropReleased(self); }
   Depth depth;
   Reading reading;
   Gil gil;

@@ -130,11 +130,14 @@ void Gil::RunPending() {
 static const int kWasLocked = 0, kWasUnlocked = 1;
 
 static thread_local uint32_t attached;
+static thread_local Object* attached_state;
 
-void AttachThread() {
-  if (attached++ > 0) return;
+Object* AttachThread() {
+  if (attached++ > 0) return attached_state;
   // Never released, so that the count keeps the thread state alive, even if other code made it.
-  if (api.PyGILState_Ensure() == kWasUnlocked) api.PyEval_SaveThread();
+  Object* state = api.PyGILState_Ensure() == kWasUnlocked ? api.PyEval_SaveThread() : nullptr;
+  attached_state = api.PyThreadState_GetUnchecked == nullptr ? nullptr : state;
+  return attached_state;
 }
 
 void DetachThread(bool may_wait) {

@@ -15,8 +15,8 @@ const char* Start(const char* library, const char* program, char* buffer, size_t
 
 // A JavaScript thread keeps its Python thread state between operations, because making a new state costs ten times as
 // much as taking the GIL. An environment calls AttachThread when it starts and DetachThread when it ends, both on its
-// thread.
-void AttachThread();
+// thread. AttachThread returns the state for the Gil of an operation, or NULL.
+Object* AttachThread();
 // Takes the GIL and deletes the thread state. If `may_wait` is false, it leaves the thread state in place instead.
 void DetachThread(bool may_wait);
 
@@ -24,9 +24,28 @@ void DetachThread(bool may_wait);
 class Gil {
  public:
   Gil() : state_(api.PyGILState_Ensure()) { RunPending(); }
-  ~Gil() { api.PyGILState_Release(state_); }
+  // For a thread that has attached this state. Python need not look it up, which saves a tenth of the time. If the
+  // thread holds the GIL already, because Python called JavaScript through another library, the state is the current
+  // one.
+  explicit Gil(Object* attached) {
+    if (attached != nullptr && api.PyThreadState_GetUnchecked() != attached) {
+      state_ = kAttached;
+      api.PyEval_RestoreThread(attached);
+    } else {
+      state_ = api.PyGILState_Ensure();
+    }
+    RunPending();
+  }
+  ~Gil() {
+    if (state_ == kAttached) {
+      api.PyEval_SaveThread();
+    } else {
+      api.PyGILState_Release(state_);
+    }
+  }
 
  private:
+  static const int kAttached = -1;  // not a PyGILState_STATE
   static void RunPending();
   int state_;
 };

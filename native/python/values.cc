@@ -19,7 +19,7 @@ static const uint32_t kMostReleased = sizeof(ReleasedList::objects) / sizeof(uin
 // Takes all handles off a list before any object is dropped: dropping one may call JavaScript, which releases more.
 static uint32_t TakeHandles(uint32_t* count, const uint32_t* handles, uint32_t* out) {
   const uint32_t taken = *count < kMostReleased ? *count : kMostReleased;
-  memcpy(out, handles, sizeof(uint32_t) * taken);
+  for (uint32_t i = 0; i < taken; ++i) out[i] = handles[i];  // mostly one
   *count = 0;
   return taken;
 }

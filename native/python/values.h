@@ -24,6 +24,7 @@ struct Objects {
   napi_ref make_bytes;    // a JavaScript function that returns a Uint8Array of a length, or undefined
   HandleTable<Object*> table;
   uint32_t converters[kConverters];  // their handles, by number, never released; 0: JavaScript has not seen it
+  Object* thread_state;              // of this thread, see AttachThread; NULL: unknown
   bool is_worker;
   Objects* next;  // links the Objects of all instances
   // Nested operations in progress on this thread. Only this thread writes it.

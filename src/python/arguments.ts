@@ -7,7 +7,7 @@
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { fromDLPack } from '../from-dlpack.js';
 import { inNativeMemory } from '../native/export.js';
-import { enter, wire } from '../native/wire.js';
+import { wire } from '../native/wire.js';
 import { Wire } from '../native/wire-layout.js';
 import { adaptArgument } from '../protocol/adapters.js';
 import { DLPACK } from '../protocol/managed.js';
@@ -17,10 +17,13 @@ import { writeCell, writeTensorCell } from './cells.js';
 import { type JavaScriptFunction, nameOf, numberOf, pinValue, Thrown, unpinValue } from './functions.js';
 import { PyFloat } from './keywords.js';
 import { findReference, liveHandle, pinReference, type Reference, unpinReference } from './reference.js';
+import { enter } from './slot.js';
 import { Cell, CellList, ValueKind } from './wire-layout.js';
 
 // A constant of this module; wire.ts explains why.
 const { u32 } = wire;
+// An import from another chunk of dist costs a load and a check at each use.
+const View = TensorView;
 
 /** The pin of a function. Native code clears the handle of the cell when it takes the pin over. */
 interface Pinned {
@@ -131,7 +134,7 @@ export function writeArgument(word: number, value: unknown, depth: number): void
       return;
     }
     case 'object':
-      if (value instanceof TensorView) writeTensor(word, descriptorOf(value));
+      if (value instanceof View) writeTensor(word, descriptorOf(value));
       else if (value === null) writeCell(word, ValueKind.none, 0, 0);
       else if (value instanceof Uint8Array) writeSpilled(word, ValueKind.bytes, value);
       else if (DLPACK in value) writeShared(word, value);

@@ -5,11 +5,12 @@
  */
 
 import type { NativeStorage } from '../native/native-storage.js';
-import { enter, wire } from '../native/wire.js';
+import { wire } from '../native/wire.js';
 import { WireTensor } from '../native/wire-layout.js';
 import { writeTensor } from '../native/wire-tensor.js';
 import { isDebug, recordExport } from '../storage/debug.js';
 import type { Descriptor } from '../storage/descriptor.js';
+import { enter } from './slot.js';
 import { Cell, ValueKind } from './wire-layout.js';
 
 // Constants of this module; wire.ts explains why.

@@ -9,7 +9,7 @@ import { ArgumentTypeError, BufferError } from '../errors.js';
 import { placeOf } from '../native/export.js';
 import type { NativeStorage } from '../native/native-storage.js';
 import { errorOfTensor } from '../native/status.js';
-import { enter, leave, wire } from '../native/wire.js';
+import { wire } from '../native/wire.js';
 import { Status, TensorResult, WireHeader } from '../native/wire-layout.js';
 import { takeTensorInto, writeTensor } from '../native/wire-tensor.js';
 import { isDebug, recordExport } from '../storage/debug.js';
@@ -35,6 +35,7 @@ import { defineProxies, END } from './proxy.js';
 import { makeStorage } from './python-storage.js';
 import { liveHandle, type Reference } from './reference.js';
 import { keepSignalsLater } from './signals.js';
+import { enter, leave } from './slot.js';
 import {
   Cell,
   ConsumeRequest,
@@ -47,6 +48,11 @@ import {
 
 // Constants of this module; wire.ts explains why.
 const { u32, i32, f64 } = wire;
+// An import from another chunk of dist costs a load and a check at each use.
+const View = TensorView;
+const readDescriptor = descriptorOf;
+const findPlace = placeOf;
+const describe = writeTensor;
 
 type Spill = Extras['spill'];
 
@@ -82,7 +88,7 @@ export function performConversion(target: Reference, descriptor: Descriptor, may
   const half = slot * 2;
   u32[half + ConversionRequest.TARGET] = handle;
   u32[half + ConversionRequest.MAY_COPY] = mayCopy ? 1 : 0;
-  writeTensor(slot + ConversionRequest.TENSOR, descriptor, (descriptor.storage as NativeStorage).handle, trace);
+  describe(slot + ConversionRequest.TENSOR, descriptor, (descriptor.storage as NativeStorage).handle, trace);
   const raised = sendConversion(slot);
   if (u32[half + Outcome.FAILED] === 1) throw leaveWithError(slot, raised);
   leave(slot);
@@ -102,9 +108,9 @@ function sendConversion(slot: number): unknown {
 /** Makes the object that a converter makes of a tensor. Returns its handle; 0 when the converter has to be called. */
 function convert(converter: Reference, value: unknown): number {
   // No `instanceof` for a function, because it would call Python for the prototype of a Python object.
-  if (typeof value !== 'object' || !(value instanceof TensorView)) return 0;
-  const descriptor = descriptorOf(value);
-  return placeOf(descriptor) === 'native' ? performConversion(converter, descriptor.shared(), false) : 0;
+  if (typeof value !== 'object' || !(value instanceof View)) return 0;
+  const descriptor = readDescriptor(value);
+  return findPlace(descriptor) === 'native' ? performConversion(converter, descriptor.shared(), false) : 0;
 }
 
 /** The handle of a Python object for a value, even for values that JavaScript has, too, such as numbers. */

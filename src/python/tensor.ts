@@ -25,16 +25,38 @@ export interface TensorOptions {
 
 const optionNames: OptionNames<TensorOptions> = { copy: true };
 
+// Constants of this module, because an import from another chunk of dist costs a load and a check at each use.
+const View = TensorView;
+const readDescriptor = descriptorOf;
+const findPlace = placeOf;
+
 /** The tensor as an object of a Python class. Without a class it becomes a `dlpack.Tensor`. */
 export function makeTensor(source: TensorSource, type?: PyObject, options?: TensorOptions): PyObject {
   const reference = type === undefined || type === null ? null : findReference(type);
+  // The common case first and the others apart, so that V8 inlines it. No `instanceof` for a function, because it would
+  // call Python for the prototype of a Python object.
+  if (options === undefined && reference !== null && typeof source === 'object' && source instanceof View) {
+    const descriptor = readDescriptor(source).shared();
+    if (findPlace(descriptor) === 'native') {
+      const handle = performConversion(reference, descriptor, true);
+      return handle === 0 ? convertCopy(descriptor, reference, null) : wrap(handle);
+    }
+  }
+  return makeWith(source, type, reference, options);
+}
+
+function makeWith(
+  source: TensorSource,
+  type: PyObject,
+  reference: Reference | null,
+  options?: TensorOptions,
+): PyObject {
   if (reference === null && type !== undefined && type !== null) {
     throw new ArgumentTypeError('type', 'a Python class, such as torch.Tensor', type);
   }
   if (options !== undefined) checkOptions(options, optionNames, '{ copy: true }');
   const copy = options?.copy ?? null;
-  // No `instanceof` for a function, because it would call Python for the prototype of a Python object.
-  if (typeof source === 'object' && source instanceof TensorView) return convert(source, reference, copy);
+  if (typeof source === 'object' && source instanceof View) return convert(source, reference, copy);
   if ((typeof source !== 'object' && typeof source !== 'function') || source === null || !(DLPACK in source)) {
     throw new ArgumentTypeError('source', 'a Tensor', source);
   }
@@ -48,12 +70,12 @@ export function makeTensor(source: TensorSource, type?: PyObject, options?: Tens
 
 function convert(source: TensorView, type: Reference | null, copy: boolean | null): unknown {
   const descriptor = descriptorOf(source).shared();
-  const isCopied = copy === true;
-  const result =
-    !isCopied && placeOf(descriptor) === 'native'
-      ? convertNative(descriptor, type, copy)
-      : withMemory(descriptor, copy, (ready) => convertNative(ready, type, copy));
-  if (result !== undefined) return result;
+  const result = withMemory(descriptor, copy, (ready) => convertNative(ready, type, copy));
+  return result === undefined ? convertCopy(descriptor, type, copy) : result;
+}
+
+/** Converts a copy, because the class cannot use the memory as it is. */
+function convertCopy(descriptor: Descriptor, type: Reference | null, copy: boolean | null): unknown {
   if (copy === false) {
     throw new BufferError('Expected a writable tensor without negative strides for this Python class; allow a copy');
   }

@@ -136,6 +136,11 @@ export class BufferStorage extends LentStorage {
     this.start = start;
   }
 
+  /** The buffer as it is. Its memory may be used only after {@link buffer} has checked it. */
+  get unchecked(): ArrayBufferLike {
+    return this.source;
+  }
+
   buffer(): ArrayBufferLike {
     const length = bufferLength(this.source) as number;
     if (length < this.start + this.nbytes || (length === 0 && isDetached(this.source))) {

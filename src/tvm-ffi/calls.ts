@@ -19,6 +19,7 @@ import { operations } from './call-operations.js';
 import { readContainer, readCopied, readShape, retain } from './containers.js';
 import { errorOfCall, keepResult, renewHandles } from './described-tensors.js';
 import { errorAt, takeRaised } from './errors.js';
+import { FIRST_ARGUMENT, firstOf, invokeFew, STATUS_OF_FIRST, UNUSUAL } from './few-tensors.js';
 import { heldValue } from './host-values.js';
 import { ffi } from './library.js';
 import { makeView } from './live-containers.js';
@@ -28,11 +29,10 @@ import {
   callState,
   checkLent,
   disown,
+  endCall,
   keepForCall,
-  leaveCall,
   type ObjectHandle,
   recognise,
-  releaseTemporaries,
   remember,
   standIns,
   TemporaryObject,
@@ -50,13 +50,24 @@ const readDescriptor = descriptorOf;
 
 /** The most arguments that a call has on the wire. More are collected in a batch. */
 const MOST_ARGUMENTS = 256;
-
 /** A native function. */
 export type FFIFunction = (...args: unknown[]) => unknown;
 
 /** Calls the function at `pointer`. */
 export function invoke(pointer: number, args: readonly unknown[]): unknown {
+  const first = firstOf(args);
+  const result = first === null ? UNUSUAL : invokeFew(pointer, args, first, readFew);
+  if (result !== UNUSUAL) return result;
   return callState.isUsed ? invokeInside(pointer, args, false) : invokeWith(pointer, args, 0, 0, false, false);
+}
+
+/** The result of a call of {@link invokeFew}. `value` is what the native function returned. */
+function readFew(args: readonly unknown[], value: unknown): unknown {
+  if (i32[STATUS_OF_FIRST] !== 0) throw takeRaised();
+  const result = FIRST_ARGUMENT + args.length * ANY_WORDS;
+  return i32[result * 2] === Type.tensor
+    ? readTensor(Wire.FIRST_SLOT, result, args)
+    : readValue(result, value, Wire.FIRST_SLOT * 2 + CallRequest.REFERENCE);
 }
 
 /** As `invoke`, while no other thread uses the table of global functions. */
@@ -179,17 +190,6 @@ function invokeWithBatch(
       : readValue(result, value, half + CallRequest.REFERENCE);
   } finally {
     endCall(slot, mark, lentMark, isInside);
-  }
-}
-
-/** Releases the memory and objects that a call used. */
-export function endCall(slot: number, mark: number, lentMark: number, isInside: boolean): void {
-  const { lent, temporaries } = callState;
-  for (let i = lent.length; i > lentMark; i--) lent.pop(); // cheaper than setting the length
-  try {
-    if (temporaries.length > mark) releaseTemporaries(mark);
-  } finally {
-    leaveCall(slot, isInside);
   }
 }
 

@@ -36,7 +36,7 @@ const Buffers = BufferStorage;
 export function describeOnce(at: number, descriptor: Descriptor, isView: boolean): boolean {
   if (descriptor.wasViewed) return false;
   const { storage } = descriptor;
-  const address = storage instanceof Buffers && !canMove(storage) ? addressOf(storage.buffer()) : 0;
+  const address = storage instanceof Buffers && !canMove(storage) ? addressOf(storage.unchecked) : 0; // checked before the call
   const place = address === 0 ? placeOf(descriptor) : 'copy';
   if (place === 'pin' || (place === 'native' && isDebug())) return false;
   if (place === 'copy') checkByte(descriptor);

@@ -122,6 +122,17 @@ export function leaveCall(slot: number, isInside: boolean): void {
   if (slot === Wire.FIRST_SLOT) disownDeferred();
 }
 
+/** Releases the memory and objects that a call used. */
+export function endCall(slot: number, mark: number, lentMark: number, isInside: boolean): void {
+  const { lent, temporaries } = callState;
+  for (let i = lent.length; i > lentMark; i--) lent.pop(); // cheaper than setting the length
+  try {
+    if (temporaries.length > mark) releaseTemporaries(mark);
+  } finally {
+    leaveCall(slot, isInside);
+  }
+}
+
 /** A reference that is released at the end of the call. */
 export class TemporaryObject implements Temporary {
   private readonly number: number;

@@ -22,6 +22,9 @@ import { enter, leave } from './slot.js';
 import { TensorObjectRequest } from './wire-layout.js';
 
 const { f64, i32, u32 } = wire;
+// Constants of this module, because an import from another chunk of dist costs a load and a check at each use.
+const Buffers = BufferStorage;
+const readFixed = BufferStorage.prototype.buffer;
 
 /**
  * A native object for the elements of a descriptor, and the `DLTensor` inside it. It is released with the storage, or
@@ -68,7 +71,7 @@ export function tensorObject(descriptor: Descriptor): TensorObject {
 
 /** True for JavaScript memory that continues in another buffer when it grows, which is WebAssembly memory. */
 export function canMove(storage: Storage): boolean {
-  return storage instanceof BufferStorage && storage.buffer !== BufferStorage.prototype.buffer;
+  return storage instanceof Buffers && storage.buffer !== readFixed;
 }
 
 /** Lends memory that can move. Native code has its address, so the call ends when the memory has grown. */

@@ -31,6 +31,8 @@ const stableSince: Record<string, string> = {
 /** Optional symbols, which the addon works without. */
 const optional: Record<string, string> = {
   PyObject_Vectorcall: 'of 3.9 and later; else PyObject_Call',
+  PyThreadState_GetUnchecked: 'of 3.13 and later; else _PyThreadState_UncheckedGet',
+  _PyThreadState_UncheckedGet: 'of 3.9 to 3.12; else PyGILState_Ensure',
   Py_SetProgramName: 'until 3.13; later the paths of the virtual environment are added by hand',
   Py_DecodeLocale: 'for Py_SetProgramName',
 };

@@ -352,3 +352,9 @@ tvm_ffi.register_global_func("dlpack.test.text", text)
   x.dispose();
   ok(await collectUntil(() => stats().storages <= before.storages), JSON.stringify({ before, now: stats() }));
 });
+
+testWith(pythonMissing, 'a JavaScript function that Python calls while it keeps the GIL calls Python', () => {
+  const { code, output } = runChild(import.meta.url, './children/held-gil.js');
+  equal(code, 0, output);
+  equal(output.trim(), 'ok');
+});

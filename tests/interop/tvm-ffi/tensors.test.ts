@@ -1,6 +1,14 @@
 import { DLPACK, DLPACK_DEVICE, type ManagedTensor, Tensor, TensorView } from 'dlpack';
 import { addressOf, stats } from 'dlpack/native';
-import { type DataType, type DeviceValue, loadModule, type OpaquePointer, type Shape } from 'dlpack/tvm-ffi';
+import {
+  type DataType,
+  type DeviceValue,
+  type FFIFunction,
+  loadModule,
+  type OpaquePointer,
+  type Shape,
+  toFunction,
+} from 'dlpack/tvm-ffi';
 import { equal, ok, throws } from '../../assert.js';
 import { collectUntil, testWith } from '../../harness.js';
 import { caught, ffiMissing, kernelsMissing, kernelsPath, probe, raises, testing } from './peer.js';
@@ -279,6 +287,70 @@ testWith(kernelsMissing, 'a trap of a proxy disposes a tensor at any time before
       isDisposed ? ['DisposedError', [0, 0, 0]] : [undefined, [2, 3, 4]],
     );
   }
+});
+
+testWith(kernelsMissing, 'a tensor that has an object is disposed while a call reads its arguments', () => {
+  const addOne = loadModule(kernelsPath).add_one as FFIFunction;
+  const isTensor = (value: unknown) => Object.prototype.isPrototypeOf.call(Tensor.prototype, value as object);
+  // During the check of the tensor itself, and of the argument after it.
+  for (const left of [0, 1]) {
+    const x = floats([1, 2, 3]);
+    const y = floats([0, 0, 0]);
+    for (let i = 0; i < 3; i++) addOne(x, y); // from the second call on, both have objects
+    y.data.fill(0);
+    let checks = 0;
+    const value = (tensor: unknown): boolean => {
+      if (checks++ === left) {
+        x.dispose();
+        for (let i = 0; i < 4; i++) addOne(floats([7, 8, 9]), floats([7, 8, 9])); // may take its memory and its object
+      }
+      return isTensor(tensor);
+    };
+    Object.defineProperty(Tensor, Symbol.hasInstance, { configurable: true, value });
+    try {
+      throws('DisposedError', '', () => addOne(x, y));
+    } finally {
+      Reflect.deleteProperty(Tensor, Symbol.hasInstance);
+    }
+    equal([x.isDisposed, y.toArray()], [true, [0, 0, 0]]);
+  }
+});
+
+testWith(kernelsMissing, 'calls with no to five tensors, their results and errors, inside of other calls, too', () => {
+  const tensors = [0, 1, 2, 3, 4].map((value) => floats([value]));
+  let given: unknown[] = [];
+  let action = (): unknown => undefined;
+  const record = toFunction((...args) => {
+    given = (args as Tensor[]).map((tensor) => tensor.toArray());
+    return action();
+  });
+  const inner = toFunction((...args) => args.length);
+  for (let count = 0; count <= tensors.length; count++) {
+    const args = tensors.slice(0, count);
+    const expected = args.map((_, i) => [i]);
+    for (let round = 0; round < 3; round++) {
+      action = () => undefined;
+      equal([record(...args), given], [undefined, expected]);
+      action = () => inner(...args) as number;
+      equal([record(...args), given], [count, expected]);
+      action = () => 'text that is longer than a small string';
+      equal(record(...args), 'text that is longer than a small string');
+      action = () => {
+        throw new RangeError('refused');
+      };
+      ok(caught(() => record(...args)) instanceof Error);
+      const last = args.at(-1);
+      if (last === undefined) continue;
+      action = () => last;
+      const result = record(...args) as Tensor;
+      equal([result.toArray(), addressOf(result)], [last.toArray(), addressOf(last)]);
+      result.dispose();
+    }
+  }
+  equal(
+    tensors.map((tensor) => tensor.toArray()),
+    [[0], [1], [2], [3], [4]],
+  );
 });
 
 testWith(kernelsMissing, 'wrapped for each call: a buffer in frequent use, its parts, and its end', () => {
