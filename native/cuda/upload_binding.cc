@@ -1,6 +1,7 @@
 // Uploads for JavaScript. JavaScript thread, except Execute.
 #include <stdlib.h>
 
+#include "../async_work.h"
 #include "../bindings.h"
 #include "context.h"
 #include "pinned_blocks.h"
@@ -19,8 +20,7 @@ struct AsyncUpload {
   UploadPart* parts;
   Storage** targets;  // of the parts; a reference to each
   Storage* source;
-  napi_async_work work;
-  napi_deferred deferred;
+  AsyncWork work;
   Result result;
 };
 
@@ -40,9 +40,9 @@ void Execute(napi_env, void* data) {
 
 void Complete(napi_env env, napi_status, void* data) {
   AsyncUpload* self = static_cast<AsyncUpload*>(data);
-  napi_value result;
-  if (napi_create_int32(env, self->result, &result) == napi_ok) napi_resolve_deferred(env, self->deferred, result);
-  napi_delete_async_work(env, self->work);
+  napi_value result = nullptr;
+  napi_create_int32(env, self->result, &result);
+  FinishWork(env, self->work, result);
   FreeUpload(self);
 }
 
@@ -96,18 +96,6 @@ Result NoteTargets(const AsyncUpload& upload) {
   return kSuccess;
 }
 
-napi_value Queue(napi_env env, AsyncUpload* upload) {
-  napi_value promise, name;
-  if (napi_create_promise(env, &upload->deferred, &promise) != napi_ok ||
-      napi_create_string_utf8(env, "dlpack.cuda", NAPI_AUTO_LENGTH, &name) != napi_ok ||
-      napi_create_async_work(env, nullptr, name, Execute, Complete, upload, &upload->work) != napi_ok) {
-    return nullptr;
-  }
-  if (napi_queue_async_work(env, upload->work) == napi_ok) return promise;
-  napi_delete_async_work(env, upload->work);
-  return nullptr;
-}
-
 // Memory for `count` parts; NULL when there is none.
 AsyncUpload* NewUpload(size_t count) {
   AsyncUpload* upload = static_cast<AsyncUpload*>(calloc(1, sizeof(AsyncUpload)));
@@ -125,21 +113,14 @@ AsyncUpload* NewUpload(size_t count) {
 // or undefined with the reason in the status if the upload did not start. All storages are kept until then.
 napi_value UploadBinding(napi_env env, napi_callback_info info) {
   napi_value rows;
-  size_t argument_count = 1;
-  void* data = nullptr;
-  napi_get_cb_info(env, info, &argument_count, &rows, nullptr, &data);
-  const CudaContext* self = static_cast<CudaContext*>(data);
+  const CudaContext* self = ContextOf(env, info, &rows);
   UploadStep* step = MessageOf<UploadStep>(self);
   Device* device = DeviceOf(step);
   if (device == nullptr) return nullptr;
-  napi_typedarray_type type;
   size_t length = 0;
   void* numbers = nullptr;
   step->status = kInvalidValue;
-  if (napi_get_typedarray_info(env, rows, &type, &length, &numbers, nullptr, nullptr) != napi_ok ||
-      type != napi_float64_array || length < kColumns) {
-    return nullptr;
-  }
+  if (!ArrayOf(env, rows, napi_float64_array, &numbers, &length) || length < kColumns) return nullptr;
   const size_t count = length / kColumns;
   AsyncUpload* upload = NewUpload(count);
   if (upload == nullptr) {
@@ -153,7 +134,7 @@ napi_value UploadBinding(napi_env env, napi_callback_info info) {
   napi_value promise = nullptr;
   if (ReadRequest(self, step, static_cast<const double*>(numbers), count, upload)) {
     step->status = NoteTargets(*upload);
-    promise = step->status == kSuccess ? Queue(env, upload) : nullptr;
+    promise = step->status == kSuccess ? QueueWork(env, Execute, Complete, upload, &upload->work) : nullptr;
     if (promise == nullptr && step->status == kSuccess) step->status = kNotSupported;
   }
   if (promise == nullptr) FreeUpload(upload);
@@ -164,9 +145,8 @@ napi_value UploadBinding(napi_env env, napi_callback_info info) {
 // reads stays, and the result is true.
 napi_value ReleasePinnedBinding(napi_env env, napi_callback_info info) {
   napi_value argument, result = nullptr;
-  size_t count = 1;
+  ContextOf(env, info, &argument);
   bool may_wait = false;
-  napi_get_cb_info(env, info, &count, &argument, nullptr, nullptr);
   napi_get_value_bool(env, argument, &may_wait);
   napi_get_boolean(env, FreeIdlePinned(may_wait), &result);
   return result;

@@ -1,5 +1,5 @@
 /**
- * The functions of the addon, as native/addon.cc exports them. Their arguments and results are in the slot that the
+ * The functions of the addon, as native/bindings.h lists them. Their arguments and results are in the slot that the
  * header of the wire names.
  *
  * @module
