@@ -200,6 +200,7 @@ class Tally:
   const Remote = remote<new (start: number) => Tally>(tally, { numCpus: 0 });
   const handle: ActorHandle<Tally> = Remote.options({ name: 'tally', maxRestarts: 1 }).remote(10);
   equal(await get(handle.add.remote(5)), 15);
+  equal(await get(await py.callAsync(handle.add.remote, 0)), 15, 'called on another thread');
   equal(await get(getActor<Tally>('tally').add.remote(put(1))), 16);
   equal(await py.async(py.eval('lambda: ray.get_actor("tally", namespace="tests").add.remote(1)')()), 17);
   const before = await get(handle.whoami.remote());
