@@ -39,7 +39,7 @@ namespace dlpack::platform {
 // kGlobal: libraries that are loaded later may use its symbols. Windows makes no such distinction.
 enum class Symbols { kLocal, kGlobal };
 
-// NULL with the reason in `problem`.
+// A path, or the name of a library of the system. NULL with the reason in `problem`.
 void* OpenLibrary(const char* path, Symbols symbols, char* problem, size_t size);
 
 // The library with this name if the process has loaded it, else NULL.

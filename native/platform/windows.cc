@@ -81,7 +81,9 @@ void* OpenLibrary(const char* path, Symbols, char* problem, size_t size) {
     if (*at == L'/') *at = L'\\';
   }
   const bool is_path = wcschr(wide.get(), L'\\') != nullptr;
-  HMODULE module = is_path ? OpenPath(wide.get()) : LoadLibraryExW(wide.get(), nullptr, 0);
+  // A name is a library of the system. The flag leaves out the working folder and the PATH.
+  HMODULE module =
+      is_path ? OpenPath(wide.get()) : LoadLibraryExW(wide.get(), nullptr, LOAD_LIBRARY_SEARCH_DEFAULT_DIRS);
   if (module == nullptr) DescribeLastError(path, problem, size);
   return module;
 }

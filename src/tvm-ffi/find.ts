@@ -6,7 +6,7 @@
 import { node } from '../native/node-modules.js';
 
 const { existsSync, readdirSync } = node.fs;
-const { join, resolve } = node.path;
+const { delimiter, isAbsolute, join, resolve } = node.path;
 
 const fileName =
   process.platform === 'darwin' ? 'libtvm_ffi.dylib' : process.platform === 'win32' ? 'tvm_ffi.dll' : 'libtvm_ffi.so';
@@ -29,7 +29,30 @@ export function* candidates(explicit?: string): Generator<Candidate> {
   const configured = runConfig();
   if (configured !== null) yield { path: join(configured, fileName), from: 'tvm-ffi-config --libdir' };
   else yield { missing: 'the command is not on the PATH, or failed', from: 'tvm-ffi-config --libdir' };
-  yield { path: fileName, from: 'the search path of the loader' };
+  yield* onSearchPath('the search path of the loader');
+}
+
+/**
+ * The folders that the loaders of Windows and macOS search for a name, without the working folder, which both search,
+ * too. The loader of Linux does not search the working folder, so it gets the name itself.
+ */
+function searchedFolders(): string[] | null {
+  const { PATH = '', HOME = '', DYLD_LIBRARY_PATH = '', DYLD_FALLBACK_LIBRARY_PATH } = process.env;
+  const defaults = [join(HOME, 'lib'), '/usr/local/lib'].join(delimiter);
+  if (process.platform === 'win32') return PATH.split(delimiter).filter(isAbsolute);
+  if (process.platform !== 'darwin') return null;
+  return [DYLD_LIBRARY_PATH, DYLD_FALLBACK_LIBRARY_PATH ?? defaults]
+    .join(delimiter)
+    .split(delimiter)
+    .filter(isAbsolute);
+}
+
+function* onSearchPath(from: string): Generator<Candidate> {
+  const files = searchedFolders()
+    ?.map((folder) => join(folder, fileName))
+    .filter(existsSync) ?? [fileName];
+  for (const path of files) yield { path, from };
+  if (files.length === 0) yield { missing: `no folder has ${fileName}`, from };
 }
 
 function* inEnvironment(root: string, from: string): Generator<Candidate> {

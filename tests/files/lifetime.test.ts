@@ -1,12 +1,13 @@
 /** The mapping lives until the file is closed and all its tensors are released, however that happens. */
 
-import { existsSync, readFileSync, renameSync, unlinkSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, unlinkSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { fromDLPack, Tensor } from 'dlpack';
 import { openNpy, openNpz, openSafetensors, writeSafetensors } from 'dlpack/files';
 import { exportManaged, importManaged, stats } from 'dlpack/native';
 import { openTensor } from 'dlpack/shared';
-import { equal, ok, throws } from '../assert.js';
+import { equal, ok, rejects, throws } from '../assert.js';
 import { runChild } from '../child.js';
 import { collect, collectUntil, test, testWith } from '../harness.js';
 import { fileOf, newPath, npy, safetensors } from './make.js';
@@ -100,7 +101,22 @@ test('dispose detaches the data of one tensor, not of its neighbours', () => {
   equal([...dataB], [5, 6, 7, 8]);
 });
 
-test('the file may be deleted or replaced while it is mapped', async () => {
+async function replacesWhenReleased(): Promise<void> {
+  const path = newPath('model');
+  await writeSafetensors(path, { x: Tensor.from([1, 2]) });
+  const old = openSafetensors(path);
+  const x = old.get('x');
+  const replacing = writeSafetensors(path, { x: Tensor.from([3, 4]) });
+  equal((await rejects('FileError', 'dispose its tensors', replacing)).code, 'EPERM');
+  equal([x.toArray(), readdirSync(dirname(path))], [[1, 2], ['model']]);
+  old.close();
+  x.dispose();
+  await writeSafetensors(path, { x: Tensor.from([3, 4]) });
+  using replaced = openSafetensors(path);
+  equal(replaced.get('x').toArray(), [3, 4]);
+}
+
+async function replacesAndDeletes(): Promise<void> {
   const path = newPath('model');
   await writeSafetensors(path, { x: Tensor.from([1, 2]) });
   using old = openSafetensors(path);
@@ -116,7 +132,11 @@ test('the file may be deleted or replaced while it is mapped', async () => {
   renameSync(path, `${path}.moved`);
   unlinkSync(`${path}.moved`);
   equal(x.toArray(), [1, 2]);
-});
+}
+
+if (process.platform === 'win32')
+  test('a mapped file is replaced only after its tensors are released', replacesWhenReleased);
+else test('the file may be deleted or replaced while it is mapped', replacesAndDeletes);
 
 test('nothing is reported to the collector, whatever the size of the file', () => {
   const path = fileOf(npy("{'descr': '|u1', 'fortran_order': False, 'shape': (8388608,), }", new Uint8Array(8388608)));

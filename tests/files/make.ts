@@ -5,7 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const folder = mkdtempSync(join(tmpdir(), 'dlpack-files-'));
-process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+process.on('exit', () => {
+  try {
+    rmSync(folder, { recursive: true, force: true });
+  } catch (error) {
+    // Windows cannot delete files that are still mapped.
+    if (process.platform !== 'win32') throw error;
+  }
+});
 let count = 0;
 
 /** An unused path, in a folder that is removed when the process ends. */

@@ -20,6 +20,9 @@ const problems: Readonly<Record<string, string>> = {
   EACCES: 'this process may not write there',
   EROFS: 'the disk is read-only',
   EISDIR: 'this is a folder',
+  ...(process.platform === 'win32' && {
+    EPERM: 'a file that a program has mapped cannot be replaced; dispose its tensors and close it first',
+  }),
 };
 
 /** The system's name of an error. For some errors Deno has only the number, in the message. */
