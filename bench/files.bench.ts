@@ -163,10 +163,16 @@ const carrying: Record<string, Timing> = {};
     send();
     await answered;
   };
-  const byDescription = () =>
-    answer(child, () => child.send({ description: shareTensor(shared, { with: 'process', copy: false }) }));
-  await timed(byDescription, 50);
-  carrying['shareTensor, process.send, openTensor, get, dispose'] = summarise(await timed(byDescription, 100));
+  const byDescription = (isShown: boolean) =>
+    answer(child, () => child.send({ description: shareTensor(shared, { with: 'process', copy: false }), isShown }));
+  for (const [isShown, way] of [
+    [false, 'get'],
+    [true, 'data'],
+  ] as const) {
+    await timed(() => byDescription(isShown), 50);
+    const times = await timed(() => byDescription(isShown), 100);
+    carrying[`shareTensor, process.send, openTensor, ${way}, dispose`] = summarise(times);
+  }
   carrying['a short message and its answer, for comparison'] = summarise(
     await timed(() => answer(child, () => child.send({ bytes: [7] })), 100),
   );

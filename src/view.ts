@@ -204,7 +204,8 @@ export class TensorView<D extends DType = DType> {
     const descriptor = descriptorOf(this);
     const offset = offsetOf(descriptor.shape, descriptor.strides, index);
     const bit = descriptor.bitOffset + offset * descriptor.strideBits;
-    return elementCodec(descriptor.dtype).read(descriptor.view(), bit) as Scalar<D>;
+    const part = descriptor.storage.peek?.(descriptor, bit);
+    return elementCodec(descriptor.dtype).read(part ?? descriptor.view(), part ? bit % 8 : bit) as Scalar<D>;
   }
 
   /** Writes one element: `set(i, j, value)`. Throws for a value of the wrong type or out of the dtype's range. */
@@ -324,15 +325,13 @@ export class TensorView<D extends DType = DType> {
   }
 
   toString(): string {
-    const descriptor = peekDescriptor(this);
     const kind = this.#kind;
-    return descriptor === null || descriptor.storage.refs === 0 ? `${kind}(disposed)` : formatTensor(kind, descriptor);
+    return this.isDisposed ? `${kind}(disposed)` : formatTensor(kind, descriptorOf(this));
   }
 
   /** Prints the tensor with the console. Copies the shown elements first where `console.log` cannot read them. */
   async print(): Promise<void> {
-    const descriptor = descriptorOf(this);
-    console.log(await formatTensorAsync(this.#kind, descriptor));
+    console.log(await formatTensorAsync(this.#kind, descriptorOf(this)));
   }
 
   /** `console.log` in Node and Bun. */
@@ -372,6 +371,6 @@ function wrongCount({ shape }: Descriptor, given: readonly unknown[]): IndexErro
 function disposed(): DisposedError {
   return new DisposedError(
     'Expected a live tensor but its memory was released by dispose() or the end of a using block; ' +
-      'keep a second owner with fromDLPack(tensor), or a copy(), to use it longer',
+      'keep a second owner with fromDLPack(tensor), or a copy()',
   );
 }

@@ -3,13 +3,13 @@
 import { isMainThread, parentPort } from 'node:worker_threads';
 import { openTensor, type SharedTensor } from 'dlpack/shared';
 
-type Message = { description: SharedTensor } | { bytes: Uint8Array };
+type Message = { description: SharedTensor; isShown?: boolean } | { bytes: Uint8Array };
 
 /** One value, so that the memory is really there. */
 function receive(message: Message): number {
   if ('bytes' in message) return message.bytes[message.bytes.length - 1] as number;
-  const tensor = openTensor(message.description);
-  const value = Number(tensor.get(tensor.size - 1));
+  const tensor = openTensor<'uint8'>(message.description);
+  const value = message.isShown ? (tensor.data.at(-1) as number) : tensor.get(tensor.size - 1);
   tensor.dispose();
   return value;
 }

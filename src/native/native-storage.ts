@@ -7,7 +7,7 @@
 import { BufferError } from '../errors.js';
 import { collectLater, collectNever, type Owner } from '../storage/collect.js';
 import { forgetStorage, isDebug, recordStorage } from '../storage/debug.js';
-import { isDetached, Storage } from '../storage/storage.js';
+import { type ElementKind, isDetached, Storage } from '../storage/storage.js';
 import { native } from './load.js';
 import { errorOf } from './status.js';
 import { runtimeRules, transferAway } from './threads.js';
@@ -15,6 +15,17 @@ import { enter, freeSlot, leave, wire } from './wire.js';
 import { AddressRequest, BufferRequest, Status, WireHeader } from './wire-layout.js';
 
 const { i32, u32, u64 } = wire;
+
+/** A buffer over as many bytes causes a garbage collection, because the engine counts the bytes of buffers. */
+const LARGE = 1 << 25;
+/** The bytes of an element that is read without a buffer. */
+const element = new Uint8Array(256);
+const elementView = new DataView(element.buffer);
+/** How many elements of one memory are read so, one after the other. More make a buffer worth its cost. */
+const MOST_PEEKS = 16;
+/** The handle of the memory that was read so last, and how often. */
+let peeked = 0;
+let peeks = 0;
 
 /** Holds the reference for the garbage collector, for storages that outlive the tick in which they were made. */
 class Handle implements Owner {
@@ -70,6 +81,7 @@ export class NativeStorage extends Storage {
   protected free(): void {
     const { handle } = this;
     this.handle = 0;
+    if (handle === peeked) peeked = 0; // the next memory may get the same handle
     if (this.owner !== null) this.owner.number = 0;
     else collectNever(this);
     this.giveBack(handle);
@@ -114,6 +126,20 @@ export class NativeStorage extends Storage {
     }
     this.cached = this.create();
     return this.cached;
+  }
+
+  override peek({ dtype, device }: ElementKind, bit: number): DataView | null {
+    if (this.nbytes < LARGE || !device.isHostAccessible) return null;
+    const { handle } = this;
+    const byte = Math.floor(bit / 8);
+    const nbytes = Math.ceil((bit + dtype.itemBits) / 8) - byte;
+    if (this.cached !== null || nbytes > element.length) return null;
+    if (peeked !== handle) {
+      peeked = handle;
+      peeks = 0;
+    }
+    const isFew = ++peeks <= MOST_PEEKS || this.nbytes > maxLength;
+    return isFew && native().readPart(handle, byte, nbytes, element) ? elementView : null;
   }
 
   /** False without a buffer, or if a program detached it. The memory still exists and gets a new buffer. */

@@ -7,6 +7,8 @@
  * @module
  */
 
+import type { DeviceInfo } from '../device.js';
+import type { DTypeInfo } from '../dtype.js';
 import { DisposedError, UnsupportedDeviceError } from '../errors.js';
 import { type Collectable, collectLater, type Owner } from './collect.js';
 
@@ -22,6 +24,12 @@ export const disposeSymbol: typeof Symbol.dispose = Symbol.dispose ?? (Symbol.fo
 export interface GPUBufferLike {
   readonly size: number;
   readonly usage: number;
+}
+
+/** The dtype of an element, and the device of its memory. */
+export interface ElementKind {
+  readonly dtype: DTypeInfo;
+  readonly device: DeviceInfo;
 }
 
 export abstract class Storage {
@@ -51,6 +59,12 @@ export abstract class Storage {
 
   /** The host memory. Throws when there is none, or when its owner detached or shrank it. */
   abstract buffer(): ArrayBufferLike;
+
+  /**
+   * A view that starts at the byte of one element, if that costs less than {@link buffer}; null otherwise. Valid until
+   * the next call. Memory of JavaScript has no such function.
+   */
+  peek?(tensor: ElementKind, bit: number): DataView | null;
 
   /** Writes {@link buffer} back to the memory where it is a copy (runtimes that forbid external buffers). */
   commit(): void {}
