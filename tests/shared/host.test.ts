@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, truncateSync } from 'node:fs';
+import { readdirSync, statSync, truncateSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Tensor } from 'dlpack';
 import { addressOf, stats } from 'dlpack/native';
@@ -116,6 +116,7 @@ testWith(missing, 'the size is sealed and the mode is private', () => {
   const x = Tensor.empty([4096], 'uint8', { shareable: true });
   const [file] = (share(x, false).memory as string).split('.');
   const path = `/proc/self/fd/${Number.parseInt(file as string, 16)}`;
+  equal(statSync(path).mode & 0o777, 0o600);
   let refused = '';
   try {
     truncateSync(path, 10);

@@ -137,6 +137,20 @@ testWith(linuxMissing, 'process and file numbers that now belong to something el
   closeSync(ordinary);
 });
 
+testWith(linuxMissing, 'a process number that a process with memory of its own has now', async () => {
+  using x = Tensor.zeros([1024], 'float32', { shareable: true });
+  const [owner, line] = start('owner', ['']);
+  const theirs = JSON.parse(await line()) as SharedTensor;
+  const ours = share(x);
+  const [file] = (theirs.memory as string).split('.');
+  const [, number] = (ours.memory as string).split('.');
+  // Their process and descriptor: the same user, size and seals, but not the memory that the description is of.
+  const memory = `${file}.${number}`;
+  throws('BufferError', 'belong to something else', () => openTensor({ ...ours, process: theirs.process, memory }));
+  equal(openTensor(theirs).get(0), 7);
+  await kill(owner);
+});
+
 testWith(otherUserMissing, 'another user cannot open our memory, and we cannot open theirs', async () => {
   const nobody = ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups'];
   const name = newName();
