@@ -77,17 +77,19 @@ export class JsonScanner {
 
   private integer(): number {
     this.peek();
-    const start = this.at;
+    const { text, at: start } = this;
+    let at = start;
     let value = 0;
     for (;;) {
-      const digit = this.text.charCodeAt(this.at) - 0x30;
+      const digit = text.charCodeAt(at) - 0x30;
       if (!(digit >= 0 && digit <= 9)) break;
       value = value * 10 + digit;
-      this.at++;
+      at++;
     }
-    if (this.at === start) this.refuse(`expected an integer of zero or more but found ${this.found()}`);
+    this.at = at;
+    if (at === start) this.refuse(`expected an integer of zero or more but found ${this.found()}`);
     if (!Number.isSafeInteger(value)) this.fail(start, 'expected an integer of at most 2^53 - 1');
-    if (value > 0 ? this.text.charCodeAt(start) === 0x30 : this.at - start > 1) {
+    if (value > 0 ? text.charCodeAt(start) === 0x30 : at - start > 1) {
       this.fail(start, 'expected an integer without leading zeros');
     }
     return value;
@@ -96,21 +98,22 @@ export class JsonScanner {
   string(): string {
     if (this.peek() !== QUOTE) this.refuse(`expected a string but found ${this.found()}`);
     const { text } = this;
-    const start = ++this.at;
+    const start = this.at + 1;
+    let at = start; // a local variable, because engines write a field to memory for each character
     let isPlain = true;
     for (;;) {
-      const code = text.charCodeAt(this.at);
+      const code = text.charCodeAt(at);
       if (code === QUOTE) break;
       if (code === BACKSLASH) {
         isPlain = false;
-        this.at++;
+        at++;
       } else if (!(code >= 0x20)) {
         this.fail(start - 1, Number.isNaN(code) ? 'a string has no end' : 'a string has a control character');
       }
-      this.at++;
+      at++;
     }
-    const end = this.at++;
-    return isPlain ? text.slice(start, end) : this.unescape(start - 1, end + 1);
+    this.at = at + 1;
+    return isPlain ? text.slice(start, at) : this.unescape(start - 1, at + 1);
   }
 
   private unescape(start: number, end: number): string {
