@@ -6,8 +6,10 @@
 
 namespace dlpack::cuda {
 
-// Freed memory that a pool keeps for the next allocation instead of returning it to the device.
-static uint64_t kept_by_pool = uint64_t{512} << 20;
+// Freed memory that a pool keeps for the next allocation instead of returning it to the device: a part of the device's
+// memory, but not less than this. Returning memory and allocating it again takes a millisecond for each GiB.
+static const uint64_t kKeptPart = 16;
+static const uint64_t kLeastKept = uint64_t{512} << 20;
 
 static Device devices[kMaxDevices];
 static std::atomic<Device*> opened[kMaxDevices];
@@ -29,7 +31,10 @@ static MemoryPool MakePool(Ordinal ordinal, int32_t id) {
   properties.location_id = id;
   MemoryPool pool = nullptr;
   if (driver.MemPoolCreate(&pool, &properties) != kSuccess) return nullptr;
-  driver.MemPoolSetAttribute(pool, kPoolReleaseThreshold, &kept_by_pool);
+  size_t total = 0;
+  uint64_t kept = driver.DeviceTotalMem(&total, ordinal) == kSuccess ? total / kKeptPart : 0;
+  if (kept < kLeastKept) kept = kLeastKept;
+  driver.MemPoolSetAttribute(pool, kPoolReleaseThreshold, &kept);
   return pool;
 }
 

@@ -27,6 +27,10 @@ static bool Resolve(void* library) {
   }
   DLPACK_CUDA_FUNCTIONS(DLPACK_CUDA_RESOLVE)
 #undef DLPACK_CUDA_RESOLVE
+#define DLPACK_CUDA_RESOLVE_NEWER(name, symbol, parameters) \
+  driver.name = reinterpret_cast<Result(*) parameters>(platform::FindSymbol(library, symbol));
+  DLPACK_CUDA_NEWER_FUNCTIONS(DLPACK_CUDA_RESOLVE_NEWER)
+#undef DLPACK_CUDA_RESOLVE_NEWER
   return true;
 }
 

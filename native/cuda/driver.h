@@ -109,6 +109,16 @@ struct PoolProperties {
   uint8_t reserved[54];
 };
 
+// CUmemcpyAttributes: how the copies of a batch read their sources.
+struct BatchAttributes {
+  int32_t source_order;  // 1: in the order of the stream
+  int32_t source_location_type;
+  int32_t source_location_id;
+  int32_t target_location_type;
+  int32_t target_location_id;
+  uint32_t flags;
+};
+
 // CUuuid
 struct Uuid {
   char bytes[16];
@@ -179,9 +189,16 @@ struct IpcHandle {
     (Function function, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z, uint32_t block_x, uint32_t block_y,         \
      uint32_t block_z, uint32_t shared_bytes, StreamHandle stream, void** parameters, void** extra))
 
+// Functions that older drivers do not have; NULL there.
+#define DLPACK_CUDA_NEWER_FUNCTIONS(X)                                                               \
+  X(MemcpyBatchAsync, "cuMemcpyBatchAsync_v2",                                                       \
+    (Address * targets, Address * sources, size_t* bytes, size_t count, BatchAttributes* attributes, \
+     size_t* attribute_starts, size_t attribute_count, StreamHandle stream))
+
 struct DriverTable {
 #define DLPACK_CUDA_MEMBER(name, symbol, parameters) Result(*name) parameters;
   DLPACK_CUDA_FUNCTIONS(DLPACK_CUDA_MEMBER)
+  DLPACK_CUDA_NEWER_FUNCTIONS(DLPACK_CUDA_MEMBER)
 #undef DLPACK_CUDA_MEMBER
 };
 

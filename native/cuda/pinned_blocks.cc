@@ -15,20 +15,24 @@ Lock pinned_lock;
 PinnedBlocks* idle;  // guarded by pinned_lock
 int idle_count;
 
+// A multiple of the lines of a cache that fits in every page.
+const uintptr_t kPlaceInPage = 4096 - 64;
+const uint64_t kPage = 4096;
+
 // Blocks for an upload: small ones for a small upload, which pins less.
 uint64_t BlockBytesFor(uint64_t nbytes) {
   uint64_t bytes = kSmallestBlock;
-  while (bytes < kLargestBlock && bytes * kPinnedBlocks < nbytes) bytes *= 2;
+  while (bytes < kLargestBlock && bytes * 16 < nbytes) bytes *= 2;
   return bytes;
 }
 
-// Idle blocks of the device that are not much smaller than this, because pinning more memory takes longer
-// than it saves; NULL when there is none.
-PinnedBlocks* FindIdle(const Device* device, uint64_t block_bytes) {
+// Idle blocks of the device for as many threads that are not much smaller than this, because pinning more memory takes
+// longer than it saves; NULL when there is none.
+PinnedBlocks* FindIdle(const Device* device, uint64_t block_bytes, uint32_t threads) {
   LockScope lock(&pinned_lock);
   for (PinnedBlocks** link = &idle; *link != nullptr; link = &(*link)->next) {
     PinnedBlocks* pinned = *link;
-    if (pinned->device != device || pinned->block_bytes < block_bytes / 4) continue;
+    if (pinned->device != device || pinned->threads < threads || pinned->block_bytes < block_bytes / 4) continue;
     *link = pinned->next;
     --idle_count;
     return pinned;
@@ -41,12 +45,12 @@ bool IsInUse(const PinnedBlocks* pinned) {
   ContextScope scope(pinned->device);
   RelaxedScope relaxed;
   for (EventHandle event : pinned->events) {
-    if (driver.EventQuery(event) == kNotReady) return true;
+    if (event != nullptr && driver.EventQuery(event) == kNotReady) return true;
   }
   return false;
 }
 
-PinnedBlocks* MakePinned(const Device* device, uint64_t block_bytes, Result* result) {
+PinnedBlocks* MakePinned(const Device* device, uint64_t block_bytes, uint32_t threads, Result* result) {
   PinnedBlocks* pinned = static_cast<PinnedBlocks*>(calloc(1, sizeof(PinnedBlocks)));
   if (pinned == nullptr) {
     *result = kOutOfDeviceMemory;
@@ -54,15 +58,19 @@ PinnedBlocks* MakePinned(const Device* device, uint64_t block_bytes, Result* res
   }
   pinned->device = device;
   pinned->block_bytes = block_bytes;
+  pinned->threads = threads;
+  const uint32_t blocks = threads * kBlocksOfThread;
   ContextScope scope(device);
   RelaxedScope relaxed;
   *result = scope.result();
   void* memory = nullptr;
-  if (*result == kSuccess) *result = driver.MemHostAlloc(&memory, block_bytes * kPinnedBlocks, kHostPortable);
+  if (*result == kSuccess) *result = driver.MemHostAlloc(&memory, (block_bytes + kPage) * blocks, kHostPortable);
   pinned->memory = static_cast<char*>(memory);
-  for (uint32_t i = 0; i < kPinnedBlocks && *result == kSuccess; ++i) {
+  for (uint32_t i = 0; i < blocks && *result == kSuccess; ++i) {
     *result = driver.EventCreate(&pinned->events[i], kEventDisableTiming);
   }
+  if (*result == kSuccess) *result = driver.EventCreate(&pinned->border, kEventDisableTiming);
+  if (*result == kSuccess) *result = driver.StreamCreateWithPriority(&pinned->stream, kStreamNonBlocking, 0);
   if (*result == kSuccess) return pinned;
   FreePinned(pinned);
   return nullptr;
@@ -70,11 +78,15 @@ PinnedBlocks* MakePinned(const Device* device, uint64_t block_bytes, Result* res
 
 }  // namespace
 
-PinnedBlocks* TakePinned(const Device* device, uint64_t nbytes, Result* result) {
+char* PlaceInBlock(const PinnedBlocks* pinned, uint32_t block, const char* source) {
+  return pinned->memory + block * (pinned->block_bytes + kPage) + (reinterpret_cast<uintptr_t>(source) & kPlaceInPage);
+}
+
+PinnedBlocks* TakePinned(const Device* device, uint64_t nbytes, uint32_t threads, Result* result) {
   const uint64_t block_bytes = BlockBytesFor(nbytes);
   *result = kSuccess;
-  PinnedBlocks* pinned = FindIdle(device, block_bytes);
-  return pinned != nullptr ? pinned : MakePinned(device, block_bytes, result);
+  PinnedBlocks* pinned = FindIdle(device, block_bytes, threads);
+  return pinned != nullptr ? pinned : MakePinned(device, block_bytes, threads, result);
 }
 
 void PutPinnedBack(PinnedBlocks* pinned) {
@@ -98,6 +110,8 @@ void FreePinned(PinnedBlocks* pinned) {
     driver.EventSynchronize(event);  // an event that was never recorded has happened
     driver.EventDestroy(event);
   }
+  if (pinned->border != nullptr) driver.EventDestroy(pinned->border);
+  if (pinned->stream != nullptr) driver.StreamDestroy(pinned->stream);
   if (pinned->memory != nullptr) driver.MemFreeHost(pinned->memory);
   free(pinned);
 }

@@ -25,8 +25,8 @@ struct UploadRequest {
   int32_t threads;  // how many may fill blocks
 };
 
-// Queues the copies of all parts on the stream, and returns when the source has been read. After a failure no copy is
-// left that uses the pinned memory. Any thread.
+// Queues the copies of all parts behind the work that the stream has now, and makes the stream wait for them. Returns
+// when the source has been read. After a failure no copy is left that uses the pinned memory. Any thread.
 Result Upload(const UploadRequest& request);
 
 }  // namespace dlpack::cuda

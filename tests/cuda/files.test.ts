@@ -31,6 +31,14 @@ const path = newPath('model.safetensors');
   await writeSafetensors(path, { big, small, empty });
 }
 
+const sizes = Array.from({ length: 150 }, (_, i) => 1000 + i);
+const many = newPath('many.safetensors');
+{
+  const sources = sizes.map((size, i) => Tensor.from(new Uint8Array(size).fill(i)));
+  await writeSafetensors(many, Object.fromEntries(sources.map((tensor, i) => [`t${i}`, tensor])));
+  for (const source of sources) source.dispose();
+}
+
 uploadTest('a mapped tensor is copied to the device, and no host memory remains', async () => {
   fake.configure({ queriesRun: true });
   using file = openSafetensors(path);
@@ -112,8 +120,8 @@ uploadTest('a signal stops between steps; errors of the device end the upload an
   equal(await stopped.catch((error: Error) => error.message), 'enough');
   const live = () => {
     emptyCache();
-    const { pool, events, pinned } = fake.live();
-    return { pool, events, pinned };
+    const { pool, events, pinned, streams } = fake.live();
+    return { pool, events, pinned, streams };
   };
   const before = live();
   for (const [symbol, skip] of [
@@ -127,6 +135,17 @@ uploadTest('a signal stops between steps; errors of the device end the upload an
   ] as const) {
     fake.failNext(symbol, code.notSupported, skip);
     await rejects('CudaError', 'NOT_SUPPORTED', file.getAsync('big', { device: 'cuda:0' }));
+    equal(live(), before, `${symbol} ${skip}`);
+  }
+  using tensors = openSafetensors(many);
+  for (const [symbol, skip] of [
+    ['cuMemcpyBatchAsync_v2', 0],
+    ['cuStreamWaitEvent', 0],
+    ['cuStreamWaitEvent', 1],
+    ['cuStreamCreateWithPriority', 0],
+  ] as const) {
+    fake.failNext(symbol, code.notSupported, skip);
+    await rejects('CudaError', 'NOT_SUPPORTED', tensors.getAllAsync({ device: 'cuda:0' }));
     equal(live(), before, `${symbol} ${skip}`);
   }
   const failed = file.getAsync('big', {
@@ -165,7 +184,8 @@ uploadTest(
         hasArrived = true;
       });
       if (source === blob) stream.dispose();
-      const isQueued = await collectUntil(() => fake.pending(handle).includes('a copy'));
+      // The copies are on a stream of the upload, and this stream waits for them.
+      const isQueued = await collectUntil(() => fake.pending(handle).includes('wait'));
       // Longer than the pinned memory is kept, which the copy has not read yet.
       await new Promise((resolve) => setTimeout(resolve, 1200));
       const queued = fake.pending(handle);
@@ -200,19 +220,16 @@ uploadTest(
   'tensors that follow each other share pinned memory, which is kept for the next upload, for a while',
   async () => {
     fake.configure({ queriesRun: true });
-    const many = newPath('many.safetensors');
-    const sources = Array.from({ length: 40 }, (_, i) => Tensor.from(new Uint8Array(1000 + i).fill(i)));
-    await writeSafetensors(many, Object.fromEntries(sources.map((tensor, i) => [`t${i}`, tensor])));
     using file = openSafetensors(many);
-    const before = fake.calls('cuMemHostAlloc');
+    const [before, batches] = [fake.calls('cuMemHostAlloc'), fake.calls('cuMemcpyBatchAsync_v2')];
     const all = await file.getAllAsync({ device: 'cuda:0' });
     ok(fake.calls('cuMemHostAlloc') - before <= 1, 'pinned memory for all together');
-    for (const [i, source] of sources.entries()) {
+    ok(fake.calls('cuMemcpyBatchAsync_v2') - batches > 0, 'several tensors in one batch');
+    for (const [i, size] of sizes.entries()) {
       const there = all.get(`t${i}`) as Tensor;
       using back = there.to('cpu');
-      equal([back.size, back.get(0), back.get(999 + i)], [source.size, i, i]);
+      equal([back.size, back.get(0), back.get(size - 1)], [size, i, i]);
       there.dispose();
-      source.dispose();
     }
     // A hole of 97 MiB takes no space.
     const large = newPath('large.safetensors');

@@ -154,6 +154,25 @@ test('without a current context the fake driver refuses at least the calls that 
   }
 });
 
+same('a batch of copies: on a stream, but not on the legacy stream', (subject) => {
+  const { driver, make } = subject;
+  const [memory, pinned, stream] = [make('cuMemAlloc_v2', 8), make('cuMemHostAlloc', 8, 1), streamOf(subject)];
+  fake.poke(pinned, new Uint8Array([1, 2, 3, 4, 5, 6, 7, 8]));
+  const copy = (on: bigint): number =>
+    driver.call(
+      'cuMemcpyBatchAsync_v2',
+      BigUint64Array.of(memory, memory + 4n),
+      BigUint64Array.of(pinned + 4n, pinned),
+      BigUint64Array.of(4n, 4n),
+      2,
+      Int32Array.of(1, 0, 0, 0, 0, 0),
+      BigUint64Array.of(0n),
+      1,
+      on,
+    );
+  return [copy(1n), copy(stream), ...subject.read(memory, 8, stream)];
+});
+
 /** Calls on another stream, or on none, while a stream captures. */
 const besides: Record<string, (subject: Subject) => DriverArgument[]> = {
   cuMemAlloc_v2: () => [new BigUint64Array(1), 8],

@@ -117,6 +117,20 @@ FAKE_EXPORT(MemcpyAsync, cuMemcpyAsync)(Address target, Address source, size_t b
   return Copy(call.lock, "cuMemcpyAsync", {{target, source, bytes}}, stream);
 }
 
+// One operation for each copy. As the real driver, it takes no copies on the legacy stream.
+FAKE_EXPORT(MemcpyBatchAsync, cuMemcpyBatchAsync_v2)
+(Address* targets, Address* sources, size_t* bytes, size_t count, BatchAttributes* attributes, size_t* starts,
+ size_t attribute_count, StreamHandle stream) {
+  ENTER("cuMemcpyBatchAsync_v2");
+  if (stream == nullptr || stream == kLegacyStream) return kInvalidValue;
+  if (count == 0 || attribute_count != 1 || starts[0] != 0 || attributes[0].source_order != 1) return kInvalidValue;
+  for (size_t i = 0; i < count; ++i) {
+    const Result result = Copy(call.lock, "cuMemcpyBatchAsync_v2", {{targets[i], sources[i], bytes[i]}}, stream);
+    if (result != kSuccess) return result;
+  }
+  return kSuccess;
+}
+
 FAKE_EXPORT(Memcpy2DAsync, cuMemcpy2DAsync_v2)(const Copy2D* copy, StreamHandle stream) {
   ENTER("cuMemcpy2DAsync_v2");
   const Copy2D& c = *copy;

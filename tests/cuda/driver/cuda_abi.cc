@@ -64,6 +64,7 @@ struct SameFunction<R (*)(Ours...), CUresult (*)(Real...)> {
 #define SAME_FUNCTION(name, symbol, parameters) \
   static_assert(SameFunction<decltype(ours::DriverTable::name), decltype(&cu##name)>::value, symbol);
 DLPACK_CUDA_FUNCTIONS(SAME_FUNCTION)
+DLPACK_CUDA_NEWER_FUNCTIONS(SAME_FUNCTION)
 
 static_assert(Agrees<ours::Result, CUresult>() && Agrees<ours::Ordinal, CUdevice>(), "codes and ordinals");
 static_assert(Agrees<ours::Address, CUdeviceptr>(), "addresses");

@@ -46,6 +46,10 @@ const char* LoadTable(const char* path, Library* library) {
   if (table->name == nullptr) return symbol;
   DLPACK_CUDA_FUNCTIONS(FAKE_LOAD)
 #undef FAKE_LOAD
+#define FAKE_LOAD_NEWER(name, symbol, parameters) \
+  table->name = reinterpret_cast<decltype(table->name)>(dlsym(library->handle, symbol));
+  DLPACK_CUDA_NEWER_FUNCTIONS(FAKE_LOAD_NEWER)
+#undef FAKE_LOAD_NEWER
   return nullptr;
 }
 
@@ -53,6 +57,7 @@ bool IsSymbol(const std::string& symbol) {
 #define FAKE_IS(name, text, parameters) \
   if (symbol == text) return true;
   DLPACK_CUDA_FUNCTIONS(FAKE_IS)
+  DLPACK_CUDA_NEWER_FUNCTIONS(FAKE_IS)
 #undef FAKE_IS
   return false;
 }
@@ -60,8 +65,9 @@ bool IsSymbol(const std::string& symbol) {
 bool CallBySymbol(const Library& library, const std::string& symbol, const std::vector<uint64_t>& arguments,
                   Result* result) {
 #define FAKE_CALL(name, text, parameters) \
-  if (symbol == text) return Apply(library.table.name, arguments, result);
+  if (symbol == text && library.table.name != nullptr) return Apply(library.table.name, arguments, result);
   DLPACK_CUDA_FUNCTIONS(FAKE_CALL)
+  DLPACK_CUDA_NEWER_FUNCTIONS(FAKE_CALL)
 #undef FAKE_CALL
   // On every CUDA platform six integer arguments are passed in registers. A function ignores those that it does not
   // take.
