@@ -325,13 +325,15 @@ export class TensorView<D extends DType = DType> {
   }
 
   toString(): string {
+    const descriptor = peekDescriptor(this);
     const kind = this.#kind;
-    return this.isDisposed ? `${kind}(disposed)` : formatTensor(kind, descriptorOf(this));
+    return descriptor === null || descriptor.storage.refs === 0 ? `${kind}(disposed)` : formatTensor(kind, descriptor);
   }
 
   /** Prints the tensor with the console. Copies the shown elements first where `console.log` cannot read them. */
   async print(): Promise<void> {
-    console.log(await formatTensorAsync(this.#kind, descriptorOf(this)));
+    const descriptor = descriptorOf(this);
+    console.log(await formatTensorAsync(this.#kind, descriptor));
   }
 
   /** `console.log` in Node and Bun. */
@@ -371,6 +373,6 @@ function wrongCount({ shape }: Descriptor, given: readonly unknown[]): IndexErro
 function disposed(): DisposedError {
   return new DisposedError(
     'Expected a live tensor but its memory was released by dispose() or the end of a using block; ' +
-      'keep a second owner with fromDLPack(tensor), or a copy()',
+      'keep a second owner with fromDLPack(tensor), or a copy(), to use it longer',
   );
 }

@@ -138,7 +138,7 @@ export class NativeStorage extends Storage {
       peeked = handle;
       peeks = 0;
     }
-    const isFew = ++peeks <= MOST_PEEKS || this.nbytes > maxLength;
+    const isFew = ++peeks <= MOST_PEEKS || this.nbytes > runtimeRules().maxLength;
     return isFew && native().readPart(handle, byte, nbytes, element) ? elementView : null;
   }
 
