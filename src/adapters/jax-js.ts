@@ -38,8 +38,9 @@ export interface JaxModule<T> {
 
 const library = 'jax-js';
 const gpuNames = ['float32', 'int32', 'uint32'];
-/** Without a Float16Array, jax-js makes no arrays of the two other dtypes. */
-const names = () => [...gpuNames, 'bool', ...(hasFloat16() ? ['float16', 'float64'] : [])];
+const allNames = ['float32', 'int32', 'uint32', 'bool', 'float16', 'float64'];
+/** Without a Float16Array, jax-js makes no arrays of the last two dtypes. */
+const names = () => (hasFloat16() ? allNames : allNames.slice(0, 4));
 const copied = 'jax-js copies host memory';
 
 export function isJaxJs(value: object): value is JaxArray {

@@ -1,10 +1,11 @@
-/** The same WebGPU tests as in a page, on Node with Dawn. The software adapter is Chromium's SwiftShader. */
+/** The same WebGPU tests, and the same libraries, as in a page, on Node with Dawn. The software adapter is Chromium's SwiftShader. */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { equal } from '../assert.js';
 import { runChild } from '../child.js';
 import { testWith } from '../harness.js';
+import { bundleLibraries } from './bundle.js';
 import { tools } from './run.js';
 import { root } from './server.js';
 
@@ -16,12 +17,21 @@ const missing = !existsSync(join(root, '.libraries/node_modules/webgpu'))
     ? 'SwiftShader of Debian’s chromium package'
     : false;
 
+function runTests(path: string): void {
+  const env = tools.softwareEnvironment(folder as string);
+  const { output } = runChild(import.meta.url, '../webgpu/dawn.js', { args: [path, libraries], env });
+  const result = /^RESULT (.*)$/m.exec(output)?.[1];
+  equal(result !== undefined && JSON.parse(result).failed, 0, output);
+  if (process.env.VERBOSE) console.log(output);
+}
+
 for (const name of ['copies', 'lifetimes']) {
-  testWith(missing, `Node with Dawn: ${name}`, () => {
-    const env = tools.softwareEnvironment(folder as string);
-    const { output } = runChild(import.meta.url, '../webgpu/dawn.js', { args: [name, libraries], env });
-    const result = /^RESULT (.*)$/m.exec(output)?.[1];
-    equal(result !== undefined && JSON.parse(result).failed, 0, output);
-    if (process.env.VERBOSE) console.log(output);
+  testWith(missing, `Node with Dawn: ${name}`, () => runTests(name));
+}
+
+for (const name of ['exchange', 'traps']) {
+  testWith(missing, `Node with Dawn: onnxruntime-web, TensorFlow.js and jax-js: ${name}`, async () => {
+    await bundleLibraries();
+    runTests(`../browser/libraries/${name}.page`);
   });
 }

@@ -64,21 +64,26 @@ export interface Jax {
   };
 }
 
-const from = (path: string): Promise<unknown> => import(path);
+/** A module below the root of the project, which a page and Node load by the same path. */
+const from = (path: string): Promise<unknown> => import(new URL(`../../../../${path}`, import.meta.url).href);
+
+/** TensorFlow.js, whose build for browsers does not load on Node: there, `dawn.ts` provides the build for Node. */
+const loadTensorFlow = async (): Promise<Tf> =>
+  ((globalThis as { tensorFlow?: Tf }).tensorFlow ?? (await from('build/browser/tfjs.js'))) as Tf;
 
 /** jax-js makes the device, and TensorFlow.js is moved to it. */
 export async function loadLibraries() {
-  const jax = (await from('/build/browser/jax-js.js')) as Jax;
+  const jax = (await from('build/browser/jax-js.js')) as Jax;
   await jax.init('webgpu');
   jax.defaultDevice('webgpu');
   const device = jax.getWebGPUDevice();
   device.addEventListener('uncapturederror', (event) => uncaptured.push(event.error.message));
-  const tf = (await from('/build/browser/tfjs.js')) as Tf;
+  const tf = await loadTensorFlow();
   tf.removeBackend('webgpu');
   tf.registerBackend('webgpu', () => new tf.WebGPUBackend(device, device.adapterInfo));
   await tf.setBackend('webgpu');
   await tf.ready();
-  const ort = (await from('/.libraries/node_modules/onnxruntime-web/dist/ort.webgpu.bundle.min.mjs')) as Ort;
+  const ort = (await from('.libraries/node_modules/onnxruntime-web/dist/ort.webgpu.bundle.min.mjs')) as Ort;
   ort.env.wasm.numThreads = 1;
   return { jax, tf, ort, device };
 }
