@@ -159,6 +159,6 @@ for (const cpu of runtime === 'node' && !isChild ? ['portable', 'avx2'] : []) {
       env: { ...process.env, DLPACK_CPU: cpu, DLPACK_NUM_THREADS: '3', DLPACK_CACHE_BYTES: '1' },
       encoding: 'utf8',
     });
-    ok(stdout.includes('RESULT {"passed":4,"failed":0'), stdout);
+    ok(/RESULT \{"passed":[1-9]\d*,"failed":0/.test(stdout), stdout);
   });
 }
