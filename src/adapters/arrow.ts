@@ -6,6 +6,7 @@
 
 import type { DType, TypedArray } from '../dtype.js';
 import { BufferError, LayoutError } from '../errors.js';
+import { copyOf } from '../from-dlpack.js';
 import type { Tensor } from '../tensor.js';
 import { type AdaptOptions, arrayTypes, checkAdapt, checkDType, type LendOptions, lend, share } from './share.js';
 
@@ -46,7 +47,7 @@ export interface ArrowOptions extends AdaptOptions {
   nulls?: 'refuse' | 'ignore';
 }
 
-/** The numbers of Arrow's `Type`. A `const enum`, because bundles contain only its numbers. */
+/** The numbers of Arrow's `Type`. An enum, because bundles contain only its numbers. */
 enum Type {
   Int = 2,
   Float = 3,
@@ -71,12 +72,13 @@ function dtypeOf(type: ArrowType): DType {
   return (typeId === Type.Float ? `float${16 << precision}` : String(type)) as DType;
 }
 
-/** A tensor over a bitmap of Arrow, with an element for each bit. */
+/** A tensor over a bitmap of Arrow, with an element for each bit. A copy starts on a byte. */
 function bits(bytes: unknown, { offset, length }: ArrowData, options?: AdaptOptions): Tensor {
-  const whole = share(bytes, { dtype: 'uint1', shape: [offset + length] }, options);
+  const isAdopted = options?.adopt;
+  const whole = share(bytes, { dtype: 'uint1', shape: [offset + length] }, isAdopted ? options : undefined);
   const part = whole.slice([offset, offset + length]);
   whole.dispose();
-  return part;
+  return options?.copy && !isAdopted ? copyOf(part) : part;
 }
 
 function onlyChunk({ data }: ArrowVector): ArrowData {

@@ -148,6 +148,8 @@ testWith(absent, 'arrow: slices, booleans as bits, nulls refused or shown', () =
   equal(adapt(column.slice(1, 3)).toArray(), [2, 3]);
   const bits = fromArrow(arrow.vectorFromArray([true, false, true, true]).slice(1, 4));
   equal([bits.dtype, bits.toArray()], ['uint1', [0, 1, 1]]);
+  const packed = fromArrow(arrow.vectorFromArray([true, false, true, true]).slice(1, 4), { copy: true });
+  equal([packed.toArray(), [...packed.data]], [[0, 1, 1], [0b110]], 'a copy starts on a byte'); // biome-ignore format: one line
   const flags = arrow.vectorFromArray([true, false]);
   const [shared, copy] = [fromArrow(flags), fromArrow(flags, { copy: true })];
   shared.set(1, 1);
