@@ -166,7 +166,8 @@ export class TensorView<D extends DType = DType> {
 
   /** True when `.data` is a copy, because this runtime forbids buffers over native memory (Electron). */
   get isDataCopied(): boolean {
-    return descriptorOf(this).storage.isBufferCopied;
+    const { device, storage } = descriptorOf(this);
+    return device.isHostAccessible && storage.isBufferCopied;
   }
 
   /**

@@ -39,7 +39,9 @@ export class ElementIterator<Tensor> {
     this.bit = bitOffset;
     this.inRow = shape[shape.length - 1] ?? 1;
     this.left = size;
-    this.view = size === 0 || storage.isBufferCopied ? null : descriptor.view();
+    // First, because it throws for memory on a device, which `isBufferCopied` would read.
+    const view = size === 0 ? null : descriptor.view();
+    this.view = view === null || storage.isBufferCopied ? null : view;
   }
 
   next(): { value: ElementValue | undefined; done: boolean } {

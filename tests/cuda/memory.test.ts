@@ -2,6 +2,7 @@ import { type DType, Tensor } from 'dlpack';
 import { devices, emptyCache, memoryInfo, pointerAttributes, Stream } from 'dlpack/cuda';
 import { addressOf, stats } from 'dlpack/native';
 import { equal, notEqual, ok, throws } from '../assert.js';
+import { runChild } from '../child.js';
 import { collectUntil } from '../harness.js';
 import { code, fake } from './fake.js';
 import { cudaTest, throwsCuda } from './machine.js';
@@ -50,6 +51,13 @@ cudaTest("to() with the tensor's own device does not copy", () => {
   equal(addressOf(y), addressOf(x));
   x.dispose();
   y.dispose();
+});
+
+cudaTest('without external buffers, device memory is not read as host memory', () => {
+  const { code, signal, output } = runChild(import.meta.url, './children/no-external-buffers.js', {
+    env: { DLPACK_NO_EXTERNAL_BUFFERS: '1' },
+  });
+  equal([code, signal, output.trim()], [0, null, 'not read']);
 });
 
 cudaTest('the error for host access suggests what to do', () => {
