@@ -223,7 +223,14 @@ static napi_value Settle(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// The same at the end of a tick. Does not wait for the GIL while asynchronous calls may hold it.
+// The same, and drops all references that wait for another thread.
+static napi_value SettleAll(napi_env env, napi_callback_info info) {
+  OperationScope scope(ObjectsOf(env, info));
+  RunDeferred();
+  return nullptr;
+}
+
+// The same as settle at the end of a tick. Does not wait for the GIL while asynchronous calls may hold it.
 static napi_value SettleLater(napi_env env, napi_callback_info info) {
   Objects* self = ObjectsOf(env, info);
   if (self->channel->calls == nullptr) {
@@ -286,6 +293,7 @@ static const Export kExports[] = {
     {"convert", Convert},
     {"releaseLater", ReleaseLater},
     {"settle", Settle},
+    {"settleAll", SettleAll},
     {"settleLater", SettleLater},
     {"keepSignals", KeepSignalsBinding},
     {"rememberSignals", RememberSignalsBinding},

@@ -136,6 +136,7 @@ void RunExitFunctions(int status, uint32_t milliseconds) {
   platform::StartThread(Watch, nullptr);
   {
     Gil gil;
+    RunDeferred();  // another thread must not drop objects of a library while its exit function runs
     const Ref result(CallWith(leave));
     api.PyErr_Clear();  // atexit has printed the exception
   }

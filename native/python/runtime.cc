@@ -114,16 +114,27 @@ void Gil::RunPending() {
   if (!HasPending()) return;
   Pending* node = backlog.exchange(nullptr, std::memory_order_acquire);
   if (node == nullptr) node = pending.exchange(nullptr, std::memory_order_acquire);
-  for (uint32_t count = 0; node != nullptr; ++count) {
-    Pending* none = nullptr;
-    // Another thread may have left its rest here meanwhile. Then this thread runs all.
-    if (count >= kMostActions && backlog.compare_exchange_strong(none, node, std::memory_order_release)) break;
+  // The rest waits in the backlog before an action runs, because an action may release the GIL, and RunDeferred on
+  // another thread must find the rest.
+  Pending* last = node;
+  for (uint32_t count = 1; last != nullptr && count < kMostActions; ++count) last = last->next;
+  Pending* none = nullptr;
+  // Without a GIL, another thread may have left its rest there meanwhile. Then this thread runs all.
+  if (last != nullptr && last->next != nullptr &&
+      backlog.compare_exchange_strong(none, last->next, std::memory_order_release)) {
+    last->next = nullptr;
+    RequestDrain();
+  }
+  while (node != nullptr) {
     Pending* next = node->next;
     node->action(node->argument);
     FreePending(node);
     node = next;
   }
-  if (node != nullptr) RequestDrain();
+}
+
+void RunDeferred() {
+  while (HasPending()) Gil again;
 }
 
 // Values of PyGILState_STATE.

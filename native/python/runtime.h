@@ -75,6 +75,9 @@ void Defer(void (*action)(void*), void* argument);
 // Whether deferred actions wait. Any thread.
 bool HasPending();
 
+// Runs all deferred actions, before code that must not run while another thread drops references. GIL held.
+void RunDeferred();
+
 // Drops a reference in the same way. Any thread, no GIL needed.
 void DeferDecRef(Object* object);
 

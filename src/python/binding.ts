@@ -21,6 +21,8 @@ export interface PythonBinding {
   releaseLater(handle: number): void;
   /** Drops the released objects. */
   settle(): void;
+  /** As `settle`, and drops all objects that other threads would drop later. */
+  settleAll(): void;
   /** As `settle`, but on another thread while asynchronous calls may hold the GIL. */
   settleLater(): void;
   /** Tells native code that JavaScript no longer waits for the call with this number. */

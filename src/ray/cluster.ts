@@ -4,6 +4,7 @@
  * @module
  */
 
+import { binding } from '../python/binding.js';
 import { load } from './helpers.js';
 import { type InitOptions, initOptions, toKeywords } from './options.js';
 
@@ -28,8 +29,9 @@ export async function init(options: InitOptions = {}): Promise<Connection> {
  */
 export async function shutdown(): Promise<void> {
   const { py, ray, helpers } = load();
-  // Ray ends the process when another thread drops one of its objects while it disconnects. So a thread of the pool
-  // drops what waits for it first, and no JavaScript runs during the rest.
   await py.callAsync(helpers.stop_waiting);
+  // Ray ends the process when another thread drops one of its objects while it disconnects. So this thread drops what
+  // waits for other threads first, and no JavaScript runs during the rest.
+  binding().settleAll();
   ray.shutdown();
 }

@@ -23,6 +23,13 @@ for (const what of ['sleep', 'spin', 'numpy', 'torch', 'promise', 'calls', 'thre
   });
 }
 
+testWith(pythonMissing, 'references that wait for another thread are dropped before the exit functions run', () => {
+  const { code, output } = runChild(import.meta.url, './children/releases-at-exit.js');
+  equal(code, 0, output);
+  // Other threads may be in the middle of a few.
+  ok(Number(output) > 1900, `${output.trim()} of 2000`);
+});
+
 for (const library of ['numpy', 'torch']) {
   testWith(missing[library] ?? pythonMissing, `a million exchanges with ${library} leave both sides flat`, () => {
     const { code, output } = runChild(import.meta.url, './children/round-trips.js', { args: [library] });
