@@ -9,7 +9,7 @@ import type { NativeStatus } from '../native-status.js';
 import shipped from './addon.cjs';
 import type { Addon, Binding } from './binding.js';
 import { watchKept } from './kept-blocks.js';
-import { node } from './node-modules.js';
+import { node, variable } from './node-modules.js';
 import { released } from './pins.js';
 import { findTarget } from './target.js';
 import { isMainThread } from './threads.js';
@@ -65,15 +65,6 @@ export function loadAddon(path: string): void {
 export function nativeStatus(): NativeStatus {
   if (isNativeAvailable()) return { loaded: true, path: pathOf(), reason: null };
   return { loaded: false, path: null, reason: (failure as NonNullable<typeof failure>).reason };
-}
-
-/** Reads an environment variable, which throws in Deno without permission. */
-function variable(name: string): string | undefined {
-  try {
-    return process.env[name];
-  } catch {
-    return undefined;
-  }
 }
 
 /**

@@ -5,7 +5,7 @@
  */
 
 import { isResizable, isShared } from '../storage/storage.js';
-import { node } from './node-modules.js';
+import { node, variable } from './node-modules.js';
 
 interface Rules {
   readonly isMainThread: boolean;
@@ -31,7 +31,7 @@ function readRules(): Rules {
     isMarkedAsUntransferable?: (value: object) => boolean;
     markAsUntransferable?: (value: object) => void;
   };
-  const wanted = Number(process.env.DLPACK_NUM_THREADS);
+  const wanted = Number(variable('DLPACK_NUM_THREADS'));
   return {
     isMainThread: workerThreads.isMainThread && !('WorkerGlobalScope' in globalThis),
     isMarked: isMarked !== undefined && mark !== undefined && markHolds(mark) ? isMarked : null,

@@ -10,8 +10,14 @@ export interface Origin {
   readonly stack: string;
 }
 
-const readVariable = () =>
-  (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env?.DLPACK_DEBUG;
+/** Undefined in Deno without permission, where reading it throws. */
+function readVariable(): string | undefined {
+  try {
+    return (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env?.DLPACK_DEBUG;
+  } catch {
+    return undefined;
+  }
+}
 const firstPlace = () => Math.floor(Math.random() * 2 ** 20) * 2 ** 32;
 
 // The mark of a pure call lets a bundler omit it from a program that does not use this module.

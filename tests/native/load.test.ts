@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { nativeStatus } from 'dlpack';
 import { equal, ok } from '../assert.js';
-import { runChild } from '../child.js';
-import { test } from '../harness.js';
+import { runChild, runtimeArgs } from '../child.js';
+import { runtime, test } from '../harness.js';
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'dlpack-addon-')));
 const copy = join(folder, 'copy.node');
@@ -20,8 +20,14 @@ interface Failure {
 }
 
 /** The result of the case, and everything that the process printed. */
-function runCase<T>(name: string, file = '', env: Record<string, string> = {}): { result: T; output: string } {
-  const { code, signal, output } = runChild(import.meta.url, './children/load.js', { args: [name, file], env });
+function runCase<T>(
+  name: string,
+  file = '',
+  env: Record<string, string> = {},
+  flags = runtimeArgs[runtime],
+): { result: T; output: string } {
+  const options = { args: [name, file], env, runtimeArgs: flags };
+  const { code, signal, output } = runChild(import.meta.url, './children/load.js', options);
   const line = output.split('\n').find((text) => text.startsWith('RESULT '));
   ok(code === 0 && line !== undefined, `${signal ?? code}: ${output}`);
   return { result: JSON.parse((line as string).slice(7)) as T, output };
@@ -66,6 +72,15 @@ test('without the addon the core works and warns once', () => {
   const quiet = runCase('fallback', '', { DLPACK_ADDON: none, DLPACK_QUIET: '1' });
   ok(!quiet.output.includes('Tensors live'), quiet.output);
 });
+
+if (runtime === 'deno') {
+  test('without permissions the core works', () => {
+    // One permission, because Deno gives all of them to a child process that is started without any.
+    const flags = ['run', '--no-prompt', '--allow-env=HOME'];
+    const { result } = runCase<{ status: { loaded: boolean }; sum: number }>('fallback', '', {}, flags);
+    equal([result.status.loaded, result.sum], [false, 4]);
+  });
+}
 
 test('an addon that is named after a failed load is used from then on', () => {
   const { result } = runCase('recovery', copy, { DLPACK_ADDON: none, DLPACK_QUIET: '1' });
