@@ -18,7 +18,6 @@ const needNode = [
   'unit/mdspan/produce.test.js',
   'unit/mdspan/span.test.js',
   'unit/mdspan/to-dlpack.test.js',
-  'unit/tvm-ffi-compile.test.js',
   'unit/values/async.test.js',
   'unit/values/identical.test.js',
   'unit/values/print.test.js',
