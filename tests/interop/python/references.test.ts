@@ -2,8 +2,8 @@ import { fromDLPack, isDLPackError, Tensor } from 'dlpack';
 import { isPyObject, kwargs, type PyObject } from 'dlpack/python';
 import { equal, ok, throws } from '../../assert.js';
 import { runChild } from '../../child.js';
-import { collect, testWith } from '../../harness.js';
-import { probe, py, pythonMissing, raises, value } from './available.js';
+import { testWith } from '../../harness.js';
+import { probe, py, pythonMissing, raises, settleUntil, value } from './available.js';
 
 const numpy = probe('numpy');
 const np = numpy.module;
@@ -155,7 +155,7 @@ testWith(pythonMissing, 'nested arguments, and errors in the middle, do not mix 
     }
     ok(error instanceof RangeError);
   }
-  await collect();
+  await settleUntil(() => value<number>(sys.getrefcount(marker)) === before);
   equal(value<number>(sys.getrefcount(marker)), before);
 });
 

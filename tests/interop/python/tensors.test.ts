@@ -15,8 +15,12 @@ const tvmFfi = probe('tvm_ffi');
 
 /** Waits until objects of earlier tests are released: the collector ran, and Python dropped its references. */
 async function settle(): Promise<void> {
-  await collect();
-  np.zeros(1);
+  for (let before = -1, left = -2; left !== before; ) {
+    before = left;
+    await collect();
+    np.zeros(1);
+    left = stats().imports + stats().exports;
+  }
 }
 
 const item = (object: PyObject, ...index: number[]): unknown => value(py.getItem(object, py.tuple(...index)).item());
