@@ -149,7 +149,8 @@ testWith(absent, 'arrow: slices, booleans as bits, nulls refused or shown', () =
   const bits = fromArrow(arrow.vectorFromArray([true, false, true, true]).slice(1, 4));
   equal([bits.dtype, bits.toArray()], ['uint1', [0, 1, 1]]);
   const packed = fromArrow(arrow.vectorFromArray([true, false, true, true]).slice(1, 4), { copy: true });
-  equal([packed.toArray(), [...packed.data]], [[0, 1, 1], [0b110]], 'a copy starts on a byte'); // biome-ignore format: one line
+  equal(packed.toArray(), [0, 1, 1]);
+  equal((packed.data as Uint8Array).map((byte) => byte & 0b111)[0], 0b110, 'a copy starts on a byte');
   const flags = arrow.vectorFromArray([true, false]);
   const [shared, copy] = [fromArrow(flags), fromArrow(flags, { copy: true })];
   shared.set(1, 1);
