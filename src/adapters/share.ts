@@ -117,15 +117,28 @@ export function memoryOf(data: object): TypedArray {
  */
 const lent = new WeakMap<object, Descriptor>();
 
-/** Keeps the memory for as long as `array` exists: the garbage collector releases the reference. */
-function keepFor(array: object, descriptor: Descriptor): void {
-  if (lent.has(array)) return;
-  descriptor.storage.refs++;
-  lent.set(array, descriptor);
-}
-
 /** Makes the library's object of an array. The tensor is valid during the call. `offset`: elements before the first. */
 type Use<R> = (array: TypedArray, tensor: Tensor, offset: number) => R;
+
+/**
+ * Calls `use` with an array that keeps the memory for as long as it exists: the garbage collector releases the
+ * reference. It is released at once when `use` throws.
+ */
+function useArray<R>(array: TypedArray, tensor: Tensor, offset: number, use: Use<R>): R {
+  const descriptor = descriptorOf(tensor);
+  const { storage } = descriptor;
+  const isNew = !lent.has(array);
+  if (isNew) {
+    storage.refs++;
+    lent.set(array, descriptor);
+  }
+  try {
+    return use(array, tensor, offset);
+  } catch (error) {
+    if (isNew && lent.delete(array)) storage.release();
+    throw error;
+  }
+}
 
 /**
  * Calls `use` with the memory of a tensor, for a library that has the dtypes `names`. The array keeps the memory, even
@@ -152,9 +165,7 @@ export function lend<R>(
       tensor = copyOf(tensor);
     }
     if (strided && !tensor.isContiguous) return strided(tensor, use);
-    const array = tensor.data as TypedArray;
-    keepFor(array, descriptorOf(tensor));
-    return use(array, tensor, 0);
+    return useArray(tensor.data as TypedArray, tensor, 0, use);
   } finally {
     tensor.dispose();
   }
@@ -167,8 +178,7 @@ export function lendStorage<R>(tensor: Tensor, use: Use<R>): R {
   descriptor.checkHost();
   const size = dtype.array.BYTES_PER_ELEMENT;
   const array = new dtype.array(storage.buffer(), storage.start, Math.floor(storage.nbytes / size));
-  keepFor(array, descriptor);
-  return use(array, tensor, bitOffset / 8 / size);
+  return useArray(array, tensor, bitOffset / 8 / size, use);
 }
 
 /** Throws unless the library has the dtype. */

@@ -13,6 +13,7 @@ import {
   toImageData,
   toLiteRT,
   toMLTensor,
+  toNdarray,
   toTvmjs,
   toVideoFrame,
 } from 'dlpack/adapters';
@@ -214,4 +215,27 @@ test('an ImageData keeps the memory of its pixels, which the collector releases 
   equal([deleted, images[9]?.data.length], [0, 4]);
   images.length = 0;
   equal(await collectUntil(() => deleted > 0), true);
+});
+
+test('memory that a library refuses is released with its tensor', () => {
+  const refuse = () => {
+    throw new BufferError('refused');
+  };
+  const litert = { Tensor: class {} };
+  const attempts: Record<string, (x: Tensor, turned: Tensor) => unknown> = {
+    whole: (x) => toNdarray(x, refuse),
+    strided: (_, turned) => toNdarray(turned, refuse),
+    twice: (x) => toNdarray(x, () => toNdarray(x, refuse)),
+    copy: (x) => toLiteRT(x, litert, { copy: false }),
+  };
+  for (const [name, attempt] of Object.entries(attempts)) {
+    const x = Tensor.zeros([2, 3], 'uint8');
+    const turned = x.transpose();
+    const { data } = x;
+    throws('BufferError', name === 'copy' ? 'copies' : 'refused', () => attempt(x, turned));
+    turned.dispose();
+    equal(x.get(1, 1), 0);
+    x.dispose();
+    equal(data.length, 0, name);
+  }
 });
