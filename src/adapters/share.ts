@@ -120,24 +120,13 @@ const lent = new WeakMap<object, Descriptor>();
 /** Makes the library's object of an array. The tensor is valid during the call. `offset`: elements before the first. */
 type Use<R> = (array: TypedArray, tensor: Tensor, offset: number) => R;
 
-/**
- * Calls `use` with an array that keeps the memory for as long as it exists: the garbage collector releases the
- * reference. It is released at once when `use` throws.
- */
-function useArray<R>(array: TypedArray, tensor: Tensor, offset: number, use: Use<R>): R {
-  const descriptor = descriptorOf(tensor);
-  const { storage } = descriptor;
-  const isNew = !lent.has(array);
-  if (isNew) {
-    storage.refs++;
+/** Keeps the memory for as long as `array` exists, after the library has made its object of the array. */
+function keepFor<R>(made: R, array: object, descriptor: Descriptor): R {
+  if (!lent.has(array)) {
+    descriptor.storage.refs++; // the garbage collector releases the reference
     lent.set(array, descriptor);
   }
-  try {
-    return use(array, tensor, offset);
-  } catch (error) {
-    if (isNew && lent.delete(array)) storage.release();
-    throw error;
-  }
+  return made;
 }
 
 /**
@@ -165,7 +154,8 @@ export function lend<R>(
       tensor = copyOf(tensor);
     }
     if (strided && !tensor.isContiguous) return strided(tensor, use);
-    return useArray(tensor.data as TypedArray, tensor, 0, use);
+    const array = tensor.data as TypedArray;
+    return keepFor(use(array, tensor, 0), array, descriptorOf(tensor));
   } finally {
     tensor.dispose();
   }
@@ -178,7 +168,7 @@ export function lendStorage<R>(tensor: Tensor, use: Use<R>): R {
   descriptor.checkHost();
   const size = dtype.array.BYTES_PER_ELEMENT;
   const array = new dtype.array(storage.buffer(), storage.start, Math.floor(storage.nbytes / size));
-  return useArray(array, tensor, bitOffset / 8 / size, use);
+  return keepFor(use(array, tensor, bitOffset / 8 / size), array, descriptor);
 }
 
 /** Throws unless the library has the dtype. */
