@@ -64,9 +64,10 @@ export function* readSafetensors(file: FileExtent): Reading<SafetensorsHeader> {
 }
 
 function parseSafetensors(file: FileExtent, header: Uint8Array): SafetensorsHeader {
+  // Before the text is made, which can take as much memory again as the header.
+  if (header[0] !== 0x7b) throw new FileFormatError(file.path, 8, "the header does not begin with '{'");
   const text = decodeText(header);
   if (text === null) throw new FileFormatError(file.path, 8, 'the header is not UTF-8');
-  if (text.charCodeAt(0) !== 0x7b) throw new FileFormatError(file.path, 8, "the header does not begin with '{'");
   const json = new JsonScanner(text, (at, problem) => {
     throw new FileFormatError(file.path, 8 + textOffset(text, at), problem);
   });

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { ArgumentValueError } from '../errors.js';
+
 export interface StoredMember {
   readonly name: string;
   readonly crc: number;
@@ -39,15 +41,20 @@ class Bytes {
   }
 
   done(): Uint8Array {
-    return Uint8Array.from(this.values);
+    return new Uint8Array(this.values);
   }
 }
 
+/** The version of zip that a reader needs: 4.5 for Zip64. */
+function versionFor(needsZip64: boolean): number {
+  return needsZip64 ? 45 : 20;
+}
+
 /** Writes the fields that local and central headers share, starting with the version. UTF-8 names, no compression. */
-function common(bytes: Bytes, member: StoredMember, name: Uint8Array, extra: number, isLarge: boolean): Bytes {
-  const size = isLarge ? LIMIT : member.size;
+function common(bytes: Bytes, member: StoredMember, name: Uint8Array, extra: number, version: number): Bytes {
+  const size = Math.min(member.size, LIMIT);
   return bytes
-    .u16(isLarge ? 45 : 20)
+    .u16(version)
     .u16(0x800)
     .u16(0)
     .u16(0)
@@ -62,12 +69,15 @@ function common(bytes: Bytes, member: StoredMember, name: Uint8Array, extra: num
 /** The header before the content of a member, padded so that the content is aligned. */
 export function formatLocal(member: StoredMember): Uint8Array {
   const name = new TextEncoder().encode(member.name);
+  if (name.length > 0xffff) {
+    throw new ArgumentValueError('name', `a name of at most ${0xffff} bytes with '.npy'`, name.length);
+  }
   const isLarge = member.size >= LIMIT;
   const fixed = 30 + name.length + (isLarge ? 20 : 0);
   let padding = (ALIGNMENT - ((member.offset + fixed) % ALIGNMENT)) % ALIGNMENT;
   if (padding > 0 && padding < 4) padding += ALIGNMENT; // an extra field has at least four bytes
   const bytes = new Bytes().u32(0x04034b50);
-  common(bytes, member, name, (isLarge ? 20 : 0) + padding, isLarge).add(name);
+  common(bytes, member, name, (isLarge ? 20 : 0) + padding, versionFor(isLarge)).add(name);
   if (isLarge) bytes.u16(1).u16(16).u64(member.size).u64(member.size);
   if (padding > 0) {
     bytes
@@ -89,13 +99,14 @@ export function formatDirectory(members: readonly StoredMember[], offset: number
     if (isLarge) extra.u64(member.size).u64(member.size);
     if (isFar) extra.u64(member.offset);
     const field = extra.done();
-    bytes.u32(0x02014b50).u16(isLarge || isFar ? 45 : 20);
-    common(bytes, member, name, field.length === 0 ? 0 : 4 + field.length, isLarge)
+    const version = versionFor(isLarge || isFar);
+    bytes.u32(0x02014b50).u16(version);
+    common(bytes, member, name, field.length === 0 ? 0 : 4 + field.length, version)
       .u16(0)
       .u16(0)
       .u16(0)
       .u32(0)
-      .u32(isFar ? LIMIT : member.offset)
+      .u32(Math.min(member.offset, LIMIT))
       .add(name);
     if (field.length > 0) bytes.u16(1).u16(field.length).add(field);
   }

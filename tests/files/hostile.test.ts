@@ -1,8 +1,10 @@
 /** Malicious files. Each gives a typed error that names the file and the place, before memory is allocated for it. */
 
+import { truncateSync } from 'node:fs';
 import { deflateRawSync } from 'node:zlib';
 import { type FileFormatError, openGguf, openNpy, openNpz, openSafetensors } from 'dlpack/files';
 import { equal, ok, throws } from '../assert.js';
+import { runChild } from '../child.js';
 import { test } from '../harness.js';
 import { concat, fileOf, gguf, ggufString, npy, safetensors, text, u16, u32, u64, zip } from './make.js';
 
@@ -96,7 +98,63 @@ test('safetensors: the length of the header', () => {
   for (const length of [0, 1, 100_000_001, 2n ** 53n, 2n ** 63n, 2n ** 64n - 1n]) {
     refused('bytes; 2 to 100000000 are allowed', openSafetensors, concat(u64(length), text('{}')));
   }
-  refused('inside the header', openSafetensors, concat(u64(100_000_000), text('{}')));
+});
+
+const MAX_HEADER = 100_000_000;
+
+/** A file that begins with a length and a text. The rest of its bytes is a hole, which takes no space. */
+function headerOf(length: number, begin: string, size: number, name = 'file'): string {
+  const path = fileOf(concat(u64(length), text(begin)), name);
+  truncateSync(path, size);
+  return path;
+}
+
+interface Opening {
+  problem: string;
+  largest: number;
+  grown: number;
+  kept: number[];
+}
+
+/**
+ * Opens files in a process that counts what is allocated, and returns their errors. `largest` is the size of an array,
+ * and `grown` the memory of the process in MiB, with room for the engine.
+ */
+function opened(paths: string[], limits: { largest: number; grown: number }): string[] {
+  const { code, output } = runChild(import.meta.url, './children/header.js', { args: paths });
+  equal(code, 0, output);
+  return (JSON.parse(output) as Opening[]).map(({ problem, largest, grown, kept }) => {
+    ok(largest <= limits.largest && grown <= limits.grown, output);
+    if (problem !== 'opened') equal(kept, [0, 0], output);
+    return problem;
+  });
+}
+
+test('safetensors: a header of 100 MB that the file does not have, or that is too long, takes no memory', () => {
+  const paths = [
+    ...['file', 'file.blob'].flatMap((name) => [
+      headerOf(MAX_HEADER, '{}', 10, name),
+      headerOf(MAX_HEADER + 1, '{}', 10, name),
+    ]),
+    headerOf(MAX_HEADER + 1, '{', 8 + MAX_HEADER + 1), // which the file has
+  ];
+  const problems = opened(paths, { largest: 1 << 17, grown: 64 });
+  for (const [i, problem] of problems.entries()) {
+    const isTooLong = i % 2 === 1 || i === 4;
+    ok(problem.includes(isTooLong ? '2 to 100000000 are allowed' : 'inside the header'), problem);
+  }
+  equal(problems.length, 5);
+});
+
+test('safetensors: a header of the largest size takes memory for its pages, a copy and its text', () => {
+  const size = 8 + MAX_HEADER;
+  const largest = MAX_HEADER;
+  const [none] = opened([headerOf(MAX_HEADER, '', size)], { largest, grown: 300 });
+  ok(none?.includes("does not begin with '{'"), none);
+  const spaces = fileOf(concat(u64(MAX_HEADER), text('{}'.padEnd(MAX_HEADER))));
+  const [open, unended] = opened([spaces, headerOf(MAX_HEADER, '{"a', size)], { largest, grown: 600 });
+  equal(open, 'opened');
+  ok(unended?.includes('control character'), unended);
 });
 
 test('index: path traversal and other structures', () => {

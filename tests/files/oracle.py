@@ -117,12 +117,36 @@ def torch_shown(tensor):
             if tensor.numel() else ""]
 
 
+def read_large(name):
+    """An array of more than 4 GiB by its two ends, and an array that begins beyond 4 GiB."""
+    with zipfile.ZipFile(name) as archive:
+        large, far = archive.infolist()
+        assert large.file_size == large.compress_size > 2**32 and far.header_offset > 2**32
+        assert large.extract_version == far.extract_version == 45
+        with archive.open(large) as file:
+            assert np.lib.format.read_magic(file) == (1, 0)
+            shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(file)
+            ends = file.read(2)
+    with open(name, "rb") as file:  # zipfile would read all bytes on the way
+        file.seek(far.header_offset - 2)
+        ends += file.read(2)
+    with np.load(name) as archive:
+        return {"large": [dtype.name, list(shape), ends.hex()], "far": shown(archive["far"])}
+
+
 def read():
     for name in sorted(os.listdir(folder)):
         if name.endswith(".npy"):
             found[name] = {"array": shown(np.load(path(name)))}
             mapped = np.load(path(name), mmap_mode="r")
             assert mapped.flags.aligned and mapped.ctypes.data % 64 == 0 or mapped.size == 0
+        elif name == "large.npz":
+            found[name] = read_large(path(name))
+        elif name == "many.npz":
+            with np.load(path(name)) as archive:
+                keys = archive.files
+                assert len(keys) == len(set(keys)) == 65540
+                found[name] = {key: shown(archive[key]) for key in keys[:2] + keys[-2:]}
         elif name.endswith(".npz"):
             assert zipfile.ZipFile(path(name)).testzip() is None
             with np.load(path(name)) as archive:

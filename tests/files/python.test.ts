@@ -1,7 +1,7 @@
 /** NumPy, PyTorch and the Python safetensors on the same files, both ways, byte for byte. */
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BaseDType, Tensor, type TensorView } from 'dlpack';
@@ -9,6 +9,7 @@ import { openNpy, openNpz, openSafetensors, writeNpy, writeNpz, writeSafetensors
 import { equal, ok } from '../assert.js';
 import { testWith } from '../harness.js';
 import { newPath } from './make.js';
+import { farValues, largeSize, writeLargeNpz } from './zip64.js';
 
 type Shown = [dtype: string, shape: number[], hex: string];
 type Found = Record<string, Record<string, Shown>>;
@@ -118,3 +119,27 @@ testWith(missing, 'files written here have the same values in Python', async () 
   }
   equal(found['raw.npy']?.array, ['void16', [2, 2], hexOf(tensors.bfloat16 as Tensor)]);
 });
+
+testWith(
+  missing,
+  'archives that need Zip64: more members than 16 bits count, and more bytes than 32 bits',
+  async () => {
+    const folder = newFolder();
+    const scalar = Tensor.from(2.5);
+    const last = Tensor.from([1, 2, 3], { dtype: 'int16' });
+    const tensors = Array.from({ length: 65540 }, (_, i) => [`${i}`, i === 65539 ? last : scalar] as const);
+    const parts: Uint8Array[] = []; // a stream, because a write of its own for each part takes seconds
+    await writeNpz(new WritableStream({ write: (part) => void parts.push(part) }), tensors);
+    const many = join(folder, 'many.npz');
+    writeFileSync(many, Buffer.concat(parts));
+    using file = openNpz(many);
+    equal([file.size, file.get('0').toArray(), file.get('65539').toArray()], [65540, 2.5, [1, 2, 3]]);
+    await writeLargeNpz(join(folder, 'large.npz'));
+    const found = python('read', folder);
+    equal(found['many.npz'], { 0: shown(scalar), 1: shown(scalar), 65538: shown(scalar), 65539: shown(last) });
+    equal(found['large.npz'], {
+      large: ['uint8', [largeSize], '05000009'],
+      far: ['float64', [farValues.length], hexOf(Tensor.from(farValues))],
+    });
+  },
+);

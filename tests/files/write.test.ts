@@ -5,10 +5,12 @@ import { fileURLToPath } from 'node:url';
 import { type DType, Tensor } from 'dlpack';
 import { openNpy, openNpz, openSafetensors, writeNpy, writeNpz, writeSafetensors } from 'dlpack/files';
 import { stats } from 'dlpack/native';
+import { formatDirectory, formatLocal } from '../../src/files/zip-format.js';
 import { equal, ok, rejects } from '../assert.js';
 import { runtimeArgs } from '../child.js';
 import { runtime, test, testWith } from '../harness.js';
 import { fileOf, newPath } from './make.js';
+import { farValues, largeSize, writeLargeNpz } from './zip64.js';
 
 const x = Tensor.from(
   [
@@ -132,6 +134,8 @@ test('a failed write leaves the old file intact and no other file', async () => 
       ['x', x],
     ]),
   );
+  const long = 'é'.repeat(32766); // with '.npy' one byte more than a zip file can have
+  await rejects('ValueError', 'at most 65535 bytes', writeNpz(path, { x, [long]: x }));
   await rejects('ValueError', '__metadata__', writeSafetensors(path, { __metadata__: x }));
   await rejects('TypeError', 'a path or a WritableStream', writeNpy(3 as never, x));
   await rejects('TypeError', "did you mean 'durable'", writeNpy(path, x, { durabel: true } as never));
@@ -165,4 +169,51 @@ test('the same arrays make the same npz file', async () => {
   const [a, b] = paths.map((path) => readFileSync(path)) as [Buffer, Buffer];
   equal(a.equals(b), true);
   equal(openNpz(paths[0] as string).get('y').strides, [1, 3]);
+});
+
+test('the longest name that a zip file can have', async () => {
+  const path = newPath('x.npz');
+  const long = 'a'.repeat(65531);
+  await writeNpz(path, { [long]: x });
+  equal(openNpz(path).get(long).toArray(), x.toArray());
+});
+
+// Elsewhere the hole of this file may take 4 GiB of the disk.
+const holes = process.platform === 'linux' ? false : 'files with holes';
+
+testWith(holes, 'an npz file of more than 4 GiB has Zip64 records, with its arrays in place and aligned', async () => {
+  const path = newPath('large.npz');
+  await writeLargeNpz(path);
+  using file = openNpz(path);
+  equal(file.names, ['large', 'far']);
+  for (const name of file.names) {
+    const { isShared, offset } = file.info(name);
+    equal([isShared, (offset as number) % 64], [true, 0], name);
+  }
+  using large = file.get('large');
+  equal([large.size, large.get(0), large.get(1), large.get(-1)], [largeSize, 5, 0, 9]);
+  using far = file.get('far');
+  equal(far.toArray(), [...farValues]);
+});
+
+test('sizes, offsets and counts move to Zip64 fields at their limits', () => {
+  const fields = (size: number, offset: number) => {
+    const member = { name: 'a', crc: 1, size, offset };
+    const [local, directory] = [formatLocal(member), formatDirectory([member], offset)];
+    const [near, far] = [local, directory].map((bytes) => new DataView(bytes.buffer)) as [DataView, DataView];
+    const hasEnd64 = Buffer.from(directory).includes('PK\x06\x06', 0, 'latin1');
+    const extra = far.getUint16(30, true);
+    return [near.getUint16(4, true), near.getUint32(18, true), far.getUint16(6, true), extra, hasEnd64];
+  };
+  const limit = 2 ** 32 - 1;
+  equal(fields(limit - 1, limit - 1), [20, limit - 1, 20, 0, false]);
+  equal(fields(limit, 0), [45, limit, 45, 20, false]);
+  equal(fields(7, limit), [20, 7, 45, 12, true]);
+  equal(fields(limit, limit), [45, limit, 45, 28, true]);
+  const count = (members: number) => {
+    const directory = formatDirectory(new Array(members).fill({ name: '', crc: 0, size: 0, offset: 0 }), 0);
+    const end = new DataView(directory.buffer).getUint16(directory.length - 12, true);
+    return [end, directory.length - 46 * members];
+  };
+  equal([count(65534), count(65535)], [[65534, 22], [65535, 98]]); // biome-ignore format: one line
 });
