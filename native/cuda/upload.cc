@@ -49,10 +49,11 @@ size_t FindPart(const UploadRequest& request, uint64_t byte) {
   return low;
 }
 
-// Queues copies of pinned memory. Between two copies the bus is idle for two microseconds, but not inside a batch. The
-// arrays have room for two copies at least.
+// Queues copies of pinned memory. Between two copies the bus is idle for two microseconds, but not inside a batch,
+// which older drivers do not have. The arrays have room for two copies at least.
 Result QueueCopies(Address* targets, Address* sources, size_t* bytes, size_t count, StreamHandle stream) {
-  if (count == 1 && bytes[0] > kLargeCopy) {
+  const bool has_batches = driver.MemcpyBatchAsync != nullptr;
+  if (has_batches && count == 1 && bytes[0] > kLargeCopy) {
     const size_t half = bytes[0] / 2;
     targets[1] = targets[0] + half;
     sources[1] = sources[0] + half;
@@ -60,7 +61,7 @@ Result QueueCopies(Address* targets, Address* sources, size_t* bytes, size_t cou
     bytes[0] = half;
     count = 2;
   }
-  if (count > 1 && driver.MemcpyBatchAsync != nullptr) {
+  if (has_batches && count > 1) {
     BatchAttributes attributes = {1, 0, 0, 0, 0, 0};
     size_t start = 0;
     return driver.MemcpyBatchAsync(targets, sources, bytes, count, &attributes, &start, 1, stream);

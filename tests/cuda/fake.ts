@@ -71,8 +71,8 @@ interface Addon {
 
 const url = new URL('../../native/fake_cuda.node', import.meta.url);
 
-/** The path of the fake driver, for `dlopen`. */
-export const fakeDriverPath = fileURLToPath(url);
+/** The path of the fake driver, for `dlopen`. `FAKE_CUDA` names another one, such as a driver without some functions. */
+export const fakeDriverPath = process.env.FAKE_CUDA ?? fileURLToPath(url);
 
 /** Names what is missing, for `testWith`. */
 export const fakeMissing = existsSync(url) ? false : 'build/native/fake_cuda.node (needs a C++ compiler)';

@@ -5,10 +5,15 @@ import { Tensor } from 'dlpack';
 import { emptyCache, Stream } from 'dlpack/cuda';
 import { openNpy, openSafetensors, type Progress, writeNpy, writeSafetensors } from 'dlpack/files';
 import { equal, ok, rejects } from '../assert.js';
-import { newPath } from '../files/make.js';
-import { collectUntil } from '../harness.js';
-import { code, fake } from './fake.js';
+import { runChild } from '../child.js';
+import { fileOf, newPath } from '../files/make.js';
+import { collectUntil, runtime, testWith } from '../harness.js';
+import { code, fake, fakeDriverPath, fakeMissing } from './fake.js';
 import { cudaTest } from './machine.js';
+
+/** False in the child of the last test, whose driver makes each copy by itself. */
+const hasBatches = process.env.FAKE_CUDA === undefined;
+const copySymbol = hasBatches ? 'cuMemcpyBatchAsync_v2' : 'cuMemcpyAsync';
 
 /** A test after which the pinned memory that uploads keep is released. */
 function uploadTest(name: string, body: () => Promise<void>): void {
@@ -139,7 +144,8 @@ uploadTest('a signal stops between steps; errors of the device end the upload an
   }
   using tensors = openSafetensors(many);
   for (const [symbol, skip] of [
-    ['cuMemcpyBatchAsync_v2', 0],
+    [copySymbol, 0],
+    [copySymbol, 1],
     ['cuStreamWaitEvent', 0],
     ['cuStreamWaitEvent', 1],
     ['cuStreamCreateWithPriority', 0],
@@ -221,10 +227,12 @@ uploadTest(
   async () => {
     fake.configure({ queriesRun: true });
     using file = openSafetensors(many);
-    const [before, batches] = [fake.calls('cuMemHostAlloc'), fake.calls('cuMemcpyBatchAsync_v2')];
+    const [before, copies] = [fake.calls('cuMemHostAlloc'), fake.calls('cuMemcpyAsync')];
     const all = await file.getAllAsync({ device: 'cuda:0' });
     ok(fake.calls('cuMemHostAlloc') - before <= 1, 'pinned memory for all together');
-    ok(fake.calls('cuMemcpyBatchAsync_v2') - batches > 0, 'several tensors in one batch');
+    const single = fake.calls('cuMemcpyAsync') - copies;
+    if (hasBatches) ok(single < sizes.length && fake.calls(copySymbol) > 0, 'several tensors in one batch');
+    else ok(single >= sizes.length, 'a copy for each tensor');
     for (const [i, size] of sizes.entries()) {
       const there = all.get(`t${i}`) as Tensor;
       using back = there.to('cpu');
@@ -247,3 +255,18 @@ uploadTest(
     ok(await collectUntil(() => fake.live().pinned === 0), 'released after a second');
   },
 );
+
+const elf = process.platform === 'linux' ? fakeMissing : 'a driver as an ELF file, whose functions can be renamed';
+
+// Node alone, because the runtime makes no difference.
+if (runtime === 'node' && hasBatches) {
+  testWith(elf, 'the same with a driver without batches of copies, as before CUDA 13', () => {
+    const driver = readFileSync(fakeDriverPath, 'latin1');
+    const older = driver.replaceAll('cuMemcpyBatchAsync_v2', 'cuMemcpyBatchAsync_v0');
+    ok(older !== driver);
+    const env = { FAKE_CUDA: fileOf(Buffer.from(older, 'latin1'), 'older_cuda.node') };
+    const { code: status, output } = runChild(import.meta.url, './files.test.js', { env });
+    ok(/RESULT \{"passed":[1-9]\d*,"failed":0,"skipped":0\}/.test(output), output);
+    equal(status, 0);
+  });
+}
