@@ -23,12 +23,14 @@ for (const what of ['sleep', 'spin', 'numpy', 'torch', 'promise', 'calls', 'thre
   });
 }
 
-testWith(pythonMissing, 'references that wait for another thread are dropped before the exit functions run', () => {
-  const { code, output } = runChild(import.meta.url, './children/releases-at-exit.js');
-  equal(code, 0, output);
-  // Other threads may be in the middle of a few.
-  ok(Number(output) > 1900, `${output.trim()} of 2000`);
-});
+for (const how of ['exit', 'shutdown']) {
+  testWith(pythonMissing, `references that wait for another thread are dropped first: ${how}`, () => {
+    const { code, output } = runChild(import.meta.url, './children/releases-at-exit.js', { args: [how] });
+    equal(code, 0, output);
+    // Other threads may be in the middle of a few.
+    ok(Number(output) > 1900, `${output.trim()} of 2000`);
+  });
+}
 
 for (const library of ['numpy', 'torch']) {
   testWith(missing[library] ?? pythonMissing, `a million exchanges with ${library} leave both sides flat`, () => {
