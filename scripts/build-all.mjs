@@ -17,10 +17,17 @@ const objectOf = (folder, source) => join(folder, `${source.replaceAll('/', '-')
 /** Zig has GCC's helper functions in its own library, and old C libraries have threads in a second file. */
 function zigLinkFlags({ platform }) {
   const flags = linkFlags(platform).filter((flag) => flag !== '-lgcc' && flag !== '-nodefaultlibs');
-  // In the place of the time, the file has a hash of its content.
-  const more = { linux: ['-lpthread'], win32: ['-Wl,-Brepro'] }[platform] ?? [];
+  // For macOS `-s` leaves the names of local functions. On Windows a hash of the content takes the place of the time.
+  const more = { linux: ['-lpthread'], darwin: ['-Wl,-x'], win32: ['-Wl,-Brepro'] }[platform];
   return [...flags, ...more, '-s'];
 }
+
+/**
+ * Without exceptions nothing needs the tables for unwinding the stack, which took 70 KB of the packed package. Addons of
+ * `npm run build` and `dlpack build` have them, for debuggers, and macOS and Windows read them after a crash.
+ */
+const withoutTables = ({ platform }) =>
+  platform === 'linux' ? ['-fno-unwind-tables', '-fno-asynchronous-unwind-tables'] : [];
 
 const isOfLayer = (source) => source.startsWith('platform/');
 
@@ -28,7 +35,13 @@ const isOfLayer = (source) => source.startsWith('platform/');
 async function compileInto(folder, target, files, root = at(''), env = {}) {
   rmSync(join(root, folder), { recursive: true, force: true });
   mkdirSync(join(root, folder), { recursive: true });
-  const flags = [...warningFlags, ...compileFlags(target.platform, headers), '-target', target.zig];
+  const flags = [
+    ...warningFlags,
+    ...compileFlags(target.platform, headers),
+    ...withoutTables(target),
+    '-target',
+    target.zig,
+  ];
   await inParallel(files, (source) =>
     run(zig(), ['c++', ...flags, '-c', `native/${source}`, '-o', objectOf(folder, source)], { cwd: root, env }),
   );
