@@ -9,7 +9,7 @@ import { BufferError } from '../errors.js';
 import { gpuBuffers } from '../gpu-buffers.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, checkAdapt, checkDType, type LendOptions, lend, share } from './share.js';
+import { type AdaptOptions, arrayTypes, checkAdapt, checkDType, type LendOptions, lend, share } from './share.js';
 
 /** The part of `ort.Tensor` that the adapter uses. */
 export interface OnnxTensor {
@@ -24,22 +24,8 @@ export interface OnnxModule<T> {
   readonly Tensor: { new (type: never, data: never, dims: never): T };
 }
 
-const names = [
-  'float32',
-  'float64',
-  'int8',
-  'int16',
-  'int32',
-  'int64',
-  'uint8',
-  'uint16',
-  'uint32',
-  'uint64',
-  'float16',
-  'bool',
-  'int4',
-  'uint4',
-];
+// The mark of a pure call lets a bundler omit the list from a program that does not use this adapter.
+const names: readonly string[] = /* @__PURE__ */ arrayTypes.concat('bool', 'int4', 'uint4');
 
 export function isOnnxRuntime(value: object): value is OnnxTensor {
   const { location, type, dims } = value as OnnxTensor;

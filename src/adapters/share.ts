@@ -50,10 +50,7 @@ function checkLend(options: LendOptions | undefined, more?: object): void {
   if (options !== undefined) checkOptions<object>(options, { ...lendNames, ...more }, '{ copy: true }');
 }
 
-/**
- * The dtypes of typed arrays, which many libraries have. Such lists contain no spread of another list, because bundlers
- * would keep them in bundles that do not use them.
- */
+/** The dtypes of typed arrays, which many libraries have. */
 export const arrayTypes: readonly string[] = [
   'float32',
   'float64',

@@ -6,10 +6,11 @@
 
 import { ArgumentTypeError, ArgumentValueError, LoadError } from '../errors.js';
 import type { NativeStatus } from '../native-status.js';
+import { variable } from '../variable.js';
 import shipped from './addon.cjs';
 import type { Addon, Binding } from './binding.js';
 import { watchKept } from './kept-blocks.js';
-import { node, variable } from './node-modules.js';
+import { node } from './node-modules.js';
 import { released } from './pins.js';
 import { findTarget } from './target.js';
 import { isMainThread } from './threads.js';

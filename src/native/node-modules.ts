@@ -44,12 +44,3 @@ export const node = {
     return process.getBuiltinModule('node:zlib');
   },
 };
-
-/** An environment variable; undefined in Deno without permission, where reading it throws. */
-export function variable(name: string): string | undefined {
-  try {
-    return process.env[name];
-  } catch {
-    return undefined;
-  }
-}

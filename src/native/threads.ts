@@ -5,7 +5,8 @@
  */
 
 import { isResizable, isShared } from '../storage/storage.js';
-import { node, variable } from './node-modules.js';
+import { variable } from '../variable.js';
+import { node } from './node-modules.js';
 
 interface Rules {
   readonly isMainThread: boolean;

@@ -4,24 +4,18 @@
  * @module
  */
 
+import { variable } from '../variable.js';
+
 /** A live import, allocation or export, and the stack trace of its origin. */
 export interface Origin {
   readonly kind: 'storage' | 'export' | 'gpu-buffer';
   readonly stack: string;
 }
 
-/** Undefined in Deno without permission, where reading it throws. */
-function readVariable(): string | undefined {
-  try {
-    return (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env?.DLPACK_DEBUG;
-  } catch {
-    return undefined;
-  }
-}
 const firstPlace = () => Math.floor(Math.random() * 2 ** 20) * 2 ** 32;
 
 // The mark of a pure call lets a bundler omit it from a program that does not use this module.
-let enabled = /* @__PURE__ */ readVariable() === '1';
+let enabled = /* @__PURE__ */ variable('DLPACK_DEBUG') === '1';
 const storages = new Map<number, string>();
 const exports = new Map<number, string>();
 const gpuBuffers = new Set<Origin>();

@@ -11,7 +11,7 @@ const source = fileURLToPath(new URL('../../../src', import.meta.url));
  * may import earlier ones, and what `also` names; never the other way round.
  */
 const layers: readonly (readonly string[])[] = [
-  ['errors', 'native-status'],
+  ['errors', 'native-status', 'variable'],
   ['options'],
   ['dtype', 'device', 'layout', 'stream'],
   ['view-layout'],
