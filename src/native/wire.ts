@@ -61,9 +61,11 @@ export function leave(slot: number): void {
 /** Makes the request in a slot and frees the slot. Its results can be read until the next slot is taken. */
 export function request<T>(slot: number, send: () => T): T {
   u32[WireHeader.SLOT] = slot;
-  const result = send();
-  leave(slot);
-  return result;
+  try {
+    return send();
+  } finally {
+    leave(slot);
+  }
 }
 
 function wireIsFull(): BufferError {

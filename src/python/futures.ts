@@ -68,8 +68,8 @@ async def step(iterator):
 
 async def cancel(tasks, error):
     for task in tasks:
-        reasons[task] = error
-        task.cancel()
+        if task.cancel():
+            reasons[task] = error
     await asyncio.wait(tasks, timeout=5)
 
 def stop_steps(is_affected, error):
