@@ -17,7 +17,7 @@ struct Descriptor {
   uint32_t flags;         // DLPACK_FLAG_BITMASK_*
   uint64_t byte_offset;   // from the start of the storage to the first element
   DLPackVersion version;  // of the managed tensor that was imported; 0.0: legacy, or no import
-  uint32_t signature;     // see tensor_signature.h; 0: none
+  uint32_t signature;     // see managed_tensor.h; 0: none
   double trace;           // number of the place where an export is made, see trace.h; 0: not recorded
   // The first `ndim` of each are set. Strides are in elements.
   int64_t shape[kMaxNdim];

@@ -7,9 +7,8 @@
 #include <node_api.h>
 
 #include "handle_table.h"
+#include "managed_tensor.h"
 #include "release_queue.h"
-#include "storage.h"
-#include "tensor_signature.h"
 
 namespace dlpack {
 

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "convert/fresh.h"
 #include "kept_blocks.h"
 #include "platform/platform.h"
 
@@ -51,7 +50,7 @@ static void DestroyLarge(Storage* self) {
 
 // As DestroyLarge. Pages that no one used are worth nothing to the next tensor, so they do not displace other blocks.
 static void DestroyZeroed(Storage* self) {
-  if (!IsFresh(static_cast<const uint8_t*>(self->data), static_cast<int64_t>(self->nbytes))) return DestroyLarge(self);
+  if (!platform::IsFresh(self->data, static_cast<int64_t>(self->nbytes))) return DestroyLarge(self);
   CountStorage(self, -1);
   platform::UnmapMemory(self->owner, static_cast<size_t>(self->owner_id));
   FreeStorage(self);

@@ -72,7 +72,7 @@ struct alignas(8) WireTensor {
   uint32_t version_major;
   // the minor version
   uint32_t version_minor;
-  // equal for imports that differ only in their memory; 0: none, see tensor_signature.h
+  // equal for imports that differ only in their memory; 0: none, see managed_tensor.h
   uint32_t signature;
   // bytes from the start of the storage to the first element
   double byte_offset;

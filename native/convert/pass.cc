@@ -9,7 +9,6 @@
 #include <atomic>
 
 #include "../platform/platform.h"
-#include "fresh.h"
 #include "strided.h"
 #include "threads.h"
 
@@ -365,7 +364,7 @@ void RunPass(const Pass& pass) {
   const bool is_worth_it = !is_fill && (bytes >= read || job.kernel.stream != nullptr);
   job.streams = job.to_is_dense && is_worth_it && bytes + read >= CacheBytes() &&
                 job.length * static_cast<int64_t>(job.kernel.to_size) >= kLine &&
-                !IsFresh(pass.to + pass.to_bit / 8, bytes);
+                !platform::IsFresh(pass.to + pass.to_bit / 8, bytes);
   job.reads_ahead = bytes + read >= CacheBytes();
   int64_t threads = bytes < kLarge || !IsDivisible(pass, job) ? 1 : bytes / kPerThread;
   if (threads > pass.threads) threads = pass.threads;

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "../platform/platform.h"
-#include "kernel_module.h"
 #if DLPACK_HAS_CUDA && __has_include("cast_kernels_ptx.h")
 #include "cast_kernels_ptx.h"
 #else

@@ -1,16 +1,13 @@
-// The copy kernels. scripts/make-ptx.mjs compiles them, by NVRTC, into copy_kernels_ptx.h, which is committed: a build
+// The copy kernels. scripts/make-ptx.py compiles them, by NVRTC, into copy_kernels_ptx.h, which is committed: a build
 // needs no CUDA.
 #include "copy_plan.h"
 
-using dlpack::cuda::CopyPlan;
-using dlpack::cuda::PlanAxis;
+using namespace dlpack::cuda;
 
 // A 16-byte item.
 struct alignas(16) Quad {
   unsigned int words[4];
 };
-
-enum { kThreads = 256, kItems = 4 };
 
 __device__ inline unsigned int Quotient(const PlanAxis& axis, unsigned int n) {
   return (__umulhi(n, axis.multiplier) + n) >> axis.shift;
@@ -21,16 +18,16 @@ template <class Item>
 __device__ inline void StridedCopy(const CopyPlan& plan) {
   const Item* source = reinterpret_cast<const Item*>(plan.source);
   Item* target = reinterpret_cast<Item*>(plan.target);
-  unsigned int rest[kItems];
-  long long from[kItems] = {};
-  long long to[kItems] = {};
-  const unsigned int first = blockIdx.x * (kThreads * kItems) + threadIdx.x;
+  unsigned int rest[kCopyItems];
+  long long from[kCopyItems] = {};
+  long long to[kCopyItems] = {};
+  const unsigned int first = blockIdx.x * (kCopyThreads * kCopyItems) + threadIdx.x;
 #pragma unroll
-  for (int i = 0; i < kItems; ++i) rest[i] = first + i * kThreads;
+  for (int i = 0; i < kCopyItems; ++i) rest[i] = first + i * kCopyThreads;
   for (int axis = static_cast<int>(plan.ndim) - 1; axis > 0; --axis) {
     const PlanAxis& step = plan.axes[axis];
 #pragma unroll
-    for (int i = 0; i < kItems; ++i) {
+    for (int i = 0; i < kCopyItems; ++i) {
       const unsigned int quotient = Quotient(step, rest[i]);
       const unsigned int index = rest[i] - quotient * step.length;
       from[i] += index * step.source_step;
@@ -38,16 +35,16 @@ __device__ inline void StridedCopy(const CopyPlan& plan) {
       rest[i] = quotient;
     }
   }
-  Item items[kItems];
+  Item items[kCopyItems];
 #pragma unroll
-  for (int i = 0; i < kItems; ++i) {
+  for (int i = 0; i < kCopyItems; ++i) {
     from[i] += rest[i] * plan.axes[0].source_step;
     to[i] += rest[i] * plan.axes[0].target_step;
-    if (first + i * kThreads < plan.count) items[i] = source[from[i]];
+    if (first + i * kCopyThreads < plan.count) items[i] = source[from[i]];
   }
 #pragma unroll
-  for (int i = 0; i < kItems; ++i) {
-    if (first + i * kThreads < plan.count) target[to[i]] = items[i];
+  for (int i = 0; i < kCopyItems; ++i) {
+    if (first + i * kCopyThreads < plan.count) target[to[i]] = items[i];
   }
 }
 
@@ -89,7 +86,7 @@ __device__ inline Tile<Item> FindTile(const CopyPlan& plan) {
   return tile;
 }
 
-enum { kLines = kThreads / 32 };
+enum { kLines = kCopyThreads / 32 };
 
 // A tile through shared memory: read along rows, written along columns, both in full lines.
 template <class Item, int kRows, int kColumns>
@@ -205,7 +202,7 @@ __device__ inline void TransposeSmall(const CopyPlan& plan) {
   }
 }
 
-#define DLPACK_KERNEL extern "C" __global__ void __launch_bounds__(kThreads)
+#define DLPACK_KERNEL extern "C" __global__ void __launch_bounds__(kCopyThreads)
 
 DLPACK_KERNEL strided_copy_1(const __grid_constant__ CopyPlan plan) { StridedCopy<unsigned char>(plan); }
 DLPACK_KERNEL strided_copy_2(const __grid_constant__ CopyPlan plan) { StridedCopy<unsigned short>(plan); }
@@ -213,7 +210,7 @@ DLPACK_KERNEL strided_copy_4(const __grid_constant__ CopyPlan plan) { StridedCop
 DLPACK_KERNEL strided_copy_8(const __grid_constant__ CopyPlan plan) { StridedCopy<unsigned long long>(plan); }
 DLPACK_KERNEL strided_copy_16(const __grid_constant__ CopyPlan plan) { StridedCopy<Quad>(plan); }
 
-// Tiles as TileOf in copy_kernels.h has them.
+// Tiles as kTiles in copy.cc has them; small items in words.
 DLPACK_KERNEL transpose_copy_1(const __grid_constant__ CopyPlan plan) { TransposeSmall<unsigned char, 64, 32>(plan); }
 DLPACK_KERNEL transpose_copy_2(const __grid_constant__ CopyPlan plan) { TransposeSmall<unsigned short, 64, 64>(plan); }
 DLPACK_KERNEL transpose_copy_4(const __grid_constant__ CopyPlan plan) { TransposeCopy<unsigned int, 128, 64>(plan); }

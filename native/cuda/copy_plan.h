@@ -8,6 +8,9 @@ namespace cuda {
 
 enum { kMaxPlanAxes = 8 };
 
+// One block: threads, and for strided_copy_N items per thread.
+enum { kCopyThreads = 256, kCopyItems = 4 };
+
 // A length and how to divide by it with a multiplication: q = (mulhi(n, multiplier) + n) >> shift, for n below 2^31.
 struct PlanAxis {
   unsigned int length;

@@ -25,6 +25,10 @@ int32_t DeviceCount();
 // The device with this number. Its context is made on first use. NULL with the reason in `result`.
 Device* GetDevice(int32_t id, Result* result);
 
+// Loads the named kernels of a device from PTX into `functions` on first use; the last of them is NULL until then. Any
+// thread; the device's context is current.
+Result LoadKernels(const char* ptx, const char* const* names, int count, Function* functions);
+
 // Makes a context current on this thread for the lifetime of the scope. A thread without a context keeps the context of
 // device 0, as the CUDA runtime would choose it, because pushing and popping costs more than most calls. It does not
 // keep the context of another device, because libraries on this thread would then use that device.

@@ -4,9 +4,7 @@
 
 #include <atomic>
 
-#include "../descriptor.h"
-#include "../storage.h"
-#include "../tensor_signature.h"
+#include "../managed_tensor.h"
 #include "api.h"
 
 namespace dlpack::python {

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 
 #include "../exchange_api.h"
-#include "batch.h"
-#include "callback.h"
 #include "context.h"
 
 namespace dlpack::tvm_ffi {

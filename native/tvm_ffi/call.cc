@@ -4,7 +4,6 @@
 
 #include "../bindings.h"
 #include "../managed_tensor.h"
-#include "batch.h"
 #include "context.h"
 #include "host_object.h"
 #include "tensor_object.h"

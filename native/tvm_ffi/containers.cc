@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "batch.h"
 #include "builtins.h"
 #include "context.h"
 

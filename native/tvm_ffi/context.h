@@ -90,6 +90,28 @@ inline Context* ContextOf(napi_env env, napi_callback_info info, napi_value* val
 
 inline void* Pointer(uint64_t address) { return reinterpret_cast<void*>(address); }
 
+// A batch: values that do not fit into a slot, collected for one container or one call. It is a TVM-FFI object, so that
+// the table of references can hold it.
+struct Batch {
+  TVMFFIObject header;
+  TVMFFIAny* values;  // owned
+  int32_t count;
+  int32_t capacity;
+};
+
+// The object as a batch; NULL when it is not a batch.
+Batch* AsBatch(TVMFFIObjectHandle object);
+
+// The number of the JavaScript function that allocates memory.
+static const uint32_t kAllocatorCallback = 0;
+
+// Calls the JavaScript function `id` with borrowed arguments. 0 with an owned result, or -1 with an error raised.
+int RunCallback(Context* self, uint32_t id, const TVMFFIAny* args, int32_t count, TVMFFIAny* result);
+
+// Hands the outcome of an asynchronous call to JavaScript. `id` is the number of its promise. False when the wire is
+// full.
+bool SettleCall(Context* self, uint32_t id, const TVMFFIAny& result, TVMFFIObjectHandle error);
+
 // The functions that JavaScript calls, with their names there. CALLBACK: a Node-API callback. REQUEST: a function that
 // Binding calls with its message. ARGUMENT: the same with an argument of the call.
 // clang-format off: its layout changes each time it runs.

@@ -3,7 +3,6 @@
 
 #include "../bindings.h"
 #include "builtins.h"
-#include "callback.h"
 #include "context.h"
 #include "text.h"
 

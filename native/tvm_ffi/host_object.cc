@@ -4,7 +4,6 @@
 
 #include "../bindings.h"
 #include "../forked.h"
-#include "callback.h"
 #include "text.h"
 
 namespace dlpack::tvm_ffi {

@@ -2,7 +2,6 @@
 #include "../exchange_api.h"
 #include "../managed_tensor.h"
 #include "../wire.h"
-#include "callback.h"
 #include "context.h"
 #include "tensor_object.h"
 

@@ -63,7 +63,7 @@ const core = [
       ['deviceId', 'i32', 'the number of the device'],
       ['versionMajor', 'u32', 'of the managed tensor that was imported; 0: legacy, or no import'],
       ['versionMinor', 'u32', 'the minor version'],
-      ['signature', 'u32', 'equal for imports that differ only in their memory; 0: none, see tensor_signature.h'],
+      ['signature', 'u32', 'equal for imports that differ only in their memory; 0: none, see managed_tensor.h'],
       ['byteOffset', 'f64', 'bytes from the start of the storage to the first element'],
       ['nbytes', 'f64', 'bytes of the storage, written by native code'],
       ['trace', 'f64', 'the number of the place where an export is made; 0: not recorded'],

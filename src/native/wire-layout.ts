@@ -53,7 +53,7 @@ export const enum WireTensor {
   DEVICE_ID = 5, // i32: the number of the device
   VERSION_MAJOR = 6, // u32: of the managed tensor that was imported; 0: legacy, or no import
   VERSION_MINOR = 7, // u32: the minor version
-  SIGNATURE = 8, // u32: equal for imports that differ only in their memory; 0: none, see tensor_signature.h
+  SIGNATURE = 8, // u32: equal for imports that differ only in their memory; 0: none, see managed_tensor.h
   BYTE_OFFSET = 5, // f64: bytes from the start of the storage to the first element
   NBYTES = 6, // f64: bytes of the storage, written by native code
   TRACE = 7, // f64: the number of the place where an export is made; 0: not recorded

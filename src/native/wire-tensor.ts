@@ -65,7 +65,7 @@ interface Layout {
   readonly flags: number;
 }
 
-// Most imports resemble the import before. Native code numbers their signatures (native/tensor_signature.h). It leaves
+// Most imports resemble the import before. Native code numbers their signatures (native/managed_tensor.h). It leaves
 // out the layout of the signature that JavaScript names in the header.
 let knownLayout: Layout | null = null;
 
