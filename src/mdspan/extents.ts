@@ -45,14 +45,11 @@ export type IndexType = keyof typeof indexLimits;
 
 /** A length known only at run time; made by {@link dynamic}. */
 export class DynamicLength<I extends Integer = Integer> {
-  readonly length: I;
-  /** True when the length was given as a bigint, of any size. */
-  readonly isBigInt: boolean;
-
-  constructor(length: I, isBigInt: boolean) {
-    this.length = length;
-    this.isBigInt = isBigInt;
-  }
+  constructor(
+    readonly length: I,
+    /** True when the length was given as a bigint, of any size. */
+    readonly isBigInt: boolean,
+  ) {}
 }
 
 /** Marks a length as known only at run time. With a bigint the extents are exact beyond 2^53 - 1. */

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { DeviceType } from '../device.js';
 import type { DLDataType } from '../dtype.js';
 import {
   ArgumentTypeError,
@@ -32,7 +31,7 @@ import {
 } from './layouts.js';
 import { checkMapping, type StridedMapping } from './mapping.js';
 import { memoryOf, type Pointer, pointerTo } from './pointer.js';
-import { type SpanKind, type SpanOf, spanClasses } from './span.js';
+import { memoryOfKind, type SpanKind, type SpanOf, spanClasses } from './span.js';
 
 /** A shape of `R` dynamic lengths. */
 export type DynamicShape<
@@ -84,12 +83,6 @@ export const toDeviceMdspan = ((tensor, options) => toMdspan('device', tensor, o
 
 /** A span of a DLTensor in CUDA managed memory. */
 export const toManagedMdspan = ((tensor, options) => toMdspan('managed', tensor, options)) as FromDLTensor<'managed'>;
-
-const deviceTypes = {
-  host: [DeviceType.cpu, 'kDLCPU'],
-  device: [DeviceType.cuda, 'kDLCUDA'],
-  managed: [DeviceType.cuda_managed, 'kDLCUDAManaged'],
-} as const;
 
 type Options = FromDLTensorOptions<ElementType, number, LayoutPolicy, boolean>;
 const optionNames: OptionNames<Options> = { dtype: true, rank: true, layout: true, readonly: true, bigint: true };
@@ -148,11 +141,11 @@ function relaxedPlace(byteOffset: Integer, low: Integer, size: number): { offset
 }
 
 function checkDevice(kind: SpanKind, type: unknown): void {
-  const [expected, name] = deviceTypes[kind];
-  if (type !== expected) {
+  const expected = memoryOfKind[kind];
+  if (type !== expected.type) {
     throw new UnsupportedDeviceError(
       String(type),
-      `Expected device type ${expected} for the DLTensor but received ${String(type)} (DLTensor device type must be ${name} for ${kind}Mdspan)`,
+      `Expected device type ${expected.type} for the DLTensor but received ${String(type)} (DLTensor device type must be ${expected.constant} for ${kind}Mdspan)`,
     );
   }
 }

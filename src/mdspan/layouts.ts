@@ -34,18 +34,20 @@ export type LayoutName = 'layoutRight' | 'layoutLeft' | 'layoutStride' | 'layout
 
 abstract class StridesMapping<S extends BigShape> implements StridedMapping<S> {
   abstract readonly layout: LayoutName;
-  abstract readonly isUnique: boolean;
-  abstract readonly isExhaustive: boolean;
-  abstract readonly isStrided: boolean;
-  readonly extents: Extents<S>;
+  readonly isUnique: boolean = true;
+  readonly isExhaustive: boolean = true;
+  readonly isStrided: boolean = true;
   /** In elements, in a frozen array. */
   readonly strides: PerAxis<S>;
   /** The offset of the index that is all zeros. */
   readonly offset: IntegerOf<S>;
   readonly requiredSpanSize: IntegerOf<S>;
 
-  constructor(extents: Extents<S>, strides: readonly Integer[], offset: Integer) {
-    this.extents = extents;
+  constructor(
+    readonly extents: Extents<S>,
+    strides: readonly Integer[],
+    offset: Integer,
+  ) {
     this.strides = Object.freeze(strides) as unknown as PerAxis<S>;
     this.offset = offset as IntegerOf<S>;
     const high = reachOf(extents, strides)?.high;
@@ -86,24 +88,17 @@ abstract class StridesMapping<S extends BigShape> implements StridedMapping<S> {
 
 export class RightMapping<S extends BigShape = Shape> extends StridesMapping<S> {
   readonly layout = 'layoutRight';
-  readonly isUnique = true;
-  readonly isExhaustive = true;
-  readonly isStrided = true;
 }
 
 export class LeftMapping<S extends BigShape = Shape> extends StridesMapping<S> {
   readonly layout = 'layoutLeft';
-  readonly isUnique = true;
-  readonly isExhaustive = true;
-  readonly isStrided = true;
 }
 
 export class StrideMapping<S extends BigShape = Shape> extends StridesMapping<S> {
   readonly layout = 'layoutStride';
-  readonly isUnique = true;
-  readonly isStrided = true;
+  override readonly isExhaustive = this.#hasNoGap();
 
-  get isExhaustive(): boolean {
+  #hasNoGap(): boolean {
     const { lengths } = this.extents;
     if (this.requiredSpanSize > 0) return this.requiredSpanSize === this.extents.size;
     // Without elements the standard still requires an order in which the strides leave no gap. Such an order exists
@@ -121,12 +116,9 @@ export class StrideMapping<S extends BigShape = Shape> extends StridesMapping<S>
  */
 export class RelaxedMapping<S extends BigShape = Shape> extends StridesMapping<S> {
   readonly layout = 'layoutStrideRelaxed';
-  readonly isUnique = false;
-  readonly isExhaustive = false;
-
-  get isStrided(): boolean {
-    return this.offset === 0;
-  }
+  override readonly isUnique = false;
+  override readonly isExhaustive = false;
+  override readonly isStrided = this.offset === 0;
 }
 
 /** The sum of integers. */

@@ -24,7 +24,7 @@ import {
   pointerTo,
   pointerToElements,
 } from './pointer.js';
-import { type SpanKind, type SpanOf, spanClasses } from './span.js';
+import { memoryOfKind, type SpanKind, type SpanOf, spanClasses } from './span.js';
 
 /** Extents are a shorthand for their `layoutRight`. */
 type Layout = Extents<BigShape> | LayoutMapping<BigShape>;
@@ -91,9 +91,6 @@ interface AnyOptions extends Partial<AddressSpanOptions<ElementType>> {
 
 const optionNames: OptionNames<AnyOptions> = { dtype: true, readonly: true, deviceId: true, accessor: true };
 
-const deviceKinds = { host: 'cpu', device: 'cuda', managed: 'cuda_managed' } as const;
-const constants = { host: 'kDLCPU', device: 'kDLCUDA', managed: 'kDLCUDAManaged' } as const;
-
 function makeSpan(kind: SpanKind, source: unknown, layout: Layout | undefined, options: AnyOptions): unknown {
   checkOptions(options, optionNames, "{ dtype: 'float32' }");
   const { accessor, ...pointing } = options;
@@ -138,7 +135,11 @@ function pointerFor(kind: SpanKind, source: unknown, mapping: LayoutMapping<BigS
     return pointerTo(source, { ...options, size: mapping.requiredSpanSize } as never);
   }
   if (kind !== 'host' && !(source instanceof TensorView)) {
-    throw new ArgumentTypeError('source', `an address or a tensor on '${deviceKinds[kind]}' for ${kind}Mdspan`, source);
+    throw new ArgumentTypeError(
+      'source',
+      `an address or a tensor on '${memoryOfKind[kind].device}' for ${kind}Mdspan`,
+      source,
+    );
   }
   return pointerTo(source as TensorView, options as never);
 }
@@ -146,10 +147,11 @@ function pointerFor(kind: SpanKind, source: unknown, mapping: LayoutMapping<BigS
 /** Checks that the kind of a span matches its memory, if the device of the memory is known. */
 function checkPlace(kind: SpanKind, pointer: Pointer): void {
   const { device } = memoryOf(pointer);
-  if (device === null || device.kind === deviceKinds[kind]) return;
+  const expected = memoryOfKind[kind];
+  if (device === null || device.kind === expected.device) return;
   throw new UnsupportedDeviceError(
     device.name,
-    `Expected memory on '${deviceKinds[kind]}' (device type ${constants[kind]}) for ${kind}Mdspan but received memory on '${device.name}'`,
+    `Expected memory on '${expected.device}' (device type ${expected.constant}) for ${kind}Mdspan but received memory on '${device.name}'`,
   );
 }
 

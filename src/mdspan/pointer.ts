@@ -5,33 +5,33 @@
  * @module
  */
 
-import { DeviceType, deviceFromType } from '../device.js';
+import { cpu, DeviceType, deviceFromType } from '../device.js';
 import { dtypeOfArray, type NaturalDType, type TypedArray } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError, BufferError, describe, LayoutError, ReadOnlyError } from '../errors.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import { checkAttached } from '../storage/arrays.js';
+import { BufferStorage } from '../storage/storage.js';
 import type { WrappableArray } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { type ElementInfo, type ElementType, type ElementValueOf, parseElementType } from './element-type.js';
-import { addressMemory, bufferMemory, type Memory, storageMemory } from './memory.js';
+import { addressMemory, Memory } from './memory.js';
 
 /** The memory of a pointer. For this module's other files, because user code must not reach a storage. */
 export let memoryOf: (pointer: Pointer) => Memory;
 
 /** A typed pointer that does not own its memory. Made by {@link pointerTo}. */
 export class Pointer<D extends ElementType = ElementType> {
-  readonly element: ElementInfo<D>;
   readonly #memory: Memory;
-  /** Bytes from the start of the memory. */
-  readonly byteOffset: number;
-  /** True when the elements are constant. */
-  readonly readonly: boolean;
 
-  constructor(element: ElementInfo<D>, memory: Memory, byteOffset: number, readonly: boolean) {
-    this.element = element;
+  constructor(
+    readonly element: ElementInfo<D>,
+    memory: Memory,
+    /** Bytes from the start of the memory. */
+    readonly byteOffset: number,
+    /** True when the elements are constant. */
+    readonly readonly: boolean,
+  ) {
     this.#memory = memory;
-    this.byteOffset = byteOffset;
-    this.readonly = readonly;
   }
 
   static {
@@ -68,32 +68,24 @@ export class Pointer<D extends ElementType = ElementType> {
 
   /** Reads the element at an offset. Host memory only. */
   read(offset: number): ElementValueOf<D> {
-    const at = this.#byteAt(offset);
-    const { buffer, start } = this.#host();
-    return this.element.codec.read(new DataView(buffer, start + at), 0) as ElementValueOf<D>;
+    return this.element.codec.read(this.#viewAt(offset), 0) as ElementValueOf<D>;
   }
 
   /** Writes the element at an offset. Host memory only. */
   write(offset: number, value: ElementValueOf<D>): void {
     if (this.readonly) throw new ReadOnlyError('Expected a writable span for set() but its elements are constant');
-    const at = this.#byteAt(offset);
-    const { buffer, start } = this.#host();
-    this.element.codec.write(new DataView(buffer, start + at), 0, value);
+    this.element.codec.write(this.#viewAt(offset), 0, value);
     this.#memory.storage().commit();
   }
 
-  #host(): { buffer: ArrayBufferLike; start: number } {
-    const storage = this.#memory.storage();
-    return { buffer: storage.buffer(), start: storage.start };
-  }
-
   /** Checks the offset, because it may come from a user-written accessor and must stay inside the memory. */
-  #byteAt(offset: number): number {
+  #viewAt(offset: number): DataView {
     const at = Number.isSafeInteger(offset) ? this.byteOffset + offset * this.element.storageBytes : -1;
     if (at < 0 || at + this.element.storageBytes > this.#memory.nbytes) {
       throw new LayoutError(`Expected an offset inside the memory under this pointer but received ${describe(offset)}`);
     }
-    return at;
+    const storage = this.#memory.storage();
+    return new DataView(storage.buffer(), storage.start + at);
   }
 }
 
@@ -186,14 +178,14 @@ export function pointerToElements(
   }
   const { device, storage, bitOffset } = descriptor;
   const byteOffset = bitOffset / 8;
-  const memory = storageMemory(storage, Math.min(storage.nbytes, byteOffset + nbytes), device);
+  const memory = new Memory(storage, Math.min(storage.nbytes, byteOffset + nbytes), device);
   return new Pointer(element, memory, byteOffset, descriptor.isReadOnly || options.readonly === true);
 }
 
 function pointerToArray(source: WrappableArray | ArrayBufferLike, options: PointerOptions<ElementType>): Pointer {
   const array = ArrayBuffer.isView(source) ? (source as TypedArray) : bytesOf(source);
-  const natural = dtypeOfArray(array);
-  if (natural === undefined) {
+  const natural = array === null ? undefined : dtypeOfArray(array);
+  if (array === null || natural === undefined) {
     throw new ArgumentTypeError('source', 'a typed array, an ArrayBuffer, a tensor or an address', source);
   }
   const element = parseElementType(options.dtype ?? natural.name);
@@ -204,16 +196,16 @@ function pointerToArray(source: WrappableArray | ArrayBufferLike, options: Point
       `Expected memory aligned to ${alignment} bytes for ${element.name} but the array starts at byte ${array.byteOffset} of its buffer`,
     );
   }
-  const memory = bufferMemory(array.buffer, array.byteOffset, array.byteLength);
+  const { buffer, byteOffset, byteLength } = array;
+  const memory = new Memory(new BufferStorage(buffer, byteOffset, byteLength), byteLength, cpu);
   return new Pointer(element, memory, 0, options.readonly === true);
 }
 
-function bytesOf(buffer: ArrayBufferLike): TypedArray {
+/** The bytes of a buffer; null for another value. */
+function bytesOf(buffer: ArrayBufferLike): TypedArray | null {
   const isBuffer =
     buffer instanceof ArrayBuffer || (typeof SharedArrayBuffer !== 'undefined' && buffer instanceof SharedArrayBuffer);
-  if (!isBuffer) {
-    throw new ArgumentTypeError('source', 'a typed array, an ArrayBuffer, a tensor or an address', buffer);
-  }
+  if (!isBuffer) return null;
   checkAttached(buffer);
   return new Uint8Array(buffer);
 }

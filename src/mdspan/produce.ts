@@ -31,11 +31,15 @@ export interface StridedSpan {
   readonly size: Integer;
 }
 
+function pointerOf({ dataHandle }: Exportable): Pointer {
+  if (dataHandle instanceof Pointer) return dataHandle;
+  throw new ArgumentTypeError('dataHandle', 'a Pointer (data_handle_type must be a pointer)', dataHandle);
+}
+
 /** Throws unless a pointer, a shape and strides describe the span completely. */
-export function describeSpan({ dataHandle, mapping }: Exportable): StridedSpan {
-  if (!(dataHandle instanceof Pointer)) {
-    throw new ArgumentTypeError('dataHandle', 'a Pointer (data_handle_type must be a pointer)', dataHandle);
-  }
+export function describeSpan(span: Exportable): StridedSpan {
+  const { mapping } = span;
+  const origin = pointerOf(span);
   const { lengths, size } = mapping.extents;
   const strides = stridesOf(mapping);
   // The relaxed layout reports that it is not strided when it has an offset, but its strides are still correct.
@@ -46,12 +50,12 @@ export function describeSpan({ dataHandle, mapping }: Exportable): StridedSpan {
       numbersOf(strides),
     );
   }
-  if (size === 0) return { pointer: dataHandle, shape: lengths, strides, size };
+  if (size === 0) return { pointer: origin, shape: lengths, strides, size };
   const first = offsetAt(
     mapping,
     lengths.map(() => 0),
   );
-  const pointer = dataHandle.plus(first);
+  const pointer = origin.plus(first);
   checkReach(pointer, mapping.extents, strides);
   return { pointer, shape: lengths, strides, size };
 }
@@ -75,18 +79,16 @@ function checkReach(pointer: Pointer, extents: Extents<BigShape>, strides: reado
 }
 
 /** The device of a span. The driver finds the number of a device pointer that was given without a device. */
-export function spanDevice({ kind, dataHandle }: Exportable): DLDevice {
-  const { type, id } = deviceOf(kind, dataHandle);
+export function spanDevice(span: Exportable): DLDevice {
+  const { type, id } = deviceOf(span);
   return { type, id };
 }
 
-function deviceOf(kind: Exportable['kind'], dataHandle: unknown): DeviceInfo {
-  if (kind === 'host') return cpu;
-  if (kind === 'managed') return deviceFromType(DeviceType.cuda_managed, 0);
-  if (!(dataHandle instanceof Pointer)) {
-    throw new ArgumentTypeError('dataHandle', 'a Pointer (data_handle_type must be a pointer)', dataHandle);
-  }
-  return memoryOf(dataHandle).device ?? deviceFromType(DeviceType.cuda, deviceOrdinal(dataHandle.address ?? 0n));
+function deviceOf(span: Exportable): DeviceInfo {
+  if (span.kind === 'host') return cpu;
+  if (span.kind === 'managed') return deviceFromType(DeviceType.cuda_managed, 0);
+  const pointer = pointerOf(span);
+  return memoryOf(pointer).device ?? deviceFromType(DeviceType.cuda, deviceOrdinal(pointer.address ?? 0n));
 }
 
 /** Answers a protocol request with the memory of a span. */
@@ -111,7 +113,7 @@ export function produceSpan(span: Exportable, request: DLPackRequest): ManagedTe
   const descriptor = new Descriptor(
     memory.storage(),
     element.dtype,
-    deviceOf(span.kind, pointer),
+    deviceOf(span),
     lengths,
     steps,
     pointer.byteOffset * 8,

@@ -14,15 +14,11 @@ export const fullExtent: unique symbol = Symbol('fullExtent');
 
 /** A range with a stride; made by {@link stridedSlice}. */
 export class StridedSlice {
-  readonly offset: number;
-  readonly extent: number;
-  readonly stride: number;
-
-  constructor(offset: number, extent: number, stride: number) {
-    this.offset = offset;
-    this.extent = extent;
-    this.stride = stride;
-  }
+  constructor(
+    readonly offset: number,
+    readonly extent: number,
+    readonly stride: number,
+  ) {}
 }
 
 /** Selects every `stride`-th of the `extent` elements from `offset` on. */

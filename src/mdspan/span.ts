@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { DLDevice } from '../device.js';
+import { DeviceType, type DLDevice } from '../device.js';
 import { ArgumentTypeError, IndexError, ReadOnlyError } from '../errors.js';
 import { DLPACK, DLPACK_DEVICE, type DLPackRequest, type ManagedTensor } from '../protocol/managed.js';
 import type { Accessor, HandleOf, PointerAccessor, ValueOf } from './accessor.js';
@@ -16,8 +16,15 @@ import { checkMapping, type LayoutMapping, offsetAt, stridesOf } from './mapping
 import { Pointer } from './pointer.js';
 import { produceSpan, spanDevice } from './produce.js';
 
+/** The memory of the elements of each kind of span: a device, and its type with the C name. */
+export const memoryOfKind = {
+  host: { device: 'cpu', type: DeviceType.cpu, constant: 'kDLCPU' },
+  device: { device: 'cuda', type: DeviceType.cuda, constant: 'kDLCUDA' },
+  managed: { device: 'cuda_managed', type: DeviceType.cuda_managed, constant: 'kDLCUDAManaged' },
+} as const;
+
 /** The memory of the elements. */
-export type SpanKind = 'host' | 'device' | 'managed';
+export type SpanKind = keyof typeof memoryOfKind;
 
 type AnyAccessor = Accessor<never, never>;
 /** The accessor of spans over pointers. */
@@ -34,17 +41,15 @@ export abstract class Mdspan<
   A = DefaultAccessor<D>,
 > {
   abstract readonly kind: SpanKind;
-  readonly dataHandle: HandleOf<A>;
-  readonly mapping: M;
-  readonly accessor: A;
 
   /** For this package only; programs call `hostMdspan`, `deviceMdspan` and `managedMdspan`. */
-  constructor(dataHandle: HandleOf<A>, mapping: M, accessor: A) {
+  constructor(
+    readonly dataHandle: HandleOf<A>,
+    readonly mapping: M,
+    readonly accessor: A,
+  ) {
     checkMapping(mapping);
     checkAccessor(accessor);
-    this.dataHandle = dataHandle;
-    this.mapping = mapping;
-    this.accessor = accessor;
   }
 
   get extents(): Extents<S> {
@@ -114,19 +119,24 @@ abstract class ReachableMdspan<
 > extends Mdspan<D, S, M, A> {
   /** Reads one element, with one index from zero for each axis. */
   get(...index: PerAxis<S>): ValueOf<A> {
-    return this.#access().read(this.dataHandle as never, offsetAt(this.mapping, index)) as ValueOf<A>;
+    const accessor = this.accessor as Accessor<unknown, never>;
+    return accessor.read(this.dataHandle as never, offsetAt(this.mapping, index)) as ValueOf<A>;
   }
 
   /** Writes one element: `set(i, j, value)`. */
   set(...indexAndValue: [...index: PerAxis<S>, value: ValueOf<A>]): void {
-    const accessor = this.#access();
+    const accessor = this.accessor as Accessor<unknown, never>;
     const index = indexAndValue.slice(0, -1) as unknown as PerAxis<S>;
-    if (index.length !== this.rank) throw wrongCount(this.shape, indexAndValue);
-    const value = indexAndValue[indexAndValue.length - 1] as ValueOf<A>;
+    if (index.length !== this.rank) {
+      throw new IndexError(
+        `Expected ${this.rank} indices and then a value for extents [${this.shape.join(', ')}] but received ${indexAndValue.length} arguments`,
+        indexAndValue,
+      );
+    }
     if (accessor.write === undefined) {
       throw new ReadOnlyError('Expected a writable span for set() but its accessor has no write()');
     }
-    accessor.write(this.dataHandle as never, offsetAt(this.mapping, index), value as never);
+    accessor.write(this.dataHandle as never, offsetAt(this.mapping, index), indexAndValue.at(-1));
   }
 
   /** Iterates over the values in row-major index order, for any layout. */
@@ -142,17 +152,6 @@ abstract class ReachableMdspan<
       }
     }
   }
-
-  #access(): Accessor<unknown, never> {
-    return this.accessor as Accessor<unknown, never>;
-  }
-}
-
-function wrongCount(shape: BigShape, given: readonly unknown[]): IndexError {
-  return new IndexError(
-    `Expected ${shape.length} indices and then a value for extents [${shape.join(', ')}] but received ${given.length} arguments`,
-    given,
-  );
 }
 
 /** A span of plain host memory. */

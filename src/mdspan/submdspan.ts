@@ -27,45 +27,25 @@ import {
   stridesOf,
 } from './mapping.js';
 import { resolveSlice, type Slice, type SlicedShape, type SlicesFor } from './slices.js';
-import { type DeviceMdspan, type HostMdspan, type ManagedMdspan, Mdspan, spanClasses } from './span.js';
+import { Mdspan, type SpanOf, spanClasses } from './span.js';
 
 type AnyMdspan = Mdspan<ElementType | null, BigShape, LayoutMapping<BigShape>, Accessor<unknown, unknown>>;
 type PartMapping<M, S extends BigShape> = M extends StridedMapping<BigShape> ? StridedMapping<S> : LayoutMapping<S>;
+type PartOf<T extends AnyMdspan, P extends readonly unknown[]> =
+  T extends Mdspan<infer D, infer S, infer M, infer A>
+    ? SpanOf<T['kind'], D, SlicedShape<S, P>, PartMapping<M, SlicedShape<S, P>>, A>
+    : never;
 
 /**
  * The part of a span that the slices select, one for each axis, without a copy. Row-major and column-major layouts stay
  * so where possible. Other parts of strided layouts are strided.
  */
-export function submdspan<
-  D extends ElementType | null,
-  S extends BigShape,
-  M extends LayoutMapping<S>,
-  A,
-  const P extends SlicesFor<S>,
->(span: HostMdspan<D, S, M, A>, ...slices: P): HostMdspan<D, SlicedShape<S, P>, PartMapping<M, SlicedShape<S, P>>, A>;
-export function submdspan<
-  D extends ElementType | null,
-  S extends BigShape,
-  M extends LayoutMapping<S>,
-  A,
-  const P extends SlicesFor<S>,
->(
-  span: DeviceMdspan<D, S, M, A>,
+export function submdspan<T extends AnyMdspan, const P extends SlicesFor<T['shape']>>(
+  span: T,
   ...slices: P
-): DeviceMdspan<D, SlicedShape<S, P>, PartMapping<M, SlicedShape<S, P>>, A>;
-export function submdspan<
-  D extends ElementType | null,
-  S extends BigShape,
-  M extends LayoutMapping<S>,
-  A,
-  const P extends SlicesFor<S>,
->(
-  span: ManagedMdspan<D, S, M, A>,
-  ...slices: P
-): ManagedMdspan<D, SlicedShape<S, P>, PartMapping<M, SlicedShape<S, P>>, A>;
-export function submdspan(source: unknown, ...slices: readonly Slice[]): unknown {
-  if (!(source instanceof Mdspan)) throw new ArgumentTypeError('span', 'an mdspan', source);
-  const span: AnyMdspan = source;
+): PartOf<T, P>;
+export function submdspan(span: AnyMdspan, ...slices: readonly Slice[]): unknown {
+  if (!(span instanceof Mdspan)) throw new ArgumentTypeError('span', 'an mdspan', span);
   const { mapping, accessor } = span;
   const { lengths } = mapping.extents;
   if (slices.length !== lengths.length) {

@@ -62,43 +62,25 @@ interface Fields {
   isChanged: boolean;
 }
 
-function fieldsOf(span: Mdspan): Fields {
-  const described = describeSpan(span as never);
-  const { code, bits, lanes } = described.pointer.element.dtype;
-  const shapeStorage = BigInt64Array.from(described.shape, BigInt);
-  const stridesStorage = BigInt64Array.from(described.strides, BigInt);
-  const hasAxes = described.shape.length > 0;
+/** The fields of a span. Without a span all are zero, as in a default-constructed C++ wrapper. */
+function fieldsOf(span: Mdspan | null): Fields {
+  const described = span === null ? null : describeSpan(span as never);
+  const { code, bits, lanes } = described?.pointer.element.dtype ?? { code: 0, bits: 0, lanes: 0 };
+  const shapeStorage = BigInt64Array.from(described?.shape ?? [], BigInt);
+  const stridesStorage = BigInt64Array.from(described?.strides ?? [], BigInt);
+  const hasAxes = shapeStorage.length > 0;
   return {
     span,
-    pointer: described.pointer,
-    data: described.size === 0 ? null : undefined,
-    device: Object.freeze(spanDevice(span as never)),
-    ndim: described.shape.length,
+    pointer: described?.pointer ?? null,
+    data: (described?.size ?? 0) === 0 ? null : undefined,
+    device: Object.freeze(span === null ? { type: 0, id: 0 } : spanDevice(span as never)),
+    ndim: shapeStorage.length,
     dtype: Object.freeze({ code, bits, lanes }),
     shapeStorage,
     stridesStorage,
     // Without axes both pointers are NULL.
     shape: hasAxes ? shapeStorage : null,
     strides: hasAxes ? stridesStorage : null,
-    byteOffset: 0,
-    isChanged: false,
-  };
-}
-
-/** All fields are zero, as in a default-constructed C++ wrapper. */
-function noFields(): Fields {
-  const none = new BigInt64Array(0);
-  return {
-    span: null,
-    pointer: null,
-    data: null,
-    device: Object.freeze({ type: 0, id: 0 }),
-    ndim: 0,
-    dtype: Object.freeze({ code: 0, bits: 0, lanes: 0 }),
-    shapeStorage: none,
-    stridesStorage: none,
-    shape: null,
-    strides: null,
     byteOffset: 0,
     isChanged: false,
   };
@@ -130,12 +112,6 @@ function dataOf({ data, pointer }: Fields): bigint | Uint8Array | null {
   const storage = memoryOf(pointer).storage();
   const { byteOffset } = pointer;
   return new Uint8Array(storage.buffer(), storage.start + byteOffset, memoryOf(pointer).nbytes - byteOffset);
-}
-
-function released(): DisposedError {
-  return new DisposedError(
-    'Expected a live DLPackTensor but it was disposed or moved; a DLTensor must not outlive the wrapper that owns its shape and strides',
-  );
 }
 
 const fieldNames = ['data', 'device', 'ndim', 'dtype', 'shape', 'strides', 'byteOffset'] as const;
@@ -180,7 +156,7 @@ export class DLPackTensor {
   /** {@link toDLPackTensor} makes wrappers from spans. Without a span every field is zero, as in C++. */
   constructor(span?: DescribableSpan) {
     if (span !== undefined && !(span instanceof Mdspan)) throw new ArgumentTypeError('span', 'an mdspan', span);
-    this.#fields = span === undefined ? noFields() : fieldsOf(span as unknown as Mdspan);
+    this.#fields = fieldsOf((span ?? null) as Mdspan | null);
   }
 
   /** The DLTensor with writable fields: `DLTensor& get()`. The same object each time. */
@@ -240,8 +216,10 @@ export class DLPackTensor {
   }
 
   #live(): Fields {
-    if (this.#fields === null) throw released();
-    return this.#fields;
+    if (this.#fields !== null) return this.#fields;
+    throw new DisposedError(
+      'Expected a live DLPackTensor but it was disposed or moved; a DLTensor must not outlive the wrapper that owns its shape and strides',
+    );
   }
 }
 
