@@ -58,85 +58,84 @@ struct Buffer {
 };
 
 // One row for each function: result, name, arguments.
-#define DLPACK_PYTHON_FUNCTIONS(F)                                                    \
-  F(int, Py_IsInitialized, (void))                                                    \
-  F(void, Py_InitializeEx, (int))                                                     \
-  F(Object*, PyEval_SaveThread, (void))                                               \
-  F(void, PyEval_RestoreThread, (Object*))                                            \
-  F(int, PyGILState_Ensure, (void))                                                   \
-  F(void, PyGILState_Release, (int))                                                  \
-  F(void, Py_IncRef, (Object*))                                                       \
-  F(void, Py_DecRef, (Object*))                                                       \
-  F(Object*, PyImport_ImportModule, (const char*))                                    \
-  F(Object*, PyObject_GetAttr, (Object*, Object*))                                    \
-  F(Object*, PyObject_GetAttrString, (Object*, const char*))                          \
-  F(int, PyObject_SetAttr, (Object*, Object*, Object*))                               \
-  F(int, PyObject_SetAttrString, (Object*, const char*, Object*))                     \
-  F(Object*, PyObject_Call, (Object*, Object*, Object*))                              \
-  F(Object*, PyObject_CallObject, (Object*, Object*))                                 \
-  F(Object*, PyObject_VectorcallMethod, (Object*, Object* const*, size_t, Object*))   \
-  F(Object*, PyObject_Str, (Object*))                                                 \
-  F(Object*, PyObject_GetItem, (Object*, Object*))                                    \
-  F(int, PyObject_SetItem, (Object*, Object*, Object*))                               \
-  F(Object*, PyObject_GetIter, (Object*))                                             \
-  F(Object*, PyIter_Next, (Object*))                                                  \
-  F(Object*, PyLong_FromLongLong, (long long))                                        \
-  F(Object*, PyLong_FromString, (const char*, char**, int))                           \
-  F(Object*, PyLong_FromVoidPtr, (void*))                                             \
-  F(void*, PyLong_AsVoidPtr, (Object*))                                               \
-  F(long long, PyLong_AsLongLongAndOverflow, (Object*, int*))                         \
-  F(Object*, PyNumber_ToBase, (Object*, int))                                         \
-  F(Object*, PyFloat_FromDouble, (double))                                            \
-  F(double, PyFloat_AsDouble, (Object*))                                              \
-  F(Object*, PyBool_FromLong, (long))                                                 \
-  F(Object*, PyUnicode_FromStringAndSize, (const char*, ptrdiff_t))                   \
-  F(Object*, PyUnicode_InternFromString, (const char*))                               \
-  F(const char*, PyUnicode_AsUTF8AndSize, (Object*, ptrdiff_t*))                      \
-  F(Object*, PyUnicode_AsEncodedString, (Object*, const char*, const char*))          \
-  F(Object*, PyUnicode_DecodeUTF16, (const char*, ptrdiff_t, const char*, int*))      \
-  F(void, PyUnicode_InternInPlace, (Object**))                                        \
-  F(int, PyUnicode_Compare, (Object*, Object*))                                       \
-  F(Object*, PyBytes_FromStringAndSize, (const char*, ptrdiff_t))                     \
-  F(int, PyBytes_AsStringAndSize, (Object*, char**, ptrdiff_t*))                      \
-  F(Object*, PyTuple_New, (ptrdiff_t))                                                \
-  F(int, PyTuple_SetItem, (Object*, ptrdiff_t, Object*))                              \
-  F(Object*, PyTuple_GetItem, (Object*, ptrdiff_t))                                   \
-  F(ptrdiff_t, PyTuple_Size, (Object*))                                               \
-  F(Object*, PyList_New, (ptrdiff_t))                                                 \
-  F(int, PyList_SetItem, (Object*, ptrdiff_t, Object*))                               \
-  F(ptrdiff_t, PyList_Size, (Object*))                                                \
-  F(Object*, PyList_GetItem, (Object*, ptrdiff_t))                                    \
-  F(Object*, PySet_New, (Object*))                                                    \
-  F(Object*, PyDict_New, (void))                                                      \
-  F(int, PyDict_SetItem, (Object*, Object*, Object*))                                 \
-  F(Object*, PyDict_GetItemWithError, (Object*, Object*))                             \
-  F(int, PyDict_SetItemString, (Object*, const char*, Object*))                       \
-  F(int, PyDict_Next, (Object*, ptrdiff_t*, Object**, Object**))                      \
-  F(int, PyDict_DelItem, (Object*, Object*))                                          \
-  F(ptrdiff_t, PyDict_Size, (Object*))                                                \
-  F(Object*, PyCFunction_NewEx, (MethodDef*, Object*, Object*))                       \
-  F(Object*, PyCapsule_New, (void*, const char*, void (*)(Object*)))                  \
-  F(void*, PyCapsule_GetPointer, (Object*, const char*))                              \
-  F(int, PyCapsule_IsValid, (Object*, const char*))                                   \
-  F(int, PyCapsule_SetName, (Object*, const char*))                                   \
-  F(int, PyCapsule_SetContext, (Object*, void*))                                      \
-  F(void*, PyCapsule_GetContext, (Object*))                                           \
-  F(Object*, PyErr_Occurred, (void))                                                  \
-  F(void, PyErr_Fetch, (Object**, Object**, Object**))                                \
-  F(void, PyErr_NormalizeException, (Object**, Object**, Object**))                   \
-  F(void, PyErr_Restore, (Object*, Object*, Object*))                                 \
-  F(void, PyErr_Clear, (void))                                                        \
-  F(int, PyErr_ExceptionMatches, (Object*))                                           \
-  F(void, PyErr_SetString, (Object*, const char*))                                    \
-  F(void, PyErr_SetObject, (Object*, Object*))                                        \
-  F(Object*, PyErr_NewExceptionWithDoc, (const char*, const char*, Object*, Object*)) \
-  F(int, PyException_SetTraceback, (Object*, Object*))                                \
-  F(Object*, PyType_FromSpec, (TypeSpec*))                                            \
-  F(Object*, PyType_GenericAlloc, (Object*, ptrdiff_t))                               \
-  F(void*, PyType_GetSlot, (Object*, int))                                            \
-  F(Object*, PyWeakref_NewRef, (Object*, Object*))                                    \
-  F(int, PyType_IsSubtype, (Object*, Object*))                                        \
-  F(void, PyObject_ClearWeakRefs, (Object*))                                          \
+#define DLPACK_PYTHON_FUNCTIONS(F)                                                  \
+  F(int, Py_IsInitialized, (void))                                                  \
+  F(void, Py_InitializeEx, (int))                                                   \
+  F(Object*, PyEval_SaveThread, (void))                                             \
+  F(void, PyEval_RestoreThread, (Object*))                                          \
+  F(int, PyGILState_Ensure, (void))                                                 \
+  F(void, PyGILState_Release, (int))                                                \
+  F(void, Py_IncRef, (Object*))                                                     \
+  F(void, Py_DecRef, (Object*))                                                     \
+  F(Object*, PyImport_ImportModule, (const char*))                                  \
+  F(Object*, PyObject_GetAttr, (Object*, Object*))                                  \
+  F(Object*, PyObject_GetAttrString, (Object*, const char*))                        \
+  F(int, PyObject_SetAttr, (Object*, Object*, Object*))                             \
+  F(int, PyObject_SetAttrString, (Object*, const char*, Object*))                   \
+  F(Object*, PyObject_Call, (Object*, Object*, Object*))                            \
+  F(Object*, PyObject_CallObject, (Object*, Object*))                               \
+  F(Object*, PyObject_VectorcallMethod, (Object*, Object* const*, size_t, Object*)) \
+  F(Object*, PyObject_Str, (Object*))                                               \
+  F(Object*, PyObject_GetItem, (Object*, Object*))                                  \
+  F(int, PyObject_SetItem, (Object*, Object*, Object*))                             \
+  F(Object*, PyObject_GetIter, (Object*))                                           \
+  F(Object*, PyIter_Next, (Object*))                                                \
+  F(Object*, PyLong_FromLongLong, (long long))                                      \
+  F(Object*, PyLong_FromString, (const char*, char**, int))                         \
+  F(Object*, PyLong_FromVoidPtr, (void*))                                           \
+  F(void*, PyLong_AsVoidPtr, (Object*))                                             \
+  F(long long, PyLong_AsLongLongAndOverflow, (Object*, int*))                       \
+  F(Object*, PyNumber_ToBase, (Object*, int))                                       \
+  F(Object*, PyFloat_FromDouble, (double))                                          \
+  F(double, PyFloat_AsDouble, (Object*))                                            \
+  F(Object*, PyBool_FromLong, (long))                                               \
+  F(Object*, PyUnicode_FromStringAndSize, (const char*, ptrdiff_t))                 \
+  F(Object*, PyUnicode_InternFromString, (const char*))                             \
+  F(const char*, PyUnicode_AsUTF8AndSize, (Object*, ptrdiff_t*))                    \
+  F(Object*, PyUnicode_AsEncodedString, (Object*, const char*, const char*))        \
+  F(Object*, PyUnicode_DecodeUTF16, (const char*, ptrdiff_t, const char*, int*))    \
+  F(void, PyUnicode_InternInPlace, (Object**))                                      \
+  F(int, PyUnicode_Compare, (Object*, Object*))                                     \
+  F(Object*, PyBytes_FromStringAndSize, (const char*, ptrdiff_t))                   \
+  F(int, PyBytes_AsStringAndSize, (Object*, char**, ptrdiff_t*))                    \
+  F(Object*, PyTuple_New, (ptrdiff_t))                                              \
+  F(int, PyTuple_SetItem, (Object*, ptrdiff_t, Object*))                            \
+  F(Object*, PyTuple_GetItem, (Object*, ptrdiff_t))                                 \
+  F(ptrdiff_t, PyTuple_Size, (Object*))                                             \
+  F(Object*, PyList_New, (ptrdiff_t))                                               \
+  F(int, PyList_SetItem, (Object*, ptrdiff_t, Object*))                             \
+  F(ptrdiff_t, PyList_Size, (Object*))                                              \
+  F(Object*, PyList_GetItem, (Object*, ptrdiff_t))                                  \
+  F(Object*, PySet_New, (Object*))                                                  \
+  F(Object*, PyDict_New, (void))                                                    \
+  F(int, PyDict_SetItem, (Object*, Object*, Object*))                               \
+  F(Object*, PyDict_GetItemWithError, (Object*, Object*))                           \
+  F(int, PyDict_SetItemString, (Object*, const char*, Object*))                     \
+  F(int, PyDict_Next, (Object*, ptrdiff_t*, Object**, Object**))                    \
+  F(int, PyDict_DelItem, (Object*, Object*))                                        \
+  F(ptrdiff_t, PyDict_Size, (Object*))                                              \
+  F(Object*, PyCFunction_NewEx, (MethodDef*, Object*, Object*))                     \
+  F(Object*, PyCapsule_New, (void*, const char*, void (*)(Object*)))                \
+  F(void*, PyCapsule_GetPointer, (Object*, const char*))                            \
+  F(int, PyCapsule_IsValid, (Object*, const char*))                                 \
+  F(int, PyCapsule_SetName, (Object*, const char*))                                 \
+  F(int, PyCapsule_SetContext, (Object*, void*))                                    \
+  F(void*, PyCapsule_GetContext, (Object*))                                         \
+  F(Object*, PyErr_Occurred, (void))                                                \
+  F(void, PyErr_Fetch, (Object**, Object**, Object**))                              \
+  F(void, PyErr_NormalizeException, (Object**, Object**, Object**))                 \
+  F(void, PyErr_Restore, (Object*, Object*, Object*))                               \
+  F(void, PyErr_Clear, (void))                                                      \
+  F(int, PyErr_ExceptionMatches, (Object*))                                         \
+  F(void, PyErr_SetString, (Object*, const char*))                                  \
+  F(void, PyErr_SetObject, (Object*, Object*))                                      \
+  F(int, PyException_SetTraceback, (Object*, Object*))                              \
+  F(Object*, PyType_FromSpec, (TypeSpec*))                                          \
+  F(Object*, PyType_GenericAlloc, (Object*, ptrdiff_t))                             \
+  F(void*, PyType_GetSlot, (Object*, int))                                          \
+  F(Object*, PyWeakref_NewRef, (Object*, Object*))                                  \
+  F(int, PyType_IsSubtype, (Object*, Object*))                                      \
+  F(void, PyObject_ClearWeakRefs, (Object*))                                        \
   F(void, PyObject_Free, (void*))
 
 // Objects that the library exports: the name, and whether the symbol is the object or a pointer to it.

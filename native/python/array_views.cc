@@ -1,60 +1,28 @@
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "array_interface.h"
 #include "calls.h"
+#include "tensor_body.h"
 
 namespace dlpack::python {
 
 namespace {
 
-// NumPy's kind letter and the format of the struct module; 0 for a dtype without a letter.
-char KindOf(const DLDataType& dtype, char* format) {
-  static const char kSigned[] = {0, 'b', 'h', 0, 'i', 0, 0, 0, 'q'};
-  static const char kUnsigned[] = {0, 'B', 'H', 0, 'I', 0, 0, 0, 'Q'};
-  const int bytes = dtype.bits / 8;
-  format[0] = format[1] = format[2] = 0;
-  if (dtype.lanes != 1 || dtype.bits % 8 != 0) return 0;
-  switch (dtype.code) {
-    case 0: format[0] = bytes <= 8 ? kSigned[bytes] : 0; return format[0] ? 'i' : 0;
-    case 1: format[0] = bytes <= 8 ? kUnsigned[bytes] : 0; return format[0] ? 'u' : 0;
-    case 2: format[0] = bytes == 2 ? 'e' : bytes == 4 ? 'f' : bytes == 8 ? 'd' : 0; return format[0] ? 'f' : 0;
-    case 5:
-      if (bytes != 8 && bytes != 16) return 0;
-      format[0] = 'Z';
-      format[1] = bytes == 8 ? 'f' : 'd';
-      return 'c';
-    case 6: format[0] = '?'; return bytes == 1 ? 'b' : 0;
-    default: return 0;
+// The format of the struct module; NULL for a dtype that it does not have.
+const char* FormatOf(const DLDataType& dtype) {
+  static const struct {
+    DLDataType dtype;
+    const char* format;
+  } kFormats[] = {{{0, 8, 1}, "b"},  {{0, 16, 1}, "h"},  {{0, 32, 1}, "i"},   {{0, 64, 1}, "q"}, {{1, 8, 1}, "B"},
+                  {{1, 16, 1}, "H"}, {{1, 32, 1}, "I"},  {{1, 64, 1}, "Q"},   {{2, 16, 1}, "e"}, {{2, 32, 1}, "f"},
+                  {{2, 64, 1}, "d"}, {{5, 64, 1}, "Zf"}, {{5, 128, 1}, "Zd"}, {{6, 8, 1}, "?"}};
+  for (const auto& row : kFormats) {
+    if (memcmp(&row.dtype, &dtype, sizeof(dtype)) == 0) return row.format;
   }
+  return nullptr;
 }
 
 }  // namespace
-
-Object* Shape(Object* self, void*) {
-  const DLTensor& tensor = BodyOf(self)->tensor;
-  return IntegerTuple(tensor.shape, tensor.ndim, 1);
-}
-
-Object* ArrayInterface(Object* self, void*) {
-  const Body& body = *BodyOf(self);
-  const DLTensor& tensor = body.tensor;
-  char format[8];
-  char kind = KindOf(tensor.dtype, format);
-  const int bits = tensor.dtype.bits * tensor.dtype.lanes;
-  const bool padded = (body.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;
-  // NumPy shows foreign dtypes as raw bytes. ml_dtypes, for example, can view them with their own dtype.
-  if (kind == 0 && (bits % 8 == 0 || padded)) kind = 'V';
-  if (kind == 0 || tensor.device.device_type != kDLCPU) {
-    return Raise(api.PyExc_AttributeError, "__array_interface__ needs host memory and elements of whole bytes");
-  }
-  char typestr[16];
-  const int bytes = (bits + 7) / 8;
-  snprintf(typestr, sizeof(typestr), "%c%c%d", bytes == 1 || kind == 'V' ? '|' : '<', kind, bytes);
-  // NumPy 1 treats a NULL pointer as missing memory, even for an array without elements.
-  static char nothing;
-  return NewInterface(body, tensor.data == nullptr ? &nothing : tensor.data, typestr, bytes);
-}
 
 // Flags of Py_buffer requests. The flags for contiguous memory include the flag for strides, which includes the flag
 // for a shape.
@@ -105,7 +73,8 @@ int GetBuffer(Object* self, Buffer* view, int flags) {
   Body* body = BodyOf(self);
   const DLTensor& tensor = body->tensor;
   view->obj = nullptr;
-  const char* problem = RefuseBuffer(*body, KindOf(tensor.dtype, body->format) != 0, flags);
+  const char* format = FormatOf(tensor.dtype);
+  const char* problem = RefuseBuffer(*body, format != nullptr, flags);
   const ptrdiff_t item = tensor.dtype.bits / 8;
   if (problem == nullptr && !MakeBufferDims(body, item)) problem = "Out of memory for a buffer";
   if (problem != nullptr) {
@@ -119,7 +88,7 @@ int GetBuffer(Object* self, Buffer* view, int flags) {
   view->itemsize = item;
   view->readonly = (body->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
   view->ndim = Asks(flags, kBufferNd) ? tensor.ndim : 1;
-  view->format = Asks(flags, kBufferFormat) ? body->format : nullptr;
+  view->format = Asks(flags, kBufferFormat) ? const_cast<char*>(format) : nullptr;
   view->shape = Asks(flags, kBufferNd) ? body->buffer_dims : nullptr;
   view->strides =
       Asks(flags, kBufferStrides) && body->buffer_dims != nullptr ? body->buffer_dims + tensor.ndim : nullptr;

@@ -6,12 +6,11 @@
 #include <atomic>
 
 #include "../managed_tensor.h"
-#include "calls.h"
 #include "cuda_array.h"
 #include "cupy_array.h"
 #include "device_import.h"
-#include "ml_dtypes.h"
 #include "numpy_array.h"
+#include "prelude.h"
 #include "tensor_body.h"
 #include "torch_bits.h"
 
@@ -189,9 +188,8 @@ static Storage* ConsumeArray(Object* array, Descriptor* descriptor, TensorSignat
 // Calls __dlpack__ as producers before DLPack 1.0 define it.
 static Object* CallWithStream(Object* object, Object* stream) {
   Object* arguments[2] = {object, stream};
-  const Ref kwnames(api.PyTuple_New(1));
+  const Ref kwnames(TupleOf(NewRef(names.stream)));
   if (!kwnames) return nullptr;
-  api.PyTuple_SetItem(kwnames.get(), 0, NewRef(names.stream));
   return api.PyObject_VectorcallMethod(names.dlpack, arguments, 1, kwnames.get());
 }
 
@@ -206,7 +204,7 @@ static Object* CallProducer(Object* object, const ConsumeOptions& options, Objec
     arguments[++count] = stream;
   }
   const int64_t wanted[] = {options.device_type, options.device_id};
-  const Ref device(options.has_device ? IntegerTuple(wanted, 2, 1) : nullptr);
+  const Ref device(options.has_device ? IntegerTuple(wanted, 2) : nullptr);
   if (options.has_device) {
     if (!device) return nullptr;
     keywords[count] = names.dl_device;
@@ -271,26 +269,25 @@ static Storage* TakeCapsule(Object* capsule, Descriptor* descriptor, Status* sta
 // Called after NumPy refused with a BufferError. The exception stays set unless the array has a dtype of ml_dtypes.
 static Storage* ConsumeMlDTypes(Object* array, const ConsumeOptions& options, Descriptor* descriptor, Status* status) {
   SavedError error;
-  DLDataType dtype;
-  Ref view(ViewMlDTypes(array, &dtype));
-  if (!view) return nullptr;
+  const Ref found(CallPrelude("view_ml_dtype", array));
+  api.PyErr_Clear();
+  long long code, bits;
+  if (!found || found.get() == api._Py_NoneStruct || !ReadPair(api.PyTuple_GetItem(found.get(), 1), &code, &bits))
+    return nullptr;
   error.Drop();
-  Storage* storage = TakeCapsule(CallProducer(view.get(), options, nullptr), descriptor, status);
+  Object* view = api.PyTuple_GetItem(found.get(), 0);
+  Storage* storage = TakeCapsule(CallProducer(view, options, nullptr), descriptor, status);
   if (storage == nullptr) return nullptr;
-  descriptor->dtype.code = dtype.code;
-  descriptor->dtype.bits = dtype.bits;
-  if (dtype.bits < 8) descriptor->flags |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
+  descriptor->dtype.code = static_cast<uint8_t>(code);
+  descriptor->dtype.bits = static_cast<uint8_t>(bits);
+  if (bits < 8) descriptor->flags |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
   return storage;
 }
 
-// Views an object without __dlpack__ as a NumPy array, through its buffer or its __array_interface__. A new reference;
-// or NULL with an exception set, or with the storage of a CUDA array in `taken`.
+// Views an object without __dlpack__ as a NumPy array. A new reference; or NULL with an exception set, or with the
+// storage of a CUDA array in `taken`.
 static Object* ViewAsArray(Object* object, Descriptor* descriptor, TensorSignature* last, Storage** taken) {
   SavedError error;  // the error for the missing __dlpack__
-  const Ref interface(GetOrNull(object, names.array_interface));
-  const Ref memoryview(ImportFrom("builtins", "memoryview"));
-  const Ref view(CallWith(memoryview, object));
-  api.PyErr_Clear();
   const Ref on_device(GetOrNull(object, names.cuda_array_interface));
   if (on_device) {
     *taken = TakeInterface(object, descriptor, last);
@@ -300,16 +297,10 @@ static Object* ViewAsArray(Object* object, Descriptor* descriptor, TensorSignatu
                  "Expected an object with __dlpack__ but it has __cuda_array_interface__ alone; take it with "
                  "asCudaArray of dlpack/cuda");
   }
-  if (!view && !interface) return nullptr;
-  const Ref asarray(ImportFrom("numpy", "asarray"));
-  if (!asarray) {
-    error.Drop();
-    return Raise(api.PyExc_TypeError,
-                 "Expected an object with __dlpack__, or NumPy, which shows a buffer as an array; install numpy");
-  }
-  Object* array = CallWith(asarray, view ? view.get() : object);
+  Ref array(CallPrelude("view_as_array", object));
+  if (array.get() == api._Py_NoneStruct) return nullptr;
   error.Drop();
-  return array;
+  return array.take();
 }
 
 static Storage* ConsumeMethod(TypeEntry* entry, Object* object, const ConsumeOptions& options, Descriptor* descriptor,

@@ -1,52 +1,20 @@
 #include "convert.h"
 
-#include <string.h>
-
 #include <atomic>
 
 #include "../exchange_api.h"
 #include "../managed_tensor.h"
-#include "calls.h"
 #include "consume.h"
 #include "converters.h"
 #include "cupy_array.h"
 #include "device_export.h"
 #include "numpy_array.h"
+#include "prelude.h"
 #include "tensor_type.h"
 
 namespace dlpack::python {
 
 namespace {
-
-// `module.from_dlpack`; NULL, without an exception, when the module has no such function.
-Object* FromDLPackOf(const char* module) {
-  Object* function = ImportFrom(module, "from_dlpack");
-  if (function == nullptr) api.PyErr_Clear();
-  return function;
-}
-
-// The from_dlpack of the module of a class or of a parent package: numpy.from_dlpack, jax.dlpack.from_dlpack.
-Object* FindFromDLPack(Object* type) {
-  Ref module(api.PyObject_GetAttrString(type, "__module__"));
-  const char* text = module ? api.PyUnicode_AsUTF8AndSize(module.get(), nullptr) : nullptr;
-  char name[256];
-  if (text != nullptr && strlen(text) + sizeof(".dlpack") <= sizeof(name)) {
-    strcpy(name, text);
-    for (char* end = name + strlen(name); end != nullptr; end = strrchr(name, '.')) {
-      *end = '\0';
-      Object* function = FromDLPackOf(name);
-      if (function != nullptr) return function;
-      strcpy(end, ".dlpack");
-      function = FromDLPackOf(name);
-      if (function != nullptr) return function;
-      *end = '\0';
-    }
-  }
-  api.PyErr_Clear();
-  return Raise(api.PyExc_TypeError,
-               "Expected a class with an exchange table, or from a module that has from_dlpack; call a function of "
-               "its library with the tensor instead");
-}
 
 // Hands a managed tensor to a table, which should take it over even when it fails. PyTorch 2.13 does not take it over
 // when it refuses the dtype. A deleter that is installed only during the call detects this.
@@ -122,7 +90,7 @@ Object* ConvertByTable(Objects* self, const TypeEntry& entry, const Descriptor& 
 }
 
 Object* ConvertByFunction(TypeEntry* entry, Object* tensor, bool may_copy) {
-  if (entry->from_dlpack == nullptr) entry->from_dlpack = FindFromDLPack(entry->type);
+  if (entry->from_dlpack == nullptr) entry->from_dlpack = CallPrelude("find_from_dlpack", entry->type);
   if (entry->from_dlpack == nullptr) return nullptr;
   Object* arguments[3] = {nullptr, tensor, api._Py_FalseStruct};
   return CallVector(entry->from_dlpack, arguments + 1, 1, may_copy ? nullptr : names.copy_tuple);

@@ -1,12 +1,10 @@
 #include "cuda_array.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../cuda/imports.h"
 #include "../managed_tensor.h"
-#include "array_interface.h"
 #include "calls.h"
 #include "consume.h"
 #include "cupy_array.h"
@@ -27,6 +25,21 @@ bool MakeIntegers() {
   if (one == nullptr) one = api.PyLong_FromLongLong(1);
   if (three == nullptr) three = api.PyLong_FromLongLong(3);
   return one != nullptr && three != nullptr;
+}
+
+// The entries of an interface, in CuPy's order.
+enum InterfaceKey { kShape, kTypestr, kDescr, kStream, kVersion, kStrides, kData, kMask, kInterfaceKeys };
+
+// The names of the entries, interned. Made on first use; NULL with an exception set.
+Object* const* InterfaceKeys() {
+  static const char* const kNames[] = {"shape", "typestr", "descr", "stream", "version", "strides", "data", "mask"};
+  static_assert(sizeof(kNames) / sizeof(kNames[0]) == kInterfaceKeys, "each entry has a name");
+  static Object* keys[kInterfaceKeys];
+  for (int i = 0; i < kInterfaceKeys && keys[kInterfaceKeys - 1] == nullptr; ++i) {
+    keys[i] = api.PyUnicode_InternFromString(kNames[i]);
+    if (keys[i] == nullptr) return nullptr;
+  }
+  return keys;
 }
 
 // Borrowed references; NULL for None and for missing entries.
@@ -264,49 +277,6 @@ napi_value TakeArray(napi_env env, napi_callback_info info) {
   result->status = GiveTensor(self->instance, storage, kOk, descriptor, &result->tensor, false);
   request->is_taken = result->status == kOk;
   return nullptr;
-}
-
-namespace {
-
-// The type string of a dtype: NumPy's letter, "V" (raw bytes) for types without a letter, "t" (bit fields) for packed
-// unsigned types. src/cuda/typestr.ts has the same rules. False for all other packed elements that do not fill whole
-// bytes.
-bool WriteTypeString(const DLDataType& dtype, bool padded, char* out, size_t size) {
-  const int bits = dtype.bits * dtype.lanes;
-  if (bits % 8 != 0 && !padded) {
-    if (dtype.code != 1 || dtype.lanes != 1) return false;
-    snprintf(out, size, "|t%d", bits);
-    return true;
-  }
-  char kind = 'V';
-  if (dtype.lanes == 1 && bits % 8 == 0) {
-    static const char kKinds[] = {'i', 'u', 'f', 'V', 'V', 'c', 'b'};  // by DLDataTypeCode
-    if (dtype.code < sizeof(kKinds)) kind = kKinds[dtype.code];
-  }
-  const int bytes = (bits + 7) / 8;
-  snprintf(out, size, "%c%c%d", bytes == 1 ? '|' : '<', kind, bytes);
-  return true;
-}
-
-}  // namespace
-
-Object* CudaArrayInterface(Object* self, void*) {
-  const Body& body = *BodyOf(self);
-  const DLTensor& tensor = body.tensor;
-  const bool padded = (body.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;
-  char typestr[16];
-  if (!cuda::IsCudaDevice(tensor.device.device_type))
-    return Raise(api.PyExc_AttributeError, "__cuda_array_interface__ needs memory of a CUDA device");
-  if (!WriteTypeString(tensor.dtype, padded, typestr, sizeof(typestr)) || (typestr[1] == 't' && !IsRowMajor(tensor))) {
-    return Raise(api.PyExc_AttributeError,
-                 "__cuda_array_interface__ needs elements of whole bytes, or contiguous bits");
-  }
-  uint64_t stream = 1;
-  if (tensor.data != nullptr && !OfferOnCurrentStream(body, &stream)) return nullptr;
-  const int64_t item = (int64_t{tensor.dtype.bits} * tensor.dtype.lanes + 7) / 8;
-  Ref dict(NewInterface(body, static_cast<char*>(tensor.data) + tensor.byte_offset, typestr, item));
-  Object* number = dict ? api.PyLong_FromLongLong(static_cast<long long>(stream)) : nullptr;
-  return dict && SetEntry(dict.get(), InterfaceKeys()[kStream], number) ? dict.take() : nullptr;
 }
 
 }  // namespace dlpack::python

@@ -1,4 +1,4 @@
-// The CUDA Array Interface: reads it from Python objects in one call, and provides it for our own tensors.
+// The CUDA Array Interface: reads it from Python objects in one call.
 #pragma once
 
 #include "plain_array.h"
@@ -19,8 +19,5 @@ Storage* TakeInterface(Object* object, Descriptor* descriptor, TensorSignature* 
 // keepObject(handle): the handle of a storage without memory that keeps the object alive, for an interface that
 // JavaScript reads; 0 when out of memory. JavaScript thread.
 napi_value KeepObject(napi_env env, napi_callback_info info);
-
-// Getter of our tensor type. GIL held.
-Object* CudaArrayInterface(Object* self, void*);
 
 }  // namespace dlpack::python

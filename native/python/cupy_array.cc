@@ -190,7 +190,7 @@ Object* NewCuPyArray(Object* tensor) {
   Ref start(api.PyLong_FromVoidPtr(storage->data));
   Ref size(api.PyLong_FromLongLong(static_cast<long long>(storage->nbytes)));
   Ref offset(api.PyLong_FromLongLong(first - static_cast<char*>(storage->data)));
-  Ref shape(IntegerTuple(described.shape, described.ndim, 1));
+  Ref shape(IntegerTuple(described.shape, described.ndim));
   if (!start || !size || !offset || !shape) return nullptr;
   const Ref memory(CallWith(cupy.memory, start.get(), size.get(), tensor, device.get()));
   const Ref pointer(memory ? CallWith(cupy.pointer, memory.get(), offset.get()) : nullptr);

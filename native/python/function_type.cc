@@ -1,7 +1,5 @@
 #include "function_type.h"
 
-#include <stdio.h>
-
 #include "../release_queue.h"
 #include "calls.h"
 
@@ -39,14 +37,6 @@ Object* RefuseNew(Object*, Object*, Object*) {
 
 Object* Name(Object* self, void*) { return NewRef(FunctionBodyOf(self)->name); }
 
-Object* Represent(Object* self) {
-  const char* name = api.PyUnicode_AsUTF8AndSize(FunctionBodyOf(self)->name, nullptr);
-  if (name == nullptr) return nullptr;
-  char text[160];
-  const int length = snprintf(text, sizeof(text), "<dlpack.Function %.120s>", name);
-  return api.PyUnicode_FromStringAndSize(text, length);
-}
-
 MemberDef members[] = {
     {"__weaklistoffset__", 19 /* T_PYSSIZET */, 0, 1 /* READONLY */, nullptr},
     {nullptr, 0, 0, 0, nullptr},
@@ -60,13 +50,12 @@ GetSetDef getters[] = {
 
 bool MakeFunctionType() {
   // The slot numbers of Include/typeslots.h.
-  const int tp_call = 50, tp_dealloc = 52, tp_doc = 56, tp_new = 65, tp_repr = 66, tp_members = 72, tp_getset = 73;
+  const int tp_call = 50, tp_dealloc = 52, tp_doc = 56, tp_new = 65, tp_members = 72, tp_getset = 73;
   static TypeSlot slots[] = {
       {tp_call, reinterpret_cast<void*>(CallFunction)},
       {tp_dealloc, reinterpret_cast<void*>(Dealloc)},
       {tp_doc, const_cast<char*>("A function of JavaScript.")},
       {tp_new, reinterpret_cast<void*>(RefuseNew)},
-      {tp_repr, reinterpret_cast<void*>(Represent)},
       {tp_members, members},
       {tp_getset, getters},
       {0, nullptr},
@@ -74,10 +63,7 @@ bool MakeFunctionType() {
   members[0].offset = static_cast<ptrdiff_t>(api.head_size + offsetof(FunctionBody, weak_references));
   TypeSpec spec = {"dlpack.Function", static_cast<int>(api.head_size + sizeof(FunctionBody)), 0, 1u << 18, slots};
   type = api.PyType_FromSpec(&spec);
-  if (type == nullptr) return false;
-  Ref error(api.PyErr_NewExceptionWithDoc(
-      "dlpack.JavaScriptError", "A JavaScript function threw. `error` stands for what it threw.", nullptr, nullptr));
-  return error && api.PyObject_SetAttrString(type, "JavaScriptError", error.get()) == 0;
+  return type != nullptr;
 }
 
 Object* FunctionType() { return type; }

@@ -6,7 +6,6 @@
 
 #include "../platform/platform.h"
 #include "../signals.h"
-#include "calls.h"
 #include "function_type.h"
 #include "tensor_type.h"
 
@@ -15,13 +14,37 @@ namespace dlpack::python {
 namespace {
 
 const char kSource[] = R"python(
+import sys
+
+# How ml_dtypes names the dtypes that NumPy does not have.
+ML_DTYPES = {
+    (4, 16): 'bfloat16', (5, 32): 'complex32', (7, 8): 'float8_e3m4', (8, 8): 'float8_e4m3',
+    (9, 8): 'float8_e4m3b11fnuz', (10, 8): 'float8_e4m3fn', (11, 8): 'float8_e4m3fnuz', (12, 8): 'float8_e5m2',
+    (13, 8): 'float8_e5m2fnuz', (14, 8): 'float8_e8m0fnu', (15, 6): 'float6_e2m3fn', (16, 6): 'float6_e3m2fn',
+    (17, 4): 'float4_e2m1fn', (0, 4): 'int4', (1, 4): 'uint4', (0, 2): 'int2', (1, 2): 'uint2', (0, 1): 'int1',
+    (1, 1): 'uint1',
+}
+NUMPY_TYPES = 'i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16 b1'.split()
+CUDA = 2, 13
+READ_ONLY, PADDED = 1, 4  # flags
+
+def view_ml_dtype(array):
+    """NumPy refuses to export a dtype of ml_dtypes, but it exports unsigned integers. Elements narrower than a byte take
+    a whole byte each. A view as unsigned integers, and the code and bits of the dtype; None for other arrays."""
+    dtype = array.dtype
+    if dtype.isnative and dtype.type.__module__ == 'ml_dtypes':
+        for pair, name in ML_DTYPES.items():
+            if name == dtype.type.__name__:
+                return array.view('uint%d' % max(pair[1], 8)), pair
+
 def reduce_tensor(self, protocol):
     """In another process there is no dlpack.Tensor: it arrives as a NumPy array, with protocol 5 out of band."""
     if self.__dlpack_device__()[0] != 1:
         raise TypeError("cannot pickle a dlpack.Tensor in device memory; copy it to the host first: tensor.to('cpu')")
     import numpy
     array = numpy.asarray(self)
-    name = self._ml_dtype
+    code, bits, lanes = self._fields()[3]
+    name = ML_DTYPES.get((code, bits)) if lanes == 1 else None
     if name is not None and array.dtype.kind == 'V':
         import ml_dtypes
         array = array.view(getattr(ml_dtypes, name))
@@ -29,12 +52,106 @@ def reduce_tensor(self, protocol):
         raise TypeError('cannot pickle a dlpack.Tensor of this dtype, which NumPy does not have; cast it first')
     return array.__reduce_ex__(protocol)
 
-def reduce_error(self):
-    """In another process there is no JavaScript: the text is what is left."""
-    return RuntimeError, ('JavaScriptError: ' + str(self),)
+def represent_tensor(self):
+    _, shape, _, dtype, _ = self._fields()
+    return f'<dlpack.Tensor shape={shape} dtype={dtype} device={self.__dlpack_device__()}>'
+
+def is_row_major(shape, strides):
+    step = 1
+    for length, stride in zip(shape[::-1], strides[::-1]):
+        if length != 1 and stride != step:
+            return 0 in shape
+        step *= length
+    return True
+
+def describe(self, is_cuda):
+    """The entries that the array interfaces of NumPy and CUDA share; None for packed elements that they do not have."""
+    address, shape, strides, (code, bits, lanes), flags = self._fields()
+    size = (bits * lanes + 7) // 8
+    kind = 'iufVVcb'[code] if code < 7 and lanes == 1 and bits % 8 == 0 else 'V'
+    if bits * lanes % 8 != 0 and not flags & PADDED:
+        if not is_cuda or code != 1 or lanes != 1 or not is_row_major(shape, strides):
+            return None
+        typestr = '|t%d' % bits
+    elif is_cuda:  # src/cuda/typestr.ts has the same rules
+        typestr = ('|' if size == 1 else '<') + kind + str(size)
+    else:  # NumPy shows foreign dtypes as raw bytes, which ml_dtypes, for example, can view with their own dtype
+        typestr = f'{kind}{size}' if f'{kind}{size}' in NUMPY_TYPES else f'V{size}'
+        typestr = ('|' if size == 1 or typestr[0] == 'V' else '<') + typestr
+    # No strides for row-major tensors, because some libraries, such as PIL, copy when strides are given.
+    steps = None if is_row_major(shape, strides) else tuple(size * stride for stride in strides)
+    return dict(
+        shape=shape, typestr=typestr, version=3, strides=steps, data=(address, flags & READ_ONLY != 0))
+
+def array_interface(self):
+    entries = describe(self, False) if self.__dlpack_device__()[0] == 1 else None
+    if entries is None:
+        raise AttributeError('__array_interface__ needs host memory and elements of whole bytes')
+    return entries
+
+def cuda_array_interface(self):
+    if self.__dlpack_device__()[0] not in CUDA:
+        raise AttributeError('__cuda_array_interface__ needs memory of a CUDA device')
+    entries = describe(self, True)
+    if entries is None:
+        raise AttributeError('__cuda_array_interface__ needs elements of whole bytes, or contiguous bits')
+    return dict(entries, stream=self._offer())
 
 Tensor.__reduce_ex__ = reduce_tensor
-JavaScriptError.__reduce__ = reduce_error
+Tensor.__repr__ = represent_tensor
+Tensor.__array_interface__ = property(array_interface, doc="NumPy's array interface.")
+Tensor.__cuda_array_interface__ = property(cuda_array_interface, doc='The CUDA Array Interface.')
+Tensor.shape = property(lambda self: self._fields()[1], doc='Lengths of the axes.')
+
+class JavaScriptError(Exception):
+    """A JavaScript function threw. `error` stands for what it threw."""
+    __module__ = 'dlpack'
+
+    def __reduce__(self):
+        """In another process there is no JavaScript: the text is what is left."""
+        return RuntimeError, ('JavaScriptError: ' + str(self),)
+
+Function.JavaScriptError = JavaScriptError
+Function.__repr__ = lambda self: f'<dlpack.Function {self.__name__[:120]}>'
+
+def format_traceback(*error):
+    import traceback
+    return ''.join(traceback.format_exception(*error))
+
+def is_called_by_torch():
+    frame = sys._getframe()
+    while frame is not None and str(frame.f_globals.get('__name__')).partition('.')[0] != 'torch':
+        frame = frame.f_back
+    return frame is not None
+
+def view_as_array(object):
+    """Views an object as a NumPy array, through its buffer or its __array_interface__; None when it has neither."""
+    try:
+        object = memoryview(object)
+    except Exception:
+        if getattr(object, '__array_interface__', None) is None:
+            return None
+    try:
+        from numpy import asarray
+    except Exception:
+        raise TypeError(
+            'Expected an object with __dlpack__, or NumPy, which shows a buffer as an array; install numpy') from None
+    return asarray(object)
+
+def find_from_dlpack(type):
+    """from_dlpack of the module of a class or of a parent package: numpy.from_dlpack, jax.dlpack.from_dlpack."""
+    import importlib
+    module = str(type.__module__)
+    while module:
+        for name in module, module + '.dlpack':
+            try:
+                return importlib.import_module(name).from_dlpack
+            except Exception:
+                pass
+        module = module.rpartition('.')[0]
+    raise TypeError(
+        'Expected a class with an exchange table, or from a module that has from_dlpack; call a function of its library '
+        'with the tensor instead')
 
 def guard(module, name):
     original = getattr(module, name)
@@ -51,7 +168,7 @@ def guard(module, name):
 
 def leave():
     """What Python does at its end before it destroys objects. Executors register with threading."""
-    import atexit, sys
+    import atexit
     for call in reversed(getattr(sys.modules.get('threading'), '_threading_atexits', ())):
         try:
             call()
@@ -61,6 +178,8 @@ def leave():
 
 if is_ours:
     import faulthandler, signal
+    # The import installs a handler for Ctrl-C if the process has none, as in Bun and Deno.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     guard(signal, 'signal')
     guard(faulthandler, 'enable')
 )python";
@@ -81,13 +200,14 @@ const int kNoArguments = 0x0004;
 MethodDef keep = {"keep_signals", reinterpret_cast<void*>(KeepFromPython), kNoArguments, nullptr};
 MethodDef restore = {"restore_signals", reinterpret_cast<void*>(RestoreFromPython), kNoArguments, nullptr};
 
+Object* prelude;  // the dict of its functions
+
 // Takes the reference over.
-bool Define(Object* names, const char* name, Object* value) {
-  Ref ref(value);
-  return ref && api.PyDict_SetItemString(names, name, value) == 0;
+bool Define(const char* name, Object* value) {
+  const Ref ref(value);
+  return ref && api.PyDict_SetItemString(prelude, name, value) == 0;
 }
 
-Object* leave;  // the function of the prelude
 std::atomic<bool> has_run{false};
 std::atomic<bool> is_over{false};
 
@@ -114,20 +234,22 @@ void* Watch(void*) {
 }  // namespace
 
 bool RunPrelude(bool is_ours) {
-  const Ref globals(api.PyDict_New());
+  prelude = api.PyDict_New();
   const Ref code(NewString(kSource));
   const Ref exec(ImportFrom("builtins", "exec"));
-  if (!globals || !code || !exec) return false;
-  if (!Define(globals.get(), "Tensor", NewRef(TensorType())) ||
-      !Define(globals.get(), "JavaScriptError", api.PyObject_GetAttrString(FunctionType(), "JavaScriptError")) ||
-      !Define(globals.get(), "keep_signals", api.PyCFunction_NewEx(&keep, nullptr, nullptr)) ||
-      !Define(globals.get(), "restore_signals", api.PyCFunction_NewEx(&restore, nullptr, nullptr)) ||
-      !Define(globals.get(), "is_ours", api.PyBool_FromLong(is_ours)))
+  if (prelude == nullptr || !code || !exec) return false;
+  if (!Define("Tensor", NewRef(TensorType())) || !Define("Function", NewRef(FunctionType())) ||
+      !Define("keep_signals", api.PyCFunction_NewEx(&keep, nullptr, nullptr)) ||
+      !Define("restore_signals", api.PyCFunction_NewEx(&restore, nullptr, nullptr)) ||
+      !Define("is_ours", api.PyBool_FromLong(is_ours)))
     return false;
-  const Ref result(CallWith(exec, code.get(), globals.get()));
-  Ref name(result ? api.PyUnicode_InternFromString("leave") : nullptr);
-  leave = name ? api.PyObject_GetItem(globals.get(), name.get()) : nullptr;
-  return leave != nullptr;
+  const Ref result(CallWith(exec, code.get(), prelude));
+  return static_cast<bool>(result);
+}
+
+Object* FindPrelude(const char* name) {
+  const Ref key(NewString(name));
+  return key ? api.PyObject_GetItem(prelude, key.get()) : nullptr;
 }
 
 void RunExitFunctions(int status, uint32_t milliseconds) {
@@ -137,7 +259,7 @@ void RunExitFunctions(int status, uint32_t milliseconds) {
   {
     Gil gil;
     RunDeferred();  // another thread must not drop objects of a library while its exit function runs
-    const Ref result(CallWith(leave));
+    const Ref result(CallPrelude("leave"));
     api.PyErr_Clear();  // atexit has printed the exception
   }
   is_over.store(true, std::memory_order_release);

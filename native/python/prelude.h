@@ -1,14 +1,24 @@
-// The parts that are simpler to write in Python: pickling of our types, handling of signals that Python code takes, and
-// the end of the process.
+// The parts that are simpler to write in Python and not called often: pickling and the array interfaces of our tensors,
+// handling of signals that Python code takes, and the end of the process.
 #pragma once
 
-#include "api.h"
+#include "calls.h"
 
 namespace dlpack::python {
 
 // Runs the prelude. `is_ours`: this addon started Python, so its signal module may be guarded. Once, after the types
 // were made. False with an exception set. GIL held.
 bool RunPrelude(bool is_ours);
+
+// A function of the prelude. A new reference, or NULL with an exception set. GIL held.
+Object* FindPrelude(const char* name);
+
+// Calls a function of the prelude, as CallWith does.
+template <class... Values>
+Object* CallPrelude(const char* name, Values... values) {
+  const Ref function(FindPrelude(name));
+  return CallWith(function, values...);
+}
 
 // Lets executors finish, and runs the functions that Python code registered with atexit. Ends the process with the
 // status if they take longer than this many milliseconds. Only the first call has an effect. Runs on the JavaScript

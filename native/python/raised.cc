@@ -1,17 +1,8 @@
 #include "raised.h"
 
-#include "calls.h"
+#include "prelude.h"
 
 namespace dlpack::python {
-
-// The text that Python would print, or NULL.
-static Object* FormatTraceback(Object* type, Object* value, Object* traceback) {
-  const Ref format(ImportFrom("traceback", "format_exception"));
-  const Ref lines(CallWith(format, type, value, traceback == nullptr ? api._Py_NoneStruct : traceback));
-  const Ref empty(NewString(""));
-  const Ref join(Attribute(empty, "join"));
-  return lines ? CallWith(join, lines.get()) : nullptr;
-}
 
 Raised::Raised() : type_name(nullptr), message(nullptr), traceback(nullptr), exception(nullptr) {
   Object *type = nullptr, *value = nullptr, *trace = nullptr;
@@ -24,7 +15,8 @@ Raised::Raised() : type_name(nullptr), message(nullptr), traceback(nullptr), exc
     // So that the exception keeps its traceback when JavaScript raises it again.
     if (trace != nullptr) api.PyException_SetTraceback(value, trace);
     message.reset(api.PyObject_Str(value));
-    if (type != nullptr) traceback.reset(FormatTraceback(type, value, trace));
+    if (type != nullptr)
+      traceback.reset(CallPrelude("format_traceback", type, value, trace == nullptr ? api._Py_NoneStruct : trace));
   }
   api.PyErr_Clear();
 }

@@ -38,12 +38,9 @@ bool MakeNames() {
   if (names.name == nullptr) return false;
   DLPACK_PYTHON_NAMES(DLPACK_PYTHON_INTERN)
 #undef DLPACK_PYTHON_INTERN
-  names.version_tuple = api.PyTuple_New(2);
-  names.copy_tuple = api.PyTuple_New(1);
-  return names.version_tuple != nullptr && names.copy_tuple != nullptr &&
-         api.PyTuple_SetItem(names.copy_tuple, 0, NewRef(names.copy)) == 0 &&
-         api.PyTuple_SetItem(names.version_tuple, 0, api.PyLong_FromLongLong(1)) == 0 &&
-         api.PyTuple_SetItem(names.version_tuple, 1, api.PyLong_FromLongLong(3)) == 0;
+  names.version_tuple = TupleOf(api.PyLong_FromLongLong(1), api.PyLong_FromLongLong(3));
+  names.copy_tuple = TupleOf(NewRef(names.copy));
+  return names.version_tuple != nullptr && names.copy_tuple != nullptr;
 }
 
 // GIL held.
@@ -60,16 +57,6 @@ const char* Prepare(bool is_ours) {
     return "the first lines of Python code failed";
   }
   return nullptr;
-}
-
-// The first import of the signal module installs a handler for Ctrl-C if the process has none, as in Bun and Deno. So
-// this imports the module now and resets the handler. GIL held.
-void ForgetInterrupt() {
-  const Ref handler(ImportFrom("signal", "SIG_DFL"));
-  const Ref signal(ImportFrom("signal", "signal"));
-  const Ref number(api.PyLong_FromLongLong(static_cast<int>(platform::Signal::kInterrupt)));
-  const Ref before(handler && number ? CallWith(signal, number.get(), handler.get()) : nullptr);
-  api.PyErr_Clear();
 }
 
 }  // namespace
@@ -203,7 +190,6 @@ const char* Start(const char* library, const char* program, char* buffer, size_t
     const bool has_interrupt = interrupt.Read(platform::Signal::kInterrupt);
     RememberSignals();
     api.Py_InitializeEx(0);  // 0: signals stay with the JavaScript runtime
-    ForgetInterrupt();
     error = Prepare(true);
     RestoreSignals();  // PYTHONFAULTHANDLER, for example, replaces handlers
     if (has_interrupt) interrupt.Install(platform::Signal::kInterrupt);

@@ -15,7 +15,6 @@ struct Body {
   int64_t* dims;  // `small_dims`, or an allocation of their own for more axes
   int64_t small_dims[2 * 4];
   ptrdiff_t* buffer_dims;  // shape and strides in bytes for the buffer protocol, made on demand
-  char format[8];
 };
 
 inline Body* BodyOf(Object* self) { return reinterpret_cast<Body*>(reinterpret_cast<char*>(self) + api.head_size); }
@@ -37,14 +36,12 @@ inline bool CountBytes(const DLTensor& tensor, bool is_packed, uint64_t* nbytes)
   return fits || is_empty;
 }
 
-// array_views.cc: the buffer protocol and the attributes that describe memory to NumPy. GIL held.
+// array_views.cc: the buffer protocol. GIL held.
 int GetBuffer(Object* self, Buffer* view, int flags);
-Object* Shape(Object* self, void*);
 Object* ToBytes(Object* self, Object*);
 
 // tensor_type.cc: a row-major copy in new host memory, also of device memory. NULL with an exception set. GIL held.
 Storage* CopyToHost(const Body& body, bool is_padded);
-Object* ArrayInterface(Object* self, void*);
 
 // True when the elements are contiguous in row-major order, or when there are none.
 inline bool IsRowMajor(const DLTensor& tensor) {
@@ -71,7 +68,7 @@ inline bool IsColumnMajor(const DLTensor& tensor) {
 }
 
 // A new tuple of the values, each multiplied by the factor. GIL held; NULL with an exception set.
-inline Object* IntegerTuple(const int64_t* values, int32_t count, int64_t factor) {
+inline Object* IntegerTuple(const int64_t* values, int32_t count, int64_t factor = 1) {
   Object* tuple = api.PyTuple_New(count);
   for (int32_t i = 0; tuple != nullptr && i < count; ++i) {
     api.PyTuple_SetItem(tuple, i, api.PyLong_FromLongLong(values[i] * factor));

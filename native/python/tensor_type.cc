@@ -7,10 +7,8 @@
 #include "../convert/copy_elements.h"
 #include "../exchange_api.h"
 #include "../managed_tensor.h"
-#include "calls.h"
-#include "cuda_array.h"
 #include "device_export.h"
-#include "ml_dtypes.h"
+#include "prelude.h"
 #include "runtime.h"
 #include "tensor_body.h"
 
@@ -137,27 +135,12 @@ bool ReadRequest(const Body& body, Object* const* values, ptrdiff_t positional, 
   return true;
 }
 
-bool IsFrameOfTorch(Object* frame) {
-  const Ref globals(api.PyObject_GetAttrString(frame, "f_globals"));
-  const Ref key(api.PyUnicode_InternFromString("__name__"));
-  const Ref name(globals && key ? api.PyObject_GetItem(globals.get(), key.get()) : nullptr);
-  const char* text = name ? api.PyUnicode_AsUTF8AndSize(name.get(), nullptr) : nullptr;
-  api.PyErr_Clear();
-  return text != nullptr && (strcmp(text, "torch") == 0 || strncmp(text, "torch.", 6) == 0);
-}
-
 // PyTorch up to 2.13 ends the process when it meets a negative stride (pytorch#188047), and writes to read-only memory.
 // Its from_dlpack is Python code, so it appears in the Python call stack even when another producer calls us for it.
 bool IsCalledByTorch() {
-  const Ref get_frame(ImportFrom("sys", "_getframe"));
-  Ref frame(CallWith(get_frame));
-  bool found = false;
-  while (frame && !found) {
-    found = IsFrameOfTorch(frame.get());
-    frame.reset(frame.get() == api._Py_NoneStruct ? nullptr : Attribute(frame, "f_back"));
-  }
+  const Ref answer(CallPrelude("is_called_by_torch"));
   api.PyErr_Clear();
-  return found;
+  return answer.get() == api._Py_TrueStruct;
 }
 
 bool HasNegativeStride(const DLTensor& tensor) {
@@ -223,12 +206,29 @@ Object* DLPack(Object* self, Object* const* values, ptrdiff_t positional, Object
 Object* DLPackDevice(Object* self, Object*) {
   const DLDevice& device = BodyOf(self)->tensor.device;
   const int64_t pair[] = {device.device_type, device.device_id};
-  return IntegerTuple(pair, 2, 1);
+  return IntegerTuple(pair, 2);
 }
 
-Object* MlDType(Object* self, void*) {
-  const char* name = MlDTypeName(BodyOf(self)->tensor.dtype);
-  return name == nullptr ? None() : api.PyUnicode_InternFromString(name);
+// For the prelude: address, shape, strides, dtype and flags.
+Object* Fields(Object* self, Object*) {
+  // NumPy 1 treats a NULL pointer as missing memory, even for an array without elements.
+  static char nothing;
+  const Body& body = *BodyOf(self);
+  const DLTensor& tensor = body.tensor;
+  const int64_t dtype[] = {tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes};
+  const bool is_missing = tensor.data == nullptr && tensor.device.device_type == kDLCPU;
+  char* data = static_cast<char*>(tensor.data) + tensor.byte_offset;
+  return TupleOf(api.PyLong_FromVoidPtr(is_missing ? &nothing : data), IntegerTuple(tensor.shape, tensor.ndim),
+                 IntegerTuple(tensor.strides, tensor.ndim), IntegerTuple(dtype, 3),
+                 api.PyLong_FromLongLong(body.flags));
+}
+
+// For the prelude: the number of our current stream, for which the memory is ready.
+Object* Offer(Object* self, Object*) {
+  const Body& body = *BodyOf(self);
+  uint64_t stream = 1;
+  if (body.tensor.data != nullptr && !OfferOnCurrentStream(body, &stream)) return nullptr;
+  return api.PyLong_FromLongLong(static_cast<long long>(stream));
 }
 
 void Dealloc(Object* self) {
@@ -244,19 +244,6 @@ void Dealloc(Object* self) {
 // Only JavaScript makes tensors of this type.
 Object* RefuseNew(Object*, Object*, Object*) {
   return Raise(api.PyExc_TypeError, "dlpack.Tensor is made by passing a JavaScript tensor to Python");
-}
-
-Object* Represent(Object* self) {
-  const DLTensor& tensor = BodyOf(self)->tensor;
-  Ref shape(IntegerTuple(tensor.shape, tensor.ndim, 1));
-  Ref text(shape ? api.PyObject_Str(shape.get()) : nullptr);
-  const char* dims = text ? api.PyUnicode_AsUTF8AndSize(text.get(), nullptr) : nullptr;
-  if (dims == nullptr) return nullptr;
-  char result[2048];  // 64 axes of up to 20 characters
-  const int length = snprintf(result, sizeof(result), "<dlpack.Tensor shape=%s dtype=(%d, %d, %d) device=(%d, %d)>",
-                              dims, tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes, tensor.device.device_type,
-                              tensor.device.device_id);
-  return api.PyUnicode_FromStringAndSize(result, length);
 }
 
 // For the exchange API, whose C caller holds the GIL. The caller works on our current stream, or makes its own stream
@@ -307,17 +294,10 @@ MethodDef methods[] = {
     {"__dlpack__", reinterpret_cast<void*>(DLPack), kFastCallKeywords,
      "__dlpack__(stream=None, *, max_version=None, dl_device=None, copy=None)"},
     {"__dlpack_device__", reinterpret_cast<void*>(DLPackDevice), kNoArguments, "(device_type, device_id)"},
+    {"_fields", reinterpret_cast<void*>(Fields), kNoArguments, nullptr},
+    {"_offer", reinterpret_cast<void*>(Offer), kNoArguments, nullptr},
     {"tobytes", reinterpret_cast<void*>(ToBytes), kNoArguments, "The elements side by side, as bytes."},
     {nullptr, nullptr, 0, nullptr},
-};
-
-GetSetDef getters[] = {
-    {"shape", reinterpret_cast<void*>(Shape), nullptr, "Lengths of the axes.", nullptr},
-    {"_ml_dtype", reinterpret_cast<void*>(MlDType), nullptr, "The name of the dtype in ml_dtypes, or None.", nullptr},
-    {"__array_interface__", reinterpret_cast<void*>(ArrayInterface), nullptr, "NumPy's array interface.", nullptr},
-    {"__cuda_array_interface__", reinterpret_cast<void*>(CudaArrayInterface), nullptr, "The CUDA Array Interface.",
-     nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
 }  // namespace
@@ -337,15 +317,13 @@ Object* TensorType() { return type; }
 
 bool MakeTensorType() {
   // The slot numbers of Include/typeslots.h.
-  const int bf_getbuffer = 1, tp_dealloc = 52, tp_doc = 56, tp_methods = 64, tp_new = 65, tp_repr = 66, tp_getset = 73;
+  const int bf_getbuffer = 1, tp_dealloc = 52, tp_doc = 56, tp_methods = 64, tp_new = 65;
   static TypeSlot slots[] = {
       {bf_getbuffer, reinterpret_cast<void*>(GetBuffer)},
       {tp_dealloc, reinterpret_cast<void*>(Dealloc)},
       {tp_doc, const_cast<char*>("A JavaScript tensor: the same memory, by DLPack.")},
       {tp_methods, methods},
       {tp_new, reinterpret_cast<void*>(RefuseNew)},
-      {tp_repr, reinterpret_cast<void*>(Represent)},
-      {tp_getset, getters},
       {0, nullptr},
   };
   TypeSpec spec = {"dlpack.Tensor", static_cast<int>(api.head_size + sizeof(Body)), 0, 1u << 18, slots};
