@@ -60,6 +60,17 @@ inline napi_value NewText(napi_env env, const char* text) {
   return value;
 }
 
+// Clears the pending exception, if any, and returns false. For a call that fails only when memory or the stack is full,
+// or when the environment ends.
+inline bool ClearException(napi_env env) {
+  bool is_pending = false;
+  napi_value thrown;
+  if (napi_is_exception_pending(env, &is_pending) == napi_ok && is_pending) {
+    napi_get_and_clear_last_exception(env, &thrown);
+  }
+  return false;
+}
+
 // loadX(path): undefined, or the reason of a failure.
 inline napi_value LoadFrom(napi_env env, napi_callback_info info, const char* (*load)(const char* path)) {
   napi_value path;

@@ -4,11 +4,8 @@ namespace dlpack::python {
 
 // For versions of Python without vectorcall.
 static Object* CallTuple(Object* callable, Object** arguments, size_t positional, Object* names) {
-  Ref tuple(api.PyTuple_New(static_cast<ptrdiff_t>(positional)));
+  Ref tuple(MakeTuple(static_cast<ptrdiff_t>(positional), [&](ptrdiff_t i) { return NewRef(arguments[i]); }));
   if (!tuple) return nullptr;
-  for (size_t i = 0; i < positional; ++i) {
-    api.PyTuple_SetItem(tuple.get(), static_cast<ptrdiff_t>(i), NewRef(arguments[i]));
-  }
   if (names == nullptr) return api.PyObject_CallObject(callable, tuple.get());
   Ref dict(api.PyDict_New());
   if (!dict) return nullptr;

@@ -60,6 +60,18 @@ inline Object* TupleOf(Values... values) {
   return good ? tuple.take() : nullptr;
 }
 
+// A tuple of the references that `make(i)` returns.
+template <class Make>
+inline Object* MakeTuple(ptrdiff_t count, Make make) {
+  Ref tuple(api.PyTuple_New(count));
+  for (ptrdiff_t i = 0; tuple && i < count; ++i) {
+    Object* value = make(i);
+    if (value == nullptr) return nullptr;
+    api.PyTuple_SetItem(tuple.get(), i, value);
+  }
+  return tuple.take();
+}
+
 // Calls with `positional` arguments and one more for each of `names`, a tuple of strings or NULL. Python may use the
 // element in front of the first argument during the call.
 Object* CallVector(Object* callable, Object** arguments, size_t positional, Object* names);

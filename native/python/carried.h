@@ -2,6 +2,7 @@
 // thread delivers it without the GIL, so that the event loop does not wait for Python.
 #pragma once
 
+#include "text.h"
 #include "values.h"
 
 namespace dlpack::python {
@@ -9,10 +10,8 @@ namespace dlpack::python {
 struct Carried {
   uint32_t kind;
   double number;
-  char* text;     // of a string, bytes, or a bigint in base 16
-  size_t length;  // bytes
-  bool is_utf16;
-  Object* object;  // of a handle
+  Characters text;  // of a string, bytes, or a bigint in base 16
+  Object* object;   // of a handle
 };
 
 // Takes over the reference. Makes the same kinds of values as FromPython. GIL held, any thread.

@@ -83,16 +83,11 @@ static void Close(void* data) {
 
 bool CallJavaScript(Channel* channel, napi_ref function, size_t count, const napi_value* values, napi_value* result) {
   napi_env env = channel->env;
-  napi_value target, receiver, thrown;
-  if (napi_get_reference_value(env, function, &target) == napi_ok && napi_get_undefined(env, &receiver) == napi_ok &&
-      napi_call_function(env, receiver, target, count, values, result) == napi_ok) {
-    return true;
-  }
-  bool is_pending = false;
-  if (napi_is_exception_pending(env, &is_pending) == napi_ok && is_pending) {
-    napi_get_and_clear_last_exception(env, &thrown);
-  }
-  return false;
+  napi_value target, receiver;
+  return (napi_get_reference_value(env, function, &target) == napi_ok &&
+          napi_get_undefined(env, &receiver) == napi_ok &&
+          napi_call_function(env, receiver, target, count, values, result) == napi_ok) ||
+         ClearException(env);
 }
 
 void KeepRunning(Channel* channel, bool keep) {

@@ -214,9 +214,8 @@ static Object* CallProducer(Object* object, const ConsumeOptions& options, Objec
     keywords[count] = names.copy;
     arguments[++count] = options.copy != 0 ? api._Py_TrueStruct : api._Py_FalseStruct;
   }
-  Ref kwnames(api.PyTuple_New(count));
+  const Ref kwnames(MakeTuple(count, [&](ptrdiff_t i) { return NewRef(keywords[i]); }));
   if (!kwnames) return nullptr;
-  for (ptrdiff_t i = 0; i < count; ++i) api.PyTuple_SetItem(kwnames.get(), i, NewRef(keywords[i]));
   Object* capsule = api.PyObject_VectorcallMethod(names.dlpack, arguments, 1, kwnames.get());
   if (capsule == nullptr && api.PyErr_ExceptionMatches(api.PyExc_TypeError)) {
     api.PyErr_Clear();

@@ -52,16 +52,6 @@ class Values {
   Object* small_[kSmall];
 };
 
-static Object* MakeTuple(Objects* self, const Cells& cells, Spill* spill) {
-  Ref tuple(api.PyTuple_New(cells.count));
-  for (uint32_t i = 0; tuple && i < cells.count; ++i) {
-    Object* value = ToPython(self, &cells.at[i], spill);
-    if (value == nullptr) return nullptr;
-    api.PyTuple_SetItem(tuple.get(), i, value);
-  }
-  return tuple.take();
-}
-
 // Calls the object in cell 0 with the other cells as arguments. The last `pairs` pairs are keywords.
 static Object* Call(Objects* self, const Cells& cells, uint32_t pairs, Spill* spill, Reading* reading) {
   if (cells.count < 1 || pairs > (cells.count - 1) / 2) {
@@ -121,7 +111,9 @@ static Object* Perform(Objects* self, PerformRequest* request, Spill* spill, Rea
     if (result) TakeTensor(self, result.get(), {-1, false, 0, 0, 0}, tensor);
     return nullptr;
   }
-  if (operation == Operation::kTuple) return MakeTuple(self, cells, spill);
+  if (operation == Operation::kTuple) {
+    return MakeTuple(cells.count, [&](ptrdiff_t i) { return ToPython(self, &cells.at[i], spill); });
+  }
   Ref first(count > 0 ? ToPython(self, &cells.at[0], spill) : nullptr);
   if (!first) return nullptr;
   Ref second(count > 1 ? ToPython(self, &cells.at[1], spill) : nullptr);

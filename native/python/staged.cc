@@ -6,18 +6,21 @@
 #include "calls.h"
 #include "function_type.h"
 #include "tensor_type.h"
-#include "text.h"
 
 namespace dlpack::python {
 
 static bool StageSpilled(napi_env env, napi_value value, Staged* out) {
-  if (out->kind != kBytes) return CopyString(env, value, &out->text, &out->length, &out->is_utf16);
-  napi_typedarray_type type;
-  void* data = nullptr;
-  if (napi_get_typedarray_info(env, value, &type, &out->length, &data, nullptr, nullptr) != napi_ok) out->length = 0;
-  out->text = static_cast<char*>(malloc(out->length + 1));
-  if (out->text != nullptr && out->length > 0) memcpy(out->text, data, out->length);
-  return out->text != nullptr;
+  if (out->kind != kBytes) {
+    out->text = Copy(JavaScriptText(env, value));
+  } else {
+    static char nothing;
+    napi_typedarray_type type;
+    size_t length = 0;
+    void* data = nullptr;
+    if (napi_get_typedarray_info(env, value, &type, &length, &data, nullptr, nullptr) != napi_ok) length = 0;
+    out->text = Copy({length == 0 ? &nothing : static_cast<char*>(data), length, false});
+  }
+  return out->text.data != nullptr;
 }
 
 static bool StageTensor(Objects* self, const Cell& cell, Staged* out) {
@@ -77,38 +80,14 @@ void OwnObjects(Staged* value) {
   value->is_owned = true;
 }
 
-static Object* TextOf(const Staged& value) {
-  int byte_order = -1;  // little-endian
-  return value.is_utf16
-             ? api.PyUnicode_DecodeUTF16(value.text, static_cast<ptrdiff_t>(value.length), "surrogatepass", &byte_order)
-             : api.PyUnicode_FromStringAndSize(value.text, static_cast<ptrdiff_t>(value.length));
-}
-
 static Object* UnstageFunction(Channel* channel, Staged* value) {
   Object* known = FindFunction(channel, value->function);
   if (known != nullptr) return known;
-  Object* name = TextOf(*value);
+  Object* name = MakeStr(value->text);
   if (name == nullptr) return nullptr;
   Storage* pin = value->storage;
   value->storage = nullptr;
   return NewFunction(channel, value->function, pin, name);
-}
-
-static Object* UnstageElements(Channel* channel, Staged* value) {
-  const bool is_list = value->kind != kDict;
-  Ref result(is_list ? api.PyList_New(value->count) : api.PyDict_New());
-  if (!result) return nullptr;
-  for (uint32_t i = 0; is_list && i < value->count; ++i) {
-    Object* element = Unstage(channel, &value->elements[i]);
-    if (element == nullptr) return nullptr;
-    api.PyList_SetItem(result.get(), i, element);
-  }
-  for (uint32_t i = 0; !is_list && i + 1 < value->count; i += 2) {
-    Ref key(Unstage(channel, &value->elements[i]));
-    Ref element(key ? Unstage(channel, &value->elements[i + 1]) : nullptr);
-    if (!element || api.PyDict_SetItem(result.get(), key.get(), element.get()) != 0) return nullptr;
-  }
-  return value->kind == kSet ? api.PySet_New(result.get()) : result.take();
 }
 
 Object* Unstage(Channel* channel, Staged* value) {
@@ -116,14 +95,16 @@ Object* Unstage(Channel* channel, Staged* value) {
     case kBool: return api.PyBool_FromLong(value->number != 0);
     case kInt: return api.PyLong_FromLongLong(static_cast<long long>(value->number));
     case kFloat: return api.PyFloat_FromDouble(value->number);
-    case kString: return TextOf(*value);
-    case kBigInt: return api.PyLong_FromString(value->text, nullptr, 16);
-    case kBytes: return api.PyBytes_FromStringAndSize(value->text, static_cast<ptrdiff_t>(value->length));
+    case kString: return MakeStr(value->text);
+    case kBigInt: return api.PyLong_FromString(value->text.data, nullptr, 16);
+    case kBytes: return api.PyBytes_FromStringAndSize(value->text.data, static_cast<ptrdiff_t>(value->text.size));
     case kTensor: return NewTensor(*value->descriptor, value->storage);
     case kFunction: return UnstageFunction(channel, value);
     case kList:
     case kSet:
-    case kDict: return UnstageElements(channel, value);
+    case kDict:
+      return MakeContainer(value->kind, value->count,
+                           [&](uint32_t i) { return Unstage(channel, &value->elements[i]); });
     case kHandle: {
       Object* object = value->object;
       value->object = nullptr;
@@ -136,7 +117,7 @@ Object* Unstage(Channel* channel, Staged* value) {
 void DropStaged(Staged* value) {
   for (uint32_t i = 0; i < value->count; ++i) DropStaged(&value->elements[i]);
   free(value->elements);
-  free(value->text);
+  free(value->text.data);
   free(value->descriptor);
   if (value->storage != nullptr) ReleaseStorage(value->storage);
   if (value->object != nullptr && value->is_owned) DeferDecRef(value->object);

@@ -11,11 +11,9 @@ struct Staged {
   uint32_t kind;
   uint32_t count;     // elements of a container
   uint32_t function;  // the number of a function
-  bool is_utf16;
-  bool is_owned;  // `object` is an owned reference
+  bool is_owned;      // `object` is an owned reference
   double number;
-  char* text;  // of a string, bytes, digits; the name of a function
-  size_t length;
+  Characters text;  // of a string, bytes, digits; the name of a function
   Object* object;
   Storage* storage;  // of a tensor; the pin of a function
   Descriptor* descriptor;

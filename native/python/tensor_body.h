@@ -3,7 +3,7 @@
 
 #include "../abi/dlpack_abi.h"
 #include "../storage.h"
-#include "api.h"
+#include "calls.h"
 
 namespace dlpack::python {
 
@@ -69,11 +69,7 @@ inline bool IsColumnMajor(const DLTensor& tensor) {
 
 // A new tuple of the values, each multiplied by the factor. GIL held; NULL with an exception set.
 inline Object* IntegerTuple(const int64_t* values, int32_t count, int64_t factor = 1) {
-  Object* tuple = api.PyTuple_New(count);
-  for (int32_t i = 0; tuple != nullptr && i < count; ++i) {
-    api.PyTuple_SetItem(tuple, i, api.PyLong_FromLongLong(values[i] * factor));
-  }
-  return tuple;
+  return MakeTuple(count, [=](ptrdiff_t i) { return api.PyLong_FromLongLong(values[i] * factor); });
 }
 
 }  // namespace dlpack::python

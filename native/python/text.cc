@@ -3,79 +3,57 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calls.h"
+#include "../exports.h"
 
 namespace dlpack::python {
 
-Text::Text(Object* str) : data(nullptr), size(0), is_utf16(false), encoded_(nullptr) {
-  if (str == nullptr) return;
+Characters Copy(const Characters& characters) {
+  const size_t end = sizeof(char16_t);
+  Characters copy = characters;
+  copy.data = characters.data == nullptr ? nullptr : static_cast<char*>(malloc(characters.size + end));
+  if (copy.data == nullptr) return copy;
+  memcpy(copy.data, characters.data, copy.size);
+  memset(copy.data + copy.size, 0, end);
+  return copy;
+}
+
+Text::Text(Object* object, uint32_t kind) : Characters{nullptr, 0, false}, encoded_(nullptr) {
+  if (object == nullptr) return;
   ptrdiff_t length = 0;
-  data = api.PyUnicode_AsUTF8AndSize(str, &length);
-  if (data == nullptr) {
-    api.PyErr_Clear();
-    encoded_.reset(api.PyUnicode_AsEncodedString(str, "utf-16-le", "surrogatepass"));
-    char* bytes = nullptr;
-    if (encoded_ && api.PyBytes_AsStringAndSize(encoded_.get(), &bytes, &length) == 0) data = bytes;
-    is_utf16 = true;
-    api.PyErr_Clear();
+  if (kind == kBytes) {
+    api.PyBytes_AsStringAndSize(object, &data, &length);
+  } else {
+    if (kind == kBigInt) encoded_.reset(object = api.PyNumber_ToBase(object, 16));
+    data = object == nullptr ? nullptr : const_cast<char*>(api.PyUnicode_AsUTF8AndSize(object, &length));
   }
+  if (data == nullptr && kind == kString) {
+    api.PyErr_Clear();
+    encoded_.reset(api.PyUnicode_AsEncodedString(object, "utf-16-le", "surrogatepass"));
+    if (encoded_) api.PyBytes_AsStringAndSize(encoded_.get(), &data, &length);
+    is_utf16 = true;
+  }
+  if (data == nullptr) api.PyErr_Clear();
   size = static_cast<size_t>(length);
 }
 
-bool MakeString(napi_env env, const char* data, size_t size, bool is_utf16, napi_value* out) {
+bool MakeString(napi_env env, const Characters& characters, napi_value* out) {
+  const auto [data, size, is_utf16] = characters;
   const napi_status status = data == nullptr ? napi_generic_failure
                              : is_utf16
                                  ? napi_create_string_utf16(env, reinterpret_cast<const char16_t*>(data), size / 2, out)
                                  : napi_create_string_utf8(env, data, size, out);
-  if (status == napi_ok) return true;
-  bool is_pending = false;
-  napi_value thrown;
-  if (napi_is_exception_pending(env, &is_pending) == napi_ok && is_pending) {
-    napi_get_and_clear_last_exception(env, &thrown);
-  }
-  return false;
+  return status == napi_ok || ClearException(env);
 }
 
-namespace {
-
-napi_status Read(napi_env env, napi_value string, char* out, size_t room, size_t* length) {
-  return napi_get_value_string_utf8(env, string, out, room, length);
+Object* MakeStr(const Characters& characters) {
+  const auto size = static_cast<ptrdiff_t>(characters.size);
+  int byte_order = -1;  // little-endian
+  return characters.is_utf16 ? api.PyUnicode_DecodeUTF16(characters.data, size, "surrogatepass", &byte_order)
+                             : api.PyUnicode_FromStringAndSize(characters.data, size);
 }
-napi_status Read(napi_env env, napi_value string, char16_t* out, size_t room, size_t* length) {
-  return napi_get_value_string_utf16(env, string, out, room, length);
-}
-
-// The characters of a JavaScript string, zero-terminated: on the stack for a short string, on the heap for a long one.
-template <class Character>
-class Characters {
- public:
-  Characters(napi_env env, napi_value string) : data(small_), length(0) {
-    if (Read(env, string, static_cast<Character*>(nullptr), 0, &length) != napi_ok) {
-      data = Raise(api.PyExc_TypeError, "Expected a string");
-      return;
-    }
-    if (length >= kSmall) data = static_cast<Character*>(malloc(sizeof(Character) * (length + 1)));
-    if (data == nullptr) {
-      Raise(api.PyExc_RuntimeError, "Out of memory for a string");
-    } else {
-      Read(env, string, data, length + 1, &length);
-    }
-  }
-  ~Characters() {
-    if (data != small_) free(data);
-  }
-  Characters(const Characters&) = delete;
-  Characters& operator=(const Characters&) = delete;
-  Character* data;  // NULL with an exception set
-  size_t length;
-
- private:
-  static const size_t kSmall = 256;
-  Character small_[kSmall];
-};
 
 // In UTF-8, Node-API replaces lone surrogates with U+FFFD.
-bool HasReplacement(const char* text, size_t size) {
+static bool HasReplacement(const char* text, size_t size) {
   for (const char* at = text; (at = static_cast<const char*>(memchr(at, '\xef', size - (at - text)))) != nullptr;
        ++at) {
     if (size - static_cast<size_t>(at - text) >= 3 && at[1] == '\xbf' && at[2] == '\xbd') return true;
@@ -83,47 +61,28 @@ bool HasReplacement(const char* text, size_t size) {
   return false;
 }
 
-Object* Utf16ToPython(napi_env env, napi_value string) {
-  const Characters<char16_t> characters(env, string);
-  if (characters.data == nullptr) return nullptr;
-  int byte_order = -1;  // little-endian
-  return api.PyUnicode_DecodeUTF16(reinterpret_cast<const char*>(characters.data),
-                                   static_cast<ptrdiff_t>(2 * characters.length), "surrogatepass", &byte_order);
-}
-
-}  // namespace
-
-bool CopyString(napi_env env, napi_value string, char** text, size_t* size, bool* is_utf16) {
+JavaScriptText::JavaScriptText(napi_env env, napi_value string) : Characters{nullptr, 0, false} {
   size_t length = 0;
-  *text = nullptr;
-  *is_utf16 = false;
-  if (napi_get_value_string_utf8(env, string, nullptr, 0, &length) != napi_ok) return false;
-  *text = static_cast<char*>(malloc(length + 1));
-  if (*text == nullptr) return false;
-  napi_get_value_string_utf8(env, string, *text, length + 1, size);
-  if (!HasReplacement(*text, *size)) return true;
-  free(*text);
-  *text = nullptr;
+  if (napi_get_value_string_utf8(env, string, nullptr, 0, &length) != napi_ok) return;
+  Reserve(length + 1);
+  if (data == nullptr) return;
+  napi_get_value_string_utf8(env, string, data, length + 1, &size);
+  if (!HasReplacement(data, size)) return;
   napi_get_value_string_utf16(env, string, nullptr, 0, &length);
-  char16_t* characters = static_cast<char16_t*>(malloc(sizeof(char16_t) * (length + 1)));
-  if (characters == nullptr) return false;
-  napi_get_value_string_utf16(env, string, characters, length + 1, &length);
-  *text = reinterpret_cast<char*>(characters);
-  *size = sizeof(char16_t) * length;
-  *is_utf16 = true;
-  return true;
+  Reserve(sizeof(char16_t) * (length + 1));
+  if (data == nullptr) return;
+  napi_get_value_string_utf16(env, string, reinterpret_cast<char16_t*>(data), length + 1, &length);
+  size = sizeof(char16_t) * length;
+  is_utf16 = true;
 }
 
-Object* StringToPython(napi_env env, napi_value string) {
-  const Characters<char> characters(env, string);
-  if (characters.data == nullptr) return nullptr;
-  if (HasReplacement(characters.data, characters.length)) return Utf16ToPython(env, string);
-  return api.PyUnicode_FromStringAndSize(characters.data, static_cast<ptrdiff_t>(characters.length));
+void JavaScriptText::Reserve(size_t bytes) {
+  if (data != small_) free(data);
+  data = bytes <= sizeof(small_) ? small_ : static_cast<char*>(malloc(bytes));
 }
 
-Object* DigitsToPython(napi_env env, napi_value string) {
-  const Characters<char> characters(env, string);
-  return characters.data == nullptr ? nullptr : api.PyLong_FromString(characters.data, nullptr, 16);
+JavaScriptText::~JavaScriptText() {
+  if (data != small_) free(data);
 }
 
 }  // namespace dlpack::python

@@ -5,17 +5,25 @@
 #include <node_api.h>
 
 #include "runtime.h"
+#include "wire_layout.h"
 
 namespace dlpack::python {
 
-// The characters of a str. The str must outlive this object. GIL held, any thread.
-class Text {
- public:
-  // `str` is borrowed. `data` is NULL for NULL and when out of memory; no exception is set.
-  explicit Text(Object* str);
-  const char* data;
+// The characters of a string, or the content of a bytes object.
+struct Characters {
+  char* data;
   size_t size;  // bytes
   bool is_utf16;
+};
+
+// A zero-terminated copy, which the caller frees. `data` is NULL when out of memory, and for NULL. Any thread.
+Characters Copy(const Characters& characters);
+
+// The characters of a str, of a bytes object, or of the digits of an int in base 16. GIL held, any thread.
+class Text : public Characters {
+ public:
+  // The object is borrowed and must outlive this. `data` is NULL for NULL and when out of memory; no exception is set.
+  explicit Text(Object* object, uint32_t kind = kString);
 
  private:
   Ref encoded_;
@@ -23,16 +31,24 @@ class Text {
 
 // False when the string is too long for JavaScript or memory runs out; no exception is pending then. JavaScript thread,
 // no GIL needed.
-bool MakeString(napi_env env, const char* data, size_t size, bool is_utf16, napi_value* out);
+bool MakeString(napi_env env, const Characters& characters, napi_value* out);
 
-// A zero-terminated copy of a JavaScript string, which the caller frees with `free`. False when out of memory.
+// A str. NULL with an exception set. GIL held.
+Object* MakeStr(const Characters& characters);
+
+// The characters of a JavaScript string, zero-terminated: on the stack for a short string, on the heap for a long one.
 // JavaScript thread, no GIL needed.
-bool CopyString(napi_env env, napi_value string, char** text, size_t* size, bool* is_utf16);
+class JavaScriptText : public Characters {
+ public:
+  // `data` is NULL when out of memory.
+  JavaScriptText(napi_env env, napi_value string);
+  ~JavaScriptText();
+  JavaScriptText(const JavaScriptText&) = delete;
+  JavaScriptText& operator=(const JavaScriptText&) = delete;
 
-// A str with the characters of a JavaScript string. NULL with an exception set. JavaScript thread, GIL held.
-Object* StringToPython(napi_env env, napi_value string);
-
-// An int with the digits of a JavaScript string, in base 16. NULL with an exception set. JavaScript thread, GIL held.
-Object* DigitsToPython(napi_env env, napi_value string);
+ private:
+  void Reserve(size_t bytes);
+  alignas(char16_t) char small_[256];
+};
 
 }  // namespace dlpack::python

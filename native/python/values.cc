@@ -72,6 +72,17 @@ Cells CellsOf(const Instance* instance, const Cell& container) {
   return CellsBehind(instance, list + 1, list->count);
 }
 
+static Object* StringToPython(napi_env env, napi_value string) {
+  const JavaScriptText text(env, string);
+  return text.data == nullptr ? Raise(api.PyExc_RuntimeError, "Out of memory for a string") : MakeStr(text);
+}
+
+static Object* DigitsToPython(napi_env env, napi_value string) {
+  const JavaScriptText text(env, string);
+  if (text.data == nullptr) return Raise(api.PyExc_RuntimeError, "Out of memory for a string");
+  return api.PyLong_FromString(text.data, nullptr, 16);
+}
+
 static Object* BytesToPython(napi_env env, napi_value value) {
   napi_typedarray_type type;
   size_t length = 0;
@@ -94,31 +105,10 @@ Object* RaiseReleased(uint32_t kind) {
                                                        : "Expected a live Python object but it was released");
 }
 
-static Object* ListToPython(Objects* self, const Cell& cell, Spill* spill, int depth) {
+static Object* ContainerToPython(Objects* self, const Cell& cell, Spill* spill, int depth) {
   const Cells cells = CellsOf(self->instance, cell);
-  Ref list(api.PyList_New(cells.count));
-  for (uint32_t i = 0; list && i < cells.count; ++i) {
-    Object* value = ToPython(self, &cells.at[i], spill, depth + 1);
-    if (value == nullptr) return nullptr;
-    api.PyList_SetItem(list.get(), i, value);
-  }
-  return list.take();
-}
-
-static Object* SetToPython(Objects* self, const Cell& cell, Spill* spill, int depth) {
-  Ref list(ListToPython(self, cell, spill, depth));
-  return list ? api.PySet_New(list.get()) : nullptr;
-}
-
-static Object* DictToPython(Objects* self, const Cell& cell, Spill* spill, int depth) {
-  const Cells cells = CellsOf(self->instance, cell);
-  Ref dict(api.PyDict_New());
-  for (uint32_t i = 0; dict && i + 1 < cells.count; i += 2) {
-    Ref key(ToPython(self, &cells.at[i], spill, depth + 1));
-    Ref value(key ? ToPython(self, &cells.at[i + 1], spill, depth + 1) : nullptr);
-    if (!value || api.PyDict_SetItem(dict.get(), key.get(), value.get()) != 0) return nullptr;
-  }
-  return dict.take();
+  return MakeContainer(cell.kind, cells.count,
+                       [&](uint32_t i) { return ToPython(self, &cells.at[i], spill, depth + 1); });
 }
 
 // The Python callable of a JavaScript function: the existing callable or a new one.
@@ -168,17 +158,16 @@ Object* ToPython(Objects* self, Cell* cell, Spill* spill, int depth) {
     case kSet:
     case kDict:
       if (depth >= kMaxDepth) break;
-      return kind == kList  ? ListToPython(self, *cell, spill, depth)
-             : kind == kSet ? SetToPython(self, *cell, spill, depth)
-                            : DictToPython(self, *cell, spill, depth);
+      return ContainerToPython(self, *cell, spill, depth);
     default: break;
   }
   return RaiseReleased(kind);
 }
 
-bool MakeBytes(napi_env env, Objects* self, const char* data, size_t length, napi_value* out) {
+// A Uint8Array with a copy of the bytes; false when JavaScript cannot allocate that length.
+static bool MakeBytes(napi_env env, Objects* self, const Characters& bytes, napi_value* out) {
   // Node-API ends the process when memory runs out or a typed array would be too long. JavaScript code throws instead.
-  const size_t kLarge = 1 << 20;
+  const size_t kLarge = 1 << 20, length = bytes.size;
   void* copy = nullptr;
   napi_value buffer, function, receiver, argument;
   napi_typedarray_type type;
@@ -194,7 +183,7 @@ bool MakeBytes(napi_env env, Objects* self, const char* data, size_t length, nap
              napi_get_typedarray_info(env, *out, &type, &made, &copy, nullptr, nullptr) != napi_ok || made != length) {
     return false;
   }
-  if (length > 0) memcpy(copy, data, length);
+  if (length > 0) memcpy(copy, bytes.data, length);
   return true;
 }
 
@@ -204,60 +193,54 @@ void HoldResult(Objects* self, Object* object, Outcome* outcome) {
   if (outcome->result_handle == 0) api.Py_DecRef(object);
 }
 
-Object* RaiseTooLong(const char* subject, const char* advice) {
+uint32_t KindOf(Object* object, double* number) {
+  Object* type = TypeOf(object);
+  if (object == api._Py_NoneStruct) return kNone;
+  if (type == api.PyBool_Type) {
+    *number = object == api._Py_TrueStruct;
+    return kBool;
+  }
+  if (type == api.PyFloat_Type) {
+    *number = api.PyFloat_AsDouble(object);
+    return kFloat;
+  }
+  if (type == api.PyLong_Type) {
+    int overflow = 0;
+    const long long value = api.PyLong_AsLongLongAndOverflow(object, &overflow);
+    *number = static_cast<double>(value);
+    return overflow == 0 && IsSafeInteger(value) ? kInt : kBigInt;
+  }
+  return type == api.PyUnicode_Type ? kString : type == api.PyBytes_Type ? kBytes : kHandle;
+}
+
+bool MakeSpilled(napi_env env, Objects* self, uint32_t kind, const Characters& characters, napi_value* out) {
+  return kind == kBytes ? MakeBytes(env, self, characters, out) : MakeString(env, characters, out);
+}
+
+static void RaiseTooLong(uint32_t kind) {
+  const char* subject = kind == kBigInt ? "This int is" : kind == kString ? "This str is" : "These bytes are";
+  const char* advice = kind == kBigInt   ? "work with it in Python"
+                       : kind == kString ? "take parts of it in Python"
+                                         : "take parts of it, or numpy.frombuffer of it as a tensor";
   char text[160];
   snprintf(text, sizeof(text), "%s too long for JavaScript, or there is no memory for it; %s", subject, advice);
-  return Raise(api.PyExc_OverflowError, text);
+  Raise(api.PyExc_OverflowError, text);
 }
 
 napi_value FromPython(napi_env env, Objects* self, Object* object, Outcome* outcome) {
-  Object* type = TypeOf(object);
-  napi_value spilled = nullptr;
   Ref ref(object);
-  if (object == api._Py_NoneStruct) {
-    outcome->result_kind = kNone;
-  } else if (type == api.PyBool_Type) {
-    outcome->result_kind = kBool;
-    outcome->result_number = object == api._Py_TrueStruct;
-  } else if (type == api.PyFloat_Type) {
-    outcome->result_kind = kFloat;
-    outcome->result_number = api.PyFloat_AsDouble(object);
-  } else if (type == api.PyLong_Type) {
-    int overflow = 0;
-    const long long value = api.PyLong_AsLongLongAndOverflow(object, &overflow);
-    outcome->result_number = static_cast<double>(value);
-    outcome->result_kind = overflow == 0 && IsSafeInteger(value) ? kInt : kBigInt;
-    if (outcome->result_kind == kInt) return nullptr;
-    Ref digits(api.PyNumber_ToBase(object, 16));
-    const Text text(digits.get());
-    if (MakeString(env, text.data, text.size, text.is_utf16, &spilled)) return spilled;
-    RaiseTooLong("This int is", kLongInt);
-    return TakeException(env, self, outcome);
-  } else if (type == api.PyUnicode_Type) {
-    outcome->result_kind = kString;
-    const Text text(object);
-    if (MakeString(env, text.data, text.size, text.is_utf16, &spilled)) return spilled;
-    RaiseTooLong("This str is", kLongStr);
-    return TakeException(env, self, outcome);
-  } else if (type == api.PyBytes_Type) {
-    outcome->result_kind = kBytes;
-    char* data = nullptr;
-    ptrdiff_t length = 0;
-    if (api.PyBytes_AsStringAndSize(object, &data, &length) == 0 &&
-        MakeBytes(env, self, data, static_cast<size_t>(length), &spilled))
-      return spilled;
-    RaiseTooLong("These bytes are", kLongBytes);
-    return TakeException(env, self, outcome);
-  } else {
-    HoldResult(self, ref.take(), outcome);
-  }
-  return nullptr;
+  const uint32_t kind = outcome->result_kind = KindOf(object, &outcome->result_number);
+  if (kind == kHandle) HoldResult(self, ref.take(), outcome);
+  if (!IsSpilled(kind)) return nullptr;
+  napi_value spilled = nullptr;
+  if (MakeSpilled(env, self, kind, Text(object, kind), &spilled)) return spilled;
+  RaiseTooLong(kind);
+  return TakeException(env, self, outcome);
 }
 
 static void SetString(napi_env env, napi_value object, const char* name, Object* str) {
-  const Text text(str);
   napi_value value;
-  if (!MakeString(env, text.data, text.size, text.is_utf16, &value)) MakeString(env, "?", 1, false, &value);
+  if (!MakeString(env, Text(str), &value)) value = NewText(env, "?");
   napi_set_named_property(env, object, name, value);
 }
 

@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "../wire.h"
-#include "api.h"
+#include "text.h"
 #include "wire_layout.h"
 
 namespace dlpack::python {
@@ -88,20 +88,37 @@ Object* ToPython(Objects* self, Cell* cell, Spill* spill, int depth = 0);
 // Raises the error for a tensor or an object that JavaScript released, and returns NULL.
 Object* RaiseReleased(uint32_t kind);
 
-// Advice for a value that is too large for JavaScript.
-static const char kLongInt[] = "work with it in Python";
-static const char kLongStr[] = "take parts of it in Python";
-static const char kLongBytes[] = "take parts of it, or numpy.frombuffer of it as a tensor";
-
-// Raises an OverflowError and returns NULL. GIL held.
-Object* RaiseTooLong(const char* subject, const char* advice);
-
 // Whether a JavaScript number represents the value exactly.
 inline bool IsSafeInteger(long long value) { return value >= -((1LL << 53) - 1) && value <= (1LL << 53) - 1; }
 
-// A Uint8Array with a copy of the bytes; false when JavaScript cannot allocate that length. JavaScript thread, no GIL
-// needed.
-bool MakeBytes(napi_env env, Objects* self, const char* data, size_t length, napi_value* out);
+// How JavaScript receives an object: the kind of its value, and the value of a number or boolean. Only an object of
+// exactly the type of a value has its kind. GIL held, any thread.
+uint32_t KindOf(Object* object, double* number);
+
+// Whether values of a kind do not fit into a cell or an outcome and have characters.
+inline bool IsSpilled(uint32_t kind) { return kind == kString || kind == kBytes || kind == kBigInt; }
+
+// The JavaScript value for the characters of a spilled value; false when it is too large for JavaScript. JavaScript
+// thread, no GIL needed.
+bool MakeSpilled(napi_env env, Objects* self, uint32_t kind, const Characters& characters, napi_value* out);
+
+// A list, set or dict of the elements that `make(i)` makes; for a dict, alternating keys and values. A new reference,
+// or NULL with an exception set.
+template <class Make>
+Object* MakeContainer(uint32_t kind, uint32_t count, Make make) {
+  Ref result(kind == kDict ? api.PyDict_New() : api.PyList_New(count));
+  for (uint32_t i = 0; result && kind == kDict && i + 1 < count; i += 2) {
+    const Ref key(make(i));
+    const Ref value(key ? make(i + 1) : nullptr);
+    if (!value || api.PyDict_SetItem(result.get(), key.get(), value.get()) != 0) return nullptr;
+  }
+  for (uint32_t i = 0; result && kind != kDict && i < count; ++i) {
+    Object* element = make(i);
+    if (element == nullptr) return nullptr;
+    api.PyList_SetItem(result.get(), i, element);
+  }
+  return kind == kSet && result ? api.PySet_New(result.get()) : result.take();
+}
 
 // Takes over the reference. Returns a value that does not fit into the outcome, or an exception as TakeException does
 // when the value is too large for JavaScript.
