@@ -43,16 +43,18 @@ struct Host<double> {
   static constexpr int kMantissa = 52, kBias = 1023;
 };
 
-// Rounds an integer to odd: the last bit of the double is set if any bits were cut off. A second rounding then gives
-// the same result as rounding the integer once.
-DLPACK_INLINE double ToOdd(uint64_t magnitude) {
+// A number that a format rounds once more. An integer is rounded to odd: the last bit of the double is set if any bits
+// were cut off. The second rounding then gives the same result as rounding the integer once.
+DLPACK_INLINE float RealOf(float value) { return value; }
+DLPACK_INLINE double RealOf(double value) { return value; }
+DLPACK_INLINE double RealOf(uint64_t magnitude) {
   const int cut = magnitude >> 53 == 0 ? 0 : 11 - __builtin_clzll(magnitude);
   const uint64_t kept = magnitude >> cut;
   const uint64_t odd = kept | ((kept << cut) != magnitude);
   return static_cast<double>(static_cast<int64_t>(odd)) * static_cast<double>(uint64_t{1} << cut);
 }
-DLPACK_INLINE double ToOdd(int64_t value) {
-  return value < 0 ? -ToOdd(uint64_t{0} - static_cast<uint64_t>(value)) : ToOdd(static_cast<uint64_t>(value));
+DLPACK_INLINE double RealOf(int64_t value) {
+  return value < 0 ? -RealOf(uint64_t{0} - static_cast<uint64_t>(value)) : RealOf(static_cast<uint64_t>(value));
 }
 
 enum Specials { kIeee, kFn, kFnuz, kNone };
@@ -110,10 +112,10 @@ struct Mini {
     return static_cast<Unit>(magnitude > kInfinity ? kNanCode : result);
   }
 
-  DLPACK_INLINE Unit FromF32(float value) { return Encode(value); }
-  DLPACK_INLINE Unit FromF64(double value) { return Encode(value); }
-  DLPACK_INLINE Unit FromI64(int64_t value) { return Encode(ToOdd(value)); }
-  DLPACK_INLINE Unit FromU64(uint64_t value) { return Encode(ToOdd(value)); }
+  template <class Number>
+  DLPACK_INLINE Unit From(Number value) {
+    return Encode(RealOf(value));
+  }
 };
 
 template <class Format>
@@ -184,30 +186,29 @@ struct E8M0FNU {
     code = code > 255 ? 255 : code;
     return static_cast<uint8_t>(bits > 0 ? code : 255);
   }
-  DLPACK_INLINE uint8_t FromF32(float value) { return Encode(value); }
-  DLPACK_INLINE uint8_t FromF64(double value) { return Encode(value); }
-  DLPACK_INLINE uint8_t FromI64(int64_t value) { return Encode(ToOdd(value)); }
-  DLPACK_INLINE uint8_t FromU64(uint64_t value) { return Encode(ToOdd(value)); }
+  template <class Number>
+  DLPACK_INLINE uint8_t From(Number value) {
+    return Encode(RealOf(value));
+  }
 };
 
 struct Float32 {
   typedef uint32_t Unit;
   static constexpr bool kInF32 = false, kInI64 = false;
-  DLPACK_INLINE uint32_t FromF64(double value) {
+  DLPACK_INLINE uint32_t From(double value) {
     return value != value ? kNan32 : BitCast<uint32_t>(static_cast<float>(value));
   }
-  DLPACK_INLINE uint32_t FromI64(int64_t value) { return BitCast<uint32_t>(static_cast<float>(value)); }
-  DLPACK_INLINE uint32_t FromU64(uint64_t value) { return FromF64(ToOdd(value)); }
+  DLPACK_INLINE uint32_t From(int64_t value) { return BitCast<uint32_t>(static_cast<float>(value)); }
+  DLPACK_INLINE uint32_t From(uint64_t value) { return From(RealOf(value)); }
 };
 
 struct Float64 {
   typedef uint64_t Unit;
   static constexpr bool kInF32 = false, kInI64 = false;
-  DLPACK_INLINE uint64_t FromF32(float value) {
+  template <class Number>
+  DLPACK_INLINE uint64_t From(Number value) {
     return value != value ? kNan64 : BitCast<uint64_t>(static_cast<double>(value));
   }
-  DLPACK_INLINE uint64_t FromI64(int64_t value) { return BitCast<uint64_t>(static_cast<double>(value)); }
-  DLPACK_INLINE uint64_t FromU64(uint64_t value) { return BitCast<uint64_t>(static_cast<double>(value)); }
 };
 
 struct Bool {
@@ -215,10 +216,10 @@ struct Bool {
   static constexpr bool kInF32 = true, kInI64 = true;
   DLPACK_INLINE float F32(uint8_t value) { return value != 0 ? 1.0f : 0.0f; }
   DLPACK_INLINE int64_t I64(uint8_t value) { return value != 0; }
-  DLPACK_INLINE uint8_t FromF32(float value) { return !(value == 0); }
-  DLPACK_INLINE uint8_t FromF64(double value) { return !(value == 0); }
-  DLPACK_INLINE uint8_t FromI64(int64_t value) { return value != 0; }
-  DLPACK_INLINE uint8_t FromU64(uint64_t value) { return value != 0; }
+  template <class Number>
+  DLPACK_INLINE uint8_t From(Number value) {
+    return !(value == 0);
+  }
 };
 
 // Casts between integers wrap around. Floats are truncated towards zero and clamped to the range; NaN becomes zero.
@@ -236,11 +237,11 @@ struct Integer {
                    : static_cast<int64_t>(static_cast<Unit>(shifted >> kUnused));
   }
   DLPACK_INLINE float F32(Unit value) { return static_cast<float>(static_cast<int32_t>(I64(value))); }
-  DLPACK_INLINE Unit FromI64(int64_t value) { return static_cast<Unit>(static_cast<uint64_t>(value) & kMask); }
-  DLPACK_INLINE Unit FromU64(uint64_t value) { return static_cast<Unit>(value & kMask); }
+  DLPACK_INLINE Unit From(int64_t value) { return static_cast<Unit>(static_cast<uint64_t>(value) & kMask); }
+  DLPACK_INLINE Unit From(uint64_t value) { return static_cast<Unit>(value & kMask); }
 
   template <class Real>
-  DLPACK_INLINE Unit FromReal(Real value) {
+  DLPACK_INLINE Unit From(Real value) {
     constexpr Real kLow = kSigned ? -static_cast<Real>(PowerOfTwo(kBits - 1)) : 0;
     constexpr Real kLimit = static_cast<Real>(PowerOfTwo(kSigned ? kBits - 1 : kBits));
     if (kBits <= 16 || (kBits < 32 && sizeof(Real) == 8)) {
@@ -253,8 +254,6 @@ struct Integer {
     if (value >= kLimit) return static_cast<Unit>(kHigh);
     return kSigned ? static_cast<Unit>(static_cast<Signed>(value)) : static_cast<Unit>(value);
   }
-  DLPACK_INLINE Unit FromF32(float value) { return FromReal(value); }
-  DLPACK_INLINE Unit FromF64(double value) { return FromReal(value); }
 };
 
 typedef Integer<1, true, uint8_t, int8_t> Int1;

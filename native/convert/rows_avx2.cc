@@ -17,10 +17,7 @@
 
 namespace dlpack {
 
-const Rows kAvx2Rows = []() constexpr -> Rows {
-  using namespace avx2;
-  return DLPACK_DEFINE_ROWS;
-}();
+constexpr Rows kAvx2Rows = avx2::MakeRows();
 
 }  // namespace dlpack
 

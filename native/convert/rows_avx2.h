@@ -1,5 +1,29 @@
 // Rows with AVX2 instructions that compilers do not find. Each returns how many elements it converted; the loop after
 // it converts the others. If kStream is true, the target starts on a cache line and stores bypass the caches.
+namespace dlpack::DLPACK_ISA {
+
+#define DLPACK_MM(name) _mm256_##name
+typedef __m256 Floats;
+typedef __m256i Ints;
+DLPACK_INLINE Ints BitsOf(Floats values) { return _mm256_castps_si256(values); }
+DLPACK_INLINE Floats FloatsOf(Ints bits) { return _mm256_castsi256_ps(bits); }
+DLPACK_INLINE Ints And(Ints a, Ints b) { return _mm256_and_si256(a, b); }
+DLPACK_INLINE Ints Or(Ints a, Ints b) { return _mm256_or_si256(a, b); }
+DLPACK_INLINE Ints OrUnlessZero(Ints code, Ints sign) {
+  return Or(code, _mm256_andnot_si256(_mm256_cmpeq_epi32(code, _mm256_setzero_si256()), sign));
+}
+DLPACK_INLINE Ints ReplaceNan(Floats value, Ints number, Ints nan) {
+  return _mm256_blendv_epi8(number, nan, BitsOf(_mm256_cmp_ps(value, value, _CMP_UNORD_Q)));
+}
+
+// Clears the sign and the payload of a NaN.
+DLPACK_INLINE Floats CleanNan(Floats value) {
+  const Floats nan = FloatsOf(_mm256_set1_epi32(static_cast<int>(kNan32)));
+  return _mm256_blendv_ps(value, nan, _mm256_cmp_ps(value, value, _CMP_UNORD_Q));
+}
+
+}  // namespace dlpack::DLPACK_ISA
+
 #include "rows_x86.h"
 
 namespace dlpack::DLPACK_ISA {
@@ -18,14 +42,6 @@ DLPACK_INLINE void StoreBytes(uint8_t* to, __m256i bytes) {
     _mm256_stream_si256(reinterpret_cast<__m256i*>(to), bytes);
   else
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), bytes);
-}
-
-DLPACK_INLINE __m128i LoadBytes(const uint8_t* at) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at)); }
-
-// Clears the sign and the payload of a NaN.
-DLPACK_INLINE __m256 CleanNan(__m256 value) {
-  const __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32(static_cast<int>(kNan32)));
-  return _mm256_blendv_ps(value, nan, _mm256_cmp_ps(value, value, _CMP_UNORD_Q));
 }
 
 // Sixteen codes, each in sixteen bits.
@@ -54,12 +70,6 @@ DLPACK_INLINE void StoreHalves(__m256i codes, float* to) {
   StoreEight<kStream>(to + 8, _mm256_mul_ps(_mm256_cvtph_ps(_mm256_extracti128_si256(half, 1)), scale));
 }
 
-template <class Type>
-constexpr bool CanStreamToF32() {
-  return Half<Type>::kPossible || __is_same(Type, Float16) || __is_same(Type, BFloat16) || __is_same(Type, Int4) ||
-         __is_same(Type, UInt4);
-}
-
 // Elements of four bits in the highest bits of their lanes.
 template <class Type>
 DLPACK_INLINE __m256 FromHighest(__m256i high) {
@@ -84,7 +94,7 @@ DLPACK_INLINE size_t ToF32ByHand(const uint8_t* in, uint8_t* out, size_t count) 
       const __m256i wide = _mm256_slli_epi32(_mm256_cvtepu16_epi32(LoadBytes(in + i * 2)), 16);
       StoreEight<kStream>(to + i, CleanNan(_mm256_castsi256_ps(wide)));
     }
-  } else if constexpr (__is_same(Type, Int4) || __is_same(Type, UInt4) || __is_same(Type, E2M1FN)) {
+  } else if constexpr (kIsFourBits<Type>) {
     for (; i + 8 <= count; i += 8) {
       const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(in + i));
       StoreEight<kStream>(to + i, FromHighest<Type>(_mm256_slli_epi32(_mm256_cvtepu8_epi32(bytes), 28)));
@@ -97,17 +107,11 @@ DLPACK_INLINE size_t ToF32ByHand(const uint8_t* in, uint8_t* out, size_t count) 
   return i;
 }
 
-template <class Type>
-constexpr bool CanStreamPacked() {
-  return __is_same(Type, Int4) || __is_same(Type, UInt4) || __is_same(Type, E2M1FN) || __is_same(Type, E2M3FN) ||
-         __is_same(Type, E3M2FN);
-}
-
 template <class Type, bool kStream>
 DLPACK_INLINE size_t PackedToF32ByHand(const uint8_t* in, uint8_t* out, size_t count) {
   float* to = reinterpret_cast<float*>(out);
   size_t i = 0;
-  if constexpr (__is_same(Type, Int4) || __is_same(Type, UInt4) || __is_same(Type, E2M1FN)) {
+  if constexpr (kIsFourBits<Type>) {
     const __m256i shifts = _mm256_setr_epi32(28, 24, 20, 16, 12, 8, 4, 0);
     for (; i + 8 <= count; i += 8) {
       uint32_t word;
@@ -115,7 +119,7 @@ DLPACK_INLINE size_t PackedToF32ByHand(const uint8_t* in, uint8_t* out, size_t c
       StoreEight<kStream>(to + i,
                           FromHighest<Type>(_mm256_sllv_epi32(_mm256_set1_epi32(static_cast<int>(word)), shifts)));
     }
-  } else if constexpr (__is_same(Type, E2M3FN) || __is_same(Type, E3M2FN)) {
+  } else if constexpr (kIsSixBits<Type>) {
     // Eight elements lie in six bytes, and each is gathered from two bytes. Eight bytes are read at a time: for the
     // first eight elements their six bytes and two after them, for the second eight their six bytes and two before
     // them.
@@ -138,52 +142,6 @@ DLPACK_INLINE size_t PackedToF32ByHand(const uint8_t* in, uint8_t* out, size_t c
   return i;
 }
 
-// Encodes eight numbers as Mini::Encode does, but with one rounding for normal and subnormal numbers: it adds a number
-// whose last bit has the value of the code's last bit.
-template <int kE, int kM, int kBias, Specials kSpecials>
-DLPACK_INLINE __m256i EncodeEight(Small<kE, kM, kBias, kSpecials>, __m256 value) {
-  typedef Mini<kE, kM, kBias, kSpecials> Format;
-  constexpr int kShift = 23 - kM;
-  constexpr int32_t kNormal = (128 - kBias) << 23;
-  // Larger values round to the code after the last number, which is infinity or NaN if the format has one.
-  constexpr uint32_t kLastCode = kSpecials == kNone ? Format::kMax : Format::kMax + 1;
-  constexpr int32_t kLast = static_cast<int32_t>(kLastCode << kShift) + ((127 - kBias) << 23);
-  const __m256i bits = _mm256_castps_si256(kSpecials == kFn ? CleanNan(value) : value);
-  const __m256i magnitude =
-      _mm256_min_epi32(_mm256_and_si256(bits, _mm256_set1_epi32(INT32_MAX)), _mm256_set1_epi32(kLast));
-  const __m256i power =
-      _mm256_max_epi32(_mm256_and_si256(magnitude, _mm256_set1_epi32(0x7f800000)), _mm256_set1_epi32(kNormal));
-  const __m256i unit = _mm256_add_epi32(power, _mm256_set1_epi32(kShift << 23));
-  const __m256i sum = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(magnitude), _mm256_castsi256_ps(unit)));
-  const __m256i exponent = _mm256_srli_epi32(_mm256_sub_epi32(power, _mm256_set1_epi32(kNormal)), kShift);
-  const __m256i code = _mm256_add_epi32(_mm256_sub_epi32(sum, unit), exponent);
-  const __m256i sign = _mm256_and_si256(_mm256_srli_epi32(bits, 31 - kE - kM), _mm256_set1_epi32(Format::kSign));
-  if (kSpecials == kFnuz) {
-    const __m256i is_zero = _mm256_cmpeq_epi32(code, _mm256_setzero_si256());
-    return _mm256_or_si256(code, _mm256_andnot_si256(is_zero, sign));
-  }
-  const __m256i number = _mm256_or_si256(code, sign);
-  if (kSpecials == kFn) return number;
-  const __m256i is_nan = _mm256_castps_si256(_mm256_cmp_ps(value, value, _CMP_UNORD_Q));
-  return _mm256_blendv_epi8(number, _mm256_set1_epi32(Format::kNan), is_nan);
-}
-
-// Rounds a float to its upper half, and puts it into the lower half of its lane.
-DLPACK_INLINE __m256i RoundUpperHalf(const float* from) {
-  const __m256i bits = _mm256_castps_si256(CleanNan(_mm256_loadu_ps(from)));
-  const __m256i last = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
-  return _mm256_srli_epi32(_mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), last), 16);
-}
-
-DLPACK_INLINE __m128i EncodeHalf(const float* from) {
-  return _mm256_cvtps_ph(CleanNan(_mm256_loadu_ps(from)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-}
-
-template <class Type>
-constexpr bool CanStreamFromF32() {
-  return Half<Type>::kIsSmall || __is_same(Type, Float16) || __is_same(Type, BFloat16);
-}
-
 template <class Type, bool kStream>
 DLPACK_INLINE size_t FromF32ByHand(const uint8_t* in, uint8_t* out, size_t count) {
   const float* from = reinterpret_cast<const float*>(in);
@@ -192,7 +150,7 @@ DLPACK_INLINE size_t FromF32ByHand(const uint8_t* in, uint8_t* out, size_t count
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     for (; i + 32 <= count; i += 32) {
       __m256i codes[4];
-      for (size_t k = 0; k < 4; ++k) codes[k] = EncodeEight(Type(), _mm256_loadu_ps(from + i + k * 8));
+      for (size_t k = 0; k < 4; ++k) codes[k] = EncodeAll(Type(), _mm256_loadu_ps(from + i + k * 8));
       // Packing works in lanes of sixteen bytes and permutes groups of four elements.
       const __m256i mixed =
           _mm256_packus_epi16(_mm256_packus_epi32(codes[0], codes[1]), _mm256_packus_epi32(codes[2], codes[3]));
@@ -213,7 +171,8 @@ DLPACK_INLINE size_t FromF32ByHand(const uint8_t* in, uint8_t* out, size_t count
     }
   } else if constexpr (__is_same(Type, BFloat16)) {
     for (; i + 16 <= count; i += 16) {
-      const __m256i mixed = _mm256_packus_epi32(RoundUpperHalf(from + i), RoundUpperHalf(from + i + 8));
+      const __m256i low = _mm256_srli_epi32(RoundUpperHalf(from + i), 16);
+      const __m256i mixed = _mm256_packus_epi32(low, _mm256_srli_epi32(RoundUpperHalf(from + i + 8), 16));
       StoreBytes<kStream>(out + i * 2, _mm256_permute4x64_epi64(mixed, 0xd8));
     }
   }

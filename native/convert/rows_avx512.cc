@@ -22,10 +22,7 @@
 
 namespace dlpack {
 
-const Rows kAvx512Rows = []() constexpr -> Rows {
-  using namespace avx512;
-  return DLPACK_DEFINE_ROWS;
-}();
+constexpr Rows kAvx512Rows = avx512::MakeRows();
 
 }  // namespace dlpack
 

@@ -1,5 +1,29 @@
 // Rows with AVX-512 instructions that compilers do not find. Each returns how many elements it converted; the loop
 // after it converts the others. If kStream is true, the target starts on a cache line and stores bypass the caches.
+namespace dlpack::DLPACK_ISA {
+
+#define DLPACK_MM(name) _mm512_##name
+typedef __m512 Floats;
+typedef __m512i Ints;
+DLPACK_INLINE Ints BitsOf(Floats values) { return _mm512_castps_si512(values); }
+DLPACK_INLINE Floats FloatsOf(Ints bits) { return _mm512_castsi512_ps(bits); }
+DLPACK_INLINE Ints And(Ints a, Ints b) { return _mm512_and_si512(a, b); }
+DLPACK_INLINE Ints Or(Ints a, Ints b) { return _mm512_or_si512(a, b); }
+DLPACK_INLINE Ints OrUnlessZero(Ints code, Ints sign) {
+  return _mm512_mask_or_epi32(code, _mm512_test_epi32_mask(code, code), code, sign);
+}
+DLPACK_INLINE Ints ReplaceNan(Floats value, Ints number, Ints nan) {
+  return _mm512_mask_mov_epi32(number, _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q), nan);
+}
+
+// Clears the sign and the payload of a NaN: the instruction returns the first operand for NaN, else the second.
+DLPACK_INLINE Floats CleanNan(Floats value) {
+  const Floats nan = FloatsOf(_mm512_set1_epi32(static_cast<int>(kNan32)));
+  return _mm512_fixupimm_ps(nan, value, _mm512_set1_epi32(0x11111100), 0);
+}
+
+}  // namespace dlpack::DLPACK_ISA
+
 #include "rows_x86.h"
 
 namespace dlpack::DLPACK_ISA {
@@ -17,59 +41,27 @@ DLPACK_INLINE void StoreLine(void* to, __m512 line) {
   StoreLine<kStream>(to, _mm512_castps_si512(line));
 }
 
-DLPACK_INLINE __m128i LoadBytes(const uint8_t* at) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at)); }
-
-// Clears the sign and the payload of a NaN: the instruction returns the first operand for NaN, else the second.
-DLPACK_INLINE __m512 CleanNan(__m512 value) {
+// Sixteen codes of a byte each.
+template <int kE, int kM, int kBias, Specials kSpecials>
+DLPACK_INLINE __m512 Decode(Small<kE, kM, kBias, kSpecials>, __m128i codes) {
+  typedef Small<kE, kM, kBias, kSpecials> Type;
+  __m256i half = Half<Type>::Numbers(_mm256_cvtepu8_epi16(codes));
+  const __m512 scale = _mm512_set1_ps(Half<Type>::kScale);
+  if constexpr (kSpecials == kNone) return _mm512_mul_ps(_mm512_cvtph_ps(half), scale);
   const __m512 nan = _mm512_castsi512_ps(_mm512_set1_epi32(static_cast<int>(kNan32)));
-  return _mm512_fixupimm_ps(nan, value, _mm512_set1_epi32(0x11111100), 0);
-}
-
-// Sixteen elements, one in each unit of memory, as floats.
-template <class Type>
-struct Sixteen {
-  static constexpr bool kPossible = Half<Type>::kPossible;
-
-  template <int kE, int kM, int kBias, Specials kSpecials>
-  DLPACK_INLINE __m512 Decode(Small<kE, kM, kBias, kSpecials>, __m128i codes) {
-    typedef Half<Type> Shape;
-    __m256i half = Shape::Numbers(_mm256_cvtepu8_epi16(codes));
-    const __m512 scale = _mm512_set1_ps(Shape::kScale);
-    if constexpr (kSpecials == kNone) return _mm512_mul_ps(_mm512_cvtph_ps(half), scale);
-    const __m512 nan = _mm512_castsi512_ps(_mm512_set1_epi32(static_cast<int>(kNan32)));
-    if constexpr (kSpecials == kFnuz) {
-      const __mmask16 number = _mm_cmpneq_epi8_mask(codes, _mm_set1_epi8(static_cast<char>(Type::kNan)));
-      return _mm512_mask_mul_ps(nan, number, _mm512_cvtph_ps(half), scale);
-    }
-    const __m128i magnitude = _mm_and_si128(codes, _mm_set1_epi8(Type::kSign - 1));
-    if constexpr (kSpecials == kIeee && kE < 5) {
-      const __mmask16 infinite = _mm_cmpeq_epi8_mask(magnitude, _mm_set1_epi8(Type::kTop));
-      half = _mm256_mask_mov_epi16(half, infinite, _mm256_or_si256(half, _mm256_set1_epi16(0x7c00)));
-    }
-    const __m128i last = _mm_set1_epi8(kSpecials == kIeee ? Type::kTop : Type::kMax);
-    const __mmask16 number = _mm_cmple_epi8_mask(magnitude, last);
+  if constexpr (kSpecials == kFnuz) {
+    const __mmask16 number = _mm_cmpneq_epi8_mask(codes, _mm_set1_epi8(static_cast<char>(Type::kNan)));
     return _mm512_mask_mul_ps(nan, number, _mm512_cvtph_ps(half), scale);
   }
-
-  DLPACK_INLINE __m512 Load(const uint8_t* at) { return Decode(Type(), LoadBytes(at)); }
-};
-
-template <>
-struct Sixteen<Float16> {
-  static constexpr bool kPossible = true;
-  DLPACK_INLINE __m512 Load(const uint8_t* at) {
-    return CleanNan(_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at))));
+  const __m128i magnitude = _mm_and_si128(codes, _mm_set1_epi8(Type::kSign - 1));
+  if constexpr (kSpecials == kIeee && kE < 5) {
+    const __mmask16 infinite = _mm_cmpeq_epi8_mask(magnitude, _mm_set1_epi8(Type::kTop));
+    half = _mm256_mask_mov_epi16(half, infinite, _mm256_or_si256(half, _mm256_set1_epi16(0x7c00)));
   }
-};
-
-template <>
-struct Sixteen<BFloat16> {
-  static constexpr bool kPossible = true;
-  DLPACK_INLINE __m512 Load(const uint8_t* at) {
-    const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)));
-    return CleanNan(_mm512_castsi512_ps(_mm512_slli_epi32(wide, 16)));
-  }
-};
+  const __m128i last = _mm_set1_epi8(kSpecials == kIeee ? Type::kTop : Type::kMax);
+  const __mmask16 number = _mm_cmple_epi8_mask(magnitude, last);
+  return _mm512_mask_mul_ps(nan, number, _mm512_cvtph_ps(half), scale);
+}
 
 // Looks up values of four bits by their codes; higher bits are ignored.
 template <class Type>
@@ -89,63 +81,37 @@ DLPACK_INLINE __m512 LookUp6(__m512i codes) {
   return _mm512_castsi512_ps(_mm512_or_si512(magnitude, sign));
 }
 
+// Sixteen elements, one in each unit of memory.
 template <class Type>
-struct FourBits {
-  static constexpr bool kPossible = true;
-  DLPACK_INLINE __m512 Load(const uint8_t* at) { return LookUp4<Type>(_mm512_cvtepu8_epi32(LoadBytes(at))); }
-};
-template <>
-struct Sixteen<Int4> : FourBits<Int4> {};
-template <>
-struct Sixteen<UInt4> : FourBits<UInt4> {};
-template <>
-struct Sixteen<E2M1FN> : FourBits<E2M1FN> {};
-
-template <class Type>
-struct SixBits {
-  static constexpr bool kPossible = true;
-  DLPACK_INLINE __m512 Load(const uint8_t* at) { return LookUp6<Type>(_mm512_cvtepu8_epi32(LoadBytes(at))); }
-};
-template <>
-struct Sixteen<E2M3FN> : SixBits<E2M3FN> {};
-template <>
-struct Sixteen<E3M2FN> : SixBits<E3M2FN> {};
-
-template <class Type>
-constexpr bool CanStreamToF32() {
-  return Sixteen<Type>::kPossible;
+DLPACK_INLINE __m512 LoadSixteen(const uint8_t* at) {
+  if constexpr (kIsTwoBytes<Type>) {
+    const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+    if constexpr (__is_same(Type, Float16)) return CleanNan(_mm512_cvtph_ps(bits));
+    return CleanNan(_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16)));
+  } else if constexpr (kIsFourBits<Type>) {
+    return LookUp4<Type>(_mm512_cvtepu8_epi32(LoadBytes(at)));
+  } else if constexpr (kIsSixBits<Type>) {
+    return LookUp6<Type>(_mm512_cvtepu8_epi32(LoadBytes(at)));
+  } else {
+    return Decode(Type(), LoadBytes(at));
+  }
 }
 
 template <class Type, bool kStream>
 DLPACK_INLINE size_t ToF32ByHand(const uint8_t* in, uint8_t* out, size_t count) {
   size_t i = 0;
-  if constexpr (Sixteen<Type>::kPossible) {
+  if constexpr (kStreamsToF32<Type>) {
     for (; i + 16 <= count; i += 16) {
-      StoreLine<kStream>(out + i * 4, Sixteen<Type>::Load(in + i * sizeof(typename Type::Unit)));
+      StoreLine<kStream>(out + i * 4, LoadSixteen<Type>(in + i * sizeof(typename Type::Unit)));
     }
   }
   return i;
 }
 
-template <class Type>
-constexpr bool IsFourBits() {
-  return __is_same(Type, Int4) || __is_same(Type, UInt4) || __is_same(Type, E2M1FN);
-}
-
-template <class Type>
-constexpr bool IsSixBits() {
-  return __is_same(Type, E2M3FN) || __is_same(Type, E3M2FN);
-}
-
-template <class Type>
-constexpr bool CanStreamPacked() {
-  return IsFourBits<Type>() || IsSixBits<Type>();
-}
-
 template <class Type, bool kStream>
 DLPACK_INLINE size_t PackedToF32ByHand(const uint8_t* in, uint8_t* out, size_t count) {
   size_t i = 0;
-  if constexpr (IsFourBits<Type>()) {
+  if constexpr (kIsFourBits<Type>) {
     const __m512i half = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
     const __m512i shifts = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 0, 4, 8, 12, 16, 20, 24, 28);
     for (; i + 16 <= count; i += 16) {
@@ -153,7 +119,7 @@ DLPACK_INLINE size_t PackedToF32ByHand(const uint8_t* in, uint8_t* out, size_t c
       const __m512i spread = _mm512_permutexvar_epi32(half, _mm512_castsi128_si512(bytes));
       StoreLine<kStream>(out + i * 4, LookUp4<Type>(_mm512_srlv_epi32(spread, shifts)));
     }
-  } else if constexpr (IsSixBits<Type>()) {
+  } else if constexpr (kIsSixBits<Type>) {
     // Four elements lie in three bytes. Each lane of sixteen bytes gathers its own three bytes, two for each element.
     alignas(64) int8_t places[64];
     for (int k = 0; k < 64; ++k) {
@@ -171,49 +137,6 @@ DLPACK_INLINE size_t PackedToF32ByHand(const uint8_t* in, uint8_t* out, size_t c
   return i;
 }
 
-// Encodes sixteen numbers as Mini::Encode does, but with one rounding for normal and subnormal numbers: it adds a
-// number whose last bit has the value of the code's last bit.
-template <int kE, int kM, int kBias, Specials kSpecials>
-DLPACK_INLINE __m512i EncodeSixteen(Small<kE, kM, kBias, kSpecials>, __m512 value) {
-  typedef Mini<kE, kM, kBias, kSpecials> Format;
-  constexpr int kShift = 23 - kM;
-  constexpr int32_t kNormal = (128 - kBias) << 23;
-  // Larger values round to the code after the last number, which is infinity or NaN if the format has one.
-  constexpr uint32_t kLastCode = kSpecials == kNone ? Format::kMax : Format::kMax + 1;
-  constexpr int32_t kLast = static_cast<int32_t>(kLastCode << kShift) + ((127 - kBias) << 23);
-  const __m512i bits = _mm512_castps_si512(kSpecials == kFn ? CleanNan(value) : value);
-  const __m512i magnitude =
-      _mm512_min_epi32(_mm512_and_si512(bits, _mm512_set1_epi32(INT32_MAX)), _mm512_set1_epi32(kLast));
-  const __m512i power =
-      _mm512_max_epi32(_mm512_and_si512(magnitude, _mm512_set1_epi32(0x7f800000)), _mm512_set1_epi32(kNormal));
-  const __m512i unit = _mm512_add_epi32(power, _mm512_set1_epi32(kShift << 23));
-  const __m512i sum = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(magnitude), _mm512_castsi512_ps(unit)));
-  const __m512i exponent = _mm512_srli_epi32(_mm512_sub_epi32(power, _mm512_set1_epi32(kNormal)), kShift);
-  const __m512i code = _mm512_add_epi32(_mm512_sub_epi32(sum, unit), exponent);
-  const __m512i sign = _mm512_and_si512(_mm512_srli_epi32(bits, 31 - kE - kM), _mm512_set1_epi32(Format::kSign));
-  if (kSpecials == kFnuz) return _mm512_mask_or_epi32(code, _mm512_test_epi32_mask(code, code), code, sign);
-  const __m512i number = _mm512_or_si512(code, sign);
-  if (kSpecials == kFn) return number;
-  const __mmask16 is_nan = _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q);
-  return _mm512_mask_mov_epi32(number, is_nan, _mm512_set1_epi32(Format::kNan));
-}
-
-// Rounds a float to its upper half.
-DLPACK_INLINE __m512i RoundUpperHalf(const float* from) {
-  const __m512i bits = _mm512_castps_si512(CleanNan(_mm512_loadu_ps(from)));
-  const __m512i last = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
-  return _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), last);
-}
-
-DLPACK_INLINE __m256i EncodeHalf(const float* from) {
-  return _mm512_cvtps_ph(CleanNan(_mm512_loadu_ps(from)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-}
-
-template <class Type>
-constexpr bool CanStreamFromF32() {
-  return Half<Type>::kIsSmall || __is_same(Type, Float16) || __is_same(Type, BFloat16);
-}
-
 // Converts a cache line at a time, so that it can be streamed.
 template <class Type, bool kStream>
 DLPACK_INLINE size_t FromF32ByHand(const uint8_t* in, uint8_t* out, size_t count) {
@@ -223,7 +146,7 @@ DLPACK_INLINE size_t FromF32ByHand(const uint8_t* in, uint8_t* out, size_t count
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     for (; i + 64 <= count; i += 64) {
       __m512i codes[4];
-      for (size_t k = 0; k < 4; ++k) codes[k] = EncodeSixteen(Type(), _mm512_loadu_ps(from + i + k * 16));
+      for (size_t k = 0; k < 4; ++k) codes[k] = EncodeAll(Type(), _mm512_loadu_ps(from + i + k * 16));
       // Packing works in lanes of sixteen bytes and permutes groups of four elements.
       const __m512i mixed =
           _mm512_packus_epi16(_mm512_packus_epi32(codes[0], codes[1]), _mm512_packus_epi32(codes[2], codes[3]));

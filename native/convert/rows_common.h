@@ -1,6 +1,6 @@
 // The rows of one instruction set, in the namespace DLPACK_ISA: loops over codecs that compilers turn into vector code.
 // Files with hand-written rows (rows_avx2.h, rows_avx512.h, rows_neon.h) are included between codec.h and this file and
-// define DLPACK_ROWS_BY_HAND.
+// define DLPACK_ROWS_BY_HAND, and DLPACK_ROWS_X86 for rows that stream and transpose.
 #if defined(__x86_64__)
 #include <emmintrin.h>
 #endif
@@ -10,50 +10,32 @@
 namespace dlpack::DLPACK_ISA {
 
 #if defined(DLPACK_ROWS_BY_HAND)
-#define DLPACK_TRY_BY_HAND(function) \
-  const size_t done = function<Type, kStream>(static_cast<const uint8_t*>(in), static_cast<uint8_t*>(out), count)
+#define DLPACK_BY_HAND(function) \
+  function<Type, kStream>(static_cast<const uint8_t*>(in), static_cast<uint8_t*>(out), count)
 #else
-#define DLPACK_TRY_BY_HAND(function) const size_t done = 0
+#define DLPACK_BY_HAND(function) 0
 #endif
 
-#if !defined(__x86_64__) || !defined(DLPACK_ROWS_BY_HAND)
+#if !defined(DLPACK_ROWS_X86)
 template <class Type>
-constexpr bool CanStreamToF32() {
-  return false;
-}
+constexpr bool kStreamsToF32 = false;
 template <class Type>
-constexpr bool CanStreamFromF32() {
-  return false;
-}
+constexpr bool kStreamsFromF32 = false;
 template <class Type>
-constexpr bool CanStreamPacked() {
-  return false;
+constexpr bool kStreamsPacked = false;
+
+DLPACK_INLINE void TransposeByHand(const uint8_t*, int64_t, uint8_t*, size_t, size_t, size_t, size_t* rows_done,
+                                   size_t* columns_done) {
+  *rows_done = *columns_done = 0;
 }
 #endif
 
 template <class Type, bool kStream>
 void ToF32(const void* in, void* out, size_t count) {
-  typedef typename Type::Unit Unit;
-  DLPACK_TRY_BY_HAND(ToF32ByHand);
-  const Unit* __restrict from = static_cast<const Unit*>(in);
+  size_t i = DLPACK_BY_HAND(ToF32ByHand);
+  const typename Type::Unit* __restrict from = static_cast<const typename Type::Unit*>(in);
   float* __restrict to = static_cast<float*>(out);
-  for (size_t i = done; i < count; ++i) to[i] = Type::F32(from[i]);
-}
-
-template <class Type, bool kStream>
-void FromF32(const void* in, void* out, size_t count) {
-  typedef typename Type::Unit Unit;
-  DLPACK_TRY_BY_HAND(FromF32ByHand);
-  const float* __restrict from = static_cast<const float*>(in);
-  Unit* __restrict to = static_cast<Unit*>(out);
-  for (size_t i = done; i < count; ++i) to[i] = Type::FromF32(from[i]);
-}
-
-template <class Type>
-void FromF64(const void* in, void* out, size_t count) {
-  const double* __restrict from = static_cast<const double*>(in);
-  typename Type::Unit* __restrict to = static_cast<typename Type::Unit*>(out);
-  for (size_t i = 0; i < count; ++i) to[i] = Type::FromF64(from[i]);
+  for (; i < count; ++i) to[i] = Type::F32(from[i]);
 }
 
 template <class Type>
@@ -63,29 +45,23 @@ void ToI64(const void* in, void* out, size_t count) {
   for (size_t i = 0; i < count; ++i) to[i] = Type::I64(from[i]);
 }
 
-template <class Type>
-void FromI64(const void* in, void* out, size_t count) {
-  const int64_t* __restrict from = static_cast<const int64_t*>(in);
+template <class Type, class Number, bool kStream = false>
+void From(const void* in, void* out, size_t count) {
+  size_t i = 0;
+  if constexpr (__is_same(Number, float)) i = DLPACK_BY_HAND(FromF32ByHand);
+  const Number* __restrict from = static_cast<const Number*>(in);
   typename Type::Unit* __restrict to = static_cast<typename Type::Unit*>(out);
-  for (size_t i = 0; i < count; ++i) to[i] = Type::FromI64(from[i]);
-}
-
-template <class Type>
-void FromU64(const void* in, void* out, size_t count) {
-  const uint64_t* __restrict from = static_cast<const uint64_t*>(in);
-  typename Type::Unit* __restrict to = static_cast<typename Type::Unit*>(out);
-  for (size_t i = 0; i < count; ++i) to[i] = Type::FromU64(from[i]);
+  for (; i < count; ++i) to[i] = Type::From(from[i]);
 }
 
 // From packed elements that start on a byte.
 template <class Type, int kBits, bool kStream>
 void PackedToF32(const void* in, void* out, size_t count) {
-  DLPACK_TRY_BY_HAND(PackedToF32ByHand);
   const uint8_t* __restrict from = static_cast<const uint8_t*>(in);
   float* __restrict to = static_cast<float*>(out);
   constexpr size_t kGroup = kBits == 6 ? 4 : 8 / kBits;
   constexpr size_t kGroupBytes = kGroup * kBits / 8;
-  size_t i = done;
+  size_t i = DLPACK_BY_HAND(PackedToF32ByHand);
   for (; i + kGroup <= count; i += kGroup) {
     const uint8_t* bytes = from + i / kGroup * kGroupBytes;
     uint32_t bits = bytes[0];
@@ -115,13 +91,6 @@ void TransposeUnits(const uint8_t* in, int64_t row_bytes, uint8_t* out, size_t o
 struct Unit16 {
   uint64_t low, high;
 };
-
-#if !defined(DLPACK_ROWS_TRANSPOSE)
-DLPACK_INLINE void TransposeByHand(const uint8_t*, int64_t, uint8_t*, size_t, size_t, size_t, size_t* rows_done,
-                                   size_t* columns_done) {
-  *rows_done = *columns_done = 0;
-}
-#endif
 
 static void TransposeUnits4(const uint8_t* in, int64_t row_bytes, uint8_t* out, size_t out_stride, size_t rows,
                             size_t columns) {
@@ -159,55 +128,36 @@ static void Stream(const void* in, void* out, size_t count) {
 #endif
 }
 
-template <class Type, bool kStream>
-constexpr Row ToF32Row() {
-  if constexpr (Type::kInF32 && (!kStream || CanStreamToF32<Type>())) return ToF32<Type, kStream>;
-  return nullptr;
-}
-template <class Type>
-constexpr Row ToI64Row() {
-  if constexpr (Type::kInI64) return ToI64<Type>;
-  return nullptr;
-}
-template <class Type, bool kStream>
-constexpr Row FromF32Row() {
-  if constexpr (!__is_same(Type, Float32) && (!kStream || CanStreamFromF32<Type>())) return FromF32<Type, kStream>;
-  return nullptr;
-}
-template <class Type>
-constexpr Row FromF64Row() {
-  if constexpr (!__is_same(Type, Float64)) return FromF64<Type>;
-  return nullptr;
-}
-template <class Type, int kBits, bool kStream>
-constexpr Row PackedRow() {
-  if constexpr (kBits < 8 && Type::kInF32 && (!kStream || CanStreamPacked<Type>()))
-    return PackedToF32<Type, kBits, kStream>;
-  return nullptr;
-}
-
-#define DLPACK_TO_F32(name, code, bits) ToF32Row<name, false>(),
-#define DLPACK_TO_I64(name, code, bits) ToI64Row<name>(),
-#define DLPACK_FROM_F32(name, code, bits) FromF32Row<name, false>(),
-#define DLPACK_FROM_F64(name, code, bits) FromF64Row<name>(),
-#define DLPACK_FROM_I64(name, code, bits) FromI64<name>,
-#define DLPACK_FROM_U64(name, code, bits) FromU64<name>,
-#define DLPACK_PACKED(name, code, bits) PackedRow<name, bits, false>(),
-#define DLPACK_STREAM_TO_F32(name, code, bits) ToF32Row<name, true>(),
-#define DLPACK_STREAM_FROM_F32(name, code, bits) FromF32Row<name, true>(),
-#define DLPACK_STREAM_PACKED(name, code, bits) PackedRow<name, bits, true>(),
-
-#define DLPACK_DEFINE_ROWS                                                                                      \
-  {                                                                                                             \
-    {DLPACK_ELEMENT_TYPES(DLPACK_TO_F32)}, {DLPACK_ELEMENT_TYPES(DLPACK_TO_I64)},                               \
-        {DLPACK_ELEMENT_TYPES(DLPACK_FROM_F32)}, {DLPACK_ELEMENT_TYPES(DLPACK_FROM_F64)},                       \
-        {DLPACK_ELEMENT_TYPES(DLPACK_FROM_I64)}, {DLPACK_ELEMENT_TYPES(DLPACK_FROM_U64)},                       \
-        {DLPACK_ELEMENT_TYPES(DLPACK_PACKED)},                                                                  \
-        {TransposeUnits<uint8_t>, TransposeUnits<uint16_t>, TransposeUnits4, TransposeUnits<uint64_t>,          \
-         TransposeUnits<Unit16>},                                                                               \
-        Stream, {DLPACK_ELEMENT_TYPES(DLPACK_STREAM_TO_F32)}, {DLPACK_ELEMENT_TYPES(DLPACK_STREAM_FROM_F32)}, { \
-      DLPACK_ELEMENT_TYPES(DLPACK_STREAM_PACKED)                                                                \
-    }                                                                                                           \
+template <class Type, int kBits>
+constexpr void AddType(ElementType type, Rows* rows) {
+  if constexpr (Type::kInF32) {
+    rows->to_f32[type] = ToF32<Type, false>;
+    if constexpr (kStreamsToF32<Type>) rows->stream_to_f32[type] = ToF32<Type, true>;
+    if constexpr (kBits < 8) rows->packed_to_f32[type] = PackedToF32<Type, kBits, false>;
+    if constexpr (kBits < 8 && kStreamsPacked<Type>) rows->stream_packed_to_f32[type] = PackedToF32<Type, kBits, true>;
   }
+  if constexpr (Type::kInI64) rows->to_i64[type] = ToI64<Type>;
+  if constexpr (!__is_same(Type, Float32)) {
+    rows->from_f32[type] = From<Type, float>;
+    if constexpr (kStreamsFromF32<Type>) rows->stream_from_f32[type] = From<Type, float, true>;
+  }
+  if constexpr (!__is_same(Type, Float64)) rows->from_f64[type] = From<Type, double>;
+  rows->from_i64[type] = From<Type, int64_t>;
+  rows->from_u64[type] = From<Type, uint64_t>;
+}
+
+constexpr Rows MakeRows() {
+  Rows rows = {};
+  rows.transpose[0] = TransposeUnits<uint8_t>;
+  rows.transpose[1] = TransposeUnits<uint16_t>;
+  rows.transpose[2] = TransposeUnits4;
+  rows.transpose[3] = TransposeUnits<uint64_t>;
+  rows.transpose[4] = TransposeUnits<Unit16>;
+  rows.stream = Stream;
+#define X(name, code, bits) AddType<name, bits>(k##name, &rows);
+  DLPACK_ELEMENT_TYPES(X)
+#undef X
+  return rows;
+}
 
 }  // namespace dlpack::DLPACK_ISA

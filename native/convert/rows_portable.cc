@@ -8,9 +8,6 @@
 
 namespace dlpack {
 
-const Rows kPortableRows = []() constexpr -> Rows {
-  using namespace portable;
-  return DLPACK_DEFINE_ROWS;
-}();
+constexpr Rows kPortableRows = portable::MakeRows();
 
 }  // namespace dlpack
