@@ -35,7 +35,7 @@ const features = {
   'TVM-FFI: live containers, registered classes, structure, backtraces':
     /^(src\/tvm-ffi\/(live-containers|container-copies|containers|batches|host-|object-classes|structural|backtrace)|native\/tvm_ffi\/(builtins|host_object|reflection|containers|batch))/,
   'Python: futures, context variables, exit, signals, pickling':
-    /^(src\/python\/(futures|signals)|native\/python\/(settler|snapshot|staged)|native\/signals)/,
+    /^(src\/python\/(futures|signals)|native\/python\/staged|native\/signals)/,
   'Python: from_dlpack by identity, long strings': /^native\/python\/(converters|text)\./,
   'TVM-FFI: tensors described on the wire, Python objects as arguments':
     /^src\/(tvm-ffi\/described-tensors|python\/tvm-ffi-value)/,

@@ -1,5 +1,5 @@
-// Asynchronous calls, which run on threads of the pool. Their arguments are staged before, and their results are
-// carried to the JavaScript thread.
+// Promises of JavaScript that Python settles: by an asynchronous call on a thread of the pool, or by a settler. The
+// arguments of a call are staged before, and results are carried to the JavaScript thread.
 #include <stdlib.h>
 
 #include <atomic>
@@ -8,26 +8,23 @@
 
 #include "../forked.h"
 #include "../signals.h"
-#include "async_call.h"
+#include "calls.h"
 #include "carried.h"
 #include "channel.h"
 #include "pool.h"
 #include "prelude.h"
 #include "raised.h"
-#include "snapshot.h"
 #include "staged.h"
 
 namespace dlpack::python {
 
-struct AsyncCall {
-  Task task;
-  Message message;
+struct AsyncCall : Task, Message {
   Channel* channel;
-  AsyncCall* next;  // in the list of calls that JavaScript waits for; JavaScript thread
-  AsyncCall* previous;
-  uint32_t number;     // of the promise
-  Snapshot* snapshot;  // the caller's context variables
-  Staged* values;      // the callable, its arguments, names and values of keywords
+  AsyncCall* next_call;  // in the list of calls that JavaScript waits for; JavaScript thread
+  AsyncCall* previous_call;
+  uint32_t number;    // of the promise
+  Storage* snapshot;  // the caller's context variables
+  Staged* values;     // the callable, its arguments, names and values of keywords
   uint32_t count;
   uint32_t keywords;               // values
   std::atomic<bool> is_abandoned;  // written by the JavaScript thread
@@ -38,58 +35,61 @@ struct AsyncCall {
   Carried traceback;
 };
 
-static AsyncCall* OfTask(Task* task) { return reinterpret_cast<AsyncCall*>(task); }
-static AsyncCall* OfMessage(Message* message) {
-  return reinterpret_cast<AsyncCall*>(reinterpret_cast<char*>(message) - offsetof(AsyncCall, message));
+namespace {
+
+// A snapshot: the context variables of this thread, as they are now, in a contextvars.Context that is never entered. It
+// is a storage, because calls share it without the GIL. NULL with an exception set. GIL held.
+Storage* TakeSnapshot() {
+  const Ref copy_context(ImportFrom("contextvars", "copy_context"));
+  Ref context(CallWith(copy_context));
+  if (!context) return nullptr;
+  const auto drop = [](Storage* self) {
+    DeferDecRef(static_cast<Object*>(self->owner));
+    FreeStorage(self);
+  };
+  Storage* snapshot = WrapStorage(nullptr, 0, drop, context.get(), 0);
+  if (snapshot == nullptr) return Raise(api.PyExc_RuntimeError, "Out of memory for an asynchronous call");
+  context.take();
+  return snapshot;
 }
 
 // Any thread, no GIL needed.
-static void DropValues(AsyncCall* call) {
+void DropValues(AsyncCall* call) {
   for (uint32_t i = 0; i < call->count; ++i) DropStaged(&call->values[i]);
   free(call->values);
   call->values = nullptr;
   call->count = 0;
-  ReleaseSnapshot(call->snapshot);
+  if (call->snapshot != nullptr) ReleaseStorage(call->snapshot);
   call->snapshot = nullptr;
 }
 
+// Frees a call that is not in the list. Any thread, no GIL needed.
 void FreeCall(AsyncCall* call) {
   for (Carried* value : {&call->result, &call->type_name, &call->text, &call->traceback}) DropCarried(value);
   DropValues(call);
   free(call);
 }
 
-static void DropCall(Message* message) { FreeCall(OfMessage(message)); }
-
-// Takes a call off the list of calls that JavaScript waits for. JavaScript thread.
-static void Unlist(AsyncCall* call) {
+// Adds a call to the list of calls that JavaScript waits for, which keeps the process alive. JavaScript thread.
+void List(AsyncCall* call) {
   Channel* channel = call->channel;
-  *(call->previous == nullptr ? &channel->calls : &call->previous->next) = call->next;
-  if (call->next != nullptr) call->next->previous = call->previous;
-  if (channel->calls == nullptr) KeepRunning(channel, false);
-}
-
-void ListCall(AsyncCall* call) {
-  Channel* channel = call->channel;
-  call->next = channel->calls;
-  if (call->next != nullptr) call->next->previous = call;
+  call->next_call = channel->calls;
+  if (call->next_call != nullptr) call->next_call->previous_call = call;
   if (channel->calls == nullptr) KeepRunning(channel, true);
   channel->calls = call;
 }
 
-// Type, message and traceback of the error for a result that is too large for JavaScript.
-static size_t DescribeTooLong(napi_env env, napi_value values[6]) {
-  static const char kMessage[] =
-      "The result is too long for JavaScript, or there is no memory for it; take parts of it";
-  napi_create_string_utf8(env, "OverflowError", NAPI_AUTO_LENGTH, &values[3]);
-  napi_create_string_utf8(env, kMessage, NAPI_AUTO_LENGTH, &values[4]);
-  napi_create_string_utf8(env, "", 0, &values[5]);
-  return 6;
+// JavaScript thread.
+void Unlist(AsyncCall* call) {
+  Channel* channel = call->channel;
+  *(call->previous_call == nullptr ? &channel->calls : &call->previous_call->next_call) = call->next_call;
+  if (call->next_call != nullptr) call->next_call->previous_call = call->previous_call;
+  if (channel->calls == nullptr) KeepRunning(channel, false);
 }
 
 // JavaScript thread, from the event loop.
-static void SettleCall(Channel* channel, Message* message) {
-  AsyncCall* call = OfMessage(message);
+void SettleCall(Channel* channel, Message* message) {
+  AsyncCall* call = static_cast<AsyncCall*>(message);
   if (!call->is_abandoned.load(std::memory_order_relaxed)) Unlist(call);
   napi_env env = channel->env;
   // The number of the promise and the value; after an exception, type, message and traceback.
@@ -97,7 +97,10 @@ static void SettleCall(Channel* channel, Message* message) {
   napi_create_uint32(env, call->number, &values[0]);
   size_t count = 3;
   if (!Deliver(env, channel->objects, &call->result, &values[1]) && !call->has_failed) {
-    count = DescribeTooLong(env, values);
+    values[count++] = NewText(env, "OverflowError");
+    values[count++] =
+        NewText(env, "The result is too long for JavaScript, or there is no memory for it; take parts of it");
+    values[count++] = NewText(env, "");
   } else if (call->has_failed) {
     for (Carried* text : {&call->type_name, &call->text, &call->traceback}) {
       Deliver(env, channel->objects, text, &values[count]);  // writes the kind and the text; only the text is kept
@@ -109,99 +112,92 @@ static void SettleCall(Channel* channel, Message* message) {
   FreeCall(call);
 }
 
+// A new call for the promise with this number, without anything to run; NULL when out of memory. Any thread.
 AsyncCall* NewCall(Channel* channel, uint32_t number) {
   void* block = malloc(sizeof(AsyncCall));
   if (block == nullptr) return nullptr;
   AsyncCall* call = new (block) AsyncCall();
-  call->message.deliver = SettleCall;
-  call->message.drop = DropCall;
+  call->deliver = SettleCall;
+  call->drop = [](Message* message) { FreeCall(static_cast<AsyncCall*>(message)); };
   call->channel = channel;
   call->number = number;
   return call;
 }
 
-void CarryResult(AsyncCall* call, Object* value) { Carry(value, &call->result); }
-
-void CarryRaised(AsyncCall* call) {
-  Raised raised;
-  call->has_failed = true;
-  CarryText(raised.type_name.get(), &call->type_name);
-  CarryText(raised.message.get(), &call->text);
-  CarryText(raised.traceback.get(), &call->traceback);
-  if (raised.exception) Carry(raised.exception.take(), &call->result);
-}
-
+// Sends the outcome to JavaScript and takes over the call. Any thread.
 void PostCall(AsyncCall* call) {
-  if (!Post(call->channel, &call->message)) FreeCall(call);
+  if (!Post(call->channel, call)) FreeCall(call);
 }
 
-// Calls `run` of the snapshot with the staged values. A new reference, or NULL with an exception set. GIL held.
-static Object* CallStaged(AsyncCall* call) {
-  const uint32_t positional = call->count - call->keywords;
-  Ref run(RunnerOf(*call->snapshot));
-  Ref arguments(run ? api.PyTuple_New(positional) : nullptr);
-  Ref keywords(arguments && call->keywords != 0 ? api.PyDict_New() : nullptr);
-  if (!arguments || (call->keywords != 0 && !keywords)) return nullptr;
-  for (uint32_t i = 0; i < positional; ++i) {
-    Object* value = Unstage(call->channel, &call->values[i]);
-    if (value == nullptr) return nullptr;
-    api.PyTuple_SetItem(arguments.get(), i, value);
-  }
-  for (uint32_t i = positional; i + 1 < call->count; i += 2) {
-    Ref name(Unstage(call->channel, &call->values[i]));
-    Ref value(name ? Unstage(call->channel, &call->values[i + 1]) : nullptr);
-    if (!value || api.PyDict_SetItem(keywords.get(), name.get(), value.get()) != 0) return nullptr;
-  }
-  Object* result = api.PyObject_Call(run.get(), arguments.get(), keywords.get());
-  SavedError error;  // dropping these may run Python code
-  for (Ref* dropped : {&run, &arguments, &keywords}) dropped->reset(nullptr);
-  return result;
-}
-
-static thread_local AsyncCall* current_call;
-
-uint32_t CurrentCall(const Channel* channel) {
-  return current_call != nullptr && current_call->channel == channel ? current_call->number : 0;
-}
-
-// A thread of the pool, GIL held.
-static void RunCall(Task* task) {
-  AsyncCall* call = OfTask(task);
-  call->channel->mutex.Acquire();
-  const bool is_closed = call->channel->is_closed;
-  call->channel->mutex.Release();
-  if (is_closed) return FreeCall(call);
-  if (!call->is_abandoned.load(std::memory_order_relaxed)) {
-    for (uint32_t i = 0; i < call->count; ++i) OwnObjects(&call->values[i]);
-    current_call = call;
-    Object* result = CallStaged(call);
-    current_call = nullptr;
-    if (is_forked) LeaveForked();
-    KeepSignals();
-    {
-      // Dropped before JavaScript learns that the call ended, so that the call no longer keeps any object alive then.
-      SavedError error;
-      DropValues(call);
-    }
-    if (result != nullptr) {
-      CarryResult(call, result);
-    } else {
-      CarryRaised(call);
-    }
+// Settles the promise with a value, whose reference this takes over, or with the current exception for NULL. Any
+// thread, GIL held.
+void Settle(AsyncCall* call, Object* value) {
+  if (value != nullptr) {
+    Carry(value, &call->result);
+  } else {
+    Raised raised;
+    call->has_failed = true;
+    CarryText(raised.type_name.get(), &call->type_name);
+    CarryText(raised.message.get(), &call->text);
+    CarryText(raised.traceback.get(), &call->traceback);
+    if (raised.exception) Carry(raised.exception.take(), &call->result);
   }
   PostCall(call);
 }
 
-static const char kNoMemory[] = "Out of memory for an asynchronous call";
+// Calls `run` of a copy of the snapshot with the staged values. A new reference, or NULL with an exception set. GIL
+// held.
+Object* CallStaged(AsyncCall* call) {
+  const uint32_t positional = call->count - call->keywords;
+  const auto unstage = [call](ptrdiff_t i) { return Unstage(call->channel, &call->values[i]); };
+  Ref copy(api.PyObject_GetAttrString(static_cast<Object*>(call->snapshot->owner), "copy"));
+  Ref context(CallWith(copy));
+  Ref run(Attribute(context, "run"));
+  Ref arguments(run ? MakeTuple(positional, unstage) : nullptr);
+  const bool has_keywords = call->keywords != 0;
+  Ref keywords(arguments && has_keywords
+                   ? MakeContainer(kDict, call->keywords, [&](uint32_t i) { return unstage(positional + i); })
+                   : nullptr);
+  if (!arguments || (has_keywords && !keywords)) return nullptr;
+  Object* result = api.PyObject_Call(run.get(), arguments.get(), keywords.get());
+  SavedError error;  // dropping these may run Python code
+  for (Ref* dropped : {&context, &run, &arguments, &keywords}) dropped->reset(nullptr);
+  return result;
+}
+
+thread_local AsyncCall* current_call;
+
+// A thread of the pool, GIL held.
+void RunCall(Task* task) {
+  AsyncCall* call = static_cast<AsyncCall*>(task);
+  call->channel->mutex.Acquire();
+  const bool is_closed = call->channel->is_closed;
+  call->channel->mutex.Release();
+  if (is_closed) return FreeCall(call);
+  if (call->is_abandoned.load(std::memory_order_relaxed)) return PostCall(call);
+  for (uint32_t i = 0; i < call->count; ++i) OwnObjects(&call->values[i]);
+  current_call = call;
+  Object* result = CallStaged(call);
+  current_call = nullptr;
+  if (is_forked) LeaveForked();
+  KeepSignals();
+  {
+    // Dropped before JavaScript learns that the call ended, so that the call no longer keeps any object alive then.
+    SavedError error;
+    DropValues(call);
+  }
+  Settle(call, result);
+}
 
 // Copies the request. NULL when out of memory, or when a cell refers to a released object. No GIL needed.
-static AsyncCall* StageCall(Objects* self, PerformRequest* request, Spill* spill) {
+AsyncCall* StageCall(Objects* self, PerformRequest* request, Spill* spill) {
   const Cells cells = CellsBehind(self->instance, request + 1, request->count);
   AsyncCall* call = NewCall(self->channel, request->promise);
   if (call == nullptr) return nullptr;
-  call->task.run = RunCall;
+  call->run = RunCall;
   call->keywords = request->keywords <= cells.count / 2 ? 2 * request->keywords : 0;
-  call->snapshot = RetainSnapshot(self->snapshot);
+  RetainStorage(self->snapshot);
+  call->snapshot = self->snapshot;
   call->values = static_cast<Staged*>(calloc(cells.count + 1, sizeof(Staged)));
   bool good = call->values != nullptr && cells.count > call->keywords;
   for (uint32_t i = 0; good && i < cells.count; ++i) {
@@ -211,6 +207,66 @@ static AsyncCall* StageCall(Objects* self, PerformRequest* request, Spill* spill
   if (good) return call;
   FreeCall(call);
   return nullptr;
+}
+
+const char kSettler[] = "dlpack_settler";
+
+// A settler is a callable that is bound to a capsule, which owns this.
+struct Settler {
+  std::atomic<AsyncCall*> call;  // NULL once settled
+};
+
+// Any thread, GIL held.
+AsyncCall* TakeCall(Object* capsule) {
+  auto* settler = static_cast<Settler*>(api.PyCapsule_GetPointer(capsule, kSettler));
+  return settler == nullptr || is_forked ? nullptr : settler->call.exchange(nullptr, std::memory_order_acq_rel);
+}
+
+// Python drops the callable. An exception may be set. Any thread, GIL held.
+void DropSettler(Object* capsule) {
+  SavedError error;
+  AsyncCall* call = TakeCall(capsule);
+  if (call != nullptr) Settle(call, Raise(api.PyExc_RuntimeError, "Python dropped this future before it was done"));
+  free(api.PyCapsule_GetPointer(capsule, kSettler));
+}
+
+// settle(failed, value): the value is the exception if it failed. Any thread, GIL held.
+Object* CallSettler(Object* capsule, Object* arguments) {
+  if (api.PyTuple_Size(arguments) != 2) return Raise(api.PyExc_TypeError, "Expected settle(failed, value)");
+  AsyncCall* call = TakeCall(capsule);
+  if (call == nullptr) return None();
+  Object* value = api.PyTuple_GetItem(arguments, 1);
+  const bool has_failed = api.PyTuple_GetItem(arguments, 0) == api._Py_TrueStruct;
+  if (has_failed) api.PyErr_SetObject(TypeOf(value), value);
+  Settle(call, has_failed ? nullptr : NewRef(value));
+  return None();
+}
+
+// A capsule that owns a listed call. NULL, without taking over the call, when out of memory. JavaScript thread, GIL
+// held.
+Object* NewCapsule(AsyncCall* call) {
+  void* block = malloc(sizeof(Settler));
+  Object* capsule = block == nullptr ? nullptr : api.PyCapsule_New(new (block) Settler{{call}}, kSettler, DropSettler);
+  if (capsule == nullptr) {
+    free(block);
+  } else {
+    List(call);
+  }
+  return capsule;
+}
+
+}  // namespace
+
+void RenewSnapshot(Objects* self) {
+  ReleaseStorage(self->snapshot);
+  self->snapshot = nullptr;
+  if (self->channel->calls == nullptr) return;
+  SavedError error;
+  self->snapshot = TakeSnapshot();
+}
+
+uint32_t CurrentCall(const Channel* channel) {
+  return current_call != nullptr && current_call->channel == channel ? current_call->number : 0;
 }
 
 napi_value StartCall(napi_env env, Objects* self, PerformRequest* request, Spill* spill) {
@@ -223,14 +279,14 @@ napi_value StartCall(napi_env env, Objects* self, PerformRequest* request, Spill
     if (self->snapshot == nullptr) return TakeException(env, self, outcome);
   }
   AsyncCall* call = StageCall(self, request, spill);
-  if (call != nullptr && Submit(&call->task)) {
-    ListCall(call);
+  if (call != nullptr && Submit(call)) {
+    List(call);
     return nullptr;
   }
   Gil gil;
-  api.PyErr_SetString(
-      api.PyExc_RuntimeError,
-      call == nullptr ? kNoMemory : "Expected a thread for an asynchronous call but none could be started");
+  Raise(api.PyExc_RuntimeError, call == nullptr
+                                    ? "Out of memory for an asynchronous call"
+                                    : "Expected a thread for an asynchronous call but none could be started");
   if (call != nullptr) FreeCall(call);
   return TakeException(env, self, outcome);
 }
@@ -241,11 +297,35 @@ napi_value Abandon(napi_env env, napi_callback_info info) {
   Channel* channel = ChannelOf(env, info, values);
   const uint32_t number = NumberIn(env, values[0]);
   AsyncCall* call = channel->calls;
-  while (call != nullptr && call->number != number) call = call->next;
+  while (call != nullptr && call->number != number) call = call->next_call;
   if (call == nullptr) return nullptr;
   Unlist(call);
   call->is_abandoned.store(true, std::memory_order_relaxed);
   return nullptr;
+}
+
+// makeSettler(number): the handle of a callable `settle(failed, value)` for the promise with this number; 0 when out of
+// memory. A future that JavaScript waits for keeps it and calls it when it is done, on any thread; no thread waits
+// meanwhile. Only its first call has an effect. If Python drops it without a call, the promise is rejected. The process
+// stays alive until then.
+napi_value MakeSettler(napi_env env, napi_callback_info info) {
+  static MethodDef definition = {"settle", reinterpret_cast<void*>(CallSettler), 0x0001 /* METH_VARARGS */,
+                                 "settle(failed, value)"};
+  napi_value values[1], result = nullptr;
+  Channel* channel = ChannelOf(env, info, values);
+  uint32_t handle = 0;
+  AsyncCall* call = NewCall(channel, NumberIn(env, values[0]));
+  if (call != nullptr) {
+    Gil gil;
+    Ref capsule(NewCapsule(call));
+    if (!capsule) FreeCall(call);
+    Ref callable(capsule ? api.PyCFunction_NewEx(&definition, capsule.get(), nullptr) : nullptr);
+    if (callable) handle = HoldObject(channel->objects, callable.get());
+    if (handle != 0) callable.take();
+    api.PyErr_Clear();
+  }
+  napi_create_uint32(env, handle, &result);
+  return result;
 }
 
 // leave(status, milliseconds): runs Python's exit functions, for at most this time. The process ends after this.

@@ -6,7 +6,6 @@
 
 #include "pool.h"
 #include "runtime.h"
-#include "settler.h"
 
 namespace dlpack::python {
 
@@ -98,10 +97,7 @@ void KeepRunning(Channel* channel, bool keep) {
   }
 }
 
-static const Export kExports[] = {
-    {"abandon", Abandon}, {"leave", Leave},       {"thrownBy", ThrownBy},
-    {"answer", Answer},   {"postpone", Postpone}, {"makeSettler", MakeSettler},
-};
+static const Export kExports[] = {DLPACK_CHANNEL_FUNCTIONS(DLPACK_EXPORT)};
 
 static bool GetFunction(napi_env env, napi_value options, const char* name, napi_ref* out) {
   napi_value function;

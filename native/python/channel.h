@@ -72,16 +72,22 @@ Channel* ChannelOf(napi_env env, napi_callback_info info, napi_value (&values)[n
 napi_value StartCall(napi_env env, Objects* self, PerformRequest* request, Spill* spill);
 // The number of the asynchronous call of this channel that runs on this thread, or 0.
 uint32_t CurrentCall(const Channel* channel);
-napi_value Abandon(napi_env env, napi_callback_info info);
-napi_value Leave(napi_env env, napi_callback_info info);
-
-// function_type.cc
-napi_value ThrownBy(napi_env env, napi_callback_info info);
+// An operation may have changed context variables, so the snapshot of an instance that has one is dropped. While
+// asynchronous calls run, a new snapshot is taken at once, so that the next call does not wait for the GIL. GIL held.
+void RenewSnapshot(Objects* self);
 
 // function_call.cc
-napi_value Answer(napi_env env, napi_callback_info info);
-napi_value Postpone(napi_env env, napi_callback_info info);
 // Refuses all requests, because a closed channel gets no answers. Mutex held.
 void RefuseRequests(Channel* channel);
+
+// The functions of a channel for JavaScript.
+#define DLPACK_CHANNEL_FUNCTIONS(X) \
+  X(abandon, Abandon)               \
+  X(leave, Leave)                   \
+  X(makeSettler, MakeSettler)       \
+  X(thrownBy, ThrownBy)             \
+  X(answer, Answer)                 \
+  X(postpone, Postpone)
+DLPACK_CHANNEL_FUNCTIONS(DLPACK_DECLARE)
 
 }  // namespace dlpack::python

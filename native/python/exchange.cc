@@ -5,7 +5,6 @@
 #include "channel.h"
 #include "convert.h"
 #include "operation_scope.h"
-#include "snapshot.h"
 
 namespace dlpack::python {
 
@@ -17,15 +16,6 @@ bool TakeTensor(Objects* self, Object* object, const ConsumeOptions& options, Te
   return storage != nullptr;
 }
 
-void RenewSnapshot(Objects* self) {
-  if (self->snapshot == nullptr) return;
-  ReleaseSnapshot(self->snapshot);
-  self->snapshot = nullptr;
-  if (self->channel->calls == nullptr) return;
-  SavedError error;
-  self->snapshot = TakeSnapshot();
-}
-
 napi_value Convert(napi_env env, napi_callback_info info) {
   Objects* self = ObjectsOf(env, info);
   ConversionRequest* request = MessageOf<ConversionRequest>(self->instance);
@@ -34,7 +24,7 @@ napi_value Convert(napi_env env, napi_callback_info info) {
   OperationScope scope(self);
   Object* result = ConvertTensor(self, request);
   if (is_forked) LeaveForked();
-  RenewSnapshot(self);
+  if (self->snapshot != nullptr) RenewSnapshot(self);
   if (result != nullptr) {
     HoldResult(self, result, outcome);
     return nullptr;

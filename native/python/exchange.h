@@ -16,10 +16,6 @@ inline Objects* ObjectsOf(napi_env env, napi_callback_info info, napi_value* val
 // what went wrong. GIL held.
 bool TakeTensor(Objects* self, Object* object, const ConsumeOptions& options, TensorResult* result);
 
-// The operation may have changed context variables, so the snapshot is dropped. While asynchronous calls run, a new
-// snapshot is taken at once, so that the next call does not wait for the GIL. GIL held.
-void RenewSnapshot(Objects* self);
-
 // convert(): makes the object of a ConversionRequest. Returns the exception, if there is one.
 napi_value Convert(napi_env env, napi_callback_info info);
 

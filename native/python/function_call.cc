@@ -30,9 +30,8 @@ struct Arguments {
   uint32_t keywords;
 };
 
-struct FunctionRequest {
-  Message message;
-  FunctionRequest* next;  // the next request without an answer
+struct FunctionRequest : Message {
+  FunctionRequest* next_request;  // the next request without an answer
   Channel* channel;
   uint32_t id;
   uint32_t function;
@@ -146,13 +145,11 @@ static Object* CallHere(Channel* channel, uint32_t function, Arguments* argument
   return outcome < 0 ? RaiseObject(value) : value;
 }
 
-static FunctionRequest* OfMessage(Message* message) { return reinterpret_cast<FunctionRequest*>(message); }
-
 // Mutex held, no GIL needed. Once the mutex is released, the waiting thread may free the request.
 static void Fulfil(FunctionRequest* request, Object* result, bool has_failed) {
   FunctionRequest** at = &request->channel->requests;
-  while (*at != request) at = &(*at)->next;
-  *at = request->next;
+  while (*at != request) at = &(*at)->next_request;
+  *at = request->next_request;
   request->result = result;
   request->has_failed = has_failed;
   request->is_answered = true;
@@ -162,7 +159,7 @@ static void Fulfil(FunctionRequest* request, Object* result, bool has_failed) {
 // The request with this number; NULL when no such request waits. Mutex held.
 static FunctionRequest* FindRequest(Channel* channel, uint32_t id) {
   FunctionRequest* request = channel->requests;
-  while (request != nullptr && request->id != id) request = request->next;
+  while (request != nullptr && request->id != id) request = request->next_request;
   return request;
 }
 
@@ -182,19 +179,16 @@ void RefuseRequests(Channel* channel) {
 
 // JavaScript thread, from the event loop. The request belongs to the waiting thread and is valid until it is answered.
 static void DeliverRequest(Channel* channel, Message* message) {
-  FunctionRequest* request = OfMessage(message);
+  auto* request = static_cast<FunctionRequest*>(message);
   const uint32_t id = request->id;
   const char* problem = Dispatch(channel, request->function, id, request->call, &request->arguments, nullptr);
   if (problem != nullptr) FulfilById(channel, id, nullptr, true, problem);
 }
 
-// The request was refused before, and its thread may have freed it.
-static void DropRequest(Message*) {}
-
 // Any other thread, GIL held; released while the thread waits.
 static Object* CallThere(Channel* channel, uint32_t function, FunctionRequest* request) {
-  request->message.deliver = DeliverRequest;
-  request->message.drop = DropRequest;
+  request->deliver = DeliverRequest;
+  request->drop = [](Message*) {};  // the request was refused before, and its thread may have freed it
   request->channel = channel;
   request->function = function;
   request->call = CurrentCall(channel);
@@ -206,9 +200,9 @@ static Object* CallThere(Channel* channel, uint32_t function, FunctionRequest* r
   channel->mutex.Acquire();
   if (!channel->is_closed) {
     request->id = ++channel->last_request;
-    request->next = channel->requests;
+    request->next_request = channel->requests;
     channel->requests = request;
-    PostLocked(channel, &request->message);
+    PostLocked(channel, request);
     while (!request->is_answered) request->answered.Wait(&channel->mutex);
   } else {
     request->result = nullptr;

@@ -15,7 +15,6 @@
 #include "exchange.h"
 #include "operation_scope.h"
 #include "runtime.h"
-#include "snapshot.h"
 #include "values.h"
 
 namespace dlpack::python {
@@ -168,7 +167,7 @@ static napi_value Run(napi_env env, Objects* self, PerformRequest* request, Spil
   OperationScope scope(self);
   Object* result = Perform(self, request, spill, &scope.reading);
   if (is_forked) LeaveForked();
-  RenewSnapshot(self);
+  if (self->snapshot != nullptr) RenewSnapshot(self);
   if (result != nullptr) return FromPython(env, self, result, outcome);
   return api.PyErr_Occurred() ? TakeException(env, self, outcome) : nullptr;
 }
@@ -273,7 +272,7 @@ static void EndObjects(void* data) {
     if (ref != nullptr) napi_delete_reference(self->instance->env, ref);
   }
   self->table.Clear(DeferDecRef);
-  ReleaseSnapshot(self->snapshot);
+  if (self->snapshot != nullptr) ReleaseStorage(self->snapshot);
   // The end of the main thread ends the process, which should not wait for a computation.
   DetachThread(self->is_worker && !IsAnyInside());
   free(self);

@@ -11,7 +11,6 @@
 namespace dlpack::python {
 
 struct Channel;
-struct Snapshot;
 
 // The Python state of one instance.
 enum { kConverters = 4 };  // see converters.h
@@ -29,7 +28,7 @@ struct Objects {
   Objects* next;  // links the Objects of all instances
   // Nested operations in progress on this thread. Only this thread writes it.
   std::atomic<uint32_t> depth;
-  Snapshot* snapshot;  // of this thread's context variables, see snapshot.h; NULL: none is up to date
+  Storage* snapshot;  // of this thread's context variables, see async_call.cc; NULL: none is up to date
 };
 
 // Values that do not fit into a cell: strings, digits and bytes, in order.
