@@ -1,6 +1,6 @@
 /**
- * Converts structs in memory to JavaScript values and back, over any ArrayBuffer. Pointers and 64-bit integers are
- * bigints.
+ * Converts structs in memory to JavaScript values and back, over any ArrayBuffer, with two functions for each struct of
+ * the C API. Pointers and 64-bit integers are bigints.
  *
  * @module
  */
@@ -8,8 +8,20 @@
 import { ArgumentTypeError, ArgumentValueError, LayoutError } from '../errors.js';
 import { bufferLength } from '../storage/storage.js';
 import { layoutOf } from './layout-of.js';
-import type { DataModel } from './model.js';
-import type { Fields, Scalar, Struct } from './structs.js';
+import { checkPlace, type DataModel, type Place } from './model.js';
+import {
+  DLDataType,
+  DLDevice,
+  DLManagedTensor,
+  DLManagedTensorVersioned,
+  DLPackExchangeAPI,
+  DLPackExchangeAPIHeader,
+  DLPackVersion,
+  DLTensor,
+  type Fields,
+  type Scalar,
+  type Struct,
+} from './structs.js';
 
 type ScalarValue<S extends Scalar> = S extends 'u64' | 'ptr' ? bigint : number;
 
@@ -21,22 +33,6 @@ export type StructValue<F extends Fields> = {
       ? StructValue<G>
       : never;
 };
-
-/** A position in memory, with the data model. */
-export interface Place {
-  readonly buffer: ArrayBufferLike;
-  readonly byteOffset: number;
-  readonly model: DataModel;
-}
-
-/** Returns a checked copy. Reads each field once, because getters may return different values. */
-export function checkPlace(place: Place): Place {
-  const { buffer, byteOffset, model } = (place ?? {}) as Place;
-  if (bufferLength(buffer) === null || typeof byteOffset !== 'number' || !model?.pointerSize) {
-    throw new ArgumentTypeError('place', '{ buffer, byteOffset, model } with the model lp64, wasm32 or wasm64', place);
-  }
-  return { buffer, byteOffset, model };
-}
 
 function viewOf(struct: Struct, place: Place): DataView {
   const { size } = layoutOf(struct, place.model);
@@ -61,6 +57,30 @@ export function encodeStruct<F extends Fields>(struct: Struct<F>, value: StructV
   const at = checkPlace(place);
   encodeAt(struct, value, viewOf(struct, at), 0, at.model);
 }
+
+type Encode<S> = S extends Struct<infer F> ? (value: StructValue<F>, place: Place) => void : never;
+
+export const decodeVersion = (place: Place) => decodeStruct(DLPackVersion, place);
+export const decodeDevice = (place: Place) => decodeStruct(DLDevice, place);
+export const decodeDataType = (place: Place) => decodeStruct(DLDataType, place);
+export const decodeTensor = (place: Place) => decodeStruct(DLTensor, place);
+export const decodeManagedTensor = (place: Place) => decodeStruct(DLManagedTensor, place);
+export const decodeManagedTensorVersioned = (place: Place) => decodeStruct(DLManagedTensorVersioned, place);
+export const decodeExchangeAPIHeader = (place: Place) => decodeStruct(DLPackExchangeAPIHeader, place);
+export const decodeExchangeAPI = (place: Place) => decodeStruct(DLPackExchangeAPI, place);
+
+export const encodeVersion: Encode<typeof DLPackVersion> = (value, place) => encodeStruct(DLPackVersion, value, place);
+export const encodeDevice: Encode<typeof DLDevice> = (value, place) => encodeStruct(DLDevice, value, place);
+export const encodeDataType: Encode<typeof DLDataType> = (value, place) => encodeStruct(DLDataType, value, place);
+export const encodeTensor: Encode<typeof DLTensor> = (value, place) => encodeStruct(DLTensor, value, place);
+export const encodeManagedTensor: Encode<typeof DLManagedTensor> = (value, place) =>
+  encodeStruct(DLManagedTensor, value, place);
+export const encodeManagedTensorVersioned: Encode<typeof DLManagedTensorVersioned> = (value, place) =>
+  encodeStruct(DLManagedTensorVersioned, value, place);
+export const encodeExchangeAPIHeader: Encode<typeof DLPackExchangeAPIHeader> = (value, place) =>
+  encodeStruct(DLPackExchangeAPIHeader, value, place);
+export const encodeExchangeAPI: Encode<typeof DLPackExchangeAPI> = (value, place) =>
+  encodeStruct(DLPackExchangeAPI, value, place);
 
 function decodeAt(struct: Struct, view: DataView, at: number, model: DataModel): Record<string, unknown> {
   const { offset } = layoutOf(struct, model);

@@ -6,11 +6,13 @@
 
 import { deviceFromType } from '../device.js';
 import { dtypeFromCode } from '../dtype.js';
-import { BufferError, LayoutError } from '../errors.js';
+import { ArgumentTypeError, BufferError, LayoutError } from '../errors.js';
 import { checkShape, checkStrides, MAX_NDIM, rowMajorStrides } from '../layout.js';
 import { Descriptor } from '../storage/descriptor.js';
-import type { Storage } from '../storage/storage.js';
-import { decodeStruct, type Place } from './codec.js';
+import { BufferStorage, type Storage } from '../storage/storage.js';
+import { TensorView } from '../view.js';
+import { decodeStruct } from './codec.js';
+import { checkPlace, type Place } from './model.js';
 import { DLTensor } from './structs.js';
 
 /** Reads and checks a `DLTensor`. Pointers are offsets into `storage`, which covers the buffer of the place. */
@@ -51,4 +53,15 @@ function readIntegers(place: Place, pointer: bigint, count: number, name: string
     }
     return Number(value);
   });
+}
+
+/**
+ * A view of the tensor that a `DLTensor` in WebAssembly memory describes. Pointers are offsets into the same buffer.
+ * The view becomes invalid when the memory grows. Views of `WasmHeap` in dlpack/wasm stay valid.
+ */
+export function viewTensor(at: Place, flags = 0n): TensorView {
+  if (typeof flags !== 'bigint') throw new ArgumentTypeError('flags', 'a bigint', flags);
+  const place = checkPlace(at);
+  const { buffer } = place;
+  return new TensorView(describeTensor(place, flags, new BufferStorage(buffer, 0, buffer.byteLength)));
 }

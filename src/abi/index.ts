@@ -5,10 +5,9 @@
  * @module
  */
 
-export { decodeStruct, encodeStruct, type Place, type StructValue } from './codec.js';
-export * from './decode.js';
-export * from './encode.js';
+export * from './codec.js';
+export { viewTensor } from './describe.js';
 export * from './enums.js';
 export { layoutOf, type StructLayout } from './layout-of.js';
-export { type DataModel, lp64, wasm32, wasm64 } from './model.js';
+export { type DataModel, lp64, type Place, wasm32, wasm64 } from './model.js';
 export * from './structs.js';

@@ -4,6 +4,9 @@
  * @module
  */
 
+import { ArgumentTypeError } from '../errors.js';
+import { bufferLength } from '../storage/storage.js';
+
 export interface DataModel {
   readonly name: 'lp64' | 'wasm32' | 'wasm64';
   /** Bytes of a pointer, which is also its alignment. */
@@ -18,3 +21,19 @@ export const wasm32: DataModel = Object.freeze({ name: 'wasm32', pointerSize: 4 
 
 /** WebAssembly with 64-bit memory. */
 export const wasm64: DataModel = Object.freeze({ name: 'wasm64', pointerSize: 8 });
+
+/** A position in memory, with the data model. */
+export interface Place {
+  readonly buffer: ArrayBufferLike;
+  readonly byteOffset: number;
+  readonly model: DataModel;
+}
+
+/** Returns a checked copy. Reads each field once, because getters may return different values. */
+export function checkPlace(place: Place): Place {
+  const { buffer, byteOffset, model } = (place ?? {}) as Place;
+  if (bufferLength(buffer) === null || typeof byteOffset !== 'number' || !model?.pointerSize) {
+    throw new ArgumentTypeError('place', '{ buffer, byteOffset, model } with the model lp64, wasm32 or wasm64', place);
+  }
+  return { buffer, byteOffset, model };
+}

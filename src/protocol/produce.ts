@@ -39,22 +39,22 @@ export function produce(source: Descriptor, request: DLPackRequest): ManagedTens
       `Expected no stream for a tensor on '${device.name}' but received ${String(stream)}; pass null`,
     );
   }
-  const descriptor = request.copy === true || isMoved ? copyDescriptor(source, device) : source.shared();
-  handOver(descriptor, source, stream);
-  if (request.native === true || request.native === 'only') {
-    try {
-      const external = exportNative(descriptor, request);
-      if (external !== null) {
-        if (descriptor !== source) descriptor.storage.release();
-        return external;
-      }
-    } catch (error) {
-      if (descriptor !== source) descriptor.storage.release();
-      throw error;
-    }
+  const isCopy = request.copy === true || isMoved;
+  const descriptor = isCopy ? copyDescriptor(source, device) : source.shared();
+  const { storage } = descriptor;
+  // One reference until the consumer has its own. The managed tensor takes it over.
+  if (!isCopy) storage.refs++;
+  let external: object | null;
+  try {
+    handOver(descriptor, stream);
+    external = request.native === true || request.native === 'only' ? exportNative(descriptor, request) : null;
+    if (external === null) return manage(descriptor);
+  } catch (error) {
+    storage.release();
+    throw error;
   }
-  if (descriptor === source) descriptor.storage.refs++;
-  return manage(descriptor);
+  storage.release();
+  return external;
 }
 
 /** A native external, or null. A consumer that accepts only an external gets a copy of memory that it cannot keep. */
@@ -79,23 +79,17 @@ function exportNative(descriptor: Descriptor, { native, copy }: DLPackRequest): 
   }
 }
 
-/** Makes the data ready for work that the consumer queues on its stream. Releases a copy that cannot be handed over. */
-function handOver(descriptor: Descriptor, source: Descriptor, stream: bigint | null): void {
+/** Makes the data ready for work that the consumer queues on its stream. */
+function handOver(descriptor: Descriptor, stream: bigint | null): void {
   const { device } = descriptor;
   // Streams can use managed memory, too. Without a stream its consumer is the CPU.
   if (device.isHostAccessible && (device.kind !== 'cuda_managed' || stream === null)) return;
   const backend = getDeviceBackend(device);
-  if (backend === null) {
-    if (stream === null || stream === -1n) return;
+  if (backend !== null) backend.handOver(descriptor, stream);
+  else if (stream !== null && stream !== -1n) {
     throw new BufferError(
       `Expected stream null or -1n for a tensor on '${device.name}', whose streams this process does not know, but received ${String(stream)}`,
     );
-  }
-  try {
-    backend.handOver(descriptor, stream);
-  } catch (error) {
-    if (descriptor !== source) descriptor.storage.release();
-    throw error;
   }
 }
 
@@ -103,35 +97,30 @@ function handOver(descriptor: Descriptor, source: Descriptor, stream: bigint | n
 function manage(descriptor: Descriptor): ManagedTensor {
   const { storage, dtype, device } = descriptor;
   let held = true;
-  try {
-    if ((descriptor.bitOffset & 7) !== 0) {
-      throw new BufferError(
-        `Expected ${dtype.name} elements that start on a byte but this view starts inside one; export a copy() instead`,
-      );
-    }
-    return {
-      version: DLPACK_VERSION,
-      flags: descriptor.flags & KNOWN_FLAGS,
-      data:
-        storage instanceof GpuStorage
-          ? { gpuBuffer: storage.gpuBuffer, gpuDevice: storage.gpuDevice }
-          : exportBuffer(descriptor),
-      byteOffset: storage.start + descriptor.bitOffset / 8,
-      shape: descriptor.publicShape,
-      strides: descriptor.publicStrides,
-      dtype: { code: dtype.code, bits: dtype.bits, lanes: dtype.lanes },
-      device: { type: device.type, id: device.id },
-      deleter: () => {
-        if (held) {
-          held = false;
-          storage.release();
-        }
-      },
-    };
-  } catch (error) {
-    storage.release();
-    throw error;
+  if ((descriptor.bitOffset & 7) !== 0) {
+    throw new BufferError(
+      `Expected ${dtype.name} elements that start on a byte but this view starts inside one; export a copy() instead`,
+    );
   }
+  return {
+    version: DLPACK_VERSION,
+    flags: descriptor.flags & KNOWN_FLAGS,
+    data:
+      storage instanceof GpuStorage
+        ? { gpuBuffer: storage.gpuBuffer, gpuDevice: storage.gpuDevice }
+        : exportBuffer(descriptor),
+    byteOffset: storage.start + descriptor.bitOffset / 8,
+    shape: descriptor.publicShape,
+    strides: descriptor.publicStrides,
+    dtype: { code: dtype.code, bits: dtype.bits, lanes: dtype.lanes },
+    device: { type: device.type, id: device.id },
+    deleter: () => {
+      if (held) {
+        held = false;
+        storage.release();
+      }
+    },
+  };
 }
 
 function exportBuffer(descriptor: Descriptor): ArrayBufferLike {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { encodeManagedTensorVersioned } from '../abi/encode.js';
+import { encodeManagedTensorVersioned } from '../abi/codec.js';
 import { layoutOf } from '../abi/layout-of.js';
 import type { DataModel } from '../abi/model.js';
 import { DLManagedTensorVersioned } from '../abi/structs.js';

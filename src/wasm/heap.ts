@@ -4,7 +4,7 @@
  * @module
  */
 
-import { decodeManagedTensor, decodeManagedTensorVersioned } from '../abi/decode.js';
+import { decodeManagedTensor, decodeManagedTensorVersioned } from '../abi/codec.js';
 import { describeTensor } from '../abi/describe.js';
 import { layoutOf } from '../abi/layout-of.js';
 import { wasm32, wasm64 } from '../abi/model.js';
