@@ -1,6 +1,6 @@
 /**
- * Functions of calls.ts and dispatch.ts for modules below them: containers are results of calls, and use calls
- * themselves, and the library must know the functions that native code calls before it is loaded.
+ * Functions of calls.ts and dispatch.ts for modules below them: containers and objects are results of calls, and use
+ * calls themselves, and the library must know the functions that native code calls before it is loaded.
  *
  * @module
  */
@@ -14,6 +14,11 @@ export interface CallOperations {
   takeValue(at: number): unknown;
   /** The same, but an Array or Map becomes a view. */
   takeView(at: number): unknown;
+  /** Reads a field of an object. `asView`: an Array or Map becomes a view instead of a copy. */
+  getField(pointer: number, getter: number, offset: number, asView: boolean): unknown;
+  setField(pointer: number, type: number, index: number, value: unknown): void;
+  /** The JavaScript function for a native function with a reference, the same one as long as it is alive. */
+  functionAt(pointer: number, reference: number): (...args: unknown[]) => unknown;
   /** Runs a JavaScript function for a {@link CallbackRequest} of native code. */
   onCall(): void;
   /** Settles a promise for a {@link SettleRequest} of native code. */

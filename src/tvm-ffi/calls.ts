@@ -23,7 +23,7 @@ import { FIRST_ARGUMENT, firstOf, invokeFew, STATUS_OF_FIRST, UNUSUAL } from './
 import { heldValue } from './host-values.js';
 import { ffi } from './library.js';
 import { makeView } from './live-containers.js';
-import { ObjectClasses } from './object-classes.js';
+import { wrapObject } from './object-classes.js';
 import {
   adoptObject,
   callState,
@@ -31,7 +31,6 @@ import {
   disown,
   endCall,
   keepForCall,
-  type ObjectHandle,
   recognise,
   remember,
   standIns,
@@ -203,13 +202,14 @@ function readTensor(slot: number, result: number, args: readonly unknown[]): Ten
   return takeValue(result) as Tensor;
 }
 
-/** Makes the JavaScript function for a native function. */
-export function wrapFunction(handle: ObjectHandle): FFIFunction {
-  const { pointer } = handle;
-  const call = (...args: unknown[]): unknown => invoke(pointer, args);
-  // Keeps the handle alive as long as the function.
-  standIns.set(call, handle);
-  return call;
+/** The JavaScript function for a native function with a reference, the same one as long as it is alive. */
+export function functionAt(pointer: number, reference: number): FFIFunction {
+  return recogniseOr(pointer, reference, () => {
+    const call = (...args: unknown[]): unknown => invoke(pointer, args);
+    // Keeps the handle alive as long as the function.
+    standIns.set(call, adoptObject(pointer, Type.function, reference));
+    return call;
+  }) as FFIFunction;
 }
 
 /** Reads the value at a word. The caller keeps the object of the value alive. */
@@ -304,7 +304,7 @@ function readObject(type: number, pointer: number, reference: number, isShared: 
     case Type.error:
       return errorAt(pointer, reference);
     case Type.function:
-      return recogniseOr(pointer, reference, () => wrapFunction(adoptObject(pointer, type, reference)));
+      return functionAt(pointer, reference);
     case Type.shape:
       return readShape(pointer, reference, takeValue);
     case Type.array:
@@ -316,11 +316,11 @@ function readObject(type: number, pointer: number, reference: number, isShared: 
     case Type.dict:
       return readView(pointer, type, reference);
     default:
-      if (!isShared) return objectClasses.wrap(adoptObject(pointer, type, reference));
+      if (!isShared) return wrapObject(adoptObject(pointer, type, reference));
       return recogniseOr(pointer, reference, () => {
         const handle = adoptObject(pointer, type, reference);
         handle.isKnown = true;
-        return objectClasses.wrap(handle);
+        return wrapObject(handle);
       });
   }
 }
@@ -337,16 +337,7 @@ function recogniseOr(pointer: number, reference: number, make: () => object): ob
   return known;
 }
 
-Object.assign(operations, { invoke, invokeForView, takeValue, takeView });
-
-/** The classes of objects that native code returns. */
-export const objectClasses: ObjectClasses = new ObjectClasses({
-  invoke,
-  invokeForView,
-  getField,
-  setField,
-  wrapFunction,
-});
+Object.assign(operations, { invoke, invokeForView, takeValue, takeView, getField, setField, functionAt });
 
 /** `asView`: an Array or Map becomes a view instead of a copy. */
 function getField(pointer: number, getter: number, offset: number, asView: boolean): unknown {

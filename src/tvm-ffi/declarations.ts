@@ -9,7 +9,7 @@ import { invoke } from './calls.js';
 import { builtin } from './globals.js';
 import { ffi, library } from './library.js';
 import { describeFunction, loadModule } from './module.js';
-import { membersOfType, type TypeMembers } from './object-classes.js';
+import { describeType, findType, MemberFlag } from './object-classes.js';
 
 const { readFileSync } = node.fs;
 const { basename } = node.path;
@@ -78,7 +78,7 @@ function declare(schema: Schema): Declared {
         result: `Dict<${first.result}, ${second.result}>`,
       };
     case 'ffi.Function': {
-      const signature = signatureOf(schema);
+      const signature = signatureOf(schema, 0);
       return both(signature === null ? 'FFIFunction' : `((${signature.parameters}) => ${signature.result})`);
     }
     default:
@@ -87,7 +87,7 @@ function declare(schema: Schema): Declared {
 }
 
 /** Older libraries list the result first among the parameters. */
-function signatureOf({ named_args, args }: Schema, skip = 0): { parameters: string; result: string } | null {
+function signatureOf({ named_args, args }: Schema, skip: number): { parameters: string; result: string } | null {
   const [result, parameters] = named_args
     ? [named_args.return[0], named_args.params]
     : [args?.[0], args?.slice(1) ?? []];
@@ -138,33 +138,34 @@ function nameInterfaces(keys: readonly string[]): void {
   }
 }
 
-function interfaceOf({ key, parent, fields, methods }: TypeMembers): string {
-  const lines = fields.map(({ name, isWritable, metadata }) => {
+function interfaceOf(key: string): string {
+  const { parent, fields, methods } = describeType(findType(key) as number);
+  const lines = fields.map(({ name, flags, metadata }) => {
     const schema = schemaOf(metadata);
     const type = schema === null ? 'unknown' : declare(schema).result;
-    return `  ${isWritable ? '' : 'readonly '}${propertyName(name)}: ${type};`;
+    return `  ${(flags & MemberFlag.writable) === 0 ? 'readonly ' : ''}${propertyName(name)}: ${type};`;
   });
-  const calls = methods.map(({ name, metadata }) => {
-    const schema = schemaOf(metadata);
-    // The object itself is the first parameter.
-    const signature = schema === null ? null : signatureOf(schema, 1);
-    return `  ${propertyName(name)}${signature === null ? ': FFIFunction' : `(${signature.parameters}): ${signature.result}`};`;
-  });
-  const base = (parent === null ? undefined : interfaces.get(parent)) ?? 'FFIObject';
+  // Static methods are methods of the class. The object itself is the first parameter of the others.
+  const own = methods.filter(({ name, flags }) => (flags & MemberFlag.isStatic) === 0 && !name.startsWith('__'));
+  const calls = own.map(({ name, metadata }) => methodOf(name, metadata, 1));
+  const base = (parent < 0 ? undefined : interfaces.get(describeType(parent).key)) ?? 'FFIObject';
   return `/** ${key} */\nexport interface ${interfaces.get(key)} extends ${base} {\n${[...lines, ...calls].join('\n')}\n}\n`;
+}
+
+function methodOf(name: string, metadata: string | null, skip: number): string {
+  const schema = schemaOf(metadata);
+  const signature = schema === null ? null : signatureOf(schema, skip);
+  const type = signature === null ? ': FFIFunction' : `(${signature.parameters}): ${signature.result}`;
+  return `  ${propertyName(name)}${type};`;
 }
 
 const propertyName = (name: string): string => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name));
 
 function memberOf(name: string, metadata: string | null, doc: string | null): string {
-  const schema = schemaOf(metadata);
-  const signature = schema === null ? null : signatureOf(schema);
   const lines = doc === null ? [] : doc.replaceAll('*/', '* /').trim().split('\n');
   const comment =
     lines.length === 0 ? '' : `  /**\n${lines.map((line) => `   * ${line}`.trimEnd()).join('\n')}\n   */\n`;
-  const key = propertyName(name);
-  const type = signature === null ? ': FFIFunction' : `(${signature.parameters}): ${signature.result}`;
-  return `${comment}  ${key}${type};`;
+  return comment + methodOf(name, metadata, 0);
 }
 
 /**
@@ -181,7 +182,7 @@ export function moduleDeclarations(path: string): string {
     const { metadata, doc } = describeFunction(module, name);
     return memberOf(name, metadata, doc);
   });
-  const types = added.map((key) => interfaceOf(membersOfType(key)));
+  const types = added.map(interfaceOf);
   const body = [...types, ...members].join('\n');
   const imports = (names: readonly string[], from: string): string => {
     const used = names.filter((name) => new RegExp(`\\b${name}\\b`).test(body));

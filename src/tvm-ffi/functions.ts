@@ -7,16 +7,15 @@
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { wire } from '../native/wire.js';
 import { checkOptions } from '../options.js';
-import { Type } from './any.js';
 import { type JavaScriptFunction, makeCallback } from './callbacks.js';
-import { type FFIFunction, invokeForView, invokeLocked, objectClasses, wrapFunction } from './calls.js';
+import { type FFIFunction, functionAt, invokeForView, invokeLocked } from './calls.js';
 import { takeRaised } from './errors.js';
 import { builtin, findGlobal } from './globals.js';
 import { hostTypeOf } from './host-objects.js';
 import { ffi, library } from './library.js';
 import { type Dict, isContainer, type List, liveContainer } from './live-containers.js';
-import type { Live, ObjectClass } from './object-classes.js';
-import { adoptObject, type ObjectHandle, recognise, remember, standIns } from './objects.js';
+import { type Live, liveObject } from './object-classes.js';
+import { disown, type ObjectHandle, standIns } from './objects.js';
 import { enter, request } from './slot.js';
 import { FFIObject, handleOf } from './values.js';
 import { ObjectRequest } from './wire-layout.js';
@@ -32,13 +31,8 @@ export function getGlobalFunc(name: string, options: { allowMissing: true }): FF
 export function getGlobalFunc(name: string, options: GetGlobalOptions = {}): FFIFunction | null {
   if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
   checkOptions(options, { allowMissing: true }, '{ allowMissing: true }');
-  const handle = findGlobal(name);
-  if (handle !== null) {
-    const known = recognise(handle.pointer);
-    if (known === undefined) return remember(handle.pointer, wrapFunction(handle));
-    handle.makeOwner().free();
-    return known as FFIFunction;
-  }
+  const found = findGlobal(name);
+  if (found !== null) return functionAt(found.pointer, found.reference);
   if (options.allowMissing === true) return null;
   throw new ArgumentValueError('name', 'a registered global function (globalFuncNames() lists them)', name);
 }
@@ -57,15 +51,6 @@ function addressOfObject(value: unknown): number | null {
   return handle?.pointer ?? null;
 }
 
-/**
- * The class of a type that native code registered under a key. Its constructor calls the type's constructor, and its
- * objects have the fields and methods that the type declares. `T` describes them.
- */
-export function objectClass<T extends object = Record<string, unknown>>(key: string): ObjectClass<T> {
-  library();
-  return objectClasses.find(key) as unknown as ObjectClass<T>;
-}
-
 export interface RegisterOptions {
   /** Replace a function of the same name. */
   override?: boolean;
@@ -79,19 +64,20 @@ export function registerGlobalFunc(name: string, fn: JavaScriptFunction, options
   if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
   checkOptions(options, { override: true }, '{ override: true }');
   const isOverride = options.override === true;
-  library();
-  const handle = handleOfFunction(fn);
+  const made = toFunction(fn);
   const slot = enter(ObjectRequest.WORDS);
-  wire.f64[slot + ObjectRequest.OBJECT] = handle.pointer;
+  wire.f64[slot + ObjectRequest.OBJECT] = (standIns.get(made) as ObjectHandle).pointer;
   request(slot, () => ffi.setGlobal(name, isOverride));
   if (wire.i32[slot * 2 + ObjectRequest.STATUS] !== 0) throw takeRaised();
-  return wrapOnce(handle);
+  return made;
 }
 
 /** Removes a global function. Returns false if it did not exist. */
 export function removeGlobalFunc(name: string): boolean {
   if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
-  if (findGlobal(name) === null) return false;
+  const found = findGlobal(name);
+  if (found === null) return false;
+  disown(found.reference);
   invokeLocked(builtin('ffi.FunctionRemoveGlobal'), [name]);
   return true;
 }
@@ -109,13 +95,10 @@ export function globalFuncNames(): string[] {
  */
 export function toFunction(fn: JavaScriptFunction): FFIFunction {
   library();
-  return wrapOnce(handleOfFunction(fn));
-}
-
-/** The JavaScript function for a native function, the same one as long as it is alive. */
-function wrapOnce(handle: ObjectHandle): FFIFunction {
-  const known = recognise(handle.pointer);
-  return known === undefined ? remember(handle.pointer, wrapFunction(handle)) : (known as FFIFunction);
+  if (typeof fn !== 'function') throw new ArgumentTypeError('fn', 'a function', fn);
+  if (standIns.has(fn)) return fn as FFIFunction;
+  const { pointer, reference } = makeCallback(fn);
+  return functionAt(pointer, reference);
 }
 
 /**
@@ -126,16 +109,8 @@ export function live(fn: FFIFunction): FFIFunction;
 export function live<T extends List | Dict>(container: T): T;
 export function live<T extends FFIObject>(object: T): Live<T>;
 export function live(value: unknown): unknown {
-  if (value instanceof FFIObject) return isContainer(value) ? liveContainer(value) : objectClasses.live(value);
+  if (value instanceof FFIObject) return isContainer(value) ? liveContainer(value) : liveObject(value);
   const handle = typeof value === 'function' ? standIns.get(value) : undefined;
   if (handle === undefined) throw new ArgumentTypeError('value', 'a native function or object', value);
   return (...args: unknown[]) => invokeForView(handle.pointer, args);
-}
-
-function handleOfFunction(fn: JavaScriptFunction): ObjectHandle {
-  if (typeof fn !== 'function') throw new ArgumentTypeError('fn', 'a function', fn);
-  const known = standIns.get(fn);
-  if (known !== undefined) return known;
-  const { pointer, reference } = makeCallback(fn);
-  return adoptObject(pointer, Type.function, reference);
 }

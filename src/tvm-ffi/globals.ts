@@ -5,23 +5,22 @@
  */
 
 import { wire } from '../native/wire.js';
-import { Type } from './any.js';
 import { TVMFFIError, takeRaised } from './errors.js';
 import { library } from './library.js';
-import { adoptObject, type ObjectHandle } from './objects.js';
+import type { Referenced } from './objects.js';
 import { enter, request } from './slot.js';
 import { ObjectRequest } from './wire-layout.js';
 
 const { f64, i32, u32 } = wire;
 
-/** The function registered under a name, or null. */
-export function findGlobal(name: string): ObjectHandle | null {
+/** The function registered under a name, with a reference, or null. */
+export function findGlobal(name: string): Referenced | null {
   const ffi = library();
   const slot = enter(ObjectRequest.WORDS);
   request(slot, () => ffi.getGlobal(name));
   if (i32[slot * 2 + ObjectRequest.STATUS] !== 0) throw takeRaised();
   const pointer = f64[slot + ObjectRequest.OBJECT] as number;
-  return pointer === 0 ? null : adoptObject(pointer, Type.function, u32[slot * 2 + ObjectRequest.REFERENCE] as number);
+  return pointer === 0 ? null : { pointer, reference: u32[slot * 2 + ObjectRequest.REFERENCE] as number };
 }
 
 const builtins = new Map<string, number>();

@@ -26,7 +26,6 @@ export {
   getGlobalFunc,
   globalFuncNames,
   live,
-  objectClass,
   type RegisterOptions,
   registerGlobalFunc,
   removeGlobalFunc,
@@ -48,7 +47,7 @@ export {
   type ModuleDescription,
   systemLibrary,
 } from './module.js';
-export { isInstance, type Live, type LiveValue, type ObjectClass } from './object-classes.js';
+export { isInstance, type Live, type LiveValue, type ObjectClass, objectClass } from './object-classes.js';
 export {
   currentStream,
   followTorchStream,
