@@ -8,6 +8,7 @@
  * @module
  */
 
+import { BufferError } from '../errors.js';
 import { wire } from '../native/wire.js';
 import { decodeAt } from '../native/wire-bytes.js';
 import { ffi } from './library.js';
@@ -38,6 +39,15 @@ export function writeAny(at: number, type: number, pointer: number): void {
   i32[half] = type;
   i32[half + 1] = 0;
   f64[payloadAt(at)] = pointer;
+}
+
+/** Throws for a view at a word, because native code would use its memory after the call. `use` is for the message. */
+export function checkKept(at: number, use: string): void {
+  if (i32[typeAt(at)] !== Type.tensorView) return;
+  throw new BufferError(
+    `Expected memory that native code may keep ${use} but this tensor is a view, or lies in a JavaScript buffer that ` +
+      'its owner can move; use Tensor.from or Tensor.adopt',
+  );
 }
 
 /** Reads the characters of a small string at a word. */

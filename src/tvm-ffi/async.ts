@@ -7,13 +7,13 @@
 import { ArgumentTypeError, BufferError } from '../errors.js';
 import { wire } from '../native/wire.js';
 import { Status, WireHeader } from '../native/wire-layout.js';
-import { Type, typeAt } from './any.js';
+import { checkKept } from './any.js';
 import { writeArgument } from './arguments.js';
 import { collectArguments } from './batches.js';
 import { type FFIFunction, takeValue } from './calls.js';
 import { errorAt, takeRaised } from './errors.js';
 import { ffi } from './library.js';
-import { callState, endCall, keepForCall, standIns, TemporaryObject } from './objects.js';
+import { asCall, callState, keepForCall, standIns, TemporaryObject } from './objects.js';
 import { enter, request } from './slot.js';
 import { streamOfAsyncCall } from './streams.js';
 import { AsyncCallRequest, ObjectRequest, SettleRequest } from './wire-layout.js';
@@ -36,35 +36,18 @@ let lastNumber = 0;
 export async function callAsync(fn: FFIFunction, ...args: unknown[]): Promise<unknown> {
   const handle = standIns.get(fn);
   if (handle === undefined) throw new ArgumentTypeError('fn', 'a native function', fn);
-  return begin(handle.pointer, args);
-}
-
-/** Collects the arguments in a batch, which native code keeps. The slot is free again when this returns. */
-function begin(pointer: number, args: readonly unknown[]): Promise<unknown> {
-  const { isUsed, device, temporaries, lent } = callState;
-  const mark = temporaries.length;
-  const lentMark = lent.length;
   const slot = enter(AsyncCallRequest.WORDS);
-  callState.isUsed = true;
-  callState.device = null;
-  try {
+  // Native code keeps the arguments, in a batch. The slot is free again when the call has started.
+  return asCall(slot, () => {
     const batch = args.length === 0 ? 0 : collectArguments(args, writeOwned);
     if (batch !== 0) keepForCall(new TemporaryObject(batch));
-    return start(slot, pointer, batch);
-  } finally {
-    callState.device = device;
-    endCall(slot, mark, lentMark, isUsed);
-  }
+    return start(slot, handle.pointer, batch);
+  });
 }
 
-function writeOwned(slot: number, value: unknown): void {
-  writeArgument(slot, value);
-  if (i32[typeAt(slot)] === Type.tensorView) {
-    throw new BufferError(
-      'Expected memory that native code may keep for an asynchronous call but this tensor is a view, or lies in a ' +
-        'JavaScript buffer that its owner can move; use Tensor.from or Tensor.adopt',
-    );
-  }
+function writeOwned(at: number, value: unknown): void {
+  writeArgument(at, value);
+  checkKept(at, 'for an asynchronous call');
 }
 
 function start(slot: number, pointer: number, batch: number): Promise<unknown> {

@@ -12,7 +12,7 @@ import { bytesCopyAt } from '../native/wire-bytes.js';
 import { Wire, WireHeader } from '../native/wire-layout.js';
 import { shareDescriptor, Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
-import { ANY_WORDS, bytesAt, payloadAt, readSmallString, TENSOR_BITS, Type, typeAt } from './any.js';
+import { ANY_WORDS, bytesAt, checkKept, payloadAt, readSmallString, TENSOR_BITS, Type, typeAt } from './any.js';
 import { writeArgument } from './arguments.js';
 import { collectArguments } from './batches.js';
 import { operations } from './call-operations.js';
@@ -26,6 +26,7 @@ import { makeView } from './live-containers.js';
 import { wrapObject } from './object-classes.js';
 import {
   adoptObject,
+  asCall,
   callState,
   checkLent,
   disown,
@@ -306,12 +307,11 @@ function readObject(type: number, pointer: number, reference: number, isShared: 
     case Type.function:
       return functionAt(pointer, reference);
     case Type.shape:
-      return readShape(pointer, reference, takeValue);
+      return readShape(pointer, reference);
     case Type.array:
-      if (reference === 0) return readCopied(pointer, takeValue);
-      return readContainer(pointer, type, reference, takeValue);
+      return reference === 0 ? readCopied(pointer) : readContainer(pointer, type, reference);
     case Type.map:
-      return readContainer(pointer, type, reference, takeValue);
+      return readContainer(pointer, type, reference);
     case Type.list:
     case Type.dict:
       return readView(pointer, type, reference);
@@ -361,29 +361,16 @@ function getField(pointer: number, getter: number, offset: number, asView: boole
 }
 
 function setField(pointer: number, type: number, index: number, value: unknown): void {
-  const { isUsed, device, temporaries, lent } = callState;
-  const mark = temporaries.length;
-  const lentMark = lent.length;
   const slot = enter(FieldRequest.WORDS + ANY_WORDS);
   f64[slot + FieldRequest.OBJECT] = pointer;
   i32[slot * 2 + FieldRequest.TYPE] = type;
   u32[slot * 2 + FieldRequest.INDEX] = index;
   const at = slot + FieldRequest.WORDS;
-  callState.isUsed = true;
-  callState.device = null;
-  try {
+  asCall(slot, () => {
     writeArgument(at, value);
-    if (i32[typeAt(at)] === Type.tensorView) {
-      throw new BufferError(
-        'Expected memory that native code may keep for a field but this tensor is a view, or lies in a JavaScript ' +
-          'buffer that its owner can move; use Tensor.from or Tensor.adopt',
-      );
-    }
+    checkKept(at, 'for a field');
     u32[WireHeader.SLOT] = slot;
     ffi.setField();
     if (i32[slot * 2 + FieldRequest.STATUS] !== 0) throw takeRaised();
-  } finally {
-    callState.device = device;
-    endCall(slot, mark, lentMark, isUsed);
-  }
+  });
 }

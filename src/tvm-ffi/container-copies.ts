@@ -18,30 +18,29 @@ import { ContainerRequest } from './wire-layout.js';
 
 const { f64, i32, u32 } = wire;
 
-type Take = (at: number) => unknown;
 /** Adds references to `count` values at a word. */
 type Append = (at: number, count: number) => void;
 
 /** The elements of a List. */
-export function copyElements(pointer: number, take: Take): unknown[] {
-  return copy((append) => readElements(pointer, [], (at) => append(at, 1)), take);
+export function copyElements(pointer: number): unknown[] {
+  return copy((append) => readElements(pointer, [], (at) => append(at, 1)));
 }
 
 /** The keys of a Dict. */
-export function copyKeys(pointer: number, take: Take): unknown[] {
-  return copy((append) => walkEntries(pointer, (key) => append(key, 1)), take);
+export function copyKeys(pointer: number): unknown[] {
+  return copy((append) => walkEntries(pointer, (key) => append(key, 1)));
 }
 
 /** The entries of a Dict. */
-export function copyEntries(pointer: number, take: Take): Map<unknown, unknown> {
-  const flat = copy((append) => walkEntries(pointer, (key) => append(key, 2)), take); // the value follows its key
+export function copyEntries(pointer: number): Map<unknown, unknown> {
+  const flat = copy((append) => walkEntries(pointer, (key) => append(key, 2))); // the value follows its key
   const entries = new Map<unknown, unknown>();
   for (let i = 0; i < flat.length; i += 2) entries.set(flat[i], flat[i + 1]);
   return entries;
 }
 
 /** Reads the values that `walk` visits, from a native array of their own. */
-function copy(walk: (append: Append) => void, take: Take): unknown[] {
+function copy(walk: (append: Append) => void): unknown[] {
   let batch = 0;
   try {
     walk((at, count) => {
@@ -55,7 +54,7 @@ function copy(walk: (append: Append) => void, take: Take): unknown[] {
     request(slot, () => ffi.makeContainer());
     if (i32[half + ContainerRequest.STATUS] !== 0) throw takeRaised();
     const pointer = f64[slot + ContainerRequest.OBJECT] as number;
-    return readContainer(pointer, Type.array, u32[half + ContainerRequest.REFERENCE] as number, take) as unknown[];
+    return readContainer(pointer, Type.array, u32[half + ContainerRequest.REFERENCE] as number) as unknown[];
   } finally {
     if (batch !== 0) disown(batch);
   }

@@ -5,13 +5,14 @@
  * @module
  */
 
-import { ArgumentValueError, BufferError } from '../errors.js';
+import { ArgumentValueError } from '../errors.js';
 import { wire } from '../native/wire.js';
 import { WireHeader } from '../native/wire-layout.js';
 import { DLPACK, DLPACK_DEVICE } from '../protocol/managed.js';
 import { Tensor } from '../tensor.js';
-import { ANY_WORDS, payloadAt, Type, typeAt, writeAny } from './any.js';
+import { ANY_WORDS, checkKept, payloadAt, Type, typeAt, writeAny } from './any.js';
 import { appendToBatch } from './batches.js';
+import { operations } from './call-operations.js';
 import { takeRaised } from './errors.js';
 import { ffi } from './library.js';
 import { callState, disown, keepForCall, releaseTemporaries, standIns, TemporaryObject } from './objects.js';
@@ -144,16 +145,6 @@ function abandon(innermost: Building): void {
   }
 }
 
-/** Throws for a view, because a container may outlive the call, and the view would then point to freed memory. */
-function checkElement(at: number): void {
-  if (i32[typeAt(at)] === Type.tensorView) {
-    throw new BufferError(
-      'Expected memory that native code may keep inside of a container but this tensor is a view, or lies in a ' +
-        'JavaScript buffer that its owner can move; use Tensor.from or Tensor.adopt',
-    );
-  }
-}
-
 /** Makes a container as the value at a word, until the call ends. `write` writes elements that are not containers. */
 export function writeContainer(at: number, container: Container, write: (at: number, value: unknown) => void): void {
   let building = begin(container, null);
@@ -171,7 +162,7 @@ export function writeContainer(at: number, container: Container, write: (at: num
         }
         const element = nextValue(building);
         write(element, value);
-        checkElement(element);
+        checkKept(element, 'inside of a container');
         continue;
       }
       const { parent, type } = building;
@@ -202,13 +193,8 @@ type Take = (at: number) => unknown;
 
 /** Reads one container and the containers inside it. Most have none inside, and then nothing is recorded. */
 class Reader {
-  private readonly take: Take;
   /** Containers that have not been read yet. */
   private unread: Unread[] | null = null;
-
-  constructor(take: Take) {
-    this.take = take;
-  }
 
   read(root: Unread): Unread['target'] {
     try {
@@ -233,7 +219,7 @@ class Reader {
   /** Reads the value at a word. A container becomes an array or map that is filled later. */
   private readonly element = (at: number): unknown => {
     const type = i32[typeAt(at)] as number;
-    if (type !== Type.array && type !== Type.map) return this.take(at);
+    if (type !== Type.array && type !== Type.map) return operations.takeValue(at);
     const unread = makeUnread(f64[payloadAt(at)] as number, type, retain(at));
     this.unread ??= [];
     this.unread.push(unread);
@@ -256,60 +242,59 @@ function makeUnread(pointer: number, type: number, number: number): Unread {
   return { pointer, number, target: type === Type.map ? new Map() : [] };
 }
 
-/** Reads the container of the reference `number` and releases it. `take` reads elements that are not containers. */
-export function readContainer(pointer: number, type: number, number: number, take: Take): Unread['target'] {
-  return new Reader(take).read(makeUnread(pointer, type, number));
+/** Reads the container of the reference `number` and releases it. */
+export function readContainer(pointer: number, type: number, number: number): Unread['target'] {
+  return new Reader().read(makeUnread(pointer, type, number));
 }
 
 /** Reads the elements of an Array that the call copied above all slots. None of them is an object. */
-export function readCopied(count: number, take: Take): unknown[] {
+export function readCopied(count: number): unknown[] {
   const slot = enter(count * ANY_WORDS);
   const elements: unknown[] = [];
-  for (let i = 0; i < count; i++) elements.push(take(slot + i * ANY_WORDS));
+  for (let i = 0; i < count; i++) elements.push(operations.takeValue(slot + i * ANY_WORDS));
   leave(slot);
   return elements;
+}
+
+/** Asks for elements of an Array, List or Shape after the request in a slot. Returns how many of `count` there are. */
+function readSequence(slot: number, pointer: number, start: number, count: number): number {
+  const half = slot * 2;
+  f64[slot + SequenceRequest.OBJECT] = pointer;
+  u32[half + SequenceRequest.START] = start;
+  u32[half + SequenceRequest.VALUES] = slot + SequenceRequest.WORDS;
+  i32[half + SequenceRequest.COUNT] = count;
+  u32[WireHeader.SLOT] = slot;
+  ffi.readSequence();
+  return i32[half + SequenceRequest.COUNT] as number;
 }
 
 /** The number of elements of an Array, List or Shape. */
 export function countElements(pointer: number): number {
   const slot = enter(SequenceRequest.WORDS);
-  f64[slot + SequenceRequest.OBJECT] = pointer;
-  u32[slot * 2 + SequenceRequest.START] = 0;
-  u32[slot * 2 + SequenceRequest.VALUES] = slot;
-  i32[slot * 2 + SequenceRequest.COUNT] = 0;
-  u32[WireHeader.SLOT] = slot;
-  ffi.readSequence();
+  readSequence(slot, pointer, 0, 0);
   leave(slot);
   return f64[slot + SequenceRequest.SIZE] as number;
 }
 
-/**
- * Reads one element of an Array, List or Shape; undefined when there is none. `takeView` reads it instead of `take`,
- * unless it is null. Each has a call of its own here, because V8 inlines a call that always has the same target.
- */
-export function readElement(pointer: number, index: number, take: Take, takeView: Take | null): unknown {
+/** Reads one element of an Array, List or Shape; undefined when there is none. `asView`: an Array or Map is a view. */
+export function readElement(pointer: number, index: number, asView: boolean): unknown {
   const slot = enter(SequenceRequest.WORDS + ANY_WORDS);
-  const half = slot * 2;
-  f64[slot + SequenceRequest.OBJECT] = pointer;
-  u32[half + SequenceRequest.START] = index;
-  u32[half + SequenceRequest.VALUES] = slot + SequenceRequest.WORDS;
-  i32[half + SequenceRequest.COUNT] = 1;
-  u32[WireHeader.SLOT] = slot;
-  ffi.readSequence();
+  const isThere = readSequence(slot, pointer, index, 1) !== 0;
   try {
-    if (i32[half + SequenceRequest.COUNT] === 0) return undefined;
+    if (!isThere) return undefined;
     const at = slot + SequenceRequest.WORDS;
-    return takeView === null ? take(at) : takeView(at);
+    // Two calls, because V8 inlines a call that always has the same target.
+    return asView ? operations.takeView(at) : operations.takeValue(at);
   } finally {
     leave(slot);
   }
 }
 
 /** Reads a Shape and releases its reference. */
-export function readShape(pointer: number, reference: number, take: Take): Shape {
+export function readShape(pointer: number, reference: number): Shape {
   const dims: unknown[] = [];
   try {
-    readElements(pointer, dims, take);
+    readElements(pointer, dims, (at) => operations.takeValue(at));
   } finally {
     disown(reference);
   }
@@ -319,17 +304,10 @@ export function readShape(pointer: number, reference: number, take: Take): Shape
 /** Reads the elements of an Array, List or Shape in chunks. */
 export function readElements(pointer: number, target: unknown[], take: Take): void {
   const slot = enter(SequenceRequest.WORDS + CHUNK * ANY_WORDS);
-  const half = slot * 2;
   const values = slot + SequenceRequest.WORDS;
   try {
     for (let written = CHUNK; written === CHUNK; ) {
-      f64[slot + SequenceRequest.OBJECT] = pointer;
-      u32[half + SequenceRequest.START] = target.length;
-      u32[half + SequenceRequest.VALUES] = values;
-      i32[half + SequenceRequest.COUNT] = CHUNK;
-      u32[WireHeader.SLOT] = slot;
-      ffi.readSequence();
-      written = i32[half + SequenceRequest.COUNT] as number;
+      written = readSequence(slot, pointer, target.length, CHUNK);
       for (let i = 0; i < written; i++) target.push(take(values + i * ANY_WORDS));
     }
   } finally {

@@ -16,21 +16,32 @@ import { FFIObject, handleOf, listOf } from './values.js';
 
 const call = (name: string, ...args: readonly unknown[]): unknown => operations.invoke(builtin(name), args);
 const take = (at: number): unknown => operations.takeValue(at);
-const takeView = (at: number): unknown => operations.takeView(at);
+
+/** The same container, but the arrays and maps in it are views. */
+export let liveContainer: (container: LiveContainer) => FFIObject;
 
 /** The view of a native container, or a new one with these values. */
 abstract class LiveContainer extends FFIObject {
   /** Whether elements that are an Array or Map are views. */
-  protected get hasViews(): boolean {
-    return false;
-  }
+  protected hasViews: boolean;
 
-  constructor(maker: string, source: ObjectHandle | (() => readonly unknown[])) {
+  constructor(maker: string, hasViews: boolean, source: unknown, valuesOf: () => readonly unknown[]) {
     const isMade = source instanceof ObjectHandle;
     if (!isMade) library();
-    super(isMade ? source : handleOf(operations.invokeForView(builtin(maker), source()) as FFIObject));
+    super(isMade ? source : handleOf(operations.invokeForView(builtin(maker), valuesOf()) as FFIObject));
+    this.hasViews = hasViews;
     // When native code returns this container, JavaScript gets the same object.
     if (!isMade) rememberObject(handleOf(this), this);
+  }
+
+  static {
+    liveContainer = (container) => {
+      if (container.hasViews) return container;
+      const handle = handleOf(container);
+      const view = makeView(handle);
+      view.hasViews = true;
+      return rememberViewed(handle, container, view);
+    };
   }
 
   override toString(): string {
@@ -53,14 +64,13 @@ abstract class Sequence<T> extends LiveContainer implements Iterable<T> {
     const place = checkIndex(index);
     const start = place < 0 ? place + this.length : place;
     if (start < 0) return undefined;
-    return readElement(handleOf(this).pointer, start, take, this.hasViews ? takeView : null) as T | undefined;
+    return readElement(handleOf(this).pointer, start, this.hasViews) as T | undefined;
   }
 
   /** Reads one element at a time. Elements that are added meanwhile are read, too. */
   *[Symbol.iterator](): Generator<T, undefined> {
     const { pointer } = handleOf(this);
-    const view = this.hasViews ? takeView : null;
-    for (let i = 0; i < countElements(pointer); i++) yield readElement(pointer, i, take, view) as T;
+    for (let i = 0; i < countElements(pointer); i++) yield readElement(pointer, i, this.hasViews) as T;
   }
 
   /** A copy of the elements. */
@@ -84,11 +94,11 @@ function checkIndex(index: number): number {
 /** A mutable list: `ffi.List`. */
 export class List<T = unknown> extends Sequence<T> {
   constructor(items: Iterable<T> = []) {
-    super('ffi.List', items instanceof ObjectHandle ? items : () => listOf(items, 'items'));
+    super('ffi.List', false, items, () => listOf(items, 'items'));
   }
 
   override toArray(): T[] {
-    return copyElements(handleOf(this).pointer, take) as T[];
+    return copyElements(handleOf(this).pointer) as T[];
   }
 
   /** Replaces an element. */
@@ -155,12 +165,8 @@ export class List<T = unknown> extends Sequence<T> {
 
 /** An immutable array without a copy: `ffi.Array`. The arrays and maps in it are views, too. */
 export class ArrayView<T = unknown> extends Sequence<T> {
-  protected override get hasViews(): boolean {
-    return true;
-  }
-
   constructor(items: Iterable<T> = []) {
-    super('ffi.Array', items instanceof ObjectHandle ? items : () => listOf(items, 'items'));
+    super('ffi.Array', true, items, () => listOf(items, 'items'));
   }
 
   /** True when an element is equal to a value, by the library's comparison. */
@@ -243,15 +249,15 @@ export class Dict<K = unknown, V = unknown> extends Entries<K, V> {
   protected override readonly kind = 'Dict';
 
   constructor(entries: Iterable<readonly [K, V]> = []) {
-    super('ffi.Dict', entries instanceof ObjectHandle ? entries : () => entriesOf(entries));
+    super('ffi.Dict', false, entries, () => entriesOf(entries));
   }
 
   override toMap(): Map<K, V> {
-    return copyEntries(handleOf(this).pointer, take) as Map<K, V>;
+    return copyEntries(handleOf(this).pointer) as Map<K, V>;
   }
 
   protected override readKeys(): K[] {
-    return copyKeys(handleOf(this).pointer, take) as K[];
+    return copyKeys(handleOf(this).pointer) as K[];
   }
 
   set(key: K, value: V): this {
@@ -275,26 +281,8 @@ export class Dict<K = unknown, V = unknown> extends Entries<K, V> {
 export class MapView<K = unknown, V = unknown> extends Entries<K, V> {
   protected override readonly kind = 'Map';
 
-  protected override get hasViews(): boolean {
-    return true;
-  }
-
   constructor(entries: Iterable<readonly [K, V]> = []) {
-    super('ffi.Map', entries instanceof ObjectHandle ? entries : () => entriesOf(entries));
-  }
-}
-
-/** A list whose arrays and maps are views. */
-class ListOfViews<T> extends List<T> {
-  protected override get hasViews(): boolean {
-    return true;
-  }
-}
-
-/** A dict whose arrays and maps are views. */
-class DictOfViews<K, V> extends Dict<K, V> {
-  protected override get hasViews(): boolean {
-    return true;
+    super('ffi.Map', true, entries, () => entriesOf(entries));
   }
 }
 
@@ -302,25 +290,15 @@ export function isContainer(object: FFIObject): object is LiveContainer {
   return object instanceof LiveContainer;
 }
 
-/** The same container, but the arrays and maps in it are views. */
-export function liveContainer(container: LiveContainer): FFIObject {
-  if (container instanceof ArrayView || container instanceof MapView) return container;
-  const source = handleOf(container) as never;
-  const view = container instanceof List ? new ListOfViews(source) : new DictOfViews(source);
-  return rememberViewed(handleOf(container), container, view);
-}
+type ContainerClass = new (handle: never) => LiveContainer;
+const classes = new Map<number, ContainerClass>([
+  [Type.list, List],
+  [Type.dict, Dict],
+  [Type.array, ArrayView],
+  [Type.map, MapView],
+]);
 
 /** The view of a container. */
-export function makeView(handle: ObjectHandle): FFIObject {
-  const source = handle as never;
-  switch (handle.type) {
-    case Type.list:
-      return new List(source);
-    case Type.dict:
-      return new Dict(source);
-    case Type.array:
-      return new ArrayView(source);
-    default:
-      return new MapView(source);
-  }
+export function makeView(handle: ObjectHandle): LiveContainer {
+  return new (classes.get(handle.type) as ContainerClass)(handle as never);
 }

@@ -113,33 +113,43 @@ export function releaseAfterTick(): void {
   });
 }
 
-/** Frees the slot of a call. If nothing was in use when the call began, nothing is in use afterwards. */
-export function leaveCall(slot: number, isInside: boolean): void {
-  leave(slot);
-  if (isInside) return;
-  callState.isUsed = false;
-  callState.device = null;
-  if (slot === Wire.FIRST_SLOT) disownDeferred();
-}
-
-/** Releases the memory and objects that a call used. */
+/**
+ * Releases the memory and objects that a call used, and frees its slot. If nothing was in use when the call began,
+ * nothing is in use afterwards.
+ */
 export function endCall(slot: number, mark: number, lentMark: number, isInside: boolean): void {
   const { lent, temporaries } = callState;
   for (let i = lent.length; i > lentMark; i--) lent.pop(); // cheaper than setting the length
   try {
     if (temporaries.length > mark) releaseTemporaries(mark);
   } finally {
-    leaveCall(slot, isInside);
+    leave(slot);
+    if (!isInside) {
+      callState.isUsed = false;
+      callState.device = null;
+      if (slot === Wire.FIRST_SLOT) disownDeferred();
+    }
+  }
+}
+
+/** Runs a request that has arguments as a call, and frees its slot. It leaves the state of an outer call unchanged. */
+export function asCall<T>(slot: number, run: () => T): T {
+  const { isUsed, device, temporaries, lent } = callState;
+  const mark = temporaries.length;
+  const lentMark = lent.length;
+  callState.isUsed = true;
+  callState.device = null;
+  try {
+    return run();
+  } finally {
+    callState.device = device;
+    endCall(slot, mark, lentMark, isUsed);
   }
 }
 
 /** A reference that is released at the end of the call. */
 export class TemporaryObject implements Temporary {
-  private readonly number: number;
-
-  constructor(number: number) {
-    this.number = number;
-  }
+  constructor(private readonly number: number) {}
 
   release(): void {
     disown(this.number);
@@ -148,13 +158,11 @@ export class TemporaryObject implements Temporary {
 
 /** Releases one numbered reference, once. */
 export class ObjectOwner implements Owner {
-  private number: number;
-  /** The other owners that are released with the same memory. */
-  private readonly siblings: Set<Owner> | null;
-
-  constructor(number: number, siblings: Set<Owner> | null) {
-    this.number = number;
-    this.siblings = siblings;
+  constructor(
+    private number: number,
+    /** The other owners that are released with the same memory. */
+    private readonly siblings: Set<Owner> | null,
+  ) {
     siblings?.add(this);
   }
 
@@ -173,19 +181,20 @@ export class ObjectOwner implements Owner {
 
 /** A native object with one reference from JavaScript, until the garbage collector finds the handle unreachable. */
 export class ObjectHandle {
-  /** The address, as the double with the same bits. */
-  readonly pointer: number;
-  /** The number of its class. */
-  readonly type: number;
   /** True when the JavaScript object is remembered, so that native code can return it. */
   isKnown: boolean;
   /** For the collector. */
   nextPending: Collectable | null;
   private readonly owner: ObjectOwner;
 
-  constructor(pointer: number, type: number, number: number, siblings: Set<Owner> | null) {
-    this.pointer = pointer;
-    this.type = type;
+  constructor(
+    /** The address, as the double with the same bits. */
+    readonly pointer: number,
+    /** The number of its class. */
+    readonly type: number,
+    number: number,
+    siblings: Set<Owner> | null,
+  ) {
     this.isKnown = false;
     this.nextPending = null;
     this.owner = new ObjectOwner(number, siblings);

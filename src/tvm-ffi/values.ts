@@ -167,32 +167,21 @@ function deviceName(type: number, id: number): DeviceValue['name'] {
 
 /** An address without an owner: `void*`. */
 export class OpaquePointer {
-  readonly address: bigint;
-
-  constructor(address: bigint) {
+  constructor(readonly address: bigint) {
     if (typeof address !== 'bigint' || BigInt.asUintN(64, address) !== address) {
       throw new ArgumentValueError('address', 'an unsigned 64-bit bigint', address);
     }
-    this.address = address;
   }
 }
 
 /** Passes an object so that the callee may take it over instead of sharing it: `ObjectRValueRef`. */
 export class RValue {
-  readonly value: unknown;
-
-  constructor(value: unknown) {
-    this.value = value;
-  }
+  constructor(readonly value: unknown) {}
 }
 
 /** Passes any JavaScript value as an object that native code can only hold and pass on. It comes back as that value. */
 export class Opaque {
-  readonly value: unknown;
-
-  constructor(value: unknown) {
-    this.value = value;
-  }
+  constructor(readonly value: unknown) {}
 }
 
 /** Reads the private handle of an {@link FFIObject}. For this module's other files. */

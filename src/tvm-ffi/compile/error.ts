@@ -28,38 +28,27 @@ export interface Diagnostic {
 export class CompileError extends DLPackError {
   readonly tag = 'CompileError';
   readonly diagnostics: readonly Diagnostic[];
-  /** The command that failed. */
-  readonly command: string;
-  /** Everything that the command printed. */
-  readonly output: string;
 
   constructor(
-    command: string,
+    /** The command that failed. */
+    readonly command: string,
     status: string,
-    output: string,
+    /** Everything that the command printed. */
+    readonly output: string,
     lineOf: (source: string, line: number) => string | null,
   ) {
     const diagnostics = parseDiagnostics(output);
-    super(messageOf(command, status, output, diagnostics, lineOf));
+    const errors = diagnostics.filter(({ severity }) => severity === 'error');
+    // A linker names no lines.
+    super(errors.length === 0 ? `${command} ended with ${status}:\n${output.trim()}` : messageOf(errors, lineOf));
     this.diagnostics = diagnostics;
-    this.command = command;
-    this.output = output;
   }
 }
 
 /** The most errors in a message. The first errors usually cause the others. */
 const MOST_ERRORS = 10;
 
-function messageOf(
-  command: string,
-  status: string,
-  output: string,
-  diagnostics: readonly Diagnostic[],
-  lineOf: (source: string, line: number) => string | null,
-): string {
-  const errors = diagnostics.filter(({ severity }) => severity === 'error');
-  // A linker names no lines.
-  if (errors.length === 0) return `${command} ended with ${status}:\n${output.trim()}`;
+function messageOf(errors: readonly Diagnostic[], lineOf: (source: string, line: number) => string | null): string {
   const lines = errors.slice(0, MOST_ERRORS).flatMap(({ source, line, column, message }) => {
     const place = column === null ? `${source}:${line}` : `${source}:${line}:${column}`;
     const text = lineOf(source, line);

@@ -25,12 +25,14 @@ function wordsOf(line: CommandLine, option: string): string[] {
   return words;
 }
 
-async function firstOf(lines: readonly (readonly string[])[]): Promise<Tool | null> {
+/** The first tool that runs. Throws a LoadError with its name and with what to do if there is none. */
+async function firstOf(lines: readonly (readonly string[])[], name: string, advice: readonly string[]): Promise<Tool> {
   for (const line of lines) {
     const tool = await findTool(line);
     if (tool !== null) return tool;
   }
-  return null;
+  const tried = lines.map((line) => line.join(' '));
+  throw new LoadError(name, tried, advice);
 }
 
 /** The named C++ compiler: the option, or the variable CXX; null for none. */
@@ -42,19 +44,13 @@ export function namedCompiler(option: CommandLine | undefined): string[] | null 
 export async function findCompiler(option: CommandLine | undefined): Promise<Tool> {
   const named = namedCompiler(option);
   const lines = named === null ? [['c++'], ['g++'], ['clang++']] : [named];
-  const tool = await firstOf(lines);
-  if (tool !== null) return tool;
-  throw new LoadError(
-    'a C++17 compiler',
-    lines.map((line) => line.join(' ')),
-    [
-      'Debian and Ubuntu: apt install g++',
-      'Alpine: apk add g++',
-      'macOS: xcode-select --install',
-      'every system with Python: pip install ziglang, and set CXX="python3 -m ziglang c++"',
-      'or name one in CXX, or with compile({ compiler })',
-    ],
-  );
+  return firstOf(lines, 'a C++17 compiler', [
+    'Debian and Ubuntu: apt install g++',
+    'Alpine: apk add g++',
+    'macOS: xcode-select --install',
+    'every system with Python: pip install ziglang, and set CXX="python3 -m ziglang c++"',
+    'or name one in CXX, or with compile({ compiler })',
+  ]);
 }
 
 export async function findCudaCompiler(option: CommandLine | undefined): Promise<Tool> {
@@ -62,13 +58,10 @@ export async function findCudaCompiler(option: CommandLine | undefined): Promise
   const homes = [CUDA_HOME, CUDA_PATH, process.platform === 'win32' ? undefined : '/usr/local/cuda'];
   const known = homes.flatMap((home) => (home ? [[join(home, 'bin', 'nvcc')]] : []));
   const lines = option === undefined ? [...known, ['nvcc']] : [wordsOf(option, 'cudaCompiler')];
-  const tool = await firstOf(lines);
-  if (tool !== null) return tool;
-  throw new LoadError(
-    'nvcc, the CUDA compiler',
-    lines.map((line) => line.join(' ')),
-    ['install the CUDA toolkit', 'or name its folder in CUDA_HOME, or nvcc with compile({ cudaCompiler })'],
-  );
+  return firstOf(lines, 'nvcc, the CUDA compiler', [
+    'install the CUDA toolkit',
+    'or name its folder in CUDA_HOME, or nvcc with compile({ cudaCompiler })',
+  ]);
 }
 
 /** Flags for the GPUs in the variable TVM_FFI_CUDA_ARCH_LIST (`"8.9 9.0a"`), or in this machine. */
