@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "calls.h"
-#include "tensor_body.h"
+#include "tensor_type.h"
 
 namespace dlpack::python {
 
@@ -34,7 +34,7 @@ static bool Asks(int flags, int wanted) { return (flags & wanted) == wanted; }
 // The reason why a request is refused; NULL when it gets the buffer.
 static const char* RefuseBuffer(const Body& body, bool has_format, int flags) {
   const DLTensor& tensor = body.tensor;
-  const bool is_row_major = IsRowMajor(tensor), is_column_major = IsColumnMajor(tensor);
+  const bool is_row_major = IsRowMajor(tensor), is_column_major = IsContiguous(tensor, false);
   if (tensor.device.device_type != kDLCPU || !has_format)
     return "Expected host memory and a dtype that the buffer protocol has";
   if ((body.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 && Asks(flags, kBufferWritable))
@@ -77,10 +77,7 @@ int GetBuffer(Object* self, Buffer* view, int flags) {
   const char* problem = RefuseBuffer(*body, format != nullptr, flags);
   const ptrdiff_t item = tensor.dtype.bits / 8;
   if (problem == nullptr && !MakeBufferDims(body, item)) problem = "Out of memory for a buffer";
-  if (problem != nullptr) {
-    api.PyErr_SetString(api.PyExc_BufferError, problem);
-    return -1;
-  }
+  if (problem != nullptr) return Raise(api.PyExc_BufferError, problem);
   ptrdiff_t count = 1;
   for (int32_t i = 0; i < tensor.ndim; ++i) count *= static_cast<ptrdiff_t>(tensor.shape[i]);
   view->buf = tensor.data;

@@ -13,7 +13,6 @@
 #include "channel.h"
 #include "pool.h"
 #include "prelude.h"
-#include "raised.h"
 #include "staged.h"
 
 namespace dlpack::python {

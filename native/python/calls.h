@@ -8,9 +8,10 @@
 
 namespace dlpack::python {
 
-// What a function returns after it raised an exception: NULL or false.
+// What a function returns after it raised an exception: NULL, false, or -1 from a function for C.
 struct Failure {
   operator bool() const { return false; }
+  operator int() const { return -1; }
   template <class T>
   operator T*() const {
     return nullptr;
@@ -86,6 +87,17 @@ template <class... Values>
 inline Object* CallWith(const Ref& callable, Values... values) {
   return CallWith(callable.get(), values...);
 }
+
+// The parts of an exception that JavaScript shows. Each may be NULL, because describing an exception can fail.
+struct Raised {
+  Ref type_name;
+  Ref message;
+  Ref traceback;
+  Ref exception;
+
+  // Takes the current exception and clears it.
+  Raised();
+};
 
 // The value of an int. False, with or without an exception, for other objects, NULL, and ints of more than 64 bits.
 inline bool ReadInteger(Object* value, long long* out) {

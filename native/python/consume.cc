@@ -11,8 +11,7 @@
 #include "device_import.h"
 #include "numpy_array.h"
 #include "prelude.h"
-#include "tensor_body.h"
-#include "torch_bits.h"
+#include "tensor_type.h"
 
 namespace dlpack::python {
 
@@ -68,13 +67,6 @@ static Object* GetOrNull(Object* object, Object* name) {
   return value;
 }
 
-static bool IsOfModule(Object* type, const char* prefix) {
-  Ref module(api.PyObject_GetAttrString(type, "__module__"));
-  const char* name = module ? api.PyUnicode_AsUTF8AndSize(module.get(), nullptr) : nullptr;
-  api.PyErr_Clear();
-  return name != nullptr && strncmp(name, prefix, strlen(prefix)) == 0;
-}
-
 static DLPackExchangeAPI* FindTable(Object* type) {
   Ref attribute(GetOrNull(type, names.dlpack_api));
   void* pointer = nullptr;
@@ -114,9 +106,10 @@ TypeEntry* LookUpType(Object* type) {
   Ref is_neg(GetOrNull(type, names.is_neg));
   node->entry.type = type;
   node->entry.api = FindTable(type);
-  node->entry.is_immutable = IsOfModule(type, "jaxlib.");  // its capsules do not set the read-only flag
-  node->entry.is_copy_wrong = IsOfModule(type, "pyarrow.");
-  node->entry.is_host = IsHostType(type);
+  node->entry.is_immutable =
+      HasText(type, "__module__", "jaxlib.", true);  // its capsules do not set the read-only flag
+  node->entry.is_copy_wrong = HasText(type, "__module__", "pyarrow.", true);
+  node->entry.is_host = HasText(type, "__module__", "numpy");
   node->entry.is_torch = requires_grad && is_neg;
   node->entry.is_neg = node->entry.is_torch ? is_neg.take() : nullptr;
   node->entry.tensor_at.store(kUnprobed, std::memory_order_relaxed);

@@ -51,4 +51,9 @@ TypeEntry* LookUpType(Object* type);
 // The entry of a type that was looked up before; NULL for other types.
 TypeEntry* FindType(Object* type);
 
+// torch_bits.cc: checks that PyTorch's exchange table omits: requires_grad, and the bits for a pending conjugation or
+// negation. False, with a BufferError set, when the tensor cannot be exported as it is. `entry` belongs to the object's
+// type. GIL held.
+bool CheckTorchBits(Object* object, TypeEntry* entry);
+
 }  // namespace dlpack::python

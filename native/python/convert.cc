@@ -4,8 +4,6 @@
 
 #include "../exchange_api.h"
 #include "../managed_tensor.h"
-#include "consume.h"
-#include "converters.h"
 #include "cupy_array.h"
 #include "device_export.h"
 #include "numpy_array.h"

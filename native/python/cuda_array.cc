@@ -16,17 +16,6 @@ namespace dlpack::python {
 
 namespace {
 
-// The stream and the version of nearly all interfaces. Python has a single object for each small integer. Made on first
-// use.
-Object* one;
-Object* three;
-
-bool MakeIntegers() {
-  if (one == nullptr) one = api.PyLong_FromLongLong(1);
-  if (three == nullptr) three = api.PyLong_FromLongLong(3);
-  return one != nullptr && three != nullptr;
-}
-
 // The entries of an interface, in CuPy's order.
 enum InterfaceKey { kShape, kTypestr, kDescr, kStream, kVersion, kStrides, kData, kMask, kInterfaceKeys };
 
@@ -47,47 +36,27 @@ struct Entries {
   Object* of[kInterfaceKeys];
 };
 
-Object* OrNull(Object* value) { return value == api._Py_NoneStruct ? nullptr : value; }
-
-// Libraries use interned strings as keys, so comparing pointers is enough. This takes a third of the time of one lookup
-// for each key. False when a key is not one of the known strings.
-bool WalkEntries(Object* dict, Object* const* keys, Entries* entries) {
+// Libraries use interned strings as keys, so comparing pointers is mostly enough, which takes a third of the time of
+// one lookup for each key. False for keys that are not plain strings, because comparing them runs their __eq__, which
+// could delete entries that were read before.
+bool ReadEntries(Object* dict, Entries* entries) {
+  Object* const* keys = InterfaceKeys();
   ptrdiff_t at = 0;
   Object *key, *value;
-  while (api.PyDict_Next(dict, &at, &key, &value)) {
+  while (keys != nullptr && api.PyDict_Next(dict, &at, &key, &value)) {
     int i = 0;
     while (i < kInterfaceKeys && key != keys[i]) ++i;
-    if (i == kInterfaceKeys) return false;
-    entries->of[i] = OrNull(value);
+    if (i == kInterfaceKeys) {
+      if (TypeOf(key) != api.PyUnicode_Type) return false;
+      for (i = 0; i < kInterfaceKeys && api.PyUnicode_Compare(key, keys[i]) != 0;) ++i;
+    }
+    if (i < kInterfaceKeys) entries->of[i] = value == api._Py_NoneStruct ? nullptr : value;
   }
-  return true;
-}
-
-// A lookup runs the __eq__ of keys that are not plain strings. That code could delete entries that were read before.
-bool HasStringKeys(Object* dict) {
-  ptrdiff_t at = 0;
-  Object *key, *value;
-  while (api.PyDict_Next(dict, &at, &key, &value)) {
-    if (TypeOf(key) != api.PyUnicode_Type) return false;
-  }
-  return true;
-}
-
-Entries ReadEntries(Object* dict) {
-  Entries entries = {};
-  Object* const* keys = InterfaceKeys();
-  if (keys == nullptr || WalkEntries(dict, keys, &entries)) return entries;
-  if (!HasStringKeys(dict)) return Entries{};
-  for (int i = 0; i < kInterfaceKeys; ++i) entries.of[i] = OrNull(api.PyDict_GetItemWithError(dict, keys[i]));
-  return entries;
+  return keys != nullptr;
 }
 
 // As ReadInteger, but faster, and only for an int itself.
 bool ReadPlainInteger(Object* value, long long* out) {
-  if (value == three || value == one) {
-    *out = value == one ? 1 : 3;
-    return value != nullptr;
-  }
   int overflow = 0;
   if (value == nullptr || TypeOf(value) != api.PyLong_Type) return false;
   *out = api.PyLong_AsLongLongAndOverflow(value, &overflow);
@@ -146,8 +115,8 @@ bool ReadTypeString(const char* text, DLDataType* dtype) {
 // False, with no exception set, for an unusual interface. JavaScript then reads the entries one by one and reports
 // errors.
 bool ReadPlain(Object* dict, PlainArray* array) {
-  if (TypeOf(dict) != api.PyDict_Type) return false;
-  const Entries entries = ReadEntries(dict);
+  Entries entries = {};
+  if (TypeOf(dict) != api.PyDict_Type || !ReadEntries(dict, &entries)) return false;
   array->has_strides = array->is_read_only = false;
   if (!ReadIntegers(entries.of[kShape], array->shape, &array->ndim)) return false;
   int32_t steps = array->ndim;
@@ -247,10 +216,7 @@ Storage* WrapArray(PlainArray* array, Object* owner, Descriptor* descriptor, Ten
 }  // namespace
 
 Storage* TakeInterface(Object* object, Descriptor* descriptor, TensorSignature* last) {
-  if (!cuda::IsLoaded() || !MakeIntegers()) {
-    api.PyErr_Clear();
-    return nullptr;
-  }
+  if (!cuda::IsLoaded()) return nullptr;
   Ref owner(NewRef(object));
   PlainArray array;
   bool is_plain = ReadCuPyArray(object, &array);

@@ -1,7 +1,6 @@
 // The CUDA Array Interface: reads it from Python objects in one call.
 #pragma once
 
-#include "plain_array.h"
 #include "values.h"
 
 namespace dlpack::python {

@@ -9,7 +9,7 @@ namespace dlpack::python {
 
 namespace {
 
-bool RaiseDriverError(cuda::Result result, const char* what) {
+Failure RaiseDriverError(cuda::Result result, const char* what) {
   const char* name = nullptr;
   if (cuda::driver.GetErrorName(result, &name) != cuda::kSuccess || name == nullptr) name = "an unknown error";
   char message[160];
@@ -154,8 +154,7 @@ Storage* CopyDeviceElements(const Body& body, bool to_host) {
   if (result == cuda::kSuccess) return target;
   if (target != nullptr) ReleaseStorage(target);
   if (!is_possible) return Raise(api.PyExc_BufferError, "Expected contiguous packed elements for a copy");
-  RaiseDriverError(result, "a copy of the tensor");
-  return nullptr;
+  return RaiseDriverError(result, "a copy of the tensor");
 }
 
 }  // namespace dlpack::python

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../cuda/imports.h"
-#include "tensor_body.h"
+#include "tensor_type.h"
 
 namespace dlpack::python {
 

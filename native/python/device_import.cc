@@ -5,8 +5,6 @@
 
 namespace dlpack::python {
 
-bool IsHostType(Object* type) { return HasText(type, "__module__", "numpy"); }
-
 Object* StreamArgument(Object* object) {
   if (!cuda::IsLoaded()) return nullptr;
   const Ref pair(api.PyObject_VectorcallMethod(names.dlpack_device, &object, 1, nullptr));

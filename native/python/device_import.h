@@ -8,9 +8,6 @@
 
 namespace dlpack::python {
 
-// Whether objects of a type are always in host memory, so that their device need not be queried.
-bool IsHostType(Object* type);
-
 // The stream argument for the object's __dlpack__: our current stream of its device. The producer makes that stream
 // wait for its work. NULL, with no exception set, for host tensors and while no driver is loaded.
 Object* StreamArgument(Object* object);

@@ -11,7 +11,6 @@
 #include "carried.h"
 #include "function_type.h"
 #include "pool.h"
-#include "raised.h"
 
 namespace dlpack::python {
 

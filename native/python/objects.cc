@@ -10,7 +10,7 @@
 #include "../signals.h"
 #include "calls.h"
 #include "channel.h"
-#include "converters.h"
+#include "convert.h"
 #include "cuda_array.h"
 #include "exchange.h"
 #include "operation_scope.h"

@@ -153,6 +153,23 @@ def find_from_dlpack(type):
         'Expected a class with an exchange table, or from a module that has from_dlpack; call a function of its library '
         'with the tensor instead')
 
+# For each converter, the class that it makes objects of, and where it is defined and as what.
+CONVERTERS = (
+    ('numpy', 'ndarray', 'numpy', 'builtin_function_or_method'),
+    ('torch', 'Tensor', 'torch.utils.dlpack', 'function'),
+    ('cupy', 'ndarray', 'cupy._core.dlpack', 'builtin_function_or_method'),
+    ('cupy', 'ndarray', 'cupy._core.dlpack', 'cython_function_or_method'),
+)
+
+def find_converter(function):
+    """The number of a converter and its class; None for another function."""
+    found = function.__module__, type(function).__name__
+    for number, (library, name, *origin) in enumerate(CONVERTERS):
+        if function.__name__ == 'from_dlpack' and found == tuple(origin):
+            # functools.wraps copies the name of a function to another function, but not its globals.
+            if found[1] != 'function' or function.__globals__ is sys.modules[found[0]].__dict__:
+                return number, getattr(sys.modules[library], name)
+
 def guard(module, name):
     original = getattr(module, name)
     def guarded(*arguments, **keywords):

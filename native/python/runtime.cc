@@ -61,11 +61,11 @@ const char* Prepare(bool is_ours) {
 
 }  // namespace
 
-bool HasText(Object* object, const char* attribute, const char* text) {
+bool HasText(Object* object, const char* attribute, const char* text, bool is_prefix) {
   Ref value(api.PyObject_GetAttrString(object, attribute));
   const char* found = value ? api.PyUnicode_AsUTF8AndSize(value.get(), nullptr) : nullptr;
   api.PyErr_Clear();
-  return found != nullptr && strcmp(found, text) == 0;
+  return found != nullptr && strncmp(found, text, strlen(text) + (is_prefix ? 0 : 1)) == 0;
 }
 
 // Nodes for a process that has no memory left. Any thread.

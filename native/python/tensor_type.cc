@@ -10,7 +10,6 @@
 #include "device_export.h"
 #include "prelude.h"
 #include "runtime.h"
-#include "tensor_body.h"
 
 namespace dlpack::python {
 
@@ -268,14 +267,10 @@ int ToPyObject(DLManagedTensorVersioned* managed, void** out) {
   Descriptor descriptor;
   Status status;
   Storage* storage = ImportManaged(managed, &descriptor, &status);
-  if (storage == nullptr) {
-    api.PyErr_SetString(api.PyExc_BufferError, "Expected a sound managed tensor");
-    return -1;
-  }
+  if (storage == nullptr) return Raise(api.PyExc_BufferError, "Expected a sound managed tensor");
   if (!IsKnownDType(descriptor.dtype) || !IsKnownDevice(descriptor.device.device_type)) {
     ReleaseStorage(storage);
-    api.PyErr_SetString(api.PyExc_BufferError, "Expected a dtype and a device of DLPack 1.3");
-    return -1;
+    return Raise(api.PyExc_BufferError, "Expected a dtype and a device of DLPack 1.3");
   }
   *out = NewTensor(descriptor, storage);
   ReleaseStorage(storage);
@@ -343,21 +338,17 @@ Object* NewTensor(const Descriptor& descriptor, Storage* storage) {
   if (CheckInside(descriptor, storage->nbytes) != kOk) {
     return Raise(api.PyExc_ValueError, "Expected a tensor that lies inside its memory");
   }
-  Object* self = api.PyType_GenericAlloc(type, 0);  // zeroed, so Dealloc is safe from here on
-  if (self == nullptr) return nullptr;
-  Body* body = BodyOf(self);
+  Ref self(api.PyType_GenericAlloc(type, 0));  // zeroed, so Dealloc is safe from here on
+  if (!self) return nullptr;
+  Body* body = BodyOf(self.get());
   const size_t room = sizeof(int64_t) * 2 * static_cast<size_t>(descriptor.ndim);
   body->dims = room <= sizeof(body->small_dims) ? body->small_dims : static_cast<int64_t*>(malloc(room));
-  if (body->dims == nullptr) {
-    api.PyErr_SetString(api.PyExc_BufferError, "Out of memory for a tensor");
-    api.Py_DecRef(self);
-    return nullptr;
-  }
+  if (body->dims == nullptr) return Raise(api.PyExc_BufferError, "Out of memory for a tensor");
   body->tensor = TensorOver(descriptor, storage->data, body->dims);
   body->flags = descriptor.flags;
   RetainStorage(storage);
   body->storage = storage;
-  return self;
+  return self.take();
 }
 
 }  // namespace dlpack::python

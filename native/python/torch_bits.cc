@@ -1,7 +1,6 @@
-#include "torch_bits.h"
-
 #include "../platform/platform.h"
 #include "calls.h"
+#include "consume.h"
 
 namespace dlpack::python {
 

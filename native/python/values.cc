@@ -7,7 +7,6 @@
 #include "../wire.h"
 #include "calls.h"
 #include "function_type.h"
-#include "raised.h"
 #include "runtime.h"
 #include "tensor_type.h"
 #include "text.h"
@@ -24,35 +23,35 @@ static uint32_t TakeHandles(uint32_t* count, const uint32_t* handles, uint32_t* 
   return taken;
 }
 
-void DropReleased(Objects* self) {
+// Drops the released storages and takes the released objects off their list.
+static uint32_t TakeReleased(Objects* self, Object** objects) {
   ReleasedList* list = self->released;
   uint32_t handles[kMostReleased];
-  if (list->storage_count != 0) {
-    const uint32_t count = TakeHandles(&list->storage_count, list->storages, handles);
-    for (uint32_t i = 0; i < count; ++i) {
-      ReturnScope scope(self->instance->thread);
-      Drop(self->instance, handles[i]);
-    }
+  const uint32_t storages = TakeHandles(&list->storage_count, list->storages, handles);
+  for (uint32_t i = 0; i < storages; ++i) {
+    ReturnScope scope(self->instance->thread);
+    Drop(self->instance, handles[i]);
   }
-  if (list->object_count == 0) return;
   const uint32_t count = TakeHandles(&list->object_count, list->objects, handles);
-  Object* objects[kMostReleased];
   for (uint32_t i = 0; i < count; ++i) objects[i] = DropObject(self, handles[i]);
+  return count;
+}
+
+void DropReleased(Objects* self) {
+  if (self->released->storage_count == 0 && self->released->object_count == 0) return;
+  Object* objects[kMostReleased];
+  const uint32_t count = TakeReleased(self, objects);
   for (uint32_t i = 0; i < count; ++i) {
     if (objects[i] != nullptr) api.Py_DecRef(objects[i]);
   }
 }
 
 void DeferReleased(Objects* self) {
-  ReleasedList* list = self->released;
-  uint32_t handles[kMostReleased];
   FinalizerScope scope;  // storages defer their release, too
-  const uint32_t storages = TakeHandles(&list->storage_count, list->storages, handles);
-  for (uint32_t i = 0; i < storages; ++i) Drop(self->instance, handles[i]);
-  const uint32_t count = TakeHandles(&list->object_count, list->objects, handles);
+  Object* objects[kMostReleased];
+  const uint32_t count = TakeReleased(self, objects);
   for (uint32_t i = 0; i < count; ++i) {
-    Object* object = DropObject(self, handles[i]);
-    if (object != nullptr) DeferDecRef(object);
+    if (objects[i] != nullptr) DeferDecRef(objects[i]);
   }
 }
 

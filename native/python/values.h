@@ -13,7 +13,7 @@ namespace dlpack::python {
 struct Channel;
 
 // The Python state of one instance.
-enum { kConverters = 4 };  // see converters.h
+enum { kConverters = 4 };  // see convert.h
 
 struct Objects {
   Instance* instance;
