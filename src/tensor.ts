@@ -23,8 +23,8 @@ import { convertElementsAsync } from './values/convert.js';
 import { convertedCopy, copyTo } from './values/copy.js';
 import { measureNested, type NestedDType, type NestedSource } from './values/nested.js';
 import { writeFew, writeNested } from './values/write-nested.js';
-import { derive, descriptorOf, needsCopy, TensorView, takeDescriptor } from './view.js';
-import { reshapeLayout } from './view-layout.js';
+import { derive, descriptorOf, TensorView, takeDescriptor } from './view.js';
+import { needsCopy, reshapeLayout } from './view-layout.js';
 
 /** Typed arrays that can be wrapped. */
 export type WrappableArray = TypedArray | Uint8ClampedArray;

@@ -141,6 +141,16 @@ function integerOr(value: number | null | undefined, fallback: number, axis: num
   return value;
 }
 
+/** The error of a reshape for which no strides exist. */
+export function needsCopy(layout: Layout, shape: readonly number[]): LayoutError {
+  return new LayoutError(
+    `Expected strides that allow shape [${shape.join(', ')}] without a copy but [${layout.shape.join(', ')}] has ` +
+      `[${layout.strides.join(', ')}]; copy it first with contiguous()`,
+    layout.shape,
+    layout.strides,
+  );
+}
+
 /** The same elements in another shape without a copy, or null when no strides describe it. */
 export function reshapeLayout(layout: Layout, requested: readonly number[]): Layout | null {
   const { shape, strides, offset } = layout;

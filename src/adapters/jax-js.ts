@@ -120,8 +120,8 @@ export function toJaxJs<T>(source: object, numpy: JaxModule<T>, options?: LendOp
     options,
     (array, tensor) => make(tensor.dtype === 'bool' ? Int32Array.from(array as Uint8Array) : array, tensor),
     (tensor) => {
-      checkDType(tensor.dtype, gpuNames, `${library} on WebGPU`);
-      const { gpuDevice } = options ?? {};
+      checkDType(tensor.dtype, gpuNames, 'jax-js on WebGPU');
+      const gpuDevice = options?.gpuDevice;
       if (gpuDevice === undefined) throw new ArgumentTypeError('gpuDevice', 'jax.getWebGPUDevice()', gpuDevice);
       // jax-js takes no buffers of others, so the tensor is copied into a new array.
       let made: T;
@@ -135,8 +135,12 @@ export function toJaxJs<T>(source: object, numpy: JaxModule<T>, options?: LendOp
           release: () => array.dispose(),
         };
       };
-      const need = { library, size: tensor.nbytes, gpuDevice, acquire };
-      return gpuBuffers().lend(tensor, need, { copy: true }, () => made);
+      return gpuBuffers().lend(
+        tensor,
+        { library, size: tensor.nbytes, gpuDevice, acquire },
+        { copy: true },
+        () => made,
+      );
     },
   );
 }
