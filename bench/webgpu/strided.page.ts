@@ -97,8 +97,22 @@ async function ours(name: string, dtype: DType, shape: readonly number[], view: 
 
 await ours('rows of 8 KiB', 'float32', [2048, 4096], (t) => t.slice(null, [0, 2048]));
 await ours('rows of 1 KiB', 'float32', [16384, 512], (t) => t.slice(null, [0, 256]));
-await ours('rows of 260 bytes, 520 apart', 'float32', [65536, 130], (t) => t.slice(null, [0, 65]));
 await ours('rows of 128 bytes', 'float32', [131072, 64], (t) => t.slice(null, [0, 32]));
+// Strides that WebGPU's alignment of 256 bytes does not divide: 32 or 64 neighbouring rows need a command each.
+for (const [row, stride] of [
+  [132, 264],
+  [260, 264],
+  [260, 520],
+  [260, 524],
+  [516, 1032],
+  [1028, 2056],
+  [4100, 8200],
+] as const) {
+  const count = Math.floor(SIZE / row / 64) * 64;
+  await ours(`rows of ${row} bytes, ${stride} apart`, 'float32', [count, stride / 4], (t) =>
+    t.slice(null, [0, row / 4]),
+  );
+}
 await ours('transposed', 'float32', [2048, 2048], (t) => t.transpose());
 await ours('every second element', 'float32', [2048, 4096], (t) => t.slice(null, [null, null, 2]));
 await ours('pixels to planes', 'float32', [1024, 1365, 3], (t) => t.transpose([2, 0, 1]).slice(null, null, [0, 1344]));

@@ -15,7 +15,7 @@ import { type GpuBuffer, type GpuEncoder, Usage } from './api.js';
 import type { DeviceState } from './device-state.js';
 import { allocateBuffer, hasUsage, memoryOf } from './memory.js';
 import { isBlock, type Move, moveOf, partsOf, roundUp, unitsOf, windowOf } from './move.js';
-import { copyThroughTexture, makeTexture, rowPlanOf } from './rows.js';
+import { copyThroughTexture, makeTexture, type Recorder, rowPlanOf } from './rows.js';
 import { shaderOf } from './shader.js';
 
 /** The largest window of a shader: positions are 32-bit integers, in units of at least one byte. */
@@ -53,9 +53,9 @@ export function isPaddedAfter({ storage, bitOffset, nbytes, isContiguous }: Desc
 }
 
 /** Commands for one GPUDevice. `submit` runs them in order and destroys the temporary buffers. */
-export class Commands {
+export class Commands implements Recorder {
   readonly state: DeviceState;
-  readonly encoder: GpuEncoder;
+  encoder: GpuEncoder;
   private readonly temporaries: { release(): void }[] = [];
 
   constructor(state: DeviceState) {
@@ -69,6 +69,13 @@ export class Commands {
     } finally {
       this.release();
     }
+  }
+
+  /** Runs the commands so far. The temporary buffers stay for the next ones. */
+  submitRecorded(): void {
+    const { gpuDevice } = this.state;
+    gpuDevice.queue.submit([this.encoder.finish()]);
+    this.encoder = gpuDevice.createCommandEncoder();
   }
 
   /** Destroys the temporary memory. Work that was submitted before still finishes. */
@@ -119,7 +126,7 @@ export class Commands {
     if (plan === null) return false;
     const texture = makeTexture(plan, gpuDevice);
     this.temporaries.push({ release: () => texture.destroy() });
-    copyThroughTexture(plan, texture, this.encoder, from, to);
+    copyThroughTexture(plan, texture, this, from, to);
     return true;
   }
 

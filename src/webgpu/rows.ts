@@ -19,6 +19,8 @@ const FEWEST = 16;
 const ALIGNMENT = 256;
 /** Commands for one copy. WebGPU keeps all of them until the copy is submitted. A shader copies more rows. */
 const MOST_COMMANDS = 2 ** 14;
+/** Commands that are submitted together, so that the adapter runs them while the browser decodes the next ones. */
+const BATCH = 32;
 
 /** How the rows of a move are copied. */
 export interface RowPlan {
@@ -28,7 +30,7 @@ export interface RowPlan {
   readonly pitches: Pitches;
   /** The rows i, i + groups, i + 2 * groups, ... have aligned strides on both sides. */
   readonly groups: number;
-  /** Groups that lie side by side in the texture: all, or one where the texture would be too wide. */
+  /** Groups that lie side by side in the texture: all, or as many as the width of a texture allows. */
   readonly columns: number;
   /** Rows of the texture. */
   readonly height: number;
@@ -47,7 +49,8 @@ export function rowPlanOf(move: Move, { limits }: GpuDevice): RowPlan | null {
   const rows = shape[last - 1] as number;
   const groups = Math.max(...pitches.map(groupsOf));
   if (rows < groups * FEWEST || Math.max(...pitches) * groups >= 2 ** 32) return null;
-  const columns = (groups * nbytes) / 4 <= largest ? groups : 1;
+  let columns = groups;
+  while ((columns * nbytes) / 4 > largest) columns /= 2;
   const height = Math.min(largest, Math.floor(TEXTURE_BYTES / (nbytes * columns)), Math.ceil(rows / groups));
   const copies = shape.slice(0, -2).reduce((product, length) => product * length, 1);
   if (copies * Math.ceil(rows / (groups * height)) * groups * 2 > MOST_COMMANDS) return null;
@@ -69,10 +72,16 @@ export const makeTexture = ({ nbytes, columns, height }: RowPlan, gpuDevice: Gpu
     usage: Usage.textureCopySource | Usage.textureCopyTarget,
   });
 
+/** Where commands are recorded. `submitRecorded` runs those that were recorded so far and makes a new encoder. */
+export interface Recorder {
+  readonly encoder: GpuEncoder;
+  submitRecorded(): void;
+}
+
 export function copyThroughTexture(
   { move, nbytes, pitches, groups, columns, height }: RowPlan,
   texture: GpuTexture,
-  encoder: GpuEncoder,
+  recorder: Recorder,
   from: GpuBuffer,
   to: GpuBuffer,
 ): void {
@@ -80,8 +89,11 @@ export function copyThroughTexture(
   const width = nbytes / 4;
   const rowAxis = shape.length - 2;
   const rows = shape[rowAxis] as number;
+  let recorded = 0;
   /** One command: `size` texels at `origin`, and rows of a buffer from `offset` on. */
   const transfer = (side: 0 | 1, offset: number, origin: Pair, size: Pair): void => {
+    const { encoder } = recorder;
+    recorded++;
     const bytesPerRow = pitches[side] * groups;
     if (side === 0) encoder.copyBufferToTexture({ buffer: from, offset, bytesPerRow }, { texture, origin }, size);
     else encoder.copyTextureToBuffer({ texture, origin }, { buffer: to, offset, bytesPerRow }, size);
@@ -89,10 +101,11 @@ export function copyThroughTexture(
   /** One side of a block: every `groups`-th of `count` rows from `offset` on, for each column of the texture. */
   const copySide = (side: 0 | 1, offset: number, count: number): void => {
     const pitch = pitches[side];
-    if (pitch === nbytes && columns === groups) {
+    if (pitch === nbytes) {
       // No gaps between rows, so a row of the texture is contiguous in the buffer.
-      const [whole, rest] = [Math.floor(count / groups), count % groups];
-      if (whole > 0) transfer(side, offset, [0, 0], [width * groups, whole]);
+      const whole = Math.floor((count + groups - columns) / groups);
+      const rest = Math.min(count - whole * groups, columns);
+      if (whole > 0) transfer(side, offset, [0, 0], [width * columns, whole]);
       if (rest > 0) transfer(side, offset + whole * groups * pitch, [0, whole], [width * rest, 1]);
       return;
     }
@@ -108,6 +121,10 @@ export function copyThroughTexture(
         for (let first = start; first < Math.min(start + groups, end); first += columns) {
           copySide(0, at + first * pitches[0], end - first);
           copySide(1, into + first * pitches[1], end - first);
+          if (recorded >= BATCH) {
+            recorded = 0;
+            recorder.submitRecorded();
+          }
         }
       }
       return;

@@ -7,7 +7,7 @@ import { test } from '../harness.js';
 
 /** Records which commands a copy makes. */
 function recorder() {
-  const counts = { toTexture: 0, fromTexture: 0, shaders: 0 };
+  const counts = { toTexture: 0, fromTexture: 0, shaders: 0, submits: 0 };
   const pass = { setPipeline() {}, setBindGroup() {}, dispatchWorkgroups: () => void counts.shaders++, end() {} };
   const encoder = {
     copyBufferToTexture: () => void counts.toTexture++,
@@ -17,7 +17,7 @@ function recorder() {
   };
   const gpuDevice = {
     adapterInfo: { isFallbackAdapter: true },
-    queue: { submit() {} },
+    queue: { submit: () => void counts.submits++ },
     lost: new Promise<never>(() => {}),
     limits: {
       maxBufferSize: 2 ** 32,
@@ -44,11 +44,18 @@ function commandsFor(planes: number) {
 }
 
 test('rows without gaps on one side need one command there', () => {
-  equal(commandsFor(4), { toTexture: 8, fromTexture: 4, shaders: 0 });
+  equal(commandsFor(4), { toTexture: 8, fromTexture: 4, shaders: 0, submits: 1 });
+});
+
+test('rows that are too many for the width of a texture are copied in several parts of it', () => {
+  const { gpuDevice, counts } = recorder();
+  // 64 rows of 129 texels need 8,256 texels side by side, and a texture has 8,192.
+  Tensor.empty([1024, 258], 'float32', { device: gpuDevice }).slice(null, [0, 129]).contiguous();
+  equal(counts, { toTexture: 64, fromTexture: 2, shaders: 0, submits: 3 });
 });
 
 test('a copy of more rows than a bounded number of commands can move is made by a shader', () => {
   const few = commandsFor(1024);
   ok(few.shaders === 0 && few.toTexture + few.fromTexture <= 2 ** 14, JSON.stringify(few));
-  equal(commandsFor(8192), { toTexture: 0, fromTexture: 0, shaders: 1 });
+  equal(commandsFor(8192), { toTexture: 0, fromTexture: 0, shaders: 1, submits: 1 });
 });

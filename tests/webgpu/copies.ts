@@ -53,6 +53,7 @@ const manyRows: readonly (readonly [string, readonly number[], (t: Tensor) => Te
   ['256 bytes apart', [70, 64], (t) => t.slice(null, [0, 32])],
   ['at an offset', [70, 64], (t) => t.slice([3, 67], [5, 40])],
   ['516 bytes apart', [1100, 129], (t) => t.slice(null, [1, 129])],
+  ['wider than the texture', [1064, 258], (t) => t.slice(null, [0, 129])],
   ['more than the texture has', [9000, 48], (t) => t.slice(null, [0, 36])],
   ['of planes', [3, 40, 96], (t) => t.slice(null, null, [32, 96])],
   ['reversed', [70, 64], (t) => t.flip(0).slice(null, [0, 32])],
