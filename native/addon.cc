@@ -3,7 +3,7 @@
 #include "forked.h"
 #include "platform/platform.h"
 
-static const dlpack::Export kExports[] = {{"createInstance", dlpack::CreateInstance}};
+static const dlpack::NamedFunction kExports[] = {{"createInstance", dlpack::CreateInstance}, {}};
 
 // Runs once for each environment. The package's JavaScript calls createInstance each time it is evaluated.
 NAPI_MODULE_INIT() {
@@ -11,7 +11,7 @@ NAPI_MODULE_INIT() {
   // its code.
   dlpack::platform::KeepLoaded(kExports);
   dlpack::WatchForks();
-  if (!dlpack::DefineFunctions(env, exports, kExports, nullptr)) {
+  if (!dlpack::DefineFunctions(env, exports, {kExports}, nullptr)) {
     napi_throw_error(env, nullptr, "dlpack could not define its functions");
     return nullptr;
   }

@@ -1,5 +1,5 @@
-// The functions that JavaScript sees, one line each; src/native/binding.ts declares the same names. All run on the
-// JavaScript thread and find their message in a slot of the wire.
+// The functions that JavaScript sees, in tables; src/native/binding.ts declares the same names. All run on the
+// JavaScript thread, and most find their message in a slot of the wire.
 #pragma once
 
 #include "exports.h"
@@ -20,59 +20,17 @@ inline void HoldIn(Instance* self, Storage* storage, bool report, Request* reque
   request->status = request->handle == 0 ? kOutOfMemory : kOk;
 }
 
-// The name in JavaScript, and the function.
-// clang-format off: its layout changes each time it runs.
-#define DLPACK_BINDINGS(X) \
-  /* exchange.cc */ \
-  X(importVersioned, ImportVersioned) \
-  X(importLegacy, ImportLegacy) \
-  X(exportVersioned, ExportVersioned) \
-  X(exportLegacy, ExportLegacy) \
-  X(deleteVersioned, DeleteVersioned) \
-  X(deleteLegacy, DeleteLegacy) \
-  X(importExternal, ImportExternal) \
-  X(exportExternal, ExportExternal) \
-  X(issueTicket, IssueTicketBinding) \
-  X(redeemTicket, RedeemTicketBinding) \
-  X(exchangeApi, ExchangeApiAddress) \
-  X(readCounts, ReadCounts) \
-  X(readTraces, ReadTraces) \
-  /* memory.cc */ \
-  X(allocate, Allocate) \
-  X(release, Release) \
-  X(collect, Collect) \
-  X(outlive, OutliveTick) \
-  X(addressOf, AddressOf) \
-  X(pinArray, PinArray) \
-  X(pinAddress, PinAddress) \
-  X(createBuffer, CreateBuffer) \
-  X(detachBuffer, DetachBuffer) \
-  X(readInto, ReadInto) \
-  X(writeFrom, WriteFrom) \
-  X(takeStaged, TakeStaged) \
-  X(trim, Trim) \
-  /* convert/binding.cc */ \
-  X(copy, Copy) \
-  X(convert, Convert) \
-  X(convertAsync, ConvertAsync) \
-  /* files/mapping.cc */ \
-  X(mapFile, MapFile) \
-  X(partOf, PartOf) \
-  X(readPart, ReadPart) \
-  /* files/shared_memory.cc */ \
-  X(createShared, CreateShared) \
-  X(sealShared, SealShared) \
-  X(unnameShared, UnnameShared) \
-  X(unnameAllShared, UnnameAllShared) \
-  X(openShared, OpenShared) \
-  /* cuda/context.cc */ \
-  X(loadCuda, LoadCuda) \
-  X(attachCuda, AttachCuda) \
-  /* tvm_ffi/context.cc */ \
-  X(loadTvmFfi, LoadTvmFfi) \
-  X(attachTvmFfi, AttachTvmFfi)
-// clang-format on
-DLPACK_BINDINGS(DLPACK_DECLARE)
+// Each in the file of its name.
+extern const NamedFunction kExchangeFunctions[], kMemoryFunctions[], kConvertFunctions[], kMappingFunctions[],
+    kSharedMemoryFunctions[];
+
+// cuda/context.cc
+napi_value LoadCuda(napi_env env, napi_callback_info info);
+napi_value AttachCuda(napi_env env, napi_callback_info info);
+
+// tvm_ffi/context.cc
+napi_value LoadTvmFfi(napi_env env, napi_callback_info info);
+napi_value AttachTvmFfi(napi_env env, napi_callback_info info);
 
 // python/objects.cc
 namespace python {

@@ -32,10 +32,10 @@ static napi_value Import(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-napi_value ImportVersioned(napi_env env, napi_callback_info info) {
+static napi_value ImportVersioned(napi_env env, napi_callback_info info) {
   return Import<DLManagedTensorVersioned>(env, info);
 }
-napi_value ImportLegacy(napi_env env, napi_callback_info info) { return Import<DLManagedTensor>(env, info); }
+static napi_value ImportLegacy(napi_env env, napi_callback_info info) { return Import<DLManagedTensor>(env, info); }
 
 // Exports the tensor that the message describes; NULL with the reason in `status`.
 template <class Managed>
@@ -62,10 +62,10 @@ static napi_value Export(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-napi_value ExportVersioned(napi_env env, napi_callback_info info) {
+static napi_value ExportVersioned(napi_env env, napi_callback_info info) {
   return Export<DLManagedTensorVersioned>(env, info);
 }
-napi_value ExportLegacy(napi_env env, napi_callback_info info) { return Export<DLManagedTensor>(env, info); }
+static napi_value ExportLegacy(napi_env env, napi_callback_info info) { return Export<DLManagedTensor>(env, info); }
 
 template <class Managed>
 static napi_value Delete(napi_env env, napi_callback_info info) {
@@ -76,10 +76,10 @@ static napi_value Delete(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-napi_value DeleteVersioned(napi_env env, napi_callback_info info) {
+static napi_value DeleteVersioned(napi_env env, napi_callback_info info) {
   return Delete<DLManagedTensorVersioned>(env, info);
 }
-napi_value DeleteLegacy(napi_env env, napi_callback_info info) { return Delete<DLManagedTensor>(env, info); }
+static napi_value DeleteLegacy(napi_env env, napi_callback_info info) { return Delete<DLManagedTensor>(env, info); }
 
 // Turns a misaligned tensor into vectors of bytes, which need no alignment. `dtype` gets its original dtype. False when
 // the tensor is aligned, or when its elements are too wide.
@@ -94,10 +94,7 @@ static bool ViewAsBytes(DLManagedTensorVersioned* managed, DLDataType* dtype) {
 
 // A misaligned tensor is imported as vectors of bytes, with the status kMisaligned and its dtype as the result. The
 // caller copies or releases it.
-napi_value ImportExternal(napi_env env, napi_callback_info info) {
-  napi_value value;
-  Instance* self = InstanceOf(env, info, &value);
-  TensorResult* result = MessageOf<TensorResult>(self);
+static napi_value ImportExternal(Instance* self, TensorResult* result, napi_env env, napi_value value) {
   bool ours = false;
   if (dlpack_napi_check(env, value, &ours) != napi_ok || !ours) {
     result->status = kNotExternal;
@@ -117,9 +114,7 @@ napi_value ImportExternal(napi_env env, napi_callback_info info) {
   return napi_create_uint32(env, bits, &packed) == napi_ok ? packed : nullptr;
 }
 
-napi_value ExportExternal(napi_env env, napi_callback_info info) {
-  Instance* self = InstanceOf(env, info);
-  ExportRequest* request = MessageOf<ExportRequest>(self);
+static napi_value ExportExternal(Instance* self, ExportRequest* request, napi_env env) {
   auto* managed = ExportTensor<DLManagedTensorVersioned>(self, request->tensor, &request->status);
   if (managed == nullptr) return nullptr;
   napi_value result = nullptr;
@@ -131,36 +126,27 @@ napi_value ExportExternal(napi_env env, napi_callback_info info) {
   return result;
 }
 
-napi_value IssueTicketBinding(napi_env env, napi_callback_info info) {
-  Instance* self = InstanceOf(env, info);
-  TicketRequest* request = MessageOf<TicketRequest>(self);
+static void IssueTicketBinding(Instance* self, TicketRequest* request) {
   Storage* storage = GetHeld(self, request->tensor.handle);
   Descriptor descriptor;
   Status status = storage == nullptr ? kConsumed : ReadWire(self, request->tensor, &descriptor);
   if (status == kOk) status = CheckInside(descriptor, storage->nbytes);
   if (status == kOk && !IssueTicket(request->ticket, descriptor, storage)) status = kOutOfMemory;
   request->status = status;
-  return nullptr;
 }
 
-napi_value RedeemTicketBinding(napi_env env, napi_callback_info info) {
-  Instance* self = InstanceOf(env, info);
-  TicketRequest* request = MessageOf<TicketRequest>(self);
+static void RedeemTicketBinding(Instance* self, TicketRequest* request) {
   Descriptor descriptor;
   Storage* storage = RedeemTicket(request->ticket, &descriptor);
   request->status =
       storage == nullptr ? kUnknownTicket : GiveTensor(self, storage, kOk, descriptor, &request->tensor, true);
-  return nullptr;
 }
 
-napi_value ExchangeApiAddress(napi_env env, napi_callback_info info) {
-  MessageOf<AddressResult>(InstanceOf(env, info))->address = reinterpret_cast<uint64_t>(ExchangeApi());
-  return nullptr;
+static void ExchangeApiAddress(Instance*, AddressResult* result) {
+  result->address = reinterpret_cast<uint64_t>(ExchangeApi());
 }
 
-napi_value ReadCounts(napi_env env, napi_callback_info info) {
-  Instance* self = InstanceOf(env, info);
-  CountsResult* result = MessageOf<CountsResult>(self);
+static void ReadCounts(Instance* self, CountsResult* result) {
   result->storages = static_cast<double>(CountOf(counts.storages));
   result->bytes = static_cast<double>(CountOf(counts.bytes));
   result->imports = static_cast<double>(CountOf(counts.imports));
@@ -168,18 +154,29 @@ napi_value ReadCounts(napi_env env, napi_callback_info info) {
   result->tickets = static_cast<double>(CountOf(counts.tickets));
   result->reported = static_cast<double>(self->reported);
   result->kept = static_cast<double>(CountKeptBytes());
-  return nullptr;
 }
 
 // readTraces(Float64Array): numbers of the places where live exports were made.
-napi_value ReadTraces(napi_env env, napi_callback_info info) {
-  napi_value array;
-  TracesResult* result = MessageOf<TracesResult>(InstanceOf(env, info, &array));
+static void ReadTraces(Instance*, TracesResult* result, napi_env env, napi_value array) {
   size_t length = 0;
   void* data = nullptr;
   if (!ArrayOf(env, array, napi_float64_array, &data, &length)) length = 0;
   result->count = static_cast<double>(ListTraces(static_cast<double*>(data), length));
-  return nullptr;
 }
+
+const NamedFunction kExchangeFunctions[] = {{"importVersioned", ImportVersioned},
+                                            {"importLegacy", ImportLegacy},
+                                            {"exportVersioned", ExportVersioned},
+                                            {"exportLegacy", ExportLegacy},
+                                            {"deleteVersioned", DeleteVersioned},
+                                            {"deleteLegacy", DeleteLegacy},
+                                            {"importExternal", Binding<ImportExternal>::Call},
+                                            {"exportExternal", Binding<ExportExternal>::Call},
+                                            {"issueTicket", Binding<IssueTicketBinding>::Call},
+                                            {"redeemTicket", Binding<RedeemTicketBinding>::Call},
+                                            {"exchangeApi", Binding<ExchangeApiAddress>::Call},
+                                            {"readCounts", Binding<ReadCounts>::Call},
+                                            {"readTraces", Binding<ReadTraces>::Call},
+                                            {}};
 
 }  // namespace dlpack

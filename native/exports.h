@@ -4,27 +4,26 @@
 #define NAPI_VERSION 8
 #include <node_api.h>
 
+#include <initializer_list>
+
 namespace dlpack {
 
-struct Export {
+struct NamedFunction {
   const char* name;
   napi_callback function;
 };
 
-// For lists of functions, X(name in JavaScript, function): declarations, and rows of a table.
-#define DLPACK_DECLARE(name, function) napi_value function(napi_env env, napi_callback_info info);
-#define DLPACK_EXPORT(name, function) {#name, function},
-// For functions that Binding of wire.h calls: X(name in JavaScript, function, message).
-#define DLPACK_EXPORT_BINDING(name, function, message) {#name, Binding<function>::Call},
-
-// Defines the functions on an object, each with `data` as its callback data.
-template <size_t kCount>
-bool DefineFunctions(napi_env env, napi_value object, const Export (&entries)[kCount], void* data) {
-  for (const Export& entry : entries) {
-    napi_value function;
-    if (napi_create_function(env, entry.name, NAPI_AUTO_LENGTH, entry.function, data, &function) != napi_ok ||
-        napi_set_named_property(env, object, entry.name, function) != napi_ok) {
-      return false;
+// Defines the functions of tables, each of which ends with an empty row, on an object, with `data` as their callback
+// data.
+inline bool DefineFunctions(napi_env env, napi_value object, std::initializer_list<const NamedFunction*> tables,
+                            void* data) {
+  for (const NamedFunction* entry : tables) {
+    for (; entry->name != nullptr; ++entry) {
+      napi_value function;
+      if (napi_create_function(env, entry->name, NAPI_AUTO_LENGTH, entry->function, data, &function) != napi_ok ||
+          napi_set_named_property(env, object, entry->name, function) != napi_ok) {
+        return false;
+      }
     }
   }
   return true;

@@ -153,7 +153,10 @@ static void Destroy(void* data) {
   free(self);
 }
 
-static const Export kExports[] = {{"startPython", python::StartPython}, DLPACK_BINDINGS(DLPACK_EXPORT)};
+// Functions that start the parts of the addon for libraries.
+static const NamedFunction kPartFunctions[] = {{"startPython", python::StartPython}, {"loadCuda", LoadCuda},
+                                               {"attachCuda", AttachCuda},           {"loadTvmFfi", LoadTvmFfi},
+                                               {"attachTvmFfi", AttachTvmFfi},       {}};
 
 static napi_value Fail(napi_env env, const char* message) {
   napi_throw_error(env, nullptr, message);
@@ -190,7 +193,11 @@ napi_value CreateInstance(napi_env env, napi_callback_info info) {
   // Hooks run last in, first out, so the queue ends before the table is cleared.
   self->queue = CreateReleaseQueue(env, on_release);
   if (self->queue == nullptr || napi_create_reference(env, wire, 1, &self->wire_ref) != napi_ok ||
-      napi_create_object(env, &result) != napi_ok || !DefineFunctions(env, result, kExports, self)) {
+      napi_create_object(env, &result) != napi_ok ||
+      !DefineFunctions(env, result,
+                       {kExchangeFunctions, kMemoryFunctions, kConvertFunctions, kMappingFunctions,
+                        kSharedMemoryFunctions, kPartFunctions},
+                       self)) {
     return Fail(env, "Expected Node-API to make the functions of an instance of dlpack");
   }
   return result;

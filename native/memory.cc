@@ -7,43 +7,37 @@
 
 namespace dlpack {
 
-napi_value Allocate(napi_env env, napi_callback_info info) {
-  Instance* self = InstanceOf(env, info);
-  AllocateRequest* request = MessageOf<AllocateRequest>(self);
+static void Allocate(Instance* self, AllocateRequest* request) {
   Storage* storage = IsSize(request->nbytes)
                          ? AllocateStorage(static_cast<uint64_t>(request->nbytes), request->is_zeroed != 0)
                          : nullptr;
   HoldIn(self, storage, true, request);
-  return nullptr;
 }
 
-napi_value Release(napi_env env, napi_callback_info info) {
+static napi_value Release(napi_env env, napi_callback_info info) {
   Instance* self = InstanceOf(env, info);
   Drop(self, HeaderOf(self)->released);
   return nullptr;
 }
 
 // As Release, but called from a finalizer.
-napi_value Collect(napi_env env, napi_callback_info info) {
+static napi_value Collect(napi_env env, napi_callback_info info) {
   FinalizerScope scope;
   Release(env, info);
   LowerLastingLimit(InstanceOf(env, info));
   return nullptr;
 }
 
-napi_value OutliveTick(napi_env env, napi_callback_info info) {
+static napi_value OutliveTick(napi_env env, napi_callback_info info) {
   Instance* self = InstanceOf(env, info);
   Outlive(self, HeaderOf(self)->lasting);
   return nullptr;
 }
 
-napi_value AddressOf(napi_env env, napi_callback_info info) {
-  Instance* self = InstanceOf(env, info);
-  AddressRequest* request = MessageOf<AddressRequest>(self);
+static void AddressOf(Instance* self, AddressRequest* request) {
   Storage* storage = GetHeld(self, request->handle);
   request->status = storage == nullptr ? kConsumed : kOk;
   request->address = storage == nullptr ? 0 : reinterpret_cast<uint64_t>(storage->data);
-  return nullptr;
 }
 
 // A Storage over memory that JavaScript keeps alive under the number of the request.
@@ -53,29 +47,22 @@ static void HoldPinned(Instance* self, PinRequest* request, void* data, uint64_t
   HoldIn(self, storage, false, request);
 }
 
-napi_value PinArray(napi_env env, napi_callback_info info) {
-  napi_value array;
-  Instance* self = InstanceOf(env, info, &array);
-  PinRequest* request = MessageOf<PinRequest>(self);
+static void PinArray(Instance* self, PinRequest* request, napi_env env, napi_value array) {
   void* data = nullptr;
   size_t length = 0;
   if (!IsSize(request->pin) || !ArrayOf(env, array, napi_uint8_array, &data, &length)) {
     request->status = kNapi;
-    return nullptr;
+    return;
   }
   HoldPinned(self, request, data, length);
-  return nullptr;
 }
 
-napi_value PinAddress(napi_env env, napi_callback_info info) {
-  Instance* self = InstanceOf(env, info);
-  PinRequest* request = MessageOf<PinRequest>(self);
+static void PinAddress(Instance* self, PinRequest* request) {
   if (!IsSize(request->pin) || !IsSize(request->nbytes) || (request->nbytes > 0 && request->address < 4096)) {
     request->status = kNullData;
-    return nullptr;
+    return;
   }
   HoldPinned(self, request, reinterpret_cast<void*>(request->address), static_cast<uint64_t>(request->nbytes));
-  return nullptr;
 }
 
 // Runs on the JavaScript thread on Node and Bun, but on any thread on Deno, so it only drops a reference.
@@ -84,9 +71,7 @@ static void FinalizeBuffer(napi_env, void*, void* hint) {
   ReleaseStorage(static_cast<Storage*>(hint));
 }
 
-napi_value CreateBuffer(napi_env env, napi_callback_info info) {
-  Instance* self = InstanceOf(env, info);
-  BufferRequest* request = MessageOf<BufferRequest>(self);
+static napi_value CreateBuffer(Instance* self, BufferRequest* request, napi_env env) {
   Storage* storage = GetHeld(self, request->handle);
   if (storage == nullptr) {
     request->status = kConsumed;
@@ -119,64 +104,63 @@ napi_value CreateBuffer(napi_env env, napi_callback_info info) {
   return result;
 }
 
-napi_value DetachBuffer(napi_env env, napi_callback_info info) {
-  napi_value buffer;
-  InstanceOf(env, info, &buffer);
-  napi_detach_arraybuffer(env, buffer);
-  return nullptr;
-}
+static void DetachBuffer(Instance*, napi_env env, napi_value buffer) { napi_detach_arraybuffer(env, buffer); }
 
 // Copies the whole storage out of, or into, a Uint8Array of its size.
-static napi_value CopyBytes(napi_env env, napi_callback_info info, bool out) {
-  napi_value array;
-  Instance* self = InstanceOf(env, info, &array);
-  BufferRequest* request = MessageOf<BufferRequest>(self);
+template <bool kOut>
+static void CopyBytes(Instance* self, BufferRequest* request, napi_env env, napi_value array) {
   Storage* storage = GetHeld(self, request->handle);
   void* data = nullptr;
   size_t length = 0;
   const bool fits =
       storage != nullptr && ArrayOf(env, array, napi_uint8_array, &data, &length) && length == storage->nbytes;
   request->status = fits ? kOk : kNapi;
-  if (fits && length > 0) memcpy(out ? data : storage->data, out ? storage->data : data, length);
-  return nullptr;
+  if (fits && length > 0) memcpy(kOut ? data : storage->data, kOut ? storage->data : data, length);
 }
 
-napi_value ReadInto(napi_env env, napi_callback_info info) { return CopyBytes(env, info, true); }
-napi_value WriteFrom(napi_env env, napi_callback_info info) { return CopyBytes(env, info, false); }
-
 // Copies bytes from the wire into a storage, which it allocates first where there is none.
-napi_value TakeStaged(napi_env env, napi_callback_info info) {
-  Instance* self = InstanceOf(env, info);
-  StageRequest* request = MessageOf<StageRequest>(self);
+static void TakeStaged(Instance* self, StageRequest* request) {
   const char* bytes = reinterpret_cast<const char*>(request + 1);
   const double room = static_cast<double>(reinterpret_cast<const char*>(self->words + kWireWords) - bytes);
   const bool is_new = request->handle == 0;
   request->status = kNapi;
   if (!IsSize(request->nbytes) || !IsSize(request->offset) || !IsSize(request->count) || request->count > room) {
-    return nullptr;
+    return;
   }
   const uint64_t offset = static_cast<uint64_t>(request->offset);
   const uint64_t count = static_cast<uint64_t>(request->count);
   Storage* storage = is_new ? AllocateStorage(static_cast<uint64_t>(request->nbytes)) : GetHeld(self, request->handle);
   if (storage == nullptr) {
     request->status = is_new ? kOutOfMemory : kConsumed;
-    return nullptr;
+    return;
   }
   const bool fits = offset + count <= storage->nbytes;
   if (fits) memcpy(static_cast<char*>(storage->data) + offset, bytes, static_cast<size_t>(count));
   if (is_new && !fits) ReleaseStorage(storage);
-  if (!fits) return nullptr;
+  if (!fits) return;
   if (is_new) request->handle = Hold(self, storage, true);
   request->status = request->handle == 0 ? kOutOfMemory : kOk;
-  return nullptr;
 }
 
-napi_value Trim(napi_env env, napi_callback_info info) {
-  TrimRequest* request = MessageOf<TrimRequest>(InstanceOf(env, info));
+static void Trim(Instance*, TrimRequest* request) {
   const bool is_idle = request->is_idle != 0;
   request->bytes = is_idle ? 0 : static_cast<double>(TrimKeptBlocks());
   request->is_watched = is_idle && TrimIdleBlocks() ? 1 : 0;
-  return nullptr;
 }
+
+const NamedFunction kMemoryFunctions[] = {{"allocate", Binding<Allocate>::Call},
+                                          {"release", Release},
+                                          {"collect", Collect},
+                                          {"outlive", OutliveTick},
+                                          {"addressOf", Binding<AddressOf>::Call},
+                                          {"pinArray", Binding<PinArray>::Call},
+                                          {"pinAddress", Binding<PinAddress>::Call},
+                                          {"createBuffer", Binding<CreateBuffer>::Call},
+                                          {"detachBuffer", Binding<DetachBuffer>::Call},
+                                          {"readInto", Binding<CopyBytes<true>>::Call},
+                                          {"writeFrom", Binding<CopyBytes<false>>::Call},
+                                          {"takeStaged", Binding<TakeStaged>::Call},
+                                          {"trim", Binding<Trim>::Call},
+                                          {}};
 
 }  // namespace dlpack

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include <utility>
+
 #include "descriptor.h"
 #include "exports.h"
 #include "instance.h"
@@ -32,26 +34,36 @@ inline Message* MessageOf(const Instance* self) {
   return MessageAt<Message>(self, slot);
 }
 
-// The callback of a function that gets its state and its message, and perhaps the only argument of the call. The call
-// returns undefined; results are in the message.
+// The callback of a function that gets its state and its message, or its state alone, and perhaps the environment and
+// the arguments of the call. The call returns the value that the function returns; other results are in the message.
 template <auto kFunction>
 struct Binding;
 
-template <class State, class Message, void (*kFunction)(State*, Message*)>
+template <class Result, class State, class Message, class... Values, Result (*kFunction)(State*, Message*, Values...)>
 struct Binding<kFunction> {
   static napi_value Call(napi_env env, napi_callback_info info) {
-    State* self = DataOf<State>(env, info);
-    kFunction(self, MessageOf<Message>(self));
-    return nullptr;
+    return CallWith(env, info, std::make_index_sequence<sizeof...(Values) - (kHasMessage && sizeof...(Values) > 0)>());
   }
-};
 
-template <class State, class Message, void (*kFunction)(State*, Message*, napi_env, napi_value)>
-struct Binding<kFunction> {
-  static napi_value Call(napi_env env, napi_callback_info info) {
-    napi_value argument;
-    State* self = DataOf<State>(env, info, &argument);
-    kFunction(self, MessageOf<Message>(self), env, argument);
+ private:
+  static constexpr bool kHasMessage = !__is_same(Message*, napi_env);
+
+  template <size_t... kIndices>
+  static inline napi_value CallWith(napi_env env, napi_callback_info info, std::index_sequence<kIndices...>) {
+    constexpr size_t kCount = sizeof...(kIndices);
+    [[maybe_unused]] napi_value values[kCount + 1];
+    State* self = DataOf<State>(env, info, kCount == 0 ? nullptr : values, kCount);
+    const auto call = [&]() -> Result {
+      if constexpr (!kHasMessage) {
+        return kFunction(self, env, values[kIndices]...);
+      } else if constexpr (sizeof...(Values) == 0) {
+        return kFunction(self, MessageOf<Message>(self));
+      } else {
+        return kFunction(self, MessageOf<Message>(self), env, values[kIndices]...);
+      }
+    };
+    if constexpr (!__is_same(Result, void)) return call();
+    call();
     return nullptr;
   }
 };

@@ -105,17 +105,14 @@ static bool ReadAxes(const Descriptor& tensor, Pass* pass, int64_t* count) {
 
 // copy(source): allocates, converts and holds in one call, because small copies take as long as a call. The status is
 // kNapi for types that need another way.
-napi_value Copy(napi_env env, napi_callback_info info) {
-  napi_value array;
-  Instance* self = InstanceOf(env, info, &array);
-  CopyRequest* request = MessageOf<CopyRequest>(self);
+static void Copy(Instance* self, CopyRequest* request, napi_env, napi_value array) {
   request->status = kNapi;
   uint64_t from_nbytes = 0;
   Descriptor tensor;
   Pass pass;
   pass.from = MemoryOf(self, request->tensor.handle, array, &from_nbytes);
   if (pass.from == nullptr || ReadWire(self, request->tensor, &tensor) != kOk || tensor.dtype.lanes != 1) {
-    return nullptr;
+    return;
   }
   pass.from_bits = tensor.dtype.bits;
   pass.from_type = ElementTypeOf(tensor.dtype.code, tensor.dtype.bits);
@@ -125,38 +122,33 @@ napi_value Copy(napi_env env, napi_callback_info info) {
   const bool is_raw = pass.from_type == kRaw && from_packed != request->to_type;
   int64_t count;
   if (is_raw || pass.from_bits % 8 != 0 || pass.to_bits % 8 != 0 || !ReadAxes(tensor, &pass, &count)) {
-    return nullptr;
+    return;
   }
   pass.threads = request->threads;
   pass.from_bit = static_cast<int64_t>(tensor.byte_offset) * 8;
   pass.to_bit = 0;
   const uint64_t nbytes = static_cast<uint64_t>(count * (pass.to_bits / 8));
-  if (!IsSound(pass, from_nbytes, nbytes)) return nullptr;
+  if (!IsSound(pass, from_nbytes, nbytes)) return;
   Storage* to = AllocateStorage(nbytes);
   if (to != nullptr) {
     pass.to = static_cast<uint8_t*>(to->data);
     RunPass(pass);
   }
   HoldIn(self, to, true, request);
-  return nullptr;
 }
 
 // convert(source, target), on the JavaScript thread.
-napi_value Convert(napi_env env, napi_callback_info info) {
-  napi_value arrays[2];
-  Instance* self = InstanceOf(env, info, arrays, 2);
-  ConvertRequest* request = MessageOf<ConvertRequest>(self);
+static void Convert(Instance* self, ConvertRequest* request, napi_env, napi_value source, napi_value target) {
   Pass pass;
   request->is_done = 0;
-  if (!ReadPass(*request, &pass)) return nullptr;
+  if (!ReadPass(*request, &pass)) return;
   uint64_t from_nbytes = 0;
   uint64_t to_nbytes = 0;
-  pass.from = MemoryOf(self, request->from_handle, arrays[0], &from_nbytes);
-  pass.to = MemoryOf(self, request->to_handle, arrays[1], &to_nbytes);
-  if (pass.from == nullptr || pass.to == nullptr || !IsSound(pass, from_nbytes, to_nbytes)) return nullptr;
+  pass.from = MemoryOf(self, request->from_handle, source, &from_nbytes);
+  pass.to = MemoryOf(self, request->to_handle, target, &to_nbytes);
+  if (pass.from == nullptr || pass.to == nullptr || !IsSound(pass, from_nbytes, to_nbytes)) return;
   RunPass(pass);
   request->is_done = 1;
-  return nullptr;
 }
 
 struct AsyncPass {
@@ -181,9 +173,7 @@ static void Complete(napi_env env, napi_status status, void* data) {
 }
 
 // convertAsync(), for two storages: a promise of whether the pass ran, or undefined. Both storages are kept until then.
-napi_value ConvertAsync(napi_env env, napi_callback_info info) {
-  Instance* self = InstanceOf(env, info);
-  const ConvertRequest* request = MessageOf<ConvertRequest>(self);
+static napi_value ConvertAsync(Instance* self, ConvertRequest* request, napi_env env) {
   Storage* from = GetHeld(self, request->from_handle);
   Storage* to = GetHeld(self, request->to_handle);
   AsyncPass* pass = from == nullptr || to == nullptr ? nullptr : static_cast<AsyncPass*>(malloc(sizeof(AsyncPass)));
@@ -203,5 +193,10 @@ napi_value ConvertAsync(napi_env env, napi_callback_info info) {
   RetainStorage(to);
   return promise;
 }
+
+const NamedFunction kConvertFunctions[] = {{"copy", Binding<Copy>::Call},
+                                           {"convert", Binding<Convert>::Call},
+                                           {"convertAsync", Binding<ConvertAsync>::Call},
+                                           {}};
 
 }  // namespace dlpack

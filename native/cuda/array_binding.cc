@@ -4,7 +4,7 @@
 
 namespace dlpack::cuda {
 
-void AdmitBinding(CudaContext* self, AdmitRequest* message) {
+static void AdmitBinding(CudaContext* self, AdmitRequest* message) {
   message->is_admitted = 0;
   Storage* storage = StorageOf(self, message);
   if (storage == nullptr) return;
@@ -34,10 +34,13 @@ void AdmitBinding(CudaContext* self, AdmitRequest* message) {
 
 // For a storage of foreign memory that is ready for work queued on the stream from now on. Our current stream of the
 // device waits for that stream, and our work on other streams waits for our current stream.
-void FollowBinding(CudaContext* self, StorageRequest* message) {
+static void FollowBinding(CudaContext* self, StorageRequest* message) {
   Storage* storage = StorageOf(self, message);
   if (storage == nullptr) return;
   message->status = FollowProducer(storage, message->device, message->device, StreamOf(message));
 }
+
+const NamedFunction kArrayFunctions[] = {
+    {"admit", Binding<AdmitBinding>::Call}, {"follow", Binding<FollowBinding>::Call}, {}};
 
 }  // namespace dlpack::cuda

@@ -30,7 +30,7 @@ static bool ReadRequest(const CastStep* step, const Storage* source, const Stora
 }
 
 // Queues a cast between contiguous elements of two storages on one device.
-void CastBinding(CudaContext* self, CastStep* step) {
+static void CastBinding(CudaContext* self, CastStep* step) {
   Device* device = DeviceOf(step);
   if (device == nullptr) return;
   Storage* sides[] = {GetHeld(self->instance, step->from_handle), GetHeld(self->instance, step->to_handle)};
@@ -42,5 +42,7 @@ void CastBinding(CudaContext* self, CastStep* step) {
   const StreamRef stream = {device, StreamOf(step)};
   step->status = UseOnStream(stream, {sides[0], sides[1]}, [&] { return QueueCast(device, request, stream.handle); });
 }
+
+const NamedFunction kCastFunctions[] = {{"cast", Binding<CastBinding>::Call}, {}};
 
 }  // namespace dlpack::cuda

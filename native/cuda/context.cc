@@ -42,8 +42,7 @@ void ReleaseEvent(Event* event) {
 }
 
 // Returns the name of a device. The message gets all other properties.
-static napi_value DescribeDevice(napi_env env, napi_callback_info info) {
-  DeviceDescription* message = MessageOf<DeviceDescription>(ContextOf(env, info));
+static napi_value DescribeDevice(CudaContext*, DeviceDescription* message, napi_env env) {
   Ordinal ordinal = 0;
   char name[256] = {};
   size_t bytes = 0;
@@ -73,12 +72,11 @@ static napi_value DescribeDevice(napi_env env, napi_callback_info info) {
 }
 
 // [name, text] of an error.
-static napi_value DescribeError(napi_env env, napi_callback_info info) {
-  const Result error = MessageOf<DriverErrorRequest>(ContextOf(env, info))->code;
+static napi_value DescribeError(CudaContext*, DriverErrorRequest* message, napi_env env) {
   const char* name = nullptr;
   const char* text = nullptr;
-  driver.GetErrorName(error, &name);
-  driver.GetErrorString(error, &text);
+  driver.GetErrorName(message->code, &name);
+  driver.GetErrorString(message->code, &text);
   napi_value pair = nullptr;
   if (napi_create_array_with_length(env, 2, &pair) != napi_ok) return nullptr;
   napi_set_element(env, pair, 0, NewText(env, name == nullptr ? "CUDA_ERROR_UNKNOWN" : name));
@@ -108,16 +106,13 @@ static void Trim(CudaContext*, DeviceRequest* message) {
   if (device != nullptr) message->status = TrimPool(device);
 }
 
-#define DLPACK_EXPORT_DEVICE(name, function, message) {#name, DeviceBinding<function>::Call},
-#define DLPACK_EXPORT_STORAGE(name, function, message) {#name, StorageBinding<function>::Call},
-static const Export kExports[] = {
-    {"driverPath", DriverPathBinding},
-    {"countDevices", Binding<CountDevices>::Call},
-    {"describeDevice", DescribeDevice},
-    {"describeError", DescribeError},
-    {"memoryInfo", DeviceBinding<MemoryInfoBinding>::Call},
-    {"trim", Binding<Trim>::Call},
-    DLPACK_CUDA_BINDINGS(DLPACK_EXPORT, DLPACK_EXPORT_BINDING, DLPACK_EXPORT_DEVICE, DLPACK_EXPORT_STORAGE)};
+static const NamedFunction kContextFunctions[] = {{"driverPath", DriverPathBinding},
+                                                  {"countDevices", Binding<CountDevices>::Call},
+                                                  {"describeDevice", Binding<DescribeDevice>::Call},
+                                                  {"describeError", Binding<DescribeError>::Call},
+                                                  {"memoryInfo", DeviceBinding<MemoryInfoBinding>::Call},
+                                                  {"trim", Binding<Trim>::Call},
+                                                  {}};
 
 // Contexts of this thread. JavaScript thread.
 static thread_local int context_count = 0;
@@ -145,7 +140,11 @@ static napi_value Attach(napi_env env, Instance* instance) {
   self->owned.before = self->owned.next = &self->owned;
   ++context_count;
   napi_add_env_cleanup_hook(env, Destroy, self);
-  if (DefineFunctions(env, result, kExports, self)) return result;
+  if (DefineFunctions(env, result,
+                      {kContextFunctions, kMemoryFunctions, kCastFunctions, kUploadFunctions, kArrayFunctions,
+                       kIpcFunctions, kStreamFunctions},
+                      self))
+    return result;
   return NewText(env, "its functions could not be defined");
 }
 

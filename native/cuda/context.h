@@ -112,57 +112,8 @@ void ReleaseOwned(Owned* owned);
 // Any thread.
 void ReleaseEvent(Event* event);
 
-// The functions that JavaScript calls, with their names there. CALLBACK: a Node-API callback. REQUEST, DEVICE, STORAGE:
-// a function that Binding, DeviceBinding or StorageBinding calls with its message.
-// clang-format off: its layout changes each time it runs.
-#define DLPACK_CUDA_BINDINGS(CALLBACK, REQUEST, DEVICE, STORAGE) \
-  /* memory_binding.cc */ \
-  REQUEST(allocate, AllocateBinding, DeviceAllocation) \
-  STORAGE(clear, ClearBinding, StorageRequest) \
-  CALLBACK(copy, CopyBinding) \
-  CALLBACK(copyAsync, CopyAsyncBinding) \
-  STORAGE(handOver, HandOverBinding, StorageRequest) \
-  REQUEST(pointerAttributes, PointerAttributesBinding, PointerRequest) \
-  /* cast_binding.cc */ \
-  REQUEST(cast, CastBinding, CastStep) \
-  /* upload_binding.cc */ \
-  CALLBACK(upload, UploadBinding) \
-  CALLBACK(releasePinned, ReleasePinnedBinding) \
-  /* array_binding.cc */ \
-  REQUEST(admit, AdmitBinding, AdmitRequest) \
-  REQUEST(follow, FollowBinding, StorageRequest) \
-  /* ipc_binding.cc */ \
-  REQUEST(allocateShareable, AllocateShareableBinding, ShareableAllocation) \
-  REQUEST(shareMemory, ShareMemoryBinding, ShareRequest) \
-  DEVICE(shareEvent, ShareEventBinding, ShareEventRequest) \
-  REQUEST(openMemory, OpenMemoryBinding, OpenRequest) \
-  STORAGE(followEvent, FollowEventBinding, FollowEventRequest) \
-  /* stream_binding.cc */ \
-  REQUEST(createStream, CreateStreamBinding, CreateStreamRequest) \
-  REQUEST(createEvent, CreateEventBinding, CreateEventRequest) \
-  REQUEST(releaseOwned, ReleaseOwnedBinding, OwnerRequest) \
-  REQUEST(setCurrent, SetCurrentBinding, CurrentRequest) \
-  DEVICE(synchronizeStream, SynchronizeStreamBinding, StreamStateRequest) \
-  DEVICE(synchronizeEvent, SynchronizeEventBinding, EventStateRequest) \
-  DEVICE(synchronizeDevice, SynchronizeDeviceBinding, DeviceRequest) \
-  DEVICE(queryStream, QueryStreamBinding, StreamStateRequest) \
-  DEVICE(queryEvent, QueryEventBinding, EventStateRequest) \
-  DEVICE(queryDevice, QueryDeviceBinding, DeviceRequest) \
-  DEVICE(record, RecordBinding, MarkRequest) \
-  DEVICE(wait, WaitBinding, MarkRequest) \
-  REQUEST(order, OrderBinding, OrderRequest) \
-  DEVICE(elapsed, ElapsedBinding, ElapsedRequest) \
-  DEVICE(isCapturing, IsCapturingBinding, CaptureRequest) \
-  REQUEST(watchStream, WatchStreamBinding, WatchStreamRequest) \
-  REQUEST(watchEvent, WatchEventBinding, WatchEventRequest)
-// clang-format on
-#define DLPACK_DECLARE_REQUEST(name, function, Message) void function(CudaContext* self, Message* message);
-#define DLPACK_DECLARE_DEVICE(name, function, Message) Result function(Message* message, const Device* device);
-#define DLPACK_DECLARE_STORAGE(name, function, Message) \
-  Result function(Storage* storage, const StreamRef& stream, Message* message);
-DLPACK_CUDA_BINDINGS(DLPACK_DECLARE, DLPACK_DECLARE_REQUEST, DLPACK_DECLARE_DEVICE, DLPACK_DECLARE_STORAGE)
-#undef DLPACK_DECLARE_REQUEST
-#undef DLPACK_DECLARE_DEVICE
-#undef DLPACK_DECLARE_STORAGE
+// The functions that JavaScript calls, each in the file of its name.
+extern const NamedFunction kMemoryFunctions[], kCastFunctions[], kUploadFunctions[], kArrayFunctions[], kIpcFunctions[],
+    kStreamFunctions[];
 
 }  // namespace dlpack::cuda

@@ -16,7 +16,7 @@ static IpcHandle ReadHandle(const uint64_t* words) {
   return handle;
 }
 
-void AllocateShareableBinding(CudaContext* self, ShareableAllocation* message) {
+static void AllocateShareableBinding(CudaContext* self, ShareableAllocation* message) {
   Device* device = DeviceOf(message);
   if (device == nullptr) return;
   if (!IsSize(message->nbytes)) {
@@ -27,7 +27,7 @@ void AllocateShareableBinding(CudaContext* self, ShareableAllocation* message) {
   if (storage != nullptr) HoldIn(self, storage, false, message);
 }
 
-void ShareMemoryBinding(CudaContext* self, ShareRequest* message) {
+static void ShareMemoryBinding(CudaContext* self, ShareRequest* message) {
   message->is_shareable = 0;
   const Device* device = DeviceOf(message);
   Storage* storage = device == nullptr ? nullptr : StorageOf(self, message);
@@ -45,14 +45,14 @@ void ShareMemoryBinding(CudaContext* self, ShareRequest* message) {
   message->is_shareable = 1;
 }
 
-Result ShareEventBinding(ShareEventRequest* message, const Device*) {
+static Result ShareEventBinding(ShareEventRequest* message, const Device*) {
   IpcHandle handle = {};
   const Result result = driver.IpcGetEventHandle(&handle, EventOf(message));
   memcpy(message->ipc_handle, &handle, sizeof(handle));
   return result;
 }
 
-void OpenMemoryBinding(CudaContext* self, OpenRequest* message) {
+static void OpenMemoryBinding(CudaContext* self, OpenRequest* message) {
   message->outcome = 0;
   const Device* device = DeviceOf(message);
   if (device == nullptr || !IsSize(message->offset) || !IsSize(message->nbytes)) return;
@@ -68,8 +68,13 @@ void OpenMemoryBinding(CudaContext* self, OpenRequest* message) {
   message->outcome = message->status == kSuccess;
 }
 
-Result FollowEventBinding(Storage* storage, const StreamRef& stream, FollowEventRequest* message) {
+static Result FollowEventBinding(Storage* storage, const StreamRef& stream, FollowEventRequest* message) {
   return FollowEvent(storage, stream, ReadHandle(message->ipc_handle));
 }
+
+const NamedFunction kIpcFunctions[] = {
+    {"allocateShareable", Binding<AllocateShareableBinding>::Call}, {"shareMemory", Binding<ShareMemoryBinding>::Call},
+    {"shareEvent", DeviceBinding<ShareEventBinding>::Call},         {"openMemory", Binding<OpenMemoryBinding>::Call},
+    {"followEvent", StorageBinding<FollowEventBinding>::Call},      {}};
 
 }  // namespace dlpack::cuda

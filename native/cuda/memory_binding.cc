@@ -10,7 +10,7 @@
 
 namespace dlpack::cuda {
 
-void AllocateBinding(CudaContext* self, DeviceAllocation* message) {
+static void AllocateBinding(CudaContext* self, DeviceAllocation* message) {
   Device* device = DeviceOf(message);
   if (device == nullptr) return;
   if (!IsSize(message->nbytes)) {
@@ -24,7 +24,7 @@ void AllocateBinding(CudaContext* self, DeviceAllocation* message) {
 }
 
 // Fills a storage with zero bits, on the stream.
-Result ClearBinding(Storage* storage, const StreamRef& stream, StorageRequest*) {
+static Result ClearBinding(Storage* storage, const StreamRef& stream, StorageRequest*) {
   if (storage->nbytes == 0) return kSuccess;
   return UseOnStream(stream, {storage}, [&] {
     return driver.MemsetD8Async(reinterpret_cast<Address>(storage->data), 0, static_cast<size_t>(storage->nbytes),
@@ -33,7 +33,9 @@ Result ClearBinding(Storage* storage, const StreamRef& stream, StorageRequest*) 
 }
 
 // Makes the storage ready for work on the stream from now on.
-Result HandOverBinding(Storage* storage, const StreamRef& stream, StorageRequest*) { return Lend(storage, stream); }
+static Result HandOverBinding(Storage* storage, const StreamRef& stream, StorageRequest*) {
+  return Lend(storage, stream);
+}
 
 // One side of a copy: a storage in the table, or a Uint8Array.
 struct Side {
@@ -105,23 +107,19 @@ static bool ReadStep(const CopyStep* step, const Side& source, const Side& targe
 static Storage* UsedBy(int32_t device_type, const Side& side) { return device_type == kDLCPU ? nullptr : side.storage; }
 
 // copy(source, target): queues a copy. An argument is an array for a side that is not a storage in the table.
-napi_value CopyBinding(napi_env env, napi_callback_info info) {
-  napi_value arrays[2];
-  CudaContext* self = ContextOf(env, info, arrays, 2);
-  CopyStep* step = MessageOf<CopyStep>(self);
+static void CopyBinding(CudaContext* self, CopyStep* step, napi_env env, napi_value from, napi_value to) {
   Device* device = DeviceOf(step);
-  if (device == nullptr) return nullptr;
+  if (device == nullptr) return;
   Side source, target;
   CopyRequest request;
   step->status = kInvalidValue;
-  if (!FindSide(self, env, step->from_handle, arrays[0], &source) ||
-      !FindSide(self, env, step->to_handle, arrays[1], &target) || !ReadStep(step, source, target, &request)) {
-    return nullptr;
+  if (!FindSide(self, env, step->from_handle, from, &source) || !FindSide(self, env, step->to_handle, to, &target) ||
+      !ReadStep(step, source, target, &request)) {
+    return;
   }
   const StreamRef stream = {device, StreamOf(step)};
   step->status = UseOnStream(stream, {UsedBy(step->from_type, source), UsedBy(step->to_type, target)},
                              [&] { return QueueCopy(device, request, stream.handle); });
-  return nullptr;
 }
 
 struct AsyncCopy {
@@ -166,9 +164,7 @@ static void Complete(napi_env env, napi_status, void* data) {
 
 // copyAsync(): copies between two storages, one of them in plain host memory. A promise of the driver's result, or
 // undefined with the reason in the status if the copy did not start. Both storages are kept until the copy ends.
-napi_value CopyAsyncBinding(napi_env env, napi_callback_info info) {
-  CudaContext* self = ContextOf(env, info);
-  CopyStep* step = MessageOf<CopyStep>(self);
+static napi_value CopyAsyncBinding(CudaContext* self, CopyStep* step, napi_env env) {
   Device* device = DeviceOf(step);
   if (device == nullptr) return nullptr;
   Side source, target;
@@ -204,7 +200,7 @@ napi_value CopyAsyncBinding(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-void PointerAttributesBinding(CudaContext*, PointerRequest* message) {
+static void PointerAttributesBinding(CudaContext*, PointerRequest* message) {
   Context context = nullptr;
   MemoryType type = MemoryType{};
   Address device_pointer = 0;
@@ -233,5 +229,13 @@ void PointerAttributesBinding(CudaContext*, PointerRequest* message) {
   message->range_start = start;
   message->range_size = size;
 }
+
+const NamedFunction kMemoryFunctions[] = {{"allocate", Binding<AllocateBinding>::Call},
+                                          {"clear", StorageBinding<ClearBinding>::Call},
+                                          {"copy", Binding<CopyBinding>::Call},
+                                          {"copyAsync", Binding<CopyAsyncBinding>::Call},
+                                          {"handOver", StorageBinding<HandOverBinding>::Call},
+                                          {"pointerAttributes", Binding<PointerAttributesBinding>::Call},
+                                          {}};
 
 }  // namespace dlpack::cuda

@@ -7,7 +7,7 @@
 
 namespace dlpack::cuda {
 
-void CreateStreamBinding(CudaContext* self, CreateStreamRequest* message) {
+static void CreateStreamBinding(CudaContext* self, CreateStreamRequest* message) {
   Device* device = DeviceOf(message);
   if (device == nullptr) return;
   Stream* stream = CreateStream(device, message->is_non_blocking, message->priority, &message->status);
@@ -21,7 +21,7 @@ void CreateStreamBinding(CudaContext* self, CreateStreamRequest* message) {
   message->stream = reinterpret_cast<uint64_t>(stream->handle);
 }
 
-void CreateEventBinding(CudaContext* self, CreateEventRequest* message) {
+static void CreateEventBinding(CudaContext* self, CreateEventRequest* message) {
   const Device* device = DeviceOf(message);
   if (device == nullptr) return;
   ContextScope scope(device);
@@ -43,44 +43,48 @@ void CreateEventBinding(CudaContext* self, CreateEventRequest* message) {
   message->event = reinterpret_cast<uint64_t>(event->handle);
 }
 
-void ReleaseOwnedBinding(CudaContext*, OwnerRequest* message) {
+static void ReleaseOwnedBinding(CudaContext*, OwnerRequest* message) {
   ReleaseOwned(reinterpret_cast<Owned*>(message->owner));
 }
 
-void SetCurrentBinding(CudaContext*, CurrentRequest* message) {
+static void SetCurrentBinding(CudaContext*, CurrentRequest* message) {
   message->before = reinterpret_cast<uint64_t>(CurrentStream(message->device));
   SetCurrentStream(message->device, StreamOf(message));
 }
 
-Result SynchronizeStreamBinding(StreamStateRequest* message, const Device*) {
+static Result SynchronizeStreamBinding(StreamStateRequest* message, const Device*) {
   return driver.StreamSynchronize(StreamOf(message));
 }
 
-Result SynchronizeEventBinding(EventStateRequest* message, const Device*) {
+static Result SynchronizeEventBinding(EventStateRequest* message, const Device*) {
   return driver.EventSynchronize(EventOf(message));
 }
 
-Result SynchronizeDeviceBinding(DeviceRequest*, const Device*) { return driver.CtxSynchronize(); }
+static Result SynchronizeDeviceBinding(DeviceRequest*, const Device*) { return driver.CtxSynchronize(); }
 
-Result QueryStreamBinding(StreamStateRequest* message, const Device*) { return driver.StreamQuery(StreamOf(message)); }
+static Result QueryStreamBinding(StreamStateRequest* message, const Device*) {
+  return driver.StreamQuery(StreamOf(message));
+}
 
-Result QueryEventBinding(EventStateRequest* message, const Device*) { return driver.EventQuery(EventOf(message)); }
+static Result QueryEventBinding(EventStateRequest* message, const Device*) {
+  return driver.EventQuery(EventOf(message));
+}
 
 // The state of the device itself, queried through an idle stream.
-Result QueryDeviceBinding(DeviceRequest*, const Device* device) {
+static Result QueryDeviceBinding(DeviceRequest*, const Device* device) {
   RelaxedScope relaxed;
   return driver.StreamQuery(device->side_stream);
 }
 
-Result RecordBinding(MarkRequest* message, const Device*) {
+static Result RecordBinding(MarkRequest* message, const Device*) {
   return driver.EventRecord(EventOf(message), StreamOf(message));
 }
 
-Result WaitBinding(MarkRequest* message, const Device*) {
+static Result WaitBinding(MarkRequest* message, const Device*) {
   return driver.StreamWaitEvent(StreamOf(message), EventOf(message), 0);
 }
 
-void OrderBinding(CudaContext*, OrderRequest* message) {
+static void OrderBinding(CudaContext*, OrderRequest* message) {
   const Device* device = DeviceOf(message);
   if (device == nullptr) return;
   const Device* other = GetDevice(message->awaited_device, &message->status);
@@ -89,7 +93,7 @@ void OrderBinding(CudaContext*, OrderRequest* message) {
   message->status = OrderStreams(StreamRef{device, StreamOf(message)}, StreamRef{other, awaited});
 }
 
-Result ElapsedBinding(ElapsedRequest* message, const Device*) {
+static Result ElapsedBinding(ElapsedRequest* message, const Device*) {
   float milliseconds = 0;
   const auto since = reinterpret_cast<EventHandle>(message->since);
   const Result result = driver.EventElapsedTime(&milliseconds, since, EventOf(message));
@@ -97,7 +101,7 @@ Result ElapsedBinding(ElapsedRequest* message, const Device*) {
   return result;
 }
 
-Result IsCapturingBinding(CaptureRequest* message, const Device*) {
+static Result IsCapturingBinding(CaptureRequest* message, const Device*) {
   message->is_capturing = IsCapturing(StreamOf(message));
   return kSuccess;
 }
@@ -143,7 +147,7 @@ static void StartWait(CudaContext* self, Request* message, Start start) {
   FinishWait(wait);
 }
 
-void WatchStreamBinding(CudaContext* self, WatchStreamRequest* message) {
+static void WatchStreamBinding(CudaContext* self, WatchStreamRequest* message) {
   StartWait(self, message, [message](const Device* device, Wait* wait) {
     if (IsCapturing(StreamOf(message))) {
       message->status = kStreamCaptureUnsupported;
@@ -157,7 +161,7 @@ void WatchStreamBinding(CudaContext* self, WatchStreamRequest* message) {
   });
 }
 
-void WatchEventBinding(CudaContext* self, WatchEventRequest* message) {
+static void WatchEventBinding(CudaContext* self, WatchEventRequest* message) {
   StartWait(self, message, [message](const Device* device, Wait* wait) {
     wait->event = reinterpret_cast<Owned*>(message->owner)->event;
     wait->event->refs.fetch_add(1, std::memory_order_relaxed);
@@ -168,5 +172,24 @@ void WatchEventBinding(CudaContext* self, WatchEventRequest* message) {
     return message->status == kSuccess && Watch(device, wait->event->handle, FinishWait, wait);
   });
 }
+
+const NamedFunction kStreamFunctions[] = {{"createStream", Binding<CreateStreamBinding>::Call},
+                                          {"createEvent", Binding<CreateEventBinding>::Call},
+                                          {"releaseOwned", Binding<ReleaseOwnedBinding>::Call},
+                                          {"setCurrent", Binding<SetCurrentBinding>::Call},
+                                          {"synchronizeStream", DeviceBinding<SynchronizeStreamBinding>::Call},
+                                          {"synchronizeEvent", DeviceBinding<SynchronizeEventBinding>::Call},
+                                          {"synchronizeDevice", DeviceBinding<SynchronizeDeviceBinding>::Call},
+                                          {"queryStream", DeviceBinding<QueryStreamBinding>::Call},
+                                          {"queryEvent", DeviceBinding<QueryEventBinding>::Call},
+                                          {"queryDevice", DeviceBinding<QueryDeviceBinding>::Call},
+                                          {"record", DeviceBinding<RecordBinding>::Call},
+                                          {"wait", DeviceBinding<WaitBinding>::Call},
+                                          {"order", Binding<OrderBinding>::Call},
+                                          {"elapsed", DeviceBinding<ElapsedBinding>::Call},
+                                          {"isCapturing", DeviceBinding<IsCapturingBinding>::Call},
+                                          {"watchStream", Binding<WatchStreamBinding>::Call},
+                                          {"watchEvent", Binding<WatchEventBinding>::Call},
+                                          {}};
 
 }  // namespace dlpack::cuda

@@ -111,10 +111,7 @@ AsyncUpload* NewUpload(size_t count) {
 
 // upload(rows: Float64Array): a promise of the driver's result when the source has been read and all copies are queued,
 // or undefined with the reason in the status if the upload did not start. All storages are kept until then.
-napi_value UploadBinding(napi_env env, napi_callback_info info) {
-  napi_value rows;
-  const CudaContext* self = ContextOf(env, info, &rows);
-  UploadStep* step = MessageOf<UploadStep>(self);
+static napi_value UploadBinding(CudaContext* self, UploadStep* step, napi_env env, napi_value rows) {
   Device* device = DeviceOf(step);
   if (device == nullptr) return nullptr;
   size_t length = 0;
@@ -143,13 +140,15 @@ napi_value UploadBinding(napi_env env, napi_callback_info info) {
 
 // releasePinned(mayWait): frees the pinned memory that no upload uses. Without `mayWait`, memory that the device still
 // reads stays, and the result is true.
-napi_value ReleasePinnedBinding(napi_env env, napi_callback_info info) {
-  napi_value argument, result = nullptr;
-  ContextOf(env, info, &argument);
+static napi_value ReleasePinnedBinding(CudaContext*, napi_env env, napi_value wait) {
+  napi_value result = nullptr;
   bool may_wait = false;
-  napi_get_value_bool(env, argument, &may_wait);
+  napi_get_value_bool(env, wait, &may_wait);
   napi_get_boolean(env, FreeIdlePinned(may_wait), &result);
   return result;
 }
+
+const NamedFunction kUploadFunctions[] = {
+    {"upload", Binding<UploadBinding>::Call}, {"releasePinned", Binding<ReleasePinnedBinding>::Call}, {}};
 
 }  // namespace dlpack::cuda

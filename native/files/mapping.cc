@@ -40,17 +40,15 @@ static bool NumberOf(napi_env env, napi_value value, uint64_t* number) {
 
 // mapFile(path, isWritable, result: Float64Array): writes the handle and the size of the file to `result`, or returns
 // the name of the error, such as "ENOENT".
-napi_value MapFile(napi_env env, napi_callback_info info) {
-  napi_value arguments[3];
-  Instance* self = InstanceOf(env, info, arguments, 3);
+static napi_value MapFile(Instance* self, napi_env env, napi_value file, napi_value writable, napi_value into) {
   static const size_t kMaxPath = 32768;
   size_t length = 0;
   bool is_writable = false;
   size_t room = 0;
   void* result = nullptr;
-  if (napi_get_value_string_utf8(env, arguments[0], nullptr, 0, &length) != napi_ok || length >= kMaxPath ||
-      napi_get_value_bool(env, arguments[1], &is_writable) != napi_ok ||
-      !ArrayOf(env, arguments[2], napi_float64_array, &result, &room) || room < 2) {
+  if (napi_get_value_string_utf8(env, file, nullptr, 0, &length) != napi_ok || length >= kMaxPath ||
+      napi_get_value_bool(env, writable, &is_writable) != napi_ok ||
+      !ArrayOf(env, into, napi_float64_array, &result, &room) || room < 2) {
     return NewText(env, "ENAMETOOLONG");
   }
   char* path = static_cast<char*>(malloc(length + 1));
@@ -58,7 +56,7 @@ napi_value MapFile(napi_env env, napi_callback_info info) {
   void* memory = nullptr;
   uint64_t nbytes = 0;
   if (path != nullptr) {
-    napi_get_value_string_utf8(env, arguments[0], path, length + 1, &length);
+    napi_get_value_string_utf8(env, file, path, length + 1, &length);
     // A path with a NUL inside would open another file.
     problem = strlen(path) == length ? platform::MapFile(path, is_writable, &memory, &nbytes) : "EINVAL";
     free(path);
@@ -76,27 +74,25 @@ napi_value MapFile(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// The storage of the first argument, and the range of the next two arguments; NULL when it does not lie inside the
-// storage.
-static Storage* RangeOf(napi_env env, Instance* self, napi_value* arguments, uint64_t* offset, uint64_t* nbytes) {
-  uint64_t handle = 0;
-  if (!NumberOf(env, arguments[0], &handle) || handle > UINT32_MAX || !NumberOf(env, arguments[1], offset) ||
-      !NumberOf(env, arguments[2], nbytes)) {
+// The storage of a handle if a range lies inside it, else NULL.
+static Storage* RangeOf(napi_env env, Instance* self, napi_value handle, napi_value from, napi_value size,
+                        uint64_t* offset, uint64_t* nbytes) {
+  uint64_t number = 0;
+  if (!NumberOf(env, handle, &number) || number > UINT32_MAX || !NumberOf(env, from, offset) ||
+      !NumberOf(env, size, nbytes)) {
     return nullptr;
   }
-  Storage* storage = GetHeld(self, static_cast<uint32_t>(handle));
+  Storage* storage = GetHeld(self, static_cast<uint32_t>(number));
   const bool is_inside = storage != nullptr && *offset <= storage->nbytes && *nbytes <= storage->nbytes - *offset;
   return is_inside ? storage : nullptr;
 }
 
 // partOf(handle, offset, nbytes): the handle of a storage over a part of another storage, which it keeps alive; 0 on
 // failure.
-napi_value PartOf(napi_env env, napi_callback_info info) {
-  napi_value arguments[3];
-  Instance* self = InstanceOf(env, info, arguments, 3);
+static napi_value PartOf(Instance* self, napi_env env, napi_value of, napi_value from, napi_value size) {
   uint64_t offset = 0;
   uint64_t nbytes = 0;
-  Storage* mapping = RangeOf(env, self, arguments, &offset, &nbytes);
+  Storage* mapping = RangeOf(env, self, of, from, size, &offset, &nbytes);
   uint32_t handle = 0;
   if (mapping != nullptr) {
     RetainStorage(mapping, self->thread);
@@ -111,20 +107,21 @@ napi_value PartOf(napi_env env, napi_callback_info info) {
 }
 
 // readPart(handle, offset, nbytes, target: Uint8Array): copies bytes; false when something does not fit.
-napi_value ReadPart(napi_env env, napi_callback_info info) {
-  napi_value arguments[4];
-  Instance* self = InstanceOf(env, info, arguments, 4);
+static napi_value ReadPart(Instance* self, napi_env env, napi_value of, napi_value from, napi_value size,
+                           napi_value into) {
   uint64_t offset = 0;
   uint64_t nbytes = 0;
-  Storage* storage = RangeOf(env, self, arguments, &offset, &nbytes);
+  Storage* storage = RangeOf(env, self, of, from, size, &offset, &nbytes);
   size_t room = 0;
   void* target = nullptr;
-  const bool fits =
-      storage != nullptr && ArrayOf(env, arguments[3], napi_uint8_array, &target, &room) && room >= nbytes;
+  const bool fits = storage != nullptr && ArrayOf(env, into, napi_uint8_array, &target, &room) && room >= nbytes;
   if (fits && nbytes > 0) memcpy(target, static_cast<char*>(storage->data) + offset, nbytes);
   napi_value result = nullptr;
   napi_get_boolean(env, fits, &result);
   return result;
 }
+
+const NamedFunction kMappingFunctions[] = {
+    {"mapFile", Binding<MapFile>::Call}, {"partOf", Binding<PartOf>::Call}, {"readPart", Binding<ReadPart>::Call}, {}};
 
 }  // namespace dlpack

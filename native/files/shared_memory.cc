@@ -144,40 +144,34 @@ static const char* Make(napi_env env, const Call& call) {
 
 // createShared(name, nbytes, result): writes the handle, the file descriptor and its number to `result`, or returns the
 // name of the error.
-napi_value CreateShared(napi_env env, napi_callback_info info) {
+static napi_value CreateShared(napi_env env, napi_callback_info info) {
   Call call;
   if (!ReadCall(env, info, 1, &call)) return TextOf(env, "EINVAL");
   return TextOf(env, Make(env, call));
 }
 
 // The memory of createShared whose handle is the only argument; NULL when it is something else.
-static Made* MadeOf(napi_env env, napi_callback_info info) {
-  napi_value argument;
-  Instance* self = InstanceOf(env, info, &argument);
-  Storage* storage = GetHeld(self, NumberIn(env, argument));
+static Made* MadeOf(Instance* self, napi_env env, napi_value handle) {
+  Storage* storage = GetHeld(self, NumberIn(env, handle));
   return storage != nullptr && storage->destroy == DestroyMade ? static_cast<Made*>(storage->owner) : nullptr;
 }
 
 // sealShared(handle): forbids other processes to open memory of createShared for writing, or returns the name of the
 // error.
-napi_value SealShared(napi_env env, napi_callback_info info) {
-  const Made* made = MadeOf(env, info);
+static napi_value SealShared(Instance* self, napi_env env, napi_value handle) {
+  const Made* made = MadeOf(self, env, handle);
   if (made == nullptr) return TextOf(env, "EINVAL");
   return TextOf(env, platform::SealSharedMemory(made->name.get(), made->memory));
 }
 
 // unnameShared(handle): removes the name of memory of createShared.
-napi_value UnnameShared(napi_env env, napi_callback_info info) {
-  const Made* made = MadeOf(env, info);
+static void UnnameShared(Instance* self, napi_env env, napi_value handle) {
+  const Made* made = MadeOf(self, env, handle);
   if (made != nullptr) RemoveNames(nullptr, made);
-  return nullptr;
 }
 
 // unnameAllShared(): removes the names of all memory that this instance made.
-napi_value UnnameAllShared(napi_env env, napi_callback_info info) {
-  EndNames(InstanceOf(env, info));
-  return nullptr;
-}
+static void UnnameAllShared(Instance* self, napi_env) { EndNames(self); }
 
 static const char* Open(const Call& call) {
   enum { kProcess, kFile, kNumber, kSize, kFlags };
@@ -206,10 +200,17 @@ static const char* Open(const Call& call) {
 
 // openShared(name, process, file, number, nbytes, flags, result): writes the handle and the size to `result`, or
 // returns the name of the error. Flags: 1 writable, 2 memory of createShared, 4 whose size is sealed.
-napi_value OpenShared(napi_env env, napi_callback_info info) {
+static napi_value OpenShared(napi_env env, napi_callback_info info) {
   Call call;
   if (!ReadCall(env, info, 5, &call)) return TextOf(env, "EINVAL");
   return TextOf(env, Open(call));
 }
+
+const NamedFunction kSharedMemoryFunctions[] = {{"createShared", CreateShared},
+                                                {"sealShared", Binding<SealShared>::Call},
+                                                {"unnameShared", Binding<UnnameShared>::Call},
+                                                {"unnameAllShared", Binding<UnnameAllShared>::Call},
+                                                {"openShared", OpenShared},
+                                                {}};
 
 }  // namespace dlpack

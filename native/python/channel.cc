@@ -97,7 +97,15 @@ void KeepRunning(Channel* channel, bool keep) {
   }
 }
 
-static const Export kExports[] = {DLPACK_CHANNEL_FUNCTIONS(DLPACK_EXPORT)};
+static const NamedFunction kExports[] = {
+    {"abandon", Abandon},
+    {"leave", Leave},
+    {"thrownBy", ThrownBy},
+    {"answer", Answer},
+    {"postpone", Postpone},
+    {"makeSettler", MakeSettler},
+    {},
+};
 
 static bool GetFunction(napi_env env, napi_value options, const char* name, napi_ref* out) {
   napi_value function;
@@ -139,7 +147,7 @@ const char* OpenChannel(napi_env env, Objects* objects, napi_value options, napi
   // Cleanup hooks run last in, first out, so this hook runs before those of the objects and of the thread-safe
   // function.
   napi_add_env_cleanup_hook(env, Close, channel);
-  return DefineFunctions(env, target, kExports, channel) ? nullptr : "its functions could not be defined";
+  return DefineFunctions(env, target, {kExports}, channel) ? nullptr : "its functions could not be defined";
 }
 
 }  // namespace dlpack::python

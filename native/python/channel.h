@@ -81,13 +81,11 @@ void RenewSnapshot(Objects* self);
 void RefuseRequests(Channel* channel);
 
 // The functions of a channel for JavaScript.
-#define DLPACK_CHANNEL_FUNCTIONS(X) \
-  X(abandon, Abandon)               \
-  X(leave, Leave)                   \
-  X(makeSettler, MakeSettler)       \
-  X(thrownBy, ThrownBy)             \
-  X(answer, Answer)                 \
-  X(postpone, Postpone)
-DLPACK_CHANNEL_FUNCTIONS(DLPACK_DECLARE)
+napi_value Abandon(napi_env env, napi_callback_info info);
+napi_value Leave(napi_env env, napi_callback_info info);
+napi_value MakeSettler(napi_env env, napi_callback_info info);
+napi_value ThrownBy(napi_env env, napi_callback_info info);
+napi_value Answer(napi_env env, napi_callback_info info);
+napi_value Postpone(napi_env env, napi_callback_info info);
 
 }  // namespace dlpack::python

@@ -278,7 +278,7 @@ static void EndObjects(void* data) {
   free(self);
 }
 
-static const Export kExports[] = {
+static const NamedFunction kExports[] = {
     {"perform", PerformOperation},
     {"consume", Consume},
     {"convert", Convert},
@@ -290,6 +290,7 @@ static const Export kExports[] = {
     {"rememberSignals", RememberSignalsBinding},
     {"takeArray", TakeArray},
     {"keepObject", KeepObject},
+    {},
 };
 
 static bool GetString(napi_env env, napi_value object, const char* name, char* out, size_t size) {
@@ -340,7 +341,7 @@ napi_value StartPython(napi_env env, napi_callback_info info) {
   }
   napi_add_env_cleanup_hook(env, EndObjects, self);
   napi_create_object(env, &result);
-  DefineFunctions(env, result, kExports, self);
+  DefineFunctions(env, result, {kExports}, self);
   error = OpenChannel(env, self, options, result);
   return error == nullptr ? result : NewText(env, error);
 }

@@ -72,12 +72,10 @@ static void Complete(napi_env env, napi_status status, void* data) {
 }
 
 // Runs a function on another thread.
-napi_value CallFunctionAsync(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
-  AsyncCallRequest* request = MessageOf<AsyncCallRequest>(self);
+static void CallFunctionAsync(Context* self, AsyncCallRequest* request, napi_env env) {
   AsyncCall* call = static_cast<AsyncCall*>(calloc(1, sizeof(AsyncCall)));
   request->status = kOutOfMemory;
-  if (call == nullptr) return nullptr;
+  if (call == nullptr) return;
   call->serial = self->serial;
   call->id = request->promise;
   call->function = Pointer(request->function);
@@ -93,7 +91,8 @@ napi_value CallFunctionAsync(napi_env env, napi_callback_info info) {
     request->status = kNapi;
     FreeCall(call);
   }
-  return nullptr;
 }
+
+const NamedFunction kAsyncCallFunctions[] = {{"callAsync", Binding<CallFunctionAsync>::Call}, {}};
 
 }  // namespace dlpack::tvm_ffi

@@ -255,7 +255,7 @@ class DescribedTensors {
 };
 
 // A call with described tensors among its arguments.
-napi_value CallDescribed(napi_env env, napi_callback_info info) {
+static napi_value CallDescribed(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   CallRequest* request = MessageOf<CallRequest>(self);
   TVMFFIAny* args = ValuesOf(request);
@@ -277,7 +277,7 @@ napi_value CallDescribed(napi_env env, napi_callback_info info) {
   return value;
 }
 
-napi_value CallFunction(napi_env env, napi_callback_info info) {
+static napi_value CallFunction(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   CallRequest* request = MessageOf<CallRequest>(self);
   TVMFFIAny* args = ValuesOf(request);
@@ -285,7 +285,7 @@ napi_value CallFunction(napi_env env, napi_callback_info info) {
 }
 
 // The same with the arguments of a batch, or none. The result is the first value.
-napi_value CallWithBatch(napi_env env, napi_callback_info info) {
+static napi_value CallWithBatch(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   CallRequest* request = MessageOf<CallRequest>(self);
   const Batch* batch = AsBatch(OwnedAt(self, request->batch));
@@ -293,16 +293,23 @@ napi_value CallWithBatch(napi_env env, napi_callback_info info) {
   return Call(self, env, request, args, batch == nullptr ? 0 : batch->count, ValuesOf(request), false);
 }
 
-napi_value CallFunctionLocked(napi_env env, napi_callback_info info) {
+static napi_value CallFunctionLocked(napi_env env, napi_callback_info info) {
   TableScope scope;
   return CallFunction(env, info);
 }
 
-napi_value TakeValue(napi_env env, napi_callback_info info) {
+static napi_value TakeValue(napi_env env, napi_callback_info info) {
   Context* self = ContextOf(env, info);
   ValueRequest* request = MessageOf<ValueRequest>(self);
   request->status = 0;
   return TakeObject(self, env, ValuesAt(self, request->value), false, &request->reference, &request->status);
 }
+
+const NamedFunction kCallFunctions[] = {{"call", CallFunction},
+                                        {"callLocked", CallFunctionLocked},
+                                        {"callDescribed", CallDescribed},
+                                        {"callWithBatch", CallWithBatch},
+                                        {"take", TakeValue},
+                                        {}};
 
 }  // namespace dlpack::tvm_ffi

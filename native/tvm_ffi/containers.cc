@@ -42,7 +42,7 @@ static bool Reserve(Batch* batch, int32_t count) {
 }
 
 // Appends copies of the values, with new references, to a batch.
-void AppendValues(Context* self, BatchRequest* request) {
+static void AppendValues(Context* self, BatchRequest* request) {
   if (request->batch == 0) {
     request->batch = Own(self, CreateBatch());
   }
@@ -82,7 +82,7 @@ static int RefuseResult(const TVMFFIAny& value, const char* maker) {
 }
 
 // A container of the values in the slot, or of the values of a batch.
-void MakeContainer(Context* self, ContainerRequest* request) {
+static void MakeContainer(Context* self, ContainerRequest* request) {
   const Batch* batch = AsBatch(OwnedAt(self, request->batch));
   const TVMFFIAny* values = batch == nullptr ? ValuesAt(self, request->values) : batch->values;
   const char* maker = MakerOf(request->type);
@@ -95,7 +95,7 @@ void MakeContainer(Context* self, ContainerRequest* request) {
 }
 
 // Reads elements of an Array, List or Shape as borrowed values. `count` gets the number of elements read.
-void ReadSequence(Context* self, SequenceRequest* request) {
+static void ReadSequence(Context* self, SequenceRequest* request) {
   TVMFFIObject* object = static_cast<TVMFFIObject*>(Pointer(request->object));
   TVMFFIAny* out = ValuesAt(self, request->values);
   int64_t size;
@@ -137,7 +137,7 @@ static int Step(TVMFFIObject* iterator, int64_t command, TVMFFIAny* result) {
 }
 
 // An iterator over a Map or Dict.
-void IterateEntries(Context* self, EntriesRequest* request) {
+static void IterateEntries(Context* self, EntriesRequest* request) {
   TVMFFIAny map = {};
   map.v_obj = static_cast<TVMFFIObject*>(Pointer(request->object));
   map.type_index = map.v_obj->type_index;
@@ -158,7 +158,7 @@ void IterateEntries(Context* self, EntriesRequest* request) {
 }
 
 // Reads up to `count` entries from an iterator as borrowed values. `count` gets the number of entries read.
-void ReadEntries(Context* self, EntriesRequest* request) {
+static void ReadEntries(Context* self, EntriesRequest* request) {
   TVMFFIObject* iterator = static_cast<TVMFFIObject*>(OwnedAt(self, request->iterator));
   TVMFFIAny* out = ValuesAt(self, request->values);
   TVMFFIAny more = {};
@@ -174,5 +174,10 @@ void ReadEntries(Context* self, EntriesRequest* request) {
   request->count = written;
   request->is_last = more.v_int64 == 0;
 }
+
+const NamedFunction kContainersFunctions[] = {
+    {"appendValues", Binding<AppendValues>::Call}, {"makeContainer", Binding<MakeContainer>::Call},
+    {"readSequence", Binding<ReadSequence>::Call}, {"iterateEntries", Binding<IterateEntries>::Call},
+    {"readEntries", Binding<ReadEntries>::Call},   {}};
 
 }  // namespace dlpack::tvm_ffi

@@ -19,8 +19,6 @@ Context* FindContext(uint64_t serial) {
   return self;
 }
 
-static const Export kExports[] = {DLPACK_TVM_FFI_BINDINGS(DLPACK_EXPORT, DLPACK_EXPORT_BINDING, DLPACK_EXPORT_BINDING)};
-
 static void Destroy(void* data) {
   Context* self = static_cast<Context*>(data);
   Context** link = &contexts;
@@ -39,6 +37,14 @@ static bool Attach(napi_env env, napi_value options, Context* self) {
          napi_get_named_property(env, options, "onSettle", &on_settle) == napi_ok &&
          napi_create_reference(env, on_call, 1, &self->on_call) == napi_ok &&
          napi_create_reference(env, on_settle, 1, &self->on_settle) == napi_ok;
+}
+
+static bool Define(napi_env env, napi_value object, Context* self) {
+  return DefineFunctions(
+      env, object,
+      {kCallFunctions, kAsyncCallFunctions, kObjectsFunctions, kContainersFunctions, kReflectionFunctions,
+       kFunctionsFunctions, kHostObjectFunctions, kRaisedFunctions, kStreamsFunctions},
+      self);
 }
 
 }  // namespace tvm_ffi
@@ -62,7 +68,7 @@ napi_value AttachTvmFfi(napi_env env, napi_callback_info info) {
   self->next = tvm_ffi::contexts;
   tvm_ffi::contexts = self;
   napi_add_env_cleanup_hook(env, tvm_ffi::Destroy, self);
-  if (!DefineFunctions(env, result, tvm_ffi::kExports, self)) {
+  if (!tvm_ffi::Define(env, result, self)) {
     return NewText(env, "its functions could not be defined");
   }
   napi_value is_reflective;

@@ -112,72 +112,9 @@ int RunCallback(Context* self, uint32_t id, const TVMFFIAny* args, int32_t count
 // full.
 bool SettleCall(Context* self, uint32_t id, const TVMFFIAny& result, TVMFFIObjectHandle error);
 
-// The functions that JavaScript calls, with their names there. CALLBACK: a Node-API callback. REQUEST: a function that
-// Binding calls with its message. ARGUMENT: the same with an argument of the call.
-// clang-format off: its layout changes each time it runs.
-#define DLPACK_TVM_FFI_BINDINGS(CALLBACK, REQUEST, ARGUMENT) \
-  /* call.cc */ \
-  CALLBACK(call, CallFunction) \
-  CALLBACK(callLocked, CallFunctionLocked) \
-  CALLBACK(callDescribed, CallDescribed) \
-  CALLBACK(callWithBatch, CallWithBatch) \
-  CALLBACK(take, TakeValue) \
-  /* async_call.cc */ \
-  CALLBACK(callAsync, CallFunctionAsync) \
-  /* objects.cc */ \
-  REQUEST(disown, DisownObject, ReferenceRequest) \
-  REQUEST(retain, RetainValue, ValueRequest) \
-  REQUEST(drop, DropValue, ValueRequest) \
-  REQUEST(retainObject, RetainObject, ObjectRequest) \
-  ARGUMENT(makeString, MakeString, ValueRequest) \
-  ARGUMENT(makeBytes, MakeBytes, ValueRequest) \
-  REQUEST(makeTensor, MakeTensorObject, TensorObjectRequest) \
-  ARGUMENT(borrowTensor, BorrowTensorObject, TensorObjectRequest) \
-  ARGUMENT(readAddress, ReadAddress, DescribedTensor) \
-  CALLBACK(readTypeKey, ReadTypeKey) \
-  /* containers.cc */ \
-  REQUEST(appendValues, AppendValues, BatchRequest) \
-  REQUEST(makeContainer, MakeContainer, ContainerRequest) \
-  REQUEST(readSequence, ReadSequence, SequenceRequest) \
-  REQUEST(iterateEntries, IterateEntries, EntriesRequest) \
-  REQUEST(readEntries, ReadEntries, EntriesRequest) \
-  /* reflection.cc */ \
-  ARGUMENT(findType, FindType, TypeRequest) \
-  CALLBACK(readType, ReadType) \
-  REQUEST(getMethod, GetMethod, MethodRequest) \
-  REQUEST(getConstructor, GetConstructor, MethodRequest) \
-  CALLBACK(getField, GetField) \
-  REQUEST(setField, SetField, FieldRequest) \
-  /* functions.cc */ \
-  ARGUMENT(getBuiltin, GetBuiltin, ObjectRequest) \
-  ARGUMENT(getGlobal, GetGlobal, ObjectRequest) \
-  CALLBACK(setGlobal, SetGlobal) \
-  /* host_object.cc */ \
-  REQUEST(makeHostFunction, MakeHostFunction, HostRequest) \
-  REQUEST(makeHostObject, MakeHostObject, HostRequest) \
-  REQUEST(makeTypedObject, MakeTypedObject, HostRequest) \
-  REQUEST(findHostObject, FindHostObject, HostRequest) \
-  REQUEST(dropHostObject, DropHostObject, ReferenceRequest) \
-  ARGUMENT(registerType, RegisterHostType, TypeRequest) \
-  ARGUMENT(registerField, RegisterHostField, FieldRequest) \
-  ARGUMENT(registerMethod, RegisterHostMethod, FieldRequest) \
-  /* raised.cc */ \
-  REQUEST(moveRaised, MoveRaised, ErrorRequest) \
-  CALLBACK(readError, ReadError) \
-  CALLBACK(setRaised, SetRaised) \
-  ARGUMENT(raiseAgain, RaiseAgain, ErrorRequest) \
-  /* streams.cc */ \
-  REQUEST(setStream, SetStream, StreamRequest) \
-  REQUEST(getStream, GetStream, StreamRequest) \
-  REQUEST(setAllocator, SetAllocator, AllocatorRequest) \
-  CALLBACK(allocTensor, AllocTensor)
-// clang-format on
-#define DLPACK_DECLARE_REQUEST(name, function, message) void function(Context* self, message* request);
-#define DLPACK_DECLARE_ARGUMENT(name, function, message) \
-  void function(Context* self, message* request, napi_env env, napi_value argument);
-DLPACK_TVM_FFI_BINDINGS(DLPACK_DECLARE, DLPACK_DECLARE_REQUEST, DLPACK_DECLARE_ARGUMENT)
-#undef DLPACK_DECLARE_REQUEST
-#undef DLPACK_DECLARE_ARGUMENT
+// The functions that JavaScript calls, each in the file of its name.
+extern const NamedFunction kCallFunctions[], kAsyncCallFunctions[], kObjectsFunctions[], kContainersFunctions[],
+    kReflectionFunctions[], kFunctionsFunctions[], kHostObjectFunctions[], kRaisedFunctions[], kStreamsFunctions[];
 
 // Adds the native frames between the caller and the JavaScript function that it called to the error raised on this
 // thread.

@@ -9,13 +9,13 @@
 namespace dlpack::tvm_ffi {
 
 // getBuiltin(name): the function, or 0. The process keeps the reference.
-void GetBuiltin(Context*, ObjectRequest* request, napi_env env, napi_value value) {
+static void GetBuiltin(Context*, ObjectRequest* request, napi_env env, napi_value value) {
   const Text name(env, value);
   request->object = reinterpret_cast<uint64_t>(Builtin(name.bytes()->data));
 }
 
 // getGlobal(name): the function with a new reference, or 0.
-void GetGlobal(Context* self, ObjectRequest* request, napi_env env, napi_value value) {
+static void GetGlobal(Context* self, ObjectRequest* request, napi_env env, napi_value value) {
   const Text name(env, value);
   TVMFFIObjectHandle function = nullptr;
   {
@@ -26,18 +26,14 @@ void GetGlobal(Context* self, ObjectRequest* request, napi_env env, napi_value v
 }
 
 // setGlobal(name, override): registers a function under a name.
-napi_value SetGlobal(napi_env env, napi_callback_info info) {
-  napi_value values[2];
-  Context* self = ContextOf(env, info, values, 2);
-  ObjectRequest* request = MessageOf<ObjectRequest>(self);
-  const Text name(env, values[0]);
+static void SetGlobal(Context*, ObjectRequest* request, napi_env env, napi_value given, napi_value override) {
+  const Text name(env, given);
   bool can_override = false;
-  napi_get_value_bool(env, values[1], &can_override);
+  napi_get_value_bool(env, override, &can_override);
   TableScope scope;
   request->status = name.is_lost()
                         ? OutOfMemory()
                         : library.FunctionSetGlobal(name.bytes(), Pointer(request->object), can_override ? 1 : 0);
-  return nullptr;
 }
 
 static const uint32_t kValueWords = sizeof(TVMFFIAny) / sizeof(uint64_t);
@@ -111,5 +107,10 @@ int RunCallback(Context* self, uint32_t id, const TVMFFIAny* args, int32_t count
   }
   return library.AnyViewToOwnedAny(&value, result);
 }
+
+const NamedFunction kFunctionsFunctions[] = {{"getBuiltin", Binding<GetBuiltin>::Call},
+                                             {"getGlobal", Binding<GetGlobal>::Call},
+                                             {"setGlobal", Binding<SetGlobal>::Call},
+                                             {}};
 
 }  // namespace dlpack::tvm_ffi

@@ -136,7 +136,7 @@ static int SetHostField(void* place, const TVMFFIAny* value) {
 }
 
 // registerType(key): a new type for JavaScript objects. The caller has checked that there is none.
-void RegisterHostType(Context*, TypeRequest* request, napi_env env, napi_value value) {
+static void RegisterHostType(Context*, TypeRequest* request, napi_env env, napi_value value) {
   const Text key(env, value);
   const bool is_possible = library.TypeGetOrAllocIndex != nullptr && library.TypeRegisterField != nullptr &&
                            library.TypeRegisterMethod != nullptr;
@@ -148,7 +148,7 @@ void RegisterHostType(Context*, TypeRequest* request, napi_env env, napi_value v
 }
 
 // registerField(name): the field number `index` of a type for JavaScript objects.
-void RegisterHostField(Context*, FieldRequest* request, napi_env env, napi_value value) {
+static void RegisterHostField(Context*, FieldRequest* request, napi_env env, napi_value value) {
   const Text name(env, value);
   TVMFFIFieldInfo field = {};
   field.name = *name.bytes();
@@ -164,7 +164,7 @@ void RegisterHostField(Context*, FieldRequest* request, napi_env env, napi_value
 }
 
 // registerMethod(name): a function as a method of a type.
-void RegisterHostMethod(Context*, FieldRequest* request, napi_env env, napi_value value) {
+static void RegisterHostMethod(Context*, FieldRequest* request, napi_env env, napi_value value) {
   const Text name(env, value);
   TVMFFIMethodInfo method = {};
   method.name = *name.bytes();
@@ -189,17 +189,17 @@ static void Finish(Context* self, HostRequest* request, TVMFFIObject* object) {
 }
 
 // A native function that calls a JavaScript function.
-void MakeHostFunction(Context* self, HostRequest* request) {
+static void MakeHostFunction(Context* self, HostRequest* request) {
   Finish(self, request, CreateHostFunction(self, request->number, request->pin));
 }
 
 // An object that native code can only hold and pass on.
-void MakeHostObject(Context* self, HostRequest* request) {
+static void MakeHostObject(Context* self, HostRequest* request) {
   Finish(self, request, CreateHostObject(self, request->number, request->pin));
 }
 
 // An object of a registered class, and a weak reference through which JavaScript finds it again.
-void MakeTypedObject(Context* self, HostRequest* request) {
+static void MakeTypedObject(Context* self, HostRequest* request) {
   TVMFFIObject* object = CreateTypedObject(self, *request);
   request->weak = object == nullptr ? 0 : self->weak_table.Add(object);
   if (request->weak != 0) {
@@ -214,7 +214,7 @@ void MakeTypedObject(Context* self, HostRequest* request) {
   if (request->status != 0 && self->weak_table.Remove(request->weak, &lost)) DropWeakReference(lost);
 }
 
-void FindHostObject(Context* self, HostRequest* request) {
+static void FindHostObject(Context* self, HostRequest* request) {
   TVMFFIObjectHandle* found = self->weak_table.Find(request->weak);
   TVMFFIObject* object = found == nullptr ? nullptr : static_cast<TVMFFIObject*>(*found);
   if (object != nullptr && !Promote(object)) object = nullptr;
@@ -222,9 +222,19 @@ void FindHostObject(Context* self, HostRequest* request) {
   OwnIn(self, object, request);
 }
 
-void DropHostObject(Context* self, ReferenceRequest* request) {
+static void DropHostObject(Context* self, ReferenceRequest* request) {
   TVMFFIObjectHandle object;
   if (self->weak_table.Remove(request->reference, &object)) DropWeakReference(object);
 }
+
+const NamedFunction kHostObjectFunctions[] = {{"makeHostFunction", Binding<MakeHostFunction>::Call},
+                                              {"makeHostObject", Binding<MakeHostObject>::Call},
+                                              {"makeTypedObject", Binding<MakeTypedObject>::Call},
+                                              {"findHostObject", Binding<FindHostObject>::Call},
+                                              {"dropHostObject", Binding<DropHostObject>::Call},
+                                              {"registerType", Binding<RegisterHostType>::Call},
+                                              {"registerField", Binding<RegisterHostField>::Call},
+                                              {"registerMethod", Binding<RegisterHostMethod>::Call},
+                                              {}};
 
 }  // namespace dlpack::tvm_ffi

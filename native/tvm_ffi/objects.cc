@@ -18,20 +18,24 @@ uint32_t Own(Context* self, TVMFFIObjectHandle object) {
 int OutOfMemory() { return Raise("MemoryError", "Out of memory for a value of TVM-FFI"); }
 
 // Releases a reference; a number that is not held does nothing.
-void DisownObject(Context* self, ReferenceRequest* request) {
+static void DisownObject(Context* self, ReferenceRequest* request) {
   TVMFFIObjectHandle object;
   // Last, because a foreign deleter may call this addon.
   if (self->table.Remove(request->reference, &object)) library.ObjectDecRef(object);
 }
 
 // Adds a reference to the object of a value.
-void RetainValue(Context* self, ValueRequest* request) { library.ObjectIncRef(ValuesAt(self, request->value)->v_obj); }
+static void RetainValue(Context* self, ValueRequest* request) {
+  library.ObjectIncRef(ValuesAt(self, request->value)->v_obj);
+}
 
 // Drops a reference to the object of a value.
-void DropValue(Context* self, ValueRequest* request) { library.ObjectDecRef(ValuesAt(self, request->value)->v_obj); }
+static void DropValue(Context* self, ValueRequest* request) {
+  library.ObjectDecRef(ValuesAt(self, request->value)->v_obj);
+}
 
 // Adds a reference to an object and reads its type.
-void RetainObject(Context* self, ObjectRequest* request) {
+static void RetainObject(Context* self, ObjectRequest* request) {
   TVMFFIObject* object = static_cast<TVMFFIObject*>(Pointer(request->object));
   library.ObjectIncRef(object);
   request->type = object->type_index;
@@ -48,7 +52,7 @@ static void OwnValue(Context* self, ValueRequest* request) {
 }
 
 // makeString(text): a string as a value.
-void MakeString(Context* self, ValueRequest* request, napi_env env, napi_value value) {
+static void MakeString(Context* self, ValueRequest* request, napi_env env, napi_value value) {
   const Text text(env, value);
   request->status =
       text.is_lost() ? OutOfMemory() : library.StringFromByteArray(text.bytes(), ValuesAt(self, request->value));
@@ -56,7 +60,7 @@ void MakeString(Context* self, ValueRequest* request, napi_env env, napi_value v
 }
 
 // makeBytes(Uint8Array): the same for bytes.
-void MakeBytes(Context* self, ValueRequest* request, napi_env env, napi_value value) {
+static void MakeBytes(Context* self, ValueRequest* request, napi_env env, napi_value value) {
   size_t length = 0;
   void* data = nullptr;
   request->reference = 0;
@@ -78,7 +82,7 @@ static Status OwnTensor(Context* self, TensorObject* object, TensorObjectRequest
 }
 
 // An object for a tensor in native memory.
-void MakeTensorObject(Context* self, TensorObjectRequest* request) {
+static void MakeTensorObject(Context* self, TensorObjectRequest* request) {
   Storage* storage = GetHeld(self->instance, request->tensor.handle);
   Descriptor descriptor;
   Status status = storage == nullptr ? kConsumed : ReadWire(self->instance, request->tensor, &descriptor);
@@ -88,7 +92,7 @@ void MakeTensorObject(Context* self, TensorObjectRequest* request) {
 }
 
 // readAddress(Uint8Array): the address of memory that JavaScript keeps alive, for a described tensor.
-void ReadAddress(Context*, DescribedTensor* request, napi_env env, napi_value value) {
+static void ReadAddress(Context*, DescribedTensor* request, napi_env env, napi_value value) {
   void* data = nullptr;
   size_t length = 0;
   request->status = ArrayOf(env, value, napi_uint8_array, &data, &length) ? kOk : kNapi;
@@ -99,7 +103,7 @@ void ReadAddress(Context*, DescribedTensor* request, napi_env env, napi_value va
 
 // borrowTensor(Uint8Array): an object over memory that JavaScript keeps alive; valid until that memory moves or is
 // freed.
-void BorrowTensorObject(Context* self, TensorObjectRequest* request, napi_env env, napi_value value) {
+static void BorrowTensorObject(Context* self, TensorObjectRequest* request, napi_env env, napi_value value) {
   Descriptor descriptor;
   void* data = nullptr;
   size_t length = 0;
@@ -111,13 +115,24 @@ void BorrowTensorObject(Context* self, TensorObjectRequest* request, napi_env en
 }
 
 // The registered name of the object's type.
-napi_value ReadTypeKey(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
-  const TVMFFIObject* object = static_cast<TVMFFIObject*>(Pointer(MessageOf<ObjectRequest>(self)->object));
+static napi_value ReadTypeKey(Context*, ObjectRequest* request, napi_env env) {
+  const TVMFFIObject* object = static_cast<TVMFFIObject*>(Pointer(request->object));
   const TVMFFITypeInfo* type = library.GetTypeInfo(object->type_index);
   napi_value value = nullptr;
   if (type != nullptr) napi_create_string_utf8(env, type->type_key.data, type->type_key.size, &value);
   return value;
 }
+
+const NamedFunction kObjectsFunctions[] = {{"disown", Binding<DisownObject>::Call},
+                                           {"retain", Binding<RetainValue>::Call},
+                                           {"drop", Binding<DropValue>::Call},
+                                           {"retainObject", Binding<RetainObject>::Call},
+                                           {"makeString", Binding<MakeString>::Call},
+                                           {"makeBytes", Binding<MakeBytes>::Call},
+                                           {"makeTensor", Binding<MakeTensorObject>::Call},
+                                           {"borrowTensor", Binding<BorrowTensorObject>::Call},
+                                           {"readAddress", Binding<ReadAddress>::Call},
+                                           {"readTypeKey", Binding<ReadTypeKey>::Call},
+                                           {}};
 
 }  // namespace dlpack::tvm_ffi

@@ -8,7 +8,7 @@
 namespace dlpack::tvm_ffi {
 
 // Takes the raised error of this thread, with its reference; 0 when there is none, or when out of memory.
-void MoveRaised(Context* self, ErrorRequest* request) {
+static void MoveRaised(Context* self, ErrorRequest* request) {
   TVMFFIObjectHandle error = nullptr;
   library.ErrorMoveFromRaised(&error);
   request->reference = Own(self, error);
@@ -16,9 +16,7 @@ void MoveRaised(Context* self, ErrorRequest* request) {
 }
 
 // [kind, message, backtrace] of an error, and its cause with a reference, or 0.
-napi_value ReadError(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
-  ErrorRequest* request = MessageOf<ErrorRequest>(self);
+static napi_value ReadError(Context* self, ErrorRequest* request, napi_env env) {
   const TVMFFIErrorCell* cell = CellOf<TVMFFIErrorCell>(Pointer(request->object));
   if (cell->cause_chain != nullptr) library.ObjectIncRef(cell->cause_chain);
   request->cause_reference = Own(self, cell->cause_chain);
@@ -50,26 +48,23 @@ static int CreateError(const Text& kind, const Text& message, const Text& backtr
 
 // setRaised(kind, message, backtrace): raises a new error on this thread, with its cause and the value that JavaScript
 // threw. The address in the request is only for comparison.
-napi_value SetRaised(napi_env env, napi_callback_info info) {
-  napi_value values[3];
-  Context* self = ContextOf(env, info, values, 3);
-  ErrorRequest* request = MessageOf<ErrorRequest>(self);
-  const Text kind(env, values[0]), message(env, values[1]), backtrace(env, values[2]);
+static void SetRaised(Context* self, ErrorRequest* request, napi_env env, napi_value name, napi_value text,
+                      napi_value trace) {
+  const Text kind(env, name), message(env, text), backtrace(env, trace);
   TVMFFIObject* thrown = request->thrown == 0 ? nullptr : CreateHostObject(self, request->thrown, request->pin);
   if (thrown != nullptr) request->pin = 0;  // the object owns the pin now
   TVMFFIObjectHandle error = nullptr;
   request->object = 0;
   const int status = CreateError(kind, message, backtrace, Pointer(request->cause), thrown, &error);
   if (thrown != nullptr) library.ObjectDecRef(thrown);
-  if (status != 0) return nullptr;
+  if (status != 0) return;
   library.ErrorSetRaised(error);
   request->object = reinterpret_cast<uint64_t>(error);
   library.ObjectDecRef(error);
-  return nullptr;
 }
 
 // raiseAgain(backtrace): raises an error that came from native code, with a new backtrace.
-void RaiseAgain(Context*, ErrorRequest* request, napi_env env, napi_value value) {
+static void RaiseAgain(Context*, ErrorRequest* request, napi_env env, napi_value value) {
   void* error = Pointer(request->object);
   const Text backtrace(env, value);
   CellOf<TVMFFIErrorCell>(error)->update_backtrace(error, backtrace.bytes(), kTVMFFIBacktraceUpdateModeReplace);
@@ -112,5 +107,11 @@ void AddNativeFrames() {
   library.ErrorSetRaised(error);
   library.ObjectDecRef(error);
 }
+
+const NamedFunction kRaisedFunctions[] = {{"moveRaised", Binding<MoveRaised>::Call},
+                                          {"readError", Binding<ReadError>::Call},
+                                          {"setRaised", Binding<SetRaised>::Call},
+                                          {"raiseAgain", Binding<RaiseAgain>::Call},
+                                          {}};
 
 }  // namespace dlpack::tvm_ffi

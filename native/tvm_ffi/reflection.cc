@@ -29,7 +29,7 @@ static bool IsReflective() {
 }
 
 // findType(key): the number of a registered type, -1 when there is none.
-void FindType(Context*, TypeRequest* request, napi_env env, napi_value value) {
+static void FindType(Context*, TypeRequest* request, napi_env env, napi_value value) {
   const Text key(env, value);
   request->type = -1;
   request->status = IsReflective() ? 0 : -1;
@@ -52,9 +52,7 @@ static napi_value AddressOf(napi_env env, const void* address) {
 
 // [key, parent, [field, flags, metadata, getter, offset, ...], [method, flags, metadata, ...]]; the parent is
 // -1 for the root.
-napi_value ReadType(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
-  TypeRequest* request = MessageOf<TypeRequest>(self);
+static napi_value ReadType(Context*, TypeRequest* request, napi_env env) {
   const TVMFFITypeInfo* type = library.GetTypeInfo(request->type);
   request->status = type != nullptr && IsReflective() ? 0 : -1;
   if (request->status != 0) return nullptr;
@@ -96,14 +94,14 @@ static void OwnFunction(Context* self, MethodRequest* request, const TVMFFIAny& 
 }
 
 // A method of a type.
-void GetMethod(Context* self, MethodRequest* request) {
+static void GetMethod(Context* self, MethodRequest* request) {
   const TVMFFITypeInfo* type = library.GetTypeInfo(request->type);
   const bool is_known = type != nullptr && request->index < static_cast<uint32_t>(type->num_methods);
   OwnFunction(self, request, is_known ? type->methods[request->index].method : TVMFFIAny{});
 }
 
 // The constructor of a type, which the library keeps in a separate column.
-void GetConstructor(Context* self, MethodRequest* request) {
+static void GetConstructor(Context* self, MethodRequest* request) {
   static const char kName[] = "__ffi_init__";
   const TVMFFIByteArray name{kName, sizeof(kName) - 1};
   const TVMFFITypeAttrColumn* column = library.GetTypeAttrColumn(&name);
@@ -118,9 +116,7 @@ static const TVMFFIFieldInfo* FieldOf(const FieldRequest& request) {
 }
 
 // The value of a field, as the result of a call.
-napi_value GetField(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
-  FieldRequest* request = MessageOf<FieldRequest>(self);
+static napi_value GetField(Context* self, FieldRequest* request, napi_env env) {
   TVMFFIAny* result = ValuesOf(request);
   *result = TVMFFIAny{};
   typedef int (*Getter)(void*, TVMFFIAny*);
@@ -131,7 +127,7 @@ napi_value GetField(napi_env env, napi_callback_info info) {
 }
 
 // Sets a field to a value.
-void SetField(Context*, FieldRequest* request) {
+static void SetField(Context*, FieldRequest* request) {
   const TVMFFIAny* value = ValuesOf(request);
   const TVMFFIFieldInfo* field = FieldOf(*request);
   request->status = -1;
@@ -150,5 +146,13 @@ void SetField(Context*, FieldRequest* request) {
   request->status = CellOf<TVMFFIFunctionCell>(field->setter)->safe_call(field->setter, args, 2, &result);
   if (request->status == 0) ReleaseValue(result);
 }
+
+const NamedFunction kReflectionFunctions[] = {{"findType", Binding<FindType>::Call},
+                                              {"readType", Binding<ReadType>::Call},
+                                              {"getMethod", Binding<GetMethod>::Call},
+                                              {"getConstructor", Binding<GetConstructor>::Call},
+                                              {"getField", Binding<GetField>::Call},
+                                              {"setField", Binding<SetField>::Call},
+                                              {}};
 
 }  // namespace dlpack::tvm_ffi

@@ -8,13 +8,13 @@
 namespace dlpack::tvm_ffi {
 
 // Makes a stream the current stream of the device on this thread. `stream` gets the previous stream.
-void SetStream(Context*, StreamRequest* request) {
+static void SetStream(Context*, StreamRequest* request) {
   TVMFFIStreamHandle before = nullptr;
   request->status = library.EnvSetStream(request->device_type, request->device_id, Pointer(request->stream), &before);
   request->stream = reinterpret_cast<uint64_t>(before);
 }
 
-void GetStream(Context*, StreamRequest* request) {
+static void GetStream(Context*, StreamRequest* request) {
   request->stream = reinterpret_cast<uint64_t>(library.EnvGetStream(request->device_type, request->device_id));
 }
 
@@ -85,7 +85,7 @@ AllocatorScope::~AllocatorScope() {
 }
 
 // Sets the allocator for kernels that this instance calls.
-void SetAllocator(Context* self, AllocatorRequest* request) {
+static void SetAllocator(Context* self, AllocatorRequest* request) {
   if (request->uses_function != 0) {
     self->allocator = AllocateInJavaScript;
   } else if (request->address != 0) {
@@ -96,13 +96,11 @@ void SetAllocator(Context* self, AllocatorRequest* request) {
 }
 
 // Allocates a row-major tensor as a kernel would, and pushes it onto the wire.
-napi_value AllocTensor(napi_env env, napi_callback_info info) {
-  Context* self = ContextOf(env, info);
-  TensorAllocateRequest* request = MessageOf<TensorAllocateRequest>(self);
+static void AllocTensor(Context* self, TensorAllocateRequest* request, napi_env env) {
   Descriptor descriptor;
   request->problem = ReadWire(self->instance, request->tensor, &descriptor);
   request->status = 0;
-  if (request->problem != kOk) return nullptr;
+  if (request->problem != kOk) return;
   DLTensor prototype = {};
   prototype.device = descriptor.device;
   prototype.ndim = descriptor.ndim;
@@ -118,11 +116,16 @@ napi_value AllocTensor(napi_env env, napi_callback_info info) {
   request->status = library.EnvTensorAlloc(&prototype, &object);
   if (self->allocator != nullptr) library.EnvSetDLPackManagedTensorAllocator(before, 0, nullptr);
   allocating = outer;
-  if (request->status != 0) return nullptr;
+  if (request->status != 0) return;
   result.v_obj = static_cast<TVMFFIObject*>(object);
   uint32_t reference = 0;
   TakeObject(self, env, &result, true, &reference, &request->status);
-  return nullptr;
 }
+
+const NamedFunction kStreamsFunctions[] = {{"setStream", Binding<SetStream>::Call},
+                                           {"getStream", Binding<GetStream>::Call},
+                                           {"setAllocator", Binding<SetAllocator>::Call},
+                                           {"allocTensor", Binding<AllocTensor>::Call},
+                                           {}};
 
 }  // namespace dlpack::tvm_ffi

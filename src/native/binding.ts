@@ -1,6 +1,6 @@
 /**
- * The functions of the addon, as native/bindings.h lists them. Their arguments and results are in the slot that the
- * header of the wire names.
+ * The functions of the addon, as the tables in native/ list them (native/bindings.h). Their arguments and results are
+ * in the slot that the header of the wire names.
  *
  * @module
  */
