@@ -11,7 +11,7 @@ struct Object;  // PyObject
 
 typedef Object* (*FastCall)(Object* self, Object* const* arguments, ptrdiff_t count, Object* names);
 
-// PyMethodDef, PyMemberDef, PyGetSetDef, PyType_Slot, PyType_Spec and Py_buffer, by their layout in the stable ABI.
+// PyMethodDef, PyMemberDef, PyType_Slot, PyType_Spec and Py_buffer, by their layout in the stable ABI.
 struct MethodDef {
   const char* name;
   void* function;
@@ -24,13 +24,6 @@ struct MemberDef {
   ptrdiff_t offset;
   int flags;
   const char* doc;
-};
-struct GetSetDef {
-  const char* name;
-  void* get;
-  void* set;
-  const char* doc;
-  void* closure;
 };
 struct TypeSlot {
   int slot;
@@ -71,7 +64,6 @@ struct Buffer {
   F(Object*, PyObject_GetAttr, (Object*, Object*))                                  \
   F(Object*, PyObject_GetAttrString, (Object*, const char*))                        \
   F(int, PyObject_SetAttr, (Object*, Object*, Object*))                             \
-  F(int, PyObject_SetAttrString, (Object*, const char*, Object*))                   \
   F(Object*, PyObject_Call, (Object*, Object*, Object*))                            \
   F(Object*, PyObject_CallObject, (Object*, Object*))                               \
   F(Object*, PyObject_VectorcallMethod, (Object*, Object* const*, size_t, Object*)) \

@@ -12,7 +12,6 @@
 #include "carried.h"
 #include "channel.h"
 #include "pool.h"
-#include "prelude.h"
 #include "staged.h"
 
 namespace dlpack::python {
@@ -325,16 +324,6 @@ napi_value MakeSettler(napi_env env, napi_callback_info info) {
   }
   napi_create_uint32(env, handle, &result);
   return result;
-}
-
-// leave(status, milliseconds): runs Python's exit functions, for at most this time. The process ends after this.
-napi_value Leave(napi_env env, napi_callback_info info) {
-  napi_value values[2];
-  ChannelOf(env, info, values);
-  const int status = static_cast<int>(NumberIn(env, values[0]));
-  RunExitFunctions(status, NumberIn(env, values[1]));
-  PrepareExit(status);
-  return nullptr;
 }
 
 }  // namespace dlpack::python

@@ -10,6 +10,7 @@
 #include "cupy_array.h"
 #include "device_import.h"
 #include "numpy_array.h"
+#include "operation_scope.h"
 #include "prelude.h"
 #include "tensor_type.h"
 
@@ -178,44 +179,31 @@ static Storage* ConsumeArray(Object* array, Descriptor* descriptor, TensorSignat
   return storage;
 }
 
-// Calls __dlpack__ as producers before DLPack 1.0 define it.
-static Object* CallWithStream(Object* object, Object* stream) {
-  Object* arguments[2] = {object, stream};
-  const Ref kwnames(TupleOf(NewRef(names.stream)));
-  if (!kwnames) return nullptr;
-  return api.PyObject_VectorcallMethod(names.dlpack, arguments, 1, kwnames.get());
-}
-
 // Calls object.__dlpack__(...) with the requested arguments, or without the newer arguments if the producer does not
 // know them. fromDLPack then checks the result: it makes a missing copy itself, and refuses another device.
 static Object* CallProducer(Object* object, const ConsumeOptions& options, Object* stream) {
   Object* arguments[5] = {object, names.version_tuple};
   Object* keywords[4] = {names.max_version};
   ptrdiff_t count = 1;
-  if (stream != nullptr) {
-    keywords[count] = names.stream;
-    arguments[++count] = stream;
-  }
+  const auto add = [&](Object* name, Object* value) {
+    keywords[count] = name;
+    arguments[++count] = value;
+  };
   const int64_t wanted[] = {options.device_type, options.device_id};
   const Ref device(options.has_device ? IntegerTuple(wanted, 2) : nullptr);
-  if (options.has_device) {
-    if (!device) return nullptr;
-    keywords[count] = names.dl_device;
-    arguments[++count] = device.get();
-  }
-  if (options.copy >= 0) {
-    keywords[count] = names.copy;
-    arguments[++count] = options.copy != 0 ? api._Py_TrueStruct : api._Py_FalseStruct;
-  }
+  if (options.has_device && !device) return nullptr;
+  if (stream != nullptr) add(names.stream, stream);
+  if (options.has_device) add(names.dl_device, device.get());
+  if (options.copy >= 0) add(names.copy, options.copy != 0 ? api._Py_TrueStruct : api._Py_FalseStruct);
   const Ref kwnames(MakeTuple(count, [&](ptrdiff_t i) { return NewRef(keywords[i]); }));
   if (!kwnames) return nullptr;
   Object* capsule = api.PyObject_VectorcallMethod(names.dlpack, arguments, 1, kwnames.get());
-  if (capsule == nullptr && api.PyErr_ExceptionMatches(api.PyExc_TypeError)) {
-    api.PyErr_Clear();
-    capsule = stream == nullptr ? api.PyObject_VectorcallMethod(names.dlpack, arguments, 1, nullptr)
-                                : CallWithStream(object, stream);
-  }
-  return capsule;
+  if (capsule != nullptr || !api.PyErr_ExceptionMatches(api.PyExc_TypeError)) return capsule;
+  api.PyErr_Clear();
+  if (stream == nullptr) return api.PyObject_VectorcallMethod(names.dlpack, arguments, 1, nullptr);
+  arguments[1] = stream;
+  const Ref stream_name(TupleOf(NewRef(names.stream)));
+  return stream_name ? api.PyObject_VectorcallMethod(names.dlpack, arguments, 1, stream_name.get()) : nullptr;
 }
 
 // As CallProducer. If the producer cannot make a copy (TVM-FFI) or makes a wrong copy (Arrow, of tensors with gaps),
@@ -296,10 +284,26 @@ static Object* ViewAsArray(Object* object, Descriptor* descriptor, TensorSignatu
 }
 
 static Storage* ConsumeMethod(TypeEntry* entry, Object* object, const ConsumeOptions& options, Descriptor* descriptor,
-                              Status* status);
+                              Status* status) {
+  if (entry->is_torch && !CheckTorchBits(object, entry)) return nullptr;
+  // For a transfer to another device the producer orders its streams itself.
+  Ref stream(options.stream != 0                    ? api.PyLong_FromLongLong(options.stream)
+             : entry->is_host || options.has_device ? nullptr
+                                                    : StreamArgument(object));
+  Object* capsule = CallForCopy(object, options, stream.get(), entry->is_copy_wrong);
+  if (capsule == nullptr && api.PyErr_ExceptionMatches(api.PyExc_BufferError)) {
+    return ConsumeMlDTypes(object, options, descriptor, status);
+  }
+  Storage* storage = FollowProducer(TakeCapsule(capsule, descriptor, status), *descriptor, nullptr);
+  if (storage != nullptr && entry->is_immutable && options.copy != 1)
+    descriptor->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
+  return storage;
+}
 
-Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Descriptor* descriptor, Status* status,
-                       TensorSignature* last) {
+// Imports the tensor of an object; the result owns it. NULL with the reason in `status`, or with a Python exception set
+// and `status` kOk. `last` as in managed_tensor.h.
+static Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Descriptor* descriptor, Status* status,
+                              TensorSignature* last) {
   *status = kOk;
   Clear(descriptor);
   if (TypeOf(object) == api.PyCapsule_Type) {
@@ -327,21 +331,30 @@ Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Descriptor
   return array_entry == nullptr ? nullptr : ConsumeMethod(array_entry, array.get(), options, descriptor, status);
 }
 
-static Storage* ConsumeMethod(TypeEntry* entry, Object* object, const ConsumeOptions& options, Descriptor* descriptor,
-                              Status* status) {
-  if (entry->is_torch && !CheckTorchBits(object, entry)) return nullptr;
-  // For a transfer to another device the producer orders its streams itself.
-  Ref stream(options.stream != 0                    ? api.PyLong_FromLongLong(options.stream)
-             : entry->is_host || options.has_device ? nullptr
-                                                    : StreamArgument(object));
-  Object* capsule = CallForCopy(object, options, stream.get(), entry->is_copy_wrong);
-  if (capsule == nullptr && api.PyErr_ExceptionMatches(api.PyExc_BufferError)) {
-    return ConsumeMlDTypes(object, options, descriptor, status);
+bool TakeTensor(Objects* self, Object* object, const ConsumeOptions& options, TensorResult* result) {
+  Descriptor descriptor;
+  Status status;
+  Storage* storage = ConsumeObject(object, options, &descriptor, &status, &self->instance->signature);
+  result->status = GiveTensor(self->instance, storage, status, descriptor, &result->tensor, false);
+  return storage != nullptr;
+}
+
+napi_value Consume(napi_env env, napi_callback_info info) {
+  Objects* self = ObjectsOf(env, info);
+  ConsumeRequest* request = MessageOf<ConsumeRequest>(self->instance);
+  TensorResult* result = MessageAt<TensorResult>(self->instance, request->tensor_slot);
+  const ConsumeOptions options = {request->copy, request->device_type != 0, request->device_type, request->device_id,
+                                  static_cast<int64_t>(request->stream)};
+  request->failed = 0;
+  OperationScope scope(self);
+  Object* held = GetObject(self, request->object);
+  if (held == nullptr) {
+    result->status = kConsumed;
+    return nullptr;
   }
-  Storage* storage = FollowProducer(TakeCapsule(capsule, descriptor, status), *descriptor, nullptr);
-  if (storage != nullptr && entry->is_immutable && options.copy != 1)
-    descriptor->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
-  return storage;
+  const Ref object(NewRef(held));
+  if (TakeTensor(self, object.get(), options, result)) return nullptr;
+  return api.PyErr_Occurred() ? TakeException(env, self, reinterpret_cast<Outcome*>(request)) : nullptr;
 }
 
 }  // namespace dlpack::python

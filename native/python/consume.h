@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "../managed_tensor.h"
-#include "api.h"
+#include "values.h"
 
 namespace dlpack::python {
 
@@ -18,10 +18,13 @@ struct ConsumeOptions {
   int64_t stream;  // as the consumer named it; 0: our current stream
 };
 
-// Imports the tensor of an object; the result owns it. NULL with the reason in `status`, or with a Python exception set
-// and `status` kOk. `last` as in managed_tensor.h. GIL held.
-Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Descriptor* descriptor, Status* status,
-                       TensorSignature* last);
+// Imports the tensor of an object. False when it has none: when no exception is set, the status of the result tells
+// what went wrong. JavaScript thread, GIL held.
+bool TakeTensor(Objects* self, Object* object, const ConsumeOptions& options, TensorResult* result);
+
+// consume(): imports the tensor of the object of a ConsumeRequest. Returns the exception, if there is one. JavaScript
+// thread.
+napi_value Consume(napi_env env, napi_callback_info info);
 
 // The `destroy` of a storage whose owner is a Python object: drops the object. Any thread, and without waiting for the
 // GIL in a finalizer.

@@ -3,10 +3,13 @@
 #include <atomic>
 
 #include "../exchange_api.h"
+#include "../forked.h"
 #include "../managed_tensor.h"
+#include "channel.h"
 #include "cupy_array.h"
 #include "device_export.h"
 #include "numpy_array.h"
+#include "operation_scope.h"
 #include "prelude.h"
 #include "tensor_type.h"
 
@@ -134,8 +137,9 @@ Object* ServeConverter(Objects* self, const TypeEntry& entry, const Descriptor& 
   return nullptr;
 }
 
-}  // namespace
-
+// The tensor of a request as an object of the target. A new reference; or NULL with an exception set, or with an
+// outcome: kMustCopy for a class that needs a copy, kDeclined for a converter that has to be called. JavaScript thread,
+// GIL held.
 Object* ConvertTensor(Objects* self, ConversionRequest* request) {
   Outcome* outcome = reinterpret_cast<Outcome*>(request);
   Object* held = GetObject(self, request->target);
@@ -166,6 +170,24 @@ Object* ConvertTensor(Objects* self, ConversionRequest* request) {
   ReleaseStorage(storage);
   type.reset(nullptr);
   return result;
+}
+
+}  // namespace
+
+napi_value Convert(napi_env env, napi_callback_info info) {
+  Objects* self = ObjectsOf(env, info);
+  ConversionRequest* request = MessageOf<ConversionRequest>(self->instance);
+  Outcome* outcome = reinterpret_cast<Outcome*>(request);
+  request->failed = 0;
+  OperationScope scope(self);
+  Object* result = ConvertTensor(self, request);
+  if (is_forked) LeaveForked();
+  if (self->snapshot != nullptr) RenewSnapshot(self);
+  if (result != nullptr) {
+    HoldResult(self, result, outcome);
+    return nullptr;
+  }
+  return api.PyErr_Occurred() ? TakeException(env, self, outcome) : nullptr;
 }
 
 }  // namespace dlpack::python

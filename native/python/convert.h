@@ -6,10 +6,8 @@
 
 namespace dlpack::python {
 
-// The tensor of a request as an object of the target. A new reference; or NULL with an exception set, or with an
-// outcome: kMustCopy for a class that needs a copy, kDeclined for a converter that has to be called. JavaScript thread,
-// GIL held.
-Object* ConvertTensor(Objects* self, ConversionRequest* request);
+// convert(): makes the object of a ConversionRequest. Returns the exception, if there is one. JavaScript thread.
+napi_value Convert(napi_env env, napi_callback_info info);
 
 // converters.cc: converters are from_dlpack of NumPy, PyTorch and CuPy. A call with one tensor need not run the
 // function, because native code makes the same object faster. A converter is recognised by its identity, so a function

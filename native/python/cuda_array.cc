@@ -9,7 +9,6 @@
 #include "consume.h"
 #include "cupy_array.h"
 #include "device_export.h"
-#include "exchange.h"
 #include "operation_scope.h"
 
 namespace dlpack::python {

@@ -92,13 +92,6 @@ static const char* Dispatch(Channel* channel, uint32_t function, uint32_t reques
   return CallJavaScript(channel, channel->on_call, count, values, result) ? nullptr : kEnding;
 }
 
-// The object that JavaScript answered with. Takes over the handle. NULL with an exception set. GIL held.
-static Object* TakeAnswer(Objects* objects, uint32_t handle) {
-  Object* value = DropObject(objects, handle);
-  if (value == nullptr) api.PyErr_SetString(api.PyExc_RuntimeError, kEnding);
-  return value;
-}
-
 // Raises the error for a call that JavaScript did not answer. GIL held.
 static Failure RaiseProblem(const char* problem) {
   return Raise(problem == kTooLong ? api.PyExc_OverflowError : api.PyExc_RuntimeError, problem);
@@ -106,8 +99,7 @@ static Failure RaiseProblem(const char* problem) {
 
 // Raises an exception; for a str, a RuntimeError with that text. Takes over the reference. GIL held.
 static Object* RaiseObject(Object* exception) {
-  Ref value(exception);
-  if (!value) return nullptr;
+  const Ref value(exception);
   Object* type = TypeOf(value.get());
   if (type == api.PyUnicode_Type) {
     api.PyErr_SetObject(api.PyExc_RuntimeError, value.get());
@@ -140,7 +132,8 @@ static Object* CallHere(Channel* channel, uint32_t function, Arguments* argument
   api.PyEval_RestoreThread(thread);
   if (problem != nullptr) return RaiseProblem(problem);
   // A handle, negative for an exception.
-  Object* value = TakeAnswer(objects, static_cast<uint32_t>(outcome < 0 ? -outcome : outcome));
+  Object* value = DropObject(objects, static_cast<uint32_t>(outcome < 0 ? -outcome : outcome));
+  if (value == nullptr) return RaiseProblem(kEnding);
   return outcome < 0 ? RaiseObject(value) : value;
 }
 
@@ -194,6 +187,7 @@ static Object* CallThere(Channel* channel, uint32_t function, FunctionRequest* r
   request->is_of_pool = IsPoolThread();
   request->is_answered = request->is_postponed = false;
   request->problem = kEnding;
+  request->result = nullptr;
   new (&request->answered) platform::Condition();
   Object* thread = api.PyEval_SaveThread();
   channel->mutex.Acquire();
@@ -203,9 +197,6 @@ static Object* CallThere(Channel* channel, uint32_t function, FunctionRequest* r
     channel->requests = request;
     PostLocked(channel, request);
     while (!request->is_answered) request->answered.Wait(&channel->mutex);
-  } else {
-    request->result = nullptr;
-    request->has_failed = true;
   }
   channel->mutex.Release();
   if (request->is_postponed) EndPoolWait();
@@ -247,12 +238,7 @@ napi_value Answer(napi_env env, napi_callback_info info) {
   bool has_failed = false;
   napi_get_value_bool(env, values[2], &has_failed);
   Gil gil;
-  Object* result = TakeAnswer(channel->objects, NumberIn(env, values[1]));
-  if (result == nullptr) {
-    Raised raised;
-    result = raised.exception.take();
-    has_failed = true;
-  }
+  Object* result = DropObject(channel->objects, NumberIn(env, values[1]));
   if (!FulfilById(channel, NumberIn(env, values[0]), result, has_failed) && result != nullptr) api.Py_DecRef(result);
   return nullptr;
 }

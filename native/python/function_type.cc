@@ -35,38 +35,31 @@ Object* RefuseNew(Object*, Object*, Object*) {
   return Raise(api.PyExc_TypeError, "dlpack.Function is made by passing a JavaScript function to Python");
 }
 
-Object* Name(Object* self, void*) { return NewRef(FunctionBodyOf(self)->name); }
-
 MemberDef members[] = {
-    {"__weaklistoffset__", 19 /* T_PYSSIZET */, 0, 1 /* READONLY */, nullptr},
+    {"__weaklistoffset__", 19 /* T_PYSSIZET */, offsetof(FunctionBody, weak_references), 1 /* READONLY */, nullptr},
+    {"__name__", 6 /* T_OBJECT */, offsetof(FunctionBody, name), 1, "The name of the JavaScript function."},
     {nullptr, 0, 0, 0, nullptr},
-};
-GetSetDef getters[] = {
-    {"__name__", reinterpret_cast<void*>(Name), nullptr, "The name of the JavaScript function.", nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
 }  // namespace
 
-bool MakeFunctionType() {
+Object* MakeFunctionType() {
   // The slot numbers of Include/typeslots.h.
-  const int tp_call = 50, tp_dealloc = 52, tp_doc = 56, tp_new = 65, tp_members = 72, tp_getset = 73;
+  const int tp_call = 50, tp_dealloc = 52, tp_doc = 56, tp_new = 65, tp_members = 72;
   static TypeSlot slots[] = {
       {tp_call, reinterpret_cast<void*>(CallFunction)},
       {tp_dealloc, reinterpret_cast<void*>(Dealloc)},
       {tp_doc, const_cast<char*>("A function of JavaScript.")},
       {tp_new, reinterpret_cast<void*>(RefuseNew)},
       {tp_members, members},
-      {tp_getset, getters},
       {0, nullptr},
   };
-  members[0].offset = static_cast<ptrdiff_t>(api.head_size + offsetof(FunctionBody, weak_references));
+  for (MemberDef* member = members; member->name != nullptr; ++member)
+    member->offset += static_cast<ptrdiff_t>(api.head_size);
   TypeSpec spec = {"dlpack.Function", static_cast<int>(api.head_size + sizeof(FunctionBody)), 0, 1u << 18, slots};
   type = api.PyType_FromSpec(&spec);
-  return type != nullptr;
+  return NewRef(type);
 }
-
-Object* FunctionType() { return type; }
 
 Object* FindFunction(Channel* channel, uint32_t number) {
   SavedError error;

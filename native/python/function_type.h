@@ -20,11 +20,8 @@ inline FunctionBody* FunctionBodyOf(Object* self) {
   return reinterpret_cast<FunctionBody*>(reinterpret_cast<char*>(self) + api.head_size);
 }
 
-// Makes the type; false with an exception set. GIL held, once.
-bool MakeFunctionType();
-
-// The type, once it was made. Borrowed.
-Object* FunctionType();
+// Makes the type. A new reference, or NULL with an exception set. GIL held, once.
+Object* MakeFunctionType();
 
 // The existing callable for a JavaScript function: a new reference, or NULL without an exception. GIL held.
 Object* FindFunction(Channel* channel, uint32_t number);

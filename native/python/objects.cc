@@ -12,7 +12,6 @@
 #include "channel.h"
 #include "convert.h"
 #include "cuda_array.h"
-#include "exchange.h"
 #include "operation_scope.h"
 #include "runtime.h"
 #include "values.h"

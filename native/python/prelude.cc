@@ -6,7 +6,9 @@
 
 #include "../platform/platform.h"
 #include "../signals.h"
+#include "channel.h"
 #include "function_type.h"
+#include "pool.h"
 #include "tensor_type.h"
 
 namespace dlpack::python {
@@ -255,7 +257,7 @@ bool RunPrelude(bool is_ours) {
   const Ref code(NewString(kSource));
   const Ref exec(ImportFrom("builtins", "exec"));
   if (prelude == nullptr || !code || !exec) return false;
-  if (!Define("Tensor", NewRef(TensorType())) || !Define("Function", NewRef(FunctionType())) ||
+  if (!Define("Tensor", MakeTensorType()) || !Define("Function", MakeFunctionType()) ||
       !Define("keep_signals", api.PyCFunction_NewEx(&keep, nullptr, nullptr)) ||
       !Define("restore_signals", api.PyCFunction_NewEx(&restore, nullptr, nullptr)) ||
       !Define("is_ours", api.PyBool_FromLong(is_ours)))
@@ -269,17 +271,24 @@ Object* FindPrelude(const char* name) {
   return key ? api.PyObject_GetItem(prelude, key.get()) : nullptr;
 }
 
-void RunExitFunctions(int status, uint32_t milliseconds) {
-  if (has_run.exchange(true)) return;
-  leaving = {status, milliseconds};
-  platform::StartThread(Watch, nullptr);
-  {
+// leave(status, milliseconds): lets executors finish, and runs the functions that Python code registered with atexit.
+// Ends the process with the status if they take longer than so many milliseconds. Only the first call has an effect. On
+// the JavaScript thread that ends the process, without the GIL.
+napi_value Leave(napi_env env, napi_callback_info info) {
+  napi_value values[2];
+  ChannelOf(env, info, values);
+  const int status = static_cast<int>(NumberIn(env, values[0]));
+  if (!has_run.exchange(true)) {
+    leaving = {status, NumberIn(env, values[1])};
+    platform::StartThread(Watch, nullptr);
     Gil gil;
     RunDeferred();  // another thread must not drop objects of a library while its exit function runs
     const Ref result(CallPrelude("leave"));
     api.PyErr_Clear();  // atexit has printed the exception
+    is_over.store(true, std::memory_order_release);
   }
-  is_over.store(true, std::memory_order_release);
+  PrepareExit(status);
+  return nullptr;
 }
 
 }  // namespace dlpack::python

@@ -6,8 +6,8 @@
 
 namespace dlpack::python {
 
-// Runs the prelude. `is_ours`: this addon started Python, so its signal module may be guarded. Once, after the types
-// were made. False with an exception set. GIL held.
+// Runs the prelude. `is_ours`: this addon started Python, so its signal module may be guarded. Once. Makes our
+// types. False with an exception set. GIL held.
 bool RunPrelude(bool is_ours);
 
 // A function of the prelude. A new reference, or NULL with an exception set. GIL held.
@@ -19,10 +19,5 @@ Object* CallPrelude(const char* name, Values... values) {
   const Ref function(FindPrelude(name));
   return CallWith(function, values...);
 }
-
-// Lets executors finish, and runs the functions that Python code registered with atexit. Ends the process with the
-// status if they take longer than this many milliseconds. Only the first call has an effect. Runs on the JavaScript
-// thread that ends the process, without the GIL.
-void RunExitFunctions(int status, uint32_t milliseconds);
 
 }  // namespace dlpack::python

@@ -10,10 +10,8 @@
 #include "../platform/platform.h"
 #include "../signals.h"
 #include "calls.h"
-#include "function_type.h"
 #include "pool.h"
 #include "prelude.h"
-#include "tensor_type.h"
 
 namespace dlpack::python {
 
@@ -51,7 +49,7 @@ const char* Prepare(bool is_ours) {
   if (!ReadInteger(size.get(), &head) || (head != 16 && head != 32))
     return "this Python lays its objects out in an unknown way";
   api.head_size = static_cast<size_t>(head);
-  if (!MakeNames() || !MakeTensorType() || !MakeFunctionType()) return "Python ran out of memory";
+  if (!MakeNames()) return "Python ran out of memory";
   if (!RunPrelude(is_ours)) {
     api.PyErr_Clear();
     return "the first lines of Python code failed";

@@ -308,9 +308,7 @@ Storage* CopyToHost(const Body& body, bool is_padded) {
   return copy;
 }
 
-Object* TensorType() { return type; }
-
-bool MakeTensorType() {
+Object* MakeTensorType() {
   // The slot numbers of Include/typeslots.h.
   const int bf_getbuffer = 1, tp_dealloc = 52, tp_doc = 56, tp_methods = 64, tp_new = 65;
   static TypeSlot slots[] = {
@@ -323,15 +321,16 @@ bool MakeTensorType() {
   };
   TypeSpec spec = {"dlpack.Tensor", static_cast<int>(api.head_size + sizeof(Body)), 0, 1u << 18, slots};
   type = api.PyType_FromSpec(&spec);
-  if (type == nullptr) return false;
+  if (type == nullptr) return nullptr;
   DLPackExchangeAPI* table = ExchangeApi();
   table->managed_tensor_from_py_object_no_sync = FromPyObject;
   table->managed_tensor_to_py_object_no_sync = ToPyObject;
   table->dltensor_from_py_object_no_sync = Borrow;
   Ref capsule(api.PyCapsule_New(table, "dlpack_exchange_api", nullptr));
   Ref number(api.PyLong_FromVoidPtr(table));
-  return capsule && number && api.PyObject_SetAttrString(type, "__dlpack_c_exchange_api__", capsule.get()) == 0 &&
-         api.PyObject_SetAttrString(type, "__c_dlpack_exchange_api__", number.get()) == 0;
+  const bool good = capsule && number && api.PyObject_SetAttr(type, names.dlpack_api, capsule.get()) == 0 &&
+                    api.PyObject_SetAttr(type, names.dlpack_api_address, number.get()) == 0;
+  return good ? NewRef(type) : nullptr;
 }
 
 Object* NewTensor(const Descriptor& descriptor, Storage* storage) {

@@ -8,11 +8,8 @@
 
 namespace dlpack::python {
 
-// Makes the type. GIL held; false with a Python exception set.
-bool MakeTensorType();
-
-// The type, once it was made. Borrowed.
-Object* TensorType();
+// Makes the type. A new reference, or NULL with an exception set. GIL held, once.
+Object* MakeTensorType();
 
 // A new Python tensor with its own reference to the storage. GIL held; NULL with a Python exception set.
 Object* NewTensor(const Descriptor& descriptor, Storage* storage);

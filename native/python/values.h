@@ -31,6 +31,11 @@ struct Objects {
   Storage* snapshot;  // of this thread's context variables, see async_call.cc; NULL: none is up to date
 };
 
+// The data of a function that JavaScript called.
+inline Objects* ObjectsOf(napi_env env, napi_callback_info info, napi_value* values = nullptr, size_t count = 1) {
+  return DataOf<Objects>(env, info, values, count);
+}
+
 // Values that do not fit into a cell: strings, digits and bytes, in order.
 struct Spill {
   napi_env env;
