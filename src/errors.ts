@@ -22,45 +22,42 @@ export abstract class DLPackError extends Error {
   }
 }
 
-/** An argument has the wrong JavaScript type. The tag is Python's name for such an error. */
-export class ArgumentTypeError extends DLPackError {
-  readonly tag = 'TypeError';
-  readonly argument: string;
+/** The errors about one argument. Their tags are Python's names for such errors. */
+abstract class ArgumentError extends DLPackError {
+  constructor(
+    readonly argument: string,
+    expected: string,
+    received: unknown,
+    advice = '',
+  ) {
+    super(`Expected ${expected} for ${argument} but received ${describe(received)}${advice && `; ${advice}`}`);
+  }
 
   /** The name differs from the tag, because this class is not JavaScript's own TypeError. */
   override get name(): string {
-    return 'ArgumentTypeError';
-  }
-
-  constructor(argument: string, expected: string, received: unknown, advice = '') {
-    super(`Expected ${expected} for ${argument} but received ${describe(received)}${advice && `; ${advice}`}`);
-    this.argument = argument;
+    return `Argument${this.tag}`;
   }
 }
 
+/** An argument has the wrong JavaScript type. */
+export class ArgumentTypeError extends ArgumentError {
+  readonly tag = 'TypeError';
+}
+
 /** An argument has the right type but an impossible value. */
-export class ArgumentValueError extends DLPackError {
+export class ArgumentValueError extends ArgumentError {
   readonly tag = 'ValueError';
-  readonly argument: string;
-
-  override get name(): string {
-    return 'ArgumentValueError';
-  }
-
-  constructor(argument: string, expected: string, received: unknown, advice = '') {
-    super(`Expected ${expected} for ${argument} but received ${describe(received)}${advice && `; ${advice}`}`);
-    this.argument = argument;
-  }
 }
 
 /** An index or axis lies outside the tensor. */
 export class IndexError extends DLPackError {
   readonly tag = 'IndexError';
-  readonly index: unknown;
 
-  constructor(message: string, index: unknown) {
+  constructor(
+    message: string,
+    readonly index: unknown,
+  ) {
     super(message);
-    this.index = index;
   }
 }
 
@@ -75,22 +72,24 @@ export class MisalignedError extends BufferError {}
 /** The dtype is unknown, or the other side has no such type. */
 export class UnsupportedDTypeError extends DLPackError {
   readonly tag = 'UnsupportedDTypeError';
-  readonly dtype: string;
 
-  constructor(dtype: string, message: string) {
+  constructor(
+    readonly dtype: string,
+    message: string,
+  ) {
     super(message);
-    this.dtype = dtype;
   }
 }
 
 /** The device is unknown, or this process cannot access its memory. */
 export class UnsupportedDeviceError extends DLPackError {
   readonly tag = 'UnsupportedDeviceError';
-  readonly device: string;
 
-  constructor(device: string, message: string) {
+  constructor(
+    readonly device: string,
+    message: string,
+  ) {
     super(message);
-    this.device = device;
   }
 }
 
@@ -110,31 +109,28 @@ export class LayoutError extends DLPackError {
 /** The major version differs. The deleter was called, and no other field of the struct was read. */
 export class VersionError extends DLPackError {
   readonly tag = 'VersionError';
-  readonly found: readonly [number, number];
-  readonly supported: readonly [number, number];
 
-  constructor(found: readonly [number, number], supported: readonly [number, number]) {
+  constructor(
+    readonly found: readonly [number, number],
+    readonly supported: readonly [number, number],
+  ) {
     super(
       `Expected a tensor of DLPack ${supported[0]}.x but received version ${found[0]}.${found[1]}; ` +
         'it was released unread. Ask the producer for an older version (maxVersion), or update this package',
     );
-    this.found = found;
-    this.supported = supported;
   }
 }
 
 /** The tensor does not satisfy the spec of {@link expectTensor}. `path` names the property. */
 export class SpecError extends DLPackError {
   readonly tag = 'SpecError';
-  readonly path: string;
-  readonly expected: string;
-  readonly received: string;
 
-  constructor(path: string, expected: string, received: string) {
+  constructor(
+    readonly path: string,
+    readonly expected: string,
+    readonly received: string,
+  ) {
     super(`Expected ${expected} for ${path} but received ${received}`);
-    this.path = path;
-    this.expected = expected;
-    this.received = received;
   }
 }
 
@@ -156,14 +152,11 @@ export class ReadOnlyError extends DLPackError {
 /** A native library could not be found or loaded. `tried` lists the places, `suggestions` the remedies. */
 export class LoadError extends DLPackError {
   readonly tag = 'LoadError';
-  readonly library: string;
-  readonly tried: readonly string[];
-  readonly suggestions: readonly string[];
 
   constructor(
-    library: string,
-    tried: readonly string[],
-    suggestions: readonly string[],
+    readonly library: string,
+    readonly tried: readonly string[],
+    readonly suggestions: readonly string[],
     options?: { cause?: unknown },
   ) {
     super(
@@ -174,20 +167,19 @@ export class LoadError extends DLPackError {
       ].join('\n'),
       options,
     );
-    this.library = library;
-    this.tried = tried;
-    this.suggestions = suggestions;
   }
 }
 
 /** A foreign producer or library failed. `origin` names it, and `cause` is the value that it threw. */
 export class ForeignError extends DLPackError {
   readonly tag = 'ForeignError';
-  readonly origin: string;
 
-  constructor(origin: string, message: string, options?: { cause?: unknown }) {
+  constructor(
+    readonly origin: string,
+    message: string,
+    options?: { cause?: unknown },
+  ) {
     super(message, options);
-    this.origin = origin;
   }
 }
 

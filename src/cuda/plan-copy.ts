@@ -112,11 +112,8 @@ function directStep(from: Descriptor, to: Descriptor, isAsync: boolean): DeviceS
 class Planner implements CopyPlan {
   readonly steps: Step[] = [];
   private readonly temporaries: Descriptor[] = [];
-  private readonly isAsync: boolean;
 
-  constructor(isAsync: boolean) {
-    this.isAsync = isAsync;
-  }
+  constructor(private readonly isAsync: boolean) {}
 
   release(): void {
     for (const { storage } of this.temporaries.splice(0)) storage.release();

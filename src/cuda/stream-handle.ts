@@ -13,15 +13,11 @@ import type { Owned } from './owned.js';
 
 /** The private data of a `Stream`. */
 export class StreamState {
-  readonly device: DeviceInfo;
-  readonly owned: Owned | null;
-  private readonly handle: bigint;
-
-  constructor(device: DeviceInfo, handle: bigint, owned: Owned | null) {
-    this.device = device;
-    this.handle = handle;
-    this.owned = owned;
-  }
+  constructor(
+    readonly device: DeviceInfo,
+    private readonly handle: bigint,
+    readonly owned: Owned | null,
+  ) {}
 
   /** Not the property `handle` of the stream, which a program can override: the driver crashes on a wrong handle. */
   live(): bigint {

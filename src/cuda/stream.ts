@@ -35,11 +35,7 @@ const optionNames: OptionNames<StreamOptions> = { device: true, priority: true, 
 
 /** The handle of a foreign stream. Not exported: only this module makes streams from handles. */
 class Foreign {
-  readonly handle: bigint;
-
-  constructor(handle: bigint) {
-    this.handle = handle;
-  }
+  constructor(readonly handle: bigint) {}
 }
 
 /** The streams that {@link Stream.use} set on this thread, by device number. */

@@ -29,11 +29,7 @@ let peeks = 0;
 
 /** Holds the reference for the garbage collector, for storages that outlive the tick in which they were made. */
 class Handle implements Owner {
-  number: number;
-
-  constructor(number: number) {
-    this.number = number;
-  }
+  constructor(public number: number) {}
 
   free(): void {
     const { number } = this;
@@ -46,23 +42,20 @@ class Handle implements Owner {
 }
 
 export class NativeStorage extends Storage {
-  /** The number in the native table; 0 once released. */
-  handle: number;
-  /** True when the memory ends with this worker, so native code may not keep it. */
-  readonly endsWithWorker: boolean;
   // Not private fields, because V8 constructs derived classes with private fields three times slower.
-  private cached: ArrayBuffer | null;
-  private isCopy: boolean;
-  private owner: Handle | null;
+  private cached: ArrayBuffer | null = null;
+  private isCopy = false;
+  private owner: Handle | null = null;
 
   /** Takes over the reference that native code added to the table of this environment. */
-  constructor(handle: number, nbytes: number, endsWithWorker: boolean) {
+  constructor(
+    /** The number in the native table; 0 once released. */
+    public handle: number,
+    nbytes: number,
+    /** True when the memory ends with this worker, so native code may not keep it. */
+    readonly endsWithWorker: boolean,
+  ) {
     super(nbytes);
-    this.handle = handle;
-    this.endsWithWorker = endsWithWorker;
-    this.cached = null;
-    this.isCopy = false;
-    this.owner = null;
     collectLater(this);
     if (isDebug()) recordStorage(handle);
   }

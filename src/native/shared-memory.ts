@@ -17,19 +17,18 @@ export class MappedStorage extends NativeStorage {}
 
 /** Memory that this process made for other processes. */
 export class SharedStorage extends MappedStorage {
-  /** Empty for memory without a name. */
-  readonly name: string;
-  /** The file descriptor in this process, and the number of the file itself. */
-  readonly file: number;
-  readonly number: number;
   /** Other processes cannot open the memory for writing. */
   isSealed = false;
 
-  constructor(handle: number, nbytes: number, name: string, file: number, number: number) {
+  /** `name` is empty for memory without one. `file` is the descriptor in this process, `number` that of the file itself. */
+  constructor(
+    handle: number,
+    nbytes: number,
+    readonly name: string,
+    readonly file: number,
+    readonly number: number,
+  ) {
     super(handle, nbytes, false);
-    this.name = name;
-    this.file = file;
-    this.number = number;
   }
 
   /** Removes the name at once, although a typed array or an export may keep the memory. */

@@ -40,13 +40,10 @@ function toEntries(dict: PyObject): unknown {
 }
 
 class PythonArray implements ForeignArray {
-  readonly raw: unknown;
-  private readonly handle: number;
-
-  constructor(handle: number, raw: unknown) {
-    this.handle = handle;
-    this.raw = raw;
-  }
+  constructor(
+    private readonly handle: number,
+    readonly raw: unknown,
+  ) {}
 
   hold(nbytes: number): Storage {
     return new PythonStorage(this.handle, nbytes);

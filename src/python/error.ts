@@ -21,21 +21,15 @@ export const JAVASCRIPT_ERROR = 'JavaScriptError';
  */
 export class PythonError extends DLPackError {
   readonly tag = 'PythonError';
-  readonly type: string;
-  readonly traceback: string;
-  /** The Python exception itself, for its attributes. */
-  readonly exception: object | null;
 
   constructor(
-    type: string,
+    readonly type: string,
     message: string,
-    traceback: string,
-    exception: object | null,
+    readonly traceback: string,
+    /** The Python exception itself, for its attributes. */
+    readonly exception: object | null,
     options?: { cause?: unknown },
   ) {
     super(message === '' ? type : `${type}: ${message}`, options);
-    this.type = type;
-    this.traceback = traceback;
-    this.exception = exception;
   }
 }

@@ -23,11 +23,7 @@ let lastNumber = 0;
 
 /** A value that a function threw, on its way to Python. */
 export class Thrown {
-  readonly value: unknown;
-
-  constructor(value: unknown) {
-    this.value = value;
-  }
+  constructor(readonly value: unknown) {}
 }
 
 /** The number of a function, or of a thrown value. */

@@ -9,10 +9,7 @@ import { checkObject } from '../options.js';
 
 /** Keyword arguments, made with `kwargs({ ... })`, as the last argument of a call. */
 export class Keywords {
-  readonly values: { readonly [name: string]: unknown };
-  constructor(values: { readonly [name: string]: unknown }) {
-    this.values = values;
-  }
+  constructor(readonly values: { readonly [name: string]: unknown }) {}
 }
 
 /** `f(x, kwargs({ dim: 1 }))` is Python's `f(x, dim=1)`. */
@@ -23,10 +20,7 @@ export function kwargs(values: { readonly [name: string]: unknown }): Keywords {
 
 /** A number that Python receives as a float even if it is whole. Made with `py.float(1)`. */
 export class PyFloat {
-  readonly value: number;
-  constructor(value: number) {
-    this.value = value;
-  }
+  constructor(readonly value: number) {}
 }
 
 /** `f(float(1))` is Python's `f(1.0)`. A bare whole number becomes an int in Python. */

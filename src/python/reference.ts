@@ -18,25 +18,19 @@ const MAX_RELEASED = ReleasedList.STORAGES - ReleasedList.OBJECTS;
  * (30 of 340 ns of a conversion): proxy.ts gives its prototype the traps.
  */
 export class Reference {
-  handle: number;
-  /** True for from_dlpack of a library whose objects native code makes itself. It has one reference, never released. */
-  readonly isConverter: boolean;
   /** How often the reference was looked up. */
-  lookups: number;
+  lookups = 0;
   /** Asynchronous calls that use the handle and have not settled. */
-  pins: number;
+  pins = 0;
   /** The proxy and the reference made before, until this one is registered with the garbage collector. */
-  proxy: object | null;
-  next: Reference | null;
+  proxy: object | null = null;
+  next: Reference | null = null;
 
-  constructor(handle: number, isConverter: boolean) {
-    this.handle = handle;
-    this.isConverter = isConverter;
-    this.lookups = 0;
-    this.pins = 0;
-    this.proxy = null;
-    this.next = null;
-  }
+  constructor(
+    public handle: number,
+    /** True for from_dlpack of a library whose objects native code makes itself. It has one reference, never released. */
+    readonly isConverter: boolean,
+  ) {}
 }
 
 /**

@@ -39,41 +39,23 @@ interface Made {
 }
 
 export class Descriptor {
-  readonly storage: Storage;
-  readonly dtype: DTypeInfo;
-  readonly device: DeviceInfo;
-  readonly shape: readonly number[];
-  readonly strides: readonly number[];
-  /** Bits from byte 0 of the storage to the first element. A multiple of eight except inside packed sub-byte types. */
-  readonly bitOffset: number;
-  /** Only {@link shared} changes them. */
-  flags: number;
   /** The TVM-FFI object of this tensor, once a call has needed it. It is released with the storage. */
-  tvmObject: object | null;
+  tvmObject: object | null = null;
   /** True once a TVM-FFI call has used this tensor without an object. The next call makes the object. */
-  wasViewed: boolean;
-  private made: Made | null;
+  wasViewed = false;
+  private made: Made | null = null;
 
   constructor(
-    storage: Storage,
-    dtype: DTypeInfo,
-    device: DeviceInfo,
-    shape: readonly number[],
-    strides: readonly number[],
-    bitOffset: number,
-    flags: number,
-  ) {
-    this.storage = storage;
-    this.dtype = dtype;
-    this.device = device;
-    this.shape = shape;
-    this.strides = strides;
-    this.bitOffset = bitOffset;
-    this.flags = flags;
-    this.tvmObject = null;
-    this.wasViewed = false;
-    this.made = null;
-  }
+    readonly storage: Storage,
+    readonly dtype: DTypeInfo,
+    readonly device: DeviceInfo,
+    readonly shape: readonly number[],
+    readonly strides: readonly number[],
+    /** Bits from byte 0 of the storage to the first element. A multiple of eight except inside packed sub-byte types. */
+    readonly bitOffset: number,
+    /** Only {@link shared} changes them. */
+    public flags: number,
+  ) {}
 
   private cache(): Made {
     this.made ??= { buffer: null, data: null, view: null, shape: null, strides: null };

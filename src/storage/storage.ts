@@ -34,19 +34,13 @@ export interface ElementKind {
 
 export abstract class Storage {
   /** The number of owners. Zero means released. */
-  refs: number;
-  readonly nbytes: number;
+  refs = 1;
   /** Native objects that JavaScript holds for descriptors of this memory. They are freed with it. */
-  attached: Set<Owner> | null;
+  attached: Set<Owner> | null = null;
   /** For collect.ts. */
-  nextPending: Collectable | null;
+  nextPending: Collectable | null = null;
 
-  constructor(nbytes: number) {
-    this.refs = 1;
-    this.nbytes = nbytes;
-    this.attached = null;
-    this.nextPending = null;
-  }
+  constructor(readonly nbytes: number) {}
 
   /** Frees the memory. Called once, by the last release. */
   protected abstract free(): void;
@@ -102,11 +96,7 @@ const keepBy = WeakMap.prototype.set.bind(keptBy) as (array: object, storage: St
 
 /** Runs a deleter once. */
 class DeleterOwner implements Owner {
-  private deleter: (() => void) | undefined;
-
-  constructor(deleter: (() => void) | undefined) {
-    this.deleter = deleter;
-  }
+  constructor(private deleter: (() => void) | undefined) {}
 
   free(): void {
     const { deleter } = this;
@@ -172,11 +162,10 @@ export const clone: <T>(value: T, options?: { transfer?: ArrayBufferLike[] }) =>
 
 /** A JavaScript buffer that this package made or took over, for runtimes without native memory. */
 export class HeapStorage extends BufferStorage {
-  private isShown: boolean;
+  private isShown = false;
 
   constructor(buffer: ArrayBuffer) {
     super(buffer, 0, bufferLength(buffer) as number);
-    this.isShown = false;
   }
 
   override shownBy(array: object): void {
@@ -197,13 +186,13 @@ export class HeapStorage extends BufferStorage {
 
 /** A GPUBuffer and the GPUDevice it belongs to. */
 export class GpuStorage extends LentStorage {
-  readonly gpuBuffer: GPUBufferLike;
-  readonly gpuDevice: object;
-
-  constructor(gpuBuffer: GPUBufferLike, gpuDevice: object, nbytes: number, deleter?: () => void) {
+  constructor(
+    readonly gpuBuffer: GPUBufferLike,
+    readonly gpuDevice: object,
+    nbytes: number,
+    deleter?: () => void,
+  ) {
     super(nbytes, deleter);
-    this.gpuBuffer = gpuBuffer;
-    this.gpuDevice = gpuDevice;
   }
 
   get start(): number {

@@ -11,8 +11,6 @@ const iteratorPrototype = Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.
 
 /** Iterates over elements. A generator would take twice as long. */
 export class ElementIterator<Tensor> {
-  private readonly tensor: Tensor;
-  private readonly open: (tensor: Tensor) => Descriptor;
   private readonly codec: ElementCodec;
   /** The position on each axis but the last. */
   private readonly index: number[];
@@ -27,11 +25,12 @@ export class ElementIterator<Tensor> {
   private view: DataView | null;
 
   /** `open` throws once the tensor was disposed. */
-  constructor(tensor: Tensor, open: (tensor: Tensor) => Descriptor) {
+  constructor(
+    private readonly tensor: Tensor,
+    private readonly open: (tensor: Tensor) => Descriptor,
+  ) {
     const descriptor = open(tensor);
     const { shape, strides, strideBits, dtype, bitOffset, size, storage } = descriptor;
-    this.tensor = tensor;
-    this.open = open;
     this.codec = elementCodec(dtype);
     this.index = new Array<number>(shape.length).fill(0);
     this.step = (strides[shape.length - 1] ?? 0) * strideBits;
