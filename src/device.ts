@@ -56,22 +56,10 @@ export interface DeviceInfo extends DLDevice {
   readonly kind: DeviceKind;
   /** The CPU can read and write this memory through its address. */
   readonly isHostAccessible: boolean;
-  /** `data` is an address that allows arithmetic, not an opaque handle. */
-  readonly isAddressable: boolean;
 }
 
-/** Host, pinned and managed memory always has the device id 0 (dlpack.h), which the name omits. */
-const unnumbered: ReadonlySet<DeviceKind> = new Set(['cpu', 'cuda_host', 'rocm_host', 'cuda_managed']);
+/** Host, pinned and managed memory. It always has the device id 0 (dlpack.h), which the name omits. */
 const hostAccessible: ReadonlySet<DeviceKind> = new Set(['cpu', 'cuda_host', 'rocm_host', 'cuda_managed']);
-const addressable: ReadonlySet<DeviceKind> = new Set([
-  'cpu',
-  'cuda',
-  'cuda_host',
-  'rocm',
-  'rocm_host',
-  'cuda_managed',
-  'oneapi',
-]);
 
 const kindByType = new Map<number, DeviceKind>(
   (Object.keys(DeviceType) as DeviceKind[]).map((kind) => [DeviceType[kind], kind]),
@@ -80,17 +68,11 @@ const cache = new Map<string, DeviceInfo>();
 const byType = new Map<number, DeviceInfo>();
 
 function makeDevice(kind: DeviceKind, id: number): DeviceInfo {
-  const name: Device = unnumbered.has(kind) ? kind : `${kind}:${id}`;
+  const isHostAccessible = hostAccessible.has(kind);
+  const name: Device = isHostAccessible ? kind : `${kind}:${id}`;
   const known = cache.get(name);
   if (known !== undefined) return known;
-  const info: DeviceInfo = Object.freeze({
-    name,
-    kind,
-    type: DeviceType[kind],
-    id,
-    isHostAccessible: hostAccessible.has(kind),
-    isAddressable: addressable.has(kind),
-  });
+  const info: DeviceInfo = Object.freeze({ name, kind, type: DeviceType[kind], id, isHostAccessible });
   cache.set(name, info);
   if (id < 2 ** 20) byType.set(info.type * 2 ** 20 + id, info);
   return info;
@@ -117,7 +99,7 @@ export function deviceFromType(type: number, id: number): DeviceInfo {
       `Expected a device id from 0 to 2147483647 for '${kind}' but received ${id}`,
     );
   }
-  return makeDevice(kind, unnumbered.has(kind) ? 0 : id);
+  return makeDevice(kind, hostAccessible.has(kind) ? 0 : id);
 }
 
 const gpuDeviceInfo = new WeakMap<object, DeviceInfo>();

@@ -37,50 +37,58 @@ export type Float16Data =
   | Uint16Array
   | (typeof globalThis extends { Float16Array: { prototype: infer F } } ? F : never);
 
+const float16Array = ((globalThis as { Float16Array?: unknown }).Float16Array ?? Uint16Array) as {
+  readonly BYTES_PER_ELEMENT: 2;
+  readonly prototype: Float16Data;
+};
+
+/** Every base dtype: its type code, its bits, and the class of its typed arrays. */
+const baseTable = {
+  bool: [TypeCode.bool, 8, Uint8Array],
+  int1: [TypeCode.int, 1, Uint8Array],
+  int2: [TypeCode.int, 2, Uint8Array],
+  int4: [TypeCode.int, 4, Uint8Array],
+  int8: [TypeCode.int, 8, Int8Array],
+  int16: [TypeCode.int, 16, Int16Array],
+  int32: [TypeCode.int, 32, Int32Array],
+  int64: [TypeCode.int, 64, BigInt64Array],
+  int128: [TypeCode.int, 128, Uint8Array],
+  uint1: [TypeCode.uint, 1, Uint8Array],
+  uint2: [TypeCode.uint, 2, Uint8Array],
+  uint4: [TypeCode.uint, 4, Uint8Array],
+  uint8: [TypeCode.uint, 8, Uint8Array],
+  uint16: [TypeCode.uint, 16, Uint16Array],
+  uint32: [TypeCode.uint, 32, Uint32Array],
+  uint64: [TypeCode.uint, 64, BigUint64Array],
+  uint128: [TypeCode.uint, 128, Uint8Array],
+  float16: [TypeCode.float, 16, float16Array],
+  float32: [TypeCode.float, 32, Float32Array],
+  float64: [TypeCode.float, 64, Float64Array],
+  float128: [TypeCode.float, 128, Uint8Array],
+  bfloat16: [TypeCode.bfloat, 16, Uint16Array],
+  complex32: [TypeCode.complex, 32, Uint16Array],
+  complex64: [TypeCode.complex, 64, Float32Array],
+  complex128: [TypeCode.complex, 128, Float64Array],
+  float8_e3m4: [TypeCode.float8_e3m4, 8, Uint8Array],
+  float8_e4m3: [TypeCode.float8_e4m3, 8, Uint8Array],
+  float8_e4m3b11fnuz: [TypeCode.float8_e4m3b11fnuz, 8, Uint8Array],
+  float8_e4m3fn: [TypeCode.float8_e4m3fn, 8, Uint8Array],
+  float8_e4m3fnuz: [TypeCode.float8_e4m3fnuz, 8, Uint8Array],
+  float8_e5m2: [TypeCode.float8_e5m2, 8, Uint8Array],
+  float8_e5m2fnuz: [TypeCode.float8_e5m2fnuz, 8, Uint8Array],
+  float8_e8m0fnu: [TypeCode.float8_e8m0fnu, 8, Uint8Array],
+  float6_e2m3fn: [TypeCode.float6_e2m3fn, 6, Uint8Array],
+  float6_e3m2fn: [TypeCode.float6_e3m2fn, 6, Uint8Array],
+  float4_e2m1fn: [TypeCode.float4_e2m1fn, 4, Uint8Array],
+  handle: [TypeCode.handle, 64, BigUint64Array],
+} as const;
+
 /**
  * The typed array of each base dtype. Where JavaScript has no matching array, the array shows raw bits: one
  * `Uint16Array` element for each `bfloat16`, one `Uint8Array` element for each `float8`, packed bytes for types below
  * eight bits, interleaved parts for complex numbers, raw bytes for 128-bit scalars.
  */
-export interface DTypeMap {
-  bool: Uint8Array;
-  int1: Uint8Array;
-  int2: Uint8Array;
-  int4: Uint8Array;
-  int8: Int8Array;
-  int16: Int16Array;
-  int32: Int32Array;
-  int64: BigInt64Array;
-  int128: Uint8Array;
-  uint1: Uint8Array;
-  uint2: Uint8Array;
-  uint4: Uint8Array;
-  uint8: Uint8Array;
-  uint16: Uint16Array;
-  uint32: Uint32Array;
-  uint64: BigUint64Array;
-  uint128: Uint8Array;
-  float16: Float16Data;
-  float32: Float32Array;
-  float64: Float64Array;
-  float128: Uint8Array;
-  bfloat16: Uint16Array;
-  complex32: Uint16Array;
-  complex64: Float32Array;
-  complex128: Float64Array;
-  float8_e3m4: Uint8Array;
-  float8_e4m3: Uint8Array;
-  float8_e4m3b11fnuz: Uint8Array;
-  float8_e4m3fn: Uint8Array;
-  float8_e4m3fnuz: Uint8Array;
-  float8_e5m2: Uint8Array;
-  float8_e5m2fnuz: Uint8Array;
-  float8_e8m0fnu: Uint8Array;
-  float6_e2m3fn: Uint8Array;
-  float6_e3m2fn: Uint8Array;
-  float4_e2m1fn: Uint8Array;
-  handle: BigUint64Array;
-}
+export type DTypeMap = { [Base in keyof typeof baseTable]: (typeof baseTable)[Base][2]['prototype'] };
 
 /** Names without lanes. */
 export type BaseDType = keyof DTypeMap;
@@ -143,50 +151,6 @@ export interface DTypeInfo extends DLDataType {
   readonly array: TypedArrayConstructor;
 }
 
-const float16Array = ((globalThis as { Float16Array?: TypedArrayConstructor }).Float16Array ??
-  Uint16Array) as TypedArrayConstructor;
-
-type Row = readonly [code: number, bits: number, array: unknown];
-const baseTable = {
-  bool: [TypeCode.bool, 8, Uint8Array],
-  int1: [TypeCode.int, 1, Uint8Array],
-  int2: [TypeCode.int, 2, Uint8Array],
-  int4: [TypeCode.int, 4, Uint8Array],
-  int8: [TypeCode.int, 8, Int8Array],
-  int16: [TypeCode.int, 16, Int16Array],
-  int32: [TypeCode.int, 32, Int32Array],
-  int64: [TypeCode.int, 64, BigInt64Array],
-  int128: [TypeCode.int, 128, Uint8Array],
-  uint1: [TypeCode.uint, 1, Uint8Array],
-  uint2: [TypeCode.uint, 2, Uint8Array],
-  uint4: [TypeCode.uint, 4, Uint8Array],
-  uint8: [TypeCode.uint, 8, Uint8Array],
-  uint16: [TypeCode.uint, 16, Uint16Array],
-  uint32: [TypeCode.uint, 32, Uint32Array],
-  uint64: [TypeCode.uint, 64, BigUint64Array],
-  uint128: [TypeCode.uint, 128, Uint8Array],
-  float16: [TypeCode.float, 16, float16Array],
-  float32: [TypeCode.float, 32, Float32Array],
-  float64: [TypeCode.float, 64, Float64Array],
-  float128: [TypeCode.float, 128, Uint8Array],
-  bfloat16: [TypeCode.bfloat, 16, Uint16Array],
-  complex32: [TypeCode.complex, 32, Uint16Array],
-  complex64: [TypeCode.complex, 64, Float32Array],
-  complex128: [TypeCode.complex, 128, Float64Array],
-  float8_e3m4: [TypeCode.float8_e3m4, 8, Uint8Array],
-  float8_e4m3: [TypeCode.float8_e4m3, 8, Uint8Array],
-  float8_e4m3b11fnuz: [TypeCode.float8_e4m3b11fnuz, 8, Uint8Array],
-  float8_e4m3fn: [TypeCode.float8_e4m3fn, 8, Uint8Array],
-  float8_e4m3fnuz: [TypeCode.float8_e4m3fnuz, 8, Uint8Array],
-  float8_e5m2: [TypeCode.float8_e5m2, 8, Uint8Array],
-  float8_e5m2fnuz: [TypeCode.float8_e5m2fnuz, 8, Uint8Array],
-  float8_e8m0fnu: [TypeCode.float8_e8m0fnu, 8, Uint8Array],
-  float6_e2m3fn: [TypeCode.float6_e2m3fn, 6, Uint8Array],
-  float6_e3m2fn: [TypeCode.float6_e3m2fn, 6, Uint8Array],
-  float4_e2m1fn: [TypeCode.float4_e2m1fn, 4, Uint8Array],
-  handle: [TypeCode.handle, 64, BigUint64Array],
-} as const satisfies Record<BaseDType, Row>;
-
 /** All base names, in the order of the table. */
 export const dtypes = Object.freeze(Object.keys(baseTable)) as readonly BaseDType[];
 
@@ -195,15 +159,11 @@ const byName = new Map<string, DTypeInfo>();
 const baseByKey = new Map<number, BaseDType>();
 for (const base of dtypes) {
   const [code, bits] = baseTable[base];
-  baseByKey.set(keyOf(code, bits, 0), base);
-}
-
-function keyOf(code: number, bits: number, lanes: number): number {
-  return (code * 256 + bits) * 65536 + lanes;
+  baseByKey.set(pack(code, bits, 0), base);
 }
 
 /** `DLDataType` as a little-endian 32-bit integer. */
-function packDType(code: number, bits: number, lanes: number): number {
+function pack(code: number, bits: number, lanes: number): number {
   return (code | (bits << 8) | (lanes << 16)) >>> 0;
 }
 
@@ -216,13 +176,13 @@ function makeInfo(base: BaseDType, lanes: number): DTypeInfo {
     code,
     bits,
     lanes,
-    packed: packDType(code, bits, lanes),
+    packed: pack(code, bits, lanes),
     itemBits,
     isSubByte: itemBits % 8 !== 0,
     alignment: array.BYTES_PER_ELEMENT,
     array: array as unknown as TypedArrayConstructor,
   } as const);
-  byKey.set(keyOf(code, bits, lanes), info);
+  byKey.set(info.packed, info);
   byName.set(info.name, info);
   return info;
 }
@@ -234,10 +194,10 @@ export function dtypeFromCode(code: number, bits: number, lanes: number): DTypeI
   }
   // The key packs 8, 8 and 16 bits, so a number that is too large for its field must not spill into the next field.
   const fits = (code & 0xff) === code && (bits & 0xff) === bits && (lanes & 0xffff) === lanes;
-  const known = fits ? byKey.get(keyOf(code, bits, lanes)) : undefined;
+  const known = fits ? byKey.get(pack(code, bits, lanes)) : undefined;
   if (known !== undefined) return known;
   const numbers = `(code ${code}, bits ${bits}, lanes ${lanes})`;
-  const base = fits || (bits & 0xff) === bits ? baseByKey.get(keyOf(code, bits, 0)) : undefined;
+  const base = fits || (bits & 0xff) === bits ? baseByKey.get(pack(code, bits, 0)) : undefined;
   if (base === undefined) {
     const codeName = Object.entries(TypeCode).find(([, value]) => value === code)?.[0];
     throw new UnsupportedDTypeError(
