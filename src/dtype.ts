@@ -285,10 +285,13 @@ const naturalDTypes = {
   Uint16Array: 'uint16',
   Uint32Array: 'uint32',
   BigUint64Array: 'uint64',
-  Float16Array: 'float16',
   Float32Array: 'float32',
   Float64Array: 'float64',
+  Float16Array: 'float16',
 } as const;
+
+/** The dtypes of typed arrays. The last one is float16, whose class some runtimes do not have. */
+export const arrayDTypes: readonly DType[] = [...new Set(Object.values(naturalDTypes))];
 
 /** The dtype that a typed array naturally has. */
 export type NaturalDType<A> = A extends { readonly [Symbol.toStringTag]: infer Name }
@@ -314,7 +317,7 @@ export function dtypeOfArray(value: unknown): DTypeInfo | undefined {
 }
 
 for (const base of dtypes) makeInfo(base, 1);
-for (const name of Object.values(naturalDTypes)) {
+for (const name of arrayDTypes) {
   const info = dtypeFromName(name);
   const { prototype } = info.array as unknown as { prototype: object };
   // Without Float16Array, float16 shows its bits in a Uint16Array, whose own dtype comes first.

@@ -4,11 +4,11 @@
  * @module
  */
 
-import type { DType, TypedArray } from '../dtype.js';
+import { arrayDTypes, type DType, type TypedArray } from '../dtype.js';
 import { BufferError, LayoutError } from '../errors.js';
 import { copyOf } from '../from-dlpack.js';
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, arrayTypes, checkAdapt, checkDType, type LendOptions, lend, share } from './share.js';
+import { type AdaptOptions, checkAdapt, checkDType, type LendOptions, lend, share } from './share.js';
 
 interface ArrowType {
   readonly typeId: number;
@@ -99,7 +99,7 @@ export function fromArrow(vector: ArrowVector, options?: ArrowOptions): Tensor {
   if (type.typeId === Type.Bool) return bits(chunk.values, chunk, options);
   const shape = isList ? [length, type.listSize as number] : [length];
   const dtype = dtypeOf(elements.type);
-  checkDType(dtype, arrayTypes, 'DLPack');
+  checkDType(dtype, arrayDTypes, 'DLPack');
   return share(elements.values.subarray(0, length * (shape[1] ?? 1)), { shape, dtype }, options);
 }
 
@@ -112,7 +112,7 @@ export function arrowValidity(vector: ArrowVector): Tensor | null {
 
 /** A vector over the memory of a tensor with one axis, or of fixed-size lists for two: `toArrow(x, arrow)`. */
 export function toArrow<V>(source: object, arrow: ArrowModule<V>, options?: LendOptions): V {
-  return lend(source, arrayTypes, 'Arrow', options, (data, { dtype, ndim, shape }) => {
+  return lend(source, arrayDTypes, 'Arrow', options, (data, { dtype, ndim, shape }) => {
     const [length = 0, columns] = shape;
     if (ndim < 1 || ndim > 2) throw new LayoutError('Expected one or two axes for Arrow', shape);
     classNames[dtype] ??= (dtype[0] as string).toUpperCase() + dtype.slice(1);

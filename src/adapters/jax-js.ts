@@ -38,7 +38,7 @@ export interface JaxModule<T> {
 
 const library = 'jax-js';
 const gpuNames = ['float32', 'int32', 'uint32'];
-const allNames = ['float32', 'int32', 'uint32', 'bool', 'float16', 'float64'];
+const allNames = [...gpuNames, 'bool', 'float16', 'float64'];
 /** Without a Float16Array, jax-js makes no arrays of the last two dtypes. */
 const names = () => (hasFloat16() ? allNames : allNames.slice(0, 4));
 const copied = 'jax-js copies host memory';
@@ -55,27 +55,19 @@ export function fromJaxJs(value: JaxArray, options?: AdaptOptions): Tensor {
   checkAdapt(options);
   const { shape, dtype, device } = value;
   checkDType(dtype, names(), 'DLPack');
-  if (device === 'webgpu') return shareGpu(value, options);
+  if (device === 'webgpu') {
+    // The GPUBuffer of booleans holds 32-bit integers, which no dtype describes.
+    checkDType(dtype, [...gpuNames, 'float16'], 'DLPack on WebGPU');
+    const { hold } = gpuBuffers();
+    const held = value.ref;
+    const release = () => held.dispose();
+    return hold(() => bufferOf(value), dtype as DType, shape, release, options);
+  }
   checkCopied(options, copied);
   const array = value.ref.dataSync() as TypedArray; // reading consumes the reference
   // jax-js stores booleans as 32-bit integers.
   const values = dtype === 'bool' ? Uint8Array.from(array as Int32Array) : array;
   return share(values, { shape, dtype: dtype as DType }, options, copied);
-}
-
-/** Shares the GPUBuffer of an array. It holds booleans as 32-bit integers, which no dtype describes. */
-function shareGpu(value: JaxArray, options?: AdaptOptions): Tensor {
-  const { shape, dtype } = value;
-  checkDType(dtype, [...gpuNames, 'float16'], 'DLPack on WebGPU');
-  const { hold } = gpuBuffers();
-  const held = value.ref;
-  return hold(
-    () => bufferOf(value),
-    dtype as DType,
-    shape,
-    () => held.dispose(),
-    options,
-  );
 }
 
 /** The GPUBuffer of an array. Reading consumes the reference. */

@@ -4,12 +4,12 @@
  * @module
  */
 
-import type { DType } from '../dtype.js';
+import { arrayDTypes, type DType } from '../dtype.js';
 import { BufferError } from '../errors.js';
 import { gpuBuffers } from '../gpu-buffers.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, arrayTypes, checkAdapt, checkDType, type LendOptions, lend, share } from './share.js';
+import { type AdaptOptions, checkAdapt, checkDType, type LendOptions, lend, share } from './share.js';
 
 /** The part of `ort.Tensor` that the adapter uses. */
 export interface OnnxTensor {
@@ -25,7 +25,7 @@ export interface OnnxModule<T> {
 }
 
 // The mark of a pure call lets a bundler omit the list from a program that does not use this adapter.
-const names: readonly string[] = /* @__PURE__ */ arrayTypes.concat('bool', 'int4', 'uint4');
+const names: readonly string[] = /* @__PURE__ */ arrayDTypes.concat('bool', 'int4', 'uint4');
 
 export function isOnnxRuntime(value: object): value is OnnxTensor {
   const { location, type, dims } = value as OnnxTensor;

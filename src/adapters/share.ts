@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type DType, dtypeOfArray, type TypedArray } from '../dtype.js';
+import { arrayDTypes, type DType, dtypeOfArray, type TypedArray } from '../dtype.js';
 import { ArgumentTypeError, BufferError, UnsupportedDTypeError } from '../errors.js';
 import { copyOf, fromDLPack } from '../from-dlpack.js';
 import { checkOptions, type OptionNames } from '../options.js';
@@ -38,38 +38,22 @@ export interface LendOptions {
 }
 
 const lendNames: OptionNames<LendOptions> = { copy: true, gpuDevice: true };
-const adaptNames: Omit<OptionNames<AdaptOptions>, keyof LendOptions> = { adopt: true, backend: true };
+const adaptNames: OptionNames<AdaptOptions> = { ...lendNames, adopt: true, backend: true };
 
 /** Throws for an option that a `fromX` does not have. `more`: the options of that one `fromX`. */
-export function checkAdapt(options: AdaptOptions | undefined, more?: Record<string, true>): void {
-  if (options !== undefined) checkLend(options, { ...adaptNames, ...more });
+export function checkAdapt(
+  options: AdaptOptions | undefined,
+  more?: Record<string, true>,
+  names: object = adaptNames,
+): void {
+  if (options !== undefined) checkOptions<object>(options, { ...names, ...more }, '{ copy: true }');
 }
-
-/** Throws for an option that a `toX` does not have. */
-function checkLend(options: LendOptions | undefined, more?: object): void {
-  if (options !== undefined) checkOptions<object>(options, { ...lendNames, ...more }, '{ copy: true }');
-}
-
-/** The dtypes of typed arrays, which many libraries have. */
-export const arrayTypes: readonly string[] = [
-  'float32',
-  'float64',
-  'int8',
-  'int16',
-  'int32',
-  'int64',
-  'uint8',
-  'uint16',
-  'uint32',
-  'uint64',
-  'float16',
-];
 
 /** A Float16Array exists. Otherwise its bits are in a Uint16Array, which some libraries would take for integers. */
 export const hasFloat16 = () => 'Float16Array' in globalThis;
 
 /** For libraries that take the dtype from the class of the array. */
-export const arrayClasses = () => (hasFloat16() ? arrayTypes : arrayTypes.slice(0, -1));
+export const arrayClasses = () => (hasFloat16() ? arrayDTypes : arrayDTypes.slice(0, -1));
 
 /**
  * A tensor over an array of a library, or a copy where the options ask for one. `copied`: why the array is a copy of the
@@ -140,7 +124,7 @@ export function lend<R>(
   onGpu?: ((tensor: Tensor) => R) | null,
   strided?: (tensor: Tensor, use: Use<R>) => R,
 ): R {
-  checkLend(options);
+  checkAdapt(options, {}, lendNames);
   let tensor = fromDLPack(source);
   try {
     checkDType(tensor.dtype, names, library);

@@ -45,7 +45,7 @@ const STORAGE_AND_COPIES = 128 | 8 | 4;
 
 const library = 'TensorFlow.js';
 const gpuNames = ['float32', 'int32'];
-const names = ['float32', 'int32', 'bool', 'complex64'];
+const names = [...gpuNames, 'bool', 'complex64'];
 
 export function isTensorFlow(value: object): value is TensorFlowTensor {
   const { dataId, shape, dataSync } = value as TensorFlowTensor;
