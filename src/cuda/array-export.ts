@@ -12,8 +12,7 @@ import type { Descriptor } from '../storage/descriptor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { broadcastLayout } from '../view-layout.js';
 import { currentHandle } from './current.js';
-import { check } from './driver.js';
-import { handOver, ordinalOf } from './memory.js';
+import { handOver } from './memory.js';
 import { onStream } from './requests.js';
 import { formatTypeString } from './typestr.js';
 
@@ -103,11 +102,10 @@ function describeArray(
   }
   let stream: bigint | null = null;
   if (sync && !isEmpty) {
-    stream = currentHandle(ordinalOf(device));
+    stream = currentHandle(device.id);
     handOver(descriptor, stream);
     // Versions without a stream promise that the data is ready.
-    if (version < 3)
-      check(onStream('synchronizeStream', ordinalOf(device), stream), `work on '${device.name}' to succeed`);
+    if (version < 3) onStream('synchronizeStream', device, stream);
   }
   const step = descriptor.strideBits / 8;
   const pointer = isEmpty ? 0n : (storage as NativeStorage).address + BigInt(Math.floor(descriptor.bitOffset / 8));

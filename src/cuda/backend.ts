@@ -12,7 +12,7 @@ import { copyElements, copyElementsAsync } from './copy.js';
 import { currentHandle } from './current.js';
 import { countDevices } from './driver.js';
 import { allocateShareable, openRange, shareRange } from './ipc.js';
-import { allocate, clear, follow, handOver, ordinalOf } from './memory.js';
+import { allocate, clear, follow, handOver } from './memory.js';
 import { pointerAttributes } from './pointer.js';
 import { useStream } from './stream.js';
 import { handleOn } from './stream-handle.js';
@@ -27,7 +27,7 @@ const cudaBackend: DeviceBackend = {
   clear,
   handOver,
   follow,
-  streams: { current: (device) => currentHandle(ordinalOf(device)), handle: handleOn, use: useStream },
+  streams: { current: (device) => currentHandle(device.id), handle: handleOn, use: useStream },
   arrayInterface: arrayInterfaceOf,
   sharing: { allocate: allocateShareable, share: shareRange, open: openRange },
 };

@@ -11,11 +11,10 @@ import { wire } from '../native/wire.js';
 import { allocateLike } from '../storage/allocate.js';
 import { Descriptor } from '../storage/descriptor.js';
 import { convertElements } from '../values/convert.js';
-import { formatOf, type Specials } from '../values/minifloat.js';
+import { type Format, formatOf, type Specials } from '../values/minifloat.js';
 import { isComplex } from '../values/pass.js';
-import { check } from './driver.js';
 import type { CastStep as CastPlanStep } from './plan-copy.js';
-import { begin, finish } from './requests.js';
+import { begin, run } from './requests.js';
 import { CastStep } from './wire-layout.js';
 
 const { f64, u32, u64 } = wire;
@@ -24,36 +23,23 @@ const { f64, u32, u64 } = wire;
 const BYTE = 0;
 const wideTypes: Readonly<Record<string, number>> = { float16: 1, bfloat16: 2, float32: 3 };
 
-/** How native/cuda/cast_plan.h describes a float8 type. */
-interface ByteFormat {
-  readonly shift: number;
-  readonly normal: number;
-  readonly last: number;
-  readonly nan: number;
-  readonly isFnuz: number;
-  readonly limit: number;
-  /** The bias of the exponent. */
-  readonly bias: number;
+/** The format of a float8 type; undefined for other types. */
+function byteFormatOf({ base, lanes, bits }: DTypeInfo): Format | undefined {
+  return lanes === 1 && bits === 8 ? formatOf(base) : undefined;
 }
 
-function byteFormatOf({ base, lanes, bits }: DTypeInfo): ByteFormat | null {
-  const format = lanes === 1 && bits === 8 ? formatOf(base) : undefined;
-  if (format === undefined) return null;
-  const { exponentBits, mantissaBits, bias, specials } = format;
+/** Describes a float8 type as native/cuda/cast_plan.h does. */
+function writeFormat(half: number, { exponentBits, mantissaBits, bias, specials }: Format): void {
   const shift = 23 - mantissaBits;
   const top = (2 ** exponentBits - 1) << mantissaBits;
   const [afterLast, nan] = codesOf(specials, top, 2 ** mantissaBits);
+  u32[half + CastStep.SHIFT] = shift;
+  u32[half + CastStep.NORMAL] = (128 - bias) << 23;
   // The code as a float32 has the exponent's bias of float32.
-  const last = (afterLast << shift) + ((127 - bias) << 23);
-  return {
-    shift,
-    normal: (128 - bias) << 23,
-    last,
-    nan,
-    isFnuz: specials === 'fnuz' ? 1 : 0,
-    limit: afterLast << shift,
-    bias,
-  };
+  u32[half + CastStep.LAST] = (afterLast << shift) + ((127 - bias) << 23);
+  u32[half + CastStep.NAN] = nan;
+  u32[half + CastStep.IS_FNUZ] = specials === 'fnuz' ? 1 : 0;
+  u32[half + CastStep.LIMIT] = afterLast << shift;
 }
 
 /** The code after the largest number, and the code of NaN. */
@@ -68,7 +54,7 @@ const isByte = ({ itemBits, lanes }: DTypeInfo): boolean => itemBits === 8 && la
 function canCast(from: DTypeInfo, to: DTypeInfo): boolean {
   if (isComplex(from) || isComplex(to)) return false;
   if (isByte(from)) return to.lanes === 1 && (to.itemBits === 8 || to.itemBits === 16 || to.itemBits === 32);
-  return wideTypes[from.name] !== undefined && (wideTypes[to.name] !== undefined || byteFormatOf(to) !== null);
+  return wideTypes[from.name] !== undefined && (wideTypes[to.name] !== undefined || byteFormatOf(to) !== undefined);
 }
 
 /** True when a kernel converts the elements: both sides are on one device. */
@@ -109,12 +95,11 @@ function tableOf(from: DTypeInfo, to: DTypeInfo): Uint32Array {
 }
 
 /** Queues a cast between contiguous elements of whole bytes, on the device of both. */
-export function queueCast({ from, to, run }: CastPlanStep): void {
-  const { device } = run;
+export function queueCast({ from, to, run: { device, stream } }: CastPlanStep): void {
   const format = byteFormatOf(to.dtype);
   const table = isByte(from.dtype) ? tableOf(from.dtype, to.dtype) : null;
   const slot = begin(CastStep.WORDS, device.id);
-  u64[slot + CastStep.STREAM] = run.stream;
+  u64[slot + CastStep.STREAM] = stream;
   u32[slot * 2 + CastStep.FROM_HANDLE] = (from.storage as NativeStorage).handle;
   u32[slot * 2 + CastStep.TO_HANDLE] = (to.storage as NativeStorage).handle;
   f64[slot + CastStep.FROM_OFFSET] = from.bitOffset / 8;
@@ -123,13 +108,8 @@ export function queueCast({ from, to, run }: CastPlanStep): void {
   u32[slot * 2 + CastStep.FROM_TYPE] = wideTypes[from.dtype.name] ?? BYTE;
   u32[slot * 2 + CastStep.TO_TYPE] = wideTypes[to.dtype.name] ?? BYTE;
   u32[slot * 2 + CastStep.TARGET_BYTES] = to.dtype.itemBits / 8;
-  u32[slot * 2 + CastStep.SHIFT] = format?.shift ?? 0;
-  u32[slot * 2 + CastStep.NORMAL] = format?.normal ?? 0;
-  u32[slot * 2 + CastStep.LAST] = format?.last ?? 0;
-  u32[slot * 2 + CastStep.NAN] = format?.nan ?? 0;
-  u32[slot * 2 + CastStep.IS_FNUZ] = format?.isFnuz ?? 0;
-  u32[slot * 2 + CastStep.LIMIT] = format?.limit ?? 0;
+  if (format !== undefined) writeFormat(slot * 2, format);
   f64[slot + CastStep.SCALE] = 2 ** ((format?.bias ?? 0) - (from.dtype.name === 'float16' ? 15 : 127));
   if (table !== null) u32.set(table, slot * 2 + CastStep.TABLE);
-  check(finish(slot, 'cast'), `a cast from '${from.dtype.name}' to '${to.dtype.name}' on '${device.name}'`);
+  run(slot, 'cast', `a cast from '${from.dtype.name}' to '${to.dtype.name}' on '${device.name}'`);
 }

@@ -5,8 +5,7 @@
  */
 
 import { bytesOf, handleOf } from '../native/convert.js';
-import { enter, leave, wire } from '../native/wire.js';
-import { WireHeader } from '../native/wire-layout.js';
+import { request, wire } from '../native/wire.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { convertElements, convertElementsAsync } from '../values/convert.js';
 import { queueCast } from './cast.js';
@@ -21,7 +20,7 @@ import {
   type Run,
   type Step,
 } from './plan-copy.js';
-import { isCapturing, onStorage, onStream } from './requests.js';
+import { begin, isCapturing, onStorage, onStream } from './requests.js';
 import { whenDone } from './wait.js';
 import { CopyStep } from './wire-layout.js';
 
@@ -44,7 +43,8 @@ function runStep(step: Step): void {
   else if (step.by === 'cast') queueCast(step);
   else {
     queue(step);
-    if (step.by !== 'upload' && !(isOnDevice(step.from) && isOnDevice(step.to))) finish(step.run);
+    if (step.by !== 'upload' && !(isOnDevice(step.from) && isOnDevice(step.to)))
+      onStream('synchronizeStream', step.run.device, step.run.stream);
   }
 }
 
@@ -101,8 +101,9 @@ function refuseCapture(plan: CopyPlan, source: Descriptor, target: Descriptor): 
 }
 
 /** Describes a step in a slot. */
-function writeStep(slot: number, { from, to, pass, run }: DeviceStep): void {
+function writeStep({ from, to, pass, run }: DeviceStep): number {
   const { shape, fromSteps, toSteps } = pass;
+  const slot = begin(CopyStep.WORDS, run.device.id);
   u32[slot * 2 + CopyStep.FROM_HANDLE] = handleOf(from.storage);
   u32[slot * 2 + CopyStep.TO_HANDLE] = handleOf(to.storage);
   i32[slot * 2 + CopyStep.FROM_TYPE] = from.device.type;
@@ -116,38 +117,23 @@ function writeStep(slot: number, { from, to, pass, run }: DeviceStep): void {
     f64[slot + CopyStep.FROM_STEPS + axis] = (fromSteps[axis] as number) / 8;
     f64[slot + CopyStep.TO_STEPS + axis] = (toSteps[axis] as number) / 8;
   }
-  i32[slot * 2 + CopyStep.DEVICE] = run.device.id;
   u64[slot + CopyStep.STREAM] = run.stream;
-  u32[WireHeader.SLOT] = slot;
+  return slot;
 }
 
 function queue(step: DeviceStep): void {
   const from = bytesOf(step.from.storage);
   const to = bytesOf(step.to.storage);
-  const binding = cuda();
-  const slot = enter(CopyStep.WORDS);
-  writeStep(slot, step);
-  binding.copy(from, to);
-  const status = i32[slot * 2 + CopyStep.STATUS];
-  leave(slot);
-  check(status, what(step.from, step.to));
-}
-
-/** Waits for the queued work. */
-function finish({ device, stream }: Run): void {
-  check(onStream('synchronizeStream', device.id, stream), `work on '${device.name}' to succeed`);
+  const slot = writeStep(step);
+  request(slot, () => cuda().copy(from, to));
+  check(i32[slot * 2 + CopyStep.STATUS], what(step.from, step.to));
 }
 
 /** Copies on another thread, because the driver blocks while it moves memory that the device cannot access. */
 async function copyOverBus(step: DeviceStep): Promise<void> {
-  const binding = cuda();
-  const slot = enter(CopyStep.WORDS);
-  writeStep(slot, step);
-  const started = binding.copyAsync();
-  const reason = i32[slot * 2 + CopyStep.STATUS] as number;
-  leave(slot);
-  const status = started === undefined ? reason : await started;
-  if (status !== 0) throw driverError(status, what(step.from, step.to));
+  const slot = writeStep(step);
+  const started = request(slot, () => cuda().copyAsync());
+  check(started === undefined ? i32[slot * 2 + CopyStep.STATUS] : await started, what(step.from, step.to));
 }
 
 /** The program may dispose the stream before the copy is queued. Memory in use on a stream keeps the stream alive. */

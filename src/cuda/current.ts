@@ -5,12 +5,11 @@
  */
 
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
-import { enter, leave, wire } from '../native/wire.js';
-import { WireHeader } from '../native/wire-layout.js';
+import { enter, request, wire } from '../native/wire.js';
 import { cuda } from './driver.js';
 import { CurrentRequest } from './wire-layout.js';
 
-const { i32, u32, u64 } = wire;
+const { i32, u64 } = wire;
 
 /** The default streams of every device, as the driver names them. */
 export const LEGACY_STREAM = 1n;
@@ -33,11 +32,8 @@ export function setCurrentHandle(id: number, handle: bigint, there: bigint = han
   const slot = enter(CurrentRequest.WORDS);
   i32[slot * 2 + CurrentRequest.DEVICE] = id;
   u64[slot + CurrentRequest.STREAM] = there;
-  u32[WireHeader.SLOT] = slot;
-  binding.setCurrent();
-  const before = u64[slot + CurrentRequest.BEFORE] as bigint;
-  leave(slot);
-  return before;
+  request(slot, () => binding.setCurrent());
+  return u64[slot + CurrentRequest.BEFORE] as bigint;
 }
 
 /** A handle from another library, where 0 is the legacy default stream. */

@@ -6,12 +6,11 @@
 
 import { type Device, type DeviceInfo, parseDevice } from '../device.js';
 import { ArgumentValueError } from '../errors.js';
-import { enter, leave, wire } from '../native/wire.js';
-import { WireHeader } from '../native/wire-layout.js';
+import { request, wire } from '../native/wire.js';
 import { check, countDevices, cuda } from './driver.js';
 import { readHex } from './hex.js';
 import { releasePinned } from './pinned.js';
-import { begin, onDevice, send } from './requests.js';
+import { begin, onDevice, run } from './requests.js';
 import { DeviceDescription, MemoryInfo } from './wire-layout.js';
 
 /** The properties of a device, from the driver. */
@@ -32,7 +31,7 @@ export interface CudaDevice {
   readonly hasMemoryPool: boolean;
 }
 
-const { f64, i32, u32 } = wire;
+const { f64, i32 } = wire;
 
 /** The UUID of a device. */
 export function uuidOf(id: number): string {
@@ -48,14 +47,11 @@ export function devices(): CudaDevice[] {
 }
 
 function describeDevice(id: number): CudaDevice {
-  const binding = cuda();
-  const slot = enter(DeviceDescription.WORDS);
+  const slot = begin(DeviceDescription.WORDS, id);
+  const name = request(slot, () => cuda().describeDevice());
   const value = (index: number): number => i32[slot * 2 + index] as number;
-  i32[slot * 2 + DeviceDescription.DEVICE] = id;
-  u32[WireHeader.SLOT] = slot;
-  const name = binding.describeDevice();
-  const status = value(DeviceDescription.STATUS);
-  const device: CudaDevice = {
+  check(value(DeviceDescription.STATUS), `a description of 'cuda:${id}'`);
+  return {
     device: `cuda:${id}`,
     name,
     uuid: readHex(slot + DeviceDescription.UUID, 16).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
@@ -66,9 +62,6 @@ function describeDevice(id: number): CudaDevice {
     hasConcurrentManagedAccess: value(DeviceDescription.HAS_CONCURRENT_MANAGED_ACCESS) !== 0,
     hasMemoryPool: value(DeviceDescription.HAS_MEMORY_POOL) !== 0,
   };
-  leave(slot);
-  check(status, `a description of 'cuda:${id}'`);
-  return device;
 }
 
 /** A device of kind `'cuda'`. */
@@ -82,22 +75,19 @@ export function parseCudaDevice(device: Device): DeviceInfo {
 export function memoryInfo(device: Device = 'cuda:0'): { free: number; total: number } {
   const { id, name } = parseCudaDevice(device);
   const slot = begin(MemoryInfo.WORDS, id);
-  const status = send(slot, 'memoryInfo');
-  const [free, total] = [f64[slot + MemoryInfo.FREE] as number, f64[slot + MemoryInfo.TOTAL] as number];
-  leave(slot);
-  check(status, `the memory of '${name}'`);
-  return { free, total };
+  run(slot, 'memoryInfo', `the memory of '${name}'`);
+  return { free: f64[slot + MemoryInfo.FREE] as number, total: f64[slot + MemoryInfo.TOTAL] as number };
 }
 
 /** Waits for the device, and releases the memory that its pool, and uploads of files, keep for later. */
 export function emptyCache(device: Device = 'cuda:0'): void {
   const { id, name } = parseCudaDevice(device);
   releasePinned();
-  check(onDevice('trim', id), `'${name}' to take unused memory back`);
+  onDevice('trim', id, `'${name}' to take unused memory back`);
 }
 
 /** Blocks until all queued work on a device has finished. */
 export function synchronize(device: Device = 'cuda:0'): void {
   const { id, name } = parseCudaDevice(device);
-  check(onDevice('synchronizeDevice', id), `work on '${name}' to succeed`);
+  onDevice('synchronizeDevice', id, `work on '${name}' to succeed`);
 }

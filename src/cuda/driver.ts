@@ -6,14 +6,13 @@
 
 import { ArgumentTypeError, ArgumentValueError, LoadError } from '../errors.js';
 import { isSameFile, native } from '../native/load.js';
-import { enter, leave, request, wire } from '../native/wire.js';
-import { WireHeader } from '../native/wire-layout.js';
+import { enter, request, wire } from '../native/wire.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import type { CudaBinding } from './binding.js';
 import { CudaError } from './error.js';
 import { CountResult, DriverErrorRequest } from './wire-layout.js';
 
-const { i32, u32 } = wire;
+const { i32 } = wire;
 
 let attached: CudaBinding | null = null;
 
@@ -95,9 +94,6 @@ export function countDevices(): number {
     throw error;
   }
   const slot = enter(CountResult.WORDS);
-  u32[WireHeader.SLOT] = slot;
-  binding.countDevices();
-  const count = i32[slot * 2 + CountResult.COUNT] as number;
-  leave(slot);
-  return count;
+  request(slot, () => binding.countDevices());
+  return i32[slot * 2 + CountResult.COUNT] as number;
 }

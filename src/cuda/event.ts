@@ -6,14 +6,13 @@
 
 import type { Device, DeviceInfo } from '../device.js';
 import { ArgumentTypeError, DisposedError } from '../errors.js';
-import { leave, wire } from '../native/wire.js';
+import { wire } from '../native/wire.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import { disposeSymbol } from '../storage/storage.js';
 import type { StreamArgument } from '../stream.js';
 import { parseCudaDevice } from './devices.js';
-import { check, NOT_READY } from './driver.js';
 import { Owned } from './owned.js';
-import { begin, mark, onEvent, send } from './requests.js';
+import { begin, mark, onEvent, run } from './requests.js';
 import { handleOn } from './stream-handle.js';
 import { whenDone } from './wait.js';
 import { CreateEventRequest, ElapsedRequest } from './wire-layout.js';
@@ -35,12 +34,11 @@ const { f64, u32, u64 } = wire;
 export function createEvent(device: DeviceInfo, flags: number, what: string): { event: bigint; owner: bigint } {
   const slot = begin(CreateEventRequest.WORDS, device.id);
   u32[slot * 2 + CreateEventRequest.FLAGS] = flags;
-  const status = send(slot, 'createEvent');
-  const event = u64[slot + CreateEventRequest.EVENT] as bigint;
-  const owner = u64[slot + CreateEventRequest.OWNER] as bigint;
-  leave(slot);
-  check(status, `${what} on '${device.name}'`);
-  return { event, owner };
+  run(slot, 'createEvent', `${what} on '${device.name}'`);
+  return {
+    event: u64[slot + CreateEventRequest.EVENT] as bigint,
+    owner: u64[slot + CreateEventRequest.OWNER] as bigint,
+  };
 }
 
 const EVENT_BLOCKING_SYNC = 1;
@@ -84,36 +82,26 @@ export class Event {
 
   /** Records the event after the work that a stream has now. The default is the current stream of its device. */
   record(stream?: StreamArgument): this {
-    const { id } = this.#device;
     const handle = handleOn(this.#device, stream);
-    check(mark('record', id, handle, this.#live()), 'an event to be recorded');
+    mark('record', this.#device.id, handle, this.#live(), 'an event to be recorded');
     this.#isRecorded = true;
     return this;
   }
 
   /** True when the recorded work has finished. */
   get isDone(): boolean {
-    const status = onEvent('queryEvent', this.#device.id, this.#live());
-    if (status === NOT_READY) return false;
-    check(status, `work on '${this.#device.name}' to succeed`);
-    return true;
+    return onEvent('queryEvent', this.#device, this.#live());
   }
 
   /** Blocks until the recorded work has finished. */
   synchronize(): void {
-    const status = onEvent('synchronizeEvent', this.#device.id, this.#live());
-    check(status, `work on '${this.#device.name}' to succeed`);
+    onEvent('synchronizeEvent', this.#device, this.#live());
   }
 
   /** Resolves when the recorded work has finished. */
   async done(): Promise<void> {
-    const handle = this.#live();
-    if (this.#isRecorded)
-      await whenDone(
-        { event: handle, owner: this.#owned.address },
-        this.#device.id,
-        `work on '${this.#device.name}' to succeed`,
-      );
+    const awaited = { event: this.#live(), owner: this.#owned.address };
+    if (this.#isRecorded) await whenDone(awaited, this.#device.id, `work on '${this.#device.name}' to succeed`);
   }
 
   /** Milliseconds since an earlier event. Both events need `timing` and must have completed. */
@@ -124,11 +112,8 @@ export class Event {
     const slot = begin(ElapsedRequest.WORDS, this.#device.id);
     u64[slot + ElapsedRequest.SINCE] = start;
     u64[slot + ElapsedRequest.EVENT] = event;
-    const status = send(slot, 'elapsed');
-    const milliseconds = f64[slot + ElapsedRequest.MILLISECONDS] as number;
-    leave(slot);
-    check(status, 'two events with timing that have happened');
-    return milliseconds;
+    run(slot, 'elapsed', 'two events with timing that have happened');
+    return f64[slot + ElapsedRequest.MILLISECONDS] as number;
   }
 
   dispose(): void {

@@ -7,7 +7,7 @@
 import { type DeviceInfo, parseDevice } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError, BufferError, LayoutError, UnsupportedDeviceError } from '../errors.js';
 import { NativeStorage } from '../native/native-storage.js';
-import { leave, wire } from '../native/wire.js';
+import { wire } from '../native/wire.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { OpenedMemory, SharedMemory } from '../storage/device-backend.js';
 import type { Storage } from '../storage/storage.js';
@@ -16,7 +16,7 @@ import { devices, parseCudaDevice, uuidOf } from './devices.js';
 import { check } from './driver.js';
 import { readHex, writeHex } from './hex.js';
 import { allocate } from './memory.js';
-import { begin, finish, send } from './requests.js';
+import { begin, run, send } from './requests.js';
 import { recordEvent } from './shared-event.js';
 import { handleOn } from './stream-handle.js';
 import { FollowEventRequest, OpenRequest, ShareableAllocation, ShareRequest } from './wire-layout.js';
@@ -28,11 +28,8 @@ export function allocateShareable(nbytes: number, device: DeviceInfo): Storage {
   const { id, name } = parseCudaDevice(device.name);
   const slot = begin(ShareableAllocation.WORDS, id);
   f64[slot + ShareableAllocation.NBYTES] = nbytes;
-  const status = send(slot, 'allocateShareable');
-  const handle = u32[slot * 2 + ShareableAllocation.HANDLE] as number;
-  leave(slot);
-  check(status, `${nbytes} bytes on '${name}' that can be shared`);
-  return new NativeStorage(handle, nbytes, false);
+  run(slot, 'allocateShareable', `${nbytes} bytes on '${name}' that can be shared`);
+  return new NativeStorage(u32[slot * 2 + ShareableAllocation.HANDLE] as number, nbytes, false);
 }
 
 const copyFirst =
@@ -63,21 +60,19 @@ function describeRange(
 ): Pick<SharedMemory, 'process' | 'memory' | 'size' | 'bitOffset'> & { ordinal: number } {
   const slot = begin(ShareRequest.WORDS, device.id);
   u32[slot * 2 + ShareRequest.HANDLE] = handle;
-  const status = send(slot, 'shareMemory');
-  const isShareable = u32[slot * 2 + ShareRequest.IS_SHAREABLE] === 1;
-  const range = {
+  run(slot, 'shareMemory', `a handle of memory on '${device.name}' for other processes`);
+  if (u32[slot * 2 + ShareRequest.IS_SHAREABLE] !== 1) {
+    throw new BufferError(
+      `This memory lies in a pool, or is of a kind that CUDA IPC does not share with other processes; ${copyFirst}`,
+    );
+  }
+  return {
     ordinal: i32[slot * 2 + ShareRequest.ORDINAL] as number,
     process: (u64[slot + ShareRequest.PROCESS] as bigint).toString(16).padStart(16, '0'),
     memory: readHex(slot + ShareRequest.IPC_HANDLE, 64),
     size: f64[slot + ShareRequest.SIZE] as number,
     bitOffset: (f64[slot + ShareRequest.OFFSET] as number) * 8 + bitOffset,
   };
-  leave(slot);
-  check(status, `a handle of memory on '${device.name}' for other processes`);
-  if (isShareable) return range;
-  throw new BufferError(
-    `This memory lies in a pool, or is of a kind that CUDA IPC does not share with other processes; ${copyFirst}`,
-  );
 }
 
 /** Maps memory of another process until the last tensor over it is released and the work on it has finished. */
@@ -93,11 +88,8 @@ export function openRange(shared: SharedMemory, start: number, end: number, on: 
   f64[slot + OpenRequest.OFFSET] = start;
   f64[slot + OpenRequest.NBYTES] = end - start;
   writeHex(slot + OpenRequest.IPC_HANDLE, memory);
-  const status = send(slot, 'openMemory');
+  run(slot, 'openMemory', 'memory that its process still has, and that this process may open');
   const outcome = u32[slot * 2 + OpenRequest.OUTCOME];
-  const handle = u32[slot * 2 + OpenRequest.HANDLE] as number;
-  leave(slot);
-  check(status, 'memory that its process still has, and that this process may open');
   if (outcome === OWN_MEMORY) {
     throw new BufferError(
       'This memory belongs to this process, and CUDA IPC opens memory of others only; use its tensor, or shareTensor(x) for a worker',
@@ -108,7 +100,7 @@ export function openRange(shared: SharedMemory, start: number, end: number, on: 
       `Expected elements inside the shared allocation but they reach from byte ${start} to ${end}, which is beyond what the driver maps`,
     );
   }
-  const storage = new NativeStorage(handle, end - start, false);
+  const storage = new NativeStorage(u32[slot * 2 + OpenRequest.HANDLE] as number, end - start, false);
   if (event !== null) followEvent(storage, device, stream, event);
   return { storage, device };
 }
@@ -121,7 +113,7 @@ function followEvent(storage: NativeStorage, device: DeviceInfo, stream: bigint,
   u32[slot * 2 + FollowEventRequest.HANDLE] = storage.handle;
   u64[slot + FollowEventRequest.STREAM] = stream;
   writeHex(slot + FollowEventRequest.IPC_HANDLE, event);
-  const status = finish(slot, 'followEvent');
+  const status = send(slot, 'followEvent');
   if (status === 0) return;
   storage.release();
   check(status, 'an event that its process still has, and that this process may wait for');

@@ -24,11 +24,14 @@ export interface Run {
 /** A step that moves elements from one place to another. */
 export type Step = HostStep | DeviceStep | CastStep;
 
-/** The CPU copies. */
-export interface HostStep {
-  readonly by: 'host';
+interface Sides {
   readonly from: Descriptor;
   readonly to: Descriptor;
+}
+
+/** The CPU copies. */
+export interface HostStep extends Sides {
+  readonly by: 'host';
 }
 
 /**
@@ -36,19 +39,15 @@ export interface HostStep {
  * host memory, which is in use until the stream has finished. `upload`: one element from ordinary host memory. It is
  * small, so the driver has read it when the call returns.
  */
-export interface DeviceStep {
+export interface DeviceStep extends Sides {
   readonly by: 'device' | 'bus' | 'upload';
-  readonly from: Descriptor;
-  readonly to: Descriptor;
   readonly pass: Pass;
   readonly run: Run;
 }
 
 /** A kernel converts contiguous elements on one device. */
-export interface CastStep {
+export interface CastStep extends Sides {
   readonly by: 'cast';
-  readonly from: Descriptor;
-  readonly to: Descriptor;
   readonly run: Run;
 }
 
@@ -69,36 +68,20 @@ function runOf(from: Descriptor, to: Descriptor): Run {
 const byte = dtypeFromName('uint8');
 
 /**
- * The steps of a copy with elements of the same dtype, where at least one side is on a device. `isAsync`: other threads
- * do the slow work, and they cannot access JavaScript memory.
+ * The steps of a copy where at least one side is on a device. `isAsync`: other threads do the slow work, and they cannot
+ * access JavaScript memory.
  */
 export function planCopy(source: Descriptor, target: Descriptor, isAsync: boolean): CopyPlan {
-  if (source.dtype !== target.dtype) return planCast(source, target, isAsync);
-  const step = isRepeated(source) ? null : directStep(source, target, isAsync);
-  if (step !== null) return { steps: [step], release: nothing };
   const planner = new Planner(isAsync);
   try {
-    planner.add(source, target);
+    if (source.dtype === target.dtype) planner.add(source, target);
+    else planner.addCast(source, target);
     return planner;
   } catch (error) {
     planner.release();
     throw error;
   }
 }
-
-/** Kernels convert contiguous elements, so others are arranged on the device before and after. */
-function planCast(source: Descriptor, target: Descriptor, isAsync: boolean): CopyPlan {
-  const planner = new Planner(isAsync);
-  try {
-    planner.addCast(source, target);
-    return planner;
-  } catch (error) {
-    planner.release();
-    throw error;
-  }
-}
-
-function nothing(): void {}
 
 /** The single step of a copy that the driver can do by itself; null when the copy needs more steps. */
 function directStep(from: Descriptor, to: Descriptor, isAsync: boolean): DeviceStep | null {
@@ -130,6 +113,7 @@ class Planner implements CopyPlan {
     }
   }
 
+  /** Kernels convert contiguous elements, so others are arranged on the device before and after. */
   addCast(from: Descriptor, to: Descriptor): void {
     const packed = from.isContiguous ? from : this.allocate(from.shape, from, from.device);
     if (packed !== from) this.add(from, packed);
@@ -150,15 +134,16 @@ class Planner implements CopyPlan {
 
   private addDetour(from: Descriptor, to: Descriptor): void {
     if (isOnDevice(from) && isBitwise(from)) this.addSpan(from, to);
-    else if (!from.isContiguous || isBitwise(from) || this.isOutOfReach(from)) {
-      const packed = this.allocate(from.shape, from, placeNear(from));
-      this.add(from, packed);
-      this.add(packed, to);
-    } else if (to.device.isHostAccessible || (!to.isContiguous && !isBitwise(to))) {
-      const packed = this.allocate(to.shape, to, placeNear(to));
-      this.add(from, packed);
-      this.add(packed, to);
-    } else throw bitwiseError(to);
+    else if (!from.isContiguous || isBitwise(from) || this.isOutOfReach(from)) this.addPacked(from, to, from);
+    else if (to.device.isHostAccessible || (!to.isContiguous && !isBitwise(to))) this.addPacked(from, to, to);
+    else throw bitwiseError(to);
+  }
+
+  /** Copies through packed memory near one side. */
+  private addPacked(from: Descriptor, to: Descriptor, side: Descriptor): void {
+    const packed = this.allocate(side.shape, side, placeNear(side));
+    this.add(from, packed);
+    this.add(packed, to);
   }
 
   private isOutOfReach({ device, storage }: Descriptor): boolean {

@@ -6,9 +6,8 @@
 
 import { type Device, type DeviceInfo, parseDevice } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
-import { enter, leave, wire } from '../native/wire.js';
-import { WireHeader } from '../native/wire-layout.js';
-import { cuda, driverError } from './driver.js';
+import { enter, request, wire } from '../native/wire.js';
+import { check, cuda } from './driver.js';
 import { PointerRequest } from './wire-layout.js';
 
 /** The memory that an address belongs to. */
@@ -42,32 +41,27 @@ export function pointerAttributes(address: bigint): PointerAttributes | null {
     throw new ArgumentValueError('address', 'an unsigned 64-bit address', address);
   const binding = cuda();
   const slot = enter(PointerRequest.WORDS);
-  const word = (index: number): bigint => u64[slot + index] as bigint;
   u64[slot + PointerRequest.ADDRESS] = address;
-  u32[WireHeader.SLOT] = slot;
-  binding.pointerAttributes();
+  request(slot, () => binding.pointerAttributes());
+  const word = (index: number): bigint => u64[slot + index] as bigint;
   const status = i32[slot * 2 + PointerRequest.STATUS] as number;
   const type = u32[slot * 2 + PointerRequest.MEMORY_TYPE];
+  // For an unknown address, older drivers return an error and newer ones a memory type of 0.
+  if (status === INVALID_VALUE || (status === 0 && type === 0)) return null;
+  check(status, 'the attributes of an address');
   const isManaged = u32[slot * 2 + PointerRequest.IS_MANAGED] !== 0;
   const deviceId = i32[slot * 2 + PointerRequest.ORDINAL] as number;
   const hostPointer = word(PointerRequest.HOST_POINTER);
-  const rest = {
-    context: word(PointerRequest.CONTEXT),
-    devicePointer: word(PointerRequest.DEVICE_POINTER),
-    rangeStart: word(PointerRequest.RANGE_START),
-    rangeSize: Number(word(PointerRequest.RANGE_SIZE)),
-  };
-  leave(slot);
-  // For an unknown address, older drivers return an error and newer ones a memory type of 0.
-  if (status === INVALID_VALUE || (status === 0 && type === 0)) return null;
-  if (status !== 0) throw driverError(status, 'the attributes of an address');
   return {
     device: isManaged ? 'cuda_managed' : type === HOST_MEMORY ? 'cuda_host' : `cuda:${deviceId}`,
     deviceId,
     isHostAccessible: isManaged || hostPointer !== 0n,
     isManaged,
     hostPointer: hostPointer === 0n ? null : hostPointer,
-    ...rest,
+    context: word(PointerRequest.CONTEXT),
+    devicePointer: word(PointerRequest.DEVICE_POINTER),
+    rangeStart: word(PointerRequest.RANGE_START),
+    rangeSize: Number(word(PointerRequest.RANGE_SIZE)),
   };
 }
 

@@ -4,10 +4,11 @@
  * @module
  */
 
+import type { DeviceInfo } from '../device.js';
 import { enter, leave, wire } from '../native/wire.js';
 import { WireHeader } from '../native/wire-layout.js';
 import type { CudaBinding } from './binding.js';
-import { check, cuda } from './driver.js';
+import { check, cuda, NOT_READY } from './driver.js';
 import {
   CaptureRequest,
   DeviceRequest,
@@ -32,48 +33,64 @@ export function begin(words: number, device: number): number {
   return slot;
 }
 
-/** Makes the request of a slot, which stays taken, so that the caller can read the results. Returns the CUresult. */
+/** Makes the request of a slot and frees the slot. Its results can be read until the next slot is taken. Returns the CUresult. */
 export function send(slot: number, name: DeviceFunction): number {
   const binding = cuda();
   u32[WireHeader.SLOT] = slot;
   binding[name]();
+  leave(slot);
   return i32[slot * 2 + DeviceRequest.STATUS] as number;
 }
 
-/** As {@link send} for a request that has no other result. */
-export function finish(slot: number, name: DeviceFunction): number {
+/** As {@link send}. Throws unless the driver succeeded. `what` follows "Expected" in the message. */
+export function run(slot: number, name: DeviceFunction, what: string): void {
+  check(send(slot, name), what);
+}
+
+/** As {@link run} for a request that blocks until work has finished, or asks whether it has. */
+function isOver(slot: number, name: DeviceFunction, what: string): boolean {
   const status = send(slot, name);
-  leave(slot);
-  return status;
+  if (status === NOT_READY) return false;
+  check(status, `${what} to succeed`);
+  return true;
 }
 
-export function onDevice(name: 'trim' | 'synchronizeDevice' | 'queryDevice', device: number): number {
-  return finish(begin(DeviceRequest.WORDS, device), name);
+export function onDevice(name: 'trim' | 'synchronizeDevice', device: number, what: string): void {
+  run(begin(DeviceRequest.WORDS, device), name, what);
 }
 
-export function onStream(name: 'synchronizeStream' | 'queryStream', device: number, stream: bigint): number {
-  const slot = begin(StreamStateRequest.WORDS, device);
+/** The state of a device, as a CUresult. */
+export function queryDevice(device: number): number {
+  return send(begin(DeviceRequest.WORDS, device), 'queryDevice');
+}
+
+type StreamFunction = 'synchronizeStream' | 'queryStream';
+
+/** Waits for the work that a stream has now, or returns whether it has finished. */
+export function onStream(name: StreamFunction, { id, name: where }: DeviceInfo, stream: bigint, of = ''): boolean {
+  const slot = begin(StreamStateRequest.WORDS, id);
   u64[slot + StreamStateRequest.STREAM] = stream;
-  return finish(slot, name);
+  return isOver(slot, name, `work on ${of}'${where}'`);
 }
 
-export function onEvent(name: 'synchronizeEvent' | 'queryEvent', device: number, event: bigint): number {
-  const slot = begin(EventStateRequest.WORDS, device);
+/** Waits for the work that an event marks, or returns whether it has finished. */
+export function onEvent(name: 'synchronizeEvent' | 'queryEvent', device: DeviceInfo, event: bigint): boolean {
+  const slot = begin(EventStateRequest.WORDS, device.id);
   u64[slot + EventStateRequest.EVENT] = event;
-  return finish(slot, name);
+  return isOver(slot, name, `work on '${device.name}'`);
 }
 
 /** `record`: the event marks the work that the stream has now. `wait`: the stream waits for the event. */
-export function mark(name: 'record' | 'wait', device: number, stream: bigint, event: bigint): number {
+export function mark(name: 'record' | 'wait', device: number, stream: bigint, event: bigint, what: string): void {
   const slot = begin(MarkRequest.WORDS, device);
   u64[slot + MarkRequest.STREAM] = stream;
   u64[slot + MarkRequest.EVENT] = event;
-  return finish(slot, name);
+  run(slot, name, what);
 }
 
 /**
  * `clear`: fills the storage with zero bits. `handOver`: the stream may use the storage. `follow`: its data is ready
- * for the stream.
+ * for the stream. Returns the CUresult.
  */
 export function onStorage(
   name: 'clear' | 'handOver' | 'follow',
@@ -84,16 +101,13 @@ export function onStorage(
   const slot = begin(StorageRequest.WORDS, device);
   u32[slot * 2 + StorageRequest.HANDLE] = handle;
   u64[slot + StorageRequest.STREAM] = stream;
-  return finish(slot, name);
+  return send(slot, name);
 }
 
 /** True when work on a stream is captured into a graph instead of running. */
 export function isCapturing(device: number, stream: bigint): boolean {
   const slot = begin(CaptureRequest.WORDS, device);
   u64[slot + CaptureRequest.STREAM] = stream;
-  const status = send(slot, 'isCapturing');
-  const result = u32[slot * 2 + CaptureRequest.IS_CAPTURING] === 1;
-  leave(slot);
-  check(status, 'the state of a stream');
-  return result;
+  run(slot, 'isCapturing', 'the state of a stream');
+  return u32[slot * 2 + CaptureRequest.IS_CAPTURING] === 1;
 }

@@ -6,17 +6,16 @@
 
 import type { DeviceInfo } from '../device.js';
 import { BufferError } from '../errors.js';
-import { leave, wire } from '../native/wire.js';
+import { wire } from '../native/wire.js';
 import type { Owner } from '../storage/collect.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { Storage } from '../storage/storage.js';
 import { currentHandle } from './current.js';
-import { check } from './driver.js';
 import { createEvent } from './event.js';
 import { readHex } from './hex.js';
 import { handOver } from './memory.js';
 import { Owned } from './owned.js';
-import { begin, isCapturing, mark, onStream, send } from './requests.js';
+import { begin, isCapturing, mark, onStream, run } from './requests.js';
 import { ShareEventRequest } from './wire-layout.js';
 
 // The driver has room for a few thousand such events in a process. Beyond that, unrelated calls fail.
@@ -75,10 +74,10 @@ export function recordEvent(descriptor: Descriptor): string | null {
   handOver(descriptor, stream);
   const event = eventOf(descriptor);
   if (event === null) {
-    check(onStream('synchronizeStream', device.id, stream), `work on '${device.name}' to succeed`);
+    onStream('synchronizeStream', device, stream);
     return null;
   }
-  check(mark('record', device.id, stream, event.handle), 'an event to be recorded');
+  mark('record', device.id, stream, event.handle, 'an event to be recorded');
   return shareEvent(device, event.handle);
 }
 
@@ -86,9 +85,6 @@ export function recordEvent(descriptor: Descriptor): string | null {
 function shareEvent(device: DeviceInfo, event: bigint): string {
   const slot = begin(ShareEventRequest.WORDS, device.id);
   wire.u64[slot + ShareEventRequest.EVENT] = event;
-  const status = send(slot, 'shareEvent');
-  const handle = readHex(slot + ShareEventRequest.IPC_HANDLE, 64);
-  leave(slot);
-  check(status, 'a handle of an event for other processes');
-  return handle;
+  run(slot, 'shareEvent', 'a handle of an event for other processes');
+  return readHex(slot + ShareEventRequest.IPC_HANDLE, 64);
 }

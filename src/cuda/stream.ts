@@ -6,17 +6,16 @@
 
 import type { Device, DeviceInfo } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
-import { leave, wire } from '../native/wire.js';
+import { wire } from '../native/wire.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import { disposeSymbol } from '../storage/storage.js';
 import type { StreamArgument } from '../stream.js';
 import { currentHandle, LEGACY_STREAM, PER_THREAD_STREAM, setCurrentHandle } from './current.js';
 import { parseCudaDevice } from './devices.js';
-import { check, NOT_READY } from './driver.js';
 import { Event, type EventOptions, eventOptionNames, liveEvent } from './event.js';
 import { foreignHandle } from './foreign-stream.js';
 import { Owned } from './owned.js';
-import { begin, finish, isCapturing, mark, onStream, send } from './requests.js';
+import { begin, isCapturing, mark, onStream, run } from './requests.js';
 import { handleOn, rememberStream, StreamState, stateOf } from './stream-handle.js';
 import { whenDone } from './wait.js';
 import { CreateStreamRequest, OrderRequest } from './wire-layout.js';
@@ -65,11 +64,9 @@ export class Stream {
     const slot = begin(CreateStreamRequest.WORDS, device.id);
     i32[slot * 2 + CreateStreamRequest.PRIORITY] = priority;
     u32[slot * 2 + CreateStreamRequest.IS_NON_BLOCKING] = blocking ? 0 : 1;
-    const status = send(slot, 'createStream');
+    run(slot, 'createStream', `a stream on '${device.name}'`);
     const handle = u64[slot + CreateStreamRequest.STREAM] as bigint;
     const owner = u64[slot + CreateStreamRequest.OWNER] as bigint;
-    leave(slot);
-    check(status, `a stream on '${device.name}'`);
     this.#state = rememberStream(this, new StreamState(device, handle, new Owned(this, owner)));
   }
 
@@ -132,25 +129,18 @@ export class Stream {
 
   /** Blocks until all queued work has finished. */
   synchronize(): void {
-    const status = onStream('synchronizeStream', this.#state.device.id, this.#state.live());
-    check(status, `work on a stream of '${this.#state.device.name}' to succeed`);
+    onStream('synchronizeStream', this.#state.device, this.#state.live(), 'a stream of ');
   }
 
   /** Resolves when all work that is queued now has finished. */
   async done(): Promise<void> {
-    await whenDone(
-      { stream: this.#state.live() },
-      this.#state.device.id,
-      `work on a stream of '${this.#state.device.name}' to succeed`,
-    );
+    const { id, name } = this.#state.device;
+    await whenDone({ stream: this.#state.live() }, id, `work on a stream of '${name}' to succeed`);
   }
 
   /** True when all queued work has finished. */
   get isDone(): boolean {
-    const status = onStream('queryStream', this.#state.device.id, this.#state.live());
-    if (status === NOT_READY) return false;
-    check(status, `work on a stream of '${this.#state.device.name}' to succeed`);
-    return true;
+    return onStream('queryStream', this.#state.device, this.#state.live(), 'a stream of ');
   }
 
   /** True while queued work is captured into a graph instead of running. */
@@ -161,23 +151,21 @@ export class Stream {
   /** Makes work that is queued from now on wait for an event, or for the work that another stream has now. */
   wait(other: Event | StreamArgument): void {
     const event = liveEvent(other);
-    const status = event === null ? this.#order(other as StreamArgument) : this.#mark(event);
-    check(status, `a stream of '${this.#state.device.name}' to wait`);
-  }
-
-  #mark(event: bigint): number {
-    return mark('wait', this.#state.device.id, this.#state.live(), event);
-  }
-
-  #order(other: StreamArgument): number {
-    const device = stateOf(other)?.device ?? this.#state.device;
-    const awaited = handleOn(device, other);
+    const { device } = this.#state;
+    const what = `a stream of '${device.name}' to wait`;
+    if (event !== null) {
+      mark('wait', device.id, this.#state.live(), event, what);
+      return;
+    }
+    const stream = other as StreamArgument;
+    const awaitedOn = stateOf(stream)?.device ?? device;
+    const awaited = handleOn(awaitedOn, stream);
     const handle = this.#state.live();
-    const slot = begin(OrderRequest.WORDS, this.#state.device.id);
-    i32[slot * 2 + OrderRequest.AWAITED_DEVICE] = device.id;
+    const slot = begin(OrderRequest.WORDS, device.id);
+    i32[slot * 2 + OrderRequest.AWAITED_DEVICE] = awaitedOn.id;
     u64[slot + OrderRequest.STREAM] = handle;
     u64[slot + OrderRequest.AWAITED] = awaited;
-    return finish(slot, 'order');
+    run(slot, 'order', what);
   }
 
   /** Records a new event after the work that is queued now. */

@@ -8,14 +8,12 @@ import type { DeviceInfo } from '../device.js';
 import { dtypeFromName } from '../dtype.js';
 import { NativeStorage } from '../native/native-storage.js';
 import { runtimeRules } from '../native/threads.js';
-import { leave, wire } from '../native/wire.js';
-import { WireHeader } from '../native/wire-layout.js';
+import { request, wire } from '../native/wire.js';
 import { Descriptor } from '../storage/descriptor.js';
 import type { Upload, UploadPart } from '../storage/device-backend.js';
 import { copyElementsAsync } from './copy.js';
 import { currentHandle, LEGACY_STREAM } from './current.js';
-import { CAPTURE_UNSUPPORTED, cuda, driverError } from './driver.js';
-import { ordinalOf } from './memory.js';
+import { CAPTURE_UNSUPPORTED, check, cuda, driverError } from './driver.js';
 import { releasePinnedLater } from './pinned.js';
 import { begin, isCapturing } from './requests.js';
 import { whenDone } from './wait.js';
@@ -37,10 +35,9 @@ export function upload(source: Descriptor, parts: readonly UploadPart[]): Upload
     const arrived = copyParts(source, parts);
     return { read: arrived, arrived };
   }
-  const id = ordinalOf(device);
-  const stream = currentHandle(id);
-  const read = start(source, source.storage, parts, device, id, stream);
-  const arrived = read.then(() => whenDone({ stream }, id, `an upload to '${device.name}' to succeed`));
+  const stream = currentHandle(device.id);
+  const read = start(source, source.storage, parts, device, stream);
+  const arrived = read.then(() => whenDone({ stream }, device.id, `an upload to '${device.name}' to succeed`));
   return { read, arrived };
 }
 
@@ -57,26 +54,20 @@ async function start(
   source: Descriptor,
   { handle }: NativeStorage,
   parts: readonly UploadPart[],
-  device: DeviceInfo,
-  id: number,
+  { id, name }: DeviceInfo,
   stream: bigint,
 ): Promise<void> {
-  const what = `an upload to '${device.name}'`;
+  const what = `an upload to '${name}'`;
   if (stream !== LEGACY_STREAM && isCapturing(id, stream)) throw driverError(CAPTURE_UNSUPPORTED, what);
-  const binding = cuda();
   const slot = begin(UploadStep.WORDS, id);
   u32[slot * 2 + UploadStep.FROM_HANDLE] = handle;
   i32[slot * 2 + UploadStep.THREADS] = runtimeRules().threads;
   f64[slot + UploadStep.FROM_OFFSET] = source.bitOffset / 8;
   f64[slot + UploadStep.NBYTES] = source.nbytes;
   u64[slot + UploadStep.STREAM] = stream;
-  u32[WireHeader.SLOT] = slot;
-  const started = binding.upload(rowsOf(parts));
-  const reason = i32[slot * 2 + UploadStep.STATUS] as number;
-  leave(slot);
+  const started = request(slot, () => cuda().upload(rowsOf(parts)));
   try {
-    const status = started === undefined ? reason : await started;
-    if (status !== 0) throw driverError(status, what);
+    check(started === undefined ? i32[slot * 2 + UploadStep.STATUS] : await started, what);
   } finally {
     releasePinnedLater();
   }

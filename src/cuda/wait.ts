@@ -7,7 +7,7 @@
 import { pin, unpin } from '../native/pins.js';
 import { wire } from '../native/wire.js';
 import { cuda, driverError, NOT_READY } from './driver.js';
-import { begin, finish, onDevice } from './requests.js';
+import { begin, queryDevice, send } from './requests.js';
 import { WatchEventRequest, WatchStreamRequest } from './wire-layout.js';
 
 const { f64, u64 } = wire;
@@ -21,12 +21,12 @@ function watch(awaited: Awaited, device: number, pin: number): number {
     const slot = begin(WatchEventRequest.WORDS, device);
     f64[slot + WatchEventRequest.PIN] = pin;
     u64[slot + WatchEventRequest.OWNER] = awaited.owner;
-    return finish(slot, 'watchEvent');
+    return send(slot, 'watchEvent');
   }
   const slot = begin(WatchStreamRequest.WORDS, device);
   f64[slot + WatchStreamRequest.PIN] = pin;
   u64[slot + WatchStreamRequest.STREAM] = awaited.stream;
-  return finish(slot, 'watchStream');
+  return send(slot, 'watchStream');
 }
 
 /** Resolves when the work is over. */
@@ -36,7 +36,7 @@ export function whenDone(awaited: Awaited, device: number, what: string): Promis
     const id = pin(() => {
       clearInterval(timer);
       // The watcher only knows that the work is over. The device knows whether it failed, even if the stream no longer exists.
-      const code = onDevice('queryDevice', device);
+      const code = queryDevice(device);
       if (code === 0 || code === NOT_READY) resolve();
       else reject(driverError(code, what));
     });
