@@ -27,10 +27,6 @@ export type SliceRange =
   | undefined
   | readonly [start?: number | null, stop?: number | null, step?: number | null];
 
-function makeLayout(shape: number[], strides: number[], offset: number): Layout {
-  return { shape, strides, offset };
-}
-
 function checkAxis(axis: number, ndim: number, argument = 'axis'): number {
   if (!Number.isInteger(axis) || axis < -ndim || axis >= ndim) {
     throw new IndexError(
@@ -63,7 +59,7 @@ export function transposeLayout(layout: Layout, axes?: readonly number[]): Layou
     newShape[i] = shape[from] as number;
     newStrides[i] = strides[from] as number;
   }
-  return makeLayout(newShape, newStrides, offset);
+  return { shape: newShape, strides: newStrides, offset };
 }
 
 /** True when an entry before `end` names this axis. */
@@ -112,7 +108,7 @@ export function sliceLayout(layout: Layout, ranges: readonly SliceRange[]): Layo
     newStrides.push(step === 1 ? stride : checkedStride(stride * step, shape));
   }
   // The offset of an empty slice could lie outside the memory, so keep the first element of the source.
-  return makeLayout(newShape, newStrides, isEmpty ? layout.offset : offset);
+  return { shape: newShape, strides: newStrides, offset: isEmpty ? layout.offset : offset };
 }
 
 /** One end of a range, clamped to the axis. */
@@ -230,11 +226,7 @@ export function squeezeLayout(layout: Layout, axes?: number | readonly number[])
     }
   }
   const keep = (i: number): boolean => (named === null ? shape[i] !== 1 : !named.includes(i));
-  return makeLayout(
-    shape.filter((_, i) => keep(i)),
-    strides.filter((_, i) => keep(i)),
-    offset,
-  );
+  return { shape: shape.filter((_, i) => keep(i)), strides: strides.filter((_, i) => keep(i)), offset };
 }
 
 /** Inserts an axis of length one before `axis`. */
@@ -247,7 +239,7 @@ export function expandLayout(layout: Layout, axis: number): Layout {
   const stride = at < ndim ? checkedStride((shape[at] as number) * (strides[at] as number), shape) : 1;
   shape.splice(at, 0, 1);
   strides.splice(at, 0, stride);
-  return makeLayout(shape, strides, layout.offset);
+  return { shape, strides, offset: layout.offset };
 }
 
 /** Reverses axes: all of them, or the named axes. */
@@ -262,5 +254,5 @@ export function flipLayout(layout: Layout, axes?: number | readonly number[]): L
     if (!empty) offset += ((shape[axis] as number) - 1) * stride;
     strides[axis] = stride === 0 ? 0 : -stride;
   }
-  return makeLayout([...shape], strides, offset);
+  return { shape, strides, offset };
 }

@@ -10,8 +10,8 @@ import { ArgumentTypeError, adviceFor, DisposedError, IndexError, ReadOnlyError 
 import { type Layout, offsetOf } from './layout.js';
 import { Descriptor, Flag } from './storage/descriptor.js';
 import { getDeviceBackend } from './storage/device-backend.js';
-import { copyInto } from './values/assign.js';
 import { fillElements } from './values/convert.js';
+import { copyInto } from './values/copy.js';
 import { elementCodec } from './values/element.js';
 import { ElementIterator } from './values/iterate.js';
 import { nestElements } from './values/nested.js';

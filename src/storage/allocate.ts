@@ -70,6 +70,17 @@ export function allocateLike(
   return rowMajor(storage, dtype, device, shape, kept);
 }
 
+/** Fills new memory, unless it has no elements. Releases it if `fill` throws. */
+export function filled(target: Descriptor, fill: (target: Descriptor) => void): Descriptor {
+  try {
+    if (target.size > 0) fill(target);
+    return target;
+  } catch (error) {
+    target.storage.release();
+    throw error;
+  }
+}
+
 /** A descriptor over row-major memory. */
 export function rowMajor(
   storage: Storage,

@@ -5,14 +5,16 @@
  * @module
  */
 
+import { cpu } from '../device.js';
+import { sizeBytes } from '../dtype.js';
 import { UnsupportedDeviceError, UnsupportedDTypeError } from '../errors.js';
 import { getBackend, type Pass } from '../storage/backend.js';
-import type { Descriptor } from '../storage/descriptor.js';
+import { Descriptor, Flag } from '../storage/descriptor.js';
 import { type DeviceBackend, getDeviceBackend, loadAdvice } from '../storage/device-backend.js';
+import { BufferStorage } from '../storage/storage.js';
 import { castBetween } from './cast.js';
 import { elementCodec, readBits, writeBits } from './element.js';
 import { checkConvertible, isComplex, passesOf, piecesOf } from './pass.js';
-import { scalarSource } from './scalar.js';
 
 /** Elements that TypeScript converts, in about ten milliseconds, before it lets the event loop run. */
 const PIECE = 2 ** 18;
@@ -96,6 +98,19 @@ function deviceOf(source: Descriptor, target: Descriptor): DeviceBackend | null 
 /** Writes one value into every element. The caller has checked the value as `set` does. */
 export function fillElements(target: Descriptor, value: unknown): void {
   if (target.size > 0) convertElements(scalarSource(target, value), target);
+}
+
+/**
+ * A descriptor with the shape and dtype of `target` in which every element is `value`, with the checks of `set`. The
+ * repetitions take no memory.
+ */
+function scalarSource(target: Descriptor, value: unknown): Descriptor {
+  const { dtype, shape } = target;
+  const nbytes = sizeBytes(dtype, 1);
+  const storage = new BufferStorage(new ArrayBuffer(nbytes), 0, nbytes);
+  elementCodec(dtype).write(new DataView(storage.buffer()), 0, value);
+  const strides = new Array(shape.length).fill(0);
+  return new Descriptor(storage, dtype, cpu, shape, strides, 0, target.flags & Flag.subBytePadded);
 }
 
 /**

@@ -1,14 +1,17 @@
 /**
- * Copies of tensors.
+ * Copies of tensors: into new memory, and into an existing tensor.
  *
  * @module
  */
 
 import { cpu, type DeviceInfo } from '../device.js';
 import { type DTypeInfo, dtypeFromCode, TypeCode } from '../dtype.js';
-import { allocateLike, rowMajor } from '../storage/allocate.js';
+import { LayoutError } from '../errors.js';
+import { allocateLike, filled, rowMajor } from '../storage/allocate.js';
 import { getBackend } from '../storage/backend.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
+import { BufferStorage, isShared, type Storage } from '../storage/storage.js';
+import { broadcastLayout } from '../view-layout.js';
 import { convertElements } from './convert.js';
 
 /** A row-major copy in new memory, flagged as a copy, by default on the same device. */
@@ -35,26 +38,13 @@ function isPlain({ lanes, isSubByte, code }: DTypeInfo): boolean {
 /** The elements converted to a dtype, row-major in new memory on a device. */
 export function copyTo(source: Descriptor, dtype: DTypeInfo, device: DeviceInfo, flags = 0): Descriptor {
   const copy = allocateLike(source.shape, dtype, (source.flags & Flag.subBytePadded) | flags, device);
-  try {
-    if (copy.size > 0) convertElements(source, copy);
-    return copy;
-  } catch (error) {
-    copy.storage.release();
-    throw error;
-  }
+  return filled(copy, () => convertElements(source, copy));
 }
 
 /** The elements as vectors of bytes, which need no alignment. Types with an alignment above one have whole bytes. */
 function asBytes({ storage, dtype, device, shape, strides, bitOffset }: Descriptor): Descriptor {
-  return new Descriptor(
-    storage,
-    dtypeFromCode(TypeCode.uint, 8, dtype.itemBits / 8),
-    device,
-    shape,
-    strides,
-    bitOffset,
-    0,
-  );
+  const bytes = dtypeFromCode(TypeCode.uint, 8, dtype.itemBits / 8);
+  return new Descriptor(storage, bytes, device, shape, strides, bitOffset, 0);
 }
 
 /** A copy of misaligned elements, which are moved as bytes. */
@@ -65,11 +55,38 @@ export function copyMisaligned(source: Descriptor): Descriptor {
 /** A copy as elements of `dtype` from a source that describes them as vectors of bytes. */
 export function copyBytes(bytes: Descriptor, dtype: DTypeInfo): Descriptor {
   const copy = allocateLike(bytes.shape, dtype, Flag.isCopied, bytes.device);
-  try {
-    if (bytes.size > 0) convertElements(bytes, asBytes(copy));
-    return copy;
-  } catch (error) {
-    copy.storage.release();
-    throw error;
+  return filled(copy, () => convertElements(bytes, asBytes(copy)));
+}
+
+/**
+ * Broadcasts, converts and copies `source` into `target`. If they share memory, the result is as if all of `source`
+ * were read first.
+ */
+export function copyInto(source: Descriptor, target: Descriptor): void {
+  const { shape, strides } = target;
+  // NumPy's arrays without elements have strides of zero; they repeat nothing.
+  if (strides.some((stride, axis) => stride === 0 && (shape[axis] as number) > 1) && target.size > 0) {
+    throw new LayoutError('Expected one place for each element but this tensor repeats an axis', shape, strides);
   }
+  const from = source.derive(broadcastLayout(source.layout, shape));
+  if (!mayOverlap(source.storage, target.storage)) {
+    convertElements(from, target);
+    return;
+  }
+  const copy = copyTo(source, source.dtype, source.device);
+  try {
+    convertElements(copy.derive(broadcastLayout(copy.layout, shape)), target);
+  } finally {
+    copy.storage.release();
+  }
+}
+
+/** Two storages can share one memory: an import and its source, `Tensor.wrap(x.data)` and `x`, shared buffers. */
+function mayOverlap(a: Storage, b: Storage): boolean {
+  if (a === b) return true;
+  const areBuffers = a instanceof BufferStorage && b instanceof BufferStorage;
+  if (areBuffers && a.buffer() === b.buffer()) return true;
+  // Two ArrayBuffers never share memory, but two SharedArrayBuffers can.
+  if (areBuffers && !(isShared(a.buffer()) && isShared(b.buffer()))) return false;
+  return getBackend()?.overlaps(a, b) ?? areBuffers;
 }

@@ -6,7 +6,7 @@
 
 import { isDLPackError } from '../errors.js';
 import type { Layout } from '../layout.js';
-import { allocateLike } from '../storage/allocate.js';
+import { allocateLike, filled } from '../storage/allocate.js';
 import { type Descriptor, Flag } from '../storage/descriptor.js';
 import { getDeviceBackend } from '../storage/device-backend.js';
 import { sliceLayout } from '../view-layout.js';
@@ -97,13 +97,9 @@ function shownParts(descriptor: Descriptor): ShownParts {
 /** Copies the shown elements to the host. */
 function fetchShown(descriptor: Descriptor): Descriptor {
   const { shown, parts } = shownParts(descriptor);
-  try {
+  return filled(shown, () => {
     for (const [from, to] of parts) convertElements(from, to);
-    return shown;
-  } catch (error) {
-    shown.storage.release();
-    throw error;
-  }
+  });
 }
 
 type Shown = ElementValue | null | { readonly items: readonly Shown[] }; // null: omitted elements

@@ -6,7 +6,7 @@
 
 import { cpu } from '../device.js';
 import type { DTypeInfo, TypedArray } from '../dtype.js';
-import { allocateLike, rowMajor } from '../storage/allocate.js';
+import { allocateLike, filled, rowMajor } from '../storage/allocate.js';
 import { getBackend } from '../storage/backend.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { type ElementCodec, elementCodec } from './element.js';
@@ -16,15 +16,10 @@ import { checkRow, type NestedSource } from './nested.js';
 export function writeNested(source: NestedSource, shape: readonly number[], dtype: DTypeInfo): Descriptor {
   const storage = getBackend()?.writeNested(source, shape, dtype);
   if (storage != null) return rowMajor(storage, dtype, cpu, shape, 0);
-  const target = allocateLike(shape, dtype, 0);
-  try {
-    if (target.size > 0) writeLevel(source, shape, 0, elementCodec(dtype), target.view(), 0, dtype.itemBits);
+  return filled(allocateLike(shape, dtype, 0), (target) => {
+    writeLevel(source, shape, 0, elementCodec(dtype), target.view(), 0, dtype.itemBits);
     target.storage.commit();
-    return target;
-  } catch (error) {
-    target.storage.release();
-    throw error;
-  }
+  });
 }
 
 /** Writes the values of a level from a bit on, and returns the next bit. */
