@@ -79,25 +79,6 @@ interface Queue {
 }
 
 /**
- * A new jax-js array on the GPU from `make`, to be overwritten. jax-js makes an array of zeros with a shader, and
- * uploads an array that it is given. Both take longer than the copy, so this leaves the upload out, and only that one.
- */
-function emptyOnGpu<T>({ size, dtype }: Tensor, queue: Queue, make: (values: object) => T): T {
-  const values = new (parseDType(dtype).array as Float32ArrayConstructor)(size);
-  const { writeBuffer } = queue;
-  // Not an assignment, which would throw where the queue cannot change. Then jax-js uploads, and the copy follows.
-  Reflect.set(queue, 'writeBuffer', (...args: unknown[]) => {
-    if ((args[2] as ArrayBufferView | undefined)?.buffer !== values.buffer) writeBuffer.apply(queue, args);
-  });
-  try {
-    return make(values);
-  } finally {
-    Reflect.deleteProperty(queue, 'writeBuffer');
-    if (queue.writeBuffer !== writeBuffer) Reflect.set(queue, 'writeBuffer', writeBuffer);
-  }
-}
-
-/**
  * A jax-js array with the elements of a tensor, always a copy: `toJaxJs(x, jax.numpy)`. A tensor on WebGPU is copied on
  * the GPU: `toJaxJs(x, jax.numpy, { gpuDevice: jax.getWebGPUDevice() })`.
  */
@@ -115,10 +96,24 @@ export function toJaxJs<T>(source: object, numpy: JaxModule<T>, options?: LendOp
       checkDType(tensor.dtype, gpuNames, 'jax-js on WebGPU');
       const gpuDevice = options?.gpuDevice;
       if (gpuDevice === undefined) throw new ArgumentTypeError('gpuDevice', 'jax.getWebGPUDevice()', gpuDevice);
-      // jax-js takes no buffers of others, so the tensor is copied into a new array.
+      const { queue } = gpuDevice as { queue: Queue };
+      const { writeBuffer } = queue;
+      // jax-js takes no buffers of others, so the tensor is copied into a new array. jax-js makes an array of zeros with a
+      // shader, and uploads an array that it is given. Both take longer than the copy, so this leaves the upload out, and
+      // only that one.
       let made: T;
       const acquire = () => {
-        made = emptyOnGpu(tensor, (gpuDevice as { queue: Queue }).queue, (values) => make(values, tensor, 'webgpu'));
+        const values = new (parseDType(tensor.dtype).array as Float32ArrayConstructor)(tensor.size);
+        // Not an assignment, which would throw where the queue cannot change. Then jax-js uploads, and the copy follows.
+        Reflect.set(queue, 'writeBuffer', (...args: unknown[]) => {
+          if ((args[2] as ArrayBufferView | undefined)?.buffer !== values.buffer) writeBuffer.apply(queue, args);
+        });
+        try {
+          made = make(values, tensor, 'webgpu');
+        } finally {
+          Reflect.deleteProperty(queue, 'writeBuffer');
+          if (queue.writeBuffer !== writeBuffer) Reflect.set(queue, 'writeBuffer', writeBuffer);
+        }
         const array = made as JaxArray;
         return {
           get gpuBuffer() {
