@@ -4,8 +4,11 @@
  * @module
  */
 
-import { type DTypeInfo, sizeBytes } from '../dtype.js';
+import { cpu } from '../device.js';
+import { type DTypeInfo, dtypeFromName, sizeBytes } from '../dtype.js';
 import { MAX_NDIM, rowMajorStrides } from '../layout.js';
+import { Descriptor } from '../storage/descriptor.js';
+import type { Storage } from '../storage/storage.js';
 import { FileFormatError } from './error.js';
 
 /** Describes blocks of quantised numbers. They have no dtype, so the tensor holds their bytes. */
@@ -17,6 +20,13 @@ export interface Quantization {
   readonly blockBytes: number;
   /** The shape of the tensor that the blocks encode. */
   readonly shape: readonly number[];
+}
+
+export const uint8 = dtypeFromName('uint8');
+
+/** `length` bytes from `start` on of a storage, as a tensor. */
+export function byteRange(storage: Storage, start: number, length: number, device = cpu, flags = 0): Descriptor {
+  return new Descriptor(storage, uint8, device, [length], [1], start * 8, flags);
 }
 
 export interface TensorEntry {

@@ -6,7 +6,7 @@
 
 import type { GgufHeader, GgufValue } from './gguf.js';
 import type { OpenedFile } from './opened.js';
-import { EntryFile } from './tensor-file.js';
+import { EntryFile, locatedIn } from './tensor-file.js';
 
 /** An open GGUF file. */
 export class GgufFile extends EntryFile {
@@ -15,7 +15,7 @@ export class GgufFile extends EntryFile {
   readonly metadata: ReadonlyMap<string, GgufValue>;
 
   constructor(file: OpenedFile, header: GgufHeader) {
-    super(file.path, [file], header.entries, () => file);
+    super(file.path, [file], locatedIn(file, header.entries));
     this.version = header.version;
     this.metadata = header.metadata;
   }

@@ -27,11 +27,7 @@ const ARRAY = 9;
 
 /** Thrown by the cursor when more of the file is needed; never leaves this module. */
 class Short {
-  readonly end: number;
-
-  constructor(end: number) {
-    this.end = end;
-  }
+  constructor(readonly end: number) {}
 }
 
 /**
@@ -54,13 +50,12 @@ export function* readGguf(file: FileExtent): Reading<GgufHeader> {
 /** Reads numbers and strings in sequence. */
 class Cursor {
   at = 0;
-  private readonly file: FileExtent;
-  private readonly bytes: Uint8Array;
   private readonly view: DataView;
 
-  constructor(file: FileExtent, bytes: Uint8Array) {
-    this.file = file;
-    this.bytes = bytes;
+  constructor(
+    private readonly file: FileExtent,
+    private readonly bytes: Uint8Array,
+  ) {
     this.view = viewOf(bytes);
   }
 

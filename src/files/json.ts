@@ -5,6 +5,8 @@
  * @module
  */
 
+import { FileFormatError } from './error.js';
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
@@ -13,14 +15,24 @@ const MAX_DEPTH = 64;
 
 export class JsonScanner {
   private readonly text: string;
-  private readonly fail: (at: number, problem: string) => never;
-  private at: number;
+  private at = 0;
 
-  /** `fail` throws an error for a position in the text. */
-  constructor(text: string, fail: (at: number, problem: string) => never) {
+  /** Reads bytes of a file from `start` on. `what` names them in messages. */
+  constructor(
+    private readonly path: string,
+    private readonly start: number,
+    bytes: Uint8Array,
+    what: string,
+  ) {
+    const text = decodeText(bytes);
+    if (text === null) throw new FileFormatError(path, start, `${what} is not UTF-8`);
     this.text = text;
-    this.fail = fail;
-    this.at = 0;
+  }
+
+  /** Throws for a position in the text. */
+  private fail(at: number, problem: string): never {
+    const offset = new TextEncoder().encode(this.text.slice(0, at)).length;
+    throw new FileFormatError(this.path, this.start + offset, problem);
   }
 
   refuse(problem: string): never {
@@ -173,9 +185,4 @@ export function decodeText(bytes: Uint8Array): string | null {
   } catch {
     return null;
   }
-}
-
-/** Converts a position in the text to a position in the file. */
-export function textOffset(text: string, at: number): number {
-  return new TextEncoder().encode(text.slice(0, at)).length;
 }

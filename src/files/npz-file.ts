@@ -20,22 +20,17 @@ const PREFIX = 4096;
 /** An open npz file. */
 export class NpzFile extends TensorFile {
   readonly names: readonly string[];
-  private readonly file: OpenedFile;
   private readonly members: ReadonlyMap<string, ZipMember>;
-  private readonly options: NpyOptions;
-  private readonly arrays: Map<string, Located>;
+  private readonly arrays = new Map<string, Located>();
 
-  constructor(file: OpenedFile, members: readonly ZipMember[], options: NpyOptions) {
+  constructor(
+    private readonly file: OpenedFile,
+    members: readonly ZipMember[],
+    private readonly options: NpyOptions,
+  ) {
     super(file.path, [file]);
-    this.file = file;
-    this.options = options;
     this.members = new Map(arraysOf(file, members));
     this.names = [...this.members.keys()];
-    this.arrays = new Map();
-  }
-
-  protected fileOf(): OpenedFile {
-    return this.file;
   }
 
   protected locate(name: string): Reading<Located> | Located | null {

@@ -8,15 +8,17 @@ import { type DType, parseDType } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import { Tensor } from '../tensor.js';
+import type { TensorEntry } from './entry.js';
 import { readGguf } from './gguf.js';
 import { GgufFile } from './gguf-file.js';
 import { getHost, type MapMode } from './host.js';
 import { type NpyOptions, readNpy } from './npy.js';
 import { NpzFile } from './npz-file.js';
 import { MappedFile, type OpenedFile, SourceFile } from './opened.js';
-import { readSafetensors } from './safetensors.js';
+import type { Reading } from './reading.js';
+import { readSafetensors, type SafetensorsHeader } from './safetensors.js';
 import { type SafetensorsFile, type Shard, safetensorsFile, shardedFile } from './safetensors-file.js';
-import { readShardIndex } from './shards.js';
+import { readShardIndex, type ShardIndex } from './shards.js';
 import { BlobSource, UrlSource } from './source.js';
 import { readZip } from './zip.js';
 
@@ -36,38 +38,39 @@ export interface OpenNpyOptions extends OpenOptions {
 const openNames: OptionNames<OpenOptions> = { mode: true };
 const openNpyNames: OptionNames<OpenNpyOptions> = { mode: true, dtype: true };
 
-type Now<T> = (file: OpenedFile) => T;
-type Later<T> = (file: OpenedFile) => Promise<T>;
+type Read<H> = (file: OpenedFile) => Reading<H>;
+/** Makes the result of a header. Only the promise of an asynchronous source may resolve to it later. */
+type Make<H, T> = (file: OpenedFile, header: H) => T | Promise<T>;
 
 /** Opens a source and reads its header. Closes the file if that fails. */
-function open<T>(source: FileSource, options: OpenOptions, now: Now<T>, later: Later<T>): T | Promise<T> {
+function open<H, T>(source: FileSource, options: OpenOptions, read: Read<H>, make: Make<H, T>): T | Promise<T> {
   const mode = options.mode ?? 'r';
   if (mode !== 'r' && mode !== 'c') throw new ArgumentValueError('mode', "'r' or 'c'", mode);
-  if (typeof source === 'string') return openPath(source, mode, now);
-  if (source instanceof URL) return openUrl(source, mode, now, later);
-  if (source instanceof Blob) return guarded(new SourceFile(new BlobSource(source)), later);
+  if (typeof source === 'string') return openPath(source, mode, read, make);
+  if (source instanceof URL) return openUrl(source, mode, read, make);
+  if (source instanceof Blob) return openLater(new SourceFile(new BlobSource(source)), read, make);
   throw new ArgumentTypeError('source', 'a path, a URL, a File or a Blob', source);
 }
 
-function openPath<T>(path: string, mode: MapMode, now: Now<T>): T {
+function openPath<H, T>(path: string, mode: MapMode, read: Read<H>, make: Make<H, T>) {
   if (/^[a-z][a-z0-9+]+:\/\//i.test(path)) throw new ArgumentValueError('source', 'a path, or new URL(...)', path);
   const file = new MappedFile(path, mode);
   try {
-    return now(file);
+    return make(file, file.now(read(file)));
   } catch (error) {
     file.close();
     throw error;
   }
 }
 
-async function openUrl<T>(url: URL, mode: MapMode, now: Now<T>, later: Later<T>): Promise<T> {
-  if (url.protocol === 'file:') return openPath(getHost().pathOf(url), mode, now);
-  return guarded(new SourceFile(await UrlSource.open(url)), later);
+async function openUrl<H, T>(url: URL, mode: MapMode, read: Read<H>, make: Make<H, T>) {
+  if (url.protocol === 'file:') return openPath(getHost().pathOf(url), mode, read, make);
+  return openLater(new SourceFile(await UrlSource.open(url)), read, make);
 }
 
-async function guarded<T>(file: OpenedFile, later: Later<T>): Promise<T> {
+async function openLater<H, T>(file: OpenedFile, read: Read<H>, make: Make<H, T>) {
   try {
-    return await later(file);
+    return await make(file, await file.later(read(file)));
   } catch (error) {
     file.close();
     throw error;
@@ -83,12 +86,7 @@ export function openSafetensors(source: URL | Blob, options?: OpenOptions): Prom
 export function openSafetensors(source: FileSource, options: OpenOptions = {}): unknown {
   checkOptions(options, openNames, "{ mode: 'c' }");
   if (isIndex(source)) return openShards(source, options);
-  return open(
-    source,
-    options,
-    (file) => safetensorsFile(file, file.now(readSafetensors(file))),
-    async (file) => safetensorsFile(file, await file.later(readSafetensors(file))),
-  );
+  return open(source, options, readSafetensors, safetensorsFile);
 }
 
 function isIndex(source: FileSource): source is string | URL {
@@ -97,17 +95,13 @@ function isIndex(source: FileSource): source is string | URL {
 }
 
 function openShards(source: string | URL, options: OpenOptions): unknown {
-  const { mode = 'r' } = options;
-  const now = (index: OpenedFile): SafetensorsFile => {
-    const parsed = index.now(readShardIndex(index));
+  const asShard = (file: OpenedFile, header: SafetensorsHeader): Shard => ({ file, header });
+  const mapShards = (index: OpenedFile, parsed: ShardIndex): SafetensorsFile => {
     const shards = new Map<string, Shard>();
     try {
       for (const name of new Set(parsed.weightMap.values())) {
         const path = getHost().beside(index.path, name);
-        shards.set(
-          name,
-          openPath(path, mode, (file) => ({ file, header: file.now(readSafetensors(file)) })),
-        );
+        shards.set(name, openPath(path, options.mode ?? 'r', readSafetensors, asShard) as Shard);
       }
       const opened = shardedFile(index.path, parsed, shards);
       index.close();
@@ -117,16 +111,17 @@ function openShards(source: string | URL, options: OpenOptions): unknown {
       throw error;
     }
   };
-  const later = async (index: OpenedFile): Promise<SafetensorsFile> => {
-    const parsed = await index.later(readShardIndex(index));
+  const loadShards = async (index: OpenedFile, parsed: ShardIndex): Promise<SafetensorsFile> => {
     const names = [...new Set(parsed.weightMap.values())];
     const openShard = async (name: string): Promise<[string, Shard]> => {
       const file = new SourceFile(await UrlSource.open(new URL(name, source)));
-      return [name, { file, header: await file.later(readSafetensors(file)) }];
+      return [name, await openLater(file, readSafetensors, asShard)];
     };
     return shardedFile(index.path, parsed, new Map(await Promise.all(names.map(openShard))));
   };
-  return open(source, options, now, later);
+  return open(source, options, readShardIndex, (index, parsed) =>
+    index.isMapped ? mapShards(index, parsed) : loadShards(index, parsed),
+  );
 }
 
 /** Opens a GGUF file: its metadata, float tensors as tensors, and quantised blocks as bytes with their description. */
@@ -134,12 +129,7 @@ export function openGguf(source: string, options?: OpenOptions): GgufFile;
 export function openGguf(source: URL | Blob, options?: OpenOptions): Promise<GgufFile>;
 export function openGguf(source: FileSource, options: OpenOptions = {}): unknown {
   checkOptions(options, openNames, "{ mode: 'c' }");
-  return open(
-    source,
-    options,
-    (file) => new GgufFile(file, file.now(readGguf(file))),
-    async (file) => new GgufFile(file, await file.later(readGguf(file))),
-  );
+  return open(source, options, readGguf, (file, header) => new GgufFile(file, header));
 }
 
 /** Opens an npz file. Its arrays have their names without `.npy`. Compressed and misaligned arrays are copied. */
@@ -148,12 +138,7 @@ export function openNpz(source: URL | Blob, options?: OpenNpyOptions): Promise<N
 export function openNpz(source: FileSource, options: OpenNpyOptions = {}): unknown {
   checkOptions(options, openNpyNames, "{ mode: 'c' }");
   const read = npyOptions(options);
-  return open(
-    source,
-    options,
-    (file) => new NpzFile(file, file.now(readZip(file)), read),
-    async (file) => new NpzFile(file, await file.later(readZip(file)), read),
-  );
+  return open(source, options, readZip, (file, members) => new NpzFile(file, members, read));
 }
 
 /** Opens the array of an npy file, which stays mapped as long as the tensor lives. */
@@ -162,20 +147,20 @@ export function openNpy(source: URL | Blob, options?: OpenNpyOptions): Promise<T
 export function openNpy(source: FileSource, options: OpenNpyOptions = {}): unknown {
   checkOptions(options, openNpyNames, "{ mode: 'c' }");
   const read = npyOptions(options);
-  const reading = (file: OpenedFile) => readNpy(file, 'array', 0, file.size, read);
-  return open(
-    source,
-    options,
-    (file) => {
-      const tensor = new Tensor(file.tensor(file.now(reading(file))));
-      file.close();
-      return tensor;
-    },
-    async (file) => {
-      const entry = await file.later(reading(file));
-      return new Tensor(await file.load(entry, { signal: undefined, onProgress: undefined }));
-    },
+  const readArray = (file: OpenedFile) => readNpy(file, 'array', 0, file.size, read);
+  return open(source, options, readArray, (file, entry) =>
+    file.isMapped ? mapArray(file, entry) : loadArray(file, entry),
   );
+}
+
+function mapArray(file: OpenedFile, entry: TensorEntry): Tensor {
+  const tensor = new Tensor(file.tensor(entry));
+  file.close();
+  return tensor;
+}
+
+async function loadArray(file: OpenedFile, entry: TensorEntry): Promise<Tensor> {
+  return new Tensor(await file.load(entry, { signal: undefined, onProgress: undefined }));
 }
 
 function npyOptions({ dtype }: OpenNpyOptions): NpyOptions {

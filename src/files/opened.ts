@@ -5,13 +5,12 @@
  */
 
 import { cpu } from '../device.js';
-import { dtypeFromName } from '../dtype.js';
 import { BufferError } from '../errors.js';
 import { allocateLike } from '../storage/allocate.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
 import type { Storage } from '../storage/storage.js';
 import { convertElements } from '../values/convert.js';
-import type { TensorEntry } from './entry.js';
+import { byteRange, type TensorEntry } from './entry.js';
 import { getHost, type MapMode } from './host.js';
 import { type Reader, type Reading, readLater, readNow } from './reading.js';
 import type { Source } from './source.js';
@@ -45,8 +44,6 @@ export abstract class OpenedFile {
   abstract close(): void;
 }
 
-const uint8 = dtypeFromName('uint8');
-
 /** Allocates host memory for a tensor whose bytes are copied from a file, with the element order of the file. */
 export function allocateEntry({ shape, strides, dtype, flags }: TensorEntry, more: number): Descriptor {
   const { storage } = allocateLike(shape, dtype, flags);
@@ -76,16 +73,17 @@ export function isAligned({ dtype, start, swap }: TensorEntry): boolean {
 }
 
 export class MappedFile extends OpenedFile {
-  readonly path: string;
   readonly size: number;
   private readonly mapping: Storage;
   private readonly flags: number;
   private readonly reader: Reader;
 
-  constructor(path: string, mode: MapMode) {
+  constructor(
+    readonly path: string,
+    mode: MapMode,
+  ) {
     super();
     const host = getHost();
-    this.path = path;
     this.mapping = host.map(path, mode);
     this.size = this.mapping.nbytes;
     this.flags = mode === 'r' ? Flag.readonly : 0;
@@ -117,9 +115,8 @@ export class MappedFile extends OpenedFile {
 
   private copied(entry: TensorEntry): Descriptor {
     const copy = allocateEntry(entry, this.flags);
-    const bytes = (storage: Storage, start: number) =>
-      new Descriptor(storage, uint8, cpu, [entry.nbytes], [1], start * 8, 0);
-    convertElements(bytes(this.mapping, entry.start), bytes(copy.storage, 0));
+    const { start, nbytes } = entry;
+    convertElements(byteRange(this.mapping, start, nbytes), byteRange(copy.storage, 0, nbytes));
     if (entry.swap > 0) swapBytes(bytesOf(copy), entry.swap);
     copy.storage.commit();
     return copy;
@@ -131,7 +128,7 @@ export class MappedFile extends OpenedFile {
 
   bytes(start: number, end: number): Descriptor {
     this.mapping.refs++;
-    return new Descriptor(this.mapping, uint8, cpu, [end - start], [1], start * 8, this.flags);
+    return byteRange(this.mapping, start, end - start, cpu, this.flags);
   }
 
   close(): void {
@@ -140,11 +137,8 @@ export class MappedFile extends OpenedFile {
 }
 
 export class SourceFile extends OpenedFile {
-  private readonly source: Source;
-
-  constructor(source: Source) {
+  constructor(private readonly source: Source) {
     super();
-    this.source = source;
   }
 
   get path(): string {

@@ -5,11 +5,11 @@
  */
 
 import { cpu } from '../device.js';
-import { dtypeFromName } from '../dtype.js';
 import { allocateLike } from '../storage/allocate.js';
-import { Descriptor, Flag } from '../storage/descriptor.js';
+import { type Descriptor, Flag } from '../storage/descriptor.js';
 import { convertElementsAsync } from '../values/convert.js';
 import { transposeLayout } from '../view-layout.js';
+import { byteRange, uint8 } from './entry.js';
 
 /**
  * Bytes of one piece: small enough for the CPU cache when the system copies it, and large enough to make the cost of a
@@ -18,8 +18,6 @@ import { transposeLayout } from '../view-layout.js';
 const PIECE = 2 << 20;
 /** The largest ArrayBuffer that every supported runtime allows. Larger tensors are copied piece by piece. */
 const LARGEST_BUFFER = 2 ** 32 - 1;
-
-const uint8 = dtypeFromName('uint8');
 
 /** True when the elements are column-major but not row-major. */
 export function isColumnMajor(descriptor: Descriptor): boolean {
@@ -76,8 +74,7 @@ async function* pieces({ storage, bitOffset, nbytes }: Descriptor): AsyncGenerat
   try {
     for (let at = 0; at < nbytes; at += PIECE) {
       const length = Math.min(PIECE, nbytes - at);
-      const part = new Descriptor(storage, uint8, cpu, [length], [1], (first + at) * 8, 0);
-      await convertElementsAsync(part, new Descriptor(piece.storage, uint8, cpu, [length], [1], 0, 0));
+      await convertElementsAsync(byteRange(storage, first + at, length), byteRange(piece.storage, 0, length));
       yield new Uint8Array(piece.storage.buffer(), piece.storage.start, length);
     }
   } finally {

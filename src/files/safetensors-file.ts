@@ -4,32 +4,27 @@
  * @module
  */
 
-import type { TensorEntry } from './entry.js';
 import { FileFormatError } from './error.js';
 import type { OpenedFile } from './opened.js';
 import type { SafetensorsHeader } from './safetensors.js';
 import type { ShardIndex } from './shards.js';
-import { EntryFile } from './tensor-file.js';
+import { EntryFile, type Located, locatedIn } from './tensor-file.js';
 
 /** An open safetensors file, or all shards of a model. */
 export class SafetensorsFile extends EntryFile {
-  /** The `__metadata__` of the file; for shards, the metadata of the index. */
-  readonly metadata: Readonly<Record<string, unknown>>;
-
   constructor(
     path: string,
     files: readonly OpenedFile[],
-    entries: ReadonlyMap<string, TensorEntry>,
-    holder: (name: string) => OpenedFile,
-    metadata: Readonly<Record<string, unknown>>,
+    located: ReadonlyMap<string, Located>,
+    /** The `__metadata__` of the file; for shards, the metadata of the index. */
+    readonly metadata: Readonly<Record<string, unknown>>,
   ) {
-    super(path, files, entries, holder);
-    this.metadata = metadata;
+    super(path, files, located);
   }
 }
 
 export function safetensorsFile(file: OpenedFile, { entries, metadata }: SafetensorsHeader): SafetensorsFile {
-  return new SafetensorsFile(file.path, [file], entries, () => file, metadata);
+  return new SafetensorsFile(file.path, [file], locatedIn(file, entries), metadata);
 }
 
 export interface Shard {
@@ -40,17 +35,16 @@ export interface Shard {
 /** Combines all shards into one file. Each tensor is read from the shard that the index names. */
 export function shardedFile(path: string, index: ShardIndex, shards: ReadonlyMap<string, Shard>): SafetensorsFile {
   const { metadata, weightMap } = index;
-  const entries = new Map<string, TensorEntry>();
-  const shardOf = (name: string): Shard => shards.get(weightMap.get(name) as string) as Shard;
+  const located = new Map<string, Located>();
   for (const [name, shard] of weightMap) {
-    const entry = shardOf(name).header.entries.get(name);
+    const { file, header } = shards.get(shard) as Shard;
+    const entry = header.entries.get(name);
     if (entry === undefined) {
       throw new FileFormatError(path, 0, `the index places '${name}' in '${shard}', which does not have it`);
     }
-    entries.set(name, entry);
+    located.set(name, { file, entry });
   }
   const isObject = typeof metadata === 'object' && metadata !== null;
   const files = [...shards.values()].map(({ file }) => file);
-  const shown = isObject ? (metadata as Record<string, unknown>) : {};
-  return new SafetensorsFile(path, files, entries, (name) => shardOf(name).file, shown);
+  return new SafetensorsFile(path, files, located, isObject ? (metadata as Record<string, unknown>) : {});
 }

@@ -9,7 +9,7 @@ import { ArgumentTypeError, ArgumentValueError, UnsupportedDTypeError } from '..
 import { MAX_NDIM } from '../layout.js';
 import { entryBytes, plainEntry, type TensorEntry } from './entry.js';
 import { FileFormatError } from './error.js';
-import { decodeText, JsonScanner, textOffset } from './json.js';
+import { JsonScanner } from './json.js';
 import { bytesAt, type FileExtent, type Reading, readU64, viewOf } from './reading.js';
 
 /** Our dtypes by the names of the format. */
@@ -66,11 +66,7 @@ export function* readSafetensors(file: FileExtent): Reading<SafetensorsHeader> {
 function parseSafetensors(file: FileExtent, header: Uint8Array): SafetensorsHeader {
   // Before the text is made, which can take as much memory again as the header.
   if (header[0] !== 0x7b) throw new FileFormatError(file.path, 8, "the header does not begin with '{'");
-  const text = decodeText(header);
-  if (text === null) throw new FileFormatError(file.path, 8, 'the header is not UTF-8');
-  const json = new JsonScanner(text, (at, problem) => {
-    throw new FileFormatError(file.path, 8 + textOffset(text, at), problem);
-  });
+  const json = new JsonScanner(file.path, 8, header, 'the header');
   const dataStart = 8 + header.length;
   const entries = new Map<string, TensorEntry>();
   let metadata: Record<string, string> | null = null;

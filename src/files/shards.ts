@@ -5,7 +5,7 @@
  */
 
 import { FileFormatError } from './error.js';
-import { decodeText, JsonScanner, textOffset } from './json.js';
+import { JsonScanner } from './json.js';
 import { bytesAt, type FileExtent, type Reading } from './reading.js';
 
 export interface ShardIndex {
@@ -22,11 +22,7 @@ export function* readShardIndex(file: FileExtent): Reading<ShardIndex> {
   if (file.size > MAX_INDEX) {
     throw new FileFormatError(file.path, 0, `the index has ${file.size} bytes; ${MAX_INDEX} are allowed`);
   }
-  const text = decodeText(yield* bytesAt(file, 0, file.size, 'the index'));
-  if (text === null) throw new FileFormatError(file.path, 0, 'the index is not UTF-8');
-  const json = new JsonScanner(text, (at, problem) => {
-    throw new FileFormatError(file.path, textOffset(text, at), problem);
-  });
+  const json = new JsonScanner(file.path, 0, yield* bytesAt(file, 0, file.size, 'the index'), 'the index');
   let metadata: unknown;
   let weightMap: Map<string, string> | null = null;
   json.object((field) => {

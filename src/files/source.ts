@@ -9,11 +9,19 @@ import { FileError, FileFormatError } from './error.js';
 import { type AsyncReader, type Deflated, MAX_RATIO } from './reading.js';
 
 /** A file that is read in ranges. */
-export interface Source extends AsyncReader {
-  readonly path: string;
-  readonly size: number;
+export abstract class Source implements AsyncReader {
+  abstract readonly path: string;
+  abstract readonly size: number;
   /** The bytes of a range, in pieces, in order. */
-  stream(offset: number, length: number, signal?: AbortSignal): AsyncGenerator<Uint8Array>;
+  abstract stream(offset: number, length: number, signal?: AbortSignal): AsyncGenerator<Uint8Array>;
+
+  read(offset: number, length: number): Promise<Uint8Array> {
+    return gather(length, this.stream(offset, length));
+  }
+
+  inflate(request: Deflated): Promise<Uint8Array> {
+    return inflateStream(request);
+  }
 }
 
 /** Pieces of a stream; ends the stream when the consumer stops early. */
@@ -30,11 +38,11 @@ async function* pieces(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8
   }
 }
 
-/** Collects the bytes of a range from a stream. */
-async function gather(source: Source, offset: number, length: number): Promise<Uint8Array> {
+/** Collects the bytes of a range. */
+async function gather(length: number, pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const bytes = new Uint8Array(length);
   let at = 0;
-  for await (const piece of source.stream(offset, length)) {
+  for await (const piece of pieces) {
     bytes.set(piece, at);
     at += piece.length;
   }
@@ -78,25 +86,19 @@ async function inflateStream({ deflated, size, isPrefix }: Deflated): Promise<Ui
   return bytes.subarray(0, at);
 }
 
-export class BlobSource implements Source {
+export class BlobSource extends Source {
   readonly path: string;
-  private readonly blob: Blob;
 
-  constructor(blob: Blob, path?: string) {
-    this.blob = blob;
+  constructor(
+    private readonly blob: Blob,
+    path?: string,
+  ) {
+    super();
     this.path = path ?? (typeof File !== 'undefined' && blob instanceof File && blob.name !== '' ? blob.name : 'Blob');
   }
 
   get size(): number {
     return this.blob.size;
-  }
-
-  read(offset: number, length: number): Promise<Uint8Array> {
-    return gather(this, offset, length);
-  }
-
-  inflate(request: Deflated): Promise<Uint8Array> {
-    return inflateStream(request);
   }
 
   async *stream(offset: number, length: number, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
@@ -111,20 +113,19 @@ export class BlobSource implements Source {
 /** The size of the first request of a URL, which covers the headers of most files. */
 const FIRST_PIECE = 1 << 16;
 
-export class UrlSource implements Source {
-  readonly path: string;
-  readonly size: number;
-  private readonly url: URL;
-  /** The server's identifier of this version of the file. */
-  private readonly version: string | null;
-  private readonly first: Uint8Array;
+export class UrlSource extends Source {
+  private constructor(
+    private readonly url: URL,
+    readonly size: number,
+    /** The server's identifier of this version of the file. */
+    private readonly version: string | null,
+    private readonly first: Uint8Array,
+  ) {
+    super();
+  }
 
-  private constructor(url: URL, size: number, version: string | null, first: Uint8Array) {
-    this.url = url;
-    this.path = url.href;
-    this.size = size;
-    this.version = version;
-    this.first = first;
+  get path(): string {
+    return this.url.href;
   }
 
   /** Requests the beginning of the file. A server without range support sends the whole file, which is then kept. */
@@ -138,22 +139,13 @@ export class UrlSource implements Source {
       throw new FileError(url.href, 'EPROTO', 'the server answered a range without the size of the file');
     }
     const length = Math.min(size, FIRST_PIECE);
-    const first = new Uint8Array(length);
-    let at = 0;
-    for await (const piece of exactly(url.href, 0, length, pieces(bodyOf(response)))) {
-      first.set(piece, at);
-      at += piece.length;
-    }
+    const first = await gather(length, exactly(url.href, 0, length, pieces(bodyOf(response))));
     return new UrlSource(url, size, versionOf(response), first);
   }
 
-  async read(offset: number, length: number): Promise<Uint8Array> {
+  override async read(offset: number, length: number): Promise<Uint8Array> {
     if (offset + length <= this.first.length) return this.first.slice(offset, offset + length);
-    return gather(this, offset, length);
-  }
-
-  inflate(request: Deflated): Promise<Uint8Array> {
-    return inflateStream(request);
+    return super.read(offset, length);
   }
 
   async *stream(offset: number, length: number, signal?: AbortSignal): AsyncGenerator<Uint8Array> {

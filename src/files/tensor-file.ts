@@ -56,20 +56,18 @@ const GAP = 4096;
 
 /** An open file of named tensors. */
 export abstract class TensorFile implements Iterable<[name: string, tensor: Tensor]> {
-  readonly path: string;
-  private files: readonly OpenedFile[] | null;
-
-  constructor(path: string, files: readonly OpenedFile[]) {
-    this.path = path;
-    this.files = files;
-  }
+  constructor(
+    readonly path: string,
+    private files: readonly OpenedFile[] | null,
+  ) {}
 
   /** Names of all tensors, in the order of the file. */
   abstract readonly names: readonly string[];
-  /** The location of a tensor; null for an unknown name. Reads headers, never data. */
+  /**
+   * The location of a tensor; null for an unknown name. A reading of the only file finds a location that the header of the
+   * file does not tell. Reads headers, never data.
+   */
   protected abstract locate(name: string): Reading<Located> | Located | null;
-  /** The file that answers the requests of `locate`. */
-  protected abstract fileOf(name: string): OpenedFile;
 
   /** Number of tensors. */
   get size(): number {
@@ -205,7 +203,7 @@ export abstract class TensorFile implements Iterable<[name: string, tensor: Tens
   /** A tensor in host memory. */
   private async loadHost(name: string, loading: LoadOptions): Promise<Descriptor> {
     const found = this.found(name);
-    const { file, entry, unpack } = isReading(found) ? await this.fileOf(name).later(found) : found;
+    const { file, entry, unpack } = isReading(found) ? await this.onlyFile().later(found) : found;
     this.check();
     return unpack === undefined ? file.load(entry, loading) : file.later(unpack());
   }
@@ -230,6 +228,10 @@ export abstract class TensorFile implements Iterable<[name: string, tensor: Tens
     if (this.files === null) throw new DisposedError(`Expected an open file but ${this.path} was closed`);
   }
 
+  private onlyFile(): OpenedFile {
+    return this.files?.[0] as OpenedFile;
+  }
+
   private found(name: string): Reading<Located> | Located {
     this.check();
     const found = this.locate(name);
@@ -240,7 +242,7 @@ export abstract class TensorFile implements Iterable<[name: string, tensor: Tens
 
   private located(name: string): Located {
     const found = this.found(name);
-    return isReading(found) ? this.fileOf(name).now(found) : found;
+    return isReading(found) ? this.onlyFile().now(found) : found;
   }
 }
 
@@ -262,37 +264,30 @@ function describeLocated({ file, entry, unpack }: Located): TensorInfo {
   };
 }
 
-/** A file whose header names every tensor. */
+/** A file whose header locates every tensor. */
 export class EntryFile extends TensorFile {
-  private readonly entries: ReadonlyMap<string, TensorEntry>;
-  private readonly holder: (name: string) => OpenedFile;
-
-  /** `holder` returns the file that holds a tensor. */
   constructor(
     path: string,
     files: readonly OpenedFile[],
-    entries: ReadonlyMap<string, TensorEntry>,
-    holder: (name: string) => OpenedFile,
+    private readonly places: ReadonlyMap<string, Located>,
   ) {
     super(path, files);
-    this.entries = entries;
-    this.holder = holder;
   }
 
   get names(): readonly string[] {
-    return [...this.entries.keys()];
+    return [...this.places.keys()];
   }
 
   override get size(): number {
-    return this.entries.size;
+    return this.places.size;
   }
 
   protected locate(name: string): Located | null {
-    const entry = this.entries.get(name);
-    return entry === undefined ? null : { file: this.holder(name), entry };
+    return this.places.get(name) ?? null;
   }
+}
 
-  protected fileOf(name: string): OpenedFile {
-    return this.holder(name);
-  }
+/** The tensors of one file. */
+export function locatedIn(file: OpenedFile, entries: ReadonlyMap<string, TensorEntry>): Map<string, Located> {
+  return new Map(Array.from(entries, ([name, entry]) => [name, { file, entry }]));
 }

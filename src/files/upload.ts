@@ -5,7 +5,7 @@
  */
 
 import type { DeviceInfo } from '../device.js';
-import { type DTypeInfo, dtypeFromName } from '../dtype.js';
+import type { DTypeInfo } from '../dtype.js';
 import { UnsupportedDeviceError } from '../errors.js';
 import { allocateLike } from '../storage/allocate.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
@@ -17,9 +17,9 @@ import {
   type UploadPart,
 } from '../storage/device-backend.js';
 import type { Storage } from '../storage/storage.js';
+import { byteRange } from './entry.js';
 import type { LoadOptions, Progress } from './opened.js';
 
-const uint8 = dtypeFromName('uint8');
 /**
  * Bytes of the first step, which is at most a quarter of the upload, and of the largest step. A signal can stop an
  * upload only between steps. Each step is larger than the last one, because memory for its tensors is allocated while
@@ -30,9 +30,9 @@ const LARGEST_STEP = 2 ** 30;
 const SMALLEST_STEP = 8 << 20;
 const GROWTH = 4;
 
-/** Bytes `start` to `start + length` of a storage, as a tensor. */
+/** `length` bytes from `start` on of a tensor's storage. */
 function bytesOf({ storage, device }: Descriptor, start: number, length: number): Descriptor {
-  return new Descriptor(storage, uint8, device, [length], [1], start * 8, 0);
+  return byteRange(storage, start, length, device);
 }
 
 /** A tensor in host memory: where its bytes begin in a run, and its layout, which it keeps on the device. */
@@ -85,7 +85,6 @@ function stepOf(
 }
 
 export class Uploader {
-  private readonly device: DeviceInfo;
   private readonly backend: DeviceBackend;
   /** Bytes of the next step. */
   stepBytes: number;
@@ -96,7 +95,10 @@ export class Uploader {
   private steps: readonly [Upload, Upload];
 
   /** `total`: bytes that are sent in all, or more. */
-  constructor(device: DeviceInfo, total: number) {
+  constructor(
+    private readonly device: DeviceInfo,
+    total: number,
+  ) {
     const backend = getDeviceBackend(device);
     if (backend === null) {
       throw new UnsupportedDeviceError(
@@ -104,7 +106,6 @@ export class Uploader {
         `Expected a device this process can allocate on but received '${device.name}'${loadAdvice(device)}`,
       );
     }
-    this.device = device;
     this.backend = backend;
     this.stream = backend.streams?.current(device) ?? null;
     this.anchor = this.stream === null ? null : backend.allocate(0, device);

@@ -38,19 +38,13 @@ function fileError(path: string, cause: unknown): FileError {
 }
 
 class RenamedTarget implements Target {
-  private readonly path: string;
-  private readonly place: string;
-  private readonly beside: string;
-  private readonly handle: FileHandle;
-  private readonly durable: boolean;
-
-  constructor(path: string, place: string, beside: string, handle: FileHandle, durable: boolean) {
-    this.path = path;
-    this.place = place;
-    this.beside = beside;
-    this.handle = handle;
-    this.durable = durable;
-  }
+  constructor(
+    private readonly path: string,
+    private readonly place: string,
+    private readonly beside: string,
+    private readonly handle: FileHandle,
+    private readonly durable: boolean,
+  ) {}
 
   async write(bytes: Uint8Array): Promise<void> {
     try {
