@@ -11,7 +11,7 @@ import { type Command, parse, UsageError } from './command.js';
 import { packageVersion } from './package.js';
 import { isProbe, type Probe, probes, runProbe } from './probes.js';
 import { quote } from './remedies.js';
-import { type Check, type Report, reportMarkdown, reportText } from './report.js';
+import { type Check, check, type Report, reportMarkdown, reportText } from './report.js';
 
 /** A time limit in milliseconds: a library that hangs while it loads is a finding, and must not stop doctor. */
 const patience = 120_000;
@@ -29,32 +29,24 @@ function checkRuntime(): Check {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const isOld =
     name === 'Node' && (major < 20 || (major === 20 && minor < 19) || major === 21 || (major === 22 && minor < 12));
-  return {
-    name: 'runtime',
-    state: isOld ? 'problem' : 'ok',
-    text: `${name} ${version}${isOld ? '; ^20.19 or >=22.12 is needed' : ''}`,
-    remedies: isOld ? ['nvm install 22'] : [],
-    advice: [],
-  };
+  if (!isOld) return check('runtime', 'ok', `${name} ${version}`);
+  return check('runtime', 'problem', `${name} ${version}; ^20.19 or >=22.12 is needed`, ['nvm install 22']);
 }
 
 function checkPlatform(): Check {
   const report = process.platform === 'linux' ? process.report?.getReport() : undefined;
   const { glibcVersionRuntime } = (report as { header?: { glibcVersionRuntime?: string } } | undefined)?.header ?? {};
   const library = glibcVersionRuntime === undefined ? '' : ` (glibc ${glibcVersionRuntime})`;
-  return { name: 'platform', state: 'ok', text: `${findTarget()}${library}`, remedies: [], advice: [] };
+  return check('platform', 'ok', `${findTarget()}${library}`);
 }
 
 function checkAddon(): Check {
   const { loaded, path, reason } = nativeStatus();
-  const common = { name: 'addon', remedies: [], advice: [] };
-  if (loaded) return { ...common, state: 'ok', text: path as string };
-  const text = reason as string;
-  if (process.execArgv.includes('--no-addons')) {
-    return { ...common, state: 'problem', text, advice: ['start Node without --no-addons'] };
-  }
-  if (process.env.DLPACK_ADDON) return { ...common, state: 'problem', text, remedies: ['unset DLPACK_ADDON'] };
-  return { ...common, state: 'problem', text, remedies: ['npx dlpack build', 'npm install --force dlpack'] };
+  if (loaded) return check('addon', 'ok', path as string);
+  const isForbidden = process.execArgv.includes('--no-addons');
+  const builds = process.env.DLPACK_ADDON ? ['unset DLPACK_ADDON'] : ['npx dlpack build', 'npm install --force dlpack'];
+  const advice = isForbidden ? ['start Node without --no-addons'] : [];
+  return check('addon', 'problem', reason as string, isForbidden ? [] : builds, advice);
 }
 
 /** Runs one probe in a separate process, so that a library that crashes is reported here. */
@@ -77,7 +69,7 @@ function inChild(probe: Probe): Check[] {
     const last = (child.stderr ?? '').trim().split('\n').at(-1) ?? '';
     const text = `the process that tried it ${how}${last === '' ? '' : `: ${last}`}`;
     const remedies = [[process.execPath, ...args].map(quote).join(' ')]; // shows everything that the process prints
-    return [{ name: probe, state: 'problem', text, remedies, advice: [] }];
+    return [check(probe, 'problem', text, remedies)];
   }
 }
 

@@ -13,7 +13,7 @@ import { findExecutable } from '../python/find.js';
 import { python } from '../python/index.js';
 import { getGlobalFunc, loadLibrary, registerGlobalFunc } from '../tvm-ffi/index.js';
 import { divide, installCommand, quote } from './remedies.js';
-import type { Check, State } from './report.js';
+import { type Check, check, type State } from './report.js';
 
 /** Each probe runs in a separate process. */
 const all = { native: probeNative, python: probePython, 'tvm-ffi': probeTvmFfi, cuda: probeCuda };
@@ -31,20 +31,18 @@ export function runProbe(probe: Probe): Check[] {
   }
 }
 
-const good = (name: string, text: string): Check => ({ name, state: 'ok', text, remedies: [], advice: [] });
+/** A check that is good when what one side wrote arrived at the other. */
+function judge(name: string, hasArrived: boolean, good: string, bad: string): Check {
+  return hasArrived ? check(name, 'ok', good) : check(name, 'problem', bad);
+}
 
 /** A failed check with the first line of an error and its suggestions. `remedies`: where these contain no command. */
 function failed(name: string, state: State, error: unknown, remedies: readonly string[] = []): Check {
   const [line] = (error instanceof Error ? error.message : String(error)).split('\n');
-  if (!isDLPackError(error, 'LoadError')) return { name, state, text: line as string, remedies, advice: [] };
+  if (!isDLPackError(error, 'LoadError')) return check(name, state, line as string, remedies);
   const divided = divide(error.suggestions);
-  return {
-    name,
-    state,
-    text: `${line} (${error.tried[0] ?? ''})`,
-    remedies: divided.remedies.length > 0 ? divided.remedies : remedies,
-    advice: divided.advice,
-  };
+  const commands = divided.remedies.length > 0 ? divided.remedies : remedies;
+  return check(name, state, `${line} (${error.tried[0] ?? ''})`, commands, divided.advice);
 }
 
 /** True when both sides see the same memory: the library writes through `write`, then we read. */
@@ -57,11 +55,7 @@ function probeNative(): Check[] {
   using x = Tensor.zeros([3], 'float32');
   using y = importManaged(exportManaged(x));
   const shared = isShared(x, () => y.set(0, 42));
-  return [
-    shared
-      ? good('exchange', 'managed tensors, without a copy')
-      : failed('exchange', 'problem', 'what was written is not there'),
-  ];
+  return [judge('exchange', shared, 'managed tensors, without a copy', 'what was written is not there')];
 }
 
 /** How each library imports a tensor. Libraries with immutable arrays are only read from. */
@@ -80,12 +74,12 @@ function probePython(): Check[] {
   }
   const sys = py.import('sys');
   const version = String(sys.version).split(' ')[0];
-  const checks = [good('python', `${version}, ${String(sys.executable)}`)];
+  const checks = [check('python', 'ok', `${version}, ${String(sys.executable)}`)];
   const find = py.import('importlib.util').find_spec;
   for (const [name, { module, take, writes }] of Object.entries(libraries)) {
     try {
       if (find(name) === null) {
-        checks.push({ name, state: 'absent', text: 'not installed', remedies: [installCommand(py, name)], advice: [] });
+        checks.push(check(name, 'absent', 'not installed', [installCommand(py, name)]));
         continue;
       }
       const library = py.import(module);
@@ -95,11 +89,8 @@ function probePython(): Check[] {
         ? isShared(x, () => array.__setitem__(0, 42))
         : String(fromDLPack(array).toArray()) === '1,2,3';
       const found = String(py.import(name).__version__);
-      checks.push(
-        arrived
-          ? good(name, `${found}, ${writes ? 'without a copy' : 'there and back'}`)
-          : failed(name, 'problem', `${found}: what was written did not arrive`),
-      );
+      const how = writes ? 'without a copy' : 'there and back';
+      checks.push(judge(name, arrived, `${found}, ${how}`, `${found}: what was written did not arrive`));
     } catch (error) {
       checks.push(failed(name, 'problem', error));
     }
@@ -121,11 +112,7 @@ function probeTvmFfi(): Check[] {
   });
   const call = getGlobalFunc('dlpack.doctor');
   const arrived = isShared(x, () => call(x));
-  return [
-    arrived
-      ? good('tvm-ffi', `${path}, without a copy`)
-      : failed('tvm-ffi', 'problem', 'what was written did not arrive'),
-  ];
+  return [judge('tvm-ffi', arrived, `${path}, without a copy`, 'what was written did not arrive')];
 }
 
 function probeCuda(): Check[] {
@@ -135,14 +122,13 @@ function probeCuda(): Check[] {
     return [{ ...failed('cuda', 'absent', error), remedies: ['nvidia-smi'] }];
   }
   const found = devices();
-  if (found.length === 0)
-    return [{ name: 'cuda', state: 'absent', text: 'a driver without devices', remedies: ['nvidia-smi'], advice: [] }];
+  if (found.length === 0) return [check('cuda', 'absent', 'a driver without devices', ['nvidia-smi'])];
   return found.map((device, i) => {
     using x = Tensor.from([1, 2, 3], { dtype: 'float32' });
     using there = x.to(`cuda:${i}`);
     using back = there.to('cpu');
     const arrived = String(back.toArray()) === '1,2,3';
     const text = `${(device as { name?: string }).name ?? 'device'}, there and back`;
-    return arrived ? good(`cuda:${i}`, text) : failed(`cuda:${i}`, 'problem', 'what was copied did not come back');
+    return judge(`cuda:${i}`, arrived, text, 'what was copied did not come back');
   });
 }

@@ -19,6 +19,16 @@ export interface Check {
   readonly advice: readonly string[];
 }
 
+export function check(
+  name: string,
+  state: State,
+  text: string,
+  remedies: readonly string[] = [],
+  advice: readonly string[] = [],
+): Check {
+  return { name, state, text, remedies, advice };
+}
+
 export interface Report {
   /** The version of this layout. It increases when a field changes its meaning or is removed. */
   readonly schema: 1;

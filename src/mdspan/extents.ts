@@ -132,8 +132,7 @@ export class Extents<S extends BigShape = Shape> {
 
   /** Number of elements; 1 without axes. */
   get size(): IntegerOf<S> {
-    if (this.usesBigInt) return productOf(this.lengths) as IntegerOf<S>;
-    return (this.lengths as Shape).reduce((product, length) => product * length, 1) as IntegerOf<S>;
+    return productOf(this.lengths) as IntegerOf<S>;
   }
 
   /** The length of one axis. */

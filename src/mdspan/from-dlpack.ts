@@ -16,7 +16,6 @@ import {
 } from '../errors.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import { defaultAccessor, type PointerAccessor } from './accessor.js';
-import { type DLTensor, origins } from './dl-tensor.js';
 import { type ElementInfo, type ElementType, parseElementType } from './element-type.js';
 import { type BigShape, Extents } from './extents.js';
 import { exact, type Integer, isInt64, numbersOf, productOf } from './integers.js';
@@ -32,6 +31,7 @@ import {
 import { checkMapping, type StridedMapping } from './mapping.js';
 import { memoryOf, type Pointer, pointerTo } from './pointer.js';
 import { memoryOfKind, type SpanKind, type SpanOf, spanClasses } from './span.js';
+import { type DLTensor, origins } from './to-dlpack.js';
 
 /** A shape of `R` dynamic lengths. */
 export type DynamicShape<
@@ -130,10 +130,6 @@ function toMdspan(kind: SpanKind, tensor: DLTensor, options: Options): unknown {
 
 /** The offset of a relaxed mapping in elements, and the bytes from `data` to the pointer. */
 function relaxedPlace(byteOffset: Integer, low: Integer, size: number): { offset: Integer; start: Integer } {
-  if (typeof byteOffset === 'number' && typeof low === 'number') {
-    const offset = Math.max(byteOffset / size, -low);
-    return { offset, start: byteOffset - offset * size };
-  }
   const below = -BigInt(low);
   let offset = BigInt(byteOffset) / BigInt(size);
   if (offset < below) offset = below;
@@ -190,8 +186,8 @@ function checkedShape(shape: DLTensor['shape'], rank: number, usesBigInt: boolea
   if (lengths.some((length) => length < 0)) {
     throw new ArgumentValueError('shape', 'lengths of zero or more (DLTensor shapes must be positive)', lengths);
   }
-  const product = usesBigInt ? productOf(lengths) : (lengths as number[]).reduce((all, length) => all * length, 1);
-  if (!lengths.includes(0) && !(usesBigInt ? isInt64(product) : Number.isSafeInteger(product))) {
+  const product = productOf(lengths);
+  if (!(usesBigInt ? isInt64(product) : Number.isSafeInteger(product))) {
     throw new LayoutError(
       `Expected a number of elements of at most 2^${usesBigInt ? 63 : 53} - 1 but shape is [${lengths.join(', ')}] (shape overflow)`,
       numbersOf(lengths),
@@ -224,7 +220,7 @@ function checkData(
   isEmpty: boolean,
 ): void {
   const size = element.storageBytes;
-  if (isRelaxed && (typeof byteOffset === 'bigint' ? byteOffset % BigInt(size) !== 0n : byteOffset % size !== 0)) {
+  if (isRelaxed && BigInt(byteOffset) % BigInt(size) !== 0n) {
     throw new ArgumentValueError(
       'byteOffset',
       `a multiple of ${size} (DLTensor byte_offset must be a multiple of element size)`,

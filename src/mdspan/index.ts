@@ -16,7 +16,6 @@
  */
 
 export { type Accessor, defaultAccessor, type PointerAccessor } from './accessor.js';
-export type { DLTensor } from './dl-tensor.js';
 export { type PointerDriver, setPointerDriver } from './driver.js';
 export { type ElementType, type ElementValueOf, elementTypes } from './element-type.js';
 export {
@@ -61,6 +60,7 @@ export {
   type ConstDLTensor,
   type DescribableSpan,
   DLPackTensor,
+  type DLTensor,
   type OwnedDLTensor,
   toDLPackTensor,
 } from './to-dlpack.js';

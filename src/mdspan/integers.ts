@@ -37,25 +37,34 @@ export function checkInteger(value: Integer, argument: string): Integer {
   return typeof value === 'bigint' ? exact(value) : value;
 }
 
+/** The exact product. A safe product of rounded factors is exact. */
 export function multiply(a: Integer, b: Integer): Integer {
-  return exact(BigInt(a) * BigInt(b));
+  const product = Number(a) * Number(b);
+  return Number.isSafeInteger(product) ? product : exact(BigInt(a) * BigInt(b));
+}
+
+/** The exact sum. */
+export function add(a: Integer, b: Integer): Integer {
+  return typeof a === 'number' && typeof b === 'number' && Number.isSafeInteger(a + b)
+    ? a + b
+    : exact(BigInt(a) + BigInt(b));
 }
 
 /** The product of lengths; 1 without any. */
 export function productOf(lengths: readonly Integer[]): Integer {
-  return exact(lengths.reduce<bigint>((product, length) => product * BigInt(length), 1n));
+  return lengths.reduce(multiply, 1);
 }
 
 /** The lowest and highest element, relative to the first element. There must be elements. */
 export function exactSpanOf(lengths: readonly Integer[], strides: readonly Integer[]): { low: Integer; high: Integer } {
-  let low = 0n;
-  let high = 0n;
+  let low: Integer = 0;
+  let high: Integer = 0;
   for (const [axis, length] of lengths.entries()) {
-    const reach = (BigInt(length) - 1n) * BigInt(strides[axis] as Integer);
-    if (reach < 0n) low += reach;
-    else high += reach;
+    const reach = multiply(add(length, -1), strides[axis] as Integer);
+    if (reach < 0) low = add(low, reach);
+    else high = add(high, reach);
   }
-  return { low: exact(low), high: exact(high) };
+  return { low, high };
 }
 
 /** The lengths or strides for an error, whose properties are numbers; undefined when a bigint is among them. */

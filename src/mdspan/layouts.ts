@@ -9,6 +9,7 @@ import { ArgumentTypeError, ArgumentValueError, LayoutError } from '../errors.js
 import { checkStrides, spanOf } from '../layout.js';
 import { type BigShape, Extents, type IntegerOf, type PerAxis, type Shape } from './extents.js';
 import {
+  add,
   checkInteger,
   checkIntegers,
   exact,
@@ -51,7 +52,7 @@ abstract class StridesMapping<S extends BigShape> implements StridedMapping<S> {
     this.strides = Object.freeze(strides) as unknown as PerAxis<S>;
     this.offset = offset as IntegerOf<S>;
     const high = reachOf(extents, strides)?.high;
-    const size = high === undefined ? 0 : extents.checkIndex(add(extents, offset, high, 1), 'requiredSpanSize');
+    const size = high === undefined ? 0 : extents.checkIndex(add(add(offset, high), 1), 'requiredSpanSize');
     this.requiredSpanSize = size as IntegerOf<S>;
   }
 
@@ -69,11 +70,11 @@ abstract class StridesMapping<S extends BigShape> implements StridedMapping<S> {
   }
 
   #exactOffsetAt(index: readonly Integer[]): Integer {
-    let offset = BigInt(this.offset);
+    let offset: Integer = this.offset;
     for (const [axis, stride] of (this.strides as readonly Integer[]).entries()) {
-      offset += BigInt(checkInteger(index[axis] as Integer, `index ${axis}`)) * BigInt(stride);
+      offset = add(offset, multiply(checkInteger(index[axis] as Integer, `index ${axis}`), stride));
     }
-    return exact(offset);
+    return offset;
   }
 
   /** True when both mappings are equal: the same extents, strides and offset. */
@@ -121,12 +122,6 @@ export class RelaxedMapping<S extends BigShape = Shape> extends StridesMapping<S
   override readonly isStrided = this.offset === 0;
 }
 
-/** The sum of integers. */
-function add({ usesBigInt }: Extents<BigShape>, a: Integer, b: Integer, c: Integer): Integer {
-  if (usesBigInt) return exact(BigInt(a) + BigInt(b) + BigInt(c));
-  return (a as number) + (b as number) + (c as number);
-}
-
 /** Products of lengths as in C++: an empty axis makes the strides of the outer axes zero. */
 function packedStrides({ lengths, usesBigInt }: Extents<BigShape>, order: readonly number[]): readonly Integer[] {
   const strides = new Array<Integer>(lengths.length);
@@ -134,7 +129,7 @@ function packedStrides({ lengths, usesBigInt }: Extents<BigShape>, order: readon
   for (const axis of order) {
     strides[axis] = step;
     const length = lengths[axis] as Integer;
-    step = usesBigInt ? multiply(step, length) : (step as number) * (length as number);
+    step = usesBigInt ? multiply(step, length) : Number(step) * Number(length);
   }
   return strides;
 }
@@ -183,7 +178,7 @@ export function layoutStride<S extends BigShape>(extents: Extents<S>, strides: P
 }
 
 /** Throws if two indices share an element. An axis of length one cannot cause that, and neither can an empty layout. */
-function checkUnique({ lengths, usesBigInt }: Extents<BigShape>, strides: readonly Integer[]): void {
+function checkUnique({ lengths }: Extents<BigShape>, strides: readonly Integer[]): void {
   if (lengths.includes(0)) return;
   const axes = lengths.map((length, axis) => ({ length, stride: strides[axis] as Integer }));
   const inward = axes.filter(({ length }) => length > 1).sort((a, b) => (a.stride < b.stride ? -1 : 1));
@@ -197,7 +192,7 @@ function checkUnique({ lengths, usesBigInt }: Extents<BigShape>, strides: readon
         numbersOf(strides),
       );
     }
-    reach = usesBigInt ? multiply(stride, length) : (stride as number) * (length as number);
+    reach = multiply(stride, length);
   }
 }
 

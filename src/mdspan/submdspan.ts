@@ -76,9 +76,7 @@ function partOf(mapping: LayoutMapping<BigShape>, parts: readonly AxisPart<Integ
   // The offset of an empty part could lie outside of the memory, so stay at the start. All others lie inside.
   const offset = extents.lengths.includes(0) ? 0 : (mapping.offsetAt(...parts.map((part) => part.start)) as number);
   const all = stridesOf(mapping);
-  const strides = parts.flatMap((part, axis) =>
-    part.isIndex ? [] : [stepOf(extents, all[axis] as Integer, part.step)],
-  );
+  const strides = parts.flatMap((part, axis) => (part.isIndex ? [] : [multiply(all[axis] as Integer, part.step)]));
   // A relaxed mapping keeps its handle and changes its own offset, so that negative strides still have room below.
   if (mapping instanceof RelaxedMapping) return { mapping: layoutStrideRelaxed(extents, strides, offset), offset: 0 };
   if (mapping instanceof RightMapping && isOuterBlock(parts)) return { mapping: layoutRight(extents), offset };
@@ -87,10 +85,6 @@ function partOf(mapping: LayoutMapping<BigShape>, parts: readonly AxisPart<Integ
   }
   const isPositive = strides.every((stride) => stride > 0);
   return { mapping: isPositive ? layoutStride(extents, strides) : layoutStrideRelaxed(extents, strides), offset };
-}
-
-function stepOf({ usesBigInt }: Extents<BigShape>, stride: Integer, step: number): Integer {
-  return usesBigInt ? multiply(stride, step) : (stride as number) * step;
 }
 
 function partExtents(extents: Extents<BigShape>, parts: readonly AxisPart<Integer>[]): Extents<BigShape> {

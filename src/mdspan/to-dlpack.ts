@@ -9,7 +9,6 @@ import type { DLDataType } from '../dtype.js';
 import { ArgumentTypeError, BufferError, DisposedError } from '../errors.js';
 import { DLPACK, DLPACK_DEVICE, type DLPackRequest, type ManagedTensor } from '../protocol/managed.js';
 import { disposeSymbol } from '../storage/storage.js';
-import { type DLTensor, origins } from './dl-tensor.js';
 import type { ElementType } from './element-type.js';
 import type { BigShape } from './extents.js';
 import type { Integer } from './integers.js';
@@ -17,6 +16,31 @@ import type { StridedMapping } from './mapping.js';
 import { memoryOf, type Pointer } from './pointer.js';
 import { describeSpan, spanDevice } from './produce.js';
 import { Mdspan, type SpanKind } from './span.js';
+
+/** The fields of the C struct as a plain object. */
+export interface DLTensor {
+  /**
+   * The address of the memory; null when there are no elements. Without native code (browsers) there are no addresses,
+   * and `data` holds the bytes from the first element on.
+   */
+  readonly data: bigint | Uint8Array | null;
+  readonly device: DLDevice;
+  readonly ndim: number;
+  readonly dtype: DLDataType;
+  /** Null without axes. */
+  readonly shape: ArrayLike<number | bigint> | null;
+  /** In elements. Null without axes. */
+  readonly strides: ArrayLike<number | bigint> | null;
+  /** Bytes from `data` to the first element. */
+  readonly byteOffset: number | bigint;
+}
+
+/**
+ * The memory of the DLTensors that were made here; null if a program changed the pointer. An address keeps nothing
+ * alive. When a DLTensor becomes a span again, this map provides the memory itself, so that the span cannot use a typed
+ * array that the garbage collector has freed.
+ */
+export const origins = new WeakMap<DLTensor, () => Pointer | null>();
 
 /** A span that a DLTensor can describe: its handle is a pointer, and its layout has strides. */
 export interface DescribableSpan {

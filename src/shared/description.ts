@@ -166,12 +166,11 @@ export function rangeOf(
   return { start, end };
 }
 
-function count(value: unknown, name: string): number {
+export function count(value: unknown, name: string, most = Number.MAX_SAFE_INTEGER): number {
   if (typeof value !== 'number') throw new ArgumentTypeError(`description.${name}`, 'an integer', value);
-  if (!Number.isSafeInteger(value) || value < 0) {
-    throw new ArgumentValueError(`description.${name}`, 'an integer from 0 to 2^53 - 1', value);
-  }
-  return value;
+  if (Number.isInteger(value) && value >= 0 && value <= most) return value;
+  const limit = most === Number.MAX_SAFE_INTEGER ? '2^53 - 1' : most;
+  throw new ArgumentValueError(`description.${name}`, `an integer from 0 to ${limit}`, value);
 }
 
 function flag(value: unknown, name: string): boolean {

@@ -13,7 +13,7 @@ import { readHandle } from '../native/host-sharing.js';
 import { checkName, openSharedMemory, type SharedPlace, takePart } from '../native/shared-memory.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
-import { rangeOf, readLayout, type SharedTensor } from './description.js';
+import { count, rangeOf, readLayout, type SharedTensor } from './description.js';
 
 /** A tensor in host memory of another program. Has `name`, or `process` and `file`. */
 export interface ForeignTensor {
@@ -81,12 +81,6 @@ function placeOf({ name, process, file }: ForeignTensor): SharedPlace {
   }
   const owner = count(process, 'process', 2 ** 32 - 1);
   return { name: '', process: owner, file: count(file, 'file', 2 ** 31 - 1) };
-}
-
-function count(value: unknown, name: string, most: number): number {
-  if (typeof value !== 'number') throw new ArgumentTypeError(`description.${name}`, 'an integer', value);
-  if (Number.isInteger(value) && value >= 0 && value <= most) return value;
-  throw new ArgumentValueError(`description.${name}`, `an integer from 0 to ${most}`, value);
 }
 
 /**

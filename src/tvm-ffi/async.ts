@@ -15,7 +15,7 @@ import { errorAt, takeRaised } from './errors.js';
 import { ffi } from './library.js';
 import { asCall, callState, keepForCall, standIns, TemporaryObject } from './objects.js';
 import { enter, request } from './slot.js';
-import { streamOfAsyncCall } from './streams.js';
+import { hostStream, streamOf } from './streams.js';
 import { AsyncCallRequest, ObjectRequest, SettleRequest } from './wire-layout.js';
 
 const { f64, i32, u32, u64 } = wire;
@@ -56,7 +56,8 @@ function start(slot: number, pointer: number, batch: number): Promise<unknown> {
   const { device } = callState;
   i32[half + AsyncCallRequest.DEVICE_TYPE] = 0;
   if (device !== null) {
-    u64[slot + AsyncCallRequest.STREAM] = streamOfAsyncCall(device);
+    // The other thread does not see the streams of this thread.
+    u64[slot + AsyncCallRequest.STREAM] = streamOf(device) ?? hostStream(device);
     i32[half + AsyncCallRequest.DEVICE_TYPE] = device.type;
     i32[half + AsyncCallRequest.DEVICE_ID] = device.id;
   }

@@ -132,13 +132,9 @@ const MAX_CAUSES = 16;
 
 /** Raises a thrown value on this thread, for the native caller. */
 export function raise(error: unknown): void {
-  const native = nativeOf(error);
+  const native = typeof error === 'object' && error !== null ? natives.get(error) : undefined;
   if (native === undefined) raiseWithCauses(error, MAX_CAUSES);
   else raiseAgain(native, error as Error);
-}
-
-function nativeOf(error: unknown): ObjectHandle | undefined {
-  return typeof error === 'object' && error !== null ? natives.get(error) : undefined;
 }
 
 /** Raises an error that came from native code, with the frames of the functions that it has passed since. */

@@ -81,11 +81,6 @@ export function useOnStream(descriptor: Descriptor): void {
   backend.handOver(descriptor, stream === 0n ? null : stream);
 }
 
-/** As `streamOf`, for a call on another thread, which does not see the streams of this thread. */
-export function streamOfAsyncCall(device: DeviceInfo): bigint {
-  return streamOf(device) ?? hostStream(device);
-}
-
 function checkHandle(handle: bigint | null): bigint {
   if (typeof handle !== 'bigint') throw new ArgumentTypeError('stream', 'a Stream or a bigint', handle);
   if (BigInt.asUintN(64, handle) !== handle) {
@@ -125,7 +120,7 @@ export function currentStream(device: Device): bigint {
 }
 
 /** The stream that TVM-FFI has for a device on this thread; 0n when none was set. */
-function hostStream(device: DeviceInfo): bigint {
+export function hostStream(device: DeviceInfo): bigint {
   const slot = enterStream(device);
   request(slot, () => ffi.getStream());
   return u64[slot + StreamRequest.STREAM] as bigint;
