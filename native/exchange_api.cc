@@ -25,45 +25,26 @@ static int Allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* e
     if (SetError != nullptr) SetError(error_ctx, kind, message);
     return -1;
   };
-  Descriptor descriptor;
   const int32_t device_type = prototype->device.device_type;
   if (device_type != kDLCPU && !(cuda::IsLoaded() && cuda::CanAllocate(device_type))) {
     return fail("BufferError",
                 "Expected a device that this process can allocate on: the host, or with dlpack/cuda its devices");
   }
-  if (prototype->ndim < 0 || prototype->ndim > kMaxNdim || (prototype->ndim > 0 && prototype->shape == nullptr)) {
+  if (!IsKnownDType(prototype->dtype)) return fail("ValueError", "Expected a dtype of DLPack 1.3 for an allocation");
+  DLTensor tensor = *prototype;
+  tensor.strides = nullptr;  // row-major
+  Descriptor descriptor;
+  Reach reach;
+  Clear(&descriptor);
+  Status status = DescribeLayout(tensor, 0, &descriptor, &reach);
+  if (status == kNdim || status == kNullShape) {
     return fail("ValueError", "Expected 0 to 64 axes with a shape for an allocation");
   }
-  const int64_t item_bits = int64_t{prototype->dtype.bits} * prototype->dtype.lanes;
-  if (!IsKnownDType(prototype->dtype)) {
-    return fail("ValueError", "Expected a dtype of DLPack 1.3 for an allocation");
-  }
-  Clear(&descriptor);
-  descriptor.ndim = prototype->ndim;
-  descriptor.dtype = prototype->dtype;
-  descriptor.device = prototype->device;
+  if (status == kNegativeShape) return fail("ValueError", "Expected lengths of zero or more for an allocation");
+  if (status != kOk) return fail("ValueError", "Expected a shape of at most 2^53 - 1 elements for an allocation");
   if (device_type != kDLCUDA) descriptor.device.device_id = 0;  // other device types have no number
-  int64_t step = 1;
-  bool empty = false;
-  bool overflow = false;
-  for (int32_t i = prototype->ndim - 1; i >= 0; --i) {
-    const int64_t length = prototype->shape[i];
-    if (length < 0) {
-      return fail("ValueError", "Expected lengths of zero or more for an allocation");
-    }
-    descriptor.shape[i] = length;
-    descriptor.strides[i] = step;
-    if (length == 0) empty = true;
-    overflow |= __builtin_mul_overflow(step, length == 0 ? int64_t{1} : length, &step) || step >> 53 != 0;
-  }
-  int64_t bits = 0;
-  overflow |= __builtin_mul_overflow(step, item_bits, &bits);
-  if (overflow) {
-    return fail("ValueError", "Expected a shape of at most 2^53 - 1 elements for an allocation");
-  }
-  const uint64_t nbytes = empty ? 0 : static_cast<uint64_t>(bits / 8 + (bits % 8 != 0));
+  const uint64_t nbytes = static_cast<uint64_t>(reach.high);
   Storage* storage = device_type == kDLCPU ? AllocateStorage(nbytes) : AllocateOnDevice(prototype->device, nbytes);
-  Status status;
   *out = storage == nullptr ? nullptr : ExportManaged<DLManagedTensorVersioned>(descriptor, storage, &status);
   if (*out == nullptr) {
     if (storage != nullptr) ReleaseStorage(storage);

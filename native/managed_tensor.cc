@@ -92,8 +92,7 @@ Managed* ExportManaged(const Descriptor& descriptor, Storage* storage, Status* s
   return managed;
 }
 
-// Checks everything of a foreign tensor except its memory, and describes it as far as possible.
-static Status DescribeLayout(const DLTensor& tensor, uint64_t flags, Descriptor* descriptor, Reach* reach) {
+Status DescribeLayout(const DLTensor& tensor, uint64_t flags, Descriptor* descriptor, Reach* reach) {
   const int32_t ndim = tensor.ndim;
   *reach = Reach{0, 0, false};
   descriptor->dtype = tensor.dtype;

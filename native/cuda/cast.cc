@@ -1,8 +1,10 @@
-#include "cast.h"
-
+// Casts on a device, between contiguous elements of two storages. JavaScript thread.
 #include <string.h>
 
 #include "../platform/platform.h"
+#include "cast_plan.h"
+#include "context.h"
+#include "uses.h"
 #if DLPACK_HAS_CUDA && __has_include("cast_kernels_ptx.h")
 #include "cast_kernels_ptx.h"
 #else
@@ -13,19 +15,21 @@ namespace dlpack::cuda {
 
 namespace {
 
+// Types that kernels know. kByte is a source of one byte of any type, or a target of a float8 type.
+enum CastType : uint32_t { kByte, kHalf, kBrain, kSingle, kCastTypes };
+
+uint32_t BytesOf(uint32_t type) { return type == kByte ? 1 : type == kSingle ? 4 : 2; }
+
 // Lookups come first, by the logarithm of the target's bytes; then casts, as KernelOf finds them.
 const char* const kNames[kCastKernels] = {"lookup_1",      "lookup_2",     "lookup_4",     "cast_f16_f8",
                                           "cast_f16_bf16", "cast_f16_f32", "cast_bf16_f8", "cast_bf16_f16",
                                           "cast_bf16_f32", "cast_f32_f8",  "cast_f32_f16", "cast_f32_bf16"};
 
 // -1 when there is none.
-int KernelOf(const CastRequest& request) {
-  if (request.from == kByte) {
-    return request.target_bytes == 1 ? 0 : request.target_bytes == 2 ? 1 : request.target_bytes == 4 ? 2 : -1;
-  }
-  if (request.from >= kCastTypes || request.to >= kCastTypes || request.from == request.to) return -1;
-  const int skipped = request.to > request.from ? 1 : 0;
-  return 3 * static_cast<int>(request.from) + static_cast<int>(request.to) - skipped;
+int KernelOf(uint32_t from, uint32_t to, uint32_t target_bytes) {
+  if (from == kByte) return target_bytes == 1 ? 0 : target_bytes == 2 ? 1 : target_bytes == 4 ? 2 : -1;
+  if (from == to) return -1;
+  return 3 * static_cast<int>(from) + static_cast<int>(to) - (to > from ? 1 : 0);
 }
 
 Result Launch(Function function, uint64_t count, uint64_t per_block, void* plan, StreamHandle stream) {
@@ -36,27 +40,53 @@ Result Launch(Function function, uint64_t count, uint64_t per_block, void* plan,
                              nullptr);
 }
 
-}  // namespace
+// The address of `nbytes` bytes at an offset of a storage; 0 when they do not lie inside.
+uint64_t AddressIn(const Storage* storage, double offset, uint64_t nbytes) {
+  if (storage == nullptr || !IsSize(offset) || nbytes > storage->nbytes) return 0;
+  const uint64_t start = static_cast<uint64_t>(offset);
+  return start <= storage->nbytes - nbytes ? reinterpret_cast<uint64_t>(storage->data) + start : 0;
+}
 
-Result QueueCast(Device* device, const CastRequest& request, StreamHandle stream) {
-  const int kernel = KernelOf(request);
+// Queues the cast. kNotSupported, with nothing queued, when there is no such kernel. The device's context is current.
+Result QueueCast(Device* device, const CastStep& step, uint64_t source, uint64_t target, uint32_t target_bytes) {
+  const int kernel = KernelOf(step.from_type, step.to_type, target_bytes);
   if (kernel < 0) return kNotSupported;
   const Result result = LoadKernels(kCastKernelsPtx, kNames, kCastKernels, device->casts);
   if (result != kSuccess) return result;
-  const uint64_t source = reinterpret_cast<uint64_t>(request.source);
-  const uint64_t target = reinterpret_cast<uint64_t>(request.target);
-  const uint32_t from_bytes = BytesOf(request.from);
-  const uint32_t widest = from_bytes > request.target_bytes ? from_bytes : request.target_bytes;
-  const uint64_t at_once = 16 / widest;
-  const bool is_wide = source % (at_once * from_bytes) == 0 && target % (at_once * request.target_bytes) == 0;
+  const uint64_t count = static_cast<uint64_t>(step.count);
+  const uint32_t from_bytes = BytesOf(step.from_type);
+  const uint64_t at_once = 16 / (from_bytes > target_bytes ? from_bytes : target_bytes);
+  const bool is_wide = source % (at_once * from_bytes) == 0 && target % (at_once * target_bytes) == 0;
   const uint64_t per_block = kCastThreads * kCastVectors * at_once;
-  if (request.from == kByte) {
-    LookupPlan plan = {source, target, request.count, is_wide, {}};
-    memcpy(plan.table, request.table, sizeof(plan.table));
-    return Launch(device->casts[kernel], request.count, per_block * kLookupRounds, &plan, stream);
+  if (step.from_type == kByte) {
+    LookupPlan plan = {source, target, count, is_wide, {}};
+    memcpy(plan.table, step.table, sizeof(plan.table));
+    return Launch(device->casts[kernel], count, per_block * kLookupRounds, &plan, StreamOf(&step));
   }
-  CastPlan plan = {source, target, request.count, is_wide, request.format};
-  return Launch(device->casts[kernel], request.count, per_block, &plan, stream);
+  const ByteFormat format = {static_cast<int>(step.shift & 31), step.normal, step.last, step.nan, step.is_fnuz,
+                             static_cast<float>(step.scale),    step.limit};
+  CastPlan plan = {source, target, count, is_wide, format};
+  return Launch(device->casts[kernel], count, per_block, &plan, StreamOf(&step));
 }
+
+void CastBinding(CudaContext* self, CastStep* step) {
+  Device* device = DeviceOf(step);
+  if (device == nullptr) return;
+  step->status = kInvalidValue;
+  if (step->from_type >= kCastTypes || step->to_type >= kCastTypes || !IsSize(step->count) || step->count < 1) return;
+  const uint64_t count = static_cast<uint64_t>(step->count);
+  const uint32_t target_bytes = step->from_type == kByte ? step->target_bytes : BytesOf(step->to_type);
+  if (target_bytes > 4 || count > UINT64_MAX / 4) return;
+  Storage* sides[] = {GetHeld(self->instance, step->from_handle), GetHeld(self->instance, step->to_handle)};
+  const uint64_t source = AddressIn(sides[0], step->from_offset, count * BytesOf(step->from_type));
+  const uint64_t target = AddressIn(sides[1], step->to_offset, count * target_bytes);
+  if (source == 0 || target == 0) return;
+  step->status = UseOnStream(StreamRef{device, StreamOf(step)}, {sides[0], sides[1]},
+                             [&] { return QueueCast(device, *step, source, target, target_bytes); });
+}
+
+}  // namespace
+
+const NamedFunction kCastFunctions[] = {{"cast", Binding<CastBinding>::Call}, {}};
 
 }  // namespace dlpack::cuda

@@ -11,24 +11,12 @@
 namespace dlpack {
 namespace cuda {
 
-Owned* AddOwned(CudaContext* self, Stream* stream, Event* event) {
-  Owned* owned = static_cast<Owned*>(malloc(sizeof(Owned)));
-  if (owned == nullptr) return nullptr;
-  *owned = Owned{&self->owned, self->owned.next, stream, event};
-  self->owned.next->before = owned;
-  self->owned.next = owned;
-  return owned;
-}
-
-void ReleaseOwned(Owned* owned) {
-  owned->before->next = owned->next;
-  owned->next->before = owned->before;
-  if (owned->stream != nullptr) {
-    ReleaseStream(owned->stream);
+void ReleaseOwned(const Owned& owned) {
+  if (owned.stream != nullptr) {
+    ReleaseStream(owned.stream);
   } else {
-    ReleaseEvent(owned->event);
+    ReleaseEvent(owned.event);
   }
-  free(owned);
 }
 
 void ReleaseEvent(Event* event) {
@@ -120,7 +108,7 @@ static thread_local int context_count = 0;
 // The environment ends. JavaScript thread.
 static void Destroy(void* data) {
   CudaContext* self = static_cast<CudaContext*>(data);
-  while (self->owned.next != &self->owned) ReleaseOwned(self->owned.next);
+  self->owned.Clear(ReleaseOwned);
   free(self);
   FreeIdlePinned(false);  // the timer that would do it ends with the environment
   if (--context_count > 0) return;
@@ -137,7 +125,6 @@ static napi_value Attach(napi_env env, Instance* instance) {
     return NewText(env, "out of memory");
   }
   self->instance = instance;
-  self->owned.before = self->owned.next = &self->owned;
   ++context_count;
   napi_add_env_cleanup_hook(env, Destroy, self);
   if (DefineFunctions(env, result,

@@ -15,10 +15,8 @@ struct Event {
   const Device* device;
 };
 
-// A stream or an event that JavaScript holds. The end of the environment releases them.
+// A reference to a stream or an event that JavaScript holds.
 struct Owned {
-  Owned* before;
-  Owned* next;
   Stream* stream;  // or
   Event* event;
 };
@@ -26,7 +24,7 @@ struct Owned {
 // The CUDA state of one instance. A thread has one for each of its instances that use CUDA.
 struct CudaContext {
   Instance* instance;
-  Owned owned;  // head of the ring
+  HandleTable<Owned> owned;  // released when the environment ends
 };
 
 inline CudaContext* ContextOf(napi_env env, napi_callback_info info, napi_value* values = nullptr, size_t count = 1) {
@@ -106,8 +104,7 @@ struct StorageBinding<kFunction> {
   }
 };
 
-Owned* AddOwned(CudaContext* self, Stream* stream, Event* event);
-void ReleaseOwned(Owned* owned);
+void ReleaseOwned(const Owned& owned);
 
 // Any thread.
 void ReleaseEvent(Event* event);

@@ -1,10 +1,12 @@
-#include "ipc.h"
-
+// Memory and events of other processes of this machine, by handles of the driver. JavaScript thread, except
+// DestroyMapped.
 #include <stdlib.h>
 #include <string.h>
 
 #include "../platform/platform.h"
+#include "context.h"
 #include "imports.h"
+#include "memory.h"
 
 namespace dlpack::cuda {
 
@@ -97,8 +99,16 @@ void DestroyMapped(Storage* self) {
   FreeStorage(self);
 }
 
-}  // namespace
+static_assert(sizeof(ShareRequest::ipc_handle) == sizeof(IpcHandle), "messages carry whole handles");
 
+IpcHandle ReadHandle(const uint64_t* words) {
+  IpcHandle handle;
+  memcpy(&handle, words, sizeof(handle));
+  return handle;
+}
+
+// A number that identifies this process on the machine. Process numbers of the system are not enough, because they
+// repeat between containers.
 uint64_t ProcessId() {
   platform::MutexScope scope(&mutex);
   if (process_id != 0) return process_id;
@@ -107,50 +117,76 @@ uint64_t ProcessId() {
   return process_id;
 }
 
-Result DescribeMemory(Address address, SharedRange* range) {
-  *range = SharedRange{};
+void AllocateShareableBinding(CudaContext* self, ShareableAllocation* message) {
+  Device* device = DeviceOf(message);
+  if (device == nullptr) return;
+  if (!IsSize(message->nbytes)) {
+    message->status = kInvalidValue;
+    return;
+  }
+  Storage* storage = AllocateShareable(device, static_cast<uint64_t>(message->nbytes), &message->status);
+  if (storage != nullptr) HoldIn(self, storage, false, message);
+}
+
+// Describes the whole allocation around a storage. Memory that was opened here is described as its owner described it.
+void ShareMemoryBinding(CudaContext* self, ShareRequest* message) {
+  message->is_shareable = 0;
+  const Device* device = DeviceOf(message);
+  Storage* storage = device == nullptr ? nullptr : StorageOf(self, message);
+  if (storage == nullptr) return;
+  ContextScope scope(device);
   Location location;
-  Result result = FindLocation(address, &location);
-  if (result != kSuccess || location.kind != kDLCUDA) return result;
-  range->ordinal = location.ordinal;
+  const Address address = reinterpret_cast<Address>(storage->data);
+  message->status = FindLocation(address, &location);
+  if (message->status != kSuccess || location.kind != kDLCUDA) return;
+  const auto describe = [&](const IpcHandle& handle, uint64_t process, Address start, uint64_t size) {
+    memcpy(message->ipc_handle, &handle, sizeof(handle));
+    message->process = process;
+    message->size = static_cast<double>(size);
+    message->offset = static_cast<double>(address - start);
+    message->ordinal = location.ordinal;
+    message->is_shareable = 1;
+  };
   {
-    platform::MutexScope scope(&mutex);
+    platform::MutexScope lock(&mutex);
     const Mapping* mapping = MappingAround(address);
     if (mapping != nullptr) {
-      range->handle = mapping->handle;
-      range->process = mapping->process;
-      range->start = mapping->start;
-      range->size = mapping->location.size - (mapping->start - mapping->location.start);
-      range->is_shareable = true;
-      return kSuccess;
+      return describe(mapping->handle, mapping->process, mapping->start,
+                      mapping->location.size - (mapping->start - mapping->location.start));
     }
   }
   uint32_t is_capable = 0;
   PointerAttribute attribute = kPointerIsIpcCapable;
   void* value = &is_capable;
-  result = driver.PointerGetAttributes(1, &attribute, &value, address);
-  if (result != kSuccess || is_capable == 0) return result;
+  message->status = driver.PointerGetAttributes(1, &attribute, &value, address);
+  if (message->status != kSuccess || is_capable == 0) return;
   RelaxedScope relaxed;
-  result = driver.IpcGetMemHandle(&range->handle, location.start);
-  if (result != kSuccess) return result;
-  range->process = ProcessId();
-  range->start = location.start;
-  range->size = location.size;
-  range->is_shareable = true;
-  return kSuccess;
+  IpcHandle handle;
+  message->status = driver.IpcGetMemHandle(&handle, location.start);
+  if (message->status == kSuccess) describe(handle, ProcessId(), location.start, location.size);
 }
 
-Storage* OpenMemory(const Device* device, const IpcHandle& handle, uint64_t process, uint64_t offset, uint64_t nbytes,
-                    Result* result) {
-  *result = kSuccess;
+Result ShareEventBinding(ShareEventRequest* message, const Device*) {
+  IpcHandle handle = {};
+  const Result result = driver.IpcGetEventHandle(&handle, EventOf(message));
+  memcpy(message->ipc_handle, &handle, sizeof(handle));
+  return result;
+}
+
+// A storage over a part of the memory that another process shared. The memory is mapped once for all storages, until
+// the last of them is destroyed. NULL with the reason in the status; success there means that the memory is too small.
+Storage* OpenMemory(const Device* device, OpenRequest* message) {
+  const uint64_t offset = static_cast<uint64_t>(message->offset);
+  const uint64_t nbytes = static_cast<uint64_t>(message->nbytes);
   Storage* storage = WrapStorage(nullptr, nbytes, DestroyMapped, nullptr, 0);
   if (storage == nullptr) {
-    *result = kOutOfDeviceMemory;
+    message->status = kOutOfDeviceMemory;
     return nullptr;
   }
+  const IpcHandle handle = ReadHandle(message->ipc_handle);
   platform::MutexScope scope(&mutex);
   Mapping* mapping = FindMapping(device, handle);
-  if (mapping == nullptr) mapping = Map(device, handle, process, result);
+  if (mapping == nullptr) mapping = Map(device, handle, message->process, &message->status);
   const bool reaches = mapping != nullptr && Reaches(mapping, offset, nbytes);
   if (!reaches) {
     if (mapping != nullptr && mapping->count == 0) Unmap(mapping);
@@ -164,12 +200,27 @@ Storage* OpenMemory(const Device* device, const IpcHandle& handle, uint64_t proc
   return storage;
 }
 
-Result FollowEvent(Storage* storage, const StreamRef& stream, const IpcHandle& handle) {
+void OpenMemoryBinding(CudaContext* self, OpenRequest* message) {
+  message->outcome = 0;
+  const Device* device = DeviceOf(message);
+  if (device == nullptr || !IsSize(message->offset) || !IsSize(message->nbytes)) return;
+  if (message->process == ProcessId()) {
+    message->outcome = 2;
+    return;
+  }
+  Storage* storage = OpenMemory(device, message);
+  if (storage == nullptr) return;
+  HoldIn(self, storage, false, message);
+  message->outcome = message->status == kSuccess;
+}
+
+// Work that is queued on the memory from now on starts after the event of another process.
+Result FollowEventBinding(Storage* storage, const StreamRef& stream, FollowEventRequest* message) {
   ContextScope scope(stream.device);
   RelaxedScope relaxed;
   EventHandle event = nullptr;
   Result result = scope.result();
-  if (result == kSuccess) result = driver.IpcOpenEventHandle(&event, handle);
+  if (result == kSuccess) result = driver.IpcOpenEventHandle(&event, ReadHandle(message->ipc_handle));
   if (result != kSuccess) return result;
   // A graph cannot wait for work outside of it, so this waits until that work is done before it is recorded.
   result =
@@ -178,5 +229,12 @@ Result FollowEvent(Storage* storage, const StreamRef& stream, const IpcHandle& h
   driver.EventDestroy(event);
   return result == kSuccess ? NoteReady(storage, stream) : result;
 }
+
+}  // namespace
+
+const NamedFunction kIpcFunctions[] = {
+    {"allocateShareable", Binding<AllocateShareableBinding>::Call}, {"shareMemory", Binding<ShareMemoryBinding>::Call},
+    {"shareEvent", DeviceBinding<ShareEventBinding>::Call},         {"openMemory", Binding<OpenMemoryBinding>::Call},
+    {"followEvent", StorageBinding<FollowEventBinding>::Call},      {}};
 
 }  // namespace dlpack::cuda

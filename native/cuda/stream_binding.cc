@@ -7,44 +7,47 @@
 
 namespace dlpack::cuda {
 
+// Puts a reference into the table and its number into the message.
+template <class Message>
+static void OwnIn(CudaContext* self, const Owned& owned, Message* message) {
+  message->owner = self->owned.Add(owned);
+  if (message->owner != 0) return;
+  ReleaseOwned(owned);
+  message->status = kOutOfDeviceMemory;
+}
+
 static void CreateStreamBinding(CudaContext* self, CreateStreamRequest* message) {
   Device* device = DeviceOf(message);
   if (device == nullptr) return;
   Stream* stream = CreateStream(device, message->is_non_blocking, message->priority, &message->status);
-  Owned* owned = stream == nullptr ? nullptr : AddOwned(self, stream, nullptr);
-  if (stream != nullptr && owned == nullptr) {
-    ReleaseStream(stream);
-    message->status = kOutOfDeviceMemory;
-  }
-  if (owned == nullptr) return;
-  message->owner = reinterpret_cast<uint64_t>(owned);
+  if (stream == nullptr) return;
   message->stream = reinterpret_cast<uint64_t>(stream->handle);
+  OwnIn(self, Owned{stream, nullptr}, message);
 }
 
 static void CreateEventBinding(CudaContext* self, CreateEventRequest* message) {
   const Device* device = DeviceOf(message);
   if (device == nullptr) return;
   ContextScope scope(device);
+  EventHandle handle = nullptr;
+  message->status = driver.EventCreate(&handle, message->flags);
+  if (message->status != kSuccess) return;
   Event* event = static_cast<Event*>(calloc(1, sizeof(Event)));
-  Owned* owned = event == nullptr ? nullptr : AddOwned(self, nullptr, event);
-  if (owned == nullptr) {
-    free(event);
+  if (event == nullptr) {
+    driver.EventDestroy(handle);
     message->status = kOutOfDeviceMemory;
     return;
   }
   event->refs.store(1, std::memory_order_relaxed);
+  event->handle = handle;
   event->device = device;
-  message->status = driver.EventCreate(&event->handle, message->flags);
-  if (message->status != kSuccess) {
-    ReleaseOwned(owned);
-    return;
-  }
-  message->owner = reinterpret_cast<uint64_t>(owned);
-  message->event = reinterpret_cast<uint64_t>(event->handle);
+  message->event = reinterpret_cast<uint64_t>(handle);
+  OwnIn(self, Owned{nullptr, event}, message);
 }
 
-static void ReleaseOwnedBinding(CudaContext*, OwnerRequest* message) {
-  ReleaseOwned(reinterpret_cast<Owned*>(message->owner));
+static void ReleaseOwnedBinding(CudaContext* self, OwnerRequest* message) {
+  Owned owned;
+  if (self->owned.Remove(message->owner, &owned)) ReleaseOwned(owned);
 }
 
 static void SetCurrentBinding(CudaContext*, CurrentRequest* message) {
@@ -52,23 +55,17 @@ static void SetCurrentBinding(CudaContext*, CurrentRequest* message) {
   SetCurrentStream(message->device, StreamOf(message));
 }
 
-static Result SynchronizeStreamBinding(StreamStateRequest* message, const Device*) {
-  return driver.StreamSynchronize(StreamOf(message));
+template <auto kCall>
+static Result OnStream(StreamStateRequest* message, const Device*) {
+  return (driver.*kCall)(StreamOf(message));
 }
 
-static Result SynchronizeEventBinding(EventStateRequest* message, const Device*) {
-  return driver.EventSynchronize(EventOf(message));
+template <auto kCall>
+static Result OnEvent(EventStateRequest* message, const Device*) {
+  return (driver.*kCall)(EventOf(message));
 }
 
 static Result SynchronizeDeviceBinding(DeviceRequest*, const Device*) { return driver.CtxSynchronize(); }
-
-static Result QueryStreamBinding(StreamStateRequest* message, const Device*) {
-  return driver.StreamQuery(StreamOf(message));
-}
-
-static Result QueryEventBinding(EventStateRequest* message, const Device*) {
-  return driver.EventQuery(EventOf(message));
-}
 
 // The state of the device itself, queried through an idle stream.
 static Result QueryDeviceBinding(DeviceRequest*, const Device* device) {
@@ -162,8 +159,13 @@ static void WatchStreamBinding(CudaContext* self, WatchStreamRequest* message) {
 }
 
 static void WatchEventBinding(CudaContext* self, WatchEventRequest* message) {
-  StartWait(self, message, [message](const Device* device, Wait* wait) {
-    wait->event = reinterpret_cast<Owned*>(message->owner)->event;
+  StartWait(self, message, [self, message](const Device* device, Wait* wait) {
+    const Owned* owned = self->owned.Find(message->owner);
+    if (owned == nullptr || owned->event == nullptr) {
+      message->status = kInvalidHandle;
+      return false;
+    }
+    wait->event = owned->event;
     wait->event->refs.fetch_add(1, std::memory_order_relaxed);
     // An event that was recorded into a graph never happens, and the watcher could not detect this.
     RelaxedScope relaxed;
@@ -173,23 +175,24 @@ static void WatchEventBinding(CudaContext* self, WatchEventRequest* message) {
   });
 }
 
-const NamedFunction kStreamFunctions[] = {{"createStream", Binding<CreateStreamBinding>::Call},
-                                          {"createEvent", Binding<CreateEventBinding>::Call},
-                                          {"releaseOwned", Binding<ReleaseOwnedBinding>::Call},
-                                          {"setCurrent", Binding<SetCurrentBinding>::Call},
-                                          {"synchronizeStream", DeviceBinding<SynchronizeStreamBinding>::Call},
-                                          {"synchronizeEvent", DeviceBinding<SynchronizeEventBinding>::Call},
-                                          {"synchronizeDevice", DeviceBinding<SynchronizeDeviceBinding>::Call},
-                                          {"queryStream", DeviceBinding<QueryStreamBinding>::Call},
-                                          {"queryEvent", DeviceBinding<QueryEventBinding>::Call},
-                                          {"queryDevice", DeviceBinding<QueryDeviceBinding>::Call},
-                                          {"record", DeviceBinding<RecordBinding>::Call},
-                                          {"wait", DeviceBinding<WaitBinding>::Call},
-                                          {"order", Binding<OrderBinding>::Call},
-                                          {"elapsed", DeviceBinding<ElapsedBinding>::Call},
-                                          {"isCapturing", DeviceBinding<IsCapturingBinding>::Call},
-                                          {"watchStream", Binding<WatchStreamBinding>::Call},
-                                          {"watchEvent", Binding<WatchEventBinding>::Call},
-                                          {}};
+const NamedFunction kStreamFunctions[] = {
+    {"createStream", Binding<CreateStreamBinding>::Call},
+    {"createEvent", Binding<CreateEventBinding>::Call},
+    {"releaseOwned", Binding<ReleaseOwnedBinding>::Call},
+    {"setCurrent", Binding<SetCurrentBinding>::Call},
+    {"synchronizeStream", DeviceBinding<OnStream<&DriverTable::StreamSynchronize>>::Call},
+    {"synchronizeEvent", DeviceBinding<OnEvent<&DriverTable::EventSynchronize>>::Call},
+    {"synchronizeDevice", DeviceBinding<SynchronizeDeviceBinding>::Call},
+    {"queryStream", DeviceBinding<OnStream<&DriverTable::StreamQuery>>::Call},
+    {"queryEvent", DeviceBinding<OnEvent<&DriverTable::EventQuery>>::Call},
+    {"queryDevice", DeviceBinding<QueryDeviceBinding>::Call},
+    {"record", DeviceBinding<RecordBinding>::Call},
+    {"wait", DeviceBinding<WaitBinding>::Call},
+    {"order", Binding<OrderBinding>::Call},
+    {"elapsed", DeviceBinding<ElapsedBinding>::Call},
+    {"isCapturing", DeviceBinding<IsCapturingBinding>::Call},
+    {"watchStream", Binding<WatchStreamBinding>::Call},
+    {"watchEvent", Binding<WatchEventBinding>::Call},
+    {}};
 
 }  // namespace dlpack::cuda

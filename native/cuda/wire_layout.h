@@ -135,7 +135,7 @@ static_assert(offsetof(UploadStep, from_offset) == 24);
 static_assert(offsetof(UploadStep, nbytes) == 32);
 static_assert(sizeof(UploadStep) == 40);
 
-// A cast of contiguous elements on a device (native/cuda/cast.h).
+// A cast of contiguous elements on a device (native/cuda/cast.cc).
 struct alignas(8) CastStep {
   // the CUresult, written by native code
   int32_t status;
@@ -378,8 +378,8 @@ struct alignas(8) CreateStreamRequest {
   uint32_t is_non_blocking;
   // lower numbers run first
   int32_t priority;
-  // of a stream or an event that JavaScript made
-  uint64_t owner;
+  // a stream or an event in the table of those that JavaScript made
+  uint32_t owner;
   // the driver's handle of a stream
   uint64_t stream;
 };
@@ -399,22 +399,22 @@ struct alignas(8) CreateEventRequest {
   int32_t device;
   // CU_EVENT_*
   uint32_t flags;
-  // of a stream or an event that JavaScript made
-  uint64_t owner;
+  // a stream or an event in the table of those that JavaScript made
+  uint32_t owner;
   // the driver's handle of an event
   uint64_t event;
 };
 static_assert(offsetof(CreateEventRequest, status) == 0);
 static_assert(offsetof(CreateEventRequest, device) == 4);
 static_assert(offsetof(CreateEventRequest, flags) == 8);
-static_assert(offsetof(CreateEventRequest, owner) == 16);
-static_assert(offsetof(CreateEventRequest, event) == 24);
-static_assert(sizeof(CreateEventRequest) == 32);
+static_assert(offsetof(CreateEventRequest, owner) == 12);
+static_assert(offsetof(CreateEventRequest, event) == 16);
+static_assert(sizeof(CreateEventRequest) == 24);
 
 // A stream or an event to release.
 struct alignas(8) OwnerRequest {
-  // of a stream or an event that JavaScript made
-  uint64_t owner;
+  // a stream or an event in the table of those that JavaScript made
+  uint32_t owner;
 };
 static_assert(offsetof(OwnerRequest, owner) == 0);
 static_assert(sizeof(OwnerRequest) == 8);
@@ -560,8 +560,8 @@ struct alignas(8) WatchEventRequest {
   int32_t device;
   // the number that onRelease gets when the work has finished
   double pin;
-  // of a stream or an event that JavaScript made
-  uint64_t owner;
+  // a stream or an event in the table of those that JavaScript made
+  uint32_t owner;
 };
 static_assert(offsetof(WatchEventRequest, status) == 0);
 static_assert(offsetof(WatchEventRequest, device) == 4);

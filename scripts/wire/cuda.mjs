@@ -4,7 +4,7 @@ const device = ['device', 'i32', 'the number of the device that the request is f
 const handle = ['handle', 'u32', 'a storage in the table of the instance'];
 const stream = ['stream', 'u64', "the driver's handle of a stream"];
 const event = ['event', 'u64', "the driver's handle of an event"];
-const owner = ['owner', 'u64', 'of a stream or an event that JavaScript made'];
+const owner = ['owner', 'u32', 'a stream or an event in the table of those that JavaScript made'];
 const ipcHandle = ['ipcHandle', 'u64', "the driver's handle for other processes", 8];
 const pin = ['pin', 'f64', 'the number that onRelease gets when the work has finished'];
 
@@ -66,7 +66,7 @@ const memory = (maxNdim) => [
   },
   {
     name: 'CastStep',
-    comment: 'A cast of contiguous elements on a device (native/cuda/cast.h).',
+    comment: 'A cast of contiguous elements on a device (native/cuda/cast.cc).',
     fields: [
       status,
       device,

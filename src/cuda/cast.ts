@@ -19,7 +19,7 @@ import { CastStep } from './wire-layout.js';
 
 const { f64, u32, u64 } = wire;
 
-/** The types of native/cuda/cast.h. */
+/** The types of native/cuda/cast.cc. */
 const BYTE = 0;
 const wideTypes: Readonly<Record<string, number>> = { float16: 1, bfloat16: 2, float32: 3 };
 

@@ -30,14 +30,14 @@ export let liveEvent: (value: unknown) => bigint | null;
 
 const { f64, u32, u64 } = wire;
 
-/** Creates an event of the driver and the owner that releases it. */
-export function createEvent(device: DeviceInfo, flags: number, what: string): { event: bigint; owner: bigint } {
+/** Creates an event of the driver. `owner` is its number in the native table, for Owned. */
+export function createEvent(device: DeviceInfo, flags: number, what: string): { event: bigint; owner: number } {
   const slot = begin(CreateEventRequest.WORDS, device.id);
   u32[slot * 2 + CreateEventRequest.FLAGS] = flags;
   run(slot, 'createEvent', `${what} on '${device.name}'`);
   return {
     event: u64[slot + CreateEventRequest.EVENT] as bigint,
-    owner: u64[slot + CreateEventRequest.OWNER] as bigint,
+    owner: u32[slot * 2 + CreateEventRequest.OWNER] as number,
   };
 }
 
@@ -100,7 +100,7 @@ export class Event {
 
   /** Resolves when the recorded work has finished. */
   async done(): Promise<void> {
-    const awaited = { event: this.#live(), owner: this.#owned.address };
+    const awaited = { event: this.#live(), owner: this.#owned.number };
     if (this.#isRecorded) await whenDone(awaited, this.#device.id, `work on '${this.#device.name}' to succeed`);
   }
 

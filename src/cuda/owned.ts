@@ -10,21 +10,22 @@ import { cuda } from './driver.js';
 import { OwnerRequest } from './wire-layout.js';
 
 /**
- * The native owner to release. It does not refer to the JavaScript object, so that the garbage collector can find that
+ * The stream or event to release. It does not refer to the JavaScript object, so that the garbage collector can find that
  * object unreachable.
  */
 interface Token {
-  address: bigint;
+  /** 0 after the release. */
+  number: number;
   readonly given: (() => void) | undefined;
 }
 
 function giveBack(token: Token): void {
-  const { address } = token;
-  if (address === 0n) return;
-  token.address = 0n;
+  const { number } = token;
+  if (number === 0) return;
+  token.number = 0;
   const binding = cuda();
   const slot = enter(OwnerRequest.WORDS);
-  wire.u64[slot + OwnerRequest.OWNER] = address;
+  wire.u32[slot * 2 + OwnerRequest.OWNER] = number;
   request(slot, () => binding.releaseOwned());
   token.given?.();
 }
@@ -35,18 +36,18 @@ export class Owned {
   private readonly token: Token;
 
   /** `given` is called once, after the release. */
-  constructor(owner: object, address: bigint, given?: () => void) {
-    this.token = { address, given };
+  constructor(owner: object, number: number, given?: () => void) {
+    this.token = { number, given };
     registry.register(owner, this.token, this.token);
   }
 
-  /** The address of the native owner. */
-  get address(): bigint {
-    return this.token.address;
+  /** The number of the stream or event in the native table. */
+  get number(): number {
+    return this.token.number;
   }
 
   get isDisposed(): boolean {
-    return this.token.address === 0n;
+    return this.token.number === 0;
   }
 
   release(): void {

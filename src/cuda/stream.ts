@@ -66,7 +66,7 @@ export class Stream {
     u32[slot * 2 + CreateStreamRequest.IS_NON_BLOCKING] = blocking ? 0 : 1;
     run(slot, 'createStream', `a stream on '${device.name}'`);
     const handle = u64[slot + CreateStreamRequest.STREAM] as bigint;
-    const owner = u64[slot + CreateStreamRequest.OWNER] as bigint;
+    const owner = u32[slot * 2 + CreateStreamRequest.OWNER] as number;
     this.#state = rememberStream(this, new StreamState(device, handle, new Owned(this, owner)));
   }
 

@@ -10,17 +10,17 @@ import { cuda, driverError, NOT_READY } from './driver.js';
 import { begin, queryDevice, send } from './requests.js';
 import { WatchEventRequest, WatchStreamRequest } from './wire-layout.js';
 
-const { f64, u64 } = wire;
+const { f64, u32, u64 } = wire;
 
 /** The work to wait for: the work that a stream has now, or the work that an event marks. */
-export type Awaited = { readonly stream: bigint } | { readonly event: bigint; readonly owner: bigint };
+export type Awaited = { readonly stream: bigint } | { readonly event: bigint; readonly owner: number };
 
 /** Calls the function of the pin when the work is over. Returns the CUresult. */
 function watch(awaited: Awaited, device: number, pin: number): number {
   if ('event' in awaited) {
     const slot = begin(WatchEventRequest.WORDS, device);
     f64[slot + WatchEventRequest.PIN] = pin;
-    u64[slot + WatchEventRequest.OWNER] = awaited.owner;
+    u32[slot * 2 + WatchEventRequest.OWNER] = awaited.owner;
     return send(slot, 'watchEvent');
   }
   const slot = begin(WatchStreamRequest.WORDS, device);

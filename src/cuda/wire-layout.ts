@@ -67,7 +67,7 @@ export const enum UploadStep {
   WORDS = 6,
 }
 
-/** A cast of contiguous elements on a device (native/cuda/cast.h). */
+/** A cast of contiguous elements on a device (native/cuda/cast.cc). */
 export const enum CastStep {
   STATUS = 0, // i32: the CUresult, written by native code
   DEVICE = 1, // i32: the number of the device that the request is for
@@ -174,7 +174,7 @@ export const enum CreateStreamRequest {
   DEVICE = 1, // i32: the number of the device that the request is for
   IS_NON_BLOCKING = 2, // u32: 1: not ordered with the legacy default stream
   PRIORITY = 3, // i32: lower numbers run first
-  OWNER = 2, // u64: of a stream or an event that JavaScript made
+  OWNER = 4, // u32: a stream or an event in the table of those that JavaScript made
   STREAM = 3, // u64: the driver's handle of a stream
   WORDS = 4,
 }
@@ -184,14 +184,14 @@ export const enum CreateEventRequest {
   STATUS = 0, // i32: the CUresult, written by native code
   DEVICE = 1, // i32: the number of the device that the request is for
   FLAGS = 2, // u32: CU_EVENT_*
-  OWNER = 2, // u64: of a stream or an event that JavaScript made
-  EVENT = 3, // u64: the driver's handle of an event
+  OWNER = 3, // u32: a stream or an event in the table of those that JavaScript made
+  EVENT = 2, // u64: the driver's handle of an event
   WORDS = 4,
 }
 
 /** A stream or an event to release. */
 export const enum OwnerRequest {
-  OWNER = 0, // u64: of a stream or an event that JavaScript made
+  OWNER = 0, // u32: a stream or an event in the table of those that JavaScript made
   WORDS = 2,
 }
 
@@ -271,7 +271,7 @@ export const enum WatchEventRequest {
   STATUS = 0, // i32: the CUresult, written by native code
   DEVICE = 1, // i32: the number of the device that the request is for
   PIN = 1, // f64: the number that onRelease gets when the work has finished
-  OWNER = 2, // u64: of a stream or an event that JavaScript made
+  OWNER = 4, // u32: a stream or an event in the table of those that JavaScript made
   WORDS = 4,
 }
 
