@@ -13,6 +13,7 @@
 #include "operation_scope.h"
 #include "prelude.h"
 #include "tensor_type.h"
+#include "torch_tensor.h"
 
 namespace dlpack::python {
 
@@ -100,7 +101,7 @@ TypeEntry* FindType(Object* type) {
 TypeEntry* LookUpType(Object* type) {
   TypeEntry* found = FindType(type);
   if (found != nullptr) return found;
-  TypeNode* node = static_cast<TypeNode*>(malloc(sizeof(TypeNode)));
+  TypeNode* node = static_cast<TypeNode*>(calloc(1, sizeof(TypeNode)));
   if (node == nullptr) return nullptr;
   api.Py_IncRef(type);  // never dropped, so that no other type gets the same address
   Ref requires_grad(GetOrNull(type, names.requires_grad));
@@ -138,14 +139,17 @@ static void ExplainTorch(Object* object) {
 // The tensor of a PyTorch object on the host, which the storage keeps alive. A managed tensor of PyTorch keeps the same
 // object, but costs an allocation and takes the GIL twice more. NULL when there has to be a managed tensor, or with an
 // exception set. The description points into the object, so no Python code runs before it is copied.
-static Storage* ConsumeTorch(const TypeEntry& entry, Object* object, Descriptor* descriptor, Status* status,
+static Storage* ConsumeTorch(TypeEntry* entry, Object* object, Descriptor* descriptor, Status* status,
                              TensorSignature* last) {
   DLTensor tensor;
-  if (entry.api->dltensor_from_py_object_no_sync(object, &tensor) != 0) {
-    ExplainTorch(object);
-    return nullptr;
+  if (!DescribeTorch(object, entry, &tensor)) {
+    if (entry->api->dltensor_from_py_object_no_sync(object, &tensor) != 0) {
+      ExplainTorch(object);
+      return nullptr;
+    }
+    if (tensor.device.device_type != kDLCPU) return nullptr;
+    LearnDType(object, entry, tensor.dtype);
   }
-  if (tensor.device.device_type != kDLCPU) return nullptr;
   Storage* storage = WrapTensor(tensor, 0, descriptor, status, last, DropOwner, object);
   if (storage != nullptr) api.Py_IncRef(object);
   return storage;
@@ -156,7 +160,7 @@ static Storage* ConsumeTable(TypeEntry* entry, Object* object, Descriptor* descr
   // First, because the check may run Python code, which may give the tensor other memory.
   if (entry->is_torch && !CheckTorchBits(object, entry)) return nullptr;
   if (entry->is_torch && entry->api->dltensor_from_py_object_no_sync != nullptr) {
-    Storage* storage = ConsumeTorch(*entry, object, descriptor, status, last);
+    Storage* storage = ConsumeTorch(entry, object, descriptor, status, last);
     if (storage != nullptr || *status != kOk || api.PyErr_Occurred()) return storage;
   }
   DLManagedTensorVersioned* managed = nullptr;

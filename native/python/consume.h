@@ -33,6 +33,8 @@ void DropOwner(Storage* self);
 // Values of TypeEntry::tensor_at besides numbers of bytes.
 enum : int32_t { kUnprobed = 0, kNoTensor = -1 };
 
+enum { kTorchDTypes = 48 };  // c10::ScalarType has as many numbers
+
 // What is known of a type, cached for each type. `api` is its table, found through the chain of older versions, or
 // NULL. GIL held.
 struct TypeEntry {
@@ -45,18 +47,15 @@ struct TypeEntry {
   bool is_cupy;        // cupy.ndarray, which cupy_array.h makes
   bool is_torch;       // has requires_grad, is_conj and is_neg, which the table does not check
   Object* is_neg;      // the method, unbound
-  // Where objects of a PyTorch class have their at::Tensor, see torch_bits.cc.
+  // Where objects of a PyTorch class have their at::Tensor, see torch_tensor.cc.
   std::atomic<int32_t> tensor_at;
+  // The dtypes that the table gave for PyTorch's numbers; 0: none yet.
+  std::atomic<uint32_t> dtypes[kTorchDTypes];
   Object* from_dlpack;  // of the module of the type; NULL until it is needed
 };
 TypeEntry* LookUpType(Object* type);
 
 // The entry of a type that was looked up before; NULL for other types.
 TypeEntry* FindType(Object* type);
-
-// torch_bits.cc: checks that PyTorch's exchange table omits: requires_grad, and the bits for a pending conjugation or
-// negation. False, with a BufferError set, when the tensor cannot be exported as it is. `entry` belongs to the object's
-// type. GIL held.
-bool CheckTorchBits(Object* object, TypeEntry* entry);
 
 }  // namespace dlpack::python

@@ -236,6 +236,59 @@ testWith(torch.missing, 'PyTorch: flags that its exchange table ignores, by ever
   );
 });
 
+testWith(torch.missing, 'PyTorch: its C interface describes tensors as its exchange table does', () => {
+  const scope = builtins().dict();
+  builtins().exec(
+    `
+import os, tempfile, torch
+
+# A class of its own, so that its first tensor of each dtype goes through the table, and the next through the C interface.
+class Own(torch.Tensor):
+    pass
+
+base = torch.arange(48).reshape(2, 3, 8)
+names = ['uint8', 'int8', 'int16', 'int32', 'int64', 'float16', 'float32', 'float64', 'complex64', 'bool', 'bfloat16']
+names += [name for name in ['uint16', 'uint32', 'uint64', 'float8_e5m2', 'float8_e4m3fn'] if hasattr(torch, name)]
+def tensors(name):
+    t = base.to(getattr(torch, name))
+    views = [t, t, t[1, 1:, ::2], t.transpose(0, 2), t[:0], t[0, 0, 0], t[:, :1].expand(2, 5, 8), t.reshape(2, 1, 3, 2, 2, 2, 1)]
+    return [view.as_subclass(Own) for view in views]
+def facts(t):
+    return [list(t.shape), list(t.stride()), t.data_ptr()]
+unfit = [torch.ones(2, 2).to_sparse(), torch.ones(2, device='meta'), torch.ones(2, 2).to_mkldnn()]
+fit = torch.ones(2)
+file = tempfile.TemporaryFile()
+def redirect():
+    global saved
+    saved = os.dup(2)
+    os.dup2(file.fileno(), 2)
+def restore():
+    os.dup2(saved, 2)
+    os.close(saved)
+    return os.fstat(file.fileno()).st_size
+`,
+    scope,
+  );
+  const { get } = scope;
+  for (const name of get('names')) {
+    for (const tensor of get('tensors')(name)) {
+      const imported = fromDLPack(tensor);
+      const [shape, strides, address] = get('facts')(tensor);
+      equal([imported.dtype, imported.device], [name as DType, 'cpu']);
+      equal([[...imported.shape], [...imported.strides]], [[...shape], [...strides]], String(name));
+      if (imported.size > 0) equal(addressOf(imported), BigInt(address as number), String(name));
+      imported.dispose();
+    }
+  }
+  equal([...fromDLPack(get('fit'))], [1, 1]); // from now on float32 tensors of this class need no table
+  get('redirect')();
+  const outcomes = [...get('unfit')].map((tensor) => attempt(() => fromDLPack(tensor as PyObject)));
+  const printed = get('restore')();
+  for (const outcome of outcomes)
+    ok(/^(BufferError|RuntimeError|NotImplementedError|ValueError)$/.test(outcome), outcome);
+  equal(printed, 0, 'the C interface prints its errors');
+});
+
 testWith(torch.missing, 'PyTorch: reading the flags runs Python code, which gives the tensor other memory', () => {
   const scope = py.import('builtins').dict();
   py.import('builtins').exec(

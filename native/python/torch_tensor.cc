@@ -1,6 +1,9 @@
+#include "torch_tensor.h"
+
+#include <string.h>
+
 #include "../platform/platform.h"
 #include "calls.h"
-#include "consume.h"
 
 namespace dlpack::python {
 
@@ -23,6 +26,22 @@ struct Readers {
 };
 Readers readers;
 
+// Functions of PyTorch's stable C interface, which take the address of an at::Tensor and return 0. They print an error
+// that they catch, so the layout is read first: only a strided tensor has the other properties.
+struct Shim {
+  int (*get_layout)(const void* tensor, int32_t* layout);
+  int (*get_device_type)(const void* tensor, int32_t* type);
+  int (*get_dtype)(const void* tensor, int32_t* dtype);
+  int (*get_dim)(const void* tensor, int64_t* ndim);
+  int (*get_sizes)(const void* tensor, int64_t** sizes);
+  int (*get_strides)(const void* tensor, int64_t** strides);
+  int (*get_data_ptr)(const void* tensor, void** data);
+};
+Shim shim;
+std::atomic<bool> has_shim;
+
+enum : int32_t { kStridedLayout = 0, kCpu = 0 };  // c10::Layout, c10::DeviceType
+
 template <class Function>
 bool Find(void* library, const char* name, Function* out) {
   *out = library == nullptr ? nullptr : reinterpret_cast<Function>(platform::FindSymbol(library, name));
@@ -32,6 +51,14 @@ bool Find(void* library, const char* name, Function* out) {
 // Several threads may run this at the same time. They find the same functions.
 bool FindReaders() {
   void* tensors = platform::FindLoadedLibrary(DLPACK_LIBRARY("torch_cpu"), platform::Symbols::kLocal);
+  has_shim.store(Find(tensors, "aoti_torch_get_layout", &shim.get_layout) &&
+                     Find(tensors, "aoti_torch_get_device_type", &shim.get_device_type) &&
+                     Find(tensors, "aoti_torch_get_dtype", &shim.get_dtype) &&
+                     Find(tensors, "aoti_torch_get_dim", &shim.get_dim) &&
+                     Find(tensors, "aoti_torch_get_sizes", &shim.get_sizes) &&
+                     Find(tensors, "aoti_torch_get_strides", &shim.get_strides) &&
+                     Find(tensors, "aoti_torch_get_data_ptr", &shim.get_data_ptr),
+                 std::memory_order_release);
   void* core = platform::FindLoadedLibrary(DLPACK_LIBRARY("c10"), platform::Symbols::kLocal);
   return Find(tensors, "_ZN2at6native6is_negERKNS_6TensorE", &readers.is_neg) &&
          Find(tensors, "_ZN2at6native7is_conjERKNS_6TensorE", &readers.is_conj) &&
@@ -89,7 +116,42 @@ const char* AskReaders(const void* tensor) {
   return readers.is_neg(tensor) ? kNegative : nullptr;
 }
 
+// The place in the entry for the dtype of a tensor; NULL for a dtype that PyTorch added later.
+std::atomic<uint32_t>* DTypeOf(const void* tensor, TypeEntry* entry) {
+  int32_t number = -1;
+  if (shim.get_dtype(tensor, &number) != 0 || number < 0 || number >= kTorchDTypes) return nullptr;
+  return &entry->dtypes[number];
+}
+
 }  // namespace
+
+bool DescribeTorch(Object* object, TypeEntry* entry, DLTensor* out) {
+  const void* tensor = has_shim.load(std::memory_order_acquire) ? TensorIn(object, entry) : nullptr;
+  int32_t layout = -1;
+  int32_t device = -1;
+  if (tensor == nullptr || shim.get_layout(tensor, &layout) != 0 || layout != kStridedLayout ||
+      shim.get_device_type(tensor, &device) != 0 || device != kCpu)
+    return false;
+  const std::atomic<uint32_t>* known = DTypeOf(tensor, entry);
+  const uint32_t dtype = known == nullptr ? 0 : known->load(std::memory_order_relaxed);
+  int64_t ndim = 0;
+  if (dtype == 0 || shim.get_dim(tensor, &ndim) != 0 || shim.get_sizes(tensor, &out->shape) != 0 ||
+      shim.get_strides(tensor, &out->strides) != 0 || shim.get_data_ptr(tensor, &out->data) != 0)
+    return false;
+  memcpy(&out->dtype, &dtype, sizeof(dtype));
+  out->device = DLDevice{kDLCPU, 0};
+  out->ndim = static_cast<int32_t>(ndim);
+  out->byte_offset = 0;
+  return true;
+}
+
+void LearnDType(Object* object, TypeEntry* entry, DLDataType dtype) {
+  const void* tensor = has_shim.load(std::memory_order_acquire) ? TensorIn(object, entry) : nullptr;
+  std::atomic<uint32_t>* known = tensor == nullptr ? nullptr : DTypeOf(tensor, entry);
+  uint32_t packed;
+  memcpy(&packed, &dtype, sizeof(packed));
+  if (known != nullptr) known->store(packed, std::memory_order_relaxed);
+}
 
 bool CheckTorchBits(Object* object, TypeEntry* entry) {
   const void* tensor = TensorIn(object, entry);
