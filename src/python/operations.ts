@@ -31,6 +31,7 @@ import { writeCell } from './cells.js';
 import { JAVASCRIPT_ERROR, PythonError } from './error.js';
 import { causeOf } from './functions.js';
 import type { Keywords } from './keywords.js';
+import { enterPlainCall } from './plain-call.js';
 import { defineProxies, END } from './proxy.js';
 import { makeStorage } from './python-storage.js';
 import { liveHandle, type Reference } from './reference.js';
@@ -74,7 +75,25 @@ export function perform(
 
 /** A call whose result is a tensor. */
 export function performTensor(subject: Reference, args: readonly unknown[], keywords: Keywords | null): Descriptor {
-  return send(Operation.callTensor, subject, null, args, keywords, takeTensor);
+  const slot = keywords === null ? enterPlainCall(Operation.callTensor, subject, args) : 0;
+  return slot === 0 ? send(Operation.callTensor, subject, null, args, keywords, takeTensor) : performPlain(slot);
+}
+
+function performPlain(slot: number): Descriptor {
+  const raised = sendPlain(slot);
+  if (u32[slot * 2 + Outcome.FAILED] === 1) throw leaveWithError(slot, raised);
+  leave(slot);
+  return takeDescriptor(u32[slot * 2 + PerformRequest.TENSOR_SLOT] as number);
+}
+
+function sendPlain(slot: number): unknown {
+  u32[WireHeader.SLOT] = slot;
+  try {
+    return binding().perform();
+  } catch (error) {
+    leave(slot);
+    throw error;
+  }
 }
 
 /**

@@ -1,0 +1,77 @@
+/**
+ * Calls with few arguments, which all are Python objects or tensors in native memory. They need no temporaries, so V8
+ * can inline most of the way from the call to its result.
+ *
+ * @module
+ */
+
+import { placeOf } from '../native/export.js';
+import { wire } from '../native/wire.js';
+import { TensorResult } from '../native/wire-layout.js';
+import { descriptorOf, TensorView } from '../view.js';
+import { writeCell, writeTensorCell } from './cells.js';
+import { findReference, liveHandle, type Reference } from './reference.js';
+import { keepSignalsLater } from './signals.js';
+import { enter, leave } from './slot.js';
+import { Cell, PerformRequest, ValueKind } from './wire-layout.js';
+
+// Constants of this module; wire.ts explains why.
+const { u32 } = wire;
+// An import from another chunk of dist costs a load and a check at each use.
+const View = TensorView;
+const readDescriptor = descriptorOf;
+const findPlace = placeOf;
+
+/** The cells of a plain call: the function and its arguments. */
+const CELLS = 8;
+/** Where the TensorResult lies, from the start of the slot. */
+const RESULT = PerformRequest.WORDS + CELLS * Cell.WORDS;
+
+/**
+ * Takes a slot and writes the call, with room for a result that is a tensor. Returns 0, without a slot, when an argument
+ * needs more than a cell, or would be refused.
+ */
+export function enterPlainCall(operation: number, subject: Reference, args: readonly unknown[]): number {
+  const count = 1 + args.length;
+  if (count > CELLS) return 0;
+  keepSignalsLater();
+  const handle = liveHandle(subject);
+  const slot = enter(RESULT + TensorResult.WORDS);
+  const half = slot * 2;
+  u32[half + PerformRequest.OPERATION] = operation;
+  u32[half + PerformRequest.COUNT] = count;
+  u32[half + PerformRequest.KEYWORDS] = 0;
+  u32[half + PerformRequest.SPILLED] = 0;
+  u32[half + PerformRequest.TENSOR_SLOT] = slot + RESULT;
+  const first = slot + PerformRequest.CELLS;
+  writeCell(first, ValueKind.handle, handle, 0);
+  if (writeAll(first + Cell.WORDS, args)) return slot;
+  leave(slot);
+  return 0;
+}
+
+/** False when an argument does not fit. The call then starts again and throws what there is to throw. */
+function writeAll(first: number, args: readonly unknown[]): boolean {
+  try {
+    for (let i = 0; i < args.length; i++) {
+      if (!writePlain(first + i * Cell.WORDS, args[i])) return false;
+    }
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function writePlain(word: number, value: unknown): boolean {
+  if (typeof value === 'function') {
+    const reference = findReference(value);
+    if (reference === null || reference.handle === 0) return false;
+    writeCell(word, ValueKind.handle, reference.handle, 0);
+    return true;
+  }
+  if (typeof value !== 'object' || !(value instanceof View)) return false;
+  const descriptor = readDescriptor(value);
+  if (findPlace(descriptor) !== 'native') return false;
+  writeTensorCell(word, descriptor);
+  return true;
+}
