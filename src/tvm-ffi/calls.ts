@@ -16,7 +16,7 @@ import { ANY_WORDS, bytesAt, checkKept, payloadAt, readSmallString, TENSOR_BITS,
 import { writeArgument } from './arguments.js';
 import { collectArguments } from './batches.js';
 import { operations } from './call-operations.js';
-import { readContainer, readCopied, readShape, retain } from './containers.js';
+import { readContainer, readCopied, retain } from './containers.js';
 import { errorOfCall, keepResult, renewHandles } from './described-tensors.js';
 import { errorAt, takeRaised } from './errors.js';
 import { FIRST_ARGUMENT, firstOf, invokeFew, STATUS_OF_FIRST, UNUSUAL } from './few-tensors.js';
@@ -40,7 +40,7 @@ import {
 import { enter, leave } from './slot.js';
 import { streamOf } from './streams.js';
 import type { TensorObject } from './tensor-object.js';
-import { DataType, DeviceValue, OpaquePointer } from './values.js';
+import { DataType, DeviceValue, OpaquePointer, Shape } from './values.js';
 import { CallRequest, FieldRequest, ValueRequest } from './wire-layout.js';
 
 const { f64, i64, u64, i32, u32 } = wire;
@@ -307,7 +307,7 @@ function readObject(type: number, pointer: number, reference: number, isShared: 
     case Type.function:
       return functionAt(pointer, reference);
     case Type.shape:
-      return readShape(pointer, reference);
+      return new Shape(readContainer(pointer, type, reference) as number[]);
     case Type.array:
       return reference === 0 ? readCopied(pointer) : readContainer(pointer, type, reference);
     case Type.map:

@@ -191,42 +191,6 @@ interface Unread {
 /** Reads the value at a word. The caller keeps the object of the value alive. */
 type Take = (at: number) => unknown;
 
-/** Reads one container and the containers inside it. Most have none inside, and then nothing is recorded. */
-class Reader {
-  /** Containers that have not been read yet. */
-  private unread: Unread[] | null = null;
-
-  read(root: Unread): Unread['target'] {
-    try {
-      for (let next: Unread | undefined = root; next !== undefined; next = this.unread?.pop()) this.fill(next);
-    } finally {
-      // After an error: the containers that were not read.
-      if (this.unread !== null) for (const left of this.unread) disown(left.number);
-    }
-    return root.target;
-  }
-
-  /** Reads the elements of a container and releases it. */
-  private fill({ pointer, number, target }: Unread): void {
-    try {
-      if (Array.isArray(target)) readElements(pointer, target, this.element);
-      else readEntries(pointer, target, this.element);
-    } finally {
-      disown(number);
-    }
-  }
-
-  /** Reads the value at a word. A container becomes an array or map that is filled later. */
-  private readonly element = (at: number): unknown => {
-    const type = i32[typeAt(at)] as number;
-    if (type !== Type.array && type !== Type.map) return operations.takeValue(at);
-    const unread = makeUnread(f64[payloadAt(at)] as number, type, retain(at));
-    this.unread ??= [];
-    this.unread.push(unread);
-    return unread.target;
-  };
-}
-
 /** Makes a reference to the object of the value at a word. */
 export function retain(at: number): number {
   const slot = enter(ValueRequest.WORDS);
@@ -242,9 +206,32 @@ function makeUnread(pointer: number, type: number, number: number): Unread {
   return { pointer, number, target: type === Type.map ? new Map() : [] };
 }
 
-/** Reads the container of the reference `number` and releases it. */
+/** Reads the container of the reference `number`, and the containers inside it, and releases it. */
 export function readContainer(pointer: number, type: number, number: number): Unread['target'] {
-  return new Reader().read(makeUnread(pointer, type, number));
+  const root = makeUnread(pointer, type, number);
+  const unread: Unread[] = [];
+  /** A container becomes an array or map that is filled later. */
+  const take: Take = (at) => {
+    const inner = i32[typeAt(at)] as number;
+    if (inner !== Type.array && inner !== Type.map) return operations.takeValue(at);
+    const found = makeUnread(f64[payloadAt(at)] as number, inner, retain(at));
+    unread.push(found);
+    return found.target;
+  };
+  try {
+    for (let next: Unread | undefined = root; next !== undefined; next = unread.pop()) {
+      try {
+        if (Array.isArray(next.target)) readElements(next.pointer, next.target, take);
+        else readEntries(next.pointer, next.target, take);
+      } finally {
+        disown(next.number);
+      }
+    }
+  } finally {
+    // After an error: the containers that were not read.
+    for (const left of unread) disown(left.number);
+  }
+  return root.target;
 }
 
 /** Reads the elements of an Array that the call copied above all slots. None of them is an object. */
@@ -288,17 +275,6 @@ export function readElement(pointer: number, index: number, asView: boolean): un
   } finally {
     leave(slot);
   }
-}
-
-/** Reads a Shape and releases its reference. */
-export function readShape(pointer: number, reference: number): Shape {
-  const dims: unknown[] = [];
-  try {
-    readElements(pointer, dims, (at) => operations.takeValue(at));
-  } finally {
-    disown(reference);
-  }
-  return new Shape(dims as number[]);
 }
 
 /** Reads the elements of an Array, List or Shape in chunks. */

@@ -41,7 +41,8 @@ export class TVMFFIError extends DLPackError {
 export type ErrorClass = new (message: string, options?: { cause?: unknown }) => Error;
 
 const classes = new Map<string, ErrorClass>();
-const kinds = new Map<unknown, string>();
+/** Kinds by the prototypes of their classes. */
+const kinds = new Map<object, string>();
 
 /**
  * Connects a kind of native errors with a JavaScript class: native code sees errors of the class, and of classes derived
@@ -53,15 +54,15 @@ export function registerError(kind: string, errorClass: ErrorClass): void {
     throw new ArgumentTypeError('errorClass', 'a class derived from Error', errorClass);
   }
   classes.set(kind, errorClass);
-  kinds.set(errorClass, kind);
+  kinds.set(errorClass.prototype, kind);
 }
 
-/** The registered kind of an error's class, or of the nearest class that it is derived from. */
-function registeredKind(error: Error): string | undefined {
-  if (kinds.size === 0) return undefined;
-  for (let made: unknown = error.constructor; typeof made === 'function'; made = Object.getPrototypeOf(made)) {
-    const kind = kinds.get(made);
-    if (kind !== undefined) return kind;
+/** The value of an object's class, or of the nearest class that it is derived from; classes are known by prototype. */
+export function findInherited<T>(values: ReadonlyMap<object, T>, object: object): T | undefined {
+  if (values.size === 0) return undefined;
+  for (let at: object | null = Object.getPrototypeOf(object); at !== null; at = Object.getPrototypeOf(at)) {
+    const value = values.get(at);
+    if (value !== undefined) return value;
   }
   return undefined;
 }
@@ -194,7 +195,7 @@ function backtraceOf(error: Error): string {
 function describeError(error: unknown): { kind: string; message: string; backtrace: string } {
   try {
     if (!(error instanceof Error)) return { kind: 'RuntimeError', message: String(error), backtrace: '' };
-    const kind = registeredKind(error);
+    const kind = findInherited(kinds, error);
     const message = String(error.message);
     const backtrace = backtraceOf(error);
     if (kind !== undefined) return { kind, message, backtrace };

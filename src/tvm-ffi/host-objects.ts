@@ -10,7 +10,7 @@
 import { wire } from '../native/wire.js';
 import { WireHeader } from '../native/wire-layout.js';
 import { enterHost, leaveHost } from './callbacks.js';
-import { takeRaised } from './errors.js';
+import { findInherited, takeRaised } from './errors.js';
 import { ffi } from './library.js';
 import type { Referenced } from './objects.js';
 import { enter, leave } from './slot.js';
@@ -27,27 +27,11 @@ export interface HostType {
 }
 
 /** Types by the prototypes of their classes. */
-const types = new Map<object, HostType>();
-
-/** True when the class with this prototype has a type of its own. */
-export function hasHostType(prototype: object): boolean {
-  return types.has(prototype);
-}
-
-export function setHostType(prototype: object, type: HostType): void {
-  types.set(prototype, type);
-}
+export const hostTypes = new Map<object, HostType>();
 
 /** The type of an object's class, or of the nearest class that it is derived from; undefined for none. */
 export function hostTypeOf(value: object): HostType | undefined {
-  if (types.size === 0) return undefined;
-  let prototype: unknown = Object.getPrototypeOf(value);
-  while (typeof prototype === 'object' && prototype !== null) {
-    const type = types.get(prototype);
-    if (type !== undefined) return type;
-    prototype = Object.getPrototypeOf(prototype);
-  }
-  return undefined;
+  return findInherited(hostTypes, value);
 }
 
 /** The numbers of the weak references. */

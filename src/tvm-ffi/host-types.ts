@@ -10,7 +10,7 @@ import { wire } from '../native/wire.js';
 import { checkOptions } from '../options.js';
 import { type JavaScriptFunction, makeCallback } from './callbacks.js';
 import { takeRaised } from './errors.js';
-import { hasHostType, setHostType } from './host-objects.js';
+import { hostTypes } from './host-objects.js';
 import { keep } from './host-values.js';
 import { ffi, library } from './library.js';
 import { findType } from './object-classes.js';
@@ -51,7 +51,7 @@ export function registerObject(
   if (repeated !== undefined) throw new ArgumentValueError('options', 'each name once', repeated);
   library();
   if (findType(key) !== null) throw new ArgumentValueError('key', 'a key that no type has yet', key);
-  if (hasHostType(objectClass.prototype))
+  if (hostTypes.has(objectClass.prototype))
     throw new ArgumentValueError('objectClass', 'a class without a type', objectClass);
   const type = registerType(key);
   for (const [index, name] of fields.entries()) registerMember(type, index, 0, () => ffi.registerField(name));
@@ -70,7 +70,7 @@ export function registerObject(
     self[name] = value[0];
     return undefined;
   };
-  setHostType(objectClass.prototype, { type, fields, access: keep(access) });
+  hostTypes.set(objectClass.prototype, { type, fields, access: keep(access) });
 }
 
 function namesOf(names: unknown, option: string): readonly string[] {
