@@ -17,11 +17,10 @@ import type { Descriptor } from '../storage/descriptor.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { ANY_WORDS, bytesAt, payloadAt, Type, typeAt, writeAny, writeWireAddress } from './any.js';
-import { type JavaScriptFunction, makeCallback, makeOpaque } from './callbacks.js';
 import { containerOf, writeContainer } from './containers.js';
 import { describeOnce, markImported } from './described-tensors.js';
 import { makeError, takeRaised } from './errors.js';
-import { hostTypeOf, nativeObjectOf } from './host-objects.js';
+import { hostTypeOf, type JavaScriptFunction, makeCallback, makeOpaque, nativeObjectOf } from './host-objects.js';
 import { ffi } from './library.js';
 import {
   callState,

@@ -47,6 +47,11 @@ const plain: Readonly<Record<string, Declared>> = {
   'ffi.Error': both('TVMFFIError'),
 };
 
+/** The types that declarations import from `dlpack` and from `dlpack/tvm-ffi`. */
+const coreTypes = ['DType', 'Tensor', 'TensorView'];
+const objectTypes = ['Dict', 'FFIFunction', 'FFIObject', 'List', 'TVMFFIError'];
+const ffiTypes = ['DataType', 'DeviceValue', 'OpaquePointer', 'Shape', ...objectTypes].sort();
+
 /** The names of the interfaces for the types that the library registers, by their keys. */
 const interfaces = new Map<string, string>();
 
@@ -119,17 +124,7 @@ const typeKeys = () => new Set(invoke(builtin('ffi.GetRegisteredTypeKeys'), []) 
 
 /** Gives each type an interface: the last part of its key, or the whole key where that is taken. */
 function nameInterfaces(keys: readonly string[]): void {
-  const taken = new Set([
-    'Kernels',
-    'Objects',
-    'FFIObject',
-    'FFIFunction',
-    'Tensor',
-    'TensorView',
-    'List',
-    'Dict',
-    'Shape',
-  ]);
+  const taken = new Set(['Kernels', ...coreTypes, ...ffiTypes]);
   for (const key of keys) {
     const last = (key.split('.').at(-1) as string).replaceAll(/\W/g, '_');
     const name = taken.has(last) ? key.replaceAll(/\W/g, '_') : last;
@@ -188,11 +183,10 @@ export function moduleDeclarations(path: string): string {
     const used = names.filter((name) => new RegExp(`\\b${name}\\b`).test(body));
     return used.length === 0 ? '' : `import type { ${used.join(', ')} } from '${from}';\n`;
   };
-  const values = ['DataType', 'DeviceValue', 'Dict', 'FFIFunction', 'FFIObject', 'List', 'OpaquePointer', 'Shape'];
   return (
     `// Written by dlpack types from the metadata of ${basename(path)}.\n` +
-    imports(['DType', 'Tensor', 'TensorView'], 'dlpack') +
-    imports([...values, 'TVMFFIError'], 'dlpack/tvm-ffi') +
+    imports(coreTypes, 'dlpack') +
+    imports(ffiTypes, 'dlpack/tvm-ffi') +
     `\n${types.map((type) => `${type}\n`).join('')}export interface Kernels {\n${members.join('\n')}\n}\n`
   );
 }

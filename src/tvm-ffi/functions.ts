@@ -7,11 +7,10 @@
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { wire } from '../native/wire.js';
 import { checkOptions } from '../options.js';
-import { type JavaScriptFunction, makeCallback } from './callbacks.js';
 import { type FFIFunction, functionAt, invokeForView, invokeLocked } from './calls.js';
 import { takeRaised } from './errors.js';
 import { builtin, findGlobal } from './globals.js';
-import { hostTypeOf } from './host-objects.js';
+import { hostTypeOf, type JavaScriptFunction, makeCallback } from './host-objects.js';
 import { ffi, library } from './library.js';
 import { type Dict, isContainer, type List, liveContainer } from './live-containers.js';
 import { type Live, liveObject } from './object-classes.js';

@@ -1,22 +1,58 @@
 /**
- * The native objects of JavaScript objects whose class was registered with `registerObject`. While native code holds
- * the native object of a JavaScript object, the JavaScript object goes to native code as that same native object. So
- * JavaScript keeps a weak reference to it. A strong reference would keep both alive forever, because the native object
- * keeps the JavaScript object alive.
+ * Native objects for JavaScript values: functions that native code can call, objects that it can only pass on, and
+ * objects of classes that were registered with `registerObject`.
  *
  * @module
  */
 
+import { released } from '../native/pins.js';
 import { wire } from '../native/wire.js';
 import { WireHeader } from '../native/wire-layout.js';
-import { enterHost, leaveHost } from './callbacks.js';
 import { findInherited, takeRaised } from './errors.js';
+import { hold } from './host-values.js';
 import { ffi } from './library.js';
 import type { Referenced } from './objects.js';
 import { enter, leave } from './slot.js';
 import { HostRequest, ReferenceRequest } from './wire-layout.js';
 
 const { f64, i32, u32 } = wire;
+
+export type JavaScriptFunction = (...args: never[]) => unknown;
+
+/** Makes a native function that calls `target`, and a reference to it. It keeps `target` alive. */
+export function makeCallback(target: JavaScriptFunction): Referenced {
+  const slot = enterHost(target);
+  ffi.makeHostFunction();
+  return leaveHost(slot);
+}
+
+/** Makes a native object that keeps a value alive, and a reference to it. */
+export function makeOpaque(value: unknown): Referenced {
+  const slot = enterHost(value);
+  ffi.makeHostObject();
+  return leaveHost(slot);
+}
+
+/** Takes a slot for a native object that keeps a value alive. `onForget` runs when native code has released it. */
+function enterHost(value: unknown, onForget?: () => void): number {
+  const { number, pin } = hold(value, onForget);
+  const slot = enter(HostRequest.WORDS);
+  u32[slot * 2 + HostRequest.NUMBER] = number;
+  f64[slot + HostRequest.PIN] = pin;
+  u32[WireHeader.SLOT] = slot;
+  return slot;
+}
+
+/** The object that native code made, with a reference. */
+function leaveHost(slot: number): Referenced {
+  leave(slot);
+  if (i32[slot * 2 + HostRequest.STATUS] !== 0) {
+    released(f64[slot + HostRequest.PIN] as number); // 0 if native code took it over
+    throw takeRaised();
+  }
+  const pointer = f64[slot + HostRequest.OBJECT] as number;
+  return { pointer, reference: u32[slot * 2 + HostRequest.REFERENCE] as number };
+}
 
 /** A native type for JavaScript objects. */
 export interface HostType {
@@ -34,7 +70,11 @@ export function hostTypeOf(value: object): HostType | undefined {
   return findInherited(hostTypes, value);
 }
 
-/** The numbers of the weak references. */
+/**
+ * The numbers of weak references to the native objects of JavaScript objects. While native code holds its native object,
+ * a JavaScript object goes to native code as that same native object. A strong reference would keep both alive forever,
+ * because the native object keeps the JavaScript object alive.
+ */
 const weakNumbers = new WeakMap<object, number>();
 
 /** The native object of a JavaScript object, the same one as long as it lives, and a reference to it. */

@@ -8,9 +8,8 @@
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { wire } from '../native/wire.js';
 import { checkOptions } from '../options.js';
-import { type JavaScriptFunction, makeCallback } from './callbacks.js';
 import { takeRaised } from './errors.js';
-import { hostTypes } from './host-objects.js';
+import { hostTypes, type JavaScriptFunction, makeCallback } from './host-objects.js';
 import { keep } from './host-values.js';
 import { ffi, library } from './library.js';
 import { findType } from './object-classes.js';

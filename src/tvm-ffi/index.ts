@@ -16,7 +16,6 @@
 
 export { setAllocator, type TensorAllocator } from './allocator.js';
 export { callAsync } from './async.js';
-export type { JavaScriptFunction } from './callbacks.js';
 export type { FFIFunction } from './calls.js';
 export { CompileError, type Diagnostic } from './compile/error.js';
 export { type CommandLine, type CompileOptions, compile, compileLibrary } from './compile.js';
@@ -32,6 +31,7 @@ export {
   sameAs,
   toFunction,
 } from './functions.js';
+export type { JavaScriptFunction } from './host-objects.js';
 export { type RegisterObjectOptions, registerObject } from './host-types.js';
 export { type LoadOptions, loadLibrary } from './library.js';
 export { ArrayView, Dict, List, MapView } from './live-containers.js';
