@@ -5,8 +5,8 @@
  */
 
 import { type DLDataType, type DType, type DTypeInfo, parseDType, type Scalar } from '../dtype.js';
-import { ArgumentTypeError, UnsupportedDTypeError } from '../errors.js';
-import { type ElementCodec, elementCodec } from '../values/element.js';
+import { UnsupportedDTypeError } from '../errors.js';
+import { type ElementCodec, elementCodec, lanesCodec } from '../values/element.js';
 
 /** The types of which CUDA has vectors of two and four: `char2`, `float4`, `__nv_fp8x4_e4m3`... */
 const vectorTypes = [
@@ -70,22 +70,6 @@ export interface ElementInfo<D extends ElementType = ElementType> {
   readonly codec: ElementCodec;
 }
 
-/** A codec for six-bit lanes, each in its own byte. */
-function byteLanesCodec(dtype: DTypeInfo): ElementCodec {
-  const lane = elementCodec(parseDType(dtype.base));
-  const { lanes, name } = dtype;
-  return {
-    read: (view, bit) => Array.from({ length: lanes }, (_, i) => lane.read(view, bit + i * 8)),
-    write: (view, bit, value) => {
-      const values = value as ArrayLike<unknown> | null;
-      if (typeof values !== 'object' || values === null || values.length !== lanes) {
-        throw new ArgumentTypeError('value', `an array of ${lanes} values for ${name}`, value);
-      }
-      for (let i = 0; i < lanes; i++) lane.write(view, bit + i * 8, values[i]);
-    },
-  };
-}
-
 const cache = new Map<DTypeInfo, ElementInfo>();
 
 /** The element type of a dtype. Throws if no C++ type maps to it. */
@@ -114,7 +98,7 @@ export function parseElementType<D extends ElementType>(dtype: D | DType | DLDat
     storageBytes: hasByteLanes ? info.lanes : Math.ceil(info.itemBits / 8),
     isPadded: info.isSubByte,
     isDescribable: !hasByteLanes,
-    codec: hasByteLanes ? byteLanesCodec(info) : elementCodec(info),
+    codec: hasByteLanes ? lanesCodec(info, 8) : elementCodec(info),
   });
   cache.set(info, element);
   return element as ElementInfo<D>;

@@ -217,7 +217,7 @@ export function dims<const L extends BigShape>(lengths: L): Extents<DimsOf<L>> {
 
 /** A checked copy of lengths, as numbers where these are exact. There may be 2^63 - 1 elements. */
 function checkBigLengths(lengths: BigShape): BigShape {
-  const checked = checkIntegers(lengths, 'extents');
+  const checked = checkIntegers(lengths, 'extents', lengths.length, true);
   if (checked.length > MAX_NDIM) {
     throw new LayoutError(`Expected at most ${MAX_NDIM} axes for extents but received ${checked.length}`);
   }

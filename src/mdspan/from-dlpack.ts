@@ -18,7 +18,7 @@ import { checkOptions, type OptionNames } from '../options.js';
 import { defaultAccessor, type PointerAccessor } from './accessor.js';
 import { type ElementInfo, type ElementType, parseElementType } from './element-type.js';
 import { type BigShape, Extents } from './extents.js';
-import { exact, type Integer, isInt64, numbersOf, productOf } from './integers.js';
+import { checkInteger, checkIntegers, exact, type Integer, isInt64, numbersOf, productOf } from './integers.js';
 import {
   type LayoutPolicy,
   layoutLeft,
@@ -104,7 +104,7 @@ function toMdspan(kind: SpanKind, tensor: DLTensor, options: Options): unknown {
   checkDType(element, dtype);
   const usesBigInt = options.bigint === true;
   const shape = rank === 0 ? [] : checkedShape(givenShape, rank, usesBigInt);
-  const byteOffset = integer(givenOffset, 'byteOffset', usesBigInt);
+  const byteOffset = checkInteger(givenOffset, 'byteOffset', usesBigInt);
   if (byteOffset < 0) throw new ArgumentValueError('byteOffset', 'an integer of zero or more', byteOffset);
   const isEmpty = shape.includes(0);
   checkData(element, data, byteOffset, layout === layoutStrideRelaxed, isEmpty);
@@ -157,32 +157,11 @@ function checkDType({ name, dtype: expected }: ElementInfo, dtype: DLDataType): 
   }
 }
 
-function integer(value: Integer, argument: string, usesBigInt: boolean): Integer {
-  if (typeof value !== 'number' && typeof value !== 'bigint')
-    throw new ArgumentTypeError(argument, 'an integer', value);
-  const number = Number(value);
-  if (Number.isSafeInteger(number)) return number;
-  if (usesBigInt && isInt64(value)) return value;
-  throw new ArgumentValueError(
-    argument,
-    `an integer of at most 2^${usesBigInt && typeof value === 'bigint' ? 63 : 53} - 1`,
-    value,
-    usesBigInt ? '' : 'the option { bigint: true } accepts larger bigints',
-  );
-}
-
-function integers(values: ArrayLike<Integer>, rank: number, argument: string, usesBigInt: boolean): Integer[] {
-  if (typeof values !== 'object' || values.length !== rank) {
-    throw new ArgumentTypeError(argument, `${rank} integers`, values);
-  }
-  return Array.from(values, (value, axis) => integer(value, `${argument}[${axis}]`, usesBigInt));
-}
-
-function checkedShape(shape: DLTensor['shape'], rank: number, usesBigInt: boolean): Integer[] {
+function checkedShape(shape: DLTensor['shape'], rank: number, usesBigInt: boolean): readonly Integer[] {
   if (shape === null || shape === undefined) {
     throw new ArgumentTypeError('shape', 'an array (DLTensor shape must be non-null)', shape);
   }
-  const lengths = integers(shape, rank, 'shape', usesBigInt);
+  const lengths = checkIntegers(shape, 'shape', rank, usesBigInt);
   if (lengths.some((length) => length < 0)) {
     throw new ArgumentValueError('shape', 'lengths of zero or more (DLTensor shapes must be positive)', lengths);
   }
@@ -196,7 +175,7 @@ function checkedShape(shape: DLTensor['shape'], rank: number, usesBigInt: boolea
   return lengths;
 }
 
-function checkedStrides(strides: DLTensor['strides'], rank: number, usesBigInt: boolean): Integer[] {
+function checkedStrides(strides: DLTensor['strides'], rank: number, usesBigInt: boolean): readonly Integer[] {
   if (strides === null || strides === undefined) {
     throw new ArgumentTypeError(
       'strides',
@@ -204,7 +183,7 @@ function checkedStrides(strides: DLTensor['strides'], rank: number, usesBigInt: 
       strides,
     );
   }
-  return integers(strides, rank, 'strides', usesBigInt);
+  return checkIntegers(strides, 'strides', rank, usesBigInt);
 }
 
 function isNull(data: DLTensor['data'] | undefined): data is null | undefined | 0n {

@@ -21,15 +21,27 @@ export function isInt64(value: unknown): value is Integer {
   return typeof value === 'bigint' ? BigInt.asIntN(64, value) === value : Number.isSafeInteger(value);
 }
 
-/** A checked copy of integers, as numbers where these are exact. */
-export function checkIntegers(values: ArrayLike<Integer>, argument: string): readonly Integer[] {
-  return Array.from(values, (value, i) => checkInteger(value, `${argument}[${i}]`));
+/** A checked copy of `count` integers, as numbers where these are exact. */
+export function checkIntegers(
+  values: ArrayLike<Integer>,
+  argument: string,
+  count: number,
+  usesBigInt: boolean,
+): readonly Integer[] {
+  if (typeof values !== 'object' || values?.length !== count) {
+    throw new ArgumentTypeError(argument, `${count} integers`, values);
+  }
+  return Array.from(values, (value, i) => checkInteger(value, `${argument}[${i}]`, usesBigInt));
 }
 
-/** A checked integer, as a number where that is exact. */
-export function checkInteger(value: Integer, argument: string): Integer {
+/** A checked integer, as a number where that is exact. Without `usesBigInt` it must be exact as a number. */
+export function checkInteger(value: Integer, argument: string, usesBigInt: boolean): Integer {
   if (typeof value !== 'number' && typeof value !== 'bigint') {
     throw new ArgumentTypeError(argument, 'an integer', value);
+  }
+  if (!usesBigInt && !Number.isSafeInteger(Number(value))) {
+    const advice = 'the option { bigint: true } accepts larger bigints';
+    throw new ArgumentValueError(argument, 'an integer of at most 2^53 - 1', value, advice);
   }
   if (!isInt64(value)) {
     throw new ArgumentValueError(argument, 'an integer up to 2^53 - 1, or a bigint up to 2^63 - 1', value);

@@ -72,7 +72,7 @@ abstract class StridesMapping<S extends BigShape> implements StridedMapping<S> {
   #exactOffsetAt(index: readonly Integer[]): Integer {
     let offset: Integer = this.offset;
     for (const [axis, stride] of (this.strides as readonly Integer[]).entries()) {
-      offset = add(offset, multiply(checkInteger(index[axis] as Integer, `index ${axis}`), stride));
+      offset = add(offset, multiply(checkInteger(index[axis] as Integer, `index ${axis}`, true), stride));
     }
     return offset;
   }
@@ -138,10 +138,7 @@ function packedStrides({ lengths, usesBigInt }: Extents<BigShape>, order: readon
 function checkedStrides(extents: Extents<BigShape>, strides: readonly Integer[]): readonly Integer[] {
   const { lengths, usesBigInt } = extents;
   if (!usesBigInt) return checkStrides(strides as readonly number[], lengths as Shape);
-  if (!Array.isArray(strides) || strides.length !== lengths.length) {
-    throw new ArgumentTypeError('strides', `${lengths.length} integers`, strides);
-  }
-  return checkIntegers(strides, 'strides');
+  return checkIntegers(strides, 'strides', lengths.length, true);
 }
 
 function checkExtents(extents: Extents<BigShape>): void {

@@ -174,21 +174,23 @@ function complexCodec(part: ElementCodec, partBits: number): ElementCodec {
   };
 }
 
-function lanesCodec({ name, bits, lanes }: DTypeInfo, lane: ElementCodec): ElementCodec {
+/** The codec of a vector whose lanes are `step` bits apart. */
+export function lanesCodec({ name, base, lanes }: DTypeInfo, step: number): ElementCodec {
+  const lane = elementCodec(dtypeFromName(base));
   return {
-    read: (view, bit) => Array.from({ length: lanes }, (_, i) => lane.read(view, bit + i * bits)),
+    read: (view, bit) => Array.from({ length: lanes }, (_, i) => lane.read(view, bit + i * step)),
     write: (view, bit, value) => {
       const values = value as ArrayLike<unknown> | null;
       if (typeof values !== 'object' || values === null || values.length !== lanes) {
         throw new ArgumentTypeError('value', `an array of ${lanes} values for ${name}`, value);
       }
-      for (let i = 0; i < lanes; i++) lane.write(view, bit + i * bits, values[i]);
+      for (let i = 0; i < lanes; i++) lane.write(view, bit + i * step, values[i]);
     },
   };
 }
 
 function make(dtype: DTypeInfo): ElementCodec {
-  if (dtype.lanes > 1) return lanesCodec(dtype, elementCodec(dtypeFromName(dtype.base)));
+  if (dtype.lanes > 1) return lanesCodec(dtype, dtype.bits);
   switch (dtype.code) {
     case TypeCode.int:
     case TypeCode.uint:
