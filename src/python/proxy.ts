@@ -10,12 +10,13 @@ import { ArgumentTypeError } from '../errors.js';
 import { checkObject } from '../options.js';
 import { DLPACK, DLPACK_DEVICE, type DLPackRequest } from '../protocol/managed.js';
 import { produce } from '../protocol/produce.js';
+import { collectLater } from '../storage/collect.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { ImportRequest } from '../storage/foreign.js';
 import { Tensor } from '../tensor.js';
 import { PythonError } from './error.js';
 import { Keywords } from './keywords.js';
-import { findReference, REFERENCE, Reference, release, releaseLater } from './reference.js';
+import { findReference, REFERENCE, Reference, release } from './reference.js';
 import { TVM_FFI_VALUE, tvmFfiValue } from './tvm-ffi-value.js';
 import { Operation } from './wire-layout.js';
 
@@ -90,56 +91,6 @@ function iterateThis(this: unknown): AsyncGenerator<unknown> {
   return (iterateAsync as AsyncIteration)(this);
 }
 
-const registry = new FinalizationRegistry<Reference>(releaseLater);
-
-// Registering costs more than a call. As in collect.ts it waits for the end of the tick and skips released references.
-// The references form a linked list. An array would be old, and the collector would record each young object that is
-// stored in it.
-const BATCH = 1024;
-let pending: Reference | null = null;
-let pendingCount = 0;
-let isRegistering = false;
-
-function registerPending(): void {
-  let reference = pending;
-  pending = null;
-  pendingCount = 0;
-  while (reference !== null) {
-    const { proxy, next }: Reference = reference;
-    reference.proxy = null;
-    reference.next = null;
-    if (reference.handle !== 0) registry.register(proxy as object, reference);
-    reference = next;
-  }
-}
-
-function registerTick(): void {
-  isRegistering = false;
-  registerPending();
-}
-
-function registerLater(reference: Reference, proxy: object): void {
-  reference.proxy = proxy;
-  reference.next = pending;
-  pending = reference;
-  pendingCount++;
-  if (!isRegistering) {
-    isRegistering = true;
-    queueMicrotask(registerTick);
-  } else if (pendingCount >= BATCH) registerPending();
-}
-
-/** A reference that is disposed right after it was made, as most results are, leaves the list. */
-function disposeReference(reference: Reference): void {
-  if (pending === reference) {
-    pending = reference.next;
-    reference.proxy = null;
-    reference.next = null;
-    pendingCount--;
-  }
-  release(reference);
-}
-
 /**
  * The target of all proxies. It is a function, so that proxies can be called, and it never changes. Node's console
  * inspects the target instead of the proxy, and calls the methods that it finds there on the proxy.
@@ -179,7 +130,7 @@ function methodsOf({ perform, consume }: Operations): Record<symbol, Method> {
       for (let value = perform(Operation.next, found); value !== END; value = perform(Operation.next, found))
         yield value;
     } finally {
-      disposeReference(findReference(iterator) as Reference);
+      release(findReference(iterator) as Reference);
     }
   }
   return {
@@ -201,7 +152,7 @@ function methodsOf({ perform, consume }: Operations): Record<symbol, Method> {
       return { type, id };
     },
     [Symbol.iterator]: iterate,
-    [Symbol.dispose]: disposeReference,
+    [Symbol.dispose]: release,
     [Symbol.toPrimitive]: (reference, hint: string) => {
       const text = perform(Operation.text, reference) as string;
       return hint === 'number' ? Number(text) : text;
@@ -232,7 +183,7 @@ export function defineProxies(operations: Operations): (handle: number, isConver
     get(_target: unknown, name: string | symbol): unknown {
       if (typeof name === 'symbol') {
         if (name === REFERENCE) return this;
-        if (name === dispose) return () => disposeReference(this);
+        if (name === dispose) return () => release(this);
         if (name === TVM_FFI_VALUE) return valueOfThis;
         if (name === Symbol.asyncIterator) return iterateThis;
         const method = methods[name];
@@ -272,6 +223,7 @@ export function defineProxies(operations: Operations): (handle: number, isConver
 function wrap(handle: number, isConverter = false): object {
   const reference = new Reference(handle, isConverter);
   const proxy = new Proxy(target, reference as ProxyHandler<typeof target>);
-  registerLater(reference, proxy);
+  reference.proxy = proxy;
+  collectLater(reference);
   return proxy;
 }

@@ -5,6 +5,7 @@
  */
 
 import { DisposedError } from '../errors.js';
+import { type Collectable, collectNever, type Owner } from '../storage/collect.js';
 import { binding } from './binding.js';
 import { ReleasedList } from './wire-layout.js';
 
@@ -17,20 +18,35 @@ const MAX_RELEASED = ReleasedList.STORAGES - ReleasedList.OBJECTS;
  * One reference; `handle` is 0 once it was dropped. Not a base class, because V8 constructs derived objects more slowly
  * (30 of 340 ns of a conversion): proxy.ts gives its prototype the traps.
  */
-export class Reference {
+export class Reference implements Collectable, Owner {
   /** How often the reference was looked up. */
   lookups = 0;
   /** Asynchronous calls that use the handle and have not settled. */
   pins = 0;
-  /** The proxy and the reference made before, until this one is registered with the garbage collector. */
+  /** The proxy, until it is registered with the garbage collector. */
   proxy: object | null = null;
-  next: Reference | null = null;
+  nextPending: Collectable | null = null;
 
   constructor(
     public handle: number,
     /** True for from_dlpack of a library whose objects native code makes itself. It has one reference, never released. */
     readonly isConverter: boolean,
   ) {}
+
+  get refs(): number {
+    return this.handle;
+  }
+
+  makeOwner(): Owner {
+    this.proxy = null;
+    return this;
+  }
+
+  /** Never waits for the GIL, because another thread drops the object. */
+  free(): void {
+    const handle = takeHandle(this);
+    if (handle !== 0) binding().releaseLater(handle);
+  }
 }
 
 /**
@@ -92,6 +108,7 @@ function takeHandle(reference: Reference): number {
 export function release(reference: Reference): void {
   const handle = takeHandle(reference);
   if (handle !== 0) releaseHandle(handle);
+  collectNever(reference);
 }
 
 export function releaseHandle(handle: number): void {
@@ -136,10 +153,4 @@ export function settleSoon(): void {
 /** Drops the released objects. */
 export function settle(): void {
   if (u32[ReleasedList.OBJECT_COUNT] !== 0 || u32[ReleasedList.STORAGE_COUNT] !== 0) binding().settle();
-}
-
-/** Never waits for the GIL, because another thread drops the object. */
-export function releaseLater(reference: Reference): void {
-  const handle = takeHandle(reference);
-  if (handle !== 0) binding().releaseLater(handle);
 }

@@ -13,9 +13,11 @@ export interface Owner {
   free(): void;
 }
 
-/** A storage that can be collected. It has been released when `refs` is zero. */
+/** A storage, or another object of native code, that can be collected. It has been released when `refs` is zero. */
 export interface Collectable {
-  refs: number;
+  readonly refs: number;
+  /** The object whose collection counts, if that is not this one. `makeOwner` forgets it. */
+  readonly proxy?: object | null;
   /** The next storage in the list of storages to register. */
   nextPending: Collectable | null;
   /** The release for the garbage collector to run. Called once, when the storage has outlived its tick. */
@@ -77,7 +79,7 @@ function registerPending(): void {
   while (storage !== null) {
     const next: Collectable | null = storage.nextPending;
     storage.nextPending = null;
-    if (storage.refs > 0) register(storage, storage.makeOwner());
+    if (storage.refs > 0) register(storage.proxy ?? storage, storage.makeOwner());
     storage = next;
   }
 }
