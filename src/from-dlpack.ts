@@ -33,7 +33,7 @@ import {
 import { getBackend } from './storage/backend.js';
 import { Descriptor, Flag, KNOWN_FLAGS } from './storage/descriptor.js';
 import { consumerStream, getDeviceBackend, hasDeviceBackend } from './storage/device-backend.js';
-import { type ImportRequest, importForeign } from './storage/foreign.js';
+import { foreignObjects, type ImportRequest } from './storage/foreign.js';
 import { BufferStorage, bufferLength, type GPUBufferLike, GpuStorage, type Storage } from './storage/storage.js';
 import { type StreamLike, streamHandle } from './stream.js';
 import { shareDescriptor, Tensor } from './tensor.js';
@@ -114,11 +114,12 @@ const ownExport = Tensor.prototype[DLPACK];
 
 /** The tensor of a Python object, or null for any other function. Misaligned memory is copied if allowed. */
 function takeForeign(source: object, request: ImportRequest | null): Descriptor | null {
+  if (foreignObjects === null) return null;
   try {
-    return importForeign(source, request);
+    return foreignObjects.take(source, request);
   } catch (error) {
     if (!(error instanceof MisalignedError) || (request !== null && request.copy !== null)) throw error;
-    return importForeign(source, { device: null, stream: null, ...request, copy: true });
+    return foreignObjects.take(source, { device: null, stream: null, ...request, copy: true });
   }
 }
 

@@ -16,7 +16,7 @@ import { WireHeader } from '../native/wire-layout.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import { getBackend } from '../storage/backend.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
-import { type ArrayEntries, arrayReader } from '../storage/foreign.js';
+import { type ArrayEntries, foreignObjects } from '../storage/foreign.js';
 import type { Storage } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
@@ -84,7 +84,7 @@ export function fromCudaArrayInterface(
   options?: CudaArrayOptions,
 ): Tensor {
   const settings = readOptions(options);
-  const foreign = typeof description === 'function' ? (arrayReader?.read(description, true) ?? null) : null;
+  const foreign = typeof description === 'function' ? (foreignObjects?.readArray(description, true) ?? null) : null;
   // The Python object here is the dict, which does not own the memory.
   foreign?.drop();
   const entries = readEntries(foreign === null ? description : foreign.raw);
@@ -103,7 +103,7 @@ export function asCudaArray(object: object, options?: CudaArrayOptions): Tensor 
 function takeArray(object: object, options?: CudaArrayOptions): Descriptor {
   if (options === undefined && typeof object === 'function') {
     cuda(); // throws without a driver
-    const taken = arrayReader?.take(object);
+    const taken = foreignObjects?.takeArray(object);
     if (taken) return taken;
   }
   const settings = readOptions(options);
@@ -137,7 +137,7 @@ export function asMaskedCudaArray(object: object, options?: CudaArrayOptions): M
 
 /** Reads the interface of an object and calls `use` with it and with a keeper of the object. */
 function useArray<T>(object: object, use: (entries: ArrayEntries, keeper: Keeper) => T): T {
-  const foreign = typeof object === 'function' ? (arrayReader?.read(object, false) ?? null) : null;
+  const foreign = typeof object === 'function' ? (foreignObjects?.readArray(object, false) ?? null) : null;
   if (foreign === null) {
     const isObject = typeof object === 'object' || typeof object === 'function';
     const description =

@@ -11,7 +11,7 @@ import { enter, leave, wire } from '../native/wire.js';
 import { TensorResult, WireHeader } from '../native/wire-layout.js';
 import { takeTensorInto } from '../native/wire-tensor.js';
 import type { Descriptor } from '../storage/descriptor.js';
-import { type ForeignArray, setArrayReader } from '../storage/foreign.js';
+import type { ForeignArray } from '../storage/foreign.js';
 import type { Storage } from '../storage/storage.js';
 import { binding } from './binding.js';
 import { importModule, isPyObject, type PyObject } from './object.js';
@@ -55,7 +55,7 @@ class PythonArray implements ForeignArray {
 }
 
 /** Reads the interface of an object, or an object that is itself the interface, entry by entry. */
-function readArray(source: object, isInterface: boolean): ForeignArray | null {
+export function readArray(source: object, isInterface: boolean): ForeignArray | null {
   const reference = findReference(source);
   if (reference === null) return null;
   const handle = binding().keepObject(liveHandle(reference));
@@ -70,7 +70,7 @@ function readArray(source: object, isInterface: boolean): ForeignArray | null {
 }
 
 /** The tensor of an object with an ordinary interface; null for unusual ones, which {@link readArray} reads. */
-function takeArray(source: object): Descriptor | null {
+export function takeArray(source: object): Descriptor | null {
   const reference = findReference(source);
   if (reference === null) return null;
   const slot = enter(TakeArrayRequest.WORDS + TensorResult.WORDS);
@@ -85,9 +85,4 @@ function takeArray(source: object): Descriptor | null {
   } finally {
     leave(slot);
   }
-}
-
-/** Registers the two readers with the core. */
-export function registerArrayReader(): void {
-  setArrayReader({ read: readArray, take: takeArray });
 }

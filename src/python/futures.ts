@@ -12,7 +12,7 @@ import { binding } from './binding.js';
 import { PythonError } from './error.js';
 import { importModule, type PyObject, referenceOf } from './object.js';
 import { wrap } from './operations.js';
-import { setAsyncIteration } from './proxy.js';
+import { ownMethods } from './proxy.js';
 
 /** Python code, run once in a module that all JavaScript threads share. */
 const SOURCE = `
@@ -215,7 +215,6 @@ async function* iterateAsync(iterable: PyObject): AsyncGenerator<unknown> {
   }
 }
 
-/** Gives Python objects their asynchronous iteration. */
-export function registerFutures(): void {
-  setAsyncIteration(iterateAsync);
-}
+ownMethods[Symbol.asyncIterator] = function () {
+  return iterateAsync(this);
+};

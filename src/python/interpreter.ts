@@ -7,28 +7,30 @@
 import { ArgumentValueError, LoadError } from '../errors.js';
 import { native } from '../native/load.js';
 import { node } from '../native/node-modules.js';
+import { beforeStats } from '../native/stats.js';
 import { isMainThread } from '../native/threads.js';
 import { checkOptions, type OptionNames } from '../options.js';
+import { setForeignObjects } from '../storage/foreign.js';
 import type { Tensor } from '../tensor.js';
-import { registerArrayReader } from './array-interface.js';
+import { readArray, takeArray } from './array-interface.js';
 import { callAsync, onSettle } from './async.js';
 import { binding, startPython } from './binding.js';
 import { callable, onCall } from './callbacks.js';
 import { PythonError } from './error.js';
 import { type FoundPython, findPython, type PythonOptions } from './find.js';
-import { type AsyncOptions, awaitPython, registerFutures } from './futures.js';
+import { type AsyncOptions, awaitPython } from './futures.js';
 import { float, kwargs } from './keywords.js';
 import {
   callTensor,
   getItem,
   importModule,
-  importObjects,
   makeTuple,
   type PyArgument,
   type PyObject,
   setItem,
+  takeObject,
 } from './object.js';
-import { released } from './reference.js';
+import { released, settle } from './reference.js';
 import { makeTensor, type TensorOptions, type TensorSource } from './tensor.js';
 
 const { resolve } = node.path;
@@ -134,9 +136,8 @@ export function python(options: PythonOptions = {}): Python {
     );
   }
   if (isMainThread()) process.on('exit', (status) => binding().leave(status, exitTimeout));
-  importObjects();
-  registerArrayReader();
-  registerFutures();
+  setForeignObjects({ take: takeObject, takeArray, readArray });
+  beforeStats(settle);
   const interpreter: Python = {
     import: importOrExplain,
     eval: (expression) => runInMain('eval', expression),

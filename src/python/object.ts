@@ -5,13 +5,12 @@
  */
 
 import { ArgumentTypeError } from '../errors.js';
-import { beforeStats } from '../native/stats.js';
 import type { Descriptor } from '../storage/descriptor.js';
-import { type ImportRequest, setObjectImporter } from '../storage/foreign.js';
+import type { ImportRequest } from '../storage/foreign.js';
 import { Tensor } from '../tensor.js';
 import { consume, perform, performTensor } from './operations.js';
 import { keywordsOf } from './proxy.js';
-import { findReference, type Reference, settle } from './reference.js';
+import { findReference, type Reference } from './reference.js';
 import { Operation } from './wire-layout.js';
 
 /**
@@ -39,15 +38,10 @@ export function referenceOf(object: PyObject): Reference {
   return reference;
 }
 
-function importObject(source: object, request: ImportRequest | null): Descriptor | null {
+/** The tensor of a Python object; null for anything else. */
+export function takeObject(source: object, request: ImportRequest | null): Descriptor | null {
   const reference = findReference(source);
   return reference === null ? null : consume(reference, request);
-}
-
-/** Registers with the core. Called once an interpreter runs. */
-export function importObjects(): void {
-  setObjectImporter(importObject);
-  beforeStats(settle);
 }
 
 /** `fromDLPack(callable(...args))` in one step, without the object in between. */

@@ -78,18 +78,8 @@ function refuseJson(): never {
   );
 }
 
-type AsyncIteration = (object: unknown) => AsyncGenerator<unknown>;
-let iterateAsync: AsyncIteration | null = null;
-
-/** Sets what `for await` does with a Python object. It needs promises, which need operations. */
-export function setAsyncIteration(iterate: AsyncIteration): void {
-  iterateAsync = iterate;
-}
-
-/** A method of the proxy itself, because the iteration outlives the call. */
-function iterateThis(this: unknown): AsyncGenerator<unknown> {
-  return (iterateAsync as AsyncIteration)(this);
-}
+/** Methods that get the proxy itself, because their results outlive the call. futures.ts adds one. */
+export const ownMethods: Record<symbol, (this: unknown) => unknown> = {};
 
 /**
  * The target of all proxies. It is a function, so that proxies can be called, and it never changes. Node's console
@@ -169,25 +159,22 @@ export function defineProxies(operations: Operations): (handle: number, isConver
   const importModule = (name: string) => perform(Operation.import, null, name);
   const take = (object: unknown) => new Tensor(operations.consume(findReference(object) as Reference, null));
 
-  /** A method of the proxy itself, because the value may need the object longer than this call. */
-  function valueOfThis(this: unknown): unknown {
+  ownMethods[TVM_FFI_VALUE] = function () {
     return tvmFfiValue(this, importModule, take);
-  }
+  };
 
   /** The reference of a Python object is also the handler of its proxy, which saves an object. */
   const traps: ProxyHandler<typeof target> & ThisType<Reference> = {
     has(_target: unknown, name: string | symbol): boolean {
-      return typeof name === 'symbol' && (name in methods || name === Symbol.asyncIterator);
+      return typeof name === 'symbol' && (name in methods || name in ownMethods);
     },
 
     get(_target: unknown, name: string | symbol): unknown {
       if (typeof name === 'symbol') {
         if (name === REFERENCE) return this;
         if (name === dispose) return () => release(this);
-        if (name === TVM_FFI_VALUE) return valueOfThis;
-        if (name === Symbol.asyncIterator) return iterateThis;
         const method = methods[name];
-        return method === undefined ? undefined : (...args: never[]) => method(this, ...args);
+        return method === undefined ? ownMethods[name] : (...args: never[]) => method(this, ...args);
       }
       // JavaScript recognises a promise by `then`. Python objects are not promises, and awaiting one must not call Python.
       if (name === 'then') return undefined;

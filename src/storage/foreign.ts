@@ -17,18 +17,6 @@ export interface ImportRequest {
   readonly stream: bigint | null;
 }
 
-let importObject: ((source: object, request: ImportRequest | null) => Descriptor | null) | null = null;
-
-/** `dlpack/python` sets the function that takes a tensor from a Python object without the detour over the protocol. */
-export function setObjectImporter(load: (source: object, request: ImportRequest | null) => Descriptor | null): void {
-  importObject = load;
-}
-
-/** The tensor of a Python object, or null for anything else. */
-export function importForeign(source: object, request: ImportRequest | null): Descriptor | null {
-  return importObject === null ? null : importObject(source, request);
-}
-
 /** The entries of a `__cuda_array_interface__`, each of its own type and otherwise unchecked. */
 export interface ArrayEntries {
   readonly shape: readonly number[];
@@ -54,17 +42,19 @@ export interface ForeignArray {
   drop(): void;
 }
 
-/** Reads the CUDA Array Interface of Python objects. */
-interface ArrayReader {
-  /** The memory of a Python object, checked; null when its interface is unusual and must be read entry by entry. */
-  take(source: object): Descriptor | null;
-  /** The interface of a Python object, or null. `isInterface`: the object is the interface itself. */
-  read(source: object, isInterface: boolean): ForeignArray | null;
+/** Takes tensors from Python objects. Each function returns null for anything else. */
+export interface ForeignObjects {
+  /** The tensor of an object, without the detour over the protocol. */
+  take(source: object, request: ImportRequest | null): Descriptor | null;
+  /** The tensor of an object with a CUDA Array Interface; null, too, when the interface must be read entry by entry. */
+  takeArray(source: object): Descriptor | null;
+  /** The CUDA Array Interface of an object. `isInterface`: the object is the interface itself. */
+  readArray(source: object, isInterface: boolean): ForeignArray | null;
 }
 
 /** Null until `dlpack/python` sets it. */
-export let arrayReader: ArrayReader | null = null;
+export let foreignObjects: ForeignObjects | null = null;
 
-export function setArrayReader(reader: ArrayReader): void {
-  arrayReader = reader;
+export function setForeignObjects(objects: ForeignObjects): void {
+  foreignObjects = objects;
 }
