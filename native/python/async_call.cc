@@ -17,7 +17,7 @@
 namespace dlpack::python {
 
 struct AsyncCall : Task, Message {
-  Channel* channel;
+  Objects* objects;
   AsyncCall* next_call;  // in the list of calls that JavaScript waits for; JavaScript thread
   AsyncCall* previous_call;
   uint32_t number;    // of the promise
@@ -70,61 +70,61 @@ void FreeCall(AsyncCall* call) {
 
 // Adds a call to the list of calls that JavaScript waits for, which keeps the process alive. JavaScript thread.
 void List(AsyncCall* call) {
-  Channel* channel = call->channel;
-  call->next_call = channel->calls;
+  Objects* objects = call->objects;
+  call->next_call = objects->calls;
   if (call->next_call != nullptr) call->next_call->previous_call = call;
-  if (channel->calls == nullptr) KeepRunning(channel, true);
-  channel->calls = call;
+  if (objects->calls == nullptr) KeepRunning(objects, true);
+  objects->calls = call;
 }
 
 // JavaScript thread.
 void Unlist(AsyncCall* call) {
-  Channel* channel = call->channel;
-  *(call->previous_call == nullptr ? &channel->calls : &call->previous_call->next_call) = call->next_call;
+  Objects* objects = call->objects;
+  *(call->previous_call == nullptr ? &objects->calls : &call->previous_call->next_call) = call->next_call;
   if (call->next_call != nullptr) call->next_call->previous_call = call->previous_call;
-  if (channel->calls == nullptr) KeepRunning(channel, false);
+  if (objects->calls == nullptr) KeepRunning(objects, false);
 }
 
 // JavaScript thread, from the event loop.
-void SettleCall(Channel* channel, Message* message) {
+void SettleCall(Objects* objects, Message* message) {
   AsyncCall* call = static_cast<AsyncCall*>(message);
   if (!call->is_abandoned.load(std::memory_order_relaxed)) Unlist(call);
-  napi_env env = channel->env;
+  napi_env env = objects->instance->env;
   // The number of the promise and the value; after an exception, type, message and traceback.
   napi_value values[7];
   napi_create_uint32(env, call->number, &values[0]);
   size_t count = 3;
-  if (!Deliver(env, channel->objects, &call->result, &values[1]) && !call->has_failed) {
+  if (!Deliver(env, objects, &call->result, &values[1]) && !call->has_failed) {
     values[count++] = NewText(env, "OverflowError");
     values[count++] =
         NewText(env, "The result is too long for JavaScript, or there is no memory for it; take parts of it");
     values[count++] = NewText(env, "");
   } else if (call->has_failed) {
     for (Carried* text : {&call->type_name, &call->text, &call->traceback}) {
-      Deliver(env, channel->objects, text, &values[count]);  // writes the kind and the text; only the text is kept
+      Deliver(env, objects, text, &values[count]);  // writes the kind and the text; only the text is kept
       values[count] = values[count + 1];
       ++count;
     }
   }
-  CallJavaScript(channel, channel->on_settle, count, values, nullptr);
+  CallJavaScript(objects, objects->on_settle, count, values, nullptr);
   FreeCall(call);
 }
 
 // A new call for the promise with this number, without anything to run; NULL when out of memory. Any thread.
-AsyncCall* NewCall(Channel* channel, uint32_t number) {
+AsyncCall* NewCall(Objects* objects, uint32_t number) {
   void* block = malloc(sizeof(AsyncCall));
   if (block == nullptr) return nullptr;
   AsyncCall* call = new (block) AsyncCall();
   call->deliver = SettleCall;
   call->drop = [](Message* message) { FreeCall(static_cast<AsyncCall*>(message)); };
-  call->channel = channel;
+  call->objects = objects;
   call->number = number;
   return call;
 }
 
 // Sends the outcome to JavaScript and takes over the call. Any thread.
 void PostCall(AsyncCall* call) {
-  if (!Post(call->channel, call)) FreeCall(call);
+  if (!Post(call->objects, call)) FreeCall(call);
 }
 
 // Settles the promise with a value, whose reference this takes over, or with the current exception for NULL. Any
@@ -147,7 +147,7 @@ void Settle(AsyncCall* call, Object* value) {
 // held.
 Object* CallStaged(AsyncCall* call) {
   const uint32_t positional = call->count - call->keywords;
-  const auto unstage = [call](ptrdiff_t i) { return Unstage(call->channel, &call->values[i]); };
+  const auto unstage = [call](ptrdiff_t i) { return Unstage(call->objects, &call->values[i]); };
   Ref copy(api.PyObject_GetAttrString(static_cast<Object*>(call->snapshot->owner), "copy"));
   Ref context(CallWith(copy));
   Ref run(Attribute(context, "run"));
@@ -168,9 +168,9 @@ thread_local AsyncCall* current_call;
 // A thread of the pool, GIL held.
 void RunCall(Task* task) {
   AsyncCall* call = static_cast<AsyncCall*>(task);
-  call->channel->mutex.Acquire();
-  const bool is_closed = call->channel->is_closed;
-  call->channel->mutex.Release();
+  call->objects->mutex.Acquire();
+  const bool is_closed = call->objects->is_closed;
+  call->objects->mutex.Release();
   if (is_closed) return FreeCall(call);
   if (call->is_abandoned.load(std::memory_order_relaxed)) return PostCall(call);
   for (uint32_t i = 0; i < call->count; ++i) OwnObjects(&call->values[i]);
@@ -190,7 +190,7 @@ void RunCall(Task* task) {
 // Copies the request. NULL when out of memory, or when a cell refers to a released object. No GIL needed.
 AsyncCall* StageCall(Objects* self, PerformRequest* request, Spill* spill) {
   const Cells cells = CellsBehind(self->instance, request + 1, request->count);
-  AsyncCall* call = NewCall(self->channel, request->promise);
+  AsyncCall* call = NewCall(self, request->promise);
   if (call == nullptr) return nullptr;
   call->run = RunCall;
   call->keywords = request->keywords <= cells.count / 2 ? 2 * request->keywords : 0;
@@ -258,13 +258,13 @@ Object* NewCapsule(AsyncCall* call) {
 void RenewSnapshot(Objects* self) {
   ReleaseStorage(self->snapshot);
   self->snapshot = nullptr;
-  if (self->channel->calls == nullptr) return;
+  if (self->calls == nullptr) return;
   SavedError error;
   self->snapshot = TakeSnapshot();
 }
 
-uint32_t CurrentCall(const Channel* channel) {
-  return current_call != nullptr && current_call->channel == channel ? current_call->number : 0;
+uint32_t CurrentCall(const Objects* objects) {
+  return current_call != nullptr && current_call->objects == objects ? current_call->number : 0;
 }
 
 napi_value StartCall(napi_env env, Objects* self, PerformRequest* request, Spill* spill) {
@@ -290,40 +290,32 @@ napi_value StartCall(napi_env env, Objects* self, PerformRequest* request, Spill
 }
 
 // abandon(number): JavaScript no longer waits for the call. A call that has not started yet does not start.
-napi_value Abandon(napi_env env, napi_callback_info info) {
-  napi_value values[1];
-  Channel* channel = ChannelOf(env, info, values);
-  const uint32_t number = NumberIn(env, values[0]);
-  AsyncCall* call = channel->calls;
+void Abandon(Objects* self, uint32_t number) {
+  AsyncCall* call = self->calls;
   while (call != nullptr && call->number != number) call = call->next_call;
-  if (call == nullptr) return nullptr;
+  if (call == nullptr) return;
   Unlist(call);
   call->is_abandoned.store(true, std::memory_order_relaxed);
-  return nullptr;
 }
 
 // makeSettler(number): the handle of a callable `settle(failed, value)` for the promise with this number; 0 when out of
 // memory. A future that JavaScript waits for keeps it and calls it when it is done, on any thread; no thread waits
 // meanwhile. Only its first call has an effect. If Python drops it without a call, the promise is rejected. The process
 // stays alive until then.
-napi_value MakeSettler(napi_env env, napi_callback_info info) {
+uint32_t MakeSettler(Objects* self, uint32_t number) {
   static MethodDef definition = {"settle", reinterpret_cast<void*>(CallSettler), 0x0001 /* METH_VARARGS */,
                                  "settle(failed, value)"};
-  napi_value values[1], result = nullptr;
-  Channel* channel = ChannelOf(env, info, values);
   uint32_t handle = 0;
-  AsyncCall* call = NewCall(channel, NumberIn(env, values[0]));
-  if (call != nullptr) {
-    Gil gil;
-    Ref capsule(NewCapsule(call));
-    if (!capsule) FreeCall(call);
-    Ref callable(capsule ? api.PyCFunction_NewEx(&definition, capsule.get(), nullptr) : nullptr);
-    if (callable) handle = HoldObject(channel->objects, callable.get());
-    if (handle != 0) callable.take();
-    api.PyErr_Clear();
-  }
-  napi_create_uint32(env, handle, &result);
-  return result;
+  AsyncCall* call = NewCall(self, number);
+  if (call == nullptr) return 0;
+  Gil gil;
+  Ref capsule(NewCapsule(call));
+  if (!capsule) FreeCall(call);
+  Ref callable(capsule ? api.PyCFunction_NewEx(&definition, capsule.get(), nullptr) : nullptr);
+  if (callable) handle = HoldObject(self, callable.get());
+  if (handle != 0) callable.take();
+  api.PyErr_Clear();
+  return handle;
 }
 
 }  // namespace dlpack::python

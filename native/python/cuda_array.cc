@@ -152,22 +152,14 @@ bool ReadPlain(Object* dict, PlainArray* array) {
 
 }  // namespace
 
-napi_value KeepObject(napi_env env, napi_callback_info info) {
-  napi_value value, result = nullptr;
-  Objects* self = ObjectsOf(env, info, &value);
-  uint32_t kept = 0;
-  {
-    Gil gil;
-    Object* object = GetObject(self, NumberIn(env, value));
-    Storage* storage = object == nullptr ? nullptr : WrapStorage(nullptr, 0, DropOwner, object, 0);
-    if (storage != nullptr) {
-      api.Py_IncRef(object);
-      Count(counts.imports, 1);
-      kept = Hold(self->instance, storage, false);
-    }
-  }
-  napi_create_uint32(env, kept, &result);
-  return result;
+uint32_t KeepObject(Objects* self, uint32_t handle) {
+  Gil gil;
+  Object* object = GetObject(self, handle);
+  Storage* storage = object == nullptr ? nullptr : WrapStorage(nullptr, 0, DropOwner, object, 0);
+  if (storage == nullptr) return 0;
+  api.Py_IncRef(object);
+  Count(counts.imports, 1);
+  return Hold(self->instance, storage, false);
 }
 
 namespace {

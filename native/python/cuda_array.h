@@ -17,6 +17,6 @@ Storage* TakeInterface(Object* object, Descriptor* descriptor, TensorSignature* 
 
 // keepObject(handle): the handle of a storage without memory that keeps the object alive, for an interface that
 // JavaScript reads; 0 when out of memory. JavaScript thread.
-napi_value KeepObject(napi_env env, napi_callback_info info);
+uint32_t KeepObject(Objects* self, uint32_t handle);
 
 }  // namespace dlpack::python

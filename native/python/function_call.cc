@@ -31,7 +31,7 @@ struct Arguments {
 
 struct FunctionRequest : Message {
   FunctionRequest* next_request;  // the next request without an answer
-  Channel* channel;
+  Objects* objects;
   uint32_t id;
   uint32_t function;
   uint32_t call;  // the asynchronous call that this request is part of, or 0
@@ -75,9 +75,9 @@ static void DropArguments(Arguments* arguments) {
 // Hands a call to JavaScript: the numbers of the function, of the request (0: the result is the answer) and of the
 // surrounding asynchronous call, how many arguments are keywords, then the kind and the value of each argument. Returns
 // NULL, or a static text for the error. JavaScript thread, without the GIL.
-static const char* Dispatch(Channel* channel, uint32_t function, uint32_t request, uint32_t call, Arguments* arguments,
+static const char* Dispatch(Objects* objects, uint32_t function, uint32_t request, uint32_t call, Arguments* arguments,
                             napi_value* result) {
-  napi_env env = channel->env;
+  napi_env env = objects->instance->env;
   napi_value values[4 + 2 * kMaxArguments];
   const size_t count = 4 + 2 * arguments->count;
   napi_create_uint32(env, function, &values[0]);
@@ -86,10 +86,10 @@ static const char* Dispatch(Channel* channel, uint32_t function, uint32_t reques
   napi_create_uint32(env, arguments->keywords, &values[3]);
   bool has_room = true;
   for (uint32_t i = 0; i < arguments->count; ++i) {
-    has_room = Deliver(env, channel->objects, &arguments->values[i], &values[4 + 2 * i]) && has_room;
+    has_room = Deliver(env, objects, &arguments->values[i], &values[4 + 2 * i]) && has_room;
   }
   if (!has_room) return kTooLong;
-  return CallJavaScript(channel, channel->on_call, count, values, result) ? nullptr : kEnding;
+  return CallJavaScript(objects, objects->on_call, count, values, result) ? nullptr : kEnding;
 }
 
 // Raises the error for a call that JavaScript did not answer. GIL held.
@@ -115,9 +115,8 @@ static Object* RaiseObject(Object* exception) {
 // JavaScript thread, GIL held; released while JavaScript runs. Another operation may be in progress on this thread,
 // because Python can run code whenever it allocates or frees an object. That operation's slot is safe: JavaScript takes
 // slots above it.
-static Object* CallHere(Channel* channel, uint32_t function, Arguments* arguments) {
-  Objects* objects = channel->objects;
-  napi_env env = channel->env;
+static Object* CallHere(Objects* objects, uint32_t function, Arguments* arguments) {
+  napi_env env = objects->instance->env;
   napi_handle_scope scope;
   if (napi_open_handle_scope(env, &scope) != napi_ok) {
     DropArguments(arguments);
@@ -126,7 +125,7 @@ static Object* CallHere(Channel* channel, uint32_t function, Arguments* argument
   Object* thread = api.PyEval_SaveThread();
   napi_value answer = nullptr;
   double outcome = 0;
-  const char* problem = Dispatch(channel, function, 0, 0, arguments, &answer);
+  const char* problem = Dispatch(objects, function, 0, 0, arguments, &answer);
   if (problem == nullptr && napi_get_value_double(env, answer, &outcome) != napi_ok) problem = kEnding;
   napi_close_handle_scope(env, scope);
   api.PyEval_RestoreThread(thread);
@@ -139,7 +138,7 @@ static Object* CallHere(Channel* channel, uint32_t function, Arguments* argument
 
 // Mutex held, no GIL needed. Once the mutex is released, the waiting thread may free the request.
 static void Fulfil(FunctionRequest* request, Object* result, bool has_failed) {
-  FunctionRequest** at = &request->channel->requests;
+  FunctionRequest** at = &request->objects->requests;
   while (*at != request) at = &(*at)->next_request;
   *at = request->next_request;
   request->result = result;
@@ -149,56 +148,56 @@ static void Fulfil(FunctionRequest* request, Object* result, bool has_failed) {
 }
 
 // The request with this number; NULL when no such request waits. Mutex held.
-static FunctionRequest* FindRequest(Channel* channel, uint32_t id) {
-  FunctionRequest* request = channel->requests;
+static FunctionRequest* FindRequest(Objects* objects, uint32_t id) {
+  FunctionRequest* request = objects->requests;
   while (request != nullptr && request->id != id) request = request->next_request;
   return request;
 }
 
 // Answers the request with this number. False, without taking the reference, if no such request waits. Any thread.
-static bool FulfilById(Channel* channel, uint32_t id, Object* result, bool has_failed, const char* problem = kEnding) {
-  platform::MutexScope scope(&channel->mutex);
-  FunctionRequest* request = FindRequest(channel, id);
+static bool FulfilById(Objects* objects, uint32_t id, Object* result, bool has_failed, const char* problem = kEnding) {
+  platform::MutexScope scope(&objects->mutex);
+  FunctionRequest* request = FindRequest(objects, id);
   if (request == nullptr) return false;
   request->problem = problem;
   Fulfil(request, result, has_failed);
   return true;
 }
 
-void RefuseRequests(Channel* channel) {
-  while (channel->requests != nullptr) Fulfil(channel->requests, nullptr, true);
+void RefuseRequests(Objects* objects) {
+  while (objects->requests != nullptr) Fulfil(objects->requests, nullptr, true);
 }
 
 // JavaScript thread, from the event loop. The request belongs to the waiting thread and is valid until it is answered.
-static void DeliverRequest(Channel* channel, Message* message) {
+static void DeliverRequest(Objects* objects, Message* message) {
   auto* request = static_cast<FunctionRequest*>(message);
   const uint32_t id = request->id;
-  const char* problem = Dispatch(channel, request->function, id, request->call, &request->arguments, nullptr);
-  if (problem != nullptr) FulfilById(channel, id, nullptr, true, problem);
+  const char* problem = Dispatch(objects, request->function, id, request->call, &request->arguments, nullptr);
+  if (problem != nullptr) FulfilById(objects, id, nullptr, true, problem);
 }
 
 // Any other thread, GIL held; released while the thread waits.
-static Object* CallThere(Channel* channel, uint32_t function, FunctionRequest* request) {
+static Object* CallThere(Objects* objects, uint32_t function, FunctionRequest* request) {
   request->deliver = DeliverRequest;
   request->drop = [](Message*) {};  // the request was refused before, and its thread may have freed it
-  request->channel = channel;
+  request->objects = objects;
   request->function = function;
-  request->call = CurrentCall(channel);
+  request->call = CurrentCall(objects);
   request->is_of_pool = IsPoolThread();
   request->is_answered = request->is_postponed = false;
   request->problem = kEnding;
   request->result = nullptr;
   new (&request->answered) platform::Condition();
   Object* thread = api.PyEval_SaveThread();
-  channel->mutex.Acquire();
-  if (!channel->is_closed) {
-    request->id = ++channel->last_request;
-    request->next_request = channel->requests;
-    channel->requests = request;
-    PostLocked(channel, request);
-    while (!request->is_answered) request->answered.Wait(&channel->mutex);
+  objects->mutex.Acquire();
+  if (!objects->is_closed) {
+    request->id = ++objects->last_request;
+    request->next_request = objects->requests;
+    objects->requests = request;
+    PostLocked(objects, request);
+    while (!request->is_answered) request->answered.Wait(&objects->mutex);
   }
-  channel->mutex.Release();
+  objects->mutex.Release();
   if (request->is_postponed) EndPoolWait();
   api.PyEval_RestoreThread(thread);
   DropArguments(&request->arguments);  // delivered values are empty already
@@ -208,13 +207,13 @@ static Object* CallThere(Channel* channel, uint32_t function, FunctionRequest* r
 
 Object* CallFunction(Object* self, Object* positional, Object* keywords) {
   const FunctionBody* body = FunctionBodyOf(self);
-  Channel* channel = body->channel;
+  Objects* objects = body->objects;
   if (is_forked) {
     return Raise(api.PyExc_RuntimeError,
                  "Expected a call in the process that made this JavaScript function but received one in a process "
                  "that was forked off from it, where there is no JavaScript; call it in the parent");
   }
-  const bool is_own = IsOwnThread(channel);
+  const bool is_own = IsOwnThread(objects);
   if (!is_own && IsJavaScriptThread()) {
     // Two event loops that wait for each other would deadlock.
     return Raise(api.PyExc_RuntimeError,
@@ -225,35 +224,25 @@ Object* CallFunction(Object* self, Object* positional, Object* keywords) {
   if (request == nullptr) return Raise(api.PyExc_RuntimeError, "Out of memory for a call");
   Object* result = nullptr;
   if (Read(positional, keywords, &request->arguments)) {
-    result = is_own ? CallHere(channel, body->number, &request->arguments) : CallThere(channel, body->number, request);
+    result = is_own ? CallHere(objects, body->number, &request->arguments) : CallThere(objects, body->number, request);
   }
   free(request);
   return result;
 }
 
 // answer(request, handle, failed): takes over the handle of the result, or of the exception if `failed`.
-napi_value Answer(napi_env env, napi_callback_info info) {
-  napi_value values[3];
-  Channel* channel = ChannelOf(env, info, values);
-  bool has_failed = false;
-  napi_get_value_bool(env, values[2], &has_failed);
+void Answer(Objects* self, uint32_t id, uint32_t handle, bool has_failed) {
   Gil gil;
-  Object* result = DropObject(channel->objects, NumberIn(env, values[1]));
-  if (!FulfilById(channel, NumberIn(env, values[0]), result, has_failed) && result != nullptr) api.Py_DecRef(result);
-  return nullptr;
+  Object* result = DropObject(self, handle);
+  if (!FulfilById(self, id, result, has_failed) && result != nullptr) api.Py_DecRef(result);
 }
 
 // postpone(request): the request waits for a promise. False when too many requests wait already.
-napi_value Postpone(napi_env env, napi_callback_info info) {
-  napi_value values[1], result = nullptr;
-  Channel* channel = ChannelOf(env, info, values);
-  const uint32_t id = NumberIn(env, values[0]);
-  platform::MutexScope scope(&channel->mutex);
-  FunctionRequest* request = FindRequest(channel, id);
-  bool good = request != nullptr;
-  if (good && request->is_of_pool) good = request->is_postponed = BeginPoolWait();
-  napi_get_boolean(env, good, &result);
-  return result;
+bool Postpone(Objects* self, uint32_t id) {
+  platform::MutexScope scope(&self->mutex);
+  FunctionRequest* request = FindRequest(self, id);
+  if (request == nullptr || !request->is_of_pool) return request != nullptr;
+  return request->is_postponed = BeginPoolWait();
 }
 
 }  // namespace dlpack::python

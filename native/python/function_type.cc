@@ -9,12 +9,12 @@ namespace {
 
 Object* type;
 
-// Removes a function from the dict of its channel, unless another object has replaced it. An exception may be set.
+// Removes a function from the dict of its objects, unless another object has replaced it. An exception may be set.
 void Forget(const FunctionBody& body) {
   SavedError error;
   Ref key(api.PyLong_FromLongLong(body.number));
-  if (key && api.PyDict_GetItemWithError(body.channel->functions, key.get()) == body.weak) {
-    api.PyDict_DelItem(body.channel->functions, key.get());
+  if (key && api.PyDict_GetItemWithError(body.objects->functions, key.get()) == body.weak) {
+    api.PyDict_DelItem(body.objects->functions, key.get());
   }
   api.Py_DecRef(body.weak);
 }
@@ -61,15 +61,15 @@ Object* MakeFunctionType() {
   return NewRef(type);
 }
 
-Object* FindFunction(Channel* channel, uint32_t number) {
+Object* FindFunction(Objects* objects, uint32_t number) {
   SavedError error;
   Ref key(api.PyLong_FromLongLong(number));
-  Ref weak(NewRef(key ? api.PyDict_GetItemWithError(channel->functions, key.get()) : nullptr));
+  Ref weak(NewRef(key ? api.PyDict_GetItemWithError(objects->functions, key.get()) : nullptr));
   Ref object(CallWith(weak));
   return object && object.get() != api._Py_NoneStruct ? object.take() : nullptr;
 }
 
-Object* NewFunction(Channel* channel, uint32_t number, Storage* pin, Object* name) {
+Object* NewFunction(Objects* objects, uint32_t number, Storage* pin, Object* name) {
   Ref self(api.PyType_GenericAlloc(type, 0));  // zeroed, so Dealloc is safe from here on
   if (!self) {
     ReleaseStorage(pin);
@@ -77,31 +77,27 @@ Object* NewFunction(Channel* channel, uint32_t number, Storage* pin, Object* nam
     return nullptr;
   }
   FunctionBody* body = FunctionBodyOf(self.get());
-  body->channel = channel;
+  body->objects = objects;
   body->number = number;
   body->pin = pin;
   body->name = name;
   Ref key(api.PyLong_FromLongLong(number));
   Ref weak(key ? api.PyWeakref_NewRef(self.get(), nullptr) : nullptr);
-  if (!weak || api.PyDict_SetItem(channel->functions, key.get(), weak.get()) != 0) return nullptr;
+  if (!weak || api.PyDict_SetItem(objects->functions, key.get(), weak.get()) != 0) return nullptr;
   body->weak = weak.take();
   return self.take();
 }
 
 // thrownBy(exception): the number of the JavaScript value that an exception carries; 0 for exceptions that do not come
 // from JavaScript, or not from this environment.
-napi_value ThrownBy(napi_env env, napi_callback_info info) {
-  napi_value values[1];
-  Channel* channel = ChannelOf(env, info, values);
+uint32_t ThrownBy(Objects* self, uint32_t handle) {
   Gil gil;
   // A reference, because reading the attribute may run code that releases the object.
-  const Ref exception(NewRef(GetObject(channel->objects, NumberIn(env, values[0]))));
+  const Ref exception(NewRef(GetObject(self, handle)));
   const Ref carrier(Attribute(exception, "error"));
   api.PyErr_Clear();
-  const bool is_ours = carrier && TypeOf(carrier.get()) == type && FunctionBodyOf(carrier.get())->channel == channel;
-  napi_value result = nullptr;
-  napi_create_uint32(env, is_ours ? FunctionBodyOf(carrier.get())->number : 0, &result);
-  return result;
+  const bool is_ours = carrier && TypeOf(carrier.get()) == type && FunctionBodyOf(carrier.get())->objects == self;
+  return is_ours ? FunctionBodyOf(carrier.get())->number : 0;
 }
 
 }  // namespace dlpack::python

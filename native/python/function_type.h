@@ -8,7 +8,7 @@ namespace dlpack::python {
 
 // Follows the object header. Written once.
 struct FunctionBody {
-  Channel* channel;
+  Objects* objects;
   uint32_t number;  // of the function in JavaScript
   Storage* pin;     // its release tells JavaScript that Python has dropped this object
   Object* name;
@@ -24,10 +24,10 @@ inline FunctionBody* FunctionBodyOf(Object* self) {
 Object* MakeFunctionType();
 
 // The existing callable for a JavaScript function: a new reference, or NULL without an exception. GIL held.
-Object* FindFunction(Channel* channel, uint32_t number);
+Object* FindFunction(Objects* objects, uint32_t number);
 
 // A new callable. Takes over the pin and the name, even on failure. NULL with an exception set. GIL held.
-Object* NewFunction(Channel* channel, uint32_t number, Storage* pin, Object* name);
+Object* NewFunction(Objects* objects, uint32_t number, Storage* pin, Object* name);
 
 // function_call.cc: tp_call of the type. GIL held, any thread.
 Object* CallFunction(Object* self, Object* arguments, Object* keywords);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include <initializer_list>
+#include <new>
 
 #include "../bindings.h"
 #include "../forked.h"
@@ -199,54 +200,41 @@ static napi_value PerformOperation(napi_env env, napi_callback_info info) {
 }
 
 // releaseLater(handle). Called by a finalizer, so nothing here waits for the GIL.
-static napi_value ReleaseLater(napi_env env, napi_callback_info info) {
-  napi_value value;
-  Objects* self = ObjectsOf(env, info, &value);
-  Object* object = DropObject(self, NumberIn(env, value));
+static void ReleaseLater(Objects* self, uint32_t handle) {
+  Object* object = DropObject(self, handle);
   if (object != nullptr) DeferDecRef(object);
-  return nullptr;
 }
 
 // Drops the references that JavaScript released, without running another operation.
-static napi_value Settle(napi_env env, napi_callback_info info) {
-  OperationScope scope(ObjectsOf(env, info));
-  return nullptr;
-}
+static void Settle(Objects* self) { OperationScope scope(self); }
 
 // The same, and drops all references that wait for another thread.
-static napi_value SettleAll(napi_env env, napi_callback_info info) {
-  OperationScope scope(ObjectsOf(env, info));
+static void SettleAll(Objects* self) {
+  OperationScope scope(self);
   RunDeferred();
-  return nullptr;
 }
 
 // The same as settle at the end of a tick. Does not wait for the GIL while asynchronous calls may hold it.
-static napi_value SettleLater(napi_env env, napi_callback_info info) {
-  Objects* self = ObjectsOf(env, info);
-  if (self->channel->calls == nullptr) {
-    OperationScope scope(self);
+static void SettleLater(Objects* self) {
+  if (self->calls == nullptr) {
+    Settle(self);
   } else {
     DeferReleased(self);
   }
-  return nullptr;
 }
 
 // rememberSignals(), before the first operation of a tick. Python calls on other threads may have replaced handlers
 // already.
-static napi_value RememberSignalsBinding(napi_env env, napi_callback_info info) {
-  if (ObjectsOf(env, info)->channel->calls == nullptr) {
+static void RememberSignalsOf(Objects* self) {
+  if (self->calls == nullptr) {
     RememberSignals();
   } else {
     KeepSignals();
   }
-  return nullptr;
 }
 
 // keepSignals(), at the end of a tick with operations.
-static napi_value KeepSignalsBinding(napi_env, napi_callback_info) {
-  KeepSignals();
-  return nullptr;
-}
+static void KeepSignalsOf(Objects*) { KeepSignals(); }
 
 // Whether another JavaScript thread is inside an operation. That thread may hold the GIL and wait, in JavaScript that
 // Python called, for this thread to end.
@@ -261,34 +249,41 @@ static bool IsAnyInside() {
 // The environment ends. The next thread that holds the GIL drops its references.
 static void EndObjects(void* data) {
   Objects* self = static_cast<Objects*>(data);
+  CloseChannel(self);
+  self->calls = nullptr;
   {
     LockScope scope(&all_objects_lock);
     Objects** at = &all_objects;
     while (*at != self) at = &(*at)->next;
     *at = self->next;
   }
-  for (napi_ref ref : {self->released_ref, self->make_bytes}) {
+  for (napi_ref ref : {self->released_ref, self->make_bytes, self->on_call, self->on_settle}) {
     if (ref != nullptr) napi_delete_reference(self->instance->env, ref);
   }
   self->table.Clear(DeferDecRef);
   if (self->snapshot != nullptr) ReleaseStorage(self->snapshot);
   // The end of the main thread ends the process, which should not wait for a computation.
   DetachThread(self->is_worker && !IsAnyInside());
-  free(self);
 }
 
 static const NamedFunction kExports[] = {
     {"perform", PerformOperation},
     {"consume", Consume},
     {"convert", Convert},
-    {"releaseLater", ReleaseLater},
-    {"settle", Settle},
-    {"settleAll", SettleAll},
-    {"settleLater", SettleLater},
-    {"keepSignals", KeepSignalsBinding},
-    {"rememberSignals", RememberSignalsBinding},
+    {"releaseLater", ObjectsBinding<ReleaseLater>::Call},
+    {"settle", ObjectsBinding<Settle>::Call},
+    {"settleAll", ObjectsBinding<SettleAll>::Call},
+    {"settleLater", ObjectsBinding<SettleLater>::Call},
+    {"keepSignals", ObjectsBinding<KeepSignalsOf>::Call},
+    {"rememberSignals", ObjectsBinding<RememberSignalsOf>::Call},
     {"takeArray", TakeArray},
-    {"keepObject", KeepObject},
+    {"keepObject", ObjectsBinding<KeepObject>::Call},
+    {"abandon", ObjectsBinding<Abandon>::Call},
+    {"leave", ObjectsBinding<Leave>::Call},
+    {"thrownBy", ObjectsBinding<ThrownBy>::Call},
+    {"answer", ObjectsBinding<Answer>::Call},
+    {"postpone", ObjectsBinding<Postpone>::Call},
+    {"makeSettler", ObjectsBinding<MakeSettler>::Call},
     {},
 };
 
@@ -307,27 +302,31 @@ static bool IsSet(napi_env env, napi_value options, const char* name) {
 }
 
 // startPython({ library, program, released, isWorker, threads, makeBytes, onCall, onSettle }): returns an object with
-// the functions above and those of the channel, or a string with the reason of a failure.
+// the functions above, or a string with the reason of a failure.
 napi_value StartPython(napi_env env, napi_callback_info info) {
   napi_value options, released, make_bytes, result;
   Instance* instance = InstanceOf(env, info, &options);
   static const size_t kPath = 4096;
   char library[kPath], program[kPath], message[512];
-  const char* error = "expected { library, program, released }";
   void* data = nullptr;
   size_t length = 0;
-  Objects* self = nullptr;
-  if (GetString(env, options, "library", library, kPath) && GetString(env, options, "program", program, kPath) &&
-      napi_get_named_property(env, options, "released", &released) == napi_ok &&
-      napi_get_arraybuffer_info(env, released, &data, &length) == napi_ok && length >= sizeof(ReleasedList)) {
-    error = Start(library, program, message, sizeof(message));
-    self = error == nullptr ? static_cast<Objects*>(calloc(1, sizeof(Objects))) : nullptr;
+  if (!GetString(env, options, "library", library, kPath) || !GetString(env, options, "program", program, kPath) ||
+      napi_get_named_property(env, options, "released", &released) != napi_ok ||
+      napi_get_arraybuffer_info(env, released, &data, &length) != napi_ok || length < sizeof(ReleasedList))
+    return NewText(env, "expected { library, program, released }");
+  const char* error = Start(library, program, message, sizeof(message));
+  void* block = error == nullptr ? malloc(sizeof(Objects)) : nullptr;
+  if (block == nullptr) return NewText(env, error == nullptr ? "out of memory" : error);
+  Objects* self = new (block) Objects();
+  self->instance = instance;
+  error = OpenChannel(self, options);
+  if (error != nullptr) {
+    free(block);
+    return NewText(env, error);
   }
-  if (self == nullptr) return NewText(env, error == nullptr ? "out of memory" : error);
   if (IsSet(env, options, "pythonSignals")) LetLibrariesTakeSignals();
   self->is_worker = IsSet(env, options, "isWorker");
   self->thread_state = AttachThread();
-  self->instance = instance;
   self->released = static_cast<ReleasedList*>(data);
   napi_create_reference(env, released, 1, &self->released_ref);
   if (napi_get_named_property(env, options, "makeBytes", &make_bytes) == napi_ok) {
@@ -338,11 +337,10 @@ napi_value StartPython(napi_env env, napi_callback_info info) {
     self->next = all_objects;
     all_objects = self;
   }
+  // Cleanup hooks run last in, first out, so this hook runs before that of the thread-safe function.
   napi_add_env_cleanup_hook(env, EndObjects, self);
   napi_create_object(env, &result);
-  DefineFunctions(env, result, {kExports}, self);
-  error = OpenChannel(env, self, options, result);
-  return error == nullptr ? result : NewText(env, error);
+  return DefineFunctions(env, result, {kExports}, self) ? result : NewText(env, "its functions could not be defined");
 }
 
 }  // namespace dlpack::python

@@ -274,12 +274,9 @@ Object* FindPrelude(const char* name) {
 // leave(status, milliseconds): lets executors finish, and runs the functions that Python code registered with atexit.
 // Ends the process with the status if they take longer than so many milliseconds. Only the first call has an effect. On
 // the JavaScript thread that ends the process, without the GIL.
-napi_value Leave(napi_env env, napi_callback_info info) {
-  napi_value values[2];
-  ChannelOf(env, info, values);
-  const int status = static_cast<int>(NumberIn(env, values[0]));
+void Leave(Objects*, uint32_t status, uint32_t milliseconds) {
   if (!has_run.exchange(true)) {
-    leaving = {status, NumberIn(env, values[1])};
+    leaving = {static_cast<int>(status), milliseconds};
     platform::StartThread(Watch, nullptr);
     Gil gil;
     RunDeferred();  // another thread must not drop objects of a library while its exit function runs
@@ -287,8 +284,7 @@ napi_value Leave(napi_env env, napi_callback_info info) {
     api.PyErr_Clear();  // atexit has printed the exception
     is_over.store(true, std::memory_order_release);
   }
-  PrepareExit(status);
-  return nullptr;
+  PrepareExit(static_cast<int>(status));
 }
 
 }  // namespace dlpack::python

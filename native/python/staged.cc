@@ -80,17 +80,17 @@ void OwnObjects(Staged* value) {
   value->is_owned = true;
 }
 
-static Object* UnstageFunction(Channel* channel, Staged* value) {
-  Object* known = FindFunction(channel, value->function);
+static Object* UnstageFunction(Objects* objects, Staged* value) {
+  Object* known = FindFunction(objects, value->function);
   if (known != nullptr) return known;
   Object* name = MakeStr(value->text);
   if (name == nullptr) return nullptr;
   Storage* pin = value->storage;
   value->storage = nullptr;
-  return NewFunction(channel, value->function, pin, name);
+  return NewFunction(objects, value->function, pin, name);
 }
 
-Object* Unstage(Channel* channel, Staged* value) {
+Object* Unstage(Objects* objects, Staged* value) {
   switch (value->kind) {
     case kBool: return api.PyBool_FromLong(value->number != 0);
     case kInt: return api.PyLong_FromLongLong(static_cast<long long>(value->number));
@@ -99,12 +99,12 @@ Object* Unstage(Channel* channel, Staged* value) {
     case kBigInt: return api.PyLong_FromString(value->text.data, nullptr, 16);
     case kBytes: return api.PyBytes_FromStringAndSize(value->text.data, static_cast<ptrdiff_t>(value->text.size));
     case kTensor: return NewTensor(*value->descriptor, value->storage);
-    case kFunction: return UnstageFunction(channel, value);
+    case kFunction: return UnstageFunction(objects, value);
     case kList:
     case kSet:
     case kDict:
       return MakeContainer(value->kind, value->count,
-                           [&](uint32_t i) { return Unstage(channel, &value->elements[i]); });
+                           [&](uint32_t i) { return Unstage(objects, &value->elements[i]); });
     case kHandle: {
       Object* object = value->object;
       value->object = nullptr;

@@ -29,7 +29,7 @@ bool Stage(Objects* self, Cell* cell, Spill* spill, Staged* out, int depth = 0);
 void OwnObjects(Staged* value);
 
 // A new reference, or NULL with an exception set. After OwnObjects, once. GIL held.
-Object* Unstage(Channel* channel, Staged* value);
+Object* Unstage(Objects* objects, Staged* value);
 
 // Any thread, no GIL needed.
 void DropStaged(Staged* value);

@@ -112,7 +112,7 @@ static Object* ContainerToPython(Objects* self, const Cell& cell, Spill* spill, 
 
 // The Python callable of a JavaScript function: the existing callable or a new one.
 static Object* FunctionToPython(Objects* self, Cell* cell, napi_env env, napi_value name) {
-  Object* known = FindFunction(self->channel, cell->handle);
+  Object* known = FindFunction(self, cell->handle);
   if (known != nullptr) return known;
   Ref text(StringToPython(env, name));
   if (!text) return nullptr;
@@ -120,7 +120,7 @@ static Object* FunctionToPython(Objects* self, Cell* cell, napi_env env, napi_va
   if (pin == nullptr) return Raise(api.PyExc_RuntimeError, "Out of memory for a function");
   const uint32_t number = cell->handle;
   cell->handle = 0;  // the storage owns the pin now
-  return NewFunction(self->channel, number, pin, text.take());
+  return NewFunction(self, number, pin, text.take());
 }
 
 Object* ToPython(Objects* self, Cell* cell, Spill* spill, int depth) {

@@ -4,37 +4,90 @@
 
 #include <atomic>
 
+#include "../platform/platform.h"
 #include "../wire.h"
 #include "text.h"
 #include "wire_layout.h"
 
 namespace dlpack::python {
 
-struct Channel;
-
-// The Python state of one instance.
 enum { kConverters = 4 };  // see convert.h
 
+struct AsyncCall;
+struct FunctionRequest;
+struct Message;
+
+// The Python state of one instance. Never freed, because threads and Python objects refer to it after the end of the
+// environment, like a release queue. This costs one small block for each environment.
 struct Objects {
-  Instance* instance;
-  Channel* channel;
+  Instance* instance;  // JavaScript thread, as all that follows up to the mutex
   ReleasedList* released;
   napi_ref released_ref;  // the ArrayBuffer of the list
   napi_ref make_bytes;    // a JavaScript function that returns a Uint8Array of a length, or undefined
+  napi_ref on_call;       // the JavaScript functions that get messages of the channel
+  napi_ref on_settle;
   HandleTable<Object*> table;
   uint32_t converters[kConverters];  // their handles, by number, never released; 0: JavaScript has not seen it
   Object* thread_state;              // of this thread, see AttachThread; NULL: unknown
   bool is_worker;
-  Objects* next;  // links the Objects of all instances
+  Storage* snapshot;  // of this thread's context variables, see async_call.cc; NULL: none is up to date
+  AsyncCall* calls;   // calls that JavaScript waits for
+  Objects* next;      // links the Objects of all instances
   // Nested operations in progress on this thread. Only this thread writes it.
   std::atomic<uint32_t> depth;
-  Storage* snapshot;  // of this thread's context variables, see async_call.cc; NULL: none is up to date
+  Object* functions;   // a dict of weak references to callables, by function number; guarded by the GIL
+  const void* thread;  // an address that identifies the JavaScript thread; any thread may compare it
+  // The channel, see channel.h.
+  platform::Mutex mutex;  // guards the rest
+  bool is_closed;         // the environment has ended
+  napi_threadsafe_function wake;
+  Message* first;
+  Message* last;
+  FunctionRequest* requests;  // calls of JavaScript functions without an answer
+  uint32_t last_request;
 };
 
 // The data of a function that JavaScript called.
 inline Objects* ObjectsOf(napi_env env, napi_callback_info info, napi_value* values = nullptr, size_t count = 1) {
   return DataOf<Objects>(env, info, values, count);
 }
+
+// An argument of a call: a number, 0 for other values; or a boolean, false for other values.
+struct Argument {
+  napi_env env;
+  napi_value value;
+  operator uint32_t() const { return NumberIn(env, value); }
+  operator bool() const {
+    bool is_true = false;
+    return napi_get_value_bool(env, value, &is_true) == napi_ok && is_true;
+  }
+};
+
+// The callback of a function of numbers and booleans that returns nothing, a number or a boolean.
+template <auto kFunction>
+struct ObjectsBinding;
+
+template <class Result, class... Values, Result (*kFunction)(Objects*, Values...)>
+struct ObjectsBinding<kFunction> {
+  static napi_value Call(napi_env env, napi_callback_info info) {
+    return CallWith(env, info, std::index_sequence_for<Values...>());
+  }
+
+ private:
+  template <size_t... kIndices>
+  static inline napi_value CallWith(napi_env env, napi_callback_info info, std::index_sequence<kIndices...>) {
+    napi_value values[sizeof...(Values) + 1], result = nullptr;
+    Objects* self = ObjectsOf(env, info, values, sizeof...(Values));
+    if constexpr (__is_same(Result, void)) {
+      kFunction(self, Argument{env, values[kIndices]}...);
+    } else if constexpr (__is_same(Result, bool)) {
+      napi_get_boolean(env, kFunction(self, Argument{env, values[kIndices]}...), &result);
+    } else {
+      napi_create_uint32(env, kFunction(self, Argument{env, values[kIndices]}...), &result);
+    }
+    return result;
+  }
+};
 
 // Values that do not fit into a cell: strings, digits and bytes, in order.
 struct Spill {
