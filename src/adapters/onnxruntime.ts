@@ -27,6 +27,9 @@ export interface OnnxModule<T> {
 // The mark of a pure call lets a bundler omit the list from a program that does not use this adapter.
 const names: readonly string[] = /* @__PURE__ */ arrayDTypes.concat('bool', 'int4', 'uint4');
 
+/** The dtypes that ONNX Runtime takes in a GPUBuffer. */
+const gpuNames = () => names.filter((name) => !/^(int8|u?int16|uint64|float64)$/.test(name));
+
 export function isOnnxRuntime(value: object): value is OnnxTensor {
   const { location, type, dims } = value as OnnxTensor;
   return typeof location === 'string' && typeof type === 'string' && Array.isArray(dims);
@@ -84,6 +87,7 @@ export function lendOnnx<T, G>(
           );
         }
         const { dtype, shape, nbytes } = tensor;
+        checkDType(dtype, gpuNames(), `${library} on WebGPU`);
         // ONNX Runtime reads vectors of 16 bytes, and the results are wrong where the buffer is shorter.
         const size = Math.max(16, Math.ceil(nbytes / 16) * 16);
         return gpuBuffers().lend(tensor, { library, size }, options, ({ gpuBuffer, release }) =>

@@ -20,7 +20,7 @@ const ALIGNMENT = 256;
 /** Commands for one copy. WebGPU keeps all of them until the copy is submitted. A shader copies more rows. */
 const MOST_COMMANDS = 2 ** 14;
 /** Commands that are submitted together, so that the adapter runs them while the browser decodes the next ones. */
-const BATCH = 32;
+const BATCH = 128;
 
 /** How the rows of a move are copied. */
 export interface RowPlan {

@@ -1,7 +1,9 @@
 /** onnxruntime-web, TensorFlow.js, jax-js, LiteRT.js and transformers.js exchange tensors in a real browser. */
 
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { checkRows } from '../adapters/matrix-page.js';
+import { type Row, rowOf } from '../adapters/matrix-row.js';
 import { equal } from '../assert.js';
 import { testWith } from '../harness.js';
 import { bundleLibraries, libraries, transformersImports } from './bundle.js';
@@ -27,7 +29,9 @@ const missing =
         ? 'SwiftShader of Debian’s chromium package'
         : false;
 
-const files = ['exchange', 'traps', 'litert', 'transformers'].map((name) => `browser/libraries/${name}.page.js`);
+const files = ['exchange', 'traps', 'litert', 'transformers', 'matrix'].map(
+  (name) => `browser/libraries/${name}.page.js`,
+);
 let reports: Report[] = [];
 
 testWith(missing, 'a browser runs the libraries on one GPUDevice', async () => {
@@ -43,3 +47,22 @@ testWith(missing, 'a browser runs the libraries on one GPUDevice', async () => {
 for (const file of files) {
   testWith(missing, `in a browser: ${file.replace('.page.js', '')}`, () => checkReport(reports, file));
 }
+
+/** UPDATE=1 npm test -- browser/libraries        writes these rows. Other browsers have other dtypes. */
+const noChromium = path !== null && !tools.canCollect(path) ? 'Chromium' : false;
+testWith(
+  missing || noChromium,
+  'in a browser: every library, dtype and direction is as docs/compatibility.md says',
+  () => {
+    const lines = reports.find(({ file }) => file.includes('/matrix'))?.lines ?? [];
+    const versionOf = (name: string): string =>
+      JSON.parse(readFileSync(join(libraries, name, 'package.json'), 'utf8')).version;
+    const rows = lines
+      .filter((line) => line.startsWith('ROW '))
+      .map((line) => JSON.parse(line.slice(4)) as Row & { readonly library?: string })
+      .map((row) =>
+        rowOf({ ...row, version: row.library === undefined ? '' : versionOf(row.library), where: 'Chromium' }),
+      );
+    checkRows('Chromium', rows);
+  },
+);

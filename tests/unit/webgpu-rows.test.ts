@@ -51,7 +51,12 @@ test('rows that are too many for the width of a texture are copied in several pa
   const { gpuDevice, counts } = recorder();
   // 64 rows of 129 texels need 8,256 texels side by side, and a texture has 8,192.
   Tensor.empty([1024, 258], 'float32', { device: gpuDevice }).slice(null, [0, 129]).contiguous();
-  equal(counts, { toTexture: 64, fromTexture: 2, shaders: 0, submits: 3 });
+  equal(counts, { toTexture: 64, fromTexture: 2, shaders: 0, submits: 1 });
+});
+
+test('a copy with many commands is submitted in parts', () => {
+  const counts = commandsFor(100);
+  equal(counts, { toTexture: 200, fromTexture: 100, shaders: 0, submits: 3 });
 });
 
 test('a copy of more rows than a bounded number of commands can move is made by a shader', () => {
