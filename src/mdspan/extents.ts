@@ -63,21 +63,15 @@ function checkLength(length: Integer, argument: string): Integer {
   if (typeof length !== 'number' && typeof length !== 'bigint') {
     throw new ArgumentTypeError(argument, 'an integer', length);
   }
-  if (typeof length === 'number' && length > Number.MAX_SAFE_INTEGER) {
-    throw new ArgumentValueError(
-      argument,
-      'a length of at most 2^53 - 1 (extent is too large)',
-      length,
-      'a bigint can be larger',
-    );
+  const isBigInt = typeof length === 'bigint';
+  if (length > (isBigInt ? 2n ** 63n - 1n : Number.MAX_SAFE_INTEGER)) {
+    const expected = `a length of at most 2^${isBigInt ? 63 : 53} - 1 (extent is too large)`;
+    throw new ArgumentValueError(argument, expected, length, isBigInt ? '' : 'a bigint can be larger');
   }
-  if (length > 0 && typeof length === 'bigint' && !isInt64(length)) {
-    throw new ArgumentValueError(argument, 'a length of at most 2^63 - 1 (extent is too large)', length);
-  }
-  if (!(typeof length === 'bigint' || Number.isInteger(length)) || length < 0) {
+  if (!(isBigInt || Number.isInteger(length)) || length < 0) {
     throw new ArgumentValueError(argument, 'an integer of zero or more', length);
   }
-  return typeof length === 'bigint' ? exact(length) : length;
+  return isBigInt ? exact(length) : length;
 }
 
 type LiteralExpected = 'Expected a literal length; mark one that is known only at run time: dynamic(length)';

@@ -17,7 +17,7 @@ let own: string | null = null;
 function findOwn(): string {
   const frame = new Error().stack?.split('\n').find((line) => line.includes('findOwn')) ?? '';
   // No frame contains the second text. It is not the URL of this module, which Babel cannot convert to CommonJS.
-  return named.exec(frame)?.[2]?.replace(/backtrace\.ts$/, '') ?? '\0';
+  return form.exec(frame)?.[2]?.replace(/backtrace\.ts$/, '') ?? '\0';
 }
 
 /** True for a frame of the functions in this package that call native code, or that native code calls. */
@@ -31,8 +31,8 @@ const isNative = (frame: string): boolean => /\((?:unknown|native(?: code)?)\)$/
 
 /** A frame in a stack. */
 const isFrame = (line: string): boolean => /^\s+at /.test(line);
-const named = /^\s+at (?:async )?(.*) \((.*?):(\d+)(?::\d+)?\)$/;
-const anonymous = /^\s+at (?:async )?(.*?):(\d+)(?::\d+)?$/;
+/** `at name (file:line:column)`, or `at file:line:column`. */
+const form = /^\s+at (?:async )?(?:(.*) \((.*?):(\d+)(?::\d+)?\)|(.*?):(\d+)(?::\d+)?)$/;
 
 /** The frames of a stack up to the native function that called JavaScript, as a backtrace. */
 export function toBacktrace(stack: string): string {
@@ -41,13 +41,9 @@ export function toBacktrace(stack: string): string {
 }
 
 function toNativeFrame(frame: string): string {
-  const [, name = '<anonymous>', file, line] = named.exec(frame) ?? insertName(anonymous.exec(frame));
+  const [, name = '<anonymous>', inside, insideLine, file = inside, line = insideLine] = form.exec(frame) ?? [];
   if (file === undefined) return '';
   return `  File "${file.startsWith('file:') ? pathOf(file) : file}", line ${line}, in ${name}\n`;
-}
-
-function insertName(found: RegExpExecArray | null): (string | undefined)[] {
-  return found === null ? [] : [found[0], undefined, found[1], found[2]];
 }
 
 function pathOf(url: string): string {

@@ -21,31 +21,26 @@ interface Schema {
   readonly named_args?: { readonly return: readonly Schema[]; readonly params: readonly Schema[] };
 }
 
-/** The types of the parameters and of the result. */
-interface Declared {
-  readonly parameter: string;
-  readonly result: string;
-}
-
-const both = (type: string): Declared => ({ parameter: type, result: type });
-
-const plain: Readonly<Record<string, Declared>> = {
-  Any: both('unknown'),
-  None: { parameter: 'null | undefined', result: 'undefined' },
-  int: both('number | bigint'),
-  bool: both('boolean'),
-  float: both('number'),
-  'void*': both('OpaquePointer'),
-  DataType: { parameter: 'DataType | DType', result: 'DataType' },
-  Device: both('DeviceValue'),
-  'DLTensor*': both('TensorView'),
-  'ffi.Tensor': both('Tensor'),
-  'ffi.String': both('string'),
-  'const char*': both('string'),
-  'ffi.Bytes': both('Uint8Array'),
-  'ffi.Shape': both('Shape'),
-  'ffi.Error': both('TVMFFIError'),
+const plain: Readonly<Record<string, string>> = {
+  Any: 'unknown',
+  None: 'undefined',
+  int: 'number | bigint',
+  bool: 'boolean',
+  float: 'number',
+  'void*': 'OpaquePointer',
+  DataType: 'DataType',
+  Device: 'DeviceValue',
+  'DLTensor*': 'TensorView',
+  'ffi.Tensor': 'Tensor',
+  'ffi.String': 'string',
+  'const char*': 'string',
+  'ffi.Bytes': 'Uint8Array',
+  'ffi.Shape': 'Shape',
+  'ffi.Error': 'TVMFFIError',
 };
+
+/** Parameters that accept more than the type of a result. */
+const plainParameters: Readonly<Record<string, string>> = { None: 'null | undefined', DataType: 'DataType | DType' };
 
 /** The types that declarations import from `dlpack` and from `dlpack/tvm-ffi`. */
 const coreTypes = ['DType', 'Tensor', 'TensorView'];
@@ -55,39 +50,32 @@ const ffiTypes = ['DataType', 'DeviceValue', 'OpaquePointer', 'Shape', ...object
 /** The names of the interfaces for the types that the library registers, by their keys. */
 const interfaces = new Map<string, string>();
 
-const union = (types: readonly string[]): string => [...new Set(types)].join(' | ');
-const item = (type: string): string => (type.includes(' ') ? `(${type})` : type);
-
-function declare(schema: Schema): Declared {
-  const known = plain[schema.type];
+/** The type of a result, or of a parameter, which may accept more. */
+function declare(schema: Schema, isResult: boolean): string {
+  const known = (isResult ? undefined : plainParameters[schema.type]) ?? plain[schema.type];
   if (known !== undefined) return known;
-  const args = (schema.args ?? []).map(declare);
-  const [first = both('unknown'), second = both('unknown')] = args;
+  const args = (schema.args ?? []).map((arg) => declare(arg, isResult));
+  const [first = 'unknown', second = 'unknown'] = args;
   switch (schema.type) {
     case 'Optional':
-      return { parameter: `${first.parameter} | null | undefined`, result: `${first.result} | undefined` };
+      return `${first} | ${isResult ? 'undefined' : 'null | undefined'}`;
     case 'Variant':
-      return { parameter: union(args.map((arg) => arg.parameter)), result: union(args.map((arg) => arg.result)) };
+      return [...new Set(args)].join(' | ');
     case 'ffi.Array':
-      return { parameter: `readonly ${item(first.parameter)}[]`, result: `${item(first.result)}[]` };
+      return `${isResult ? '' : 'readonly '}${first.includes(' ') ? `(${first})` : first}[]`;
     case 'ffi.List':
-      return { parameter: `List<${first.parameter}>`, result: `List<${first.result}>` };
-    case 'ffi.Map': {
-      const map = `ReadonlyMap<${first.parameter}, ${second.parameter}>`;
-      const parameter = first.parameter === 'string' ? `${map} | Record<string, ${second.parameter}>` : map;
-      return { parameter, result: `Map<${first.result}, ${second.result}>` };
-    }
+      return `List<${first}>`;
+    case 'ffi.Map':
+      if (isResult) return `Map<${first}, ${second}>`;
+      return `ReadonlyMap<${first}, ${second}>${first === 'string' ? ` | Record<string, ${second}>` : ''}`;
     case 'ffi.Dict':
-      return {
-        parameter: `Dict<${first.parameter}, ${second.parameter}>`,
-        result: `Dict<${first.result}, ${second.result}>`,
-      };
+      return `Dict<${first}, ${second}>`;
     case 'ffi.Function': {
       const signature = signatureOf(schema, 0);
-      return both(signature === null ? 'FFIFunction' : `((${signature.parameters}) => ${signature.result})`);
+      return signature === null ? 'FFIFunction' : `((${signature.parameters}) => ${signature.result})`;
     }
     default:
-      return both(interfaces.get(schema.type) ?? 'FFIObject');
+      return interfaces.get(schema.type) ?? 'FFIObject';
   }
 }
 
@@ -100,9 +88,9 @@ function signatureOf({ named_args, args }: Schema, skip: number): { parameters: 
   return {
     parameters: parameters
       .slice(skip)
-      .map((parameter, i) => `arg${i}: ${declare(parameter).parameter}`)
+      .map((parameter, i) => `arg${i}: ${declare(parameter, false)}`)
       .join(', '),
-    result: result.type === 'None' ? 'void' : declare(result).result,
+    result: result.type === 'None' ? 'void' : declare(result, true),
   };
 }
 
@@ -137,7 +125,7 @@ function interfaceOf(key: string): string {
   const { parent, fields, methods } = describeType(findType(key) as number);
   const lines = fields.map(({ name, flags, metadata }) => {
     const schema = schemaOf(metadata);
-    const type = schema === null ? 'unknown' : declare(schema).result;
+    const type = schema === null ? 'unknown' : declare(schema, true);
     return `  ${(flags & MemberFlag.writable) === 0 ? 'readonly ' : ''}${propertyName(name)}: ${type};`;
   });
   // Static methods are methods of the class. The object itself is the first parameter of the others.

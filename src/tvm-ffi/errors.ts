@@ -195,20 +195,16 @@ function backtraceOf(error: Error): string {
 function describeError(error: unknown): { kind: string; message: string; backtrace: string } {
   try {
     if (!(error instanceof Error)) return { kind: 'RuntimeError', message: String(error), backtrace: '' };
-    const kind = findInherited(kinds, error);
-    const message = String(error.message);
-    const backtrace = backtraceOf(error);
-    if (kind !== undefined) return { kind, message, backtrace };
-    if (error instanceof TVMFFIError) {
-      return { kind: error.kind, message, backtrace: error.backtrace === '' ? backtrace : reversed(error.backtrace) };
-    }
-    // The tag, because native code knows Python's names of errors.
-    return { kind: isDLPackError(error) ? error.tag : String(error.name), message, backtrace };
-  } catch {
+    const registered = findInherited(kinds, error);
+    const native = registered === undefined && error instanceof TVMFFIError ? error : null;
     return {
-      kind: 'RuntimeError',
-      message: 'a JavaScript function threw something that cannot be read',
-      backtrace: '',
+      // The tag, because native code knows Python's names of errors.
+      kind: registered ?? native?.kind ?? (isDLPackError(error) ? error.tag : String(error.name)),
+      message: String(error.message),
+      backtrace: native === null || native.backtrace === '' ? backtraceOf(error) : reversed(native.backtrace),
     };
+  } catch {
+    const message = 'a JavaScript function threw something that cannot be read';
+    return { kind: 'RuntimeError', message, backtrace: '' };
   }
 }
