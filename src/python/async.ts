@@ -78,6 +78,7 @@ export function promiseFor<T>(number: number, signal: AbortSignal | null, cancel
 
 /** The promise with this number no longer keeps the process alive, and its outcome is dropped. */
 export function stopWaiting(number: number): void {
+  waiting.get(number)?.forget();
   waiting.delete(number);
   binding().abandon(number);
 }

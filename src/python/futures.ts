@@ -16,7 +16,7 @@ import { ownMethods } from './proxy.js';
 
 /** Python code, run once in a module that all JavaScript threads share. */
 const SOURCE = `
-import asyncio, atexit, inspect, threading
+import asyncio, atexit, concurrent.futures, inspect, threading
 
 lock = threading.Lock()
 running = None
@@ -66,17 +66,21 @@ async def step(iterator):
         del steps[task]
         reasons.pop(task, None)
 
-async def cancel(tasks, error):
+async def cancel(tasks, error, seconds):
     for task in tasks:
         if task.cancel():
             reasons[task] = error
-    await asyncio.wait(tasks, timeout=5)
+    await asyncio.wait(tasks, timeout=seconds)
 
-def stop_steps(is_affected, error):
-    """Ends the waiting for the next element of these iterators with an error. Waits until it has ended."""
+def stop_steps(is_affected, error, seconds=5):
+    """Ends the waiting for the next element of these iterators with an error. Waits until it has ended, but not longer
+    than this time for a task that goes on, and twice this time for a loop that a coroutine blocks."""
     tasks = [task for task, iterator in list(steps.items()) if is_affected(iterator)]
     if tasks:
-        asyncio.run_coroutine_threadsafe(cancel(tasks, error), the_loop()).result()
+        try:
+            asyncio.run_coroutine_threadsafe(cancel(tasks, error, seconds), the_loop()).result(2 * seconds)
+        except concurrent.futures.TimeoutError:
+            pass
 
 def future_of(awaitable):
     if hasattr(awaitable, 'add_done_callback'):
@@ -141,7 +145,8 @@ interface Helpers {
 const MODULE = '_dlpack_futures';
 let loaded: Helpers | null = null;
 
-function helpers(): Helpers {
+/** The Python module, which other Python code can import once this was called, and its functions. */
+export function loadFutures(): Helpers {
   loaded ??= load();
   return loaded;
 }
@@ -163,44 +168,63 @@ export interface AsyncOptions {
 
 const optionNames: OptionNames<AsyncOptions> = { signal: true };
 
-/** The promise of a Python future, coroutine or other awaitable. */
-export async function awaitPython<T = PyObject>(awaitable: PyObject, options?: AsyncOptions): Promise<T> {
-  referenceOf(awaitable);
-  if (options !== undefined) checkOptions(options, optionNames, '{ signal: controller.signal }');
-  const signal = options?.signal ?? null;
-  const { watch, discard } = helpers();
-  if (signal?.aborted) {
-    discard(awaitable);
-    throw signal.reason;
-  }
+/**
+ * A promise, and the Python callable `settle(failed, value)` that settles it. If the signal aborts, the promise is
+ * rejected with the reason, and `cancel` is called. `drop` ends the waiting.
+ */
+export function newSettler<T>(
+  signal: AbortSignal | null,
+  cancel: () => void,
+): { settler: PyObject; promise: Promise<T>; drop: () => void } {
   const number = newNumber();
   const handle = binding().makeSettler(number);
   if (handle === 0) throw new BufferError('Out of memory: could not wait for a Python future');
-  const settler = wrap(handle) as PyObject;
+  return {
+    settler: wrap(handle),
+    promise: promiseFor<T>(number, signal, cancel),
+    drop: () => stopWaiting(number),
+  };
+}
+
+/** The promise of a Python future, coroutine or other awaitable. */
+export async function awaitPython<T = PyObject>(awaitable: PyObject, options?: AsyncOptions): Promise<T> {
+  return awaitWith(loadFutures().watch, awaitable, options);
+}
+
+/** The same with a Python function `watch(awaitable, settle)`, which returns a function that cancels the waiting. */
+export async function awaitWith<T = PyObject>(
+  watch: Helpers['watch'],
+  awaitable: PyObject,
+  options?: AsyncOptions,
+): Promise<T> {
+  referenceOf(awaitable);
+  if (options !== undefined) checkOptions(options, optionNames, '{ signal: controller.signal }');
+  const signal = options?.signal ?? null;
+  if (signal?.aborted) {
+    loadFutures().discard(awaitable);
+    throw signal.reason;
+  }
   let cancel: PyObject;
+  // On another thread, because the cancel of some libraries waits for another process.
+  const { settler, promise, drop } = newSettler<T>(signal, () => void callAsync(cancel).catch(() => {}));
   try {
     cancel = watch(awaitable, settler);
   } catch (error) {
-    stopWaiting(number);
+    drop();
     throw error;
   } finally {
     settler[Symbol.dispose]();
   }
   // Only a signal needs the function. It keeps the future alive, and with it the result.
-  const drop = () => cancel[Symbol.dispose]();
-  if (signal === null) {
-    drop();
-    return promiseFor<T>(number, null, () => {});
-  }
-  // On another thread, because the cancel of some libraries waits for another process.
-  const promise = promiseFor<T>(number, signal, () => void callAsync(cancel).catch(() => {}));
-  promise.then(drop, drop);
+  const forget = () => cancel[Symbol.dispose]();
+  if (signal === null) forget();
+  else promise.then(forget, forget);
   return promise;
 }
 
 /** The elements of an asynchronous iterator, such as an async generator; of other objects their ordinary elements. */
 async function* iterateAsync(iterable: PyObject): AsyncGenerator<unknown> {
-  const { iterate, step, close } = helpers();
+  const { iterate, step, close } = loadFutures();
   const iterator = iterate(iterable);
   if (iterator === null) {
     for (const element of iterable) yield element; // not yield*, which would ask for an asynchronous iterator again

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { loadFutures } from '../python/futures.js';
 import { type PyArgument, type PyObject, type Python, python } from '../python/index.js';
 
 /** The name under which all JavaScript threads of a process, and the methods of an actor, find the Python code. */
@@ -14,9 +15,10 @@ export const MODULE = '_dlpack_ray';
  * them. They find the JavaScript functions of their process in this module, which only JavaScript workers have.
  */
 const SOURCE = `
-import inspect, logging, os, sys
+import functools, inspect, logging, os, sys
 import ray
 from ray import get, put
+import _dlpack_futures as futures
 
 invoke = None  # set by a JavaScript worker: invoke(request, ...)
 
@@ -95,14 +97,55 @@ def init(**options):
 
 waiting = set()  # the futures of get
 
-def future_of(reference):
-    """A future that stop_waiting can fail; None for an awaitable that is not a reference."""
-    if not isinstance(reference, ray.ObjectRef):
-        return None
-    future = reference.future()
-    waiting.add(future)
-    future.add_done_callback(waiting.discard)
-    return future
+def watch(awaitable, settle):
+    """As the function of this name for other awaitables, with a future that stop_waiting can fail."""
+    if isinstance(awaitable, ray.ObjectRef):
+        awaitable = awaitable.future()
+        waiting.add(awaitable)
+        awaitable.add_done_callback(waiting.discard)
+    return futures.watch(awaitable, settle)
+
+class Group:
+    """Settles one promise with the values of many awaitables, or with the first error."""
+    def __init__(self, count, settle):
+        self.count, self.settle, self.values, self.cancels = count, settle, {}, []
+        self.check()
+
+    def check(self):
+        if len(self.values) == self.count:
+            self.end(False, [self.values.get(i) for i in range(self.count)])  # two threads may be here
+
+    def end(self, failed, value):
+        settle, self.settle = self.settle, None
+        if settle is not None:
+            settle(failed, value)
+            self.values.clear()
+            self.cancels.clear()  # the futures refer to this group
+
+    def take(self, i, failed, value):
+        if failed:
+            self.end(True, value)
+        elif self.settle is not None:
+            self.values[i] = value
+            self.check()
+
+def add(group, first, awaitables):
+    """Takes objects that exist already in one step, which costs Ray less than a future for each of them."""
+    try:
+        references = list({one for one in awaitables if isinstance(one, ray.ObjectRef)})
+        ready = ray.wait(references, num_returns=len(references), timeout=0)[0] if references else []
+        known = dict(zip(ready, get(ready)))
+        for i, one in enumerate(awaitables, first):
+            if isinstance(one, ray.ObjectRef) and one in known:
+                group.take(i, False, known[one])
+            else:
+                group.cancels.append(watch(one, functools.partial(group.take, i)))
+    except BaseException as error:
+        group.end(True, error)
+
+def stop(group):
+    for cancel in list(group.cancels):
+        cancel()
 
 def stop_waiting():
     """Fails the futures that wait. Ray never sets them after it has disconnected, and leaves a future that is done."""
@@ -112,9 +155,7 @@ def stop_waiting():
             future.set_exception(error)
         except Exception:
             pass  # it was set meanwhile
-    futures = sys.modules.get('_dlpack_futures')
-    if futures is not None:
-        futures.stop_steps(lambda iterator: type(iterator).__module__.split('.')[0] == 'ray', error)
+    futures.stop_steps(lambda iterator: type(iterator).__module__.split('.')[0] == 'ray', error)
 
 def work(arguments, connected):
     """Runs Ray's worker program on this thread until Ray ends it."""
@@ -140,7 +181,10 @@ export interface Helpers {
   kind_of(value: PyObject): number;
   flat(mapping: PyObject): PyObject;
   init: PyObject;
-  future_of(reference: PyObject): PyObject | null;
+  watch(awaitable: PyObject, settle: PyObject): PyObject;
+  Group(count: number, settle: PyObject): PyObject;
+  add(group: PyObject, first: number, awaitables: readonly PyObject[]): void;
+  stop: PyObject;
   stop_waiting: PyObject;
   work: PyObject;
 }
@@ -155,7 +199,10 @@ const names: readonly (keyof Helpers)[] = [
   'kind_of',
   'flat',
   'init',
-  'future_of',
+  'watch',
+  'Group',
+  'add',
+  'stop',
   'stop_waiting',
   'work',
 ];
@@ -183,6 +230,7 @@ export function load(): Ray {
 
 function loadRay(py: Python): Ray {
   const ray = py.import('ray');
+  loadFutures();
   const made = py.import('types').ModuleType(MODULE);
   py.import('builtins').exec(SOURCE, made.__dict__);
   const module = py.import('sys').modules.setdefault(MODULE, made) as PyObject;

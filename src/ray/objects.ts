@@ -5,11 +5,15 @@
  */
 
 import { ArgumentTypeError } from '../errors.js';
+import { node } from '../native/node-modules.js';
 import { checkOptions, type OptionNames } from '../options.js';
+import { awaitWith, newSettler } from '../python/futures.js';
 import { callAsync, isPyObject, type PyArgument, type PyObject } from '../python/index.js';
 import { taskError } from './error.js';
 import { load } from './helpers.js';
 import { toJavaScript } from './values.js';
+
+const { setImmediate } = node.timers;
 
 declare const VALUE: unique symbol;
 
@@ -52,26 +56,61 @@ export async function get<R extends ObjectRef | readonly ObjectRef[]>(
   options: GetOptions = {},
 ): Promise<Values<R>> {
   checkOptions(options, optionNames, '{ signal: controller.signal }');
-  if (Array.isArray(reference)) {
-    return Promise.all(reference.map((one) => getOne(one, options))) as Promise<Values<R>>;
-  }
+  if (Array.isArray(reference)) return getAll(reference, options) as Promise<Values<R>>;
   return getOne(reference, options) as Promise<Values<R>>;
 }
 
 async function getOne(reference: PyObject, options: GetOptions): Promise<unknown> {
   checkReference(reference);
-  const { py, helpers } = load();
+  const { helpers } = load();
   let value: unknown;
   try {
-    if (options.signal?.aborted) throw options.signal.reason;
-    const future = helpers.future_of(reference);
-    const promise = py.async(future ?? reference, options);
-    future?.[Symbol.dispose]();
-    value = await promise;
+    value = await awaitWith(helpers.watch, reference, options);
   } catch (error) {
     throw taskError(error, helpers);
   }
   return toJavaScript(value, helpers, null);
+}
+
+/** How many references are handled before the event loop continues. */
+const TURN = 64;
+
+/** The values of many references, with one promise of Python: a promise for each costs more than a small task. */
+async function getAll(references: readonly PyObject[], { signal }: GetOptions): Promise<unknown[]> {
+  references.forEach(checkReference);
+  const { helpers } = load();
+  signal?.throwIfAborted();
+  const stop = () => void callAsync(helpers.stop, group).catch(() => {});
+  const { settler, promise } = newSettler<PyObject>(signal ?? null, stop);
+  const group = helpers.Group(references.length, settler);
+  settler[Symbol.dispose]();
+  let isSettled = false;
+  const settled = promise.finally(() => {
+    isSettled = true;
+  });
+  settled.catch(() => {}); // awaited below, after the references were added
+  let list: PyObject;
+  try {
+    for (let i = 0; i < references.length && !isSettled; i += TURN) {
+      if (i > 0) await new Promise(setImmediate);
+      helpers.add(group, i, references.slice(i, i + TURN));
+    }
+    list = await settled;
+  } catch (error) {
+    throw taskError(error, helpers);
+  } finally {
+    group[Symbol.dispose](); // it keeps the values
+  }
+  const values: unknown[] = [];
+  try {
+    for (const value of list) {
+      values.push(toJavaScript(value, helpers, null));
+      if (values.length % TURN === 0) await new Promise(setImmediate);
+    }
+  } finally {
+    list[Symbol.dispose]();
+  }
+  return values;
 }
 
 /** As {@link get}, but blocks this thread until the object exists. */

@@ -174,6 +174,38 @@ class Iterator:
   equal(error.type, 'ValueError');
 });
 
+testWith(pythonMissing, 'ending the steps of iterators does not wait for a loop that a coroutine blocks', async () => {
+  const [endless, block, state, stop] = define(
+    `
+import sys
+state = threading.Event(), threading.Event()
+async def endless():
+  yield 1
+  await asyncio.Event().wait()
+async def block():
+  state[0].set()
+  state[1].wait()
+def stop():
+  sys.modules['_dlpack_futures'].stop_steps(lambda iterator: True, RuntimeError('stopped'), 0.05)
+  return state[1].is_set()
+`,
+    'endless',
+    'block',
+    'state',
+    'stop',
+  ) as [PyObject, PyObject, PyObject, PyObject];
+  const [blocked, unblock] = [...(state as Iterable<PyObject>)] as [PyObject, PyObject];
+  const steps = endless()[Symbol.asyncIterator]() as AsyncIterator<number>;
+  equal((await steps.next()).value, 1);
+  const next = rejection(steps.next());
+  const blocks = py.async(block());
+  await py.callAsync(blocked.wait);
+  equal(await py.callAsync(stop), false, 'returned while the loop was blocked');
+  unblock.set();
+  await blocks;
+  equal(((await next) as PythonError).message, 'RuntimeError: stopped', 'the loop does it afterwards');
+});
+
 testWith(pythonMissing, 'a future that JavaScript disposes while it is pending', async () => {
   const [event, wait] = define(
     'event = threading.Event()\nasync def wait():\n  while not event.is_set(): await asyncio.sleep(0.001)\n  return 9',
