@@ -10,25 +10,28 @@ struct AsyncWork {
   napi_deferred deferred;
 };
 
-// Runs `execute` with `data` on another thread, and then `complete` on the JavaScript thread. Returns the promise; NULL
-// when neither will run. JavaScript thread.
-inline napi_value QueueWork(napi_env env, napi_async_execute_callback execute, napi_async_complete_callback complete,
-                            void* data, AsyncWork* self) {
+// Takes over a job with a member `work`. Runs job->Run() on another thread. Then, on the JavaScript thread, the promise
+// is resolved with job->ResultOf(env, status), which is NULL when the environment ends, and job->Free() is called.
+// Returns the promise; NULL when the job was freed at once. JavaScript thread.
+template <class Job>
+napi_value QueueWork(napi_env env, Job* job) {
+  const auto execute = [](napi_env, void* data) { static_cast<Job*>(data)->Run(); };
+  const auto complete = [](napi_env env, napi_status status, void* data) {
+    Job* job = static_cast<Job*>(data);
+    napi_value result = job->ResultOf(env, status);
+    if (result != nullptr) napi_resolve_deferred(env, job->work.deferred, result);
+    napi_delete_async_work(env, job->work.work);
+    job->Free();
+  };
+  AsyncWork* self = &job->work;
   napi_value promise, name = NewText(env, "dlpack");
-  if (name == nullptr || napi_create_promise(env, &self->deferred, &promise) != napi_ok ||
-      napi_create_async_work(env, nullptr, name, execute, complete, data, &self->work) != napi_ok) {
-    return nullptr;
+  if (name != nullptr && napi_create_promise(env, &self->deferred, &promise) == napi_ok &&
+      napi_create_async_work(env, nullptr, name, execute, complete, job, &self->work) == napi_ok) {
+    if (napi_queue_async_work(env, self->work) == napi_ok) return promise;
+    napi_delete_async_work(env, self->work);
   }
-  if (napi_queue_async_work(env, self->work) == napi_ok) return promise;
-  napi_delete_async_work(env, self->work);
+  job->Free();
   return nullptr;
-}
-
-// Resolves the promise, for `complete`. Without a result, when the environment ends, it is not resolved. JavaScript
-// thread.
-inline void FinishWork(napi_env env, const AsyncWork& self, napi_value result) {
-  if (result != nullptr) napi_resolve_deferred(env, self.deferred, result);
-  napi_delete_async_work(env, self.work);
 }
 
 }  // namespace dlpack

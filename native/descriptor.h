@@ -123,6 +123,23 @@ inline bool SpanOf(const Descriptor& descriptor, int64_t* low, int64_t* high) {
   return *high - *low <= kMaxSafe;
 }
 
+// Whether all items of the size `item`, the first of them at `offset`, lie inside `size`, in any unit. JavaScript wrote
+// these numbers, and a mistake in them must not become an address. No items lie inside anything.
+inline bool FitsInside(int32_t ndim, const int64_t* shape, const int64_t* steps, int64_t offset, int64_t item,
+                       uint64_t size) {
+  int64_t low = offset;
+  int64_t high = offset;
+  for (int32_t i = 0; i < ndim; ++i) {
+    if (shape[i] <= 0) return shape[i] == 0;
+    int64_t reach;
+    if (__builtin_mul_overflow(shape[i] - 1, steps[i], &reach) ||
+        __builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high)) {
+      return false;
+    }
+  }
+  return !__builtin_add_overflow(high, item, &high) && low >= 0 && static_cast<uint64_t>(high) <= size;
+}
+
 // Checks that the tensor lies inside `nbytes` bytes. A mistake in its description must not become a pointer.
 inline Status CheckInside(const Descriptor& descriptor, uint64_t nbytes) {
   int64_t low;

@@ -35,43 +35,33 @@ static bool IsOfJavaScript(const platform::SignalHandler& handler) {
           strcmp(own, path) == 0);
 }
 
-// Calls `changed(number, signal, current)` for each signal whose handler differs from the remembered handler.
-template <class Changed>
-static void ForEachChanged(Changed changed) {
+// Remembers each new handler for which `accepts(handler)` is true, and installs the remembered handler in place of the
+// others.
+template <class Accepts>
+static void Update(Accepts accepts) {
   if (is_off.load(std::memory_order_relaxed)) return;
   LockScope scope(&lock);
   for (int number = kFirst; number <= kLast; ++number) {
     const auto signal = static_cast<platform::Signal>(number);
     platform::SignalHandler current;
-    if (!current.Read(signal)) continue;
-    if (!has_begun || current.address() != remembered[number].address()) changed(number, signal, current);
+    if (!current.Read(signal) || (has_begun && current.address() == remembered[number].address())) continue;
+    if (!has_begun || accepts(current)) {
+      remembered[number] = current;
+    } else {
+      remembered[number].Install(signal);
+    }
   }
   has_begun = true;
 }
 
 void RememberSignals() {
-  ForEachChanged(
-      [](int number, platform::Signal, const platform::SignalHandler& current) { remembered[number] = current; });
+  Update([](const platform::SignalHandler&) { return true; });
 }
 
-void KeepSignals() {
-  ForEachChanged([](int number, platform::Signal signal, const platform::SignalHandler& current) {
-    if (!has_begun || IsOfJavaScript(current)) {
-      remembered[number] = current;
-    } else {
-      remembered[number].Install(signal);
-    }
-  });
-}
+void KeepSignals() { Update(IsOfJavaScript); }
 
 void RestoreSignals() {
-  ForEachChanged([](int number, platform::Signal signal, const platform::SignalHandler& current) {
-    if (has_begun) {
-      remembered[number].Install(signal);
-    } else {
-      remembered[number] = current;
-    }
-  });
+  Update([](const platform::SignalHandler&) { return false; });
 }
 
 void LetLibrariesTakeSignals() { is_off.store(true, std::memory_order_relaxed); }

@@ -86,6 +86,15 @@ inline bool IsSize(double nbytes) { return nbytes >= 0 && nbytes <= static_cast<
 // A number that JavaScript can count exactly, of either sign; false for NaN, too.
 inline bool IsCountable(double number) { return __builtin_fabs(number) <= static_cast<double>(kMaxSafe); }
 
+// Reads numbers that JavaScript wrote; false when one of them is too large.
+inline bool ReadNumbers(const double* numbers, int32_t count, int64_t* out) {
+  for (int32_t i = 0; i < count; ++i) {
+    if (!IsCountable(numbers[i])) return false;
+    out[i] = static_cast<int64_t>(numbers[i]);
+  }
+  return true;
+}
+
 // Zero when the number equals the integer.
 inline uint64_t FractionBits(double number, int64_t integer) {
   const double fraction = static_cast<double>(integer) - number;  // this order never gives -0, not even for -0

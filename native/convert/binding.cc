@@ -15,23 +15,6 @@ static ElementType TypeOfPacked(uint32_t packed, int64_t* bits) {
   return ElementTypeOf(packed & 0xff, packed >> 8 & 0xff);
 }
 
-// Whether every element of one side lies inside its memory. JavaScript wrote the request, and a mistake there must not
-// become a pointer.
-static bool FitsInside(const Pass& pass, int64_t bit, const int64_t* steps, int64_t bits, uint64_t nbytes) {
-  int64_t low = bit;
-  int64_t high = bit;
-  for (int32_t i = 0; i < pass.ndim; ++i) {
-    if (pass.shape[i] <= 0) return pass.shape[i] == 0;
-    int64_t reach;
-    if (__builtin_mul_overflow(pass.shape[i] - 1, steps[i], &reach) ||
-        __builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high)) {
-      return false;
-    }
-  }
-  if (__builtin_add_overflow(high, bits, &high) || low < 0 || nbytes > (uint64_t{1} << 59)) return false;
-  return high <= static_cast<int64_t>(nbytes * 8);
-}
-
 static bool ReadPass(const ConvertRequest& request, Pass* pass) {
   pass->from_type = TypeOfPacked(request.from_type, &pass->from_bits);
   pass->to_type = TypeOfPacked(request.to_type, &pass->to_bits);
@@ -40,18 +23,10 @@ static bool ReadPass(const ConvertRequest& request, Pass* pass) {
   pass->ndim = request.ndim;
   pass->threads = request.threads;
   if (pass->ndim < 0 || pass->ndim > kMaxAxes) return false;
-  if (!IsCountable(request.from_bit) || !IsCountable(request.to_bit)) return false;
-  pass->from_bit = static_cast<int64_t>(request.from_bit);
-  pass->to_bit = static_cast<int64_t>(request.to_bit);
-  for (int32_t i = 0; i < pass->ndim; ++i) {
-    if (!IsCountable(request.shape[i]) || !IsCountable(request.from_steps[i]) || !IsCountable(request.to_steps[i])) {
-      return false;
-    }
-    pass->shape[i] = static_cast<int64_t>(request.shape[i]);
-    pass->from_step[i] = static_cast<int64_t>(request.from_steps[i]);
-    pass->to_step[i] = static_cast<int64_t>(request.to_steps[i]);
-  }
-  return true;
+  return ReadNumbers(&request.from_bit, 1, &pass->from_bit) && ReadNumbers(&request.to_bit, 1, &pass->to_bit) &&
+         ReadNumbers(request.shape, pass->ndim, pass->shape) &&
+         ReadNumbers(request.from_steps, pass->ndim, pass->from_step) &&
+         ReadNumbers(request.to_steps, pass->ndim, pass->to_step);
 }
 
 // The memory of a storage that this instance holds, or of the typed array that is passed instead.
@@ -71,8 +46,10 @@ static uint8_t* MemoryOf(Instance* self, uint32_t handle, napi_value array, uint
 
 // Whether the pass can run, and stays inside the memory of both sides.
 static bool IsSound(const Pass& pass, uint64_t from_nbytes, uint64_t to_nbytes) {
-  return CanRun(pass) && FitsInside(pass, pass.from_bit, pass.from_step, pass.from_bits, from_nbytes) &&
-         FitsInside(pass, pass.to_bit, pass.to_step, pass.to_bits, to_nbytes);
+  const uint64_t most = uint64_t{1} << 59;  // so that their bits can be counted
+  return CanRun(pass) && from_nbytes <= most && to_nbytes <= most &&
+         FitsInside(pass.ndim, pass.shape, pass.from_step, pass.from_bit, pass.from_bits, from_nbytes * 8) &&
+         FitsInside(pass.ndim, pass.shape, pass.to_step, pass.to_bit, pass.to_bits, to_nbytes * 8);
 }
 
 // Describes the elements of a tensor in row-major order, with axes joined where the elements of both follow each other.
@@ -151,47 +128,40 @@ static void Convert(Instance* self, ConvertRequest* request, napi_env, napi_valu
   request->is_done = 1;
 }
 
+// Keeps both storages.
 struct AsyncPass {
   Pass pass;
   Storage* from;
   Storage* to;
   AsyncWork work;
+
+  void Run() { RunPass(pass); }
+  napi_value ResultOf(napi_env env, napi_status status) {
+    napi_value result = nullptr;
+    napi_get_boolean(env, status == napi_ok, &result);
+    return result;
+  }
+  void Free() {
+    ReleaseStorage(from);
+    ReleaseStorage(to);
+    free(this);
+  }
 };
 
-// On a thread of the runtime's pool.
-static void Execute(napi_env, void* data) { RunPass(static_cast<AsyncPass*>(data)->pass); }
-
-// On the JavaScript thread.
-static void Complete(napi_env env, napi_status status, void* data) {
-  AsyncPass* self = static_cast<AsyncPass*>(data);
-  ReleaseStorage(self->from);
-  ReleaseStorage(self->to);
-  napi_value result = nullptr;
-  napi_get_boolean(env, status == napi_ok, &result);
-  FinishWork(env, self->work, result);
-  free(self);
-}
-
-// convertAsync(), for two storages: a promise of whether the pass ran, or undefined. Both storages are kept until then.
+// convertAsync(), for two storages: a promise of whether the pass ran, or undefined.
 static napi_value ConvertAsync(Instance* self, ConvertRequest* request, napi_env env) {
   Storage* from = GetHeld(self, request->from_handle);
   Storage* to = GetHeld(self, request->to_handle);
-  AsyncPass* pass = from == nullptr || to == nullptr ? nullptr : static_cast<AsyncPass*>(malloc(sizeof(AsyncPass)));
-  if (pass == nullptr) return nullptr;
-  const bool is_read = ReadPass(*request, &pass->pass);
-  pass->pass.from = static_cast<uint8_t*>(from->data);
-  pass->pass.to = static_cast<uint8_t*>(to->data);
-  pass->from = from;
-  pass->to = to;
-  const bool is_sound = is_read && IsSound(pass->pass, from->nbytes, to->nbytes);
-  napi_value promise = is_sound ? QueueWork(env, Execute, Complete, pass, &pass->work) : nullptr;
-  if (promise == nullptr) {
-    free(pass);
-    return nullptr;
-  }
-  RetainStorage(from);
-  RetainStorage(to);
-  return promise;
+  AsyncPass* job = from == nullptr || to == nullptr ? nullptr : static_cast<AsyncPass*>(malloc(sizeof(AsyncPass)));
+  if (job == nullptr) return nullptr;
+  RetainStorage(job->from = from);
+  RetainStorage(job->to = to);
+  const bool is_read = ReadPass(*request, &job->pass);
+  job->pass.from = static_cast<uint8_t*>(from->data);
+  job->pass.to = static_cast<uint8_t*>(to->data);
+  if (is_read && IsSound(job->pass, from->nbytes, to->nbytes)) return QueueWork(env, job);
+  job->Free();
+  return nullptr;
 }
 
 const NamedFunction kConvertFunctions[] = {{"copy", Binding<Copy>::Call},

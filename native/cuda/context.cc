@@ -22,8 +22,7 @@ void ReleaseOwned(const Owned& owned) {
 void ReleaseEvent(Event* event) {
   if (event->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   {
-    ContextScope scope(event->device);
-    RelaxedScope relaxed;
+    RelaxedContextScope scope(event->device);
     driver.EventDestroy(event->handle);
   }
   free(event);
@@ -127,10 +126,10 @@ static napi_value Attach(napi_env env, Instance* instance) {
   self->instance = instance;
   ++context_count;
   napi_add_env_cleanup_hook(env, Destroy, self);
-  if (DefineFunctions(env, result,
-                      {kContextFunctions, kMemoryFunctions, kCastFunctions, kUploadFunctions, kArrayFunctions,
-                       kIpcFunctions, kStreamFunctions},
-                      self))
+  if (DefineFunctions(
+          env, result,
+          {kContextFunctions, kMemoryFunctions, kCastFunctions, kUploadFunctions, kIpcFunctions, kStreamFunctions},
+          self))
     return result;
   return NewText(env, "its functions could not be defined");
 }

@@ -1,7 +1,7 @@
 // The CUDA state of one instance: the streams and events that its JavaScript made.
 #pragma once
 
-#include "../exports.h"
+#include "../async_work.h"
 #include "../wire.h"
 #include "streams.h"
 #include "wire_layout.h"
@@ -71,6 +71,25 @@ inline void HoldIn(const CudaContext* self, Storage* storage, bool report, Messa
   if (message->handle == 0) message->status = kOutOfDeviceMemory;
 }
 
+inline napi_value NumberOf(napi_env env, Result result) {
+  napi_value value = nullptr;
+  napi_create_int32(env, result, &value);
+  return value;
+}
+
+// Queues a job whose memory is ordered, if the status of its message is success, or frees it. Undefined with the reason
+// in the status if it was not queued.
+template <class Job, class Message>
+inline napi_value QueueJob(napi_env env, Job* job, Message* message) {
+  if (message->status != kSuccess) {
+    job->Free();
+    return nullptr;
+  }
+  napi_value promise = QueueWork(env, job);
+  if (promise == nullptr) message->status = kNotSupported;
+  return promise;
+}
+
 // As Binding of wire.h, for a function that runs with the device of its message as the current device, and returns the
 // status.
 template <auto kFunction>
@@ -110,7 +129,7 @@ void ReleaseOwned(const Owned& owned);
 void ReleaseEvent(Event* event);
 
 // The functions that JavaScript calls, each in the file of its name.
-extern const NamedFunction kMemoryFunctions[], kCastFunctions[], kUploadFunctions[], kArrayFunctions[], kIpcFunctions[],
+extern const NamedFunction kMemoryFunctions[], kCastFunctions[], kUploadFunctions[], kIpcFunctions[],
     kStreamFunctions[];
 
 }  // namespace dlpack::cuda

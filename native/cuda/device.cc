@@ -47,8 +47,7 @@ static Result Open(int32_t id, Device* device) {
   if (result != kSuccess) return result;
   device->id = id;
   device->context = context;
-  ContextScope scope(device);
-  RelaxedScope relaxed;
+  RelaxedContextScope scope(device);
   device->pool = MakePool(ordinal, id);
   return driver.StreamCreateWithPriority(&device->side_stream, kStreamNonBlocking, 0);
 }

@@ -62,4 +62,13 @@ class RelaxedScope {
   CaptureMode mode_;
 };
 
+// Both of these, for calls that are not part of a capture.
+class RelaxedContextScope : public ContextScope {
+ public:
+  using ContextScope::ContextScope;
+
+ private:
+  RelaxedScope relaxed_;
+};
+
 }  // namespace dlpack::cuda

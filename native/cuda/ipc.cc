@@ -53,8 +53,7 @@ Mapping* Map(const Device* device, const IpcHandle& handle, uint64_t process, Re
   mapping->device = device;
   mapping->handle = handle;
   mapping->process = process;
-  ContextScope scope(device);
-  RelaxedScope relaxed;
+  RelaxedContextScope scope(device);
   *result = scope.result();
   if (*result == kSuccess) *result = driver.IpcOpenMemHandle(&mapping->start, handle, kIpcLazyPeerAccess);
   if (*result == kSuccess) {
@@ -74,8 +73,7 @@ void Unmap(Mapping* mapping) {
   Mapping** at = &mappings;
   while (*at != mapping) at = &(*at)->next;
   *at = mapping->next;
-  ContextScope scope(mapping->device);
-  RelaxedScope relaxed;
+  RelaxedContextScope scope(mapping->device);
   driver.IpcCloseMemHandle(mapping->start);
   free(mapping);
 }
@@ -216,8 +214,7 @@ void OpenMemoryBinding(CudaContext* self, OpenRequest* message) {
 
 // Work that is queued on the memory from now on starts after the event of another process.
 Result FollowEventBinding(Storage* storage, const StreamRef& stream, FollowEventRequest* message) {
-  ContextScope scope(stream.device);
-  RelaxedScope relaxed;
+  RelaxedContextScope scope(stream.device);
   EventHandle event = nullptr;
   Result result = scope.result();
   if (result == kSuccess) result = driver.IpcOpenEventHandle(&event, ReadHandle(message->ipc_handle));

@@ -81,8 +81,7 @@ template <bool kIsPinned>
 void DestroyDirect(Storage* self) {
   CountStorage(self, -1);
   if (self->data != nullptr) {
-    ContextScope scope(BlockOf(self)->device);
-    RelaxedScope relaxed;
+    RelaxedContextScope scope(BlockOf(self)->device);
     kIsPinned ? driver.MemFreeHost(self->data) : driver.MemFree(AddressOf(self));
   }
   FreeBlock(self);
@@ -177,8 +176,7 @@ Storage* AllocateOnStream(Device* device, uint64_t nbytes, StreamHandle stream, 
 Storage* AllocateDirectly(DLDeviceType type, Device* device, uint64_t nbytes, size_t bytes, Result* result) {
   Storage* storage = NewBlock(device, nbytes, type == kDLCUDAHost ? DestroyDirect<true> : DestroyDirect<false>, result);
   if (storage == nullptr) return nullptr;
-  ContextScope scope(device);
-  RelaxedScope relaxed;
+  RelaxedContextScope scope(device);
   Address address = 0;
   void* memory = nullptr;
   *result = scope.result();
@@ -227,8 +225,7 @@ void FlushCache(BlockCache* cache) {
 Result TrimPool(Device* device) {
   if (device->pool == nullptr) return kSuccess;
   FlushCaches(device);
-  ContextScope scope(device);
-  RelaxedScope relaxed;
+  RelaxedContextScope scope(device);
   const Result result = driver.CtxSynchronize();
   return result == kSuccess ? driver.MemPoolTrimTo(device->pool, 0) : result;
 }

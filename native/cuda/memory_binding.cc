@@ -5,6 +5,7 @@
 #include "../bindings.h"
 #include "context.h"
 #include "copy.h"
+#include "imports.h"
 #include "memory.h"
 #include "uses.h"
 
@@ -61,20 +62,6 @@ static bool FindSide(const CudaContext* self, napi_env env, uint32_t handle, nap
   return true;
 }
 
-// Whether offset, steps and shape stay inside `nbytes` bytes. JavaScript wrote the request, and a mistake there must
-// not become an address that the device accesses.
-static bool FitsInside(const CopyRequest& request, const int64_t* steps, int64_t offset, uint64_t nbytes) {
-  int64_t low = offset;
-  int64_t high = offset;
-  if (__builtin_add_overflow(high, request.item, &high)) return false;
-  for (int32_t i = 0; i < request.ndim; ++i) {
-    int64_t reach;
-    if (__builtin_mul_overflow(request.shape[i] - 1, steps[i], &reach)) return false;
-    if (__builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high)) return false;
-  }
-  return low >= 0 && static_cast<uint64_t>(high) <= nbytes;
-}
-
 static bool ReadStep(const CopyStep* step, const Side& source, const Side& target, CopyRequest* request) {
   if (step->ndim < 0 || step->ndim > kMaxNdim || !IsSize(step->from_offset) || !IsSize(step->to_offset)) return false;
   if (!(step->item_bytes >= 1 && step->item_bytes <= 16)) return false;
@@ -83,18 +70,18 @@ static bool ReadStep(const CopyStep* step, const Side& source, const Side& targe
   request->is_source_reachable = step->from_type != kDLCPU;
   request->is_target_reachable = step->to_type != kDLCPU;
   if ((request->item & (request->item - 1)) != 0) return false;
+  if (!ReadNumbers(step->shape, step->ndim, request->shape) ||
+      !ReadNumbers(step->from_steps, step->ndim, request->source_steps) ||
+      !ReadNumbers(step->to_steps, step->ndim, request->target_steps)) {
+    return false;
+  }
   for (int32_t i = 0; i < step->ndim; ++i) {
-    if (!(step->shape[i] >= 1) || !IsSize(step->shape[i]) || !IsCountable(step->from_steps[i]) ||
-        !IsCountable(step->to_steps[i]))
-      return false;
-    request->shape[i] = static_cast<int64_t>(step->shape[i]);
-    request->source_steps[i] = static_cast<int64_t>(step->from_steps[i]);
-    request->target_steps[i] = static_cast<int64_t>(step->to_steps[i]);
+    if (request->shape[i] < 1) return false;
   }
   const int64_t from = static_cast<int64_t>(step->from_offset);
   const int64_t to = static_cast<int64_t>(step->to_offset);
-  if (!FitsInside(*request, request->source_steps, from, source.nbytes) ||
-      !FitsInside(*request, request->target_steps, to, target.nbytes)) {
+  if (!FitsInside(request->ndim, request->shape, request->source_steps, from, request->item, source.nbytes) ||
+      !FitsInside(request->ndim, request->shape, request->target_steps, to, request->item, target.nbytes)) {
     return false;
   }
   request->source = source.data + from;
@@ -122,6 +109,7 @@ static void CopyBinding(CudaContext* self, CopyStep* step, napi_env env, napi_va
                              [&] { return QueueCopy(device, request, stream.handle); });
 }
 
+// Keeps both storages.
 struct AsyncCopy {
   Device* device;
   StreamHandle stream;
@@ -130,74 +118,55 @@ struct AsyncCopy {
   Storage* target;
   AsyncWork work;
   Result result;
+
+  // On a thread of the runtime's pool, because the driver blocks while it copies memory that the device cannot access.
+  void Run() {
+    RelaxedContextScope scope(device);
+    result = scope.result();
+    if (result == kSuccess) result = QueueCopy(device, request, stream);
+    if (result != kSuccess) return;
+    EventHandle event = RecordEvent(device, stream, &result);
+    if (event == nullptr) {
+      // If the host memory is pinned by other code, the device may still read or write it.
+      driver.StreamSynchronize(stream);
+      return;
+    }
+    result = driver.EventSynchronize(event);
+    driver.EventDestroy(event);
+  }
+  napi_value ResultOf(napi_env env, napi_status) { return NumberOf(env, result); }
+  void Free() {
+    if (source != nullptr) ReleaseStorage(source);
+    if (target != nullptr) ReleaseStorage(target);
+    free(this);
+  }
 };
 
-// Runs on a thread of the runtime's pool, because the driver blocks while it copies memory that the device cannot
-// access.
-static void Execute(napi_env, void* data) {
-  AsyncCopy* self = static_cast<AsyncCopy*>(data);
-  ContextScope scope(self->device);
-  RelaxedScope relaxed;
-  self->result = scope.result();
-  if (self->result == kSuccess) self->result = QueueCopy(self->device, self->request, self->stream);
-  if (self->result != kSuccess) return;
-  EventHandle event = RecordEvent(self->device, self->stream, &self->result);
-  if (event == nullptr) {
-    // If the host memory is pinned by other code, the device may still read or write it.
-    driver.StreamSynchronize(self->stream);
-    return;
-  }
-  self->result = driver.EventSynchronize(event);
-  driver.EventDestroy(event);
-}
-
-// JavaScript thread.
-static void Complete(napi_env env, napi_status, void* data) {
-  AsyncCopy* self = static_cast<AsyncCopy*>(data);
-  ReleaseStorage(self->source);
-  ReleaseStorage(self->target);
-  napi_value result = nullptr;
-  napi_create_int32(env, self->result, &result);
-  FinishWork(env, self->work, result);
-  free(self);
-}
-
 // copyAsync(): copies between two storages, one of them in plain host memory. A promise of the driver's result, or
-// undefined with the reason in the status if the copy did not start. Both storages are kept until the copy ends.
+// undefined with the reason in the status if the copy did not start.
 static napi_value CopyAsyncBinding(CudaContext* self, CopyStep* step, napi_env env) {
   Device* device = DeviceOf(step);
   if (device == nullptr) return nullptr;
   Side source, target;
   AsyncCopy* copy = static_cast<AsyncCopy*>(calloc(1, sizeof(AsyncCopy)));
   step->status = kInvalidValue;
-  if (copy == nullptr || !FindSide(self, env, step->from_handle, nullptr, &source) ||
+  if (copy == nullptr) return nullptr;
+  if (!FindSide(self, env, step->from_handle, nullptr, &source) ||
       !FindSide(self, env, step->to_handle, nullptr, &target) || !ReadStep(step, source, target, &copy->request)) {
-    free(copy);
+    copy->Free();
     return nullptr;
   }
   copy->device = device;
   // On a thread of the pool the per-thread handle would mean that thread's stream.
   copy->stream = StreamOf(step) == kPerThreadStream ? kLegacyStream : StreamOf(step);
-  copy->source = source.storage;
-  copy->target = target.storage;
   copy->result = kNotReady;
+  RetainStorage(copy->source = source.storage);
+  RetainStorage(copy->target = target.storage);
   step->status = kSuccess;
-  Storage* sides[] = {source.storage, target.storage};
-  const int32_t types[] = {step->from_type, step->to_type};
-  for (int i = 0; i < 2 && step->status == kSuccess; ++i) {
-    if (types[i] == kDLCPU) continue;
-    step->status = OrderAfterUses(sides[i], StreamRef{device, copy->stream});
-    if (step->status == kSuccess) step->status = NoteUse(sides[i], StreamRef{device, copy->stream});
+  for (Storage* storage : {UsedBy(step->from_type, source), UsedBy(step->to_type, target)}) {
+    if (step->status == kSuccess && storage != nullptr) step->status = BeginUse(storage, {device, copy->stream});
   }
-  RetainStorage(copy->source);
-  RetainStorage(copy->target);
-  napi_value promise = step->status == kSuccess ? QueueWork(env, Execute, Complete, copy, &copy->work) : nullptr;
-  if (promise != nullptr) return promise;
-  if (step->status == kSuccess) step->status = kNotSupported;
-  ReleaseStorage(copy->source);
-  ReleaseStorage(copy->target);
-  free(copy);
-  return nullptr;
+  return QueueJob(env, copy, step);
 }
 
 static void PointerAttributesBinding(CudaContext*, PointerRequest* message) {
@@ -230,12 +199,51 @@ static void PointerAttributesBinding(CudaContext*, PointerRequest* message) {
   message->range_size = size;
 }
 
+// Foreign memory by its address, for the CUDA Array Interface.
+static void AdmitBinding(CudaContext* self, AdmitRequest* message) {
+  message->is_admitted = 0;
+  Storage* storage = StorageOf(self, message);
+  if (storage == nullptr) return;
+  Location location;
+  message->status = FindLocation(message->address, &location);
+  if (message->status != kSuccess) return;
+  message->device_type = location.kind;
+  message->range_start = location.start;
+  message->range_size = location.size;
+  if (location.kind == 0) return;
+  // Pinned and managed memory belongs to no device. Work on it is queued on a stream of device 0.
+  message->device_id = location.kind == kDLCUDA ? location.ordinal : 0;
+  const int64_t low = static_cast<int64_t>(message->low);
+  const int64_t high = static_cast<int64_t>(message->high);
+  const uint64_t before = message->address - location.start;
+  uint64_t end;
+  const bool fits = !__builtin_add_overflow(message->address, static_cast<uint64_t>(high), &end) &&
+                    (location.size == 0 || (static_cast<uint64_t>(-low) <= before && before <= location.size &&
+                                            static_cast<uint64_t>(high) <= location.size - before));
+  if (!fits) return;
+  storage->data = reinterpret_cast<void*>(message->address + static_cast<uint64_t>(low));
+  storage->nbytes = static_cast<uint64_t>(high - low);
+  message->status =
+      FollowProducer(storage, location.ordinal, message->device_id, reinterpret_cast<StreamHandle>(message->stream));
+  message->is_admitted = message->status == kSuccess;
+}
+
+// For a storage of foreign memory that is ready for work queued on the stream from now on. Our current stream of the
+// device waits for that stream, and our work on other streams waits for our current stream.
+static void FollowBinding(CudaContext* self, StorageRequest* message) {
+  Storage* storage = StorageOf(self, message);
+  if (storage == nullptr) return;
+  message->status = FollowProducer(storage, message->device, message->device, StreamOf(message));
+}
+
 const NamedFunction kMemoryFunctions[] = {{"allocate", Binding<AllocateBinding>::Call},
                                           {"clear", StorageBinding<ClearBinding>::Call},
                                           {"copy", Binding<CopyBinding>::Call},
                                           {"copyAsync", Binding<CopyAsyncBinding>::Call},
                                           {"handOver", StorageBinding<HandOverBinding>::Call},
                                           {"pointerAttributes", Binding<PointerAttributesBinding>::Call},
+                                          {"admit", Binding<AdmitBinding>::Call},
+                                          {"follow", Binding<FollowBinding>::Call},
                                           {}};
 
 }  // namespace dlpack::cuda

@@ -42,8 +42,7 @@ PinnedBlocks* FindIdle(const Device* device, uint64_t block_bytes, uint32_t thre
 
 // Whether the device still reads a block.
 bool IsInUse(const PinnedBlocks* pinned) {
-  ContextScope scope(pinned->device);
-  RelaxedScope relaxed;
+  RelaxedContextScope scope(pinned->device);
   for (EventHandle event : pinned->events) {
     if (event != nullptr && driver.EventQuery(event) == kNotReady) return true;
   }
@@ -60,8 +59,7 @@ PinnedBlocks* MakePinned(const Device* device, uint64_t block_bytes, uint32_t th
   pinned->block_bytes = block_bytes;
   pinned->threads = threads;
   const uint32_t blocks = threads * kBlocksOfThread;
-  ContextScope scope(device);
-  RelaxedScope relaxed;
+  RelaxedContextScope scope(device);
   *result = scope.result();
   void* memory = nullptr;
   if (*result == kSuccess) *result = driver.MemHostAlloc(&memory, (block_bytes + kPage) * blocks, kHostPortable);
@@ -103,8 +101,7 @@ void PutPinnedBack(PinnedBlocks* pinned) {
 }
 
 void FreePinned(PinnedBlocks* pinned) {
-  ContextScope scope(pinned->device);
-  RelaxedScope relaxed;
+  RelaxedContextScope scope(pinned->device);
   for (EventHandle event : pinned->events) {
     if (event == nullptr) continue;
     driver.EventSynchronize(event);  // an event that was never recorded has happened

@@ -152,7 +152,7 @@ static void WatchStreamBinding(CudaContext* self, WatchStreamRequest* message) {
     }
     EventHandle event = RecordEvent(device, StreamOf(message), &message->status);
     if (event == nullptr) return false;
-    if (WatchAndDestroy(device, event, FinishWait, wait)) return true;
+    if (Watch(device, event, true, FinishWait, wait)) return true;
     driver.EventDestroy(event);
     return false;
   });
@@ -171,7 +171,7 @@ static void WatchEventBinding(CudaContext* self, WatchEventRequest* message) {
     RelaxedScope relaxed;
     message->status = driver.EventQuery(wait->event->handle);
     if (message->status == kNotReady) message->status = kSuccess;
-    return message->status == kSuccess && Watch(device, wait->event->handle, FinishWait, wait);
+    return message->status == kSuccess && Watch(device, wait->event->handle, false, FinishWait, wait);
   });
 }
 

@@ -15,8 +15,7 @@ static Lock streams_lock;
 static thread_local StreamHandle current_streams[kMaxDevices];
 
 Stream* CreateStream(const Device* device, uint32_t flags, int32_t priority, Result* result) {
-  ContextScope scope(device);
-  RelaxedScope relaxed;
+  RelaxedContextScope scope(device);
   *result = scope.result();
   StreamHandle handle = nullptr;
   if (*result == kSuccess) *result = driver.StreamCreateWithPriority(&handle, flags, priority);
@@ -57,8 +56,7 @@ void ReleaseStream(Stream* stream) {
     *at = stream->next;
   }
   FlushCache(&stream->cache);
-  ContextScope scope(stream->device);
-  RelaxedScope relaxed;
+  RelaxedContextScope scope(stream->device);
   driver.StreamDestroy(stream->handle);
   free(stream);
 }

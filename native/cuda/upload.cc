@@ -121,8 +121,7 @@ void Work(void* data, int32_t) {
   const UploadRequest& request = *job->request;
   const uint32_t thread = job->next_thread.fetch_add(1, std::memory_order_relaxed);
   if (thread >= job->pinned->threads) return;
-  ContextScope scope(request.device);
-  RelaxedScope relaxed;
+  RelaxedContextScope scope(request.device);
   Result result = scope.result();
   for (uint32_t turn = 0; result == kSuccess && job->result.load(std::memory_order_relaxed) == kSuccess; ++turn) {
     uint64_t start = 0;
@@ -145,8 +144,7 @@ void Work(void* data, int32_t) {
 
 // Work that is queued on `later` from now on starts after the work that `earlier` has now.
 Result Order(const PinnedBlocks* pinned, StreamHandle later, StreamHandle earlier) {
-  ContextScope scope(pinned->device);
-  RelaxedScope relaxed;
+  RelaxedContextScope scope(pinned->device);
   Result result = scope.result();
   if (result == kSuccess) result = driver.EventRecord(pinned->border, earlier);
   return result == kSuccess ? driver.StreamWaitEvent(later, pinned->border, 0) : result;
@@ -154,8 +152,7 @@ Result Order(const PinnedBlocks* pinned, StreamHandle later, StreamHandle earlie
 
 // Whether all copies of the last upload have ended.
 bool IsBusIdle(const PinnedBlocks* pinned) {
-  ContextScope scope(pinned->device);
-  RelaxedScope relaxed;
+  RelaxedContextScope scope(pinned->device);
   return driver.EventQuery(pinned->border) != kNotReady;
 }
 
@@ -188,8 +185,7 @@ Result Upload(const UploadRequest& request) {
   }
   {
     // Some copies may have no event behind them.
-    ContextScope scope(request.device);
-    RelaxedScope relaxed;
+    RelaxedContextScope scope(request.device);
     driver.StreamSynchronize(pinned->stream);
   }
   FreePinned(pinned);

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "../storage.h"
 #include "device.h"
 
 namespace dlpack::cuda {
@@ -13,6 +14,7 @@ struct UploadPart {
   uint64_t offset;  // from the start of the source
   uint64_t nbytes;
   char* target;
+  Storage* storage;  // of the target
 };
 
 struct UploadRequest {

@@ -15,36 +15,22 @@ namespace {
 // A row of the argument of upload(): numbers that describe an UploadPart.
 enum Column { kOffset, kNbytes, kTarget, kTargetOffset, kColumns };
 
+// Keeps the source and the targets of its parts.
 struct AsyncUpload {
   UploadRequest request;
-  UploadPart* parts;
-  Storage** targets;  // of the parts; a reference to each
   Storage* source;
   AsyncWork work;
   Result result;
+  UploadPart parts[];
+
+  void Run() { result = Upload(request); }
+  napi_value ResultOf(napi_env env, napi_status) { return NumberOf(env, result); }
+  void Free() {
+    for (size_t i = 0; i < request.part_count; ++i) ReleaseStorage(parts[i].storage);
+    if (source != nullptr) ReleaseStorage(source);
+    free(this);
+  }
 };
-
-void FreeUpload(AsyncUpload* self) {
-  for (size_t i = 0; i < self->request.part_count; ++i) ReleaseStorage(self->targets[i]);
-  if (self->source != nullptr) ReleaseStorage(self->source);
-  free(self->targets);
-  free(self->parts);
-  free(self);
-}
-
-// Runs on a thread of the runtime's pool.
-void Execute(napi_env, void* data) {
-  AsyncUpload* self = static_cast<AsyncUpload*>(data);
-  self->result = Upload(self->request);
-}
-
-void Complete(napi_env env, napi_status, void* data) {
-  AsyncUpload* self = static_cast<AsyncUpload*>(data);
-  napi_value result = nullptr;
-  napi_create_int32(env, self->result, &result);
-  FinishWork(env, self->work, result);
-  FreeUpload(self);
-}
 
 bool IsRange(double offset, double nbytes, uint64_t room) {
   return IsSize(offset) && IsSize(nbytes) && static_cast<uint64_t>(offset) <= room &&
@@ -60,11 +46,10 @@ bool ReadPart(const CudaContext* self, const double* row, AsyncUpload* upload) {
   if (target == nullptr || !IsRange(row[kTargetOffset], row[kNbytes], target->nbytes)) return false;
   const size_t i = request->part_count;
   UploadPart part = {static_cast<uint64_t>(row[kOffset]), static_cast<uint64_t>(row[kNbytes]),
-                     static_cast<char*>(target->data) + static_cast<uint64_t>(row[kTargetOffset])};
+                     static_cast<char*>(target->data) + static_cast<uint64_t>(row[kTargetOffset]), target};
   if (i > 0 && part.offset < upload->parts[i - 1].offset + upload->parts[i - 1].nbytes) return false;
   RetainStorage(target);
   upload->parts[i] = part;
-  upload->targets[i] = target;
   ++request->part_count;
   return true;
 }
@@ -85,28 +70,6 @@ bool ReadRequest(const CudaContext* self, const UploadStep* step, const double* 
   return true;
 }
 
-// The targets are in use on the stream from now on, although the copies are queued later.
-Result NoteTargets(const AsyncUpload& upload) {
-  const StreamRef stream = {upload.request.device, upload.request.stream};
-  for (size_t i = 0; i < upload.request.part_count; ++i) {
-    Result result = OrderAfterUses(upload.targets[i], stream);
-    if (result == kSuccess) result = NoteUse(upload.targets[i], stream);
-    if (result != kSuccess) return result;
-  }
-  return kSuccess;
-}
-
-// Memory for `count` parts; NULL when there is none.
-AsyncUpload* NewUpload(size_t count) {
-  AsyncUpload* upload = static_cast<AsyncUpload*>(calloc(1, sizeof(AsyncUpload)));
-  if (upload == nullptr) return nullptr;
-  upload->parts = static_cast<UploadPart*>(malloc(count * sizeof(UploadPart)));
-  upload->targets = static_cast<Storage**>(malloc(count * sizeof(Storage*)));
-  if (upload->parts != nullptr && upload->targets != nullptr) return upload;
-  FreeUpload(upload);
-  return nullptr;
-}
-
 }  // namespace
 
 // upload(rows: Float64Array): a promise of the driver's result when the source has been read and all copies are queued,
@@ -119,23 +82,22 @@ static napi_value UploadBinding(CudaContext* self, UploadStep* step, napi_env en
   step->status = kInvalidValue;
   if (!ArrayOf(env, rows, napi_float64_array, &numbers, &length) || length < kColumns) return nullptr;
   const size_t count = length / kColumns;
-  AsyncUpload* upload = NewUpload(count);
+  AsyncUpload* upload = static_cast<AsyncUpload*>(calloc(1, sizeof(AsyncUpload) + count * sizeof(UploadPart)));
   if (upload == nullptr) {
     step->status = kOutOfDeviceMemory;
     return nullptr;
   }
-  upload->request.device = device;
   // On a thread of the pool the per-thread handle would mean that thread's stream.
-  upload->request.stream = StreamOf(step) == kPerThreadStream ? kLegacyStream : StreamOf(step);
+  const StreamRef stream = {device, StreamOf(step) == kPerThreadStream ? kLegacyStream : StreamOf(step)};
+  upload->request.device = device;
+  upload->request.stream = stream.handle;
   upload->result = kNotReady;
-  napi_value promise = nullptr;
-  if (ReadRequest(self, step, static_cast<const double*>(numbers), count, upload)) {
-    step->status = NoteTargets(*upload);
-    promise = step->status == kSuccess ? QueueWork(env, Execute, Complete, upload, &upload->work) : nullptr;
-    if (promise == nullptr && step->status == kSuccess) step->status = kNotSupported;
+  if (ReadRequest(self, step, static_cast<const double*>(numbers), count, upload)) step->status = kSuccess;
+  // The targets are in use on the stream from now on, although the copies are queued later.
+  for (size_t i = 0; i < upload->request.part_count && step->status == kSuccess; ++i) {
+    step->status = BeginUse(upload->parts[i].storage, stream);
   }
-  if (promise == nullptr) FreeUpload(upload);
-  return promise;
+  return QueueJob(env, upload, step);
 }
 
 // releasePinned(mayWait): frees the pinned memory that no upload uses. Without `mayWait`, memory that the device still

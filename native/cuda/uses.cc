@@ -93,14 +93,13 @@ void Retire(Storage* storage) {
       continue;
     }
     const Device* device = use->stream.device;
-    ContextScope scope(device);
-    RelaxedScope relaxed;
+    RelaxedContextScope scope(device);
     const bool is_ordered = use->stream == allocation_stream || !IsPending(*use) ||
                             (allocation_stream.device != nullptr && OrderAfter(*use, allocation_stream) == kSuccess);
     EventHandle event = is_ordered ? nullptr : TakeEvent(use);
     FreeUse(use);
     if (event == nullptr) continue;
-    if (WatchAndDestroy(device, event, RetireStep, storage)) return;
+    if (Watch(device, event, true, RetireStep, storage)) return;
     driver.EventSynchronize(event);
     driver.EventDestroy(event);
   }
@@ -152,8 +151,7 @@ Uses* MakeUses(Storage* storage) {
 // in memory as long as the storage has a reference, so this does not hold the lock while it waits. An event may be
 // replaced meanwhile.
 Result FinishUse(const Use& use) {
-  ContextScope scope(use.stream.device);
-  RelaxedScope relaxed;
+  RelaxedContextScope scope(use.stream.device);
   if (!IsPending(use)) return kSuccess;
   if (use.event != nullptr) return driver.EventSynchronize(use.event);
   uses_lock.Release();

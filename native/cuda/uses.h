@@ -17,6 +17,12 @@ Result OrderAfterUses(Storage* storage, const StreamRef& stream);
 // reference.
 Result NoteUse(Storage* storage, const StreamRef& stream);
 
+// For work that is about to be queued on `stream`: both of the above.
+inline Result BeginUse(Storage* storage, const StreamRef& stream) {
+  const Result result = OrderAfterUses(storage, stream);
+  return result == kSuccess ? NoteUse(storage, stream) : result;
+}
+
 // Queues work on the memory of storages with `queue()`, after all work that was noted on other streams, and notes it.
 // NULL stands for plain host memory, which has no uses. Nothing is noted when `queue` returns kNotSupported. Any thread
 // that holds references.

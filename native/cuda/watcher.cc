@@ -88,12 +88,8 @@ bool Add(const Watched& description) {
 
 }  // namespace
 
-bool Watch(const Device* device, EventHandle event, void (*done)(void*), void* argument) {
-  return Add(Watched{device, event, false, nullptr, done, argument, nullptr});
-}
-
-bool WatchAndDestroy(const Device* device, EventHandle event, void (*done)(void*), void* argument) {
-  return Add(Watched{device, event, true, nullptr, done, argument, nullptr});
+bool Watch(const Device* device, EventHandle event, bool owns_event, void (*done)(void*), void* argument) {
+  return Add(Watched{device, event, owns_event, nullptr, done, argument, nullptr});
 }
 
 bool WatchCapture(const Device* device, StreamHandle stream, void (*done)(void*), void* argument) {

@@ -6,12 +6,9 @@
 namespace dlpack::cuda {
 
 // Calls `done(argument)` on the watcher's thread once the event has happened, or can no longer happen because the
-// device failed. The event must live until then; `done` decides what becomes of it. False when out of memory or
-// threads. Any thread.
-bool Watch(const Device* device, EventHandle event, void (*done)(void* argument), void* argument);
-
-// The same, for an event that is destroyed before `done` is called.
-bool WatchAndDestroy(const Device* device, EventHandle event, void (*done)(void* argument), void* argument);
+// device failed. The event must live until then; with `owns_event` it is destroyed before `done` is called. False when
+// out of memory or threads. Any thread.
+bool Watch(const Device* device, EventHandle event, bool owns_event, void (*done)(void* argument), void* argument);
 
 // Calls `done(argument)` on the watcher's thread once a stream is no longer captured into a graph. The stream must live
 // until then.

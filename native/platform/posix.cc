@@ -172,7 +172,16 @@ const char* NameOf(int problem) {
   }
 }
 
-alignas(256) static char empty_file[256];
+const char* MapDescriptor(int file, uint64_t nbytes, bool is_writable, int flags, void** data) {
+  alignas(256) static char no_bytes[256];
+  *data = no_bytes;
+  if (nbytes == 0) return nullptr;
+  const int protection = is_writable ? PROT_READ | PROT_WRITE : PROT_READ;
+  void* memory = mmap(nullptr, static_cast<size_t>(nbytes), protection, flags, file, 0);
+  if (memory == MAP_FAILED) return NameOf(errno);
+  *data = memory;
+  return nullptr;
+}
 
 static const char* MapOpened(int file, bool is_writable, void** data, uint64_t* nbytes) {
   char byte;
@@ -180,18 +189,12 @@ static const char* MapOpened(int file, bool is_writable, void** data, uint64_t* 
   const off_t end = lseek(file, 0, SEEK_END);
   if (end < 0) return NameOf(errno);
   *nbytes = static_cast<uint64_t>(end);
-  *data = empty_file;
-  if (end == 0) return nullptr;
-  const int protection = is_writable ? PROT_READ | PROT_WRITE : PROT_READ;
 #if defined(MAP_NORESERVE)
   const int flags = MAP_PRIVATE | MAP_NORESERVE;  // allows a file larger than memory, because few of its pages change
 #else
   const int flags = MAP_PRIVATE;
 #endif
-  void* memory = mmap(nullptr, static_cast<size_t>(end), protection, flags, file, 0);
-  if (memory == MAP_FAILED) return NameOf(errno);
-  *data = memory;
-  return nullptr;
+  return MapDescriptor(file, *nbytes, is_writable, flags, data);
 }
 
 const char* MapFile(const char* path, bool is_writable, void** data, uint64_t* nbytes) {

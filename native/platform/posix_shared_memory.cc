@@ -17,8 +17,6 @@
 
 namespace dlpack::platform {
 
-alignas(256) static char empty_memory[256];
-
 // The path of a name in the form that open or shm_open takes. False when it is too long.
 static bool NamedPath(const char* name, char (&path)[300]) {
 #if defined(__linux__)
@@ -112,16 +110,6 @@ static int OpenUnnamed(uint32_t, int, int) {
 
 #endif
 
-static const char* MapShared(int file, bool is_writable, SharedMemory* memory) {
-  memory->data = empty_memory;
-  if (memory->nbytes == 0) return nullptr;
-  const int protection = is_writable ? PROT_READ | PROT_WRITE : PROT_READ;
-  void* mapped = mmap(nullptr, static_cast<size_t>(memory->nbytes), protection, MAP_SHARED, file, 0);
-  if (mapped == MAP_FAILED) return NameOf(errno);
-  memory->data = mapped;
-  return nullptr;
-}
-
 const char* CreateSharedMemory(const char* name, uint64_t nbytes, SharedMemory* made) {
   char path[300];
   if (name != nullptr && !NamedPath(name, path)) return "ENAMETOOLONG";
@@ -134,7 +122,7 @@ const char* CreateSharedMemory(const char* name, uint64_t nbytes, SharedMemory* 
   const char* problem = is_made && DescribeFile(file, &description) ? nullptr : NameOf(errno);
   if (problem == nullptr) {
     *made = {nullptr, nbytes, file, static_cast<uint64_t>(description.st_ino)};
-    problem = MapShared(file, true, made);
+    problem = MapDescriptor(file, nbytes, true, MAP_SHARED, &made->data);
   }
   if (problem != nullptr) {
     if (name != nullptr) RemoveName(path);
@@ -178,7 +166,7 @@ static const char* MapOpened(int file, const SharedAccess& access, SharedMemory*
   if (!access.is_ours) opened->nbytes = nbytes;
   opened->number = number;
   opened->file = -1;
-  return MapShared(file, access.is_writable, opened);
+  return MapDescriptor(file, opened->nbytes, access.is_writable, MAP_SHARED, &opened->data);
 }
 
 const char* OpenSharedMemory(const SharedPlace& place, const SharedAccess& access, SharedMemory* opened) {

@@ -67,13 +67,6 @@ static T* Create(Context* self, uint32_t number, double pin, int32_t type, void 
   return object;
 }
 
-TVMFFIObject* CreateHostFunction(Context* self, uint32_t number, double pin) {
-  HostFunction* function = Create<HostFunction>(self, number, pin, kTVMFFIFunction, DeleteFunction);
-  if (function == nullptr) return nullptr;
-  function->cell.safe_call = CallHostFunction;
-  return &function->header;
-}
-
 TVMFFIObject* CreateHostObject(Context* self, uint32_t number, double pin) {
   HostObject* object = Create<HostObject>(self, number, pin, kTVMFFIStaticObjectBegin, DeleteObject);
   return object == nullptr ? nullptr : &object->header;
@@ -190,7 +183,9 @@ static void Finish(Context* self, HostRequest* request, TVMFFIObject* object) {
 
 // A native function that calls a JavaScript function.
 static void MakeHostFunction(Context* self, HostRequest* request) {
-  Finish(self, request, CreateHostFunction(self, request->number, request->pin));
+  HostFunction* function = Create<HostFunction>(self, request->number, request->pin, kTVMFFIFunction, DeleteFunction);
+  if (function != nullptr) function->cell.safe_call = CallHostFunction;
+  Finish(self, request, function == nullptr ? nullptr : &function->header);
 }
 
 // An object that native code can only hold and pass on.

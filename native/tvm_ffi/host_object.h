@@ -13,7 +13,6 @@ struct HostValue {
 
 // A TVM-FFI object with one reference for a value of JavaScript; NULL when out of memory. `pin` is the number that
 // onRelease gets.
-TVMFFIObject* CreateHostFunction(Context* self, uint32_t number, double pin);
 TVMFFIObject* CreateHostObject(Context* self, uint32_t number, double pin);
 
 // Drops a weak reference, which keeps only the memory of an object. Any thread.

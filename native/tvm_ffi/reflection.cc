@@ -62,26 +62,24 @@ static napi_value ReadType(Context*, TypeRequest* request, napi_env env) {
       napi_create_array(env, &methods) != napi_ok) {
     return nullptr;
   }
+  uint32_t count = 0;
+  const auto add = [env, &count](napi_value array, std::initializer_list<napi_value> values) {
+    for (napi_value value : values) napi_set_element(env, array, count++, value);
+  };
   for (int32_t i = 0; i < type->num_fields; ++i) {
     const TVMFFIFieldInfo& field = type->fields[i];
-    const uint32_t at = static_cast<uint32_t>(5 * i);
-    napi_set_element(env, fields, at, StringOf(env, field.name));
-    napi_set_element(env, fields, at + 1, NumberOf(env, static_cast<double>(field.flags)));
-    napi_set_element(env, fields, at + 2, StringOf(env, field.metadata));
-    napi_set_element(env, fields, at + 3, AddressOf(env, reinterpret_cast<const void*>(field.getter)));
-    napi_set_element(env, fields, at + 4, NumberOf(env, static_cast<double>(field.offset)));
+    add(fields, {StringOf(env, field.name), NumberOf(env, static_cast<double>(field.flags)),
+                 StringOf(env, field.metadata), AddressOf(env, reinterpret_cast<const void*>(field.getter)),
+                 NumberOf(env, static_cast<double>(field.offset))});
   }
+  count = 0;
   for (int32_t i = 0; i < type->num_methods; ++i) {
     const TVMFFIMethodInfo& method = type->methods[i];
-    const uint32_t at = static_cast<uint32_t>(3 * i);
-    napi_set_element(env, methods, at, StringOf(env, method.name));
-    napi_set_element(env, methods, at + 1, NumberOf(env, static_cast<double>(method.flags)));
-    napi_set_element(env, methods, at + 2, StringOf(env, method.metadata));
+    add(methods,
+        {StringOf(env, method.name), NumberOf(env, static_cast<double>(method.flags)), StringOf(env, method.metadata)});
   }
-  napi_set_element(env, result, 0, StringOf(env, type->type_key));
-  napi_set_element(env, result, 1, NumberOf(env, parent));
-  napi_set_element(env, result, 2, fields);
-  napi_set_element(env, result, 3, methods);
+  count = 0;
+  add(result, {StringOf(env, type->type_key), NumberOf(env, parent), fields, methods});
   return result;
 }
 
