@@ -8,7 +8,7 @@ import { type DTypeInfo, dtypeFromName } from '../dtype.js';
 import { UnsupportedDTypeError } from '../errors.js';
 import { rowMajorStrides } from '../layout.js';
 import { Flag } from '../storage/descriptor.js';
-import { entryBytes, type TensorEntry } from './entry.js';
+import { entryBytes, plainEntry, type TensorEntry } from './entry.js';
 import { FileFormatError } from './error.js';
 import { decodeText } from './json.js';
 import { type Literal, parseLiteral } from './python-literal.js';
@@ -109,17 +109,9 @@ function parseHeader(
   const { dtype, swap } = parseDescr(path, descr as Literal, options);
   const padded = dtype.isSubByte;
   const nbytes = entryBytes(path, at, name, dtype, shape, padded);
-  return {
-    name,
-    dtype,
-    shape,
-    strides: isFortran ? rowMajorStrides(shape.toReversed()).toReversed() : rowMajorStrides(shape),
-    start: at + header.length,
-    nbytes,
-    flags: padded ? Flag.subBytePadded : 0,
-    swap,
-    quantization: null,
-  };
+  const entry = plainEntry(name, dtype, shape, at + header.length, nbytes);
+  const strides = isFortran ? rowMajorStrides(shape.toReversed()).toReversed() : entry.strides;
+  return { ...entry, strides, flags: padded ? Flag.subBytePadded : 0, swap };
 }
 
 function isShape(value: unknown): value is number[] {

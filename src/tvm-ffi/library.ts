@@ -1,15 +1,19 @@
 /**
- * Loads libtvm_ffi, once for the process, and attaches this thread to it.
+ * Finds and loads libtvm_ffi, once for the process, and attaches this thread to it. The Python package apache-tvm-ffi
+ * contains the library, but Python does not run here.
  *
  * @module
  */
 
 import { ArgumentTypeError, ArgumentValueError, LoadError } from '../errors.js';
 import { isSameFile, native } from '../native/load.js';
+import { node } from '../native/node-modules.js';
 import { checkOptions } from '../options.js';
 import type { FFIBinding } from './binding.js';
 import { operations } from './call-operations.js';
-import { candidates } from './find.js';
+
+const { existsSync, readdirSync } = node.fs;
+const { delimiter, isAbsolute, join, resolve } = node.path;
 
 /** The native functions for this thread, undefined before the first call of {@link library}, after which it is used. */
 export let ffi: FFIBinding;
@@ -56,4 +60,81 @@ export function loadLibrary(options: LoadOptions = {}): string {
     throw new ArgumentValueError('path', `the libtvm_ffi that this process has loaded already, ${loaded}`, path);
   }
   return loaded;
+}
+
+const fileName =
+  process.platform === 'darwin' ? 'libtvm_ffi.dylib' : process.platform === 'win32' ? 'tvm_ffi.dll' : 'libtvm_ffi.so';
+
+/** A documented place: the file to try there, or the reason why there is no file. */
+type Candidate = { readonly from: string } & ({ readonly path: string } | { readonly missing: string });
+
+/** The places to try, in the order of the guide. A generator, because the last places start a process. */
+function* candidates(explicit?: string): Generator<Candidate> {
+  if (explicit !== undefined) {
+    yield { path: resolve(explicit), from: 'the given path' };
+    return;
+  }
+  const { TVM_FFI_LIBDIR, VIRTUAL_ENV } = process.env;
+  if (TVM_FFI_LIBDIR) yield { path: join(TVM_FFI_LIBDIR, fileName), from: 'TVM_FFI_LIBDIR' };
+  else yield { missing: 'the variable is not set', from: 'TVM_FFI_LIBDIR' };
+  if (VIRTUAL_ENV) yield* inEnvironment(VIRTUAL_ENV, 'VIRTUAL_ENV');
+  else yield { missing: 'the variable is not set', from: 'VIRTUAL_ENV' };
+  yield* inEnvironment(resolve('.venv'), '.venv');
+  const configured = runConfig();
+  if (configured !== null) yield { path: join(configured, fileName), from: 'tvm-ffi-config --libdir' };
+  else yield { missing: 'the command is not on the PATH, or failed', from: 'tvm-ffi-config --libdir' };
+  yield* onSearchPath('the search path of the loader');
+}
+
+/**
+ * The folders that the loaders of Windows and macOS search for a name, without the working folder, which both search,
+ * too. The loader of Linux does not search the working folder, so it gets the name itself.
+ */
+function searchedFolders(): string[] | null {
+  const { PATH = '', HOME = '', DYLD_LIBRARY_PATH = '', DYLD_FALLBACK_LIBRARY_PATH } = process.env;
+  const defaults = [join(HOME, 'lib'), '/usr/local/lib'].join(delimiter);
+  if (process.platform === 'win32') return PATH.split(delimiter).filter(isAbsolute);
+  if (process.platform !== 'darwin') return null;
+  return [DYLD_LIBRARY_PATH, DYLD_FALLBACK_LIBRARY_PATH ?? defaults]
+    .join(delimiter)
+    .split(delimiter)
+    .filter(isAbsolute);
+}
+
+function* onSearchPath(from: string): Generator<Candidate> {
+  const files = searchedFolders()
+    ?.map((folder) => join(folder, fileName))
+    .filter(existsSync) ?? [fileName];
+  for (const path of files) yield { path, from };
+  if (files.length === 0) yield { missing: `no folder has ${fileName}`, from };
+}
+
+function* inEnvironment(root: string, from: string): Generator<Candidate> {
+  const files = filesIn(root);
+  for (const path of files) yield { path, from };
+  if (files.length === 0) yield { missing: `no Python in ${root} has apache-tvm-ffi`, from };
+}
+
+function filesIn(root: string): string[] {
+  const libraries = [join(root, 'Lib')];
+  try {
+    for (const name of readdirSync(join(root, 'lib'))) {
+      if (name.startsWith('python')) libraries.push(join(root, 'lib', name));
+    }
+  } catch {
+    // There is no such environment, or it has the Windows layout.
+  }
+  return libraries.map((folder) => join(folder, 'site-packages', 'tvm_ffi', 'lib', fileName)).filter(existsSync);
+}
+
+function runConfig(): string | null {
+  const { execFileSync } = node.childProcess;
+  try {
+    return execFileSync('tvm-ffi-config', ['--libdir'], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
+  } catch {
+    return null;
+  }
 }
