@@ -140,14 +140,19 @@ inline bool FitsInside(int32_t ndim, const int64_t* shape, const int64_t* steps,
   return !__builtin_add_overflow(high, item, &high) && low >= 0 && static_cast<uint64_t>(high) <= size;
 }
 
+// True when the bytes that a tensor at `byte_offset` touches lie inside `nbytes` bytes.
+inline bool IsInside(int64_t low, int64_t high, uint64_t byte_offset, uint64_t nbytes) {
+  if (low == high) return true;  // no elements
+  const int64_t offset = static_cast<int64_t>(byte_offset);
+  return offset + low >= 0 && static_cast<uint64_t>(offset + high) <= nbytes;
+}
+
 // Checks that the tensor lies inside `nbytes` bytes. A mistake in its description must not become a pointer.
 inline Status CheckInside(const Descriptor& descriptor, uint64_t nbytes) {
   int64_t low;
   int64_t high;
   if (!SpanOf(descriptor, &low, &high)) return kTooLarge;
-  if (low == high) return kOk;  // no elements
-  const int64_t offset = static_cast<int64_t>(descriptor.byte_offset);
-  return offset + low >= 0 && static_cast<uint64_t>(offset + high) <= nbytes ? kOk : kTooLarge;
+  return IsInside(low, high, descriptor.byte_offset, nbytes) ? kOk : kTooLarge;
 }
 
 // The tensor as a DLTensor over a storage that begins at `data`. Its shape and strides are written to `dims`.

@@ -39,18 +39,18 @@ static napi_value ImportLegacy(napi_env env, napi_callback_info info) { return I
 
 // Exports the tensor that the message describes; NULL with the reason in `status`.
 template <class Managed>
-static Managed* ExportTensor(Instance* self, const WireTensor& wire, int32_t* status) {
-  Descriptor descriptor;
-  Storage* storage = GetHeld(self, wire.handle);
-  Status outcome = storage == nullptr ? kConsumed : ReadWire(self, wire, &descriptor);
-  Managed* managed = nullptr;
-  if (outcome == kOk) {
-    RetainStorage(storage, self->thread);
-    managed = ExportManaged<Managed>(descriptor, storage, &outcome, self->thread);
-    if (managed == nullptr) ReleaseStorage(storage, self->thread);
+static Managed* ExportTensor(Instance* self, WireTensor* wire, int32_t* status) {
+  const Descriptor* descriptor;
+  Storage* storage = GetHeld(self, wire->handle);
+  *status = storage == nullptr ? kConsumed : ReadInside(self, wire, storage->nbytes, &descriptor);
+  if (*status != kOk) return nullptr;
+  Managed* managed = ExportChecked<Managed>(*descriptor, storage, self->thread);
+  if (managed == nullptr) {
+    *status = kOutOfMemory;
+    return nullptr;
   }
-  *status = outcome;
-  if (managed != nullptr) Count(self->thread, counts.exports, 1);
+  RetainStorage(storage, self->thread);
+  Count(self->thread, counts.exports, 1);
   return managed;
 }
 
@@ -58,7 +58,7 @@ template <class Managed>
 static napi_value Export(napi_env env, napi_callback_info info) {
   Instance* self = InstanceOf(env, info);
   ExportRequest* request = MessageOf<ExportRequest>(self);
-  request->address = reinterpret_cast<uint64_t>(ExportTensor<Managed>(self, request->tensor, &request->status));
+  request->address = reinterpret_cast<uint64_t>(ExportTensor<Managed>(self, &request->tensor, &request->status));
   return nullptr;
 }
 
@@ -115,7 +115,7 @@ static napi_value ImportExternal(Instance* self, TensorResult* result, napi_env 
 }
 
 static napi_value ExportExternal(Instance* self, ExportRequest* request, napi_env env) {
-  auto* managed = ExportTensor<DLManagedTensorVersioned>(self, request->tensor, &request->status);
+  auto* managed = ExportTensor<DLManagedTensorVersioned>(self, &request->tensor, &request->status);
   if (managed == nullptr) return nullptr;
   napi_value result = nullptr;
   if (dlpack_napi_create(env, managed, &result) != napi_ok) {

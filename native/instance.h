@@ -6,6 +6,7 @@
 #define NAPI_VERSION 8
 #include <node_api.h>
 
+#include "checked_layout.h"
 #include "handle_table.h"
 #include "managed_tensor.h"
 #include "release_queue.h"
@@ -27,7 +28,8 @@ struct Instance {
   napi_ref wire_ref;  // the ArrayBuffer of the wire
   ReleaseQueue* queue;
   HandleTable<Held> table;
-  TensorSignature signature;  // of the last import
+  TensorSignature signature;            // of the last import
+  CheckedLayout layouts[kKeptLayouts];  // each at the remainder of its number
   bool forbids_external_buffers;
   bool has_named_memory;  // files/shared_memory.cc added its cleanup hook
   int64_t reported;       // bytes that the garbage collector should know about

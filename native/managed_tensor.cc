@@ -71,15 +71,10 @@ static bool FillStrides(int32_t ndim, const int64_t* shape, const int64_t* given
 }
 
 template <class Managed>
-Managed* ExportManaged(const Descriptor& descriptor, Storage* storage, Status* status, ThreadCache* cache) {
-  *status = CheckInside(descriptor, storage->nbytes);
-  if (*status != kOk) return nullptr;
+Managed* ExportChecked(const Descriptor& descriptor, Storage* storage, ThreadCache* cache) {
   const size_t size = sizeof(Exported<Managed>) + sizeof(int64_t) * 2 * static_cast<size_t>(descriptor.ndim);
   void* block = size <= kLargeBlock ? AllocateBlock(cache, kLargeBlock) : malloc(size);
-  if (block == nullptr) {
-    *status = kOutOfMemory;
-    return nullptr;
-  }
+  if (block == nullptr) return nullptr;
   Exported<Managed>* exported = static_cast<Exported<Managed>*>(block);
   exported->block_size = size <= kLargeBlock ? kLargeBlock : size;
   exported->trace = descriptor.trace == 0 ? nullptr : BeginTrace(descriptor.trace);
@@ -89,6 +84,15 @@ Managed* ExportManaged(const Descriptor& descriptor, Storage* storage, Status* s
   managed->manager_ctx = exported;
   managed->deleter = DeleteExported<Managed>;
   managed->dl_tensor = TensorOver(descriptor, storage->data, exported->dims);
+  return managed;
+}
+
+template <class Managed>
+Managed* ExportManaged(const Descriptor& descriptor, Storage* storage, Status* status) {
+  *status = CheckInside(descriptor, storage->nbytes);
+  if (*status != kOk) return nullptr;
+  Managed* managed = ExportChecked<Managed>(descriptor, storage, this_thread);
+  if (managed == nullptr) *status = kOutOfMemory;
   return managed;
 }
 
@@ -302,8 +306,10 @@ Storage* WrapTensor(const DLTensor& tensor, uint64_t flags, Descriptor* descript
   return storage;
 }
 
-template DLManagedTensor* ExportManaged(const Descriptor&, Storage*, Status*, ThreadCache*);
-template DLManagedTensorVersioned* ExportManaged(const Descriptor&, Storage*, Status*, ThreadCache*);
+template DLManagedTensor* ExportManaged(const Descriptor&, Storage*, Status*);
+template DLManagedTensorVersioned* ExportManaged(const Descriptor&, Storage*, Status*);
+template DLManagedTensor* ExportChecked(const Descriptor&, Storage*, ThreadCache*);
+template DLManagedTensorVersioned* ExportChecked(const Descriptor&, Storage*, ThreadCache*);
 template Storage* ImportManaged(DLManagedTensor*, Descriptor*, Status*, TensorSignature*, uint32_t);
 template Storage* ImportManaged(DLManagedTensorVersioned*, Descriptor*, Status*, TensorSignature*, uint32_t);
 

@@ -31,8 +31,11 @@ struct TensorSignature {
 // memory or when the tensor does not lie inside the storage; the caller keeps the reference then. Managed is
 // DLManagedTensor or DLManagedTensorVersioned. The caller counts the export, and the deleter subtracts it again.
 template <class Managed>
-Managed* ExportManaged(const Descriptor& descriptor, Storage* storage, Status* status,
-                       ThreadCache* cache = this_thread);
+Managed* ExportManaged(const Descriptor& descriptor, Storage* storage, Status* status);
+
+// As above for a tensor that lies inside the storage. NULL when out of memory.
+template <class Managed>
+Managed* ExportChecked(const Descriptor& descriptor, Storage* storage, ThreadCache* cache);
 
 // Takes over a managed tensor: the result owns it, and `descriptor` describes the tensor in it. On failure the result
 // is NULL, `status` has the reason, `descriptor` has the fields for the error message, and the deleter was called once.

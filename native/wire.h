@@ -154,6 +154,31 @@ inline void WriteLayout(const Descriptor& descriptor, WireTensor* wire) {
   }
 }
 
+// Reads the tensor of a message with room for its layout, and checks that it lies inside `nbytes` bytes. JavaScript may
+// have left out a layout that was checked before. The descriptor is valid until the next such call.
+inline Status ReadInside(Instance* self, WireTensor* wire, uint64_t nbytes, const Descriptor** descriptor) {
+  const uint32_t number = Alone(wire->layout);
+  CheckedLayout& checked = self->layouts[number % kKeptLayouts];
+  uint32_t* known = &HeaderOf(self)->checked_layouts[number % kKeptLayouts];
+  *descriptor = &checked.descriptor;
+  const bool is_known = number != 0 && number == checked.number;
+  if (is_known) {
+    const int64_t offset = static_cast<int64_t>(wire->byte_offset);
+    if (!IsSize(wire->byte_offset) || FractionBits(wire->byte_offset, offset) != 0) return kTooLarge;
+    checked.descriptor.byte_offset = static_cast<uint64_t>(offset);
+    checked.descriptor.trace = wire->trace;
+  } else {
+    checked.number = *known = 0;
+    const Status status = ReadWire(self, *wire, &checked.descriptor);
+    if (status != kOk) return status;
+    if (!SpanOf(checked.descriptor, &checked.reach.low, &checked.reach.high)) return kTooLarge;
+    checked.number = *known = number;
+  }
+  if (IsInside(checked.reach.low, checked.reach.high, checked.descriptor.byte_offset, nbytes)) return kOk;
+  if (is_known) WriteLayout(checked.descriptor, wire);  // for the error message
+  return kTooLarge;
+}
+
 // Puts the caller's reference into the table of the instance and describes the tensor in `wire`. Without a storage the
 // tensor was refused, and the description is for the error message. Returns the status, or kOutOfMemory. Writes nothing
 // before the reference is held, so a request that ends with this call need not own its slot. `is_last` says that no

@@ -10,7 +10,10 @@ namespace dlpack {
 static const uint32_t kWireWords = 131072;
 
 // Where requests begin.
-static const uint32_t kFirstSlot = 4;
+static const uint32_t kFirstSlot = 8;
+
+// The number of layouts that are kept; a power of two. The first is that of tensors without a number.
+static const uint32_t kKeptLayouts = 8;
 
 static const int32_t kMaxNdim = 64;
 
@@ -46,13 +49,16 @@ struct alignas(8) WireHeader {
   uint32_t lasting;
   // the signature whose layout JavaScript knows, written by JavaScript; 0: none
   uint32_t known_signature;
+  // numbers of the layouts that native code keeps, written by it; 0: none
+  uint32_t checked_layouts[8];
 };
 static_assert(offsetof(WireHeader, slot) == 0);
 static_assert(offsetof(WireHeader, top) == 4);
 static_assert(offsetof(WireHeader, released) == 8);
 static_assert(offsetof(WireHeader, lasting) == 12);
 static_assert(offsetof(WireHeader, known_signature) == 16);
-static_assert(sizeof(WireHeader) == 24);
+static_assert(offsetof(WireHeader, checked_layouts) == 20);
+static_assert(sizeof(WireHeader) == 56);
 
 // A tensor. The lengths of its axes follow as doubles, then as many strides in elements.
 struct alignas(8) WireTensor {
@@ -60,7 +66,7 @@ struct alignas(8) WireTensor {
   uint32_t handle;
   // code, bits and lanes, packed as in DLDataType
   uint32_t dtype;
-  // the number of axes
+  // the number of axes; -1: JavaScript left out the layout, see checked_layout.h
   int32_t ndim;
   // DLPACK_FLAG_BITMASK_*
   uint32_t flags;
@@ -74,6 +80,8 @@ struct alignas(8) WireTensor {
   uint32_t version_minor;
   // equal for imports that differ only in their memory; 0: none, see managed_tensor.h
   uint32_t signature;
+  // the number that JavaScript gave the layout; 0: none
+  uint32_t layout;
   // bytes from the start of the storage to the first element
   double byte_offset;
   // bytes of the storage, written by native code
@@ -90,6 +98,7 @@ static_assert(offsetof(WireTensor, device_id) == 20);
 static_assert(offsetof(WireTensor, version_major) == 24);
 static_assert(offsetof(WireTensor, version_minor) == 28);
 static_assert(offsetof(WireTensor, signature) == 32);
+static_assert(offsetof(WireTensor, layout) == 36);
 static_assert(offsetof(WireTensor, byte_offset) == 40);
 static_assert(offsetof(WireTensor, nbytes) == 48);
 static_assert(offsetof(WireTensor, trace) == 56);

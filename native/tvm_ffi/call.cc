@@ -197,7 +197,10 @@ class DescribedTensors {
  public:
   explicit DescribedTensors(Context* self) : self_(self), count_(0) {}
   ~DescribedTensors() {
-    while (count_ > 0) library.ObjectDecRef(objects_[--count_]);
+    while (count_ > 0) {
+      TensorObject* object = objects_[--count_];
+      if (!DeleteSoleReference(object)) library.ObjectDecRef(object);
+    }
   }
   // Replaces all described values. The word of a tensor that was refused, which has its status, or 0.
   uint32_t Replace(TVMFFIAny* args, int32_t count) {
@@ -213,22 +216,29 @@ class DescribedTensors {
   }
   bool Has(const TVMFFIObject* object) const {
     for (uint32_t i = 0; i < count_; ++i) {
-      if (objects_[i] == object) return true;
+      if (&objects_[i]->header == object) return true;
     }
     return false;
   }
 
  private:
   Status ReplaceOne(DescribedTensor* described, TVMFFIAny* value) {
-    Descriptor descriptor;
-    Status status = ReadWire(self_->instance, described->tensor, &descriptor);
-    if (status != kOk) return status;
-    value->zero_padding = 0;
+    Storage* storage = nullptr;
+    uint64_t nbytes;
     if (described->address != 0) {
       if (!IsSize(described->nbytes)) return kTooLarge;
-      status = CheckInside(descriptor, static_cast<uint64_t>(described->nbytes));
-      if (status != kOk) return status;
-      const DLTensor view = TensorOver(descriptor, reinterpret_cast<void*>(described->address),
+      nbytes = static_cast<uint64_t>(described->nbytes);
+    } else {
+      storage = GetHeld(self_->instance, described->tensor.handle);
+      if (storage == nullptr) return kConsumed;
+      nbytes = storage->nbytes;
+    }
+    const Descriptor* descriptor;
+    const Status status = ReadInside(self_->instance, &described->tensor, nbytes, &descriptor);
+    if (status != kOk) return status;
+    value->zero_padding = 0;
+    if (storage == nullptr) {
+      const DLTensor view = TensorOver(*descriptor, reinterpret_cast<void*>(described->address),
                                        reinterpret_cast<int64_t*>(&described->tensor + 1));
       static_assert(sizeof(view) == sizeof(described->view), "the message has room for a DLTensor");
       memcpy(described->view, &view, sizeof(view));
@@ -236,13 +246,10 @@ class DescribedTensors {
       value->v_ptr = described->view;
       return kOk;
     }
-    Storage* storage = GetHeld(self_->instance, described->tensor.handle);
-    if (storage == nullptr) return kConsumed;
-    status = CheckInside(descriptor, storage->nbytes);
-    if (status != kOk) return status;
-    TensorObject* object = count_ == kMost ? nullptr : CreateTensorObject(descriptor, storage->data, storage);
+    TensorObject* object =
+        count_ == kMost ? nullptr : CreateTensorObject(*descriptor, storage->data, storage, self_->instance->thread);
     if (object == nullptr) return kOutOfMemory;
-    objects_[count_++] = &object->header;
+    objects_[count_++] = object;
     value->type_index = described->is_view != 0 ? kTVMFFIDLTensorPtr : kTVMFFITensor;
     value->v_ptr = described->is_view != 0 ? static_cast<void*>(&object->tensor) : object;
     return kOk;
@@ -251,7 +258,7 @@ class DescribedTensors {
   static const uint32_t kMost = 256;  // JavaScript passes more arguments in a batch
   Context* self_;
   uint32_t count_;
-  TVMFFIObject* objects_[kMost];
+  TensorObject* objects_[kMost];
 };
 
 // A call with described tensors among its arguments.

@@ -22,8 +22,13 @@ struct TensorObject {
 static_assert(offsetof(TensorObject, tensor) == 24 && offsetof(TensorObject, storage) == 72, "TensorObj of the ABI");
 
 // Returns one reference for the caller, and takes a reference to `storage` unless it is NULL. The storage begins at
-// `data`. NULL when out of memory.
-TensorObject* CreateTensorObject(const Descriptor& descriptor, void* data, Storage* storage);
+// `data`. NULL when out of memory. `cache` is that of the thread.
+TensorObject* CreateTensorObject(const Descriptor& descriptor, void* data, Storage* storage,
+                                 ThreadCache* cache = this_thread);
+
+// Deletes an object whose only reference is the caller's, without locked instructions. False, with nothing done, if
+// there are other references.
+bool DeleteSoleReference(TensorObject* object);
 
 // The object as ours; NULL when other code made it, or when its memory is borrowed.
 TensorObject* AsOwnTensor(TVMFFIObject* object);

@@ -1,6 +1,6 @@
 // Writes the files of the wire. Fields lie in the order of the table, each aligned to its size, like the members of a
 // C++ struct. A message is a whole number of words.
-import { firstSlot, groups, maxNdim, statuses, wireWords } from './messages.mjs';
+import { firstSlot, groups, keptLayouts, maxNdim, statuses, wireWords } from './messages.mjs';
 
 const scalars = {
   u32: { bytes: 4, c: 'uint32_t' },
@@ -70,6 +70,7 @@ function typescript(group, isFirst) {
 export const enum Wire {
   WORDS = ${wireWords}, // of eight bytes
   FIRST_SLOT = ${firstSlot}, // where requests begin
+  LAYOUT_MASK = ${keptLayouts - 1}, // the place of a layout is the bits of its number in the mask
 }
 
 /** Outcomes of requests. */
@@ -99,6 +100,9 @@ static const uint32_t kWireWords = ${wireWords};
 
 // Where requests begin.
 static const uint32_t kFirstSlot = ${firstSlot};
+
+// The number of layouts that are kept; a power of two. The first is that of tensors without a number.
+static const uint32_t kKeptLayouts = ${keptLayouts};
 
 static const int32_t kMaxNdim = ${maxNdim};
 

@@ -10,7 +10,9 @@ import { tvmFfi } from './tvm-ffi.mjs';
 /** The number of 8-byte words in the wire of one instance: 1 MiB, of which the system commits only the pages in use. */
 export const wireWords = 131072;
 /** The word where the slots begin, after the header. */
-export const firstSlot = 4;
+export const firstSlot = 8;
+/** The number of layouts that native code keeps, a power of two. The first is that of tensors without a number. */
+export const keptLayouts = 8;
 /** The most axes that a tensor can have. */
 export const maxNdim = 64;
 
@@ -49,6 +51,7 @@ const core = [
       ['released', 'u32', 'the storage that JavaScript releases, read first in release and collect'],
       ['lasting', 'u32', 'the storage that outlived its tick, read first in outlive'],
       ['knownSignature', 'u32', 'the signature whose layout JavaScript knows, written by JavaScript; 0: none'],
+      ['checkedLayouts', 'u32', 'numbers of the layouts that native code keeps, written by it; 0: none', keptLayouts],
     ],
   },
   {
@@ -57,13 +60,14 @@ const core = [
     fields: [
       handle,
       ['dtype', 'u32', 'code, bits and lanes, packed as in DLDataType'],
-      ['ndim', 'i32', 'the number of axes'],
+      ['ndim', 'i32', 'the number of axes; -1: JavaScript left out the layout, see checked_layout.h'],
       ['flags', 'u32', 'DLPACK_FLAG_BITMASK_*'],
       ['deviceType', 'i32', 'a DLDeviceType'],
       ['deviceId', 'i32', 'the number of the device'],
       ['versionMajor', 'u32', 'of the managed tensor that was imported; 0: legacy, or no import'],
       ['versionMinor', 'u32', 'the minor version'],
       ['signature', 'u32', 'equal for imports that differ only in their memory; 0: none, see managed_tensor.h'],
+      ['layout', 'u32', 'the number that JavaScript gave the layout; 0: none'],
       ['byteOffset', 'f64', 'bytes from the start of the storage to the first element'],
       ['nbytes', 'f64', 'bytes of the storage, written by native code'],
       ['trace', 'f64', 'the number of the place where an export is made; 0: not recorded'],

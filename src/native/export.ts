@@ -8,7 +8,7 @@ import { ArgumentTypeError, ArgumentValueError, adviceFor, BufferError } from '.
 import { MAX_NDIM } from '../layout.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import { isDebug, recordExport } from '../storage/debug.js';
-import type { Descriptor } from '../storage/descriptor.js';
+import { type Descriptor, UNSENT } from '../storage/descriptor.js';
 import { BufferStorage, type Storage } from '../storage/storage.js';
 import { copyDescriptor } from '../values/copy.js';
 import { descriptorOf, TensorView } from '../view.js';
@@ -19,7 +19,7 @@ import { errorOfTensor } from './status.js';
 import { isPinnable } from './threads.js';
 import { freeSlot, wire } from './wire.js';
 import { DeleteRequest, ExportRequest, Status, Wire, WireHeader } from './wire-layout.js';
-import { writeTensor } from './wire-tensor.js';
+import { sendTensor } from './wire-tensor.js';
 
 const { i32, u32, u64 } = wire;
 // Constants of this module, because V8 tests `instanceof` faster for a class that it knows to be constant.
@@ -58,7 +58,8 @@ function exportWith(source: Descriptor, options: ExportOptions | undefined): big
 function exportVersioned(source: Descriptor): bigint {
   // In the first slot the indices are constants, which need no bounds checks.
   if (u32[WireHeader.TOP] !== Wire.FIRST_SLOT || isDebug()) return exportAbove(source);
-  writeTensor(Wire.FIRST_SLOT + ExportRequest.TENSOR, source, (source.storage as NativeStorage).handle, 0);
+  if (source.sentLayout === null) source.sentLayout = { number: UNSENT };
+  sendTensor(Wire.FIRST_SLOT + ExportRequest.TENSOR, source, (source.storage as NativeStorage).handle, 0);
   u32[WireHeader.SLOT] = Wire.FIRST_SLOT;
   native().exportVersioned();
   return readExport(Wire.FIRST_SLOT);
@@ -80,7 +81,8 @@ function exportLegacy(source: Descriptor): bigint {
 function writeExport(source: Descriptor): number {
   const trace = isDebug() ? recordExport() : 0;
   const slot = freeSlot(ExportRequest.WORDS + 2 * MAX_NDIM);
-  writeTensor(slot + ExportRequest.TENSOR, source, (source.storage as NativeStorage).handle, trace);
+  source.sentLayout ??= { number: UNSENT };
+  sendTensor(slot + ExportRequest.TENSOR, source, (source.storage as NativeStorage).handle, trace);
   u32[WireHeader.SLOT] = slot;
   return slot;
 }

@@ -10,7 +10,8 @@
 /** The wire itself. */
 export const enum Wire {
   WORDS = 131072, // of eight bytes
-  FIRST_SLOT = 4, // where requests begin
+  FIRST_SLOT = 8, // where requests begin
+  LAYOUT_MASK = 7, // the place of a layout is the bits of its number in the mask
 }
 
 /** Outcomes of requests. */
@@ -40,20 +41,22 @@ export const enum WireHeader {
   RELEASED = 2, // u32: the storage that JavaScript releases, read first in release and collect
   LASTING = 3, // u32: the storage that outlived its tick, read first in outlive
   KNOWN_SIGNATURE = 4, // u32: the signature whose layout JavaScript knows, written by JavaScript; 0: none
-  WORDS = 4,
+  CHECKED_LAYOUTS = 5, // u32[8]: numbers of the layouts that native code keeps, written by it; 0: none
+  WORDS = 8,
 }
 
 /** A tensor. The lengths of its axes follow as doubles, then as many strides in elements. */
 export const enum WireTensor {
   HANDLE = 0, // u32: a storage in the table of the instance
   DTYPE = 1, // u32: code, bits and lanes, packed as in DLDataType
-  NDIM = 2, // i32: the number of axes
+  NDIM = 2, // i32: the number of axes; -1: JavaScript left out the layout, see checked_layout.h
   FLAGS = 3, // u32: DLPACK_FLAG_BITMASK_*
   DEVICE_TYPE = 4, // i32: a DLDeviceType
   DEVICE_ID = 5, // i32: the number of the device
   VERSION_MAJOR = 6, // u32: of the managed tensor that was imported; 0: legacy, or no import
   VERSION_MINOR = 7, // u32: the minor version
   SIGNATURE = 8, // u32: equal for imports that differ only in their memory; 0: none, see managed_tensor.h
+  LAYOUT = 9, // u32: the number that JavaScript gave the layout; 0: none
   BYTE_OFFSET = 5, // f64: bytes from the start of the storage to the first element
   NBYTES = 6, // f64: bytes of the storage, written by native code
   TRACE = 7, // f64: the number of the place where an export is made; 0: not recorded

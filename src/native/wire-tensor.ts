@@ -6,26 +6,29 @@
 
 import { cpu, type DeviceInfo, deviceFromType } from '../device.js';
 import { type DTypeInfo, dtypeFromCode } from '../dtype.js';
-import { Descriptor, KNOWN_FLAGS } from '../storage/descriptor.js';
+import { Descriptor, KNOWN_FLAGS, type SentLayout, UNSENT } from '../storage/descriptor.js';
 import { NativeStorage, releaseHandle } from './native-storage.js';
 import { wire } from './wire.js';
-import { WireHeader, WireTensor } from './wire-layout.js';
+import { Wire, WireHeader, WireTensor } from './wire-layout.js';
 
 const { f64, u32, i32 } = wire;
 
 /** Describes a tensor whose storage has the handle `handle`, at the word `at`. Each axis takes two words after it. */
 export function writeTensor(at: number, descriptor: Descriptor, handle: number, trace: number): void {
-  const { device, shape, strides } = descriptor;
-  const ndim = shape.length;
-  const half = at * 2;
-  u32[half + WireTensor.HANDLE] = handle;
-  u32[half + WireTensor.DTYPE] = descriptor.dtype.packed;
-  i32[half + WireTensor.NDIM] = ndim;
-  u32[half + WireTensor.FLAGS] = descriptor.flags;
-  i32[half + WireTensor.DEVICE_TYPE] = device.type;
-  i32[half + WireTensor.DEVICE_ID] = device.id;
+  u32[at * 2 + WireTensor.HANDLE] = handle;
   f64[at + WireTensor.BYTE_OFFSET] = descriptor.bitOffset / 8;
   f64[at + WireTensor.TRACE] = trace;
+  writeLayout(at, descriptor);
+}
+
+function writeLayout(at: number, { dtype, device, shape, strides, flags }: Descriptor): void {
+  const ndim = shape.length;
+  const half = at * 2;
+  u32[half + WireTensor.DTYPE] = dtype.packed;
+  i32[half + WireTensor.NDIM] = ndim;
+  u32[half + WireTensor.FLAGS] = flags;
+  i32[half + WireTensor.DEVICE_TYPE] = device.type;
+  i32[half + WireTensor.DEVICE_ID] = device.id;
   const first = at + WireTensor.SHAPE;
   for (let i = 0; i < ndim; i++) {
     f64[first + i] = shape[i] as number;
@@ -34,22 +37,56 @@ export function writeTensor(at: number, descriptor: Descriptor, handle: number, 
 }
 
 /**
+ * As `writeTensor`, but leaves out a layout that native code keeps (native/checked_layout.h). For requests that native code
+ * reads with ReadInside, in the order in which they were written, before any other request.
+ */
+export function sendTensor(at: number, descriptor: Descriptor, handle: number, trace: number): void {
+  u32[at * 2 + WireTensor.HANDLE] = handle;
+  f64[at + WireTensor.BYTE_OFFSET] = descriptor.bitOffset / 8;
+  f64[at + WireTensor.TRACE] = trace;
+  const { sentLayout } = descriptor;
+  const number = sentLayout === null ? UNSENT : sentLayout.number;
+  if (u32[WireHeader.CHECKED_LAYOUTS + (number & Wire.LAYOUT_MASK)] === number) {
+    i32[at * 2 + WireTensor.NDIM] = -1;
+    u32[at * 2 + WireTensor.LAYOUT] = number;
+  } else {
+    writeLayout(at, descriptor);
+    u32[at * 2 + WireTensor.LAYOUT] = sentLayout === null ? 0 : numberLayout(sentLayout);
+  }
+}
+
+let lastNumber = 0;
+
+/** Gives a layout its next number. Numbers stay small integers, and those of the first remainder are not used. */
+function numberLayout(layout: SentLayout): number {
+  lastNumber = (lastNumber & 0x3fffffff) + ((lastNumber & Wire.LAYOUT_MASK) === Wire.LAYOUT_MASK ? 2 : 1);
+  layout.number = lastNumber;
+  return lastNumber;
+}
+
+/**
  * The tensor that native code described at the word `at`, as a descriptor that owns the reference. Everything is read
  * before the storage is made, because debug mode may run a program's code then.
  */
 export function takeTensor(at: number): Descriptor {
-  const { dtype, device, shape, strides, flags } = layoutAt(at);
+  const layout = layoutAt(at);
   const bitOffset = toInteger((f64[at + WireTensor.BYTE_OFFSET] as number) * 8);
   const storage = new NativeStorage(u32[at * 2 + WireTensor.HANDLE] as number, sizeAt(at), false);
-  return new Descriptor(storage, dtype, device, shape, strides, bitOffset, flags);
+  return describe(storage, layout, bitOffset);
 }
 
 /** As `takeTensor`, with a storage that `make` constructs from the handle and the size. */
 export function takeTensorInto(at: number, make: (handle: number, nbytes: number) => NativeStorage): Descriptor {
-  const { dtype, device, shape, strides, flags } = layoutAt(at);
+  const layout = layoutAt(at);
   const bitOffset = toInteger((f64[at + WireTensor.BYTE_OFFSET] as number) * 8);
-  const storage = make(u32[at * 2 + WireTensor.HANDLE] as number, sizeAt(at));
-  return new Descriptor(storage, dtype, device, shape, strides, bitOffset, flags);
+  return describe(make(u32[at * 2 + WireTensor.HANDLE] as number, sizeAt(at)), layout, bitOffset);
+}
+
+function describe(storage: NativeStorage, layout: Layout, bitOffset: number): Descriptor {
+  const { dtype, device, shape, strides, flags } = layout;
+  const descriptor = new Descriptor(storage, dtype, device, shape, strides, bitOffset, flags);
+  descriptor.sentLayout = layout;
+  return descriptor;
 }
 
 function sizeAt(at: number): number {
@@ -57,7 +94,7 @@ function sizeAt(at: number): number {
 }
 
 /** The properties of a tensor except its memory. */
-interface Layout {
+interface Layout extends SentLayout {
   readonly dtype: DTypeInfo;
   readonly device: DeviceInfo;
   readonly shape: readonly number[];
@@ -87,6 +124,7 @@ function readLayout(at: number, signature: number): Layout {
       shape,
       strides,
       flags: (u32[half + WireTensor.FLAGS] as number) & KNOWN_FLAGS,
+      number: UNSENT,
     };
     if (signature !== 0) {
       u32[WireHeader.KNOWN_SIGNATURE] = signature;

@@ -8,7 +8,7 @@ import { cpu } from '../device.js';
 import { type DType, type DTypeInfo, strideBits, type TypedArray } from '../dtype.js';
 import { ArgumentTypeError, BufferError, checkCount } from '../errors.js';
 import { checkShape, checkStrides, inferShape, rowMajorStrides } from '../layout.js';
-import { Descriptor, Flag } from './descriptor.js';
+import { Descriptor, Flag, type SentLayout, UNSENT } from './descriptor.js';
 import { BufferStorage, bufferLength, clone, isDetached, isShared, regionOf } from './storage.js';
 
 export interface FromOptions<D extends DType> {
@@ -41,12 +41,34 @@ export function describeArray(array: TypedArray, dtype: DTypeInfo, options: Wrap
   const padded = options.padded === true;
   const room = Math.floor(((byteLength - byteOffset) * 8) / strideBits(dtype, padded));
   const { shape: wanted, strides: steps } = options; // read once, because getters may return different values
+  const flags = (options.readonly === true ? Flag.readonly : 0) | (padded && dtype.isSubByte ? Flag.subBytePadded : 0);
+  const storage = new BufferStorage(buffer, start, byteLength);
+  if (wanted === undefined && steps === undefined && byteOffset === 0) return describeLine(storage, room, dtype, flags);
   const shape =
     wanted === undefined ? checkShape([room]) : steps === undefined ? inferRoom(wanted, room) : checkShape(wanted);
   const strides = steps === undefined ? rowMajorStrides(shape) : checkStrides(steps, shape);
-  const flags = (options.readonly === true ? Flag.readonly : 0) | (padded && dtype.isSubByte ? Flag.subBytePadded : 0);
-  const storage = new BufferStorage(buffer, start, byteLength);
   return new Descriptor(storage, dtype, cpu, shape, strides, byteOffset * 8, flags).checkBounds();
+}
+
+/** The layout of a whole array. */
+interface Line extends SentLayout {
+  readonly dtype: DTypeInfo;
+  readonly flags: number;
+  readonly shape: readonly number[];
+  readonly strides: readonly number[];
+}
+
+let lastLine: Line | null = null;
+
+/** All elements of an array, which lie inside it. Most arrays have the layout of the array before. */
+function describeLine(storage: BufferStorage, length: number, dtype: DTypeInfo, flags: number): Descriptor {
+  let line = lastLine;
+  if (line === null || line.shape[0] !== length || line.dtype !== dtype || line.flags !== flags) {
+    line = lastLine = { dtype, flags, shape: checkShape([length]), strides: [1], number: UNSENT };
+  }
+  const descriptor = new Descriptor(storage, dtype, cpu, line.shape, line.strides, 0, flags);
+  descriptor.sentLayout = line;
+  return descriptor;
 }
 
 /** A checked shape. One length of -1 becomes the largest that fits. */

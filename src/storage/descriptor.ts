@@ -38,9 +38,20 @@ interface Made {
   strides: readonly number[] | null;
 }
 
+/** Everything about a tensor except its memory, as native code knows it. */
+export interface SentLayout {
+  /** See native/checked_layout.h. */
+  number: number;
+}
+
+/** The number of a layout that was not sent to native code. */
+export const UNSENT = -1;
+
 export class Descriptor {
   /** The TVM-FFI object of this tensor, once a call has needed it. It is released with the storage. */
   tvmObject: object | null = null;
+  /** Null for a tensor whose layout native code need not keep. Descriptors with equal layouts may share it. */
+  sentLayout: SentLayout | null = null;
   /** True once a TVM-FFI call has used this tensor without an object. The next call makes the object. */
   wasViewed = false;
   private made: Made | null = null;
@@ -128,8 +139,16 @@ export class Descriptor {
    * than one owner, so its flag is cleared. Otherwise the next consumer would take shared memory for its own copy.
    */
   shared(): this {
-    if ((this.flags & Flag.isCopied) !== 0) this.flags &= ~Flag.isCopied;
+    if ((this.flags & Flag.isCopied) !== 0) {
+      this.flags &= ~Flag.isCopied;
+      this.sentLayout = null;
+    }
     return this;
+  }
+
+  /** Drops a reference to the storage. */
+  release(): void {
+    this.storage.release();
   }
 
   /** True when the elements are aligned for the dtype, relative to the start of the storage. */

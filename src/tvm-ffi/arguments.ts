@@ -18,7 +18,7 @@ import { Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { ANY_WORDS, bytesAt, payloadAt, Type, typeAt, writeAny, writeWireAddress } from './any.js';
 import { containerOf, writeContainer } from './containers.js';
-import { describeOnce, markImported } from './described-tensors.js';
+import { describeLater, markImported } from './described-tensors.js';
 import { makeError, takeRaised } from './errors.js';
 import { hostTypeOf, type JavaScriptFunction, makeCallback, makeOpaque, nativeObjectOf } from './host-objects.js';
 import { ffi } from './library.js';
@@ -53,8 +53,8 @@ const OwnTensor = Tensor;
 const View = TensorView;
 
 /**
- * Writes one argument. `mayDescribe`: the argument may be a {@link DescribedTensor} in a slot above, which stays taken until
- * the call ends. Returns true if it is.
+ * Writes one argument. `mayDescribe`: the argument may be a tensor that the caller describes right before the call. Returns
+ * true if it is.
  */
 export function writeArgument(at: number, value: unknown, mayDescribe = false): boolean {
   switch (typeof value) {
@@ -91,7 +91,7 @@ export function writeArgument(at: number, value: unknown, mayDescribe = false): 
 /** Writes an owning tensor, which callees that take a view accept, too, or a view. JavaScript memory can only be a view. */
 function writeTensor(at: number, descriptor: Descriptor, mayDescribe: boolean, isView: boolean): boolean {
   if (descriptor.device !== cpu) noteDevice(descriptor);
-  else if (mayDescribe && descriptor.tvmObject === null && describeOnce(at, descriptor, isView)) return true;
+  else if (mayDescribe && descriptor.tvmObject === null && describeLater(at, descriptor, isView)) return true;
   const object = tensorObject(descriptor);
   if (object.isOwning && !isView) writeAny(at, Type.tensor, object.pointer);
   else writeAny(at, Type.tensorView, object.view);
@@ -300,9 +300,10 @@ function isProducer(value: { [DLPACK]?: unknown; __dlpack__?: unknown }): boolea
 
 /** Writes a tensor of another library, which was imported for the duration of the call. */
 function writeImported(at: number, descriptor: Descriptor, mayDescribe: boolean): boolean {
-  keepForCall(descriptor.storage);
+  const index = callState.temporaries.length;
+  keepForCall(descriptor);
   const isDescribed = writeTensor(at, descriptor, mayDescribe, false);
-  if (isDescribed) markImported(at);
+  if (isDescribed) markImported(at, index);
   return isDescribed;
 }
 

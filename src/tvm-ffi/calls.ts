@@ -17,9 +17,17 @@ import { writeArgument } from './arguments.js';
 import { collectArguments } from './batches.js';
 import { operations } from './call-operations.js';
 import { readContainer, readCopied, retain } from './containers.js';
-import { errorOfCall, keepResult, renewHandles } from './described-tensors.js';
+import { describeAll, errorOfCall, keepResult } from './described-tensors.js';
 import { errorAt, takeRaised } from './errors.js';
-import { FIRST_ARGUMENT, firstOf, invokeFew, STATUS_OF_FIRST, UNUSUAL } from './few-tensors.js';
+import {
+  FIRST_ARGUMENT,
+  firstOf,
+  invokeDescribed,
+  invokeFew,
+  plainObjectOf,
+  STATUS_OF_FIRST,
+  UNUSUAL,
+} from './few-tensors.js';
 import { heldValue } from './host-values.js';
 import { ffi } from './library.js';
 import { makeView } from './live-containers.js';
@@ -56,12 +64,16 @@ export type FFIFunction = (...args: unknown[]) => unknown;
 /** Calls the function at `pointer`. */
 export function invoke(pointer: number, args: readonly unknown[]): unknown {
   const first = firstOf(args);
-  const result = first === null ? UNUSUAL : invokeFew(pointer, args, first, readFew);
-  if (result !== UNUSUAL) return result;
+  if (first !== null) {
+    const object = plainObjectOf(first);
+    const result =
+      object === null ? invokeDescribed(pointer, args, readFew) : invokeFew(pointer, args, object, readFew);
+    if (result !== UNUSUAL) return result;
+  }
   return callState.isUsed ? invokeInside(pointer, args, false) : invokeWith(pointer, args, 0, 0, false, false);
 }
 
-/** The result of a call of {@link invokeFew}. `value` is what the native function returned. */
+/** The result of a call of few-tensors.ts. `value` is what the native function returned. */
 function readFew(args: readonly unknown[], value: unknown): unknown {
   if (i32[STATUS_OF_FIRST] !== 0) throw takeRaised();
   const result = FIRST_ARGUMENT + args.length * ANY_WORDS;
@@ -123,8 +135,8 @@ function invokeWith(
     i32[half + CallRequest.COUNT] = count;
     i32[half + CallRequest.DEVICE_TYPE] = 0;
     if (callState.device !== null) writeStream(slot, callState.device);
+    if (hasDescribed) describeAll(first, args);
     if (callState.isUsed) checkLent(lentMark);
-    if (hasDescribed) renewHandles(first, args);
     u32[WireHeader.SLOT] = slot;
     const value = hasDescribed ? ffi.callDescribed() : locked ? ffi.callLocked() : ffi.call();
     if (i32[half + CallRequest.STATUS] !== 0) throw hasDescribed ? errorOfCall(slot) : takeRaised();

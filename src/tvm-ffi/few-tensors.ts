@@ -1,17 +1,20 @@
 /**
- * Calls whose arguments are a few tensors that have objects, as those of most kernels are.
+ * Calls whose arguments are a few tensors, as those of most kernels are.
  *
  * @module
  */
 
+import { cpu } from '../device.js';
 import { wire } from '../native/wire.js';
 import { Wire, WireHeader } from '../native/wire-layout.js';
+import type { Descriptor } from '../storage/descriptor.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf } from '../view.js';
-import { ANY_WORDS, TENSOR_BITS, Type } from './any.js';
+import { ANY_WORDS, TENSOR_BITS, Type, writeAny } from './any.js';
+import { describeAll, describeLater, errorOfCall, keepResult } from './described-tensors.js';
 import { ffi } from './library.js';
-import { callState, endCall } from './objects.js';
-import type { TensorObject } from './tensor-object.js';
+import { callState, checkLent, endCall } from './objects.js';
+import { type TensorObject, tensorObject } from './tensor-object.js';
 import { CallRequest } from './wire-layout.js';
 
 const { f64, i32, u32 } = wire;
@@ -19,7 +22,7 @@ const { f64, i32, u32 } = wire;
 const OwnTensor = Tensor;
 const readDescriptor = descriptorOf;
 
-/** The most arguments of a call that {@link invokeFew} makes. */
+/** The most arguments of the calls of this module. */
 const FEW_ARGUMENTS = 3;
 export const FIRST_ARGUMENT = Wire.FIRST_SLOT + CallRequest.WORDS;
 export const STATUS_OF_FIRST = Wire.FIRST_SLOT * 2 + CallRequest.STATUS;
@@ -29,16 +32,23 @@ export const UNUSUAL = Symbol('unusual');
 /** `value` is what the native function returned. */
 type ReadResult = (args: readonly unknown[], value: unknown) => unknown;
 
-/** The object of a tensor whose address is all that a call needs; null for other values. */
-function plainObjectOf(value: unknown): TensorObject | null {
-  if (!(value instanceof OwnTensor)) return null;
-  const object = readDescriptor(value).tvmObject as TensorObject | null;
+/** The object of a tensor whose address is all that a call needs; null for a tensor without such an object. */
+export function plainObjectOf(descriptor: Descriptor): TensorObject | null {
+  const object = descriptor.tvmObject as TensorObject | null;
   return object?.isPlain === true ? object : null;
 }
 
-/** The object of the first argument, if a call may be one of {@link invokeFew}; otherwise null. */
-export function firstOf(args: readonly unknown[]): TensorObject | null {
-  return args.length > 0 && args.length <= FEW_ARGUMENTS ? plainObjectOf(args[0]) : null;
+/** The same for any value; null for values that are not tensors, too. */
+function objectOf(value: unknown): TensorObject | null {
+  return value instanceof OwnTensor ? plainObjectOf(readDescriptor(value)) : null;
+}
+
+/** The first argument, if it is a tensor and there are few arguments; otherwise null. */
+export function firstOf(args: readonly unknown[]): Descriptor | null {
+  const { length } = args;
+  if (length === 0 || length > FEW_ARGUMENTS) return null;
+  const value = args[0];
+  return value instanceof OwnTensor ? readDescriptor(value) : null;
 }
 
 /**
@@ -48,8 +58,8 @@ export function firstOf(args: readonly unknown[]): TensorObject | null {
  */
 export function invokeFew(pointer: number, args: readonly unknown[], x: TensorObject, read: ReadResult): unknown {
   const count = args.length;
-  const y = count > 1 ? plainObjectOf(args[1]) : x;
-  const z = count > 2 ? plainObjectOf(args[2]) : x;
+  const y = count > 1 ? objectOf(args[1]) : x;
+  const z = count > 2 ? objectOf(args[2]) : x;
   // After all arguments were read, because a proxy among them may have run code, which may have disposed a tensor.
   if (y === null || z === null || x.refs + y.refs + z.refs !== 3) return UNUSUAL;
   if (callState.isUsed || u32[WireHeader.TOP] !== Wire.FIRST_SLOT) return UNUSUAL;
@@ -85,6 +95,46 @@ function readAndLeave(args: readonly unknown[], value: unknown, read: ReadResult
   } finally {
     leaveFew();
   }
+}
+
+/**
+ * A call outside of other calls whose arguments are tensors on the host, of which some have no objects yet. Returns UNUSUAL,
+ * with nothing done, for other calls. The code for all values is too large for V8 to inline.
+ */
+export function invokeDescribed(pointer: number, args: readonly unknown[], read: ReadResult): unknown {
+  const count = args.length;
+  for (let i = 0; i < count; i++) {
+    const value = args[i];
+    if (!(value instanceof OwnTensor) || readDescriptor(value).device !== cpu) return UNUSUAL;
+  }
+  if (callState.isUsed || u32[WireHeader.TOP] !== Wire.FIRST_SLOT) return UNUSUAL;
+  const result = FIRST_ARGUMENT + count * ANY_WORDS;
+  u32[WireHeader.TOP] = result + ANY_WORDS;
+  try {
+    for (let i = 0; i < count; i++) writeTensor(FIRST_ARGUMENT + i * ANY_WORDS, readDescriptor(args[i] as Tensor));
+    f64[Wire.FIRST_SLOT + CallRequest.FUNCTION] = pointer;
+    i32[Wire.FIRST_SLOT * 2 + CallRequest.COUNT] = count;
+    i32[Wire.FIRST_SLOT * 2 + CallRequest.DEVICE_TYPE] = 0;
+    describeAll(FIRST_ARGUMENT, args);
+    if (callState.isUsed) checkLent(0);
+    u32[WireHeader.SLOT] = Wire.FIRST_SLOT;
+    const value = ffi.callDescribed();
+    if (i32[STATUS_OF_FIRST] !== 0) throw errorOfCall(Wire.FIRST_SLOT);
+    const type = i32[result * 2];
+    if (type === Type.none) return undefined;
+    if (type === Type.tensor) keepResult(Wire.FIRST_SLOT);
+    return read(args, value);
+  } finally {
+    leaveFew();
+  }
+}
+
+/** Writes a tensor that is to be described, or has an object or gets one. */
+function writeTensor(at: number, descriptor: Descriptor): void {
+  if (descriptor.tvmObject === null && describeLater(at, descriptor, false)) return;
+  const object = tensorObject(descriptor);
+  if (object.isOwning) writeAny(at, Type.tensor, object.pointer);
+  else writeAny(at, Type.tensorView, object.view);
 }
 
 /** Frees the slot of such a call. */

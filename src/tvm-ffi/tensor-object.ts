@@ -24,7 +24,8 @@ import { TensorObjectRequest } from './wire-layout.js';
 const { f64, i32, u32 } = wire;
 // Constants of this module, because an import from another chunk of dist costs a load and a check at each use.
 const Buffers = BufferStorage;
-const readFixed = BufferStorage.prototype.buffer;
+/** The method of memory that never moves. */
+export const readFixed = BufferStorage.prototype.buffer;
 
 /**
  * A native object for the elements of a descriptor, and the `DLTensor` inside it. It is released with the storage, or

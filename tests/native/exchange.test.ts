@@ -92,6 +92,32 @@ testWith(peerMissing, 'lengths and strides within and beyond 32 bits cross uncha
   }
 });
 
+testWith(peerMissing, 'exports of more layouts than native code keeps, in turns and again', () => {
+  const x = Tensor.from(new Float32Array(720));
+  const shapes = Array.from({ length: 20 }, (_, i) => (i === 0 ? [] : i % 2 === 0 ? [i, 2] : [1, i, 3, 2]));
+  const tensors = shapes.map((shape) =>
+    shape.length === 0 ? x.slice(5) : x.slice([0, product(shape)]).reshape(shape),
+  );
+  const shared = [
+    ...tensors,
+    ...tensors.map((tensor) => fromDLPack(tensor)),
+    ...tensors.map((tensor) => tensor.flip()),
+  ];
+  for (let round = 0; round < 3; round++) {
+    for (const [i, tensor] of shared.entries()) {
+      for (let again = 0; again <= i % 3; again++) {
+        const address = exportManaged(tensor);
+        const seen = peer.readVersioned(address);
+        equal([seen.shape, seen.strides], [[...tensor.shape], [...tensor.strides]]);
+        equal(seen.data, addressOf(tensor));
+        peer.deleteVersioned(address);
+      }
+    }
+  }
+});
+
+const product = (lengths: readonly number[]) => lengths.reduce((a, b) => a * b, 1);
+
 testWith(peerMissing, 'flags travel both ways', () => {
   for (const flags of [0, 1, 2, 3]) {
     const x = importManaged(peer.makeVersioned({ shape: [4n], flags }));

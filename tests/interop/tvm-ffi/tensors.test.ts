@@ -1,5 +1,5 @@
 import { DLPACK, DLPACK_DEVICE, type ManagedTensor, Tensor, TensorView } from 'dlpack';
-import { addressOf, stats } from 'dlpack/native';
+import { addressOf, exportManaged, importManaged, releaseManaged, stats } from 'dlpack/native';
 import {
   type DataType,
   type DeviceValue,
@@ -432,4 +432,61 @@ testWith(kernelsMissing, 'wrapped memory in its first call and in later calls, w
   const detached = Tensor.wrap(new Float32Array([1, 2]));
   structuredClone(detached.data.buffer, { transfer: [detached.data.buffer as ArrayBuffer] });
   throws('DisposedError', 'detached', () => sumView(detached));
+});
+
+testWith(kernelsMissing, 'tensors that are made for one call have the layout of each', () => {
+  const { sum_rows } = loadModule(kernelsPath);
+  for (let round = 0; round < 3; round++) {
+    for (let n = 1; n <= 12; n++) {
+      const values = new Float32Array(2 * n).map((_, i) => i);
+      const expected = [(n * (n - 1)) / 2, (n * (3 * n - 1)) / 2];
+      const out = Tensor.wrap(new Float32Array(2));
+      sum_rows?.(Tensor.wrap(values, { shape: [2, n] }), out);
+      equal(out.toArray(), expected, `wrapped, ${n} columns`);
+      const imported = importManaged(exportManaged(Tensor.from(values, { shape: [2, n] })));
+      const sums = importManaged(exportManaged(Tensor.zeros([2], 'float32')));
+      sum_rows?.(imported, sums);
+      equal(sums.toArray(), expected, `imported, ${n} columns`);
+    }
+  }
+});
+
+testWith(
+  kernelsMissing,
+  'exports in the code of a later argument do not change the layout of an earlier argument',
+  () => {
+    const { sum_rows } = loadModule(kernelsPath);
+    const many = Array.from({ length: 20 }, (_, i) => Tensor.zeros([1, i + 1], 'float32'));
+    const memory = new Float32Array(2);
+    for (let round = 0; round < 3; round++) {
+      const matrix = importManaged(exportManaged(floats([1, 2, 3, 4, 5, 6]).reshape([2, 3])));
+      const producer = {
+        [DLPACK]: (): ManagedTensor => {
+          for (const other of many) releaseManaged(exportManaged(other));
+          return {
+            version: [1, 3],
+            flags: 0,
+            data: memory.buffer,
+            byteOffset: 0,
+            shape: [2],
+            dtype: { code: 2, bits: 32, lanes: 1 },
+            device: { type: 1, id: 0 },
+          };
+        },
+        [DLPACK_DEVICE]: () => ({ type: 1, id: 0 }),
+      };
+      memory.fill(0);
+      sum_rows?.(matrix, producer);
+      equal([...memory], [6, 15]);
+    }
+  },
+);
+
+testWith(kernelsMissing, 'a tensor that a kernel keeps after its first call stays alive', () => {
+  const echo = testing('echo');
+  const x = importManaged(exportManaged(floats([1, 2, 3])));
+  const kept = echo(x) as Tensor;
+  x.dispose();
+  equal(kept.toArray(), [1, 2, 3]);
+  kept.dispose();
 });
