@@ -33,7 +33,7 @@ const features = {
   'npx dlpack: doctor and build': /^src\/cli\/(?!types|ray-worker)/,
   'TVM-FFI: compile': /^src\/tvm-ffi\/compile/,
   'TVM-FFI: live containers, registered classes, structure, backtraces':
-    /^(src\/tvm-ffi\/(live-containers|container-copies|containers|batches|host-|object-classes|structural|backtrace)|native\/tvm_ffi\/(builtins|host_object|reflection|containers|batch))/,
+    /^(src\/tvm-ffi\/(live-containers|containers|batches|host-|object-classes|structural|backtrace)|native\/tvm_ffi\/(builtins|host_object|reflection|containers|batch))/,
   'Python: futures, context variables, exit, signals, pickling':
     /^(src\/python\/(futures|signals)|native\/python\/staged|native\/signals)/,
   'Python: from_dlpack by identity, long strings': /^native\/python\/(converters|text)\./,
