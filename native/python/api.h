@@ -65,7 +65,6 @@ struct Buffer {
   F(Object*, PyObject_GetAttrString, (Object*, const char*))                        \
   F(int, PyObject_SetAttr, (Object*, Object*, Object*))                             \
   F(Object*, PyObject_Call, (Object*, Object*, Object*))                            \
-  F(Object*, PyObject_CallObject, (Object*, Object*))                               \
   F(Object*, PyObject_VectorcallMethod, (Object*, Object* const*, size_t, Object*)) \
   F(Object*, PyObject_Str, (Object*))                                               \
   F(Object*, PyObject_GetItem, (Object*, Object*))                                  \

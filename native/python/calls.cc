@@ -8,10 +8,9 @@ namespace dlpack::python {
 static Object* CallTuple(Object* callable, Object** arguments, size_t positional, Object* names) {
   Ref tuple(MakeTuple(static_cast<ptrdiff_t>(positional), [&](ptrdiff_t i) { return NewRef(arguments[i]); }));
   if (!tuple) return nullptr;
-  if (names == nullptr) return api.PyObject_CallObject(callable, tuple.get());
-  Ref dict(api.PyDict_New());
-  if (!dict) return nullptr;
-  for (ptrdiff_t i = 0; i < api.PyTuple_Size(names); ++i) {
+  const Ref dict(names == nullptr ? nullptr : api.PyDict_New());
+  if (names != nullptr && !dict) return nullptr;
+  for (ptrdiff_t i = 0; names != nullptr && i < api.PyTuple_Size(names); ++i) {
     if (api.PyDict_SetItem(dict.get(), api.PyTuple_GetItem(names, i), arguments[positional + i]) != 0) return nullptr;
   }
   return api.PyObject_Call(callable, tuple.get(), dict.get());

@@ -1,10 +1,5 @@
 #include "channel.h"
 
-#include <stdlib.h>
-
-#include <new>
-
-#include "pool.h"
 #include "runtime.h"
 
 namespace dlpack::python {
@@ -88,32 +83,19 @@ void KeepRunning(Objects* objects, bool keep) {
   }
 }
 
-static bool GetFunction(napi_env env, napi_value options, const char* name, napi_ref* out) {
-  napi_value function;
-  return napi_get_named_property(env, options, name, &function) == napi_ok &&
-         napi_create_reference(env, function, 1, out) == napi_ok;
-}
-
-const char* OpenChannel(Objects* objects, napi_value options) {
+const char* OpenChannel(Objects* objects) {
   napi_env env = objects->instance->env;
-  napi_value name, threads;
-  uint32_t limit = 0;
-  if (napi_get_named_property(env, options, "threads", &threads) == napi_ok) {
-    napi_get_value_uint32(env, threads, &limit);
-  }
-  SetPoolLimit(limit);
   {
     Gil gil;
     objects->functions = api.PyDict_New();
     api.PyErr_Clear();
   }
-  if (objects->functions == nullptr) return "out of memory";
-  if (!GetFunction(env, options, "onCall", &objects->on_call) ||
-      !GetFunction(env, options, "onSettle", &objects->on_settle) ||
+  napi_value name;
+  if (objects->functions == nullptr ||
       napi_create_string_utf8(env, "dlpack.python", NAPI_AUTO_LENGTH, &name) != napi_ok ||
       napi_create_threadsafe_function(env, nullptr, nullptr, name, 0, 1, nullptr, nullptr, objects, Drain,
                                       &objects->wake) != napi_ok)
-    return "expected functions onCall and onSettle";
+    return "out of memory";
   KeepRunning(objects, false);
   objects->thread = &is_javascript_thread;
   is_javascript_thread = true;

@@ -12,9 +12,8 @@ struct Message {
   void (*drop)(Message* self);                       // if the environment ends first; its thread, mutex held
 };
 
-// Opens the channel. `options` has the JavaScript functions `onCall` and `onSettle`, and `threads`, the limit of the
-// pool. Returns NULL, or the error message. JavaScript thread.
-const char* OpenChannel(Objects* objects, napi_value options);
+// Opens the channel. Returns NULL, or the error message. JavaScript thread.
+const char* OpenChannel(Objects* objects);
 
 // Drops all messages and refuses the requests. JavaScript thread, before Node-API destroys the thread-safe function.
 void CloseChannel(Objects* objects);

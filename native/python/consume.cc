@@ -1,14 +1,13 @@
 #include "consume.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include <atomic>
 
 #include "../managed_tensor.h"
 #include "cuda_array.h"
 #include "cupy_array.h"
-#include "device_import.h"
+#include "device_exchange.h"
 #include "numpy_array.h"
 #include "operation_scope.h"
 #include "prelude.h"

@@ -7,7 +7,7 @@
 #include "../managed_tensor.h"
 #include "channel.h"
 #include "cupy_array.h"
-#include "device_export.h"
+#include "device_exchange.h"
 #include "numpy_array.h"
 #include "operation_scope.h"
 #include "prelude.h"

@@ -1,6 +1,5 @@
 #include "cuda_array.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "../cuda/imports.h"
@@ -8,7 +7,7 @@
 #include "calls.h"
 #include "consume.h"
 #include "cupy_array.h"
-#include "device_export.h"
+#include "device_exchange.h"
 #include "operation_scope.h"
 
 namespace dlpack::python {
@@ -18,40 +17,24 @@ namespace {
 // The entries of an interface, in CuPy's order.
 enum InterfaceKey { kShape, kTypestr, kDescr, kStream, kVersion, kStrides, kData, kMask, kInterfaceKeys };
 
-// The names of the entries, interned. Made on first use; NULL with an exception set.
-Object* const* InterfaceKeys() {
-  static const char* const kNames[] = {"shape", "typestr", "descr", "stream", "version", "strides", "data", "mask"};
-  static_assert(sizeof(kNames) / sizeof(kNames[0]) == kInterfaceKeys, "each entry has a name");
-  static Object* keys[kInterfaceKeys];
-  for (int i = 0; i < kInterfaceKeys && keys[kInterfaceKeys - 1] == nullptr; ++i) {
-    keys[i] = api.PyUnicode_InternFromString(kNames[i]);
-    if (keys[i] == nullptr) return nullptr;
-  }
-  return keys;
-}
-
-// Borrowed references; NULL for None and for missing entries.
-struct Entries {
-  Object* of[kInterfaceKeys];
-};
-
-// Libraries use interned strings as keys, so comparing pointers is mostly enough, which takes a third of the time of
-// one lookup for each key. False for keys that are not plain strings, because comparing them runs their __eq__, which
-// could delete entries that were read before.
-bool ReadEntries(Object* dict, Entries* entries) {
-  Object* const* keys = InterfaceKeys();
+// Borrowed references; NULL for None and for missing entries. Libraries use interned strings as keys, so comparing
+// pointers is mostly enough, which takes a third of the time of one lookup for each key. False for keys that are not
+// plain strings, because comparing them runs their __eq__, which could delete entries that were read before.
+bool ReadEntries(Object* dict, Object** entries) {
+  Object* const keys[kInterfaceKeys] = {names.shape,   names.typestr, names.descr, names.stream,
+                                        names.version, names.strides, names.data,  names.mask};
   ptrdiff_t at = 0;
   Object *key, *value;
-  while (keys != nullptr && api.PyDict_Next(dict, &at, &key, &value)) {
+  while (api.PyDict_Next(dict, &at, &key, &value)) {
     int i = 0;
     while (i < kInterfaceKeys && key != keys[i]) ++i;
     if (i == kInterfaceKeys) {
       if (TypeOf(key) != api.PyUnicode_Type) return false;
       for (i = 0; i < kInterfaceKeys && api.PyUnicode_Compare(key, keys[i]) != 0;) ++i;
     }
-    if (i < kInterfaceKeys) entries->of[i] = value == api._Py_NoneStruct ? nullptr : value;
+    if (i < kInterfaceKeys) entries[i] = value == api._Py_NoneStruct ? nullptr : value;
   }
-  return keys != nullptr;
+  return true;
 }
 
 // As ReadInteger, but faster, and only for an int itself.
@@ -114,22 +97,22 @@ bool ReadTypeString(const char* text, DLDataType* dtype) {
 // False, with no exception set, for an unusual interface. JavaScript then reads the entries one by one and reports
 // errors.
 bool ReadPlain(Object* dict, PlainArray* array) {
-  Entries entries = {};
-  if (TypeOf(dict) != api.PyDict_Type || !ReadEntries(dict, &entries)) return false;
+  Object* entries[kInterfaceKeys] = {};
+  if (TypeOf(dict) != api.PyDict_Type || !ReadEntries(dict, entries)) return false;
   array->has_strides = array->is_read_only = false;
-  if (!ReadIntegers(entries.of[kShape], array->shape, &array->ndim)) return false;
+  if (!ReadIntegers(entries[kShape], array->shape, &array->ndim)) return false;
   int32_t steps = array->ndim;
-  if (entries.of[kStrides] != nullptr) {
-    if (!ReadIntegers(entries.of[kStrides], array->strides, &steps) || steps != array->ndim) return false;
+  if (entries[kStrides] != nullptr) {
+    if (!ReadIntegers(entries[kStrides], array->strides, &steps) || steps != array->ndim) return false;
     array->has_strides = true;
   }
   ptrdiff_t length = 0;
-  const char* text = entries.of[kTypestr] != nullptr && TypeOf(entries.of[kTypestr]) == api.PyUnicode_Type
-                         ? api.PyUnicode_AsUTF8AndSize(entries.of[kTypestr], &length)
+  const char* text = entries[kTypestr] != nullptr && TypeOf(entries[kTypestr]) == api.PyUnicode_Type
+                         ? api.PyUnicode_AsUTF8AndSize(entries[kTypestr], &length)
                          : nullptr;
   if (text == nullptr || length < 3 || static_cast<size_t>(length) != strlen(text)) return false;
   if (!ReadTypeString(text, &array->dtype)) return false;
-  Object* data = entries.of[kData];
+  Object* data = entries[kData];
   if (data == nullptr || TypeOf(data) != api.PyTuple_Type || api.PyTuple_Size(data) != 2) return false;
   long long pointer = 0, version = 0, stream = 0;
   Object* readonly = api.PyTuple_GetItem(data, 1);
@@ -139,11 +122,11 @@ bool ReadPlain(Object* dict, PlainArray* array) {
   } else if (readonly != api._Py_FalseStruct) {
     return false;
   }
-  if (!ReadPlainInteger(entries.of[kVersion], &version) || version < 0 || version > 1000) return false;
-  if (entries.of[kDescr] != nullptr && !RepeatsType(entries.of[kDescr], text, length)) return false;
-  if (entries.of[kMask] != nullptr) return false;
-  if (version >= 3 && entries.of[kStream] != nullptr) {
-    if (!ReadPlainInteger(entries.of[kStream], &stream) || stream <= 0) return false;
+  if (!ReadPlainInteger(entries[kVersion], &version) || version < 0 || version > 1000) return false;
+  if (entries[kDescr] != nullptr && !RepeatsType(entries[kDescr], text, length)) return false;
+  if (entries[kMask] != nullptr) return false;
+  if (version >= 3 && entries[kStream] != nullptr) {
+    if (!ReadPlainInteger(entries[kStream], &stream) || stream <= 0) return false;
   }
   array->pointer = static_cast<uint64_t>(pointer);
   array->stream = static_cast<uint64_t>(stream);

@@ -3,7 +3,7 @@
 #include "calls.h"
 #include "consume.h"
 #include "cuda_array.h"
-#include "device_export.h"
+#include "device_exchange.h"
 #include "tensor_type.h"
 
 namespace dlpack::python {

@@ -2,7 +2,6 @@
 // call through the channel. A thread releases the GIL while it waits here.
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <new>
 

@@ -14,6 +14,7 @@
 #include "convert.h"
 #include "cuda_array.h"
 #include "operation_scope.h"
+#include "pool.h"
 #include "runtime.h"
 #include "values.h"
 
@@ -257,9 +258,8 @@ static void EndObjects(void* data) {
     while (*at != self) at = &(*at)->next;
     *at = self->next;
   }
-  for (napi_ref ref : {self->released_ref, self->make_bytes, self->on_call, self->on_settle}) {
-    if (ref != nullptr) napi_delete_reference(self->instance->env, ref);
-  }
+  for (napi_ref ref : {self->released_ref, self->make_bytes, self->on_call, self->on_settle})
+    napi_delete_reference(self->instance->env, ref);
   self->table.Clear(DeferDecRef);
   if (self->snapshot != nullptr) ReleaseStorage(self->snapshot);
   // The end of the main thread ends the process, which should not wait for a computation.
@@ -301,10 +301,16 @@ static bool IsSet(napi_env env, napi_value options, const char* name) {
          napi_get_value_bool(env, value, &is_set) == napi_ok && is_set;
 }
 
+static bool GetReference(napi_env env, napi_value options, const char* name, napi_ref* out) {
+  napi_value value;
+  return napi_get_named_property(env, options, name, &value) == napi_ok &&
+         napi_create_reference(env, value, 1, out) == napi_ok;
+}
+
 // startPython({ library, program, released, isWorker, threads, makeBytes, onCall, onSettle }): returns an object with
 // the functions above, or a string with the reason of a failure.
 napi_value StartPython(napi_env env, napi_callback_info info) {
-  napi_value options, released, make_bytes, result;
+  napi_value options, released, threads, result;
   Instance* instance = InstanceOf(env, info, &options);
   static const size_t kPath = 4096;
   char library[kPath], program[kPath], message[512];
@@ -319,7 +325,14 @@ napi_value StartPython(napi_env env, napi_callback_info info) {
   if (block == nullptr) return NewText(env, error == nullptr ? "out of memory" : error);
   Objects* self = new (block) Objects();
   self->instance = instance;
-  error = OpenChannel(self, options);
+  self->released = static_cast<ReleasedList*>(data);
+  const bool is_complete = GetReference(env, options, "released", &self->released_ref) &&
+                           GetReference(env, options, "makeBytes", &self->make_bytes) &&
+                           GetReference(env, options, "onCall", &self->on_call) &&
+                           GetReference(env, options, "onSettle", &self->on_settle) &&
+                           napi_get_named_property(env, options, "threads", &threads) == napi_ok;
+  if (is_complete) SetPoolLimit(NumberIn(env, threads));
+  error = is_complete ? OpenChannel(self) : "expected { threads, makeBytes, onCall, onSettle }";
   if (error != nullptr) {
     free(block);
     return NewText(env, error);
@@ -327,11 +340,6 @@ napi_value StartPython(napi_env env, napi_callback_info info) {
   if (IsSet(env, options, "pythonSignals")) LetLibrariesTakeSignals();
   self->is_worker = IsSet(env, options, "isWorker");
   self->thread_state = AttachThread();
-  self->released = static_cast<ReleasedList*>(data);
-  napi_create_reference(env, released, 1, &self->released_ref);
-  if (napi_get_named_property(env, options, "makeBytes", &make_bytes) == napi_ok) {
-    napi_create_reference(env, make_bytes, 1, &self->make_bytes);
-  }
   {
     LockScope scope(&all_objects_lock);
     self->next = all_objects;

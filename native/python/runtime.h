@@ -156,6 +156,10 @@ class SavedError {
   F(strides, "strides") \
   F(dtype, "dtype") \
   F(data, "data") \
+  F(typestr, "typestr") \
+  F(descr, "descr") \
+  F(version, "version") \
+  F(mask, "mask") \
   F(c_contiguous, "_c_contiguous")
 // clang-format on
 struct Names {

@@ -2,12 +2,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../convert/copy_elements.h"
 #include "../exchange_api.h"
 #include "../managed_tensor.h"
-#include "device_export.h"
+#include "device_exchange.h"
 #include "prelude.h"
 #include "runtime.h"
 

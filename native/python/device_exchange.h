@@ -1,4 +1,4 @@
-// Export of CUDA tensors to Python: streams and copies. GIL held.
+// CUDA tensors to and from Python: which stream waits for which, and copies. GIL held.
 #pragma once
 
 #include "../cuda/imports.h"
@@ -22,5 +22,13 @@ bool OfferOnCurrentStream(const Body& body, uint64_t* stream);
 // Copies the elements in row-major order into new memory of the same device, or of the host. A copy to the host is
 // complete on return. NULL with an exception set.
 Storage* CopyDeviceElements(const Body& body, bool to_host);
+
+// The stream argument for the object's __dlpack__: our current stream of its device. The producer makes that stream
+// wait for its work. NULL, with no exception set, for host tensors and while no driver is loaded.
+Object* StreamArgument(Object* object);
+
+// Records that the imported memory is ready on our current stream. Either the producer made that stream wait, or, with
+// a `table`, our stream waits for the producer's stream here. Takes over the reference; NULL with an exception set.
+Storage* FollowProducer(Storage* storage, const Descriptor& descriptor, DLPackExchangeAPI* table);
 
 }  // namespace dlpack::python
