@@ -39,10 +39,10 @@ const features = {
   'Python: from_dlpack by identity, long strings': /^native\/python\/(converters|text)\./,
   'TVM-FFI: tensors described on the wire, Python objects as arguments':
     /^src\/(tvm-ffi\/described-tensors|python\/tvm-ffi-value)/,
-  'uploads of files to CUDA devices': /^(src\/cuda\/(upload|pinned)|native\/cuda\/(upload|pinned_blocks))/,
+  'uploads of files to CUDA devices': /^(src\/cuda\/upload|native\/cuda\/(upload|pinned_blocks))/,
   'casts on CUDA devices': /^(src\/cuda\/cast|native\/cuda\/cast)/,
   'kept blocks, new tensors in one call, fast nested arrays':
-    /^(native\/kept_blocks|src\/native\/(kept-blocks|trim|stage|wire-bytes)|src\/values\/(write-nested|iterate)|src\/view-layout)/,
+    /^(native\/kept_blocks|src\/native\/(kept-blocks|wire-bytes)|src\/values\/(write-nested|iterate)|src\/view-layout)/,
   'scopes, unknown options, integers beyond 2^53 in mdspan': /^src\/(scope|options|mdspan\/integers)/,
 };
 

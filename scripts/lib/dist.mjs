@@ -33,7 +33,7 @@ const basics = ['errors', 'dtype', 'device', 'layout'];
  */
 const small = {
   'index.ts': ['storage/debug', 'mdspan/driver', 'gpu-buffers'],
-  'index.node.ts': ['native/stats', 'native/exchange-api', 'native/trim'],
+  'index.node.ts': ['native/stats'],
 };
 
 /** Resolves imports in src. All files count as having side effects; package.json names those in dist without any. */

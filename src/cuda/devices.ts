@@ -9,8 +9,8 @@ import { ArgumentValueError } from '../errors.js';
 import { request, wire } from '../native/wire.js';
 import { check, countDevices, cuda } from './driver.js';
 import { readHex } from './hex.js';
-import { releasePinned } from './pinned.js';
 import { begin, onDevice, run } from './requests.js';
+import { releasePinned } from './upload.js';
 import { DeviceDescription, MemoryInfo } from './wire-layout.js';
 
 /** The properties of a device, from the driver. */

@@ -42,7 +42,7 @@ export function createEvent(device: DeviceInfo, flags: number, what: string): { 
 }
 
 const EVENT_BLOCKING_SYNC = 1;
-const EVENT_DISABLE_TIMING = 2;
+export const EVENT_DISABLE_TIMING = 2;
 
 /** A point in the work of a stream, to wait for or to measure from. An event without a record counts as completed. */
 export class Event {

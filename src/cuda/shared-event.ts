@@ -11,7 +11,7 @@ import type { Owner } from '../storage/collect.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { Storage } from '../storage/storage.js';
 import { currentHandle } from './current.js';
-import { createEvent } from './event.js';
+import { createEvent, EVENT_DISABLE_TIMING } from './event.js';
 import { readHex } from './hex.js';
 import { handOver } from './memory.js';
 import { Owned } from './owned.js';
@@ -43,7 +43,6 @@ class SharedEvent implements Owner {
   }
 }
 
-const EVENT_DISABLE_TIMING = 2;
 const EVENT_INTERPROCESS = 4;
 
 /** One event for each storage. Recording again only moves it later, because each record waits for all earlier work. */

@@ -6,9 +6,9 @@
  */
 
 import type { DeviceInfo } from '../device.js';
-import { ArgumentValueError, DisposedError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, DisposedError } from '../errors.js';
 import { type StreamArgument, streamHandle } from '../stream.js';
-import { currentHandle, streamOfNumber } from './current.js';
+import { checkHandle, currentHandle, streamOfNumber } from './current.js';
 import type { Owned } from './owned.js';
 
 /** The private data of a `Stream`. */
@@ -57,4 +57,42 @@ function numberOn(stream: StreamArgument): bigint {
   const handle = streamOfNumber(streamHandle(stream));
   if (handle === null) throw new ArgumentValueError('stream', 'a stream to wait on', -1n);
   return handle;
+}
+
+/** An attribute, or undefined if it does not exist, for which Python objects throw. */
+function attribute(source: object, name: string): unknown {
+  try {
+    return (source as Record<string, unknown>)[name];
+  } catch {
+    return undefined;
+  }
+}
+
+/** The CUDA stream protocol (cuda.core, CuPy 14, PyTorch 2.10): a method that returns version 0 and the handle. */
+function byProtocol(source: object): unknown {
+  if (typeof attribute(source, '__cuda_stream__') !== 'function') return undefined;
+  const [version, handle] = (source as { __cuda_stream__(): Iterable<unknown> }).__cuda_stream__();
+  return version === 0 || version === 0n ? handle : undefined;
+}
+
+/** `cuda_stream` is PyTorch's name, `ptr` CuPy's, `handle` ours and cuda.core's. */
+const names = ['cuda_stream', 'ptr', 'handle'] as const;
+
+/** The handle of a stream, given as a bigint or as a stream object of another library. */
+export function foreignHandle(stream: unknown): bigint {
+  if (typeof stream === 'bigint') return checkHandle(stream);
+  if ((typeof stream === 'object' && stream !== null) || typeof stream === 'function') {
+    let handle = byProtocol(stream);
+    for (let i = 0; i < names.length && !isNumber(handle); i++) handle = attribute(stream, names[i] as string);
+    if (isNumber(handle)) return checkHandle(BigInt(handle));
+  }
+  throw new ArgumentTypeError(
+    'stream',
+    `a bigint, or an object with __cuda_stream__, ${names.join(', ').replace(/, (\w+)$/, ' or $1')}`,
+    stream,
+  );
+}
+
+function isNumber(value: unknown): value is bigint | number {
+  return typeof value === 'bigint' || (typeof value === 'number' && Number.isSafeInteger(value));
 }

@@ -13,10 +13,9 @@ import type { StreamArgument } from '../stream.js';
 import { currentHandle, LEGACY_STREAM, PER_THREAD_STREAM, setCurrentHandle } from './current.js';
 import { parseCudaDevice } from './devices.js';
 import { Event, type EventOptions, eventOptionNames, liveEvent } from './event.js';
-import { foreignHandle } from './foreign-stream.js';
 import { Owned } from './owned.js';
 import { begin, isCapturing, mark, onStream, run } from './requests.js';
-import { handleOn, rememberStream, StreamState, stateOf } from './stream-handle.js';
+import { foreignHandle, handleOn, rememberStream, StreamState, stateOf } from './stream-handle.js';
 import { whenDone } from './wait.js';
 import { CreateStreamRequest, OrderRequest } from './wire-layout.js';
 

@@ -7,14 +7,14 @@
 import type { DeviceInfo } from '../device.js';
 import { dtypeFromName } from '../dtype.js';
 import { NativeStorage } from '../native/native-storage.js';
+import { node } from '../native/node-modules.js';
 import { runtimeRules } from '../native/threads.js';
 import { request, wire } from '../native/wire.js';
 import { Descriptor } from '../storage/descriptor.js';
 import type { Upload, UploadPart } from '../storage/device-backend.js';
 import { copyElementsAsync } from './copy.js';
 import { currentHandle, LEGACY_STREAM } from './current.js';
-import { CAPTURE_UNSUPPORTED, check, cuda, driverError } from './driver.js';
-import { releasePinnedLater } from './pinned.js';
+import { CAPTURE_UNSUPPORTED, check, cuda, driverError, isLoaded } from './driver.js';
 import { begin, isCapturing } from './requests.js';
 import { whenDone } from './wait.js';
 import { UploadStep } from './wire-layout.js';
@@ -84,4 +84,25 @@ function rowsOf(parts: readonly UploadPart[]): Float64Array {
     rows[i * 4 + 3] = targetOffset;
   }
   return rows;
+}
+
+const { setTimeout } = node.timers;
+
+/** How long pinned memory is kept for the next upload, such as that of the next shard, in milliseconds. */
+const PATIENCE = 1000;
+
+let timer: NodeJS.Timeout | null = null;
+
+/** Releases the memory when no upload has used it for a while. */
+function releasePinnedLater(): void {
+  timer ??= setTimeout(() => {
+    timer = null;
+    if (cuda().releasePinned(false)) releasePinnedLater();
+  }, PATIENCE).unref();
+  timer.refresh();
+}
+
+/** Releases the memory that no upload uses. Waits until the device has read it. */
+export function releasePinned(): void {
+  if (isLoaded()) cuda().releasePinned(true);
 }

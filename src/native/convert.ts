@@ -86,27 +86,24 @@ export function convert(pass: Pass, source: Storage, target: Storage): boolean {
 
 // Asynchronous passes run one after another, on all processors but one. Several at a time would not be faster, because
 // memory is the limit, but the event loop would have no processor to itself and run milliseconds late.
-let isRunning = false;
-const waiting: (() => void)[] = [];
+let last: Promise<unknown> = Promise.resolve();
 
 /** Only for native memory, because JavaScript may detach its own memory while another thread reads it. */
 export async function convertAsync(pass: Pass, source: Storage, target: Storage): Promise<boolean> {
   if (handleOf(source) === 0 || handleOf(target) === 0) return false;
-  if (isRunning) await new Promise<void>((resolve) => waiting.push(resolve));
-  isRunning = true;
-  try {
-    const binding = native();
-    const slot = enterConvert(pass, source, target, Math.max(1, runtimeRules().threads - 1));
-    const promise = binding.convertAsync();
-    leave(slot);
-    if (promise === undefined) return false;
-    if (await promise) return true;
-    throw new BufferError('Expected a conversion to run to its end but its environment is closing');
-  } finally {
-    const next = waiting.shift();
-    if (next === undefined) isRunning = false;
-    else next();
-  }
+  const converted = last.then(() => startConvert(pass, source, target));
+  last = converted.catch(() => {});
+  return converted;
+}
+
+async function startConvert(pass: Pass, source: Storage, target: Storage): Promise<boolean> {
+  const binding = native();
+  const slot = enterConvert(pass, source, target, Math.max(1, runtimeRules().threads - 1));
+  const promise = binding.convertAsync();
+  leave(slot);
+  if (promise === undefined) return false;
+  if (await promise) return true;
+  throw new BufferError('Expected a conversion to run to its end but its environment is closing');
 }
 
 /** True for native or JavaScript host memory with at least one byte. */

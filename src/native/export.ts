@@ -1,5 +1,5 @@
 /**
- * Exports tensors as managed tensors.
+ * Exports tensors as managed tensors, and the table of the C exchange API.
  *
  * @module
  */
@@ -17,8 +17,8 @@ import { NativeStorage } from './native-storage.js';
 import { pinBuffer } from './pin-buffer.js';
 import { errorOfTensor } from './status.js';
 import { isPinnable } from './threads.js';
-import { freeSlot, wire } from './wire.js';
-import { DeleteRequest, ExportRequest, Status, Wire, WireHeader } from './wire-layout.js';
+import { enter, freeSlot, request, wire } from './wire.js';
+import { AddressResult, DeleteRequest, ExportRequest, Status, Wire, WireHeader } from './wire-layout.js';
 import { sendTensor } from './wire-tensor.js';
 
 const { i32, u32, u64 } = wire;
@@ -119,6 +119,18 @@ export function exportExternal(descriptor: Descriptor): unknown {
     readExport(slot);
     return external;
   });
+}
+
+/**
+ * The address of the `DLPackExchangeAPI` table of this process. It has an allocator for host tensors and the current
+ * stream of host memory. It lives as long as the process. Its conversions from and to Python objects fail until an
+ * interpreter is attached.
+ */
+export function exchangeApi(): bigint {
+  const binding = native();
+  const slot = enter(AddressResult.WORDS);
+  request(slot, () => binding.exchangeApi());
+  return u64[slot + AddressResult.ADDRESS] as bigint;
 }
 
 /** The address of the first element. For JavaScript memory it is valid until control returns to the event loop. */

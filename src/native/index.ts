@@ -7,11 +7,9 @@
  */
 
 export { type Origin, setDebug } from '../storage/debug.js';
-export { exchangeApi } from './exchange-api.js';
-export { addressOf, type ExportOptions, exportManaged, releaseManaged } from './export.js';
+export { addressOf, type ExportOptions, exchangeApi, exportManaged, releaseManaged } from './export.js';
 export { type ImportOptions, importManaged } from './import.js';
 export { loadAddon } from './load.js';
-export { type Stats, stats } from './stats.js';
-export { trim } from './trim.js';
+export { type Stats, stats, trim } from './stats.js';
 
 import '../index.node.js';

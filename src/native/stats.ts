@@ -1,10 +1,11 @@
 /**
- * Counts of live objects in the whole process and, in debug mode, where they were made.
+ * Counts of live objects in the whole process and, in debug mode, where they were made; the release of kept memory.
  *
  * @module
  */
 
 import { isDebug, liveOrigins, type Origin } from '../storage/debug.js';
+import { unmapKept } from './kept-blocks.js';
 import { native } from './load.js';
 import { pinCount } from './pins.js';
 import { enter, request, wire } from './wire.js';
@@ -57,6 +58,15 @@ export function stats(): Stats {
     pins: pinCount(),
   };
   return isDebug() ? { ...counts, live: liveOrigins(new Set(readTraces(counts.exports + 64))) } : counts;
+}
+
+/**
+ * Returns the memory of released tensors to the system, and its number of bytes. Host blocks of 1 MiB or more wait for
+ * new tensors of about their size, 256 MiB of them at most (`DLPACK_REUSE_BYTES`); after a second in which none was used
+ * this happens by itself. `stats().kept` counts them.
+ */
+export function trim(): number {
+  return unmapKept(native(), false).bytes;
 }
 
 /** The trace numbers of live exports. Retries with more room until all fit, because other threads may export. */

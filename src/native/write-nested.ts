@@ -1,6 +1,6 @@
 /**
  * Writes nested arrays and short typed arrays into new native memory. That memory has no JavaScript buffer at first, and
- * making one costs more than a small tensor, so the values go through the stage, piece by piece.
+ * making one costs more than a small tensor, so the values go through the stage, a slot of the wire, piece by piece.
  *
  * @module
  */
@@ -10,7 +10,57 @@ import { sizeOf } from '../layout.js';
 import type { Storage } from '../storage/storage.js';
 import { type ElementCodec, elementCodec } from '../values/element.js';
 import { checkRow } from '../values/nested.js';
-import { clearStage, closeStage, flushStage, openStage, stageArray, stageView } from './stage.js';
+import { native } from './load.js';
+import { NativeStorage } from './native-storage.js';
+import { errorOf } from './status.js';
+import { enter, leave, wire } from './wire.js';
+import { clearAt } from './wire-bytes.js';
+import { StageRequest, Status, Wire, WireHeader } from './wire-layout.js';
+
+const { buffer, f64, i32, u32 } = wire;
+
+/** Where the values begin in the slot, in bytes. */
+const VALUES = StageRequest.WORDS * 8;
+
+/** A view of the wire with methods of its own, because a patched method of the prototype would receive the wire. */
+const stageView: DataView = Object.defineProperties(
+  new DataView(buffer),
+  Object.getOwnPropertyDescriptors(DataView.prototype),
+);
+
+/** By the name of their dtype. Not a Map, because a patched method would receive the wire. */
+const arrays: Record<string, TypedArray> = Object.create(null);
+
+/** The wire as an array of a dtype. */
+function stageArray({ name, array }: DTypeInfo): TypedArray {
+  // Not the length of the buffer, because a patched getter would receive it.
+  arrays[name] ??= new array(buffer, 0, (Wire.WORDS * 8) / array.BYTES_PER_ELEMENT);
+  return arrays[name] as TypedArray;
+}
+
+/** Opens a stage and returns its first byte, a multiple of 16. The last opened stage is closed first. */
+function openStage(nbytes: number): number {
+  return enter(StageRequest.WORDS + Math.ceil(nbytes / 16) * 2) * 8 + VALUES;
+}
+
+/** Copies the first `count` bytes of a stage to an offset of a storage, or of a new storage of `nbytes` bytes. */
+function flushStage(start: number, count: number, target: Storage | null, offset: number, nbytes: number): Storage {
+  const binding = native();
+  const slot = (start - VALUES) / 8;
+  u32[slot * 2 + StageRequest.HANDLE] = target === null ? 0 : (target as NativeStorage).handle;
+  f64[slot + StageRequest.COUNT] = count;
+  f64[slot + StageRequest.OFFSET] = offset;
+  f64[slot + StageRequest.NBYTES] = nbytes;
+  u32[WireHeader.SLOT] = slot;
+  binding.takeStaged();
+  const status = i32[slot * 2 + StageRequest.STATUS] as number;
+  if (status !== Status.ok) throw errorOf(status, nbytes);
+  return target ?? new NativeStorage(u32[slot * 2 + StageRequest.HANDLE] as number, nbytes, false);
+}
+
+function closeStage(start: number): void {
+  leave((start - VALUES) / 8);
+}
 
 /** The most bytes of a piece, which has room for eight elements of each dtype that goes through the stage. */
 const PIECE = 16 * 1024;
@@ -88,8 +138,6 @@ function storeFloats(
 
 /** Writes values at increasing places of the stage. Each full piece moves into the memory. */
 class Writer {
-  private readonly shape: readonly number[];
-  private readonly dtype: DTypeInfo;
   /** The stage as an array, if {@link isFloat}. */
   private readonly floats: TypedArray | null;
   private readonly codec: ElementCodec;
@@ -101,14 +149,16 @@ class Writer {
   private bit: number;
   /** Elements that still fit into the stage. */
   private room: number;
-  private storage: Storage | null;
-  private offset: number;
+  private storage: Storage | null = null;
+  private offset = 0;
 
-  constructor(shape: readonly number[], dtype: DTypeInfo, size: number) {
+  constructor(
+    private readonly shape: readonly number[],
+    private readonly dtype: DTypeInfo,
+    size: number,
+  ) {
     const nbytes = sizeBytes(dtype, size);
     const start = openStage(Math.min(nbytes, PIECE));
-    this.shape = shape;
-    this.dtype = dtype;
     this.floats = isFloat(dtype) ? stageArray(dtype) : null;
     this.codec = elementCodec(dtype);
     this.nbytes = nbytes;
@@ -117,8 +167,6 @@ class Writer {
     this.piece = nbytes <= PIECE ? size : Math.floor(PIECE / dtype.itemBits) * 8;
     this.bit = start * 8;
     this.room = this.piece;
-    this.storage = null;
-    this.offset = 0;
   }
 
   run(source: unknown): Storage {
@@ -178,7 +226,7 @@ class Writer {
 
   /** Writing an element below a byte keeps the bits around it. */
   private clear(): void {
-    if (this.dtype.isSubByte) clearStage(this.start, Math.min(this.nbytes, PIECE));
+    if (this.dtype.isSubByte) clearAt(this.start, Math.min(this.nbytes, PIECE));
   }
 
   private flush(): Storage {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ArgumentTypeError, BufferError } from '../errors.js';
+import { ArgumentTypeError, BufferError, textOf } from '../errors.js';
 import { runInside } from './async.js';
 import { binding } from './binding.js';
 import { PythonError } from './error.js';
@@ -105,12 +105,4 @@ function toException(error: unknown): PyObject {
   const exception = carrier.JavaScriptError(textOf(error));
   exception.error = carrier;
   return exception;
-}
-
-function textOf(error: unknown): string {
-  try {
-    return String(error);
-  } catch {
-    return 'what a JavaScript function threw has no text';
-  }
 }
